@@ -1,0 +1,106 @@
+// What the compiler hands to the runtime: plain data, serialisable, with no trace of IR or LLVM in it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tegula/support/element.hpp"
+
+namespace tegula {
+
+enum class Direction : std::uint8_t { in, out, inout };
+enum class ParameterKind : std::uint8_t { tensor, scalar };
+
+/// Facts about one tensor argument that the code was specialised on; the launcher checks them before each launch
+/// (prepared launches: once) and never picks a variant whose facts do not hold.
+struct TensorFacts {
+  bool unit_inner_stride = false;  ///< stride of the last axis is 1 (or its extent is 1 or less)
+  bool aligned_16 = false;         ///< base address and every stride but the last, in bytes, are multiples of 16
+  friend bool operator==(TensorFacts const&, TensorFacts const&) = default;
+};
+
+struct ParameterInfo {
+  ParameterKind kind = ParameterKind::tensor;
+  Direction direction = Direction::in;
+  Element element = Element::f32;
+  int rank = 0;  ///< 0 for scalars
+  TensorFacts facts;
+  friend bool operator==(ParameterInfo const&, ParameterInfo const&) = default;
+};
+
+/// One step of the launch program; operands name earlier steps. All values are 64-bit integers (a condition is 0 or 1);
+/// arithmetic wraps, division and remainder by zero give 0 and the dividend.
+enum class LaunchOp : std::uint8_t {
+  constant,  ///< value
+  extent,    ///< extent of axis b of parameter a
+  scalar,    ///< integer scalar parameter a
+  add, sub, mul, div, rem, min, max, ceil_div, bit_and, bit_or, bit_xor,
+  eq, ne, lt, le, gt, ge,
+  select,  ///< a ? b : c
+};
+
+struct LaunchInstruction {
+  LaunchOp op = LaunchOp::constant;
+  std::int32_t a = 0, b = 0, c = 0;
+  std::int64_t value = 0;
+  friend bool operator==(LaunchInstruction const&, LaunchInstruction const&) = default;
+};
+
+/// A condition written with `require`: evaluated on the host at every launch (prepared: once).
+struct Requirement {
+  std::int32_t condition = 0;  ///< index of the step that must not be 0
+  std::string message;
+  std::string file;  ///< source line of the require, for the UserError
+  std::uint32_t line = 0;
+  friend bool operator==(Requirement const&, Requirement const&) = default;
+};
+
+/// How the host finds grid and requirements from the arguments' extents and scalars.
+struct LaunchProgram {
+  std::vector<LaunchInstruction> steps;
+  std::array<std::int32_t, 3> grid = {-1, -1, -1};  ///< step of each grid extent; -1: 1
+  std::vector<Requirement> requirements;
+  friend bool operator==(LaunchProgram const&, LaunchProgram const&) = default;
+};
+
+enum class ImageKind : std::uint8_t {
+  host_object,  ///< a relocatable object file for the host (ELF), entry signatures below
+  ptx,          ///< PTX text
+  cubin,        ///< machine code for one GPU architecture
+};
+
+/// One phase of a host kernel: all its blocks run, in any order and in parallel, before the next phase starts.
+/// Entry: void entry(std::int64_t const* slots, std::int64_t first, std::int64_t last, void* workspace, void* scratch)
+/// runs the linear blocks [first, last); workspace is shared by all blocks and phases of one launch, scratch belongs to
+/// the calling thread. Both are 64-byte aligned.
+struct HostPhase {
+  std::string entry;
+  std::int32_t blocks = -1;  ///< launch-program step with the number of linear blocks; -1: product of the grid
+  friend bool operator==(HostPhase const&, HostPhase const&) = default;
+};
+
+/// A kernel compiled for one target.
+///
+/// Argument slots, shared by all targets (8 bytes each, in parameter order): a tensor gives its address, then its
+/// extents, then its strides in elements, outermost first; a scalar gives its value in the low bytes, integers
+/// sign-extended. After the parameters come the three grid extents. The host entry takes a pointer to the slots; the
+/// GPU entry takes each slot as one 64-bit parameter. Linear block b is (b % g0, b / g0 % g1, b / (g0 * g1)).
+struct CompiledKernel {
+  std::string name;
+  std::string architecture;  ///< "x86-64-v3", "znver4", ..., "sm_90a"
+  std::vector<ParameterInfo> parameters;
+  LaunchProgram launch;
+  ImageKind image_kind = ImageKind::host_object;
+  std::string image;
+  std::vector<HostPhase> phases;         ///< host only
+  std::int32_t workspace_bytes = -1;     ///< host only: launch-program step, -1: none
+  std::int64_t scratch_bytes = 0;        ///< host only: per thread
+  std::string entry;                     ///< GPU only
+  int threads_per_cta = 0;               ///< GPU only
+  std::int64_t shared_bytes = 0;         ///< GPU only: dynamic shared memory
+  friend bool operator==(CompiledKernel const&, CompiledKernel const&) = default;
+};
+
+}  // namespace tegula
