@@ -1,0 +1,44 @@
+# Test programs and their CTest entries.
+#
+# tegula_test(<target> SUITE <prefix> LABEL <label> SOURCES <file>... LINKS <target>...)
+#   One Catch2 program; every case becomes a CTest entry "<prefix>: <name>" whose labels are <label> and the
+#   case's tags, so that a capability row is found by its number. Exit status 4 means skipped.
+function(tegula_test target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SUITE;LABEL" "SOURCES;LINKS;DEFINITIONS")
+  add_executable(${target} ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE tegula_test_support ${arg_LINKS} tegula_warnings)
+  target_compile_definitions(${target} PRIVATE TEGULA_TEST_DIR="${PROJECT_SOURCE_DIR}/test" ${arg_DEFINITIONS})
+  set_property(GLOBAL APPEND PROPERTY TEGULA_TEST_PROGRAMS ${target})
+
+  set(cases "${CMAKE_CURRENT_BINARY_DIR}/${target}_cases.cmake")
+  set(include "${CMAKE_CURRENT_BINARY_DIR}/${target}_include.cmake")
+  add_custom_command(TARGET ${target} POST_BUILD BYPRODUCTS "${cases}" VERBATIM
+    COMMAND ${target} --list-for-ctest "${cases}" "$<TARGET_FILE:${target}>" "${arg_SUITE}" "${arg_LABEL}"
+      "${CMAKE_CURRENT_SOURCE_DIR}")
+  file(WRITE "${include}"
+    "if(EXISTS [==[${cases}]==])\n  include([==[${cases}]==])\n"
+    "else()\n  add_test([==[${arg_SUITE}: not built]==] [==[${target}]==])\n"
+    "  set_tests_properties([==[${arg_SUITE}: not built]==] PROPERTIES LABELS ${arg_LABEL})\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${include}")
+endfunction()
+
+# tegula_test_folder(<folder> LABEL <label> LINKS <target>...): one program of all test/<folder>/**/*_test.cpp.
+function(tegula_test_folder folder)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL" "LINKS")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/test/${folder}/*_test.cpp")
+  if(sources)
+    string(REPLACE "/" "_" name "${folder}")
+    tegula_test(tegula_test_${name} SUITE "${folder}" LABEL ${arg_LABEL} SOURCES ${sources} LINKS ${arg_LINKS})
+  endif()
+endfunction()
+
+# tegula_command_test(<name> LABELS <label>... COMMAND ...): a test that is a command of its own.
+function(tegula_command_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "LABELS;COMMAND;ENVIRONMENT")
+  add_test(NAME "${name}" COMMAND ${arg_COMMAND})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  set_tests_properties("${name}" PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 4
+    ENVIRONMENT "${arg_ENVIRONMENT}")
+endfunction()

@@ -1,0 +1,30 @@
+#pragma once
+// The only file that names Catch2's headers, so that both Catch2 2 and 3 serve.
+
+#if TEGULA_CATCH2_MAJOR >= 3
+#include <catch2/catch_all.hpp>
+#else
+#include <catch2/catch.hpp>
+#endif
+
+namespace tegula::test {
+
+/// Prints "skipped: <reason>" and counts the running case as skipped. A program all of whose cases were skipped
+/// exits with status 4, which CTest shows as skipped.
+void note_skipped(char const* reason);
+
+#if TEGULA_CATCH2_MAJOR >= 3
+using Catch::Matchers::ContainsSubstring;
+#else
+/// Catch2 3's name for the matcher.
+inline auto ContainsSubstring(std::string const& text) { return Catch::Matchers::Contains(text); }
+#endif
+
+}  // namespace tegula::test
+
+/// Ends the running test case as skipped; only in the body of a TEST_CASE (it returns).
+#define TEGULA_SKIP(reason)               \
+  do {                                    \
+    ::tegula::test::note_skipped(reason); \
+    return;                               \
+  } while (false)

@@ -1,0 +1,117 @@
+// The one main of all test programs: Catch2's session, the list for CTest, the switch that rewrites golden text.
+#if !defined(TEGULA_CATCH2_MAJOR) || TEGULA_CATCH2_MAJOR < 3
+#define CATCH_CONFIG_RUNNER
+#endif
+#include "support/catch.hpp"
+
+#include "support/golden.hpp"
+
+#include <cctype>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace tegula::test {
+namespace {
+
+int skipped_cases = 0;
+int ended_cases = 0;
+
+struct Case {
+  std::string name;
+  std::vector<std::string> tags;
+};
+
+#if TEGULA_CATCH2_MAJOR >= 3
+using ListenerBase = Catch::EventListenerBase;
+
+std::vector<Case> all_cases(Catch::Config const& config) {
+  std::vector<Case> cases;
+  for (auto const& handle : Catch::getAllTestCasesSorted(config)) {
+    auto const& info = handle.getTestCaseInfo();
+    if (info.isHidden()) continue;
+    Case found{info.name, {}};
+    for (auto const& tag : info.tags) found.tags.emplace_back(static_cast<std::string>(tag.original));
+    cases.push_back(found);
+  }
+  return cases;
+}
+#else
+using ListenerBase = Catch::TestEventListenerBase;
+
+std::vector<Case> all_cases(Catch::Config const& config) {
+  std::vector<Case> cases;
+  for (auto const& test : Catch::getAllTestCasesSorted(config))
+    if (!test.isHidden()) cases.push_back({test.name, test.tags});
+  return cases;
+}
+#endif
+
+struct CountCases : ListenerBase {
+  using ListenerBase::ListenerBase;
+  void testCaseEnded(Catch::TestCaseStats const& stats) override {
+    ListenerBase::testCaseEnded(stats);
+    ++ended_cases;
+  }
+};
+
+/// The name as a test specification: the characters that mean something there are escaped.
+std::string as_specification(std::string const& name) {
+  std::string out;
+  for (char c : name) {
+    if (std::strchr("\\,[]\"*~", c) != nullptr) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+/// Writes the commands that CTest reads: one test per case, labelled by folder and tags.
+int list_for_ctest(char const* file, std::string const& program, std::string const& suite, std::string const& label,
+                   std::string const& folder) {
+  Catch::ConfigData data;
+  Catch::Config const config{data};
+  std::ofstream out(file);
+  for (Case const& test : all_cases(config)) {
+    std::string const name = "[==[" + suite + ": " + test.name + "]==]";
+    std::string labels = label;
+    for (std::string const& tag : test.tags)
+      if (tag != label) labels += ";" + tag;
+    out << "add_test(" << name << " [==[" << program << "]==] [==[" << as_specification(test.name) << "]==])\n"
+        << "set_tests_properties(" << name << " PROPERTIES SKIP_RETURN_CODE 4 TIMEOUT 300 LABELS \"" << labels
+        << "\" WORKING_DIRECTORY [==[" << folder << "]==])\n";
+  }
+  return out ? 0 : 1;
+}
+
+}  // namespace
+
+void note_skipped(char const* reason) {
+  ++skipped_cases;
+  std::printf("skipped: %s\n", reason);
+  std::fflush(stdout);
+}
+
+}  // namespace tegula::test
+
+using tegula::test::CountCases;
+CATCH_REGISTER_LISTENER(CountCases)
+
+int main(int argc, char** argv) {
+  using namespace tegula::test;
+  if (argc == 7 && std::strcmp(argv[1], "--list-for-ctest") == 0)
+    return list_for_ctest(argv[2], argv[3], argv[4], argv[5], argv[6]);
+
+  std::vector<char*> arguments;
+  for (int i = 0; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--update-golden") == 0)
+      set_update_golden(true);
+    else
+      arguments.push_back(argv[i]);
+  }
+  Catch::Session session;
+  int const failed = session.run(static_cast<int>(arguments.size()), arguments.data());
+  if (failed == 0 && skipped_cases > 0 && skipped_cases == ended_cases) return 4;
+  return failed;
+}
