@@ -1,0 +1,135 @@
+// How an op struct describes itself: names of operands, attribute fields, effects and traits. Plain constexpr tables;
+// lib/ir/op_info.cpp turns them into the one table behind printing, parsing, equality, hashing and effects.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "tegula/support/element.hpp"
+#include "tegula/support/extents.hpp"
+#include "tegula/support/symbol.hpp"
+
+namespace tegula::ir {
+
+class Op;      // lib/ir/op.hpp
+class Type;    // include/tegula/ir/type.hpp
+class Layout;  // lib/ir/layout.hpp
+
+/// A scalar constant: its element and its bits (floats in their own format, integers sign-extended, booleans 0 or 1).
+struct Constant {
+  Element element = Element::i64;
+  std::uint64_t bits = 0;
+  friend constexpr bool operator==(Constant const&, Constant const&) = default;
+};
+
+enum class Space : std::uint8_t { none, global, shared };
+enum class Access : std::uint8_t { none, read, write };
+enum class Proxy : std::uint8_t { generic, async };
+
+/// One memory access of an op: where, how and through which proxy; `operand` is the operand accessed (-1: none named).
+struct Effect {
+  Space space = Space::none;
+  Access access = Access::none;
+  Proxy proxy = Proxy::generic;
+  std::int8_t operand = -1;
+};
+
+/// What an op does beyond computing its results from its operands. No effects and no traits: pure.
+struct Effects {
+  std::array<Effect, 6> list = {};
+  int count = 0;
+
+  constexpr Effects operator|(Effects const& other) const {
+    Effects result = *this;
+    for (int i = 0; i < other.count; ++i) result.list[static_cast<std::size_t>(result.count++)] = other.list[static_cast<std::size_t>(i)];
+    return result;
+  }
+  [[nodiscard]] constexpr bool writes(Space space) const { return has(space, Access::write); }
+  [[nodiscard]] constexpr bool reads(Space space) const { return has(space, Access::read); }
+  [[nodiscard]] constexpr bool has(Space space, Access access) const {
+    for (int i = 0; i < count; ++i)
+      if (list[static_cast<std::size_t>(i)].space == space && list[static_cast<std::size_t>(i)].access == access) return true;
+    return false;
+  }
+};
+
+constexpr Effects reads(Space space, int operand = -1, Proxy proxy = Proxy::generic) {
+  Effects result;
+  result.list[0] = {space, Access::read, proxy, static_cast<std::int8_t>(operand)};
+  result.count = 1;
+  return result;
+}
+constexpr Effects writes(Space space, int operand = -1, Proxy proxy = Proxy::generic) {
+  Effects result;
+  result.list[0] = {space, Access::write, proxy, static_cast<std::int8_t>(operand)};
+  result.count = 1;
+  return result;
+}
+
+/// Traits an op struct lists in `traits`; combine with |.
+enum Trait : unsigned {
+  no_traits = 0,
+  elementwise = 1,     ///< result element (i) depends on operand elements (i) only; operands and result have one shape
+  commutative = 2,     ///< the two operands may be swapped
+  terminator = 4,      ///< ends a block
+  has_regions = 8,     ///< holds blocks; its effects are those inside
+  launch_fact = 16,    ///< belongs to the launch program (grid, require): kept, and evaluated on the host
+  variadic = 32,       ///< any number of operands from the last named one on
+  symbolic = 64,       ///< pure and constant for one block of one launch (extents, block indices)
+};
+
+template <std::size_t N>
+using Names = std::array<std::string_view, N>;
+
+/// Names of operands, in order.
+template <class... T>
+constexpr auto names(T... text) {
+  return Names<sizeof...(T)>{std::string_view(text)...};
+}
+
+/// Enumerations used as attributes specialise this with their spellings, in order of value:
+/// `template <> inline constexpr std::array enum_names<Combine>{"sum"sv, "max"sv, "min"sv};`
+template <class E>
+inline constexpr std::array<std::string_view, 0> enum_names{};
+
+template <class OpStruct, class T>
+struct Field {
+  std::string_view name;
+  T OpStruct::*member;
+};
+
+/// One attribute of an op: its spelling and its member. Types: bool, std::int64_t, an enumeration over uint8_t with
+/// enum_names, Element, Extents, Constant, Symbol.
+template <class OpStruct, class T>
+constexpr Field<OpStruct, T> field(std::string_view name, T OpStruct::*member) {
+  return {name, member};
+}
+
+template <class... F>
+constexpr std::tuple<F...> fields(F... list) {
+  return {list...};
+}
+
+/// What an op struct has when it says nothing else.
+struct OpDefaults {
+  static constexpr Effects effects = {};
+  static constexpr unsigned traits = no_traits;
+  static constexpr auto attributes() { return std::tuple<>(); }
+};
+
+/// An op struct with its first fields set, in the order of attributes(): `make_op<ReduceOp>(1, Combine::sum)`.
+template <class OpStruct, class... T>
+constexpr OpStruct make_op(T const&... values) {
+  OpStruct op;
+  [[maybe_unused]] auto const list = OpStruct::attributes();
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    ((op.*std::get<I>(list).member = values), ...);
+  }(std::index_sequence_for<T...>{});
+  return op;
+}
+
+}  // namespace tegula::ir

@@ -1,0 +1,102 @@
+// Arithmetic, comparison, selection, conversion and elementary functions. All work on scalars and, element by element,
+// on tiles of one shape; both operands have the same type. Meanings are exact and the same on every target unless an op
+// states an error: float arithmetic rounds each step to nearest even and is never contracted; integers wrap.
+#pragma once
+
+#include "tegula/ir/fields.hpp"
+
+namespace tegula::ir {
+
+using namespace std::string_view_literals;
+
+enum class Predicate : std::uint8_t { eq, ne, lt, le, gt, ge };
+template <>
+inline constexpr std::array enum_names<Predicate>{"eq"sv, "ne"sv, "lt"sv, "le"sv, "gt"sv, "ge"sv};
+
+/// `%c = constant {value = 1.5 : f32} : f32`, or of a tile type: that value in every element.
+struct ConstantOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "constant";
+  static constexpr auto operands = names();
+  Constant value;
+  static constexpr auto attributes() { return fields(field("value", &ConstantOp::value)); }
+};
+
+struct BinaryDefaults : OpDefaults {
+  static constexpr auto operands = names("lhs", "rhs");
+  static constexpr unsigned traits = elementwise;
+};
+struct CommutativeDefaults : BinaryDefaults {
+  static constexpr unsigned traits = elementwise | commutative;
+};
+struct UnaryDefaults : OpDefaults {
+  static constexpr auto operands = names("operand");
+  static constexpr unsigned traits = elementwise;
+};
+
+/// Sum. Not for booleans.
+struct AddOp : CommutativeDefaults { static constexpr std::string_view mnemonic = "add"; };
+/// Difference. Not for booleans.
+struct SubOp : BinaryDefaults { static constexpr std::string_view mnemonic = "sub"; };
+/// Product. Not for booleans.
+struct MulOp : CommutativeDefaults { static constexpr std::string_view mnemonic = "mul"; };
+/// Quotient; integers truncate toward zero, x / 0 is 0, the least value / -1 wraps.
+struct DivOp : BinaryDefaults { static constexpr std::string_view mnemonic = "div"; };
+/// Integer remainder with the sign of lhs; x % 0 is x.
+struct RemOp : BinaryDefaults { static constexpr std::string_view mnemonic = "rem"; };
+/// Integer quotient rounded up, for lhs >= 0 and rhs > 0; rhs <= 0 gives 0.
+struct CeilDivOp : BinaryDefaults { static constexpr std::string_view mnemonic = "ceil_div"; };
+/// The lesser. Floats: a NaN operand gives the other one; -0 and +0 may give either.
+struct MinOp : CommutativeDefaults { static constexpr std::string_view mnemonic = "min"; };
+/// The greater. Floats: a NaN operand gives the other one; -0 and +0 may give either.
+struct MaxOp : CommutativeDefaults { static constexpr std::string_view mnemonic = "max"; };
+/// Bitwise and of integers, logical and of booleans.
+struct AndOp : CommutativeDefaults { static constexpr std::string_view mnemonic = "and"; };
+struct OrOp : CommutativeDefaults { static constexpr std::string_view mnemonic = "or"; };
+struct XorOp : CommutativeDefaults { static constexpr std::string_view mnemonic = "xor"; };
+/// Integer shift left; amounts outside 0..bits-1 give 0.
+struct ShlOp : BinaryDefaults { static constexpr std::string_view mnemonic = "shl"; };
+/// Arithmetic shift right; amounts outside 0..bits-1 act as bits-1.
+struct ShrOp : BinaryDefaults { static constexpr std::string_view mnemonic = "shr"; };
+
+/// `%c = compare %a, %b {predicate = lt} : bool` (or a tile of bool). Signed; floats ordered, but ne is unordered.
+struct CompareOp : BinaryDefaults {
+  static constexpr std::string_view mnemonic = "compare";
+  Predicate predicate = Predicate::eq;
+  static constexpr auto attributes() { return fields(field("predicate", &CompareOp::predicate)); }
+};
+
+/// `%r = select %condition, %a, %b`: condition is a boolean of the same shape.
+struct SelectOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "select";
+  static constexpr auto operands = names("condition", "lhs", "rhs");
+  static constexpr unsigned traits = elementwise;
+};
+
+/// Conversion to the element of the result type. Float to float and integer to float round to nearest even (overflow to
+/// infinity); float to integer truncates, saturates, NaN gives 0; integer to integer wraps or sign-extends; boolean to
+/// number gives 0 or 1. No conversion to boolean.
+struct CastOp : UnaryDefaults { static constexpr std::string_view mnemonic = "cast"; };
+/// The same bits as another element of the same width (f32 and i32, f64 and i64).
+struct BitcastOp : UnaryDefaults { static constexpr std::string_view mnemonic = "bitcast"; };
+
+/// Negation: flips a float's sign, wraps for integers.
+struct NegOp : UnaryDefaults { static constexpr std::string_view mnemonic = "neg"; };
+/// Logical not of booleans, bitwise not of integers.
+struct NotOp : UnaryDefaults { static constexpr std::string_view mnemonic = "not"; };
+struct AbsOp : UnaryDefaults { static constexpr std::string_view mnemonic = "abs"; };
+/// Nearest integer value of a float, ties to even.
+struct RoundOp : UnaryDefaults { static constexpr std::string_view mnemonic = "round"; };
+struct FloorOp : UnaryDefaults { static constexpr std::string_view mnemonic = "floor"; };
+
+/// Elementary functions of floats. f16 and bf16 are computed in f32 and rounded once. Error, f32 on host and simulator:
+/// at most 1 ulp (2 for exp), f64: at most 2 ulp; on Hopper f32: 2 ulp + the hardware's approximation.
+struct ExpOp : UnaryDefaults { static constexpr std::string_view mnemonic = "exp"; };
+struct Exp2Op : UnaryDefaults { static constexpr std::string_view mnemonic = "exp2"; };
+struct LogOp : UnaryDefaults { static constexpr std::string_view mnemonic = "log"; };
+struct Log2Op : UnaryDefaults { static constexpr std::string_view mnemonic = "log2"; };
+/// Correctly rounded square root.
+struct SqrtOp : UnaryDefaults { static constexpr std::string_view mnemonic = "sqrt"; };
+/// 1 / sqrt(x), each step rounded.
+struct RsqrtOp : UnaryDefaults { static constexpr std::string_view mnemonic = "rsqrt"; };
+
+}  // namespace tegula::ir

@@ -1,0 +1,50 @@
+// Structured control flow and calls.
+#pragma once
+
+#include "tegula/ir/fields.hpp"
+
+namespace tegula::ir {
+
+/// `%r = for %i = %lo to %hi step %step carry (%a = %init, ...) : types { ... yield ... }`
+/// One block with arguments (i: i64, carried...). Runs for i = lo, lo + step, ... < hi; step > 0. Results are the carried
+/// values after the last iteration, the inits when there is none.
+struct ForOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "for";
+  static constexpr auto operands = names("lower", "upper", "step", "inits");
+  static constexpr unsigned traits = has_regions | variadic;
+  std::int64_t stages = 0;  ///< circular-buffer depth asked for by stages<n>; 0: not said
+  static constexpr auto attributes() { return fields(field("stages", &ForOp::stages)); }
+};
+
+/// `%r = if %c : types { ... yield } else { ... yield }`. Two blocks without arguments; the second may be empty but for
+/// its yield.
+struct IfOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "if";
+  static constexpr auto operands = names("condition");
+  static constexpr unsigned traits = has_regions;
+};
+
+/// Ends the block of a for or if and gives its values.
+struct YieldOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "yield";
+  static constexpr auto operands = names("values");
+  static constexpr unsigned traits = terminator | variadic;
+};
+
+/// Ends a function's body and gives its results (none for kernels).
+struct ReturnOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "return";
+  static constexpr auto operands = names("values");
+  static constexpr unsigned traits = terminator | variadic;
+};
+
+/// `%r = call %a, %b {callee = @f} : types`. The callee is a function of the same module; its effects are the call's.
+struct CallOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "call";
+  static constexpr auto operands = names("arguments");
+  static constexpr unsigned traits = variadic;
+  Symbol callee;
+  static constexpr auto attributes() { return fields(field("callee", &CallOp::callee)); }
+};
+
+}  // namespace tegula::ir

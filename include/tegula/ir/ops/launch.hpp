@@ -1,0 +1,43 @@
+// What ties a kernel to its launch: grid, requirements, extents and block indices.
+#pragma once
+
+#include "tegula/ir/fields.hpp"
+
+namespace tegula::ir {
+
+/// `grid %g0, %g1`: the grid's extents in blocks, from launch expressions (extents, integer scalars, constants and
+/// integer arithmetic on them). At most one per kernel, in its outermost block.
+struct GridOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "grid";
+  static constexpr auto operands = names("extents");
+  static constexpr unsigned traits = launch_fact | variadic;
+};
+
+/// `require %c {message = "..."}`: a launch expression that must hold; evaluated on the host before the launch.
+struct RequireOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "require";
+  static constexpr auto operands = names("condition");
+  static constexpr unsigned traits = launch_fact;
+  Symbol message;
+  static constexpr auto attributes() { return fields(field("message", &RequireOp::message)); }
+};
+
+/// `%n = extent %t {axis = 1} : i64`: a tensor parameter's extent.
+struct ExtentOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "extent";
+  static constexpr auto operands = names("tensor");
+  static constexpr unsigned traits = symbolic;
+  std::int64_t axis = 0;
+  static constexpr auto attributes() { return fields(field("axis", &ExtentOp::axis)); }
+};
+
+/// `%b = block_index {axis = 0} : i64`: this block's index along a grid axis.
+struct BlockIndexOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "block_index";
+  static constexpr auto operands = names();
+  static constexpr unsigned traits = symbolic;
+  std::int64_t axis = 0;
+  static constexpr auto attributes() { return fields(field("axis", &BlockIndexOp::axis)); }
+};
+
+}  // namespace tegula::ir

@@ -1,0 +1,33 @@
+// Reductions along one axis.
+#pragma once
+
+#include "tegula/ir/fields.hpp"
+
+namespace tegula::ir {
+
+using namespace std::string_view_literals;
+
+enum class Combine : std::uint8_t { sum, max, min };
+template <>
+inline constexpr std::array enum_names<Combine>{"sum"sv, "max"sv, "min"sv};
+
+/// How a reduction associates: `any` is one fixed tree per compiled kernel, `pairwise` is the balanced binary tree over
+/// ascending coordinates (adjacent pairs first; an odd last one is carried up): the bitwise contract.
+enum class Order : std::uint8_t { any, pairwise };
+template <>
+inline constexpr std::array enum_names<Order>{"any"sv, "pairwise"sv};
+
+/// `%r = reduce %x {axis = 1, combine = sum} : tile<128x1xf32>`: the axis stays with extent 1. Sums of f16 and bf16 are
+/// taken in f32 and rounded once. max and min follow MaxOp and MinOp.
+struct ReduceOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "reduce";
+  static constexpr auto operands = names("tile");
+  std::int64_t axis = 0;
+  Combine combine = Combine::sum;
+  Order order = Order::any;
+  static constexpr auto attributes() {
+    return fields(field("axis", &ReduceOp::axis), field("combine", &ReduceOp::combine), field("order", &ReduceOp::order));
+  }
+};
+
+}  // namespace tegula::ir

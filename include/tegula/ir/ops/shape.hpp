@@ -1,0 +1,52 @@
+// Ops that make tiles of scalars or move elements between shapes and layouts without arithmetic.
+#pragma once
+
+#include "tegula/ir/fields.hpp"
+
+namespace tegula::ir {
+
+/// `%t = splat %s : tile<128xf32>`: a scalar in every element.
+struct SplatOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "splat";
+  static constexpr auto operands = names("scalar");
+};
+/// `%t = iota {axis = 1} : tile<1x64xi32>`: each element's coordinate along an axis; i32 or i64.
+struct IotaOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "iota";
+  static constexpr auto operands = names();
+  std::int64_t axis = 0;
+  static constexpr auto attributes() { return fields(field("axis", &IotaOp::axis)); }
+};
+/// Repeats axes of extent 1 to the extents of the result type; same rank and element.
+struct BroadcastOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "broadcast";
+  static constexpr auto operands = names("tile");
+};
+/// `{axes = [0, 2]}`: inserts axes of extent 1; positions in the result, ascending.
+struct ExpandDimsOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "expand_dims";
+  static constexpr auto operands = names("tile");
+  Extents axes;
+  static constexpr auto attributes() { return fields(field("axes", &ExpandDimsOp::axes)); }
+};
+/// `{axes = [1]}`: drops axes of extent 1; positions in the operand, ascending.
+struct SqueezeOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "squeeze";
+  static constexpr auto operands = names("tile");
+  Extents axes;
+  static constexpr auto attributes() { return fields(field("axes", &SqueezeOp::axes)); }
+};
+/// `{permutation = [1, 0]}`: result axis i is operand axis permutation[i].
+struct TransOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "trans";
+  static constexpr auto operands = names("tile");
+  Extents permutation;
+  static constexpr auto attributes() { return fields(field("permutation", &TransOp::permutation)); }
+};
+/// The same tile in the layout of the result type; made by layout assignment only.
+struct ConvertLayoutOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "convert_layout";
+  static constexpr auto operands = names("tile");
+};
+
+}  // namespace tegula::ir

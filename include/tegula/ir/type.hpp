@@ -1,0 +1,64 @@
+// Types of IR values.
+#pragma once
+
+#include <cstdint>
+
+#include "tegula/support/element.hpp"
+#include "tegula/support/extents.hpp"
+
+namespace tegula::ir {
+
+class Layout;  // lib/ir/layout.hpp: immutable, interned, lives for the process
+
+enum class TypeKind : std::uint8_t {
+  none,
+  scalar,  ///< `f32`, `i64`, `bool`: one value per block; indices are i64
+  tile,    ///< `tile<128x64xbf16>`: a block-wide value; after layout assignment `tile<128x64xbf16, LAYOUT>`
+  tensor,  ///< `tensor<?x?xbf16>`: a parameter in global memory with run-time extents and strides
+};
+
+/// A value type: small, copyable, compared by content (layouts are interned, so by pointer).
+class Type {
+ public:
+  constexpr Type() = default;
+  static constexpr Type scalar(Element element) { return {TypeKind::scalar, element, {}}; }
+  static constexpr Type tile(Element element, Extents shape, Layout const* layout = nullptr) {
+    return {TypeKind::tile, element, shape, layout};
+  }
+  static constexpr Type tensor(Element element, int rank) {
+    Extents extents;
+    for (int i = 0; i < rank; ++i) extents.push_back(-1);
+    return {TypeKind::tensor, element, extents};
+  }
+  static constexpr Type index() { return scalar(Element::i64); }
+
+  [[nodiscard]] constexpr TypeKind kind() const { return kind_; }
+  [[nodiscard]] constexpr bool is_scalar() const { return kind_ == TypeKind::scalar; }
+  [[nodiscard]] constexpr bool is_tile() const { return kind_ == TypeKind::tile; }
+  [[nodiscard]] constexpr bool is_tensor() const { return kind_ == TypeKind::tensor; }
+  [[nodiscard]] constexpr Element element() const { return element_; }
+  /// Static extents of a tile; -1 per axis for a tensor; empty for a scalar.
+  [[nodiscard]] constexpr Extents const& shape() const { return shape_; }
+  [[nodiscard]] constexpr int rank() const { return shape_.size(); }
+  /// Elements of a tile; 1 for a scalar.
+  [[nodiscard]] constexpr std::int64_t elements() const { return shape_.product(); }
+  /// Null before layout assignment.
+  [[nodiscard]] constexpr Layout const* layout() const { return layout_; }
+
+  [[nodiscard]] constexpr Type with_element(Element element) const { return {kind_, element, shape_, layout_}; }
+  [[nodiscard]] constexpr Type with_shape(Extents const& shape) const { return {kind_, element_, shape, nullptr}; }
+  [[nodiscard]] constexpr Type with_layout(Layout const* layout) const { return {kind_, element_, shape_, layout}; }
+
+  friend constexpr bool operator==(Type const&, Type const&) = default;
+
+ private:
+  constexpr Type(TypeKind kind, Element element, Extents const& shape, Layout const* layout = nullptr)
+      : kind_(kind), element_(element), shape_(shape), layout_(layout) {}
+
+  TypeKind kind_ = TypeKind::none;
+  Element element_ = Element::f32;
+  Extents shape_;
+  Layout const* layout_ = nullptr;
+};
+
+}  // namespace tegula::ir

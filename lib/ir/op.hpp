@@ -1,0 +1,259 @@
+// The erased IR: values, ops, blocks, functions, modules. Passes are plain C++ over these.
+//
+// Structured: an op may hold blocks (regions of one block each); there are no branches. A block owns its ops; an op owns
+// its results; a use is kept in the value, so replacing is cheap and erasing a used value is caught.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/op_info.hpp"
+#include "tegula/ir/ops.hpp"
+#include "tegula/ir/type.hpp"
+#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/support/location.hpp"
+
+namespace tegula::ir {
+
+class Block;
+class Function;
+class Module;
+class Op;
+class Value;
+
+/// Operand `index` of `user`.
+struct Use {
+  Op* user = nullptr;
+  int index = 0;
+  friend bool operator==(Use const&, Use const&) = default;
+};
+
+/// An SSA value: a result of an op or an argument of a block.
+class Value {
+ public:
+  Value(Type type, Op* op, Block* block, int index) : type_(type), op_(op), block_(block), index_(index) {}
+  Value(Value const&) = delete;
+  Value& operator=(Value const&) = delete;
+
+  [[nodiscard]] Type const& type() const { return type_; }
+  void set_type(Type const& type) { type_ = type; }
+  /// The op this is a result of; null for block arguments.
+  [[nodiscard]] Op* defining_op() const { return op_; }
+  /// The block this is an argument of; null for results.
+  [[nodiscard]] Block* owner_block() const { return block_; }
+  /// Position among the results or arguments.
+  [[nodiscard]] int index() const { return index_; }
+  [[nodiscard]] std::string const& name() const { return name_; }
+  /// A name for the text, without %; empty: a number is given at printing. Made unique by the printer.
+  void set_name(std::string name) { name_ = std::move(name); }
+  [[nodiscard]] std::vector<Use> const& uses() const { return uses_; }
+  [[nodiscard]] bool unused() const { return uses_.empty(); }
+  /// Makes every use refer to `other` (not this).
+  void replace_all_uses_with(Value& other);
+
+ private:
+  friend class Op;
+  friend class Block;
+  Type type_;
+  Op* op_;
+  Block* block_;
+  int index_;
+  std::string name_;
+  std::vector<Use> uses_;
+};
+
+/// One operation. Created by Builder or by clone; lives in a Block.
+class Op {
+ public:
+  Op(OpKind kind, void const* attributes, std::span<Value* const> operands, std::span<Type const> results, location where);
+  ~Op();
+  Op(Op const&) = delete;
+  Op& operator=(Op const&) = delete;
+
+  [[nodiscard]] OpKind kind() const { return info_->kind; }
+  [[nodiscard]] OpInfo const& info() const { return *info_; }
+  template <class OpStruct>
+  [[nodiscard]] bool is() const {
+    return kind() == kind_of<OpStruct>;
+  }
+  /// The op's attributes as its struct; the kind must match.
+  template <class OpStruct>
+  [[nodiscard]] OpStruct& as() {
+    return *static_cast<OpStruct*>(checked(kind_of<OpStruct>));
+  }
+  template <class OpStruct>
+  [[nodiscard]] OpStruct const& as() const {
+    return *static_cast<OpStruct const*>(checked(kind_of<OpStruct>));
+  }
+  template <class OpStruct>
+  [[nodiscard]] OpStruct* dyn() {
+    return is<OpStruct>() ? &as<OpStruct>() : nullptr;
+  }
+  [[nodiscard]] void* attributes() const { return attributes_.get(); }
+
+  [[nodiscard]] int operand_count() const { return static_cast<int>(operands_.size()); }
+  [[nodiscard]] Value* operand(int i) const { return operands_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] std::span<Value* const> operands() const { return operands_; }
+  void set_operand(int i, Value* value);
+  void add_operand(Value* value);
+  void erase_operand(int i);
+
+  [[nodiscard]] int result_count() const { return static_cast<int>(results_.size()); }
+  [[nodiscard]] Value* result(int i = 0) const { return results_[static_cast<std::size_t>(i)].get(); }
+  Value* add_result(Type const& type);
+  /// The result must be unused.
+  void erase_result(int i);
+
+  [[nodiscard]] int block_count() const { return static_cast<int>(blocks_.size()); }
+  [[nodiscard]] Block& block(int i = 0) const { return *blocks_[static_cast<std::size_t>(i)]; }
+  Block& add_block();
+
+  [[nodiscard]] Block* parent() const { return parent_; }
+  /// The op whose block holds this one; null at function level.
+  [[nodiscard]] Op* parent_op() const;
+  /// The function that holds this op; null when detached.
+  [[nodiscard]] Function* function() const;
+  [[nodiscard]] location const& where() const { return where_; }
+  void set_where(location where) { where_ = where; }
+
+  /// True when the op, with all inside it, only computes its results: no effects, no calls, no launch facts, no terminator.
+  [[nodiscard]] bool pure() const;
+  /// Unlinks and destroys this op. Its results must be unused.
+  void erase();
+  /// Moves this op right before `other` (in any block).
+  void move_before(Op& other);
+
+ private:
+  friend class Block;
+  void* checked(OpKind kind) const;
+  void drop_operand_uses();
+
+  OpInfo const* info_;
+  std::unique_ptr<std::byte[]> attributes_;
+  std::vector<Value*> operands_;
+  std::vector<std::unique_ptr<Value>> results_;
+  std::vector<std::unique_ptr<Block>> blocks_;
+  Block* parent_ = nullptr;
+  std::list<std::unique_ptr<Op>>::iterator self_;
+  location where_;
+};
+
+/// A list of ops with arguments; a function's body or one region of an op.
+class Block {
+ public:
+  Block() = default;
+  ~Block();
+  Block(Block const&) = delete;
+  Block& operator=(Block const&) = delete;
+
+  Value* add_argument(Type const& type, std::string name = {});
+  /// The argument must be unused.
+  void erase_argument(int i);
+  [[nodiscard]] int argument_count() const { return static_cast<int>(arguments_.size()); }
+  [[nodiscard]] Value* argument(int i) const { return arguments_[static_cast<std::size_t>(i)].get(); }
+
+  /// Iterates over Op&; erasing the current op while iterating needs `next` taken before (see walk.hpp).
+  class iterator {
+   public:
+    using inner = std::list<std::unique_ptr<Op>>::const_iterator;
+    explicit iterator(inner at) : at_(at) {}
+    Op& operator*() const { return **at_; }
+    Op* operator->() const { return at_->get(); }
+    iterator& operator++() { ++at_; return *this; }
+    iterator& operator--() { --at_; return *this; }
+    friend bool operator==(iterator const&, iterator const&) = default;
+
+   private:
+    inner at_;
+  };
+  [[nodiscard]] iterator begin() const { return iterator(ops_.begin()); }
+  [[nodiscard]] iterator end() const { return iterator(ops_.end()); }
+  [[nodiscard]] bool empty() const { return ops_.empty(); }
+  [[nodiscard]] std::size_t size() const { return ops_.size(); }
+  [[nodiscard]] Op& front() const { return *ops_.front(); }
+  [[nodiscard]] Op& back() const { return *ops_.back(); }
+  /// The last op when it is a terminator, else null.
+  [[nodiscard]] Op* terminator() const;
+
+  Op& append(std::unique_ptr<Op> op);
+  Op& insert_before(Op& position, std::unique_ptr<Op> op);
+  std::unique_ptr<Op> remove(Op& op);
+
+  /// The op this block belongs to; null for a function's body.
+  [[nodiscard]] Op* parent_op() const { return parent_op_; }
+  [[nodiscard]] Function* parent_function() const { return parent_function_; }
+
+ private:
+  friend class Op;
+  friend class Function;
+  std::vector<std::unique_ptr<Value>> arguments_;
+  std::list<std::unique_ptr<Op>> ops_;
+  Op* parent_op_ = nullptr;
+  Function* parent_function_ = nullptr;
+};
+
+/// What the signature says of one function parameter beside its type.
+struct ParameterAttributes {
+  Direction direction = Direction::in;  ///< tensors of kernels
+  std::int64_t multiple_of = 1;         ///< every extent vouched for by the user to be a multiple of this
+  TensorFacts facts;                    ///< specialisation: `unit_inner`, `aligned_16` in the text
+  friend bool operator==(ParameterAttributes const&, ParameterAttributes const&) = default;
+};
+
+enum class FunctionKind : std::uint8_t { kernel, device };
+enum class Inline : std::uint8_t { unset, no, yes };
+
+/// A kernel or a device function: `kernel @name(%a: in tensor<?xf32>, ...) { ... return }`.
+class Function {
+ public:
+  Function(std::string name, FunctionKind kind);
+
+  [[nodiscard]] std::string const& name() const { return name_; }
+  [[nodiscard]] FunctionKind kind() const { return kind_; }
+  [[nodiscard]] bool is_kernel() const { return kind_ == FunctionKind::kernel; }
+  [[nodiscard]] Block& body() const { return *body_; }
+  Value* add_parameter(Type const& type, ParameterAttributes attributes = {}, std::string name = {});
+  [[nodiscard]] int parameter_count() const { return body_->argument_count(); }
+  [[nodiscard]] Value* parameter(int i) const { return body_->argument(i); }
+  [[nodiscard]] std::vector<ParameterAttributes>& parameter_attributes() { return parameter_attributes_; }
+  [[nodiscard]] std::vector<ParameterAttributes> const& parameter_attributes() const { return parameter_attributes_; }
+  /// Result types; empty for kernels.
+  std::vector<Type> results;
+  Inline inlining = Inline::unset;
+  int warps = 0;  ///< `warps = 4`: warps per CTA, decided by layout assignment; 0: not decided
+  location where;
+  [[nodiscard]] Module* parent() const { return parent_; }
+
+ private:
+  friend class Module;
+  std::string name_;
+  FunctionKind kind_;
+  std::unique_ptr<Block> body_;
+  std::vector<ParameterAttributes> parameter_attributes_;
+  Module* parent_ = nullptr;
+};
+
+/// Functions with unique names. The first line of its text holds the format version.
+class Module {
+ public:
+  Module() = default;
+  Module(Module&&) noexcept;
+  Module& operator=(Module&&) noexcept;
+
+  Function& add_function(std::string name, FunctionKind kind);
+  /// Null when there is none of that name.
+  [[nodiscard]] Function* find(std::string_view name) const;
+  void erase(Function& function);
+  [[nodiscard]] std::vector<std::unique_ptr<Function>> const& functions() const { return functions_; }
+  /// The single kernel; UserError when there is none or more than one.
+  [[nodiscard]] Function& kernel() const;
+  [[nodiscard]] Module clone() const;
+
+ private:
+  std::vector<std::unique_ptr<Function>> functions_;
+};
+
+}  // namespace tegula::ir

@@ -1,0 +1,108 @@
+#include "ir/op_info.hpp"
+
+#include <array>
+#include <boost/hana/for_each.hpp>
+#include <boost/hana/tuple.hpp>
+#include <boost/hana/type.hpp>
+#include <map>
+
+namespace tegula::ir {
+namespace {
+
+namespace hana = boost::hana;
+
+template <class T>
+constexpr FieldKind field_kind() {
+  if constexpr (std::is_same_v<T, bool>) return FieldKind::boolean;
+  else if constexpr (std::is_same_v<T, std::int64_t>) return FieldKind::integer;
+  else if constexpr (std::is_same_v<T, Element>) return FieldKind::element;
+  else if constexpr (std::is_same_v<T, Extents>) return FieldKind::extents;
+  else if constexpr (std::is_same_v<T, Constant>) return FieldKind::constant;
+  else if constexpr (std::is_same_v<T, Symbol>) return FieldKind::symbol;
+  else {
+    static_assert(std::is_enum_v<T> && sizeof(T) == 1 && !enum_names<T>.empty(),
+                  "an attribute is a bool, int64, Element, Extents, Constant, Symbol or a byte enumeration with enum_names");
+    return FieldKind::enumeration;
+  }
+}
+
+template <class OpStruct, class T>
+FieldRef reference(Field<OpStruct, T> const& field, OpStruct& op) {
+  std::span<std::string_view const> names;
+  if constexpr (field_kind<T>() == FieldKind::enumeration) names = enum_names<T>;
+  return {field.name, field_kind<T>(), &(op.*field.member), names};
+}
+
+template <class OpStruct>
+void list_fields(void* op, [[maybe_unused]] std::vector<FieldRef>& out) {
+  [[maybe_unused]] auto& typed = *static_cast<OpStruct*>(op);
+  std::apply([&](auto const&... field) { (out.push_back(reference(field, typed)), ...); }, OpStruct::attributes());
+}
+
+constexpr auto op_types = hana::make_tuple(
+#define TEGULA_OP(name) hana::type_c<name>,
+#include "tegula/ir/ops.def"
+#undef TEGULA_OP
+    hana::type_c<void>);
+
+std::array<OpInfo, op_kind_count> make_table() {
+  std::array<OpInfo, op_kind_count> table{};
+  hana::for_each(op_types, [&](auto type) {
+    using OpStruct = typename decltype(type)::type;
+    if constexpr (!std::is_void_v<OpStruct>) {
+      static_assert(std::is_trivially_copyable_v<OpStruct> && std::is_trivially_destructible_v<OpStruct>);
+      static OpStruct const defaults{};
+      constexpr OpKind kind = kind_of<OpStruct>;
+      table[static_cast<std::size_t>(kind)] = {kind,
+                                               OpStruct::mnemonic,
+                                               OpStruct::operands,
+                                               OpStruct::effects,
+                                               OpStruct::traits,
+                                               sizeof(OpStruct),
+                                               &defaults,
+                                               &list_fields<OpStruct>};
+    }
+  });
+  return table;
+}
+
+std::array<OpInfo, op_kind_count> const& table() {
+  static auto const instance = make_table();
+  return instance;
+}
+
+}  // namespace
+
+OpInfo const& op_info(OpKind kind) { return table()[static_cast<std::size_t>(kind)]; }
+
+OpInfo const* find_op(std::string_view mnemonic) {
+  static auto const index = [] {
+    std::map<std::string_view, OpInfo const*> result;
+    for (OpInfo const& info : table()) result.emplace(info.mnemonic, &info);
+    return result;
+  }();
+  auto const found = index.find(mnemonic);
+  return found == index.end() ? nullptr : found->second;
+}
+
+std::vector<FieldRef> fields_of(OpKind kind, void* op) {
+  std::vector<FieldRef> result;
+  op_info(kind).list_fields(op, result);
+  return result;
+}
+
+bool field_equal(FieldRef const& a, FieldRef const& b) {
+  auto const same = [&]<class T>(T const*) { return *static_cast<T const*>(a.data) == *static_cast<T const*>(b.data); };
+  switch (a.kind) {
+    case FieldKind::boolean: return same(static_cast<bool const*>(nullptr));
+    case FieldKind::integer: return same(static_cast<std::int64_t const*>(nullptr));
+    case FieldKind::enumeration: return same(static_cast<std::uint8_t const*>(nullptr));
+    case FieldKind::element: return same(static_cast<Element const*>(nullptr));
+    case FieldKind::extents: return same(static_cast<Extents const*>(nullptr));
+    case FieldKind::constant: return same(static_cast<Constant const*>(nullptr));
+    case FieldKind::symbol: return same(static_cast<Symbol const*>(nullptr));
+  }
+  return false;
+}
+
+}  // namespace tegula::ir

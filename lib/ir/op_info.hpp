@@ -1,0 +1,44 @@
+// The table of ops, made from ops.def: what every part of Tegula may ask of an op without knowing its struct.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tegula/ir/ops.hpp"
+
+namespace tegula::ir {
+
+enum class FieldKind : std::uint8_t { boolean, integer, enumeration, element, extents, constant, symbol };
+
+/// One attribute field of one op struct instance, erased. `data` points at the member; its type follows from kind
+/// (enumeration: a uint8_t value indexing enum_names).
+struct FieldRef {
+  std::string_view name;
+  FieldKind kind;
+  void* data;
+  std::span<std::string_view const> enum_names;
+};
+
+struct OpInfo {
+  OpKind kind;
+  std::string_view mnemonic;
+  std::span<std::string_view const> operands;
+  Effects effects;
+  unsigned traits;
+  std::size_t size;  ///< of the struct; all op structs are trivially copyable
+  void const* defaults;  ///< a default-constructed struct
+  void (*list_fields)(void* op, std::vector<FieldRef>& out);
+
+  [[nodiscard]] bool has(Trait trait) const { return (traits & trait) != 0; }
+};
+
+OpInfo const& op_info(OpKind kind);
+/// Null when no op has that mnemonic.
+OpInfo const* find_op(std::string_view mnemonic);
+
+/// The fields of an op struct instance, in declared order.
+std::vector<FieldRef> fields_of(OpKind kind, void* op);
+bool field_equal(FieldRef const& a, FieldRef const& b);
+
+}  // namespace tegula::ir
