@@ -42,3 +42,16 @@ function(tegula_command_test name)
   set_tests_properties("${name}" PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 4
     ENVIRONMENT "${arg_ENVIRONMENT}")
 endfunction()
+
+# tegula_row_labels(<variable> <file>): the rows of the line "// rows: N3 F44" among a file's first three, as "N3;F44".
+function(tegula_row_labels variable file)
+  set(labels "")
+  file(STRINGS "${file}" lines LIMIT_COUNT 3)
+  foreach(line IN LISTS lines)
+    if(line MATCHES "^// rows: (.+)$")
+      string(REGEX MATCHALL "[A-Z][0-9]+" rows "${CMAKE_MATCH_1}")
+      list(APPEND labels ${rows})
+    endif()
+  endforeach()
+  set(${variable} "${labels}" PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,3 @@
+#include "platform_macros.hpp"
+
+#include <tegula/tegula.hpp>
