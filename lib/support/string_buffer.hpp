@@ -21,7 +21,10 @@ class StringBuffer {
   StringBuffer& operator<<(int value) { return *this << static_cast<std::int64_t>(value); }
   StringBuffer& operator<<(unsigned value) { return *this << static_cast<std::uint64_t>(value); }
   StringBuffer& operator<<(bool value) { return *this << std::string_view(value ? "true" : "false"); }
-  StringBuffer& operator<<(void const*) = delete;  // a pointer in a text makes two runs differ
+  StringBuffer& operator<<(char const* text) { return *this << std::string_view(text); }
+  StringBuffer& operator<<(std::string const& text) { return *this << std::string_view(text); }
+  template <class T>
+  StringBuffer& operator<<(T*) = delete;  // a pointer in a text makes two runs differ
 
   void indent() { ++depth_; }
   void dedent() { --depth_; }

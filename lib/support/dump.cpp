@@ -1,0 +1,98 @@
+#include "support/dump.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tegula/support/error.hpp"
+
+namespace tegula::support {
+namespace fs = std::filesystem;
+
+std::string file_name_of(std::string_view kernel) {
+  std::string name(kernel);
+  for (char& character : name) {
+    bool const plain = (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
+                       (character >= '0' && character <= '9') || character == '_' || character == '-' ||
+                       character == '.';
+    if (!plain) character = '_';
+  }
+  if (name.empty() || name.front() == '.') name.insert(0, "_");
+  if (name.size() > 100) name.resize(100);
+  return name;
+}
+
+std::string dump_file_name(std::string_view kernel, int number, std::string_view pass) {
+  return fmt::format("{}.{:02}-{}.tir", file_name_of(kernel), number, file_name_of(pass));
+}
+
+Dump::Dump(Options const& options, std::string_view kernel)
+    : options_(options),
+      kernel_(kernel),
+      selected_(!options.dump.empty() && (options.dump_kernel.empty() || options.dump_kernel == kernel)) {}
+
+bool Dump::wants(DumpItem::What what, std::string_view pass) const {
+  if (!selected_) return false;
+  for (DumpItem const& item : options_.dump) {
+    if (item.what != what) continue;
+    if (pass.empty() || item.pass == pass || item.pass == "all") return true;
+  }
+  return false;
+}
+
+void Dump::write_pass(int number, std::string_view pass, std::string_view text, bool changed, bool before) const {
+  std::string file = dump_file_name(kernel_, number, pass);
+  if (before) file.insert(file.size() - 4, ".before");
+  emit(file, text, changed);
+}
+
+void Dump::write(std::string_view extension, std::string_view text) const {
+  emit(fmt::format("{}.{}", file_name_of(kernel_), extension), text, true);
+}
+
+void Dump::emit(std::string const& file, std::string_view text, bool changed) const {
+  if (options_.dump_dir.empty()) {
+    std::string const all = changed ? fmt::format("// ---- {}\n{}", file, text)
+                                    : fmt::format("// ---- {} (unchanged)\n", file);
+    std::fwrite(all.data(), 1, all.size(), stderr);
+    return;
+  }
+  std::error_code error;
+  fs::create_directories(options_.dump_dir, error);
+  fs::path const path = fs::path(options_.dump_dir) / file;
+  std::ofstream stream(path, std::ios::binary);
+  if (!changed) stream << "// (unchanged)\n";
+  stream << text;
+  stream.close();
+  if (!stream) throw UserError(fmt::format("TEGULA_DUMP_DIR: cannot write {}", path.string()));
+}
+
+std::optional<std::string> Dump::replacement(int number, std::string_view pass) const {
+  if (options_.override_dir.empty()) return std::nullopt;
+  std::ifstream stream(fs::path(options_.override_dir) / dump_file_name(kernel_, number, pass), std::ios::binary);
+  if (!stream) return std::nullopt;
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return std::move(text).str();
+}
+
+std::string write_replay_file(Options const& options, std::string_view kernel, std::string_view text) {
+  static std::atomic<int> count = 0;
+  std::error_code error;
+  fs::path folder = options.replay_dir.empty() ? fs::temp_directory_path(error) : fs::path(options.replay_dir);
+  if (error) return {};
+  if (!options.replay_dir.empty()) fs::create_directories(folder, error);
+  fs::path const path =
+      folder / fmt::format("tegula-{}-{}-{}.tir", file_name_of(kernel), static_cast<long>(::getpid()), ++count);
+  std::ofstream stream(path, std::ios::binary);
+  stream << text;
+  stream.close();
+  return stream ? path.string() : std::string();
+}
+
+}  // namespace tegula::support

@@ -1,0 +1,161 @@
+#include "support/options.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <charconv>
+#include <cstdlib>
+
+#include "support/string_buffer.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::support {
+namespace {
+
+constexpr EnvironmentVariable table[] = {
+    {"TEGULA_DUMP", "item{,item}; item: ir | ir-before=<pass> | ir-after=<pass> | ir-after=all | llvm | asm | ptx | "
+                    "launch | key | all",
+     "writes what a compilation sees at the named points"},
+    {"TEGULA_DUMP_KERNEL", "<kernel name>", "dumps this kernel only"},
+    {"TEGULA_DUMP_DIR", "<folder>", "dumps go to files of this folder instead of standard error"},
+    {"TEGULA_OVERRIDE_DIR", "<folder>", "an edited dump in this folder is read back after its pass"},
+    {"TEGULA_REPLAY_DIR", "<folder>", "where a failing compilation leaves its replay file"},
+    {"TEGULA_VERIFY", "each | off", "each: the IR is verified after every pass"},
+    {"TEGULA_TIME", "passes | off", "passes: prints the time of every pass"},
+    {"TEGULA_SIMULATE", "0 | 1", "1: every launch runs in the simulator"},
+    {"TEGULA_THREADS", "<count from 1 to 1024>", "threads of the host executor, the calling one included"},
+    {"TEGULA_DEVICE", "host | cuda | cuda:<number>", "what device::best() gives"},
+    {"TEGULA_CACHE_DIR", "<folder>", "folder of the cache of compiled kernels, made private to the user"},
+    {"TEGULA_CACHE", "on | off | read-only", "whether compiled kernels are kept on disk"},
+    {"TEGULA_ASSEMBLER", "auto | driver | ptxas", "who turns PTX into machine code; auto: ptxas if found, else the driver"},
+    {"TEGULA_PTXAS", "<path>", "the ptxas to use instead of the one in PATH"},
+    {"TEGULA_QUIET", "0 | 1", "1: warnings are not printed"},
+};
+
+EnvironmentVariable const& row(std::string_view name) {
+  for (EnvironmentVariable const& variable : table)
+    if (variable.name == name) return variable;
+  throw InternalError(fmt::format("environment variable {} is not in the table", name));
+}
+
+[[noreturn]] void refuse(std::string_view name, std::string_view value) {
+  throw UserError(fmt::format("{}={}: not understood; grammar: {}", name, quoted(value), row(name).grammar));
+}
+
+/// The value, or "" if unset.
+std::string value_of(std::string_view name) {
+  char const* value = std::getenv(std::string(row(name).name).c_str());
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+template <class Value, std::size_t N>
+Value one_of(std::string_view name, Value fallback, std::pair<std::string_view, Value> const (&choices)[N]) {
+  std::string const text = value_of(name);
+  if (text.empty()) return fallback;
+  for (auto const& [spelling, value] : choices)
+    if (text == spelling) return value;
+  refuse(name, text);
+}
+
+int integer(std::string_view name, std::string_view whole, std::string_view digits, int least, int most) {
+  int value = 0;
+  auto const result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (digits.empty() || result.ec != std::errc() || result.ptr != digits.data() + digits.size() || value < least ||
+      value > most)
+    refuse(name, whole);
+  return value;
+}
+
+void add_dump_item(std::vector<DumpItem>& items, std::string_view item, std::string_view whole) {
+  using What = DumpItem::What;
+  auto const with_pass = [&](std::string_view prefix, What what) {
+    if (!item.starts_with(prefix) || item.size() == prefix.size()) return false;
+    items.push_back({what, std::string(item.substr(prefix.size()))});
+    return true;
+  };
+  static constexpr std::pair<std::string_view, What> plain[] = {
+      {"ir", What::ir}, {"llvm", What::llvm},     {"asm", What::assembly},
+      {"ptx", What::ptx}, {"launch", What::launch}, {"key", What::key}};
+  for (auto const& [spelling, what] : plain)
+    if (item == spelling) return items.push_back({what, {}});
+  if (item == "all") {
+    for (auto const& [spelling, what] : plain) items.push_back({what, {}});
+    return items.push_back({What::ir_after, "all"});
+  }
+  if (!with_pass("ir-before=", What::ir_before) && !with_pass("ir-after=", What::ir_after)) refuse("TEGULA_DUMP", whole);
+}
+
+std::vector<DumpItem> dump_items(std::string_view text) {
+  std::vector<DumpItem> items;
+  std::string_view rest = text;
+  while (!text.empty()) {
+    std::size_t const comma = rest.find(',');
+    add_dump_item(items, rest.substr(0, comma), text);
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  return items;
+}
+
+std::string device_choice() {
+  std::string const text = value_of("TEGULA_DEVICE");
+  if (text.starts_with("cuda:")) {
+    integer("TEGULA_DEVICE", text, std::string_view(text).substr(5), 0, 1023);
+  } else if (!text.empty() && text != "host" && text != "cuda") {
+    refuse("TEGULA_DEVICE", text);
+  }
+  return text;
+}
+
+std::atomic<Options const*>& in_force() {
+  static std::atomic<Options const*> current = new Options(read_options());  // lives as long as the process
+  return current;
+}
+
+}  // namespace
+
+std::span<EnvironmentVariable const> environment_table() { return table; }
+
+std::string environment_help() {
+  std::string text;
+  for (EnvironmentVariable const& variable : table)
+    text += fmt::format("{} = {}\n    {}\n", variable.name, variable.grammar, variable.meaning);
+  return text;
+}
+
+Options read_options() {
+  Options result;
+  result.dump = dump_items(value_of("TEGULA_DUMP"));
+  result.dump_kernel = value_of("TEGULA_DUMP_KERNEL");
+  result.dump_dir = value_of("TEGULA_DUMP_DIR");
+  result.override_dir = value_of("TEGULA_OVERRIDE_DIR");
+  result.replay_dir = value_of("TEGULA_REPLAY_DIR");
+  result.verify_each = one_of<bool>("TEGULA_VERIFY", false, {{"each", true}, {"off", false}});
+  result.time_passes = one_of<bool>("TEGULA_TIME", false, {{"passes", true}, {"off", false}});
+  result.simulate = one_of<bool>("TEGULA_SIMULATE", false, {{"1", true}, {"0", false}});
+  if (std::string const threads = value_of("TEGULA_THREADS"); !threads.empty())
+    result.threads = integer("TEGULA_THREADS", threads, threads, 1, 1024);
+  result.device = device_choice();
+  result.cache_dir = value_of("TEGULA_CACHE_DIR");
+  result.cache = one_of<CacheMode>(
+      "TEGULA_CACHE", CacheMode::on,
+      {{"on", CacheMode::on}, {"off", CacheMode::off}, {"read-only", CacheMode::read_only}});
+  result.assembler = one_of<Assembler>(
+      "TEGULA_ASSEMBLER", Assembler::automatic,
+      {{"auto", Assembler::automatic}, {"driver", Assembler::driver}, {"ptxas", Assembler::ptxas}});
+  result.ptxas = value_of("TEGULA_PTXAS");
+  one_of<bool>("TEGULA_QUIET", false, {{"1", true}, {"0", false}});
+  return result;
+}
+
+Options const& options() { return *in_force().load(); }
+
+ScopedOptions::ScopedOptions(Options replacement)
+    : mine_(new Options(std::move(replacement))), former_(in_force().exchange(mine_)) {}
+
+ScopedOptions::~ScopedOptions() {
+  in_force().store(former_);
+  delete mine_;
+}
+
+}  // namespace tegula::support

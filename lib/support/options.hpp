@@ -1,0 +1,76 @@
+// All environment variables of Tegula: one table that documents them, one parser, one snapshot. No other file reads
+// TEGULA_* from the environment (except TEGULA_QUIET, which must work while an option is being refused).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tegula::support {
+
+/// One row of the documentation; `grammar` is what a refusal prints.
+struct EnvironmentVariable {
+  std::string_view name;
+  std::string_view grammar;
+  std::string_view meaning;
+};
+
+std::span<EnvironmentVariable const> environment_table();
+
+/// The table as text, one variable per paragraph.
+std::string environment_help();
+
+/// One item of TEGULA_DUMP.
+struct DumpItem {
+  enum class What : std::uint8_t { ir, ir_before, ir_after, llvm, assembly, ptx, launch, key };
+  What what = What::ir;
+  std::string pass;  ///< of ir_before and ir_after; "all" is every pass
+  friend bool operator==(DumpItem const&, DumpItem const&) = default;
+};
+
+enum class CacheMode : std::uint8_t { on, off, read_only };
+enum class Assembler : std::uint8_t { automatic, driver, ptxas };
+
+/// The parsed environment.
+struct Options {
+  std::vector<DumpItem> dump;
+  std::string dump_kernel;   ///< only this kernel is dumped; empty: all
+  std::string dump_dir;      ///< empty: standard error
+  std::string override_dir;  ///< an edited dump found here replaces the IR after its pass
+  std::string replay_dir;    ///< where a failure leaves its replay file; empty: the system's temporary folder
+  bool verify_each = false;
+  bool time_passes = false;
+  bool simulate = false;   ///< every launch goes through the simulator
+  int threads = 0;         ///< of the host executor, the calling thread included; 0: one per hardware thread
+  std::string device;      ///< what device::best() gives: "", "host", "cuda", "cuda:<n>"
+  std::string cache_dir;   ///< empty: $XDG_CACHE_HOME/tegula or ~/.cache/tegula
+  CacheMode cache = CacheMode::on;
+  Assembler assembler = Assembler::automatic;
+  std::string ptxas;       ///< path of ptxas; empty: searched in PATH
+
+  /// True if compiling must happen although a cache has the result: something is to be dumped or replaced.
+  [[nodiscard]] bool must_compile() const { return !dump.empty() || !override_dir.empty(); }
+};
+
+/// Reads the environment. Throws UserError naming variable, value and grammar for a value that does not parse.
+Options read_options();
+
+/// The options in force: the environment as it was at the first call. The reference stays valid for the process.
+Options const& options();
+
+/// Replaces the options in force while it lives; for tests. Not for use while launches run on other threads.
+class ScopedOptions {
+ public:
+  explicit ScopedOptions(Options replacement);
+  ~ScopedOptions();
+  ScopedOptions(ScopedOptions const&) = delete;
+  ScopedOptions& operator=(ScopedOptions const&) = delete;
+
+ private:
+  Options const* mine_;
+  Options const* former_;
+};
+
+}  // namespace tegula::support

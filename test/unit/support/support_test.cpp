@@ -1,0 +1,136 @@
+// Diagnostics, string buffer, options and dumps.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <unistd.h>
+
+#include "support/catch.hpp"
+#include "support/diagnostics.hpp"
+#include "support/dump.hpp"
+#include "support/options.hpp"
+#include "support/string_buffer.hpp"
+#include "tegula/support/error.hpp"
+
+using namespace tegula;
+using namespace tegula::support;
+using tegula::test::ContainsSubstring;
+
+namespace {
+
+class ScopedVariable {
+ public:
+  ScopedVariable(char const* name, char const* value) : name_(name) { ::setenv(name, value, 1); }
+  ~ScopedVariable() { ::unsetenv(name_); }
+
+ private:
+  char const* name_;
+};
+
+std::string message_of(auto&& action) {
+  try {
+    action();
+  } catch (Error const& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("string buffer indents lines that are not empty") {
+  StringBuffer text;
+  text << "a {\n";
+  text.indent();
+  text << "b\n\nc " << 12 << ' ' << true;
+  text << "\n";
+  text.dedent();
+  text << "}\n";
+  CHECK(text.str() == "a {\n  b\n\n  c 12 true\n}\n");
+  CHECK(quoted("a\"b\\\n\x01") == "\"a\\\"b\\\\\\n\\x01\"");
+}
+
+TEST_CASE("diagnostics print places, notes and a summary of the first error") {
+  Diagnostics list;
+  list.warning("slow");
+  list.error("dim 1 is 32", location("k.cpp", 7)).note("rhs is here", location("k.cpp", 9));
+  list.error_at({3, 14}, "expected ':'");
+  CHECK(list.str() ==
+        "warning: slow\nk.cpp:7: error: dim 1 is 32\n  note: k.cpp:9: rhs is here\n3:14: error: expected ':'\n");
+  CHECK(list.has_errors());
+  CHECK(summary(list) == "k.cpp:7: dim 1 is 32\n  note: k.cpp:9: rhs is here\n  and 1 more error");
+  REQUIRE_THROWS_AS(throw_internal_error(list, "verifier after cse"), InternalError);
+  try {
+    throw_user_error(list);
+  } catch (UserError const& error) {
+    CHECK(error.where().line() == 7);
+  }
+  Diagnostics harmless;
+  harmless.remark("note this");
+  CHECK_NOTHROW(throw_user_error(harmless));
+}
+
+TEST_CASE("every environment variable is parsed strictly and refused with its grammar") {
+  {
+    ScopedVariable a("TEGULA_DUMP", "ir-after=insert-barriers,ptx");
+    ScopedVariable b("TEGULA_THREADS", "3");
+    ScopedVariable c("TEGULA_CACHE", "read-only");
+    Options const parsed = read_options();
+    REQUIRE(parsed.dump.size() == 2);
+    CHECK(parsed.dump[0] == DumpItem{DumpItem::What::ir_after, "insert-barriers"});
+    CHECK(parsed.dump[1] == DumpItem{DumpItem::What::ptx, {}});
+    CHECK(parsed.threads == 3);
+    CHECK(parsed.cache == CacheMode::read_only);
+    CHECK(parsed.must_compile());
+  }
+  std::pair<char const*, char const*> const wrong[] = {
+      {"TEGULA_DUMP", "ir,,ptx"},   {"TEGULA_DUMP", "ir-after="}, {"TEGULA_DUMP", "irr"}, {"TEGULA_THREADS", "0"},
+      {"TEGULA_THREADS", "2x"},     {"TEGULA_VERIFY", "yes"},     {"TEGULA_TIME", "1"},   {"TEGULA_SIMULATE", "true"},
+      {"TEGULA_DEVICE", "cuda:-1"}, {"TEGULA_DEVICE", "gpu"},     {"TEGULA_CACHE", "no"}, {"TEGULA_ASSEMBLER", "nvcc"}};
+  for (auto const& [name, value] : wrong) {
+    ScopedVariable scoped(name, value);
+    std::string const text = message_of([] { read_options(); });
+    INFO(name << "=" << value << ": " << text);
+    CHECK_THAT(text, ContainsSubstring(name) && ContainsSubstring("grammar: "));
+  }
+  std::string const help = environment_help();
+  for (EnvironmentVariable const& variable : environment_table())
+    CHECK_THAT(help, ContainsSubstring(std::string(variable.name)));
+}
+
+TEST_CASE("scoped options replace and restore") {
+  int const before = options().threads;
+  {
+    Options mine;
+    mine.threads = 17;
+    ScopedOptions scope(mine);
+    CHECK(options().threads == 17);
+  }
+  CHECK(options().threads == before);
+}
+
+TEST_CASE("dumps go to numbered files and an edited one is read back") {
+  namespace fs = std::filesystem;
+  fs::path const folder = fs::temp_directory_path() / ("tegula_dump_test_" + std::to_string(::getpid()));
+  Options mine;
+  mine.dump = {{DumpItem::What::ir_after, "cse"}, {DumpItem::What::ptx, {}}};
+  mine.dump_dir = folder.string();
+  mine.dump_kernel = "gemm<1>";
+  mine.override_dir = folder.string();
+  Dump const other(mine, "softmax");
+  CHECK_FALSE(other.wants(DumpItem::What::ptx));
+  Dump const dump(mine, "gemm<1>");
+  CHECK(dump.wants(DumpItem::What::ptx));
+  CHECK(dump.wants(DumpItem::What::ir_after, "cse"));
+  CHECK_FALSE(dump.wants(DumpItem::What::ir_after, "dce"));
+  CHECK_FALSE(dump.wants(DumpItem::What::ir_before, "cse"));
+  dump.write_pass(7, "cse", "module\n", true);
+  CHECK(fs::exists(folder / "gemm_1_.07-cse.tir"));
+  CHECK(dump.replacement(7, "cse") == "module\n");
+  CHECK_FALSE(dump.replacement(8, "cse").has_value());
+  mine.replay_dir = folder.string();
+  std::string const replay = write_replay_file(mine, "gemm", "text");
+  CHECK(fs::file_size(replay) == 4);
+  fs::remove_all(folder);
+}
