@@ -1,13 +1,15 @@
-// The one main of all test programs: Catch2's session, the list for CTest, the switch that rewrites golden text.
+// What every test program runs: Catch2's session, the list for CTest, the switch that rewrites golden text.
 #if !defined(TEGULA_CATCH2_MAJOR) || TEGULA_CATCH2_MAJOR < 3
 #define CATCH_CONFIG_RUNNER
 #endif
 #include "support/catch.hpp"
 
 #include "support/golden.hpp"
+#include "support/run.hpp"
 
 #include <cctype>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -87,6 +89,11 @@ int list_for_ctest(char const* file, std::string const& program, std::string con
 
 }  // namespace
 
+char const* test_directory() {
+  char const* folder = std::getenv("TEGULA_TEST_DIR");
+  return folder != nullptr ? folder : TEGULA_TEST_DIR;
+}
+
 void note_skipped(char const* reason) {
   ++skipped_cases;
   std::printf("skipped: %s\n", reason);
@@ -98,8 +105,7 @@ void note_skipped(char const* reason) {
 using tegula::test::CountCases;
 CATCH_REGISTER_LISTENER(CountCases)
 
-int main(int argc, char** argv) {
-  using namespace tegula::test;
+int tegula::test::run_tests(int argc, char** argv) {
   if (argc == 7 && std::strcmp(argv[1], "--list-for-ctest") == 0)
     return list_for_ctest(argv[2], argv[3], argv[4], argv[5], argv[6]);
 
