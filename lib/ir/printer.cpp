@@ -1,0 +1,302 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "ir/builder.hpp"
+#include "ir/text.hpp"
+#include "support/string_buffer.hpp"
+#include "tegula/support/half.hpp"
+#if __has_include("ir/layout.hpp")
+#include "ir/layout.hpp"
+#endif
+
+namespace tegula::ir {
+namespace {
+
+using support::StringBuffer;
+
+template <class Float>
+std::string shortest(Float value) {
+  char buffer[64];
+  auto const end = std::to_chars(buffer, buffer + sizeof buffer, value);
+  return {buffer, end.ptr};
+}
+
+/// The shortest decimal that a 16-bit format reads back as the same bits.
+template <class Narrow>
+std::string shortest_narrow(double value, std::uint16_t bits, Narrow narrow) {
+  for (int precision = 1; precision < 12; ++precision) {
+    char buffer[64];
+    auto const end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, precision);
+    double back = 0;
+    std::from_chars(buffer, end.ptr, back);
+    if (narrow(back) == bits) return {buffer, end.ptr};
+  }
+  return shortest(value);
+}
+
+std::string hex(std::uint64_t bits) {
+  char buffer[32];
+  auto const end = std::to_chars(buffer, buffer + sizeof buffer, bits, 16);
+  return "0x" + std::string(buffer, end.ptr);
+}
+
+std::string float_text(Constant constant) {
+  double const value = to_double(constant);
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  if (std::isnan(value)) {
+    bool const plain = constant == make_constant(constant.element, std::numeric_limits<double>::quiet_NaN());
+    return plain ? "nan" : hex(constant.bits);
+  }
+  switch (constant.element) {
+    case Element::f16: return shortest_narrow(value, static_cast<std::uint16_t>(constant.bits), f16_bits);
+    case Element::bf16: return shortest_narrow(value, static_cast<std::uint16_t>(constant.bits), bf16_bits);
+    case Element::f32: return shortest(static_cast<float>(value));
+    default: return shortest(value);
+  }
+}
+
+bool plain_identifier(std::string_view text) {
+  auto const letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  if (text.empty() || !letter(text.front())) return false;
+  return std::all_of(text.begin(), text.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '.'; });
+}
+
+std::string function_name(std::string_view name) {
+  return "@" + (plain_identifier(name) ? std::string(name) : support::quoted(name));
+}
+
+std::string_view spelling(Direction direction) {
+  switch (direction) {
+    case Direction::in: return "in";
+    case Direction::out: return "out";
+    case Direction::inout: return "inout";
+  }
+  return "";
+}
+
+template <class T>
+T const& field_as(FieldRef const& field) {
+  return *static_cast<T const*>(field.data);
+}
+
+std::string field_text(FieldRef const& field) {
+  switch (field.kind) {
+    case FieldKind::boolean: return field_as<bool>(field) ? "true" : "false";
+    case FieldKind::integer: return std::to_string(field_as<std::int64_t>(field));
+    case FieldKind::enumeration: return std::string(field.enum_names[field_as<std::uint8_t>(field)]);
+    case FieldKind::element: return std::string(name(field_as<Element>(field)));
+    case FieldKind::extents: {
+      std::string text = "[";
+      for (std::int64_t const value : field_as<Extents>(field)) text += (text.size() > 1 ? ", " : "") + std::to_string(value);
+      return text + "]";
+    }
+    case FieldKind::constant: return to_string(field_as<Constant>(field));
+    case FieldKind::symbol: {
+      std::string_view const text = field_as<Symbol>(field).view();
+      return field.name == "callee" ? function_name(text) : support::quoted(text);
+    }
+  }
+  return {};
+}
+
+/// True when the text may leave the field out; see text.hpp.
+bool is_default(Op const& op, FieldRef const& field, FieldRef const& standard) {
+  if (field.kind != FieldKind::constant) return field_equal(field, standard);
+  if (op.is<ConstantOp>() || op.result_count() == 0) return false;
+  return field_as<Constant>(field) == Constant{op.result()->type().element(), 0};
+}
+
+class Printer {
+ public:
+  explicit Printer(PrintOptions options) : options_(options) {}
+
+  void function(Function const& function) {
+    names_.clear();
+    taken_.clear();
+    next_suffix_.clear();
+    next_number_ = 0;
+    out_ << (function.is_kernel() ? "kernel " : "function ") << function_name(function.name()) << '(';
+    for (int i = 0; i < function.parameter_count(); ++i) {
+      Value const& value = *function.parameter(i);
+      out_ << (i == 0 ? "" : ", ") << define(value) << ": ";
+      parameter(value.type(), function.parameter_attributes()[static_cast<std::size_t>(i)]);
+    }
+    out_ << ')';
+    if (!function.results.empty()) {
+      out_ << " -> (";
+      for (std::size_t i = 0; i < function.results.size(); ++i) out_ << (i == 0 ? "" : ", ") << to_string(function.results[i]);
+      out_ << ')';
+    }
+    if (function.inlining == Inline::no) out_ << " noinline";
+    if (function.inlining == Inline::yes) out_ << " inline";
+    if (function.warps != 0) out_ << " warps = " << function.warps;
+    block(function.body());
+    where(function.where);
+    out_ << '\n';
+  }
+
+  void op(Op const& op) {
+    for (int i = 0; i < op.result_count(); ++i) out_ << (i == 0 ? "" : ", ") << define(*op.result(i));
+    if (op.result_count() != 0) out_ << " = ";
+    out_ << op.info().mnemonic;
+    if (op.is<ForOp>() && op.operand_count() >= 3 && op.block_count() == 1) loop_header(op);
+    else operand_list(op, 0);
+    attributes(op);
+    for (int i = 0; i < op.result_count(); ++i) out_ << (i == 0 ? " : " : ", ") << to_string(op.result(i)->type());
+    for (int b = 0; b < op.block_count(); ++b) {
+      if (b != 0) out_ << " else";
+      block(op.block(b));
+    }
+    where(op.where());
+  }
+
+  std::string take() { return std::move(out_).str(); }
+  StringBuffer& out() { return out_; }
+
+ private:
+  void parameter(Type const& type, ParameterAttributes const& attributes) {
+    if (type.is_tensor()) out_ << spelling(attributes.direction) << ' ';
+    out_ << to_string(type);
+    std::string text;
+    auto const add = [&](std::string const& fact) { text += (text.empty() ? "" : ", ") + fact; };
+    if (attributes.facts.unit_inner_stride) add("unit_inner");
+    if (attributes.facts.aligned_16) add("aligned_16");
+    if (attributes.multiple_of != 1) add("multiple_of = " + std::to_string(attributes.multiple_of));
+    if (!text.empty()) out_ << " {" << text << '}';
+  }
+
+  void block(Block const& block) {
+    out_ << " {\n";
+    out_.indent();
+    for (Op const& child : block) {
+      op(child);
+      out_ << '\n';
+    }
+    out_.dedent();
+    out_ << '}';
+  }
+
+  void loop_header(Op const& loop) {
+    Block const& body = loop.block();
+    auto const argument = [&](int i) { return i < body.argument_count() ? define(*body.argument(i)) : "%<missing>"; };
+    out_ << ' ' << argument(0) << " = " << use(loop.operand(0)) << " to " << use(loop.operand(1)) << " step " << use(loop.operand(2));
+    if (loop.operand_count() == 3) return;
+    out_ << " carry (";
+    for (int i = 3; i < loop.operand_count(); ++i) out_ << (i == 3 ? "" : ", ") << argument(i - 2) << " = " << use(loop.operand(i));
+    out_ << ')';
+  }
+
+  void operand_list(Op const& op, int from) {
+    for (int i = from; i < op.operand_count(); ++i) out_ << (i == from ? " " : ", ") << use(op.operand(i));
+  }
+
+  void attributes(Op const& op) {
+    auto const fields = fields_of(op.kind(), op.attributes());
+    auto const defaults = fields_of(op.kind(), const_cast<void*>(op.info().defaults));
+    bool first = true;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (is_default(op, fields[i], defaults[i])) continue;
+      out_ << (first ? " {" : ", ") << fields[i].name << " = " << field_text(fields[i]);
+      first = false;
+    }
+    if (!first) out_ << '}';
+  }
+
+  void where(location where) {
+    if (options_.locations && where.known()) out_ << " loc(" << support::quoted(where.file()) << ':' << where.line() << ')';
+  }
+
+  std::string const& define(Value const& value) {
+    auto const [at, fresh] = names_.try_emplace(&value);
+    if (fresh) at->second = "%" + (value.name().empty() ? std::to_string(next_number_++) : unique(value.name()));
+    return at->second;
+  }
+
+  std::string use(Value const* value) {
+    if (value == nullptr) return "%<null>";
+    auto const found = names_.find(value);
+    if (found != names_.end()) return found->second;
+    return value->name().empty() ? "%<" + to_string(value->type()) + ">" : "%" + value->name();
+  }
+
+  std::string unique(std::string name) {
+    for (char& c : name)
+      if (!plain_identifier(std::string("a") + c)) c = '_';
+    if (name.front() >= '0' && name.front() <= '9') name.insert(0, "_");
+    if (name.front() == '.') name.front() = '_';
+    std::string candidate = name;
+    while (!taken_.insert(candidate).second) candidate = name + "_" + std::to_string(++next_suffix_[name]);
+    return candidate;
+  }
+
+  PrintOptions options_;
+  StringBuffer out_;
+  std::unordered_map<Value const*, std::string> names_;
+  std::set<std::string> taken_;
+  std::map<std::string, int> next_suffix_;
+  int next_number_ = 0;
+};
+
+std::string layout_text([[maybe_unused]] Layout const& layout) {
+#if __has_include("ir/layout.hpp")
+  return layout.text();
+#else
+  return "?";
+#endif
+}
+
+}  // namespace
+
+std::string to_string(Constant constant) {
+  std::string text;
+  if (constant.element == Element::boolean) text = constant.bits != 0 ? "true" : "false";
+  else if (is_float(constant.element)) text = float_text(constant);
+  else text = std::to_string(static_cast<std::int64_t>(constant.bits));
+  return text + " : " + std::string(name(constant.element));
+}
+
+std::string to_string(Type const& type) {
+  std::string const element(name(type.element()));
+  switch (type.kind()) {
+    case TypeKind::none: return "none";
+    case TypeKind::scalar: return element;
+    case TypeKind::tile:
+    case TypeKind::tensor: break;
+  }
+  std::string text = type.is_tile() ? "tile<" : "tensor<";
+  for (std::int64_t const extent : type.shape()) text += (extent < 0 ? "?" : std::to_string(extent)) + "x";
+  text += element;
+  if (type.layout() != nullptr) text += ", " + layout_text(*type.layout());
+  return text + ">";
+}
+
+std::string to_string(Value const& value) {
+  return value.name().empty() ? "a " + to_string(value.type()) : "%" + value.name();
+}
+
+std::string print(Module const& module, PrintOptions options) {
+  Printer printer(options);
+  printer.out() << "tegula-ir " << text_version << '\n';
+  for (auto const& function : module.functions()) {
+    printer.out() << '\n';
+    printer.function(*function);
+  }
+  return printer.take();
+}
+
+std::string print(Function const& function, PrintOptions options) {
+  Printer printer(options);
+  printer.function(function);
+  return printer.take();
+}
+
+std::string print(Op const& op) {
+  Printer printer({});
+  printer.op(op);
+  return printer.take();
+}
+
+}  // namespace tegula::ir

@@ -1,0 +1,70 @@
+// The text of the IR: printing and parsing. `parse(print(m))` equals `m` and prints the same bytes.
+//
+//   tegula-ir 1
+//
+//   kernel @vadd(%a: in tensor<?xf32>, %c: out tensor<?xf32> {unit_inner, aligned_16, multiple_of = 16}) warps = 4 {
+//     %n = extent %a {axis = 0} : i64
+//     %r = for %i = %lo to %n step %s carry (%acc = %zero) {stages = 2} : tile<128xf32> {
+//       ...
+//       yield %next
+//     }
+//     return
+//   }
+//   function @f(%x: tile<128xf32>) -> (tile<128xf32>) noinline { ... return %y }
+//
+// One op per line: `results = mnemonic operands {attributes} : result types`, with attributes in declared order and
+// defaults omitted (a constant attribute other than ConstantOp's: zero of the result's element is the default). Operand
+// types are those of the definitions. `for` and `if` have forms of their own, see ops/control.hpp. Value names are unique
+// in a function; comments run from // to the end of the line. ` loc("file":line)` may end an op or a function.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "ir/op.hpp"
+#include "support/diagnostics.hpp"
+
+namespace tegula::ir {
+
+using support::Diagnostics;
+
+inline constexpr int text_version = 1;
+/// Deepest nesting of blocks, in text and in verified IR.
+inline constexpr int max_nesting = 64;
+/// Most elements of one tile.
+inline constexpr std::int64_t max_tile_elements = std::int64_t{1} << 24;
+
+struct PrintOptions {
+  bool locations = false;
+};
+
+/// A pure function of the IR. Broken IR (dangling or null operands) prints too, though it does not parse back.
+std::string print(Module const& module, PrintOptions options = {});
+std::string print(Function const& function, PrintOptions options = {});
+/// One op with its blocks, without a final newline; values defined outside show their own names or types. For messages.
+std::string print(Op const& op);
+
+std::string to_string(Type const& type);
+/// `1.5 : f32`; floats as the shortest decimal that gives the same bits, `inf`, `nan`, or their bits in hex.
+std::string to_string(Constant constant);
+/// "%name", or "a tile<128xf32>" for a value without a name.
+std::string to_string(Value const& value);
+
+using Positions = std::unordered_map<Op const*, support::TextPosition>;
+
+struct ParseResult {
+  Module module;             ///< empty when there are errors
+  Diagnostics diagnostics;   ///< the first error, with line and column, what was found and what was expected
+  Positions positions;       ///< where each op was read
+  [[nodiscard]] bool ok() const { return !diagnostics.has_errors(); }
+};
+
+/// Reads a module. Checks the text only; `verify` (verifier.hpp) checks what it says. Never throws on bad text.
+ParseResult parse(std::string_view text);
+
+/// Equality of all but names and locations.
+bool equal(Module const& a, Module const& b);
+bool equal(Function const& a, Function const& b);
+
+}  // namespace tegula::ir
