@@ -17,6 +17,15 @@ endif()
 
 # LLVM's package looks for the C compiler's view of zlib, zstd and libxml2; Tegula is C++ only.
 enable_language(C)
+
+# The single binary carries its own zlib and libpng; zstd stays shared, as LLVM's exported targets ask for.
+if(TEGULA_STATIC_LLVM)
+  set(_tegula_suffixes "${CMAKE_FIND_LIBRARY_SUFFIXES}")
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+  find_package(ZLIB QUIET)
+  find_package(PNG QUIET)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES "${_tegula_suffixes}")
+endif()
 find_package(LLVM ${TEGULA_LLVM_VERSION} CONFIG QUIET)
 if(NOT LLVM_FOUND AND NOT LLVM_CONSIDERED_VERSIONS)
   message(FATAL_ERROR "tegula: LLVM ${TEGULA_LLVM_LEAST} or newer is needed, none was found; "
@@ -37,7 +46,7 @@ target_include_directories(tegula_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 separate_arguments(_tegula_llvm_definitions UNIX_COMMAND "${LLVM_DEFINITIONS}")
 list(FILTER _tegula_llvm_definitions EXCLUDE REGEX "_FILE_OFFSET_BITS|_GNU_SOURCE")
 target_compile_options(tegula_llvm INTERFACE ${_tegula_llvm_definitions})
-set(TEGULA_LLVM_COMPONENTS nvptx orcjit native passes)
+set(TEGULA_LLVM_COMPONENTS NVPTX orcjit native passes)
 if(TEGULA_STATIC_LLVM)
   llvm_map_components_to_libnames(_tegula_llvm_libs ${TEGULA_LLVM_COMPONENTS})
   target_link_libraries(tegula_llvm INTERFACE ${_tegula_llvm_libs})
