@@ -1,0 +1,411 @@
+#include "ir/infer.hpp"
+
+#include <set>
+
+#include "ir/builder.hpp"
+#include "ir/text.hpp"
+
+namespace tegula::ir {
+namespace {
+
+bool is_arithmetic(Element element) { return element != Element::boolean; }
+bool is_integral(Element element) { return !is_float(element); }
+
+/// "64x32xf16"
+std::string short_text(Type const& type) {
+  std::string text;
+  for (std::int64_t const extent : type.shape()) text += (extent < 0 ? "?" : std::to_string(extent)) + "x";
+  return text + std::string(name(type.element()));
+}
+
+std::string list_text(Extents const& values) {
+  std::string text = "[";
+  for (std::int64_t const value : values) text += (text.size() > 1 ? ", " : "") + std::to_string(value);
+  return text + "]";
+}
+
+/// One application of a rule. The first failure stays.
+struct Rule {
+  OpInfo const& info;
+  std::span<Type const> operands;
+  std::span<Type const> stated;
+  Inferred out;
+  bool failed = false;
+
+  bool require(bool condition, std::string const& text) {
+    if (!condition && !failed) {
+      failed = true;
+      out.error = std::string(info.mnemonic) + ": " + text;
+    }
+    return condition && !failed;
+  }
+  [[nodiscard]] Type const& operand(int i) const { return operands[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] std::string operand_name(int i) const {
+    auto const names = info.operands;
+    auto const at = static_cast<std::size_t>(i);
+    if (info.has(variadic) && at + 1 >= names.size())
+      return std::string(names.back()) + "[" + std::to_string(at + 1 - names.size()) + "]";
+    return std::string(names[at]);
+  }
+  /// "lhs is tile<4xf32>"
+  [[nodiscard]] std::string says(int i) const { return operand_name(i) + " is " + to_string(operand(i)); }
+
+  /// A result; its layout may be stated when the rule gives none.
+  void result(Type type) {
+    auto const at = out.types.size();
+    if (type.is_tile() && type.layout() == nullptr && at < stated.size() && stated[at].with_layout(nullptr) == type) type = stated[at];
+    out.types.push_back(type);
+  }
+  /// The single stated result, which must be a tile (or scalar) of this element.
+  bool stated_tile() {
+    return require(stated.size() == 1, "the result's type must be stated") &&
+           require(stated[0].is_tile(), "the result is " + to_string(stated[0]) + " but must be a tile");
+  }
+  bool tile_operand(int i) { return require(operand(i).is_tile(), says(i) + " but must be a tile"); }
+  bool index_operand(int i) { return require(operand(i) == Type::index(), says(i) + " but must be i64"); }
+  bool axis_in(std::int64_t axis, int rank) {
+    return require(axis >= 0 && axis < rank, "axis " + std::to_string(axis) + " of " + (rank == 1 ? "1 axis" : std::to_string(rank) + " axes"));
+  }
+};
+
+void elementwise_rule(Rule& rule, int from, bool (*accepts)(Element), char const* elements) {
+  for (int i = from; i < static_cast<int>(rule.operands.size()); ++i) {
+    rule.require(!rule.operand(i).is_tensor(), rule.says(i) + "; load it first");
+    rule.require(accepts(rule.operand(i).element()), rule.says(i) + " but takes " + elements);
+    rule.require(rule.operand(i) == rule.operand(from), rule.says(from) + " but " + rule.says(i));
+  }
+}
+
+void same_as_operands(Rule& rule, bool (*accepts)(Element), char const* elements) {
+  elementwise_rule(rule, 0, accepts, elements);
+  rule.result(rule.operand(0));
+}
+
+constexpr auto numbers = "numbers";
+constexpr auto integers = "integers";
+constexpr auto floats = "floats";
+constexpr auto logical = "integers and booleans";
+bool any_element(Element) { return true; }
+
+// Arithmetic.
+void apply(Rule& rule, AddOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
+void apply(Rule& rule, SubOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
+void apply(Rule& rule, MulOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
+void apply(Rule& rule, DivOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
+void apply(Rule& rule, RemOp const&) { same_as_operands(rule, is_integer, integers); }
+void apply(Rule& rule, CeilDivOp const&) { same_as_operands(rule, is_integer, integers); }
+void apply(Rule& rule, MinOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
+void apply(Rule& rule, MaxOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
+void apply(Rule& rule, AndOp const&) { same_as_operands(rule, is_integral, logical); }
+void apply(Rule& rule, OrOp const&) { same_as_operands(rule, is_integral, logical); }
+void apply(Rule& rule, XorOp const&) { same_as_operands(rule, is_integral, logical); }
+void apply(Rule& rule, ShlOp const&) { same_as_operands(rule, is_integer, integers); }
+void apply(Rule& rule, ShrOp const&) { same_as_operands(rule, is_integer, integers); }
+void apply(Rule& rule, NegOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
+void apply(Rule& rule, NotOp const&) { same_as_operands(rule, is_integral, logical); }
+void apply(Rule& rule, AbsOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
+void apply(Rule& rule, RoundOp const&) { same_as_operands(rule, is_float, floats); }
+void apply(Rule& rule, FloorOp const&) { same_as_operands(rule, is_float, floats); }
+void apply(Rule& rule, ExpOp const&) { same_as_operands(rule, is_float, floats); }
+void apply(Rule& rule, Exp2Op const&) { same_as_operands(rule, is_float, floats); }
+void apply(Rule& rule, LogOp const&) { same_as_operands(rule, is_float, floats); }
+void apply(Rule& rule, Log2Op const&) { same_as_operands(rule, is_float, floats); }
+void apply(Rule& rule, SqrtOp const&) { same_as_operands(rule, is_float, floats); }
+void apply(Rule& rule, RsqrtOp const&) { same_as_operands(rule, is_float, floats); }
+
+void apply(Rule& rule, CompareOp const& op) {
+  elementwise_rule(rule, 0, any_element, "");
+  bool const ordering = op.predicate != Predicate::eq && op.predicate != Predicate::ne;
+  rule.require(!ordering || is_arithmetic(rule.operand(0).element()), "booleans have eq and ne only");
+  rule.result(rule.operand(0).with_element(Element::boolean));
+}
+
+void apply(Rule& rule, SelectOp const&) {
+  elementwise_rule(rule, 1, any_element, "");
+  Type const wanted = rule.operand(1).with_element(Element::boolean);
+  rule.require(rule.operand(0) == wanted, rule.says(0) + " but must be " + to_string(wanted));
+  rule.result(rule.operand(1));
+}
+
+void converted(Rule& rule) {
+  rule.require(!rule.operand(0).is_tensor(), rule.says(0) + "; load it first");
+  if (!rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;
+  Type const wanted = rule.operand(0).with_element(rule.stated[0].element());
+  rule.require(rule.stated[0] == wanted, rule.says(0) + " but the result is " + to_string(rule.stated[0]));
+  rule.result(wanted);
+}
+void apply(Rule& rule, CastOp const&) {
+  converted(rule);
+  rule.require(rule.failed || is_arithmetic(rule.stated[0].element()), "no conversion to boolean; compare with 0");
+}
+void apply(Rule& rule, BitcastOp const&) {
+  converted(rule);
+  if (rule.failed) return;
+  Element const from = rule.operand(0).element();
+  Element const to = rule.stated[0].element();
+  rule.require(bits(from) == bits(to) && is_arithmetic(from),
+               std::string(name(from)) + " has " + std::to_string(bits(from)) + " bits but " + std::string(name(to)) + " has " + std::to_string(bits(to)));
+}
+
+void apply(Rule& rule, ConstantOp const& op) {
+  if (!rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;
+  Type const& type = rule.stated[0];
+  rule.require(!type.is_tensor(), "a constant is a scalar or a tile, not " + to_string(type));
+  rule.require(op.value.element == type.element(), "value is " + to_string(op.value) + " but the result is " + to_string(type));
+  rule.result(type);
+}
+
+// Shapes.
+void apply(Rule& rule, SplatOp const&) {
+  if (!rule.stated_tile()) return;
+  rule.require(rule.operand(0) == Type::scalar(rule.stated[0].element()), rule.says(0) + " but the result is " + to_string(rule.stated[0]));
+  rule.result(rule.stated[0]);
+}
+
+void apply(Rule& rule, IotaOp const& op) {
+  if (!rule.stated_tile()) return;
+  rule.axis_in(op.axis, rule.stated[0].rank());
+  rule.require(is_integer(rule.stated[0].element()), "the result is " + to_string(rule.stated[0]) + " but must hold i32 or i64");
+  rule.result(rule.stated[0]);
+}
+
+void apply(Rule& rule, BroadcastOp const&) {
+  if (!rule.tile_operand(0) || !rule.stated_tile()) return;
+  Type const& from = rule.operand(0);
+  Type const& to = rule.stated[0];
+  rule.require(from.element() == to.element() && from.rank() == to.rank(), rule.says(0) + " but the result is " + to_string(to));
+  for (int i = 0; !rule.failed && i < from.rank(); ++i)
+    rule.require(from.shape()[i] == to.shape()[i] || from.shape()[i] == 1,
+                 "dim " + std::to_string(i) + " is " + std::to_string(from.shape()[i]) + " and cannot become " + std::to_string(to.shape()[i]) + "; only extent 1 broadcasts");
+  rule.result(to);
+}
+
+/// Axes ascending, within 0..rank-1.
+bool ascending(Rule& rule, Extents const& axes, int rank) {
+  std::int64_t last = -1;
+  for (std::int64_t const axis : axes) {
+    if (!rule.require(axis > last && axis < rank, "axes " + list_text(axes) + " are not ascending axes of " + std::to_string(rank))) return false;
+    last = axis;
+  }
+  return true;
+}
+
+void apply(Rule& rule, ExpandDimsOp const& op) {
+  if (!rule.tile_operand(0)) return;
+  Extents shape = rule.operand(0).shape();
+  if (!rule.require(shape.size() + op.axes.size() <= max_rank, "more than " + std::to_string(max_rank) + " axes")) return;
+  if (!ascending(rule, op.axes, shape.size() + op.axes.size())) return;
+  for (std::int64_t const axis : op.axes) shape.insert(static_cast<int>(axis), 1);
+  rule.result(rule.operand(0).with_shape(shape));
+}
+
+void apply(Rule& rule, SqueezeOp const& op) {
+  if (!rule.tile_operand(0) || !ascending(rule, op.axes, rule.operand(0).rank())) return;
+  Extents shape;
+  int next = 0;
+  for (int i = 0; i < rule.operand(0).rank(); ++i) {
+    std::int64_t const extent = rule.operand(0).shape()[i];
+    if (next < op.axes.size() && op.axes[next] == i) {
+      ++next;
+      rule.require(extent == 1, "dim " + std::to_string(i) + " is " + std::to_string(extent) + ", not 1 (" + short_text(rule.operand(0)) + ")");
+    } else {
+      shape.push_back(extent);
+    }
+  }
+  rule.require(!shape.empty(), "no axis would be left of " + short_text(rule.operand(0)));
+  rule.result(rule.operand(0).with_shape(shape));
+}
+
+void apply(Rule& rule, TransOp const& op) {
+  if (!rule.tile_operand(0)) return;
+  Type const& from = rule.operand(0);
+  Extents shape;
+  std::set<std::int64_t> seen;
+  bool legal = op.permutation.size() == from.rank();
+  for (std::int64_t const axis : op.permutation) {
+    legal = legal && axis >= 0 && axis < from.rank() && seen.insert(axis).second;
+    if (legal) shape.push_back(from.shape()[static_cast<int>(axis)]);
+  }
+  if (rule.require(legal, list_text(op.permutation) + " does not permute the " + std::to_string(from.rank()) + " axes of " + short_text(from)))
+    rule.result(from.with_shape(shape));
+}
+
+void apply(Rule& rule, ConvertLayoutOp const&) {
+  if (!rule.tile_operand(0) || !rule.stated_tile()) return;
+  rule.require(rule.stated[0].with_layout(nullptr) == rule.operand(0).with_layout(nullptr), rule.says(0) + " but the result is " + to_string(rule.stated[0]));
+  rule.require(rule.stated[0].layout() != nullptr && rule.operand(0).layout() != nullptr, "both tiles need a layout");
+  rule.result(rule.stated[0]);
+}
+
+// Reductions and products.
+void apply(Rule& rule, ReduceOp const& op) {
+  if (!rule.tile_operand(0) || !rule.axis_in(op.axis, rule.operand(0).rank())) return;
+  rule.require(is_arithmetic(rule.operand(0).element()), rule.says(0) + " but takes numbers");
+  Extents shape = rule.operand(0).shape();
+  shape[static_cast<int>(op.axis)] = 1;
+  rule.result(rule.operand(0).with_shape(shape));
+}
+
+void apply(Rule& rule, DotOp const&) {
+  for (int i = 0; i < 3; ++i) {
+    if (!rule.tile_operand(i)) return;
+    if (!rule.require(rule.operand(i).rank() == 2, rule.says(i) + " but must have 2 axes")) return;
+  }
+  Type const& a = rule.operand(0);
+  Type const& b = rule.operand(1);
+  Type const& acc = rule.operand(2);
+  std::string const both = " (lhs " + short_text(a) + ", rhs " + short_text(b) + ")";
+  rule.require(a.shape()[1] == b.shape()[0],
+               "dim 1 of lhs is " + std::to_string(a.shape()[1]) + " but dim 0 of rhs is " + std::to_string(b.shape()[0]) + both);
+  rule.require(a.element() == b.element(), "lhs holds " + std::string(name(a.element())) + " but rhs holds " + std::string(name(b.element())) + both);
+  rule.require(is_float(a.element()), "no product of " + std::string(name(a.element())) + " tiles" + both);
+  Type const wanted = Type::tile(a.element() == Element::f64 ? Element::f64 : Element::f32, {a.shape()[0], b.shape()[1]});
+  rule.require(acc.with_layout(nullptr) == wanted, "accumulator is " + short_text(acc) + " but must be " + short_text(wanted) + both);
+  rule.result(acc);
+}
+
+// Memory.
+void offsets(Rule& rule, int first) {
+  int const given = static_cast<int>(rule.operands.size()) - first;
+  rule.require(given == rule.operand(0).rank(), std::to_string(given) + " offset" + (given == 1 ? "" : "s") + " for tensor " + to_string(rule.operand(0)));
+  for (int i = first; i < static_cast<int>(rule.operands.size()); ++i) rule.index_operand(i);
+}
+
+bool box_of(Rule& rule, Type const& tile) {
+  if (!rule.require(rule.operand(0).is_tensor(), rule.says(0) + " but must be a tensor")) return false;
+  return rule.require(tile.element() == rule.operand(0).element() && tile.rank() <= rule.operand(0).rank(),
+                      "tile " + to_string(tile) + " is no box of " + to_string(rule.operand(0)));
+}
+
+void apply(Rule& rule, LoadOp const& op) {
+  if (!rule.stated_tile() || !box_of(rule, rule.stated[0])) return;
+  offsets(rule, 1);
+  rule.require(op.pad.element == rule.stated[0].element(), "pad is " + to_string(op.pad) + " but the tile holds " + std::string(name(rule.stated[0].element())));
+  rule.result(rule.stated[0]);
+}
+
+void apply(Rule& rule, StoreOp const&) {
+  if (!rule.tile_operand(1) || !box_of(rule, rule.operand(1))) return;
+  offsets(rule, 2);
+}
+
+// Launch.
+void apply(Rule& rule, GridOp const&) {
+  rule.require(!rule.operands.empty() && rule.operands.size() <= 3, "1 to 3 extents, found " + std::to_string(rule.operands.size()));
+  for (int i = 0; i < static_cast<int>(rule.operands.size()); ++i) rule.index_operand(i);
+}
+void apply(Rule& rule, RequireOp const&) {
+  rule.require(rule.operand(0) == Type::scalar(Element::boolean), rule.says(0) + " but must be bool");
+}
+void apply(Rule& rule, ExtentOp const& op) {
+  if (rule.require(rule.operand(0).is_tensor(), rule.says(0) + " but must be a tensor")) rule.axis_in(op.axis, rule.operand(0).rank());
+  rule.result(Type::index());
+}
+void apply(Rule& rule, BlockIndexOp const& op) {
+  rule.axis_in(op.axis, 3);
+  rule.result(Type::index());
+}
+
+// Control: what needs the blocks is in verifier.cpp.
+void apply(Rule& rule, ForOp const& op) {
+  for (int i = 0; i < 3; ++i) rule.index_operand(i);
+  rule.require(op.stages >= 0, "stages is " + std::to_string(op.stages));
+  for (int i = 3; i < static_cast<int>(rule.operands.size()); ++i) {
+    rule.require(!rule.operand(i).is_tensor(), rule.says(i) + "; a tensor cannot be carried");
+    rule.result(rule.operand(i));
+  }
+}
+void apply(Rule& rule, IfOp const&) {
+  rule.require(rule.operand(0) == Type::scalar(Element::boolean), rule.says(0) + " but must be bool");
+  for (Type const& type : rule.stated) rule.result(type);
+}
+void apply(Rule&, YieldOp const&) {}
+void apply(Rule&, ReturnOp const&) {}
+void apply(Rule& rule, CallOp const&) {
+  for (Type const& type : rule.stated) rule.result(type);
+}
+
+void dispatch(Rule& rule, OpKind kind, void const* attributes) {
+  switch (kind) {
+#define TEGULA_OP(name) \
+  case OpKind::name: return apply(rule, *static_cast<name const*>(attributes));
+#include "tegula/ir/ops.def"
+#undef TEGULA_OP
+  }
+}
+
+/// The integer ops that a launch program has steps for.
+bool launch_arithmetic(OpKind kind) {
+  switch (kind) {
+    case OpKind::ConstantOp:
+    case OpKind::AddOp:
+    case OpKind::SubOp:
+    case OpKind::MulOp:
+    case OpKind::DivOp:
+    case OpKind::RemOp:
+    case OpKind::CeilDivOp:
+    case OpKind::MinOp:
+    case OpKind::MaxOp:
+    case OpKind::AndOp:
+    case OpKind::OrOp:
+    case OpKind::XorOp:
+    case OpKind::CompareOp:
+    case OpKind::SelectOp:
+    case OpKind::CastOp:
+    case OpKind::NegOp:
+    case OpKind::NotOp:
+    case OpKind::AbsOp: return true;
+    default: return false;
+  }
+}
+
+std::string in_the_way(Value const& value, std::set<Value const*>& done) {
+  if (!done.insert(&value).second) return {};
+  Op const* const op = value.defining_op();
+  if (op != nullptr && op->is<ExtentOp>()) return {};
+  if (!value.type().is_scalar() || is_float(value.type().element())) return to_string(value) + " is " + to_string(value.type()) + ", not an integer";
+  if (op == nullptr) {
+    Block const* const block = value.owner_block();
+    return block != nullptr && block->parent_function() != nullptr ? std::string() : to_string(value) + " changes within the kernel";
+  }
+  if (!launch_arithmetic(op->kind())) return std::string(op->info().mnemonic) + " cannot be evaluated before the launch";
+  for (Value const* const operand : op->operands())
+    if (std::string reason = in_the_way(*operand, done); !reason.empty()) return reason;
+  return {};
+}
+
+}  // namespace
+
+Inferred infer(OpKind kind, void const* attributes, std::span<Type const> operands, std::span<Type const> stated) {
+  OpInfo const& info = op_info(kind);
+  Rule rule{info, operands, stated, {}, false};
+  std::size_t const named = info.operands.size();
+  bool const counted = info.has(variadic) ? operands.size() + 1 >= named : operands.size() == named;
+  if (!rule.require(counted, std::to_string(operands.size()) + " operand" + (operands.size() == 1 ? "" : "s") + " but takes " +
+                                 (info.has(variadic) ? "at least " + std::to_string(named - 1) : std::to_string(named))))
+    return rule.out;
+  dispatch(rule, kind, attributes);
+  if (rule.failed) rule.out.types.clear();
+  return rule.out;
+}
+
+std::string why_not_a_type(Type const& type) {
+  if (type.kind() == TypeKind::none) return "no type";
+  if (type.is_scalar()) return {};
+  if (type.rank() == 0) return to_string(type) + ": at least one axis is needed";
+  if (type.is_tensor()) return {};
+  std::int64_t elements = 1;
+  for (std::int64_t const extent : type.shape()) {
+    if (extent < 1) return to_string(type) + ": extents are at least 1";
+    if (extent > max_tile_elements / elements) return to_string(type) + ": more than " + std::to_string(max_tile_elements) + " elements";
+    elements *= extent;
+  }
+  return {};
+}
+
+std::string why_not_launchable(Value const& value) {
+  std::set<Value const*> done;
+  return in_the_way(value, done);
+}
+
+}  // namespace tegula::ir

@@ -1,0 +1,261 @@
+#include "ir/verifier.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <unordered_set>
+
+#include "ir/infer.hpp"
+#include "support/string_buffer.hpp"
+
+namespace tegula::ir {
+namespace {
+
+constexpr std::size_t most_errors = 20;
+
+std::string_view spelling(Direction direction) {
+  return direction == Direction::in ? "in" : direction == Direction::out ? "out" : "inout";
+}
+
+std::vector<Type> types_of(std::span<Value* const> values) {
+  std::vector<Type> result;
+  for (Value const* value : values) result.push_back(value->type());
+  return result;
+}
+
+std::vector<Type> result_types(Op const& op) {
+  std::vector<Type> result;
+  for (int i = 0; i < op.result_count(); ++i) result.push_back(op.result(i)->type());
+  return result;
+}
+
+std::string text_of(std::vector<Type> const& types) {
+  std::string text = "(";
+  for (Type const& type : types) text += (text.size() > 1 ? ", " : "") + to_string(type);
+  return text + ")";
+}
+
+class Verifier {
+ public:
+  Verifier(Module const& module, Positions const* positions) : module_(module), positions_(positions) {}
+
+  Diagnostics run() {
+    std::set<std::string_view> names;
+    for (auto const& function : module_.functions()) {
+      if (!names.insert(function->name()).second) error("@" + function->name() + " is defined twice", function->where);
+      check_function(*function);
+    }
+    check_recursion();
+    return std::move(found_);
+  }
+
+ private:
+  void error(std::string text, location where) {
+    if (found_.size() < most_errors) found_.error(std::move(text), where);
+  }
+  void error(Op const& op, std::string text) {
+    if (found_.size() >= most_errors) return;
+    support::TextPosition position;
+    if (positions_ != nullptr)
+      if (auto const at = positions_->find(&op); at != positions_->end()) position = at->second;
+    found_.error_at(position, std::move(text)).where = op.where();
+  }
+  static std::string named(Op const& op, std::string const& text) { return std::string(op.info().mnemonic) + ": " + text; }
+
+  // ---- functions
+
+  void check_function(Function const& function) {
+    function_ = &function;
+    visible_.clear();
+    grid_ = nullptr;
+    std::string const at = "@" + function.name() + ": ";
+    if (function.name().empty()) error("a function without a name", function.where);
+    if (function.parameter_attributes().size() != static_cast<std::size_t>(function.parameter_count()))
+      return error(at + "parameters and their attributes differ in number", function.where);
+    for (int i = 0; i < function.parameter_count(); ++i) {
+      Type const& type = function.parameter(i)->type();
+      if (std::string const wrong = why_not_a_type(type); !wrong.empty()) error(at + "parameter " + std::to_string(i) + ": " + wrong, function.where);
+      if (function.is_kernel() && type.is_tile()) error(at + "parameter " + std::to_string(i) + " is " + to_string(type) + "; kernels take tensors and scalars", function.where);
+    }
+    if (function.is_kernel() && !function.results.empty()) error(at + "a kernel gives no results", function.where);
+    for (Type const& type : function.results)
+      if (type.is_tensor()) error(at + "a result cannot be " + to_string(type), function.where);
+    check_block(function.body(), nullptr, 1);
+  }
+
+  void check_recursion() {
+    enum class State : std::uint8_t { fresh, open, done };
+    std::unordered_map<Function const*, State> state;
+    std::vector<Function const*> path;
+    auto const visit = [&](auto const& self, Function const& function) -> void {
+      state[&function] = State::open;
+      path.push_back(&function);
+      auto const calls = [&](auto const& walk, Block const& block) -> void {
+        for (Op const& op : block) {
+          if (op.is<CallOp>()) {
+            Function const* const callee = module_.find(op.as<CallOp>().callee.view());
+            if (callee != nullptr && state[callee] == State::open) {
+              std::string text = "recursion is not supported: ";
+              auto from = std::find(path.begin(), path.end(), callee);
+              for (; from != path.end(); ++from) text += "@" + (*from)->name() + " calls ";
+              error(op, text + "@" + callee->name());
+            } else if (callee != nullptr && state[callee] == State::fresh) {
+              self(self, *callee);
+            }
+          }
+          for (int i = 0; i < op.block_count(); ++i) walk(walk, op.block(i));
+        }
+      };
+      calls(calls, function.body());
+      path.pop_back();
+      state[&function] = State::done;
+    };
+    for (auto const& function : module_.functions())
+      if (state[function.get()] == State::fresh) visit(visit, *function);
+  }
+
+  // ---- blocks
+
+  void check_block(Block const& block, Op const* parent, int depth) {
+    if (depth > max_nesting) return error(*parent, "blocks nested deeper than " + std::to_string(max_nesting));
+    std::vector<Value const*> mine;
+    auto const show = [&](Value const& value) {
+      visible_.insert(&value);
+      mine.push_back(&value);
+    };
+    for (int i = 0; i < block.argument_count(); ++i) show(*block.argument(i));
+    Op const* last = nullptr;
+    for (Op const& op : block) {
+      if (last != nullptr && last->info().has(terminator)) error(op, named(*last, "ops follow it in its block"));
+      check_op(op, depth);
+      for (int i = 0; i < op.result_count(); ++i) show(*op.result(i));
+      last = &op;
+    }
+    check_end(last, parent);
+    for (Value const* value : mine) visible_.erase(value);
+  }
+
+  void check_end(Op const* last, Op const* parent) {
+    std::string const wanted = parent == nullptr ? "return" : "yield";
+    std::string const where = parent == nullptr ? "@" + function_->name() : std::string(parent->info().mnemonic);
+    if (last == nullptr || last->info().mnemonic != wanted) {
+      std::string const text = where + ": a block must end with " + wanted + (last == nullptr ? "" : ", not " + std::string(last->info().mnemonic));
+      return parent == nullptr ? error(text, function_->where) : error(*parent, text);
+    }
+    for (Value const* value : last->operands())
+      if (value == nullptr) return;
+    auto const given = types_of(last->operands());
+    auto const asked = parent == nullptr ? function_->results : result_types(*parent);
+    if (given != asked) error(*last, wanted + ": gives " + text_of(given) + " but " + where + " has results " + text_of(asked));
+  }
+
+  // ---- ops
+
+  void check_op(Op const& op, int depth) {
+    bool operands_good = true;
+    for (int i = 0; i < op.operand_count(); ++i) {
+      Value const* const value = op.operand(i);
+      if (value == nullptr) error(op, named(op, "operand " + std::to_string(i) + " is missing"));
+      else if (visible_.count(value) == 0) error(op, named(op, "operand " + std::to_string(i) + " (" + to_string(*value) + ") is not visible here"));
+      operands_good = operands_good && value != nullptr;
+    }
+    if (!operands_good) return;
+    check_types(op);
+    int const blocks = op.is<ForOp>() ? 1 : op.is<IfOp>() ? 2 : 0;
+    if (op.block_count() != blocks) return error(op, named(op, std::to_string(op.block_count()) + " blocks but has " + std::to_string(blocks)));
+    switch (op.kind()) {
+      case OpKind::ForOp: check_loop(op); break;
+      case OpKind::IfOp:
+        if (op.block(0).argument_count() + op.block(1).argument_count() != 0) error(op, "if: its blocks take no arguments");
+        break;
+      case OpKind::CallOp: check_call(op); break;
+      case OpKind::LoadOp: check_access(op, Direction::out, "is an out parameter; only in and inout are read"); break;
+      case OpKind::StoreOp: check_access(op, Direction::in, "is an in parameter; only out and inout are written"); break;
+      case OpKind::GridOp: check_launch_fact(op); break;
+      case OpKind::RequireOp: check_launch_fact(op); break;
+      default: break;
+    }
+    for (int i = 0; i < op.block_count(); ++i) check_block(op.block(i), &op, depth + 1);
+  }
+
+  void check_types(Op const& op) {
+    auto const stated = result_types(op);
+    for (Type const& type : stated) {
+      std::string const wrong = why_not_a_type(type);
+      if (!wrong.empty()) return error(op, named(op, wrong));
+      if (type.is_tensor()) return error(op, named(op, "a result cannot be " + to_string(type)));
+    }
+    Inferred const inferred = infer(op.kind(), op.attributes(), types_of(op.operands()), stated);
+    if (!inferred.ok()) return error(op, inferred.error);
+    if (inferred.types != stated) error(op, named(op, "gives " + text_of(inferred.types) + " but its results are " + text_of(stated)));
+  }
+
+  void check_loop(Op const& op) {
+    Block const& body = op.block();
+    std::vector<Type> wanted = {Type::index()};
+    for (int i = 3; i < op.operand_count(); ++i) wanted.push_back(op.operand(i)->type());
+    std::vector<Type> given;
+    for (int i = 0; i < body.argument_count(); ++i) given.push_back(body.argument(i)->type());
+    if (given != wanted) error(op, "for: its block takes " + text_of(given) + " but must take " + text_of(wanted));
+    if (auto const step = op.operand(2)->defining_op(); step != nullptr && step->is<ConstantOp>()) {
+      auto const value = static_cast<std::int64_t>(step->as<ConstantOp>().value.bits);
+      if (value < 1) error(op, "for: step is " + std::to_string(value) + " but must be at least 1");
+    }
+  }
+
+  void check_call(Op const& op) {
+    Symbol const name = op.as<CallOp>().callee;
+    Function const* const callee = module_.find(name.view());
+    if (callee == nullptr) {
+      std::string known;
+      for (auto const& function : module_.functions())
+        if (!function->is_kernel()) known += (known.empty() ? "; there are @" : ", @") + function->name();
+      return error(op, "call: @" + std::string(name.view()) + " is not defined" + (known.empty() ? "; the module has no functions" : known));
+    }
+    if (callee->is_kernel()) return error(op, "call: @" + callee->name() + " is a kernel; only functions are called");
+    std::vector<Type> wanted;
+    for (int i = 0; i < callee->parameter_count(); ++i) wanted.push_back(callee->parameter(i)->type());
+    auto const given = types_of(op.operands());
+    if (given != wanted) return error(op, "call: @" + callee->name() + " takes " + text_of(wanted) + " but is given " + text_of(given));
+    if (callee->results != result_types(op)) return error(op, "call: @" + callee->name() + " gives " + text_of(callee->results) + " but the results are " + text_of(result_types(op)));
+    for (int i = 0; i < op.operand_count(); ++i) {
+      if (!op.operand(i)->type().is_tensor()) continue;
+      Direction const needed = callee->parameter_attributes()[static_cast<std::size_t>(i)].direction;
+      auto const had = direction_of(*op.operand(i));
+      if (had && *had != needed && *had != Direction::inout)
+        error(op, "call: " + to_string(*op.operand(i)) + " is an " + std::string(spelling(*had)) + " parameter but @" + callee->name() + " takes it as " + std::string(spelling(needed)));
+    }
+  }
+
+  std::optional<Direction> direction_of(Value const& tensor) const {
+    if (tensor.owner_block() != &function_->body()) return std::nullopt;
+    return function_->parameter_attributes()[static_cast<std::size_t>(tensor.index())].direction;
+  }
+
+  void check_access(Op const& op, Direction forbidden, std::string const& text) {
+    if (op.operand_count() == 0 || !op.operand(0)->type().is_tensor()) return;
+    if (direction_of(*op.operand(0)) == forbidden) error(op, named(op, to_string(*op.operand(0)) + " " + text));
+  }
+
+  void check_launch_fact(Op const& op) {
+    if (!function_->is_kernel() || op.parent() != &function_->body()) return error(op, named(op, "belongs into the outermost block of a kernel"));
+    for (int i = 0; i < op.operand_count(); ++i)
+      if (std::string const reason = why_not_launchable(*op.operand(i)); !reason.empty()) error(op, named(op, reason));
+    if (!op.is<GridOp>()) return;
+    if (grid_ != nullptr) error(op, "grid: @" + function_->name() + " has two grids");
+    grid_ = &op;
+  }
+
+  Module const& module_;
+  Positions const* positions_;
+  Diagnostics found_;
+  Function const* function_ = nullptr;
+  Op const* grid_ = nullptr;
+  std::unordered_set<Value const*> visible_;
+};
+
+}  // namespace
+
+Diagnostics verify(Module const& module, Positions const* positions) { return Verifier(module, positions).run(); }
+
+}  // namespace tegula::ir
