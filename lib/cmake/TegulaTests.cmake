@@ -4,10 +4,9 @@
 #   One Catch2 program; every case becomes a CTest entry "<prefix>: <name>" whose labels are <label> and the
 #   case's tags, so that a capability row is found by its number. Exit status 4 means skipped.
 function(tegula_test target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SUITE;LABEL" "SOURCES;LINKS;DEFINITIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SUITE;LABEL" "SOURCES;LINKS")
   add_executable(${target} ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE tegula_test_support ${arg_LINKS} tegula_warnings)
-  target_compile_definitions(${target} PRIVATE TEGULA_TEST_DIR="${PROJECT_SOURCE_DIR}/test" ${arg_DEFINITIONS})
   set_property(GLOBAL APPEND PROPERTY TEGULA_TEST_PROGRAMS ${target})
 
   set(cases "${CMAKE_CURRENT_BINARY_DIR}/${target}_cases.cmake")

@@ -69,6 +69,11 @@ std::string as_specification(std::string const& name) {
   return out;
 }
 
+/// A capability row: one capital letter and a number.
+bool is_row(std::string const& tag) {
+  return tag.size() > 1 && tag[0] >= 'A' && tag[0] <= 'Z' && tag.find_first_not_of("0123456789", 1) == std::string::npos;
+}
+
 /// Writes the commands that CTest reads: one test per case, labelled by folder and tags.
 int list_for_ctest(char const* file, std::string const& program, std::string const& suite, std::string const& label,
                    std::string const& folder) {
@@ -79,7 +84,7 @@ int list_for_ctest(char const* file, std::string const& program, std::string con
     std::string const name = "[==[" + suite + ": " + test.name + "]==]";
     std::string labels = label;
     for (std::string const& tag : test.tags)
-      if (tag != label) labels += ";" + tag;
+      if (is_row(tag)) labels += ";" + tag;
     out << "add_test(" << name << " [==[" << program << "]==] [==[" << as_specification(test.name) << "]==])\n"
         << "set_tests_properties(" << name << " PROPERTIES SKIP_RETURN_CODE 4 TIMEOUT 300 LABELS \"" << labels
         << "\" WORKING_DIRECTORY [==[" << folder << "]==])\n";
@@ -91,7 +96,7 @@ int list_for_ctest(char const* file, std::string const& program, std::string con
 
 char const* test_directory() {
   char const* folder = std::getenv("TEGULA_TEST_DIR");
-  return folder != nullptr ? folder : TEGULA_TEST_DIR;
+  return folder != nullptr ? folder : TEGULA_SOURCE_TEST_DIR;
 }
 
 void note_skipped(char const* reason) {
