@@ -25,9 +25,6 @@ if(NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 set(TEGULA_WARNING_FLAGS -Wall -Wextra -Wpedantic -Wshadow)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  list(APPEND TEGULA_WARNING_FLAGS -Wctad-maybe-unsupported)
-endif()
 add_library(tegula_warnings INTERFACE)
 target_compile_options(tegula_warnings INTERFACE ${TEGULA_WARNING_FLAGS}
   $<$<BOOL:${TEGULA_WARNINGS_AS_ERRORS}>:-Werror>)
