@@ -372,43 +372,61 @@ Layout const* Layout::after(Layout const& first) const {
     LayoutInput next{in.dim, {}, {}};
     for (Extents const& basis : in.bases) {
       Extents sum = zeros(rank());
-      for (int o = 0; o < first.rank(); ++o) {
+      bool linear = next.digits.empty();
+      for (int o = 0; o < first.rank() && linear; ++o) {
         Dim const dim = first.outputs_[static_cast<std::size_t>(o)];
-        if (basis[o] >= std::int64_t{1} << input(dim).bases.size()) return nullptr;
-        sum = join(sum, part(dim, basis[o]));
+        linear = basis[o] < std::int64_t{1} << input(dim).bases.size();
+        if (linear) sum = join(sum, part(dim, basis[o]));
       }
-      next.bases.push_back(sum);
+      if (linear)
+        next.bases.push_back(sum);
+      else if (!pass_digit(first, {2, basis}, next.digits))
+        return nullptr;
     }
-    for (LayoutDigit const& digit : in.digits) {
-      int const o = single_component(digit.stride);
-      if (o < 0) {
-        next.digits.push_back({digit.count, zeros(rank())});
-        continue;
-      }
-      LayoutInput const& through = input(first.outputs_[static_cast<std::size_t>(o)]);
-      std::int64_t position = std::int64_t{1} << through.bases.size();
-      std::int64_t left = digit.count;
-      for (LayoutDigit const& step : through.digits) {
-        if (left == 1) break;
-        if (position >= digit.stride[o]) {
-          if (position > digit.stride[o] && left == digit.count) return nullptr;
-          if (left % step.count == 0) {
-            next.digits.push_back(step);
-            left /= step.count;
-          } else if (step.count % left == 0) {
-            next.digits.push_back({left, step.stride});
-            left = 1;
-          } else {
-            return nullptr;
-          }
-        }
-        position *= step.count;
-      }
-      if (left != 1) return nullptr;
-    }
+    for (LayoutDigit const& digit : in.digits)
+      if (!pass_digit(first, digit, next.digits)) return nullptr;
     result.push_back(std::move(next));
   }
   return intern(std::move(result), outputs_, nullptr);
+}
+
+/// What a digit of `first` becomes after this layout: whole digits, or a part of one, of the input it moves along.
+bool Layout::pass_digit(Layout const& first, LayoutDigit const& digit, std::vector<LayoutDigit>& result) const {
+  int const o = single_component(digit.stride);
+  if (o == -2) return false;
+  if (o == -1) {
+    result.push_back({digit.count, zeros(rank())});
+    return true;
+  }
+  LayoutInput const& through = input(first.outputs_[static_cast<std::size_t>(o)]);
+  std::int64_t at = digit.stride[o];  // where the rest of the digit begins, and how much of it is left
+  std::int64_t left = digit.count;
+  std::int64_t position = 1;
+  for (Extents const& basis : through.bases) {
+    if (left > 1 && at == position) {
+      if (left % 2 != 0) return false;
+      result.push_back({2, basis});
+      left /= 2;
+      at *= 2;
+    }
+    position *= 2;
+  }
+  for (LayoutDigit const& step : through.digits) {
+    std::int64_t const end = position * step.count;
+    if (left > 1 && at < end) {
+      if (at % position != 0) return false;
+      std::int64_t const within = at / position;
+      std::int64_t const taken = within * left <= step.count ? left : step.count / within;
+      if (left % taken != 0 || (taken != left && within * taken != step.count)) return false;
+      Extents stride = step.stride;
+      for (int k = 0; k < rank(); ++k) stride[k] *= within;
+      result.push_back({taken, stride});
+      left /= taken;
+      at *= taken;
+    }
+    position = end;
+  }
+  return left == 1;
 }
 
 Layout const* Layout::inverse() const {

@@ -155,6 +155,7 @@ class Layout {
   static Layout const* intern(std::vector<LayoutInput> inputs, std::vector<Dim> outputs, std::string* error);
   static std::string make_text(std::vector<LayoutInput> const& inputs, std::vector<Dim> const& outputs);
   void find_free_bits();
+  bool pass_digit(Layout const& first, LayoutDigit const& digit, std::vector<LayoutDigit>& result) const;
 
   std::vector<LayoutInput> inputs_;  ///< ascending by dim; inputs without bits and digits are left out
   std::vector<Dim> outputs_;
