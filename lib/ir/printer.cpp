@@ -153,6 +153,7 @@ class Printer {
     where(op.where());
   }
 
+  [[nodiscard]] std::unordered_map<Value const*, std::string> const& names() const { return names_; }
   std::string take() { return std::move(out_).str(); }
   StringBuffer& out() { return out_; }
 
@@ -291,6 +292,12 @@ std::string print(Function const& function, PrintOptions options) {
   Printer printer(options);
   printer.function(function);
   return printer.take();
+}
+
+std::unordered_map<Value const*, std::string> value_names(Function const& function) {
+  Printer printer({});
+  printer.function(function);
+  return printer.names();
 }
 
 std::string print(Op const& op) {

@@ -51,6 +51,9 @@ std::string to_string(Constant constant);
 /// "%name", or "a tile<128xf32>" for a value without a name.
 std::string to_string(Value const& value);
 
+/// The names, with %, that `print(function)` gives its values.
+std::unordered_map<Value const*, std::string> value_names(Function const& function);
+
 using Positions = std::unordered_map<Op const*, support::TextPosition>;
 
 struct ParseResult {

@@ -1,0 +1,545 @@
+#include "analysis/axis_facts.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include "analysis/call_graph.hpp"
+#include "ir/builder.hpp"
+#include "ir/text.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::analysis {
+namespace {
+
+using ir::Op;
+using ir::Value;
+__extension__ typedef __int128 Wide;
+
+constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t greatest_extent = std::int64_t{1} << 47;
+constexpr std::int64_t greatest_block = (std::int64_t{1} << 31) - 1;
+constexpr std::int64_t most_divisibility = std::int64_t{1} << 40;
+
+/// gcd in which 0 stands for "is 0", which everything divides.
+std::int64_t gcd(std::int64_t a, std::int64_t b) { return std::gcd(a, b); }
+std::int64_t power_of_two_part(std::int64_t value) { return value == 0 ? 0 : value & -value; }
+std::int64_t magnitude(std::int64_t value) { return value == lowest ? std::int64_t{1} << 62 : value < 0 ? -value : value; }
+
+struct Range {
+  std::int64_t least = lowest;
+  std::int64_t greatest = highest;
+};
+
+Range full_range(Element element) {
+  if (element == Element::boolean) return {0, 1};
+  if (element == Element::i32) return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+  return {};
+}
+
+/// A number that both divide, or the larger one when the product grows too large.
+std::int64_t common_multiple(std::int64_t a, std::int64_t b) {
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  if (a == 0 || b == 0) return 0;
+  return a > most || b > most ? std::max(a, b) : std::lcm(a, b);
+}
+
+/// The range of exact results, or the element's whole range when a result may wrap.
+std::pair<Range, bool> range_of(Wide least, Wide greatest, Element element) {
+  Range const full = full_range(element);
+  if (least < full.least || greatest > full.greatest) return {full, true};
+  return {{static_cast<std::int64_t>(least), static_cast<std::int64_t>(greatest)}, false};
+}
+
+int axes_of(ir::Type const& type) { return type.is_tile() ? type.rank() : 1; }
+std::int64_t extent_of(ir::Type const& type, int axis) { return type.is_tile() ? type.shape()[axis] : 1; }
+
+/// What divides the values at positions that are multiples of `run`.
+std::int64_t divisor_at(AxisFact const& fact, std::int64_t run) {
+  return run % fact.contiguity == 0 ? fact.divisibility : gcd(fact.divisibility, gcd(run, fact.contiguity));
+}
+
+class Solver {
+ public:
+  Solver(ir::Module const& module, std::unordered_map<Value const*, ValueFacts>& facts) : module_(module), facts_(facts) {}
+
+  void run() {
+    auto order = callees_first(module_);
+    std::reverse(order.begin(), order.end());
+    for (ir::Function* function : order) solve(*function);
+  }
+
+ private:
+  // ---- lattice
+
+  static ValueFacts unknown(ir::Type const& type) {
+    ValueFacts result;
+    result.axes.resize(static_cast<std::size_t>(axes_of(type)));
+    if (!is_float(type.element())) {
+      Range const range = full_range(type.element());
+      result.least = range.least;
+      result.greatest = range.greatest;
+    }
+    return result;
+  }
+
+  static ValueFacts uniform(ir::Type const& type, std::int64_t divisibility, Range range) {
+    ValueFacts result;
+    for (int i = 0; i < axes_of(type); ++i) result.axes.push_back({1, divisibility, extent_of(type, i)});
+    result.least = range.least;
+    result.greatest = range.greatest;
+    return result;
+  }
+
+  static ValueFacts join(ValueFacts const& a, ValueFacts const& b) {
+    ValueFacts result = a;
+    for (std::size_t i = 0; i < a.axes.size(); ++i) {
+      AxisFact& fact = result.axes[i];
+      fact.contiguity = gcd(a.axes[i].contiguity, b.axes[i].contiguity);
+      fact.divisibility = gcd(divisor_at(a.axes[i], fact.contiguity), divisor_at(b.axes[i], fact.contiguity));
+      fact.constancy = gcd(a.axes[i].constancy, b.axes[i].constancy);
+    }
+    result.least = std::min(a.least, b.least);
+    result.greatest = std::max(a.greatest, b.greatest);
+    return result;
+  }
+
+  ValueFacts get(Value const& value) const {
+    auto const found = facts_.find(&value);
+    return found == facts_.end() ? unknown(value.type()) : found->second;
+  }
+  ValueFacts get(Op const& op, int i) const { return get(*op.operand(i)); }
+
+  // ---- functions and blocks
+
+  void solve(ir::Function const& function) {
+    for (int i = 0; i < function.parameter_count(); ++i) {
+      Value const& value = *function.parameter(i);
+      if (!value.type().is_scalar() || is_float(value.type().element())) continue;
+      if (!function.is_kernel() && facts_.count(&value) != 0) continue;  // joined over the callers, which came before
+      ValueFacts facts = unknown(value.type());
+      facts.axes[0].divisibility = function.parameter_attributes()[static_cast<std::size_t>(i)].multiple_of;
+      facts_[&value] = facts;
+    }
+    requirements_.clear();
+    if (function.is_kernel())
+      for (Op const& op : function.body())
+        if (op.is<ir::RequireOp>()) assume(*op.operand(0));
+    block(function.body());
+  }
+
+  void block(ir::Block const& body) {
+    for (Op const& op : body) {
+      if (op.is<ir::ForOp>()) loop(op);
+      else if (op.is<ir::IfOp>()) branch(op);
+      else if (op.is<ir::CallOp>()) call(op);
+      else if (op.result_count() == 1 && !is_float(op.result()->type().element())) set(*op.result(), transfer(op));
+    }
+  }
+
+  void set(Value const& value, ValueFacts facts) {
+    auto const known = requirements_.find(key_of(value));
+    if (known != requirements_.end()) refine(facts, known->second);
+    facts_[&value] = std::move(facts);
+  }
+
+  void loop(Op const& op) {
+    ir::Block const& body = op.block();
+    ValueFacts const lower = get(op, 0), upper = get(op, 1), step = get(op, 2);
+    ValueFacts counter = unknown(ir::Type::index());
+    counter.axes[0].divisibility = gcd(lower.axes[0].divisibility, step.axes[0].divisibility);
+    counter.least = lower.least;
+    counter.greatest = upper.greatest == lowest ? lowest : std::max(upper.greatest - 1, lower.least);
+    facts_[body.argument(0)] = counter;
+    int const carried = op.result_count();
+    for (int i = 0; i < carried; ++i) facts_[body.argument(i + 1)] = get(op, i + 3);
+    // Divisibility, contiguity and constancy only fall to divisors; ranges are widened at once. So this ends.
+    for (bool changed = true; changed;) {
+      changed = false;
+      block(body);
+      Op const& yield = body.back();
+      for (int i = 0; i < carried; ++i) {
+        ValueFacts const before = get(*body.argument(i + 1));
+        ValueFacts after = join(before, get(yield, i));
+        Range const full = full_range(op.result(i)->type().element());
+        if (after.least < before.least) after.least = full.least;
+        if (after.greatest > before.greatest) after.greatest = full.greatest;
+        if (after == before) continue;
+        facts_[body.argument(i + 1)] = after;
+        changed = true;
+      }
+    }
+    for (int i = 0; i < carried; ++i) facts_[op.result(i)] = join(get(op, i + 3), get(body.back(), i));
+  }
+
+  void branch(Op const& op) {
+    block(op.block(0));
+    block(op.block(1));
+    for (int i = 0; i < op.result_count(); ++i) facts_[op.result(i)] = join(get(op.block(0).back(), i), get(op.block(1).back(), i));
+  }
+
+  void call(Op const& op) {
+    ir::Function const* const callee = module_.find(op.as<ir::CallOp>().callee.view());
+    if (callee == nullptr) return;
+    for (int i = 0; i < op.operand_count(); ++i) {
+      Value const* const parameter = callee->parameter(i);
+      if (parameter->type().is_tensor()) continue;
+      auto const [at, fresh] = facts_.try_emplace(parameter, get(op, i));
+      if (!fresh) at->second = join(at->second, get(op, i));
+    }
+  }
+
+  // ---- requirements
+
+  /// What a requirement speaks of: an extent (by tensor and axis) or a value.
+  using Key = std::pair<Value const*, std::int64_t>;
+  static Key key_of(Value const& value) {
+    Op const* const op = value.defining_op();
+    if (op != nullptr && op->is<ir::ExtentOp>()) return {op->operand(0), op->as<ir::ExtentOp>().axis};
+    return {&value, -1};
+  }
+  struct Known {
+    std::int64_t divisor = 1;
+    Range range;
+  };
+
+  static void refine(ValueFacts& facts, Known const& known) {
+    for (AxisFact& fact : facts.axes)
+      if (fact.contiguity == 1) fact.divisibility = common_multiple(fact.divisibility, known.divisor);
+    facts.least = std::max(facts.least, known.range.least);
+    facts.greatest = std::max(facts.least, std::min(facts.greatest, known.range.greatest));
+  }
+
+  void know(Value const& value, Known const& known) {
+    Known& all = requirements_[key_of(value)];
+    all.divisor = common_multiple(all.divisor, known.divisor);
+    all.range.least = std::max(all.range.least, known.range.least);
+    all.range.greatest = std::min(all.range.greatest, known.range.greatest);
+    if (value.defining_op() == nullptr) {
+      auto const found = facts_.find(&value);
+      if (found != facts_.end()) refine(found->second, all);
+    }
+  }
+
+  void assume(Value const& condition) {
+    Op const* const op = condition.defining_op();
+    if (op == nullptr) return;
+    if (op->is<ir::AndOp>()) {
+      assume(*op->operand(0));
+      assume(*op->operand(1));
+    }
+    if (!op->is<ir::CompareOp>() || !op->operand(0)->type().is_scalar() || !is_integer(op->operand(0)->type().element())) return;
+    assume(*op->operand(0), op->as<ir::CompareOp>().predicate, *op->operand(1));
+    static constexpr ir::Predicate swapped[] = {ir::Predicate::eq, ir::Predicate::ne, ir::Predicate::gt, ir::Predicate::ge, ir::Predicate::lt, ir::Predicate::le};
+    assume(*op->operand(1), swapped[static_cast<int>(op->as<ir::CompareOp>().predicate)], *op->operand(0));
+  }
+
+  void assume(Value const& left, ir::Predicate predicate, Value const& right) {
+    auto const bound = ir::constant_int(right);
+    if (!bound) return;
+    Op const* const op = left.defining_op();
+    if (predicate == ir::Predicate::eq && *bound == 0 && op != nullptr && op->is<ir::RemOp>())
+      if (auto const divisor = ir::constant_int(*op->operand(1)); divisor && *divisor > 0) know(*op->operand(0), {*divisor, {}});
+    switch (predicate) {
+      case ir::Predicate::eq: return know(left, {1, {*bound, *bound}});
+      case ir::Predicate::ne: return;
+      case ir::Predicate::lt: return *bound == lowest ? void() : know(left, {1, {lowest, *bound - 1}});
+      case ir::Predicate::le: return know(left, {1, {lowest, *bound}});
+      case ir::Predicate::gt: return *bound == highest ? void() : know(left, {1, {*bound + 1, highest}});
+      case ir::Predicate::ge: return know(left, {1, {*bound, highest}});
+    }
+  }
+
+  // ---- ops
+
+  ValueFacts transfer(Op const& op) const {
+    ir::Type const& type = op.result()->type();
+    switch (op.kind()) {
+      case ir::OpKind::ConstantOp: {
+        std::int64_t const value = ir::to_int(op.as<ir::ConstantOp>().value);
+        return uniform(type, magnitude(value), {value, value});
+      }
+      case ir::OpKind::ExtentOp: {
+        ir::Block const* const owner = op.operand(0)->owner_block();
+        std::int64_t divisor = 1;
+        if (owner != nullptr && owner->parent_function() != nullptr)
+          divisor = owner->parent_function()->parameter_attributes()[static_cast<std::size_t>(op.operand(0)->index())].multiple_of;
+        return uniform(type, divisor, {0, greatest_extent});
+      }
+      case ir::OpKind::BlockIndexOp: return uniform(type, 1, {0, greatest_block});
+      case ir::OpKind::IotaOp: return iota(type, static_cast<int>(op.as<ir::IotaOp>().axis));
+      case ir::OpKind::SplatOp: {
+        ValueFacts const scalar = get(op, 0);
+        return uniform(type, scalar.axes[0].divisibility, {scalar.least, scalar.greatest});
+      }
+      case ir::OpKind::BroadcastOp: return broadcast(op);
+      case ir::OpKind::ExpandDimsOp: return expand_dims(op);
+      case ir::OpKind::SqueezeOp: return squeeze(op);
+      case ir::OpKind::TransOp: return trans(op);
+      case ir::OpKind::ConvertLayoutOp: return get(op, 0);
+      case ir::OpKind::AddOp: return add(op, false);
+      case ir::OpKind::SubOp: return add(op, true);
+      case ir::OpKind::MulOp: return mul(get(op, 0), get(op, 1), type);
+      case ir::OpKind::ShlOp: return shl(op);
+      case ir::OpKind::DivOp: return div(op, false);
+      case ir::OpKind::CeilDivOp: return div(op, true);
+      case ir::OpKind::RemOp: return rem(op);
+      case ir::OpKind::MinOp: return extremum(op, true);
+      case ir::OpKind::MaxOp: return extremum(op, false);
+      case ir::OpKind::SelectOp: return select(op);
+      case ir::OpKind::CompareOp: return compare(op);
+      case ir::OpKind::CastOp: return cast(op);
+      default: return elementwise(op);
+    }
+  }
+
+  static ValueFacts iota(ir::Type const& type, int axis) {
+    std::int64_t const extent = extent_of(type, axis);
+    ValueFacts result = uniform(type, 1, {0, extent - 1});
+    result.axes[static_cast<std::size_t>(axis)] = {extent, 0, 1};
+    return result;
+  }
+
+  ValueFacts broadcast(Op const& op) const {
+    ValueFacts result = get(op, 0);
+    for (int i = 0; i < op.result()->type().rank(); ++i)
+      if (op.operand(0)->type().shape()[i] == 1) result.axes[static_cast<std::size_t>(i)].constancy = op.result()->type().shape()[i];
+    return result;
+  }
+
+  ValueFacts expand_dims(Op const& op) const {
+    ValueFacts result = get(op, 0);
+    AxisFact const added{1, result.divisor(), 1};
+    for (std::int64_t const axis : op.as<ir::ExpandDimsOp>().axes) result.axes.insert(result.axes.begin() + axis, added);
+    return result;
+  }
+
+  ValueFacts squeeze(Op const& op) const {
+    ValueFacts result = get(op, 0);
+    auto const& axes = op.as<ir::SqueezeOp>().axes;
+    for (int i = axes.size() - 1; i >= 0; --i) result.axes.erase(result.axes.begin() + axes[i]);
+    return result;
+  }
+
+  ValueFacts trans(Op const& op) const {
+    ValueFacts const from = get(op, 0);
+    ValueFacts result = from;
+    auto const& permutation = op.as<ir::TransOp>().permutation;
+    for (int i = 0; i < permutation.size(); ++i) result.axes[static_cast<std::size_t>(i)] = from.axes[static_cast<std::size_t>(permutation[i])];
+    return result;
+  }
+
+  /// Sets the range; a result that may wrap keeps only what survives a wrap.
+  static ValueFacts& ranged(ValueFacts& facts, std::pair<Range, bool> const& range) {
+    facts.least = range.first.least;
+    facts.greatest = range.first.greatest;
+    if (range.second)
+      for (AxisFact& fact : facts.axes) {
+        fact.divisibility = power_of_two_part(fact.divisibility);
+        if (fact.contiguity != power_of_two_part(fact.contiguity)) {
+          fact.divisibility = gcd(fact.divisibility, power_of_two_part(fact.contiguity));
+          fact.contiguity = power_of_two_part(fact.contiguity);
+        }
+      }
+    return facts;
+  }
+
+  ValueFacts add(Op const& op, bool minus) const {
+    ValueFacts const a = get(op, 0), b = get(op, 1);
+    ValueFacts result = a;
+    for (std::size_t i = 0; i < a.axes.size(); ++i) {
+      AxisFact const& left = a.axes[i];
+      AxisFact const& right = b.axes[i];
+      std::int64_t run = gcd(left.contiguity, right.constancy);
+      if (!minus) run = std::max(run, gcd(left.constancy, right.contiguity));
+      result.axes[i] = {run, gcd(divisor_at(left, run), divisor_at(right, run)), gcd(left.constancy, right.constancy)};
+    }
+    Wide const least = minus ? Wide(a.least) - b.greatest : Wide(a.least) + b.least;
+    Wide const greatest = minus ? Wide(a.greatest) - b.least : Wide(a.greatest) + b.greatest;
+    return ranged(result, range_of(least, greatest, op.result()->type().element()));
+  }
+
+  static ValueFacts mul(ValueFacts const& a, ValueFacts const& b, ir::Type const& type) {
+    ValueFacts result = a;
+    for (std::size_t i = 0; i < a.axes.size(); ++i) {
+      std::int64_t const left = divisor_at(a.axes[i], 1), right = divisor_at(b.axes[i], 1);
+      Wide const both = Wide(left) * right;
+      std::int64_t const product = both > most_divisibility ? std::max(left, right) : static_cast<std::int64_t>(both);
+      result.axes[i] = {1, product, gcd(a.axes[i].constancy, b.axes[i].constancy)};
+    }
+    Wide const corners[] = {Wide(a.least) * b.least, Wide(a.least) * b.greatest, Wide(a.greatest) * b.least, Wide(a.greatest) * b.greatest};
+    return ranged(result, range_of(*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4), type.element()));
+  }
+
+  ValueFacts shl(Op const& op) const {
+    ValueFacts const amount = get(op, 1);
+    if (!amount.is_constant() || amount.least < 0 || amount.least > 30) return elementwise(op);
+    std::int64_t const factor = std::int64_t{1} << amount.least;
+    return mul(get(op, 0), uniform(op.result()->type(), factor, {factor, factor}), op.result()->type());
+  }
+
+  ValueFacts div(Op const& op, bool up) const {
+    ValueFacts const a = get(op, 0), b = get(op, 1);
+    ValueFacts result = elementwise(op);
+    if (!b.is_constant() || b.least < 1 || a.least < 0) return result;
+    std::int64_t const by = b.least;
+    for (std::size_t i = 0; i < a.axes.size(); ++i) {
+      AxisFact const& fact = a.axes[i];
+      AxisFact& into = result.axes[i];
+      std::int64_t const whole = divisor_at(fact, 1);
+      if (whole % by == 0) into.divisibility = whole / by;
+      if (!up && fact.divisibility % by == 0) into.constancy = std::max(into.constancy, gcd(fact.contiguity, by));
+    }
+    Wide const extra = up ? by - 1 : 0;
+    result.least = static_cast<std::int64_t>((Wide(a.least) + extra) / by);
+    result.greatest = static_cast<std::int64_t>((Wide(a.greatest) + extra) / by);
+    return result;
+  }
+
+  ValueFacts rem(Op const& op) const {
+    ValueFacts const a = get(op, 0), b = get(op, 1);
+    ValueFacts result = elementwise(op);
+    if (!b.is_constant() || b.least < 1) return result;
+    std::int64_t const by = b.least;
+    for (std::size_t i = 0; i < a.axes.size(); ++i) {
+      AxisFact const& fact = a.axes[i];
+      bool const runs = a.least >= 0 && fact.divisibility % by == 0;
+      std::int64_t const run = runs ? gcd(fact.contiguity, by) : 1;
+      result.axes[i].contiguity = run;
+      std::int64_t const first = divisor_at(fact, run);
+      result.axes[i].divisibility = first % by == 0 ? 0 : gcd(first, by);
+    }
+    result.least = a.least < 0 ? -(by - 1) : 0;
+    result.greatest = a.least >= 0 ? std::min(a.greatest, by - 1) : by - 1;
+    return result;
+  }
+
+  ValueFacts extremum(Op const& op, bool least) const {
+    ValueFacts const a = get(op, 0), b = get(op, 1);
+    ValueFacts result = elementwise(op);
+    for (std::size_t i = 0; i < a.axes.size(); ++i) result.axes[i].divisibility = gcd(divisor_at(a.axes[i], 1), divisor_at(b.axes[i], 1));
+    result.least = least ? std::min(a.least, b.least) : std::max(a.least, b.least);
+    result.greatest = least ? std::min(a.greatest, b.greatest) : std::max(a.greatest, b.greatest);
+    return result;
+  }
+
+  ValueFacts select(Op const& op) const {
+    ValueFacts const condition = get(op, 0), a = get(op, 1), b = get(op, 2);
+    ValueFacts result = join(a, b);
+    for (std::size_t i = 0; i < a.axes.size(); ++i) {
+      AxisFact& fact = result.axes[i];
+      std::int64_t const run = gcd(fact.contiguity, condition.axes[i].constancy);
+      fact = {run, gcd(divisor_at(a.axes[i], run), divisor_at(b.axes[i], run)), gcd(fact.constancy, condition.axes[i].constancy)};
+    }
+    return result;
+  }
+
+  /// `col < n` is equal over runs when both sides are multiples of the run's length there.
+  ValueFacts compare(Op const& op) const {
+    ValueFacts result = elementwise(op);
+    if (!is_integer(op.operand(0)->type().element())) return result;
+    ValueFacts const a = get(op, 0), b = get(op, 1);
+    Range const full = full_range(op.operand(0)->type().element());
+    auto const exact = [&](ValueFacts const& facts) { return facts.least > full.least && facts.greatest < full.greatest; };
+    ir::Predicate const predicate = op.as<ir::CompareOp>().predicate;
+    bool const less = predicate == ir::Predicate::lt || predicate == ir::Predicate::ge;
+    bool const greater = predicate == ir::Predicate::gt || predicate == ir::Predicate::le;
+    for (std::size_t i = 0; i < a.axes.size(); ++i) {
+      auto const runs = [&](AxisFact const& running, AxisFact const& still) {
+        std::int64_t const run = gcd(running.contiguity, still.constancy);
+        return gcd(run, gcd(running.divisibility, divisor_at(still, run)));
+      };
+      if (less && exact(a)) result.axes[i].constancy = std::max(result.axes[i].constancy, runs(a.axes[i], b.axes[i]));
+      if (greater && exact(b)) result.axes[i].constancy = std::max(result.axes[i].constancy, runs(b.axes[i], a.axes[i]));
+    }
+    return result;
+  }
+
+  ValueFacts cast(Op const& op) const {
+    ir::Type const& from = op.operand(0)->type();
+    if (is_float(from.element())) return elementwise(op);
+    ValueFacts result = get(op, 0);
+    Range const full = full_range(from.element());
+    if (result.least == full.least || result.greatest == full.greatest)
+      for (AxisFact& fact : result.axes) {  // runs modulo wrap: keep what cannot wrap inside
+        std::int64_t const run = power_of_two_part(gcd(fact.contiguity, fact.divisibility));
+        fact = {run, divisor_at(fact, run), fact.constancy};
+      }
+    ranged(result, range_of(result.least, result.greatest, op.result()->type().element()));
+    if (from.element() == Element::boolean)
+      for (AxisFact& fact : result.axes) fact.contiguity = fact.divisibility = 1;
+    return result;
+  }
+
+  /// Any function of the operands, element by element: equal where all of them are.
+  ValueFacts elementwise(Op const& op) const {
+    ValueFacts result = unknown(op.result()->type());
+    if (!op.info().has(ir::elementwise)) return result;
+    for (std::size_t i = 0; i < result.axes.size(); ++i) {
+      std::int64_t run = 0;
+      for (Value const* operand : op.operands()) run = gcd(run, get(*operand).axes[i].constancy);
+      result.axes[i].constancy = std::max<std::int64_t>(run, 1);
+    }
+    return result;
+  }
+
+  ir::Module const& module_;
+  std::unordered_map<Value const*, ValueFacts>& facts_;
+  std::map<Key, Known> requirements_;
+};
+
+}  // namespace
+
+std::int64_t ValueFacts::divisor() const {
+  std::int64_t best = 1;
+  for (AxisFact const& fact : axes) {
+    std::int64_t const here = divisor_at(fact, 1);
+    if (here == 0) return 0;
+    best = std::max(best, here);
+  }
+  return best;
+}
+
+AxisFacts::AxisFacts(ir::Module const& module) { Solver(module, facts_).run(); }
+
+ValueFacts AxisFacts::facts(ir::Value const& value) const {
+  auto const found = facts_.find(&value);
+  if (found != facts_.end()) return found->second;
+  ValueFacts result;
+  result.axes.resize(static_cast<std::size_t>(axes_of(value.type())));
+  return result;
+}
+
+std::string AxisFacts::str(ir::Function const& function) const {
+  auto const names = ir::value_names(function);
+  std::string text;
+  auto const show = [&](Value const& value) {
+    auto const found = facts_.find(&value);
+    if (found == facts_.end()) return;
+    ValueFacts const& facts = found->second;
+    auto const list = [&](std::int64_t AxisFact::*member) {
+      std::string part = "[";
+      for (AxisFact const& fact : facts.axes) part += (part.size() > 1 ? ", " : "") + std::to_string(fact.*member);
+      return part + "]";
+    };
+    text += names.at(&value) + ": contiguity " + list(&AxisFact::contiguity) + ", divisibility " + list(&AxisFact::divisibility) +
+            ", constancy " + list(&AxisFact::constancy);
+    Range const full = full_range(value.type().element());
+    if (facts.least > full.least || facts.greatest < full.greatest)
+      text += ", from " + std::to_string(facts.least) + " to " + std::to_string(facts.greatest);
+    text += "\n";
+  };
+  auto const all = [&](auto const& self, ir::Block const& block) -> void {
+    for (int i = 0; i < block.argument_count(); ++i) show(*block.argument(i));
+    for (Op const& op : block) {
+      for (int i = 0; i < op.result_count(); ++i) show(*op.result(i));
+      for (int i = 0; i < op.block_count(); ++i) self(self, op.block(i));
+    }
+  };
+  all(all, function.body());
+  return text;
+}
+
+}  // namespace tegula::analysis

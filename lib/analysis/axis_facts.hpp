@@ -1,0 +1,53 @@
+// What is known of integer values before a launch: how they run along each axis, what divides them, how large they get.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/op.hpp"
+
+namespace tegula::analysis {
+
+/// Facts along one axis; they hold for every choice of the other coordinates. Positions are grouped in aligned runs
+/// (0..n-1, n..2n-1, ...).
+struct AxisFact {
+  std::int64_t contiguity = 1;    ///< within each run of this length values are consecutive integers (modulo wrap)
+  std::int64_t divisibility = 1;  ///< divides the first value of each such run; 0: those values are 0
+  std::int64_t constancy = 1;     ///< within each run of this length values are equal
+  friend bool operator==(AxisFact const&, AxisFact const&) = default;
+};
+
+/// Facts about one integer or boolean value. A scalar has one axis, of extent 1.
+struct ValueFacts {
+  std::vector<AxisFact> axes;
+  std::int64_t least = std::numeric_limits<std::int64_t>::min();     ///< no element is below
+  std::int64_t greatest = std::numeric_limits<std::int64_t>::max();  ///< no element is above
+
+  /// Divides every element.
+  [[nodiscard]] std::int64_t divisor() const;
+  [[nodiscard]] bool is_constant() const { return least == greatest; }
+  friend bool operator==(ValueFacts const&, ValueFacts const&) = default;
+};
+
+/// Facts of all integer and boolean values of a module. Sources are constants, iota, block indices (0 to 2^31 - 1), extents
+/// (0 to 2^47), `multiple_of`, and the kernel's requirements, which hold wherever a block runs. Facts of device functions'
+/// parameters are joined over their callers; results of calls are unknown.
+class AxisFacts {
+ public:
+  explicit AxisFacts(ir::Module const& module);
+
+  /// Facts of a value; the weakest ones for floats and for values made after the analysis.
+  [[nodiscard]] ValueFacts facts(ir::Value const& value) const;
+  [[nodiscard]] std::int64_t divisor(ir::Value const& value) const { return facts(value).divisor(); }
+
+  /// One line per integer value of the function, in the order of its text.
+  [[nodiscard]] std::string str(ir::Function const& function) const;
+
+ private:
+  std::unordered_map<ir::Value const*, ValueFacts> facts_;
+};
+
+}  // namespace tegula::analysis

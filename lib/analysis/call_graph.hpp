@@ -1,0 +1,17 @@
+// Who calls whom.
+#pragma once
+
+#include <vector>
+
+#include "ir/op.hpp"
+
+namespace tegula::analysis {
+
+/// Functions of the module, callees before their callers, otherwise in module order. The module must be verified (no
+/// recursion, no unknown callee).
+std::vector<ir::Function*> callees_first(ir::Module const& module);
+
+/// Functions that no kernel reaches.
+std::vector<ir::Function*> unreached_functions(ir::Module const& module);
+
+}  // namespace tegula::analysis

@@ -1,0 +1,55 @@
+#include "analysis/effects.hpp"
+
+#include "tegula/support/error.hpp"
+
+namespace tegula::analysis {
+namespace {
+
+void add_effects(ir::Op const& op, EffectSummary& into, int depth);
+
+void add_effects(ir::Block const& block, EffectSummary& into, int depth) {
+  for (ir::Op const& op : block) add_effects(op, into, depth);
+}
+
+void add_effects(ir::Op const& op, EffectSummary& into, int depth) {
+  for (int i = 0; i < op.info().effects.count; ++i) {
+    ir::Access const access = op.info().effects.list[static_cast<std::size_t>(i)].access;
+    into.reads = into.reads || access == ir::Access::read;
+    into.writes = into.writes || access == ir::Access::write;
+  }
+  into.launch_fact = into.launch_fact || op.info().has(ir::launch_fact);
+  for (int i = 0; i < op.block_count(); ++i) add_effects(op.block(i), into, depth);
+  if (!op.is<ir::CallOp>()) return;
+  ir::Function const* const caller = op.function();
+  ir::Function const* const callee = caller == nullptr || caller->parent() == nullptr ? nullptr : caller->parent()->find(op.as<ir::CallOp>().callee.view());
+  if (callee == nullptr || depth > 64) into.reads = into.writes = true;  // unknown or recursive: the verifier says so
+  else add_effects(callee->body(), into, depth + 1);
+}
+
+}  // namespace
+
+EffectSummary effects_of(ir::Op const& op) {
+  EffectSummary result;
+  add_effects(op, result, 0);
+  return result;
+}
+
+bool removable(ir::Op const& op) {
+  if (op.info().has(ir::terminator)) return false;
+  EffectSummary const effects = effects_of(op);
+  return !effects.writes && !effects.launch_fact;
+}
+
+ir::ParameterAttributes const& parameter_of(ir::Value const& tensor) {
+  ir::Block const* const block = tensor.owner_block();
+  ir::Function const* const function = block == nullptr ? nullptr : block->parent_function();
+  if (function == nullptr) throw InternalError("a tensor that is no parameter");
+  return function->parameter_attributes()[static_cast<std::size_t>(tensor.index())];
+}
+
+bool reads_constant_memory(ir::Op const& load) {
+  if (!load.is<ir::LoadOp>() || parameter_of(*load.operand(0)).direction != Direction::in) return false;
+  return load.operand(0)->owner_block()->parent_function()->is_kernel();  // a callee's in may be the caller's inout
+}
+
+}  // namespace tegula::analysis

@@ -1,0 +1,149 @@
+#include "analysis/launch_program.hpp"
+
+#include <map>
+
+#include "ir/builder.hpp"
+#include "ir/infer.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::analysis {
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+class Slice {
+ public:
+  LaunchProgram program;
+
+  std::int32_t step_of(Value const& value) {
+    auto const found = steps_.find(&value);
+    if (found != steps_.end()) return found->second;
+    std::int32_t const step = compute(value);
+    steps_.emplace(&value, step);
+    return step;
+  }
+
+ private:
+  std::int32_t emit(LaunchOp op, std::int32_t a = 0, std::int32_t b = 0, std::int32_t c = 0, std::int64_t value = 0) {
+    LaunchInstruction const instruction{op, a, b, c, value};
+    for (std::size_t i = 0; i < program.steps.size(); ++i)
+      if (program.steps[i] == instruction) return static_cast<std::int32_t>(i);
+    program.steps.push_back(instruction);
+    return static_cast<std::int32_t>(program.steps.size()) - 1;
+  }
+  std::int32_t number(std::int64_t value) { return emit(LaunchOp::constant, 0, 0, 0, value); }
+
+  /// A 64-bit result brought to the element: i32 wraps.
+  std::int32_t narrowed(std::int32_t step, Element element) {
+    if (element != Element::i32) return step;
+    std::int32_t const bias = number(std::int64_t{1} << 31);
+    std::int32_t const low = emit(LaunchOp::bit_and, emit(LaunchOp::add, step, bias), number((std::int64_t{1} << 32) - 1));
+    return emit(LaunchOp::sub, low, bias);
+  }
+
+  static LaunchOp predicate_op(ir::Predicate predicate) {
+    static constexpr LaunchOp ops[] = {LaunchOp::eq, LaunchOp::ne, LaunchOp::lt, LaunchOp::le, LaunchOp::gt, LaunchOp::ge};
+    return ops[static_cast<int>(predicate)];
+  }
+
+  std::int32_t compute(Value const& value) {
+    Op const* const op = value.defining_op();
+    Element const element = value.type().element();
+    if (op == nullptr) return emit(LaunchOp::scalar, value.index());
+    auto const operand = [&](int i) { return step_of(*op->operand(i)); };
+    auto const binary = [&](LaunchOp what, bool wraps) {
+      std::int32_t const left = operand(0);
+      std::int32_t const right = operand(1);
+      std::int32_t const step = emit(what, left, right);
+      return wraps ? narrowed(step, element) : step;
+    };
+    switch (op->kind()) {
+      case OpKind::ConstantOp: return number(ir::to_int(op->as<ir::ConstantOp>().value));
+      case OpKind::ExtentOp:
+        return emit(LaunchOp::extent, op->operand(0)->index(), static_cast<std::int32_t>(op->as<ir::ExtentOp>().axis));
+      case OpKind::AddOp: return binary(LaunchOp::add, true);
+      case OpKind::SubOp: return binary(LaunchOp::sub, true);
+      case OpKind::MulOp: return binary(LaunchOp::mul, true);
+      case OpKind::DivOp: return binary(LaunchOp::div, true);
+      case OpKind::RemOp: return binary(LaunchOp::rem, false);
+      case OpKind::CeilDivOp: return binary(LaunchOp::ceil_div, false);
+      case OpKind::MinOp: return binary(LaunchOp::min, false);
+      case OpKind::MaxOp: return binary(LaunchOp::max, false);
+      case OpKind::AndOp: return binary(LaunchOp::bit_and, false);
+      case OpKind::OrOp: return binary(LaunchOp::bit_or, false);
+      case OpKind::XorOp: return binary(LaunchOp::bit_xor, false);
+      case OpKind::CompareOp: return binary(predicate_op(op->as<ir::CompareOp>().predicate), false);
+      case OpKind::SelectOp: {
+        std::int32_t const condition = operand(0), left = operand(1), right = operand(2);
+        return emit(LaunchOp::select, condition, left, right);
+      }
+      case OpKind::CastOp: return narrowed(operand(0), element);
+      case OpKind::NegOp: return narrowed(emit(LaunchOp::sub, number(0), operand(0)), element);
+      case OpKind::AbsOp: {
+        std::int32_t const positive = operand(0);
+        return narrowed(emit(LaunchOp::max, positive, emit(LaunchOp::sub, number(0), positive)), element);
+      }
+      case OpKind::NotOp: return emit(LaunchOp::bit_xor, operand(0), number(element == Element::boolean ? 1 : -1));
+      default: throw InternalError("launch program: " + std::string(op->info().mnemonic) + " has no step");
+    }
+  }
+
+  std::map<Value const*, std::int32_t> steps_;
+};
+
+void check(Op const& op, Value const& value) {
+  std::string const reason = ir::why_not_launchable(value);
+  if (!reason.empty()) throw UserError(std::string(op.info().mnemonic) + ": " + reason, op.where());
+}
+
+}  // namespace
+
+LaunchProgram launch_program(ir::Function const& kernel) {
+  Slice slice;
+  for (Op const& op : kernel.body()) {
+    if (!op.info().has(ir::launch_fact)) continue;
+    for (Value const* operand : op.operands()) check(op, *operand);
+    if (op.is<ir::GridOp>()) {
+      for (int i = 0; i < op.operand_count(); ++i) slice.program.grid[static_cast<std::size_t>(i)] = slice.step_of(*op.operand(i));
+    } else if (op.is<ir::RequireOp>()) {
+      std::int32_t const condition = slice.step_of(*op.operand(0));
+      slice.program.requirements.push_back({condition, std::string(op.as<ir::RequireOp>().message.view()), op.where().file(), op.where().line()});
+    }
+  }
+  return slice.program;
+}
+
+std::string to_string(LaunchProgram const& program) {
+  static constexpr char const* names[] = {"constant", "extent", "scalar", "add", "sub", "mul", "div", "rem", "min", "max", "ceil_div", "and",
+                                          "or", "xor", "eq", "ne", "lt", "le", "gt", "ge", "select"};
+  std::string text;
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    LaunchInstruction const& step = program.steps[i];
+    text += std::to_string(i) + ": " + names[static_cast<int>(step.op)];
+    if (step.op == LaunchOp::constant) text += " " + std::to_string(step.value);
+    else if (step.op == LaunchOp::scalar) text += " of parameter " + std::to_string(step.a);
+    else if (step.op == LaunchOp::extent) text += " of parameter " + std::to_string(step.a) + ", axis " + std::to_string(step.b);
+    else text += " " + std::to_string(step.a) + ", " + std::to_string(step.b) + (step.op == LaunchOp::select ? ", " + std::to_string(step.c) : "");
+    text += "\n";
+  }
+  text += "grid";
+  for (std::int32_t const step : program.grid) text += step < 0 ? " 1" : " #" + std::to_string(step);
+  text += "\n";
+  for (Requirement const& requirement : program.requirements)
+    text += "require #" + std::to_string(requirement.condition) + ": " + requirement.message + "\n";
+  return text;
+}
+
+std::vector<ParameterInfo> parameters_of(ir::Function const& kernel) {
+  std::vector<ParameterInfo> result;
+  for (int i = 0; i < kernel.parameter_count(); ++i) {
+    ir::Type const& type = kernel.parameter(i)->type();
+    auto const& attributes = kernel.parameter_attributes()[static_cast<std::size_t>(i)];
+    result.push_back({type.is_tensor() ? ParameterKind::tensor : ParameterKind::scalar, attributes.direction, type.element(), type.rank(), attributes.facts});
+  }
+  return result;
+}
+
+}  // namespace tegula::analysis

@@ -1,0 +1,35 @@
+// What a pass is. Each pass has a pair of files of its own and one row in pipeline.cpp.
+//
+//   /// What it does. Before / after: a few lines of IR.  Needs: facts.  Leaves: facts.
+//   PassResult insert_barriers(ir::Function&, AnalysisCache&, PassContext&);
+//
+// A pass is a free function without state: everything comes in by argument, decisions go out as attributes of the IR,
+// findings as diagnostics. It answers `changed` exactly when it changed something; run twice, the second run does not.
+#pragma once
+
+#include "analysis/analysis_cache.hpp"
+#include "ir/op.hpp"
+#include "support/diagnostics.hpp"
+#include "tegula/support/compile_options.hpp"
+
+namespace tegula::transform {
+
+using analysis::AnalysisCache;
+
+enum class PassResult : std::uint8_t { unchanged, changed };
+
+inline PassResult result_of(bool changed) { return changed ? PassResult::changed : PassResult::unchanged; }
+inline PassResult operator|(PassResult a, PassResult b) { return result_of(a == PassResult::changed || b == PassResult::changed); }
+inline PassResult& operator|=(PassResult& a, PassResult b) { return a = a | b; }
+
+/// What a pass may ask for. An error among the diagnostics ends the pipeline: it is the user's (a kernel that does not
+/// fit, an op that the target refuses); bugs of ours are thrown as InternalError.
+struct PassContext {
+  CompileOptions const& options;
+  support::Diagnostics& diagnostics;
+};
+
+using FunctionPass = PassResult (*)(ir::Function&, AnalysisCache&, PassContext&);
+using ModulePass = PassResult (*)(ir::Module&, AnalysisCache&, PassContext&);
+
+}  // namespace tegula::transform
