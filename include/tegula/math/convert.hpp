@@ -1,0 +1,73 @@
+// The one definition of the conversions between f32 and the 16-bit floats, as integer sequences on 32-bit lanes, over an
+// abstract value type (see scalar.hpp). A 16-bit value stands in the low half of an integer lane whose upper half is zero.
+#pragma once
+
+#include "tegula/math/scalar.hpp"
+
+namespace tegula::math {
+
+/// The exact value of the f16 in the low half of `bits`.
+template <class I>
+constexpr auto f16_to_f32(I bits) {
+  auto const magnitude = bits & like(bits, 0x7FFF);
+  // Moves the exponent's bias by 112; the product is exact and makes subnormals normal.
+  auto const scaled = to_bits(from_bits(shl<13>(magnitude)) * like(from_bits(bits), 0x1p112));
+  auto const special = select(magnitude < like(bits, 0x7C00), like(bits, 0), like(bits, 0x7F800000));
+  return from_bits(scaled | special | shl<16>(bits & like(bits, 0x8000)));
+}
+
+/// Nearest f16, ties to even; overflow gives infinity, NaN a quiet NaN of the same sign.
+template <class F>
+constexpr auto f32_to_f16(F x) {
+  auto const bits = to_bits(x);
+  auto const magnitude = bits & like(bits, 0x7FFFFFFF);
+  auto const sign = shr<16>(bits) & like(bits, 0x8000);
+  // Rebias by -112 and round at bit 13: half less one, plus the last kept bit, carries into it exactly when it must.
+  auto const normal = shr<13>(magnitude + like(bits, 0x0FFF - (112 << 23)) + (shr<13>(magnitude) & like(bits, 1)));
+  // 0.5 has the spacing of f16's subnormals, so this sum rounds to them.
+  auto const tiny = to_bits(from_bits(magnitude) + like(x, 0.5)) - like(bits, 0x3F000000);
+  auto const finite = select(magnitude < like(bits, 0x38800000), tiny, normal);
+  auto const infinite = select(like(bits, 0x7F800000) < magnitude, like(bits, 0x7E00), like(bits, 0x7C00));
+  return sign | select(magnitude < like(bits, 0x477FF000), finite, infinite);
+}
+
+/// The exact value of the bf16 in the low half of `bits`.
+template <class I>
+constexpr auto bf16_to_f32(I bits) {
+  return from_bits(shl<16>(bits));
+}
+
+/// Nearest bf16, ties to even; overflow gives infinity, NaN a quiet NaN of the same sign.
+template <class F>
+constexpr auto f32_to_bf16(F x) {
+  auto const bits = to_bits(x);
+  auto const rounded = shr<16>(bits + like(bits, 0x7FFF) + (shr<16>(bits) & like(bits, 1))) & like(bits, 0xFFFF);
+  auto const quiet = (shr<16>(bits) & like(bits, 0x8000)) | like(bits, 0x7FC0);
+  return select(x == x, rounded, quiet);
+}
+
+/// An f64 as an f32 rounded to odd: when inexact, the neighbour with the last bit set. Rounding that to a 16-bit float is
+/// rounding the f64 once.
+template <class F64>
+constexpr auto f64_to_f32_odd(F64 x) {
+  auto const nearest = narrow(x);
+  auto const back = widen(nearest);
+  auto const bits = to_bits(nearest);
+  auto const outward = to_bits(x) & like(to_bits(x), 0x7FFFFFFFFFFFFFFF);
+  auto const returned = to_bits(back) & like(to_bits(x), 0x7FFFFFFFFFFFFFFF);
+  auto const toward_zero = select(outward < returned, bits - like(bits, 1), bits);
+  return from_bits(select(back == x, bits, select(x == x, toward_zero | like(bits, 1), bits)));
+}
+
+/// A 64-bit integer whose conversion to f64 is exact and rounds to any 16-bit float as the integer itself does.
+template <class I64>
+constexpr I64 shorten_i64(I64 x) {
+  auto const zero = like(x, 0);
+  auto const magnitude = select(x < zero, zero - x, x);
+  auto const sticky = select((x & like(x, 0x7FF)) == zero, zero, like(x, 0x800));
+  auto const large = (x & like(x, -0x800)) | sticky;
+  // The least integer is its own negative: its low bits are zero, so either choice is right.
+  return select(magnitude < like(x, std::int64_t{1} << 53), x, large);
+}
+
+}  // namespace tegula::math

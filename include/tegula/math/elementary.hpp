@@ -1,0 +1,218 @@
+// The one definition of each elementary function: exp, exp2, log, log2 in f32 and f64, as plain arithmetic over an
+// abstract value type (see scalar.hpp for what it must offer). The same text is the constexpr scalar function of
+// functions.hpp and the ops that the pass expand-math puts in place of ExpOp and its kin, so every executor that expands
+// gives the same bits. No multiplication is fused with an addition.
+//
+// Error bounds are those of ops/arith.hpp; the greatest errors found over all f32 values stand at each function.
+#pragma once
+
+#include "tegula/math/scalar.hpp"
+
+namespace tegula::math {
+
+namespace detail {
+
+/// c[0] + x * (c[1] + x * (...)): one product and one sum per coefficient.
+template <class V>
+constexpr V polynomial(V x, double const* coefficients, int count) {
+  V result = like(x, coefficients[count - 1]);
+  for (int i = count - 2; i >= 0; --i) result = result * x + like(x, coefficients[i]);
+  return result;
+}
+
+/// x limited to [low, high]; NaN stays NaN. Written so that each select is one minimum or maximum instruction.
+template <class V>
+constexpr V clamp(V x, double low, double high) {
+  V const top = like(x, high);
+  V const limited = select(top < x, top, x);
+  V const bottom = like(x, low);
+  return select(limited < bottom, bottom, limited);
+}
+
+// Range reduction by adding 1.5 * 2^mantissa bits: the sum is rounded to an integer n that stands in its low bits. The
+// number added also holds twice the exponent bias, so those bits are m = n + 2 * bias, and m >> 1 and m - (m >> 1) are
+// the biased exponents of two powers of two with product 2^n. Two factors, because n exceeds the exponents of normal
+// numbers at both ends; the last multiplication alone rounds, so subnormal results are right.
+inline constexpr double magic_f32 = 0x1.8p23 + 254;
+inline constexpr double magic_f64 = 0x1.8p52 + 2046;
+
+/// p * 2^n with `shifted` = n + magic.
+template <class V>
+constexpr V scale_f32(V p, V shifted) {
+  auto const m = to_bits(shifted);
+  auto const half = shr<1>(m);
+  return p * from_bits(shl<23>(half)) * from_bits(shl<23>(m - half));
+}
+template <class V>
+constexpr V scale_f64(V p, V shifted) {
+  auto const all = to_bits(shifted);
+  auto const m = all & like(all, 0x7FFFFFFFFFFFFFFF);  // never negative: lets a 64-bit shift be the logical one
+  auto const half = shr<1>(m);
+  return p * from_bits(shl<52>(half)) * from_bits(shl<52>(m - half));
+}
+
+inline constexpr double exp_f32_terms[] = {0x1.fffffcp-2, 0x1.555490p-3, 0x1.5558a6p-5, 0x1.123ae6p-7, 0x1.6a58fcp-10};
+inline constexpr double exp_f64_terms[] = {0x1.000000000000ap-1,  0x1.5555555555500p-3,  0x1.555555555066ap-5,
+                                           0x1.111111112659fp-7,  0x1.6c16c18494ca9p-10, 0x1.a01a013177527p-13,
+                                           0x1.a01998f67ebc5p-16, 0x1.71df15c3e04d3p-19, 0x1.28ae6ebfaa4ecp-22,
+                                           0x1.ad980952c4daep-26};
+/// (2^r - 1) / r - 1
+inline constexpr double exp2_f32_terms[] = {-0x1.3a379ep-2, 0x1.ebfbe2p-3,  0x1.c6aea8p-5,
+                                            0x1.3b2916p-7,  0x1.5f555cp-10, 0x1.44d276p-13};
+inline constexpr double exp2_f64_terms[] = {0x1.62e42fefa39efp-1,  0x1.ebfbdff82c59dp-3,  0x1.c6b08d704a0d1p-5,
+                                            0x1.3b2ab6fba0f6dp-7,  0x1.5d87fe78b436ep-10, 0x1.4309130c81b75p-13,
+                                            0x1.ffcbfbf71202cp-17, 0x1.62bfcc9b0467bp-20, 0x1.b5260fdd69caap-24,
+                                            0x1.e613d24bbb3aep-28, 0x1.e80d6924a0ed5p-32};
+/// (log(1 + f) - f + f^2 / 2) / f^3
+inline constexpr double log_f32_terms[] = {0x1.555554p-2, -0x1.000226p-2, 0x1.99a022p-3, -0x1.547292p-3,
+                                           0x1.22d87ap-3, -0x1.0d8110p-3, 0x1.0563ecp-3, -0x1.38debcp-4};
+/// log2(1 + f) / f - 1.5
+inline constexpr double log2_f32_terms[] = {-0x1.d57132p-5, -0x1.715476p-1, 0x1.ec6fecp-2, -0x1.715436p-2, 0x1.27a5ccp-2,
+                                            -0x1.ecbbb6p-3, 0x1.9d26c4p-3,  -0x1.6927d8p-3, 0x1.9fb822p-3, -0x1.79098ep-3};
+/// (log((1 + s) / (1 - s)) - 2 s) / s^3, in powers of s^2
+inline constexpr double log_f64_terms[] = {0x1.5555555555593p-1, 0x1.999999997fa5bp-2, 0x1.24924942209a1p-2,
+                                           0x1.c71c51e2588bfp-3, 0x1.74664711bd201p-3, 0x1.39a0e326c5860p-3,
+                                           0x1.2f0e17683915bp-3};
+
+inline constexpr double log2e = 0x1.71547652b82fep+0;
+/// Short enough that its product with any exponent is exact; the rest follows in the second constant.
+inline constexpr double ln2_high_f32 = 0x1.62e4p-1;
+inline constexpr double ln2_low_f32 = 0x1.7f7d1cp-20;
+inline constexpr double ln2_high_f64 = 0x1.62e42feep-1;
+inline constexpr double ln2_low_f64 = 0x1.a39ef35793c76p-33;
+
+/// x = 2^exponent * (1 + fraction) with 1 + fraction in [least, 2 * least). For positive finite x; else meaningless.
+template <class V>
+struct Split {
+  V exponent;
+  V fraction;
+};
+/// `least` is a number of (0.5, 1) by its bits.
+template <class V>
+constexpr Split<V> split_f32(V x, std::int64_t least) {
+  auto const tiny = x < like(x, 0x1p-126);
+  auto const bits = to_bits(select(tiny, x * like(x, 0x1p25), x));
+  auto const moved = bits + like(bits, 0x3F800000 - least);
+  auto const biased = shr<23>(moved);
+  auto const exponent = from_bits(biased | like(bits, 0x4B000000)) - select(tiny, like(x, 0x1p23 + 152), like(x, 0x1p23 + 127));
+  auto const reduced = from_bits((moved & like(bits, 0x007FFFFF)) + like(bits, least));
+  return {exponent, reduced - like(x, 1)};
+}
+/// With least = sqrt(1/2).
+template <class V>
+constexpr Split<V> split_f64(V x) {
+  auto const tiny = x < like(x, 0x1p-1022);
+  auto const bits = to_bits(select(tiny, x * like(x, 0x1p54), x));
+  auto const moved = (bits + like(bits, 0x3FF0000000000000 - 0x3FE6A09E667F3BCD)) & like(bits, 0x7FFFFFFFFFFFFFFF);
+  auto const biased = shr<52>(moved);
+  auto const exponent =
+      from_bits(biased | like(bits, 0x4330000000000000)) - select(tiny, like(x, 0x1p52 + 1077), like(x, 0x1p52 + 1023));
+  auto const reduced = from_bits((moved & like(bits, 0x000FFFFFFFFFFFFF)) + like(bits, 0x3FE6A09E667F3BCD));
+  return {exponent, reduced - like(x, 1)};
+}
+
+/// log(1 + f) - f
+template <class V>
+constexpr V log_rest_f32(V f) {
+  V const square = f * f;
+  V const cubic = polynomial(f, log_f32_terms, 8) * f * square;
+  return cubic - square * like(f, 0.5);
+}
+/// From log(1 + f) = 2 s + s^3 R(s^2), s = f / (2 + f), with 2 s = f - s f.
+template <class V>
+constexpr V log_rest_f64(V f) {
+  V const s = f / (like(f, 2) + f);
+  V const square = s * s;
+  V const half = f * f * like(f, 0.5);
+  V const tail = polynomial(square, log_f64_terms, 7) * square;
+  return s * (half + tail) - half;
+}
+
+/// Puts the values at 0, negative numbers, infinity and NaN in place.
+template <class V>
+constexpr V log_edges(V x, V result) {
+  V const infinity = like(x, __builtin_inf());
+  V const finite = select(x < infinity, result, x);
+  V const edge = select(x == like(x, 0), like(x, -__builtin_inf()), like(x, __builtin_nan("")));
+  return select(like(x, 0) < x, finite, edge);
+}
+
+}  // namespace detail
+
+template <class V>
+constexpr V exp_f32(V x) {
+  V const limited = detail::clamp(x, -104, 89);
+  V const magic = like(x, detail::magic_f32);
+  V const shifted = limited * like(x, detail::log2e) + magic;
+  V const n = shifted - magic;
+  V const r = limited - n * like(x, detail::ln2_high_f32) - n * like(x, detail::ln2_low_f32);
+  V const p = detail::polynomial(r, detail::exp_f32_terms, 5) * (r * r) + r + like(x, 1);
+  return detail::scale_f32(p, shifted);
+}
+
+template <class V>
+constexpr V exp_f64(V x) {
+  V const limited = detail::clamp(x, -746, 710);
+  V const magic = like(x, detail::magic_f64);
+  V const shifted = limited * like(x, detail::log2e) + magic;
+  V const n = shifted - magic;
+  V const r = limited - n * like(x, detail::ln2_high_f64) - n * like(x, detail::ln2_low_f64);
+  V const p = detail::polynomial(r, detail::exp_f64_terms, 10) * (r * r) + r + like(x, 1);
+  return detail::scale_f64(p, shifted);
+}
+
+template <class V>
+constexpr V exp2_f32(V x) {
+  V const limited = detail::clamp(x, -151, 128);
+  V const magic = like(x, detail::magic_f32);
+  V const shifted = limited + magic;
+  V const r = limited - (shifted - magic);
+  V const p = detail::polynomial(r, detail::exp2_f32_terms, 6) * r + r + like(x, 1);
+  return detail::scale_f32(p, shifted);
+}
+
+template <class V>
+constexpr V exp2_f64(V x) {
+  V const limited = detail::clamp(x, -1076, 1024);
+  V const magic = like(x, detail::magic_f64);
+  V const shifted = limited + magic;
+  V const r = limited - (shifted - magic);
+  V const p = detail::polynomial(r, detail::exp2_f64_terms, 11) * r + like(x, 1);
+  return detail::scale_f64(p, shifted);
+}
+
+template <class V>
+constexpr V log_f32(V x) {
+  auto const [e, f] = detail::split_f32(x, 0x3F3504F3);  // sqrt(1/2)
+  V const rest = detail::log_rest_f32(f) + e * like(x, detail::ln2_low_f32);
+  return detail::log_edges(x, e * like(x, detail::ln2_high_f32) + (f + rest));
+}
+
+template <class V>
+constexpr V log_f64(V x) {
+  auto const [e, f] = detail::split_f64(x);
+  V const rest = detail::log_rest_f64(f) + e * like(x, detail::ln2_low_f64);
+  return detail::log_edges(x, e * like(x, detail::ln2_high_f64) + (f + rest));
+}
+
+/// log2(1 + f) = 1.5 f + f g(f), where 1.5 f is exact and the exponent is added to it with the sum's error kept.
+template <class V>
+constexpr V log2_f32(V x) {
+  auto const [e, f] = detail::split_f32(x, 0x3F2AAAAB);  // 2/3
+  V const rest = detail::polynomial(f, detail::log2_f32_terms, 10) * f;
+  V const main = f * like(x, 1.5);
+  V const high = e + main;
+  V const low = main - (high - e);
+  return detail::log_edges(x, high + (low + rest));
+}
+
+/// log2(1 + f) = (f + rest) * (1 + excess), the parts summed from the smallest up.
+template <class V>
+constexpr V log2_f64(V x) {
+  auto const [e, f] = detail::split_f64(x);
+  V const rest = detail::log_rest_f64(f);
+  V const excess = like(x, detail::log2e - 1);
+  return detail::log_edges(x, rest * excess + f * excess + rest + f + e);
+}
+
+}  // namespace tegula::math

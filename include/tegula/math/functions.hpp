@@ -1,0 +1,177 @@
+// Elementary functions, integer arithmetic and conversions of scalars, constexpr, with the meanings of ops/arith.hpp.
+// This is what host<T> and the simulator compute with. Elements f16 and bf16 are passed as their 16 bits.
+#pragma once
+
+#include <limits>
+
+#include "tegula/math/convert.hpp"
+#include "tegula/math/elementary.hpp"
+
+namespace tegula::math {
+
+constexpr float exp(float x) { return exp_f32(Real<float>{x}).value; }
+constexpr double exp(double x) { return exp_f64(Real<double>{x}).value; }
+constexpr float exp2(float x) { return exp2_f32(Real<float>{x}).value; }
+constexpr double exp2(double x) { return exp2_f64(Real<double>{x}).value; }
+constexpr float log(float x) { return log_f32(Real<float>{x}).value; }
+constexpr double log(double x) { return log_f64(Real<double>{x}).value; }
+constexpr float log2(float x) { return log2_f32(Real<float>{x}).value; }
+constexpr double log2(double x) { return log2_f64(Real<double>{x}).value; }
+
+constexpr bool is_nan(double x) { return x != x; }
+
+namespace detail {
+
+__extension__ using Wide = unsigned __int128;
+
+/// Square root by integers, digit by digit, for compile time.
+constexpr double sqrt_digits(double x, int mantissa_bits) {
+  // x = m * 2^e with an even e and m of 2 * (mantissa_bits + 2) bits, whose root has one bit to round by.
+  int exponent = 0;
+  while (x < 1) x *= 4, exponent -= 1;
+  while (x >= 4) x /= 4, exponent += 1;
+  Wide root = 0;
+  auto const significand = std::bit_cast<std::uint64_t>(x) & 0xFFFFFFFFFFFFF;
+  bool const odd = x >= 2;
+  Wide rest = (static_cast<Wide>(significand | 0x10000000000000) << (odd ? 1 : 0)) << 54;  // x * 2^106
+  for (Wide bit = static_cast<Wide>(1) << 106; bit != 0; bit >>= 2) {
+    if (rest >= root + bit) {
+      rest -= root + bit;
+      root = (root >> 1) + bit;
+    } else {
+      root >>= 1;
+    }
+  }
+  // root is sqrt(x) * 2^53 rounded down, in [2^53, 2^54): keep mantissa_bits + 1 of its 54 bits.
+  int const drop = 53 - mantissa_bits;
+  auto kept = static_cast<std::uint64_t>(root >> drop);
+  auto const tail = static_cast<std::uint64_t>(root) & ((std::uint64_t{1} << drop) - 1);
+  auto const half = std::uint64_t{1} << (drop - 1);
+  if (tail > half || (tail == half && (rest != 0 || (kept & 1) != 0))) ++kept;
+  auto result = static_cast<double>(kept);
+  for (int i = 0; i < mantissa_bits; ++i) result /= 2;
+  for (; exponent > 0; --exponent) result *= 2;
+  for (; exponent < 0; ++exponent) result /= 2;
+  return result;
+}
+
+template <class T>
+constexpr T sqrt(T x, int mantissa_bits) {
+  if (!std::is_constant_evaluated()) {
+    if constexpr (sizeof(T) == 4) return __builtin_sqrtf(x);
+    else return __builtin_sqrt(x);
+  }
+  if (x < 0 || is_nan(static_cast<double>(x))) return static_cast<T>(__builtin_nan(""));
+  if (x == 0 || x > std::numeric_limits<T>::max()) return x;
+  return static_cast<T>(sqrt_digits(static_cast<double>(x), mantissa_bits));
+}
+
+/// Adding and taking away a number whose spacing is 1 rounds to an integer, ties to even.
+template <class T>
+constexpr T round(T x, T limit) {
+  if (!(x < limit && x > -limit)) return x;  // already an integer, infinite or NaN
+  if (x == 0) return x;
+  T const magnitude = x < 0 ? -x : x;
+  T const rounded = (magnitude + limit) - limit;
+  return x < 0 ? -rounded : rounded;
+}
+
+template <class T>
+constexpr T floor(T x, T limit) {
+  T const nearest = round(x, limit);
+  if (nearest <= x || is_nan(static_cast<double>(x))) return nearest;
+  return nearest - 1;
+}
+
+}  // namespace detail
+
+/// Correctly rounded; NaN below zero, -0 of -0.
+constexpr float sqrt(float x) { return detail::sqrt(x, 23); }
+constexpr double sqrt(double x) { return detail::sqrt(x, 52); }
+/// 1 / sqrt(x), both rounded; the infinity of its sign at 0.
+constexpr float rsqrt(float x) { return x == 0 ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) | 0x7F800000U) : 1 / sqrt(x); }
+constexpr double rsqrt(double x) { return x == 0 ? std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) | 0x7FF0000000000000U) : 1 / sqrt(x); }
+
+/// Nearest integer value, ties to even; keeps the sign of zero.
+constexpr float round(float x) { return detail::round(x, 0x1p23F); }
+constexpr double round(double x) { return detail::round(x, 0x1p52); }
+constexpr float floor(float x) { return detail::floor(x, 0x1p23F); }
+constexpr double floor(double x) { return detail::floor(x, 0x1p52); }
+
+/// Clears the sign, of NaN too.
+constexpr float abs(float x) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFFU); }
+constexpr double abs(double x) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & 0x7FFFFFFFFFFFFFFFU); }
+
+/// The lesser and the greater; of a NaN and a number the number.
+template <class T>
+constexpr T min(T a, T b) {
+  if (a != a) return b;
+  return b < a ? b : a;
+}
+template <class T>
+constexpr T max(T a, T b) {
+  if (a != a) return b;
+  return a < b ? b : a;
+}
+
+// Integer arithmetic: wraps, never traps. T is std::int32_t or std::int64_t.
+
+template <class T>
+constexpr T wrapping_add(T a, T b) { return (Bits<T>{a} + Bits<T>{b}).value; }
+template <class T>
+constexpr T wrapping_sub(T a, T b) { return (Bits<T>{a} - Bits<T>{b}).value; }
+template <class T>
+constexpr T wrapping_mul(T a, T b) { return Bits<T>::wrap(Bits<T>{a}.bits() * Bits<T>{b}.bits()).value; }
+/// Truncates toward zero; x / 0 is 0, the least value / -1 wraps.
+template <class T>
+constexpr T div(T a, T b) {
+  if (b == 0) return 0;
+  return b == -1 ? wrapping_sub(T{0}, a) : static_cast<T>(a / b);
+}
+/// Has the sign of a; x % 0 is x.
+template <class T>
+constexpr T rem(T a, T b) {
+  if (b == 0) return a;
+  return b == -1 ? T{0} : static_cast<T>(a % b);
+}
+/// Rounds up, for a >= 0 and b > 0; 0 when b <= 0. For negative a this is div(a, b).
+template <class T>
+constexpr T ceil_div(T a, T b) {
+  if (b <= 0) return 0;
+  return static_cast<T>(a / b + (a % b > 0 ? 1 : 0));
+}
+/// Amounts outside 0..bits-1 give 0.
+template <class T>
+constexpr T shift_left(T a, T amount) {
+  constexpr T bits = sizeof(T) * 8;
+  return amount < 0 || amount >= bits ? T{0} : Bits<T>::wrap(Bits<T>{a}.bits() << amount).value;
+}
+/// Arithmetic; amounts outside 0..bits-1 act as bits-1.
+template <class T>
+constexpr T shift_right(T a, T amount) {
+  constexpr T bits = sizeof(T) * 8;
+  return static_cast<T>(a >> (amount < 0 || amount >= bits ? bits - 1 : amount));
+}
+
+// Conversions, as CastOp's.
+
+/// Truncates, saturates, NaN gives 0.
+template <class To, class From>
+constexpr To float_to_int(From x) {
+  constexpr From limit = sizeof(To) == 4 ? static_cast<From>(0x1p31) : static_cast<From>(0x1p63);
+  if (x != x) return 0;
+  if (x >= limit) return std::numeric_limits<To>::max();
+  if (x < -limit) return std::numeric_limits<To>::min();
+  return static_cast<To>(x);
+}
+
+constexpr float f16_to_float(std::uint16_t bits) { return f16_to_f32(Bits<std::int32_t>{bits}).value; }
+constexpr float bf16_to_float(std::uint16_t bits) { return bf16_to_f32(Bits<std::int32_t>{bits}).value; }
+constexpr std::uint16_t float_to_f16(float x) { return static_cast<std::uint16_t>(f32_to_f16(Real<float>{x}).value); }
+constexpr std::uint16_t float_to_bf16(float x) { return static_cast<std::uint16_t>(f32_to_bf16(Real<float>{x}).value); }
+constexpr std::uint16_t double_to_f16(double x) { return static_cast<std::uint16_t>(f32_to_f16(f64_to_f32_odd(Real<double>{x})).value); }
+constexpr std::uint16_t double_to_bf16(double x) { return static_cast<std::uint16_t>(f32_to_bf16(f64_to_f32_odd(Real<double>{x})).value); }
+constexpr std::uint16_t int_to_f16(std::int64_t x) { return double_to_f16(static_cast<double>(shorten_i64(Bits<std::int64_t>{x}).value)); }
+constexpr std::uint16_t int_to_bf16(std::int64_t x) { return double_to_bf16(static_cast<double>(shorten_i64(Bits<std::int64_t>{x}).value)); }
+
+}  // namespace tegula::math

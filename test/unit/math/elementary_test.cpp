@@ -1,0 +1,220 @@
+// Error bounds and edges of the elementary functions, against functions of higher precision.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+
+#include "support/catch.hpp"
+#include "tegula/math/functions.hpp"
+
+namespace math = tegula::math;
+
+namespace {
+
+constexpr float inf = std::numeric_limits<float>::infinity();
+
+/// |found - exact| in units of the last place of `exact` in a format of `digits` bits with least exponent `least`.
+double ulps(double found, long double exact, int digits, int least) {
+  int exponent = 0;
+  std::frexp(exact, &exponent);
+  return static_cast<double>(std::fabs(static_cast<long double>(found) - exact) /
+                             std::ldexp(1.0L, std::max(exponent - digits, least)));
+}
+
+struct Worst {
+  double error = 0;
+  float at = 0;
+  long wrong_edges = 0;
+};
+
+/// Every stride-th bit pattern of f32, NaNs and subnormals among them.
+template <class Found, class Exact>
+Worst sweep(Found found, Exact exact, std::uint64_t stride) {
+  Worst worst;
+  for (std::uint64_t bits = 0; bits <= 0xFFFFFFFFU; bits += stride) {
+    float const x = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    float const r = found(x);
+    double const e = exact(static_cast<double>(x));
+    if (std::isnan(e) || std::isinf(static_cast<float>(e)) || std::isinf(r)) {
+      if (!(std::isnan(e) ? std::isnan(r) : r == static_cast<float>(e))) ++worst.wrong_edges;
+      continue;
+    }
+    double const error = ulps(r, e, 24, -149);
+    if (!(error <= worst.error)) worst.error = error, worst.at = x;
+  }
+  return worst;
+}
+
+template <class Found, class Exact>
+double sweep_f64(Found found, Exact exact, double low, double high) {
+  std::mt19937_64 random(7);
+  double worst = 0;
+  for (int i = 0; i < 400000; ++i) {
+    double const x = low + (high - low) * (static_cast<double>(random() >> 11) * 0x1p-53);
+    long double const e = exact(static_cast<long double>(x));
+    double const r = found(x);
+    if (std::isinf(static_cast<double>(e)) || std::isinf(r)) {
+      if (r != static_cast<double>(e)) return inf;
+      continue;
+    }
+    double const error = ulps(r, e, 53, -1074);
+    if (!(error <= worst)) worst = error;
+  }
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("exp of f32 is within 2 ulp", "[math]") {
+  auto const worst = sweep([](float x) { return math::exp(x); }, [](double x) { return std::exp(x); }, 1009);
+  CAPTURE(worst.error, worst.at);
+  CHECK(worst.error <= 1.0);  // better than promised
+  CHECK(worst.wrong_edges == 0);
+}
+
+TEST_CASE("exp2 of f32 is within 1 ulp", "[math]") {
+  auto const worst = sweep([](float x) { return math::exp2(x); }, [](double x) { return std::exp2(x); }, 1009);
+  CAPTURE(worst.error, worst.at);
+  CHECK(worst.error <= 1.0);
+  CHECK(worst.wrong_edges == 0);
+}
+
+TEST_CASE("log of f32 is within 1 ulp", "[math]") {
+  auto const worst = sweep([](float x) { return math::log(x); }, [](double x) { return std::log(x); }, 1009);
+  CAPTURE(worst.error, worst.at);
+  CHECK(worst.error <= 1.0);
+  CHECK(worst.wrong_edges == 0);
+}
+
+TEST_CASE("log2 of f32 is within 1 ulp", "[math]") {
+  auto const worst = sweep([](float x) { return math::log2(x); }, [](double x) { return std::log2(x); }, 1009);
+  CAPTURE(worst.error, worst.at);
+  CHECK(worst.error <= 1.0);
+  CHECK(worst.wrong_edges == 0);
+}
+
+TEST_CASE("f32 functions are dense around the places where their formulas change", "[math]") {
+  // Around 1 (logarithms), the overflow and underflow of exponentials, and the halves of the range reduction.
+  float const centres[] = {1.0F, 0.70710678F, 0.6666667F, 88.7228F, -87.3365F, -103.97F, 0.34657359F, 0.5F, 128.0F, -126.0F, -149.5F, 0x1p-126F};
+  double worst_log = 0, worst_log2 = 0, worst_exp = 0, worst_exp2 = 0;
+  for (float centre : centres) {
+    auto const first = std::bit_cast<std::uint32_t>(centre) - 20000;
+    for (std::uint32_t i = 0; i < 40000; ++i) {
+      float const x = std::bit_cast<float>(first + i);
+      if (x > 0) {
+        worst_log = std::max(worst_log, ulps(math::log(x), std::log(static_cast<double>(x)), 24, -149));
+        worst_log2 = std::max(worst_log2, ulps(math::log2(x), std::log2(static_cast<double>(x)), 24, -149));
+      }
+      double const e = std::exp(static_cast<double>(x)), e2 = std::exp2(static_cast<double>(x));
+      if (!std::isinf(static_cast<float>(e))) worst_exp = std::max(worst_exp, ulps(math::exp(x), e, 24, -149));
+      else CHECK(math::exp(x) == inf);
+      if (!std::isinf(static_cast<float>(e2))) worst_exp2 = std::max(worst_exp2, ulps(math::exp2(x), e2, 24, -149));
+      else CHECK(math::exp2(x) == inf);
+    }
+  }
+  CHECK(worst_log <= 1.0);
+  CHECK(worst_log2 <= 1.0);
+  CHECK(worst_exp <= 2.0);
+  CHECK(worst_exp2 <= 1.0);
+}
+
+TEST_CASE("f64 functions are within 2 ulp", "[math]") {
+  auto const exp = [](double x) { return math::exp(x); };
+  auto const exp2 = [](double x) { return math::exp2(x); };
+  auto const log = [](double x) { return math::log(x); };
+  auto const log2 = [](double x) { return math::log2(x); };
+  auto const exact_exp = [](long double x) { return std::exp(x); };
+  auto const exact_exp2 = [](long double x) { return std::exp2(x); };
+  auto const exact_log = [](long double x) { return std::log(x); };
+  auto const exact_log2 = [](long double x) { return std::log2(x); };
+  CHECK(sweep_f64(exp, exact_exp, -750, 712) <= 2);
+  CHECK(sweep_f64(exp, exact_exp, -1, 1) <= 2);
+  CHECK(sweep_f64(exp2, exact_exp2, -1080, 1026) <= 2);
+  CHECK(sweep_f64(exp2, exact_exp2, -1, 1) <= 2);
+  CHECK(sweep_f64(log, exact_log, 0.5, 2) <= 2);
+  CHECK(sweep_f64(log, exact_log, 1 - 1e-9, 1 + 1e-9) <= 2);
+  CHECK(sweep_f64(log, exact_log, 0, 1e300) <= 2);
+  CHECK(sweep_f64(log, exact_log, 0, 1e-310) <= 2);
+  CHECK(sweep_f64(log2, exact_log2, 0.5, 2) <= 2);
+  CHECK(sweep_f64(log2, exact_log2, 1 - 1e-9, 1 + 1e-9) <= 2);
+  CHECK(sweep_f64(log2, exact_log2, 0, 1e300) <= 2);
+  CHECK(sweep_f64(log2, exact_log2, 0, 1e-310) <= 2);
+}
+
+namespace {
+
+template <class T>
+constexpr bool edges_hold() {
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+  constexpr T least = std::numeric_limits<T>::denorm_min();
+  constexpr T greatest = std::numeric_limits<T>::max();
+  return math::exp(T{0}) == 1 && math::exp(-T{0}) == 1 && math::exp(infinity) == infinity && math::exp(-infinity) == 0 &&
+         math::exp(greatest) == infinity && math::exp(-greatest) == 0 && math::exp(least) == 1 && math::is_nan(math::exp(nan)) &&
+         math::exp2(T{0}) == 1 && math::exp2(infinity) == infinity && math::exp2(-infinity) == 0 &&
+         math::exp2(greatest) == infinity && math::exp2(T{10}) == 1024 && math::exp2(T{-3}) == T(0.125) &&
+         math::is_nan(math::exp2(nan)) && math::exp2(T{std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits}) == least &&
+         math::log(T{1}) == 0 && math::log(T{0}) == -infinity && math::log(-T{0}) == -infinity && math::is_nan(math::log(T{-1})) &&
+         math::is_nan(math::log(-infinity)) && math::log(infinity) == infinity && math::is_nan(math::log(nan)) && math::log(least) < -80 &&
+         math::log2(T{1}) == 0 && math::log2(T{0}) == -infinity && math::is_nan(math::log2(T{-1})) && math::log2(infinity) == infinity &&
+         math::is_nan(math::log2(nan)) && math::log2(T{8}) == 3 && math::log2(least) == std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits &&
+         math::log2(greatest) <= std::numeric_limits<T>::max_exponent && math::sqrt(T{0}) == 0 && math::is_nan(math::sqrt(T{-1})) && math::sqrt(infinity) == infinity &&
+         math::is_nan(math::sqrt(nan)) && math::sqrt(T{144}) == 12 && math::rsqrt(T{4}) == T(0.5) && math::rsqrt(T{0}) == infinity &&
+         math::rsqrt(-T{0}) == -infinity && math::rsqrt(infinity) == 0;
+}
+
+// At compile time, where overflow and NaN are refused unless the code avoids them.
+static_assert(edges_hold<float>());
+static_assert(edges_hold<double>());
+
+}  // namespace
+
+TEST_CASE("edges of the elementary functions are the same at run time", "[math]") {
+  CHECK(edges_hold<float>());
+  CHECK(edges_hold<double>());
+  CHECK(std::signbit(math::sqrt(-0.0F)));
+}
+
+namespace {
+
+template <class T>
+constexpr std::array<T, 64> constant_table(T (*function)(T), T low, T high) {
+  std::array<T, 64> result{};
+  for (int i = 0; i < 64; ++i) result[static_cast<std::size_t>(i)] = function(low + (high - low) * T(i) / 64);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("compile time and run time give the same bits", "[math]") {
+  static constexpr auto exp_table = constant_table<float>(&math::exp, -110, 90);
+  static constexpr auto log_table = constant_table<double>(&math::log, 1e-3, 5);
+  static constexpr auto sqrt_table = constant_table<float>(&math::sqrt, 1e-3F, 5);
+  static constexpr auto sqrt_table_f64 = constant_table<double>(&math::sqrt, 1e-30, 5e-30);
+  for (int i = 0; i < 64; ++i) {
+    auto const at = static_cast<std::size_t>(i);
+    CHECK(exp_table[at] == math::exp(-110.0F + 200.0F * float(i) / 64));
+    CHECK(log_table[at] == math::log(1e-3 + (5 - 1e-3) * double(i) / 64));
+    CHECK(sqrt_table[at] == std::sqrt(1e-3F + (5 - 1e-3F) * float(i) / 64));
+    CHECK(sqrt_table_f64[at] == std::sqrt(1e-30 + (5e-30 - 1e-30) * double(i) / 64));
+  }
+}
+
+TEST_CASE("round and floor are exact", "[math]") {
+  std::mt19937 random(3);
+  for (int i = 0; i < 200000; ++i) {
+    float const x = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
+    if (std::isnan(x)) continue;
+    CHECK(std::bit_cast<std::uint32_t>(math::round(x)) == std::bit_cast<std::uint32_t>(std::nearbyint(x)));
+    CHECK(math::floor(x) == std::floor(x));
+    double const y = static_cast<double>(x) * 1.0000001;
+    CHECK(math::round(y) == std::nearbyint(y));
+    CHECK(math::floor(y) == std::floor(y));
+  }
+  static_assert(math::round(2.5F) == 2 && math::round(3.5F) == 4 && math::round(-0.5) == 0 && math::floor(-0.5F) == -1);
+  CHECK(std::signbit(math::round(-0.25F)));
+  CHECK(std::isnan(math::floor(std::numeric_limits<float>::quiet_NaN())));
+}
