@@ -25,7 +25,7 @@ constexpr EnvironmentVariable table[] = {
     {"TEGULA_SIMULATE", "0 | 1", "1: every launch runs in the simulator"},
     {"TEGULA_THREADS", "<count from 1 to 1024>", "threads of the host executor, the calling one included"},
     {"TEGULA_DEVICE", "host | cuda | cuda:<number>", "what device::best() gives"},
-    {"TEGULA_CACHE_DIR", "<folder>", "folder of the cache of compiled kernels, made private to the user"},
+    {"TEGULA_CACHE_DIR", "<folder>", "folder of the cache of compiled kernels; must belong to the user alone"},
     {"TEGULA_CACHE", "on | off | read-only", "whether compiled kernels are kept on disk"},
     {"TEGULA_ASSEMBLER", "auto | driver | ptxas", "who turns PTX into machine code; auto: ptxas if found, else the driver"},
     {"TEGULA_PTXAS", "<path>", "the ptxas to use instead of the one in PATH"},

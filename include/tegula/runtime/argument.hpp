@@ -1,0 +1,33 @@
+// One argument of a launch after its type is gone. Templates of the launcher fill it; users do not.
+#pragma once
+
+#include <cstdint>
+
+#include "tegula/runtime/buffer.hpp"
+#include "tegula/runtime/device.hpp"
+#include "tegula/support/compiled_kernel.hpp"
+
+namespace tegula {
+
+/// A tensor or scalar handed to a kernel.
+struct Argument {
+  ParameterKind kind = ParameterKind::tensor;
+  Element element = Element::f32;
+  bool read_only = false;  ///< a view of const elements: an output cannot take it
+  bool place_known = true;  ///< false: a raw address whose device only the caller knows; taken as the stream's
+  int rank = 0;
+  device where;
+  void* address = nullptr;
+  std::int64_t extents[max_rank] = {};
+  std::int64_t strides[max_rank] = {};  ///< in elements
+  std::int64_t scalar = 0;              ///< value in the low bytes, integers sign-extended
+  detail::Allocation* allocation = nullptr;  ///< the buffer it came from, if any
+};
+
+/// The grid given by hand in `launch`, in place of the kernel's own.
+struct GridOverride {
+  bool given = false;
+  std::int64_t extents[3] = {1, 1, 1};
+};
+
+}  // namespace tegula

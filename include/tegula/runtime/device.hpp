@@ -1,0 +1,61 @@
+// Where kernels run: the host CPU or one CUDA device. A device is a plain value; nothing is owned.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tegula {
+
+enum class DeviceKind : std::uint8_t { host, cuda };
+
+/// Sizes that a launch is checked against. Bytes and counts; 0 where the device has no such limit.
+struct DeviceLimits {
+  std::int64_t memory_bytes = 0;          ///< of the device, in all
+  std::int64_t shared_bytes_per_cta = 0;  ///< dynamic shared memory with opt-in
+  int processors = 0;                     ///< multiprocessors; host: threads of the executor
+  int threads_per_cta = 0;
+  int registers_per_processor = 0;
+};
+
+/// Names a device. Copies are free; equal values name the same device.
+class device {
+ public:
+  /// The host.
+  constexpr device() = default;
+
+  /// The first CUDA device if a driver answers, else the host; TEGULA_DEVICE overrides.
+  static device best();
+  static constexpr device host() { return {}; }
+  /// CUDA device `number`. Throws UserError, with the reason, if no driver answers or there is no such device.
+  static device cuda(int number = 0);
+
+  /// Number of CUDA devices; 0 if no driver answers (cuda_status() says why).
+  static int cuda_count();
+  /// "", or one line that says why no CUDA device can be used here.
+  static std::string cuda_status();
+
+  [[nodiscard]] constexpr DeviceKind kind() const { return kind_; }
+  [[nodiscard]] constexpr bool is_host() const { return kind_ == DeviceKind::host; }
+  [[nodiscard]] constexpr bool is_cuda() const { return kind_ == DeviceKind::cuda; }
+  [[nodiscard]] constexpr int number() const { return number_; }
+
+  /// The maker's name: "NVIDIA H200", or the CPU's model.
+  [[nodiscard]] std::string name() const;
+  /// "sm_90a" and the like; host: the processor family ("x86_64").
+  [[nodiscard]] std::string architecture() const;
+  [[nodiscard]] DeviceLimits limits() const;
+  /// "host" or "cuda:0".
+  [[nodiscard]] std::string str() const;
+
+  friend constexpr bool operator==(device const& a, device const& b) {
+    return a.kind_ == b.kind_ && a.number_ == b.number_;
+  }
+
+ private:
+  constexpr device(DeviceKind kind, int number) : kind_(kind), number_(number) {}
+
+  DeviceKind kind_ = DeviceKind::host;
+  int number_ = 0;
+};
+
+}  // namespace tegula

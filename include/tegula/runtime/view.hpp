@@ -1,0 +1,171 @@
+// Typed windows on memory that somebody else owns: view (host) and device_view (CUDA device), with extents and strides
+// in elements, outermost axis first. Making a view checks nothing; a launch checks what it gets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "tegula/support/extents.hpp"
+
+namespace tegula {
+namespace detail {
+
+template <class E>
+concept ExtentLike = std::is_convertible_v<E, std::int64_t>;
+
+/// The part that both kinds of view share.
+template <class Self, class T, int Rank>
+class ViewBase {
+  static_assert(Rank >= 1 && Rank <= max_rank, "view: the rank is 1 to 8");
+
+ public:
+  using element_type = T;
+  static constexpr int rank = Rank;
+
+  constexpr ViewBase() = default;
+
+  [[nodiscard]] constexpr T* data() const { return data_; }
+  /// Elements along `axis`.
+  [[nodiscard]] constexpr std::int64_t extent(int axis) const { return extents_[axis]; }
+  /// Elements between neighbours along `axis`; may be negative or 0.
+  [[nodiscard]] constexpr std::int64_t stride(int axis) const { return strides_[axis]; }
+  [[nodiscard]] constexpr std::int64_t size() const {
+    std::int64_t product = 1;
+    for (std::int64_t extent : extents_) product *= extent;
+    return product;
+  }
+
+  /// The elements [first, last) along `axis`, every `step`-th of them (step may be negative: then from last - 1 down).
+  [[nodiscard]] constexpr Self slice(int axis, std::int64_t first, std::int64_t last, std::int64_t step = 1) const {
+    Self result = self();
+    std::int64_t const distance = step < 0 ? -step : step;
+    result.data_ += (step < 0 ? last - 1 : first) * strides_[axis];
+    result.extents_[axis] = last <= first ? 0 : (last - first + distance - 1) / distance;
+    result.strides_[axis] *= step;
+    return result;
+  }
+  /// The same elements with two axes exchanged.
+  [[nodiscard]] constexpr Self transposed(int axis_a = Rank - 2, int axis_b = Rank - 1) const {
+    Self result = self();
+    result.extents_[axis_a] = extents_[axis_b];
+    result.extents_[axis_b] = extents_[axis_a];
+    result.strides_[axis_a] = strides_[axis_b];
+    result.strides_[axis_b] = strides_[axis_a];
+    return result;
+  }
+
+ protected:
+  constexpr ViewBase(T* data, std::int64_t const* extents, std::int64_t const* strides) : data_(data) {
+    std::int64_t dense = 1;
+    for (int axis = Rank - 1; axis >= 0; --axis) {
+      extents_[axis] = extents[axis];
+      strides_[axis] = strides != nullptr ? strides[axis] : dense;
+      dense *= extents[axis];
+    }
+  }
+  [[nodiscard]] constexpr Self const& self() const { return static_cast<Self const&>(*this); }
+
+  T* data_ = nullptr;
+  std::int64_t extents_[Rank] = {};
+  std::int64_t strides_[Rank] = {};
+
+  template <class, class, int>
+  friend class ViewBase;
+};
+
+/// A container of contiguous elements: has data() and size().
+template <class C>
+concept ContiguousContainer = requires(C& c) {
+  *c.data();
+  requires std::is_convertible_v<decltype(c.size()), std::int64_t>;
+} && !requires { C::rank; };
+
+template <class C>
+using element_in = std::remove_reference_t<decltype(*static_cast<C*>(nullptr)->data())>;
+
+}  // namespace detail
+
+/// Host memory. T may be const.
+template <class T, int Rank>
+class view : public detail::ViewBase<view<T, Rank>, T, Rank> {
+  using Base = detail::ViewBase<view<T, Rank>, T, Rank>;
+  using Base::data_;
+  using Base::strides_;
+
+ public:
+  constexpr view() = default;
+  /// Dense, last axis fastest.
+  template <detail::ExtentLike... E>
+    requires(sizeof...(E) == Rank)
+  constexpr view(T* data, E... extents) : view(data, {static_cast<std::int64_t>(extents)...}) {}
+  constexpr view(T* data, std::int64_t const (&extents)[Rank]) : Base(data, extents, nullptr) {}
+  constexpr view(T* data, std::int64_t const (&extents)[Rank], std::int64_t const (&strides)[Rank])
+      : Base(data, extents, strides) {}
+  /// A whole container of contiguous elements.
+  template <detail::ContiguousContainer C>
+    requires(Rank == 1 && std::is_convertible_v<detail::element_in<C> (*)[], T (*)[]>)
+  constexpr view(C& container) : view(container.data(), static_cast<std::int64_t>(container.size())) {}
+  /// view<T> converts to view<T const>.
+  template <class U>
+    requires(!std::is_same_v<U, T> && std::is_convertible_v<U (*)[], T (*)[]>)
+  constexpr view(view<U, Rank> const& other) {
+    data_ = other.data();
+    for (int axis = 0; axis < Rank; ++axis) {
+      this->extents_[axis] = other.extent(axis);
+      strides_[axis] = other.stride(axis);
+    }
+  }
+
+  /// The element at the given indices; not checked.
+  template <detail::ExtentLike... I>
+    requires(sizeof...(I) == Rank)
+  constexpr T& operator()(I... indices) const {
+    std::int64_t const index[] = {static_cast<std::int64_t>(indices)...};
+    std::int64_t offset = 0;
+    for (int axis = 0; axis < Rank; ++axis) offset += index[axis] * strides_[axis];
+    return data_[offset];
+  }
+};
+
+template <class T, detail::ExtentLike... E>
+view(T*, E...) -> view<T, static_cast<int>(sizeof...(E))>;
+template <class T, std::size_t Rank>
+view(T*, std::int64_t const (&)[Rank]) -> view<T, static_cast<int>(Rank)>;
+template <class T, std::size_t Rank>
+view(T*, std::int64_t const (&)[Rank], std::int64_t const (&)[Rank]) -> view<T, static_cast<int>(Rank)>;
+template <detail::ContiguousContainer C>
+view(C&) -> view<detail::element_in<C>, 1>;
+
+/// Memory of a CUDA device; the host must not read through it.
+template <class T, int Rank>
+class device_view : public detail::ViewBase<device_view<T, Rank>, T, Rank> {
+  using Base = detail::ViewBase<device_view<T, Rank>, T, Rank>;
+
+ public:
+  constexpr device_view() = default;
+  template <detail::ExtentLike... E>
+    requires(sizeof...(E) == Rank)
+  constexpr device_view(T* data, E... extents) : device_view(data, {static_cast<std::int64_t>(extents)...}) {}
+  constexpr device_view(T* data, std::int64_t const (&extents)[Rank]) : Base(data, extents, nullptr) {}
+  constexpr device_view(T* data, std::int64_t const (&extents)[Rank], std::int64_t const (&strides)[Rank])
+      : Base(data, extents, strides) {}
+  template <class U>
+    requires(!std::is_same_v<U, T> && std::is_convertible_v<U (*)[], T (*)[]>)
+  constexpr device_view(device_view<U, Rank> const& other) {
+    this->data_ = other.data();
+    for (int axis = 0; axis < Rank; ++axis) {
+      this->extents_[axis] = other.extent(axis);
+      this->strides_[axis] = other.stride(axis);
+    }
+  }
+};
+
+template <class T, detail::ExtentLike... E>
+device_view(T*, E...) -> device_view<T, static_cast<int>(sizeof...(E))>;
+template <class T, std::size_t Rank>
+device_view(T*, std::int64_t const (&)[Rank]) -> device_view<T, static_cast<int>(Rank)>;
+template <class T, std::size_t Rank>
+device_view(T*, std::int64_t const (&)[Rank], std::int64_t const (&)[Rank]) -> device_view<T, static_cast<int>(Rank)>;
+
+}  // namespace tegula

@@ -1,0 +1,179 @@
+#include "tegula/runtime/buffer.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <new>
+
+#include "runtime/allocation.hpp"
+#include "runtime/cuda/backend.hpp"
+#include "support/diagnostics.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::detail {
+namespace {
+
+constexpr std::align_val_t host_alignment{256};
+
+void give_back(Allocation& allocation) noexcept {
+  if (!allocation.alive.exchange(false) || allocation.address == nullptr) return;
+  if (allocation.where.is_host()) {
+    ::operator delete(allocation.address, host_alignment);
+    return;
+  }
+  try {
+    runtime::cuda::release(allocation.where.number(), allocation.address);
+  } catch (Error const& error) {
+    support::report_warning(fmt::format("a buffer of {} bytes could not be freed: {}", allocation.bytes, error.what()));
+  }
+}
+
+void* live_address(Allocation const* allocation, std::int64_t bytes) {
+  if (allocation == nullptr) {
+    if (bytes == 0) return nullptr;
+    throw InternalError("a copy of an empty buffer has a size");
+  }
+  if (!allocation->alive.load(std::memory_order_acquire))
+    throw UserError(fmt::format("buffer: use after free() of {} bytes on {}", allocation->bytes, allocation->where.str()));
+  if (bytes > allocation->bytes) throw InternalError("a copy is larger than its buffer");
+  return allocation->address;
+}
+
+/// The CUDA stream to order a copy on, for a buffer of `where`.
+CUstream_st* order_on(stream const* order, device where) {
+  if (order == nullptr) return nullptr;
+  if (order->where() != where)
+    throw UserError(fmt::format("buffer: the stream is of {} but the buffer is on {}", order->where().str(), where.str()));
+  return order->handle();
+}
+
+/// A copy without a stream comes after all work given to the device so far, on whatever stream, and is complete on
+/// return.
+void before(stream const* order, device where) {
+  if (order == nullptr && where.is_cuda()) runtime::cuda::synchronize_device(where.number());
+}
+void after(stream const* order, device where) {
+  if (order == nullptr && where.is_cuda()) runtime::cuda::synchronize(where.number(), nullptr);
+}
+
+}  // namespace
+
+void retain(Allocation* allocation) noexcept {
+  if (allocation != nullptr) allocation->retain();
+}
+
+void release(Allocation* allocation) noexcept {
+  if (allocation == nullptr || !allocation->release()) return;
+  give_back(*allocation);
+  delete allocation;
+}
+
+std::int64_t checked_bytes(std::int64_t const* extents, int rank, std::int64_t element_bytes) {
+  std::int64_t bytes = element_bytes;
+  bool overflow = false;
+  bool empty = false;
+  for (int axis = 0; axis < rank; ++axis) {
+    if (extents[axis] < 0) throw UserError(fmt::format("buffer: extent {} of axis {} is negative", extents[axis], axis));
+    empty = empty || extents[axis] == 0;
+    overflow = __builtin_mul_overflow(bytes, extents[axis], &bytes) || overflow;
+  }
+  if (empty) return 0;
+  if (overflow) throw UserError("buffer: more bytes than a 64-bit integer holds");
+  return bytes;
+}
+
+Allocation* allocate(device where, std::int64_t bytes) {
+  auto* allocation = new Allocation;
+  Handle<Allocation> guard(allocation);
+  allocation->where = where;
+  if (bytes > 0) {
+    if (where.is_host()) {
+      allocation->address = ::operator new(static_cast<std::size_t>(bytes), host_alignment, std::nothrow);
+      if (allocation->address == nullptr)
+        throw UserError(fmt::format("buffer: {} bytes of host memory cannot be had", bytes));
+    } else {
+      allocation->address = runtime::cuda::allocate(where.number(), bytes);
+    }
+  }
+  allocation->bytes = bytes;
+  retain(allocation);
+  return allocation;
+}
+
+void free_now(Allocation* allocation) {
+  if (allocation != nullptr) give_back(*allocation);
+}
+
+void* address_of(Allocation const* allocation) { return live_address(allocation, 0); }
+
+device device_of(Allocation const* allocation) { return allocation != nullptr ? allocation->where : device::host(); }
+
+void upload(Allocation* to, void const* from, std::int64_t bytes, stream const* order) {
+  void* const address = live_address(to, bytes);
+  device const where = device_of(to);
+  CUstream_st* const handle = order_on(order, where);
+  if (bytes == 0) return;
+  if (where.is_host()) {
+    std::memcpy(address, from, static_cast<std::size_t>(bytes));
+  } else {
+    before(order, where);
+    runtime::cuda::upload(where.number(), handle, address, from, bytes);
+    after(order, where);
+  }
+}
+
+void download(void* to, Allocation const* from, std::int64_t bytes, stream const* order) {
+  void const* const address = live_address(from, bytes);
+  device const where = device_of(from);
+  CUstream_st* const handle = order_on(order, where);
+  if (bytes == 0) return;
+  if (where.is_host()) {
+    std::memcpy(to, address, static_cast<std::size_t>(bytes));
+  } else {
+    before(order, where);
+    runtime::cuda::download(where.number(), handle, to, address, bytes);
+    after(order, where);
+  }
+}
+
+void copy(Allocation* to, Allocation const* from, std::int64_t bytes, stream const* order) {
+  void const* const source = live_address(from, bytes);
+  void* const target = live_address(to, bytes);
+  if (device_of(to).is_host()) return download(target, from, bytes, order);
+  if (device_of(from).is_host()) return upload(to, source, bytes, order);
+  CUstream_st* const handle = order_on(order, device_of(to));
+  if (bytes == 0) return;
+  before(order, device_of(from));
+  before(order, device_of(to));
+  runtime::cuda::copy(device_of(to).number(), handle, target, source, bytes);
+  after(order, device_of(to));
+}
+
+void fill(Allocation* to, void const* pattern, int pattern_bytes, std::int64_t bytes, stream const* order) {
+  void* const address = live_address(to, bytes);
+  device const where = device_of(to);
+  CUstream_st* const handle = order_on(order, where);
+  if (bytes == 0) return;
+  if (where.is_host()) {
+    for (std::int64_t at = 0; at < bytes; at += pattern_bytes)
+      std::memcpy(static_cast<char*>(address) + at, pattern, static_cast<std::size_t>(pattern_bytes));
+    return;
+  }
+  if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4 && pattern_bytes != 8)
+    throw UserError(fmt::format("buffer: fill on {} takes elements of 1, 2, 4 or 8 bytes, not {}", where.str(),
+                                pattern_bytes));
+  before(order, where);
+  runtime::cuda::fill(where.number(), handle, address, pattern, pattern_bytes, bytes);
+  after(order, where);
+}
+
+void refuse_sizes(std::int64_t host_elements, std::int64_t buffer_elements) {
+  throw UserError(fmt::format("buffer: a copy of {} elements does not fit a buffer of {}", host_elements,
+                              buffer_elements));
+}
+
+void refuse_place(device where, char const* wanted) {
+  throw UserError(fmt::format("buffer: a {} view was asked for, but the memory is on {}", wanted, where.str()));
+}
+
+}  // namespace tegula::detail

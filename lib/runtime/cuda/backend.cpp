@@ -1,0 +1,245 @@
+#if TEGULA_HAS_CUDA_HEADER
+
+#include "runtime/cuda/backend.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "runtime/cuda/driver.hpp"
+#include "support/diagnostics.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::runtime::cuda {
+namespace {
+
+CUdeviceptr device_address(void const* address) { return reinterpret_cast<CUdeviceptr>(address); }
+
+CUdevice device_handle(int device) {
+  require_device(device);
+  CUdevice handle = 0;
+  driver().DeviceGet(&handle, device);
+  return handle;
+}
+
+int attribute(CUdevice device, CUdevice_attribute which) {
+  int value = 0;
+  driver().DeviceGetAttribute(&value, which, device);
+  return value;
+}
+
+void warn_of_failure(CUresult result, char const* call) noexcept {
+  // The driver is gone at process exit; nothing is wrong then.
+  if (result == CUDA_SUCCESS || result == CUDA_ERROR_DEINITIALIZED) return;
+  try {
+    support::report_warning(fmt::format("{} failed ({})", call, static_cast<int>(result)));
+  } catch (...) {
+  }
+}
+
+}  // namespace
+
+int device_count() {
+  Driver const& loaded = driver_or_reason();
+  return loaded.unusable.empty() ? loaded.device_count : 0;
+}
+
+std::string unusable_reason() { return driver_or_reason().unusable; }
+
+void require_device(int device) {
+  int const count = driver().device_count;
+  if (device < 0 || device >= count)
+    throw UserError(fmt::format("cuda:{} does not exist: this machine has {} CUDA device(s)", device, count));
+}
+
+std::string name(int device) {
+  char text[256] = {};
+  driver().DeviceGetName(text, sizeof text - 1, device_handle(device));
+  return text;
+}
+
+std::string architecture(int device) {
+  CUdevice const handle = device_handle(device);
+  int const major = attribute(handle, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  int const minor = attribute(handle, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  // From 9.0 on, the instructions of one architecture alone (wgmma, TMA) are behind the suffix.
+  return fmt::format("sm_{}{}{}", major, minor, major >= 9 ? "a" : "");
+}
+
+DeviceLimits limits(int device) {
+  CUdevice const handle = device_handle(device);
+  std::size_t memory = 0;
+  driver().DeviceTotalMem(&memory, handle);
+  DeviceLimits result;
+  result.memory_bytes = static_cast<std::int64_t>(memory);
+  result.shared_bytes_per_cta = attribute(handle, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  result.processors = attribute(handle, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  result.threads_per_cta = attribute(handle, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  result.registers_per_processor = attribute(handle, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+  return result;
+}
+
+int driver_version() { return driver().version; }
+
+void* allocate(int device, std::int64_t bytes) {
+  ContextScope const scope(device);
+  CUdeviceptr address = 0;
+  check(driver().MemAlloc.raw(&address, static_cast<std::size_t>(bytes)), "cuMemAlloc",
+        fmt::format("{} bytes on cuda:{}", bytes, device));
+  return reinterpret_cast<void*>(address);
+}
+
+void release(int device, void* address) {
+  ContextScope const scope(device);
+  driver().MemFree(device_address(address));
+}
+
+void upload(int device, CUstream_st* order, void* to, void const* from, std::int64_t bytes) {
+  ContextScope const scope(device);
+  driver().MemcpyHtoDAsync(device_address(to), from, static_cast<std::size_t>(bytes), order);
+}
+
+void download(int device, CUstream_st* order, void* to, void const* from, std::int64_t bytes) {
+  ContextScope const scope(device);
+  driver().MemcpyDtoHAsync(to, device_address(from), static_cast<std::size_t>(bytes), order);
+}
+
+void copy(int device, CUstream_st* order, void* to, void const* from, std::int64_t bytes) {
+  ContextScope const scope(device);
+  driver().MemcpyAsync(device_address(to), device_address(from), static_cast<std::size_t>(bytes), order);
+}
+
+void fill(int device, CUstream_st* order, void* to, void const* pattern, int pattern_bytes, std::int64_t bytes) {
+  ContextScope const scope(device);
+  auto const count = static_cast<std::size_t>(bytes / pattern_bytes);
+  CUdeviceptr const address = device_address(to);
+  if (pattern_bytes == 1) {
+    unsigned char value = 0;
+    std::memcpy(&value, pattern, sizeof value);
+    driver().MemsetD8Async(address, value, count, order);
+  } else if (pattern_bytes == 2) {
+    unsigned short value = 0;
+    std::memcpy(&value, pattern, sizeof value);
+    driver().MemsetD16Async(address, value, count, order);
+  } else {
+    unsigned words[2] = {};
+    std::memcpy(words, pattern, static_cast<std::size_t>(pattern_bytes));
+    if (pattern_bytes == 4 || words[0] == words[1]) {
+      driver().MemsetD32Async(address, words[0], static_cast<std::size_t>(bytes / 4), order);
+    } else {
+      // No 8-byte memset in the driver: write one element, then double what is written.
+      driver().MemsetD32Async(address, words[0], 1, order);
+      driver().MemsetD32Async(address + 4, words[1], 1, order);
+      for (std::int64_t done = 8; done < bytes; done *= 2) {
+        std::int64_t const next = done < bytes - done ? done : bytes - done;
+        driver().MemcpyAsync(address + static_cast<CUdeviceptr>(done), address, static_cast<std::size_t>(next), order);
+      }
+    }
+  }
+}
+
+CUstream_st* create_stream(int device) {
+  ContextScope const scope(device);
+  CUstream stream = nullptr;
+  driver().StreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+  return stream;
+}
+
+void destroy_stream(int device, CUstream_st* stream) noexcept {
+  try {
+    ContextScope const scope(device);
+    warn_of_failure(driver().StreamDestroy.raw(stream), "cuStreamDestroy");
+  } catch (Error const& error) {
+    support::report_warning(error.what());
+  }
+}
+
+void synchronize(int device, CUstream_st* stream) {
+  ContextScope const scope(device);
+  driver().StreamSynchronize(stream);
+}
+
+void synchronize_device(int device) {
+  ContextScope const scope(device);
+  driver().CtxSynchronize();
+}
+
+int device_of(CUstream_st* stream) {
+  Driver const& loaded = driver();
+  CUcontext context = nullptr;
+  loaded.CtxGetCurrent(&context);
+  if (stream == nullptr && context == nullptr) return 0;
+  if (stream != nullptr) {
+    // The per-thread and legacy default streams need a current context to be asked about.
+    if (context == nullptr && reinterpret_cast<std::uintptr_t>(stream) <= 2) return 0;
+    loaded.StreamGetCtx(stream, &context);
+  }
+  loaded.CtxPushCurrent(context);
+  CUdevice handle = 0;
+  CUresult const result = loaded.CtxGetDevice.raw(&handle);
+  CUcontext popped = nullptr;
+  loaded.CtxPopCurrent(&popped);
+  check(result, "cuCtxGetDevice");
+  for (int device = 0; device < loaded.device_count; ++device) {
+    if (device_handle(device) != handle) continue;
+    if (primary_context(device) != context)
+      throw UserError(fmt::format("the stream belongs to a context of cuda:{} other than its primary one; tegula works "
+                                  "in primary contexts, as the CUDA runtime does",
+                                  device));
+    return device;
+  }
+  throw InternalError("the device of a CUDA stream is not in the driver's list");
+}
+
+void* create_event(int device) {
+  ContextScope const scope(device);
+  CUevent event = nullptr;
+  driver().EventCreate(&event, CU_EVENT_DEFAULT);
+  return event;
+}
+
+void destroy_event(int device, void* event) noexcept {
+  try {
+    ContextScope const scope(device);
+    warn_of_failure(driver().EventDestroy.raw(static_cast<CUevent>(event)), "cuEventDestroy");
+  } catch (Error const& error) {
+    support::report_warning(error.what());
+  }
+}
+
+void record_event(int device, void* event, CUstream_st* stream) {
+  ContextScope const scope(device);
+  driver().EventRecord(static_cast<CUevent>(event), stream);
+}
+
+double seconds_between(int device, void* start, void* stop) {
+  ContextScope const scope(device);
+  driver().EventSynchronize(static_cast<CUevent>(stop));
+  float milliseconds = 0;
+  driver().EventElapsedTime(&milliseconds, static_cast<CUevent>(start), static_cast<CUevent>(stop));
+  return static_cast<double>(milliseconds) * 1e-3;
+}
+
+void launch(Function const& function, CUstream_st* stream, std::int64_t const (&grid)[3], int threads,
+            std::int64_t shared_bytes, void** parameters, std::string_view kernel) {
+  ContextScope const scope(function.device);
+  CUlaunchConfig config{};
+  config.gridDimX = static_cast<unsigned>(grid[0]);
+  config.gridDimY = static_cast<unsigned>(grid[1]);
+  config.gridDimZ = static_cast<unsigned>(grid[2]);
+  config.blockDimX = static_cast<unsigned>(threads);
+  config.blockDimY = 1;
+  config.blockDimZ = 1;
+  config.sharedMemBytes = static_cast<unsigned>(shared_bytes);
+  config.hStream = stream;
+  CUresult const result =
+      driver().LaunchKernelEx.raw(&config, static_cast<CUfunction>(function.function), parameters, nullptr);
+  if (result != CUDA_SUCCESS)
+    check(result, "cuLaunchKernelEx",
+          fmt::format("kernel {}, grid {}x{}x{}, {} threads, {} bytes of shared memory", kernel, grid[0], grid[1],
+                      grid[2], threads, shared_bytes));
+}
+
+}  // namespace tegula::runtime::cuda
+
+#endif

@@ -1,0 +1,72 @@
+// What the rest of the runtime asks of a CUDA device, without naming a CUDA type. backend.cpp answers through the
+// driver; in a build without cuda.h, no_backend.cpp answers with one UserError.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tegula/runtime/device.hpp"
+#include "tegula/runtime/stream.hpp"
+#include "tegula/support/compiled_kernel.hpp"
+
+namespace tegula::runtime::cuda {
+
+/// Number of devices; 0 if the driver cannot be used. Never throws.
+int device_count();
+/// Why the driver cannot be used; empty if it can. Never throws.
+std::string unusable_reason();
+/// Throws UserError with the reason if the device does not exist.
+void require_device(int device);
+
+std::string name(int device);
+std::string architecture(int device);
+DeviceLimits limits(int device);
+/// 12040 for CUDA 12.4.
+int driver_version();
+
+void* allocate(int device, std::int64_t bytes);
+void release(int device, void* address);
+
+// Ordered on the stream, which may be the default one. The host side of an upload or download must stay alive until
+// the stream is synchronised.
+void upload(int device, CUstream_st* order, void* to, void const* from, std::int64_t bytes);
+void download(int device, CUstream_st* order, void* to, void const* from, std::int64_t bytes);
+/// Between two device addresses, also of different devices.
+void copy(int device, CUstream_st* order, void* to, void const* from, std::int64_t bytes);
+/// pattern_bytes is 1, 2, 4 or 8.
+void fill(int device, CUstream_st* order, void* to, void const* pattern, int pattern_bytes, std::int64_t bytes);
+
+CUstream_st* create_stream(int device);
+void destroy_stream(int device, CUstream_st* stream) noexcept;
+void synchronize(int device, CUstream_st* stream);
+/// Waits for all work of all streams of the device.
+void synchronize_device(int device);
+/// The device whose primary context the stream belongs to. Throws UserError for another context.
+int device_of(CUstream_st* stream);
+
+void* create_event(int device);
+void destroy_event(int device, void* event) noexcept;
+void record_event(int device, void* event, CUstream_st* stream);
+/// Seconds between two recorded events; waits for the second.
+double seconds_between(int device, void* start, void* stop);
+
+/// A kernel on a device, ready to launch.
+struct Function {
+  int device = 0;
+  void* function = nullptr;
+  std::shared_ptr<void> module;  ///< unloads it
+  int registers = 0;             ///< per thread
+  std::int64_t local_bytes = 0;  ///< per thread; more than 0 means spills or a stack frame
+};
+
+/// Loads PTX or a cubin and opts in to its dynamic shared memory. Throws UserError if the kernel does not fit the
+/// device (need and limit), DriverError with the driver's log if the code is refused.
+Function load(CompiledKernel const& kernel, int device);
+
+/// `parameters` points to one pointer per 64-bit parameter.
+void launch(Function const& function, CUstream_st* stream, std::int64_t const (&grid)[3], int threads,
+            std::int64_t shared_bytes, void** parameters, std::string_view kernel);
+
+}  // namespace tegula::runtime::cuda

@@ -1,0 +1,141 @@
+#if TEGULA_HAS_CUDA_HEADER
+
+#include "runtime/cuda/driver.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <mutex>
+#include <vector>
+
+#include "tegula/support/error.hpp"
+
+namespace tegula::runtime::cuda {
+
+struct DriverLoader {
+  using GetProcAddress = CUresult(CUDAAPI*)(char const*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
+
+  template <class Function>
+  static void resolve(Function& slot, GetProcAddress get, char const* name, int version) {
+    slot.name_ = name;
+    void* address = nullptr;
+    CUdriverProcAddressQueryResult status{};
+    if (get(name, &address, version, CU_GET_PROC_ADDRESS_DEFAULT, &status) != CUDA_SUCCESS) return;
+    if (status != CU_GET_PROC_ADDRESS_SUCCESS) return;
+    slot.function_ = reinterpret_cast<typename Function::Pointer>(address);
+  }
+
+  static std::string reason_of(Driver const& driver, char const* call, CUresult result) {
+    char const* text = nullptr;
+    if (driver.GetErrorString.function_ != nullptr) driver.GetErrorString.function_(result, &text);
+    return fmt::format("{} failed: {} ({})", call, text != nullptr ? text : "unknown error", static_cast<int>(result));
+  }
+
+  static void load(Driver& driver) {
+    void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      driver.unusable = "no CUDA driver: libcuda.so.1 cannot be opened";
+      return;
+    }
+    auto const get = reinterpret_cast<GetProcAddress>(::dlsym(library, "cuGetProcAddress_v2"));
+    if (get == nullptr) {
+      driver.unusable = "the CUDA driver is older than 12.0: libcuda.so.1 has no cuGetProcAddress_v2";
+      return;
+    }
+#define TEGULA_DRIVER_FUNCTION(name, version, parameters) resolve(driver.name, get, "cu" #name, version);
+#include "runtime/cuda/driver.def"
+#undef TEGULA_DRIVER_FUNCTION
+    start(driver);
+  }
+
+  static void start(Driver& driver) {
+    if (driver.Init.function_ == nullptr || driver.DriverGetVersion.function_ == nullptr ||
+        driver.DeviceGetCount.function_ == nullptr) {
+      driver.unusable = "the CUDA driver lacks cuInit, cuDriverGetVersion or cuDeviceGetCount";
+      return;
+    }
+    if (CUresult const result = driver.Init.function_(0); result != CUDA_SUCCESS) {
+      driver.unusable = reason_of(driver, "cuInit", result);
+      return;
+    }
+    driver.DriverGetVersion.function_(&driver.version);
+    if (CUresult const result = driver.DeviceGetCount.function_(&driver.device_count); result != CUDA_SUCCESS) {
+      driver.unusable = reason_of(driver, "cuDeviceGetCount", result);
+    } else if (driver.device_count == 0) {
+      driver.unusable = "the CUDA driver reports no device";
+    }
+  }
+};
+
+Driver const& driver_or_reason() {
+  static Driver const* const loaded = [] {
+    auto* fresh = new Driver;  // lives as long as the process: buffers of static duration may still use it
+    DriverLoader::load(*fresh);
+    return fresh;
+  }();
+  return *loaded;
+}
+
+Driver const& driver() {
+  Driver const& loaded = driver_or_reason();
+  if (!loaded.unusable.empty()) throw UserError("no CUDA device can be used here: " + loaded.unusable);
+  return loaded;
+}
+
+void check(CUresult result, char const* call, std::string const& context) {
+  if (result == CUDA_SUCCESS) return;
+  Driver const& loaded = driver_or_reason();
+  char const* name = nullptr;
+  char const* text = nullptr;
+  loaded.GetErrorName.raw(result, &name);
+  loaded.GetErrorString.raw(result, &text);
+  throw DriverError(fmt::format("cuda driver: {} failed: {} ({}, {}){}{}", call, text != nullptr ? text : "unknown error",
+                                name != nullptr ? name : "?", static_cast<int>(result), context.empty() ? "" : "; ",
+                                context),
+                    static_cast<int>(result));
+}
+
+void missing_function(char const* call) {
+  int const version = driver_or_reason().version;
+  throw DriverError(fmt::format("cuda driver: {} is missing in this driver (version {}.{}); a newer driver has it", call,
+                                version / 1000, version % 1000 / 10),
+                    static_cast<int>(CUDA_ERROR_NOT_FOUND));
+}
+
+CUcontext primary_context(int device) {
+  static std::mutex mutex;
+  static auto* contexts = new std::vector<CUcontext>;
+  Driver const& loaded = driver();
+  if (device < 0 || device >= loaded.device_count)
+    throw UserError(fmt::format("cuda:{} does not exist: this machine has {} CUDA device(s)", device,
+                                loaded.device_count));
+  std::lock_guard lock(mutex);
+  contexts->resize(static_cast<std::size_t>(loaded.device_count));
+  CUcontext& context = (*contexts)[static_cast<std::size_t>(device)];
+  if (context == nullptr) {
+    CUdevice handle = 0;
+    loaded.DeviceGet(&handle, device);
+    CUcontext retained = nullptr;
+    loaded.DevicePrimaryCtxRetain(&retained, handle);
+    context = retained;
+  }
+  return context;
+}
+
+ContextScope::ContextScope(int device) {
+  CUcontext const wanted = primary_context(device);
+  CUcontext current = nullptr;
+  driver().CtxGetCurrent(&current);
+  if (current == wanted) return;
+  driver().CtxPushCurrent(wanted);
+  pushed_ = true;
+}
+
+ContextScope::~ContextScope() {
+  CUcontext popped = nullptr;
+  if (pushed_) driver_or_reason().CtxPopCurrent.raw(&popped);
+}
+
+}  // namespace tegula::runtime::cuda
+
+#endif

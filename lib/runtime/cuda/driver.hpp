@@ -1,0 +1,72 @@
+// The CUDA driver, opened at run time. The only header of Tegula that names CUDA types; it is included by the files of
+// this folder alone, and only where cuda.h was found at build time.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <string>
+
+static_assert(CUDA_VERSION >= 12000, "tegula: cuda.h of CUDA 12.0 or newer is needed");
+
+namespace tegula::runtime::cuda {
+
+/// Throws DriverError for a result that is not success: "cuda driver: cuMemAlloc failed: out of memory
+/// (CUDA_ERROR_OUT_OF_MEMORY, 2); <context>".
+void check(CUresult result, char const* call, std::string const& context = {});
+
+/// Throws DriverError that names a function which the driver lacks.
+[[noreturn]] void missing_function(char const* call);
+
+/// One function of the driver. Calling it throws DriverError if it is missing or fails.
+template <class Signature>
+class DriverFunction;
+
+template <class... Parameters>
+class DriverFunction<CUresult(Parameters...)> {
+ public:
+  void operator()(Parameters... arguments) const { check(raw(arguments...), name_); }
+  /// The call, its result left to the caller.
+  CUresult raw(Parameters... arguments) const {
+    if (function_ == nullptr) missing_function(name_);
+    return function_(arguments...);
+  }
+
+ private:
+  friend struct DriverLoader;
+  using Pointer = CUresult(CUDAAPI*)(Parameters...);
+  Pointer function_ = nullptr;
+  char const* name_ = "";
+};
+
+struct Driver {
+#define TEGULA_DRIVER_FUNCTION(name, version, parameters) DriverFunction<CUresult parameters> name;
+#include "runtime/cuda/driver.def"
+#undef TEGULA_DRIVER_FUNCTION
+  int version = 0;       ///< of the driver, 12040 for 12.4
+  int device_count = 0;
+  std::string unusable;  ///< why the driver cannot be used; empty if it can
+};
+
+/// Opens the library at the first call (thread-safe); never throws for a machine without a GPU: see `unusable`.
+Driver const& driver_or_reason();
+
+/// The driver. Throws UserError with the reason if it cannot be used.
+Driver const& driver();
+
+/// The primary context of a device, retained for the life of the process.
+CUcontext primary_context(int device);
+
+/// Makes a device's primary context current on this thread while it lives.
+class ContextScope {
+ public:
+  explicit ContextScope(int device);
+  ~ContextScope();
+  ContextScope(ContextScope const&) = delete;
+  ContextScope& operator=(ContextScope const&) = delete;
+
+ private:
+  bool pushed_ = false;
+};
+
+}  // namespace tegula::runtime::cuda

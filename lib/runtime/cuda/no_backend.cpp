@@ -1,0 +1,45 @@
+// Stands in for backend.cpp where cuda.h was not found at build time.
+#if !TEGULA_HAS_CUDA_HEADER
+
+#include "runtime/cuda/backend.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::runtime::cuda {
+namespace {
+
+constexpr char const* reason = "this build of tegula has no CUDA support: cuda.h was not found when it was configured";
+
+[[noreturn]] void refuse() { throw UserError(std::string("no CUDA device can be used here: ") + reason); }
+
+}  // namespace
+
+int device_count() { return 0; }
+std::string unusable_reason() { return reason; }
+void require_device(int) { refuse(); }
+std::string name(int) { refuse(); }
+std::string architecture(int) { refuse(); }
+DeviceLimits limits(int) { refuse(); }
+int driver_version() { refuse(); }
+void* allocate(int, std::int64_t) { refuse(); }
+void release(int, void*) {}
+void upload(int, CUstream_st*, void*, void const*, std::int64_t) { refuse(); }
+void download(int, CUstream_st*, void*, void const*, std::int64_t) { refuse(); }
+void copy(int, CUstream_st*, void*, void const*, std::int64_t) { refuse(); }
+void fill(int, CUstream_st*, void*, void const*, int, std::int64_t) { refuse(); }
+CUstream_st* create_stream(int) { refuse(); }
+void destroy_stream(int, CUstream_st*) noexcept {}
+void synchronize(int, CUstream_st*) { refuse(); }
+void synchronize_device(int) { refuse(); }
+int device_of(CUstream_st*) { refuse(); }
+void* create_event(int) { refuse(); }
+void destroy_event(int, void*) noexcept {}
+void record_event(int, void*, CUstream_st*) { refuse(); }
+double seconds_between(int, void*, void*) { refuse(); }
+Function load(CompiledKernel const&, int) { refuse(); }
+void launch(Function const&, CUstream_st*, std::int64_t const (&)[3], int, std::int64_t, void**, std::string_view) {
+  refuse();
+}
+
+}  // namespace tegula::runtime::cuda
+
+#endif

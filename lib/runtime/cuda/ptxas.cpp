@@ -1,0 +1,120 @@
+#include "runtime/cuda/ptxas.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "tegula/support/error.hpp"
+
+extern char** environ;
+
+namespace tegula::runtime::cuda {
+namespace {
+namespace fs = std::filesystem;
+
+/// A private folder that is removed with all that is in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::error_code error;
+    fs::path const base = fs::temp_directory_path(error);
+    std::string pattern = ((error ? fs::path("/tmp") : base) / "tegula-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr)
+      throw UserError(fmt::format("cannot make a temporary folder {}: {}", pattern, std::strerror(errno)));
+    path_ = pattern;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(TemporaryFolder const&) = delete;
+  TemporaryFolder& operator=(TemporaryFolder const&) = delete;
+  [[nodiscard]] std::string file(char const* name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+};
+
+std::string contents_of(std::string const& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return std::move(text).str();
+}
+
+/// Runs a program with its output and errors in a file and gives its exit status, -1 if it was killed.
+int run(std::vector<std::string> const& command, std::string const& log) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  std::vector<char*> arguments;
+  for (std::string const& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  pid_t process = 0;
+  int const failure = ::posix_spawn(&process, command[0].c_str(), &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failure != 0) throw UserError(fmt::format("cannot run {}: {}", command[0], std::strerror(failure)));
+  int status = 0;
+  while (::waitpid(process, &status, 0) < 0)
+    if (errno != EINTR) throw InternalError(fmt::format("waiting for {} failed: {}", command[0], std::strerror(errno)));
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+std::string find_ptxas(support::Options const& options) {
+  if (!options.ptxas.empty()) {
+    if (::access(options.ptxas.c_str(), X_OK) != 0)
+      throw UserError(fmt::format("TEGULA_PTXAS={}: not a program that can be run ({})", options.ptxas,
+                                  std::strerror(errno)));
+    return options.ptxas;
+  }
+  char const* path = std::getenv("PATH");
+  std::stringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (folder.empty()) continue;  // the current folder is never searched
+    std::string const candidate = folder + "/ptxas";
+    std::error_code error;
+    if (::access(candidate.c_str(), X_OK) == 0 && fs::is_regular_file(candidate, error)) return candidate;
+  }
+  return {};
+}
+
+Assembly assemble(support::Options const& options, std::string_view ptx, std::string_view architecture,
+                  std::string_view kernel) {
+  std::string const ptxas = find_ptxas(options);
+  if (ptxas.empty())
+    throw UserError(
+        "ptxas was asked for but is not in PATH: set TEGULA_PTXAS to its path, or leave TEGULA_ASSEMBLER unset and the "
+        "driver assembles the PTX itself");
+  TemporaryFolder const folder;
+  std::string const source = folder.file("kernel.ptx");
+  std::string const object = folder.file("kernel.cubin");
+  std::string const log = folder.file("log");
+  {
+    std::ofstream stream(source, std::ios::binary);
+    stream << ptx;
+    stream.close();
+    if (!stream) throw UserError(fmt::format("cannot write {}", source));
+  }
+  int const status = run({ptxas, "-v", "-O3", fmt::format("-arch={}", architecture), "-o", object, source}, log);
+  Assembly result{contents_of(object), contents_of(log)};
+  if (status != 0 || result.cubin.empty())
+    throw InternalError(fmt::format("ptxas refused the PTX of kernel {} for {} (exit status {}): {}", kernel,
+                                    architecture, status, result.log));
+  return result;
+}
+
+}  // namespace tegula::runtime::cuda

@@ -1,0 +1,73 @@
+#include "tegula/runtime/device.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <fstream>
+
+#include "runtime/cuda/backend.hpp"
+#include "runtime/host/thread_pool.hpp"
+#include "support/options.hpp"
+
+namespace tegula {
+namespace {
+
+std::string host_name() {
+  std::ifstream stream("/proc/cpuinfo");
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.starts_with("model name")) continue;
+    std::size_t const colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "host";
+}
+
+constexpr char const* host_family() {
+#if defined(__x86_64__)
+  return "x86_64";
+#elif defined(__aarch64__)
+  return "aarch64";
+#else
+  return "unknown";
+#endif
+}
+
+}  // namespace
+
+device device::best() {
+  std::string const& choice = support::options().device;
+  if (choice == "host") return host();
+  if (choice.starts_with("cuda:")) {
+    int number = 0;
+    std::from_chars(choice.data() + 5, choice.data() + choice.size(), number);
+    return cuda(number);
+  }
+  if (choice == "cuda") return cuda(0);
+  return runtime::cuda::device_count() > 0 ? cuda(0) : host();
+}
+
+device device::cuda(int number) {
+  runtime::cuda::require_device(number);
+  return {DeviceKind::cuda, number};
+}
+
+int device::cuda_count() { return runtime::cuda::device_count(); }
+
+std::string device::cuda_status() { return runtime::cuda::unusable_reason(); }
+
+std::string device::name() const { return is_host() ? host_name() : runtime::cuda::name(number_); }
+
+std::string device::architecture() const { return is_host() ? host_family() : runtime::cuda::architecture(number_); }
+
+DeviceLimits device::limits() const {
+  if (is_cuda()) return runtime::cuda::limits(number_);
+  DeviceLimits result;
+  result.memory_bytes = static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
+  result.processors = runtime::host::thread_count();
+  return result;
+}
+
+std::string device::str() const { return is_host() ? "host" : fmt::format("cuda:{}", number_); }
+
+}  // namespace tegula

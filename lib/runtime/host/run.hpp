@@ -1,0 +1,16 @@
+// Runs a loaded host kernel: its phases in order, the blocks of each on the thread pool.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tegula/support/loaded_host_kernel.hpp"
+
+namespace tegula::runtime::host {
+
+/// `blocks` holds the number of linear blocks of each phase; a phase of 0 blocks does nothing. Returns when all blocks
+/// have ended. Safe to call from several threads at once.
+void run(LoadedHostKernel const& kernel, std::span<std::int64_t const> blocks, std::int64_t const* slots,
+         std::int64_t workspace_bytes, std::int64_t scratch_bytes);
+
+}  // namespace tegula::runtime::host

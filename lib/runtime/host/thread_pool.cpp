@@ -1,0 +1,239 @@
+#include "runtime/host/thread_pool.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "support/options.hpp"
+
+namespace tegula::runtime::host {
+namespace {
+
+/// Ranges per thread: enough that a slow thread does not keep the others waiting, few enough that the counter and the
+/// entry of each range cost nothing.
+constexpr std::int64_t ranges_per_thread = 8;
+
+constexpr int spins_before_sleep = 4000;
+
+/// Tells the processor that this thread only waits.
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+/// Memory for one posted handler of one helper, so that posting allocates nothing.
+struct HandlerSlot {
+  alignas(std::max_align_t) std::byte bytes[256];
+};
+
+/// One parallel_for. Helpers that start late may still hold it when the caller has left: it goes back to the list of
+/// free jobs with its last reference.
+class Job {
+ public:
+  void begin(std::int64_t total, std::int64_t chunk, RangeBody body, void* context, int helpers) {
+    next_.store(0, std::memory_order_relaxed);
+    total_ = total;
+    chunk_ = chunk;
+    body_ = body;
+    context_ = context;
+    failure_ = nullptr;
+    {
+      std::lock_guard lock(mutex_);
+      open_ = true;
+      active_.store(0, std::memory_order_relaxed);
+    }
+    references_.store(helpers + 1, std::memory_order_relaxed);
+    if (slots_.size() < static_cast<std::size_t>(helpers)) slots_ = std::vector<HandlerSlot>(static_cast<std::size_t>(helpers));
+  }
+
+  /// Takes ranges until none is left.
+  void work() {
+    try {
+      while (true) {
+        std::int64_t const first = next_.fetch_add(chunk_, std::memory_order_relaxed);
+        if (first >= total_) return;
+        body_(context_, first, std::min(first + chunk_, total_));
+      }
+    } catch (...) {
+      next_.store(total_, std::memory_order_relaxed);
+      std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+    }
+  }
+
+  /// A helper's part; nothing if the caller has already closed the job.
+  void help() {
+    {
+      std::lock_guard lock(mutex_);
+      if (!open_) return;
+      active_.fetch_add(1, std::memory_order_relaxed);
+    }
+    work();
+    std::lock_guard lock(mutex_);
+    if (active_.fetch_sub(1, std::memory_order_relaxed) == 1) done_.notify_one();
+  }
+
+  /// Waits for the helpers that have begun; those that have not will do nothing.
+  std::exception_ptr close() {
+    std::unique_lock lock(mutex_);
+    open_ = false;
+    if (active_.load(std::memory_order_relaxed) != 0) {
+      // Ranges are short, so the last one mostly ends sooner than a sleeping thread would wake.
+      lock.unlock();
+      for (int spin = 0; spin < spins_before_sleep && active_.load(std::memory_order_relaxed) != 0; ++spin) relax();
+      lock.lock();
+      done_.wait(lock, [this] { return active_.load(std::memory_order_relaxed) == 0; });
+    }
+    return std::move(failure_);
+  }
+
+  [[nodiscard]] bool release() { return references_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  [[nodiscard]] HandlerSlot& slot(int helper) { return slots_[static_cast<std::size_t>(helper)]; }
+
+ private:
+  std::atomic<std::int64_t> next_ = 0;
+  std::int64_t total_ = 0;
+  std::int64_t chunk_ = 1;
+  RangeBody body_ = nullptr;
+  void* context_ = nullptr;
+
+  std::mutex mutex_;
+  std::condition_variable done_;
+  bool open_ = false;
+  std::atomic<int> active_ = 0;  ///< changed under the mutex
+  std::exception_ptr failure_;
+
+  std::atomic<int> references_ = 0;
+  std::vector<HandlerSlot> slots_;
+};
+
+/// Finished jobs for the next launches.
+class FreeJobs {
+ public:
+  Job* take() {
+    {
+      std::lock_guard lock(mutex_);
+      if (!jobs_.empty()) {
+        Job* job = jobs_.back();
+        jobs_.pop_back();
+        return job;
+      }
+    }
+    return new Job;
+  }
+  void give(Job* job) {
+    std::lock_guard lock(mutex_);
+    jobs_.push_back(job);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Job*> jobs_;
+};
+
+FreeJobs& free_jobs() {
+  static auto* jobs = new FreeJobs;  // outlives the pool's threads
+  return *jobs;
+}
+
+void leave(Job* job) {
+  if (job->release()) free_jobs().give(job);
+}
+
+/// Gives a handler the memory of its slot.
+template <class T>
+struct SlotAllocator {
+  using value_type = T;
+  HandlerSlot* slot;
+
+  explicit SlotAllocator(HandlerSlot* memory) : slot(memory) {}
+  template <class U>
+  explicit(false) SlotAllocator(SlotAllocator<U> const& other) : slot(other.slot) {}
+
+  T* allocate(std::size_t count) {
+    if (count * sizeof(T) <= sizeof slot->bytes && alignof(T) <= alignof(std::max_align_t))
+      return reinterpret_cast<T*>(slot->bytes);
+    return static_cast<T*>(::operator new(count * sizeof(T)));
+  }
+  void deallocate(T* memory, std::size_t) {
+    if (reinterpret_cast<std::byte*>(memory) != slot->bytes) ::operator delete(memory);
+  }
+  template <class U>
+  friend bool operator==(SlotAllocator const& a, SlotAllocator<U> const& b) {
+    return a.slot == b.slot;
+  }
+};
+
+struct Helper {
+  using allocator_type = SlotAllocator<void>;
+  Job* job;
+  HandlerSlot* slot;
+
+  [[nodiscard]] allocator_type get_allocator() const noexcept { return allocator_type(slot); }
+  void operator()() const {
+    job->help();
+    leave(job);
+  }
+};
+
+/// Helper threads; made at the first launch that can use them.
+class Pool {
+ public:
+  explicit Pool(int helpers) : helpers_(helpers), threads_(static_cast<std::size_t>(helpers)) {}
+  ~Pool() { threads_.join(); }
+  [[nodiscard]] int helpers() const { return helpers_; }
+  void post(Helper helper) { boost::asio::post(threads_, helper); }
+
+ private:
+  int helpers_;
+  boost::asio::thread_pool threads_;
+};
+
+Pool& pool() {
+  static Pool shared(std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1));
+  return shared;
+}
+
+/// A pool of another size, where TEGULA_THREADS asks for more than the machine has.
+Pool& pool_for(int helpers) {
+  Pool& shared = pool();
+  if (helpers <= shared.helpers()) return shared;
+  static Pool wide(std::max(helpers, 1));
+  return wide;
+}
+
+}  // namespace
+
+int thread_count() {
+  int const wanted = support::options().threads;
+  if (wanted > 0) return wanted;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void parallel_for(std::int64_t total, RangeBody body, void* context) {
+  if (total <= 0) return;
+  int const threads = thread_count();
+  if (threads == 1 || total == 1) return body(context, 0, total);
+  std::int64_t const chunk = std::max<std::int64_t>(1, total / (threads * ranges_per_thread));
+  int const helpers = static_cast<int>(std::min<std::int64_t>(threads - 1, (total + chunk - 1) / chunk - 1));
+  Job* job = free_jobs().take();
+  job->begin(total, chunk, body, context, helpers);
+  Pool& workers = pool_for(helpers);
+  for (int i = 0; i < helpers; ++i) workers.post(Helper{job, &job->slot(i)});
+  job->work();
+  std::exception_ptr const failure = job->close();
+  leave(job);
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace tegula::runtime::host

@@ -1,0 +1,26 @@
+// Blocks of a grid on the threads of one pool (Boost.Asio's), shared by all launches of the process.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace tegula::runtime::host {
+
+/// Threads that run a launch, the calling one included: TEGULA_THREADS, else one per hardware thread.
+int thread_count();
+
+/// Calls body(context, first, last) for ranges that cover [0, total) once, on the calling thread and on idle threads of
+/// the pool, and returns when all have ended. The first exception is carried to the caller; ranges not begun by then
+/// are dropped. May be called from several threads at once and from inside a body. Allocates nothing once warm.
+using RangeBody = void (*)(void* context, std::int64_t first, std::int64_t last);
+void parallel_for(std::int64_t total, RangeBody body, void* context);
+
+template <class Body>
+void parallel_for(std::int64_t total, Body&& body) {
+  using Plain = std::remove_reference_t<Body>;
+  parallel_for(
+      total, [](void* context, std::int64_t first, std::int64_t last) { (*static_cast<Plain*>(context))(first, last); },
+      const_cast<void*>(static_cast<void const*>(&body)));
+}
+
+}  // namespace tegula::runtime::host

@@ -1,0 +1,169 @@
+#include "runtime/launch_program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "support/diagnostics.hpp"
+#include "tegula/support/error.hpp"
+#include "tegula/support/symbol.hpp"
+
+namespace tegula::runtime {
+namespace {
+
+constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+
+std::int64_t wrapped(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+std::uint64_t bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+
+std::int64_t divide(std::int64_t a, std::int64_t b) {
+  if (b == 0) return 0;
+  if (a == least && b == -1) return least;
+  return a / b;
+}
+
+std::int64_t remainder(std::int64_t a, std::int64_t b) {
+  if (b == 0) return a;
+  if (b == -1) return 0;
+  return a % b;
+}
+
+/// Rounded up, for a >= 0 and b > 0; b <= 0 gives 0.
+std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
+  if (b <= 0) return 0;
+  return a / b + (a % b > 0 ? 1 : 0);
+}
+
+std::int64_t apply(LaunchOp op, std::int64_t a, std::int64_t b, std::int64_t c) {
+  switch (op) {
+    case LaunchOp::add: return wrapped(bits(a) + bits(b));
+    case LaunchOp::sub: return wrapped(bits(a) - bits(b));
+    case LaunchOp::mul: return wrapped(bits(a) * bits(b));
+    case LaunchOp::div: return divide(a, b);
+    case LaunchOp::rem: return remainder(a, b);
+    case LaunchOp::min: return std::min(a, b);
+    case LaunchOp::max: return std::max(a, b);
+    case LaunchOp::ceil_div: return ceil_divide(a, b);
+    case LaunchOp::bit_and: return a & b;
+    case LaunchOp::bit_or: return a | b;
+    case LaunchOp::bit_xor: return a ^ b;
+    case LaunchOp::eq: return a == b;
+    case LaunchOp::ne: return a != b;
+    case LaunchOp::lt: return a < b;
+    case LaunchOp::le: return a <= b;
+    case LaunchOp::gt: return a > b;
+    case LaunchOp::ge: return a >= b;
+    case LaunchOp::select: return a != 0 ? b : c;
+    case LaunchOp::constant:
+    case LaunchOp::extent:
+    case LaunchOp::scalar: break;  // leaves: see evaluate
+  }
+  throw InternalError(fmt::format("launch program: unknown op {}", static_cast<int>(op)));
+}
+
+Argument const& argument(std::span<Argument const> arguments, std::int32_t number, ParameterKind kind) {
+  if (number < 0 || static_cast<std::size_t>(number) >= arguments.size() ||
+      arguments[static_cast<std::size_t>(number)].kind != kind)
+    throw InternalError(fmt::format("launch program: parameter {} is not a {}", number,
+                                    kind == ParameterKind::tensor ? "tensor" : "scalar"));
+  return arguments[static_cast<std::size_t>(number)];
+}
+
+std::string_view spelling(LaunchOp op) {
+  switch (op) {
+    case LaunchOp::add: return "+";
+    case LaunchOp::sub: return "-";
+    case LaunchOp::mul: return "*";
+    case LaunchOp::div: return "/";
+    case LaunchOp::rem: return "%";
+    case LaunchOp::bit_and: return "&";
+    case LaunchOp::bit_or: return "|";
+    case LaunchOp::bit_xor: return "^";
+    case LaunchOp::eq: return "==";
+    case LaunchOp::ne: return "!=";
+    case LaunchOp::lt: return "<";
+    case LaunchOp::le: return "<=";
+    case LaunchOp::gt: return ">";
+    case LaunchOp::ge: return ">=";
+    case LaunchOp::min: return "min";
+    case LaunchOp::max: return "max";
+    case LaunchOp::ceil_div: return "ceil_div";
+    case LaunchOp::select: return "select";
+    case LaunchOp::constant: return "constant";
+    case LaunchOp::extent: return "extent";
+    case LaunchOp::scalar: return "scalar";
+  }
+  return "?";
+}
+
+/// The text of a step; at depth 0 only its value.
+std::string words(LaunchProgram const& program, std::span<std::int64_t const> values, int step, int depth) {
+  LaunchInstruction const& instruction = program.steps[static_cast<std::size_t>(step)];
+  std::int64_t const value = values[static_cast<std::size_t>(step)];
+  switch (instruction.op) {
+    case LaunchOp::constant: return fmt::format("{}", value);
+    case LaunchOp::extent: return fmt::format("{} (axis {} of argument {})", value, instruction.b, instruction.a + 1);
+    case LaunchOp::scalar: return fmt::format("{} (argument {})", value, instruction.a + 1);
+    default: break;
+  }
+  if (depth == 0) return fmt::format("{}", value);
+  std::string const a = words(program, values, instruction.a, depth - 1);
+  std::string const b = words(program, values, instruction.b, depth - 1);
+  switch (instruction.op) {
+    case LaunchOp::min:
+    case LaunchOp::max:
+    case LaunchOp::ceil_div: return fmt::format("{}({}, {})", spelling(instruction.op), a, b);
+    case LaunchOp::select:
+      return fmt::format("select({}, {}, {})", a, b, words(program, values, instruction.c, depth - 1));
+    default: return fmt::format("{} {} {}", a, spelling(instruction.op), b);
+  }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> evaluate(LaunchProgram const& program, std::span<Argument const> arguments) {
+  std::vector<std::int64_t> values;
+  values.reserve(program.steps.size());
+  auto const earlier = [&](std::int32_t step) {
+    if (step < 0 || static_cast<std::size_t>(step) >= values.size())
+      throw InternalError(fmt::format("launch program: step {} names step {}", values.size(), step));
+    return values[static_cast<std::size_t>(step)];
+  };
+  for (LaunchInstruction const& step : program.steps) {
+    switch (step.op) {
+      case LaunchOp::constant: values.push_back(step.value); break;
+      case LaunchOp::extent: {
+        Argument const& tensor = argument(arguments, step.a, ParameterKind::tensor);
+        if (step.b < 0 || step.b >= tensor.rank)
+          throw InternalError(fmt::format("launch program: axis {} of parameter {} of rank {}", step.b, step.a, tensor.rank));
+        values.push_back(tensor.extents[step.b]);
+        break;
+      }
+      case LaunchOp::scalar: values.push_back(argument(arguments, step.a, ParameterKind::scalar).scalar); break;
+      case LaunchOp::select: values.push_back(apply(step.op, earlier(step.a), earlier(step.b), earlier(step.c))); break;
+      default: values.push_back(apply(step.op, earlier(step.a), earlier(step.b), 0));
+    }
+  }
+  return values;
+}
+
+std::string describe(LaunchProgram const& program, std::span<std::int64_t const> values, int step) {
+  return words(program, values, step, 3);
+}
+
+void check_requirements(std::string_view kernel, LaunchProgram const& program, std::span<std::int64_t const> values) {
+  for (Requirement const& requirement : program.requirements) {
+    if (requirement.condition < 0 || static_cast<std::size_t>(requirement.condition) >= values.size())
+      throw InternalError(fmt::format("launch program: requirement names step {}", requirement.condition));
+    if (values[static_cast<std::size_t>(requirement.condition)] != 0) continue;
+    // The text of an exception's place must outlive it; interned text lives as long as the process.
+    location const where(Symbol(requirement.file).c_str(), requirement.line);
+    std::string text = fmt::format("{}; found {}", requirement.message, describe(program, values, requirement.condition));
+    if (!requirement.message.starts_with(kernel)) text = fmt::format("{}: {}", kernel, text);
+    if (where.known()) text += fmt::format("\n  note: required at {}", support::to_string(where));
+    throw UserError(text, where);
+  }
+}
+
+}  // namespace tegula::runtime

@@ -1,0 +1,23 @@
+// Evaluates the launch program of a compiled kernel: grid, requirements, sizes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tegula/runtime/argument.hpp"
+#include "tegula/support/compiled_kernel.hpp"
+
+namespace tegula::runtime {
+
+/// The value of every step, in order. Throws InternalError for a program that names a later step or a wrong parameter.
+std::vector<std::int64_t> evaluate(LaunchProgram const& program, std::span<Argument const> arguments);
+
+/// Throws UserError, with the line of the `require` and the values compared, for the first requirement that fails.
+void check_requirements(std::string_view kernel, LaunchProgram const& program, std::span<std::int64_t const> values);
+
+/// "extent(y, axis 1) = 4100 <= 4096 is false": a step in words, with its values; for messages.
+std::string describe(LaunchProgram const& program, std::span<std::int64_t const> values, int step);
+
+}  // namespace tegula::runtime

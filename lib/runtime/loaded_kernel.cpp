@@ -1,0 +1,27 @@
+#include "runtime/loaded_kernel.hpp"
+
+#include <fmt/format.h>
+
+#include "tegula/support/error.hpp"
+
+namespace tegula::runtime {
+
+std::shared_ptr<LoadedKernel const> make_loaded(CompiledKernel compiled, LoadedHostKernel host) {
+  if (compiled.image_kind != ImageKind::host_object || compiled.phases.size() != host.entries.size())
+    throw InternalError(fmt::format("kernel {}: {} phases but {} entries loaded", compiled.name, compiled.phases.size(),
+                                    host.entries.size()));
+  auto loaded = std::make_shared<LoadedKernel>();
+  loaded->compiled = std::move(compiled);
+  loaded->host = std::move(host);
+  return loaded;
+}
+
+std::shared_ptr<LoadedKernel const> load_on(CompiledKernel compiled, device where) {
+  auto loaded = std::make_shared<LoadedKernel>();
+  loaded->function = cuda::load(compiled, where.number());
+  loaded->compiled = std::move(compiled);
+  loaded->where = where;
+  return loaded;
+}
+
+}  // namespace tegula::runtime

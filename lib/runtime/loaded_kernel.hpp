@@ -1,0 +1,27 @@
+// A compiled kernel whose code is in place on a device.
+#pragma once
+
+#include <memory>
+
+#include "runtime/cuda/backend.hpp"
+#include "tegula/runtime/device.hpp"
+#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/support/loaded_host_kernel.hpp"
+
+namespace tegula::runtime {
+
+/// Immutable once made; shared by all launches of it.
+struct LoadedKernel {
+  CompiledKernel compiled;
+  device where;
+  LoadedHostKernel host;     ///< if where is the host
+  cuda::Function function;   ///< if where is a CUDA device
+};
+
+/// Joins a host kernel with its code. Throws InternalError if they do not fit one another.
+std::shared_ptr<LoadedKernel const> make_loaded(CompiledKernel compiled, LoadedHostKernel host);
+
+/// Loads a kernel on a CUDA device; see cuda::load for errors.
+std::shared_ptr<LoadedKernel const> load_on(CompiledKernel compiled, device where);
+
+}  // namespace tegula::runtime

@@ -1,0 +1,65 @@
+#include "tegula/runtime/timer.hpp"
+
+#include <chrono>
+
+#include "runtime/counted.hpp"
+#include "runtime/cuda/backend.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula {
+namespace detail {
+
+struct TimerState : runtime::Counted {
+  explicit TimerState(stream const& on) : order(on) {}
+
+  using Clock = std::chrono::steady_clock;
+  stream order;
+  void* events[2] = {};  ///< CUDA only
+  Clock::time_point points[2];
+  bool marked[2] = {};
+
+  void mark(int which) {
+    marked[which] = true;
+    if (which == 0) marked[1] = false;
+    if (order.where().is_cuda()) {
+      runtime::cuda::record_event(order.where().number(), events[which], order.handle());
+    } else {
+      points[which] = Clock::now();
+    }
+  }
+};
+
+void retain(TimerState* state) noexcept {
+  if (state != nullptr) state->retain();
+}
+
+void release(TimerState* state) noexcept {
+  if (state == nullptr || !state->release()) return;
+  for (void* event : state->events)
+    if (event != nullptr) runtime::cuda::destroy_event(state->order.where().number(), event);
+  delete state;
+}
+
+}  // namespace detail
+
+timer::timer(stream const& order) : state_(new detail::TimerState(order)) {
+  if (!order.where().is_cuda()) return;
+  for (void*& event : state_.get()->events) event = runtime::cuda::create_event(order.where().number());
+}
+
+void timer::start() { state_.get()->mark(0); }
+
+void timer::stop() {
+  if (!state_.get()->marked[0]) throw UserError("timer: stop() before start()");
+  state_.get()->mark(1);
+}
+
+double timer::seconds() const {
+  detail::TimerState const& state = *state_.get();
+  if (!state.marked[0] || !state.marked[1]) throw UserError("timer: seconds() before start() and stop()");
+  if (state.order.where().is_cuda())
+    return runtime::cuda::seconds_between(state.order.where().number(), state.events[0], state.events[1]);
+  return std::chrono::duration<double>(state.points[1] - state.points[0]).count();
+}
+
+}  // namespace tegula
