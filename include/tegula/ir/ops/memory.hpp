@@ -7,22 +7,28 @@ namespace tegula::ir {
 
 /// `%t = load %tensor, %i0, %i1 {pad = -inf : f32} : tile<1x64xf32>`: the box of the result's shape at element offsets,
 /// one i64 per tensor axis. A tile of lower rank takes one element of each leading axis. Elements outside the tensor
-/// (negative offsets too) give pad.
+/// (negative offsets too) give pad. `vector`, decided by layout assignment (0: not decided): so many adjacent elements of
+/// the last axis may be accessed at once, because that axis has stride 1 and the address of each element at a multiple of
+/// `vector` from the box's start is a multiple of its bytes.
 struct LoadOp : OpDefaults {
   static constexpr std::string_view mnemonic = "load";
   static constexpr auto operands = names("tensor", "offsets");
   static constexpr unsigned traits = variadic;
   static constexpr Effects effects = reads(Space::global, 0);
   Constant pad;
-  static constexpr auto attributes() { return fields(field("pad", &LoadOp::pad)); }
+  std::int64_t vector = 0;
+  static constexpr auto attributes() { return fields(field("pad", &LoadOp::pad), field("vector", &LoadOp::vector)); }
 };
 
 /// `store %tensor, %tile, %i0, %i1`: writes the tile's box at element offsets; elements outside the tensor are dropped.
+/// `vector` as for load.
 struct StoreOp : OpDefaults {
   static constexpr std::string_view mnemonic = "store";
   static constexpr auto operands = names("tensor", "tile", "offsets");
   static constexpr unsigned traits = variadic;
   static constexpr Effects effects = writes(Space::global, 0);
+  std::int64_t vector = 0;
+  static constexpr auto attributes() { return fields(field("vector", &StoreOp::vector)); }
 };
 
 }  // namespace tegula::ir

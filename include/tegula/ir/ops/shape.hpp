@@ -43,10 +43,12 @@ struct TransOp : OpDefaults {
   Extents permutation;
   static constexpr auto attributes() { return fields(field("permutation", &TransOp::permutation)); }
 };
-/// The same tile in the layout of the result type; made by layout assignment only.
+/// The same tile in the layout of the result type; made by layout assignment only. `scratch` as for reduce.
 struct ConvertLayoutOp : OpDefaults {
   static constexpr std::string_view mnemonic = "convert_layout";
   static constexpr auto operands = names("tile");
+  std::int64_t scratch = -1;
+  static constexpr auto attributes() { return fields(field("scratch", &ConvertLayoutOp::scratch)); }
 };
 
 }  // namespace tegula::ir
