@@ -39,19 +39,21 @@ class ViewBase {
   /// The elements [first, last) along `axis`, every `step`-th of them (step may be negative: then from last - 1 down).
   [[nodiscard]] constexpr Self slice(int axis, std::int64_t first, std::int64_t last, std::int64_t step = 1) const {
     Self result = self();
+    ViewBase& base = result;
     std::int64_t const distance = step < 0 ? -step : step;
-    result.data_ += (step < 0 ? last - 1 : first) * strides_[axis];
-    result.extents_[axis] = last <= first ? 0 : (last - first + distance - 1) / distance;
-    result.strides_[axis] *= step;
+    base.extents_[axis] = last <= first ? 0 : (last - first + distance - 1) / distance;
+    if (base.extents_[axis] > 0) base.data_ += (step < 0 ? last - 1 : first) * strides_[axis];
+    base.strides_[axis] *= step;
     return result;
   }
   /// The same elements with two axes exchanged.
   [[nodiscard]] constexpr Self transposed(int axis_a = Rank - 2, int axis_b = Rank - 1) const {
     Self result = self();
-    result.extents_[axis_a] = extents_[axis_b];
-    result.extents_[axis_b] = extents_[axis_a];
-    result.strides_[axis_a] = strides_[axis_b];
-    result.strides_[axis_b] = strides_[axis_a];
+    ViewBase& base = result;
+    base.extents_[axis_a] = extents_[axis_b];
+    base.extents_[axis_b] = extents_[axis_a];
+    base.strides_[axis_a] = strides_[axis_b];
+    base.strides_[axis_b] = strides_[axis_a];
     return result;
   }
 
@@ -69,9 +71,6 @@ class ViewBase {
   T* data_ = nullptr;
   std::int64_t extents_[Rank] = {};
   std::int64_t strides_[Rank] = {};
-
-  template <class, class, int>
-  friend class ViewBase;
 };
 
 /// A container of contiguous elements: has data() and size().
@@ -82,7 +81,7 @@ concept ContiguousContainer = requires(C& c) {
 } && !requires { C::rank; };
 
 template <class C>
-using element_in = std::remove_reference_t<decltype(*static_cast<C*>(nullptr)->data())>;
+using element_in = std::remove_reference_t<decltype(*static_cast<std::remove_reference_t<C>*>(nullptr)->data())>;
 
 }  // namespace detail
 

@@ -1,0 +1,127 @@
+// Devices, buffers, views, streams and timers on the host; what must be refused there.
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/options.hpp"
+#include "tegula/runtime/buffer.hpp"
+#include "tegula/runtime/timer.hpp"
+#include "tegula/support/error.hpp"
+
+using namespace tegula;
+using tegula::test::ContainsSubstring;
+
+TEST_CASE("the best device is the host where no driver answers, and cuda() says why", "[F22]") {
+  CHECK(device::host().str() == "host");
+  CHECK(device::host().limits().processors >= 1);
+  CHECK(device::host().limits().memory_bytes > 0);
+  CHECK_FALSE(device::host().name().empty());
+  if (device::cuda_count() > 0) {
+    CHECK(device::best().is_cuda());
+    CHECK(device::cuda_status().empty());
+    return;
+  }
+  CHECK(device::best() == device::host());
+  CHECK_FALSE(device::cuda_status().empty());
+  CHECK_THROWS_AS(device::cuda(), UserError);
+  CHECK_THROWS_WITH(device::cuda(), ContainsSubstring(device::cuda_status()));
+  CHECK_THROWS_AS(cuda_stream(), UserError);
+  support::Options options;
+  options.device = "cuda";
+  support::ScopedOptions const scope(options);
+  CHECK_THROWS_AS(device::best(), UserError);
+}
+
+TEST_CASE("a device that does not exist is refused") {
+  CHECK_THROWS_AS(device::cuda(4000), UserError);
+  CHECK_THROWS_AS(device::cuda(-1), UserError);
+  CHECK_THROWS_AS(cuda_stream(device::host()), UserError);
+}
+
+TEST_CASE("a buffer copies in and out and gives typed windows") {
+  std::vector<float> values = {1, 2, 3, 4, 5, 6};
+  buffer x(device::host(), values);
+  CHECK(x.size() == 6);
+  CHECK(reinterpret_cast<std::uintptr_t>(x.data()) % 256 == 0);
+  buffer<float, 2> y(device::host(), 2, 3);
+  y.copy_from(values);
+  view<float, 2> const window = y.on_host();
+  CHECK(window(1, 2) == 6);
+  CHECK(window.transposed()(2, 1) == 6);
+  CHECK(window.slice(1, 0, 3, 2).extent(1) == 2);
+  CHECK(window.slice(1, 0, 3, 2)(1, 1) == 6);
+  CHECK(window.slice(1, 0, 3, -1)(0, 0) == 3);
+  window(0, 0) = 9;
+  std::array<float, 6> out{};
+  y.copy_to(out);
+  CHECK(out[0] == 9);
+  y.fill(7);
+  y.copy_to(out);
+  CHECK(out[5] == 7);
+  buffer<float> z(device::host(), 6);
+  z.copy_from(x);
+  z.copy_to(out);
+  CHECK(out[5] == 6);
+  CHECK_THROWS_WITH(z.copy_to(std::vector<float>(5)), ContainsSubstring("5 elements") && ContainsSubstring("buffer of 6"));
+  CHECK_THROWS_AS(z.on_device(), UserError);
+}
+
+TEST_CASE("a freed or moved-from buffer is a user error, never a crash") {
+  buffer<int> x(device::host(), 10);
+  x.free();
+  CHECK_THROWS_WITH(x.data(), ContainsSubstring("use after free() of 40 bytes"));
+  CHECK_THROWS_AS(x.fill(1), UserError);
+  x.free();
+  buffer<int> y(device::host(), 10);
+  y.fill(3);
+  buffer<int> z = std::move(y);
+  CHECK(y.size() == 0);
+  CHECK(y.data() == nullptr);
+  CHECK_NOTHROW(y.fill(1));
+  y = std::move(z);
+  CHECK(y.on_host()(9) == 3);
+  buffer<int> empty(device::host(), 0);
+  CHECK(empty.data() == nullptr);
+  CHECK_NOTHROW(empty.copy_from(std::vector<int>()));
+}
+
+TEST_CASE("sizes that no memory holds are refused with their reason") {
+  using Big = buffer<double, 3>;
+  CHECK_THROWS_WITH(Big(device::host(), std::int64_t{1} << 31, std::int64_t{1} << 31, 1 << 10),
+                    ContainsSubstring("64-bit"));
+  CHECK_THROWS_WITH(Big(device::host(), 3, -1, 2), ContainsSubstring("extent -1 of axis 1 is negative"));
+  CHECK_THROWS_WITH(buffer<char>(device::host(), std::int64_t{1} << 61), ContainsSubstring("cannot be had"));
+}
+
+TEST_CASE("views are made from pointers, containers and other views") {
+  std::vector<double> values(12);
+  view const whole(values);
+  static_assert(std::is_same_v<decltype(whole), view<double, 1> const>);
+  CHECK(whole.extent(0) == 12);
+  view const matrix(values.data(), 3, 4);
+  static_assert(std::is_same_v<decltype(matrix), view<double, 2> const>);
+  CHECK(matrix.stride(0) == 4);
+  view<double const, 2> const reading = matrix;
+  CHECK(reading.data() == values.data());
+  std::int64_t const extents[] = {2, 2};
+  std::int64_t const strides[] = {8, 2};
+  view const strided(values.data(), extents, strides);
+  CHECK(&strided(1, 1) == values.data() + 10);
+  std::vector<double> const constant(3);
+  static_assert(std::is_same_v<decltype(view(constant)), view<double const, 1>>);
+  static_assert(!std::is_convertible_v<view<double const, 2>, view<double, 2>>);
+  static_assert(!std::is_convertible_v<device_view<double, 2>, view<double, 2>>);
+}
+
+TEST_CASE("a timer on the host measures between start and stop") {
+  timer clock{host_stream()};
+  CHECK_THROWS_AS(clock.stop(), UserError);
+  clock.start();
+  CHECK_THROWS_AS(clock.seconds(), UserError);
+  clock.stop();
+  CHECK(clock.seconds() >= 0);
+  CHECK(clock.seconds() < 10);
+}

@@ -1,0 +1,259 @@
+// The disk cache and the bytes of compiled kernels: whole or not at all.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "runtime/cache/disk_cache.hpp"
+#include "runtime/cache/serialize.hpp"
+#include "support/catch.hpp"
+#include "support/diagnostics.hpp"
+#include "support/key_text.hpp"
+
+using namespace tegula;
+using namespace tegula::runtime;
+using tegula::test::ContainsSubstring;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A fresh cache folder and no warnings on the terminal.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "tegula-cache-XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+    options.cache_dir = path_ / "cache";
+    warnings = 0;
+    former_ = support::set_warning_handler([](std::string_view) { ++warnings; });
+  }
+  ~Folder() {
+    support::set_warning_handler(former_);
+    fs::remove_all(path_);
+  }
+  [[nodiscard]] std::vector<fs::path> files() const {
+    std::vector<fs::path> result;
+    for (auto const& entry : fs::directory_iterator(options.cache_dir)) result.push_back(entry.path());
+    return result;
+  }
+  support::Options options;
+  static inline std::atomic<int> warnings = 0;
+
+ private:
+  fs::path path_;
+  support::WarningHandler former_;
+};
+
+std::string contents(fs::path const& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return std::move(text).str();
+}
+
+void overwrite(fs::path const& path, std::string const& text) {
+  std::ofstream stream(path, std::ios::binary | std::ios::trunc);
+  stream << text;
+}
+
+CompiledKernel some_kernel() {
+  CompiledKernel kernel;
+  kernel.name = "softmax";
+  kernel.architecture = "x86-64-v3";
+  ParameterInfo info;
+  info.direction = Direction::inout;
+  info.element = Element::f64;
+  info.rank = 3;
+  info.facts = {true, false};
+  kernel.parameters = {info, {}};
+  kernel.launch.steps = {{LaunchOp::extent, 0, 1, 0, 0}, {LaunchOp::constant, 0, 0, 0, -12345678901234}};
+  kernel.launch.grid = {0, 1, -1};
+  kernel.launch.requirements = {{1, "a row must fit", "k.cpp", 77}};
+  kernel.image = std::string("\x7f" "ELF\0\0binary", 12);
+  kernel.phases = {{"pack", 0}, {"main", -1}};
+  kernel.workspace_bytes = 1;
+  kernel.scratch_bytes = 4096;
+  kernel.entry = "entry";
+  kernel.threads_per_cta = 128;
+  kernel.shared_bytes = 200000;
+  return kernel;
+}
+
+}  // namespace
+
+TEST_CASE("a compiled kernel survives its bytes, and no damage to them is harmful") {
+  CompiledKernel const kernel = some_kernel();
+  std::string const bytes = serialize(kernel);
+  CHECK(deserialize(bytes) == kernel);
+  CHECK_FALSE(deserialize(bytes + '\0').has_value());
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    REQUIRE_FALSE(deserialize(std::string_view(bytes).substr(0, size)).has_value());
+  std::mt19937 random(7);
+  for (int i = 0; i < 20000; ++i) {
+    std::string broken = bytes;
+    for (int flips = 0; flips < 3; ++flips) broken[random() % broken.size()] ^= static_cast<char>(1U << random() % 8);
+    auto const result = deserialize(broken);  // must neither crash nor allocate without bound
+    if (result) REQUIRE(serialize(*result) == broken);
+  }
+}
+
+TEST_CASE("an entry is found by its whole key, in private files") {
+  Folder folder;
+  DiskCache const cache(folder.options);
+  CHECK_FALSE(cache.find("softmax", "kernel", "a=1\n").has_value());
+  cache.store("softmax", "kernel", "a=1\n", "payload");
+  CHECK(cache.find("softmax", "kernel", "a=1\n") == "payload");
+  CHECK_FALSE(cache.find("softmax", "kernel", "a=2\n").has_value());
+  CHECK_FALSE(cache.find("softmax", "cubin", "a=1\n").has_value());
+  CHECK(DiskCache(folder.options).find("softmax", "kernel", "a=1\n") == "payload");
+  REQUIRE(folder.files().size() == 1);
+  CHECK(fs::status(folder.files()[0]).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+  CHECK(fs::status(folder.options.cache_dir).permissions() == fs::perms::owner_all);
+  auto const entry = read_cache_entry(folder.files()[0]);
+  REQUIRE(entry.has_value());
+  CHECK(entry->key == "a=1\n");
+  CHECK_THAT(contents(folder.files()[0]), ContainsSubstring("a=1\n"));
+}
+
+TEST_CASE("two architectures share a folder, each finds its own", "[F18]") {
+  Folder folder;
+  DiskCache const cache(folder.options);
+  auto const key = [](char const* architecture) {
+    return support::KeyText().add("name", "k").add("architecture", architecture).str();
+  };
+  cache.store("k", "kernel", key("sm_90a"), "ninety");
+  cache.store("k", "kernel", key("sm_100a"), "hundred");
+  CHECK(cache.find("k", "kernel", key("sm_90a")) == "ninety");
+  CHECK(cache.find("k", "kernel", key("sm_100a")) == "hundred");
+  CHECK(support::explain_difference(key("sm_90a"), key("sm_100a")) == "architecture: sm_90a | sm_100a\n");
+}
+
+TEST_CASE("off and read-only caches write nothing") {
+  Folder folder;
+  folder.options.cache = support::CacheMode::off;
+  DiskCache(folder.options).store("k", "kernel", "a=1\n", "x");
+  folder.options.cache = support::CacheMode::read_only;
+  DiskCache(folder.options).store("k", "kernel", "a=1\n", "x");
+  CHECK_FALSE(fs::exists(folder.options.cache_dir));
+  folder.options.cache = support::CacheMode::on;
+  DiskCache(folder.options).store("k", "kernel", "a=1\n", "x");
+  folder.options.cache = support::CacheMode::read_only;
+  CHECK(DiskCache(folder.options).find("k", "kernel", "a=1\n") == "x");
+  folder.options.cache = support::CacheMode::off;
+  CHECK_FALSE(DiskCache(folder.options).find("k", "kernel", "a=1\n").has_value());
+}
+
+TEST_CASE("torn, truncated, flipped and foreign files are ignored with a warning and written anew") {
+  Folder folder;
+  DiskCache const cache(folder.options);
+  std::string const payload(3000, 'p');
+  std::string const key = "a=1\nb=two\n";
+  cache.store("k", "kernel", key, payload);
+  fs::path const path = cache.path_of("k", "kernel", key);
+  std::string const whole = contents(path);
+  std::vector<std::string> broken = {"", "x", whole.substr(0, 40), whole.substr(0, 72), whole.substr(0, 80),
+                                     whole.substr(0, whole.size() - 1), whole + "x",
+                                     std::string(whole.size(), '\0'), "not a cache file\n"};
+  for (std::size_t at = 0; at < whole.size(); at += at < 90 ? 1 : 37) {
+    broken.push_back(whole);
+    broken.back()[at] ^= 0x10;
+  }
+  std::string torn = whole;
+  std::fill(torn.begin() + 1024, torn.end(), '\0');
+  broken.push_back(torn);
+  for (std::string const& text : broken) {
+    overwrite(path, text);
+    int const before = folder.warnings;
+    REQUIRE_FALSE(cache.find("k", "kernel", key).has_value());
+    REQUIRE(folder.warnings == before + 1);
+    cache.store("k", "kernel", key, payload);
+    REQUIRE(cache.find("k", "kernel", key) == payload);
+  }
+  // A whole file of another key under this name (a collision of hashes): a plain miss.
+  cache.store("k", "kernel", "other=1\n", "other");
+  fs::rename(cache.path_of("k", "kernel", "other=1\n"), path);
+  int const before = folder.warnings;
+  CHECK_FALSE(cache.find("k", "kernel", key).has_value());
+  CHECK(folder.warnings == before);
+  // A link to a file elsewhere is not followed.
+  fs::remove(path);
+  fs::path const elsewhere = fs::path(folder.options.cache_dir).parent_path() / "elsewhere";
+  overwrite(elsewhere, whole);
+  fs::create_symlink(elsewhere, path);
+  CHECK_FALSE(cache.find("k", "kernel", key).has_value());
+  cache.store("k", "kernel", key, payload);
+  CHECK(cache.find("k", "kernel", key) == payload);
+  CHECK(contents(elsewhere) == whole);
+}
+
+TEST_CASE("a folder that others can write to, or that is none, is not used") {
+  Folder folder;
+  fs::create_directories(folder.options.cache_dir);
+  ::chmod(folder.options.cache_dir.c_str(), 0777);
+  DiskCache(folder.options).store("k", "kernel", "a=1\n", "x");
+  CHECK(folder.files().empty());
+  CHECK(folder.warnings == 1);
+  folder.options.cache_dir += "/file";
+  overwrite(folder.options.cache_dir, "");
+  DiskCache(folder.options).store("k", "kernel", "a=1\n", "x");
+  CHECK(folder.warnings == 2);
+  if (::geteuid() == 0) {
+    folder.options.cache_dir += "-other";
+    fs::create_directories(folder.options.cache_dir);
+    REQUIRE(::chown(folder.options.cache_dir.c_str(), 12345, 12345) == 0);
+    DiskCache(folder.options).store("k", "kernel", "a=1\n", "x");
+    CHECK(folder.warnings == 3);
+    CHECK(folder.files().empty());
+  }
+}
+
+TEST_CASE("a dead writer's temporary file is removed, a live one's is not") {
+  Folder folder;
+  fs::create_directories(folder.options.cache_dir);
+  ::chmod(folder.options.cache_dir.c_str(), 0700);
+  fs::path const old_file = fs::path(folder.options.cache_dir) / "k-1.kernel.1.1.tmp";
+  fs::path const new_file = fs::path(folder.options.cache_dir) / "k-2.kernel.2.1.tmp";
+  overwrite(old_file, "x");
+  overwrite(new_file, "x");
+  fs::last_write_time(old_file, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  DiskCache(folder.options).store("k", "kernel", "a=1\n", "x");
+  CHECK_FALSE(fs::exists(old_file));
+  CHECK(fs::exists(new_file));
+}
+
+TEST_CASE("threads that read and write one entry see it whole or not at all", "[F20]") {
+  Folder folder;
+  std::string const payload(100000, 'q');
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      DiskCache const cache(folder.options);
+      for (int round = 0; round < 100; ++round) {
+        auto const found = cache.find("k", "kernel", "a=1\n");
+        if (found && *found != payload) ++wrong;
+        cache.store("k", "kernel", "a=1\n", payload);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
+  CHECK(folder.warnings == 0);
+  CHECK(folder.files().size() == 1);
+}
+
+TEST_CASE("keys compare field by field, long fields line by line") {
+  std::string const a = support::KeyText().add("name", "k").add("warps", 4).add("ir", "one\ntwo\nthree\n").str();
+  std::string const b = support::KeyText().add("name", "k").add("warps", 8).add("ir", "one\n2\nthree\nfour\n").add("x", "").str();
+  CHECK(a == "name=k\nwarps=4\nir=one\nir=two\nir=three\n");
+  CHECK(support::explain_difference(a, b) == "warps: 4 | 8\nir:2: two | 2\nx: (absent) | \n");
+  CHECK(support::explain_difference(a, a) == "the keys are equal\n");
+  CHECK(support::key_differences(a, b).size() == 3);
+}
