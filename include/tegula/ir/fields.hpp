@@ -82,8 +82,8 @@ enum Trait : unsigned {
   symbolic = 64,       ///< pure and constant for one block of one launch (extents, block indices)
 };
 
-template <std::size_t N>
-using Names = std::array<std::string_view, N>;
+template <std::size_t count>
+using Names = std::array<std::string_view, count>;
 
 /// Names of operands, in order.
 template <class... T>
@@ -126,8 +126,8 @@ template <class OpStruct, class... T>
 constexpr OpStruct make_op(T const&... values) {
   OpStruct op;
   [[maybe_unused]] auto const list = OpStruct::attributes();
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((op.*std::get<I>(list).member = values), ...);
+  [&]<std::size_t... at>(std::index_sequence<at...>) {
+    ((op.*std::get<at>(list).member = values), ...);
   }(std::index_sequence_for<T...>{});
   return op;
 }
