@@ -1,0 +1,214 @@
+#include "transform/expand_math.hpp"
+
+#include <vector>
+
+#include "ir/builder.hpp"
+#include "ir/rewrite.hpp"
+#include "ir/walk.hpp"
+#include "tegula/math/convert.hpp"
+#include "tegula/math/elementary.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using namespace ir;
+
+/// Ops made before one op, its constants shared.
+class Emitter {
+ public:
+  explicit Emitter(Op& op) : builder_(Builder::before(op)) { builder_.set_where(op.where()); }
+
+  template <class OpStruct>
+  Value* value(OpStruct const& op, std::initializer_list<Value*> operands, Type const& result) {
+    return builder_.value(op, operands, result);
+  }
+  template <class OpStruct>
+  Value* same(OpStruct const& op, std::initializer_list<Value*> operands) {
+    return builder_.same(op, operands);
+  }
+  Value* cast(Value* value, Element element) {
+    return value->type().element() == element ? value : builder_.value(CastOp{}, {value}, value->type().with_element(element));
+  }
+  Value* constant(Constant number, Type const& type) {
+    for (Made const& made : constants_)
+      if (made.number == number && made.value->type() == type) return made.value;
+    constants_.push_back({number, builder_.constant(number, type)});
+    return constants_.back().value;
+  }
+  Builder& builder() { return builder_; }
+
+ private:
+  struct Made {
+    Constant number;
+    Value* value;
+  };
+  Builder builder_;
+  std::vector<Made> constants_;
+};
+
+// The value types with which the expansions of tegula/math build IR instead of computing; see tegula/math/scalar.hpp.
+struct Traced {
+  Emitter* emitter;
+  Value* value;
+  [[nodiscard]] Type const& type() const { return value->type(); }
+};
+struct TracedBool : Traced {};
+struct TracedInt : Traced {};
+struct TracedFloat : Traced {};
+
+template <class V, class OpStruct>
+V binary(OpStruct const& op, V const& a, V const& b) {
+  return {{a.emitter, a.emitter->same(op, {a.value, b.value})}};
+}
+TracedBool compare(Predicate predicate, Traced const& a, Traced const& b) {
+  return {{a.emitter, a.emitter->value(make_op<CompareOp>(predicate), {a.value, b.value}, a.type().with_element(Element::boolean))}};
+}
+
+TracedFloat operator+(TracedFloat const& a, TracedFloat const& b) { return binary(AddOp{}, a, b); }
+TracedFloat operator-(TracedFloat const& a, TracedFloat const& b) { return binary(SubOp{}, a, b); }
+TracedFloat operator*(TracedFloat const& a, TracedFloat const& b) { return binary(MulOp{}, a, b); }
+TracedFloat operator/(TracedFloat const& a, TracedFloat const& b) { return binary(DivOp{}, a, b); }
+TracedInt operator+(TracedInt const& a, TracedInt const& b) { return binary(AddOp{}, a, b); }
+TracedInt operator-(TracedInt const& a, TracedInt const& b) { return binary(SubOp{}, a, b); }
+TracedInt operator&(TracedInt const& a, TracedInt const& b) { return binary(AndOp{}, a, b); }
+TracedInt operator|(TracedInt const& a, TracedInt const& b) { return binary(OrOp{}, a, b); }
+TracedBool operator<(TracedFloat const& a, TracedFloat const& b) { return compare(Predicate::lt, a, b); }
+TracedBool operator==(TracedFloat const& a, TracedFloat const& b) { return compare(Predicate::eq, a, b); }
+TracedBool operator<(TracedInt const& a, TracedInt const& b) { return compare(Predicate::lt, a, b); }
+TracedBool operator==(TracedInt const& a, TracedInt const& b) { return compare(Predicate::eq, a, b); }
+
+TracedFloat like(TracedFloat const& x, double constant) {
+  return {{x.emitter, x.emitter->constant(make_constant(x.type().element(), constant), x.type())}};
+}
+TracedInt like(TracedInt const& x, std::int64_t constant) {
+  return {{x.emitter, x.emitter->constant(make_constant(x.type().element(), constant), x.type())}};
+}
+
+template <int amount>
+TracedInt shl(TracedInt const& x) {
+  return binary(ShlOp{}, x, like(x, amount));
+}
+template <int amount>
+TracedInt shr(TracedInt const& x) {
+  return binary(ShrOp{}, x, like(x, amount));
+}
+
+TracedInt to_bits(TracedFloat const& x) {
+  Type const type = x.type().with_element(x.type().element() == Element::f64 ? Element::i64 : Element::i32);
+  return {{x.emitter, x.emitter->value(BitcastOp{}, {x.value}, type)}};
+}
+TracedFloat from_bits(TracedInt const& x) {
+  Type const type = x.type().with_element(x.type().element() == Element::i64 ? Element::f64 : Element::f32);
+  return {{x.emitter, x.emitter->value(BitcastOp{}, {x.value}, type)}};
+}
+TracedFloat narrow(TracedFloat const& x) { return {{x.emitter, x.emitter->cast(x.value, Element::f32)}}; }
+TracedFloat widen(TracedFloat const& x) { return {{x.emitter, x.emitter->cast(x.value, Element::f64)}}; }
+
+template <class V>
+V select(TracedBool const& condition, V const& a, V const& b) {
+  return {{a.emitter, a.emitter->value(SelectOp{}, {condition.value, a.value, b.value}, a.type())}};
+}
+
+bool is_half(Element element) { return element == Element::f16 || element == Element::bf16; }
+
+/// An elementary function of f32 or f64.
+Value* expand(Emitter& emitter, OpKind kind, Value* operand) {
+  TracedFloat const x{{&emitter, operand}};
+  bool const wide = operand->type().element() == Element::f64;
+  switch (kind) {
+    case OpKind::ExpOp: return (wide ? math::exp_f64(x) : math::exp_f32(x)).value;
+    case OpKind::Exp2Op: return (wide ? math::exp2_f64(x) : math::exp2_f32(x)).value;
+    case OpKind::LogOp: return (wide ? math::log_f64(x) : math::log_f32(x)).value;
+    case OpKind::Log2Op: return (wide ? math::log2_f64(x) : math::log2_f32(x)).value;
+    case OpKind::RsqrtOp: return (like(x, 1) / TracedFloat{{&emitter, emitter.same(SqrtOp{}, {operand})}}).value;
+    default: return nullptr;
+  }
+}
+
+bool is_elementary(OpKind kind) {
+  switch (kind) {
+    case OpKind::ExpOp:
+    case OpKind::Exp2Op:
+    case OpKind::LogOp:
+    case OpKind::Log2Op:
+    case OpKind::RsqrtOp: return true;
+    default: return false;
+  }
+}
+
+/// Ops on f16 and bf16 that are done in f32 and rounded once. Their f32 forms are exact enough that this equals rounding
+/// the exact result (24 bits hold twice the bits of either format and two more), or are exact (min, abs, compare).
+bool done_in_f32(OpKind kind) {
+  switch (kind) {
+    case OpKind::AddOp:
+    case OpKind::SubOp:
+    case OpKind::MulOp:
+    case OpKind::DivOp:
+    case OpKind::MinOp:
+    case OpKind::MaxOp:
+    case OpKind::CompareOp:
+    case OpKind::NegOp:
+    case OpKind::AbsOp:
+    case OpKind::RoundOp:
+    case OpKind::FloorOp:
+    case OpKind::SqrtOp:
+    case OpKind::ReduceOp: return true;
+    default: return is_elementary(kind);
+  }
+}
+
+/// Makes `op`, which works on 16-bit floats, work on f32.
+Value* in_f32(Emitter& emitter, Op const& op) {
+  std::vector<Value*> operands;
+  for (Value* operand : op.operands()) operands.push_back(emitter.cast(operand, Element::f32));
+  if (is_elementary(op.kind())) return emitter.cast(expand(emitter, op.kind(), operands[0]), op.result()->type().element());
+  Type const result = op.result()->type();
+  Type const wide = is_half(result.element()) ? result.with_element(Element::f32) : result;
+  Value* const computed = emitter.builder().create(op.kind(), op.attributes(), operands, {&wide, 1}).result();
+  return emitter.cast(computed, result.element());
+}
+
+/// A cast from or to a 16-bit float that is not from or to f32; null for the other casts.
+Value* cast_through_f32(Emitter& emitter, Op const& op) {
+  Value* source = op.operand(0);
+  Element const from = source->type().element(), to = op.result()->type().element();
+  bool const narrow_from = is_half(from) && to != Element::f32;
+  bool const narrow_to = is_half(to) && from != Element::f32;
+  if (from == to || (!narrow_from && !narrow_to)) return nullptr;
+  if (narrow_from) return emitter.cast(emitter.cast(source, Element::f32), to);
+  if (from == Element::i64) source = math::shorten_i64(TracedInt{{&emitter, source}}).value;
+  if (from == Element::boolean) return emitter.cast(emitter.cast(source, Element::f32), to);
+  TracedFloat const wide{{&emitter, emitter.cast(source, Element::f64)}};
+  return emitter.cast(math::f64_to_f32_odd(wide).value, to);
+}
+
+/// What op becomes; null when it stays.
+Value* rewritten(Op& op) {
+  if (op.result_count() != 1 || op.operand_count() == 0) return nullptr;
+  Element const element = op.operand(0)->type().element();
+  bool const half = is_half(element);
+  bool const elementary = is_elementary(op.kind());
+  if (op.is<CastOp>()) {
+    if (!half && !is_half(op.result()->type().element())) return nullptr;
+    Emitter emitter(op);
+    return cast_through_f32(emitter, op);
+  }
+  if (!elementary && !(half && done_in_f32(op.kind()))) return nullptr;
+  Emitter emitter(op);
+  return half ? in_f32(emitter, op) : expand(emitter, op.kind(), op.operand(0));
+}
+
+}  // namespace
+
+PassResult expand_math(Function& function, AnalysisCache&, PassContext&) {
+  bool changed = false;
+  walk(function, [&](Op& op) {
+    if (Value* const value = rewritten(op)) {
+      replace(op, value);
+      changed = true;
+    }
+  });
+  return result_of(changed);
+}
+
+}  // namespace tegula::transform
