@@ -56,10 +56,12 @@ void check_type(Place place, ParameterInfo const& parameter, Argument const& arg
 void check_place(Place place, Argument const& argument, device where) {
   if (argument.allocation != nullptr && !argument.allocation->alive.load(std::memory_order_acquire))
     refuse(place, "the buffer of {} bytes was freed", argument.allocation->bytes);
-  if (!argument.place_known || argument.where == where) return;
-  if (argument.where.is_host())
+  if (argument.space == DeviceKind::host && where.is_cuda())
     refuse(place, "host memory on a stream of {}; copy it to a buffer on that device", where.str());
-  refuse(place, "memory of {} on a stream of {}", argument.where.str(), where.str());
+  if (argument.space == DeviceKind::cuda && where.is_host())
+    refuse(place, "memory of a CUDA device on a stream of the host; copy it to a buffer on the host");
+  if (argument.space == DeviceKind::cuda && argument.device_number >= 0 && argument.device_number != where.number())
+    refuse(place, "memory of cuda:{} on a stream of {}", argument.device_number, where.str());
 }
 
 /// Every offset from the address, in bytes, must fit 64 bits, so that neither code nor checks can overflow.

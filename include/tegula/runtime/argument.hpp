@@ -14,9 +14,9 @@ struct Argument {
   ParameterKind kind = ParameterKind::tensor;
   Element element = Element::f32;
   bool read_only = false;  ///< a view of const elements: an output cannot take it
-  bool place_known = true;  ///< false: a raw address whose device only the caller knows; taken as the stream's
+  DeviceKind space = DeviceKind::host;  ///< where a tensor's memory is
+  int device_number = -1;   ///< which CUDA device, if known; -1 is taken as the stream's
   int rank = 0;
-  device where;
   void* address = nullptr;
   std::int64_t extents[max_rank] = {};
   std::int64_t strides[max_rank] = {};  ///< in elements

@@ -84,8 +84,9 @@ class buffer {
     return product;
   }
   [[nodiscard]] device where() const { return detail::device_of(allocation_.get()); }
-  /// The address on its device. Throws UserError after free().
-  [[nodiscard]] T* data() const { return static_cast<T*>(detail::address_of(allocation_.get())); }
+  /// The address on its device; const elements of a const buffer. Throws UserError after free().
+  [[nodiscard]] T* data() { return static_cast<T*>(detail::address_of(allocation_.get())); }
+  [[nodiscard]] T const* data() const { return static_cast<T const*>(detail::address_of(allocation_.get())); }
 
   /// Copies a whole container of size() elements. Throws UserError if the sizes differ.
   template <detail::ContiguousContainer C>
@@ -117,15 +118,17 @@ class buffer {
   void fill(stream const& order, T value) { detail::fill(allocation_.get(), &value, sizeof(T), bytes(), &order); }
 
   /// The window for host code. Throws UserError if the memory is a device's.
-  [[nodiscard]] view<T, Rank> on_host() const {
+  [[nodiscard]] view<T, Rank> on_host() {
     if (!where().is_host()) detail::refuse_place(where(), "host");
     return view<T, Rank>(data(), extents_);
   }
+  [[nodiscard]] view<T const, Rank> on_host() const { return const_cast<buffer*>(this)->on_host(); }
   /// The window for launches on a CUDA stream. Throws UserError if the memory is the host's.
-  [[nodiscard]] device_view<T, Rank> on_device() const {
+  [[nodiscard]] device_view<T, Rank> on_device() {
     if (!where().is_cuda()) detail::refuse_place(where(), "cuda");
     return device_view<T, Rank>(data(), extents_);
   }
+  [[nodiscard]] device_view<T const, Rank> on_device() const { return const_cast<buffer*>(this)->on_device(); }
 
   /// Gives the memory back now. A later use, also by a prepared launch, is a UserError.
   void free() { detail::free_now(allocation_.get()); }

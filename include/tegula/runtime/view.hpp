@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tegula/runtime/device.hpp"
 #include "tegula/support/extents.hpp"
 
 namespace tegula {
@@ -93,6 +94,8 @@ class view : public detail::ViewBase<view<T, Rank>, T, Rank> {
   using Base::strides_;
 
  public:
+  static constexpr DeviceKind space = DeviceKind::host;
+
   constexpr view() = default;
   /// Dense, last axis fastest.
   template <detail::ExtentLike... E>
@@ -142,6 +145,8 @@ class device_view : public detail::ViewBase<device_view<T, Rank>, T, Rank> {
   using Base = detail::ViewBase<device_view<T, Rank>, T, Rank>;
 
  public:
+  static constexpr DeviceKind space = DeviceKind::cuda;
+
   constexpr device_view() = default;
   template <detail::ExtentLike... E>
     requires(sizeof...(E) == Rank)

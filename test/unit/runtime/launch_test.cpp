@@ -33,7 +33,7 @@ Argument tensor(view<T, Rank> const& from) {
   return argument;
 }
 
-Argument tensor(buffer<float> const& from) {
+Argument tensor(buffer<float>& from) {
   Argument argument = tensor(view<float, 1>(from.data(), from.size()));
   argument.allocation = from.allocation();
   return argument;
@@ -270,6 +270,9 @@ TEST_CASE("bad arguments are refused with the argument's number and the reason")
   std::vector<ParameterInfo> const two_in = {parameter(Direction::in, 1), parameter(Direction::in, 1)};
   CHECK(refusal(two_in, {front, front}) == "accepted");
 
+  bad = tensor(whole);
+  bad.space = DeviceKind::cuda;
+  CHECK_THAT(refusal(in, {bad}), ContainsSubstring("memory of a CUDA device on a stream of the host"));
   buffer<float> freed(device::host(), 4);
   Argument late = tensor(freed);
   freed.free();
