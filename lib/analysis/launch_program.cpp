@@ -39,7 +39,8 @@ class Slice {
   std::int32_t narrowed(std::int32_t step, Element element) {
     if (element != Element::i32) return step;
     std::int32_t const bias = number(std::int64_t{1} << 31);
-    std::int32_t const low = emit(LaunchOp::bit_and, emit(LaunchOp::add, step, bias), number((std::int64_t{1} << 32) - 1));
+    std::int32_t const mask = number((std::int64_t{1} << 32) - 1);
+    std::int32_t const low = emit(LaunchOp::bit_and, emit(LaunchOp::add, step, bias), mask);
     return emit(LaunchOp::sub, low, bias);
   }
 
@@ -48,6 +49,12 @@ class Slice {
     return ops[static_cast<int>(predicate)];
   }
 
+  std::int32_t negated(std::int32_t step) {
+    std::int32_t const zero = number(0);
+    return emit(LaunchOp::sub, zero, step);
+  }
+
+  /// Steps are made in statements of their own: the order of arguments is the compiler's, the program must not be.
   std::int32_t compute(Value const& value) {
     Op const* const op = value.defining_op();
     Element const element = value.type().element();
@@ -80,12 +87,17 @@ class Slice {
         return emit(LaunchOp::select, condition, left, right);
       }
       case OpKind::CastOp: return narrowed(operand(0), element);
-      case OpKind::NegOp: return narrowed(emit(LaunchOp::sub, number(0), operand(0)), element);
+      case OpKind::NegOp: return narrowed(negated(operand(0)), element);
       case OpKind::AbsOp: {
         std::int32_t const positive = operand(0);
-        return narrowed(emit(LaunchOp::max, positive, emit(LaunchOp::sub, number(0), positive)), element);
+        std::int32_t const negative = negated(positive);
+        return narrowed(emit(LaunchOp::max, positive, negative), element);
       }
-      case OpKind::NotOp: return emit(LaunchOp::bit_xor, operand(0), number(element == Element::boolean ? 1 : -1));
+      case OpKind::NotOp: {
+        std::int32_t const bits = operand(0);
+        std::int32_t const mask = number(element == Element::boolean ? 1 : -1);
+        return emit(LaunchOp::bit_xor, bits, mask);
+      }
       default: throw InternalError("launch program: " + std::string(op->info().mnemonic) + " has no step");
     }
   }

@@ -1,0 +1,30 @@
+// The rules behind canonicalize, by family; for its files only. Each looks at one op and gives the value that takes its
+// place, made by the builder before it, or null. A rule that edits the op in place sets `edited`.
+#pragma once
+
+#include "ir/builder.hpp"
+
+namespace tegula::transform::rules {
+
+struct Site {
+  ir::Op& op;
+  ir::Builder builder;
+  bool edited = false;
+
+  explicit Site(ir::Op& at) : op(at), builder(ir::Builder::before(at)) { builder.set_where(at.where()); }
+  [[nodiscard]] ir::Type const& type() const { return op.result()->type(); }
+  [[nodiscard]] ir::Value* operand(int i) const { return op.operand(i); }
+  ir::Value* number(std::int64_t value) { return builder.constant(ir::make_constant(type().element(), value), type()); }
+  ir::Value* same_op(std::vector<ir::Value*> const& operands, ir::Type const& result) {
+    return builder.create(op.kind(), op.attributes(), operands, {&result, 1}).result();
+  }
+};
+
+/// Constants, integer and float identities, comparisons, selections, conversions.
+ir::Value* arithmetic(Site& site);
+/// Elementwise ops on splats and broadcasts; splat, broadcast, expand_dims, squeeze, trans, iota, reduce.
+ir::Value* shape(Site& site);
+/// for, if, require. True if it changed or erased the op.
+bool control(ir::Op& op);
+
+}  // namespace tegula::transform::rules

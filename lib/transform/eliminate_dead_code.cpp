@@ -1,0 +1,111 @@
+#include "transform/eliminate_dead_code.hpp"
+
+#include <unordered_set>
+
+#include "analysis/effects.hpp"
+#include "ir/walk.hpp"
+#include "transform/carried.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Block;
+using ir::Op;
+using ir::Value;
+
+/// What the function's effects need. Loops and branches live value by value: a carried value lives when its result or its
+/// block argument does.
+class Liveness {
+ public:
+  explicit Liveness(ir::Function& function) {
+    ir::walk_pre_order(function, [&](Op& op) {
+      bool const ends_function = op.info().has(ir::terminator) && op.parent_op() == nullptr;
+      if (ends_function || (op.block_count() == 0 && !op.info().has(ir::terminator) && !analysis::removable(op))) mark(op);
+      return ir::Walk::advance;
+    });
+    while (!work_.empty()) {
+      Value* const value = work_.back();
+      work_.pop_back();
+      follow(*value);
+    }
+  }
+
+  [[nodiscard]] bool live(Op const& op) const { return ops_.count(&op) != 0; }
+  [[nodiscard]] bool live(Value const& value) const { return values_.count(&value) != 0; }
+
+ private:
+  void mark(Value& value) {
+    if (values_.insert(&value).second) work_.push_back(&value);
+  }
+
+  /// The op runs: it and the ops around it are kept, with the operands that they need for running at all.
+  void mark(Op& op) {
+    if (!ops_.insert(&op).second) return;
+    int const needed = op.is<ir::ForOp>() ? 3 : op.operand_count();
+    for (int i = 0; i < needed; ++i) mark(*op.operand(i));
+    if (Op* const around = op.parent_op()) mark(*around);
+  }
+
+  void follow(Value& value) {
+    Op* const op = value.defining_op();
+    if (op == nullptr) {
+      Op* const loop = value.owner_block()->parent_op();
+      if (loop == nullptr) return;
+      mark(*loop);
+      if (value.index() > 0) carried(*loop, value.index() - 1);
+      return;
+    }
+    mark(*op);
+    if (op->is<ir::ForOp>()) carried(*op, value.index());
+    if (op->is<ir::IfOp>())
+      for (int b = 0; b < 2; ++b) mark(*op->block(b).back().operand(value.index()));
+  }
+
+  void carried(Op& loop, int i) {
+    mark(*loop.result(i));
+    mark(*loop.block().argument(i + 1));
+    mark(*loop.operand(i + 3));
+    mark(*loop.block().back().operand(i));
+  }
+
+  std::unordered_set<Op const*> ops_;
+  std::unordered_set<Value const*> values_;
+  std::vector<Value*> work_;
+};
+
+/// Users before definitions, so that an op's results are unused when its turn comes; interfaces of kept loops and
+/// branches first lose the yields that hold dead values.
+bool sweep(Block& block, Liveness const& liveness) {
+  bool changed = false;
+  ir::walk_backward(block, [&](Op& op) {
+    if (op.info().has(ir::terminator)) return ir::Walk::skip;
+    if (!liveness.live(op)) {
+      op.erase();
+      changed = true;
+      return ir::Walk::skip;
+    }
+    for (int i = op.block_count() == 0 ? -1 : op.result_count() - 1; i >= 0; --i) {
+      if (liveness.live(*op.result(i))) continue;
+      if (op.is<ir::IfOp>()) {
+        remove_branch_result(op, i);
+      } else {
+        // What computes the next value is dead and still uses the argument; it goes with the rest of the body.
+        Value* const argument = op.block().argument(i + 1);
+        argument->replace_all_uses_with(*op.operand(i + 3));
+        remove_carry(op, i);
+      }
+      changed = true;
+    }
+    return ir::Walk::advance;
+  });
+  return changed;
+}
+
+}  // namespace
+
+PassResult eliminate_dead_code(ir::Function& function, AnalysisCache&, PassContext&) {
+  Liveness const liveness(function);
+  return result_of(sweep(function.body(), liveness));
+}
+
+}  // namespace tegula::transform

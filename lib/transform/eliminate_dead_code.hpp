@@ -1,0 +1,20 @@
+// Dead code.
+#pragma once
+
+#include "transform/pass.hpp"
+
+namespace tegula::transform {
+
+/// Keeps what stores, launch facts and the function's results need, and nothing else: unused ops and loads, loops and
+/// branches without effects, values that a loop carries only for themselves, results of branches that nothing uses.
+/// Before:                                                    After:
+///   %r, %s = for ... carry (%a = %x, %b = %y) : t, t {         %s = for ... carry (%b = %y) : t {
+///     %n = add %a, %a : t                                        %m = mul %b, %b : t
+///     %m = mul %b, %b : t                                        yield %m
+///     yield %n, %m                                             }
+///   }                                                          store %o, %s, %i
+///   store %o, %s, %i
+/// Needs: nothing.  Leaves: no op that could be taken away in this sense.
+PassResult eliminate_dead_code(ir::Function& function, AnalysisCache& cache, PassContext& context);
+
+}  // namespace tegula::transform

@@ -1,0 +1,68 @@
+// Which facts hold of a module: read off the IR.
+#include "ir/walk.hpp"
+#include "support/string_buffer.hpp"
+#include "transform/pipeline.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::OpKind;
+
+bool is_elementary(OpKind kind) {
+  switch (kind) {
+    case OpKind::ExpOp:
+    case OpKind::Exp2Op:
+    case OpKind::LogOp:
+    case OpKind::Log2Op: return true;
+    default: return false;
+  }
+}
+
+/// The first op that `in_the_way` says something about.
+template <class Test>
+std::string first(ir::Module const& module, Test in_the_way) {
+  std::string found;
+  for (auto const& function : module.functions())
+    ir::walk_pre_order(*function, [&](ir::Op& op) {
+      if (found.empty())
+        if (std::string const text = in_the_way(op); !text.empty()) found = text + " in @" + function->name();
+      return found.empty() ? ir::Walk::advance : ir::Walk::skip;
+    });
+  return found;
+}
+
+bool any_result(ir::Op const& op, bool with_layout) {
+  for (int i = 0; i < op.result_count(); ++i)
+    if (op.result(i)->type().is_tile() && (op.result(i)->type().layout() != nullptr) == with_layout) return true;
+  return false;
+}
+
+}  // namespace
+
+std::string_view name(Fact fact) {
+  switch (fact) {
+    case Fact::no_calls: return "no-calls";
+    case Fact::expanded_math: return "expanded-math";
+    case Fact::layouts: return "layouts";
+    case Fact::no_layouts: return "no-layouts";
+  }
+  return "";
+}
+
+std::string why_not(Fact fact, ir::Module const& module) {
+  switch (fact) {
+    case Fact::no_calls:
+      return first(module, [](ir::Op& op) {
+        return op.is<ir::CallOp>() ? "call of @" + std::string(op.as<ir::CallOp>().callee.view()) : std::string();
+      });
+    case Fact::expanded_math:
+      return first(module, [](ir::Op& op) { return is_elementary(op.kind()) ? std::string(op.info().mnemonic) : std::string(); });
+    case Fact::layouts:
+      return first(module, [](ir::Op& op) { return any_result(op, false) ? std::string(op.info().mnemonic) + " without a layout" : std::string(); });
+    case Fact::no_layouts:
+      return first(module, [](ir::Op& op) { return any_result(op, true) ? std::string(op.info().mnemonic) + " with a layout" : std::string(); });
+  }
+  return {};
+}
+
+}  // namespace tegula::transform

@@ -1,0 +1,19 @@
+// Constant arithmetic with the exact meaning of the ops (include/tegula/ir/ops/arith.hpp).
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "ir/builder.hpp"
+
+namespace tegula::transform {
+
+/// The value of an elementwise op on constants; `result` is the element of its result. Nothing for ops whose value is
+/// each target's own (elementary functions), for results that are NaN (their bits differ between targets) and for ops
+/// that are not elementwise.
+std::optional<ir::Constant> fold(ir::Op const& op, std::span<ir::Constant const> operands, Element result);
+
+/// The constant that a value is: a scalar constant, a tile constant, or a splat or broadcast of one.
+std::optional<ir::Constant> constant_of(ir::Value const& value);
+
+}  // namespace tegula::transform

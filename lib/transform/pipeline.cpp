@@ -1,0 +1,245 @@
+#include "transform/pipeline.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "analysis/call_graph.hpp"
+#include "ir/verifier.hpp"
+#include "support/dump.hpp"
+#include "support/string_buffer.hpp"
+#include "tegula/support/error.hpp"
+#include "transform/canonicalize.hpp"
+#include "transform/eliminate_common_subexpressions.hpp"
+#include "transform/eliminate_dead_code.hpp"
+#include "transform/hoist_loop_invariants.hpp"
+#include "transform/inline_functions.hpp"
+#include "transform/specialize.hpp"
+#if __has_include("transform/expand_math.hpp")
+#include "transform/expand_math.hpp"
+#endif
+#if __has_include("transform/assign_layouts.hpp")
+#include "transform/assign_layouts.hpp"
+#endif
+
+namespace tegula::transform {
+namespace {
+
+using support::DumpItem;
+
+constexpr PassInfo table[] = {
+    {.name = "specialize", .summary = "facts of the compile options become parameter attributes, stages become attributes of loops",
+     .module = specialize},
+    {.name = "inline-functions", .summary = "calls become the callee's body, except of noinline functions; uncalled functions go",
+     .module = inline_functions},
+    {.name = "inline-all-functions", .summary = "as inline-functions, noinline ones too", .module = inline_all_functions,
+     .leaves = {Fact::no_calls}},
+    {.name = "canonicalize", .summary = "folds constants, applies exact identities, resolves known branches and loops",
+     .function = canonicalize},
+    {.name = "eliminate-common-subexpressions", .summary = "equal pure ops and equal loads of one memory epoch become one",
+     .function = eliminate_common_subexpressions},
+    {.name = "hoist-loop-invariants", .summary = "what no iteration changes moves before the loop", .function = hoist_loop_invariants},
+    {.name = "eliminate-dead-code", .summary = "ops, carried values and branches' results that nothing uses go",
+     .function = eliminate_dead_code},
+#if __has_include("transform/expand_math.hpp")
+    {.name = "expand-math", .summary = "elementary functions become arithmetic", .function = expand_math, .leaves = {Fact::expanded_math}},
+#endif
+#if __has_include("transform/assign_layouts.hpp")
+    {.name = "assign-layouts", .summary = "every tile gets a layout, conversions stand where two meet", .function = assign_layouts,
+     .needs = {Fact::no_calls, Fact::no_layouts}, .leaves = {Fact::layouts}, .breaks = {Fact::no_layouts}},
+#endif
+};
+
+std::string_view kernel_name(ir::Module const& module) {
+  for (auto const& function : module.functions())
+    if (function->is_kernel()) return function->name();
+  return module.functions().empty() ? std::string_view("module") : std::string_view(module.functions().front()->name());
+}
+
+std::string names_of(FactSet facts) {
+  std::vector<std::string_view> names;
+  for (int i = 0; i < fact_count; ++i)
+    if (facts.has(static_cast<Fact>(i))) names.push_back(name(static_cast<Fact>(i)));
+  return names.empty() ? "-" : support::joined(names, ", ");
+}
+
+std::string pipeline_text(std::span<PassInfo const* const> pipeline) {
+  std::vector<std::string_view> names;
+  for (PassInfo const* pass : pipeline) names.push_back(pass->name);
+  return support::joined(names, ",");
+}
+
+/// One run of a pipeline.
+class Run {
+ public:
+  Run(ir::Module& module, std::span<PassInfo const* const> pipeline, CompileOptions const& options, support::Options const& environment)
+      : module_(module),
+        pipeline_(pipeline),
+        options_(options),
+        environment_(environment),
+        dump_(environment, kernel_name(module)),
+        cache_(module) {}
+
+  void all() {
+    if (dump_.wants(DumpItem::What::ir)) dump_.write("tir", ir::print(module_, {true}));
+    for (std::size_t i = 0; i < pipeline_.size(); ++i) one(i);
+    if (environment_.time_passes) report_times();
+  }
+
+ private:
+  void one(std::size_t at) {
+    PassInfo const& pass = *pipeline_[at];
+    int const number = static_cast<int>(at) + 1;
+    if (dump_.wants(DumpItem::What::ir_before, pass.name)) dump_.write_pass(number, pass.name, ir::print(module_, {true}), true, true);
+    std::string const missing = missing_need(pass);
+    if (!missing.empty()) throw UserError(fmt::format("pipeline: {} needs {}", pass.name, missing));
+    ir::Module const before = module_.clone();  // a pass that fails leaves a module half-done; the replay starts here
+    auto const start = std::chrono::steady_clock::now();
+    bool changed = false;
+    try {
+      changed = apply(pass);
+      if (environment_.verify_each) check(pass);
+    } catch (UserError const&) {
+      throw;
+    } catch (std::exception const& error) {
+      auto const rest = pipeline_text(pipeline_.subspan(at));
+      std::string const file = support::write_replay_file(environment_, kernel_name(before), replay_text(before, rest, options_));
+      throw InternalError(fmt::format("pass {}: {}{}", pass.name, error.what(), file.empty() ? "" : "\n  note: tegula_opt --replay " + file));
+    }
+    times_.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    if (dump_.wants(DumpItem::What::ir_after, pass.name)) dump_.write_pass(number, pass.name, ir::print(module_, {true}), changed);
+    if (auto const text = dump_.replacement(number, pass.name)) replace(*text, support::dump_file_name(kernel_name(module_), number, pass.name));
+  }
+
+  bool apply(PassInfo const& pass) {
+    support::Diagnostics diagnostics;
+    PassContext context{options_, diagnostics};
+    PassResult result = PassResult::unchanged;
+    if (pass.module != nullptr) {
+      result = pass.module(module_, cache_, context);
+      if (result == PassResult::changed) cache_.clear();
+    } else {
+      for (ir::Function* function : analysis::callees_first(module_)) {
+        PassResult const here = pass.function(*function, cache_, context);
+        if (here == PassResult::changed) cache_.clear();
+        result |= here;
+      }
+    }
+    support::throw_user_error(diagnostics);
+    return result == PassResult::changed;
+  }
+
+  std::string missing_need(PassInfo const& pass) const {
+    for (int i = 0; i < fact_count; ++i) {
+      auto const fact = static_cast<Fact>(i);
+      if (!pass.needs.has(fact)) continue;
+      if (std::string const why = why_not(fact, module_); !why.empty()) return fmt::format("{}, but there is {}", name(fact), why);
+    }
+    return {};
+  }
+
+  void check(PassInfo const& pass) const {
+    support::throw_internal_error(ir::verify(module_), "verifier");
+    for (int i = 0; i < fact_count; ++i) {
+      auto const fact = static_cast<Fact>(i);
+      if (!pass.leaves.has(fact)) continue;
+      if (std::string const why = why_not(fact, module_); !why.empty())
+        throw InternalError(fmt::format("it leaves {}, but there is {}", name(fact), why));
+    }
+  }
+
+  void replace(std::string const& text, std::string const& file) {
+    ir::ParseResult parsed = ir::parse(text);
+    support::throw_user_error(parsed.diagnostics, "TEGULA_OVERRIDE_DIR: " + file);
+    support::throw_user_error(ir::verify(parsed.module, &parsed.positions), "TEGULA_OVERRIDE_DIR: " + file);
+    module_ = std::move(parsed.module);
+    cache_.clear();
+  }
+
+  void report_times() const {
+    std::string text;
+    double total = 0;
+    for (std::size_t i = 0; i < times_.size(); ++i) {
+      text += fmt::format("{:10.3f} ms  {}\n", times_[i], pipeline_[i]->name);
+      total += times_[i];
+    }
+    text += fmt::format("{:10.3f} ms  passes of {}\n", total, kernel_name(module_));
+    std::fwrite(text.data(), 1, text.size(), stderr);
+  }
+
+  ir::Module& module_;
+  std::span<PassInfo const* const> pipeline_;
+  CompileOptions const& options_;
+  support::Options const& environment_;
+  support::Dump dump_;
+  AnalysisCache cache_;
+  std::vector<double> times_;
+};
+
+}  // namespace
+
+std::span<PassInfo const> passes() { return table; }
+
+PassInfo const* find_pass(std::string_view name) {
+  for (PassInfo const& pass : table)
+    if (pass.name == name) return &pass;
+  return nullptr;
+}
+
+std::string describe_passes() {
+  std::string text;
+  for (PassInfo const& pass : table)
+    text += fmt::format("{}\n    {}\n    needs: {}; leaves: {}\n", pass.name, pass.summary, names_of(pass.needs), names_of(pass.leaves));
+  return text;
+}
+
+std::vector<PassInfo const*> parse_pipeline(std::string_view text, support::Diagnostics& diagnostics) {
+  std::vector<PassInfo const*> result;
+  while (!text.empty()) {
+    std::size_t const comma = text.find(',');
+    std::string_view word = text.substr(0, comma);
+    while (!word.empty() && word.front() == ' ') word.remove_prefix(1);
+    while (!word.empty() && word.back() == ' ') word.remove_suffix(1);
+    if (PassInfo const* pass = find_pass(word)) {
+      result.push_back(pass);
+    } else {
+      std::vector<std::string_view> names;
+      for (PassInfo const& known : table) names.push_back(known.name);
+      diagnostics.error(fmt::format("pipeline: unknown pass {}; there are {}", support::quoted(word), support::joined(names, ", ")));
+      return {};
+    }
+    if (comma == std::string_view::npos) break;
+    text.remove_prefix(comma + 1);
+  }
+  return result;
+}
+
+std::string why_not_in_this_order(std::span<PassInfo const* const> pipeline, ir::Module const& module) {
+  for (int i = 0; i < fact_count; ++i) {
+    auto const fact = static_cast<Fact>(i);
+    std::string why = why_not(fact, module);
+    for (PassInfo const* pass : pipeline) {
+      if (pass->needs.has(fact) && !why.empty()) {
+        std::vector<std::string_view> leavers;
+        for (PassInfo const& other : table)
+          if (other.leaves.has(fact)) leavers.push_back(other.name);
+        return fmt::format("pipeline: {} needs {}, but {}{}", pass->name, name(fact), why,
+                           leavers.empty() ? "" : "; " + support::joined(leavers, " or ") + " must come before it");
+      }
+      if (pass->breaks.has(fact)) why = fmt::format("{} comes before it", pass->name);
+      if (pass->leaves.has(fact)) why.clear();
+    }
+  }
+  return {};
+}
+
+void run_pipeline(ir::Module& module, std::string_view pipeline, CompileOptions const& options, support::Options const& environment) {
+  support::Diagnostics diagnostics;
+  auto const list = parse_pipeline(pipeline, diagnostics);
+  support::throw_user_error(diagnostics);
+  if (std::string const refusal = why_not_in_this_order(list, module); !refusal.empty()) throw UserError(refusal);
+  Run(module, list, options, environment).all();
+}
+
+}  // namespace tegula::transform

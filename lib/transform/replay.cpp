@@ -1,0 +1,58 @@
+// Replay files: IR with one comment line that says what to run on it.
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "ir/text.hpp"
+#include "support/string_buffer.hpp"
+#include "tegula/support/error.hpp"
+#include "transform/pipeline.hpp"
+
+namespace tegula::transform {
+namespace {
+
+constexpr std::string_view mark = "// replay: ";
+
+int number_of(std::string_view text) {
+  int value = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) throw UserError(fmt::format("replay: {} is no number", support::quoted(text)));
+  return value;
+}
+
+}  // namespace
+
+std::string replay_text(ir::Module const& module, std::string_view pipeline, CompileOptions const& options) {
+  std::string text = ir::print(module, {true});
+  std::size_t const first_line = text.find('\n') + 1;
+  text.insert(first_line, fmt::format("{}target={} architecture={} warps={} stages={} pipeline={}\n", mark,
+                                      options.target == Target::host ? "host" : "cuda", options.architecture, options.warps,
+                                      options.stages, pipeline));
+  return text;
+}
+
+Replay read_replay(std::string_view text) {
+  std::size_t const at = text.find(mark);
+  if (at == std::string_view::npos) throw UserError("replay: the file has no line that starts with \"// replay: \"");
+  std::string_view line = text.substr(at + mark.size());
+  line = line.substr(0, line.find('\n'));
+  Replay result;
+  while (!line.empty()) {
+    std::size_t const blank = line.find(' ');
+    std::string_view const item = line.substr(0, blank);
+    std::size_t const equals = item.find('=');
+    if (equals == std::string_view::npos) throw UserError(fmt::format("replay: expected name=value, found {}", support::quoted(item)));
+    std::string_view const key = item.substr(0, equals), value = item.substr(equals + 1);
+    if (key == "target" && (value == "host" || value == "cuda")) result.options.target = value == "host" ? Target::host : Target::cuda;
+    else if (key == "architecture") result.options.architecture = value;
+    else if (key == "warps") result.options.warps = number_of(value);
+    else if (key == "stages") result.options.stages = number_of(value);
+    else if (key == "pipeline") result.pipeline = value;
+    else throw UserError(fmt::format("replay: {} is not understood", support::quoted(item)));
+    if (blank == std::string_view::npos) break;
+    line.remove_prefix(blank + 1);
+  }
+  return result;
+}
+
+}  // namespace tegula::transform
