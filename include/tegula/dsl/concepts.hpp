@@ -1,0 +1,79 @@
+// What a tile, a recipe, a traced scalar and a tensor parameter are, and the base classes that make them so.
+#pragma once
+
+#include "tegula/dsl/shape.hpp"
+
+namespace tegula {
+
+template <ElementType T>
+class scalar;
+template <ElementType T, class S>
+class tile;
+
+namespace detail {
+
+/// A tile or a recipe for one.
+template <class X>
+concept TileLike = requires { typename bare<X>::tile_shape; };
+template <class X>
+concept RecipeLike = TileLike<X> && bare<X>::is_recipe;
+/// A run-time scalar: an index expression or an `arg`.
+template <class X>
+concept ScalarLike = requires { typename bare<X>::scalar_element; };
+/// A parameter in global memory.
+template <class X>
+concept TensorLike = requires { bare<X>::tensor_rank; };
+/// Anything whose value is known only when the kernel runs.
+template <class X>
+concept Traced = TileLike<X> || ScalarLike<X> || TensorLike<X>;
+
+template <class X>
+using element_t = typename bare<X>::element;
+template <class X>
+using shape_t = typename bare<X>::tile_shape;
+
+/// A recipe that has a name already: it would be recorded twice.
+template <class X>
+inline constexpr bool named_recipe = false;
+template <RecipeLike X>
+inline constexpr bool named_recipe<X&> = true;
+template <RecipeLike X>
+inline constexpr bool named_recipe<X const&> = true;
+
+#define TEGULA_NAMED_RECIPE                                                                        \
+  "an expression of tiles is a recipe that is used up once; to use it by name, write `tile x = ...` in place of " \
+  "`auto x = ...` (or let(...) in generic code)"
+
+/// No truth value at trace time.
+struct NoTruth {
+  template <class Dummy = void>
+  explicit operator bool() const {
+    static_assert(never<Dummy>,
+                  "a traced value has no truth while the kernel is traced: use select, &, |, if_ or loop for what is decided "
+                  "at run time; plain if and if constexpr take C++ values");
+    return false;
+  }
+};
+
+/// Base of all recipes: move-only, with the element and shape of the tile it will give.
+template <class T, class S>
+struct Recipe : NoTruth {
+  using element = T;
+  using tile_shape = S;
+  static constexpr bool is_recipe = true;
+  Recipe() = default;
+  Recipe(Recipe&&) = default;
+  Recipe(Recipe const&) = delete;
+  Recipe& operator=(Recipe&&) = delete;
+  Recipe& operator=(Recipe const&) = delete;
+};
+
+/// What stands in for a refused expression, so that one mistake gives one error.
+template <class T, class S>
+struct Invalid : Recipe<T, S> {
+  [[nodiscard]] location where() const { return {}; }
+  trace::Id record(trace::Recorder&, location) { return -1; }
+};
+
+}  // namespace detail
+}  // namespace tegula

@@ -1,0 +1,93 @@
+// Numbers in a kernel's text: values known at compile time, infinity, and what counts as a number.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "tegula/dsl/element.hpp"
+#include "tegula/trace/recorder.hpp"
+
+namespace tegula {
+
+/// An integer that is a type: `128_c`. Any class with a static integral `value` (std::integral_constant, Hana's
+/// constants) serves in its place.
+template <std::int64_t number>
+struct Static {
+  static constexpr std::int64_t value = number;
+  constexpr operator std::int64_t() const { return number; }
+  constexpr Static<-number> operator-() const { return {}; }
+};
+
+inline namespace literals {
+/// `128_c`: decimal digits, ' between them allowed.
+template <char... digits>
+constexpr auto operator""_c() {
+  constexpr std::int64_t number = [] {
+    std::int64_t sum = 0;
+    for (char digit : {digits...})
+      if (digit != '\'') sum = 10 * sum + (digit - '0');
+    return sum;
+  }();
+  static_assert(((digits == '\'' || (digits >= '0' && digits <= '9')) && ...), "_c: a decimal integer is expected");
+  return Static<number>{};
+}
+}  // namespace literals
+
+/// Infinity of the element it meets: `pad(-inf)`.
+struct Infinity {
+  bool negative = false;
+  constexpr Infinity operator-() const { return {!negative}; }
+  constexpr operator double() const { return negative ? -__builtin_huge_val() : __builtin_huge_val(); }
+};
+inline constexpr Infinity inf;
+
+namespace detail {
+
+template <class X>
+using bare = std::remove_cvref_t<X>;
+
+template <class...>
+inline constexpr bool never = false;
+
+template <auto>
+using always_true = std::true_type;
+
+template <class X>
+concept StaticNumber = std::is_class_v<bare<X>> && requires { typename always_true<static_cast<std::int64_t>(bare<X>::value)>; };
+
+template <class X>
+concept Half = std::is_same_v<bare<X>, f16> || std::is_same_v<bare<X>, bf16>;
+
+/// A C++ number in a kernel's text.
+template <class X>
+concept Number = std::is_arithmetic_v<bare<X>> || StaticNumber<X> || Half<X> || std::is_same_v<bare<X>, Infinity>;
+
+enum class NumberKind { integer, floating, boolean };
+
+template <class X>
+constexpr NumberKind number_kind() {
+  using B = bare<X>;
+  if constexpr (std::is_same_v<B, bool>) return NumberKind::boolean;
+  else if constexpr (StaticNumber<X>) return std::is_same_v<bare<decltype(B::value)>, bool> ? NumberKind::boolean : NumberKind::integer;
+  else if constexpr (std::is_integral_v<B>) return NumberKind::integer;
+  else return NumberKind::floating;
+}
+
+template <Number X>
+constexpr trace::Literal literal(X const& x) {
+  trace::Literal result;
+  if constexpr (number_kind<X>() == NumberKind::floating) {
+    result.kind = trace::Literal::Kind::floating;
+    result.floating = static_cast<double>(x);
+  } else {
+    if constexpr (number_kind<X>() == NumberKind::boolean) result.kind = trace::Literal::Kind::boolean;
+    if constexpr (StaticNumber<X>)
+      result.integer = static_cast<std::int64_t>(bare<X>::value);
+    else
+      result.integer = static_cast<std::int64_t>(x);
+  }
+  return result;
+}
+
+}  // namespace detail
+}  // namespace tegula

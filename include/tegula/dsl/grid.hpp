@@ -1,0 +1,103 @@
+// The grid and the relations between arguments, stated once in the kernel.
+#pragma once
+
+#include "tegula/dsl/operators.hpp"
+
+namespace tegula {
+
+namespace detail {
+
+/// What grid_over and grid give: this block's index along each axis.
+template <int rank>
+class Grid {
+ public:
+  explicit Grid(trace::Handle const* indices) {
+    for (int i = 0; i < rank; ++i) indices_[i] = indices[i];
+  }
+  /// A negative axis counts from the last.
+  [[nodiscard]] scalar<std::int64_t> operator[](int which) const {
+    int const at = wrap_axis(which, rank);
+    return scalar<std::int64_t>(at < 0 ? trace::Handle() : indices_[at]);
+  }
+  template <std::int64_t which>
+  [[nodiscard]] scalar<std::int64_t> operator[](Static<which>) const {
+    static_assert(wrap_axis(static_cast<int>(which), rank) >= 0, "grid: it has no such axis");
+    return (*this)[static_cast<int>(which)];
+  }
+
+ private:
+  trace::Handle indices_[rank];
+};
+
+}  // namespace detail
+
+/// a / b rounded up, for a >= 0 and b > 0.
+template <class A, class B>
+  requires(detail::ScalarLike<A> || detail::ScalarLike<B>)
+constexpr auto ceil_div(A const& a, B const& b, location where = location::current()) {
+  detail::check_operands<detail::operand_problem<detail::Domain::integers, A const, B const>(), A, B>();
+  return detail::binary<detail::Domain::integers, void>(ir::CeilDivOp(), a, b, where);
+}
+template <detail::Integer A, detail::Integer B>
+constexpr std::int64_t ceil_div(A a, B b) {
+  std::int64_t const n = a, d = b;
+  return (n + d - 1) / d;
+}
+
+/// The grid that covers a tensor with tiles of a shape: ceil(extent / tile) blocks along each axis, axes that the shape
+/// lacks one block per element. Gives this block's index along each axis of the tensor. Once in a kernel.
+template <detail::TensorLike P, std::int64_t... extents>
+detail::Grid<P::tensor_rank> grid_over(P const& tensor, Shape<extents...>, location where = location::current()) {
+  constexpr int rank = P::tensor_rank;
+  using S = Shape<extents...>;
+  static_assert(S::rank <= rank, "grid_over: the shape has more axes than the tensor");
+  auto& recorder = trace::Recorder::current("grid_over", where);
+  trace::Id const source = recorder.use(tensor.handle(), where);
+  trace::Id counts[rank] = {};
+  for (int i = 0; i < rank; ++i) {
+    int const at = i - (rank - S::rank);
+    trace::Id const tile_extent = recorder.index_value({{}, at < 0 ? 1 : S::list[at], false}, where);
+    counts[i] = recorder.emit_scalar(ir::CeilDivOp(), {recorder.extent(source, i, where), tile_extent}, ir::Type::index(), where);
+  }
+  trace::Handle indices[rank] = {};
+  recorder.grid("grid_over", counts, rank, indices, where);
+  return detail::Grid<rank>(indices);
+}
+
+/// A grid of the given numbers of blocks; gives this block's index along each, the last running fastest.
+template <class... Counts>
+class grid : public detail::Grid<static_cast<int>(sizeof...(Counts))> {
+  static constexpr int rank = static_cast<int>(sizeof...(Counts));
+  struct Indices {
+    trace::Handle list[rank] = {};
+  };
+
+ public:
+  grid(Counts... counts, location where = location::current()) : detail::Grid<rank>(state(where, counts...).list) {}
+
+ private:
+  static Indices state(location where, Counts const&... counts) {
+    static_assert(rank >= 1 && rank <= max_rank, "grid: 1 to 8 numbers of blocks are expected");
+    auto& recorder = trace::Recorder::current("grid", where);
+    trace::Id const ids[rank] = {recorder.index_value(detail::coordinate(counts), where)...};
+    Indices indices;
+    recorder.grid("grid", ids, rank, indices.list, where);
+    return indices;
+  }
+};
+template <class... Counts>
+grid(Counts...) -> grid<Counts...>;
+
+/// A relation between extents and integer arguments that must hold; checked on the host at every launch, where a breach
+/// is a UserError with this message. Stands outside of loops and branches.
+template <class C>
+void require(C const& condition, char const* message, location where = location::current()) {
+  static_assert(std::is_same_v<detail::scalar_element_t<C>, bool> || std::is_same_v<C, bool>,
+                "require: a comparison of extents and arguments is expected");
+  if constexpr (std::is_same_v<detail::scalar_element_t<C>, bool> || std::is_same_v<C, bool>) {
+    auto& recorder = trace::Recorder::current("require", where);
+    recorder.require(detail::scalar_id<bool>(recorder, condition, where), message, where);
+  }
+}
+
+}  // namespace tegula

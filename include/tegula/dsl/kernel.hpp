@@ -1,0 +1,189 @@
+// kernel(name, lambda): a kernel as a constexpr value, typed by the lambda's signature.
+#pragma once
+
+#include <utility>
+
+#include "tegula/dsl/memory.hpp"
+#include "tegula/trace/traced_kernel.hpp"
+
+namespace tegula {
+
+namespace detail {
+
+template <class... X>
+struct TypeList {
+  static constexpr int size = static_cast<int>(sizeof...(X));
+};
+
+template <class... Lists>
+struct Concat;
+template <>
+struct Concat<> {
+  using type = TypeList<>;
+};
+template <class... A>
+struct Concat<TypeList<A...>> {
+  using type = TypeList<A...>;
+};
+template <class... A, class... B, class... Rest>
+struct Concat<TypeList<A...>, TypeList<B...>, Rest...> {
+  using type = typename Concat<TypeList<A..., B...>, Rest...>::type;
+};
+
+template <class X>
+inline constexpr bool is_arg = false;
+template <class T>
+inline constexpr bool is_arg<arg<T>> = true;
+
+/// in, out, inout or arg.
+template <class X>
+concept LeafParameter = TensorLike<X> || is_arg<X>;
+
+struct AnyMember {
+  template <class X>
+  operator X() const;
+};
+
+template <class X, class... Members>
+constexpr int member_count() {
+  if constexpr (requires { X{Members{}..., AnyMember{}}; } && sizeof...(Members) < 12)
+    return member_count<X, Members..., AnyMember>();
+  else
+    return static_cast<int>(sizeof...(Members));
+}
+
+template <class... X>
+TypeList<bare<X>...> as_list(X&...);
+
+// The member types of an aggregate, never evaluated.
+template <class X>
+auto member_types(X& x) {
+  constexpr int count = member_count<X>();
+  static_assert(count >= 1 && count <= 8, "a parameter struct has 1 to 8 members, each in, out, inout, arg or such a struct");
+  if constexpr (count == 1) { auto& [a] = x; return as_list(a); }
+  else if constexpr (count == 2) { auto& [a, b] = x; return as_list(a, b); }
+  else if constexpr (count == 3) { auto& [a, b, c] = x; return as_list(a, b, c); }
+  else if constexpr (count == 4) { auto& [a, b, c, d] = x; return as_list(a, b, c, d); }
+  else if constexpr (count == 5) { auto& [a, b, c, d, e] = x; return as_list(a, b, c, d, e); }
+  else if constexpr (count == 6) { auto& [a, b, c, d, e, f] = x; return as_list(a, b, c, d, e, f); }
+  else if constexpr (count == 7) { auto& [a, b, c, d, e, f, g] = x; return as_list(a, b, c, d, e, f, g); }
+  else { auto& [a, b, c, d, e, f, g, h] = x; return as_list(a, b, c, d, e, f, g, h); }
+}
+
+/// A parameter's leaves, and how its symbolic value is made.
+template <class X>
+struct Parameter {
+  static constexpr bool sound = false;
+  using leaves = TypeList<>;
+};
+template <TensorLike X>
+struct Parameter<X> {
+  static constexpr bool sound = true;
+  using leaves = TypeList<X>;
+  static X make(trace::Recorder& recorder) {
+    return X(recorder.tensor_parameter(element_of<typename X::element>::value, X::tensor_rank, X::direction, X::multiple));
+  }
+};
+template <class T>
+struct Parameter<arg<T>> {
+  static constexpr bool sound = true;
+  using leaves = TypeList<arg<T>>;
+  static arg<T> make(trace::Recorder& recorder) { return arg<T>(recorder.scalar_parameter(element_of<T>::value)); }
+};
+template <class X>
+  requires(std::is_aggregate_v<X> && !TensorLike<X>)
+struct Parameter<X> {
+  template <class... M>
+  static constexpr bool all_sound(TypeList<M...>) { return (Parameter<M>::sound && ...); }
+  template <class... M>
+  static typename Concat<typename Parameter<M>::leaves...>::type flatten(TypeList<M...>);
+  template <class... M>
+  static X make_of(trace::Recorder& recorder, TypeList<M...>) { return X{Parameter<M>::make(recorder)...}; }
+
+  using members = decltype(member_types(std::declval<X&>()));
+  static constexpr bool sound = all_sound(members());
+  using leaves = decltype(flatten(members()));
+  static X make(trace::Recorder& recorder) { return make_of(recorder, members()); }
+};
+
+template <class Member>
+struct Signature;
+template <class R, class C, class... P>
+struct Signature<R (C::*)(P...) const> {
+  using result = R;
+  using parameters = TypeList<bare<P>...>;
+};
+template <class R, class C, class... P>
+struct Signature<R (C::*)(P...) const noexcept> : Signature<R (C::*)(P...) const> {};
+template <class R, class C, class... P>
+struct Signature<R (C::*)(P...)> : Signature<R (C::*)(P...) const> {};
+
+/// True for a lambda or class with one call operator whose parameters are written with their types.
+template <class F>
+concept Callable = requires { &F::operator(); };
+
+template <class F>
+struct KernelSignature {
+  using result = void;
+  using parameters = TypeList<>;
+};
+template <Callable F>
+struct KernelSignature<F> : Signature<decltype(&F::operator())> {};
+
+template <class List>
+struct KernelParameters;
+template <class... P>
+struct KernelParameters<TypeList<P...>> {
+  static constexpr bool sound = (Parameter<P>::sound && ...);
+  using leaves = typename Concat<typename Parameter<P>::leaves...>::type;
+  template <class F>
+  static void call(F const& f, trace::Recorder& recorder) {
+    std::tuple<P...> parameters{Parameter<P>::make(recorder)...};  // braces: left to right
+    std::apply(f, parameters);
+  }
+};
+
+}  // namespace detail
+
+/// A kernel: a name and a lambda over in, out, inout, arg and structs of them. Copyable, a literal type when the
+/// lambda's captures are. Nothing is traced before it is needed.
+template <class F>
+class Kernel {
+  static_assert(detail::Callable<F>, "kernel: the lambda's parameters are written with their types, such as in<float, 1> a");
+  static_assert(std::is_void_v<typename detail::KernelSignature<F>::result>, "kernel: the lambda returns nothing; results go through store");
+  using signature = detail::KernelParameters<typename detail::KernelSignature<F>::parameters>;
+  static_assert(signature::sound, "kernel: every parameter is an in, out, inout or arg, or an aggregate of them");
+
+ public:
+  /// The leaf parameters in order, members in place of their struct: detail::TypeList<in<float, 1>, ...>.
+  using parameters = typename signature::leaves;
+  /// True when the lambda's type says everything about the kernel, so that it may be remembered by `identity`.
+  static constexpr bool captureless = std::is_empty_v<F>;
+  /// Its address is the kernel's identity in this process: one per lambda, in every translation unit.
+  static inline char identity = 0;
+
+  constexpr Kernel(char const* name, F function, location where) : function_(static_cast<F&&>(function)), name_(name), where_(where) {}
+
+  [[nodiscard]] constexpr char const* name() const { return name_; }
+  [[nodiscard]] constexpr location where() const { return where_; }
+
+  /// Calls the lambda once with symbolic arguments. UserError for what only a trace can tell.
+  [[nodiscard]] trace::TracedKernel trace() const {
+    tegula::trace::Recorder recorder(name_, where_);
+    if constexpr (signature::sound) signature::call(function_, recorder);
+    return recorder.finish();
+  }
+
+ private:
+  [[no_unique_address]] F function_;
+  char const* name_;
+  location where_;
+};
+
+/// Makes a kernel. The name is an identifier; it need not be unique.
+template <class F>
+constexpr Kernel<F> kernel(char const* name, F function, location where = location::current()) {
+  return Kernel<F>(name, static_cast<F&&>(function), where);
+}
+
+}  // namespace tegula

@@ -1,0 +1,137 @@
+// load and store: boxes of global memory.
+#pragma once
+
+#include "tegula/dsl/operators.hpp"
+
+namespace tegula {
+
+namespace detail {
+
+struct Pad {
+  trace::Literal value;
+};
+
+template <class... X>
+inline constexpr bool ends_with_pad = false;
+template <class First, class... X>
+inline constexpr bool ends_with_pad<First, X...> = ends_with_pad<X...>;
+template <>
+inline constexpr bool ends_with_pad<Pad> = true;
+
+template <class P>
+struct TensorElement {
+  using type = float;
+  static constexpr int rank = 0;
+  static constexpr bool readable = true, writable = true;
+};
+template <TensorLike P>
+struct TensorElement<P> {
+  using type = typename P::element;
+  static constexpr int rank = P::tensor_rank;
+  static constexpr bool readable = P::readable, writable = P::writable;
+};
+
+/// Coordinates of a box; room for one even if there are none.
+template <int count>
+struct Coordinates {
+  trace::Coordinate list[count == 0 ? 1 : count];
+  int filled = 0;
+  template <class X>
+  constexpr void add(X const& x) {
+    if constexpr (!std::is_same_v<X, Pad>)
+      if (filled < count) list[filled++] = coordinate(x);
+  }
+};
+
+}  // namespace detail
+
+/// What a load gives outside of the tensor: `pad(-inf)`.
+template <detail::Number X>
+constexpr detail::Pad pad(X value) {
+  return {detail::literal(value)};
+}
+
+/// load(tensor, shape<...>, indices..., pad(x)): the box of that shape at the indices, one per axis of the tensor, which
+/// count tiles (elem(k): elements). A shape of lower rank takes one element of each leading axis. Elements outside of
+/// the tensor give pad, 0 if not said. A recipe: it reads when it is recorded, with the memory as it was when written.
+template <class P, class S, class... Rest>
+class load : public detail::Recipe<typename detail::TensorElement<P>::type, S> {
+  using facts = detail::TensorElement<P>;
+  static constexpr int indices = static_cast<int>(sizeof...(Rest)) - (detail::ends_with_pad<Rest...> ? 1 : 0);
+  static_assert(detail::TensorLike<P>, "load: the first argument is a tensor parameter (in, out or inout)");
+  static_assert(facts::readable, "load: an out parameter is written only; declare it inout to read it");
+  static_assert(S::rank <= facts::rank || !detail::TensorLike<P>, "load: the shape has more axes than the tensor");
+  static_assert(indices == facts::rank || !detail::TensorLike<P>, "load: one index per axis of the tensor is expected");
+
+ public:
+  load(P const& tensor, S, Rest... rest, location where = location::current())
+      : tensor_(detail::handle_of(tensor)), where_(where), epoch_(trace::Recorder::current("load", where).epoch()) {
+    (coordinates_.add(rest), ...);
+    (set_pad(rest), ...);
+  }
+  [[nodiscard]] location where() const { return where_; }
+  trace::Id record(trace::Recorder& recorder, location binding) {
+    return recorder.load(tensor_, epoch_, coordinates_.list, facts::rank, pad_, detail::tile_type<typename facts::type, S>, where_,
+                         detail::nearest(binding, where_));
+  }
+
+ private:
+  template <class X>
+  void set_pad(X const& x) {
+    if constexpr (std::is_same_v<X, detail::Pad>) pad_ = x.value;
+  }
+
+  trace::Handle tensor_;
+  location where_;
+  trace::Epoch epoch_;
+  detail::Coordinates<facts::rank> coordinates_;
+  trace::Literal pad_ = std::is_same_v<typename facts::type, bool> ? trace::Literal{trace::Literal::Kind::boolean, 0, 0} : trace::Literal{};
+};
+
+template <class P, std::int64_t... extents, class... Rest>
+load(P const&, Shape<extents...>, Rest...) -> load<P, Shape<extents...>, Rest...>;
+
+/// store(tensor, shape<...>, value, indices...): a statement; writes a tile of that shape (or a number in every element)
+/// at the indices, counted as for load. Elements outside of the tensor are dropped.
+template <class P, class S, class V, class... Rest>
+class store {
+  using facts = detail::TensorElement<P>;
+  using T = typename facts::type;
+  static_assert(detail::TensorLike<P>, "store: the first argument is a tensor parameter (out or inout)");
+  static_assert(facts::writable, "store: an in parameter is read only; declare it out or inout to write it");
+  static_assert(S::rank <= facts::rank || !detail::TensorLike<P>, "store: the shape has more axes than the tensor");
+  static_assert(sizeof...(Rest) == facts::rank || !detail::TensorLike<P>, "store: one index per axis of the tensor is expected");
+
+ public:
+  store(P const& tensor, S, V&& value, Rest... rest, location where = location::current()) {
+    static_assert(!detail::named_recipe<V>, TEGULA_NAMED_RECIPE);
+    if constexpr (detail::TileLike<V>) {
+      static_assert(detail::Holds<detail::Elements<detail::element_t<V>, T>>,
+                    "store: the tile's element is not the tensor's: use cast<T>(...)");
+      static_assert(detail::Holds<detail::SameShape<detail::shape_t<V>, S>>, "store: the tile has another shape than the one stored");
+    } else {
+      detail::check_operands<detail::scalar_problem<T, V>(), V, T>();
+    }
+    if constexpr (sound<V>()) {
+      auto& recorder = trace::Recorder::current("store", where);
+      detail::Coordinates<facts::rank> coordinates;
+      (coordinates.add(rest), ...);
+      auto&& kept = detail::stored(value);
+      trace::Id const id = detail::record_as<T, S>(recorder, kept, where);
+      recorder.store(detail::handle_of(tensor), id, coordinates.list, facts::rank, where);
+    }
+  }
+
+ private:
+  template <class X>
+  static constexpr bool sound() {
+    if constexpr (detail::named_recipe<X> || !detail::TensorLike<P>) return false;
+    else if constexpr (detail::TileLike<X>) return std::is_same_v<detail::element_t<X>, T> && std::is_same_v<detail::shape_t<X>, S>;
+    else return detail::scalar_problem<T, X>() == detail::Problem::none;
+  }
+};
+
+template <class P, std::int64_t... extents, class V, class... Rest>
+store(P const&, Shape<extents...>, V&&, Rest...) -> store<P, Shape<extents...>, V, Rest...>;
+
+}  // namespace tegula

@@ -1,0 +1,259 @@
+// Operators on tiles, recipes and run-time scalars: one line each, checks in one place.
+#pragma once
+
+#include "tegula/dsl/expr.hpp"
+
+namespace tegula {
+namespace detail {
+
+/// Which elements an op takes.
+enum class Domain { numbers, integers, bits, ordered, any };
+
+enum class Problem { none, named_recipe, tensor, not_a_value, bool_mixed, fraction, wide_index, elements, domain, ranks, extents };
+
+template <class T>
+constexpr bool in_domain(Domain domain) {
+  constexpr Element e = element_of<T>::value;
+  switch (domain) {
+    case Domain::numbers:
+    case Domain::ordered: return e != Element::boolean;
+    case Domain::integers: return is_integer(e);
+    case Domain::bits: return is_integer(e) || e == Element::boolean;
+    case Domain::any: return true;
+  }
+  return false;
+}
+
+/// A number or scalar that meets element T.
+template <class T, class X>
+constexpr Problem scalar_problem() {
+  constexpr Element e = element_of<T>::value;
+  if constexpr (TensorLike<X>) return Problem::tensor;
+  else if constexpr (Number<X>) {
+    constexpr NumberKind kind = number_kind<X>();
+    if constexpr ((kind == NumberKind::boolean) != (e == Element::boolean)) return Problem::bool_mixed;
+    else if constexpr (kind == NumberKind::floating && !is_float(e)) return Problem::fraction;
+    else return Problem::none;
+  } else if constexpr (ScalarLike<X>) {
+    constexpr Element s = element_of<typename bare<X>::scalar_element>::value;
+    if constexpr (s == e || (is_float(s) && is_float(e)) || (s == Element::i32 && e == Element::i64)) return Problem::none;
+    else if constexpr (s == Element::i64 && e == Element::i32) return Problem::wide_index;
+    else if constexpr (s == Element::boolean || e == Element::boolean) return Problem::bool_mixed;
+    else return Problem::elements;
+  } else return Problem::not_a_value;
+}
+
+template <class A, class B>
+constexpr Problem tile_problem() {
+  if constexpr (!TileLike<A>) return scalar_problem<element_t<B>, A>();
+  else if constexpr (!TileLike<B>) return scalar_problem<element_t<A>, B>();
+  else if constexpr (!std::is_same_v<element_t<A>, element_t<B>>) {
+    if constexpr (std::is_same_v<element_t<A>, bool> || std::is_same_v<element_t<B>, bool>) return Problem::bool_mixed;
+    else return Problem::elements;
+  } else if constexpr (shape_t<A>::rank != shape_t<B>::rank) return Problem::ranks;
+  else if constexpr (!broadcasts(shape_t<A>::list, shape_t<B>::list)) return Problem::extents;
+  else return Problem::none;
+}
+
+template <class A, class B>
+constexpr Problem scalars_problem() {
+  if constexpr (TensorLike<A> || TensorLike<B>) return Problem::tensor;
+  else if constexpr (!ScalarLike<A>) return scalar_problem<scalar_element_t<B>, A>();
+  else if constexpr (!ScalarLike<B>) return scalar_problem<scalar_element_t<A>, B>();
+  else if constexpr (std::is_void_v<typename CommonScalar<A, B>::type>) return Problem::elements;
+  else return Problem::none;
+}
+
+/// The element that the op works in.
+template <class A, class B>
+struct OperandElement {
+  using type = typename CommonScalar<A, B>::type;
+};
+template <TileLike A, class B>
+struct OperandElement<A, B> {
+  using type = element_t<A>;
+};
+template <class A, TileLike B>
+  requires(!TileLike<A>)
+struct OperandElement<A, B> {
+  using type = element_t<B>;
+};
+
+template <Domain domain, class A, class B>
+constexpr Problem operand_problem() {
+  if constexpr (named_recipe<A> || named_recipe<B>) return Problem::named_recipe;
+  else {
+    constexpr Problem problem = [] {
+      if constexpr (TileLike<A> || TileLike<B>) return tile_problem<A, B>();
+      else return scalars_problem<A, B>();
+    }();
+    if constexpr (problem != Problem::none) return problem;
+    else return in_domain<typename OperandElement<A, B>::type>(domain) ? Problem::none : Problem::domain;
+  }
+}
+
+template <class A, class B>
+struct BinaryShape {
+  using type = shape_t<A>;
+};
+template <class A, TileLike B>
+  requires(!TileLike<A>)
+struct BinaryShape<A, B> {
+  using type = shape_t<B>;
+};
+template <TileLike A, TileLike B>
+struct BinaryShape<A, B> {
+  using type = broadcast_shape<shape_t<A>, shape_t<B>>;
+};
+
+/// The sentences of wrong operands; A and B stand in the compiler's note.
+template <Problem problem, class A, class B>
+constexpr void check_operands() {
+  static_assert(problem != Problem::named_recipe, TEGULA_NAMED_RECIPE);
+  static_assert(problem != Problem::tensor, "a tensor parameter is no tile: read it with load(tensor, shape<...>, indices...)");
+  static_assert(problem != Problem::not_a_value, "the other operand is neither a tile, nor a traced scalar, nor a number");
+  static_assert(problem != Problem::bool_mixed, "a bool is not a number: masks go into select, &, |, ^ and !; use cast to count them");
+  static_assert(problem != Problem::fraction, "a fractional scalar meets an integer element, which it never widens: cast the tile first");
+  static_assert(problem != Problem::wide_index,
+                "a 64-bit index meets an i32 tile and would be cut: make the tile i64 (iota<std::int64_t>) or cast<int>(index)");
+  static_assert(problem != Problem::elements, "the operands have different elements and nothing is converted silently: use cast<T>(...)");
+  static_assert(problem != Problem::domain,
+                "the operator is not defined for this element: arithmetic and order are for numbers, %, << and >> for integers, "
+                "&, | and ^ for integers and bool");
+  static_assert(problem != Problem::ranks, "the tiles have different ranks: use expand_dims or squeeze so that both have the same axes");
+  static_assert(problem != Problem::extents, "the tiles' extents differ, and only extent 1 broadcasts");
+}
+
+/// a op b: a recipe when one is a tile, a scalar when both are scalars. Result is void for the operands' element.
+template <Domain domain, class Result, class Op, class A, class B>
+constexpr auto binary(Op const& op, A& a, B& b, location where = {}) {
+  constexpr Problem problem = operand_problem<domain, A, B>();
+  using Operand = typename OperandElement<A, B>::type;
+  using T = std::conditional_t<std::is_void_v<Result>, std::conditional_t<std::is_void_v<Operand>, std::int64_t, Operand>, Result>;
+  if constexpr (TileLike<A> || TileLike<B>) {
+    using S = typename BinaryShape<A, B>::type;
+    if constexpr (problem != Problem::none)
+      return Invalid<T, S>();
+    else
+      return Binary<T, Operand, S, Op, stored_t<A>, stored_t<B>>(op, stored(a), stored(b), where);
+  } else {
+    if constexpr (problem != Problem::none) {
+      return scalar<T>(trace::Handle());
+    } else {
+      auto& recorder = trace::Recorder::current("an index expression", where);
+      trace::Id const lhs = scalar_id<Operand>(recorder, a, where);
+      trace::Id const rhs = scalar_id<Operand>(recorder, b, where);
+      return scalar<T>(recorder.handle(recorder.emit_scalar(op, {lhs, rhs}, scalar_type<T>, where)));
+    }
+  }
+}
+
+template <class Op, class A>
+constexpr auto unary(Op const& op, A& a, location where = {}) {
+  if constexpr (TensorLike<A> || named_recipe<A&>) {
+    return Invalid<float, Shape<1>>();
+  } else if constexpr (TileLike<A>) {
+    return Unary<element_t<A>, shape_t<A>, Op, stored_t<A>>(op, stored(a), where);
+  } else {
+    using T = typename bare<A>::scalar_element;
+    auto& recorder = trace::Recorder::current("an index expression", where);
+    return scalar<T>(recorder.handle(recorder.emit_scalar(op, {recorder.use(a.handle(), where)}, scalar_type<T>, where)));
+  }
+}
+
+template <class X>
+struct ElementOrFloat {
+  using type = float;
+};
+template <TileLike X>
+struct ElementOrFloat<X> {
+  using type = element_t<X>;
+};
+template <ScalarLike X>
+struct ElementOrFloat<X> {
+  using type = typename bare<X>::scalar_element;
+};
+
+template <class X>
+constexpr Problem unary_problem(Domain domain) {
+  if (named_recipe<X>) return Problem::named_recipe;
+  if (TensorLike<X>) return Problem::tensor;
+  return in_domain<typename ElementOrFloat<X>::type>(domain) ? Problem::none : Problem::domain;
+}
+
+}  // namespace detail
+
+#define TEGULA_BINARY(symbol, domain, Result, op)                                                        \
+  template <class A, class B>                                                                            \
+    requires(detail::Traced<A> || detail::Traced<B>)                                                     \
+  constexpr auto operator symbol(A&& a, B&& b) {                                                         \
+    detail::check_operands<detail::operand_problem<detail::Domain::domain, A, B>(), A, B>();             \
+    return detail::binary<detail::Domain::domain, Result, decltype(op), A, B>(op, a, b);                 \
+  }
+TEGULA_BINARY(+, numbers, void, ir::AddOp())
+TEGULA_BINARY(-, numbers, void, ir::SubOp())
+TEGULA_BINARY(*, numbers, void, ir::MulOp())
+TEGULA_BINARY(/, numbers, void, ir::DivOp())
+TEGULA_BINARY(%, integers, void, ir::RemOp())
+TEGULA_BINARY(<<, integers, void, ir::ShlOp())
+TEGULA_BINARY(>>, integers, void, ir::ShrOp())
+TEGULA_BINARY(&, bits, void, ir::AndOp())
+TEGULA_BINARY(|, bits, void, ir::OrOp())
+TEGULA_BINARY(^, bits, void, ir::XorOp())
+TEGULA_BINARY(==, any, bool, ir::make_op<ir::CompareOp>(ir::Predicate::eq))
+TEGULA_BINARY(!=, any, bool, ir::make_op<ir::CompareOp>(ir::Predicate::ne))
+TEGULA_BINARY(<, ordered, bool, ir::make_op<ir::CompareOp>(ir::Predicate::lt))
+TEGULA_BINARY(<=, ordered, bool, ir::make_op<ir::CompareOp>(ir::Predicate::le))
+TEGULA_BINARY(>, ordered, bool, ir::make_op<ir::CompareOp>(ir::Predicate::gt))
+TEGULA_BINARY(>=, ordered, bool, ir::make_op<ir::CompareOp>(ir::Predicate::ge))
+#undef TEGULA_BINARY
+
+template <detail::Traced A>
+constexpr auto operator-(A&& a) {
+  detail::check_operands<detail::unary_problem<A>(detail::Domain::numbers), A, A>();
+  return detail::unary(ir::NegOp(), a);
+}
+/// Not, of a mask or a traced bool.
+template <detail::Traced A>
+constexpr auto operator!(A&& a) {
+  static_assert(std::is_same_v<typename detail::ElementOrFloat<A>::type, bool>, "!x is for masks and traced bools; compare numbers with == 0");
+  return detail::unary(ir::NotOp(), a);
+}
+/// Bitwise not of integers and masks.
+template <detail::Traced A>
+constexpr auto operator~(A&& a) {
+  detail::check_operands<detail::unary_problem<A>(detail::Domain::bits), A, A>();
+  return detail::unary(ir::NotOp(), a);
+}
+
+template <class A, class B>
+  requires(detail::Traced<A> || detail::Traced<B>)
+constexpr auto operator&&(A&&, B&& b) {
+  static_assert(detail::never<A>, "&& would skip its right side by a truth that is not known while the kernel is traced: use &");
+  return static_cast<B&&>(b);
+}
+template <class A, class B>
+  requires(detail::Traced<A> || detail::Traced<B>)
+constexpr auto operator||(A&&, B&& b) {
+  static_assert(detail::never<A>, "|| would skip its right side by a truth that is not known while the kernel is traced: use |");
+  return static_cast<B&&>(b);
+}
+
+template <class T, class S, class B>
+tile<T, S>& operator+=(tile<T, S>& a, B&& b) {
+  return a = a + static_cast<B&&>(b);
+}
+template <class T, class S, class B>
+tile<T, S>& operator-=(tile<T, S>& a, B&& b) {
+  return a = a - static_cast<B&&>(b);
+}
+template <class T, class S, class B>
+tile<T, S>& operator*=(tile<T, S>& a, B&& b) {
+  return a = a * static_cast<B&&>(b);
+}
+template <class T, class S, class B>
+tile<T, S>& operator/=(tile<T, S>& a, B&& b) {
+  return a = a / static_cast<B&&>(b);
+}
+
+}  // namespace tegula

@@ -1,0 +1,128 @@
+// Static extents, axes and depths as values of their own types.
+#pragma once
+
+#include "tegula/dsl/constant.hpp"
+#include "tegula/ir/type.hpp"
+
+namespace tegula {
+
+/// Extents of a tile, outermost first: the type of `shape<128, 64>`.
+template <std::int64_t... extents>
+struct Shape {
+  static_assert(((extents > 0) && ...), "shape: every extent is at least 1");
+  static_assert(sizeof...(extents) <= static_cast<unsigned>(max_rank), "shape: a tile has at most 8 axes");
+  static constexpr int rank = static_cast<int>(sizeof...(extents));
+  static constexpr Extents list = {extents...};
+  static constexpr std::int64_t elements = list.product();
+  static_assert(elements <= (std::int64_t{1} << 24), "shape: a tile has at most 16777216 elements");
+};
+template <std::int64_t... extents>
+inline constexpr Shape<extents...> shape{};
+
+/// Axes of a tile: the type of `axis<1>`. Negative ones count from the last, which is -1.
+template <int... axes>
+struct Axis {};
+template <int... axes>
+inline constexpr Axis<axes...> axis{};
+
+/// Depth of the circular buffers of a loop: the type of `stages<4>`.
+template <int depth>
+struct Stages {
+  static_assert(depth >= 0, "stages: a depth is at least 1, or 0 for the compiler's choice");
+  static constexpr int value = depth;
+};
+template <int depth>
+inline constexpr Stages<depth> stages{};
+
+namespace detail {
+
+template <class S>
+inline constexpr bool is_shape = false;
+template <std::int64_t... extents>
+inline constexpr bool is_shape<Shape<extents...>> = true;
+
+/// The IR type of a tile.
+template <class T, class S>
+inline constexpr ir::Type tile_type = ir::Type::tile(element_of<T>::value, S::list);
+
+/// A shape from computed extents: make::extents is Extents.
+template <class Make, class Sequence>
+struct shape_from_sequence;
+template <class Make, int... at>
+struct shape_from_sequence<Make, std::integer_sequence<int, at...>> {
+  using type = Shape<Make::extents[at]...>;
+};
+template <class Make>
+using shape_from = typename shape_from_sequence<Make, std::make_integer_sequence<int, Make::extents.size()>>::type;
+
+constexpr bool broadcasts(Extents const& a, Extents const& b) {
+  if (a.size() != b.size()) return false;
+  for (int i = 0; i < a.size(); ++i)
+    if (a[i] != b[i] && a[i] != 1 && b[i] != 1) return false;
+  return true;
+}
+constexpr Extents broadcast_extents(Extents const& a, Extents const& b) {
+  if (!broadcasts(a, b)) return a;
+  Extents result = a;
+  for (int i = 0; i < a.size(); ++i)
+    if (a[i] == 1) result[i] = b[i];
+  return result;
+}
+
+template <class A, class B>
+struct Broadcast {
+  static constexpr Extents extents = broadcast_extents(A::list, B::list);
+  using type = shape_from<Broadcast>;
+};
+template <class A>
+struct Broadcast<A, A> {
+  using type = A;
+};
+template <class A, class B>
+using broadcast_shape = typename Broadcast<A, B>::type;
+
+/// Axis with negative ones counted from the end; -1 when out of range.
+constexpr int wrap_axis(int axis, int rank) {
+  if (axis < 0) axis += rank;
+  return axis >= 0 && axis < rank ? axis : -1;
+}
+
+/// Axes made positive and ascending; empty when one is out of range or stands twice.
+constexpr Extents sorted_axes(std::initializer_list<int> axes, int rank) {
+  Extents result;
+  for (int candidate = 0; candidate < rank; ++candidate)
+    for (int a : axes)
+      if (wrap_axis(a, rank) == candidate) {
+        if (!result.empty() && result.back() == candidate) return {};
+        result.push_back(candidate);
+      }
+  return result.size() == static_cast<int>(axes.size()) ? result : Extents{};
+}
+
+/// Facts that a concept's message prints with their numbers.
+template <class Facts>
+concept Holds = Facts::holds;
+
+template <class A, class B>
+struct Ranks {
+  static constexpr bool holds = A::rank == B::rank;
+};
+template <class A, class B>
+struct Shapes {
+  static constexpr bool holds = broadcasts(A::list, B::list);
+};
+template <class Found, class Expected>
+struct SameShape {
+  static constexpr bool holds = std::is_same_v<Found, Expected>;
+};
+template <class A, class B>
+struct Elements {
+  static constexpr bool holds = std::is_same_v<A, B>;
+};
+template <std::int64_t inner_of_a, std::int64_t inner_of_b>
+struct InnerDimensions {
+  static constexpr bool holds = inner_of_a == inner_of_b;
+};
+
+}  // namespace detail
+}  // namespace tegula

@@ -1,0 +1,132 @@
+// The few non-template calls behind all of dsl/: what a running trace can be told. Types end here.
+//
+// What is told is kept as a draft: nodes, regions and the effects of each region in program order. finish() emits the IR
+// from the draft by one walk from the effects and yields, operands left to right, so the order in which a compiler
+// evaluates arguments never shows. A node that nothing needs is never emitted.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "tegula/ir/ops.hpp"
+#include "tegula/ir/type.hpp"
+#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/support/location.hpp"
+#include "tegula/trace/traced_kernel.hpp"
+
+namespace tegula::trace {
+
+/// A value of the running trace; -1: none.
+using Id = std::int32_t;
+
+/// A value of some trace, as a user's variable holds it.
+struct Handle {
+  Id value = -1;
+  std::uint32_t trace = 0;
+};
+
+/// A C++ number written in a kernel; it takes the element of the tile or scalar it meets.
+struct Literal {
+  enum class Kind : std::uint8_t { integer, floating, boolean };
+  Kind kind = Kind::integer;
+  std::int64_t integer = 0;
+  double floating = 0;
+};
+
+/// One coordinate of a load, store or grid: a traced index or a number, in tiles or in elements.
+struct Coordinate {
+  Handle traced;  ///< value -1: the number
+  std::int64_t number = 0;
+  bool in_elements = false;
+};
+
+/// The point of a trace at which a load was written.
+struct Epoch {
+  int effects = 0;  ///< statements begun before it
+  int region = -1;
+};
+
+/// A list of ids that lives for one call.
+struct Ids {
+  Id const* first = nullptr;
+  int count = 0;
+  constexpr Ids(Id const* at, int size) : first(at), count(size) {}
+  constexpr Ids(std::initializer_list<Id> list) : count(static_cast<int>(list.size())) { first = list.begin(); }
+};
+
+enum class RegionKind : std::uint8_t { kernel, loop, then_branch, else_branch };
+
+/// Records one kernel. Made by Kernel<F>::trace on the stack; current() is the innermost of the calling thread. Every
+/// call throws UserError for a wrong use; after that the trace is lost.
+class Recorder {
+ public:
+  Recorder(char const* name, location where);
+  Recorder(Recorder const&) = delete;
+  Recorder& operator=(Recorder const&) = delete;
+  ~Recorder();
+
+  /// The recorder of the kernel that is being traced; UserError that names `word` when there is none.
+  static Recorder& current(char const* word, location where);
+  /// Null when no kernel is being traced.
+  static Recorder* active() noexcept;
+  /// The region in which a variable made now lives; -1 outside of a trace.
+  static std::int32_t home() noexcept;
+
+  // Parameters, in order.
+  Handle tensor_parameter(Element element, int rank, Direction direction, std::int64_t multiple_of);
+  Handle scalar_parameter(Element element);
+
+  // Values.
+  [[nodiscard]] Handle handle(Id value) const;
+  /// The value, checked to belong to this trace and to a region that is open.
+  Id use(Handle value, location where);
+  /// A tile variable made in region `home` is assigned; an error when the trace is in a deeper one.
+  void check_assign(std::uint32_t trace, std::int32_t home, location where);
+  template <class OpStruct>
+  Id emit(OpStruct const& attributes, Ids operands, ir::Type const& result, location where) {
+    return emit_op(ir::kind_of<OpStruct>, &attributes, operands, result, where);
+  }
+  /// A pure op on scalars: found again when written again, folded when constant; lives in the outermost region that has
+  /// its operands.
+  template <class OpStruct>
+  Id emit_scalar(OpStruct const& attributes, Ids operands, ir::Type const& result, location where) {
+    return emit_scalar_op(ir::kind_of<OpStruct>, &attributes, operands, result, where);
+  }
+  /// The literal as a scalar or, in every element, a tile; UserError when it does not fit the element.
+  Id constant(Literal value, ir::Type const& type, location where);
+  /// The value in the wanted type: scalars are converted and splatted, axes of extent 1 broadcast.
+  Id adapt(Id value, ir::Type const& wanted, location where);
+  Id extent(Id tensor, int axis, location where);
+  Id index_value(Coordinate const& coordinate, location where);
+
+  // Memory.
+  [[nodiscard]] Epoch epoch() const;
+  Id load(Handle tensor, Epoch written, Coordinate const* coordinates, int rank, Literal pad, ir::Type const& result,
+          location where, location recorded);
+  void store(Handle tensor, Id tile, Coordinate const* coordinates, int rank, location where);
+
+  // Grid and relations.
+  /// States the grid; gives one index per extent, the last extent running fastest.
+  void grid(char const* word, Id const* extents, int rank, Handle* indices, location where);
+  void require(Id condition, char const* message, location where);
+
+  // Statements with regions. Results of a loop or branch are ids first, first + 1, ...
+  void begin_loop(Id lower, Id upper, Id step, Ids inits, std::int64_t stages, location where);
+  [[nodiscard]] Id region_argument(int i) const;
+  Id end_loop(Ids yields);
+  void begin_if(Id condition, location where);
+  void begin_else(Ids then_yields);
+  Id end_if(Ids else_yields);
+
+  /// Ends the trace and emits the IR.
+  TracedKernel finish();
+
+ private:
+  Id emit_op(ir::OpKind kind, void const* attributes, Ids operands, ir::Type const& result, location where);
+  Id emit_scalar_op(ir::OpKind kind, void const* attributes, Ids operands, ir::Type const& result, location where);
+
+  struct Impl;
+  Impl* impl_;
+};
+
+}  // namespace tegula::trace

@@ -1,0 +1,68 @@
+// What a running trace keeps: nodes, values, regions; and the walk that makes IR of it.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/op.hpp"
+#include "tegula/trace/recorder.hpp"
+
+namespace tegula::trace {
+
+/// One op as it was told. Nodes with effects stand in their region's list; the others are found from operands.
+struct Node {
+  ir::OpKind kind;
+  std::vector<std::byte> attributes;
+  std::vector<Id> operands;
+  Id first_result = -1;
+  int result_count = 0;
+  int region = 0;
+  location where;
+  std::vector<int> regions;  ///< nested, of a loop or branch
+  int effects_before = 0;    ///< statements begun before this one; for a load: before it was written
+  std::vector<Id> written;   ///< tensors stored to by this statement or in it
+};
+
+struct DraftValue {
+  ir::Type type;
+  int node = -1;  ///< -1: an argument of its region
+  int result = 0;
+  int region = 0;
+  location where;
+};
+
+struct Region {
+  RegionKind kind = RegionKind::kernel;
+  int parent = -1;
+  int depth = 0;
+  location where;
+  bool open = true;
+  std::vector<int> effects;
+  std::vector<int> loads;  ///< of tensors that are written, in the order recorded
+  std::vector<Id> arguments;
+  std::vector<Id> yields;
+};
+
+struct Draft {
+  std::vector<Node> nodes;
+  std::vector<DraftValue> values;
+  std::vector<Region> regions;
+
+  [[nodiscard]] Node const* definition(Id value) const {
+    int const node = values[static_cast<std::size_t>(value)].node;
+    return node < 0 ? nullptr : &nodes[static_cast<std::size_t>(node)];
+  }
+  /// True when `region` is `ancestor` or lies in it.
+  [[nodiscard]] bool lies_in(int region, int ancestor) const {
+    while (region >= 0 && region != ancestor) region = regions[static_cast<std::size_t>(region)].parent;
+    return region == ancestor;
+  }
+};
+
+/// Fills the function's body from the draft: effects of each region in order, before each the nodes it needs, operands
+/// left to right; loads that a later statement needs come before the store that ends their epoch. Ends with a return.
+void emit_draft(Draft const& draft, ir::Function& function);
+
+}  // namespace tegula::trace
