@@ -1,0 +1,78 @@
+#include "compiler/compile.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "analysis/launch_program.hpp"
+#include "codegen/host/host.hpp"
+#include "codegen/nvptx/nvptx.hpp"
+#include "ir/verifier.hpp"
+#include "support/dump.hpp"
+#include "support/options.hpp"
+#include "tegula/support/error.hpp"
+#include "transform/pipeline.hpp"
+
+namespace tegula::compiler {
+namespace {
+
+using support::DumpItem;
+
+constexpr std::string_view host_pipeline =
+    "specialize,inline-all-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-code,"
+    "expand-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code";
+
+constexpr std::string_view cuda_pipeline =
+    "specialize,inline-all-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-code,"
+    "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code";
+
+CompiledKernel generate(ir::Module const& lowered, CompileOptions const& options) {
+  return options.target == Target::host ? codegen::emit_host(lowered, options) : codegen::emit_ptx(lowered, options);
+}
+
+void write_dumps(support::Dump const& dump, ir::Module const& lowered, CompileOptions const& options, CompiledKernel const& compiled) {
+  bool const host = options.target == Target::host;
+  if (dump.wants(DumpItem::What::llvm)) dump.write("ll", host ? codegen::host_llvm_ir(lowered, options, true) : codegen::emit_device_llvm(lowered, options));
+  if (dump.wants(DumpItem::What::ptx) && compiled.image_kind == ImageKind::ptx) dump.write("ptx", compiled.image);
+  if (dump.wants(DumpItem::What::launch)) dump.write("launch", analysis::to_string(compiled.launch));
+}
+
+}  // namespace
+
+std::string_view default_pipeline(Target target) { return target == Target::host ? host_pipeline : cuda_pipeline; }
+
+ir::Module lower(ir::Module const& module, CompileOptions const& options) {
+  support::throw_user_error(ir::verify(module), "verifier");
+  ir::Module copy = module.clone();
+  transform::run_pipeline(copy, options.pipeline.empty() ? default_pipeline(options.target) : options.pipeline, options);
+  return copy;
+}
+
+CompiledKernel emit(ir::Module const& lowered, CompileOptions const& options) {
+  support::Options const& environment = support::options();
+  ir::Function const& kernel = lowered.kernel();
+  auto const start = std::chrono::steady_clock::now();
+  CompiledKernel result;
+  try {
+    result = generate(lowered, options);
+  } catch (UserError const&) {
+    throw;
+  } catch (std::exception const& error) {
+    std::string const file = support::write_replay_file(environment, kernel.name(), transform::replay_text(lowered, "", options));
+    throw InternalError(fmt::format("code generation: {}{}", error.what(), file.empty() ? "" : "\n  note: tegula_opt --replay " + file));
+  }
+  result.parameters = analysis::parameters_of(kernel);
+  codegen::append_launch_program(result.launch, analysis::launch_program(kernel));
+  if (environment.time_passes) {
+    double const spent = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    std::string const line = fmt::format("{:10.3f} ms  code generation of {}\n", spent, kernel.name());
+    std::fwrite(line.data(), 1, line.size(), stderr);
+  }
+  write_dumps(support::Dump(environment, kernel.name()), lowered, options, result);
+  return result;
+}
+
+CompiledKernel compile(ir::Module const& module, CompileOptions const& options) { return emit(lower(module, options), options); }
+
+}  // namespace tegula::compiler

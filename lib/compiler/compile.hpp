@@ -1,0 +1,28 @@
+// From traced IR to a compiled kernel.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ir/op.hpp"
+#include "tegula/support/compile_options.hpp"
+#include "tegula/support/compiled_kernel.hpp"
+
+namespace tegula::compiler {
+
+/// The target's own pipeline as text (see transform/pipeline.hpp).
+std::string_view default_pipeline(Target target);
+
+/// A copy of the module after the passes of `options` (its pipeline, or the target's own), verified before; what code
+/// generation reads. Throws UserError for a module that is not well-formed, for options that it refuses and for kernels
+/// that the target refuses.
+ir::Module lower(ir::Module const& module, CompileOptions const& options);
+
+/// Compiles the module's kernel: `lower`, then code generation, with parameters and launch program filled in. Writes the
+/// dumps that TEGULA_DUMP asks for. Throws as `lower` does; when code generation fails, InternalError names a replay file.
+CompiledKernel compile(ir::Module const& module, CompileOptions const& options);
+
+/// Code generation alone, for a module that the passes have brought to what the target needs.
+CompiledKernel emit(ir::Module const& lowered, CompileOptions const& options);
+
+}  // namespace tegula::compiler

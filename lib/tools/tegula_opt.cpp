@@ -1,0 +1,126 @@
+// tegula_opt: reads IR text, runs named passes, prints the result or what code generation makes of it.
+//
+// Exit status: 0, 1 for an error in the input or a pass's refusal, 2 for an internal error.
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "analysis/axis_facts.hpp"
+#include "analysis/launch_program.hpp"
+#include "codegen/host/host.hpp"
+#include "codegen/nvptx/nvptx.hpp"
+#include "compiler/compile.hpp"
+#include "ir/verifier.hpp"
+#include "support/options.hpp"
+#include "tegula/support/error.hpp"
+#include "transform/pipeline.hpp"
+
+namespace {
+
+using namespace tegula;
+
+struct Arguments {
+  std::string file = "-";
+  std::string replay;
+  std::string passes;
+  std::string emit;
+  std::string target = "host";
+  CompileOptions options;
+  bool list_passes = false;
+  bool verify_only = false;
+  bool locations = false;
+  bool axis_facts = false;
+  bool help_environment = false;
+};
+
+std::string read_text(std::string const& file) {
+  if (file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw UserError("cannot read " + file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+ir::Module read_module(std::string const& text, std::string const& file) {
+  ir::ParseResult parsed = ir::parse(text);
+  if (parsed.ok()) parsed.diagnostics.append(ir::verify(parsed.module, &parsed.positions));
+  if (!parsed.diagnostics.has_errors()) return std::move(parsed.module);
+  std::string message;
+  for (auto const& diagnostic : parsed.diagnostics) message += file + ":" + support::to_string(diagnostic) + "\n";
+  message.pop_back();
+  throw UserError(message);
+}
+
+/// What --emit asks for, of a module after the passes.
+std::string emitted(ir::Module const& module, Arguments const& arguments) {
+  CompileOptions const& options = arguments.options;
+  bool const host = options.target == Target::host;
+  if (arguments.emit == "launch") return analysis::to_string(analysis::launch_program(module.kernel()));
+  if (arguments.emit == "llvm") return host ? codegen::host_llvm_ir(module, options, true) : codegen::emit_device_llvm(module, options);
+  if (arguments.emit == "ptx" && host) throw UserError("--emit=ptx needs --target=cuda");
+  return compiler::emit(module, options).image;
+}
+
+int run(Arguments arguments) {
+  if (arguments.list_passes || arguments.help_environment) {
+    std::cout << (arguments.list_passes ? transform::describe_passes() : support::environment_help());
+    return 0;
+  }
+  arguments.options.target = arguments.target == "cuda" ? Target::cuda : Target::host;
+  std::string const file = arguments.replay.empty() ? arguments.file : arguments.replay;
+  std::string const text = read_text(file);
+  if (!arguments.replay.empty()) {
+    transform::Replay const replay = transform::read_replay(text);
+    arguments.options = replay.options;
+    if (arguments.passes.empty()) arguments.passes = replay.pipeline;
+    if (replay.pipeline.empty() && arguments.emit.empty()) arguments.emit = "object";
+  }
+  ir::Module module = read_module(text, file);
+  if (arguments.verify_only) return 0;
+  if (arguments.passes == "default") arguments.passes = compiler::default_pipeline(arguments.options.target);
+  transform::run_pipeline(module, arguments.passes, arguments.options);
+  support::throw_internal_error(ir::verify(module), "verifier after the pipeline");
+  if (arguments.axis_facts) {
+    analysis::AxisFacts const facts(module);
+    for (auto const& function : module.functions()) std::cout << "@" << function->name() << "\n" << facts.str(*function);
+  } else if (!arguments.emit.empty()) {
+    std::string const result = emitted(module, arguments);
+    if (arguments.emit != "object") std::cout << result;
+  } else {
+    std::cout << ir::print(module, {arguments.locations});
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app("Reads Tegula IR, runs passes on it and prints it.");
+  app.add_option("file", arguments.file, "IR text; - or nothing: standard input");
+  app.add_option("-p,--passes", arguments.passes, "passes to run, separated by commas; default: the target's own pipeline");
+  app.add_option("--replay", arguments.replay, "a file left by a failure: runs what it says");
+  app.add_option("--emit", arguments.emit, "print what code generation makes instead of IR; object: make it, print nothing")
+      ->check(CLI::IsMember({"ptx", "llvm", "launch", "object"}));
+  app.add_option("--target", arguments.target)->check(CLI::IsMember({"host", "cuda"}));
+  app.add_option("--architecture", arguments.options.architecture, "a CPU name or sm_90a; empty: this machine");
+  app.add_option("--warps", arguments.options.warps, "warps per CTA");
+  app.add_option("--stages", arguments.options.stages, "depth of every loop's buffers");
+  app.add_flag("--verify", arguments.verify_only, "check the input, print nothing");
+  app.add_flag("--locations", arguments.locations, "print source lines");
+  app.add_flag("--axis-facts", arguments.axis_facts, "print the axis facts of every integer value");
+  app.add_flag("--list-passes", arguments.list_passes, "list the passes with what they need and leave");
+  app.add_flag("--help-environment", arguments.help_environment, "list the environment variables");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return run(std::move(arguments));
+  } catch (InternalError const& error) {
+    std::cerr << "tegula_opt: internal error: " << error.what() << "\n";
+    return 2;
+  } catch (std::exception const& error) {
+    std::cerr << "tegula_opt: " << error.what() << "\n";
+    return 1;
+  }
+}
