@@ -1,0 +1,250 @@
+// Arithmetic, comparison, selection and elementary functions, element by element.
+#include <algorithm>
+#include <cmath>
+
+#include "sim/meaning.hpp"
+#include "tegula/math/functions.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::sim {
+
+using namespace ir;
+
+float round_to_element(float value, Element element) {
+  switch (element) {
+    case Element::f16: return math::f16_to_float(math::float_to_f16(value));
+    case Element::bf16: return math::bf16_to_float(math::float_to_bf16(value));
+    default: return value;
+  }
+}
+
+namespace {
+
+[[noreturn]] void refuse(Op const& op) {
+  throw InternalError("simulator: " + std::string(op.info().mnemonic) + " of " + std::string(name(op.operand(0)->type().element())) + " has no meaning");
+}
+
+template <class F, class... T>
+concept Takes = requires(F f, T... values) { f(values...); };
+
+/// Rounds f16 and bf16 results, which were computed in f32.
+template <class T>
+void round_all(Value& result) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (result.element() == Element::f32) return;
+    float* const data = result.data<float>();
+    for (std::int64_t i = 0; i < result.count(); ++i) data[i] = round_to_element(data[i], result.element());
+  }
+}
+
+/// A function of one element; `f` takes the storage types that the op allows.
+template <class F>
+void unary(Agent& agent, Op const& op, F f) {
+  Value const& a = agent.value(*op.operand(0));
+  Value result = agent.fresh(op);
+  with_storage(a.storage(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (Takes<F, T>) {
+      T const* const from = a.data<T>();
+      T* const to = result.data<T>();
+      for (std::int64_t i = 0; i < a.count(); ++i) to[i] = f(from[i]);
+      round_all<T>(result);
+    } else {
+      refuse(op);
+    }
+  });
+  agent.set(*op.result(), std::move(result));
+}
+
+template <class F>
+void binary(Agent& agent, Op const& op, F f) {
+  Value const& a = agent.value(*op.operand(0));
+  Value const& b = agent.value(*op.operand(1));
+  Value result = agent.fresh(op);
+  with_storage(a.storage(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (Takes<F, T, T>) {
+      T const* const left = a.data<T>();
+      T const* const right = b.data<T>();
+      T* const to = result.data<T>();
+      for (std::int64_t i = 0; i < a.count(); ++i) to[i] = f(left[i], right[i]);
+      round_all<T>(result);
+    } else {
+      refuse(op);
+    }
+  });
+  agent.set(*op.result(), std::move(result));
+}
+
+template <class T>
+concept Float = std::is_floating_point_v<T>;
+template <class T>
+concept Integer = std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t>;
+template <class T>
+concept Logical = Integer<T> || std::is_same_v<T, std::uint8_t>;
+
+// One overload set per op, picked by the storage type.
+struct Add {
+  template <Float T> T operator()(T a, T b) const { return a + b; }
+  template <Integer T> T operator()(T a, T b) const { return math::wrapping_add(a, b); }
+};
+struct Sub {
+  template <Float T> T operator()(T a, T b) const { return a - b; }
+  template <Integer T> T operator()(T a, T b) const { return math::wrapping_sub(a, b); }
+};
+struct Mul {
+  template <Float T> T operator()(T a, T b) const { return a * b; }
+  template <Integer T> T operator()(T a, T b) const { return math::wrapping_mul(a, b); }
+};
+struct Div {
+  template <Float T> T operator()(T a, T b) const { return a / b; }
+  template <Integer T> T operator()(T a, T b) const { return math::div(a, b); }
+};
+struct Neg {
+  template <Float T> T operator()(T a) const { return -a; }
+  template <Integer T> T operator()(T a) const { return math::wrapping_sub(T{0}, a); }
+};
+struct Abs {
+  template <Float T> T operator()(T a) const { return math::abs(a); }
+  template <Integer T> T operator()(T a) const { return a < 0 ? math::wrapping_sub(T{0}, a) : a; }
+};
+struct Not {
+  template <Integer T> T operator()(T a) const { return ~a; }
+  std::uint8_t operator()(std::uint8_t a) const { return a == 0 ? 1 : 0; }
+};
+
+/// An index that wrapped is never meant.
+template <class Wide>
+void check_index(Agent& agent, Op const& op, Wide exact) {
+  if (op.result()->type() != Type::index()) return;
+  std::int64_t result = 0;
+  if (!exact(agent.index(*op.operand(0)), agent.index(*op.operand(1)), &result)) return;
+  agent.report(ReportKind::index_overflow, op, [&] {
+    return std::string(op.info().mnemonic) + " of " + std::to_string(agent.index(*op.operand(0))) + " and " +
+           std::to_string(agent.index(*op.operand(1))) + " leaves the range of i64";
+  });
+}
+
+/// An elementary function: the expansion, or the C library's double under Precision::float64.
+template <class Expansion, class Reference>
+void elementary(Agent& agent, Op const& op, Expansion expansion, Reference reference) {
+  if (agent.precision() == Precision::float64) unary(agent, op, [&](double x) { return reference(x); });
+  else unary(agent, op, [&]<Float T>(T x) { return expansion(x); });
+}
+
+}  // namespace
+
+void execute(Agent& agent, Op const& op, ConstantOp const& attributes) {
+  Value result = agent.fresh(op);
+  with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
+    T value{};
+    if constexpr (std::is_floating_point_v<T>) value = static_cast<T>(to_double(attributes.value));
+    else value = static_cast<T>(to_int(attributes.value));
+    std::fill_n(result.data<T>(), result.count(), value);
+  });
+  agent.set(*op.result(), std::move(result));
+}
+
+void execute(Agent& agent, Op const& op, AddOp const&) {
+  check_index(agent, op, [](std::int64_t a, std::int64_t b, std::int64_t* r) { return __builtin_add_overflow(a, b, r); });
+  binary(agent, op, Add{});
+}
+void execute(Agent& agent, Op const& op, SubOp const&) {
+  check_index(agent, op, [](std::int64_t a, std::int64_t b, std::int64_t* r) { return __builtin_sub_overflow(a, b, r); });
+  binary(agent, op, Sub{});
+}
+void execute(Agent& agent, Op const& op, MulOp const&) {
+  check_index(agent, op, [](std::int64_t a, std::int64_t b, std::int64_t* r) { return __builtin_mul_overflow(a, b, r); });
+  binary(agent, op, Mul{});
+}
+void execute(Agent& agent, Op const& op, DivOp const&) { binary(agent, op, Div{}); }
+void execute(Agent& agent, Op const& op, RemOp const&) {
+  binary(agent, op, []<Integer T>(T a, T b) { return math::rem(a, b); });
+}
+void execute(Agent& agent, Op const& op, CeilDivOp const&) {
+  binary(agent, op, []<Integer T>(T a, T b) { return math::ceil_div(a, b); });
+}
+void execute(Agent& agent, Op const& op, MinOp const&) {
+  binary(agent, op, []<class T>(T a, T b) { return math::min(a, b); });
+}
+void execute(Agent& agent, Op const& op, MaxOp const&) {
+  binary(agent, op, []<class T>(T a, T b) { return math::max(a, b); });
+}
+void execute(Agent& agent, Op const& op, AndOp const&) {
+  binary(agent, op, []<Logical T>(T a, T b) { return static_cast<T>(a & b); });
+}
+void execute(Agent& agent, Op const& op, OrOp const&) {
+  binary(agent, op, []<Logical T>(T a, T b) { return static_cast<T>(a | b); });
+}
+void execute(Agent& agent, Op const& op, XorOp const&) {
+  binary(agent, op, []<Logical T>(T a, T b) { return static_cast<T>(a ^ b); });
+}
+void execute(Agent& agent, Op const& op, ShlOp const&) {
+  binary(agent, op, []<Integer T>(T a, T b) { return math::shift_left(a, b); });
+}
+void execute(Agent& agent, Op const& op, ShrOp const&) {
+  binary(agent, op, []<Integer T>(T a, T b) { return math::shift_right(a, b); });
+}
+
+void execute(Agent& agent, Op const& op, CompareOp const& attributes) {
+  Value const& a = agent.value(*op.operand(0));
+  Value const& b = agent.value(*op.operand(1));
+  Value result = agent.fresh(op);
+  auto* const to = result.data<std::uint8_t>();
+  with_storage(a.storage(), [&]<class T>(std::type_identity<T>) {
+    T const* const left = a.data<T>();
+    T const* const right = b.data<T>();
+    auto const each = [&](auto holds) {
+      for (std::int64_t i = 0; i < a.count(); ++i) to[i] = holds(left[i], right[i]) ? 1 : 0;
+    };
+    switch (attributes.predicate) {
+      case Predicate::eq: return each([](T x, T y) { return x == y; });
+      case Predicate::ne: return each([](T x, T y) { return x != y; });
+      case Predicate::lt: return each([](T x, T y) { return x < y; });
+      case Predicate::le: return each([](T x, T y) { return x <= y; });
+      case Predicate::gt: return each([](T x, T y) { return x > y; });
+      case Predicate::ge: return each([](T x, T y) { return x >= y; });
+    }
+  });
+  agent.set(*op.result(), std::move(result));
+}
+
+void execute(Agent& agent, Op const& op, SelectOp const&) {
+  auto const* const condition = agent.value(*op.operand(0)).data<std::uint8_t>();
+  Value const& a = agent.value(*op.operand(1));
+  Value const& b = agent.value(*op.operand(2));
+  Value result = agent.fresh(op);
+  with_storage(a.storage(), [&]<class T>(std::type_identity<T>) {
+    for (std::int64_t i = 0; i < a.count(); ++i) result.data<T>()[i] = condition[i] != 0 ? a.data<T>()[i] : b.data<T>()[i];
+  });
+  agent.set(*op.result(), std::move(result));
+}
+
+void execute(Agent& agent, Op const& op, NegOp const&) { unary(agent, op, Neg{}); }
+void execute(Agent& agent, Op const& op, NotOp const&) { unary(agent, op, Not{}); }
+void execute(Agent& agent, Op const& op, AbsOp const&) { unary(agent, op, Abs{}); }
+void execute(Agent& agent, Op const& op, RoundOp const&) {
+  unary(agent, op, []<Float T>(T a) { return math::round(a); });
+}
+void execute(Agent& agent, Op const& op, FloorOp const&) {
+  unary(agent, op, []<Float T>(T a) { return math::floor(a); });
+}
+
+void execute(Agent& agent, Op const& op, ExpOp const&) {
+  elementary(agent, op, [](auto x) { return math::exp(x); }, [](double x) { return std::exp(x); });
+}
+void execute(Agent& agent, Op const& op, Exp2Op const&) {
+  elementary(agent, op, [](auto x) { return math::exp2(x); }, [](double x) { return std::exp2(x); });
+}
+void execute(Agent& agent, Op const& op, LogOp const&) {
+  elementary(agent, op, [](auto x) { return math::log(x); }, [](double x) { return std::log(x); });
+}
+void execute(Agent& agent, Op const& op, Log2Op const&) {
+  elementary(agent, op, [](auto x) { return math::log2(x); }, [](double x) { return std::log2(x); });
+}
+void execute(Agent& agent, Op const& op, SqrtOp const&) {
+  elementary(agent, op, [](auto x) { return math::sqrt(x); }, [](double x) { return std::sqrt(x); });
+}
+void execute(Agent& agent, Op const& op, RsqrtOp const&) {
+  elementary(agent, op, [](auto x) { return math::rsqrt(x); }, [](double x) { return 1 / std::sqrt(x); });
+}
+
+}  // namespace tegula::sim

@@ -1,0 +1,89 @@
+// Control flow, calls and what ties a kernel to its launch.
+#include "sim/meaning.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::sim {
+
+using namespace ir;
+
+namespace {
+
+/// Binds a loop's index and carried values; `values` are copied before any is set, for a body may yield its arguments in
+/// another order.
+void bind_carried(Agent& agent, Op const& loop, std::vector<Value> const& values, std::int64_t index) {
+  Block const& body = loop.block();
+  agent.set_index(*body.argument(0), index);
+  for (std::size_t i = 0; i < values.size(); ++i) agent.set(*body.argument(static_cast<int>(i) + 1), values[i]);
+}
+
+std::vector<Value> values_of(Agent& agent, std::span<ir::Value* const> operands) {
+  std::vector<Value> result;
+  result.reserve(operands.size());
+  for (ir::Value const* operand : operands) result.push_back(agent.value(*operand));
+  return result;
+}
+
+void set_results(Agent& agent, Op const& op, std::vector<Value> const& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) agent.set(*op.result(static_cast<int>(i)), values[i]);
+}
+
+}  // namespace
+
+void execute(Agent& agent, Op const& op, ForOp const&) {
+  std::int64_t const lower = agent.index(*op.operand(0)), upper = agent.index(*op.operand(1)), step = agent.index(*op.operand(2));
+  auto const inits = values_of(agent, op.operands().subspan(3));
+  if (step <= 0)
+    agent.report(ReportKind::bad_step, op, [&] { return "a loop's step is " + std::to_string(step) + " but must be at least 1; it is not run"; });
+  if (step <= 0 || lower >= upper) return set_results(agent, op, inits);
+  bind_carried(agent, op, inits, lower);
+  agent.enter({&op.block(), op.block().begin(), &op, lower, upper, step});
+}
+
+void execute(Agent& agent, Op const& op, IfOp const&) {
+  Block const& taken = op.block(agent.condition(*op.operand(0)) ? 0 : 1);
+  agent.enter({&taken, taken.begin(), &op});
+}
+
+void execute(Agent& agent, Op const& op, YieldOp const&) {
+  auto const values = values_of(agent, op.operands());
+  Frame& frame = agent.frame();
+  Op const& owner = *frame.owner;
+  if (owner.is<ForOp>() && frame.step < frame.upper - frame.index) {
+    frame.index += frame.step;
+    frame.at = frame.block->begin();
+    return bind_carried(agent, owner, values, frame.index);
+  }
+  agent.leave();
+  set_results(agent, owner, values);
+}
+
+void execute(Agent& agent, Op const& op, ReturnOp const&) {
+  Op const* const call = agent.frame().owner;
+  if (call == nullptr) return agent.finish();
+  auto const values = values_of(agent, op.operands());
+  agent.leave();
+  set_results(agent, *call, values);
+}
+
+void execute(Agent& agent, Op const& op, CallOp const& attributes) {
+  Module const* const module = op.function()->parent();
+  Function const* const callee = module == nullptr ? nullptr : module->find(attributes.callee.view());
+  if (callee == nullptr) throw InternalError("simulator: @" + std::string(attributes.callee.view()) + " is not defined");
+  for (int i = 0; i < op.operand_count(); ++i) agent.copy(*op.operand(i), *callee->parameter(i));
+  agent.enter({&callee->body(), callee->body().begin(), &op});
+}
+
+// Evaluated before the launch (Machine), so nothing is left to do in a block.
+void execute(Agent&, Op const&, GridOp const&) {}
+void execute(Agent&, Op const&, RequireOp const&) {}
+
+void execute(Agent& agent, Op const& op, ExtentOp const& attributes) {
+  Tensor const& tensor = agent.machine().arguments()[static_cast<std::size_t>(agent.tensor(*op.operand(0)))].tensor;
+  agent.set_index(*op.result(), tensor.extents[static_cast<int>(attributes.axis)]);
+}
+
+void execute(Agent& agent, Op const& op, BlockIndexOp const& attributes) {
+  agent.set_index(*op.result(), agent.block()[static_cast<std::size_t>(attributes.axis)]);
+}
+
+}  // namespace tegula::sim

@@ -1,0 +1,409 @@
+#include "sim/interpreter.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ir/text.hpp"
+#include "sim/meaning.hpp"
+#include "support/diagnostics.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::sim {
+
+using namespace ir;
+
+namespace {
+
+template <class OpStruct>
+concept HasMeaning = requires(Agent& agent, Op const& op, OpStruct const& attributes) { execute(agent, op, attributes); };
+#define TEGULA_OP(name) \
+  static_assert(HasMeaning<name>, "the simulator has no meaning for " #name ": add an overload of execute to sim/meaning.hpp");
+#include "tegula/ir/ops.def"
+#undef TEGULA_OP
+
+void dispatch(Agent& agent, Op const& op) {
+  switch (op.kind()) {
+#define TEGULA_OP(name) \
+  case OpKind::name: return execute(agent, op, op.as<name>());
+#include "tegula/ir/ops.def"
+#undef TEGULA_OP
+  }
+}
+
+/// A small generator whose sequence is the same everywhere.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    std::uint64_t x = (state_ += 0x9E3779B97F4A7C15U);
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
+    return x ^ (x >> 31);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+std::vector<std::int64_t> order_of(std::int64_t blocks, Schedule const& schedule) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(blocks));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  if (schedule.kind == Schedule::Kind::descending) std::reverse(order.begin(), order.end());
+  if (schedule.kind != Schedule::Kind::seeded) return order;
+  Random random(schedule.seed);
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.next() % i]);
+  return order;
+}
+
+/// The value of a launch expression: the ops it is made of, executed by `agent`.
+void compute(Agent& agent, ir::Value const& value) {
+  Op const* const op = value.defining_op();
+  if (op == nullptr) return;
+  for (ir::Value const* operand : op->operands()) compute(agent, *operand);
+  dispatch(agent, *op);
+}
+
+/// Grid and requirements, by an agent that stands for the host.
+Grid launch_facts(Machine& machine) {
+  Agent host(machine, 0);
+  Grid grid = {1, 1, 1};
+  for (Op const& op : machine.kernel().body()) {
+    if (op.is<RequireOp>()) {
+      compute(host, *op.operand(0));
+      if (!host.condition(*op.operand(0)))
+        throw UserError(machine.kernel().name() + ": requirement failed: " + std::string(op.as<RequireOp>().message.view()), op.where());
+    } else if (op.is<GridOp>()) {
+      for (int i = 0; i < op.operand_count(); ++i) {
+        compute(host, *op.operand(i));
+        grid[static_cast<std::size_t>(i)] = host.index(*op.operand(i));
+        if (grid[static_cast<std::size_t>(i)] < 0)
+          throw UserError(machine.kernel().name() + ": grid extent " + std::to_string(i) + " is " + std::to_string(host.index(*op.operand(i))), op.where());
+      }
+    }
+  }
+  return grid;
+}
+
+std::string one_line(Op const& op) {
+  std::string text = print(op);
+  return text.substr(0, text.find('\n'));
+}
+
+}  // namespace
+
+Tensor dense(void* data, Element element, Extents const& extents) {
+  Tensor result{data, element, extents, extents};
+  std::int64_t stride = 1;
+  for (int i = extents.size() - 1; i >= 0; --i) {
+    result.strides[i] = stride;
+    stride *= extents[i];
+  }
+  result.memory_begin = data;
+  result.memory_end = static_cast<std::byte*>(data) + stride * bytes(element);
+  return result;
+}
+
+Grid block_of(std::int64_t linear, Grid const& grid) {
+  return {linear % grid[0], linear / grid[0] % grid[1], linear / (grid[0] * grid[1])};
+}
+
+// ---- machine
+
+Machine::Machine(Function const& kernel, Arguments const& arguments, Options const& options)
+    : kernel_(kernel), arguments_(arguments), options_(options) {
+  check_arguments();
+  if (kernel.parent() != nullptr)
+    for (auto const& function : kernel.parent()->functions()) number_block(function->body());
+  else
+    number_block(kernel.body());
+  find_noted_loads();
+  result_.schedule = options.schedule;
+  result_.grid = launch_facts(*this);
+  if (options.grid) result_.grid = *options.grid;
+  for (std::int64_t extent : result_.grid)
+    if (extent < 0) throw UserError(kernel.name() + ": a grid extent is " + std::to_string(extent));
+}
+
+void Machine::number_block(Block const& block) {
+  auto const add = [&](ir::Value const& value) { numbers_.emplace(&value, static_cast<int>(numbers_.size())); };
+  for (int i = 0; i < block.argument_count(); ++i) add(*block.argument(i));
+  for (Op const& op : block) {
+    for (int i = 0; i < op.result_count(); ++i) add(*op.result(i));
+    for (int i = 0; i < op.block_count(); ++i) number_block(op.block(i));
+  }
+}
+
+void Machine::check_arguments() const {
+  auto const count = static_cast<std::size_t>(kernel_.parameter_count());
+  if (arguments_.size() != count)
+    throw UserError(kernel_.name() + ": " + std::to_string(arguments_.size()) + " arguments but takes " + std::to_string(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    ir::Value const& parameter = *kernel_.parameter(static_cast<int>(i));
+    Argument const& argument = arguments_[i];
+    Type const given = argument.is_tensor ? Type::tensor(argument.tensor.element, argument.tensor.extents.size()) : Type::scalar(argument.scalar.element);
+    if (given != parameter.type())
+      throw UserError(kernel_.name() + ": argument " + std::to_string(i) + " is " + to_string(given) + " but the parameter is " + to_string(parameter.type()));
+    if (!argument.is_tensor) continue;
+    if (argument.tensor.strides.size() != argument.tensor.extents.size())
+      throw UserError(kernel_.name() + ": argument " + std::to_string(i) + " has " + std::to_string(argument.tensor.extents.size()) + " extents but " +
+                      std::to_string(argument.tensor.strides.size()) + " strides");
+    for (std::int64_t extent : argument.tensor.extents)
+      if (extent < 0) throw UserError(kernel_.name() + ": argument " + std::to_string(i) + " has an extent of " + std::to_string(extent));
+  }
+}
+
+namespace {
+
+struct AddressRange {
+  std::intptr_t low = 0, high = 0;  ///< [low, high)
+};
+
+AddressRange range_of(Tensor const& tensor) {
+  if (tensor.extents.product() == 0) return {};
+  auto const base = reinterpret_cast<std::intptr_t>(tensor.data);
+  AddressRange range{base, base + bytes(tensor.element)};
+  for (int i = 0; i < tensor.extents.size(); ++i) {
+    std::intptr_t const reach = (tensor.extents[i] - 1) * tensor.strides[i] * bytes(tensor.element);
+    (reach < 0 ? range.low : range.high) += reach;
+  }
+  return range;
+}
+
+/// Calls visit(address, coordinates) for every element of a view.
+template <class Visit>
+void each_element(Tensor const& tensor, Visit&& visit) {
+  std::int64_t at[max_rank] = {};
+  std::int64_t const count = tensor.extents.product();
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t offset = 0;
+    for (int axis = 0; axis < tensor.extents.size(); ++axis) offset += at[axis] * tensor.strides[axis];
+    visit(static_cast<std::byte*>(tensor.data) + offset * bytes(tensor.element), at);
+    for (int axis = tensor.extents.size() - 1; axis >= 0; --axis) {
+      if (++at[axis] < tensor.extents[axis]) break;
+      at[axis] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+void Machine::find_noted_loads() {
+  loads_noted_.assign(arguments_.size(), false);
+  if (!options_.check_races) return;
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    for (std::size_t j = 0; j < arguments_.size(); ++j) {
+      if (!arguments_[i].is_tensor || !arguments_[j].is_tensor || kernel_.parameter_attributes()[j].direction == Direction::in) continue;
+      AddressRange const mine = range_of(arguments_[i].tensor), written = range_of(arguments_[j].tensor);
+      if (mine.low < written.high && written.low < mine.high) loads_noted_[i] = true;
+    }
+  }
+}
+
+void Machine::run_blocks() {
+  Grid const& grid = result_.grid;
+  for (std::int64_t linear : order_of(grid[0] * grid[1] * grid[2], options_.schedule)) {
+    Agent agent(*this, linear);
+    agent.enter({&kernel_.body(), kernel_.body().begin(), nullptr});
+    while (!agent.finished()) agent.step();
+    ++result_.blocks;
+  }
+  if (options_.report_unwritten) find_unwritten();
+}
+
+Result Machine::take_result() { return std::move(result_); }
+
+void Machine::find_unwritten() {
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    if (!arguments_[i].is_tensor || kernel_.parameter_attributes()[i].direction != Direction::out) continue;
+    std::int64_t missing = 0;
+    std::string first;
+    each_element(arguments_[i].tensor, [&](std::byte const* address, std::int64_t const* coordinates) {
+      auto const* const cell = shadow_.find(address);
+      if (cell != nullptr && !cell->store.none()) return;
+      if (missing++ == 0) first = element_text(static_cast<int>(i), coordinates);
+    });
+    if (missing == 0) continue;
+    result_.reports.push_back({ReportKind::unwritten, first + " is never written", kernel_.where, {}, {}, {}, {}, {}, missing});
+  }
+}
+
+std::string Machine::element_text(int tensor, std::int64_t const* coordinates) const {
+  ir::Value const& parameter = *kernel_.parameter(tensor);
+  std::string text = "element [";
+  int const rank = arguments_[static_cast<std::size_t>(tensor)].tensor.extents.size();
+  for (int i = 0; i < rank; ++i) text += (i == 0 ? "" : ", ") + std::to_string(coordinates[i]);
+  return text + "] of " + (parameter.name().empty() ? "argument " + std::to_string(tensor) : "%" + parameter.name());
+}
+
+void Machine::race(ReportKind kind, Agent const& agent, Op const& op, Shadow::Access const& earlier, int tensor, std::int64_t const* coordinates) {
+  Grid const other = block_of(earlier.block, result_.grid);
+  report(kind, &op, earlier.op, agent.block(), other, [&] {
+    auto const verb = [](Op const& access) { return access.is<StoreOp>() ? " stores to " : " loads "; };
+    return "block " + block_text(agent.block()) + verb(op) + element_text(tensor, coordinates) + ", which block " + block_text(other) +
+           verb(*earlier.op) + "too; blocks run in any order";
+  });
+}
+
+void Machine::note_store(Agent const& agent, Op const& op, int tensor, void const* address, std::int64_t const* coordinates) {
+  Shadow::Cell& cell = shadow_.cell(address);
+  Shadow::Access const mine{agent.linear_block(), &op};
+  if (options_.check_races) {
+    if (!cell.store.none() && cell.store.block != mine.block) race(ReportKind::write_race, agent, op, cell.store, tensor, coordinates);
+    for (Shadow::Access const& load : cell.loads)
+      if (!load.none() && load.block != mine.block) {
+        race(ReportKind::read_write_race, agent, op, load, tensor, coordinates);
+        break;
+      }
+  }
+  cell.store = mine;
+}
+
+void Machine::note_load(Agent const& agent, Op const& op, int tensor, void const* address, std::int64_t const* coordinates) {
+  Shadow::Cell& cell = shadow_.cell(address);
+  Shadow::Access const mine{agent.linear_block(), &op};
+  if (!cell.store.none() && cell.store.block != mine.block) race(ReportKind::read_write_race, agent, op, cell.store, tensor, coordinates);
+  if (cell.loads[0].none() || cell.loads[0].block == mine.block) cell.loads[0] = mine;
+  else if (cell.loads[1].none()) cell.loads[1] = mine;
+}
+
+Report* Machine::find(ReportKind kind, Op const* op, Op const* other) {
+  static thread_local Report left_out;
+  for (Filed const& filed : filed_)
+    if (filed.kind == kind && filed.op == op && filed.other == other)
+      return filed.at < result_.reports.size() ? &result_.reports[filed.at] : &left_out;
+  return nullptr;
+}
+
+void Machine::add(ReportKind kind, Op const* op, Op const* other, Grid const& block, Grid const& other_block, std::string text) {
+  bool const full = result_.reports.size() >= static_cast<std::size_t>(options_.max_reports);
+  filed_.push_back({kind, op, other, full ? static_cast<std::size_t>(-1) : result_.reports.size()});
+  if (full) {
+    ++result_.reports_left_out;
+    return;
+  }
+  Report report{kind, std::move(text), op->where(), one_line(*op), {}, {}, block, other_block, 1};
+  if (other != nullptr) {
+    report.other = other->where();
+    report.other_op = one_line(*other);
+  }
+  result_.reports.push_back(std::move(report));
+}
+
+// ---- agent
+
+Agent::Agent(Machine& machine, std::int64_t linear_block)
+    : machine_(machine), linear_block_(linear_block), block_{}, slots_(static_cast<std::size_t>(machine.value_count())) {
+  // The host's agent exists before the grid is known.
+  if (linear_block != 0) block_ = block_of(linear_block, machine.grid());
+  for (int i = 0; i < machine.kernel().parameter_count(); ++i) {
+    ir::Value const& parameter = *machine.kernel().parameter(i);
+    Argument const& argument = machine.arguments()[static_cast<std::size_t>(i)];
+    if (argument.is_tensor) {
+      slots_[static_cast<std::size_t>(machine.number(parameter))].tensor = i;
+      continue;
+    }
+    Value scalar(parameter.type(), precision());
+    with_storage(scalar.storage(), [&]<class T>(std::type_identity<T>) {
+      if constexpr (std::is_floating_point_v<T>) *scalar.data<T>() = static_cast<T>(to_double(argument.scalar));
+      else *scalar.data<T>() = static_cast<T>(to_int(argument.scalar));
+    });
+    set(parameter, scalar);
+  }
+}
+
+void Agent::step() {
+  Frame& top = frames_.back();
+  if (top.at == top.block->end()) throw InternalError("simulator: a block of @" + machine_.kernel().name() + " ends without yield or return");
+  Op const& op = *top.at;
+  ++top.at;
+  machine_.count_step();
+  dispatch(*this, op);
+}
+
+void Agent::set_index(ir::Value const& value, std::int64_t number) {
+  Value result(Type::index(), precision());
+  *result.data<std::int64_t>() = number;
+  set(value, result);
+}
+
+void Agent::copy(ir::Value const& from, ir::Value const& to) {
+  slots_[static_cast<std::size_t>(machine_.number(to))] = slots_[static_cast<std::size_t>(machine_.number(from))];
+}
+
+// ---- public functions
+
+Result run(Function const& kernel, Arguments const& arguments, Options const& options) {
+  Machine machine(kernel, arguments, options);
+  machine.run_blocks();
+  return machine.take_result();
+}
+
+Grid launch_grid(Function const& kernel, Arguments const& arguments) {
+  Options options;
+  options.check_races = false;
+  return Machine(kernel, arguments, options).grid();
+}
+
+Exploration explore_orders(Function const& kernel, Arguments const& arguments, int count, Options const& options, std::uint64_t first) {
+  using Contents = std::vector<std::vector<std::byte>>;
+  auto const each_written = [&](auto&& visit) {
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      if (arguments[i].is_tensor && kernel.parameter_attributes()[i].direction != Direction::in) visit(i, arguments[i].tensor);
+  };
+  auto const save = [&] {
+    Contents contents(arguments.size());
+    each_written([&](std::size_t i, Tensor const& tensor) {
+      each_element(tensor, [&](std::byte const* address, std::int64_t const*) {
+        contents[i].insert(contents[i].end(), address, address + bytes(tensor.element));
+      });
+    });
+    return contents;
+  };
+  auto const restore = [&](Contents const& contents) {
+    each_written([&](std::size_t i, Tensor const& tensor) {
+      auto from = contents[i].begin();
+      each_element(tensor, [&](std::byte* address, std::int64_t const*) {
+        std::copy_n(from, bytes(tensor.element), address);
+        from += bytes(tensor.element);
+      });
+    });
+  };
+  auto const run_with = [&](Schedule const& order) {
+    Options with = options;
+    with.schedule = order;
+    return run(kernel, arguments, with);
+  };
+
+  Exploration result;
+  Contents const before = save();
+  result.first_report = run_with(schedule::ascending);
+  Contents const expected = save();
+  for (int n = 0; n < count && !result.differing_seed; ++n) {
+    std::uint64_t const seed = first + static_cast<std::uint64_t>(n);
+    restore(before);
+    Result run_result = run_with(schedule::seed(seed));
+    ++result.orders;
+    if (result.first_report.clean() && !run_result.clean()) result.first_report = std::move(run_result);
+    Contents const found = save();
+    if (found == expected) continue;
+    result.differing_seed = seed;
+    each_written([&](std::size_t i, Tensor const& tensor) {
+      std::size_t at = 0;
+      each_element(tensor, [&](std::byte const*, std::int64_t const* coordinates) {
+        auto const size = static_cast<std::size_t>(bytes(tensor.element));
+        bool const same = std::equal(found[i].begin() + static_cast<std::ptrdiff_t>(at), found[i].begin() + static_cast<std::ptrdiff_t>(at + size),
+                                     expected[i].begin() + static_cast<std::ptrdiff_t>(at));
+        at += size;
+        if (same || !result.text.empty()) return;
+        result.text = kernel.name() + ": element [";
+        for (int axis = 0; axis < tensor.extents.size(); ++axis) result.text += (axis == 0 ? "" : ", ") + std::to_string(coordinates[axis]);
+        result.text += "] of argument " + std::to_string(i) + " depends on the order of blocks: it differs between the ascending order and " +
+                       to_string(schedule::seed(seed));
+      });
+    });
+  }
+  restore(expected);
+  return result;
+}
+
+}  // namespace tegula::sim

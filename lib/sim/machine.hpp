@@ -1,0 +1,139 @@
+// The inside of the interpreter: what one launch holds, and an agent, the unit that a schedule picks. Today an agent is
+// one block of the grid and runs to its end; its state is a stack of frames, so that ops which wait can let others run.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/interpreter.hpp"
+#include "sim/shadow.hpp"
+
+namespace tegula::sim {
+
+class Agent;
+
+/// One launch.
+class Machine {
+ public:
+  Machine(ir::Function const& kernel, Arguments const& arguments, Options const& options);
+
+  void run_blocks();
+  [[nodiscard]] Result take_result();
+
+  [[nodiscard]] Options const& options() const { return options_; }
+  [[nodiscard]] Precision precision() const { return options_.precision; }
+  [[nodiscard]] ir::Function const& kernel() const { return kernel_; }
+  [[nodiscard]] Arguments const& arguments() const { return arguments_; }
+  [[nodiscard]] Grid const& grid() const { return result_.grid; }
+  [[nodiscard]] int number(ir::Value const& value) const { return numbers_.at(&value); }
+  [[nodiscard]] int value_count() const { return static_cast<int>(numbers_.size()); }
+  void count_step() { ++result_.steps; }
+
+  /// Files a report; further ones of its kind at the same two ops are counted. `text` is called for the first only.
+  template <class Text>
+  void report(ReportKind kind, ir::Op const* op, ir::Op const* other, Grid const& block, Grid const& other_block, Text&& text) {
+    if (Report* known = find(kind, op, other)) ++known->times;
+    else add(kind, op, other, block, other_block, text());
+  }
+
+  /// Notes an access for race detection.
+  void note_store(Agent const& agent, ir::Op const& op, int tensor, void const* address, std::int64_t const* coordinates);
+  void note_load(Agent const& agent, ir::Op const& op, int tensor, void const* address, std::int64_t const* coordinates);
+  /// True if loads of the tensor must be noted: something written overlaps it.
+  [[nodiscard]] bool loads_noted(int tensor) const { return loads_noted_[static_cast<std::size_t>(tensor)]; }
+  [[nodiscard]] std::string element_text(int tensor, std::int64_t const* coordinates) const;
+
+ private:
+  friend class Agent;
+  void number_block(ir::Block const& block);
+  void check_arguments() const;
+  void find_noted_loads();
+  void find_unwritten();
+  Report* find(ReportKind kind, ir::Op const* op, ir::Op const* other);
+  void add(ReportKind kind, ir::Op const* op, ir::Op const* other, Grid const& block, Grid const& other_block, std::string text);
+  void race(ReportKind kind, Agent const& agent, ir::Op const& op, Shadow::Access const& earlier, int tensor, std::int64_t const* coordinates);
+
+  ir::Function const& kernel_;
+  Arguments const& arguments_;
+  Options options_;
+  Result result_;
+  std::unordered_map<ir::Value const*, int> numbers_;
+  std::vector<bool> loads_noted_;
+  Shadow shadow_;
+  struct Filed {
+    ReportKind kind;
+    ir::Op const* op;
+    ir::Op const* other;
+    std::size_t at;  ///< in result_.reports; npos: left out
+  };
+  std::vector<Filed> filed_;
+};
+
+/// Position in one block of ops. The frame below a called function's is the caller's.
+struct Frame {
+  ir::Block const* block;
+  ir::Block::iterator at;
+  ir::Op const* owner;     ///< the for, if or call that entered; null for the kernel's body
+  std::int64_t index = 0;  ///< of a for
+  std::int64_t upper = 0;
+  std::int64_t step = 0;
+};
+
+/// One block of the grid.
+class Agent {
+ public:
+  Agent(Machine& machine, std::int64_t linear_block);
+
+  /// Executes one op.
+  void step();
+  [[nodiscard]] bool finished() const { return frames_.empty(); }
+
+  [[nodiscard]] Machine& machine() const { return machine_; }
+  [[nodiscard]] Precision precision() const { return machine_.precision(); }
+  [[nodiscard]] Grid const& block() const { return block_; }
+  [[nodiscard]] std::int64_t linear_block() const { return linear_block_; }
+
+  [[nodiscard]] Value const& value(ir::Value const& value) const { return slots_[static_cast<std::size_t>(machine_.number(value))].value; }
+  void set(ir::Value const& value, Value contents) { slots_[static_cast<std::size_t>(machine_.number(value))].value = std::move(contents); }
+  [[nodiscard]] std::int64_t index(ir::Value const& value) const { return *this->value(value).data<std::int64_t>(); }
+  [[nodiscard]] bool condition(ir::Value const& value) const { return *this->value(value).data<std::uint8_t>() != 0; }
+  /// A fresh value of the type of op's result.
+  [[nodiscard]] Value fresh(ir::Op const& op) const { return Value(op.result()->type(), precision()); }
+  void set_index(ir::Value const& value, std::int64_t number);
+
+  /// The argument number of a tensor value.
+  [[nodiscard]] int tensor(ir::Value const& value) const { return slots_[static_cast<std::size_t>(machine_.number(value))].tensor; }
+  /// Gives `to` what `from` holds, tensor or not.
+  void copy(ir::Value const& from, ir::Value const& to);
+
+  void enter(Frame const& frame) { frames_.push_back(frame); }
+  [[nodiscard]] Frame& frame() { return frames_.back(); }
+  void leave() { frames_.pop_back(); }
+  /// Ends the agent.
+  void finish() { frames_.clear(); }
+
+  template <class Text>
+  void report(ReportKind kind, ir::Op const& op, Text&& text) {
+    machine_.report(kind, &op, nullptr, block_, block_, std::forward<Text>(text));
+  }
+
+ private:
+  struct Slot {
+    Value value;
+    int tensor = -1;
+  };
+  Machine& machine_;
+  std::int64_t linear_block_;
+  Grid block_;
+  std::vector<Slot> slots_;
+  std::vector<Frame> frames_;
+};
+
+/// "(3, 0, 1)"
+std::string block_text(Grid const& block);
+
+/// The grid a linear block number belongs to: axis 0 fastest.
+Grid block_of(std::int64_t linear, Grid const& grid);
+
+}  // namespace tegula::sim

@@ -1,0 +1,114 @@
+// Vector clocks of the happens-before order. What lives here: clocks, and the clocks of one warp's lanes.
+//
+// Slots. A warp has one slot (what is known of all its lanes); a lane that ever releases on its own gets a slot besides
+// (what is known of that lane alone); so does every mbarrier (completed phases), every named barrier (completed uses) and
+// the preceding grid. Time in the slots of a warp is the warp's own count of actions, so both kinds compare.
+//
+// Planes. `order` is happens-before. `shared_async` and `global_async` hold, for each slot, up to which time the accesses
+// were made visible to the async proxy: by a proxy fence of the accessing thread that itself happens before.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/machine/types.hpp"
+
+namespace tegula::sim::machine {
+
+enum class Plane : std::uint8_t { order, shared_async, global_async };
+inline constexpr std::size_t plane_count = 3;
+
+using Slot = std::int32_t;
+inline constexpr Slot no_slot = -1;
+
+/// One time per slot and plane; slots never named are 0.
+class Clock {
+ public:
+  [[nodiscard]] std::uint32_t at(Plane plane, Slot slot) const {
+    std::size_t const i = index(plane, slot);
+    return i < times_.size() ? times_[i] : 0;
+  }
+  void raise(Plane plane, Slot slot, std::uint32_t time) {
+    std::size_t const i = index(plane, slot);
+    if (i >= times_.size()) times_.resize(index(Plane::order, slot + 1), 0);
+    if (times_[i] < time) times_[i] = time;
+  }
+  void join(Clock const& other);
+  /// In every slot, the plane becomes at least what `order` is: a fence that covers all that is known.
+  void promote(Plane plane);
+  /// The same for one slot.
+  void promote(Plane plane, Slot slot) { raise(plane, slot, at(Plane::order, slot)); }
+  /// All zero; keeps the storage.
+  void clear() { times_.clear(); }
+  [[nodiscard]] std::size_t slots() const { return times_.size() / plane_count; }
+
+ private:
+  static std::size_t index(Plane plane, Slot slot) {
+    return static_cast<std::size_t>(slot) * plane_count + static_cast<std::size_t>(plane);
+  }
+  std::vector<std::uint32_t> times_;
+};
+
+/// Hands out slot numbers.
+class SlotTable {
+ public:
+  Slot make() { return next_++; }
+  void reset() { next_ = 0; }
+
+ private:
+  Slot next_ = 0;
+};
+
+/// What the lanes of one warp know. Lanes that know the same share a class; an action of a proper subset splits classes,
+/// a warp barrier merges them. Usually there are one or two.
+class WarpClocks {
+ public:
+  struct LaneClass {
+    Lanes lanes = 0;
+    Clock clock;
+    std::array<std::uint32_t, plane_count> fenced{};  // time of these lanes' own last proxy fence, per plane
+  };
+
+  void reset(Slot warp_slot);
+
+  /// Count of actions of this warp; the time of the action under way.
+  [[nodiscard]] std::uint32_t time() const { return time_; }
+  std::uint32_t tick() { return ++time_; }
+
+  [[nodiscard]] Slot slot() const { return slot_; }
+  /// The lane's own slot, or no_slot when it never released alone.
+  [[nodiscard]] Slot lane_slot(int number) const { return lane_slots_[static_cast<std::size_t>(number)]; }
+
+  [[nodiscard]] std::size_t class_count() const { return count_; }
+  [[nodiscard]] LaneClass const& lane_class(std::size_t i) const { return classes_[i]; }
+  [[nodiscard]] LaneClass const& class_of(int number) const;
+
+  /// These lanes learn what `from` holds.
+  void acquire(Lanes, Clock const& from);
+  /// These lanes learn one slot.
+  void acquire(Lanes, Slot, std::uint32_t time);
+  /// Adds to `into` what these lanes know and did up to now.
+  void release(Lanes, Clock& into, SlotTable&);
+  /// A barrier among these lanes: each knows what any of them knew and did.
+  void synchronise(Lanes, SlotTable&);
+  /// The lanes' own accesses become visible to the async proxy in the plane. `signalled` slots (mbarriers) are promoted
+  /// too: data that arrived by cp.async on them was written by no thread that could have fenced.
+  void fence(Lanes, Plane, std::vector<Slot> const& signalled);
+  /// As fence, and all that the lanes know of is covered.
+  void fence_all_known(Lanes, Plane);
+
+ private:
+  void split(Lanes);
+  template <class F>
+  void for_classes(Lanes, F&&);
+
+  Slot slot_ = no_slot;
+  std::uint32_t time_ = 0;
+  std::array<Slot, 32> lane_slots_{};
+  std::vector<LaneClass> classes_;  // the first count_ are in use, the rest keep their storage
+  std::size_t count_ = 0;
+  Clock scratch_;
+};
+
+}  // namespace tegula::sim::machine

@@ -1,0 +1,61 @@
+// The mbarrier object: transitions and nothing else (PTX ISA, "mbarrier"). Full phase numbers are kept.
+#pragma once
+
+#include <cstdint>
+
+namespace tegula::sim::machine {
+
+/// Why a transition is not allowed.
+enum class MbarrierFault : std::uint8_t {
+  none,
+  bad_count,     // init with 0 or more than 2^20 - 1
+  already_live,  // init of a live object
+  not_live,      // any use before init or after inval
+  over_arrival,  // more arrivals than the phase still expects
+  tx_range,      // the byte count of the phase left [-(2^20 - 1), 2^20 - 1]
+};
+
+/// State of one object. A transition that is refused changes nothing. settle() is part of the transitions: after each,
+/// `completed` says whether the phase ended.
+class MbarrierState {
+ public:
+  static constexpr std::int64_t limit = (1 << 20) - 1;
+
+  [[nodiscard]] bool live() const { return live_; }
+  /// Number of completed phases since init, and so the number of the phase under way.
+  [[nodiscard]] std::uint32_t phase() const { return phase_; }
+  [[nodiscard]] std::int64_t expected() const { return expected_; }
+  [[nodiscard]] std::int64_t pending() const { return pending_; }
+  [[nodiscard]] std::int64_t tx() const { return tx_; }
+  /// As fresh: nobody arrived in this phase and no bytes are owed.
+  [[nodiscard]] bool balanced() const { return pending_ == expected_ && tx_ == 0; }
+  /// The wait passes: the phase under way has the other parity, so the one with this parity is the one just finished.
+  [[nodiscard]] bool passes(std::uint32_t parity) const { return (phase_ & 1u) != parity; }
+
+  MbarrierFault init(std::int64_t count);
+  MbarrierFault inval();
+  MbarrierFault expect(std::int64_t bytes);
+  MbarrierFault complete(std::int64_t bytes);
+  MbarrierFault arrive(std::int64_t count);
+  /// tx += bytes, then one arrival.
+  MbarrierFault arrive_expect(std::int64_t bytes);
+  /// One arrival, and one fewer expected in later phases.
+  MbarrierFault arrive_drop();
+  /// One more pending arrival in this phase (cp.async.mbarrier.arrive without .noinc).
+  MbarrierFault add_pending();
+
+  [[nodiscard]] bool completed() const { return completed_; }
+
+ private:
+  void settle();
+  [[nodiscard]] static bool in_range(std::int64_t tx) { return tx >= -limit && tx <= limit; }
+
+  bool live_ = false;
+  bool completed_ = false;
+  std::uint32_t phase_ = 0;
+  std::int64_t expected_ = 0;
+  std::int64_t pending_ = 0;
+  std::int64_t tx_ = 0;
+};
+
+}  // namespace tegula::sim::machine

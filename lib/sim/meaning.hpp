@@ -1,0 +1,69 @@
+// The meaning of each op: one overload of execute per op struct, in arithmetic.cpp, shape.cpp, memory.cpp, control.cpp.
+// A line in ops.def without an overload here does not compile (interpreter.cpp).
+#pragma once
+
+#include "sim/machine.hpp"
+
+namespace tegula::sim {
+
+#define TEGULA_SIM_MEANING(name) void execute(Agent& agent, ir::Op const& op, ir::name const& attributes)
+// control.cpp
+TEGULA_SIM_MEANING(ForOp);
+TEGULA_SIM_MEANING(IfOp);
+TEGULA_SIM_MEANING(YieldOp);
+TEGULA_SIM_MEANING(ReturnOp);
+TEGULA_SIM_MEANING(CallOp);
+TEGULA_SIM_MEANING(GridOp);
+TEGULA_SIM_MEANING(RequireOp);
+TEGULA_SIM_MEANING(ExtentOp);
+TEGULA_SIM_MEANING(BlockIndexOp);
+// arithmetic.cpp
+TEGULA_SIM_MEANING(ConstantOp);
+TEGULA_SIM_MEANING(AddOp);
+TEGULA_SIM_MEANING(SubOp);
+TEGULA_SIM_MEANING(MulOp);
+TEGULA_SIM_MEANING(DivOp);
+TEGULA_SIM_MEANING(RemOp);
+TEGULA_SIM_MEANING(CeilDivOp);
+TEGULA_SIM_MEANING(MinOp);
+TEGULA_SIM_MEANING(MaxOp);
+TEGULA_SIM_MEANING(AndOp);
+TEGULA_SIM_MEANING(OrOp);
+TEGULA_SIM_MEANING(XorOp);
+TEGULA_SIM_MEANING(ShlOp);
+TEGULA_SIM_MEANING(ShrOp);
+TEGULA_SIM_MEANING(CompareOp);
+TEGULA_SIM_MEANING(SelectOp);
+TEGULA_SIM_MEANING(NegOp);
+TEGULA_SIM_MEANING(NotOp);
+TEGULA_SIM_MEANING(AbsOp);
+TEGULA_SIM_MEANING(RoundOp);
+TEGULA_SIM_MEANING(FloorOp);
+TEGULA_SIM_MEANING(ExpOp);
+TEGULA_SIM_MEANING(Exp2Op);
+TEGULA_SIM_MEANING(LogOp);
+TEGULA_SIM_MEANING(Log2Op);
+TEGULA_SIM_MEANING(SqrtOp);
+TEGULA_SIM_MEANING(RsqrtOp);
+// conversion.cpp
+TEGULA_SIM_MEANING(CastOp);
+TEGULA_SIM_MEANING(BitcastOp);
+// shape.cpp
+TEGULA_SIM_MEANING(SplatOp);
+TEGULA_SIM_MEANING(IotaOp);
+TEGULA_SIM_MEANING(BroadcastOp);
+TEGULA_SIM_MEANING(ExpandDimsOp);
+TEGULA_SIM_MEANING(SqueezeOp);
+TEGULA_SIM_MEANING(TransOp);
+TEGULA_SIM_MEANING(ConvertLayoutOp);
+TEGULA_SIM_MEANING(ReduceOp);
+TEGULA_SIM_MEANING(DotOp);
+// memory.cpp
+TEGULA_SIM_MEANING(LoadOp);
+TEGULA_SIM_MEANING(StoreOp);
+#undef TEGULA_SIM_MEANING
+
+/// A float rounded to the element it stands for, in the storage of that element.
+float round_to_element(float value, Element element);
+
+}  // namespace tegula::sim

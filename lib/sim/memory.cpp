@@ -1,0 +1,154 @@
+// Loads and stores of global memory.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <functional>
+
+#include "sim/meaning.hpp"
+#include "tegula/math/functions.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::sim {
+
+using namespace ir;
+
+namespace {
+
+template <class T>
+T read_as(std::byte const* address) {
+  T value;
+  std::memcpy(&value, address, sizeof value);
+  return value;
+}
+template <class T>
+void write_as(std::byte* address, T value) {
+  std::memcpy(address, &value, sizeof value);
+}
+
+/// One element of memory in the storage type T of that element.
+template <class T>
+T read_element(std::byte const* address, Element element) {
+  switch (element) {
+    case Element::boolean: return static_cast<T>(read_as<std::uint8_t>(address) != 0 ? 1 : 0);
+    case Element::i32: return static_cast<T>(read_as<std::int32_t>(address));
+    case Element::i64: return static_cast<T>(read_as<std::int64_t>(address));
+    case Element::f16: return static_cast<T>(math::f16_to_float(read_as<std::uint16_t>(address)));
+    case Element::bf16: return static_cast<T>(math::bf16_to_float(read_as<std::uint16_t>(address)));
+    case Element::f32: return static_cast<T>(read_as<float>(address));
+    case Element::f64: break;
+  }
+  return static_cast<T>(read_as<double>(address));
+}
+
+template <class T>
+void write_element(std::byte* address, Element element, T value) {
+  switch (element) {
+    case Element::boolean: return write_as(address, static_cast<std::uint8_t>(value));
+    case Element::i32: return write_as(address, static_cast<std::int32_t>(value));
+    case Element::i64: return write_as(address, static_cast<std::int64_t>(value));
+    case Element::f16: return write_as(address, math::double_to_f16(static_cast<double>(value)));
+    case Element::bf16: return write_as(address, math::double_to_bf16(static_cast<double>(value)));
+    case Element::f32: return write_as(address, static_cast<float>(value));
+    case Element::f64: return write_as(address, static_cast<double>(value));
+  }
+}
+
+/// The box of a tile at element offsets in a tensor, walked in the tile's row-major order.
+class Box {
+ public:
+  /// Offsets are the op's operands from `first` on, one per tensor axis.
+  Box(Agent& agent, Op const& op, int first, Type const& tile)
+      : agent_(agent),
+        op_(op),
+        tensor_number_(agent.tensor(*op.operand(0))),
+        tensor_(agent.machine().arguments()[static_cast<std::size_t>(tensor_number_)].tensor),
+        tile_(tile) {
+    // Offsets so far out that sums would overflow are outside all the same.
+    constexpr std::int64_t far = std::int64_t{1} << 61;
+    for (int axis = 0; axis < tensor_.extents.size(); ++axis)
+      offsets_.push_back(std::clamp(agent.index(*op.operand(first + axis)), -far, far));
+  }
+
+  /// Calls visit(i, address, coordinates) for element i of the tile; address is null outside the tensor, or, with a
+  /// report, outside its memory.
+  template <class Visit>
+  void each(Visit&& visit) const {
+    int const lead = tensor_.extents.size() - tile_.rank();
+    Extents const& shape = tile_.shape();
+    int const element_bytes = bytes(tensor_.element);
+    std::int64_t at[max_rank] = {};
+    std::int64_t coordinates[max_rank] = {};
+    for (std::int64_t i = 0; i < tile_.elements(); ++i) {
+      bool inside = true;
+      std::int64_t offset = 0;
+      for (int axis = 0; axis < tensor_.extents.size(); ++axis) {
+        coordinates[axis] = offsets_[axis] + (axis < lead ? 0 : at[axis - lead]);
+        inside = inside && coordinates[axis] >= 0 && coordinates[axis] < tensor_.extents[axis];
+        if (inside) offset += coordinates[axis] * tensor_.strides[axis];
+      }
+      visit(i, inside ? checked(static_cast<std::byte*>(tensor_.data) + offset * element_bytes, coordinates) : nullptr, coordinates);
+      for (int axis = shape.size() - 1; axis >= 0; --axis) {
+        if (++at[axis] < shape[axis]) break;
+        at[axis] = 0;
+      }
+    }
+  }
+
+  [[nodiscard]] int tensor_number() const { return tensor_number_; }
+  [[nodiscard]] Element element() const { return tensor_.element; }
+
+ private:
+  std::byte* checked(std::byte* address, std::int64_t const* coordinates) const {
+    if (tensor_.memory_end == nullptr) return address;
+    auto const* const end = address + bytes(tensor_.element);
+    if (std::less_equal<void const*>()(tensor_.memory_begin, address) && std::less_equal<void const*>()(end, tensor_.memory_end)) return address;
+    agent_.report(ReportKind::outside_memory, op_, [&] {
+      return agent_.machine().element_text(tensor_number_, coordinates) + " lies outside the view's memory (" +
+             std::to_string(address - static_cast<std::byte const*>(tensor_.memory_begin)) + " bytes from its start, which holds " +
+             std::to_string(static_cast<std::byte const*>(tensor_.memory_end) - static_cast<std::byte const*>(tensor_.memory_begin)) + ")";
+    });
+    return nullptr;
+  }
+
+  Agent& agent_;
+  Op const& op_;
+  int tensor_number_;
+  Tensor const& tensor_;
+  Type tile_;
+  Extents offsets_;
+};
+
+}  // namespace
+
+void execute(Agent& agent, Op const& op, LoadOp const& attributes) {
+  Value result = agent.fresh(op);
+  Box const box(agent, op, 1, result.type());
+  bool const noted = agent.machine().loads_noted(box.tensor_number());
+  with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
+    T pad{};
+    if constexpr (std::is_floating_point_v<T>) pad = static_cast<T>(to_double(attributes.pad));
+    else pad = static_cast<T>(to_int(attributes.pad));
+    T* const to = result.data<T>();
+    box.each([&](std::int64_t i, std::byte const* address, std::int64_t const* coordinates) {
+      to[i] = address == nullptr ? pad : read_element<T>(address, box.element());
+      if (noted && address != nullptr) agent.machine().note_load(agent, op, box.tensor_number(), address, coordinates);
+    });
+  });
+  agent.set(*op.result(), std::move(result));
+}
+
+void execute(Agent& agent, Op const& op, StoreOp const&) {
+  Value const& tile = agent.value(*op.operand(1));
+  Box const box(agent, op, 2, tile.type());
+  bool const noted = agent.machine().options().check_races || agent.machine().options().report_unwritten;
+  with_storage(tile.storage(), [&]<class T>(std::type_identity<T>) {
+    T const* const from = tile.data<T>();
+    box.each([&](std::int64_t i, std::byte* address, std::int64_t const* coordinates) {
+      if (address == nullptr) return;
+      if (noted) agent.machine().note_store(agent, op, box.tensor_number(), address, coordinates);
+      write_element(address, box.element(), from[i]);
+    });
+  });
+}
+
+}  // namespace tegula::sim

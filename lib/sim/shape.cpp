@@ -1,0 +1,173 @@
+// Shapes, reductions and matrix products.
+#include <algorithm>
+#include <vector>
+
+#include "sim/meaning.hpp"
+#include "tegula/math/functions.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::sim {
+
+using namespace ir;
+
+namespace {
+
+/// Row-major strides of a shape.
+Extents strides_of(Extents const& shape) {
+  Extents strides = shape;
+  std::int64_t stride = 1;
+  for (int i = shape.size() - 1; i >= 0; --i) {
+    strides[i] = stride;
+    stride *= shape[i];
+  }
+  return strides;
+}
+
+/// Fills op's result, in row-major order, from the operand at `strides` per result axis.
+void gather(Agent& agent, Op const& op, Extents const& strides) {
+  Value const& from = agent.value(*op.operand(0));
+  Value result = agent.fresh(op);
+  Extents const& shape = result.type().shape();
+  with_storage(from.storage(), [&]<class T>(std::type_identity<T>) {
+    T const* const source = from.data<T>();
+    T* const to = result.data<T>();
+    std::int64_t at[max_rank] = {};
+    std::int64_t offset = 0;
+    for (std::int64_t i = 0; i < result.count(); ++i) {
+      to[i] = source[offset];
+      for (int axis = shape.size() - 1; axis >= 0; --axis) {
+        offset += strides[axis];
+        if (++at[axis] < shape[axis]) break;
+        offset -= strides[axis] * shape[axis];
+        at[axis] = 0;
+      }
+    }
+  });
+  agent.set(*op.result(), std::move(result));
+}
+
+template <class T>
+T combine(Combine kind, T a, T b) {
+  switch (kind) {
+    case Combine::max: return math::max(a, b);
+    case Combine::min: return math::min(a, b);
+    case Combine::sum: break;
+  }
+  if constexpr (std::is_floating_point_v<T>) return a + b;
+  else return math::wrapping_add(a, b);
+}
+
+/// Reduces values[0], values[stride], ..., as the order says; `scratch` holds as many.
+template <class T>
+T reduce(Combine kind, Order order, T const* values, std::int64_t count, std::int64_t stride, std::vector<T>& scratch) {
+  if (order == Order::any) {
+    T result = values[0];
+    for (std::int64_t i = 1; i < count; ++i) result = combine(kind, result, values[i * stride]);
+    return result;
+  }
+  for (std::int64_t i = 0; i < count; ++i) scratch[static_cast<std::size_t>(i)] = values[i * stride];
+  for (std::int64_t left = count; left > 1; left = (left + 1) / 2) {
+    for (std::int64_t i = 0; i < left / 2; ++i) {
+      auto const at = static_cast<std::size_t>(i);
+      scratch[at] = combine(kind, scratch[2 * at], scratch[2 * at + 1]);
+    }
+    if (left % 2 != 0) scratch[static_cast<std::size_t>(left / 2)] = scratch[static_cast<std::size_t>(left - 1)];
+  }
+  return scratch[0];
+}
+
+}  // namespace
+
+void execute(Agent& agent, Op const& op, SplatOp const&) {
+  Extents strides;
+  for (int i = 0; i < op.result()->type().rank(); ++i) strides.push_back(0);
+  gather(agent, op, strides);
+}
+
+void execute(Agent& agent, Op const& op, IotaOp const& attributes) {
+  Value result = agent.fresh(op);
+  Extents const& shape = result.type().shape();
+  std::int64_t const stride = strides_of(shape)[static_cast<int>(attributes.axis)];
+  std::int64_t const extent = shape[static_cast<int>(attributes.axis)];
+  with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
+    for (std::int64_t i = 0; i < result.count(); ++i) result.data<T>()[i] = static_cast<T>(i / stride % extent);
+  });
+  agent.set(*op.result(), std::move(result));
+}
+
+void execute(Agent& agent, Op const& op, BroadcastOp const&) {
+  Extents const& from = op.operand(0)->type().shape();
+  Extents strides = strides_of(from);
+  for (int i = 0; i < from.size(); ++i)
+    if (from[i] == 1) strides[i] = 0;
+  gather(agent, op, strides);
+}
+
+void execute(Agent& agent, Op const& op, ExpandDimsOp const&) {
+  agent.set(*op.result(), agent.value(*op.operand(0)).retyped(op.result()->type()));
+}
+void execute(Agent& agent, Op const& op, SqueezeOp const&) {
+  agent.set(*op.result(), agent.value(*op.operand(0)).retyped(op.result()->type()));
+}
+void execute(Agent& agent, Op const& op, ConvertLayoutOp const&) {
+  agent.set(*op.result(), agent.value(*op.operand(0)).retyped(op.result()->type()));
+}
+
+void execute(Agent& agent, Op const& op, TransOp const& attributes) {
+  Extents const from = strides_of(op.operand(0)->type().shape());
+  Extents strides;
+  for (std::int64_t axis : attributes.permutation) strides.push_back(from[static_cast<int>(axis)]);
+  gather(agent, op, strides);
+}
+
+void execute(Agent& agent, Op const& op, ReduceOp const& attributes) {
+  Value const& operand = agent.value(*op.operand(0));
+  Value result = agent.fresh(op);
+  Extents const& shape = operand.type().shape();
+  auto const axis = static_cast<int>(attributes.axis);
+  std::int64_t const extent = shape[axis];
+  std::int64_t const inner = strides_of(shape)[axis];
+  std::int64_t const outer = operand.count() / (extent * inner);
+  with_storage(operand.storage(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_same_v<T, std::uint8_t>) {
+      throw InternalError("simulator: reduce of bool has no meaning");
+    } else {
+      std::vector<T> scratch(static_cast<std::size_t>(extent));
+      for (std::int64_t o = 0; o < outer; ++o) {
+        for (std::int64_t i = 0; i < inner; ++i) {
+          T value = reduce(attributes.combine, attributes.order, operand.data<T>() + o * extent * inner + i, extent, inner, scratch);
+          if constexpr (std::is_same_v<T, float>) value = round_to_element(value, result.element());
+          result.data<T>()[o * inner + i] = value;
+        }
+      }
+    }
+  });
+  agent.set(*op.result(), std::move(result));
+}
+
+void execute(Agent& agent, Op const& op, DotOp const&) {
+  Value const& a = agent.value(*op.operand(0));
+  Value const& b = agent.value(*op.operand(1));
+  Value const& accumulator = agent.value(*op.operand(2));
+  Value result = agent.fresh(op);
+  std::int64_t const m = a.type().shape()[0], k = a.type().shape()[1], n = b.type().shape()[1];
+  auto const product = [&]<class T>(std::type_identity<T>) {
+    T const* const left = a.data<T>();
+    T const* const right = b.data<T>();
+    T* const sums = result.data<T>();
+    std::copy_n(accumulator.data<T>(), m * n, sums);
+    for (std::int64_t i = 0; i < m; ++i) {
+      T* const row = sums + i * n;
+      for (std::int64_t x = 0; x < k; ++x) {
+        T const factor = left[i * k + x];
+        T const* const line = right + x * n;
+        for (std::int64_t j = 0; j < n; ++j) row[j] += factor * line[j];
+      }
+    }
+  };
+  if (result.storage() == Storage::f64) product(std::type_identity<double>());
+  else product(std::type_identity<float>());
+  agent.set(*op.result(), std::move(result));
+}
+
+}  // namespace tegula::sim
