@@ -1,0 +1,168 @@
+// The target machine, LLVM's passes and the PTX text.
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "codegen/nvptx/emitter.hpp"
+#include "codegen/nvptx/nvptx.hpp"
+#include "ir/walk.hpp"
+#include "tegula/support/error.hpp"
+
+extern "C" {
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
+}
+
+namespace tegula::codegen {
+namespace {
+
+constexpr char const* triple = "nvptx64-nvidia-cuda";
+constexpr std::int64_t shared_limit = 232448;  // opt-in bytes per CTA on sm_90
+constexpr int warp_limit = 32;
+
+std::unique_ptr<llvm::TargetMachine> make_target_machine(std::string const& architecture) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  std::string error;
+#if LLVM_VERSION_MAJOR >= 22
+  llvm::Target const* target = llvm::TargetRegistry::lookupTarget(llvm::Triple(triple), error);
+#else
+  llvm::Target const* target = llvm::TargetRegistry::lookupTarget(triple, error);
+#endif
+  if (target == nullptr) throw InternalError("nvptx: this LLVM has no NVPTX target: " + error);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // products and sums round by themselves
+#if LLVM_VERSION_MAJOR >= 21
+  llvm::Triple const name(triple);
+#else
+  llvm::StringRef const name(triple);
+#endif
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(name, architecture, "+ptx80", options, std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
+}
+
+void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  tuning.SLPVectorization = false;
+  tuning.LoopVectorization = false;
+  llvm::PassBuilder passes(&machine, tuning);
+  passes.registerModuleAnalyses(modules);
+  passes.registerCGSCCAnalyses(graphs);
+  passes.registerFunctionAnalyses(functions);
+  passes.registerLoopAnalyses(loops);
+  passes.crossRegisterProxies(loops, functions, graphs, modules);
+  passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+struct Compiled {
+  std::string llvm_ir;
+  std::string ptx;
+  std::string entry;
+};
+
+Compiled compile(ir::Function const& kernel, std::string const& architecture, bool want_ir) {
+  llvm::LLVMContext context;
+  llvm::Module module(kernel.name(), context);
+  auto const machine = make_target_machine(architecture);
+#if LLVM_VERSION_MAJOR >= 21
+  module.setTargetTriple(llvm::Triple(triple));
+#else
+  module.setTargetTriple(triple);
+#endif
+  module.setDataLayout(machine->createDataLayout());
+  nvptx::Emitter(module, kernel).emit_kernel();
+
+  std::string trouble;
+  llvm::raw_string_ostream trouble_stream(trouble);
+  if (llvm::verifyModule(module, &trouble_stream)) throw InternalError("nvptx: malformed LLVM IR for @" + kernel.name() + ": " + trouble);
+  optimize(module, *machine);
+  Compiled result;
+  if (want_ir) {
+    llvm::raw_string_ostream stream(result.llvm_ir);
+    module.print(stream, nullptr);
+  }
+  for (llvm::Function const& function : module)
+    if (!function.isDeclaration()) result.entry = function.getName().str();
+  llvm::SmallVector<char, 0> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager emitter;
+  if (machine->addPassesToEmitFile(emitter, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
+    throw InternalError("nvptx: this LLVM cannot write PTX");
+  emitter.run(module);
+  result.ptx.assign(text.begin(), text.end());
+  return result;
+}
+
+/// Shared memory by its users, the biggest first.
+std::int64_t shared_bytes(ir::Function& kernel) {
+  std::int64_t total = 0;
+  std::vector<std::pair<std::int64_t, std::string>> users;
+  ir::walk(kernel, [&](ir::Op& op) {
+    std::int64_t const* scratch = ir::scratch_attribute(op);
+    if (scratch == nullptr || *scratch < 0) return;
+    std::int64_t const size = ir::scratch_bytes(op);
+    total = std::max(total, *scratch + size);
+    users.emplace_back(size, std::string(op.info().mnemonic) + (op.where().known() ? " at line " + std::to_string(op.where().line()) : ""));
+  });
+  if (total <= shared_limit) return total;
+  std::sort(users.begin(), users.end(), [](auto const& a, auto const& b) { return a.first > b.first; });
+  std::string text = "shared memory: " + std::to_string(total) + " bytes needed, " + std::to_string(shared_limit) + " allowed;";
+  for (std::size_t i = 0; i < std::min<std::size_t>(users.size(), 3); ++i)
+    text += std::string(i == 0 ? " " : ", ") + users[i].second + " " + std::to_string(users[i].first);
+  throw UserError(text);
+}
+
+std::string architecture_of(CompileOptions const& options) {
+  std::string const architecture = options.architecture.empty() ? "sm_90a" : options.architecture;
+  if (architecture != "sm_90a") throw UserError("compile: no code generation for " + architecture + "; sm_90a is the one GPU target of this version");
+  return architecture;
+}
+
+}  // namespace
+
+CompiledKernel emit_ptx(ir::Module const& module, CompileOptions const& options) {
+  ir::Function& kernel = module.kernel();
+  CompiledKernel result;
+  result.name = kernel.name();
+  result.architecture = architecture_of(options);
+  for (int i = 0; i < kernel.parameter_count(); ++i) {
+    ir::Type const& type = kernel.parameter(i)->type();
+    ir::ParameterAttributes const& attributes = kernel.parameter_attributes()[static_cast<std::size_t>(i)];
+    result.parameters.push_back({type.is_tensor() ? ParameterKind::tensor : ParameterKind::scalar, attributes.direction, type.element(),
+                                 type.is_tensor() ? type.rank() : 0, attributes.facts});
+  }
+  if (kernel.warps > warp_limit) throw UserError("compile: " + std::to_string(kernel.warps) + " warps asked for, 32 allowed");
+  result.shared_bytes = shared_bytes(kernel);
+  result.threads_per_cta = kernel.warps * 32;
+  Compiled compiled = compile(kernel, result.architecture, false);
+  result.image_kind = ImageKind::ptx;
+  result.image = std::move(compiled.ptx);
+  result.entry = std::move(compiled.entry);
+  return result;
+}
+
+std::string emit_device_llvm(ir::Module const& module, CompileOptions const& options) {
+  return compile(module.kernel(), architecture_of(options), true).llvm_ir;
+}
+
+}  // namespace tegula::codegen

@@ -1,0 +1,291 @@
+#include "codegen/nvptx/emitter.hpp"
+
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/Module.h>
+
+#include "codegen/nvptx/inline_ptx.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen::nvptx {
+namespace {
+
+std::string entry_name(std::string const& kernel) {
+  std::string result = "tegula_";
+  for (char c : kernel) result += (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ? c : '_';
+  return result;
+}
+
+/// Properties of a kernel, as function attributes (newer LLVM) and as annotations (older); each ignores the other's.
+void describe_kernel(llvm::Module& module, llvm::Function& function, int threads) {
+  function.addFnAttr(llvm::Attribute::NoUnwind);
+  function.addFnAttr("nvvm.maxntid", std::to_string(threads));
+  function.addFnAttr("nvvm.minctasm", "1");
+  llvm::LLVMContext& context = module.getContext();
+  llvm::NamedMDNode* annotations = module.getOrInsertNamedMetadata("nvvm.annotations");
+  auto const annotate = [&](char const* key, int value) {
+    llvm::Metadata* number = llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), static_cast<std::uint64_t>(value)));
+    annotations->addOperand(llvm::MDNode::get(context, {llvm::ValueAsMetadata::get(&function), llvm::MDString::get(context, key), number}));
+  };
+  annotate("kernel", 1);
+  annotate("maxntidx", threads);
+  annotate("maxntidy", 1);
+  annotate("maxntidz", 1);
+  annotate("minctasm", 1);
+}
+
+}  // namespace
+
+Emitter::Emitter(llvm::Module& module, ir::Function const& kernel) : b(module.getContext()), warps(kernel.warps), module_(module), kernel_(kernel) {
+  if (warps < 1) throw InternalError("nvptx: @" + kernel.name() + " has no number of warps; layouts are not assigned");
+}
+
+void Emitter::emit_kernel() {
+  int slots = 3;
+  for (int i = 0; i < kernel_.parameter_count(); ++i) {
+    ir::Type const& parameter = kernel_.parameter(i)->type();
+    slots += parameter.is_tensor() ? 1 + 2 * parameter.rank() : 1;
+  }
+  std::vector<llvm::Type*> const parameters(static_cast<std::size_t>(slots), b.getInt64Ty());
+  llvm::FunctionType* const signature = llvm::FunctionType::get(b.getVoidTy(), parameters, false);
+  function_ = llvm::Function::Create(signature, llvm::GlobalValue::ExternalLinkage, entry_name(kernel_.name()), module_);
+  function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
+  describe_kernel(module_, *function_, warps * 32);
+
+  llvm::BasicBlock* const entry = block("entry");
+  b.SetInsertPoint(entry);
+  llvm::Value* const thread = intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
+  lane = b.CreateAnd(thread, i32(31), "lane");
+  warp = b.CreateLShr(thread, i32(5), "warp");
+
+  auto argument = function_->arg_begin();
+  auto const next = [&]() -> llvm::Value* { return &*argument++; };
+  for (int i = 0; i < kernel_.parameter_count(); ++i) {
+    ir::Value const& parameter = *kernel_.parameter(i);
+    if (parameter.type().is_tensor()) {
+      TensorParts& parts = tensors_[&parameter];
+      parts.address = next();
+      for (int a = 0; a < parameter.type().rank(); ++a) parts.extents.push_back(next());
+      for (int a = 0; a < parameter.type().rank(); ++a) parts.strides.push_back(next());
+      parts.attributes = kernel_.parameter_attributes()[static_cast<std::size_t>(i)];
+    } else {
+      llvm::Value* slot = next();
+      Element const element = parameter.type().element();
+      unsigned const width = static_cast<unsigned>(bytes(element)) * 8;
+      llvm::Value* value = width == 64 ? slot : b.CreateTrunc(slot, b.getIntNTy(width));
+      set(parameter, {from_bits(value, element)});
+    }
+  }
+
+  // Thread coordinates of layouts go to the end of this block when they are first asked for.
+  llvm::BasicBlock* const body = block("body");
+  b.CreateBr(body);
+  b.SetInsertPoint(body);
+  emit_block(kernel_.body());
+}
+
+void Emitter::emit_block(ir::Block const& ops) {
+  for (ir::Op const& op : ops) emit(op);
+}
+
+void Emitter::emit(ir::Op const& op) {
+  bool const leaf = op.block_count() == 0;
+  if (leaf && hazards.barrier_before(op)) barrier();
+  switch (op.kind()) {
+#define TEGULA_OP(name) \
+  case ir::OpKind::name: lower(op.as<ir::name>(), op, *this); break;
+#include "tegula/ir/ops.def"
+#undef TEGULA_OP
+  }
+  if (leaf) hazards.record(op);
+}
+
+Registers const& Emitter::get(ir::Value const& value) const {
+  auto const found = values_.find(&value);
+  if (found == values_.end()) throw InternalError("nvptx: a value is used before it is lowered");
+  return found->second;
+}
+
+TensorParts const& Emitter::tensor(ir::Value const& value) const {
+  auto const found = tensors_.find(&value);
+  if (found == tensors_.end()) throw InternalError("nvptx: a tensor that is no parameter");
+  return found->second;
+}
+
+void Emitter::set(ir::Value const& value, Registers registers) {
+  ir::Type const& type = value.type();
+  std::size_t const wanted = type.is_tile() ? static_cast<std::size_t>(type.layout()->registers()) : 1;
+  if (registers.size() != wanted) throw InternalError("nvptx: " + std::to_string(registers.size()) + " registers for a value of " + std::to_string(wanted));
+  values_[&value] = std::move(registers);
+}
+
+llvm::Type* Emitter::type(Element element) {
+  switch (element) {
+    case Element::boolean: return b.getInt1Ty();
+    case Element::i32: return b.getInt32Ty();
+    case Element::i64: return b.getInt64Ty();
+    case Element::f16: return b.getHalfTy();
+    case Element::bf16: return b.getInt16Ty();
+    case Element::f32: return b.getFloatTy();
+    case Element::f64: return b.getDoubleTy();
+  }
+  return nullptr;
+}
+
+llvm::Value* Emitter::constant(ir::Constant value) {
+  if (value.element == Element::boolean) return b.getInt1(value.bits != 0);
+  unsigned const width = static_cast<unsigned>(bits(value.element));
+  std::uint64_t const mask = width == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
+  return b.CreateBitCast(llvm::ConstantInt::get(b.getIntNTy(width), value.bits & mask), type(value.element));
+}
+
+llvm::Value* Emitter::intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Value*> arguments, llvm::ArrayRef<llvm::Type*> types) {
+#if LLVM_VERSION_MAJOR >= 20
+  llvm::Function* const callee = llvm::Intrinsic::getOrInsertDeclaration(&module_, id, types);
+#else
+  llvm::Function* const callee = llvm::Intrinsic::getDeclaration(&module_, id, types);
+#endif
+  return b.CreateCall(callee, arguments);
+}
+
+llvm::Value* Emitter::to_bits(llvm::Value* value, Element element) {
+  if (element == Element::boolean) return b.CreateZExt(value, b.getInt8Ty());
+  return b.CreateBitCast(value, b.getIntNTy(static_cast<unsigned>(bits(element))));
+}
+
+llvm::Value* Emitter::from_bits(llvm::Value* bits, Element element) {
+  if (element == Element::boolean) return b.CreateICmpNE(bits, llvm::ConstantInt::get(bits->getType(), 0));
+  return b.CreateBitCast(bits, type(element));
+}
+
+llvm::Value* Emitter::widen(llvm::Value* value, Element element) {
+  if (element == Element::f16) return b.CreateFPExt(value, b.getFloatTy());
+  if (element == Element::bf16) return b.CreateBitCast(b.CreateShl(b.CreateZExt(value, b.getInt32Ty()), i32(16)), b.getFloatTy());
+  return value;
+}
+
+llvm::Value* Emitter::narrow(llvm::Value* value, Element element) {
+  if (element == Element::f16) return b.CreateFPTrunc(value, b.getHalfTy());
+  if (element == Element::bf16) return inline_ptx(b, b.getInt16Ty(), "cvt.rn.bf16.f32 $0, $1;", "=h,f", {value});
+  return value;
+}
+
+llvm::Value* Emitter::combine(ir::Combine how, llvm::Value* lhs, llvm::Value* rhs) {
+  llvm::Type* const type = lhs->getType();
+  bool const is_float = type->isFloatingPointTy();
+  switch (how) {
+    case ir::Combine::sum: return is_float ? b.CreateFAdd(lhs, rhs) : b.CreateAdd(lhs, rhs);
+    case ir::Combine::max: return is_float ? intrinsic(llvm::Intrinsic::maxnum, {lhs, rhs}, {type}) : intrinsic(llvm::Intrinsic::smax, {lhs, rhs}, {type});
+    case ir::Combine::min: return is_float ? intrinsic(llvm::Intrinsic::minnum, {lhs, rhs}, {type}) : intrinsic(llvm::Intrinsic::smin, {lhs, rhs}, {type});
+  }
+  return nullptr;
+}
+
+llvm::Value* Emitter::shuffle_xor(llvm::Value* value, std::uint32_t mask) {
+  llvm::Type* const type = value->getType();
+  auto const word = [&](llvm::Value* bits) {
+    return intrinsic(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, {i32(-1), bits, i32(mask), i32(31)});
+  };
+  if (type->getPrimitiveSizeInBits() == 32) return b.CreateBitCast(word(b.CreateBitCast(value, b.getInt32Ty())), type);
+  if (type->getPrimitiveSizeInBits() != 64) throw InternalError("nvptx: a shuffle of neither 32 nor 64 bits");
+  llvm::Value* const bits = b.CreateBitCast(value, b.getInt64Ty());
+  llvm::Value* const low = b.CreateZExt(word(b.CreateTrunc(bits, b.getInt32Ty())), b.getInt64Ty());
+  llvm::Value* const high = b.CreateZExt(word(b.CreateTrunc(b.CreateLShr(bits, i64(32)), b.getInt32Ty())), b.getInt64Ty());
+  return b.CreateBitCast(b.CreateOr(low, b.CreateShl(high, i64(32))), type);
+}
+
+llvm::Value* Emitter::index_part(ir::Layout const& layout, ir::Dim dim, int axis, llvm::Value* index) {
+  ir::LayoutInput const& input = layout.input(dim);
+  // Bits that move by the same distance are moved together.
+  std::map<int, std::int64_t> moves;
+  for (int bit = 0; bit < static_cast<int>(input.bases.size()); ++bit)
+    for (int to = 0; to < 40; ++to)
+      if (((input.bases[static_cast<std::size_t>(bit)][axis] >> to) & 1) != 0) moves[to - bit] |= std::int64_t{1} << bit;
+  llvm::Value* result = nullptr;
+  for (auto const& [distance, mask] : moves) {
+    llvm::Value* part = b.CreateAnd(index, i32(mask));
+    part = distance >= 0 ? b.CreateShl(part, i32(distance)) : b.CreateLShr(part, i32(-distance));
+    result = result == nullptr ? part : b.CreateXor(result, part);
+  }
+  std::int64_t below = std::int64_t{1} << input.bases.size();
+  for (ir::LayoutDigit const& digit : input.digits) {
+    if (digit.stride[axis] != 0) {
+      llvm::Value* part = b.CreateURem(b.CreateUDiv(index, i32(below)), i32(digit.count));
+      part = b.CreateMul(part, i32(digit.stride[axis]));
+      result = result == nullptr ? part : b.CreateAdd(result, part);
+    }
+    below *= digit.count;
+  }
+  return result;
+}
+
+std::vector<AxisCoordinate> const& Emitter::coordinates(ir::Layout const& layout) {
+  auto const found = coordinates_.find(&layout);
+  if (found != coordinates_.end()) return found->second;
+  llvm::IRBuilder<>::InsertPointGuard const guard(b);
+  b.SetInsertPoint(function_->getEntryBlock().getTerminator());
+  std::vector<AxisCoordinate> result;
+  for (int axis = 0; axis < layout.rank(); ++axis) {
+    AxisCoordinate coordinate;
+    coordinate.atom = layout.atom()[axis];
+    for (ir::Dim dim : {ir::Dim::lane, ir::Dim::warp})
+      for (Extents const& basis : layout.input(dim).bases) coordinate.thread_bits |= basis[axis];
+    llvm::Value* const of_lane = index_part(layout, ir::Dim::lane, axis, lane);
+    llvm::Value* const of_warp = index_part(layout, ir::Dim::warp, axis, warp);
+    if (of_lane != nullptr && of_warp != nullptr) {
+      // Below the atom bits are joined by exclusive or; digits of lanes and warps lie above it and never meet.
+      llvm::Value* const low = i32(coordinate.atom - 1);
+      llvm::Value* const high = i32(~(coordinate.atom - 1));
+      coordinate.thread = b.CreateAdd(b.CreateAnd(b.CreateXor(of_lane, of_warp), low), b.CreateAdd(b.CreateAnd(of_lane, high), b.CreateAnd(of_warp, high)));
+    } else {
+      coordinate.thread = of_lane != nullptr ? of_lane : of_warp;
+    }
+    result.push_back(coordinate);
+  }
+  return coordinates_.emplace(&layout, std::move(result)).first->second;
+}
+
+llvm::Value* Emitter::coordinate(ir::Layout const& layout, int axis, int reg) {
+  AxisCoordinate const& of_thread = coordinates(layout)[static_cast<std::size_t>(axis)];
+  std::int64_t const part = layout.part(ir::Dim::reg, reg)[axis];
+  if (of_thread.thread == nullptr) return i32(part);
+  if ((of_thread.thread_bits & part) == 0) return b.CreateAdd(of_thread.thread, i32(part));
+  std::int64_t const low = part & (of_thread.atom - 1);
+  return b.CreateAdd(b.CreateXor(of_thread.thread, i32(low)), i32(part - low));
+}
+
+llvm::Value* Emitter::owns(ir::Layout const& layout) {
+  llvm::Value* result = nullptr;
+  auto const require_zero = [&](llvm::Value* value) {
+    llvm::Value* const zero = b.CreateICmpEQ(value, i32(0));
+    result = result == nullptr ? zero : b.CreateAnd(result, zero);
+  };
+  for (ir::Dim dim : {ir::Dim::lane, ir::Dim::warp}) {
+    llvm::Value* const index = dim == ir::Dim::lane ? lane : warp;
+    if (std::uint32_t const free = layout.free_bits(dim)) require_zero(b.CreateAnd(index, i32(free)));
+    ir::LayoutInput const& input = layout.input(dim);
+    std::int64_t below = std::int64_t{1} << input.bases.size();
+    for (ir::LayoutDigit const& digit : input.digits) {
+      bool replicates = true;
+      for (std::int64_t stride : digit.stride) replicates &= stride == 0;
+      if (replicates) require_zero(b.CreateURem(b.CreateUDiv(index, i32(below)), i32(digit.count)));
+      below *= digit.count;
+    }
+  }
+  return result;
+}
+
+void Emitter::barrier() { inline_ptx(b, b.getVoidTy(), "bar.sync 0;", "", {}, AsmEffect::convergent); }
+
+llvm::Value* Emitter::shared(llvm::Value* offset) {
+  if (shared_ == nullptr) {
+    shared_ = new llvm::GlobalVariable(module_, llvm::ArrayType::get(b.getInt8Ty(), 0), false, llvm::GlobalValue::ExternalLinkage, nullptr,
+                                       "tegula_shared", nullptr, llvm::GlobalValue::NotThreadLocal, 3);
+    shared_->setAlignment(llvm::Align(1024));
+  }
+  return b.CreateGEP(b.getInt8Ty(), shared_, offset);
+}
+
+llvm::BasicBlock* Emitter::block(char const* name) { return llvm::BasicBlock::Create(b.getContext(), name, function_); }
+
+}  // namespace tegula::codegen::nvptx

@@ -1,0 +1,105 @@
+// What all lowerings of the NVPTX target share: the LLVM builder, the registers of every value, and small helpers. A tile
+// is one LLVM value per register of its layout; a scalar is one value, the same in all threads; a tensor is its parts.
+//
+// In registers bool is i1 and bf16 is i16 (its bits); the other elements have their LLVM type.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "codegen/nvptx/hazards.hpp"
+#include "ir/exchange.hpp"
+#include "ir/layout.hpp"
+#include "ir/op.hpp"
+
+namespace tegula::codegen::nvptx {
+
+using Registers = std::vector<llvm::Value*>;
+
+/// A tensor parameter: its address as i64, extents and strides (in elements) as i64.
+struct TensorParts {
+  llvm::Value* address = nullptr;
+  Registers extents;
+  Registers strides;
+  ir::ParameterAttributes attributes;
+};
+
+/// A coordinate along one axis of a tile: `thread` (i32, the same for all registers) joined with a constant per register.
+struct AxisCoordinate {
+  llvm::Value* thread = nullptr;  ///< null: 0
+  std::int64_t thread_bits = 0;   ///< union of the bits that lanes and warps may set below the atom
+  std::int64_t atom = 1;
+};
+
+class Emitter {
+ public:
+  Emitter(llvm::Module& module, ir::Function const& kernel);
+  /// Emits the whole kernel.
+  void emit_kernel();
+
+  /// Emits one op, with the barrier before it if one is due.
+  void emit(ir::Op const& op);
+  void emit_block(ir::Block const& block);
+
+  [[nodiscard]] Registers const& get(ir::Value const& value) const;
+  [[nodiscard]] llvm::Value* scalar(ir::Value const& value) const { return get(value)[0]; }
+  [[nodiscard]] TensorParts const& tensor(ir::Value const& value) const;
+  void set(ir::Value const& value, Registers registers);
+
+  [[nodiscard]] llvm::Type* type(Element element);
+  llvm::Value* constant(ir::Constant value);
+  llvm::Value* i32(std::int64_t value) { return b.getInt32(static_cast<std::uint32_t>(value)); }
+  llvm::Value* i64(std::int64_t value) { return b.getInt64(static_cast<std::uint64_t>(value)); }
+  llvm::Value* intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Value*> arguments, llvm::ArrayRef<llvm::Type*> types = {});
+
+  /// The bits of a register as an integer of the element's width (bool: i8), and back.
+  llvm::Value* to_bits(llvm::Value* value, Element element);
+  llvm::Value* from_bits(llvm::Value* bits, Element element);
+  /// f16 and bf16 to f32 (exact) and back (one rounding); other elements pass unchanged.
+  llvm::Value* widen(llvm::Value* value, Element element);
+  llvm::Value* narrow(llvm::Value* value, Element element);
+  /// Sum, max or min of two accumulators.
+  llvm::Value* combine(ir::Combine how, llvm::Value* lhs, llvm::Value* rhs);
+  /// The value of the lane whose number differs by `mask`.
+  llvm::Value* shuffle_xor(llvm::Value* value, std::uint32_t mask);
+
+  /// Coordinates of a layout along its axes; the thread's part is computed once per layout.
+  std::vector<AxisCoordinate> const& coordinates(ir::Layout const& layout);
+  /// The i32 coordinate of a register along one axis.
+  llvm::Value* coordinate(ir::Layout const& layout, int axis, int reg);
+  /// True where this thread owns what it holds (see Layout::owner); null when every thread does.
+  llvm::Value* owns(ir::Layout const& layout);
+
+  /// bar.sync over the CTA.
+  void barrier();
+  /// A pointer into dynamic shared memory, at a byte offset (i32).
+  llvm::Value* shared(llvm::Value* offset);
+  [[nodiscard]] llvm::BasicBlock* block(char const* name);
+
+  llvm::IRBuilder<> b;
+  llvm::Value* lane = nullptr;  ///< i32
+  llvm::Value* warp = nullptr;  ///< i32
+  Hazards hazards;
+  int warps = 1;
+
+ private:
+  llvm::Value* index_part(ir::Layout const& layout, ir::Dim dim, int axis, llvm::Value* index);
+
+  llvm::Module& module_;
+  ir::Function const& kernel_;
+  llvm::Function* function_ = nullptr;
+  llvm::GlobalVariable* shared_ = nullptr;
+  std::map<ir::Value const*, Registers> values_;
+  std::map<ir::Value const*, TensorParts> tensors_;
+  std::map<ir::Layout const*, std::vector<AxisCoordinate>> coordinates_;
+};
+
+/// One overload per op; a missing one fails a static_assert that names the op.
+#define TEGULA_OP(name) void lower(ir::name const& attributes, ir::Op const& op, Emitter& emitter);
+#include "tegula/ir/ops.def"
+#undef TEGULA_OP
+
+}  // namespace tegula::codegen::nvptx

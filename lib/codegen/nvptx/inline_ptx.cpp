@@ -1,0 +1,88 @@
+#include "codegen/nvptx/inline_ptx.hpp"
+
+#include <llvm/IR/InlineAsm.h>
+
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen::nvptx {
+namespace {
+
+std::string vector_suffix(std::size_t count) { return count == 1 ? "" : ".v" + std::to_string(count); }
+
+std::string operand_list(std::size_t first, std::size_t count) {
+  std::string text = count == 1 ? "" : "{";
+  for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "$" : ", $") + std::to_string(first + i);
+  return text + (count == 1 ? "" : "}");
+}
+
+}  // namespace
+
+llvm::CallInst* inline_ptx(llvm::IRBuilder<>& b, llvm::Type* result, std::string const& text, std::string const& constraints,
+                           llvm::ArrayRef<llvm::Value*> arguments, AsmEffect effect) {
+  std::vector<llvm::Type*> types;
+  for (llvm::Value* argument : arguments) types.push_back(argument->getType());
+  std::string all = constraints;
+  if (effect != AsmEffect::pure) all += std::string(all.empty() ? "" : ",") + "~{memory}";
+  llvm::InlineAsm* assembly = llvm::InlineAsm::get(llvm::FunctionType::get(result, types, false), text, all, effect != AsmEffect::pure);
+  llvm::CallInst* call = b.CreateCall(assembly, arguments);
+  call->addFnAttr(llvm::Attribute::NoUnwind);
+  if (effect == AsmEffect::convergent) call->addFnAttr(llvm::Attribute::Convergent);
+  if (effect == AsmEffect::pure) call->setDoesNotAccessMemory();
+  return call;
+}
+
+char constraint_of(llvm::Type* type) {
+  if (type->isFloatTy()) return 'f';
+  if (type->isDoubleTy()) return 'd';
+  if (type->isIntegerTy(64)) return 'l';
+  if (type->isIntegerTy(32)) return 'r';
+  if (type->isIntegerTy(16)) return 'h';
+  throw InternalError("nvptx: no register class for an asm operand");
+}
+
+std::vector<llvm::Value*> load_vector(llvm::IRBuilder<>& b, std::string const& space, llvm::Value* predicate, llvm::Value* address,
+                                      std::int64_t offset, std::vector<llvm::Value*> const& otherwise, int bits) {
+  std::size_t const count = otherwise.size();
+  llvm::Type* const type = otherwise[0]->getType();
+  std::string const letter(1, constraint_of(type));
+  std::string constraints, ties;
+  std::vector<llvm::Value*> arguments = {address, b.getInt32(static_cast<std::uint32_t>(offset))};
+  for (std::size_t i = 0; i < count; ++i) {
+    constraints += "=" + letter + ",";
+    ties += "," + std::to_string(i);
+  }
+  std::string text = "ld." + space + vector_suffix(count) + ".b" + std::to_string(bits) + " " + operand_list(0, count) + ", [$" +
+                     std::to_string(count) + "+$" + std::to_string(count + 1) + "];";
+  constraints += "l,n";
+  if (predicate != nullptr) {
+    text = "@$" + std::to_string(count + 2) + " " + text;
+    constraints += ",b" + ties;
+    arguments.push_back(predicate);
+    arguments.insert(arguments.end(), otherwise.begin(), otherwise.end());
+  }
+  llvm::Type* const result = count == 1 ? type : llvm::StructType::get(b.getContext(), std::vector<llvm::Type*>(count, type));
+  llvm::Value* const call = inline_ptx(b, result, text, constraints, arguments, AsmEffect::memory);
+  if (count == 1) return {call};
+  std::vector<llvm::Value*> values;
+  for (unsigned i = 0; i < count; ++i) values.push_back(b.CreateExtractValue(call, i));
+  return values;
+}
+
+void store_vector(llvm::IRBuilder<>& b, llvm::Value* predicate, llvm::Value* address, std::int64_t offset,
+                  std::vector<llvm::Value*> const& values, int bits) {
+  std::size_t const count = values.size();
+  std::string const letter(1, constraint_of(values[0]->getType()));
+  std::vector<llvm::Value*> arguments = {address, b.getInt32(static_cast<std::uint32_t>(offset))};
+  std::string constraints = "l,n";
+  for (std::size_t i = 0; i < count; ++i) constraints += "," + letter;
+  arguments.insert(arguments.end(), values.begin(), values.end());
+  std::string text = "st.global" + vector_suffix(count) + ".b" + std::to_string(bits) + " [$0+$1], " + operand_list(2, count) + ";";
+  if (predicate != nullptr) {
+    text = "@$" + std::to_string(count + 2) + " " + text;
+    constraints += ",b";
+    arguments.push_back(predicate);
+  }
+  inline_ptx(b, b.getVoidTy(), text, constraints, arguments, AsmEffect::memory);
+}
+
+}  // namespace tegula::codegen::nvptx

@@ -1,0 +1,282 @@
+// Arithmetic, comparison, selection, conversion and elementary functions: register by register.
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include <functional>
+
+#include "codegen/nvptx/emitter.hpp"
+#include "codegen/nvptx/inline_ptx.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen::nvptx {
+namespace {
+
+using llvm::Intrinsic::ID;
+using Function2 = std::function<llvm::Value*(llvm::Value*, llvm::Value*)>;
+using Function1 = std::function<llvm::Value*(llvm::Value*)>;
+
+Element element_of(ir::Op const& op) { return op.operand(0)->type().element(); }
+
+/// Floats of 16 bits are computed in f32 and rounded once: for + - * / and square roots that is the correctly rounded
+/// result, because f32 has more than twice their precision.
+void binary(ir::Op const& op, Emitter& e, Function2 const& on_float, Function2 const& on_integer) {
+  Element const element = element_of(op);
+  Registers result;
+  Registers const &lhs = e.get(*op.operand(0)), &rhs = e.get(*op.operand(1));
+  for (std::size_t i = 0; i < lhs.size(); ++i)
+    result.push_back(is_float(element) ? e.narrow(on_float(e.widen(lhs[i], element), e.widen(rhs[i], element)), element) : on_integer(lhs[i], rhs[i]));
+  e.set(*op.result(), std::move(result));
+}
+
+void unary(ir::Op const& op, Emitter& e, Function1 const& on_float, Function1 const& on_integer) {
+  Element const element = element_of(op);
+  Registers result;
+  for (llvm::Value* value : e.get(*op.operand(0)))
+    result.push_back(is_float(element) ? e.narrow(on_float(e.widen(value, element)), element) : on_integer(value));
+  e.set(*op.result(), std::move(result));
+}
+
+llvm::Value* not_defined(llvm::Value*) { throw InternalError("nvptx: an op on an element that it does not take"); }
+llvm::Value* not_defined2(llvm::Value*, llvm::Value*) { throw InternalError("nvptx: an op on an element that it does not take"); }
+
+/// A divisor for which hardware division is defined, and whether the given one is 0.
+struct SafeDivisor {
+  llvm::Value* value;
+  llvm::Value* is_zero;
+};
+SafeDivisor safe_divisor(Emitter& e, llvm::Value* lhs, llvm::Value* rhs) {
+  llvm::IRBuilder<>& b = e.b;
+  auto* const type = llvm::cast<llvm::IntegerType>(lhs->getType());
+  llvm::Value* const one = llvm::ConstantInt::get(type, 1);
+  llvm::Value* const is_zero = b.CreateICmpEQ(rhs, llvm::ConstantInt::get(type, 0));
+  llvm::Value* const least = llvm::ConstantInt::get(type, llvm::APInt::getSignedMinValue(type->getBitWidth()));
+  llvm::Value* const minus_one = llvm::ConstantInt::getSigned(type, -1);
+  // The least value / -1 wraps to itself, with remainder 0: so does division by 1.
+  llvm::Value* const wraps = b.CreateAnd(b.CreateICmpEQ(rhs, minus_one), b.CreateICmpEQ(lhs, least));
+  return {b.CreateSelect(b.CreateOr(is_zero, wraps), one, rhs), is_zero};
+}
+
+llvm::Value* zero_of(llvm::Value* value) { return llvm::Constant::getNullValue(value->getType()); }
+
+llvm::Value* divide_floats(Emitter& e, llvm::Value* lhs, llvm::Value* rhs) {
+  ID const id = lhs->getType()->isDoubleTy() ? llvm::Intrinsic::nvvm_div_rn_d : llvm::Intrinsic::nvvm_div_rn_f;
+  return e.intrinsic(id, {lhs, rhs});
+}
+
+llvm::Value* square_root(Emitter& e, llvm::Value* value) {
+  ID const id = value->getType()->isDoubleTy() ? llvm::Intrinsic::nvvm_sqrt_rn_d : llvm::Intrinsic::nvvm_sqrt_rn_f;
+  return e.intrinsic(id, {value});
+}
+
+llvm::Value* hardware(Emitter& e, char const* instruction, llvm::Value* value) {
+  return inline_ptx(e.b, e.b.getFloatTy(), std::string(instruction) + " $0, $1;", "=f,f", {value});
+}
+
+llvm::Value* f32(Emitter& e, double value) { return llvm::ConstantFP::get(e.b.getFloatTy(), value); }
+llvm::Value* fma(Emitter& e, llvm::Value* x, llvm::Value* y, llvm::Value* z) {
+  return e.intrinsic(llvm::Intrinsic::fma, {x, y, z}, {x->getType()});
+}
+llvm::Value* magnitude(Emitter& e, llvm::Value* value) { return e.intrinsic(llvm::Intrinsic::fabs, {value}, {value->getType()}); }
+
+Function1 f32_only(Emitter& e, char const* mnemonic, Function1 function) {
+  return [&e, mnemonic, function = std::move(function)](llvm::Value* value) {
+    if (!value->getType()->isFloatTy())
+      throw UserError(std::string(mnemonic) + ": f64 is not available on the device yet; compute in f32 or run on the host");
+    (void)e;
+    return function(value);
+  };
+}
+
+/// 2^t for t = x * log2(e) carried in two floats: what rounding t lost is put back by one multiply-add.
+llvm::Value* natural_exponential(Emitter& e, llvm::Value* x) {
+  llvm::IRBuilder<>& b = e.b;
+  constexpr double log2e = 1.4426950408889634;
+  float const high = static_cast<float>(log2e);
+  double const low = log2e - static_cast<double>(high);
+  llvm::Value* const t = b.CreateFMul(x, f32(e, high));
+  llvm::Value* rest = fma(e, x, f32(e, high), b.CreateFNeg(t));
+  rest = fma(e, x, f32(e, low), rest);
+  llvm::Value* const power = hardware(e, "ex2.approx.f32", t);
+  llvm::Value* const corrected = fma(e, power, b.CreateFMul(rest, f32(e, 0.6931471805599453)), power);
+  // Outside, the power is 0, infinite or NaN and the rest is meaningless.
+  return b.CreateSelect(b.CreateFCmpOLT(magnitude(e, t), f32(e, 128.0)), corrected, power);
+}
+
+llvm::Value* truncate_to_integer(Emitter& e, llvm::Value* value, Element to) {
+  llvm::IRBuilder<>& b = e.b;
+  bool const wide = to == Element::i64, from_double = value->getType()->isDoubleTy();
+  // cvt saturates; only NaN is left to decide.
+  std::string const text = std::string("cvt.rzi.") + (wide ? "s64" : "s32") + (from_double ? ".f64" : ".f32") + " $0, $1;";
+  llvm::Value* const number = inline_ptx(b, wide ? b.getInt64Ty() : b.getInt32Ty(), text, std::string(wide ? "=l" : "=r") + (from_double ? ",d" : ",f"), {value});
+  return b.CreateSelect(b.CreateFCmpORD(value, value), number, zero_of(number));
+}
+
+llvm::Value* convert(Emitter& e, llvm::Value* value, Element from, Element to) {
+  llvm::IRBuilder<>& b = e.b;
+  if (from == to) return value;
+  if (from == Element::boolean) {
+    if (!is_float(to)) return b.CreateZExt(value, e.type(to));
+    if (to == Element::f64) return b.CreateUIToFP(value, b.getDoubleTy());
+    return e.narrow(b.CreateSelect(value, f32(e, 1), f32(e, 0)), to);
+  }
+  if (is_integer(from)) {
+    if (is_integer(to)) return b.CreateSExtOrTrunc(value, e.type(to));
+    // One rounding: bf16 from its own instruction, not through f32.
+    if (to == Element::bf16)
+      return inline_ptx(b, b.getInt16Ty(), std::string("cvt.rn.bf16.") + (from == Element::i64 ? "s64" : "s32") + " $0, $1;", from == Element::i64 ? "=h,l" : "=h,r", {value});
+    return b.CreateSIToFP(value, e.type(to));
+  }
+  if (is_integer(to)) return truncate_to_integer(e, e.widen(value, from), to);
+  if (from == Element::f64) {
+    if (to == Element::bf16) return inline_ptx(b, b.getInt16Ty(), "cvt.rn.bf16.f64 $0, $1;", "=h,d", {value});
+    return b.CreateFPTrunc(value, e.type(to));
+  }
+  llvm::Value* const wide = e.widen(value, from);
+  return to == Element::f64 ? b.CreateFPExt(wide, b.getDoubleTy()) : e.narrow(wide, to);
+}
+
+}  // namespace
+
+void lower(ir::ConstantOp const& attributes, ir::Op const& op, Emitter& e) {
+  ir::Type const& type = op.result()->type();
+  std::size_t const count = type.is_tile() ? static_cast<std::size_t>(type.layout()->registers()) : 1;
+  e.set(*op.result(), Registers(count, e.constant(attributes.value)));
+}
+
+void lower(ir::AddOp const&, ir::Op const& op, Emitter& e) {
+  binary(op, e, [&](auto* x, auto* y) { return e.b.CreateFAdd(x, y); }, [&](auto* x, auto* y) { return e.b.CreateAdd(x, y); });
+}
+void lower(ir::SubOp const&, ir::Op const& op, Emitter& e) {
+  binary(op, e, [&](auto* x, auto* y) { return e.b.CreateFSub(x, y); }, [&](auto* x, auto* y) { return e.b.CreateSub(x, y); });
+}
+void lower(ir::MulOp const&, ir::Op const& op, Emitter& e) {
+  binary(op, e, [&](auto* x, auto* y) { return e.b.CreateFMul(x, y); }, [&](auto* x, auto* y) { return e.b.CreateMul(x, y); });
+}
+void lower(ir::DivOp const&, ir::Op const& op, Emitter& e) {
+  binary(
+      op, e, [&](auto* x, auto* y) { return divide_floats(e, x, y); },
+      [&](auto* x, auto* y) {
+        SafeDivisor const by = safe_divisor(e, x, y);
+        return e.b.CreateSelect(by.is_zero, zero_of(x), e.b.CreateSDiv(x, by.value));
+      });
+}
+void lower(ir::RemOp const&, ir::Op const& op, Emitter& e) {
+  binary(op, e, not_defined2, [&](auto* x, auto* y) {
+    SafeDivisor const by = safe_divisor(e, x, y);
+    return e.b.CreateSelect(by.is_zero, x, e.b.CreateSRem(x, by.value));
+  });
+}
+void lower(ir::CeilDivOp const&, ir::Op const& op, Emitter& e) {
+  binary(op, e, not_defined2, [&](auto* x, auto* y) -> llvm::Value* {
+    llvm::IRBuilder<>& b = e.b;
+    llvm::Value* const positive = b.CreateICmpSGT(y, zero_of(y));
+    llvm::Value* const by = b.CreateSelect(positive, y, llvm::ConstantInt::get(y->getType(), 1));
+    llvm::Value* const quotient = b.CreateSDiv(x, by);
+    llvm::Value* const more = b.CreateZExt(b.CreateICmpSGT(b.CreateSub(x, b.CreateMul(quotient, by)), zero_of(x)), x->getType());
+    return b.CreateSelect(positive, b.CreateAdd(quotient, more), zero_of(x));
+  });
+}
+void lower(ir::MinOp const&, ir::Op const& op, Emitter& e) {
+  auto const f = [&](auto* x, auto* y) { return e.combine(ir::Combine::min, x, y); };
+  binary(op, e, f, f);
+}
+void lower(ir::MaxOp const&, ir::Op const& op, Emitter& e) {
+  auto const f = [&](auto* x, auto* y) { return e.combine(ir::Combine::max, x, y); };
+  binary(op, e, f, f);
+}
+void lower(ir::AndOp const&, ir::Op const& op, Emitter& e) {
+  binary(op, e, not_defined2, [&](auto* x, auto* y) { return e.b.CreateAnd(x, y); });
+}
+void lower(ir::OrOp const&, ir::Op const& op, Emitter& e) {
+  binary(op, e, not_defined2, [&](auto* x, auto* y) { return e.b.CreateOr(x, y); });
+}
+void lower(ir::XorOp const&, ir::Op const& op, Emitter& e) {
+  binary(op, e, not_defined2, [&](auto* x, auto* y) { return e.b.CreateXor(x, y); });
+}
+void lower(ir::ShlOp const&, ir::Op const& op, Emitter& e) {
+  binary(op, e, not_defined2, [&](auto* x, auto* y) {
+    llvm::Value* const legal = e.b.CreateICmpULT(y, llvm::ConstantInt::get(y->getType(), y->getType()->getIntegerBitWidth()));
+    return e.b.CreateSelect(legal, e.b.CreateShl(x, e.b.CreateSelect(legal, y, zero_of(y))), zero_of(x));
+  });
+}
+void lower(ir::ShrOp const&, ir::Op const& op, Emitter& e) {
+  binary(op, e, not_defined2, [&](auto* x, auto* y) {
+    llvm::Value* const most = llvm::ConstantInt::get(y->getType(), y->getType()->getIntegerBitWidth() - 1);
+    return e.b.CreateAShr(x, e.b.CreateSelect(e.b.CreateICmpULT(y, most), y, most));
+  });
+}
+
+void lower(ir::CompareOp const& attributes, ir::Op const& op, Emitter& e) {
+  Element const element = element_of(op);
+  auto const index = static_cast<std::size_t>(attributes.predicate);
+  using P = llvm::CmpInst::Predicate;
+  static constexpr P on_floats[] = {P::FCMP_OEQ, P::FCMP_UNE, P::FCMP_OLT, P::FCMP_OLE, P::FCMP_OGT, P::FCMP_OGE};
+  static constexpr P on_integers[] = {P::ICMP_EQ, P::ICMP_NE, P::ICMP_SLT, P::ICMP_SLE, P::ICMP_SGT, P::ICMP_SGE};
+  static constexpr P on_booleans[] = {P::ICMP_EQ, P::ICMP_NE, P::ICMP_ULT, P::ICMP_ULE, P::ICMP_UGT, P::ICMP_UGE};
+  Registers result;
+  Registers const &lhs = e.get(*op.operand(0)), &rhs = e.get(*op.operand(1));
+  for (std::size_t i = 0; i < lhs.size(); ++i) {
+    if (is_float(element))
+      result.push_back(e.b.CreateFCmp(on_floats[index], e.widen(lhs[i], element), e.widen(rhs[i], element)));
+    else
+      result.push_back(e.b.CreateICmp(element == Element::boolean ? on_booleans[index] : on_integers[index], lhs[i], rhs[i]));
+  }
+  e.set(*op.result(), std::move(result));
+}
+
+void lower(ir::SelectOp const&, ir::Op const& op, Emitter& e) {
+  Registers result;
+  Registers const &condition = e.get(*op.operand(0)), &lhs = e.get(*op.operand(1)), &rhs = e.get(*op.operand(2));
+  for (std::size_t i = 0; i < lhs.size(); ++i) result.push_back(e.b.CreateSelect(condition.size() == 1 ? condition[0] : condition[i], lhs[i], rhs[i]));
+  e.set(*op.result(), std::move(result));
+}
+
+void lower(ir::CastOp const&, ir::Op const& op, Emitter& e) {
+  Registers result;
+  for (llvm::Value* value : e.get(*op.operand(0))) result.push_back(convert(e, value, element_of(op), op.result()->type().element()));
+  e.set(*op.result(), std::move(result));
+}
+void lower(ir::BitcastOp const&, ir::Op const& op, Emitter& e) {
+  Element const to = op.result()->type().element();
+  Registers result;
+  for (llvm::Value* value : e.get(*op.operand(0))) result.push_back(e.from_bits(e.to_bits(value, element_of(op)), to));
+  e.set(*op.result(), std::move(result));
+}
+
+void lower(ir::NegOp const&, ir::Op const& op, Emitter& e) {
+  unary(op, e, [&](auto* x) { return e.b.CreateFNeg(x); }, [&](auto* x) { return e.b.CreateNeg(x); });
+}
+void lower(ir::NotOp const&, ir::Op const& op, Emitter& e) {
+  unary(op, e, not_defined, [&](auto* x) { return e.b.CreateNot(x); });
+}
+void lower(ir::AbsOp const&, ir::Op const& op, Emitter& e) {
+  unary(op, e, [&](auto* x) { return magnitude(e, x); },
+        [&](auto* x) { return e.b.CreateSelect(e.b.CreateICmpSLT(x, zero_of(x)), e.b.CreateNeg(x), x); });
+}
+void lower(ir::RoundOp const&, ir::Op const& op, Emitter& e) {
+  unary(op, e, [&](auto* x) { return e.intrinsic(llvm::Intrinsic::rint, {x}, {x->getType()}); }, not_defined);
+}
+void lower(ir::FloorOp const&, ir::Op const& op, Emitter& e) {
+  unary(op, e, [&](auto* x) { return e.intrinsic(llvm::Intrinsic::floor, {x}, {x->getType()}); }, not_defined);
+}
+
+void lower(ir::ExpOp const&, ir::Op const& op, Emitter& e) {
+  unary(op, e, f32_only(e, "exp", [&](auto* x) { return natural_exponential(e, x); }), not_defined);
+}
+void lower(ir::Exp2Op const&, ir::Op const& op, Emitter& e) {
+  unary(op, e, f32_only(e, "exp2", [&](auto* x) { return hardware(e, "ex2.approx.f32", x); }), not_defined);
+}
+void lower(ir::LogOp const&, ir::Op const& op, Emitter& e) {
+  unary(op, e, f32_only(e, "log", [&](auto* x) { return e.b.CreateFMul(hardware(e, "lg2.approx.f32", x), f32(e, 0.6931471805599453)); }), not_defined);
+}
+void lower(ir::Log2Op const&, ir::Op const& op, Emitter& e) {
+  unary(op, e, f32_only(e, "log2", [&](auto* x) { return hardware(e, "lg2.approx.f32", x); }), not_defined);
+}
+void lower(ir::SqrtOp const&, ir::Op const& op, Emitter& e) {
+  unary(op, e, [&](auto* x) { return square_root(e, x); }, not_defined);
+}
+void lower(ir::RsqrtOp const&, ir::Op const& op, Emitter& e) {
+  unary(op, e, [&](auto* x) { return divide_floats(e, llvm::ConstantFP::get(x->getType(), 1.0), square_root(e, x)); }, not_defined);
+}
+
+}  // namespace tegula::codegen::nvptx

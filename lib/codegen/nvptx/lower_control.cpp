@@ -1,0 +1,132 @@
+// Control flow, launch facts, and what the device does not have yet. Bounds and conditions are scalars, equal in all
+// threads, so every branch here is taken by the whole CTA and barriers inside are legal.
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include "codegen/nvptx/emitter.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen::nvptx {
+namespace {
+
+std::vector<Registers> values_of(Emitter& e, std::span<ir::Value* const> values) {
+  std::vector<Registers> result;
+  for (ir::Value* value : values) result.push_back(e.get(*value));
+  return result;
+}
+
+/// One phi per register of each value.
+std::vector<std::vector<llvm::PHINode*>> phis_for(Emitter& e, std::vector<Registers> const& values, llvm::BasicBlock* from) {
+  std::vector<std::vector<llvm::PHINode*>> result;
+  for (Registers const& registers : values) {
+    auto& phis = result.emplace_back();
+    for (llvm::Value* value : registers) {
+      phis.push_back(e.b.CreatePHI(value->getType(), 2));
+      phis.back()->addIncoming(value, from);
+    }
+  }
+  return result;
+}
+
+void add_incoming(std::vector<std::vector<llvm::PHINode*>> const& phis, std::vector<Registers> const& values, llvm::BasicBlock* from) {
+  for (std::size_t i = 0; i < phis.size(); ++i)
+    for (std::size_t r = 0; r < phis[i].size(); ++r) phis[i][r]->addIncoming(values[i][r], from);
+}
+
+std::span<ir::Value* const> yielded(ir::Block const& block) { return block.terminator()->operands(); }
+
+[[noreturn]] void refuse(ir::Op const& op, std::string const& why) {
+  std::string text = std::string(op.info().mnemonic) + ": " + why;
+  if (op.where().known()) text = std::string(op.where().file()) + ":" + std::to_string(op.where().line()) + ": " + text;
+  throw UserError(text, op.where());
+}
+
+}  // namespace
+
+void lower(ir::ForOp const&, ir::Op const& op, Emitter& e) {
+  llvm::IRBuilder<>& b = e.b;
+  llvm::Value *const lower_bound = e.scalar(*op.operand(0)), *const upper = e.scalar(*op.operand(1)), *const step = e.scalar(*op.operand(2));
+  std::vector<Registers> const inits = values_of(e, op.operands().subspan(3));
+  llvm::BasicBlock *const before = b.GetInsertBlock(), *const header = e.block("loop"), *const body = e.block("loop.body"), *const exit = e.block("loop.end");
+  b.CreateBr(header);
+  b.SetInsertPoint(header);
+  llvm::PHINode* const index = b.CreatePHI(b.getInt64Ty(), 2);
+  index->addIncoming(lower_bound, before);
+  auto const phis = phis_for(e, inits, before);
+  b.CreateCondBr(b.CreateICmpSLT(index, upper), body, exit);
+
+  b.SetInsertPoint(body);
+  Hazards const at_start = e.hazards.at_loop_start(op);
+  e.hazards = at_start;
+  ir::Block const& block = op.block();
+  e.set(*block.argument(0), {index});
+  for (std::size_t i = 0; i < phis.size(); ++i) e.set(*block.argument(static_cast<int>(i) + 1), Registers(phis[i].begin(), phis[i].end()));
+  e.emit_block(block);
+  std::vector<Registers> const next = values_of(e, yielded(block));
+  index->addIncoming(b.CreateAdd(index, step), b.GetInsertBlock());
+  add_incoming(phis, next, b.GetInsertBlock());
+  llvm::BranchInst* const back = b.CreateBr(header);
+  // Loops are shaped by our own passes.
+  llvm::LLVMContext& context = b.getContext();
+  llvm::MDNode* const no_unroll = llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.disable"));
+  llvm::MDNode* const loop = llvm::MDNode::getDistinct(context, {nullptr, no_unroll});
+  loop->replaceOperandWith(0, loop);
+  back->setMetadata(llvm::LLVMContext::MD_loop, loop);
+
+  b.SetInsertPoint(exit);
+  e.hazards = at_start;
+  for (std::size_t i = 0; i < phis.size(); ++i) e.set(*op.result(static_cast<int>(i)), Registers(phis[i].begin(), phis[i].end()));
+}
+
+void lower(ir::IfOp const&, ir::Op const& op, Emitter& e) {
+  llvm::IRBuilder<>& b = e.b;
+  llvm::BasicBlock *const then_block = e.block("then"), *const else_block = e.block("else"), *const join = e.block("endif");
+  b.CreateCondBr(e.scalar(*op.operand(0)), then_block, else_block);
+  Hazards const before = e.hazards;
+
+  b.SetInsertPoint(then_block);
+  e.emit_block(op.block(0));
+  std::vector<Registers> const from_then = values_of(e, yielded(op.block(0)));
+  llvm::BasicBlock* const then_end = b.GetInsertBlock();
+  b.CreateBr(join);
+  Hazards after = e.hazards;
+
+  e.hazards = before;
+  b.SetInsertPoint(else_block);
+  e.emit_block(op.block(1));
+  std::vector<Registers> const from_else = values_of(e, yielded(op.block(1)));
+  llvm::BasicBlock* const else_end = b.GetInsertBlock();
+  b.CreateBr(join);
+  after.join(e.hazards);
+
+  b.SetInsertPoint(join);
+  e.hazards = after;
+  auto const phis = phis_for(e, from_then, then_end);
+  add_incoming(phis, from_else, else_end);
+  for (std::size_t i = 0; i < phis.size(); ++i) e.set(*op.result(static_cast<int>(i)), Registers(phis[i].begin(), phis[i].end()));
+}
+
+void lower(ir::YieldOp const&, ir::Op const&, Emitter&) {}  // read by the op around it
+void lower(ir::ReturnOp const&, ir::Op const&, Emitter& e) { e.b.CreateRetVoid(); }
+
+void lower(ir::CallOp const&, ir::Op const&, Emitter&) { throw InternalError("nvptx: a call is left; the cuda pipeline inlines all calls"); }
+
+void lower(ir::GridOp const&, ir::Op const&, Emitter&) {}     // the launcher's
+void lower(ir::RequireOp const&, ir::Op const&, Emitter&) {}  // the launcher's
+
+void lower(ir::ExtentOp const& attributes, ir::Op const& op, Emitter& e) {
+  e.set(*op.result(), {e.tensor(*op.operand(0)).extents[static_cast<std::size_t>(attributes.axis)]});
+}
+
+void lower(ir::BlockIndexOp const& attributes, ir::Op const& op, Emitter& e) {
+  static constexpr llvm::Intrinsic::ID ids[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
+                                                llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
+  if (attributes.axis < 0 || attributes.axis > 2) throw InternalError("nvptx: a grid has three axes");
+  llvm::Value* const index = e.intrinsic(ids[attributes.axis], {});
+  e.set(*op.result(), {e.b.CreateZExt(index, e.b.getInt64Ty())});
+}
+
+void lower(ir::DotOp const&, ir::Op const& op, Emitter&) {
+  refuse(op, "matrix products on the device need the block-level IR and its passes, which this version does not have; run this kernel on the host");
+}
+
+}  // namespace tegula::codegen::nvptx

@@ -1,0 +1,280 @@
+// Reductions and layout conversions: what moves between threads, in registers, by shuffles, or through shared memory.
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "codegen/nvptx/emitter.hpp"
+#include "codegen/nvptx/inline_ptx.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen::nvptx {
+namespace {
+
+bool less(Extents const& a, Extents const& b) { return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end()); }
+
+/// The balanced tree: adjacent pairs first, an odd last one carried up.
+llvm::Value* tree(Emitter& e, ir::Combine how, Registers values) {
+  while (values.size() > 1) {
+    Registers next;
+    for (std::size_t i = 0; i + 1 < values.size(); i += 2) next.push_back(e.combine(how, values[i], values[i + 1]));
+    if (values.size() % 2 != 0) next.push_back(values.back());
+    values = std::move(next);
+  }
+  return values[0];
+}
+
+/// Partial results of one thread: for each result register, by ascending position along the axis.
+class Reduction {
+ public:
+  Reduction(ir::Op const& op, Emitter& e)
+      : op_(op), e_(e), attributes_(op.as<ir::ReduceOp>()), axis_(static_cast<int>(attributes_.axis)), layout_(*op.operand(0)->type().layout()),
+        element_(op.operand(0)->type().element()) {
+    Registers const& operand = e.get(*op.operand(0));
+    std::map<Extents, std::map<std::int64_t, llvm::Value*>, decltype(&less)> groups(&less);
+    for (int reg = 0; reg < layout_.registers(); ++reg) {
+      Extents at = layout_.part(ir::Dim::reg, reg);
+      std::int64_t const position = at[axis_];
+      at[axis_] = 0;
+      if (auto& group = groups[at]; group.find(position) == group.end())
+        group[position] = e.widen(operand[static_cast<std::size_t>(reg)], element_);
+    }
+    for (auto& [at, group] : groups) {
+      where_.push_back(at);
+      partials_.push_back(std::move(group));
+    }
+  }
+
+  void run() {
+    auto const steps = ir::reduction_steps(layout_, axis_, attributes_.order);
+    if (!steps) throw InternalError("nvptx: reduce: the layout has no plan for this axis; convert it first");
+    bool exchanged = false;
+    for (ir::ReductionStep const& step : *steps) {
+      switch (step.kind) {
+        case ir::ReductionStep::Kind::pairs: pairs(step.stride); break;
+        case ir::ReductionStep::Kind::tree: join_all(); break;
+        case ir::ReductionStep::Kind::butterfly: butterfly(step.mask); break;
+        case ir::ReductionStep::Kind::exchange:
+          if (exchanged) e_.barrier();  // others may still read the last exchange
+          exchange(step);
+          exchanged = true;
+          break;
+      }
+    }
+    give_results();
+  }
+
+ private:
+  void pairs(std::int64_t stride) {
+    for (auto& group : partials_) {
+      std::map<std::int64_t, llvm::Value*> next;
+      for (auto const& [position, value] : group) {
+        if ((position & stride) != 0) continue;
+        next[position] = e_.combine(attributes_.combine, value, group.at(position | stride));
+      }
+      group = std::move(next);
+    }
+  }
+
+  void join_all() {
+    for (auto& group : partials_) {
+      Registers values;
+      for (auto const& [position, value] : group) values.push_back(value);
+      llvm::Value* const joined = tree(e_, attributes_.combine, std::move(values));
+      group = {{0, joined}};
+    }
+  }
+
+  void butterfly(std::uint32_t mask) {
+    for (auto& group : partials_)
+      for (auto& [position, value] : group) value = e_.combine(attributes_.combine, value, e_.shuffle_xor(value, mask));
+  }
+
+  /// Element index of a group's result in the reduced tile, row-major.
+  llvm::Value* result_index(Extents const& at) {
+    llvm::Value* index = e_.i32(0);
+    std::int64_t stride = 1;
+    for (int axis = layout_.rank() - 1; axis >= 0; --axis) {
+      if (axis == axis_) continue;
+      AxisCoordinate const& thread = e_.coordinates(layout_)[static_cast<std::size_t>(axis)];
+      llvm::Value* coordinate = e_.i32(at[axis]);
+      if (thread.thread != nullptr) {
+        std::int64_t const low = at[axis] & (thread.atom - 1);
+        coordinate = e_.b.CreateAdd(e_.b.CreateXor(thread.thread, e_.i32(low)), e_.i32(at[axis] - low));
+      }
+      index = e_.b.CreateAdd(index, e_.b.CreateMul(coordinate, e_.i32(stride)));
+      stride *= layout_.shape()[axis];
+    }
+    return index;
+  }
+
+  /// This warp's place among those that are joined, in ascending order of coordinate.
+  llvm::Value* warp_position(ir::ReductionStep const& step) {
+    llvm::IRBuilder<>& b = e_.b;
+    llvm::Value* position = e_.i32(0);
+    for (std::size_t i = 0; i < step.warp_bits.size(); ++i) {
+      llvm::Value* const bit = b.CreateAnd(b.CreateLShr(e_.warp, e_.i32(step.warp_bits[i])), e_.i32(1));
+      position = b.CreateOr(position, b.CreateShl(bit, e_.i32(static_cast<std::int64_t>(i))));
+    }
+    if (!step.warp_digits) return position;
+    std::int64_t below = std::int64_t{1} << layout_.input(ir::Dim::warp).bases.size();
+    std::int64_t scale = std::int64_t{1} << step.warp_bits.size();
+    for (ir::LayoutDigit const& digit : layout_.input(ir::Dim::warp).digits) {
+      if (digit.stride[axis_] != 0) {
+        llvm::Value* const value = b.CreateURem(b.CreateUDiv(e_.warp, e_.i32(below)), e_.i32(digit.count));
+        position = b.CreateAdd(position, b.CreateMul(value, e_.i32(scale)));
+        scale *= digit.count;
+      }
+      below *= digit.count;
+    }
+    return position;
+  }
+
+  /// Every warp writes its partial results, all read those of the warps joined with theirs.
+  void exchange(ir::ReductionStep const& step) {
+    llvm::IRBuilder<>& b = e_.b;
+    Element const element = ir::accumulator_of(element_);
+    llvm::Type* const type = e_.type(element);
+    int const size = bytes(element);
+    std::int64_t const offset = attributes_.scratch;
+    if (offset < 0) throw InternalError("nvptx: reduce: shared memory is needed but not allocated");
+    std::int64_t const per_element = static_cast<std::int64_t>(partials_[0].size());
+
+    // Lanes along the axis hold equal values by now, and lanes that only replicate always do: one of them writes.
+    std::uint32_t same = layout_.free_bits(ir::Dim::lane);
+    if (auto const plan = layout_.reduction(axis_)) same |= attributes_.order == ir::Order::any ? plan->lane_mask : 0;
+    llvm::BasicBlock *write = nullptr, *wait = nullptr;
+    llvm::Value* const position = warp_position(step);
+    std::vector<llvm::Value*> bases;
+    for (Extents const& at : where_) bases.push_back(b.CreateMul(result_index(at), e_.i32(per_element * step.warps * size)));
+    if (same != 0) {
+      write = e_.block("write");
+      wait = e_.block("wait");
+      b.CreateCondBr(b.CreateICmpEQ(b.CreateAnd(e_.lane, e_.i32(same)), e_.i32(0)), write, wait);
+      b.SetInsertPoint(write);
+    }
+    for (std::size_t g = 0; g < partials_.size(); ++g) {
+      std::int64_t q = 0;
+      for (auto const& [axis_position, value] : partials_[g]) {
+        llvm::Value* at = b.CreateAdd(bases[g], b.CreateMul(position, e_.i32(size)));
+        at = b.CreateAdd(at, e_.i32(offset + q++ * step.warps * size));
+        b.CreateAlignedStore(value, e_.shared(at), llvm::Align(static_cast<std::uint64_t>(size)));
+      }
+    }
+    if (same != 0) {
+      b.CreateBr(wait);
+      b.SetInsertPoint(wait);
+    }
+    e_.barrier();
+    std::int64_t const chunk = std::min<std::int64_t>(step.warps % 2 == 0 ? std::int64_t{1} << std::countr_zero(static_cast<std::uint64_t>(step.warps)) : 1, 16 / size);
+    for (std::size_t g = 0; g < partials_.size(); ++g) {
+      std::int64_t q = 0;
+      for (auto& [axis_position, value] : partials_[g]) {
+        Registers values;
+        for (std::int64_t w = 0; w < step.warps; w += chunk) {
+          llvm::Value* const at = b.CreateAdd(bases[g], e_.i32(offset + (q * step.warps + w) * size));
+          llvm::Type* const wide = chunk == 1 ? type : llvm::FixedVectorType::get(type, static_cast<unsigned>(chunk));
+          llvm::Value* const loaded = b.CreateAlignedLoad(wide, e_.shared(at), llvm::Align(static_cast<std::uint64_t>(chunk * size)));
+          if (chunk == 1) values.push_back(loaded);
+          for (unsigned i = 0; chunk > 1 && i < chunk; ++i) values.push_back(b.CreateExtractElement(loaded, i));
+        }
+        value = tree(e_, attributes_.combine, std::move(values));
+        ++q;
+      }
+    }
+  }
+
+  void give_results() {
+    ir::Layout const& result_layout = *op_.result()->type().layout();
+    ir::Layout const& collapsed = *layout_.collapsed(axis_);
+    std::vector<int> const from = result_layout.registers_from(collapsed);
+    if (from.empty()) throw InternalError("nvptx: reduce to a layout in other threads; convert it afterwards");
+    Registers result;
+    for (int reg : from) {
+      Extents const at = collapsed.part(ir::Dim::reg, reg);
+      std::size_t const group = static_cast<std::size_t>(std::find(where_.begin(), where_.end(), at) - where_.begin());
+      result.push_back(e_.narrow(partials_.at(group).begin()->second, element_));
+    }
+    e_.set(*op_.result(), std::move(result));
+  }
+
+  ir::Op const& op_;
+  Emitter& e_;
+  ir::ReduceOp const& attributes_;
+  int axis_;
+  ir::Layout const& layout_;
+  Element element_;
+  std::vector<Extents> where_;
+  std::vector<std::map<std::int64_t, llvm::Value*>> partials_;
+};
+
+}  // namespace
+
+void lower(ir::ReduceOp const&, ir::Op const& op, Emitter& e) { Reduction(op, e).run(); }
+
+void lower(ir::ConvertLayoutOp const& attributes, ir::Op const& op, Emitter& e) {
+  ir::Type const& type = op.operand(0)->type();
+  ir::Layout const &from = *type.layout(), &to = *op.result()->type().layout();
+  Registers const& operand = e.get(*op.operand(0));
+  Registers result;
+  std::vector<int> const registers = to.registers_from(from);
+  for (int reg : registers) result.push_back(operand[static_cast<std::size_t>(reg)]);
+  if (!registers.empty()) {
+    e.set(*op.result(), std::move(result));
+    return;
+  }
+  if (attributes.scratch < 0) throw InternalError("nvptx: convert_layout: shared memory is needed but not allocated");
+  llvm::IRBuilder<>& b = e.b;
+  Element const element = type.element();
+  int const size = bytes(element);
+  ir::ScratchTile const scratch = ir::scratch_tile(type.shape(), element);
+  int const last = type.rank() - 1;
+  auto const address = [&](ir::Layout const& layout, int reg) {
+    llvm::Value* at = e.i32(attributes.scratch);
+    for (int axis = 0; axis < layout.rank(); ++axis)
+      at = b.CreateAdd(at, b.CreateMul(e.coordinate(layout, axis, reg), e.i32(scratch.strides[axis] * size)));
+    return e.shared(at);
+  };
+  // Rows stay 16-byte aligned when their pitch is; else single elements.
+  auto const width_of = [&](ir::Layout const& layout) {
+    if (last < 0) return 1;
+    std::int64_t width = std::min<std::int64_t>(layout.contiguous(last), 16 / size);
+    for (int axis = 0; axis < last; ++axis)
+      while (width > 1 && scratch.strides[axis] % width != 0) width /= 2;
+    return static_cast<int>(width);
+  };
+  llvm::Type* const memory = b.getIntNTy(static_cast<unsigned>(size) * 8);
+  auto const wide = [&](int width) -> llvm::Type* { return width == 1 ? memory : llvm::FixedVectorType::get(memory, static_cast<unsigned>(width)); };
+
+  int const store_width = width_of(from);
+  llvm::Value* const owner = e.owns(from);
+  llvm::BasicBlock *write = nullptr, *wait = nullptr;
+  if (owner != nullptr) {
+    write = e.block("write");
+    wait = e.block("wait");
+    b.CreateCondBr(owner, write, wait);
+    b.SetInsertPoint(write);
+  }
+  for (int reg = 0; reg < from.registers(); reg += store_width) {
+    if ((static_cast<std::uint32_t>(reg) & from.free_bits(ir::Dim::reg)) != 0) continue;
+    llvm::Value* value = store_width == 1 ? nullptr : llvm::PoisonValue::get(wide(store_width));
+    for (int i = 0; i < store_width; ++i) {
+      llvm::Value* const bits = e.to_bits(operand[static_cast<std::size_t>(reg + i)], element);
+      value = store_width == 1 ? bits : b.CreateInsertElement(value, bits, static_cast<std::uint64_t>(i));
+    }
+    b.CreateAlignedStore(value, address(from, reg), llvm::Align(static_cast<std::uint64_t>(store_width * size)));
+  }
+  if (owner != nullptr) {
+    b.CreateBr(wait);
+    b.SetInsertPoint(wait);
+  }
+  e.barrier();
+  int const load_width = width_of(to);
+  for (int reg = 0; reg < to.registers(); reg += load_width) {
+    llvm::Value* const value = b.CreateAlignedLoad(wide(load_width), address(to, reg), llvm::Align(static_cast<std::uint64_t>(load_width * size)));
+    for (int i = 0; i < load_width; ++i)
+      result.push_back(e.from_bits(load_width == 1 ? value : b.CreateExtractElement(value, static_cast<std::uint64_t>(i)), element));
+  }
+  e.set(*op.result(), std::move(result));
+}
+
+}  // namespace tegula::codegen::nvptx

@@ -1,0 +1,257 @@
+// Tile loads and stores. A box is clipped to the tensor by predicates, never by branches around single accesses, so that
+// all accesses of a tile are in flight together. Where several elements may be accessed at once, one test for the whole
+// block chooses between whole vectors (predicated as wholes) and single elements.
+#include <algorithm>
+#include <map>
+
+#include <llvm/IR/Intrinsics.h>
+
+#include "codegen/nvptx/emitter.hpp"
+#include "codegen/nvptx/inline_ptx.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen::nvptx {
+namespace {
+
+/// The part of a tensor that an op accesses, seen from one thread.
+class Box {
+ public:
+  Box(Emitter& e, TensorParts const& tensor, ir::Type const& tile, std::span<ir::Value* const> offsets)
+      : e_(e), b_(e.b), tensor_(tensor), layout_(*tile.layout()), bytes_(bytes(tile.element())) {
+    int const rank = tile.rank();
+    lead_ = static_cast<int>(offsets.size()) - rank;
+    llvm::Value* inside = nullptr;
+    base_ = tensor.address;
+    for (int axis = 0; axis < static_cast<int>(offsets.size()); ++axis) {
+      llvm::Value* const offset = e.scalar(*offsets[static_cast<std::size_t>(axis)]);
+      base_ = b_.CreateAdd(base_, b_.CreateMul(offset, byte_stride(axis)));
+      std::int64_t const tile_extent = axis < lead_ ? 1 : tile.shape()[axis - lead_];
+      llvm::Value* const extent = tensor.extents[static_cast<std::size_t>(axis)];
+      if (tile_extent == 1) {
+        llvm::Value* const in = b_.CreateICmpULT(offset, extent);  // a negative offset is large
+        inside = inside == nullptr ? in : b_.CreateAnd(inside, in);
+        continue;
+      }
+      // The coordinates start .. start + width - 1 of the tile lie inside.
+      llvm::Value* const start = clamp(b_.CreateNeg(offset), tile_extent);
+      llvm::Value* const end = clamp(b_.CreateSub(extent, offset), tile_extent);
+      llvm::Value* const width = b_.CreateSub(end, start);
+      windows_.push_back({axis - lead_, start, b_.CreateSelect(b_.CreateICmpSGT(width, e.i32(0)), width, e.i32(0))});
+      last_offset_ = offset;
+      last_extent_ = extent;
+      last_tile_extent_ = tile_extent;
+    }
+    if (inside != nullptr && !windows_.empty())
+      windows_[0].width = b_.CreateSelect(inside, windows_[0].width, e.i32(0));
+    else
+      inside_ = inside;
+    // What all registers share of the address.
+    for (int axis = 0; axis < rank; ++axis) {
+      AxisCoordinate const& part = e.coordinates(layout_)[static_cast<std::size_t>(axis)];
+      bool disjoint = true;
+      for (int r = 0; r < layout_.registers(); ++r) disjoint &= (part.thread_bits & layout_.part(ir::Dim::reg, r)[axis]) == 0;
+      shared_part_.push_back(disjoint);
+      if (disjoint && part.thread != nullptr)
+        base_ = b_.CreateAdd(base_, b_.CreateMul(b_.CreateZExt(part.thread, b_.getInt64Ty()), byte_stride(axis + lead_)));
+    }
+  }
+
+  /// One test, the same in all threads: no aligned group of `count` elements along the last axis is cut by a border.
+  llvm::Value* groups_whole(std::int64_t count) {
+    llvm::Value* const divides = b_.CreateICmpEQ(b_.CreateAnd(last_extent_, e_.i64(count - 1)), e_.i64(0));
+    llvm::Value* const from_start = b_.CreateICmpSGE(last_offset_, e_.i64(0));
+    llvm::Value* const to_end = b_.CreateICmpSLE(last_offset_, b_.CreateSub(last_extent_, e_.i64(last_tile_extent_)));
+    return b_.CreateOr(divides, b_.CreateAnd(from_start, to_end));
+  }
+
+  /// Whether the element of a register lies inside; null: always.
+  llvm::Value* predicate(int reg) {
+    llvm::Value* result = inside_;
+    for (Window const& window : windows_) {
+      llvm::Value* const at = b_.CreateSub(e_.coordinate(layout_, window.axis, reg), window.start);
+      llvm::Value* const in = b_.CreateICmpULT(at, window.width);
+      result = result == nullptr ? in : b_.CreateAnd(result, in);
+    }
+    return result;
+  }
+
+  /// Address of a register's element: a computed part and a constant.
+  struct Address {
+    llvm::Value* base;
+    std::int64_t constant;
+  };
+  Address address(int reg) {
+    Extents const part = layout_.part(ir::Dim::reg, reg);
+    llvm::Value* base = base_;
+    std::int64_t constant = 0;
+    for (int axis = 0; axis < layout_.rank(); ++axis) {
+      if (!shared_part_[static_cast<std::size_t>(axis)]) {
+        llvm::Value* const at = b_.CreateZExt(e_.coordinate(layout_, axis, reg), b_.getInt64Ty());
+        base = b_.CreateAdd(base, b_.CreateMul(at, byte_stride(axis + lead_)));
+      } else if (unit(axis + lead_)) {
+        constant += part[axis] * bytes_;
+      } else if (part[axis] != 0) {
+        base = b_.CreateAdd(base, b_.CreateMul(e_.i64(part[axis]), byte_stride(axis + lead_)));
+      }
+    }
+    return {base, constant};
+  }
+
+ private:
+  struct Window {
+    int axis;
+    llvm::Value* start;
+    llvm::Value* width;
+  };
+
+  bool unit(int axis) const { return tensor_.attributes.facts.unit_inner_stride && axis + 1 == static_cast<int>(tensor_.strides.size()); }
+  llvm::Value* byte_stride(int axis) {
+    if (unit(axis)) return e_.i64(bytes_);
+    return b_.CreateMul(tensor_.strides[static_cast<std::size_t>(axis)], e_.i64(bytes_));
+  }
+  /// An i64 clamped to 0 .. most, as i32.
+  llvm::Value* clamp(llvm::Value* value, std::int64_t most) {
+    llvm::Type* const type = b_.getInt64Ty();
+    llvm::Value* const low = e_.intrinsic(llvm::Intrinsic::smax, {value, e_.i64(0)}, {type});
+    return b_.CreateTrunc(e_.intrinsic(llvm::Intrinsic::smin, {low, e_.i64(most)}, {type}), b_.getInt32Ty());
+  }
+
+  Emitter& e_;
+  llvm::IRBuilder<>& b_;
+  TensorParts const& tensor_;
+  ir::Layout const& layout_;
+  int bytes_;
+  int lead_ = 0;
+  llvm::Value* base_ = nullptr;
+  llvm::Value* inside_ = nullptr;
+  std::vector<Window> windows_;
+  std::vector<bool> shared_part_;
+  llvm::Value* last_offset_ = nullptr;
+  llvm::Value* last_extent_ = nullptr;
+  std::int64_t last_tile_extent_ = 1;
+};
+
+/// Elements of one access: what the op and the layout allow, at most 16 bytes.
+int access_width(std::int64_t vector, ir::Type const& tile) {
+  if (vector < 2 || tile.rank() == 0) return 1;
+  return static_cast<int>(std::min<std::int64_t>({vector, tile.layout()->contiguous(tile.rank() - 1), 16 / bytes(tile.element())}));
+}
+
+/// How `count` elements travel: as machine words of `bits`, each of one or several elements.
+struct Words {
+  int bits;
+  int elements;  ///< per word
+};
+Words words_for(Element element, int count) {
+  int const width = bytes(element) * 8;
+  if (width >= 32) return {width, 1};
+  int const total = width * count;
+  return total >= 32 ? Words{32, 32 / width} : Words{total, count};
+}
+
+llvm::Value* pack(Emitter& e, Element element, Words const& words, llvm::Value* const* values) {
+  if (words.bits >= 32 && words.elements == 1) return values[0];
+  unsigned const register_bits = words.bits < 32 ? 16 : 32;
+  llvm::Type* const type = e.b.getIntNTy(register_bits);
+  llvm::Value* result = nullptr;
+  int const width = bytes(element) * 8;
+  for (int i = 0; i < words.elements; ++i) {
+    llvm::Value* part = e.b.CreateZExtOrTrunc(e.to_bits(values[i], element), type);
+    if (i > 0) part = e.b.CreateShl(part, llvm::ConstantInt::get(type, static_cast<std::uint64_t>(i * width)));
+    result = result == nullptr ? part : e.b.CreateOr(result, part);
+  }
+  return result;
+}
+
+void unpack(Emitter& e, Element element, Words const& words, llvm::Value* word, Registers& result) {
+  if (words.bits >= 32 && words.elements == 1) {
+    result.push_back(word);
+    return;
+  }
+  int const width = bytes(element) * 8;
+  for (int i = 0; i < words.elements; ++i) {
+    llvm::Value* const part = i == 0 ? word : e.b.CreateLShr(word, llvm::ConstantInt::get(word->getType(), static_cast<std::uint64_t>(i * width)));
+    result.push_back(e.from_bits(e.b.CreateTrunc(part, e.b.getIntNTy(static_cast<unsigned>(width))), element));
+  }
+}
+
+/// Emits `access(width)` once, or once per kind of access behind the block's one test; registers are joined by phis.
+template <class Access>
+Registers by_width(Emitter& e, Box& box, int width, bool groups_are_whole, Access const& access) {
+  if (width == 1 || groups_are_whole) return access(width);
+  llvm::IRBuilder<>& b = e.b;
+  llvm::BasicBlock *const whole = e.block("whole"), *const single = e.block("single"), *const join = e.block("join");
+  b.CreateCondBr(box.groups_whole(width), whole, single);
+  b.SetInsertPoint(whole);
+  Registers const from_whole = access(width);
+  llvm::BasicBlock* const whole_end = b.GetInsertBlock();
+  b.CreateBr(join);
+  b.SetInsertPoint(single);
+  Registers const from_single = access(1);
+  llvm::BasicBlock* const single_end = b.GetInsertBlock();
+  b.CreateBr(join);
+  b.SetInsertPoint(join);
+  Registers result;
+  for (std::size_t i = 0; i < from_whole.size(); ++i) {
+    llvm::PHINode* const phi = b.CreatePHI(from_whole[i]->getType(), 2);
+    phi->addIncoming(from_whole[i], whole_end);
+    phi->addIncoming(from_single[i], single_end);
+    result.push_back(phi);
+  }
+  return result;
+}
+
+}  // namespace
+
+void lower(ir::LoadOp const& attributes, ir::Op const& op, Emitter& e) {
+  ir::Type const& type = op.result()->type();
+  Element const element = type.element();
+  TensorParts const& tensor = e.tensor(*op.operand(0));
+  Box box(e, tensor, type, op.operands().subspan(1));
+  llvm::Value* const pad = e.constant(attributes.pad);
+  std::string const space = tensor.attributes.direction == Direction::in ? "global.nc" : "global";
+  int const widest = access_width(attributes.vector, type);
+
+  auto const access = [&](int width) {
+    Words const words = words_for(element, width);
+    Registers result;
+    std::vector<llvm::Value*> const pads(static_cast<std::size_t>(width), pad);
+    for (int reg = 0; reg < type.layout()->registers(); reg += width) {
+      Registers otherwise;
+      for (int at = 0; at < width; at += words.elements) otherwise.push_back(pack(e, element, words, &pads[static_cast<std::size_t>(at)]));
+      Box::Address const address = box.address(reg);
+      for (llvm::Value* word : load_vector(e.b, space, box.predicate(reg), address.base, address.constant, otherwise, words.bits))
+        unpack(e, element, words, word, result);
+    }
+    return result;
+  };
+  e.set(*op.result(), by_width(e, box, widest, tensor.attributes.multiple_of % widest == 0, access));
+}
+
+void lower(ir::StoreOp const& attributes, ir::Op const& op, Emitter& e) {
+  ir::Type const& type = op.operand(1)->type();
+  Element const element = type.element();
+  TensorParts const& tensor = e.tensor(*op.operand(0));
+  Box box(e, tensor, type, op.operands().subspan(2));
+  Registers const& values = e.get(*op.operand(1));
+  llvm::Value* const owner = e.owns(*type.layout());
+  std::uint32_t const copies = type.layout()->free_bits(ir::Dim::reg);
+  int const widest = access_width(attributes.vector, type);
+
+  auto const access = [&](int width) {
+    Words const words = words_for(element, width);
+    for (int reg = 0; reg < type.layout()->registers(); reg += width) {
+      if ((static_cast<std::uint32_t>(reg) & copies) != 0) continue;
+      Registers packed;
+      for (int at = 0; at < width; at += words.elements) packed.push_back(pack(e, element, words, &values[static_cast<std::size_t>(reg + at)]));
+      Box::Address const address = box.address(reg);
+      llvm::Value* predicate = box.predicate(reg);
+      if (owner != nullptr) predicate = predicate == nullptr ? owner : e.b.CreateAnd(owner, predicate);
+      store_vector(e.b, predicate, address.base, address.constant, packed, words.bits);
+    }
+    return Registers();
+  };
+  by_width(e, box, widest, tensor.attributes.multiple_of % widest == 0, access);
+}
+
+}  // namespace tegula::codegen::nvptx

@@ -1,0 +1,77 @@
+// Splats, coordinates, broadcasts and relabelled axes: no data moves between threads.
+#include <llvm/IR/IRBuilder.h>
+
+#include "codegen/nvptx/emitter.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen::nvptx {
+namespace {
+
+/// The result's layout is the operand's up to a relabelling that `seen` states; only registers may be permuted.
+void relabel(ir::Op const& op, ir::Layout const* seen, Emitter& e) {
+  std::vector<int> const from = op.result()->type().layout()->registers_from(*seen);
+  if (from.empty()) throw InternalError("nvptx: " + std::string(op.info().mnemonic) + " to a layout in other threads; convert it first");
+  Registers const& operand = e.get(*op.operand(0));
+  Registers result;
+  for (int reg : from) result.push_back(operand[static_cast<std::size_t>(reg)]);
+  e.set(*op.result(), std::move(result));
+}
+
+}  // namespace
+
+void lower(ir::SplatOp const&, ir::Op const& op, Emitter& e) {
+  auto const count = static_cast<std::size_t>(op.result()->type().layout()->registers());
+  e.set(*op.result(), Registers(count, e.scalar(*op.operand(0))));
+}
+
+void lower(ir::IotaOp const& attributes, ir::Op const& op, Emitter& e) {
+  ir::Type const& type = op.result()->type();
+  Registers result;
+  for (int reg = 0; reg < type.layout()->registers(); ++reg)
+    result.push_back(e.b.CreateZExt(e.coordinate(*type.layout(), static_cast<int>(attributes.axis), reg), e.type(type.element())));
+  e.set(*op.result(), std::move(result));
+}
+
+void lower(ir::BroadcastOp const&, ir::Op const& op, Emitter& e) {
+  ir::Type const& from = op.operand(0)->type();
+  ir::Layout const& to = *op.result()->type().layout();
+  // The result seen with the repeated axes collapsed has the operand's elements in the same threads.
+  ir::Layout const* collapsed = &to;
+  for (int axis = 0; axis < from.rank(); ++axis)
+    if (from.shape()[axis] == 1) collapsed = collapsed->collapsed(axis);
+  std::vector<int> const registers = collapsed->without_register_copies()->registers_from(*from.layout());
+  if (registers.empty()) throw InternalError("nvptx: broadcast from a layout in other threads; convert it first");
+  ir::Layout const& distinct = *collapsed->without_register_copies();
+  std::vector<Extents> parts;
+  for (int reg = 0; reg < distinct.registers(); ++reg) parts.push_back(distinct.part(ir::Dim::reg, reg));
+  Registers const& operand = e.get(*op.operand(0));
+  Registers result;
+  for (int reg = 0; reg < to.registers(); ++reg) {
+    Extents wanted = to.part(ir::Dim::reg, reg);
+    for (int axis = 0; axis < from.rank(); ++axis)
+      if (from.shape()[axis] == 1) wanted[axis] = 0;
+    std::size_t found = 0;
+    while (found < parts.size() && parts[found] != wanted) ++found;
+    if (found == parts.size()) throw InternalError("nvptx: broadcast: a register has no source");
+    result.push_back(operand[static_cast<std::size_t>(registers[found])]);
+  }
+  e.set(*op.result(), std::move(result));
+}
+
+void lower(ir::ExpandDimsOp const& attributes, ir::Op const& op, Emitter& e) {
+  ir::Layout const* seen = op.operand(0)->type().layout();
+  for (std::int64_t axis : attributes.axes) seen = seen->expanded(static_cast<int>(axis));
+  relabel(op, seen, e);
+}
+
+void lower(ir::SqueezeOp const& attributes, ir::Op const& op, Emitter& e) {
+  ir::Layout const* seen = op.operand(0)->type().layout();
+  for (int i = attributes.axes.size(); i-- > 0;) seen = seen->squeezed(static_cast<int>(attributes.axes[i]));
+  relabel(op, seen, e);
+}
+
+void lower(ir::TransOp const& attributes, ir::Op const& op, Emitter& e) {
+  relabel(op, op.operand(0)->type().layout()->transposed(attributes.permutation), e);
+}
+
+}  // namespace tegula::codegen::nvptx

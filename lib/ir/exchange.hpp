@@ -1,0 +1,53 @@
+// How threads of a CTA exchange elements for a reduction or a layout conversion: the steps, in order, and the shared
+// memory they need. Passes allocate by it and code generation follows it, so both read it from here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ir/layout.hpp"
+#include "ir/op.hpp"
+
+namespace tegula::ir {
+
+/// One step of a reduction. Before the first, a thread has one partial result per distinct register coordinate.
+struct ReductionStep {
+  enum class Kind : std::uint8_t {
+    pairs,      ///< joins the partial results of a thread whose coordinates along the axis differ by the bit `stride`
+    tree,       ///< joins all that a thread has left along the axis: the balanced tree over ascending coordinates
+    butterfly,  ///< joins with the lane that differs by `mask`
+    exchange,   ///< joins the warps that differ by `warp_bits` and digits, through shared memory: the same tree
+  };
+  Kind kind = Kind::tree;
+  std::int64_t stride = 0;
+  std::uint32_t mask = 0;
+  std::vector<int> warp_bits;     ///< in ascending order of coordinate
+  bool warp_digits = false;       ///< the warp digits along the axis take part, above the bits
+  std::int64_t warps = 1;         ///< how many warps are joined
+  std::int64_t partials = 1;      ///< exchange: partial results that a thread still has per result element
+};
+
+/// The steps of a reduction along `axis` of a tile with this layout. Order::any keeps to few shuffles; Order::pairwise
+/// follows the bits of the coordinate. Null when a thread index moves along the axis and another one at once, or, for
+/// pairwise, when a bit of the coordinate is spread over several indices: convert to a blocked layout first.
+std::optional<std::vector<ReductionStep>> reduction_steps(Layout const& layout, int axis, Order order);
+
+/// The element in which a reduction adds up: f32 for f16 and bf16, else the tile's own.
+constexpr Element accumulator_of(Element element) {
+  return element == Element::f16 || element == Element::bf16 ? Element::f32 : element;
+}
+
+/// Strides, in elements, of a tile as a conversion writes it to shared memory; rows are padded against bank conflicts.
+struct ScratchTile {
+  Extents strides;
+  std::int64_t elements = 0;
+};
+ScratchTile scratch_tile(Extents const& shape, Element element);
+
+/// Bytes of shared memory that an op's exchange needs; 0 for all others and for what stays within warps. Needs layouts.
+std::int64_t scratch_bytes(Op const& op);
+/// The `scratch` attribute of an op that has one, else null.
+std::int64_t* scratch_attribute(Op& op);
+
+}  // namespace tegula::ir
