@@ -21,7 +21,7 @@ int main() {
     a[i] = static_cast<float>(i);
     b[i] = 2.0F * static_cast<float>(i);
   }
-  launch(device::host().stream(), vadd, view(a), view(b), view(c));
+  launch(host_stream(), vadd, view(a), view(b), view(c));
   for (std::size_t i = 0; i < c.size(); ++i) {
     if (c[i] != 3.0F * static_cast<float>(i)) {
       std::printf("client: c[%zu] is %g\n", i, static_cast<double>(c[i]));
