@@ -152,13 +152,16 @@ std::string describe(LaunchProgram const& program, std::span<std::int64_t const>
   return words(program, values, step, 3);
 }
 
-void check_requirements(std::string_view kernel, LaunchProgram const& program, std::span<std::int64_t const> values) {
-  for (Requirement const& requirement : program.requirements) {
+void check_requirements(std::string_view kernel, LaunchProgram const& program, std::span<std::int64_t const> values,
+                        std::span<location const> sites) {
+  for (std::size_t i = 0; i < program.requirements.size(); ++i) {
+    Requirement const& requirement = program.requirements[i];
     if (requirement.condition < 0 || static_cast<std::size_t>(requirement.condition) >= values.size())
       throw InternalError(fmt::format("launch program: requirement names step {}", requirement.condition));
     if (values[static_cast<std::size_t>(requirement.condition)] != 0) continue;
     // The text of an exception's place must outlive it; interned text lives as long as the process.
-    location const where(Symbol(requirement.file).c_str(), requirement.line);
+    location const own(Symbol(requirement.file).c_str(), requirement.line);
+    location const where = i < sites.size() ? sites[i] : own;
     std::string text = fmt::format("{}; found {}", requirement.message, describe(program, values, requirement.condition));
     if (!requirement.message.starts_with(kernel)) text = fmt::format("{}: {}", kernel, text);
     if (where.known()) text += fmt::format("\n  note: required at {}", support::to_string(where));

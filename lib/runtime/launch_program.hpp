@@ -8,6 +8,7 @@
 
 #include "tegula/runtime/argument.hpp"
 #include "tegula/support/compiled_kernel.hpp"
+#include "tegula/support/location.hpp"
 
 namespace tegula::runtime {
 
@@ -15,7 +16,10 @@ namespace tegula::runtime {
 std::vector<std::int64_t> evaluate(LaunchProgram const& program, std::span<Argument const> arguments);
 
 /// Throws UserError, with the line of the `require` and the values compared, for the first requirement that fails.
-void check_requirements(std::string_view kernel, LaunchProgram const& program, std::span<std::int64_t const> values);
+/// `sites` are the lines to name in place of the program's own, one per requirement, or empty: code that was compiled
+/// for one kernel may serve an equal one that was written elsewhere.
+void check_requirements(std::string_view kernel, LaunchProgram const& program, std::span<std::int64_t const> values,
+                        std::span<location const> sites = {});
 
 /// "extent(y, axis 1) = 4100 <= 4096 is false": a step in words, with its values; for messages.
 std::string describe(LaunchProgram const& program, std::span<std::int64_t const> values, int step);

@@ -23,7 +23,7 @@ std::int64_t step_value(std::span<std::int64_t const> values, std::int32_t step,
 }  // namespace
 
 PreparedLaunch::PreparedLaunch(std::shared_ptr<LoadedKernel const> kernel, std::span<Argument const> arguments,
-                               GridOverride const& grid)
+                               GridOverride const& grid, std::span<location const> require_sites)
     : kernel_(std::move(kernel)) {
   CompiledKernel const& compiled = kernel_->compiled;
   check_arguments(compiled.name, compiled.parameters, arguments, kernel_->where);
@@ -33,7 +33,7 @@ PreparedLaunch::PreparedLaunch(std::shared_ptr<LoadedKernel const> kernel, std::
                                   "alignment, which this one lacks",
                                   compiled.name, i + 1));
   std::vector<std::int64_t> const values = evaluate(compiled.launch, arguments);
-  check_requirements(compiled.name, compiled.launch, values);
+  check_requirements(compiled.name, compiled.launch, values, require_sites);
   for (int axis = 0; axis < 3; ++axis) {
     std::int32_t const step = compiled.launch.grid[static_cast<std::size_t>(axis)];
     grid_[axis] = grid.given ? grid.extents[axis] : step < 0 ? 1 : step_value(values, step, "grid");

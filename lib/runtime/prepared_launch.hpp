@@ -9,6 +9,7 @@
 #include "runtime/loaded_kernel.hpp"
 #include "tegula/runtime/argument.hpp"
 #include "tegula/runtime/stream.hpp"
+#include "tegula/support/location.hpp"
 
 namespace tegula::runtime {
 
@@ -17,9 +18,9 @@ namespace tegula::runtime {
 class PreparedLaunch {
  public:
   /// Checks everything that a launch checks (see check_arguments, check_requirements, grid and sizes) and packs the
-  /// argument slots. Throws UserError.
+  /// argument slots. Throws UserError. `require_sites`: see check_requirements.
   PreparedLaunch(std::shared_ptr<LoadedKernel const> kernel, std::span<Argument const> arguments,
-                 GridOverride const& grid = {});
+                 GridOverride const& grid = {}, std::span<location const> require_sites = {});
   ~PreparedLaunch();
   PreparedLaunch(PreparedLaunch const&) = delete;
   PreparedLaunch& operator=(PreparedLaunch const&) = delete;

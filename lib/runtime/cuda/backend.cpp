@@ -191,6 +191,14 @@ int device_of(CUstream_st* stream) {
   throw InternalError("the device of a CUDA stream is not in the driver's list");
 }
 
+int device_of_address(void const* address) {
+  int device = 0;
+  if (driver().PointerGetAttribute.raw(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, device_address(address)) !=
+      CUDA_SUCCESS)
+    throw UserError(fmt::format("{} is not an address of CUDA memory", address));
+  return device;
+}
+
 void* create_event(int device) {
   ContextScope const scope(device);
   CUevent event = nullptr;

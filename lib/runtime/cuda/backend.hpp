@@ -46,6 +46,9 @@ void synchronize_device(int device);
 /// The device whose primary context the stream belongs to. Throws UserError for another context.
 int device_of(CUstream_st* stream);
 
+/// The device that an address belongs to. Throws UserError if it is no device memory.
+int device_of_address(void const* address);
+
 void* create_event(int device);
 void destroy_event(int device, void* event) noexcept;
 void record_event(int device, void* event, CUstream_st* stream);

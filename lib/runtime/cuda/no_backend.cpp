@@ -31,6 +31,7 @@ void destroy_stream(int, CUstream_st*) noexcept {}
 void synchronize(int, CUstream_st*) { refuse(); }
 void synchronize_device(int) { refuse(); }
 int device_of(CUstream_st*) { refuse(); }
+int device_of_address(void const*) { refuse(); }
 void* create_event(int) { refuse(); }
 void destroy_event(int, void*) noexcept {}
 void record_event(int, void*, CUstream_st*) { refuse(); }

@@ -1,0 +1,68 @@
+// The launcher behind the typed templates of launch.hpp: kernels and arguments whose types are gone.
+#pragma once
+
+#include <string>
+
+#include "tegula/runtime/argument.hpp"
+#include "tegula/runtime/handle.hpp"
+#include "tegula/runtime/stream.hpp"
+#include "tegula/support/compile_options.hpp"
+#include "tegula/trace/traced_kernel.hpp"
+
+namespace tegula {
+
+/// What a simulated launch did.
+struct simulation {
+  bool clean = true;        ///< no report
+  std::int64_t blocks = 0;  ///< of the grid, run
+  std::int64_t steps = 0;   ///< ops executed
+  std::string report;       ///< races, accesses outside memory and the like with both source lines; empty when clean
+};
+
+namespace jit {
+
+/// A kernel object for the length of one call.
+struct KernelRef {
+  char const* name = "";
+  void const* identity = nullptr;  ///< unique per captureless kernel type; null: trace at each launch
+  void const* kernel = nullptr;
+  trace::TracedKernel (*trace)(void const* kernel) = nullptr;
+};
+
+/// The arguments of one call.
+struct ArgumentList {
+  Argument const* first = nullptr;
+  int count = 0;
+};
+
+struct PreparedState;
+void retain(PreparedState* state) noexcept;
+void release(PreparedState* state) noexcept;
+
+void launch(stream const& order, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
+PreparedState* prepare(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
+void run(PreparedState const& state, stream const& order);
+simulation simulate(KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
+std::string explain(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
+CompiledKernel compile(KernelRef const& kernel, CompileOptions const& options);
+
+/// Throws UserError: the value of a scalar argument does not fit the kernel's parameter.
+[[noreturn]] void refuse_scalar(char const* kernel, int number, std::int64_t value, Element wanted);
+
+}  // namespace jit
+
+/// A launch with its arguments checked and packed. Copies name the same launch; safe to run from several threads.
+class prepared {
+ public:
+  /// Runs it on a stream of the device it was prepared for; see launch() for the order of work. Throws UserError if the
+  /// stream is of another device or a buffer was freed meanwhile.
+  void operator()(stream const& order) const { jit::run(*state_.get(), order); }
+
+  /// For prepare().
+  explicit prepared(jit::PreparedState* adopted) : state_(adopted) {}
+
+ private:
+  detail::Handle<jit::PreparedState> state_;
+};
+
+}  // namespace tegula

@@ -1,0 +1,39 @@
+#include "compiler/cache_key.hpp"
+
+#include <compiler_source_hash.hpp>
+
+#include "codegen/host/target.hpp"
+#include "codegen/version.hpp"
+#include "support/key_text.hpp"
+
+namespace tegula::compiler {
+namespace {
+
+std::string facts_text(std::vector<TensorFacts> const& facts) {
+  std::string text;
+  for (TensorFacts const& fact : facts) {
+    if (!text.empty()) text += ' ';
+    if (fact.unit_inner_stride) text += 'u';
+    if (fact.aligned_16) text += 'a';
+    if (!fact.unit_inner_stride && !fact.aligned_16) text += '-';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string cache_key(std::string_view ir_text, CompileOptions const& options) {
+  support::KeyText key;
+  key.add("tegula", TEGULA_SOURCE_HASH).add("llvm", codegen::llvm_version());
+  if (options.target == Target::host) {
+    auto const& target = codegen::host::HostTarget::get(options.architecture);
+    key.add("target", "host").add("architecture", target.cpu).add("features", target.features);
+  } else {
+    key.add("target", "cuda").add("architecture", options.architecture);
+  }
+  key.add("warps", options.warps).add("stages", options.stages).add("pipeline", options.pipeline);
+  key.add("facts", facts_text(options.facts)).add("ir", ir_text);
+  return std::move(key).str();
+}
+
+}  // namespace tegula::compiler

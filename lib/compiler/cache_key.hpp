@@ -1,0 +1,16 @@
+// The key under which a compiled kernel is kept: text that names everything that decides what the compiler makes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tegula/support/compile_options.hpp"
+
+namespace tegula::compiler {
+
+/// Lines "field=value" (see support/key_text.hpp): versions of Tegula (a hash of its sources) and LLVM; every compile
+/// option, the architecture with the CPU's features; facts per parameter; the canonical IR without locations. Equal keys
+/// mean equal binaries up to source locations.
+std::string cache_key(std::string_view ir_text, CompileOptions const& options);
+
+}  // namespace tegula::compiler

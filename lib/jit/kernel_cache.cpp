@@ -1,0 +1,232 @@
+#include "jit/kernel_cache.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "analysis/launch_program.hpp"
+#include "codegen/host/host.hpp"
+#include "compiler/cache_key.hpp"
+#include "compiler/compile.hpp"
+#include "runtime/cache/disk_cache.hpp"
+#include "runtime/cache/serialize.hpp"
+#include "support/diagnostics.hpp"
+#include "support/key_text.hpp"
+#include "support/options.hpp"
+#include "tegula/support/error.hpp"
+#include "tegula/support/symbol.hpp"
+#include "trace/traced_kernel.hpp"
+
+namespace tegula::jit {
+namespace {
+
+std::atomic<std::int64_t> trace_count = 0;
+std::atomic<std::int64_t> compile_count = 0;
+
+/// Code on its way: one thread fills it while others that want the same wait for the mutex.
+struct Entry {
+  std::mutex mutex;
+  std::shared_ptr<runtime::LoadedKernel const> loaded;
+};
+
+/// All code of this process by key and device.
+class Entries {
+ public:
+  std::shared_ptr<Entry> at(std::string const& key) {
+    std::lock_guard lock(mutex_);
+    std::shared_ptr<Entry>& entry = entries_[key];
+    if (!entry) entry = std::make_shared<Entry>();
+    return entry;
+  }
+  void clear() {
+    std::lock_guard lock(mutex_);
+    entries_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;
+};
+
+/// What is known of one captureless kernel type.
+class Memo {
+ public:
+  /// The trace, made by the first caller.
+  std::shared_ptr<Traced const> traced(KernelRef const& kernel) {
+    std::lock_guard lock(trace_mutex_);
+    if (!traced_) {
+      traced_ = std::make_shared<Traced const>(kernel.trace(kernel.kernel));
+      ++trace_count;
+    }
+    return traced_;
+  }
+
+  bool find(device where, std::span<TensorFacts const> facts, Found& found) const {
+    std::shared_lock lock(mutex_);
+    for (Variant const& variant : variants_) {
+      if (variant.loaded->where != where || !std::ranges::equal(variant.facts, facts)) continue;
+      found.traced = variant.traced;
+      found.loaded = variant.loaded;
+      return true;
+    }
+    return false;
+  }
+
+  void add(std::span<TensorFacts const> facts, Found const& found) {
+    std::unique_lock lock(mutex_);
+    for (Variant const& variant : variants_)
+      if (variant.loaded == found.loaded) return;
+    variants_.push_back({std::vector<TensorFacts>(facts.begin(), facts.end()), found.traced, found.loaded});
+  }
+
+ private:
+  struct Variant {
+    std::vector<TensorFacts> facts;
+    std::shared_ptr<Traced const> traced;
+    std::shared_ptr<runtime::LoadedKernel const> loaded;
+  };
+
+  std::mutex trace_mutex_;
+  std::shared_ptr<Traced const> traced_;
+  mutable std::shared_mutex mutex_;
+  std::vector<Variant> variants_;
+};
+
+class Memos {
+ public:
+  std::shared_ptr<Memo> at(void const* identity) {
+    {
+      std::shared_lock lock(mutex_);
+      if (auto const found = memos_.find(identity); found != memos_.end()) return found->second;
+    }
+    std::unique_lock lock(mutex_);
+    std::shared_ptr<Memo>& memo = memos_[identity];
+    if (!memo) memo = std::make_shared<Memo>();
+    return memo;
+  }
+  void clear() {
+    std::unique_lock lock(mutex_);
+    memos_.clear();
+  }
+
+ private:
+  std::shared_mutex mutex_;
+  std::unordered_map<void const*, std::shared_ptr<Memo>> memos_;
+};
+
+// Both live as long as the process: objects of static duration may launch while they are destroyed.
+Entries& entries() {
+  static auto* all = new Entries;
+  return *all;
+}
+
+Memos& memos() {
+  static auto* all = new Memos;
+  return *all;
+}
+
+/// Compiled code from disk, if there is any and nothing is to be dumped.
+std::optional<CompiledKernel> from_disk(runtime::DiskCache const& cache, Traced const& traced, std::string const& key,
+                                        CompileOptions const& options) {
+  if (support::options().must_compile()) return std::nullopt;
+  std::optional<std::string> const bytes = cache.find(traced.kernel.name(), "kernel", key);
+  if (!bytes) return std::nullopt;
+  std::optional<CompiledKernel> kernel = runtime::deserialize(*bytes);
+  bool const host = options.target == Target::host;
+  if (kernel && host == (kernel->image_kind == ImageKind::host_object) &&
+      kernel->parameters.size() == traced.kernel.parameters().size() &&
+      kernel->launch.requirements.size() == traced.require_sites.size())
+    return kernel;
+  support::report_warning("cache: " + cache.path_of(traced.kernel.name(), "kernel", key) +
+                          " holds another kernel than its key says; it is written anew");
+  return std::nullopt;
+}
+
+std::shared_ptr<runtime::LoadedKernel const> load(CompiledKernel compiled, device where) {
+  if (where.is_cuda()) return runtime::load_on(std::move(compiled), where);
+  LoadedHostKernel code = codegen::load_host(compiled);
+  return runtime::make_loaded(std::move(compiled), std::move(code));
+}
+
+/// From disk or the compiler, into memory.
+std::shared_ptr<runtime::LoadedKernel const> build(Traced const& traced, device where, CompileOptions const& options,
+                                                   std::string const& key, Origin& origin) {
+  runtime::DiskCache const cache(support::options());
+  if (std::optional<CompiledKernel> kernel = from_disk(cache, traced, key, options)) {
+    try {
+      auto loaded = load(*std::move(kernel), where);
+      origin = Origin::disk;
+      return loaded;
+    } catch (Error const& error) {
+      support::report_warning(std::string("cache: a kernel cannot be loaded and is compiled anew: ") + error.what());
+    }
+  }
+  CompiledKernel compiled = compile(traced, options);
+  if (!support::options().must_compile()) cache.store(traced.kernel.name(), "kernel", key, runtime::serialize(compiled));
+  origin = Origin::compiled;
+  return load(std::move(compiled), where);
+}
+
+std::vector<location> sites_of(trace::TracedKernel const& kernel) {
+  std::vector<location> sites;
+  for (Requirement const& requirement : analysis::launch_program(trace::module(kernel).kernel()).requirements)
+    sites.emplace_back(Symbol(requirement.file).c_str(), requirement.line);
+  return sites;
+}
+
+}  // namespace
+
+Traced::Traced(trace::TracedKernel from) : kernel(std::move(from)), text(kernel.text()), require_sites(sites_of(kernel)) {}
+
+CompileOptions launch_options(device where, std::vector<TensorFacts> facts) {
+  CompileOptions options;
+  options.target = where.is_host() ? Target::host : Target::cuda;
+  if (where.is_cuda()) options.architecture = where.architecture();
+  options.facts = std::move(facts);
+  return options;
+}
+
+std::shared_ptr<Traced const> traced(KernelRef const& kernel) {
+  if (kernel.identity != nullptr) return memos().at(kernel.identity)->traced(kernel);
+  ++trace_count;
+  return std::make_shared<Traced const>(kernel.trace(kernel.kernel));
+}
+
+CompiledKernel compile(Traced const& traced, CompileOptions const& options) {
+  ++compile_count;
+  return compiler::compile(trace::module(traced.kernel), options);
+}
+
+std::string key_of(Traced const& traced, CompileOptions const& options) {
+  return support::KeyText().add("serial_format", runtime::serial_format).str() +
+         compiler::cache_key(traced.text, options);
+}
+
+Found find_kernel(KernelRef const& kernel, device where, std::span<TensorFacts const> facts) {
+  Found found;
+  std::shared_ptr<Memo> const memo = kernel.identity != nullptr ? memos().at(kernel.identity) : nullptr;
+  if (memo && memo->find(where, facts, found)) return found;
+  found.traced = memo ? memo->traced(kernel) : traced(kernel);
+  CompileOptions const options = launch_options(where, std::vector<TensorFacts>(facts.begin(), facts.end()));
+  std::string const key = key_of(*found.traced, options);
+  std::shared_ptr<Entry> const entry = entries().at(key + "device=" + where.str() + "\n");
+  {
+    std::lock_guard lock(entry->mutex);
+    if (!entry->loaded) entry->loaded = build(*found.traced, where, options, key, found.origin);
+    found.loaded = entry->loaded;
+  }
+  if (memo) memo->add(facts, found);
+  return found;
+}
+
+void clear_memory_cache() {
+  memos().clear();
+  entries().clear();
+}
+
+Counters counters() { return {trace_count, compile_count}; }
+
+}  // namespace tegula::jit

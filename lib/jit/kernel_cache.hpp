@@ -1,0 +1,61 @@
+// Kernels compiled in this process, and the way from a kernel object to loaded code: trace, key, disk, compiler.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/loaded_kernel.hpp"
+#include "tegula/jit/launcher.hpp"
+#include "tegula/runtime/device.hpp"
+#include "tegula/support/compile_options.hpp"
+
+namespace tegula::jit {
+
+/// A traced kernel with what every launch of it needs.
+struct Traced {
+  explicit Traced(trace::TracedKernel kernel);
+
+  trace::TracedKernel kernel;
+  std::string text;                    ///< canonical IR without locations
+  std::vector<location> require_sites; ///< source lines of the requirements, in the launch program's order
+};
+
+/// Where loaded code came from; for explain and tests.
+enum class Origin : std::uint8_t { memory, disk, compiled };
+
+struct Found {
+  std::shared_ptr<Traced const> traced;
+  std::shared_ptr<runtime::LoadedKernel const> loaded;
+  Origin origin = Origin::memory;
+};
+
+/// The options of a launch on `where` with tensors of which `facts` hold (one per parameter).
+CompileOptions launch_options(device where, std::vector<TensorFacts> facts);
+
+/// The kernel's IR: traced once per identity, else at each call. Safe from any thread.
+std::shared_ptr<Traced const> traced(KernelRef const& kernel);
+
+/// Loaded code for a kernel on a device. Of several threads that ask first, one compiles and the others wait; a failure
+/// is not remembered, so the next call fails the same way. Safe from any thread.
+Found find_kernel(KernelRef const& kernel, device where, std::span<TensorFacts const> facts);
+
+/// Compiles without looking into any cache.
+CompiledKernel compile(Traced const& traced, CompileOptions const& options);
+
+/// Key of a kernel, as the disk cache has it.
+std::string key_of(Traced const& traced, CompileOptions const& options);
+
+/// Forgets all kernels compiled in this process; for tests. Prepared launches keep theirs.
+void clear_memory_cache();
+
+/// Counts since the process began; for tests.
+struct Counters {
+  std::int64_t traces = 0;
+  std::int64_t compilations = 0;
+};
+Counters counters();
+
+}  // namespace tegula::jit

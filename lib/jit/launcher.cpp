@@ -1,0 +1,173 @@
+#include "tegula/jit/launcher.hpp"
+
+#include <fmt/format.h>
+
+#include "jit/kernel_cache.hpp"
+#include "jit/simulate.hpp"
+#include "runtime/argument_check.hpp"
+#include "runtime/counted.hpp"
+#include "runtime/cuda/backend.hpp"
+#include "runtime/launch_program.hpp"
+#include "runtime/prepared_launch.hpp"
+#include "support/options.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::jit {
+namespace {
+
+std::span<Argument const> span_of(ArgumentList arguments) {
+  return {arguments.first, static_cast<std::size_t>(arguments.count)};
+}
+
+/// One per argument; scalars have none. In place: a launch of up to 16 arguments allocates nothing for them.
+std::vector<TensorFacts> facts_of(std::span<Argument const> arguments) {
+  std::vector<TensorFacts> facts;
+  facts.reserve(arguments.size());
+  for (Argument const& argument : arguments) facts.push_back(runtime::facts_of(argument));
+  return facts;
+}
+
+/// Where the arguments' memory is; the best device if there is only scalars.
+device place_of(std::span<Argument const> arguments) {
+  bool any_host = false;
+  for (Argument const& argument : arguments) {
+    if (argument.kind != ParameterKind::tensor) continue;
+    if (argument.space == DeviceKind::cuda)
+      return device::cuda(argument.device_number >= 0 ? argument.device_number
+                                                      : runtime::cuda::device_of_address(argument.address));
+    any_host = true;
+  }
+  return any_host ? device::host() : device::best();
+}
+
+}  // namespace
+
+/// A prepared launch, or, under TEGULA_SIMULATE=1, all that a simulation needs.
+struct PreparedState : runtime::Counted {
+  std::unique_ptr<runtime::PreparedLaunch> launch;
+  std::unique_ptr<Simulation> simulation;
+};
+
+void retain(PreparedState* state) noexcept {
+  if (state != nullptr) state->retain();
+}
+
+void release(PreparedState* state) noexcept {
+  if (state != nullptr && state->release()) delete state;
+}
+
+void launch(stream const& order, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
+  std::span<Argument const> const given = span_of(arguments);
+  if (support::options().simulate) return Simulation(traced(kernel), given, grid).run();
+  Found const found = find_kernel(kernel, order.where(), facts_of(given));
+  runtime::PreparedLaunch(found.loaded, given, grid, found.traced->require_sites).run(order);
+}
+
+PreparedState* prepare(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
+  std::span<Argument const> const given = span_of(arguments);
+  auto state = std::make_unique<PreparedState>();
+  if (support::options().simulate) {
+    state->simulation = std::make_unique<Simulation>(traced(kernel), given, grid);
+  } else {
+    Found const found = find_kernel(kernel, where != nullptr ? *where : place_of(given), facts_of(given));
+    state->launch =
+        std::make_unique<runtime::PreparedLaunch>(found.loaded, given, grid, found.traced->require_sites);
+  }
+  return state.release();
+}
+
+void run(PreparedState const& state, stream const& order) {
+  if (state.simulation) return state.simulation->run();
+  state.launch->run(order);
+}
+
+simulation simulate(KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
+  sim::Result const result = Simulation(traced(kernel), span_of(arguments), grid).result();
+  return {result.clean(), result.blocks, result.steps, result.str()};
+}
+
+CompiledKernel compile(KernelRef const& kernel, CompileOptions const& options) {
+  return compile(*traced(kernel), options);
+}
+
+namespace {
+
+std::string facts_text(TensorFacts facts) {
+  if (facts.unit_inner_stride && facts.aligned_16) return "unit inner stride, 16-byte aligned";
+  if (facts.unit_inner_stride) return "unit inner stride";
+  if (facts.aligned_16) return "16-byte aligned";
+  return "none";
+}
+
+std::string_view direction_text(Direction direction) {
+  switch (direction) {
+    case Direction::in: return "in";
+    case Direction::out: return "out";
+    case Direction::inout: return "inout";
+  }
+  return "";
+}
+
+std::string tensor_text(Argument const& argument) {
+  std::string extents;
+  std::string strides;
+  for (int axis = 0; axis < argument.rank; ++axis) {
+    extents += fmt::format("{}{}", axis == 0 ? "" : "x", argument.extents[axis]);
+    strides += fmt::format("{}{}", axis == 0 ? "" : ", ", argument.strides[axis]);
+  }
+  return fmt::format("{}x{} strides ({})", extents, name(argument.element), strides);
+}
+
+std::string_view origin_text(Origin origin) {
+  switch (origin) {
+    case Origin::memory: return "found in memory";
+    case Origin::disk: return "loaded from the disk cache";
+    case Origin::compiled: return "compiled now";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string explain(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
+  std::span<Argument const> const given = span_of(arguments);
+  device const target = where != nullptr ? *where : place_of(given);
+  Found const found = find_kernel(kernel, target, facts_of(given));
+  runtime::PreparedLaunch const launch(found.loaded, given, grid, found.traced->require_sites);
+  CompiledKernel const& compiled = found.loaded->compiled;
+  std::string text = fmt::format("kernel {} on {} ({}): {}\n", compiled.name, target.str(), compiled.architecture,
+                                 origin_text(found.origin));
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i].kind == ParameterKind::scalar) {
+      text += fmt::format("  argument {}: scalar {}\n", i + 1, name(given[i].element));
+    } else {
+      text += fmt::format("  argument {}: {} {}; facts used: {}\n", i + 1,
+                          direction_text(compiled.parameters[i].direction), tensor_text(given[i]),
+                          facts_text(compiled.parameters[i].facts));
+    }
+  }
+  text += fmt::format("  grid: {} x {} x {} blocks{}\n", launch.grid(0), launch.grid(1), launch.grid(2),
+                      grid.given ? ", given in the launch" : "");
+  std::vector<std::int64_t> const values = runtime::evaluate(compiled.launch, given);
+  for (Requirement const& requirement : compiled.launch.requirements)
+    text += fmt::format("  requires: {} [{}]\n", requirement.message,
+                        runtime::describe(compiled.launch, values, requirement.condition));
+  if (target.is_host()) {
+    std::string phases;
+    for (HostPhase const& phase : compiled.phases) phases += (phases.empty() ? "" : ", ") + phase.entry;
+    text += fmt::format("  path: host code, phases {}; {} bytes of scratch per thread, {} threads\n", phases,
+                        compiled.scratch_bytes, target.limits().processors);
+  } else {
+    text += fmt::format("  path: {}; {} threads per CTA, {} registers, {} bytes of local memory, {} bytes of shared "
+                        "memory\n",
+                        compiled.image_kind == ImageKind::cubin ? "cubin" : "PTX", compiled.threads_per_cta,
+                        found.loaded->function.registers, found.loaded->function.local_bytes, compiled.shared_bytes);
+  }
+  return text;
+}
+
+void refuse_scalar(char const* kernel, int number, std::int64_t value, Element wanted) {
+  throw UserError(fmt::format("{}: argument {}: {} does not fit {}", kernel, number, value, name(wanted)));
+}
+
+}  // namespace tegula::jit
