@@ -83,6 +83,29 @@ std::optional<ir::Constant> fit(Literal value, Element element) {
   return ir::make_constant(element, value.floating);
 }
 
+// The attributes of a scalar op as bytes that compare equal when the fields do; the struct itself has padding.
+std::vector<std::byte> field_bytes(ir::OpKind kind, void const* attributes) {
+  std::vector<std::byte> result;
+  auto const append = [&](auto const& value) {
+    auto const* bytes = reinterpret_cast<std::byte const*>(&value);
+    result.insert(result.end(), bytes, bytes + sizeof value);
+  };
+  for (ir::FieldRef const& field : ir::fields_of(kind, const_cast<void*>(attributes))) {
+    switch (field.kind) {
+      case ir::FieldKind::boolean: append(*static_cast<bool const*>(field.data)); break;
+      case ir::FieldKind::integer: append(*static_cast<std::int64_t const*>(field.data)); break;
+      case ir::FieldKind::enumeration:
+      case ir::FieldKind::element: append(*static_cast<std::uint8_t const*>(field.data)); break;
+      case ir::FieldKind::constant: append(static_cast<ir::Constant const*>(field.data)->bits); break;
+      case ir::FieldKind::extents:
+        for (std::int64_t extent : *static_cast<Extents const*>(field.data)) append(extent);
+        break;
+      case ir::FieldKind::symbol: append(static_cast<Symbol const*>(field.data)->c_str()); break;
+    }
+  }
+  return result;
+}
+
 std::int64_t wrap_add(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
@@ -303,18 +326,12 @@ Id Recorder::emit_scalar_op(ir::OpKind kind, void const* attributes, Ids operand
     auto const b = impl_->constant_of(operands.first[1]);
     if (a && b)
       if (auto const folded = fold(kind, *a, *b)) return constant({Literal::Kind::integer, *folded, 0}, result, where);
-    if (b == 1 && (kind == ir::OpKind::MulOp || kind == ir::OpKind::DivOp)) return operands.first[0];
+    if (b == 1 && (kind == ir::OpKind::MulOp || kind == ir::OpKind::DivOp || kind == ir::OpKind::CeilDivOp)) return operands.first[0];
     if (b == 0 && (kind == ir::OpKind::AddOp || kind == ir::OpKind::SubOp)) return operands.first[0];
     if (a == 1 && kind == ir::OpKind::MulOp) return operands.first[1];
     if (a == 0 && kind == ir::OpKind::AddOp) return operands.first[1];
   }
-  // A constant is known by its bits alone: its struct has padding.
-  auto const* bytes = kind == ir::OpKind::ConstantOp
-                          ? reinterpret_cast<std::byte const*>(&static_cast<ir::ConstantOp const*>(attributes)->value.bits)
-                          : static_cast<std::byte const*>(attributes);
-  std::size_t const size = kind == ir::OpKind::ConstantOp ? sizeof(std::uint64_t) : ir::op_info(kind).size;
-  auto const key = std::tuple(kind, std::vector<std::byte>(bytes, bytes + size),
-                              std::vector<Id>(operands.first, operands.first + operands.count),
+  auto const key = std::tuple(kind, field_bytes(kind, attributes), std::vector<Id>(operands.first, operands.first + operands.count),
                               static_cast<std::uint8_t>(result.element()));
   auto const found = impl_->scalars.find(key);
   if (found != impl_->scalars.end()) return found->second;

@@ -19,6 +19,7 @@ template <class T>
 struct ScalarRef {
   trace::Handle handle;
   [[nodiscard]] constexpr location where() const { return {}; }
+  trace::Id record(trace::Recorder& recorder, location at) const { return recorder.use(handle, at); }
 };
 
 struct LiteralRef {
@@ -56,17 +57,12 @@ constexpr decltype(auto) stored(X& x) {
 
 /// Records an operand as a tile of element T and shape S: numbers and scalars in every element, axes of extent 1
 /// broadcast.
-template <class T, class S>
-trace::Id record_as(trace::Recorder& recorder, LiteralRef const& x, location at) {
-  return recorder.constant(x.value, tile_type<T, S>, at);
-}
-template <class T, class S, class U>
-trace::Id record_as(trace::Recorder& recorder, ScalarRef<U> const& x, location at) {
-  return recorder.adapt(recorder.use(x.handle, at), tile_type<T, S>, at);
-}
 template <class T, class S, class X>
 trace::Id record_as(trace::Recorder& recorder, X& x, location at) {
-  return recorder.adapt(x.record(recorder, at), tile_type<T, S>, at);
+  if constexpr (std::is_same_v<bare<X>, LiteralRef>)
+    return recorder.constant(x.value, tile_type<T, S>, at);
+  else
+    return recorder.adapt(x.record(recorder, at), tile_type<T, S>, at);
 }
 
 constexpr location nearest(location own, location a) { return own.known() ? own : a; }

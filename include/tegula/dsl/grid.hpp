@@ -36,7 +36,7 @@ template <class A, class B>
   requires(detail::ScalarLike<A> || detail::ScalarLike<B>)
 constexpr auto ceil_div(A const& a, B const& b, location where = location::current()) {
   detail::check_operands<detail::operand_problem<detail::Domain::integers, A const, B const>(), A, B>();
-  return detail::binary<detail::Domain::integers, void>(ir::CeilDivOp(), a, b, where);
+  return detail::binary<detail::Domain::integers, void, ir::CeilDivOp, A const, B const>(ir::CeilDivOp(), a, b, where);
 }
 template <detail::Integer A, detail::Integer B>
 constexpr std::int64_t ceil_div(A a, B b) {
@@ -64,7 +64,8 @@ detail::Grid<P::tensor_rank> grid_over(P const& tensor, Shape<extents...>, locat
   return detail::Grid<rank>(indices);
 }
 
-/// A grid of the given numbers of blocks; gives this block's index along each, the last running fastest.
+/// A grid of the given numbers of blocks; in a kernel it gives this block's index along each, the last running fastest.
+/// Before the arguments of a launch, given in plain numbers, it replaces the kernel's own grid.
 template <class... Counts>
 class grid : public detail::Grid<static_cast<int>(sizeof...(Counts))> {
   static constexpr int rank = static_cast<int>(sizeof...(Counts));
@@ -73,11 +74,20 @@ class grid : public detail::Grid<static_cast<int>(sizeof...(Counts))> {
   };
 
  public:
-  grid(Counts... counts, location where = location::current()) : detail::Grid<rank>(state(where, counts...).list) {}
+  grid(Counts... counts, location where = location::current())
+      : detail::Grid<rank>(state(where, counts...).list), counts_{detail::coordinate(counts).number...} {}
+
+  /// The number of blocks along an axis, where it was given as a plain number; for `launch`.
+  [[nodiscard]] std::int64_t count(int which) const { return counts_[which]; }
+  static constexpr bool plain = (detail::Integer<Counts> && ...);
+  static constexpr int grid_rank = rank;
 
  private:
+  std::int64_t counts_[rank];
+
   static Indices state(location where, Counts const&... counts) {
     static_assert(rank >= 1 && rank <= max_rank, "grid: 1 to 8 numbers of blocks are expected");
+    if (plain && trace::Recorder::active() == nullptr) return {};
     auto& recorder = trace::Recorder::current("grid", where);
     trace::Id const ids[rank] = {recorder.index_value(detail::coordinate(counts), where)...};
     Indices indices;

@@ -126,7 +126,7 @@ constexpr void check_operands() {
 
 /// a op b: a recipe when one is a tile, a scalar when both are scalars. Result is void for the operands' element.
 template <Domain domain, class Result, class Op, class A, class B>
-constexpr auto binary(Op const& op, A& a, B& b, location where = {}) {
+constexpr auto binary(Op const& op, std::remove_reference_t<A>& a, std::remove_reference_t<B>& b, location where = {}) {
   constexpr Problem problem = operand_problem<domain, A, B>();
   using Operand = typename OperandElement<A, B>::type;
   using T = std::conditional_t<std::is_void_v<Result>, std::conditional_t<std::is_void_v<Operand>, std::int64_t, Operand>, Result>;
@@ -148,9 +148,9 @@ constexpr auto binary(Op const& op, A& a, B& b, location where = {}) {
   }
 }
 
-template <class Op, class A>
-constexpr auto unary(Op const& op, A& a, location where = {}) {
-  if constexpr (TensorLike<A> || named_recipe<A&>) {
+template <class A, class Op>
+constexpr auto unary(Op const& op, std::remove_reference_t<A>& a, location where = {}) {
+  if constexpr (TensorLike<A> || named_recipe<A>) {
     return Invalid<float, Shape<1>>();
   } else if constexpr (TileLike<A>) {
     return Unary<element_t<A>, shape_t<A>, Op, stored_t<A>>(op, stored(a), where);
@@ -211,19 +211,19 @@ TEGULA_BINARY(>=, ordered, bool, ir::make_op<ir::CompareOp>(ir::Predicate::ge))
 template <detail::Traced A>
 constexpr auto operator-(A&& a) {
   detail::check_operands<detail::unary_problem<A>(detail::Domain::numbers), A, A>();
-  return detail::unary(ir::NegOp(), a);
+  return detail::unary<A>(ir::NegOp(), a);
 }
 /// Not, of a mask or a traced bool.
 template <detail::Traced A>
 constexpr auto operator!(A&& a) {
   static_assert(std::is_same_v<typename detail::ElementOrFloat<A>::type, bool>, "!x is for masks and traced bools; compare numbers with == 0");
-  return detail::unary(ir::NotOp(), a);
+  return detail::unary<A>(ir::NotOp(), a);
 }
 /// Bitwise not of integers and masks.
 template <detail::Traced A>
 constexpr auto operator~(A&& a) {
   detail::check_operands<detail::unary_problem<A>(detail::Domain::bits), A, A>();
-  return detail::unary(ir::NotOp(), a);
+  return detail::unary<A>(ir::NotOp(), a);
 }
 
 template <class A, class B>

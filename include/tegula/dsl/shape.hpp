@@ -1,6 +1,8 @@
 // Static extents, axes and depths as values of their own types.
 #pragma once
 
+#include <utility>
+
 #include "tegula/dsl/constant.hpp"
 #include "tegula/ir/type.hpp"
 
@@ -45,15 +47,28 @@ inline constexpr bool is_shape<Shape<extents...>> = true;
 template <class T, class S>
 inline constexpr ir::Type tile_type = ir::Type::tile(element_of<T>::value, S::list);
 
-/// A shape from computed extents: make::extents is Extents.
+/// A shape from computed extents: Make::extents is Extents. (Spelled out in steps: GCC 12 confuses alias templates over
+/// expressions of dependent members.)
+template <class Make>
+struct ExtentCount {
+  static constexpr int value = Make::extents.size();
+};
+template <class Make, int at>
+struct ExtentAt {
+  static constexpr std::int64_t value = Make::extents[at];
+};
 template <class Make, class Sequence>
-struct shape_from_sequence;
+struct ShapeOfSequence;
 template <class Make, int... at>
-struct shape_from_sequence<Make, std::integer_sequence<int, at...>> {
-  using type = Shape<Make::extents[at]...>;
+struct ShapeOfSequence<Make, std::integer_sequence<int, at...>> {
+  using type = Shape<ExtentAt<Make, at>::value...>;
 };
 template <class Make>
-using shape_from = typename shape_from_sequence<Make, std::make_integer_sequence<int, Make::extents.size()>>::type;
+struct ShapeFrom {
+  using type = typename ShapeOfSequence<Make, std::make_integer_sequence<int, ExtentCount<Make>::value>>::type;
+};
+template <class Make>
+using shape_from = typename ShapeFrom<Make>::type;
 
 constexpr bool broadcasts(Extents const& a, Extents const& b) {
   if (a.size() != b.size()) return false;
@@ -72,14 +87,17 @@ constexpr Extents broadcast_extents(Extents const& a, Extents const& b) {
 template <class A, class B>
 struct Broadcast {
   static constexpr Extents extents = broadcast_extents(A::list, B::list);
-  using type = shape_from<Broadcast>;
+};
+template <class A, class B>
+struct BroadcastShape {
+  using type = shape_from<Broadcast<A, B>>;
 };
 template <class A>
-struct Broadcast<A, A> {
+struct BroadcastShape<A, A> {
   using type = A;
 };
 template <class A, class B>
-using broadcast_shape = typename Broadcast<A, B>::type;
+using broadcast_shape = typename BroadcastShape<A, B>::type;
 
 /// Axis with negative ones counted from the end; -1 when out of range.
 constexpr int wrap_axis(int axis, int rank) {

@@ -1,0 +1,308 @@
+// Statements with regions: loop and if_, what they carry, and let.
+#pragma once
+
+#include <utility>
+
+#include "tegula/dsl/create.hpp"
+
+namespace tegula {
+
+namespace detail {
+
+template <std::size_t at, class X>
+struct PackItem {
+  X value;
+};
+template <class Sequence, class... X>
+struct PackItems;
+template <std::size_t... at, class... X>
+struct PackItems<std::index_sequence<at...>, X...> : PackItem<at, X>... {};
+
+template <std::size_t at, class X>
+constexpr X& pack_item(PackItem<at, X>& item) {
+  return item.value;
+}
+template <std::size_t at, class X>
+constexpr X const& pack_item(PackItem<at, X> const& item) {
+  return item.value;
+}
+
+/// The tile that a carried value is in the body and in the result.
+template <class X>
+using tile_of = tile<element_t<X>, shape_t<X>>;
+
+/// Tiles that a loop or branch gives, for structured bindings.
+template <class... Tiles>
+class Results {
+ public:
+  constexpr explicit Results(Tiles const&... tiles) : items_{{tiles}...} {}
+  template <std::size_t at>
+  [[nodiscard]] constexpr auto get() const {
+    return pack_item<at>(items_);
+  }
+
+ private:
+  PackItems<std::index_sequence_for<Tiles...>, Tiles...> items_;
+};
+
+/// Values to carry; the recipes among them are not recorded yet.
+template <class... X>
+struct Carry {
+  static constexpr int size = static_cast<int>(sizeof...(X));
+  using results = Results<tile_of<X>...>;
+  PackItems<std::index_sequence_for<X...>, X...> items;
+};
+
+template <class X>
+inline constexpr bool is_carry = false;
+template <class... X>
+inline constexpr bool is_carry<Carry<X...>> = true;
+template <class X>
+concept CarryLike = is_carry<bare<X>>;
+
+/// Element and shape of each value of a TileLike, Carry or void, for comparing what goes round.
+template <class... Tiles>
+struct Carried {
+  static constexpr int size = static_cast<int>(sizeof...(Tiles));
+};
+template <class X>
+struct CarriedBy {
+  using type = X;
+};
+template <>
+struct CarriedBy<void> {
+  using type = Carried<>;
+};
+template <TileLike X>
+struct CarriedBy<X> {
+  using type = Carried<tile_of<X>>;
+};
+template <class... X>
+struct CarriedBy<Carry<X...>> {
+  using type = Carried<tile_of<X>...>;
+};
+
+/// Records the values in order; returns how many.
+template <class X>
+struct Recorded {
+  trace::Id ids[1];
+  Recorded(trace::Recorder& recorder, X& x, location at) : ids{record_value(recorder, x, at)} {}
+  [[nodiscard]] trace::Ids list() const { return {ids, 1}; }
+};
+template <class... X>
+struct Recorded<Carry<X...>> {
+  trace::Id ids[sizeof...(X)];
+  Recorded(trace::Recorder& recorder, Carry<X...>& carry, location at)
+      : Recorded(recorder, carry, at, std::index_sequence_for<X...>()) {}
+  template <std::size_t... at>
+  Recorded(trace::Recorder& recorder, Carry<X...>& carry, location where, std::index_sequence<at...>)
+      : ids{record_value(recorder, pack_item<at>(carry.items), where)...} {}
+  [[nodiscard]] trace::Ids list() const { return {ids, static_cast<int>(sizeof...(X))}; }
+};
+
+/// The tiles of consecutive ids.
+template <class List>
+struct TilesFrom;
+template <class Tile>
+struct TilesFrom<Carried<Tile>> {
+  static Tile make(trace::Recorder& recorder, trace::Id first) { return Tile(recorder.handle(first)); }
+};
+template <class... Tiles>
+struct TilesFrom<Carried<Tiles...>> {
+  static Results<Tiles...> make(trace::Recorder& recorder, trace::Id first) {
+    return make(recorder, first, std::index_sequence_for<Tiles...>());
+  }
+  template <std::size_t... at>
+  static Results<Tiles...> make(trace::Recorder& recorder, trace::Id first, std::index_sequence<at...>) {
+    return Results<Tiles...>(Tiles(recorder.handle(first + static_cast<trace::Id>(at)))...);
+  }
+};
+
+template <class Body, class List>
+struct BodyCall;
+template <class Body, class... Tiles>
+struct BodyCall<Body, Carried<Tiles...>> {
+  static constexpr bool callable = requires(Body& body, scalar<std::int64_t> i, Tiles... tiles) { body(i, tiles...); };
+  static decltype(auto) call(Body& body, trace::Recorder& recorder) {
+    return call(body, recorder, std::index_sequence_for<Tiles...>());
+  }
+  template <std::size_t... at>
+  static decltype(auto) call(Body& body, trace::Recorder& recorder, std::index_sequence<at...>) {
+    return body(scalar<std::int64_t>(recorder.handle(recorder.region_argument(0))),
+                Tiles(recorder.handle(recorder.region_argument(static_cast<int>(at) + 1)))...);
+  }
+};
+
+/// What a loop runs over.
+struct Range {
+  trace::Coordinate lower, upper, step;
+};
+template <class C>
+constexpr Range range_of(C const& count) {
+  if constexpr (std::is_same_v<C, Range>)
+    return count;
+  else
+    return {{}, coordinate(count), {{}, 1, false}};
+}
+template <class C>
+concept LoopCount = std::is_same_v<bare<C>, Range> || IntegerScalar<C> || Integer<C>;
+
+template <class Init, class Body, int depth, class C>
+auto run_loop(C const& count, Init& init, Body& body, location where) {
+  using List = typename CarriedBy<Init>::type;
+  auto& recorder = trace::Recorder::current("loop", where);
+  Range const range = range_of(count);
+  trace::Id const lower = recorder.index_value(range.lower, where);
+  trace::Id const upper = recorder.index_value(range.upper, where);
+  trace::Id const step = recorder.index_value(range.step, where);
+  Recorded<Init> const inits(recorder, init, where);
+  recorder.begin_loop(lower, upper, step, inits.list(), depth, where);
+  using Call = BodyCall<Body, List>;
+  using Result = bare<decltype(Call::call(body, recorder))>;
+  auto&& result = Call::call(body, recorder);
+  constexpr bool carries = TileLike<Result> || CarryLike<Result>;
+  static_assert(carries, "loop: the body returns the carried values of the next round: a tile, or carry(...) for several");
+  if constexpr (carries) {
+    using Returned = typename CarriedBy<Result>::type;
+    static_assert(Returned::size == List::size, "loop: the body returns another number of values than are carried");
+    constexpr bool same = std::is_same_v<Returned, List>;
+    static_assert(Returned::size != List::size || same,
+                  "loop: the body returns another element or shape than is carried; the carried value keeps its type in every round");
+    if constexpr (same) {
+      Recorded<Result> const yields(recorder, result, where);
+      return TilesFrom<List>::make(recorder, recorder.end_loop(yields.list()));
+    } else {
+      return TilesFrom<List>::make(recorder, -1);
+    }
+  } else {
+    return TilesFrom<List>::make(recorder, -1);
+  }
+}
+
+template <class X>
+constexpr auto carried(X& x) {
+  if constexpr (RecipeLike<X>)
+    return static_cast<X&&>(x);
+  else
+    return x;
+}
+
+}  // namespace detail
+
+/// Several values that a loop carries or a branch gives: `carry(m, l * a, o)`.
+template <class... X>
+constexpr auto carry(X&&... values) {
+  static_assert(sizeof...(X) > 0, "carry: at least one value is expected");
+  static_assert((detail::TileLike<X> && ...), "carry: tiles and expressions of tiles are carried; full(shape<...>, x) makes a tile of a scalar");
+  static_assert((!detail::named_recipe<X> && ...), TEGULA_NAMED_RECIPE);
+  return detail::Carry<detail::bare<X>...>{{{static_cast<X&&>(values)}...}};
+}
+
+/// The numbers lower, lower + step, ... below upper, for a loop.
+template <class A, class B, class C = std::int64_t>
+constexpr detail::Range range(A const& lower, B const& upper, C const& step = 1) {
+  return {detail::coordinate(lower), detail::coordinate(upper), detail::coordinate(step)};
+}
+
+/// A run-time loop: body(k, carried...) for k = 0, 1, ... count - 1 (or a range) is traced once; what it returns is
+/// carried to the next round and, after the last, given as a tile or, for carry(...), as tiles for structured bindings.
+/// `stages<n>` asks for circular buffers of that depth; compile options override it.
+template <detail::LoopCount C, class Init, class Body, int depth = 0>
+  requires(detail::TileLike<Init> || detail::CarryLike<Init>)
+auto loop(C const& count, Init&& init, Body&& body, Stages<depth> = {}, location where = location::current()) {
+  using List = typename detail::CarriedBy<detail::bare<Init>>::type;
+  using B = std::remove_reference_t<Body>;
+  constexpr bool callable = detail::BodyCall<B, List>::callable;
+  static_assert(!detail::named_recipe<Init>, TEGULA_NAMED_RECIPE);
+  static_assert(callable, "loop: the body takes the index and one tile for each carried value");
+  if constexpr (callable && !detail::named_recipe<Init>)
+    return detail::run_loop<detail::bare<Init>, B, depth>(count, init, body, where);
+  else
+    return detail::TilesFrom<List>::make(trace::Recorder::current("loop", where), -1);
+}
+template <detail::LoopCount C, class Init, class Body>
+  requires(detail::TileLike<Init> || detail::CarryLike<Init>)
+auto loop(C const& count, Init&& init, Body&& body, location where) {
+  return loop(count, static_cast<Init&&>(init), body, Stages<0>(), where);
+}
+
+/// A loop that carries nothing and works by its stores.
+template <detail::LoopCount C, class Body, int depth = 0>
+  requires(!detail::TileLike<Body> && !detail::CarryLike<Body>)
+void loop(C const& count, Body&& body, Stages<depth> = {}, location where = location::current()) {
+  using Call = detail::BodyCall<std::remove_reference_t<Body>, detail::Carried<>>;
+  static_assert(Call::callable, "loop: without carried values the body takes the index alone");
+  if constexpr (Call::callable) {
+    auto& recorder = trace::Recorder::current("loop", where);
+    detail::Range const range = detail::range_of(count);
+    trace::Id const lower = recorder.index_value(range.lower, where);
+    trace::Id const upper = recorder.index_value(range.upper, where);
+    trace::Id const step = recorder.index_value(range.step, where);
+    recorder.begin_loop(lower, upper, step, {nullptr, 0}, depth, where);
+    static_assert(std::is_void_v<decltype(Call::call(body, recorder))>,
+                  "loop: a body that returns something carries it, so the loop needs its first value: loop(count, init, body)");
+    Call::call(body, recorder);
+    recorder.end_loop({nullptr, 0});
+  }
+}
+
+/// A run-time branch of the whole block: both lambdas are traced, one runs. Both return nothing, or both return tiles
+/// (or carry(...)) of the same elements and shapes, which the statement gives.
+template <class C, class Then, class Else>
+auto if_(C const& condition, Then&& then_branch, Else&& else_branch, location where = location::current()) {
+  constexpr bool traced = std::is_same_v<detail::scalar_element_t<C>, bool>;
+  static_assert(traced, "if_: the condition is a comparison of index expressions or arguments; plain if takes C++ values, select takes masks");
+  using A = detail::bare<decltype(then_branch())>;
+  using B = detail::bare<decltype(else_branch())>;
+  using List = typename detail::CarriedBy<A>::type;
+  constexpr bool same = std::is_same_v<List, typename detail::CarriedBy<B>::type>;
+  constexpr bool gives = detail::TileLike<A> || detail::CarryLike<A> || std::is_void_v<A>;
+  static_assert(gives, "if_: a branch returns nothing, a tile or carry(...)");
+  static_assert(!gives || same, "if_: both branches return values of the same elements and shapes, or nothing");
+  auto& recorder = trace::Recorder::current("if_", where);
+  if constexpr (traced && gives && same) {
+    recorder.begin_if(recorder.use(condition.handle(), where), where);
+    if constexpr (std::is_void_v<A>) {
+      then_branch();
+      recorder.begin_else({nullptr, 0});
+      else_branch();
+      recorder.end_if({nullptr, 0});
+    } else {
+      auto&& a = then_branch();
+      detail::Recorded<A> const then_values(recorder, a, where);
+      recorder.begin_else(then_values.list());
+      auto&& b = else_branch();
+      detail::Recorded<B> const else_values(recorder, b, where);
+      return detail::TilesFrom<List>::make(recorder, recorder.end_if(else_values.list()));
+    }
+  } else if constexpr (gives && !std::is_void_v<A>) {
+    return detail::TilesFrom<List>::make(recorder, -1);
+  }
+}
+/// A branch that works by its stores.
+template <class C, class Then>
+void if_(C const& condition, Then&& then_branch, location where = location::current()) {
+  static_assert(std::is_void_v<decltype(then_branch())>, "if_: a branch that returns something needs its else");
+  if_(condition, static_cast<Then&&>(then_branch), [] {}, where);
+}
+
+/// Names an intermediate value in generic code: records a recipe, passes tiles, scalars and host values on.
+template <class X>
+constexpr auto let(X&& x, [[maybe_unused]] location where = location::current()) {
+  static_assert(!detail::named_recipe<X>, TEGULA_NAMED_RECIPE);
+  if constexpr (detail::named_recipe<X>)
+    return detail::Invalid<detail::element_t<X>, detail::shape_t<X>>();
+  else if constexpr (detail::RecipeLike<X>)
+    return detail::tile_of<X>(static_cast<X&&>(x), where);
+  else
+    return x;
+}
+
+}  // namespace tegula
+
+namespace std {
+template <class... Tiles>
+struct tuple_size<tegula::detail::Results<Tiles...>> : integral_constant<size_t, sizeof...(Tiles)> {};
+template <size_t at, class... Tiles>
+struct tuple_element<at, tegula::detail::Results<Tiles...>> : tuple_element<at, tuple<Tiles...>> {};
+}  // namespace std

@@ -1,0 +1,50 @@
+// Masks by index predicates.
+#pragma once
+
+#include "tegula/dsl/create.hpp"
+#include "tegula/dsl/math.hpp"
+
+namespace tegula {
+
+namespace detail {
+
+template <class S, int at>
+struct OnlyAxis {
+  static constexpr Extents extents = [] {
+    Extents result = S::list;
+    for (int i = 0; i < S::rank; ++i)
+      if (i != at) result[i] = 1;
+    return result;
+  }();
+};
+
+}  // namespace detail
+
+/// The elements whose global coordinate along an axis is at or beyond `extent` become `value`: the tile is number
+/// `position` along that axis (counted in tiles, or elem(k)). The same as select(col < extent, x, value) with
+/// col = iota + position * tile extent.
+template <detail::TileLike A, int along, class Position, class Limit, class V>
+constexpr auto mask_outside(A&& a, Axis<along>, Position const& position, Limit const& extent, V const& value,
+                            location where = location::current()) {
+  using S = detail::shape_t<A>;
+  using T = detail::element_t<A>;
+  constexpr int at = detail::wrap_axis(along, S::rank);
+  static_assert(!detail::named_recipe<A>, TEGULA_NAMED_RECIPE);
+  static_assert(at >= 0, "mask_outside: the tile has no such axis");
+  static_assert(detail::IntegerScalar<Limit> || detail::Integer<Limit>, "mask_outside: the extent is an index expression or an integer");
+  if constexpr (detail::named_recipe<A> || at < 0 || !(detail::IntegerScalar<Limit> || detail::Integer<Limit>)) {
+    return detail::Invalid<T, S>();
+  } else {
+    using Line = detail::shape_from<detail::OnlyAxis<S, at>>;
+    trace::Coordinate const place = detail::coordinate(position);
+    auto& recorder = trace::Recorder::current("mask_outside", where);
+    trace::Id const step = recorder.index_value({{}, place.in_elements ? 1 : S::list[at], false}, where);
+    trace::Id const first =
+        recorder.emit_scalar(ir::MulOp(), {recorder.index_value(place, where), step}, ir::Type::index(), where);
+    scalar<std::int64_t> const offset(recorder.handle(first));
+    scalar<std::int64_t> const limit(recorder.handle(recorder.index_value(detail::coordinate(extent), where)));
+    return select(iota(Line(), Axis<at>(), where) + offset < limit, static_cast<A&&>(a), value, where);
+  }
+}
+
+}  // namespace tegula

@@ -1,0 +1,137 @@
+// Elementwise functions of tiles and run-time scalars; host.hpp has the same names for host<T>.
+#pragma once
+
+#include "tegula/dsl/operators.hpp"
+
+namespace tegula {
+
+namespace detail {
+
+template <class T, class S, class A>
+class Cast : public Recipe<T, S> {
+ public:
+  constexpr Cast(A&& operand, location where) : operand_(static_cast<A&&>(operand)), where_(where) {}
+  [[nodiscard]] location where() const { return where_; }
+  trace::Id record(trace::Recorder& recorder, location) {
+    trace::Id const a = operand_.record(recorder, where_);
+    return recorder.emit(ir::CastOp(), {a}, tile_type<T, S>, where_);
+  }
+
+ private:
+  A operand_;
+  location where_;
+};
+
+/// Shape of a select; scalars and numbers take any.
+template <class... X>
+struct SelectShape {
+  using type = Shape<1>;
+  static constexpr bool fits = true;
+};
+template <class X, class... Rest>
+struct SelectShape<X, Rest...> : SelectShape<Rest...> {};
+template <TileLike X, class... Rest>
+struct SelectShape<X, Rest...> {
+  static constexpr bool last = !(TileLike<Rest> || ...);
+  using rest = std::conditional_t<last, shape_t<X>, typename SelectShape<Rest...>::type>;
+  static constexpr bool fits = SelectShape<Rest...>::fits && broadcasts(shape_t<X>::list, rest::list);
+  using type = broadcast_shape<shape_t<X>, rest>;
+};
+
+template <class X>
+constexpr bool floating_operand() {
+  return is_float(element_of<typename ElementOrFloat<X>::type>::value);
+}
+
+}  // namespace detail
+
+#define TEGULA_FLOAT_FUNCTION(name, Op)                                                                                     \
+  template <class A>                                                                                                        \
+    requires detail::Traced<A>                                                                                              \
+  constexpr auto name(A&& a, location where = location::current()) {                                                        \
+    detail::check_operands<detail::unary_problem<A>(detail::Domain::any), A, A>();                                          \
+    static_assert(detail::floating_operand<A>(), #name ": a floating element is expected (f16, bf16, float, double); use cast"); \
+    return detail::unary<A>(ir::Op(), a, where);                                                                               \
+  }
+TEGULA_FLOAT_FUNCTION(exp, ExpOp)
+TEGULA_FLOAT_FUNCTION(exp2, Exp2Op)
+TEGULA_FLOAT_FUNCTION(log, LogOp)
+TEGULA_FLOAT_FUNCTION(log2, Log2Op)
+TEGULA_FLOAT_FUNCTION(sqrt, SqrtOp)
+TEGULA_FLOAT_FUNCTION(rsqrt, RsqrtOp)
+TEGULA_FLOAT_FUNCTION(round, RoundOp)
+TEGULA_FLOAT_FUNCTION(floor, FloorOp)
+#undef TEGULA_FLOAT_FUNCTION
+
+template <class A>
+  requires detail::Traced<A>
+constexpr auto(abs)(A&& a, location where = location::current()) {
+  detail::check_operands<detail::unary_problem<A>(detail::Domain::numbers), A, A>();
+  return detail::unary<A>(ir::AbsOp(), a, where);
+}
+
+/// The greater of two, element by element; a NaN gives the other one.
+template <class A, class B>
+  requires(detail::Traced<A> || detail::Traced<B>)
+constexpr auto(max)(A&& a, B&& b, location where = location::current()) {
+  detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>();
+  return detail::binary<detail::Domain::ordered, void, ir::MaxOp, A, B>(ir::MaxOp(), a, b, where);
+}
+/// The lesser of two, element by element; a NaN gives the other one.
+template <class A, class B>
+  requires(detail::Traced<A> || detail::Traced<B>)
+constexpr auto(min)(A&& a, B&& b, location where = location::current()) {
+  detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>();
+  return detail::binary<detail::Domain::ordered, void, ir::MinOp, A, B>(ir::MinOp(), a, b, where);
+}
+
+/// Conversion to another element: to floats rounded to nearest even, float to integer truncated and saturated, bool to
+/// 0 or 1. The only way from one element to another.
+template <ElementType T, class A>
+  requires detail::Traced<A>
+constexpr auto cast(A&& a, location where = location::current()) {
+  using From = typename detail::ElementOrFloat<A>::type;
+  constexpr bool to_bool = std::is_same_v<T, bool> && !std::is_same_v<From, bool>;
+  detail::check_operands<detail::unary_problem<A>(detail::Domain::any), A, A>();
+  static_assert(!to_bool, "cast: nothing converts to bool; compare, for instance x != 0");
+  if constexpr (detail::named_recipe<A> || detail::TensorLike<A> || to_bool) {
+    return detail::Invalid<T, Shape<1>>();
+  } else if constexpr (detail::TileLike<A>) {
+    return detail::Cast<T, detail::shape_t<A>, detail::stored_t<A>>(detail::stored(a), where);
+  } else {
+    auto& recorder = trace::Recorder::current("cast", where);
+    return scalar<T>(recorder.handle(recorder.adapt(recorder.use(a.handle(), where), detail::scalar_type<T>, where)));
+  }
+}
+
+/// condition ? a : b, element by element. One of a and b is a tile (or, with a traced bool, a scalar).
+template <class C, class A, class B>
+  requires(detail::Traced<C> && (detail::Traced<A> || detail::Traced<B>))
+constexpr auto select(C&& condition, A&& a, B&& b, location where = location::current()) {
+  constexpr detail::Problem problem = detail::operand_problem<detail::Domain::any, A, B>();
+  constexpr bool mask = std::is_same_v<typename detail::ElementOrFloat<C>::type, bool>;
+  static_assert(!detail::named_recipe<C>, TEGULA_NAMED_RECIPE);
+  static_assert(mask, "select: the condition is a mask (a tile of bool) or a traced bool");
+  detail::check_operands<problem, A, B>();
+  using T = typename detail::OperandElement<A, B>::type;
+  if constexpr (problem != detail::Problem::none || !mask || detail::named_recipe<C>) {
+    return detail::Invalid<std::conditional_t<std::is_void_v<T>, float, T>, Shape<1>>();
+  } else if constexpr (detail::TileLike<A> || detail::TileLike<B> || detail::TileLike<C>) {
+    using S = typename detail::SelectShape<C, A, B>::type;
+    constexpr bool fits = detail::SelectShape<C, A, B>::fits;
+    static_assert(fits, "select: the shapes of the condition and of the values differ, and only extent 1 broadcasts");
+    if constexpr (fits)
+      return detail::Select<T, S, detail::stored_t<C>, detail::stored_t<A>, detail::stored_t<B>>(
+          detail::stored(condition), detail::stored(a), detail::stored(b), where);
+    else
+      return detail::Invalid<T, S>();
+  } else {
+    auto& recorder = trace::Recorder::current("select", where);
+    trace::Id const c = recorder.use(condition.handle(), where);
+    trace::Id const lhs = detail::scalar_id<T>(recorder, a, where);
+    trace::Id const rhs = detail::scalar_id<T>(recorder, b, where);
+    return scalar<T>(recorder.handle(recorder.emit_scalar(ir::SelectOp(), {c, lhs, rhs}, detail::scalar_type<T>, where)));
+  }
+}
+
+}  // namespace tegula

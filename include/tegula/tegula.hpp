@@ -1,0 +1,6 @@
+// The umbrella: the language, and what launches its kernels.
+#pragma once
+
+#include "tegula/config.hpp"
+#include "tegula/dsl.hpp"
+#include "tegula/jit/launch.hpp"
