@@ -1,0 +1,215 @@
+// A loop that only accumulates a dot, as one product: operands are packed chunk by chunk of the loop, ahead of the blocks
+// in a phase of their own where blocks can share them, else by the block itself.
+#include "codegen/host/contraction.hpp"
+
+#include <algorithm>
+
+namespace tegula::codegen::host {
+
+namespace {
+
+/// Depth of a chunk: twelve rows of A and one panel of B of it stay in the first cache.
+constexpr std::int64_t chunk_depth = 384;
+constexpr std::int64_t alignment = 64;
+
+}  // namespace
+
+SharedOperands::SharedOperands(ir::Function const& kernel, Plan const& plan) {
+  ir::Op const* grid = nullptr;
+  ir::Op const* loop = nullptr;
+  for (ir::Op const& op : kernel.body()) {
+    if (op.is<ir::GridOp>()) grid = &op;
+    if (loop == nullptr && plan.contraction(op) != nullptr) loop = &op;
+  }
+  if (grid == nullptr || loop == nullptr) return;
+  for (int i = 0; i < 3; ++i)
+    if (!is_launch_expression(*loop->operand(i))) return;
+  for (ir::Value const* extent : grid->operands()) {
+    if (!is_launch_expression(*extent)) return;
+    grid_.push_back(extent);
+  }
+  Contraction const& found = *plan.contraction(*loop);
+  for (int side = 0; side < 2; ++side) {
+    std::optional<BlockDependence> const dependence = block_dependence(*found.dot->operand(side), loop->block().argument(0));
+    if (!dependence) continue;
+    bool used_by_many = false;
+    bool in_grid = true;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      used_by_many = used_by_many || (!dependence->axes[axis] && axis < grid_.size());
+      in_grid = in_grid && (!dependence->axes[axis] || axis < grid_.size());
+    }
+    if (used_by_many && in_grid) operands_[side] = dependence;
+  }
+  if (any()) contraction_ = &found;
+}
+
+ContractionLayout::ContractionLayout(FunctionEmitter& e, Contraction const& contraction) {
+  ir::Type const& left = contraction.dot->operand(0)->type();
+  ir::Type const& right = contraction.dot->operand(1)->type();
+  depth = left.shape()[1];
+  iterations = std::max<std::int64_t>(1, chunk_depth / depth);
+  std::int64_t const k = iterations * depth;
+  Element const element = contraction.dot->result()->type().element();
+  a = e.rows_layout(element, Extents{left.shape()[0], k});
+  a.strides = Extents{k, 1};
+  a.exact = depth % (e.context.target.vector_bytes / 4) != 0;
+  b = e.panels_layout(element, Extents{k, right.shape()[1]});
+  bytes[0] = (left.shape()[0] * k * e.storage_bytes(element) + alignment - 1) / alignment * alignment;
+  bytes[1] = e.buffer_bytes(b);
+}
+
+FunctionEmitter::Trip FunctionEmitter::trip(Contraction const& contraction, ContractionLayout const& layout) {
+  Trip trip;
+  trip.lower = scalar(*contraction.loop->operand(0));
+  trip.step = smax(scalar(*contraction.loop->operand(2)), i64(1));
+  llvm::Value* const length = b.CreateSub(scalar(*contraction.loop->operand(1)), trip.lower);
+  llvm::Value* const up = b.CreateAdd(smax(length, i64(0)), b.CreateSub(trip.step, i64(1)));
+  trip.count = b.CreateUDiv(up, trip.step);
+  trip.chunks = b.CreateUDiv(b.CreateAdd(trip.count, i64(layout.iterations - 1)), i64(layout.iterations));
+  return trip;
+}
+
+void FunctionEmitter::pack_chunk(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip, int side,
+                                 llvm::Value* chunk, llvm::Value* to) {
+  llvm::Value* const first = b.CreateMul(chunk, i64(layout.iterations));
+  llvm::Value* const count = smin(i64(layout.iterations), b.CreateSub(trip.count, first));
+  ir::Value const& value = *contraction.dot->operand(side);
+  loop(i64(0), count, i64(1), [&](llvm::Value* i) {
+    llvm::Value* const index = b.CreateAdd(trip.lower, b.CreateMul(b.CreateAdd(first, i), trip.step));
+    set_scalar(*contraction.loop->block().argument(0), index);
+    Buffer target = side == 0 ? layout.a : layout.b;
+    std::int64_t const step = layout.depth * (side == 0 ? 1 : layout.b.panel);
+    target.pointer = b.CreateGEP(storage_type(target.element), to, b.CreateMul(i, i64(step)));
+    target.shape = value.type().shape();
+    materialise(value, target);
+  });
+}
+
+/// Where the packed operands of one launch lie in the workspace.
+FunctionEmitter::Shared FunctionEmitter::shared(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip) {
+  (void)contraction;
+  Shared result;
+  llvm::Value* offset = i64(0);
+  for (int side = 0; side < 2; ++side) {
+    auto const& dependence = context.shared->operand(side);
+    if (!dependence) continue;
+    llvm::Value* instances = i64(1);
+    for (std::size_t axis = 0; axis < context.shared->grid().size(); ++axis)
+      if (dependence->axes[axis]) instances = b.CreateMul(instances, smax(scalar(*context.shared->grid()[axis]), i64(0)));
+    result.offset[side] = offset;
+    result.units[side] = b.CreateMul(instances, trip.chunks);
+    offset = b.CreateAdd(offset, b.CreateMul(result.units[side], i64(layout.bytes[side])));
+  }
+  result.bytes = offset;
+  return result;
+}
+
+void FunctionEmitter::contract(Contraction const& contraction) {
+  ContractionLayout const layout(*this, contraction);
+  Buffer const c = target_of(*contraction.loop->result(), contraction.loop);
+  materialise(*contraction.loop->operand(3), c);
+  std::int64_t const used = scratch_used_;
+  Trip const trip = this->trip(contraction, layout);
+  llvm::Value* const own[2] = {scratch(layout.bytes[0], contraction.dot), scratch(layout.bytes[1], contraction.dot)};
+
+  // Packed ahead when this launch has a workspace, it is as large as planned, and this block lies in the planned grid.
+  bool const planned = context.shared != nullptr && context.shared->contraction() == &contraction;
+  llvm::Value* ready = b.getFalse();
+  llvm::Value* packed[2] = {nullptr, nullptr};
+  if (planned) {
+    Shared const ahead = shared(contraction, layout, trip);
+    ready = b.CreateAnd(b.CreateICmpNE(workspace_, llvm::ConstantPointerNull::get(b.getPtrTy())), b.CreateICmpSLE(ahead.bytes, i64(workspace_limit)));
+    for (int side = 0; side < 2; ++side) {
+      auto const& dependence = context.shared->operand(side);
+      if (!dependence) continue;
+      llvm::Value* instance = i64(0);
+      for (std::size_t axis = context.shared->grid().size(); axis-- > 0;) {
+        if (!dependence->axes[axis]) continue;
+        llvm::Value* const extent = scalar(*context.shared->grid()[axis]);
+        llvm::Value* const index = block_index_[axis] == nullptr ? i64(0) : block_index_[axis];
+        ready = b.CreateAnd(ready, b.CreateICmpSLT(index, extent));
+        instance = b.CreateAdd(b.CreateMul(instance, extent), index);
+      }
+      llvm::Value* const start = b.CreateAdd(ahead.offset[side], b.CreateMul(b.CreateMul(instance, trip.chunks), i64(layout.bytes[side])));
+      packed[side] = b.CreateGEP(b.getInt8Ty(), workspace_, start);
+    }
+  }
+  loop(i64(0), trip.chunks, i64(1), [&](llvm::Value* chunk) {
+    llvm::Value* operands[2] = {own[0], own[1]};
+    for (int side = 0; side < 2; ++side) {
+      auto const here = [&] { pack_chunk(contraction, layout, trip, side, chunk, own[side]); };
+      if (packed[side] == nullptr) {
+        here();
+        continue;
+      }
+      when(ready, [] {}, here);
+      llvm::Value* const there = b.CreateGEP(b.getInt8Ty(), packed[side], b.CreateMul(chunk, i64(layout.bytes[side])));
+      operands[side] = b.CreateSelect(ready, there, own[side]);
+    }
+    llvm::Value* const first = b.CreateMul(chunk, i64(layout.iterations));
+    llvm::Value* const count = smin(i64(layout.iterations), b.CreateSub(trip.count, first));
+    Panels panels;
+    panels.a = operands[0];
+    panels.lda = layout.a.strides[0];
+    panels.b = operands[1];
+    panels.panel = layout.b.panel;
+    panels.panel_stride = layout.b.panel_stride;
+    panels.c = c;
+    panels.k = b.CreateMul(count, i64(layout.depth));
+    panels.k_multiple = layout.depth;
+    multiply(panels);
+  });
+  scratch_used_ = used;
+  set_buffer(*contraction.loop->result(), c);
+}
+
+void FunctionEmitter::pack(Contraction const& contraction, llvm::Value* unit) {
+  ContractionLayout const layout(*this, contraction);
+  Trip const trip = this->trip(contraction, layout);
+  Shared const ahead = shared(contraction, layout, trip);
+  auto const pack_side = [&](int side, llvm::Value* number) {
+    auto const& dependence = *context.shared->operand(side);
+    llvm::Value* const chunks = smax(trip.chunks, i64(1));
+    llvm::Value* rest = b.CreateUDiv(number, chunks);
+    llvm::Value* const chunk = b.CreateSub(number, b.CreateMul(rest, chunks));
+    for (std::size_t axis = 0; axis < context.shared->grid().size(); ++axis) {
+      if (!dependence.axes[axis]) continue;
+      llvm::Value* const extent = smax(scalar(*context.shared->grid()[axis]), i64(1));
+      llvm::Value* const quotient = b.CreateUDiv(rest, extent);
+      block_index_[axis] = b.CreateSub(rest, b.CreateMul(quotient, extent));
+      rest = quotient;
+    }
+    llvm::Value* const start = b.CreateAdd(ahead.offset[side], b.CreateMul(number, i64(layout.bytes[side])));
+    pack_chunk(contraction, layout, trip, side, chunk, b.CreateGEP(b.getInt8Ty(), workspace_, start));
+    for (llvm::Value*& index : block_index_) index = nullptr;
+  };
+  if (ahead.units[0] != nullptr && ahead.units[1] != nullptr) {
+    when(b.CreateICmpSLT(unit, ahead.units[0]), [&] { pack_side(0, unit); }, [&] { pack_side(1, b.CreateSub(unit, ahead.units[0])); });
+  } else {
+    pack_side(ahead.units[0] != nullptr ? 0 : 1, unit);
+  }
+}
+
+SharedOperands::Launch SharedOperands::launch(LaunchSteps& steps, ContractionLayout const& layout) const {
+  ir::Op const& loop = *contraction_->loop;
+  auto const binary = [&](LaunchOp op, std::int32_t x, std::int32_t y) { return steps.apply(op, x, y); };
+  std::int32_t const zero = steps.constant(0);
+  std::int32_t const step = binary(LaunchOp::max, steps.value(*loop.operand(2)), steps.constant(1));
+  std::int32_t const length = binary(LaunchOp::max, binary(LaunchOp::sub, steps.value(*loop.operand(1)), steps.value(*loop.operand(0))), zero);
+  std::int32_t const trip = binary(LaunchOp::ceil_div, length, step);
+  std::int32_t const chunks = binary(LaunchOp::ceil_div, trip, steps.constant(layout.iterations));
+  std::int32_t units = zero;
+  std::int32_t size = zero;
+  for (int side = 0; side < 2; ++side) {
+    if (!operands_[side]) continue;
+    std::int32_t count = chunks;
+    for (std::size_t axis = 0; axis < grid_.size(); ++axis)
+      if (operands_[side]->axes[axis]) count = binary(LaunchOp::mul, count, binary(LaunchOp::max, steps.value(*grid_[axis]), zero));
+    units = binary(LaunchOp::add, units, count);
+    size = binary(LaunchOp::add, size, binary(LaunchOp::mul, count, steps.constant(layout.bytes[side])));
+  }
+  std::int32_t const fits = binary(LaunchOp::le, size, steps.constant(workspace_limit));
+  return {steps.apply(LaunchOp::select, fits, units, zero), steps.apply(LaunchOp::select, fits, size, zero)};
+}
+
+}  // namespace tegula::codegen::host

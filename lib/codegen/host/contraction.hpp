@@ -1,0 +1,46 @@
+// Operands of a contraction that blocks share: what they depend on and how they lie in memory. Private to this folder.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "codegen/host/emitter.hpp"
+#include "codegen/host/launch_steps.hpp"
+
+namespace tegula::codegen::host {
+
+/// Beyond this many bytes operands are not packed ahead, but block by block.
+inline constexpr std::int64_t workspace_limit = std::int64_t{4} << 30;
+
+/// Sizes of the packed operands of one chunk: some iterations of the loop.
+struct ContractionLayout {
+  ContractionLayout(FunctionEmitter& emitter, Contraction const& contraction);
+  std::int64_t depth = 0;       ///< k of one iteration
+  std::int64_t iterations = 0;  ///< in a chunk
+  Buffer a, b;                  ///< rows of A, panels of B; without address
+  std::int64_t bytes[2] = {0, 0};
+};
+
+/// The kernel's contraction whose operands are packed ahead, if there is one: it stands in the outermost block, its bounds
+/// and the grid are launch expressions, and an operand does not depend on every grid axis.
+class SharedOperands {
+ public:
+  SharedOperands(ir::Function const& kernel, Plan const& plan);
+  [[nodiscard]] bool any() const { return operands_[0].has_value() || operands_[1].has_value(); }
+  [[nodiscard]] Contraction const* contraction() const { return contraction_; }
+  [[nodiscard]] std::optional<BlockDependence> const& operand(int side) const { return operands_[side]; }
+  [[nodiscard]] std::vector<ir::Value const*> const& grid() const { return grid_; }
+
+  struct Launch {
+    std::int32_t units = 0;  ///< step: blocks of the pack phase
+    std::int32_t bytes = 0;  ///< step: workspace
+  };
+  [[nodiscard]] Launch launch(LaunchSteps& steps, ContractionLayout const& layout) const;
+
+ private:
+  Contraction const* contraction_ = nullptr;
+  std::optional<BlockDependence> operands_[2];
+  std::vector<ir::Value const*> grid_;
+};
+
+}  // namespace tegula::codegen::host

@@ -1,0 +1,342 @@
+// Regions: which ops run together in one nest, loops, branches, balanced-tree reductions.
+#include <algorithm>
+
+#include "codegen/host/nest.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen::host {
+
+using ir::OpKind;
+
+namespace {
+
+bool is_grouped(ir::Op const& op, Plan const& plan) {
+  if (op.is<ir::StoreOp>()) return true;
+  if (op.is<ir::ReduceOp>()) return op.as<ir::ReduceOp>().order == ir::Order::any;
+  return is_inlineable(op) && (plan.kept(*op.result()) || plan.kept_as_panels(*op.result()));
+}
+
+/// The value whose shape a grouped op runs over.
+ir::Value const& nest_value(ir::Op const& op) {
+  if (op.is<ir::StoreOp>()) return *op.operand(1);
+  if (op.is<ir::ReduceOp>()) return *op.operand(0);
+  return *op.result();
+}
+
+bool same_type_of_storage(ir::Type const& a, ir::Type const& b) { return a.element() == b.element() && a.shape() == b.shape(); }
+
+}  // namespace
+
+// --- grouping ------------------------------------------------------------------------------------------------
+
+bool FunctionEmitter::available(ir::Value const& value, bool same_index, std::vector<ir::Op const*> const& members,
+                                std::map<std::pair<ir::Value const*, bool>, bool>& known) const {
+  if (buffer_of(value) != nullptr || panels_of(value) != nullptr) return true;
+  ir::Op const* const op = value.defining_op();
+  if (op == nullptr || !is_inlineable(*op)) return false;
+  auto const key = std::make_pair(&value, same_index);
+  if (auto const found = known.find(key); found != known.end()) return found->second;
+  bool result = true;
+  if (std::find(members.begin(), members.end(), op) != members.end()) {
+    result = same_index;
+  } else if (context.plan.kept(value) || context.plan.kept_as_panels(value)) {
+    result = false;
+  } else {
+    bool const keeps_index = op->info().has(ir::elementwise);
+    for (ir::Value const* operand : op->operands())
+      if (operand->type().is_tile() && !available(*operand, same_index && keeps_index, members, known)) result = false;
+  }
+  known[key] = result;
+  return result;
+}
+
+bool FunctionEmitter::joins(ir::Op const& candidate, Extents const& shape, std::vector<ir::Op const*> const& members) const {
+  if (nest_value(candidate).type().shape() != shape) return false;
+  // Accesses of tensors that the kernel writes keep their order: such an op shares a nest with no other of its tensor.
+  auto const touched = [&](ir::Op const& op) -> ir::Value const* {
+    if (op.is<ir::StoreOp>()) return op.operand(0);
+    if (op.is<ir::LoadOp>() && context.plan.written(*op.operand(0))) return op.operand(0);
+    return nullptr;
+  };
+  if (ir::Value const* const tensor = touched(candidate))
+    for (ir::Op const* member : members)
+      if (touched(*member) == tensor) return false;
+  std::map<std::pair<ir::Value const*, bool>, bool> known;
+  if (!candidate.is<ir::StoreOp>() && !candidate.is<ir::ReduceOp>()) {
+    bool const keeps_index = candidate.info().has(ir::elementwise);
+    for (ir::Value const* operand : candidate.operands())
+      if (operand->type().is_tile() && !available(*operand, keeps_index, members, known)) return false;
+    return true;
+  }
+  return available(nest_value(candidate), true, members, known);
+}
+
+void FunctionEmitter::group(ir::Block::iterator first, ir::Block const& region) {
+  Plan const& plan = context.plan;
+  std::vector<ir::Op const*> members = {&*first};
+  Extents const shape = nest_value(*first).type().shape();
+  for (auto at = ++ir::Block::iterator(first); at != region.end(); ++at) {
+    ir::Op const& op = *at;
+    if (op.info().has(ir::terminator) || op.block_count() != 0) break;
+    if (done_.contains(&op) || !is_grouped(op, plan)) continue;
+    if (joins(op, shape, members)) {
+      members.push_back(&op);
+    } else if (op.is<ir::StoreOp>()) {
+      break;
+    }
+  }
+  // A lone store is clipped to its tensor, which several cannot be; sharing pays only when there is something to share.
+  std::vector<Sink> sinks;
+  for (ir::Op const* op : members) {
+    done_[op] = true;
+    if (op->is<ir::StoreOp>()) {
+      sinks.push_back({Sink::Kind::store, op->operand(1), op, {}});
+      continue;
+    }
+    ir::Value const& value = *op->result();
+    if (op->is<ir::ReduceOp>()) {
+      sinks.push_back({Sink::Kind::reduce, op->operand(0), op, target_of(value, op)});
+      continue;
+    }
+    if (plan.kept_as_panels(value)) {
+      if (value.type().rank() != 2) throw InternalError("host codegen: operand of dot is not of rank 2");
+      sinks.push_back({Sink::Kind::buffer, &value, op, allocate(panels_layout(value.type().element(), shape), op)});
+    }
+    std::vector<ir::Op const*> const& consumers = plan.consumers(value);
+    bool const only_here = std::all_of(consumers.begin(), consumers.end(), [&](ir::Op const* consumer) {
+      return std::find(members.begin(), members.end(), consumer) != members.end();
+    });
+    if (plan.kept(value) && !only_here) sinks.push_back({Sink::Kind::buffer, &value, op, target_of(value, op)});
+  }
+  if (sinks.empty()) return;
+  Nest(*this, shape, sinks).emit();
+  for (Sink const& sink : sinks) {
+    if (sink.kind == Sink::Kind::reduce) set_buffer(*sink.op->result(), sink.target);
+    if (sink.kind != Sink::Kind::buffer) continue;
+    if (sink.target.panel != 0) {
+      set_panels(*sink.value, sink.target);
+    } else {
+      set_buffer(*sink.value, sink.target);
+    }
+  }
+}
+
+void FunctionEmitter::materialise(ir::Value const& value, Buffer const& to) {
+  Nest(*this, value.type().shape(), {{Sink::Kind::buffer, &value, nullptr, to}}).emit();
+}
+
+void FunctionEmitter::copy(Buffer const& from, Buffer const& to) {
+  b.CreateMemCpy(to.pointer, llvm::Align(4), from.pointer, llvm::Align(4), static_cast<std::uint64_t>(buffer_bytes(from)));
+}
+
+// --- regions -------------------------------------------------------------------------------------------------
+
+void FunctionEmitter::block(ir::Block const& region) {
+  for (auto at = region.begin(); at != region.end(); ++at) {
+    ir::Op const& op = *at;
+    if (op.info().has(ir::terminator) || op.info().has(ir::launch_fact) || done_.contains(&op)) continue;
+    if (op.is<ir::ForOp>()) {
+      if (Contraction const* whole = context.plan.contraction(op)) {
+        contract(*whole);
+      } else {
+        for_op(op);
+      }
+    } else if (op.is<ir::IfOp>()) {
+      if_op(op);
+    } else if (op.is<ir::DotOp>()) {
+      dot(op);
+    } else if (op.is<ir::ReduceOp>() && op.as<ir::ReduceOp>().order == ir::Order::pairwise) {
+      pairwise(op);
+    } else if (is_grouped(op, context.plan)) {
+      // Scalars between here and the end of the region may be needed by what joins; they depend on no tile.
+      for (auto ahead = at; ahead != region.end() && ahead->block_count() == 0; ++ahead)
+        if (ahead->result_count() == 1 && ahead->result()->type().is_scalar()) scalar(*ahead->result());
+      group(at, region);
+    } else if (op.result_count() == 1 && op.result()->type().is_scalar()) {
+      scalar(*op.result());
+    } else if (!is_inlineable(op)) {
+      throw UserError(std::string(op.info().mnemonic) + ": the host does not lower this op", op.where());
+    }
+  }
+}
+
+void FunctionEmitter::if_op(ir::Op const& op) {
+  std::vector<llvm::AllocaInst*> scalars;
+  std::vector<Buffer> tiles;
+  for (int i = 0; i < op.result_count(); ++i) {
+    ir::Type const& type = op.result(i)->type();
+    scalars.push_back(type.is_scalar() ? variable(arith.register_type(type.element())) : nullptr);
+    tiles.push_back(type.is_tile() ? target_of(*op.result(i), &op) : Buffer{});
+  }
+  std::int64_t const used = scratch_used_;
+  auto const branch = [&](ir::Block const& region) {
+    ir::Op const& yield = region.back();
+    for (int i = 0; i < op.result_count(); ++i)
+      if (tiles[static_cast<std::size_t>(i)].pointer != nullptr && yield.operand(i)->defining_op() != nullptr && yield.operand(i)->defining_op()->parent() == &region)
+        targets_.emplace(yield.operand(i), tiles[static_cast<std::size_t>(i)]);
+    block(region);
+    for (int i = 0; i < op.result_count(); ++i) {
+      auto const at = static_cast<std::size_t>(i);
+      if (scalars[at] != nullptr) {
+        b.CreateStore(scalar(*yield.operand(i)), scalars[at]);
+      } else {
+        Buffer const* const made = buffer_of(*yield.operand(i));
+        if (made == nullptr || made->pointer != tiles[at].pointer) materialise(*yield.operand(i), tiles[at]);
+      }
+    }
+    scratch_used_ = used;
+  };
+  when(scalar(*op.operand(0)), [&] { branch(op.block(0)); }, [&] { branch(op.block(1)); });
+  for (int i = 0; i < op.result_count(); ++i) {
+    auto const at = static_cast<std::size_t>(i);
+    if (scalars[at] != nullptr) {
+      set_scalar(*op.result(i), get(scalars[at]));
+    } else {
+      set_buffer(*op.result(i), tiles[at]);
+    }
+  }
+}
+
+// Carried tiles live in two buffers that swap their pointers each time around; tiles of one element and scalars in registers.
+void FunctionEmitter::for_op(ir::Op const& op) {
+  ir::Block const& region = op.block();
+  ir::Op const& yield = region.back();
+  int const count = op.result_count();
+  struct Carried {
+    llvm::AllocaInst* scalar = nullptr;
+    Buffer now, next;                                    // one element: fixed
+    llvm::AllocaInst* now_pointer = nullptr;             // else
+    llvm::AllocaInst* next_pointer = nullptr;
+  };
+  std::vector<Carried> carried(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    Carried& at = carried[static_cast<std::size_t>(i)];
+    ir::Type const& type = op.result(i)->type();
+    ir::Value const& init = *op.operand(3 + i);
+    if (type.is_scalar()) {
+      at.scalar = variable(arith.register_type(type.element()), scalar(init));
+      continue;
+    }
+    at.now = rows(type, &op);
+    at.next = rows(type, &op);
+    materialise(init, at.now);
+    if (type.elements() == 1) continue;
+    at.now_pointer = variable(b.getPtrTy(), at.now.pointer);
+    at.next_pointer = variable(b.getPtrTy(), at.next.pointer);
+  }
+  std::int64_t const used = scratch_used_;
+  llvm::Value* const step = smax(scalar(*op.operand(2)), i64(1));
+  loop(scalar(*op.operand(0)), scalar(*op.operand(1)), step, [&](llvm::Value* index) {
+    set_scalar(*region.argument(0), index);
+    std::vector<Buffer> now(static_cast<std::size_t>(count));
+    std::vector<Buffer> next(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) {
+      auto const at = static_cast<std::size_t>(i);
+      if (carried[at].scalar != nullptr) {
+        set_scalar(*region.argument(1 + i), get(carried[at].scalar));
+        continue;
+      }
+      now[at] = carried[at].now;
+      next[at] = carried[at].next;
+      if (carried[at].now_pointer != nullptr) {
+        now[at].pointer = get(carried[at].now_pointer);
+        next[at].pointer = get(carried[at].next_pointer);
+      }
+      set_buffer(*region.argument(1 + i), now[at]);
+      ir::Op const* const maker = yield.operand(i)->defining_op();
+      if (maker != nullptr && maker->parent() == &region && same_type_of_storage(yield.operand(i)->type(), op.result(i)->type()))
+        targets_.emplace(yield.operand(i), next[at]);
+    }
+    block(region);
+    std::vector<llvm::Value*> scalars(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) {
+      auto const at = static_cast<std::size_t>(i);
+      ir::Value const& value = *yield.operand(i);
+      if (carried[at].scalar != nullptr) {
+        scalars[at] = scalar(value);
+        continue;
+      }
+      Buffer const* const made = buffer_of(value);
+      if (made == nullptr || made->pointer != next[at].pointer) materialise(value, next[at]);
+    }
+    for (int i = 0; i < count; ++i) {
+      auto const at = static_cast<std::size_t>(i);
+      if (carried[at].scalar != nullptr) {
+        b.CreateStore(scalars[at], carried[at].scalar);
+      } else if (carried[at].now_pointer != nullptr) {
+        b.CreateStore(next[at].pointer, carried[at].now_pointer);
+        b.CreateStore(now[at].pointer, carried[at].next_pointer);
+      } else {
+        llvm::Type* const type = storage_type(next[at].element);
+        b.CreateStore(b.CreateLoad(type, next[at].pointer), now[at].pointer);
+      }
+    }
+  });
+  scratch_used_ = used;
+  for (int i = 0; i < count; ++i) {
+    auto const at = static_cast<std::size_t>(i);
+    if (carried[at].scalar != nullptr) {
+      set_scalar(*op.result(i), get(carried[at].scalar));
+      continue;
+    }
+    Buffer result = carried[at].now;
+    if (carried[at].now_pointer != nullptr) result.pointer = get(carried[at].now_pointer);
+    set_buffer(*op.result(i), result);
+  }
+}
+
+// --- balanced trees ------------------------------------------------------------------------------------------
+
+void FunctionEmitter::pairwise(ir::Op const& op) {
+  ir::Value const& value = *op.operand(0);
+  ir::ReduceOp const reduce = op.as<ir::ReduceOp>();
+  auto const axis = static_cast<int>(reduce.axis);
+  Element const element = value.type().element();
+  Extents const shape = value.type().shape();
+  Buffer const result = target_of(*op.result(), &op);
+  std::int64_t const used = scratch_used_;
+  Buffer const tree = rows(value.type(), &op);
+  materialise(value, tree);
+  llvm::Type* const storage = storage_type(element);
+  auto const combine = [&](llvm::Value* x, llvm::Value* y) {
+    switch (reduce.combine) {
+      case ir::Combine::sum: return arith.add(element, x, y);
+      case ir::Combine::max: return arith.max(element, x, y);
+      case ir::Combine::min: return arith.min(element, x, y);
+    }
+    return x;
+  };
+  // For every other coordinate: pair neighbours in place until one element is left.
+  Index index(static_cast<std::size_t>(shape.size()), Axis{i64(0), false});
+  std::function<void(int)> const over = [&](int level) {
+    if (level < shape.size()) {
+      if (level == axis || shape[level] == 1) return over(level + 1);
+      loop(i64(0), i64(shape[level]), i64(1), [&](llvm::Value* i) {
+        index[static_cast<std::size_t>(level)].at = i;
+        over(level + 1);
+        index[static_cast<std::size_t>(level)].at = i64(0);
+      });
+      return;
+    }
+    auto const element_at = [&](llvm::Value* i) {
+      Index one = index;
+      one[static_cast<std::size_t>(axis)].at = i;
+      return address(tree, one);
+    };
+    for (std::int64_t n = shape[axis]; n > 1; n = (n + 1) / 2) {
+      loop(i64(0), i64(n / 2), i64(1), [&](llvm::Value* i) {
+        llvm::Value* const twice = b.CreateShl(i, 1);
+        llvm::Value* const x = b.CreateLoad(storage, element_at(twice));
+        llvm::Value* const y = b.CreateLoad(storage, element_at(b.CreateAdd(twice, i64(1))));
+        b.CreateStore(combine(x, y), element_at(i));
+      });
+      if (n % 2 != 0) b.CreateStore(b.CreateLoad(storage, element_at(i64(n - 1))), element_at(i64(n / 2)));
+    }
+    b.CreateStore(arith.round_to(element, b.CreateLoad(storage, element_at(i64(0)))), address(result, index));
+  };
+  over(0);
+  scratch_used_ = used;
+  set_buffer(*op.result(), result);
+}
+
+}  // namespace tegula::codegen::host

@@ -1,0 +1,185 @@
+// Matrix products on packed operands: one register-blocked micro-kernel, called over the panels of a tile.
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "codegen/host/emitter.hpp"
+
+namespace tegula::codegen::host {
+
+namespace {
+
+/// Longest run of k between two visits of the accumulators: A's rows and one panel of B stay in the first caches.
+constexpr std::int64_t longest_k = 512;
+
+/// Rows of accumulators that fit beside two vectors of B and the broadcast elements of A.
+int micro_rows(HostTarget const& target) { return target.vector_registers >= 32 ? 12 : target.has_fma ? 6 : 4; }
+
+}  // namespace
+
+llvm::Function* FunctionEmitter::micro_kernel(MicroKernel const& shape) {
+  llvm::Function*& function = context.micro_kernels[shape];
+  if (function != nullptr) return function;
+  llvm::LLVMContext& llvm_context = b.getContext();
+  llvm::Type* const pointer = b.getPtrTy();
+  llvm::Type* const parameters[] = {pointer, pointer, pointer, b.getInt64Ty()};
+  function = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), parameters, false), llvm::GlobalValue::InternalLinkage,
+                                    "multiply_" + std::to_string(shape.rows) + "x" + std::to_string(shape.vectors * shape.lanes), context.module);
+  for (unsigned i = 0; i < 3; ++i) function->addParamAttr(i, llvm::Attribute::NoAlias);
+  llvm::Value* const a0 = function->getArg(0);
+  llvm::Value* const b0 = function->getArg(1);
+  llvm::Value* const c0 = function->getArg(2);
+  llvm::Value* const k = function->getArg(3);
+  llvm::BasicBlock* const entry = llvm::BasicBlock::Create(llvm_context, "entry", function);
+  llvm::BasicBlock* const body = llvm::BasicBlock::Create(llvm_context, "k", function);
+  llvm::BasicBlock* const done = llvm::BasicBlock::Create(llvm_context, "done", function);
+  llvm::IRBuilder<> at(entry);
+  llvm::Type* const scalar = storage_type(shape.element);
+  llvm::Type* const vector = shape.lanes == 1 ? scalar : llvm::FixedVectorType::get(scalar, static_cast<unsigned>(shape.lanes));
+  llvm::Align const align(static_cast<std::uint64_t>(storage_bytes(shape.element)));
+  auto const c_at = [&](int row, int column) {
+    return at.CreateConstGEP1_64(scalar, c0, static_cast<std::uint64_t>(row * shape.ldc + std::int64_t{column} * shape.lanes));
+  };
+  std::vector<llvm::Value*> start;
+  for (int row = 0; row < shape.rows; ++row)
+    for (int column = 0; column < shape.vectors; ++column) start.push_back(at.CreateAlignedLoad(vector, c_at(row, column), align));
+  at.CreateCondBr(at.CreateICmpSGT(k, at.getInt64(0)), body, done);
+
+  at.SetInsertPoint(body);
+  auto const phi = [&](llvm::Type* type, llvm::Value* initial) {
+    llvm::PHINode* const node = at.CreatePHI(type, 2);
+    node->addIncoming(initial, entry);
+    return node;
+  };
+  llvm::PHINode* const a = phi(pointer, a0);
+  llvm::PHINode* const columns = phi(pointer, b0);
+  llvm::PHINode* const left = phi(b.getInt64Ty(), k);
+  std::vector<llvm::PHINode*> phis;
+  for (llvm::Value* value : start) phis.push_back(phi(vector, value));
+  std::vector<llvm::Value*> sums(phis.begin(), phis.end());
+  for (int u = 0; u < shape.unroll; ++u) {
+    std::vector<llvm::Value*> right;
+    for (int column = 0; column < shape.vectors; ++column)
+      right.push_back(at.CreateAlignedLoad(vector, at.CreateConstGEP1_64(scalar, columns, static_cast<std::uint64_t>(u * shape.panel + column * shape.lanes)), align));
+    for (int row = 0; row < shape.rows; ++row) {
+      llvm::Value* element = at.CreateAlignedLoad(scalar, at.CreateConstGEP1_64(scalar, a, static_cast<std::uint64_t>(row * shape.lda + u)), align);
+      if (shape.lanes > 1) element = at.CreateVectorSplat(static_cast<unsigned>(shape.lanes), element);
+      for (int column = 0; column < shape.vectors; ++column) {
+        llvm::Value*& sum = sums[static_cast<std::size_t>(row * shape.vectors + column)];
+        llvm::Value* const factor = right[static_cast<std::size_t>(column)];
+        sum = context.target.has_fma ? at.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {element, factor, sum})
+                                     : at.CreateFAdd(at.CreateFMul(element, factor), sum);
+      }
+    }
+  }
+  auto const next = [&](llvm::PHINode* node, llvm::Value* value) { node->addIncoming(value, body); };
+  next(a, at.CreateConstGEP1_64(scalar, a, static_cast<std::uint64_t>(shape.unroll)));
+  next(columns, at.CreateConstGEP1_64(scalar, columns, static_cast<std::uint64_t>(shape.unroll) * static_cast<std::uint64_t>(shape.panel)));
+  llvm::Value* const rest = at.CreateSub(left, at.getInt64(static_cast<std::uint64_t>(shape.unroll)));
+  next(left, rest);
+  for (std::size_t i = 0; i < phis.size(); ++i) next(phis[i], sums[i]);
+  at.CreateCondBr(at.CreateICmpSGT(rest, at.getInt64(0)), body, done);
+
+  at.SetInsertPoint(done);
+  for (int row = 0; row < shape.rows; ++row)
+    for (int column = 0; column < shape.vectors; ++column) {
+      auto const i = static_cast<std::size_t>(row * shape.vectors + column);
+      llvm::PHINode* const result = at.CreatePHI(vector, 2);
+      result->addIncoming(start[i], entry);
+      result->addIncoming(sums[i], body);
+      start[i] = result;
+    }
+  for (int row = 0; row < shape.rows; ++row)
+    for (int column = 0; column < shape.vectors; ++column)
+      at.CreateAlignedStore(start[static_cast<std::size_t>(row * shape.vectors + column)], c_at(row, column), align);
+  at.CreateRetVoid();
+  return function;
+}
+
+// Rows of A outermost: one block of rows stays in the first cache while B's panels stream past it.
+void FunctionEmitter::multiply(Panels const& panels) {
+  Element const element = panels.c.element;
+  std::int64_t const rows = panels.c.shape[0];
+  std::int64_t const columns = panels.c.shape[1];
+  llvm::Type* const scalar = storage_type(element);
+  int const lanes = static_cast<int>(std::min<std::int64_t>(native_lanes(element), static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(columns)))));
+  int const block_rows = micro_rows(context.target);
+  auto const offset = [&](llvm::Value* pointer, llvm::Value* elements) { return b.CreateGEP(scalar, pointer, elements); };
+  MicroKernel shape;
+  shape.lanes = lanes;
+  shape.panel = panels.panel;
+  shape.unroll = panels.k_multiple % 4 == 0 ? 4 : panels.k_multiple % 2 == 0 ? 2 : 1;
+  shape.lda = panels.lda;
+  shape.ldc = panels.c.strides[0];
+  shape.element = element;
+
+  auto const row_block = [&](llvm::Value* first_row, int count) {
+    llvm::Value* const a = offset(panels.a, b.CreateMul(first_row, i64(panels.lda)));
+    llvm::Value* const c = offset(panels.c.pointer, b.CreateMul(first_row, i64(panels.c.strides[0])));
+    shape.rows = count;
+    std::int64_t const whole = columns / panels.panel;
+    if (whole > 0) {
+      shape.vectors = panels.panel / lanes;
+      llvm::Function* const kernel = micro_kernel(shape);
+      loop(i64(0), i64(whole), i64(1), [&](llvm::Value* p) {
+        b.CreateCall(kernel, {a, offset(panels.b, b.CreateMul(p, i64(panels.panel_stride))), offset(c, b.CreateMul(p, i64(panels.panel))), panels.k});
+      });
+    }
+    if (std::int64_t const rest = columns - whole * panels.panel; rest > 0) {
+      shape.vectors = static_cast<int>((rest + lanes - 1) / lanes);
+      b.CreateCall(micro_kernel(shape), {a, offset(panels.b, i64(whole * panels.panel_stride)), offset(c, i64(whole * panels.panel)), panels.k});
+    }
+  };
+  std::int64_t const whole = rows / block_rows;
+  if (whole > 0)
+    loop(i64(0), i64(whole), i64(1), [&](llvm::Value* i) { row_block(b.CreateMul(i, i64(block_rows)), block_rows); });
+  if (rows % block_rows != 0) row_block(i64(whole * block_rows), static_cast<int>(rows % block_rows));
+}
+
+void FunctionEmitter::dot(ir::Op const& op) {
+  ir::Value const& lhs = *op.operand(0);
+  ir::Value const& rhs = *op.operand(1);
+  Buffer const c = target_of(*op.result(), &op);
+  materialise(*op.operand(2), c);
+  std::int64_t const used = scratch_used_;
+  Buffer a;
+  if (Buffer const* kept = buffer_of(lhs)) {
+    a = *kept;
+  } else {
+    a = rows(lhs.type(), &op);
+    materialise(lhs, a);
+  }
+  Buffer right;
+  if (Buffer const* kept = panels_of(rhs)) {
+    right = *kept;
+  } else {
+    right = allocate(panels_layout(rhs.type().element(), rhs.type().shape()), &op);
+    materialise(rhs, right);
+  }
+  std::int64_t const depth = lhs.type().shape()[1];
+  llvm::Type* const scalar = storage_type(c.element);
+  Panels panels;
+  panels.lda = a.strides[0];
+  panels.panel = right.panel;
+  panels.panel_stride = right.panel_stride;
+  panels.c = c;
+  panels.k_multiple = depth;
+  if (depth <= longest_k) {
+    panels.a = a.pointer;
+    panels.b = right.pointer;
+    panels.k = i64(depth);
+    multiply(panels);
+  } else {
+    if (depth % longest_k != 0) panels.k_multiple = depth % longest_k;
+    loop(i64(0), i64(depth), i64(longest_k), [&](llvm::Value* k) {
+      panels.a = b.CreateGEP(scalar, a.pointer, k);
+      panels.b = b.CreateGEP(scalar, right.pointer, b.CreateMul(k, i64(right.panel)));
+      panels.k = smin(i64(longest_k), b.CreateSub(i64(depth), k));
+      multiply(panels);
+    });
+  }
+  scratch_used_ = used;
+  set_buffer(*op.result(), c);
+}
+
+}  // namespace tegula::codegen::host

@@ -1,0 +1,110 @@
+// From a module to an object file: phases, LLVM's passes, what the runtime needs to know.
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include "codegen/host/contraction.hpp"
+#include "codegen/host/host.hpp"
+#include "codegen/host/inline_calls.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen {
+
+namespace {
+
+using namespace host;
+
+/// The LLVM module of a kernel and the facts about it.
+struct Lowered {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+  CompiledKernel kernel;
+};
+
+std::vector<ParameterInfo> parameters_of(ir::Function const& kernel) {
+  std::vector<ParameterInfo> result;
+  for (int i = 0; i < kernel.parameter_count(); ++i) {
+    ir::Type const& type = kernel.parameter(i)->type();
+    ir::ParameterAttributes const& attributes = kernel.parameter_attributes()[static_cast<std::size_t>(i)];
+    ParameterInfo info;
+    info.kind = type.is_tensor() ? ParameterKind::tensor : ParameterKind::scalar;
+    info.direction = attributes.direction;
+    info.element = type.element();
+    info.rank = type.is_tensor() ? type.rank() : 0;
+    info.facts = attributes.facts;
+    result.push_back(info);
+  }
+  return result;
+}
+
+std::unique_ptr<Lowered> lower(ir::Module const& source, CompileOptions const& options, HostTarget const& target) {
+  ir::Module module = source.clone();
+  inline_calls(module);
+  ir::Function& kernel = module.kernel();
+  for (std::size_t i = 0; i < options.facts.size() && i < kernel.parameter_attributes().size(); ++i) {
+    TensorFacts& facts = kernel.parameter_attributes()[i].facts;
+    facts.unit_inner_stride = facts.unit_inner_stride || options.facts[i].unit_inner_stride;
+    facts.aligned_16 = facts.aligned_16 || options.facts[i].aligned_16;
+  }
+  auto result = std::make_unique<Lowered>();
+  result->module = std::make_unique<llvm::Module>(kernel.name(), result->context);
+  CompiledKernel& compiled = result->kernel;
+  compiled.name = kernel.name();
+  compiled.architecture = target.cpu;
+  compiled.parameters = parameters_of(kernel);
+
+  Plan const plan(kernel);
+  SharedOperands const shared(kernel, plan);
+  ModuleContext context{*result->module, target, kernel, plan, shared.any() ? &shared : nullptr, {}, 0};
+  if (shared.any()) {
+    FunctionEmitter packer(context, kernel.name() + ".pack");
+    packer.for_each_block([&](llvm::Value* unit) { packer.pack(*shared.contraction(), unit); });
+    packer.finish();
+    LaunchSteps steps;
+    SharedOperands::Launch const launch = shared.launch(steps, ContractionLayout(packer, *shared.contraction()));
+    compiled.phases.push_back({kernel.name() + ".pack", launch.units});
+    compiled.workspace_bytes = launch.bytes;
+    compiled.launch.steps = steps.take();
+  }
+  FunctionEmitter blocks(context, kernel.name() + ".blocks");
+  blocks.for_each_block([&](llvm::Value* linear) {
+    blocks.set_block(linear);
+    blocks.block(kernel.body());
+  });
+  blocks.finish();
+  compiled.phases.push_back({kernel.name() + ".blocks", -1});
+  compiled.scratch_bytes = context.scratch_bytes;
+  target.prepare(*result->module);
+#ifndef NDEBUG
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (llvm::verifyModule(*result->module, &stream)) throw InternalError("host codegen: LLVM refuses kernel " + kernel.name() + ": " + text);
+#endif
+  return result;
+}
+
+}  // namespace
+
+CompiledKernel emit_host(ir::Module const& module, CompileOptions const& options) {
+  HostTarget const& target = HostTarget::get(options.architecture);
+  std::unique_ptr<Lowered> const lowered = lower(module, options, target);
+  target.optimise(*lowered->module);
+  lowered->kernel.image = target.object(*lowered->module);
+  return std::move(lowered->kernel);
+}
+
+std::string host_llvm_ir(ir::Module const& module, CompileOptions const& options, bool optimised) {
+  HostTarget const& target = HostTarget::get(options.architecture);
+  std::unique_ptr<Lowered> const lowered = lower(module, options, target);
+  if (optimised) target.optimise(*lowered->module);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  lowered->module->print(stream, nullptr);
+  return text;
+}
+
+}  // namespace tegula::codegen

@@ -1,0 +1,212 @@
+// The state of emitting one LLVM function of a host kernel: slots, scalars, buffers, scratch, loops. Private to this folder.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include "codegen/host/plan.hpp"
+#include "codegen/host/target.hpp"
+#include "codegen/lowering.hpp"
+
+namespace tegula::codegen::host {
+
+/// The most scratch that one thread may need.
+inline constexpr std::int64_t scratch_limit = std::int64_t{256} << 20;
+
+/// Where a tile lives: rows of elements with static strides, or (panel != 0) column panels: element (k, j) of rank 2 at
+/// (j / panel) * panel_stride + k * panel + j % panel. f16 and bf16 are held as f32, booleans as bytes.
+struct Buffer {
+  llvm::Value* pointer = nullptr;
+  Element element = Element::f32;
+  Extents shape;
+  Extents strides;
+  int panel = 0;
+  std::int64_t panel_stride = 0;
+  bool exact = false;  ///< nothing beyond the shape may be written
+};
+
+/// One coordinate: a scalar i64, or, with lanes, that scalar plus 0, 1, 2 ...
+struct Axis {
+  llvm::Value* at = nullptr;
+  bool lanes = false;
+  friend bool operator<(Axis const& a, Axis const& b) { return a.at != b.at ? a.at < b.at : a.lanes < b.lanes; }
+};
+using Index = std::vector<Axis>;
+
+/// A tensor parameter, read from the slots.
+struct Tensor {
+  llvm::Value* base = nullptr;
+  std::vector<llvm::Value*> extents, strides;
+  bool unit_inner = false;
+};
+
+/// A register-blocked matrix product: C (rows x vectors * lanes) += A (rows, k; row stride lda) * B (k; one panel).
+struct MicroKernel {
+  int rows = 0, vectors = 0, lanes = 0, panel = 0, unroll = 1;
+  std::int64_t lda = 0, ldc = 0;
+  Element element = Element::f32;
+  friend auto operator<=>(MicroKernel const&, MicroKernel const&) = default;
+};
+
+class SharedOperands;
+struct ContractionLayout;
+
+/// What the functions of one kernel share.
+struct ModuleContext {
+  llvm::Module& module;
+  HostTarget const& target;
+  ir::Function const& kernel;
+  Plan const& plan;
+  SharedOperands const* shared = nullptr;  ///< operands packed ahead; null: none
+  std::map<MicroKernel, llvm::Function*> micro_kernels;
+  std::int64_t scratch_bytes = 0;
+};
+
+class Nest;
+
+class FunctionEmitter {
+ public:
+  FunctionEmitter(ModuleContext& context, std::string const& name);
+
+  /// Emits the loop over blocks [first, last) with `body` for one of them.
+  void for_each_block(std::function<void(llvm::Value* block)> const& body);
+  /// Sets block indices from the linear block.
+  void set_block(llvm::Value* linear);
+  /// Emits a region's ops but for its terminator.
+  void block(ir::Block const& block);
+  void finish();
+
+  llvm::IRBuilder<> b;
+  ArithLowering arith;
+  ModuleContext& context;
+
+  // --- scalars
+  llvm::Value* i64(std::int64_t value) { return b.getInt64(static_cast<std::uint64_t>(value)); }
+  /// A scalar IR value; pure ones are emitted where first needed.
+  llvm::Value* scalar(ir::Value const& value);
+  void set_scalar(ir::Value const& value, llvm::Value* to) { scalars_.back()[&value] = to; }
+  void set_block_index(int axis, llvm::Value* value) { block_index_[axis] = value; }
+  Tensor const& tensor(ir::Value const& parameter);
+  llvm::Value* grid_extent(int axis);
+  llvm::Value* workspace() const { return workspace_; }
+  /// Scalars first emitted while a scope lives are forgotten after it: their code need not dominate what follows.
+  class Scope {
+   public:
+    explicit Scope(FunctionEmitter& emitter) : emitter_(emitter) { emitter_.scalars_.emplace_back(); }
+    ~Scope() { emitter_.scalars_.pop_back(); }
+    Scope(Scope const&) = delete;
+    Scope& operator=(Scope const&) = delete;
+
+   private:
+    FunctionEmitter& emitter_;
+  };
+
+  // --- control flow
+  /// for (i = lower; i < upper; i += step) body(i).
+  void loop(llvm::Value* lower, llvm::Value* upper, llvm::Value* step, std::function<void(llvm::Value*)> const& body);
+  /// if (condition) body().
+  void when(llvm::Value* condition, std::function<void()> const& body);
+  void when(llvm::Value* condition, std::function<void()> const& yes, std::function<void()> const& no);
+  llvm::AllocaInst* variable(llvm::Type* type, llvm::Value* initial = nullptr);
+  llvm::Value* get(llvm::AllocaInst* variable) { return b.CreateLoad(variable->getAllocatedType(), variable); }
+  llvm::BasicBlock* new_block(char const* name);
+  llvm::Value* smin(llvm::Value* x, llvm::Value* y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); }
+  llvm::Value* smax(llvm::Value* x, llvm::Value* y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y); }
+
+  // --- buffers
+  /// Lanes of an f32 vector, or of an f64 one.
+  [[nodiscard]] int native_lanes(Element element) const;
+  [[nodiscard]] llvm::Type* storage_type(Element element);
+  [[nodiscard]] int storage_bytes(Element element);
+  /// Extent padded so that whole vectors may be read and written.
+  [[nodiscard]] std::int64_t padded(std::int64_t extent) const;
+  [[nodiscard]] Buffer rows_layout(Element element, Extents const& shape) const;
+  [[nodiscard]] Buffer panels_layout(Element element, Extents const& shape) const;
+  [[nodiscard]] std::int64_t buffer_bytes(Buffer const& layout);
+  /// Scratch for a buffer; `what` is named when it does not fit.
+  Buffer allocate(Buffer layout, ir::Op const* what);
+  llvm::Value* scratch(std::int64_t bytes, ir::Op const* what);
+  Buffer rows(ir::Type const& type, ir::Op const* what) { return allocate(rows_layout(type.element(), type.shape()), what); }
+  llvm::Value* address(Buffer const& buffer, Index const& index);
+  /// True when lanes along that axis lie side by side.
+  static bool contiguous(Buffer const& buffer, int axis);
+  [[nodiscard]] Buffer const* buffer_of(ir::Value const& value) const;
+  [[nodiscard]] Buffer const* panels_of(ir::Value const& value) const;
+  void set_buffer(ir::Value const& value, Buffer buffer);
+  void set_panels(ir::Value const& value, Buffer const& buffer) { panels_[&value] = buffer; }
+  void copy(Buffer const& from, Buffer const& to);
+  /// Evaluates a tile into a buffer.
+  void materialise(ir::Value const& value, Buffer const& to);
+  llvm::Value* dummy() const { return dummy_; }
+
+  // --- dots (dot.cpp, contraction.cpp)
+  struct Panels {  ///< one product of packed operands
+    llvm::Value* a = nullptr;
+    std::int64_t lda = 0;
+    llvm::Value* b = nullptr;
+    int panel = 0;
+    std::int64_t panel_stride = 0;
+    Buffer c;
+    llvm::Value* k = nullptr;
+    std::int64_t k_multiple = 1;
+  };
+  void multiply(Panels const& panels);
+  void dot(ir::Op const& op);
+  /// Emits the loop as a product.
+  void contract(Contraction const& contraction);
+  /// Body of the pack phase: packs unit `unit` of both operands.
+  void pack(Contraction const& contraction, llvm::Value* unit);
+
+ private:
+  friend class Nest;
+  friend class Scope;
+  struct Trip {  ///< of a contraction's loop
+    llvm::Value* lower = nullptr;
+    llvm::Value* step = nullptr;
+    llvm::Value* count = nullptr;
+    llvm::Value* chunks = nullptr;
+  };
+  struct Shared {  ///< of the workspace; null: side is not packed ahead
+    llvm::Value* offset[2] = {nullptr, nullptr};
+    llvm::Value* units[2] = {nullptr, nullptr};
+    llvm::Value* bytes = nullptr;
+  };
+  Trip trip(Contraction const& contraction, ContractionLayout const& layout);
+  Shared shared(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip);
+  void pack_chunk(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip, int side, llvm::Value* chunk,
+                  llvm::Value* to);
+  llvm::Function* micro_kernel(MicroKernel const& shape);
+  void for_op(ir::Op const& op);
+  void if_op(ir::Op const& op);
+  void group(ir::Block::iterator first, ir::Block const& block);
+  bool joins(ir::Op const& candidate, Extents const& shape, std::vector<ir::Op const*> const& members) const;
+  bool available(ir::Value const& value, bool same_index, std::vector<ir::Op const*> const& members,
+                 std::map<std::pair<ir::Value const*, bool>, bool>& known) const;
+  void pairwise(ir::Op const& op);
+  Buffer target_of(ir::Value const& value, ir::Op const* what);
+
+  llvm::Function* function_;
+  llvm::BasicBlock* entry_;
+  llvm::Value* slots_;
+  llvm::Value* first_;
+  llvm::Value* last_;
+  llvm::Value* workspace_;
+  llvm::Value* scratch_;
+  llvm::Value* dummy_ = nullptr;
+  llvm::Value* block_index_[3] = {nullptr, nullptr, nullptr};
+  llvm::Value* grid_[3] = {nullptr, nullptr, nullptr};
+  std::vector<std::unordered_map<ir::Value const*, llvm::Value*>> scalars_;
+  std::unordered_map<ir::Value const*, Tensor> tensors_;
+  std::unordered_map<ir::Value const*, Buffer> buffers_;
+  std::unordered_map<ir::Value const*, Buffer> panels_;
+  std::unordered_map<ir::Value const*, Buffer> targets_;  ///< where a value's definition is to put it
+  std::unordered_map<ir::Op const*, bool> done_;
+  std::int64_t scratch_used_ = 0;
+};
+
+}  // namespace tegula::codegen::host

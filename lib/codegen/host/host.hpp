@@ -1,0 +1,36 @@
+// Code generation for the host CPU and the loader of its objects.
+//
+// Input is tile-level IR after expand-math; calls are inlined here. Elementwise chains become fused, vectorised loops over
+// the index space of what consumes them; reductions, dots, loop-carried tiles and costly values used more than once are
+// kept in per-thread scratch. A loop that only accumulates a dot becomes one contraction whose operands are packed once,
+// in a phase of their own, and shared by all blocks.
+#pragma once
+
+#include <string>
+
+#include "ir/op.hpp"
+#include "tegula/support/compile_options.hpp"
+#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/support/loaded_host_kernel.hpp"
+
+namespace tegula::codegen {
+
+/// Compiles the module's kernel to an object file. Sets name, architecture, parameters, image, phases, workspace and
+/// scratch. `launch` holds only the steps that phases and workspace_bytes name; the caller adds grid and requirements
+/// with append_launch_program.
+///
+/// options.architecture: an LLVM CPU name with at least SSE4.1, empty: this machine. Throws UserError with the op's line
+/// for what the host cannot do: an elementary function that was not expanded, more than 256 MiB of scratch per thread.
+CompiledKernel emit_host(ir::Module const& module, CompileOptions const& options);
+
+/// The LLVM IR that emit_host would compile, before and after LLVM's passes; for dumps and tests.
+std::string host_llvm_ir(ir::Module const& module, CompileOptions const& options, bool optimised);
+
+/// Appends `from`'s steps to `to`'s, renumbered; grid and requirements become `from`'s.
+void append_launch_program(LaunchProgram& to, LaunchProgram const& from);
+
+/// Maps a host object into this process. UserError when the object is for a CPU with more than this one has, names a
+/// phase it does not hold, or is no object file at all.
+LoadedHostKernel load_host(CompiledKernel const& kernel);
+
+}  // namespace tegula::codegen

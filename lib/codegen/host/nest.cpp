@@ -1,0 +1,314 @@
+// The loops of a nest: which axis runs in vectors, where loops are clipped, which part needs no checks.
+#include "codegen/host/nest.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace tegula::codegen::host {
+
+Nest::Nest(FunctionEmitter& emitter, Extents const& shape, std::vector<Sink> sinks)
+    : e_(emitter), b_(emitter.b), shape_(shape), sinks_(std::move(sinks)), contiguous_(static_cast<std::size_t>(shape.size()), 0) {}
+
+// --- what the nest touches -----------------------------------------------------------------------------------
+
+void Nest::prefer(ir::Value const& tensor, Map const& map) {
+  if (!map.empty() && map.back() >= 0 && e_.tensor(tensor).unit_inner) contiguous_[static_cast<std::size_t>(map.back())] += 1;
+}
+
+void Nest::prefer(Buffer const& buffer, Map const& map) {
+  for (std::size_t axis = 0; axis < map.size(); ++axis)
+    if (map[axis] >= 0 && FunctionEmitter::contiguous(buffer, static_cast<int>(axis))) contiguous_[static_cast<std::size_t>(map[axis])] += 1;
+}
+
+void Nest::scan_access(ir::Op const& op, Map const& map, int first_offset, std::vector<Bound>& bounds) {
+  ir::Value const& tensor = *op.operand(0);
+  int const rank = tensor.type().rank();
+  int const leading = rank - static_cast<int>(map.size());
+  for (int axis = 0; axis < rank; ++axis) {
+    Bound const bound{&tensor, axis, op.operand(first_offset + axis), axis < leading ? -1 : map[static_cast<std::size_t>(axis - leading)]};
+    if (std::find(bounds.begin(), bounds.end(), bound) == bounds.end()) bounds.push_back(bound);
+  }
+}
+
+void Nest::scan(ir::Value const& value, Map const& map) {
+  if (!scanned_.emplace(std::make_pair(&value, map), true).second) return;
+  if (value.type().element() == Element::f64) wide_ = true;
+  if (Buffer const* buffer = e_.buffer_of(value)) return prefer(*buffer, map);
+  if (e_.panels_of(value) != nullptr) return;
+  ir::Op const& op = *value.defining_op();
+  if (op.is<ir::LoadOp>()) {
+    if (value.type().element() == Element::i64) wide_ = true;
+    scan_access(op, map, 1, bounds_);
+    prefer(*op.operand(0), map);
+    return;
+  }
+  for (int i = 0; i < op.operand_count(); ++i)
+    if (op.operand(i)->type().is_tile()) scan(*op.operand(i), operand_index(op, i, map, -1));
+}
+
+void Nest::choose() {
+  Map whole;
+  for (int axis = 0; axis < shape_.size(); ++axis) whole.push_back(shape_[axis] == 1 ? -1 : axis);
+  int stores = 0;
+  for (Sink const& sink : sinks_) stores += sink.kind == Sink::Kind::store;
+  clipped_ = stores == 1 && sinks_.size() == 1;
+  int cost = 0;
+  for (Sink const& sink : sinks_) {
+    scan(*sink.value, whole);
+    cost += e_.context.plan.cost(*sink.value);
+    if (sink.kind == Sink::Kind::store) {
+      scan_access(*sink.op, whole, 2, clipped_ ? store_bounds_ : bounds_);
+      prefer(*sink.op->operand(0), whole);
+    } else if (sink.kind == Sink::Kind::buffer) {
+      prefer(sink.target, whole);
+    }
+  }
+  for (int axis = shape_.size() - 1; axis >= 0; --axis) {
+    if (shape_[axis] == 1) continue;
+    if (axis_ < 0 || (contiguous_[static_cast<std::size_t>(axis)] > contiguous_[static_cast<std::size_t>(axis_)] && shape_[axis] >= 4)) axis_ = axis;
+  }
+  if (axis_ < 0) return;
+  std::int64_t const extent = shape_[axis_];
+  std::int64_t const native = e_.context.target.vector_bytes / (wide_ ? 8 : 4);
+  width_ = static_cast<int>(std::min<std::int64_t>(native, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(extent)))));
+  int const wanted = cost <= 6 ? 4 : cost <= 40 ? 2 : 1;
+  while (unroll_ * 2 <= wanted && unroll_ * 2 * width_ <= extent && (extent % width_ != 0 || extent / width_ % (unroll_ * 2) == 0)) unroll_ *= 2;
+  for (Sink const& sink : sinks_) {
+    if (sink.kind == Sink::Kind::store) {
+      bool const inner = whole.back() == axis_ && e_.tensor(*sink.op->operand(0)).unit_inner;
+      scalar_tail_ = scalar_tail_ || !inner;
+    } else if (sink.kind == Sink::Kind::buffer) {
+      scalar_tail_ = scalar_tail_ || !FunctionEmitter::contiguous(sink.target, axis_);
+    } else if (sink.op->as<ir::ReduceOp>().axis != axis_) {
+      scalar_tail_ = scalar_tail_ || !FunctionEmitter::contiguous(sink.target, axis_);
+    }
+  }
+}
+
+// --- loops ---------------------------------------------------------------------------------------------------
+
+void Nest::emit() {
+  choose();
+  for (int axis = 0; axis < shape_.size(); ++axis) {
+    lower_.push_back(e_.i64(0));
+    upper_.push_back(e_.i64(shape_[axis]));
+    at_.push_back(e_.i64(0));
+  }
+  for (Sink const& sink : sinks_) {
+    Accumulators accumulators;
+    if (sink.kind == Sink::Kind::reduce && (sink.op->as<ir::ReduceOp>().axis == axis_ || axis_ < 0)) {
+      llvm::Type* const type = e_.arith.register_type(sink.value->type().element());
+      if (axis_ >= 0 && width_ > 1)
+        for (int i = 0; i < unroll_; ++i)
+          accumulators.vectors.push_back(e_.variable(llvm::FixedVectorType::get(type, static_cast<unsigned>(width_))));
+      if (scalar_tail_ || accumulators.vectors.empty()) accumulators.scalar = e_.variable(type);
+    } else if (sink.kind == Sink::Kind::reduce) {
+      // Rows are combined in memory: start from the identity.
+      Buffer const& target = sink.target;
+      std::int64_t const bytes = e_.buffer_bytes(target);
+      int const size = e_.storage_bytes(target.element);
+      llvm::Value* const start = identity(*sink.op, 1);
+      e_.loop(e_.i64(0), e_.i64(bytes / size), e_.i64(1), [&](llvm::Value* i) {
+        b_.CreateStore(start, b_.CreateGEP(e_.storage_type(target.element), target.pointer, i));
+      });
+    }
+    accumulators_.push_back(std::move(accumulators));
+  }
+  if (!clipped_) {
+    outer(0);
+    round_targets();
+    return;
+  }
+  // One store: the loops run over the part of the tile that lies inside the tensor.
+  llvm::Value* some = b_.getTrue();
+  for (Bound const& bound : store_bounds_) {
+    llvm::Value* const offset = e_.scalar(*bound.offset);
+    llvm::Value* const extent = e_.tensor(*bound.tensor).extents[static_cast<std::size_t>(bound.tensor_axis)];
+    if (bound.axis < 0) {
+      some = b_.CreateAnd(some, b_.CreateICmpULT(offset, extent));
+      continue;
+    }
+    auto const axis = static_cast<std::size_t>(bound.axis);
+    lower_[axis] = e_.smax(e_.i64(0), b_.CreateNeg(offset));
+    upper_[axis] = e_.smin(e_.i64(shape_[bound.axis]), b_.CreateSub(extent, offset));
+  }
+  e_.when(some, [&] { outer(0); });
+}
+
+/// Sums of 16-bit floats that were combined in memory were taken in f32: round them once.
+void Nest::round_targets() {
+  for (std::size_t i = 0; i < sinks_.size(); ++i) {
+    Sink const& sink = sinks_[i];
+    bool const in_memory = sink.kind == Sink::Kind::reduce && accumulators_[i].vectors.empty() && accumulators_[i].scalar == nullptr;
+    if (!in_memory || bits(sink.target.element) != 16) continue;
+    e_.loop(e_.i64(0), e_.i64(e_.buffer_bytes(sink.target) / 4), e_.i64(1), [&](llvm::Value* at) {
+      llvm::Value* const pointer = b_.CreateGEP(b_.getFloatTy(), sink.target.pointer, at);
+      b_.CreateStore(e_.arith.round_to(sink.target.element, b_.CreateLoad(b_.getFloatTy(), pointer)), pointer);
+    });
+  }
+}
+
+void Nest::outer(std::size_t level) {
+  if (level == lower_.size()) return row();
+  if (static_cast<int>(level) == axis_ || shape_[static_cast<int>(level)] == 1) return outer(level + 1);
+  e_.loop(lower_[level], upper_[level], e_.i64(1), [&](llvm::Value* i) {
+    at_[level] = i;
+    outer(level + 1);
+    at_[level] = e_.i64(0);
+  });
+}
+
+void Nest::start_rows() {
+  for (std::size_t i = 0; i < sinks_.size(); ++i) {
+    for (llvm::AllocaInst* vector : accumulators_[i].vectors) b_.CreateStore(identity(*sinks_[i].op, width_), vector);
+    if (accumulators_[i].scalar != nullptr) b_.CreateStore(identity(*sinks_[i].op, 1), accumulators_[i].scalar);
+  }
+}
+
+void Nest::finish_rows() {
+  for (std::size_t i = 0; i < sinks_.size(); ++i) {
+    Accumulators const& accumulators = accumulators_[i];
+    if (accumulators.vectors.empty() && accumulators.scalar == nullptr) continue;
+    ir::Op const& reduce = *sinks_[i].op;
+    std::vector<llvm::Value*> parts;
+    for (llvm::AllocaInst* vector : accumulators.vectors) parts.push_back(e_.get(vector));
+    while (parts.size() > 1) {
+      std::vector<llvm::Value*> half;
+      for (std::size_t k = 0; k + 1 < parts.size(); k += 2) half.push_back(combine(reduce, parts[k], parts[k + 1]));
+      parts = half;
+    }
+    llvm::Value* total = parts.empty() ? nullptr : across(reduce, parts[0]);
+    if (accumulators.scalar != nullptr) {
+      llvm::Value* const rest = e_.get(accumulators.scalar);
+      total = total == nullptr ? rest : combine(reduce, total, rest);
+    }
+    Index index;
+    for (std::size_t axis = 0; axis < at_.size(); ++axis)
+      index.push_back({static_cast<std::int64_t>(axis) == reduce.as<ir::ReduceOp>().axis ? e_.i64(0) : at_[axis], false});
+    lanes_ = 1;
+    store(sinks_[i].target, e_.arith.round_to(sinks_[i].value->type().element(), total), index);
+  }
+}
+
+void Nest::row() {
+  known_.emplace_back();
+  lanes_ = 1;
+  checked_ = true;
+  mask_ = nullptr;
+  Index index;
+  for (std::size_t axis = 0; axis < at_.size(); ++axis) index.push_back({at_[axis], false});
+  if (axis_ < 0) {
+    start_rows();
+    for (std::size_t i = 0; i < sinks_.size(); ++i) sink(sinks_[i], i, eval(*sinks_[i].value, index), index, 0);
+    finish_rows();
+    known_.pop_back();
+    return;
+  }
+  // The vector axis is marked with lanes so that operands that drop it are seen.
+  auto const vector_axis = static_cast<std::size_t>(axis_);
+  index[vector_axis] = {nullptr, true};
+  std::map<std::pair<ir::Value const*, Index>, bool> seen;
+  for (Sink const& sink : sinks_) hoist(*sink.value, index, seen);
+  start_rows();
+
+  llvm::Value* safe = b_.getTrue();
+  llvm::Value* from = lower_[vector_axis];
+  llvm::Value* to = upper_[vector_axis];
+  bool const checks = !bounds_.empty();
+  for (Bound const& bound : bounds_) {
+    llvm::Value* const offset = e_.scalar(*bound.offset);
+    llvm::Value* const extent = e_.tensor(*bound.tensor).extents[static_cast<std::size_t>(bound.tensor_axis)];
+    if (bound.axis == axis_) {
+      from = e_.smax(from, b_.CreateNeg(offset));
+      to = e_.smin(to, b_.CreateSub(extent, offset));
+    } else {
+      llvm::Value* const at = bound.axis < 0 ? offset : b_.CreateAdd(offset, at_[static_cast<std::size_t>(bound.axis)]);
+      safe = b_.CreateAnd(safe, b_.CreateICmpULT(at, extent));
+    }
+  }
+  if (checks) to = b_.CreateSelect(safe, to, lower_[vector_axis]);
+  int const vector_step = width_ * unroll_;
+  bool const fast = shape_[axis_] >= width_ && width_ > 1;
+  bool const slow = checks || clipped_ || shape_[axis_] % vector_step != 0 || !fast;
+
+  llvm::AllocaInst* const position = e_.variable(b_.getInt64Ty(), lower_[vector_axis]);
+  llvm::BasicBlock* const head = e_.new_block("row");
+  llvm::BasicBlock* const fast_block = e_.new_block("fast");
+  llvm::BasicBlock* const rest = e_.new_block("rest");
+  llvm::BasicBlock* const slow_block = e_.new_block("slow");
+  llvm::BasicBlock* const after = e_.new_block("after");
+  b_.CreateBr(head);
+  b_.SetInsertPoint(head);
+  llvm::Value* const x = e_.get(position);
+  llvm::Value* in_fast = b_.getFalse();
+  if (fast) in_fast = b_.CreateAnd(b_.CreateICmpSGE(x, from), b_.CreateICmpSLE(b_.CreateAdd(x, e_.i64(vector_step)), to));
+  b_.CreateCondBr(in_fast, fast_block, rest);
+  b_.SetInsertPoint(fast_block);
+  if (fast) step(x, width_, unroll_, false);
+  b_.CreateStore(b_.CreateAdd(x, e_.i64(vector_step)), position);
+  b_.CreateBr(head);
+  b_.SetInsertPoint(rest);
+  b_.CreateCondBr(slow ? b_.CreateICmpSLT(x, upper_[vector_axis]) : b_.getFalse(), slow_block, after);
+  b_.SetInsertPoint(slow_block);
+  int const slow_lanes = scalar_tail_ ? 1 : width_;
+  if (slow) step(x, slow_lanes, 1, true);
+  b_.CreateStore(b_.CreateAdd(x, e_.i64(slow_lanes)), position);
+  b_.CreateBr(head);
+  b_.SetInsertPoint(after);
+  finish_rows();
+  known_.pop_back();
+}
+
+void Nest::hoist(ir::Value const& value, Index const& index, std::map<std::pair<ir::Value const*, Index>, bool>& seen) {
+  if (!seen.emplace(std::make_pair(&value, index), true).second) return;
+  bool const lanes = std::any_of(index.begin(), index.end(), [](Axis const& axis) { return axis.lanes; });
+  if (!lanes) {
+    eval(value, index);
+    return;
+  }
+  if (e_.buffer_of(value) != nullptr || e_.panels_of(value) != nullptr) return;
+  ir::Op const& op = *value.defining_op();
+  if (op.is<ir::LoadOp>()) return;
+  for (int i = 0; i < op.operand_count(); ++i)
+    if (op.operand(i)->type().is_tile()) hoist(*op.operand(i), operand_index(op, i, index, Axis{e_.i64(0), false}), seen);
+}
+
+void Nest::step(llvm::Value* x, int lanes, int unroll, bool checked) {
+  FunctionEmitter::Scope const scope(e_);
+  known_.emplace_back();
+  lanes_ = lanes;
+  checked_ = checked;
+  mask_ = nullptr;
+  auto const vector_axis = static_cast<std::size_t>(axis_);
+  if (checked && lanes > 1) {
+    llvm::Value* const left = e_.smin(b_.CreateSub(upper_[vector_axis], x), e_.i64(lanes));
+    mask_ = b_.CreateICmpULT(lane_numbers(b_.getInt32Ty()), splat(b_.CreateTrunc(left, b_.getInt32Ty())));
+  }
+  for (int u = 0; u < unroll; ++u) {
+    Index index;
+    for (std::size_t axis = 0; axis < at_.size(); ++axis) index.push_back({at_[axis], false});
+    index[vector_axis] = {u == 0 ? x : b_.CreateAdd(x, e_.i64(static_cast<std::int64_t>(u) * lanes)), lanes > 1};
+    for (std::size_t i = 0; i < sinks_.size(); ++i) sink(sinks_[i], i, eval(*sinks_[i].value, index), index, u);
+  }
+  known_.pop_back();
+}
+
+void Nest::sink(Sink const& sink, std::size_t number, llvm::Value* value, Index const& index, int unrolled) {
+  if (lanes_ > 1) value = splat(value);
+  if (sink.kind == Sink::Kind::store) return store(*sink.op, value, index);
+  if (sink.kind == Sink::Kind::buffer) return store(sink.target, value, index);
+  Accumulators const& accumulators = accumulators_[number];
+  if (!accumulators.vectors.empty() || accumulators.scalar != nullptr) {
+    llvm::AllocaInst* const to = lanes_ > 1 || accumulators.scalar == nullptr ? accumulators.vectors[static_cast<std::size_t>(unrolled)] : accumulators.scalar;
+    llvm::Value* const old = e_.get(to);
+    llvm::Value* total = combine(*sink.op, old, value);
+    if (mask_ != nullptr) total = b_.CreateSelect(mask_, total, old);
+    b_.CreateStore(total, to);
+    return;
+  }
+  Index reduced = index;
+  reduced[static_cast<std::size_t>(sink.op->as<ir::ReduceOp>().axis)] = {e_.i64(0), false};
+  store(sink.target, combine(*sink.op, load(sink.target, reduced), value), reduced);
+}
+
+}  // namespace tegula::codegen::host

@@ -1,0 +1,93 @@
+// One fused loop nest over a tile's index space. Private to this folder.
+#pragma once
+
+#include "codegen/host/emitter.hpp"
+
+namespace tegula::codegen::host {
+
+/// What a nest does with one value at every index of its shape.
+struct Sink {
+  enum class Kind : std::uint8_t { store, buffer, reduce };
+  Kind kind = Kind::buffer;
+  ir::Value const* value = nullptr;
+  ir::Op const* op = nullptr;  ///< of store and reduce
+  Buffer target;               ///< of buffer and reduce
+};
+
+/// Emits the loops: outer axes one by one, one axis in vectors, unrolled, with a part that needs no bounds checks and a
+/// part that does. Values that do not change along the vector axis are computed once per row.
+class Nest {
+ public:
+  Nest(FunctionEmitter& emitter, Extents const& shape, std::vector<Sink> sinks);
+  void emit();
+
+ private:
+  /// `0 <= offset + (index along axis, or 0) < extent` of one axis of a tensor.
+  struct Bound {
+    ir::Value const* tensor;
+    int tensor_axis;
+    ir::Value const* offset;
+    int axis;  ///< of the nest; -1: none
+    friend auto operator<=>(Bound const&, Bound const&) = default;
+  };
+  using Map = std::vector<int>;  ///< nest axis per tile axis, -1: index 0
+
+  void scan(ir::Value const& value, Map const& map);
+  void scan_access(ir::Op const& op, Map const& map, int first_offset, std::vector<Bound>& bounds);
+  void prefer(ir::Value const& tensor, Map const& map);
+  void prefer(Buffer const& buffer, Map const& map);
+  void choose();
+  void outer(std::size_t level);
+  void row();
+  void hoist(ir::Value const& value, Index const& index, std::map<std::pair<ir::Value const*, Index>, bool>& seen);
+  void step(llvm::Value* x, int lanes, int unroll, bool checked);
+  void sink(Sink const& sink, std::size_t number, llvm::Value* value, Index const& index, int unrolled);
+  void start_rows();
+  void finish_rows();
+  void round_targets();
+
+  llvm::Value* eval(ir::Value const& value, Index const& index);
+  llvm::Value* evaluate(ir::Value const& value, Index const& index);
+  llvm::Value* iota(ir::Op const& op, Index const& index);
+  llvm::Value* load(ir::Op const& op, Index const& index);
+  llvm::Value* load(Buffer const& buffer, Index const& index);
+  void store(ir::Op const& op, llvm::Value* value, Index const& index);
+  void store(Buffer const& buffer, llvm::Value* value, Index const& index);
+  llvm::Value* combine(ir::Op const& reduce, llvm::Value* x, llvm::Value* y);
+  llvm::Value* identity(ir::Op const& reduce, int lanes);
+  llvm::Value* across(ir::Op const& reduce, llvm::Value* vector);
+  llvm::Value* tensor_offset(Tensor const& tensor, std::vector<llvm::Value*> const& coordinates);
+  std::vector<llvm::Value*> coordinates(ir::Op const& op, int first_offset, Index const& index, int& lane_axis);
+  llvm::Value* inside(Tensor const& tensor, std::vector<llvm::Value*> const& coordinates, int lane_axis);
+  llvm::Value* splat(llvm::Value* value);
+  llvm::Type* vector_of(llvm::Type* scalar) { return llvm::FixedVectorType::get(scalar, static_cast<unsigned>(lanes_)); }
+  llvm::Value* lane_numbers(llvm::Type* type);
+  llvm::Value* per_lane(llvm::Type* type, std::function<llvm::Value*(int)> const& pointer);
+
+  FunctionEmitter& e_;
+  llvm::IRBuilder<>& b_;
+  Extents shape_;
+  std::vector<Sink> sinks_;
+  std::vector<Bound> bounds_;        ///< that loads (and unclipped stores) need to hold
+  std::vector<Bound> store_bounds_;  ///< of the single store that clips the loops
+  std::map<std::pair<ir::Value const*, Map>, bool> scanned_;
+  std::vector<int> contiguous_;      ///< accesses that lie side by side, per axis
+  bool wide_ = false;                ///< some element has 8 bytes
+  bool clipped_ = false;
+  int axis_ = -1;   ///< in vectors; -1: none
+  int width_ = 1;   ///< lanes of the vectors
+  int unroll_ = 1;
+  bool scalar_tail_ = false;
+  int lanes_ = 1;                      ///< of the code being emitted
+  bool checked_ = true;                ///< loads being emitted test bounds
+  llvm::Value* mask_ = nullptr;        ///< active lanes of the code being emitted; null: all
+  std::vector<llvm::Value*> lower_, upper_, at_;
+  std::vector<std::map<std::pair<ir::Value const*, Index>, llvm::Value*>> known_;
+  struct Accumulators {
+    std::vector<llvm::AllocaInst*> vectors;
+    llvm::AllocaInst* scalar = nullptr;
+  };
+  std::vector<Accumulators> accumulators_;  ///< per sink; of reductions along axis_
+};
+
+}  // namespace tegula::codegen::host

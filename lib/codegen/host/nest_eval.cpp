@@ -1,0 +1,281 @@
+// What a nest computes at one index: producers by recursion, memory, reductions of a vector.
+#include "codegen/host/nest.hpp"
+
+#include <bit>
+#include <limits>
+
+namespace tegula::codegen::host {
+
+using ir::OpKind;
+
+llvm::Value* Nest::splat(llvm::Value* value) {
+  if (lanes_ == 1 || value->getType()->isVectorTy()) return value;
+  return b_.CreateVectorSplat(static_cast<unsigned>(lanes_), value);
+}
+
+llvm::Value* Nest::lane_numbers(llvm::Type* type) {
+  std::vector<llvm::Constant*> numbers;
+  for (int i = 0; i < lanes_; ++i) numbers.push_back(llvm::ConstantInt::get(type, static_cast<std::uint64_t>(i)));
+  return llvm::ConstantVector::get(numbers);
+}
+
+llvm::Value* Nest::eval(ir::Value const& value, Index const& index) {
+  auto const key = std::make_pair(&value, index);
+  for (auto scope = known_.rbegin(); scope != known_.rend(); ++scope)
+    if (auto const found = scope->find(key); found != scope->end()) return found->second;
+  llvm::Value* const result = evaluate(value, index);
+  known_.back()[key] = result;
+  return result;
+}
+
+llvm::Value* Nest::evaluate(ir::Value const& value, Index const& index) {
+  if (Buffer const* buffer = e_.buffer_of(value)) return load(*buffer, index);
+  if (Buffer const* panels = e_.panels_of(value)) return load(*panels, index);
+  ir::Op const& op = *value.defining_op();
+  switch (op.kind()) {
+    case OpKind::ConstantOp: return e_.arith.constant(op.as<ir::ConstantOp>().value);
+    case OpKind::SplatOp: return e_.scalar(*op.operand(0));
+    case OpKind::IotaOp: return iota(op, index);
+    case OpKind::LoadOp: return load(op, index);
+    case OpKind::BroadcastOp:
+    case OpKind::ExpandDimsOp:
+    case OpKind::SqueezeOp:
+    case OpKind::TransOp:
+    case OpKind::ConvertLayoutOp: return eval(*op.operand(0), operand_index(op, 0, index, Axis{e_.i64(0), false}));
+    default: break;
+  }
+  std::vector<llvm::Value*> operands;
+  bool vectors = false;
+  for (ir::Value const* operand : op.operands()) {
+    operands.push_back(operand->type().is_tile() ? eval(*operand, index) : e_.scalar(*operand));
+    vectors = vectors || operands.back()->getType()->isVectorTy();
+  }
+  if (vectors)
+    for (llvm::Value*& operand : operands) operand = splat(operand);
+  return e_.arith.lower(op, operands);
+}
+
+llvm::Value* Nest::iota(ir::Op const& op, Index const& index) {
+  Axis const axis = index[static_cast<std::size_t>(op.as<ir::IotaOp>().axis)];
+  llvm::Type* const type = e_.arith.register_type(op.result()->type().element());
+  llvm::Value* const at = b_.CreateTrunc(axis.at, type);
+  return axis.lanes ? b_.CreateAdd(splat(at), lane_numbers(type)) : at;
+}
+
+// --- tensors -------------------------------------------------------------------------------------------------
+
+std::vector<llvm::Value*> Nest::coordinates(ir::Op const& op, int first_offset, Index const& index, int& lane_axis) {
+  int const rank = op.operand(0)->type().rank();
+  int const leading = rank - static_cast<int>(index.size());
+  std::vector<llvm::Value*> result;
+  lane_axis = -1;
+  for (int axis = 0; axis < rank; ++axis) {
+    llvm::Value* const offset = e_.scalar(*op.operand(first_offset + axis));
+    if (axis < leading) {
+      result.push_back(offset);
+      continue;
+    }
+    Axis const& within = index[static_cast<std::size_t>(axis - leading)];
+    result.push_back(b_.CreateAdd(offset, within.at));
+    if (within.lanes) lane_axis = axis;
+  }
+  return result;
+}
+
+llvm::Value* Nest::tensor_offset(Tensor const& tensor, std::vector<llvm::Value*> const& coordinates) {
+  llvm::Value* offset = nullptr;
+  for (std::size_t axis = 0; axis < coordinates.size(); ++axis) {
+    bool const unit = tensor.unit_inner && axis + 1 == coordinates.size();
+    llvm::Value* const part = unit ? coordinates[axis] : b_.CreateMul(coordinates[axis], tensor.strides[axis]);
+    offset = offset == nullptr ? part : b_.CreateAdd(offset, part);
+  }
+  return offset == nullptr ? e_.i64(0) : offset;
+}
+
+/// Which elements lie inside the tensor: one bit, or one per lane.
+llvm::Value* Nest::inside(Tensor const& tensor, std::vector<llvm::Value*> const& coordinates, int lane_axis) {
+  llvm::Value* whole = b_.getTrue();
+  for (std::size_t axis = 0; axis < coordinates.size(); ++axis)
+    if (static_cast<int>(axis) != lane_axis) whole = b_.CreateAnd(whole, b_.CreateICmpULT(coordinates[axis], tensor.extents[axis]));
+  if (lane_axis < 0) return whole;
+  llvm::Value* const lanes = b_.CreateAdd(splat(coordinates[static_cast<std::size_t>(lane_axis)]), lane_numbers(b_.getInt64Ty()));
+  llvm::Value* const mask = b_.CreateICmpULT(lanes, splat(tensor.extents[static_cast<std::size_t>(lane_axis)]));
+  return b_.CreateAnd(mask, splat(whole));
+}
+
+llvm::Value* Nest::per_lane(llvm::Type* type, std::function<llvm::Value*(int)> const& pointer) {
+  llvm::Value* result = llvm::PoisonValue::get(vector_of(type));
+  for (int lane = 0; lane < lanes_; ++lane)
+    result = b_.CreateInsertElement(result, b_.CreateLoad(type, pointer(lane)), static_cast<std::uint64_t>(lane));
+  return result;
+}
+
+llvm::Value* Nest::load(ir::Op const& op, Index const& index) {
+  Element const element = op.result()->type().element();
+  Tensor const& tensor = e_.tensor(*op.operand(0));
+  int lane_axis = -1;
+  std::vector<llvm::Value*> const at = coordinates(op, 1, index, lane_axis);
+  llvm::Type* const memory = e_.arith.memory_type(element);
+  llvm::Value* const pointer = b_.CreateGEP(memory, tensor.base, tensor_offset(tensor, at));
+  llvm::Value* const pad = e_.arith.constant(op.as<ir::LoadOp>().pad);
+  llvm::Align const align(static_cast<std::uint64_t>(bytes(element)));
+  if (lane_axis < 0) {
+    llvm::Value* const valid = inside(tensor, at, -1);
+    llvm::Value* const safe = b_.CreateSelect(valid, pointer, e_.dummy());
+    llvm::Value* const value = e_.arith.from_memory(element, b_.CreateAlignedLoad(memory, safe, align));
+    return b_.CreateSelect(valid, value, pad);
+  }
+  bool const unit = tensor.unit_inner && lane_axis + 1 == static_cast<int>(at.size());
+  if (!checked_ && unit) return e_.arith.from_memory(element, b_.CreateAlignedLoad(vector_of(memory), pointer, align));
+  llvm::Value* const stride = tensor.strides[static_cast<std::size_t>(lane_axis)];
+  auto const lane_pointer = [&](int lane) { return b_.CreateGEP(memory, pointer, b_.CreateMul(stride, e_.i64(lane))); };
+  if (!checked_) return e_.arith.from_memory(element, per_lane(memory, lane_pointer));
+
+  llvm::Value* valid = inside(tensor, at, lane_axis);
+  if (mask_ != nullptr) valid = b_.CreateAnd(valid, mask_);
+  llvm::Value* raw = nullptr;
+  if (unit) {
+    raw = b_.CreateMaskedLoad(vector_of(memory), pointer, align, valid, llvm::Constant::getNullValue(vector_of(memory)));
+  } else {
+    raw = per_lane(memory, [&](int lane) {
+      return b_.CreateSelect(b_.CreateExtractElement(valid, static_cast<std::uint64_t>(lane)), lane_pointer(lane), e_.dummy());
+    });
+  }
+  return b_.CreateSelect(valid, e_.arith.from_memory(element, raw), splat(pad));
+}
+
+void Nest::store(ir::Op const& op, llvm::Value* value, Index const& index) {
+  ir::Value const& tensor_value = *op.operand(0);
+  Element const element = tensor_value.type().element();
+  Tensor const& tensor = e_.tensor(tensor_value);
+  int lane_axis = -1;
+  std::vector<llvm::Value*> const at = coordinates(op, 2, index, lane_axis);
+  llvm::Type* const memory = e_.arith.memory_type(element);
+  llvm::Value* const pointer = b_.CreateGEP(memory, tensor.base, tensor_offset(tensor, at));
+  llvm::Value* const raw = e_.arith.to_memory(element, value);
+  llvm::Align const align(static_cast<std::uint64_t>(bytes(element)));
+  if (lane_axis < 0) {
+    if (clipped_) {
+      b_.CreateAlignedStore(raw, pointer, align);
+    } else {
+      e_.when(inside(tensor, at, -1), [&] { b_.CreateAlignedStore(raw, pointer, align); });
+    }
+    return;
+  }
+  bool const unit = tensor.unit_inner && lane_axis + 1 == static_cast<int>(at.size());
+  if (!unit) {  // only in code without checks: the checked part of such a nest runs element by element
+    llvm::Value* const stride = tensor.strides[static_cast<std::size_t>(lane_axis)];
+    for (int lane = 0; lane < lanes_; ++lane)
+      b_.CreateAlignedStore(b_.CreateExtractElement(raw, static_cast<std::uint64_t>(lane)),
+                            b_.CreateGEP(memory, pointer, b_.CreateMul(stride, e_.i64(lane))), align);
+    return;
+  }
+  if (!checked_) {
+    b_.CreateAlignedStore(raw, pointer, align);
+    return;
+  }
+  llvm::Value* valid = mask_;
+  if (!clipped_) valid = b_.CreateAnd(inside(tensor, at, lane_axis), mask_);
+  b_.CreateMaskedStore(raw, pointer, align, valid);
+}
+
+// --- buffers -------------------------------------------------------------------------------------------------
+
+llvm::Value* Nest::load(Buffer const& buffer, Index const& index) {
+  llvm::Type* const storage = e_.storage_type(buffer.element);
+  llvm::Align const align(static_cast<std::uint64_t>(e_.storage_bytes(buffer.element)));
+  auto const convert = [&](llvm::Value* raw) {
+    return buffer.element == Element::boolean ? e_.arith.from_memory(Element::boolean, raw) : raw;
+  };
+  int lane_axis = -1;
+  for (std::size_t axis = 0; axis < index.size(); ++axis)
+    if (index[axis].lanes) lane_axis = static_cast<int>(axis);
+  if (lane_axis < 0) return convert(b_.CreateAlignedLoad(storage, e_.address(buffer, index), align));
+  if (buffer.panel == 0 && FunctionEmitter::contiguous(buffer, lane_axis))
+    return convert(b_.CreateAlignedLoad(vector_of(storage), e_.address(buffer, index), align));
+  return convert(per_lane(storage, [&](int lane) {
+    Index one = index;
+    llvm::Value* at = b_.CreateAdd(one[static_cast<std::size_t>(lane_axis)].at, e_.i64(lane));
+    if (mask_ != nullptr) at = b_.CreateSelect(b_.CreateExtractElement(mask_, static_cast<std::uint64_t>(lane)), at, e_.i64(0));
+    one[static_cast<std::size_t>(lane_axis)] = {at, false};
+    return e_.address(buffer, one);
+  }));
+}
+
+void Nest::store(Buffer const& buffer, llvm::Value* value, Index const& index) {
+  llvm::Align const align(static_cast<std::uint64_t>(e_.storage_bytes(buffer.element)));
+  llvm::Value* const raw = buffer.element == Element::boolean ? e_.arith.to_memory(Element::boolean, value) : value;
+  int lane_axis = -1;
+  for (std::size_t axis = 0; axis < index.size(); ++axis)
+    if (index[axis].lanes) lane_axis = static_cast<int>(axis);
+  if (lane_axis < 0) {
+    b_.CreateAlignedStore(raw, e_.address(buffer, index), align);
+  } else if (FunctionEmitter::contiguous(buffer, lane_axis)) {
+    // Rows are padded to whole vectors, so lanes beyond the shape do no harm unless the buffer says so.
+    llvm::Value* const to = e_.address(buffer, index);
+    if (buffer.exact && mask_ != nullptr) {
+      b_.CreateMaskedStore(raw, to, align, mask_);
+    } else {
+      b_.CreateAlignedStore(raw, to, align);
+    }
+  } else {
+    for (int lane = 0; lane < lanes_; ++lane) {
+      Index one = index;
+      auto& axis = one[static_cast<std::size_t>(lane_axis)];
+      axis = {b_.CreateAdd(axis.at, e_.i64(lane)), false};
+      b_.CreateAlignedStore(b_.CreateExtractElement(raw, static_cast<std::uint64_t>(lane)), e_.address(buffer, one), align);
+    }
+  }
+}
+
+// --- reductions ----------------------------------------------------------------------------------------------
+
+llvm::Value* Nest::combine(ir::Op const& reduce, llvm::Value* x, llvm::Value* y) {
+  Element const element = reduce.result()->type().element();
+  switch (reduce.as<ir::ReduceOp>().combine) {
+    case ir::Combine::sum: return e_.arith.add(element, x, y);
+    case ir::Combine::max: return e_.arith.max(element, x, y);
+    case ir::Combine::min: return e_.arith.min(element, x, y);
+  }
+  return nullptr;
+}
+
+/// x combined with it is x, bit for bit: -0 for float sums, NaN for float extremes.
+llvm::Value* Nest::identity(ir::Op const& reduce, int lanes) {
+  Element const element = reduce.result()->type().element();
+  llvm::Type* const type = e_.arith.register_type(element);
+  ir::Combine const combine = reduce.as<ir::ReduceOp>().combine;
+  llvm::Constant* value = nullptr;
+  if (is_float(element)) {
+    value = combine == ir::Combine::sum ? llvm::ConstantFP::get(type, -0.0) : llvm::ConstantFP::getNaN(type);
+  } else if (combine == ir::Combine::sum) {
+    value = llvm::ConstantInt::get(type, 0);
+  } else {
+    unsigned const width = type->getIntegerBitWidth();
+    bool const is_max = combine == ir::Combine::max;
+    if (element == Element::boolean) {
+      value = llvm::ConstantInt::get(type, is_max ? 0 : 1);
+    } else {
+      value = llvm::ConstantInt::get(type, is_max ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getSignedMaxValue(width));
+    }
+  }
+  return lanes == 1 ? value : llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(lanes)), value);
+}
+
+/// All lanes combined, halves first.
+llvm::Value* Nest::across(ir::Op const& reduce, llvm::Value* vector) {
+  auto lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements());
+  while (lanes > 1) {
+    lanes /= 2;
+    std::vector<int> low;
+    std::vector<int> high;
+    for (int i = 0; i < lanes; ++i) {
+      low.push_back(i);
+      high.push_back(lanes + i);
+    }
+    vector = combine(reduce, b_.CreateShuffleVector(vector, low), b_.CreateShuffleVector(vector, high));
+  }
+  return b_.CreateExtractElement(vector, std::uint64_t{0});
+}
+
+}  // namespace tegula::codegen::host

@@ -1,0 +1,66 @@
+// The one file that sees ORC: object bytes become functions.
+#include <cstring>
+#include <memory>
+
+#include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/Support/Error.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+
+#include "codegen/host/host.hpp"
+#include "codegen/host/target.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen {
+
+namespace {
+
+/// The value, or UserError naming the kernel.
+template <class T>
+T checked(llvm::Expected<T> value, CompiledKernel const& kernel, char const* step) {
+  if (value) return std::move(*value);
+  throw UserError("host: object of kernel " + kernel.name + " cannot be loaded: " + step + ": " + llvm::toString(value.takeError()));
+}
+
+void checked(llvm::Error error, CompiledKernel const& kernel, char const* step) {
+  if (error) throw UserError("host: object of kernel " + kernel.name + " cannot be loaded: " + step + ": " + llvm::toString(std::move(error)));
+}
+
+/// The only functions that host code may call: what LLVM makes of fills and copies.
+void add_memory_functions(llvm::orc::LLJIT& jit, CompiledKernel const& kernel) {
+  llvm::orc::SymbolMap symbols;
+  auto const add = [&](char const* name, auto* function) {
+    symbols[jit.mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
+  };
+  add("memcpy", +[](void* to, void const* from, std::size_t size) { return std::memcpy(to, from, size); });
+  add("memmove", +[](void* to, void const* from, std::size_t size) { return std::memmove(to, from, size); });
+  add("memset", +[](void* to, int value, std::size_t size) { return std::memset(to, value, size); });
+  checked(jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))), kernel, "memory functions");
+}
+
+}  // namespace
+
+LoadedHostKernel load_host(CompiledKernel const& kernel) {
+  if (kernel.image_kind != ImageKind::host_object)
+    throw UserError("host: kernel " + kernel.name + " was compiled for " + kernel.architecture + ", not for a host CPU");
+  if (kernel.image.size() < 64 || kernel.phases.empty())
+    throw UserError("host: the image of kernel " + kernel.name + " holds " + std::to_string(kernel.image.size()) + " bytes and " +
+                    std::to_string(kernel.phases.size()) + " phases, which is no compiled kernel; compile it again");
+  if (std::string const missing = host::HostTarget::missing_here(kernel.architecture); !missing.empty())
+    throw UserError("host: kernel " + kernel.name + " was compiled for " + kernel.architecture + ", but this CPU lacks " + missing);
+
+  llvm::orc::LLJITBuilder builder;
+  builder.setJITTargetMachineBuilder(checked(llvm::orc::JITTargetMachineBuilder::detectHost(), kernel, "this CPU"));
+  builder.setLinkProcessSymbolsByDefault(false);
+  std::shared_ptr<llvm::orc::LLJIT> jit = checked(builder.create(), kernel, "loader");
+  add_memory_functions(*jit, kernel);
+  checked(jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(kernel.image, kernel.name)), kernel, "object");
+  LoadedHostKernel loaded;
+  for (HostPhase const& phase : kernel.phases)
+    loaded.entries.push_back(checked(jit->lookup(phase.entry), kernel, phase.entry.c_str()).toPtr<HostEntryFunction>());
+  loaded.keep_alive = std::move(jit);
+  return loaded;
+}
+
+}  // namespace tegula::codegen

@@ -1,0 +1,218 @@
+#include "codegen/host/plan.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace tegula::codegen::host {
+
+using ir::OpKind;
+
+namespace {
+
+constexpr int cost_limit = 1 << 20;
+/// From this cost on, a value with two consumers is kept instead of being computed twice.
+constexpr int costly = 8;
+/// From this cost on, a value is kept rather than computed again for every element it is broadcast to.
+constexpr int costly_to_broadcast = 4;
+
+bool is_shape_op(ir::Op const& op) {
+  switch (op.kind()) {
+    case OpKind::SplatOp:
+    case OpKind::BroadcastOp:
+    case OpKind::ExpandDimsOp:
+    case OpKind::SqueezeOp:
+    case OpKind::TransOp:
+    case OpKind::ConvertLayoutOp: return true;
+    default: return false;
+  }
+}
+
+int own_cost(ir::Op const& op) {
+  switch (op.kind()) {
+    case OpKind::DivOp:
+    case OpKind::RemOp:
+    case OpKind::CeilDivOp: return is_float(op.result()->type().element()) ? 3 : 10;
+    case OpKind::SqrtOp: return 4;
+    case OpKind::RsqrtOp: return 7;
+    case OpKind::CastOp: return bits(op.result()->type().element()) == 16 ? 4 : 1;
+    case OpKind::ConstantOp:
+    case OpKind::IotaOp: return 0;
+    case OpKind::BitcastOp: return 0;
+    case OpKind::LoadOp: return 1;
+    default: return is_shape_op(op) ? 0 : 1;
+  }
+}
+
+bool is_loop(ir::Op const* op) { return op != nullptr && op->is<ir::ForOp>(); }
+
+/// True when `use` lies in a loop that does not also hold `def`.
+bool crosses_loop(ir::Op const& def, ir::Op const& use) {
+  for (ir::Op const* op = use.parent_op(); op != def.parent_op() && op != nullptr; op = op->parent_op())
+    if (is_loop(op)) return true;
+  return false;
+}
+
+void collect_stores(ir::Block const& block, std::vector<ir::Value const*>& written) {
+  for (ir::Op const& op : block) {
+    if (op.is<ir::StoreOp>()) written.push_back(op.operand(0));
+    for (int i = 0; i < op.block_count(); ++i) collect_stores(op.block(i), written);
+  }
+}
+
+}  // namespace
+
+bool is_inlineable(ir::Op const& op) {
+  if (op.result_count() != 1 || !op.result()->type().is_tile()) return false;
+  return op.info().has(ir::elementwise) || is_shape_op(op) || op.is<ir::ConstantOp>() || op.is<ir::IotaOp>() || op.is<ir::LoadOp>();
+}
+
+Plan::Plan(ir::Function const& kernel) {
+  collect_stores(kernel.body(), written_);
+  count_costs(kernel.body());
+  find_contractions(kernel.body());
+  decide(kernel.body());
+}
+
+std::vector<ir::Op const*> const& Plan::consumers(ir::Value const& value) const {
+  static std::vector<ir::Op const*> const none;
+  auto const found = consumers_.find(&value);
+  return found == consumers_.end() ? none : found->second;
+}
+
+Contraction const* Plan::contraction(ir::Op const& loop) const {
+  auto const found = contractions_.find(&loop);
+  return found == contractions_.end() ? nullptr : &found->second;
+}
+
+int Plan::cost(ir::Value const& value) const {
+  auto const found = cost_.find(&value);
+  return found == cost_.end() ? 0 : found->second;
+}
+
+bool Plan::written(ir::Value const& tensor) const { return std::find(written_.begin(), written_.end(), &tensor) != written_.end(); }
+
+void Plan::count_costs(ir::Block const& block) {
+  for (ir::Op const& op : block) {
+    if (is_inlineable(op)) {
+      std::int64_t sum = own_cost(op);
+      for (ir::Value const* operand : op.operands())
+        if (operand->type().is_tile()) sum += cost(*operand);
+      cost_[op.result()] = static_cast<int>(std::min<std::int64_t>(sum, cost_limit));
+    }
+    for (int i = 0; i < op.block_count(); ++i) count_costs(op.block(i));
+  }
+}
+
+void Plan::find_contractions(ir::Block const& block) {
+  for (ir::Op const& op : block) {
+    if (op.is<ir::ForOp>())
+      if (std::optional<Contraction> const found = match(op)) {
+        contractions_[&op] = *found;
+        continue;
+      }
+    for (int i = 0; i < op.block_count(); ++i) find_contractions(op.block(i));
+  }
+}
+
+bool Plan::reads_written_tensor(ir::Value const& value) const {
+  std::vector<ir::Value const*> pending = {&value};
+  std::unordered_set<ir::Value const*> seen;
+  while (!pending.empty()) {
+    ir::Value const* at = pending.back();
+    pending.pop_back();
+    ir::Op const* op = at->defining_op();
+    if (!seen.insert(at).second || op == nullptr || !is_inlineable(*op)) continue;
+    if (op->is<ir::LoadOp>() && written(*op->operand(0))) return true;
+    pending.insert(pending.end(), op->operands().begin(), op->operands().end());
+  }
+  return false;
+}
+
+std::optional<Contraction> Plan::match(ir::Op const& loop) const {
+  if (loop.result_count() != 1 || !loop.result()->type().is_tile()) return std::nullopt;
+  ir::Block const& body = loop.block();
+  ir::Op const* dot = body.back().operand(0)->defining_op();
+  if (dot == nullptr || !dot->is<ir::DotOp>() || dot->parent() != &body) return std::nullopt;
+  ir::Value const* accumulator = body.argument(1);
+  if (dot->operand(2) != accumulator || accumulator->uses().size() != 1 || dot->result()->uses().size() != 1) return std::nullopt;
+  for (ir::Op const& op : body) {
+    bool const scalar = op.result_count() == 1 && op.result()->type().is_scalar() && op.block_count() == 0;
+    if (&op == dot || op.info().has(ir::terminator) || is_inlineable(op) || scalar) continue;
+    return std::nullopt;
+  }
+  if (reads_written_tensor(*dot->operand(0)) || reads_written_tensor(*dot->operand(1))) return std::nullopt;
+  return Contraction{&loop, dot};
+}
+
+// Uses come after definitions, so walking backward sees all decisions about users first.
+void Plan::decide(ir::Block const& block) {
+  for (auto at = block.end(); at != block.begin();) {
+    --at;
+    ir::Op const& op = *at;
+    for (int i = op.block_count() - 1; i >= 0; --i) decide(op.block(i));
+    if (is_inlineable(op)) decide(op);
+  }
+}
+
+void Plan::decide(ir::Op const& op) {
+  ir::Value const& value = *op.result();
+  std::vector<ir::Op const*>& consumers = consumers_[&value];
+  auto const add = [&](ir::Op const* consumer) {
+    if (std::find(consumers.begin(), consumers.end(), consumer) == consumers.end()) consumers.push_back(consumer);
+  };
+  bool keep = false;
+  bool broadcast = false;
+  for (ir::Use const& use : value.uses()) {
+    ir::Op const& user = *use.user;
+    if (user.is<ir::DotOp>() && use.index < 2) {
+      Contraction const* whole = is_loop(user.parent_op()) ? contraction(*user.parent_op()) : nullptr;
+      if (whole != nullptr && op.parent() == user.parent()) {
+        // packed by the contraction
+      } else if (use.index == 0) {
+        keep = true;
+      } else {
+        panels_[&value] = true;
+      }
+      add(&user);
+    } else if (is_inlineable(user) && !kept(*user.result())) {
+      if (kept_as_panels(*user.result())) add(&user);
+      for (ir::Op const* consumer : this->consumers(*user.result())) add(consumer);
+      if (user.is<ir::BroadcastOp>() && user.result()->type().shape() != value.type().shape()) broadcast = true;
+    } else {
+      add(&user);
+    }
+  }
+  int const cost = this->cost(value);
+  bool const crosses = std::any_of(consumers.begin(), consumers.end(), [&](ir::Op const* consumer) { return crosses_loop(op, *consumer); });
+  if (crosses && cost > 0) keep = true;
+  if (consumers.size() > 1 && cost >= costly) keep = true;
+  if (broadcast && cost >= costly_to_broadcast) keep = true;
+  if (op.is<ir::LoadOp>() && written(*op.operand(0))) keep = true;
+  // Panels alone serve the dots; other consumers read rows.
+  if (keep) kept_[&value] = true;
+}
+
+std::optional<BlockDependence> block_dependence(ir::Value const& value, ir::Value const* index) {
+  BlockDependence result;
+  std::vector<ir::Value const*> pending = {&value};
+  std::unordered_set<ir::Value const*> seen;
+  while (!pending.empty()) {
+    ir::Value const* at = pending.back();
+    pending.pop_back();
+    if (at == index || at->type().is_tensor() || !seen.insert(at).second) continue;
+    ir::Op const* op = at->defining_op();
+    if (op == nullptr) {
+      if (at->type().is_scalar() && at->owner_block()->parent_function() != nullptr) continue;
+      return std::nullopt;
+    }
+    if (op->is<ir::BlockIndexOp>()) {
+      result.axes[op->as<ir::BlockIndexOp>().axis] = true;
+      continue;
+    }
+    if (op->block_count() != 0 || !(at->type().is_scalar() || is_inlineable(*op))) return std::nullopt;
+    pending.insert(pending.end(), op->operands().begin(), op->operands().end());
+  }
+  return result;
+}
+
+}  // namespace tegula::codegen::host

@@ -1,0 +1,91 @@
+// What is computed where: decisions made on the IR before any LLVM IR exists.
+//
+// A tile value is either recomputed inside the loops of what consumes it (loads, elementwise ops, shape ops) or kept in
+// scratch from its definition on. Kept: operands of dots; costly values with more than one consumer; costly values that are
+// broadcast; what crosses into a loop; loads of tensors that the kernel also writes.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/op.hpp"
+
+namespace tegula::codegen::host {
+
+/// True for ops that can be evaluated element by element inside a loop: elementwise, shape ops, constants, loads.
+bool is_inlineable(ir::Op const& op);
+
+/// Index of one operand of an inlineable op for an index of its result; T is anything with one value per axis, `zero` the
+/// value of an axis of extent 1.
+template <class T>
+std::vector<T> operand_index(ir::Op const& op, int operand, std::vector<T> const& index, T const& zero);
+
+/// A loop that is one matrix product: its only carried tile is the accumulator of its dot, and the dot's operands are
+/// elementwise expressions of loads that nothing in the kernel overwrites.
+struct Contraction {
+  ir::Op const* loop = nullptr;
+  ir::Op const* dot = nullptr;
+};
+
+/// The grid axes that an operand of a contraction depends on, if it depends on nothing but them, the loop index and
+/// launch facts: then it can be packed ahead of the blocks.
+struct BlockDependence {
+  bool axes[3] = {false, false, false};
+};
+
+class Plan {
+ public:
+  explicit Plan(ir::Function const& kernel);
+
+  /// Kept in scratch as rows.
+  [[nodiscard]] bool kept(ir::Value const& value) const { return kept_.contains(&value); }
+  /// Kept in scratch as column panels for the right-hand side of dots.
+  [[nodiscard]] bool kept_as_panels(ir::Value const& value) const { return panels_.contains(&value); }
+  /// Ops outside inlined expressions that consume the value.
+  [[nodiscard]] std::vector<ir::Op const*> const& consumers(ir::Value const& value) const;
+  [[nodiscard]] Contraction const* contraction(ir::Op const& loop) const;
+  /// Cost of evaluating the value once, in instructions.
+  [[nodiscard]] int cost(ir::Value const& value) const;
+  /// True when some op of the kernel stores to the tensor.
+  [[nodiscard]] bool written(ir::Value const& tensor) const;
+
+ private:
+  void count_costs(ir::Block const& block);
+  void find_contractions(ir::Block const& block);
+  void decide(ir::Block const& block);
+  void decide(ir::Op const& op);
+  [[nodiscard]] std::optional<Contraction> match(ir::Op const& loop) const;
+  [[nodiscard]] bool reads_written_tensor(ir::Value const& value) const;
+
+  std::unordered_map<ir::Value const*, int> cost_;
+  std::unordered_map<ir::Value const*, std::vector<ir::Op const*>> consumers_;
+  std::unordered_map<ir::Value const*, bool> kept_;
+  std::unordered_map<ir::Value const*, bool> panels_;
+  std::unordered_map<ir::Op const*, Contraction> contractions_;
+  std::vector<ir::Value const*> written_;
+};
+
+/// What the value depends on; nothing if on more than grid axes, `index` and launch facts (for a value that is not null).
+std::optional<BlockDependence> block_dependence(ir::Value const& value, ir::Value const* index);
+
+template <class T>
+std::vector<T> operand_index(ir::Op const& op, int operand, std::vector<T> const& index, T const& zero) {
+  ir::Type const& type = op.operand(operand)->type();
+  if (!type.is_tile()) return {};
+  std::vector<T> result = index;
+  if (op.is<ir::ExpandDimsOp>()) {
+    Extents const axes = op.as<ir::ExpandDimsOp>().axes;
+    for (int i = axes.size() - 1; i >= 0; --i) result.erase(result.begin() + axes[i]);
+  } else if (op.is<ir::SqueezeOp>()) {
+    for (std::int64_t axis : op.as<ir::SqueezeOp>().axes) result.insert(result.begin() + axis, zero);
+  } else if (op.is<ir::TransOp>()) {
+    Extents const permutation = op.as<ir::TransOp>().permutation;
+    for (int i = 0; i < permutation.size(); ++i) result[static_cast<std::size_t>(permutation[i])] = index[static_cast<std::size_t>(i)];
+  }
+  for (int i = 0; i < type.rank(); ++i)
+    if (type.shape()[i] == 1) result[static_cast<std::size_t>(i)] = zero;
+  return result;
+}
+
+}  // namespace tegula::codegen::host

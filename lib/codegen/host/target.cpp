@@ -1,0 +1,181 @@
+#include "codegen/host/target.hpp"
+
+#include <map>
+#include <mutex>
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringMap.h>
+#include <llvm/Config/llvm-config.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Target/TargetOptions.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen::host {
+
+namespace {
+
+void initialise_llvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+}
+
+std::string host_features() {
+  std::string text;
+  for (auto const& feature : llvm::sys::getHostCPUFeatures()) {
+    if (!text.empty()) text += ',';
+    text += feature.getValue() ? '+' : '-';
+    text += feature.getKey().str();
+  }
+  return text;
+}
+
+/// Features whose absence makes an object unusable here.
+constexpr char const* checked_features[] = {"sse4.1", "sse4.2", "avx", "avx2", "fma", "f16c", "bmi", "bmi2", "avx512f", "avx512bw",
+                                            "avx512dq", "avx512vl", "avx512bf16", "avx512vnni", "amx-tile", "avx10.1"};
+
+}  // namespace
+
+HostTarget::HostTarget() = default;
+HostTarget::~HostTarget() = default;
+
+HostTarget& HostTarget::get(std::string const& architecture) {
+  initialise_llvm();
+  thread_local std::map<std::string, std::unique_ptr<HostTarget>> known;
+  auto& slot = known[architecture];
+  if (slot) return *slot;
+
+  std::unique_ptr<HostTarget> made(new HostTarget());
+  made->cpu = architecture.empty() ? llvm::sys::getHostCPUName().str() : architecture;
+  if (architecture.empty()) made->features = host_features();
+
+  llvm::Triple const triple(llvm::sys::getProcessTriple());
+  std::string error;
+#if LLVM_VERSION_MAJOR >= 22
+  llvm::Target const* const target = llvm::TargetRegistry::lookupTarget(triple, error);
+#else
+  llvm::Target const* const target = llvm::TargetRegistry::lookupTarget(triple.str(), error);
+#endif
+  if (target == nullptr) throw InternalError("host: LLVM has no target for " + triple.str() + ": " + error);
+#if LLVM_VERSION_MAJOR >= 21
+  std::unique_ptr<llvm::MCSubtargetInfo> const plain(target->createMCSubtargetInfo(triple, "", ""));
+#else
+  std::unique_ptr<llvm::MCSubtargetInfo> const plain(target->createMCSubtargetInfo(triple.str(), "", ""));
+#endif
+  if (!plain->isCPUStringValid(made->cpu))
+    throw UserError("host: unknown CPU \"" + made->cpu + "\"; use an LLVM CPU name such as x86-64-v3 or znver4, or none for this machine");
+
+  llvm::TargetOptions target_options;
+#if LLVM_VERSION_MAJOR >= 21
+  made->machine_.reset(target->createTargetMachine(triple, made->cpu, made->features, target_options, llvm::Reloc::PIC_,
+                                                   std::nullopt, llvm::CodeGenOptLevel::Default));
+#else
+  made->machine_.reset(target->createTargetMachine(triple.str(), made->cpu, made->features, target_options, llvm::Reloc::PIC_,
+                                                   std::nullopt, llvm::CodeGenOptLevel::Default));
+#endif
+  auto const has = [&](char const* feature) {
+    return made->machine_->getMCSubtargetInfo()->checkFeatures(std::string("+") + feature);
+  };
+  if (triple.isX86()) {
+    if (!has("sse4.1"))
+      throw UserError("host: CPU \"" + made->cpu + "\" has no SSE4.1; the least CPU is x86-64-v2");
+    bool const wide = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
+    made->vector_bytes = wide ? 64 : has("avx") ? 32 : 16;
+    if (has("avx") && !has("avx2")) made->vector_bytes = 16;
+    made->vector_registers = wide ? 32 : 16;
+    made->has_mask = has("avx2");
+    made->has_fma = has("fma");
+    made->arith.native_f16 = has("f16c");
+  } else {
+    made->vector_registers = 32;
+    made->has_fma = true;
+    made->arith.native_f16 = triple.isAArch64();
+  }
+  slot = std::move(made);
+  return *slot;
+}
+
+std::string HostTarget::missing_here(std::string const& architecture) {
+  initialise_llvm();
+  if (architecture.empty() || architecture == llvm::sys::getHostCPUName()) return {};
+  HostTarget const& here = get("");
+  HostTarget const& there = get(architecture);
+  for (char const* feature : checked_features) {
+    std::string const flag = std::string("+") + feature;
+    if (there.machine_->getMCSubtargetInfo()->checkFeatures(flag) && !here.machine_->getMCSubtargetInfo()->checkFeatures(flag))
+      return feature;
+  }
+  return {};
+}
+
+void HostTarget::prepare(llvm::Module& module) const {
+#if LLVM_VERSION_MAJOR >= 21
+  module.setTargetTriple(machine_->getTargetTriple());
+#else
+  module.setTargetTriple(machine_->getTargetTriple().str());
+#endif
+  module.setDataLayout(machine_->createDataLayout());
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    function.addFnAttr("target-cpu", cpu);
+    if (!features.empty()) function.addFnAttr("target-features", features);
+    function.addFnAttr("prefer-vector-width", std::to_string(vector_bytes * 8));
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+  }
+}
+
+void HostTarget::optimise(llvm::Module& module) const {
+  // The loops are fused, vectorised and unrolled already: what is left is registers for stack slots, common
+  // subexpressions of addresses, and moving them out of loops.
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(machine_.get());
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graph, modules);
+
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass(true));
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
+  passes.addPass(llvm::EarlyCSEPass(true));
+  passes.addPass(llvm::SimplifyCFGPass());
+  for (llvm::Function& function : module)
+    if (!function.isDeclaration()) passes.run(function, functions);
+}
+
+std::string HostTarget::object(llvm::Module& module) const {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine_->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile, /*DisableVerify=*/true))
+    throw InternalError("host: LLVM cannot write object files for " + cpu);
+  passes.run(module);
+  return {bytes.data(), bytes.size()};
+}
+
+}  // namespace tegula::codegen::host

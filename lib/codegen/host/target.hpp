@@ -1,0 +1,44 @@
+// The CPU that host code is made for: what its vectors can do, and LLVM's passes and object writer for it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "codegen/llvm_fwd.hpp"
+#include "codegen/lowering.hpp"
+
+namespace tegula::codegen::host {
+
+/// A CPU. One per name and thread is kept, with LLVM's target machine.
+class HostTarget {
+ public:
+  /// `architecture` as in CompileOptions. UserError for a name LLVM does not know or a CPU without SSE4.1.
+  static HostTarget& get(std::string const& architecture);
+  ~HostTarget();
+  HostTarget(HostTarget const&) = delete;
+  HostTarget& operator=(HostTarget const&) = delete;
+
+  std::string cpu;
+  std::string features;  ///< LLVM's "+a,-b" for this machine; empty for a named CPU
+  int vector_bytes = 16;
+  int vector_registers = 16;
+  bool has_fma = false;
+  bool has_mask = false;  ///< masked vector loads and stores are instructions
+  ArithTraits arith;
+
+  /// Sets triple, data layout and the functions' CPU attributes.
+  void prepare(llvm::Module& module) const;
+  /// LLVM's passes over IR that is already fused and vectorised.
+  void optimise(llvm::Module& module) const;
+  /// A relocatable object file.
+  [[nodiscard]] std::string object(llvm::Module& module) const;
+
+  /// The first feature that code for `architecture` may use and this machine lacks; empty when it runs here.
+  static std::string missing_here(std::string const& architecture);
+
+ private:
+  HostTarget();
+  std::unique_ptr<llvm::TargetMachine> machine_;
+};
+
+}  // namespace tegula::codegen::host

@@ -1,0 +1,322 @@
+#include "codegen/lowering.hpp"
+
+#include <bit>
+#include <string>
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include "ir/builder.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen {
+
+using ir::OpKind;
+using ir::Predicate;
+
+namespace {
+
+constexpr std::uint64_t sign_bit = 0x80000000U;
+
+/// A splat of a floating constant of the value's type.
+llvm::Value* float_like(llvm::Value* shape, double value) { return llvm::ConstantFP::get(shape->getType(), value); }
+
+}  // namespace
+
+llvm::Type* ArithLowering::type_like(llvm::Value* shape, llvm::Type* scalar) {
+  if (auto const* vector = llvm::dyn_cast<llvm::FixedVectorType>(shape->getType()))
+    return llvm::FixedVectorType::get(scalar, vector->getNumElements());
+  return scalar;
+}
+
+llvm::Value* ArithLowering::like(llvm::Value* shape, llvm::Type* scalar, std::uint64_t bits) {
+  llvm::APInt const value = llvm::APInt(64, bits).zextOrTrunc(scalar->getIntegerBitWidth());
+  return llvm::ConstantInt::get(type_like(shape, scalar), value);
+}
+
+llvm::Type* ArithLowering::register_type(Element element) {
+  switch (element) {
+    case Element::boolean: return builder_.getInt1Ty();
+    case Element::i32: return builder_.getInt32Ty();
+    case Element::i64: return builder_.getInt64Ty();
+    case Element::f16:
+    case Element::bf16:
+    case Element::f32: return builder_.getFloatTy();
+    case Element::f64: return builder_.getDoubleTy();
+  }
+  return nullptr;
+}
+
+llvm::Type* ArithLowering::memory_type(Element element) {
+  switch (element) {
+    case Element::boolean: return builder_.getInt8Ty();
+    case Element::f16:
+    case Element::bf16: return builder_.getInt16Ty();
+    default: return register_type(element);
+  }
+}
+
+llvm::Value* ArithLowering::constant(ir::Constant value) {
+  switch (value.element) {
+    case Element::boolean: return builder_.getInt1(value.bits != 0);
+    case Element::i32: return builder_.getInt32(static_cast<std::uint32_t>(value.bits));
+    case Element::i64: return builder_.getInt64(value.bits);
+    case Element::f64: return llvm::ConstantFP::get(builder_.getContext(), llvm::APFloat(std::bit_cast<double>(value.bits)));
+    default: {
+      float const number = value.element == Element::f32 ? std::bit_cast<float>(static_cast<std::uint32_t>(value.bits))
+                                                         : static_cast<float>(ir::to_double(value));
+      return llvm::ConstantFP::get(builder_.getContext(), llvm::APFloat(number));
+    }
+  }
+}
+
+// --- 16-bit floats -------------------------------------------------------------------------------------------
+
+llvm::Value* ArithLowering::round_to(Element element, llvm::Value* value) {
+  if (element != Element::f16 && element != Element::bf16) return value;
+  llvm::Type* const i32 = builder_.getInt32Ty();
+  llvm::Type* const floats = value->getType();
+  if (element == Element::f16 && traits_.native_f16)
+    return builder_.CreateFPExt(builder_.CreateFPTrunc(value, type_like(value, builder_.getHalfTy())), floats);
+  if (element == Element::bf16 && traits_.native_bf16)
+    return builder_.CreateFPExt(builder_.CreateFPTrunc(value, type_like(value, builder_.getBFloatTy())), floats);
+
+  unsigned const dropped = element == Element::bf16 ? 16 : 13;
+  llvm::Value* const bits = builder_.CreateBitCast(value, type_like(value, i32));
+  llvm::Value* const odd = builder_.CreateAnd(builder_.CreateLShr(bits, dropped), like(value, i32, 1));
+  llvm::Value* const bias = builder_.CreateAdd(odd, like(value, i32, (1U << (dropped - 1)) - 1));
+  llvm::Value* const kept = builder_.CreateAnd(builder_.CreateAdd(bits, bias), like(value, i32, ~((1U << dropped) - 1)));
+  llvm::Value* rounded = builder_.CreateBitCast(kept, floats);
+  llvm::Value* const sign = builder_.CreateAnd(bits, like(value, i32, sign_bit));
+  auto const with_sign = [&](llvm::Value* magnitude_bits) {
+    return builder_.CreateBitCast(builder_.CreateOr(magnitude_bits, sign), floats);
+  };
+  if (element == Element::f16) {
+    llvm::Value* const magnitude = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value);
+    // Below the least normal number the spacing is 2^-24: that of floats in [0.5, 1).
+    llvm::Value* const half = float_like(value, 0.5);
+    llvm::Value* const small = builder_.CreateFSub(builder_.CreateFAdd(magnitude, half), half);
+    llvm::Value* const small_bits = builder_.CreateBitCast(small, type_like(value, i32));
+    rounded = builder_.CreateSelect(builder_.CreateFCmpOLT(magnitude, float_like(value, 0x1p-14)), with_sign(small_bits), rounded);
+    llvm::Value* const overflow = builder_.CreateFCmpOGE(magnitude, float_like(value, 65520.0));
+    rounded = builder_.CreateSelect(overflow, with_sign(like(value, i32, 0x7F800000U)), rounded);
+  }
+  return builder_.CreateSelect(builder_.CreateFCmpUNO(value, value), with_sign(like(value, i32, 0x7FC00000U)), rounded);
+}
+
+llvm::Value* ArithLowering::f16_bits(llvm::Value* value) {
+  llvm::Type* const i32 = builder_.getInt32Ty();
+  llvm::Value* const bits = builder_.CreateBitCast(value, type_like(value, i32));
+  llvm::Value* const sign = builder_.CreateAnd(builder_.CreateLShr(bits, 16), like(value, i32, 0x8000));
+  llvm::Value* const magnitude = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value);
+  // The value is exact in f16, so scaling the exponents onto each other and shifting is exact, subnormals too.
+  llvm::Value* const scaled = builder_.CreateFMul(magnitude, float_like(value, 0x1p-112));
+  llvm::Value* const shifted = builder_.CreateLShr(builder_.CreateBitCast(scaled, type_like(value, i32)), 13);
+  llvm::Value* const infinite = builder_.CreateFCmpOEQ(magnitude, llvm::ConstantFP::getInfinity(value->getType()));
+  llvm::Value* result = builder_.CreateSelect(infinite, like(value, i32, 0x7C00), shifted);
+  result = builder_.CreateSelect(builder_.CreateFCmpUNO(value, value), like(value, i32, 0x7E00), result);
+  return builder_.CreateTrunc(builder_.CreateOr(result, sign), type_like(value, builder_.getInt16Ty()));
+}
+
+llvm::Value* ArithLowering::f16_value(llvm::Value* half) {
+  llvm::Type* const i32 = builder_.getInt32Ty();
+  llvm::Type* const floats = type_like(half, builder_.getFloatTy());
+  llvm::Value* const bits = builder_.CreateZExt(half, type_like(half, i32));
+  llvm::Value* const sign = builder_.CreateShl(builder_.CreateAnd(bits, like(half, i32, 0x8000)), 16);
+  llvm::Value* const shifted = builder_.CreateShl(builder_.CreateAnd(bits, like(half, i32, 0x7FFF)), 13);
+  llvm::Value* const scaled = builder_.CreateFMul(builder_.CreateBitCast(shifted, floats), llvm::ConstantFP::get(floats, 0x1p112));
+  llvm::Value* const special = builder_.CreateICmpUGE(shifted, like(half, i32, 0x7C00U << 13));
+  llvm::Value* const whole = builder_.CreateSelect(special, builder_.CreateOr(shifted, like(half, i32, 0x7F800000U)),
+                                                   builder_.CreateBitCast(scaled, bits->getType()));
+  return builder_.CreateBitCast(builder_.CreateOr(whole, sign), floats);
+}
+
+llvm::Value* ArithLowering::from_memory(Element element, llvm::Value* bits) {
+  switch (element) {
+    case Element::boolean: return builder_.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType()));
+    case Element::bf16: {
+      llvm::Value* const wide = builder_.CreateZExt(bits, type_like(bits, builder_.getInt32Ty()));
+      return builder_.CreateBitCast(builder_.CreateShl(wide, 16), type_like(bits, builder_.getFloatTy()));
+    }
+    case Element::f16:
+      if (!traits_.native_f16) return f16_value(bits);
+      return builder_.CreateFPExt(builder_.CreateBitCast(bits, type_like(bits, builder_.getHalfTy())),
+                                  type_like(bits, builder_.getFloatTy()));
+    default: return bits;
+  }
+}
+
+llvm::Value* ArithLowering::to_memory(Element element, llvm::Value* value) {
+  switch (element) {
+    case Element::boolean: return builder_.CreateZExt(value, type_like(value, builder_.getInt8Ty()));
+    case Element::bf16: {
+      llvm::Value* const bits = builder_.CreateBitCast(value, type_like(value, builder_.getInt32Ty()));
+      return builder_.CreateTrunc(builder_.CreateLShr(bits, 16), type_like(value, builder_.getInt16Ty()));
+    }
+    case Element::f16:
+      if (!traits_.native_f16) return f16_bits(value);
+      return builder_.CreateBitCast(builder_.CreateFPTrunc(value, type_like(value, builder_.getHalfTy())),
+                                    type_like(value, builder_.getInt16Ty()));
+    default: return value;
+  }
+}
+
+/// f64 to f32 toward the neighbour with an odd last bit, so that a second rounding to 11 or 8 bits rounds once.
+llvm::Value* ArithLowering::narrow_to_odd(llvm::Value* wide) {
+  llvm::Type* const i32 = builder_.getInt32Ty();
+  llvm::Value* const nearest = builder_.CreateFPTrunc(wide, type_like(wide, builder_.getFloatTy()));
+  llvm::Value* const back = builder_.CreateFPExt(nearest, wide->getType());
+  llvm::Value* const inexact = builder_.CreateFCmpONE(back, wide);
+  llvm::Value* const beyond = builder_.CreateFCmpOGT(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back),
+                                                     builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, wide));
+  llvm::Type* const integers = type_like(wide, i32);
+  llvm::Value* bits = builder_.CreateBitCast(nearest, integers);
+  bits = builder_.CreateSub(bits, builder_.CreateZExt(beyond, integers));
+  bits = builder_.CreateOr(bits, builder_.CreateZExt(inexact, integers));
+  return builder_.CreateBitCast(bits, nearest->getType());
+}
+
+// --- conversions ---------------------------------------------------------------------------------------------
+
+llvm::Value* ArithLowering::cast(Element from, Element to, llvm::Value* value) {
+  if (from == to) return value;
+  bool const half = to == Element::f16 || to == Element::bf16;
+  llvm::Type* const target = type_like(value, register_type(to));
+  if (from == Element::boolean)
+    return is_float(to) ? builder_.CreateUIToFP(value, target) : builder_.CreateZExt(value, target);
+  if (is_integer(from)) {
+    if (is_integer(to)) return builder_.CreateSExtOrTrunc(value, target);
+    if (!half) return builder_.CreateSIToFP(value, target);
+    llvm::Type* const doubles = type_like(value, builder_.getDoubleTy());
+    if (from == Element::i64) {
+      // Beyond 2^53 fold the low bits into a sticky bit, so that the conversion to f64 is exact and rounding happens once.
+      llvm::Type* const i64 = builder_.getInt64Ty();
+      llvm::Value* const low = builder_.CreateAnd(value, like(value, i64, 0x7FF));
+      llvm::Value* const sticky = builder_.CreateSelect(builder_.CreateICmpNE(low, like(value, i64, 0)), like(value, i64, 0x800), like(value, i64, 0));
+      llvm::Value* const folded = builder_.CreateOr(builder_.CreateAnd(value, like(value, i64, ~std::uint64_t{0x7FF})), sticky);
+      llvm::Value* const magnitude = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, value, builder_.getFalse());
+      value = builder_.CreateSelect(builder_.CreateICmpUGT(magnitude, like(value, i64, std::uint64_t{1} << 53)), folded, value);
+    }
+    return round_to(to, narrow_to_odd(builder_.CreateSIToFP(value, doubles)));
+  }
+  if (is_integer(to)) return builder_.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {target, value->getType()}, {value});
+  if (to == Element::f64) return builder_.CreateFPExt(value, target);
+  if (from != Element::f64) return round_to(to, value);
+  return half ? round_to(to, narrow_to_odd(value)) : builder_.CreateFPTrunc(value, target);
+}
+
+// --- arithmetic ----------------------------------------------------------------------------------------------
+
+llvm::Value* ArithLowering::add(Element element, llvm::Value* a, llvm::Value* b) {
+  return is_float(element) ? builder_.CreateFAdd(a, b) : builder_.CreateAdd(a, b);
+}
+
+llvm::Value* ArithLowering::max(Element element, llvm::Value* a, llvm::Value* b) {
+  if (element == Element::boolean) return builder_.CreateOr(a, b);
+  return builder_.CreateBinaryIntrinsic(is_float(element) ? llvm::Intrinsic::maxnum : llvm::Intrinsic::smax, a, b);
+}
+
+llvm::Value* ArithLowering::min(Element element, llvm::Value* a, llvm::Value* b) {
+  if (element == Element::boolean) return builder_.CreateAnd(a, b);
+  return builder_.CreateBinaryIntrinsic(is_float(element) ? llvm::Intrinsic::minnum : llvm::Intrinsic::smin, a, b);
+}
+
+/// Integer quotient and remainder with x / 0 = 0, x % 0 = x, least / -1 = least, without undefined behaviour.
+llvm::Value* ArithLowering::divide(Element element, llvm::Value* a, llvm::Value* b, llvm::Value*& remainder) {
+  llvm::Type* const scalar = register_type(element);
+  unsigned const width = scalar->getIntegerBitWidth();
+  llvm::Value* const zero = like(b, scalar, 0);
+  llvm::Value* const by_zero = builder_.CreateICmpEQ(b, zero);
+  llvm::Value* const wraps = builder_.CreateAnd(builder_.CreateICmpEQ(a, like(a, scalar, std::uint64_t{1} << (width - 1))),
+                                                builder_.CreateICmpEQ(b, like(b, scalar, ~std::uint64_t{0})));
+  llvm::Value* const divisor = builder_.CreateSelect(builder_.CreateOr(by_zero, wraps), like(b, scalar, 1), b);
+  llvm::Value* const quotient = builder_.CreateSDiv(a, divisor);
+  remainder = builder_.CreateSelect(by_zero, a, builder_.CreateSub(a, builder_.CreateMul(quotient, divisor)));
+  return builder_.CreateSelect(by_zero, zero, quotient);
+}
+
+llvm::Value* ArithLowering::shift(ir::Op const& op, llvm::Value* a, llvm::Value* b) {
+  llvm::Type* const scalar = a->getType()->getScalarType();
+  unsigned const width = scalar->getIntegerBitWidth();
+  llvm::Value* const inside = builder_.CreateICmpULT(b, like(b, scalar, width));
+  if (op.is<ir::ShlOp>()) {
+    llvm::Value* const amount = builder_.CreateSelect(inside, b, like(b, scalar, 0));
+    return builder_.CreateSelect(inside, builder_.CreateShl(a, amount), like(a, scalar, 0));
+  }
+  return builder_.CreateAShr(a, builder_.CreateSelect(inside, b, like(b, scalar, width - 1)));
+}
+
+llvm::Value* ArithLowering::compare(Predicate predicate, Element element, llvm::Value* a, llvm::Value* b) {
+  if (is_float(element)) {
+    switch (predicate) {
+      case Predicate::eq: return builder_.CreateFCmpOEQ(a, b);
+      case Predicate::ne: return builder_.CreateFCmpUNE(a, b);
+      case Predicate::lt: return builder_.CreateFCmpOLT(a, b);
+      case Predicate::le: return builder_.CreateFCmpOLE(a, b);
+      case Predicate::gt: return builder_.CreateFCmpOGT(a, b);
+      case Predicate::ge: return builder_.CreateFCmpOGE(a, b);
+    }
+  }
+  bool const is_signed = element != Element::boolean;
+  switch (predicate) {
+    case Predicate::eq: return builder_.CreateICmpEQ(a, b);
+    case Predicate::ne: return builder_.CreateICmpNE(a, b);
+    case Predicate::lt: return is_signed ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b);
+    case Predicate::le: return is_signed ? builder_.CreateICmpSLE(a, b) : builder_.CreateICmpULE(a, b);
+    case Predicate::gt: return is_signed ? builder_.CreateICmpSGT(a, b) : builder_.CreateICmpUGT(a, b);
+    case Predicate::ge: return is_signed ? builder_.CreateICmpSGE(a, b) : builder_.CreateICmpUGE(a, b);
+  }
+  return nullptr;
+}
+
+llvm::Value* ArithLowering::lower(ir::Op const& op, std::span<llvm::Value* const> operands) {
+  Element const element = op.operand(0)->type().element();
+  bool const floats = is_float(element);
+  llvm::Value* const a = operands[0];
+  llvm::Value* const b = operands.size() > 1 ? operands[1] : nullptr;
+  llvm::Value* remainder = nullptr;
+  switch (op.kind()) {
+    case OpKind::AddOp: return round_to(element, add(element, a, b));
+    case OpKind::SubOp: return floats ? round_to(element, builder_.CreateFSub(a, b)) : builder_.CreateSub(a, b);
+    case OpKind::MulOp: return floats ? round_to(element, builder_.CreateFMul(a, b)) : builder_.CreateMul(a, b);
+    case OpKind::DivOp:
+      return floats ? round_to(element, builder_.CreateFDiv(a, b)) : divide(element, a, b, remainder);
+    case OpKind::RemOp: divide(element, a, b, remainder); return remainder;
+    case OpKind::CeilDivOp: {
+      llvm::Type* const scalar = register_type(element);
+      llvm::Value* const quotient = divide(element, a, b, remainder);
+      llvm::Value* const up = builder_.CreateZExt(builder_.CreateICmpSGT(remainder, like(a, scalar, 0)), a->getType());
+      llvm::Value* const valid = builder_.CreateICmpSGT(b, like(b, scalar, 0));
+      return builder_.CreateSelect(valid, builder_.CreateAdd(quotient, up), like(a, scalar, 0));
+    }
+    case OpKind::MinOp: return min(element, a, b);
+    case OpKind::MaxOp: return max(element, a, b);
+    case OpKind::AndOp: return builder_.CreateAnd(a, b);
+    case OpKind::OrOp: return builder_.CreateOr(a, b);
+    case OpKind::XorOp: return builder_.CreateXor(a, b);
+    case OpKind::ShlOp:
+    case OpKind::ShrOp: return shift(op, a, b);
+    case OpKind::CompareOp: return compare(op.as<ir::CompareOp>().predicate, element, a, b);
+    case OpKind::SelectOp: return builder_.CreateSelect(a, b, operands[2]);
+    case OpKind::CastOp: return cast(element, op.result()->type().element(), a);
+    case OpKind::BitcastOp: return builder_.CreateBitCast(a, type_like(a, register_type(op.result()->type().element())));
+    case OpKind::NegOp: return floats ? builder_.CreateFNeg(a) : builder_.CreateNeg(a);
+    case OpKind::NotOp: return builder_.CreateNot(a);
+    case OpKind::AbsOp:
+      return floats ? builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a)
+                    : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, builder_.getFalse());
+    case OpKind::RoundOp: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, a);
+    case OpKind::FloorOp: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, a);
+    case OpKind::SqrtOp: return round_to(element, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a));
+    case OpKind::RsqrtOp: {
+      llvm::Value* const root = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a);
+      return round_to(element, builder_.CreateFDiv(float_like(a, 1.0), root));
+    }
+    default:
+      throw UserError(std::string(op.info().mnemonic) + ": no lowering of " + std::string(op.info().mnemonic) + " of " +
+                          std::string(name(element)) + " on this target; run expand-math before code generation",
+                      op.where());
+  }
+}
+
+}  // namespace tegula::codegen

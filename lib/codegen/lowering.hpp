@@ -1,0 +1,59 @@
+// Arithmetic of elementwise ops on LLVM values: what all targets share. No loops, no memory, no layouts here.
+#pragma once
+
+#include <span>
+
+#include "codegen/llvm_fwd.hpp"
+#include "ir/op.hpp"
+
+namespace tegula::codegen {
+
+/// What a target can do by itself.
+struct ArithTraits {
+  bool native_f16 = false;   ///< fptrunc/fpext between half and float select to instructions
+  bool native_bf16 = false;  ///< the same for bfloat
+};
+
+/// Lowers one elementwise op at a time, on scalars or on fixed vectors (all operands with one lane count).
+///
+/// How elements are held in registers: booleans as i1, i32, i64, f32 and f64 as themselves; f16 and bf16 as an f32 whose
+/// value is exact in the format, so that widening costs nothing and each op rounds once. In memory (and in scratch given
+/// to others) f16 and bf16 are i16 bits, booleans are i8.
+class ArithLowering {
+ public:
+  ArithLowering(llvm::IRBuilderBase& builder, ArithTraits traits) : builder_(builder), traits_(traits) {}
+
+  /// The result of an op with the trait `elementwise` (or CastOp and the like); UserError with the op's line for
+  /// elementary functions, which expand-math must have replaced.
+  llvm::Value* lower(ir::Op const& op, std::span<llvm::Value* const> operands);
+
+  llvm::Value* add(Element element, llvm::Value* a, llvm::Value* b);
+  llvm::Value* max(Element element, llvm::Value* a, llvm::Value* b);
+  llvm::Value* min(Element element, llvm::Value* a, llvm::Value* b);
+  llvm::Value* cast(Element from, Element to, llvm::Value* value);
+  /// Rounds an f32 to the values of f16 or bf16 (nearest even, NaN to the quiet one of its sign); others unchanged.
+  llvm::Value* round_to(Element element, llvm::Value* value);
+
+  /// The type in registers and in memory.
+  llvm::Type* register_type(Element element);
+  llvm::Type* memory_type(Element element);
+  llvm::Value* from_memory(Element element, llvm::Value* bits);
+  llvm::Value* to_memory(Element element, llvm::Value* value);
+  /// A scalar constant in register form.
+  llvm::Value* constant(ir::Constant value);
+
+ private:
+  llvm::Value* like(llvm::Value* shape, llvm::Type* scalar, std::uint64_t bits);
+  llvm::Type* type_like(llvm::Value* shape, llvm::Type* scalar);
+  llvm::Value* divide(Element element, llvm::Value* a, llvm::Value* b, llvm::Value*& remainder);
+  llvm::Value* shift(ir::Op const& op, llvm::Value* a, llvm::Value* b);
+  llvm::Value* compare(ir::Predicate predicate, Element element, llvm::Value* a, llvm::Value* b);
+  llvm::Value* narrow_to_odd(llvm::Value* f64);
+  llvm::Value* f16_bits(llvm::Value* f32);
+  llvm::Value* f16_value(llvm::Value* bits);
+
+  llvm::IRBuilderBase& builder_;
+  ArithTraits traits_;
+};
+
+}  // namespace tegula::codegen
