@@ -517,7 +517,7 @@ std::string AxisFacts::str(ir::Function const& function) const {
   std::string text;
   auto const show = [&](Value const& value) {
     auto const found = facts_.find(&value);
-    if (found == facts_.end()) return;
+    if (found == facts_.end() || is_float(value.type().element())) return;
     ValueFacts const& facts = found->second;
     auto const list = [&](std::int64_t AxisFact::*member) {
       std::string part = "[";
