@@ -73,12 +73,12 @@ void execute(Agent& agent, Op const& op, CallOp const& attributes) {
   agent.enter({&callee->body(), callee->body().begin(), &op});
 }
 
-// Evaluated before the launch (Machine), so nothing is left to do in a block.
+// Evaluated before the launch (Launch), so nothing is left to do in a block.
 void execute(Agent&, Op const&, GridOp const&) {}
 void execute(Agent&, Op const&, RequireOp const&) {}
 
 void execute(Agent& agent, Op const& op, ExtentOp const& attributes) {
-  Tensor const& tensor = agent.machine().arguments()[static_cast<std::size_t>(agent.tensor(*op.operand(0)))].tensor;
+  Tensor const& tensor = agent.launch().arguments()[static_cast<std::size_t>(agent.tensor(*op.operand(0)))].tensor;
   agent.set_index(*op.result(), tensor.extents[static_cast<int>(attributes.axis)]);
 }
 

@@ -64,20 +64,20 @@ void compute(Agent& agent, ir::Value const& value) {
 }
 
 /// Grid and requirements, by an agent that stands for the host.
-Grid launch_facts(Machine& machine) {
-  Agent host(machine, 0);
+Grid launch_facts(Launch& launch) {
+  Agent host(launch, 0);
   Grid grid = {1, 1, 1};
-  for (Op const& op : machine.kernel().body()) {
+  for (Op const& op : launch.kernel().body()) {
     if (op.is<RequireOp>()) {
       compute(host, *op.operand(0));
       if (!host.condition(*op.operand(0)))
-        throw UserError(machine.kernel().name() + ": requirement failed: " + std::string(op.as<RequireOp>().message.view()), op.where());
+        throw UserError(launch.kernel().name() + ": requirement failed: " + std::string(op.as<RequireOp>().message.view()), op.where());
     } else if (op.is<GridOp>()) {
       for (int i = 0; i < op.operand_count(); ++i) {
         compute(host, *op.operand(i));
         grid[static_cast<std::size_t>(i)] = host.index(*op.operand(i));
         if (grid[static_cast<std::size_t>(i)] < 0)
-          throw UserError(machine.kernel().name() + ": grid extent " + std::to_string(i) + " is " + std::to_string(host.index(*op.operand(i))), op.where());
+          throw UserError(launch.kernel().name() + ": grid extent " + std::to_string(i) + " is " + std::to_string(host.index(*op.operand(i))), op.where());
       }
     }
   }
@@ -107,9 +107,9 @@ Grid block_of(std::int64_t linear, Grid const& grid) {
   return {linear % grid[0], linear / grid[0] % grid[1], linear / (grid[0] * grid[1])};
 }
 
-// ---- machine
+// ---- launch
 
-Machine::Machine(Function const& kernel, Arguments const& arguments, Options const& options)
+Launch::Launch(Function const& kernel, Arguments const& arguments, Options const& options)
     : kernel_(kernel), arguments_(arguments), options_(options) {
   check_arguments();
   if (kernel.parent() != nullptr)
@@ -124,7 +124,7 @@ Machine::Machine(Function const& kernel, Arguments const& arguments, Options con
     if (extent < 0) throw UserError(kernel.name() + ": a grid extent is " + std::to_string(extent));
 }
 
-void Machine::number_block(Block const& block) {
+void Launch::number_block(Block const& block) {
   auto const add = [&](ir::Value const& value) { numbers_.emplace(&value, static_cast<int>(numbers_.size())); };
   for (int i = 0; i < block.argument_count(); ++i) add(*block.argument(i));
   for (Op const& op : block) {
@@ -133,7 +133,7 @@ void Machine::number_block(Block const& block) {
   }
 }
 
-void Machine::check_arguments() const {
+void Launch::check_arguments() const {
   auto const count = static_cast<std::size_t>(kernel_.parameter_count());
   if (arguments_.size() != count)
     throw UserError(kernel_.name() + ": " + std::to_string(arguments_.size()) + " arguments but takes " + std::to_string(count));
@@ -187,7 +187,7 @@ void each_element(Tensor const& tensor, Visit&& visit) {
 
 }  // namespace
 
-void Machine::find_noted_loads() {
+void Launch::find_noted_loads() {
   loads_noted_.assign(arguments_.size(), false);
   if (!options_.check_races) return;
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
@@ -199,7 +199,7 @@ void Machine::find_noted_loads() {
   }
 }
 
-void Machine::run_blocks() {
+void Launch::run_blocks() {
   Grid const& grid = result_.grid;
   for (std::int64_t linear : order_of(grid[0] * grid[1] * grid[2], options_.schedule)) {
     Agent agent(*this, linear);
@@ -210,9 +210,9 @@ void Machine::run_blocks() {
   if (options_.report_unwritten) find_unwritten();
 }
 
-Result Machine::take_result() { return std::move(result_); }
+Result Launch::take_result() { return std::move(result_); }
 
-void Machine::find_unwritten() {
+void Launch::find_unwritten() {
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
     if (!arguments_[i].is_tensor || kernel_.parameter_attributes()[i].direction != Direction::out) continue;
     std::int64_t missing = 0;
@@ -227,7 +227,7 @@ void Machine::find_unwritten() {
   }
 }
 
-std::string Machine::element_text(int tensor, std::int64_t const* coordinates) const {
+std::string Launch::element_text(int tensor, std::int64_t const* coordinates) const {
   ir::Value const& parameter = *kernel_.parameter(tensor);
   std::string text = "element [";
   int const rank = arguments_[static_cast<std::size_t>(tensor)].tensor.extents.size();
@@ -235,7 +235,7 @@ std::string Machine::element_text(int tensor, std::int64_t const* coordinates) c
   return text + "] of " + (parameter.name().empty() ? "argument " + std::to_string(tensor) : "%" + parameter.name());
 }
 
-void Machine::race(ReportKind kind, Agent const& agent, Op const& op, Shadow::Access const& earlier, int tensor, std::int64_t const* coordinates) {
+void Launch::race(ReportKind kind, Agent const& agent, Op const& op, Shadow::Access const& earlier, int tensor, std::int64_t const* coordinates) {
   Grid const other = block_of(earlier.block, result_.grid);
   report(kind, &op, earlier.op, agent.block(), other, [&] {
     auto const verb = [](Op const& access) { return access.is<StoreOp>() ? " stores to " : " loads "; };
@@ -244,7 +244,7 @@ void Machine::race(ReportKind kind, Agent const& agent, Op const& op, Shadow::Ac
   });
 }
 
-void Machine::note_store(Agent const& agent, Op const& op, int tensor, void const* address, std::int64_t const* coordinates) {
+void Launch::note_store(Agent const& agent, Op const& op, int tensor, void const* address, std::int64_t const* coordinates) {
   Shadow::Cell& cell = shadow_.cell(address);
   Shadow::Access const mine{agent.linear_block(), &op};
   if (options_.check_races) {
@@ -258,7 +258,7 @@ void Machine::note_store(Agent const& agent, Op const& op, int tensor, void cons
   cell.store = mine;
 }
 
-void Machine::note_load(Agent const& agent, Op const& op, int tensor, void const* address, std::int64_t const* coordinates) {
+void Launch::note_load(Agent const& agent, Op const& op, int tensor, void const* address, std::int64_t const* coordinates) {
   Shadow::Cell& cell = shadow_.cell(address);
   Shadow::Access const mine{agent.linear_block(), &op};
   if (!cell.store.none() && cell.store.block != mine.block) race(ReportKind::read_write_race, agent, op, cell.store, tensor, coordinates);
@@ -266,7 +266,7 @@ void Machine::note_load(Agent const& agent, Op const& op, int tensor, void const
   else if (cell.loads[1].none()) cell.loads[1] = mine;
 }
 
-Report* Machine::find(ReportKind kind, Op const* op, Op const* other) {
+Report* Launch::find(ReportKind kind, Op const* op, Op const* other) {
   static thread_local Report left_out;
   for (Filed const& filed : filed_)
     if (filed.kind == kind && filed.op == op && filed.other == other)
@@ -274,7 +274,7 @@ Report* Machine::find(ReportKind kind, Op const* op, Op const* other) {
   return nullptr;
 }
 
-void Machine::add(ReportKind kind, Op const* op, Op const* other, Grid const& block, Grid const& other_block, std::string text) {
+void Launch::add(ReportKind kind, Op const* op, Op const* other, Grid const& block, Grid const& other_block, std::string text) {
   bool const full = result_.reports.size() >= static_cast<std::size_t>(options_.max_reports);
   filed_.push_back({kind, op, other, full ? static_cast<std::size_t>(-1) : result_.reports.size()});
   if (full) {
@@ -291,15 +291,15 @@ void Machine::add(ReportKind kind, Op const* op, Op const* other, Grid const& bl
 
 // ---- agent
 
-Agent::Agent(Machine& machine, std::int64_t linear_block)
-    : machine_(machine), linear_block_(linear_block), block_{}, slots_(static_cast<std::size_t>(machine.value_count())) {
+Agent::Agent(Launch& launch, std::int64_t linear_block)
+    : launch_(launch), linear_block_(linear_block), block_{}, slots_(static_cast<std::size_t>(launch.value_count())) {
   // The host's agent exists before the grid is known.
-  if (linear_block != 0) block_ = block_of(linear_block, machine.grid());
-  for (int i = 0; i < machine.kernel().parameter_count(); ++i) {
-    ir::Value const& parameter = *machine.kernel().parameter(i);
-    Argument const& argument = machine.arguments()[static_cast<std::size_t>(i)];
+  if (linear_block != 0) block_ = block_of(linear_block, launch.grid());
+  for (int i = 0; i < launch.kernel().parameter_count(); ++i) {
+    ir::Value const& parameter = *launch.kernel().parameter(i);
+    Argument const& argument = launch.arguments()[static_cast<std::size_t>(i)];
     if (argument.is_tensor) {
-      slots_[static_cast<std::size_t>(machine.number(parameter))].tensor = i;
+      slots_[static_cast<std::size_t>(launch.number(parameter))].tensor = i;
       continue;
     }
     Value scalar(parameter.type(), precision());
@@ -313,10 +313,10 @@ Agent::Agent(Machine& machine, std::int64_t linear_block)
 
 void Agent::step() {
   Frame& top = frames_.back();
-  if (top.at == top.block->end()) throw InternalError("simulator: a block of @" + machine_.kernel().name() + " ends without yield or return");
+  if (top.at == top.block->end()) throw InternalError("simulator: a block of @" + launch_.kernel().name() + " ends without yield or return");
   Op const& op = *top.at;
   ++top.at;
-  machine_.count_step();
+  launch_.count_step();
   dispatch(*this, op);
 }
 
@@ -327,21 +327,21 @@ void Agent::set_index(ir::Value const& value, std::int64_t number) {
 }
 
 void Agent::copy(ir::Value const& from, ir::Value const& to) {
-  slots_[static_cast<std::size_t>(machine_.number(to))] = slots_[static_cast<std::size_t>(machine_.number(from))];
+  slots_[static_cast<std::size_t>(launch_.number(to))] = slots_[static_cast<std::size_t>(launch_.number(from))];
 }
 
 // ---- public functions
 
 Result run(Function const& kernel, Arguments const& arguments, Options const& options) {
-  Machine machine(kernel, arguments, options);
-  machine.run_blocks();
-  return machine.take_result();
+  Launch launch(kernel, arguments, options);
+  launch.run_blocks();
+  return launch.take_result();
 }
 
 Grid launch_grid(Function const& kernel, Arguments const& arguments) {
   Options options;
   options.check_races = false;
-  return Machine(kernel, arguments, options).grid();
+  return Launch(kernel, arguments, options).grid();
 }
 
 Exploration explore_orders(Function const& kernel, Arguments const& arguments, int count, Options const& options, std::uint64_t first) {

@@ -2,7 +2,7 @@
 // A line in ops.def without an overload here does not compile (interpreter.cpp).
 #pragma once
 
-#include "sim/machine.hpp"
+#include "sim/agent.hpp"
 
 namespace tegula::sim {
 

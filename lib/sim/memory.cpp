@@ -61,7 +61,7 @@ class Box {
       : agent_(agent),
         op_(op),
         tensor_number_(agent.tensor(*op.operand(0))),
-        tensor_(agent.machine().arguments()[static_cast<std::size_t>(tensor_number_)].tensor),
+        tensor_(agent.launch().arguments()[static_cast<std::size_t>(tensor_number_)].tensor),
         tile_(tile) {
     // Offsets so far out that sums would overflow are outside all the same.
     constexpr std::int64_t far = std::int64_t{1} << 61;
@@ -103,7 +103,7 @@ class Box {
     auto const* const end = address + bytes(tensor_.element);
     if (std::less_equal<void const*>()(tensor_.memory_begin, address) && std::less_equal<void const*>()(end, tensor_.memory_end)) return address;
     agent_.report(ReportKind::outside_memory, op_, [&] {
-      return agent_.machine().element_text(tensor_number_, coordinates) + " lies outside the view's memory (" +
+      return agent_.launch().element_text(tensor_number_, coordinates) + " lies outside the view's memory (" +
              std::to_string(address - static_cast<std::byte const*>(tensor_.memory_begin)) + " bytes from its start, which holds " +
              std::to_string(static_cast<std::byte const*>(tensor_.memory_end) - static_cast<std::byte const*>(tensor_.memory_begin)) + ")";
     });
@@ -123,7 +123,7 @@ class Box {
 void execute(Agent& agent, Op const& op, LoadOp const& attributes) {
   Value result = agent.fresh(op);
   Box const box(agent, op, 1, result.type());
-  bool const noted = agent.machine().loads_noted(box.tensor_number());
+  bool const noted = agent.launch().loads_noted(box.tensor_number());
   with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
     T pad{};
     if constexpr (std::is_floating_point_v<T>) pad = static_cast<T>(to_double(attributes.pad));
@@ -131,7 +131,7 @@ void execute(Agent& agent, Op const& op, LoadOp const& attributes) {
     T* const to = result.data<T>();
     box.each([&](std::int64_t i, std::byte const* address, std::int64_t const* coordinates) {
       to[i] = address == nullptr ? pad : read_element<T>(address, box.element());
-      if (noted && address != nullptr) agent.machine().note_load(agent, op, box.tensor_number(), address, coordinates);
+      if (noted && address != nullptr) agent.launch().note_load(agent, op, box.tensor_number(), address, coordinates);
     });
   });
   agent.set(*op.result(), std::move(result));
@@ -140,12 +140,12 @@ void execute(Agent& agent, Op const& op, LoadOp const& attributes) {
 void execute(Agent& agent, Op const& op, StoreOp const&) {
   Value const& tile = agent.value(*op.operand(1));
   Box const box(agent, op, 2, tile.type());
-  bool const noted = agent.machine().options().check_races || agent.machine().options().report_unwritten;
+  bool const noted = agent.launch().options().check_races || agent.launch().options().report_unwritten;
   with_storage(tile.storage(), [&]<class T>(std::type_identity<T>) {
     T const* const from = tile.data<T>();
     box.each([&](std::int64_t i, std::byte* address, std::int64_t const* coordinates) {
       if (address == nullptr) return;
-      if (noted) agent.machine().note_store(agent, op, box.tensor_number(), address, coordinates);
+      if (noted) agent.launch().note_store(agent, op, box.tensor_number(), address, coordinates);
       write_element(address, box.element(), from[i]);
     });
   });

@@ -1,8 +1,7 @@
 // Texts of schedules, reports and results; launch programs.
 #include <algorithm>
 
-#include "sim/machine.hpp"
-#include "sim/machine.hpp"
+#include "sim/agent.hpp"
 #include "support/diagnostics.hpp"
 #include "tegula/math/functions.hpp"
 #include "tegula/support/error.hpp"

@@ -1,5 +1,5 @@
-// The inside of the interpreter: what one launch holds, and an agent, the unit that a schedule picks. Today an agent is
-// one block of the grid and runs to its end; its state is a stack of frames, so that ops which wait can let others run.
+// The inside of the interpreter: what one launch holds, and an agent, the unit that a schedule picks. Here an agent is
+// one block of the grid and runs to its end. Its state is a stack of frames, so that ops which wait can let others run.
 #pragma once
 
 #include <string>
@@ -14,9 +14,9 @@ namespace tegula::sim {
 class Agent;
 
 /// One launch.
-class Machine {
+class Launch {
  public:
-  Machine(ir::Function const& kernel, Arguments const& arguments, Options const& options);
+  Launch(ir::Function const& kernel, Arguments const& arguments, Options const& options);
 
   void run_blocks();
   [[nodiscard]] Result take_result();
@@ -83,19 +83,19 @@ struct Frame {
 /// One block of the grid.
 class Agent {
  public:
-  Agent(Machine& machine, std::int64_t linear_block);
+  Agent(Launch& launch, std::int64_t linear_block);
 
   /// Executes one op.
   void step();
   [[nodiscard]] bool finished() const { return frames_.empty(); }
 
-  [[nodiscard]] Machine& machine() const { return machine_; }
-  [[nodiscard]] Precision precision() const { return machine_.precision(); }
+  [[nodiscard]] Launch& launch() const { return launch_; }
+  [[nodiscard]] Precision precision() const { return launch_.precision(); }
   [[nodiscard]] Grid const& block() const { return block_; }
   [[nodiscard]] std::int64_t linear_block() const { return linear_block_; }
 
-  [[nodiscard]] Value const& value(ir::Value const& value) const { return slots_[static_cast<std::size_t>(machine_.number(value))].value; }
-  void set(ir::Value const& value, Value contents) { slots_[static_cast<std::size_t>(machine_.number(value))].value = std::move(contents); }
+  [[nodiscard]] Value const& value(ir::Value const& value) const { return slots_[static_cast<std::size_t>(launch_.number(value))].value; }
+  void set(ir::Value const& value, Value contents) { slots_[static_cast<std::size_t>(launch_.number(value))].value = std::move(contents); }
   [[nodiscard]] std::int64_t index(ir::Value const& value) const { return *this->value(value).data<std::int64_t>(); }
   [[nodiscard]] bool condition(ir::Value const& value) const { return *this->value(value).data<std::uint8_t>() != 0; }
   /// A fresh value of the type of op's result.
@@ -103,7 +103,7 @@ class Agent {
   void set_index(ir::Value const& value, std::int64_t number);
 
   /// The argument number of a tensor value.
-  [[nodiscard]] int tensor(ir::Value const& value) const { return slots_[static_cast<std::size_t>(machine_.number(value))].tensor; }
+  [[nodiscard]] int tensor(ir::Value const& value) const { return slots_[static_cast<std::size_t>(launch_.number(value))].tensor; }
   /// Gives `to` what `from` holds, tensor or not.
   void copy(ir::Value const& from, ir::Value const& to);
 
@@ -115,7 +115,7 @@ class Agent {
 
   template <class Text>
   void report(ReportKind kind, ir::Op const& op, Text&& text) {
-    machine_.report(kind, &op, nullptr, block_, block_, std::forward<Text>(text));
+    launch_.report(kind, &op, nullptr, block_, block_, std::forward<Text>(text));
   }
 
  private:
@@ -123,7 +123,7 @@ class Agent {
     Value value;
     int tensor = -1;
   };
-  Machine& machine_;
+  Launch& launch_;
   std::int64_t linear_block_;
   Grid block_;
   std::vector<Slot> slots_;
