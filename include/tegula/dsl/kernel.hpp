@@ -44,12 +44,18 @@ struct AnyMember {
   operator X() const;
 };
 
-template <class X, class... Members>
+template <class X, class Indices>
+inline constexpr bool has_members = false;
+template <class X, int... i>
+inline constexpr bool has_members<X, std::integer_sequence<int, i...>> = requires { X{(static_cast<void>(i), AnyMember{})...}; };
+
+// From the most down: with fewer initialisers than members, the rest would need default constructors.
+template <class X, int most = 12>
 constexpr int member_count() {
-  if constexpr (requires { X{Members{}..., AnyMember{}}; } && sizeof...(Members) < 12)
-    return member_count<X, Members..., AnyMember>();
+  if constexpr (most == 0 || has_members<X, std::make_integer_sequence<int, most>>)
+    return most;
   else
-    return static_cast<int>(sizeof...(Members));
+    return member_count<X, most - 1>();
 }
 
 template <class... X>
