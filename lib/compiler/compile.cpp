@@ -25,7 +25,7 @@ constexpr std::string_view host_pipeline =
 
 constexpr std::string_view cuda_pipeline =
     "specialize,inline-all-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-code,"
-    "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code";
+    "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code,allocate-shared-memory";
 
 CompiledKernel generate(ir::Module const& lowered, CompileOptions const& options) {
   return options.target == Target::host ? codegen::emit_host(lowered, options) : codegen::emit_ptx(lowered, options);

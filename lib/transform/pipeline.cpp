@@ -20,6 +20,7 @@
 #include "transform/expand_math.hpp"
 #endif
 #if __has_include("transform/assign_layouts.hpp")
+#include "transform/allocate_shared_memory.hpp"
 #include "transform/assign_layouts.hpp"
 #endif
 
@@ -48,6 +49,8 @@ constexpr PassInfo table[] = {
 #if __has_include("transform/assign_layouts.hpp")
     {.name = "assign-layouts", .summary = "every tile gets a layout, conversions stand where two meet", .function = assign_layouts,
      .needs = {Fact::no_calls, Fact::no_layouts}, .leaves = {Fact::layouts}, .breaks = {Fact::no_layouts}},
+    {.name = "allocate-shared-memory", .summary = "ops that exchange through shared memory get their offsets",
+     .function = allocate_shared_memory, .needs = {Fact::layouts}},
 #endif
 };
 

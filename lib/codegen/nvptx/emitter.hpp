@@ -77,6 +77,8 @@ class Emitter {
   void barrier();
   /// A pointer into dynamic shared memory, at a byte offset (i32).
   llvm::Value* shared(llvm::Value* offset);
+  /// The same as the 32-bit address that assembly takes.
+  llvm::Value* shared_address(llvm::Value* offset) { return b.CreatePtrToInt(shared(offset), b.getInt32Ty()); }
   [[nodiscard]] llvm::BasicBlock* block(char const* name);
 
   llvm::IRBuilder<> b;

@@ -68,15 +68,15 @@ std::vector<llvm::Value*> load_vector(llvm::IRBuilder<>& b, std::string const& s
   return values;
 }
 
-void store_vector(llvm::IRBuilder<>& b, llvm::Value* predicate, llvm::Value* address, std::int64_t offset,
+void store_vector(llvm::IRBuilder<>& b, std::string const& space, llvm::Value* predicate, llvm::Value* address, std::int64_t offset,
                   std::vector<llvm::Value*> const& values, int bits) {
   std::size_t const count = values.size();
   std::string const letter(1, constraint_of(values[0]->getType()));
   std::vector<llvm::Value*> arguments = {address, b.getInt32(static_cast<std::uint32_t>(offset))};
-  std::string constraints = "l,n";
+  std::string constraints = std::string(1, constraint_of(address->getType())) + ",n";
   for (std::size_t i = 0; i < count; ++i) constraints += "," + letter;
   arguments.insert(arguments.end(), values.begin(), values.end());
-  std::string text = "st.global" + vector_suffix(count) + ".b" + std::to_string(bits) + " [$0+$1], " + operand_list(2, count) + ";";
+  std::string text = "st." + space + vector_suffix(count) + ".b" + std::to_string(bits) + " [$0+$1], " + operand_list(2, count) + ";";
   if (predicate != nullptr) {
     text = "@$" + std::to_string(count + 2) + " " + text;
     constraints += ",b";

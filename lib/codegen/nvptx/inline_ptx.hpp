@@ -22,8 +22,8 @@ char constraint_of(llvm::Type* type);
 /// "global" or "global.nc".
 std::vector<llvm::Value*> load_vector(llvm::IRBuilder<>& b, std::string const& space, llvm::Value* predicate, llvm::Value* address,
                                       std::int64_t offset, std::vector<llvm::Value*> const& otherwise, int bits);
-/// Writes the registers to address + offset where `predicate` holds.
-void store_vector(llvm::IRBuilder<>& b, llvm::Value* predicate, llvm::Value* address, std::int64_t offset,
+/// Writes the registers to address + offset in `space` ("global": a 64-bit address, "shared": a 32-bit one) where `predicate` holds.
+void store_vector(llvm::IRBuilder<>& b, std::string const& space, llvm::Value* predicate, llvm::Value* address, std::int64_t offset,
                   std::vector<llvm::Value*> const& values, int bits);
 
 }  // namespace tegula::codegen::nvptx

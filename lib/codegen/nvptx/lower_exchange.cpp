@@ -142,27 +142,16 @@ class Reduction {
     // Lanes along the axis hold equal values by now, and lanes that only replicate always do: one of them writes.
     std::uint32_t same = layout_.free_bits(ir::Dim::lane);
     if (auto const plan = layout_.reduction(axis_)) same |= attributes_.order == ir::Order::any ? plan->lane_mask : 0;
-    llvm::BasicBlock *write = nullptr, *wait = nullptr;
+    llvm::Value* const writes = same == 0 ? nullptr : b.CreateICmpEQ(b.CreateAnd(e_.lane, e_.i32(same)), e_.i32(0));
     llvm::Value* const position = warp_position(step);
     std::vector<llvm::Value*> bases;
     for (Extents const& at : where_) bases.push_back(b.CreateMul(result_index(at), e_.i32(per_element * step.warps * size)));
-    if (same != 0) {
-      write = e_.block("write");
-      wait = e_.block("wait");
-      b.CreateCondBr(b.CreateICmpEQ(b.CreateAnd(e_.lane, e_.i32(same)), e_.i32(0)), write, wait);
-      b.SetInsertPoint(write);
-    }
     for (std::size_t g = 0; g < partials_.size(); ++g) {
       std::int64_t q = 0;
       for (auto const& [axis_position, value] : partials_[g]) {
-        llvm::Value* at = b.CreateAdd(bases[g], b.CreateMul(position, e_.i32(size)));
-        at = b.CreateAdd(at, e_.i32(offset + q++ * step.warps * size));
-        b.CreateAlignedStore(value, e_.shared(at), llvm::Align(static_cast<std::uint64_t>(size)));
+        llvm::Value* const at = b.CreateAdd(bases[g], b.CreateMul(position, e_.i32(size)));
+        store_vector(b, "shared", writes, e_.shared_address(at), offset + q++ * step.warps * size, {value}, size * 8);
       }
-    }
-    if (same != 0) {
-      b.CreateBr(wait);
-      b.SetInsertPoint(wait);
     }
     e_.barrier();
     std::int64_t const chunk = std::min<std::int64_t>(step.warps % 2 == 0 ? std::int64_t{1} << std::countr_zero(static_cast<std::uint64_t>(step.warps)) : 1, 16 / size);
@@ -232,7 +221,7 @@ void lower(ir::ConvertLayoutOp const& attributes, ir::Op const& op, Emitter& e) 
     llvm::Value* at = e.i32(attributes.scratch);
     for (int axis = 0; axis < layout.rank(); ++axis)
       at = b.CreateAdd(at, b.CreateMul(e.coordinate(layout, axis, reg), e.i32(scratch.strides[axis] * size)));
-    return e.shared(at);
+    return at;
   };
   // Rows stay 16-byte aligned when their pitch is; else single elements.
   auto const width_of = [&](ir::Layout const& layout) {
@@ -247,30 +236,28 @@ void lower(ir::ConvertLayoutOp const& attributes, ir::Op const& op, Emitter& e) 
 
   int const store_width = width_of(from);
   llvm::Value* const owner = e.owns(from);
-  llvm::BasicBlock *write = nullptr, *wait = nullptr;
-  if (owner != nullptr) {
-    write = e.block("write");
-    wait = e.block("wait");
-    b.CreateCondBr(owner, write, wait);
-    b.SetInsertPoint(write);
-  }
   for (int reg = 0; reg < from.registers(); reg += store_width) {
     if ((static_cast<std::uint32_t>(reg) & from.free_bits(ir::Dim::reg)) != 0) continue;
-    llvm::Value* value = store_width == 1 ? nullptr : llvm::PoisonValue::get(wide(store_width));
-    for (int i = 0; i < store_width; ++i) {
-      llvm::Value* const bits = e.to_bits(operand[static_cast<std::size_t>(reg + i)], element);
-      value = store_width == 1 ? bits : b.CreateInsertElement(value, bits, static_cast<std::uint64_t>(i));
+    // 16-bit and narrower elements travel in 32-bit words where two or more are stored at once.
+    Registers words;
+    int const per_word = std::clamp(4 / size, 1, store_width);
+    unsigned const register_bits = size >= 4 ? static_cast<unsigned>(size) * 8 : per_word * size == 4 ? 32 : 16;
+    llvm::Type* const type_of_word = b.getIntNTy(register_bits);
+    for (int i = 0; i < store_width; i += per_word) {
+      llvm::Value* word = nullptr;
+      for (int k = 0; k < per_word; ++k) {
+        llvm::Value* part = b.CreateZExtOrTrunc(e.to_bits(operand[static_cast<std::size_t>(reg + i + k)], element), type_of_word);
+        if (k > 0) part = b.CreateShl(part, llvm::ConstantInt::get(type_of_word, static_cast<std::uint64_t>(k * size * 8)));
+        word = word == nullptr ? part : b.CreateOr(word, part);
+      }
+      words.push_back(word);
     }
-    b.CreateAlignedStore(value, address(from, reg), llvm::Align(static_cast<std::uint64_t>(store_width * size)));
-  }
-  if (owner != nullptr) {
-    b.CreateBr(wait);
-    b.SetInsertPoint(wait);
+    store_vector(b, "shared", owner, e.shared_address(address(from, reg)), 0, words, per_word * size * 8);
   }
   e.barrier();
   int const load_width = width_of(to);
   for (int reg = 0; reg < to.registers(); reg += load_width) {
-    llvm::Value* const value = b.CreateAlignedLoad(wide(load_width), address(to, reg), llvm::Align(static_cast<std::uint64_t>(load_width * size)));
+    llvm::Value* const value = b.CreateAlignedLoad(wide(load_width), e.shared(address(to, reg)), llvm::Align(static_cast<std::uint64_t>(load_width * size)));
     for (int i = 0; i < load_width; ++i)
       result.push_back(e.from_bits(load_width == 1 ? value : b.CreateExtractElement(value, static_cast<std::uint64_t>(i)), element));
   }

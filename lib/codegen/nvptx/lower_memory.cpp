@@ -247,7 +247,7 @@ void lower(ir::StoreOp const& attributes, ir::Op const& op, Emitter& e) {
       Box::Address const address = box.address(reg);
       llvm::Value* predicate = box.predicate(reg);
       if (owner != nullptr) predicate = predicate == nullptr ? owner : e.b.CreateAnd(owner, predicate);
-      store_vector(e.b, predicate, address.base, address.constant, packed, words.bits);
+      store_vector(e.b, "global", predicate, address.base, address.constant, packed, words.bits);
     }
     return Registers();
   };

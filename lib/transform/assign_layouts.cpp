@@ -1,0 +1,350 @@
+#include "transform/assign_layouts.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "ir/builder.hpp"
+#include "ir/exchange.hpp"
+#include "ir/layout.hpp"
+#include "ir/walk.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Layout;
+using ir::Op;
+using ir::Value;
+
+constexpr int access_bytes = 16;  // the widest access of one thread
+constexpr int lanes_per_warp = 32;
+constexpr int most_warps = 16;
+
+std::int64_t power_of_two_part(std::int64_t value) { return value & -value; }
+
+/// Any layout costs the same: they are computed where they are used.
+bool is_free(Op const& op) { return op.is<ir::ConstantOp>() || op.is<ir::SplatOp>() || op.is<ir::IotaOp>(); }
+
+/// Tiles that share one layout.
+struct Group {
+  std::vector<Value*> values;
+  std::vector<Op*> accesses;       ///< loads into and stores from it
+  std::vector<std::int64_t> reduced;  ///< axes along which it is reduced
+  Layout const* layout = nullptr;
+};
+
+class Assignment {
+ public:
+  Assignment(ir::Function& function, AnalysisCache& analyses, PassContext& context)
+      : function_(function), facts_(analyses.axis_facts()), context_(context) {}
+
+  bool run() {
+    if (!supported()) return false;
+    split_free_values();
+    collect();
+    if (groups_.empty() && function_.warps != 0) return false;
+    choose_warps();
+    choose_layouts();
+    for (Group& group : groups_)
+      for (Value* value : group.values) value->set_type(value->type().with_layout(group.layout));
+    convert_where_they_meet();
+    decide_accesses();
+    return true;
+  }
+
+ private:
+  bool supported() {
+    bool good = true;
+    ir::walk(function_, [&](Op& op) {
+      if (!op.is<ir::DotOp>()) return;
+      good = false;
+      context_.diagnostics.error(
+          "dot: matrix products on the device need the block-level IR and its passes, which this version does not have; run this kernel on the host",
+          op.where());
+    });
+    int const warps = context_.options.warps;
+    if (warps < 0 || warps > 32 || (warps != 0 && !std::has_single_bit(static_cast<unsigned>(warps)))) {
+      context_.diagnostics.error("assign-layouts: " + std::to_string(warps) + " warps asked for; a power of two up to 32 is needed");
+      good = false;
+    }
+    return good;
+  }
+
+  void split_free_values() {
+    std::vector<Op*> free;
+    ir::walk(function_, [&](Op& op) {
+      if (is_free(op) && op.result()->type().is_tile()) free.push_back(&op);
+    });
+    for (Op* op : free) {
+      while (op->result()->uses().size() > 1) {
+        ir::Use const use = op->result()->uses().back();
+        ir::Builder builder = ir::Builder::before(*op);
+        ir::ValueMap map;
+        use.user->set_operand(use.index, builder.clone(*op, map).result());
+      }
+    }
+  }
+
+  // Groups: union-find over values.
+  int find(int i) {
+    while (parent_[static_cast<std::size_t>(i)] != i) i = parent_[static_cast<std::size_t>(i)] = parent_[static_cast<std::size_t>(parent_[static_cast<std::size_t>(i)])];
+    return i;
+  }
+  int number_of(Value* value) {
+    auto const [at, added] = numbers_.emplace(value, static_cast<int>(order_.size()));
+    if (added) {
+      parent_.push_back(at->second);
+      order_.push_back(value);
+    }
+    return at->second;
+  }
+  void join(Value* a, Value* b) {
+    if (!a->type().is_tile() || !b->type().is_tile()) return;
+    int const x = find(number_of(a)), y = find(number_of(b));
+    parent_[static_cast<std::size_t>(std::max(x, y))] = std::min(x, y);
+  }
+
+  void collect() {
+    auto const see = [&](Value* value) {
+      if (value->type().is_tile()) number_of(value);
+    };
+    ir::walk_pre_order(function_, [&](Op& op) {
+      for (int i = 0; i < op.result_count(); ++i) see(op.result(i));
+      if (op.info().has(ir::elementwise)) {
+        for (Value* operand : op.operands()) join(op.result(), operand);
+      } else if (op.is<ir::ForOp>()) {
+        ir::Block& body = op.block();
+        for (int i = 0; i < op.result_count(); ++i) {
+          join(op.result(i), op.operand(i + 3));
+          join(op.result(i), body.argument(i + 1));
+          join(op.result(i), body.terminator()->operand(i));
+        }
+      } else if (op.is<ir::IfOp>()) {
+        for (int i = 0; i < op.result_count(); ++i)
+          for (int branch = 0; branch < op.block_count(); ++branch) join(op.result(i), op.block(branch).terminator()->operand(i));
+      }
+      return ir::Walk::advance;
+    });
+    std::map<int, std::size_t> index;
+    for (Value* value : order_) {
+      int const root = find(numbers_.at(value));
+      auto const [at, added] = index.emplace(root, groups_.size());
+      if (added) groups_.emplace_back();
+      groups_[at->second].values.push_back(value);
+      group_of_[value] = at->second;
+    }
+    ir::walk_pre_order(function_, [&](Op& op) {
+      if (op.is<ir::LoadOp>()) group(op.result()).accesses.push_back(&op);
+      if (op.is<ir::StoreOp>()) group(op.operand(1)).accesses.push_back(&op);
+      if (op.is<ir::ReduceOp>()) group(op.operand(0)).reduced.push_back(op.as<ir::ReduceOp>().axis);
+      return ir::Walk::advance;
+    });
+  }
+  Group& group(Value* value) { return groups_[group_of_.at(value)]; }
+
+  void choose_warps() {
+    int& warps = function_.warps;
+    if (context_.options.warps != 0) {
+      warps = context_.options.warps;
+      return;
+    }
+    std::int64_t most = 1;
+    for (Group const& group : groups_) most = std::max(most, group.values[0]->type().elements());
+    // 8 elements per thread hide latency in small tiles; larger ones take 16, and more once the CTA is full.
+    std::int64_t const wanted = most / (lanes_per_warp * (most >= 4096 ? 16 : 8));
+    warps = 1;
+    while (warps < wanted && warps < most_warps) warps *= 2;
+  }
+
+  /// Adjacent elements that an access may take at once, by what is known of tensor and offset.
+  std::int64_t widest_access(Op const& op) const {
+    Value const& tensor = *op.operand(0);
+    ir::Type const& tile = op.is<ir::LoadOp>() ? op.result()->type() : op.operand(1)->type();
+    TensorFacts const& facts = function_.parameter_attributes()[static_cast<std::size_t>(tensor.index())].facts;
+    if (tile.rank() == 0 || !facts.unit_inner_stride || !facts.aligned_16) return 1;
+    std::int64_t const most = access_bytes / bytes(tile.element());
+    std::int64_t const divisor = facts_.divisor(*op.operand(op.operand_count() - 1));
+    return divisor == 0 ? most : std::min(most, power_of_two_part(divisor));
+  }
+
+  Layout const* blocked(Group const& group) const {
+    ir::Type const& type = group.values[0]->type();
+    int const rank = type.rank();
+    int const warps = function_.warps;
+    if (rank == 0) return Layout::blocked({}, {}, warps, {});
+    Extents order, per_thread, lanes, warps_along;
+    for (int axis = rank - 1; axis >= 0; --axis) order.push_back(axis);
+    for (int axis = 0; axis < rank; ++axis) {
+      per_thread.push_back(1);
+      lanes.push_back(1);
+      warps_along.push_back(1);
+    }
+    // The narrowest of the wide accesses; an access of single elements has no say.
+    std::int64_t width = 0;
+    for (Op const* access : group.accesses) {
+      std::int64_t const here = widest_access(*access);
+      if (here > 1) width = width == 0 ? here : std::min(width, here);
+    }
+    if (group.accesses.empty()) width = 4;
+    width = std::clamp<std::int64_t>(width, 1, power_of_two_part(type.shape()[rank - 1]));
+    while (width > 1 && width * lanes_per_warp * warps > type.elements()) width /= 2;
+    per_thread[rank - 1] = width;
+
+    auto const room = [&](int axis) {
+      return std::max<std::int64_t>(power_of_two_part(type.shape()[axis]) / (per_thread[axis] * lanes[axis] * warps_along[axis]), 1);
+    };
+    std::int64_t left = lanes_per_warp;
+    for (std::int64_t axis : order) {
+      std::int64_t const here = std::min(room(static_cast<int>(axis)), left);
+      lanes[static_cast<int>(axis)] = here;
+      left /= here;
+    }
+    lanes[0] *= left;  // replication
+    // Warps along axes that nothing reduces, the slowest first; then along the others.
+    left = warps;
+    for (bool reduced : {false, true})
+      for (int axis = 0; axis < rank; ++axis) {
+        bool const is_reduced = std::find(group.reduced.begin(), group.reduced.end(), axis) != group.reduced.end();
+        if (is_reduced != reduced) continue;
+        std::int64_t const here = std::min(room(axis), left);
+        warps_along[axis] *= here;
+        left /= here;
+      }
+    warps_along[0] *= left;
+    return Layout::blocked(type.shape(), per_thread, lanes, warps_along, order);
+  }
+
+  void choose_layouts() {
+    std::vector<std::size_t> by_size(groups_.size());
+    for (std::size_t i = 0; i < by_size.size(); ++i) by_size[i] = i;
+    std::stable_sort(by_size.begin(), by_size.end(), [&](std::size_t a, std::size_t b) {
+      return groups_[a].values[0]->type().elements() > groups_[b].values[0]->type().elements();
+    });
+    for (std::size_t i : by_size) {
+      if (groups_[i].layout != nullptr) continue;
+      groups_[i].layout = blocked(groups_[i]);
+      derive_from(groups_[i]);
+    }
+  }
+
+  /// Decides the tiles that ops make of this group's, or make it from.
+  void derive_from(Group& decided) {
+    for (Value* value : decided.values) {
+      if (Op* op = value->defining_op()) {
+        if (Layout const* operand = operand_layout(*op, decided.layout)) offer(op->operand(0), operand);
+      }
+      for (ir::Use const& use : value->uses())
+        if (Layout const* result = result_layout(*use.user, decided.layout)) offer(use.user->result(), result);
+    }
+  }
+  void offer(Value* value, Layout const* layout) {
+    Group& group = this->group(value);
+    if (group.layout != nullptr) return;
+    // A tile as large as this one that is loaded or stored itself gets a layout for its own accesses.
+    bool const moves_memory = !group.accesses.empty() && layout->registers() > 1 && layout->contiguous(std::max(layout->rank() - 1, 0)) == 1 && layout->free_bits(ir::Dim::lane) == 0;
+    if (moves_memory) return;
+    group.layout = layout;
+    derive_from(group);
+  }
+
+  /// The layout that an op's tile operand must have for its result to have `result` without moving data; null for ops that
+  /// are no change of shape.
+  static Layout const* operand_layout(Op const& op, Layout const* result) {
+    switch (op.kind()) {
+      case ir::OpKind::BroadcastOp: {
+        Extents const& from = op.operand(0)->type().shape();
+        for (int axis = 0; axis < from.size(); ++axis)
+          if (from[axis] == 1) result = result->collapsed(axis);
+        return result;
+      }
+      case ir::OpKind::ExpandDimsOp: {
+        Extents const& axes = op.as<ir::ExpandDimsOp>().axes;
+        for (int i = axes.size(); i-- > 0;) result = result->squeezed(static_cast<int>(axes[i]));
+        return result;
+      }
+      case ir::OpKind::SqueezeOp:
+        for (std::int64_t axis : op.as<ir::SqueezeOp>().axes) result = result->expanded(static_cast<int>(axis));
+        return result;
+      case ir::OpKind::TransOp: {
+        Extents const& permutation = op.as<ir::TransOp>().permutation;
+        Extents back = permutation;
+        for (int i = 0; i < permutation.size(); ++i) back[static_cast<int>(permutation[i])] = i;
+        return result->transposed(back);
+      }
+      default: return nullptr;
+    }
+  }
+  /// The layout that a result has when the op's operand has `operand`; null when it does not follow.
+  static Layout const* result_layout(Op const& op, Layout const* operand) {
+    switch (op.kind()) {
+      case ir::OpKind::ReduceOp: return operand->collapsed(static_cast<int>(op.as<ir::ReduceOp>().axis));
+      case ir::OpKind::ExpandDimsOp:
+        for (std::int64_t axis : op.as<ir::ExpandDimsOp>().axes) operand = operand->expanded(static_cast<int>(axis));
+        return operand;
+      case ir::OpKind::SqueezeOp: {
+        Extents const& axes = op.as<ir::SqueezeOp>().axes;
+        for (int i = axes.size(); i-- > 0;) operand = operand->squeezed(static_cast<int>(axes[i]));
+        return operand;
+      }
+      case ir::OpKind::TransOp: return operand->transposed(op.as<ir::TransOp>().permutation);
+      default: return nullptr;
+    }
+  }
+
+  static Value* converted(ir::Builder builder, Op const& cause, Value* value, Layout const* layout) {
+    builder.set_where(cause.where());
+    return builder.value(ir::ConvertLayoutOp{}, {value}, value->type().with_layout(layout));
+  }
+
+  void convert_where_they_meet() {
+    std::vector<Op*> ops;
+    ir::walk(function_, [&](Op& op) { ops.push_back(&op); });
+    for (Op* op : ops) {
+      if (op->is<ir::ReduceOp>()) {
+        // The result as it comes out, converted for those who use it if they hold it elsewhere.
+        Value* const result = op->result();
+        Layout const* const wanted = result->type().layout();
+        Layout const* const natural = result_layout(*op, op->operand(0)->type().layout());
+        if (natural == wanted) continue;
+        result->set_type(result->type().with_layout(natural));
+        std::vector<ir::Use> const uses = result->uses();
+        Value* const moved = converted(ir::Builder::after(*op), *op, result, wanted);
+        for (ir::Use const& use : uses) use.user->set_operand(use.index, moved);
+      } else if (op->result_count() == 1 && op->operand_count() > 0 && op->operand(0)->type().is_tile()) {
+        Layout const* const needed = operand_layout(*op, op->result()->type().layout());
+        if (needed == nullptr || needed == op->operand(0)->type().layout()) continue;
+        op->set_operand(0, converted(ir::Builder::before(*op), *op, op->operand(0), needed));
+      }
+    }
+  }
+
+  void decide_accesses() {
+    ir::walk(function_, [&](Op& op) {
+      bool const load = op.is<ir::LoadOp>();
+      if (!load && !op.is<ir::StoreOp>()) return;
+      ir::Type const& tile = load ? op.result()->type() : op.operand(1)->type();
+      std::int64_t vector = 1;
+      if (tile.rank() > 0) vector = std::min<std::int64_t>(widest_access(op), tile.layout()->contiguous(tile.rank() - 1));
+      (load ? op.as<ir::LoadOp>().vector : op.as<ir::StoreOp>().vector) = vector;
+    });
+  }
+
+  ir::Function& function_;
+  analysis::AxisFacts const& facts_;
+  PassContext& context_;
+  std::map<Value*, int> numbers_;
+  std::vector<int> parent_;
+  std::vector<Value*> order_;
+  std::vector<Group> groups_;
+  std::map<Value*, std::size_t> group_of_;
+};
+
+}  // namespace
+
+PassResult assign_layouts(ir::Function& function, AnalysisCache& analyses, PassContext& context) {
+  if (!function.is_kernel()) return PassResult::unchanged;
+  return result_of(Assignment(function, analyses, context).run());
+}
+
+}  // namespace tegula::transform
