@@ -7,8 +7,8 @@
 namespace tegula::math {
 
 /// The exact value of the f16 in the low half of `bits`.
-template <class I>
-constexpr auto f16_to_f32(I bits) {
+template <class Int>
+constexpr auto f16_to_f32(Int bits) {
   auto const magnitude = bits & like(bits, 0x7FFF);
   // Moves the exponent's bias by 112; the product is exact and makes subnormals normal.
   auto const scaled = to_bits(from_bits(shl<13>(magnitude)) * like(from_bits(bits), 0x1p112));
@@ -32,8 +32,8 @@ constexpr auto f32_to_f16(F x) {
 }
 
 /// The exact value of the bf16 in the low half of `bits`.
-template <class I>
-constexpr auto bf16_to_f32(I bits) {
+template <class Int>
+constexpr auto bf16_to_f32(Int bits) {
   return from_bits(shl<16>(bits));
 }
 

@@ -62,7 +62,7 @@ constexpr T sqrt(T x, int mantissa_bits) {
     else return __builtin_sqrt(x);
   }
   if (x < 0 || is_nan(static_cast<double>(x))) return static_cast<T>(__builtin_nan(""));
-  if (x == 0 || x > std::numeric_limits<T>::max()) return x;
+  if (x == 0 || x > (std::numeric_limits<T>::max)()) return x;
   return static_cast<T>(sqrt_digits(static_cast<double>(x), mantissa_bits));
 }
 
@@ -104,12 +104,12 @@ constexpr double abs(double x) { return std::bit_cast<double>(std::bit_cast<std:
 
 /// The lesser and the greater; of a NaN and a number the number.
 template <class T>
-constexpr T min(T a, T b) {
+constexpr T(min)(T a, T b) {
   if (a != a) return b;
   return b < a ? b : a;
 }
 template <class T>
-constexpr T max(T a, T b) {
+constexpr T(max)(T a, T b) {
   if (a != a) return b;
   return a < b ? b : a;
 }
@@ -160,8 +160,8 @@ template <class To, class From>
 constexpr To float_to_int(From x) {
   constexpr From limit = sizeof(To) == 4 ? static_cast<From>(0x1p31) : static_cast<From>(0x1p63);
   if (x != x) return 0;
-  if (x >= limit) return std::numeric_limits<To>::max();
-  if (x < -limit) return std::numeric_limits<To>::min();
+  if (x >= limit) return (std::numeric_limits<To>::max)();
+  if (x < -limit) return (std::numeric_limits<To>::min)();
   return static_cast<To>(x);
 }
 

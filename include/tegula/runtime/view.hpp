@@ -120,9 +120,9 @@ class view : public detail::ViewBase<view<T, Rank>, T, Rank> {
   }
 
   /// The element at the given indices; not checked.
-  template <detail::ExtentLike... I>
-    requires(sizeof...(I) == Rank)
-  constexpr T& operator()(I... indices) const {
+  template <detail::ExtentLike... At>
+    requires(sizeof...(At) == Rank)
+  constexpr T& operator()(At... indices) const {
     std::int64_t const index[] = {static_cast<std::int64_t>(indices)...};
     std::int64_t offset = 0;
     for (int axis = 0; axis < Rank; ++axis) offset += index[axis] * strides_[axis];
