@@ -99,11 +99,11 @@ struct Parameter<arg<T>> {
 template <class X>
   requires(std::is_aggregate_v<X> && !TensorLike<X>)
 struct Parameter<X> {
-  template <class... M>
-  static constexpr bool all_sound(TypeList<M...>) { return (Parameter<M>::sound && ...); }
-  template <class... M>
-  static typename Concat<typename Parameter<M>::leaves...>::type flatten(TypeList<M...>);
-  template <class... M>
+  template <class... Member>
+  static constexpr bool all_sound(TypeList<Member...>) { return (Parameter<Member>::sound && ...); }
+  template <class... Member>
+  static typename Concat<typename Parameter<Member>::leaves...>::type flatten(TypeList<Member...>);
+  template <class... Member>
   static X make_of(trace::Recorder& recorder, TypeList<M...>) { return X{Parameter<M>::make(recorder)...}; }
 
   using members = decltype(member_types(std::declval<X&>()));
