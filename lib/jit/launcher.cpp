@@ -166,6 +166,13 @@ std::string explain(device const* where, KernelRef const& kernel, ArgumentList a
   return text;
 }
 
+std::int64_t multiply_blocks(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product))
+    throw UserError(fmt::format("launch: a grid of {} times {} blocks cannot be counted", a, b));
+  return product;
+}
+
 void refuse_scalar(char const* kernel, int number, std::int64_t value, Element wanted) {
   throw UserError(fmt::format("{}: argument {}: {} does not fit {}", kernel, number, value, name(wanted)));
 }

@@ -19,7 +19,25 @@ KernelRef reference(Kernel<F> const& kernel) {
 }
 
 template <class X>
-inline constexpr bool is_grid = std::is_same_v<std::remove_cvref_t<X>, GridOverride>;
+inline constexpr bool is_grid = false;
+template <class... Counts>
+inline constexpr bool is_grid<grid<Counts...>> = true;
+
+/// As in a kernel, the last number runs fastest and becomes the launch's first axis; those beyond three share the third.
+template <class... Counts>
+GridOverride override_of(grid<Counts...> const& given) {
+  static_assert(grid<Counts...>::plain, "launch: the numbers of blocks of grid(...) are integers here");
+  constexpr int rank = grid<Counts...>::grid_rank;
+  GridOverride result;
+  result.given = true;
+  for (int axis = 0; axis < rank; ++axis) {
+    std::int64_t const count = given.count(rank - 1 - axis);
+    std::int64_t& extent = result.extents[axis < 3 ? axis : 2];
+    if (axis < 3) extent = count;
+    else extent = multiply_blocks(extent, count);
+  }
+  return result;
+}
 
 /// The arguments of one call without their types; the grid, if one was given, apart.
 template <int n>
@@ -29,60 +47,43 @@ struct Packed {
   [[nodiscard]] ArgumentList list() const { return {arguments, n}; }
 };
 
-template <StreamKind stream, class... P>
-struct Packer {
-  static constexpr int count = static_cast<int>(sizeof...(P));
-
-  /// Asserts that the arguments fit; false after an assertion failed.
-  template <class... X>
-  static constexpr bool check() {
-    constexpr int found = static_cast<int>(sizeof...(X));
-    static_assert(CountsAgree<FoundCount<found>, ExpectedCount<count>>,
-                  "launch: the number of arguments differs from the number of the kernel's parameters");
-    if constexpr (found == count)
-      return check_each<X...>(std::make_integer_sequence<int, count>());
-    else
-      return false;
-  }
-
-  template <class... X>
-  static void pack(char const* kernel, Packed<count>& packed, X&... x) {
-    int at = 0;
-    ((packed.arguments[at] = make_argument<P>(kernel, at + 1, x), ++at), ...);
-  }
-
- private:
-  template <class... X, int... i>
-  static constexpr bool check_each(std::integer_sequence<int, i...>) {
-    return (fits<P, i + 1, stream, X>() && ...);
-  }
+/// Removes the type of a grid that stands before the arguments.
+template <class... X>
+struct WithoutGrid {
+  using type = detail::TypeList<X...>;
+};
+template <class First, class... X>
+  requires is_grid<std::remove_cv_t<First>>
+struct WithoutGrid<First, X...> {
+  using type = detail::TypeList<X...>;
 };
 
-/// Calls `then(reference, list, grid)` with the packed arguments. `result` stands in after a failed assertion, so that one
-/// mistake gives one error.
-template <StreamKind stream, class Then, class... P, class F, class... X>
-auto with_arguments(detail::TypeList<P...>, Kernel<F> const& kernel, Then then, GridOverride const& grid, X&... x) {
-  using Result = decltype(then(KernelRef(), ArgumentList(), grid));
-  if constexpr (Packer<stream, P...>::template check<X...>()) {
-    Packed<static_cast<int>(sizeof...(P))> packed;
-    Packer<stream, P...>::pack(kernel.name(), packed, x...);
-    return then(reference(kernel), packed.list(), grid);
-  } else {
-    return static_cast<Result (*)()>(nullptr)();
-  }
+/// The first mistake in a call with arguments of types X (references removed).
+template <StreamKind stream, class F, class... X>
+using FindingOf = decltype(find_mistake<stream, typename Kernel<F>::parameters, typename WithoutGrid<X...>::type>());
+
+template <class... P, class... X>
+auto pack(detail::TypeList<P...>, char const* kernel, X&... x) {
+  Packed<static_cast<int>(sizeof...(P))> packed;
+  int at = 0;
+  ((packed.arguments[at] = make_argument<P>(kernel, at + 1, x), ++at), ...);
+  return packed;
 }
 
-/// Takes a grid that stands before the arguments.
-template <StreamKind stream, class F, class Then>
-auto call(Kernel<F> const& kernel, Then then) {
-  return with_arguments<stream>(typename Kernel<F>::parameters(), kernel, then, GridOverride());
+template <class F>
+auto pack(Kernel<F> const& kernel) {
+  return pack(typename Kernel<F>::parameters(), kernel.name());
 }
-template <StreamKind stream, class F, class Then, class First, class... X>
-auto call(Kernel<F> const& kernel, Then then, First& first, X&... x) {
-  if constexpr (is_grid<First>)
-    return with_arguments<stream>(typename Kernel<F>::parameters(), kernel, then, first, x...);
-  else
-    return with_arguments<stream>(typename Kernel<F>::parameters(), kernel, then, GridOverride(), first, x...);
+template <class F, class First, class... X>
+auto pack(Kernel<F> const& kernel, First& first, X&... x) {
+  using parameters = typename Kernel<F>::parameters;
+  if constexpr (is_grid<std::remove_cv_t<First>>) {
+    auto packed = pack(parameters(), kernel.name(), x...);
+    packed.grid = override_of(first);
+    return packed;
+  } else {
+    return pack(parameters(), kernel.name(), first, x...);
+  }
 }
 
 }  // namespace jit
@@ -97,57 +98,60 @@ auto call(Kernel<F> const& kernel, Then then, First& first, X&... x) {
 template <class Stream, class F, class... X>
   requires std::derived_from<Stream, stream>
 void launch(Stream const& order, Kernel<F> const& kernel, X&&... arguments) {
-  jit::call<jit::stream_kind<Stream>()>(
-      kernel,
-      [&](jit::KernelRef const& ref, jit::ArgumentList list, GridOverride const& grid) {
-        jit::launch(order, ref, list, grid);
-      },
-      arguments...);
+  using Call = jit::FindingOf<jit::stream_kind<Stream>(), F, std::remove_reference_t<X>...>;
+  if constexpr (jit::check<Call>()) {
+    auto const packed = jit::pack(kernel, arguments...);
+    jit::launch(order, jit::reference(kernel), packed.list(), packed.grid);
+  }
 }
 
 /// A launch that can run again and again without checks, look-ups or allocation: `auto go = prepare(k, a, b); go(stream);`.
 /// For the device that holds the tensors; without a tensor, device::best().
 template <class F, class... X>
 [[nodiscard]] prepared prepare(Kernel<F> const& kernel, X&&... arguments) {
-  return prepared(jit::call<jit::StreamKind::any>(
-      kernel,
-      [](jit::KernelRef const& ref, jit::ArgumentList list, GridOverride const& grid) {
-        return jit::prepare(nullptr, ref, list, grid);
-      },
-      arguments...));
+  using Call = jit::FindingOf<jit::StreamKind::any, F, std::remove_reference_t<X>...>;
+  if constexpr (jit::check<Call>()) {
+    auto const packed = jit::pack(kernel, arguments...);
+    return prepared(jit::prepare(nullptr, jit::reference(kernel), packed.list(), packed.grid));
+  } else {
+    return prepared(nullptr);
+  }
 }
 
 /// The same for a device named by the caller.
 template <class F, class... X>
 [[nodiscard]] prepared prepare(device where, Kernel<F> const& kernel, X&&... arguments) {
-  return prepared(jit::call<jit::StreamKind::any>(
-      kernel,
-      [&](jit::KernelRef const& ref, jit::ArgumentList list, GridOverride const& grid) {
-        return jit::prepare(&where, ref, list, grid);
-      },
-      arguments...));
+  using Call = jit::FindingOf<jit::StreamKind::any, F, std::remove_reference_t<X>...>;
+  if constexpr (jit::check<Call>()) {
+    auto const packed = jit::pack(kernel, arguments...);
+    return prepared(jit::prepare(&where, jit::reference(kernel), packed.list(), packed.grid));
+  } else {
+    return prepared(nullptr);
+  }
 }
 
 /// Runs a kernel in the simulator: slow, exact, and what no order of blocks makes right is reported.
 template <class F, class... X>
 simulation simulate(Kernel<F> const& kernel, X&&... arguments) {
-  return jit::call<jit::StreamKind::any>(
-      kernel,
-      [](jit::KernelRef const& ref, jit::ArgumentList list, GridOverride const& grid) {
-        return jit::simulate(ref, list, grid);
-      },
-      arguments...);
+  using Call = jit::FindingOf<jit::StreamKind::any, F, std::remove_reference_t<X>...>;
+  if constexpr (jit::check<Call>()) {
+    auto const packed = jit::pack(kernel, arguments...);
+    return jit::simulate(jit::reference(kernel), packed.list(), packed.grid);
+  } else {
+    return {};
+  }
 }
 
 /// What a launch with these arguments does, as text: device, facts used, grid, requirements, code. Compiles if need be.
 template <class F, class... X>
 [[nodiscard]] std::string explain(Kernel<F> const& kernel, X&&... arguments) {
-  return jit::call<jit::StreamKind::any>(
-      kernel,
-      [](jit::KernelRef const& ref, jit::ArgumentList list, GridOverride const& grid) {
-        return jit::explain(nullptr, ref, list, grid);
-      },
-      arguments...);
+  using Call = jit::FindingOf<jit::StreamKind::any, F, std::remove_reference_t<X>...>;
+  if constexpr (jit::check<Call>()) {
+    auto const packed = jit::pack(kernel, arguments...);
+    return jit::explain(nullptr, jit::reference(kernel), packed.list(), packed.grid);
+  } else {
+    return {};
+  }
 }
 
 /// Compiles without running: for tests, and for code that keeps binaries by itself. Looks into no cache.

@@ -46,6 +46,9 @@ simulation simulate(KernelRef const& kernel, ArgumentList arguments, GridOverrid
 std::string explain(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
 CompiledKernel compile(KernelRef const& kernel, CompileOptions const& options);
 
+/// a * b. Throws UserError for more blocks than 64 bits hold.
+std::int64_t multiply_blocks(std::int64_t a, std::int64_t b);
+
 /// Throws UserError: the value of a scalar argument does not fit the kernel's parameter.
 [[noreturn]] void refuse_scalar(char const* kernel, int number, std::int64_t value, Element wanted);
 

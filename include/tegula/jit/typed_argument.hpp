@@ -24,8 +24,8 @@ template <class X>
 concept StridedTensor = requires(X& x) {
   *x.data();
   requires std::integral<std::remove_cvref_t<decltype(x.rank)>>;
-  requires std::convertible_to<decltype(x.extent(0)), std::int64_t>;
-  requires std::convertible_to<decltype(x.stride(0)), std::int64_t>;
+  requires std::is_convertible_v<decltype(x.extent(0)), std::int64_t>;
+  requires std::is_convertible_v<decltype(x.stride(0)), std::int64_t>;
 };
 
 /// Has data_handle(), rank(), extent(axis) and stride(axis), as std::mdspan; host memory.
@@ -33,9 +33,13 @@ template <class X>
 concept MdspanLike = requires(X& x) {
   *x.data_handle();
   requires std::integral<decltype(X::rank())>;
-  requires std::convertible_to<decltype(x.extent(0)), std::int64_t>;
-  requires std::convertible_to<decltype(x.stride(0)), std::int64_t>;
+  requires std::is_convertible_v<decltype(x.extent(0)), std::int64_t>;
+  requires std::is_convertible_v<decltype(x.stride(0)), std::int64_t>;
 };
+
+/// The type that extent() and stride() take: std::mdspan's is unsigned.
+template <class X>
+using AxisNumber = std::conditional_t<MdspanLike<X>, std::size_t, int>;
 
 template <class X>
 concept TensorArgument = StridedTensor<X> || MdspanLike<X> || detail::ContiguousContainer<X>;
@@ -47,32 +51,48 @@ concept ScalarArgument = std::is_arithmetic_v<std::remove_cv_t<X>> || std::same_
 /// Where an argument's memory is, as far as its type tells.
 enum class Space : std::uint8_t { host, cuda, known_at_run_time };
 
+template <class X>
+concept StatesSpace = std::same_as<std::remove_cv_t<decltype(X::space)>, DeviceKind>;
+template <class X>
+concept StatesDevice = requires(X& x) { requires std::same_as<std::remove_cvref_t<decltype(x.where())>, device>; };
+template <class X>
+concept OwnsAllocation = requires(X& x) { requires std::same_as<decltype(x.allocation()), detail::Allocation*>; };
+
+template <class X>
+constexpr Space space_of() {
+  if constexpr (StatesSpace<X>) return X::space == DeviceKind::host ? Space::host : Space::cuda;
+  else if constexpr (StatesDevice<X>) return Space::known_at_run_time;
+  else return Space::host;
+}
+
+template <class X>
+constexpr int rank_of() {
+  if constexpr (StridedTensor<X>) return static_cast<int>(X::rank);
+  else if constexpr (MdspanLike<X>) return static_cast<int>(X::rank());
+  else return 1;
+}
+
+template <class X>
+auto address_of(X& x) {
+  if constexpr (MdspanLike<X>) return x.data_handle();
+  else return x.data();
+}
+
+/// What a tensor argument's type says.
 template <TensorArgument X>
 struct Given {
-  static constexpr int rank = [] {
-    if constexpr (StridedTensor<X>) return static_cast<int>(X::rank);
-    else if constexpr (MdspanLike<X>) return static_cast<int>(X::rank());
-    else return 1;
-  }();
-  static constexpr Space space = [] {
-    if constexpr (requires { X::space; }) return X::space == DeviceKind::host ? Space::host : Space::cuda;
-    else if constexpr (requires(X& x) { { x.where() } -> std::convertible_to<device>; }) return Space::known_at_run_time;
-    else return Space::host;
-  }();
-  static auto address(X& x) {
-    if constexpr (MdspanLike<X>) return x.data_handle();
-    else return x.data();
-  }
-  using pointee = std::remove_pointer_t<decltype(address(*static_cast<X*>(nullptr)))>;
+  using pointee = std::remove_pointer_t<decltype(jit::address_of(*static_cast<X*>(nullptr)))>;
   using element = std::remove_cv_t<pointee>;
+  static constexpr int rank = rank_of<X>();
+  static constexpr Space space = space_of<X>();
   static constexpr bool read_only = std::is_const_v<pointee>;
 
   static void fill(Argument& argument, X& x) {
     argument.element = element_of<element>::value;
     argument.read_only = read_only;
     argument.rank = rank;
-    if constexpr (requires { { x.allocation() } -> std::same_as<detail::Allocation*>; }) argument.allocation = x.allocation();
-    argument.address = const_cast<element*>(address(x));
+    if constexpr (OwnsAllocation<X>) argument.allocation = x.allocation();
+    argument.address = const_cast<element*>(jit::address_of(x));
     if constexpr (space == Space::cuda) argument.space = DeviceKind::cuda;
     if constexpr (space == Space::known_at_run_time) {
       device const where = x.where();
@@ -81,8 +101,8 @@ struct Given {
     }
     if constexpr (StridedTensor<X> || MdspanLike<X>) {
       for (int axis = 0; axis < rank; ++axis) {
-        argument.extents[axis] = static_cast<std::int64_t>(x.extent(axis));
-        argument.strides[axis] = static_cast<std::int64_t>(x.stride(axis));
+        argument.extents[axis] = static_cast<std::int64_t>(x.extent(static_cast<AxisNumber<X>>(axis)));
+        argument.strides[axis] = static_cast<std::int64_t>(x.stride(static_cast<AxisNumber<X>>(axis)));
       }
     } else {
       argument.extents[0] = static_cast<std::int64_t>(x.size());
@@ -90,53 +110,6 @@ struct Given {
     }
   }
 };
-
-// The facts of an error, spelt in types: GCC and Clang print them below the sentence.
-template <int> struct ArgumentNumber;
-template <class> struct Found;
-template <class> struct Expected;
-template <int> struct FoundCount;
-template <int> struct ExpectedCount;
-
-template <class, class>
-inline constexpr bool agree = false;
-template <class T>
-inline constexpr bool agree<Found<T>, Expected<T>> = true;
-template <int n>
-inline constexpr bool agree<FoundCount<n>, ExpectedCount<n>> = true;
-
-template <class F, class E>
-concept CountsAgree = agree<F, E>;
-template <class Number, class F, class E>
-concept RanksAgree = agree<F, E>;
-template <class Number, class F, class E>
-concept ElementsAgree = agree<F, E>;
-template <class Number, class X>
-concept IsTensor = TensorArgument<X>;
-template <class Number, class X>
-concept IsScalar = ScalarArgument<X>;
-template <class Number, class X>
-concept IsWritable = !Given<X>::read_only;
-template <class Number, class X>
-concept OnTheHost = Given<X>::space != Space::cuda;
-template <class Number, class X>
-concept OnTheDevice = Given<X>::space != Space::host;
-
-/// Whether C++ converts a number of type X to the kernel's T without changing its kind.
-template <class X, class T>
-constexpr bool scalar_converts() {
-  using B = std::remove_cv_t<X>;
-  constexpr bool from_bool = std::same_as<B, bool>;
-  if constexpr (std::same_as<T, bool>) return from_bool;
-  else if constexpr (std::integral<T>) return std::integral<B> && !from_bool;
-  else return !from_bool && (std::floating_point<T> || std::same_as<B, T> || std::is_arithmetic_v<B>);
-}
-template <class Number, class F, class E>
-inline constexpr bool kinds_agree = false;
-template <class Number, class X, class T>
-inline constexpr bool kinds_agree<Number, Found<X>, Expected<T>> = scalar_converts<X, T>();
-template <class Number, class F, class E>
-concept ScalarKindsAgree = kinds_agree<Number, F, E>;
 
 /// Which places the stream's type allows.
 enum class StreamKind : std::uint8_t { any, host, cuda };
@@ -147,44 +120,115 @@ constexpr StreamKind stream_kind() {
   else return StreamKind::any;
 }
 
-/// Asserts, one sentence for the first thing wrong, that argument `number` (from 1) fits parameter P.
-template <class P, int number, StreamKind stream, class X>
-constexpr bool fits() {
-  using N = ArgumentNumber<number>;
+/// Whether C++ makes a T of a number X without changing its kind: no bool from or to a number, no integer from a float.
+template <class X, class T>
+constexpr bool number_converts() {
+  using B = std::remove_cv_t<X>;
+  if constexpr (std::same_as<T, bool> || std::same_as<B, bool>) return std::same_as<T, B>;
+  else if constexpr (std::integral<T>) return std::integral<B>;
+  else return true;
+}
+
+/// What the types of a call tell to be wrong.
+enum class Mistake { none, count, not_a_tensor, not_a_number, number_kind, element, rank, constant, host_on_cuda, cuda_on_host };
+
+template <class P, class X, StreamKind stream>
+constexpr Mistake mistake_in() {
   if constexpr (detail::is_arg<P>) {
-    static_assert(IsScalar<N, X>, "launch: the kernel takes a number here, the argument is none");
-    if constexpr (ScalarArgument<X>) {
-      using T = typename P::scalar_element;
-      constexpr bool same_kind = scalar_converts<X, T>();
-      static_assert(ScalarKindsAgree<N, Found<X>, Expected<T>>,
-                    "launch: a number of another kind than the kernel's parameter");
-      return same_kind;
-    } else {
-      return false;
-    }
+    if constexpr (!ScalarArgument<X>) return Mistake::not_a_number;
+    else return number_converts<X, typename P::scalar_element>() ? Mistake::none : Mistake::number_kind;
   } else if constexpr (!TensorArgument<X>) {
-    static_assert(IsTensor<N, X>, "launch: the kernel takes a tensor here: a buffer, a view, or a type with data() and extents");
-    return false;
+    return Mistake::not_a_tensor;
   } else {
     using G = Given<X>;
-    constexpr bool element = std::same_as<typename G::element, typename P::element>;
-    static_assert(ElementsAgree<N, Found<typename G::element>, Expected<typename P::element>>,
-                  "launch: an argument's element differs from the kernel's parameter");
-    if constexpr (!element) return false;
-    constexpr bool rank = G::rank == P::tensor_rank;
-    static_assert(!element || RanksAgree<N, FoundCount<G::rank>, ExpectedCount<P::tensor_rank>>,
-                  "launch: an argument's rank differs from the kernel's parameter");
-    constexpr bool writable = !P::writable || !G::read_only;
-    static_assert(!element || !rank || !P::writable || IsWritable<N, X>,
-                  "launch: the kernel writes this argument, but its elements are const");
-    constexpr bool reachable = !(stream == StreamKind::cuda && G::space == Space::host) &&
-                               !(stream == StreamKind::host && G::space == Space::cuda);
-    static_assert(!element || !rank || !writable || stream != StreamKind::cuda || OnTheDevice<N, X>,
-                  "launch: host memory on a CUDA stream; copy it to a buffer on the device");
-    static_assert(!element || !rank || !writable || stream != StreamKind::host || OnTheHost<N, X>,
-                  "launch: device memory on a host stream; copy it to a buffer on the host");
-    return element && rank && writable && reachable;
+    if (!std::same_as<typename G::element, typename P::element>) return Mistake::element;
+    if (G::rank != P::tensor_rank) return Mistake::rank;
+    if (P::writable && G::read_only) return Mistake::constant;
+    if (stream == StreamKind::cuda && G::space == Space::host) return Mistake::host_on_cuda;
+    if (stream == StreamKind::host && G::space == Space::cuda) return Mistake::cuda_on_host;
+    return Mistake::none;
   }
+}
+
+// What differs, spelt in types: the compiler prints it below the sentence.
+template <int> struct ArgumentNumber;
+template <class...> struct Found;
+template <class...> struct Expected;
+template <int> struct Rank;
+template <int> struct Count;
+
+template <Mistake, class P, class X>
+struct Difference {
+  using found = Found<X>;
+  using expected = Expected<P>;
+};
+template <class P, class X>
+struct Difference<Mistake::element, P, X> {
+  using found = Found<typename Given<X>::element>;
+  using expected = Expected<typename P::element>;
+};
+template <class P, class X>
+struct Difference<Mistake::rank, P, X> {
+  using found = Found<Rank<Given<X>::rank>>;
+  using expected = Expected<Rank<P::tensor_rank>>;
+};
+template <class P, class X>
+struct Difference<Mistake::number_kind, P, X> {
+  using found = Found<X>;
+  using expected = Expected<typename P::scalar_element>;
+};
+
+/// The first mistake of a call.
+template <Mistake what = Mistake::none, class Number = void, class F = void, class E = void>
+struct Finding {
+  static constexpr Mistake mistake = what;
+};
+
+template <StreamKind stream, int number, class Parameters, class Arguments>
+struct FirstMistake;
+template <StreamKind stream, int number>
+struct FirstMistake<stream, number, detail::TypeList<>, detail::TypeList<>> {
+  using type = Finding<>;
+};
+template <StreamKind stream, int number, class P, class... Ps, class X, class... Xs>
+struct FirstMistake<stream, number, detail::TypeList<P, Ps...>, detail::TypeList<X, Xs...>> {
+  static constexpr Mistake mistake = mistake_in<P, X, stream>();
+  static auto find() {
+    if constexpr (mistake == Mistake::none)
+      return typename FirstMistake<stream, number + 1, detail::TypeList<Ps...>, detail::TypeList<Xs...>>::type();
+    else
+      return Finding<mistake, ArgumentNumber<number>, typename Difference<mistake, P, X>::found,
+                     typename Difference<mistake, P, X>::expected>();
+  }
+  using type = decltype(find());
+};
+
+template <StreamKind stream, class Parameters, class Arguments>
+auto find_mistake() {
+  if constexpr (Parameters::size != Arguments::size)
+    return Finding<Mistake::count, void, Found<Count<Arguments::size>>, Expected<Count<Parameters::size>>>();
+  else
+    return typename FirstMistake<stream, 1, Parameters, Arguments>::type();
+}
+
+template <Mistake a, Mistake b>
+inline constexpr bool unlike = a != b;
+
+/// Says what is wrong with a call; true if nothing is. The types tell which argument, and what was found and expected.
+template <class Call>
+constexpr bool check() {
+  constexpr Mistake mistake = Call::mistake;
+  static_assert(unlike<mistake, Mistake::count>, "launch: the number of arguments differs from the number of the kernel's parameters");
+  static_assert(unlike<mistake, Mistake::not_a_tensor>,
+                "launch: the kernel takes a tensor here: a buffer, a view, or a type with data() and extents");
+  static_assert(unlike<mistake, Mistake::not_a_number>, "launch: the kernel takes a number here, the argument is none");
+  static_assert(unlike<mistake, Mistake::number_kind>, "launch: a number of another kind than the kernel's parameter");
+  static_assert(unlike<mistake, Mistake::element>, "launch: an argument's element differs from the kernel's parameter");
+  static_assert(unlike<mistake, Mistake::rank>, "launch: an argument's rank differs from the kernel's parameter");
+  static_assert(unlike<mistake, Mistake::constant>, "launch: the kernel writes this argument, but its elements are const");
+  static_assert(unlike<mistake, Mistake::host_on_cuda>, "launch: host memory on a CUDA stream; copy it to a buffer on the device");
+  static_assert(unlike<mistake, Mistake::cuda_on_host>, "launch: device memory on a host stream; copy it to a buffer on the host");
+  return mistake == Mistake::none;
 }
 
 /// The bits of a number in the parameter's type. Throws UserError for an integer that does not fit.
@@ -195,9 +239,9 @@ std::int64_t scalar_slot(char const* kernel, int number, X x) {
   } else if constexpr (std::integral<T>) {
     bool fits = true;
     if constexpr (std::is_unsigned_v<X>)
-      fits = static_cast<std::uint64_t>(x) <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+      fits = static_cast<std::uint64_t>(x) <= static_cast<std::uint64_t>((std::numeric_limits<T>::max)());
     else
-      fits = x >= std::numeric_limits<T>::min() && x <= std::numeric_limits<T>::max();
+      fits = x >= (std::numeric_limits<T>::min)() && x <= (std::numeric_limits<T>::max)();
     if (!fits) refuse_scalar(kernel, number, static_cast<std::int64_t>(x), element_of<T>::value);
     return static_cast<std::int64_t>(x);
   } else {

@@ -1,0 +1,11 @@
+// expect: launch: the kernel writes this argument, but its elements are const
+// rows: N3
+#include <vector>
+
+#include "tegula/jit/launch.hpp"
+
+using namespace tegula;
+
+inline constexpr auto scale = kernel("scale", [](in<float, 2>, out<float, 2>, arg<float>) {});
+
+void wrong(stream const& order, buffer<float, 2> const& x, buffer<float, 2> const& y) { launch(order, scale, x, y, 2.0f); }
