@@ -48,7 +48,3 @@
 #define UNDERFLOW 4
 #define DOMAIN 1
 #define HUGE 1e38
-#define M 1
-#define N 2
-#define K 3
-#define I 4
