@@ -1,0 +1,119 @@
+#include "analysis/axis_facts.hpp"
+
+#include "ir/text.hpp"
+#include "ir/verifier.hpp"
+#include "support/catch.hpp"
+
+using namespace tegula;
+
+namespace {
+
+/// The facts of a kernel's (or function's) values as text.
+std::string facts_of(std::string const& text, std::string_view function = "k") {
+  auto const parsed = ir::parse("tegula-ir 1\n" + text);
+  INFO(parsed.diagnostics.str());
+  REQUIRE(parsed.ok());
+  auto const found = ir::verify(parsed.module);
+  INFO(found.str());
+  REQUIRE(found.empty());
+  return analysis::AxisFacts(parsed.module).str(*parsed.module.find(function));
+}
+
+bool has_line(std::string const& text, std::string const& line) { return ("\n" + text).find("\n" + line + "\n") != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("axis facts: offsets of a block are multiples of the tile, coordinates run", "[F20]") {
+  std::string const facts = facts_of(
+      "kernel @k(%t: in tensor<?x?xf32> {multiple_of = 16}) {\n"
+      "  %b = block_index : i64\n"
+      "  %c176 = constant {value = 176 : i64} : i64\n"
+      "  %base = mul %b, %c176 : i64\n"
+      "  %i = iota {axis = 1} : tile<4x176xi64>\n"
+      "  %s = splat %base : tile<4x176xi64>\n"
+      "  %col = add %i, %s : tile<4x176xi64>\n"
+      "  %n = extent %t {axis = 1} : i64\n"
+      "  %e = splat %n : tile<4x176xi64>\n"
+      "  %m = compare %col, %e {predicate = lt} : tile<4x176xbool>\n"
+      "  %x = compare %col, %e {predicate = le} : tile<4x176xbool>\n"
+      "  return\n}\n");
+  CHECK(has_line(facts, "%base: contiguity [1], divisibility [176], constancy [1], from 0 to 377957121872"));
+  CHECK(has_line(facts, "%i: contiguity [1, 176], divisibility [1, 0], constancy [4, 1], from 0 to 175"));
+  CHECK_THAT(facts, test::ContainsSubstring("%col: contiguity [1, 176], divisibility [1, 176], constancy [4, 1]"));
+  CHECK_THAT(facts, test::ContainsSubstring("%n: contiguity [1], divisibility [16], constancy [1]"));
+  // A run of 16 columns lies on one side of a border that is a multiple of 16; with <= it need not.
+  CHECK(has_line(facts, "%m: contiguity [1, 1], divisibility [1, 1], constancy [4, 16]"));
+  CHECK(has_line(facts, "%x: contiguity [1, 1], divisibility [1, 1], constancy [4, 1]"));
+}
+
+TEST_CASE("axis facts: requirements feed them") {
+  std::string const facts = facts_of(
+      "kernel @k(%t: in tensor<?x?xf32>, %n: i64) {\n"
+      "  %a = extent %t {axis = 1} : i64\n"
+      "  %c = constant {value = 256 : i64} : i64\n"
+      "  %c32 = constant {value = 32 : i64} : i64\n"
+      "  %zero = constant {value = 0 : i64} : i64\n"
+      "  %small = compare %a, %c {predicate = le} : bool\n"
+      "  %r = rem %n, %c32 : i64\n"
+      "  %whole = compare %r, %zero : bool\n"
+      "  %positive = compare %zero, %n {predicate = le} : bool\n"
+      "  %both = and %whole, %positive : bool\n"
+      "  require %small {message = \"small\"}\n"
+      "  require %both {message = \"whole\"}\n"
+      "  %d = div %n, %c32 : i64\n"
+      "  return\n}\n");
+  CHECK(has_line(facts, "%a: contiguity [1], divisibility [1], constancy [1], from 0 to 256"));
+  CHECK(has_line(facts, "%n: contiguity [1], divisibility [32], constancy [1], from 0 to 9223372036854775807"));
+  CHECK(has_line(facts, "%r: contiguity [1], divisibility [0], constancy [1], from 0 to 0"));
+}
+
+TEST_CASE("axis facts: loops join what goes round") {
+  std::string const facts = facts_of(
+      "kernel @k(%n: i64) {\n"
+      "  %c24 = constant {value = 24 : i64} : i64\n"
+      "  %c36 = constant {value = 36 : i64} : i64\n"
+      "  %zero = constant {value = 0 : i64} : i64\n"
+      "  %s, %f = for %i = %c24 to %n step %c36 carry (%a = %zero, %b = %c24) : i64, i64 {\n"
+      "    %x = add %a, %c36 : i64\n"
+      "    yield %x, %b\n"
+      "  }\n"
+      "  return\n}\n");
+  CHECK_THAT(facts, test::ContainsSubstring("%i: contiguity [1], divisibility [12], constancy [1], from 24"));
+  // the sum may wrap, and only powers of two survive that
+  CHECK(has_line(facts, "%a: contiguity [1], divisibility [4], constancy [1]"));
+  CHECK(has_line(facts, "%s: contiguity [1], divisibility [4], constancy [1]"));
+  CHECK(has_line(facts, "%f: contiguity [1], divisibility [24], constancy [1], from 24 to 24"));
+}
+
+TEST_CASE("axis facts: parameters of functions are joined over the callers, through the call graph") {
+  std::string const text =
+      "function @inner(%i: i64) {\n  %x = neg %i : i64\n  return\n}\n"
+      "function @outer(%j: i64) {\n  call %j {callee = @inner}\n  return\n}\n"
+      "kernel @k() {\n"
+      "  %b = block_index : i64\n"
+      "  %c64 = constant {value = 64 : i64} : i64\n"
+      "  %c96 = constant {value = 96 : i64} : i64\n"
+      "  %x = mul %b, %c64 : i64\n"
+      "  call %x {callee = @outer}\n"
+      "  call %c96 {callee = @inner}\n"
+      "  return\n}\n";
+  CHECK_THAT(facts_of(text, "outer"), test::ContainsSubstring("%j: contiguity [1], divisibility [64], constancy [1], from 0 to 137438953408"));
+  CHECK_THAT(facts_of(text, "inner"), test::ContainsSubstring("%i: contiguity [1], divisibility [32], constancy [1], from 0 to 137438953408"));
+}
+
+TEST_CASE("axis facts: division and remainder of runs") {
+  std::string const facts = facts_of(
+      "kernel @k() {\n"
+      "  %i = iota : tile<64xi32>\n"
+      "  %c8 = constant {value = 8 : i32} : tile<64xi32>\n"
+      "  %q = div %i, %c8 : tile<64xi32>\n"
+      "  %r = rem %i, %c8 : tile<64xi32>\n"
+      "  %c3 = constant {value = 3 : i32} : tile<64xi32>\n"
+      "  %j = sub %i, %c3 : tile<64xi32>\n"
+      "  %p = div %j, %c8 : tile<64xi32>\n"
+      "  return\n}\n");
+  CHECK(has_line(facts, "%q: contiguity [1], divisibility [1], constancy [8], from 0 to 7"));
+  CHECK(has_line(facts, "%r: contiguity [8], divisibility [0], constancy [1], from 0 to 7"));
+  CHECK(has_line(facts, "%j: contiguity [64], divisibility [3], constancy [1], from -3 to 60"));
+  CHECK(has_line(facts, "%p: contiguity [1], divisibility [1], constancy [1]"));
+}

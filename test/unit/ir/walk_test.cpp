@@ -1,0 +1,100 @@
+// Walks and rewrites.
+#include "ir/walk.hpp"
+
+#include "ir/rewrite.hpp"
+#include "ir/text.hpp"
+#include "ir/verifier.hpp"
+#include "support/catch.hpp"
+
+using namespace tegula;
+using namespace tegula::ir;
+
+namespace {
+
+constexpr char text[] =
+    "tegula-ir 1\n"
+    "kernel @k(%o: out tensor<?xi64>, %n: i64, %c: bool) {\n"
+    "  %a = add %n, %n : i64\n"
+    "  for %i = %n to %a step %n {\n"
+    "    %b = mul %i, %i : i64\n"
+    "    if %c {\n"
+    "      %d = sub %b, %i : i64\n"
+    "      yield\n"
+    "    } else {\n"
+    "      yield\n"
+    "    }\n"
+    "    yield\n"
+    "  }\n"
+    "  return\n"
+    "}\n";
+
+struct Read {
+  ParseResult parsed = parse(text);
+  Function& kernel = parsed.module.kernel();
+};
+
+}  // namespace
+
+TEST_CASE("walk: each order visits every op once") {
+  Read read;
+  std::string post, pre, backward;
+  walk(read.kernel, [&](Op& op) { post += std::string(op.info().mnemonic) + " "; });
+  walk_pre_order(read.kernel, [&](Op& op) {
+    pre += std::string(op.info().mnemonic) + " ";
+    return Walk::advance;
+  });
+  walk_backward(read.kernel.body(), [&](Op& op) {
+    backward += std::string(op.info().mnemonic) + " ";
+    return Walk::advance;
+  });
+  CHECK(post == "add mul sub yield yield if yield for return ");
+  CHECK(pre == "add for mul if sub yield yield yield return ");
+  CHECK(backward == "return for yield if yield yield sub mul add ");
+}
+
+TEST_CASE("walk: the visited op may be erased") {
+  Read read;
+  walk_backward(read.kernel.body(), [](Op& op) {
+    if (op.info().has(terminator) || op.block_count() != 0) return Walk::advance;
+    bool used = false;
+    for (int i = 0; i < op.result_count(); ++i) used = used || !op.result(i)->unused();
+    if (!used) op.erase();
+    return Walk::skip;
+  });
+  std::string left;
+  walk(read.kernel, [&](Op& op) { left += std::string(op.info().mnemonic) + " "; });
+  CHECK(left == "add yield yield if yield for return ");
+  walk(read.kernel, [](Op& op) {
+    if (op.is<IfOp>()) op.erase();
+  });
+  walk_pre_order(read.kernel, [](Op& op) {
+    if (!op.is<ForOp>()) return Walk::advance;
+    op.erase();
+    return Walk::skip;
+  });
+  CHECK(verify(read.parsed.module).empty());
+  CHECK(read.kernel.body().size() == 2);
+}
+
+TEST_CASE("rewrite: replace passes uses and names on") {
+  Read read;
+  Op& sum = read.kernel.body().front();
+  Value* const twice = Builder::before(sum).same(MulOp{}, {sum.operand(0), sum.operand(0)});
+  replace(sum, twice);
+  CHECK(twice->name() == "a");
+  CHECK(twice->uses().size() == 1);
+  CHECK(verify(read.parsed.module).empty());
+}
+
+TEST_CASE("rewrite: erase_with_operands takes along what only the op used") {
+  Read read;
+  Op& sum = read.kernel.body().front();
+  Builder builder = Builder::before(sum);
+  Value* const a = builder.same(NegOp{}, {sum.operand(0)});
+  Value* const b = builder.same(MulOp{}, {a, a});
+  Value* const c = builder.same(AddOp{}, {a, b});
+  auto const before = read.kernel.body().size();
+  erase_with_operands(*c->defining_op());
+  CHECK(read.kernel.body().size() == before - 3);
+  CHECK(verify(read.parsed.module).empty());
+}
