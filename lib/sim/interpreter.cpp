@@ -4,6 +4,8 @@
 #include <numeric>
 
 #include "ir/text.hpp"
+#include "sim/compare.hpp"
+#include "sim/elements.hpp"
 #include "sim/meaning.hpp"
 #include "support/diagnostics.hpp"
 #include "tegula/support/error.hpp"
@@ -169,22 +171,6 @@ AddressRange range_of(Tensor const& tensor) {
   return range;
 }
 
-/// Calls visit(address, coordinates) for every element of a view.
-template <class Visit>
-void each_element(Tensor const& tensor, Visit&& visit) {
-  std::int64_t at[max_rank] = {};
-  std::int64_t const count = tensor.extents.product();
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::int64_t offset = 0;
-    for (int axis = 0; axis < tensor.extents.size(); ++axis) offset += at[axis] * tensor.strides[axis];
-    visit(static_cast<std::byte*>(tensor.data) + offset * bytes(tensor.element), at);
-    for (int axis = tensor.extents.size() - 1; axis >= 0; --axis) {
-      if (++at[axis] < tensor.extents[axis]) break;
-      at[axis] = 0;
-    }
-  }
-}
-
 }  // namespace
 
 void Launch::find_noted_loads() {
@@ -229,10 +215,8 @@ void Launch::find_unwritten() {
 
 std::string Launch::element_text(int tensor, std::int64_t const* coordinates) const {
   ir::Value const& parameter = *kernel_.parameter(tensor);
-  std::string text = "element [";
   int const rank = arguments_[static_cast<std::size_t>(tensor)].tensor.extents.size();
-  for (int i = 0; i < rank; ++i) text += (i == 0 ? "" : ", ") + std::to_string(coordinates[i]);
-  return text + "] of " + (parameter.name().empty() ? "argument " + std::to_string(tensor) : "%" + parameter.name());
+  return "element " + coordinates_text(coordinates, rank) + " of " + (parameter.name().empty() ? "argument " + std::to_string(tensor) : "%" + parameter.name());
 }
 
 void Launch::race(ReportKind kind, Agent const& agent, Op const& op, Shadow::Access const& earlier, int tensor, std::int64_t const* coordinates) {
@@ -346,27 +330,20 @@ Grid launch_grid(Function const& kernel, Arguments const& arguments) {
 
 Exploration explore_orders(Function const& kernel, Arguments const& arguments, int count, Options const& options, std::uint64_t first) {
   using Contents = std::vector<std::vector<std::byte>>;
-  auto const each_written = [&](auto&& visit) {
-    for (std::size_t i = 0; i < arguments.size(); ++i)
-      if (arguments[i].is_tensor && kernel.parameter_attributes()[i].direction != Direction::in) visit(i, arguments[i].tensor);
-  };
+  std::vector<Tensor> written;
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < arguments.size() && i < kernel.parameter_attributes().size(); ++i) {
+    if (!arguments[i].is_tensor || kernel.parameter_attributes()[i].direction == Direction::in) continue;
+    written.push_back(arguments[i].tensor);
+    numbers.push_back(i);
+  }
   auto const save = [&] {
-    Contents contents(arguments.size());
-    each_written([&](std::size_t i, Tensor const& tensor) {
-      each_element(tensor, [&](std::byte const* address, std::int64_t const*) {
-        contents[i].insert(contents[i].end(), address, address + bytes(tensor.element));
-      });
-    });
-    return contents;
+    Contents result;
+    for (Tensor const& tensor : written) result.push_back(contents(tensor));
+    return result;
   };
-  auto const restore = [&](Contents const& contents) {
-    each_written([&](std::size_t i, Tensor const& tensor) {
-      auto from = contents[i].begin();
-      each_element(tensor, [&](std::byte* address, std::int64_t const*) {
-        std::copy_n(from, bytes(tensor.element), address);
-        from += bytes(tensor.element);
-      });
-    });
+  auto const restore = [&](Contents const& saved) {
+    for (std::size_t i = 0; i < written.size(); ++i) set_contents(written[i], saved[i]);
   };
   auto const run_with = [&](Schedule const& order) {
     Options with = options;
@@ -381,26 +358,25 @@ Exploration explore_orders(Function const& kernel, Arguments const& arguments, i
   for (int n = 0; n < count && !result.differing_seed; ++n) {
     std::uint64_t const seed = first + static_cast<std::uint64_t>(n);
     restore(before);
-    Result run_result = run_with(schedule::seed(seed));
+    Result outcome = run_with(schedule::seed(seed));
     ++result.orders;
-    if (result.first_report.clean() && !run_result.clean()) result.first_report = std::move(run_result);
+    if (result.first_report.clean() && !outcome.clean()) result.first_report = std::move(outcome);
     Contents const found = save();
-    if (found == expected) continue;
-    result.differing_seed = seed;
-    each_written([&](std::size_t i, Tensor const& tensor) {
-      std::size_t at = 0;
-      each_element(tensor, [&](std::byte const*, std::int64_t const* coordinates) {
-        auto const size = static_cast<std::size_t>(bytes(tensor.element));
-        bool const same = std::equal(found[i].begin() + static_cast<std::ptrdiff_t>(at), found[i].begin() + static_cast<std::ptrdiff_t>(at + size),
-                                     expected[i].begin() + static_cast<std::ptrdiff_t>(at));
-        at += size;
-        if (same || !result.text.empty()) return;
-        result.text = kernel.name() + ": element [";
-        for (int axis = 0; axis < tensor.extents.size(); ++axis) result.text += (axis == 0 ? "" : ", ") + std::to_string(coordinates[axis]);
-        result.text += "] of argument " + std::to_string(i) + " depends on the order of blocks: it differs between the ascending order and " +
-                       to_string(schedule::seed(seed));
-      });
-    });
+    for (std::size_t i = 0; i < written.size() && !result.differing_seed; ++i) {
+      auto const at = std::mismatch(found[i].begin(), found[i].end(), expected[i].begin()).first;
+      if (at == found[i].end()) continue;
+      result.differing_seed = seed;
+      std::int64_t linear = (at - found[i].begin()) / bytes(written[i].element);
+      std::int64_t coordinates[max_rank] = {};
+      for (int axis = written[i].extents.size() - 1; axis >= 0; --axis) {
+        coordinates[axis] = linear % written[i].extents[axis];
+        linear /= written[i].extents[axis];
+      }
+      ir::Value const& parameter = *kernel.parameter(static_cast<int>(numbers[i]));
+      result.text = kernel.name() + ": element " + coordinates_text(coordinates, written[i].extents.size()) + " of " +
+                    (parameter.name().empty() ? "argument " + std::to_string(numbers[i]) : "%" + parameter.name()) +
+                    " depends on the order of blocks: " + to_string(schedule::seed(seed)) + " differs from the ascending order";
+    }
   }
   restore(expected);
   return result;

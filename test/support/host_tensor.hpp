@@ -1,0 +1,123 @@
+// Tensors of any element in host memory, for tests of the executors: filled from bits, viewed with any strides, read back
+// as doubles or integers.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ir/builder.hpp"
+#include "sim/interpreter.hpp"
+
+namespace tegula::test {
+
+class HostTensor {
+ public:
+  HostTensor() = default;
+  /// Row-major; `gaps` elements are left between rows of the last axis, and as many before the first element.
+  HostTensor(Element element, Extents const& extents, std::int64_t gaps = 0) : element_(element), extents_(extents), offset_(gaps) {
+    strides_ = extents;
+    std::int64_t stride = 1;
+    for (int i = extents.size() - 1; i >= 0; --i) {
+      strides_[i] = stride;
+      stride *= extents[i];
+      if (i == extents.size() - 1) stride += gaps;
+    }
+    memory_.resize(static_cast<std::size_t>((stride + gaps + 1) * bytes(element)), poison);
+  }
+  /// The same with the last two axes stored the other way round.
+  static HostTensor transposed(Element element, Extents const& extents) {
+    HostTensor result(element, extents);
+    int const last = extents.size() - 1;
+    result.strides_[last - 1] = 1;
+    result.strides_[last] = extents[last - 1];
+    return result;
+  }
+
+  [[nodiscard]] Element element() const { return element_; }
+  [[nodiscard]] Extents const& extents() const { return extents_; }
+  [[nodiscard]] Extents const& strides() const { return strides_; }
+  [[nodiscard]] std::int64_t count() const { return extents_.product(); }
+  [[nodiscard]] void* data() { return memory_.data() + offset_ * bytes(element_); }
+
+  [[nodiscard]] sim::Tensor view() {
+    return {data(), element_, extents_, strides_, memory_.data(), memory_.data() + memory_.size()};
+  }
+
+  /// Element i in row-major order.
+  [[nodiscard]] ir::Constant get(std::int64_t i) const {
+    std::uint64_t raw = 0;
+    std::memcpy(&raw, address(i), static_cast<std::size_t>(bytes(element_)));
+    if (element_ == Element::i32) return ir::make_constant(element_, static_cast<std::int64_t>(static_cast<std::int32_t>(raw)));
+    return {element_, raw};
+  }
+  void set(std::int64_t i, ir::Constant value) {
+    std::memcpy(const_cast<std::byte*>(address(i)), &value.bits, static_cast<std::size_t>(bytes(element_)));
+  }
+  [[nodiscard]] double number(std::int64_t i) const { return ir::to_double(get(i)); }
+  [[nodiscard]] std::int64_t integer(std::int64_t i) const { return ir::to_int(get(i)); }
+  void set_number(std::int64_t i, double value) { set(i, ir::make_constant(element_, value)); }
+  void set_integer(std::int64_t i, std::int64_t value) { set(i, ir::make_constant(element_, value)); }
+  template <class... Coordinates>
+  [[nodiscard]] double operator()(Coordinates... coordinates) const {
+    std::int64_t const at[] = {static_cast<std::int64_t>(coordinates)...};
+    std::int64_t linear = 0;
+    for (int i = 0; i < extents_.size(); ++i) linear = linear * extents_[i] + at[i];
+    return number(linear);
+  }
+
+  /// Uniform numbers; integers are rounded.
+  HostTensor& fill(std::mt19937_64& random, double low = -1, double high = 1) {
+    for (std::int64_t i = 0; i < count(); ++i)
+      set_number(i, low + (high - low) * (static_cast<double>(random() >> 11) * 0x1p-53));
+    return *this;
+  }
+  /// Any bits: infinities, NaNs, subnormals, extreme integers.
+  HostTensor& fill_bits(std::mt19937_64& random) {
+    for (std::int64_t i = 0; i < count(); ++i) {
+      std::uint64_t raw = random();
+      if (element_ == Element::boolean) raw &= 1;
+      set(i, element_ == Element::i32 ? ir::make_constant(element_, static_cast<std::int64_t>(raw)) : ir::Constant{element_, mask(raw)});
+    }
+    return *this;
+  }
+
+  /// True if nothing outside the view was touched.
+  [[nodiscard]] bool gaps_untouched() const {
+    std::vector<bool> inside(memory_.size());
+    for (std::int64_t i = 0; i < count(); ++i)
+      for (int b = 0; b < bytes(element_); ++b) inside[static_cast<std::size_t>(address(i) - memory_.data() + b)] = true;
+    for (std::size_t i = 0; i < memory_.size(); ++i)
+      if (!inside[i] && memory_[i] != poison) return false;
+    return true;
+  }
+  /// True for two NaNs and for equal bits; -0 and +0 differ.
+  static bool same(ir::Constant a, ir::Constant b) {
+    if (is_float(a.element) && std::isnan(ir::to_double(a)) && std::isnan(ir::to_double(b))) return true;
+    return a == b;
+  }
+
+ private:
+  static constexpr std::byte poison{0xA5};
+  [[nodiscard]] std::uint64_t mask(std::uint64_t raw) const {
+    return bits(element_) == 64 ? raw : raw & ((std::uint64_t{1} << bits(element_)) - 1);
+  }
+  [[nodiscard]] std::byte const* address(std::int64_t i) const {
+    std::int64_t offset = offset_;
+    for (int axis = extents_.size() - 1; axis >= 0; --axis) {
+      offset += i % extents_[axis] * strides_[axis];
+      i /= extents_[axis];
+    }
+    return memory_.data() + offset * bytes(element_);
+  }
+
+  Element element_ = Element::f32;
+  Extents extents_, strides_;
+  std::int64_t offset_ = 0;
+  std::vector<std::byte> memory_;
+};
+
+}  // namespace tegula::test

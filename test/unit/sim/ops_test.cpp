@@ -1,0 +1,568 @@
+// Every op of the table against an independent computation on random data.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "ir/layout.hpp"
+#include "sim_support.hpp"
+#include "tegula/math/functions.hpp"
+#include "tegula/support/half.hpp"
+
+using namespace tegula;
+using test::apply;
+using test::HostTensor;
+using test::module_of;
+using test::random_column;
+using test::simulate;
+
+namespace {
+
+constexpr std::int64_t count = 600;
+constexpr Element floats[] = {Element::f16, Element::bf16, Element::f32, Element::f64};
+constexpr Element integers[] = {Element::i32, Element::i64};
+
+/// An element's value from a double that holds the exact or once-rounded result.
+ir::Constant of(Element element, double value) { return ir::make_constant(element, value); }
+
+void check_same(HostTensor const& found, std::function<ir::Constant(std::int64_t)> const& expected) {
+  long wrong = 0;
+  std::string first;
+  for (std::int64_t i = 0; i < found.count(); ++i) {
+    ir::Constant const e = expected(i), f = found.get(i);
+    bool const zeros = is_float(e.element) && ir::to_double(e) == 0 && ir::to_double(f) == 0;
+    if (HostTensor::same(e, f) || zeros) continue;
+    if (wrong++ == 0) first = "element " + std::to_string(i) + " is " + ir::to_string(f) + " but should be " + ir::to_string(e);
+  }
+  INFO(first);
+  CHECK(wrong == 0);
+}
+
+/// The result of an f32 or f64 operation of doubles: for f16, bf16 and f32 the double result of +, -, * and / rounds to the
+/// same as the direct one (53 >= 2 * 24 + 2).
+void check_float_binary(std::string const& op, std::function<double(double, double)> const& f) {
+  for (Element element : floats) {
+    INFO(op << " of " << name(element));
+    auto const a = random_column(element, count, 1), b = random_column(element, count, 2);
+    check_same(apply(op + " %a, %b", {a, b}, element), [&](std::int64_t i) { return of(element, f(a.number(i), b.number(i))); });
+  }
+}
+__extension__ using Wide = __int128;
+void check_integer_binary(std::string const& op, std::function<Wide(Wide, Wide, int bits)> const& f) {
+  for (Element element : integers) {
+    INFO(op << " of " << name(element));
+    auto const a = random_column(element, count, 3), b = random_column(element, count, 4);
+    check_same(apply(op + " %a, %b", {a, b}, element), [&](std::int64_t i) {
+      return ir::make_constant(element, static_cast<std::int64_t>(f(a.integer(i), b.integer(i), bits(element))));
+    });
+  }
+}
+void check_float_unary(std::string const& op, std::function<double(double)> const& f) {
+  for (Element element : floats) {
+    INFO(op << " of " << name(element));
+    auto const a = random_column(element, count, 5);
+    check_same(apply(op + " %a", {a}, element), [&](std::int64_t i) { return of(element, f(a.number(i))); });
+  }
+}
+
+void float_arithmetic() {
+  check_float_binary("add", [](double a, double b) { return a + b; });
+  check_float_binary("sub", [](double a, double b) { return a - b; });
+  check_float_binary("mul", [](double a, double b) { return a * b; });
+  check_float_binary("div", [](double a, double b) { return a / b; });
+}
+
+void integer_arithmetic() {
+  check_integer_binary("add", [](Wide a, Wide b, int) { return a + b; });
+  check_integer_binary("sub", [](Wide a, Wide b, int) { return a - b; });
+  check_integer_binary("mul", [](Wide a, Wide b, int) { return a * b; });
+  check_integer_binary("div", [](Wide a, Wide b, int) { return b == 0 ? 0 : a / b; });
+  check_integer_binary("rem", [](Wide a, Wide b, int) { return b == 0 ? a : a % b; });
+  check_integer_binary("shl", [](Wide a, Wide b, int bits) { return b < 0 || b >= bits ? 0 : a * (static_cast<Wide>(1) << static_cast<int>(b)); });
+  check_integer_binary("shr", [](Wide a, Wide b, int bits) { return a >> static_cast<int>(b < 0 || b >= bits ? bits - 1 : b); });
+  check_integer_binary("and", [](Wide a, Wide b, int) { return a & b; });
+  check_integer_binary("or", [](Wide a, Wide b, int) { return a | b; });
+  check_integer_binary("xor", [](Wide a, Wide b, int) { return a ^ b; });
+  check_integer_binary("min", [](Wide a, Wide b, int) { return std::min(a, b); });
+  check_integer_binary("max", [](Wide a, Wide b, int) { return std::max(a, b); });
+  for (Element element : integers) {
+    HostTensor a(element, {6}), b(element, {6});
+    std::int64_t const lhs[] = {7, 8, 0, 7, 7, 1}, rhs[] = {2, 2, 5, 0, -3, 4}, expected[] = {4, 4, 0, 0, 0, 1};
+    for (int i = 0; i < 6; ++i) a.set_integer(i, lhs[i]), b.set_integer(i, rhs[i]);
+    check_same(apply("ceil_div %a, %b", {a, b}, element), [&](std::int64_t i) { return ir::make_constant(element, expected[i]); });
+  }
+}
+
+void min_max() {
+  auto const pick = [](double a, double b, bool less) { return std::isnan(a) ? b : std::isnan(b) ? a : less ? std::min(a, b) : std::max(a, b); };
+  check_float_binary("min", [&](double a, double b) { return pick(a, b, true); });
+  check_float_binary("max", [&](double a, double b) { return pick(a, b, false); });
+}
+
+void signs_and_rounding() {
+  check_float_unary("neg", [](double a) { return -a; });
+  check_float_unary("abs", [](double a) { return std::fabs(a); });
+  check_float_unary("round", [](double a) { return std::nearbyint(a); });
+  check_float_unary("floor", [](double a) { return std::floor(a); });
+  check_float_unary("sqrt", [](double a) { return std::sqrt(a); });
+  for (Element element : integers) {
+    auto const a = random_column(element, count, 6);
+    check_same(apply("neg %a", {a}, element), [&](std::int64_t i) { return ir::make_constant(element, static_cast<std::int64_t>(-static_cast<Wide>(a.integer(i)))); });
+    check_same(apply("abs %a", {a}, element), [&](std::int64_t i) {
+      Wide const x = a.integer(i);
+      return ir::make_constant(element, static_cast<std::int64_t>(x < 0 ? -x : x));
+    });
+    check_same(apply("not %a", {a}, element), [&](std::int64_t i) { return ir::make_constant(element, -1 - a.integer(i)); });
+  }
+  auto const flags = random_column(Element::boolean, count, 7);
+  check_same(apply("not %a", {flags}, Element::boolean), [&](std::int64_t i) { return ir::Constant{Element::boolean, flags.get(i).bits ^ 1}; });
+}
+
+void booleans() {
+  auto const a = random_column(Element::boolean, count, 8), b = random_column(Element::boolean, count, 9);
+  check_same(apply("and %a, %b", {a, b}, Element::boolean), [&](std::int64_t i) { return ir::Constant{Element::boolean, a.get(i).bits & b.get(i).bits}; });
+  check_same(apply("or %a, %b", {a, b}, Element::boolean), [&](std::int64_t i) { return ir::Constant{Element::boolean, a.get(i).bits | b.get(i).bits}; });
+  check_same(apply("xor %a, %b", {a, b}, Element::boolean), [&](std::int64_t i) { return ir::Constant{Element::boolean, a.get(i).bits ^ b.get(i).bits}; });
+}
+
+void comparisons() {
+  struct Row {
+    char const* name;
+    bool (*holds)(double, double);
+  };
+  constexpr Row rows[] = {{"eq", [](double a, double b) { return a == b; }}, {"ne", [](double a, double b) { return a != b; }},
+                          {"lt", [](double a, double b) { return a < b; }},  {"le", [](double a, double b) { return a <= b; }},
+                          {"gt", [](double a, double b) { return a > b; }},  {"ge", [](double a, double b) { return a >= b; }}};
+  for (Row const& row : rows) {
+    for (Element element : {Element::f16, Element::bf16, Element::f32, Element::f64, Element::i32}) {
+      INFO(row.name << " of " << name(element));
+      auto const a = random_column(element, count, 10), b = random_column(element, count, 11);
+      auto const attributes = " {predicate = " + std::string(row.name) + "}";
+      check_same(apply("compare %a, %b", {a, b}, Element::boolean, attributes),
+                 [&](std::int64_t i) { return ir::Constant{Element::boolean, row.holds(a.number(i), b.number(i)) ? 1U : 0U}; });
+    }
+  }
+}
+
+void selection() {
+  auto const c = random_column(Element::boolean, count, 12);
+  for (Element element : {Element::boolean, Element::i32, Element::i64, Element::f16, Element::bf16, Element::f32, Element::f64}) {
+    auto const a = random_column(element, count, 13), b = random_column(element, count, 14);
+    check_same(apply("select %a, %b, %c", {c, a, b}, element), [&](std::int64_t i) { return c.get(i).bits != 0 ? a.get(i) : b.get(i); });
+  }
+}
+
+ir::Constant cast_by_hand(ir::Constant from, Element to) {
+  if (is_float(from.element)) {
+    double const x = ir::to_double(from);
+    if (is_float(to)) return ir::make_constant(to, x);
+    double const low = to == Element::i32 ? -0x1p31 : -0x1p63, high = -low;
+    if (std::isnan(x)) return ir::make_constant(to, std::int64_t{0});
+    if (x >= high) return ir::make_constant(to, to == Element::i32 ? std::int64_t{INT32_MAX} : INT64_MAX);
+    if (x <= low) return ir::make_constant(to, to == Element::i32 ? std::int64_t{INT32_MIN} : INT64_MIN);
+    return ir::make_constant(to, static_cast<std::int64_t>(std::trunc(x)));
+  }
+  std::int64_t const x = ir::to_int(from);
+  if (to == Element::f64) return ir::make_constant(to, static_cast<double>(x));
+  if (to == Element::f32) return {to, std::bit_cast<std::uint32_t>(static_cast<float>(x))};
+  if (is_float(to)) {
+    // Long double holds every i64; round to the format's bits by hand.
+    long double const wide = std::fabs(static_cast<long double>(x));
+    if (wide == 0) return ir::make_constant(to, 0.0);
+    int exponent = 0;
+    std::frexp(wide, &exponent);
+    long double const unit = std::ldexp(1.0L, exponent - (info(to).mantissa + 1));
+    long double const rounded = std::nearbyint(wide / unit) * unit;
+    return ir::make_constant(to, static_cast<double>(x < 0 ? -rounded : rounded));
+  }
+  return ir::make_constant(to, x);
+}
+
+void casts() {
+  for (int from = 0; from < element_count; ++from) {
+    for (int to = 1; to < element_count; ++to) {  // none to bool
+      auto const a = random_column(static_cast<Element>(from), count, 15);
+      INFO(name(a.element()) << " to " << name(static_cast<Element>(to)));
+      check_same(apply("cast %a", {a}, static_cast<Element>(to)), [&](std::int64_t i) { return cast_by_hand(a.get(i), static_cast<Element>(to)); });
+    }
+  }
+}
+
+void bitcasts() {
+  std::pair<Element, Element> const pairs[] = {{Element::f32, Element::i32}, {Element::f64, Element::i64}, {Element::i32, Element::f32}, {Element::i64, Element::f64}};
+  for (auto const& [from, to] : pairs) {
+    auto const a = random_column(from, count, 16);
+    check_same(apply("bitcast %a", {a}, to), [&, result = to](std::int64_t i) {
+      std::uint64_t const raw = a.get(i).bits;
+      return result == Element::i32 ? ir::make_constant(result, static_cast<std::int64_t>(static_cast<std::int32_t>(raw))) : ir::Constant{result, bits(result) == 32 ? raw & 0xFFFFFFFF : raw};
+    });
+  }
+}
+
+void elementary_functions() {
+  struct Row {
+    char const* name;
+    long double (*exact)(long double);
+  };
+  constexpr Row rows[] = {{"exp", [](long double x) { return std::exp(x); }},
+                          {"exp2", [](long double x) { return std::exp2(x); }},
+                          {"log", [](long double x) { return std::log(x); }},
+                          {"log2", [](long double x) { return std::log2(x); }},
+                          {"rsqrt", [](long double x) { return 1 / std::sqrt(x); }}};
+  for (Row const& row : rows) {
+    for (Element element : floats) {
+      INFO(row.name << " of " << name(element));
+      auto const a = random_column(element, count, 17);
+      auto const found = apply(std::string(row.name) + " %a", {a}, element);
+      int const digits = info(element).mantissa + 1;
+      int const least = element == Element::f64 ? -1074 : element == Element::f32 ? -149 : element == Element::bf16 ? -133 : -24;
+      // 16-bit floats are rounded once more than the f32 they come from.
+      double const bound = element == Element::f64 || std::string(row.name) == "exp" || std::string(row.name) == "rsqrt" ? 2 : 1;
+      double worst = 0;
+      for (std::int64_t i = 0; i < count; ++i) {
+        long double const exact = row.exact(static_cast<long double>(a.number(i)));
+        double const rounded = ir::to_double(ir::make_constant(element, static_cast<double>(exact)));
+        double const r = found.number(i);
+        if (std::isnan(rounded)) CHECK(std::isnan(r));
+        else if (std::isinf(rounded) || std::isinf(r)) CHECK(r == rounded);
+        else {
+          int exponent = 0;
+          std::frexp(exact, &exponent);
+          worst = std::max(worst, static_cast<double>(std::fabs(static_cast<long double>(r) - exact) / std::ldexp(1.0L, std::max(exponent - digits, least))));
+        }
+      }
+      CHECK(worst <= bound);
+    }
+  }
+}
+
+void scalars() {
+  auto const module = module_of(R"(kernel @k(%s: f32, %n: i32, %flag: bool, %h: f16, %out: out tensor<?xf32>) {
+  %0 = constant {value = 0 : i64} : i64
+  %1 = mul %s, %s : f32
+  %2 = cast %n : f32
+  %3 = add %1, %2 : f32
+  %4 = cast %h : f32
+  %5 = select %flag, %3, %4 : f32
+  %6 = splat %5 : tile<4xf32>
+  store %out, %6, %0
+  return
+})");
+  HostTensor out(Element::f32, {4});
+  auto const run = [&](bool flag) {
+    simulate(module, {ir::make_constant(Element::f32, 1.5), ir::make_constant(Element::i32, std::int64_t{-3}), ir::make_constant(Element::boolean, std::int64_t{flag}),
+                      ir::make_constant(Element::f16, 0.1), out.view()});
+  };
+  run(true);
+  CHECK(out.number(3) == 1.5 * 1.5 - 3);
+  run(false);
+  CHECK(out.number(0) == f16_value(f16_bits(0.1)));
+}
+
+void shapes() {
+  auto const module = module_of(R"(kernel @k(%x: in tensor<?x?x?xi32>, %t: out tensor<?x?x?xi32>, %b: out tensor<?x?x?xi32>, %e: out tensor<?x?x?xi32>, %s: out tensor<?x?xi32>) {
+  %0 = constant {value = 0 : i64} : i64
+  %x0 = load %x, %0, %0, %0 : tile<2x3x5xi32>
+  %t0 = trans %x0 {permutation = [2, 0, 1]} : tile<5x2x3xi32>
+  store %t, %t0, %0, %0, %0
+  %r = load %x, %0, %0, %0 : tile<2x1x5xi32>
+  %b0 = broadcast %r : tile<2x4x5xi32>
+  store %b, %b0, %0, %0, %0
+  %q = squeeze %r {axes = [1]} : tile<2x5xi32>
+  store %s, %q, %0, %0
+  %w = expand_dims %q {axes = [0]} : tile<1x2x5xi32>
+  %i = iota {axis = 1} : tile<1x2x5xi32>
+  %j = iota {axis = 2} : tile<1x2x5xi32>
+  %ten = constant {value = 10 : i32} : i32
+  %tens = splat %ten : tile<1x2x5xi32>
+  %ij = mul %i, %tens : tile<1x2x5xi32>
+  %ijj = add %ij, %j : tile<1x2x5xi32>
+  %sum = add %w, %ijj : tile<1x2x5xi32>
+  store %e, %sum, %0, %0, %0
+  return
+})");
+  std::mt19937_64 random(20);
+  HostTensor x(Element::i32, {2, 3, 5}), t(Element::i32, {5, 2, 3}), b(Element::i32, {2, 4, 5}), e(Element::i32, {1, 2, 5}), s(Element::i32, {2, 5});
+  x.fill(random, -1000, 1000);
+  REQUIRE(simulate(module, {x.view(), t.view(), b.view(), e.view(), s.view()}).clean());
+  for (int i = 0; i < 2; ++i)
+    for (int k = 0; k < 5; ++k) {
+      for (int j = 0; j < 3; ++j) CHECK(t(k, i, j) == x(i, j, k));
+      for (int j = 0; j < 4; ++j) CHECK(b(i, j, k) == x(i, 0, k));
+      CHECK(s(i, k) == x(i, 0, k));
+      CHECK(e(0, i, k) == x(i, 0, k) + 10 * i + k);
+    }
+}
+
+void layout_conversion() {
+  std::string const layout = ir::to_string(ir::Type::tile(Element::f32, {128}, ir::Layout::blocked(Extents{128}, Extents{4}, 1, Extents{0})));
+  auto const module = module_of("kernel @k(%x: in tensor<?xf32>, %y: out tensor<?xf32>) warps = 4 {\n  %0 = constant {value = 0 : i64} : i64\n  %a = load %x, %0 : " + layout +
+                                "\n  %b = convert_layout %a : " + layout + "\n  store %y, %b, %0\n  return\n}\n");
+  std::mt19937_64 random(21);
+  HostTensor x(Element::f32, {128}), y(Element::f32, {128});
+  x.fill(random);
+  REQUIRE(simulate(module, {x.view(), y.view()}).clean());
+  for (int i = 0; i < 128; ++i) CHECK(y(i) == x(i));
+}
+
+void reductions() {
+  for (Element element : {Element::i32, Element::i64, Element::f16, Element::bf16, Element::f32, Element::f64}) {
+    for (int axis = 0; axis < 3; ++axis) {
+      for (std::string const combine : {"sum", "max", "min"}) {
+        for (std::string const order : {"any", "pairwise"}) {
+          Extents const shape = {3, 7, 4};
+          Extents reduced = shape;
+          reduced[axis] = 1;
+          auto const type = [&](Extents const& extents) { return ir::to_string(ir::Type::tile(element, extents)); };
+          std::string const tensor = "tensor<?x?x?x" + std::string(name(element)) + ">";
+          std::string const text = "kernel @k(%x: in " + tensor + ", %y: out " + tensor + ") {\n  %0 = constant {value = 0 : i64} : i64\n  %a = load %x, %0, %0, %0 : " + type(shape) +
+                                   "\n  %r = reduce %a {axis = " + std::to_string(axis) + ", combine = " + combine + ", order = " + order + "} : " + type(reduced) +
+                                   "\n  store %y, %r, %0, %0, %0\n  return\n}\n";
+          INFO(text);
+          auto const module = module_of(text);
+          std::mt19937_64 random(22);
+          HostTensor x(element, shape), y(element, reduced);
+          x.fill(random, -100, 100);
+          REQUIRE(simulate(module, {x.view(), y.view()}).clean());
+          std::int64_t const inner = axis == 0 ? 28 : axis == 1 ? 4 : 1;
+          for (std::int64_t i = 0; i < y.count(); ++i) {
+            std::int64_t const first = axis == 0 ? i : axis == 1 ? i / 4 * 28 + i % 4 : i * 4;
+            std::vector<double> values;
+            for (std::int64_t k = 0; k < shape[axis]; ++k) values.push_back(x.number(first + k * inner));
+            double expected = values[0];
+            if (combine == "max") expected = *std::max_element(values.begin(), values.end());
+            if (combine == "min") expected = *std::min_element(values.begin(), values.end());
+            if (combine == "sum") {
+              expected = 0;
+              for (double v : values) expected += v;
+            }
+            double const tolerance = combine != "sum" || is_integer(element) ? 0 : std::ldexp(1.0, -info(element).mantissa) * (std::fabs(expected) + (element == Element::f32 || element == Element::f64 ? 700 : 0));
+            CHECK(std::fabs(y.number(i) - expected) <= tolerance);
+          }
+        }
+      }
+    }
+  }
+}
+
+void dots() {
+  for (Element element : floats) {
+    Element const sum = element == Element::f64 ? Element::f64 : Element::f32;
+    std::string const e(name(element)), s(name(sum));
+    auto const module = module_of("kernel @k(%a: in tensor<?x?x" + e + ">, %b: in tensor<?x?x" + e + ">, %c: inout tensor<?x?x" + s + ">) {\n  %0 = constant {value = 0 : i64} : i64\n  %x = load %a, %0, %0 : tile<5x17x" + e +
+                                  ">\n  %y = load %b, %0, %0 : tile<17x3x" + e + ">\n  %z = load %c, %0, %0 : tile<5x3x" + s + ">\n  %d = dot %x, %y, %z : tile<5x3x" + s + ">\n  store %c, %d, %0, %0\n  return\n}\n");
+    std::mt19937_64 random(24);
+    HostTensor a(element, {5, 17}), b(element, {17, 3}), c(sum, {5, 3});
+    a.fill(random), b.fill(random), c.fill(random);
+    HostTensor const before = c;
+    REQUIRE(simulate(module, {a.view(), b.view(), c.view()}).clean());
+    for (int i = 0; i < 5; ++i)
+      for (int j = 0; j < 3; ++j) {
+        double exact = before(i, j), size = std::fabs(exact);
+        for (int k = 0; k < 17; ++k) exact += a(i, k) * b(k, j), size += std::fabs(a(i, k) * b(k, j));
+        CHECK(std::fabs(c(i, j) - exact) <= 18 * size * (sum == Element::f64 ? 0x1p-52 : 0x1p-23));
+      }
+  }
+}
+
+void control_flow() {
+  auto const module = module_of(R"(function @square(%x: i64, %t: in tensor<?xi64>) -> (i64, i64) {
+  %0 = mul %x, %x : i64
+  %1 = extent %t : i64
+  return %0, %1
+}
+kernel @k(%lo: i64, %hi: i64, %step: i64, %x: in tensor<?xi64>, %out: out tensor<?xi64>) {
+  %0 = constant {value = 0 : i64} : i64
+  %1 = constant {value = 1 : i64} : i64
+  %2 = constant {value = 2 : i64} : i64
+  %sum, %trips, %last = for %i = %lo to %hi step %step carry (%s = %0, %n = %0, %p = %0) : i64, i64, i64 {
+    %odd = rem %i, %2 : i64
+    %is = compare %odd, %1 : bool
+    %v = if %is : i64 {
+      %sq, %len = call %i, %x {callee = @square} : i64, i64
+      %w = add %sq, %len : i64
+      yield %w
+    } else {
+      yield %i
+    }
+    %s1 = add %s, %v : i64
+    %n1 = add %n, %1 : i64
+    yield %s1, %n1, %s
+  }
+  %3 = splat %sum : tile<1xi64>
+  %4 = splat %trips : tile<1xi64>
+  %5 = splat %last : tile<1xi64>
+  store %out, %3, %0
+  store %out, %4, %1
+  store %out, %5, %2
+  return
+})");
+  HostTensor x(Element::i64, {100}), out(Element::i64, {3});
+  struct Range {
+    std::int64_t lo, hi, step;
+  };
+  for (Range const r : {Range{0, 10, 1}, Range{0, 10, 3}, Range{5, 5, 1}, Range{7, 2, 1}, Range{-4, 9, 2}, Range{0, 1, 100}, Range{INT64_MAX - 3, INT64_MAX, 2}}) {
+    auto const integer = [](std::int64_t value) { return ir::make_constant(Element::i64, value); };
+    auto const outcome = simulate(module, {integer(r.lo), integer(r.hi), integer(r.step), x.view(), out.view()});
+    std::uint64_t sum = 0, trips = 0, last = 0;
+    for (Wide i = r.lo; i < r.hi; i += r.step) {
+      last = sum;
+      sum += i % 2 == 1 ? static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(i) + 100 : static_cast<std::uint64_t>(i);
+      ++trips;
+    }
+    CHECK(out.integer(0) == static_cast<std::int64_t>(sum));
+    CHECK(out.integer(1) == static_cast<std::int64_t>(trips));
+    CHECK(out.integer(2) == static_cast<std::int64_t>(last));
+    CHECK(outcome.clean() == (r.lo < 1000));  // squares near the greatest i64 wrap, and an index that wraps is reported
+  }
+}
+
+void borders() {
+  auto const module = module_of(R"(kernel @k(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>, %i: i64, %j: i64) {
+  %t = load %x, %i, %j {pad = 7.5 : f32} : tile<4x8xf32>
+  store %y, %t, %i, %j
+  return
+})");
+  std::mt19937_64 random(25);
+  for (std::int64_t i : {std::int64_t{-5}, std::int64_t{-2}, std::int64_t{0}, std::int64_t{3}, std::int64_t{6}, INT64_MIN, INT64_MAX}) {
+    for (std::int64_t j : {std::int64_t{-9}, std::int64_t{-3}, std::int64_t{0}, std::int64_t{4}, INT64_MAX - 2}) {
+      HostTensor x(Element::f32, {6, 9}, 3);
+      HostTensor y = HostTensor::transposed(Element::f32, {5, 7});
+      x.fill(random);
+      for (std::int64_t n = 0; n < y.count(); ++n) y.set_number(n, -1);
+      REQUIRE(simulate(module, {x.view(), y.view(), ir::make_constant(Element::i64, i), ir::make_constant(Element::i64, j)}).clean());
+      CHECK(y.gaps_untouched());
+      for (int r = 0; r < 5; ++r)
+        for (int c = 0; c < 7; ++c) {
+          bool const in_box = r >= i && static_cast<Wide>(r) - i < 4 && c >= j && static_cast<Wide>(c) - j < 8;
+          CHECK(y(r, c) == (in_box ? (r < 6 && c < 9 ? x(r, c) : 7.5) : -1));
+        }
+    }
+  }
+}
+
+void launch() {
+  auto const module = module_of(R"(kernel @k(%x: in tensor<?x?xf32>, %n: i32, %out: out tensor<?x?x?xi64>) {
+  %c4 = constant {value = 4 : i64} : i64
+  %e0 = extent %x : i64
+  %e1 = extent %x {axis = 1} : i64
+  %g0 = ceil_div %e0, %c4 : i64
+  %n64 = cast %n : i64
+  %ok = compare %e1, %n64 {predicate = le} : bool
+  require %ok {message = "k: x has more columns than n"}
+  grid %g0, %e1, %n64
+  %b0 = block_index : i64
+  %b1 = block_index {axis = 1} : i64
+  %b2 = block_index {axis = 2} : i64
+  %ten = constant {value = 10 : i64} : i64
+  %s0 = mul %b0, %ten : i64
+  %s1 = add %s0, %b1 : i64
+  %s2 = mul %s1, %ten : i64
+  %s3 = add %s2, %b2 : i64
+  %t = splat %s3 : tile<1xi64>
+  store %out, %t, %b0, %b1, %b2
+  return
+})");
+  HostTensor x(Element::f32, {9, 2}), out(Element::i64, {3, 2, 4});
+  sim::Arguments const arguments = {x.view(), ir::make_constant(Element::i32, std::int64_t{4}), out.view()};
+  CHECK(sim::launch_grid(module.kernel(), arguments) == sim::Grid{3, 2, 4});
+  auto const outcome = simulate(module, arguments);
+  REQUIRE(outcome.clean());
+  CHECK(outcome.blocks == 24);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 2; ++j)
+      for (int k = 0; k < 4; ++k) CHECK(out(i, j, k) == 100 * i + 10 * j + k);
+  sim::Arguments const refused = {x.view(), ir::make_constant(Element::i32, std::int64_t{1}), out.view()};
+  CHECK_THROWS_WITH(sim::run(module.kernel(), refused), test::ContainsSubstring("k: x has more columns than n"));
+}
+
+void constants() {
+  auto const module = module_of(R"(kernel @k(%a: out tensor<?xbool>, %b: out tensor<?xi32>, %c: out tensor<?xf16>, %d: out tensor<?xf64>) {
+  %0 = constant {value = 0 : i64} : i64
+  %1 = constant {value = true : bool} : tile<3xbool>
+  %2 = constant {value = -7 : i32} : tile<3xi32>
+  %3 = constant {value = -inf : f16} : tile<3xf16>
+  %4 = constant {value = 0.1 : f64} : tile<3xf64>
+  store %a, %1, %0
+  store %b, %2, %0
+  store %c, %3, %0
+  store %d, %4, %0
+  return
+})");
+  HostTensor a(Element::boolean, {3}), b(Element::i32, {3}), c(Element::f16, {3}), d(Element::f64, {3});
+  REQUIRE(simulate(module, {a.view(), b.view(), c.view(), d.view()}).clean());
+  CHECK(a.integer(2) == 1);
+  CHECK(b.integer(0) == -7);
+  CHECK(std::isinf(c.number(1)));
+  CHECK(d.number(2) == 0.1);
+}
+
+}  // namespace
+
+TEST_CASE("sum, difference, product and quotient of floats round once", "[sim][F30]") { float_arithmetic(); }
+TEST_CASE("integer arithmetic wraps; division by zero and of the least value are defined", "[sim][F30]") { integer_arithmetic(); }
+TEST_CASE("min and max of floats pass over NaN", "[sim][F30]") { min_max(); }
+TEST_CASE("signs, rounding and square roots are exact", "[sim][F30]") { signs_and_rounding(); }
+TEST_CASE("booleans combine bit by bit", "[sim][F30]") { booleans(); }
+TEST_CASE("comparisons are ordered, ne is unordered", "[sim][F30]") { comparisons(); }
+TEST_CASE("select picks element by element", "[sim][F30]") { selection(); }
+TEST_CASE("casts between all elements", "[sim][F30]") { casts(); }
+TEST_CASE("bitcast keeps bits", "[sim][F30]") { bitcasts(); }
+TEST_CASE("elementary functions keep the stated error in every element", "[sim][F30]") { elementary_functions(); }
+TEST_CASE("scalars have the same arithmetic as tiles", "[sim][F30]") { scalars(); }
+TEST_CASE("shape ops move elements where they belong", "[sim][F30]") { shapes(); }
+TEST_CASE("a layout conversion moves nothing the program can see", "[sim][F30]") { layout_conversion(); }
+TEST_CASE("reductions along every axis", "[sim][F30]") { reductions(); }
+TEST_CASE("dot adds the product to the accumulator", "[sim][F30]") { dots(); }
+TEST_CASE("loops, branches and calls", "[sim][F30]") { control_flow(); }
+TEST_CASE("loads pad and stores drop outside the tensor", "[sim][F30]") { borders(); }
+TEST_CASE("grid, requirement, extents and block indices", "[sim][F30]") { launch(); }
+TEST_CASE("constants of every element", "[sim][F30]") { constants(); }
+
+TEST_CASE("no op of the table is untested", "[sim][F30]") {
+  for (auto const check : {float_arithmetic, integer_arithmetic, min_max, signs_and_rounding, booleans, comparisons, selection, casts, bitcasts, elementary_functions, scalars, shapes, layout_conversion, reductions, dots, control_flow, borders, launch, constants}) check();
+  for (int kind = 0; kind < ir::op_kind_count; ++kind) {
+    INFO(ir::op_info(static_cast<ir::OpKind>(kind)).mnemonic);
+    CHECK(test::exercised_ops().count(static_cast<ir::OpKind>(kind)) == 1);
+  }
+}
+
+TEST_CASE("a pairwise sum is the balanced tree, bit by bit", "[sim]") {
+  auto const module = module_of(R"(kernel @k(%x: in tensor<?xf32>, %y: out tensor<?xf32>) {
+  %0 = constant {value = 0 : i64} : i64
+  %a = load %x, %0 : tile<7xf32>
+  %r = reduce %a {axis = 0, combine = sum, order = pairwise} : tile<1xf32>
+  store %y, %r, %0
+  return
+})");
+  std::mt19937_64 random(23);
+  for (int i = 0; i < 50; ++i) {
+    HostTensor x(Element::f32, {7}), y(Element::f32, {1});
+    x.fill(random, -1e6, 1);
+    REQUIRE(simulate(module, {x.view(), y.view()}).clean());
+    auto const v = [&](int k) { return static_cast<float>(x(k)); };
+    float const s01 = v(0) + v(1), s23 = v(2) + v(3), s45 = v(4) + v(5);
+    float const s03 = s01 + s23, s46 = s45 + v(6);
+    CHECK(static_cast<float>(y(0)) == s03 + s46);
+  }
+}
+
+TEST_CASE("a tile of lower rank takes one element of each leading axis", "[sim]") {
+  auto const module = module_of(R"(kernel @k(%x: in tensor<?x?x?xf16>, %y: out tensor<?x?x?xf16>, %b: i64) {
+  %0 = constant {value = 0 : i64} : i64
+  %1 = constant {value = 1 : i64} : i64
+  %t = load %x, %b, %1, %0 : tile<5xf16>
+  store %y, %t, %b, %0, %0
+  return
+})");
+  std::mt19937_64 random(26);
+  HostTensor x(Element::f16, {3, 2, 5}), y(Element::f16, {3, 1, 4});
+  x.fill(random);
+  REQUIRE(simulate(module, {x.view(), y.view(), ir::make_constant(Element::i64, std::int64_t{2})}).clean());
+  for (int i = 0; i < 4; ++i) CHECK(y(2, 0, i) == x(2, 1, i));
+  // A leading offset outside the tensor gives padding and stores nothing.
+  HostTensor const before = y;
+  REQUIRE(simulate(module, {x.view(), y.view(), ir::make_constant(Element::i64, std::int64_t{3})}).clean());
+  for (int i = 0; i < 4; ++i) CHECK(y(2, 0, i) == before(2, 0, i));
+}
