@@ -104,7 +104,7 @@ struct Parameter<X> {
   template <class... Member>
   static typename Concat<typename Parameter<Member>::leaves...>::type flatten(TypeList<Member...>);
   template <class... Member>
-  static X make_of(trace::Recorder& recorder, TypeList<M...>) { return X{Parameter<M>::make(recorder)...}; }
+  static X make_of(trace::Recorder& recorder, TypeList<Member...>) { return X{Parameter<Member>::make(recorder)...}; }
 
   using members = decltype(member_types(std::declval<X&>()));
   static constexpr bool sound = all_sound(members());
