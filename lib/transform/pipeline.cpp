@@ -10,19 +10,15 @@
 #include "support/dump.hpp"
 #include "support/string_buffer.hpp"
 #include "tegula/support/error.hpp"
+#include "transform/allocate_shared_memory.hpp"
+#include "transform/assign_layouts.hpp"
 #include "transform/canonicalize.hpp"
 #include "transform/eliminate_common_subexpressions.hpp"
 #include "transform/eliminate_dead_code.hpp"
+#include "transform/expand_math.hpp"
 #include "transform/hoist_loop_invariants.hpp"
 #include "transform/inline_functions.hpp"
 #include "transform/specialize.hpp"
-#if __has_include("transform/expand_math.hpp")
-#include "transform/expand_math.hpp"
-#endif
-#if __has_include("transform/assign_layouts.hpp")
-#include "transform/allocate_shared_memory.hpp"
-#include "transform/assign_layouts.hpp"
-#endif
 
 namespace tegula::transform {
 namespace {
@@ -43,15 +39,11 @@ constexpr PassInfo table[] = {
     {.name = "hoist-loop-invariants", .summary = "what no iteration changes moves before the loop", .function = hoist_loop_invariants},
     {.name = "eliminate-dead-code", .summary = "ops, carried values and branches' results that nothing uses go",
      .function = eliminate_dead_code},
-#if __has_include("transform/expand_math.hpp")
     {.name = "expand-math", .summary = "elementary functions become arithmetic", .function = expand_math, .leaves = {Fact::expanded_math}},
-#endif
-#if __has_include("transform/assign_layouts.hpp")
     {.name = "assign-layouts", .summary = "every tile gets a layout, conversions stand where two meet", .function = assign_layouts,
      .needs = {Fact::no_calls, Fact::no_layouts}, .leaves = {Fact::layouts}, .breaks = {Fact::no_layouts}},
     {.name = "allocate-shared-memory", .summary = "ops that exchange through shared memory get their offsets",
      .function = allocate_shared_memory, .needs = {Fact::layouts}},
-#endif
 };
 
 std::string_view kernel_name(ir::Module const& module) {
@@ -241,8 +233,12 @@ void run_pipeline(ir::Module& module, std::string_view pipeline, CompileOptions 
   support::Diagnostics diagnostics;
   auto const list = parse_pipeline(pipeline, diagnostics);
   support::throw_user_error(diagnostics);
-  if (std::string const refusal = why_not_in_this_order(list, module); !refusal.empty()) throw UserError(refusal);
-  Run(module, list, options, environment).all();
+  run_pipeline(module, list, options, environment);
+}
+
+void run_pipeline(ir::Module& module, std::span<PassInfo const* const> pipeline, CompileOptions const& options, support::Options const& environment) {
+  if (std::string const refusal = why_not_in_this_order(pipeline, module); !refusal.empty()) throw UserError(refusal);
+  Run(module, pipeline, options, environment).all();
 }
 
 }  // namespace tegula::transform

@@ -66,6 +66,9 @@ std::string why_not_in_this_order(std::span<PassInfo const* const> pipeline, ir:
 /// left stay in a replay file that the error names; `tegula_opt --replay` runs it.
 void run_pipeline(ir::Module& module, std::string_view pipeline, CompileOptions const& options,
                   support::Options const& environment = support::options());
+/// The same for passes that need not stand in the table.
+void run_pipeline(ir::Module& module, std::span<PassInfo const* const> pipeline, CompileOptions const& options,
+                  support::Options const& environment);
 
 /// The text of a replay file: IR with a comment that holds pipeline and options.
 std::string replay_text(ir::Module const& module, std::string_view pipeline, CompileOptions const& options);

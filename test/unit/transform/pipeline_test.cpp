@@ -1,0 +1,188 @@
+#include "transform/pipeline.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include "ir/builder.hpp"
+#include "ir/text.hpp"
+#include "support/catch.hpp"
+#include "support/golden.hpp"
+#include "tegula/support/error.hpp"
+
+using namespace tegula;
+using namespace tegula::transform;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr char text[] =
+    "tegula-ir 1\n\n"
+    "kernel @k(%o: out tensor<?xi64>, %n: i64) {\n"
+    "  %z = constant {value = 0 : i64} : i64\n"
+    "  %a = add %n, %z : i64\n"
+    "  %t = splat %a : tile<4xi64>\n"
+    "  store %o, %t, %z\n"
+    "  return\n"
+    "}\n";
+
+ir::Module module_of(std::string const& source = text) {
+  auto parsed = ir::parse(source);
+  INFO(parsed.diagnostics.str());
+  REQUIRE(parsed.ok());
+  return std::move(parsed.module);
+}
+
+CompileOptions for_cuda() {
+  CompileOptions options;
+  options.target = Target::cuda;
+  return options;
+}
+
+/// A fresh empty folder, removed at the end.
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("tegula-pipeline-test-" + std::to_string(std::hash<std::string>()(Catch::getResultCapture().getCurrentTestName())));
+  Folder() {
+    fs::remove_all(path);
+    fs::create_directories(path);
+  }
+  ~Folder() { fs::remove_all(path); }
+};
+
+PassResult throws(ir::Function&, AnalysisCache&, PassContext&) { throw std::runtime_error("index 7 of 3"); }
+PassResult breaks_ir(ir::Function& function, AnalysisCache&, PassContext&) {
+  function.body().back().erase();
+  return PassResult::changed;
+}
+PassResult reports(ir::Function&, AnalysisCache&, PassContext& context) {
+  context.diagnostics.error("shared memory: 245760 bytes needed, 232448 allowed");
+  return PassResult::unchanged;
+}
+PassResult nothing(ir::Function&, AnalysisCache&, PassContext&) { return PassResult::unchanged; }
+
+std::string error_of(ir::Module& module, std::vector<PassInfo const*> const& passes, support::Options const& environment) {
+  try {
+    run_pipeline(module, passes, {}, environment);
+  } catch (Error const& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("pipeline: every pass of the table is a verb in kebab case with a summary") {
+  for (PassInfo const& pass : passes()) {
+    INFO(pass.name);
+    CHECK(pass.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz-") == std::string_view::npos);
+    CHECK_FALSE(pass.summary.empty());
+    CHECK((pass.function != nullptr) != (pass.module != nullptr));
+    CHECK(find_pass(pass.name) == &pass);
+    CHECK_THAT(describe_passes(), test::ContainsSubstring(std::string(pass.name)));
+  }
+}
+
+TEST_CASE("pipeline: text is read and unknown names are refused with the known ones") {
+  support::Diagnostics diagnostics;
+  CHECK(parse_pipeline("", diagnostics).empty());
+  auto const two = parse_pipeline("canonicalize, eliminate-dead-code", diagnostics);
+  REQUIRE(two.size() == 2);
+  CHECK(two[1]->name == "eliminate-dead-code");
+  CHECK(diagnostics.empty());
+  CHECK(parse_pipeline("canonicalise", diagnostics).empty());
+  CHECK_THAT(diagnostics[0].text, test::ContainsSubstring("unknown pass \"canonicalise\"; there are specialize, "));
+}
+
+TEST_CASE("pipeline: a wrong order is refused and the missing fact named") {
+  auto module = module_of(
+      "tegula-ir 1\nfunction @f() {\n  return\n}\nkernel @k() {\n  call {callee = @f}\n  return\n}\n");
+  CHECK_THROWS_WITH(run_pipeline(module, "canonicalize,assign-layouts", for_cuda()),
+                    "pipeline: assign-layouts needs no-calls, but call of @f in @k; inline-all-functions must come before it");
+  CHECK_NOTHROW(run_pipeline(module, "inline-all-functions,assign-layouts", for_cuda()));
+}
+
+TEST_CASE("pipeline: a pass that breaks a fact is told from one that never had it") {
+  static constexpr PassInfo spoils{.name = "spoils", .summary = "s", .function = nothing, .module = nullptr, .needs = {}, .leaves = {}, .breaks = {Fact::no_calls}};
+  static constexpr PassInfo needs{.name = "needs", .summary = "s", .function = nothing, .module = nullptr, .needs = {Fact::no_calls}, .leaves = {}, .breaks = {}};
+  auto const module = module_of();
+  PassInfo const* wrong[] = {&spoils, &needs};
+  CHECK(why_not_in_this_order(wrong, module) == "pipeline: needs needs no-calls, but spoils comes before it; inline-all-functions must come before it");
+  PassInfo const* right[] = {&needs, &spoils};
+  CHECK(why_not_in_this_order(right, module).empty());
+}
+
+TEST_CASE("pipeline: dumps go to numbered files, unchanged ones are noted") {
+  Folder folder;
+  support::Options environment;
+  environment.dump = {{support::DumpItem::What::ir_after, "all"}, {support::DumpItem::What::ir, ""}};
+  environment.dump_dir = folder.path.string();
+  auto module = module_of();
+  run_pipeline(module, "canonicalize,eliminate-dead-code", {}, environment);
+  CHECK_THAT(test::read_file((folder.path / "k.tir").string()), test::ContainsSubstring("add %n, %z"));
+  CHECK_THAT(test::read_file((folder.path / "k.01-canonicalize.tir").string()), !test::ContainsSubstring("add"));
+  CHECK_THAT(test::read_file((folder.path / "k.02-eliminate-dead-code.tir").string()), test::ContainsSubstring("(unchanged)"));
+}
+
+TEST_CASE("pipeline: an edited dump is read back after its pass, a broken one refused") {
+  Folder folder;
+  support::Options environment;
+  environment.override_dir = folder.path.string();
+  std::string edited = text;
+  edited.replace(edited.find("tile<4xi64>"), 11, "tile<8xi64>");
+  std::ofstream(folder.path / "k.01-canonicalize.tir") << edited;
+  auto module = module_of();
+  run_pipeline(module, "canonicalize", {}, environment);
+  CHECK(ir::print(module) == edited);
+
+  std::ofstream(folder.path / "k.01-canonicalize.tir") << "tegula-ir 1\nkernel @k( {}\n";
+  CHECK_THROWS_WITH(run_pipeline(module, "canonicalize", {}, environment),
+                    "TEGULA_OVERRIDE_DIR: k.01-canonicalize.tir: 2:12: expected a value's name, found '{'");
+}
+
+TEST_CASE("pipeline: a failing pass leaves a file that replays it") {
+  Folder folder;
+  support::Options environment;
+  environment.replay_dir = folder.path.string();
+  static constexpr PassInfo bad{.name = "bad", .summary = "s", .function = throws};
+  auto module = module_of();
+  std::string const message = error_of(module, {find_pass("canonicalize"), &bad, find_pass("eliminate-dead-code")}, environment);
+  CHECK_THAT(message, test::ContainsSubstring("pass bad: index 7 of 3\n  note: tegula_opt --replay "));
+  std::string const file = message.substr(message.find("--replay ") + 9);
+  std::string const left = test::read_file(file);
+  CHECK(read_replay(left).pipeline == "bad,eliminate-dead-code");
+  CHECK(ir::parse(left).ok());
+  CHECK(left.find("add") == std::string::npos);  // the IR is that before the failing pass
+}
+
+TEST_CASE("pipeline: verify-each names the pass that breaks the IR or its promise") {
+  Folder folder;
+  support::Options environment;
+  environment.replay_dir = folder.path.string();
+  environment.verify_each = true;
+  static constexpr PassInfo bad{.name = "bad", .summary = "s", .function = breaks_ir};
+  auto module = module_of();
+  CHECK_THAT(error_of(module, {&bad}, environment), test::ContainsSubstring("pass bad: verifier: @k: a block must end with return, not store"));
+  static constexpr PassInfo liar{.name = "liar", .summary = "s", .function = nothing, .module = nullptr, .needs = {}, .leaves = {Fact::layouts}, .breaks = {}};
+  auto other = module_of();
+  CHECK_THAT(error_of(other, {&liar}, environment), test::ContainsSubstring("pass liar: it leaves layouts, but there is splat without a layout in @k"));
+}
+
+TEST_CASE("pipeline: what a pass reports is the user's error") {
+  static constexpr PassInfo refuses{.name = "refuses", .summary = "s", .function = reports};
+  auto module = module_of();
+  PassInfo const* list[] = {&refuses};
+  CHECK_THROWS_AS(run_pipeline(module, list, {}, support::Options()), UserError);
+}
+
+TEST_CASE("pipeline: replay files hold pipeline and options") {
+  CompileOptions options = for_cuda();
+  options.architecture = "sm_90a";
+  options.warps = 8;
+  options.stages = 3;
+  std::string const left = replay_text(module_of(), "a,b", options);
+  Replay const replay = read_replay(left);
+  CHECK(replay.pipeline == "a,b");
+  CHECK(replay.options == options);
+  CHECK(ir::equal(ir::parse(left).module, module_of()));
+  CHECK_THROWS_AS(read_replay(text), UserError);
+  CHECK_THROWS_WITH(read_replay("// replay: warps=x\n"), "replay: \"x\" is no number");
+}
