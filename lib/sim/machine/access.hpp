@@ -18,8 +18,8 @@ enum class Mechanism : std::uint8_t {
 };
 
 /// Numbers of warps that are not warps of the machine.
-inline constexpr std::uint16_t host_warp = 0xffff;         // before the kernel
-inline constexpr std::uint16_t preceding_grid = 0xfffe;    // the grid that programmatic dependent launch overlaps with
+inline constexpr std::uint16_t host_warp = 0xffff;       // before the kernel
+inline constexpr std::uint16_t preceding_grid = 0xfffe;  // the grid that programmatic dependent launch overlaps with
 
 /// One action's accesses of one kind. A `AccessRef` names a record and the lane of it that touched a given byte.
 struct AccessRecord {
@@ -31,9 +31,8 @@ struct AccessRecord {
   Mechanism mechanism = Mechanism::program_order;
   bool write = false;
   bool atomic = false;
-  bool poison = false;     // the bytes were declared dead: reading them is an error
-  bool performed = false;  // an asynchronous access that took place in this run (its end may still be unknown to all)
-  std::uint32_t shape = 0;      // wgmma: accumulator chains of one shape need no wait
+  bool performed = false;   // an asynchronous access that took place in this run (its end may still be unknown to all)
+  std::uint32_t shape = 0;  // wgmma: accumulator chains of one shape need no wait
   // How the end is known: from this lane set at this time ...
   Lanes waited_lanes = 0;
   std::uint32_t waited_time = 0;

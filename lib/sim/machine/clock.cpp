@@ -19,7 +19,8 @@ void Clock::join(Clock const& other) {
 
 void Clock::promote(Plane plane) {
   std::size_t const offset = static_cast<std::size_t>(plane);
-  for (std::size_t i = 0; i < times_.size(); i += plane_count) times_[i + offset] = std::max(times_[i + offset], times_[i]);
+  for (std::size_t i = 0; i < times_.size(); i += plane_count)
+    times_[i + offset] = std::max(times_[i + offset], times_[i]);
 }
 
 void WarpClocks::reset(Slot warp_slot) {

@@ -1,11 +1,11 @@
 // Vector clocks of the happens-before order. What lives here: clocks, and the clocks of one warp's lanes.
 //
 // Slots. A warp has one slot (what is known of all its lanes); a lane that ever releases on its own gets a slot besides
-// (what is known of that lane alone); so does every mbarrier (completed phases), every named barrier (completed uses) and
-// the preceding grid. Time in the slots of a warp is the warp's own count of actions, so both kinds compare.
+// (what is known of that lane alone); so does every mbarrier (completed phases), every named barrier (completed uses)
+// and the preceding grid. Time in the slots of a warp is the warp's own count of actions, so both kinds compare.
 //
-// Planes. `order` is happens-before. `shared_async` and `global_async` hold, for each slot, up to which time the accesses
-// were made visible to the async proxy: by a proxy fence of the accessing thread that itself happens before.
+// Planes. `order` is happens-before. `shared_async` and `global_async` hold, for each slot, up to which time the
+// accesses were made visible to the async proxy: by a proxy fence of the accessing thread that itself happens before.
 #pragma once
 
 #include <array>
@@ -60,8 +60,8 @@ class SlotTable {
   Slot next_ = 0;
 };
 
-/// What the lanes of one warp know. Lanes that know the same share a class; an action of a proper subset splits classes,
-/// a warp barrier merges them. Usually there are one or two.
+/// What the lanes of one warp know. Lanes that know the same share a class; an action of a proper subset splits
+/// classes, a warp barrier merges them. Usually there are one or two.
 class WarpClocks {
  public:
   struct LaneClass {

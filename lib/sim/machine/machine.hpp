@@ -1,6 +1,6 @@
-// The block-level machine: CTAs with shared memory, warps as agents, asynchronous operations as agents of their own, and a
-// checker of order beside them. It knows nothing of the IR: a driver registers programs, and the programs act through the
-// `Warp` handles (warp.hpp). lib/doc/memory_model.md states the rules that are checked.
+// The block-level machine: CTAs with shared memory, warps as agents, asynchronous operations as agents of their own,
+// and a checker of order beside them. It knows nothing of the IR: a driver registers programs, and the programs act
+// through the `Warp` handles (warp.hpp). lib/doc/memory_model.md states the rules that are checked.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,21 @@ namespace tegula::sim::machine {
 /// What a launch is.
 struct Options {
   int ctas = 1;
-  int cluster = 1;                      // CTAs per cluster; ctas is a multiple of it
-  std::uint32_t shared_bytes = 232448;  // per CTA
-  std::uint32_t registers = 0;          // per thread at entry; 0: setmaxnreg is not modelled
-  std::uint64_t max_steps = 20'000'000; // schedule points before the run is called a livelock
-  std::uint32_t max_reports = 16;       // the run stops after so many
+  int cluster = 1;                       // CTAs per cluster; ctas is a multiple of it
+  std::uint32_t shared_bytes = 232448;   // per CTA
+  std::uint32_t registers = 0;           // per thread at entry; 0: setmaxnreg is not modelled
+  std::uint64_t max_steps = 20'000'000;  // schedule points before the run is called a livelock
+  std::uint32_t max_reports = 16;        // the run stops after so many
 };
 
 /// What is known of a global buffer before the kernel starts.
 struct Buffer {
   std::string name;
   std::uint64_t bytes = 0;
-  bool initialised = true;     // false: reading before a write of the kernel is an error
-  bool read_only = false;      // accesses are not recorded; a write is an error
-  bool preceding = false;      // written by a grid this one overlaps with: griddepcontrol.wait first
-  bool constant = false;       // kernel parameter or constant memory: a tensor map in it needs no acquire
+  bool initialised = true;  // false: reading before a write of the kernel is an error
+  bool read_only = false;   // accesses are not recorded; a write is an error
+  bool preceding = false;   // written by a grid this one overlaps with: griddepcontrol.wait first
+  bool constant = false;    // kernel parameter or constant memory: a tensor map in it needs no acquire
 };
 
 /// Result of one run.
@@ -42,7 +42,7 @@ struct Outcome {
   std::string schedule;                // replays this run
   std::vector<std::uint32_t> choices;  // the same as explicit choices, where there was more than one candidate
   std::uint64_t steps = 0;
-  bool abandoned = false;              // the chooser gave up; nothing was judged at exit
+  bool abandoned = false;  // the chooser gave up; nothing was judged at exit
 
   [[nodiscard]] bool clean() const { return reports.empty() && !abandoned; }
   [[nodiscard]] bool has(ReportKind kind) const {
@@ -57,8 +57,8 @@ struct Outcome {
 
 struct State;
 
-/// One simulated launch. Register buffers and warps, then run once; reset() makes it ready for the next run and keeps the
-/// storage.
+/// One simulated launch. Register buffers and warps, then run once; reset() makes it ready for the next run and keeps
+/// the storage.
 class Machine {
  public:
   explicit Machine(Options);
@@ -69,12 +69,13 @@ class Machine {
   void reset();
   [[nodiscard]] Options const& options() const;
 
-  /// Adds a warp to a CTA; warps 4n .. 4n+3 of a CTA are its warpgroup n. Returns the warp's number in the machine, which
-  /// is the one of `starve:`.
+  /// Adds a warp to a CTA; warps 4n .. 4n+3 of a CTA are its warpgroup n. Returns the warp's number in the machine,
+  /// which is the one of `starve:`.
   int add_warp(int cta, Body);
   int add_warp(int cta, std::unique_ptr<Program> (*make)(void* context, Warp), void* context);
 
   Space add_buffer(Buffer);
+  [[nodiscard]] int warp_count() const;
   [[nodiscard]] Space shared(int cta) const;
   [[nodiscard]] Space registers(int warp) const;
   /// Names an interval for reports. Later names win over earlier ones that hold them.

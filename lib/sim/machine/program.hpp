@@ -10,9 +10,9 @@ namespace tegula::sim::machine {
 
 class Warp;
 
-/// A resumable program of one warp. step() performs actions through the warp's handle and returns after at most one that
-/// is a point of the schedule (those that return Turn); when that action has to wait, the machine calls step() again only
-/// after the wait has passed. Returns false when the program has ended.
+/// A resumable program of one warp. step() performs actions through the warp's handle and returns after at most one
+/// that is a point of the schedule (those that return Turn); when that action has to wait, the machine calls step()
+/// again only after the wait has passed. Returns false when the program has ended.
 class Program {
  public:
   Program() = default;

@@ -6,28 +6,50 @@ namespace tegula::sim::machine {
 
 std::string_view name(ReportKind kind) {
   switch (kind) {
-    case ReportKind::race_raw: return "race (read after write)";
-    case ReportKind::race_war: return "race (write after read)";
-    case ReportKind::race_waw: return "race (write after write)";
-    case ReportKind::missing_proxy_fence: return "missing proxy fence";
-    case ReportKind::missing_wgmma_fence: return "missing wgmma fence";
-    case ReportKind::never_written: return "never-written data";
-    case ReportKind::stale: return "stale data";
-    case ReportKind::deadlock: return "deadlock";
-    case ReportKind::livelock: return "livelock";
-    case ReportKind::wrong_byte_count: return "wrong byte count";
-    case ReportKind::phase_error: return "phase error";
-    case ReportKind::use_before_init: return "use before init";
-    case ReportKind::dead_barrier: return "use of a dead barrier";
-    case ReportKind::barrier_misuse: return "barrier misuse";
-    case ReportKind::register_pool: return "register pool";
-    case ReportKind::wrong_scope: return "wrong scope";
-    case ReportKind::peer_lifetime: return "peer lifetime";
-    case ReportKind::descriptor: return "tensor map without acquire";
-    case ReportKind::misaligned: return "misaligned copy";
-    case ReportKind::open_at_exit: return "open at exit";
-    case ReportKind::unbalanced_at_exit: return "unbalanced at exit";
-    case ReportKind::misuse: return "misuse";
+    case ReportKind::race_raw:
+      return "race (read after write)";
+    case ReportKind::race_war:
+      return "race (write after read)";
+    case ReportKind::race_waw:
+      return "race (write after write)";
+    case ReportKind::missing_proxy_fence:
+      return "missing proxy fence";
+    case ReportKind::missing_wgmma_fence:
+      return "missing wgmma fence";
+    case ReportKind::never_written:
+      return "never-written data";
+    case ReportKind::stale:
+      return "stale data";
+    case ReportKind::deadlock:
+      return "deadlock";
+    case ReportKind::livelock:
+      return "livelock";
+    case ReportKind::wrong_byte_count:
+      return "wrong byte count";
+    case ReportKind::phase_error:
+      return "phase error";
+    case ReportKind::use_before_init:
+      return "use before init";
+    case ReportKind::dead_barrier:
+      return "use of a dead barrier";
+    case ReportKind::barrier_misuse:
+      return "barrier misuse";
+    case ReportKind::register_pool:
+      return "register pool";
+    case ReportKind::wrong_scope:
+      return "wrong scope";
+    case ReportKind::peer_lifetime:
+      return "peer lifetime";
+    case ReportKind::descriptor:
+      return "tensor map without acquire";
+    case ReportKind::misaligned:
+      return "misaligned copy";
+    case ReportKind::open_at_exit:
+      return "open at exit";
+    case ReportKind::unbalanced_at_exit:
+      return "unbalanced at exit";
+    case ReportKind::misuse:
+      return "misuse";
   }
   return "unknown";
 }

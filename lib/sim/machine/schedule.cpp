@@ -11,10 +11,18 @@ namespace tegula::sim::machine {
 std::string to_text(Schedule const& schedule) {
   support::StringBuffer text;
   switch (schedule.kind) {
-    case Schedule::Kind::seed: text << "seed:" << schedule.value; break;
-    case Schedule::Kind::latest: text << "latest"; break;
-    case Schedule::Kind::earliest: text << "earliest"; break;
-    case Schedule::Kind::starve: text << "starve:" << schedule.value; break;
+    case Schedule::Kind::seed:
+      text << "seed:" << schedule.value;
+      break;
+    case Schedule::Kind::latest:
+      text << "latest";
+      break;
+    case Schedule::Kind::earliest:
+      text << "earliest";
+      break;
+    case Schedule::Kind::starve:
+      text << "starve:" << schedule.value;
+      break;
     case Schedule::Kind::choices: {
       text << "choices:";
       bool first = true;
@@ -67,7 +75,8 @@ Schedule parse_schedule(std::string_view text) {
 }
 
 ScheduleChooser::ScheduleChooser(Schedule schedule)
-    : schedule_(static_cast<Schedule&&>(schedule)), state_(schedule_.value * 0x9E3779B97F4A7C15u + 0x2545F4914F6CDD1Du) {}
+    : schedule_(static_cast<Schedule&&>(schedule)),
+      state_(schedule_.value * 0x9E3779B97F4A7C15u + 0x2545F4914F6CDD1Du) {}
 
 std::uint64_t ScheduleChooser::draw(std::uint64_t bound) {
   state_ += 0x9E3779B97F4A7C15u;
@@ -87,7 +96,8 @@ std::size_t ScheduleChooser::any_warp(std::vector<Candidate> const& candidates) 
 std::size_t ScheduleChooser::choose(std::vector<Candidate> const& candidates) {
   std::size_t const count = candidates.size();
   switch (schedule_.kind) {
-    case Schedule::Kind::seed: return draw(count);
+    case Schedule::Kind::seed:
+      return draw(count);
     case Schedule::Kind::choices: {
       if (count == 1) return 0;  // no choice, not in the list
       std::size_t const choice = next_ < schedule_.choices.size() ? schedule_.choices[next_] : 0;

@@ -1,5 +1,5 @@
-// Shadow memory: for each interval of bytes, its last write and the reads since. Intervals, not bytes: a copy of 16 KiB is
-// four entries. What lives here knows nothing of order; the machine compares.
+// Shadow memory: for each interval of bytes, its last write and the reads since. Intervals, not bytes: a copy of 16 KiB
+// is four entries. What lives here knows nothing of order; the machine compares.
 #pragma once
 
 #include <algorithm>
@@ -27,14 +27,15 @@ class ReadLists {
   }
   [[nodiscard]] Node const& node(ReadList list) const { return nodes_[list]; }
 
-  /// `list` with ref in front, without the entries for which covered(entry) holds. The last answer is remembered, because
-  /// one action meets the same list in many neighbouring intervals.
+  /// `list` with ref in front, without the entries for which covered(entry) holds. The last answer is remembered,
+  /// because one action meets the same list in many neighbouring intervals.
   template <class Covered>
   ReadList add(ReadList list, AccessRef ref, Covered&& covered) {
     if (remembered_.list == list && remembered_.ref == ref) return remembered_.result;
     ReadList result = 0;
     bool drops = false;
-    for (ReadList i = list; i != 0 && !drops; i = nodes_[i].next) drops = nodes_[i].ref == ref || covered(nodes_[i].ref);
+    for (ReadList i = list; i != 0 && !drops; i = nodes_[i].next)
+      drops = nodes_[i].ref == ref || covered(nodes_[i].ref);
     if (!drops) {
       result = list;
     } else {
@@ -69,6 +70,7 @@ struct Segment {
   std::uint32_t end = 0;
   AccessRef write = no_access;
   ReadList reads = 0;
+  AccessRef dead = no_access;  // who gave the bytes up since the last write
 };
 
 /// The shadow of one space. Pages are made on first touch; a page is a sorted list of segments that covers it.
@@ -82,8 +84,8 @@ class ShadowSpace {
     for (auto& page : pages_) page.clear();
   }
 
-  /// Calls f(segment, first byte of its page) for each segment of [begin, end), cut so that none sticks out. f may change
-  /// write and reads.
+  /// Calls f(segment, first byte of its page) for each segment of [begin, end), cut so that none sticks out. f may
+  /// change write and reads.
   template <class F>
   void visit(std::uint64_t begin, std::uint64_t end, F&& f) {
     for_pages(begin, end, [&](std::vector<Segment>& page, std::uint64_t base, std::uint32_t from, std::uint32_t to) {
@@ -98,8 +100,9 @@ class ShadowSpace {
     for_pages(begin, end, [&](std::vector<Segment>& page, std::uint64_t, std::uint32_t from, std::uint32_t to) {
       std::size_t const first = cut(page, from);
       std::size_t const last = cut_end(page, first, to);
-      page[first] = {from, to, write, 0};
-      page.erase(page.begin() + static_cast<std::ptrdiff_t>(first) + 1, page.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+      page[first] = {from, to, write, 0, no_access};
+      page.erase(page.begin() + static_cast<std::ptrdiff_t>(first) + 1,
+                 page.begin() + static_cast<std::ptrdiff_t>(last) + 1);
     });
   }
 
@@ -120,7 +123,7 @@ class ShadowSpace {
       std::uint64_t const stop = std::min(end, base + page_bytes);
       if (number >= pages_.size()) pages_.resize(number + 1);
       std::vector<Segment>& page = pages_[number];
-      if (page.empty()) page.push_back({0, page_bytes, initial_, 0});
+      if (page.empty()) page.push_back({0, page_bytes, initial_, 0, no_access});
       f(page, base, static_cast<std::uint32_t>(begin - base), static_cast<std::uint32_t>(stop - base));
       begin = stop;
     }

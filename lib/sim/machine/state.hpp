@@ -18,6 +18,17 @@
 
 namespace tegula::sim::machine {
 
+// Objects of `Touch`: numbers that do not depend on the order of a run, unlike slots.
+inline constexpr std::uint64_t object_of(MbarrierAddress address) {
+  return std::uint64_t{1} << 32 | static_cast<std::uint64_t>(address.cta) << 20 | address.offset;
+}
+inline constexpr std::uint64_t object_of_barrier = 0;     // a CTA's named barriers
+inline constexpr std::uint64_t object_of_warp = 0x10000;  // a warp's groups
+inline constexpr std::uint64_t object_of_pool = 0x20000;  // a CTA's registers
+inline constexpr std::uint64_t object_of_cluster = 0x30000;
+inline constexpr std::uint64_t object_of_condition = 0x40000;
+inline constexpr std::uint64_t object_of_atomic = std::uint64_t{1} << 63;
+
 enum class SpaceKind : std::uint8_t { shared, global, registers };
 
 struct SpaceState {
@@ -34,8 +45,8 @@ struct Named {
   std::string text;
 };
 
-/// A moment of some lanes of a warp.
-struct Moment3 {
+/// An action of some lanes of a warp.
+struct Instant {
   std::uint16_t warp = 0;
   Lanes lanes = 0;
   std::uint32_t time = 0;
@@ -46,20 +57,20 @@ struct Mbarrier {
   MbarrierState state;
   MbarrierAddress address;
   Slot slot = no_slot;
-  Clock pending;    // released by the arrivals of the phase under way
-  Clock completed;  // released by those of the phase just finished
-  Moment3 init;     // its lane
+  Clock pending;                // released by the arrivals of the phase under way
+  Clock completed;              // released by those of the phase just finished
+  Instant init;                 // its lane
   std::uint32_t published = 0;  // time of the initialising lane's fence.mbarrier_init; 0: not yet
   Site inval;
   Site last_arrival;
-  Moment3 remote_arrival;             // of the phase just finished or under way, with the weakest scope
-  bool narrow_release = false;        // an arrival from another CTA had .cta scope in the phase just finished
-  bool narrow_pending = false;        // ... in the phase under way
-  std::vector<Moment3> observers;     // waits that observed the phase just finished
-  std::vector<Moment3> users;         // last use per warp
+  Instant remote_arrival;          // of the phase just finished or under way, with the weakest scope
+  bool narrow_release = false;     // an arrival from another CTA had .cta scope in the phase just finished
+  bool narrow_pending = false;     // ... in the phase under way
+  std::vector<Instant> observers;  // waits that observed the phase just finished
+  std::vector<Instant> users;      // last use per warp
   std::vector<std::array<std::int32_t, 32>> waited;  // per warp and lane: phases needed by its last wait; -1: none
-  bool counted_bytes = false;         // the phase under way counted bytes ...
-  bool counted_before = false;        // ... and the one just finished did
+  bool counted_bytes = false;                        // the phase under way counted bytes ...
+  bool counted_before = false;                       // ... and the one just finished did
   Site counted_site;
 };
 
@@ -77,7 +88,7 @@ struct Operation {
   std::uint32_t phase = 0;   // of the mbarrier at issue
   std::uint32_t source = 0;  // records; 0: none
   std::uint32_t result = 0;
-  std::uint32_t operands = 0;      // registers read
+  std::uint32_t operands = 0;  // registers read
   Effect effect;
   Site site;
 };
@@ -92,8 +103,8 @@ struct GroupQueue {
   };
   struct Group {
     std::uint32_t number = 0;
-    Lanes lanes = 0;        // that have not waited for it yet
-    Lanes unread_lanes = 0; // that have not waited for its sources yet
+    Lanes lanes = 0;         // that have not waited for it yet
+    Lanes unread_lanes = 0;  // that have not waited for its sources yet
   };
   std::vector<Member> members;
   std::vector<Group> groups;
@@ -105,18 +116,21 @@ struct GroupQueue {
   }
 };
 
+/// How an earlier access stands to a later one: unfenced is ordered, but not across the proxies.
+enum class Order : std::uint8_t { ordered, unordered, unfenced };
+
 /// Why a warp does not go on.
 struct Blocked {
   enum class Kind : std::uint8_t { none, mbarrier, barrier, cluster, group, registers, condition };
   Kind kind = Kind::none;
   Lanes lanes = all_lanes;
   Site site;
-  int index = 0;             // mbarrier, barrier id, or mechanism
+  int index = 0;  // mbarrier, barrier id, or mechanism
   std::uint32_t parity = 0;
-  std::int64_t phase = 0;    // phases that must have completed
+  std::int64_t phase = 0;  // phases that must have completed
   int pending = 0;
   bool read = false;
-  bool ready = false;        // barriers: the use completed
+  bool ready = false;  // barriers: the use completed
   Scope scope = Scope::cta;
   std::uint32_t amount = 0;  // registers
   bool (*condition)(void*, std::uint64_t) = nullptr;
@@ -154,7 +168,7 @@ struct NamedBarrier {
   int expected = 0;
   int arrived = 0;
   Clock pending;
-  std::vector<Moment3> present;  // in the use under way
+  std::vector<Instant> present;  // in the use under way
   std::vector<int> waiting;      // warps to wake
 };
 
@@ -164,7 +178,7 @@ struct CtaState {
   std::vector<std::uint32_t> live;        // offsets of live mbarriers, sorted
   std::vector<std::byte> bytes;
   std::vector<int> warps;
-  std::vector<Moment3> remote;  // last access of each warp of another CTA
+  std::vector<Instant> remote;  // last access of each warp of another CTA
   std::uint64_t free_registers = 0;
   int running = 0;
   Space space = 0;
@@ -184,7 +198,7 @@ struct MapAcquire {
   Space space = 0;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  Moment3 moment;
+  Instant instant;
 };
 
 /// The machine's state and rules. Members are grouped by the file that defines them.
@@ -211,7 +225,6 @@ struct State {
   std::vector<Candidate> candidates;
   std::vector<MapAcquire> acquires;
   std::unordered_map<std::uint64_t, Clock> atomics;  // by space and offset
-  std::vector<Moment3> unused_moments;
   Outcome outcome;
   std::unordered_set<std::uint64_t> seen;  // reports by kind and places
   Touch operation_touch;
@@ -220,23 +233,88 @@ struct State {
   // machine.cpp
   void reset();
   WarpState& add_warp(int cta);
+  void run(Chooser&);
   void collect();
   void execute(Candidate const&, Touch&);
-  [[nodiscard]] bool can_resume(WarpState const&) const;
-  void resume(WarpState&);
+  void step_warp(WarpState&);
   void finish(WarpState&);
+
+  // order.cpp
+  /// Each lane of `who` knows the time of `lanes` of warp `of` in the plane: of each of them, or (any) of one.
+  [[nodiscard]] bool knows(WarpState const&, Lanes who, int of, Lanes lanes, std::uint32_t time, Plane, bool any) const;
+  [[nodiscard]] bool knows(WarpState const& w, Lanes who, Instant const& instant) const {
+    return knows(w, who, instant.warp, instant.lanes, instant.time, Plane::order, true);
+  }
+  [[nodiscard]] bool knows_slot(WarpState const&, Lanes who, Slot, std::uint32_t time, Plane = Plane::order) const;
+  [[nodiscard]] Order order(AccessRecord const& earlier, std::uint32_t code, WarpState const&, Lanes who, Proxy next,
+                            Plane) const;
 
   // access.cpp
   std::uint32_t new_record(WarpState const&, Lanes, Site const&, Proxy, Mechanism, bool write);
   void touch(WarpState&, Lanes, Footprint const&, std::uint32_t record);
-  void touch_registers(WarpState&, Footprint const&, std::uint32_t record);
-  /// Each lane of `who` knows the time of these lanes of warp `of` (all of them, or any) in the plane.
-  [[nodiscard]] bool knows(WarpState const&, Lanes who, int of, Lanes lanes, std::uint32_t time, Plane, bool any) const;
-  [[nodiscard]] bool knows(WarpState const&, Lanes who, Moment3 const& moment, bool any = true) const {
-    return knows(*warps[static_cast<std::size_t>(who == 0 ? 0 : w_index(moment))], 0, 0, 0, 0, Plane::order, any);
-  }
+  void touch_registers(WarpState&, Footprint const&, std::uint32_t record, bool reads_old);
+  void give_up(WarpState&, Lanes, Footprint const&, std::uint32_t record);
+  void check_shared(WarpState&, Lanes, SpaceState const&, Footprint const&, AccessRecord const&);
+  void check_tensor_map(WarpState&, Lanes, Footprint const&, std::uint32_t record);
 
-  static int w_index(Moment3 const& m) { return m.warp; }
+  // explain.cpp
+  [[nodiscard]] std::string describe(Space, std::uint64_t begin, std::uint64_t end) const;
+  [[nodiscard]] std::string describe(Mbarrier const&) const;
+  [[nodiscard]] std::string agent_text(int warp, Lanes) const;
+  [[nodiscard]] Side side(AccessRecord const&, std::uint32_t code, Space, std::uint64_t begin, std::uint64_t end) const;
+  [[nodiscard]] Side side(WarpState const&, Lanes, std::string what, Site const&) const;
+  /// False when a report of this kind and these places was made before, or the limit is reached.
+  bool first(ReportKind, Site const&, Site const&);
+  void add(ReportKind, std::string sentence, Side earlier, Side later, bool fatal = false);
+  void conflict(AccessRef earlier, AccessRef later, WarpState const&, Lanes who, Order, Space, std::uint64_t begin,
+                std::uint64_t end);
+  void register_conflict(AccessRef earlier, AccessRef later, bool fence, Space, std::uint64_t begin, std::uint64_t end);
+
+  // mbarriers.cpp
+  Mbarrier* find(MbarrierAddress);
+  /// The live mbarrier for an action of these lanes; reports and returns null otherwise. `copy`: it is a copy's
+  /// operand.
+  Mbarrier* use(WarpState&, Lanes, MbarrierAddress, Site const&, bool copy);
+  void fault(MbarrierFault, Mbarrier const&, WarpState const&, Lanes, Site const&, std::string const& amount);
+  /// Checks and effects around an arrival; `transition` is applied once per lane.
+  void arrive(WarpState&, Lanes, MbarrierAddress, Site const&, Scope, std::int64_t count, std::int64_t bytes,
+              bool drop);
+  /// An arrive in a phase needs a wait for the phase before it that happens before the arrive.
+  void check_observed(WarpState&, Lanes, Mbarrier const&, Site const&);
+  void after_transition(Mbarrier&);
+  [[nodiscard]] bool wait_done(WarpState const&, Blocked const&) const;
+  void pass_wait(WarpState&, Blocked const&);
+  [[nodiscard]] std::array<std::int32_t, 32>& wait_history(WarpState const&, Mbarrier&);
+  void note_wait(WarpState const&, Lanes, Mbarrier&, std::int64_t phases);
+  /// Phases that must have completed for this wait, from the waits of these lanes before; the wait is noted.
+  [[nodiscard]] std::int64_t needed_phase(WarpState&, Lanes, Mbarrier&, std::uint32_t parity, Site const&);
+
+  // asynchronous.cpp
+  std::uint32_t new_operation(WarpState&, OpKind, Lanes, Site const&, Effect const&);
+  [[nodiscard]] bool may_advance(Operation const&) const;
+  void advance(std::uint32_t operation);
+  GroupQueue& queue(WarpState&, Mechanism);
+  void commit(WarpState&, Mechanism, Lanes, Site const&);
+  [[nodiscard]] bool groups_done(WarpState const&, Blocked const&) const;
+  void pass_groups(WarpState&, Blocked const&);
+  void free_operation(std::uint32_t operation);
+  void check_copy(WarpState const&, Lanes, Footprint const& shared, std::uint32_t alignment, std::uint32_t bytes,
+                  Site const&);
+
+  // barriers.cpp
+  void barrier(WarpState&, int id, int threads, Lanes, Site const&, bool waits);
+  void complete_cluster_if_ready(ClusterState&);
+
+  // blocking.cpp
+  [[nodiscard]] bool can_resume(WarpState const&) const;
+  /// The condition of w.blocked holds: its effects, then the warp is free.
+  void resume(WarpState&);
+  void block(WarpState&, Blocked&&);
+
+  // exit.cpp
+  void deadlock();
+  void check_exit();
+  void check_cta_exit(CtaState&);
 };
 
 }  // namespace tegula::sim::machine

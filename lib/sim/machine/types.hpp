@@ -9,8 +9,8 @@
 
 namespace tegula::sim::machine {
 
-/// Where an action stands: the user's line, the line of the IR text, and the op's name. The strings belong to the driver
-/// and outlive the machine's run; the machine never looks into them except to print them.
+/// Where an action stands: the user's line, the line of the IR text, and the op's name. The strings belong to the
+/// driver and outlive the machine's run; the machine never looks into them except to print them.
 struct Site {
   char const* file = "";
   std::uint32_t line = 0;

@@ -18,44 +18,44 @@ struct WarpState;
 /// Memory order of an atomic.
 enum class AtomicOrder : std::uint8_t { relaxed, acquire, release, acq_rel };
 
-/// TMA or bulk copy into shared memory. `destination` names the bytes in the issuing CTA; under multicast the same bytes
-/// and the same mbarrier offset in each CTA of `multicast` (bits are ranks in the cluster) are written.
+/// TMA or bulk copy into shared memory. `destination` names the bytes in the issuing CTA; under multicast the same
+/// bytes and the same mbarrier offset in each CTA of `multicast` (bits are ranks in the cluster) are written.
 struct CopyIn {
-  Footprint source;                  // global bytes that are read (in bounds)
-  Footprint destination;             // shared bytes that are written
-  MbarrierAddress mbarrier;
-  std::uint32_t bytes = 0;           // counted by the mbarrier: the full box
-  std::uint32_t alignment = 16;      // of the destination's first byte: 128 for TMA, 1024/512/256 under a swizzle
-  std::uint32_t multicast = 0;       // 0: the issuing CTA alone
-  Footprint tensor_map;              // bytes of the descriptor, if it lies in a buffer
-  Effect effect;                     // called once, with write_result, per destination CTA (payload + rank when multicast)
+  Footprint source = {};       // global bytes that are read (in bounds)
+  Footprint destination = {};  // shared bytes that are written
+  MbarrierAddress mbarrier = {};
+  std::uint32_t bytes = 0;       // counted by the mbarrier: the full box
+  std::uint32_t alignment = 16;  // of the destination's first byte: 128 for TMA, 1024/512/256 under a swizzle
+  std::uint32_t multicast = 0;   // 0: the issuing CTA alone
+  Footprint tensor_map = {};     // bytes of the descriptor, if it lies in a buffer
+  Effect effect = {};            // called once, with write_result, per destination CTA (payload + rank when multicast)
 };
 
 /// TMA or bulk copy, or reduction, out of shared memory.
 struct CopyOut {
-  Footprint source;
-  Footprint destination;
-  std::uint32_t alignment = 16;      // of the source's first byte
-  bool reduce = false;               // elementwise atomic on the destination
-  Footprint tensor_map;
-  Effect effect;                     // read_source, later write_result
+  Footprint source = {};
+  Footprint destination = {};
+  std::uint32_t alignment = 16;  // of the source's first byte
+  bool reduce = false;           // elementwise atomic on the destination
+  Footprint tensor_map = {};
+  Effect effect = {};  // read_source, later write_result
 };
 
 /// cp.async of some lanes.
 struct AsyncCopy {
-  Footprint source;
-  Footprint destination;
-  Effect effect;
+  Footprint source = {};
+  Footprint destination = {};
+  Effect effect = {};
 };
 
 /// One warp's part of a wgmma.
 struct Wgmma {
-  std::span<Footprint const> shared;  // operands in shared memory, as far as this warp's part reads them
-  Footprint a_registers;              // in the warp's register space; empty when A is in shared memory
-  Footprint accumulators;             // in the warp's register space
-  bool accumulate = true;             // scale-d: false leaves the old accumulators unread
-  std::uint32_t shape = 0;            // chains of one shape in the same registers need no wait between
-  Effect effect;
+  std::span<Footprint const> shared = {};  // operands in shared memory, as far as this warp's part reads them
+  Footprint a_registers = {};              // in the warp's register space; empty when A is in shared memory
+  Footprint accumulators = {};             // in the warp's register space
+  bool accumulate = true;                  // scale-d: false leaves the old accumulators unread
+  std::uint32_t shape = 0;                 // chains of one shape in the same registers need no wait between
+  Effect effect = {};
 };
 
 /// Handle of one warp of a machine; freely copied.
@@ -76,7 +76,8 @@ class Warp {
   void read_registers(std::uint64_t begin, std::uint64_t end, Site);
   void write_registers(std::uint64_t begin, std::uint64_t end, Site);
 
-  // --- order ------------------------------------------------------------------------------------------------------------
+  // --- order
+  // ------------------------------------------------------------------------------------------------------------
   /// bar.warp.sync; also the warp's reconvergence after an elected region where the op is one that orders memory.
   void warp_sync(Lanes, Site);
   void fence_proxy_async(Lanes, FenceSpace, Site);
@@ -95,7 +96,8 @@ class Warp {
   /// Waits until the driver's condition holds (asked again whenever the scheduler looks; it must not change anything).
   Turn wait_until(bool (*condition)(void* context, std::uint64_t payload), void* context, std::uint64_t payload, Site);
 
-  // --- mbarrier ---------------------------------------------------------------------------------------------------------
+  // --- mbarrier
+  // ---------------------------------------------------------------------------------------------------------
   Turn mbarrier_init(Lanes one, MbarrierAddress, std::int64_t count, Site);
   Turn mbarrier_inval(Lanes one, MbarrierAddress, Site);
   /// `count` arrivals by each lane.
@@ -110,7 +112,8 @@ class Warp {
   /// One try_wait; the turn's answer says whether it passed.
   Turn test_parity(Lanes, MbarrierAddress, std::uint32_t parity, Site, Scope = Scope::cta);
 
-  // --- asynchronous copies ----------------------------------------------------------------------------------------------
+  // --- asynchronous copies
+  // ----------------------------------------------------------------------------------------------
   Turn copy_in(Lanes one, CopyIn const&, Site);
   Turn copy_out(Lanes one, CopyOut const&, Site);
   void bulk_commit(Lanes, Site);
@@ -122,7 +125,8 @@ class Warp {
   /// cp.async.mbarrier.arrive(.noinc): each lane arrives when its earlier cp.async are done.
   Turn cp_async_arrive(Lanes, MbarrierAddress, bool noinc, Site);
 
-  // --- wgmma ------------------------------------------------------------------------------------------------------------
+  // --- wgmma
+  // ------------------------------------------------------------------------------------------------------------
   void wgmma_fence(Site);
   Turn wgmma(Wgmma const&, Site);
   void wgmma_commit(Site);

@@ -1,0 +1,177 @@
+// Named and CTA barriers, the cluster barrier, the register pool, dependent launch.
+#include <algorithm>
+#include <bit>
+
+#include "sim/machine/state.hpp"
+
+namespace tegula::sim::machine {
+
+void State::barrier(WarpState& w, int id, int threads, Lanes lanes, Site const& site, bool waits) {
+  CtaState& cta = ctas[static_cast<std::size_t>(w.cta)];
+  std::string const text = "barrier " + std::to_string(id);
+  auto const misuse = [&](std::string sentence, Site const& other, bool fatal) {
+    if (!first(ReportKind::barrier_misuse, other, site)) return;
+    Side earlier;
+    if (other.line != 0 || other.ir_line != 0) earlier = {text, other};
+    add(ReportKind::barrier_misuse, std::move(sentence), std::move(earlier), side(w, lanes, text, site), fatal);
+  };
+  if (id < 0 || id > 15) return misuse(text + " does not exist: a CTA has 16, 0 to 15", {}, true);
+  if (threads % 32 != 0 || threads < 0) {
+    return misuse(text + " counts " + std::to_string(threads) +
+                      " threads; only whole warps count, so it must be a multiple of 32",
+                  {}, true);
+  }
+  if (lanes != all_lanes) {
+    return misuse(text + " stands in a region of " + std::to_string(std::popcount(lanes)) +
+                      " lanes; the whole warp must execute it, so move it out of the elected region",
+                  {}, true);
+  }
+  NamedBarrier& b = cta.barriers[static_cast<std::size_t>(id)];
+  if (b.slot == no_slot) b.slot = slots.make();
+  w.touched.write(object_of_barrier + static_cast<std::uint64_t>(w.cta * 16 + id));
+  int const expected = threads == 0 ? static_cast<int>(cta.warps.size()) * 32 : threads;
+  if (b.uses > 0 && !knows_slot(w, lanes, b.slot, b.uses)) {
+    misuse(text +
+               " is used again, but nothing orders this use after the one before; give the groups ids of their own, or "
+               "order them by a common barrier",
+           {}, false);
+  }
+  if (b.arrived == 0) {
+    b.expected = expected;
+  } else if (b.expected != expected) {
+    misuse(text + " is waited for with " + std::to_string(expected) + " threads here and " +
+               std::to_string(b.expected) + " there; two groups use one id, or a count is wrong",
+           b.present.front().site, true);
+  }
+  for (Instant const& other : b.present) {
+    if (other.warp == w.number) misuse(text + " is reached twice by one warp before it completed", other.site, true);
+  }
+  w.clocks.release(all_lanes, b.pending, slots);
+  b.arrived += 32;
+  b.present.push_back({static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site});
+  if (b.arrived > b.expected) {
+    misuse(
+        text + " gets " + std::to_string(b.arrived) + " threads where " + std::to_string(b.expected) + " are counted",
+        b.present.front().site, true);
+  }
+  if (b.arrived == b.expected) {
+    ++b.uses;
+    b.pending.raise(Plane::order, b.slot, b.uses);
+    for (int other : b.waiting) {
+      WarpState& waiting = *warps[static_cast<std::size_t>(other)];
+      waiting.clocks.acquire(all_lanes, b.pending);
+      waiting.blocked.ready = true;
+    }
+    if (waits) w.clocks.acquire(all_lanes, b.pending);
+    b.pending.clear();
+    b.present.clear();
+    b.waiting.clear();
+    b.arrived = 0;
+  } else if (waits) {
+    b.waiting.push_back(w.number);
+    Blocked wait;
+    wait.kind = Blocked::Kind::barrier;
+    wait.site = site;
+    wait.index = id;
+    block(w, std::move(wait));
+  }
+}
+
+void State::complete_cluster_if_ready(ClusterState& c) {
+  if (c.arrived == 0 || c.arrived < c.alive) return;
+  ++c.generation;
+  c.arrived = 0;
+  std::swap(c.completed, c.pending);
+  c.pending.clear();
+}
+
+// --- what a warp does ------------------------------------------------------------------------------------------------
+
+Turn Warp::barrier(int id, int threads, Lanes lanes, Site site) {
+  WarpState& w = begin(site, lanes);
+  state_->barrier(w, id, threads, lanes, site, true);
+  return turn(w);
+}
+
+Turn Warp::barrier_arrive(int id, int threads, Lanes lanes, Site site) {
+  WarpState& w = begin(site, lanes);
+  state_->barrier(w, id, threads, lanes, site, false);
+  return turn(w);
+}
+
+Turn Warp::cluster_arrive(Lanes lanes, Site site) {
+  WarpState& w = begin(site, lanes);
+  State& s = *state_;
+  ClusterState& c = s.clusters[static_cast<std::size_t>(w.cta / s.options.cluster)];
+  w.touched.write(object_of_cluster);
+  bool const twice = w.cluster_arrivals > w.cluster_waits;
+  if ((lanes != all_lanes || twice) && s.first(ReportKind::barrier_misuse, site, {})) {
+    s.add(ReportKind::barrier_misuse,
+          twice ? "the cluster barrier is reached twice without a wait between"
+                : "the cluster barrier stands in a region of some lanes; the whole warp must execute it",
+          {}, s.side(w, lanes, "barrier.cluster.arrive", site), true);
+  }
+  ++w.cluster_arrivals;
+  w.clocks.release(all_lanes, c.pending, s.slots);
+  ++c.arrived;
+  s.complete_cluster_if_ready(c);
+  return turn(w);
+}
+
+Turn Warp::cluster_wait(Lanes lanes, Site site) {
+  WarpState& w = begin(site, lanes);
+  State& s = *state_;
+  if (w.cluster_waits == w.cluster_arrivals && s.first(ReportKind::barrier_misuse, site, {})) {
+    s.add(ReportKind::barrier_misuse, "barrier.cluster.wait without an arrive before it", {},
+          s.side(w, lanes, "barrier.cluster.wait", site), true);
+  }
+  Blocked wait;
+  wait.kind = Blocked::Kind::cluster;
+  wait.site = site;
+  wait.phase = ++w.cluster_waits;
+  s.block(w, std::move(wait));
+  return turn(w);
+}
+
+Turn Warp::dependents_launch(Lanes lanes, Site site) { return turn(begin(site, lanes)); }
+
+Turn Warp::dependencies_wait(Lanes lanes, Site site) {
+  WarpState& w = begin(site, lanes);
+  w.clocks.acquire(lanes, state_->preceding_slot, 1);
+  return turn(w);
+}
+
+Turn Warp::set_max_registers(bool increase, std::uint32_t count, Site site) {
+  WarpState& w = begin(site, all_lanes);
+  State& s = *state_;
+  CtaState& cta = s.ctas[static_cast<std::size_t>(w.cta)];
+  w.touched.write(object_of_pool + static_cast<std::uint64_t>(w.cta));
+  w.last_setmaxnreg = site;
+  if (s.options.registers == 0) return turn(w);
+  std::string sentence;
+  if (count < 24 || count > 256 || count % 8 != 0) {
+    sentence = "setmaxnreg " + std::to_string(count) + ": the count must be a multiple of 8 in 24..256";
+  } else if (increase ? count < w.registers : count > w.registers) {
+    sentence = std::string("setmaxnreg.") + (increase ? "inc " : "dec ") + std::to_string(count) +
+               " while the warp holds " + std::to_string(w.registers) + " registers per thread";
+  }
+  if (!sentence.empty()) {
+    if (s.first(ReportKind::register_pool, site, {})) {
+      s.add(ReportKind::register_pool, std::move(sentence), {}, s.side(w, all_lanes, "setmaxnreg", site));
+    }
+    return turn(w);
+  }
+  if (!increase) {
+    cta.free_registers += std::uint64_t{32} * (w.registers - count);
+    w.registers = count;
+    return turn(w);
+  }
+  Blocked wait;
+  wait.kind = Blocked::Kind::registers;
+  wait.site = site;
+  wait.amount = count;
+  s.block(w, std::move(wait));
+  return turn(w);
+}
+
+}  // namespace tegula::sim::machine

@@ -1,0 +1,194 @@
+// The end of a run: deadlock, and what must be in order when all warps have ended.
+#include <algorithm>
+#include <bit>
+
+#include "sim/machine/state.hpp"
+
+namespace tegula::sim::machine {
+namespace {
+
+std::string count_text(std::int64_t n, std::string_view what) { return std::to_string(n) + " " + std::string(what); }
+
+}  // namespace
+
+void State::deadlock() {
+  std::vector<std::string> notes;
+  WarpState const* blamed = nullptr;
+  std::string sentence;
+  bool bytes = false;
+  for (WarpState const* w : warps) {
+    std::string note = agent_text(w->number, all_lanes);
+    if (w->finished) continue;
+    Blocked const& blocked = w->blocked;
+    note += " waits at " + place_text(blocked.site);
+    std::string why;
+    bool wrong_bytes = false;
+    switch (blocked.kind) {
+      case Blocked::Kind::none:
+        break;
+      case Blocked::Kind::mbarrier: {
+        Mbarrier const& b = *mbarriers[static_cast<std::size_t>(blocked.index)];
+        note += " for phase " + std::to_string(blocked.phase - 1) + " of " + describe(b) + " (" +
+                std::to_string(b.state.phase()) + " complete; " + std::to_string(b.state.pending()) + " of " +
+                std::to_string(b.state.expected()) + " arrivals pending, " + std::to_string(b.state.tx()) +
+                " bytes outstanding)";
+        wrong_bytes = b.state.pending() == 0 && b.state.tx() != 0;
+        if (wrong_bytes) {
+          why = describe(b) + ": all arrivals are there, but " + std::to_string(std::abs(b.state.tx())) +
+                (b.state.tx() > 0 ? " expected bytes never came" : " bytes came that nobody expected") +
+                "; expect_tx must be the sum of the full boxes copied on it";
+        } else if (b.state.tx() < 0) {
+          why = describe(b) + ": " + std::to_string(-b.state.tx()) + " bytes came that nobody expected, and " +
+                count_text(b.state.pending(), "arrivals are missing") + "; add arrive.expect_tx for them";
+        } else {
+          why =
+              describe(b) + ": " + count_text(b.state.pending(), "of ") + std::to_string(b.state.expected()) +
+              " arrivals are missing; add the arrive, or make the init count the number of arrivals executed per phase";
+        }
+        break;
+      }
+      case Blocked::Kind::barrier: {
+        NamedBarrier const& b =
+            ctas[static_cast<std::size_t>(w->cta)].barriers[static_cast<std::size_t>(blocked.index)];
+        note += " at barrier " + std::to_string(blocked.index) + " (" + std::to_string(b.arrived) + " of " +
+                std::to_string(b.expected) + " threads are there)";
+        why = "barrier " + std::to_string(blocked.index) + " counts " + std::to_string(b.expected) + " threads and " +
+              std::to_string(b.arrived) +
+              " came; let all its warps execute it, or give it the number of threads that do";
+        break;
+      }
+      case Blocked::Kind::cluster: {
+        ClusterState const& c = clusters[static_cast<std::size_t>(w->cta / options.cluster)];
+        note += " at the cluster barrier (" + std::to_string(c.arrived) + " of " + std::to_string(c.alive) +
+                " warps are there)";
+        why = "the cluster barrier waits for warps that never arrive; every thread of the cluster must execute it";
+        break;
+      }
+      case Blocked::Kind::group:
+        note += " for a group of asynchronous operations";
+        break;
+      case Blocked::Kind::registers: {
+        CtaState const& cta = ctas[static_cast<std::size_t>(w->cta)];
+        note += " for " + std::to_string(32 * (blocked.amount - w->registers)) + " registers (" +
+                std::to_string(cta.free_registers) + " are free)";
+        why =
+            "setmaxnreg.inc waits for registers that nobody gives back; every other warpgroup must execute its "
+            "setmaxnreg.dec, and the sum must fit";
+        break;
+      }
+      case Blocked::Kind::condition:
+        note += " for a value in memory";
+        why = "a warp polls a value that nobody writes any more";
+        break;
+    }
+    notes.push_back(std::move(note));
+    if (blamed == nullptr || (wrong_bytes && !bytes)) {
+      blamed = w;
+      sentence = why;
+      bytes = wrong_bytes;
+    }
+  }
+  if (blamed == nullptr) return;
+  add(bytes ? ReportKind::wrong_byte_count : ReportKind::deadlock, "nothing can go on: " + sentence, {},
+      side(*blamed, blamed->blocked.lanes, "wait", blamed->blocked.site), true);
+  outcome.reports.back().notes = std::move(notes);
+}
+
+void State::check_cta_exit(CtaState& cta) {
+  for (Instant const& touch : cta.remote) {
+    bool known = false;
+    for (int number : cta.warps) {
+      WarpState const& w = *warps[static_cast<std::size_t>(number)];
+      for (std::size_t i = 0; i < w.clocks.class_count() && !known; ++i) {
+        known = knows(w, w.clocks.lane_class(i).lanes, touch.warp, touch.lanes, touch.time, Plane::order, false);
+      }
+    }
+    if (known || !first(ReportKind::peer_lifetime, touch.site, {})) continue;
+    int const owner = warps[static_cast<std::size_t>(cta.warps.front())]->cta;
+    add(ReportKind::peer_lifetime,
+        "CTA " + std::to_string(owner) +
+            " may end before this use of its shared memory; add a cluster barrier before it " +
+            "exits, or let it wait for the last release",
+        {}, side(*warps[touch.warp], touch.lanes, "use of shared memory of CTA " + std::to_string(owner), touch.site));
+  }
+}
+
+void State::check_exit() {
+  for (Mbarrier const* b : mbarriers) {
+    if (!b->state.live()) continue;
+    if (!b->state.balanced() && first(ReportKind::unbalanced_at_exit, b->init.site, b->last_arrival)) {
+      add(ReportKind::unbalanced_at_exit,
+          describe(*b) + " is left in the middle of phase " + std::to_string(b->state.phase()) + ": " +
+              std::to_string(b->state.pending()) + " of " + std::to_string(b->state.expected()) +
+              " arrivals pending, " + std::to_string(b->state.tx()) +
+              " bytes outstanding; the number of arrivals and waits of the two sides differ",
+          side(*warps[b->init.warp], b->init.lanes, "init of " + describe(*b), b->init.site),
+          b->last_arrival.line != 0 || b->last_arrival.ir_line != 0 ? Side{"last arrival", b->last_arrival} : Side{});
+    } else if (b->counted_before && b->observers.empty() &&
+               first(ReportKind::open_at_exit, b->counted_site, b->init.site)) {
+      add(ReportKind::open_at_exit,
+          "nobody waits for phase " + std::to_string(b->state.phase() - 1) + " of " + describe(*b) +
+              ", which counts the bytes of a copy; add the wait, or leave the copy out",
+          {}, {"copy into shared memory", b->counted_site});
+    }
+  }
+  for (WarpState* w : warps) {
+    for (Mechanism mechanism : {Mechanism::bulk_group, Mechanism::cp_group, Mechanism::wgmma_group}) {
+      GroupQueue const& q = queue(*w, mechanism);
+      for (GroupQueue::Member const& member : q.members) {
+        bool open = member.group == GroupQueue::uncommitted;
+        for (GroupQueue::Group const& group : q.groups)
+          open = open || (group.number == member.group && group.unread_lanes != 0);
+        Operation const& op = operations[member.operation];
+        if (records[op.result].signal_time != 0) open = false;  // handed to an mbarrier
+        if (!open || !first(ReportKind::open_at_exit, op.site, {})) continue;
+        char const* const wait = mechanism == Mechanism::bulk_group ? "bulk wait_group 0 by the thread that issued it"
+                                 : mechanism == Mechanism::cp_group ? "cp.async.wait_all"
+                                                                    : "wgmma.wait_group 0";
+        add(ReportKind::open_at_exit,
+            std::string("the warp ends with this operation open") +
+                (member.group == GroupQueue::uncommitted ? " (it was never committed to a group)" : "") + "; add " +
+                wait,
+            {}, side(*w, op.lanes, "operation", op.site));
+      }
+    }
+  }
+  for (std::size_t c = 0; c < ctas.size(); ++c) {
+    CtaState const& cta = ctas[c];
+    for (std::size_t id = 0; id < cta.barriers.size(); ++id) {
+      NamedBarrier const& b = cta.barriers[id];
+      if (b.arrived == 0 || !first(ReportKind::unbalanced_at_exit, b.present.front().site, {})) continue;
+      add(ReportKind::unbalanced_at_exit,
+          "barrier " + std::to_string(id) + " is left with " + std::to_string(b.arrived) + " of " +
+              std::to_string(b.expected) + " threads",
+          {}, side(*warps[b.present.front().warp], all_lanes, "arrive", b.present.front().site));
+    }
+    for (std::size_t i = 0; i + 3 < cta.warps.size(); i += 4) {
+      WarpState const& leader = *warps[static_cast<std::size_t>(cta.warps[i])];
+      for (std::size_t j = i + 1; j < i + 4; ++j) {
+        WarpState const& other = *warps[static_cast<std::size_t>(cta.warps[j])];
+        if (leader.wgmma_count != other.wgmma_count && first(ReportKind::misuse, leader.last_site, other.last_site)) {
+          add(ReportKind::misuse,
+              "the warps of one warpgroup executed " + std::to_string(leader.wgmma_count) + " and " +
+                  std::to_string(other.wgmma_count) + " wgmma; all four must execute the same",
+              side(leader, all_lanes, "end", leader.last_site), side(other, all_lanes, "end", other.last_site));
+        }
+        if (leader.registers != other.registers &&
+            first(ReportKind::register_pool, leader.last_setmaxnreg, other.last_setmaxnreg)) {
+          add(ReportKind::register_pool,
+              "the warps of one warpgroup end with " + std::to_string(leader.registers) + " and " +
+                  std::to_string(other.registers) + " registers per thread; all four must execute the same setmaxnreg",
+              side(leader, all_lanes, "setmaxnreg", leader.last_setmaxnreg),
+              side(other, all_lanes, "setmaxnreg", other.last_setmaxnreg));
+        }
+      }
+    }
+  }
+  for (ClusterState const& c : clusters) {
+    if (c.arrived == 0 || !first(ReportKind::unbalanced_at_exit, warps.front()->last_site, {})) continue;
+    add(ReportKind::unbalanced_at_exit,
+        "the cluster barrier is left with " + std::to_string(c.arrived) + " warps that arrived", {}, {});
+  }
+}
+
+}  // namespace tegula::sim::machine

@@ -1,0 +1,195 @@
+// Turns findings into reports: names, the two sides, and the sentence that says what is missing.
+#include <bit>
+
+#include "sim/machine/state.hpp"
+#include "support/string_buffer.hpp"
+
+namespace tegula::sim::machine {
+namespace {
+
+std::string op_at(AccessRecord const& record) {
+  std::string text = record.site.op[0] != '\0' ? record.site.op : (record.write ? "write" : "read");
+  return text + " at " + place_text(record.site);
+}
+
+std::string_view verb(AccessRecord const& record) {
+  if (record.atomic) return "atomic access";
+  return record.write ? "write" : "read";
+}
+
+std::string hex(std::uint64_t value) {
+  std::string digits;
+  do {
+    digits.insert(digits.begin(), "0123456789abcdef"[value & 15u]);
+    value >>= 4;
+  } while (value != 0);
+  return "0x" + digits;
+}
+
+std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  return (a ^ (b + 0x9E3779B97F4A7C15u + (a << 6) + (a >> 2))) * 0xBF58476D1CE4E5B9u;
+}
+
+std::uint64_t hash_site(Site const& site) {
+  return mix(mix(reinterpret_cast<std::uintptr_t>(site.file), site.line),
+             mix(site.ir_line, reinterpret_cast<std::uintptr_t>(site.op)));
+}
+
+}  // namespace
+
+std::string State::describe(Space space, std::uint64_t begin, std::uint64_t end) const {
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    if (name->space != space || begin < name->begin || begin >= name->end) continue;
+    if (begin == name->begin && end == name->end) return name->text;
+    return name->text + '+' + hex(begin - name->begin) + ".." + hex(end - name->begin);
+  }
+  return spaces[space]->buffer.name + ' ' + hex(begin) + ".." + hex(end);
+}
+
+std::string State::describe(Mbarrier const& b) const {
+  CtaState const& cta = ctas[static_cast<std::size_t>(b.address.cta)];
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    if (name->space != cta.space || b.address.offset < name->begin || b.address.offset >= name->end) continue;
+    std::string text = name->text;
+    if (b.address.offset != name->begin) text += '+' + hex(b.address.offset - name->begin);
+    if (ctas.size() > 1) text += " of CTA " + std::to_string(b.address.cta);
+    return text;
+  }
+  return "mbarrier " + hex(b.address.offset) + " of CTA " + std::to_string(b.address.cta);
+}
+
+std::string State::agent_text(int warp, Lanes lanes) const {
+  if (warp == host_warp) return "the host";
+  if (warp == preceding_grid) return "the preceding grid";
+  std::string text = "warp " + std::to_string(warp);
+  if (std::popcount(lanes) == 1) {
+    text += " lane " + std::to_string(std::countr_zero(lanes));
+  } else if (lanes != all_lanes) {
+    text += " lanes " + hex(lanes);
+  }
+  if (ctas.size() > 1) text += " of CTA " + std::to_string(warps[static_cast<std::size_t>(warp)]->cta);
+  return text;
+}
+
+Side State::side(AccessRecord const& record, std::uint32_t code, Space space, std::uint64_t begin,
+                 std::uint64_t end) const {
+  Lanes const lanes = code == every_lane ? record.lanes : lane(static_cast<int>(code));
+  std::string text(verb(record));
+  text += ' ' + describe(space, begin, end) + " by " + agent_text(record.warp, lanes);
+  if (spaces[space]->kind != SpaceKind::registers) {
+    text += record.proxy == Proxy::async ? " (async proxy" : " (generic proxy";
+    text += record.asynchronous() ? ", asynchronous)" : ")";
+  } else if (record.asynchronous()) {
+    text += " (asynchronous)";
+  }
+  return {std::move(text), record.site};
+}
+
+Side State::side(WarpState const& w, Lanes lanes, std::string what, Site const& site) const {
+  return {std::move(what) + " by " + agent_text(w.number, lanes), site};
+}
+
+bool State::first(ReportKind kind, Site const& earlier, Site const& later) {
+  if (stop) return false;
+  return seen.insert(mix(mix(static_cast<std::uint64_t>(kind) + 1, hash_site(earlier)), hash_site(later))).second;
+}
+
+void State::add(ReportKind kind, std::string sentence, Side earlier, Side later, bool fatal) {
+  Report& report = outcome.reports.emplace_back();
+  report.kind = kind;
+  report.sentence = std::move(sentence);
+  report.earlier = std::move(earlier);
+  report.later = std::move(later);
+  report.step = outcome.steps;
+  if (fatal || outcome.reports.size() >= options.max_reports) stop = true;
+}
+
+void State::conflict(AccessRef earlier_ref, AccessRef later_ref, WarpState const& w, Lanes who, Order found,
+                     Space space, std::uint64_t begin, std::uint64_t end) {
+  AccessRecord const& earlier = records[record_of(earlier_ref)];
+  AccessRecord const& later = records[record_of(later_ref)];
+  ReportKind kind = ReportKind::missing_proxy_fence;
+  if (found == Order::unordered) {
+    kind = !earlier.write ? ReportKind::race_war : (later.write ? ReportKind::race_waw : ReportKind::race_raw);
+  }
+  if (!first(kind, earlier.site, later.site)) return;
+  std::string const before = op_at(earlier);
+  std::string const after = op_at(later);
+  std::string sentence;
+  if (found == Order::unfenced) {
+    sentence = "no proxy fence between the generic " + std::string(verb(earlier)) + " (" + before + ") and the " +
+               after + "; add fence.proxy.async after the " + std::string(verb(earlier)) +
+               ", by the thread that made it, before the barrier that hands the bytes over";
+    if (spaces[space]->kind == SpaceKind::global) {
+      sentence = "no proxy fence between the generic " + std::string(verb(earlier)) + " of global memory (" + before +
+                 ") and the " + after + "; add fence.proxy.async.global between them";
+    }
+  } else if (!earlier.asynchronous()) {
+    bool one_lane = false;  // another lane of its warp is known at that time: an arrive without a warp barrier
+    if (earlier.warp < warps.size() && earlier.warp != w.number) {
+      WarpClocks const& clocks = warps[earlier.warp]->clocks;
+      for (int i = 0; i < 32; ++i) {
+        one_lane =
+            one_lane || (clocks.lane_slot(i) != no_slot && knows_slot(w, who, clocks.lane_slot(i), earlier.time));
+      }
+    }
+    if (earlier.warp == w.number) {
+      sentence = "lanes of a warp are not in lock-step; add bar.warp.sync between the " + before + " and the " + after;
+    } else if (earlier.warp == preceding_grid) {
+      sentence = "the preceding grid may still run; add griddepcontrol.wait before the " + after;
+    } else if (one_lane) {
+      sentence =
+          "one lane of " + agent_text(earlier.warp, all_lanes) + " signalled after the " + before +
+          ", but the other lanes' accesses are not ordered before that; add bar.warp.sync before the one-lane arrive";
+    } else {
+      sentence = "nothing orders the " + before + " before the " + after +
+                 "; add a barrier between them, or an mbarrier arrive after the first and a wait before the second";
+    }
+  } else if (earlier.signal_time != 0 || (earlier.mechanism == Mechanism::mbarrier && earlier.mbarrier >= 0)) {
+    Mbarrier const& b = *mbarriers[static_cast<std::size_t>(earlier.mbarrier)];
+    sentence = "the " + before + (earlier.performed ? " is complete, but the " : " may still be in flight: the ") +
+               after + " is not ordered after a wait on " + describe(b) +
+               " for the phase that counts its bytes; add the mbarrier wait";
+  } else if (earlier.waited_lanes != 0) {
+    sentence = agent_text(earlier.warp, earlier.waited_lanes) + " waited for the " + before +
+               ", but nothing orders that wait before the " + after +
+               "; add a barrier after the wait, or let the arrive follow the wait";
+  } else if (earlier.mechanism == Mechanism::bulk_group) {
+    sentence = "the " + before + (earlier.write ? " may still write its result" : " may still read its source") +
+               " at the " + after + "; add bulk wait_group" + (earlier.write ? "" : ".read") +
+               " by the thread that issued it, and a barrier after it";
+  } else if (earlier.mechanism == Mechanism::cp_group) {
+    sentence = "the " + before + " may still be in flight at the " + after +
+               "; add cp.async.wait_group by the threads that issued it, and a barrier after it";
+  } else {
+    sentence = "the " + before + " may still read its operands at the " + after +
+               "; add wgmma.wait_group that covers it, before the buffer is handed over";
+  }
+  add(kind, std::move(sentence), side(earlier, lane_of(earlier_ref), space, begin, end),
+      side(later, lane_of(later_ref), space, begin, end));
+}
+
+void State::register_conflict(AccessRef earlier_ref, AccessRef later_ref, bool fence, Space space, std::uint64_t begin,
+                              std::uint64_t end) {
+  AccessRecord const& earlier = records[record_of(earlier_ref)];
+  AccessRecord const& later = records[record_of(later_ref)];
+  ReportKind kind = ReportKind::missing_wgmma_fence;
+  if (!fence)
+    kind = !earlier.write ? ReportKind::race_war : (later.write ? ReportKind::race_waw : ReportKind::race_raw);
+  if (!first(kind, earlier.site, later.site)) return;
+  std::string sentence;
+  if (fence) {
+    sentence = "no wgmma.fence between the access to the registers (" + op_at(earlier) + ") and the " + op_at(later) +
+               "; add wgmma.fence before the first wgmma that uses them";
+  } else if (earlier.write) {
+    sentence = "the accumulators of the " + op_at(earlier) + " are used at the " + op_at(later) +
+               " before a wait covers them; add wgmma.wait_group between them";
+  } else {
+    sentence = "the registers that the " + op_at(earlier) + " reads are redefined by the " + op_at(later) +
+               " before a wait covers it; add wgmma.wait_group between them and keep the operands alive until then";
+  }
+  add(kind, std::move(sentence), side(earlier, every_lane, space, begin, end),
+      side(later, every_lane, space, begin, end));
+}
+
+}  // namespace tegula::sim::machine

@@ -1,0 +1,285 @@
+// mbarriers in the machine: lifetime, publication, arrivals, waits by full phase number.
+#include <algorithm>
+#include <bit>
+
+#include "sim/machine/state.hpp"
+
+namespace tegula::sim::machine {
+
+Mbarrier* State::find(MbarrierAddress address) {
+  if (address.cta < 0 || address.cta >= static_cast<int>(ctas.size()) || address.offset % 8 != 0) return nullptr;
+  std::vector<std::int32_t> const& at = ctas[static_cast<std::size_t>(address.cta)].mbarrier_at;
+  std::size_t const i = address.offset / 8;
+  return i < at.size() && at[i] >= 0 ? mbarriers[static_cast<std::size_t>(at[i])] : nullptr;
+}
+
+Mbarrier* State::use(WarpState& w, Lanes lanes, MbarrierAddress address, Site const& site, bool copy) {
+  Mbarrier* b = find(address);
+  if (b == nullptr || !b->state.live()) {
+    if (b != nullptr) {
+      if (first(ReportKind::dead_barrier, b->inval, site)) {
+        add(ReportKind::dead_barrier,
+            describe(*b) + " is used after its inval; initialise it again, or move the inval behind the last use",
+            {"inval of " + describe(*b), b->inval}, side(w, lanes, "use of " + describe(*b), site), true);
+      }
+    } else if (first(ReportKind::use_before_init, {}, site)) {
+      CtaState const& cta =
+          ctas[static_cast<std::size_t>(std::clamp(address.cta, 0, static_cast<int>(ctas.size()) - 1))];
+      std::string const bytes = describe(cta.space, address.offset, address.offset + 8);
+      add(ReportKind::use_before_init,
+          "there is no initialised mbarrier at " + bytes +
+              " yet; add mbarrier.init, fence.mbarrier_init and a CTA (in a " +
+              "cluster: cluster) barrier before the first use",
+          {}, side(w, lanes, "use of " + bytes, site), true);
+    }
+    stop = true;
+    return nullptr;
+  }
+  bool const same_thread = b->init.warp == w.number && lanes == b->init.lanes;
+  if (!same_thread || copy) {
+    bool const published = b->published != 0 && (same_thread || knows(w, lanes, b->init.warp, b->init.lanes,
+                                                                      b->published, Plane::order, true));
+    if (!published && first(ReportKind::use_before_init, b->init.site, site)) {
+      bool const ordered = same_thread || knows(w, lanes, b->init);
+      std::string sentence =
+          ordered ? "the init of " + describe(*b) + " is not published: add fence.mbarrier_init by the thread that " +
+                        "initialised it, before the barrier"
+                  : "nothing orders the init of " + describe(*b) +
+                        " before this use: add a CTA barrier (in a cluster: cluster barrier) after fence.mbarrier_init";
+      add(ReportKind::use_before_init, std::move(sentence),
+          side(*warps[b->init.warp], b->init.lanes, "init of " + describe(*b), b->init.site),
+          side(w, lanes, "use of " + describe(*b), site));
+    }
+  }
+  if (address.cta != w.cta) {
+    CtaState& cta = ctas[static_cast<std::size_t>(address.cta)];
+    if (cta.running == 0 && first(ReportKind::peer_lifetime, site, {})) {
+      add(ReportKind::peer_lifetime,
+          "CTA " + std::to_string(address.cta) + " has ended before this use of " + describe(*b) +
+              "; let it wait for all releases, or add a cluster barrier before it exits",
+          {}, side(w, lanes, "use of " + describe(*b), site));
+    }
+    auto const old =
+        std::find_if(cta.remote.begin(), cta.remote.end(), [&](Instant const& i) { return i.warp == w.number; });
+    Instant const now{static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site};
+    if (old != cta.remote.end())
+      *old = now;
+    else
+      cta.remote.push_back(now);
+  }
+  auto const user = std::find_if(b->users.begin(), b->users.end(),
+                                 [&](Instant const& i) { return i.warp == w.number && (i.lanes & ~lanes) == 0; });
+  Instant const now{static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site};
+  if (user != b->users.end())
+    *user = now;
+  else
+    b->users.push_back(now);
+  w.touched.write(object_of(b->address));
+  return b;
+}
+
+void State::fault(MbarrierFault what, Mbarrier const& b, WarpState const& w, Lanes lanes, Site const& site,
+                  std::string const& amount) {
+  ReportKind kind = ReportKind::phase_error;
+  std::string sentence;
+  switch (what) {
+    case MbarrierFault::none:
+      return;
+    case MbarrierFault::bad_count:
+      kind = ReportKind::misuse;
+      sentence = describe(b) + ": a count of " + amount + " is not in 1..1048575";
+      break;
+    case MbarrierFault::already_live:
+      kind = ReportKind::dead_barrier;
+      sentence = describe(b) + " is initialised while it lives; add mbarrier.inval and a barrier before";
+      break;
+    case MbarrierFault::not_live:
+      kind = ReportKind::dead_barrier;
+      sentence = describe(b) + " is not live";
+      break;
+    case MbarrierFault::over_arrival:
+      sentence = "phase " + std::to_string(b.state.phase()) + " of " + describe(b) + " expects " +
+                 std::to_string(b.state.expected()) + " arrivals, " + std::to_string(b.state.pending()) +
+                 " are left, and " + amount +
+                 " more come; the count of its init must be the number of arrivals executed per phase";
+      break;
+    case MbarrierFault::tx_range:
+      kind = ReportKind::wrong_byte_count;
+      sentence = "phase " + std::to_string(b.state.phase()) + " of " + describe(b) +
+                 " counts more than 1048575 bytes (" + std::to_string(b.state.tx()) + " and " + amount + ")";
+      break;
+  }
+  if (!first(kind, b.last_arrival, site)) return;
+  Side earlier;
+  if (b.last_arrival.op[0] != '\0' || b.last_arrival.line != 0)
+    earlier = {"last arrival on " + describe(b), b.last_arrival};
+  add(kind, std::move(sentence), std::move(earlier), side(w, lanes, "use of " + describe(b), site), true);
+}
+
+void State::after_transition(Mbarrier& b) {
+  if (!b.state.completed()) return;
+  std::uint32_t const finished = b.state.phase() - 1;
+  for (std::uint32_t id : in_flight) {
+    Operation const& op = operations[id];
+    if (op.done || op.mbarrier < 0 || mbarriers[static_cast<std::size_t>(op.mbarrier)] != &b || op.bytes == 0) continue;
+    if (op.phase > finished || !first(ReportKind::wrong_byte_count, op.site, b.last_arrival)) continue;
+    add(ReportKind::wrong_byte_count,
+        "phase " + std::to_string(finished) + " of " + describe(b) + " completed while " + std::to_string(op.bytes) +
+            " bytes of the " + op.site.op + " at " + place_text(op.site) +
+            " were still to come; expect_tx must be the sum of the full boxes on the barrier",
+        side(*warps[op.warp], op.lanes, "copy of " + std::to_string(op.bytes) + " bytes", op.site),
+        {"last arrival on " + describe(b), b.last_arrival});
+  }
+  std::swap(b.completed, b.pending);
+  b.pending.clear();
+  b.completed.raise(Plane::order, b.slot, b.state.phase());
+  b.observers.clear();
+  b.narrow_release = b.narrow_pending;
+  b.narrow_pending = false;
+  b.counted_before = b.counted_bytes;
+  b.counted_bytes = false;
+}
+
+void State::check_observed(WarpState& w, Lanes lanes, Mbarrier const& b, Site const& site) {
+  if (b.state.phase() == 0) return;
+  for (Instant const& o : b.observers) {
+    if (knows(w, lanes, o)) return;
+  }
+  if (!first(ReportKind::phase_error, b.init.site, site)) return;
+  add(ReportKind::phase_error,
+      "this arrive belongs to phase " + std::to_string(b.state.phase()) + " of " + describe(b) +
+          ", but no thread's wait for phase " + std::to_string(b.state.phase() - 1) +
+          " happens before it; a wait is missing, or the parity is taken from the wrong counter",
+      {}, side(w, lanes, "arrive on " + describe(b), site));
+}
+
+void State::arrive(WarpState& w, Lanes lanes, MbarrierAddress address, Site const& site, Scope scope,
+                   std::int64_t count, std::int64_t bytes, bool drop) {
+  Mbarrier* b = use(w, lanes, address, site, false);
+  if (b == nullptr) return;
+  if (address.cta != w.cta && scope != Scope::cluster) {
+    if (first(ReportKind::wrong_scope, site, {})) {
+      add(ReportKind::wrong_scope,
+          "an arrive on the barrier of another CTA needs .release.cluster (and the wait .acquire.cluster); with .cta "
+          "it " +
+              std::string("orders nothing there"),
+          {}, side(w, lanes, "arrive on " + describe(*b), site));
+    }
+    b->narrow_pending = true;
+  }
+  if (address.cta != w.cta && scope == Scope::cluster)
+    b->remote_arrival = {static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site};
+  check_observed(w, lanes, *b, site);
+  w.clocks.release(lanes, b->pending, slots);
+  b->last_arrival = site;
+  if (bytes > 0) b->counted_bytes = true;
+  for (Lanes rest = lanes; rest != 0 && !stop; rest &= rest - 1) {
+    MbarrierFault result = MbarrierFault::none;
+    if (drop)
+      result = b->state.arrive_drop();
+    else if (bytes > 0)
+      result = b->state.arrive_expect(bytes);
+    else
+      result = b->state.arrive(count);
+    if (result != MbarrierFault::none) {
+      fault(result, *b, w, lanes, site, std::to_string(result == MbarrierFault::tx_range ? bytes : count));
+      stop = true;
+      return;
+    }
+    bool const spills = b->state.completed() && (rest & (rest - 1)) != 0;
+    if (spills && first(ReportKind::phase_error, site, {})) {
+      add(ReportKind::phase_error,
+          std::to_string(std::popcount(lanes)) + " lanes arrive at once on " + describe(*b) + ", whose init count is " +
+              std::to_string(b->state.expected()) +
+              ", so the later arrivals fall into the next phase; elect one lane, or count every lane in the init",
+          {}, side(w, lanes, "arrive on " + describe(*b), site), true);
+    }
+    after_transition(*b);
+  }
+}
+
+std::array<std::int32_t, 32>& State::wait_history(WarpState const& w, Mbarrier& b) {
+  if (b.waited.size() < warps.size()) {
+    std::array<std::int32_t, 32> none;
+    none.fill(-1);
+    b.waited.resize(warps.size(), none);
+  }
+  return b.waited[static_cast<std::size_t>(w.number)];
+}
+
+void State::note_wait(WarpState const& w, Lanes lanes, Mbarrier& b, std::int64_t phases) {
+  std::array<std::int32_t, 32>& history = wait_history(w, b);
+  for (Lanes rest = lanes; rest != 0; rest &= rest - 1) {
+    history[static_cast<std::size_t>(std::countr_zero(rest))] = static_cast<std::int32_t>(phases);
+  }
+}
+
+std::int64_t State::needed_phase(WarpState& w, Lanes lanes, Mbarrier& b, std::uint32_t parity, Site const& site) {
+  std::array<std::int32_t, 32>& history = wait_history(w, b);
+  std::int64_t needed = -1;
+  for (Lanes rest = lanes; rest != 0; rest &= rest - 1) {
+    std::int32_t& last = history[static_cast<std::size_t>(std::countr_zero(rest))];
+    std::int32_t next = last < 0 ? (parity == 1 ? 0 : 1) : last + 1;
+    if (last >= 0 && (static_cast<std::uint32_t>(next) & 1u) == parity) {
+      if (first(ReportKind::phase_error, b.init.site, site)) {
+        add(ReportKind::phase_error,
+            "this thread waited on " + describe(b) + " for phase " + std::to_string(last - 1) +
+                " before and waits for parity " + std::to_string(parity) +
+                " again; between two waits exactly one phase completes, so the parity must flip " +
+                "(take it from the ring's own counter)",
+            {}, side(w, lanes, "wait on " + describe(b), site));
+      }
+      next = last;
+    }
+    last = next;
+    needed = std::max<std::int64_t>(needed, next);
+  }
+  return needed;
+}
+
+bool State::wait_done(WarpState const&, Blocked const& blocked) const {
+  Mbarrier const& b = *mbarriers[static_cast<std::size_t>(blocked.index)];
+  return !b.state.live() || b.state.passes(blocked.parity);
+}
+
+void State::pass_wait(WarpState& w, Blocked const& blocked) {
+  Mbarrier& b = *mbarriers[static_cast<std::size_t>(blocked.index)];
+  w.touched.write(object_of(b.address));
+  if (!b.state.live()) {
+    if (first(ReportKind::dead_barrier, b.inval, blocked.site)) {
+      add(ReportKind::dead_barrier,
+          describe(b) + " is invalidated while a thread waits on it; move the inval behind the last wait",
+          {"inval of " + describe(b), b.inval}, side(w, blocked.lanes, "wait on " + describe(b), blocked.site), true);
+    }
+    return;
+  }
+  std::int64_t const phase = b.state.phase();
+  if (phase != blocked.phase && first(ReportKind::phase_error, b.init.site, blocked.site)) {
+    std::string sentence;
+    if (phase > blocked.phase) {
+      sentence = "the wait for phase " + std::to_string(blocked.phase - 1) + " of " + describe(b) +
+                 " passes when phase " + std::to_string(phase - 1) +
+                 " is complete: nothing holds the barrier back until this thread has waited, and two " +
+                 "phases later the parity is the same";
+    } else {
+      sentence = "the wait for phase " + std::to_string(blocked.phase - 1) + " of " + describe(b) +
+                 " passes too early: only " + std::to_string(phase) +
+                 " phases are complete, and the parity is that of an older one";
+    }
+    add(ReportKind::phase_error, std::move(sentence), {"last arrival on " + describe(b), b.last_arrival},
+        side(w, blocked.lanes, "wait on " + describe(b), blocked.site));
+  }
+  if (phase > 0) {
+    if (b.narrow_release || (b.remote_arrival.lanes != 0 && blocked.scope == Scope::cta)) {
+      if (blocked.scope == Scope::cta && first(ReportKind::wrong_scope, b.remote_arrival.site, blocked.site)) {
+        add(ReportKind::wrong_scope, "the phase was released by another CTA; the wait needs .acquire.cluster",
+            {"arrive on " + describe(b), b.remote_arrival.lanes != 0 ? b.remote_arrival.site : b.last_arrival},
+            side(w, blocked.lanes, "wait on " + describe(b), blocked.site));
+      }
+    }
+    w.clocks.acquire(blocked.lanes, b.completed);
+  }
+  b.observers.push_back({static_cast<std::uint16_t>(w.number), blocked.lanes, w.clocks.time(), blocked.site});
+}
+
+}  // namespace tegula::sim::machine
