@@ -1,0 +1,402 @@
+// From the typed launcher to results on the host: arguments, caches, captures, errors.
+#include "launch_support.hpp"
+
+#include <sys/wait.h>
+#include <spawn.h>
+
+#include <fstream>
+#include <numeric>
+#include <sstream>
+#include <thread>
+
+#include "runtime/cache/disk_cache.hpp"
+#include "support/catch.hpp"
+#include "support/diagnostics.hpp"
+#include "support/key_text.hpp"
+#include "tegula/tegula.hpp"
+
+extern char** environ;
+
+using namespace tegula;
+using tegula::test::ContainsSubstring;
+using tegula::test::FreshCaches;
+
+namespace {
+
+inline constexpr auto vadd = kernel("vadd", [](in<float, 1> a, in<float, 1> b, out<float, 1> c) {
+  require(a.extent(0) == c.extent(0), "vadd: a and c differ in length");
+  require(b.extent(0) == c.extent(0), "vadd: b and c differ in length");
+  auto g = grid_over(c, shape<256>);
+  store(c, shape<256>, load(a, shape<256>, g[0]) + load(b, shape<256>, g[0]), g[0]);
+});
+constexpr unsigned vadd_require_line = __LINE__ - 5;
+
+inline constexpr auto axpy = kernel("axpy", [](arg<float> factor, in<float, 2> x, inout<float, 2> y, arg<std::int32_t> add) {
+  auto g = grid_over(y, shape<4, 32>);
+  tile t = factor * load(x, shape<4, 32>, g[0], g[1]) + load(y, shape<4, 32>, g[0], g[1]);
+  store(y, shape<4, 32>, t + cast<float>(add), g[0], g[1]);
+});
+
+/// A kernel with captures.
+constexpr auto scaled(float factor) {
+  return kernel("scaled", [factor](in<float, 1> x, out<float, 1> y) {
+    auto g = grid_over(y, shape<128>);
+    store(y, shape<128>, factor * load(x, shape<128>, g[0]), g[0]);
+  });
+}
+
+struct Pair {
+  in<float, 1> from;
+  out<float, 1> to;
+};
+inline constexpr auto copy_pair = kernel("copy_pair", [](Pair p) {
+  auto g = grid_over(p.to, shape<64>);
+  store(p.to, shape<64>, load(p.from, shape<64>, g[0]), g[0]);
+});
+
+struct Sums {
+  std::vector<float> a, b, c;
+  explicit Sums(std::size_t n) : a(n), b(n), c(n, -1) {
+    std::iota(a.begin(), a.end(), 0.0f);
+    std::iota(b.begin(), b.end(), 1000.0f);
+  }
+  [[nodiscard]] bool right() const {
+    for (std::size_t i = 0; i < a.size(); ++i)
+      if (c[i] != a[i] + b[i]) return false;
+    return true;
+  }
+};
+
+std::string message_of(auto&& action) {
+  try {
+    action();
+  } catch (Error const& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+stream const host(device::host());
+
+}  // namespace
+
+TEST_CASE("vectors, buffers and strided views of one kernel give the same sums") {
+  FreshCaches const fresh(support::CacheMode::off);
+  Sums s(1000);
+  launch(host, vadd, s.a, s.b, s.c);
+  CHECK(s.right());
+  buffer a(device::host(), s.a);
+  buffer b(device::host(), s.b);
+  buffer<float> c(device::host(), 1000);
+  launch(host_stream(), vadd, a, b, c);
+  c.copy_to(s.c);
+  CHECK(s.right());
+  std::vector<float> wide(3000, -5);
+  launch(host, vadd, a, s.b, view(wide).slice(0, 1, 3000, 3));
+  CHECK(wide[1 + 3 * 999] == 999 + 1999);
+  CHECK(wide[0] == -5);
+  CHECK(wide[2 + 3 * 999] == -5);
+  for (std::size_t n : {0, 1, 255, 256, 257}) {
+    Sums small(n);
+    launch(host, vadd, small.a, small.b, small.c);
+    CHECK(small.right());
+  }
+}
+
+TEST_CASE("scalars are converted, structs of parameters are flat, a grid in the launch replaces the kernel's") {
+  FreshCaches const fresh(support::CacheMode::off);
+  std::vector<float> x(7 * 50, 2), y(7 * 50, 1);
+  launch(host, axpy, 3, view(x.data(), 7, 50), view(y.data(), 7, 50), std::int64_t{4});
+  CHECK(y[7 * 50 - 1] == 3 * 2 + 1 + 4);
+  CHECK_THROWS_WITH(launch(host, axpy, 3.0, view(x.data(), 7, 50), view(y.data(), 7, 50), std::int64_t{1} << 40),
+                    ContainsSubstring("axpy: argument 4: 1099511627776 does not fit i32"));
+  std::fill(y.begin(), y.end(), 0.0f);
+  launch(host, axpy, grid(1, 2), 1, view(x.data(), 7, 50), view(y.data(), 7, 50), 0);
+  CHECK(y[3 * 50 + 49] == 2);  // the first row of tiles only
+  CHECK(y[4 * 50] == 0);
+  std::vector<float> from(100, 3), to(100);
+  launch(host, copy_pair, from, to);
+  CHECK(to == from);
+}
+
+TEST_CASE("a prepared launch runs with what the arrays hold then and outlives the caches") {
+  FreshCaches const fresh(support::CacheMode::off);
+  Sums s(300);
+  prepared const go = prepare(vadd, s.a, s.b, s.c);
+  jit::clear_memory_cache();
+  go(host);
+  CHECK(s.right());
+  s.a[299] = 77;
+  go(host);
+  CHECK(s.right());
+  auto const before = jit::counters();
+  for (int i = 0; i < 100; ++i) go(host);
+  CHECK(jit::counters().traces == before.traces);
+  CHECK(jit::counters().compilations == before.compilations);
+}
+
+TEST_CASE("a captureless kernel is traced once and compiled once per set of facts") {
+  FreshCaches const fresh(support::CacheMode::off);
+  auto const start = jit::counters();
+  buffer<float> a(device::host(), 512), b(device::host(), 512), c(device::host(), 512);
+  a.fill(1);
+  b.fill(2);
+  for (int i = 0; i < 5; ++i) launch(host, vadd, a, b, c);
+  CHECK(jit::counters().traces == start.traces + 1);
+  CHECK(jit::counters().compilations == start.compilations + 1);
+  launch(host, vadd, a.on_host().slice(0, 0, 512, 2), b.on_host().slice(0, 0, 256), c.on_host().slice(0, 0, 256));
+  CHECK(jit::counters().traces == start.traces + 1);
+  CHECK(jit::counters().compilations == start.compilations + 2);
+  CHECK(c.on_host()(255) == 3);
+}
+
+TEST_CASE("a kernel with captures is traced at each launch and never stale") {
+  FreshCaches const fresh(support::CacheMode::off);
+  auto const start = jit::counters();
+  std::vector<float> x(100, 1), y(100);
+  for (int round = 0; round < 3; ++round)
+    for (float factor : {2.0f, 3.0f}) {
+      launch(host, scaled(factor), x, y);
+      CHECK(y[99] == factor);
+    }
+  CHECK(jit::counters().traces == start.traces + 6);
+  CHECK(jit::counters().compilations == start.compilations + 2);
+}
+
+TEST_CASE("two translation units with different lambdas of the same name keep apart") {
+  FreshCaches const fresh;
+  std::vector<float> x(100, 5), y(100);
+  for (int round = 0; round < 2; ++round) {
+    test::run_unit_a(host, x, y);
+    CHECK(y[99] == 10);
+    test::run_unit_b(host, x, y);
+    CHECK(y[99] == 105);
+    jit::clear_memory_cache();  // the second round comes from disk
+  }
+  CHECK(fresh.files().size() == 2);
+}
+
+TEST_CASE("a second process's work begins where the disk cache ends") {
+  FreshCaches const fresh;
+  auto const start = jit::counters();
+  Sums s(1000);
+  launch(host, vadd, s.a, s.b, s.c);
+  CHECK(jit::counters().compilations == start.compilations + 1);
+  CHECK(fresh.files().size() == 1);
+  jit::clear_memory_cache();
+  std::fill(s.c.begin(), s.c.end(), 0.0f);
+  launch(host, vadd, s.a, s.b, s.c);
+  CHECK(s.right());
+  CHECK(jit::counters().compilations == start.compilations + 1);
+}
+
+TEST_CASE("a damaged cache file is ignored with a warning and written anew") {
+  FreshCaches const fresh;
+  static int warnings = 0;
+  warnings = 0;
+  auto const former = support::set_warning_handler([](std::string_view) { ++warnings; });
+  Sums s(1000);
+  launch(host, vadd, s.a, s.b, s.c);
+  REQUIRE(fresh.files().size() == 1);
+  std::string const path = fresh.files()[0];
+  auto const size = std::filesystem::file_size(path);
+  for (auto keep : {size - 1, size / 2, std::uintmax_t{60}, std::uintmax_t{0}}) {
+    std::filesystem::resize_file(path, keep);
+    jit::clear_memory_cache();
+    std::fill(s.c.begin(), s.c.end(), 0.0f);
+    int const before = warnings;
+    auto const start = jit::counters();
+    launch(host, vadd, s.a, s.b, s.c);
+    CHECK(s.right());
+    CHECK(warnings == before + 1);
+    CHECK(jit::counters().compilations == start.compilations + 1);
+    CHECK(std::filesystem::file_size(path) == size);
+  }
+  support::set_warning_handler(former);
+}
+
+TEST_CASE("the key names architecture, facts, versions and IR, and two keys tell their difference", "[F18]") {
+  FreshCaches const fresh;
+  jit::Traced const traced(vadd.trace());
+  CompileOptions v2 = jit::launch_options(device::host(), {{true, true}, {true, false}, {}});
+  v2.architecture = "x86-64-v2";
+  CompileOptions v3 = v2;
+  v3.architecture = "x86-64-v3";
+  std::string const a = jit::key_of(traced, v2);
+  std::string const b = jit::key_of(traced, v3);
+  CHECK(support::explain_difference(a, b) == "architecture: x86-64-v2 | x86-64-v3\n");
+  for (char const* field : {"tegula=", "llvm=", "target=host", "facts=ua u -", "\nir="}) CHECK_THAT(a, ContainsSubstring(field));
+  // Both in one folder: each is found by its own key.
+  runtime::DiskCache const cache(support::options());
+  cache.store("vadd", "kernel", a, "for v2");
+  cache.store("vadd", "kernel", b, "for v3");
+  CHECK(cache.find("vadd", "kernel", a) == "for v2");
+  CHECK(cache.find("vadd", "kernel", b) == "for v3");
+}
+
+TEST_CASE("concurrent first launches compile once and all are right", "[F20]") {
+  FreshCaches const fresh;
+  for (int round = 0; round < 3; ++round) {
+    jit::clear_memory_cache();
+    if (round < 2) std::filesystem::remove_all(fresh.folder());
+    auto const start = jit::counters();
+    std::vector<Sums> sums(6, Sums(1000));
+    std::vector<std::thread> threads;
+    for (Sums& s : sums) threads.emplace_back([&s] { launch(stream(device::host()), vadd, s.a, s.b, s.c); });
+    for (std::thread& thread : threads) thread.join();
+    for (Sums const& s : sums) CHECK(s.right());
+    CHECK(jit::counters().compilations == start.compilations + (round < 2 ? 1 : 0));
+    CHECK(jit::counters().traces == start.traces + 1);
+  }
+}
+
+namespace {
+
+/// This program with other arguments; the bundled program wants "test" before them.
+std::vector<std::string> self(std::string const& specification) {
+  std::ifstream stream("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(stream, word, '\0');) words.push_back(word);
+  std::vector<std::string> command = {"/proc/self/exe"};
+  if (words.size() > 1 && words[1] == "test") command.push_back("test");
+  command.push_back(specification);
+  return command;
+}
+
+}  // namespace
+
+TEST_CASE("child of the test with eight processes", "[.]") {
+  Sums s(1000);
+  launch(host, vadd, s.a, s.b, s.c);
+  CHECK(s.right());
+  launch(host, scaled(7), s.a, s.c);
+  CHECK(s.c[10] == 70);
+}
+
+TEST_CASE("eight processes that compile into one cache leave whole entries and no partial file", "[F3]") {
+  FreshCaches const fresh;
+  std::vector<std::string> const command = self("child of the test with eight processes");
+  std::vector<char*> arguments;
+  for (std::string const& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  ::setenv("TEGULA_CACHE_DIR", fresh.folder().c_str(), 1);
+  posix_spawn_file_actions_t quiet;
+  posix_spawn_file_actions_init(&quiet);
+  posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", 1, 0);
+  std::vector<pid_t> children(8);
+  for (pid_t& child : children)
+    REQUIRE(::posix_spawn(&child, arguments[0], &quiet, nullptr, arguments.data(), environ) == 0);
+  ::unsetenv("TEGULA_CACHE_DIR");
+  posix_spawn_file_actions_destroy(&quiet);
+  for (pid_t child : children) {
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+  }
+  REQUIRE(fresh.files().size() == 2);
+  for (auto const& file : fresh.files()) CHECK(runtime::read_cache_entry(file).has_value());
+  // What they left serves this process.
+  auto const start = jit::counters();
+  Sums s(1000);
+  launch(host, vadd, s.a, s.b, s.c);
+  CHECK(s.right());
+  CHECK(jit::counters().compilations == start.compilations);
+}
+
+TEST_CASE("what only values tell is a user error before anything runs") {
+  FreshCaches const fresh(support::CacheMode::off);
+  Sums s(100);
+  std::vector<float> shorter(99);
+  try {
+    launch(host, vadd, shorter, s.b, s.c);
+    FAIL("accepted");
+  } catch (UserError const& error) {
+    CHECK_THAT(error.what(), ContainsSubstring("vadd: a and c differ in length; found 99") && ContainsSubstring("100"));
+    CHECK(error.where().line() == vadd_require_line);
+    CHECK_THAT(std::string(error.where().file()), ContainsSubstring("launch_test.cpp"));
+  }
+  CHECK(s.c[0] == -1);
+  CHECK_THROWS_WITH(launch(host, vadd, s.a, s.c, s.c), ContainsSubstring("arguments 2 and 3 share memory"));
+  CHECK_THROWS_WITH(launch(host, vadd, s.a, s.b, view<float, 1>(nullptr, 100)), ContainsSubstring("argument 3: a null address"));
+  buffer<float> freed(device::host(), 100);
+  auto const go = prepare(vadd, s.a, s.b, freed);
+  freed.free();
+  CHECK_THROWS_AS(go(host), UserError);
+  CHECK_THROWS_AS(launch(host, vadd, s.a, s.b, freed), UserError);
+  CHECK_THROWS_WITH(launch(host, vadd, s.a, s.b, device_view<float, 1>(s.c.data(), 100)),
+                    ContainsSubstring("CUDA device on a stream of the host"));
+}
+
+TEST_CASE("a failing kernel fails the same way cold, warm and from disk", "[F40]") {
+  FreshCaches const fresh;
+  Sums s(100);
+  std::vector<float> shorter(99);
+  auto const fail = [&] { launch(host, vadd, shorter, s.b, s.c); };
+  std::string const cold = message_of(fail);
+  CHECK_THAT(cold, ContainsSubstring("differ in length"));
+  CHECK(message_of(fail) == cold);
+  jit::clear_memory_cache();
+  CHECK(message_of(fail) == cold);
+  launch(host, vadd, s.a, s.b, s.c);
+  CHECK(message_of(fail) == cold);
+  CHECK(s.right());
+
+  // A kernel that does not trace: the same error each time, on every thread, and no entry.
+  {
+    constexpr auto bad = kernel("bad", [](in<float, 1> x, out<float, 1> y) {
+      store(y, shape<64>, load(x, shape<64>, 0), 0);
+    });
+    auto const trace_failure = [&] { launch(host, bad, s.a, s.c); };
+    std::string const first = message_of(trace_failure);
+    CHECK_THAT(first, ContainsSubstring("grid"));
+    CHECK(message_of(trace_failure) == first);
+    jit::clear_memory_cache();
+    CHECK(message_of(trace_failure) == first);
+  }
+}
+
+TEST_CASE("explain tells facts, grid, requirements and path") {
+  FreshCaches const fresh;
+  Sums s(1000);
+  std::vector<float> wide(2000);
+  std::string const text = explain(vadd, view(wide).slice(0, 0, 2000, 2), s.b, s.c);
+  INFO(text);
+  CHECK_THAT(text, ContainsSubstring("kernel vadd on host"));
+  CHECK_THAT(text, ContainsSubstring("argument 1: in 1000xf32 strides (2)"));
+  CHECK_THAT(text, ContainsSubstring("unit inner stride"));
+  CHECK_THAT(text, ContainsSubstring("grid: 4 x 1 x 1 blocks"));
+  CHECK_THAT(text, ContainsSubstring("requires: vadd: a and c differ in length"));
+  CHECK_THAT(text, ContainsSubstring("compiled now"));
+  CHECK_THAT(explain(vadd, view(wide).slice(0, 0, 2000, 2), s.b, s.c), ContainsSubstring("found in memory"));
+  jit::clear_memory_cache();
+  CHECK_THAT(explain(vadd, view(wide).slice(0, 0, 2000, 2), s.b, s.c), ContainsSubstring("loaded from the disk cache"));
+}
+
+TEST_CASE("the simulator gives the same values, and TEGULA_SIMULATE sends every launch through it") {
+  FreshCaches const fresh(support::CacheMode::off);
+  Sums s(300);
+  simulation const result = simulate(vadd, s.a, s.b, s.c);
+  CHECK(result.clean);
+  CHECK(result.blocks == 2);
+  CHECK(s.right());
+  support::Options options = support::options();
+  options.simulate = true;
+  support::ScopedOptions const scope(options);
+  std::fill(s.c.begin(), s.c.end(), 0.0f);
+  auto const start = jit::counters();
+  launch(host, vadd, s.a, s.b, s.c);
+  CHECK(s.right());
+  prepare(vadd, s.a, s.b, s.c)(host);
+  CHECK(jit::counters().compilations == start.compilations);
+  CHECK_THROWS_WITH(launch(host, vadd, s.a, s.c, s.c), ContainsSubstring("share memory"));
+}
+
+TEST_CASE("compile gives the plain data of a kernel") {
+  CompiledKernel const compiled = compile(vadd);
+  CHECK(compiled.name == "vadd");
+  CHECK(compiled.image_kind == ImageKind::host_object);
+  CHECK(compiled.parameters.size() == 3);
+  CHECK(compiled.launch.requirements.size() == 2);
+  CHECK_FALSE(compiled.phases.empty());
+}
