@@ -53,6 +53,7 @@ LoadedHostKernel load_host(CompiledKernel const& kernel) {
   llvm::orc::LLJITBuilder builder;
   builder.setJITTargetMachineBuilder(checked(llvm::orc::JITTargetMachineBuilder::detectHost(), kernel, "this CPU"));
   builder.setLinkProcessSymbolsByDefault(false);
+  builder.setPlatformSetUp(llvm::orc::setUpInactivePlatform);
   std::shared_ptr<llvm::orc::LLJIT> jit = checked(builder.create(), kernel, "loader");
   add_memory_functions(*jit, kernel);
   checked(jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(kernel.image, kernel.name)), kernel, "object");
