@@ -31,6 +31,7 @@ struct AccessRecord {
   Mechanism mechanism = Mechanism::program_order;
   bool write = false;
   bool atomic = false;
+  bool committed = true;    // false: of a group mechanism, and in no group yet
   bool performed = false;   // an asynchronous access that took place in this run (its end may still be unknown to all)
   std::uint32_t shape = 0;  // wgmma: accumulator chains of one shape need no wait
   // How the end is known: from this lane set at this time ...

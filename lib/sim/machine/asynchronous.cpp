@@ -6,6 +6,13 @@
 
 namespace tegula::sim::machine {
 
+void State::enqueue(WarpState& w, Mechanism mechanism, std::uint32_t id) {
+  Operation const& op = operations[id];
+  queue(w, mechanism).members.push_back({id, op.lanes, GroupQueue::uncommitted});
+  for (std::uint32_t record : {op.source, op.result, op.operands}) records[record].committed = false;
+  w.touched.write(object_of_warp + static_cast<std::uint64_t>(w.number));
+}
+
 std::uint32_t State::new_operation(WarpState& w, OpKind kind, Lanes lanes, Site const& site, Effect const& effect) {
   std::uint32_t id = 0;
   if (free_operations.empty()) {
@@ -29,20 +36,23 @@ std::uint32_t State::new_operation(WarpState& w, OpKind kind, Lanes lanes, Site 
 
 void State::free_operation(std::uint32_t id) { free_operations.push_back(id); }
 
-void State::check_copy(WarpState const& w, Lanes lanes, Footprint const& shared, std::uint32_t alignment,
-                       std::uint32_t bytes, Site const& site) {
+void State::check_copy(WarpState const& w, Lanes lanes, Footprint const& shared, Footprint const& global,
+                       std::uint32_t alignment, std::uint32_t bytes, Site const& site) {
   if (std::popcount(lanes) != 1 && first(ReportKind::misuse, site, {})) {
     add(ReportKind::misuse,
         std::to_string(std::popcount(lanes)) + " lanes issue the copy, which makes as many copies; elect one lane", {},
         side(w, lanes, "copy", site));
   }
-  std::uint64_t const address = shared.empty() ? 0 : shared.begin()->begin;
-  if (address % alignment != 0 && first(ReportKind::misaligned, site, {})) {
+  auto const aligned = [&](Footprint const& place, std::uint32_t to, char const* remedy) {
+    std::uint64_t const address = place.empty() ? 0 : place.begin()->begin;
+    if (address % to == 0 || !first(ReportKind::misaligned, site, {})) return;
     add(ReportKind::misaligned,
-        describe(shared.space(), address, address + 1) + " (byte " + std::to_string(address) + ") is not aligned to " +
-            std::to_string(alignment) + " bytes, as this copy needs; align the buffer and round up its stage size",
-        {}, side(w, lanes, "copy", site));
-  }
+        "byte " + std::to_string(address) + " of " + spaces[place.space()]->buffer.name + " is not aligned to " +
+            std::to_string(to) + " bytes, as this copy needs; " + remedy,
+        {}, side(w, lanes, "copy of " + describe(place.space(), place.begin()->begin, place.begin()->end), site));
+  };
+  aligned(shared, alignment, "align the buffer and round up its stage size");
+  aligned(global, 16, "prove the start a multiple of 16 bytes, or do not use the copy engine");
   if (bytes % 16 != 0 && first(ReportKind::misaligned, site, {})) {
     add(ReportKind::misaligned, std::to_string(bytes) + " bytes are not a multiple of 16", {},
         side(w, lanes, "copy", site));
@@ -129,7 +139,10 @@ void State::advance(std::uint32_t id) {
 void State::commit(WarpState& w, Mechanism mechanism, Lanes lanes, Site const&) {
   GroupQueue& q = queue(w, mechanism);
   for (GroupQueue::Member& member : q.members) {
-    if (member.group == GroupQueue::uncommitted && (member.lanes & lanes) != 0) member.group = q.next;
+    if (member.group != GroupQueue::uncommitted || (member.lanes & lanes) == 0) continue;
+    member.group = q.next;
+    Operation const& op = operations[member.operation];
+    for (std::uint32_t record : {op.source, op.result, op.operands}) records[record].committed = true;
   }
   q.groups.push_back({q.next++, lanes, lanes});
 }
@@ -189,7 +202,7 @@ void State::pass_groups(WarpState& w, Blocked const& blocked) {
 Turn Warp::copy_in(Lanes one, CopyIn const& copy, Site site) {
   WarpState& w = begin(site, one);
   State& s = *state_;
-  s.check_copy(w, one, copy.destination, copy.alignment, copy.bytes, site);
+  s.check_copy(w, one, copy.destination, copy.source, copy.alignment, copy.bytes, site);
   std::uint32_t source = 0;
   if (!copy.source.empty()) {
     source = s.new_record(w, one, site, Proxy::async, Mechanism::mbarrier, false);
@@ -224,10 +237,7 @@ Turn Warp::copy_in(Lanes one, CopyIn const& copy, Site site) {
     if (source != 0) s.records[source].mbarrier = s.records[result].mbarrier;
     Space const space = copy.multicast != 0 ? s.ctas[static_cast<std::size_t>(cta)].space : copy.destination.space();
     if (!copy.destination.empty()) {
-      s.touch(w, one,
-              Footprint(space, copy.destination.begin(),
-                        static_cast<std::size_t>(copy.destination.end() - copy.destination.begin())),
-              result);
+      s.touch(w, one, Footprint(space, std::span(copy.destination.begin(), copy.destination.end())), result);
     }
     Effect effect = copy.effect;
     if (copy.multicast != 0) effect.payload += static_cast<std::uint64_t>(rank);
@@ -246,7 +256,7 @@ Turn Warp::copy_in(Lanes one, CopyIn const& copy, Site site) {
 Turn Warp::copy_out(Lanes one, CopyOut const& copy, Site site) {
   WarpState& w = begin(site, one);
   State& s = *state_;
-  s.check_copy(w, one, copy.source, copy.alignment, 0, site);
+  s.check_copy(w, one, copy.source, copy.destination, copy.alignment, 0, site);
   std::uint32_t const source = s.new_record(w, one, site, Proxy::async, Mechanism::bulk_group, false);
   s.touch(w, one, copy.source, source);
   std::uint32_t map = 0;
@@ -261,8 +271,7 @@ Turn Warp::copy_out(Lanes one, CopyOut const& copy, Site site) {
   s.operations[id].source = source;
   s.operations[id].result = result;
   s.operations[id].operands = map;
-  w.bulk.members.push_back({id, one, GroupQueue::uncommitted});
-  w.touched.write(object_of_warp + static_cast<std::uint64_t>(w.number));
+  s.enqueue(w, Mechanism::bulk_group, id);
   return turn(w);
 }
 
@@ -293,8 +302,7 @@ Turn Warp::cp_async(Lanes lanes, AsyncCopy const& copy, Site site) {
   std::uint32_t const id = s.new_operation(w, OpKind::cp_async, lanes, site, copy.effect);
   s.operations[id].source = source;
   s.operations[id].result = result;
-  w.cp.members.push_back({id, lanes, GroupQueue::uncommitted});
-  w.touched.write(object_of_warp + static_cast<std::uint64_t>(w.number));
+  s.enqueue(w, Mechanism::cp_group, id);
   return turn(w);
 }
 
@@ -362,8 +370,7 @@ Turn Warp::wgmma(Wgmma const& op, Site site) {
   s.operations[id].source = source;
   s.operations[id].operands = operands;
   s.operations[id].result = result;
-  w.wgmma.members.push_back({id, all_lanes, GroupQueue::uncommitted});
-  w.touched.write(object_of_warp + static_cast<std::uint64_t>(w.number));
+  s.enqueue(w, Mechanism::wgmma_group, id);
   return turn(w);
 }
 

@@ -5,91 +5,103 @@
 #include "sim/machine/state.hpp"
 
 namespace tegula::sim::machine {
-namespace {
 
-std::string count_text(std::int64_t n, std::string_view what) { return std::to_string(n) + " " + std::string(what); }
-
-}  // namespace
+Stuck State::stuck(WarpState const& w) const {
+  Blocked const& blocked = w.blocked;
+  Stuck result;
+  result.note = "at " + place_text(blocked.site);
+  switch (blocked.kind) {
+    case Blocked::Kind::none:
+      break;
+    case Blocked::Kind::mbarrier: {
+      Mbarrier const& b = *mbarriers[static_cast<std::size_t>(blocked.index)];
+      std::int64_t const tx = b.state.tx();
+      std::string const missing =
+          std::to_string(b.state.pending()) + " of " + std::to_string(b.state.expected()) + " arrivals are missing";
+      result.note += " for phase " + std::to_string(blocked.phase - 1) + " of " + describe(b) + " (phase " +
+                     std::to_string(b.state.phase()) + " is under way: " + missing + ", " + std::to_string(tx) +
+                     " bytes to come)";
+      if (b.state.pending() == 0) {
+        result.kind = ReportKind::wrong_byte_count;
+        result.weight = 5;
+        result.why = describe(b) + " has all its arrivals, but " +
+                     (tx > 0 ? std::to_string(tx) + " expected bytes never came"
+                             : std::to_string(-tx) + " bytes came that nobody expected") +
+                     "; expect_tx must be the sum of the full boxes copied on it";
+      } else if (tx < 0) {
+        result.weight = 4;
+        result.why = std::to_string(-tx) + " bytes came on " + describe(b) + " that nobody expected, and " + missing +
+                     "; add the arrive.expect_tx";
+      } else {
+        result.weight = 1;
+        result.why = missing + " on " + describe(b) +
+                     "; add the arrive, or make the init count the number of arrivals executed per phase";
+      }
+      break;
+    }
+    case Blocked::Kind::barrier: {
+      NamedBarrier const& b = ctas[static_cast<std::size_t>(w.cta)].barriers[static_cast<std::size_t>(blocked.index)];
+      std::string const text = "barrier " + std::to_string(blocked.index);
+      result.note += " at " + text + " (" + std::to_string(b.arrived) + " of " + std::to_string(b.expected) +
+                     " threads are there)";
+      result.weight = 2;
+      result.why = text + " counts " + std::to_string(b.expected) + " threads and " + std::to_string(b.arrived) +
+                   " came; let all its warps execute it, or use a named barrier with the number of threads that do";
+      break;
+    }
+    case Blocked::Kind::cluster: {
+      ClusterState const& c = clusters[static_cast<std::size_t>(w.cta / options.cluster)];
+      result.note += " at the cluster barrier (" + std::to_string(c.arrived) + " of " + std::to_string(c.alive) +
+                     " warps are there)";
+      result.weight = 1;
+      result.why = "the cluster barrier waits for warps that never arrive; every thread of the cluster must execute it";
+      break;
+    }
+    case Blocked::Kind::group:
+      result.note += " for a group of asynchronous operations";
+      break;
+    case Blocked::Kind::registers: {
+      CtaState const& cta = ctas[static_cast<std::size_t>(w.cta)];
+      result.note += " for " + std::to_string(32 * (blocked.amount - w.registers)) + " registers (" +
+                     std::to_string(cta.free_registers) + " are free)";
+      result.weight = 3;
+      result.why =
+          "setmaxnreg.inc waits for registers that nobody gives back; every other warpgroup must execute its "
+          "setmaxnreg.dec, and the sum must fit";
+      break;
+    }
+    case Blocked::Kind::condition:
+      result.note += " for a value in memory";
+      result.weight = 1;
+      result.why = "a warp polls for a value that nobody will write";
+      break;
+  }
+  return result;
+}
 
 void State::deadlock() {
-  std::vector<std::string> notes;
   WarpState const* blamed = nullptr;
-  std::string sentence;
-  bool bytes = false;
-  for (WarpState const* w : warps) {
-    std::string note = agent_text(w->number, all_lanes);
-    if (w->finished) continue;
-    Blocked const& blocked = w->blocked;
-    note += " waits at " + place_text(blocked.site);
-    std::string why;
-    bool wrong_bytes = false;
-    switch (blocked.kind) {
-      case Blocked::Kind::none:
-        break;
-      case Blocked::Kind::mbarrier: {
-        Mbarrier const& b = *mbarriers[static_cast<std::size_t>(blocked.index)];
-        note += " for phase " + std::to_string(blocked.phase - 1) + " of " + describe(b) + " (" +
-                std::to_string(b.state.phase()) + " complete; " + std::to_string(b.state.pending()) + " of " +
-                std::to_string(b.state.expected()) + " arrivals pending, " + std::to_string(b.state.tx()) +
-                " bytes outstanding)";
-        wrong_bytes = b.state.pending() == 0 && b.state.tx() != 0;
-        if (wrong_bytes) {
-          why = describe(b) + ": all arrivals are there, but " + std::to_string(std::abs(b.state.tx())) +
-                (b.state.tx() > 0 ? " expected bytes never came" : " bytes came that nobody expected") +
-                "; expect_tx must be the sum of the full boxes copied on it";
-        } else if (b.state.tx() < 0) {
-          why = describe(b) + ": " + std::to_string(-b.state.tx()) + " bytes came that nobody expected, and " +
-                count_text(b.state.pending(), "arrivals are missing") + "; add arrive.expect_tx for them";
-        } else {
-          why =
-              describe(b) + ": " + count_text(b.state.pending(), "of ") + std::to_string(b.state.expected()) +
-              " arrivals are missing; add the arrive, or make the init count the number of arrivals executed per phase";
-        }
-        break;
-      }
-      case Blocked::Kind::barrier: {
-        NamedBarrier const& b =
-            ctas[static_cast<std::size_t>(w->cta)].barriers[static_cast<std::size_t>(blocked.index)];
-        note += " at barrier " + std::to_string(blocked.index) + " (" + std::to_string(b.arrived) + " of " +
-                std::to_string(b.expected) + " threads are there)";
-        why = "barrier " + std::to_string(blocked.index) + " counts " + std::to_string(b.expected) + " threads and " +
-              std::to_string(b.arrived) +
-              " came; let all its warps execute it, or give it the number of threads that do";
-        break;
-      }
-      case Blocked::Kind::cluster: {
-        ClusterState const& c = clusters[static_cast<std::size_t>(w->cta / options.cluster)];
-        note += " at the cluster barrier (" + std::to_string(c.arrived) + " of " + std::to_string(c.alive) +
-                " warps are there)";
-        why = "the cluster barrier waits for warps that never arrive; every thread of the cluster must execute it";
-        break;
-      }
-      case Blocked::Kind::group:
-        note += " for a group of asynchronous operations";
-        break;
-      case Blocked::Kind::registers: {
-        CtaState const& cta = ctas[static_cast<std::size_t>(w->cta)];
-        note += " for " + std::to_string(32 * (blocked.amount - w->registers)) + " registers (" +
-                std::to_string(cta.free_registers) + " are free)";
-        why =
-            "setmaxnreg.inc waits for registers that nobody gives back; every other warpgroup must execute its "
-            "setmaxnreg.dec, and the sum must fit";
-        break;
-      }
-      case Blocked::Kind::condition:
-        note += " for a value in memory";
-        why = "a warp polls a value that nobody writes any more";
-        break;
+  Stuck cause;
+  std::vector<std::string> notes;
+  for (std::size_t i = 0; i < warps.size();) {
+    WarpState const& w = *warps[i];
+    if (w.finished) {
+      ++i;
+      continue;
     }
-    notes.push_back(std::move(note));
-    if (blamed == nullptr || (wrong_bytes && !bytes)) {
-      blamed = w;
-      sentence = why;
-      bytes = wrong_bytes;
-    }
+    Stuck current = stuck(w);
+    std::size_t last = i;  // neighbours that wait for the same share a line
+    while (last + 1 < warps.size() && !warps[last + 1]->finished && stuck(*warps[last + 1]).note == current.note)
+      ++last;
+    notes.push_back(last == i ? agent_text(w.number, all_lanes) + " waits " + current.note
+                              : "warps " + std::to_string(i) + " to " + std::to_string(last) + " wait " + current.note);
+    i = last + 1;
+    if (blamed != nullptr && current.weight <= cause.weight) continue;
+    blamed = &w;
+    cause = std::move(current);
   }
   if (blamed == nullptr) return;
-  add(bytes ? ReportKind::wrong_byte_count : ReportKind::deadlock, "nothing can go on: " + sentence, {},
+  add(cause.kind, "nothing can go on: " + cause.why, {},
       side(*blamed, blamed->blocked.lanes, "wait", blamed->blocked.site), true);
   outcome.reports.back().notes = std::move(notes);
 }

@@ -154,6 +154,9 @@ void State::conflict(AccessRef earlier_ref, AccessRef later_ref, WarpState const
     sentence = agent_text(earlier.warp, earlier.waited_lanes) + " waited for the " + before +
                ", but nothing orders that wait before the " + after +
                "; add a barrier after the wait, or let the arrive follow the wait";
+  } else if (!earlier.committed) {
+    sentence = "the " + before + " was never committed to a group, so no wait before the " + after +
+               " can cover it; add the commit_group after it";
   } else if (earlier.mechanism == Mechanism::bulk_group) {
     sentence = "the " + before + (earlier.write ? " may still write its result" : " may still read its source") +
                " at the " + after + "; add bulk wait_group" + (earlier.write ? "" : ".read") +

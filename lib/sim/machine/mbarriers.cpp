@@ -98,10 +98,17 @@ void State::fault(MbarrierFault what, Mbarrier const& b, WarpState const& w, Lan
       sentence = describe(b) + " is not live";
       break;
     case MbarrierFault::over_arrival:
-      sentence = "phase " + std::to_string(b.state.phase()) + " of " + describe(b) + " expects " +
-                 std::to_string(b.state.expected()) + " arrivals, " + std::to_string(b.state.pending()) +
-                 " are left, and " + amount +
-                 " more come; the count of its init must be the number of arrivals executed per phase";
+      sentence = "phase " + std::to_string(b.state.phase()) + " of " + describe(b);
+      if (b.state.pending() == 0) {
+        sentence +=
+            " has all its arrivals and waits for " + std::to_string(b.state.tx()) +
+            " bytes when one more comes; hold this arrive back until the phase is over (a wait for the release of "
+            "the stage), or count it in the init";
+      } else {
+        sentence += " expects " + std::to_string(b.state.expected()) + " arrivals, " +
+                    std::to_string(b.state.pending()) + " are left, and " + amount +
+                    " come; the count of its init must be the number of arrivals executed per phase";
+      }
       break;
     case MbarrierFault::tx_range:
       kind = ReportKind::wrong_byte_count;

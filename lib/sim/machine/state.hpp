@@ -201,6 +201,14 @@ struct MapAcquire {
   Instant instant;
 };
 
+/// Why a warp cannot go on at a deadlock. The highest weight is the likeliest cause of the others.
+struct Stuck {
+  ReportKind kind = ReportKind::deadlock;
+  int weight = 0;
+  std::string note;  // "waits at x.cpp:3 for ..."
+  std::string why;
+};
+
 /// The machine's state and rules. Members are grouped by the file that defines them.
 struct State {
   explicit State(Options);
@@ -298,8 +306,9 @@ struct State {
   [[nodiscard]] bool groups_done(WarpState const&, Blocked const&) const;
   void pass_groups(WarpState&, Blocked const&);
   void free_operation(std::uint32_t operation);
-  void check_copy(WarpState const&, Lanes, Footprint const& shared, std::uint32_t alignment, std::uint32_t bytes,
-                  Site const&);
+  void enqueue(WarpState&, Mechanism, std::uint32_t operation);
+  void check_copy(WarpState const&, Lanes, Footprint const& shared, Footprint const& global, std::uint32_t alignment,
+                  std::uint32_t bytes, Site const&);
 
   // barriers.cpp
   void barrier(WarpState&, int id, int threads, Lanes, Site const&, bool waits);
@@ -313,6 +322,7 @@ struct State {
 
   // exit.cpp
   void deadlock();
+  [[nodiscard]] Stuck stuck(WarpState const&) const;
   void check_exit();
   void check_cta_exit(CtaState&);
 };

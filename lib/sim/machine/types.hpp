@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "tegula/support/location.hpp"
@@ -50,7 +51,8 @@ class Footprint {
  public:
   Footprint() = default;
   Footprint(Space space, std::uint64_t begin, std::uint64_t end) : space_(space), one_{begin, end, every_lane} {}
-  Footprint(Space space, LaneBytes const* ranges, std::size_t count) : space_(space), many_(ranges), count_(count) {}
+  Footprint(Space space, std::span<LaneBytes const> ranges)
+      : space_(space), many_(ranges.data()), count_(ranges.size()) {}
 
   [[nodiscard]] Space space() const { return space_; }
   [[nodiscard]] bool empty() const { return begin() == end(); }

@@ -50,7 +50,7 @@ class PerLane {
   PerLane(Space space, std::uint64_t begin, std::uint64_t each) : space_(space) {
     for (std::uint32_t l = 0; l < 32; ++l) ranges_[l] = {begin + l * each, begin + (l + 1) * each, l};
   }
-  operator Footprint() const { return Footprint(space_, ranges_, 32); }  // NOLINT: reads as a footprint
+  operator Footprint() const { return Footprint(space_, ranges_); }  // NOLINT: reads as a footprint
 
  private:
   Space space_;
