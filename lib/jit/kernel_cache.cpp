@@ -64,7 +64,7 @@ class Memo {
     return traced_;
   }
 
-  bool find(device where, std::span<TensorFacts const> facts, Found& found) const {
+  bool find(device where, std::span<TensorFacts const> facts, FoundKernel& found) const {
     std::shared_lock lock(mutex_);
     for (Variant const& variant : variants_) {
       if (variant.loaded->where != where || !std::ranges::equal(variant.facts, facts)) continue;
@@ -75,7 +75,7 @@ class Memo {
     return false;
   }
 
-  void add(std::span<TensorFacts const> facts, Found const& found) {
+  void add(std::span<TensorFacts const> facts, FoundKernel const& found) {
     std::unique_lock lock(mutex_);
     for (Variant const& variant : variants_)
       if (variant.loaded == found.loaded) return;
@@ -205,8 +205,8 @@ std::string key_of(Traced const& traced, CompileOptions const& options) {
          compiler::cache_key(traced.text, options);
 }
 
-Found find_kernel(KernelRef const& kernel, device where, std::span<TensorFacts const> facts) {
-  Found found;
+FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorFacts const> facts) {
+  FoundKernel found;
   std::shared_ptr<Memo> const memo = kernel.identity != nullptr ? memos().at(kernel.identity) : nullptr;
   if (memo && memo->find(where, facts, found)) return found;
   found.traced = memo ? memo->traced(kernel) : traced(kernel);

@@ -26,7 +26,7 @@ struct Traced {
 /// Where loaded code came from; for explain and tests.
 enum class Origin : std::uint8_t { memory, disk, compiled };
 
-struct Found {
+struct FoundKernel {
   std::shared_ptr<Traced const> traced;
   std::shared_ptr<runtime::LoadedKernel const> loaded;
   Origin origin = Origin::memory;
@@ -40,7 +40,7 @@ std::shared_ptr<Traced const> traced(KernelRef const& kernel);
 
 /// Loaded code for a kernel on a device. Of several threads that ask first, one compiles and the others wait; a failure
 /// is not remembered, so the next call fails the same way. Safe from any thread.
-Found find_kernel(KernelRef const& kernel, device where, std::span<TensorFacts const> facts);
+FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorFacts const> facts);
 
 /// Compiles without looking into any cache.
 CompiledKernel compile(Traced const& traced, CompileOptions const& options);

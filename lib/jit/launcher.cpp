@@ -59,7 +59,7 @@ void release(PreparedState* state) noexcept {
 void launch(stream const& order, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
   std::span<Argument const> const given = span_of(arguments);
   if (support::options().simulate) return Simulation(traced(kernel), given, grid).run();
-  Found const found = find_kernel(kernel, order.where(), facts_of(given));
+  FoundKernel const found = find_kernel(kernel, order.where(), facts_of(given));
   runtime::PreparedLaunch(found.loaded, given, grid, found.traced->require_sites).run(order);
 }
 
@@ -69,7 +69,7 @@ PreparedState* prepare(device const* where, KernelRef const& kernel, ArgumentLis
   if (support::options().simulate) {
     state->simulation = std::make_unique<Simulation>(traced(kernel), given, grid);
   } else {
-    Found const found = find_kernel(kernel, where != nullptr ? *where : place_of(given), facts_of(given));
+    FoundKernel const found = find_kernel(kernel, where != nullptr ? *where : place_of(given), facts_of(given));
     state->launch =
         std::make_unique<runtime::PreparedLaunch>(found.loaded, given, grid, found.traced->require_sites);
   }
@@ -132,7 +132,7 @@ std::string_view origin_text(Origin origin) {
 std::string explain(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
   std::span<Argument const> const given = span_of(arguments);
   device const target = where != nullptr ? *where : place_of(given);
-  Found const found = find_kernel(kernel, target, facts_of(given));
+  FoundKernel const found = find_kernel(kernel, target, facts_of(given));
   runtime::PreparedLaunch const launch(found.loaded, given, grid, found.traced->require_sites);
   CompiledKernel const& compiled = found.loaded->compiled;
   std::string text = fmt::format("kernel {} on {} ({}): {}\n", compiled.name, target.str(), compiled.architecture,

@@ -76,14 +76,14 @@ std::string message_of(auto&& action) {
   return "no error";
 }
 
-stream const host(device::host());
+stream const here(device::host());
 
 }  // namespace
 
 TEST_CASE("vectors, buffers and strided views of one kernel give the same sums") {
   FreshCaches const fresh(support::CacheMode::off);
   Sums s(1000);
-  launch(host, vadd, s.a, s.b, s.c);
+  launch(here, vadd, s.a, s.b, s.c);
   CHECK(s.right());
   buffer a(device::host(), s.a);
   buffer b(device::host(), s.b);
@@ -92,13 +92,13 @@ TEST_CASE("vectors, buffers and strided views of one kernel give the same sums")
   c.copy_to(s.c);
   CHECK(s.right());
   std::vector<float> wide(3000, -5);
-  launch(host, vadd, a, s.b, view(wide).slice(0, 1, 3000, 3));
+  launch(here, vadd, a, s.b, view(wide).slice(0, 1, 3000, 3));
   CHECK(wide[1 + 3 * 999] == 999 + 1999);
   CHECK(wide[0] == -5);
   CHECK(wide[2 + 3 * 999] == -5);
   for (std::size_t n : {0, 1, 255, 256, 257}) {
     Sums small(n);
-    launch(host, vadd, small.a, small.b, small.c);
+    launch(here, vadd, small.a, small.b, small.c);
     CHECK(small.right());
   }
 }
@@ -106,16 +106,16 @@ TEST_CASE("vectors, buffers and strided views of one kernel give the same sums")
 TEST_CASE("scalars are converted, structs of parameters are flat, a grid in the launch replaces the kernel's") {
   FreshCaches const fresh(support::CacheMode::off);
   std::vector<float> x(7 * 50, 2), y(7 * 50, 1);
-  launch(host, axpy, 3, view(x.data(), 7, 50), view(y.data(), 7, 50), std::int64_t{4});
+  launch(here, axpy, 3, view(x.data(), 7, 50), view(y.data(), 7, 50), std::int64_t{4});
   CHECK(y[7 * 50 - 1] == 3 * 2 + 1 + 4);
-  CHECK_THROWS_WITH(launch(host, axpy, 3.0, view(x.data(), 7, 50), view(y.data(), 7, 50), std::int64_t{1} << 40),
+  CHECK_THROWS_WITH(launch(here, axpy, 3.0, view(x.data(), 7, 50), view(y.data(), 7, 50), std::int64_t{1} << 40),
                     ContainsSubstring("axpy: argument 4: 1099511627776 does not fit i32"));
   std::fill(y.begin(), y.end(), 0.0f);
-  launch(host, axpy, grid(1, 2), 1, view(x.data(), 7, 50), view(y.data(), 7, 50), 0);
+  launch(here, axpy, grid(1, 2), 1, view(x.data(), 7, 50), view(y.data(), 7, 50), 0);
   CHECK(y[3 * 50 + 49] == 2);  // the first row of tiles only
   CHECK(y[4 * 50] == 0);
   std::vector<float> from(100, 3), to(100);
-  launch(host, copy_pair, from, to);
+  launch(here, copy_pair, from, to);
   CHECK(to == from);
 }
 
@@ -124,13 +124,13 @@ TEST_CASE("a prepared launch runs with what the arrays hold then and outlives th
   Sums s(300);
   prepared const go = prepare(vadd, s.a, s.b, s.c);
   jit::clear_memory_cache();
-  go(host);
+  go(here);
   CHECK(s.right());
   s.a[299] = 77;
-  go(host);
+  go(here);
   CHECK(s.right());
   auto const before = jit::counters();
-  for (int i = 0; i < 100; ++i) go(host);
+  for (int i = 0; i < 100; ++i) go(here);
   CHECK(jit::counters().traces == before.traces);
   CHECK(jit::counters().compilations == before.compilations);
 }
@@ -141,10 +141,10 @@ TEST_CASE("a captureless kernel is traced once and compiled once per set of fact
   buffer<float> a(device::host(), 512), b(device::host(), 512), c(device::host(), 512);
   a.fill(1);
   b.fill(2);
-  for (int i = 0; i < 5; ++i) launch(host, vadd, a, b, c);
+  for (int i = 0; i < 5; ++i) launch(here, vadd, a, b, c);
   CHECK(jit::counters().traces == start.traces + 1);
   CHECK(jit::counters().compilations == start.compilations + 1);
-  launch(host, vadd, a.on_host().slice(0, 0, 512, 2), b.on_host().slice(0, 0, 256), c.on_host().slice(0, 0, 256));
+  launch(here, vadd, a.on_host().slice(0, 0, 512, 2), b.on_host().slice(0, 0, 256), c.on_host().slice(0, 0, 256));
   CHECK(jit::counters().traces == start.traces + 1);
   CHECK(jit::counters().compilations == start.compilations + 2);
   CHECK(c.on_host()(255) == 3);
@@ -156,7 +156,7 @@ TEST_CASE("a kernel with captures is traced at each launch and never stale") {
   std::vector<float> x(100, 1), y(100);
   for (int round = 0; round < 3; ++round)
     for (float factor : {2.0f, 3.0f}) {
-      launch(host, scaled(factor), x, y);
+      launch(here, scaled(factor), x, y);
       CHECK(y[99] == factor);
     }
   CHECK(jit::counters().traces == start.traces + 6);
@@ -167,9 +167,9 @@ TEST_CASE("two translation units with different lambdas of the same name keep ap
   FreshCaches const fresh;
   std::vector<float> x(100, 5), y(100);
   for (int round = 0; round < 2; ++round) {
-    test::run_unit_a(host, x, y);
+    test::run_unit_a(here, x, y);
     CHECK(y[99] == 10);
-    test::run_unit_b(host, x, y);
+    test::run_unit_b(here, x, y);
     CHECK(y[99] == 105);
     jit::clear_memory_cache();  // the second round comes from disk
   }
@@ -180,12 +180,12 @@ TEST_CASE("a second process's work begins where the disk cache ends") {
   FreshCaches const fresh;
   auto const start = jit::counters();
   Sums s(1000);
-  launch(host, vadd, s.a, s.b, s.c);
+  launch(here, vadd, s.a, s.b, s.c);
   CHECK(jit::counters().compilations == start.compilations + 1);
   CHECK(fresh.files().size() == 1);
   jit::clear_memory_cache();
   std::fill(s.c.begin(), s.c.end(), 0.0f);
-  launch(host, vadd, s.a, s.b, s.c);
+  launch(here, vadd, s.a, s.b, s.c);
   CHECK(s.right());
   CHECK(jit::counters().compilations == start.compilations + 1);
 }
@@ -196,7 +196,7 @@ TEST_CASE("a damaged cache file is ignored with a warning and written anew") {
   warnings = 0;
   auto const former = support::set_warning_handler([](std::string_view) { ++warnings; });
   Sums s(1000);
-  launch(host, vadd, s.a, s.b, s.c);
+  launch(here, vadd, s.a, s.b, s.c);
   REQUIRE(fresh.files().size() == 1);
   std::string const path = fresh.files()[0];
   auto const size = std::filesystem::file_size(path);
@@ -206,7 +206,7 @@ TEST_CASE("a damaged cache file is ignored with a warning and written anew") {
     std::fill(s.c.begin(), s.c.end(), 0.0f);
     int const before = warnings;
     auto const start = jit::counters();
-    launch(host, vadd, s.a, s.b, s.c);
+    launch(here, vadd, s.a, s.b, s.c);
     CHECK(s.right());
     CHECK(warnings == before + 1);
     CHECK(jit::counters().compilations == start.compilations + 1);
@@ -267,9 +267,9 @@ std::vector<std::string> self(std::string const& specification) {
 
 TEST_CASE("child of the test with eight processes", "[.]") {
   Sums s(1000);
-  launch(host, vadd, s.a, s.b, s.c);
+  launch(here, vadd, s.a, s.b, s.c);
   CHECK(s.right());
-  launch(host, scaled(7), s.a, s.c);
+  launch(here, scaled(7), s.a, s.c);
   CHECK(s.c[10] == 70);
 }
 
@@ -299,7 +299,7 @@ TEST_CASE("eight processes that compile into one cache leave whole entries and n
   // What they left serves this process.
   auto const start = jit::counters();
   Sums s(1000);
-  launch(host, vadd, s.a, s.b, s.c);
+  launch(here, vadd, s.a, s.b, s.c);
   CHECK(s.right());
   CHECK(jit::counters().compilations == start.compilations);
 }
@@ -309,7 +309,7 @@ TEST_CASE("what only values tell is a user error before anything runs") {
   Sums s(100);
   std::vector<float> shorter(99);
   try {
-    launch(host, vadd, shorter, s.b, s.c);
+    launch(here, vadd, shorter, s.b, s.c);
     FAIL("accepted");
   } catch (UserError const& error) {
     CHECK_THAT(error.what(), ContainsSubstring("vadd: a and c differ in length; found 99") && ContainsSubstring("100"));
@@ -317,14 +317,14 @@ TEST_CASE("what only values tell is a user error before anything runs") {
     CHECK_THAT(std::string(error.where().file()), ContainsSubstring("launch_test.cpp"));
   }
   CHECK(s.c[0] == -1);
-  CHECK_THROWS_WITH(launch(host, vadd, s.a, s.c, s.c), ContainsSubstring("arguments 2 and 3 share memory"));
-  CHECK_THROWS_WITH(launch(host, vadd, s.a, s.b, view<float, 1>(nullptr, 100)), ContainsSubstring("argument 3: a null address"));
+  CHECK_THROWS_WITH(launch(here, vadd, s.a, s.c, s.c), ContainsSubstring("arguments 2 and 3 share memory"));
+  CHECK_THROWS_WITH(launch(here, vadd, s.a, s.b, view<float, 1>(nullptr, 100)), ContainsSubstring("argument 3: a null address"));
   buffer<float> freed(device::host(), 100);
   auto const go = prepare(vadd, s.a, s.b, freed);
   freed.free();
-  CHECK_THROWS_AS(go(host), UserError);
-  CHECK_THROWS_AS(launch(host, vadd, s.a, s.b, freed), UserError);
-  CHECK_THROWS_WITH(launch(host, vadd, s.a, s.b, device_view<float, 1>(s.c.data(), 100)),
+  CHECK_THROWS_AS(go(here), UserError);
+  CHECK_THROWS_AS(launch(here, vadd, s.a, s.b, freed), UserError);
+  CHECK_THROWS_WITH(launch(here, vadd, s.a, s.b, device_view<float, 1>(s.c.data(), 100)),
                     ContainsSubstring("CUDA device on a stream of the host"));
 }
 
@@ -332,13 +332,13 @@ TEST_CASE("a failing kernel fails the same way cold, warm and from disk", "[F40]
   FreshCaches const fresh;
   Sums s(100);
   std::vector<float> shorter(99);
-  auto const fail = [&] { launch(host, vadd, shorter, s.b, s.c); };
+  auto const fail = [&] { launch(here, vadd, shorter, s.b, s.c); };
   std::string const cold = message_of(fail);
   CHECK_THAT(cold, ContainsSubstring("differ in length"));
   CHECK(message_of(fail) == cold);
   jit::clear_memory_cache();
   CHECK(message_of(fail) == cold);
-  launch(host, vadd, s.a, s.b, s.c);
+  launch(here, vadd, s.a, s.b, s.c);
   CHECK(message_of(fail) == cold);
   CHECK(s.right());
 
@@ -347,7 +347,7 @@ TEST_CASE("a failing kernel fails the same way cold, warm and from disk", "[F40]
     constexpr auto bad = kernel("bad", [](in<float, 1> x, out<float, 1> y) {
       store(y, shape<64>, load(x, shape<64>, 0), 0);
     });
-    auto const trace_failure = [&] { launch(host, bad, s.a, s.c); };
+    auto const trace_failure = [&] { launch(here, bad, s.a, s.c); };
     std::string const first = message_of(trace_failure);
     CHECK_THAT(first, ContainsSubstring("grid"));
     CHECK(message_of(trace_failure) == first);
@@ -385,11 +385,11 @@ TEST_CASE("the simulator gives the same values, and TEGULA_SIMULATE sends every 
   support::ScopedOptions const scope(options);
   std::fill(s.c.begin(), s.c.end(), 0.0f);
   auto const start = jit::counters();
-  launch(host, vadd, s.a, s.b, s.c);
+  launch(here, vadd, s.a, s.b, s.c);
   CHECK(s.right());
-  prepare(vadd, s.a, s.b, s.c)(host);
+  prepare(vadd, s.a, s.b, s.c)(here);
   CHECK(jit::counters().compilations == start.compilations);
-  CHECK_THROWS_WITH(launch(host, vadd, s.a, s.c, s.c), ContainsSubstring("share memory"));
+  CHECK_THROWS_WITH(launch(here, vadd, s.a, s.c, s.c), ContainsSubstring("share memory"));
 }
 
 TEST_CASE("compile gives the plain data of a kernel") {

@@ -7,6 +7,7 @@
 #include "tegula/runtime/handle.hpp"
 #include "tegula/runtime/stream.hpp"
 #include "tegula/support/compile_options.hpp"
+#include "tegula/support/error.hpp"
 #include "tegula/trace/traced_kernel.hpp"
 
 namespace tegula {
