@@ -70,6 +70,7 @@ std::optional<std::vector<ReductionStep>> reduction_steps(Layout const& layout, 
 
   if (digits) return std::nullopt;
   std::set<std::int64_t> left = register_positions(layout, axis);
+  bool exchanged = false;
   for (std::int64_t stride = 1; stride < layout.atom()[axis]; stride *= 2) {
     auto const carrier = carrier_of(layout, axis, stride);
     if (!carrier) return std::nullopt;
@@ -79,8 +80,11 @@ std::optional<std::vector<ReductionStep>> reduction_steps(Layout const& layout, 
         std::erase_if(left, [&](std::int64_t position) { return (position & stride) != 0; });
         break;
       }
-      case Dim::lane: steps.push_back({Kind::butterfly, 0, 1U << carrier->bit, {}, false, 1, 1}); break;
+      case Dim::lane:
+        if (exchanged) return std::nullopt;  // an exchange takes lanes along the axis to be joined already
+        steps.push_back({Kind::butterfly, 0, 1U << carrier->bit, {}, false, 1, 1}); break;
       case Dim::warp:
+        exchanged = true;
         if (steps.empty() || steps.back().kind != Kind::exchange) steps.push_back({Kind::exchange, 0, 0, {}, false, 1, static_cast<std::int64_t>(left.size())});
         steps.back().warp_bits.push_back(carrier->bit);
         steps.back().warps *= 2;

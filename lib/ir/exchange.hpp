@@ -30,7 +30,8 @@ struct ReductionStep {
 
 /// The steps of a reduction along `axis` of a tile with this layout. Order::any keeps to few shuffles; Order::pairwise
 /// follows the bits of the coordinate. Null when a thread index moves along the axis and another one at once, or, for
-/// pairwise, when a bit of the coordinate is spread over several indices: convert to a blocked layout first.
+/// pairwise, when a bit of the coordinate is spread over several indices or warps move along the axis faster than lanes:
+/// convert to a blocked layout first.
 std::optional<std::vector<ReductionStep>> reduction_steps(Layout const& layout, int axis, Order order);
 
 /// The element in which a reduction adds up: f32 for f16 and bf16, else the tile's own.

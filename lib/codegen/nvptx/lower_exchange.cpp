@@ -85,6 +85,7 @@ class Reduction {
   }
 
   void butterfly(std::uint32_t mask) {
+    joined_lanes_ |= mask;
     for (auto& group : partials_)
       for (auto& [position, value] : group) value = e_.combine(attributes_.combine, value, e_.shuffle_xor(value, mask));
   }
@@ -140,8 +141,7 @@ class Reduction {
     std::int64_t const per_element = static_cast<std::int64_t>(partials_[0].size());
 
     // Lanes along the axis hold equal values by now, and lanes that only replicate always do: one of them writes.
-    std::uint32_t same = layout_.free_bits(ir::Dim::lane);
-    if (auto const plan = layout_.reduction(axis_)) same |= attributes_.order == ir::Order::any ? plan->lane_mask : 0;
+    std::uint32_t const same = layout_.free_bits(ir::Dim::lane) | joined_lanes_;
     llvm::Value* const writes = same == 0 ? nullptr : b.CreateICmpEQ(b.CreateAnd(e_.lane, e_.i32(same)), e_.i32(0));
     llvm::Value* const position = warp_position(step);
     std::vector<llvm::Value*> bases;
@@ -192,6 +192,7 @@ class Reduction {
   int axis_;
   ir::Layout const& layout_;
   Element element_;
+  std::uint32_t joined_lanes_ = 0;
   std::vector<Extents> where_;
   std::vector<std::map<std::int64_t, llvm::Value*>> partials_;
 };
