@@ -1,0 +1,246 @@
+// Softmax, matrix products and attention on the host, against float64.
+#include "driver.hpp"
+
+#include <cmath>
+
+namespace {
+
+using namespace tegula;
+using namespace tegula::test;
+
+std::string softmax_text(int width) {
+  std::string text = R"(
+kernel @softmax(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>) {
+  %n = extent %y {axis = 0} : i64
+  grid %n
+  %i = block_index {axis = 0} : i64
+  %z = constant {value = 0 : i64} : i64
+  %v = load %x, %i, %z {pad = -inf : f32} : tile<1xWxf32>
+  %m = reduce %v {axis = 1, combine = max} : tile<1x1xf32>
+  %mb = broadcast %m : tile<1xWxf32>
+  %d = sub %v, %mb : tile<1xWxf32>
+  %e = exp %d : tile<1xWxf32>
+  %s = reduce %e {axis = 1} : tile<1x1xf32>
+  %sb = broadcast %s : tile<1xWxf32>
+  %q = div %e, %sb : tile<1xWxf32>
+  store %y, %q, %i, %z
+  return
+}
+)";
+  for (auto at = text.find("xWx"); at != std::string::npos; at = text.find("xWx")) text.replace(at, 3, "x" + std::to_string(width) + "x");
+  return text;
+}
+
+TEST_CASE("softmax matches float64 at ragged widths on three CPUs", "[host]") {
+  struct Case { int width; std::int64_t rows, columns, inner; };
+  for (Case const& c : {Case{1024, 5, 1000, 1}, Case{1024, 3, 1024, 1}, Case{64, 7, 1, 1}, Case{64, 2, 33, 3}, Case{4096, 2, 3000, 1}, Case{1, 3, 1, 1}}) {
+    ir::Module const module = parse(softmax_text(c.width));
+    for (char const* cpu : {"x86-64-v2", "x86-64-v3", ""}) {
+      INFO("width " << c.width << ", " << c.rows << " x " << c.columns << ", cpu " << cpu);
+      Array x(Element::f32, {c.rows, c.columns}, 5, c.inner), y(Element::f32, {c.rows, c.columns}, 3, c.inner);
+      x.randomise(1, 10);
+      run_on_host(module, {x, y}, {cpu});
+      CHECK(y.untouched_outside());
+      double worst = 0;
+      for (std::int64_t i = 0; i < c.rows; ++i) {
+        double largest = -INFINITY;
+        for (std::int64_t j = 0; j < c.columns; ++j) largest = std::max(largest, x.value(i * c.columns + j));
+        double total = 0;
+        for (std::int64_t j = 0; j < c.columns; ++j) total += std::exp(x.value(i * c.columns + j) - largest);
+        for (std::int64_t j = 0; j < c.columns; ++j) {
+          double const want = std::exp(x.value(i * c.columns + j) - largest) / total;
+          worst = std::max(worst, std::abs(y.value(i * c.columns + j) - want) / want);
+        }
+      }
+      CHECK(worst < 2e-6);
+    }
+  }
+}
+
+/// C = A B + bias, rows by 0, through a loop over K.
+std::string gemm_text(std::string const& element, int bm, int bn, int bk) {
+  std::string text = R"(
+kernel @gemm(%A: in tensor<?x?xEL>, %B: in tensor<?x?xEL>, %bias: in tensor<?xf32>, %C: out tensor<?x?xEL>) {
+  %m = extent %C {axis = 0} : i64
+  %n = extent %C {axis = 1} : i64
+  %bm = constant {value = BM : i64} : i64
+  %bn = constant {value = BN : i64} : i64
+  %bk = constant {value = BK : i64} : i64
+  %g0 = ceil_div %m, %bm : i64
+  %g1 = ceil_div %n, %bn : i64
+  grid %g0, %g1
+  %i = block_index {axis = 0} : i64
+  %j = block_index {axis = 1} : i64
+  %i0 = mul %i, %bm : i64
+  %j0 = mul %j, %bn : i64
+  %k = extent %A {axis = 1} : i64
+  %trips = ceil_div %k, %bk : i64
+  %lo = constant {value = 0 : i64} : i64
+  %one = constant {value = 1 : i64} : i64
+  %zero = constant {value = 0.0 : f32} : tile<BMxBNxf32>
+  %acc = for %t = %lo to %trips step %one carry (%sum = %zero) : tile<BMxBNxf32> {
+    %k0 = mul %t, %bk : i64
+    %a = load %A, %i0, %k0 : tile<BMxBKxEL>
+    %b = load %B, %k0, %j0 : tile<BKxBNxEL>
+    %next = dot %a, %b, %sum : tile<BMxBNxf32>
+    yield %next
+  }
+  %row = load %bias, %j0 : tile<BNxf32>
+  %row2 = expand_dims %row {axes = [0]} : tile<1xBNxf32>
+  %rows = broadcast %row2 : tile<BMxBNxf32>
+  %r = add %acc, %rows : tile<BMxBNxf32>
+  %out = cast %r : tile<BMxBNxEL>
+  store %C, %out, %i0, %j0
+  return
+}
+)";
+  auto const replace = [&](std::string const& from, std::string const& to) {
+    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+  };
+  replace("EL", element);
+  replace("BM", std::to_string(bm));
+  replace("BN", std::to_string(bn));
+  replace("BK", std::to_string(bk));
+  return text;
+}
+
+void check_gemm(Element element, int bm, int bn, int bk, std::int64_t m, std::int64_t n, std::int64_t k, RunOptions const& options, std::int64_t inner = 1) {
+  INFO("tile " << bm << "x" << bn << "x" << bk << ", " << m << "x" << n << "x" << k << " of " << name(element) << ", cpu " << options.architecture
+               << (options.workspace ? "" : ", no workspace") << (options.facts ? "" : ", no facts"));
+  ir::Module const module = parse(gemm_text(std::string(name(element)), bm, bn, bk));
+  Array a(element, {m, k}, 3, inner), b(element, {k, n}, 1, inner), bias(Element::f32, {n}), c(element, {m, n}, 7, inner);
+  a.randomise(1);
+  b.randomise(2);
+  bias.randomise(3);
+  run_on_host(module, {a, b, bias, c}, options);
+  CHECK(c.untouched_outside());
+  double worst = 0;
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      double sum = bias.value(j);
+      double magnitude = std::abs(sum);
+      for (std::int64_t l = 0; l < k; ++l) {
+        double const product = a.value(i * k + l) * b.value(l * n + j);
+        sum += product;
+        magnitude += std::abs(product);
+      }
+      worst = std::max(worst, std::abs(sum - c.value(i * n + j)) / (magnitude + 1e-30));
+    }
+  CHECK(worst < (bits(element) == 16 ? 5e-3 : 1e-6));
+}
+
+TEST_CASE("gemm matches float64 at ragged extents on three CPUs", "[host]") {
+  for (char const* cpu : {"x86-64-v2", "x86-64-v3", ""}) {
+    for (Element element : {Element::f32, Element::bf16, Element::f16}) {
+      check_gemm(element, 64, 64, 16, 100, 70, 50, {cpu});
+      check_gemm(element, 32, 48, 8, 64, 96, 1000, {cpu, true, 2});
+      check_gemm(element, 64, 64, 16, 100, 70, 50, {cpu, true, 1, false});
+    }
+    check_gemm(Element::f32, 128, 128, 64, 130, 257, 129, {cpu, true, 2});
+    check_gemm(Element::f32, 16, 4, 3, 20, 9, 10, {cpu});
+    check_gemm(Element::f32, 5, 7, 13, 11, 15, 27, {cpu});
+    check_gemm(Element::f32, 1, 1, 1, 2, 3, 4, {cpu});
+    check_gemm(Element::f32, 64, 64, 512, 70, 70, 600, {cpu});
+    check_gemm(Element::f32, 64, 64, 16, 65, 30, 50, {cpu, false}, 2);
+    check_gemm(Element::bf16, 64, 64, 16, 100, 70, 0, {cpu});
+    check_gemm(Element::f32, 64, 64, 16, 0, 70, 5, {cpu});
+  }
+}
+
+constexpr char const* attention_text = R"(
+kernel @attention(%Q: in tensor<?x?x?xEL>, %K: in tensor<?x?x?xEL>, %V: in tensor<?x?x?xEL>, %O: out tensor<?x?x?xEL>, %scale: f32) {
+  %heads = extent %O {axis = 0} : i64
+  %queries = extent %O {axis = 1} : i64
+  %bm = constant {value = 32 : i64} : i64
+  %bn = constant {value = 16 : i64} : i64
+  %g1 = ceil_div %queries, %bm : i64
+  grid %heads, %g1
+  %h = block_index {axis = 0} : i64
+  %i = block_index {axis = 1} : i64
+  %i0 = mul %i, %bm : i64
+  %lo = constant {value = 0 : i64} : i64
+  %one = constant {value = 1 : i64} : i64
+  %q = load %Q, %h, %i0, %lo : tile<32x64xEL>
+  %keys = extent %K {axis = 1} : i64
+  %trips = ceil_div %keys, %bn : i64
+  %minus = constant {value = -inf : f32} : tile<32x1xf32>
+  %l0 = constant {value = 0.0 : f32} : tile<32x1xf32>
+  %o0 = constant {value = 0.0 : f32} : tile<32x64xf32>
+  %m, %l, %o = for %j = %lo to %trips step %one carry (%m0 = %minus, %l1 = %l0, %o1 = %o0) : tile<32x1xf32>, tile<32x1xf32>, tile<32x64xf32> {
+    %j0 = mul %j, %bn : i64
+    %k = load %K, %h, %j0, %lo : tile<16x64xEL>
+    %kt = trans %k {permutation = [1, 0]} : tile<64x16xEL>
+    %s0 = constant {value = 0.0 : f32} : tile<32x16xf32>
+    %s1 = dot %q, %kt, %s0 : tile<32x16xf32>
+    %sc = splat %scale : tile<32x16xf32>
+    %s2 = mul %s1, %sc : tile<32x16xf32>
+    %col = iota {axis = 1} : tile<32x16xi64>
+    %base = splat %j0 : tile<32x16xi64>
+    %at = add %col, %base : tile<32x16xi64>
+    %end = splat %keys : tile<32x16xi64>
+    %in = compare %at, %end {predicate = lt} : tile<32x16xbool>
+    %out = constant {value = -inf : f32} : tile<32x16xf32>
+    %s = select %in, %s2, %out : tile<32x16xf32>
+    %top = reduce %s {axis = 1, combine = max} : tile<32x1xf32>
+    %m1 = max %m0, %top : tile<32x1xf32>
+    %mb = broadcast %m1 : tile<32x16xf32>
+    %d = sub %s, %mb : tile<32x16xf32>
+    %p = exp2 %d : tile<32x16xf32>
+    %dm = sub %m0, %m1 : tile<32x1xf32>
+    %a = exp2 %dm : tile<32x1xf32>
+    %la = mul %l1, %a : tile<32x1xf32>
+    %ps = reduce %p {axis = 1} : tile<32x1xf32>
+    %l2 = add %la, %ps : tile<32x1xf32>
+    %pc = cast %p : tile<32x16xEL>
+    %v = load %V, %h, %j0, %lo : tile<16x64xEL>
+    %ab = broadcast %a : tile<32x64xf32>
+    %oa = mul %o1, %ab : tile<32x64xf32>
+    %o2 = dot %pc, %v, %oa : tile<32x64xf32>
+    yield %m1, %l2, %o2
+  }
+  %lb = broadcast %l : tile<32x64xf32>
+  %r = div %o, %lb : tile<32x64xf32>
+  %rc = cast %r : tile<32x64xEL>
+  store %O, %rc, %h, %i0, %lo
+  return
+}
+)";
+
+TEST_CASE("attention matches float64 on three CPUs", "[host]") {
+  for (Element element : {Element::f32, Element::bf16}) {
+    std::string text = attention_text;
+    for (auto at = text.find("EL"); at != std::string::npos; at = text.find("EL")) text.replace(at, 2, name(element));
+    ir::Module const module = parse(text);
+    for (std::int64_t keys : {1, 16, 40, 100})
+      for (char const* cpu : {"x86-64-v2", "x86-64-v3", ""}) {
+        INFO(name(element) << ", " << keys << " keys, cpu " << cpu);
+        std::int64_t const heads = 2, queries = 50, width = 64;
+        Array q(element, {heads, queries, width}), k(element, {heads, keys, width}), v(element, {heads, keys, width}), o(element, {heads, queries, width});
+        q.randomise(1);
+        k.randomise(2);
+        v.randomise(3);
+        float const scale = 0.1F;
+        run_on_host(module, {q, k, v, o, ir::make_constant(Element::f32, static_cast<double>(scale))}, {cpu});
+        CHECK(o.untouched_outside());
+        double worst = 0;
+        for (std::int64_t h = 0; h < heads; ++h)
+          for (std::int64_t i = 0; i < queries; ++i) {
+            std::vector<double> p(static_cast<std::size_t>(keys));
+            double total = 0;
+            for (std::int64_t j = 0; j < keys; ++j) {
+              double s = 0;
+              for (std::int64_t d = 0; d < width; ++d) s += q.value((h * queries + i) * width + d) * k.value((h * keys + j) * width + d);
+              total += p[static_cast<std::size_t>(j)] = std::exp2(s * static_cast<double>(scale));
+            }
+            for (std::int64_t d = 0; d < width; ++d) {
+              double want = 0;
+              for (std::int64_t j = 0; j < keys; ++j) want += p[static_cast<std::size_t>(j)] / total * v.value((h * keys + j) * width + d);
+              worst = std::max(worst, std::abs(want - o.value((h * queries + i) * width + d)));
+            }
+          }
+        CHECK(worst < (element == Element::bf16 ? 2e-2 : 1e-5));
+      }
+  }
+}
+
+}  // namespace
