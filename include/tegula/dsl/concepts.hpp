@@ -32,13 +32,17 @@ using element_t = typename bare<X>::element;
 template <class X>
 using shape_t = typename bare<X>::tile_shape;
 
+/// What a refused expression gives: taken everywhere in silence.
+template <class X>
+concept InvalidLike = requires { bare<X>::is_invalid; };
+template <class X>
+inline constexpr bool is_invalid = InvalidLike<X>;
+
 /// A recipe that has a name already: it would be recorded twice.
 template <class X>
 inline constexpr bool named_recipe = false;
 template <RecipeLike X>
-inline constexpr bool named_recipe<X&> = true;
-template <RecipeLike X>
-inline constexpr bool named_recipe<X const&> = true;
+inline constexpr bool named_recipe<X&> = !InvalidLike<X>;
 
 #define TEGULA_NAMED_RECIPE                                                                        \
   "an expression of tiles is a recipe that is used up once; to use it by name, write `tile x = ...` in place of " \
@@ -71,6 +75,7 @@ struct Recipe : NoTruth {
 /// What stands in for a refused expression, so that one mistake gives one error.
 template <class T, class S>
 struct Invalid : Recipe<T, S> {
+  static constexpr bool is_invalid = true;
   [[nodiscard]] location where() const { return {}; }
   trace::Id record(trace::Recorder&, location) { return -1; }
 };

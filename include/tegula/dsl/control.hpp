@@ -67,7 +67,7 @@ struct Carried {
 };
 template <class X>
 struct CarriedBy {
-  using type = X;
+  using type = Carried<X>;
 };
 template <>
 struct CarriedBy<void> {
@@ -147,46 +147,6 @@ constexpr Range range_of(C const& count) {
 template <class C>
 concept LoopCount = std::is_same_v<bare<C>, Range> || IntegerScalar<C> || Integer<C>;
 
-template <class Init, class Body, int depth, class C>
-auto run_loop(C const& count, Init& init, Body& body, location where) {
-  using List = typename CarriedBy<Init>::type;
-  auto& recorder = trace::Recorder::current("loop", where);
-  Range const range = range_of(count);
-  trace::Id const lower = recorder.index_value(range.lower, where);
-  trace::Id const upper = recorder.index_value(range.upper, where);
-  trace::Id const step = recorder.index_value(range.step, where);
-  Recorded<Init> const inits(recorder, init, where);
-  recorder.begin_loop(lower, upper, step, inits.list(), depth, where);
-  using Call = BodyCall<Body, List>;
-  using Result = bare<decltype(Call::call(body, recorder))>;
-  auto&& result = Call::call(body, recorder);
-  constexpr bool carries = TileLike<Result> || CarryLike<Result>;
-  static_assert(carries, "loop: the body returns the carried values of the next round: a tile, or carry(...) for several");
-  if constexpr (carries) {
-    using Returned = typename CarriedBy<Result>::type;
-    static_assert(Returned::size == List::size, "loop: the body returns another number of values than are carried");
-    constexpr bool same = std::is_same_v<Returned, List>;
-    static_assert(Returned::size != List::size || same,
-                  "loop: the body returns another element or shape than is carried; the carried value keeps its type in every round");
-    if constexpr (same) {
-      Recorded<Result> const yields(recorder, result, where);
-      return TilesFrom<List>::make(recorder, recorder.end_loop(yields.list()));
-    } else {
-      return TilesFrom<List>::make(recorder, -1);
-    }
-  } else {
-    return TilesFrom<List>::make(recorder, -1);
-  }
-}
-
-template <class X>
-constexpr auto carried(X& x) {
-  if constexpr (RecipeLike<X>)
-    return static_cast<X&&>(x);
-  else
-    return x;
-}
-
 }  // namespace detail
 
 /// Several values that a loop carries or a branch gives: `carry(m, l * a, o)`.
@@ -211,14 +171,39 @@ template <detail::LoopCount C, class Init, class Body, int depth = 0>
   requires(detail::TileLike<Init> || detail::CarryLike<Init>)
 auto loop(C const& count, Init&& init, Body&& body, Stages<depth> = {}, location where = location::current()) {
   using List = typename detail::CarriedBy<detail::bare<Init>>::type;
-  using B = std::remove_reference_t<Body>;
-  constexpr bool callable = detail::BodyCall<B, List>::callable;
-  static_assert(!detail::named_recipe<Init>, TEGULA_NAMED_RECIPE);
+  using Call = detail::BodyCall<std::remove_reference_t<Body>, List>;
+  constexpr bool used_once = !detail::named_recipe<Init>;
+  constexpr bool callable = Call::callable;
+  static_assert(used_once, TEGULA_NAMED_RECIPE);
   static_assert(callable, "loop: the body takes the index and one tile for each carried value");
-  if constexpr (callable && !detail::named_recipe<Init>)
-    return detail::run_loop<detail::bare<Init>, B, depth>(count, init, body, where);
-  else
-    return detail::TilesFrom<List>::make(trace::Recorder::current("loop", where), -1);
+  auto& recorder = trace::Recorder::current("loop", where);
+  if constexpr (callable && used_once) {
+    using Result = detail::bare<decltype(Call::call(body, recorder))>;
+    using Returned = typename detail::CarriedBy<Result>::type;
+    constexpr bool carries = detail::TileLike<Result> || detail::CarryLike<Result>;
+    constexpr bool same_count = !carries || Returned::size == List::size;
+    constexpr bool same = std::is_same_v<Returned, List>;
+    constexpr bool same_types = !carries || !same_count || same || detail::is_invalid<Result>;
+    static_assert(carries, "loop: the body returns the carried values of the next round: a tile, or carry(...) for several");
+    static_assert(same_count, "loop: the body returns another number of values than are carried");
+    static_assert(same_types,
+                  "loop: the body returns another element or shape than is carried; the carried value keeps its type in every round");
+    if constexpr (same) {
+      detail::Range const range = detail::range_of(count);
+      trace::Id const lower = recorder.index_value(range.lower, where);
+      trace::Id const upper = recorder.index_value(range.upper, where);
+      trace::Id const step = recorder.index_value(range.step, where);
+      detail::Recorded<detail::bare<Init>> const inits(recorder, init, where);
+      recorder.begin_loop(lower, upper, step, inits.list(), depth, where);
+      auto&& result = Call::call(body, recorder);
+      detail::Recorded<Result> const yields(recorder, result, where);
+      return detail::TilesFrom<List>::make(recorder, recorder.end_loop(yields.list()));
+    } else {
+      return detail::TilesFrom<List>::make(recorder, -1);
+    }
+  } else {
+    return detail::TilesFrom<List>::make(recorder, -1);
+  }
 }
 template <detail::LoopCount C, class Init, class Body>
   requires(detail::TileLike<Init> || detail::CarryLike<Init>)

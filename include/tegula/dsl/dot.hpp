@@ -51,19 +51,24 @@ struct DotFacts {
   using shape = Shape<a::rows, b::columns>;
   static constexpr bool floating = is_float(element_of<element>::value);
   static constexpr bool holds = a::holds && b::holds && a::columns == b::rows && std::is_same_v<element, element_t<B>> && floating &&
-                                !named_recipe<A> && !named_recipe<B>;
+                                !named_recipe<A> && !named_recipe<B> && !is_invalid<A> && !is_invalid<B>;
 };
 
 template <class A, class B>
 constexpr void check_dot() {
   using F = DotFacts<A, B>;
+  constexpr bool used_once = !named_recipe<A> && !named_recipe<B>;
   constexpr bool matrices = F::a::holds && F::b::holds;
-  static_assert(!named_recipe<A> && !named_recipe<B>, TEGULA_NAMED_RECIPE);
-  static_assert(matrices, "dot: both operands are matrices; a load of lower rank takes one element of each leading axis");
-  static_assert(!matrices || Holds<InnerDimensions<F::a::columns, F::b::rows>>,
-                "dot: the first operand is M x K and the second K x N, but the two K differ");
-  static_assert(Holds<Elements<element_t<A>, element_t<B>>>, "dot: the operands have different elements: use cast<T>(...)");
-  static_assert(F::floating, "dot: a floating element is expected (f16, bf16, float, double)");
+  constexpr bool floating = F::floating;
+  static_assert(used_once, TEGULA_NAMED_RECIPE);
+  if constexpr (used_once && !is_invalid<A> && !is_invalid<B>) {
+    static_assert(matrices, "dot: both operands are matrices; a load of lower rank takes one element of each leading axis");
+    if constexpr (matrices)
+      static_assert(inner_dimensions_agree<F::a::columns, F::b::rows>,
+                    "dot: the first operand is M x K and the second K x N, but the two K differ");
+    static_assert(same_element<element_t<A>, element_t<B>>, "dot: the operands have different elements: use cast<T>(...)");
+    static_assert(floating, "dot: a floating element is expected (f16, bf16, float, double)");
+  }
 }
 
 }  // namespace detail
@@ -86,10 +91,13 @@ constexpr auto dot(A&& a, B&& b, C&& accumulator, location where = location::cur
   detail::check_dot<A, B>();
   constexpr bool element = std::is_same_v<detail::element_t<C>, typename F::accumulator>;
   constexpr bool extents = std::is_same_v<detail::shape_t<C>, typename F::shape>;
-  static_assert(!detail::named_recipe<C>, TEGULA_NAMED_RECIPE);
-  static_assert(!F::holds || element, "dot: the accumulator's element is float (double for double operands)");
-  static_assert(!F::holds || extents, "dot: the accumulator is not M x N");
-  if constexpr (F::holds && element && extents && !detail::named_recipe<C>)
+  constexpr bool used_once = !detail::named_recipe<C>;
+  static_assert(used_once, TEGULA_NAMED_RECIPE);
+  if constexpr (F::holds && used_once && !detail::is_invalid<C>) {
+    static_assert(element, "dot: the accumulator's element is float (double for double operands)");
+    static_assert(extents, "dot: the accumulator is not M x N");
+  }
+  if constexpr (F::holds && element && extents && used_once && !detail::is_invalid<C>)
     return detail::Dot<typename F::accumulator, typename F::shape, detail::stored_t<A>, detail::stored_t<B>, detail::stored_t<C>>(
         detail::stored(a), detail::stored(b), detail::stored(accumulator), where);
   else

@@ -36,7 +36,7 @@ template <class A, class B>
   requires(detail::ScalarLike<A> || detail::ScalarLike<B>)
 constexpr auto ceil_div(A const& a, B const& b, location where = location::current()) {
   detail::check_operands<detail::operand_problem<detail::Domain::integers, A const, B const>(), A, B>();
-  return detail::binary<detail::Domain::integers, void, ir::CeilDivOp, A const, B const>(ir::CeilDivOp(), a, b, where);
+  return detail::binary<detail::Domain::integers, void, ir::CeilDivOp, A const, B const>({}, a, b, where);
 }
 template <detail::Integer A, detail::Integer B>
 constexpr std::int64_t ceil_div(A a, B b) {
@@ -50,7 +50,8 @@ template <detail::TensorLike P, std::int64_t... extents>
 detail::Grid<P::tensor_rank> grid_over(P const& tensor, Shape<extents...>, location where = location::current()) {
   constexpr int rank = P::tensor_rank;
   using S = Shape<extents...>;
-  static_assert(S::rank <= rank, "grid_over: the shape has more axes than the tensor");
+  constexpr bool rank_fits = S::rank <= rank;
+  static_assert(rank_fits, "grid_over: the shape has more axes than the tensor");
   auto& recorder = trace::Recorder::current("grid_over", where);
   trace::Id const source = recorder.use(tensor.handle(), where);
   trace::Id counts[rank] = {};
@@ -102,9 +103,10 @@ grid(Counts...) -> grid<Counts...>;
 /// is a UserError with this message. Stands outside of loops and branches.
 template <class C>
 void require(C const& condition, char const* message, location where = location::current()) {
-  static_assert(std::is_same_v<detail::scalar_element_t<C>, bool> || std::is_same_v<C, bool>,
+  constexpr bool comparison = std::is_same_v<detail::scalar_element_t<C>, bool> || std::is_same_v<C, bool>;
+  static_assert(comparison,
                 "require: a comparison of extents and arguments is expected");
-  if constexpr (std::is_same_v<detail::scalar_element_t<C>, bool> || std::is_same_v<C, bool>) {
+  if constexpr (comparison) {
     auto& recorder = trace::Recorder::current("require", where);
     recorder.require(detail::scalar_id<bool>(recorder, condition, where), message, where);
   }

@@ -165,11 +165,18 @@ constexpr auto host_binary(A const& a, B const& b) {
   using T = host_element_t<A, B>;
   using R = std::conditional_t<std::is_void_v<Result>, T, Result>;
   constexpr Problem problem = host_problem<domain, A, B>();
-  check_operands<problem, A, B>();
   if constexpr (problem == Problem::none)
     return host<R>(static_cast<R>(Op::run(static_cast<compute_t<T>>(host_operand<T>(a)), static_cast<compute_t<T>>(host_operand<T>(b)))));
   else
     return host<R>(R());
+}
+
+template <class T, class F>
+constexpr host<T> host_function(host<T> x, F f) {
+  constexpr bool floating = is_float(element_of<T>::value);
+  static_assert(floating, "this function is for floating elements (f16, bf16, float, double): use cast<T>(...)");
+  if constexpr (floating) return host<T>(static_cast<T>(f(static_cast<compute_t<T>>(x.value()))));
+  else return x;
 }
 
 template <class T, class R>
@@ -179,29 +186,86 @@ constexpr host<T> host_round(R value) {
 
 }  // namespace detail
 
-#define TEGULA_HOST_BINARY(symbol, domain, Result, Op)                          \
-  template <class A, class B>                                                   \
-    requires detail::HostOperands<A, B>                                         \
-  constexpr auto operator symbol(A const& a, B const& b) {                      \
-    return detail::host_binary<detail::Domain::domain, Result, detail::Op>(a, b); \
-  }
-TEGULA_HOST_BINARY(+, numbers, void, HostAdd)
-TEGULA_HOST_BINARY(-, numbers, void, HostSub)
-TEGULA_HOST_BINARY(*, numbers, void, HostMul)
-TEGULA_HOST_BINARY(/, numbers, void, HostDiv)
-TEGULA_HOST_BINARY(%, integers, void, HostRem)
-TEGULA_HOST_BINARY(<<, integers, void, HostShl)
-TEGULA_HOST_BINARY(>>, integers, void, HostShr)
-TEGULA_HOST_BINARY(&, bits, void, HostAnd)
-TEGULA_HOST_BINARY(|, bits, void, HostOr)
-TEGULA_HOST_BINARY(^, bits, void, HostXor)
-TEGULA_HOST_BINARY(==, any, bool, HostEq)
-TEGULA_HOST_BINARY(!=, any, bool, HostNe)
-TEGULA_HOST_BINARY(<, ordered, bool, HostLt)
-TEGULA_HOST_BINARY(<=, ordered, bool, HostLe)
-TEGULA_HOST_BINARY(>, ordered, bool, HostGt)
-TEGULA_HOST_BINARY(>=, ordered, bool, HostGe)
-#undef TEGULA_HOST_BINARY
+template <class A, class B>
+  requires detail::HostOperands<A, B>
+constexpr auto operator+(A const& a, B const& b) {
+  return detail::check_operands<detail::host_problem<detail::Domain::numbers, A, B>(), A, B>(), detail::host_binary<detail::Domain::numbers, void, detail::HostAdd>(a, b);
+}
+template <class A, class B>
+  requires detail::HostOperands<A, B>
+constexpr auto operator-(A const& a, B const& b) {
+  return detail::check_operands<detail::host_problem<detail::Domain::numbers, A, B>(), A, B>(), detail::host_binary<detail::Domain::numbers, void, detail::HostSub>(a, b);
+}
+template <class A, class B>
+  requires detail::HostOperands<A, B>
+constexpr auto operator*(A const& a, B const& b) {
+  return detail::check_operands<detail::host_problem<detail::Domain::numbers, A, B>(), A, B>(), detail::host_binary<detail::Domain::numbers, void, detail::HostMul>(a, b);
+}
+template <class A, class B>
+  requires detail::HostOperands<A, B>
+constexpr auto operator/(A const& a, B const& b) {
+  return detail::check_operands<detail::host_problem<detail::Domain::numbers, A, B>(), A, B>(), detail::host_binary<detail::Domain::numbers, void, detail::HostDiv>(a, b);
+}
+template <class A, class B>
+  requires detail::HostOperands<A, B>
+constexpr auto operator%(A const& a, B const& b) {
+  return detail::check_operands<detail::host_problem<detail::Domain::integers, A, B>(), A, B>(), detail::host_binary<detail::Domain::integers, void, detail::HostRem>(a, b);
+}
+template <class A, class B>
+  requires detail::HostOperands<A, B>
+constexpr auto operator<<(A const& a, B const& b) {
+  return detail::check_operands<detail::host_problem<detail::Domain::integers, A, B>(), A, B>(), detail::host_binary<detail::Domain::integers, void, detail::HostShl>(a, b);
+}
+template <class A, class B>
+  requires detail::HostOperands<A, B>
+constexpr auto operator>>(A const& a, B const& b) {
+  return detail::check_operands<detail::host_problem<detail::Domain::integers, A, B>(), A, B>(), detail::host_binary<detail::Domain::integers, void, detail::HostShr>(a, b);
+}
+template <class A, class B>
+  requires detail::HostOperands<A, B>
+constexpr auto operator&(A const& a, B const& b) {
+  return detail::check_operands<detail::host_problem<detail::Domain::bits, A, B>(), A, B>(), detail::host_binary<detail::Domain::bits, void, detail::HostAnd>(a, b);
+}
+template <class A, class B>
+  requires detail::HostOperands<A, B>
+constexpr auto operator|(A const& a, B const& b) {
+  return detail::check_operands<detail::host_problem<detail::Domain::bits, A, B>(), A, B>(), detail::host_binary<detail::Domain::bits, void, detail::HostOr>(a, b);
+}
+template <class A, class B>
+  requires detail::HostOperands<A, B>
+constexpr auto operator^(A const& a, B const& b) {
+  return detail::check_operands<detail::host_problem<detail::Domain::bits, A, B>(), A, B>(), detail::host_binary<detail::Domain::bits, void, detail::HostXor>(a, b);
+}
+template <class A, class B>
+  requires detail::HostOperands<A, B>
+constexpr auto operator==(A const& a, B const& b) {
+  return detail::check_operands<detail::host_problem<detail::Domain::any, A, B>(), A, B>(), detail::host_binary<detail::Domain::any, bool, detail::HostEq>(a, b);
+}
+template <class A, class B>
+  requires detail::HostOperands<A, B>
+constexpr auto operator!=(A const& a, B const& b) {
+  return detail::check_operands<detail::host_problem<detail::Domain::any, A, B>(), A, B>(), detail::host_binary<detail::Domain::any, bool, detail::HostNe>(a, b);
+}
+template <class A, class B>
+  requires detail::HostOperands<A, B>
+constexpr auto operator<(A const& a, B const& b) {
+  return detail::check_operands<detail::host_problem<detail::Domain::ordered, A, B>(), A, B>(), detail::host_binary<detail::Domain::ordered, bool, detail::HostLt>(a, b);
+}
+template <class A, class B>
+  requires detail::HostOperands<A, B>
+constexpr auto operator<=(A const& a, B const& b) {
+  return detail::check_operands<detail::host_problem<detail::Domain::ordered, A, B>(), A, B>(), detail::host_binary<detail::Domain::ordered, bool, detail::HostLe>(a, b);
+}
+template <class A, class B>
+  requires detail::HostOperands<A, B>
+constexpr auto operator>(A const& a, B const& b) {
+  return detail::check_operands<detail::host_problem<detail::Domain::ordered, A, B>(), A, B>(), detail::host_binary<detail::Domain::ordered, bool, detail::HostGt>(a, b);
+}
+template <class A, class B>
+  requires detail::HostOperands<A, B>
+constexpr auto operator>=(A const& a, B const& b) {
+  return detail::check_operands<detail::host_problem<detail::Domain::ordered, A, B>(), A, B>(), detail::host_binary<detail::Domain::ordered, bool, detail::HostGe>(a, b);
+}
 
 template <ElementType T>
 constexpr host<T> operator-(host<T> a) {
@@ -217,22 +281,22 @@ constexpr host<T> operator~(host<T> a) {
   else return host<T>(static_cast<T>(~a.value()));
 }
 
-#define TEGULA_HOST_FUNCTION(name)                                                                              \
-  template <ElementType T>                                                                                      \
-  constexpr host<T> name(host<T> x) {                                                                           \
-    static_assert(is_float(element_v<T>), #name ": a floating element is expected (f16, bf16, float, double); use cast"); \
-    if constexpr (is_float(element_v<T>)) return detail::host_round<T>(math::name(static_cast<detail::compute_t<T>>(x.value()))); \
-    else return x;                                                                                              \
-  }
-TEGULA_HOST_FUNCTION(exp)
-TEGULA_HOST_FUNCTION(exp2)
-TEGULA_HOST_FUNCTION(log)
-TEGULA_HOST_FUNCTION(log2)
-TEGULA_HOST_FUNCTION(sqrt)
-TEGULA_HOST_FUNCTION(round)
-TEGULA_HOST_FUNCTION(floor)
-TEGULA_HOST_FUNCTION(rsqrt)
-#undef TEGULA_HOST_FUNCTION
+template <ElementType T>
+constexpr host<T> exp(host<T> x) { return detail::host_function<T>(x, [](auto v) { return math::exp(v); }); }
+template <ElementType T>
+constexpr host<T> exp2(host<T> x) { return detail::host_function<T>(x, [](auto v) { return math::exp2(v); }); }
+template <ElementType T>
+constexpr host<T> log(host<T> x) { return detail::host_function<T>(x, [](auto v) { return math::log(v); }); }
+template <ElementType T>
+constexpr host<T> log2(host<T> x) { return detail::host_function<T>(x, [](auto v) { return math::log2(v); }); }
+template <ElementType T>
+constexpr host<T> sqrt(host<T> x) { return detail::host_function<T>(x, [](auto v) { return math::sqrt(v); }); }
+template <ElementType T>
+constexpr host<T> rsqrt(host<T> x) { return detail::host_function<T>(x, [](auto v) { return math::rsqrt(v); }); }
+template <ElementType T>
+constexpr host<T> round(host<T> x) { return detail::host_function<T>(x, [](auto v) { return math::round(v); }); }
+template <ElementType T>
+constexpr host<T> floor(host<T> x) { return detail::host_function<T>(x, [](auto v) { return math::floor(v); }); }
 
 template <ElementType T>
 constexpr host<T>(abs)(host<T> x) {
@@ -243,11 +307,13 @@ constexpr host<T>(abs)(host<T> x) {
 template <class A, class B>
   requires detail::HostOperands<A, B>
 constexpr auto(max)(A const& a, B const& b) {
+  detail::check_operands<detail::host_problem<detail::Domain::ordered, A, B>(), A, B>();
   return detail::host_binary<detail::Domain::ordered, void, detail::HostMax>(a, b);
 }
 template <class A, class B>
   requires detail::HostOperands<A, B>
 constexpr auto(min)(A const& a, B const& b) {
+  detail::check_operands<detail::host_problem<detail::Domain::ordered, A, B>(), A, B>();
   return detail::host_binary<detail::Domain::ordered, void, detail::HostMin>(a, b);
 }
 

@@ -155,10 +155,7 @@ struct KernelParameters<TypeList<P...>> {
 /// lambda's captures are. Nothing is traced before it is needed.
 template <class F>
 class Kernel {
-  static_assert(detail::Callable<F>, "kernel: the lambda's parameters are written with their types, such as in<float, 1> a");
-  static_assert(std::is_void_v<typename detail::KernelSignature<F>::result>, "kernel: the lambda returns nothing; results go through store");
   using signature = detail::KernelParameters<typename detail::KernelSignature<F>::parameters>;
-  static_assert(signature::sound, "kernel: every parameter is an in, out, inout or arg, or an aggregate of them");
 
  public:
   /// The leaf parameters in order, members in place of their struct: detail::TypeList<in<float, 1>, ...>.
@@ -176,7 +173,7 @@ class Kernel {
   /// Calls the lambda once with symbolic arguments. UserError for what only a trace can tell.
   [[nodiscard]] trace::TracedKernel trace() const {
     tegula::trace::Recorder recorder(name_, where_);
-    if constexpr (signature::sound) signature::call(function_, recorder);
+    signature::call(function_, recorder);
     return recorder.finish();
   }
 
@@ -186,10 +183,25 @@ class Kernel {
   location where_;
 };
 
+namespace detail {
+/// What a refused lambda gives.
+struct NoKernel {};
+}  // namespace detail
+
 /// Makes a kernel. The name is an identifier; it need not be unique.
 template <class F>
-constexpr Kernel<F> kernel(char const* name, F function, location where = location::current()) {
-  return Kernel<F>(name, static_cast<F&&>(function), where);
+constexpr auto kernel(char const* name, F function, location where = location::current()) {
+  using signature = detail::KernelSignature<F>;
+  constexpr bool typed = detail::Callable<F>;
+  constexpr bool returns_nothing = std::is_void_v<typename signature::result>;
+  constexpr bool parameters = detail::KernelParameters<typename signature::parameters>::sound;
+  static_assert(typed, "kernel: the lambda's parameters are written with their types, such as in<float, 1> a");
+  static_assert(returns_nothing, "kernel: the lambda returns nothing; results go through store");
+  static_assert(parameters, "kernel: every parameter is an in, out, inout or arg, or an aggregate of them");
+  if constexpr (typed && returns_nothing && parameters)
+    return Kernel<F>(name, static_cast<F&&>(function), where);
+  else
+    return detail::NoKernel();
 }
 
 }  // namespace tegula

@@ -29,10 +29,12 @@ constexpr auto mask_outside(A&& a, Axis<along>, Position const& position, Limit 
   using S = detail::shape_t<A>;
   using T = detail::element_t<A>;
   constexpr int at = detail::wrap_axis(along, S::rank);
-  static_assert(!detail::named_recipe<A>, TEGULA_NAMED_RECIPE);
-  static_assert(at >= 0, "mask_outside: the tile has no such axis");
-  static_assert(detail::IntegerScalar<Limit> || detail::Integer<Limit>, "mask_outside: the extent is an index expression or an integer");
-  if constexpr (detail::named_recipe<A> || at < 0 || !(detail::IntegerScalar<Limit> || detail::Integer<Limit>)) {
+  constexpr bool used_once = !detail::named_recipe<A>, in_range = at >= 0 || detail::is_invalid<A>;
+  constexpr bool indices = detail::IndexLike<Position> && (detail::IntegerScalar<Limit> || detail::Integer<Limit>);
+  static_assert(used_once, TEGULA_NAMED_RECIPE);
+  static_assert(in_range, "mask_outside: the tile has no such axis");
+  static_assert(indices, "mask_outside: position and extent are integers or index expressions");
+  if constexpr (!used_once || at < 0 || !indices || detail::is_invalid<A>) {
     return detail::Invalid<T, S>();
   } else {
     using Line = detail::shape_from<detail::OnlyAxis<S, at>>;

@@ -43,25 +43,33 @@ constexpr bool floating_operand() {
   return is_float(element_of<typename ElementOrFloat<X>::type>::value);
 }
 
+template <class A, class Op>
+constexpr auto float_function(std::remove_reference_t<A>& a, location where) {
+  constexpr bool floating = floating_operand<A>() || TensorLike<A> || is_invalid<A>;
+  check_operands<unary_problem<A>(Domain::any), A, A>();
+  static_assert(floating, "this function is for floating elements (f16, bf16, float, double): use cast<T>(...)");
+  return unary<A>(Op(), a, where);
+}
+
 }  // namespace detail
 
-#define TEGULA_FLOAT_FUNCTION(name, Op)                                                                                     \
-  template <class A>                                                                                                        \
-    requires detail::Traced<A>                                                                                              \
-  constexpr auto name(A&& a, location where = location::current()) {                                                        \
-    detail::check_operands<detail::unary_problem<A>(detail::Domain::any), A, A>();                                          \
-    static_assert(detail::floating_operand<A>(), #name ": a floating element is expected (f16, bf16, float, double); use cast"); \
-    return detail::unary<A>(ir::Op(), a, where);                                                                               \
-  }
-TEGULA_FLOAT_FUNCTION(exp, ExpOp)
-TEGULA_FLOAT_FUNCTION(exp2, Exp2Op)
-TEGULA_FLOAT_FUNCTION(log, LogOp)
-TEGULA_FLOAT_FUNCTION(log2, Log2Op)
-TEGULA_FLOAT_FUNCTION(sqrt, SqrtOp)
-TEGULA_FLOAT_FUNCTION(rsqrt, RsqrtOp)
-TEGULA_FLOAT_FUNCTION(round, RoundOp)
-TEGULA_FLOAT_FUNCTION(floor, FloorOp)
-#undef TEGULA_FLOAT_FUNCTION
+/// Elementary functions of floating elements; f16 and bf16 are computed in f32 and rounded once. round takes ties to even.
+template <detail::Traced A>
+constexpr auto exp(A&& a, location where = location::current()) { return detail::float_function<A, ir::ExpOp>(a, where); }
+template <detail::Traced A>
+constexpr auto exp2(A&& a, location where = location::current()) { return detail::float_function<A, ir::Exp2Op>(a, where); }
+template <detail::Traced A>
+constexpr auto log(A&& a, location where = location::current()) { return detail::float_function<A, ir::LogOp>(a, where); }
+template <detail::Traced A>
+constexpr auto log2(A&& a, location where = location::current()) { return detail::float_function<A, ir::Log2Op>(a, where); }
+template <detail::Traced A>
+constexpr auto sqrt(A&& a, location where = location::current()) { return detail::float_function<A, ir::SqrtOp>(a, where); }
+template <detail::Traced A>
+constexpr auto rsqrt(A&& a, location where = location::current()) { return detail::float_function<A, ir::RsqrtOp>(a, where); }
+template <detail::Traced A>
+constexpr auto round(A&& a, location where = location::current()) { return detail::float_function<A, ir::RoundOp>(a, where); }
+template <detail::Traced A>
+constexpr auto floor(A&& a, location where = location::current()) { return detail::float_function<A, ir::FloorOp>(a, where); }
 
 template <class A>
   requires detail::Traced<A>
@@ -72,17 +80,17 @@ constexpr auto(abs)(A&& a, location where = location::current()) {
 
 /// The greater of two, element by element; a NaN gives the other one.
 template <class A, class B>
-  requires(detail::Traced<A> || detail::Traced<B>)
+  requires(detail::TracedPair<A, B> && !detail::AxisLike<B>)
 constexpr auto(max)(A&& a, B&& b, location where = location::current()) {
   detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>();
-  return detail::binary<detail::Domain::ordered, void, ir::MaxOp, A, B>(ir::MaxOp(), a, b, where);
+  return detail::binary<detail::Domain::ordered, void, ir::MaxOp, A, B>({}, a, b, where);
 }
 /// The lesser of two, element by element; a NaN gives the other one.
 template <class A, class B>
-  requires(detail::Traced<A> || detail::Traced<B>)
+  requires(detail::TracedPair<A, B> && !detail::AxisLike<B>)
 constexpr auto(min)(A&& a, B&& b, location where = location::current()) {
   detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>();
-  return detail::binary<detail::Domain::ordered, void, ir::MinOp, A, B>(ir::MinOp(), a, b, where);
+  return detail::binary<detail::Domain::ordered, void, ir::MinOp, A, B>({}, a, b, where);
 }
 
 /// Conversion to another element: to floats rounded to nearest even, float to integer truncated and saturated, bool to
@@ -92,10 +100,11 @@ template <ElementType T, class A>
 constexpr auto cast(A&& a, location where = location::current()) {
   using From = typename detail::ElementOrFloat<A>::type;
   constexpr bool to_bool = std::is_same_v<T, bool> && !std::is_same_v<From, bool>;
+  constexpr bool number = !to_bool;
   detail::check_operands<detail::unary_problem<A>(detail::Domain::any), A, A>();
-  static_assert(!to_bool, "cast: nothing converts to bool; compare, for instance x != 0");
-  if constexpr (detail::named_recipe<A> || detail::TensorLike<A> || to_bool) {
-    return detail::Invalid<T, Shape<1>>();
+  static_assert(number, "cast: nothing converts to bool; compare, for instance x != 0");
+  if constexpr (detail::named_recipe<A> || detail::TensorLike<A> || detail::is_invalid<A> || to_bool) {
+    return detail::Invalid<T, typename detail::SelectShape<A>::type>();
   } else if constexpr (detail::TileLike<A>) {
     return detail::Cast<T, detail::shape_t<A>, detail::stored_t<A>>(detail::stored(a), where);
   } else {
@@ -106,16 +115,18 @@ constexpr auto cast(A&& a, location where = location::current()) {
 
 /// condition ? a : b, element by element. One of a and b is a tile (or, with a traced bool, a scalar).
 template <class C, class A, class B>
-  requires(detail::Traced<C> && (detail::Traced<A> || detail::Traced<B>))
+  requires(detail::Traced<C> && detail::TracedPair<A, B>)
 constexpr auto select(C&& condition, A&& a, B&& b, location where = location::current()) {
   constexpr detail::Problem problem = detail::operand_problem<detail::Domain::any, A, B>();
-  constexpr bool mask = std::is_same_v<typename detail::ElementOrFloat<C>::type, bool>;
-  static_assert(!detail::named_recipe<C>, TEGULA_NAMED_RECIPE);
+  constexpr bool mask = std::is_same_v<typename detail::ElementOrFloat<C>::type, bool> || detail::is_invalid<C>;
+  constexpr bool used_once = !detail::named_recipe<C>;
+  constexpr bool invalid = detail::is_invalid<A> || detail::is_invalid<B> || detail::is_invalid<C>;
+  static_assert(used_once, TEGULA_NAMED_RECIPE);
   static_assert(mask, "select: the condition is a mask (a tile of bool) or a traced bool");
   detail::check_operands<problem, A, B>();
   using T = typename detail::OperandElement<A, B>::type;
-  if constexpr (problem != detail::Problem::none || !mask || detail::named_recipe<C>) {
-    return detail::Invalid<std::conditional_t<std::is_void_v<T>, float, T>, Shape<1>>();
+  if constexpr (problem != detail::Problem::none || !mask || !used_once || invalid) {
+    return detail::Invalid<std::conditional_t<std::is_void_v<T>, float, T>, typename detail::SelectShape<C, A, B>::type>();
   } else if constexpr (detail::TileLike<A> || detail::TileLike<B> || detail::TileLike<C>) {
     using S = typename detail::SelectShape<C, A, B>::type;
     constexpr bool fits = detail::SelectShape<C, A, B>::fits;

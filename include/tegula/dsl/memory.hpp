@@ -57,11 +57,15 @@ constexpr detail::Pad pad(X value) {
 template <class P, class S, class... Rest>
 class load : public detail::Recipe<typename detail::TensorElement<P>::type, S> {
   using facts = detail::TensorElement<P>;
+  static constexpr bool is_tensor = detail::TensorLike<P>, readable = facts::readable;
   static constexpr int indices = static_cast<int>(sizeof...(Rest)) - (detail::ends_with_pad<Rest...> ? 1 : 0);
-  static_assert(detail::TensorLike<P>, "load: the first argument is a tensor parameter (in, out or inout)");
-  static_assert(facts::readable, "load: an out parameter is written only; declare it inout to read it");
-  static_assert(S::rank <= facts::rank || !detail::TensorLike<P>, "load: the shape has more axes than the tensor");
-  static_assert(indices == facts::rank || !detail::TensorLike<P>, "load: one index per axis of the tensor is expected");
+  static constexpr bool rank_fits = !is_tensor || S::rank <= facts::rank, index_count_fits = !is_tensor || indices == facts::rank;
+  static_assert(is_tensor, "load: the first argument is a tensor parameter (in or inout)");
+  static_assert(readable, "load: an out parameter is written only; declare it inout to read it");
+  static_assert(rank_fits, "load: the shape has more axes than the tensor");
+  static constexpr bool indices_are = ((detail::IndexLike<Rest> || std::is_same_v<Rest, detail::Pad>) && ...);
+  static_assert(index_count_fits, "load: one index per axis of the tensor is expected");
+  static_assert(indices_are, "load: an index is an integer, an index expression or elem(k); pad(x) comes last");
 
  public:
   load(P const& tensor, S, Rest... rest, location where = location::current())
@@ -97,18 +101,24 @@ template <class P, class S, class V, class... Rest>
 class store {
   using facts = detail::TensorElement<P>;
   using T = typename facts::type;
-  static_assert(detail::TensorLike<P>, "store: the first argument is a tensor parameter (out or inout)");
-  static_assert(facts::writable, "store: an in parameter is read only; declare it out or inout to write it");
-  static_assert(S::rank <= facts::rank || !detail::TensorLike<P>, "store: the shape has more axes than the tensor");
-  static_assert(sizeof...(Rest) == facts::rank || !detail::TensorLike<P>, "store: one index per axis of the tensor is expected");
+  static constexpr bool is_tensor = detail::TensorLike<P>, writable = facts::writable;
+  static constexpr bool rank_fits = !is_tensor || S::rank <= facts::rank, index_count_fits = !is_tensor || sizeof...(Rest) == facts::rank;
+  static_assert(is_tensor, "store: the first argument is a tensor parameter (out or inout)");
+  static_assert(writable, "store: an in parameter is read only; declare it out or inout to write it");
+  static_assert(rank_fits, "store: the shape has more axes than the tensor");
+  static constexpr bool indices_are = ((detail::IndexLike<Rest>) && ...);
+  static_assert(index_count_fits, "store: one index per axis of the tensor is expected");
+  static_assert(indices_are, "store: an index is an integer, an index expression or elem(k)");
 
  public:
   store(P const& tensor, S, V&& value, Rest... rest, location where = location::current()) {
-    static_assert(!detail::named_recipe<V>, TEGULA_NAMED_RECIPE);
+    constexpr bool used_once = !detail::named_recipe<V>;
+    static_assert(used_once, TEGULA_NAMED_RECIPE);
     if constexpr (detail::TileLike<V>) {
-      static_assert(detail::Holds<detail::Elements<detail::element_t<V>, T>>,
-                    "store: the tile's element is not the tensor's: use cast<T>(...)");
-      static_assert(detail::Holds<detail::SameShape<detail::shape_t<V>, S>>, "store: the tile has another shape than the one stored");
+      if constexpr (used_once && !detail::is_invalid<V> && detail::TensorLike<P>) {
+        static_assert(detail::same_element<detail::element_t<V>, T>, "store: the tile's element is not the tensor's: use cast<T>(...)");
+        static_assert(detail::same_shape<detail::shape_t<V>, S>, "store: the tile has another shape than the one stored");
+      }
     } else {
       detail::check_operands<detail::scalar_problem<T, V>(), V, T>();
     }
@@ -125,7 +135,7 @@ class store {
  private:
   template <class X>
   static constexpr bool sound() {
-    if constexpr (detail::named_recipe<X> || !detail::TensorLike<P>) return false;
+    if constexpr (detail::named_recipe<X> || detail::is_invalid<X> || !detail::TensorLike<P> || !facts::writable) return false;
     else if constexpr (detail::TileLike<X>) return std::is_same_v<detail::element_t<X>, T> && std::is_same_v<detail::shape_t<X>, S>;
     else return detail::scalar_problem<T, X>() == detail::Problem::none;
   }

@@ -81,7 +81,8 @@ struct OperandElement<A, B> {
 
 template <Domain domain, class A, class B>
 constexpr Problem operand_problem() {
-  if constexpr (named_recipe<A> || named_recipe<B>) return Problem::named_recipe;
+  if constexpr (is_invalid<A> || is_invalid<B>) return Problem::none;
+  else if constexpr (named_recipe<A> || named_recipe<B>) return Problem::named_recipe;
   else {
     constexpr Problem problem = [] {
       if constexpr (TileLike<A> || TileLike<B>) return tile_problem<A, B>();
@@ -109,35 +110,48 @@ struct BinaryShape<A, B> {
 /// The sentences of wrong operands; A and B stand in the compiler's note.
 template <Problem problem, class A, class B>
 constexpr void check_operands() {
-  static_assert(problem != Problem::named_recipe, TEGULA_NAMED_RECIPE);
-  static_assert(problem != Problem::tensor, "a tensor parameter is no tile: read it with load(tensor, shape<...>, indices...)");
-  static_assert(problem != Problem::not_a_value, "the other operand is neither a tile, nor a traced scalar, nor a number");
-  static_assert(problem != Problem::bool_mixed, "a bool is not a number: masks go into select, &, |, ^ and !; use cast to count them");
-  static_assert(problem != Problem::fraction, "a fractional scalar meets an integer element, which it never widens: cast the tile first");
-  static_assert(problem != Problem::wide_index,
+  constexpr bool used_once = problem != Problem::named_recipe;
+  constexpr bool loaded = problem != Problem::tensor;
+  constexpr bool values = problem != Problem::not_a_value;
+  constexpr bool bool_apart = problem != Problem::bool_mixed;
+  constexpr bool fits_integer = problem != Problem::fraction;
+  constexpr bool fits_i32 = problem != Problem::wide_index;
+  constexpr bool same_element = problem != Problem::elements;
+  constexpr bool defined = problem != Problem::domain;
+  constexpr bool same_rank = problem != Problem::ranks;
+  constexpr bool extents_agree = problem != Problem::extents;
+  static_assert(used_once, TEGULA_NAMED_RECIPE);
+  static_assert(loaded, "a tensor parameter is no tile: read it with load(tensor, shape<...>, indices...)");
+  static_assert(values, "the other operand is neither a tile, nor a traced scalar, nor a number");
+  static_assert(bool_apart, "a bool is not a number: masks go into select, &, |, ^ and !; use cast to count them");
+  static_assert(fits_integer, "a fractional scalar meets an integer element, which it never widens: cast the tile first");
+  static_assert(fits_i32,
                 "a 64-bit index meets an i32 tile and would be cut: make the tile i64 (iota<std::int64_t>) or cast<int>(index)");
-  static_assert(problem != Problem::elements, "the operands have different elements and nothing is converted silently: use cast<T>(...)");
-  static_assert(problem != Problem::domain,
+  static_assert(same_element, "the operands have different elements and nothing is converted silently: use cast<T>(...)");
+  static_assert(defined,
                 "the operator is not defined for this element: arithmetic and order are for numbers, %, << and >> for integers, "
                 "&, | and ^ for integers and bool");
-  static_assert(problem != Problem::ranks, "the tiles have different ranks: use expand_dims or squeeze so that both have the same axes");
-  static_assert(problem != Problem::extents, "the tiles' extents differ, and only extent 1 broadcasts");
+  static_assert(same_rank, "the tiles have different ranks: use expand_dims or squeeze so that both have the same axes");
+  static_assert(extents_agree, "the tiles' extents differ, and only extent 1 broadcasts");
 }
 
 /// a op b: a recipe when one is a tile, a scalar when both are scalars. Result is void for the operands' element.
 template <Domain domain, class Result, class Op, class A, class B>
 constexpr auto binary(Op const& op, std::remove_reference_t<A>& a, std::remove_reference_t<B>& b, location where = {}) {
   constexpr Problem problem = operand_problem<domain, A, B>();
+  constexpr bool sound = problem == Problem::none && !is_invalid<A> && !is_invalid<B>;
   using Operand = typename OperandElement<A, B>::type;
   using T = std::conditional_t<std::is_void_v<Result>, std::conditional_t<std::is_void_v<Operand>, std::int64_t, Operand>, Result>;
   if constexpr (TileLike<A> || TileLike<B>) {
     using S = typename BinaryShape<A, B>::type;
-    if constexpr (problem != Problem::none)
+    if constexpr (!sound)
       return Invalid<T, S>();
     else
       return Binary<T, Operand, S, Op, stored_t<A>, stored_t<B>>(op, stored(a), stored(b), where);
   } else {
-    if constexpr (problem != Problem::none) {
+    if constexpr (TensorLike<A> || TensorLike<B>) {
+      return Invalid<T, Shape<1>>();
+    } else if constexpr (!sound) {
       return scalar<T>(trace::Handle());
     } else {
       auto& recorder = trace::Recorder::current("an index expression", where);
@@ -148,10 +162,20 @@ constexpr auto binary(Op const& op, std::remove_reference_t<A>& a, std::remove_r
   }
 }
 
+template <Domain domain, ir::Predicate predicate, class A, class B>
+constexpr auto compare(std::remove_reference_t<A>& a, std::remove_reference_t<B>& b) {
+  return binary<domain, bool, ir::CompareOp, A, B>(ir::make_op<ir::CompareOp>(predicate), a, b);
+}
+
+template <class A, class B>
+concept TracedPair = Traced<A> || Traced<B>;
+
 template <class A, class Op>
 constexpr auto unary(Op const& op, std::remove_reference_t<A>& a, location where = {}) {
-  if constexpr (TensorLike<A> || named_recipe<A>) {
+  if constexpr (TensorLike<A>) {
     return Invalid<float, Shape<1>>();
+  } else if constexpr (named_recipe<A> || is_invalid<A>) {
+    return Invalid<element_t<A>, shape_t<A>>();
   } else if constexpr (TileLike<A>) {
     return Unary<element_t<A>, shape_t<A>, Op, stored_t<A>>(op, stored(a), where);
   } else {
@@ -176,6 +200,7 @@ struct ElementOrFloat<X> {
 
 template <class X>
 constexpr Problem unary_problem(Domain domain) {
+  if (is_invalid<X>) return Problem::none;
   if (named_recipe<X>) return Problem::named_recipe;
   if (TensorLike<X>) return Problem::tensor;
   return in_domain<typename ElementOrFloat<X>::type>(domain) ? Problem::none : Problem::domain;
@@ -183,30 +208,87 @@ constexpr Problem unary_problem(Domain domain) {
 
 }  // namespace detail
 
-#define TEGULA_BINARY(symbol, domain, Result, op)                                                        \
-  template <class A, class B>                                                                            \
-    requires(detail::Traced<A> || detail::Traced<B>)                                                     \
-  constexpr auto operator symbol(A&& a, B&& b) {                                                         \
-    detail::check_operands<detail::operand_problem<detail::Domain::domain, A, B>(), A, B>();             \
-    return detail::binary<detail::Domain::domain, Result, decltype(op), A, B>(op, a, b);                 \
-  }
-TEGULA_BINARY(+, numbers, void, ir::AddOp())
-TEGULA_BINARY(-, numbers, void, ir::SubOp())
-TEGULA_BINARY(*, numbers, void, ir::MulOp())
-TEGULA_BINARY(/, numbers, void, ir::DivOp())
-TEGULA_BINARY(%, integers, void, ir::RemOp())
-TEGULA_BINARY(<<, integers, void, ir::ShlOp())
-TEGULA_BINARY(>>, integers, void, ir::ShrOp())
-TEGULA_BINARY(&, bits, void, ir::AndOp())
-TEGULA_BINARY(|, bits, void, ir::OrOp())
-TEGULA_BINARY(^, bits, void, ir::XorOp())
-TEGULA_BINARY(==, any, bool, ir::make_op<ir::CompareOp>(ir::Predicate::eq))
-TEGULA_BINARY(!=, any, bool, ir::make_op<ir::CompareOp>(ir::Predicate::ne))
-TEGULA_BINARY(<, ordered, bool, ir::make_op<ir::CompareOp>(ir::Predicate::lt))
-TEGULA_BINARY(<=, ordered, bool, ir::make_op<ir::CompareOp>(ir::Predicate::le))
-TEGULA_BINARY(>, ordered, bool, ir::make_op<ir::CompareOp>(ir::Predicate::gt))
-TEGULA_BINARY(>=, ordered, bool, ir::make_op<ir::CompareOp>(ir::Predicate::ge))
-#undef TEGULA_BINARY
+// No macro makes these: it would show in every message.
+template <class A, class B>
+  requires detail::TracedPair<A, B>
+constexpr auto operator+(A&& a, B&& b) {
+  return detail::check_operands<detail::operand_problem<detail::Domain::numbers, A, B>(), A, B>(), detail::binary<detail::Domain::numbers, void, ir::AddOp, A, B>({}, a, b);
+}
+template <class A, class B>
+  requires detail::TracedPair<A, B>
+constexpr auto operator-(A&& a, B&& b) {
+  return detail::check_operands<detail::operand_problem<detail::Domain::numbers, A, B>(), A, B>(), detail::binary<detail::Domain::numbers, void, ir::SubOp, A, B>({}, a, b);
+}
+template <class A, class B>
+  requires detail::TracedPair<A, B>
+constexpr auto operator*(A&& a, B&& b) {
+  return detail::check_operands<detail::operand_problem<detail::Domain::numbers, A, B>(), A, B>(), detail::binary<detail::Domain::numbers, void, ir::MulOp, A, B>({}, a, b);
+}
+template <class A, class B>
+  requires detail::TracedPair<A, B>
+constexpr auto operator/(A&& a, B&& b) {
+  return detail::check_operands<detail::operand_problem<detail::Domain::numbers, A, B>(), A, B>(), detail::binary<detail::Domain::numbers, void, ir::DivOp, A, B>({}, a, b);
+}
+template <class A, class B>
+  requires detail::TracedPair<A, B>
+constexpr auto operator%(A&& a, B&& b) {
+  return detail::check_operands<detail::operand_problem<detail::Domain::integers, A, B>(), A, B>(), detail::binary<detail::Domain::integers, void, ir::RemOp, A, B>({}, a, b);
+}
+template <class A, class B>
+  requires detail::TracedPair<A, B>
+constexpr auto operator<<(A&& a, B&& b) {
+  return detail::check_operands<detail::operand_problem<detail::Domain::integers, A, B>(), A, B>(), detail::binary<detail::Domain::integers, void, ir::ShlOp, A, B>({}, a, b);
+}
+template <class A, class B>
+  requires detail::TracedPair<A, B>
+constexpr auto operator>>(A&& a, B&& b) {
+  return detail::check_operands<detail::operand_problem<detail::Domain::integers, A, B>(), A, B>(), detail::binary<detail::Domain::integers, void, ir::ShrOp, A, B>({}, a, b);
+}
+template <class A, class B>
+  requires detail::TracedPair<A, B>
+constexpr auto operator&(A&& a, B&& b) {
+  return detail::check_operands<detail::operand_problem<detail::Domain::bits, A, B>(), A, B>(), detail::binary<detail::Domain::bits, void, ir::AndOp, A, B>({}, a, b);
+}
+template <class A, class B>
+  requires detail::TracedPair<A, B>
+constexpr auto operator|(A&& a, B&& b) {
+  return detail::check_operands<detail::operand_problem<detail::Domain::bits, A, B>(), A, B>(), detail::binary<detail::Domain::bits, void, ir::OrOp, A, B>({}, a, b);
+}
+template <class A, class B>
+  requires detail::TracedPair<A, B>
+constexpr auto operator^(A&& a, B&& b) {
+  return detail::check_operands<detail::operand_problem<detail::Domain::bits, A, B>(), A, B>(), detail::binary<detail::Domain::bits, void, ir::XorOp, A, B>({}, a, b);
+}
+template <class A, class B>
+  requires detail::TracedPair<A, B>
+constexpr auto operator==(A&& a, B&& b) {
+  return detail::check_operands<detail::operand_problem<detail::Domain::any, A, B>(), A, B>(), detail::compare<detail::Domain::any, ir::Predicate::eq, A, B>(a, b);
+}
+template <class A, class B>
+  requires detail::TracedPair<A, B>
+constexpr auto operator!=(A&& a, B&& b) {
+  return detail::check_operands<detail::operand_problem<detail::Domain::any, A, B>(), A, B>(), detail::compare<detail::Domain::any, ir::Predicate::ne, A, B>(a, b);
+}
+template <class A, class B>
+  requires detail::TracedPair<A, B>
+constexpr auto operator<(A&& a, B&& b) {
+  return detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>(), detail::compare<detail::Domain::ordered, ir::Predicate::lt, A, B>(a, b);
+}
+template <class A, class B>
+  requires detail::TracedPair<A, B>
+constexpr auto operator<=(A&& a, B&& b) {
+  return detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>(), detail::compare<detail::Domain::ordered, ir::Predicate::le, A, B>(a, b);
+}
+template <class A, class B>
+  requires detail::TracedPair<A, B>
+constexpr auto operator>(A&& a, B&& b) {
+  return detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>(), detail::compare<detail::Domain::ordered, ir::Predicate::gt, A, B>(a, b);
+}
+template <class A, class B>
+  requires detail::TracedPair<A, B>
+constexpr auto operator>=(A&& a, B&& b) {
+  return detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>(), detail::compare<detail::Domain::ordered, ir::Predicate::ge, A, B>(a, b);
+}
 
 template <detail::Traced A>
 constexpr auto operator-(A&& a) {
@@ -216,8 +298,12 @@ constexpr auto operator-(A&& a) {
 /// Not, of a mask or a traced bool.
 template <detail::Traced A>
 constexpr auto operator!(A&& a) {
-  static_assert(std::is_same_v<typename detail::ElementOrFloat<A>::type, bool>, "!x is for masks and traced bools; compare numbers with == 0");
-  return detail::unary<A>(ir::NotOp(), a);
+  constexpr bool mask = std::is_same_v<typename detail::ElementOrFloat<A>::type, bool>;
+  static_assert(mask, "!x is for masks and traced bools; compare numbers with == 0");
+  if constexpr (mask)
+    return detail::unary<A>(ir::NotOp(), a);
+  else
+    return detail::Invalid<bool, Shape<1>>();
 }
 /// Bitwise not of integers and masks.
 template <detail::Traced A>
@@ -227,13 +313,13 @@ constexpr auto operator~(A&& a) {
 }
 
 template <class A, class B>
-  requires(detail::Traced<A> || detail::Traced<B>)
+  requires detail::TracedPair<A, B>
 constexpr auto operator&&(A&&, B&& b) {
   static_assert(detail::never<A>, "&& would skip its right side by a truth that is not known while the kernel is traced: use &");
   return static_cast<B&&>(b);
 }
 template <class A, class B>
-  requires(detail::Traced<A> || detail::Traced<B>)
+  requires detail::TracedPair<A, B>
 constexpr auto operator||(A&&, B&& b) {
   static_assert(detail::never<A>, "|| would skip its right side by a truth that is not known while the kernel is traced: use |");
   return static_cast<B&&>(b);

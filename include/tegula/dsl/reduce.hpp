@@ -37,7 +37,13 @@ constexpr auto reduce(std::remove_reference_t<A>& a, location where) {
   using S = shape_t<A>;
   using T = element_t<A>;
   constexpr int at = wrap_axis(along, S::rank);
-  if constexpr (named_recipe<A> || std::is_same_v<T, bool> || at < 0)
+  constexpr bool used_once = !named_recipe<A>;
+  constexpr bool number = !std::is_same_v<T, bool> || is_invalid<A>;
+  constexpr bool in_range = at >= 0 || is_invalid<A>;
+  static_assert(used_once, TEGULA_NAMED_RECIPE);
+  static_assert(number, "a reduction is for numbers, and a bool is none: cast the mask first");
+  static_assert(in_range, "a reduction along an axis that the tile does not have");
+  if constexpr (!used_once || !number || at < 0 || is_invalid<A>)
     return Invalid<T, S>();
   else
     return Unary<T, shape_from<Reduced<S, at>>, ir::ReduceOp, stored_t<A>>(
@@ -46,20 +52,20 @@ constexpr auto reduce(std::remove_reference_t<A>& a, location where) {
 
 }  // namespace detail
 
-#define TEGULA_REDUCTION(name, combine)                                                                               \
-  template <detail::TileLike A, int along, detail::ReductionOrder O = order::Any>                                     \
-  constexpr auto(name)(A&& a, Axis<along>, O = {}, location where = location::current()) {                            \
-    static_assert(!detail::named_recipe<A>, TEGULA_NAMED_RECIPE);                                                     \
-    static_assert(!std::is_same_v<detail::element_t<A>, bool>, #name ": a bool is not a number; cast the mask first"); \
-    static_assert(detail::wrap_axis(along, detail::shape_t<A>::rank) >= 0, #name ": the tile has no such axis");      \
-    return detail::reduce<A, along, ir::Combine::combine, O>(a, where);                                               \
-  }
 /// Sum along an axis, which stays with extent 1; f16 and bf16 are summed in f32 and rounded once.
-TEGULA_REDUCTION(sum, sum)
+template <detail::TileLike A, int along, detail::ReductionOrder O = order::Any>
+constexpr auto sum(A&& a, Axis<along>, O = {}, location where = location::current()) {
+  return detail::reduce<A, along, ir::Combine::sum, O>(a, where);
+}
 /// Greatest element along an axis; a NaN gives the others.
-TEGULA_REDUCTION(max, max)
+template <detail::TileLike A, int along, detail::ReductionOrder O = order::Any>
+constexpr auto(max)(A&& a, Axis<along>, O = {}, location where = location::current()) {
+  return detail::reduce<A, along, ir::Combine::max, O>(a, where);
+}
 /// Least element along an axis; a NaN gives the others.
-TEGULA_REDUCTION(min, min)
-#undef TEGULA_REDUCTION
+template <detail::TileLike A, int along, detail::ReductionOrder O = order::Any>
+constexpr auto(min)(A&& a, Axis<along>, O = {}, location where = location::current()) {
+  return detail::reduce<A, along, ir::Combine::min, O>(a, where);
+}
 
 }  // namespace tegula

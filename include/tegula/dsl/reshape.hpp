@@ -54,7 +54,7 @@ struct Permuted {
 template <class A, int... axes>
 constexpr auto expanded(std::remove_reference_t<A>& a, location where) {
   using E = Expanded<shape_t<A>, axes...>;
-  if constexpr (named_recipe<A> || !E::holds)
+  if constexpr (named_recipe<A> || is_invalid<A> || !E::holds)
     return Invalid<element_t<A>, shape_t<A>>();
   else
     return Unary<element_t<A>, shape_from<E>, ir::ExpandDimsOp, stored_t<A>>(ir::make_op<ir::ExpandDimsOp>(E::at), stored(a), where);
@@ -62,7 +62,7 @@ constexpr auto expanded(std::remove_reference_t<A>& a, location where) {
 template <class A, int... axes>
 constexpr auto squeezed(std::remove_reference_t<A>& a, location where) {
   using E = Squeezed<shape_t<A>, axes...>;
-  if constexpr (named_recipe<A> || !E::holds)
+  if constexpr (named_recipe<A> || is_invalid<A> || !E::holds)
     return Invalid<element_t<A>, shape_t<A>>();
   else
     return Unary<element_t<A>, shape_from<E>, ir::SqueezeOp, stored_t<A>>(ir::make_op<ir::SqueezeOp>(E::at), stored(a), where);
@@ -76,11 +76,13 @@ constexpr auto squeezed(std::remove_reference_t<A>& a, location where) {
 template <detail::TileLike A, int... axes>
 constexpr auto expand_dims(A&& a, Axis<axes...>, location where = location::current()) {
   using E = detail::Expanded<detail::shape_t<A>, axes...>;
-  static_assert(!detail::named_recipe<A>, TEGULA_NAMED_RECIPE);
-  static_assert(sizeof...(axes) > 0, "expand_dims: at least one axis is expected");
-  static_assert(E::rank <= max_rank, "expand_dims: a tile has at most 8 axes");
-  static_assert(E::in_range, "expand_dims: an axis is outside of the result's");
-  static_assert(!E::in_range || E::holds, "expand_dims: an axis stands twice");
+  constexpr bool used_once = !detail::named_recipe<A>;
+  constexpr bool some = sizeof...(axes) > 0, few = E::rank <= max_rank, in_range = !few || E::in_range, once = !in_range || !few || E::holds;
+  static_assert(used_once, TEGULA_NAMED_RECIPE);
+  static_assert(some, "expand_dims: at least one axis is expected");
+  static_assert(few, "expand_dims: a tile has at most 8 axes");
+  static_assert(in_range, "expand_dims: an axis is outside of the result's");
+  static_assert(once, "expand_dims: an axis stands twice");
   return detail::expanded<A, axes...>(a, where);
 }
 /// The same with one axis as an integral constant: `expand_dims(x, 0_c)`.
@@ -93,11 +95,14 @@ constexpr auto expand_dims(A&& a, C, location where = location::current()) {
 template <detail::TileLike A, int... axes>
 constexpr auto squeeze(A&& a, Axis<axes...>, location where = location::current()) {
   using E = detail::Squeezed<detail::shape_t<A>, axes...>;
-  static_assert(!detail::named_recipe<A>, TEGULA_NAMED_RECIPE);
-  static_assert(E::in_range, "squeeze: the tile has no such axis");
-  static_assert(!E::in_range || E::distinct, "squeeze: an axis stands twice");
-  static_assert(E::unit, "squeeze: only axes of extent 1 can be dropped");
-  static_assert(!E::in_range || !E::unit || !E::distinct || E::holds, "squeeze: a tile keeps at least one axis");
+  constexpr bool used_once = !detail::named_recipe<A>, invalid = detail::is_invalid<A>;
+  constexpr bool in_range = invalid || E::in_range, once = !in_range || invalid || E::distinct, unit = invalid || E::unit;
+  constexpr bool some_left = !in_range || !once || !unit || invalid || E::holds;
+  static_assert(used_once, TEGULA_NAMED_RECIPE);
+  static_assert(in_range, "squeeze: the tile has no such axis");
+  static_assert(once, "squeeze: an axis stands twice");
+  static_assert(unit, "squeeze: only axes of extent 1 can be dropped");
+  static_assert(some_left, "squeeze: a tile keeps at least one axis");
   return detail::squeezed<A, axes...>(a, where);
 }
 template <detail::TileLike A, detail::StaticNumber C>
@@ -109,9 +114,10 @@ constexpr auto squeeze(A&& a, C, location where = location::current()) {
 template <detail::TileLike A, int... axes>
 constexpr auto trans(A&& a, Axis<axes...>, location where = location::current()) {
   using E = detail::Permuted<detail::shape_t<A>, axes...>;
-  static_assert(!detail::named_recipe<A>, TEGULA_NAMED_RECIPE);
-  static_assert(E::holds, "trans: every axis of the tile is named once");
-  if constexpr (detail::named_recipe<A> || !E::holds)
+  constexpr bool used_once = !detail::named_recipe<A>, complete = E::holds || detail::is_invalid<A>;
+  static_assert(used_once, TEGULA_NAMED_RECIPE);
+  static_assert(complete, "trans: every axis of the tile is named once");
+  if constexpr (!used_once || detail::is_invalid<A> || !E::holds)
     return detail::Invalid<detail::element_t<A>, detail::shape_t<A>>();
   else
     return detail::Unary<detail::element_t<A>, detail::shape_from<E>, ir::TransOp, detail::stored_t<A>>(
@@ -120,8 +126,9 @@ constexpr auto trans(A&& a, Axis<axes...>, location where = location::current())
 /// The transposed matrix.
 template <detail::TileLike A>
 constexpr auto trans(A&& a, location where = location::current()) {
-  static_assert(detail::shape_t<A>::rank == 2, "trans: without axes, the tile is a matrix; name all axes otherwise, as in axis<0, 2, 1>");
-  if constexpr (detail::shape_t<A>::rank == 2)
+  constexpr bool matrix = detail::shape_t<A>::rank == 2;
+  static_assert(matrix, "trans: without axes, the tile is a matrix; name all axes otherwise, as in axis<0, 2, 1>");
+  if constexpr (matrix)
     return trans(static_cast<A&&>(a), Axis<1, 0>(), where);
   else
     return detail::Invalid<detail::element_t<A>, detail::shape_t<A>>();

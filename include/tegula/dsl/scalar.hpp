@@ -37,9 +37,10 @@ template <class X>
 concept Integer = Number<X> && number_kind<X>() == NumberKind::integer;
 
 template <class X>
+concept IndexLike = IntegerScalar<X> || Integer<X> || std::is_same_v<bare<X>, elem>;
+
+template <class X>
 constexpr trace::Coordinate coordinate(X const& x) {
-  static_assert(IntegerScalar<X> || Integer<X> || std::is_same_v<X, elem>,
-                "an index is an integer, an index expression or elem(k)");
   trace::Coordinate result;
   if constexpr (std::is_same_v<X, elem>)
     result = x.coordinate();
@@ -91,6 +92,8 @@ inline trace::Id index_id(trace::Recorder& recorder, trace::Coordinate const& co
 
 template <class X>
 constexpr elem::elem(X const& x) : coordinate_(detail::coordinate(x)) {
+  constexpr bool is_index = detail::IntegerScalar<X> || detail::Integer<X>;
+  static_assert(is_index, "elem: an integer or an index expression is expected");
   coordinate_.in_elements = true;
 }
 

@@ -43,6 +43,13 @@ inline constexpr bool is_shape = false;
 template <std::int64_t... extents>
 inline constexpr bool is_shape<Shape<extents...>> = true;
 
+template <class X>
+inline constexpr bool is_axis = false;
+template <int... axes>
+inline constexpr bool is_axis<Axis<axes...>> = true;
+template <class X>
+concept AxisLike = is_axis<bare<X>>;
+
 /// The IR type of a tile.
 template <class T, class S>
 inline constexpr ir::Type tile_type = ir::Type::tile(element_of<T>::value, S::list);
@@ -117,30 +124,13 @@ constexpr Extents sorted_axes(std::initializer_list<int> axes, int rank) {
   return result.size() == static_cast<int>(axes.size()) ? result : Extents{};
 }
 
-/// Facts that a concept's message prints with their numbers.
-template <class Facts>
-concept Holds = Facts::holds;
-
-template <class A, class B>
-struct Ranks {
-  static constexpr bool holds = A::rank == B::rank;
-};
-template <class A, class B>
-struct Shapes {
-  static constexpr bool holds = broadcasts(A::list, B::list);
-};
+/// Facts for messages: a compiler prints their arguments.
 template <class Found, class Expected>
-struct SameShape {
-  static constexpr bool holds = std::is_same_v<Found, Expected>;
-};
-template <class A, class B>
-struct Elements {
-  static constexpr bool holds = std::is_same_v<A, B>;
-};
-template <std::int64_t inner_of_a, std::int64_t inner_of_b>
-struct InnerDimensions {
-  static constexpr bool holds = inner_of_a == inner_of_b;
-};
+inline constexpr bool same_shape = std::is_same_v<Found, Expected>;
+template <class Found, class Expected>
+inline constexpr bool same_element = std::is_same_v<Found, Expected>;
+template <std::int64_t inner_of_lhs, std::int64_t inner_of_rhs>
+inline constexpr bool inner_dimensions_agree = inner_of_lhs == inner_of_rhs;
 
 }  // namespace detail
 }  // namespace tegula

@@ -19,10 +19,8 @@ class tile : public detail::NoTruth {
   /// Records the recipe.
   template <detail::RecipeLike R>
   tile(R&& recipe, location where = location::current()) : home_(trace::Recorder::home()) {
-    static_assert(!detail::named_recipe<R>, TEGULA_NAMED_RECIPE);
-    static_assert(detail::Holds<detail::Elements<detail::element_t<R>, T>>, "tile: the recipe has another element; use cast");
-    static_assert(detail::Holds<detail::SameShape<detail::shape_t<R>, S>>, "tile: the recipe has another shape");
-    if constexpr (!detail::named_recipe<R>) assign(recipe, where);
+    check<R>();
+    if constexpr (sound<R>) assign(recipe, where);
   }
 
   tile(tile const& other) : NoTruth(), handle_(other.handle_), home_(trace::Recorder::home()) {}
@@ -33,10 +31,8 @@ class tile : public detail::NoTruth {
   }
   template <detail::RecipeLike R>
   tile& operator=(R&& recipe) {
-    static_assert(!detail::named_recipe<R>, TEGULA_NAMED_RECIPE);
-    static_assert(detail::Holds<detail::Elements<detail::element_t<R>, T>>, "tile: the recipe has another element; use cast");
-    static_assert(detail::Holds<detail::SameShape<detail::shape_t<R>, S>>, "tile: the recipe has another shape");
-    if constexpr (!detail::named_recipe<R>) {
+    check<R>();
+    if constexpr (sound<R>) {
       check_home(recipe.where());
       assign(recipe, recipe.where());
     }
@@ -46,6 +42,18 @@ class tile : public detail::NoTruth {
   [[nodiscard]] trace::Handle handle() const { return handle_; }
 
  private:
+  template <class R>
+  static constexpr bool sound = !detail::named_recipe<R> && !detail::is_invalid<R> && std::is_same_v<detail::element_t<R>, T> &&
+                                std::is_same_v<detail::shape_t<R>, S>;
+  template <class R>
+  static constexpr void check() {
+    constexpr bool used_once = !detail::named_recipe<R>;
+    static_assert(used_once, TEGULA_NAMED_RECIPE);
+    if constexpr (used_once && !detail::is_invalid<R>) {
+      static_assert(detail::same_element<detail::element_t<R>, T>, "tile: the recipe has another element than the variable: use cast<T>(...)");
+      static_assert(detail::same_shape<detail::shape_t<R>, S>, "tile: the recipe has another shape than the variable");
+    }
+  }
   void check_home(location where) const {
     if (auto* recorder = trace::Recorder::active()) recorder->check_assign(handle_.trace, home_, where);
   }
@@ -58,6 +66,25 @@ class tile : public detail::NoTruth {
   trace::Handle handle_;
   std::int32_t home_;
 };
+
+namespace detail {
+template <class X>
+struct NoTile {};
+}  // namespace detail
+
+/// What `tile x = 3;` names, for the sentence.
+template <ElementType T, class X>
+class tile<T, detail::NoTile<X>> {
+  static_assert(detail::never<X>, "only an expression of tiles is bound to a tile: index expressions and numbers are bound with "
+                                  "auto, and full(shape<...>, x) makes a tile of them");
+
+ public:
+  template <class Y>
+  tile(Y const&) {}
+};
+template <class X>
+  requires(!detail::TileLike<X>)
+tile(X&&) -> tile<float, detail::NoTile<detail::bare<X>>>;
 
 template <detail::TileLike R>
 tile(R&&) -> tile<detail::element_t<R>, detail::shape_t<R>>;

@@ -1,0 +1,10 @@
+// expect: cast: nothing converts to bool; compare, for instance x != 0
+// rows: F45
+#include <tegula/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<int, 1> x, out<bool, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  store(y, shape<64>, cast<bool>(load(x, shape<64>, g[0])), g[0]);
+});

@@ -1,0 +1,10 @@
+// expect: the operands have different elements and nothing is converted silently: use cast<T>(...)
+// rows: N3
+#include <tegula/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<bf16, 1> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  store(y, shape<64>, load(x, shape<64>, g[0]) + zeros<float>(shape<64>), g[0]);
+});

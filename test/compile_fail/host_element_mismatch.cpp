@@ -1,0 +1,7 @@
+// expect: the operands have different elements and nothing is converted silently: use cast<T>(...)
+// rows: N12
+#include <tegula/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto bad = host(1.f) + host(1.0);

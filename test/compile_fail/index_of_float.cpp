@@ -1,0 +1,10 @@
+// expect: load: an index is an integer, an index expression or elem(k)
+// rows: N3
+#include <tegula/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<float, 1> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  store(y, shape<64>, load(x, shape<64>, 1.5f), g[0]);
+});

@@ -1,0 +1,9 @@
+// expect: kernel: every parameter is an in, out, inout or arg, or an aggregate of them
+// rows: N3
+#include <tegula/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<float, 1> x, float y) {
+  (void)x, (void)y;
+});

@@ -1,0 +1,10 @@
+// expect: kernel: the lambda returns nothing; results go through store
+// rows: N3
+#include <tegula/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<float, 1> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  return load(x, shape<64>, g[0]);
+});

@@ -1,0 +1,10 @@
+// expect: load: an out parameter is written only; declare it inout to read it
+// rows: N3
+#include <tegula/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<float, 1> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  store(y, shape<64>, load(y, shape<64>, g[0]), g[0]);
+});

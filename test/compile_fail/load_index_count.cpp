@@ -1,0 +1,10 @@
+// expect: load: one index per axis of the tensor is expected
+// rows: N3
+#include <tegula/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<float, 2> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  store(y, shape<64>, load(x, shape<64>, g[0]), g[0]);
+});

@@ -1,0 +1,10 @@
+// expect: squeeze: only axes of extent 1 can be dropped
+// rows: F26
+#include <tegula/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<float, 2> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  store(y, shape<64>, squeeze(load(x, shape<2, 64>, 0, g[0]), axis<0>), g[0]);
+});

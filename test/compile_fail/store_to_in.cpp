@@ -1,0 +1,10 @@
+// expect: store: an in parameter is read only; declare it out or inout to write it
+// rows: N3
+#include <tegula/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<float, 1> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  store(x, shape<64>, 0, g[0]);
+});

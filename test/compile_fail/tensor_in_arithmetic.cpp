@@ -1,0 +1,10 @@
+// expect: a tensor parameter is no tile: read it with load(tensor, shape<...>, indices...)
+// rows: N3
+#include <tegula/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<float, 1> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  store(y, shape<64>, x + 1, g[0]);
+});

@@ -1,0 +1,10 @@
+// expect: a 64-bit index meets an i32 tile and would be cut
+// rows: N3
+#include <tegula/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](out<int, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  store(y, shape<64>, iota<int>(shape<64>, axis<0>) + g[0] * 64, g[0]);
+});
