@@ -120,7 +120,10 @@ Value* expand(Emitter& emitter, OpKind kind, Value* operand) {
     case OpKind::Exp2Op: return (wide ? math::exp2_f64(x) : math::exp2_f32(x)).value;
     case OpKind::LogOp: return (wide ? math::log_f64(x) : math::log_f32(x)).value;
     case OpKind::Log2Op: return (wide ? math::log2_f64(x) : math::log2_f32(x)).value;
-    case OpKind::RsqrtOp: return (like(x, 1) / TracedFloat{{&emitter, emitter.same(SqrtOp{}, {operand})}}).value;
+    case OpKind::RsqrtOp: {
+      TracedFloat const root{{&emitter, emitter.same(SqrtOp{}, {operand})}};
+      return (like(x, 1) / root).value;
+    }
     default: return nullptr;
   }
 }

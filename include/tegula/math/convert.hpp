@@ -11,9 +11,13 @@ template <class Int>
 constexpr auto f16_to_f32(Int bits) {
   auto const magnitude = bits & like(bits, 0x7FFF);
   // Moves the exponent's bias by 112; the product is exact and makes subnormals normal.
-  auto const scaled = to_bits(from_bits(shl<13>(magnitude)) * like(from_bits(bits), 0x1p112));
-  auto const special = select(magnitude < like(bits, 0x7C00), like(bits, 0), like(bits, 0x7F800000));
-  return from_bits(scaled | special | shl<16>(bits & like(bits, 0x8000)));
+  auto const moved = from_bits(shl<13>(magnitude));
+  auto const scaled = to_bits(moved * like(moved, 0x1p112));
+  auto const is_finite = magnitude < like(bits, 0x7C00);
+  auto const zero = like(bits, 0);
+  auto const special = select(is_finite, zero, like(bits, 0x7F800000));
+  auto const sign = shl<16>(bits & like(bits, 0x8000));
+  return from_bits(scaled | special | sign);
 }
 
 /// Nearest f16, ties to even; overflow gives infinity, NaN a quiet NaN of the same sign.
@@ -23,12 +27,18 @@ constexpr auto f32_to_f16(F x) {
   auto const magnitude = bits & like(bits, 0x7FFFFFFF);
   auto const sign = shr<16>(bits) & like(bits, 0x8000);
   // Rebias by -112 and round at bit 13: half less one, plus the last kept bit, carries into it exactly when it must.
-  auto const normal = shr<13>(magnitude + like(bits, 0x0FFF - (112 << 23)) + (shr<13>(magnitude) & like(bits, 1)));
+  auto const last_kept = shr<13>(magnitude) & like(bits, 1);
+  auto const rebiased = magnitude + like(bits, 0x0FFF - (112 << 23));
+  auto const normal = shr<13>(rebiased + last_kept);
   // 0.5 has the spacing of f16's subnormals, so this sum rounds to them.
-  auto const tiny = to_bits(from_bits(magnitude) + like(x, 0.5)) - like(bits, 0x3F000000);
+  auto const half = like(x, 0.5);
+  auto const shifted = to_bits(from_bits(magnitude) + half);
+  auto const tiny = shifted - like(bits, 0x3F000000);
   auto const finite = select(magnitude < like(bits, 0x38800000), tiny, normal);
-  auto const infinite = select(like(bits, 0x7F800000) < magnitude, like(bits, 0x7E00), like(bits, 0x7C00));
-  return sign | select(magnitude < like(bits, 0x477FF000), finite, infinite);
+  auto const is_nan = like(bits, 0x7F800000) < magnitude;
+  auto const nan = like(bits, 0x7E00);
+  auto const special = select(is_nan, nan, like(bits, 0x7C00));
+  return sign | select(magnitude < like(bits, 0x477FF000), finite, special);
 }
 
 /// The exact value of the bf16 in the low half of `bits`.
@@ -41,8 +51,12 @@ constexpr auto bf16_to_f32(Int bits) {
 template <class F>
 constexpr auto f32_to_bf16(F x) {
   auto const bits = to_bits(x);
-  auto const rounded = shr<16>(bits + like(bits, 0x7FFF) + (shr<16>(bits) & like(bits, 1))) & like(bits, 0xFFFF);
-  auto const quiet = (shr<16>(bits) & like(bits, 0x8000)) | like(bits, 0x7FC0);
+  auto const high = shr<16>(bits);
+  auto const last_kept = high & like(bits, 1);
+  auto const almost_half = bits + like(bits, 0x7FFF);
+  auto const rounded = shr<16>(almost_half + last_kept) & like(bits, 0xFFFF);
+  auto const sign = high & like(bits, 0x8000);
+  auto const quiet = sign | like(bits, 0x7FC0);
   return select(x == x, rounded, quiet);
 }
 
@@ -53,18 +67,27 @@ constexpr auto f64_to_f32_odd(F64 x) {
   auto const nearest = narrow(x);
   auto const back = widen(nearest);
   auto const bits = to_bits(nearest);
-  auto const outward = to_bits(x) & like(to_bits(x), 0x7FFFFFFFFFFFFFFF);
-  auto const returned = to_bits(back) & like(to_bits(x), 0x7FFFFFFFFFFFFFFF);
-  auto const toward_zero = select(outward < returned, bits - like(bits, 1), bits);
-  return from_bits(select(back == x, bits, select(x == x, toward_zero | like(bits, 1), bits)));
+  auto const wide_bits = to_bits(x);
+  auto const mask = like(wide_bits, 0x7FFFFFFFFFFFFFFF);
+  auto const magnitude = wide_bits & mask;
+  auto const rounded_magnitude = to_bits(back) & mask;
+  auto const one = like(bits, 1);
+  auto const inward = bits - one;
+  auto const truncated = select(magnitude < rounded_magnitude, inward, bits);
+  auto const odd = truncated | one;
+  auto const inexact = select(x == x, odd, bits);  // NaN stays
+  return from_bits(select(back == x, bits, inexact));
 }
 
 /// A 64-bit integer whose conversion to f64 is exact and rounds to any 16-bit float as the integer itself does.
 template <class I64>
 constexpr I64 shorten_i64(I64 x) {
   auto const zero = like(x, 0);
-  auto const magnitude = select(x < zero, zero - x, x);
-  auto const sticky = select((x & like(x, 0x7FF)) == zero, zero, like(x, 0x800));
+  auto const negative = x < zero;
+  auto const magnitude = select(negative, zero - x, x);
+  auto const dropped = x & like(x, 0x7FF);
+  auto const is_exact = dropped == zero;
+  auto const sticky = select(is_exact, zero, like(x, 0x800));
   auto const large = (x & like(x, -0x800)) | sticky;
   // The least integer is its own negative: its low bits are zero, so either choice is right.
   return select(magnitude < like(x, std::int64_t{1} << 53), x, large);

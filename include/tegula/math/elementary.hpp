@@ -3,7 +3,8 @@
 // functions.hpp and the ops that the pass expand-math puts in place of ExpOp and its kin, so every executor that expands
 // gives the same bits. No multiplication is fused with an addition.
 //
-// Error bounds are those of ops/arith.hpp; the greatest errors found over all f32 values stand at each function.
+// Error bounds are those of ops/arith.hpp. Every step is a statement of its own with at most one operand that is computed
+// in it: C++ leaves the order of operands open, and the ops that come of this must not depend on the compiler.
 #pragma once
 
 #include "tegula/math/scalar.hpp"
@@ -16,7 +17,10 @@ namespace detail {
 template <class V>
 constexpr V polynomial(V x, double const* coefficients, int count) {
   V result = like(x, coefficients[count - 1]);
-  for (int i = count - 2; i >= 0; --i) result = result * x + like(x, coefficients[i]);
+  for (int i = count - 2; i >= 0; --i) {
+    V const product = result * x;
+    result = product + like(x, coefficients[i]);
+  }
   return result;
 }
 
@@ -41,14 +45,16 @@ template <class V>
 constexpr V scale_f32(V p, V shifted) {
   auto const m = to_bits(shifted);
   auto const half = shr<1>(m);
-  return p * from_bits(shl<23>(half)) * from_bits(shl<23>(m - half));
+  V const first = p * from_bits(shl<23>(half));
+  return first * from_bits(shl<23>(m - half));
 }
 template <class V>
 constexpr V scale_f64(V p, V shifted) {
   auto const all = to_bits(shifted);
   auto const m = all & like(all, 0x7FFFFFFFFFFFFFFF);  // never negative: lets a 64-bit shift be the logical one
   auto const half = shr<1>(m);
-  return p * from_bits(shl<52>(half)) * from_bits(shl<52>(m - half));
+  V const first = p * from_bits(shl<52>(half));
+  return first * from_bits(shl<52>(m - half));
 }
 
 inline constexpr double exp_f32_terms[] = {0x1.fffffcp-2, 0x1.555490p-3, 0x1.5558a6p-5, 0x1.123ae6p-7, 0x1.6a58fcp-10};
@@ -93,9 +99,12 @@ constexpr Split<V> split_f32(V x, std::int64_t least) {
   auto const tiny = x < like(x, 0x1p-126);
   auto const bits = to_bits(select(tiny, x * like(x, 0x1p25), x));
   auto const moved = bits + like(bits, 0x3F800000 - least);
-  auto const biased = shr<23>(moved);
-  auto const exponent = from_bits(biased | like(bits, 0x4B000000)) - select(tiny, like(x, 0x1p23 + 152), like(x, 0x1p23 + 127));
-  auto const reduced = from_bits((moved & like(bits, 0x007FFFFF)) + like(bits, least));
+  auto const biased = from_bits(shr<23>(moved) | like(bits, 0x4B000000));
+  V const scaled_bias = like(x, 0x1p23 + 152);
+  V const bias = select(tiny, scaled_bias, like(x, 0x1p23 + 127));
+  V const exponent = biased - bias;
+  auto const mantissa = moved & like(bits, 0x007FFFFF);
+  V const reduced = from_bits(mantissa + like(bits, least));
   return {exponent, reduced - like(x, 1)};
 }
 /// With least = sqrt(1/2).
@@ -103,11 +112,14 @@ template <class V>
 constexpr Split<V> split_f64(V x) {
   auto const tiny = x < like(x, 0x1p-1022);
   auto const bits = to_bits(select(tiny, x * like(x, 0x1p54), x));
-  auto const moved = (bits + like(bits, 0x3FF0000000000000 - 0x3FE6A09E667F3BCD)) & like(bits, 0x7FFFFFFFFFFFFFFF);
-  auto const biased = shr<52>(moved);
-  auto const exponent =
-      from_bits(biased | like(bits, 0x4330000000000000)) - select(tiny, like(x, 0x1p52 + 1077), like(x, 0x1p52 + 1023));
-  auto const reduced = from_bits((moved & like(bits, 0x000FFFFFFFFFFFFF)) + like(bits, 0x3FE6A09E667F3BCD));
+  auto const sum = bits + like(bits, 0x3FF0000000000000 - 0x3FE6A09E667F3BCD);
+  auto const moved = sum & like(bits, 0x7FFFFFFFFFFFFFFF);
+  auto const biased = from_bits(shr<52>(moved) | like(bits, 0x4330000000000000));
+  V const scaled_bias = like(x, 0x1p52 + 1077);
+  V const bias = select(tiny, scaled_bias, like(x, 0x1p52 + 1023));
+  V const exponent = biased - bias;
+  auto const mantissa = moved & like(bits, 0x000FFFFFFFFFFFFF);
+  V const reduced = from_bits(mantissa + like(bits, 0x3FE6A09E667F3BCD));
   return {exponent, reduced - like(x, 1)};
 }
 
@@ -116,14 +128,16 @@ template <class V>
 constexpr V log_rest_f32(V f) {
   V const square = f * f;
   V const cubic = polynomial(f, log_f32_terms, 8) * f * square;
-  return cubic - square * like(f, 0.5);
+  V const half = square * like(f, 0.5);
+  return cubic - half;
 }
 /// From log(1 + f) = 2 s + s^3 R(s^2), s = f / (2 + f), with 2 s = f - s f.
 template <class V>
 constexpr V log_rest_f64(V f) {
   V const s = f / (like(f, 2) + f);
   V const square = s * s;
-  V const half = f * f * like(f, 0.5);
+  V const whole = f * f;
+  V const half = whole * like(f, 0.5);
   V const tail = polynomial(square, log_f64_terms, 7) * square;
   return s * (half + tail) - half;
 }
@@ -133,8 +147,11 @@ template <class V>
 constexpr V log_edges(V x, V result) {
   V const infinity = like(x, __builtin_inf());
   V const finite = select(x < infinity, result, x);
-  V const edge = select(x == like(x, 0), like(x, -__builtin_inf()), like(x, __builtin_nan("")));
-  return select(like(x, 0) < x, finite, edge);
+  V const zero = like(x, 0);
+  V const pole = like(x, -__builtin_inf());
+  V const nan = like(x, __builtin_nan(""));
+  V const edge = select(x == zero, pole, nan);
+  return select(zero < x, finite, edge);
 }
 
 }  // namespace detail
@@ -145,8 +162,11 @@ constexpr V exp_f32(V x) {
   V const magic = like(x, detail::magic_f32);
   V const shifted = limited * like(x, detail::log2e) + magic;
   V const n = shifted - magic;
-  V const r = limited - n * like(x, detail::ln2_high_f32) - n * like(x, detail::ln2_low_f32);
-  V const p = detail::polynomial(r, detail::exp_f32_terms, 5) * (r * r) + r + like(x, 1);
+  V const most = limited - n * like(x, detail::ln2_high_f32);
+  V const r = most - n * like(x, detail::ln2_low_f32);
+  V const square = r * r;
+  V const small = detail::polynomial(r, detail::exp_f32_terms, 5) * square + r;
+  V const p = small + like(x, 1);
   return detail::scale_f32(p, shifted);
 }
 
@@ -156,8 +176,11 @@ constexpr V exp_f64(V x) {
   V const magic = like(x, detail::magic_f64);
   V const shifted = limited * like(x, detail::log2e) + magic;
   V const n = shifted - magic;
-  V const r = limited - n * like(x, detail::ln2_high_f64) - n * like(x, detail::ln2_low_f64);
-  V const p = detail::polynomial(r, detail::exp_f64_terms, 10) * (r * r) + r + like(x, 1);
+  V const most = limited - n * like(x, detail::ln2_high_f64);
+  V const r = most - n * like(x, detail::ln2_low_f64);
+  V const square = r * r;
+  V const small = detail::polynomial(r, detail::exp_f64_terms, 10) * square + r;
+  V const p = small + like(x, 1);
   return detail::scale_f64(p, shifted);
 }
 
@@ -167,7 +190,8 @@ constexpr V exp2_f32(V x) {
   V const magic = like(x, detail::magic_f32);
   V const shifted = limited + magic;
   V const r = limited - (shifted - magic);
-  V const p = detail::polynomial(r, detail::exp2_f32_terms, 6) * r + r + like(x, 1);
+  V const small = detail::polynomial(r, detail::exp2_f32_terms, 6) * r + r;
+  V const p = small + like(x, 1);
   return detail::scale_f32(p, shifted);
 }
 
@@ -177,22 +201,27 @@ constexpr V exp2_f64(V x) {
   V const magic = like(x, detail::magic_f64);
   V const shifted = limited + magic;
   V const r = limited - (shifted - magic);
-  V const p = detail::polynomial(r, detail::exp2_f64_terms, 11) * r + like(x, 1);
+  V const small = detail::polynomial(r, detail::exp2_f64_terms, 11) * r;
+  V const p = small + like(x, 1);
   return detail::scale_f64(p, shifted);
 }
 
 template <class V>
 constexpr V log_f32(V x) {
   auto const [e, f] = detail::split_f32(x, 0x3F3504F3);  // sqrt(1/2)
-  V const rest = detail::log_rest_f32(f) + e * like(x, detail::ln2_low_f32);
-  return detail::log_edges(x, e * like(x, detail::ln2_high_f32) + (f + rest));
+  V const low = e * like(x, detail::ln2_low_f32);
+  V const rest = f + (detail::log_rest_f32(f) + low);
+  V const high = e * like(x, detail::ln2_high_f32);
+  return detail::log_edges(x, high + rest);
 }
 
 template <class V>
 constexpr V log_f64(V x) {
   auto const [e, f] = detail::split_f64(x);
-  V const rest = detail::log_rest_f64(f) + e * like(x, detail::ln2_low_f64);
-  return detail::log_edges(x, e * like(x, detail::ln2_high_f64) + (f + rest));
+  V const low = e * like(x, detail::ln2_low_f64);
+  V const rest = f + (detail::log_rest_f64(f) + low);
+  V const high = e * like(x, detail::ln2_high_f64);
+  return detail::log_edges(x, high + rest);
 }
 
 /// log2(1 + f) = 1.5 f + f g(f), where 1.5 f is exact and the exponent is added to it with the sum's error kept.
@@ -212,7 +241,9 @@ constexpr V log2_f64(V x) {
   auto const [e, f] = detail::split_f64(x);
   V const rest = detail::log_rest_f64(f);
   V const excess = like(x, detail::log2e - 1);
-  return detail::log_edges(x, rest * excess + f * excess + rest + f + e);
+  V const least = rest * excess;
+  V const small = least + f * excess;
+  return detail::log_edges(x, small + rest + f + e);
 }
 
 }  // namespace tegula::math
