@@ -1,0 +1,84 @@
+// The typed launcher on a CUDA device: the same kernels and calls as on the host.
+#include <numeric>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "tegula/tegula.hpp"
+
+using namespace tegula;
+using tegula::test::ContainsSubstring;
+
+#define TEGULA_NEED_DEVICE() \
+  if (device::cuda_count() == 0) TEGULA_SKIP(device::cuda_status().c_str())
+
+namespace {
+
+inline constexpr auto vadd = kernel("vadd", [](in<float, 1> a, in<float, 1> b, out<float, 1> c) {
+  require(a.extent(0) == c.extent(0), "vadd: a and c differ in length");
+  auto g = grid_over(c, shape<1024>);
+  store(c, shape<1024>, load(a, shape<1024>, g[0]) + load(b, shape<1024>, g[0]), g[0]);
+});
+
+std::vector<float> counting(std::size_t n, float start) {
+  std::vector<float> values(n);
+  std::iota(values.begin(), values.end(), start);
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("vadd on a device adds at ragged extents, dense, strided and unaligned") {
+  TEGULA_NEED_DEVICE();
+  cuda_stream const order;
+  for (std::int64_t n : {1, 1023, 1024, 1025, 100'003}) {
+    auto const size = static_cast<std::size_t>(n);
+    buffer a(order.where(), counting(3 * size + 1, 0));
+    buffer b(order.where(), counting(size, 50));
+    buffer<float> c(order.where(), n + 2);
+    std::vector<float> out(size + 2);
+    auto const right = [&](std::int64_t at, std::int64_t first, std::int64_t step) {
+      c.copy_to(out);
+      for (std::int64_t i = 0; i < n; ++i) {
+        auto const sum = static_cast<float>(first + i * step) + static_cast<float>(50 + i);
+        if (out[static_cast<std::size_t>(at + i)] != sum) return false;
+      }
+      return out[size + 1] == -1 && (at == 0 || out[0] == -1);
+    };
+    c.fill(-1);
+    launch(order, vadd, a.on_device().slice(0, 0, n), b, c.on_device().slice(0, 0, n));
+    CHECK(right(0, 0, 1));
+    c.fill(-1);
+    launch(order, vadd, a.on_device().slice(0, 1, n + 1), b, c.on_device().slice(0, 1, n + 1));
+    CHECK(right(1, 1, 1));
+    c.fill(-1);
+    launch(order, vadd, a.on_device().slice(0, 0, 3 * n, 3), b, c.on_device().slice(0, 0, n));
+    CHECK(right(0, 0, 3));
+  }
+}
+
+TEST_CASE("prepare, explain and errors on a device") {
+  TEGULA_NEED_DEVICE();
+  cuda_stream const order;
+  buffer a(order.where(), counting(5000, 0));
+  buffer b(order.where(), counting(5000, 0));
+  buffer<float> c(order.where(), 5000);
+  prepared const go = prepare(vadd, a, b, c);
+  for (int i = 0; i < 10; ++i) go(order);
+  std::vector<float> out(5000);
+  c.copy_to(out);
+  CHECK(out[4999] == 9998);
+  std::string const text = explain(vadd, a, b, c);
+  INFO(text);
+  CHECK_THAT(text, ContainsSubstring("kernel vadd on cuda:0 (sm_90a)"));
+  CHECK_THAT(text, ContainsSubstring("grid: 5 x 1 x 1 blocks"));
+  CHECK_THAT(text, ContainsSubstring("threads per CTA"));
+  std::vector<float> host_memory(5000);
+  stream const erased = order;
+  CHECK_THROWS_WITH(launch(erased, vadd, a, host_memory, c), ContainsSubstring("argument 2: host memory on a stream of cuda:0"));
+  CHECK_THROWS_WITH(launch(host_stream(), vadd, a, b, c), ContainsSubstring("CUDA device on a stream of the host"));
+  CHECK_THROWS_WITH(launch(order, vadd, a.on_device().slice(0, 0, 9), b, c), ContainsSubstring("differ in length"));
+  simulation const simulated = simulate(vadd, a, b, c);
+  CHECK(simulated.clean);
+  c.copy_to(out);
+  CHECK(out[4999] == 9998);
+}
