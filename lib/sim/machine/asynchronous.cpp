@@ -114,6 +114,7 @@ void State::advance(std::uint32_t id) {
   if (op.kind == OpKind::copy_in) {
     signal(op.source);
     signal(op.result);
+    signal(op.operands);
     b.counted_bytes = true;
     b.counted_site = op.site;
     result = b.state.complete(op.bytes);
@@ -234,7 +235,7 @@ Turn Warp::copy_in(Lanes one, CopyIn const& copy, Site site) {
     std::uint32_t const result = s.new_record(w, one, site, Proxy::async, Mechanism::mbarrier, true);
     s.records[result].mbarrier =
         static_cast<std::int32_t>(std::find(s.mbarriers.begin(), s.mbarriers.end(), b) - s.mbarriers.begin());
-    if (source != 0) s.records[source].mbarrier = s.records[result].mbarrier;
+    for (std::uint32_t record : {source, map}) s.records[record].mbarrier = s.records[result].mbarrier;
     Space const space = copy.multicast != 0 ? s.ctas[static_cast<std::size_t>(cta)].space : copy.destination.space();
     if (!copy.destination.empty()) {
       s.touch(w, one, Footprint(space, std::span(copy.destination.begin(), copy.destination.end())), result);
