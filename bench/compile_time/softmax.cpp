@@ -1,0 +1,6 @@
+// One kernel and its launch, to be compiled only.
+#include "kernels.hpp"
+
+void run(tegula::stream const& order, tegula::buffer<float, 2>& x, tegula::buffer<float, 2>& y) {
+  launch(order, samples::softmax<1024>, x, y);
+}

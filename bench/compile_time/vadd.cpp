@@ -1,0 +1,6 @@
+// One kernel and its launch, to be compiled only.
+#include "kernels.hpp"
+
+void run(tegula::stream const& order, tegula::buffer<float>& a, tegula::buffer<float>& b, tegula::buffer<float>& c) {
+  launch(order, samples::vadd, a, b, c);
+}
