@@ -60,9 +60,13 @@ void State::barrier(WarpState& w, int id, int threads, Lanes lanes, Site const& 
     for (int other : b.waiting) {
       WarpState& waiting = *warps[static_cast<std::size_t>(other)];
       waiting.clocks.acquire(all_lanes, b.pending);
+      waiting.clocks.synchronise(all_lanes, slots);  // its lanes are participants too
       waiting.blocked.ready = true;
     }
-    if (waits) w.clocks.acquire(all_lanes, b.pending);
+    if (waits) {
+      w.clocks.acquire(all_lanes, b.pending);
+      w.clocks.synchronise(all_lanes, slots);
+    }
     b.pending.clear();
     b.present.clear();
     b.waiting.clear();

@@ -21,7 +21,14 @@ Stuck State::stuck(WarpState const& w) const {
       result.note += " for phase " + std::to_string(blocked.phase - 1) + " of " + describe(b) + " (phase " +
                      std::to_string(b.state.phase()) + " is under way: " + missing + ", " + std::to_string(tx) +
                      " bytes to come)";
-      if (b.state.pending() == 0) {
+      if (b.state.phase() > blocked.phase) {
+        result.kind = ReportKind::phase_error;
+        result.weight = 6;
+        result.why = "the wait for phase " + std::to_string(blocked.phase - 1) + " of " + describe(b) +
+                     " comes when phase " + std::to_string(b.state.phase() - 1) +
+                     " is complete already: nothing holds the barrier back until this thread has waited; count its "
+                     "release too";
+      } else if (b.state.pending() == 0) {
         result.kind = ReportKind::wrong_byte_count;
         result.weight = 5;
         result.why = describe(b) + " has all its arrivals, but " +

@@ -77,6 +77,7 @@ std::string Sweep::text() const {
 }
 
 bool Simulation::keep(Sweep& sweep, Outcome&& outcome, bool stop_at_first) {
+  if (outcome.abandoned) return true;  // repeats a run up to the order of commuting neighbours
   ++sweep.runs;
   sweep.steps += outcome.steps;
   if (outcome.reports.empty()) return true;
