@@ -37,6 +37,9 @@ PreparedLaunch::PreparedLaunch(std::shared_ptr<LoadedKernel const> kernel, std::
   for (int axis = 0; axis < 3; ++axis) {
     std::int32_t const step = compiled.launch.grid[static_cast<std::size_t>(axis)];
     grid_[axis] = grid.given ? grid.extents[axis] : step < 0 ? 1 : step_value(values, step, "grid");
+    if (grid.given && compiled.launch.grid[0] >= 0 && step < 0 && grid_[axis] != 1)
+      throw UserError(fmt::format("{}: grid: {} blocks given along axis {}, which the kernel's own grid does not have",
+                                  compiled.name, grid_[axis], axis));
     if (grid_[axis] < 0)
       throw UserError(fmt::format("{}: grid: extent {} of axis {} is negative", compiled.name, grid_[axis], axis));
     nothing_to_do_ = nothing_to_do_ || grid_[axis] == 0;
@@ -72,11 +75,13 @@ void PreparedLaunch::size_host_launch(std::span<std::int64_t const> values) {
 }
 
 void PreparedLaunch::check_cuda_grid() const {
-  constexpr std::int64_t limits[3] = {2147483647, 65535, 65535};
-  for (int axis = 0; axis < 3; ++axis)
-    if (grid_[axis] > limits[axis])
-      throw UserError(fmt::format("{}: grid: extent {} of axis {} is over CUDA's limit {} (grid {}x{}x{})",
-                                  kernel_->compiled.name, grid_[axis], axis, limits[axis], grid_[0], grid_[1], grid_[2]));
+  if (nothing_to_do_) return;
+  constexpr std::int64_t limit = 2147483647;  // of the first axis; all blocks are launched along it
+  std::int64_t product = 1;
+  for (std::int64_t extent : grid_)
+    if (__builtin_mul_overflow(product, extent, &product) || product > limit)
+      throw UserError(fmt::format("{}: grid {}x{}x{} has more blocks than CUDA's limit of {}", kernel_->compiled.name, grid_[0],
+                                  grid_[1], grid_[2], limit));
 }
 
 void PreparedLaunch::pack(std::span<Argument const> arguments) {

@@ -86,7 +86,8 @@ struct HostPhase {
 /// Argument slots, shared by all targets (8 bytes each, in parameter order): a tensor gives its address, then its
 /// extents, then its strides in elements, outermost first; a scalar gives its value in the low bytes, integers
 /// sign-extended. After the parameters come the three grid extents. The host entry takes a pointer to the slots; the
-/// GPU entry takes each slot as one 64-bit parameter. Linear block b is (b % g0, b / g0 % g1, b / (g0 * g1)).
+/// GPU entry takes each slot as one 64-bit parameter. Linear block b is (b % g0, b / g0 % g1, b / (g0 * g1)); a GPU launch
+/// has one axis of g0 * g1 * g2 blocks.
 struct CompiledKernel {
   std::string name;
   std::string architecture;  ///< "x86-64-v3", "znver4", ..., "sm_90a"

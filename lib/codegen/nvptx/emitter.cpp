@@ -288,4 +288,15 @@ llvm::Value* Emitter::shared(llvm::Value* offset) {
 
 llvm::BasicBlock* Emitter::block(char const* name) { return llvm::BasicBlock::Create(b.getContext(), name, function_); }
 
+int Emitter::grid_axes() const {
+  for (ir::Op const& op : kernel_.body())
+    if (op.is<ir::GridOp>()) return op.operand_count();
+  return 3;
+}
+
+llvm::Value* Emitter::grid_extent(int axis) {
+  auto const slot = static_cast<unsigned>(function_->arg_size() - 3 + static_cast<std::size_t>(axis));
+  return b.CreateTrunc(function_->getArg(slot), b.getInt32Ty());
+}
+
 }  // namespace tegula::codegen::nvptx

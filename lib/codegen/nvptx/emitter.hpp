@@ -48,6 +48,10 @@ class Emitter {
   [[nodiscard]] llvm::Value* scalar(ir::Value const& value) const { return get(value)[0]; }
   [[nodiscard]] TensorParts const& tensor(ir::Value const& value) const;
   void set(ir::Value const& value, Registers registers);
+  /// Axes of the kernel's grid; 3 when it states none and the launch decides.
+  [[nodiscard]] int grid_axes() const;
+  /// The i32 extent of one grid axis.
+  llvm::Value* grid_extent(int axis);
 
   [[nodiscard]] llvm::Type* type(Element element);
   llvm::Value* constant(ir::Constant value);

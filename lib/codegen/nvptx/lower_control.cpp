@@ -117,11 +117,15 @@ void lower(ir::ExtentOp const& attributes, ir::Op const& op, Emitter& e) {
   e.set(*op.result(), {e.tensor(*op.operand(0)).extents[static_cast<std::size_t>(attributes.axis)]});
 }
 
+// The launch is one-dimensional, because CUDA's second and third grid axes end at 65535: block b of it is block
+// (b % g0, b / g0 % g1, b / (g0 * g1)) of the kernel's grid. There are fewer than 2^31 blocks.
 void lower(ir::BlockIndexOp const& attributes, ir::Op const& op, Emitter& e) {
-  static constexpr llvm::Intrinsic::ID ids[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
-                                                llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
   if (attributes.axis < 0 || attributes.axis > 2) throw InternalError("nvptx: a grid has three axes");
-  llvm::Value* const index = e.intrinsic(ids[attributes.axis], {});
+  llvm::Value* index = e.intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {});
+  int const axes = e.grid_axes();
+  for (int axis = 0; axis < attributes.axis; ++axis) index = e.b.CreateUDiv(index, e.grid_extent(axis));
+  if (attributes.axis + 1 < axes) index = e.b.CreateURem(index, e.grid_extent(static_cast<int>(attributes.axis)));
+  if (attributes.axis >= axes) index = e.i32(0);
   e.set(*op.result(), {e.b.CreateZExt(index, e.b.getInt64Ty())});
 }
 

@@ -232,9 +232,9 @@ void launch(Function const& function, CUstream_st* stream, std::int64_t const (&
             std::int64_t shared_bytes, void** parameters, std::string_view kernel) {
   ContextScope const scope(function.device);
   CUlaunchConfig config{};
-  config.gridDimX = static_cast<unsigned>(grid[0]);
-  config.gridDimY = static_cast<unsigned>(grid[1]);
-  config.gridDimZ = static_cast<unsigned>(grid[2]);
+  config.gridDimX = static_cast<unsigned>(grid[0] * grid[1] * grid[2]);  // one axis: see CompiledKernel
+  config.gridDimY = 1;
+  config.gridDimZ = 1;
   config.blockDimX = static_cast<unsigned>(threads);
   config.blockDimY = 1;
   config.blockDimZ = 1;
