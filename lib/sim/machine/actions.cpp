@@ -180,7 +180,9 @@ Turn Warp::mbarrier_inval(Lanes one, MbarrierAddress address, Site site) {
   if (b == nullptr) return turn(w);
   for (Instant const& user : b->users) {
     if (user.warp == w.number && user.lanes == one) continue;
-    if (s.knows(w, one, user.warp, user.lanes, user.time, Plane::order, false) || !s.first(ReportKind::dead_barrier, user.site, site)) continue;
+    if (s.knows(w, one, user.warp, user.lanes, user.time, Plane::order, false) ||
+        !s.first(ReportKind::dead_barrier, user.site, site))
+      continue;
     s.add(ReportKind::dead_barrier,
           "nothing orders the use of " + s.describe(*b) +
               " before its inval; add a barrier of all its users before the inval",

@@ -123,7 +123,8 @@ TEST_CASE("a thread that nothing holds the barrier back for misses a phase when 
   });
   Outcome const starved = simulation.run(Schedule::starve(2));
   REQUIRE(starved.has(ReportKind::phase_error));
-  CHECK_THAT(starved.reports.front().sentence, ContainsSubstring("nothing holds the barrier back until this thread has waited"));
+  CHECK_THAT(starved.reports.front().sentence,
+             ContainsSubstring("nothing holds the barrier back until this thread has waited"));
   CHECK(simulation.sweep(30, false).has(ReportKind::phase_error));
 }
 
@@ -147,10 +148,18 @@ TEST_CASE("a program may be a step function", "[machine][N1]") {
     explicit Stepper(Warp warp) : w(warp) {}
     bool step() override {
       switch (at_step++) {
-        case 0: w.write(all_lanes, PerLane(w.shared(), static_cast<std::uint64_t>(w.number()) * 128, 4), at("shared_store")); return true;
-        case 1: (void)w.barrier(0, 0, all_lanes, at("barrier")); return true;
-        case 2: w.read(all_lanes, PerLane(w.shared(), static_cast<std::uint64_t>(1 - w.number()) * 128, 4), at("shared_load")); return true;
-        default: return false;
+        case 0:
+          w.write(all_lanes, PerLane(w.shared(), static_cast<std::uint64_t>(w.number()) * 128, 4), at("shared_store"));
+          return true;
+        case 1:
+          (void)w.barrier(0, 0, all_lanes, at("barrier"));
+          return true;
+        case 2:
+          w.read(all_lanes, PerLane(w.shared(), static_cast<std::uint64_t>(1 - w.number()) * 128, 4),
+                 at("shared_load"));
+          return true;
+        default:
+          return false;
       }
     }
     Warp w;
@@ -158,7 +167,8 @@ TEST_CASE("a program may be a step function", "[machine][N1]") {
   };
   Simulation simulation({.shared_bytes = 1024}, [](Machine& m) {
     for (int k = 0; k < 2; ++k) {
-      m.add_warp(0, [](void*, Warp w) -> std::unique_ptr<Program> { return std::make_unique<Stepper>(w); }, nullptr);
+      m.add_warp(
+          0, [](void*, Warp w) -> std::unique_ptr<Program> { return std::make_unique<Stepper>(w); }, nullptr);
     }
   });
   CHECK(simulation.sweep(20).clean());

@@ -130,8 +130,10 @@ TEST_CASE("shadow memory keeps the last write and the reads of every byte", "[ma
     std::uint64_t const end = std::min(size, begin + 1 + draw(draw(4) == 0 ? 6000 : 40));
     AccessRef const ref = make_ref(i, every_lane);
     bool const write = draw(2) == 0;
-    if (write) shadow.overwrite(begin, end, ref);
-    else shadow.visit(begin, end, [&](Segment& s, std::uint64_t) { s.reads = reads.add(s.reads, ref, never); });
+    if (write)
+      shadow.overwrite(begin, end, ref);
+    else
+      shadow.visit(begin, end, [&](Segment& s, std::uint64_t) { s.reads = reads.add(s.reads, ref, never); });
     for (std::uint64_t b = begin; b < end; ++b) {
       if (write) {
         last[b] = ref;
@@ -159,7 +161,8 @@ TEST_CASE("shadow memory keeps the last write and the reads of every byte", "[ma
 }
 
 TEST_CASE("the text of a schedule reads back as it was", "[machine][N1]") {
-  for (char const* text : {"seed:7", "latest", "latest:3", "earliest", "earliest:0", "starve:3", "choices:0,2,1", "choices:"}) {
+  for (char const* text :
+       {"seed:7", "latest", "latest:3", "earliest", "earliest:0", "starve:3", "choices:0,2,1", "choices:"}) {
     CHECK(to_text(parse_schedule(text)) == text);
   }
   for (char const* text : {"", "seed", "seed:", "seed:x", "starve", "choices:1,", "choices:a", "late", "seed:1 "}) {
@@ -175,8 +178,10 @@ TEST_CASE("a report names both accesses, what is missing, and the schedule", "[m
       m.add_warp(0, [](Warp w) -> Task {
         Site const store{"kernels/x.cpp", 12, 40, "shared_store"};
         Site const load{"kernels/x.cpp", 14, 44, "shared_load"};
-        if (w.number() == 0) w.write(all_lanes, PerLane(w.shared(), 0, 4), store);
-        else w.read(all_lanes, PerLane(w.shared(), 0, 4), load);
+        if (w.number() == 0)
+          w.write(all_lanes, PerLane(w.shared(), 0, 4), store);
+        else
+          w.read(all_lanes, PerLane(w.shared(), 0, 4), load);
         co_return;
       });
     }
@@ -184,7 +189,8 @@ TEST_CASE("a report names both accesses, what is missing, and the schedule", "[m
   Outcome const outcome = simulation.run(Schedule::latest());
   REQUIRE(outcome.reports.size() == 1);
   CHECK(outcome.text() ==
-        "race (read after write): nothing orders the shared_store at x.cpp:12 (ir 40) before the shared_load at x.cpp:14 (ir "
+        "race (read after write): nothing orders the shared_store at x.cpp:12 (ir 40) before the shared_load at "
+        "x.cpp:14 (ir "
         "44); add a barrier between them, or an mbarrier arrive after the first and a wait before the second\n"
         "  earlier: write %x+0x0..0x4 by warp 0 lane 0 (generic proxy), shared_store at x.cpp:12 (ir 40)\n"
         "  later:   read %x+0x0..0x4 by warp 1 lane 0 (generic proxy), shared_load at x.cpp:14 (ir 44)\n"
