@@ -1,7 +1,7 @@
-// The kernels of the samples, shared with the tests.
+// The kernels of the samples, shared with the tests. Whoever launches them includes <tegula/tegula.hpp>.
 #pragma once
 
-#include <tegula/tegula.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 namespace samples {
 

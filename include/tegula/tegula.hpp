@@ -2,5 +2,5 @@
 #pragma once
 
 #include "tegula/config.hpp"
-#include "tegula/dsl.hpp"
+#include "tegula/dsl/dsl.hpp"
 #include "tegula/jit/launch.hpp"

@@ -373,7 +373,7 @@ Id Recorder::extent(Id tensor, int axis, location where) {
 }
 
 Id Recorder::index_value(Coordinate const& coordinate, location where) {
-  if (coordinate.traced.value < 0 && coordinate.traced.trace == 0)
+  if (!coordinate.is_traced)
     return constant({Literal::Kind::integer, coordinate.number, 0}, ir::Type::index(), where);
   return adapt(use(coordinate.traced, where), ir::Type::index(), where);
 }
@@ -469,6 +469,12 @@ void Recorder::grid(char const* word, Id const* extents, int rank, Handle* indic
     }
     indices[0] = handle(rest);
   }
+}
+
+void Recorder::refuse_grid_axis(int which, int rank) {
+  impl_->fail(fmt::format("the grid stated{} has {} {}, but axis {} of it is used", at(impl_->grid.value_or(location())), rank,
+                          rank == 1 ? "axis" : "axes", which),
+              impl_->grid.value_or(location()));
 }
 
 void Recorder::require(Id condition, char const* message, location where) {

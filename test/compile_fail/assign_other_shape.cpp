@@ -1,6 +1,6 @@
 // expect: tile: the recipe has another shape
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: a bool is not a number: masks go into select
 // rows: F45
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

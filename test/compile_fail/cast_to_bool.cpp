@@ -1,6 +1,6 @@
 // expect: cast: nothing converts to bool; compare, for instance x != 0
 // rows: F45
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: dot: the accumulator's element is float
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

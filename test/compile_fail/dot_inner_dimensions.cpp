@@ -1,6 +1,6 @@
 // expect: dot: the first operand is M x K and the second K x N, but the two K differ
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: dot: a floating element is expected
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

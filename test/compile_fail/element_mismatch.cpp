@@ -1,6 +1,6 @@
 // expect: the operands have different elements and nothing is converted silently: use cast<T>(...)
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: this function is for floating elements
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: expand_dims: an axis is outside of the result's
 // rows: F24
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: expand_dims: an axis stands twice
 // rows: F24
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: the tiles' extents differ, and only extent 1 broadcasts
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: a fractional scalar meets an integer element, which it never widens: cast the tile first
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

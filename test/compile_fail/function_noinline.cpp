@@ -1,5 +1,5 @@
 // expect: function(..., noinline): calls in the IR are not recorded yet
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

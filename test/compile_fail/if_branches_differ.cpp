@@ -1,6 +1,6 @@
 // expect: if_: both branches return values of the same elements and shapes, or nothing
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: a traced value has no truth while the kernel is traced: use select, &, |, if_ or loop
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: if_: the condition is a comparison of index expressions or arguments
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: load: an index is an integer, an index expression or elem(k)
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: kernel: the lambda's parameters are written with their types
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

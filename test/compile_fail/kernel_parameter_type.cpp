@@ -1,6 +1,6 @@
 // expect: kernel: every parameter is an in, out, inout or arg, or an aggregate of them
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: kernel: the lambda returns nothing; results go through store
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: load: an out parameter is written only; declare it inout to read it
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: load: one index per axis of the tensor is expected
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

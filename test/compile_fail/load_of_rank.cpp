@@ -1,6 +1,6 @@
 // expect: load: the shape has more axes than the tensor
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

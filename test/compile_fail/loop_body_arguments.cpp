@@ -1,6 +1,6 @@
 // expect: loop: the body takes the index and one tile for each carried value
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

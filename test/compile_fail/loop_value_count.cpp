@@ -1,6 +1,6 @@
 // expect: loop: the body returns another number of values than are carried
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: !x is for masks and traced bools; compare numbers with == 0
 // rows: F45
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: || would skip its right side by a truth that is not known while the kernel is traced: use |
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: the tiles have different ranks: use expand_dims or squeeze
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: write `tile x = ...` in place of `auto x = ...`
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: a reduction along an axis that the tile does not have
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: require: a comparison of extents and arguments is expected
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

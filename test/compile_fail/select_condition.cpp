@@ -1,6 +1,6 @@
 // expect: select: the condition is a mask (a tile of bool) or a traced bool
 // rows: F45
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

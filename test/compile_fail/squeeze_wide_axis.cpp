@@ -1,6 +1,6 @@
 // expect: squeeze: only axes of extent 1 can be dropped
 // rows: F26
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

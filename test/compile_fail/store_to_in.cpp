@@ -1,6 +1,6 @@
 // expect: store: an in parameter is read only; declare it out or inout to write it
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

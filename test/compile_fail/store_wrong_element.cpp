@@ -1,6 +1,6 @@
 // expect: store: the tile's element is not the tensor's: use cast<T>(...)
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: store: the tile has another shape than the one stored
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

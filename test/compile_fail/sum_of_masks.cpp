@@ -1,6 +1,6 @@
 // expect: the operator is not defined for this element
 // rows: F45
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

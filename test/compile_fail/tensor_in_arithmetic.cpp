@@ -1,6 +1,6 @@
 // expect: a tensor parameter is no tile: read it with load(tensor, shape<...>, indices...)
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: only an expression of tiles is bound to a tile
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

@@ -1,6 +1,6 @@
 // expect: a 64-bit index meets an i32 tile and would be cut
 // rows: N3
-#include <tegula/dsl.hpp>
+#include <tegula/dsl/dsl.hpp>
 
 using namespace tegula;
 

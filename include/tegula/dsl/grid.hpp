@@ -17,7 +17,8 @@ class Grid {
   /// A negative axis counts from the last.
   [[nodiscard]] scalar<std::int64_t> operator[](int which) const {
     int const at = wrap_axis(which, rank);
-    return scalar<std::int64_t>(at < 0 ? trace::Handle() : indices_[at]);
+    if (at < 0) trace::Recorder::current("grid", {}).refuse_grid_axis(which, rank);
+    return scalar<std::int64_t>(indices_[at]);
   }
   template <std::int64_t which>
   [[nodiscard]] scalar<std::int64_t> operator[](Static<which>) const {

@@ -96,11 +96,22 @@ struct HostMul {
     else return math::wrapping_mul(a, b);
   }
 };
+// The sign of a zero or number, as 1 or -1.
+template <class T>
+constexpr T host_sign(T x) {
+  return std::bit_cast<std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>>(x) >= 0 ? T(1) : T(-1);
+}
+template <class T>
+constexpr T inf_of() {
+  return static_cast<T>(__builtin_inf());
+}
+
 struct HostDiv {
   template <class T>
   static constexpr T run(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) return (math::Real<T>{a} / math::Real<T>{b}).value;
-    else return math::div(a, b);
+    if constexpr (!std::is_floating_point_v<T>) return math::div(a, b);
+    else if (b == 0 && a == a) return a == 0 ? static_cast<T>(__builtin_nan("")) : (a < 0) == (host_sign(b) < 0) ? inf_of<T>() : -inf_of<T>();
+    else return (math::Real<T>{a} / math::Real<T>{b}).value;
   }
 };
 struct HostRem {

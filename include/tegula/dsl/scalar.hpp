@@ -44,8 +44,10 @@ constexpr trace::Coordinate coordinate(X const& x) {
   trace::Coordinate result;
   if constexpr (std::is_same_v<X, elem>)
     result = x.coordinate();
-  else if constexpr (IntegerScalar<X>)
+  else if constexpr (IntegerScalar<X>) {
     result.traced = x.handle();
+    result.is_traced = true;
+  }
   else if constexpr (Integer<X>)
     result.number = literal(x).integer;
   return result;

@@ -35,9 +35,10 @@ struct Literal {
 
 /// One coordinate of a load, store or grid: a traced index or a number, in tiles or in elements.
 struct Coordinate {
-  Handle traced;  ///< value -1: the number
+  Handle traced;
   std::int64_t number = 0;
   bool in_elements = false;
+  bool is_traced = false;
 };
 
 /// The point of a trace at which a load was written.
@@ -108,6 +109,8 @@ class Recorder {
   // Grid and relations.
   /// States the grid; gives one index per extent, the last extent running fastest.
   void grid(char const* word, Id const* extents, int rank, Handle* indices, location where);
+  /// An axis that the grid does not have was asked for.
+  [[noreturn]] void refuse_grid_axis(int which, int rank);
   void require(Id condition, char const* message, location where);
 
   // Statements with regions. Results of a loop or branch are ids first, first + 1, ...

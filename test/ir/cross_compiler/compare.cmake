@@ -1,0 +1,11 @@
+# Runs two programs and compares what they print: cmake -DHERE=<program> -DOTHER=<program> -P compare.cmake
+execute_process(COMMAND "${HERE}" OUTPUT_VARIABLE here RESULT_VARIABLE here_status)
+execute_process(COMMAND "${OTHER}" OUTPUT_VARIABLE other RESULT_VARIABLE other_status)
+if(NOT here_status EQUAL 0 OR NOT other_status EQUAL 0)
+  message(FATAL_ERROR "a program failed: ${here_status}, ${other_status}")
+endif()
+string(LENGTH "${here}" length)
+if(length LESS 1000 OR NOT here STREQUAL other)
+  message(FATAL_ERROR "the two compilers record different IR (${length} bytes here):\n${here}\nother compiler:\n${other}")
+endif()
+message(STATUS "${length} equal bytes")

@@ -1,0 +1,127 @@
+// Statements, device functions and the meta stage.
+#include <optional>
+
+#include "support/catch.hpp"
+#include "tegula/dsl/dsl.hpp"
+#include "tegula/support/error.hpp"
+
+using namespace tegula;
+using test::ContainsSubstring;
+
+namespace {
+
+namespace nn {
+inline constexpr auto scale = function([](auto x, auto by) { return x * by; });
+struct Activations {
+  static constexpr auto square = function([](auto x) { return x * x; });
+};
+inline constexpr auto put = function([](auto tensor, auto value, auto at) { store(tensor, shape<64>, value, at); });
+inline constexpr auto clamp = function([](auto x, auto limit) { return if_(limit > 0, [&] { return min(x, 1); }, [&] { return max(x, -1); }); });
+}  // namespace nn
+
+int count(std::string const& text, std::string const& what) {
+  int found = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + what.size())) ++found;
+  return found;
+}
+
+template <class F>
+std::string error_of(F f) {
+  try {
+    f();
+  } catch (UserError const& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("functions named through a namespace or a class are traced in a branch", "[F19]") {
+  auto const k = kernel("qualified", [](in<float, 1> x, out<float, 1> y) {
+    auto g = grid_over(y, shape<64>);
+    tile v = load(x, shape<64>, g[0]);
+    tile r = if_(g[0] == 0, [&] { return nn::scale(v, 2) + 1; }, [&] { return nn::Activations::square(v + 3); });
+    store(y, shape<64>, r, g[0]);
+  });
+  std::string const text = k.trace().text();
+  CHECK(count(text, " = mul ") == 3);  // the index, the product, the square
+  CHECK_THAT(text, ContainsSubstring("} else {"));
+}
+
+TEST_CASE("what stands after a compile-time return is not traced", "[F32]") {
+  auto const body = []<bool early>(std::bool_constant<early>) {
+    return kernel("early", [](in<float, 1> x, out<float, 1> y) {
+      auto g = grid_over(y, shape<64>);
+      store(y, shape<64>, load(x, shape<64>, g[0]), g[0]);
+      if constexpr (early) {
+        return;
+      } else {
+        store(y, shape<64>, sum(load(x, shape<64, 64>, g[0]), axis<0>), g[0]);  // would be refused: rank
+      }
+    });
+  };
+  CHECK(count(body(std::true_type()).trace().text(), "store") == 1);
+}
+
+TEST_CASE("both branches of an inlined function give a value", "[F33][F34]") {
+  auto const k = kernel("clamped", [](in<float, 1> x, out<float, 1> y, arg<int> limit) {
+    auto g = grid_over(y, shape<64>);
+    store(y, shape<64>, nn::clamp(load(x, shape<64>, g[0]) + 1, limit) * 2, g[0]);
+  });
+  std::string const text = k.trace().text();
+  CHECK(count(text, "yield") == 2);
+  CHECK_THAT(text, ContainsSubstring("tile<64xf32> {"));
+}
+
+TEST_CASE("a value of one branch used outside is refused by name; inside it works", "[F35]") {
+  auto const inside = kernel("inside", [](in<float, 1> x, out<float, 1> y) {
+    auto g = grid_over(y, shape<64>);
+    if_(g[0] == 0, [&] {
+      tile local = load(x, shape<64>, g[0]) + 1;
+      tile chained = nn::scale(nn::Activations::square(local), 2);
+      store(y, shape<64>, chained, g[0]);
+    });
+  });
+  CHECK(count(inside.trace().text(), "store") == 1);
+
+  auto const outside = kernel("outside", [](in<float, 1> x, out<float, 1> y) {
+    auto g = grid_over(y, shape<64>);
+    std::optional<tile<float, Shape<64>>> leaked;
+    if_(g[0] == 0, [&] {
+      tile local = load(x, shape<64>, g[0]) + 1;
+      leaked.emplace(local);
+    });
+    store(y, shape<64>, *leaked * 2, g[0]);
+  });
+  std::string const error = error_of([&] { (void)outside.trace(); });
+  CHECK_THAT(error, ContainsSubstring("kernel 'outside': a value made in the then branch of the if_ at "));
+  CHECK_THAT(error, ContainsSubstring("is used outside of it, in the body of kernel 'outside'"));
+  CHECK_THAT(error, ContainsSubstring("return it from both branches"));
+}
+
+TEST_CASE("a void function as a statement of a branch", "[F36]") {
+  auto const k = kernel("statements", [](in<float, 1> x, out<float, 1> y) {
+    auto g = grid_over(y, shape<64>);
+    tile v = load(x, shape<64>, g[0]);
+    if_(g[0] < 3, [&] { nn::put(y, v, g[0]); }, [&] { nn::put(y, v * 2, g[0]); });
+  });
+  std::string const text = k.trace().text();
+  CHECK(count(text, "store") == 2);
+  CHECK(text.find("store") > text.find("if "));
+}
+
+TEST_CASE("loop forms: plain, carried, over a range, by its stores") {
+  auto const k = kernel("loops", [](in<float, 2> x, inout<float, 1> y) {
+    auto g = grid_over(y, shape<64>);
+    tile a = loop(x.extent(0), zeros<float>(shape<64>), [&](auto i, auto s) { return s + load(x, shape<64>, i, g[0]); });
+    auto [b, c] = loop(range(1, x.extent(0), 2), carry(a, a * 2), [&](auto i, auto s, auto t) {
+      tile v = load(x, shape<64>, i, g[0]);
+      return carry(s + v, max(t, v));
+    }, stages<3>);
+    loop(4, [&](auto i) { store(y, shape<64>, b + c + load(y, shape<64>, i), i); });
+  });
+  std::string const text = k.trace().text();
+  CHECK(count(text, "for %i") == 3);
+  CHECK_THAT(text, ContainsSubstring("{stages = 3}"));
+}
