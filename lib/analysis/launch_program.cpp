@@ -25,6 +25,24 @@ class Slice {
     return step;
   }
 
+  /// What a parameter's type vouches for is checked like a written requirement.
+  void require_multiples(ir::Function const& kernel) {
+    for (int i = 0; i < kernel.parameter_count(); ++i) {
+      std::int64_t const multiple = kernel.parameter_attributes()[static_cast<std::size_t>(i)].multiple_of;
+      if (multiple == 1 || !kernel.parameter(i)->type().is_tensor()) continue;
+      for (int axis = 0; axis < kernel.parameter(i)->type().rank(); ++axis) {
+        std::int32_t const extent = emit(LaunchOp::extent, i, axis);
+        std::int32_t const divisor = number(multiple);
+        std::int32_t const rest = emit(LaunchOp::rem, extent, divisor);
+        std::int32_t const zero = number(0);
+        program.requirements.push_back({emit(LaunchOp::eq, rest, zero),
+                                        "argument " + std::to_string(i + 1) + ": its type says multiple_of<" + std::to_string(multiple) +
+                                            ">, the extent of axis " + std::to_string(axis) + " is none",
+                                        kernel.where.file(), kernel.where.line()});
+      }
+    }
+  }
+
  private:
   std::int32_t emit(LaunchOp op, std::int32_t a = 0, std::int32_t b = 0, std::int32_t c = 0, std::int64_t value = 0) {
     LaunchInstruction const instruction{op, a, b, c, value};
@@ -124,6 +142,7 @@ LaunchProgram launch_program(ir::Function const& kernel) {
       slice.program.requirements.push_back({condition, std::string(op.as<ir::RequireOp>().message.view()), op.where().file(), op.where().line()});
     }
   }
+  slice.require_multiples(kernel);
   return slice.program;
 }
 

@@ -68,8 +68,8 @@ class Memo {
     std::shared_lock lock(mutex_);
     for (Variant const& variant : variants_) {
       if (variant.loaded->where != where || !std::ranges::equal(variant.facts, facts)) continue;
-      found.traced = variant.traced;
       found.loaded = variant.loaded;
+      found.require_sites = variant.require_sites;
       return true;
     }
     return false;
@@ -79,14 +79,14 @@ class Memo {
     std::unique_lock lock(mutex_);
     for (Variant const& variant : variants_)
       if (variant.loaded == found.loaded) return;
-    variants_.push_back({std::vector<TensorFacts>(facts.begin(), facts.end()), found.traced, found.loaded});
+    variants_.push_back({std::vector<TensorFacts>(facts.begin(), facts.end()), found.loaded, found.require_sites});
   }
 
  private:
   struct Variant {
     std::vector<TensorFacts> facts;
-    std::shared_ptr<Traced const> traced;
     std::shared_ptr<runtime::LoadedKernel const> loaded;
+    std::shared_ptr<std::vector<location> const> require_sites;
   };
 
   std::mutex trace_mutex_;
@@ -137,8 +137,7 @@ std::optional<CompiledKernel> from_disk(runtime::DiskCache const& cache, Traced 
   std::optional<CompiledKernel> kernel = runtime::deserialize(*bytes);
   bool const host = options.target == Target::host;
   if (kernel && host == (kernel->image_kind == ImageKind::host_object) &&
-      kernel->parameters.size() == traced.kernel.parameters().size() &&
-      kernel->launch.requirements.size() == traced.require_sites.size())
+      kernel->parameters.size() == traced.kernel.parameters().size())
     return kernel;
   support::report_warning("cache: " + cache.path_of(traced.kernel.name(), "kernel", key) +
                           " holds another kernel than its key says; it is written anew");
@@ -170,16 +169,27 @@ std::shared_ptr<runtime::LoadedKernel const> build(Traced const& traced, device 
   return load(std::move(compiled), where);
 }
 
-std::vector<location> sites_of(trace::TracedKernel const& kernel) {
-  std::vector<location> sites;
-  for (Requirement const& requirement : analysis::launch_program(trace::module(kernel).kernel()).requirements)
-    sites.emplace_back(Symbol(requirement.file).c_str(), requirement.line);
+std::vector<Traced::Site> sites_of(trace::TracedKernel const& kernel) {
+  std::vector<Traced::Site> sites;
+  for (Requirement& requirement : analysis::launch_program(trace::module(kernel).kernel()).requirements)
+    sites.push_back({std::move(requirement.message), location(Symbol(requirement.file).c_str(), requirement.line)});
   return sites;
+}
+
+/// The compiler may have dropped requirements that always hold, but keeps their order.
+std::shared_ptr<std::vector<location> const> match(std::vector<Traced::Site> const& sites, LaunchProgram const& program) {
+  auto result = std::make_shared<std::vector<location>>();
+  std::size_t at = 0;
+  for (Requirement const& requirement : program.requirements) {
+    while (at < sites.size() && sites[at].message != requirement.message) ++at;
+    result->push_back(at < sites.size() ? sites[at++].where : location());
+  }
+  return result;
 }
 
 }  // namespace
 
-Traced::Traced(trace::TracedKernel from) : kernel(std::move(from)), text(kernel.text()), require_sites(sites_of(kernel)) {}
+Traced::Traced(trace::TracedKernel from) : kernel(std::move(from)), text(kernel.text()), sites(sites_of(kernel)) {}
 
 CompileOptions launch_options(device where, std::vector<TensorFacts> facts) {
   CompileOptions options;
@@ -209,15 +219,16 @@ FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorF
   FoundKernel found;
   std::shared_ptr<Memo> const memo = kernel.identity != nullptr ? memos().at(kernel.identity) : nullptr;
   if (memo && memo->find(where, facts, found)) return found;
-  found.traced = memo ? memo->traced(kernel) : traced(kernel);
+  std::shared_ptr<Traced const> const trace = memo ? memo->traced(kernel) : traced(kernel);
   CompileOptions const options = launch_options(where, std::vector<TensorFacts>(facts.begin(), facts.end()));
-  std::string const key = key_of(*found.traced, options);
+  std::string const key = key_of(*trace, options);
   std::shared_ptr<Entry> const entry = entries().at(key + "device=" + where.str() + "\n");
   {
     std::lock_guard lock(entry->mutex);
-    if (!entry->loaded) entry->loaded = build(*found.traced, where, options, key, found.origin);
+    if (!entry->loaded) entry->loaded = build(*trace, where, options, key, found.origin);
     found.loaded = entry->loaded;
   }
+  found.require_sites = match(trace->sites, found.loaded->compiled.launch);
   if (memo) memo->add(facts, found);
   return found;
 }

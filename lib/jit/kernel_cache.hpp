@@ -19,16 +19,22 @@ struct Traced {
   explicit Traced(trace::TracedKernel kernel);
 
   trace::TracedKernel kernel;
-  std::string text;                    ///< canonical IR without locations
-  std::vector<location> require_sites; ///< source lines of the requirements, in the launch program's order
+  std::string text;  ///< canonical IR without locations
+  /// Message and source line of each requirement, in program order.
+  struct Site {
+    std::string message;
+    location where;
+  };
+  std::vector<Site> sites;
 };
 
 /// Where loaded code came from; for explain and tests.
 enum class Origin : std::uint8_t { memory, disk, compiled };
 
 struct FoundKernel {
-  std::shared_ptr<Traced const> traced;
   std::shared_ptr<runtime::LoadedKernel const> loaded;
+  /// This kernel's source lines for the requirements of the code, which an equal kernel elsewhere may have had compiled.
+  std::shared_ptr<std::vector<location> const> require_sites;
   Origin origin = Origin::memory;
 };
 

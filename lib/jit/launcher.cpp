@@ -60,7 +60,7 @@ void launch(stream const& order, KernelRef const& kernel, ArgumentList arguments
   std::span<Argument const> const given = span_of(arguments);
   if (support::options().simulate) return Simulation(traced(kernel), given, grid).run();
   FoundKernel const found = find_kernel(kernel, order.where(), facts_of(given));
-  runtime::PreparedLaunch(found.loaded, given, grid, found.traced->require_sites).run(order);
+  runtime::PreparedLaunch(found.loaded, given, grid, *found.require_sites).run(order);
 }
 
 PreparedState* prepare(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
@@ -71,7 +71,7 @@ PreparedState* prepare(device const* where, KernelRef const& kernel, ArgumentLis
   } else {
     FoundKernel const found = find_kernel(kernel, where != nullptr ? *where : place_of(given), facts_of(given));
     state->launch =
-        std::make_unique<runtime::PreparedLaunch>(found.loaded, given, grid, found.traced->require_sites);
+        std::make_unique<runtime::PreparedLaunch>(found.loaded, given, grid, *found.require_sites);
   }
   return state.release();
 }
@@ -133,7 +133,7 @@ std::string explain(device const* where, KernelRef const& kernel, ArgumentList a
   std::span<Argument const> const given = span_of(arguments);
   device const target = where != nullptr ? *where : place_of(given);
   FoundKernel const found = find_kernel(kernel, target, facts_of(given));
-  runtime::PreparedLaunch const launch(found.loaded, given, grid, found.traced->require_sites);
+  runtime::PreparedLaunch const launch(found.loaded, given, grid, *found.require_sites);
   CompiledKernel const& compiled = found.loaded->compiled;
   std::string text = fmt::format("kernel {} on {} ({}): {}\n", compiled.name, target.str(), compiled.architecture,
                                  origin_text(found.origin));

@@ -328,6 +328,52 @@ TEST_CASE("what only values tell is a user error before anything runs") {
                     ContainsSubstring("CUDA device on a stream of the host"));
 }
 
+TEST_CASE("equal kernels in two places share code and keep their own source lines") {
+  FreshCaches const fresh;
+  auto const first = [](float factor) {
+    return kernel("twin", [factor](in<float, 1> x, out<float, 1> y) {
+      require(x.extent(0) == y.extent(0), "lengths differ");
+      store(y, shape<64>, factor * load(x, shape<64>, grid_over(y, shape<64>)[0]), 0);
+    });
+  };
+  constexpr unsigned first_line = __LINE__ - 4;
+  auto const second = [](float factor) {
+    return kernel("twin", [factor](in<float, 1> x, out<float, 1> y) {
+      require(x.extent(0) == y.extent(0), "lengths differ");
+      store(y, shape<64>, factor * load(x, shape<64>, grid_over(y, shape<64>)[0]), 0);
+    });
+  };
+  std::vector<float> x(10), y(20);
+  auto const line = [&](auto const& made) {
+    try {
+      launch(here, made(2), x, y);
+    } catch (UserError const& error) {
+      return error.where().line();
+    }
+    return 0U;
+  };
+  auto const start = jit::counters();
+  for (int round = 0; round < 2; ++round) {
+    CHECK(line(first) == first_line);
+    CHECK(line(second) == first_line + 7);
+    jit::clear_memory_cache();
+  }
+  CHECK(jit::counters().compilations == start.compilations + 1);
+}
+
+TEST_CASE("what a parameter's type vouches for is checked") {
+  FreshCaches const fresh(support::CacheMode::off);
+  constexpr auto vouched = kernel("vouched", [](in<float, 1, multiple_of<16>> x, out<float, 1> y) {
+    auto g = grid_over(y, shape<64>);
+    store(y, shape<64>, load(x, shape<64>, g[0]), g[0]);
+  });
+  std::vector<float> x(80, 4), y(80);
+  launch(here, vouched, x, y);
+  CHECK(y[79] == 4);
+  CHECK_THROWS_WITH(launch(here, vouched, view(x).slice(0, 0, 79), y),
+                    ContainsSubstring("argument 1: its type says multiple_of<16>"));
+}
+
 TEST_CASE("a failing kernel fails the same way cold, warm and from disk", "[F40]") {
   FreshCaches const fresh;
   Sums s(100);
