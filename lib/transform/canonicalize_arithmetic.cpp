@@ -148,8 +148,9 @@ Value* select(Site& site) {
   if (condition) return site.operand(condition->bits != 0 ? 1 : 2);
   if (Op* inverted = made_by<ir::NotOp>(site.operand(0)))
     return site.builder.op(ir::SelectOp{}, {inverted->operand(0), site.operand(2), site.operand(1)}, {site.type()}).result();
-  if (site.type().element() != Element::boolean) return nullptr;
   auto const yes = constant_of(*site.operand(1)), no = constant_of(*site.operand(2));
+  if (yes && yes == no) return site.operand(1);
+  if (site.type().element() != Element::boolean) return nullptr;
   if (yes && no) return yes->bits != 0 ? site.operand(0) : site.builder.same(ir::NotOp{}, {site.operand(0)});
   return nullptr;
 }

@@ -1,0 +1,520 @@
+#pragma once
+// Random verified kernels with their arguments. A seed gives the same kernel on every machine and compiler.
+//
+// What is left out keeps results comparable bit by bit: minima and maxima of zeros of different sign may give either, so
+// nothing here tells zeros apart (no float division but by constants, no rsqrt, no bitcast of floats).
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/builder.hpp"
+#include "ir/infer.hpp"
+#include "sim/interpreter.hpp"
+
+namespace tegula::fuzz {
+
+/// xorshift; no standard distribution, whose results differ between libraries.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ULL + 0x123456789ABCDEFULL) { next(); }
+  std::uint64_t next() {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 7;
+    state_ ^= state_ << 17;
+    return state_ * 0x2545F4914F6CDD1DULL;
+  }
+  /// 0 .. bound - 1
+  int below(int bound) { return static_cast<int>((next() >> 33) % static_cast<std::uint64_t>(bound)); }
+  bool chance(int percent) { return below(100) < percent; }
+  template <class T>
+  T const& pick(std::vector<T> const& list) {
+    return list[static_cast<std::size_t>(below(static_cast<int>(list.size())))];
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// Memory of one tensor argument.
+struct Memory {
+  Element element = Element::f32;
+  Extents extents;
+  std::vector<std::byte> bytes;
+};
+
+class RandomKernel {
+ public:
+  ir::Module module;
+  std::vector<Memory> memories;           ///< per parameter; empty for scalars
+  std::vector<ir::Constant> scalars;      ///< per parameter; unused for tensors
+  /// Integer values of the outermost block, each with the out parameter that holds it after a run of one block.
+  struct Probe {
+    ir::Value* value;
+    int parameter;
+  };
+  std::vector<Probe> probes;
+
+  explicit RandomKernel(std::uint64_t seed, bool with_probes = false) : random_(seed) {
+    int const functions = random_.below(3);
+    for (int i = 0; i < functions; ++i) device_function(i);
+    ir::Function& kernel = module.add_function("k", ir::FunctionKind::kernel);
+    parameters(kernel, with_probes);
+    Region region(*this, kernel.body());
+    region.launch_facts(with_probes);
+    region.ops(12 + random_.below(25), 0);
+    region.stores();
+    if (with_probes) add_probes(kernel, region);
+    region.builder.op(ir::ReturnOp{}, std::vector<ir::Value*>{}, {});
+  }
+
+  sim::Arguments arguments(std::vector<Memory>& copies) const {
+    sim::Arguments result;
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      if (copies[i].bytes.empty()) result.emplace_back(scalars[i]);
+      else result.emplace_back(sim::dense(copies[i].bytes.data(), copies[i].element, copies[i].extents));
+    }
+    return result;
+  }
+
+ private:
+  using Value = ir::Value;
+  using Type = ir::Type;
+
+  static std::vector<Extents> const& shapes() {
+    static std::vector<Extents> const list = {{8}, {1}, {4, 8}, {4, 1}, {1, 8}, {8, 4}, {8, 8}, {2, 4, 8}, {1, 4, 8}, {3, 5}};
+    return list;
+  }
+  Extents shape() { return random_.pick(shapes()); }
+  Element element() {
+    static std::vector<Element> const list = {Element::f32, Element::f32, Element::f32, Element::i32, Element::i32, Element::i64, Element::i64, Element::f16, Element::bf16, Element::f64, Element::boolean};
+    return random_.pick(list);
+  }
+
+  /// Half of the time one that identities are about.
+  ir::Constant constant(Element of) {
+    static std::vector<double> const neutral = {0, 0, 1, 1, -1};
+    if (of != Element::boolean && random_.chance(50)) return ir::make_constant(of, random_.pick(neutral));
+    if (of == Element::boolean) return {of, static_cast<std::uint64_t>(random_.below(2))};
+    if (is_integer(of)) {
+      static std::vector<std::int64_t> const list = {0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 7, 8, 16, 24, -1, -2, -8, 100, 2147483647, -2147483648LL};
+      return ir::make_constant(of, random_.pick(list));
+    }
+    static std::vector<double> const list = {0, -0.0, 1, 1, -1, 2, 0.5, 0.25, 3, -7.5, 1e-3, 100, 1e30};
+    return ir::make_constant(of, random_.pick(list));
+  }
+
+  /// Values that may be used at one point, and ops put there.
+  struct Region {
+    RandomKernel& parent;
+    ir::Builder builder;
+    std::vector<Value*> values;
+    std::vector<Value*> tensors;
+
+    Region(RandomKernel& kernel, ir::Block& block) : parent(kernel), builder(block) {
+      for (int i = 0; i < block.argument_count(); ++i) (block.argument(i)->type().is_tensor() ? tensors : values).push_back(block.argument(i));
+    }
+    Region(Region const& outer, ir::Block& block) : parent(outer.parent), builder(block), values(outer.values), tensors(outer.tensors) {
+      for (int i = 0; i < block.argument_count(); ++i) values.push_back(block.argument(i));
+    }
+
+    Random& random() const { return parent.random_; }
+    Value* keep(Value* value) {
+      values.push_back(value);
+      return value;
+    }
+
+    template <class Test>
+    Value* find(Test test) {
+      std::vector<Value*> fitting;
+      for (Value* value : values)
+        if (test(*value)) fitting.push_back(value);
+      if (fitting.empty()) return nullptr;
+      // Recent values are used more, so that most of what is computed matters.
+      auto const size = static_cast<int>(fitting.size());
+      return random().chance(60) ? fitting[static_cast<std::size_t>(size - 1 - random().below(std::min(size, 3)))] : random().pick(fitting);
+    }
+
+    /// A value of this type: one that is there, or a new constant, splat or iota.
+    Value* of_type(Type const& type) {
+      if (random().chance(75))
+        if (Value* value = find([&](Value const& v) { return v.type() == type; })) return value;
+      if (type.is_tile() && is_integer(type.element()) && random().chance(40))
+        return keep(builder.op(ir::make_op<ir::IotaOp>(std::int64_t{random().below(type.rank())}), {}, {type}).result());
+      if (type.is_tile() && random().chance(40)) return keep(builder.op(ir::SplatOp{}, {of_type(Type::scalar(type.element()))}, {type}).result());
+      return keep(builder.constant(parent.constant(type.element()), type));
+    }
+    Type type(bool tiles_only = false) {
+      return tiles_only || random().chance(75) ? Type::tile(parent.element(), parent.shape()) : Type::scalar(parent.element());
+    }
+    Type index_type() { return Type::index(); }
+
+    void launch_facts(bool one_block) {
+      Value* const extent = tensors.empty() ? nullptr : keep(builder.op(ir::ExtentOp{}, {tensors[0]}, {Type::index()}).result());
+      if (extent != nullptr && random().chance(50)) {
+        Value* const bound = keep(builder.index(1000));
+        builder.op(ir::make_op<ir::RequireOp>(Symbol("bound")), {keep(builder.op(ir::make_op<ir::CompareOp>(ir::Predicate::le), {extent, bound}, {Type::scalar(Element::boolean)}).result())}, {});
+      }
+      builder.op(ir::GridOp{}, {keep(builder.index(one_block ? 1 : 1 + random().below(3)))}, {});
+      keep(builder.op(ir::BlockIndexOp{}, {}, {Type::index()}).result());
+    }
+
+    void ops(int count, int depth) {
+      for (int i = 0; i < count; ++i) one(depth);
+    }
+
+    void one(int depth) {
+      switch (random().below(20)) {
+        case 0:
+        case 1: return load();
+        case 2: return shape_op();
+        case 3: return reduce();
+        case 4: return select();
+        case 5: return compare();
+        case 6: return cast();
+        case 7: return dot();
+        case 8: return depth < 3 ? loop(depth) : unary();
+        case 9: return depth < 3 ? branch(depth) : unary();
+        case 10: return call();
+        case 11: return store_somewhere();
+        case 12: return unary();
+        case 13:
+        case 14: return again();
+        default: return binary();
+      }
+    }
+
+    /// An op of this block once more: what common subexpressions are made of.
+    void again() {
+      std::vector<ir::Op const*> ops;
+      for (ir::Op const& op : builder.block())
+        if (op.block_count() == 0 && !op.info().has(ir::launch_fact)) ops.push_back(&op);
+      if (ops.empty()) return;
+      ir::ValueMap map;
+      ir::Op const& source = *random().pick(ops);
+      ir::Op& copy = builder.clone(source, map);
+      if (copy.info().has(ir::commutative) && random().chance(50)) {
+        copy.set_operand(0, source.operand(1));
+        copy.set_operand(1, source.operand(0));
+      }
+      for (int i = 0; i < copy.result_count(); ++i) keep(copy.result(i));
+    }
+
+    void binary() {
+      Type const of = type();
+      Element const e = of.element();
+      Value* const a = of_type(of);
+      Value* b = random().chance(40) ? keep(builder.constant(parent.constant(e), of)) : of_type(of);
+      if (e == Element::boolean) {
+        static std::vector<ir::OpKind> const list = {ir::OpKind::AndOp, ir::OpKind::OrOp, ir::OpKind::XorOp};
+        return make(random().pick(list), {a, b}, of);
+      }
+      static std::vector<ir::OpKind> const floats = {ir::OpKind::AddOp, ir::OpKind::SubOp, ir::OpKind::MulOp, ir::OpKind::MinOp, ir::OpKind::MaxOp};
+      static std::vector<ir::OpKind> const integers = {ir::OpKind::AddOp, ir::OpKind::AddOp, ir::OpKind::SubOp, ir::OpKind::MulOp, ir::OpKind::MulOp,
+                                                       ir::OpKind::DivOp, ir::OpKind::RemOp, ir::OpKind::MinOp, ir::OpKind::MaxOp, ir::OpKind::AndOp,
+                                                       ir::OpKind::OrOp,  ir::OpKind::XorOp, ir::OpKind::ShlOp, ir::OpKind::ShrOp};
+      if (is_float(e) && random().chance(15)) {
+        static std::vector<double> const divisors = {1, 2, 4, 0.5, 3, -8, 0.1};
+        b = keep(builder.constant(random().pick(divisors), of));
+        return make(ir::OpKind::DivOp, {a, b}, of);
+      }
+      make(random().pick(is_float(e) ? floats : integers), {a, b}, of);
+    }
+
+    void unary() {
+      Type const of = type();
+      Value* const a = of_type(of);
+      Element const e = of.element();
+      if (e == Element::boolean) return make(ir::OpKind::NotOp, {a}, of);
+      static std::vector<ir::OpKind> const floats = {ir::OpKind::NegOp, ir::OpKind::AbsOp, ir::OpKind::RoundOp, ir::OpKind::FloorOp, ir::OpKind::ExpOp, ir::OpKind::Exp2Op, ir::OpKind::SqrtOp};
+      static std::vector<ir::OpKind> const integers = {ir::OpKind::NegOp, ir::OpKind::AbsOp, ir::OpKind::NotOp};
+      make(random().pick(is_float(e) ? floats : integers), {a}, of);
+    }
+
+    void make(ir::OpKind kind, std::vector<Value*> const& operands, Type const& result) { keep(builder.create(kind, nullptr, operands, {&result, 1}).result()); }
+
+    void select() {
+      Type const of = type();
+      Value* const condition = of_type(of.with_element(Element::boolean));
+      Value* const a = of_type(of);
+      Value* const b = of_type(of);
+      make(ir::OpKind::SelectOp, {condition, a, b}, of);
+    }
+
+    void compare() {
+      Type const of = type();
+      Value* const a = of_type(of);
+      Value* const b = of_type(of);
+      int const predicates = of.element() == Element::boolean ? 2 : 6;
+      auto const op = ir::make_op<ir::CompareOp>(static_cast<ir::Predicate>(random().below(predicates)));
+      keep(builder.op(op, {a, b}, {of.with_element(Element::boolean)}).result());
+    }
+
+    void cast() {
+      Type const from = type();
+      Element to = parent.element();
+      if (to == Element::boolean) to = Element::i64;
+      Value* const a = of_type(from);
+      make(ir::OpKind::CastOp, {a}, from.with_element(to));
+    }
+
+    void shape_op() {
+      Value* const x = find([](Value const& v) { return v.type().is_tile(); });
+      if (x == nullptr) return;
+      Extents shape = x->type().shape();
+      int const axis = random().below(shape.size());
+      switch (random().below(4)) {
+        case 0: {
+          ir::TransOp op;
+          for (int i = 0; i < shape.size(); ++i) op.permutation.push_back((i + axis) % shape.size());
+          Extents to;
+          for (std::int64_t const from : op.permutation) to.push_back(shape[static_cast<int>(from)]);
+          keep(builder.op(op, {x}, {x->type().with_shape(to)}).result());
+          return;
+        }
+        case 1: {
+          if (shape.size() > 3) return;
+          shape.insert(axis, 1);
+          keep(builder.op(ir::make_op<ir::ExpandDimsOp>(Extents{axis}), {x}, {x->type().with_shape(shape)}).result());
+          return;
+        }
+        case 2: {
+          if (shape.size() < 2 || shape[axis] != 1) return;
+          shape.erase(axis);
+          keep(builder.op(ir::make_op<ir::SqueezeOp>(Extents{axis}), {x}, {x->type().with_shape(shape)}).result());
+          return;
+        }
+        default: {
+          for (std::int64_t& extent : shape)
+            if (extent == 1 && random().chance(70)) extent = random().chance(50) ? 4 : 8;
+          keep(builder.op(ir::BroadcastOp{}, {x}, {x->type().with_shape(shape)}).result());
+          return;
+        }
+      }
+    }
+
+    void reduce() {
+      Value* const x = find([](Value const& v) { return v.type().is_tile() && v.type().element() != Element::boolean; });
+      if (x == nullptr) return;
+      Extents shape = x->type().shape();
+      int const axis = random().below(shape.size());
+      shape[axis] = 1;
+      auto const op = ir::make_op<ir::ReduceOp>(std::int64_t{axis}, static_cast<ir::Combine>(random().below(3)), static_cast<ir::Order>(random().below(2)));
+      keep(builder.op(op, {x}, {x->type().with_shape(shape)}).result());
+    }
+
+    void dot() {
+      Value* const a = find([](Value const& v) { return v.type().is_tile() && v.type().rank() == 2 && is_float(v.type().element()); });
+      if (a == nullptr) return;
+      Element const e = a->type().element();
+      Value* const b = of_type(Type::tile(e, {a->type().shape()[1], 8}));
+      Value* const acc = of_type(Type::tile(e == Element::f64 ? Element::f64 : Element::f32, {a->type().shape()[0], 8}));
+      make(ir::OpKind::DotOp, {a, b, acc}, acc->type());
+    }
+
+    ir::ParameterAttributes const& attributes(Value const& tensor) const {
+      ir::Function const& function = *tensor.owner_block()->parent_function();
+      return function.parameter_attributes()[static_cast<std::size_t>(tensor.index())];
+    }
+
+    std::vector<Value*> offsets(Value const& tensor) {
+      std::vector<Value*> result;
+      for (int i = 0; i < tensor.type().rank(); ++i) result.push_back(of_type(Type::index()));
+      return result;
+    }
+
+    void load() {
+      std::vector<Value*> readable;
+      for (Value* tensor : tensors)
+        if (attributes(*tensor).direction != Direction::out) readable.push_back(tensor);
+      if (readable.empty()) return;
+      Value* const tensor = random().pick(readable);
+      Extents box = parent.shape();
+      if (box.size() > tensor->type().rank()) box = {8};
+      std::vector<Value*> operands = {tensor};
+      for (Value* offset : offsets(*tensor)) operands.push_back(offset);
+      Element const e = tensor->type().element();
+      auto const op = ir::make_op<ir::LoadOp>(random().chance(60) ? ir::make_constant(e, 0.0) : parent.constant(e));
+      keep(builder.op(op, operands, {Type::tile(e, box)}).result());
+    }
+
+    void store(Value* tensor) {
+      Extents box = parent.shape();
+      if (box.size() > tensor->type().rank()) box = {8};
+      Value* const tile = of_type(Type::tile(tensor->type().element(), box));
+      std::vector<Value*> operands = {tensor, tile};
+      for (Value* offset : offsets(*tensor)) operands.push_back(offset);
+      builder.op(ir::StoreOp{}, operands, {});
+    }
+
+    void store_somewhere() {
+      std::vector<Value*> writable;
+      for (Value* tensor : tensors)
+        if (attributes(*tensor).direction != Direction::in) writable.push_back(tensor);
+      if (!writable.empty()) store(random().pick(writable));
+    }
+
+    /// At least one store to every tensor that can be written.
+    void stores() {
+      for (Value* tensor : tensors)
+        for (int i = attributes(*tensor).direction == Direction::in ? 0 : 4; i > 0; --i) store(tensor);
+    }
+
+    void loop(int depth) {
+      static std::vector<std::int64_t> const bounds = {-1, 0, 1, 2, 3, 5};
+      Value* const lower = builder.index(random().pick(bounds));
+      Value* upper = builder.index(random().pick(bounds));
+      if (random().chance(50)) {
+        Value* const unknown = of_type(Type::index());
+        upper = keep(builder.same(ir::MinOp{}, {unknown, keep(builder.index(4))}));
+      }
+      Value* const step = builder.index(1 + random().below(3));
+      std::vector<Value*> operands = {lower, upper, step};
+      std::vector<Type> types;
+      for (int i = random().below(4); i > 0; --i) {
+        types.push_back(type());
+        operands.push_back(of_type(types.back()));
+      }
+      ir::Op& op = builder.op(ir::make_op<ir::ForOp>(std::int64_t{random().below(4)}), operands, types);
+      ir::Block& body = op.add_block();
+      body.add_argument(Type::index());
+      for (Type const& carried : types) body.add_argument(carried);
+      Region inner(*this, body);
+      inner.ops(2 + random().below(6), depth + 1);
+      std::vector<Value*> next;
+      for (std::size_t i = 0; i < types.size(); ++i)
+        next.push_back(random().chance(15) ? body.argument(static_cast<int>(i) + 1) : random().chance(10) ? operands[i + 3] : inner.of_type(types[i]));
+      inner.builder.op(ir::YieldOp{}, next, {});
+      for (int i = 0; i < op.result_count(); ++i) keep(op.result(i));
+    }
+
+    void branch(int depth) {
+      Value* const condition = of_type(Type::scalar(Element::boolean));
+      std::vector<Type> types;
+      for (int i = random().below(3); i > 0; --i) types.push_back(type());
+      ir::Op& op = builder.op(ir::IfOp{}, std::vector<Value*>{condition}, types);
+      for (int b = 0; b < 2; ++b) {
+        Region inner(*this, op.add_block());
+        inner.ops(random().below(5), depth + 1);
+        std::vector<Value*> given;
+        for (Type const& of : types) given.push_back(inner.of_type(of));
+        inner.builder.op(ir::YieldOp{}, given, {});
+      }
+      for (int i = 0; i < op.result_count(); ++i) keep(op.result(i));
+    }
+
+    void call() {
+      std::vector<ir::Function*> callees;
+      for (auto const& function : parent.module.functions())
+        if (!function->is_kernel() && function->body().terminator() != nullptr) callees.push_back(function.get());
+      if (callees.empty()) return;
+      ir::Function const& callee = *random().pick(callees);
+      std::vector<Value*> operands;
+      for (int i = 0; i < callee.parameter_count(); ++i) {
+        Type const& wanted = callee.parameter(i)->type();
+        if (!wanted.is_tensor()) {
+          operands.push_back(of_type(wanted));
+          continue;
+        }
+        std::vector<Value*> fitting;
+        for (Value* tensor : tensors)
+          if (tensor->type() == wanted && attributes(*tensor).direction == Direction::inout) fitting.push_back(tensor);
+        if (fitting.empty()) return;
+        operands.push_back(random().pick(fitting));
+      }
+      ir::Op& op = builder.op(ir::make_op<ir::CallOp>(Symbol(callee.name())), operands, callee.results);
+      for (int i = 0; i < op.result_count(); ++i) keep(op.result(i));
+    }
+  };
+
+  void device_function(int number) {
+    ir::Function& function = module.add_function("f" + std::to_string(number), ir::FunctionKind::device);
+    if (random_.chance(40)) function.inlining = random_.chance(50) ? ir::Inline::no : ir::Inline::yes;
+    for (int i = random_.below(3); i >= 0; --i)
+      function.add_parameter(random_.chance(60) ? Type::tile(element(), shape()) : Type::scalar(element()), {}, random_.chance(50) ? "p" : "");
+    if (random_.chance(40)) function.add_parameter(Type::tensor(Element::f32, 2), {Direction::inout, 1, {}}, "t");
+    Region region(*this, function.body());
+    region.ops(2 + random_.below(8), 1);
+    std::vector<Value*> results;
+    for (int i = random_.below(3); i > 0; --i) {
+      function.results.push_back(region.type());
+      results.push_back(region.of_type(function.results.back()));
+    }
+    region.builder.op(ir::ReturnOp{}, results, {});
+  }
+
+  void parameters(ir::Function& kernel, bool inout_free) {
+    static std::vector<std::int64_t> const multiples = {1, 1, 4, 8};
+    int const count = 2 + random_.below(4);
+    for (int i = 0; i < count; ++i) {
+      if (random_.chance(30)) {
+        Element const e = element();
+        kernel.add_parameter(Type::scalar(e), {}, random_.chance(50) ? "s" : "");
+        memories.emplace_back();
+        scalars.push_back(constant(e));
+        continue;
+      }
+      Element const e = random_.chance(40) ? Element::f32 : element();
+      int const rank = random_.chance(50) ? 2 : 1 + random_.below(3);
+      ir::ParameterAttributes attributes;
+      attributes.direction = inout_free ? Direction::in : static_cast<Direction>(random_.below(3));
+      attributes.multiple_of = random_.pick(multiples);
+      Memory memory{e, {}, {}};
+      for (int a = 0; a < rank; ++a) memory.extents.push_back(attributes.multiple_of * (1 + random_.below(attributes.multiple_of == 1 ? 12 : 2)));
+      fill(memory);
+      kernel.add_parameter(Type::tensor(e, rank), attributes, random_.chance(50) ? "t" : "");
+      memories.push_back(std::move(memory));
+      scalars.emplace_back();
+    }
+    if (!inout_free) {
+      kernel.add_parameter(Type::tensor(Element::f32, 2), {Direction::inout, 1, {}}, "io");
+      Memory memory{Element::f32, {9, 11}, {}};
+      fill(memory);
+      memories.push_back(std::move(memory));
+      scalars.emplace_back();
+    }
+  }
+
+  /// Small values, so that sums stay finite and comparisons go both ways.
+  void fill(Memory& memory) {
+    std::int64_t const count = memory.extents.product();
+    int const width = bytes(memory.element);
+    memory.bytes.resize(static_cast<std::size_t>(count * width));
+    for (std::int64_t i = 0; i < count; ++i) {
+      ir::Constant const value = memory.element == Element::boolean ? ir::Constant{Element::boolean, static_cast<std::uint64_t>(random_.below(2))}
+                                                                    : ir::make_constant(memory.element, (random_.below(64) - 24) / (is_float(memory.element) ? 8.0 : 1.0));
+      for (int b = 0; b < width; ++b) memory.bytes[static_cast<std::size_t>(i * width + b)] = static_cast<std::byte>(value.bits >> (8 * b));
+    }
+  }
+
+  void add_probes(ir::Function& kernel, Region& region) {
+    std::vector<Value*> const values = region.values;
+    for (Value* value : values) {
+      Type const& type = value->type();
+      if (!is_integer(type.element()) && type.element() != Element::boolean) continue;
+      Extents const shape = type.is_tile() ? type.shape() : Extents{1};
+      Value* const tensor = kernel.add_parameter(Type::tensor(type.element(), shape.size()), {Direction::out, 1, {}}, "probe");
+      Value* const tile = type.is_tile() ? value : region.builder.op(ir::SplatOp{}, {value}, {Type::tile(type.element(), shape)}).result();
+      std::vector<Value*> operands = {tensor, tile};
+      for (int i = 0; i < shape.size(); ++i) operands.push_back(region.builder.index(0));
+      region.builder.op(ir::StoreOp{}, operands, {});
+      memories.push_back({type.element(), shape, std::vector<std::byte>(static_cast<std::size_t>(shape.product() * bytes(type.element())))});
+      scalars.emplace_back();
+      probes.push_back({value, kernel.parameter_count() - 1});
+    }
+  }
+
+  Random random_;
+};
+
+/// The element at a row-major position.
+inline ir::Constant element_at(Memory const& memory, std::int64_t position) {
+  int const width = bytes(memory.element);
+  std::uint64_t value = 0;
+  for (int b = 0; b < width; ++b) value |= static_cast<std::uint64_t>(memory.bytes[static_cast<std::size_t>(position * width + b)]) << (8 * b);
+  if (memory.element == Element::i32) return ir::make_constant(Element::i32, std::int64_t{static_cast<std::int32_t>(value)});
+  return {memory.element, value};
+}
+
+}  // namespace tegula::fuzz
