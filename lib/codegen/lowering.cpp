@@ -211,14 +211,22 @@ llvm::Value* ArithLowering::add(Element element, llvm::Value* a, llvm::Value* b)
   return is_float(element) ? builder_.CreateFAdd(a, b) : builder_.CreateAdd(a, b);
 }
 
+/// One of two floats, the other one when one is NaN. Spelt out: LLVM turns minnum and maxnum into calls of libm where it
+/// has lost sight of the instructions.
+llvm::Value* ArithLowering::extreme(bool greater, llvm::Value* a, llvm::Value* b) {
+  llvm::Value* const first = greater ? builder_.CreateFCmpOGT(a, b) : builder_.CreateFCmpOLT(a, b);
+  llvm::Value* const chosen = builder_.CreateSelect(first, a, b);
+  return builder_.CreateSelect(builder_.CreateFCmpUNO(b, b), a, chosen);
+}
+
 llvm::Value* ArithLowering::max(Element element, llvm::Value* a, llvm::Value* b) {
   if (element == Element::boolean) return builder_.CreateOr(a, b);
-  return builder_.CreateBinaryIntrinsic(is_float(element) ? llvm::Intrinsic::maxnum : llvm::Intrinsic::smax, a, b);
+  return is_float(element) ? extreme(true, a, b) : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
 }
 
 llvm::Value* ArithLowering::min(Element element, llvm::Value* a, llvm::Value* b) {
   if (element == Element::boolean) return builder_.CreateAnd(a, b);
-  return builder_.CreateBinaryIntrinsic(is_float(element) ? llvm::Intrinsic::minnum : llvm::Intrinsic::smin, a, b);
+  return is_float(element) ? extreme(false, a, b) : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
 }
 
 /// Integer quotient and remainder with x / 0 = 0, x % 0 = x, least / -1 = least, without undefined behaviour.

@@ -45,6 +45,7 @@ class ArithLowering {
  private:
   llvm::Value* like(llvm::Value* shape, llvm::Type* scalar, std::uint64_t bits);
   llvm::Type* type_like(llvm::Value* shape, llvm::Type* scalar);
+  llvm::Value* extreme(bool greater, llvm::Value* a, llvm::Value* b);
   llvm::Value* divide(Element element, llvm::Value* a, llvm::Value* b, llvm::Value*& remainder);
   llvm::Value* shift(ir::Op const& op, llvm::Value* a, llvm::Value* b);
   llvm::Value* compare(ir::Predicate predicate, Element element, llvm::Value* a, llvm::Value* b);

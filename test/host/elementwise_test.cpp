@@ -1,10 +1,18 @@
-// Elementwise ops, loads and stores on the host against the simulator.
+// Elementwise ops, conversions, shape ops, loads and stores on the host against the simulator, bit for bit.
 #include "driver.hpp"
+
+#include <bit>
+#include <limits>
 
 namespace {
 
 using namespace tegula;
 using namespace tegula::test;
+
+std::string replaced(std::string text, std::string const& from, std::string const& to) {
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+  return text;
+}
 
 TEST_CASE("vadd is exact at ragged extents and strides", "[host]") {
   std::string const text = R"(
@@ -31,6 +39,209 @@ kernel @vadd(%a: in tensor<?xf32>, %b: in tensor<?xf32>, %c: out tensor<?xf32>) 
     Array shorter(Element::f32, {n / 2});
     check_against_simulator(text, {shorter.randomise(4), b, c});
   }
+}
+
+/// z = op(x, y) over one block of 100 of 120 elements.
+std::string binary_text(std::string const& op, std::string const& element, std::string const& result, std::string const& attributes = "") {
+  return replaced(replaced(R"(
+kernel @binary(%a: in tensor<?xEL>, %b: in tensor<?xEL>, %c: out tensor<?xRE>) {
+  %o = constant {value = 0 : i64} : i64
+  %x = load %a, %o : tile<120xEL>
+  %y = load %b, %o : tile<120xEL>
+  %z = )" + op + " %x, %y " + attributes + R"( : tile<120xRE>
+  store %c, %z, %o
+  return
+}
+)", "EL", element), "RE", result);
+}
+
+std::string unary_text(std::string const& op, std::string const& element, std::string const& result) {
+  return replaced(replaced(R"(
+kernel @unary(%a: in tensor<?xEL>, %c: out tensor<?xRE>) {
+  %o = constant {value = 0 : i64} : i64
+  %x = load %a, %o : tile<120xEL>
+  %z = )" + op + R"( %x : tile<120xRE>
+  store %c, %z, %o
+  return
+}
+)", "EL", element), "RE", result);
+}
+
+/// Random values with the ones where meanings bite: extremes, zeros of both signs, infinities, NaN, subnormals, ties.
+Array interesting(Element element, unsigned seed) {
+  Array array(element, {100});
+  array.randomise(seed);
+  std::mt19937 engine(seed);
+  std::vector<double> floats = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1e-40, -1e-40, 3e38, 65504, 65519, 65520, 65536, 6e-8, 3e-8, 2.5, 3.5, -0.5, 1e-45,
+                                1 + 0x1p-8, 1 + 0x1p-9, 1 + 3 * 0x1p-9, 1 + 0x1p-11, 1 + 3 * 0x1p-11, 2147483648.0, -2147483649.0, 9.3e18, 1e300, 1e-310};
+  std::vector<std::int64_t> integers = {0, 1, -1, 2, -2, 31, 32, 33, 63, 64, 65, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+  if (element == Element::i64) {
+    integers.push_back(std::numeric_limits<std::int64_t>::min());
+    integers.push_back(std::numeric_limits<std::int64_t>::max());
+    integers.push_back((std::int64_t{1} << 54) + 1);
+    integers.push_back((std::int64_t{257} << 45) + 1);
+  }
+  for (std::int64_t i = 0; i < 70; ++i) {
+    if (is_float(element)) array.set(i, floats[engine() % floats.size()]);
+    else if (element != Element::boolean) array.set(i, ir::make_constant(element, integers[engine() % integers.size()]));
+  }
+  return array;
+}
+
+TEST_CASE("arithmetic follows the op's rules on every element", "[host]") {
+  for (Element element : {Element::i32, Element::i64, Element::f16, Element::bf16, Element::f32, Element::f64}) {
+    std::string const text_name(name(element));
+    Array a = interesting(element, 1), b = interesting(element, 2), c(element, {100});
+    std::vector<std::string> ops = {"add", "sub", "mul", "div", "min", "max"};
+    if (is_integer(element)) ops.insert(ops.end(), {"rem", "ceil_div", "and", "or", "xor", "shl", "shr"});
+    for (std::string const& op : ops) {
+      INFO(op << " of " << text_name);
+      if (op == "ceil_div") {
+        // Defined for lhs >= 0 only.
+        Array positive(element, {100});
+        for (int i = 0; i < 100; ++i) positive.set(i, static_cast<double>(i * 7));
+        check_against_simulator(binary_text(op, text_name, text_name), {positive, b, c});
+      } else {
+        check_against_simulator(binary_text(op, text_name, text_name), {a, b, c});
+      }
+    }
+    Array flags(Element::boolean, {100});
+    for (char const* predicate : {"eq", "ne", "lt", "le", "gt", "ge"}) {
+      INFO("compare " << predicate << " of " << text_name);
+      check_against_simulator(binary_text("compare", text_name, "bool", std::string("{predicate = ") + predicate + "}"), {a, b, flags});
+    }
+    std::vector<std::string> unary = {"neg", "abs"};
+    if (is_float(element)) unary.insert(unary.end(), {"round", "floor", "sqrt"});
+    else unary.push_back("not");
+    for (std::string const& op : unary) {
+      INFO(op << " of " << text_name);
+      check_against_simulator(unary_text(op, text_name, text_name), {a, c});
+    }
+  }
+  Array a = interesting(Element::boolean, 1), b = interesting(Element::boolean, 2), c(Element::boolean, {100});
+  for (char const* op : {"and", "or", "xor"}) check_against_simulator(binary_text(op, "bool", "bool"), {a, b, c});
+  check_against_simulator(unary_text("not", "bool", "bool"), {a, c});
+}
+
+TEST_CASE("conversions round once, truncate and saturate", "[host]") {
+  for (Element from : {Element::boolean, Element::i32, Element::i64, Element::f16, Element::bf16, Element::f32, Element::f64})
+    for (Element to : {Element::i32, Element::i64, Element::f16, Element::bf16, Element::f32, Element::f64}) {
+      if (from == to) continue;
+      INFO(name(from) << " to " << name(to));
+      Array a = interesting(from, 5), c(to, {100});
+      check_against_simulator(unary_text("cast", std::string(name(from)), std::string(name(to))), {a, c});
+    }
+  Array a = interesting(Element::f32, 5), c(Element::i32, {100});
+  check_against_simulator(unary_text("bitcast", "f32", "i32"), {a, c});
+  Array d = interesting(Element::i64, 5), e(Element::f64, {100});
+  check_against_simulator(unary_text("bitcast", "i64", "f64"), {d, e});
+}
+
+TEST_CASE("elementary functions are the ones of the simulator", "[host]") {
+  for (Element element : {Element::f16, Element::bf16, Element::f32, Element::f64})
+    for (char const* op : {"exp", "exp2", "log", "log2", "sqrt", "rsqrt"}) {
+      INFO(op << " of " << name(element));
+      Array a = interesting(element, 7), c(element, {100});
+      check_against_simulator(unary_text(op, std::string(name(element)), std::string(name(element))), {a, c}, bits(element) == 16 ? 1e-2 : 1e-6);
+    }
+}
+
+TEST_CASE("shape ops move elements and nothing else", "[host]") {
+  std::string const text = R"(
+kernel @shapes(%a: in tensor<?x?xf32>, %b: in tensor<?xf32>, %c: out tensor<?x?xf32>, %d: out tensor<?x?x?xf32>, %e: out tensor<?x?xi64>) {
+  %o = constant {value = 0 : i64} : i64
+  %p = constant {value = -3 : i64} : i64
+  %x = load %a, %p, %o {pad = 7.5 : f32} : tile<24x40xf32>
+  %t = trans %x {permutation = [1, 0]} : tile<40x24xf32>
+  %r = load %b, %o : tile<24xf32>
+  %r1 = expand_dims %r {axes = [0]} : tile<1x24xf32>
+  %rb = broadcast %r1 : tile<40x24xf32>
+  %s = add %t, %rb : tile<40x24xf32>
+  store %c, %s, %o, %o
+  %x3 = expand_dims %x {axes = [1]} : tile<24x1x40xf32>
+  %y3 = trans %x3 {permutation = [2, 0, 1]} : tile<40x24x1xf32>
+  %z2 = squeeze %y3 {axes = [2]} : tile<40x24xf32>
+  %z3 = expand_dims %z2 {axes = [0]} : tile<1x40x24xf32>
+  store %d, %z3, %o, %p, %o
+  %i = iota {axis = 0} : tile<24x40xi64>
+  %j = iota {axis = 1} : tile<24x40xi32>
+  %jl = cast %j : tile<24x40xi64>
+  %k = mul %i, %jl : tile<24x40xi64>
+  store %e, %k, %o, %o
+  return
+}
+)";
+  for (std::int64_t inner : {1, 2}) {
+    Array a(Element::f32, {30, 37}, 2, inner), b(Element::f32, {20}), c(Element::f32, {37, 22}, 1, inner), d(Element::f32, {1, 30, 24}), e(Element::i64, {20, 39}, 0, inner);
+    check_against_simulator(text, {a.randomise(1), b.randomise(2), c, d, e});
+  }
+}
+
+TEST_CASE("a tile of lower rank takes one element of each leading axis", "[host]") {
+  std::string const text = R"(
+kernel @rows(%a: in tensor<?x?x?xbf16>, %s: i64, %c: out tensor<?x?x?xbf16>) {
+  %h = extent %c {axis = 0} : i64
+  %n = extent %c {axis = 1} : i64
+  grid %h, %n
+  %i = block_index {axis = 0} : i64
+  %j = block_index {axis = 1} : i64
+  %o = constant {value = 0 : i64} : i64
+  %from = add %j, %s : i64
+  %x = load %a, %i, %from, %o {pad = 1.0 : bf16} : tile<48xbf16>
+  %y = add %x, %x : tile<48xbf16>
+  store %c, %y, %i, %j, %o
+  return
+}
+)";
+  Array a(Element::bf16, {3, 5, 40}), c(Element::bf16, {3, 6, 33}, 2);
+  for (std::int64_t shift : {0, 2, -1, -100}) check_against_simulator(text, {a.randomise(1), ir::make_constant(Element::i64, shift), c});
+}
+
+TEST_CASE("a load sees the earlier stores of its block", "[host]") {
+  std::string const text = R"(
+kernel @in_place(%a: inout tensor<?xf32>, %n: f32) {
+  %o = constant {value = 0 : i64} : i64
+  %one = constant {value = 1 : i64} : i64
+  %x = load %a, %o : tile<100xf32>
+  %s = splat %n : tile<100xf32>
+  %y = add %x, %s : tile<100xf32>
+  store %a, %y, %one
+  %z = load %a, %o : tile<100xf32>
+  %w = mul %z, %y : tile<100xf32>
+  store %a, %w, %o
+  return
+}
+)";
+  for (std::int64_t n : {1, 50, 100, 101, 150}) {
+    Array a(Element::f32, {n});
+    check_against_simulator(text, {a.randomise(1), ir::make_constant(Element::f32, 0.75)});
+  }
+}
+
+TEST_CASE("scalars of every element reach the kernel", "[host]") {
+  std::string const text = R"(
+kernel @scalars(%b: bool, %i: i32, %l: i64, %h: f16, %g: bf16, %f: f32, %d: f64, %c: out tensor<?xf64>) {
+  %o = constant {value = 0 : i64} : i64
+  %hf = cast %h : f64
+  %gf = cast %g : f64
+  %ff = cast %f : f64
+  %if = cast %i : f64
+  %lf = cast %l : f64
+  %s1 = add %hf, %gf : f64
+  %s2 = mul %s1, %ff : f64
+  %s3 = sub %s2, %if : f64
+  %s4 = add %s3, %lf : f64
+  %s5 = select %b, %s4, %d : f64
+  %t = splat %s5 : tile<3xf64>
+  store %c, %t, %o
+  return
+}
+)";
+  Array c(Element::f64, {3});
+  for (bool flag : {false, true})
+    check_against_simulator(text, {ir::make_constant(Element::boolean, std::int64_t{flag}), ir::make_constant(Element::i32, std::int64_t{-5}),
+                                   ir::make_constant(Element::i64, std::int64_t{1} << 40), ir::make_constant(Element::f16, 0.3), ir::make_constant(Element::bf16, -7.7),
+                                   ir::make_constant(Element::f32, 0.1), ir::make_constant(Element::f64, 1e-300), c});
 }
 
 }  // namespace
