@@ -248,11 +248,9 @@ std::string run_ptx(std::string const& ptx, CompiledKernel const& compiled, ir::
     test::PtxMachine machine(ptx);
     for (TensorCase& tensor : launch.tensors)
       if (!tensor.extents.empty()) machine.allow(tensor.aligned(tensor.for_ptx), tensor.size() * bytes(tensor.element), tensor.direction != Direction::in);
-    for (std::int64_t z = 0; z < grid[2]; ++z)
-      for (std::int64_t y = 0; y < grid[1]; ++y)
-        for (std::int64_t x = 0; x < grid[0]; ++x)
-          machine.run_cta(compiled.threads_per_cta, compiled.shared_bytes, slots,
-                          {static_cast<std::uint64_t>(x), static_cast<std::uint64_t>(y), static_cast<std::uint64_t>(z)});
+    std::int64_t const blocks = grid[0] * grid[1] * grid[2];
+    for (std::int64_t block = 0; block < blocks; ++block)
+      machine.run_cta(compiled.threads_per_cta, compiled.shared_bytes, slots, {static_cast<std::uint64_t>(block), 0, 0});
   } catch (std::runtime_error const& error) {
     return error.what();
   }

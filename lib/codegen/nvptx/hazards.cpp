@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/builder.hpp"
 #include "ir/exchange.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -23,11 +24,46 @@ bool tracked(Op const& op) {
 
 ir::Type const& tile_of(Op const& op) { return op.is<LoadOp>() ? op.result()->type() : op.operand(1)->type(); }
 
+std::span<ir::Value* const> offsets_of(Op const& op) { return op.operands().subspan(op.is<LoadOp>() ? 1 : 2); }
+
+bool same_offsets(Op const& a, Op const& b) { return std::equal(offsets_of(a).begin(), offsets_of(a).end(), offsets_of(b).begin(), offsets_of(b).end()); }
+
 /// Both ops touch the same elements in the same threads.
-bool same_elements(Op const& a, Op const& b) {
-  if (tile_of(a) != tile_of(b) || !tile_of(a).layout()->injective()) return false;
-  auto const offsets = [](Op const& op) { return op.operands().subspan(op.is<LoadOp>() ? 1 : 2); };
-  return std::equal(offsets(a).begin(), offsets(a).end(), offsets(b).begin(), offsets(b).end());
+bool same_elements(Op const& a, Op const& b) { return tile_of(a) == tile_of(b) && tile_of(a).layout()->injective() && same_offsets(a, b); }
+
+bool is_inside(ir::Value const& value, Op const& loop) {
+  ir::Block const* block = value.defining_op() != nullptr ? value.defining_op()->parent() : value.owner_block();
+  for (; block != nullptr && block->parent_op() != nullptr; block = block->parent_op()->parent())
+    if (block->parent_op() == &loop) return true;
+  return false;
+}
+
+/// By how much a value grows in each turn of a loop; 0: not at all; -1: not known.
+std::int64_t growth(ir::Value const& value, Op const& loop) {
+  if (!is_inside(value, loop)) return 0;
+  if (&value == loop.block().argument(0)) return ir::constant_int(*loop.operand(2)).value_or(-1);
+  Op const* op = value.defining_op();
+  if (op == nullptr || op->operand_count() != 2) return -1;
+  std::int64_t const lhs = growth(*op->operand(0), loop), rhs = growth(*op->operand(1), loop);
+  if (op->is<ir::AddOp>() && lhs >= 0 && rhs >= 0) return lhs + rhs;
+  if (op->is<ir::SubOp>() && lhs >= 0 && rhs == 0) return lhs;
+  if (op->is<ir::MulOp>()) {
+    std::int64_t const left = ir::constant_int(*op->operand(0)).value_or(-1), right = ir::constant_int(*op->operand(1)).value_or(-1);
+    if (right >= 0 && lhs >= 0) return lhs * right;
+    if (left >= 0 && rhs >= 0) return rhs * left;
+  }
+  return -1;
+}
+
+/// Boxes at the same offsets in different turns of a loop never meet, because one offset grows by a whole box.
+bool boxes_move_on(Op const& a, Op const& b, Op const& loop) {
+  Extents const& shape = tile_of(a).shape();
+  if (shape != tile_of(b).shape() || !same_offsets(a, b)) return false;
+  auto const offsets = offsets_of(a);
+  int const lead = static_cast<int>(offsets.size()) - shape.size();
+  for (int axis = 0; axis < static_cast<int>(offsets.size()); ++axis)
+    if (growth(*offsets[static_cast<std::size_t>(axis)], loop) >= (axis < lead ? 1 : shape[axis - lead])) return true;
+  return false;
 }
 
 std::int64_t scratch_of(Op const& op) {
@@ -46,7 +82,7 @@ bool Hazards::barrier_before(Op const& op) const {
   if (!tracked(op)) return false;
   return std::any_of(global_.begin(), global_.end(), [&](Access const& access) {
     if (access.op->operand(0) != op.operand(0) || (access.op->is<LoadOp>() && op.is<LoadOp>())) return false;
-    return access.earlier_iteration || !same_elements(*access.op, op);
+    return access.loop != nullptr ? !boxes_move_on(*access.op, op, *access.loop) : !same_elements(*access.op, op);
   });
 }
 
@@ -58,7 +94,7 @@ void Hazards::record(Op const& op) {
     return;
   }
   if (barrier_before(op)) *this = {};
-  if (tracked(op)) global_.push_back({&op, false});
+  if (tracked(op)) global_.push_back({&op, nullptr});
 }
 
 void Hazards::join(Hazards const& other) {
@@ -72,7 +108,7 @@ Hazards Hazards::at_loop_start(Op const& loop) const {
   Hazards result = *this;
   for (int round = 0; round < 2; ++round) {
     Hazards back = result.after(loop.block());
-    for (Access& access : back.global_) access.earlier_iteration = true;
+    for (Access& access : back.global_) access.loop = &loop;
     result.join(back);
   }
   return result;

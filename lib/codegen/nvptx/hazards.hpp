@@ -26,7 +26,7 @@ class Hazards {
  private:
   struct Access {
     ir::Op const* op;
-    bool earlier_iteration;
+    ir::Op const* loop;  ///< the outermost loop of which it belongs to an earlier turn; null: none
     friend bool operator==(Access const&, Access const&) = default;
   };
   struct Interval {
