@@ -1,0 +1,95 @@
+// Arguments before their types go: what they say of themselves, and the bits of numbers.
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "tegula/jit/launch.hpp"
+#include "tegula/support/error.hpp"
+
+using namespace tegula;
+using namespace tegula::jit;
+
+namespace {
+
+template <class T>
+T bits_as(std::int64_t slot) {
+  T value;
+  std::memcpy(&value, &slot, sizeof value);
+  return value;
+}
+
+struct Foreign {
+  static constexpr int rank = 2;
+  static constexpr DeviceKind space = DeviceKind::cuda;
+  std::vector<double> values = std::vector<double>(6);
+  double* data() { return values.data(); }
+  [[nodiscard]] int extent(int axis) const { return axis == 0 ? 2 : 3; }
+  [[nodiscard]] int stride(int axis) const { return axis == 0 ? 1 : 2; }
+};
+
+static_assert(mistake_in<in<float, 1>, std::vector<float> const, StreamKind::any>() == Mistake::none);
+static_assert(mistake_in<out<float, 1>, std::vector<float> const, StreamKind::any>() == Mistake::constant);
+static_assert(mistake_in<inout<float, 1>, std::array<float, 3>, StreamKind::host>() == Mistake::none);
+static_assert(mistake_in<in<float, 1>, std::vector<float>, StreamKind::cuda>() == Mistake::host_on_cuda);
+static_assert(mistake_in<in<double, 2>, Foreign, StreamKind::host>() == Mistake::cuda_on_host);
+static_assert(mistake_in<in<double, 2>, Foreign, StreamKind::cuda>() == Mistake::none);
+static_assert(mistake_in<in<float, 1>, buffer<float>, StreamKind::cuda>() == Mistake::none);
+static_assert(mistake_in<in<bf16, 1>, std::vector<f16>, StreamKind::any>() == Mistake::element);
+static_assert(mistake_in<arg<float>, int, StreamKind::any>() == Mistake::none);
+static_assert(mistake_in<arg<std::int32_t>, float, StreamKind::any>() == Mistake::number_kind);
+static_assert(mistake_in<arg<bool>, int, StreamKind::any>() == Mistake::number_kind);
+static_assert(mistake_in<arg<std::int64_t>, bool, StreamKind::any>() == Mistake::number_kind);
+static_assert(mistake_in<arg<bf16>, float, StreamKind::any>() == Mistake::none);
+static_assert(mistake_in<arg<float>, std::vector<float>, StreamKind::any>() == Mistake::not_a_number);
+
+}  // namespace
+
+TEST_CASE("numbers become the bits of their parameter's element") {
+  CHECK(bits_as<float>(scalar_slot<float>("k", 1, 2.5)) == 2.5f);
+  CHECK(bits_as<double>(scalar_slot<double>("k", 1, 7)) == 7.0);
+  CHECK(bits_as<std::uint16_t>(scalar_slot<f16>("k", 1, 1.0f)) == 0x3c00);
+  CHECK(bits_as<std::uint16_t>(scalar_slot<bf16>("k", 1, bf16(-2.0))) == 0xc000);
+  CHECK(scalar_slot<bool>("k", 1, true) == 1);
+  CHECK(scalar_slot<std::int32_t>("k", 1, std::int64_t{-5}) == -5);
+  CHECK(scalar_slot<std::int32_t>("k", 1, 2147483647U) == 2147483647);
+  CHECK_THROWS_AS(scalar_slot<std::int32_t>("k", 1, 2147483648U), UserError);
+  CHECK_THROWS_AS(scalar_slot<std::int32_t>("k", 1, std::int64_t{-2147483649}), UserError);
+  CHECK_THROWS_AS(scalar_slot<std::int64_t>("k", 1, ~std::uint64_t{0}), UserError);
+}
+
+TEST_CASE("a tensor argument tells element, extents, strides and place") {
+  Foreign foreign;
+  Argument const a = make_argument<in<double, 2>>("k", 1, foreign);
+  CHECK(a.element == Element::f64);
+  CHECK(a.rank == 2);
+  CHECK(a.extents[1] == 3);
+  CHECK(a.strides[1] == 2);
+  CHECK(a.space == DeviceKind::cuda);
+  CHECK(a.device_number == -1);
+  CHECK(a.address == foreign.values.data());
+  buffer<bf16, 2> x(device::host(), 4, 5);
+  Argument const b = make_argument<out<bf16, 2>>("k", 1, x);
+  CHECK(b.element == Element::bf16);
+  CHECK(b.strides[0] == 5);
+  CHECK(b.space == DeviceKind::host);
+  CHECK(b.allocation == x.allocation());
+  CHECK_FALSE(b.read_only);
+  std::vector<float> const values(9);
+  Argument const c = make_argument<in<float, 1>>("k", 1, values);
+  CHECK(c.read_only);
+  CHECK(c.extents[0] == 9);
+}
+
+TEST_CASE("a grid in a launch runs its last number fastest and folds what is beyond three axes") {
+  GridOverride const two = override_of(grid(5, 7));
+  CHECK(two.extents[0] == 7);
+  CHECK(two.extents[1] == 5);
+  CHECK(two.extents[2] == 1);
+  GridOverride const four = override_of(grid(2, 3, 5, 7));
+  CHECK(four.extents[0] == 7);
+  CHECK(four.extents[1] == 5);
+  CHECK(four.extents[2] == 6);
+  std::int64_t const large = std::int64_t{1} << 40;
+  CHECK_THROWS_AS(override_of(grid(large, large, 1, 1)), UserError);
+}
