@@ -169,14 +169,19 @@ TEST_CASE("grids: zero runs nothing, an override replaces, bounds are checked") 
   PreparedLaunch(loaded_add(), v.arguments(), grid).run(order);
   CHECK(v.c[3] == 303);
   CHECK(v.c[4] == -1);
-  grid.extents[1] = 0;
+  grid.extents[0] = 0;
   v.c[3] = -1;
   PreparedLaunch(loaded_add(), v.arguments(), grid).run(order);
   CHECK(v.c[3] == -1);
-  grid.extents[1] = -2;
-  CHECK_THROWS_WITH(PreparedLaunch(loaded_add(), v.arguments(), grid), ContainsSubstring("extent -2 of axis 1"));
+  grid.extents[0] = -2;
+  CHECK_THROWS_WITH(PreparedLaunch(loaded_add(), v.arguments(), grid), ContainsSubstring("extent -2 of axis 0"));
+  grid = {true, {1, 5, 1}};
+  CHECK_THROWS_WITH(PreparedLaunch(loaded_add(), v.arguments(), grid), ContainsSubstring("5 blocks given along axis 1"));
+  CompiledKernel wide = add_kernel();
+  wide.launch.grid = {2, 2, 2};
+  auto const loaded = make_loaded(wide, {{add_entry}, nullptr});
   for (std::int64_t& extent : grid.extents) extent = std::int64_t{1} << 40;
-  CHECK_THROWS_WITH(PreparedLaunch(loaded_add(), v.arguments(), grid), ContainsSubstring("more blocks"));
+  CHECK_THROWS_WITH(PreparedLaunch(loaded, v.arguments(), grid), ContainsSubstring("more blocks"));
   Vectors none(0);
   PreparedLaunch(loaded_add(), none.arguments()).run(order);
 }
