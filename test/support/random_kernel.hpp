@@ -1,0 +1,400 @@
+// Random kernels as IR text, with the arguments they want: what differential and fuzz tests run on several executors.
+//
+// Kernels of kind `exact` hold only ops whose results every executor must agree on bit by bit: no sums of floats in an
+// unstated order, no products of matrices, no bits of NaN made visible, and a zero of either sign from min or max is made
+// positive before it goes on. Kernels of kind `matrix` hold dots and sums in any order and compare within a bound.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ir/builder.hpp"
+#include "ir/text.hpp"
+
+namespace tegula::test {
+
+struct RandomParameter {
+  bool is_tensor = false;
+  bool written = false;
+  Element element = Element::f32;
+  std::vector<std::int64_t> extents;
+  std::int64_t gap = 0;        ///< unused elements between rows
+  std::int64_t inner = 1;      ///< stride of the last axis
+  ir::Constant scalar;
+};
+
+struct RandomKernel {
+  std::string text;  ///< without the version line
+  std::vector<RandomParameter> parameters;
+  double tolerance = 0;  ///< relative to the greatest magnitude of an output; 0: bit by bit
+};
+
+class KernelGenerator {
+ public:
+  explicit KernelGenerator(std::uint64_t seed) : random_(seed) {}
+
+  RandomKernel exact() {
+    start(1 + pick(3));
+    int const inputs = 1 + pick(3);
+    for (int i = 0; i < inputs; ++i) load_input();
+    for (int i = pick(3); i > 0; --i) scalar_input();
+    int const steps = 3 + pick(18);
+    for (int i = 0; i < steps; ++i) step(2);
+    for (int i = 1 + pick(2); i > 0; --i) store_output(coerce(any(), Type::tile(any_element(), tile_)));
+    return finish();
+  }
+
+  RandomKernel matrix() {
+    kernel_ = {};
+    signature_.clear(), body_.clear(), pool_.clear(), next_ = 0;
+    std::int64_t const m = one_of({1, 4, 8, 16, 33, 64}), n = one_of({1, 3, 8, 16, 40, 64, 128}), k = one_of({1, 2, 8, 16, 31, 64});
+    std::int64_t const rows = 1 + pick(3 * static_cast<int>(m)), columns = 1 + pick(3 * static_cast<int>(n)), depth = pick(4 * static_cast<int>(k) + 1);
+    Element const element = one_of<Element>({Element::f32, Element::f32, Element::f16, Element::bf16, Element::f64});
+    Element const sum = element == Element::f64 ? Element::f64 : Element::f32;
+    bool const swap_a = pick(4) == 0, swap_b = pick(3) == 0, bias = pick(2) == 0, row_sum = pick(4) == 0, second = pick(4) == 0;
+    auto const a = tensor(element, swap_a ? extents({depth, rows}) : extents({rows, depth}), false);
+    auto const b = tensor(element, swap_b ? extents({columns, depth}) : extents({depth, columns}), false);
+    auto const d = bias ? tensor(sum, extents({columns}), false) : std::string();
+    auto const c = tensor(one_of<Element>({sum, sum, Element::bf16, Element::f16}), extents({rows, columns}), true);
+    auto const text = [](std::int64_t number) { return std::to_string(number); };
+    Type const acc = Type::tile(sum, {m, n});
+    line("%zero = constant {value = 0 : i64} : i64"), line("%one = constant {value = 1 : i64} : i64");
+    line("%m = constant {value = " + text(m) + " : i64} : i64"), line("%n = constant {value = " + text(n) + " : i64} : i64");
+    line("%k = constant {value = " + text(k) + " : i64} : i64");
+    line("%rows = extent " + c + " : i64"), line("%columns = extent " + c + " {axis = 1} : i64");
+    line("%depth = extent " + a + (swap_a ? "" : " {axis = 1}") + " : i64");
+    line("%g0 = ceil_div %rows, %m : i64"), line("%g1 = ceil_div %columns, %n : i64"), line("%trips = ceil_div %depth, %k : i64");
+    line("grid %g0, %g1");
+    line("%b0 = block_index : i64"), line("%b1 = block_index {axis = 1} : i64");
+    line("%i = mul %b0, %m : i64"), line("%j = mul %b1, %n : i64");
+    line("%init = constant {value = " + std::string(pick(3) == 0 ? "0.5" : "0") + " : " + std::string(name(sum)) + "} : " + ir::to_string(acc));
+    std::string const more = second ? ", %other = %init" : "";
+    line(std::string(second ? "%acc, %rest" : "%acc") + " = for %t = %zero to %trips step %one carry (%sum = %init" + more + ") : " + ir::to_string(acc) + (second ? ", " + ir::to_string(acc) : "") + " {");
+    line("%x = mul %t, %k : i64");
+    auto const operand = [&](std::string const& name, std::string const& source, bool swapped, std::string const& first, std::string const& last, std::int64_t e0, std::int64_t e1) {
+      if (!swapped) return line("%" + name + " = load " + source + ", " + first + ", " + last + " : " + ir::to_string(Type::tile(element, {e0, e1})));
+      line("%" + name + "_t = load " + source + ", " + last + ", " + first + " : " + ir::to_string(Type::tile(element, {e1, e0})));
+      line("%" + name + " = trans %" + name + "_t {permutation = [1, 0]} : " + ir::to_string(Type::tile(element, {e0, e1})));
+    };
+    operand("a", a, swap_a, "%i", "%x", m, k);
+    operand("b", b, swap_b, "%x", "%j", k, n);
+    line("%next = dot %a, %b, %sum : " + ir::to_string(acc));
+    if (second) line("%scaled = add %other, %next : " + ir::to_string(acc)), line("yield %next, %scaled");
+    else line("yield %next");
+    line("}");
+    pool_ = {{"%acc", acc}};
+    Entry result = second ? binary("add", {"%acc", acc}, {"%rest", acc}) : pool_[0];
+    if (bias) {
+      Type const row = Type::tile(sum, {n});
+      line("%d = load " + d + ", %j : " + ir::to_string(row));
+      line("%d2 = expand_dims %d {axes = [0]} : " + ir::to_string(Type::tile(sum, {1, n})));
+      line("%d3 = broadcast %d2 : " + ir::to_string(acc));
+      result = binary("add", result, {"%d3", acc});
+    }
+    if (row_sum) {
+      Entry const total = define("reduce " + result.name + " {axis = 1}", Type::tile(sum, {m, 1}));
+      result = binary("add", result, define("broadcast " + total.name, acc));
+    }
+    Element const out = kernel_.parameters.back().element;
+    if (out != sum) result = define("cast " + result.name, acc.with_element(out));
+    line("store " + c + ", " + result.name + ", %i, %j");
+    kernel_.tolerance = out == Element::bf16 ? 0x1p-6 : out == Element::f16 ? 0x1p-9 : sum == Element::f64 ? 1e-12 : 2e-5;
+    return finish();
+  }
+
+ private:
+  using Type = ir::Type;
+  struct Entry {
+    std::string name;
+    Type type;
+  };
+
+  // ---- choices
+  int pick(int below) { return static_cast<int>(random_() % static_cast<std::uint64_t>(below < 1 ? 1 : below)); }
+  template <class T = std::int64_t>
+  T one_of(std::vector<T> const& choices) {
+    return choices[static_cast<std::size_t>(pick(static_cast<int>(choices.size())))];
+  }
+  Element any_element() { return static_cast<Element>(pick(element_count)); }
+  Entry any() { return pool_[static_cast<std::size_t>(pick(static_cast<int>(pool_.size())))]; }
+  Element float_element() { return one_of<Element>({Element::f16, Element::bf16, Element::f32, Element::f32, Element::f64}); }
+
+  // ---- text
+  void line(std::string const& text) { body_ += "  " + text + "\n"; }
+  Entry define(std::string const& op, Type const& type) {
+    std::string const name = "%v" + std::to_string(next_++);
+    line(name + " = " + op + " : " + ir::to_string(type));
+    return {name, type};
+  }
+  Entry binary(std::string const& op, Entry const& a, Entry const& b, std::string const& attributes = "") {
+    Type const type = op == "compare" ? a.type.with_element(Element::boolean) : a.type;
+    return define(op + " " + a.name + ", " + b.name + attributes, type);
+  }
+  Entry constant(double value, Type const& type) {
+    return define("constant {value = " + ir::to_string(ir::make_constant(type.element(), value)) + "}", type);
+  }
+  std::vector<std::int64_t> extents(std::initializer_list<std::int64_t> list) { return list; }
+
+  // ---- parameters
+  std::string tensor(Element element, std::vector<std::int64_t> const& shape, bool written) {
+    std::string const name = "%p" + std::to_string(kernel_.parameters.size());
+    signature_ += (signature_.empty() ? "" : ", ") + name + ": " + (written ? "out " : "in ") + ir::to_string(Type::tensor(element, static_cast<int>(shape.size())));
+    RandomParameter parameter;
+    parameter.is_tensor = true;
+    parameter.written = written;
+    parameter.element = element;
+    parameter.extents = shape;
+    parameter.gap = pick(3) == 0 ? pick(7) : 0;
+    parameter.inner = pick(5) == 0 ? 2 + pick(2) : 1;
+    kernel_.parameters.push_back(parameter);
+    return name;
+  }
+
+  void start(int rank) {
+    kernel_ = {};
+    signature_.clear(), body_.clear(), pool_.clear(), offsets_.clear(), next_ = 0;
+    tile_ = {};
+    std::vector<std::int64_t> const choices = rank == 1 ? std::vector<std::int64_t>{1, 3, 8, 31, 64, 100, 256} : std::vector<std::int64_t>{1, 2, 3, 5, 8, 16, 17, 33};
+    for (int i = 0; i < rank; ++i) tile_.push_back(one_of(choices));
+    output_.clear();
+    for (int i = 0; i < rank; ++i) output_.push_back(1 + pick(static_cast<int>(3 * tile_[i])));
+    line("%zero = constant {value = 0 : i64} : i64");
+    std::string grid;
+    for (int i = 0; i < rank; ++i) {
+      std::string const n = std::to_string(i);
+      line("%e" + n + " = constant {value = " + std::to_string(tile_[i]) + " : i64} : i64");
+      line("%c" + n + " = constant {value = " + std::to_string((output_[static_cast<std::size_t>(i)] + tile_[i] - 1) / tile_[i]) + " : i64} : i64");
+      grid += (i == 0 ? "%c" : ", %c") + n;
+    }
+    line("grid " + grid);
+    for (int i = 0; i < rank; ++i) {
+      std::string const n = std::to_string(i);
+      line("%b" + n + " = block_index {axis = " + n + "} : i64");
+      line("%o" + n + " = mul %b" + n + ", %e" + n + " : i64");
+      offsets_.push_back("%o" + n);
+    }
+  }
+
+  /// A tensor near the output's extents, loaded at this block's offsets, sometimes shifted, sometimes with a pad of its own.
+  void load_input() {
+    Element const element = any_element();
+    std::vector<std::int64_t> shape = output_;
+    for (std::int64_t& extent : shape) extent = std::max<std::int64_t>(pick(8) == 0 ? 0 : 1, extent + (pick(3) == 0 ? pick(9) - 4 : 0));
+    std::string op = "load " + tensor(element, shape, false);
+    for (std::string const& offset : offsets_) {
+      if (pick(5) != 0) {
+        op += ", " + offset;
+        continue;
+      }
+      std::string const name = "%s" + std::to_string(next_++);
+      line(name + "c = constant {value = " + std::to_string(pick(9) - 4) + " : i64} : i64");
+      line(name + " = add " + offset + ", " + name + "c : i64");
+      op += ", " + name;
+    }
+    if (element != Element::boolean && pick(2) == 0) op += " {pad = " + ir::to_string(ir::make_constant(element, static_cast<double>(pick(9) - 4))) + "}";
+    pool_.push_back(define(op, Type::tile(element, tile_)));
+  }
+
+  void scalar_input() {
+    Element const element = any_element();
+    std::string const name = "%p" + std::to_string(kernel_.parameters.size());
+    signature_ += (signature_.empty() ? "" : ", ") + name + ": " + std::string(tegula::name(element));
+    RandomParameter parameter;
+    parameter.element = element;
+    parameter.scalar = ir::make_constant(element, static_cast<double>(pick(65) - 32) / (is_float(element) ? 8 : 1));
+    kernel_.parameters.push_back(parameter);
+    pool_.push_back(define("splat " + name, Type::tile(element, tile_)));
+  }
+
+  // ---- ops
+  /// `entry` with another element and, where extents of 1 allow it, another shape; else a constant.
+  Entry coerce(Entry const& entry, Type const& type) {
+    Entry result = entry;
+    bool fits = entry.type.rank() == type.rank();
+    for (int i = 0; fits && i < type.rank(); ++i) fits = entry.type.shape()[i] == type.shape()[i] || entry.type.shape()[i] == 1;
+    if (!fits) return constant(pick(7) - 3, type);
+    if (result.type.element() != type.element()) {
+      Type const wanted = result.type.with_element(type.element());
+      if (type.element() == Element::boolean) result = binary("compare", result, constant(0, result.type), " {predicate = ne}");
+      else result = define("cast " + result.name, wanted);
+    }
+    if (result.type.shape() == type.shape()) return result;
+    return define("broadcast " + result.name, type);
+  }
+  /// A value of a's type.
+  Entry partner(Entry const& a) { return coerce(any(), a.type); }
+  Entry numeric(Entry const& a) { return a.type.element() == Element::boolean ? coerce(a, a.type.with_element(one_of<Element>({Element::i32, Element::f32}))) : a; }
+  Entry floating(Entry const& a) { return is_float(a.type.element()) ? a : coerce(a, a.type.with_element(float_element())); }
+  Entry integral(Entry const& a) { return is_integer(a.type.element()) ? a : coerce(a, a.type.with_element(one_of<Element>({Element::i32, Element::i64}))); }
+  /// A zero of either sign becomes +0.
+  Entry plus_zero(Entry const& a) { return is_float(a.type.element()) ? binary("add", a, constant(0, a.type)) : a; }
+
+  void step(int depth) {
+    switch (pick(20)) {
+      case 0: case 1: case 2: case 3: {
+        Entry const a = numeric(any());
+        pool_.push_back(binary(one_of<std::string>({"add", "sub", "mul", "div"}), a, partner(a)));
+        break;
+      }
+      case 4: {
+        Entry const a = numeric(any());
+        pool_.push_back(plus_zero(binary(one_of<std::string>({"min", "max"}), a, partner(a))));
+        break;
+      }
+      case 5: case 6: {
+        Entry const a = integral(any());
+        pool_.push_back(binary(one_of<std::string>({"rem", "and", "or", "xor", "shl", "shr", "div"}), a, partner(a)));
+        break;
+      }
+      case 7: {
+        Entry const a = integral(any());
+        Entry const low = binary("and", a, constant(0xFFFF, a.type));
+        pool_.push_back(binary("ceil_div", low, partner(a)));
+        break;
+      }
+      case 8: case 9: {
+        Entry const a = any();
+        bool const ordered = a.type.element() != Element::boolean;
+        std::string const predicate = ordered ? one_of<std::string>({"eq", "ne", "lt", "le", "gt", "ge"}) : one_of<std::string>({"eq", "ne"});
+        pool_.push_back(binary("compare", a, partner(a), " {predicate = " + predicate + "}"));
+        break;
+      }
+      case 10: {
+        Entry const a = any();
+        Entry const b = partner(a);
+        Entry const condition = coerce(any(), a.type.with_element(Element::boolean));
+        pool_.push_back(define("select " + condition.name + ", " + a.name + ", " + b.name, a.type));
+        break;
+      }
+      case 11: case 12: {
+        Entry const a = floating(any());
+        pool_.push_back(define(one_of<std::string>({"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "round", "floor"}) + " " + a.name, a.type));
+        break;
+      }
+      case 13: {
+        Entry const a = numeric(any());
+        pool_.push_back(define(one_of<std::string>({"neg", "abs"}) + " " + a.name, a.type));
+        break;
+      }
+      case 14: {
+        Entry const a = any();
+        pool_.push_back(coerce(a, a.type.with_element(any_element())));
+        break;
+      }
+      case 15: case 16: {
+        Entry const a = numeric(any());
+        int const axis = pick(a.type.rank());
+        Extents shape = a.type.shape();
+        shape[axis] = 1;
+        std::string const combine = one_of<std::string>({"sum", "max", "min"});
+        bool const pairwise = (is_float(a.type.element()) && combine == "sum") || pick(2) == 0;
+        Entry const r = define("reduce " + a.name + " {axis = " + std::to_string(axis) + ", combine = " + combine + (pairwise ? ", order = pairwise}" : "}"), a.type.with_shape(shape));
+        pool_.push_back(combine == "sum" ? r : plus_zero(r));
+        if (pick(2) == 0) pool_.push_back(coerce(pool_.back(), a.type));
+        break;
+      }
+      case 17: {
+        Element const element = one_of<Element>({Element::i32, Element::i64});
+        pool_.push_back(define("iota {axis = " + std::to_string(pick(tile_.size())) + "}", Type::tile(element, tile_)));
+        break;
+      }
+      case 18: {
+        if (depth == 0) break;
+        loop(depth - 1);
+        break;
+      }
+      default: {
+        if (depth == 0 || pick(2) == 0) reshape();
+        else branch(depth - 1);
+        break;
+      }
+    }
+  }
+
+  /// There and back through another shape.
+  void reshape() {
+    Entry const a = any();
+    int const rank = a.type.rank();
+    if (rank >= 2) {
+      Extents shape = a.type.shape();
+      std::swap(shape[0], shape[1]);
+      std::string const permutation = rank == 2 ? "[1, 0]" : "[1, 0, 2]";
+      Entry const t = define("trans " + a.name + " {permutation = " + permutation + "}", a.type.with_shape(shape));
+      Entry const u = is_float(t.type.element()) ? binary("mul", t, constant(2, t.type)) : t;
+      pool_.push_back(define("trans " + u.name + " {permutation = " + permutation + "}", a.type));
+    } else {
+      Extents shape = a.type.shape();
+      int const at = pick(rank + 1);
+      shape.insert(at, 1);
+      std::string const axes = "{axes = [" + std::to_string(at) + "]}";
+      Entry const e = define("expand_dims " + a.name + " " + axes, a.type.with_shape(shape));
+      pool_.push_back(define("squeeze " + e.name + " " + axes, a.type));
+    }
+  }
+
+  /// Runs `steps` random steps in a block of its own; values made there stay there.
+  template <class Make>
+  Entry inside(int depth, Type const& type, Make&& make) {
+    auto const outside = pool_;
+    make();
+    for (int i = 1 + pick(3); i > 0; --i) step(depth);
+    Entry const result = coerce(pool_.back(), type);
+    pool_ = outside;
+    return result;
+  }
+
+  void loop(int depth) {
+    Entry const init = numeric(any());
+    std::string const n = std::to_string(next_++);
+    line("%lo" + n + " = constant {value = " + std::to_string(pick(5) - 2) + " : i64} : i64");
+    line("%hi" + n + " = constant {value = " + std::to_string(pick(7) - 1) + " : i64} : i64");
+    line("%st" + n + " = constant {value = " + std::to_string(1 + pick(3)) + " : i64} : i64");
+    line("%r" + n + " = for %i" + n + " = %lo" + n + " to %hi" + n + " step %st" + n + " carry (%a" + n + " = " + init.name + ") : " + ir::to_string(init.type) + " {");
+    Entry const next = inside(depth, init.type, [&] {
+      Entry const index = define("splat %i" + n, Type::tile(Element::i64, init.type.shape()));
+      Entry const carried{"%a" + n, init.type};
+      pool_.push_back(carried);
+      pool_.push_back(binary("add", carried, coerce(index, init.type)));
+    });
+    line("yield " + next.name);
+    line("}");
+    pool_.push_back({"%r" + n, init.type});
+  }
+
+  void branch(int depth) {
+    Entry const a = any();
+    std::string const n = std::to_string(next_++);
+    line("%k" + n + " = constant {value = " + std::to_string(pick(3)) + " : i64} : i64");
+    line("%q" + n + " = compare %b0, %k" + n + " {predicate = " + one_of<std::string>({"eq", "lt", "ge"}) + "} : bool");
+    line("%r" + n + " = if %q" + n + " : " + ir::to_string(a.type) + " {");
+    line("yield " + inside(depth, a.type, [&] { pool_.push_back(a); }).name);
+    line("} else {");
+    line("yield " + a.name);
+    line("}");
+    pool_.push_back({"%r" + n, a.type});
+  }
+
+  void store_output(Entry const& value) {
+    std::string op = "store " + tensor(value.type.element(), output_, true) + ", " + value.name;
+    for (std::string const& offset : offsets_) op += ", " + offset;
+    line(op);
+  }
+
+  RandomKernel finish() {
+    kernel_.text = "kernel @random(" + signature_ + ") {\n" + body_ + "  return\n}\n";
+    return kernel_;
+  }
+
+  std::mt19937_64 random_;
+  RandomKernel kernel_;
+  std::string signature_, body_;
+  std::vector<Entry> pool_;
+  std::vector<std::string> offsets_;
+  std::vector<std::int64_t> output_;
+  Extents tile_;
+  int next_ = 0;
+};
+
+}  // namespace tegula::test
