@@ -1,0 +1,245 @@
+// How close memory-bound kernels come to a copy on a CUDA device: vector addition, softmax over rows, and a plain copy
+// kernel, beside the driver's device-to-device copy. All in one run, in interleaved bursts; medians. Rates count what is
+// read and what is written. Prints "skipped" where there is no device.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "runtime/prepared_launch.hpp"
+#include "tegula/runtime/timer.hpp"
+#include "tegula/tegula.hpp"
+
+using namespace tegula;
+
+namespace {
+
+inline constexpr auto vadd = kernel("vadd", [](in<float, 1> a, in<float, 1> b, out<float, 1> c) {
+  auto g = grid_over(c, shape<1024>);
+  store(c, shape<1024>, load(a, shape<1024>, g[0]) + load(b, shape<1024>, g[0]), g[0]);
+});
+
+template <int BN>
+inline constexpr auto copy_tiles = kernel("copy", [](in<float, 1> a, out<float, 1> c) {
+  auto g = grid_over(c, shape<BN>);
+  store(c, shape<BN>, load(a, shape<BN>, g[0]), g[0]);
+});
+
+inline constexpr auto relu_bf16 = kernel("relu_bf16", [](in<bf16, 1> a, out<bf16, 1> c) {
+  auto g = grid_over(c, shape<2048>);
+  store(c, shape<2048>, max(load(a, shape<2048>, g[0]), 0), g[0]);
+});
+
+template <int BN>
+inline constexpr auto softmax = kernel("softmax", [](in<float, 2> x, out<float, 2> y) {
+  auto g = grid_over(y, shape<1, BN>);
+  require(y.extent(1) <= BN, "softmax: a row must fit one tile");
+  tile v = load(x, shape<1, BN>, g[0], 0, pad(-inf));
+  tile e = exp(v - max(v, axis<1>));
+  store(y, shape<1, BN>, e / sum(e, axis<1>), g[0], 0);
+});
+
+/// One line of the table.
+struct Variant {
+  std::string name;
+  double bytes = 0;  ///< read and written by one launch
+  std::function<void(stream const&)> go;
+  std::function<double()> error;  ///< greatest error of a sample against float64; empty: not checked
+  std::vector<double> seconds;    ///< per launch, one per burst
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// A launch with a number of warps of our choosing, for finding the best one.
+template <class F>
+std::function<void(stream const&)> with_warps(device where, int warps, Kernel<F> const& kernel, std::vector<Argument> const& arguments) {
+  CompileOptions options;
+  options.target = Target::cuda;
+  options.warps = warps;
+  options.facts.assign(arguments.size(), TensorFacts{true, true});
+  auto const loaded = runtime::load_on(compile(kernel, options), where);
+  auto const prepared = std::make_shared<runtime::PreparedLaunch>(loaded, arguments);
+  return [prepared](stream const& order) { prepared->run(order); };
+}
+
+Argument argument(buffer<float, 1>& memory, bool read_only) {
+  Argument result;
+  result.element = Element::f32;
+  result.read_only = read_only;
+  result.rank = 1;
+  result.space = DeviceKind::cuda;
+  result.device_number = memory.where().number();
+  result.address = memory.data();
+  result.extents[0] = memory.size();
+  result.strides[0] = 1;
+  result.allocation = memory.allocation();
+  return result;
+}
+
+class Bench {
+ public:
+  Bench(std::int64_t elements, bool sweep) : order_(device::cuda()), elements_(elements), a_(order_.where(), elements), b_(order_.where(), elements), c_(order_.where(), elements) {
+    std::mt19937_64 random(std::random_device{}());
+    std::uniform_real_distribution<float> uniform(-4, 4);
+    host_a_.resize(static_cast<std::size_t>(elements));
+    host_b_.resize(static_cast<std::size_t>(elements));
+    for (std::size_t i = 0; i < host_a_.size(); ++i) host_a_[i] = i < 4096 * 4096 ? uniform(random) : host_a_[i % (4096 * 4096)] ;
+    for (std::size_t i = 0; i < host_b_.size(); ++i) host_b_[i] = 1 + host_a_[host_a_.size() - 1 - i];
+    a_.copy_from(host_a_);
+    b_.copy_from(host_b_);
+    add_copies();
+    add_vadd(sweep);
+    add_softmax<1024>(sweep);
+    add_softmax<4096>(sweep);
+    add_softmax<8192>(sweep);
+    add_softmax<16384>(sweep);
+  }
+
+  void run(int rounds, double burst_seconds) {
+    timer clock(order_);
+    for (Variant& variant : variants_) {
+      c_.fill(order_, std::numeric_limits<float>::quiet_NaN());
+      variant.go(order_);
+      order_.synchronize();
+      if (!variant.error) continue;
+      c_.copy_to(host_c_);
+      double const error = variant.error();
+      if (!(error <= 1e-5)) fmt::print("WRONG: {} differs from float64 by {:.1e}\n", variant.name, error);
+      wrong_ = wrong_ || !(error <= 1e-5);
+    }
+    for (int round = 0; round < rounds; ++round)
+      for (Variant& variant : variants_) {
+        int const launches = std::max(1, static_cast<int>(burst_seconds / (variant.bytes / 4e12)));
+        variant.go(order_);
+        clock.start();
+        for (int i = 0; i < launches; ++i) variant.go(order_);
+        clock.stop();
+        variant.seconds.push_back(clock.seconds() / launches);
+      }
+  }
+
+  int report() const {
+    double const driver = variants_[0].bytes / median(variants_[0].seconds);
+    double const copy = variants_[1].bytes / median(variants_[1].seconds);
+    fmt::print("{} elements of f32 per array, {}\n\n", elements_, order_.where().name());
+    fmt::print("| kernel | us | GB/s | of the driver's copy | of the copy kernel |\n|---|---|---|---|---|\n");
+    for (Variant const& variant : variants_) {
+      double const seconds = median(variant.seconds);
+      double const rate = variant.bytes / seconds;
+      fmt::print("| {} | {:.1f} | {:.0f} | {:.3f} | {:.3f} |\n", variant.name, seconds * 1e6, rate * 1e-9, rate / driver, rate / copy);
+    }
+    return wrong_ ? 1 : 0;
+  }
+
+ private:
+  void add(std::string name, double bytes, std::function<void(stream const&)> go, std::function<double()> error = {}) {
+    variants_.push_back({std::move(name), bytes, std::move(go), std::move(error), {}});
+  }
+
+  void add_copies() {
+    double const bytes = 2.0 * sizeof(float) * static_cast<double>(elements_);
+    std::int64_t const size = elements_ * static_cast<std::int64_t>(sizeof(float));
+    add("driver copy", bytes, [this, size](stream const& order) { detail::copy(c_.allocation(), a_.allocation(), size, &order); });
+    auto const same = [this] {
+      double worst = 0;
+      for (std::size_t i = 0; i < host_c_.size(); i += 997) worst = std::max(worst, std::abs(static_cast<double>(host_c_[i]) - static_cast<double>(host_a_[i])));
+      return worst;
+    };
+    add("copy, 1024 per block", bytes, prepare(copy_tiles<1024>, a_, c_), same);
+    add("copy, 2048 per block", bytes, prepare(copy_tiles<2048>, a_, c_), same);
+    add("copy, 4096 per block", bytes, prepare(copy_tiles<4096>, a_, c_), same);
+    half_a_ = buffer<bf16, 1>(order_.where(), elements_);
+    half_c_ = buffer<bf16, 1>(order_.where(), elements_);
+    half_a_.fill(bf16(1.0F));
+    add("relu bf16, 2048 per block", bytes / 2, prepare(relu_bf16, half_a_, half_c_));
+  }
+
+  void add_vadd(bool sweep) {
+    double const bytes = 3.0 * sizeof(float) * static_cast<double>(elements_);
+    auto const right = [this] {
+      double worst = 0;
+      for (std::size_t i = 0; i < host_c_.size(); i += 997)
+        worst = std::max(worst, std::abs(static_cast<double>(host_c_[i]) - static_cast<double>(host_a_[i] + host_b_[i])));
+      return worst;
+    };
+    add("vadd", bytes, prepare(vadd, a_, b_, c_), right);
+    for (int warps : {1, 2, 4, 8})
+      if (sweep) add(fmt::format("vadd, {} warps", warps), bytes, with_warps(order_.where(), warps, vadd, {argument(a_, true), argument(b_, true), argument(c_, false)}), right);
+  }
+
+  template <int BN>
+  void add_softmax(bool sweep) {
+    std::int64_t const rows = elements_ / BN;
+    double const bytes = 2.0 * sizeof(float) * static_cast<double>(rows * BN);
+    auto const rows_of = [rows](buffer<float, 1>& memory) { return device_view<float, 2>(memory.data(), rows, BN); };
+    auto const right = [this, rows] {
+      double worst = 0;
+      for (std::int64_t row = 0; row < rows; row += std::max<std::int64_t>(rows / 50, 1)) {
+        float const* const from = host_a_.data() + row * BN;
+        double sum = 0, most = from[0];
+        for (int j = 0; j < BN; ++j) most = std::max(most, static_cast<double>(from[j]));
+        for (int j = 0; j < BN; ++j) sum += std::exp(static_cast<double>(from[j]) - most);
+        for (int j = 0; j < BN; ++j) {
+          double const expected = std::exp(static_cast<double>(from[j]) - most) / sum;
+          worst = std::max(worst, std::abs(static_cast<double>(host_c_[static_cast<std::size_t>(row * BN + j)]) - expected) / expected);
+        }
+      }
+      return worst;
+    };
+    add(fmt::format("softmax, rows of {}", BN), bytes, prepare(softmax<BN>, rows_of(a_), rows_of(c_)), right);
+    if (!sweep) return;
+    for (int warps : {4, 8, 16, 32}) {
+      Argument x = argument(a_, true), y = argument(c_, false);
+      for (Argument* tensor : {&x, &y}) {
+        tensor->rank = 2;
+        tensor->extents[0] = rows;
+        tensor->extents[1] = tensor->strides[0] = BN;
+        tensor->strides[1] = 1;
+      }
+      add(fmt::format("softmax, rows of {}, {} warps", BN, warps), bytes, with_warps(order_.where(), warps, softmax<BN>, {x, y}), right);
+    }
+  }
+
+  cuda_stream order_;
+  std::int64_t elements_;
+  buffer<float, 1> a_, b_, c_;
+  buffer<bf16, 1> half_a_, half_c_;
+  std::vector<float> host_a_, host_b_, host_c_ = std::vector<float>(static_cast<std::size_t>(elements_));
+  std::vector<Variant> variants_;
+  bool wrong_ = false;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::int64_t mega = 64;
+  int rounds = 15;
+  bool sweep = false;
+  CLI::App app("Rates of memory-bound kernels beside a copy");
+  app.add_option("--mega", mega, "elements per array, in units of 2^20");
+  app.add_option("--rounds", rounds, "interleaved bursts of each kernel");
+  app.add_flag("--sweep", sweep, "also with other numbers of warps than the compiler's choice");
+  CLI11_PARSE(app, argc, argv);
+  if (device::cuda_count() == 0) {
+    fmt::print("skipped: {}\n", device::cuda_status());
+    return 4;
+  }
+  try {
+    Bench bench(mega << 20, sweep);
+    bench.run(rounds, 4e-3);
+    return bench.report();
+  } catch (std::exception const& error) {
+    fmt::print("{}\n", error.what());
+    return 1;
+  }
+}
