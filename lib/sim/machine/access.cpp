@@ -1,5 +1,8 @@
 // Accesses against the shadow memory: recording and comparing.
+#include <algorithm>
+
 #include "sim/machine/state.hpp"
+#include "tegula/support/error.hpp"
 
 namespace tegula::sim::machine {
 
@@ -63,6 +66,9 @@ void State::check_shared(WarpState& w, Lanes lanes, SpaceState const& space, Foo
 void State::touch(WarpState& w, Lanes lanes, Footprint const& bytes, std::uint32_t number) {
   if (bytes.empty() || stop) return;
   AccessRecord const& record = records[number];
+  if (bytes.space() >= spaces.size()) {
+    throw InternalError("simulator: no space " + std::to_string(bytes.space()) + " (" + place_text(record.site) + ")");
+  }
   SpaceState& space = *spaces[bytes.space()];
   for (LaneBytes const& range : bytes) {
     if (range.end <= space.buffer.bytes && range.begin <= range.end) continue;

@@ -52,9 +52,10 @@ void State::check_copy(WarpState const& w, Lanes lanes, Footprint const& shared,
         {}, side(w, lanes, "copy of " + describe(place.space(), place.begin()->begin, place.begin()->end), site));
   };
   aligned(shared, alignment, "align the buffer and round up its stage size");
-  aligned(global, 16, "prove the start a multiple of 16 bytes, or do not use the copy engine");
-  if (bytes % 16 != 0 && first(ReportKind::misaligned, site, {})) {
-    add(ReportKind::misaligned, std::to_string(bytes) + " bytes are not a multiple of 16", {},
+  std::uint32_t const unit = std::min(alignment, 16u);  // 4 or 8 for st.async
+  aligned(global, unit, "prove the start a multiple of that, or do not use the copy engine");
+  if (bytes % unit != 0 && first(ReportKind::misaligned, site, {})) {
+    add(ReportKind::misaligned, std::to_string(bytes) + " bytes are not a multiple of " + std::to_string(unit), {},
         side(w, lanes, "copy", site));
   }
 }

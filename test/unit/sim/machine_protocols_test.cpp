@@ -332,3 +332,40 @@ TEST_CASE("reductions by TMA into one place do not race, stores do", "[machine][
                 }
               }});
 }
+
+TEST_CASE("a bulk copy into a peer's shared memory signals the peer's barrier", "[machine][N1]") {
+  check_pair({.kind = ReportKind::missing_proxy_fence,
+              .sentence = "add fence.proxy.async after the write",
+              .options = {.ctas = 2, .cluster = 2, .shared_bytes = 8192},
+              .build = [](Machine& m, bool planted) {
+                for (int cta = 0; cta < 2; ++cta) {
+                  Space const peer = m.shared(1);
+                  m.add_warp(cta, [=](Warp w) -> Task {
+                    MbarrierAddress const full{1, 0};
+                    if (cta == 1) {
+                      co_await w.mbarrier_init(leader, full, 1, at("mbarrier_init"));
+                      w.fence_mbarrier_init(leader, at("fence_mbarrier_init"));
+                    } else {
+                      w.write(all_lanes, PerLane(w.shared(), kib, 32), at("shared_store"));
+                      if (!planted) w.fence_proxy_async(all_lanes, FenceSpace::shared, at("fence_proxy_async"));
+                    }
+                    co_await w.cluster_arrive(all_lanes, at("cluster_arrive"));
+                    co_await w.cluster_wait(all_lanes, at("cluster_wait"));
+                    if (cta == 1) {
+                      co_await w.arrive_expect_tx(leader, full, kib, at("arrive_expect_tx"));
+                      co_await w.wait_parity(all_lanes, full, 0, at("mbarrier_wait"));
+                      w.read(all_lanes, PerLane(w.shared(), 2 * kib, 32), at("shared_load"));
+                    } else {
+                      CopyIn copy;
+                      copy.source = Footprint(w.shared(), kib, 2 * kib);
+                      copy.destination = Footprint(peer, 2 * kib, 3 * kib);
+                      copy.mbarrier = full;
+                      copy.bytes = kib;
+                      co_await w.copy_in(leader, copy, at("bulk_copy"));
+                    }
+                    co_await w.cluster_arrive(all_lanes, at("cluster_arrive"));
+                    co_await w.cluster_wait(all_lanes, at("cluster_wait"));
+                  });
+                }
+              }});
+}
