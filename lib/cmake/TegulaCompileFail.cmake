@@ -17,7 +17,7 @@ file(STRINGS "${SOURCE}" first_line LIMIT_COUNT 1)
 if(NOT first_line MATCHES "^// expect: (.+)$")
   message(FATAL_ERROR "${name}: the first line must be '// expect: <sentence>'")
 endif()
-set(sentence "${CMAKE_MATCH_1}")
+string(REPLACE "\\;" ";" sentence "${CMAKE_MATCH_1}")  # file(STRINGS) escapes them
 if(status EQUAL 0)
   message(FATAL_ERROR "${name} compiles, but must be refused with: ${sentence}")
 endif()

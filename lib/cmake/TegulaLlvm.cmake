@@ -26,14 +26,14 @@ if(TEGULA_STATIC_LLVM)
   find_package(PNG QUIET)
   set(CMAKE_FIND_LIBRARY_SUFFIXES "${_tegula_suffixes}")
 endif()
-find_package(LLVM ${TEGULA_LLVM_VERSION} CONFIG QUIET)
-if(NOT LLVM_FOUND AND NOT LLVM_CONSIDERED_VERSIONS)
+# No version is asked for here: LLVM's package accepts only its own major and minor number.
+find_package(LLVM CONFIG QUIET)
+if(NOT LLVM_FOUND)
   message(FATAL_ERROR "tegula: LLVM ${TEGULA_LLVM_LEAST} or newer is needed, none was found; "
     "on Debian and Ubuntu install llvm-22-dev (or the newest llvm-N-dev that apt offers), or set LLVM_DIR")
 endif()
-if(NOT LLVM_FOUND)
-  message(FATAL_ERROR "tegula: LLVM ${TEGULA_LLVM_VERSION} was asked for, but ${LLVM_DIR} holds "
-    "${LLVM_CONSIDERED_VERSIONS}; LLVM ${TEGULA_LLVM_LEAST} or newer is needed")
+if(TEGULA_LLVM_VERSION AND NOT TEGULA_LLVM_VERSION EQUAL LLVM_VERSION_MAJOR AND NOT LLVM_VERSION_MAJOR LESS TEGULA_LLVM_LEAST)
+  message(FATAL_ERROR "tegula: LLVM ${TEGULA_LLVM_VERSION} was asked for, but ${LLVM_PACKAGE_VERSION} was found in ${LLVM_DIR}")
 endif()
 if(LLVM_VERSION_MAJOR LESS TEGULA_LLVM_LEAST)
   message(FATAL_ERROR "tegula: LLVM ${TEGULA_LLVM_LEAST} or newer is needed, found ${LLVM_PACKAGE_VERSION} in "

@@ -165,8 +165,8 @@ constexpr V exp_f32(V x) {
   V const most = limited - n * like(x, detail::ln2_high_f32);
   V const r = most - n * like(x, detail::ln2_low_f32);
   V const square = r * r;
-  V const small = detail::polynomial(r, detail::exp_f32_terms, 5) * square + r;
-  V const p = small + like(x, 1);
+  V const tail = detail::polynomial(r, detail::exp_f32_terms, 5) * square + r;
+  V const p = tail + like(x, 1);
   return detail::scale_f32(p, shifted);
 }
 
@@ -179,8 +179,8 @@ constexpr V exp_f64(V x) {
   V const most = limited - n * like(x, detail::ln2_high_f64);
   V const r = most - n * like(x, detail::ln2_low_f64);
   V const square = r * r;
-  V const small = detail::polynomial(r, detail::exp_f64_terms, 10) * square + r;
-  V const p = small + like(x, 1);
+  V const tail = detail::polynomial(r, detail::exp_f64_terms, 10) * square + r;
+  V const p = tail + like(x, 1);
   return detail::scale_f64(p, shifted);
 }
 
@@ -190,8 +190,8 @@ constexpr V exp2_f32(V x) {
   V const magic = like(x, detail::magic_f32);
   V const shifted = limited + magic;
   V const r = limited - (shifted - magic);
-  V const small = detail::polynomial(r, detail::exp2_f32_terms, 6) * r + r;
-  V const p = small + like(x, 1);
+  V const tail = detail::polynomial(r, detail::exp2_f32_terms, 6) * r + r;
+  V const p = tail + like(x, 1);
   return detail::scale_f32(p, shifted);
 }
 
@@ -201,8 +201,8 @@ constexpr V exp2_f64(V x) {
   V const magic = like(x, detail::magic_f64);
   V const shifted = limited + magic;
   V const r = limited - (shifted - magic);
-  V const small = detail::polynomial(r, detail::exp2_f64_terms, 11) * r;
-  V const p = small + like(x, 1);
+  V const tail = detail::polynomial(r, detail::exp2_f64_terms, 11) * r;
+  V const p = tail + like(x, 1);
   return detail::scale_f64(p, shifted);
 }
 
@@ -242,8 +242,8 @@ constexpr V log2_f64(V x) {
   V const rest = detail::log_rest_f64(f);
   V const excess = like(x, detail::log2e - 1);
   V const least = rest * excess;
-  V const small = least + f * excess;
-  return detail::log_edges(x, small + rest + f + e);
+  V const tail = least + f * excess;
+  return detail::log_edges(x, tail + rest + f + e);
 }
 
 }  // namespace tegula::math
