@@ -4,17 +4,13 @@
 //
 // Without arguments it takes samples/data/scene.png and writes sharpened.png beside the program's working folder. The
 // result is checked, pixel by pixel, against the same chain in double precision.
-#include <tegula/runtime/timer.hpp>
-#include <tegula/tegula.hpp>
-
 #include "support/image.hpp"
+#include "support/report.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <string>
 #include <vector>
 
@@ -114,60 +110,40 @@ std::string default_picture() {
   return std::string(folder != nullptr ? folder : TEGULA_SAMPLE_DATA) + "/scene.png";
 }
 
-int run(std::string const& input, std::string const& output) {
+int sharpen_file(std::string const& input, std::string const& output) {
   samples::Image const image = samples::read_image(input);
+  int const channels = image.channels, height = image.height, width = image.width;
   std::vector<float> const pixels = samples::to_planes(image);
   Weights const weights = gaussian(1.6);
   float const amount = 0.8F;
 
   device const where = device::best();
   stream const order(where);
-  buffer<float, 3> x(where, image.channels, image.height, image.width);
-  buffer<float, 3> rows(where, image.channels, image.height, image.width);
-  buffer<float, 3> y(where, image.channels, image.height, image.width);
-  x.copy_from(pixels);
-  rows.fill(std::nanf(""));
-  y.fill(std::nanf(""));
-
+  auto const x = samples::filled<float, 3>(where, pixels, channels, height, width);
+  auto rows = samples::poisoned<float, 3>(where, channels, height, width);
+  auto y = samples::poisoned<float, 3>(where, channels, height, width);
   auto const first = prepare(where, blur_rows<16, 64>(weights), x, rows);
   auto const second = prepare(where, sharpen<16, 64>(weights), x, rows, y, amount);
-  int const repeats = 20;
-  timer clock(order);
-  double best = 1e30;
-  for (int i = 0; i < repeats; ++i) {
-    clock.start();
-    first(order);
-    second(order);
-    clock.stop();
-    best = std::min(best, clock.seconds());
-  }
+  double const seconds = samples::best_seconds(order, [&](stream const& on) {
+    first(on);
+    second(on);
+  });
 
   std::vector<float> result(pixels.size());
   y.copy_to(result);
-  auto const expected =
-      reference(pixels, image.channels, image.height, image.width, weights, static_cast<double>(amount));
-  double error = 0;
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    double const difference = std::abs(static_cast<double>(result[i]) - expected[i]);
-    error = difference <= error ? error : difference;  // a NaN stays
-  }
-  samples::write_image(output, samples::from_planes(result, image.width, image.height, image.channels));
-
-  bool const ok = error < 2e-6;
-  std::printf("05_image  %d x %d x %d on %s: %.3f ms, %.0f Mpixel/s, error %.1e, wrote %s, %s\n", image.width,
-              image.height, image.channels, where.str().c_str(), best * 1e3,
-              static_cast<double>(image.width) * image.height / best * 1e-6, error, output.c_str(),
-              ok ? "ok" : "WRONG");
-  return ok ? 0 : 1;
+  samples::write_image(output, samples::from_planes(result, width, height, channels));
+  auto const expected = reference(pixels, channels, height, width, weights, static_cast<double>(amount));
+  std::string const what = std::to_string(width) + " x " + std::to_string(height) + " x " + std::to_string(channels) +
+                           " pixels to " + output;
+  double const rate = static_cast<double>(width) * height / seconds * 1e-6;
+  return samples::report("05_image", what, where, seconds, rate, "Mpixel/s", samples::worst_error(result, expected, 1),
+                         1e-6);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc > 1 ? argv[1] : default_picture(), argc > 2 ? argv[2] : "sharpened.png");
-  } catch (std::exception const& error) {
-    std::printf("05_image  failed: %s\n", error.what());
-    return 1;
-  }
+  return samples::guarded("05_image", [&] {
+    return sharpen_file(argc > 1 ? argv[1] : default_picture(), argc > 2 ? argv[2] : "sharpened.png");
+  });
 }
