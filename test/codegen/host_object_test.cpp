@@ -1,0 +1,212 @@
+// What host code generation leaves in its objects and what it refuses.
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "codegen/host/host.hpp"
+#include "compiler/compile.hpp"
+#include "ir/text.hpp"
+#include "support/catch.hpp"
+#include "tegula/support/error.hpp"
+
+namespace {
+
+using namespace tegula;
+
+ir::Module parse(std::string const& text) {
+  ir::ParseResult result = ir::parse("tegula-ir 1\n" + text);
+  INFO(result.diagnostics.str());
+  REQUIRE(result.ok());
+  return std::move(result.module);
+}
+
+CompiledKernel compile(std::string const& text, std::string const& architecture) {
+  CompileOptions options;
+  options.architecture = architecture;
+  return compiler::compile(parse(text), options);
+}
+
+/// Names of the undefined symbols of a 64-bit little-endian ELF object.
+std::set<std::string> undefined_symbols(std::string const& object) {
+  auto const read = [&](std::size_t at, std::size_t size) {
+    std::uint64_t value = 0;
+    REQUIRE(at + size <= object.size());
+    std::memcpy(&value, object.data() + at, size);
+    return value;
+  };
+  std::set<std::string> names;
+  std::size_t const sections = read(0x28, 8);
+  std::size_t const entry_size = read(0x3A, 2);
+  std::size_t const count = read(0x3C, 2);
+  bool found = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::size_t const section = sections + i * entry_size;
+    if (read(section + 4, 4) != 2) continue;  // SHT_SYMTAB
+    found = true;
+    std::size_t const table = read(section + 0x18, 8);
+    std::size_t const size = read(section + 0x20, 8);
+    std::size_t const strings = read(sections + read(section + 0x28, 4) * entry_size + 0x18, 8);
+    for (std::size_t symbol = table + 24; symbol < table + size; symbol += 24)
+      if (read(symbol + 6, 2) == 0) names.insert(object.c_str() + strings + read(symbol, 4));
+  }
+  REQUIRE(found);
+  return names;
+}
+
+TEST_CASE("host objects call nothing but memory functions", "[host]") {
+  // Every op on every element it takes, on scalars and on tiles.
+  for (char const* element : {"i32", "i64", "f16", "bf16", "f32", "f64"}) {
+    bool const floats = element[0] != 'i';
+    std::vector<std::string> binary = {"add", "sub", "mul", "div", "min", "max"};
+    std::vector<std::string> unary = {"neg", "abs"};
+    if (floats) unary.insert(unary.end(), {"round", "floor", "exp", "exp2", "log", "log2", "sqrt", "rsqrt"});
+    else binary.insert(binary.end(), {"rem", "ceil_div", "shl", "shr", "and", "or", "xor"});
+    std::string const tile = std::string("tile<50x") + element + ">";
+    std::string text = std::string("kernel @all(%a: in tensor<?x") + element + ">, %s: " + element + ", %c: out tensor<?x" + element + ">) {\n" +
+                       "  %o = constant {value = 0 : i64} : i64\n  %v0 = load %a, %o : " + tile + "\n  %w0 = add %s, %s : " + element + "\n";
+    int at = 0;
+    auto const next = [&](std::string const& op, bool two) {
+      std::string const from = std::to_string(at);
+      std::string const to = std::to_string(++at);
+      text += "  %v" + to + " = " + op + " %v" + from + (two ? ", %v0" : "") + " : " + tile + "\n";
+      text += "  %w" + to + " = " + op + " %w" + from + (two ? ", %s" : "") + " : " + element + "\n";
+    };
+    for (std::string const& op : binary) next(op, true);
+    for (std::string const& op : unary) next(op, false);
+    for (char const* to : {"i32", "i64", "f16", "bf16", "f32", "f64"}) {
+      if (std::string(to) == element) continue;
+      std::string const from = std::to_string(at);
+      std::string const back = std::to_string(++at);
+      text += "  %t" + back + " = cast %v" + from + " : tile<50x" + to + ">\n  %v" + back + " = cast %t" + back + " : " + tile + "\n";
+      text += "  %u" + back + " = cast %w" + from + " : " + to + "\n  %w" + back + " = cast %u" + back + " : " + element + "\n";
+    }
+    text += "  %x = splat %w" + std::to_string(at) + " : " + tile + "\n  %y = add %x, %v" + std::to_string(at) + " : " + tile +
+            "\n  %r = reduce %y {axis = 0, combine = max} : tile<1x" + element + ">\n  %b = broadcast %r : " + tile + "\n  %z = sub %y, %b : " + tile +
+            "\n  store %c, %z, %o\n  return\n}\n";
+    for (char const* cpu : {"x86-64-v2", "x86-64-v3", "x86-64-v4", ""}) {
+      INFO(element << " on cpu \"" << cpu << "\"");
+      for (std::string const& name : undefined_symbols(compile(text, cpu).image))
+        CHECK((name == "memcpy" || name == "memset" || name == "memmove"));
+    }
+  }
+}
+
+TEST_CASE("two compilations give the same object bytes", "[host]") {
+  std::string const text = R"(
+kernel @k(%a: in tensor<?x?xf32>, %c: out tensor<?x?xf32>) {
+  %o = constant {value = 0 : i64} : i64
+  %x = load %a, %o, %o : tile<16x48xf32>
+  %e = exp %x : tile<16x48xf32>
+  %r = reduce %e {axis = 1} : tile<16x1xf32>
+  %b = broadcast %r : tile<16x48xf32>
+  %y = div %e, %b : tile<16x48xf32>
+  store %c, %y, %o, %o
+  return
+}
+)";
+  CHECK(compile(text, "x86-64-v3").image == compile(text, "x86-64-v3").image);
+  CHECK(compile(text, "x86-64-v3").image != compile(text, "x86-64-v4").image);
+}
+
+constexpr char const* copy_text = R"(
+kernel @copy(%a: in tensor<?xf32>, %c: out tensor<?xf32>) {
+  %o = constant {value = 0 : i64} : i64
+  %x = load %a, %o : tile<64xf32>
+  store %c, %x, %o
+  return
+}
+)";
+
+TEST_CASE("a host CPU that is unknown or too old is refused by name", "[host]") {
+  CHECK_THROWS_AS(compile(copy_text, "no-such-cpu"), UserError);
+  CHECK_THROWS_WITH(compile(copy_text, "no-such-cpu"), test::ContainsSubstring("unknown CPU \"no-such-cpu\""));
+  CHECK_THROWS_WITH(compile(copy_text, "x86-64"), test::ContainsSubstring("the least CPU is x86-64-v2"));
+}
+
+TEST_CASE("tiles beyond the host's scratch are refused with need and limit", "[host]") {
+  std::string const text = R"(
+kernel @big(%a: in tensor<?x?xf32>, %c: out tensor<?x?xf32>) {
+  %o = constant {value = 0 : i64} : i64
+  %one = constant {value = 1 : i64} : i64
+  %n = extent %c {axis = 0} : i64
+  %x = load %a, %o, %o : tile<4096x4096xf32>
+  %r, %s, %t, %u = for %i = %o to %n step %one carry (%p = %x, %q = %x, %v = %x, %w = %x) : tile<4096x4096xf32>, tile<4096x4096xf32>, tile<4096x4096xf32>, tile<4096x4096xf32> {
+    yield %q, %v, %w, %p
+  }
+  %y = add %r, %s : tile<4096x4096xf32>
+  %z = mul %t, %u : tile<4096x4096xf32>
+  %k = add %y, %z : tile<4096x4096xf32>
+  store %c, %k, %o, %o
+  return
+}
+)";
+  CHECK_THROWS_AS(compile(text, "x86-64-v3"), UserError);
+  CHECK_THROWS_WITH(compile(text, "x86-64-v3"), test::ContainsSubstring("bytes needed, 268435456 allowed"));
+}
+
+TEST_CASE("a host object that cannot run here is refused before it is mapped", "[host]") {
+  CompiledKernel kernel = compile(copy_text, "");
+  CHECK(codegen::load_host(kernel).entries.size() == kernel.phases.size());
+  CompiledKernel empty = kernel;
+  empty.image.clear();
+  CHECK_THROWS_AS(codegen::load_host(empty), UserError);
+  CompiledKernel broken = kernel;
+  broken.image.resize(broken.image.size() / 2);
+  CHECK_THROWS_AS(codegen::load_host(broken), UserError);
+  CompiledKernel renamed = kernel;
+  renamed.phases.front().entry = "other";
+  CHECK_THROWS_WITH(codegen::load_host(renamed), test::ContainsSubstring("other"));
+  CompiledKernel device = kernel;
+  device.image_kind = ImageKind::ptx;
+  CHECK_THROWS_AS(codegen::load_host(device), UserError);
+  CompiledKernel newer = kernel;
+  newer.architecture = "graniterapids";
+  CHECK_THROWS_WITH(codegen::load_host(newer), test::ContainsSubstring("this CPU lacks"));
+}
+
+TEST_CASE("a contraction's operands are packed in a phase of their own", "[host]") {
+  std::string const text = R"(
+kernel @gemm(%A: in tensor<?x?xf32>, %B: in tensor<?x?xf32>, %C: out tensor<?x?xf32>) {
+  %m = extent %C {axis = 0} : i64
+  %n = extent %C {axis = 1} : i64
+  %t = constant {value = 64 : i64} : i64
+  %g0 = ceil_div %m, %t : i64
+  %g1 = ceil_div %n, %t : i64
+  grid %g0, %g1
+  %i = block_index {axis = 0} : i64
+  %j = block_index {axis = 1} : i64
+  %i0 = mul %i, %t : i64
+  %j0 = mul %j, %t : i64
+  %k = extent %A {axis = 1} : i64
+  %trips = ceil_div %k, %t : i64
+  %lo = constant {value = 0 : i64} : i64
+  %one = constant {value = 1 : i64} : i64
+  %zero = constant {value = 0.0 : f32} : tile<64x64xf32>
+  %acc = for %s = %lo to %trips step %one carry (%sum = %zero) : tile<64x64xf32> {
+    %k0 = mul %s, %t : i64
+    %a = load %A, %i0, %k0 : tile<64x64xf32>
+    %b = load %B, %k0, %j0 : tile<64x64xf32>
+    %next = dot %a, %b, %sum : tile<64x64xf32>
+    yield %next
+  }
+  store %C, %acc, %i0, %j0
+  return
+}
+)";
+  CompiledKernel const kernel = compile(text, "x86-64-v3");
+  REQUIRE(kernel.phases.size() == 2);
+  CHECK(kernel.phases[0].blocks >= 0);
+  CHECK(kernel.phases[1].blocks == -1);
+  CHECK(kernel.workspace_bytes >= 0);
+  // With FMA the micro-kernel is 6 x 16 on 256-bit vectors, 12 x 32 on 512-bit ones; without, products are rounded.
+  CompileOptions options;
+  options.architecture = "x86-64-v3";
+  std::string const v3 = codegen::host_llvm_ir(parse(text), options, true);
+  CHECK_THAT(v3, test::ContainsSubstring("multiply_6x16"));
+  CHECK_THAT(v3, test::ContainsSubstring("llvm.fma.v8f32"));
+  options.architecture = "x86-64-v2";
+  CHECK_THAT(codegen::host_llvm_ir(parse(text), options, true), !test::ContainsSubstring("llvm.fma"));
+}
+
+}  // namespace
