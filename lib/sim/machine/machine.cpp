@@ -155,6 +155,23 @@ void State::execute(Candidate const& candidate, Touch& touched) {
   if (w.finished) touched.write(object_of_cluster);
 }
 
+void State::note_step(Candidate const& chosen, Site const& started) {
+  std::string line = std::to_string(outcome.steps) + ' ';
+  if (chosen.operation) {
+    Operation const& op = operations[chosen.id];
+    line += std::string(started.op) + " of " + agent_text(op.warp, op.lanes) + " at " + place_text(started);
+    line += op.done ? ": ends" : ": has read its source";
+  } else {
+    WarpState const& w = *warps[chosen.id];
+    line += agent_text(w.number, all_lanes) + ": " + w.last_site.op + " at " + place_text(w.last_site);
+    if (w.finished)
+      line += ", ends";
+    else if (w.blocked.kind != Blocked::Kind::none)
+      line += ", waits";
+  }
+  outcome.trace.push_back(std::move(line));
+}
+
 void State::run(Chooser& chooser) {
   Touch touched;
   while (!stop) {
@@ -173,7 +190,9 @@ void State::run(Chooser& chooser) {
       return;
     }
     Candidate const chosen = candidates[choice];
+    Site const started = chosen.operation ? operations[chosen.id].site : Site{};
     execute(chosen, touched);
+    if (options.trace) note_step(chosen, started);
     chooser.executed(touched);
   }
   if (stop) return;

@@ -24,6 +24,7 @@ struct Options {
   std::uint32_t registers = 0;           // per thread at entry; 0: setmaxnreg is not modelled
   std::uint64_t max_steps = 20'000'000;  // schedule points before the run is called a livelock
   std::uint32_t max_reports = 16;        // the run stops after so many
+  bool trace = false;                    // Outcome::trace says who did what at each step
 };
 
 /// What is known of a global buffer before the kernel starts.
@@ -42,7 +43,8 @@ struct Outcome {
   std::string schedule;                // replays this run
   std::vector<std::uint32_t> choices;  // the same as explicit choices, where there was more than one candidate
   std::uint64_t steps = 0;
-  bool abandoned = false;  // the chooser gave up; nothing was judged at exit
+  std::vector<std::string> trace;  // "93 warp 7: mbarrier_wait at gemm.cpp:33", if asked for
+  bool abandoned = false;          // the chooser gave up; nothing was judged at exit
 
   [[nodiscard]] bool clean() const { return reports.empty() && !abandoned; }
   [[nodiscard]] bool has(ReportKind kind) const {

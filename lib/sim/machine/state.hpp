@@ -246,6 +246,7 @@ struct State {
   void execute(Candidate const&, Touch&);
   void step_warp(WarpState&);
   void finish(WarpState&);
+  void note_step(Candidate const&, Site const& started);
 
   // order.cpp
   /// Each lane of `who` knows the time of `lanes` of warp `of` in the plane: of each of them, or (any) of one.

@@ -199,3 +199,24 @@ TEST_CASE("a step that goes on behind a wait is a bug of the driver", "[machine]
   });
   CHECK_THROWS_AS(simulation.run(Schedule::latest()), tegula::InternalError);
 }
+
+TEST_CASE("a trace says who did what", "[machine][N1]") {
+  Simulation simulation({.shared_bytes = 8192, .trace = true}, [](Machine& m) {
+    Space const in = add_input(m);
+    m.add_warp(0, [=](Warp w) -> Task {
+      Site const line{"k.cpp", 3, 0, "tma_load"};
+      co_await w.mbarrier_init(leader, full_barrier, 1, {"k.cpp", 1, 0, "mbarrier_init"});
+      w.fence_mbarrier_init(leader, {"k.cpp", 1, 0, "fence"});
+      co_await w.arrive_expect_tx(leader, full_barrier, kib, {"k.cpp", 2, 0, "arrive_expect_tx"});
+      co_await w.copy_in(leader, load_1k(w, in, kib, full_barrier), line);
+      co_await w.wait_parity(leader, full_barrier, 0, {"k.cpp", 4, 0, "mbarrier_wait"});
+    });
+  });
+  Outcome const outcome = simulation.run(Schedule::latest());
+  CHECK(outcome.clean());
+  CHECK(outcome.trace ==
+        std::vector<std::string>{"1 warp 0: mbarrier_init at k.cpp:1", "2 warp 0: arrive_expect_tx at k.cpp:2",
+                                 "3 warp 0: tma_load at k.cpp:3", "4 warp 0: mbarrier_wait at k.cpp:4, waits",
+                                 "5 tma_load of warp 0 lane 0 at k.cpp:3: ends",
+                                 "6 warp 0: mbarrier_wait at k.cpp:4, ends"});
+}

@@ -128,6 +128,56 @@ TEST_CASE("cp.async handed over by an mbarrier: the consumers fence before the a
        }});
 }
 
+namespace {
+
+/// Warp 0 fills, warp 1 reads; one lane waits, fences and releases for its warp as far as asked.
+struct OneLane {
+  bool sync_after_wait = true;
+  Lanes fence = all_lanes;
+};
+
+void one_lane(Machine& m, OneLane how) {
+  Space const in = add_input(m);
+  for (int k = 0; k < 2; ++k) {
+    m.add_warp(0, [=](Warp w) -> Task {
+      if (w.number() == 0) {
+        co_await w.mbarrier_init(leader, full_barrier, 1, at("mbarrier_init"));
+        co_await w.mbarrier_init(leader, empty_barrier, 1, at("mbarrier_init"));
+        w.fence_mbarrier_init(leader, at("fence_mbarrier_init"));
+      }
+      co_await w.barrier(0, 0, all_lanes, at("barrier"));
+      for (std::uint32_t i = 0; i < 3; ++i) {
+        if (w.number() == 0) {
+          co_await w.wait_parity(leader, empty_barrier, (i & 1) ^ 1u, at("mbarrier_wait"));
+          co_await w.arrive_expect_tx(leader, full_barrier, kib, at("arrive_expect_tx"));
+          co_await w.copy_in(leader, load_1k(w, in, kib, full_barrier), at("tma_load"));
+          continue;
+        }
+        co_await w.wait_parity(leader, full_barrier, i & 1, at("mbarrier_wait"));
+        if (how.sync_after_wait) w.warp_sync(all_lanes, at("warp_sync"));
+        w.read(all_lanes, PerLane(w.shared(), kib, 32), at("shared_load"));
+        w.fence_proxy_async(how.fence, FenceSpace::shared, at("fence_proxy_async"));
+        w.warp_sync(all_lanes, at("warp_sync"));
+        co_await w.arrive(leader, empty_barrier, 1, at("arrive"));
+      }
+    });
+  }
+}
+
+}  // namespace
+
+TEST_CASE("one lane waits for its warp: the others learn of it at a warp barrier", "[machine][N1]") {
+  check_pair({.kind = ReportKind::race_raw, .sentence = "add the mbarrier wait", .build = [](Machine& m, bool planted) {
+                one_lane(m, {.sync_after_wait = !planted});
+              }});
+}
+
+TEST_CASE("one lane fences for its warp: the others' reads are not covered", "[machine][N1]") {
+  check_pair({.kind = ReportKind::missing_proxy_fence,
+              .sentence = "by the thread that made it",
+              .build = [](Machine& m, bool planted) { one_lane(m, {.fence = planted ? leader : all_lanes}); }});
+}
+
 TEST_CASE("a flag between CTAs, then a copy by TMA, needs a proxy fence for global memory", "[machine][N1]") {
   check_pair({.kind = ReportKind::missing_proxy_fence,
               .sentence = "add fence.proxy.async.global",
