@@ -11,6 +11,7 @@
 #include "tegula/dsl/tile.hpp"
 #include "tegula/dsl/expr.hpp"
 #include "tegula/dsl/operators.hpp"
+#include "tegula/dsl/static_operators.hpp"
 #include "tegula/dsl/math.hpp"
 #include "tegula/dsl/create.hpp"
 #include "tegula/dsl/memory.hpp"
