@@ -34,9 +34,10 @@ TEST_CASE("verifier: an operand that is defined later or elsewhere is named") {
   Kernel k;
   Value* const late = k.builder.same(NegOp{}, {k.n});
   late->set_name("late");
-  Builder::before(*late->defining_op()).same(AddOp{}, {late, k.n});
+  Value* const early = Builder::before(*late->defining_op()).same(AddOp{}, {late, k.n});
   k.end();
   CHECK(k.found() == "error: add: operand 0 (%late) is not visible here\n");
+  early->defining_op()->set_operand(0, k.n);  // before `late` dies
 
   Kernel other;
   Value* const foreign = other.builder.same(NegOp{}, {other.n});

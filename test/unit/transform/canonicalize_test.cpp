@@ -71,7 +71,7 @@ struct Expression {
     using K = OpKind;
     static std::vector<K> const integers = {K::AddOp, K::SubOp, K::MulOp, K::DivOp, K::RemOp, K::MinOp, K::MaxOp, K::AndOp, K::OrOp, K::XorOp,
                                             K::ShlOp, K::ShrOp, K::NegOp, K::NotOp, K::AbsOp, K::SelectOp, K::CastOp};
-    static std::vector<K> const floats = {K::AddOp, K::SubOp, K::MulOp, K::DivOp, K::NegOp, K::AbsOp, K::SelectOp, K::CastOp, K::FloorOp, K::RoundOp};
+    static std::vector<K> const floats = {K::AddOp, K::SubOp, K::MulOp, K::DivOp, K::NegOp, K::AbsOp, K::SelectOp, K::CastOp, K::CastOp, K::CastOp, K::FloorOp, K::RoundOp};
     static std::vector<K> const booleans = {K::AndOp, K::OrOp, K::XorOp, K::NotOp, K::SelectOp, K::CompareOp, K::CompareOp, K::CompareOp};
     auto const& kinds = element == Element::boolean ? booleans : is_float(element) ? floats : integers;
     K const kind = kinds[static_cast<std::size_t>(random.below(static_cast<int>(kinds.size())))];
