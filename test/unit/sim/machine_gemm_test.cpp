@@ -264,6 +264,21 @@ TEST_CASE("taking any one synchronising op out of the gemm is reported", "[machi
   }
 }
 
+TEST_CASE("two missing ops do not hide each other", "[machine][N1]") {
+  for (int a = 0; a < op_count; ++a) {
+    for (int b = a + 1; b < op_count; ++b) {
+      if (a == registers_up || b == registers_up) continue;
+      Gemm gemm{};
+      gemm.without.set(static_cast<std::size_t>(a));
+      gemm.without.set(static_cast<std::size_t>(b));
+      Simulation simulation = simulate(gemm);
+      Sweep const sweep = simulation.sweep(0, false);
+      INFO("without " << expectations[a].name << " and " << expectations[b].name << "\n" << sweep.text());
+      CHECK(sweep.bad_runs == sweep.runs);
+    }
+  }
+}
+
 TEST_CASE("the accesses of a 256x256x256 gemm cost a small part of a second", "[machine][N1]") {
   Gemm gemm{.stages = 4, .steps = 4, .tiles = 4, .by_rows = true};  // 128x128 tiles, K steps of 64
   Simulation simulation = simulate(gemm);
