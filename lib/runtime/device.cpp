@@ -9,6 +9,7 @@
 #include "runtime/cuda/backend.hpp"
 #include "runtime/host/thread_pool.hpp"
 #include "support/options.hpp"
+#include "tegula/support/compile_options.hpp"
 
 namespace tegula {
 namespace {
@@ -44,7 +45,10 @@ device device::best() {
     return cuda(number);
   }
   if (choice == "cuda") return cuda(0);
-  return runtime::cuda::device_count() > 0 ? cuda(0) : host();
+  for (int number = 0; number < runtime::cuda::device_count(); ++number)
+    for (std::string_view const architecture : gpu_architectures)
+      if (runtime::cuda::architecture(number) == architecture) return cuda(number);
+  return host();
 }
 
 device device::cuda(int number) {

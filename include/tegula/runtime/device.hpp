@@ -23,7 +23,7 @@ class device {
   /// The host.
   constexpr device() = default;
 
-  /// The first CUDA device if a driver answers, else the host; TEGULA_DEVICE overrides.
+  /// The first CUDA device that kernels can be compiled for, else the host; TEGULA_DEVICE overrides.
   static device best();
   static constexpr device host() { return {}; }
   /// CUDA device `number`. Throws UserError, with the reason, if no driver answers or there is no such device.

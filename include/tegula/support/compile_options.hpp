@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tegula/support/compiled_kernel.hpp"
@@ -10,6 +11,9 @@
 namespace tegula {
 
 enum class Target : std::uint8_t { host, cuda };
+
+/// The GPU architectures that kernels can be compiled for.
+inline constexpr std::string_view gpu_architectures[] = {"sm_90a"};
 
 /// Every field is part of the cache key.
 struct CompileOptions {
