@@ -1,0 +1,14 @@
+// What one would write by hand with OpenMP: the rivals of the host kernels. Built with -O3 -march=native -fopenmp.
+#pragma once
+
+#include <cstdint>
+
+namespace bench {
+
+/// True when the loops run on several threads (OpenMP was there at build time).
+bool loops_are_parallel();
+void loop_vadd(float const* a, float const* b, float* c, std::int64_t n, int threads);
+/// Rows of n elements; maximum, exponentials and their sum, quotient.
+void loop_softmax(float const* x, float* y, std::int64_t rows, std::int64_t n, int threads);
+
+}  // namespace bench

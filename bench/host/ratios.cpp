@@ -1,0 +1,180 @@
+// Host kernels against OpenBLAS and hand-written OpenMP loops, at one and two threads: medians of interleaved runs.
+#include <sys/wait.h>
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "host/loops/loops.hpp"
+#include "tegula/tegula.hpp"
+
+namespace {
+
+using namespace tegula;
+
+constexpr auto vadd = kernel("vadd", [](in<float, 1> a, in<float, 1> b, out<float, 1> c) {
+  auto g = grid_over(c, shape<1024>);
+  store(c, shape<1024>, load(a, shape<1024>, g[0]) + load(b, shape<1024>, g[0]), g[0]);
+});
+
+constexpr auto softmax = kernel("softmax", [](in<float, 2> x, out<float, 2> y) {
+  auto g = grid_over(y, shape<1, 1024>);
+  require(y.extent(1) <= 1024, "softmax: a row must fit one tile");
+  tile v = load(x, shape<1, 1024>, g[0], 0, pad(-inf));
+  tile e = exp(v - max(v, axis<1>));
+  store(y, shape<1, 1024>, e / sum(e, axis<1>), g[0], 0);
+});
+
+constexpr auto gemm = kernel("gemm", [](in<float, 2> A, in<float, 2> B, out<float, 2> C) {
+  require(A.extent(1) == B.extent(0), "gemm: A is M x K and B is K x N, but the two K differ");
+  auto g = grid_over(C, shape<128, 128>);
+  tile acc = loop(ceil_div(A.extent(1), 64), zeros<float>(shape<128, 128>), [&](auto k, auto sum) {
+    return dot(load(A, shape<128, 64>, g[0], k), load(B, shape<64, 128>, k, g[1]), sum);
+  });
+  store(C, shape<128, 128>, acc, g[0], g[1]);
+});
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+struct Pair {
+  double ours = 0, rival = 0;  ///< medians, seconds
+};
+
+/// Runs both in turn, so that both see the same machine.
+Pair interleaved(int runs, std::function<void()> const& ours, std::function<void()> const& rival) {
+  std::vector<double> times[2];
+  for (int i = -2; i < runs; ++i) {
+    for (int which = 0; which < 2; ++which) {
+      double const start = now();
+      which == 0 ? ours() : rival();
+      if (i >= 0) times[which].push_back(now() - start);
+    }
+  }
+  for (std::vector<double>& list : times) std::nth_element(list.begin(), list.begin() + runs / 2, list.end());
+  return {times[0][static_cast<std::size_t>(runs / 2)], times[1][static_cast<std::size_t>(runs / 2)]};
+}
+
+template <int Rank>
+void fill(buffer<float, Rank>& to, int seed) {
+  for (std::int64_t i = 0; i < to.size(); ++i) to.data()[i] = static_cast<float>((i * 7919 + seed) % 2003) / 1001.0F - 1.0F;
+}
+
+template <int Rank>
+double difference(buffer<float, Rank>& a, buffer<float, Rank>& b) {
+  double worst = 0;
+  for (std::int64_t i = 0; i < a.size(); ++i) worst = std::max(worst, static_cast<double>(std::abs(a.data()[i] - b.data()[i])));
+  return worst;
+}
+
+/// One line of the table; work is flops or bytes.
+void print(int threads, char const* name, char const* extents, char const* rival, double work, char const* unit, Pair const& pair, double error) {
+  std::printf("%-8s %-16s %7d %9.1f %9.1f %-6s %6.2f  %-22s %.1e\n", name, extents, threads, 1e-9 * work / pair.ours, 1e-9 * work / pair.rival, unit,
+              pair.rival / pair.ours, rival, error);
+  std::fflush(stdout);
+}
+
+using Sgemm = void (*)(int, int, int, int, int, int, float, float const*, int, float const*, int, float, float*, int);
+
+void bench_gemm(int threads, int runs, std::int64_t n) {
+  void* const library = dlopen("libopenblas.so.0", RTLD_NOW);
+  if (library == nullptr) {
+    std::printf("%-8s libopenblas.so.0 is not installed\n", "gemm");
+    return;
+  }
+  auto const sgemm = reinterpret_cast<Sgemm>(dlsym(library, "cblas_sgemm"));
+  reinterpret_cast<void (*)(int)>(dlsym(library, "openblas_set_num_threads"))(threads);
+  std::string const rival = std::string("OpenBLAS ") + reinterpret_cast<char* (*)()>(dlsym(library, "openblas_get_corename"))();
+  buffer<float, 2> a(device::host(), n, n), b(device::host(), n, n), c(device::host(), n, n), d(device::host(), n, n);
+  fill(a, 1);
+  fill(b, 2);
+  auto const go = prepare(device::host(), gemm, a, b, c);
+  host_stream const order;
+  int const size = static_cast<int>(n);
+  Pair const pair = interleaved(runs, [&] { go(order); }, [&] { sgemm(101, 111, 111, size, size, size, 1, a.data(), size, b.data(), size, 0, d.data(), size); });
+  std::string const extents = std::to_string(n) + " cubed";
+  print(threads, "gemm f32", extents.c_str(), rival.c_str(), 2.0 * static_cast<double>(n * n * n), "GF/s", pair, difference(c, d));
+}
+
+void bench_vadd(int threads, int runs, std::int64_t n) {
+  buffer<float> a(device::host(), n), b(device::host(), n), c(device::host(), n), d(device::host(), n);
+  fill(a, 1);
+  fill(b, 2);
+  auto const go = prepare(device::host(), vadd, a, b, c);
+  host_stream const order;
+  Pair const pair = interleaved(runs, [&] { go(order); }, [&] { bench::loop_vadd(a.data(), b.data(), d.data(), n, threads); });
+  print(threads, "vadd", std::to_string(n).c_str(), "OpenMP loop", 12.0 * static_cast<double>(n), "GB/s", pair, difference(c, d));
+}
+
+void bench_softmax(int threads, int runs, std::int64_t rows, std::int64_t n) {
+  buffer<float, 2> x(device::host(), rows, n), y(device::host(), rows, n), z(device::host(), rows, n);
+  fill(x, 1);
+  double const start = now();
+  auto const go = prepare(device::host(), softmax, x, y);
+  double const first = now() - start;
+  host_stream const order;
+  Pair const pair = interleaved(runs, [&] { go(order); }, [&] { bench::loop_softmax(x.data(), z.data(), rows, n, threads); });
+  std::string const extents = std::to_string(rows) + " x " + std::to_string(n);
+  print(threads, "softmax", extents.c_str(), "OpenMP loop", 8.0 * static_cast<double>(rows * n), "GB/s", pair, difference(y, z));
+  if (threads == 1) std::printf("%-8s first prepare (trace, passes, LLVM, load): %.1f ms\n", "softmax", first * 1e3);
+}
+
+/// A child process with its own number of threads and core type of OpenBLAS.
+void in_child(int threads, char const* core, std::function<void()> const& body) {
+  std::fflush(stdout);
+  pid_t const child = fork();
+  if (child == 0) {
+    std::string const count = std::to_string(threads);
+    setenv("TEGULA_THREADS", count.c_str(), 1);
+    setenv("TEGULA_DEVICE", "host", 1);
+    setenv("TEGULA_CACHE", "off", 1);
+    setenv("OMP_NUM_THREADS", count.c_str(), 1);
+    if (core != nullptr) setenv("OPENBLAS_CORETYPE", core, 1);
+    int status = 0;
+    try {
+      body();
+    } catch (std::exception const& error) {
+      std::printf("%s\n", error.what());
+      status = 1;
+    }
+    std::fflush(stdout);
+    _exit(status);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (status != 0) std::printf("bench: a measurement failed\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Host kernels against OpenBLAS and hand-written OpenMP loops");
+  int runs = 21;
+  std::vector<int> threads = {1, 2};
+  app.add_option("--runs", runs, "timed runs of each, interleaved")->check(CLI::Range(3, 1000));
+  app.add_option("--threads", threads, "numbers of threads");
+  CLI11_PARSE(app, argc, argv);
+  std::printf("%-8s %-16s %7s %9s %9s %-6s %6s  %-22s %s\n", "kernel", "extents", "threads", "tegula", "rival", "unit", "ratio", "rival", "difference");
+  for (int count : threads) {
+    for (char const* core : {"SkylakeX", "Cooperlake", "Zen"}) in_child(count, core, [&] { bench_gemm(count, runs, 1024); });
+    if (count > 1 && !bench::loops_are_parallel()) {
+      std::printf("vadd, softmax: built without OpenMP, no rival at %d threads\n", count);
+      continue;
+    }
+    in_child(count, nullptr, [&] {
+      bench_vadd(count, runs, std::int64_t{1} << 24);
+      bench_vadd(count, runs, std::int64_t{1} << 20);
+      bench_softmax(count, runs, 8192, 1024);
+      bench_softmax(count, runs, 8192, 1000);
+    });
+  }
+  return 0;
+}
