@@ -8,6 +8,7 @@
 #include "sim/elements.hpp"
 #include "sim/meaning.hpp"
 #include "support/diagnostics.hpp"
+#include "tegula/math/functions.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::sim {
@@ -165,8 +166,9 @@ AddressRange range_of(Tensor const& tensor) {
   auto const base = reinterpret_cast<std::intptr_t>(tensor.data);
   AddressRange range{base, base + bytes(tensor.element)};
   for (int i = 0; i < tensor.extents.size(); ++i) {
-    std::intptr_t const reach = (tensor.extents[i] - 1) * tensor.strides[i] * bytes(tensor.element);
-    (reach < 0 ? range.low : range.high) += reach;
+    auto const reach = math::wrapping_mul(math::wrapping_mul(tensor.extents[i] - 1, tensor.strides[i]), std::int64_t{bytes(tensor.element)});
+    std::intptr_t& end = reach < 0 ? range.low : range.high;
+    end = math::wrapping_add(std::int64_t{end}, reach);
   }
   return range;
 }

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <functional>
 
 #include "sim/meaning.hpp"
 #include "tegula/math/functions.hpp"
@@ -75,7 +74,6 @@ class Box {
   void each(Visit&& visit) const {
     int const lead = tensor_.extents.size() - tile_.rank();
     Extents const& shape = tile_.shape();
-    int const element_bytes = bytes(tensor_.element);
     std::int64_t at[max_rank] = {};
     std::int64_t coordinates[max_rank] = {};
     for (std::int64_t i = 0; i < tile_.elements(); ++i) {
@@ -84,9 +82,9 @@ class Box {
       for (int axis = 0; axis < tensor_.extents.size(); ++axis) {
         coordinates[axis] = offsets_[axis] + (axis < lead ? 0 : at[axis - lead]);
         inside = inside && coordinates[axis] >= 0 && coordinates[axis] < tensor_.extents[axis];
-        if (inside) offset += coordinates[axis] * tensor_.strides[axis];
+        if (inside) offset = math::wrapping_add(offset, math::wrapping_mul(coordinates[axis], tensor_.strides[axis]));
       }
-      visit(i, inside ? checked(static_cast<std::byte*>(tensor_.data) + offset * element_bytes, coordinates) : nullptr, coordinates);
+      visit(i, inside ? checked(address(offset), coordinates) : nullptr, coordinates);
       for (int axis = shape.size() - 1; axis >= 0; --axis) {
         if (++at[axis] < shape[axis]) break;
         at[axis] = 0;
@@ -98,14 +96,20 @@ class Box {
   [[nodiscard]] Element element() const { return tensor_.element; }
 
  private:
-  std::byte* checked(std::byte* address, std::int64_t const* coordinates) const {
-    if (tensor_.memory_end == nullptr) return address;
-    auto const* const end = address + bytes(tensor_.element);
-    if (std::less_equal<void const*>()(tensor_.memory_begin, address) && std::less_equal<void const*>()(end, tensor_.memory_end)) return address;
+  /// By integers, for a view that lies may point anywhere.
+  [[nodiscard]] std::byte* address(std::int64_t offset) const {
+    auto const distance = static_cast<std::uintptr_t>(offset) * static_cast<std::uintptr_t>(bytes(tensor_.element));
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(tensor_.data) + distance);
+  }
+
+  std::byte* checked(std::byte* element, std::int64_t const* coordinates) const {
+    if (tensor_.memory_end == nullptr) return element;
+    auto const number = [](void const* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); };
+    auto const begin = number(tensor_.memory_begin), end = number(tensor_.memory_end), at = number(element);
+    if (at >= begin && at < end && end - at >= static_cast<std::uintptr_t>(bytes(tensor_.element))) return element;
     agent_.report(ReportKind::outside_memory, op_, [&] {
       return agent_.launch().element_text(tensor_number_, coordinates) + " lies outside the view's memory (" +
-             std::to_string(address - static_cast<std::byte const*>(tensor_.memory_begin)) + " bytes from its start, which holds " +
-             std::to_string(static_cast<std::byte const*>(tensor_.memory_end) - static_cast<std::byte const*>(tensor_.memory_begin)) + ")";
+             std::to_string(static_cast<std::intptr_t>(at - begin)) + " bytes from its start, which holds " + std::to_string(end - begin) + ")";
     });
     return nullptr;
   }
