@@ -23,17 +23,17 @@ void State::check_shared(WarpState& w, Lanes lanes, SpaceState const& space, Foo
                          AccessRecord const& record) {
   CtaState& cta = ctas[static_cast<std::size_t>(space.owner)];
   if (space.owner != w.cta) {
-    bool started = false;
+    bool known_started = false;
     for (int other : cta.warps) {
       Slot const slot = warps[static_cast<std::size_t>(other)]->clocks.slot();
-      if (knows_slot(w, lanes, slot, 1)) started = true;
+      if (knows_slot(w, lanes, slot, 1)) known_started = true;
     }
     if (cta.running == 0 && first(ReportKind::peer_lifetime, record.site, {})) {
       add(ReportKind::peer_lifetime,
           "CTA " + std::to_string(space.owner) + " has ended before this access to its shared memory; add a cluster " +
               "barrier before it exits",
           {}, side(w, lanes, "access to shared memory of CTA " + std::to_string(space.owner), record.site));
-    } else if (!started && first(ReportKind::peer_lifetime, record.site, {})) {
+    } else if (!known_started && first(ReportKind::peer_lifetime, record.site, {})) {
       add(ReportKind::peer_lifetime,
           "CTA " + std::to_string(space.owner) +
               " may not have started; add a cluster barrier before the first access " + "to its shared memory",

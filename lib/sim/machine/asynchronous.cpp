@@ -127,6 +127,15 @@ void State::advance(std::uint32_t id) {
       signal(copy.source);
       signal(copy.result);
     }
+    constexpr std::size_t many = 4096;  // copies that only the mbarrier speaks for are forgotten at last
+    if (w.cp.members.size() > many) {
+      std::erase_if(w.cp.members, [&](GroupQueue::Member const& member) {
+        bool const over = member.group == GroupQueue::uncommitted && operations[member.operation].serial < op.serial &&
+                          (member.lanes & ~op.lanes) == 0;
+        if (over) free_operation(member.operation);
+        return over;
+      });
+    }
     result = b.state.arrive(std::popcount(op.lanes));
     b.last_arrival = op.site;
     if (result != MbarrierFault::none) amount = std::to_string(std::popcount(op.lanes));
@@ -156,6 +165,7 @@ bool State::groups_done(WarpState const& w, Blocked const& blocked) const {
   for (std::size_t i = q.groups.size(); i-- > 0;) {
     GroupQueue::Group const& group = q.groups[i];
     if ((group.lanes & blocked.lanes) == 0 || youngest-- > 0) continue;
+    if (blocked.read && (group.unread_lanes & blocked.lanes) == 0) continue;  // known from an earlier wait
     for (GroupQueue::Member const& member : q.members) {
       if (member.group != group.number) continue;
       Operation const& op = operations[member.operation];
@@ -179,6 +189,7 @@ void State::pass_groups(WarpState& w, Blocked const& blocked) {
   for (std::size_t i = q.groups.size(); i-- > 0;) {
     GroupQueue::Group& group = q.groups[i];
     if ((group.lanes & blocked.lanes) == 0 || youngest-- > 0) continue;
+    if (blocked.read && (group.unread_lanes & blocked.lanes) == 0) continue;  // known from an earlier wait
     group.unread_lanes &= ~blocked.lanes;
     if (!blocked.read) group.lanes &= ~blocked.lanes;
     for (GroupQueue::Member const& member : q.members) {

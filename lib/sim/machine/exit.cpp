@@ -101,7 +101,8 @@ void State::deadlock() {
     while (last + 1 < warps.size() && !warps[last + 1]->finished && stuck(*warps[last + 1]).note == current.note)
       ++last;
     notes.push_back(last == i ? agent_text(w.number, all_lanes) + " waits " + current.note
-                              : "warps " + std::to_string(i) + " to " + std::to_string(last) + " wait " + current.note);
+                              : "warps " + std::to_string(w.number) + " to " + std::to_string(active[last]->number) +
+                                    " wait " + current.note);
     i = last + 1;
     if (blamed != nullptr && current.weight <= cause.weight) continue;
     blamed = &w;

@@ -35,6 +35,8 @@ void State::reset() {
     w->body = nullptr;
   }
   warps.clear();
+  active.clear();
+  started_clusters = 0;
   names.clear();
   reads.reset();
   records.clear();
@@ -106,10 +108,20 @@ WarpState& State::add_warp(int cta) {
   return w;
 }
 
+void State::start_clusters(std::size_t count) {
+  for (; count != 0 && started_clusters < clusters.size(); ++started_clusters) {
+    for (WarpState* w : warps) {
+      if (static_cast<std::size_t>(w->cta / options.cluster) == started_clusters) active.push_back(w);
+    }
+    if (clusters[started_clusters].alive != 0) --count;
+  }
+  std::sort(active.begin(), active.end(), [](WarpState const* a, WarpState const* b) { return a->number < b->number; });
+}
+
 void State::collect() {
   candidates.clear();
-  for (WarpState const* w : warps) {
-    if (w->finished || !can_resume(*w)) continue;
+  for (WarpState const* w : active) {
+    if (!can_resume(*w)) continue;
     candidates.push_back({false, static_cast<std::uint32_t>(w->number), static_cast<std::uint64_t>(w->number)});
   }
   for (std::uint32_t id : in_flight) {
@@ -140,6 +152,8 @@ void State::finish(WarpState& w) {
   complete_cluster_if_ready(cluster);
   CtaState& cta = ctas[static_cast<std::size_t>(w.cta)];
   if (--cta.running == 0) check_cta_exit(cta);
+  std::erase(active, &w);
+  if (cluster.alive == 0) start_clusters(1);
 }
 
 void State::execute(Candidate const& candidate, Touch& touched) {
@@ -174,6 +188,7 @@ void State::note_step(Candidate const& chosen, Site const& started) {
 
 void State::run(Chooser& chooser) {
   Touch touched;
+  start_clusters(options.resident > 0 ? static_cast<std::size_t>(options.resident) : clusters.size());
   while (!stop) {
     collect();
     if (candidates.empty()) break;

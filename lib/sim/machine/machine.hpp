@@ -20,6 +20,7 @@ namespace tegula::sim::machine {
 struct Options {
   int ctas = 1;
   int cluster = 1;                       // CTAs per cluster; ctas is a multiple of it
+  int resident = 0;                      // clusters that run at once, in order; 0: all. Others start as those end
   std::uint32_t shared_bytes = 232448;   // per CTA
   std::uint32_t registers = 0;           // per thread at entry; 0: setmaxnreg is not modelled
   std::uint64_t max_steps = 20'000'000;  // schedule points before the run is called a livelock

@@ -218,6 +218,8 @@ struct State {
   Slot preceding_slot = no_slot;
   std::vector<std::unique_ptr<WarpState>> warp_storage;
   std::vector<WarpState*> warps;
+  std::vector<WarpState*> active;    // started and not ended, by number
+  std::size_t started_clusters = 0;  // clusters
   std::vector<CtaState> ctas;
   std::vector<ClusterState> clusters;
   std::vector<std::unique_ptr<SpaceState>> spaces;
@@ -242,6 +244,7 @@ struct State {
   void reset();
   WarpState& add_warp(int cta);
   void run(Chooser&);
+  void start_clusters(std::size_t count);
   void collect();
   void execute(Candidate const&, Touch&);
   void step_warp(WarpState&);

@@ -419,3 +419,46 @@ TEST_CASE("a bulk copy into a peer's shared memory signals the peer's barrier", 
                 }
               }});
 }
+
+namespace {
+
+/// Many CTAs that each write a row of the output; the last one also writes the first row when asked to.
+void rows(Machine& m, bool twice) {
+  Space const out = add_output(m);
+  for (int cta = 0; cta < m.options().ctas; ++cta) {
+    m.add_warp(cta, [=, last = m.options().ctas - 1](Warp w) -> Task {
+      w.write(all_lanes, PerLane(out, static_cast<std::uint64_t>(w.cta()) * 128, 4), at("store"));
+      co_await w.barrier(0, 0, all_lanes, at("barrier"));
+      if (twice && w.cta() == last) w.write(all_lanes, PerLane(out, 0, 4), at("store_again"));
+    });
+  }
+}
+
+}  // namespace
+
+TEST_CASE("CTAs that never run at once still race in global memory", "[machine][N1]") {
+  check_pair({.kind = ReportKind::race_waw,
+              .sentence = "nothing orders the store",
+              .options = {.ctas = 12, .resident = 2, .shared_bytes = 1024},
+              .build = rows});
+}
+
+TEST_CASE("a CTA that waits for one that has not started hangs, as it may on a full card", "[machine][N1]") {
+  auto const build = [](Machine& m) {
+    static bool flag = false;
+    flag = false;
+    m.add_warp(0, [](Warp w) -> Task {
+      co_await w.wait_until([](void* f, std::uint64_t) { return *static_cast<bool*>(f); }, &flag, 0, at("poll"));
+    });
+    m.add_warp(1, [](Warp w) -> Task {
+      co_await w.atomic(leader, Footprint(w.shared(), 0, 4), AtomicOrder::relaxed, at("atomic"));
+      flag = true;
+    });
+  };
+  Simulation together({.ctas = 2, .shared_bytes = 1024}, build);
+  CHECK(together.sweep(10).clean());
+  Simulation apart({.ctas = 2, .resident = 1, .shared_bytes = 1024}, build);
+  Sweep const sweep = apart.sweep(10);
+  CHECK(sweep.has(ReportKind::deadlock));
+  CHECK_THAT(sweep.text(), ContainsSubstring("polls for a value that nobody will write"));
+}
