@@ -1,4 +1,6 @@
 // The ring of stages between a producer warp and consumer warps, in both schemes.
+#include <chrono>
+
 #include "unit/sim/machine_support.hpp"
 
 namespace {
@@ -104,4 +106,19 @@ TEST_CASE("the ring is silent and moves every value, for each depth, trip count 
       }
     }
   }
+}
+
+TEST_CASE("the cost of a run grows with its length only", "[machine][N1]") {
+  auto const seconds = [](int fills) {
+    Ring ring{.stages = 3, .fills = fills};
+    Simulation simulation = simulate(ring);
+    auto const start = std::chrono::steady_clock::now();
+    Outcome const outcome = simulation.run(Schedule::seed(1));
+    CHECK(outcome.clean());
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  double const once = seconds(5000);
+  double const four_times = seconds(20000);
+  CHECK(four_times < 12 * once + 0.05);  // sixteen times would be quadratic
+  CHECK(four_times < 5.0);
 }
