@@ -21,7 +21,8 @@ int main() {
     for (std::int64_t row = 0; row < rows; ++row) {
       auto const first = static_cast<std::size_t>(row * columns);
       double sum = 0;
-      for (std::size_t i = first; i < first + static_cast<std::size_t>(columns); ++i) sum += expected[i] = std::exp(static_cast<double>(x[i]));
+      for (std::size_t i = first; i < first + static_cast<std::size_t>(columns); ++i)
+        sum += expected[i] = std::exp(static_cast<double>(x[i]));
       for (std::size_t i = first; i < first + static_cast<std::size_t>(columns); ++i) expected[i] /= sum;
     }
     return samples::report("02_softmax", std::to_string(rows) + " x " + std::to_string(columns), where, seconds,

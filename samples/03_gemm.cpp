@@ -1,5 +1,5 @@
-// A matrix product of bf16 with the bias and the activation fused into its end; the activation is also tried here, on the
-// host, at compile time.
+// A matrix product of bf16 with the bias and the activation fused into its end; the activation is also tried here, on
+// the host, at compile time.
 #include "kernels.hpp"
 #include "support/report.hpp"
 
@@ -22,7 +22,8 @@ int main() {
     auto device_c = samples::poisoned<bf16, 2>(where, m, n);
 
     auto const kernel = samples::gemm<128, 256, 64>(samples::bias_relu);
-    double const seconds = samples::best_seconds(order, prepare(where, kernel, device_a, device_b, device_bias, device_c));
+    double const seconds =
+        samples::best_seconds(order, prepare(where, kernel, device_a, device_b, device_bias, device_c));
 
     std::vector<bf16> c(static_cast<std::size_t>(m * n));
     device_c.copy_to(c);
@@ -32,10 +33,12 @@ int main() {
       double* row = expected.data() + i * n;
       for (std::int64_t j = 0; j < n; ++j) row[j] = static_cast<double>(bias[static_cast<std::size_t>(j)]);
       for (std::int64_t l = 0; l < k; ++l)
-        for (std::int64_t j = 0; j < n; ++j) row[j] += x[static_cast<std::size_t>(i * k + l)] * y[static_cast<std::size_t>(l * n + j)];
+        for (std::int64_t j = 0; j < n; ++j)
+          row[j] += x[static_cast<std::size_t>(i * k + l)] * y[static_cast<std::size_t>(l * n + j)];
       for (std::int64_t j = 0; j < n; ++j) row[j] = std::max(row[j], 0.0);
     }
-    return samples::report("03_gemm", std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k), where, seconds,
-                           2e-9 * static_cast<double>(m * n * k) / seconds, "GFLOP/s", samples::worst_error(c, expected, 1), 4e-3);
+    return samples::report("03_gemm", std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k), where,
+                           seconds, 2e-9 * static_cast<double>(m * n * k) / seconds, "GFLOP/s",
+                           samples::worst_error(c, expected, 1), 4e-3);
   });
 }

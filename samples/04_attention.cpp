@@ -20,8 +20,8 @@ int main() {
     double const scale = 1 / std::sqrt(static_cast<double>(d));
     auto const scale_log2e = static_cast<float>(scale * 1.4426950408889634);
 
-    double const seconds =
-        samples::best_seconds(order, prepare(where, samples::attention<128, 128, d>, device_q, device_k, device_v, device_o, scale_log2e));
+    double const seconds = samples::best_seconds(
+        order, prepare(where, samples::attention<128, 128, d>, device_q, device_k, device_v, device_o, scale_log2e));
 
     std::vector<bf16> o(q.size());
     device_o.copy_to(o);
@@ -39,10 +39,12 @@ int main() {
           sum += p[static_cast<std::size_t>(j)] = std::exp(s * scale);
         }
         for (std::int64_t j = 0; j < keys; ++j)
-          for (int e = 0; e < d; ++e) out_row[e] += p[static_cast<std::size_t>(j)] / sum * z[static_cast<std::size_t>((h * keys + j) * d + e)];
+          for (int e = 0; e < d; ++e)
+            out_row[e] += p[static_cast<std::size_t>(j)] / sum * z[static_cast<std::size_t>((h * keys + j) * d + e)];
       }
     return samples::report("04_attention",
-                           std::to_string(heads) + " heads, " + std::to_string(queries) + " x " + std::to_string(keys) + " x " + std::to_string(d),
+                           std::to_string(heads) + " heads, " + std::to_string(queries) + " x " + std::to_string(keys) +
+                               " x " + std::to_string(d),
                            where, seconds, 4e-9 * static_cast<double>(heads * queries * keys * d) / seconds, "GFLOP/s",
                            samples::worst_error(o, expected, 1), 4e-3);
   });

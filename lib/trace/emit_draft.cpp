@@ -9,7 +9,8 @@ namespace {
 
 class Emitter {
  public:
-  Emitter(Draft const& draft, ir::Function& function) : draft_(draft), values_(draft.values.size()), seen_(draft.nodes.size()) {
+  Emitter(Draft const& draft, ir::Function& function)
+      : draft_(draft), values_(draft.values.size()), seen_(draft.nodes.size()) {
     auto const& parameters = draft.regions[0].arguments;
     for (std::size_t i = 0; i < parameters.size(); ++i) at(parameters[i]) = function.parameter(static_cast<int>(i));
   }
@@ -70,7 +71,8 @@ class Emitter {
   void value(Id id, ir::Block& block) {
     if (at(id) != nullptr) return;
     ++round_;
-    postorder(id, [](Node const&) { return false; }, [&](Node const& needed) { emit(needed, block); });
+    postorder(
+        id, [](Node const&) { return false; }, [&](Node const& needed) { emit(needed, block); });
   }
 
   template <class Leaf, class Visit>
@@ -112,7 +114,8 @@ class Emitter {
     auto const note = [&](Node const& reached) {
       if (pending(reached)) needed.push_back(reached.first_result);
     };
-    for (std::size_t i = position + 1; i < region.effects.size(); ++i) reach_effect(node(region.effects[i]), never, note);
+    for (std::size_t i = position + 1; i < region.effects.size(); ++i)
+      reach_effect(node(region.effects[i]), never, note);
     for (Id yielded : region.yields) postorder(yielded, never, note);
     for (Id id : needed) value(id, block);
   }
@@ -131,7 +134,8 @@ class Emitter {
       ir::Block& inner = op.add_block();
       auto const& arguments = draft_.regions[static_cast<std::size_t>(nested)].arguments;
       for (std::size_t i = 0; i < arguments.size(); ++i)
-        at(arguments[i]) = inner.add_argument(draft_.values[static_cast<std::size_t>(arguments[i])].type, i == 0 ? "i" : "");
+        at(arguments[i]) =
+            inner.add_argument(draft_.values[static_cast<std::size_t>(arguments[i])].type, i == 0 ? "i" : "");
     }
     for (std::size_t i = 0; i < source.regions.size(); ++i) region(source.regions[i], op.block(static_cast<int>(i)));
   }

@@ -76,7 +76,8 @@ std::optional<ir::Constant> fit(Literal value, Element element) {
   if (boolean != (element == Element::boolean)) return std::nullopt;
   if (boolean || value.kind == Literal::Kind::integer) {
     if (element == Element::i32 && value.integer != static_cast<std::int32_t>(value.integer)) return std::nullopt;
-    if (element == Element::f64 || is_float(element)) return ir::make_constant(element, static_cast<double>(value.integer));
+    if (element == Element::f64 || is_float(element))
+      return ir::make_constant(element, static_cast<double>(value.integer));
     return ir::make_constant(element, value.integer);
   }
   if (!is_float(element)) return std::nullopt;
@@ -92,15 +93,25 @@ std::vector<std::byte> field_bytes(ir::OpKind kind, void const* attributes) {
   };
   for (ir::FieldRef const& field : ir::fields_of(kind, const_cast<void*>(attributes))) {
     switch (field.kind) {
-      case ir::FieldKind::boolean: append(*static_cast<bool const*>(field.data)); break;
-      case ir::FieldKind::integer: append(*static_cast<std::int64_t const*>(field.data)); break;
+      case ir::FieldKind::boolean:
+        append(*static_cast<bool const*>(field.data));
+        break;
+      case ir::FieldKind::integer:
+        append(*static_cast<std::int64_t const*>(field.data));
+        break;
       case ir::FieldKind::enumeration:
-      case ir::FieldKind::element: append(*static_cast<std::uint8_t const*>(field.data)); break;
-      case ir::FieldKind::constant: append(static_cast<ir::Constant const*>(field.data)->bits); break;
+      case ir::FieldKind::element:
+        append(*static_cast<std::uint8_t const*>(field.data));
+        break;
+      case ir::FieldKind::constant:
+        append(static_cast<ir::Constant const*>(field.data)->bits);
+        break;
       case ir::FieldKind::extents:
         for (std::int64_t extent : *static_cast<Extents const*>(field.data)) append(extent);
         break;
-      case ir::FieldKind::symbol: append(static_cast<Symbol const*>(field.data)->c_str()); break;
+      case ir::FieldKind::symbol:
+        append(static_cast<Symbol const*>(field.data)->c_str());
+        break;
     }
   }
   return result;
@@ -117,15 +128,24 @@ std::int64_t wrap_mul(std::int64_t a, std::int64_t b) {
 std::optional<std::int64_t> fold(ir::OpKind kind, std::int64_t a, std::int64_t b) {
   bool const divides = b > 0 && a >= 0;
   switch (kind) {
-    case ir::OpKind::AddOp: return wrap_add(a, b);
-    case ir::OpKind::SubOp: return wrap_add(a, wrap_mul(b, -1));
-    case ir::OpKind::MulOp: return wrap_mul(a, b);
-    case ir::OpKind::MinOp: return a < b ? a : b;
-    case ir::OpKind::MaxOp: return a < b ? b : a;
-    case ir::OpKind::DivOp: return divides ? std::optional(a / b) : std::nullopt;
-    case ir::OpKind::RemOp: return divides ? std::optional(a % b) : std::nullopt;
-    case ir::OpKind::CeilDivOp: return divides ? std::optional(a / b + (a % b != 0 ? 1 : 0)) : std::nullopt;
-    default: return std::nullopt;
+    case ir::OpKind::AddOp:
+      return wrap_add(a, b);
+    case ir::OpKind::SubOp:
+      return wrap_add(a, wrap_mul(b, -1));
+    case ir::OpKind::MulOp:
+      return wrap_mul(a, b);
+    case ir::OpKind::MinOp:
+      return a < b ? a : b;
+    case ir::OpKind::MaxOp:
+      return a < b ? b : a;
+    case ir::OpKind::DivOp:
+      return divides ? std::optional(a / b) : std::nullopt;
+    case ir::OpKind::RemOp:
+      return divides ? std::optional(a % b) : std::nullopt;
+    case ir::OpKind::CeilDivOp:
+      return divides ? std::optional(a / b + (a % b != 0 ? 1 : 0)) : std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -163,10 +183,14 @@ struct Recorder::Impl {
   std::string region_name(int number) const {
     Region const& r = region_of(number);
     switch (r.kind) {
-      case RegionKind::kernel: return fmt::format("the body of kernel '{}'", name);
-      case RegionKind::loop: return "the loop" + at(r.where);
-      case RegionKind::then_branch: return "the then branch of the if_" + at(r.where);
-      case RegionKind::else_branch: return "the else branch of the if_" + at(r.where);
+      case RegionKind::kernel:
+        return fmt::format("the body of kernel '{}'", name);
+      case RegionKind::loop:
+        return "the loop" + at(r.where);
+      case RegionKind::then_branch:
+        return "the then branch of the if_" + at(r.where);
+      case RegionKind::else_branch:
+        return "the else branch of the if_" + at(r.where);
     }
     return {};
   }
@@ -245,7 +269,8 @@ Recorder::Recorder(char const* name, location where) : impl_(new Impl) {
   impl_->name = name;
   impl_->where = where;
   if (!is_identifier(impl_->name)) {
-    std::string const text = fmt::format("kernel name '{}' must be letters, digits and _, not starting with a digit", name);
+    std::string const text =
+        fmt::format("kernel name '{}' must be letters, digits and _, not starting with a digit", name);
     delete impl_;
     throw UserError(text, where);
   }
@@ -263,7 +288,8 @@ Recorder::~Recorder() {
 
 Recorder& Recorder::current(char const* word, location where) {
   if (active_recorder == nullptr)
-    throw UserError(fmt::format("{}: no kernel is being traced here; tiles live in the lambda given to kernel(...)", word), where);
+    throw UserError(
+        fmt::format("{}: no kernel is being traced here; tiles live in the lambda given to kernel(...)", word), where);
   return *active_recorder;
 }
 
@@ -290,7 +316,8 @@ Handle Recorder::handle(Id value) const { return {value, impl_->trace}; }
 
 Id Recorder::use(Handle value, location where) {
   if (value.trace != impl_->trace || value.value < 0) {
-    if (value.value < 0) impl_->fail("a value that was never made (a moved-from or default one) is used" + at(where), where);
+    if (value.value < 0)
+      impl_->fail("a value that was never made (a moved-from or default one) is used" + at(where), where);
     impl_->fail(fmt::format("a value of {} is used{}: tiles, indices and parameters live in the kernel that made them",
                             trace_names().find(value.trace), at(where)),
                 where);
@@ -320,19 +347,22 @@ Id Recorder::emit_op(ir::OpKind kind, void const* attributes, Ids operands, ir::
   return impl_->add_result(impl_->add_node(kind, attributes, operands, impl_->region, where), result);
 }
 
-Id Recorder::emit_scalar_op(ir::OpKind kind, void const* attributes, Ids operands, ir::Type const& result, location where) {
+Id Recorder::emit_scalar_op(ir::OpKind kind, void const* attributes, Ids operands, ir::Type const& result,
+                            location where) {
   if (operands.count == 2 && result == ir::Type::index()) {
     auto const a = impl_->constant_of(operands.first[0]);
     auto const b = impl_->constant_of(operands.first[1]);
     if (a && b)
       if (auto const folded = fold(kind, *a, *b)) return constant({Literal::Kind::integer, *folded, 0}, result, where);
-    if (b == 1 && (kind == ir::OpKind::MulOp || kind == ir::OpKind::DivOp || kind == ir::OpKind::CeilDivOp)) return operands.first[0];
+    if (b == 1 && (kind == ir::OpKind::MulOp || kind == ir::OpKind::DivOp || kind == ir::OpKind::CeilDivOp))
+      return operands.first[0];
     if (b == 0 && (kind == ir::OpKind::AddOp || kind == ir::OpKind::SubOp)) return operands.first[0];
     if (a == 1 && kind == ir::OpKind::MulOp) return operands.first[1];
     if (a == 0 && kind == ir::OpKind::AddOp) return operands.first[1];
   }
-  auto const key = std::tuple(kind, field_bytes(kind, attributes), std::vector<Id>(operands.first, operands.first + operands.count),
-                              static_cast<std::uint8_t>(result.element()));
+  auto const key =
+      std::tuple(kind, field_bytes(kind, attributes), std::vector<Id>(operands.first, operands.first + operands.count),
+                 static_cast<std::uint8_t>(result.element()));
   auto const found = impl_->scalars.find(key);
   if (found != impl_->scalars.end()) return found->second;
   int deepest = 0;
@@ -348,7 +378,9 @@ Id Recorder::emit_scalar_op(ir::OpKind kind, void const* attributes, Ids operand
 Id Recorder::constant(Literal value, ir::Type const& type, location where) {
   auto const bits = fit(value, type.element());
   if (!bits)
-    impl_->fail(fmt::format("the scalar {} does not fit the element {}{}", describe(value), name(type.element()), at(where)), where);
+    impl_->fail(
+        fmt::format("the scalar {} does not fit the element {}{}", describe(value), name(type.element()), at(where)),
+        where);
   ir::ConstantOp const op = ir::make_op<ir::ConstantOp>(*bits);
   return type.is_scalar() ? emit_scalar(op, {}, type, where) : emit(op, {}, type, where);
 }
@@ -369,19 +401,19 @@ Id Recorder::extent(Id tensor, int axis, location where) {
   int const rank = impl_->value(tensor).type.rank();
   if (axis < -rank || axis >= rank)
     impl_->fail(fmt::format("extent({}): the tensor has {} axes{}", axis, rank, at(where)), where);
-  return emit_scalar(ir::make_op<ir::ExtentOp>(std::int64_t{axis < 0 ? axis + rank : axis}), {tensor}, ir::Type::index(), where);
+  return emit_scalar(ir::make_op<ir::ExtentOp>(std::int64_t{axis < 0 ? axis + rank : axis}), {tensor},
+                     ir::Type::index(), where);
 }
 
 Id Recorder::index_value(Coordinate const& coordinate, location where) {
-  if (!coordinate.is_traced)
-    return constant({Literal::Kind::integer, coordinate.number, 0}, ir::Type::index(), where);
+  if (!coordinate.is_traced) return constant({Literal::Kind::integer, coordinate.number, 0}, ir::Type::index(), where);
   return adapt(use(coordinate.traced, where), ir::Type::index(), where);
 }
 
 Epoch Recorder::epoch() const { return {impl_->effects, impl_->region}; }
 
-Id Recorder::load(Handle tensor, Epoch written, Coordinate const* coordinates, int rank, Literal pad, ir::Type const& result,
-                  location where, location recorded) {
+Id Recorder::load(Handle tensor, Epoch written, Coordinate const* coordinates, int rank, Literal pad,
+                  ir::Type const& result, location where, location recorded) {
   Id const source = use(tensor, where);
   if (!impl_->draft.lies_in(impl_->region, written.region))
     impl_->fail(fmt::format("a load written in {}{} is recorded outside of it{}: bind it with `tile x = load(...)`",
@@ -389,10 +421,11 @@ Id Recorder::load(Handle tensor, Epoch written, Coordinate const* coordinates, i
                 where);
   auto const stored = impl_->last_store.find(source);
   if (stored != impl_->last_store.end() && stored->second.effects_before >= written.effects)
-    impl_->fail(fmt::format("the load{} is recorded{}, after the store{} that may alias it: bind it before the store with "
-                            "`tile x = load(...)`",
-                            at(where), at(recorded), at(stored->second.where)),
-                where);
+    impl_->fail(
+        fmt::format("the load{} is recorded{}, after the store{} that may alias it: bind it before the store with "
+                    "`tile x = load(...)`",
+                    at(where), at(recorded), at(stored->second.where)),
+        where);
   std::vector<Id> operands = {source};
   for (int i = 0; i < rank; ++i) {
     int const axis = i - (rank - result.rank());
@@ -403,7 +436,9 @@ Id Recorder::load(Handle tensor, Epoch written, Coordinate const* coordinates, i
   }
   auto const bits = fit(pad, result.element());
   if (!bits)
-    impl_->fail(fmt::format("load: pad {} does not fit the element {}{}", describe(pad), name(result.element()), at(where)), where);
+    impl_->fail(
+        fmt::format("load: pad {} does not fit the element {}{}", describe(pad), name(result.element()), at(where)),
+        where);
   ir::LoadOp const op = ir::make_op<ir::LoadOp>(*bits);
   int const node = impl_->add_node(ir::OpKind::LoadOp, &op, {operands.data(), static_cast<int>(operands.size())},
                                    written.region, where);
@@ -426,7 +461,8 @@ void Recorder::store(Handle tensor, Id tile, Coordinate const* coordinates, int 
   }
   impl_->last_store[target] = {impl_->effects, where};
   ir::StoreOp const op;
-  int const node = impl_->add_effect(ir::OpKind::StoreOp, &op, {operands.data(), static_cast<int>(operands.size())}, where);
+  int const node =
+      impl_->add_effect(ir::OpKind::StoreOp, &op, {operands.data(), static_cast<int>(operands.size())}, where);
   auto const mark = [&](int statement) {
     auto& written = impl_->draft.nodes[static_cast<std::size_t>(statement)].written;
     if (written.empty() || written.back() != target) written.push_back(target);
@@ -437,14 +473,18 @@ void Recorder::store(Handle tensor, Id tile, Coordinate const* coordinates, int 
 
 void Recorder::grid(char const* word, Id const* extents, int rank, Handle* indices, location where) {
   if (impl_->grid)
-    impl_->fail(fmt::format("{}{}: the grid is already stated{}; a kernel states it once", word, at(where), at(*impl_->grid)), where);
+    impl_->fail(
+        fmt::format("{}{}: the grid is already stated{}; a kernel states it once", word, at(where), at(*impl_->grid)),
+        where);
   if (impl_->region != 0)
     impl_->fail(fmt::format("{}{}: the grid is stated outside of loops and branches", word, at(where)), where);
   for (int i = 0; i < rank; ++i) {
     if (auto const known = impl_->constant_of(extents[i]); known && *known <= 0)
       impl_->fail(fmt::format("{}{}: extent {} of axis {} gives no block", word, at(where), *known, i), where);
     if (std::string const unknown = impl_->unknown_at_launch(extents[i]); !unknown.empty())
-      impl_->fail(fmt::format("{}{}: extent of axis {} uses {}, which is not known at the launch", word, at(where), i, unknown), where);
+      impl_->fail(
+          fmt::format("{}{}: extent of axis {} uses {}, which is not known at the launch", word, at(where), i, unknown),
+          where);
   }
   // Grid dimension 0 is the last axis, which runs fastest; axes beyond three share dimension 2.
   auto const index = ir::Type::index();
@@ -472,16 +512,19 @@ void Recorder::grid(char const* word, Id const* extents, int rank, Handle* indic
 }
 
 void Recorder::refuse_grid_axis(int which, int rank) {
-  impl_->fail(fmt::format("the grid stated{} has {} {}, but axis {} of it is used", at(impl_->grid.value_or(location())), rank,
-                          rank == 1 ? "axis" : "axes", which),
+  impl_->fail(fmt::format("the grid stated{} has {} {}, but axis {} of it is used",
+                          at(impl_->grid.value_or(location())), rank, rank == 1 ? "axis" : "axes", which),
               impl_->grid.value_or(location()));
 }
 
 void Recorder::require(Id condition, char const* message, location where) {
   if (impl_->region != 0)
-    impl_->fail(fmt::format("require{}: it is evaluated at the launch, so it stands outside of loops and branches", at(where)), where);
+    impl_->fail(
+        fmt::format("require{}: it is evaluated at the launch, so it stands outside of loops and branches", at(where)),
+        where);
   if (std::string const unknown = impl_->unknown_at_launch(condition); !unknown.empty())
-    impl_->fail(fmt::format("require{}: the condition uses {}, which is not known at the launch", at(where), unknown), where);
+    impl_->fail(fmt::format("require{}: the condition uses {}, which is not known at the launch", at(where), unknown),
+                where);
   if (auto const known = impl_->constant_of(condition)) {
     if (*known == 0) impl_->fail(fmt::format("require{}: {}", at(where), message), where);
     return;
@@ -496,7 +539,8 @@ void Recorder::begin_loop(Id lower, Id upper, Id step, Ids inits, std::int64_t s
   std::vector<Id> operands = {lower, upper, step};
   operands.insert(operands.end(), inits.first, inits.first + inits.count);
   ir::ForOp const op = ir::make_op<ir::ForOp>(stages);
-  int const node = impl_->add_effect(ir::OpKind::ForOp, &op, {operands.data(), static_cast<int>(operands.size())}, where);
+  int const node =
+      impl_->add_effect(ir::OpKind::ForOp, &op, {operands.data(), static_cast<int>(operands.size())}, where);
   impl_->statements.push_back(node);
   int const body = impl_->open_region(RegionKind::loop, where);
   impl_->draft.nodes[static_cast<std::size_t>(node)].regions.push_back(body);
@@ -543,9 +587,11 @@ void Recorder::begin_else(Ids then_yields) {
 Id Recorder::end_if(Ids else_yields) { return end_loop(else_yields); }
 
 TracedKernel Recorder::finish() {
-  if (impl_->failed) throw UserError(fmt::format("kernel '{}': an error of its trace was swallowed", impl_->name), impl_->where);
+  if (impl_->failed)
+    throw UserError(fmt::format("kernel '{}': an error of its trace was swallowed", impl_->name), impl_->where);
   if (!impl_->grid)
-    impl_->fail("no grid is stated; write `auto g = grid_over(output, shape<...>)` or `auto g = grid(...)` first", impl_->where);
+    impl_->fail("no grid is stated; write `auto g = grid_over(output, shape<...>)` or `auto g = grid(...)` first",
+                impl_->where);
   auto* traced = new TracedKernel::Impl;
   TracedKernel result(traced);
   traced->name = impl_->name;
@@ -557,7 +603,8 @@ TracedKernel Recorder::finish() {
   for (std::size_t i = 0; i < impl_->attributes.size(); ++i) {
     bool const scalar = impl_->parameters[i].kind == ParameterKind::scalar;
     std::string const word(scalar ? "arg" : prefix[static_cast<int>(impl_->attributes[i].direction)]);
-    function.add_parameter(impl_->value(impl_->draft.regions[0].arguments[i]).type, impl_->attributes[i], word + std::to_string(i));
+    function.add_parameter(impl_->value(impl_->draft.regions[0].arguments[i]).type, impl_->attributes[i],
+                           word + std::to_string(i));
   }
   emit_draft(impl_->draft, function);
   support::throw_internal_error(ir::verify(traced->module), "trace of kernel '" + impl_->name + "'");

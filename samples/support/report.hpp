@@ -34,7 +34,8 @@ std::vector<double> exact(std::vector<T> const& values) {
   return result;
 }
 
-/// Greatest |found - expected| / (floor + |expected|); a NaN stays one. Floor 0 is relative, floor 1 about absolute error.
+/// Greatest |found - expected| / (floor + |expected|); a NaN stays one. Floor 0 is relative, floor 1 about absolute
+/// error.
 template <class T>
 double worst_error(std::vector<T> const& found, std::vector<double> const& expected, double floor) {
   double worst = 0;
@@ -80,8 +81,8 @@ double best_seconds(tegula::stream const& order, Go const& go, int repeats = 10)
 inline int report(char const* name, std::string const& what, tegula::device where, double seconds, double rate,
                   char const* unit, double error, double bound) {
   bool const ok = error <= bound;
-  std::printf("%s  %s on %s: %.3f ms, %.1f %s, error %.1e (at most %.1e), %s\n", name, what.c_str(), where.str().c_str(),
-              seconds * 1e3, rate, unit, error, bound, ok ? "ok" : "WRONG");
+  std::printf("%s  %s on %s: %.3f ms, %.1f %s, error %.1e (at most %.1e), %s\n", name, what.c_str(),
+              where.str().c_str(), seconds * 1e3, rate, unit, error, bound, ok ? "ok" : "WRONG");
   return ok ? 0 : 1;
 }
 

@@ -14,15 +14,21 @@ namespace detail {
 
 /// A tile or a recipe for one.
 template <class X>
-concept TileLike = requires { typename bare<X>::tile_shape; };
+concept TileLike = requires {
+  typename bare<X>::tile_shape;
+};
 template <class X>
 concept RecipeLike = TileLike<X> && bare<X>::is_recipe;
 /// A run-time scalar: an index expression or an `arg`.
 template <class X>
-concept ScalarLike = requires { typename bare<X>::scalar_element; };
+concept ScalarLike = requires {
+  typename bare<X>::scalar_element;
+};
 /// A parameter in global memory.
 template <class X>
-concept TensorLike = requires { bare<X>::tensor_rank; };
+concept TensorLike = requires {
+  bare<X>::tensor_rank;
+};
 /// Anything whose value is known only when the kernel runs.
 template <class X>
 concept Traced = TileLike<X> || ScalarLike<X> || TensorLike<X>;
@@ -34,7 +40,9 @@ using shape_t = typename bare<X>::tile_shape;
 
 /// What a refused expression gives: taken everywhere in silence.
 template <class X>
-concept InvalidLike = requires { bare<X>::is_invalid; };
+concept InvalidLike = requires {
+  bare<X>::is_invalid;
+};
 template <class X>
 inline constexpr bool is_invalid = InvalidLike<X>;
 
@@ -44,7 +52,7 @@ inline constexpr bool named_recipe = false;
 template <RecipeLike X>
 inline constexpr bool named_recipe<X&> = !InvalidLike<X>;
 
-#define TEGULA_NAMED_RECIPE                                                                        \
+#define TEGULA_NAMED_RECIPE                                                                                       \
   "an expression of tiles is a recipe that is used up once; to use it by name, write `tile x = ...` in place of " \
   "`auto x = ...` (or let(...) in generic code)"
 
@@ -52,9 +60,10 @@ inline constexpr bool named_recipe<X&> = !InvalidLike<X>;
 struct NoTruth {
   template <class Dummy = void>
   explicit operator bool() const {
-    static_assert(never<Dummy>,
-                  "a traced value has no truth while the kernel is traced: use select, &, |, if_ or loop for what is decided "
-                  "at run time; plain if and if constexpr take C++ values");
+    static_assert(
+        never<Dummy>,
+        "a traced value has no truth while the kernel is traced: use select, &, |, if_ or loop for what is decided "
+        "at run time; plain if and if constexpr take C++ values");
     return false;
   }
 };

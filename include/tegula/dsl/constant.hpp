@@ -53,7 +53,9 @@ template <auto>
 using always_true = std::true_type;
 
 template <class X>
-concept StaticNumber = std::is_class_v<bare<X>> && requires { typename always_true<static_cast<std::int64_t>(bare<X>::value)>; };
+concept StaticNumber = std::is_class_v<bare<X>> && requires {
+  typename always_true<static_cast<std::int64_t>(bare<X>::value)>;
+};
 
 template <class X>
 concept Half = std::is_same_v<bare<X>, f16> || std::is_same_v<bare<X>, bf16>;
@@ -67,10 +69,14 @@ enum class NumberKind { integer, floating, boolean };
 template <class X>
 constexpr NumberKind number_kind() {
   using B = bare<X>;
-  if constexpr (std::is_same_v<B, bool>) return NumberKind::boolean;
-  else if constexpr (StaticNumber<X>) return std::is_same_v<bare<decltype(B::value)>, bool> ? NumberKind::boolean : NumberKind::integer;
-  else if constexpr (std::is_integral_v<B>) return NumberKind::integer;
-  else return NumberKind::floating;
+  if constexpr (std::is_same_v<B, bool>)
+    return NumberKind::boolean;
+  else if constexpr (StaticNumber<X>)
+    return std::is_same_v<bare<decltype(B::value)>, bool> ? NumberKind::boolean : NumberKind::integer;
+  else if constexpr (std::is_integral_v<B>)
+    return NumberKind::integer;
+  else
+    return NumberKind::floating;
 }
 
 template <Number X>

@@ -122,7 +122,7 @@ template <class Body, class List>
 struct BodyCall;
 template <class Body, class... Tiles>
 struct BodyCall<Body, Carried<Tiles...>> {
-  static constexpr bool callable = requires(Body& body, scalar<std::int64_t> i, Tiles... tiles) { body(i, tiles...); };
+  static constexpr bool callable = requires(Body & body, scalar<std::int64_t> i, Tiles... tiles) { body(i, tiles...); };
   static decltype(auto) call(Body& body, trace::Recorder& recorder) {
     return call(body, recorder, std::index_sequence_for<Tiles...>());
   }
@@ -153,7 +153,8 @@ concept LoopCount = std::is_same_v<bare<C>, Range> || IntegerScalar<C> || Intege
 template <class... X>
 constexpr auto carry(X&&... values) {
   static_assert(sizeof...(X) > 0, "carry: at least one value is expected");
-  static_assert((detail::TileLike<X> && ...), "carry: tiles and expressions of tiles are carried; full(shape<...>, x) makes a tile of a scalar");
+  static_assert((detail::TileLike<X> && ...),
+                "carry: tiles and expressions of tiles are carried; full(shape<...>, x) makes a tile of a scalar");
   static_assert((!detail::named_recipe<X> && ...), TEGULA_NAMED_RECIPE);
   return detail::Carry<detail::bare<X>...>{{{static_cast<X&&>(values)}...}};
 }
@@ -168,8 +169,9 @@ constexpr detail::Range range(A const& lower, B const& upper, C const& step = 1)
 /// carried to the next round and, after the last, given as a tile or, for carry(...), as tiles for structured bindings.
 /// `stages<n>` asks for circular buffers of that depth; compile options override it.
 template <detail::LoopCount C, class Init, class Body, int depth = 0>
-  requires(detail::TileLike<Init> || detail::CarryLike<Init>)
-auto loop(C const& count, Init&& init, Body&& body, Stages<depth> = {}, location where = location::current()) {
+requires(detail::TileLike<Init> || detail::CarryLike<Init>) auto loop(C const& count, Init&& init, Body&& body,
+                                                                      Stages<depth> = {},
+                                                                      location where = location::current()) {
   using List = typename detail::CarriedBy<detail::bare<Init>>::type;
   using Call = detail::BodyCall<std::remove_reference_t<Body>, List>;
   constexpr bool used_once = !detail::named_recipe<Init>;
@@ -184,10 +186,12 @@ auto loop(C const& count, Init&& init, Body&& body, Stages<depth> = {}, location
     constexpr bool same_count = !carries || Returned::size == List::size;
     constexpr bool same = std::is_same_v<Returned, List>;
     constexpr bool same_types = !carries || !same_count || same || detail::is_invalid<Result>;
-    static_assert(carries, "loop: the body returns the carried values of the next round: a tile, or carry(...) for several");
+    static_assert(carries,
+                  "loop: the body returns the carried values of the next round: a tile, or carry(...) for several");
     static_assert(same_count, "loop: the body returns another number of values than are carried");
     static_assert(same_types,
-                  "loop: the body returns another element or shape than is carried; the carried value keeps its type in every round");
+                  "loop: the body returns another element or shape than is carried; the carried value keeps its type "
+                  "in every round");
     if constexpr (same) {
       detail::Range const range = detail::range_of(count);
       trace::Id const lower = recorder.index_value(range.lower, where);
@@ -206,15 +210,15 @@ auto loop(C const& count, Init&& init, Body&& body, Stages<depth> = {}, location
   }
 }
 template <detail::LoopCount C, class Init, class Body>
-  requires(detail::TileLike<Init> || detail::CarryLike<Init>)
-auto loop(C const& count, Init&& init, Body&& body, location where) {
+requires(detail::TileLike<Init> || detail::CarryLike<Init>) auto loop(C const& count, Init&& init, Body&& body,
+                                                                      location where) {
   return loop(count, static_cast<Init&&>(init), body, Stages<0>(), where);
 }
 
 /// A loop that carries nothing and works by its stores.
 template <detail::LoopCount C, class Body, int depth = 0>
-  requires(!detail::TileLike<Body> && !detail::CarryLike<Body>)
-void loop(C const& count, Body&& body, Stages<depth> = {}, location where = location::current()) {
+requires(!detail::TileLike<Body> && !detail::CarryLike<Body>) void loop(C const& count, Body&& body, Stages<depth> = {},
+                                                                        location where = location::current()) {
   using Call = detail::BodyCall<std::remove_reference_t<Body>, detail::Carried<>>;
   static_assert(Call::callable, "loop: without carried values the body takes the index alone");
   if constexpr (Call::callable) {
@@ -224,8 +228,9 @@ void loop(C const& count, Body&& body, Stages<depth> = {}, location where = loca
     trace::Id const upper = recorder.index_value(range.upper, where);
     trace::Id const step = recorder.index_value(range.step, where);
     recorder.begin_loop(lower, upper, step, {nullptr, 0}, depth, where);
-    static_assert(std::is_void_v<decltype(Call::call(body, recorder))>,
-                  "loop: a body that returns something carries it, so the loop needs its first value: loop(count, init, body)");
+    static_assert(
+        std::is_void_v<decltype(Call::call(body, recorder))>,
+        "loop: a body that returns something carries it, so the loop needs its first value: loop(count, init, body)");
     Call::call(body, recorder);
     recorder.end_loop({nullptr, 0});
   }
@@ -236,7 +241,9 @@ void loop(C const& count, Body&& body, Stages<depth> = {}, location where = loca
 template <class C, class Then, class Else>
 auto if_(C const& condition, Then&& then_branch, Else&& else_branch, location where = location::current()) {
   constexpr bool traced = std::is_same_v<detail::scalar_element_t<C>, bool>;
-  static_assert(traced, "if_: the condition is a comparison of index expressions or arguments; plain if takes C++ values, select takes masks");
+  static_assert(traced,
+                "if_: the condition is a comparison of index expressions or arguments; plain if takes C++ values, "
+                "select takes masks");
   using A = detail::bare<decltype(then_branch())>;
   using B = detail::bare<decltype(else_branch())>;
   using List = typename detail::CarriedBy<A>::type;
@@ -268,7 +275,8 @@ auto if_(C const& condition, Then&& then_branch, Else&& else_branch, location wh
 template <class C, class Then>
 void if_(C const& condition, Then&& then_branch, location where = location::current()) {
   static_assert(std::is_void_v<decltype(then_branch())>, "if_: a branch that returns something needs its else");
-  if_(condition, static_cast<Then&&>(then_branch), [] {}, where);
+  if_(
+      condition, static_cast<Then&&>(then_branch), [] {}, where);
 }
 
 /// Names an intermediate value in generic code: records a recipe, passes tiles, scalars and host values on.

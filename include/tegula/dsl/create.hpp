@@ -37,7 +37,8 @@ class Iota : public Recipe<T, S> {
 /// Element of a number as written: int is i32, float and inf are f32, double is f64.
 template <class V>
 struct OwnElement {
-  using type = std::conditional_t<ElementType<bare<V>>, bare<V>, std::conditional_t<std::is_same_v<bare<V>, Infinity>, float, std::int64_t>>;
+  using type = std::conditional_t<ElementType<bare<V>>, bare<V>,
+                                  std::conditional_t<std::is_same_v<bare<V>, Infinity>, float, std::int64_t>>;
 };
 template <ScalarLike V>
 struct OwnElement<V> {
@@ -58,13 +59,13 @@ constexpr auto full_of(V const& value, location where) {
 
 /// A value in every element: `full(shape<64, 1>, -inf)`; its element is the value's, or T: `full<bf16>(shape<64>, 1)`.
 template <std::int64_t... extents, class V>
-  requires(detail::Number<V> || detail::ScalarLike<V>)
-constexpr auto full(Shape<extents...>, V const& value, location where = location::current()) {
+requires(detail::Number<V> || detail::ScalarLike<V>) constexpr auto full(Shape<extents...>, V const& value,
+                                                                         location where = location::current()) {
   return detail::full_of<typename detail::OwnElement<V>::type, Shape<extents...>>(value, where);
 }
 template <ElementType T, std::int64_t... extents, class V>
-  requires(detail::Number<V> || detail::ScalarLike<V>)
-constexpr auto full(Shape<extents...>, V const& value, location where = location::current()) {
+requires(detail::Number<V> || detail::ScalarLike<V>) constexpr auto full(Shape<extents...>, V const& value,
+                                                                         location where = location::current()) {
   return detail::full_of<T, Shape<extents...>>(value, where);
 }
 template <ElementType T, std::int64_t... extents>

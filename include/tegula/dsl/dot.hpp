@@ -50,8 +50,9 @@ struct DotFacts {
   using accumulator = accumulator_t<element>;
   using shape = Shape<a::rows, b::columns>;
   static constexpr bool floating = is_float(element_of<element>::value);
-  static constexpr bool holds = a::holds && b::holds && a::columns == b::rows && std::is_same_v<element, element_t<B>> && floating &&
-                                !named_recipe<A> && !named_recipe<B> && !is_invalid<A> && !is_invalid<B>;
+  static constexpr bool holds = a::holds && b::holds && a::columns == b::rows &&
+                                std::is_same_v<element, element_t<B>> && floating && !named_recipe<A> &&
+                                !named_recipe<B> && !is_invalid<A> && !is_invalid<B>;
 };
 
 template <class A, class B>
@@ -62,11 +63,13 @@ constexpr void check_dot() {
   constexpr bool floating = F::floating;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   if constexpr (used_once && !is_invalid<A> && !is_invalid<B>) {
-    static_assert(matrices, "dot: both operands are matrices; a load of lower rank takes one element of each leading axis");
+    static_assert(matrices,
+                  "dot: both operands are matrices; a load of lower rank takes one element of each leading axis");
     if constexpr (matrices)
       static_assert(inner_dimensions_agree<F::a::columns, F::b::rows>,
                     "dot: the first operand is M x K and the second K x N, but the two K differ");
-    static_assert(same_element<element_t<A>, element_t<B>>, "dot: the operands have different elements: use cast<T>(...)");
+    static_assert(same_element<element_t<A>, element_t<B>>,
+                  "dot: the operands have different elements: use cast<T>(...)");
     static_assert(floating, "dot: a floating element is expected (f16, bf16, float, double)");
   }
 }
@@ -79,8 +82,8 @@ constexpr auto dot(A&& a, B&& b, location where = location::current()) {
   using F = detail::DotFacts<A, B>;
   detail::check_dot<A, B>();
   if constexpr (F::holds)
-    return detail::Dot<typename F::accumulator, typename F::shape, detail::stored_t<A>, detail::stored_t<B>, detail::LiteralRef>(
-        detail::stored(a), detail::stored(b), detail::LiteralRef(), where);
+    return detail::Dot<typename F::accumulator, typename F::shape, detail::stored_t<A>, detail::stored_t<B>,
+                       detail::LiteralRef>(detail::stored(a), detail::stored(b), detail::LiteralRef(), where);
   else
     return detail::Invalid<typename F::accumulator, typename F::shape>();
 }
@@ -98,8 +101,8 @@ constexpr auto dot(A&& a, B&& b, C&& accumulator, location where = location::cur
     static_assert(extents, "dot: the accumulator is not M x N");
   }
   if constexpr (F::holds && element && extents && used_once && !detail::is_invalid<C>)
-    return detail::Dot<typename F::accumulator, typename F::shape, detail::stored_t<A>, detail::stored_t<B>, detail::stored_t<C>>(
-        detail::stored(a), detail::stored(b), detail::stored(accumulator), where);
+    return detail::Dot<typename F::accumulator, typename F::shape, detail::stored_t<A>, detail::stored_t<B>,
+                       detail::stored_t<C>>(detail::stored(a), detail::stored(b), detail::stored(accumulator), where);
   else
     return detail::Invalid<typename F::accumulator, typename F::shape>();
 }

@@ -53,23 +53,39 @@ static_assert(sizeof(f16) == 2 && sizeof(bf16) == 2);
 template <class T>
 struct element_of;
 template <>
-struct element_of<bool> { static constexpr Element value = Element::boolean; };
+struct element_of<bool> {
+  static constexpr Element value = Element::boolean;
+};
 template <>
-struct element_of<std::int32_t> { static constexpr Element value = Element::i32; };
+struct element_of<std::int32_t> {
+  static constexpr Element value = Element::i32;
+};
 template <>
-struct element_of<std::int64_t> { static constexpr Element value = Element::i64; };
+struct element_of<std::int64_t> {
+  static constexpr Element value = Element::i64;
+};
 template <>
-struct element_of<f16> { static constexpr Element value = Element::f16; };
+struct element_of<f16> {
+  static constexpr Element value = Element::f16;
+};
 template <>
-struct element_of<bf16> { static constexpr Element value = Element::bf16; };
+struct element_of<bf16> {
+  static constexpr Element value = Element::bf16;
+};
 template <>
-struct element_of<float> { static constexpr Element value = Element::f32; };
+struct element_of<float> {
+  static constexpr Element value = Element::f32;
+};
 template <>
-struct element_of<double> { static constexpr Element value = Element::f64; };
+struct element_of<double> {
+  static constexpr Element value = Element::f64;
+};
 
 /// True for bool, std::int32_t, std::int64_t, f16, bf16, float and double.
 template <class T>
-concept ElementType = requires { element_of<T>::value; };
+concept ElementType = requires {
+  element_of<T>::value;
+};
 
 template <ElementType T>
 inline constexpr Element element_v = element_of<T>::value;

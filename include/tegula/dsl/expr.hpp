@@ -71,7 +71,8 @@ constexpr location nearest(location own, location a) { return own.known() ? own 
 template <class T, class S, class Op, class A>
 class Unary : public Recipe<T, S> {
  public:
-  constexpr Unary(Op const& op, A&& operand, location where) : op_(op), operand_(static_cast<A&&>(operand)), where_(where) {}
+  constexpr Unary(Op const& op, A&& operand, location where)
+      : op_(op), operand_(static_cast<A&&>(operand)), where_(where) {}
   [[nodiscard]] location where() const { return nearest(where_, operand_.where()); }
   trace::Id record(trace::Recorder& recorder, location binding) {
     location const at = nearest(where(), binding);
@@ -111,7 +112,10 @@ template <class T, class S, class C, class A, class B>
 class Select : public Recipe<T, S> {
  public:
   constexpr Select(C&& condition, A&& lhs, B&& rhs, location where)
-      : condition_(static_cast<C&&>(condition)), lhs_(static_cast<A&&>(lhs)), rhs_(static_cast<B&&>(rhs)), where_(where) {}
+      : condition_(static_cast<C&&>(condition)),
+        lhs_(static_cast<A&&>(lhs)),
+        rhs_(static_cast<B&&>(rhs)),
+        where_(where) {}
   [[nodiscard]] location where() const { return where_; }
   trace::Id record(trace::Recorder& recorder, location) {
     trace::Id const c = record_as<bool, S>(recorder, condition_, where_);

@@ -54,7 +54,9 @@ constexpr Function<F> function(F body) {
 }
 template <class F>
 constexpr Function<F> function(F body, NoInline) {
-  static_assert(detail::never<F>, "function(..., noinline): calls in the IR are not recorded yet; leave noinline out, and the body is inlined");
+  static_assert(
+      detail::never<F>,
+      "function(..., noinline): calls in the IR are not recorded yet; leave noinline out, and the body is inlined");
   return Function<F>(static_cast<F&&>(body));
 }
 

@@ -34,8 +34,8 @@ class Grid {
 
 /// a / b rounded up, for a >= 0 and b > 0.
 template <class A, class B>
-  requires(detail::ScalarLike<A> || detail::ScalarLike<B>)
-constexpr auto ceil_div(A const& a, B const& b, location where = location::current()) {
+requires(detail::ScalarLike<A> || detail::ScalarLike<B>) constexpr auto ceil_div(A const& a, B const& b,
+                                                                                 location where = location::current()) {
   detail::check_operands<detail::operand_problem<detail::Domain::integers, A const, B const>(), A, B>();
   return detail::binary<detail::Domain::integers, void, ir::CeilDivOp, A const, B const>({}, a, b, where);
 }
@@ -59,7 +59,8 @@ detail::Grid<P::tensor_rank> grid_over(P const& tensor, Shape<extents...>, locat
   for (int i = 0; i < rank; ++i) {
     int const at = i - (rank - S::rank);
     trace::Id const tile_extent = recorder.index_value({{}, at < 0 ? 1 : S::list[at], false}, where);
-    counts[i] = recorder.emit_scalar(ir::CeilDivOp(), {recorder.extent(source, i, where), tile_extent}, ir::Type::index(), where);
+    counts[i] = recorder.emit_scalar(ir::CeilDivOp(), {recorder.extent(source, i, where), tile_extent},
+                                     ir::Type::index(), where);
   }
   trace::Handle indices[rank] = {};
   recorder.grid("grid_over", counts, rank, indices, where);
@@ -105,8 +106,7 @@ grid(Counts...) -> grid<Counts...>;
 template <class C>
 void require(C const& condition, char const* message, location where = location::current()) {
   constexpr bool comparison = std::is_same_v<detail::scalar_element_t<C>, bool> || std::is_same_v<C, bool>;
-  static_assert(comparison,
-                "require: a comparison of extents and arguments is expected");
+  static_assert(comparison, "require: a comparison of extents and arguments is expected");
   if constexpr (comparison) {
     auto& recorder = trace::Recorder::current("require", where);
     recorder.require(detail::scalar_id<bool>(recorder, condition, where), message, where);

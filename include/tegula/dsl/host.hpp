@@ -26,17 +26,18 @@ host(T) -> host<T>;
 namespace detail {
 
 template <class X>
-concept HostLike = requires { typename bare<X>::host_element; };
+concept HostLike = requires {
+  typename bare<X>::host_element;
+};
 template <class A, class B>
-concept HostOperands = (HostLike<A> || HostLike<B>) && !Traced<A> && !Traced<B>;
+concept HostOperands = (HostLike<A> || HostLike<B>)&&!Traced<A> && !Traced<B>;
 
 template <class A, class B>
 struct HostElement {
   using type = typename bare<A>::host_element;
 };
 template <class A, HostLike B>
-  requires(!HostLike<A>)
-struct HostElement<A, B> {
+requires(!HostLike<A>) struct HostElement<A, B> {
   using type = typename bare<B>::host_element;
 };
 template <class A, class B>
@@ -46,15 +47,22 @@ template <Domain domain, class A, class B>
 constexpr Problem host_problem() {
   using T = host_element_t<A, B>;
   constexpr Problem problem = [] {
-    if constexpr (!HostLike<A>) return scalar_problem<T, A>();
-    else if constexpr (!HostLike<B>) return scalar_problem<T, B>();
-    else if constexpr (std::is_same_v<typename bare<A>::host_element, typename bare<B>::host_element>) return Problem::none;
-    else if constexpr (std::is_same_v<typename bare<A>::host_element, bool> || std::is_same_v<typename bare<B>::host_element, bool>)
+    if constexpr (!HostLike<A>)
+      return scalar_problem<T, A>();
+    else if constexpr (!HostLike<B>)
+      return scalar_problem<T, B>();
+    else if constexpr (std::is_same_v<typename bare<A>::host_element, typename bare<B>::host_element>)
+      return Problem::none;
+    else if constexpr (std::is_same_v<typename bare<A>::host_element, bool> ||
+                       std::is_same_v<typename bare<B>::host_element, bool>)
       return Problem::bool_mixed;
-    else return Problem::elements;
+    else
+      return Problem::elements;
   }();
-  if constexpr (problem != Problem::none) return problem;
-  else return in_domain<T>(domain) ? Problem::none : Problem::domain;
+  if constexpr (problem != Problem::none)
+    return problem;
+  else
+    return in_domain<T>(domain) ? Problem::none : Problem::domain;
 }
 
 /// The type that computes for an element: float for the 16-bit floats.
@@ -78,22 +86,28 @@ constexpr T host_operand(X const& x) {
 struct HostAdd {
   template <class T>
   static constexpr T run(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) return (math::Real<T>{a} + math::Real<T>{b}).value;
-    else return math::wrapping_add(a, b);
+    if constexpr (std::is_floating_point_v<T>)
+      return (math::Real<T>{a} + math::Real<T>{b}).value;
+    else
+      return math::wrapping_add(a, b);
   }
 };
 struct HostSub {
   template <class T>
   static constexpr T run(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) return (math::Real<T>{a} - math::Real<T>{b}).value;
-    else return math::wrapping_sub(a, b);
+    if constexpr (std::is_floating_point_v<T>)
+      return (math::Real<T>{a} - math::Real<T>{b}).value;
+    else
+      return math::wrapping_sub(a, b);
   }
 };
 struct HostMul {
   template <class T>
   static constexpr T run(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) return (math::Real<T>{a} * math::Real<T>{b}).value;
-    else return math::wrapping_mul(a, b);
+    if constexpr (std::is_floating_point_v<T>)
+      return (math::Real<T>{a} * math::Real<T>{b}).value;
+    else
+      return math::wrapping_mul(a, b);
   }
 };
 // The sign of a zero or number, as 1 or -1.
@@ -109,66 +123,97 @@ constexpr T inf_of() {
 struct HostDiv {
   template <class T>
   static constexpr T run(T a, T b) {
-    if constexpr (!std::is_floating_point_v<T>) return math::div(a, b);
-    else if (b == 0 && a == a) return a == 0 ? static_cast<T>(__builtin_nan("")) : (a < 0) == (host_sign(b) < 0) ? inf_of<T>() : -inf_of<T>();
-    else return (math::Real<T>{a} / math::Real<T>{b}).value;
+    if constexpr (!std::is_floating_point_v<T>)
+      return math::div(a, b);
+    else if (b == 0 && a == a)
+      return a == 0 ? static_cast<T>(__builtin_nan("")) : (a < 0) == (host_sign(b) < 0) ? inf_of<T>() : -inf_of<T>();
+    else
+      return (math::Real<T>{a} / math::Real<T>{b}).value;
   }
 };
 struct HostRem {
   template <class T>
-  static constexpr T run(T a, T b) { return math::rem(a, b); }
+  static constexpr T run(T a, T b) {
+    return math::rem(a, b);
+  }
 };
 struct HostShl {
   template <class T>
-  static constexpr T run(T a, T b) { return math::shift_left(a, b); }
+  static constexpr T run(T a, T b) {
+    return math::shift_left(a, b);
+  }
 };
 struct HostShr {
   template <class T>
-  static constexpr T run(T a, T b) { return math::shift_right(a, b); }
+  static constexpr T run(T a, T b) {
+    return math::shift_right(a, b);
+  }
 };
 struct HostAnd {
   template <class T>
-  static constexpr T run(T a, T b) { return static_cast<T>(a & b); }
+  static constexpr T run(T a, T b) {
+    return static_cast<T>(a & b);
+  }
 };
 struct HostOr {
   template <class T>
-  static constexpr T run(T a, T b) { return static_cast<T>(a | b); }
+  static constexpr T run(T a, T b) {
+    return static_cast<T>(a | b);
+  }
 };
 struct HostXor {
   template <class T>
-  static constexpr T run(T a, T b) { return static_cast<T>(a ^ b); }
+  static constexpr T run(T a, T b) {
+    return static_cast<T>(a ^ b);
+  }
 };
 struct HostMax {
   template <class T>
-  static constexpr T run(T a, T b) { return (math::max)(a, b); }
+  static constexpr T run(T a, T b) {
+    return (math::max)(a, b);
+  }
 };
 struct HostMin {
   template <class T>
-  static constexpr T run(T a, T b) { return (math::min)(a, b); }
+  static constexpr T run(T a, T b) {
+    return (math::min)(a, b);
+  }
 };
 struct HostEq {
   template <class T>
-  static constexpr bool run(T a, T b) { return a == b; }
+  static constexpr bool run(T a, T b) {
+    return a == b;
+  }
 };
 struct HostNe {
   template <class T>
-  static constexpr bool run(T a, T b) { return a != b; }
+  static constexpr bool run(T a, T b) {
+    return a != b;
+  }
 };
 struct HostLt {
   template <class T>
-  static constexpr bool run(T a, T b) { return a < b; }
+  static constexpr bool run(T a, T b) {
+    return a < b;
+  }
 };
 struct HostLe {
   template <class T>
-  static constexpr bool run(T a, T b) { return a <= b; }
+  static constexpr bool run(T a, T b) {
+    return a <= b;
+  }
 };
 struct HostGt {
   template <class T>
-  static constexpr bool run(T a, T b) { return a > b; }
+  static constexpr bool run(T a, T b) {
+    return a > b;
+  }
 };
 struct HostGe {
   template <class T>
-  static constexpr bool run(T a, T b) { return a >= b; }
+  static constexpr bool run(T a, T b) {
+    return a >= b;
+  }
 };
 
 template <Domain domain, class Result, class Op, class A, class B>
@@ -177,7 +222,8 @@ constexpr auto host_binary(A const& a, B const& b) {
   using R = std::conditional_t<std::is_void_v<Result>, T, Result>;
   constexpr Problem problem = host_problem<domain, A, B>();
   if constexpr (problem == Problem::none)
-    return host<R>(static_cast<R>(Op::run(static_cast<compute_t<T>>(host_operand<T>(a)), static_cast<compute_t<T>>(host_operand<T>(b)))));
+    return host<R>(static_cast<R>(
+        Op::run(static_cast<compute_t<T>>(host_operand<T>(a)), static_cast<compute_t<T>>(host_operand<T>(b)))));
   else
     return host<R>(R());
 }
@@ -186,8 +232,10 @@ template <class T, class F>
 constexpr host<T> host_function(host<T> x, F f) {
   constexpr bool floating = is_float(element_of<T>::value);
   static_assert(floating, "this function is for floating elements (f16, bf16, float, double): use cast<T>(...)");
-  if constexpr (floating) return host<T>(static_cast<T>(f(static_cast<compute_t<T>>(x.value()))));
-  else return x;
+  if constexpr (floating)
+    return host<T>(static_cast<T>(f(static_cast<compute_t<T>>(x.value()))));
+  else
+    return x;
 }
 
 template <class T, class R>
@@ -198,131 +246,169 @@ constexpr host<T> host_round(R value) {
 }  // namespace detail
 
 template <class A, class B>
-  requires detail::HostOperands<A, B>
+requires detail::HostOperands<A, B>
 constexpr auto operator+(A const& a, B const& b) {
-  return detail::check_operands<detail::host_problem<detail::Domain::numbers, A, B>(), A, B>(), detail::host_binary<detail::Domain::numbers, void, detail::HostAdd>(a, b);
+  return detail::check_operands<detail::host_problem<detail::Domain::numbers, A, B>(), A, B>(),
+         detail::host_binary<detail::Domain::numbers, void, detail::HostAdd>(a, b);
 }
 template <class A, class B>
-  requires detail::HostOperands<A, B>
+requires detail::HostOperands<A, B>
 constexpr auto operator-(A const& a, B const& b) {
-  return detail::check_operands<detail::host_problem<detail::Domain::numbers, A, B>(), A, B>(), detail::host_binary<detail::Domain::numbers, void, detail::HostSub>(a, b);
+  return detail::check_operands<detail::host_problem<detail::Domain::numbers, A, B>(), A, B>(),
+         detail::host_binary<detail::Domain::numbers, void, detail::HostSub>(a, b);
 }
 template <class A, class B>
-  requires detail::HostOperands<A, B>
+requires detail::HostOperands<A, B>
 constexpr auto operator*(A const& a, B const& b) {
-  return detail::check_operands<detail::host_problem<detail::Domain::numbers, A, B>(), A, B>(), detail::host_binary<detail::Domain::numbers, void, detail::HostMul>(a, b);
+  return detail::check_operands<detail::host_problem<detail::Domain::numbers, A, B>(), A, B>(),
+         detail::host_binary<detail::Domain::numbers, void, detail::HostMul>(a, b);
 }
 template <class A, class B>
-  requires detail::HostOperands<A, B>
+requires detail::HostOperands<A, B>
 constexpr auto operator/(A const& a, B const& b) {
-  return detail::check_operands<detail::host_problem<detail::Domain::numbers, A, B>(), A, B>(), detail::host_binary<detail::Domain::numbers, void, detail::HostDiv>(a, b);
+  return detail::check_operands<detail::host_problem<detail::Domain::numbers, A, B>(), A, B>(),
+         detail::host_binary<detail::Domain::numbers, void, detail::HostDiv>(a, b);
 }
 template <class A, class B>
-  requires detail::HostOperands<A, B>
+requires detail::HostOperands<A, B>
 constexpr auto operator%(A const& a, B const& b) {
-  return detail::check_operands<detail::host_problem<detail::Domain::integers, A, B>(), A, B>(), detail::host_binary<detail::Domain::integers, void, detail::HostRem>(a, b);
+  return detail::check_operands<detail::host_problem<detail::Domain::integers, A, B>(), A, B>(),
+         detail::host_binary<detail::Domain::integers, void, detail::HostRem>(a, b);
 }
 template <class A, class B>
-  requires detail::HostOperands<A, B>
+requires detail::HostOperands<A, B>
 constexpr auto operator<<(A const& a, B const& b) {
-  return detail::check_operands<detail::host_problem<detail::Domain::integers, A, B>(), A, B>(), detail::host_binary<detail::Domain::integers, void, detail::HostShl>(a, b);
+  return detail::check_operands<detail::host_problem<detail::Domain::integers, A, B>(), A, B>(),
+         detail::host_binary<detail::Domain::integers, void, detail::HostShl>(a, b);
 }
 template <class A, class B>
-  requires detail::HostOperands<A, B>
+requires detail::HostOperands<A, B>
 constexpr auto operator>>(A const& a, B const& b) {
-  return detail::check_operands<detail::host_problem<detail::Domain::integers, A, B>(), A, B>(), detail::host_binary<detail::Domain::integers, void, detail::HostShr>(a, b);
+  return detail::check_operands<detail::host_problem<detail::Domain::integers, A, B>(), A, B>(),
+         detail::host_binary<detail::Domain::integers, void, detail::HostShr>(a, b);
 }
 template <class A, class B>
-  requires detail::HostOperands<A, B>
+requires detail::HostOperands<A, B>
 constexpr auto operator&(A const& a, B const& b) {
-  return detail::check_operands<detail::host_problem<detail::Domain::bits, A, B>(), A, B>(), detail::host_binary<detail::Domain::bits, void, detail::HostAnd>(a, b);
+  return detail::check_operands<detail::host_problem<detail::Domain::bits, A, B>(), A, B>(),
+         detail::host_binary<detail::Domain::bits, void, detail::HostAnd>(a, b);
 }
 template <class A, class B>
-  requires detail::HostOperands<A, B>
+requires detail::HostOperands<A, B>
 constexpr auto operator|(A const& a, B const& b) {
-  return detail::check_operands<detail::host_problem<detail::Domain::bits, A, B>(), A, B>(), detail::host_binary<detail::Domain::bits, void, detail::HostOr>(a, b);
+  return detail::check_operands<detail::host_problem<detail::Domain::bits, A, B>(), A, B>(),
+         detail::host_binary<detail::Domain::bits, void, detail::HostOr>(a, b);
 }
 template <class A, class B>
-  requires detail::HostOperands<A, B>
+requires detail::HostOperands<A, B>
 constexpr auto operator^(A const& a, B const& b) {
-  return detail::check_operands<detail::host_problem<detail::Domain::bits, A, B>(), A, B>(), detail::host_binary<detail::Domain::bits, void, detail::HostXor>(a, b);
+  return detail::check_operands<detail::host_problem<detail::Domain::bits, A, B>(), A, B>(),
+         detail::host_binary<detail::Domain::bits, void, detail::HostXor>(a, b);
 }
 template <class A, class B>
-  requires detail::HostOperands<A, B>
+requires detail::HostOperands<A, B>
 constexpr auto operator==(A const& a, B const& b) {
-  return detail::check_operands<detail::host_problem<detail::Domain::any, A, B>(), A, B>(), detail::host_binary<detail::Domain::any, bool, detail::HostEq>(a, b);
+  return detail::check_operands<detail::host_problem<detail::Domain::any, A, B>(), A, B>(),
+         detail::host_binary<detail::Domain::any, bool, detail::HostEq>(a, b);
 }
 template <class A, class B>
-  requires detail::HostOperands<A, B>
+requires detail::HostOperands<A, B>
 constexpr auto operator!=(A const& a, B const& b) {
-  return detail::check_operands<detail::host_problem<detail::Domain::any, A, B>(), A, B>(), detail::host_binary<detail::Domain::any, bool, detail::HostNe>(a, b);
+  return detail::check_operands<detail::host_problem<detail::Domain::any, A, B>(), A, B>(),
+         detail::host_binary<detail::Domain::any, bool, detail::HostNe>(a, b);
 }
 template <class A, class B>
-  requires detail::HostOperands<A, B>
+requires detail::HostOperands<A, B>
 constexpr auto operator<(A const& a, B const& b) {
-  return detail::check_operands<detail::host_problem<detail::Domain::ordered, A, B>(), A, B>(), detail::host_binary<detail::Domain::ordered, bool, detail::HostLt>(a, b);
+  return detail::check_operands<detail::host_problem<detail::Domain::ordered, A, B>(), A, B>(),
+         detail::host_binary<detail::Domain::ordered, bool, detail::HostLt>(a, b);
 }
 template <class A, class B>
-  requires detail::HostOperands<A, B>
+requires detail::HostOperands<A, B>
 constexpr auto operator<=(A const& a, B const& b) {
-  return detail::check_operands<detail::host_problem<detail::Domain::ordered, A, B>(), A, B>(), detail::host_binary<detail::Domain::ordered, bool, detail::HostLe>(a, b);
+  return detail::check_operands<detail::host_problem<detail::Domain::ordered, A, B>(), A, B>(),
+         detail::host_binary<detail::Domain::ordered, bool, detail::HostLe>(a, b);
 }
 template <class A, class B>
-  requires detail::HostOperands<A, B>
+requires detail::HostOperands<A, B>
 constexpr auto operator>(A const& a, B const& b) {
-  return detail::check_operands<detail::host_problem<detail::Domain::ordered, A, B>(), A, B>(), detail::host_binary<detail::Domain::ordered, bool, detail::HostGt>(a, b);
+  return detail::check_operands<detail::host_problem<detail::Domain::ordered, A, B>(), A, B>(),
+         detail::host_binary<detail::Domain::ordered, bool, detail::HostGt>(a, b);
 }
 template <class A, class B>
-  requires detail::HostOperands<A, B>
+requires detail::HostOperands<A, B>
 constexpr auto operator>=(A const& a, B const& b) {
-  return detail::check_operands<detail::host_problem<detail::Domain::ordered, A, B>(), A, B>(), detail::host_binary<detail::Domain::ordered, bool, detail::HostGe>(a, b);
+  return detail::check_operands<detail::host_problem<detail::Domain::ordered, A, B>(), A, B>(),
+         detail::host_binary<detail::Domain::ordered, bool, detail::HostGe>(a, b);
 }
 
 template <ElementType T>
 constexpr host<T> operator-(host<T> a) {
   static_assert(!std::is_same_v<T, bool>, "a bool is not a number: use !");
-  if constexpr (is_integer(element_v<T>)) return host<T>(math::wrapping_sub(T(0), a.value()));
-  else return host<T>(static_cast<T>(-static_cast<detail::compute_t<T>>(a.value())));
+  if constexpr (is_integer(element_v<T>))
+    return host<T>(math::wrapping_sub(T(0), a.value()));
+  else
+    return host<T>(static_cast<T>(-static_cast<detail::compute_t<T>>(a.value())));
 }
 constexpr host<bool> operator!(host<bool> a) { return host<bool>(!a.value()); }
 template <ElementType T>
 constexpr host<T> operator~(host<T> a) {
   static_assert(detail::in_domain<T>(detail::Domain::bits), "~ is for integers and bool");
-  if constexpr (std::is_same_v<T, bool>) return host<T>(!a.value());
-  else return host<T>(static_cast<T>(~a.value()));
+  if constexpr (std::is_same_v<T, bool>)
+    return host<T>(!a.value());
+  else
+    return host<T>(static_cast<T>(~a.value()));
 }
 
 template <ElementType T>
-constexpr host<T> exp(host<T> x) { return detail::host_function<T>(x, [](auto v) { return math::exp(v); }); }
+constexpr host<T> exp(host<T> x) {
+  return detail::host_function<T>(x, [](auto v) { return math::exp(v); });
+}
 template <ElementType T>
-constexpr host<T> exp2(host<T> x) { return detail::host_function<T>(x, [](auto v) { return math::exp2(v); }); }
+constexpr host<T> exp2(host<T> x) {
+  return detail::host_function<T>(x, [](auto v) { return math::exp2(v); });
+}
 template <ElementType T>
-constexpr host<T> log(host<T> x) { return detail::host_function<T>(x, [](auto v) { return math::log(v); }); }
+constexpr host<T> log(host<T> x) {
+  return detail::host_function<T>(x, [](auto v) { return math::log(v); });
+}
 template <ElementType T>
-constexpr host<T> log2(host<T> x) { return detail::host_function<T>(x, [](auto v) { return math::log2(v); }); }
+constexpr host<T> log2(host<T> x) {
+  return detail::host_function<T>(x, [](auto v) { return math::log2(v); });
+}
 template <ElementType T>
-constexpr host<T> sqrt(host<T> x) { return detail::host_function<T>(x, [](auto v) { return math::sqrt(v); }); }
+constexpr host<T> sqrt(host<T> x) {
+  return detail::host_function<T>(x, [](auto v) { return math::sqrt(v); });
+}
 template <ElementType T>
-constexpr host<T> rsqrt(host<T> x) { return detail::host_function<T>(x, [](auto v) { return math::rsqrt(v); }); }
+constexpr host<T> rsqrt(host<T> x) {
+  return detail::host_function<T>(x, [](auto v) { return math::rsqrt(v); });
+}
 template <ElementType T>
-constexpr host<T> round(host<T> x) { return detail::host_function<T>(x, [](auto v) { return math::round(v); }); }
+constexpr host<T> round(host<T> x) {
+  return detail::host_function<T>(x, [](auto v) { return math::round(v); });
+}
 template <ElementType T>
-constexpr host<T> floor(host<T> x) { return detail::host_function<T>(x, [](auto v) { return math::floor(v); }); }
+constexpr host<T> floor(host<T> x) {
+  return detail::host_function<T>(x, [](auto v) { return math::floor(v); });
+}
 
 template <ElementType T>
 constexpr host<T>(abs)(host<T> x) {
   static_assert(!std::is_same_v<T, bool>, "abs: a bool is not a number");
-  if constexpr (is_integer(element_v<T>)) return x.value() < 0 ? -x : x;
-  else return detail::host_round<T>((math::abs)(static_cast<detail::compute_t<T>>(x.value())));
+  if constexpr (is_integer(element_v<T>))
+    return x.value() < 0 ? -x : x;
+  else
+    return detail::host_round<T>((math::abs)(static_cast<detail::compute_t<T>>(x.value())));
 }
 template <class A, class B>
-  requires detail::HostOperands<A, B>
+requires detail::HostOperands<A, B>
 constexpr auto(max)(A const& a, B const& b) {
   detail::check_operands<detail::host_problem<detail::Domain::ordered, A, B>(), A, B>();
   return detail::host_binary<detail::Domain::ordered, void, detail::HostMax>(a, b);
 }
 template <class A, class B>
-  requires detail::HostOperands<A, B>
+requires detail::HostOperands<A, B>
 constexpr auto(min)(A const& a, B const& b) {
   detail::check_operands<detail::host_problem<detail::Domain::ordered, A, B>(), A, B>();
   return detail::host_binary<detail::Domain::ordered, void, detail::HostMin>(a, b);
@@ -330,7 +416,7 @@ constexpr auto(min)(A const& a, B const& b) {
 
 /// condition ? a : b.
 template <class A, class B>
-  requires detail::HostOperands<A, B>
+requires detail::HostOperands<A, B>
 constexpr auto select(host<bool> condition, A const& a, B const& b) {
   using T = detail::host_element_t<A, B>;
   detail::check_operands<detail::host_problem<detail::Domain::any, A, B>(), A, B>();
@@ -339,13 +425,17 @@ constexpr auto select(host<bool> condition, A const& a, B const& b) {
 
 template <ElementType T, ElementType U>
 constexpr host<T> cast(host<U> x) {
-  static_assert(!std::is_same_v<T, bool> || std::is_same_v<U, bool>, "cast: nothing converts to bool; compare, for instance x != 0");
-  if constexpr (std::is_same_v<T, U>) return x;
+  static_assert(!std::is_same_v<T, bool> || std::is_same_v<U, bool>,
+                "cast: nothing converts to bool; compare, for instance x != 0");
+  if constexpr (std::is_same_v<T, U>)
+    return x;
   else if constexpr (detail::Half<T> || detail::Half<U>) {
-    if constexpr (is_integer(element_v<T>)) return host<T>(math::float_to_int<T>(static_cast<float>(x.value())));
+    if constexpr (is_integer(element_v<T>))
+      return host<T>(math::float_to_int<T>(static_cast<float>(x.value())));
     else if constexpr (std::is_same_v<U, std::int64_t>)
       return host<T>(T::from_bits(std::is_same_v<T, f16> ? math::int_to_f16(x.value()) : math::int_to_bf16(x.value())));
-    else return host<T>(static_cast<T>(static_cast<double>(x.value())));
+    else
+      return host<T>(static_cast<T>(static_cast<double>(x.value())));
   } else if constexpr (is_integer(element_v<T>) && is_float(element_v<U>)) {
     return host<T>(math::float_to_int<T>(x.value()));
   } else {

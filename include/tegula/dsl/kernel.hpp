@@ -47,7 +47,9 @@ struct AnyMember {
 template <class X, class Indices>
 inline constexpr bool has_members = false;
 template <class X, int... i>
-inline constexpr bool has_members<X, std::integer_sequence<int, i...>> = requires { X{(static_cast<void>(i), AnyMember{})...}; };
+inline constexpr bool has_members<X, std::integer_sequence<int, i...>> = requires {
+  X{(static_cast<void>(i), AnyMember{})...};
+};
 
 // From the most down: with fewer initialisers than members, the rest would need default constructors.
 template <class X, int most = 12>
@@ -65,15 +67,33 @@ TypeList<bare<X>...> as_list(X&...);
 template <class X>
 auto member_types(X& x) {
   constexpr int count = member_count<X>();
-  static_assert(count >= 1 && count <= 8, "a parameter struct has 1 to 8 members, each in, out, inout, arg or such a struct");
-  if constexpr (count == 1) { auto& [a] = x; return as_list(a); }
-  else if constexpr (count == 2) { auto& [a, b] = x; return as_list(a, b); }
-  else if constexpr (count == 3) { auto& [a, b, c] = x; return as_list(a, b, c); }
-  else if constexpr (count == 4) { auto& [a, b, c, d] = x; return as_list(a, b, c, d); }
-  else if constexpr (count == 5) { auto& [a, b, c, d, e] = x; return as_list(a, b, c, d, e); }
-  else if constexpr (count == 6) { auto& [a, b, c, d, e, f] = x; return as_list(a, b, c, d, e, f); }
-  else if constexpr (count == 7) { auto& [a, b, c, d, e, f, g] = x; return as_list(a, b, c, d, e, f, g); }
-  else { auto& [a, b, c, d, e, f, g, h] = x; return as_list(a, b, c, d, e, f, g, h); }
+  static_assert(count >= 1 && count <= 8,
+                "a parameter struct has 1 to 8 members, each in, out, inout, arg or such a struct");
+  if constexpr (count == 1) {
+    auto& [a] = x;
+    return as_list(a);
+  } else if constexpr (count == 2) {
+    auto& [a, b] = x;
+    return as_list(a, b);
+  } else if constexpr (count == 3) {
+    auto& [a, b, c] = x;
+    return as_list(a, b, c);
+  } else if constexpr (count == 4) {
+    auto& [a, b, c, d] = x;
+    return as_list(a, b, c, d);
+  } else if constexpr (count == 5) {
+    auto& [a, b, c, d, e] = x;
+    return as_list(a, b, c, d, e);
+  } else if constexpr (count == 6) {
+    auto& [a, b, c, d, e, f] = x;
+    return as_list(a, b, c, d, e, f);
+  } else if constexpr (count == 7) {
+    auto& [a, b, c, d, e, f, g] = x;
+    return as_list(a, b, c, d, e, f, g);
+  } else {
+    auto& [a, b, c, d, e, f, g, h] = x;
+    return as_list(a, b, c, d, e, f, g, h);
+  }
 }
 
 /// A parameter's leaves, and how its symbolic value is made.
@@ -87,7 +107,8 @@ struct Parameter<X> {
   static constexpr bool sound = true;
   using leaves = TypeList<X>;
   static X make(trace::Recorder& recorder) {
-    return X(recorder.tensor_parameter(element_of<typename X::element>::value, X::tensor_rank, X::direction, X::multiple));
+    return X(
+        recorder.tensor_parameter(element_of<typename X::element>::value, X::tensor_rank, X::direction, X::multiple));
   }
 };
 template <class T>
@@ -97,14 +118,17 @@ struct Parameter<arg<T>> {
   static arg<T> make(trace::Recorder& recorder) { return arg<T>(recorder.scalar_parameter(element_of<T>::value)); }
 };
 template <class X>
-  requires(std::is_aggregate_v<X> && !TensorLike<X>)
-struct Parameter<X> {
+requires(std::is_aggregate_v<X> && !TensorLike<X>) struct Parameter<X> {
   template <class... Member>
-  static constexpr bool all_sound(TypeList<Member...>) { return (Parameter<Member>::sound && ...); }
+  static constexpr bool all_sound(TypeList<Member...>) {
+    return (Parameter<Member>::sound && ...);
+  }
   template <class... Member>
   static typename Concat<typename Parameter<Member>::leaves...>::type flatten(TypeList<Member...>);
   template <class... Member>
-  static X make_of(trace::Recorder& recorder, TypeList<Member...>) { return X{Parameter<Member>::make(recorder)...}; }
+  static X make_of(trace::Recorder& recorder, TypeList<Member...>) {
+    return X{Parameter<Member>::make(recorder)...};
+  }
 
   using members = decltype(member_types(std::declval<X&>()));
   static constexpr bool sound = all_sound(members());
@@ -126,7 +150,9 @@ struct Signature<R (C::*)(P...)> : Signature<R (C::*)(P...) const> {};
 
 /// True for a lambda or class with one call operator whose parameters are written with their types.
 template <class F>
-concept Callable = requires { &F::operator(); };
+concept Callable = requires {
+  &F::operator();
+};
 
 template <class F>
 struct KernelSignature {
@@ -165,7 +191,8 @@ class Kernel {
   /// Its address is the kernel's identity in this process: one per lambda, in every translation unit.
   static inline char identity = 0;
 
-  constexpr Kernel(char const* name, F function, location where) : function_(static_cast<F&&>(function)), name_(name), where_(where) {}
+  constexpr Kernel(char const* name, F function, location where)
+      : function_(static_cast<F&&>(function)), name_(name), where_(where) {}
 
   [[nodiscard]] constexpr char const* name() const { return name_; }
   [[nodiscard]] constexpr location where() const { return where_; }

@@ -53,26 +53,43 @@ constexpr auto float_function(std::remove_reference_t<A>& a, location where) {
 
 }  // namespace detail
 
-/// Elementary functions of floating elements; f16 and bf16 are computed in f32 and rounded once. round takes ties to even.
+/// Elementary functions of floating elements; f16 and bf16 are computed in f32 and rounded once. round takes ties to
+/// even.
 template <detail::Traced A>
-constexpr auto exp(A&& a, location where = location::current()) { return detail::float_function<A, ir::ExpOp>(a, where); }
+constexpr auto exp(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::ExpOp>(a, where);
+}
 template <detail::Traced A>
-constexpr auto exp2(A&& a, location where = location::current()) { return detail::float_function<A, ir::Exp2Op>(a, where); }
+constexpr auto exp2(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::Exp2Op>(a, where);
+}
 template <detail::Traced A>
-constexpr auto log(A&& a, location where = location::current()) { return detail::float_function<A, ir::LogOp>(a, where); }
+constexpr auto log(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::LogOp>(a, where);
+}
 template <detail::Traced A>
-constexpr auto log2(A&& a, location where = location::current()) { return detail::float_function<A, ir::Log2Op>(a, where); }
+constexpr auto log2(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::Log2Op>(a, where);
+}
 template <detail::Traced A>
-constexpr auto sqrt(A&& a, location where = location::current()) { return detail::float_function<A, ir::SqrtOp>(a, where); }
+constexpr auto sqrt(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::SqrtOp>(a, where);
+}
 template <detail::Traced A>
-constexpr auto rsqrt(A&& a, location where = location::current()) { return detail::float_function<A, ir::RsqrtOp>(a, where); }
+constexpr auto rsqrt(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::RsqrtOp>(a, where);
+}
 template <detail::Traced A>
-constexpr auto round(A&& a, location where = location::current()) { return detail::float_function<A, ir::RoundOp>(a, where); }
+constexpr auto round(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::RoundOp>(a, where);
+}
 template <detail::Traced A>
-constexpr auto floor(A&& a, location where = location::current()) { return detail::float_function<A, ir::FloorOp>(a, where); }
+constexpr auto floor(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::FloorOp>(a, where);
+}
 
 template <class A>
-  requires detail::Traced<A>
+requires detail::Traced<A>
 constexpr auto(abs)(A&& a, location where = location::current()) {
   detail::check_operands<detail::unary_problem<A>(detail::Domain::numbers), A, A>();
   return detail::unary<A>(ir::AbsOp(), a, where);
@@ -80,15 +97,15 @@ constexpr auto(abs)(A&& a, location where = location::current()) {
 
 /// The greater of two, element by element; a NaN gives the other one.
 template <class A, class B>
-  requires(detail::TracedPair<A, B> && !detail::AxisLike<B>)
-constexpr auto(max)(A&& a, B&& b, location where = location::current()) {
+requires(detail::TracedPair<A, B> && !detail::AxisLike<B>) constexpr auto(max)(A&& a, B&& b,
+                                                                               location where = location::current()) {
   detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>();
   return detail::binary<detail::Domain::ordered, void, ir::MaxOp, A, B>({}, a, b, where);
 }
 /// The lesser of two, element by element; a NaN gives the other one.
 template <class A, class B>
-  requires(detail::TracedPair<A, B> && !detail::AxisLike<B>)
-constexpr auto(min)(A&& a, B&& b, location where = location::current()) {
+requires(detail::TracedPair<A, B> && !detail::AxisLike<B>) constexpr auto(min)(A&& a, B&& b,
+                                                                               location where = location::current()) {
   detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>();
   return detail::binary<detail::Domain::ordered, void, ir::MinOp, A, B>({}, a, b, where);
 }
@@ -96,7 +113,7 @@ constexpr auto(min)(A&& a, B&& b, location where = location::current()) {
 /// Conversion to another element: to floats rounded to nearest even, float to integer truncated and saturated, bool to
 /// 0 or 1. The only way from one element to another.
 template <ElementType T, class A>
-  requires detail::Traced<A>
+requires detail::Traced<A>
 constexpr auto cast(A&& a, location where = location::current()) {
   using From = typename detail::ElementOrFloat<A>::type;
   constexpr bool to_bool = std::is_same_v<T, bool> && !std::is_same_v<From, bool>;
@@ -115,8 +132,8 @@ constexpr auto cast(A&& a, location where = location::current()) {
 
 /// condition ? a : b, element by element. One of a and b is a tile (or, with a traced bool, a scalar).
 template <class C, class A, class B>
-  requires(detail::Traced<C> && detail::TracedPair<A, B>)
-constexpr auto select(C&& condition, A&& a, B&& b, location where = location::current()) {
+requires(detail::Traced<C>&& detail::TracedPair<A, B>) constexpr auto select(C&& condition, A&& a, B&& b,
+                                                                             location where = location::current()) {
   constexpr detail::Problem problem = detail::operand_problem<detail::Domain::any, A, B>();
   constexpr bool mask = std::is_same_v<typename detail::ElementOrFloat<C>::type, bool> || detail::is_invalid<C>;
   constexpr bool used_once = !detail::named_recipe<C>;
@@ -126,7 +143,8 @@ constexpr auto select(C&& condition, A&& a, B&& b, location where = location::cu
   detail::check_operands<problem, A, B>();
   using T = typename detail::OperandElement<A, B>::type;
   if constexpr (problem != detail::Problem::none || !mask || !used_once || invalid) {
-    return detail::Invalid<std::conditional_t<std::is_void_v<T>, float, T>, typename detail::SelectShape<C, A, B>::type>();
+    return detail::Invalid<std::conditional_t<std::is_void_v<T>, float, T>,
+                           typename detail::SelectShape<C, A, B>::type>();
   } else if constexpr (detail::TileLike<A> || detail::TileLike<B> || detail::TileLike<C>) {
     using S = typename detail::SelectShape<C, A, B>::type;
     constexpr bool fits = detail::SelectShape<C, A, B>::fits;
@@ -141,7 +159,8 @@ constexpr auto select(C&& condition, A&& a, B&& b, location where = location::cu
     trace::Id const c = recorder.use(condition.handle(), where);
     trace::Id const lhs = detail::scalar_id<T>(recorder, a, where);
     trace::Id const rhs = detail::scalar_id<T>(recorder, b, where);
-    return scalar<T>(recorder.handle(recorder.emit_scalar(ir::SelectOp(), {c, lhs, rhs}, detail::scalar_type<T>, where)));
+    return scalar<T>(
+        recorder.handle(recorder.emit_scalar(ir::SelectOp(), {c, lhs, rhs}, detail::scalar_type<T>, where)));
   }
 }
 

@@ -51,19 +51,21 @@ constexpr detail::Pad pad(X value) {
   return {detail::literal(value)};
 }
 
-/// load(tensor, shape<...>, indices..., pad(x)): the box of that shape at the indices, one per axis of the tensor, which
-/// count tiles (elem(k): elements). A shape of lower rank takes one element of each leading axis. Elements outside of
-/// the tensor give pad, 0 if not said. A recipe: it reads when it is recorded, with the memory as it was when written.
+/// load(tensor, shape<...>, indices..., pad(x)): the box of that shape at the indices, one per axis of the tensor,
+/// which count tiles (elem(k): elements). A shape of lower rank takes one element of each leading axis. Elements
+/// outside of the tensor give pad, 0 if not said. A recipe: it reads when it is recorded, with the memory as it was
+/// when written.
 template <class P, class S, class... Rest>
 class load : public detail::Recipe<typename detail::TensorElement<P>::type, S> {
   using facts = detail::TensorElement<P>;
   static constexpr bool is_tensor = detail::TensorLike<P>, readable = facts::readable;
   static constexpr int indices = static_cast<int>(sizeof...(Rest)) - (detail::ends_with_pad<Rest...> ? 1 : 0);
-  static constexpr bool rank_fits = !is_tensor || S::rank <= facts::rank, index_count_fits = !is_tensor || indices == facts::rank;
+  static constexpr bool rank_fits = !is_tensor || S::rank <= facts::rank,
+                        index_count_fits = !is_tensor || indices == facts::rank;
   static_assert(is_tensor, "load: the first argument is a tensor parameter (in or inout)");
   static_assert(readable, "load: an out parameter is written only; declare it inout to read it");
   static_assert(rank_fits, "load: the shape has more axes than the tensor");
-  static constexpr bool indices_are = ((detail::IndexLike<Rest> || std::is_same_v<Rest, detail::Pad>) && ...);
+  static constexpr bool indices_are = ((detail::IndexLike<Rest> || std::is_same_v<Rest, detail::Pad>)&&...);
   static_assert(index_count_fits, "load: one index per axis of the tensor is expected");
   static_assert(indices_are, "load: an index is an integer, an index expression or elem(k); pad(x) comes last");
 
@@ -75,8 +77,8 @@ class load : public detail::Recipe<typename detail::TensorElement<P>::type, S> {
   }
   [[nodiscard]] location where() const { return where_; }
   trace::Id record(trace::Recorder& recorder, location binding) {
-    return recorder.load(tensor_, epoch_, coordinates_.list, facts::rank, pad_, detail::tile_type<typename facts::type, S>, where_,
-                         detail::nearest(binding, where_));
+    return recorder.load(tensor_, epoch_, coordinates_.list, facts::rank, pad_,
+                         detail::tile_type<typename facts::type, S>, where_, detail::nearest(binding, where_));
   }
 
  private:
@@ -89,24 +91,26 @@ class load : public detail::Recipe<typename detail::TensorElement<P>::type, S> {
   location where_;
   trace::Epoch epoch_;
   detail::Coordinates<facts::rank> coordinates_;
-  trace::Literal pad_ = std::is_same_v<typename facts::type, bool> ? trace::Literal{trace::Literal::Kind::boolean, 0, 0} : trace::Literal{};
+  trace::Literal pad_ = std::is_same_v<typename facts::type, bool> ? trace::Literal{trace::Literal::Kind::boolean, 0, 0}
+                                                                   : trace::Literal{};
 };
 
 template <class P, std::int64_t... extents, class... Rest>
 load(P const&, Shape<extents...>, Rest...) -> load<P, Shape<extents...>, Rest...>;
 
-/// store(tensor, shape<...>, value, indices...): a statement; writes a tile of that shape (or a number in every element)
-/// at the indices, counted as for load. Elements outside of the tensor are dropped.
+/// store(tensor, shape<...>, value, indices...): a statement; writes a tile of that shape (or a number in every
+/// element) at the indices, counted as for load. Elements outside of the tensor are dropped.
 template <class P, class S, class V, class... Rest>
 class store {
   using facts = detail::TensorElement<P>;
   using T = typename facts::type;
   static constexpr bool is_tensor = detail::TensorLike<P>, writable = facts::writable;
-  static constexpr bool rank_fits = !is_tensor || S::rank <= facts::rank, index_count_fits = !is_tensor || sizeof...(Rest) == facts::rank;
+  static constexpr bool rank_fits = !is_tensor || S::rank <= facts::rank,
+                        index_count_fits = !is_tensor || sizeof...(Rest) == facts::rank;
   static_assert(is_tensor, "store: the first argument is a tensor parameter (out or inout)");
   static_assert(writable, "store: an in parameter is read only; declare it out or inout to write it");
   static_assert(rank_fits, "store: the shape has more axes than the tensor");
-  static constexpr bool indices_are = ((detail::IndexLike<Rest>) && ...);
+  static constexpr bool indices_are = ((detail::IndexLike<Rest>)&&...);
   static_assert(index_count_fits, "store: one index per axis of the tensor is expected");
   static_assert(indices_are, "store: an index is an integer, an index expression or elem(k)");
 
@@ -116,8 +120,10 @@ class store {
     static_assert(used_once, TEGULA_NAMED_RECIPE);
     if constexpr (detail::TileLike<V>) {
       if constexpr (used_once && !detail::is_invalid<V> && detail::TensorLike<P>) {
-        static_assert(detail::same_element<detail::element_t<V>, T>, "store: the tile's element is not the tensor's: use cast<T>(...)");
-        static_assert(detail::same_shape<detail::shape_t<V>, S>, "store: the tile has another shape than the one stored");
+        static_assert(detail::same_element<detail::element_t<V>, T>,
+                      "store: the tile's element is not the tensor's: use cast<T>(...)");
+        static_assert(detail::same_shape<detail::shape_t<V>, S>,
+                      "store: the tile has another shape than the one stored");
       }
     } else {
       detail::check_operands<detail::scalar_problem<T, V>(), V, T>();
@@ -135,9 +141,12 @@ class store {
  private:
   template <class X>
   static constexpr bool sound() {
-    if constexpr (detail::named_recipe<X> || detail::is_invalid<X> || !detail::TensorLike<P> || !facts::writable) return false;
-    else if constexpr (detail::TileLike<X>) return std::is_same_v<detail::element_t<X>, T> && std::is_same_v<detail::shape_t<X>, S>;
-    else return detail::scalar_problem<T, X>() == detail::Problem::none;
+    if constexpr (detail::named_recipe<X> || detail::is_invalid<X> || !detail::TensorLike<P> || !facts::writable)
+      return false;
+    else if constexpr (detail::TileLike<X>)
+      return std::is_same_v<detail::element_t<X>, T> && std::is_same_v<detail::shape_t<X>, S>;
+    else
+      return detail::scalar_problem<T, X>() == detail::Problem::none;
   }
 };
 

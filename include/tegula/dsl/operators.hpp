@@ -9,17 +9,33 @@ namespace detail {
 /// Which elements an op takes.
 enum class Domain { numbers, integers, bits, ordered, any };
 
-enum class Problem { none, named_recipe, tensor, not_a_value, bool_mixed, fraction, wide_index, elements, domain, ranks, extents };
+enum class Problem {
+  none,
+  named_recipe,
+  tensor,
+  not_a_value,
+  bool_mixed,
+  fraction,
+  wide_index,
+  elements,
+  domain,
+  ranks,
+  extents
+};
 
 template <class T>
 constexpr bool in_domain(Domain domain) {
   constexpr Element e = element_of<T>::value;
   switch (domain) {
     case Domain::numbers:
-    case Domain::ordered: return e != Element::boolean;
-    case Domain::integers: return is_integer(e);
-    case Domain::bits: return is_integer(e) || e == Element::boolean;
-    case Domain::any: return true;
+    case Domain::ordered:
+      return e != Element::boolean;
+    case Domain::integers:
+      return is_integer(e);
+    case Domain::bits:
+      return is_integer(e) || e == Element::boolean;
+    case Domain::any:
+      return true;
   }
   return false;
 }
@@ -28,40 +44,61 @@ constexpr bool in_domain(Domain domain) {
 template <class T, class X>
 constexpr Problem scalar_problem() {
   constexpr Element e = element_of<T>::value;
-  if constexpr (TensorLike<X>) return Problem::tensor;
+  if constexpr (TensorLike<X>)
+    return Problem::tensor;
   else if constexpr (Number<X>) {
     constexpr NumberKind kind = number_kind<X>();
-    if constexpr ((kind == NumberKind::boolean) != (e == Element::boolean)) return Problem::bool_mixed;
-    else if constexpr (kind == NumberKind::floating && !is_float(e)) return Problem::fraction;
-    else return Problem::none;
+    if constexpr ((kind == NumberKind::boolean) != (e == Element::boolean))
+      return Problem::bool_mixed;
+    else if constexpr (kind == NumberKind::floating && !is_float(e))
+      return Problem::fraction;
+    else
+      return Problem::none;
   } else if constexpr (ScalarLike<X>) {
     constexpr Element s = element_of<typename bare<X>::scalar_element>::value;
-    if constexpr (s == e || (is_float(s) && is_float(e)) || (s == Element::i32 && e == Element::i64)) return Problem::none;
-    else if constexpr (s == Element::i64 && e == Element::i32) return Problem::wide_index;
-    else if constexpr (s == Element::boolean || e == Element::boolean) return Problem::bool_mixed;
-    else return Problem::elements;
-  } else return Problem::not_a_value;
+    if constexpr (s == e || (is_float(s) && is_float(e)) || (s == Element::i32 && e == Element::i64))
+      return Problem::none;
+    else if constexpr (s == Element::i64 && e == Element::i32)
+      return Problem::wide_index;
+    else if constexpr (s == Element::boolean || e == Element::boolean)
+      return Problem::bool_mixed;
+    else
+      return Problem::elements;
+  } else
+    return Problem::not_a_value;
 }
 
 template <class A, class B>
 constexpr Problem tile_problem() {
-  if constexpr (!TileLike<A>) return scalar_problem<element_t<B>, A>();
-  else if constexpr (!TileLike<B>) return scalar_problem<element_t<A>, B>();
+  if constexpr (!TileLike<A>)
+    return scalar_problem<element_t<B>, A>();
+  else if constexpr (!TileLike<B>)
+    return scalar_problem<element_t<A>, B>();
   else if constexpr (!std::is_same_v<element_t<A>, element_t<B>>) {
-    if constexpr (std::is_same_v<element_t<A>, bool> || std::is_same_v<element_t<B>, bool>) return Problem::bool_mixed;
-    else return Problem::elements;
-  } else if constexpr (shape_t<A>::rank != shape_t<B>::rank) return Problem::ranks;
-  else if constexpr (!broadcasts(shape_t<A>::list, shape_t<B>::list)) return Problem::extents;
-  else return Problem::none;
+    if constexpr (std::is_same_v<element_t<A>, bool> || std::is_same_v<element_t<B>, bool>)
+      return Problem::bool_mixed;
+    else
+      return Problem::elements;
+  } else if constexpr (shape_t<A>::rank != shape_t<B>::rank)
+    return Problem::ranks;
+  else if constexpr (!broadcasts(shape_t<A>::list, shape_t<B>::list))
+    return Problem::extents;
+  else
+    return Problem::none;
 }
 
 template <class A, class B>
 constexpr Problem scalars_problem() {
-  if constexpr (TensorLike<A> || TensorLike<B>) return Problem::tensor;
-  else if constexpr (!ScalarLike<A>) return scalar_problem<scalar_element_t<B>, A>();
-  else if constexpr (!ScalarLike<B>) return scalar_problem<scalar_element_t<A>, B>();
-  else if constexpr (std::is_void_v<typename CommonScalar<A, B>::type>) return Problem::elements;
-  else return Problem::none;
+  if constexpr (TensorLike<A> || TensorLike<B>)
+    return Problem::tensor;
+  else if constexpr (!ScalarLike<A>)
+    return scalar_problem<scalar_element_t<B>, A>();
+  else if constexpr (!ScalarLike<B>)
+    return scalar_problem<scalar_element_t<A>, B>();
+  else if constexpr (std::is_void_v<typename CommonScalar<A, B>::type>)
+    return Problem::elements;
+  else
+    return Problem::none;
 }
 
 /// The element that the op works in.
@@ -74,22 +111,27 @@ struct OperandElement<A, B> {
   using type = element_t<A>;
 };
 template <class A, TileLike B>
-  requires(!TileLike<A>)
-struct OperandElement<A, B> {
+requires(!TileLike<A>) struct OperandElement<A, B> {
   using type = element_t<B>;
 };
 
 template <Domain domain, class A, class B>
 constexpr Problem operand_problem() {
-  if constexpr (is_invalid<A> || is_invalid<B>) return Problem::none;
-  else if constexpr (named_recipe<A> || named_recipe<B>) return Problem::named_recipe;
+  if constexpr (is_invalid<A> || is_invalid<B>)
+    return Problem::none;
+  else if constexpr (named_recipe<A> || named_recipe<B>)
+    return Problem::named_recipe;
   else {
     constexpr Problem problem = [] {
-      if constexpr (TileLike<A> || TileLike<B>) return tile_problem<A, B>();
-      else return scalars_problem<A, B>();
+      if constexpr (TileLike<A> || TileLike<B>)
+        return tile_problem<A, B>();
+      else
+        return scalars_problem<A, B>();
     }();
-    if constexpr (problem != Problem::none) return problem;
-    else return in_domain<typename OperandElement<A, B>::type>(domain) ? Problem::none : Problem::domain;
+    if constexpr (problem != Problem::none)
+      return problem;
+    else
+      return in_domain<typename OperandElement<A, B>::type>(domain) ? Problem::none : Problem::domain;
   }
 }
 
@@ -98,8 +140,7 @@ struct BinaryShape {
   using type = shape_t<A>;
 };
 template <class A, TileLike B>
-  requires(!TileLike<A>)
-struct BinaryShape<A, B> {
+requires(!TileLike<A>) struct BinaryShape<A, B> {
   using type = shape_t<B>;
 };
 template <TileLike A, TileLike B>
@@ -124,14 +165,19 @@ constexpr void check_operands() {
   static_assert(loaded, "a tensor parameter is no tile: read it with load(tensor, shape<...>, indices...)");
   static_assert(values, "the other operand is neither a tile, nor a traced scalar, nor a number");
   static_assert(bool_apart, "a bool is not a number: masks go into select, &, |, ^ and !; use cast to count them");
-  static_assert(fits_integer, "a fractional scalar meets an integer element, which it never widens: cast the tile first");
-  static_assert(fits_i32,
-                "a 64-bit index meets an i32 tile and would be cut: make the tile i64 (iota<std::int64_t>) or cast<int>(index)");
-  static_assert(same_element, "the operands have different elements and nothing is converted silently: use cast<T>(...)");
-  static_assert(defined,
-                "the operator is not defined for this element: arithmetic and order are for numbers, %, << and >> for integers, "
-                "&, | and ^ for integers and bool");
-  static_assert(same_rank, "the tiles have different ranks: use expand_dims or squeeze so that both have the same axes");
+  static_assert(fits_integer,
+                "a fractional scalar meets an integer element, which it never widens: cast the tile first");
+  static_assert(
+      fits_i32,
+      "a 64-bit index meets an i32 tile and would be cut: make the tile i64 (iota<std::int64_t>) or cast<int>(index)");
+  static_assert(same_element,
+                "the operands have different elements and nothing is converted silently: use cast<T>(...)");
+  static_assert(
+      defined,
+      "the operator is not defined for this element: arithmetic and order are for numbers, %, << and >> for integers, "
+      "&, | and ^ for integers and bool");
+  static_assert(same_rank,
+                "the tiles have different ranks: use expand_dims or squeeze so that both have the same axes");
   static_assert(extents_agree, "the tiles' extents differ, and only extent 1 broadcasts");
 }
 
@@ -141,7 +187,8 @@ constexpr auto binary(Op const& op, std::remove_reference_t<A>& a, std::remove_r
   constexpr Problem problem = operand_problem<domain, A, B>();
   constexpr bool sound = problem == Problem::none && !is_invalid<A> && !is_invalid<B>;
   using Operand = typename OperandElement<A, B>::type;
-  using T = std::conditional_t<std::is_void_v<Result>, std::conditional_t<std::is_void_v<Operand>, std::int64_t, Operand>, Result>;
+  using T = std::conditional_t<std::is_void_v<Result>,
+                               std::conditional_t<std::is_void_v<Operand>, std::int64_t, Operand>, Result>;
   if constexpr (TileLike<A> || TileLike<B>) {
     using S = typename BinaryShape<A, B>::type;
     if constexpr (!sound)
@@ -181,7 +228,8 @@ constexpr auto unary(Op const& op, std::remove_reference_t<A>& a, location where
   } else {
     using T = typename bare<A>::scalar_element;
     auto& recorder = trace::Recorder::current("an index expression", where);
-    return scalar<T>(recorder.handle(recorder.emit_scalar(op, {recorder.use(a.handle(), where)}, scalar_type<T>, where)));
+    return scalar<T>(
+        recorder.handle(recorder.emit_scalar(op, {recorder.use(a.handle(), where)}, scalar_type<T>, where)));
   }
 }
 
@@ -210,84 +258,100 @@ constexpr Problem unary_problem(Domain domain) {
 
 // No macro makes these: it would show in every message.
 template <class A, class B>
-  requires detail::TracedPair<A, B>
+requires detail::TracedPair<A, B>
 constexpr auto operator+(A&& a, B&& b) {
-  return detail::check_operands<detail::operand_problem<detail::Domain::numbers, A, B>(), A, B>(), detail::binary<detail::Domain::numbers, void, ir::AddOp, A, B>({}, a, b);
+  return detail::check_operands<detail::operand_problem<detail::Domain::numbers, A, B>(), A, B>(),
+         detail::binary<detail::Domain::numbers, void, ir::AddOp, A, B>({}, a, b);
 }
 template <class A, class B>
-  requires detail::TracedPair<A, B>
+requires detail::TracedPair<A, B>
 constexpr auto operator-(A&& a, B&& b) {
-  return detail::check_operands<detail::operand_problem<detail::Domain::numbers, A, B>(), A, B>(), detail::binary<detail::Domain::numbers, void, ir::SubOp, A, B>({}, a, b);
+  return detail::check_operands<detail::operand_problem<detail::Domain::numbers, A, B>(), A, B>(),
+         detail::binary<detail::Domain::numbers, void, ir::SubOp, A, B>({}, a, b);
 }
 template <class A, class B>
-  requires detail::TracedPair<A, B>
+requires detail::TracedPair<A, B>
 constexpr auto operator*(A&& a, B&& b) {
-  return detail::check_operands<detail::operand_problem<detail::Domain::numbers, A, B>(), A, B>(), detail::binary<detail::Domain::numbers, void, ir::MulOp, A, B>({}, a, b);
+  return detail::check_operands<detail::operand_problem<detail::Domain::numbers, A, B>(), A, B>(),
+         detail::binary<detail::Domain::numbers, void, ir::MulOp, A, B>({}, a, b);
 }
 template <class A, class B>
-  requires detail::TracedPair<A, B>
+requires detail::TracedPair<A, B>
 constexpr auto operator/(A&& a, B&& b) {
-  return detail::check_operands<detail::operand_problem<detail::Domain::numbers, A, B>(), A, B>(), detail::binary<detail::Domain::numbers, void, ir::DivOp, A, B>({}, a, b);
+  return detail::check_operands<detail::operand_problem<detail::Domain::numbers, A, B>(), A, B>(),
+         detail::binary<detail::Domain::numbers, void, ir::DivOp, A, B>({}, a, b);
 }
 template <class A, class B>
-  requires detail::TracedPair<A, B>
+requires detail::TracedPair<A, B>
 constexpr auto operator%(A&& a, B&& b) {
-  return detail::check_operands<detail::operand_problem<detail::Domain::integers, A, B>(), A, B>(), detail::binary<detail::Domain::integers, void, ir::RemOp, A, B>({}, a, b);
+  return detail::check_operands<detail::operand_problem<detail::Domain::integers, A, B>(), A, B>(),
+         detail::binary<detail::Domain::integers, void, ir::RemOp, A, B>({}, a, b);
 }
 template <class A, class B>
-  requires detail::TracedPair<A, B>
+requires detail::TracedPair<A, B>
 constexpr auto operator<<(A&& a, B&& b) {
-  return detail::check_operands<detail::operand_problem<detail::Domain::integers, A, B>(), A, B>(), detail::binary<detail::Domain::integers, void, ir::ShlOp, A, B>({}, a, b);
+  return detail::check_operands<detail::operand_problem<detail::Domain::integers, A, B>(), A, B>(),
+         detail::binary<detail::Domain::integers, void, ir::ShlOp, A, B>({}, a, b);
 }
 template <class A, class B>
-  requires detail::TracedPair<A, B>
+requires detail::TracedPair<A, B>
 constexpr auto operator>>(A&& a, B&& b) {
-  return detail::check_operands<detail::operand_problem<detail::Domain::integers, A, B>(), A, B>(), detail::binary<detail::Domain::integers, void, ir::ShrOp, A, B>({}, a, b);
+  return detail::check_operands<detail::operand_problem<detail::Domain::integers, A, B>(), A, B>(),
+         detail::binary<detail::Domain::integers, void, ir::ShrOp, A, B>({}, a, b);
 }
 template <class A, class B>
-  requires detail::TracedPair<A, B>
+requires detail::TracedPair<A, B>
 constexpr auto operator&(A&& a, B&& b) {
-  return detail::check_operands<detail::operand_problem<detail::Domain::bits, A, B>(), A, B>(), detail::binary<detail::Domain::bits, void, ir::AndOp, A, B>({}, a, b);
+  return detail::check_operands<detail::operand_problem<detail::Domain::bits, A, B>(), A, B>(),
+         detail::binary<detail::Domain::bits, void, ir::AndOp, A, B>({}, a, b);
 }
 template <class A, class B>
-  requires detail::TracedPair<A, B>
+requires detail::TracedPair<A, B>
 constexpr auto operator|(A&& a, B&& b) {
-  return detail::check_operands<detail::operand_problem<detail::Domain::bits, A, B>(), A, B>(), detail::binary<detail::Domain::bits, void, ir::OrOp, A, B>({}, a, b);
+  return detail::check_operands<detail::operand_problem<detail::Domain::bits, A, B>(), A, B>(),
+         detail::binary<detail::Domain::bits, void, ir::OrOp, A, B>({}, a, b);
 }
 template <class A, class B>
-  requires detail::TracedPair<A, B>
+requires detail::TracedPair<A, B>
 constexpr auto operator^(A&& a, B&& b) {
-  return detail::check_operands<detail::operand_problem<detail::Domain::bits, A, B>(), A, B>(), detail::binary<detail::Domain::bits, void, ir::XorOp, A, B>({}, a, b);
+  return detail::check_operands<detail::operand_problem<detail::Domain::bits, A, B>(), A, B>(),
+         detail::binary<detail::Domain::bits, void, ir::XorOp, A, B>({}, a, b);
 }
 template <class A, class B>
-  requires detail::TracedPair<A, B>
+requires detail::TracedPair<A, B>
 constexpr auto operator==(A&& a, B&& b) {
-  return detail::check_operands<detail::operand_problem<detail::Domain::any, A, B>(), A, B>(), detail::compare<detail::Domain::any, ir::Predicate::eq, A, B>(a, b);
+  return detail::check_operands<detail::operand_problem<detail::Domain::any, A, B>(), A, B>(),
+         detail::compare<detail::Domain::any, ir::Predicate::eq, A, B>(a, b);
 }
 template <class A, class B>
-  requires detail::TracedPair<A, B>
+requires detail::TracedPair<A, B>
 constexpr auto operator!=(A&& a, B&& b) {
-  return detail::check_operands<detail::operand_problem<detail::Domain::any, A, B>(), A, B>(), detail::compare<detail::Domain::any, ir::Predicate::ne, A, B>(a, b);
+  return detail::check_operands<detail::operand_problem<detail::Domain::any, A, B>(), A, B>(),
+         detail::compare<detail::Domain::any, ir::Predicate::ne, A, B>(a, b);
 }
 template <class A, class B>
-  requires detail::TracedPair<A, B>
+requires detail::TracedPair<A, B>
 constexpr auto operator<(A&& a, B&& b) {
-  return detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>(), detail::compare<detail::Domain::ordered, ir::Predicate::lt, A, B>(a, b);
+  return detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>(),
+         detail::compare<detail::Domain::ordered, ir::Predicate::lt, A, B>(a, b);
 }
 template <class A, class B>
-  requires detail::TracedPair<A, B>
+requires detail::TracedPair<A, B>
 constexpr auto operator<=(A&& a, B&& b) {
-  return detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>(), detail::compare<detail::Domain::ordered, ir::Predicate::le, A, B>(a, b);
+  return detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>(),
+         detail::compare<detail::Domain::ordered, ir::Predicate::le, A, B>(a, b);
 }
 template <class A, class B>
-  requires detail::TracedPair<A, B>
+requires detail::TracedPair<A, B>
 constexpr auto operator>(A&& a, B&& b) {
-  return detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>(), detail::compare<detail::Domain::ordered, ir::Predicate::gt, A, B>(a, b);
+  return detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>(),
+         detail::compare<detail::Domain::ordered, ir::Predicate::gt, A, B>(a, b);
 }
 template <class A, class B>
-  requires detail::TracedPair<A, B>
+requires detail::TracedPair<A, B>
 constexpr auto operator>=(A&& a, B&& b) {
-  return detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>(), detail::compare<detail::Domain::ordered, ir::Predicate::ge, A, B>(a, b);
+  return detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>(),
+         detail::compare<detail::Domain::ordered, ir::Predicate::ge, A, B>(a, b);
 }
 
 template <detail::Traced A>
@@ -313,15 +377,17 @@ constexpr auto operator~(A&& a) {
 }
 
 template <class A, class B>
-  requires detail::TracedPair<A, B>
+requires detail::TracedPair<A, B>
 constexpr auto operator&&(A&&, B&& b) {
-  static_assert(detail::never<A>, "&& would skip its right side by a truth that is not known while the kernel is traced: use &");
+  static_assert(detail::never<A>,
+                "&& would skip its right side by a truth that is not known while the kernel is traced: use &");
   return static_cast<B&&>(b);
 }
 template <class A, class B>
-  requires detail::TracedPair<A, B>
+requires detail::TracedPair<A, B>
 constexpr auto operator||(A&&, B&& b) {
-  static_assert(detail::never<A>, "|| would skip its right side by a truth that is not known while the kernel is traced: use |");
+  static_assert(detail::never<A>,
+                "|| would skip its right side by a truth that is not known while the kernel is traced: use |");
   return static_cast<B&&>(b);
 }
 

@@ -15,7 +15,9 @@ struct multiple_of {
 namespace detail {
 
 template <class Fact>
-concept TensorFact = requires { Fact::multiple; };
+concept TensorFact = requires {
+  Fact::multiple;
+};
 
 template <class T, int rank, Direction towards, class... Facts>
 class Tensor {

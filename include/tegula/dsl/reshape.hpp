@@ -57,7 +57,8 @@ constexpr auto expanded(std::remove_reference_t<A>& a, location where) {
   if constexpr (named_recipe<A> || is_invalid<A> || !E::holds)
     return Invalid<element_t<A>, shape_t<A>>();
   else
-    return Unary<element_t<A>, shape_from<E>, ir::ExpandDimsOp, stored_t<A>>(ir::make_op<ir::ExpandDimsOp>(E::at), stored(a), where);
+    return Unary<element_t<A>, shape_from<E>, ir::ExpandDimsOp, stored_t<A>>(ir::make_op<ir::ExpandDimsOp>(E::at),
+                                                                             stored(a), where);
 }
 template <class A, int... axes>
 constexpr auto squeezed(std::remove_reference_t<A>& a, location where) {
@@ -65,9 +66,9 @@ constexpr auto squeezed(std::remove_reference_t<A>& a, location where) {
   if constexpr (named_recipe<A> || is_invalid<A> || !E::holds)
     return Invalid<element_t<A>, shape_t<A>>();
   else
-    return Unary<element_t<A>, shape_from<E>, ir::SqueezeOp, stored_t<A>>(ir::make_op<ir::SqueezeOp>(E::at), stored(a), where);
+    return Unary<element_t<A>, shape_from<E>, ir::SqueezeOp, stored_t<A>>(ir::make_op<ir::SqueezeOp>(E::at), stored(a),
+                                                                          where);
 }
-
 
 }  // namespace detail
 
@@ -77,7 +78,8 @@ template <detail::TileLike A, int... axes>
 constexpr auto expand_dims(A&& a, Axis<axes...>, location where = location::current()) {
   using E = detail::Expanded<detail::shape_t<A>, axes...>;
   constexpr bool used_once = !detail::named_recipe<A>;
-  constexpr bool some = sizeof...(axes) > 0, few = E::rank <= max_rank, in_range = !few || E::in_range, once = !in_range || !few || E::holds;
+  constexpr bool some = sizeof...(axes) > 0, few = E::rank <= max_rank, in_range = !few || E::in_range,
+                 once = !in_range || !few || E::holds;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   static_assert(some, "expand_dims: at least one axis is expected");
   static_assert(few, "expand_dims: a tile has at most 8 axes");
@@ -96,7 +98,8 @@ template <detail::TileLike A, int... axes>
 constexpr auto squeeze(A&& a, Axis<axes...>, location where = location::current()) {
   using E = detail::Squeezed<detail::shape_t<A>, axes...>;
   constexpr bool used_once = !detail::named_recipe<A>, invalid = detail::is_invalid<A>;
-  constexpr bool in_range = invalid || E::in_range, once = !in_range || invalid || E::distinct, unit = invalid || E::unit;
+  constexpr bool in_range = invalid || E::in_range, once = !in_range || invalid || E::distinct,
+                 unit = invalid || E::unit;
   constexpr bool some_left = !in_range || !once || !unit || invalid || E::holds;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   static_assert(in_range, "squeeze: the tile has no such axis");

@@ -31,10 +31,11 @@ class elem {
 namespace detail {
 
 template <class X>
-concept IntegerScalar = ScalarLike<X> && (std::is_same_v<typename bare<X>::scalar_element, std::int64_t> ||
-                                          std::is_same_v<typename bare<X>::scalar_element, std::int32_t>);
+concept IntegerScalar = ScalarLike<X> &&(std::is_same_v<typename bare<X>::scalar_element, std::int64_t> ||
+                                         std::is_same_v<typename bare<X>::scalar_element, std::int32_t>);
 template <class X>
-concept Integer = Number<X> && number_kind<X>() == NumberKind::integer;
+concept Integer = Number<X> && number_kind<X>()
+== NumberKind::integer;
 
 template <class X>
 concept IndexLike = IntegerScalar<X> || Integer<X> || std::is_same_v<bare<X>, elem>;
@@ -47,8 +48,7 @@ constexpr trace::Coordinate coordinate(X const& x) {
   else if constexpr (IntegerScalar<X>) {
     result.traced = x.handle();
     result.is_traced = true;
-  }
-  else if constexpr (Integer<X>)
+  } else if constexpr (Integer<X>)
     result.number = literal(x).integer;
   return result;
 }

@@ -18,14 +18,14 @@ constexpr auto plain() {
 
 }  // namespace detail
 
-#define TEGULA_STATIC_OPERATOR(symbol)                                                              \
-  template <detail::Traced A, class T, T number, template <class U, U> class Constant>              \
-  constexpr auto operator symbol(A&& a, Constant<T, number>) {                                      \
-    return static_cast<A&&>(a) symbol detail::plain<T, number>();                                   \
-  }                                                                                                 \
-  template <class T, T number, template <class U, U> class Constant, detail::Traced B>              \
-  constexpr auto operator symbol(Constant<T, number>, B&& b) {                                      \
-    return detail::plain<T, number>() symbol static_cast<B&&>(b);                                   \
+#define TEGULA_STATIC_OPERATOR(symbol)                                                 \
+  template <detail::Traced A, class T, T number, template <class U, U> class Constant> \
+  constexpr auto operator symbol(A&& a, Constant<T, number>) {                         \
+    return static_cast<A&&>(a) symbol detail::plain<T, number>();                      \
+  }                                                                                    \
+  template <class T, T number, template <class U, U> class Constant, detail::Traced B> \
+  constexpr auto operator symbol(Constant<T, number>, B&& b) {                         \
+    return detail::plain<T, number>() symbol static_cast<B&&>(b);                      \
   }
 TEGULA_STATIC_OPERATOR(+)
 TEGULA_STATIC_OPERATOR(-)

@@ -6,7 +6,8 @@
 namespace tegula {
 
 /// Flat, copyable, used as often as wanted; made by binding a recipe: `tile x = a + b;`. A tile belongs to the kernel
-/// and to the loop or branch that made it. A variable remembers its region: assigning to it in a deeper one is an error.
+/// and to the loop or branch that made it. A variable remembers its region: assigning to it in a deeper one is an
+/// error.
 template <ElementType T, class S>
 class tile : public detail::NoTruth {
  public:
@@ -43,14 +44,15 @@ class tile : public detail::NoTruth {
 
  private:
   template <class R>
-  static constexpr bool sound = !detail::named_recipe<R> && !detail::is_invalid<R> && std::is_same_v<detail::element_t<R>, T> &&
-                                std::is_same_v<detail::shape_t<R>, S>;
+  static constexpr bool sound = !detail::named_recipe<R> && !detail::is_invalid<R> &&
+                                std::is_same_v<detail::element_t<R>, T> && std::is_same_v<detail::shape_t<R>, S>;
   template <class R>
   static constexpr void check() {
     constexpr bool used_once = !detail::named_recipe<R>;
     static_assert(used_once, TEGULA_NAMED_RECIPE);
     if constexpr (used_once && !detail::is_invalid<R>) {
-      static_assert(detail::same_element<detail::element_t<R>, T>, "tile: the recipe has another element than the variable: use cast<T>(...)");
+      static_assert(detail::same_element<detail::element_t<R>, T>,
+                    "tile: the recipe has another element than the variable: use cast<T>(...)");
       static_assert(detail::same_shape<detail::shape_t<R>, S>, "tile: the recipe has another shape than the variable");
     }
   }
@@ -75,16 +77,17 @@ struct NoTile {};
 /// What `tile x = 3;` names, for the sentence.
 template <ElementType T, class X>
 class tile<T, detail::NoTile<X>> {
-  static_assert(detail::never<X>, "only an expression of tiles is bound to a tile: index expressions and numbers are bound with "
-                                  "auto, and full(shape<...>, x) makes a tile of them");
+  static_assert(detail::never<X>,
+                "only an expression of tiles is bound to a tile: index expressions and numbers are bound with "
+                "auto, and full(shape<...>, x) makes a tile of them");
 
  public:
   template <class Y>
   tile(Y const&) {}
 };
 template <class X>
-  requires(!detail::TileLike<X>)
-tile(X&&) -> tile<float, detail::NoTile<detail::bare<X>>>;
+requires(!detail::TileLike<X>) tile(X&&)
+->tile<float, detail::NoTile<detail::bare<X>>>;
 
 template <detail::TileLike R>
 tile(R&&) -> tile<detail::element_t<R>, detail::shape_t<R>>;

@@ -1,7 +1,7 @@
 // The few non-template calls behind all of dsl/: what a running trace can be told. Types end here.
 //
-// What is told is kept as a draft: nodes, regions and the effects of each region in program order. finish() emits the IR
-// from the draft by one walk from the effects and yields, operands left to right, so the order in which a compiler
+// What is told is kept as a draft: nodes, regions and the effects of each region in program order. finish() emits the
+// IR from the draft by one walk from the effects and yields, operands left to right, so the order in which a compiler
 // evaluates arguments never shows. A node that nothing needs is never emitted.
 #pragma once
 

@@ -20,9 +20,11 @@ constexpr auto helpers = kernel("helpers", [](in<float, 1> a, in<float, 1> b, in
     tile t = load(tensor, shape<64>, g[0] + step);
     return t * cast<float>(g[0] % (n + step));
   };
-  tile v = (at(a, 1) + at(b, 2)) * (at(b, 3) - at(a, 4)) + twice(load(c, shape<64>, g[0])) * twice(load(a, shape<64>, g[0]));
+  tile v =
+      (at(a, 1) + at(b, 2)) * (at(b, 3) - at(a, 4)) + twice(load(c, shape<64>, g[0])) * twice(load(a, shape<64>, g[0]));
   store(c, shape<64>, max(twice(v + 1), twice(v - 1)), g[0]);
-  tile w = if_((g[0] + n) * 2 < (g[0] - n) * 3, [&] { return at(c, 0) + at(a, 0); }, [&] { return at(a, 0) + at(c, 0); });
+  tile w =
+      if_((g[0] + n) * 2 < (g[0] - n) * 3, [&] { return at(c, 0) + at(a, 0); }, [&] { return at(a, 0) + at(c, 0); });
   store(c, shape<64>, w, g[0]);
 });
 

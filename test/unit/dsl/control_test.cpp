@@ -16,7 +16,10 @@ struct Activations {
   static constexpr auto square = function([](auto x) { return x * x; });
 };
 inline constexpr auto put = function([](auto tensor, auto value, auto at) { store(tensor, shape<64>, value, at); });
-inline constexpr auto clamp = function([](auto x, auto limit) { return if_(limit > 0, [&] { return min(x, 1); }, [&] { return max(x, -1); }); });
+inline constexpr auto clamp = function([](auto x, auto limit) {
+  return if_(
+      limit > 0, [&] { return min(x, 1); }, [&] { return max(x, -1); });
+});
 }  // namespace nn
 
 int count(std::string const& text, std::string const& what) {
@@ -41,7 +44,8 @@ TEST_CASE("functions named through a namespace or a class are traced in a branch
   auto const k = kernel("qualified", [](in<float, 1> x, out<float, 1> y) {
     auto g = grid_over(y, shape<64>);
     tile v = load(x, shape<64>, g[0]);
-    tile r = if_(g[0] == 0, [&] { return nn::scale(v, 2) + 1; }, [&] { return nn::Activations::square(v + 3); });
+    tile r = if_(
+        g[0] == 0, [&] { return nn::scale(v, 2) + 1; }, [&] { return nn::Activations::square(v + 3); });
     store(y, shape<64>, r, g[0]);
   });
   std::string const text = k.trace().text();
@@ -104,7 +108,8 @@ TEST_CASE("a void function as a statement of a branch", "[F36]") {
   auto const k = kernel("statements", [](in<float, 1> x, out<float, 1> y) {
     auto g = grid_over(y, shape<64>);
     tile v = load(x, shape<64>, g[0]);
-    if_(g[0] < 3, [&] { nn::put(y, v, g[0]); }, [&] { nn::put(y, v * 2, g[0]); });
+    if_(
+        g[0] < 3, [&] { nn::put(y, v, g[0]); }, [&] { nn::put(y, v * 2, g[0]); });
   });
   std::string const text = k.trace().text();
   CHECK(count(text, "store") == 2);
@@ -114,11 +119,15 @@ TEST_CASE("a void function as a statement of a branch", "[F36]") {
 TEST_CASE("loop forms: plain, carried, over a range, by its stores") {
   auto const k = kernel("loops", [](in<float, 2> x, inout<float, 1> y) {
     auto g = grid_over(y, shape<64>);
-    tile a = loop(x.extent(0), zeros<float>(shape<64>), [&](auto i, auto s) { return s + load(x, shape<64>, i, g[0]); });
-    auto [b, c] = loop(range(1, x.extent(0), 2), carry(a, a * 2), [&](auto i, auto s, auto t) {
-      tile v = load(x, shape<64>, i, g[0]);
-      return carry(s + v, max(t, v));
-    }, stages<3>);
+    tile a =
+        loop(x.extent(0), zeros<float>(shape<64>), [&](auto i, auto s) { return s + load(x, shape<64>, i, g[0]); });
+    auto [b, c] = loop(
+        range(1, x.extent(0), 2), carry(a, a * 2),
+        [&](auto i, auto s, auto t) {
+          tile v = load(x, shape<64>, i, g[0]);
+          return carry(s + v, max(t, v));
+        },
+        stages<3>);
     loop(4, [&](auto i) { store(y, shape<64>, b + c + load(y, shape<64>, i), i); });
   });
   std::string const text = k.trace().text();

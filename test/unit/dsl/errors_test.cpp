@@ -28,8 +28,10 @@ TEST_CASE("a load recorded after a store that may alias it is refused with both 
   std::uint32_t load_line = 0, store_line = 0;
   auto const k = kernel("late", [&](inout<float, 1> x) {
     auto g = grid_over(x, shape<64>);
-    auto late = load(x, shape<64>, g[0]); load_line = __LINE__;
-    store(x, shape<64>, 0, g[0]); store_line = __LINE__;
+    auto late = load(x, shape<64>, g[0]);
+    load_line = __LINE__;
+    store(x, shape<64>, 0, g[0]);
+    store_line = __LINE__;
     tile v = std::move(late);
     store(x, shape<64>, v, g[0]);
   });
@@ -129,59 +131,73 @@ TEST_CASE("a loop's index and tiles end with the loop") {
 }
 
 TEST_CASE("the grid is stated once, outside of loops, and must give blocks") {
-  CHECK_THAT(error_of(kernel("none", [](out<float, 1> y) { store(y, shape<64>, 0, 0); })), ContainsSubstring("no grid is stated"));
-  CHECK_THAT(error_of(kernel("two", [](out<float, 1> y) {
-               grid_over(y, shape<64>);
-               grid_over(y, shape<32>);
-             })),
+  CHECK_THAT(error_of(kernel("none", [](out<float, 1> y) { store(y, shape<64>, 0, 0); })),
+             ContainsSubstring("no grid is stated"));
+  CHECK_THAT(error_of(kernel("two",
+                             [](out<float, 1> y) {
+                               grid_over(y, shape<64>);
+                               grid_over(y, shape<32>);
+                             })),
              ContainsSubstring("the grid is already stated at "));
-  CHECK_THAT(error_of(kernel("zero", [](out<float, 1> y) {
-               auto g = grid(0);
-               store(y, shape<64>, 0, g[0]);
-             })),
+  CHECK_THAT(error_of(kernel("zero",
+                             [](out<float, 1> y) {
+                               auto g = grid(0);
+                               store(y, shape<64>, 0, g[0]);
+                             })),
              ContainsSubstring("extent 0 of axis 0 gives no block"));
   CHECK_THAT(error_of(kernel("nested", [](out<float, 1> y) { loop(2, [&](auto) { grid_over(y, shape<64>); }); })),
              ContainsSubstring("outside of loops and branches"));
-  CHECK_THAT(error_of(kernel("index", [](out<float, 1> y) {
-               auto g = grid_over(y, shape<64>);
-               store(y, shape<64>, 0, g[1]);
-             })),
+  CHECK_THAT(error_of(kernel("index",
+                             [](out<float, 1> y) {
+                               auto g = grid_over(y, shape<64>);
+                               store(y, shape<64>, 0, g[1]);
+                             })),
              ContainsSubstring("has 1 axis, but axis 1 of it is used"));
 }
 
 TEST_CASE("require takes what the host knows") {
-  CHECK_THAT(error_of(kernel("blocks", [](out<float, 1> y) {
-               auto g = grid_over(y, shape<64>);
-               require(g[0] < 4, "few");
-             })),
+  CHECK_THAT(error_of(kernel("blocks",
+                             [](out<float, 1> y) {
+                               auto g = grid_over(y, shape<64>);
+                               require(g[0] < 4, "few");
+                             })),
              ContainsSubstring("uses a block index, which is not known at the launch"));
-  CHECK_THAT(error_of(kernel("floats", [](out<float, 1> y, arg<float> a) {
-               grid_over(y, shape<64>);
-               require(a < 4, "small");
-             })),
+  CHECK_THAT(error_of(kernel("floats",
+                             [](out<float, 1> y, arg<float> a) {
+                               grid_over(y, shape<64>);
+                               require(a < 4, "small");
+                             })),
              ContainsSubstring("uses a floating value"));
-  CHECK_THAT(error_of(kernel("never", [](out<float, 1> y) {
-               grid_over(y, shape<64>);
-               require(sizeof(float) == 3, "a float has three bytes");
-             })),
+  CHECK_THAT(error_of(kernel("never",
+                             [](out<float, 1> y) {
+                               grid_over(y, shape<64>);
+                               require(sizeof(float) == 3, "a float has three bytes");
+                             })),
              ContainsSubstring("a float has three bytes"));
 }
 
 TEST_CASE("numbers must fit the element they meet") {
-  CHECK_THAT(error_of(kernel("wide", [](in<int, 1> x, out<int, 1> y) {
-               auto g = grid_over(y, shape<64>);
-               store(y, shape<64>, load(x, shape<64>, g[0]) + 3000000000, g[0]);
-             })),
+  CHECK_THAT(error_of(kernel("wide",
+                             [](in<int, 1> x, out<int, 1> y) {
+                               auto g = grid_over(y, shape<64>);
+                               store(y, shape<64>, load(x, shape<64>, g[0]) + 3000000000, g[0]);
+                             })),
              ContainsSubstring("the scalar 3000000000 does not fit the element i32"));
-  CHECK_THAT(error_of(kernel("padded", [](in<int, 1> x, out<int, 1> y) {
-               auto g = grid_over(y, shape<64>);
-               store(y, shape<64>, load(x, shape<64>, g[0], pad(-inf)), g[0]);
-             })),
+  CHECK_THAT(error_of(kernel("padded",
+                             [](in<int, 1> x, out<int, 1> y) {
+                               auto g = grid_over(y, shape<64>);
+                               store(y, shape<64>, load(x, shape<64>, g[0], pad(-inf)), g[0]);
+                             })),
              ContainsSubstring("pad -inf does not fit the element i32"));
 }
 
 TEST_CASE("tiles need a kernel, kernels an identifier") {
-  CHECK_THROWS_AS([] { tile t = zeros<float>(shape<4>); (void)t; }(), UserError);
+  CHECK_THROWS_AS(
+      [] {
+        tile t = zeros<float>(shape<4>);
+        (void)t;
+      }(),
+      UserError);
   CHECK_THAT(error_of(kernel("two words", [](out<float, 1> y) { grid_over(y, shape<64>); })),
              ContainsSubstring("kernel name 'two words' must be letters, digits and _"));
 }
@@ -208,9 +224,7 @@ TEST_CASE("an error's place is the user's line: of the nearest located operand, 
   auto const located = kernel("located", [&](in<int, 1> x, out<int, 1> y) {
     auto g = grid_over(y, shape<64>);
     expected = __LINE__ + 2;
-    store(y, shape<64>,
-          load(x, shape<64>, g[0]) + 3000000000,
-          g[0]);
+    store(y, shape<64>, load(x, shape<64>, g[0]) + 3000000000, g[0]);
   });
   CHECK(place(located) == expected);
 }

@@ -15,7 +15,8 @@ TEST_CASE("Hana's constants act as numbers on tiles and indices") {
     tile v = load(x, shape<64>, hana::int_c<1> + g[0] * hana::int_c<2>);
     tile w = load(x, shape<64>, g[0], pad(hana::int_c<5>)) * hana::int_c<3> - hana::int_c<7> / v;
     tile mask = load(m, shape<64>, g[0]) & hana::true_c;
-    store(y, shape<64>, select(mask & (v < hana::int_c<2>), max(w, hana::int_c<0>), v + std::integral_constant<int, 9>()),
+    store(y, shape<64>,
+          select(mask & (v < hana::int_c<2>), max(w, hana::int_c<0>), v + std::integral_constant<int, 9>()),
           elem(hana::int_c<64> * g[0]));
   });
   auto const with_numbers = kernel("k", [](in<float, 1> x, in<bool, 1> m, out<float, 1> y) {

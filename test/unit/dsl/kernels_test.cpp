@@ -17,7 +17,9 @@ void check(std::string const& name, trace::TracedKernel const& traced) {
 
 TEST_CASE("vadd records its golden IR") { check("vadd", samples::vadd.trace()); }
 TEST_CASE("softmax records its golden IR") { check("softmax", samples::softmax<256>.trace()); }
-TEST_CASE("gemm with a fused epilogue records its golden IR") { check("gemm", samples::gemm<128, 256, 64>(samples::bias_relu).trace()); }
+TEST_CASE("gemm with a fused epilogue records its golden IR") {
+  check("gemm", samples::gemm<128, 256, 64>(samples::bias_relu).trace());
+}
 TEST_CASE("attention records its golden IR") { check("attention", samples::attention<128, 128, 64>.trace()); }
 
 TEST_CASE("tracing twice gives the same text, and captured values are constants of the IR") {

@@ -23,12 +23,16 @@ constexpr int middle(int rank) { return rank / 2; }
 static_assert(std::is_same_v<shape_of<decltype(any<float, Shape<8, 64>>() + any<float, Shape<8, 1>>())>, Shape<8, 64>>);
 static_assert(std::is_same_v<shape_of<decltype(any<float, Shape<8, 1>>() * any<float, Shape<1, 64>>())>, Shape<8, 64>>);
 static_assert(std::is_same_v<shape_of<decltype(sum(any<float, Shape<8, 64>>(), axis<1>))>, Shape<8, 1>>);
-static_assert(std::is_same_v<shape_of<decltype(sum(any<float, Shape<8, 64>>(), axis<-2>, order::pairwise))>, Shape<1, 64>>);
+static_assert(
+    std::is_same_v<shape_of<decltype(sum(any<float, Shape<8, 64>>(), axis<-2>, order::pairwise))>, Shape<1, 64>>);
 static_assert(std::is_same_v<shape_of<decltype(trans(any<float, Shape<8, 64>>()))>, Shape<64, 8>>);
 static_assert(std::is_same_v<shape_of<decltype(trans(any<float, Shape<2, 3, 4>>(), axis<2, 0, 1>))>, Shape<4, 2, 3>>);
-static_assert(std::is_same_v<shape_of<decltype(dot(any<bf16, Shape<8, 32>>(), any<bf16, Shape<32, 16>>()))>, Shape<8, 16>>);
-static_assert(std::is_same_v<element_of_recipe<decltype(dot(any<bf16, Shape<8, 32>>(), any<bf16, Shape<32, 16>>()))>, float>);
-static_assert(std::is_same_v<element_of_recipe<decltype(dot(any<double, Shape<8, 8>>(), any<double, Shape<8, 8>>()))>, double>);
+static_assert(
+    std::is_same_v<shape_of<decltype(dot(any<bf16, Shape<8, 32>>(), any<bf16, Shape<32, 16>>()))>, Shape<8, 16>>);
+static_assert(
+    std::is_same_v<element_of_recipe<decltype(dot(any<bf16, Shape<8, 32>>(), any<bf16, Shape<32, 16>>()))>, float>);
+static_assert(
+    std::is_same_v<element_of_recipe<decltype(dot(any<double, Shape<8, 8>>(), any<double, Shape<8, 8>>()))>, double>);
 static_assert(std::is_same_v<element_of_recipe<decltype(any<bf16, Shape<8>>() < 0)>, bool>);
 static_assert(std::is_same_v<element_of_recipe<decltype(any<bf16, Shape<8>>() * 0.5)>, bf16>);
 static_assert(std::is_same_v<element_of_recipe<decltype(full(shape<4>, -inf))>, float>);
@@ -53,20 +57,30 @@ TEST_CASE("expand_dims has a static shape", "[F23]") {
 }
 
 TEST_CASE("expand_dims takes several axes, negative ones too", "[F24]") {
-  STATIC_REQUIRE(std::is_same_v<shape_of<decltype(expand_dims(any<float, Shape<64>>(), axis<0, -1>))>, Shape<1, 64, 1>>);
-  STATIC_REQUIRE(std::is_same_v<shape_of<decltype(expand_dims(any<float, Shape<8, 64>>(), axis<-2, 0>))>, Shape<1, 8, 1, 64>>);
+  STATIC_REQUIRE(
+      std::is_same_v<shape_of<decltype(expand_dims(any<float, Shape<64>>(), axis<0, -1>))>, Shape<1, 64, 1>>);
+  STATIC_REQUIRE(
+      std::is_same_v<shape_of<decltype(expand_dims(any<float, Shape<8, 64>>(), axis<-2, 0>))>, Shape<1, 8, 1, 64>>);
 }
 
 TEST_CASE("expand_dims takes axes computed at compile time", "[F25]") {
-  STATIC_REQUIRE(std::is_same_v<shape_of<decltype(expand_dims(any<float, Shape<8, 64>>(), axis<middle(3)>))>, Shape<8, 1, 64>>);
+  STATIC_REQUIRE(
+      std::is_same_v<shape_of<decltype(expand_dims(any<float, Shape<8, 64>>(), axis<middle(3)>))>, Shape<8, 1, 64>>);
   STATIC_REQUIRE(std::is_same_v<shape_of<decltype(expand_dims(any<float, Shape<8, 64>>(), 1_c))>, Shape<8, 1, 64>>);
-  STATIC_REQUIRE(std::is_same_v<shape_of<decltype(expand_dims(any<float, Shape<8, 64>>(), std::integral_constant<int, -1>()))>, Shape<8, 64, 1>>);
+  STATIC_REQUIRE(
+      std::is_same_v<shape_of<decltype(expand_dims(any<float, Shape<8, 64>>(), std::integral_constant<int, -1>()))>,
+                     Shape<8, 64, 1>>);
 }
 
 TEST_CASE("squeeze undoes expand_dims and drops a reduced axis", "[F26]") {
-  STATIC_REQUIRE(std::is_same_v<shape_of<decltype(squeeze(expand_dims(any<float, Shape<8, 64>>(), axis<0, -1>), axis<0, -1>))>, Shape<8, 64>>);
-  STATIC_REQUIRE(std::is_same_v<shape_of<decltype(squeeze(sum(any<float, Shape<8, 64>>(), axis<1>), axis<1>))>, Shape<8>>);
-  STATIC_REQUIRE(std::is_same_v<shape_of<decltype(expand_dims(squeeze(sum(any<float, Shape<8, 64>>(), axis<1>), axis<1>), axis<1>))>, Shape<8, 1>>);
+  STATIC_REQUIRE(
+      std::is_same_v<shape_of<decltype(squeeze(expand_dims(any<float, Shape<8, 64>>(), axis<0, -1>), axis<0, -1>))>,
+                     Shape<8, 64>>);
+  STATIC_REQUIRE(
+      std::is_same_v<shape_of<decltype(squeeze(sum(any<float, Shape<8, 64>>(), axis<1>), axis<1>))>, Shape<8>>);
+  STATIC_REQUIRE(std::is_same_v<
+                 shape_of<decltype(expand_dims(squeeze(sum(any<float, Shape<8, 64>>(), axis<1>), axis<1>), axis<1>))>,
+                 Shape<8, 1>>);
 }
 
 namespace {
@@ -120,7 +134,8 @@ TEST_CASE("host scalars follow the tiles' rules", "[N12]") {
 }
 
 TEST_CASE("a mask stays one bit and a bool keeps its type", "[F45]") {
-  STATIC_REQUIRE(std::is_same_v<element_of_recipe<decltype((any<float, Shape<8>>() > 0) & (any<float, Shape<8>>() < 1))>, bool>);
+  STATIC_REQUIRE(
+      std::is_same_v<element_of_recipe<decltype((any<float, Shape<8>>() > 0) & (any<float, Shape<8>>() < 1))>, bool>);
   STATIC_REQUIRE(std::is_same_v<element_of_recipe<decltype(any<bool, Shape<8>>() == true)>, bool>);
   auto const k = kernel("masks", [](in<bool, 1> m, in<int, 1> x, out<bool, 1> y) {
     auto g = grid_over(y, shape<64>);

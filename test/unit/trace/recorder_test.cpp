@@ -65,7 +65,8 @@ TEST_CASE("scalar ops are found again, folded, and live outside of loops that do
   CHECK(n == recorder.extent(recorder.use(x, {}), -1, {}));
   Id const three = recorder.index_value({{}, 3, false, false}, {});
   Id const four = recorder.index_value({{}, 4, false, false}, {});
-  CHECK(recorder.emit_scalar(ir::AddOp(), {three, four}, index_type, {}) == recorder.index_value({{}, 7, false, false}, {}));
+  CHECK(recorder.emit_scalar(ir::AddOp(), {three, four}, index_type, {}) ==
+        recorder.index_value({{}, 7, false, false}, {}));
   Id const product = recorder.emit_scalar(ir::MulOp(), {n, three}, index_type, {});
   CHECK(product == recorder.emit_scalar(ir::MulOp(), {n, three}, index_type, {}));
   recorder.begin_loop(three, four, three, {nullptr, 0}, 0, {});

@@ -1,0 +1,237 @@
+// Kernels of the language, launched on the host and run in the simulator: each result against values worked out here.
+#include <cmath>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "tegula/tegula.hpp"
+
+using namespace tegula;
+
+namespace {
+
+/// Launches and simulates with the same inputs; `out` starts as -1 both times. The two results must have the same bits.
+template <class K, class T, class... X>
+void run_both(K const& kernel, std::vector<T>& out, X const&... rest) {
+  std::vector<T> simulated(out);
+  launch(stream(device::host()), kernel, rest..., out);
+  auto const report = simulate(kernel, rest..., simulated);
+  INFO(report.report);
+  CHECK(report.clean);
+  CHECK(out == simulated);
+}
+
+std::vector<float> counted(int n, float first = 0) {
+  std::vector<float> values(static_cast<std::size_t>(n));
+  for (float& value : values) value = first++;
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("expand_dims, squeeze and trans move elements, not values", "[F23][F24][F25][F26]") {
+  auto const outer = kernel("outer", [](in<float, 1> a, in<float, 1> b, out<float, 2> y) {
+    auto g = grid_over(y, shape<8, 16>);
+    tile column = expand_dims(load(a, shape<8>, g[0]), axis<1>);
+    tile row = expand_dims(load(b, shape<16>, g[1]), 0_c);
+    store(y, shape<8, 16>, column * 100 + row, g[0], g[1]);
+  });
+  std::vector<float> const a = counted(11), b = counted(19, 1);
+  std::vector<float> y(11 * 19, -1);
+  {
+    std::vector<float> simulated(y);
+    launch(stream(device::host()), outer, a, b, view(y.data(), 11, 19));
+    CHECK(simulate(outer, a, b, view(simulated.data(), 11, 19)).clean);
+    CHECK(y == simulated);
+  }
+  bool right = true;
+  for (std::size_t i = 0; i < 11; ++i)
+    for (std::size_t j = 0; j < 19; ++j) right = right && y[i * 19 + j] == a[i] * 100 + b[j];
+  CHECK(right);
+
+  auto const round = kernel("round", [](in<float, 1> x, out<float, 1> z) {
+    auto g = grid_over(z, shape<16>);
+    tile v = load(x, shape<16>, g[0]);
+    tile there = trans(expand_dims(v, axis<0, -1>), axis<2, 1, 0>);
+    store(z, shape<16>, squeeze(there, axis<0, -1>) + squeeze(expand_dims(v, axis<-1>), axis<1>), g[0]);
+  });
+  std::vector<float> const x = counted(37);
+  std::vector<float> z(37, -1);
+  run_both(round, z, x);
+  for (std::size_t i = 0; i < z.size(); ++i) CHECK(z[i] == 2 * x[i]);
+}
+
+TEST_CASE("masks by index predicates, select and borders") {
+  auto const k = kernel("triangle", [](in<float, 2> x, out<float, 2> y) {
+    auto g = grid_over(y, shape<8, 8>);
+    tile row = iota(shape<8, 1>, axis<0>) + g[0] * 8;
+    tile column = iota(shape<1, 8>, axis<1>) + g[1] * 8;
+    tile v = load(x, shape<8, 8>, g[0], g[1], pad(7));
+    store(y, shape<8, 8>, select((column <= row) & !(column == 3), v, -inf), g[0], g[1]);
+  });
+  std::vector<float> const x = counted(13 * 11, 1);
+  std::vector<float> y(13 * 11, -1), simulated(y);
+  launch(stream(device::host()), k, view(x.data(), 13, 11), view(y.data(), 13, 11));
+  CHECK(simulate(k, view(x.data(), 13, 11), view(simulated.data(), 13, 11)).clean);
+  CHECK(y == simulated);
+  bool right = true;
+  for (std::size_t i = 0; i < 13; ++i)
+    for (std::size_t j = 0; j < 11; ++j)
+      right = right && y[i * 11 + j] == (j <= i && j != 3 ? x[i * 11 + j] : -std::numeric_limits<float>::infinity());
+  CHECK(right);
+}
+
+TEST_CASE("mask_outside replaces what lies beyond an extent") {
+  auto const k = kernel("limited", [](in<float, 1> x, out<float, 1> y, arg<int> limit) {
+    auto g = grid_over(y, shape<8>);
+    store(y, shape<8>, mask_outside(load(x, shape<8>, g[0]), axis<0>, g[0], limit, -5), g[0]);
+  });
+  std::vector<float> const x = counted(20, 1);
+  std::vector<float> y(20, -1);
+  launch(stream(device::host()), k, x, y, 13);
+  for (std::size_t i = 0; i < 20; ++i) CHECK(y[i] == (i < 13 ? x[i] : -5));
+}
+
+TEST_CASE("element offsets, negative and beyond the end") {
+  auto const k = kernel("shifted", [](in<float, 1> x, out<float, 1> y, arg<std::int64_t> by) {
+    auto g = grid_over(y, shape<16>);
+    store(y, shape<16>, load(x, shape<16>, elem(g[0] * 16 + by), pad(-2)), g[0]);
+  });
+  std::vector<float> const x = counted(40);
+  for (std::int64_t by : {-7, 0, 5, 100}) {
+    std::vector<float> y(40, -1);
+    launch(stream(device::host()), k, x, y, by);
+    for (std::int64_t i = 0; i < 40; ++i)
+      CHECK(y[static_cast<std::size_t>(i)] == (i + by < 0 || i + by >= 40 ? -2 : static_cast<float>(i + by)));
+  }
+}
+
+namespace {
+
+struct Affine {
+  in<float, 1> factor;
+  arg<float> offset;
+};
+struct Inputs {
+  in<float, 1> x;
+  Affine affine;
+};
+constexpr auto affine = kernel("affine", [](Inputs inputs, out<float, 1> y) {
+  auto g = grid_over(y, shape<16>);
+  store(y, shape<16>,
+        load(inputs.x, shape<16>, g[0]) * load(inputs.affine.factor, shape<16>, g[0]) + inputs.affine.offset, g[0]);
+});
+
+}  // namespace
+
+TEST_CASE("structs of parameters are parameters, their members in place") {
+  std::vector<float> const x = counted(21), factor = counted(21, 2);
+  std::vector<float> y(21, -1);
+  run_both(affine, y, x, factor, 3.0F);
+  for (std::size_t i = 0; i < y.size(); ++i) CHECK(y[i] == x[i] * factor[i] + 3);
+}
+
+TEST_CASE("if_ and loop run what the host decides by arguments", "[F33]") {
+  auto const k = kernel("control", [](in<float, 1> x, arg<int> rounds, out<float, 1> y) {
+    auto g = grid_over(y, shape<16>);
+    tile v = load(x, shape<16>, g[0]);
+    auto [a, b] = loop(rounds, carry(v, zeros<float>(shape<16>)), [&](auto i, auto s, auto t) {
+      tile step = if_(
+          i % 2 == 0, [&] { return s + 1; }, [&] { return s * 2; });
+      return carry(step, t + step);
+    });
+    tile r = if_(
+                 rounds > 2, [&] { return carry(a, b); }, [&] { return carry(b, a); })
+                 .template get<0>();
+    store(y, shape<16>, r, g[0]);
+  });
+  std::vector<float> const x = counted(21);
+  for (int rounds : {0, 1, 2, 3, 5}) {
+    INFO("rounds " << rounds);
+    std::vector<float> y(21, -1);
+    run_both(k, y, x, rounds);
+    for (std::size_t e = 0; e < y.size(); ++e) {
+      float s = x[e], t = 0;
+      for (int i = 0; i < rounds; ++i) t += s = i % 2 == 0 ? s + 1 : s * 2;
+      CHECK(y[e] == (rounds > 2 ? s : t));
+    }
+  }
+}
+
+TEST_CASE("within a block a load sees the stores before it, and a tile bound earlier does not") {
+  auto const k = kernel("in_place", [](inout<float, 1> x, out<float, 1> y) {
+    auto g = grid_over(x, shape<16>);
+    tile before = load(x, shape<16>, g[0]);
+    store(x, shape<16>, before * 10, g[0]);
+    tile after = load(x, shape<16>, g[0]);
+    store(x, shape<16>, after + before, g[0]);
+    store(y, shape<16>, load(x, shape<16>, g[0]) - after, g[0]);
+  });
+  std::vector<float> x = counted(21), y(21, -1);
+  launch(stream(device::host()), k, x, y);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    CHECK(x[i] == static_cast<float>(11 * i));
+    CHECK(y[i] == static_cast<float>(i));
+  }
+}
+
+TEST_CASE("a grid over four axes covers each tile once") {
+  auto const k = kernel("rank4", [](in<float, 4> x, out<float, 4> y) {
+    auto g = grid_over(y, shape<1, 2, 4, 8>);
+    store(y, shape<2, 4, 8>, load(x, shape<2, 4, 8>, g[0], g[1], g[2], g[3]) + 1, g[0], g[1], g[2], g[3]);
+  });
+  std::vector<float> const x = counted(3 * 5 * 6 * 9);
+  std::vector<float> y(x.size(), -1);
+  launch(stream(device::host()), k, view(x.data(), 3, 5, 6, 9), view(y.data(), 3, 5, 6, 9));
+  for (std::size_t i = 0; i < y.size(); ++i) CHECK(y[i] == x[i] + 1);
+}
+
+TEST_CASE("elements convert by cast alone, with the meanings of host scalars") {
+  auto const k = kernel("casts", [](in<float, 1> x, out<int, 1> y) {
+    auto g = grid_over(y, shape<16>);
+    tile v = load(x, shape<16>, g[0]);
+    tile narrow = cast<float>(cast<bf16>(v)) + cast<float>(cast<f16>(v));
+    store(y, shape<16>, cast<int>(narrow * 8) + cast<int>(v > 1) * 1000, g[0]);
+  });
+  std::vector<float> const x = {0.1F, 1.7F, -2.3F, 3.14159F, 100.7F, -0.49F, 65519.F, 1e6F};
+  std::vector<int> y(x.size(), -1);
+  run_both(k, y, x);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    auto const v = host(x[i]);
+    auto const narrow = cast<float>(cast<bf16>(v)) + cast<float>(cast<f16>(v));
+    CHECK(y[i] == (cast<int>(narrow * 8) + cast<int>(v > 1) * 1000).value());
+  }
+}
+
+TEST_CASE("pairwise sums have the bits of the balanced tree") {
+  auto const k = kernel("pairwise", [](in<float, 2> x, out<float, 1> y) {
+    auto g = grid_over(y, shape<4>);
+    store(y, shape<4>, squeeze(sum(load(x, shape<4, 11>, g[0], 0), axis<1>, order::pairwise), axis<1>), g[0]);
+  });
+  std::vector<float> x(6 * 11);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0F / static_cast<float>(3 * i + 1) * (i % 3 == 0 ? -1.0F : 1e3F);
+  std::vector<float> y(6, -1);
+  launch(stream(device::host()), k, view(x.data(), 6, 11), y);
+  for (std::size_t row = 0; row < 6; ++row) {
+    std::vector<float> level(x.begin() + static_cast<std::ptrdiff_t>(row * 11),
+                             x.begin() + static_cast<std::ptrdiff_t>(row * 11 + 11));
+    while (level.size() > 1) {
+      std::vector<float> next;
+      for (std::size_t i = 0; i + 1 < level.size(); i += 2) next.push_back(level[i] + level[i + 1]);
+      if (level.size() % 2 == 1) next.push_back(level.back());
+      level = next;
+    }
+    CHECK(y[row] == level[0]);
+  }
+}
+
+TEST_CASE("a requirement is checked at the launch and named in the error") {
+  auto const k = kernel("same_size", [](in<float, 1> x, out<float, 1> y) {
+    require(x.extent(0) == y.extent(0), "same_size: both have one length");
+    auto g = grid_over(y, shape<16>);
+    store(y, shape<16>, load(x, shape<16>, g[0]), g[0]);
+  });
+  std::vector<float> const x(10);
+  std::vector<float> y(11);
+  CHECK_THROWS_WITH(launch(stream(device::host()), k, x, y),
+                    test::ContainsSubstring("same_size: both have one length"));
+}
