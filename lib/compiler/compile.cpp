@@ -25,6 +25,7 @@ constexpr std::string_view host_pipeline =
 
 constexpr std::string_view cuda_pipeline =
     "specialize,inline-all-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-code,"
+    "expand-device-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
     "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code,allocate-shared-memory";
 
 CompiledKernel generate(ir::Module const& lowered, CompileOptions const& options) {
@@ -34,6 +35,7 @@ CompiledKernel generate(ir::Module const& lowered, CompileOptions const& options
 void write_dumps(support::Dump const& dump, ir::Module const& lowered, CompileOptions const& options, CompiledKernel const& compiled) {
   bool const host = options.target == Target::host;
   if (dump.wants(DumpItem::What::llvm)) dump.write("ll", host ? codegen::host_llvm_ir(lowered, options, true) : codegen::emit_device_llvm(lowered, options));
+  if (dump.wants(DumpItem::What::assembly) && host) dump.write("s", codegen::host_assembly(lowered, options));
   if (dump.wants(DumpItem::What::ptx) && compiled.image_kind == ImageKind::ptx) dump.write("ptx", compiled.image);
   if (dump.wants(DumpItem::What::launch)) dump.write("launch", analysis::to_string(compiled.launch));
 }

@@ -203,6 +203,18 @@ Value* rewritten(Op& op) {
 
 }  // namespace
 
+PassResult expand_device_math(Function& function, AnalysisCache&, PassContext&) {
+  bool changed = false;
+  walk(function, [&](Op& op) {
+    bool const logarithm = op.is<LogOp>() || op.is<Log2Op>();
+    bool const wide = is_elementary(op.kind()) && op.operand(0)->type().element() == Element::f64;
+    if (!logarithm && !wide) return;
+    replace(op, rewritten(op));
+    changed = true;
+  });
+  return result_of(changed);
+}
+
 PassResult expand_math(Function& function, AnalysisCache&, PassContext&) {
   bool changed = false;
   walk(function, [&](Op& op) {

@@ -21,4 +21,13 @@ namespace tegula::transform {
 /// Runs after the last canonicalisation that might fold calls of constants; what it leaves profits from one more CSE.
 PassResult expand_math(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
+/// The same for Hopper, which has fast instructions of its own: only what it cannot compute to a few units in the last
+/// place. That is every elementary function of f64, and logarithms, whose instruction loses all digits near 1.
+///
+///   before: %y = log %x : tile<64xf32>      after: arithmetic, selects and bitcasts as above
+///   unchanged: exp and exp2 of f32, f16, bf16
+///
+/// Needs: tile ops without layouts.  Leaves: no log, log2; exp, exp2 and rsqrt of at most 32 bits.
+PassResult expand_device_math(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
 }  // namespace tegula::transform

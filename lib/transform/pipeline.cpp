@@ -40,6 +40,8 @@ constexpr PassInfo table[] = {
     {.name = "eliminate-dead-code", .summary = "ops, carried values and branches' results that nothing uses go",
      .function = eliminate_dead_code},
     {.name = "expand-math", .summary = "elementary functions become arithmetic", .function = expand_math, .leaves = {Fact::expanded_math}},
+    {.name = "expand-device-math", .summary = "elementary functions for which the device has no exact enough instruction become arithmetic",
+     .function = expand_device_math},
     {.name = "assign-layouts", .summary = "every tile gets a layout, conversions stand where two meet", .function = assign_layouts,
      .needs = {Fact::no_calls, Fact::no_layouts}, .leaves = {Fact::layouts}, .breaks = {Fact::no_layouts}},
     {.name = "allocate-shared-memory", .summary = "ops that exchange through shared memory get their offsets",

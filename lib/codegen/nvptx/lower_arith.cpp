@@ -78,11 +78,10 @@ llvm::Value* fma(Emitter& e, llvm::Value* x, llvm::Value* y, llvm::Value* z) {
 }
 llvm::Value* magnitude(Emitter& e, llvm::Value* value) { return e.intrinsic(llvm::Intrinsic::fabs, {value}, {value->getType()}); }
 
-Function1 f32_only(Emitter& e, char const* mnemonic, Function1 function) {
-  return [&e, mnemonic, function = std::move(function)](llvm::Value* value) {
-    if (!value->getType()->isFloatTy())
-      throw UserError(std::string(mnemonic) + ": f64 is not available on the device yet; compute in f32 or run on the host");
-    (void)e;
+/// For what expand-device-math leaves: functions of at most 32 bits.
+Function1 f32_only(Function1 function) {
+  return [function = std::move(function)](llvm::Value* value) {
+    if (!value->getType()->isFloatTy()) throw InternalError("nvptx: an elementary function of f64 is left; expand-device-math must run before");
     return function(value);
   };
 }
@@ -261,16 +260,16 @@ void lower(ir::FloorOp const&, ir::Op const& op, Emitter& e) {
 }
 
 void lower(ir::ExpOp const&, ir::Op const& op, Emitter& e) {
-  unary(op, e, f32_only(e, "exp", [&](auto* x) { return natural_exponential(e, x); }), not_defined);
+  unary(op, e, f32_only([&](auto* x) { return natural_exponential(e, x); }), not_defined);
 }
 void lower(ir::Exp2Op const&, ir::Op const& op, Emitter& e) {
-  unary(op, e, f32_only(e, "exp2", [&](auto* x) { return hardware(e, "ex2.approx.f32", x); }), not_defined);
+  unary(op, e, f32_only([&](auto* x) { return hardware(e, "ex2.approx.f32", x); }), not_defined);
 }
 void lower(ir::LogOp const&, ir::Op const& op, Emitter& e) {
-  unary(op, e, f32_only(e, "log", [&](auto* x) { return e.b.CreateFMul(hardware(e, "lg2.approx.f32", x), f32(e, 0.6931471805599453)); }), not_defined);
+  unary(op, e, f32_only([&](auto* x) { return e.b.CreateFMul(hardware(e, "lg2.approx.f32", x), f32(e, 0.6931471805599453)); }), not_defined);
 }
 void lower(ir::Log2Op const&, ir::Op const& op, Emitter& e) {
-  unary(op, e, f32_only(e, "log2", [&](auto* x) { return hardware(e, "lg2.approx.f32", x); }), not_defined);
+  unary(op, e, f32_only([&](auto* x) { return hardware(e, "lg2.approx.f32", x); }), not_defined);
 }
 void lower(ir::SqrtOp const&, ir::Op const& op, Emitter& e) {
   unary(op, e, [&](auto* x) { return square_root(e, x); }, not_defined);
