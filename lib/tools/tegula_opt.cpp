@@ -59,6 +59,8 @@ std::string emitted(ir::Module const& module, Arguments const& arguments) {
   bool const host = options.target == Target::host;
   if (arguments.emit == "launch") return analysis::to_string(analysis::launch_program(module.kernel()));
   if (arguments.emit == "llvm") return host ? codegen::host_llvm_ir(module, options, true) : codegen::emit_device_llvm(module, options);
+  if (arguments.emit == "asm" && !host) throw UserError("--emit=asm needs --target=host; for cuda there is --emit=ptx");
+  if (arguments.emit == "asm") return codegen::host_assembly(module, options);
   if (arguments.emit == "ptx" && host) throw UserError("--emit=ptx needs --target=cuda");
   return compiler::emit(module, options).image;
 }
@@ -103,7 +105,7 @@ int main(int argc, char** argv) {
   app.add_option("-p,--passes", arguments.passes, "passes to run, separated by commas; default: the target's own pipeline");
   app.add_option("--replay", arguments.replay, "a file left by a failure: runs what it says");
   app.add_option("--emit", arguments.emit, "print what code generation makes instead of IR; object: make it, print nothing")
-      ->check(CLI::IsMember({"ptx", "llvm", "launch", "object"}));
+      ->check(CLI::IsMember({"ptx", "llvm", "asm", "launch", "object"}));
   app.add_option("--target", arguments.target)->check(CLI::IsMember({"host", "cuda"}));
   app.add_option("--architecture", arguments.options.architecture, "a CPU name or sm_90a; empty: this machine");
   app.add_option("--warps", arguments.options.warps, "warps per CTA");

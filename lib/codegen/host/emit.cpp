@@ -77,7 +77,8 @@ std::unique_ptr<Lowered> lower(ir::Module const& source, CompileOptions const& o
   });
   blocks.finish();
   compiled.phases.push_back({kernel.name() + ".blocks", -1});
-  compiled.scratch_bytes = context.scratch_bytes;
+  // A vector that starts inside the last buffer may be read to its end.
+  compiled.scratch_bytes = context.scratch_bytes == 0 ? 0 : context.scratch_bytes + target.vector_bytes;
   target.prepare(*result->module);
 #ifndef NDEBUG
   std::string text;
@@ -95,6 +96,13 @@ CompiledKernel emit_host(ir::Module const& module, CompileOptions const& options
   target.optimise(*lowered->module);
   lowered->kernel.image = target.object(*lowered->module);
   return std::move(lowered->kernel);
+}
+
+std::string host_assembly(ir::Module const& module, CompileOptions const& options) {
+  HostTarget const& target = HostTarget::get(options.architecture);
+  std::unique_ptr<Lowered> const lowered = lower(module, options, target);
+  target.optimise(*lowered->module);
+  return target.assembly(*lowered->module);
 }
 
 std::string host_llvm_ir(ir::Module const& module, CompileOptions const& options, bool optimised) {

@@ -26,6 +26,9 @@ CompiledKernel emit_host(ir::Module const& module, CompileOptions const& options
 /// The LLVM IR that emit_host would compile, before and after LLVM's passes; for dumps and tests.
 std::string host_llvm_ir(ir::Module const& module, CompileOptions const& options, bool optimised);
 
+/// The machine code of emit_host as assembly text; for dumps.
+std::string host_assembly(ir::Module const& module, CompileOptions const& options);
+
 /// Appends `from`'s steps to `to`'s, renumbered; grid and requirements become `from`'s.
 void append_launch_program(LaunchProgram& to, LaunchProgram const& from);
 

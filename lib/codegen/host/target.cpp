@@ -38,12 +38,15 @@ void initialise_llvm() {
   });
 }
 
+/// In alphabetical order: they are part of cache keys.
 std::string host_features() {
+  std::map<std::string, bool> sorted;
+  for (auto const& feature : llvm::sys::getHostCPUFeatures()) sorted[feature.getKey().str()] = feature.getValue();
   std::string text;
-  for (auto const& feature : llvm::sys::getHostCPUFeatures()) {
+  for (auto const& [name, present] : sorted) {
     if (!text.empty()) text += ',';
-    text += feature.getValue() ? '+' : '-';
-    text += feature.getKey().str();
+    text += present ? '+' : '-';
+    text += name;
   }
   return text;
 }
@@ -168,11 +171,15 @@ void HostTarget::optimise(llvm::Module& module) const {
     if (!function.isDeclaration()) passes.run(function, functions);
 }
 
-std::string HostTarget::object(llvm::Module& module) const {
+std::string HostTarget::object(llvm::Module& module) const { return written(module, false); }
+std::string HostTarget::assembly(llvm::Module& module) const { return written(module, true); }
+
+std::string HostTarget::written(llvm::Module& module, bool text) const {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
-  if (machine_->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile, /*DisableVerify=*/true))
+  auto const type = text ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
+  if (machine_->addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true))
     throw InternalError("host: LLVM cannot write object files for " + cpu);
   passes.run(module);
   return {bytes.data(), bytes.size()};

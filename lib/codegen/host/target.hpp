@@ -32,12 +32,15 @@ class HostTarget {
   void optimise(llvm::Module& module) const;
   /// A relocatable object file.
   [[nodiscard]] std::string object(llvm::Module& module) const;
+  /// The same as text.
+  [[nodiscard]] std::string assembly(llvm::Module& module) const;
 
   /// The first feature that code for `architecture` may use and this machine lacks; empty when it runs here.
   static std::string missing_here(std::string const& architecture);
 
  private:
   HostTarget();
+  [[nodiscard]] std::string written(llvm::Module& module, bool text) const;
   std::unique_ptr<llvm::TargetMachine> machine_;
 };
 

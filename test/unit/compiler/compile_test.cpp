@@ -1,0 +1,128 @@
+#include "compiler/compile.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "ir/text.hpp"
+#include "support/catch.hpp"
+#include "support/golden.hpp"
+#include "support/options.hpp"
+#include "tegula/support/error.hpp"
+#include "transform/pipeline.hpp"
+
+using namespace tegula;
+namespace fs = std::filesystem;
+
+namespace {
+
+ir::Module kernel_named(std::string const& name) {
+  auto parsed = ir::parse(test::read_file(std::string(TEGULA_TEST_DIR) + "/ir/roundtrip/" + name + ".tir"));
+  INFO(parsed.diagnostics.str());
+  REQUIRE(parsed.ok());
+  return std::move(parsed.module);
+}
+
+CompileOptions for_target(Target target) {
+  CompileOptions options;
+  options.target = target;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("compile: a kernel for the host has parameters, launch program and phases") {
+  CompiledKernel const kernel = compiler::compile(kernel_named("softmax"), for_target(Target::host));
+  CHECK(kernel.name == "softmax");
+  REQUIRE(kernel.parameters.size() == 2);
+  CHECK(kernel.parameters[1].direction == Direction::out);
+  CHECK(kernel.launch.grid[0] >= 0);
+  REQUIRE(kernel.launch.requirements.size() == 1);
+  CHECK(kernel.launch.requirements[0].message == "softmax: a row must fit one tile");
+  CHECK(kernel.image_kind == ImageKind::host_object);
+  CHECK_FALSE(kernel.image.empty());
+  CHECK_FALSE(kernel.phases.empty());
+}
+
+TEST_CASE("compile: a kernel for the device is PTX with the same parameters") {
+  CompiledKernel const kernel = compiler::compile(kernel_named("vadd"), for_target(Target::cuda));
+  CHECK(kernel.image_kind == ImageKind::ptx);
+  CHECK_THAT(kernel.image, test::ContainsSubstring(".target sm_90a"));
+  CHECK(kernel.parameters.size() == 3);
+  CHECK(kernel.threads_per_cta > 0);
+}
+
+TEST_CASE("compile: facts of the options reach the kernel, a wrong number of them is refused") {
+  CompileOptions options = for_target(Target::host);
+  options.facts = {{true, false}, {true, true}, {}};
+  CompiledKernel const kernel = compiler::compile(kernel_named("vadd"), options);
+  CHECK(kernel.parameters[0].facts == TensorFacts{true, false});
+  CHECK(kernel.parameters[1].facts == TensorFacts{true, true});
+  options.facts.pop_back();
+  CHECK_THROWS_WITH(compiler::compile(kernel_named("vadd"), options), "specialize: 2 facts for the 3 parameters of @vadd");
+}
+
+TEST_CASE("compile: the caller's module stays as it was, a broken one is refused") {
+  ir::Module const module = kernel_named("gemm");
+  std::string const before = ir::print(module);
+  CompileOptions options = for_target(Target::host);
+  options.stages = 2;
+  ir::Module const lowered = compiler::lower(module, options);
+  CHECK(ir::print(module) == before);
+  CHECK_THAT(ir::print(lowered), test::ContainsSubstring("{stages = 2}"));
+  auto broken = ir::parse("tegula-ir 1\nkernel @k(%a: i64, %b: i32) {\n  %c = add %a, %b : i64\n  return\n}\n");
+  CHECK_THROWS_WITH(compiler::compile(broken.module, options), "verifier: add: lhs is i64 but rhs is i32");
+}
+
+TEST_CASE("compile: the options' pipeline takes the place of the target's own") {
+  CompileOptions options = for_target(Target::host);
+  options.pipeline = "canonicalize";
+  CHECK_THAT(ir::print(compiler::lower(kernel_named("softmax"), options)), test::ContainsSubstring("exp"));
+  options.pipeline = "canonicalise";
+  CHECK_THROWS_AS(compiler::compile(kernel_named("softmax"), options), UserError);
+}
+
+TEST_CASE("compile: dumps of LLVM IR, assembly, PTX and launch program") {
+  fs::path const folder = fs::temp_directory_path() / "tegula-compile-test";
+  fs::remove_all(folder);
+  support::Options environment;
+  using What = support::DumpItem::What;
+  environment.dump = {{What::llvm, ""}, {What::assembly, ""}, {What::ptx, ""}, {What::launch, ""}, {What::ir_after, "expand-math"}};
+  environment.dump_dir = folder.string();
+  environment.dump_kernel = "softmax";
+  support::ScopedOptions const scoped(environment);
+  compiler::compile(kernel_named("vadd"), for_target(Target::host));  // another kernel: not dumped
+  CHECK_FALSE(fs::exists(folder));
+  compiler::compile(kernel_named("softmax"), for_target(Target::host));
+  CHECK_THAT(test::read_file((folder / "softmax.ll").string()), test::ContainsSubstring("define"));
+  CHECK_THAT(test::read_file((folder / "softmax.s").string()), test::ContainsSubstring(".text"));
+  CHECK_THAT(test::read_file((folder / "softmax.launch").string()), test::ContainsSubstring("require #"));
+  CHECK_THAT(test::read_file((folder / "softmax.07-expand-math.tir").string()), test::ContainsSubstring("bitcast"));
+  compiler::compile(kernel_named("softmax"), for_target(Target::cuda));
+  CHECK_THAT(test::read_file((folder / "softmax.ptx").string()), test::ContainsSubstring(".entry tegula_softmax"));
+  fs::remove_all(folder);
+}
+
+TEST_CASE("compile: passes take under 10 ms for each kernel of the design, and leave what was there") {
+  for (char const* name : {"vadd", "softmax", "gemm", "attention"}) {
+    INFO(name);
+    ir::Module const module = kernel_named(name);
+    double best = 1e9;
+    for (int i = 0; i < 5; ++i) {
+      auto const start = std::chrono::steady_clock::now();
+      compiler::lower(module, for_target(Target::host));
+      best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    }
+    CHECK(best < 10);
+  }
+}
+
+TEST_CASE("compile: both targets' own pipelines parse and stand in an order that works") {
+  for (Target const target : {Target::host, Target::cuda}) {
+    support::Diagnostics diagnostics;
+    auto const passes = transform::parse_pipeline(compiler::default_pipeline(target), diagnostics);
+    INFO(diagnostics.str());
+    REQUIRE(diagnostics.empty());
+    CHECK(transform::why_not_in_this_order(passes, kernel_named("functions")) == "");
+  }
+}
