@@ -33,7 +33,7 @@ void run_checked(ir::Module const& module, sim::Arguments const& arguments) {
 
 }  // namespace
 
-TEST_CASE("vadd at ragged extents", "[sim][F27]") {
+TEST_CASE("vadd at ragged extents", "[sim]") {
   auto const module = load_kernel("vadd");
   std::mt19937_64 random(40);
   for (std::int64_t n : {1, 2, 127, 128, 129, 1000, 1024, 3001}) {
@@ -45,7 +45,7 @@ TEST_CASE("vadd at ragged extents", "[sim][F27]") {
   }
 }
 
-TEST_CASE("softmax of ragged rows", "[sim][F27]") {
+TEST_CASE("softmax of ragged rows", "[sim]") {
   auto const module = load_kernel("softmax");
   std::mt19937_64 random(41);
   for (auto const& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {3, 256}, {5, 255}, {4, 17}, {2, 100}}) {
@@ -68,7 +68,7 @@ TEST_CASE("softmax of ragged rows", "[sim][F27]") {
   CHECK_THROWS_WITH(sim::run(module.kernel(), {wide.view(), out.view()}), test::ContainsSubstring("softmax: a row must fit one tile"));
 }
 
-TEST_CASE("gemm with bias and relu at extents that no tile divides", "[sim][F27]") {
+TEST_CASE("gemm with bias and relu at extents that no tile divides", "[sim]") {
   auto const module = load_kernel("gemm");
   std::mt19937_64 random(42);
   for (auto const& [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1}, {128, 256, 64}, {130, 257, 65}, {33, 300, 200}, {5, 7, 0}}) {
@@ -88,7 +88,7 @@ TEST_CASE("gemm with bias and relu at extents that no tile divides", "[sim][F27]
   CHECK_THROWS_WITH(sim::run(module.kernel(), {a.view(), b.view(), bias.view(), c.view()}), test::ContainsSubstring("A is M x K and B is K x N"));
 }
 
-TEST_CASE("attention over ragged sequences", "[sim][F27]") {
+TEST_CASE("attention over ragged sequences", "[sim]") {
   auto const module = load_kernel("attention");
   std::mt19937_64 random(43);
   constexpr std::int64_t d = 64;

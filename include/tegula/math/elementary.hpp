@@ -72,9 +72,11 @@ inline constexpr double exp2_f64_terms[] = {0x1.62e42fefa39efp-1,  0x1.ebfbdff82
 /// (log(1 + f) - f + f^2 / 2) / f^3
 inline constexpr double log_f32_terms[] = {0x1.555554p-2, -0x1.000226p-2, 0x1.99a022p-3, -0x1.547292p-3,
                                            0x1.22d87ap-3, -0x1.0d8110p-3, 0x1.0563ecp-3, -0x1.38debcp-4};
-/// log2(1 + f) / f - 1.5
-inline constexpr double log2_f32_terms[] = {-0x1.d57132p-5, -0x1.715476p-1, 0x1.ec6fecp-2, -0x1.715436p-2, 0x1.27a5ccp-2,
-                                            -0x1.ecbbb6p-3, 0x1.9d26c4p-3,  -0x1.6927d8p-3, 0x1.9fb822p-3, -0x1.79098ep-3};
+/// log2(1 + f) = 1.5 f - 0.75 f^2 + f * first + f^2 * (second + f * (...)): the first two of its terms are nearly all of it.
+inline constexpr double log2_f32_first = -0x1.d57136p-5;
+inline constexpr double log2_f32_second = 0x1.d57140p-6;
+inline constexpr double log2_f32_terms[] = {0x1.ec70a6p-2,  -0x1.71540ap-2, 0x1.27745ap-2,  -0x1.ecc338p-3, 0x1.a6c1aep-3,
+                                            -0x1.69006cp-3, 0x1.3cf9b6p-3,  -0x1.790210p-3, 0x1.64b3dep-3};
 /// (log((1 + s) / (1 - s)) - 2 s) / s^3, in powers of s^2
 inline constexpr double log_f64_terms[] = {0x1.5555555555593p-1, 0x1.999999997fa5bp-2, 0x1.24924942209a1p-2,
                                            0x1.c71c51e2588bfp-3, 0x1.74664711bd201p-3, 0x1.39a0e326c5860p-3,
@@ -224,15 +226,20 @@ constexpr V log_f64(V x) {
   return detail::log_edges(x, high + rest);
 }
 
-/// log2(1 + f) = 1.5 f + f g(f), where 1.5 f is exact and the exponent is added to it with the sum's error kept.
+/// 1.5 f is exact, and the exponent is added to it with the sum's error kept; the other terms are added from the least up.
 template <class V>
 constexpr V log2_f32(V x) {
   auto const [e, f] = detail::split_f32(x, 0x3F2AAAAB);  // 2/3
-  V const rest = detail::polynomial(f, detail::log2_f32_terms, 10) * f;
   V const main = f * like(x, 1.5);
   V const high = e + main;
   V const low = main - (high - e);
-  return detail::log_edges(x, high + (low + rest));
+  V const square = f * f;
+  V const linear = f * like(x, detail::log2_f32_first);
+  V const tail = detail::polynomial(f, detail::log2_f32_terms, 9) * f;
+  V const quadratic = square * (tail + like(x, detail::log2_f32_second));
+  V const small = quadratic + (linear + low);
+  V const rest = small - square * like(x, 0.75);
+  return detail::log_edges(x, high + rest);
 }
 
 /// log2(1 + f) = (f + rest) * (1 + excess), the parts summed from the smallest up.

@@ -121,6 +121,29 @@ TEST_CASE("f32 functions are dense around the places where their formulas change
   CHECK(worst_exp2 <= 1.0);
 }
 
+TEST_CASE("every mantissa of f32 keeps the bounds where the formulas are worst", "[math]") {
+  // Logarithms from 1/2 to 2, where nothing but the mantissa's own logarithm counts; exponentials from 1/4 to 1.
+  double worst_log = 0, worst_log2 = 0, worst_exp = 0, worst_exp2 = 0;
+  float at_log2 = 0;
+  for (std::uint32_t bits = std::bit_cast<std::uint32_t>(0.5F); bits < std::bit_cast<std::uint32_t>(2.0F); ++bits) {
+    float const x = std::bit_cast<float>(bits);
+    worst_log = std::max(worst_log, ulps(math::log(x), std::log(static_cast<double>(x)), 24, -149));
+    double const error = ulps(math::log2(x), std::log2(static_cast<double>(x)), 24, -149);
+    if (error > worst_log2) worst_log2 = error, at_log2 = x;
+  }
+  for (std::uint32_t bits = std::bit_cast<std::uint32_t>(0.25F); bits < std::bit_cast<std::uint32_t>(1.0F); bits += 3) {
+    for (float const x : {std::bit_cast<float>(bits), -std::bit_cast<float>(bits)}) {
+      worst_exp = std::max(worst_exp, ulps(math::exp(x), std::exp(static_cast<double>(x)), 24, -149));
+      worst_exp2 = std::max(worst_exp2, ulps(math::exp2(x), std::exp2(static_cast<double>(x)), 24, -149));
+    }
+  }
+  CAPTURE(at_log2);
+  CHECK(worst_log <= 1.0);
+  CHECK(worst_log2 <= 1.0);
+  CHECK(worst_exp <= 1.0);
+  CHECK(worst_exp2 <= 1.0);
+}
+
 TEST_CASE("f64 functions are within 2 ulp", "[math]") {
   auto const exp = [](double x) { return math::exp(x); };
   auto const exp2 = [](double x) { return math::exp2(x); };
