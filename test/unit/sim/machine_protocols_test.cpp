@@ -81,6 +81,30 @@ TEST_CASE("two warps take turns by pairs of named barriers", "[machine][N1]") {
   CHECK(!planted.sweep(20).clean());
 }
 
+TEST_CASE("three warpgroups take turns in a round, and leave the last turn open", "[machine][N1]") {
+  // The accesses of a turn are ordered by the turns alone.
+  Simulation simulation({.shared_bytes = 1024}, [](Machine& m) {
+    constexpr int groups = 3;
+    for (int k = 0; k < 4 * groups; ++k) {
+      m.add_warp(0, [=](Warp w) -> Task {
+        int const group = w.number() / 4;
+        std::uint64_t const mine = static_cast<std::uint64_t>(w.number() % 4) * 128;
+        if (group == 0) w.write(all_lanes, PerLane(w.shared(), mine, 4), at("shared_store"));
+        if (group == groups - 1) co_await w.barrier_arrive(1, 256, all_lanes, at("first_turn"));
+        for (int i = 0; i < 4; ++i) {
+          co_await w.barrier(1 + group, 256, all_lanes, at("barrier"));
+          w.read(all_lanes, PerLane(w.shared(), mine, 4), at("shared_load"));
+          w.write(all_lanes, PerLane(w.shared(), mine, 4), at("shared_store"));
+          co_await w.barrier_arrive(1 + (group + 1) % groups, 256, all_lanes, at("barrier_arrive"));
+        }
+      });
+    }
+  });
+  Sweep const sweep = simulation.sweep(100);
+  INFO(sweep.text());
+  CHECK(sweep.clean());
+}
+
 TEST_CASE("two groups may not use one barrier id at once", "[machine][N1]") {
   check_pair({.kind = ReportKind::barrier_misuse,
               .sentence = "give the groups ids of their own",
