@@ -11,6 +11,9 @@ namespace tegula::analysis {
 /// recursion, no unknown callee).
 std::vector<ir::Function*> callees_first(ir::Module const& module);
 
+/// Functions that no function calls, in module order.
+std::vector<ir::Function*> call_graph_roots(ir::Module const& module);
+
 /// Functions that no kernel reaches.
 std::vector<ir::Function*> unreached_functions(ir::Module const& module);
 

@@ -96,7 +96,7 @@ std::string mutated(std::string text, Random& random) {
 
 }  // namespace
 
-TEST_CASE("fuzz: random kernels are well-formed, and their text reads back", "[F20]") {
+TEST_CASE("fuzz: random kernels are well-formed, and their text reads back") {
   for_each_seed(200, [](std::uint64_t seed) {
     RandomKernel const kernel(seed);
     std::string const text = ir::print(kernel.module);
@@ -113,7 +113,7 @@ TEST_CASE("fuzz: random kernels are well-formed, and their text reads back", "[F
   });
 }
 
-TEST_CASE("fuzz: damaged text is refused with a place, or means something that prints and reads back", "[F20]") {
+TEST_CASE("fuzz: damaged text is refused with a place, or means something that prints and reads back") {
   int refused = 0, kept = 0;
   for_each_seed(500, [&](std::uint64_t seed) {
     Random random(seed);
@@ -144,7 +144,7 @@ TEST_CASE("fuzz: damaged text is refused with a place, or means something that p
   CHECK(kept > 5);
 }
 
-TEST_CASE("fuzz: random pipelines keep the simulator's result", "[F20]") {
+TEST_CASE("fuzz: random pipelines keep the simulator's result") {
   for_each_seed(100, [](std::uint64_t seed) {
     RandomKernel const kernel(seed);
     Random random(seed);

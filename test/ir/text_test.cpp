@@ -24,7 +24,7 @@ std::vector<std::filesystem::path> texts_of(std::string const& folder) {
 
 }  // namespace
 
-TEST_CASE("text: what was printed parses and prints the same bytes", "[F20]") {
+TEST_CASE("text: what was printed parses and prints the same bytes") {
   auto const files = texts_of("roundtrip");
   REQUIRE(files.size() >= 5);
   for (auto const& file : files) {
@@ -121,7 +121,7 @@ TEST_CASE("text: blocks nest to a bounded depth") {
   CHECK(parsed.diagnostics[0].text == "blocks nested deeper than 64");
 }
 
-TEST_CASE("text: locations are printed on request and read back", "[F22]") {
+TEST_CASE("text: locations are printed on request and read back") {
   std::string const text =
       "tegula-ir 1\n\n"
       "kernel @k(%o: out tensor<?xf32>, %c: bool) {\n"

@@ -23,7 +23,7 @@ bool has_line(std::string const& text, std::string const& line) { return ("\n" +
 
 }  // namespace
 
-TEST_CASE("axis facts: offsets of a block are multiples of the tile, coordinates run", "[F20]") {
+TEST_CASE("axis facts: offsets of a block are multiples of the tile, coordinates run") {
   std::string const facts = facts_of(
       "kernel @k(%t: in tensor<?x?xf32> {multiple_of = 16}) {\n"
       "  %b = block_index : i64\n"
@@ -99,6 +99,14 @@ TEST_CASE("axis facts: parameters of functions are joined over the callers, thro
       "  return\n}\n";
   CHECK_THAT(facts_of(text, "outer"), test::ContainsSubstring("%j: contiguity [1], divisibility [64], constancy [1], from 0 to 137438953408"));
   CHECK_THAT(facts_of(text, "inner"), test::ContainsSubstring("%i: contiguity [1], divisibility [32], constancy [1], from 0 to 137438953408"));
+}
+
+TEST_CASE("axis facts: two callers with divisibility 16 and 4 give 4 in the callee", "[F17]") {
+  std::string const text =
+      "function @f(%i: i64) {\n  return\n}\n"
+      "kernel @a() {\n  %b = block_index : i64\n  %c = constant {value = 16 : i64} : i64\n  %x = mul %b, %c : i64\n  call %x {callee = @f}\n  return\n}\n"
+      "kernel @k() {\n  %b = block_index : i64\n  %c = constant {value = 4 : i64} : i64\n  %x = mul %b, %c : i64\n  call %x {callee = @f}\n  return\n}\n";
+  CHECK_THAT(facts_of(text, "f"), test::ContainsSubstring("%i: contiguity [1], divisibility [4], constancy [1], from 0 to 34359738352"));
 }
 
 TEST_CASE("axis facts: division and remainder of runs") {
