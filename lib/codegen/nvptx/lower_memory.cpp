@@ -8,10 +8,33 @@
 
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
+#include "ir/builder.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
 namespace {
+
+/// An index that is 0 or more whatever the launch, short of overflow.
+bool never_negative(ir::Value const& value) {
+  if (auto const number = ir::constant_int(value)) return *number >= 0;
+  ir::Op const* op = value.defining_op();
+  if (op == nullptr) {
+    ir::Op const* loop = value.owner_block()->parent_op();
+    return loop != nullptr && loop->is<ir::ForOp>() && value.index() == 0 && never_negative(*loop->operand(0));
+  }
+  switch (op->kind()) {
+    case ir::OpKind::BlockIndexOp:
+    case ir::OpKind::ExtentOp: return true;
+    case ir::OpKind::AddOp:
+    case ir::OpKind::MulOp:
+    case ir::OpKind::DivOp:
+    case ir::OpKind::RemOp:
+    case ir::OpKind::MinOp:
+    case ir::OpKind::CeilDivOp: return never_negative(*op->operand(0)) && never_negative(*op->operand(1));
+    case ir::OpKind::MaxOp: return never_negative(*op->operand(0)) || never_negative(*op->operand(1));
+    default: return false;
+  }
+}
 
 /// The part of a tensor that an op accesses, seen from one thread.
 class Box {
@@ -32,19 +55,24 @@ class Box {
         inside = inside == nullptr ? in : b_.CreateAnd(inside, in);
         continue;
       }
-      // The coordinates start .. start + width - 1 of the tile lie inside.
-      llvm::Value* const start = clamp(b_.CreateNeg(offset), tile_extent);
-      llvm::Value* const end = clamp(b_.CreateSub(extent, offset), tile_extent);
-      llvm::Value* const width = b_.CreateSub(end, start);
-      windows_.push_back({axis - lead_, start, b_.CreateSelect(b_.CreateICmpSGT(width, e.i32(0)), width, e.i32(0))});
+      // The coordinates start .. end - 1 of the tile lie inside.
+      bool const from_start = never_negative(*offsets[static_cast<std::size_t>(axis)]);
+      llvm::Value* const start = from_start ? nullptr : clamp(b_.CreateNeg(offset), tile_extent);
+      windows_.push_back({axis - lead_, start, clamp(b_.CreateSub(extent, offset), tile_extent), nullptr, nullptr});
       last_offset_ = offset;
       last_extent_ = extent;
       last_tile_extent_ = tile_extent;
     }
     if (inside != nullptr && !windows_.empty())
-      windows_[0].width = b_.CreateSelect(inside, windows_[0].width, e.i32(0));
+      windows_[0].end = b_.CreateSelect(inside, windows_[0].end, e.i32(0));
     else
       inside_ = inside;
+    for (Window& window : windows_) {
+      llvm::Value* thread = e.coordinates(layout_)[static_cast<std::size_t>(window.axis)].thread;
+      if (thread == nullptr) thread = e.i32(0);
+      window.past_end = b_.CreateSub(thread, window.end);
+      if (window.start != nullptr) window.past_start = b_.CreateSub(thread, window.start);
+    }
     // What all registers share of the address.
     for (int axis = 0; axis < rank; ++axis) {
       AxisCoordinate const& part = e.coordinates(layout_)[static_cast<std::size_t>(axis)];
@@ -67,10 +95,18 @@ class Box {
   /// Whether the element of a register lies inside; null: always.
   llvm::Value* predicate(int reg) {
     llvm::Value* result = inside_;
+    auto const also = [&](llvm::Value* in) { result = result == nullptr ? in : b_.CreateAnd(result, in); };
     for (Window const& window : windows_) {
-      llvm::Value* const at = b_.CreateSub(e_.coordinate(layout_, window.axis, reg), window.start);
-      llvm::Value* const in = b_.CreateICmpULT(at, window.width);
-      result = result == nullptr ? in : b_.CreateAnd(result, in);
+      if (shared_part_[static_cast<std::size_t>(window.axis)]) {
+        // thread + constant < end, with the constant on the other side: one comparison and no register of its own.
+        llvm::Value* const constant = e_.i32(-layout_.part(ir::Dim::reg, reg)[window.axis]);
+        also(b_.CreateICmpSLT(window.past_end, constant));
+        if (window.start != nullptr) also(b_.CreateICmpSGE(window.past_start, constant));
+      } else {
+        llvm::Value* const at = e_.coordinate(layout_, window.axis, reg);
+        also(b_.CreateICmpSLT(at, window.end));
+        if (window.start != nullptr) also(b_.CreateICmpSGE(at, window.start));
+      }
     }
     return result;
   }
@@ -100,8 +136,10 @@ class Box {
  private:
   struct Window {
     int axis;
-    llvm::Value* start;
-    llvm::Value* width;
+    llvm::Value* start;       ///< null: 0
+    llvm::Value* end;
+    llvm::Value* past_start;  ///< the thread's part of the coordinate minus start, and minus end
+    llvm::Value* past_end;
   };
 
   bool unit(int axis) const { return tensor_.attributes.facts.unit_inner_stride && axis + 1 == static_cast<int>(tensor_.strides.size()); }
