@@ -12,8 +12,7 @@ function(tegula_test target)
   set(cases "${CMAKE_CURRENT_BINARY_DIR}/${target}_cases.cmake")
   set(include "${CMAKE_CURRENT_BINARY_DIR}/${target}_include.cmake")
   add_custom_command(TARGET ${target} POST_BUILD BYPRODUCTS "${cases}" VERBATIM
-    COMMAND ${target} --list-for-ctest "${cases}" "$<TARGET_FILE:${target}>" "${arg_SUITE}" "${arg_LABEL}"
-      "${CMAKE_CURRENT_SOURCE_DIR}")
+    COMMAND ${target} --list-for-ctest "${cases}" "$<TARGET_FILE:${target}>" "${arg_SUITE}" "${arg_LABEL}")
   file(WRITE "${include}"
     "if(EXISTS [==[${cases}]==])\n  include([==[${cases}]==])\n"
     "else()\n  add_test([==[${arg_SUITE}: not built]==] [==[${target}]==])\n"
@@ -39,7 +38,7 @@ function(tegula_command_test name)
     set(arg_TIMEOUT 300)
   endif()
   set_tests_properties("${name}" PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 4
-    ENVIRONMENT "${arg_ENVIRONMENT}")
+    ENVIRONMENT "TEGULA_CACHE_DIR=${PROJECT_BINARY_DIR}/test/cache;${arg_ENVIRONMENT}")
 endfunction()
 
 # tegula_row_labels(<variable> <file>): the rows of the line "// rows: N3 F44" among a file's first three, as "N3;F44".

@@ -71,12 +71,14 @@ std::string as_specification(std::string const& name) {
 
 /// A capability row: one capital letter and a number.
 bool is_row(std::string const& tag) {
-  return tag.size() > 1 && tag[0] >= 'A' && tag[0] <= 'Z' && tag.find_first_not_of("0123456789", 1) == std::string::npos;
+  return tag.size() > 1 && tag[0] >= 'A' && tag[0] <= 'Z' &&
+         tag.find_first_not_of("0123456789", 1) == std::string::npos;
 }
 
 /// Writes the commands that CTest reads: one test per case, labelled by folder and tags.
-int list_for_ctest(char const* file, std::string const& program, std::string const& suite, std::string const& label,
-                   std::string const& folder) {
+int list_for_ctest(std::string const& file, std::string const& program, std::string const& suite,
+                   std::string const& label) {
+  std::string const folder = file.substr(0, file.rfind('/'));  // where tests run and keep compiled kernels
   Catch::ConfigData data;
   Catch::Config const config{data};
   std::ofstream out(file);
@@ -87,7 +89,8 @@ int list_for_ctest(char const* file, std::string const& program, std::string con
       if (is_row(tag)) labels += ";" + tag;
     out << "add_test(" << name << " [==[" << program << "]==] [==[" << as_specification(test.name) << "]==])\n"
         << "set_tests_properties(" << name << " PROPERTIES SKIP_RETURN_CODE 4 TIMEOUT 300 LABELS \"" << labels
-        << "\" WORKING_DIRECTORY [==[" << folder << "]==])\n";
+        << "\" WORKING_DIRECTORY [==[" << folder << "]==] ENVIRONMENT [==[TEGULA_CACHE_DIR=" << folder
+        << "/cache]==])\n";
   }
   return out ? 0 : 1;
 }
@@ -111,8 +114,8 @@ using tegula::test::CountCases;
 CATCH_REGISTER_LISTENER(CountCases)
 
 int tegula::test::run_tests(int argc, char** argv) {
-  if (argc == 7 && std::strcmp(argv[1], "--list-for-ctest") == 0)
-    return list_for_ctest(argv[2], argv[3], argv[4], argv[5], argv[6]);
+  if (argc == 6 && std::strcmp(argv[1], "--list-for-ctest") == 0)
+    return list_for_ctest(argv[2], argv[3], argv[4], argv[5]);
 
   std::vector<char*> arguments;
   for (int i = 0; i < argc; ++i) {
