@@ -10,7 +10,8 @@ using namespace tegula;
 using namespace tegula::test;
 
 std::string replaced(std::string text, std::string const& from, std::string const& to) {
-  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
   return text;
 }
 
@@ -42,17 +43,21 @@ kernel @vadd(%a: in tensor<?xf32>, %b: in tensor<?xf32>, %c: out tensor<?xf32>) 
 }
 
 /// z = op(x, y) over one block of 100 of 120 elements.
-std::string binary_text(std::string const& op, std::string const& element, std::string const& result, std::string const& attributes = "") {
+std::string binary_text(std::string const& op, std::string const& element, std::string const& result,
+                        std::string const& attributes = "") {
   return replaced(replaced(R"(
 kernel @binary(%a: in tensor<?xEL>, %b: in tensor<?xEL>, %c: out tensor<?xRE>) {
   %o = constant {value = 0 : i64} : i64
   %x = load %a, %o : tile<120xEL>
   %y = load %b, %o : tile<120xEL>
-  %z = )" + op + " %x, %y " + attributes + R"( : tile<120xRE>
+  %z = )" + op + " %x, %y " + attributes +
+                               R"( : tile<120xRE>
   store %c, %z, %o
   return
 }
-)", "EL", element), "RE", result);
+)",
+                           "EL", element),
+                  "RE", result);
 }
 
 std::string unary_text(std::string const& op, std::string const& element, std::string const& result) {
@@ -64,7 +69,9 @@ kernel @unary(%a: in tensor<?xEL>, %c: out tensor<?xRE>) {
   store %c, %z, %o
   return
 }
-)", "EL", element), "RE", result);
+)",
+                           "EL", element),
+                  "RE", result);
 }
 
 /// Random values with the ones where meanings bite: extremes, zeros of both signs, infinities, NaN, subnormals, ties.
@@ -72,9 +79,47 @@ Array interesting(Element element, unsigned seed) {
   Array array(element, {100});
   array.randomise(seed);
   std::mt19937 engine(seed);
-  std::vector<double> floats = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1e-40, -1e-40, 3e38, 65504, 65519, 65520, 65536, 6e-8, 3e-8, 2.5, 3.5, -0.5, 1e-45,
-                                1 + 0x1p-8, 1 + 0x1p-9, 1 + 3 * 0x1p-9, 1 + 0x1p-11, 1 + 3 * 0x1p-11, 2147483648.0, -2147483649.0, 9.3e18, 1e300, 1e-310};
-  std::vector<std::int64_t> integers = {0, 1, -1, 2, -2, 31, 32, 33, 63, 64, 65, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+  std::vector<double> floats = {0.0,
+                                -0.0,
+                                INFINITY,
+                                -INFINITY,
+                                NAN,
+                                1e-40,
+                                -1e-40,
+                                3e38,
+                                65504,
+                                65519,
+                                65520,
+                                65536,
+                                6e-8,
+                                3e-8,
+                                2.5,
+                                3.5,
+                                -0.5,
+                                1e-45,
+                                1 + 0x1p-8,
+                                1 + 0x1p-9,
+                                1 + 3 * 0x1p-9,
+                                1 + 0x1p-11,
+                                1 + 3 * 0x1p-11,
+                                2147483648.0,
+                                -2147483649.0,
+                                9.3e18,
+                                1e300,
+                                1e-310};
+  std::vector<std::int64_t> integers = {0,
+                                        1,
+                                        -1,
+                                        2,
+                                        -2,
+                                        31,
+                                        32,
+                                        33,
+                                        63,
+                                        64,
+                                        65,
+                                        std::numeric_limits<std::int32_t>::min(),
+                                        std::numeric_limits<std::int32_t>::max()};
   if (element == Element::i64) {
     integers.push_back(std::numeric_limits<std::int64_t>::min());
     integers.push_back(std::numeric_limits<std::int64_t>::max());
@@ -82,8 +127,10 @@ Array interesting(Element element, unsigned seed) {
     integers.push_back((std::int64_t{257} << 45) + 1);
   }
   for (std::int64_t i = 0; i < 70; ++i) {
-    if (is_float(element)) array.set(i, floats[engine() % floats.size()]);
-    else if (element != Element::boolean) array.set(i, ir::make_constant(element, integers[engine() % integers.size()]));
+    if (is_float(element))
+      array.set(i, floats[engine() % floats.size()]);
+    else if (element != Element::boolean)
+      array.set(i, ir::make_constant(element, integers[engine() % integers.size()]));
   }
   return array;
 }
@@ -108,11 +155,14 @@ TEST_CASE("arithmetic follows the op's rules on every element", "[host]") {
     Array flags(Element::boolean, {100});
     for (char const* predicate : {"eq", "ne", "lt", "le", "gt", "ge"}) {
       INFO("compare " << predicate << " of " << text_name);
-      check_against_simulator(binary_text("compare", text_name, "bool", std::string("{predicate = ") + predicate + "}"), {a, b, flags});
+      check_against_simulator(binary_text("compare", text_name, "bool", std::string("{predicate = ") + predicate + "}"),
+                              {a, b, flags});
     }
     std::vector<std::string> unary = {"neg", "abs"};
-    if (is_float(element)) unary.insert(unary.end(), {"round", "floor", "sqrt"});
-    else unary.push_back("not");
+    if (is_float(element))
+      unary.insert(unary.end(), {"round", "floor", "sqrt"});
+    else
+      unary.push_back("not");
     for (std::string const& op : unary) {
       INFO(op << " of " << text_name);
       check_against_simulator(unary_text(op, text_name, text_name), {a, c});
@@ -124,7 +174,8 @@ TEST_CASE("arithmetic follows the op's rules on every element", "[host]") {
 }
 
 TEST_CASE("conversions round once, truncate and saturate", "[host]") {
-  for (Element from : {Element::boolean, Element::i32, Element::i64, Element::f16, Element::bf16, Element::f32, Element::f64})
+  for (Element from :
+       {Element::boolean, Element::i32, Element::i64, Element::f16, Element::bf16, Element::f32, Element::f64})
     for (Element to : {Element::i32, Element::i64, Element::f16, Element::bf16, Element::f32, Element::f64}) {
       if (from == to) continue;
       INFO(name(from) << " to " << name(to));
@@ -142,7 +193,8 @@ TEST_CASE("elementary functions are the ones of the simulator", "[host]") {
     for (char const* op : {"exp", "exp2", "log", "log2", "sqrt", "rsqrt"}) {
       INFO(op << " of " << name(element));
       Array a = interesting(element, 7), c(element, {100});
-      check_against_simulator(unary_text(op, std::string(name(element)), std::string(name(element))), {a, c}, bits(element) == 16 ? 1e-2 : 1e-6);
+      check_against_simulator(unary_text(op, std::string(name(element)), std::string(name(element))), {a, c},
+                              bits(element) == 16 ? 1e-2 : 1e-6);
     }
 }
 
@@ -172,7 +224,8 @@ kernel @shapes(%a: in tensor<?x?xf32>, %b: in tensor<?xf32>, %c: out tensor<?x?x
 }
 )";
   for (std::int64_t inner : {1, 2}) {
-    Array a(Element::f32, {30, 37}, 2, inner), b(Element::f32, {20}), c(Element::f32, {37, 22}, 1, inner), d(Element::f32, {1, 30, 24}), e(Element::i64, {20, 39}, 0, inner);
+    Array a(Element::f32, {30, 37}, 2, inner), b(Element::f32, {20}), c(Element::f32, {37, 22}, 1, inner),
+        d(Element::f32, {1, 30, 24}), e(Element::i64, {20, 39}, 0, inner);
     check_against_simulator(text, {a.randomise(1), b.randomise(2), c, d, e});
   }
 }
@@ -194,7 +247,8 @@ kernel @rows(%a: in tensor<?x?x?xbf16>, %s: i64, %c: out tensor<?x?x?xbf16>) {
 }
 )";
   Array a(Element::bf16, {3, 5, 40}), c(Element::bf16, {3, 6, 33}, 2);
-  for (std::int64_t shift : {0, 2, -1, -100}) check_against_simulator(text, {a.randomise(1), ir::make_constant(Element::i64, shift), c});
+  for (std::int64_t shift : {0, 2, -1, -100})
+    check_against_simulator(text, {a.randomise(1), ir::make_constant(Element::i64, shift), c});
 }
 
 TEST_CASE("a load sees the earlier stores of its block", "[host]") {
@@ -239,8 +293,10 @@ kernel @scalars(%b: bool, %i: i32, %l: i64, %h: f16, %g: bf16, %f: f32, %d: f64,
 )";
   Array c(Element::f64, {3});
   for (bool flag : {false, true})
-    check_against_simulator(text, {ir::make_constant(Element::boolean, std::int64_t{flag}), ir::make_constant(Element::i32, std::int64_t{-5}),
-                                   ir::make_constant(Element::i64, std::int64_t{1} << 40), ir::make_constant(Element::f16, 0.3), ir::make_constant(Element::bf16, -7.7),
+    check_against_simulator(text, {ir::make_constant(Element::boolean, std::int64_t{flag}),
+                                   ir::make_constant(Element::i32, std::int64_t{-5}),
+                                   ir::make_constant(Element::i64, std::int64_t{1} << 40),
+                                   ir::make_constant(Element::f16, 0.3), ir::make_constant(Element::bf16, -7.7),
                                    ir::make_constant(Element::f32, 0.1), ir::make_constant(Element::f64, 1e-300), c});
 }
 
