@@ -7,6 +7,15 @@
 #include "tegula/support/error.hpp"
 
 namespace tegula::ir {
+namespace {
+
+/// Uses are mostly dropped in the reverse order of their making, so the search begins at the end.
+void drop_use(std::vector<Use>& uses, Use const& use) {
+  auto const found = std::find(uses.rbegin(), uses.rend(), use);
+  if (found != uses.rend()) uses.erase(std::next(found).base());
+}
+
+}  // namespace
 
 void Value::replace_all_uses_with(Value& other) {
   if (&other == this) return;
@@ -27,7 +36,7 @@ Op::~Op() {
 
 void Op::drop_operand_uses() {
   for (int i = 0; i < operand_count(); ++i) {
-    if (Value* value = operand(i)) std::erase(value->uses_, Use{this, i});
+    if (Value* value = operand(i)) drop_use(value->uses_, Use{this, i});
   }
   operands_.clear();
 }
@@ -41,7 +50,7 @@ void* Op::checked(OpKind wanted) const {
 void Op::set_operand(int i, Value* value) {
   Value*& slot = operands_[static_cast<std::size_t>(i)];
   if (slot == value) return;
-  if (slot != nullptr) std::erase(slot->uses_, Use{this, i});
+  if (slot != nullptr) drop_use(slot->uses_, Use{this, i});
   slot = value;
   if (value != nullptr) value->uses_.push_back({this, i});
 }
