@@ -230,7 +230,7 @@ kernel @shapes(%a: in tensor<?x?xf32>, %b: in tensor<?xf32>, %c: out tensor<?x?x
   }
 }
 
-TEST_CASE("a tile of lower rank takes one element of each leading axis", "[host]") {
+TEST_CASE("on the host a tile of lower rank takes one element of each leading axis", "[host]") {
   std::string const text = R"(
 kernel @rows(%a: in tensor<?x?x?xbf16>, %s: i64, %c: out tensor<?x?x?xbf16>) {
   %h = extent %c {axis = 0} : i64
