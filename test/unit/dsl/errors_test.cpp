@@ -28,10 +28,10 @@ TEST_CASE("a load recorded after a store that may alias it is refused with both 
   std::uint32_t load_line = 0, store_line = 0;
   auto const k = kernel("late", [&](inout<float, 1> x) {
     auto g = grid_over(x, shape<64>);
+    load_line = __LINE__ + 1;
     auto late = load(x, shape<64>, g[0]);
-    load_line = __LINE__;
+    store_line = __LINE__ + 1;
     store(x, shape<64>, 0, g[0]);
-    store_line = __LINE__;
     tile v = std::move(late);
     store(x, shape<64>, v, g[0]);
   });
@@ -224,7 +224,8 @@ TEST_CASE("an error's place is the user's line: of the nearest located operand, 
   auto const located = kernel("located", [&](in<int, 1> x, out<int, 1> y) {
     auto g = grid_over(y, shape<64>);
     expected = __LINE__ + 2;
-    store(y, shape<64>, load(x, shape<64>, g[0]) + 3000000000, g[0]);
+    store(y, shape<64>,  // not this line
+          load(x, shape<64>, g[0]) + 3000000000, g[0]);
   });
   CHECK(place(located) == expected);
 }
