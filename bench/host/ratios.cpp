@@ -65,20 +65,23 @@ Pair interleaved(int runs, std::function<void()> const& ours, std::function<void
 
 template <int Rank>
 void fill(buffer<float, Rank>& to, int seed) {
-  for (std::int64_t i = 0; i < to.size(); ++i) to.data()[i] = static_cast<float>((i * 7919 + seed) % 2003) / 1001.0F - 1.0F;
+  for (std::int64_t i = 0; i < to.size(); ++i)
+    to.data()[i] = static_cast<float>((i * 7919 + seed) % 2003) / 1001.0F - 1.0F;
 }
 
 template <int Rank>
 double difference(buffer<float, Rank>& a, buffer<float, Rank>& b) {
   double worst = 0;
-  for (std::int64_t i = 0; i < a.size(); ++i) worst = std::max(worst, static_cast<double>(std::abs(a.data()[i] - b.data()[i])));
+  for (std::int64_t i = 0; i < a.size(); ++i)
+    worst = std::max(worst, static_cast<double>(std::abs(a.data()[i] - b.data()[i])));
   return worst;
 }
 
 /// One line of the table; work is flops or bytes.
-void print(int threads, char const* name, char const* extents, char const* rival, double work, char const* unit, Pair const& pair, double error) {
-  std::printf("%-8s %-16s %7d %9.1f %9.1f %-6s %6.2f  %-22s %.1e\n", name, extents, threads, 1e-9 * work / pair.ours, 1e-9 * work / pair.rival, unit,
-              pair.rival / pair.ours, rival, error);
+void print(int threads, char const* name, char const* extents, char const* rival, double work, char const* unit,
+           Pair const& pair, double error) {
+  std::printf("%-8s %-16s %7d %9.1f %9.1f %-6s %6.2f  %-22s %.1e\n", name, extents, threads, 1e-9 * work / pair.ours,
+              1e-9 * work / pair.rival, unit, pair.rival / pair.ours, rival, error);
   std::fflush(stdout);
 }
 
@@ -92,16 +95,20 @@ void bench_gemm(int threads, int runs, std::int64_t n) {
   }
   auto const sgemm = reinterpret_cast<Sgemm>(dlsym(library, "cblas_sgemm"));
   reinterpret_cast<void (*)(int)>(dlsym(library, "openblas_set_num_threads"))(threads);
-  std::string const rival = std::string("OpenBLAS ") + reinterpret_cast<char* (*)()>(dlsym(library, "openblas_get_corename"))();
+  std::string const rival =
+      std::string("OpenBLAS ") + reinterpret_cast<char* (*)()>(dlsym(library, "openblas_get_corename"))();
   buffer<float, 2> a(device::host(), n, n), b(device::host(), n, n), c(device::host(), n, n), d(device::host(), n, n);
   fill(a, 1);
   fill(b, 2);
   auto const go = prepare(device::host(), gemm, a, b, c);
   host_stream const order;
   int const size = static_cast<int>(n);
-  Pair const pair = interleaved(runs, [&] { go(order); }, [&] { sgemm(101, 111, 111, size, size, size, 1, a.data(), size, b.data(), size, 0, d.data(), size); });
+  Pair const pair = interleaved(
+      runs, [&] { go(order); },
+      [&] { sgemm(101, 111, 111, size, size, size, 1, a.data(), size, b.data(), size, 0, d.data(), size); });
   std::string const extents = std::to_string(n) + " cubed";
-  print(threads, "gemm f32", extents.c_str(), rival.c_str(), 2.0 * static_cast<double>(n * n * n), "GF/s", pair, difference(c, d));
+  print(threads, "gemm f32", extents.c_str(), rival.c_str(), 2.0 * static_cast<double>(n * n * n), "GF/s", pair,
+        difference(c, d));
 }
 
 void bench_vadd(int threads, int runs, std::int64_t n) {
@@ -110,8 +117,10 @@ void bench_vadd(int threads, int runs, std::int64_t n) {
   fill(b, 2);
   auto const go = prepare(device::host(), vadd, a, b, c);
   host_stream const order;
-  Pair const pair = interleaved(runs, [&] { go(order); }, [&] { bench::loop_vadd(a.data(), b.data(), d.data(), n, threads); });
-  print(threads, "vadd", std::to_string(n).c_str(), "OpenMP loop", 12.0 * static_cast<double>(n), "GB/s", pair, difference(c, d));
+  Pair const pair = interleaved(
+      runs, [&] { go(order); }, [&] { bench::loop_vadd(a.data(), b.data(), d.data(), n, threads); });
+  print(threads, "vadd", std::to_string(n).c_str(), "OpenMP loop", 12.0 * static_cast<double>(n), "GB/s", pair,
+        difference(c, d));
 }
 
 void bench_softmax(int threads, int runs, std::int64_t rows, std::int64_t n) {
@@ -121,9 +130,11 @@ void bench_softmax(int threads, int runs, std::int64_t rows, std::int64_t n) {
   auto const go = prepare(device::host(), softmax, x, y);
   double const first = now() - start;
   host_stream const order;
-  Pair const pair = interleaved(runs, [&] { go(order); }, [&] { bench::loop_softmax(x.data(), z.data(), rows, n, threads); });
+  Pair const pair = interleaved(
+      runs, [&] { go(order); }, [&] { bench::loop_softmax(x.data(), z.data(), rows, n, threads); });
   std::string const extents = std::to_string(rows) + " x " + std::to_string(n);
-  print(threads, "softmax", extents.c_str(), "OpenMP loop", 8.0 * static_cast<double>(rows * n), "GB/s", pair, difference(y, z));
+  print(threads, "softmax", extents.c_str(), "OpenMP loop", 8.0 * static_cast<double>(rows * n), "GB/s", pair,
+        difference(y, z));
   if (threads == 1) std::printf("%-8s first prepare (trace, passes, LLVM, load): %.1f ms\n", "softmax", first * 1e3);
 }
 
@@ -162,9 +173,11 @@ int main(int argc, char** argv) {
   app.add_option("--runs", runs, "timed runs of each, interleaved")->check(CLI::Range(3, 1000));
   app.add_option("--threads", threads, "numbers of threads");
   CLI11_PARSE(app, argc, argv);
-  std::printf("%-8s %-16s %7s %9s %9s %-6s %6s  %-22s %s\n", "kernel", "extents", "threads", "tegula", "rival", "unit", "ratio", "rival", "difference");
+  std::printf("%-8s %-16s %7s %9s %9s %-6s %6s  %-22s %s\n", "kernel", "extents", "threads", "tegula", "rival", "unit",
+              "ratio", "rival", "difference");
   for (int count : threads) {
-    for (char const* core : {"SkylakeX", "Cooperlake", "Zen"}) in_child(count, core, [&] { bench_gemm(count, runs, 1024); });
+    for (char const* core : {"SkylakeX", "Cooperlake", "Zen"})
+      in_child(count, core, [&] { bench_gemm(count, runs, 1024); });
     if (count > 1 && !bench::loops_are_parallel()) {
       std::printf("vadd, softmax: built without OpenMP, no rival at %d threads\n", count);
       continue;

@@ -36,32 +36,44 @@ llvm::Value* ArithLowering::like(llvm::Value* shape, llvm::Type* scalar, std::ui
 
 llvm::Type* ArithLowering::register_type(Element element) {
   switch (element) {
-    case Element::boolean: return builder_.getInt1Ty();
-    case Element::i32: return builder_.getInt32Ty();
-    case Element::i64: return builder_.getInt64Ty();
+    case Element::boolean:
+      return builder_.getInt1Ty();
+    case Element::i32:
+      return builder_.getInt32Ty();
+    case Element::i64:
+      return builder_.getInt64Ty();
     case Element::f16:
     case Element::bf16:
-    case Element::f32: return builder_.getFloatTy();
-    case Element::f64: return builder_.getDoubleTy();
+    case Element::f32:
+      return builder_.getFloatTy();
+    case Element::f64:
+      return builder_.getDoubleTy();
   }
   return nullptr;
 }
 
 llvm::Type* ArithLowering::memory_type(Element element) {
   switch (element) {
-    case Element::boolean: return builder_.getInt8Ty();
+    case Element::boolean:
+      return builder_.getInt8Ty();
     case Element::f16:
-    case Element::bf16: return builder_.getInt16Ty();
-    default: return register_type(element);
+    case Element::bf16:
+      return builder_.getInt16Ty();
+    default:
+      return register_type(element);
   }
 }
 
 llvm::Value* ArithLowering::constant(ir::Constant value) {
   switch (value.element) {
-    case Element::boolean: return builder_.getInt1(value.bits != 0);
-    case Element::i32: return builder_.getInt32(static_cast<std::uint32_t>(value.bits));
-    case Element::i64: return builder_.getInt64(value.bits);
-    case Element::f64: return llvm::ConstantFP::get(builder_.getContext(), llvm::APFloat(std::bit_cast<double>(value.bits)));
+    case Element::boolean:
+      return builder_.getInt1(value.bits != 0);
+    case Element::i32:
+      return builder_.getInt32(static_cast<std::uint32_t>(value.bits));
+    case Element::i64:
+      return builder_.getInt64(value.bits);
+    case Element::f64:
+      return llvm::ConstantFP::get(builder_.getContext(), llvm::APFloat(std::bit_cast<double>(value.bits)));
     default: {
       float const number = value.element == Element::f32 ? std::bit_cast<float>(static_cast<std::uint32_t>(value.bits))
                                                          : static_cast<float>(ir::to_double(value));
@@ -85,7 +97,8 @@ llvm::Value* ArithLowering::round_to(Element element, llvm::Value* value) {
   llvm::Value* const bits = builder_.CreateBitCast(value, type_like(value, i32));
   llvm::Value* const odd = builder_.CreateAnd(builder_.CreateLShr(bits, dropped), like(value, i32, 1));
   llvm::Value* const bias = builder_.CreateAdd(odd, like(value, i32, (1U << (dropped - 1)) - 1));
-  llvm::Value* const kept = builder_.CreateAnd(builder_.CreateAdd(bits, bias), like(value, i32, ~((1U << dropped) - 1)));
+  llvm::Value* const kept =
+      builder_.CreateAnd(builder_.CreateAdd(bits, bias), like(value, i32, ~((1U << dropped) - 1)));
   llvm::Value* rounded = builder_.CreateBitCast(kept, floats);
   llvm::Value* const sign = builder_.CreateAnd(bits, like(value, i32, sign_bit));
   auto const with_sign = [&](llvm::Value* magnitude_bits) {
@@ -97,7 +110,8 @@ llvm::Value* ArithLowering::round_to(Element element, llvm::Value* value) {
     llvm::Value* const half = float_like(value, 0.5);
     llvm::Value* const small = builder_.CreateFSub(builder_.CreateFAdd(magnitude, half), half);
     llvm::Value* const small_bits = builder_.CreateBitCast(small, type_like(value, i32));
-    rounded = builder_.CreateSelect(builder_.CreateFCmpOLT(magnitude, float_like(value, 0x1p-14)), with_sign(small_bits), rounded);
+    rounded = builder_.CreateSelect(builder_.CreateFCmpOLT(magnitude, float_like(value, 0x1p-14)),
+                                    with_sign(small_bits), rounded);
     llvm::Value* const overflow = builder_.CreateFCmpOGE(magnitude, float_like(value, 65520.0));
     rounded = builder_.CreateSelect(overflow, with_sign(like(value, i32, 0x7F800000U)), rounded);
   }
@@ -124,7 +138,8 @@ llvm::Value* ArithLowering::f16_value(llvm::Value* half) {
   llvm::Value* const bits = builder_.CreateZExt(half, type_like(half, i32));
   llvm::Value* const sign = builder_.CreateShl(builder_.CreateAnd(bits, like(half, i32, 0x8000)), 16);
   llvm::Value* const shifted = builder_.CreateShl(builder_.CreateAnd(bits, like(half, i32, 0x7FFF)), 13);
-  llvm::Value* const scaled = builder_.CreateFMul(builder_.CreateBitCast(shifted, floats), llvm::ConstantFP::get(floats, 0x1p112));
+  llvm::Value* const scaled =
+      builder_.CreateFMul(builder_.CreateBitCast(shifted, floats), llvm::ConstantFP::get(floats, 0x1p112));
   llvm::Value* const special = builder_.CreateICmpUGE(shifted, like(half, i32, 0x7C00U << 13));
   llvm::Value* const whole = builder_.CreateSelect(special, builder_.CreateOr(shifted, like(half, i32, 0x7F800000U)),
                                                    builder_.CreateBitCast(scaled, bits->getType()));
@@ -133,7 +148,8 @@ llvm::Value* ArithLowering::f16_value(llvm::Value* half) {
 
 llvm::Value* ArithLowering::from_memory(Element element, llvm::Value* bits) {
   switch (element) {
-    case Element::boolean: return builder_.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType()));
+    case Element::boolean:
+      return builder_.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType()));
     case Element::bf16: {
       llvm::Value* const wide = builder_.CreateZExt(bits, type_like(bits, builder_.getInt32Ty()));
       return builder_.CreateBitCast(builder_.CreateShl(wide, 16), type_like(bits, builder_.getFloatTy()));
@@ -142,13 +158,15 @@ llvm::Value* ArithLowering::from_memory(Element element, llvm::Value* bits) {
       if (!traits_.native_f16) return f16_value(bits);
       return builder_.CreateFPExt(builder_.CreateBitCast(bits, type_like(bits, builder_.getHalfTy())),
                                   type_like(bits, builder_.getFloatTy()));
-    default: return bits;
+    default:
+      return bits;
   }
 }
 
 llvm::Value* ArithLowering::to_memory(Element element, llvm::Value* value) {
   switch (element) {
-    case Element::boolean: return builder_.CreateZExt(value, type_like(value, builder_.getInt8Ty()));
+    case Element::boolean:
+      return builder_.CreateZExt(value, type_like(value, builder_.getInt8Ty()));
     case Element::bf16: {
       llvm::Value* const bits = builder_.CreateBitCast(value, type_like(value, builder_.getInt32Ty()));
       return builder_.CreateTrunc(builder_.CreateLShr(bits, 16), type_like(value, builder_.getInt16Ty()));
@@ -157,7 +175,8 @@ llvm::Value* ArithLowering::to_memory(Element element, llvm::Value* value) {
       if (!traits_.native_f16) return f16_bits(value);
       return builder_.CreateBitCast(builder_.CreateFPTrunc(value, type_like(value, builder_.getHalfTy())),
                                     type_like(value, builder_.getInt16Ty()));
-    default: return value;
+    default:
+      return value;
   }
 }
 
@@ -189,13 +208,17 @@ llvm::Value* ArithLowering::cast(Element from, Element to, llvm::Value* value) {
     if (!half) return builder_.CreateSIToFP(value, target);
     llvm::Type* const doubles = type_like(value, builder_.getDoubleTy());
     if (from == Element::i64) {
-      // Beyond 2^53 fold the low bits into a sticky bit, so that the conversion to f64 is exact and rounding happens once.
+      // Beyond 2^53 fold the low bits into a sticky bit, so that the conversion to f64 is exact and rounding happens
+      // once.
       llvm::Type* const i64 = builder_.getInt64Ty();
       llvm::Value* const low = builder_.CreateAnd(value, like(value, i64, 0x7FF));
-      llvm::Value* const sticky = builder_.CreateSelect(builder_.CreateICmpNE(low, like(value, i64, 0)), like(value, i64, 0x800), like(value, i64, 0));
-      llvm::Value* const folded = builder_.CreateOr(builder_.CreateAnd(value, like(value, i64, ~std::uint64_t{0x7FF})), sticky);
+      llvm::Value* const sticky = builder_.CreateSelect(builder_.CreateICmpNE(low, like(value, i64, 0)),
+                                                        like(value, i64, 0x800), like(value, i64, 0));
+      llvm::Value* const folded =
+          builder_.CreateOr(builder_.CreateAnd(value, like(value, i64, ~std::uint64_t{0x7FF})), sticky);
       llvm::Value* const magnitude = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, value, builder_.getFalse());
-      value = builder_.CreateSelect(builder_.CreateICmpUGT(magnitude, like(value, i64, std::uint64_t{1} << 53)), folded, value);
+      value = builder_.CreateSelect(builder_.CreateICmpUGT(magnitude, like(value, i64, std::uint64_t{1} << 53)), folded,
+                                    value);
     }
     return round_to(to, narrow_to_odd(builder_.CreateSIToFP(value, doubles)));
   }
@@ -211,8 +234,8 @@ llvm::Value* ArithLowering::add(Element element, llvm::Value* a, llvm::Value* b)
   return is_float(element) ? builder_.CreateFAdd(a, b) : builder_.CreateAdd(a, b);
 }
 
-/// One of two floats, the other one when one is NaN. Spelt out: LLVM turns minnum and maxnum into calls of libm where it
-/// has lost sight of the instructions.
+/// One of two floats, the other one when one is NaN. Spelt out: LLVM turns minnum and maxnum into calls of libm where
+/// it has lost sight of the instructions.
 llvm::Value* ArithLowering::extreme(bool greater, llvm::Value* a, llvm::Value* b) {
   llvm::Value* const first = greater ? builder_.CreateFCmpOGT(a, b) : builder_.CreateFCmpOLT(a, b);
   llvm::Value* const chosen = builder_.CreateSelect(first, a, b);
@@ -235,8 +258,9 @@ llvm::Value* ArithLowering::divide(Element element, llvm::Value* a, llvm::Value*
   unsigned const width = scalar->getIntegerBitWidth();
   llvm::Value* const zero = like(b, scalar, 0);
   llvm::Value* const by_zero = builder_.CreateICmpEQ(b, zero);
-  llvm::Value* const wraps = builder_.CreateAnd(builder_.CreateICmpEQ(a, like(a, scalar, std::uint64_t{1} << (width - 1))),
-                                                builder_.CreateICmpEQ(b, like(b, scalar, ~std::uint64_t{0})));
+  llvm::Value* const wraps =
+      builder_.CreateAnd(builder_.CreateICmpEQ(a, like(a, scalar, std::uint64_t{1} << (width - 1))),
+                         builder_.CreateICmpEQ(b, like(b, scalar, ~std::uint64_t{0})));
   llvm::Value* const divisor = builder_.CreateSelect(builder_.CreateOr(by_zero, wraps), like(b, scalar, 1), b);
   llvm::Value* const quotient = builder_.CreateSDiv(a, divisor);
   remainder = builder_.CreateSelect(by_zero, a, builder_.CreateSub(a, builder_.CreateMul(quotient, divisor)));
@@ -257,22 +281,34 @@ llvm::Value* ArithLowering::shift(ir::Op const& op, llvm::Value* a, llvm::Value*
 llvm::Value* ArithLowering::compare(Predicate predicate, Element element, llvm::Value* a, llvm::Value* b) {
   if (is_float(element)) {
     switch (predicate) {
-      case Predicate::eq: return builder_.CreateFCmpOEQ(a, b);
-      case Predicate::ne: return builder_.CreateFCmpUNE(a, b);
-      case Predicate::lt: return builder_.CreateFCmpOLT(a, b);
-      case Predicate::le: return builder_.CreateFCmpOLE(a, b);
-      case Predicate::gt: return builder_.CreateFCmpOGT(a, b);
-      case Predicate::ge: return builder_.CreateFCmpOGE(a, b);
+      case Predicate::eq:
+        return builder_.CreateFCmpOEQ(a, b);
+      case Predicate::ne:
+        return builder_.CreateFCmpUNE(a, b);
+      case Predicate::lt:
+        return builder_.CreateFCmpOLT(a, b);
+      case Predicate::le:
+        return builder_.CreateFCmpOLE(a, b);
+      case Predicate::gt:
+        return builder_.CreateFCmpOGT(a, b);
+      case Predicate::ge:
+        return builder_.CreateFCmpOGE(a, b);
     }
   }
   bool const is_signed = element != Element::boolean;
   switch (predicate) {
-    case Predicate::eq: return builder_.CreateICmpEQ(a, b);
-    case Predicate::ne: return builder_.CreateICmpNE(a, b);
-    case Predicate::lt: return is_signed ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b);
-    case Predicate::le: return is_signed ? builder_.CreateICmpSLE(a, b) : builder_.CreateICmpULE(a, b);
-    case Predicate::gt: return is_signed ? builder_.CreateICmpSGT(a, b) : builder_.CreateICmpUGT(a, b);
-    case Predicate::ge: return is_signed ? builder_.CreateICmpSGE(a, b) : builder_.CreateICmpUGE(a, b);
+    case Predicate::eq:
+      return builder_.CreateICmpEQ(a, b);
+    case Predicate::ne:
+      return builder_.CreateICmpNE(a, b);
+    case Predicate::lt:
+      return is_signed ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b);
+    case Predicate::le:
+      return is_signed ? builder_.CreateICmpSLE(a, b) : builder_.CreateICmpULE(a, b);
+    case Predicate::gt:
+      return is_signed ? builder_.CreateICmpSGT(a, b) : builder_.CreateICmpUGT(a, b);
+    case Predicate::ge:
+      return is_signed ? builder_.CreateICmpSGE(a, b) : builder_.CreateICmpUGE(a, b);
   }
   return nullptr;
 }
@@ -284,12 +320,17 @@ llvm::Value* ArithLowering::lower(ir::Op const& op, std::span<llvm::Value* const
   llvm::Value* const b = operands.size() > 1 ? operands[1] : nullptr;
   llvm::Value* remainder = nullptr;
   switch (op.kind()) {
-    case OpKind::AddOp: return round_to(element, add(element, a, b));
-    case OpKind::SubOp: return floats ? round_to(element, builder_.CreateFSub(a, b)) : builder_.CreateSub(a, b);
-    case OpKind::MulOp: return floats ? round_to(element, builder_.CreateFMul(a, b)) : builder_.CreateMul(a, b);
+    case OpKind::AddOp:
+      return round_to(element, add(element, a, b));
+    case OpKind::SubOp:
+      return floats ? round_to(element, builder_.CreateFSub(a, b)) : builder_.CreateSub(a, b);
+    case OpKind::MulOp:
+      return floats ? round_to(element, builder_.CreateFMul(a, b)) : builder_.CreateMul(a, b);
     case OpKind::DivOp:
       return floats ? round_to(element, builder_.CreateFDiv(a, b)) : divide(element, a, b, remainder);
-    case OpKind::RemOp: divide(element, a, b, remainder); return remainder;
+    case OpKind::RemOp:
+      divide(element, a, b, remainder);
+      return remainder;
     case OpKind::CeilDivOp: {
       llvm::Type* const scalar = register_type(element);
       llvm::Value* const quotient = divide(element, a, b, remainder);
@@ -297,25 +338,40 @@ llvm::Value* ArithLowering::lower(ir::Op const& op, std::span<llvm::Value* const
       llvm::Value* const valid = builder_.CreateICmpSGT(b, like(b, scalar, 0));
       return builder_.CreateSelect(valid, builder_.CreateAdd(quotient, up), like(a, scalar, 0));
     }
-    case OpKind::MinOp: return min(element, a, b);
-    case OpKind::MaxOp: return max(element, a, b);
-    case OpKind::AndOp: return builder_.CreateAnd(a, b);
-    case OpKind::OrOp: return builder_.CreateOr(a, b);
-    case OpKind::XorOp: return builder_.CreateXor(a, b);
+    case OpKind::MinOp:
+      return min(element, a, b);
+    case OpKind::MaxOp:
+      return max(element, a, b);
+    case OpKind::AndOp:
+      return builder_.CreateAnd(a, b);
+    case OpKind::OrOp:
+      return builder_.CreateOr(a, b);
+    case OpKind::XorOp:
+      return builder_.CreateXor(a, b);
     case OpKind::ShlOp:
-    case OpKind::ShrOp: return shift(op, a, b);
-    case OpKind::CompareOp: return compare(op.as<ir::CompareOp>().predicate, element, a, b);
-    case OpKind::SelectOp: return builder_.CreateSelect(a, b, operands[2]);
-    case OpKind::CastOp: return cast(element, op.result()->type().element(), a);
-    case OpKind::BitcastOp: return builder_.CreateBitCast(a, type_like(a, register_type(op.result()->type().element())));
-    case OpKind::NegOp: return floats ? builder_.CreateFNeg(a) : builder_.CreateNeg(a);
-    case OpKind::NotOp: return builder_.CreateNot(a);
+    case OpKind::ShrOp:
+      return shift(op, a, b);
+    case OpKind::CompareOp:
+      return compare(op.as<ir::CompareOp>().predicate, element, a, b);
+    case OpKind::SelectOp:
+      return builder_.CreateSelect(a, b, operands[2]);
+    case OpKind::CastOp:
+      return cast(element, op.result()->type().element(), a);
+    case OpKind::BitcastOp:
+      return builder_.CreateBitCast(a, type_like(a, register_type(op.result()->type().element())));
+    case OpKind::NegOp:
+      return floats ? builder_.CreateFNeg(a) : builder_.CreateNeg(a);
+    case OpKind::NotOp:
+      return builder_.CreateNot(a);
     case OpKind::AbsOp:
       return floats ? builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a)
                     : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, builder_.getFalse());
-    case OpKind::RoundOp: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, a);
-    case OpKind::FloorOp: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, a);
-    case OpKind::SqrtOp: return round_to(element, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a));
+    case OpKind::RoundOp:
+      return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, a);
+    case OpKind::FloorOp:
+      return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, a);
+    case OpKind::SqrtOp:
+      return round_to(element, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a));
     case OpKind::RsqrtOp: {
       llvm::Value* const root = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a);
       return round_to(element, builder_.CreateFDiv(float_like(a, 1.0), root));

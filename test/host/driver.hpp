@@ -43,17 +43,22 @@ class Array {
   [[nodiscard]] Element element() const { return element_; }
   [[nodiscard]] std::vector<std::int64_t> const& extents() const { return extents_; }
   [[nodiscard]] std::vector<std::int64_t> const& strides() const { return strides_; }
-  [[nodiscard]] void* data() const { return const_cast<unsigned char*>(bytes_.data()) + guard * tegula::bytes(element_); }
+  [[nodiscard]] void* data() const {
+    return const_cast<unsigned char*>(bytes_.data()) + guard * tegula::bytes(element_);
+  }
 
   /// Bits of element `i` in row-major order.
   [[nodiscard]] ir::Constant get(std::int64_t i) const {
     std::uint64_t bits = 0;
     std::memcpy(&bits, at(i), static_cast<std::size_t>(tegula::bytes(element_)));
-    if (element_ == Element::i32) bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)));
+    if (element_ == Element::i32)
+      bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)));
     return {element_, bits};
   }
   [[nodiscard]] double value(std::int64_t i) const { return ir::to_double(get(i)); }
-  void set(std::int64_t i, ir::Constant value) { std::memcpy(at(i), &value.bits, static_cast<std::size_t>(tegula::bytes(element_))); }
+  void set(std::int64_t i, ir::Constant value) {
+    std::memcpy(at(i), &value.bits, static_cast<std::size_t>(tegula::bytes(element_)));
+  }
   void set(std::int64_t i, double value) { set(i, ir::make_constant(element_, value)); }
 
   /// Values in [-2, 2) for floats, small integers of both signs (zero too), booleans.
@@ -62,9 +67,12 @@ class Array {
     std::uniform_real_distribution<double> real(-scale, scale);
     std::uniform_int_distribution<int> integer(-9, 9);
     for (std::int64_t i = 0; i < count(); ++i) {
-      if (is_float(element_)) set(i, real(engine));
-      else if (element_ == Element::boolean) set(i, static_cast<double>(integer(engine) > 0));
-      else set(i, static_cast<double>(integer(engine)));
+      if (is_float(element_))
+        set(i, real(engine));
+      else if (element_ == Element::boolean)
+        set(i, static_cast<double>(integer(engine) > 0));
+      else
+        set(i, static_cast<double>(integer(engine)));
     }
     return *this;
   }
@@ -122,8 +130,10 @@ inline ir::Module parse(std::string const& text) {
 inline sim::Arguments simulator_arguments(HostArguments const& arguments) {
   sim::Arguments result;
   for (HostArgument const& argument : arguments) {
-    if (argument.array != nullptr) result.emplace_back(argument.array->tensor());
-    else result.emplace_back(argument.scalar);
+    if (argument.array != nullptr)
+      result.emplace_back(argument.array->tensor());
+    else
+      result.emplace_back(argument.scalar);
   }
   return result;
 }
@@ -144,11 +154,12 @@ struct RunOptions {
   std::string architecture;  ///< empty: this machine
   bool facts = true;         ///< specialise on the unit inner strides that hold
   int threads = 1;
-  bool workspace = true;     ///< false: as if none could be had
+  bool workspace = true;  ///< false: as if none could be had
 };
 
 /// Runs all phases of a compiled kernel.
-inline void run_compiled(CompiledKernel const& compiled, HostArguments const& arguments, RunOptions const& options = {}) {
+inline void run_compiled(CompiledKernel const& compiled, HostArguments const& arguments,
+                         RunOptions const& options = {}) {
   LoadedHostKernel const loaded = codegen::load_host(compiled);
   std::vector<std::int64_t> const steps = sim::evaluate(compiled.launch, simulator_arguments(arguments));
   std::vector<std::int64_t> slots;
@@ -167,9 +178,11 @@ inline void run_compiled(CompiledKernel const& compiled, HostArguments const& ar
     blocks *= slots.back();
   }
   auto const aligned = [](std::int64_t bytes) {
-    return std::unique_ptr<void, decltype(&std::free)>(std::aligned_alloc(64, static_cast<std::size_t>((bytes + 127) / 64 * 64)), &std::free);
+    return std::unique_ptr<void, decltype(&std::free)>(
+        std::aligned_alloc(64, static_cast<std::size_t>((bytes + 127) / 64 * 64)), &std::free);
   };
-  std::int64_t const workspace_bytes = compiled.workspace_bytes < 0 ? 0 : steps[static_cast<std::size_t>(compiled.workspace_bytes)];
+  std::int64_t const workspace_bytes =
+      compiled.workspace_bytes < 0 ? 0 : steps[static_cast<std::size_t>(compiled.workspace_bytes)];
   bool const has_workspace = options.workspace && workspace_bytes > 0;
   auto const workspace = aligned(workspace_bytes);
   for (std::size_t phase = 0; phase < compiled.phases.size(); ++phase) {
@@ -187,7 +200,8 @@ inline void run_compiled(CompiledKernel const& compiled, HostArguments const& ar
   }
 }
 
-inline CompiledKernel compile_for(ir::Module const& module, HostArguments const& arguments, RunOptions const& options = {}) {
+inline CompiledKernel compile_for(ir::Module const& module, HostArguments const& arguments,
+                                  RunOptions const& options = {}) {
   CompileOptions compile;
   compile.architecture = options.architecture;
   if (options.facts) compile.facts = facts_of(arguments);
@@ -233,7 +247,8 @@ inline void check_against_simulator(std::string const& text, HostArguments const
         for (std::int64_t k = 0; k < found.count(); ++k) {
           double const want = expected[i].value(k);
           double const have = found.value(k);
-          bool const same = found.get(k) == expected[i].get(k) || (std::isnan(want) && std::isnan(have)) || want == have;
+          bool const same =
+              found.get(k) == expected[i].get(k) || (std::isnan(want) && std::isnan(have)) || want == have;
           if (same || (tolerance > 0 && std::abs(want - have) <= tolerance * largest)) continue;
           if (wrong++ == 0) first = k;
         }

@@ -8,7 +8,8 @@ namespace {
 using namespace tegula;
 using namespace tegula::test;
 
-std::string reduce_text(Extents const& shape, int axis, std::string const& element, std::string const& combine, std::string const& order) {
+std::string reduce_text(Extents const& shape, int axis, std::string const& element, std::string const& combine,
+                        std::string const& order) {
   std::string in;
   std::string out;
   std::string unknown;
@@ -19,15 +20,22 @@ std::string reduce_text(Extents const& shape, int axis, std::string const& eleme
     unknown += "?x";
     zeros += ", %o";
   }
-  return "kernel @r(%a: in tensor<" + unknown + element + ">, %c: out tensor<" + unknown + element + ">) {\n  %o = constant {value = 0 : i64} : i64\n  %x = load %a" +
-         zeros + " : tile<" + in + element + ">\n  %y = add %x, %x : tile<" + in + element + ">\n  %r = reduce %y {axis = " + std::to_string(axis) + ", combine = " +
-         combine + ", order = " + order + "} : tile<" + out + element + ">\n  store %c, %r" + zeros + "\n  return\n}\n";
+  return "kernel @r(%a: in tensor<" + unknown + element + ">, %c: out tensor<" + unknown + element +
+         ">) {\n  %o = constant {value = 0 : i64} : i64\n  %x = load %a" + zeros + " : tile<" + in + element +
+         ">\n  %y = add %x, %x : tile<" + in + element + ">\n  %r = reduce %y {axis = " + std::to_string(axis) +
+         ", combine = " + combine + ", order = " + order + "} : tile<" + out + element + ">\n  store %c, %r" + zeros +
+         "\n  return\n}\n";
 }
 
 TEST_CASE("reductions over every axis", "[host]") {
-  struct Case { Extents shape; int axis; std::vector<std::int64_t> extents; };
-  for (Case const& c : {Case{{100}, 0, {90}}, Case{{1, 1000}, 1, {1, 777}}, Case{{33, 20}, 0, {30, 20}}, Case{{33, 20}, 1, {33, 20}}, Case{{64, 1}, 0, {60, 1}},
-                        Case{{5, 6, 7}, 1, {5, 6, 7}}, Case{{5, 6, 7}, 0, {4, 6, 7}}, Case{{1, 1}, 0, {1, 1}}, Case{{3, 1}, 1, {3, 1}}}) {
+  struct Case {
+    Extents shape;
+    int axis;
+    std::vector<std::int64_t> extents;
+  };
+  for (Case const& c : {Case{{100}, 0, {90}}, Case{{1, 1000}, 1, {1, 777}}, Case{{33, 20}, 0, {30, 20}},
+                        Case{{33, 20}, 1, {33, 20}}, Case{{64, 1}, 0, {60, 1}}, Case{{5, 6, 7}, 1, {5, 6, 7}},
+                        Case{{5, 6, 7}, 0, {4, 6, 7}}, Case{{1, 1}, 0, {1, 1}}, Case{{3, 1}, 1, {3, 1}}}) {
     for (Element element : {Element::i32, Element::i64, Element::f16, Element::bf16, Element::f32, Element::f64})
       for (char const* combine : {"sum", "max", "min"}) {
         std::vector<std::int64_t> result = c.extents;
@@ -37,7 +45,10 @@ TEST_CASE("reductions over every axis", "[host]") {
         bool const sum = std::string(combine) == "sum";
         bool const exact = !sum || is_integer(element);
         INFO(combine << " of " << name(element) << " over axis " << c.axis << " of rank " << c.shape.size());
-        check_against_simulator(reduce_text(c.shape, c.axis, std::string(name(element)), combine, "any"), {a, r}, exact ? 0 : bits(element) == 16 ? 1e-2 : 1e-5);
+        check_against_simulator(reduce_text(c.shape, c.axis, std::string(name(element)), combine, "any"), {a, r},
+                                exact                 ? 0
+                                : bits(element) == 16 ? 1e-2
+                                                      : 1e-5);
         check_against_simulator(reduce_text(c.shape, c.axis, std::string(name(element)), combine, "pairwise"), {a, r});
       }
   }
@@ -148,17 +159,26 @@ kernel @dots(%a: in tensor<?x?xEL>, %b: in tensor<?x?xEL>, %c: out tensor<?x?xAC
   return
 }
 )";
-  struct Case { int m, n, k; };
-  for (Case const& c : {Case{16, 16, 16}, Case{13, 33, 7}, Case{30, 5, 100}, Case{1, 1, 1}, Case{4, 64, 1100}, Case{25, 48, 3}})
+  struct Case {
+    int m, n, k;
+  };
+  for (Case const& c :
+       {Case{16, 16, 16}, Case{13, 33, 7}, Case{30, 5, 100}, Case{1, 1, 1}, Case{4, 64, 1100}, Case{25, 48, 3}})
     for (Element element : {Element::f16, Element::bf16, Element::f32, Element::f64}) {
       Element const accumulator = element == Element::f64 ? Element::f64 : Element::f32;
       std::string filled = text;
-      for (auto const& [from, to] : {std::pair<std::string, std::string>{"EL", std::string(name(element))}, {"AC", std::string(name(accumulator))},
-                                     {"<Mx", "<" + std::to_string(c.m) + "x"}, {"<Nx", "<" + std::to_string(c.n) + "x"}, {"<Kx", "<" + std::to_string(c.k) + "x"},
-                                     {"xNx", "x" + std::to_string(c.n) + "x"}, {"xKx", "x" + std::to_string(c.k) + "x"}})
-        for (auto at = filled.find(from); at != std::string::npos; at = filled.find(from, at + to.size())) filled.replace(at, from.size(), to);
+      for (auto const& [from, to] : {std::pair<std::string, std::string>{"EL", std::string(name(element))},
+                                     {"AC", std::string(name(accumulator))},
+                                     {"<Mx", "<" + std::to_string(c.m) + "x"},
+                                     {"<Nx", "<" + std::to_string(c.n) + "x"},
+                                     {"<Kx", "<" + std::to_string(c.k) + "x"},
+                                     {"xNx", "x" + std::to_string(c.n) + "x"},
+                                     {"xKx", "x" + std::to_string(c.k) + "x"}})
+        for (auto at = filled.find(from); at != std::string::npos; at = filled.find(from, at + to.size()))
+          filled.replace(at, from.size(), to);
       INFO(c.m << "x" << c.n << "x" << c.k << " of " << name(element));
-      Array a(element, {c.m, c.k}, 1), b(element, {c.n, std::max(c.k - 2, 1)}), r(accumulator, {c.m, c.n}, 3), s(accumulator, {1, c.n});
+      Array a(element, {c.m, c.k}, 1), b(element, {c.n, std::max(c.k - 2, 1)}), r(accumulator, {c.m, c.n}, 3),
+          s(accumulator, {1, c.n});
       check_against_simulator(filled, {a.randomise(1), b.randomise(2), r, s}, element == Element::f64 ? 1e-13 : 1e-5);
     }
 }

@@ -27,13 +27,18 @@ kernel @softmax(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>) {
   return
 }
 )";
-  for (auto at = text.find("xWx"); at != std::string::npos; at = text.find("xWx")) text.replace(at, 3, "x" + std::to_string(width) + "x");
+  for (auto at = text.find("xWx"); at != std::string::npos; at = text.find("xWx"))
+    text.replace(at, 3, "x" + std::to_string(width) + "x");
   return text;
 }
 
 TEST_CASE("softmax matches float64 at ragged widths on three CPUs", "[host]") {
-  struct Case { int width; std::int64_t rows, columns, inner; };
-  for (Case const& c : {Case{1024, 5, 1000, 1}, Case{1024, 3, 1024, 1}, Case{64, 7, 1, 1}, Case{64, 2, 33, 3}, Case{4096, 2, 3000, 1}, Case{1, 3, 1, 1}}) {
+  struct Case {
+    int width;
+    std::int64_t rows, columns, inner;
+  };
+  for (Case const& c : {Case{1024, 5, 1000, 1}, Case{1024, 3, 1024, 1}, Case{64, 7, 1, 1}, Case{64, 2, 33, 3},
+                        Case{4096, 2, 3000, 1}, Case{1, 3, 1, 1}}) {
     ir::Module const module = parse(softmax_text(c.width));
     for (char const* cpu : {"x86-64-v2", "x86-64-v3", ""}) {
       INFO("width " << c.width << ", " << c.rows << " x " << c.columns << ", cpu " << cpu);
@@ -95,7 +100,8 @@ kernel @gemm(%A: in tensor<?x?xEL>, %B: in tensor<?x?xEL>, %bias: in tensor<?xf3
 }
 )";
   auto const replace = [&](std::string const& from, std::string const& to) {
-    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
   };
   replace("EL", element);
   replace("BM", std::to_string(bm));
@@ -104,11 +110,14 @@ kernel @gemm(%A: in tensor<?x?xEL>, %B: in tensor<?x?xEL>, %bias: in tensor<?xf3
   return text;
 }
 
-void check_gemm(Element element, int bm, int bn, int bk, std::int64_t m, std::int64_t n, std::int64_t k, RunOptions const& options, std::int64_t inner = 1) {
-  INFO("tile " << bm << "x" << bn << "x" << bk << ", " << m << "x" << n << "x" << k << " of " << name(element) << ", cpu " << options.architecture
-               << (options.workspace ? "" : ", no workspace") << (options.facts ? "" : ", no facts"));
+void check_gemm(Element element, int bm, int bn, int bk, std::int64_t m, std::int64_t n, std::int64_t k,
+                RunOptions const& options, std::int64_t inner = 1) {
+  INFO("tile " << bm << "x" << bn << "x" << bk << ", " << m << "x" << n << "x" << k << " of " << name(element)
+               << ", cpu " << options.architecture << (options.workspace ? "" : ", no workspace")
+               << (options.facts ? "" : ", no facts"));
   ir::Module const module = parse(gemm_text(std::string(name(element)), bm, bn, bk));
-  Array a(element, {m, k}, 3, inner), b(element, {k, n}, 1, inner), bias(Element::f32, {n}), c(element, {m, n}, 7, inner);
+  Array a(element, {m, k}, 3, inner), b(element, {k, n}, 1, inner), bias(Element::f32, {n}),
+      c(element, {m, n}, 7, inner);
   a.randomise(1);
   b.randomise(2);
   bias.randomise(3);
@@ -215,7 +224,8 @@ TEST_CASE("attention matches float64 on three CPUs", "[host]") {
       for (char const* cpu : {"x86-64-v2", "x86-64-v3", ""}) {
         INFO(name(element) << ", " << keys << " keys, cpu " << cpu);
         std::int64_t const heads = 2, queries = 50, width = 64;
-        Array q(element, {heads, queries, width}), k(element, {heads, keys, width}), v(element, {heads, keys, width}), o(element, {heads, queries, width});
+        Array q(element, {heads, queries, width}), k(element, {heads, keys, width}), v(element, {heads, keys, width}),
+            o(element, {heads, queries, width});
         q.randomise(1);
         k.randomise(2);
         v.randomise(3);
@@ -229,12 +239,14 @@ TEST_CASE("attention matches float64 on three CPUs", "[host]") {
             double total = 0;
             for (std::int64_t j = 0; j < keys; ++j) {
               double s = 0;
-              for (std::int64_t d = 0; d < width; ++d) s += q.value((h * queries + i) * width + d) * k.value((h * keys + j) * width + d);
+              for (std::int64_t d = 0; d < width; ++d)
+                s += q.value((h * queries + i) * width + d) * k.value((h * keys + j) * width + d);
               total += p[static_cast<std::size_t>(j)] = std::exp2(s * static_cast<double>(scale));
             }
             for (std::int64_t d = 0; d < width; ++d) {
               double want = 0;
-              for (std::int64_t j = 0; j < keys; ++j) want += p[static_cast<std::size_t>(j)] / total * v.value((h * keys + j) * width + d);
+              for (std::int64_t j = 0; j < keys; ++j)
+                want += p[static_cast<std::size_t>(j)] / total * v.value((h * keys + j) * width + d);
               worst = std::max(worst, std::abs(want - o.value((h * queries + i) * width + d)));
             }
           }

@@ -1,5 +1,5 @@
-// A loop that only accumulates a dot, as one product: operands are packed chunk by chunk of the loop, ahead of the blocks
-// in a phase of their own where blocks can share them, else by the block itself.
+// A loop that only accumulates a dot, as one product: operands are packed chunk by chunk of the loop, ahead of the
+// blocks in a phase of their own where blocks can share them, else by the block itself.
 #include "codegen/host/contraction.hpp"
 
 #include <algorithm>
@@ -30,7 +30,8 @@ SharedOperands::SharedOperands(ir::Function const& kernel, Plan const& plan) {
   }
   Contraction const& found = *plan.contraction(*loop);
   for (int side = 0; side < 2; ++side) {
-    std::optional<BlockDependence> const dependence = block_dependence(*found.dot->operand(side), loop->block().argument(0));
+    std::optional<BlockDependence> const dependence =
+        block_dependence(*found.dot->operand(side), loop->block().argument(0));
     if (!dependence) continue;
     bool used_by_many = false;
     bool in_grid = true;
@@ -69,8 +70,8 @@ FunctionEmitter::Trip FunctionEmitter::trip(Contraction const& contraction, Cont
   return trip;
 }
 
-void FunctionEmitter::pack_chunk(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip, int side,
-                                 llvm::Value* chunk, llvm::Value* to) {
+void FunctionEmitter::pack_chunk(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip,
+                                 int side, llvm::Value* chunk, llvm::Value* to) {
   llvm::Value* const first = b.CreateMul(chunk, i64(layout.iterations));
   llvm::Value* const count = smin(i64(layout.iterations), b.CreateSub(trip.count, first));
   ir::Value const& value = *contraction.dot->operand(side);
@@ -86,7 +87,8 @@ void FunctionEmitter::pack_chunk(Contraction const& contraction, ContractionLayo
 }
 
 /// Where the packed operands of one launch lie in the workspace.
-FunctionEmitter::Shared FunctionEmitter::shared(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip) {
+FunctionEmitter::Shared FunctionEmitter::shared(Contraction const& contraction, ContractionLayout const& layout,
+                                                Trip const& trip) {
   (void)contraction;
   Shared result;
   llvm::Value* offset = i64(0);
@@ -95,7 +97,8 @@ FunctionEmitter::Shared FunctionEmitter::shared(Contraction const& contraction, 
     if (!dependence) continue;
     llvm::Value* instances = i64(1);
     for (std::size_t axis = 0; axis < context.shared->grid().size(); ++axis)
-      if (dependence->axes[axis]) instances = b.CreateMul(instances, smax(scalar(*context.shared->grid()[axis]), i64(0)));
+      if (dependence->axes[axis])
+        instances = b.CreateMul(instances, smax(scalar(*context.shared->grid()[axis]), i64(0)));
     result.offset[side] = offset;
     result.units[side] = b.CreateMul(instances, trip.chunks);
     offset = b.CreateAdd(offset, b.CreateMul(result.units[side], i64(layout.bytes[side])));
@@ -118,7 +121,8 @@ void FunctionEmitter::contract(Contraction const& contraction) {
   llvm::Value* packed[2] = {nullptr, nullptr};
   if (planned) {
     Shared const ahead = shared(contraction, layout, trip);
-    ready = b.CreateAnd(b.CreateICmpNE(workspace_, llvm::ConstantPointerNull::get(b.getPtrTy())), b.CreateICmpSLE(ahead.bytes, i64(workspace_limit)));
+    ready = b.CreateAnd(b.CreateICmpNE(workspace_, llvm::ConstantPointerNull::get(b.getPtrTy())),
+                        b.CreateICmpSLE(ahead.bytes, i64(workspace_limit)));
     for (int side = 0; side < 2; ++side) {
       auto const& dependence = context.shared->operand(side);
       if (!dependence) continue;
@@ -130,7 +134,8 @@ void FunctionEmitter::contract(Contraction const& contraction) {
         ready = b.CreateAnd(ready, b.CreateICmpSLT(index, extent));
         instance = b.CreateAdd(b.CreateMul(instance, extent), index);
       }
-      llvm::Value* const start = b.CreateAdd(ahead.offset[side], b.CreateMul(b.CreateMul(instance, trip.chunks), i64(layout.bytes[side])));
+      llvm::Value* const start =
+          b.CreateAdd(ahead.offset[side], b.CreateMul(b.CreateMul(instance, trip.chunks), i64(layout.bytes[side])));
       packed[side] = b.CreateGEP(b.getInt8Ty(), workspace_, start);
     }
   }
@@ -142,7 +147,8 @@ void FunctionEmitter::contract(Contraction const& contraction) {
         here();
         continue;
       }
-      when(ready, [] {}, here);
+      when(
+          ready, [] {}, here);
       llvm::Value* const there = b.CreateGEP(b.getInt8Ty(), packed[side], b.CreateMul(chunk, i64(layout.bytes[side])));
       operands[side] = b.CreateSelect(ready, there, own[side]);
     }
@@ -184,7 +190,9 @@ void FunctionEmitter::pack(Contraction const& contraction, llvm::Value* unit) {
     for (llvm::Value*& index : block_index_) index = nullptr;
   };
   if (ahead.units[0] != nullptr && ahead.units[1] != nullptr) {
-    when(b.CreateICmpSLT(unit, ahead.units[0]), [&] { pack_side(0, unit); }, [&] { pack_side(1, b.CreateSub(unit, ahead.units[0])); });
+    when(
+        b.CreateICmpSLT(unit, ahead.units[0]), [&] { pack_side(0, unit); },
+        [&] { pack_side(1, b.CreateSub(unit, ahead.units[0])); });
   } else {
     pack_side(ahead.units[0] != nullptr ? 0 : 1, unit);
   }
@@ -195,7 +203,8 @@ SharedOperands::Launch SharedOperands::launch(LaunchSteps& steps, ContractionLay
   auto const binary = [&](LaunchOp op, std::int32_t x, std::int32_t y) { return steps.apply(op, x, y); };
   std::int32_t const zero = steps.constant(0);
   std::int32_t const step = binary(LaunchOp::max, steps.value(*loop.operand(2)), steps.constant(1));
-  std::int32_t const length = binary(LaunchOp::max, binary(LaunchOp::sub, steps.value(*loop.operand(1)), steps.value(*loop.operand(0))), zero);
+  std::int32_t const length =
+      binary(LaunchOp::max, binary(LaunchOp::sub, steps.value(*loop.operand(1)), steps.value(*loop.operand(0))), zero);
   std::int32_t const trip = binary(LaunchOp::ceil_div, length, step);
   std::int32_t const chunks = binary(LaunchOp::ceil_div, trip, steps.constant(layout.iterations));
   std::int32_t units = zero;
@@ -204,7 +213,8 @@ SharedOperands::Launch SharedOperands::launch(LaunchSteps& steps, ContractionLay
     if (!operands_[side]) continue;
     std::int32_t count = chunks;
     for (std::size_t axis = 0; axis < grid_.size(); ++axis)
-      if (operands_[side]->axes[axis]) count = binary(LaunchOp::mul, count, binary(LaunchOp::max, steps.value(*grid_[axis]), zero));
+      if (operands_[side]->axes[axis])
+        count = binary(LaunchOp::mul, count, binary(LaunchOp::max, steps.value(*grid_[axis]), zero));
     units = binary(LaunchOp::add, units, count);
     size = binary(LaunchOp::add, size, binary(LaunchOp::mul, count, steps.constant(layout.bytes[side])));
   }

@@ -21,8 +21,8 @@ struct ContractionLayout {
   std::int64_t bytes[2] = {0, 0};
 };
 
-/// The kernel's contraction whose operands are packed ahead, if there is one: it stands in the outermost block, its bounds
-/// and the grid are launch expressions, and an operand does not depend on every grid axis.
+/// The kernel's contraction whose operands are packed ahead, if there is one: it stands in the outermost block, its
+/// bounds and the grid are launch expressions, and an operand does not depend on every grid axis.
 class SharedOperands {
  public:
   SharedOperands(ir::Function const& kernel, Plan const& plan);

@@ -23,7 +23,9 @@ ir::Value const& nest_value(ir::Op const& op) {
   return *op.result();
 }
 
-bool same_type_of_storage(ir::Type const& a, ir::Type const& b) { return a.element() == b.element() && a.shape() == b.shape(); }
+bool same_type_of_storage(ir::Type const& a, ir::Type const& b) {
+  return a.element() == b.element() && a.shape() == b.shape();
+}
 
 }  // namespace
 
@@ -50,7 +52,8 @@ bool FunctionEmitter::available(ir::Value const& value, bool same_index, std::ve
   return result;
 }
 
-bool FunctionEmitter::joins(ir::Op const& candidate, Extents const& shape, std::vector<ir::Op const*> const& members) const {
+bool FunctionEmitter::joins(ir::Op const& candidate, Extents const& shape,
+                            std::vector<ir::Op const*> const& members) const {
   if (nest_value(candidate).type().shape() != shape) return false;
   // Accesses of tensors that the kernel writes keep their order: such an op shares a nest with no other of its tensor.
   auto const touched = [&](ir::Op const& op) -> ir::Value const* {
@@ -126,7 +129,8 @@ void FunctionEmitter::materialise(ir::Value const& value, Buffer const& to) {
 }
 
 void FunctionEmitter::copy(Buffer const& from, Buffer const& to) {
-  b.CreateMemCpy(to.pointer, llvm::Align(4), from.pointer, llvm::Align(4), static_cast<std::uint64_t>(buffer_bytes(from)));
+  b.CreateMemCpy(to.pointer, llvm::Align(4), from.pointer, llvm::Align(4),
+                 static_cast<std::uint64_t>(buffer_bytes(from)));
 }
 
 // --- regions -------------------------------------------------------------------------------------------------
@@ -172,7 +176,8 @@ void FunctionEmitter::if_op(ir::Op const& op) {
   auto const branch = [&](ir::Block const& region) {
     ir::Op const& yield = region.back();
     for (int i = 0; i < op.result_count(); ++i)
-      if (tiles[static_cast<std::size_t>(i)].pointer != nullptr && yield.operand(i)->defining_op() != nullptr && yield.operand(i)->defining_op()->parent() == &region)
+      if (tiles[static_cast<std::size_t>(i)].pointer != nullptr && yield.operand(i)->defining_op() != nullptr &&
+          yield.operand(i)->defining_op()->parent() == &region)
         targets_.emplace(yield.operand(i), tiles[static_cast<std::size_t>(i)]);
     block(region);
     for (int i = 0; i < op.result_count(); ++i) {
@@ -186,7 +191,8 @@ void FunctionEmitter::if_op(ir::Op const& op) {
     }
     scratch_used_ = used;
   };
-  when(scalar(*op.operand(0)), [&] { branch(op.block(0)); }, [&] { branch(op.block(1)); });
+  when(
+      scalar(*op.operand(0)), [&] { branch(op.block(0)); }, [&] { branch(op.block(1)); });
   for (int i = 0; i < op.result_count(); ++i) {
     auto const at = static_cast<std::size_t>(i);
     if (scalars[at] != nullptr) {
@@ -197,15 +203,16 @@ void FunctionEmitter::if_op(ir::Op const& op) {
   }
 }
 
-// Carried tiles live in two buffers that swap their pointers each time around; tiles of one element and scalars in registers.
+// Carried tiles live in two buffers that swap their pointers each time around; tiles of one element and scalars in
+// registers.
 void FunctionEmitter::for_op(ir::Op const& op) {
   ir::Block const& region = op.block();
   ir::Op const& yield = region.back();
   int const count = op.result_count();
   struct Carried {
     llvm::AllocaInst* scalar = nullptr;
-    Buffer now, next;                                    // one element: fixed
-    llvm::AllocaInst* now_pointer = nullptr;             // else
+    Buffer now, next;                         // one element: fixed
+    llvm::AllocaInst* now_pointer = nullptr;  // else
     llvm::AllocaInst* next_pointer = nullptr;
   };
   std::vector<Carried> carried(static_cast<std::size_t>(count));
@@ -244,7 +251,8 @@ void FunctionEmitter::for_op(ir::Op const& op) {
       }
       set_buffer(*region.argument(1 + i), now[at]);
       ir::Op const* const maker = yield.operand(i)->defining_op();
-      if (maker != nullptr && maker->parent() == &region && same_type_of_storage(yield.operand(i)->type(), op.result(i)->type()))
+      if (maker != nullptr && maker->parent() == &region &&
+          same_type_of_storage(yield.operand(i)->type(), op.result(i)->type()))
         targets_.emplace(yield.operand(i), next[at]);
     }
     block(region);
@@ -300,9 +308,12 @@ void FunctionEmitter::pairwise(ir::Op const& op) {
   llvm::Type* const storage = storage_type(element);
   auto const combine = [&](llvm::Value* x, llvm::Value* y) {
     switch (reduce.combine) {
-      case ir::Combine::sum: return arith.add(element, x, y);
-      case ir::Combine::max: return arith.max(element, x, y);
-      case ir::Combine::min: return arith.min(element, x, y);
+      case ir::Combine::sum:
+        return arith.add(element, x, y);
+      case ir::Combine::max:
+        return arith.max(element, x, y);
+      case ir::Combine::min:
+        return arith.min(element, x, y);
     }
     return x;
   };

@@ -23,8 +23,9 @@ llvm::Function* FunctionEmitter::micro_kernel(MicroKernel const& shape) {
   llvm::LLVMContext& llvm_context = b.getContext();
   llvm::Type* const pointer = b.getPtrTy();
   llvm::Type* const parameters[] = {pointer, pointer, pointer, b.getInt64Ty()};
-  function = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), parameters, false), llvm::GlobalValue::InternalLinkage,
-                                    "multiply_" + std::to_string(shape.rows) + "x" + std::to_string(shape.vectors * shape.lanes), context.module);
+  function = llvm::Function::Create(
+      llvm::FunctionType::get(b.getVoidTy(), parameters, false), llvm::GlobalValue::InternalLinkage,
+      "multiply_" + std::to_string(shape.rows) + "x" + std::to_string(shape.vectors * shape.lanes), context.module);
   for (unsigned i = 0; i < 3; ++i) function->addParamAttr(i, llvm::Attribute::NoAlias);
   llvm::Value* const a0 = function->getArg(0);
   llvm::Value* const b0 = function->getArg(1);
@@ -35,14 +36,17 @@ llvm::Function* FunctionEmitter::micro_kernel(MicroKernel const& shape) {
   llvm::BasicBlock* const done = llvm::BasicBlock::Create(llvm_context, "done", function);
   llvm::IRBuilder<> at(entry);
   llvm::Type* const scalar = storage_type(shape.element);
-  llvm::Type* const vector = shape.lanes == 1 ? scalar : llvm::FixedVectorType::get(scalar, static_cast<unsigned>(shape.lanes));
+  llvm::Type* const vector =
+      shape.lanes == 1 ? scalar : llvm::FixedVectorType::get(scalar, static_cast<unsigned>(shape.lanes));
   llvm::Align const align(static_cast<std::uint64_t>(storage_bytes(shape.element)));
   auto const c_at = [&](int row, int column) {
-    return at.CreateConstGEP1_64(scalar, c0, static_cast<std::uint64_t>(row * shape.ldc + std::int64_t{column} * shape.lanes));
+    return at.CreateConstGEP1_64(scalar, c0,
+                                 static_cast<std::uint64_t>(row * shape.ldc + std::int64_t{column} * shape.lanes));
   };
   std::vector<llvm::Value*> start;
   for (int row = 0; row < shape.rows; ++row)
-    for (int column = 0; column < shape.vectors; ++column) start.push_back(at.CreateAlignedLoad(vector, c_at(row, column), align));
+    for (int column = 0; column < shape.vectors; ++column)
+      start.push_back(at.CreateAlignedLoad(vector, c_at(row, column), align));
   at.CreateCondBr(at.CreateICmpSGT(k, at.getInt64(0)), body, done);
 
   at.SetInsertPoint(body);
@@ -60,9 +64,13 @@ llvm::Function* FunctionEmitter::micro_kernel(MicroKernel const& shape) {
   for (int u = 0; u < shape.unroll; ++u) {
     std::vector<llvm::Value*> right;
     for (int column = 0; column < shape.vectors; ++column)
-      right.push_back(at.CreateAlignedLoad(vector, at.CreateConstGEP1_64(scalar, columns, static_cast<std::uint64_t>(u * shape.panel + column * shape.lanes)), align));
+      right.push_back(at.CreateAlignedLoad(
+          vector,
+          at.CreateConstGEP1_64(scalar, columns, static_cast<std::uint64_t>(u * shape.panel + column * shape.lanes)),
+          align));
     for (int row = 0; row < shape.rows; ++row) {
-      llvm::Value* element = at.CreateAlignedLoad(scalar, at.CreateConstGEP1_64(scalar, a, static_cast<std::uint64_t>(row * shape.lda + u)), align);
+      llvm::Value* element = at.CreateAlignedLoad(
+          scalar, at.CreateConstGEP1_64(scalar, a, static_cast<std::uint64_t>(row * shape.lda + u)), align);
       if (shape.lanes > 1) element = at.CreateVectorSplat(static_cast<unsigned>(shape.lanes), element);
       for (int column = 0; column < shape.vectors; ++column) {
         llvm::Value*& sum = sums[static_cast<std::size_t>(row * shape.vectors + column)];
@@ -74,7 +82,9 @@ llvm::Function* FunctionEmitter::micro_kernel(MicroKernel const& shape) {
   }
   auto const next = [&](llvm::PHINode* node, llvm::Value* value) { node->addIncoming(value, body); };
   next(a, at.CreateConstGEP1_64(scalar, a, static_cast<std::uint64_t>(shape.unroll)));
-  next(columns, at.CreateConstGEP1_64(scalar, columns, static_cast<std::uint64_t>(shape.unroll) * static_cast<std::uint64_t>(shape.panel)));
+  next(columns,
+       at.CreateConstGEP1_64(scalar, columns,
+                             static_cast<std::uint64_t>(shape.unroll) * static_cast<std::uint64_t>(shape.panel)));
   llvm::Value* const rest = at.CreateSub(left, at.getInt64(static_cast<std::uint64_t>(shape.unroll)));
   next(left, rest);
   for (std::size_t i = 0; i < phis.size(); ++i) next(phis[i], sums[i]);
@@ -102,9 +112,12 @@ void FunctionEmitter::multiply(Panels const& panels) {
   std::int64_t const rows = panels.c.shape[0];
   std::int64_t const columns = panels.c.shape[1];
   llvm::Type* const scalar = storage_type(element);
-  int const lanes = static_cast<int>(std::min<std::int64_t>(native_lanes(element), static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(columns)))));
+  int const lanes = static_cast<int>(std::min<std::int64_t>(
+      native_lanes(element), static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(columns)))));
   int const block_rows = micro_rows(context.target);
-  auto const offset = [&](llvm::Value* pointer, llvm::Value* elements) { return b.CreateGEP(scalar, pointer, elements); };
+  auto const offset = [&](llvm::Value* pointer, llvm::Value* elements) {
+    return b.CreateGEP(scalar, pointer, elements);
+  };
   MicroKernel shape;
   shape.lanes = lanes;
   shape.panel = panels.panel;
@@ -122,12 +135,14 @@ void FunctionEmitter::multiply(Panels const& panels) {
       shape.vectors = panels.panel / lanes;
       llvm::Function* const kernel = micro_kernel(shape);
       loop(i64(0), i64(whole), i64(1), [&](llvm::Value* p) {
-        b.CreateCall(kernel, {a, offset(panels.b, b.CreateMul(p, i64(panels.panel_stride))), offset(c, b.CreateMul(p, i64(panels.panel))), panels.k});
+        b.CreateCall(kernel, {a, offset(panels.b, b.CreateMul(p, i64(panels.panel_stride))),
+                              offset(c, b.CreateMul(p, i64(panels.panel))), panels.k});
       });
     }
     if (std::int64_t const rest = columns - whole * panels.panel; rest > 0) {
       shape.vectors = static_cast<int>((rest + lanes - 1) / lanes);
-      b.CreateCall(micro_kernel(shape), {a, offset(panels.b, i64(whole * panels.panel_stride)), offset(c, i64(whole * panels.panel)), panels.k});
+      b.CreateCall(micro_kernel(shape), {a, offset(panels.b, i64(whole * panels.panel_stride)),
+                                         offset(c, i64(whole * panels.panel)), panels.k});
     }
   };
   std::int64_t const whole = rows / block_rows;

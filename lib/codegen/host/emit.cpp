@@ -83,7 +83,8 @@ std::unique_ptr<Lowered> lower(ir::Module const& source, CompileOptions const& o
 #ifndef NDEBUG
   std::string text;
   llvm::raw_string_ostream stream(text);
-  if (llvm::verifyModule(*result->module, &stream)) throw InternalError("host codegen: LLVM refuses kernel " + kernel.name() + ": " + text);
+  if (llvm::verifyModule(*result->module, &stream))
+    throw InternalError("host codegen: LLVM refuses kernel " + kernel.name() + ": " + text);
 #endif
   return result;
 }

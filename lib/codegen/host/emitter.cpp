@@ -67,13 +67,15 @@ Tensor const& FunctionEmitter::tensor(ir::Value const& parameter) {
     tensor.extents.push_back(load_slot(entry_, slots_, b.getInt64Ty(), slot + 1 + axis));
     tensor.strides.push_back(load_slot(entry_, slots_, b.getInt64Ty(), slot + 1 + rank + axis));
   }
-  tensor.unit_inner = context.kernel.parameter_attributes()[static_cast<std::size_t>(parameter.index())].facts.unit_inner_stride;
+  tensor.unit_inner =
+      context.kernel.parameter_attributes()[static_cast<std::size_t>(parameter.index())].facts.unit_inner_stride;
   return tensor;
 }
 
 llvm::Value* FunctionEmitter::grid_extent(int axis) {
   if (grid_[axis] == nullptr)
-    grid_[axis] = load_slot(entry_, slots_, b.getInt64Ty(), first_slot(context.kernel, context.kernel.parameter_count()) + axis);
+    grid_[axis] =
+        load_slot(entry_, slots_, b.getInt64Ty(), first_slot(context.kernel, context.kernel.parameter_count()) + axis);
   return grid_[axis];
 }
 
@@ -219,7 +221,8 @@ int FunctionEmitter::storage_bytes(Element element) {
 
 std::int64_t FunctionEmitter::padded(std::int64_t extent) const {
   std::int64_t const lanes = context.target.vector_bytes / 4;
-  std::int64_t const unit = std::min<std::int64_t>(lanes, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(extent))));
+  std::int64_t const unit =
+      std::min<std::int64_t>(lanes, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(extent))));
   return align_up(extent, unit);
 }
 
@@ -240,7 +243,8 @@ Buffer FunctionEmitter::rows_layout(Element element, Extents const& shape) const
 
 Buffer FunctionEmitter::panels_layout(Element element, Extents const& shape) const {
   Buffer layout = rows_layout(element, shape);
-  std::int64_t const lanes = std::min<std::int64_t>(native_lanes(element), static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(shape[1]))));
+  std::int64_t const lanes = std::min<std::int64_t>(
+      native_lanes(element), static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(shape[1]))));
   layout.panel = static_cast<int>(shape[1] > lanes ? 2 * lanes : lanes);
   layout.panel_stride = shape[0] * layout.panel;
   return layout;
@@ -265,7 +269,8 @@ llvm::Value* FunctionEmitter::scratch(std::int64_t bytes, ir::Op const* what) {
   if (scratch_used_ > scratch_limit) {
     std::string const subject = what == nullptr ? "kernel" : std::string(what->info().mnemonic);
     throw UserError(subject + ": scratch of one host thread: " + std::to_string(scratch_used_) + " bytes needed, " +
-                        std::to_string(scratch_limit) + " allowed, " + std::to_string(bytes) + " of them for this value; use smaller tiles",
+                        std::to_string(scratch_limit) + " allowed, " + std::to_string(bytes) +
+                        " of them for this value; use smaller tiles",
                     what == nullptr ? location() : what->where());
   }
   context.scratch_bytes = std::max(context.scratch_bytes, scratch_used_);
@@ -274,8 +279,9 @@ llvm::Value* FunctionEmitter::scratch(std::int64_t bytes, ir::Op const* what) {
 
 Buffer FunctionEmitter::allocate(Buffer layout, ir::Op const* what) {
   // One element lives in a register.
-  layout.pointer = layout.shape.product() == 1 && layout.panel == 0 ? static_cast<llvm::Value*>(variable(storage_type(layout.element)))
-                                                                    : scratch(buffer_bytes(layout), what);
+  layout.pointer = layout.shape.product() == 1 && layout.panel == 0
+                       ? static_cast<llvm::Value*>(variable(storage_type(layout.element)))
+                       : scratch(buffer_bytes(layout), what);
   return layout;
 }
 
@@ -287,13 +293,15 @@ llvm::Value* FunctionEmitter::address(Buffer const& buffer, Index const& index) 
   llvm::Value* offset = nullptr;
   auto const add = [&](llvm::Value* part) { offset = offset == nullptr ? part : b.CreateAdd(offset, part); };
   if (buffer.panel != 0) {
-    llvm::Value* const panel = b.CreateLShr(index[1].at, static_cast<std::uint64_t>(std::countr_zero(static_cast<unsigned>(buffer.panel))));
+    llvm::Value* const panel =
+        b.CreateLShr(index[1].at, static_cast<std::uint64_t>(std::countr_zero(static_cast<unsigned>(buffer.panel))));
     add(b.CreateMul(panel, i64(buffer.panel_stride)));
     add(b.CreateMul(index[0].at, i64(buffer.panel)));
     add(b.CreateAnd(index[1].at, i64(buffer.panel - 1)));
   } else {
     for (std::size_t axis = 0; axis < index.size(); ++axis)
-      if (buffer.shape[static_cast<int>(axis)] != 1) add(b.CreateMul(index[axis].at, i64(buffer.strides[static_cast<int>(axis)])));
+      if (buffer.shape[static_cast<int>(axis)] != 1)
+        add(b.CreateMul(index[axis].at, i64(buffer.strides[static_cast<int>(axis)])));
   }
   return offset == nullptr ? buffer.pointer : b.CreateGEP(storage_type(buffer.element), buffer.pointer, offset);
 }

@@ -1,4 +1,5 @@
-// The state of emitting one LLVM function of a host kernel: slots, scalars, buffers, scratch, loops. Private to this folder.
+// The state of emitting one LLVM function of a host kernel: slots, scalars, buffers, scratch, loops. Private to this
+// folder.
 #pragma once
 
 #include <functional>
@@ -131,7 +132,9 @@ class FunctionEmitter {
   /// Scratch for a buffer; `what` is named when it does not fit.
   Buffer allocate(Buffer layout, ir::Op const* what);
   llvm::Value* scratch(std::int64_t bytes, ir::Op const* what);
-  Buffer rows(ir::Type const& type, ir::Op const* what) { return allocate(rows_layout(type.element(), type.shape()), what); }
+  Buffer rows(ir::Type const& type, ir::Op const* what) {
+    return allocate(rows_layout(type.element(), type.shape()), what);
+  }
   llvm::Value* address(Buffer const& buffer, Index const& index);
   /// True when lanes along that axis lie side by side.
   static bool contiguous(Buffer const& buffer, int axis);
@@ -178,8 +181,8 @@ class FunctionEmitter {
   };
   Trip trip(Contraction const& contraction, ContractionLayout const& layout);
   Shared shared(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip);
-  void pack_chunk(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip, int side, llvm::Value* chunk,
-                  llvm::Value* to);
+  void pack_chunk(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip, int side,
+                  llvm::Value* chunk, llvm::Value* to);
   llvm::Function* micro_kernel(MicroKernel const& shape);
   void for_op(ir::Op const& op);
   void if_op(ir::Op const& op);

@@ -1,9 +1,9 @@
 // Code generation for the host CPU and the loader of its objects.
 //
-// Input is tile-level IR after expand-math; calls are inlined here. Elementwise chains become fused, vectorised loops over
-// the index space of what consumes them; reductions, dots, loop-carried tiles and costly values used more than once are
-// kept in per-thread scratch. A loop that only accumulates a dot becomes one contraction whose operands are packed once,
-// in a phase of their own, and shared by all blocks.
+// Input is tile-level IR after expand-math; calls are inlined here. Elementwise chains become fused, vectorised loops
+// over the index space of what consumes them; reductions, dots, loop-carried tiles and costly values used more than
+// once are kept in per-thread scratch. A loop that only accumulates a dot becomes one contraction whose operands are
+// packed once, in a phase of their own, and shared by all blocks.
 #pragma once
 
 #include <string>
@@ -19,8 +19,9 @@ namespace tegula::codegen {
 /// scratch. `launch` holds only the steps that phases and workspace_bytes name; the caller adds grid and requirements
 /// with append_launch_program.
 ///
-/// options.architecture: an LLVM CPU name with at least SSE4.1, empty: this machine. Throws UserError with the op's line
-/// for what the host cannot do: an elementary function that was not expanded, more than 256 MiB of scratch per thread.
+/// options.architecture: an LLVM CPU name with at least SSE4.1, empty: this machine. Throws UserError with the op's
+/// line for what the host cannot do: an elementary function that was not expanded, more than 256 MiB of scratch per
+/// thread.
 CompiledKernel emit_host(ir::Module const& module, CompileOptions const& options);
 
 /// The LLVM IR that emit_host would compile, before and after LLVM's passes; for dumps and tests.

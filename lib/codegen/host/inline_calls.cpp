@@ -18,7 +18,8 @@ void collect_calls(ir::Block& block, std::vector<ir::Op*>& calls) {
   }
 }
 
-void inline_into(ir::Module& module, ir::Function& function, std::set<std::string>& active, std::set<std::string>& done) {
+void inline_into(ir::Module& module, ir::Function& function, std::set<std::string>& active,
+                 std::set<std::string>& done) {
   if (done.contains(function.name())) return;
   active.insert(function.name());
   std::vector<ir::Op*> calls;

@@ -17,15 +17,24 @@ namespace {
 
 std::optional<LaunchOp> step_of(ir::Op const& op) {
   switch (op.kind()) {
-    case OpKind::AddOp: return LaunchOp::add;
-    case OpKind::SubOp: return LaunchOp::sub;
-    case OpKind::MulOp: return LaunchOp::mul;
-    case OpKind::DivOp: return LaunchOp::div;
-    case OpKind::RemOp: return LaunchOp::rem;
-    case OpKind::CeilDivOp: return LaunchOp::ceil_div;
-    case OpKind::MinOp: return LaunchOp::min;
-    case OpKind::MaxOp: return LaunchOp::max;
-    default: return std::nullopt;
+    case OpKind::AddOp:
+      return LaunchOp::add;
+    case OpKind::SubOp:
+      return LaunchOp::sub;
+    case OpKind::MulOp:
+      return LaunchOp::mul;
+    case OpKind::DivOp:
+      return LaunchOp::div;
+    case OpKind::RemOp:
+      return LaunchOp::rem;
+    case OpKind::CeilDivOp:
+      return LaunchOp::ceil_div;
+    case OpKind::MinOp:
+      return LaunchOp::min;
+    case OpKind::MaxOp:
+      return LaunchOp::max;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -35,7 +44,8 @@ bool collect(ir::Value const& value, std::set<ir::Value const*>& seen) {
   ir::Op const* op = value.defining_op();
   if (op == nullptr) return value.owner_block()->parent_function() != nullptr;
   if (op->is<ir::ConstantOp>() || op->is<ir::ExtentOp>()) return true;
-  return step_of(*op) && std::all_of(op->operands().begin(), op->operands().end(), [&](ir::Value const* operand) { return collect(*operand, seen); });
+  return step_of(*op) && std::all_of(op->operands().begin(), op->operands().end(),
+                                     [&](ir::Value const* operand) { return collect(*operand, seen); });
 }
 
 }  // namespace
@@ -54,7 +64,9 @@ std::int32_t LaunchSteps::add(LaunchInstruction instruction) {
 
 std::int32_t LaunchSteps::constant(std::int64_t value) { return add({LaunchOp::constant, 0, 0, 0, value}); }
 
-std::int32_t LaunchSteps::apply(LaunchOp op, std::int32_t a, std::int32_t b, std::int32_t c) { return add({op, a, b, c, 0}); }
+std::int32_t LaunchSteps::apply(LaunchOp op, std::int32_t a, std::int32_t b, std::int32_t c) {
+  return add({op, a, b, c, 0});
+}
 
 std::int32_t LaunchSteps::value(ir::Value const& value) {
   if (auto const found = known_.find(&value); found != known_.end()) return found->second;
@@ -65,7 +77,8 @@ std::int32_t LaunchSteps::value(ir::Value const& value) {
   } else if (op->is<ir::ConstantOp>()) {
     step = constant(static_cast<std::int64_t>(op->as<ir::ConstantOp>().value.bits));
   } else if (op->is<ir::ExtentOp>()) {
-    step = add({LaunchOp::extent, op->operand(0)->index(), static_cast<std::int32_t>(op->as<ir::ExtentOp>().axis), 0, 0});
+    step =
+        add({LaunchOp::extent, op->operand(0)->index(), static_cast<std::int32_t>(op->as<ir::ExtentOp>().axis), 0, 0});
   } else if (auto const kind = step_of(*op)) {
     std::int32_t const a = this->value(*op->operand(0));
     step = apply(*kind, a, this->value(*op->operand(1)));
@@ -89,7 +102,8 @@ void append_launch_program(LaunchProgram& to, LaunchProgram const& from) {
     }
     to.steps.push_back(step);
   }
-  for (std::size_t axis = 0; axis < from.grid.size(); ++axis) to.grid[axis] = from.grid[axis] < 0 ? -1 : from.grid[axis] + shift;
+  for (std::size_t axis = 0; axis < from.grid.size(); ++axis)
+    to.grid[axis] = from.grid[axis] < 0 ? -1 : from.grid[axis] + shift;
   to.requirements.clear();
   for (Requirement requirement : from.requirements) {
     requirement.condition += shift;

@@ -7,17 +7,23 @@
 namespace tegula::codegen::host {
 
 Nest::Nest(FunctionEmitter& emitter, Extents const& shape, std::vector<Sink> sinks)
-    : e_(emitter), b_(emitter.b), shape_(shape), sinks_(std::move(sinks)), contiguous_(static_cast<std::size_t>(shape.size()), 0) {}
+    : e_(emitter),
+      b_(emitter.b),
+      shape_(shape),
+      sinks_(std::move(sinks)),
+      contiguous_(static_cast<std::size_t>(shape.size()), 0) {}
 
 // --- what the nest touches -----------------------------------------------------------------------------------
 
 void Nest::prefer(ir::Value const& tensor, Map const& map) {
-  if (!map.empty() && map.back() >= 0 && e_.tensor(tensor).unit_inner) contiguous_[static_cast<std::size_t>(map.back())] += 1;
+  if (!map.empty() && map.back() >= 0 && e_.tensor(tensor).unit_inner)
+    contiguous_[static_cast<std::size_t>(map.back())] += 1;
 }
 
 void Nest::prefer(Buffer const& buffer, Map const& map) {
   for (std::size_t axis = 0; axis < map.size(); ++axis)
-    if (map[axis] >= 0 && FunctionEmitter::contiguous(buffer, static_cast<int>(axis))) contiguous_[static_cast<std::size_t>(map[axis])] += 1;
+    if (map[axis] >= 0 && FunctionEmitter::contiguous(buffer, static_cast<int>(axis)))
+      contiguous_[static_cast<std::size_t>(map[axis])] += 1;
 }
 
 void Nest::scan_access(ir::Op const& op, Map const& map, int first_offset, std::vector<Bound>& bounds) {
@@ -25,7 +31,8 @@ void Nest::scan_access(ir::Op const& op, Map const& map, int first_offset, std::
   int const rank = tensor.type().rank();
   int const leading = rank - static_cast<int>(map.size());
   for (int axis = 0; axis < rank; ++axis) {
-    Bound const bound{&tensor, axis, op.operand(first_offset + axis), axis < leading ? -1 : map[static_cast<std::size_t>(axis - leading)]};
+    Bound const bound{&tensor, axis, op.operand(first_offset + axis),
+                      axis < leading ? -1 : map[static_cast<std::size_t>(axis - leading)]};
     if (std::find(bounds.begin(), bounds.end(), bound) == bounds.end()) bounds.push_back(bound);
   }
 }
@@ -65,14 +72,19 @@ void Nest::choose() {
   }
   for (int axis = shape_.size() - 1; axis >= 0; --axis) {
     if (shape_[axis] == 1) continue;
-    if (axis_ < 0 || (contiguous_[static_cast<std::size_t>(axis)] > contiguous_[static_cast<std::size_t>(axis_)] && shape_[axis] >= 4)) axis_ = axis;
+    if (axis_ < 0 || (contiguous_[static_cast<std::size_t>(axis)] > contiguous_[static_cast<std::size_t>(axis_)] &&
+                      shape_[axis] >= 4))
+      axis_ = axis;
   }
   if (axis_ < 0) return;
   std::int64_t const extent = shape_[axis_];
   std::int64_t const native = e_.context.target.vector_bytes / (wide_ ? 8 : 4);
-  width_ = static_cast<int>(std::min<std::int64_t>(native, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(extent)))));
+  width_ = static_cast<int>(
+      std::min<std::int64_t>(native, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(extent)))));
   int const wanted = cost <= 6 ? 4 : cost <= 40 ? 2 : 1;
-  while (unroll_ * 2 <= wanted && unroll_ * 2 * width_ <= extent && (extent % width_ != 0 || extent / width_ % (unroll_ * 2) == 0)) unroll_ *= 2;
+  while (unroll_ * 2 <= wanted && unroll_ * 2 * width_ <= extent &&
+         (extent % width_ != 0 || extent / width_ % (unroll_ * 2) == 0))
+    unroll_ *= 2;
   for (Sink const& sink : sinks_) {
     if (sink.kind == Sink::Kind::store) {
       bool const inner = whole.back() == axis_ && e_.tensor(*sink.op->operand(0)).unit_inner;
@@ -139,7 +151,8 @@ void Nest::emit() {
 void Nest::round_targets() {
   for (std::size_t i = 0; i < sinks_.size(); ++i) {
     Sink const& sink = sinks_[i];
-    bool const in_memory = sink.kind == Sink::Kind::reduce && accumulators_[i].vectors.empty() && accumulators_[i].scalar == nullptr;
+    bool const in_memory =
+        sink.kind == Sink::Kind::reduce && accumulators_[i].vectors.empty() && accumulators_[i].scalar == nullptr;
     if (!in_memory || bits(sink.target.element) != 16) continue;
     e_.loop(e_.i64(0), e_.i64(e_.buffer_bytes(sink.target) / 4), e_.i64(1), [&](llvm::Value* at) {
       llvm::Value* const pointer = b_.CreateGEP(b_.getFloatTy(), sink.target.pointer, at);
@@ -184,7 +197,8 @@ void Nest::finish_rows() {
     }
     Index index;
     for (std::size_t axis = 0; axis < at_.size(); ++axis)
-      index.push_back({static_cast<std::int64_t>(axis) == reduce.as<ir::ReduceOp>().axis ? e_.i64(0) : at_[axis], false});
+      index.push_back(
+          {static_cast<std::int64_t>(axis) == reduce.as<ir::ReduceOp>().axis ? e_.i64(0) : at_[axis], false});
     lanes_ = 1;
     store(sinks_[i].target, e_.arith.round_to(sinks_[i].value->type().element(), total), index);
   }
@@ -241,7 +255,8 @@ void Nest::row() {
   b_.SetInsertPoint(head);
   llvm::Value* const x = e_.get(position);
   llvm::Value* in_fast = b_.getFalse();
-  if (fast) in_fast = b_.CreateAnd(b_.CreateICmpSGE(x, from), b_.CreateICmpSLE(b_.CreateAdd(x, e_.i64(vector_step)), to));
+  if (fast)
+    in_fast = b_.CreateAnd(b_.CreateICmpSGE(x, from), b_.CreateICmpSLE(b_.CreateAdd(x, e_.i64(vector_step)), to));
   b_.CreateCondBr(in_fast, fast_block, rest);
   b_.SetInsertPoint(fast_block);
   if (fast) step(x, width_, unroll_, false);
@@ -270,7 +285,8 @@ void Nest::hoist(ir::Value const& value, Index const& index, std::map<std::pair<
   ir::Op const& op = *value.defining_op();
   if (op.is<ir::LoadOp>()) return;
   for (int i = 0; i < op.operand_count(); ++i)
-    if (op.operand(i)->type().is_tile()) hoist(*op.operand(i), operand_index(op, i, index, Axis{e_.i64(0), false}), seen);
+    if (op.operand(i)->type().is_tile())
+      hoist(*op.operand(i), operand_index(op, i, index, Axis{e_.i64(0), false}), seen);
 }
 
 void Nest::step(llvm::Value* x, int lanes, int unroll, bool checked) {
@@ -299,7 +315,9 @@ void Nest::sink(Sink const& sink, std::size_t number, llvm::Value* value, Index 
   if (sink.kind == Sink::Kind::buffer) return store(sink.target, value, index);
   Accumulators const& accumulators = accumulators_[number];
   if (!accumulators.vectors.empty() || accumulators.scalar != nullptr) {
-    llvm::AllocaInst* const to = lanes_ > 1 || accumulators.scalar == nullptr ? accumulators.vectors[static_cast<std::size_t>(unrolled)] : accumulators.scalar;
+    llvm::AllocaInst* const to = lanes_ > 1 || accumulators.scalar == nullptr
+                                     ? accumulators.vectors[static_cast<std::size_t>(unrolled)]
+                                     : accumulators.scalar;
     llvm::Value* const old = e_.get(to);
     llvm::Value* total = combine(*sink.op, old, value);
     if (mask_ != nullptr) total = b_.CreateSelect(mask_, total, old);

@@ -60,7 +60,9 @@ class Nest {
   std::vector<llvm::Value*> coordinates(ir::Op const& op, int first_offset, Index const& index, int& lane_axis);
   llvm::Value* inside(Tensor const& tensor, std::vector<llvm::Value*> const& coordinates, int lane_axis);
   llvm::Value* splat(llvm::Value* value);
-  llvm::Type* vector_of(llvm::Type* scalar) { return llvm::FixedVectorType::get(scalar, static_cast<unsigned>(lanes_)); }
+  llvm::Type* vector_of(llvm::Type* scalar) {
+    return llvm::FixedVectorType::get(scalar, static_cast<unsigned>(lanes_));
+  }
   llvm::Value* lane_numbers(llvm::Type* type);
   llvm::Value* per_lane(llvm::Type* type, std::function<llvm::Value*(int)> const& pointer);
 
@@ -71,16 +73,16 @@ class Nest {
   std::vector<Bound> bounds_;        ///< that loads (and unclipped stores) need to hold
   std::vector<Bound> store_bounds_;  ///< of the single store that clips the loops
   std::map<std::pair<ir::Value const*, Map>, bool> scanned_;
-  std::vector<int> contiguous_;      ///< accesses that lie side by side, per axis
-  bool wide_ = false;                ///< some element has 8 bytes
+  std::vector<int> contiguous_;  ///< accesses that lie side by side, per axis
+  bool wide_ = false;            ///< some element has 8 bytes
   bool clipped_ = false;
-  int axis_ = -1;   ///< in vectors; -1: none
-  int width_ = 1;   ///< lanes of the vectors
+  int axis_ = -1;  ///< in vectors; -1: none
+  int width_ = 1;  ///< lanes of the vectors
   int unroll_ = 1;
   bool scalar_tail_ = false;
-  int lanes_ = 1;                      ///< of the code being emitted
-  bool checked_ = true;                ///< loads being emitted test bounds
-  llvm::Value* mask_ = nullptr;        ///< active lanes of the code being emitted; null: all
+  int lanes_ = 1;                ///< of the code being emitted
+  bool checked_ = true;          ///< loads being emitted test bounds
+  llvm::Value* mask_ = nullptr;  ///< active lanes of the code being emitted; null: all
   std::vector<llvm::Value*> lower_, upper_, at_;
   std::vector<std::map<std::pair<ir::Value const*, Index>, llvm::Value*>> known_;
   struct Accumulators {

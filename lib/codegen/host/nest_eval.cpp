@@ -33,16 +33,22 @@ llvm::Value* Nest::evaluate(ir::Value const& value, Index const& index) {
   if (Buffer const* panels = e_.panels_of(value)) return load(*panels, index);
   ir::Op const& op = *value.defining_op();
   switch (op.kind()) {
-    case OpKind::ConstantOp: return e_.arith.constant(op.as<ir::ConstantOp>().value);
-    case OpKind::SplatOp: return e_.scalar(*op.operand(0));
-    case OpKind::IotaOp: return iota(op, index);
-    case OpKind::LoadOp: return load(op, index);
+    case OpKind::ConstantOp:
+      return e_.arith.constant(op.as<ir::ConstantOp>().value);
+    case OpKind::SplatOp:
+      return e_.scalar(*op.operand(0));
+    case OpKind::IotaOp:
+      return iota(op, index);
+    case OpKind::LoadOp:
+      return load(op, index);
     case OpKind::BroadcastOp:
     case OpKind::ExpandDimsOp:
     case OpKind::SqueezeOp:
     case OpKind::TransOp:
-    case OpKind::ConvertLayoutOp: return eval(*op.operand(0), operand_index(op, 0, index, Axis{e_.i64(0), false}));
-    default: break;
+    case OpKind::ConvertLayoutOp:
+      return eval(*op.operand(0), operand_index(op, 0, index, Axis{e_.i64(0), false}));
+    default:
+      break;
   }
   std::vector<llvm::Value*> operands;
   bool vectors = false;
@@ -96,9 +102,11 @@ llvm::Value* Nest::tensor_offset(Tensor const& tensor, std::vector<llvm::Value*>
 llvm::Value* Nest::inside(Tensor const& tensor, std::vector<llvm::Value*> const& coordinates, int lane_axis) {
   llvm::Value* whole = b_.getTrue();
   for (std::size_t axis = 0; axis < coordinates.size(); ++axis)
-    if (static_cast<int>(axis) != lane_axis) whole = b_.CreateAnd(whole, b_.CreateICmpULT(coordinates[axis], tensor.extents[axis]));
+    if (static_cast<int>(axis) != lane_axis)
+      whole = b_.CreateAnd(whole, b_.CreateICmpULT(coordinates[axis], tensor.extents[axis]));
   if (lane_axis < 0) return whole;
-  llvm::Value* const lanes = b_.CreateAdd(splat(coordinates[static_cast<std::size_t>(lane_axis)]), lane_numbers(b_.getInt64Ty()));
+  llvm::Value* const lanes =
+      b_.CreateAdd(splat(coordinates[static_cast<std::size_t>(lane_axis)]), lane_numbers(b_.getInt64Ty()));
   llvm::Value* const mask = b_.CreateICmpULT(lanes, splat(tensor.extents[static_cast<std::size_t>(lane_axis)]));
   return b_.CreateAnd(mask, splat(whole));
 }
@@ -135,10 +143,12 @@ llvm::Value* Nest::load(ir::Op const& op, Index const& index) {
   if (mask_ != nullptr) valid = b_.CreateAnd(valid, mask_);
   llvm::Value* raw = nullptr;
   if (unit) {
-    raw = b_.CreateMaskedLoad(vector_of(memory), pointer, align, valid, llvm::Constant::getNullValue(vector_of(memory)));
+    raw =
+        b_.CreateMaskedLoad(vector_of(memory), pointer, align, valid, llvm::Constant::getNullValue(vector_of(memory)));
   } else {
     raw = per_lane(memory, [&](int lane) {
-      return b_.CreateSelect(b_.CreateExtractElement(valid, static_cast<std::uint64_t>(lane)), lane_pointer(lane), e_.dummy());
+      return b_.CreateSelect(b_.CreateExtractElement(valid, static_cast<std::uint64_t>(lane)), lane_pointer(lane),
+                             e_.dummy());
     });
   }
   return b_.CreateSelect(valid, e_.arith.from_memory(element, raw), splat(pad));
@@ -196,7 +206,8 @@ llvm::Value* Nest::load(Buffer const& buffer, Index const& index) {
   return convert(per_lane(storage, [&](int lane) {
     Index one = index;
     llvm::Value* at = b_.CreateAdd(one[static_cast<std::size_t>(lane_axis)].at, e_.i64(lane));
-    if (mask_ != nullptr) at = b_.CreateSelect(b_.CreateExtractElement(mask_, static_cast<std::uint64_t>(lane)), at, e_.i64(0));
+    if (mask_ != nullptr)
+      at = b_.CreateSelect(b_.CreateExtractElement(mask_, static_cast<std::uint64_t>(lane)), at, e_.i64(0));
     one[static_cast<std::size_t>(lane_axis)] = {at, false};
     return e_.address(buffer, one);
   }));
@@ -223,7 +234,8 @@ void Nest::store(Buffer const& buffer, llvm::Value* value, Index const& index) {
       Index one = index;
       auto& axis = one[static_cast<std::size_t>(lane_axis)];
       axis = {b_.CreateAdd(axis.at, e_.i64(lane)), false};
-      b_.CreateAlignedStore(b_.CreateExtractElement(raw, static_cast<std::uint64_t>(lane)), e_.address(buffer, one), align);
+      b_.CreateAlignedStore(b_.CreateExtractElement(raw, static_cast<std::uint64_t>(lane)), e_.address(buffer, one),
+                            align);
     }
   }
 }
@@ -233,9 +245,12 @@ void Nest::store(Buffer const& buffer, llvm::Value* value, Index const& index) {
 llvm::Value* Nest::combine(ir::Op const& reduce, llvm::Value* x, llvm::Value* y) {
   Element const element = reduce.result()->type().element();
   switch (reduce.as<ir::ReduceOp>().combine) {
-    case ir::Combine::sum: return e_.arith.add(element, x, y);
-    case ir::Combine::max: return e_.arith.max(element, x, y);
-    case ir::Combine::min: return e_.arith.min(element, x, y);
+    case ir::Combine::sum:
+      return e_.arith.add(element, x, y);
+    case ir::Combine::max:
+      return e_.arith.max(element, x, y);
+    case ir::Combine::min:
+      return e_.arith.min(element, x, y);
   }
   return nullptr;
 }
@@ -256,10 +271,12 @@ llvm::Value* Nest::identity(ir::Op const& reduce, int lanes) {
     if (element == Element::boolean) {
       value = llvm::ConstantInt::get(type, is_max ? 0 : 1);
     } else {
-      value = llvm::ConstantInt::get(type, is_max ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getSignedMaxValue(width));
+      value = llvm::ConstantInt::get(
+          type, is_max ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getSignedMaxValue(width));
     }
   }
-  return lanes == 1 ? value : llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(lanes)), value);
+  return lanes == 1 ? value
+                    : llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(lanes)), value);
 }
 
 /// All lanes combined, halves first.

@@ -20,11 +20,14 @@ namespace {
 template <class T>
 T checked(llvm::Expected<T> value, CompiledKernel const& kernel, char const* step) {
   if (value) return std::move(*value);
-  throw UserError("host: object of kernel " + kernel.name + " cannot be loaded: " + step + ": " + llvm::toString(value.takeError()));
+  throw UserError("host: object of kernel " + kernel.name + " cannot be loaded: " + step + ": " +
+                  llvm::toString(value.takeError()));
 }
 
 void checked(llvm::Error error, CompiledKernel const& kernel, char const* step) {
-  if (error) throw UserError("host: object of kernel " + kernel.name + " cannot be loaded: " + step + ": " + llvm::toString(std::move(error)));
+  if (error)
+    throw UserError("host: object of kernel " + kernel.name + " cannot be loaded: " + step + ": " +
+                    llvm::toString(std::move(error)));
 }
 
 /// The only functions that host code may call: what LLVM makes of fills and copies.
@@ -33,9 +36,12 @@ void add_memory_functions(llvm::orc::LLJIT& jit, CompiledKernel const& kernel) {
   auto const add = [&](char const* name, auto* function) {
     symbols[jit.mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
   };
-  add("memcpy", +[](void* to, void const* from, std::size_t size) { return std::memcpy(to, from, size); });
-  add("memmove", +[](void* to, void const* from, std::size_t size) { return std::memmove(to, from, size); });
-  add("memset", +[](void* to, int value, std::size_t size) { return std::memset(to, value, size); });
+  add(
+      "memcpy", +[](void* to, void const* from, std::size_t size) { return std::memcpy(to, from, size); });
+  add(
+      "memmove", +[](void* to, void const* from, std::size_t size) { return std::memmove(to, from, size); });
+  add(
+      "memset", +[](void* to, int value, std::size_t size) { return std::memset(to, value, size); });
   checked(jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))), kernel, "memory functions");
 }
 
@@ -43,12 +49,15 @@ void add_memory_functions(llvm::orc::LLJIT& jit, CompiledKernel const& kernel) {
 
 LoadedHostKernel load_host(CompiledKernel const& kernel) {
   if (kernel.image_kind != ImageKind::host_object)
-    throw UserError("host: kernel " + kernel.name + " was compiled for " + kernel.architecture + ", not for a host CPU");
+    throw UserError("host: kernel " + kernel.name + " was compiled for " + kernel.architecture +
+                    ", not for a host CPU");
   if (kernel.image.size() < 64 || kernel.phases.empty())
-    throw UserError("host: the image of kernel " + kernel.name + " holds " + std::to_string(kernel.image.size()) + " bytes and " +
-                    std::to_string(kernel.phases.size()) + " phases, which is no compiled kernel; compile it again");
+    throw UserError("host: the image of kernel " + kernel.name + " holds " + std::to_string(kernel.image.size()) +
+                    " bytes and " + std::to_string(kernel.phases.size()) +
+                    " phases, which is no compiled kernel; compile it again");
   if (std::string const missing = host::HostTarget::missing_here(kernel.architecture); !missing.empty())
-    throw UserError("host: kernel " + kernel.name + " was compiled for " + kernel.architecture + ", but this CPU lacks " + missing);
+    throw UserError("host: kernel " + kernel.name + " was compiled for " + kernel.architecture +
+                    ", but this CPU lacks " + missing);
 
   llvm::orc::LLJITBuilder builder;
   builder.setJITTargetMachineBuilder(checked(llvm::orc::JITTargetMachineBuilder::detectHost(), kernel, "this CPU"));

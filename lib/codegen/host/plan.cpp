@@ -22,8 +22,10 @@ bool is_shape_op(ir::Op const& op) {
     case OpKind::ExpandDimsOp:
     case OpKind::SqueezeOp:
     case OpKind::TransOp:
-    case OpKind::ConvertLayoutOp: return true;
-    default: return false;
+    case OpKind::ConvertLayoutOp:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -31,15 +33,23 @@ int own_cost(ir::Op const& op) {
   switch (op.kind()) {
     case OpKind::DivOp:
     case OpKind::RemOp:
-    case OpKind::CeilDivOp: return is_float(op.result()->type().element()) ? 3 : 10;
-    case OpKind::SqrtOp: return 4;
-    case OpKind::RsqrtOp: return 7;
-    case OpKind::CastOp: return bits(op.result()->type().element()) == 16 ? 4 : 1;
+    case OpKind::CeilDivOp:
+      return is_float(op.result()->type().element()) ? 3 : 10;
+    case OpKind::SqrtOp:
+      return 4;
+    case OpKind::RsqrtOp:
+      return 7;
+    case OpKind::CastOp:
+      return bits(op.result()->type().element()) == 16 ? 4 : 1;
     case OpKind::ConstantOp:
-    case OpKind::IotaOp: return 0;
-    case OpKind::BitcastOp: return 0;
-    case OpKind::LoadOp: return 1;
-    default: return is_shape_op(op) ? 0 : 1;
+    case OpKind::IotaOp:
+      return 0;
+    case OpKind::BitcastOp:
+      return 0;
+    case OpKind::LoadOp:
+      return 1;
+    default:
+      return is_shape_op(op) ? 0 : 1;
   }
 }
 
@@ -63,7 +73,8 @@ void collect_stores(ir::Block const& block, std::vector<ir::Value const*>& writt
 
 bool is_inlineable(ir::Op const& op) {
   if (op.result_count() != 1 || !op.result()->type().is_tile()) return false;
-  return op.info().has(ir::elementwise) || is_shape_op(op) || op.is<ir::ConstantOp>() || op.is<ir::IotaOp>() || op.is<ir::LoadOp>();
+  return op.info().has(ir::elementwise) || is_shape_op(op) || op.is<ir::ConstantOp>() || op.is<ir::IotaOp>() ||
+         op.is<ir::LoadOp>();
 }
 
 Plan::Plan(ir::Function const& kernel) {
@@ -89,7 +100,9 @@ int Plan::cost(ir::Value const& value) const {
   return found == cost_.end() ? 0 : found->second;
 }
 
-bool Plan::written(ir::Value const& tensor) const { return std::find(written_.begin(), written_.end(), &tensor) != written_.end(); }
+bool Plan::written(ir::Value const& tensor) const {
+  return std::find(written_.begin(), written_.end(), &tensor) != written_.end();
+}
 
 void Plan::count_costs(ir::Block const& block) {
   for (ir::Op const& op : block) {
@@ -134,7 +147,8 @@ std::optional<Contraction> Plan::match(ir::Op const& loop) const {
   ir::Op const* dot = body.back().operand(0)->defining_op();
   if (dot == nullptr || !dot->is<ir::DotOp>() || dot->parent() != &body) return std::nullopt;
   ir::Value const* accumulator = body.argument(1);
-  if (dot->operand(2) != accumulator || accumulator->uses().size() != 1 || dot->result()->uses().size() != 1) return std::nullopt;
+  if (dot->operand(2) != accumulator || accumulator->uses().size() != 1 || dot->result()->uses().size() != 1)
+    return std::nullopt;
   for (ir::Op const& op : body) {
     bool const scalar = op.result_count() == 1 && op.result()->type().is_scalar() && op.block_count() == 0;
     if (&op == dot || op.info().has(ir::terminator) || is_inlineable(op) || scalar) continue;
@@ -183,7 +197,8 @@ void Plan::decide(ir::Op const& op) {
     }
   }
   int const cost = this->cost(value);
-  bool const crosses = std::any_of(consumers.begin(), consumers.end(), [&](ir::Op const* consumer) { return crosses_loop(op, *consumer); });
+  bool const crosses = std::any_of(consumers.begin(), consumers.end(),
+                                   [&](ir::Op const* consumer) { return crosses_loop(op, *consumer); });
   if (crosses && cost > 0) keep = true;
   if (consumers.size() > 1 && cost >= costly) keep = true;
   if (broadcast && cost >= costly_to_broadcast) keep = true;

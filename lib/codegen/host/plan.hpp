@@ -1,8 +1,8 @@
 // What is computed where: decisions made on the IR before any LLVM IR exists.
 //
 // A tile value is either recomputed inside the loops of what consumes it (loads, elementwise ops, shape ops) or kept in
-// scratch from its definition on. Kept: operands of dots; costly values with more than one consumer; costly values that are
-// broadcast; what crosses into a loop; loads of tensors that the kernel also writes.
+// scratch from its definition on. Kept: operands of dots; costly values with more than one consumer; costly values that
+// are broadcast; what crosses into a loop; loads of tensors that the kernel also writes.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@ namespace tegula::codegen::host {
 /// True for ops that can be evaluated element by element inside a loop: elementwise, shape ops, constants, loads.
 bool is_inlineable(ir::Op const& op);
 
-/// Index of one operand of an inlineable op for an index of its result; T is anything with one value per axis, `zero` the
-/// value of an axis of extent 1.
+/// Index of one operand of an inlineable op for an index of its result; T is anything with one value per axis, `zero`
+/// the value of an axis of extent 1.
 template <class T>
 std::vector<T> operand_index(ir::Op const& op, int operand, std::vector<T> const& index, T const& zero);
 
@@ -66,7 +66,8 @@ class Plan {
   std::vector<ir::Value const*> written_;
 };
 
-/// What the value depends on; nothing if on more than grid axes, `index` and launch facts (for a value that is not null).
+/// What the value depends on; nothing if on more than grid axes, `index` and launch facts (for a value that is not
+/// null).
 std::optional<BlockDependence> block_dependence(ir::Value const& value, ir::Value const* index);
 
 template <class T>
@@ -81,7 +82,8 @@ std::vector<T> operand_index(ir::Op const& op, int operand, std::vector<T> const
     for (std::int64_t axis : op.as<ir::SqueezeOp>().axes) result.insert(result.begin() + axis, zero);
   } else if (op.is<ir::TransOp>()) {
     Extents const permutation = op.as<ir::TransOp>().permutation;
-    for (int i = 0; i < permutation.size(); ++i) result[static_cast<std::size_t>(permutation[i])] = index[static_cast<std::size_t>(i)];
+    for (int i = 0; i < permutation.size(); ++i)
+      result[static_cast<std::size_t>(permutation[i])] = index[static_cast<std::size_t>(i)];
   }
   for (int i = 0; i < type.rank(); ++i)
     if (type.shape()[i] == 1) result[static_cast<std::size_t>(i)] = zero;

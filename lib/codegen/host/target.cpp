@@ -52,8 +52,9 @@ std::string host_features() {
 }
 
 /// Features whose absence makes an object unusable here.
-constexpr char const* checked_features[] = {"sse4.1", "sse4.2", "avx", "avx2", "fma", "f16c", "bmi", "bmi2", "avx512f", "avx512bw",
-                                            "avx512dq", "avx512vl", "avx512bf16", "avx512vnni", "amx-tile", "avx10.1"};
+constexpr char const* checked_features[] = {"sse4.1",     "sse4.2",     "avx",      "avx2",     "fma",      "f16c",
+                                            "bmi",        "bmi2",       "avx512f",  "avx512bw", "avx512dq", "avx512vl",
+                                            "avx512bf16", "avx512vnni", "amx-tile", "avx10.1"};
 
 }  // namespace
 
@@ -84,22 +85,22 @@ HostTarget& HostTarget::get(std::string const& architecture) {
   std::unique_ptr<llvm::MCSubtargetInfo> const plain(target->createMCSubtargetInfo(triple.str(), "", ""));
 #endif
   if (!plain->isCPUStringValid(made->cpu))
-    throw UserError("host: unknown CPU \"" + made->cpu + "\"; use an LLVM CPU name such as x86-64-v3 or znver4, or none for this machine");
+    throw UserError("host: unknown CPU \"" + made->cpu +
+                    "\"; use an LLVM CPU name such as x86-64-v3 or znver4, or none for this machine");
 
   llvm::TargetOptions target_options;
 #if LLVM_VERSION_MAJOR >= 21
   made->machine_.reset(target->createTargetMachine(triple, made->cpu, made->features, target_options, llvm::Reloc::PIC_,
                                                    std::nullopt, llvm::CodeGenOptLevel::Default));
 #else
-  made->machine_.reset(target->createTargetMachine(triple.str(), made->cpu, made->features, target_options, llvm::Reloc::PIC_,
-                                                   std::nullopt, llvm::CodeGenOptLevel::Default));
+  made->machine_.reset(target->createTargetMachine(triple.str(), made->cpu, made->features, target_options,
+                                                   llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 #endif
   auto const has = [&](char const* feature) {
     return made->machine_->getMCSubtargetInfo()->checkFeatures(std::string("+") + feature);
   };
   if (triple.isX86()) {
-    if (!has("sse4.1"))
-      throw UserError("host: CPU \"" + made->cpu + "\" has no SSE4.1; the least CPU is x86-64-v2");
+    if (!has("sse4.1")) throw UserError("host: CPU \"" + made->cpu + "\" has no SSE4.1; the least CPU is x86-64-v2");
     bool const wide = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
     made->vector_bytes = wide ? 64 : has("avx") ? 32 : 16;
     if (has("avx") && !has("avx2")) made->vector_bytes = 16;
@@ -123,7 +124,8 @@ std::string HostTarget::missing_here(std::string const& architecture) {
   HostTarget const& there = get(architecture);
   for (char const* feature : checked_features) {
     std::string const flag = std::string("+") + feature;
-    if (there.machine_->getMCSubtargetInfo()->checkFeatures(flag) && !here.machine_->getMCSubtargetInfo()->checkFeatures(flag))
+    if (there.machine_->getMCSubtargetInfo()->checkFeatures(flag) &&
+        !here.machine_->getMCSubtargetInfo()->checkFeatures(flag))
       return feature;
   }
   return {};
