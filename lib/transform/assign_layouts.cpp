@@ -151,8 +151,10 @@ class Assignment {
     }
     std::int64_t most = 1;
     for (Group const& group : groups_) most = std::max(most, group.values[0]->type().elements());
-    // 8 elements per thread hide latency in small tiles; larger ones take 16, and more once the CTA is full.
-    std::int64_t const wanted = most / (lanes_per_warp * (most >= 4096 ? 16 : 8));
+    // 8 elements per thread hide latency in small tiles; in larger ones a wide CTA costs more than 16 or 32 per thread
+    // (measured on an H200: rows of 8192 reach 0.95 of a copy with 8 warps, 0.79 with 16).
+    std::int64_t const per_thread = most >= 8192 ? 32 : most >= 4096 ? 16 : 8;
+    std::int64_t const wanted = most / (lanes_per_warp * per_thread);
     warps = 1;
     while (warps < wanted && warps < most_warps) warps *= 2;
   }
