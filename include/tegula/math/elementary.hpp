@@ -237,8 +237,8 @@ constexpr V log2_f32(V x) {
   V const linear = f * like(x, detail::log2_f32_first);
   V const tail = detail::polynomial(f, detail::log2_f32_terms, 9) * f;
   V const quadratic = square * (tail + like(x, detail::log2_f32_second));
-  V const small = quadratic + (linear + low);
-  V const rest = small - square * like(x, 0.75);
+  V const near_one = quadratic + (linear + low);
+  V const rest = near_one - square * like(x, 0.75);
   return detail::log_edges(x, high + rest);
 }
 
