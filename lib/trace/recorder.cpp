@@ -4,19 +4,9 @@
 #include <atomic>
 #include <cctype>
 #include <cmath>
-#include <cstring>
 #include <mutex>
-#include <optional>
-#include <tuple>
 
-#include <fmt/format.h>
-
-#include "ir/builder.hpp"
-#include "ir/verifier.hpp"
-#include "support/diagnostics.hpp"
-#include "tegula/support/error.hpp"
-#include "trace/draft.hpp"
-#include "trace/traced_kernel.hpp"
+#include "trace/recorder_impl.hpp"
 
 namespace tegula::trace {
 
@@ -50,12 +40,6 @@ TraceNames& trace_names() {
 std::uint32_t next_trace() {
   static std::atomic<std::uint32_t> count = 0;
   return ++count;
-}
-
-// " at file.cpp:12", or nothing for an unknown place.
-std::string at(location where) {
-  std::string const text = support::to_string(where);
-  return text.empty() ? text : " at " + text;
 }
 
 bool is_identifier(std::string_view name) {
@@ -150,120 +134,6 @@ std::optional<std::int64_t> fold(ir::OpKind kind, std::int64_t a, std::int64_t b
 }
 
 }  // namespace
-
-struct Recorder::Impl {
-  std::string name;
-  location where;
-  std::uint32_t trace = 0;
-  Recorder* outer = nullptr;
-  bool failed = false;
-  Draft draft;
-  int region = 0;
-  int effects = 0;
-  std::vector<ir::ParameterAttributes> attributes;
-  std::vector<ParameterInfo> parameters;
-  struct LastStore {
-    int effects_before = -1;
-    location where;
-  };
-  std::map<Id, LastStore> last_store;
-  std::map<std::tuple<ir::OpKind, std::vector<std::byte>, std::vector<Id>, std::uint8_t>, Id> scalars;
-  std::optional<location> grid;
-  std::vector<int> statements;  // nodes of the loops and branches that are open
-
-  [[noreturn]] void fail(std::string const& text, location place) {
-    failed = true;
-    throw UserError(fmt::format("kernel '{}': {}", name, text), place);
-  }
-
-  DraftValue const& value(Id id) const { return draft.values[static_cast<std::size_t>(id)]; }
-  Region& current() { return draft.regions[static_cast<std::size_t>(region)]; }
-  Region const& region_of(int number) const { return draft.regions[static_cast<std::size_t>(number)]; }
-
-  std::string region_name(int number) const {
-    Region const& r = region_of(number);
-    switch (r.kind) {
-      case RegionKind::kernel:
-        return fmt::format("the body of kernel '{}'", name);
-      case RegionKind::loop:
-        return "the loop" + at(r.where);
-      case RegionKind::then_branch:
-        return "the then branch of the if_" + at(r.where);
-      case RegionKind::else_branch:
-        return "the else branch of the if_" + at(r.where);
-    }
-    return {};
-  }
-
-  int open_region(RegionKind kind, location place) {
-    Region r;
-    r.kind = kind;
-    r.parent = draft.regions.empty() ? -1 : region;
-    r.depth = r.parent < 0 ? 0 : region_of(r.parent).depth + 1;
-    r.where = place;
-    draft.regions.push_back(std::move(r));
-    region = static_cast<int>(draft.regions.size()) - 1;
-    return region;
-  }
-
-  Id add_argument(ir::Type const& type, location place) {
-    draft.values.push_back({type, -1, 0, region, place});
-    Id const id = static_cast<Id>(draft.values.size()) - 1;
-    current().arguments.push_back(id);
-    return id;
-  }
-
-  int add_node(ir::OpKind kind, void const* attribute_struct, Ids operands, int in_region, location place) {
-    Node node;
-    node.kind = kind;
-    auto const* bytes = static_cast<std::byte const*>(attribute_struct);
-    node.attributes.assign(bytes, bytes + ir::op_info(kind).size);
-    node.operands.assign(operands.first, operands.first + operands.count);
-    node.region = in_region;
-    node.where = place;
-    node.effects_before = effects;
-    draft.nodes.push_back(std::move(node));
-    return static_cast<int>(draft.nodes.size()) - 1;
-  }
-
-  Id add_result(int node, ir::Type const& type) {
-    Node& n = draft.nodes[static_cast<std::size_t>(node)];
-    draft.values.push_back({type, node, n.result_count, n.region, n.where});
-    Id const id = static_cast<Id>(draft.values.size()) - 1;
-    if (n.result_count++ == 0) n.first_result = id;
-    return id;
-  }
-
-  int add_effect(ir::OpKind kind, void const* attribute_struct, Ids operands, location place) {
-    int const node = add_node(kind, attribute_struct, operands, region, place);
-    current().effects.push_back(node);
-    ++effects;
-    return node;
-  }
-
-  std::optional<std::int64_t> constant_of(Id id) const {
-    Node const* node = draft.definition(id);
-    if (node == nullptr || node->kind != ir::OpKind::ConstantOp) return std::nullopt;
-    ir::Constant number;
-    std::memcpy(&number, node->attributes.data(), sizeof number);
-    if (!is_integer(number.element) && number.element != Element::boolean) return std::nullopt;
-    return ir::to_int(number);
-  }
-
-  // Names the part of an expression that the host cannot know before the launch; empty when it can be evaluated.
-  std::string unknown_at_launch(Id id) const {
-    DraftValue const& v = value(id);
-    if (!v.type.is_scalar()) return "a tile";
-    if (is_float(v.type.element())) return "a floating value";
-    Node const* node = draft.definition(id);
-    if (node == nullptr) return v.region == 0 ? "" : "a loop index";
-    if (node->kind == ir::OpKind::BlockIndexOp) return "a block index";
-    if (node->kind == ir::OpKind::ExtentOp) return "";
-    for (Id operand : node->operands)
-      if (std::string found = unknown_at_launch(operand); !found.empty()) return found;
-    return "";
-  }
-};
 
 Recorder::Recorder(char const* name, location where) : impl_(new Impl) {
   impl_->name = name;
@@ -469,146 +339,6 @@ void Recorder::store(Handle tensor, Id tile, Coordinate const* coordinates, int 
   };
   mark(node);
   for (int statement : impl_->statements) mark(statement);
-}
-
-void Recorder::grid(char const* word, Id const* extents, int rank, Handle* indices, location where) {
-  if (impl_->grid)
-    impl_->fail(
-        fmt::format("{}{}: the grid is already stated{}; a kernel states it once", word, at(where), at(*impl_->grid)),
-        where);
-  if (impl_->region != 0)
-    impl_->fail(fmt::format("{}{}: the grid is stated outside of loops and branches", word, at(where)), where);
-  for (int i = 0; i < rank; ++i) {
-    if (auto const known = impl_->constant_of(extents[i]); known && *known <= 0)
-      impl_->fail(fmt::format("{}{}: extent {} of axis {} gives no block", word, at(where), *known, i), where);
-    if (std::string const unknown = impl_->unknown_at_launch(extents[i]); !unknown.empty())
-      impl_->fail(
-          fmt::format("{}{}: extent of axis {} uses {}, which is not known at the launch", word, at(where), i, unknown),
-          where);
-  }
-  // Grid dimension 0 is the last axis, which runs fastest; axes beyond three share dimension 2.
-  auto const index = ir::Type::index();
-  int const direct = rank <= 3 ? rank : 2;
-  std::vector<Id> dimensions;
-  for (int d = 0; d < direct; ++d) dimensions.push_back(extents[rank - 1 - d]);
-  if (rank > 3) {
-    Id product = extents[rank - 3];
-    for (int i = rank - 4; i >= 0; --i) product = emit_scalar(ir::MulOp{}, {product, extents[i]}, index, where);
-    dimensions.push_back(product);
-  }
-  ir::GridOp const op;
-  impl_->add_effect(ir::OpKind::GridOp, &op, {dimensions.data(), static_cast<int>(dimensions.size())}, where);
-  impl_->grid = where;
-  for (int d = 0; d < direct; ++d)
-    indices[rank - 1 - d] = handle(emit_scalar(ir::make_op<ir::BlockIndexOp>(std::int64_t{d}), {}, index, where));
-  if (rank > 3) {
-    Id rest = emit_scalar(ir::make_op<ir::BlockIndexOp>(std::int64_t{2}), {}, index, where);
-    for (int i = rank - 3; i > 0; --i) {
-      indices[i] = handle(emit_scalar(ir::RemOp{}, {rest, extents[i]}, index, where));
-      rest = emit_scalar(ir::DivOp{}, {rest, extents[i]}, index, where);
-    }
-    indices[0] = handle(rest);
-  }
-}
-
-void Recorder::refuse_grid_axis(int which, int rank) {
-  impl_->fail(fmt::format("the grid stated{} has {} {}, but axis {} of it is used",
-                          at(impl_->grid.value_or(location())), rank, rank == 1 ? "axis" : "axes", which),
-              impl_->grid.value_or(location()));
-}
-
-void Recorder::require(Id condition, char const* message, location where) {
-  if (impl_->region != 0)
-    impl_->fail(
-        fmt::format("require{}: it is evaluated at the launch, so it stands outside of loops and branches", at(where)),
-        where);
-  if (std::string const unknown = impl_->unknown_at_launch(condition); !unknown.empty())
-    impl_->fail(fmt::format("require{}: the condition uses {}, which is not known at the launch", at(where), unknown),
-                where);
-  if (auto const known = impl_->constant_of(condition)) {
-    if (*known == 0) impl_->fail(fmt::format("require{}: {}", at(where), message), where);
-    return;
-  }
-  ir::RequireOp const op = ir::make_op<ir::RequireOp>(Symbol(message));
-  impl_->add_effect(ir::OpKind::RequireOp, &op, {condition}, where);
-}
-
-void Recorder::begin_loop(Id lower, Id upper, Id step, Ids inits, std::int64_t stages, location where) {
-  if (auto const known = impl_->constant_of(step); known && *known <= 0)
-    impl_->fail(fmt::format("loop{}: the step is {}, but must be positive", at(where), *known), where);
-  std::vector<Id> operands = {lower, upper, step};
-  operands.insert(operands.end(), inits.first, inits.first + inits.count);
-  ir::ForOp const op = ir::make_op<ir::ForOp>(stages);
-  int const node =
-      impl_->add_effect(ir::OpKind::ForOp, &op, {operands.data(), static_cast<int>(operands.size())}, where);
-  impl_->statements.push_back(node);
-  int const body = impl_->open_region(RegionKind::loop, where);
-  impl_->draft.nodes[static_cast<std::size_t>(node)].regions.push_back(body);
-  impl_->add_argument(ir::Type::index(), where);
-  for (int i = 0; i < inits.count; ++i) impl_->add_argument(ir::Type(impl_->value(inits.first[i]).type), where);
-}
-
-Id Recorder::region_argument(int i) const { return impl_->current().arguments[static_cast<std::size_t>(i)]; }
-
-Id Recorder::end_loop(Ids yields) {
-  int const node = impl_->statements.back();
-  impl_->statements.pop_back();
-  Region& body = impl_->current();
-  body.yields.assign(yields.first, yields.first + yields.count);
-  body.open = false;
-  impl_->region = body.parent;
-  Id first = -1;
-  for (int i = 0; i < yields.count; ++i) {
-    Id const id = impl_->add_result(node, ir::Type(impl_->value(yields.first[i]).type));
-    if (i == 0) first = id;
-  }
-  return first;
-}
-
-void Recorder::begin_if(Id condition, location where) {
-  ir::IfOp const op;
-  int const node = impl_->add_effect(ir::OpKind::IfOp, &op, {condition}, where);
-  impl_->statements.push_back(node);
-  int const branch = impl_->open_region(RegionKind::then_branch, where);
-  impl_->draft.nodes[static_cast<std::size_t>(node)].regions.push_back(branch);
-}
-
-void Recorder::begin_else(Ids then_yields) {
-  int const node = impl_->statements.back();
-  Region& then = impl_->current();
-  then.yields.assign(then_yields.first, then_yields.first + then_yields.count);
-  then.open = false;
-  location const where = then.where;
-  impl_->region = then.parent;
-  int const branch = impl_->open_region(RegionKind::else_branch, where);
-  impl_->draft.nodes[static_cast<std::size_t>(node)].regions.push_back(branch);
-}
-
-Id Recorder::end_if(Ids else_yields) { return end_loop(else_yields); }
-
-TracedKernel Recorder::finish() {
-  if (impl_->failed)
-    throw UserError(fmt::format("kernel '{}': an error of its trace was swallowed", impl_->name), impl_->where);
-  if (!impl_->grid)
-    impl_->fail("no grid is stated; write `auto g = grid_over(output, shape<...>)` or `auto g = grid(...)` first",
-                impl_->where);
-  auto* traced = new TracedKernel::Impl;
-  TracedKernel result(traced);
-  traced->name = impl_->name;
-  traced->where = impl_->where;
-  traced->parameters = impl_->parameters;
-  ir::Function& function = traced->module.add_function(impl_->name, ir::FunctionKind::kernel);
-  function.where = impl_->where;
-  static constexpr std::string_view prefix[] = {"in", "out", "inout"};
-  for (std::size_t i = 0; i < impl_->attributes.size(); ++i) {
-    bool const scalar = impl_->parameters[i].kind == ParameterKind::scalar;
-    std::string const word(scalar ? "arg" : prefix[static_cast<int>(impl_->attributes[i].direction)]);
-    function.add_parameter(impl_->value(impl_->draft.regions[0].arguments[i]).type, impl_->attributes[i],
-                           word + std::to_string(i));
-  }
-  emit_draft(impl_->draft, function);
-  support::throw_internal_error(ir::verify(traced->module), "trace of kernel '" + impl_->name + "'");
-  return result;
 }
 
 }  // namespace tegula::trace

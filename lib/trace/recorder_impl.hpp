@@ -1,0 +1,138 @@
+// What a Recorder holds: the draft, what it knows of parameters and stores, and how it fails.
+#pragma once
+
+#include <cstring>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "ir/builder.hpp"
+#include "support/diagnostics.hpp"
+#include "tegula/support/error.hpp"
+#include "trace/draft.hpp"
+
+namespace tegula::trace {
+
+// " at file.cpp:12", or nothing for an unknown place.
+inline std::string at(location where) {
+  std::string const text = support::to_string(where);
+  return text.empty() ? text : " at " + text;
+}
+
+struct Recorder::Impl {
+  std::string name;
+  location where;
+  std::uint32_t trace = 0;
+  Recorder* outer = nullptr;
+  bool failed = false;
+  Draft draft;
+  int region = 0;
+  int effects = 0;
+  std::vector<ir::ParameterAttributes> attributes;
+  std::vector<ParameterInfo> parameters;
+  struct LastStore {
+    int effects_before = -1;
+    location where;
+  };
+  std::map<Id, LastStore> last_store;
+  std::map<std::tuple<ir::OpKind, std::vector<std::byte>, std::vector<Id>, std::uint8_t>, Id> scalars;
+  std::optional<location> grid;
+  std::vector<int> statements;  // nodes of the loops and branches that are open
+
+  [[noreturn]] void fail(std::string const& text, location place) {
+    failed = true;
+    throw UserError(fmt::format("kernel '{}': {}", name, text), place);
+  }
+
+  DraftValue const& value(Id id) const { return draft.values[static_cast<std::size_t>(id)]; }
+  Region& current() { return draft.regions[static_cast<std::size_t>(region)]; }
+  Region const& region_of(int number) const { return draft.regions[static_cast<std::size_t>(number)]; }
+
+  std::string region_name(int number) const {
+    Region const& r = region_of(number);
+    switch (r.kind) {
+      case RegionKind::kernel:
+        return fmt::format("the body of kernel '{}'", name);
+      case RegionKind::loop:
+        return "the loop" + at(r.where);
+      case RegionKind::then_branch:
+        return "the then branch of the if_" + at(r.where);
+      case RegionKind::else_branch:
+        return "the else branch of the if_" + at(r.where);
+    }
+    return {};
+  }
+
+  int open_region(RegionKind kind, location place) {
+    Region r;
+    r.kind = kind;
+    r.parent = draft.regions.empty() ? -1 : region;
+    r.depth = r.parent < 0 ? 0 : region_of(r.parent).depth + 1;
+    r.where = place;
+    draft.regions.push_back(std::move(r));
+    region = static_cast<int>(draft.regions.size()) - 1;
+    return region;
+  }
+
+  Id add_argument(ir::Type const& type, location place) {
+    draft.values.push_back({type, -1, 0, region, place});
+    Id const id = static_cast<Id>(draft.values.size()) - 1;
+    current().arguments.push_back(id);
+    return id;
+  }
+
+  int add_node(ir::OpKind kind, void const* attribute_struct, Ids operands, int in_region, location place) {
+    Node node;
+    node.kind = kind;
+    auto const* bytes = static_cast<std::byte const*>(attribute_struct);
+    node.attributes.assign(bytes, bytes + ir::op_info(kind).size);
+    node.operands.assign(operands.first, operands.first + operands.count);
+    node.region = in_region;
+    node.where = place;
+    node.effects_before = effects;
+    draft.nodes.push_back(std::move(node));
+    return static_cast<int>(draft.nodes.size()) - 1;
+  }
+
+  Id add_result(int node, ir::Type const& type) {
+    Node& n = draft.nodes[static_cast<std::size_t>(node)];
+    draft.values.push_back({type, node, n.result_count, n.region, n.where});
+    Id const id = static_cast<Id>(draft.values.size()) - 1;
+    if (n.result_count++ == 0) n.first_result = id;
+    return id;
+  }
+
+  int add_effect(ir::OpKind kind, void const* attribute_struct, Ids operands, location place) {
+    int const node = add_node(kind, attribute_struct, operands, region, place);
+    current().effects.push_back(node);
+    ++effects;
+    return node;
+  }
+
+  std::optional<std::int64_t> constant_of(Id id) const {
+    Node const* node = draft.definition(id);
+    if (node == nullptr || node->kind != ir::OpKind::ConstantOp) return std::nullopt;
+    ir::Constant number;
+    std::memcpy(&number, node->attributes.data(), sizeof number);
+    if (!is_integer(number.element) && number.element != Element::boolean) return std::nullopt;
+    return ir::to_int(number);
+  }
+
+  // Names the part of an expression that the host cannot know before the launch; empty when it can be evaluated.
+  std::string unknown_at_launch(Id id) const {
+    DraftValue const& v = value(id);
+    if (!v.type.is_scalar()) return "a tile";
+    if (is_float(v.type.element())) return "a floating value";
+    Node const* node = draft.definition(id);
+    if (node == nullptr) return v.region == 0 ? "" : "a loop index";
+    if (node->kind == ir::OpKind::BlockIndexOp) return "a block index";
+    if (node->kind == ir::OpKind::ExtentOp) return "";
+    for (Id operand : node->operands)
+      if (std::string found = unknown_at_launch(operand); !found.empty()) return found;
+    return "";
+  }
+};
+
+}  // namespace tegula::trace

@@ -1,0 +1,148 @@
+// The statements of a trace: grid, requirements, loops and branches; and the end of the trace.
+#include "ir/verifier.hpp"
+#include "trace/recorder_impl.hpp"
+#include "trace/traced_kernel.hpp"
+
+namespace tegula::trace {
+
+void Recorder::grid(char const* word, Id const* extents, int rank, Handle* indices, location where) {
+  if (impl_->grid)
+    impl_->fail(
+        fmt::format("{}{}: the grid is already stated{}; a kernel states it once", word, at(where), at(*impl_->grid)),
+        where);
+  if (impl_->region != 0)
+    impl_->fail(fmt::format("{}{}: the grid is stated outside of loops and branches", word, at(where)), where);
+  for (int i = 0; i < rank; ++i) {
+    if (auto const known = impl_->constant_of(extents[i]); known && *known <= 0)
+      impl_->fail(fmt::format("{}{}: extent {} of axis {} gives no block", word, at(where), *known, i), where);
+    if (std::string const unknown = impl_->unknown_at_launch(extents[i]); !unknown.empty())
+      impl_->fail(
+          fmt::format("{}{}: extent of axis {} uses {}, which is not known at the launch", word, at(where), i, unknown),
+          where);
+  }
+  // Grid dimension 0 is the last axis, which runs fastest; axes beyond three share dimension 2.
+  auto const index = ir::Type::index();
+  int const direct = rank <= 3 ? rank : 2;
+  std::vector<Id> dimensions;
+  for (int d = 0; d < direct; ++d) dimensions.push_back(extents[rank - 1 - d]);
+  if (rank > 3) {
+    Id product = extents[rank - 3];
+    for (int i = rank - 4; i >= 0; --i) product = emit_scalar(ir::MulOp{}, {product, extents[i]}, index, where);
+    dimensions.push_back(product);
+  }
+  ir::GridOp const op;
+  impl_->add_effect(ir::OpKind::GridOp, &op, {dimensions.data(), static_cast<int>(dimensions.size())}, where);
+  impl_->grid = where;
+  for (int d = 0; d < direct; ++d)
+    indices[rank - 1 - d] = handle(emit_scalar(ir::make_op<ir::BlockIndexOp>(std::int64_t{d}), {}, index, where));
+  if (rank > 3) {
+    Id rest = emit_scalar(ir::make_op<ir::BlockIndexOp>(std::int64_t{2}), {}, index, where);
+    for (int i = rank - 3; i > 0; --i) {
+      indices[i] = handle(emit_scalar(ir::RemOp{}, {rest, extents[i]}, index, where));
+      rest = emit_scalar(ir::DivOp{}, {rest, extents[i]}, index, where);
+    }
+    indices[0] = handle(rest);
+  }
+}
+
+void Recorder::refuse_grid_axis(int which, int rank) {
+  impl_->fail(fmt::format("the grid stated{} has {} {}, but axis {} of it is used",
+                          at(impl_->grid.value_or(location())), rank, rank == 1 ? "axis" : "axes", which),
+              impl_->grid.value_or(location()));
+}
+
+void Recorder::require(Id condition, char const* message, location where) {
+  if (impl_->region != 0)
+    impl_->fail(
+        fmt::format("require{}: it is evaluated at the launch, so it stands outside of loops and branches", at(where)),
+        where);
+  if (std::string const unknown = impl_->unknown_at_launch(condition); !unknown.empty())
+    impl_->fail(fmt::format("require{}: the condition uses {}, which is not known at the launch", at(where), unknown),
+                where);
+  if (auto const known = impl_->constant_of(condition)) {
+    if (*known == 0) impl_->fail(fmt::format("require{}: {}", at(where), message), where);
+    return;
+  }
+  ir::RequireOp const op = ir::make_op<ir::RequireOp>(Symbol(message));
+  impl_->add_effect(ir::OpKind::RequireOp, &op, {condition}, where);
+}
+
+void Recorder::begin_loop(Id lower, Id upper, Id step, Ids inits, std::int64_t stages, location where) {
+  if (auto const known = impl_->constant_of(step); known && *known <= 0)
+    impl_->fail(fmt::format("loop{}: the step is {}, but must be positive", at(where), *known), where);
+  std::vector<Id> operands = {lower, upper, step};
+  operands.insert(operands.end(), inits.first, inits.first + inits.count);
+  ir::ForOp const op = ir::make_op<ir::ForOp>(stages);
+  int const node =
+      impl_->add_effect(ir::OpKind::ForOp, &op, {operands.data(), static_cast<int>(operands.size())}, where);
+  impl_->statements.push_back(node);
+  int const body = impl_->open_region(RegionKind::loop, where);
+  impl_->draft.nodes[static_cast<std::size_t>(node)].regions.push_back(body);
+  impl_->add_argument(ir::Type::index(), where);
+  for (int i = 0; i < inits.count; ++i) impl_->add_argument(ir::Type(impl_->value(inits.first[i]).type), where);
+}
+
+Id Recorder::region_argument(int i) const { return impl_->current().arguments[static_cast<std::size_t>(i)]; }
+
+Id Recorder::end_loop(Ids yields) {
+  int const node = impl_->statements.back();
+  impl_->statements.pop_back();
+  Region& body = impl_->current();
+  body.yields.assign(yields.first, yields.first + yields.count);
+  body.open = false;
+  impl_->region = body.parent;
+  Id first = -1;
+  for (int i = 0; i < yields.count; ++i) {
+    Id const id = impl_->add_result(node, ir::Type(impl_->value(yields.first[i]).type));
+    if (i == 0) first = id;
+  }
+  return first;
+}
+
+void Recorder::begin_if(Id condition, location where) {
+  ir::IfOp const op;
+  int const node = impl_->add_effect(ir::OpKind::IfOp, &op, {condition}, where);
+  impl_->statements.push_back(node);
+  int const branch = impl_->open_region(RegionKind::then_branch, where);
+  impl_->draft.nodes[static_cast<std::size_t>(node)].regions.push_back(branch);
+}
+
+void Recorder::begin_else(Ids then_yields) {
+  int const node = impl_->statements.back();
+  Region& then = impl_->current();
+  then.yields.assign(then_yields.first, then_yields.first + then_yields.count);
+  then.open = false;
+  location const where = then.where;
+  impl_->region = then.parent;
+  int const branch = impl_->open_region(RegionKind::else_branch, where);
+  impl_->draft.nodes[static_cast<std::size_t>(node)].regions.push_back(branch);
+}
+
+Id Recorder::end_if(Ids else_yields) { return end_loop(else_yields); }
+
+TracedKernel Recorder::finish() {
+  if (impl_->failed)
+    throw UserError(fmt::format("kernel '{}': an error of its trace was swallowed", impl_->name), impl_->where);
+  if (!impl_->grid)
+    impl_->fail("no grid is stated; write `auto g = grid_over(output, shape<...>)` or `auto g = grid(...)` first",
+                impl_->where);
+  auto* traced = new TracedKernel::Impl;
+  TracedKernel result(traced);
+  traced->name = impl_->name;
+  traced->where = impl_->where;
+  traced->parameters = impl_->parameters;
+  ir::Function& function = traced->module.add_function(impl_->name, ir::FunctionKind::kernel);
+  function.where = impl_->where;
+  static constexpr std::string_view prefix[] = {"in", "out", "inout"};
+  for (std::size_t i = 0; i < impl_->attributes.size(); ++i) {
+    bool const scalar = impl_->parameters[i].kind == ParameterKind::scalar;
+    std::string const word(scalar ? "arg" : prefix[static_cast<int>(impl_->attributes[i].direction)]);
+    function.add_parameter(impl_->value(impl_->draft.regions[0].arguments[i]).type, impl_->attributes[i],
+                           word + std::to_string(i));
+  }
+  emit_draft(impl_->draft, function);
+  support::throw_internal_error(ir::verify(traced->module), "trace of kernel '" + impl_->name + "'");
+  return result;
+}
+
+}  // namespace tegula::trace
