@@ -61,7 +61,9 @@ constexpr int member_count() {
 }
 
 template <class... X>
-TypeList<bare<X>...> as_list(X&...);
+constexpr TypeList<bare<X>...> as_list(X&...) {
+  return {};
+}
 
 // The member types of an aggregate, never evaluated.
 template <class X>
