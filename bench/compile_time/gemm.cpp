@@ -1,4 +1,6 @@
 // One kernel and its launch, to be compiled only.
+#include <tegula/tegula.hpp>
+
 #include "kernels.hpp"
 
 using Matrix = tegula::buffer<tegula::bf16, 2>;
