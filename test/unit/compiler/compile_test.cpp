@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "ir/text.hpp"
+#include "ir/verifier.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/options.hpp"
@@ -125,4 +126,20 @@ TEST_CASE("compile: both targets' own pipelines parse and stand in an order that
     REQUIRE(diagnostics.empty());
     CHECK(transform::why_not_in_this_order(passes, kernel_named("functions")) == "");
   }
+}
+
+TEST_CASE("compile: what the passes leave prints, reads back and passes the verifier, layouts included") {
+  for (Target const target : {Target::host, Target::cuda})
+    for (char const* name : {"vadd", "softmax", "functions"}) {
+      INFO(name);
+      ir::Module const lowered = compiler::lower(kernel_named(name), for_target(target));
+      std::string const text = ir::print(lowered);
+      if (target == Target::cuda) CHECK_THAT(text, test::ContainsSubstring("warps = "));
+      auto const parsed = ir::parse(text);
+      INFO(text << parsed.diagnostics.str());
+      REQUIRE(parsed.ok());
+      CHECK(ir::equal(lowered, parsed.module));
+      CHECK(ir::print(parsed.module) == text);
+      CHECK(ir::verify(parsed.module).str() == "");
+    }
 }
