@@ -272,6 +272,27 @@ kernel @in_place(%a: inout tensor<?xf32>, %n: f32) {
   }
 }
 
+TEST_CASE("stores keep their order behind loads that run in other loops", "[host]") {
+  std::string const text = R"(
+kernel @order(%a: inout tensor<?xf32>, %c: out tensor<?xf32>, %d: out tensor<?xf32>) {
+  %o = constant {value = 0 : i64} : i64
+  %five = constant {value = 5 : i64} : i64
+  %i = iota {axis = 0} : tile<32xi32>
+  %f = cast %i : tile<32xf32>
+  store %c, %f, %o
+  %x = load %a, %five : tile<16xf32>
+  store %a, %f, %o
+  store %d, %x, %o
+  %y = load %a, %five : tile<16xf32>
+  %z = add %x, %y : tile<16xf32>
+  store %a, %z, %o
+  return
+}
+)";
+  Array a(Element::f32, {40}), c(Element::f32, {30}), d(Element::f32, {16});
+  check_against_simulator(text, {a.randomise(1), c, d});
+}
+
 TEST_CASE("scalars of every element reach the kernel", "[host]") {
   std::string const text = R"(
 kernel @scalars(%b: bool, %i: i32, %l: i64, %h: f16, %g: bf16, %f: f32, %d: f64, %c: out tensor<?xf64>) {

@@ -156,6 +156,66 @@ TEST_CASE("gemm matches float64 at ragged extents on three CPUs", "[host]") {
   }
 }
 
+TEST_CASE("products whose operands are computed, nested in loops and one after another", "[host]") {
+  // C = 2 * sum over h of (A_h^T + 1) * B, then D = C's rows times B again, with B's tile taken before the loop.
+  std::string const text = R"(
+kernel @products(%A: in tensor<?x?x?xbf16>, %B: in tensor<?x?xf32>, %s: f32, %C: out tensor<?x?xf32>, %D: out tensor<?x?xf32>) {
+  %h = extent %A {axis = 0} : i64
+  %m = extent %C {axis = 0} : i64
+  %n = extent %C {axis = 1} : i64
+  %k = extent %B {axis = 0} : i64
+  %t = constant {value = 16 : i64} : i64
+  %g0 = ceil_div %m, %t : i64
+  %g1 = ceil_div %n, %t : i64
+  grid %g0, %g1
+  %i = block_index {axis = 0} : i64
+  %j = block_index {axis = 1} : i64
+  %i0 = mul %i, %t : i64
+  %j0 = mul %j, %t : i64
+  %lo = constant {value = 0 : i64} : i64
+  %one = constant {value = 1 : i64} : i64
+  %ones = constant {value = 1.0 : f32} : tile<16x8xf32>
+  %eight = constant {value = 8 : i64} : i64
+  %zero = constant {value = 0.0 : f32} : tile<16x16xf32>
+  %scale = splat %s : tile<8x16xf32>
+  %c = for %x = %lo to %h step %one carry (%total = %zero) : tile<16x16xf32> {
+    %p = for %y = %lo to %k step %eight carry (%sum = %total) : tile<16x16xf32> {
+      %a = load %A, %x, %y, %i0 : tile<8x16xbf16>
+      %at = trans %a {permutation = [1, 0]} : tile<16x8xbf16>
+      %af = cast %at : tile<16x8xf32>
+      %a1 = add %af, %ones : tile<16x8xf32>
+      %b = load %B, %y, %j0 : tile<8x16xf32>
+      %b1 = mul %b, %scale : tile<8x16xf32>
+      %next = dot %a1, %b1, %sum : tile<16x16xf32>
+      yield %next
+    }
+    yield %p
+  }
+  store %C, %c, %i0, %j0
+  %fixed = load %B, %lo, %j0 : tile<8x16xf32>
+  %d = for %u = %lo to %k step %eight carry (%so_far = %zero) : tile<16x16xf32> {
+    %v = load %A, %lo, %u, %i0 : tile<8x16xbf16>
+    %vf = cast %v : tile<8x16xf32>
+    %vt = trans %vf {permutation = [1, 0]} : tile<16x8xf32>
+    %more = dot %vt, %fixed, %so_far : tile<16x16xf32>
+    yield %more
+  }
+  %e = for %w = %lo to %h step %one carry (%run = %d) : tile<16x16xf32> {
+    %bb = load %B, %w, %j0 : tile<16x16xf32>
+    %last = dot %c, %bb, %run : tile<16x16xf32>
+    yield %last
+  }
+  store %D, %e, %i0, %j0
+  return
+}
+)";
+  for (std::int64_t heads : {0, 1, 3}) {
+    Array a(Element::bf16, {heads, 30, 20}), b(Element::f32, {30, 35}, 1), c(Element::f32, {20, 35}),
+        d(Element::f32, {20, 35}, 2);
+    check_against_simulator(text, {a.randomise(1), b.randomise(2), ir::make_constant(Element::f32, 2.0), c, d}, 2e-6);
+  }
+}
+
 constexpr char const* attention_text = R"(
 kernel @attention(%Q: in tensor<?x?x?xEL>, %K: in tensor<?x?x?xEL>, %V: in tensor<?x?x?xEL>, %O: out tensor<?x?x?xEL>, %scale: f32) {
   %heads = extent %O {axis = 0} : i64

@@ -23,6 +23,12 @@ ir::Value const& nest_value(ir::Op const& op) {
   return *op.result();
 }
 
+/// The tensor that a grouped op accesses, when the kernel writes it.
+ir::Value const* ordered_tensor(ir::Op const& op, Plan const& plan) {
+  bool const accesses = op.is<ir::StoreOp>() || op.is<ir::LoadOp>();
+  return accesses && plan.written(*op.operand(0)) ? op.operand(0) : nullptr;
+}
+
 bool same_type_of_storage(ir::Type const& a, ir::Type const& b) {
   return a.element() == b.element() && a.shape() == b.shape();
 }
@@ -56,14 +62,9 @@ bool FunctionEmitter::joins(ir::Op const& candidate, Extents const& shape,
                             std::vector<ir::Op const*> const& members) const {
   if (nest_value(candidate).type().shape() != shape) return false;
   // Accesses of tensors that the kernel writes keep their order: such an op shares a nest with no other of its tensor.
-  auto const touched = [&](ir::Op const& op) -> ir::Value const* {
-    if (op.is<ir::StoreOp>()) return op.operand(0);
-    if (op.is<ir::LoadOp>() && context.plan.written(*op.operand(0))) return op.operand(0);
-    return nullptr;
-  };
-  if (ir::Value const* const tensor = touched(candidate))
+  if (ir::Value const* const tensor = ordered_tensor(candidate, context.plan))
     for (ir::Op const* member : members)
-      if (touched(*member) == tensor) return false;
+      if (ordered_tensor(*member, context.plan) == tensor) return false;
   std::map<std::pair<ir::Value const*, bool>, bool> known;
   if (!candidate.is<ir::StoreOp>() && !candidate.is<ir::ReduceOp>()) {
     bool const keeps_index = candidate.info().has(ir::elementwise);
@@ -77,18 +78,23 @@ bool FunctionEmitter::joins(ir::Op const& candidate, Extents const& shape,
 void FunctionEmitter::group(ir::Block::iterator first, ir::Block const& region) {
   Plan const& plan = context.plan;
   std::vector<ir::Op const*> members = {&*first};
+  std::vector<ir::Value const*> passed;
   Extents const shape = nest_value(*first).type().shape();
   for (auto at = ++ir::Block::iterator(first); at != region.end(); ++at) {
     ir::Op const& op = *at;
     if (op.info().has(ir::terminator) || op.block_count() != 0) break;
     if (done_.contains(&op) || !is_grouped(op, plan)) continue;
-    if (joins(op, shape, members)) {
+    // What joins runs before what was passed over, so it must not access the same tensor.
+    ir::Value const* const tensor = ordered_tensor(op, plan);
+    bool const in_order = tensor == nullptr || std::find(passed.begin(), passed.end(), tensor) == passed.end();
+    if (in_order && joins(op, shape, members)) {
       members.push_back(&op);
     } else if (op.is<ir::StoreOp>()) {
       break;
+    } else if (tensor != nullptr) {
+      passed.push_back(tensor);
     }
   }
-  // A lone store is clipped to its tensor, which several cannot be; sharing pays only when there is something to share.
   std::vector<Sink> sinks;
   for (ir::Op const* op : members) {
     done_[op] = true;
