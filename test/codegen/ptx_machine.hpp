@@ -165,6 +165,11 @@ class PtxMachine {
         continue;
       }
       if (line == "}") break;
+      // LLVM 19 takes half of a register as "{ .reg .b16 tmp; mov.b32 {tmp, %rs1}, %r2; }": one instruction, tmp unused.
+      if (starts_with(line, "{ .reg")) {
+        line = trimmed(line.substr(line.find(';') + 1, line.rfind('}') - line.find(';') - 1));
+        line.replace(line.find("tmp"), 3, "_");
+      }
       if (line.front() == '.') continue;  // .reg, .loc
       if (line.back() == ':') {
         labels_[operand(line.substr(0, line.size() - 1)).value] = code_.size();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "ir/text.hpp"
@@ -84,7 +86,7 @@ TEST_CASE("compile: the options' pipeline takes the place of the target's own") 
 }
 
 TEST_CASE("compile: dumps of LLVM IR, assembly, PTX and launch program") {
-  fs::path const folder = fs::temp_directory_path() / "tegula-compile-test";
+  fs::path const folder = fs::temp_directory_path() / ("tegula-compile-test-" + std::to_string(::getpid()));
   fs::remove_all(folder);
   support::Options environment;
   using What = support::DumpItem::What;
