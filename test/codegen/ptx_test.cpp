@@ -7,7 +7,6 @@
 #include "codegen/nvptx/nvptx.hpp"
 #include "codegen/ptx_cases.hpp"
 #include "codegen/ptx_machine.hpp"
-#include "codegen/version.hpp"
 #include "compiler/compile.hpp"
 #include "support/file_check.hpp"
 #include "tegula/support/error.hpp"
@@ -92,13 +91,9 @@ void run_both(ir::Module const& module, std::string const& text, std::string con
   check_equal(text, launch);
 }
 
-/// LLVM 19 writes the same instructions in other words (16-bit halves in braces, other orders).
-bool old_llvm() { return codegen::llvm_version().starts_with("19."); }
-
 }  // namespace
 
 TEST_CASE("PTX of every kernel has the promised patterns", "[ptx]") {
-  if (old_llvm()) TEGULA_SKIP("patterns and machine read what LLVM 20 or later writes, not LLVM " + std::string(codegen::llvm_version()));
   for (std::string const& file : kernel_files()) {
     INFO(file);
     std::string const text = test::read_file(file);
@@ -131,7 +126,6 @@ TEST_CASE("ptxas takes every kernel for sm_90a without spills or stack", "[ptx]"
 }
 
 TEST_CASE("PTX computes what the simulator computes, at ragged extents, strides and offsets", "[ptx]") {
-  if (old_llvm()) TEGULA_SKIP("patterns and machine read what LLVM 20 or later writes, not LLVM " + std::string(codegen::llvm_version()));
   std::mt19937_64 random(std::random_device{}());
   int launches = 0;
   for (std::string const& file : kernel_files()) {
@@ -178,7 +172,6 @@ TEST_CASE("a GPU architecture that is not known is refused", "[ptx]") {
 }
 
 TEST_CASE("each barrier is needed: without any one of them two threads meet at one byte", "[ptx]") {
-  if (old_llvm()) TEGULA_SKIP("patterns and machine read what LLVM 20 or later writes, not LLVM " + std::string(codegen::llvm_version()));
   std::mt19937_64 random(1);
   int deleted = 0;
   for (std::string const& file : kernel_files()) {
