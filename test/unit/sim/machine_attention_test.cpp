@@ -251,7 +251,7 @@ Simulation simulate(Attention& attention) {
 
 }  // namespace
 
-TEST_CASE("attention with two products in flight is silent under every kind of schedule", "[machine][N1]") {
+TEST_CASE("attention with two products in flight is silent under every kind of schedule", "[machine]") {
   for (int blocks : {1, 2, 3, 5}) {
     Attention attention{.blocks = blocks, .tiles = blocks == 3 ? 3 : 2};
     Simulation simulation = simulate(attention);
@@ -261,7 +261,7 @@ TEST_CASE("attention with two products in flight is silent under every kind of s
   }
 }
 
-TEST_CASE("taking any one synchronising op out of attention is reported", "[machine][N1]") {
+TEST_CASE("taking any one synchronising op out of attention is reported", "[machine]") {
   for (int op = 0; op < op_count; ++op) {
     Attention attention{};
     attention.without.set(static_cast<std::size_t>(op));

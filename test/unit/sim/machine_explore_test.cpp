@@ -24,7 +24,7 @@ void independent(Machine& m, int warps, int steps, bool shared_barrier) {
 
 }  // namespace
 
-TEST_CASE("all orders: commuting transitions are not tried twice", "[machine][N1]") {
+TEST_CASE("all orders: commuting transitions are not tried twice", "[machine]") {
   Simulation apart({.shared_bytes = 1024}, [](Machine& m) { independent(m, 3, 3, false); });
   Sweep const one = apart.exhaust(10000);
   CHECK(one.complete);
@@ -38,7 +38,7 @@ TEST_CASE("all orders: commuting transitions are not tried twice", "[machine][N1
   CHECK(all.runs >= 20);  // the arrivals on one barrier interleave in (6 choose 3) ways
 }
 
-TEST_CASE("all orders find what needs one certain order", "[machine][N1]") {
+TEST_CASE("all orders find what needs one certain order", "[machine]") {
   // Warp 1 reads early only if it passes before warp 0 has published: both orders exist, one is bad.
   auto const build = [](Machine& m) {
     static bool flag = false;
@@ -64,7 +64,7 @@ TEST_CASE("all orders find what needs one certain order", "[machine][N1]") {
   CHECK(again.has(ReportKind::never_written));
 }
 
-TEST_CASE("all orders of a small ring are silent, and one without its wait is not", "[machine][N1]") {
+TEST_CASE("all orders of a small ring are silent, and one without its wait is not", "[machine]") {
   for (bool planted : {false, true}) {
     Simulation simulation({.shared_bytes = 8192}, [planted](Machine& m) {
       Space const in = add_input(m);
@@ -98,7 +98,7 @@ TEST_CASE("all orders of a small ring are silent, and one without its wait is no
   }
 }
 
-TEST_CASE("a thread that nothing holds the barrier back for misses a phase when it is starved", "[machine][N1]") {
+TEST_CASE("a thread that nothing holds the barrier back for misses a phase when it is starved", "[machine]") {
   // Warp 2 waits for each phase, but the release does not count it.
   Simulation simulation({.shared_bytes = 8192}, [](Machine& m) {
     for (int k = 0; k < 3; ++k) {
@@ -128,7 +128,7 @@ TEST_CASE("a thread that nothing holds the barrier back for misses a phase when 
   CHECK(simulation.sweep(30, false).has(ReportKind::phase_error));
 }
 
-TEST_CASE("a run repeats exactly under its seed and under its choices", "[machine][N1]") {
+TEST_CASE("a run repeats exactly under its seed and under its choices", "[machine]") {
   Simulation simulation({.shared_bytes = 1024}, [](Machine& m) { independent(m, 4, 4, true); });
   std::set<std::vector<std::uint32_t>> different;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -143,7 +143,7 @@ TEST_CASE("a run repeats exactly under its seed and under its choices", "[machin
   CHECK_THROWS_AS(simulation.run(parse_schedule("choices:99")), tegula::UserError);
 }
 
-TEST_CASE("a program may be a step function", "[machine][N1]") {
+TEST_CASE("a program may be a step function", "[machine]") {
   struct Stepper final : Program {
     explicit Stepper(Warp warp) : w(warp) {}
     bool step() override {
@@ -174,7 +174,7 @@ TEST_CASE("a program may be a step function", "[machine][N1]") {
   CHECK(simulation.sweep(20).clean());
 }
 
-TEST_CASE("a loop without end is called a livelock, with the limit", "[machine][N1]") {
+TEST_CASE("a loop without end is called a livelock, with the limit", "[machine]") {
   Simulation simulation({.shared_bytes = 1024, .max_steps = 500}, [](Machine& m) {
     m.add_warp(0, [](Warp w) -> Task {
       co_await w.mbarrier_init(leader, full_barrier, 1, at("mbarrier_init"));
@@ -187,7 +187,7 @@ TEST_CASE("a loop without end is called a livelock, with the limit", "[machine][
   CHECK_THAT(outcome.text(), ContainsSubstring("no end after 500 steps"));
 }
 
-TEST_CASE("a step that goes on behind a wait is a bug of the driver", "[machine][N1]") {
+TEST_CASE("a step that goes on behind a wait is a bug of the driver", "[machine]") {
   Simulation simulation({.shared_bytes = 1024}, [](Machine& m) {
     for (int k = 0; k < 2; ++k) {
       m.add_warp(0, [](Warp w) -> Task {
@@ -200,7 +200,7 @@ TEST_CASE("a step that goes on behind a wait is a bug of the driver", "[machine]
   CHECK_THROWS_AS(simulation.run(Schedule::latest()), tegula::InternalError);
 }
 
-TEST_CASE("a trace says who did what", "[machine][N1]") {
+TEST_CASE("a trace says who did what", "[machine]") {
   Simulation simulation({.shared_bytes = 8192, .trace = true}, [](Machine& m) {
     Space const in = add_input(m);
     m.add_warp(0, [=](Warp w) -> Task {

@@ -238,7 +238,7 @@ Simulation simulate(Gemm& gemm) {
 
 }  // namespace
 
-TEST_CASE("the specialised gemm is silent and right under every kind of schedule", "[machine][N1]") {
+TEST_CASE("the specialised gemm is silent and right under every kind of schedule", "[machine]") {
   for (int stages : {2, 3, 4}) {
     for (int steps : {0, 1, stages - 1, stages, stages + 1, 2 * stages + 1}) {
       Gemm gemm{.stages = stages, .steps = steps, .tiles = 2};
@@ -251,7 +251,7 @@ TEST_CASE("the specialised gemm is silent and right under every kind of schedule
   }
 }
 
-TEST_CASE("taking any one synchronising op out of the gemm is reported", "[machine][N1]") {
+TEST_CASE("taking any one synchronising op out of the gemm is reported", "[machine]") {
   for (int op = 0; op < op_count; ++op) {
     if (op == registers_up) continue;
     Gemm gemm{};
@@ -264,7 +264,7 @@ TEST_CASE("taking any one synchronising op out of the gemm is reported", "[machi
   }
 }
 
-TEST_CASE("two missing ops do not hide each other", "[machine][N1]") {
+TEST_CASE("two missing ops do not hide each other", "[machine]") {
   for (int a = 0; a < op_count; ++a) {
     for (int b = a + 1; b < op_count; ++b) {
       if (a == registers_up || b == registers_up) continue;
@@ -279,7 +279,7 @@ TEST_CASE("two missing ops do not hide each other", "[machine][N1]") {
   }
 }
 
-TEST_CASE("the accesses of a 256x256x256 gemm cost a small part of a second", "[machine][N1]") {
+TEST_CASE("the accesses of a 256x256x256 gemm cost a small part of a second", "[machine]") {
   Gemm gemm{.stages = 4, .steps = 4, .tiles = 4, .by_rows = true};  // 128x128 tiles, K steps of 64
   Simulation simulation = simulate(gemm);
   std::clock_t const start = std::clock();

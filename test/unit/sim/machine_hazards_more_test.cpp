@@ -58,19 +58,19 @@ void ring_loop(Machine& m, Loop loop) {
 
 }  // namespace
 
-TEST_CASE("hazard 17: parity from the index of the inner loop", "[machine][N1]") {
+TEST_CASE("hazard 17: parity from the index of the inner loop", "[machine]") {
   check_pair({.kind = ReportKind::phase_error,
               .sentence = "the parity must flip",
               .build = [](Machine& m, bool planted) { ring_loop(m, {.parity_of_tile = planted}); }});
 }
 
-TEST_CASE("hazard 18: producer and consumer make different numbers of trips", "[machine][N1]") {
+TEST_CASE("hazard 18: producer and consumer make different numbers of trips", "[machine]") {
   check_pair({.kind = ReportKind::open_at_exit,
               .sentence = "nobody waits for phase 2",
               .build = [](Machine& m, bool planted) { ring_loop(m, {.fewer_reads = planted}); }});
 }
 
-TEST_CASE("hazard 18: a stage filled by ordinary stores while its barrier expects bytes", "[machine][N1]") {
+TEST_CASE("hazard 18: a stage filled by ordinary stores while its barrier expects bytes", "[machine]") {
   check_pair({.kind = ReportKind::wrong_byte_count,
               .sentence = "1024 expected bytes never came",
               .build = [](Machine& m, bool planted) {
@@ -93,7 +93,7 @@ TEST_CASE("hazard 18: a stage filled by ordinary stores while its barrier expect
               }});
 }
 
-TEST_CASE("hazard 20: a read and the next iteration's write, without a barrier on the back edge", "[machine][N1]") {
+TEST_CASE("hazard 20: a read and the next iteration's write, without a barrier on the back edge", "[machine]") {
   check_pair({.kind = ReportKind::race_war,
               .sentence = "nothing orders the shared_load",
               .build = [](Machine& m, bool planted) {
@@ -111,7 +111,7 @@ TEST_CASE("hazard 20: a read and the next iteration's write, without a barrier o
               }});
 }
 
-TEST_CASE("hazard 21: a prefetch into a buffer that the same iteration still writes", "[machine][N1]") {
+TEST_CASE("hazard 21: a prefetch into a buffer that the same iteration still writes", "[machine]") {
   check_pair({.kind = ReportKind::race_waw, .sentence = "tma_load at", .build = [](Machine& m, bool planted) {
                 Space const in = add_input(m);
                 m.add_warp(0, [=](Warp w) -> Task {
@@ -142,7 +142,7 @@ TEST_CASE("hazard 21: a prefetch into a buffer that the same iteration still wri
               }});
 }
 
-TEST_CASE("hazard 22: a barrier of a number of threads that is not whole warps", "[machine][N1]") {
+TEST_CASE("hazard 22: a barrier of a number of threads that is not whole warps", "[machine]") {
   check_pair({.kind = ReportKind::barrier_misuse, .sentence = "multiple of 32", .build = [](Machine& m, bool planted) {
                 for (int k = 0; k < 4; ++k) {
                   m.add_warp(
@@ -151,7 +151,7 @@ TEST_CASE("hazard 22: a barrier of a number of threads that is not whole warps",
               }});
 }
 
-TEST_CASE("hazard 24: bytes and arrivals counted wrongly", "[machine][N1]") {
+TEST_CASE("hazard 24: bytes and arrivals counted wrongly", "[machine]") {
   SECTION("too few bytes expected") {
     check_pair({.kind = ReportKind::wrong_byte_count,
                 .sentence = "expect_tx must be the sum",
@@ -181,7 +181,7 @@ TEST_CASE("hazard 24: bytes and arrivals counted wrongly", "[machine][N1]") {
   }
 }
 
-TEST_CASE("hazard 26: the epilogue overwrites shared memory with cp.async pending", "[machine][N1]") {
+TEST_CASE("hazard 26: the epilogue overwrites shared memory with cp.async pending", "[machine]") {
   check_pair(
       {.kind = ReportKind::race_waw, .sentence = "add cp.async.wait_group", .build = [](Machine& m, bool planted) {
          Space const in = add_input(m);
@@ -222,13 +222,13 @@ void store_ring(Machine& m, std::uint64_t buffers, int pending) {
 
 }  // namespace
 
-TEST_CASE("hazard 28: the wait of a store ring leaves the refilled buffer's store open", "[machine][N1]") {
+TEST_CASE("hazard 28: the wait of a store ring leaves the refilled buffer's store open", "[machine]") {
   check_pair({.kind = ReportKind::race_war,
               .sentence = "may still read its source",
               .build = [](Machine& m, bool planted) { store_ring(m, planted ? 1 : 2, 1); }});
 }
 
-TEST_CASE("hazard 28: the wait stands in a thread that issued nothing", "[machine][N1]") {
+TEST_CASE("hazard 28: the wait stands in a thread that issued nothing", "[machine]") {
   check_pair(
       {.kind = ReportKind::race_war, .sentence = "by the thread that issued it", .build = [](Machine& m, bool planted) {
          Space const out = add_output(m);
@@ -246,19 +246,19 @@ TEST_CASE("hazard 28: the wait stands in a thread that issued nothing", "[machin
        }});
 }
 
-TEST_CASE("hazard 29: ordinary reads and the copy that overwrites, without a proxy fence", "[machine][N1]") {
+TEST_CASE("hazard 29: ordinary reads and the copy that overwrites, without a proxy fence", "[machine]") {
   check_pair({.kind = ReportKind::missing_proxy_fence,
               .sentence = "add fence.proxy.async after the read",
               .build = [](Machine& m, bool planted) { ring_loop(m, {.no_release_fence = planted}); }});
 }
 
-TEST_CASE("one lane signals for the reads of its warp without a warp barrier", "[machine][N1]") {
+TEST_CASE("one lane signals for the reads of its warp without a warp barrier", "[machine]") {
   check_pair({.kind = ReportKind::race_war,
               .sentence = "add bar.warp.sync before the one-lane arrive",
               .build = [](Machine& m, bool planted) { ring_loop(m, {.no_warp_sync = planted}); }});
 }
 
-TEST_CASE("hazard 31: a CTA barrier in an elected region", "[machine][N1]") {
+TEST_CASE("hazard 31: a CTA barrier in an elected region", "[machine]") {
   check_pair({.kind = ReportKind::barrier_misuse,
               .sentence = "move it out of the elected region",
               .build = [](Machine& m, bool planted) {
@@ -296,13 +296,13 @@ void descriptor(Machine& m, Map how) {
 
 }  // namespace
 
-TEST_CASE("hazard 9: a tensor map in global memory without an acquire", "[machine][N1]") {
+TEST_CASE("hazard 9: a tensor map in global memory without an acquire", "[machine]") {
   check_pair({.kind = ReportKind::descriptor,
               .sentence = "add fence.proxy.tensormap acquire before its first use",
               .build = [](Machine& m, bool planted) { descriptor(m, planted ? Map::no_acquire : Map::acquire); }});
 }
 
-TEST_CASE("hazard 27: a tensor map edited while a copy uses it", "[machine][N1]") {
+TEST_CASE("hazard 27: a tensor map edited while a copy uses it", "[machine]") {
   check_pair({.kind = ReportKind::race_war, .sentence = "add the mbarrier wait", .build = [](Machine& m, bool planted) {
                 descriptor(m, planted ? Map::edited_in_flight : Map::edited_after);
               }});
@@ -359,21 +359,21 @@ constexpr Options two_ctas{.ctas = 2, .cluster = 2, .shared_bytes = 8192};
 
 }  // namespace
 
-TEST_CASE("hazard 15: multicast into a CTA whose barrier may not be initialised", "[machine][N1]") {
+TEST_CASE("hazard 15: multicast into a CTA whose barrier may not be initialised", "[machine]") {
   check_pair({.kind = ReportKind::use_before_init,
               .sentence = "cluster",
               .options = two_ctas,
               .build = [](Machine& m, bool planted) { cluster_pair(m, {.barrier_after_init = !planted}); }});
 }
 
-TEST_CASE("hazard 15: a CTA that receives a multicast expects no bytes", "[machine][N1]") {
+TEST_CASE("hazard 15: a CTA that receives a multicast expects no bytes", "[machine]") {
   check_pair({.kind = ReportKind::deadlock,
               .sentence = "add the arrive.expect_tx",
               .options = two_ctas,
               .build = [](Machine& m, bool planted) { cluster_pair(m, {.peer_expects = !planted}); }});
 }
 
-TEST_CASE("hazard 15: a CTA ends while its peer may still write to it", "[machine][N1]") {
+TEST_CASE("hazard 15: a CTA ends while its peer may still write to it", "[machine]") {
   check_pair({.kind = ReportKind::peer_lifetime,
               .sentence = "may end before this use",
               .options = two_ctas,
@@ -395,7 +395,7 @@ TEST_CASE("hazard 15: a CTA ends while its peer may still write to it", "[machin
               }});
 }
 
-TEST_CASE("hazard 25: an arrive on another CTA's barrier with .cta scope", "[machine][N1]") {
+TEST_CASE("hazard 25: an arrive on another CTA's barrier with .cta scope", "[machine]") {
   check_pair(
       {.kind = ReportKind::wrong_scope,
        .sentence = ".release.cluster",
@@ -403,7 +403,7 @@ TEST_CASE("hazard 25: an arrive on another CTA's barrier with .cta scope", "[mac
        .build = [](Machine& m, bool planted) { cluster_pair(m, {.scope = planted ? Scope::cta : Scope::cluster}); }});
 }
 
-TEST_CASE("hazard 32: a wait on another CTA's barrier", "[machine][N1]") {
+TEST_CASE("hazard 32: a wait on another CTA's barrier", "[machine]") {
   check_pair({.kind = ReportKind::misuse,
               .sentence = "a CTA waits on its own",
               .options = two_ctas,

@@ -39,13 +39,13 @@ void wgmma_ring(Machine& m, bool early_release) {
 
 }  // namespace
 
-TEST_CASE("hazard 1: a stage released before the wait that covers its wgmma", "[machine][N1]") {
+TEST_CASE("hazard 1: a stage released before the wait that covers its wgmma", "[machine]") {
   check_pair({.kind = ReportKind::race_war,
               .sentence = "waited for the wgmma at",
               .build = [](Machine& m, bool planted) { wgmma_ring(m, planted); }});
 }
 
-TEST_CASE("hazard 2: no barrier after the init of an mbarrier", "[machine][N1]") {
+TEST_CASE("hazard 2: no barrier after the init of an mbarrier", "[machine]") {
   check_pair({.kind = ReportKind::use_before_init, .sentence = "add", .build = [](Machine& m, bool planted) {
                 Space const in = add_input(m);
                 m.add_warp(0, [=](Warp w) -> Task {
@@ -84,19 +84,19 @@ void staged_store(Machine& m, Fence fence) {
 
 }  // namespace
 
-TEST_CASE("hazard 3: no proxy fence between stores to shared memory and a TMA store", "[machine][N1]") {
+TEST_CASE("hazard 3: no proxy fence between stores to shared memory and a TMA store", "[machine]") {
   check_pair({.kind = ReportKind::missing_proxy_fence,
               .sentence = "add fence.proxy.async after the write",
               .build = [](Machine& m, bool planted) { staged_store(m, planted ? Fence::none : Fence::writers); }});
 }
 
-TEST_CASE("hazard 3: the proxy fence stands in the thread that issues the TMA store", "[machine][N1]") {
+TEST_CASE("hazard 3: the proxy fence stands in the thread that issues the TMA store", "[machine]") {
   check_pair({.kind = ReportKind::missing_proxy_fence,
               .sentence = "by the thread that made it",
               .build = [](Machine& m, bool planted) { staged_store(m, planted ? Fence::issuer : Fence::writers); }});
 }
 
-TEST_CASE("hazards 4, 10 and 11: buffers, stages and box starts off their alignment", "[machine][N1]") {
+TEST_CASE("hazards 4, 10 and 11: buffers, stages and box starts off their alignment", "[machine]") {
   static std::uint64_t to = 0;
   static std::uint64_t from = 0;
   Hazard hazard{.kind = ReportKind::misaligned,
@@ -124,7 +124,7 @@ TEST_CASE("hazards 4, 10 and 11: buffers, stages and box starts off their alignm
   check_pair(hazard);
 }
 
-TEST_CASE("hazard 5: the barrier of the whole CTA inside a specialised branch", "[machine][N1]") {
+TEST_CASE("hazard 5: the barrier of the whole CTA inside a specialised branch", "[machine]") {
   check_pair({.kind = ReportKind::deadlock,
               .sentence = "use a named barrier with the number of threads that do",
               .build = [](Machine& m, bool planted) {
@@ -141,7 +141,7 @@ TEST_CASE("hazard 5: the barrier of the whole CTA inside a specialised branch", 
               }});
 }
 
-TEST_CASE("hazard 6: a barrier does not wait for cp.async", "[machine][N1]") {
+TEST_CASE("hazard 6: a barrier does not wait for cp.async", "[machine]") {
   check_pair(
       {.kind = ReportKind::race_raw, .sentence = "add cp.async.wait_group", .build = [](Machine& m, bool planted) {
          Space const in = add_input(m);
@@ -161,7 +161,7 @@ TEST_CASE("hazard 6: a barrier does not wait for cp.async", "[machine][N1]") {
        }});
 }
 
-TEST_CASE("hazard 7: the bytes of an mbarrier reused without inval", "[machine][N1]") {
+TEST_CASE("hazard 7: the bytes of an mbarrier reused without inval", "[machine]") {
   check_pair({.kind = ReportKind::dead_barrier,
               .sentence = "add mbarrier.inval and a barrier",
               .build = [](Machine& m, bool planted) {
@@ -184,7 +184,7 @@ TEST_CASE("hazard 7: the bytes of an mbarrier reused without inval", "[machine][
               }});
 }
 
-TEST_CASE("hazard 8: two names of one buffer, one of them without a barrier", "[machine][N1]") {
+TEST_CASE("hazard 8: two names of one buffer, one of them without a barrier", "[machine]") {
   check_pair(
       {.kind = ReportKind::race_raw, .sentence = "add a barrier between them", .build = [](Machine& m, bool planted) {
          m.name(0, 0, 512, "%x");
@@ -231,13 +231,13 @@ void register_operand(Machine& m, bool early) {
 
 }  // namespace
 
-TEST_CASE("hazard 12: registers of a wgmma redefined while it may read them", "[machine][N1]") {
+TEST_CASE("hazard 12: registers of a wgmma redefined while it may read them", "[machine]") {
   check_pair({.kind = ReportKind::race_war,
               .sentence = "keep the operands alive until then",
               .build = [](Machine& m, bool planted) { register_operand(m, planted); }});
 }
 
-TEST_CASE("hazard 13: setmaxnreg.inc with a warpgroup that gives nothing back", "[machine][N1]") {
+TEST_CASE("hazard 13: setmaxnreg.inc with a warpgroup that gives nothing back", "[machine]") {
   check_pair({.kind = ReportKind::deadlock,
               .sentence = "every other warpgroup must execute its setmaxnreg.dec",
               .options = {.registers = 168},
@@ -253,7 +253,7 @@ TEST_CASE("hazard 13: setmaxnreg.inc with a warpgroup that gives nothing back", 
               }});
 }
 
-TEST_CASE("hazard 14: one warpgroup's wait taken for the others'", "[machine][N1]") {
+TEST_CASE("hazard 14: one warpgroup's wait taken for the others'", "[machine]") {
   check_pair({.kind = ReportKind::race_war,
               .sentence = "nothing orders that wait before the tma_load",
               .build = [](Machine& m, bool planted) {
@@ -316,13 +316,13 @@ void rewritten_operand(Machine& m, std::uint64_t buffers, int open) {
 
 }  // namespace
 
-TEST_CASE("hazard 16: one buffer, one wgmma group in flight", "[machine][N1]") {
+TEST_CASE("hazard 16: one buffer, one wgmma group in flight", "[machine]") {
   check_pair({.kind = ReportKind::race_war,
               .sentence = "add wgmma.wait_group that covers it",
               .build = [](Machine& m, bool planted) { rewritten_operand(m, planted ? 1 : 2, 1); }});
 }
 
-TEST_CASE("hazard 19: no proxy fence between stores to shared memory and wgmma", "[machine][N1]") {
+TEST_CASE("hazard 19: no proxy fence between stores to shared memory and wgmma", "[machine]") {
   check_pair(
       {.kind = ReportKind::missing_proxy_fence, .sentence = "and the wgmma at", .build = [](Machine& m, bool planted) {
          for (int k = 0; k < 4; ++k) {

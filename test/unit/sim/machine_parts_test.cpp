@@ -12,7 +12,7 @@ using Fault = MbarrierFault;
 
 }  // namespace
 
-TEST_CASE("an mbarrier goes through its phases", "[machine][N1]") {
+TEST_CASE("an mbarrier goes through its phases", "[machine]") {
   MbarrierState b;
   CHECK(b.arrive(1) == Fault::not_live);
   CHECK(b.init(0) == Fault::bad_count);
@@ -37,7 +37,7 @@ TEST_CASE("an mbarrier goes through its phases", "[machine][N1]") {
   CHECK(b.inval() == Fault::not_live);
 }
 
-TEST_CASE("bytes may land before they are expected, while the arrival that expects them is pending", "[machine][N1]") {
+TEST_CASE("bytes may land before they are expected, while the arrival that expects them is pending", "[machine]") {
   MbarrierState b;
   REQUIRE(b.init(1) == Fault::none);
   CHECK(b.complete(128) == Fault::none);
@@ -50,7 +50,7 @@ TEST_CASE("bytes may land before they are expected, while the arrival that expec
   CHECK(b.complete(1) == Fault::tx_range);
 }
 
-TEST_CASE("arrive_drop lowers the later phases, added arrivals only this one", "[machine][N1]") {
+TEST_CASE("arrive_drop lowers the later phases, added arrivals only this one", "[machine]") {
   MbarrierState b;
   REQUIRE(b.init(3) == Fault::none);
   CHECK(b.add_pending() == Fault::none);
@@ -60,7 +60,7 @@ TEST_CASE("arrive_drop lowers the later phases, added arrivals only this one", "
   CHECK(b.pending() == 2);
 }
 
-TEST_CASE("a lane's release covers its own accesses and what its warp synchronised", "[machine][N1]") {
+TEST_CASE("a lane's release covers its own accesses and what its warp synchronised", "[machine]") {
   SlotTable slots;
   WarpClocks warp;
   warp.reset(slots.make());
@@ -80,7 +80,7 @@ TEST_CASE("a lane's release covers its own accesses and what its warp synchronis
   CHECK(after.at(Plane::order, warp.lane_slot(3)) == 7);
 }
 
-TEST_CASE("what one lane learns the others learn at the warp barrier", "[machine][N1]") {
+TEST_CASE("what one lane learns the others learn at the warp barrier", "[machine]") {
   SlotTable slots;
   WarpClocks warp;
   warp.reset(slots.make());
@@ -95,7 +95,7 @@ TEST_CASE("what one lane learns the others learn at the warp barrier", "[machine
   CHECK(warp.class_of(31).clock.at(Plane::order, other) == 9);
 }
 
-TEST_CASE("a proxy fence covers what was done before it, by the lanes that executed it", "[machine][N1]") {
+TEST_CASE("a proxy fence covers what was done before it, by the lanes that executed it", "[machine]") {
   SlotTable slots;
   WarpClocks warp;
   warp.reset(slots.make());
@@ -110,7 +110,7 @@ TEST_CASE("a proxy fence covers what was done before it, by the lanes that execu
   CHECK(clock.at(Plane::global_async, warp.lane_slot(0)) == 0);
 }
 
-TEST_CASE("shadow memory keeps the last write and the reads of every byte", "[machine][N1]") {
+TEST_CASE("shadow memory keeps the last write and the reads of every byte", "[machine]") {
   // Against an array of bytes, on random accesses over two page borders.
   constexpr std::uint64_t size = 3 * ShadowSpace::page_bytes;
   ShadowSpace shadow;
@@ -160,7 +160,7 @@ TEST_CASE("shadow memory keeps the last write and the reads of every byte", "[ma
   CHECK(wrong == 0);
 }
 
-TEST_CASE("the text of a schedule reads back as it was", "[machine][N1]") {
+TEST_CASE("the text of a schedule reads back as it was", "[machine]") {
   for (char const* text :
        {"seed:7", "latest", "latest:3", "earliest", "earliest:0", "starve:3", "choices:0,2,1", "choices:"}) {
     CHECK(to_text(parse_schedule(text)) == text);
@@ -171,7 +171,7 @@ TEST_CASE("the text of a schedule reads back as it was", "[machine][N1]") {
   CHECK_THROWS_WITH(parse_schedule("sed:3"), ContainsSubstring("seed:N, latest"));
 }
 
-TEST_CASE("a report names both accesses, what is missing, and the schedule", "[machine][N1]") {
+TEST_CASE("a report names both accesses, what is missing, and the schedule", "[machine]") {
   Simulation simulation({.shared_bytes = 4096}, [](Machine& m) {
     m.name(0, 0, 128, "%x");
     for (int k = 0; k < 2; ++k) {

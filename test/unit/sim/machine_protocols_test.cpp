@@ -40,7 +40,7 @@ void look_ahead(Machine& m, int depth, int ahead, int trips) {
 
 }  // namespace
 
-TEST_CASE("look-ahead without specialised warps is silent for every depth and trip count", "[machine][N1]") {
+TEST_CASE("look-ahead without specialised warps is silent for every depth and trip count", "[machine]") {
   for (int depth = 1; depth <= 4; ++depth) {
     for (int ahead : {std::max(depth - 1, 1), depth}) {
       for (int trips : {0, 1, depth, depth + 1, 2 * depth + 1}) {
@@ -53,7 +53,7 @@ TEST_CASE("look-ahead without specialised warps is silent for every depth and tr
   }
 }
 
-TEST_CASE("two warps take turns by pairs of named barriers", "[machine][N1]") {
+TEST_CASE("two warps take turns by pairs of named barriers", "[machine]") {
   Hazard const turns{.kind = ReportKind::race_war, .sentence = "nothing orders", .build = [](Machine& m, bool planted) {
                        for (int k = 0; k < 2; ++k) {
                          m.add_warp(0, [=](Warp w) -> Task {
@@ -81,7 +81,7 @@ TEST_CASE("two warps take turns by pairs of named barriers", "[machine][N1]") {
   CHECK(!planted.sweep(20).clean());
 }
 
-TEST_CASE("three warpgroups take turns in a round, and leave the last turn open", "[machine][N1]") {
+TEST_CASE("three warpgroups take turns in a round, and leave the last turn open", "[machine]") {
   // The accesses of a turn are ordered by the turns alone.
   Simulation simulation({.shared_bytes = 1024}, [](Machine& m) {
     constexpr int groups = 3;
@@ -105,7 +105,7 @@ TEST_CASE("three warpgroups take turns in a round, and leave the last turn open"
   CHECK(sweep.clean());
 }
 
-TEST_CASE("two groups may not use one barrier id at once", "[machine][N1]") {
+TEST_CASE("two groups may not use one barrier id at once", "[machine]") {
   check_pair({.kind = ReportKind::barrier_misuse,
               .sentence = "give the groups ids of their own",
               .build = [](Machine& m, bool planted) {
@@ -119,7 +119,7 @@ TEST_CASE("two groups may not use one barrier id at once", "[machine][N1]") {
               }});
 }
 
-TEST_CASE("cp.async handed over by an mbarrier: the consumers fence before the async proxy reads", "[machine][N1]") {
+TEST_CASE("cp.async handed over by an mbarrier: the consumers fence before the async proxy reads", "[machine]") {
   check_pair(
       {.kind = ReportKind::missing_proxy_fence, .sentence = "and the wgmma at", .build = [](Machine& m, bool planted) {
          Space const in = add_input(m);
@@ -190,19 +190,19 @@ void one_lane(Machine& m, OneLane how) {
 
 }  // namespace
 
-TEST_CASE("one lane waits for its warp: the others learn of it at a warp barrier", "[machine][N1]") {
+TEST_CASE("one lane waits for its warp: the others learn of it at a warp barrier", "[machine]") {
   check_pair({.kind = ReportKind::race_raw, .sentence = "add the mbarrier wait", .build = [](Machine& m, bool planted) {
                 one_lane(m, {.sync_after_wait = !planted});
               }});
 }
 
-TEST_CASE("one lane fences for its warp: the others' reads are not covered", "[machine][N1]") {
+TEST_CASE("one lane fences for its warp: the others' reads are not covered", "[machine]") {
   check_pair({.kind = ReportKind::missing_proxy_fence,
               .sentence = "by the thread that made it",
               .build = [](Machine& m, bool planted) { one_lane(m, {.fence = planted ? leader : all_lanes}); }});
 }
 
-TEST_CASE("a flag between CTAs, then a copy by TMA, needs a proxy fence for global memory", "[machine][N1]") {
+TEST_CASE("a flag between CTAs, then a copy by TMA, needs a proxy fence for global memory", "[machine]") {
   check_pair({.kind = ReportKind::missing_proxy_fence,
               .sentence = "add fence.proxy.async.global",
               .options = {.ctas = 2, .shared_bytes = 8192},
@@ -231,7 +231,7 @@ TEST_CASE("a flag between CTAs, then a copy by TMA, needs a proxy fence for glob
               }});
 }
 
-TEST_CASE("data of the preceding grid is read after griddepcontrol.wait", "[machine][N1]") {
+TEST_CASE("data of the preceding grid is read after griddepcontrol.wait", "[machine]") {
   check_pair({.kind = ReportKind::race_raw,
               .sentence = "add griddepcontrol.wait before",
               .build = [](Machine& m, bool planted) {
@@ -248,7 +248,7 @@ TEST_CASE("data of the preceding grid is read after griddepcontrol.wait", "[mach
               }});
 }
 
-TEST_CASE("a stage that was given up is stale until it is written again", "[machine][N1]") {
+TEST_CASE("a stage that was given up is stale until it is written again", "[machine]") {
   check_pair(
       {.kind = ReportKind::stale, .sentence = "given up and not written again", .build = [](Machine& m, bool planted) {
          m.add_warp(0, [=](Warp w) -> Task {
@@ -261,7 +261,7 @@ TEST_CASE("a stage that was given up is stale until it is written again", "[mach
        }});
 }
 
-TEST_CASE("output that nobody wrote is not read", "[machine][N1]") {
+TEST_CASE("output that nobody wrote is not read", "[machine]") {
   check_pair(
       {.kind = ReportKind::never_written, .sentence = "nobody wrote %out", .build = [](Machine& m, bool planted) {
          Space const out = add_output(m);
@@ -273,7 +273,7 @@ TEST_CASE("output that nobody wrote is not read", "[machine][N1]") {
        }});
 }
 
-TEST_CASE("the bytes of a barrier serve another after inval and a barrier", "[machine][N1]") {
+TEST_CASE("the bytes of a barrier serve another after inval and a barrier", "[machine]") {
   check_pair({.kind = ReportKind::dead_barrier, .sentence = "its inval", .build = [](Machine& m, bool planted) {
                 for (int k = 0; k < 2; ++k) {
                   m.add_warp(0, [=](Warp w) -> Task {
@@ -294,7 +294,7 @@ TEST_CASE("the bytes of a barrier serve another after inval and a barrier", "[ma
               }});
 }
 
-TEST_CASE("a copy may be issued before the arrive that expects its bytes", "[machine][N1]") {
+TEST_CASE("a copy may be issued before the arrive that expects its bytes", "[machine]") {
   Simulation simulation({.shared_bytes = 8192}, [](Machine& m) {
     Space const in = add_input(m);
     for (int k = 0; k < 2; ++k) {
@@ -319,7 +319,7 @@ TEST_CASE("a copy may be issued before the arrive that expects its bytes", "[mac
   CHECK(sweep.clean());
 }
 
-TEST_CASE("an accumulator is open while a later group on it is, whatever the older one's wait said", "[machine][N1]") {
+TEST_CASE("an accumulator is open while a later group on it is, whatever the older one's wait said", "[machine]") {
   check_pair(
       {.kind = ReportKind::race_raw, .sentence = "before a wait covers them", .build = [](Machine& m, bool planted) {
          for (int k = 0; k < 4; ++k) {
@@ -346,7 +346,7 @@ TEST_CASE("an accumulator is open while a later group on it is, whatever the old
        }});
 }
 
-TEST_CASE("what is left at the end is reported", "[machine][N1]") {
+TEST_CASE("what is left at the end is reported", "[machine]") {
   check_pair(
       {.kind = ReportKind::open_at_exit, .sentence = "add bulk wait_group 0", .build = [](Machine& m, bool planted) {
          Space const out = add_output(m);
@@ -370,7 +370,7 @@ TEST_CASE("what is left at the end is reported", "[machine][N1]") {
               }});
 }
 
-TEST_CASE("atomics do not race with each other, and do with plain accesses", "[machine][N1]") {
+TEST_CASE("atomics do not race with each other, and do with plain accesses", "[machine]") {
   check_pair({.kind = ReportKind::race_raw,
               .sentence = "nothing orders the atomic",
               .options = {.ctas = 2, .shared_bytes = 1024},
@@ -386,7 +386,7 @@ TEST_CASE("atomics do not race with each other, and do with plain accesses", "[m
               }});
 }
 
-TEST_CASE("reductions by TMA into one place do not race, stores do", "[machine][N1]") {
+TEST_CASE("reductions by TMA into one place do not race, stores do", "[machine]") {
   check_pair({.kind = ReportKind::race_waw,
               .sentence = "may still write its result",
               .options = {.ctas = 2, .shared_bytes = 8192},
@@ -407,7 +407,7 @@ TEST_CASE("reductions by TMA into one place do not race, stores do", "[machine][
               }});
 }
 
-TEST_CASE("a bulk copy into a peer's shared memory signals the peer's barrier", "[machine][N1]") {
+TEST_CASE("a bulk copy into a peer's shared memory signals the peer's barrier", "[machine]") {
   check_pair({.kind = ReportKind::missing_proxy_fence,
               .sentence = "add fence.proxy.async after the write",
               .options = {.ctas = 2, .cluster = 2, .shared_bytes = 8192},
@@ -460,14 +460,14 @@ void rows(Machine& m, bool twice) {
 
 }  // namespace
 
-TEST_CASE("CTAs that never run at once still race in global memory", "[machine][N1]") {
+TEST_CASE("CTAs that never run at once still race in global memory", "[machine]") {
   check_pair({.kind = ReportKind::race_waw,
               .sentence = "nothing orders the store",
               .options = {.ctas = 12, .resident = 2, .shared_bytes = 1024},
               .build = rows});
 }
 
-TEST_CASE("a CTA that waits for one that has not started hangs, as it may on a full card", "[machine][N1]") {
+TEST_CASE("a CTA that waits for one that has not started hangs, as it may on a full card", "[machine]") {
   auto const build = [](Machine& m) {
     static bool flag = false;
     flag = false;

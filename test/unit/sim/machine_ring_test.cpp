@@ -93,7 +93,7 @@ Simulation simulate(Ring& ring) {
 
 }  // namespace
 
-TEST_CASE("the ring is silent and moves every value, for each depth, trip count and scheme", "[machine][N1]") {
+TEST_CASE("the ring is silent and moves every value, for each depth, trip count and scheme", "[machine]") {
   for (bool arrive_first : {false, true}) {
     for (int stages = 1; stages <= 5; ++stages) {
       for (int fills : {0, 1, stages - 1, stages, stages + 1, 2 * stages + 1}) {
@@ -108,7 +108,7 @@ TEST_CASE("the ring is silent and moves every value, for each depth, trip count 
   }
 }
 
-TEST_CASE("the cost of a run grows with its length only", "[machine][N1]") {
+TEST_CASE("the cost of a run grows with its length only", "[machine]") {
   auto const seconds = [](int fills) {
     Ring ring{.stages = 3, .fills = fills};
     Simulation simulation = simulate(ring);
