@@ -1,6 +1,6 @@
 // How close memory-bound kernels come to a copy on a CUDA device: vector addition, softmax over rows, and a plain copy
-// kernel, beside the driver's device-to-device copy. All in one run, in interleaved bursts; medians. Rates count what is
-// read and what is written. Prints "skipped" where there is no device.
+// kernel, beside the driver's device-to-device copy. All in one run, in interleaved bursts; medians. Rates count what
+// is read and what is written. Prints "skipped" where there is no device.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -62,7 +62,8 @@ double median(std::vector<double> values) {
 
 /// A launch with a number of warps of our choosing, for finding the best one.
 template <class F>
-std::function<void(stream const&)> with_warps(device where, int warps, Kernel<F> const& kernel, std::vector<Argument> const& arguments) {
+std::function<void(stream const&)> with_warps(device where, int warps, Kernel<F> const& kernel,
+                                              std::vector<Argument> const& arguments) {
   CompileOptions options;
   options.target = Target::cuda;
   options.warps = warps;
@@ -88,12 +89,18 @@ Argument argument(buffer<float, 1>& memory, bool read_only) {
 
 class Bench {
  public:
-  Bench(std::int64_t elements, bool sweep) : order_(device::cuda()), elements_(elements), a_(order_.where(), elements), b_(order_.where(), elements), c_(order_.where(), elements) {
+  Bench(std::int64_t elements, bool sweep)
+      : order_(device::cuda()),
+        elements_(elements),
+        a_(order_.where(), elements),
+        b_(order_.where(), elements),
+        c_(order_.where(), elements) {
     std::mt19937_64 random(std::random_device{}());
     std::uniform_real_distribution<float> uniform(-4, 4);
     host_a_.resize(static_cast<std::size_t>(elements));
     host_b_.resize(static_cast<std::size_t>(elements));
-    for (std::size_t i = 0; i < host_a_.size(); ++i) host_a_[i] = i < 4096 * 4096 ? uniform(random) : host_a_[i % (4096 * 4096)] ;
+    for (std::size_t i = 0; i < host_a_.size(); ++i)
+      host_a_[i] = i < 4096 * 4096 ? uniform(random) : host_a_[i % (4096 * 4096)];
     for (std::size_t i = 0; i < host_b_.size(); ++i) host_b_[i] = 1 + host_a_[host_a_.size() - 1 - i];
     a_.copy_from(host_a_);
     b_.copy_from(host_b_);
@@ -136,7 +143,8 @@ class Bench {
     for (Variant const& variant : variants_) {
       double const seconds = median(variant.seconds);
       double const rate = variant.bytes / seconds;
-      fmt::print("| {} | {:.1f} | {:.0f} | {:.3f} | {:.3f} |\n", variant.name, seconds * 1e6, rate * 1e-9, rate / driver, rate / copy);
+      fmt::print("| {} | {:.1f} | {:.0f} | {:.3f} | {:.3f} |\n", variant.name, seconds * 1e6, rate * 1e-9,
+                 rate / driver, rate / copy);
     }
     return wrong_ ? 1 : 0;
   }
@@ -149,10 +157,12 @@ class Bench {
   void add_copies() {
     double const bytes = 2.0 * sizeof(float) * static_cast<double>(elements_);
     std::int64_t const size = elements_ * static_cast<std::int64_t>(sizeof(float));
-    add("driver copy", bytes, [this, size](stream const& order) { detail::copy(c_.allocation(), a_.allocation(), size, &order); });
+    add("driver copy", bytes,
+        [this, size](stream const& order) { detail::copy(c_.allocation(), a_.allocation(), size, &order); });
     auto const same = [this] {
       double worst = 0;
-      for (std::size_t i = 0; i < host_c_.size(); i += 997) worst = std::max(worst, std::abs(static_cast<double>(host_c_[i]) - static_cast<double>(host_a_[i])));
+      for (std::size_t i = 0; i < host_c_.size(); i += 997)
+        worst = std::max(worst, std::abs(static_cast<double>(host_c_[i]) - static_cast<double>(host_a_[i])));
       return worst;
     };
     add("copy, 1024 per block", bytes, prepare(copy_tiles<1024>, a_, c_), same);
@@ -169,12 +179,16 @@ class Bench {
     auto const right = [this] {
       double worst = 0;
       for (std::size_t i = 0; i < host_c_.size(); i += 997)
-        worst = std::max(worst, std::abs(static_cast<double>(host_c_[i]) - static_cast<double>(host_a_[i] + host_b_[i])));
+        worst =
+            std::max(worst, std::abs(static_cast<double>(host_c_[i]) - static_cast<double>(host_a_[i] + host_b_[i])));
       return worst;
     };
     add("vadd", bytes, prepare(vadd, a_, b_, c_), right);
     for (int warps : {1, 2, 4, 8})
-      if (sweep) add(fmt::format("vadd, {} warps", warps), bytes, with_warps(order_.where(), warps, vadd, {argument(a_, true), argument(b_, true), argument(c_, false)}), right);
+      if (sweep)
+        add(fmt::format("vadd, {} warps", warps), bytes,
+            with_warps(order_.where(), warps, vadd, {argument(a_, true), argument(b_, true), argument(c_, false)}),
+            right);
   }
 
   template <int BN>
@@ -191,7 +205,9 @@ class Bench {
         for (int j = 0; j < BN; ++j) sum += std::exp(static_cast<double>(from[j]) - most);
         for (int j = 0; j < BN; ++j) {
           double const expected = std::exp(static_cast<double>(from[j]) - most) / sum;
-          worst = std::max(worst, std::abs(static_cast<double>(host_c_[static_cast<std::size_t>(row * BN + j)]) - expected) / expected);
+          worst = std::max(
+              worst,
+              std::abs(static_cast<double>(host_c_[static_cast<std::size_t>(row * BN + j)]) - expected) / expected);
         }
       }
       return worst;
@@ -206,7 +222,8 @@ class Bench {
         tensor->extents[1] = tensor->strides[0] = BN;
         tensor->strides[1] = 1;
       }
-      add(fmt::format("softmax, rows of {}, {} warps", BN, warps), bytes, with_warps(order_.where(), warps, softmax<BN>, {x, y}), right);
+      add(fmt::format("softmax, rows of {}, {} warps", BN, warps), bytes,
+          with_warps(order_.where(), warps, softmax<BN>, {x, y}), right);
     }
   }
 

@@ -26,7 +26,9 @@ constexpr std::int64_t most_divisibility = std::int64_t{1} << 40;
 /// gcd in which 0 stands for "is 0", which everything divides.
 std::int64_t gcd(std::int64_t a, std::int64_t b) { return std::gcd(a, b); }
 std::int64_t power_of_two_part(std::int64_t value) { return value == 0 ? 0 : value & -value; }
-std::int64_t magnitude(std::int64_t value) { return value == lowest ? std::int64_t{1} << 62 : value < 0 ? -value : value; }
+std::int64_t magnitude(std::int64_t value) {
+  return value == lowest ? std::int64_t{1} << 62 : value < 0 ? -value : value;
+}
 
 struct Range {
   std::int64_t least = lowest;
@@ -35,7 +37,8 @@ struct Range {
 
 Range full_range(Element element) {
   if (element == Element::boolean) return {0, 1};
-  if (element == Element::i32) return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+  if (element == Element::i32)
+    return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
   return {};
 }
 
@@ -63,7 +66,8 @@ std::int64_t divisor_at(AxisFact const& fact, std::int64_t run) {
 
 class Solver {
  public:
-  Solver(ir::Module const& module, std::unordered_map<Value const*, ValueFacts>& facts) : module_(module), facts_(facts) {}
+  Solver(ir::Module const& module, std::unordered_map<Value const*, ValueFacts>& facts)
+      : module_(module), facts_(facts) {}
 
   void run() {
     auto order = callees_first(module_);
@@ -132,10 +136,14 @@ class Solver {
 
   void block(ir::Block const& body) {
     for (Op const& op : body) {
-      if (op.is<ir::ForOp>()) loop(op);
-      else if (op.is<ir::IfOp>()) branch(op);
-      else if (op.is<ir::CallOp>()) call(op);
-      else if (op.result_count() == 1 && !is_float(op.result()->type().element())) set(*op.result(), transfer(op));
+      if (op.is<ir::ForOp>())
+        loop(op);
+      else if (op.is<ir::IfOp>())
+        branch(op);
+      else if (op.is<ir::CallOp>())
+        call(op);
+      else if (op.result_count() == 1 && !is_float(op.result()->type().element()))
+        set(*op.result(), transfer(op));
     }
   }
 
@@ -177,7 +185,8 @@ class Solver {
   void branch(Op const& op) {
     block(op.block(0));
     block(op.block(1));
-    for (int i = 0; i < op.result_count(); ++i) facts_[op.result(i)] = join(get(op.block(0).back(), i), get(op.block(1).back(), i));
+    for (int i = 0; i < op.result_count(); ++i)
+      facts_[op.result(i)] = join(get(op.block(0).back(), i), get(op.block(1).back(), i));
   }
 
   void call(Op const& op) {
@@ -230,9 +239,12 @@ class Solver {
       assume(*op->operand(0));
       assume(*op->operand(1));
     }
-    if (!op->is<ir::CompareOp>() || !op->operand(0)->type().is_scalar() || !is_integer(op->operand(0)->type().element())) return;
+    if (!op->is<ir::CompareOp>() || !op->operand(0)->type().is_scalar() ||
+        !is_integer(op->operand(0)->type().element()))
+      return;
     assume(*op->operand(0), op->as<ir::CompareOp>().predicate, *op->operand(1));
-    static constexpr ir::Predicate swapped[] = {ir::Predicate::eq, ir::Predicate::ne, ir::Predicate::gt, ir::Predicate::ge, ir::Predicate::lt, ir::Predicate::le};
+    static constexpr ir::Predicate swapped[] = {ir::Predicate::eq, ir::Predicate::ne, ir::Predicate::gt,
+                                                ir::Predicate::ge, ir::Predicate::lt, ir::Predicate::le};
     assume(*op->operand(1), swapped[static_cast<int>(op->as<ir::CompareOp>().predicate)], *op->operand(0));
   }
 
@@ -241,14 +253,21 @@ class Solver {
     if (!bound) return;
     Op const* const op = left.defining_op();
     if (predicate == ir::Predicate::eq && *bound == 0 && op != nullptr && op->is<ir::RemOp>())
-      if (auto const divisor = ir::constant_int(*op->operand(1)); divisor && *divisor > 0) know(*op->operand(0), {*divisor, {}});
+      if (auto const divisor = ir::constant_int(*op->operand(1)); divisor && *divisor > 0)
+        know(*op->operand(0), {*divisor, {}});
     switch (predicate) {
-      case ir::Predicate::eq: return know(left, {1, {*bound, *bound}});
-      case ir::Predicate::ne: return;
-      case ir::Predicate::lt: return *bound == lowest ? void() : know(left, {1, {lowest, *bound - 1}});
-      case ir::Predicate::le: return know(left, {1, {lowest, *bound}});
-      case ir::Predicate::gt: return *bound == highest ? void() : know(left, {1, {*bound + 1, highest}});
-      case ir::Predicate::ge: return know(left, {1, {*bound, highest}});
+      case ir::Predicate::eq:
+        return know(left, {1, {*bound, *bound}});
+      case ir::Predicate::ne:
+        return;
+      case ir::Predicate::lt:
+        return *bound == lowest ? void() : know(left, {1, {lowest, *bound - 1}});
+      case ir::Predicate::le:
+        return know(left, {1, {lowest, *bound}});
+      case ir::Predicate::gt:
+        return *bound == highest ? void() : know(left, {1, {*bound + 1, highest}});
+      case ir::Predicate::ge:
+        return know(left, {1, {*bound, highest}});
     }
   }
 
@@ -265,33 +284,55 @@ class Solver {
         ir::Block const* const owner = op.operand(0)->owner_block();
         std::int64_t divisor = 1;
         if (owner != nullptr && owner->parent_function() != nullptr)
-          divisor = owner->parent_function()->parameter_attributes()[static_cast<std::size_t>(op.operand(0)->index())].multiple_of;
+          divisor = owner->parent_function()
+                        ->parameter_attributes()[static_cast<std::size_t>(op.operand(0)->index())]
+                        .multiple_of;
         return uniform(type, divisor, {0, greatest_extent});
       }
-      case ir::OpKind::BlockIndexOp: return uniform(type, 1, {0, greatest_block});
-      case ir::OpKind::IotaOp: return iota(type, static_cast<int>(op.as<ir::IotaOp>().axis));
+      case ir::OpKind::BlockIndexOp:
+        return uniform(type, 1, {0, greatest_block});
+      case ir::OpKind::IotaOp:
+        return iota(type, static_cast<int>(op.as<ir::IotaOp>().axis));
       case ir::OpKind::SplatOp: {
         ValueFacts const scalar = get(op, 0);
         return uniform(type, scalar.axes[0].divisibility, {scalar.least, scalar.greatest});
       }
-      case ir::OpKind::BroadcastOp: return broadcast(op);
-      case ir::OpKind::ExpandDimsOp: return expand_dims(op);
-      case ir::OpKind::SqueezeOp: return squeeze(op);
-      case ir::OpKind::TransOp: return trans(op);
-      case ir::OpKind::ConvertLayoutOp: return get(op, 0);
-      case ir::OpKind::AddOp: return add(op, false);
-      case ir::OpKind::SubOp: return add(op, true);
-      case ir::OpKind::MulOp: return mul(get(op, 0), get(op, 1), type);
-      case ir::OpKind::ShlOp: return shl(op);
-      case ir::OpKind::DivOp: return div(op, false);
-      case ir::OpKind::CeilDivOp: return div(op, true);
-      case ir::OpKind::RemOp: return rem(op);
-      case ir::OpKind::MinOp: return extremum(op, true);
-      case ir::OpKind::MaxOp: return extremum(op, false);
-      case ir::OpKind::SelectOp: return select(op);
-      case ir::OpKind::CompareOp: return compare(op);
-      case ir::OpKind::CastOp: return cast(op);
-      default: return elementwise(op);
+      case ir::OpKind::BroadcastOp:
+        return broadcast(op);
+      case ir::OpKind::ExpandDimsOp:
+        return expand_dims(op);
+      case ir::OpKind::SqueezeOp:
+        return squeeze(op);
+      case ir::OpKind::TransOp:
+        return trans(op);
+      case ir::OpKind::ConvertLayoutOp:
+        return get(op, 0);
+      case ir::OpKind::AddOp:
+        return add(op, false);
+      case ir::OpKind::SubOp:
+        return add(op, true);
+      case ir::OpKind::MulOp:
+        return mul(get(op, 0), get(op, 1), type);
+      case ir::OpKind::ShlOp:
+        return shl(op);
+      case ir::OpKind::DivOp:
+        return div(op, false);
+      case ir::OpKind::CeilDivOp:
+        return div(op, true);
+      case ir::OpKind::RemOp:
+        return rem(op);
+      case ir::OpKind::MinOp:
+        return extremum(op, true);
+      case ir::OpKind::MaxOp:
+        return extremum(op, false);
+      case ir::OpKind::SelectOp:
+        return select(op);
+      case ir::OpKind::CompareOp:
+        return compare(op);
+      case ir::OpKind::CastOp:
+        return cast(op);
+      default:
+        return elementwise(op);
     }
   }
 
@@ -305,14 +346,16 @@ class Solver {
   ValueFacts broadcast(Op const& op) const {
     ValueFacts result = get(op, 0);
     for (int i = 0; i < op.result()->type().rank(); ++i)
-      if (op.operand(0)->type().shape()[i] == 1) result.axes[static_cast<std::size_t>(i)].constancy = op.result()->type().shape()[i];
+      if (op.operand(0)->type().shape()[i] == 1)
+        result.axes[static_cast<std::size_t>(i)].constancy = op.result()->type().shape()[i];
     return result;
   }
 
   ValueFacts expand_dims(Op const& op) const {
     ValueFacts result = get(op, 0);
     AxisFact const added{1, result.divisor(), 1};
-    for (std::int64_t const axis : op.as<ir::ExpandDimsOp>().axes) result.axes.insert(result.axes.begin() + axis, added);
+    for (std::int64_t const axis : op.as<ir::ExpandDimsOp>().axes)
+      result.axes.insert(result.axes.begin() + axis, added);
     return result;
   }
 
@@ -327,7 +370,8 @@ class Solver {
     ValueFacts const from = get(op, 0);
     ValueFacts result = from;
     auto const& permutation = op.as<ir::TransOp>().permutation;
-    for (int i = 0; i < permutation.size(); ++i) result.axes[static_cast<std::size_t>(i)] = from.axes[static_cast<std::size_t>(permutation[i])];
+    for (int i = 0; i < permutation.size(); ++i)
+      result.axes[static_cast<std::size_t>(i)] = from.axes[static_cast<std::size_t>(permutation[i])];
     return result;
   }
 
@@ -369,8 +413,10 @@ class Solver {
       std::int64_t const product = both > most_divisibility ? std::max(left, right) : static_cast<std::int64_t>(both);
       result.axes[i] = {1, product, gcd(a.axes[i].constancy, b.axes[i].constancy)};
     }
-    Wide const corners[] = {Wide(a.least) * b.least, Wide(a.least) * b.greatest, Wide(a.greatest) * b.least, Wide(a.greatest) * b.greatest};
-    return ranged(result, range_of(*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4), type.element()));
+    Wide const corners[] = {Wide(a.least) * b.least, Wide(a.least) * b.greatest, Wide(a.greatest) * b.least,
+                            Wide(a.greatest) * b.greatest};
+    return ranged(result, range_of(*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4),
+                                   type.element()));
   }
 
   ValueFacts shl(Op const& op) const {
@@ -419,7 +465,8 @@ class Solver {
   ValueFacts extremum(Op const& op, bool least) const {
     ValueFacts const a = get(op, 0), b = get(op, 1);
     ValueFacts result = elementwise(op);
-    for (std::size_t i = 0; i < a.axes.size(); ++i) result.axes[i].divisibility = gcd(divisor_at(a.axes[i], 1), divisor_at(b.axes[i], 1));
+    for (std::size_t i = 0; i < a.axes.size(); ++i)
+      result.axes[i].divisibility = gcd(divisor_at(a.axes[i], 1), divisor_at(b.axes[i], 1));
     result.least = least ? std::min(a.least, b.least) : std::max(a.least, b.least);
     result.greatest = least ? std::min(a.greatest, b.greatest) : std::max(a.greatest, b.greatest);
     return result;
@@ -431,7 +478,8 @@ class Solver {
     for (std::size_t i = 0; i < a.axes.size(); ++i) {
       AxisFact& fact = result.axes[i];
       std::int64_t const run = gcd(fact.contiguity, condition.axes[i].constancy);
-      fact = {run, gcd(divisor_at(a.axes[i], run), divisor_at(b.axes[i], run)), gcd(fact.constancy, condition.axes[i].constancy)};
+      fact = {run, gcd(divisor_at(a.axes[i], run), divisor_at(b.axes[i], run)),
+              gcd(fact.constancy, condition.axes[i].constancy)};
     }
     return result;
   }
@@ -442,7 +490,9 @@ class Solver {
     if (!is_integer(op.operand(0)->type().element())) return result;
     ValueFacts const a = get(op, 0), b = get(op, 1);
     Range const full = full_range(op.operand(0)->type().element());
-    auto const exact = [&](ValueFacts const& facts) { return facts.least > full.least && facts.greatest < full.greatest; };
+    auto const exact = [&](ValueFacts const& facts) {
+      return facts.least > full.least && facts.greatest < full.greatest;
+    };
     ir::Predicate const predicate = op.as<ir::CompareOp>().predicate;
     bool const less = predicate == ir::Predicate::lt || predicate == ir::Predicate::ge;
     bool const greater = predicate == ir::Predicate::gt || predicate == ir::Predicate::le;
@@ -452,7 +502,8 @@ class Solver {
         return gcd(run, gcd(running.divisibility, divisor_at(still, run)));
       };
       if (less && exact(a)) result.axes[i].constancy = std::max(result.axes[i].constancy, runs(a.axes[i], b.axes[i]));
-      if (greater && exact(b)) result.axes[i].constancy = std::max(result.axes[i].constancy, runs(b.axes[i], a.axes[i]));
+      if (greater && exact(b))
+        result.axes[i].constancy = std::max(result.axes[i].constancy, runs(b.axes[i], a.axes[i]));
     }
     return result;
   }
@@ -524,8 +575,8 @@ std::string AxisFacts::str(ir::Function const& function) const {
       for (AxisFact const& fact : facts.axes) part += (part.size() > 1 ? ", " : "") + std::to_string(fact.*member);
       return part + "]";
     };
-    text += names.at(&value) + ": contiguity " + list(&AxisFact::contiguity) + ", divisibility " + list(&AxisFact::divisibility) +
-            ", constancy " + list(&AxisFact::constancy);
+    text += names.at(&value) + ": contiguity " + list(&AxisFact::contiguity) + ", divisibility " +
+            list(&AxisFact::divisibility) + ", constancy " + list(&AxisFact::constancy);
     Range const full = full_range(value.type().element());
     if (facts.least > full.least || facts.greatest < full.greatest)
       text += ", from " + std::to_string(facts.least) + " to " + std::to_string(facts.greatest);

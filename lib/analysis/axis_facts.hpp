@@ -32,9 +32,9 @@ struct ValueFacts {
   friend bool operator==(ValueFacts const&, ValueFacts const&) = default;
 };
 
-/// Facts of all integer and boolean values of a module. Sources are constants, iota, block indices (0 to 2^31 - 1), extents
-/// (0 to 2^47), `multiple_of`, and the kernel's requirements, which hold wherever a block runs. Facts of device functions'
-/// parameters are joined over their callers; results of calls are unknown.
+/// Facts of all integer and boolean values of a module. Sources are constants, iota, block indices (0 to 2^31 - 1),
+/// extents (0 to 2^47), `multiple_of`, and the kernel's requirements, which hold wherever a block runs. Facts of device
+/// functions' parameters are joined over their callers; results of calls are unknown.
 class AxisFacts {
  public:
   explicit AxisFacts(ir::Module const& module);

@@ -7,7 +7,8 @@
 namespace tegula::analysis {
 namespace {
 
-void visit(ir::Module const& module, ir::Function& function, std::set<ir::Function const*>& seen, std::vector<ir::Function*>& order) {
+void visit(ir::Module const& module, ir::Function& function, std::set<ir::Function const*>& seen,
+           std::vector<ir::Function*>& order) {
   if (!seen.insert(&function).second) return;
   ir::walk(function, [&](ir::Op& op) {
     if (!op.is<ir::CallOp>()) return;

@@ -21,9 +21,13 @@ void add_effects(ir::Op const& op, EffectSummary& into, int depth) {
   for (int i = 0; i < op.block_count(); ++i) add_effects(op.block(i), into, depth);
   if (!op.is<ir::CallOp>()) return;
   ir::Function const* const caller = op.function();
-  ir::Function const* const callee = caller == nullptr || caller->parent() == nullptr ? nullptr : caller->parent()->find(op.as<ir::CallOp>().callee.view());
-  if (callee == nullptr || depth > 64) into.reads = into.writes = true;  // unknown or recursive: the verifier says so
-  else add_effects(callee->body(), into, depth + 1);
+  ir::Function const* const callee = caller == nullptr || caller->parent() == nullptr
+                                         ? nullptr
+                                         : caller->parent()->find(op.as<ir::CallOp>().callee.view());
+  if (callee == nullptr || depth > 64)
+    into.reads = into.writes = true;  // unknown or recursive: the verifier says so
+  else
+    add_effects(callee->body(), into, depth + 1);
 }
 
 }  // namespace

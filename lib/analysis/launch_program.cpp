@@ -36,8 +36,9 @@ class Slice {
         std::int32_t const rest = emit(LaunchOp::rem, extent, divisor);
         std::int32_t const zero = number(0);
         program.requirements.push_back({emit(LaunchOp::eq, rest, zero),
-                                        "argument " + std::to_string(i + 1) + ": its type says multiple_of<" + std::to_string(multiple) +
-                                            ">, the extent of axis " + std::to_string(axis) + " is none",
+                                        "argument " + std::to_string(i + 1) + ": its type says multiple_of<" +
+                                            std::to_string(multiple) + ">, the extent of axis " + std::to_string(axis) +
+                                            " is none",
                                         kernel.where.file(), kernel.where.line()});
       }
     }
@@ -63,7 +64,8 @@ class Slice {
   }
 
   static LaunchOp predicate_op(ir::Predicate predicate) {
-    static constexpr LaunchOp ops[] = {LaunchOp::eq, LaunchOp::ne, LaunchOp::lt, LaunchOp::le, LaunchOp::gt, LaunchOp::ge};
+    static constexpr LaunchOp ops[] = {LaunchOp::eq, LaunchOp::ne, LaunchOp::lt,
+                                       LaunchOp::le, LaunchOp::gt, LaunchOp::ge};
     return ops[static_cast<int>(predicate)];
   }
 
@@ -85,27 +87,42 @@ class Slice {
       return wraps ? narrowed(step, element) : step;
     };
     switch (op->kind()) {
-      case OpKind::ConstantOp: return number(ir::to_int(op->as<ir::ConstantOp>().value));
+      case OpKind::ConstantOp:
+        return number(ir::to_int(op->as<ir::ConstantOp>().value));
       case OpKind::ExtentOp:
         return emit(LaunchOp::extent, op->operand(0)->index(), static_cast<std::int32_t>(op->as<ir::ExtentOp>().axis));
-      case OpKind::AddOp: return binary(LaunchOp::add, true);
-      case OpKind::SubOp: return binary(LaunchOp::sub, true);
-      case OpKind::MulOp: return binary(LaunchOp::mul, true);
-      case OpKind::DivOp: return binary(LaunchOp::div, true);
-      case OpKind::RemOp: return binary(LaunchOp::rem, false);
-      case OpKind::CeilDivOp: return binary(LaunchOp::ceil_div, false);
-      case OpKind::MinOp: return binary(LaunchOp::min, false);
-      case OpKind::MaxOp: return binary(LaunchOp::max, false);
-      case OpKind::AndOp: return binary(LaunchOp::bit_and, false);
-      case OpKind::OrOp: return binary(LaunchOp::bit_or, false);
-      case OpKind::XorOp: return binary(LaunchOp::bit_xor, false);
-      case OpKind::CompareOp: return binary(predicate_op(op->as<ir::CompareOp>().predicate), false);
+      case OpKind::AddOp:
+        return binary(LaunchOp::add, true);
+      case OpKind::SubOp:
+        return binary(LaunchOp::sub, true);
+      case OpKind::MulOp:
+        return binary(LaunchOp::mul, true);
+      case OpKind::DivOp:
+        return binary(LaunchOp::div, true);
+      case OpKind::RemOp:
+        return binary(LaunchOp::rem, false);
+      case OpKind::CeilDivOp:
+        return binary(LaunchOp::ceil_div, false);
+      case OpKind::MinOp:
+        return binary(LaunchOp::min, false);
+      case OpKind::MaxOp:
+        return binary(LaunchOp::max, false);
+      case OpKind::AndOp:
+        return binary(LaunchOp::bit_and, false);
+      case OpKind::OrOp:
+        return binary(LaunchOp::bit_or, false);
+      case OpKind::XorOp:
+        return binary(LaunchOp::bit_xor, false);
+      case OpKind::CompareOp:
+        return binary(predicate_op(op->as<ir::CompareOp>().predicate), false);
       case OpKind::SelectOp: {
         std::int32_t const condition = operand(0), left = operand(1), right = operand(2);
         return emit(LaunchOp::select, condition, left, right);
       }
-      case OpKind::CastOp: return narrowed(operand(0), element);
-      case OpKind::NegOp: return narrowed(negated(operand(0)), element);
+      case OpKind::CastOp:
+        return narrowed(operand(0), element);
+      case OpKind::NegOp:
+        return narrowed(negated(operand(0)), element);
       case OpKind::AbsOp: {
         std::int32_t const positive = operand(0);
         std::int32_t const negative = negated(positive);
@@ -116,7 +133,8 @@ class Slice {
         std::int32_t const mask = number(element == Element::boolean ? 1 : -1);
         return emit(LaunchOp::bit_xor, bits, mask);
       }
-      default: throw InternalError("launch program: " + std::string(op->info().mnemonic) + " has no step");
+      default:
+        throw InternalError("launch program: " + std::string(op->info().mnemonic) + " has no step");
     }
   }
 
@@ -136,10 +154,12 @@ LaunchProgram launch_program(ir::Function const& kernel) {
     if (!op.info().has(ir::launch_fact)) continue;
     for (Value const* operand : op.operands()) check(op, *operand);
     if (op.is<ir::GridOp>()) {
-      for (int i = 0; i < op.operand_count(); ++i) slice.program.grid[static_cast<std::size_t>(i)] = slice.step_of(*op.operand(i));
+      for (int i = 0; i < op.operand_count(); ++i)
+        slice.program.grid[static_cast<std::size_t>(i)] = slice.step_of(*op.operand(i));
     } else if (op.is<ir::RequireOp>()) {
       std::int32_t const condition = slice.step_of(*op.operand(0));
-      slice.program.requirements.push_back({condition, std::string(op.as<ir::RequireOp>().message.view()), op.where().file(), op.where().line()});
+      slice.program.requirements.push_back(
+          {condition, std::string(op.as<ir::RequireOp>().message.view()), op.where().file(), op.where().line()});
     }
   }
   slice.require_multiples(kernel);
@@ -147,16 +167,22 @@ LaunchProgram launch_program(ir::Function const& kernel) {
 }
 
 std::string to_string(LaunchProgram const& program) {
-  static constexpr char const* names[] = {"constant", "extent", "scalar", "add", "sub", "mul", "div", "rem", "min", "max", "ceil_div", "and",
-                                          "or", "xor", "eq", "ne", "lt", "le", "gt", "ge", "select"};
+  static constexpr char const* names[] = {"constant", "extent", "scalar", "add",      "sub", "mul", "div",
+                                          "rem",      "min",    "max",    "ceil_div", "and", "or",  "xor",
+                                          "eq",       "ne",     "lt",     "le",       "gt",  "ge",  "select"};
   std::string text;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     LaunchInstruction const& step = program.steps[i];
     text += std::to_string(i) + ": " + names[static_cast<int>(step.op)];
-    if (step.op == LaunchOp::constant) text += " " + std::to_string(step.value);
-    else if (step.op == LaunchOp::scalar) text += " of parameter " + std::to_string(step.a);
-    else if (step.op == LaunchOp::extent) text += " of parameter " + std::to_string(step.a) + ", axis " + std::to_string(step.b);
-    else text += " " + std::to_string(step.a) + ", " + std::to_string(step.b) + (step.op == LaunchOp::select ? ", " + std::to_string(step.c) : "");
+    if (step.op == LaunchOp::constant)
+      text += " " + std::to_string(step.value);
+    else if (step.op == LaunchOp::scalar)
+      text += " of parameter " + std::to_string(step.a);
+    else if (step.op == LaunchOp::extent)
+      text += " of parameter " + std::to_string(step.a) + ", axis " + std::to_string(step.b);
+    else
+      text += " " + std::to_string(step.a) + ", " + std::to_string(step.b) +
+              (step.op == LaunchOp::select ? ", " + std::to_string(step.c) : "");
     text += "\n";
   }
   text += "grid";
@@ -172,7 +198,8 @@ std::vector<ParameterInfo> parameters_of(ir::Function const& kernel) {
   for (int i = 0; i < kernel.parameter_count(); ++i) {
     ir::Type const& type = kernel.parameter(i)->type();
     auto const& attributes = kernel.parameter_attributes()[static_cast<std::size_t>(i)];
-    result.push_back({type.is_tensor() ? ParameterKind::tensor : ParameterKind::scalar, attributes.direction, type.element(), type.rank(), attributes.facts});
+    result.push_back({type.is_tensor() ? ParameterKind::tensor : ParameterKind::scalar, attributes.direction,
+                      type.element(), type.rank(), attributes.facts});
   }
   return result;
 }

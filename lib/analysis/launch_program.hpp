@@ -1,4 +1,5 @@
-// The part of a kernel that the host evaluates before a launch: grid and requirements as a program over extents and scalars.
+// The part of a kernel that the host evaluates before a launch: grid and requirements as a program over extents and
+// scalars.
 #pragma once
 
 #include "ir/op.hpp"

@@ -20,11 +20,13 @@ namespace {
 using support::DumpItem;
 
 constexpr std::string_view host_pipeline =
-    "specialize,inline-all-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-code,"
+    "specialize,inline-all-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-"
+    "code,"
     "expand-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code";
 
 constexpr std::string_view cuda_pipeline =
-    "specialize,inline-all-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-code,"
+    "specialize,inline-all-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-"
+    "code,"
     "expand-device-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
     "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code,allocate-shared-memory";
 
@@ -32,9 +34,12 @@ CompiledKernel generate(ir::Module const& lowered, CompileOptions const& options
   return options.target == Target::host ? codegen::emit_host(lowered, options) : codegen::emit_ptx(lowered, options);
 }
 
-void write_dumps(support::Dump const& dump, ir::Module const& lowered, CompileOptions const& options, CompiledKernel const& compiled) {
+void write_dumps(support::Dump const& dump, ir::Module const& lowered, CompileOptions const& options,
+                 CompiledKernel const& compiled) {
   bool const host = options.target == Target::host;
-  if (dump.wants(DumpItem::What::llvm)) dump.write("ll", host ? codegen::host_llvm_ir(lowered, options, true) : codegen::emit_device_llvm(lowered, options));
+  if (dump.wants(DumpItem::What::llvm))
+    dump.write("ll",
+               host ? codegen::host_llvm_ir(lowered, options, true) : codegen::emit_device_llvm(lowered, options));
   if (dump.wants(DumpItem::What::assembly) && host) dump.write("s", codegen::host_assembly(lowered, options));
   if (dump.wants(DumpItem::What::ptx) && compiled.image_kind == ImageKind::ptx) dump.write("ptx", compiled.image);
   if (dump.wants(DumpItem::What::launch)) dump.write("launch", analysis::to_string(compiled.launch));
@@ -47,7 +52,8 @@ std::string_view default_pipeline(Target target) { return target == Target::host
 ir::Module lower(ir::Module const& module, CompileOptions const& options) {
   support::throw_user_error(ir::verify(module), "verifier");
   ir::Module copy = module.clone();
-  transform::run_pipeline(copy, options.pipeline.empty() ? default_pipeline(options.target) : options.pipeline, options);
+  transform::run_pipeline(copy, options.pipeline.empty() ? default_pipeline(options.target) : options.pipeline,
+                          options);
   return copy;
 }
 
@@ -61,8 +67,10 @@ CompiledKernel emit(ir::Module const& lowered, CompileOptions const& options) {
   } catch (UserError const&) {
     throw;
   } catch (std::exception const& error) {
-    std::string const file = support::write_replay_file(environment, kernel.name(), transform::replay_text(lowered, "", options));
-    throw InternalError(fmt::format("code generation: {}{}", error.what(), file.empty() ? "" : "\n  note: tegula_opt --replay " + file));
+    std::string const file =
+        support::write_replay_file(environment, kernel.name(), transform::replay_text(lowered, "", options));
+    throw InternalError(fmt::format("code generation: {}{}", error.what(),
+                                    file.empty() ? "" : "\n  note: tegula_opt --replay " + file));
   }
   result.parameters = analysis::parameters_of(kernel);
   codegen::append_launch_program(result.launch, analysis::launch_program(kernel));
@@ -75,6 +83,8 @@ CompiledKernel emit(ir::Module const& lowered, CompileOptions const& options) {
   return result;
 }
 
-CompiledKernel compile(ir::Module const& module, CompileOptions const& options) { return emit(lower(module, options), options); }
+CompiledKernel compile(ir::Module const& module, CompileOptions const& options) {
+  return emit(lower(module, options), options);
+}
 
 }  // namespace tegula::compiler

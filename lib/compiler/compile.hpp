@@ -18,8 +18,9 @@ std::string_view default_pipeline(Target target);
 /// that the target refuses.
 ir::Module lower(ir::Module const& module, CompileOptions const& options);
 
-/// Compiles the module's kernel: `lower`, then code generation, with parameters and launch program filled in. Writes the
-/// dumps that TEGULA_DUMP asks for. Throws as `lower` does; when code generation fails, InternalError names a replay file.
+/// Compiles the module's kernel: `lower`, then code generation, with parameters and launch program filled in. Writes
+/// the dumps that TEGULA_DUMP asks for. Throws as `lower` does; when code generation fails, InternalError names a
+/// replay file.
 CompiledKernel compile(ir::Module const& module, CompileOptions const& options);
 
 /// Code generation alone, for a module that the passes have brought to what the target needs.

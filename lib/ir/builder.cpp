@@ -15,14 +15,17 @@ Builder Builder::after(Op& position) {
   return before(*next);
 }
 
-Op& Builder::create(OpKind kind, void const* attributes, std::span<Value* const> operands, std::span<Type const> results) {
+Op& Builder::create(OpKind kind, void const* attributes, std::span<Value* const> operands,
+                    std::span<Type const> results) {
   auto op = std::make_unique<Op>(kind, attributes, operands, results, where_);
   return position_ != nullptr ? block_->insert_before(*position_, std::move(op)) : block_->append(std::move(op));
 }
 
 Value* Builder::index(std::int64_t number) { return constant(make_constant(Element::i64, number), Type::index()); }
 
-Value* Builder::constant(double number, Type const& type) { return constant(make_constant(type.element(), number), type); }
+Value* Builder::constant(double number, Type const& type) {
+  return constant(make_constant(type.element(), number), type);
+}
 
 Value* Builder::constant(Constant number, Type const& type) { return value(make_op<ConstantOp>(number), {}, type); }
 
@@ -53,23 +56,33 @@ Op& Builder::clone(Op const& op, ValueMap& map) {
 
 Constant make_constant(Element element, double value) {
   switch (element) {
-    case Element::boolean: return {element, value != 0 ? 1U : 0U};
+    case Element::boolean:
+      return {element, value != 0 ? 1U : 0U};
     case Element::i32:
-    case Element::i64: return make_constant(element, static_cast<std::int64_t>(value));
-    case Element::f16: return {element, f16_bits(value)};
-    case Element::bf16: return {element, bf16_bits(value)};
-    case Element::f32: return {element, std::bit_cast<std::uint32_t>(static_cast<float>(value))};
-    case Element::f64: return {element, std::bit_cast<std::uint64_t>(value)};
+    case Element::i64:
+      return make_constant(element, static_cast<std::int64_t>(value));
+    case Element::f16:
+      return {element, f16_bits(value)};
+    case Element::bf16:
+      return {element, bf16_bits(value)};
+    case Element::f32:
+      return {element, std::bit_cast<std::uint32_t>(static_cast<float>(value))};
+    case Element::f64:
+      return {element, std::bit_cast<std::uint64_t>(value)};
   }
   return {};
 }
 
 Constant make_constant(Element element, std::int64_t value) {
   switch (element) {
-    case Element::boolean: return {element, value != 0 ? 1U : 0U};
-    case Element::i32: return {element, static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(value)))};
-    case Element::i64: return {element, static_cast<std::uint64_t>(value)};
-    default: return make_constant(element, static_cast<double>(value));
+    case Element::boolean:
+      return {element, value != 0 ? 1U : 0U};
+    case Element::i32:
+      return {element, static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(value)))};
+    case Element::i64:
+      return {element, static_cast<std::uint64_t>(value)};
+    default:
+      return make_constant(element, static_cast<double>(value));
   }
 }
 
@@ -77,17 +90,23 @@ double to_double(Constant constant) {
   switch (constant.element) {
     case Element::boolean:
     case Element::i32:
-    case Element::i64: return static_cast<double>(static_cast<std::int64_t>(constant.bits));
-    case Element::f16: return f16_value(static_cast<std::uint16_t>(constant.bits));
-    case Element::bf16: return bf16_value(static_cast<std::uint16_t>(constant.bits));
-    case Element::f32: return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(constant.bits)));
-    case Element::f64: return std::bit_cast<double>(constant.bits);
+    case Element::i64:
+      return static_cast<double>(static_cast<std::int64_t>(constant.bits));
+    case Element::f16:
+      return f16_value(static_cast<std::uint16_t>(constant.bits));
+    case Element::bf16:
+      return bf16_value(static_cast<std::uint16_t>(constant.bits));
+    case Element::f32:
+      return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(constant.bits)));
+    case Element::f64:
+      return std::bit_cast<double>(constant.bits);
   }
   return 0;
 }
 
 std::int64_t to_int(Constant constant) {
-  return is_float(constant.element) ? static_cast<std::int64_t>(to_double(constant)) : static_cast<std::int64_t>(constant.bits);
+  return is_float(constant.element) ? static_cast<std::int64_t>(to_double(constant))
+                                    : static_cast<std::int64_t>(constant.bits);
 }
 
 std::optional<std::int64_t> constant_int(Value const& value) {

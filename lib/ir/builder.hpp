@@ -31,7 +31,8 @@ class Builder {
 
   template <class OpStruct>
   Op& op(OpStruct const& attributes, std::initializer_list<Value*> operands, std::initializer_list<Type> results) {
-    return create(kind_of<OpStruct>, &attributes, {operands.begin(), operands.size()}, {results.begin(), results.size()});
+    return create(kind_of<OpStruct>, &attributes, {operands.begin(), operands.size()},
+                  {results.begin(), results.size()});
   }
   template <class OpStruct>
   Op& op(OpStruct const& attributes, std::vector<Value*> const& operands, std::vector<Type> const& results) {

@@ -9,7 +9,8 @@ using Pairs = std::unordered_map<Value const*, Value const*>;
 bool equal_blocks(Block const& a, Block const& b, Pairs& pairs);
 
 bool equal_ops(Op const& a, Op const& b, Pairs& pairs) {
-  if (a.kind() != b.kind() || a.operand_count() != b.operand_count() || a.result_count() != b.result_count() || a.block_count() != b.block_count())
+  if (a.kind() != b.kind() || a.operand_count() != b.operand_count() || a.result_count() != b.result_count() ||
+      a.block_count() != b.block_count())
     return false;
   auto const left = fields_of(a.kind(), a.attributes());
   auto const right = fields_of(b.kind(), b.attributes());
@@ -46,8 +47,9 @@ bool equal_blocks(Block const& a, Block const& b, Pairs& pairs) {
 
 bool equal(Function const& a, Function const& b) {
   Pairs pairs;
-  return a.name() == b.name() && a.kind() == b.kind() && a.results == b.results && a.inlining == b.inlining && a.warps == b.warps &&
-         a.parameter_attributes() == b.parameter_attributes() && equal_blocks(a.body(), b.body(), pairs);
+  return a.name() == b.name() && a.kind() == b.kind() && a.results == b.results && a.inlining == b.inlining &&
+         a.warps == b.warps && a.parameter_attributes() == b.parameter_attributes() &&
+         equal_blocks(a.body(), b.body(), pairs);
 }
 
 bool equal(Module const& a, Module const& b) {

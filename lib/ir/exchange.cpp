@@ -82,14 +82,17 @@ std::optional<std::vector<ReductionStep>> reduction_steps(Layout const& layout, 
       }
       case Dim::lane:
         if (exchanged) return std::nullopt;  // an exchange takes lanes along the axis to be joined already
-        steps.push_back({Kind::butterfly, 0, 1U << carrier->bit, {}, false, 1, 1}); break;
+        steps.push_back({Kind::butterfly, 0, 1U << carrier->bit, {}, false, 1, 1});
+        break;
       case Dim::warp:
         exchanged = true;
-        if (steps.empty() || steps.back().kind != Kind::exchange) steps.push_back({Kind::exchange, 0, 0, {}, false, 1, static_cast<std::int64_t>(left.size())});
+        if (steps.empty() || steps.back().kind != Kind::exchange)
+          steps.push_back({Kind::exchange, 0, 0, {}, false, 1, static_cast<std::int64_t>(left.size())});
         steps.back().warp_bits.push_back(carrier->bit);
         steps.back().warps *= 2;
         break;
-      default: return std::nullopt;
+      default:
+        return std::nullopt;
     }
   }
   steps.push_back({Kind::tree, 0, 0, {}, false, 1, 1});

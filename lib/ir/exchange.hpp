@@ -22,16 +22,16 @@ struct ReductionStep {
   Kind kind = Kind::tree;
   std::int64_t stride = 0;
   std::uint32_t mask = 0;
-  std::vector<int> warp_bits;     ///< in ascending order of coordinate
-  bool warp_digits = false;       ///< the warp digits along the axis take part, above the bits
-  std::int64_t warps = 1;         ///< how many warps are joined
-  std::int64_t partials = 1;      ///< exchange: partial results that a thread still has per result element
+  std::vector<int> warp_bits;  ///< in ascending order of coordinate
+  bool warp_digits = false;    ///< the warp digits along the axis take part, above the bits
+  std::int64_t warps = 1;      ///< how many warps are joined
+  std::int64_t partials = 1;   ///< exchange: partial results that a thread still has per result element
 };
 
 /// The steps of a reduction along `axis` of a tile with this layout. Order::any keeps to few shuffles; Order::pairwise
 /// follows the bits of the coordinate. Null when a thread index moves along the axis and another one at once, or, for
-/// pairwise, when a bit of the coordinate is spread over several indices or warps move along the axis faster than lanes:
-/// convert to a blocked layout first.
+/// pairwise, when a bit of the coordinate is spread over several indices or warps move along the axis faster than
+/// lanes: convert to a blocked layout first.
 std::optional<std::vector<ReductionStep>> reduction_steps(Layout const& layout, int axis, Order order);
 
 /// The element in which a reduction adds up: f32 for f16 and bf16, else the tile's own.

@@ -53,7 +53,8 @@ struct Rule {
   /// A result; its layout may be stated when the rule gives none.
   void result(Type type) {
     auto const at = out.types.size();
-    if (type.is_tile() && type.layout() == nullptr && at < stated.size() && stated[at].with_layout(nullptr) == type) type = stated[at];
+    if (type.is_tile() && type.layout() == nullptr && at < stated.size() && stated[at].with_layout(nullptr) == type)
+      type = stated[at];
     out.types.push_back(type);
   }
   /// The single stated result, which must be a tile (or scalar) of this element.
@@ -64,7 +65,8 @@ struct Rule {
   bool tile_operand(int i) { return require(operand(i).is_tile(), says(i) + " but must be a tile"); }
   bool index_operand(int i) { return require(operand(i) == Type::index(), says(i) + " but must be i64"); }
   bool axis_in(std::int64_t axis, int rank) {
-    return require(axis >= 0 && axis < rank, "axis " + std::to_string(axis) + " of " + (rank == 1 ? "1 axis" : std::to_string(rank) + " axes"));
+    return require(axis >= 0 && axis < rank,
+                   "axis " + std::to_string(axis) + " of " + (rank == 1 ? "1 axis" : std::to_string(rank) + " axes"));
   }
 };
 
@@ -144,28 +146,32 @@ void apply(Rule& rule, BitcastOp const&) {
   Element const from = rule.operand(0).element();
   Element const to = rule.stated[0].element();
   rule.require(bits(from) == bits(to) && is_arithmetic(from),
-               std::string(name(from)) + " has " + std::to_string(bits(from)) + " bits but " + std::string(name(to)) + " has " + std::to_string(bits(to)));
+               std::string(name(from)) + " has " + std::to_string(bits(from)) + " bits but " + std::string(name(to)) +
+                   " has " + std::to_string(bits(to)));
 }
 
 void apply(Rule& rule, ConstantOp const& op) {
   if (!rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;
   Type const& type = rule.stated[0];
   rule.require(!type.is_tensor(), "a constant is a scalar or a tile, not " + to_string(type));
-  rule.require(op.value.element == type.element(), "value is " + to_string(op.value) + " but the result is " + to_string(type));
+  rule.require(op.value.element == type.element(),
+               "value is " + to_string(op.value) + " but the result is " + to_string(type));
   rule.result(type);
 }
 
 // Shapes.
 void apply(Rule& rule, SplatOp const&) {
   if (!rule.stated_tile()) return;
-  rule.require(rule.operand(0) == Type::scalar(rule.stated[0].element()), rule.says(0) + " but the result is " + to_string(rule.stated[0]));
+  rule.require(rule.operand(0) == Type::scalar(rule.stated[0].element()),
+               rule.says(0) + " but the result is " + to_string(rule.stated[0]));
   rule.result(rule.stated[0]);
 }
 
 void apply(Rule& rule, IotaOp const& op) {
   if (!rule.stated_tile()) return;
   rule.axis_in(op.axis, rule.stated[0].rank());
-  rule.require(is_integer(rule.stated[0].element()), "the result is " + to_string(rule.stated[0]) + " but must hold i32 or i64");
+  rule.require(is_integer(rule.stated[0].element()),
+               "the result is " + to_string(rule.stated[0]) + " but must hold i32 or i64");
   rule.result(rule.stated[0]);
 }
 
@@ -173,10 +179,12 @@ void apply(Rule& rule, BroadcastOp const&) {
   if (!rule.tile_operand(0) || !rule.stated_tile()) return;
   Type const& from = rule.operand(0);
   Type const& to = rule.stated[0];
-  rule.require(from.element() == to.element() && from.rank() == to.rank(), rule.says(0) + " but the result is " + to_string(to));
+  rule.require(from.element() == to.element() && from.rank() == to.rank(),
+               rule.says(0) + " but the result is " + to_string(to));
   for (int i = 0; !rule.failed && i < from.rank(); ++i)
     rule.require(from.shape()[i] == to.shape()[i] || from.shape()[i] == 1,
-                 "dim " + std::to_string(i) + " is " + std::to_string(from.shape()[i]) + " and cannot become " + std::to_string(to.shape()[i]) + "; only extent 1 broadcasts");
+                 "dim " + std::to_string(i) + " is " + std::to_string(from.shape()[i]) + " and cannot become " +
+                     std::to_string(to.shape()[i]) + "; only extent 1 broadcasts");
   rule.result(to);
 }
 
@@ -184,7 +192,9 @@ void apply(Rule& rule, BroadcastOp const&) {
 bool ascending(Rule& rule, Extents const& axes, int rank) {
   std::int64_t last = -1;
   for (std::int64_t const axis : axes) {
-    if (!rule.require(axis > last && axis < rank, "axes " + list_text(axes) + " are not ascending axes of " + std::to_string(rank))) return false;
+    if (!rule.require(axis > last && axis < rank,
+                      "axes " + list_text(axes) + " are not ascending axes of " + std::to_string(rank)))
+      return false;
     last = axis;
   }
   return true;
@@ -193,7 +203,8 @@ bool ascending(Rule& rule, Extents const& axes, int rank) {
 void apply(Rule& rule, ExpandDimsOp const& op) {
   if (!rule.tile_operand(0)) return;
   Extents shape = rule.operand(0).shape();
-  if (!rule.require(shape.size() + op.axes.size() <= max_rank, "more than " + std::to_string(max_rank) + " axes")) return;
+  if (!rule.require(shape.size() + op.axes.size() <= max_rank, "more than " + std::to_string(max_rank) + " axes"))
+    return;
   if (!ascending(rule, op.axes, shape.size() + op.axes.size())) return;
   for (std::int64_t const axis : op.axes) shape.insert(static_cast<int>(axis), 1);
   rule.result(rule.operand(0).with_shape(shape));
@@ -207,7 +218,8 @@ void apply(Rule& rule, SqueezeOp const& op) {
     std::int64_t const extent = rule.operand(0).shape()[i];
     if (next < op.axes.size() && op.axes[next] == i) {
       ++next;
-      rule.require(extent == 1, "dim " + std::to_string(i) + " is " + std::to_string(extent) + ", not 1 (" + short_text(rule.operand(0)) + ")");
+      rule.require(extent == 1, "dim " + std::to_string(i) + " is " + std::to_string(extent) + ", not 1 (" +
+                                    short_text(rule.operand(0)) + ")");
     } else {
       shape.push_back(extent);
     }
@@ -226,13 +238,15 @@ void apply(Rule& rule, TransOp const& op) {
     legal = legal && axis >= 0 && axis < from.rank() && seen.insert(axis).second;
     if (legal) shape.push_back(from.shape()[static_cast<int>(axis)]);
   }
-  if (rule.require(legal, list_text(op.permutation) + " does not permute the " + std::to_string(from.rank()) + " axes of " + short_text(from)))
+  if (rule.require(legal, list_text(op.permutation) + " does not permute the " + std::to_string(from.rank()) +
+                              " axes of " + short_text(from)))
     rule.result(from.with_shape(shape));
 }
 
 void apply(Rule& rule, ConvertLayoutOp const&) {
   if (!rule.tile_operand(0) || !rule.stated_tile()) return;
-  rule.require(rule.stated[0].with_layout(nullptr) == rule.operand(0).with_layout(nullptr), rule.says(0) + " but the result is " + to_string(rule.stated[0]));
+  rule.require(rule.stated[0].with_layout(nullptr) == rule.operand(0).with_layout(nullptr),
+               rule.says(0) + " but the result is " + to_string(rule.stated[0]));
   rule.require(rule.stated[0].layout() != nullptr && rule.operand(0).layout() != nullptr, "both tiles need a layout");
   rule.result(rule.stated[0]);
 }
@@ -255,19 +269,23 @@ void apply(Rule& rule, DotOp const&) {
   Type const& b = rule.operand(1);
   Type const& acc = rule.operand(2);
   std::string const both = " (lhs " + short_text(a) + ", rhs " + short_text(b) + ")";
-  rule.require(a.shape()[1] == b.shape()[0],
-               "dim 1 of lhs is " + std::to_string(a.shape()[1]) + " but dim 0 of rhs is " + std::to_string(b.shape()[0]) + both);
-  rule.require(a.element() == b.element(), "lhs holds " + std::string(name(a.element())) + " but rhs holds " + std::string(name(b.element())) + both);
+  rule.require(a.shape()[1] == b.shape()[0], "dim 1 of lhs is " + std::to_string(a.shape()[1]) +
+                                                 " but dim 0 of rhs is " + std::to_string(b.shape()[0]) + both);
+  rule.require(a.element() == b.element(), "lhs holds " + std::string(name(a.element())) + " but rhs holds " +
+                                               std::string(name(b.element())) + both);
   rule.require(is_float(a.element()), "no product of " + std::string(name(a.element())) + " tiles" + both);
-  Type const wanted = Type::tile(a.element() == Element::f64 ? Element::f64 : Element::f32, {a.shape()[0], b.shape()[1]});
-  rule.require(acc.with_layout(nullptr) == wanted, "accumulator is " + short_text(acc) + " but must be " + short_text(wanted) + both);
+  Type const wanted =
+      Type::tile(a.element() == Element::f64 ? Element::f64 : Element::f32, {a.shape()[0], b.shape()[1]});
+  rule.require(acc.with_layout(nullptr) == wanted,
+               "accumulator is " + short_text(acc) + " but must be " + short_text(wanted) + both);
   rule.result(acc);
 }
 
 // Memory.
 void offsets(Rule& rule, int first) {
   int const given = static_cast<int>(rule.operands.size()) - first;
-  rule.require(given == rule.operand(0).rank(), std::to_string(given) + " offset" + (given == 1 ? "" : "s") + " for tensor " + to_string(rule.operand(0)));
+  rule.require(given == rule.operand(0).rank(), std::to_string(given) + " offset" + (given == 1 ? "" : "s") +
+                                                    " for tensor " + to_string(rule.operand(0)));
   for (int i = first; i < static_cast<int>(rule.operands.size()); ++i) rule.index_operand(i);
 }
 
@@ -280,7 +298,8 @@ bool box_of(Rule& rule, Type const& tile) {
 void apply(Rule& rule, LoadOp const& op) {
   if (!rule.stated_tile() || !box_of(rule, rule.stated[0])) return;
   offsets(rule, 1);
-  rule.require(op.pad.element == rule.stated[0].element(), "pad is " + to_string(op.pad) + " but the tile holds " + std::string(name(rule.stated[0].element())));
+  rule.require(op.pad.element == rule.stated[0].element(),
+               "pad is " + to_string(op.pad) + " but the tile holds " + std::string(name(rule.stated[0].element())));
   rule.result(rule.stated[0]);
 }
 
@@ -291,14 +310,16 @@ void apply(Rule& rule, StoreOp const&) {
 
 // Launch.
 void apply(Rule& rule, GridOp const&) {
-  rule.require(!rule.operands.empty() && rule.operands.size() <= 3, "1 to 3 extents, found " + std::to_string(rule.operands.size()));
+  rule.require(!rule.operands.empty() && rule.operands.size() <= 3,
+               "1 to 3 extents, found " + std::to_string(rule.operands.size()));
   for (int i = 0; i < static_cast<int>(rule.operands.size()); ++i) rule.index_operand(i);
 }
 void apply(Rule& rule, RequireOp const&) {
   rule.require(rule.operand(0) == Type::scalar(Element::boolean), rule.says(0) + " but must be bool");
 }
 void apply(Rule& rule, ExtentOp const& op) {
-  if (rule.require(rule.operand(0).is_tensor(), rule.says(0) + " but must be a tensor")) rule.axis_in(op.axis, rule.operand(0).rank());
+  if (rule.require(rule.operand(0).is_tensor(), rule.says(0) + " but must be a tensor"))
+    rule.axis_in(op.axis, rule.operand(0).rank());
   rule.result(Type::index());
 }
 void apply(Rule& rule, BlockIndexOp const& op) {
@@ -328,7 +349,8 @@ void apply(Rule& rule, CallOp const&) {
 void dispatch(Rule& rule, OpKind kind, void const* attributes) {
   switch (kind) {
 #define TEGULA_OP(name) \
-  case OpKind::name: return apply(rule, *static_cast<name const*>(attributes));
+  case OpKind::name:    \
+    return apply(rule, *static_cast<name const*>(attributes));
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
   }
@@ -354,8 +376,10 @@ bool launch_arithmetic(OpKind kind) {
     case OpKind::CastOp:
     case OpKind::NegOp:
     case OpKind::NotOp:
-    case OpKind::AbsOp: return true;
-    default: return false;
+    case OpKind::AbsOp:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -363,12 +387,15 @@ std::string in_the_way(Value const& value, std::set<Value const*>& done) {
   if (!done.insert(&value).second) return {};
   Op const* const op = value.defining_op();
   if (op != nullptr && op->is<ExtentOp>()) return {};
-  if (!value.type().is_scalar() || is_float(value.type().element())) return to_string(value) + " is " + to_string(value.type()) + ", not an integer";
+  if (!value.type().is_scalar() || is_float(value.type().element()))
+    return to_string(value) + " is " + to_string(value.type()) + ", not an integer";
   if (op == nullptr) {
     Block const* const block = value.owner_block();
-    return block != nullptr && block->parent_function() != nullptr ? std::string() : to_string(value) + " changes within the kernel";
+    return block != nullptr && block->parent_function() != nullptr ? std::string()
+                                                                   : to_string(value) + " changes within the kernel";
   }
-  if (!launch_arithmetic(op->kind())) return std::string(op->info().mnemonic) + " cannot be evaluated before the launch";
+  if (!launch_arithmetic(op->kind()))
+    return std::string(op->info().mnemonic) + " cannot be evaluated before the launch";
   for (Value const* const operand : op->operands())
     if (std::string reason = in_the_way(*operand, done); !reason.empty()) return reason;
   return {};
@@ -381,8 +408,9 @@ Inferred infer(OpKind kind, void const* attributes, std::span<Type const> operan
   Rule rule{info, operands, stated, {}, false};
   std::size_t const named = info.operands.size();
   bool const counted = info.has(variadic) ? operands.size() + 1 >= named : operands.size() == named;
-  if (!rule.require(counted, std::to_string(operands.size()) + " operand" + (operands.size() == 1 ? "" : "s") + " but takes " +
-                                 (info.has(variadic) ? "at least " + std::to_string(named - 1) : std::to_string(named))))
+  if (!rule.require(counted,
+                    std::to_string(operands.size()) + " operand" + (operands.size() == 1 ? "" : "s") + " but takes " +
+                        (info.has(variadic) ? "at least " + std::to_string(named - 1) : std::to_string(named))))
     return rule.out;
   dispatch(rule, kind, attributes);
   if (rule.failed) rule.out.types.clear();
@@ -397,7 +425,8 @@ std::string why_not_a_type(Type const& type) {
   std::int64_t elements = 1;
   for (std::int64_t const extent : type.shape()) {
     if (extent < 1) return to_string(type) + ": extents are at least 1";
-    if (extent > max_tile_elements / elements) return to_string(type) + ": more than " + std::to_string(max_tile_elements) + " elements";
+    if (extent > max_tile_elements / elements)
+      return to_string(type) + ": more than " + std::to_string(max_tile_elements) + " elements";
     elements *= extent;
   }
   return {};

@@ -17,12 +17,13 @@ struct Inferred {
 };
 
 /// Types of an op's results. `stated` are the types asked for: ops whose result is not decided by their operands (load,
-/// splat, iota, broadcast, cast, constant, if, call ...) take them after checking; others ignore them, but keep a stated
-/// layout where their own result has none.
+/// splat, iota, broadcast, cast, constant, if, call ...) take them after checking; others ignore them, but keep a
+/// stated layout where their own result has none.
 Inferred infer(OpKind kind, void const* attributes, std::span<Type const> operands, std::span<Type const> stated = {});
 
 template <class OpStruct>
-Inferred infer(OpStruct const& attributes, std::initializer_list<Type> operands, std::initializer_list<Type> stated = {}) {
+Inferred infer(OpStruct const& attributes, std::initializer_list<Type> operands,
+               std::initializer_list<Type> stated = {}) {
   return infer(kind_of<OpStruct>, &attributes, {operands.begin(), operands.size()}, {stated.begin(), stated.size()});
 }
 

@@ -12,7 +12,7 @@
 namespace tegula::ir {
 namespace {
 
-constexpr int max_bits = 30;                                  // per input
+constexpr int max_bits = 30;                                // per input
 constexpr std::int64_t max_extent = std::int64_t{1} << 40;  // per output
 
 Extents zeros(int rank) {
@@ -93,14 +93,19 @@ std::string trouble_with_sizes(std::vector<LayoutInput> const& inputs, int rank)
     if (input.bases.size() > max_bits) return "layout: input " + who + " has more than 30 bits";
     bits += static_cast<int>(input.bases.size());
     for (Extents const& basis : input.bases) {
-      if (basis.size() != rank) return "layout: a basis vector of " + who + " has " + std::to_string(basis.size()) + " components, not " + std::to_string(rank);
+      if (basis.size() != rank)
+        return "layout: a basis vector of " + who + " has " + std::to_string(basis.size()) + " components, not " +
+               std::to_string(rank);
       for (std::int64_t value : basis)
         if (value < 0 || value >= max_extent) return "layout: a basis vector of " + who + " is out of range";
     }
     std::int64_t size = std::int64_t{1} << input.bases.size();
     for (LayoutDigit const& digit : input.digits) {
-      if (digit.stride.size() != rank) return "layout: a stride of " + who + " has " + std::to_string(digit.stride.size()) + " components, not " + std::to_string(rank);
-      if (digit.count < 1 || digit.count >= (std::int64_t{1} << max_bits) / size) return "layout: input " + who + " is too large";
+      if (digit.stride.size() != rank)
+        return "layout: a stride of " + who + " has " + std::to_string(digit.stride.size()) + " components, not " +
+               std::to_string(rank);
+      if (digit.count < 1 || digit.count >= (std::int64_t{1} << max_bits) / size)
+        return "layout: input " + who + " is too large";
       size *= digit.count;
       if (single_component(digit.stride) == -2) return "layout: a stride of " + who + " moves along two outputs";
       for (std::int64_t value : digit.stride)
@@ -115,7 +120,8 @@ Extents atom_of(std::vector<LayoutInput> const& inputs, int rank) {
   for (LayoutInput const& input : inputs)
     for (Extents const& basis : input.bases)
       for (int o = 0; o < rank; ++o) used[o] |= basis[o];
-  for (int o = 0; o < rank; ++o) used[o] = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(used[o]) + 1));
+  for (int o = 0; o < rank; ++o)
+    used[o] = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(used[o]) + 1));
   return used;
 }
 
@@ -159,10 +165,12 @@ std::string find_shape(std::vector<LayoutInput> const& inputs, Extents const& at
     for (LayoutInput const& input : inputs)
       for (LayoutDigit const& digit : input.digits)
         if (digit.stride[o] != 0 && !counts.emplace(digit.stride[o], digit.count).second)
-          return "layout: two repetitions with stride " + std::to_string(digit.stride[o]) + " along output " + std::to_string(o);
+          return "layout: two repetitions with stride " + std::to_string(digit.stride[o]) + " along output " +
+                 std::to_string(o);
     for (auto const& [stride, count] : counts) {
       if (stride != shape[o])
-        return "layout: a repetition has stride " + std::to_string(stride) + " along output " + std::to_string(o) + ", not " + std::to_string(shape[o]);
+        return "layout: a repetition has stride " + std::to_string(stride) + " along output " + std::to_string(o) +
+               ", not " + std::to_string(shape[o]);
       if (count >= max_extent / shape[o]) return "layout: output " + std::to_string(o) + " is too large";
       shape[o] *= count;
     }
@@ -320,10 +328,13 @@ bool Layout::owner(std::int64_t reg, std::int64_t lane, std::int64_t warp) const
 int Layout::contiguous(int axis) const {
   std::vector<Extents> const& bases = input(Dim::reg).bases;
   std::size_t bits = 0;
-  while (bits < bases.size() && single_component(bases[bits]) == axis && bases[bits][axis] == std::int64_t{1} << bits) ++bits;
+  while (bits < bases.size() && single_component(bases[bits]) == axis && bases[bits][axis] == std::int64_t{1} << bits)
+    ++bits;
   for (LayoutInput const& in : inputs_)
     for (std::size_t bit = 0; bit < in.bases.size(); ++bit)
-      while (bits > 0 && (in.dim != Dim::reg || bit >= bits) && (in.bases[bit][axis] & ((std::int64_t{1} << bits) - 1)) != 0) --bits;
+      while (bits > 0 && (in.dim != Dim::reg || bit >= bits) &&
+             (in.bases[bit][axis] & ((std::int64_t{1} << bits) - 1)) != 0)
+        --bits;
   return 1 << bits;
 }
 
@@ -333,7 +344,8 @@ std::optional<ReductionPlan> Layout::reduction(int axis) const {
     LayoutInput const& in = input(dim);
     for (std::size_t bit = 0; bit < in.bases.size(); ++bit) {
       if (in.bases[bit][axis] == 0) continue;
-      if (dim == Dim::block || single_component(in.bases[bit]) != axis || ((free_bits(dim) >> bit) & 1) != 0) return std::nullopt;
+      if (dim == Dim::block || single_component(in.bases[bit]) != axis || ((free_bits(dim) >> bit) & 1) != 0)
+        return std::nullopt;
       (dim == Dim::lane ? plan.lane_mask : plan.warp_mask) |= 1U << bit;
     }
     for (LayoutDigit const& digit : in.digits) {
@@ -349,7 +361,9 @@ std::vector<int> Layout::registers_from(Layout const& source) const {
   if (outputs_ != source.outputs_ || shape_ != source.shape_ || atom_ != source.atom_) return {};
   for (Dim dim : {Dim::lane, Dim::warp, Dim::block})
     if (input(dim) != source.input(dim)) return {};
-  auto const less = [](Extents const& a, Extents const& b) { return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end()); };
+  auto const less = [](Extents const& a, Extents const& b) {
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
+  };
   std::map<Extents, int, decltype(less)> holder(less);
   for (int r = 0; r < source.registers(); ++r) holder.emplace(source.part(Dim::reg, r), r);
   std::vector<int> result;
@@ -478,7 +492,9 @@ Layout const* Layout::divided_by(Layout const& small) const {
   if (outputs_ != small.outputs_) return nullptr;
   for (LayoutInput const& in : small.inputs_) {
     auto const& bases = input(in.dim).bases;
-    if (!in.digits.empty() || in.bases.size() > bases.size() || !std::equal(in.bases.begin(), in.bases.end(), bases.begin())) return nullptr;
+    if (!in.digits.empty() || in.bases.size() > bases.size() ||
+        !std::equal(in.bases.begin(), in.bases.end(), bases.begin()))
+      return nullptr;
   }
   std::vector<LayoutInput> result;
   for (LayoutInput const& in : inputs_) {
@@ -506,7 +522,8 @@ Layout const* Layout::times(Layout const& large) const {
       for (int o = 0; o < rank(); ++o) basis[o] *= shape_[o];
     for (LayoutDigit& digit : in.digits)
       for (int o = 0; o < rank(); ++o) digit.stride[o] *= shape_[o];
-    auto found = std::find_if(result.begin(), result.end(), [&](LayoutInput const& have) { return have.dim == in.dim; });
+    auto found =
+        std::find_if(result.begin(), result.end(), [&](LayoutInput const& have) { return have.dim == in.dim; });
     if (found == result.end()) found = result.insert(result.end(), LayoutInput{in.dim, {}, {}});
     if (shape_ != atom_ || !found->digits.empty()) {
       // Above digits everything is a digit.
@@ -578,8 +595,8 @@ Layout const* Layout::transposed(Extents const& permutation) const {
   return get(std::move(result), rank());
 }
 
-Layout const* Layout::blocked(Extents const& shape, Extents const& size_per_thread, Extents const& lanes, Extents const& warps,
-                              Extents const& order) {
+Layout const* Layout::blocked(Extents const& shape, Extents const& size_per_thread, Extents const& lanes,
+                              Extents const& warps, Extents const& order) {
   int const rank = shape.size();
   Extents covered;
   for (int a = 0; a < rank; ++a) covered.push_back(1);

@@ -1,15 +1,16 @@
 // Layouts: which thread and register (or which shared offset) holds which element of a tile.
 //
-// A layout is a map from input indices (register, lane, warp, block, or a shared offset) to output coordinates (the tile's
-// axes). It is an F2-linear map on a power-of-two atom, times a plain mixed-radix repetition of that atom:
+// A layout is a map from input indices (register, lane, warp, block, or a shared offset) to output coordinates (the
+// tile's axes). It is an F2-linear map on a power-of-two atom, times a plain mixed-radix repetition of that atom:
 //
 //   input index   = low bits | 2^bits * (d0 + n0 * (d1 + n1 * ...))       per input: bits, then digits of any radix
 //   coordinates   = XOR of the basis vectors of the set bits  +  sum of digit * stride
 //
-// The strides of an output's digits tile it: the first is the atom's extent, each next one is the last times its count; so
-// XOR and sum never carry into each other. A zero basis vector or stride is a replication: several threads or registers
-// hold the same element. Blocked, mma and wgmma fragments, their slices, and swizzled shared tiles are all values of this
-// one class. Layouts are immutable and interned: equal maps of equal structure are one pointer, alive for the process.
+// The strides of an output's digits tile it: the first is the atom's extent, each next one is the last times its count;
+// so XOR and sum never carry into each other. A zero basis vector or stride is a replication: several threads or
+// registers hold the same element. Blocked, mma and wgmma fragments, their slices, and swizzled shared tiles are all
+// values of this one class. Layouts are immutable and interned: equal maps of equal structure are one pointer, alive
+// for the process.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,21 @@
 namespace tegula::ir {
 
 /// A named index: the inputs of a distributed layout, a shared offset (in elements), or an axis of a tile.
-enum class Dim : std::uint8_t { reg, lane, warp, block, offset, axis0, axis1, axis2, axis3, axis4, axis5, axis6, axis7 };
+enum class Dim : std::uint8_t {
+  reg,
+  lane,
+  warp,
+  block,
+  offset,
+  axis0,
+  axis1,
+  axis2,
+  axis3,
+  axis4,
+  axis5,
+  axis6,
+  axis7
+};
 
 inline constexpr int dim_count = 13;
 constexpr Dim axis_dim(int axis) { return static_cast<Dim>(static_cast<int>(Dim::axis0) + axis); }
@@ -50,8 +65,8 @@ struct LayoutInput {
 
 /// What threads do to reduce along an axis, from the inside out.
 struct ReductionPlan {
-  std::uint32_t lane_mask = 0;  ///< lane bits that move along the axis: butterfly over each
-  std::uint32_t warp_mask = 0;  ///< warp bits that move along the axis: exchange through shared memory
+  std::uint32_t lane_mask = 0;   ///< lane bits that move along the axis: butterfly over each
+  std::uint32_t warp_mask = 0;   ///< warp bits that move along the axis: exchange through shared memory
   std::int64_t warp_digits = 1;  ///< product of the warp digits along the axis
 };
 
@@ -64,8 +79,8 @@ class Layout {
   static Layout const* get(std::vector<LayoutInput> inputs, int rank);
 
   /// Each thread holds `size_per_thread` adjacent elements per axis; lanes, then warps, then further registers are laid
-  /// out over the axes in `order` (fastest first). What lanes and warps exceed the tile is replication. `warps` is a power
-  /// of two. size_per_thread entries are powers of two that divide the extents.
+  /// out over the axes in `order` (fastest first). What lanes and warps exceed the tile is replication. `warps` is a
+  /// power of two. size_per_thread entries are powers of two that divide the extents.
   static Layout const* blocked(Extents const& shape, Extents const& size_per_thread, int warps, Extents const& order);
   /// As above, with the lanes and warps of every axis given (powers of two; lanes multiply to 32).
   static Layout const* blocked(Extents const& shape, Extents const& size_per_thread, Extents const& lanes,
@@ -117,7 +132,8 @@ class Layout {
   /// when some element lies in another thread there.
   [[nodiscard]] std::vector<int> registers_from(Layout const& source) const;
 
-  /// first, then this: the outputs of `first` are this layout's inputs. Null when the digits of one do not fit the other.
+  /// first, then this: the outputs of `first` are this layout's inputs. Null when the digits of one do not fit the
+  /// other.
   [[nodiscard]] Layout const* after(Layout const& first) const;
   /// From coordinates back to the owner's indices; needs a surjective layout (null otherwise).
   [[nodiscard]] Layout const* inverse() const;
@@ -139,8 +155,8 @@ class Layout {
   /// Without the registers that hold what a lower register of the same thread holds.
   [[nodiscard]] Layout const* without_register_copies() const;
 
-  /// `[register (0,1) (0,2) 3*(0,64), lane (0,4) ..., warp (1,0)]`; brackets are balanced. Outputs that are not the axes
-  /// 0.. are named at the end: `[axis0 (1) (2) to offset]`.
+  /// `[register (0,1) (0,2) 3*(0,64), lane (0,4) ..., warp (1,0)]`; brackets are balanced. Outputs that are not the
+  /// axes 0.. are named at the end: `[axis0 (1) (2) to offset]`.
   [[nodiscard]] std::string const& text() const { return text_; }
   /// Reads text(); null with a message for malformed text.
   static Layout const* parse(std::string_view text, std::string& error);

@@ -8,8 +8,9 @@
 namespace tegula::ir {
 namespace {
 
-constexpr std::array<std::string_view, dim_count> dim_names = {"register", "lane",  "warp",  "block", "offset", "axis0", "axis1",
-                                                               "axis2",    "axis3", "axis4", "axis5", "axis6",  "axis7"};
+constexpr std::array<std::string_view, dim_count> dim_names = {"register", "lane",  "warp",  "block", "offset",
+                                                               "axis0",    "axis1", "axis2", "axis3", "axis4",
+                                                               "axis5",    "axis6", "axis7"};
 
 std::string text_of(Extents const& vector) {
   std::string result = "(";
@@ -44,7 +45,9 @@ class Scanner {
   std::string_view word() {
     space();
     std::size_t const start = at_;
-    while (at_ < text_.size() && ((text_[at_] >= 'a' && text_[at_] <= 'z') || (at_ > start && text_[at_] >= '0' && text_[at_] <= '9'))) ++at_;
+    while (at_ < text_.size() &&
+           ((text_[at_] >= 'a' && text_[at_] <= 'z') || (at_ > start && text_[at_] >= '0' && text_[at_] <= '9')))
+      ++at_;
     return text_.substr(start, at_ - start);
   }
   bool number(std::int64_t& value) {
@@ -59,7 +62,8 @@ class Scanner {
     return at_ == text_.size();
   }
   [[nodiscard]] std::string place() const {
-    return " at column " + std::to_string(at_ + 1) + (at_ < text_.size() ? std::string(", before '") + text_[at_] + "'" : ", at the end");
+    return " at column " + std::to_string(at_ + 1) +
+           (at_ < text_.size() ? std::string(", before '") + text_[at_] + "'" : ", at the end");
   }
 
  private:
@@ -87,7 +91,8 @@ std::string Layout::make_text(std::vector<LayoutInput> const& inputs, std::vecto
     if (result.size() > 1) result += ", ";
     result += name(input.dim);
     for (Extents const& basis : input.bases) result += ' ' + text_of(basis);
-    for (LayoutDigit const& digit : input.digits) result += ' ' + std::to_string(digit.count) + '*' + text_of(digit.stride);
+    for (LayoutDigit const& digit : input.digits)
+      result += ' ' + std::to_string(digit.count) + '*' + text_of(digit.stride);
   }
   if (!plain_outputs(inputs, outputs)) {
     if (result.size() > 1) result += ' ';
@@ -175,7 +180,8 @@ std::string Layout::picture() const {
       indices[i] = rest % inputs_[i].size();
       rest /= inputs_[i].size();
       std::string_view const dim = name(inputs_[i].dim);
-      label = std::string(dim.substr(0, 1)) + (dim.substr(0, 4) == "axis" ? std::string(dim.substr(4)) + ":" : "") + std::to_string(indices[i]) + (label.empty() ? "" : " ") + label;
+      label = std::string(dim.substr(0, 1)) + (dim.substr(0, 4) == "axis" ? std::string(dim.substr(4)) + ":" : "") +
+              std::to_string(indices[i]) + (label.empty() ? "" : " ") + label;
     }
     Extents const where = apply(indices);
     std::int64_t const row = rank() == 2 ? where[0] : 0;

@@ -77,7 +77,8 @@ Token Lexer::read() {
     return {TokenKind::punctuation, "->", begin};
   }
   ++at_;
-  if (std::string_view("(){}[]<>,:=").find(c) != std::string_view::npos) return {TokenKind::punctuation, std::string(1, c), begin};
+  if (std::string_view("(){}[]<>,:=").find(c) != std::string_view::npos)
+    return {TokenKind::punctuation, std::string(1, c), begin};
   return {TokenKind::error, "unexpected " + shown(c), begin};
 }
 
@@ -107,9 +108,12 @@ Token Lexer::string_token(std::size_t begin) {
     std::size_t const escape = at_ - 1;
     char const kind = peek();
     ++at_;
-    if (kind == 'n') text += '\n';
-    else if (kind == 't') text += '\t';
-    else if (kind == '"' || kind == '\\') text += kind;
+    if (kind == 'n')
+      text += '\n';
+    else if (kind == 't')
+      text += '\t';
+    else if (kind == '"' || kind == '\\')
+      text += kind;
     else if (kind == 'x' && hex_digit(peek()) >= 0 && hex_digit(peek(1)) >= 0 && (peek() != '0' || peek(1) != '0')) {
       text += static_cast<char>(hex_digit(peek()) * 16 + hex_digit(peek(1)));
       at_ += 2;

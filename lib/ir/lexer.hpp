@@ -24,7 +24,7 @@ enum class TokenKind : std::uint8_t {
 struct Token {
   TokenKind kind = TokenKind::end;
   std::string text;
-  std::size_t begin = 0;  ///< offset in the source
+  std::size_t begin = 0;     ///< offset in the source
   bool starts_line = false;  ///< nothing but blanks stands before it on its line
 };
 
@@ -38,8 +38,8 @@ class Lexer {
   [[nodiscard]] std::size_t offset() const { return at_; }
   void rewind(std::size_t offset) { at_ = offset; }
 
-  /// One extent and its x: "128x" or "?x" (gives -1); nothing (and no move) when there is none. Too large a number gives
-  /// the greatest int64.
+  /// One extent and its x: "128x" or "?x" (gives -1); nothing (and no move) when there is none. Too large a number
+  /// gives the greatest int64.
   std::optional<std::int64_t> scan_extent();
   /// Text up to the '>' that closes the current bracket, which is not consumed; nothing when the source ends before.
   std::optional<std::string_view> scan_balanced();
@@ -51,7 +51,9 @@ class Lexer {
 
  private:
   Token read();
-  [[nodiscard]] char peek(std::size_t ahead = 0) const { return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0'; }
+  [[nodiscard]] char peek(std::size_t ahead = 0) const {
+    return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0';
+  }
   void skip_blanks();
   std::string take_name();
   Token string_token(std::size_t begin);

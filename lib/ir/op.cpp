@@ -22,8 +22,11 @@ void Value::replace_all_uses_with(Value& other) {
   for (Use const& use : std::vector<Use>(uses_)) use.user->set_operand(use.index, &other);
 }
 
-Op::Op(OpKind kind, void const* attributes, std::span<Value* const> operands, std::span<Type const> results, location where)
-    : info_(&op_info(kind)), attributes_(std::make_unique<std::byte[]>(std::max<std::size_t>(info_->size, 1))), where_(where) {
+Op::Op(OpKind kind, void const* attributes, std::span<Value* const> operands, std::span<Type const> results,
+       location where)
+    : info_(&op_info(kind)),
+      attributes_(std::make_unique<std::byte[]>(std::max<std::size_t>(info_->size, 1))),
+      where_(where) {
   std::memcpy(attributes_.get(), attributes != nullptr ? attributes : info_->defaults, info_->size);
   for (Value* value : operands) add_operand(value);
   for (Type const& type : results) add_result(type);
@@ -102,7 +105,8 @@ bool Op::pure() const {
 
 void Op::erase() {
   for (auto const& value : results_)
-    if (!value->unused()) throw InternalError("erasing " + std::string(info_->mnemonic) + ", whose result is still used");
+    if (!value->unused())
+      throw InternalError("erasing " + std::string(info_->mnemonic) + ", whose result is still used");
   std::unique_ptr<Op> self = parent_->remove(*this);
 }
 
@@ -154,7 +158,8 @@ std::unique_ptr<Op> Block::remove(Op& op) {
   return result;
 }
 
-Function::Function(std::string name, FunctionKind kind) : name_(std::move(name)), kind_(kind), body_(std::make_unique<Block>()) {
+Function::Function(std::string name, FunctionKind kind)
+    : name_(std::move(name)), kind_(kind), body_(std::make_unique<Block>()) {
   body_->parent_function_ = this;
 }
 
@@ -194,7 +199,8 @@ Function& Module::kernel() const {
   Function* found = nullptr;
   for (auto const& function : functions_) {
     if (!function->is_kernel()) continue;
-    if (found != nullptr) throw UserError("module: two kernels, @" + found->name() + " and @" + function->name() + "; one is needed");
+    if (found != nullptr)
+      throw UserError("module: two kernels, @" + found->name() + " and @" + function->name() + "; one is needed");
     found = function.get();
   }
   if (found == nullptr) throw UserError("module: it holds no kernel");
@@ -211,7 +217,8 @@ Module Module::clone() const {
     copy.where = function->where;
     ValueMap map;
     for (int i = 0; i < function->parameter_count(); ++i)
-      map[function->parameter(i)] = copy.add_parameter(function->parameter(i)->type(), function->parameter_attributes()[static_cast<std::size_t>(i)],
+      map[function->parameter(i)] = copy.add_parameter(function->parameter(i)->type(),
+                                                       function->parameter_attributes()[static_cast<std::size_t>(i)],
                                                        function->parameter(i)->name());
     Builder builder(copy.body());
     for (Op const& op : function->body()) builder.clone(op, map);

@@ -1,7 +1,7 @@
 // The erased IR: values, ops, blocks, functions, modules. Passes are plain C++ over these.
 //
-// Structured: an op may hold blocks (regions of one block each); there are no branches. A block owns its ops; an op owns
-// its results; a use is kept in the value, so replacing is cheap and erasing a used value is caught.
+// Structured: an op may hold blocks (regions of one block each); there are no branches. A block owns its ops; an op
+// owns its results; a use is kept in the value, so replacing is cheap and erasing a used value is caught.
 #pragma once
 
 #include <list>
@@ -68,7 +68,8 @@ class Value {
 /// One operation. Created by Builder or by clone; lives in a Block.
 class Op {
  public:
-  Op(OpKind kind, void const* attributes, std::span<Value* const> operands, std::span<Type const> results, location where);
+  Op(OpKind kind, void const* attributes, std::span<Value* const> operands, std::span<Type const> results,
+     location where);
   ~Op();
   Op(Op const&) = delete;
   Op& operator=(Op const&) = delete;
@@ -119,7 +120,8 @@ class Op {
   [[nodiscard]] location const& where() const { return where_; }
   void set_where(location where) { where_ = where; }
 
-  /// True when the op, with all inside it, only computes its results: no effects, no calls, no launch facts, no terminator.
+  /// True when the op, with all inside it, only computes its results: no effects, no calls, no launch facts, no
+  /// terminator.
   [[nodiscard]] bool pure() const;
   /// Unlinks and destroys this op. Its results must be unused.
   void erase();
@@ -162,8 +164,14 @@ class Block {
     explicit iterator(inner at) : at_(at) {}
     Op& operator*() const { return **at_; }
     Op* operator->() const { return at_->get(); }
-    iterator& operator++() { ++at_; return *this; }
-    iterator& operator--() { --at_; return *this; }
+    iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    iterator& operator--() {
+      --at_;
+      return *this;
+    }
     friend bool operator==(iterator const&, iterator const&) = default;
 
    private:

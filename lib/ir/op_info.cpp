@@ -13,15 +13,22 @@ namespace hana = boost::hana;
 
 template <class T>
 constexpr FieldKind field_kind() {
-  if constexpr (std::is_same_v<T, bool>) return FieldKind::boolean;
-  else if constexpr (std::is_same_v<T, std::int64_t>) return FieldKind::integer;
-  else if constexpr (std::is_same_v<T, Element>) return FieldKind::element;
-  else if constexpr (std::is_same_v<T, Extents>) return FieldKind::extents;
-  else if constexpr (std::is_same_v<T, Constant>) return FieldKind::constant;
-  else if constexpr (std::is_same_v<T, Symbol>) return FieldKind::symbol;
+  if constexpr (std::is_same_v<T, bool>)
+    return FieldKind::boolean;
+  else if constexpr (std::is_same_v<T, std::int64_t>)
+    return FieldKind::integer;
+  else if constexpr (std::is_same_v<T, Element>)
+    return FieldKind::element;
+  else if constexpr (std::is_same_v<T, Extents>)
+    return FieldKind::extents;
+  else if constexpr (std::is_same_v<T, Constant>)
+    return FieldKind::constant;
+  else if constexpr (std::is_same_v<T, Symbol>)
+    return FieldKind::symbol;
   else {
-    static_assert(std::is_enum_v<T> && sizeof(T) == 1 && !enum_names<T>.empty(),
-                  "an attribute is a bool, int64, Element, Extents, Constant, Symbol or a byte enumeration with enum_names");
+    static_assert(
+        std::is_enum_v<T> && sizeof(T) == 1 && !enum_names<T>.empty(),
+        "an attribute is a bool, int64, Element, Extents, Constant, Symbol or a byte enumeration with enum_names");
     return FieldKind::enumeration;
   }
 }
@@ -53,14 +60,9 @@ std::array<OpInfo, op_kind_count> make_table() {
       static_assert(std::is_trivially_copyable_v<OpStruct> && std::is_trivially_destructible_v<OpStruct>);
       static OpStruct const defaults{};
       constexpr OpKind kind = kind_of<OpStruct>;
-      table[static_cast<std::size_t>(kind)] = {kind,
-                                               OpStruct::mnemonic,
-                                               OpStruct::operands,
-                                               OpStruct::effects,
-                                               OpStruct::traits,
-                                               sizeof(OpStruct),
-                                               &defaults,
-                                               &list_fields<OpStruct>};
+      table[static_cast<std::size_t>(kind)] = {
+          kind,      OpStruct::mnemonic,    OpStruct::operands, OpStruct::effects, OpStruct::traits, sizeof(OpStruct),
+          &defaults, &list_fields<OpStruct>};
     }
   });
   return table;
@@ -94,13 +96,20 @@ std::vector<FieldRef> fields_of(OpKind kind, void* op) {
 bool field_equal(FieldRef const& a, FieldRef const& b) {
   auto const same = [&]<class T>(T const*) { return *static_cast<T const*>(a.data) == *static_cast<T const*>(b.data); };
   switch (a.kind) {
-    case FieldKind::boolean: return same(static_cast<bool const*>(nullptr));
-    case FieldKind::integer: return same(static_cast<std::int64_t const*>(nullptr));
-    case FieldKind::enumeration: return same(static_cast<std::uint8_t const*>(nullptr));
-    case FieldKind::element: return same(static_cast<Element const*>(nullptr));
-    case FieldKind::extents: return same(static_cast<Extents const*>(nullptr));
-    case FieldKind::constant: return same(static_cast<Constant const*>(nullptr));
-    case FieldKind::symbol: return same(static_cast<Symbol const*>(nullptr));
+    case FieldKind::boolean:
+      return same(static_cast<bool const*>(nullptr));
+    case FieldKind::integer:
+      return same(static_cast<std::int64_t const*>(nullptr));
+    case FieldKind::enumeration:
+      return same(static_cast<std::uint8_t const*>(nullptr));
+    case FieldKind::element:
+      return same(static_cast<Element const*>(nullptr));
+    case FieldKind::extents:
+      return same(static_cast<Extents const*>(nullptr));
+    case FieldKind::constant:
+      return same(static_cast<Constant const*>(nullptr));
+    case FieldKind::symbol:
+      return same(static_cast<Symbol const*>(nullptr));
   }
   return false;
 }

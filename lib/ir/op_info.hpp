@@ -26,7 +26,7 @@ struct OpInfo {
   std::span<std::string_view const> operands;
   Effects effects;
   unsigned traits;
-  std::size_t size;  ///< of the struct; all op structs are trivially copyable
+  std::size_t size;      ///< of the struct; all op structs are trivially copyable
   void const* defaults;  ///< a default-constructed struct
   void (*list_fields)(void* op, std::vector<FieldRef>& out);
 

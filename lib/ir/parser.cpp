@@ -24,14 +24,21 @@ struct Failure {
 
 std::string shown(Token const& token) {
   switch (token.kind) {
-    case TokenKind::end: return "the end of the text";
-    case TokenKind::value: return "%" + token.text;
-    case TokenKind::symbol: return "@" + token.text;
-    case TokenKind::string: return "a string";
+    case TokenKind::end:
+      return "the end of the text";
+    case TokenKind::value:
+      return "%" + token.text;
+    case TokenKind::symbol:
+      return "@" + token.text;
+    case TokenKind::string:
+      return "a string";
     case TokenKind::number:
-    case TokenKind::identifier: return token.text;
-    case TokenKind::punctuation: return "'" + token.text + "'";
-    case TokenKind::error: return token.text;
+    case TokenKind::identifier:
+      return token.text;
+    case TokenKind::punctuation:
+      return "'" + token.text + "'";
+    case TokenKind::error:
+      return token.text;
   }
   return {};
 }
@@ -40,7 +47,8 @@ bool all_digits(std::string_view text) { return text.find_first_not_of("01234567
 
 /// The fields of an op under construction.
 struct Attributes {
-  explicit Attributes(OpInfo const& op) : info(op), bytes(std::make_unique<std::byte[]>(std::max<std::size_t>(op.size, 1))) {
+  explicit Attributes(OpInfo const& op)
+      : info(op), bytes(std::make_unique<std::byte[]>(std::max<std::size_t>(op.size, 1))) {
     std::memcpy(bytes.get(), op.defaults, op.size);
     fields = fields_of(op.kind, bytes.get());
     given.resize(fields.size(), false);
@@ -81,12 +89,16 @@ class Parser {
     fail(token_.kind == TokenKind::error ? token_.text : "expected " + what + ", found " + shown(token_));
   }
 
-  [[noreturn]] void expected_not_error(std::string const& what) const { fail("expected " + what + ", found " + shown(token_)); }
+  [[noreturn]] void expected_not_error(std::string const& what) const {
+    fail("expected " + what + ", found " + shown(token_));
+  }
 
   [[nodiscard]] bool at(std::string_view punctuation) const {
     return token_.kind == TokenKind::punctuation && token_.text == punctuation;
   }
-  [[nodiscard]] bool at_word(std::string_view word) const { return token_.kind == TokenKind::identifier && token_.text == word; }
+  [[nodiscard]] bool at_word(std::string_view word) const {
+    return token_.kind == TokenKind::identifier && token_.text == word;
+  }
 
   bool accept(std::string_view punctuation) {
     if (!at(punctuation)) return false;
@@ -133,7 +145,8 @@ class Parser {
     std::size_t const begin = token_.begin;
     std::int64_t const version = integer();
     if (version != text_version)
-      fail_at(begin, "format version " + std::to_string(version) + " is not known; this library reads " + std::to_string(text_version));
+      fail_at(begin, "format version " + std::to_string(version) + " is not known; this library reads " +
+                         std::to_string(text_version));
   }
 
   // ---- types and attributes
@@ -184,7 +197,8 @@ class Parser {
   Type tile_type(std::size_t begin, Extents const& shape, Element item) {
     std::int64_t elements = 1;
     for (std::int64_t const extent : shape) {
-      if (extent < 1) fail_at(begin, "a tile's extents are at least 1, found " + (extent < 0 ? "?" : std::to_string(extent)));
+      if (extent < 1)
+        fail_at(begin, "a tile's extents are at least 1, found " + (extent < 0 ? "?" : std::to_string(extent)));
       if (extent > max_tile_elements / elements)
         fail_at(begin, "a tile of more than " + std::to_string(max_tile_elements) + " elements");
       elements *= extent;
@@ -234,15 +248,19 @@ class Parser {
       std::uint64_t value = 0;
       auto const parsed = std::from_chars(text.data() + 2, end, value, 16);
       bool const fits = bits(item) == 64 || value >> bits(item) == 0;
-      if (parsed.ec != std::errc() || parsed.ptr != end || !fits) fail_at(begin, text + " is not the bits of an " + std::string(name(item)));
+      if (parsed.ec != std::errc() || parsed.ptr != end || !fits)
+        fail_at(begin, text + " is not the bits of an " + std::string(name(item)));
       return {item, value};
     }
     float narrow = 0;
     double wide = 0;
-    auto const parsed = item == Element::f32 ? std::from_chars(text.data(), end, narrow) : std::from_chars(text.data(), end, wide);
-    if (parsed.ec == std::errc::invalid_argument || parsed.ptr != end) fail_at(begin, "expected a number, found " + text);
+    auto const parsed =
+        item == Element::f32 ? std::from_chars(text.data(), end, narrow) : std::from_chars(text.data(), end, wide);
+    if (parsed.ec == std::errc::invalid_argument || parsed.ptr != end)
+      fail_at(begin, "expected a number, found " + text);
     Constant const result = make_constant(item, item == Element::f32 ? static_cast<double>(narrow) : wide);
-    if (parsed.ec != std::errc() || std::isinf(to_double(result))) fail_at(begin, text + " does not fit " + std::string(name(item)));
+    if (parsed.ec != std::errc() || std::isinf(to_double(result)))
+      fail_at(begin, text + " does not fit " + std::string(name(item)));
     return result;
   }
 
@@ -284,12 +302,24 @@ class Parser {
         *static_cast<bool*>(field.data) = value;
         return;
       }
-      case FieldKind::integer: *static_cast<std::int64_t*>(field.data) = integer(); return;
-      case FieldKind::enumeration: *static_cast<std::uint8_t*>(field.data) = enumerator(field); return;
-      case FieldKind::element: *static_cast<Element*>(field.data) = element(); return;
-      case FieldKind::extents: *static_cast<Extents*>(field.data) = extents(); return;
-      case FieldKind::constant: *static_cast<Constant*>(field.data) = constant(); return;
-      case FieldKind::symbol: *static_cast<Symbol*>(field.data) = symbol(); return;
+      case FieldKind::integer:
+        *static_cast<std::int64_t*>(field.data) = integer();
+        return;
+      case FieldKind::enumeration:
+        *static_cast<std::uint8_t*>(field.data) = enumerator(field);
+        return;
+      case FieldKind::element:
+        *static_cast<Element*>(field.data) = element();
+        return;
+      case FieldKind::extents:
+        *static_cast<Extents*>(field.data) = extents();
+        return;
+      case FieldKind::constant:
+        *static_cast<Constant*>(field.data) = constant();
+        return;
+      case FieldKind::symbol:
+        *static_cast<Symbol*>(field.data) = symbol();
+        return;
     }
   }
 
@@ -301,7 +331,8 @@ class Parser {
       std::string const key = take(TokenKind::identifier, "an attribute's name");
       std::size_t i = 0;
       while (i < into.fields.size() && into.fields[i].name != key) ++i;
-      if (i == into.fields.size()) fail_at(begin, std::string(into.info.mnemonic) + " has no attribute " + key + known_attributes(into));
+      if (i == into.fields.size())
+        fail_at(begin, std::string(into.info.mnemonic) + " has no attribute " + key + known_attributes(into));
       if (into.given[i]) fail_at(begin, "attribute " + key + " is given twice");
       expect("=");
       field_value(into.fields[i]);
@@ -330,7 +361,8 @@ class Parser {
     expect(":");
     std::size_t const begin = token_.begin;
     std::int64_t const line = integer();
-    if (line < 1 || line > std::numeric_limits<std::uint32_t>::max()) fail_at(begin, "a line number is from 1 to 4294967295, found " + std::to_string(line));
+    if (line < 1 || line > std::numeric_limits<std::uint32_t>::max())
+      fail_at(begin, "a line number is from 1 to 4294967295, found " + std::to_string(line));
     expect(")");
     return {file.c_str(), static_cast<std::uint32_t>(line)};
   }
@@ -346,7 +378,8 @@ class Parser {
     Definition result{{}, token_.begin};
     result.name = take(TokenKind::value, "a value's name");
     bool const digit_first = result.name.front() >= '0' && result.name.front() <= '9';
-    if (digit_first && !all_digits(result.name)) fail_at(result.begin, "a value's name is a number or starts with a letter, found %" + result.name);
+    if (digit_first && !all_digits(result.name))
+      fail_at(result.begin, "a value's name is a number or starts with a letter, found %" + result.name);
     return result;
   }
 
@@ -362,7 +395,8 @@ class Parser {
     std::string const name = take(TokenKind::value, "a value");
     auto const found = visible_.find(name);
     if (found != visible_.end()) return found->second;
-    fail_at(begin, used_.count(name) != 0 ? "%" + name + " is not visible here: its block has ended" : "%" + name + " is not defined");
+    fail_at(begin, used_.count(name) != 0 ? "%" + name + " is not visible here: its block has ended"
+                                          : "%" + name + " is not defined");
   }
 
   // ---- ops
@@ -388,7 +422,8 @@ class Parser {
       while (accept(","));
     }
     if (result.size() != count)
-      fail_at(begin, std::to_string(count) + " result name" + (count == 1 ? "" : "s") + " but " + std::to_string(result.size()) + " type" + (result.size() == 1 ? "" : "s"));
+      fail_at(begin, std::to_string(count) + " result name" + (count == 1 ? "" : "s") + " but " +
+                         std::to_string(result.size()) + " type" + (result.size() == 1 ? "" : "s"));
     return result;
   }
 
@@ -476,14 +511,18 @@ class Parser {
     do {
       std::size_t const begin = token_.begin;
       std::string const fact = take(TokenKind::identifier, "unit_inner, aligned_16 or multiple_of");
-      if (fact == "unit_inner") into.facts.unit_inner_stride = true;
-      else if (fact == "aligned_16") into.facts.aligned_16 = true;
+      if (fact == "unit_inner")
+        into.facts.unit_inner_stride = true;
+      else if (fact == "aligned_16")
+        into.facts.aligned_16 = true;
       else if (fact == "multiple_of") {
         expect("=");
         std::size_t const value_begin = token_.begin;
         into.multiple_of = integer();
-        if (into.multiple_of < 1) fail_at(value_begin, "multiple_of is at least 1, found " + std::to_string(into.multiple_of));
-      } else fail_at(begin, "unknown parameter fact " + fact + "; there are unit_inner, aligned_16, multiple_of");
+        if (into.multiple_of < 1)
+          fail_at(value_begin, "multiple_of is at least 1, found " + std::to_string(into.multiple_of));
+      } else
+        fail_at(begin, "unknown parameter fact " + fact + "; there are unit_inner, aligned_16, multiple_of");
     } while (accept(","));
     expect("}");
   }
@@ -494,13 +533,18 @@ class Parser {
     ParameterAttributes list;
     bool has_direction = true;
     std::size_t const begin = token_.begin;
-    if (accept_word("in")) list.direction = Direction::in;
-    else if (accept_word("out")) list.direction = Direction::out;
-    else if (accept_word("inout")) list.direction = Direction::inout;
-    else has_direction = false;
+    if (accept_word("in"))
+      list.direction = Direction::in;
+    else if (accept_word("out"))
+      list.direction = Direction::out;
+    else if (accept_word("inout"))
+      list.direction = Direction::inout;
+    else
+      has_direction = false;
     Type const kind = type();
     if (has_direction != kind.is_tensor())
-      fail_at(begin, has_direction ? "in, out and inout stand before tensors only" : "expected in, out or inout before a tensor");
+      fail_at(begin, has_direction ? "in, out and inout stand before tensors only"
+                                   : "expected in, out or inout before a tensor");
     parameter_attributes(list);
     define(name, *into.add_parameter(kind, list));
   }
@@ -527,8 +571,10 @@ class Parser {
       while (accept(","));
       expect(")");
     }
-    if (accept_word("noinline")) made.inlining = Inline::no;
-    else if (accept_word("inline")) made.inlining = Inline::yes;
+    if (accept_word("noinline"))
+      made.inlining = Inline::no;
+    else if (accept_word("inline"))
+      made.inlining = Inline::yes;
     if (accept_word("warps")) {
       expect("=");
       std::size_t const value_begin = token_.begin;

@@ -51,10 +51,14 @@ std::string float_text(Constant constant) {
     return plain ? "nan" : hex(constant.bits);
   }
   switch (constant.element) {
-    case Element::f16: return shortest_narrow(value, static_cast<std::uint16_t>(constant.bits), f16_bits);
-    case Element::bf16: return shortest_narrow(value, static_cast<std::uint16_t>(constant.bits), bf16_bits);
-    case Element::f32: return shortest(static_cast<float>(value));
-    default: return shortest(value);
+    case Element::f16:
+      return shortest_narrow(value, static_cast<std::uint16_t>(constant.bits), f16_bits);
+    case Element::bf16:
+      return shortest_narrow(value, static_cast<std::uint16_t>(constant.bits), bf16_bits);
+    case Element::f32:
+      return shortest(static_cast<float>(value));
+    default:
+      return shortest(value);
   }
 }
 
@@ -70,9 +74,12 @@ std::string function_name(std::string_view name) {
 
 std::string_view spelling(Direction direction) {
   switch (direction) {
-    case Direction::in: return "in";
-    case Direction::out: return "out";
-    case Direction::inout: return "inout";
+    case Direction::in:
+      return "in";
+    case Direction::out:
+      return "out";
+    case Direction::inout:
+      return "inout";
   }
   return "";
 }
@@ -84,16 +91,22 @@ T const& field_as(FieldRef const& field) {
 
 std::string field_text(FieldRef const& field) {
   switch (field.kind) {
-    case FieldKind::boolean: return field_as<bool>(field) ? "true" : "false";
-    case FieldKind::integer: return std::to_string(field_as<std::int64_t>(field));
-    case FieldKind::enumeration: return std::string(field.enum_names[field_as<std::uint8_t>(field)]);
-    case FieldKind::element: return std::string(name(field_as<Element>(field)));
+    case FieldKind::boolean:
+      return field_as<bool>(field) ? "true" : "false";
+    case FieldKind::integer:
+      return std::to_string(field_as<std::int64_t>(field));
+    case FieldKind::enumeration:
+      return std::string(field.enum_names[field_as<std::uint8_t>(field)]);
+    case FieldKind::element:
+      return std::string(name(field_as<Element>(field)));
     case FieldKind::extents: {
       std::string text = "[";
-      for (std::int64_t const value : field_as<Extents>(field)) text += (text.size() > 1 ? ", " : "") + std::to_string(value);
+      for (std::int64_t const value : field_as<Extents>(field))
+        text += (text.size() > 1 ? ", " : "") + std::to_string(value);
       return text + "]";
     }
-    case FieldKind::constant: return to_string(field_as<Constant>(field));
+    case FieldKind::constant:
+      return to_string(field_as<Constant>(field));
     case FieldKind::symbol: {
       std::string_view const text = field_as<Symbol>(field).view();
       return field.name == "callee" ? function_name(text) : support::quoted(text);
@@ -127,7 +140,8 @@ class Printer {
     out_ << ')';
     if (!function.results.empty()) {
       out_ << " -> (";
-      for (std::size_t i = 0; i < function.results.size(); ++i) out_ << (i == 0 ? "" : ", ") << to_string(function.results[i]);
+      for (std::size_t i = 0; i < function.results.size(); ++i)
+        out_ << (i == 0 ? "" : ", ") << to_string(function.results[i]);
       out_ << ')';
     }
     if (function.inlining == Inline::no) out_ << " noinline";
@@ -142,8 +156,10 @@ class Printer {
     for (int i = 0; i < op.result_count(); ++i) out_ << (i == 0 ? "" : ", ") << define(*op.result(i));
     if (op.result_count() != 0) out_ << " = ";
     out_ << op.info().mnemonic;
-    if (op.is<ForOp>() && op.operand_count() >= 3 && op.block_count() == 1) loop_header(op);
-    else operand_list(op, 0);
+    if (op.is<ForOp>() && op.operand_count() >= 3 && op.block_count() == 1)
+      loop_header(op);
+    else
+      operand_list(op, 0);
     attributes(op);
     for (int i = 0; i < op.result_count(); ++i) out_ << (i == 0 ? " : " : ", ") << to_string(op.result(i)->type());
     for (int b = 0; b < op.block_count(); ++b) {
@@ -183,10 +199,12 @@ class Printer {
   void loop_header(Op const& loop) {
     Block const& body = loop.block();
     auto const argument = [&](int i) { return i < body.argument_count() ? define(*body.argument(i)) : "%<missing>"; };
-    out_ << ' ' << argument(0) << " = " << use(loop.operand(0)) << " to " << use(loop.operand(1)) << " step " << use(loop.operand(2));
+    out_ << ' ' << argument(0) << " = " << use(loop.operand(0)) << " to " << use(loop.operand(1)) << " step "
+         << use(loop.operand(2));
     if (loop.operand_count() == 3) return;
     out_ << " carry (";
-    for (int i = 3; i < loop.operand_count(); ++i) out_ << (i == 3 ? "" : ", ") << argument(i - 2) << " = " << use(loop.operand(i));
+    for (int i = 3; i < loop.operand_count(); ++i)
+      out_ << (i == 3 ? "" : ", ") << argument(i - 2) << " = " << use(loop.operand(i));
     out_ << ')';
   }
 
@@ -207,7 +225,8 @@ class Printer {
   }
 
   void where(location where) {
-    if (options_.locations && where.known()) out_ << " loc(" << support::quoted(where.file()) << ':' << where.line() << ')';
+    if (options_.locations && where.known())
+      out_ << " loc(" << support::quoted(where.file()) << ':' << where.line() << ')';
   }
 
   std::string const& define(Value const& value) {
@@ -253,19 +272,25 @@ std::string layout_text([[maybe_unused]] Layout const& layout) {
 
 std::string to_string(Constant constant) {
   std::string text;
-  if (constant.element == Element::boolean) text = constant.bits != 0 ? "true" : "false";
-  else if (is_float(constant.element)) text = float_text(constant);
-  else text = std::to_string(static_cast<std::int64_t>(constant.bits));
+  if (constant.element == Element::boolean)
+    text = constant.bits != 0 ? "true" : "false";
+  else if (is_float(constant.element))
+    text = float_text(constant);
+  else
+    text = std::to_string(static_cast<std::int64_t>(constant.bits));
   return text + " : " + std::string(name(constant.element));
 }
 
 std::string to_string(Type const& type) {
   std::string const element(name(type.element()));
   switch (type.kind()) {
-    case TypeKind::none: return "none";
-    case TypeKind::scalar: return element;
+    case TypeKind::none:
+      return "none";
+    case TypeKind::scalar:
+      return element;
     case TypeKind::tile:
-    case TypeKind::tensor: break;
+    case TypeKind::tensor:
+      break;
   }
   std::string text = type.is_tile() ? "tile<" : "tensor<";
   for (std::int64_t const extent : type.shape()) text += (extent < 0 ? "?" : std::to_string(extent)) + "x";

@@ -36,7 +36,8 @@ void erase_with_operands(Op& op) {
     dead.erase();
     for (Value* value : operands) {
       Op* const definition = value == nullptr ? nullptr : value->defining_op();
-      if (definition == nullptr || !definition->pure() || std::find(work.begin(), work.end(), definition) != work.end()) continue;
+      if (definition == nullptr || !definition->pure() || std::find(work.begin(), work.end(), definition) != work.end())
+        continue;
       bool unused = true;
       for (int i = 0; i < definition->result_count(); ++i) unused = unused && definition->result(i)->unused();
       if (unused) work.push_back(definition);

@@ -14,8 +14,8 @@
 //
 // One op per line: `results = mnemonic operands {attributes} : result types`, with attributes in declared order and
 // defaults omitted (a constant attribute other than ConstantOp's: zero of the result's element is the default). Operand
-// types are those of the definitions. `for` and `if` have forms of their own, see ops/control.hpp. Value names are unique
-// in a function; comments run from // to the end of the line. ` loc("file":line)` may end an op or a function.
+// types are those of the definitions. `for` and `if` have forms of their own, see ops/control.hpp. Value names are
+// unique in a function; comments run from // to the end of the line. ` loc("file":line)` may end an op or a function.
 #pragma once
 
 #include <string>
@@ -57,9 +57,9 @@ std::unordered_map<Value const*, std::string> value_names(Function const& functi
 using Positions = std::unordered_map<Op const*, support::TextPosition>;
 
 struct ParseResult {
-  Module module;             ///< empty when there are errors
-  Diagnostics diagnostics;   ///< the first error, with line and column, what was found and what was expected
-  Positions positions;       ///< where each op was read
+  Module module;            ///< empty when there are errors
+  Diagnostics diagnostics;  ///< the first error, with line and column, what was found and what was expected
+  Positions positions;      ///< where each op was read
   [[nodiscard]] bool ok() const { return !diagnostics.has_errors(); }
 };
 

@@ -60,7 +60,9 @@ class Verifier {
       if (auto const at = positions_->find(&op); at != positions_->end()) position = at->second;
     found_.error_at(position, std::move(text)).where = op.where();
   }
-  static std::string named(Op const& op, std::string const& text) { return std::string(op.info().mnemonic) + ": " + text; }
+  static std::string named(Op const& op, std::string const& text) {
+    return std::string(op.info().mnemonic) + ": " + text;
+  }
 
   // ---- functions
 
@@ -74,8 +76,11 @@ class Verifier {
       return error(at + "parameters and their attributes differ in number", function.where);
     for (int i = 0; i < function.parameter_count(); ++i) {
       Type const& type = function.parameter(i)->type();
-      if (std::string const wrong = why_not_a_type(type); !wrong.empty()) error(at + "parameter " + std::to_string(i) + ": " + wrong, function.where);
-      if (function.is_kernel() && type.is_tile()) error(at + "parameter " + std::to_string(i) + " is " + to_string(type) + "; kernels take tensors and scalars", function.where);
+      if (std::string const wrong = why_not_a_type(type); !wrong.empty())
+        error(at + "parameter " + std::to_string(i) + ": " + wrong, function.where);
+      if (function.is_kernel() && type.is_tile())
+        error(at + "parameter " + std::to_string(i) + " is " + to_string(type) + "; kernels take tensors and scalars",
+              function.where);
     }
     if (function.is_kernel() && !function.results.empty()) error(at + "a kernel gives no results", function.where);
     for (Type const& type : function.results)
@@ -139,14 +144,16 @@ class Verifier {
     std::string const wanted = parent == nullptr ? "return" : "yield";
     std::string const where = parent == nullptr ? "@" + function_->name() : std::string(parent->info().mnemonic);
     if (last == nullptr || last->info().mnemonic != wanted) {
-      std::string const text = where + ": a block must end with " + wanted + (last == nullptr ? "" : ", not " + std::string(last->info().mnemonic));
+      std::string const text = where + ": a block must end with " + wanted +
+                               (last == nullptr ? "" : ", not " + std::string(last->info().mnemonic));
       return parent == nullptr ? error(text, function_->where) : error(*parent, text);
     }
     for (Value const* value : last->operands())
       if (value == nullptr) return;
     auto const given = types_of(last->operands());
     auto const asked = parent == nullptr ? function_->results : result_types(*parent);
-    if (given != asked) error(*last, wanted + ": gives " + text_of(given) + " but " + where + " has results " + text_of(asked));
+    if (given != asked)
+      error(*last, wanted + ": gives " + text_of(given) + " but " + where + " has results " + text_of(asked));
   }
 
   // ---- ops
@@ -155,25 +162,42 @@ class Verifier {
     bool operands_good = true;
     for (int i = 0; i < op.operand_count(); ++i) {
       Value const* const value = op.operand(i);
-      if (value == nullptr) error(op, named(op, "operand " + std::to_string(i) + " is missing"));
-      else if (visible_.count(value) == 0) error(op, named(op, "operand " + std::to_string(i) + " (" + to_string(*value) + ") is not visible here"));
+      if (value == nullptr)
+        error(op, named(op, "operand " + std::to_string(i) + " is missing"));
+      else if (visible_.count(value) == 0)
+        error(op, named(op, "operand " + std::to_string(i) + " (" + to_string(*value) + ") is not visible here"));
       operands_good = operands_good && value != nullptr;
     }
     if (!operands_good) return;
     check_types(op);
     int const blocks = op.is<ForOp>() ? 1 : op.is<IfOp>() ? 2 : 0;
-    if (op.block_count() != blocks) return error(op, named(op, std::to_string(op.block_count()) + " blocks but has " + std::to_string(blocks)));
+    if (op.block_count() != blocks)
+      return error(op, named(op, std::to_string(op.block_count()) + " blocks but has " + std::to_string(blocks)));
     switch (op.kind()) {
-      case OpKind::ForOp: check_loop(op); break;
-      case OpKind::IfOp:
-        if (op.block(0).argument_count() + op.block(1).argument_count() != 0) error(op, "if: its blocks take no arguments");
+      case OpKind::ForOp:
+        check_loop(op);
         break;
-      case OpKind::CallOp: check_call(op); break;
-      case OpKind::LoadOp: check_access(op, Direction::out, "is an out parameter; only in and inout are read"); break;
-      case OpKind::StoreOp: check_access(op, Direction::in, "is an in parameter; only out and inout are written"); break;
-      case OpKind::GridOp: check_launch_fact(op); break;
-      case OpKind::RequireOp: check_launch_fact(op); break;
-      default: break;
+      case OpKind::IfOp:
+        if (op.block(0).argument_count() + op.block(1).argument_count() != 0)
+          error(op, "if: its blocks take no arguments");
+        break;
+      case OpKind::CallOp:
+        check_call(op);
+        break;
+      case OpKind::LoadOp:
+        check_access(op, Direction::out, "is an out parameter; only in and inout are read");
+        break;
+      case OpKind::StoreOp:
+        check_access(op, Direction::in, "is an in parameter; only out and inout are written");
+        break;
+      case OpKind::GridOp:
+        check_launch_fact(op);
+        break;
+      case OpKind::RequireOp:
+        check_launch_fact(op);
+        break;
+      default:
+        break;
     }
     for (int i = 0; i < op.block_count(); ++i) check_block(op.block(i), &op, depth + 1);
   }
@@ -187,7 +211,8 @@ class Verifier {
     }
     Inferred const inferred = infer(op.kind(), op.attributes(), types_of(op.operands()), stated);
     if (!inferred.ok()) return error(op, inferred.error);
-    if (inferred.types != stated) error(op, named(op, "gives " + text_of(inferred.types) + " but its results are " + text_of(stated)));
+    if (inferred.types != stated)
+      error(op, named(op, "gives " + text_of(inferred.types) + " but its results are " + text_of(stated)));
   }
 
   void check_loop(Op const& op) {
@@ -210,20 +235,25 @@ class Verifier {
       std::string known;
       for (auto const& function : module_.functions())
         if (!function->is_kernel()) known += (known.empty() ? "; there are @" : ", @") + function->name();
-      return error(op, "call: @" + std::string(name.view()) + " is not defined" + (known.empty() ? "; the module has no functions" : known));
+      return error(op, "call: @" + std::string(name.view()) + " is not defined" +
+                           (known.empty() ? "; the module has no functions" : known));
     }
     if (callee->is_kernel()) return error(op, "call: @" + callee->name() + " is a kernel; only functions are called");
     std::vector<Type> wanted;
     for (int i = 0; i < callee->parameter_count(); ++i) wanted.push_back(callee->parameter(i)->type());
     auto const given = types_of(op.operands());
-    if (given != wanted) return error(op, "call: @" + callee->name() + " takes " + text_of(wanted) + " but is given " + text_of(given));
-    if (callee->results != result_types(op)) return error(op, "call: @" + callee->name() + " gives " + text_of(callee->results) + " but the results are " + text_of(result_types(op)));
+    if (given != wanted)
+      return error(op, "call: @" + callee->name() + " takes " + text_of(wanted) + " but is given " + text_of(given));
+    if (callee->results != result_types(op))
+      return error(op, "call: @" + callee->name() + " gives " + text_of(callee->results) + " but the results are " +
+                           text_of(result_types(op)));
     for (int i = 0; i < op.operand_count(); ++i) {
       if (!op.operand(i)->type().is_tensor()) continue;
       Direction const needed = callee->parameter_attributes()[static_cast<std::size_t>(i)].direction;
       auto const had = direction_of(*op.operand(i));
       if (had && *had != needed && *had != Direction::inout)
-        error(op, "call: " + to_string(*op.operand(i)) + " is an " + std::string(spelling(*had)) + " parameter but @" + callee->name() + " takes it as " + std::string(spelling(needed)));
+        error(op, "call: " + to_string(*op.operand(i)) + " is an " + std::string(spelling(*had)) + " parameter but @" +
+                      callee->name() + " takes it as " + std::string(spelling(needed)));
     }
   }
 
@@ -238,7 +268,8 @@ class Verifier {
   }
 
   void check_launch_fact(Op const& op) {
-    if (!function_->is_kernel() || op.parent() != &function_->body()) return error(op, named(op, "belongs into the outermost block of a kernel"));
+    if (!function_->is_kernel() || op.parent() != &function_->body())
+      return error(op, named(op, "belongs into the outermost block of a kernel"));
     for (int i = 0; i < op.operand_count(); ++i)
       if (std::string const reason = why_not_launchable(*op.operand(i)); !reason.empty()) error(op, named(op, reason));
     if (!op.is<GridOp>()) return;

@@ -5,8 +5,8 @@
 
 namespace tegula::ir {
 
-/// Findings in order, none when the module is well-formed; at most 20. With the positions of parsed text, messages carry
-/// line and column. Never changes the module and never crashes on a broken one.
+/// Findings in order, none when the module is well-formed; at most 20. With the positions of parsed text, messages
+/// carry line and column. Never changes the module and never crashes on a broken one.
 Diagnostics verify(Module const& module, Positions const* positions = nullptr);
 
 }  // namespace tegula::ir

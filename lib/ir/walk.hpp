@@ -12,8 +12,8 @@ enum class Walk : std::uint8_t {
   skip,     ///< pre-order: not into this op's blocks
 };
 
-/// Calls `visit(Op&)` for every op: post-order (the ops inside an op before it). The visitor may erase the op it is given,
-/// insert ops before it, or move it; ops inserted after it are visited.
+/// Calls `visit(Op&)` for every op: post-order (the ops inside an op before it). The visitor may erase the op it is
+/// given, insert ops before it, or move it; ops inserted after it are visited.
 template <class Visit>
 void walk(Block& block, Visit&& visit) {
   for (auto at = block.begin(); at != block.end();) {

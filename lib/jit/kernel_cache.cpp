@@ -164,7 +164,8 @@ std::shared_ptr<runtime::LoadedKernel const> build(Traced const& traced, device 
     }
   }
   CompiledKernel compiled = compile(traced, options);
-  if (!support::options().must_compile()) cache.store(traced.kernel.name(), "kernel", key, runtime::serialize(compiled));
+  if (!support::options().must_compile())
+    cache.store(traced.kernel.name(), "kernel", key, runtime::serialize(compiled));
   origin = Origin::compiled;
   return load(std::move(compiled), where);
 }
@@ -177,7 +178,8 @@ std::vector<Traced::Site> sites_of(trace::TracedKernel const& kernel) {
 }
 
 /// The compiler may have dropped requirements that always hold, but keeps their order.
-std::shared_ptr<std::vector<location> const> match(std::vector<Traced::Site> const& sites, LaunchProgram const& program) {
+std::shared_ptr<std::vector<location> const> match(std::vector<Traced::Site> const& sites,
+                                                   LaunchProgram const& program) {
   auto result = std::make_shared<std::vector<location>>();
   std::size_t at = 0;
   for (Requirement const& requirement : program.requirements) {

@@ -33,7 +33,8 @@ enum class Origin : std::uint8_t { memory, disk, compiled };
 
 struct FoundKernel {
   std::shared_ptr<runtime::LoadedKernel const> loaded;
-  /// This kernel's source lines for the requirements of the code, which an equal kernel elsewhere may have had compiled.
+  /// This kernel's source lines for the requirements of the code, which an equal kernel elsewhere may have had
+  /// compiled.
   std::shared_ptr<std::vector<location> const> require_sites;
   Origin origin = Origin::memory;
 };

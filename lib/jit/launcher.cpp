@@ -70,8 +70,7 @@ PreparedState* prepare(device const* where, KernelRef const& kernel, ArgumentLis
     state->simulation = std::make_unique<Simulation>(traced(kernel), given, grid);
   } else {
     FoundKernel const found = find_kernel(kernel, where != nullptr ? *where : place_of(given), facts_of(given));
-    state->launch =
-        std::make_unique<runtime::PreparedLaunch>(found.loaded, given, grid, *found.require_sites);
+    state->launch = std::make_unique<runtime::PreparedLaunch>(found.loaded, given, grid, *found.require_sites);
   }
   return state.release();
 }
@@ -101,9 +100,12 @@ std::string facts_text(TensorFacts facts) {
 
 std::string_view direction_text(Direction direction) {
   switch (direction) {
-    case Direction::in: return "in";
-    case Direction::out: return "out";
-    case Direction::inout: return "inout";
+    case Direction::in:
+      return "in";
+    case Direction::out:
+      return "out";
+    case Direction::inout:
+      return "inout";
   }
   return "";
 }
@@ -120,9 +122,12 @@ std::string tensor_text(Argument const& argument) {
 
 std::string_view origin_text(Origin origin) {
   switch (origin) {
-    case Origin::memory: return "found in memory";
-    case Origin::disk: return "loaded from the disk cache";
-    case Origin::compiled: return "compiled now";
+    case Origin::memory:
+      return "found in memory";
+    case Origin::disk:
+      return "loaded from the disk cache";
+    case Origin::compiled:
+      return "compiled now";
   }
   return "";
 }
@@ -141,9 +146,9 @@ std::string explain(device const* where, KernelRef const& kernel, ArgumentList a
     if (given[i].kind == ParameterKind::scalar) {
       text += fmt::format("  argument {}: scalar {}\n", i + 1, name(given[i].element));
     } else {
-      text += fmt::format("  argument {}: {} {}; facts used: {}\n", i + 1,
-                          direction_text(compiled.parameters[i].direction), tensor_text(given[i]),
-                          facts_text(compiled.parameters[i].facts));
+      text +=
+          fmt::format("  argument {}: {} {}; facts used: {}\n", i + 1, direction_text(compiled.parameters[i].direction),
+                      tensor_text(given[i]), facts_text(compiled.parameters[i].facts));
     }
   }
   text += fmt::format("  grid: {} x {} x {} blocks{}\n", launch.grid(0), launch.grid(1), launch.grid(2),
@@ -158,10 +163,11 @@ std::string explain(device const* where, KernelRef const& kernel, ArgumentList a
     text += fmt::format("  path: host code, phases {}; {} bytes of scratch per thread, {} threads\n", phases,
                         compiled.scratch_bytes, target.limits().processors);
   } else {
-    text += fmt::format("  path: {}; {} threads per CTA, {} registers, {} bytes of local memory, {} bytes of shared "
-                        "memory\n",
-                        compiled.image_kind == ImageKind::cubin ? "cubin" : "PTX", compiled.threads_per_cta,
-                        found.loaded->function.registers, found.loaded->function.local_bytes, compiled.shared_bytes);
+    text += fmt::format(
+        "  path: {}; {} threads per CTA, {} registers, {} bytes of local memory, {} bytes of shared "
+        "memory\n",
+        compiled.image_kind == ImageKind::cubin ? "cubin" : "PTX", compiled.threads_per_cta,
+        found.loaded->function.registers, found.loaded->function.local_bytes, compiled.shared_bytes);
   }
   return text;
 }

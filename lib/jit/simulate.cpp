@@ -13,7 +13,8 @@
 namespace tegula::jit {
 namespace {
 
-/// Host copies of the device memory that arguments reach: one per run of bytes, so that tensors which interleave share one.
+/// Host copies of the device memory that arguments reach: one per run of bytes, so that tensors which interleave share
+/// one.
 class Staging {
  public:
   explicit Staging(std::span<Argument const> arguments) {
@@ -99,7 +100,8 @@ sim::Arguments sim_arguments(std::span<Argument const> arguments, Staging& stagi
 
 }  // namespace
 
-Simulation::Simulation(std::shared_ptr<Traced const> traced, std::span<Argument const> arguments, GridOverride const& grid)
+Simulation::Simulation(std::shared_ptr<Traced const> traced, std::span<Argument const> arguments,
+                       GridOverride const& grid)
     : traced_(std::move(traced)), arguments_(arguments.begin(), arguments.end()), grid_(grid) {
   for (Argument const& argument : arguments_) {
     if (argument.allocation == nullptr) continue;

@@ -71,8 +71,7 @@ void check_reach(Place place, Argument const& argument) {
   Int128 count = 1;
   constexpr Int128 most = std::numeric_limits<std::int64_t>::max();
   for (int axis = 0; axis < argument.rank; ++axis) {
-    Int128 const reach =
-        static_cast<Int128>(argument.extents[axis] - 1) * argument.strides[axis];
+    Int128 const reach = static_cast<Int128>(argument.extents[axis] - 1) * argument.strides[axis];
     bool const too_far = reach > most || reach < -most;
     if (!too_far) (reach < 0 ? lowest : highest) += reach * bytes(argument.element);
     count *= argument.extents[axis];

@@ -20,10 +20,10 @@ constexpr bool satisfies(TensorFacts present, TensorFacts needed) {
 
 Footprint footprint_of(Argument const& argument);
 
-/// Checks arguments against parameters. Throws UserError naming kernel and argument for: a wrong count, kind, element or
-/// rank; a read-only argument for an output; memory on another device than `where`; a freed buffer; a negative extent; an
-/// offset beyond 64 bits; a null or misaligned address of a tensor that is not empty; an output whose elements overlap;
-/// an input or output that shares a byte with an output.
+/// Checks arguments against parameters. Throws UserError naming kernel and argument for: a wrong count, kind, element
+/// or rank; a read-only argument for an output; memory on another device than `where`; a freed buffer; a negative
+/// extent; an offset beyond 64 bits; a null or misaligned address of a tensor that is not empty; an output whose
+/// elements overlap; an input or output that shares a byte with an output.
 void check_arguments(std::string_view kernel, std::span<ParameterInfo const> parameters,
                      std::span<Argument const> arguments, device where);
 

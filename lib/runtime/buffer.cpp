@@ -36,7 +36,8 @@ void* live_address(Allocation const* allocation, std::int64_t bytes) {
     throw InternalError("a copy of an empty buffer has a size");
   }
   if (!allocation->alive.load(std::memory_order_acquire))
-    throw UserError(fmt::format("buffer: use after free() of {} bytes on {}", allocation->bytes, allocation->where.str()));
+    throw UserError(
+        fmt::format("buffer: use after free() of {} bytes on {}", allocation->bytes, allocation->where.str()));
   if (bytes > allocation->bytes) throw InternalError("a copy is larger than its buffer");
   return allocation->address;
 }
@@ -45,7 +46,8 @@ void* live_address(Allocation const* allocation, std::int64_t bytes) {
 CUstream_st* order_on(stream const* order, device where) {
   if (order == nullptr) return nullptr;
   if (order->where() != where)
-    throw UserError(fmt::format("buffer: the stream is of {} but the buffer is on {}", order->where().str(), where.str()));
+    throw UserError(
+        fmt::format("buffer: the stream is of {} but the buffer is on {}", order->where().str(), where.str()));
   return order->handle();
 }
 
@@ -75,7 +77,8 @@ std::int64_t checked_bytes(std::int64_t const* extents, int rank, std::int64_t e
   bool overflow = false;
   bool empty = false;
   for (int axis = 0; axis < rank; ++axis) {
-    if (extents[axis] < 0) throw UserError(fmt::format("buffer: extent {} of axis {} is negative", extents[axis], axis));
+    if (extents[axis] < 0)
+      throw UserError(fmt::format("buffer: extent {} of axis {} is negative", extents[axis], axis));
     empty = empty || extents[axis] == 0;
     overflow = __builtin_mul_overflow(bytes, extents[axis], &bytes) || overflow;
   }
@@ -163,16 +166,16 @@ void fill(Allocation* to, void const* pattern, int pattern_bytes, std::int64_t b
     return;
   }
   if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4 && pattern_bytes != 8)
-    throw UserError(fmt::format("buffer: fill on {} takes elements of 1, 2, 4 or 8 bytes, not {}", where.str(),
-                                pattern_bytes));
+    throw UserError(
+        fmt::format("buffer: fill on {} takes elements of 1, 2, 4 or 8 bytes, not {}", where.str(), pattern_bytes));
   before(order, where);
   runtime::cuda::fill(where.number(), handle, address, pattern, pattern_bytes, bytes);
   after(order, where);
 }
 
 void refuse_sizes(std::int64_t host_elements, std::int64_t buffer_elements) {
-  throw UserError(fmt::format("buffer: a copy of {} elements does not fit a buffer of {}", host_elements,
-                              buffer_elements));
+  throw UserError(
+      fmt::format("buffer: a copy of {} elements does not fit a buffer of {}", host_elements, buffer_elements));
 }
 
 void refuse_place(device where, char const* wanted) {

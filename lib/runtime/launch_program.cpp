@@ -37,27 +37,46 @@ std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
 
 std::int64_t apply(LaunchOp op, std::int64_t a, std::int64_t b, std::int64_t c) {
   switch (op) {
-    case LaunchOp::add: return wrapped(bits(a) + bits(b));
-    case LaunchOp::sub: return wrapped(bits(a) - bits(b));
-    case LaunchOp::mul: return wrapped(bits(a) * bits(b));
-    case LaunchOp::div: return divide(a, b);
-    case LaunchOp::rem: return remainder(a, b);
-    case LaunchOp::min: return std::min(a, b);
-    case LaunchOp::max: return std::max(a, b);
-    case LaunchOp::ceil_div: return ceil_divide(a, b);
-    case LaunchOp::bit_and: return a & b;
-    case LaunchOp::bit_or: return a | b;
-    case LaunchOp::bit_xor: return a ^ b;
-    case LaunchOp::eq: return a == b;
-    case LaunchOp::ne: return a != b;
-    case LaunchOp::lt: return a < b;
-    case LaunchOp::le: return a <= b;
-    case LaunchOp::gt: return a > b;
-    case LaunchOp::ge: return a >= b;
-    case LaunchOp::select: return a != 0 ? b : c;
+    case LaunchOp::add:
+      return wrapped(bits(a) + bits(b));
+    case LaunchOp::sub:
+      return wrapped(bits(a) - bits(b));
+    case LaunchOp::mul:
+      return wrapped(bits(a) * bits(b));
+    case LaunchOp::div:
+      return divide(a, b);
+    case LaunchOp::rem:
+      return remainder(a, b);
+    case LaunchOp::min:
+      return std::min(a, b);
+    case LaunchOp::max:
+      return std::max(a, b);
+    case LaunchOp::ceil_div:
+      return ceil_divide(a, b);
+    case LaunchOp::bit_and:
+      return a & b;
+    case LaunchOp::bit_or:
+      return a | b;
+    case LaunchOp::bit_xor:
+      return a ^ b;
+    case LaunchOp::eq:
+      return a == b;
+    case LaunchOp::ne:
+      return a != b;
+    case LaunchOp::lt:
+      return a < b;
+    case LaunchOp::le:
+      return a <= b;
+    case LaunchOp::gt:
+      return a > b;
+    case LaunchOp::ge:
+      return a >= b;
+    case LaunchOp::select:
+      return a != 0 ? b : c;
     case LaunchOp::constant:
     case LaunchOp::extent:
-    case LaunchOp::scalar: break;  // leaves: see evaluate
+    case LaunchOp::scalar:
+      break;  // leaves: see evaluate
   }
   throw InternalError(fmt::format("launch program: unknown op {}", static_cast<int>(op)));
 }
@@ -72,27 +91,48 @@ Argument const& argument(std::span<Argument const> arguments, std::int32_t numbe
 
 std::string_view spelling(LaunchOp op) {
   switch (op) {
-    case LaunchOp::add: return "+";
-    case LaunchOp::sub: return "-";
-    case LaunchOp::mul: return "*";
-    case LaunchOp::div: return "/";
-    case LaunchOp::rem: return "%";
-    case LaunchOp::bit_and: return "&";
-    case LaunchOp::bit_or: return "|";
-    case LaunchOp::bit_xor: return "^";
-    case LaunchOp::eq: return "==";
-    case LaunchOp::ne: return "!=";
-    case LaunchOp::lt: return "<";
-    case LaunchOp::le: return "<=";
-    case LaunchOp::gt: return ">";
-    case LaunchOp::ge: return ">=";
-    case LaunchOp::min: return "min";
-    case LaunchOp::max: return "max";
-    case LaunchOp::ceil_div: return "ceil_div";
-    case LaunchOp::select: return "select";
-    case LaunchOp::constant: return "constant";
-    case LaunchOp::extent: return "extent";
-    case LaunchOp::scalar: return "scalar";
+    case LaunchOp::add:
+      return "+";
+    case LaunchOp::sub:
+      return "-";
+    case LaunchOp::mul:
+      return "*";
+    case LaunchOp::div:
+      return "/";
+    case LaunchOp::rem:
+      return "%";
+    case LaunchOp::bit_and:
+      return "&";
+    case LaunchOp::bit_or:
+      return "|";
+    case LaunchOp::bit_xor:
+      return "^";
+    case LaunchOp::eq:
+      return "==";
+    case LaunchOp::ne:
+      return "!=";
+    case LaunchOp::lt:
+      return "<";
+    case LaunchOp::le:
+      return "<=";
+    case LaunchOp::gt:
+      return ">";
+    case LaunchOp::ge:
+      return ">=";
+    case LaunchOp::min:
+      return "min";
+    case LaunchOp::max:
+      return "max";
+    case LaunchOp::ceil_div:
+      return "ceil_div";
+    case LaunchOp::select:
+      return "select";
+    case LaunchOp::constant:
+      return "constant";
+    case LaunchOp::extent:
+      return "extent";
+    case LaunchOp::scalar:
+      return "scalar";
   }
   return "?";
 }
@@ -102,10 +142,14 @@ std::string words(LaunchProgram const& program, std::span<std::int64_t const> va
   LaunchInstruction const& instruction = program.steps[static_cast<std::size_t>(step)];
   std::int64_t const value = values[static_cast<std::size_t>(step)];
   switch (instruction.op) {
-    case LaunchOp::constant: return fmt::format("{}", value);
-    case LaunchOp::extent: return fmt::format("{} (axis {} of argument {})", value, instruction.b, instruction.a + 1);
-    case LaunchOp::scalar: return fmt::format("{} (argument {})", value, instruction.a + 1);
-    default: break;
+    case LaunchOp::constant:
+      return fmt::format("{}", value);
+    case LaunchOp::extent:
+      return fmt::format("{} (axis {} of argument {})", value, instruction.b, instruction.a + 1);
+    case LaunchOp::scalar:
+      return fmt::format("{} (argument {})", value, instruction.a + 1);
+    default:
+      break;
   }
   if (depth == 0) return fmt::format("{}", value);
   std::string const a = words(program, values, instruction.a, depth - 1);
@@ -113,10 +157,12 @@ std::string words(LaunchProgram const& program, std::span<std::int64_t const> va
   switch (instruction.op) {
     case LaunchOp::min:
     case LaunchOp::max:
-    case LaunchOp::ceil_div: return fmt::format("{}({}, {})", spelling(instruction.op), a, b);
+    case LaunchOp::ceil_div:
+      return fmt::format("{}({}, {})", spelling(instruction.op), a, b);
     case LaunchOp::select:
       return fmt::format("select({}, {}, {})", a, b, words(program, values, instruction.c, depth - 1));
-    default: return fmt::format("{} {} {}", a, spelling(instruction.op), b);
+    default:
+      return fmt::format("{} {} {}", a, spelling(instruction.op), b);
   }
 }
 
@@ -132,17 +178,25 @@ std::vector<std::int64_t> evaluate(LaunchProgram const& program, std::span<Argum
   };
   for (LaunchInstruction const& step : program.steps) {
     switch (step.op) {
-      case LaunchOp::constant: values.push_back(step.value); break;
+      case LaunchOp::constant:
+        values.push_back(step.value);
+        break;
       case LaunchOp::extent: {
         Argument const& tensor = argument(arguments, step.a, ParameterKind::tensor);
         if (step.b < 0 || step.b >= tensor.rank)
-          throw InternalError(fmt::format("launch program: axis {} of parameter {} of rank {}", step.b, step.a, tensor.rank));
+          throw InternalError(
+              fmt::format("launch program: axis {} of parameter {} of rank {}", step.b, step.a, tensor.rank));
         values.push_back(tensor.extents[step.b]);
         break;
       }
-      case LaunchOp::scalar: values.push_back(argument(arguments, step.a, ParameterKind::scalar).scalar); break;
-      case LaunchOp::select: values.push_back(apply(step.op, earlier(step.a), earlier(step.b), earlier(step.c))); break;
-      default: values.push_back(apply(step.op, earlier(step.a), earlier(step.b), 0));
+      case LaunchOp::scalar:
+        values.push_back(argument(arguments, step.a, ParameterKind::scalar).scalar);
+        break;
+      case LaunchOp::select:
+        values.push_back(apply(step.op, earlier(step.a), earlier(step.b), earlier(step.c)));
+        break;
+      default:
+        values.push_back(apply(step.op, earlier(step.a), earlier(step.b), 0));
     }
   }
   return values;
@@ -162,7 +216,8 @@ void check_requirements(std::string_view kernel, LaunchProgram const& program, s
     // The text of an exception's place must outlive it; interned text lives as long as the process.
     location const own(Symbol(requirement.file).c_str(), requirement.line);
     location const where = i < sites.size() ? sites[i] : own;
-    std::string text = fmt::format("{}; found {}", requirement.message, describe(program, values, requirement.condition));
+    std::string text =
+        fmt::format("{}; found {}", requirement.message, describe(program, values, requirement.condition));
     if (!requirement.message.starts_with(kernel)) text = fmt::format("{}: {}", kernel, text);
     if (where.known()) text += fmt::format("\n  note: required at {}", support::to_string(where));
     throw UserError(text, where);

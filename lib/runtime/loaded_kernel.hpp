@@ -14,8 +14,8 @@ namespace tegula::runtime {
 struct LoadedKernel {
   CompiledKernel compiled;
   device where;
-  LoadedHostKernel host;     ///< if where is the host
-  cuda::Function function;   ///< if where is a CUDA device
+  LoadedHostKernel host;    ///< if where is the host
+  cuda::Function function;  ///< if where is a CUDA device
 };
 
 /// Joins a host kernel with its code. Throws InternalError if they do not fit one another.

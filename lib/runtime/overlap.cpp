@@ -167,9 +167,8 @@ Overlap self_overlap(Footprint const& footprint) {
   int count = 0;
   for (int axis = 0; axis < footprint.rank; ++axis)
     if (footprint.extents[axis] > 1) order[count++] = axis;
-  std::sort(order, order + count, [&](int x, int y) {
-    return magnitude(footprint.strides[x]) < magnitude(footprint.strides[y]);
-  });
+  std::sort(order, order + count,
+            [&](int x, int y) { return magnitude(footprint.strides[x]) < magnitude(footprint.strides[y]); });
   for (int i = 0; i < count && nested; ++i) {
     std::int64_t const stride = magnitude(footprint.strides[order[i]]);
     nested = stride >= reach;

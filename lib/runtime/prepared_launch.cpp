@@ -29,9 +29,10 @@ PreparedLaunch::PreparedLaunch(std::shared_ptr<LoadedKernel const> kernel, std::
   check_arguments(compiled.name, compiled.parameters, arguments, kernel_->where);
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (!satisfies(facts_of(arguments[i]), compiled.parameters[i].facts))
-      throw UserError(fmt::format("{}: argument {}: the kernel was compiled for a tensor with unit inner stride or 16-byte "
-                                  "alignment, which this one lacks",
-                                  compiled.name, i + 1));
+      throw UserError(
+          fmt::format("{}: argument {}: the kernel was compiled for a tensor with unit inner stride or 16-byte "
+                      "alignment, which this one lacks",
+                      compiled.name, i + 1));
   std::vector<std::int64_t> const values = evaluate(compiled.launch, arguments);
   check_requirements(compiled.name, compiled.launch, values, require_sites);
   for (int axis = 0; axis < 3; ++axis) {
@@ -80,8 +81,8 @@ void PreparedLaunch::check_cuda_grid() const {
   std::int64_t product = 1;
   for (std::int64_t extent : grid_)
     if (__builtin_mul_overflow(product, extent, &product) || product > limit)
-      throw UserError(fmt::format("{}: grid {}x{}x{} has more blocks than CUDA's limit of {}", kernel_->compiled.name, grid_[0],
-                                  grid_[1], grid_[2], limit));
+      throw UserError(fmt::format("{}: grid {}x{}x{} has more blocks than CUDA's limit of {}", kernel_->compiled.name,
+                                  grid_[0], grid_[1], grid_[2], limit));
 }
 
 void PreparedLaunch::pack(std::span<Argument const> arguments) {

@@ -40,9 +40,9 @@ class PreparedLaunch {
   std::int64_t grid_[3] = {1, 1, 1};
   bool nothing_to_do_ = false;
   std::vector<std::int64_t> slots_;
-  std::vector<void*> slot_addresses_;        ///< CUDA: one per slot
-  std::vector<std::int64_t> phase_blocks_;   ///< host: linear blocks of each phase
-  std::int64_t workspace_bytes_ = 0;         ///< host
+  std::vector<void*> slot_addresses_;       ///< CUDA: one per slot
+  std::vector<std::int64_t> phase_blocks_;  ///< host: linear blocks of each phase
+  std::int64_t workspace_bytes_ = 0;        ///< host
   std::vector<detail::Handle<detail::Allocation>> buffers_;
 };
 

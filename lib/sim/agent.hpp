@@ -32,14 +32,19 @@ class Launch {
 
   /// Files a report; further ones of its kind at the same two ops are counted. `text` is called for the first only.
   template <class Text>
-  void report(ReportKind kind, ir::Op const* op, ir::Op const* other, Grid const& block, Grid const& other_block, Text&& text) {
-    if (Report* known = find(kind, op, other)) ++known->times;
-    else add(kind, op, other, block, other_block, text());
+  void report(ReportKind kind, ir::Op const* op, ir::Op const* other, Grid const& block, Grid const& other_block,
+              Text&& text) {
+    if (Report* known = find(kind, op, other))
+      ++known->times;
+    else
+      add(kind, op, other, block, other_block, text());
   }
 
   /// Notes an access for race detection.
-  void note_store(Agent const& agent, ir::Op const& op, int tensor, void const* address, std::int64_t const* coordinates);
-  void note_load(Agent const& agent, ir::Op const& op, int tensor, void const* address, std::int64_t const* coordinates);
+  void note_store(Agent const& agent, ir::Op const& op, int tensor, void const* address,
+                  std::int64_t const* coordinates);
+  void note_load(Agent const& agent, ir::Op const& op, int tensor, void const* address,
+                 std::int64_t const* coordinates);
   /// True if loads of the tensor must be noted: something written overlaps it.
   [[nodiscard]] bool loads_noted(int tensor) const { return loads_noted_[static_cast<std::size_t>(tensor)]; }
   [[nodiscard]] std::string element_text(int tensor, std::int64_t const* coordinates) const;
@@ -51,8 +56,10 @@ class Launch {
   void find_noted_loads();
   void find_unwritten();
   Report* find(ReportKind kind, ir::Op const* op, ir::Op const* other);
-  void add(ReportKind kind, ir::Op const* op, ir::Op const* other, Grid const& block, Grid const& other_block, std::string text);
-  void race(ReportKind kind, Agent const& agent, ir::Op const& op, Shadow::Access const& earlier, int tensor, std::int64_t const* coordinates);
+  void add(ReportKind kind, ir::Op const* op, ir::Op const* other, Grid const& block, Grid const& other_block,
+           std::string text);
+  void race(ReportKind kind, Agent const& agent, ir::Op const& op, Shadow::Access const& earlier, int tensor,
+            std::int64_t const* coordinates);
 
   ir::Function const& kernel_;
   Arguments const& arguments_;
@@ -94,8 +101,12 @@ class Agent {
   [[nodiscard]] Grid const& block() const { return block_; }
   [[nodiscard]] std::int64_t linear_block() const { return linear_block_; }
 
-  [[nodiscard]] Value const& value(ir::Value const& value) const { return slots_[static_cast<std::size_t>(launch_.number(value))].value; }
-  void set(ir::Value const& value, Value contents) { slots_[static_cast<std::size_t>(launch_.number(value))].value = std::move(contents); }
+  [[nodiscard]] Value const& value(ir::Value const& value) const {
+    return slots_[static_cast<std::size_t>(launch_.number(value))].value;
+  }
+  void set(ir::Value const& value, Value contents) {
+    slots_[static_cast<std::size_t>(launch_.number(value))].value = std::move(contents);
+  }
   [[nodiscard]] std::int64_t index(ir::Value const& value) const { return *this->value(value).data<std::int64_t>(); }
   [[nodiscard]] bool condition(ir::Value const& value) const { return *this->value(value).data<std::uint8_t>() != 0; }
   /// A fresh value of the type of op's result.
@@ -103,7 +114,9 @@ class Agent {
   void set_index(ir::Value const& value, std::int64_t number);
 
   /// The argument number of a tensor value.
-  [[nodiscard]] int tensor(ir::Value const& value) const { return slots_[static_cast<std::size_t>(launch_.number(value))].tensor; }
+  [[nodiscard]] int tensor(ir::Value const& value) const {
+    return slots_[static_cast<std::size_t>(launch_.number(value))].tensor;
+  }
   /// Gives `to` what `from` holds, tensor or not.
   void copy(ir::Value const& from, ir::Value const& to);
 

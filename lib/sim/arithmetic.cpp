@@ -12,20 +12,26 @@ using namespace ir;
 
 float round_to_element(float value, Element element) {
   switch (element) {
-    case Element::f16: return math::f16_to_float(math::float_to_f16(value));
-    case Element::bf16: return math::bf16_to_float(math::float_to_bf16(value));
-    default: return value;
+    case Element::f16:
+      return math::f16_to_float(math::float_to_f16(value));
+    case Element::bf16:
+      return math::bf16_to_float(math::float_to_bf16(value));
+    default:
+      return value;
   }
 }
 
 namespace {
 
 [[noreturn]] void refuse(Op const& op) {
-  throw InternalError("simulator: " + std::string(op.info().mnemonic) + " of " + std::string(name(op.operand(0)->type().element())) + " has no meaning");
+  throw InternalError("simulator: " + std::string(op.info().mnemonic) + " of " +
+                      std::string(name(op.operand(0)->type().element())) + " has no meaning");
 }
 
 template <class F, class... T>
-concept Takes = requires(F f, T... values) { f(values...); };
+concept Takes = requires(F f, T... values) {
+  f(values...);
+};
 
 /// Rounds f16 and bf16 results, which were computed in f32.
 template <class T>
@@ -83,31 +89,70 @@ concept Logical = Integer<T> || std::is_same_v<T, std::uint8_t>;
 
 // One overload set per op, picked by the storage type.
 struct Add {
-  template <Float T> T operator()(T a, T b) const { return a + b; }
-  template <Integer T> T operator()(T a, T b) const { return math::wrapping_add(a, b); }
+  template <Float T>
+  T operator()(T a, T b) const {
+    return a + b;
+  }
+  template <Integer T>
+  T operator()(T a, T b) const {
+    return math::wrapping_add(a, b);
+  }
 };
 struct Sub {
-  template <Float T> T operator()(T a, T b) const { return a - b; }
-  template <Integer T> T operator()(T a, T b) const { return math::wrapping_sub(a, b); }
+  template <Float T>
+  T operator()(T a, T b) const {
+    return a - b;
+  }
+  template <Integer T>
+  T operator()(T a, T b) const {
+    return math::wrapping_sub(a, b);
+  }
 };
 struct Mul {
-  template <Float T> T operator()(T a, T b) const { return a * b; }
-  template <Integer T> T operator()(T a, T b) const { return math::wrapping_mul(a, b); }
+  template <Float T>
+  T operator()(T a, T b) const {
+    return a * b;
+  }
+  template <Integer T>
+  T operator()(T a, T b) const {
+    return math::wrapping_mul(a, b);
+  }
 };
 struct Div {
-  template <Float T> T operator()(T a, T b) const { return a / b; }
-  template <Integer T> T operator()(T a, T b) const { return math::div(a, b); }
+  template <Float T>
+  T operator()(T a, T b) const {
+    return a / b;
+  }
+  template <Integer T>
+  T operator()(T a, T b) const {
+    return math::div(a, b);
+  }
 };
 struct Neg {
-  template <Float T> T operator()(T a) const { return -a; }
-  template <Integer T> T operator()(T a) const { return math::wrapping_sub(T{0}, a); }
+  template <Float T>
+  T operator()(T a) const {
+    return -a;
+  }
+  template <Integer T>
+  T operator()(T a) const {
+    return math::wrapping_sub(T{0}, a);
+  }
 };
 struct Abs {
-  template <Float T> T operator()(T a) const { return math::abs(a); }
-  template <Integer T> T operator()(T a) const { return a < 0 ? math::wrapping_sub(T{0}, a) : a; }
+  template <Float T>
+  T operator()(T a) const {
+    return math::abs(a);
+  }
+  template <Integer T>
+  T operator()(T a) const {
+    return a < 0 ? math::wrapping_sub(T{0}, a) : a;
+  }
 };
 struct Not {
-  template <Integer T> T operator()(T a) const { return ~a; }
+  template <Integer T>
+  T operator()(T a) const {
+    return ~a;
+  }
   std::uint8_t operator()(std::uint8_t a) const { return a == 0 ? 1 : 0; }
 };
 
@@ -126,8 +171,10 @@ void check_index(Agent& agent, Op const& op, Wide exact) {
 /// An elementary function: the expansion, or the C library's double under Precision::float64.
 template <class Expansion, class Reference>
 void elementary(Agent& agent, Op const& op, Expansion expansion, Reference reference) {
-  if (agent.precision() == Precision::float64) unary(agent, op, [&](double x) { return reference(x); });
-  else unary(agent, op, [&]<Float T>(T x) { return expansion(x); });
+  if (agent.precision() == Precision::float64)
+    unary(agent, op, [&](double x) { return reference(x); });
+  else
+    unary(agent, op, [&]<Float T>(T x) { return expansion(x); });
 }
 
 }  // namespace
@@ -136,23 +183,28 @@ void execute(Agent& agent, Op const& op, ConstantOp const& attributes) {
   Value result = agent.fresh(op);
   with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
     T value{};
-    if constexpr (std::is_floating_point_v<T>) value = static_cast<T>(to_double(attributes.value));
-    else value = static_cast<T>(to_int(attributes.value));
+    if constexpr (std::is_floating_point_v<T>)
+      value = static_cast<T>(to_double(attributes.value));
+    else
+      value = static_cast<T>(to_int(attributes.value));
     std::fill_n(result.data<T>(), result.count(), value);
   });
   agent.set(*op.result(), std::move(result));
 }
 
 void execute(Agent& agent, Op const& op, AddOp const&) {
-  check_index(agent, op, [](std::int64_t a, std::int64_t b, std::int64_t* r) { return __builtin_add_overflow(a, b, r); });
+  check_index(agent, op,
+              [](std::int64_t a, std::int64_t b, std::int64_t* r) { return __builtin_add_overflow(a, b, r); });
   binary(agent, op, Add{});
 }
 void execute(Agent& agent, Op const& op, SubOp const&) {
-  check_index(agent, op, [](std::int64_t a, std::int64_t b, std::int64_t* r) { return __builtin_sub_overflow(a, b, r); });
+  check_index(agent, op,
+              [](std::int64_t a, std::int64_t b, std::int64_t* r) { return __builtin_sub_overflow(a, b, r); });
   binary(agent, op, Sub{});
 }
 void execute(Agent& agent, Op const& op, MulOp const&) {
-  check_index(agent, op, [](std::int64_t a, std::int64_t b, std::int64_t* r) { return __builtin_mul_overflow(a, b, r); });
+  check_index(agent, op,
+              [](std::int64_t a, std::int64_t b, std::int64_t* r) { return __builtin_mul_overflow(a, b, r); });
   binary(agent, op, Mul{});
 }
 void execute(Agent& agent, Op const& op, DivOp const&) { binary(agent, op, Div{}); }
@@ -196,12 +248,18 @@ void execute(Agent& agent, Op const& op, CompareOp const& attributes) {
       for (std::int64_t i = 0; i < a.count(); ++i) to[i] = holds(left[i], right[i]) ? 1 : 0;
     };
     switch (attributes.predicate) {
-      case Predicate::eq: return each([](T x, T y) { return x == y; });
-      case Predicate::ne: return each([](T x, T y) { return x != y; });
-      case Predicate::lt: return each([](T x, T y) { return x < y; });
-      case Predicate::le: return each([](T x, T y) { return x <= y; });
-      case Predicate::gt: return each([](T x, T y) { return x > y; });
-      case Predicate::ge: return each([](T x, T y) { return x >= y; });
+      case Predicate::eq:
+        return each([](T x, T y) { return x == y; });
+      case Predicate::ne:
+        return each([](T x, T y) { return x != y; });
+      case Predicate::lt:
+        return each([](T x, T y) { return x < y; });
+      case Predicate::le:
+        return each([](T x, T y) { return x <= y; });
+      case Predicate::gt:
+        return each([](T x, T y) { return x > y; });
+      case Predicate::ge:
+        return each([](T x, T y) { return x >= y; });
     }
   });
   agent.set(*op.result(), std::move(result));
@@ -213,7 +271,8 @@ void execute(Agent& agent, Op const& op, SelectOp const&) {
   Value const& b = agent.value(*op.operand(2));
   Value result = agent.fresh(op);
   with_storage(a.storage(), [&]<class T>(std::type_identity<T>) {
-    for (std::int64_t i = 0; i < a.count(); ++i) result.data<T>()[i] = condition[i] != 0 ? a.data<T>()[i] : b.data<T>()[i];
+    for (std::int64_t i = 0; i < a.count(); ++i)
+      result.data<T>()[i] = condition[i] != 0 ? a.data<T>()[i] : b.data<T>()[i];
   });
   agent.set(*op.result(), std::move(result));
 }
@@ -229,22 +288,28 @@ void execute(Agent& agent, Op const& op, FloorOp const&) {
 }
 
 void execute(Agent& agent, Op const& op, ExpOp const&) {
-  elementary(agent, op, [](auto x) { return math::exp(x); }, [](double x) { return std::exp(x); });
+  elementary(
+      agent, op, [](auto x) { return math::exp(x); }, [](double x) { return std::exp(x); });
 }
 void execute(Agent& agent, Op const& op, Exp2Op const&) {
-  elementary(agent, op, [](auto x) { return math::exp2(x); }, [](double x) { return std::exp2(x); });
+  elementary(
+      agent, op, [](auto x) { return math::exp2(x); }, [](double x) { return std::exp2(x); });
 }
 void execute(Agent& agent, Op const& op, LogOp const&) {
-  elementary(agent, op, [](auto x) { return math::log(x); }, [](double x) { return std::log(x); });
+  elementary(
+      agent, op, [](auto x) { return math::log(x); }, [](double x) { return std::log(x); });
 }
 void execute(Agent& agent, Op const& op, Log2Op const&) {
-  elementary(agent, op, [](auto x) { return math::log2(x); }, [](double x) { return std::log2(x); });
+  elementary(
+      agent, op, [](auto x) { return math::log2(x); }, [](double x) { return std::log2(x); });
 }
 void execute(Agent& agent, Op const& op, SqrtOp const&) {
-  elementary(agent, op, [](auto x) { return math::sqrt(x); }, [](double x) { return std::sqrt(x); });
+  elementary(
+      agent, op, [](auto x) { return math::sqrt(x); }, [](double x) { return std::sqrt(x); });
 }
 void execute(Agent& agent, Op const& op, RsqrtOp const&) {
-  elementary(agent, op, [](auto x) { return math::rsqrt(x); }, [](double x) { return 1 / std::sqrt(x); });
+  elementary(
+      agent, op, [](auto x) { return math::rsqrt(x); }, [](double x) { return 1 / std::sqrt(x); });
 }
 
 }  // namespace tegula::sim

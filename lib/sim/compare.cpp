@@ -15,14 +15,18 @@ namespace {
 ir::Constant element_at(std::byte const* address, Element element) {
   std::uint64_t raw = 0;
   std::memcpy(&raw, address, static_cast<std::size_t>(bytes(element)));
-  return element == Element::i32 ? ir::make_constant(element, static_cast<std::int64_t>(static_cast<std::int32_t>(raw))) : ir::Constant{element, raw};
+  return element == Element::i32 ? ir::make_constant(element, static_cast<std::int64_t>(static_cast<std::int32_t>(raw)))
+                                 : ir::Constant{element, raw};
 }
 
 /// Units in the last place of the greater of two finite floats that lie between them.
 double ulps_between(double a, double b, Element element) {
   if (a == b) return 0;
   int const digits = info(element).mantissa + 1;
-  int const least = element == Element::f64 ? -1074 : element == Element::f32 ? -149 : element == Element::bf16 ? -133 : -24;
+  int const least = element == Element::f64    ? -1074
+                    : element == Element::f32  ? -149
+                    : element == Element::bf16 ? -133
+                                               : -24;
   int exponent = 0;
   std::frexp(std::max(std::fabs(a), std::fabs(b)), &exponent);
   return std::fabs(a - b) / std::ldexp(1.0, std::max(exponent - digits, least));
@@ -57,14 +61,17 @@ Difference compare(Tensor const& found, Tensor const& expected, Tolerance tolera
       }
     }
     if (result.elements++ == 0)
-      result.text = "element " + coordinates_text(coordinates, found.extents.size()) + " is " + ir::to_string(f) + " but should be " + ir::to_string(e);
+      result.text = "element " + coordinates_text(coordinates, found.extents.size()) + " is " + ir::to_string(f) +
+                    " but should be " + ir::to_string(e);
   });
   return result;
 }
 
 std::vector<std::byte> contents(Tensor const& tensor) {
   std::vector<std::byte> result;
-  each_element(tensor, [&](std::byte const* address, std::int64_t const*) { result.insert(result.end(), address, address + bytes(tensor.element)); });
+  each_element(tensor, [&](std::byte const* address, std::int64_t const*) {
+    result.insert(result.end(), address, address + bytes(tensor.element));
+  });
   return result;
 }
 

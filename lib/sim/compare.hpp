@@ -7,8 +7,8 @@
 
 namespace tegula::sim {
 
-/// How far two floats may be apart: |found - expected| <= absolute + ulps units in the last place of the greater. Zero for
-/// both means equal bits, but for NaNs, which all agree, and zeros of either sign where min and max may choose.
+/// How far two floats may be apart: |found - expected| <= absolute + ulps units in the last place of the greater. Zero
+/// for both means equal bits, but for NaNs, which all agree, and zeros of either sign where min and max may choose.
 struct Tolerance {
   double ulps = 0;
   double absolute = 0;

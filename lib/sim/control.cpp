@@ -8,8 +8,8 @@ using namespace ir;
 
 namespace {
 
-/// Binds a loop's index and carried values; `values` are copied before any is set, for a body may yield its arguments in
-/// another order.
+/// Binds a loop's index and carried values; `values` are copied before any is set, for a body may yield its arguments
+/// in another order.
 void bind_carried(Agent& agent, Op const& loop, std::vector<Value> const& values, std::int64_t index) {
   Block const& body = loop.block();
   agent.set_index(*body.argument(0), index);
@@ -30,10 +30,12 @@ void set_results(Agent& agent, Op const& op, std::vector<Value> const& values) {
 }  // namespace
 
 void execute(Agent& agent, Op const& op, ForOp const&) {
-  std::int64_t const lower = agent.index(*op.operand(0)), upper = agent.index(*op.operand(1)), step = agent.index(*op.operand(2));
+  std::int64_t const lower = agent.index(*op.operand(0)), upper = agent.index(*op.operand(1)),
+                     step = agent.index(*op.operand(2));
   auto const inits = values_of(agent, op.operands().subspan(3));
   if (step <= 0)
-    agent.report(ReportKind::bad_step, op, [&] { return "a loop's step is " + std::to_string(step) + " but must be at least 1; it is not run"; });
+    agent.report(ReportKind::bad_step, op,
+                 [&] { return "a loop's step is " + std::to_string(step) + " but must be at least 1; it is not run"; });
   if (step <= 0 || lower >= upper) return set_results(agent, op, inits);
   bind_carried(agent, op, inits, lower);
   agent.enter({&op.block(), op.block().begin(), &op, lower, upper, step});
@@ -68,7 +70,8 @@ void execute(Agent& agent, Op const& op, ReturnOp const&) {
 void execute(Agent& agent, Op const& op, CallOp const& attributes) {
   Module const* const module = op.function()->parent();
   Function const* const callee = module == nullptr ? nullptr : module->find(attributes.callee.view());
-  if (callee == nullptr) throw InternalError("simulator: @" + std::string(attributes.callee.view()) + " is not defined");
+  if (callee == nullptr)
+    throw InternalError("simulator: @" + std::string(attributes.callee.view()) + " is not defined");
   for (int i = 0; i < op.operand_count(); ++i) agent.copy(*op.operand(i), *callee->parameter(i));
   agent.enter({&callee->body(), callee->body().begin(), &op});
 }

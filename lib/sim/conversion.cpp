@@ -31,15 +31,20 @@ float to_float(From value, Element element) {
 
 template <class To, class From>
 To to_integer(From value) {
-  if constexpr (std::is_floating_point_v<From>) return math::float_to_int<To>(value);
-  else return static_cast<To>(value);
+  if constexpr (std::is_floating_point_v<From>)
+    return math::float_to_int<To>(value);
+  else
+    return static_cast<To>(value);
 }
 
 template <class To, class From>
 To converted(From value, Element element) {
-  if constexpr (std::is_same_v<To, float>) return to_float(value, element);
-  else if constexpr (std::is_same_v<To, double>) return static_cast<double>(value);
-  else return to_integer<To>(value);
+  if constexpr (std::is_same_v<To, float>)
+    return to_float(value, element);
+  else if constexpr (std::is_same_v<To, double>)
+    return static_cast<double>(value);
+  else
+    return to_integer<To>(value);
 }
 
 }  // namespace
@@ -59,37 +64,62 @@ void execute(Agent& agent, Op const& op, CastOp const&) {
 
 void execute(Agent& agent, Op const& op, BitcastOp const&) {
   Value const& operand = agent.value(*op.operand(0));
-  if (operand.element() == op.result()->type().element()) return agent.set(*op.result(), operand.retyped(op.result()->type()));
+  if (operand.element() == op.result()->type().element())
+    return agent.set(*op.result(), operand.retyped(op.result()->type()));
   Value result = agent.fresh(op);
   // Under Precision::float64 an f32 is kept as a double, whose bits are not meant.
   auto const bits_of = [&](std::int64_t i) -> std::uint64_t {
     switch (operand.element()) {
-      case Element::i32: return static_cast<std::uint32_t>(operand.data<std::int32_t>()[i]);
-      case Element::i64: return static_cast<std::uint64_t>(operand.data<std::int64_t>()[i]);
-      case Element::f64: return std::bit_cast<std::uint64_t>(operand.data<double>()[i]);
-      default: break;
+      case Element::i32:
+        return static_cast<std::uint32_t>(operand.data<std::int32_t>()[i]);
+      case Element::i64:
+        return static_cast<std::uint64_t>(operand.data<std::int64_t>()[i]);
+      case Element::f64:
+        return std::bit_cast<std::uint64_t>(operand.data<double>()[i]);
+      default:
+        break;
     }
-    double const value = operand.storage() == Storage::f64 ? operand.data<double>()[i] : static_cast<double>(operand.data<float>()[i]);
+    double const value =
+        operand.storage() == Storage::f64 ? operand.data<double>()[i] : static_cast<double>(operand.data<float>()[i]);
     switch (operand.element()) {
-      case Element::f16: return math::double_to_f16(value);
-      case Element::bf16: return math::double_to_bf16(value);
-      default: break;
+      case Element::f16:
+        return math::double_to_f16(value);
+      case Element::bf16:
+        return math::double_to_bf16(value);
+      default:
+        break;
     }
-    return std::bit_cast<std::uint32_t>(operand.storage() == Storage::f64 ? static_cast<float>(value) : operand.data<float>()[i]);
+    return std::bit_cast<std::uint32_t>(operand.storage() == Storage::f64 ? static_cast<float>(value)
+                                                                          : operand.data<float>()[i]);
   };
   auto const set = [&](std::int64_t i, std::uint64_t bits) {
     auto const set_float = [&](float value) {
-      if (result.storage() == Storage::f64) result.data<double>()[i] = static_cast<double>(value);
-      else result.data<float>()[i] = value;
+      if (result.storage() == Storage::f64)
+        result.data<double>()[i] = static_cast<double>(value);
+      else
+        result.data<float>()[i] = value;
     };
     switch (result.element()) {
-      case Element::i32: result.data<std::int32_t>()[i] = static_cast<std::int32_t>(bits); break;
-      case Element::i64: result.data<std::int64_t>()[i] = static_cast<std::int64_t>(bits); break;
-      case Element::f64: result.data<double>()[i] = std::bit_cast<double>(bits); break;
-      case Element::f32: set_float(std::bit_cast<float>(static_cast<std::uint32_t>(bits))); break;
-      case Element::f16: set_float(math::f16_to_float(static_cast<std::uint16_t>(bits))); break;
-      case Element::bf16: set_float(math::bf16_to_float(static_cast<std::uint16_t>(bits))); break;
-      case Element::boolean: throw InternalError("simulator: bitcast to bool has no meaning");
+      case Element::i32:
+        result.data<std::int32_t>()[i] = static_cast<std::int32_t>(bits);
+        break;
+      case Element::i64:
+        result.data<std::int64_t>()[i] = static_cast<std::int64_t>(bits);
+        break;
+      case Element::f64:
+        result.data<double>()[i] = std::bit_cast<double>(bits);
+        break;
+      case Element::f32:
+        set_float(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+        break;
+      case Element::f16:
+        set_float(math::f16_to_float(static_cast<std::uint16_t>(bits)));
+        break;
+      case Element::bf16:
+        set_float(math::bf16_to_float(static_cast<std::uint16_t>(bits)));
+        break;
+      case Element::boolean:
+        throw InternalError("simulator: bitcast to bool has no meaning");
     }
   };
   for (std::int64_t i = 0; i < operand.count(); ++i) set(i, bits_of(i));

@@ -18,16 +18,20 @@ using namespace ir;
 namespace {
 
 template <class OpStruct>
-concept HasMeaning = requires(Agent& agent, Op const& op, OpStruct const& attributes) { execute(agent, op, attributes); };
-#define TEGULA_OP(name) \
-  static_assert(HasMeaning<name>, "the simulator has no meaning for " #name ": add an overload of execute to sim/meaning.hpp");
+concept HasMeaning = requires(Agent& agent, Op const& op, OpStruct const& attributes) {
+  execute(agent, op, attributes);
+};
+#define TEGULA_OP(name)           \
+  static_assert(HasMeaning<name>, \
+                "the simulator has no meaning for " #name ": add an overload of execute to sim/meaning.hpp");
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
 
 void dispatch(Agent& agent, Op const& op) {
   switch (op.kind()) {
 #define TEGULA_OP(name) \
-  case OpKind::name: return execute(agent, op, op.as<name>());
+  case OpKind::name:    \
+    return execute(agent, op, op.as<name>());
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
   }
@@ -74,13 +78,17 @@ Grid launch_facts(Launch& launch) {
     if (op.is<RequireOp>()) {
       compute(host, *op.operand(0));
       if (!host.condition(*op.operand(0)))
-        throw UserError(launch.kernel().name() + ": requirement failed: " + std::string(op.as<RequireOp>().message.view()), op.where());
+        throw UserError(
+            launch.kernel().name() + ": requirement failed: " + std::string(op.as<RequireOp>().message.view()),
+            op.where());
     } else if (op.is<GridOp>()) {
       for (int i = 0; i < op.operand_count(); ++i) {
         compute(host, *op.operand(i));
         grid[static_cast<std::size_t>(i)] = host.index(*op.operand(i));
         if (grid[static_cast<std::size_t>(i)] < 0)
-          throw UserError(launch.kernel().name() + ": grid extent " + std::to_string(i) + " is " + std::to_string(host.index(*op.operand(i))), op.where());
+          throw UserError(launch.kernel().name() + ": grid extent " + std::to_string(i) + " is " +
+                              std::to_string(host.index(*op.operand(i))),
+                          op.where());
       }
     }
   }
@@ -139,19 +147,25 @@ void Launch::number_block(Block const& block) {
 void Launch::check_arguments() const {
   auto const count = static_cast<std::size_t>(kernel_.parameter_count());
   if (arguments_.size() != count)
-    throw UserError(kernel_.name() + ": " + std::to_string(arguments_.size()) + " arguments but takes " + std::to_string(count));
+    throw UserError(kernel_.name() + ": " + std::to_string(arguments_.size()) + " arguments but takes " +
+                    std::to_string(count));
   for (std::size_t i = 0; i < count; ++i) {
     ir::Value const& parameter = *kernel_.parameter(static_cast<int>(i));
     Argument const& argument = arguments_[i];
-    Type const given = argument.is_tensor ? Type::tensor(argument.tensor.element, argument.tensor.extents.size()) : Type::scalar(argument.scalar.element);
+    Type const given = argument.is_tensor ? Type::tensor(argument.tensor.element, argument.tensor.extents.size())
+                                          : Type::scalar(argument.scalar.element);
     if (given != parameter.type())
-      throw UserError(kernel_.name() + ": argument " + std::to_string(i) + " is " + to_string(given) + " but the parameter is " + to_string(parameter.type()));
+      throw UserError(kernel_.name() + ": argument " + std::to_string(i) + " is " + to_string(given) +
+                      " but the parameter is " + to_string(parameter.type()));
     if (!argument.is_tensor) continue;
     if (argument.tensor.strides.size() != argument.tensor.extents.size())
-      throw UserError(kernel_.name() + ": argument " + std::to_string(i) + " has " + std::to_string(argument.tensor.extents.size()) + " extents but " +
+      throw UserError(kernel_.name() + ": argument " + std::to_string(i) + " has " +
+                      std::to_string(argument.tensor.extents.size()) + " extents but " +
                       std::to_string(argument.tensor.strides.size()) + " strides");
     for (std::int64_t extent : argument.tensor.extents)
-      if (extent < 0) throw UserError(kernel_.name() + ": argument " + std::to_string(i) + " has an extent of " + std::to_string(extent));
+      if (extent < 0)
+        throw UserError(kernel_.name() + ": argument " + std::to_string(i) + " has an extent of " +
+                        std::to_string(extent));
   }
 }
 
@@ -166,7 +180,8 @@ AddressRange range_of(Tensor const& tensor) {
   auto const base = reinterpret_cast<std::intptr_t>(tensor.data);
   AddressRange range{base, base + bytes(tensor.element)};
   for (int i = 0; i < tensor.extents.size(); ++i) {
-    auto const reach = math::wrapping_mul(math::wrapping_mul(tensor.extents[i] - 1, tensor.strides[i]), std::int64_t{bytes(tensor.element)});
+    auto const reach = math::wrapping_mul(math::wrapping_mul(tensor.extents[i] - 1, tensor.strides[i]),
+                                          std::int64_t{bytes(tensor.element)});
     std::intptr_t& end = reach < 0 ? range.low : range.high;
     end = math::wrapping_add(std::int64_t{end}, reach);
   }
@@ -180,7 +195,9 @@ void Launch::find_noted_loads() {
   if (!options_.check_races) return;
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
     for (std::size_t j = 0; j < arguments_.size(); ++j) {
-      if (!arguments_[i].is_tensor || !arguments_[j].is_tensor || kernel_.parameter_attributes()[j].direction == Direction::in) continue;
+      if (!arguments_[i].is_tensor || !arguments_[j].is_tensor ||
+          kernel_.parameter_attributes()[j].direction == Direction::in)
+        continue;
       AddressRange const mine = range_of(arguments_[i].tensor), written = range_of(arguments_[j].tensor);
       if (mine.low < written.high && written.low < mine.high) loads_noted_[i] = true;
     }
@@ -211,30 +228,35 @@ void Launch::find_unwritten() {
       if (missing++ == 0) first = element_text(static_cast<int>(i), coordinates);
     });
     if (missing == 0) continue;
-    result_.reports.push_back({ReportKind::unwritten, first + " is never written", kernel_.where, {}, {}, {}, {}, {}, missing});
+    result_.reports.push_back(
+        {ReportKind::unwritten, first + " is never written", kernel_.where, {}, {}, {}, {}, {}, missing});
   }
 }
 
 std::string Launch::element_text(int tensor, std::int64_t const* coordinates) const {
   ir::Value const& parameter = *kernel_.parameter(tensor);
   int const rank = arguments_[static_cast<std::size_t>(tensor)].tensor.extents.size();
-  return "element " + coordinates_text(coordinates, rank) + " of " + (parameter.name().empty() ? "argument " + std::to_string(tensor) : "%" + parameter.name());
+  return "element " + coordinates_text(coordinates, rank) + " of " +
+         (parameter.name().empty() ? "argument " + std::to_string(tensor) : "%" + parameter.name());
 }
 
-void Launch::race(ReportKind kind, Agent const& agent, Op const& op, Shadow::Access const& earlier, int tensor, std::int64_t const* coordinates) {
+void Launch::race(ReportKind kind, Agent const& agent, Op const& op, Shadow::Access const& earlier, int tensor,
+                  std::int64_t const* coordinates) {
   Grid const other = block_of(earlier.block, result_.grid);
   report(kind, &op, earlier.op, agent.block(), other, [&] {
     auto const verb = [](Op const& access) { return access.is<StoreOp>() ? " stores to " : " loads "; };
-    return "block " + block_text(agent.block()) + verb(op) + element_text(tensor, coordinates) + ", which block " + block_text(other) +
-           verb(*earlier.op) + "too; blocks run in any order";
+    return "block " + block_text(agent.block()) + verb(op) + element_text(tensor, coordinates) + ", which block " +
+           block_text(other) + verb(*earlier.op) + "too; blocks run in any order";
   });
 }
 
-void Launch::note_store(Agent const& agent, Op const& op, int tensor, void const* address, std::int64_t const* coordinates) {
+void Launch::note_store(Agent const& agent, Op const& op, int tensor, void const* address,
+                        std::int64_t const* coordinates) {
   Shadow::Cell& cell = shadow_.cell(address);
   Shadow::Access const mine{agent.linear_block(), &op};
   if (options_.check_races) {
-    if (!cell.store.none() && cell.store.block != mine.block) race(ReportKind::write_race, agent, op, cell.store, tensor, coordinates);
+    if (!cell.store.none() && cell.store.block != mine.block)
+      race(ReportKind::write_race, agent, op, cell.store, tensor, coordinates);
     for (Shadow::Access const& load : cell.loads)
       if (!load.none() && load.block != mine.block) {
         race(ReportKind::read_write_race, agent, op, load, tensor, coordinates);
@@ -244,12 +266,16 @@ void Launch::note_store(Agent const& agent, Op const& op, int tensor, void const
   cell.store = mine;
 }
 
-void Launch::note_load(Agent const& agent, Op const& op, int tensor, void const* address, std::int64_t const* coordinates) {
+void Launch::note_load(Agent const& agent, Op const& op, int tensor, void const* address,
+                       std::int64_t const* coordinates) {
   Shadow::Cell& cell = shadow_.cell(address);
   Shadow::Access const mine{agent.linear_block(), &op};
-  if (!cell.store.none() && cell.store.block != mine.block) race(ReportKind::read_write_race, agent, op, cell.store, tensor, coordinates);
-  if (cell.loads[0].none() || cell.loads[0].block == mine.block) cell.loads[0] = mine;
-  else if (cell.loads[1].none()) cell.loads[1] = mine;
+  if (!cell.store.none() && cell.store.block != mine.block)
+    race(ReportKind::read_write_race, agent, op, cell.store, tensor, coordinates);
+  if (cell.loads[0].none() || cell.loads[0].block == mine.block)
+    cell.loads[0] = mine;
+  else if (cell.loads[1].none())
+    cell.loads[1] = mine;
 }
 
 Report* Launch::find(ReportKind kind, Op const* op, Op const* other) {
@@ -260,7 +286,8 @@ Report* Launch::find(ReportKind kind, Op const* op, Op const* other) {
   return nullptr;
 }
 
-void Launch::add(ReportKind kind, Op const* op, Op const* other, Grid const& block, Grid const& other_block, std::string text) {
+void Launch::add(ReportKind kind, Op const* op, Op const* other, Grid const& block, Grid const& other_block,
+                 std::string text) {
   bool const full = result_.reports.size() >= static_cast<std::size_t>(options_.max_reports);
   filed_.push_back({kind, op, other, full ? static_cast<std::size_t>(-1) : result_.reports.size()});
   if (full) {
@@ -290,8 +317,10 @@ Agent::Agent(Launch& launch, std::int64_t linear_block)
     }
     Value scalar(parameter.type(), precision());
     with_storage(scalar.storage(), [&]<class T>(std::type_identity<T>) {
-      if constexpr (std::is_floating_point_v<T>) *scalar.data<T>() = static_cast<T>(to_double(argument.scalar));
-      else *scalar.data<T>() = static_cast<T>(to_int(argument.scalar));
+      if constexpr (std::is_floating_point_v<T>)
+        *scalar.data<T>() = static_cast<T>(to_double(argument.scalar));
+      else
+        *scalar.data<T>() = static_cast<T>(to_int(argument.scalar));
     });
     set(parameter, scalar);
   }
@@ -299,7 +328,8 @@ Agent::Agent(Launch& launch, std::int64_t linear_block)
 
 void Agent::step() {
   Frame& top = frames_.back();
-  if (top.at == top.block->end()) throw InternalError("simulator: a block of @" + launch_.kernel().name() + " ends without yield or return");
+  if (top.at == top.block->end())
+    throw InternalError("simulator: a block of @" + launch_.kernel().name() + " ends without yield or return");
   Op const& op = *top.at;
   ++top.at;
   launch_.count_step();
@@ -330,7 +360,8 @@ Grid launch_grid(Function const& kernel, Arguments const& arguments) {
   return Launch(kernel, arguments, options).grid();
 }
 
-Exploration explore_orders(Function const& kernel, Arguments const& arguments, int count, Options const& options, std::uint64_t first) {
+Exploration explore_orders(Function const& kernel, Arguments const& arguments, int count, Options const& options,
+                           std::uint64_t first) {
   using Contents = std::vector<std::vector<std::byte>>;
   std::vector<Tensor> written;
   std::vector<std::size_t> numbers;
@@ -377,7 +408,8 @@ Exploration explore_orders(Function const& kernel, Arguments const& arguments, i
       ir::Value const& parameter = *kernel.parameter(static_cast<int>(numbers[i]));
       result.text = kernel.name() + ": element " + coordinates_text(coordinates, written[i].extents.size()) + " of " +
                     (parameter.name().empty() ? "argument " + std::to_string(numbers[i]) : "%" + parameter.name()) +
-                    " depends on the order of blocks: " + to_string(schedule::seed(seed)) + " differs from the ascending order";
+                    " depends on the order of blocks: " + to_string(schedule::seed(seed)) +
+                    " differs from the ascending order";
     }
   }
   restore(expected);

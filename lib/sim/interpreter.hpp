@@ -1,5 +1,5 @@
-// Runs a kernel's IR on the CPU, one element at a time: the reference meaning of every op. Slow, exact, suspicious: what
-// a kernel does that no order of blocks makes right is reported with source lines.
+// Runs a kernel's IR on the CPU, one element at a time: the reference meaning of every op. Slow, exact, suspicious:
+// what a kernel does that no order of blocks makes right is reported with source lines.
 //
 // Works on tile-level IR before or after any pass that leaves tile ops. The kernel must be verified (ir/verifier.hpp).
 #pragma once
@@ -111,8 +111,8 @@ Grid launch_grid(ir::Function const& kernel, Arguments const& arguments);
 /// Every step of a launch program.
 std::vector<std::int64_t> evaluate(LaunchProgram const& program, Arguments const& arguments);
 
-/// Runs the kernel under seeds first .. first + count - 1, from the same contents of its tensors each time, and compares
-/// all written tensors bit by bit with the ascending order. Leaves the tensors as after the ascending order.
+/// Runs the kernel under seeds first .. first + count - 1, from the same contents of its tensors each time, and
+/// compares all written tensors bit by bit with the ascending order. Leaves the tensors as after the ascending order.
 struct Exploration {
   std::int64_t orders = 0;
   std::optional<std::uint64_t> differing_seed;
@@ -120,7 +120,7 @@ struct Exploration {
   std::string text;     ///< which element differs under which seed; empty: all agree
   [[nodiscard]] bool agree() const { return !differing_seed.has_value(); }
 };
-Exploration explore_orders(ir::Function const& kernel, Arguments const& arguments, int count, Options const& options = {},
-                           std::uint64_t first = 1);
+Exploration explore_orders(ir::Function const& kernel, Arguments const& arguments, int count,
+                           Options const& options = {}, std::uint64_t first = 1);
 
 }  // namespace tegula::sim

@@ -28,13 +28,20 @@ void write_as(std::byte* address, T value) {
 template <class T>
 T read_element(std::byte const* address, Element element) {
   switch (element) {
-    case Element::boolean: return static_cast<T>(read_as<std::uint8_t>(address) != 0 ? 1 : 0);
-    case Element::i32: return static_cast<T>(read_as<std::int32_t>(address));
-    case Element::i64: return static_cast<T>(read_as<std::int64_t>(address));
-    case Element::f16: return static_cast<T>(math::f16_to_float(read_as<std::uint16_t>(address)));
-    case Element::bf16: return static_cast<T>(math::bf16_to_float(read_as<std::uint16_t>(address)));
-    case Element::f32: return static_cast<T>(read_as<float>(address));
-    case Element::f64: break;
+    case Element::boolean:
+      return static_cast<T>(read_as<std::uint8_t>(address) != 0 ? 1 : 0);
+    case Element::i32:
+      return static_cast<T>(read_as<std::int32_t>(address));
+    case Element::i64:
+      return static_cast<T>(read_as<std::int64_t>(address));
+    case Element::f16:
+      return static_cast<T>(math::f16_to_float(read_as<std::uint16_t>(address)));
+    case Element::bf16:
+      return static_cast<T>(math::bf16_to_float(read_as<std::uint16_t>(address)));
+    case Element::f32:
+      return static_cast<T>(read_as<float>(address));
+    case Element::f64:
+      break;
   }
   return static_cast<T>(read_as<double>(address));
 }
@@ -42,13 +49,20 @@ T read_element(std::byte const* address, Element element) {
 template <class T>
 void write_element(std::byte* address, Element element, T value) {
   switch (element) {
-    case Element::boolean: return write_as(address, static_cast<std::uint8_t>(value));
-    case Element::i32: return write_as(address, static_cast<std::int32_t>(value));
-    case Element::i64: return write_as(address, static_cast<std::int64_t>(value));
-    case Element::f16: return write_as(address, math::double_to_f16(static_cast<double>(value)));
-    case Element::bf16: return write_as(address, math::double_to_bf16(static_cast<double>(value)));
-    case Element::f32: return write_as(address, static_cast<float>(value));
-    case Element::f64: return write_as(address, static_cast<double>(value));
+    case Element::boolean:
+      return write_as(address, static_cast<std::uint8_t>(value));
+    case Element::i32:
+      return write_as(address, static_cast<std::int32_t>(value));
+    case Element::i64:
+      return write_as(address, static_cast<std::int64_t>(value));
+    case Element::f16:
+      return write_as(address, math::double_to_f16(static_cast<double>(value)));
+    case Element::bf16:
+      return write_as(address, math::double_to_bf16(static_cast<double>(value)));
+    case Element::f32:
+      return write_as(address, static_cast<float>(value));
+    case Element::f64:
+      return write_as(address, static_cast<double>(value));
   }
 }
 
@@ -109,7 +123,8 @@ class Box {
     if (at >= begin && at < end && end - at >= static_cast<std::uintptr_t>(bytes(tensor_.element))) return element;
     agent_.report(ReportKind::outside_memory, op_, [&] {
       return agent_.launch().element_text(tensor_number_, coordinates) + " lies outside the view's memory (" +
-             std::to_string(static_cast<std::intptr_t>(at - begin)) + " bytes from its start, which holds " + std::to_string(end - begin) + ")";
+             std::to_string(static_cast<std::intptr_t>(at - begin)) + " bytes from its start, which holds " +
+             std::to_string(end - begin) + ")";
     });
     return nullptr;
   }
@@ -130,8 +145,10 @@ void execute(Agent& agent, Op const& op, LoadOp const& attributes) {
   bool const noted = agent.launch().loads_noted(box.tensor_number());
   with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
     T pad{};
-    if constexpr (std::is_floating_point_v<T>) pad = static_cast<T>(to_double(attributes.pad));
-    else pad = static_cast<T>(to_int(attributes.pad));
+    if constexpr (std::is_floating_point_v<T>)
+      pad = static_cast<T>(to_double(attributes.pad));
+    else
+      pad = static_cast<T>(to_int(attributes.pad));
     T* const to = result.data<T>();
     box.each([&](std::int64_t i, std::byte const* address, std::int64_t const* coordinates) {
       to[i] = address == nullptr ? pad : read_element<T>(address, box.element());

@@ -10,9 +10,12 @@ namespace tegula::sim {
 
 std::string to_string(Schedule const& schedule) {
   switch (schedule.kind) {
-    case Schedule::Kind::ascending: return "schedule::ascending";
-    case Schedule::Kind::descending: return "schedule::descending";
-    case Schedule::Kind::seeded: break;
+    case Schedule::Kind::ascending:
+      return "schedule::ascending";
+    case Schedule::Kind::descending:
+      return "schedule::descending";
+    case Schedule::Kind::seeded:
+      break;
   }
   return "schedule::seed(" + std::to_string(schedule.seed) + ")";
 }
@@ -42,38 +45,63 @@ std::vector<std::int64_t> evaluate(LaunchProgram const& program, Arguments const
   std::vector<std::int64_t> values;
   values.reserve(program.steps.size());
   auto const at = [&](std::int32_t step) {
-    if (step < 0 || static_cast<std::size_t>(step) >= values.size()) throw InternalError("launch program: step " + std::to_string(values.size()) + " uses step " + std::to_string(step));
+    if (step < 0 || static_cast<std::size_t>(step) >= values.size())
+      throw InternalError("launch program: step " + std::to_string(values.size()) + " uses step " +
+                          std::to_string(step));
     return values[static_cast<std::size_t>(step)];
   };
   auto const argument = [&](std::int32_t number, bool tensor) -> Argument const& {
-    if (number < 0 || static_cast<std::size_t>(number) >= arguments.size() || arguments[static_cast<std::size_t>(number)].is_tensor != tensor)
-      throw InternalError("launch program: argument " + std::to_string(number) + " is not a " + (tensor ? "tensor" : "scalar"));
+    if (number < 0 || static_cast<std::size_t>(number) >= arguments.size() ||
+        arguments[static_cast<std::size_t>(number)].is_tensor != tensor)
+      throw InternalError("launch program: argument " + std::to_string(number) + " is not a " +
+                          (tensor ? "tensor" : "scalar"));
     return arguments[static_cast<std::size_t>(number)];
   };
   for (LaunchInstruction const& step : program.steps) {
     auto const value = [&]() -> std::int64_t {
       switch (step.op) {
-        case LaunchOp::constant: return step.value;
-        case LaunchOp::extent: return argument(step.a, true).tensor.extents[step.b];
-        case LaunchOp::scalar: return ir::to_int(argument(step.a, false).scalar);
-        case LaunchOp::add: return math::wrapping_add(at(step.a), at(step.b));
-        case LaunchOp::sub: return math::wrapping_sub(at(step.a), at(step.b));
-        case LaunchOp::mul: return math::wrapping_mul(at(step.a), at(step.b));
-        case LaunchOp::div: return math::div(at(step.a), at(step.b));
-        case LaunchOp::rem: return math::rem(at(step.a), at(step.b));
-        case LaunchOp::min: return std::min(at(step.a), at(step.b));
-        case LaunchOp::max: return std::max(at(step.a), at(step.b));
-        case LaunchOp::ceil_div: return math::ceil_div(at(step.a), at(step.b));
-        case LaunchOp::bit_and: return at(step.a) & at(step.b);
-        case LaunchOp::bit_or: return at(step.a) | at(step.b);
-        case LaunchOp::bit_xor: return at(step.a) ^ at(step.b);
-        case LaunchOp::eq: return at(step.a) == at(step.b) ? 1 : 0;
-        case LaunchOp::ne: return at(step.a) != at(step.b) ? 1 : 0;
-        case LaunchOp::lt: return at(step.a) < at(step.b) ? 1 : 0;
-        case LaunchOp::le: return at(step.a) <= at(step.b) ? 1 : 0;
-        case LaunchOp::gt: return at(step.a) > at(step.b) ? 1 : 0;
-        case LaunchOp::ge: return at(step.a) >= at(step.b) ? 1 : 0;
-        case LaunchOp::select: return at(step.a) != 0 ? at(step.b) : at(step.c);
+        case LaunchOp::constant:
+          return step.value;
+        case LaunchOp::extent:
+          return argument(step.a, true).tensor.extents[step.b];
+        case LaunchOp::scalar:
+          return ir::to_int(argument(step.a, false).scalar);
+        case LaunchOp::add:
+          return math::wrapping_add(at(step.a), at(step.b));
+        case LaunchOp::sub:
+          return math::wrapping_sub(at(step.a), at(step.b));
+        case LaunchOp::mul:
+          return math::wrapping_mul(at(step.a), at(step.b));
+        case LaunchOp::div:
+          return math::div(at(step.a), at(step.b));
+        case LaunchOp::rem:
+          return math::rem(at(step.a), at(step.b));
+        case LaunchOp::min:
+          return std::min(at(step.a), at(step.b));
+        case LaunchOp::max:
+          return std::max(at(step.a), at(step.b));
+        case LaunchOp::ceil_div:
+          return math::ceil_div(at(step.a), at(step.b));
+        case LaunchOp::bit_and:
+          return at(step.a) & at(step.b);
+        case LaunchOp::bit_or:
+          return at(step.a) | at(step.b);
+        case LaunchOp::bit_xor:
+          return at(step.a) ^ at(step.b);
+        case LaunchOp::eq:
+          return at(step.a) == at(step.b) ? 1 : 0;
+        case LaunchOp::ne:
+          return at(step.a) != at(step.b) ? 1 : 0;
+        case LaunchOp::lt:
+          return at(step.a) < at(step.b) ? 1 : 0;
+        case LaunchOp::le:
+          return at(step.a) <= at(step.b) ? 1 : 0;
+        case LaunchOp::gt:
+          return at(step.a) > at(step.b) ? 1 : 0;
+        case LaunchOp::ge:
+          return at(step.a) >= at(step.b) ? 1 : 0;
+        case LaunchOp::select:
+          return at(step.a) != 0 ? at(step.b) : at(step.c);
       }
       return 0;
     };

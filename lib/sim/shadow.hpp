@@ -18,8 +18,8 @@ class Shadow {
     ir::Op const* op = nullptr;
     [[nodiscard]] bool none() const { return op == nullptr; }
   };
-  /// The last store, and loads by up to two different blocks: a store conflicts with loads of any block but its own, so two
-  /// are enough to know that one is of another block.
+  /// The last store, and loads by up to two different blocks: a store conflicts with loads of any block but its own, so
+  /// two are enough to know that one is of another block.
   struct Cell {
     Access store;
     std::array<Access, 2> loads;

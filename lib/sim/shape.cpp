@@ -49,12 +49,17 @@ void gather(Agent& agent, Op const& op, Extents const& strides) {
 template <class T>
 T combine(Combine kind, T a, T b) {
   switch (kind) {
-    case Combine::max: return math::max(a, b);
-    case Combine::min: return math::min(a, b);
-    case Combine::sum: break;
+    case Combine::max:
+      return math::max(a, b);
+    case Combine::min:
+      return math::min(a, b);
+    case Combine::sum:
+      break;
   }
-  if constexpr (std::is_floating_point_v<T>) return a + b;
-  else return math::wrapping_add(a, b);
+  if constexpr (std::is_floating_point_v<T>)
+    return a + b;
+  else
+    return math::wrapping_add(a, b);
 }
 
 /// Reduces values[0], values[stride], ..., as the order says; `scratch` holds as many.
@@ -135,7 +140,8 @@ void execute(Agent& agent, Op const& op, ReduceOp const& attributes) {
       std::vector<T> scratch(static_cast<std::size_t>(extent));
       for (std::int64_t o = 0; o < outer; ++o) {
         for (std::int64_t i = 0; i < inner; ++i) {
-          T value = reduce(attributes.combine, attributes.order, operand.data<T>() + o * extent * inner + i, extent, inner, scratch);
+          T value = reduce(attributes.combine, attributes.order, operand.data<T>() + o * extent * inner + i, extent,
+                           inner, scratch);
           if constexpr (std::is_same_v<T, float>) value = round_to_element(value, result.element());
           result.data<T>()[o * inner + i] = value;
         }
@@ -165,8 +171,10 @@ void execute(Agent& agent, Op const& op, DotOp const&) {
       }
     }
   };
-  if (result.storage() == Storage::f64) product(std::type_identity<double>());
-  else product(std::type_identity<float>());
+  if (result.storage() == Storage::f64)
+    product(std::type_identity<double>());
+  else
+    product(std::type_identity<float>());
   agent.set(*op.result(), std::move(result));
 }
 

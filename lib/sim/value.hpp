@@ -10,22 +10,29 @@
 
 namespace tegula::sim {
 
-/// How floats are computed. `exact`: as the ops say, every step rounded to the element; f16 and bf16 in f32, rounded once.
-/// `float64`: every float op in double and never rounded to its element, for comparing executors with a common reference.
+/// How floats are computed. `exact`: as the ops say, every step rounded to the element; f16 and bf16 in f32, rounded
+/// once. `float64`: every float op in double and never rounded to its element, for comparing executors with a common
+/// reference.
 enum class Precision : std::uint8_t { exact, float64 };
 
-/// What an array holds. f16 and bf16 are kept as the floats they stand for; under Precision::float64 every float is f64.
+/// What an array holds. f16 and bf16 are kept as the floats they stand for; under Precision::float64 every float is
+/// f64.
 enum class Storage : std::uint8_t { u8, i32, i64, f32, f64 };
 
 constexpr Storage storage_of(Element element, Precision precision) {
   switch (element) {
-    case Element::boolean: return Storage::u8;
-    case Element::i32: return Storage::i32;
-    case Element::i64: return Storage::i64;
-    case Element::f64: return Storage::f64;
+    case Element::boolean:
+      return Storage::u8;
+    case Element::i32:
+      return Storage::i32;
+    case Element::i64:
+      return Storage::i64;
+    case Element::f64:
+      return Storage::f64;
     case Element::f16:
     case Element::bf16:
-    case Element::f32: break;
+    case Element::f32:
+      break;
   }
   return precision == Precision::float64 ? Storage::f64 : Storage::f32;
 }
@@ -34,11 +41,16 @@ constexpr Storage storage_of(Element element, Precision precision) {
 template <class Visit>
 decltype(auto) with_storage(Storage storage, Visit&& visit) {
   switch (storage) {
-    case Storage::u8: return visit(std::type_identity<std::uint8_t>());
-    case Storage::i32: return visit(std::type_identity<std::int32_t>());
-    case Storage::i64: return visit(std::type_identity<std::int64_t>());
-    case Storage::f32: return visit(std::type_identity<float>());
-    case Storage::f64: break;
+    case Storage::u8:
+      return visit(std::type_identity<std::uint8_t>());
+    case Storage::i32:
+      return visit(std::type_identity<std::int32_t>());
+    case Storage::i64:
+      return visit(std::type_identity<std::int64_t>());
+    case Storage::f32:
+      return visit(std::type_identity<float>());
+    case Storage::f64:
+      break;
   }
   return visit(std::type_identity<double>());
 }

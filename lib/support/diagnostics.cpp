@@ -13,9 +13,12 @@ namespace {
 
 std::string_view spelling(Severity severity) {
   switch (severity) {
-    case Severity::error: return "error";
-    case Severity::warning: return "warning";
-    case Severity::remark: return "remark";
+    case Severity::error:
+      return "error";
+    case Severity::warning:
+      return "warning";
+    case Severity::remark:
+      return "remark";
   }
   return "";
 }

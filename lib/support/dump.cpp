@@ -57,8 +57,8 @@ void Dump::write(std::string_view extension, std::string_view text) const {
 
 void Dump::emit(std::string const& file, std::string_view text, bool changed) const {
   if (options_.dump_dir.empty()) {
-    std::string const all = changed ? fmt::format("// ---- {}\n{}", file, text)
-                                    : fmt::format("// ---- {} (unchanged)\n", file);
+    std::string const all =
+        changed ? fmt::format("// ---- {}\n{}", file, text) : fmt::format("// ---- {} (unchanged)\n", file);
     std::fwrite(all.data(), 1, all.size(), stderr);
     return;
   }

@@ -13,8 +13,9 @@ namespace tegula::support {
 namespace {
 
 constexpr EnvironmentVariable table[] = {
-    {"TEGULA_DUMP", "item{,item}; item: ir | ir-before=<pass> | ir-after=<pass> | ir-after=all | llvm | asm | ptx | "
-                    "launch | key | all",
+    {"TEGULA_DUMP",
+     "item{,item}; item: ir | ir-before=<pass> | ir-after=<pass> | ir-after=all | llvm | asm | ptx | "
+     "launch | key | all",
      "writes what a compilation sees at the named points"},
     {"TEGULA_DUMP_KERNEL", "<kernel name>", "dumps this kernel only"},
     {"TEGULA_DUMP_DIR", "<folder>", "dumps go to files of this folder instead of standard error"},
@@ -27,7 +28,8 @@ constexpr EnvironmentVariable table[] = {
     {"TEGULA_DEVICE", "host | cuda | cuda:<number>", "what device::best() gives"},
     {"TEGULA_CACHE_DIR", "<folder>", "folder of the cache of compiled kernels; must belong to the user alone"},
     {"TEGULA_CACHE", "on | off | read-only", "whether compiled kernels are kept on disk"},
-    {"TEGULA_ASSEMBLER", "auto | driver | ptxas", "who turns PTX into machine code; auto: ptxas if found, else the driver"},
+    {"TEGULA_ASSEMBLER", "auto | driver | ptxas",
+     "who turns PTX into machine code; auto: ptxas if found, else the driver"},
     {"TEGULA_PTXAS", "<path>", "the ptxas to use instead of the one in PATH"},
     {"TEGULA_QUIET", "0 | 1", "1: warnings are not printed"},
 };
@@ -73,16 +75,17 @@ void add_dump_item(std::vector<DumpItem>& items, std::string_view item, std::str
     items.push_back({what, std::string(item.substr(prefix.size()))});
     return true;
   };
-  static constexpr std::pair<std::string_view, What> plain[] = {
-      {"ir", What::ir}, {"llvm", What::llvm},     {"asm", What::assembly},
-      {"ptx", What::ptx}, {"launch", What::launch}, {"key", What::key}};
+  static constexpr std::pair<std::string_view, What> plain[] = {{"ir", What::ir},         {"llvm", What::llvm},
+                                                                {"asm", What::assembly},  {"ptx", What::ptx},
+                                                                {"launch", What::launch}, {"key", What::key}};
   for (auto const& [spelling, what] : plain)
     if (item == spelling) return items.push_back({what, {}});
   if (item == "all") {
     for (auto const& [spelling, what] : plain) items.push_back({what, {}});
     return items.push_back({What::ir_after, "all"});
   }
-  if (!with_pass("ir-before=", What::ir_before) && !with_pass("ir-after=", What::ir_after)) refuse("TEGULA_DUMP", whole);
+  if (!with_pass("ir-before=", What::ir_before) && !with_pass("ir-after=", What::ir_after))
+    refuse("TEGULA_DUMP", whole);
 }
 
 std::vector<DumpItem> dump_items(std::string_view text) {
@@ -137,12 +140,12 @@ Options read_options() {
     result.threads = integer("TEGULA_THREADS", threads, threads, 1, 1024);
   result.device = device_choice();
   result.cache_dir = value_of("TEGULA_CACHE_DIR");
-  result.cache = one_of<CacheMode>(
-      "TEGULA_CACHE", CacheMode::on,
-      {{"on", CacheMode::on}, {"off", CacheMode::off}, {"read-only", CacheMode::read_only}});
-  result.assembler = one_of<Assembler>(
-      "TEGULA_ASSEMBLER", Assembler::automatic,
-      {{"auto", Assembler::automatic}, {"driver", Assembler::driver}, {"ptxas", Assembler::ptxas}});
+  result.cache =
+      one_of<CacheMode>("TEGULA_CACHE", CacheMode::on,
+                        {{"on", CacheMode::on}, {"off", CacheMode::off}, {"read-only", CacheMode::read_only}});
+  result.assembler =
+      one_of<Assembler>("TEGULA_ASSEMBLER", Assembler::automatic,
+                        {{"auto", Assembler::automatic}, {"driver", Assembler::driver}, {"ptxas", Assembler::ptxas}});
   result.ptxas = value_of("TEGULA_PTXAS");
   one_of<bool>("TEGULA_QUIET", false, {{"1", true}, {"0", false}});
   return result;

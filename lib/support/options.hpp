@@ -42,13 +42,13 @@ struct Options {
   std::string replay_dir;    ///< where a failure leaves its replay file; empty: the system's temporary folder
   bool verify_each = false;
   bool time_passes = false;
-  bool simulate = false;   ///< every launch goes through the simulator
-  int threads = 0;         ///< of the host executor, the calling thread included; 0: one per hardware thread
-  std::string device;      ///< what device::best() gives: "", "host", "cuda", "cuda:<n>"
-  std::string cache_dir;   ///< empty: $XDG_CACHE_HOME/tegula or ~/.cache/tegula
+  bool simulate = false;  ///< every launch goes through the simulator
+  int threads = 0;        ///< of the host executor, the calling thread included; 0: one per hardware thread
+  std::string device;     ///< what device::best() gives: "", "host", "cuda", "cuda:<n>"
+  std::string cache_dir;  ///< empty: $XDG_CACHE_HOME/tegula or ~/.cache/tegula
   CacheMode cache = CacheMode::on;
   Assembler assembler = Assembler::automatic;
-  std::string ptxas;       ///< path of ptxas; empty: searched in PATH
+  std::string ptxas;  ///< path of ptxas; empty: searched in PATH
 
   /// True if compiling must happen although a cache has the result: something is to be dumped or replaced.
   [[nodiscard]] bool must_compile() const { return !dump.empty() || !override_dir.empty(); }

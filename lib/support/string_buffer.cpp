@@ -42,10 +42,18 @@ std::string quoted(std::string_view text) {
   for (char const character : text) {
     auto const byte = static_cast<unsigned char>(character);
     switch (character) {
-      case '"': result += "\\\""; break;
-      case '\\': result += "\\\\"; break;
-      case '\n': result += "\\n"; break;
-      case '\t': result += "\\t"; break;
+      case '"':
+        result += "\\\"";
+        break;
+      case '\\':
+        result += "\\\\";
+        break;
+      case '\n':
+        result += "\\n";
+        break;
+      case '\t':
+        result += "\\t";
+        break;
       default:
         if (byte < 0x20 || byte == 0x7f) {
           result += "\\x";

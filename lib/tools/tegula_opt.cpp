@@ -58,7 +58,8 @@ std::string emitted(ir::Module const& module, Arguments const& arguments) {
   CompileOptions const& options = arguments.options;
   bool const host = options.target == Target::host;
   if (arguments.emit == "launch") return analysis::to_string(analysis::launch_program(module.kernel()));
-  if (arguments.emit == "llvm") return host ? codegen::host_llvm_ir(module, options, true) : codegen::emit_device_llvm(module, options);
+  if (arguments.emit == "llvm")
+    return host ? codegen::host_llvm_ir(module, options, true) : codegen::emit_device_llvm(module, options);
   if (arguments.emit == "asm" && !host) throw UserError("--emit=asm needs --target=host; for cuda there is --emit=ptx");
   if (arguments.emit == "asm") return codegen::host_assembly(module, options);
   if (arguments.emit == "ptx" && host) throw UserError("--emit=ptx needs --target=cuda");
@@ -86,7 +87,8 @@ int run(Arguments arguments) {
   support::throw_internal_error(ir::verify(module), "verifier after the pipeline");
   if (arguments.axis_facts) {
     analysis::AxisFacts const facts(module);
-    for (auto const& function : module.functions()) std::cout << "@" << function->name() << "\n" << facts.str(*function);
+    for (auto const& function : module.functions())
+      std::cout << "@" << function->name() << "\n" << facts.str(*function);
   } else if (!arguments.emit.empty()) {
     std::string const result = emitted(module, arguments);
     if (arguments.emit != "object") std::cout << result;
@@ -102,9 +104,11 @@ int main(int argc, char** argv) {
   Arguments arguments;
   CLI::App app("Reads Tegula IR, runs passes on it and prints it.");
   app.add_option("file", arguments.file, "IR text; - or nothing: standard input");
-  app.add_option("-p,--passes", arguments.passes, "passes to run, separated by commas; default: the target's own pipeline");
+  app.add_option("-p,--passes", arguments.passes,
+                 "passes to run, separated by commas; default: the target's own pipeline");
   app.add_option("--replay", arguments.replay, "a file left by a failure: runs what it says");
-  app.add_option("--emit", arguments.emit, "print what code generation makes instead of IR; object: make it, print nothing")
+  app.add_option("--emit", arguments.emit,
+                 "print what code generation makes instead of IR; object: make it, print nothing")
       ->check(CLI::IsMember({"ptx", "llvm", "asm", "launch", "object"}));
   app.add_option("--target", arguments.target)->check(CLI::IsMember({"host", "cuda"}));
   app.add_option("--architecture", arguments.options.architecture, "a CPU name or sm_90a; empty: this machine");

@@ -29,7 +29,7 @@ bool is_free(Op const& op) { return op.is<ir::ConstantOp>() || op.is<ir::SplatOp
 /// Tiles that share one layout.
 struct Group {
   std::vector<Value*> values;
-  std::vector<Op*> accesses;       ///< loads into and stores from it
+  std::vector<Op*> accesses;          ///< loads into and stores from it
   std::vector<std::int64_t> reduced;  ///< axes along which it is reduced
   Layout const* layout = nullptr;
 };
@@ -60,12 +60,14 @@ class Assignment {
       if (!op.is<ir::DotOp>()) return;
       good = false;
       context_.diagnostics.error(
-          "dot: matrix products on the device need the block-level IR and its passes, which this version does not have; run this kernel on the host",
+          "dot: matrix products on the device need the block-level IR and its passes, which this version does not "
+          "have; run this kernel on the host",
           op.where());
     });
     int const warps = context_.options.warps;
     if (warps < 0 || warps > 32 || (warps != 0 && !std::has_single_bit(static_cast<unsigned>(warps)))) {
-      context_.diagnostics.error("assign-layouts: " + std::to_string(warps) + " warps asked for; a power of two up to 32 is needed");
+      context_.diagnostics.error("assign-layouts: " + std::to_string(warps) +
+                                 " warps asked for; a power of two up to 32 is needed");
       good = false;
     }
     return good;
@@ -88,7 +90,9 @@ class Assignment {
 
   // Groups: union-find over values.
   int find(int i) {
-    while (parent_[static_cast<std::size_t>(i)] != i) i = parent_[static_cast<std::size_t>(i)] = parent_[static_cast<std::size_t>(parent_[static_cast<std::size_t>(i)])];
+    while (parent_[static_cast<std::size_t>(i)] != i)
+      i = parent_[static_cast<std::size_t>(i)] =
+          parent_[static_cast<std::size_t>(parent_[static_cast<std::size_t>(i)])];
     return i;
   }
   int number_of(Value* value) {
@@ -122,7 +126,8 @@ class Assignment {
         }
       } else if (op.is<ir::IfOp>()) {
         for (int i = 0; i < op.result_count(); ++i)
-          for (int branch = 0; branch < op.block_count(); ++branch) join(op.result(i), op.block(branch).terminator()->operand(i));
+          for (int branch = 0; branch < op.block_count(); ++branch)
+            join(op.result(i), op.block(branch).terminator()->operand(i));
       }
       return ir::Walk::advance;
     });
@@ -194,7 +199,8 @@ class Assignment {
     per_thread[rank - 1] = width;
 
     auto const room = [&](int axis) {
-      return std::max<std::int64_t>(power_of_two_part(type.shape()[axis]) / (per_thread[axis] * lanes[axis] * warps_along[axis]), 1);
+      return std::max<std::int64_t>(
+          power_of_two_part(type.shape()[axis]) / (per_thread[axis] * lanes[axis] * warps_along[axis]), 1);
     };
     std::int64_t left = lanes_per_warp;
     for (std::int64_t axis : order) {
@@ -244,14 +250,16 @@ class Assignment {
     Group& group = this->group(value);
     if (group.layout != nullptr) return;
     // A tile as large as this one that is loaded or stored itself gets a layout for its own accesses.
-    bool const moves_memory = !group.accesses.empty() && layout->registers() > 1 && layout->contiguous(std::max(layout->rank() - 1, 0)) == 1 && layout->free_bits(ir::Dim::lane) == 0;
+    bool const moves_memory = !group.accesses.empty() && layout->registers() > 1 &&
+                              layout->contiguous(std::max(layout->rank() - 1, 0)) == 1 &&
+                              layout->free_bits(ir::Dim::lane) == 0;
     if (moves_memory) return;
     group.layout = layout;
     derive_from(group);
   }
 
-  /// The layout that an op's tile operand must have for its result to have `result` without moving data; null for ops that
-  /// are no change of shape.
+  /// The layout that an op's tile operand must have for its result to have `result` without moving data; null for ops
+  /// that are no change of shape.
   static Layout const* operand_layout(Op const& op, Layout const* result) {
     switch (op.kind()) {
       case ir::OpKind::BroadcastOp: {
@@ -274,13 +282,15 @@ class Assignment {
         for (int i = 0; i < permutation.size(); ++i) back[static_cast<int>(permutation[i])] = i;
         return result->transposed(back);
       }
-      default: return nullptr;
+      default:
+        return nullptr;
     }
   }
   /// The layout that a result has when the op's operand has `operand`; null when it does not follow.
   static Layout const* result_layout(Op const& op, Layout const* operand) {
     switch (op.kind()) {
-      case ir::OpKind::ReduceOp: return operand->collapsed(static_cast<int>(op.as<ir::ReduceOp>().axis));
+      case ir::OpKind::ReduceOp:
+        return operand->collapsed(static_cast<int>(op.as<ir::ReduceOp>().axis));
       case ir::OpKind::ExpandDimsOp:
         for (std::int64_t axis : op.as<ir::ExpandDimsOp>().axes) operand = operand->expanded(static_cast<int>(axis));
         return operand;
@@ -289,8 +299,10 @@ class Assignment {
         for (int i = axes.size(); i-- > 0;) operand = operand->squeezed(static_cast<int>(axes[i]));
         return operand;
       }
-      case ir::OpKind::TransOp: return operand->transposed(op.as<ir::TransOp>().permutation);
-      default: return nullptr;
+      case ir::OpKind::TransOp:
+        return operand->transposed(op.as<ir::TransOp>().permutation);
+      default:
+        return nullptr;
     }
   }
 
@@ -327,7 +339,8 @@ class Assignment {
       if (!load && !op.is<ir::StoreOp>()) return;
       ir::Type const& tile = load ? op.result()->type() : op.operand(1)->type();
       std::int64_t vector = 1;
-      if (tile.rank() > 0) vector = std::min<std::int64_t>(widest_access(op), tile.layout()->contiguous(tile.rank() - 1));
+      if (tile.rank() > 0)
+        vector = std::min<std::int64_t>(widest_access(op), tile.layout()->contiguous(tile.rank() - 1));
       (load ? op.as<ir::LoadOp>().vector : op.as<ir::StoreOp>().vector) = vector;
     });
   }

@@ -8,14 +8,15 @@ namespace tegula::transform {
 /// Gives every tile a layout and the kernel its number of warps.
 ///
 ///   before: %x = load %a, %i : tile<1024xf32>
-///   after:  %x = load %a, %i {vector = 4} : tile<1024xf32, [register (1) (2) (512), lane (4) (8) ..., warp (128) (256)]>
+///   after:  %x = load %a, %i {vector = 4} : tile<1024xf32, [register (1) (2) (512), lane (4) (8) ..., warp (128)
+///   (256)]>
 ///
-/// Tiles that meet in elementwise ops or are carried together share a layout. The largest are decided first: blocked, as
-/// wide per thread as the narrowest wide access among their loads and stores allows (offsets by axis facts, tensors by
-/// `aligned_16` and `unit_inner`), lanes along the last axis first, warps along axes that are not reduced first. Results
-/// of reductions and sources of broadcasts are slices of them. Constants, splats and coordinates take the layout of their
-/// use, once per layout. Where two decided layouts meet stands a convert_layout.
-/// Needs: no calls, no layouts, no dot.  Leaves: a layout on every tile; `vector` on loads and stores; warps.
+/// Tiles that meet in elementwise ops or are carried together share a layout. The largest are decided first: blocked,
+/// as wide per thread as the narrowest wide access among their loads and stores allows (offsets by axis facts, tensors
+/// by `aligned_16` and `unit_inner`), lanes along the last axis first, warps along axes that are not reduced first.
+/// Results of reductions and sources of broadcasts are slices of them. Constants, splats and coordinates take the
+/// layout of their use, once per layout. Where two decided layouts meet stands a convert_layout. Needs: no calls, no
+/// layouts, no dot.  Leaves: a layout on every tile; `vector` on loads and stores; warps.
 PassResult assign_layouts(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -6,8 +6,8 @@
 namespace tegula::transform {
 
 /// Brings ops to one simplest form: constants are folded (see fold.hpp), constants stand on the right, identities apply
-/// that are exact (for floats too: x + 0 stays, x - 0 goes), elementwise ops on splats and on broadcasts of one shape are
-/// done before the splat or broadcast, shape ops of shape ops merge, branches on constants and loops of no or one
+/// that are exact (for floats too: x + 0 stays, x - 0 goes), elementwise ops on splats and on broadcasts of one shape
+/// are done before the splat or broadcast, shape ops of shape ops merge, branches on constants and loops of no or one
 /// iteration are resolved, values that a loop carries without changing them are not carried, requirements that always
 /// hold go. Repeats until nothing changes.
 /// Before:                                 After:

@@ -22,10 +22,12 @@ Op* made_by(Value* value) {
 }
 
 bool is_number(std::optional<Constant> const& constant, double value) {
-  return constant && ir::to_double(*constant) == value && !(value == 0 && is_float(constant->element) && std::signbit(ir::to_double(*constant)));
+  return constant && ir::to_double(*constant) == value &&
+         !(value == 0 && is_float(constant->element) && std::signbit(ir::to_double(*constant)));
 }
 bool is_negative_zero(std::optional<Constant> const& constant) {
-  return constant && is_float(constant->element) && ir::to_double(*constant) == 0 && std::signbit(ir::to_double(*constant));
+  return constant && is_float(constant->element) && ir::to_double(*constant) == 0 &&
+         std::signbit(ir::to_double(*constant));
 }
 
 Value* fold_constants(Site& site) {
@@ -55,7 +57,8 @@ Value* add(Site& site, bool integers, std::optional<Constant> const& right) {
   if (!integers) return nullptr;
   if (Value* value = reassociate(site)) return value;
   // (x - y) + y
-  if (Op* inner = made_by<ir::SubOp>(site.operand(0)); inner != nullptr && inner->operand(1) == site.operand(1)) return inner->operand(0);
+  if (Op* inner = made_by<ir::SubOp>(site.operand(0)); inner != nullptr && inner->operand(1) == site.operand(1))
+    return inner->operand(0);
   return nullptr;
 }
 
@@ -95,7 +98,8 @@ Value* div(Site& site, bool integers, std::optional<Constant> const& right) {
   if (is_number(right, 1)) return site.operand(0);
   if (integers || !right) return nullptr;
   auto const reciprocal = exact_reciprocal(*right);
-  return reciprocal ? site.builder.same(ir::MulOp{}, {site.operand(0), site.builder.constant(*reciprocal, site.type())}) : nullptr;
+  return reciprocal ? site.builder.same(ir::MulOp{}, {site.operand(0), site.builder.constant(*reciprocal, site.type())})
+                    : nullptr;
 }
 
 /// and, or, xor of integers and booleans.
@@ -117,11 +121,13 @@ Value* extremum(Site& site, bool integers) {
 }
 
 Predicate swapped(Predicate predicate) {
-  static constexpr Predicate table[] = {Predicate::eq, Predicate::ne, Predicate::gt, Predicate::ge, Predicate::lt, Predicate::le};
+  static constexpr Predicate table[] = {Predicate::eq, Predicate::ne, Predicate::gt,
+                                        Predicate::ge, Predicate::lt, Predicate::le};
   return table[static_cast<int>(predicate)];
 }
 Predicate inverse(Predicate predicate) {
-  static constexpr Predicate table[] = {Predicate::ne, Predicate::eq, Predicate::ge, Predicate::gt, Predicate::le, Predicate::lt};
+  static constexpr Predicate table[] = {Predicate::ne, Predicate::eq, Predicate::ge,
+                                        Predicate::gt, Predicate::le, Predicate::lt};
   return table[static_cast<int>(predicate)];
 }
 
@@ -147,7 +153,8 @@ Value* select(Site& site) {
   auto const condition = constant_of(*site.operand(0));
   if (condition) return site.operand(condition->bits != 0 ? 1 : 2);
   if (Op* inverted = made_by<ir::NotOp>(site.operand(0)))
-    return site.builder.op(ir::SelectOp{}, {inverted->operand(0), site.operand(2), site.operand(1)}, {site.type()}).result();
+    return site.builder.op(ir::SelectOp{}, {inverted->operand(0), site.operand(2), site.operand(1)}, {site.type()})
+        .result();
   auto const yes = constant_of(*site.operand(1)), no = constant_of(*site.operand(2));
   if (yes && yes == no) return site.operand(1);
   if (site.type().element() != Element::boolean) return nullptr;
@@ -157,7 +164,8 @@ Value* select(Site& site) {
 
 /// How many integers or floats in a row convert without loss: casting there and back gives the same value.
 bool holds_all_of(Element wide, Element narrow) {
-  if (is_float(wide) != is_float(narrow)) return is_float(wide) && narrow != Element::boolean && info(wide).mantissa >= bits(narrow);
+  if (is_float(wide) != is_float(narrow))
+    return is_float(wide) && narrow != Element::boolean && info(wide).mantissa >= bits(narrow);
   if (narrow == Element::boolean) return !is_float(wide);
   if (!is_float(wide)) return bits(wide) >= bits(narrow);
   return wide == narrow || wide == Element::f64 || (wide == Element::f32 && narrow != Element::f64);
@@ -190,9 +198,12 @@ Value* invert(Site& site) {
   Op* const compared = made_by<ir::CompareOp>(site.operand(0));
   if (compared == nullptr) return nullptr;
   Predicate const predicate = compared->as<ir::CompareOp>().predicate;
-  bool const total = !is_float(compared->operand(0)->type().element()) || predicate == Predicate::eq || predicate == Predicate::ne;
+  bool const total =
+      !is_float(compared->operand(0)->type().element()) || predicate == Predicate::eq || predicate == Predicate::ne;
   if (!total) return nullptr;
-  return site.builder.op(ir::make_op<ir::CompareOp>(inverse(predicate)), {compared->operand(0), compared->operand(1)}, {site.type()}).result();
+  return site.builder
+      .op(ir::make_op<ir::CompareOp>(inverse(predicate)), {compared->operand(0), compared->operand(1)}, {site.type()})
+      .result();
 }
 
 }  // namespace
@@ -210,19 +221,28 @@ Value* arithmetic(Site& site) {
   bool const integers = !is_float(site.type().element());
   auto const right = op.operand_count() == 2 ? constant_of(*op.operand(1)) : std::nullopt;
   switch (op.kind()) {
-    case OpKind::AddOp: return add(site, integers, right);
-    case OpKind::SubOp: return sub(site, integers, right);
-    case OpKind::MulOp: return mul(site, integers, right);
-    case OpKind::DivOp: return div(site, integers, right);
-    case OpKind::CeilDivOp: return is_number(right, 1) ? op.operand(0) : nullptr;
-    case OpKind::RemOp: return is_number(right, 1) || is_number(right, -1) ? site.number(0) : nullptr;
+    case OpKind::AddOp:
+      return add(site, integers, right);
+    case OpKind::SubOp:
+      return sub(site, integers, right);
+    case OpKind::MulOp:
+      return mul(site, integers, right);
+    case OpKind::DivOp:
+      return div(site, integers, right);
+    case OpKind::CeilDivOp:
+      return is_number(right, 1) ? op.operand(0) : nullptr;
+    case OpKind::RemOp:
+      return is_number(right, 1) || is_number(right, -1) ? site.number(0) : nullptr;
     case OpKind::AndOp:
     case OpKind::OrOp:
-    case OpKind::XorOp: return bitwise(site, right);
+    case OpKind::XorOp:
+      return bitwise(site, right);
     case OpKind::ShlOp:
-    case OpKind::ShrOp: return is_number(right, 0) ? op.operand(0) : nullptr;
+    case OpKind::ShrOp:
+      return is_number(right, 0) ? op.operand(0) : nullptr;
     case OpKind::MinOp:
-    case OpKind::MaxOp: return extremum(site, integers);
+    case OpKind::MaxOp:
+      return extremum(site, integers);
     case OpKind::NegOp: {
       Op* const inner = made_by<ir::NegOp>(op.operand(0));
       return inner != nullptr ? inner->operand(0) : nullptr;
@@ -233,12 +253,18 @@ Value* arithmetic(Site& site) {
       if (inner != nullptr && inner->is<ir::NegOp>()) return site.builder.same(ir::AbsOp{}, {inner->operand(0)});
       return nullptr;
     }
-    case OpKind::NotOp: return invert(site);
-    case OpKind::CompareOp: return compare(site);
-    case OpKind::SelectOp: return select(site);
-    case OpKind::CastOp: return cast(site);
-    case OpKind::BitcastOp: return bitcast(site);
-    default: return nullptr;
+    case OpKind::NotOp:
+      return invert(site);
+    case OpKind::CompareOp:
+      return compare(site);
+    case OpKind::SelectOp:
+      return select(site);
+    case OpKind::CastOp:
+      return cast(site);
+    case OpKind::BitcastOp:
+      return bitcast(site);
+    default:
+      return nullptr;
   }
 }
 

@@ -25,7 +25,9 @@ Value* uniform_scalar(Site& site, Value* tile, bool make) {
   return make ? site.builder.constant(*constant, Type::scalar(constant->element)) : tile;
 }
 
-Value* splat_of(Site& site, Value* scalar, Type const& type) { return site.builder.op(ir::SplatOp{}, {scalar}, {type}).result(); }
+Value* splat_of(Site& site, Value* scalar, Type const& type) {
+  return site.builder.op(ir::SplatOp{}, {scalar}, {type}).result();
+}
 
 /// An elementwise op on splats is a splat of the op on scalars.
 Value* on_splats(Site& site) {
@@ -54,9 +56,12 @@ Value* on_broadcasts(Site& site) {
   std::vector<Value*> small;
   for (Value* operand : site.op.operands()) {
     Value* const scalar = uniform_scalar(site, operand, false);
-    if (scalar == nullptr) small.push_back(operand->defining_op()->operand(0));
-    else if (auto const constant = constant_of(*operand)) small.push_back(site.builder.constant(*constant, Type::tile(constant->element, shape)));
-    else small.push_back(splat_of(site, scalar, Type::tile(scalar->type().element(), shape)));
+    if (scalar == nullptr)
+      small.push_back(operand->defining_op()->operand(0));
+    else if (auto const constant = constant_of(*operand))
+      small.push_back(site.builder.constant(*constant, Type::tile(constant->element, shape)));
+    else
+      small.push_back(splat_of(site, scalar, Type::tile(scalar->type().element(), shape)));
   }
   Value* const result = site.same_op(small, Type::tile(site.type().element(), shape));
   return site.builder.op(ir::BroadcastOp{}, {result}, {site.type()}).result();
@@ -77,7 +82,8 @@ Value* iota_of(Site& site, int axis) {
 Value* broadcast(Site& site) {
   Value* const x = site.operand(0);
   if (x->type() == site.type()) return x;
-  if (Op* inner = made_by<ir::BroadcastOp>(x)) return site.builder.op(ir::BroadcastOp{}, {inner->operand(0)}, {site.type()}).result();
+  if (Op* inner = made_by<ir::BroadcastOp>(x))
+    return site.builder.op(ir::BroadcastOp{}, {inner->operand(0)}, {site.type()}).result();
   if (Op* iota = made_by<ir::IotaOp>(x)) return iota_of(site, static_cast<int>(iota->as<ir::IotaOp>().axis));
   return nullptr;
 }
@@ -93,7 +99,8 @@ Value* expand_dims(Site& site) {
     return iota_of(site, axis);
   }
   Op* const squeeze = made_by<ir::SqueezeOp>(site.operand(0));
-  if (squeeze != nullptr && squeeze->as<ir::SqueezeOp>().axes == axes && squeeze->operand(0)->type() == site.type()) return squeeze->operand(0);
+  if (squeeze != nullptr && squeeze->as<ir::SqueezeOp>().axes == axes && squeeze->operand(0)->type() == site.type())
+    return squeeze->operand(0);
   return nullptr;
 }
 
@@ -101,7 +108,8 @@ Value* squeeze(Site& site) {
   auto const& axes = site.op.as<ir::SqueezeOp>().axes;
   if (axes.empty()) return site.operand(0);
   Op* const expand = made_by<ir::ExpandDimsOp>(site.operand(0));
-  if (expand != nullptr && expand->as<ir::ExpandDimsOp>().axes == axes && expand->operand(0)->type() == site.type()) return expand->operand(0);
+  if (expand != nullptr && expand->as<ir::ExpandDimsOp>().axes == axes && expand->operand(0)->type() == site.type())
+    return expand->operand(0);
   Op* const iota = made_by<ir::IotaOp>(site.operand(0));
   if (iota == nullptr) return nullptr;
   std::int64_t axis = iota->as<ir::IotaOp>().axis;
@@ -120,7 +128,8 @@ Value* trans(Site& site) {
   if (identity && site.operand(0)->type() == site.type()) return site.operand(0);
   if (Op* inner = made_by<ir::TransOp>(site.operand(0))) {
     ir::TransOp merged;
-    for (std::int64_t const axis : permutation) merged.permutation.push_back(inner->as<ir::TransOp>().permutation[static_cast<int>(axis)]);
+    for (std::int64_t const axis : permutation)
+      merged.permutation.push_back(inner->as<ir::TransOp>().permutation[static_cast<int>(axis)]);
     return site.builder.op(merged, {inner->operand(0)}, {site.type()}).result();
   }
   if (Op* iota = made_by<ir::IotaOp>(site.operand(0)))
@@ -158,10 +167,15 @@ Value* shape(Site& site) {
     case OpKind::SqueezeOp:
     case OpKind::TransOp: {
       if (Value* value = of_uniform(site)) return value;
-      return site.op.is<ir::BroadcastOp>() ? broadcast(site) : site.op.is<ir::ExpandDimsOp>() ? expand_dims(site) : site.op.is<ir::SqueezeOp>() ? squeeze(site) : trans(site);
+      return site.op.is<ir::BroadcastOp>()    ? broadcast(site)
+             : site.op.is<ir::ExpandDimsOp>() ? expand_dims(site)
+             : site.op.is<ir::SqueezeOp>()    ? squeeze(site)
+                                              : trans(site);
     }
-    case OpKind::ReduceOp: return reduce(site);
-    default: return nullptr;
+    case OpKind::ReduceOp:
+      return reduce(site);
+    default:
+      return nullptr;
   }
 }
 

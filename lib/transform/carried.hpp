@@ -5,8 +5,8 @@
 
 namespace tegula::transform {
 
-/// Removes result i of a for with its init, block argument and yielded value. Result and argument must be unused; uses of
-/// the argument by the loop's own yield at position i do not count.
+/// Removes result i of a for with its init, block argument and yielded value. Result and argument must be unused; uses
+/// of the argument by the loop's own yield at position i do not count.
 inline void remove_carry(ir::Op& loop, int i) {
   loop.block().back().erase_operand(i);
   loop.block().erase_argument(i + 1);

@@ -23,7 +23,8 @@ std::size_t hash_of(Op const& op) {
     operands = op.info().has(ir::commutative) ? operands + word : mixed(operands, word);
   }
   result = mixed(result, operands);
-  for (int i = 0; i < op.result_count(); ++i) result = mixed(result, static_cast<std::size_t>(op.result(i)->type().elements()));
+  for (int i = 0; i < op.result_count(); ++i)
+    result = mixed(result, static_cast<std::size_t>(op.result(i)->type().elements()));
   return result;
 }
 
@@ -33,7 +34,9 @@ bool same_operands(Op const& a, Op const& b) {
 }
 
 bool same_op(Op const& a, Op const& b) {
-  if (a.kind() != b.kind() || a.result_count() != b.result_count() || a.operand_count() != b.operand_count() || !same_operands(a, b)) return false;
+  if (a.kind() != b.kind() || a.result_count() != b.result_count() || a.operand_count() != b.operand_count() ||
+      !same_operands(a, b))
+    return false;
   for (int i = 0; i < a.result_count(); ++i)
     if (a.result(i)->type() != b.result(i)->type()) return false;
   auto const left = ir::fields_of(a.kind(), a.attributes());
@@ -63,7 +66,8 @@ class Eliminator {
 
   bool visit(Op& op) {
     bool const load = op.is<ir::LoadOp>();
-    if (op.block_count() == 0 && op.result_count() > 0 && (op.pure() || load)) return replaced(op, load && !analysis::reads_constant_memory(op));
+    if (op.block_count() == 0 && op.result_count() > 0 && (op.pure() || load))
+      return replaced(op, load && !analysis::reads_constant_memory(op));
     bool const writes = analysis::effects_of(op).writes;
     if (writes) ++epoch_;
     bool changed = false;

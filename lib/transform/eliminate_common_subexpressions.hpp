@@ -6,9 +6,9 @@
 namespace tegula::transform {
 
 /// Of two equal pure ops where the first is visible at the second, only the first stays. Equal loads become one when no
-/// store that may alias lies between: always for `in` tensors, else within one memory epoch (a store, or a call or block
-/// that stores, begins a new one; so does each iteration of a loop that stores). Operands of commutative ops may be swapped.
-/// Needs: nothing.  Leaves: no two equal pure ops of which one sees the other.
+/// store that may alias lies between: always for `in` tensors, else within one memory epoch (a store, or a call or
+/// block that stores, begins a new one; so does each iteration of a loop that stores). Operands of commutative ops may
+/// be swapped. Needs: nothing.  Leaves: no two equal pure ops of which one sees the other.
 PassResult eliminate_common_subexpressions(ir::Function& function, AnalysisCache& cache, PassContext& context);
 
 }  // namespace tegula::transform

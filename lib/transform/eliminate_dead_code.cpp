@@ -13,14 +13,15 @@ using ir::Block;
 using ir::Op;
 using ir::Value;
 
-/// What the function's effects need. Loops and branches live value by value: a carried value lives when its result or its
-/// block argument does.
+/// What the function's effects need. Loops and branches live value by value: a carried value lives when its result or
+/// its block argument does.
 class Liveness {
  public:
   explicit Liveness(ir::Function& function) {
     ir::walk_pre_order(function, [&](Op& op) {
       bool const ends_function = op.info().has(ir::terminator) && op.parent_op() == nullptr;
-      if (ends_function || (op.block_count() == 0 && !op.info().has(ir::terminator) && !analysis::removable(op))) mark(op);
+      if (ends_function || (op.block_count() == 0 && !op.info().has(ir::terminator) && !analysis::removable(op)))
+        mark(op);
       return ir::Walk::advance;
     });
     while (!work_.empty()) {

@@ -27,7 +27,8 @@ class Emitter {
     return builder_.same(op, operands);
   }
   Value* cast(Value* value, Element element) {
-    return value->type().element() == element ? value : builder_.value(CastOp{}, {value}, value->type().with_element(element));
+    return value->type().element() == element ? value
+                                              : builder_.value(CastOp{}, {value}, value->type().with_element(element));
   }
   Value* constant(Constant number, Type const& type) {
     for (Made const& made : constants_)
@@ -61,7 +62,8 @@ V binary(OpStruct const& op, V const& a, V const& b) {
   return {{a.emitter, a.emitter->same(op, {a.value, b.value})}};
 }
 TracedBool compare(Predicate predicate, Traced const& a, Traced const& b) {
-  return {{a.emitter, a.emitter->value(make_op<CompareOp>(predicate), {a.value, b.value}, a.type().with_element(Element::boolean))}};
+  return {{a.emitter, a.emitter->value(make_op<CompareOp>(predicate), {a.value, b.value},
+                                       a.type().with_element(Element::boolean))}};
 }
 
 TracedFloat operator+(TracedFloat const& a, TracedFloat const& b) { return binary(AddOp{}, a, b); }
@@ -116,15 +118,20 @@ Value* expand(Emitter& emitter, OpKind kind, Value* operand) {
   TracedFloat const x{{&emitter, operand}};
   bool const wide = operand->type().element() == Element::f64;
   switch (kind) {
-    case OpKind::ExpOp: return (wide ? math::exp_f64(x) : math::exp_f32(x)).value;
-    case OpKind::Exp2Op: return (wide ? math::exp2_f64(x) : math::exp2_f32(x)).value;
-    case OpKind::LogOp: return (wide ? math::log_f64(x) : math::log_f32(x)).value;
-    case OpKind::Log2Op: return (wide ? math::log2_f64(x) : math::log2_f32(x)).value;
+    case OpKind::ExpOp:
+      return (wide ? math::exp_f64(x) : math::exp_f32(x)).value;
+    case OpKind::Exp2Op:
+      return (wide ? math::exp2_f64(x) : math::exp2_f32(x)).value;
+    case OpKind::LogOp:
+      return (wide ? math::log_f64(x) : math::log_f32(x)).value;
+    case OpKind::Log2Op:
+      return (wide ? math::log2_f64(x) : math::log2_f32(x)).value;
     case OpKind::RsqrtOp: {
       TracedFloat const root{{&emitter, emitter.same(SqrtOp{}, {operand})}};
       return (like(x, 1) / root).value;
     }
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
@@ -134,13 +141,16 @@ bool is_elementary(OpKind kind) {
     case OpKind::Exp2Op:
     case OpKind::LogOp:
     case OpKind::Log2Op:
-    case OpKind::RsqrtOp: return true;
-    default: return false;
+    case OpKind::RsqrtOp:
+      return true;
+    default:
+      return false;
   }
 }
 
-/// Ops on f16 and bf16 that are done in f32 and rounded once. Their f32 forms are exact enough that this equals rounding
-/// the exact result (24 bits hold twice the bits of either format and two more), or are exact (min, abs, compare).
+/// Ops on f16 and bf16 that are done in f32 and rounded once. Their f32 forms are exact enough that this equals
+/// rounding the exact result (24 bits hold twice the bits of either format and two more), or are exact (min, abs,
+/// compare).
 bool done_in_f32(OpKind kind) {
   switch (kind) {
     case OpKind::AddOp:
@@ -155,8 +165,10 @@ bool done_in_f32(OpKind kind) {
     case OpKind::RoundOp:
     case OpKind::FloorOp:
     case OpKind::SqrtOp:
-    case OpKind::ReduceOp: return true;
-    default: return is_elementary(kind);
+    case OpKind::ReduceOp:
+      return true;
+    default:
+      return is_elementary(kind);
   }
 }
 
@@ -164,7 +176,8 @@ bool done_in_f32(OpKind kind) {
 Value* in_f32(Emitter& emitter, Op const& op) {
   std::vector<Value*> operands;
   for (Value* operand : op.operands()) operands.push_back(emitter.cast(operand, Element::f32));
-  if (is_elementary(op.kind())) return emitter.cast(expand(emitter, op.kind(), operands[0]), op.result()->type().element());
+  if (is_elementary(op.kind()))
+    return emitter.cast(expand(emitter, op.kind(), operands[0]), op.result()->type().element());
   Type const result = op.result()->type();
   Type const wide = is_half(result.element()) ? result.with_element(Element::f32) : result;
   Value* const computed = emitter.builder().create(op.kind(), op.attributes(), operands, {&wide, 1}).result();

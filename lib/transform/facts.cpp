@@ -13,8 +13,10 @@ bool is_elementary(OpKind kind) {
     case OpKind::ExpOp:
     case OpKind::Exp2Op:
     case OpKind::LogOp:
-    case OpKind::Log2Op: return true;
-    default: return false;
+    case OpKind::Log2Op:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -41,10 +43,14 @@ bool any_result(ir::Op const& op, bool with_layout) {
 
 std::string_view name(Fact fact) {
   switch (fact) {
-    case Fact::no_calls: return "no-calls";
-    case Fact::expanded_math: return "expanded-math";
-    case Fact::layouts: return "layouts";
-    case Fact::no_layouts: return "no-layouts";
+    case Fact::no_calls:
+      return "no-calls";
+    case Fact::expanded_math:
+      return "expanded-math";
+    case Fact::layouts:
+      return "layouts";
+    case Fact::no_layouts:
+      return "no-layouts";
   }
   return "";
 }
@@ -56,11 +62,17 @@ std::string why_not(Fact fact, ir::Module const& module) {
         return op.is<ir::CallOp>() ? "call of @" + std::string(op.as<ir::CallOp>().callee.view()) : std::string();
       });
     case Fact::expanded_math:
-      return first(module, [](ir::Op& op) { return is_elementary(op.kind()) ? std::string(op.info().mnemonic) : std::string(); });
+      return first(module, [](ir::Op& op) {
+        return is_elementary(op.kind()) ? std::string(op.info().mnemonic) : std::string();
+      });
     case Fact::layouts:
-      return first(module, [](ir::Op& op) { return any_result(op, false) ? std::string(op.info().mnemonic) + " without a layout" : std::string(); });
+      return first(module, [](ir::Op& op) {
+        return any_result(op, false) ? std::string(op.info().mnemonic) + " without a layout" : std::string();
+      });
     case Fact::no_layouts:
-      return first(module, [](ir::Op& op) { return any_result(op, true) ? std::string(op.info().mnemonic) + " with a layout" : std::string(); });
+      return first(module, [](ir::Op& op) {
+        return any_result(op, true) ? std::string(op.info().mnemonic) + " with a layout" : std::string();
+      });
   }
   return {};
 }

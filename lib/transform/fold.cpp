@@ -12,8 +12,8 @@ using ir::Constant;
 using ir::OpKind;
 using MaybeConstant = std::optional<Constant>;
 
-/// f16, bf16 and f32 arithmetic is done in double and rounded once more, which for + - * / sqrt gives the same as rounding
-/// the exact value once (53 >= 2 * 24 + 2).
+/// f16, bf16 and f32 arithmetic is done in double and rounded once more, which for + - * / sqrt gives the same as
+/// rounding the exact value once (53 >= 2 * 24 + 2).
 MaybeConstant rounded(Element element, double value) {
   if (std::isnan(value)) return std::nullopt;
   return ir::make_constant(element, value);
@@ -22,7 +22,9 @@ MaybeConstant rounded(Element element, double value) {
 std::int64_t wrapped(Element element, std::uint64_t value) {
   return element == Element::i32 ? static_cast<std::int32_t>(value) : static_cast<std::int64_t>(value);
 }
-MaybeConstant integer(Element element, std::uint64_t value) { return ir::make_constant(element, wrapped(element, value)); }
+MaybeConstant integer(Element element, std::uint64_t value) {
+  return ir::make_constant(element, wrapped(element, value));
+}
 MaybeConstant boolean(bool value) { return Constant{Element::boolean, value ? 1U : 0U}; }
 
 MaybeConstant fold_integers(OpKind kind, std::int64_t a, std::int64_t b, Element element) {
@@ -30,55 +32,89 @@ MaybeConstant fold_integers(OpKind kind, std::int64_t a, std::int64_t b, Element
   int const width = bits(element);
   bool const in_width = b >= 0 && b < width;
   switch (kind) {
-    case OpKind::AddOp: return integer(element, ua + ub);
-    case OpKind::SubOp: return integer(element, ua - ub);
-    case OpKind::MulOp: return integer(element, ua * ub);
-    case OpKind::DivOp: return integer(element, b == 0 ? 0 : b == -1 ? 0 - ua : static_cast<std::uint64_t>(a / b));
-    case OpKind::RemOp: return integer(element, b == 0 ? ua : b == -1 ? 0 : static_cast<std::uint64_t>(a % b));
+    case OpKind::AddOp:
+      return integer(element, ua + ub);
+    case OpKind::SubOp:
+      return integer(element, ua - ub);
+    case OpKind::MulOp:
+      return integer(element, ua * ub);
+    case OpKind::DivOp:
+      return integer(element, b == 0 ? 0 : b == -1 ? 0 - ua : static_cast<std::uint64_t>(a / b));
+    case OpKind::RemOp:
+      return integer(element, b == 0 ? ua : b == -1 ? 0 : static_cast<std::uint64_t>(a % b));
     case OpKind::CeilDivOp:
       if (b <= 0) return integer(element, 0);
       if (a < 0) return std::nullopt;
       return integer(element, static_cast<std::uint64_t>(a / b + (a % b != 0 ? 1 : 0)));
-    case OpKind::MinOp: return integer(element, static_cast<std::uint64_t>(std::min(a, b)));
-    case OpKind::MaxOp: return integer(element, static_cast<std::uint64_t>(std::max(a, b)));
-    case OpKind::AndOp: return integer(element, ua & ub);
-    case OpKind::OrOp: return integer(element, ua | ub);
-    case OpKind::XorOp: return integer(element, ua ^ ub);
-    case OpKind::ShlOp: return integer(element, in_width ? ua << b : 0);
-    case OpKind::ShrOp: return integer(element, static_cast<std::uint64_t>(a >> (in_width ? b : width - 1)));
-    case OpKind::NegOp: return integer(element, 0 - ua);
-    case OpKind::NotOp: return element == Element::boolean ? boolean(a == 0) : integer(element, ~ua);
-    case OpKind::AbsOp: return integer(element, a < 0 ? 0 - ua : ua);
-    default: return std::nullopt;
+    case OpKind::MinOp:
+      return integer(element, static_cast<std::uint64_t>(std::min(a, b)));
+    case OpKind::MaxOp:
+      return integer(element, static_cast<std::uint64_t>(std::max(a, b)));
+    case OpKind::AndOp:
+      return integer(element, ua & ub);
+    case OpKind::OrOp:
+      return integer(element, ua | ub);
+    case OpKind::XorOp:
+      return integer(element, ua ^ ub);
+    case OpKind::ShlOp:
+      return integer(element, in_width ? ua << b : 0);
+    case OpKind::ShrOp:
+      return integer(element, static_cast<std::uint64_t>(a >> (in_width ? b : width - 1)));
+    case OpKind::NegOp:
+      return integer(element, 0 - ua);
+    case OpKind::NotOp:
+      return element == Element::boolean ? boolean(a == 0) : integer(element, ~ua);
+    case OpKind::AbsOp:
+      return integer(element, a < 0 ? 0 - ua : ua);
+    default:
+      return std::nullopt;
   }
 }
 
 MaybeConstant fold_floats(OpKind kind, double a, double b, Element element) {
   switch (kind) {
-    case OpKind::AddOp: return rounded(element, a + b);
-    case OpKind::SubOp: return rounded(element, a - b);
-    case OpKind::MulOp: return rounded(element, a * b);
-    case OpKind::DivOp: return rounded(element, a / b);
-    case OpKind::MinOp: return rounded(element, std::isnan(a) ? b : std::isnan(b) ? a : b < a ? b : a);
-    case OpKind::MaxOp: return rounded(element, std::isnan(a) ? b : std::isnan(b) ? a : b > a ? b : a);
-    case OpKind::NegOp: return rounded(element, -a);
-    case OpKind::AbsOp: return rounded(element, std::fabs(a));
-    case OpKind::FloorOp: return rounded(element, std::floor(a));
-    case OpKind::RoundOp: return rounded(element, std::nearbyint(a));
-    case OpKind::SqrtOp: return rounded(element, std::sqrt(a));
-    default: return std::nullopt;
+    case OpKind::AddOp:
+      return rounded(element, a + b);
+    case OpKind::SubOp:
+      return rounded(element, a - b);
+    case OpKind::MulOp:
+      return rounded(element, a * b);
+    case OpKind::DivOp:
+      return rounded(element, a / b);
+    case OpKind::MinOp:
+      return rounded(element, std::isnan(a) ? b : std::isnan(b) ? a : b < a ? b : a);
+    case OpKind::MaxOp:
+      return rounded(element, std::isnan(a) ? b : std::isnan(b) ? a : b > a ? b : a);
+    case OpKind::NegOp:
+      return rounded(element, -a);
+    case OpKind::AbsOp:
+      return rounded(element, std::fabs(a));
+    case OpKind::FloorOp:
+      return rounded(element, std::floor(a));
+    case OpKind::RoundOp:
+      return rounded(element, std::nearbyint(a));
+    case OpKind::SqrtOp:
+      return rounded(element, std::sqrt(a));
+    default:
+      return std::nullopt;
   }
 }
 
 template <class T>
 bool holds(ir::Predicate predicate, T a, T b) {
   switch (predicate) {
-    case ir::Predicate::eq: return a == b;
-    case ir::Predicate::ne: return a != b;
-    case ir::Predicate::lt: return a < b;
-    case ir::Predicate::le: return a <= b;
-    case ir::Predicate::gt: return a > b;
-    case ir::Predicate::ge: return a >= b;
+    case ir::Predicate::eq:
+      return a == b;
+    case ir::Predicate::ne:
+      return a != b;
+    case ir::Predicate::lt:
+      return a < b;
+    case ir::Predicate::le:
+      return a <= b;
+    case ir::Predicate::gt:
+      return a > b;
+    case ir::Predicate::ge:
+      return a >= b;
   }
   return false;
 }
@@ -90,8 +126,12 @@ MaybeConstant convert(Constant from, Element to) {
     if (std::isnan(value)) return ir::make_constant(to, std::int64_t{0});
     bool const narrow = to == Element::i32;
     double const limit = narrow ? 0x1p31 : 0x1p63;
-    if (value >= limit) return ir::make_constant(to, narrow ? std::int64_t{std::numeric_limits<std::int32_t>::max()} : std::numeric_limits<std::int64_t>::max());
-    if (value < -limit) return ir::make_constant(to, narrow ? std::int64_t{std::numeric_limits<std::int32_t>::min()} : std::numeric_limits<std::int64_t>::min());
+    if (value >= limit)
+      return ir::make_constant(to, narrow ? std::int64_t{std::numeric_limits<std::int32_t>::max()}
+                                          : std::numeric_limits<std::int64_t>::max());
+    if (value < -limit)
+      return ir::make_constant(to, narrow ? std::int64_t{std::numeric_limits<std::int32_t>::min()}
+                                          : std::numeric_limits<std::int64_t>::min());
     return ir::make_constant(to, static_cast<std::int64_t>(value));
   }
   auto const value = static_cast<std::int64_t>(from.bits);
@@ -103,7 +143,8 @@ MaybeConstant convert(Constant from, Element to) {
 }
 
 MaybeConstant same_bits(Constant from, Element to) {
-  std::uint64_t const mask = bits(from.element) == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits(from.element)) - 1;
+  std::uint64_t const mask =
+      bits(from.element) == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits(from.element)) - 1;
   std::uint64_t const raw = from.bits & mask;
   return is_float(to) ? Constant{to, raw} : ir::make_constant(to, wrapped(to, raw));
 }
@@ -115,18 +156,23 @@ MaybeConstant fold(ir::Op const& op, std::span<Constant const> operands, Element
   Constant const a = operands[0];
   Constant const b = operands.size() > 1 ? operands[1] : a;
   switch (op.kind()) {
-    case OpKind::SelectOp: return a.bits != 0 ? operands[1] : operands[2];
-    case OpKind::CastOp: return convert(a, result);
-    case OpKind::BitcastOp: return same_bits(a, result);
+    case OpKind::SelectOp:
+      return a.bits != 0 ? operands[1] : operands[2];
+    case OpKind::CastOp:
+      return convert(a, result);
+    case OpKind::BitcastOp:
+      return same_bits(a, result);
     case OpKind::CompareOp: {
       ir::Predicate const predicate = op.as<ir::CompareOp>().predicate;
       if (is_float(a.element)) return boolean(holds(predicate, ir::to_double(a), ir::to_double(b)));
       return boolean(holds(predicate, static_cast<std::int64_t>(a.bits), static_cast<std::int64_t>(b.bits)));
     }
-    default: break;
+    default:
+      break;
   }
   if (is_float(a.element)) return fold_floats(op.kind(), ir::to_double(a), ir::to_double(b), result);
-  if (a.element == Element::boolean && op.kind() != OpKind::NotOp && op.kind() != OpKind::AndOp && op.kind() != OpKind::OrOp && op.kind() != OpKind::XorOp)
+  if (a.element == Element::boolean && op.kind() != OpKind::NotOp && op.kind() != OpKind::AndOp &&
+      op.kind() != OpKind::OrOp && op.kind() != OpKind::XorOp)
     return std::nullopt;
   return fold_integers(op.kind(), static_cast<std::int64_t>(a.bits), static_cast<std::int64_t>(b.bits), result);
 }

@@ -20,8 +20,10 @@ bool spreads_out(OpKind kind) {
     case OpKind::ExpandDimsOp:
     case OpKind::SqueezeOp:
     case OpKind::TransOp:
-    case OpKind::ConvertLayoutOp: return true;
-    default: return false;
+    case OpKind::ConvertLayoutOp:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -50,13 +52,16 @@ class Invariants {
     if (!movable) return false;
     for (Value const* operand : op.operands()) {
       Op const* const definition = operand->defining_op();
-      if (definition == nullptr ? operand->owner_block() == &loop_.block() : definition->parent() == &loop_.block() && ops_.count(definition) == 0)
+      if (definition == nullptr ? operand->owner_block() == &loop_.block()
+                                : definition->parent() == &loop_.block() && ops_.count(definition) == 0)
         return false;
     }
     return true;
   }
 
-  static bool worth(Op const& op) { return op.result()->type().is_scalar() || op.is<ir::ConstantOp>() || !spreads_out(op.kind()); }
+  static bool worth(Op const& op) {
+    return op.result()->type().is_scalar() || op.is<ir::ConstantOp>() || !spreads_out(op.kind());
+  }
 
   /// An op moves together with what it is made of.
   void take(Op& op) {

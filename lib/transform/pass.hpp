@@ -19,7 +19,9 @@ using analysis::AnalysisCache;
 enum class PassResult : std::uint8_t { unchanged, changed };
 
 inline PassResult result_of(bool changed) { return changed ? PassResult::changed : PassResult::unchanged; }
-inline PassResult operator|(PassResult a, PassResult b) { return result_of(a == PassResult::changed || b == PassResult::changed); }
+inline PassResult operator|(PassResult a, PassResult b) {
+  return result_of(a == PassResult::changed || b == PassResult::changed);
+}
 inline PassResult& operator|=(PassResult& a, PassResult b) { return a = a | b; }
 
 /// What a pass may ask for. An error among the diagnostics ends the pipeline: it is the user's (a kernel that does not

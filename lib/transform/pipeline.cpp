@@ -26,26 +26,45 @@ namespace {
 using support::DumpItem;
 
 constexpr PassInfo table[] = {
-    {.name = "specialize", .summary = "facts of the compile options become parameter attributes, stages become attributes of loops",
+    {.name = "specialize",
+     .summary = "facts of the compile options become parameter attributes, stages become attributes of loops",
      .module = specialize},
-    {.name = "inline-functions", .summary = "calls become the callee's body, except of noinline functions; uncalled functions go",
+    {.name = "inline-functions",
+     .summary = "calls become the callee's body, except of noinline functions; uncalled functions go",
      .module = inline_functions},
-    {.name = "inline-all-functions", .summary = "as inline-functions, noinline ones too", .module = inline_all_functions,
+    {.name = "inline-all-functions",
+     .summary = "as inline-functions, noinline ones too",
+     .module = inline_all_functions,
      .leaves = {Fact::no_calls}},
-    {.name = "canonicalize", .summary = "folds constants, applies exact identities, resolves known branches and loops",
+    {.name = "canonicalize",
+     .summary = "folds constants, applies exact identities, resolves known branches and loops",
      .function = canonicalize},
-    {.name = "eliminate-common-subexpressions", .summary = "equal pure ops and equal loads of one memory epoch become one",
+    {.name = "eliminate-common-subexpressions",
+     .summary = "equal pure ops and equal loads of one memory epoch become one",
      .function = eliminate_common_subexpressions},
-    {.name = "hoist-loop-invariants", .summary = "what no iteration changes moves before the loop", .function = hoist_loop_invariants},
-    {.name = "eliminate-dead-code", .summary = "ops, carried values and branches' results that nothing uses go",
+    {.name = "hoist-loop-invariants",
+     .summary = "what no iteration changes moves before the loop",
+     .function = hoist_loop_invariants},
+    {.name = "eliminate-dead-code",
+     .summary = "ops, carried values and branches' results that nothing uses go",
      .function = eliminate_dead_code},
-    {.name = "expand-math", .summary = "elementary functions become arithmetic", .function = expand_math, .leaves = {Fact::expanded_math}},
-    {.name = "expand-device-math", .summary = "elementary functions for which the device has no exact enough instruction become arithmetic",
+    {.name = "expand-math",
+     .summary = "elementary functions become arithmetic",
+     .function = expand_math,
+     .leaves = {Fact::expanded_math}},
+    {.name = "expand-device-math",
+     .summary = "elementary functions for which the device has no exact enough instruction become arithmetic",
      .function = expand_device_math},
-    {.name = "assign-layouts", .summary = "every tile gets a layout, conversions stand where two meet", .function = assign_layouts,
-     .needs = {Fact::no_calls, Fact::no_layouts}, .leaves = {Fact::layouts}, .breaks = {Fact::no_layouts}},
-    {.name = "allocate-shared-memory", .summary = "ops that exchange through shared memory get their offsets",
-     .function = allocate_shared_memory, .needs = {Fact::layouts}},
+    {.name = "assign-layouts",
+     .summary = "every tile gets a layout, conversions stand where two meet",
+     .function = assign_layouts,
+     .needs = {Fact::no_calls, Fact::no_layouts},
+     .leaves = {Fact::layouts},
+     .breaks = {Fact::no_layouts}},
+    {.name = "allocate-shared-memory",
+     .summary = "ops that exchange through shared memory get their offsets",
+     .function = allocate_shared_memory,
+     .needs = {Fact::layouts}},
 };
 
 std::string_view kernel_name(ir::Module const& module) {
@@ -70,7 +89,8 @@ std::string pipeline_text(std::span<PassInfo const* const> pipeline) {
 /// One run of a pipeline.
 class Run {
  public:
-  Run(ir::Module& module, std::span<PassInfo const* const> pipeline, CompileOptions const& options, support::Options const& environment)
+  Run(ir::Module& module, std::span<PassInfo const* const> pipeline, CompileOptions const& options,
+      support::Options const& environment)
       : module_(module),
         pipeline_(pipeline),
         options_(options),
@@ -88,7 +108,8 @@ class Run {
   void one(std::size_t at) {
     PassInfo const& pass = *pipeline_[at];
     int const number = static_cast<int>(at) + 1;
-    if (dump_.wants(DumpItem::What::ir_before, pass.name)) dump_.write_pass(number, pass.name, ir::print(module_, {true}), true, true);
+    if (dump_.wants(DumpItem::What::ir_before, pass.name))
+      dump_.write_pass(number, pass.name, ir::print(module_, {true}), true, true);
     std::string const missing = missing_need(pass);
     if (!missing.empty()) throw UserError(fmt::format("pipeline: {} needs {}", pass.name, missing));
     ir::Module const before = module_.clone();  // a pass that fails leaves a module half-done; the replay starts here
@@ -101,12 +122,16 @@ class Run {
       throw;
     } catch (std::exception const& error) {
       auto const rest = pipeline_text(pipeline_.subspan(at));
-      std::string const file = support::write_replay_file(environment_, kernel_name(before), replay_text(before, rest, options_));
-      throw InternalError(fmt::format("pass {}: {}{}", pass.name, error.what(), file.empty() ? "" : "\n  note: tegula_opt --replay " + file));
+      std::string const file =
+          support::write_replay_file(environment_, kernel_name(before), replay_text(before, rest, options_));
+      throw InternalError(fmt::format("pass {}: {}{}", pass.name, error.what(),
+                                      file.empty() ? "" : "\n  note: tegula_opt --replay " + file));
     }
     times_.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
-    if (dump_.wants(DumpItem::What::ir_after, pass.name)) dump_.write_pass(number, pass.name, ir::print(module_, {true}), changed);
-    if (auto const text = dump_.replacement(number, pass.name)) replace(*text, support::dump_file_name(kernel_name(module_), number, pass.name));
+    if (dump_.wants(DumpItem::What::ir_after, pass.name))
+      dump_.write_pass(number, pass.name, ir::print(module_, {true}), changed);
+    if (auto const text = dump_.replacement(number, pass.name))
+      replace(*text, support::dump_file_name(kernel_name(module_), number, pass.name));
   }
 
   bool apply(PassInfo const& pass) {
@@ -131,7 +156,8 @@ class Run {
     for (int i = 0; i < fact_count; ++i) {
       auto const fact = static_cast<Fact>(i);
       if (!pass.needs.has(fact)) continue;
-      if (std::string const why = why_not(fact, module_); !why.empty()) return fmt::format("{}, but there is {}", name(fact), why);
+      if (std::string const why = why_not(fact, module_); !why.empty())
+        return fmt::format("{}, but there is {}", name(fact), why);
     }
     return {};
   }
@@ -187,7 +213,8 @@ PassInfo const* find_pass(std::string_view name) {
 std::string describe_passes() {
   std::string text;
   for (PassInfo const& pass : table)
-    text += fmt::format("{}\n    {}\n    needs: {}; leaves: {}\n", pass.name, pass.summary, names_of(pass.needs), names_of(pass.leaves));
+    text += fmt::format("{}\n    {}\n    needs: {}; leaves: {}\n", pass.name, pass.summary, names_of(pass.needs),
+                        names_of(pass.leaves));
   return text;
 }
 
@@ -203,7 +230,8 @@ std::vector<PassInfo const*> parse_pipeline(std::string_view text, support::Diag
     } else {
       std::vector<std::string_view> names;
       for (PassInfo const& known : table) names.push_back(known.name);
-      diagnostics.error(fmt::format("pipeline: unknown pass {}; there are {}", support::quoted(word), support::joined(names, ", ")));
+      diagnostics.error(
+          fmt::format("pipeline: unknown pass {}; there are {}", support::quoted(word), support::joined(names, ", ")));
       return {};
     }
     if (comma == std::string_view::npos) break;
@@ -231,14 +259,16 @@ std::string why_not_in_this_order(std::span<PassInfo const* const> pipeline, ir:
   return {};
 }
 
-void run_pipeline(ir::Module& module, std::string_view pipeline, CompileOptions const& options, support::Options const& environment) {
+void run_pipeline(ir::Module& module, std::string_view pipeline, CompileOptions const& options,
+                  support::Options const& environment) {
   support::Diagnostics diagnostics;
   auto const list = parse_pipeline(pipeline, diagnostics);
   support::throw_user_error(diagnostics);
   run_pipeline(module, list, options, environment);
 }
 
-void run_pipeline(ir::Module& module, std::span<PassInfo const* const> pipeline, CompileOptions const& options, support::Options const& environment) {
+void run_pipeline(ir::Module& module, std::span<PassInfo const* const> pipeline, CompileOptions const& options,
+                  support::Options const& environment) {
   if (std::string const refusal = why_not_in_this_order(pipeline, module); !refusal.empty()) throw UserError(refusal);
   Run(module, pipeline, options, environment).all();
 }

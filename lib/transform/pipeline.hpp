@@ -12,13 +12,13 @@
 
 namespace tegula::transform {
 
-/// Something that holds of a whole module. Passes need facts and leave facts; whether one holds is read off the IR, so a
-/// dump that is read back needs no memory of what ran.
+/// Something that holds of a whole module. Passes need facts and leave facts; whether one holds is read off the IR, so
+/// a dump that is read back needs no memory of what ran.
 enum class Fact : std::uint8_t {
-  no_calls,            ///< no call is left
-  expanded_math,       ///< elementary functions are arithmetic
-  layouts,             ///< every tile has a layout
-  no_layouts,          ///< no tile has one
+  no_calls,       ///< no call is left
+  expanded_math,  ///< elementary functions are arithmetic
+  layouts,        ///< every tile has a layout
+  no_layouts,     ///< no tile has one
 };
 inline constexpr int fact_count = 4;
 
@@ -52,18 +52,18 @@ PassInfo const* find_pass(std::string_view name);
 /// Each pass with its summary, needs and leaves.
 std::string describe_passes();
 
-/// Reads "canonicalize,eliminate-dead-code"; empty text is the empty pipeline. An unknown name is an error that lists the
-/// known ones.
+/// Reads "canonicalize,eliminate-dead-code"; empty text is the empty pipeline. An unknown name is an error that lists
+/// the known ones.
 std::vector<PassInfo const*> parse_pipeline(std::string_view text, support::Diagnostics& diagnostics);
 
-/// Why the passes cannot run in this order on this module: the first pass whose need is neither left by a pass before it
-/// nor true of the module. Empty: they can.
+/// Why the passes cannot run in this order on this module: the first pass whose need is neither left by a pass before
+/// it nor true of the module. Empty: they can.
 std::string why_not_in_this_order(std::span<PassInfo const* const> pipeline, ir::Module const& module);
 
 /// Runs a pipeline on a verified module, as the environment's options say: TEGULA_DUMP, TEGULA_TIME, TEGULA_VERIFY and
-/// TEGULA_OVERRIDE_DIR. Throws UserError for a text that names no pass, an order that is refused, or an error that a pass
-/// reports; InternalError when a pass fails or breaks its contract. When a pass fails, the IR before it and the passes
-/// left stay in a replay file that the error names; `tegula_opt --replay` runs it.
+/// TEGULA_OVERRIDE_DIR. Throws UserError for a text that names no pass, an order that is refused, or an error that a
+/// pass reports; InternalError when a pass fails or breaks its contract. When a pass fails, the IR before it and the
+/// passes left stay in a replay file that the error names; `tegula_opt --replay` runs it.
 void run_pipeline(ir::Module& module, std::string_view pipeline, CompileOptions const& options,
                   support::Options const& environment = support::options());
 /// The same for passes that need not stand in the table.

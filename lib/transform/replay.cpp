@@ -16,7 +16,8 @@ constexpr std::string_view mark = "// replay: ";
 int number_of(std::string_view text) {
   int value = 0;
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) throw UserError(fmt::format("replay: {} is no number", support::quoted(text)));
+  if (error != std::errc() || end != text.data() + text.size())
+    throw UserError(fmt::format("replay: {} is no number", support::quoted(text)));
   return value;
 }
 
@@ -26,8 +27,8 @@ std::string replay_text(ir::Module const& module, std::string_view pipeline, Com
   std::string text = ir::print(module, {true});
   std::size_t const first_line = text.find('\n') + 1;
   text.insert(first_line, fmt::format("{}target={} architecture={} warps={} stages={} pipeline={}\n", mark,
-                                      options.target == Target::host ? "host" : "cuda", options.architecture, options.warps,
-                                      options.stages, pipeline));
+                                      options.target == Target::host ? "host" : "cuda", options.architecture,
+                                      options.warps, options.stages, pipeline));
   return text;
 }
 
@@ -41,14 +42,21 @@ Replay read_replay(std::string_view text) {
     std::size_t const blank = line.find(' ');
     std::string_view const item = line.substr(0, blank);
     std::size_t const equals = item.find('=');
-    if (equals == std::string_view::npos) throw UserError(fmt::format("replay: expected name=value, found {}", support::quoted(item)));
+    if (equals == std::string_view::npos)
+      throw UserError(fmt::format("replay: expected name=value, found {}", support::quoted(item)));
     std::string_view const key = item.substr(0, equals), value = item.substr(equals + 1);
-    if (key == "target" && (value == "host" || value == "cuda")) result.options.target = value == "host" ? Target::host : Target::cuda;
-    else if (key == "architecture") result.options.architecture = value;
-    else if (key == "warps") result.options.warps = number_of(value);
-    else if (key == "stages") result.options.stages = number_of(value);
-    else if (key == "pipeline") result.pipeline = value;
-    else throw UserError(fmt::format("replay: {} is not understood", support::quoted(item)));
+    if (key == "target" && (value == "host" || value == "cuda"))
+      result.options.target = value == "host" ? Target::host : Target::cuda;
+    else if (key == "architecture")
+      result.options.architecture = value;
+    else if (key == "warps")
+      result.options.warps = number_of(value);
+    else if (key == "stages")
+      result.options.stages = number_of(value);
+    else if (key == "pipeline")
+      result.pipeline = value;
+    else
+      throw UserError(fmt::format("replay: {} is not understood", support::quoted(item)));
     if (blank == std::string_view::npos) break;
     line.remove_prefix(blank + 1);
   }

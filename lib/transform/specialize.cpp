@@ -10,8 +10,8 @@ PassResult specialize(ir::Module& module, AnalysisCache&, PassContext& context) 
   ir::Function& kernel = module.kernel();
   auto& attributes = kernel.parameter_attributes();
   if (!options.facts.empty() && options.facts.size() != attributes.size()) {
-    context.diagnostics.error("specialize: " + std::to_string(options.facts.size()) + " facts for the " + std::to_string(attributes.size()) +
-                              " parameters of @" + kernel.name());
+    context.diagnostics.error("specialize: " + std::to_string(options.facts.size()) + " facts for the " +
+                              std::to_string(attributes.size()) + " parameters of @" + kernel.name());
     return PassResult::unchanged;
   }
   bool changed = false;

@@ -1,7 +1,8 @@
 // Kernels in IR text with the launches to run them with: what test/codegen and test/device share.
 //
 // Each file of codegen/ptx is a kernel with CHECK lines for its PTX and SHAPES lines, one launch each:
-//   // SHAPES: a=10x300/320+4 n:=7     a tensor of 10x300 with row stride 320, 4 elements after an aligned address; a scalar
+//   // SHAPES: a=10x300/320+4 n:=7     a tensor of 10x300 with row stride 320, 4 elements after an aligned address; a
+//   scalar
 // `*2` after the extents gives the last axis stride 2. The facts of the tensors are those that hold, as for a launcher.
 // Outputs are poisoned, and there is a copy of everything for each of two executors. `// EXACT` compares bits. A line
 // `// ALIGNED` takes tensors of unit stride and 16-byte alignment for the CHECK lines; `// WARPS: 4` fixes the warps.
@@ -55,7 +56,8 @@ inline std::vector<std::string> lines_after(std::string const& text, std::string
 inline CompileOptions cuda_options(std::string const& text, int aligned_parameters = 0) {
   CompileOptions options;
   options.target = Target::cuda;
-  if (!lines_after(text, "ALIGNED").empty()) options.facts.assign(static_cast<std::size_t>(aligned_parameters), {true, true});
+  if (!lines_after(text, "ALIGNED").empty())
+    options.facts.assign(static_cast<std::size_t>(aligned_parameters), {true, true});
   for (std::string const& line : lines_after(text, "WARPS: ")) options.warps = std::stoi(line);
   return options;
 }
@@ -82,7 +84,8 @@ struct TensorCase {
     TensorFacts result;
     result.unit_inner_stride = strides.empty() || strides.back() == 1;
     result.aligned_16 = first * bytes(element) % 16 == 0;
-    for (int i = 0; i + 1 < strides.size(); ++i) result.aligned_16 = result.aligned_16 && strides[i] * bytes(element) % 16 == 0;
+    for (int i = 0; i + 1 < strides.size(); ++i)
+      result.aligned_16 = result.aligned_16 && strides[i] * bytes(element) % 16 == 0;
     return result;
   }
 };
@@ -95,7 +98,8 @@ inline void set_element(std::uint8_t* at, Element element, double value) {
 inline double get_element(std::uint8_t const* at, Element element) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, at, static_cast<std::size_t>(bytes(element)));
-  if (element == Element::i32) bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)));
+  if (element == Element::i32)
+    bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)));
   return ir::to_double({element, bits});
 }
 
@@ -108,17 +112,22 @@ inline double draw(std::mt19937_64& random, Element element) {
 
 inline double tolerance(Element element) {
   switch (element) {
-    case Element::f16: return 2e-3;
-    case Element::bf16: return 1.6e-2;
-    case Element::f32: return 5e-5;  // sums of a hundred elements of some tens, taken in another order
-    case Element::f64: return 1e-12;
-    default: return 0;
+    case Element::f16:
+      return 2e-3;
+    case Element::bf16:
+      return 1.6e-2;
+    case Element::f32:
+      return 5e-5;  // sums of a hundred elements of some tens, taken in another order
+    case Element::f64:
+      return 1e-12;
+    default:
+      return 0;
   }
 }
 
 struct Launch {
-  std::vector<TensorCase> tensors;              // by parameter; unused for scalars
-  std::vector<std::int64_t> scalars;            // by parameter
+  std::vector<TensorCase> tensors;    // by parameter; unused for scalars
+  std::vector<std::int64_t> scalars;  // by parameter
 };
 
 inline Launch read_shapes(ir::Function const& kernel, std::string const& line) {
@@ -157,7 +166,9 @@ inline Launch read_shapes(ir::Function const& kernel, std::string const& line) {
     int const rank = tensor.extents.size();
     REQUIRE(rank == kernel.parameter(number)->type().rank());
     for (int i = 0; i < rank; ++i) tensor.strides.push_back(inner);
-    for (int i = rank - 2; i >= 0; --i) tensor.strides[i] = i == rank - 2 && row != 0 ? row : tensor.strides[i + 1] * std::max<std::int64_t>(tensor.extents[i + 1], 1);
+    for (int i = rank - 2; i >= 0; --i)
+      tensor.strides[i] =
+          i == rank - 2 && row != 0 ? row : tensor.strides[i + 1] * std::max<std::int64_t>(tensor.extents[i + 1], 1);
   }
   return launch;
 }
@@ -224,12 +235,14 @@ inline void check_equal(std::string const& text, Launch& launch) {
     std::int64_t different = 0;
     std::string first;
     for (std::int64_t i = 0; i < tensor.size(); ++i) {
-      std::uint8_t const *a = tensor.aligned(tensor.for_ptx) + i * size, *b = tensor.aligned(tensor.for_simulator) + i * size;
+      std::uint8_t const *a = tensor.aligned(tensor.for_ptx) + i * size,
+                         *b = tensor.aligned(tensor.for_simulator) + i * size;
       if (std::memcmp(a, b, static_cast<std::size_t>(size)) == 0) continue;
       double const found = get_element(a, tensor.element), wanted = get_element(b, tensor.element);
       if (std::isnan(found) && std::isnan(wanted)) continue;
       if (!exact && std::abs(found - wanted) <= tolerance(tensor.element) * std::max(1.0, std::abs(wanted))) continue;
-      if (different++ == 0) first = "element " + std::to_string(i) + " is " + std::to_string(found) + ", not " + std::to_string(wanted);
+      if (different++ == 0)
+        first = "element " + std::to_string(i) + " is " + std::to_string(found) + ", not " + std::to_string(wanted);
     }
     INFO(first);
     CHECK(different == 0);

@@ -1,9 +1,10 @@
-// Runs PTX text on the CPU, one CTA at a time: an oracle for what the device code generator writes, where there is no GPU.
+// Runs PTX text on the CPU, one CTA at a time: an oracle for what the device code generator writes, where there is no
+// GPU.
 //
-// Threads run in lock-step as far as their branches allow (the lowest program counter goes first, so branches join again
-// where the text joins them). Global memory is this process's own, limited to the regions that a test names; every access
-// outside them is an error. Two threads that touch a byte without a bar.sync between, one of them writing, are an error,
-// in shared and in global memory; so is a read of shared memory that nothing has written.
+// Threads run in lock-step as far as their branches allow (the lowest program counter goes first, so branches join
+// again where the text joins them). Global memory is this process's own, limited to the regions that a test names;
+// every access outside them is an error. Two threads that touch a byte without a bar.sync between, one of them writing,
+// are an error, in shared and in global memory; so is a read of shared memory that nothing has written.
 #pragma once
 
 #include <algorithm>
@@ -30,11 +31,13 @@ class PtxMachine {
 
   /// Memory that the kernel may read, or read and write.
   void allow(void const* begin, std::int64_t bytes, bool writable) {
-    regions_.push_back({reinterpret_cast<std::uint64_t>(begin), reinterpret_cast<std::uint64_t>(begin) + static_cast<std::uint64_t>(bytes), writable});
+    regions_.push_back({reinterpret_cast<std::uint64_t>(begin),
+                        reinterpret_cast<std::uint64_t>(begin) + static_cast<std::uint64_t>(bytes), writable});
   }
 
   /// Runs one CTA to its end.
-  void run_cta(int threads, std::int64_t shared_bytes, std::vector<std::uint64_t> const& parameters, std::uint64_t const (&block)[3]) {
+  void run_cta(int threads, std::int64_t shared_bytes, std::vector<std::uint64_t> const& parameters,
+               std::uint64_t const (&block)[3]) {
     threads_.assign(static_cast<std::size_t>(threads), {});
     for (Thread& thread : threads_) thread.registers.assign(register_count_, 0);
     shared_.assign(static_cast<std::size_t>(shared_bytes), 0);
@@ -117,7 +120,8 @@ class PtxMachine {
       }
       result.parts.push_back(operand(text));
     } else if (text.front() == '%' || text == "_") {
-      static std::map<std::string, std::uint64_t> const specials = {{"%tid.x", 0}, {"%ctaid.x", 1}, {"%ctaid.y", 2}, {"%ctaid.z", 3}};
+      static std::map<std::string, std::uint64_t> const specials = {
+          {"%tid.x", 0}, {"%ctaid.x", 1}, {"%ctaid.y", 2}, {"%ctaid.z", 3}};
       if (auto const special = specials.find(text); special != specials.end()) {
         result.kind = Operand::Kind::special;
         result.value = special->second;
@@ -165,7 +169,8 @@ class PtxMachine {
         continue;
       }
       if (line == "}") break;
-      // LLVM 19 takes half of a register as "{ .reg .b16 tmp; mov.b32 {tmp, %rs1}, %r2; }": one instruction, tmp unused.
+      // LLVM 19 takes half of a register as "{ .reg .b16 tmp; mov.b32 {tmp, %rs1}, %r2; }": one instruction, tmp
+      // unused.
       if (starts_with(line, "{ .reg")) {
         line = trimmed(line.substr(line.find(';') + 1, line.rfind('}') - line.find(';') - 1));
         line.replace(line.find("tmp"), 3, "_");
@@ -240,7 +245,8 @@ class PtxMachine {
       Thread& thread = threads_[static_cast<std::size_t>(t)];
       if (thread.done || thread.at_barrier || thread.pc != pc) continue;
       ++thread.pc;
-      bool const on = instruction.predicate < 0 || (thread.registers[static_cast<std::size_t>(instruction.predicate)] != 0) != instruction.negated;
+      bool const on = instruction.predicate < 0 ||
+                      (thread.registers[static_cast<std::size_t>(instruction.predicate)] != 0) != instruction.negated;
       if (on) active.push_back(t);
     }
     execute(instruction, active);
@@ -249,11 +255,16 @@ class PtxMachine {
 
   std::uint64_t read(Thread const& thread, Operand const& from, int number) const {
     switch (from.kind) {
-      case Operand::Kind::reg: return thread.registers[static_cast<std::size_t>(from.value)];
-      case Operand::Kind::immediate: return from.value;
-      case Operand::Kind::shared_symbol: return 0;
-      case Operand::Kind::special: return from.value == 0 ? static_cast<std::uint64_t>(number) : block_[from.value - 1];
-      default: fail("an operand that is no value");
+      case Operand::Kind::reg:
+        return thread.registers[static_cast<std::size_t>(from.value)];
+      case Operand::Kind::immediate:
+        return from.value;
+      case Operand::Kind::shared_symbol:
+        return 0;
+      case Operand::Kind::special:
+        return from.value == 0 ? static_cast<std::uint64_t>(number) : block_[from.value - 1];
+      default:
+        fail("an operand that is no value");
     }
   }
   static int bits_of(std::string const& type) {
@@ -261,9 +272,12 @@ class PtxMachine {
     if (type == "bf16") return 16;
     return std::stoi(type.substr(type.find_first_of("0123456789")));
   }
-  static std::uint64_t cut(std::uint64_t value, int bits) { return bits == 64 ? value : value & ((std::uint64_t{1} << bits) - 1); }
+  static std::uint64_t cut(std::uint64_t value, int bits) {
+    return bits == 64 ? value : value & ((std::uint64_t{1} << bits) - 1);
+  }
   static std::int64_t sign(std::uint64_t value, int bits) {
-    return bits == 64 ? static_cast<std::int64_t>(value) : static_cast<std::int64_t>(value << (64 - bits)) >> (64 - bits);
+    return bits == 64 ? static_cast<std::int64_t>(value)
+                      : static_cast<std::int64_t>(value << (64 - bits)) >> (64 - bits);
   }
   static double number(std::uint64_t bits, std::string const& type) {
     if (type == "f32") return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
@@ -287,11 +301,14 @@ class PtxMachine {
     bool const others_wrote = touch.writer >= 0 && touch.writer != thread;
     bool const others_read = touch.reader != -1 && touch.reader != thread;
     if (others_wrote || (write && others_read)) fail("two threads touch one byte without a barrier between", &at);
-    if (write) touch.writer = thread;
-    else touch.reader = touch.reader == -1 || touch.reader == thread ? thread : -2;
+    if (write)
+      touch.writer = thread;
+    else
+      touch.reader = touch.reader == -1 || touch.reader == thread ? thread : -2;
   }
 
-  std::uint64_t access(bool shared, std::uint64_t address, int bytes, bool write, std::uint64_t value, int thread, Instruction const& at) {
+  std::uint64_t access(bool shared, std::uint64_t address, int bytes, bool write, std::uint64_t value, int thread,
+                       Instruction const& at) {
     if (address % static_cast<std::uint64_t>(bytes) != 0) fail("misaligned access", &at);
     std::uint8_t* memory = nullptr;
     bool constant = false;
@@ -299,13 +316,16 @@ class PtxMachine {
       if (address + static_cast<std::uint64_t>(bytes) > shared_.size()) fail("outside shared memory", &at);
       memory = shared_.data() + address;
     } else {
-      auto const region = std::find_if(regions_.begin(), regions_.end(), [&](Region const& r) { return address >= r.begin && address + static_cast<std::uint64_t>(bytes) <= r.end; });
+      auto const region = std::find_if(regions_.begin(), regions_.end(), [&](Region const& r) {
+        return address >= r.begin && address + static_cast<std::uint64_t>(bytes) <= r.end;
+      });
       if (region == regions_.end()) fail("outside global memory", &at);
       if (write && !region->writable) fail("write to read-only memory", &at);
       constant = !region->writable;
       memory = reinterpret_cast<std::uint8_t*>(address);
     }
-    for (int i = 0; i < bytes && !constant; ++i) touch((shared ? std::uint64_t{1} << 63 : 0) + address + static_cast<std::uint64_t>(i), thread, write, at);
+    for (int i = 0; i < bytes && !constant; ++i)
+      touch((shared ? std::uint64_t{1} << 63 : 0) + address + static_cast<std::uint64_t>(i), thread, write, at);
     for (int i = 0; i < bytes && shared; ++i) {
       std::size_t const byte = static_cast<std::size_t>(address) + static_cast<std::size_t>(i);
       if (!write && !shared_written_[byte]) fail("shared memory is read before it is written", &at);
@@ -328,7 +348,8 @@ class PtxMachine {
     for (int t : active) {
       Thread& thread = threads_[static_cast<std::size_t>(t)];
       if (in_parameters) {
-        thread.registers[static_cast<std::size_t>(data.value)] = (*parameters_)[static_cast<std::size_t>(place.parts[0].value)];
+        thread.registers[static_cast<std::size_t>(data.value)] =
+            (*parameters_)[static_cast<std::size_t>(place.parts[0].value)];
         continue;
       }
       std::uint64_t const base = read(thread, place.parts[0], t) + static_cast<std::uint64_t>(place.offset);
@@ -370,7 +391,8 @@ class PtxMachine {
         thread.done = true;
       } else if (op == "bar") {
         thread.at_barrier = true;
-      } else if (op == "mov" && (at.operands[0].kind == Operand::Kind::vector || at.operands[1].kind == Operand::Kind::vector)) {
+      } else if (op == "mov" &&
+                 (at.operands[0].kind == Operand::Kind::vector || at.operands[1].kind == Operand::Kind::vector)) {
         move_vector(at, thread, t);
       } else {
         std::vector<std::uint64_t> in;
@@ -411,7 +433,9 @@ class PtxMachine {
   std::uint64_t compute(Instruction const& at, std::vector<std::uint64_t> const& in) const {
     std::string const& op = at.words[0];
     std::string const& type = at.words.back();
-    auto const has = [&](char const* word) { return std::find(at.words.begin(), at.words.end(), word) != at.words.end(); };
+    auto const has = [&](char const* word) {
+      return std::find(at.words.begin(), at.words.end(), word) != at.words.end();
+    };
     if (op == "cvt") return convert(at, in[0], has);
     if (op == "setp") {
       std::string how = at.words[1];
@@ -426,7 +450,8 @@ class PtxMachine {
         return !nan && compared(how, a, b);
       }
       int const bits = bits_of(type);
-      return type[0] == 's' ? compared(how, sign(in[0], bits), sign(in[1], bits)) : compared(how, cut(in[0], bits), cut(in[1], bits));
+      return type[0] == 's' ? compared(how, sign(in[0], bits), sign(in[1], bits))
+                            : compared(how, cut(in[0], bits), cut(in[1], bits));
     }
     if (op == "selp") return in[2] != 0 ? in[0] : in[1];
     if (is_float(type)) return float_op(at, in, type);
@@ -444,8 +469,10 @@ class PtxMachine {
     if (op == "mad" && has("lo")) return cut(u(0) * u(1) + u(2), bits);
     if (op == "neg") return cut(~u(0) + 1, bits);
     if (op == "abs") return cut(static_cast<std::uint64_t>(s(0) < 0 ? -s(0) : s(0)), bits);
-    if (op == "min") return cut(is_signed ? static_cast<std::uint64_t>(std::min(s(0), s(1))) : std::min(u(0), u(1)), bits);
-    if (op == "max") return cut(is_signed ? static_cast<std::uint64_t>(std::max(s(0), s(1))) : std::max(u(0), u(1)), bits);
+    if (op == "min")
+      return cut(is_signed ? static_cast<std::uint64_t>(std::min(s(0), s(1))) : std::min(u(0), u(1)), bits);
+    if (op == "max")
+      return cut(is_signed ? static_cast<std::uint64_t>(std::max(s(0), s(1))) : std::max(u(0), u(1)), bits);
     if (op == "and") return u(0) & u(1);
     if (op == "or") return u(0) | u(1);
     if (op == "xor") return u(0) ^ u(1);
@@ -453,7 +480,10 @@ class PtxMachine {
     if (op == "shl") return cut(in[1], 32) >= static_cast<std::uint64_t>(bits) ? 0 : cut(u(0) << cut(in[1], 32), bits);
     if (op == "shr") {
       std::uint64_t const by = std::min<std::uint64_t>(cut(in[1], 32), static_cast<std::uint64_t>(bits));
-      if (is_signed) return cut(static_cast<std::uint64_t>(s(0) >> std::min<std::uint64_t>(by, static_cast<std::uint64_t>(bits) - 1)), bits);
+      if (is_signed)
+        return cut(
+            static_cast<std::uint64_t>(s(0) >> std::min<std::uint64_t>(by, static_cast<std::uint64_t>(bits) - 1)),
+            bits);
       return by == 64 ? 0 : u(0) >> by;
     }
     if (op == "div" || op == "rem") return divide(op == "div", in[0], in[1], bits, is_signed, at);
@@ -468,16 +498,21 @@ class PtxMachine {
   }
 
   static std::uint64_t wide(std::uint64_t a, std::uint64_t b, int bits, bool is_signed) {
-    return cut(is_signed ? static_cast<std::uint64_t>(sign(a, bits) * sign(b, bits)) : cut(a, bits) * cut(b, bits), 2 * bits);
+    return cut(is_signed ? static_cast<std::uint64_t>(sign(a, bits) * sign(b, bits)) : cut(a, bits) * cut(b, bits),
+               2 * bits);
   }
   static std::uint64_t high(std::uint64_t a, std::uint64_t b, int bits, bool is_signed) {
     if (bits == 32) return cut(wide(a, b, 32, is_signed) >> 32, 32);
     __extension__ using Wide = __int128;
     __extension__ using WideUnsigned = unsigned __int128;
-    WideUnsigned const product = is_signed ? static_cast<WideUnsigned>(static_cast<Wide>(static_cast<std::int64_t>(a)) * static_cast<std::int64_t>(b)) : static_cast<WideUnsigned>(a) * b;
+    WideUnsigned const product =
+        is_signed
+            ? static_cast<WideUnsigned>(static_cast<Wide>(static_cast<std::int64_t>(a)) * static_cast<std::int64_t>(b))
+            : static_cast<WideUnsigned>(a) * b;
     return static_cast<std::uint64_t>(product >> 64);
   }
-  std::uint64_t divide(bool quotient, std::uint64_t a, std::uint64_t b, int bits, bool is_signed, Instruction const& at) const {
+  std::uint64_t divide(bool quotient, std::uint64_t a, std::uint64_t b, int bits, bool is_signed,
+                       Instruction const& at) const {
     if (cut(b, bits) == 0) fail("division by zero", &at);
     if (!is_signed) return quotient ? cut(a, bits) / cut(b, bits) : cut(a, bits) % cut(b, bits);
     std::int64_t const x = sign(a, bits), y = sign(b, bits);
@@ -512,7 +547,10 @@ class PtxMachine {
     if (op == "div") return encode(a / b, type);
     if (op == "rcp") return encode(1 / a, type);
     if (op == "sqrt") return encode(std::sqrt(a), type);
-    if (op == "fma") return type == "f32" ? std::bit_cast<std::uint32_t>(std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c))) : encode(std::fma(a, b, c), type);
+    if (op == "fma")
+      return type == "f32" ? std::bit_cast<std::uint32_t>(
+                                 std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c)))
+                           : encode(std::fma(a, b, c), type);
     if (op == "min") return encode(std::fmin(a, b), type);
     if (op == "max") return encode(std::fmax(a, b), type);
     if (op == "ex2") return encode(std::exp2(a), type);
@@ -533,11 +571,14 @@ class PtxMachine {
         return encode(value, to);
       }
       // A 64-bit integer may not fit a double: round it to the target at once.
-      if (from == "s64") return to == "f32" ? std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int64_t>(in))) : encode(rounded_to_odd(static_cast<std::int64_t>(in), to), to);
+      if (from == "s64")
+        return to == "f32" ? std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int64_t>(in)))
+                           : encode(rounded_to_odd(static_cast<std::int64_t>(in), to), to);
       return encode(number(in, from), to);
     }
     int const bits = bits_of(to);
-    if (!is_float(from)) return cut(from[0] == 's' ? static_cast<std::uint64_t>(sign(in, bits_of(from))) : cut(in, bits_of(from)), bits);
+    if (!is_float(from))
+      return cut(from[0] == 's' ? static_cast<std::uint64_t>(sign(in, bits_of(from))) : cut(in, bits_of(from)), bits);
     double const value = number(in, from);
     if (std::isnan(value)) return from == "f64" || bits == 64 ? std::uint64_t{1} << (bits - 1) : 0;
     double const least = -std::ldexp(1.0, bits - 1), most = std::ldexp(1.0, bits - 1);
@@ -550,7 +591,9 @@ class PtxMachine {
   static double rounded_to_odd(std::int64_t value, std::string const& to) {
     double const nearest = static_cast<double>(value);
     if (to == "f64") return nearest;
-    return static_cast<double>(value / 2048 * 2048) + (value % 2048 != 0 && std::abs(nearest) >= 9007199254740992.0 ? std::copysign(1024.0, nearest) : static_cast<double>(value % 2048));
+    return static_cast<double>(value / 2048 * 2048) + (value % 2048 != 0 && std::abs(nearest) >= 9007199254740992.0
+                                                           ? std::copysign(1024.0, nearest)
+                                                           : static_cast<double>(value % 2048));
   }
 
   std::vector<Instruction> code_;

@@ -1,5 +1,5 @@
-// PTX of the device code generator: patterns in the text, what ptxas says of it, and what it computes. The PTX is run by
-// PtxMachine, the IR as written by the simulator.
+// PTX of the device code generator: patterns in the text, what ptxas says of it, and what it computes. The PTX is run
+// by PtxMachine, the IR as written by the simulator.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -27,7 +27,9 @@ std::string find_ptxas() {
 
 /// What ptxas prints for the text with -v.
 std::string assemble(std::string const& ptxas, std::string const& ptx) {
-  std::string const file = (std::filesystem::temp_directory_path() / ("tegula_ptx_test_" + std::to_string(std::random_device()()) + ".ptx")).string();
+  std::string const file =
+      (std::filesystem::temp_directory_path() / ("tegula_ptx_test_" + std::to_string(std::random_device()()) + ".ptx"))
+          .string();
   std::ofstream(file) << ptx;
   std::string output;
   std::FILE* pipe = ::popen((ptxas + " -arch=sm_90a -v " + file + " -o /dev/null 2>&1").c_str(), "r");
@@ -39,17 +41,21 @@ std::string assemble(std::string const& ptxas, std::string const& ptx) {
 }
 
 /// Runs all blocks of PTX text; what went wrong, or nothing.
-std::string run_ptx(std::string const& ptx, CompiledKernel const& compiled, ir::Function const& kernel, Launch& launch) {
+std::string run_ptx(std::string const& ptx, CompiledKernel const& compiled, ir::Function const& kernel,
+                    Launch& launch) {
   std::vector<std::uint64_t> slots = slots_of(kernel, launch);
   sim::Grid const grid = sim::launch_grid(kernel, simulator_arguments(kernel, launch));
   for (std::int64_t extent : grid) slots.push_back(static_cast<std::uint64_t>(extent));
   try {
     test::PtxMachine machine(ptx);
     for (TensorCase& tensor : launch.tensors)
-      if (!tensor.extents.empty()) machine.allow(tensor.aligned(tensor.for_ptx), tensor.size() * bytes(tensor.element), tensor.direction != Direction::in);
+      if (!tensor.extents.empty())
+        machine.allow(tensor.aligned(tensor.for_ptx), tensor.size() * bytes(tensor.element),
+                      tensor.direction != Direction::in);
     std::int64_t const blocks = grid[0] * grid[1] * grid[2];
     for (std::int64_t block = 0; block < blocks; ++block)
-      machine.run_cta(compiled.threads_per_cta, compiled.shared_bytes, slots, {static_cast<std::uint64_t>(block), 0, 0});
+      machine.run_cta(compiled.threads_per_cta, compiled.shared_bytes, slots,
+                      {static_cast<std::uint64_t>(block), 0, 0});
   } catch (std::runtime_error const& error) {
     return error.what();
   }
@@ -63,7 +69,8 @@ void run_both(ir::Module const& module, std::string const& text, std::string con
   std::mt19937_64 same = random;
   fill(launch, random);
   CompileOptions options = cuda_options(text);
-  for (TensorCase& tensor : launch.tensors) options.facts.push_back(tensor.extents.empty() ? TensorFacts() : tensor.facts());
+  for (TensorCase& tensor : launch.tensors)
+    options.facts.push_back(tensor.extents.empty() ? TensorFacts() : tensor.facts());
   sim::Result const reference = sim::run(kernel, simulator_arguments(kernel, launch));
   INFO(reference.str());
   REQUIRE(reference.clean());
@@ -79,7 +86,8 @@ void run_both(ir::Module const& module, std::string const& text, std::string con
     for (std::size_t i = 0; i < again.tensors.size(); ++i) {
       TensorCase &from = launch.tensors[i], &to = again.tensors[i];
       if (!to.extents.empty())
-        std::memcpy(to.aligned(to.for_ptx), from.aligned(from.for_simulator), static_cast<std::size_t>(to.size() * bytes(to.element)));
+        std::memcpy(to.aligned(to.for_ptx), from.aligned(from.for_simulator),
+                    static_cast<std::size_t>(to.size() * bytes(to.element)));
     }
     check_equal(text, again);
   }
@@ -116,7 +124,8 @@ TEST_CASE("ptxas takes every kernel for sm_90a without spills or stack", "[ptx]"
     INFO(file);
     std::string const text = test::read_file(file);
     ir::Module const module = read_module(text);
-    std::string const output = assemble(ptxas, compiler::compile(module, cuda_options(text, module.kernel().parameter_count())).image);
+    std::string const output =
+        assemble(ptxas, compiler::compile(module, cuda_options(text, module.kernel().parameter_count())).image);
     INFO(output);
     CHECK(output.find("ptxas failed") == std::string::npos);
     CHECK(output.find("error") == std::string::npos);
@@ -160,7 +169,8 @@ kernel @product(%a: in tensor<?x?xbf16>, %c: out tensor<?x?xf32>) {
   } catch (UserError const& error) {
     message = error.what();
   }
-  CHECK_THAT(message, test::ContainsSubstring("product.cpp:7") && test::ContainsSubstring("dot: matrix products on the device"));
+  CHECK_THAT(message,
+             test::ContainsSubstring("product.cpp:7") && test::ContainsSubstring("dot: matrix products on the device"));
 }
 
 TEST_CASE("a GPU architecture that is not known is refused", "[ptx]") {
@@ -193,7 +203,8 @@ TEST_CASE("each barrier is needed: without any one of them two threads meet at o
         trouble += run_ptx(without, compiler::compile(module, options), module.kernel(), launch);
       }
       INFO("without the barrier at byte " << at);
-      CHECK_THAT(trouble, test::ContainsSubstring("without a barrier between") || test::ContainsSubstring("before it is written"));
+      CHECK_THAT(trouble, test::ContainsSubstring("without a barrier between") ||
+                              test::ContainsSubstring("before it is written"));
       ++deleted;
     }
   }

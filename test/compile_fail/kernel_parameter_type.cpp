@@ -4,6 +4,4 @@
 
 using namespace tegula;
 
-constexpr auto k = kernel("k", [](in<float, 1> x, float y) {
-  (void)x, (void)y;
-});
+constexpr auto k = kernel("k", [](in<float, 1> x, float y) { (void)x, (void)y; });

@@ -8,4 +8,6 @@ using namespace tegula;
 
 inline constexpr auto scale = kernel("scale", [](in<float, 2>, out<float, 2>, arg<float>) {});
 
-void wrong(stream const& order, buffer<float, 2> const& x, buffer<float, 2> const& y) { launch(order, scale, x, y, 2.0f); }
+void wrong(stream const& order, buffer<float, 2> const& x, buffer<float, 2> const& y) {
+  launch(order, scale, x, y, 2.0f);
+}

@@ -18,11 +18,15 @@ constexpr auto forms = kernel("forms", [](Weights p, in<float, 2> x, inout<float
   auto g = grid_over(y, shape<64>);
   tile v = load(x, shape<64>, 0, g[0], pad(-inf)) + load(y, shape<64>, elem(g[0] * 64 - n));
   tile w = square(v * load(p.factor, shape<64>, g[0])) + p.offset;
-  auto [a, b] = loop(ceil_div(x.extent(0), 8), carry(v, w), [&](auto i, auto s, auto t) {
-    tile r = load(x, shape<8, 64>, i, g[0]);
-    return carry(s + squeeze(sum(r, axis<0>), axis<0>), max(t, squeeze(max(r, axis<0>, order::pairwise), axis<0>)));
-  }, stages<2>);
-  tile c = if_(g[0] % 2_c == 0, [&] { return a + b; }, [&] { return let(a - b) * 2; });
+  auto [a, b] = loop(
+      ceil_div(x.extent(0), 8), carry(v, w),
+      [&](auto i, auto s, auto t) {
+        tile r = load(x, shape<8, 64>, i, g[0]);
+        return carry(s + squeeze(sum(r, axis<0>), axis<0>), max(t, squeeze(max(r, axis<0>, order::pairwise), axis<0>)));
+      },
+      stages<2>);
+  tile c = if_(
+      g[0] % 2_c == 0, [&] { return a + b; }, [&] { return let(a - b) * 2; });
   if_(n > 3, [&] { store(y, shape<64>, c, g[0]); });
   loop(range(1, n), [&](auto i) { store(y, shape<64>, select(c > 0, c, -c), i); });
   tile m = mask_outside(full<float>(shape<1, 64>, 1) + full(shape<1, 1>, cast<float>(n) * 0.5f), axis<1>, g[0], n, 0);
@@ -32,6 +36,8 @@ constexpr auto forms = kernel("forms", [](Weights p, in<float, 2> x, inout<float
 static_assert(square(host(3)) == 9);
 
 std::size_t trace_all() {
-  return forms.trace().text().size() + samples::vadd.trace().text().size() + samples::softmax<64>.trace().text().size() +
-         samples::gemm<64, 64, 32>(samples::bias_relu).trace().text().size() + samples::attention<64, 64, 64>.trace().text().size();
+  return forms.trace().text().size() + samples::vadd.trace().text().size() +
+         samples::softmax<64>.trace().text().size() +
+         samples::gemm<64, 64, 32>(samples::bias_relu).trace().text().size() +
+         samples::attention<64, 64, 64>.trace().text().size();
 }

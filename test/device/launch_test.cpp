@@ -74,7 +74,8 @@ TEST_CASE("prepare, explain and errors on a device") {
   CHECK_THAT(text, ContainsSubstring("threads per CTA"));
   std::vector<float> host_memory(5000);
   stream const erased = order;
-  CHECK_THROWS_WITH(launch(erased, vadd, a, host_memory, c), ContainsSubstring("argument 2: host memory on a stream of cuda:0"));
+  CHECK_THROWS_WITH(launch(erased, vadd, a, host_memory, c),
+                    ContainsSubstring("argument 2: host memory on a stream of cuda:0"));
   CHECK_THROWS_WITH(launch(host_stream(), vadd, a, b, c), ContainsSubstring("CUDA device on a stream of the host"));
   CHECK_THROWS_WITH(launch(order, vadd, a.on_device().slice(0, 0, 9), b, c), ContainsSubstring("differ in length"));
   simulation const simulated = simulate(vadd, a, b, c);

@@ -29,18 +29,25 @@ std::mt19937_64& engine() {
 
 template <class T>
 T draw() {
-  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::int64_t>(engine()() % 2001) - 1000);
-  else return static_cast<T>(std::uniform_real_distribution<float>(-4, 4)(engine()));
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::int64_t>(engine()() % 2001) - 1000);
+  else
+    return static_cast<T>(std::uniform_real_distribution<float>(-4, 4)(engine()));
 }
 
 /// Unit in the last place of an element, relative.
 template <class T>
 constexpr double precision() {
-  if constexpr (std::is_same_v<T, f16>) return 0x1p-11;
-  else if constexpr (std::is_same_v<T, bf16>) return 0x1p-8;
-  else if constexpr (std::is_same_v<T, float>) return 0x1p-24;
-  else if constexpr (std::is_same_v<T, double>) return 0x1p-53;
-  else return 0;
+  if constexpr (std::is_same_v<T, f16>)
+    return 0x1p-11;
+  else if constexpr (std::is_same_v<T, bf16>)
+    return 0x1p-8;
+  else if constexpr (std::is_same_v<T, float>)
+    return 0x1p-24;
+  else if constexpr (std::is_same_v<T, double>)
+    return 0x1p-53;
+  else
+    return 0;
 }
 
 /// A matrix inside a larger one: `first` elements before it, rows `pitch` apart, columns `step` apart.
@@ -52,12 +59,16 @@ template <class T>
 class Matrix {
  public:
   Matrix(device where, Place place, bool random)
-      : place_(place), values_(static_cast<std::size_t>(place.first + place.rows * place.pitch + 64)), memory_(where, static_cast<std::int64_t>(values_.size())) {
+      : place_(place),
+        values_(static_cast<std::size_t>(place.first + place.rows * place.pitch + 64)),
+        memory_(where, static_cast<std::int64_t>(values_.size())) {
     for (T& value : values_) value = random ? draw<T>() : poison();
     memory_.copy_from(values_);
   }
   void fetch() { memory_.copy_to(values_); }
-  double operator()(std::int64_t row, std::int64_t column) const { return static_cast<double>(values_[at(row, column)]); }
+  double operator()(std::int64_t row, std::int64_t column) const {
+    return static_cast<double>(values_[at(row, column)]);
+  }
   /// Nothing around the matrix was written.
   bool untouched_outside() const {
     std::vector<bool> inside(values_.size(), false);
@@ -70,17 +81,23 @@ class Matrix {
   /// Calls f with a view of the matrix on its device.
   template <class F>
   void with_view(F const& f) {
-    if (memory_.where().is_cuda()) f(device_view<T, 2>(memory_.data() + place_.first, {place_.rows, place_.columns}, {place_.pitch, place_.step}));
-    else f(view<T, 2>(memory_.data() + place_.first, {place_.rows, place_.columns}, {place_.pitch, place_.step}));
+    if (memory_.where().is_cuda())
+      f(device_view<T, 2>(memory_.data() + place_.first, {place_.rows, place_.columns}, {place_.pitch, place_.step}));
+    else
+      f(view<T, 2>(memory_.data() + place_.first, {place_.rows, place_.columns}, {place_.pitch, place_.step}));
   }
 
  private:
   static T poison() {
-    if constexpr (std::is_integral_v<T>) return static_cast<T>(-123456);
-    else return static_cast<T>(-77.0F);
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(-123456);
+    else
+      return static_cast<T>(-77.0F);
   }
   static bool same(T a, T b) { return static_cast<double>(a) == static_cast<double>(b); }
-  std::size_t at(std::int64_t row, std::int64_t column) const { return static_cast<std::size_t>(place_.first + row * place_.pitch + column * place_.step); }
+  std::size_t at(std::int64_t row, std::int64_t column) const {
+    return static_cast<std::size_t>(place_.first + row * place_.pitch + column * place_.step);
+  }
 
   Place place_;
   std::vector<T> values_;
@@ -104,14 +121,19 @@ void check(Kernel<F> const& kernel, Place in_place, Place out_place, double boun
       double const error = found == wanted ? 0 : std::abs(found - wanted) / std::max(1.0, std::abs(wanted));
       worst = error <= worst ? worst : error;
     }
-  INFO(kernel.name() << " on " << where.str() << ", " << in_place.rows << " x " << in_place.columns << ", pitch " << in_place.pitch << ", first " << in_place.first << ", step " << in_place.step);
+  INFO(kernel.name() << " on " << where.str() << ", " << in_place.rows << " x " << in_place.columns << ", pitch "
+                     << in_place.pitch << ", first " << in_place.first << ", step " << in_place.step);
   CHECK(worst <= bound);
   CHECK(y.untouched_outside());
 }
 
 std::vector<Place> places(std::int64_t columns) {
   std::int64_t const aligned = (columns + 15) / 16 * 16;
-  return {{5, columns, aligned, 0, 1}, {3, columns, columns, 0, 1}, {4, columns - 1, aligned, 0, 1}, {3, columns, aligned, 1, 1}, {2, columns / 2, aligned, 0, 2}};
+  return {{5, columns, aligned, 0, 1},
+          {3, columns, columns, 0, 1},
+          {4, columns - 1, aligned, 0, 1},
+          {3, columns, aligned, 1, 1},
+          {2, columns / 2, aligned, 0, 2}};
 }
 
 template <class T>
@@ -123,17 +145,20 @@ inline constexpr auto polynomial = kernel("polynomial", [](in<T, 2> x, out<T, 2>
 });
 
 template <class T>
-double rounded(double value) { return static_cast<double>(static_cast<T>(value)); }
+double rounded(double value) {
+  return static_cast<double>(static_cast<T>(value));
+}
 
 template <class T>
 void check_polynomial() {
   for (std::int64_t columns : {256, 1000, 30})
     for (Place place : places(columns))
-      check<T, T>(polynomial<T>, place, {place.rows, place.columns, place.columns + 3, 2, 1}, precision<T>(), [](auto const& x, std::int64_t r, std::int64_t c) {
-        double const v = x(r, c);
-        double const w = rounded<T>(rounded<T>(v * v) - v);
-        return v > 0 ? std::max(w, v) : -w;
-      });
+      check<T, T>(polynomial<T>, place, {place.rows, place.columns, place.columns + 3, 2, 1}, precision<T>(),
+                  [](auto const& x, std::int64_t r, std::int64_t c) {
+                    double const v = x(r, c);
+                    double const w = rounded<T>(rounded<T>(v * v) - v);
+                    return v > 0 ? std::max(w, v) : -w;
+                  });
 }
 
 template <int BN>
@@ -148,16 +173,17 @@ inline constexpr auto softmax = kernel("softmax", [](in<float, 2> x, out<float, 
 template <int BN>
 void check_softmax() {
   for (Place place : places(BN))
-    check<float, float>(softmax<BN>, place, {place.rows, place.columns, BN + 8, 4, 1}, 1e-6, [&](auto const& x, std::int64_t r, std::int64_t c) {
-      static double sum, most;
-      if (c == 0) {
-        most = x(r, 0);
-        sum = 0;
-        for (std::int64_t j = 0; j < place.columns; ++j) most = std::max(most, x(r, j));
-        for (std::int64_t j = 0; j < place.columns; ++j) sum += std::exp(x(r, j) - most);
-      }
-      return std::exp(x(r, c) - most) / sum;
-    });
+    check<float, float>(softmax<BN>, place, {place.rows, place.columns, BN + 8, 4, 1}, 1e-6,
+                        [&](auto const& x, std::int64_t r, std::int64_t c) {
+                          static double sum, most;
+                          if (c == 0) {
+                            most = x(r, 0);
+                            sum = 0;
+                            for (std::int64_t j = 0; j < place.columns; ++j) most = std::max(most, x(r, j));
+                            for (std::int64_t j = 0; j < place.columns; ++j) sum += std::exp(x(r, j) - most);
+                          }
+                          return std::exp(x(r, c) - most) / sum;
+                        });
 }
 
 template <class T>
@@ -176,18 +202,19 @@ inline constexpr auto normalize = kernel("normalize", [](in<T, 2> x, out<T, 2> y
 template <class T>
 void check_normalize() {
   for (Place place : places(512))
-    check<T, T>(normalize<T>, place, {place.rows, place.columns, 520, 0, 1}, 2 * precision<T>() * 4 + 2e-6, [&](auto const& x, std::int64_t r, std::int64_t c) {
-      static double mean, scale;
-      if (c == 0) {
-        double sum = 0, squares = 0;
-        auto const n = static_cast<double>(place.columns);
-        for (std::int64_t j = 0; j < place.columns; ++j) sum += x(r, j);
-        mean = sum / n;
-        for (std::int64_t j = 0; j < place.columns; ++j) squares += (x(r, j) - mean) * (x(r, j) - mean);
-        scale = 1 / std::sqrt(squares / n + 1e-5);
-      }
-      return (x(r, c) - mean) * scale;
-    });
+    check<T, T>(normalize<T>, place, {place.rows, place.columns, 520, 0, 1}, 2 * precision<T>() * 4 + 2e-6,
+                [&](auto const& x, std::int64_t r, std::int64_t c) {
+                  static double mean, scale;
+                  if (c == 0) {
+                    double sum = 0, squares = 0;
+                    auto const n = static_cast<double>(place.columns);
+                    for (std::int64_t j = 0; j < place.columns; ++j) sum += x(r, j);
+                    mean = sum / n;
+                    for (std::int64_t j = 0; j < place.columns; ++j) squares += (x(r, j) - mean) * (x(r, j) - mean);
+                    scale = 1 / std::sqrt(squares / n + 1e-5);
+                  }
+                  return (x(r, c) - mean) * scale;
+                });
 }
 
 inline constexpr auto transpose = kernel("transpose", [](in<float, 2> x, out<float, 2> y) {
@@ -197,9 +224,8 @@ inline constexpr auto transpose = kernel("transpose", [](in<float, 2> x, out<flo
 
 inline constexpr auto row_pieces = kernel("row_pieces", [](in<float, 2> x, out<double, 2> y) {
   auto g = grid_over(y, shape<1, 1>);
-  tile total = loop(ceil_div(x.extent(1), 128), zeros<double>(shape<1, 128>), [&](auto j, auto s) {
-    return s + cast<double>(load(x, shape<1, 128>, g[0], j));
-  });
+  tile total = loop(ceil_div(x.extent(1), 128), zeros<double>(shape<1, 128>),
+                    [&](auto j, auto s) { return s + cast<double>(load(x, shape<1, 128>, g[0], j)); });
   store(y, shape<1, 1>, sum(total, axis<1>), g[0], 0);
 });
 
@@ -238,15 +264,18 @@ TEST_CASE("row normalisation in three elements on a device", "[device]") {
 TEST_CASE("transposition, loops and narrowing on a device", "[device]") {
   TEGULA_NEED_DEVICE();
   for (Place place : places(500)) {
-    check<float, float>(transpose, place, {place.columns, place.rows, place.rows + 5, 0, 1}, 0, [](auto const& x, std::int64_t r, std::int64_t c) { return x(c, r); });
-    check<float, double>(row_pieces, place, {place.rows, 1, 3, 0, 1}, 1e-12, [&](auto const& x, std::int64_t r, std::int64_t) {
-      double sum = 0;
-      for (std::int64_t j = 0; j < place.columns; ++j) sum += x(r, j);
-      return sum;
-    });
-    check<float, std::int32_t>(narrowing, place, {place.rows, place.columns, place.columns, 0, 1}, 0, [](auto const& x, std::int64_t r, std::int64_t c) {
-      return std::trunc(static_cast<double>(static_cast<float>(x(r, c)) * 100.0F));
-    });
+    check<float, float>(transpose, place, {place.columns, place.rows, place.rows + 5, 0, 1}, 0,
+                        [](auto const& x, std::int64_t r, std::int64_t c) { return x(c, r); });
+    check<float, double>(row_pieces, place, {place.rows, 1, 3, 0, 1}, 1e-12,
+                         [&](auto const& x, std::int64_t r, std::int64_t) {
+                           double sum = 0;
+                           for (std::int64_t j = 0; j < place.columns; ++j) sum += x(r, j);
+                           return sum;
+                         });
+    check<float, std::int32_t>(narrowing, place, {place.rows, place.columns, place.columns, 0, 1}, 0,
+                               [](auto const& x, std::int64_t r, std::int64_t c) {
+                                 return std::trunc(static_cast<double>(static_cast<float>(x(r, c)) * 100.0F));
+                               });
   }
 }
 

@@ -10,13 +10,15 @@ using namespace tegula::test;
 
 namespace {
 
-void run_on_device(ir::Module const& module, std::string const& text, std::string const& shapes, std::mt19937_64& random) {
+void run_on_device(ir::Module const& module, std::string const& text, std::string const& shapes,
+                   std::mt19937_64& random) {
   INFO(shapes);
   ir::Function const& kernel = module.kernel();
   Launch launch = read_shapes(kernel, shapes);
   fill(launch, random);
   CompileOptions options = cuda_options(text);
-  for (TensorCase& tensor : launch.tensors) options.facts.push_back(tensor.extents.empty() ? TensorFacts() : tensor.facts());
+  for (TensorCase& tensor : launch.tensors)
+    options.facts.push_back(tensor.extents.empty() ? TensorFacts() : tensor.facts());
   REQUIRE(sim::run(kernel, simulator_arguments(kernel, launch)).clean());
 
   device const where = device::cuda(0);
@@ -31,7 +33,8 @@ void run_on_device(ir::Module const& module, std::string const& text, std::strin
     argument.element = kernel.parameter(i)->type().element();
     if (kernel.parameter(i)->type().is_scalar()) {
       argument.kind = ParameterKind::scalar;
-      argument.scalar = static_cast<std::int64_t>(ir::make_constant(argument.element, static_cast<double>(launch.scalars[at])).bits);
+      argument.scalar =
+          static_cast<std::int64_t>(ir::make_constant(argument.element, static_cast<double>(launch.scalars[at])).bits);
       continue;
     }
     std::int64_t const size = tensor.size() * bytes(tensor.element);
@@ -52,7 +55,9 @@ void run_on_device(ir::Module const& module, std::string const& text, std::strin
   order.synchronize();
   std::size_t next = 0;
   for (TensorCase& tensor : launch.tensors)
-    if (!tensor.extents.empty()) detail::download(tensor.aligned(tensor.for_ptx), memory[next++].allocation(), tensor.size() * bytes(tensor.element), nullptr);
+    if (!tensor.extents.empty())
+      detail::download(tensor.aligned(tensor.for_ptx), memory[next++].allocation(),
+                       tensor.size() * bytes(tensor.element), nullptr);
   check_equal(text, launch);
 }
 

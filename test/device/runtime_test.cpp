@@ -105,7 +105,8 @@ CompiledKernel add_kernel() {
   kernel.architecture = device::cuda().architecture();
   kernel.parameters = {parameter(Direction::in, Element::f32), parameter(Direction::in, Element::f32),
                        parameter(Direction::out, Element::f32)};
-  kernel.launch.steps = {{LaunchOp::extent, 2, 0, 0, 0}, {LaunchOp::constant, 0, 0, 0, 128}, {LaunchOp::ceil_div, 0, 1, 0, 0}};
+  kernel.launch.steps = {
+      {LaunchOp::extent, 2, 0, 0, 0}, {LaunchOp::constant, 0, 0, 0, 128}, {LaunchOp::ceil_div, 0, 1, 0, 0}};
   kernel.launch.grid = {2, -1, -1};
   kernel.image_kind = ImageKind::ptx;
   kernel.image = add_ptx;
@@ -345,7 +346,8 @@ TEST_CASE("what cannot be loaded or launched on the device is said with its reas
   buffer<float> c(gpu, 100);
   std::vector<Argument> arguments = {tensor(a, 0, 100, 1, Element::f32), tensor(b, 0, 100, 1, Element::f32),
                                      tensor(c, 0, 100, 1, Element::f32)};
-  CHECK_THROWS_WITH(PreparedLaunch(kernel, arguments), ContainsSubstring("argument 2: host memory on a stream of cuda:0"));
+  CHECK_THROWS_WITH(PreparedLaunch(kernel, arguments),
+                    ContainsSubstring("argument 2: host memory on a stream of cuda:0"));
   arguments[1] = arguments[0];
   GridOverride grid{true, {std::int64_t{1} << 31, 1, 1}};
   CHECK_THROWS_WITH(PreparedLaunch(kernel, arguments, grid), ContainsSubstring("more blocks than CUDA's limit"));

@@ -1,5 +1,5 @@
-// Random kernels: their text, the passes, the analyses. Each case runs for TEGULA_FUZZ_SECONDS (default 1) from the seed
-// TEGULA_FUZZ_SEED (default 1) on, and prints the seed that fails.
+// Random kernels: their text, the passes, the analyses. Each case runs for TEGULA_FUZZ_SECONDS (default 1) from the
+// seed TEGULA_FUZZ_SEED (default 1) on, and prints the seed that fails.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -63,31 +63,80 @@ std::string difference(std::vector<Memory> const& a, std::vector<Memory> const& 
   for (std::size_t p = 0; p < a.size(); ++p)
     for (std::int64_t i = 0; i < (a[p].bytes.empty() ? 0 : a[p].extents.product()); ++i)
       if (!same_value(element_at(a[p], i), element_at(b[p], i)))
-        return "parameter " + std::to_string(p) + ", element " + std::to_string(i) + ": " + ir::to_string(element_at(a[p], i)) + " before, " +
-               ir::to_string(element_at(b[p], i)) + " after";
+        return "parameter " + std::to_string(p) + ", element " + std::to_string(i) + ": " +
+               ir::to_string(element_at(a[p], i)) + " before, " + ir::to_string(element_at(b[p], i)) + " after";
   return {};
 }
 
 std::string random_pipeline(Random& random) {
-  static std::vector<std::string> const names = {"canonicalize", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
-                                                 "hoist-loop-invariants", "inline-functions", "inline-all-functions", "specialize", "expand-math"};
+  static std::vector<std::string> const names = {"canonicalize",
+                                                 "canonicalize",
+                                                 "eliminate-common-subexpressions",
+                                                 "eliminate-dead-code",
+                                                 "hoist-loop-invariants",
+                                                 "inline-functions",
+                                                 "inline-all-functions",
+                                                 "specialize",
+                                                 "expand-math"};
   std::string text = random.chance(60) ? "canonicalize" : random.pick(names);
   for (int i = random.below(6); i > 0; --i) text += "," + random.pick(names);
   return text;
 }
 
 std::string mutated(std::string text, Random& random) {
-  static std::vector<std::string> const pieces = {"%", "@", "{", "}", "(", ")", "<", ">", ":", "=", ",", "tile<", "tensor<", "4096x", "-", "0x", "loc(\"\":1)", "for ",
-                                                  "if ", "yield", "else", "carry (", "99999999999999999999", "nan", "inf", "\"", "\\", "[", "]", "\n", "bool", "f16", "\xff", "->"};
+  static std::vector<std::string> const pieces = {"%",
+                                                  "@",
+                                                  "{",
+                                                  "}",
+                                                  "(",
+                                                  ")",
+                                                  "<",
+                                                  ">",
+                                                  ":",
+                                                  "=",
+                                                  ",",
+                                                  "tile<",
+                                                  "tensor<",
+                                                  "4096x",
+                                                  "-",
+                                                  "0x",
+                                                  "loc(\"\":1)",
+                                                  "for ",
+                                                  "if ",
+                                                  "yield",
+                                                  "else",
+                                                  "carry (",
+                                                  "99999999999999999999",
+                                                  "nan",
+                                                  "inf",
+                                                  "\"",
+                                                  "\\",
+                                                  "[",
+                                                  "]",
+                                                  "\n",
+                                                  "bool",
+                                                  "f16",
+                                                  "\xff",
+                                                  "->"};
   for (int i = 1 + random.below(4); i > 0; --i) {
     auto const at = static_cast<std::size_t>(random.below(static_cast<int>(text.size()) + 1));
     auto const length = static_cast<std::size_t>(random.below(12));
     switch (random.below(5)) {
-      case 0: text.erase(std::min(at, text.size()), length); break;
-      case 1: text.insert(at, random.pick(pieces)); break;
-      case 2: text.insert(at, text.substr(static_cast<std::size_t>(random.below(static_cast<int>(text.size()))), length * 4)); break;
-      case 3: if (at < text.size()) text[at] = static_cast<char>(random.below(256)); break;
-      default: text.resize(at); break;
+      case 0:
+        text.erase(std::min(at, text.size()), length);
+        break;
+      case 1:
+        text.insert(at, random.pick(pieces));
+        break;
+      case 2:
+        text.insert(at, text.substr(static_cast<std::size_t>(random.below(static_cast<int>(text.size()))), length * 4));
+        break;
+      case 3:
+        if (at < text.size()) text[at] = static_cast<char>(random.below(256));
+        break;
+      default:
+        text.resize(at);
+        break;
     }
     if (text.empty()) text = "x";
   }
@@ -136,7 +185,10 @@ TEST_CASE("fuzz: damaged text is refused with a place, or means something that p
     support::Options environment;
     environment.verify_each = true;
     try {
-      transform::run_pipeline(module, "inline-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-code", {}, environment);
+      transform::run_pipeline(
+          module,
+          "inline-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-code", {},
+          environment);
     } catch (UserError const&) {
     }
   });
@@ -162,7 +214,8 @@ TEST_CASE("fuzz: random pipelines keep the simulator's result") {
 
 TEST_CASE("fuzz: each pass run twice changes nothing") {
   for_each_seed(60, [](std::uint64_t seed) {
-    for (char const* pass : {"canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants", "eliminate-dead-code"}) {
+    for (char const* pass :
+         {"canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants", "eliminate-dead-code"}) {
       ir::Module module = RandomKernel(seed).module.clone();
       transform::run_pipeline(module, pass, {}, support::Options());
       std::string const once = ir::print(module);
@@ -180,22 +233,27 @@ std::string contradiction(analysis::ValueFacts const& facts, Memory const& memor
   std::int64_t const count = memory.extents.product();
   auto const value = [&](std::int64_t i) { return static_cast<std::int64_t>(element_at(memory, i).bits); };
   for (std::int64_t i = 0; i < count; ++i)
-    if (value(i) < facts.least || value(i) > facts.greatest) return "element " + std::to_string(i) + " is " + std::to_string(value(i)) + ", out of range";
+    if (value(i) < facts.least || value(i) > facts.greatest)
+      return "element " + std::to_string(i) + " is " + std::to_string(value(i)) + ", out of range";
   std::int64_t stride = count;
   for (int axis = 0; axis < memory.extents.size(); ++axis) {
     stride /= memory.extents[axis];
     analysis::AxisFact const& fact = facts.axes[static_cast<std::size_t>(axis)];
     for (std::int64_t i = 0; i < count; ++i) {
       std::int64_t const at = i / stride % memory.extents[axis];
-      std::string const where = "axis " + std::to_string(axis) + ", element " + std::to_string(i) + " is " + std::to_string(value(i));
+      std::string const where =
+          "axis " + std::to_string(axis) + ", element " + std::to_string(i) + " is " + std::to_string(value(i));
       if (at % fact.contiguity == 0) {
         bool const divides = fact.divisibility == 0 ? value(i) == 0 : value(i) % fact.divisibility == 0;
         if (!divides) return where + ", not a multiple of " + std::to_string(fact.divisibility);
-      } else if (memory.element == Element::i32 ? static_cast<std::int32_t>(value(i)) != static_cast<std::int32_t>(static_cast<std::uint32_t>(value(i - stride)) + 1U)
-                                                : value(i) != static_cast<std::int64_t>(static_cast<std::uint64_t>(value(i - stride)) + 1U)) {
+      } else if (memory.element == Element::i32
+                     ? static_cast<std::int32_t>(value(i)) !=
+                           static_cast<std::int32_t>(static_cast<std::uint32_t>(value(i - stride)) + 1U)
+                     : value(i) != static_cast<std::int64_t>(static_cast<std::uint64_t>(value(i - stride)) + 1U)) {
         return where + " after " + std::to_string(value(i - stride));
       }
-      if (at % fact.constancy != 0 && value(i) != value(i - stride)) return where + " after " + std::to_string(value(i - stride)) + ", not constant";
+      if (at % fact.constancy != 0 && value(i) != value(i - stride))
+        return where + " after " + std::to_string(value(i - stride)) + ", not constant";
     }
   }
   return {};
@@ -216,7 +274,8 @@ TEST_CASE("fuzz: axis facts hold of what the simulator computes") {
       INFO(facts.str(kernel.module.kernel()));
       INFO("probe " << probe.parameter);
       REQUIRE(contradiction(known, memories[static_cast<std::size_t>(probe.parameter)]) == "");
-      for (analysis::AxisFact const& fact : known.axes) informative += fact.contiguity > 1 || fact.constancy > 1 || fact.divisibility != 1 ? 1 : 0;
+      for (analysis::AxisFact const& fact : known.axes)
+        informative += fact.contiguity > 1 || fact.constancy > 1 || fact.divisibility != 1 ? 1 : 0;
     }
   });
   CHECK(informative > 200);

@@ -1,7 +1,8 @@
 // Random kernels through random pipelines: the simulator gives the same bits before and after, and running the same
 // pipeline again changes nothing it could see.
 //
-// TEGULA_FUZZ_KERNELS sets how many kernels run, TEGULA_FUZZ_SEED the first seed; a failure prints seed, pipeline and kernel.
+// TEGULA_FUZZ_KERNELS sets how many kernels run, TEGULA_FUZZ_SEED the first seed; a failure prints seed, pipeline and
+// kernel.
 #include <cstdlib>
 
 #include "ir/verifier.hpp"
@@ -23,7 +24,13 @@ std::int64_t environment(char const* name, std::int64_t otherwise) {
 
 /// Passes that turn tile ops into tile ops, any number of them in any order.
 std::string random_pipeline(std::mt19937_64& random) {
-  std::vector<std::string> const names = {"canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants", "eliminate-dead-code", "expand-math", "inline-functions", "specialize"};
+  std::vector<std::string> const names = {"canonicalize",
+                                          "eliminate-common-subexpressions",
+                                          "hoist-loop-invariants",
+                                          "eliminate-dead-code",
+                                          "expand-math",
+                                          "inline-functions",
+                                          "specialize"};
   std::string text;
   for (auto i = 1 + random() % 7; i > 0; --i) text += (text.empty() ? "" : ",") + names[random() % names.size()];
   return text;
@@ -46,8 +53,10 @@ struct Arguments {
   sim::Arguments views(RandomKernel const& kernel) {
     sim::Arguments result;
     for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
-      if (kernel.parameters[i].is_tensor) result.emplace_back(tensors[i].view());
-      else result.emplace_back(scalars[i]);
+      if (kernel.parameters[i].is_tensor)
+        result.emplace_back(tensors[i].view());
+      else
+        result.emplace_back(scalars[i]);
     }
     return result;
   }

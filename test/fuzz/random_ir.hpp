@@ -1,8 +1,8 @@
 #pragma once
 // Random verified kernels with their arguments. A seed gives the same kernel on every machine and compiler.
 //
-// What is left out keeps results comparable bit by bit: minima and maxima of zeros of different sign may give either, so
-// nothing here tells zeros apart (no float division but by constants, no rsqrt, no bitcast of floats).
+// What is left out keeps results comparable bit by bit: minima and maxima of zeros of different sign may give either,
+// so nothing here tells zeros apart (no float division but by constants, no rsqrt, no bitcast of floats).
 
 #include <algorithm>
 #include <cstdint>
@@ -47,8 +47,8 @@ struct Memory {
 class RandomKernel {
  public:
   ir::Module module;
-  std::vector<Memory> memories;           ///< per parameter; empty for scalars
-  std::vector<ir::Constant> scalars;      ///< per parameter; unused for tensors
+  std::vector<Memory> memories;       ///< per parameter; empty for scalars
+  std::vector<ir::Constant> scalars;  ///< per parameter; unused for tensors
   /// Integer values of the outermost block, each with the out parameter that holds it after a run of one block.
   struct Probe {
     ir::Value* value;
@@ -72,8 +72,10 @@ class RandomKernel {
   sim::Arguments arguments(std::vector<Memory>& copies) const {
     sim::Arguments result;
     for (std::size_t i = 0; i < copies.size(); ++i) {
-      if (copies[i].bytes.empty()) result.emplace_back(scalars[i]);
-      else result.emplace_back(sim::dense(copies[i].bytes.data(), copies[i].element, copies[i].extents));
+      if (copies[i].bytes.empty())
+        result.emplace_back(scalars[i]);
+      else
+        result.emplace_back(sim::dense(copies[i].bytes.data(), copies[i].element, copies[i].extents));
     }
     return result;
   }
@@ -83,12 +85,15 @@ class RandomKernel {
   using Type = ir::Type;
 
   static std::vector<Extents> const& shapes() {
-    static std::vector<Extents> const list = {{8}, {1}, {4, 8}, {4, 1}, {1, 8}, {8, 4}, {8, 8}, {2, 4, 8}, {1, 4, 8}, {3, 5}};
+    static std::vector<Extents> const list = {{8},    {1},    {4, 8},    {4, 1},    {1, 8},
+                                              {8, 4}, {8, 8}, {2, 4, 8}, {1, 4, 8}, {3, 5}};
     return list;
   }
   Extents shape() { return random_.pick(shapes()); }
   Element element() {
-    static std::vector<Element> const list = {Element::f32, Element::f32, Element::f32, Element::i32, Element::i32, Element::i64, Element::i64, Element::f16, Element::bf16, Element::f64, Element::boolean};
+    static std::vector<Element> const list = {Element::f32,  Element::f32, Element::f32,    Element::i32,
+                                              Element::i32,  Element::i64, Element::i64,    Element::f16,
+                                              Element::bf16, Element::f64, Element::boolean};
     return random_.pick(list);
   }
 
@@ -98,7 +103,8 @@ class RandomKernel {
     if (of != Element::boolean && random_.chance(50)) return ir::make_constant(of, random_.pick(neutral));
     if (of == Element::boolean) return {of, static_cast<std::uint64_t>(random_.below(2))};
     if (is_integer(of)) {
-      static std::vector<std::int64_t> const list = {0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 7, 8, 16, 24, -1, -2, -8, 100, 2147483647, -2147483648LL};
+      static std::vector<std::int64_t> const list = {
+          0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 7, 8, 16, 24, -1, -2, -8, 100, 2147483647, -2147483648LL};
       return ir::make_constant(of, random_.pick(list));
     }
     static std::vector<double> const list = {0, -0.0, 1, 1, -1, 2, 0.5, 0.25, 3, -7.5, 1e-3, 100, 1e30};
@@ -113,9 +119,11 @@ class RandomKernel {
     std::vector<Value*> tensors;
 
     Region(RandomKernel& kernel, ir::Block& block) : parent(kernel), builder(block) {
-      for (int i = 0; i < block.argument_count(); ++i) (block.argument(i)->type().is_tensor() ? tensors : values).push_back(block.argument(i));
+      for (int i = 0; i < block.argument_count(); ++i)
+        (block.argument(i)->type().is_tensor() ? tensors : values).push_back(block.argument(i));
     }
-    Region(Region const& outer, ir::Block& block) : parent(outer.parent), builder(block), values(outer.values), tensors(outer.tensors) {
+    Region(Region const& outer, ir::Block& block)
+        : parent(outer.parent), builder(block), values(outer.values), tensors(outer.tensors) {
       for (int i = 0; i < block.argument_count(); ++i) values.push_back(block.argument(i));
     }
 
@@ -133,7 +141,8 @@ class RandomKernel {
       if (fitting.empty()) return nullptr;
       // Recent values are used more, so that most of what is computed matters.
       auto const size = static_cast<int>(fitting.size());
-      return random().chance(60) ? fitting[static_cast<std::size_t>(size - 1 - random().below(std::min(size, 3)))] : random().pick(fitting);
+      return random().chance(60) ? fitting[static_cast<std::size_t>(size - 1 - random().below(std::min(size, 3)))]
+                                 : random().pick(fitting);
     }
 
     /// A value of this type: one that is there, or a new constant, splat or iota.
@@ -141,20 +150,29 @@ class RandomKernel {
       if (random().chance(75))
         if (Value* value = find([&](Value const& v) { return v.type() == type; })) return value;
       if (type.is_tile() && is_integer(type.element()) && random().chance(40))
-        return keep(builder.op(ir::make_op<ir::IotaOp>(std::int64_t{random().below(type.rank())}), {}, {type}).result());
-      if (type.is_tile() && random().chance(40)) return keep(builder.op(ir::SplatOp{}, {of_type(Type::scalar(type.element()))}, {type}).result());
+        return keep(
+            builder.op(ir::make_op<ir::IotaOp>(std::int64_t{random().below(type.rank())}), {}, {type}).result());
+      if (type.is_tile() && random().chance(40))
+        return keep(builder.op(ir::SplatOp{}, {of_type(Type::scalar(type.element()))}, {type}).result());
       return keep(builder.constant(parent.constant(type.element()), type));
     }
     Type type(bool tiles_only = false) {
-      return tiles_only || random().chance(75) ? Type::tile(parent.element(), parent.shape()) : Type::scalar(parent.element());
+      return tiles_only || random().chance(75) ? Type::tile(parent.element(), parent.shape())
+                                               : Type::scalar(parent.element());
     }
     Type index_type() { return Type::index(); }
 
     void launch_facts(bool one_block) {
-      Value* const extent = tensors.empty() ? nullptr : keep(builder.op(ir::ExtentOp{}, {tensors[0]}, {Type::index()}).result());
+      Value* const extent =
+          tensors.empty() ? nullptr : keep(builder.op(ir::ExtentOp{}, {tensors[0]}, {Type::index()}).result());
       if (extent != nullptr && random().chance(50)) {
         Value* const bound = keep(builder.index(1000));
-        builder.op(ir::make_op<ir::RequireOp>(Symbol("bound")), {keep(builder.op(ir::make_op<ir::CompareOp>(ir::Predicate::le), {extent, bound}, {Type::scalar(Element::boolean)}).result())}, {});
+        builder.op(ir::make_op<ir::RequireOp>(Symbol("bound")),
+                   {keep(builder
+                             .op(ir::make_op<ir::CompareOp>(ir::Predicate::le), {extent, bound},
+                                 {Type::scalar(Element::boolean)})
+                             .result())},
+                   {});
       }
       builder.op(ir::GridOp{}, {keep(builder.index(one_block ? 1 : 1 + random().below(3)))}, {});
       keep(builder.op(ir::BlockIndexOp{}, {}, {Type::index()}).result());
@@ -167,21 +185,35 @@ class RandomKernel {
     void one(int depth) {
       switch (random().below(20)) {
         case 0:
-        case 1: return load();
-        case 2: return shape_op();
-        case 3: return reduce();
-        case 4: return select();
-        case 5: return compare();
-        case 6: return cast();
-        case 7: return dot();
-        case 8: return depth < 3 ? loop(depth) : unary();
-        case 9: return depth < 3 ? branch(depth) : unary();
-        case 10: return call();
-        case 11: return store_somewhere();
-        case 12: return unary();
+        case 1:
+          return load();
+        case 2:
+          return shape_op();
+        case 3:
+          return reduce();
+        case 4:
+          return select();
+        case 5:
+          return compare();
+        case 6:
+          return cast();
+        case 7:
+          return dot();
+        case 8:
+          return depth < 3 ? loop(depth) : unary();
+        case 9:
+          return depth < 3 ? branch(depth) : unary();
+        case 10:
+          return call();
+        case 11:
+          return store_somewhere();
+        case 12:
+          return unary();
         case 13:
-        case 14: return again();
-        default: return binary();
+        case 14:
+          return again();
+        default:
+          return binary();
       }
     }
 
@@ -210,10 +242,12 @@ class RandomKernel {
         static std::vector<ir::OpKind> const list = {ir::OpKind::AndOp, ir::OpKind::OrOp, ir::OpKind::XorOp};
         return make(random().pick(list), {a, b}, of);
       }
-      static std::vector<ir::OpKind> const floats = {ir::OpKind::AddOp, ir::OpKind::SubOp, ir::OpKind::MulOp, ir::OpKind::MinOp, ir::OpKind::MaxOp};
-      static std::vector<ir::OpKind> const integers = {ir::OpKind::AddOp, ir::OpKind::AddOp, ir::OpKind::SubOp, ir::OpKind::MulOp, ir::OpKind::MulOp,
-                                                       ir::OpKind::DivOp, ir::OpKind::RemOp, ir::OpKind::MinOp, ir::OpKind::MaxOp, ir::OpKind::AndOp,
-                                                       ir::OpKind::OrOp,  ir::OpKind::XorOp, ir::OpKind::ShlOp, ir::OpKind::ShrOp};
+      static std::vector<ir::OpKind> const floats = {ir::OpKind::AddOp, ir::OpKind::SubOp, ir::OpKind::MulOp,
+                                                     ir::OpKind::MinOp, ir::OpKind::MaxOp};
+      static std::vector<ir::OpKind> const integers = {
+          ir::OpKind::AddOp, ir::OpKind::AddOp, ir::OpKind::SubOp, ir::OpKind::MulOp, ir::OpKind::MulOp,
+          ir::OpKind::DivOp, ir::OpKind::RemOp, ir::OpKind::MinOp, ir::OpKind::MaxOp, ir::OpKind::AndOp,
+          ir::OpKind::OrOp,  ir::OpKind::XorOp, ir::OpKind::ShlOp, ir::OpKind::ShrOp};
       if (is_float(e) && random().chance(15)) {
         static std::vector<double> const divisors = {1, 2, 4, 0.5, 3, -8, 0.1};
         b = keep(builder.constant(random().pick(divisors), of));
@@ -227,12 +261,16 @@ class RandomKernel {
       Value* const a = of_type(of);
       Element const e = of.element();
       if (e == Element::boolean) return make(ir::OpKind::NotOp, {a}, of);
-      static std::vector<ir::OpKind> const floats = {ir::OpKind::NegOp, ir::OpKind::AbsOp, ir::OpKind::RoundOp, ir::OpKind::FloorOp, ir::OpKind::ExpOp, ir::OpKind::Exp2Op, ir::OpKind::SqrtOp};
+      static std::vector<ir::OpKind> const floats = {ir::OpKind::NegOp,   ir::OpKind::AbsOp, ir::OpKind::RoundOp,
+                                                     ir::OpKind::FloorOp, ir::OpKind::ExpOp, ir::OpKind::Exp2Op,
+                                                     ir::OpKind::SqrtOp};
       static std::vector<ir::OpKind> const integers = {ir::OpKind::NegOp, ir::OpKind::AbsOp, ir::OpKind::NotOp};
       make(random().pick(is_float(e) ? floats : integers), {a}, of);
     }
 
-    void make(ir::OpKind kind, std::vector<Value*> const& operands, Type const& result) { keep(builder.create(kind, nullptr, operands, {&result, 1}).result()); }
+    void make(ir::OpKind kind, std::vector<Value*> const& operands, Type const& result) {
+      keep(builder.create(kind, nullptr, operands, {&result, 1}).result());
+    }
 
     void select() {
       Type const of = type();
@@ -295,21 +333,25 @@ class RandomKernel {
     }
 
     void reduce() {
-      Value* const x = find([](Value const& v) { return v.type().is_tile() && v.type().element() != Element::boolean; });
+      Value* const x =
+          find([](Value const& v) { return v.type().is_tile() && v.type().element() != Element::boolean; });
       if (x == nullptr) return;
       Extents shape = x->type().shape();
       int const axis = random().below(shape.size());
       shape[axis] = 1;
-      auto const op = ir::make_op<ir::ReduceOp>(std::int64_t{axis}, static_cast<ir::Combine>(random().below(3)), static_cast<ir::Order>(random().below(2)));
+      auto const op = ir::make_op<ir::ReduceOp>(std::int64_t{axis}, static_cast<ir::Combine>(random().below(3)),
+                                                static_cast<ir::Order>(random().below(2)));
       keep(builder.op(op, {x}, {x->type().with_shape(shape)}).result());
     }
 
     void dot() {
-      Value* const a = find([](Value const& v) { return v.type().is_tile() && v.type().rank() == 2 && is_float(v.type().element()); });
+      Value* const a = find(
+          [](Value const& v) { return v.type().is_tile() && v.type().rank() == 2 && is_float(v.type().element()); });
       if (a == nullptr) return;
       Element const e = a->type().element();
       Value* const b = of_type(Type::tile(e, {a->type().shape()[1], 8}));
-      Value* const acc = of_type(Type::tile(e == Element::f64 ? Element::f64 : Element::f32, {a->type().shape()[0], 8}));
+      Value* const acc =
+          of_type(Type::tile(e == Element::f64 ? Element::f64 : Element::f32, {a->type().shape()[0], 8}));
       make(ir::OpKind::DotOp, {a, b, acc}, acc->type());
     }
 
@@ -384,7 +426,9 @@ class RandomKernel {
       inner.ops(2 + random().below(6), depth + 1);
       std::vector<Value*> next;
       for (std::size_t i = 0; i < types.size(); ++i)
-        next.push_back(random().chance(15) ? body.argument(static_cast<int>(i) + 1) : random().chance(10) ? operands[i + 3] : inner.of_type(types[i]));
+        next.push_back(random().chance(15)   ? body.argument(static_cast<int>(i) + 1)
+                       : random().chance(10) ? operands[i + 3]
+                                             : inner.of_type(types[i]));
       inner.builder.op(ir::YieldOp{}, next, {});
       for (int i = 0; i < op.result_count(); ++i) keep(op.result(i));
     }
@@ -432,7 +476,8 @@ class RandomKernel {
     ir::Function& function = module.add_function("f" + std::to_string(number), ir::FunctionKind::device);
     if (random_.chance(40)) function.inlining = random_.chance(50) ? ir::Inline::no : ir::Inline::yes;
     for (int i = random_.below(3); i >= 0; --i)
-      function.add_parameter(random_.chance(60) ? Type::tile(element(), shape()) : Type::scalar(element()), {}, random_.chance(50) ? "p" : "");
+      function.add_parameter(random_.chance(60) ? Type::tile(element(), shape()) : Type::scalar(element()), {},
+                             random_.chance(50) ? "p" : "");
     if (random_.chance(40)) function.add_parameter(Type::tensor(Element::f32, 2), {Direction::inout, 1, {}}, "t");
     Region region(*this, function.body());
     region.ops(2 + random_.below(8), 1);
@@ -461,7 +506,8 @@ class RandomKernel {
       attributes.direction = inout_free ? Direction::in : static_cast<Direction>(random_.below(3));
       attributes.multiple_of = random_.pick(multiples);
       Memory memory{e, {}, {}};
-      for (int a = 0; a < rank; ++a) memory.extents.push_back(attributes.multiple_of * (1 + random_.below(attributes.multiple_of == 1 ? 12 : 2)));
+      for (int a = 0; a < rank; ++a)
+        memory.extents.push_back(attributes.multiple_of * (1 + random_.below(attributes.multiple_of == 1 ? 12 : 2)));
       fill(memory);
       kernel.add_parameter(Type::tensor(e, rank), attributes, random_.chance(50) ? "t" : "");
       memories.push_back(std::move(memory));
@@ -482,9 +528,12 @@ class RandomKernel {
     int const width = bytes(memory.element);
     memory.bytes.resize(static_cast<std::size_t>(count * width));
     for (std::int64_t i = 0; i < count; ++i) {
-      ir::Constant const value = memory.element == Element::boolean ? ir::Constant{Element::boolean, static_cast<std::uint64_t>(random_.below(2))}
-                                                                    : ir::make_constant(memory.element, (random_.below(64) - 24) / (is_float(memory.element) ? 8.0 : 1.0));
-      for (int b = 0; b < width; ++b) memory.bytes[static_cast<std::size_t>(i * width + b)] = static_cast<std::byte>(value.bits >> (8 * b));
+      ir::Constant const value =
+          memory.element == Element::boolean
+              ? ir::Constant{Element::boolean, static_cast<std::uint64_t>(random_.below(2))}
+              : ir::make_constant(memory.element, (random_.below(64) - 24) / (is_float(memory.element) ? 8.0 : 1.0));
+      for (int b = 0; b < width; ++b)
+        memory.bytes[static_cast<std::size_t>(i * width + b)] = static_cast<std::byte>(value.bits >> (8 * b));
     }
   }
 
@@ -494,12 +543,16 @@ class RandomKernel {
       Type const& type = value->type();
       if (!is_integer(type.element()) && type.element() != Element::boolean) continue;
       Extents const shape = type.is_tile() ? type.shape() : Extents{1};
-      Value* const tensor = kernel.add_parameter(Type::tensor(type.element(), shape.size()), {Direction::out, 1, {}}, "probe");
-      Value* const tile = type.is_tile() ? value : region.builder.op(ir::SplatOp{}, {value}, {Type::tile(type.element(), shape)}).result();
+      Value* const tensor =
+          kernel.add_parameter(Type::tensor(type.element(), shape.size()), {Direction::out, 1, {}}, "probe");
+      Value* const tile = type.is_tile()
+                              ? value
+                              : region.builder.op(ir::SplatOp{}, {value}, {Type::tile(type.element(), shape)}).result();
       std::vector<Value*> operands = {tensor, tile};
       for (int i = 0; i < shape.size(); ++i) operands.push_back(region.builder.index(0));
       region.builder.op(ir::StoreOp{}, operands, {});
-      memories.push_back({type.element(), shape, std::vector<std::byte>(static_cast<std::size_t>(shape.product() * bytes(type.element())))});
+      memories.push_back({type.element(), shape,
+                          std::vector<std::byte>(static_cast<std::size_t>(shape.product() * bytes(type.element())))});
       scalars.emplace_back();
       probes.push_back({value, kernel.parameter_count() - 1});
     }
@@ -512,8 +565,10 @@ class RandomKernel {
 inline ir::Constant element_at(Memory const& memory, std::int64_t position) {
   int const width = bytes(memory.element);
   std::uint64_t value = 0;
-  for (int b = 0; b < width; ++b) value |= static_cast<std::uint64_t>(memory.bytes[static_cast<std::size_t>(position * width + b)]) << (8 * b);
-  if (memory.element == Element::i32) return ir::make_constant(Element::i32, std::int64_t{static_cast<std::int32_t>(value)});
+  for (int b = 0; b < width; ++b)
+    value |= static_cast<std::uint64_t>(memory.bytes[static_cast<std::size_t>(position * width + b)]) << (8 * b);
+  if (memory.element == Element::i32)
+    return ir::make_constant(Element::i32, std::int64_t{static_cast<std::int32_t>(value)});
   return {memory.element, value};
 }
 

@@ -1,7 +1,7 @@
 // Random kernels on the host and in the simulator: the same bits where the ops promise them, else within a bound.
 //
-// TEGULA_DIFFERENTIAL_KERNELS sets how many kernels of each kind run, TEGULA_DIFFERENTIAL_SEED the first seed; a failure
-// prints seed and kernel.
+// TEGULA_DIFFERENTIAL_KERNELS sets how many kernels of each kind run, TEGULA_DIFFERENTIAL_SEED the first seed; a
+// failure prints seed and kernel.
 #include <cstdlib>
 
 #include "driver.hpp"
@@ -38,13 +38,15 @@ void check(RandomKernel const& kernel, std::uint64_t seed) {
 }
 
 TEST_CASE("random elementwise, row and reduction kernels give the simulator's bits", "[host]") {
-  std::int64_t const first = environment("TEGULA_DIFFERENTIAL_SEED", 1), count = environment("TEGULA_DIFFERENTIAL_KERNELS", 20);
+  std::int64_t const first = environment("TEGULA_DIFFERENTIAL_SEED", 1),
+                     count = environment("TEGULA_DIFFERENTIAL_KERNELS", 20);
   for (std::int64_t seed = first; seed < first + count; ++seed)
     check(KernelGenerator(static_cast<std::uint64_t>(seed)).exact(), static_cast<std::uint64_t>(seed));
 }
 
 TEST_CASE("random matrix products stay near the simulator's", "[host]") {
-  std::int64_t const first = environment("TEGULA_DIFFERENTIAL_SEED", 1), count = environment("TEGULA_DIFFERENTIAL_KERNELS", 20);
+  std::int64_t const first = environment("TEGULA_DIFFERENTIAL_SEED", 1),
+                     count = environment("TEGULA_DIFFERENTIAL_KERNELS", 20);
   for (std::int64_t seed = first; seed < first + count; ++seed)
     check(KernelGenerator(static_cast<std::uint64_t>(seed)).matrix(), static_cast<std::uint64_t>(seed));
 }

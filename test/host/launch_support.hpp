@@ -17,7 +17,8 @@ namespace tegula::test {
 /// Empties the memory cache and points the disk cache to a folder of its own while it lives.
 class FreshCaches {
  public:
-  explicit FreshCaches(support::CacheMode mode = support::CacheMode::on) : folder_(make_folder()), scope_(options(mode)) {
+  explicit FreshCaches(support::CacheMode mode = support::CacheMode::on)
+      : folder_(make_folder()), scope_(options(mode)) {
     jit::clear_memory_cache();
   }
   ~FreshCaches() {

@@ -31,11 +31,12 @@ inline constexpr auto vadd = kernel("vadd", [](in<float, 1> a, in<float, 1> b, o
 });
 constexpr unsigned vadd_require_line = __LINE__ - 5;
 
-inline constexpr auto axpy = kernel("axpy", [](arg<float> factor, in<float, 2> x, inout<float, 2> y, arg<std::int32_t> add) {
-  auto g = grid_over(y, shape<4, 32>);
-  tile t = factor * load(x, shape<4, 32>, g[0], g[1]) + load(y, shape<4, 32>, g[0], g[1]);
-  store(y, shape<4, 32>, t + cast<float>(add), g[0], g[1]);
-});
+inline constexpr auto axpy =
+    kernel("axpy", [](arg<float> factor, in<float, 2> x, inout<float, 2> y, arg<std::int32_t> add) {
+      auto g = grid_over(y, shape<4, 32>);
+      tile t = factor * load(x, shape<4, 32>, g[0], g[1]) + load(y, shape<4, 32>, g[0], g[1]);
+      store(y, shape<4, 32>, t + cast<float>(add), g[0], g[1]);
+    });
 
 /// A kernel with captures.
 constexpr auto scaled(float factor) {
@@ -225,7 +226,8 @@ TEST_CASE("the key names architecture, facts, versions and IR, and two keys tell
   std::string const a = jit::key_of(traced, v2);
   std::string const b = jit::key_of(traced, v3);
   CHECK(support::explain_difference(a, b) == "architecture: x86-64-v2 | x86-64-v3\n");
-  for (char const* field : {"tegula=", "llvm=", "target=host", "facts=ua u -", "\nir="}) CHECK_THAT(a, ContainsSubstring(field));
+  for (char const* field : {"tegula=", "llvm=", "target=host", "facts=ua u -", "\nir="})
+    CHECK_THAT(a, ContainsSubstring(field));
   // Both in one folder: each is found by its own key.
   runtime::DiskCache const cache(support::options());
   cache.store("vadd", "kernel", a, "for v2");
@@ -318,7 +320,8 @@ TEST_CASE("what only values tell is a user error before anything runs") {
   }
   CHECK(s.c[0] == -1);
   CHECK_THROWS_WITH(launch(here, vadd, s.a, s.c, s.c), ContainsSubstring("arguments 2 and 3 share memory"));
-  CHECK_THROWS_WITH(launch(here, vadd, s.a, s.b, view<float, 1>(nullptr, 100)), ContainsSubstring("argument 3: a null address"));
+  CHECK_THROWS_WITH(launch(here, vadd, s.a, s.b, view<float, 1>(nullptr, 100)),
+                    ContainsSubstring("argument 3: a null address"));
   buffer<float> freed(device::host(), 100);
   auto const go = prepare(vadd, s.a, s.b, freed);
   freed.free();
@@ -390,9 +393,8 @@ TEST_CASE("a failing kernel fails the same way cold, warm and from disk", "[F40]
 
   // A kernel that does not trace: the same error each time, on every thread, and no entry.
   {
-    constexpr auto bad = kernel("bad", [](in<float, 1> x, out<float, 1> y) {
-      store(y, shape<64>, load(x, shape<64>, 0), 0);
-    });
+    constexpr auto bad =
+        kernel("bad", [](in<float, 1> x, out<float, 1> y) { store(y, shape<64>, load(x, shape<64>, 0), 0); });
     auto const trace_failure = [&] { launch(here, bad, s.a, s.c); };
     std::string const first = message_of(trace_failure);
     CHECK_THAT(first, ContainsSubstring("grid"));

@@ -13,6 +13,8 @@ inline constexpr auto same_name = kernel("same_name", [](in<float, 1> x, out<flo
 
 }  // namespace
 
-void run_unit_b(stream const& order, std::vector<float> const& x, std::vector<float>& y) { launch(order, same_name, x, y); }
+void run_unit_b(stream const& order, std::vector<float> const& x, std::vector<float>& y) {
+  launch(order, same_name, x, y);
+}
 
 }  // namespace tegula::test

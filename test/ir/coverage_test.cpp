@@ -18,7 +18,8 @@ TEST_CASE("golden: each pass of the table has text input and expected text", "[F
     std::string line = text.substr(at + 8, text.find('\n', at) - at - 8);
     line.erase(0, line.rfind(' ') + 1);
     support::Diagnostics diagnostics;
-    for (transform::PassInfo const* pass : transform::parse_pipeline(line, diagnostics)) run.insert(std::string(pass->name));
+    for (transform::PassInfo const* pass : transform::parse_pipeline(line, diagnostics))
+      run.insert(std::string(pass->name));
     INFO(entry.path().string() << diagnostics.str());
     CHECK(diagnostics.empty());
   }

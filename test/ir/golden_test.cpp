@@ -43,7 +43,8 @@ Run read_run(std::string const& text) {
   }
   REQUIRE_FALSE(line.empty());
   std::size_t const pipeline = line.rfind(' ') + 1;  // options, if any, stand before it
-  run.what = transform::read_replay("// replay: " + line.substr(0, pipeline) + "pipeline=" + line.substr(pipeline) + "\n");
+  run.what =
+      transform::read_replay("// replay: " + line.substr(0, pipeline) + "pipeline=" + line.substr(pipeline) + "\n");
   return run;
 }
 
@@ -88,7 +89,8 @@ TEST_CASE("golden file", "[.golden]") {
   std::vector<std::string> files;
   for (auto const& entry : std::filesystem::recursive_directory_iterator(std::string(TEGULA_TEST_DIR) + "/ir")) {
     std::string const folder = entry.path().parent_path().filename().string();
-    if (entry.path().extension() == ".tir" && folder != "roundtrip" && folder != "invalid" && folder != "dsl") files.push_back(entry.path().string());
+    if (entry.path().extension() == ".tir" && folder != "roundtrip" && folder != "invalid" && folder != "dsl")
+      files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());
   for (std::string const& file : files) check_file(file);

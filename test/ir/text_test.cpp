@@ -16,7 +16,8 @@ namespace {
 
 std::vector<std::filesystem::path> texts_of(std::string const& folder) {
   std::vector<std::filesystem::path> result;
-  for (auto const& entry : std::filesystem::recursive_directory_iterator(std::string(TEGULA_TEST_DIR) + "/ir/" + folder))
+  for (auto const& entry :
+       std::filesystem::recursive_directory_iterator(std::string(TEGULA_TEST_DIR) + "/ir/" + folder))
     if (entry.path().extension() == ".tir") result.push_back(entry.path());
   std::sort(result.begin(), result.end());
   return result;
@@ -79,7 +80,8 @@ bool matches(std::string const& expected, support::Diagnostic const& found) {
   std::size_t const colon = expected.find(": ");
   bool const has_column = colon != std::string::npos && expected.find_first_not_of("0123456789") == colon;
   if (!has_column) return found.text.find(expected) != std::string::npos;
-  return found.position.column == std::stoul(expected) && found.text.find(expected.substr(colon + 2)) != std::string::npos;
+  return found.position.column == std::stoul(expected) &&
+         found.text.find(expected.substr(colon + 2)) != std::string::npos;
 }
 
 }  // namespace
@@ -107,7 +109,8 @@ TEST_CASE("text: malformed text is refused with its place, the message stands be
 }
 
 TEST_CASE("text: the first line holds the version") {
-  CHECK(parse("kernel @k() { return }").diagnostics[0].text == "expected \"tegula-ir 1\" as the first line, found kernel");
+  CHECK(parse("kernel @k() { return }").diagnostics[0].text ==
+        "expected \"tegula-ir 1\" as the first line, found kernel");
   CHECK(parse("").diagnostics[0].text == "expected \"tegula-ir 1\" as the first line, found the end of the text");
   CHECK(parse("tegula-ir 2\n").diagnostics[0].text == "format version 2 is not known; this library reads 1");
   CHECK(parse("tegula-ir 1").ok());
@@ -157,7 +160,8 @@ TEST_CASE("text: names are made unique, unnamed values numbered, odd names made 
   builder.op(ReturnOp{}, std::initializer_list<Value*>{}, {});
   std::string const text = print(module);
   CHECK(text ==
-        "tegula-ir 1\n\nkernel @k(%n: i64) {\n  %n_1 = neg %n : i64\n  %a_b = neg %n : i64\n  %_7up = neg %n : i64\n  %0 = neg %n : i64\n"
+        "tegula-ir 1\n\nkernel @k(%n: i64) {\n  %n_1 = neg %n : i64\n  %a_b = neg %n : i64\n  %_7up = neg %n : i64\n  "
+        "%0 = neg %n : i64\n"
         "  %n_2 = neg %n : i64\n  %_x = neg %n : i64\n  return\n}\n");
   auto const parsed = parse(text);
   REQUIRE(parsed.ok());

@@ -12,17 +12,21 @@ namespace {
 void check_unchanged(std::string const& op, Element operand, Element result, std::string const& attributes = "") {
   std::string const in(name(operand)), out(name(result));
   bool const two = op.find("%b") != std::string::npos;
-  auto module = module_of("kernel @k(%x: in tensor<?x" + in + ">, %z: in tensor<?x" + in + ">, %y: out tensor<?x" + out + ">) {\n  %0 = constant {value = 0 : i64} : i64\n  %a = load %x, %0 : tile<999x" +
-                          in + ">\n" + (two ? "  %b = load %z, %0 : tile<999x" + in + ">\n" : "") + "  %r = " + op + attributes + " : tile<999x" + out + ">\n  store %y, %r, %0\n  return\n}\n");
+  auto module = module_of("kernel @k(%x: in tensor<?x" + in + ">, %z: in tensor<?x" + in + ">, %y: out tensor<?x" +
+                          out + ">) {\n  %0 = constant {value = 0 : i64} : i64\n  %a = load %x, %0 : tile<999x" + in +
+                          ">\n" + (two ? "  %b = load %z, %0 : tile<999x" + in + ">\n" : "") + "  %r = " + op +
+                          attributes + " : tile<999x" + out + ">\n  store %y, %r, %0\n  return\n}\n");
   HostTensor x = test::random_column(operand, 999, 30), z = test::random_column(operand, 999, 31);
   HostTensor before(result, {999}), after(result, {999});
   sim::run(module.kernel(), {x.view(), z.view(), before.view()});
   transform::run_pipeline(module, "expand-math", {});
   INFO(ir::print(module));
   for (ir::Op const& each : module.kernel().body()) {
-    CHECK_FALSE((each.is<ir::ExpOp>() || each.is<ir::Exp2Op>() || each.is<ir::LogOp>() || each.is<ir::Log2Op>() || each.is<ir::RsqrtOp>()));
+    CHECK_FALSE((each.is<ir::ExpOp>() || each.is<ir::Exp2Op>() || each.is<ir::LogOp>() || each.is<ir::Log2Op>() ||
+                 each.is<ir::RsqrtOp>()));
     bool const arithmetic = !each.is<ir::CastOp>() && !each.is<ir::LoadOp>() && each.result_count() == 1;
-    if (arithmetic) CHECK((each.result()->type().element() != Element::f16 && each.result()->type().element() != Element::bf16));
+    if (arithmetic)
+      CHECK((each.result()->type().element() != Element::f16 && each.result()->type().element() != Element::bf16));
   }
   REQUIRE(ir::verify(module).empty());
   sim::run(module.kernel(), {x.view(), z.view(), after.view()});
@@ -43,9 +47,11 @@ TEST_CASE("expanded elementary functions give the same bits", "[sim]") {
 
 TEST_CASE("16-bit arithmetic done in f32 gives the same bits", "[sim]") {
   for (Element element : {Element::f16, Element::bf16}) {
-    for (std::string const op : {"add", "sub", "mul", "div", "min", "max"}) check_unchanged(op + " %a, %b", element, element);
+    for (std::string const op : {"add", "sub", "mul", "div", "min", "max"})
+      check_unchanged(op + " %a, %b", element, element);
     for (std::string const op : {"neg", "abs", "round", "floor"}) check_unchanged(op + " %a", element, element);
-    for (std::string const predicate : {"eq", "ne", "lt", "le", "gt", "ge"}) check_unchanged("compare %a, %b", element, Element::boolean, " {predicate = " + predicate + "}");
+    for (std::string const predicate : {"eq", "ne", "lt", "le", "gt", "ge"})
+      check_unchanged("compare %a, %b", element, Element::boolean, " {predicate = " + predicate + "}");
   }
 }
 
@@ -56,7 +62,8 @@ TEST_CASE("casts from and to 16-bit floats by way of f32 give the same bits", "[
       INFO(name(a) << " to " << name(b));
       if (a == b || ((bits(a) != 16 || !is_float(a)) && (bits(b) != 16 || !is_float(b)))) continue;
       std::string const in(name(a)), out(name(b));
-      auto module = module_of("kernel @k(%x: in tensor<?x" + in + ">, %y: out tensor<?x" + out + ">) {\n  %0 = constant {value = 0 : i64} : i64\n  %a = load %x, %0 : tile<999x" + in +
+      auto module = module_of("kernel @k(%x: in tensor<?x" + in + ">, %y: out tensor<?x" + out +
+                              ">) {\n  %0 = constant {value = 0 : i64} : i64\n  %a = load %x, %0 : tile<999x" + in +
                               ">\n  %r = cast %a : tile<999x" + out + ">\n  store %y, %r, %0\n  return\n}\n");
       HostTensor x = test::random_column(a, 999, 32), before(b, {999}), after(b, {999});
       sim::run(module.kernel(), {x.view(), before.view()});
@@ -72,8 +79,10 @@ TEST_CASE("sums of 16-bit floats in f32 give the same bits", "[sim]") {
   for (std::string const element : {"f16", "bf16"})
     for (std::string const combine : {"sum", "max", "min"})
       for (std::string const order : {"any", "pairwise"}) {
-        auto module = module_of("kernel @k(%x: in tensor<?x?x" + element + ">, %y: out tensor<?x?x" + element + ">) {\n  %0 = constant {value = 0 : i64} : i64\n  %a = load %x, %0, %0 : tile<9x111x" + element +
-                                ">\n  %r = reduce %a {axis = 1, combine = " + combine + ", order = " + order + "} : tile<9x1x" + element + ">\n  store %y, %r, %0, %0\n  return\n}\n");
+        auto module = module_of("kernel @k(%x: in tensor<?x?x" + element + ">, %y: out tensor<?x?x" + element +
+                                ">) {\n  %0 = constant {value = 0 : i64} : i64\n  %a = load %x, %0, %0 : tile<9x111x" +
+                                element + ">\n  %r = reduce %a {axis = 1, combine = " + combine + ", order = " + order +
+                                "} : tile<9x1x" + element + ">\n  store %y, %r, %0, %0\n  return\n}\n");
         Element const e = element == "f16" ? Element::f16 : Element::bf16;
         std::mt19937_64 random(33);
         HostTensor x(e, {9, 111}), before(e, {9, 1}), after(e, {9, 1});

@@ -1,4 +1,5 @@
-// The kernels of the design's first page, in the simulator, against float64, at ragged extents and through strided views.
+// The kernels of the design's first page, in the simulator, against float64, at ragged extents and through strided
+// views.
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -41,14 +42,16 @@ TEST_CASE("vadd at ragged extents", "[sim]") {
     a.fill(random), b.fill(random);
     run_checked(module, {a.view(), b.view(), c.view()});
     CHECK(c.gaps_untouched());
-    for (std::int64_t i = 0; i < n; ++i) REQUIRE(c(i) == static_cast<double>(static_cast<float>(a(i)) + static_cast<float>(b(i))));
+    for (std::int64_t i = 0; i < n; ++i)
+      REQUIRE(c(i) == static_cast<double>(static_cast<float>(a(i)) + static_cast<float>(b(i))));
   }
 }
 
 TEST_CASE("softmax of ragged rows", "[sim]") {
   auto const module = load_kernel("softmax");
   std::mt19937_64 random(41);
-  for (auto const& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {3, 256}, {5, 255}, {4, 17}, {2, 100}}) {
+  for (auto const& [rows, columns] :
+       {std::pair<std::int64_t, std::int64_t>{1, 1}, {3, 256}, {5, 255}, {4, 17}, {2, 100}}) {
     HostTensor x = HostTensor::transposed(Element::f32, {rows, columns});
     HostTensor y(Element::f32, {rows, columns}, 7);
     x.fill(random, -20, 20);
@@ -65,14 +68,17 @@ TEST_CASE("softmax of ragged rows", "[sim]") {
     }
   }
   HostTensor wide(Element::f32, {2, 257}), out(Element::f32, {2, 257});
-  CHECK_THROWS_WITH(sim::run(module.kernel(), {wide.view(), out.view()}), test::ContainsSubstring("softmax: a row must fit one tile"));
+  CHECK_THROWS_WITH(sim::run(module.kernel(), {wide.view(), out.view()}),
+                    test::ContainsSubstring("softmax: a row must fit one tile"));
 }
 
 TEST_CASE("gemm with bias and relu at extents that no tile divides", "[sim]") {
   auto const module = load_kernel("gemm");
   std::mt19937_64 random(42);
-  for (auto const& [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1}, {128, 256, 64}, {130, 257, 65}, {33, 300, 200}, {5, 7, 0}}) {
-    HostTensor a(Element::bf16, {m, k}, 3), b = HostTensor::transposed(Element::bf16, {k, n}), bias(Element::f32, {n}), c(Element::bf16, {m, n}, 1);
+  for (auto const& [m, n, k] :
+       {std::array<std::int64_t, 3>{1, 1, 1}, {128, 256, 64}, {130, 257, 65}, {33, 300, 200}, {5, 7, 0}}) {
+    HostTensor a(Element::bf16, {m, k}, 3), b = HostTensor::transposed(Element::bf16, {k, n}), bias(Element::f32, {n}),
+                                            c(Element::bf16, {m, n}, 1);
     a.fill(random), b.fill(random), bias.fill(random);
     run_checked(module, {a.view(), b.view(), bias.view(), c.view()});
     CHECK(c.gaps_untouched());
@@ -85,15 +91,18 @@ TEST_CASE("gemm with bias and relu at extents that no tile divides", "[sim]") {
       }
   }
   HostTensor a(Element::bf16, {8, 8}), b(Element::bf16, {9, 8}), bias(Element::f32, {8}), c(Element::bf16, {8, 8});
-  CHECK_THROWS_WITH(sim::run(module.kernel(), {a.view(), b.view(), bias.view(), c.view()}), test::ContainsSubstring("A is M x K and B is K x N"));
+  CHECK_THROWS_WITH(sim::run(module.kernel(), {a.view(), b.view(), bias.view(), c.view()}),
+                    test::ContainsSubstring("A is M x K and B is K x N"));
 }
 
 TEST_CASE("attention over ragged sequences", "[sim]") {
   auto const module = load_kernel("attention");
   std::mt19937_64 random(43);
   constexpr std::int64_t d = 64;
-  for (auto const& [batch, queries, keys] : {std::array<std::int64_t, 3>{1, 1, 1}, {2, 128, 64}, {1, 150, 100}, {2, 10, 65}}) {
-    HostTensor q(Element::bf16, {batch, queries, d}), k(Element::bf16, {batch, keys, d}), v(Element::bf16, {batch, keys, d}), o(Element::bf16, {batch, queries, d});
+  for (auto const& [batch, queries, keys] :
+       {std::array<std::int64_t, 3>{1, 1, 1}, {2, 128, 64}, {1, 150, 100}, {2, 10, 65}}) {
+    HostTensor q(Element::bf16, {batch, queries, d}), k(Element::bf16, {batch, keys, d}),
+        v(Element::bf16, {batch, keys, d}), o(Element::bf16, {batch, queries, d});
     q.fill(random), k.fill(random), v.fill(random);
     double const scale = 1.4426950408889634 / 8;
     run_checked(module, {q.view(), k.view(), v.view(), o.view(), ir::make_constant(Element::f32, scale)});
@@ -133,7 +142,8 @@ TEST_CASE("exact precision stays near float64 precision of the same kernel", "[s
 }
 
 TEST_CASE("a 256 cubed product in f32 takes less than two seconds", "[sim]") {
-  auto const module = test::module_of(R"(kernel @matmul(%A: in tensor<?x?xf32>, %B: in tensor<?x?xf32>, %C: out tensor<?x?xf32>) {
+  auto const module =
+      test::module_of(R"(kernel @matmul(%A: in tensor<?x?xf32>, %B: in tensor<?x?xf32>, %C: out tensor<?x?xf32>) {
   %m = extent %A : i64
   %n = extent %B {axis = 1} : i64
   %k = extent %A {axis = 1} : i64

@@ -1,5 +1,5 @@
-// Tensors of any element in host memory, for tests of the executors: filled from bits, viewed with any strides, read back
-// as doubles or integers.
+// Tensors of any element in host memory, for tests of the executors: filled from bits, viewed with any strides, read
+// back as doubles or integers.
 #pragma once
 
 #include <cmath>
@@ -18,7 +18,8 @@ class HostTensor {
  public:
   HostTensor() = default;
   /// Row-major; `gaps` elements are left between rows of the last axis, and as many before the first element.
-  HostTensor(Element element, Extents const& extents, std::int64_t gaps = 0) : element_(element), extents_(extents), offset_(gaps) {
+  HostTensor(Element element, Extents const& extents, std::int64_t gaps = 0)
+      : element_(element), extents_(extents), offset_(gaps) {
     strides_ = extents;
     std::int64_t stride = 1;
     for (int i = extents.size() - 1; i >= 0; --i) {
@@ -51,7 +52,8 @@ class HostTensor {
   [[nodiscard]] ir::Constant get(std::int64_t i) const {
     std::uint64_t raw = 0;
     std::memcpy(&raw, address(i), static_cast<std::size_t>(bytes(element_)));
-    if (element_ == Element::i32) return ir::make_constant(element_, static_cast<std::int64_t>(static_cast<std::int32_t>(raw)));
+    if (element_ == Element::i32)
+      return ir::make_constant(element_, static_cast<std::int64_t>(static_cast<std::int32_t>(raw)));
     return {element_, raw};
   }
   void set(std::int64_t i, ir::Constant value) {
@@ -80,7 +82,8 @@ class HostTensor {
     for (std::int64_t i = 0; i < count(); ++i) {
       std::uint64_t raw = random();
       if (element_ == Element::boolean) raw &= 1;
-      set(i, element_ == Element::i32 ? ir::make_constant(element_, static_cast<std::int64_t>(raw)) : ir::Constant{element_, mask(raw)});
+      set(i, element_ == Element::i32 ? ir::make_constant(element_, static_cast<std::int64_t>(raw))
+                                      : ir::Constant{element_, mask(raw)});
     }
     return *this;
   }
@@ -89,7 +92,8 @@ class HostTensor {
   [[nodiscard]] bool gaps_untouched() const {
     std::vector<bool> inside(memory_.size());
     for (std::int64_t i = 0; i < count(); ++i)
-      for (int b = 0; b < bytes(element_); ++b) inside[static_cast<std::size_t>(address(i) - memory_.data() + b)] = true;
+      for (int b = 0; b < bytes(element_); ++b)
+        inside[static_cast<std::size_t>(address(i) - memory_.data() + b)] = true;
     for (std::size_t i = 0; i < memory_.size(); ++i)
       if (!inside[i] && memory_[i] != poison) return false;
     return true;

@@ -1,8 +1,8 @@
 // Random kernels as IR text, with the arguments they want: what differential and fuzz tests run on several executors.
 //
 // Kernels of kind `exact` hold only ops whose results every executor must agree on bit by bit: no sums of floats in an
-// unstated order, no products of matrices, no bits of NaN made visible, and a zero of either sign from min or max is made
-// positive before it goes on. Kernels of kind `matrix` hold dots and sums in any order and compare within a bound.
+// unstated order, no products of matrices, no bits of NaN made visible, and a zero of either sign from min or max is
+// made positive before it goes on. Kernels of kind `matrix` hold dots and sums in any order and compare within a bound.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct RandomParameter {
   bool written = false;
   Element element = Element::f32;
   std::vector<std::int64_t> extents;
-  std::int64_t gap = 0;        ///< unused elements between rows
-  std::int64_t inner = 1;      ///< stride of the last axis
+  std::int64_t gap = 0;    ///< unused elements between rows
+  std::int64_t inner = 1;  ///< stride of the last axis
   ir::Constant scalar;
 };
 
@@ -49,11 +49,14 @@ class KernelGenerator {
   RandomKernel matrix() {
     kernel_ = {};
     signature_.clear(), body_.clear(), pool_.clear(), next_ = 0;
-    std::int64_t const m = one_of({1, 4, 8, 16, 33, 64}), n = one_of({1, 3, 8, 16, 40, 64, 128}), k = one_of({1, 2, 8, 16, 31, 64});
-    std::int64_t const rows = 1 + pick(3 * static_cast<int>(m)), columns = 1 + pick(3 * static_cast<int>(n)), depth = pick(4 * static_cast<int>(k) + 1);
+    std::int64_t const m = one_of({1, 4, 8, 16, 33, 64}), n = one_of({1, 3, 8, 16, 40, 64, 128}),
+                       k = one_of({1, 2, 8, 16, 31, 64});
+    std::int64_t const rows = 1 + pick(3 * static_cast<int>(m)), columns = 1 + pick(3 * static_cast<int>(n)),
+                       depth = pick(4 * static_cast<int>(k) + 1);
     Element const element = one_of<Element>({Element::f32, Element::f32, Element::f16, Element::bf16, Element::f64});
     Element const sum = element == Element::f64 ? Element::f64 : Element::f32;
-    bool const swap_a = pick(4) == 0, swap_b = pick(3) == 0, bias = pick(2) == 0, row_sum = pick(4) == 0, second = pick(4) == 0;
+    bool const swap_a = pick(4) == 0, swap_b = pick(3) == 0, bias = pick(2) == 0, row_sum = pick(4) == 0,
+               second = pick(4) == 0;
     auto const a = tensor(element, swap_a ? extents({depth, rows}) : extents({rows, depth}), false);
     auto const b = tensor(element, swap_b ? extents({columns, depth}) : extents({depth, columns}), false);
     auto const d = bias ? tensor(sum, extents({columns}), false) : std::string();
@@ -61,28 +64,39 @@ class KernelGenerator {
     auto const text = [](std::int64_t number) { return std::to_string(number); };
     Type const acc = Type::tile(sum, {m, n});
     line("%zero = constant {value = 0 : i64} : i64"), line("%one = constant {value = 1 : i64} : i64");
-    line("%m = constant {value = " + text(m) + " : i64} : i64"), line("%n = constant {value = " + text(n) + " : i64} : i64");
+    line("%m = constant {value = " + text(m) + " : i64} : i64"),
+        line("%n = constant {value = " + text(n) + " : i64} : i64");
     line("%k = constant {value = " + text(k) + " : i64} : i64");
     line("%rows = extent " + c + " : i64"), line("%columns = extent " + c + " {axis = 1} : i64");
     line("%depth = extent " + a + (swap_a ? "" : " {axis = 1}") + " : i64");
-    line("%g0 = ceil_div %rows, %m : i64"), line("%g1 = ceil_div %columns, %n : i64"), line("%trips = ceil_div %depth, %k : i64");
+    line("%g0 = ceil_div %rows, %m : i64"), line("%g1 = ceil_div %columns, %n : i64"),
+        line("%trips = ceil_div %depth, %k : i64");
     line("grid %g0, %g1");
     line("%b0 = block_index : i64"), line("%b1 = block_index {axis = 1} : i64");
     line("%i = mul %b0, %m : i64"), line("%j = mul %b1, %n : i64");
-    line("%init = constant {value = " + std::string(pick(3) == 0 ? "0.5" : "0") + " : " + std::string(name(sum)) + "} : " + ir::to_string(acc));
+    line("%init = constant {value = " + std::string(pick(3) == 0 ? "0.5" : "0") + " : " + std::string(name(sum)) +
+         "} : " + ir::to_string(acc));
     std::string const more = second ? ", %other = %init" : "";
-    line(std::string(second ? "%acc, %rest" : "%acc") + " = for %t = %zero to %trips step %one carry (%sum = %init" + more + ") : " + ir::to_string(acc) + (second ? ", " + ir::to_string(acc) : "") + " {");
+    line(std::string(second ? "%acc, %rest" : "%acc") + " = for %t = %zero to %trips step %one carry (%sum = %init" +
+         more + ") : " + ir::to_string(acc) + (second ? ", " + ir::to_string(acc) : "") + " {");
     line("%x = mul %t, %k : i64");
-    auto const operand = [&](std::string const& name, std::string const& source, bool swapped, std::string const& first, std::string const& last, std::int64_t e0, std::int64_t e1) {
-      if (!swapped) return line("%" + name + " = load " + source + ", " + first + ", " + last + " : " + ir::to_string(Type::tile(element, {e0, e1})));
-      line("%" + name + "_t = load " + source + ", " + last + ", " + first + " : " + ir::to_string(Type::tile(element, {e1, e0})));
-      line("%" + name + " = trans %" + name + "_t {permutation = [1, 0]} : " + ir::to_string(Type::tile(element, {e0, e1})));
+    auto const operand = [&](std::string const& name, std::string const& source, bool swapped, std::string const& first,
+                             std::string const& last, std::int64_t e0, std::int64_t e1) {
+      if (!swapped)
+        return line("%" + name + " = load " + source + ", " + first + ", " + last + " : " +
+                    ir::to_string(Type::tile(element, {e0, e1})));
+      line("%" + name + "_t = load " + source + ", " + last + ", " + first + " : " +
+           ir::to_string(Type::tile(element, {e1, e0})));
+      line("%" + name + " = trans %" + name +
+           "_t {permutation = [1, 0]} : " + ir::to_string(Type::tile(element, {e0, e1})));
     };
     operand("a", a, swap_a, "%i", "%x", m, k);
     operand("b", b, swap_b, "%x", "%j", k, n);
     line("%next = dot %a, %b, %sum : " + ir::to_string(acc));
-    if (second) line("%scaled = add %other, %next : " + ir::to_string(acc)), line("yield %next, %scaled");
-    else line("yield %next");
+    if (second)
+      line("%scaled = add %other, %next : " + ir::to_string(acc)), line("yield %next, %scaled");
+    else
+      line("yield %next");
     line("}");
     pool_ = {{"%acc", acc}};
     Entry result = second ? binary("add", {"%acc", acc}, {"%rest", acc}) : pool_[0];
@@ -100,7 +114,10 @@ class KernelGenerator {
     Element const out = kernel_.parameters.back().element;
     if (out != sum) result = define("cast " + result.name, acc.with_element(out));
     line("store " + c + ", " + result.name + ", %i, %j");
-    kernel_.tolerance = out == Element::bf16 ? 0x1p-6 : out == Element::f16 ? 0x1p-9 : sum == Element::f64 ? 1e-12 : 2e-5;
+    kernel_.tolerance = out == Element::bf16  ? 0x1p-6
+                        : out == Element::f16 ? 0x1p-9
+                        : sum == Element::f64 ? 1e-12
+                                              : 2e-5;
     return finish();
   }
 
@@ -119,7 +136,9 @@ class KernelGenerator {
   }
   Element any_element() { return static_cast<Element>(pick(element_count)); }
   Entry any() { return pool_[static_cast<std::size_t>(pick(static_cast<int>(pool_.size())))]; }
-  Element float_element() { return one_of<Element>({Element::f16, Element::bf16, Element::f32, Element::f32, Element::f64}); }
+  Element float_element() {
+    return one_of<Element>({Element::f16, Element::bf16, Element::f32, Element::f32, Element::f64});
+  }
 
   // ---- text
   void line(std::string const& text) { body_ += "  " + text + "\n"; }
@@ -140,7 +159,8 @@ class KernelGenerator {
   // ---- parameters
   std::string tensor(Element element, std::vector<std::int64_t> const& shape, bool written) {
     std::string const name = "%p" + std::to_string(kernel_.parameters.size());
-    signature_ += (signature_.empty() ? "" : ", ") + name + ": " + (written ? "out " : "in ") + ir::to_string(Type::tensor(element, static_cast<int>(shape.size())));
+    signature_ += (signature_.empty() ? "" : ", ") + name + ": " + (written ? "out " : "in ") +
+                  ir::to_string(Type::tensor(element, static_cast<int>(shape.size())));
     RandomParameter parameter;
     parameter.is_tensor = true;
     parameter.written = written;
@@ -156,7 +176,8 @@ class KernelGenerator {
     kernel_ = {};
     signature_.clear(), body_.clear(), pool_.clear(), offsets_.clear(), next_ = 0;
     tile_ = {};
-    std::vector<std::int64_t> const choices = rank == 1 ? std::vector<std::int64_t>{1, 3, 8, 31, 64, 100, 256} : std::vector<std::int64_t>{1, 2, 3, 5, 8, 16, 17, 33};
+    std::vector<std::int64_t> const choices = rank == 1 ? std::vector<std::int64_t>{1, 3, 8, 31, 64, 100, 256}
+                                                        : std::vector<std::int64_t>{1, 2, 3, 5, 8, 16, 17, 33};
     for (int i = 0; i < rank; ++i) tile_.push_back(one_of(choices));
     output_.clear();
     for (int i = 0; i < rank; ++i) output_.push_back(1 + pick(static_cast<int>(3 * tile_[i])));
@@ -165,7 +186,8 @@ class KernelGenerator {
     for (int i = 0; i < rank; ++i) {
       std::string const n = std::to_string(i);
       line("%e" + n + " = constant {value = " + std::to_string(tile_[i]) + " : i64} : i64");
-      line("%c" + n + " = constant {value = " + std::to_string((output_[static_cast<std::size_t>(i)] + tile_[i] - 1) / tile_[i]) + " : i64} : i64");
+      line("%c" + n + " = constant {value = " +
+           std::to_string((output_[static_cast<std::size_t>(i)] + tile_[i] - 1) / tile_[i]) + " : i64} : i64");
       grid += (i == 0 ? "%c" : ", %c") + n;
     }
     line("grid " + grid);
@@ -177,11 +199,13 @@ class KernelGenerator {
     }
   }
 
-  /// A tensor near the output's extents, loaded at this block's offsets, sometimes shifted, sometimes with a pad of its own.
+  /// A tensor near the output's extents, loaded at this block's offsets, sometimes shifted, sometimes with a pad of its
+  /// own.
   void load_input() {
     Element const element = any_element();
     std::vector<std::int64_t> shape = output_;
-    for (std::int64_t& extent : shape) extent = std::max<std::int64_t>(pick(8) == 0 ? 0 : 1, extent + (pick(3) == 0 ? pick(9) - 4 : 0));
+    for (std::int64_t& extent : shape)
+      extent = std::max<std::int64_t>(pick(8) == 0 ? 0 : 1, extent + (pick(3) == 0 ? pick(9) - 4 : 0));
     std::string op = "load " + tensor(element, shape, false);
     for (std::string const& offset : offsets_) {
       if (pick(5) != 0) {
@@ -193,7 +217,8 @@ class KernelGenerator {
       line(name + " = add " + offset + ", " + name + "c : i64");
       op += ", " + name;
     }
-    if (element != Element::boolean && pick(2) == 0) op += " {pad = " + ir::to_string(ir::make_constant(element, static_cast<double>(pick(9) - 4))) + "}";
+    if (element != Element::boolean && pick(2) == 0)
+      op += " {pad = " + ir::to_string(ir::make_constant(element, static_cast<double>(pick(9) - 4))) + "}";
     pool_.push_back(define(op, Type::tile(element, tile_)));
   }
 
@@ -213,27 +238,42 @@ class KernelGenerator {
   Entry coerce(Entry const& entry, Type const& type) {
     Entry result = entry;
     bool fits = entry.type.rank() == type.rank();
-    for (int i = 0; fits && i < type.rank(); ++i) fits = entry.type.shape()[i] == type.shape()[i] || entry.type.shape()[i] == 1;
+    for (int i = 0; fits && i < type.rank(); ++i)
+      fits = entry.type.shape()[i] == type.shape()[i] || entry.type.shape()[i] == 1;
     if (!fits) return constant(pick(7) - 3, type);
     if (result.type.element() != type.element()) {
       Type const wanted = result.type.with_element(type.element());
-      if (type.element() == Element::boolean) result = binary("compare", result, constant(0, result.type), " {predicate = ne}");
-      else result = define("cast " + result.name, wanted);
+      if (type.element() == Element::boolean)
+        result = binary("compare", result, constant(0, result.type), " {predicate = ne}");
+      else
+        result = define("cast " + result.name, wanted);
     }
     if (result.type.shape() == type.shape()) return result;
     return define("broadcast " + result.name, type);
   }
   /// A value of a's type.
   Entry partner(Entry const& a) { return coerce(any(), a.type); }
-  Entry numeric(Entry const& a) { return a.type.element() == Element::boolean ? coerce(a, a.type.with_element(one_of<Element>({Element::i32, Element::f32}))) : a; }
-  Entry floating(Entry const& a) { return is_float(a.type.element()) ? a : coerce(a, a.type.with_element(float_element())); }
-  Entry integral(Entry const& a) { return is_integer(a.type.element()) ? a : coerce(a, a.type.with_element(one_of<Element>({Element::i32, Element::i64}))); }
+  Entry numeric(Entry const& a) {
+    return a.type.element() == Element::boolean
+               ? coerce(a, a.type.with_element(one_of<Element>({Element::i32, Element::f32})))
+               : a;
+  }
+  Entry floating(Entry const& a) {
+    return is_float(a.type.element()) ? a : coerce(a, a.type.with_element(float_element()));
+  }
+  Entry integral(Entry const& a) {
+    return is_integer(a.type.element()) ? a
+                                        : coerce(a, a.type.with_element(one_of<Element>({Element::i32, Element::i64})));
+  }
   /// A zero of either sign becomes +0.
   Entry plus_zero(Entry const& a) { return is_float(a.type.element()) ? binary("add", a, constant(0, a.type)) : a; }
 
   void step(int depth) {
     switch (pick(20)) {
-      case 0: case 1: case 2: case 3: {
+      case 0:
+      case 1:
+      case 2:
+      case 3: {
         Entry const a = numeric(any());
         pool_.push_back(binary(one_of<std::string>({"add", "sub", "mul", "div"}), a, partner(a)));
         break;
@@ -243,7 +283,8 @@ class KernelGenerator {
         pool_.push_back(plus_zero(binary(one_of<std::string>({"min", "max"}), a, partner(a))));
         break;
       }
-      case 5: case 6: {
+      case 5:
+      case 6: {
         Entry const a = integral(any());
         pool_.push_back(binary(one_of<std::string>({"rem", "and", "or", "xor", "shl", "shr", "div"}), a, partner(a)));
         break;
@@ -254,10 +295,12 @@ class KernelGenerator {
         pool_.push_back(binary("ceil_div", low, partner(a)));
         break;
       }
-      case 8: case 9: {
+      case 8:
+      case 9: {
         Entry const a = any();
         bool const ordered = a.type.element() != Element::boolean;
-        std::string const predicate = ordered ? one_of<std::string>({"eq", "ne", "lt", "le", "gt", "ge"}) : one_of<std::string>({"eq", "ne"});
+        std::string const predicate =
+            ordered ? one_of<std::string>({"eq", "ne", "lt", "le", "gt", "ge"}) : one_of<std::string>({"eq", "ne"});
         pool_.push_back(binary("compare", a, partner(a), " {predicate = " + predicate + "}"));
         break;
       }
@@ -268,9 +311,12 @@ class KernelGenerator {
         pool_.push_back(define("select " + condition.name + ", " + a.name + ", " + b.name, a.type));
         break;
       }
-      case 11: case 12: {
+      case 11:
+      case 12: {
         Entry const a = floating(any());
-        pool_.push_back(define(one_of<std::string>({"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "round", "floor"}) + " " + a.name, a.type));
+        pool_.push_back(define(
+            one_of<std::string>({"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "round", "floor"}) + " " + a.name,
+            a.type));
         break;
       }
       case 13: {
@@ -283,14 +329,17 @@ class KernelGenerator {
         pool_.push_back(coerce(a, a.type.with_element(any_element())));
         break;
       }
-      case 15: case 16: {
+      case 15:
+      case 16: {
         Entry const a = numeric(any());
         int const axis = pick(a.type.rank());
         Extents shape = a.type.shape();
         shape[axis] = 1;
         std::string const combine = one_of<std::string>({"sum", "max", "min"});
         bool const pairwise = (is_float(a.type.element()) && combine == "sum") || pick(2) == 0;
-        Entry const r = define("reduce " + a.name + " {axis = " + std::to_string(axis) + ", combine = " + combine + (pairwise ? ", order = pairwise}" : "}"), a.type.with_shape(shape));
+        Entry const r = define("reduce " + a.name + " {axis = " + std::to_string(axis) + ", combine = " + combine +
+                                   (pairwise ? ", order = pairwise}" : "}"),
+                               a.type.with_shape(shape));
         pool_.push_back(combine == "sum" ? r : plus_zero(r));
         if (pick(2) == 0) pool_.push_back(coerce(pool_.back(), a.type));
         break;
@@ -306,8 +355,10 @@ class KernelGenerator {
         break;
       }
       default: {
-        if (depth == 0 || pick(2) == 0) reshape();
-        else branch(depth - 1);
+        if (depth == 0 || pick(2) == 0)
+          reshape();
+        else
+          branch(depth - 1);
         break;
       }
     }
@@ -351,7 +402,8 @@ class KernelGenerator {
     line("%lo" + n + " = constant {value = " + std::to_string(pick(5) - 2) + " : i64} : i64");
     line("%hi" + n + " = constant {value = " + std::to_string(pick(7) - 1) + " : i64} : i64");
     line("%st" + n + " = constant {value = " + std::to_string(1 + pick(3)) + " : i64} : i64");
-    line("%r" + n + " = for %i" + n + " = %lo" + n + " to %hi" + n + " step %st" + n + " carry (%a" + n + " = " + init.name + ") : " + ir::to_string(init.type) + " {");
+    line("%r" + n + " = for %i" + n + " = %lo" + n + " to %hi" + n + " step %st" + n + " carry (%a" + n + " = " +
+         init.name + ") : " + ir::to_string(init.type) + " {");
     Entry const next = inside(depth, init.type, [&] {
       Entry const index = define("splat %i" + n, Type::tile(Element::i64, init.type.shape()));
       Entry const carried{"%a" + n, init.type};

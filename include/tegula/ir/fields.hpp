@@ -45,14 +45,16 @@ struct Effects {
 
   constexpr Effects operator|(Effects const& other) const {
     Effects result = *this;
-    for (int i = 0; i < other.count; ++i) result.list[static_cast<std::size_t>(result.count++)] = other.list[static_cast<std::size_t>(i)];
+    for (int i = 0; i < other.count; ++i)
+      result.list[static_cast<std::size_t>(result.count++)] = other.list[static_cast<std::size_t>(i)];
     return result;
   }
   [[nodiscard]] constexpr bool writes(Space space) const { return has(space, Access::write); }
   [[nodiscard]] constexpr bool reads(Space space) const { return has(space, Access::read); }
   [[nodiscard]] constexpr bool has(Space space, Access access) const {
     for (int i = 0; i < count; ++i)
-      if (list[static_cast<std::size_t>(i)].space == space && list[static_cast<std::size_t>(i)].access == access) return true;
+      if (list[static_cast<std::size_t>(i)].space == space && list[static_cast<std::size_t>(i)].access == access)
+        return true;
     return false;
   }
 };
@@ -73,13 +75,13 @@ constexpr Effects writes(Space space, int operand = -1, Proxy proxy = Proxy::gen
 /// Traits an op struct lists in `traits`; combine with |.
 enum Trait : unsigned {
   no_traits = 0,
-  elementwise = 1,     ///< result element (i) depends on operand elements (i) only; operands and result have one shape
-  commutative = 2,     ///< the two operands may be swapped
-  terminator = 4,      ///< ends a block
-  has_regions = 8,     ///< holds blocks; its effects are those inside
-  launch_fact = 16,    ///< belongs to the launch program (grid, require): kept, and evaluated on the host
-  variadic = 32,       ///< any number of operands from the last named one on
-  symbolic = 64,       ///< pure and constant for one block of one launch (extents, block indices)
+  elementwise = 1,   ///< result element (i) depends on operand elements (i) only; operands and result have one shape
+  commutative = 2,   ///< the two operands may be swapped
+  terminator = 4,    ///< ends a block
+  has_regions = 8,   ///< holds blocks; its effects are those inside
+  launch_fact = 16,  ///< belongs to the launch program (grid, require): kept, and evaluated on the host
+  variadic = 32,     ///< any number of operands from the last named one on
+  symbolic = 64,     ///< pure and constant for one block of one launch (extents, block indices)
 };
 
 template <std::size_t count>
@@ -126,9 +128,8 @@ template <class OpStruct, class... T>
 constexpr OpStruct make_op(T const&... values) {
   OpStruct op;
   [[maybe_unused]] auto const list = OpStruct::attributes();
-  [&]<std::size_t... at>(std::index_sequence<at...>) {
-    ((op.*std::get<at>(list).member = values), ...);
-  }(std::index_sequence_for<T...>{});
+  [&]<std::size_t... at>(std::index_sequence<at...>) { ((op.*std::get<at>(list).member = values), ...); }
+  (std::index_sequence_for<T...>{});
   return op;
 }
 

@@ -26,10 +26,10 @@ inline constexpr int op_kind_count = 0
 
 template <class OpStruct>
 struct KindOf;
-#define TEGULA_OP(name)                                   \
-  template <>                                             \
-  struct KindOf<name> {                                   \
-    static constexpr OpKind value = OpKind::name;         \
+#define TEGULA_OP(name)                           \
+  template <>                                     \
+  struct KindOf<name> {                           \
+    static constexpr OpKind value = OpKind::name; \
   };
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP

@@ -23,7 +23,8 @@ inline constexpr bool is_grid = false;
 template <class... Counts>
 inline constexpr bool is_grid<grid<Counts...>> = true;
 
-/// As in a kernel, the last number runs fastest and becomes the launch's first axis; those beyond three share the third.
+/// As in a kernel, the last number runs fastest and becomes the launch's first axis; those beyond three share the
+/// third.
 template <class... Counts>
 GridOverride override_of(grid<Counts...> const& given) {
   static_assert(grid<Counts...>::plain, "launch: the numbers of blocks of grid(...) are integers here");
@@ -33,8 +34,10 @@ GridOverride override_of(grid<Counts...> const& given) {
   for (int axis = 0; axis < rank; ++axis) {
     std::int64_t const count = given.count(rank - 1 - axis);
     std::int64_t& extent = result.extents[axis < 3 ? axis : 2];
-    if (axis < 3) extent = count;
-    else extent = multiply_blocks(extent, count);
+    if (axis < 3)
+      extent = count;
+    else
+      extent = multiply_blocks(extent, count);
   }
   return result;
 }
@@ -53,7 +56,7 @@ struct WithoutGrid {
   using type = detail::TypeList<X...>;
 };
 template <class First, class... X>
-  requires is_grid<std::remove_cv_t<First>>
+requires is_grid<std::remove_cv_t<First>>
 struct WithoutGrid<First, X...> {
   using type = detail::TypeList<X...>;
 };
@@ -89,14 +92,14 @@ auto pack(Kernel<F> const& kernel, First& first, X&... x) {
 }  // namespace jit
 
 /// Runs a kernel on a stream. `arguments` are, in the order of the lambda's parameters (members in place of a parameter
-/// struct): for a tensor a buffer, view, device_view, std::mdspan, container, or any type with data(), rank, extent() and
-/// stride(); for an arg a number. A grid(...) before the arguments replaces the kernel's own.
+/// struct): for a tensor a buffer, view, device_view, std::mdspan, container, or any type with data(), rank, extent()
+/// and stride(); for an arg a number. A grid(...) before the arguments replaces the kernel's own.
 ///
-/// On the host the work is done when launch returns; on a CUDA device it is ordered on the stream. A wrong count, element,
-/// rank, direction or place that the types tell does not compile. Throws UserError for what only values tell (extents,
-/// requirements, aliasing, alignment, a freed buffer), before anything runs.
+/// On the host the work is done when launch returns; on a CUDA device it is ordered on the stream. A wrong count,
+/// element, rank, direction or place that the types tell does not compile. Throws UserError for what only values tell
+/// (extents, requirements, aliasing, alignment, a freed buffer), before anything runs.
 template <class Stream, class F, class... X>
-  requires std::derived_from<Stream, stream>
+requires std::derived_from<Stream, stream>
 void launch(Stream const& order, Kernel<F> const& kernel, X&&... arguments) {
   using Call = jit::FindingOf<jit::stream_kind<Stream>(), F, std::remove_reference_t<X>...>;
   if constexpr (jit::check<Call>()) {
@@ -105,8 +108,8 @@ void launch(Stream const& order, Kernel<F> const& kernel, X&&... arguments) {
   }
 }
 
-/// A launch that can run again and again without checks, look-ups or allocation: `auto go = prepare(k, a, b); go(stream);`.
-/// For the device that holds the tensors; without a tensor, device::best().
+/// A launch that can run again and again without checks, look-ups or allocation: `auto go = prepare(k, a, b);
+/// go(stream);`. For the device that holds the tensors; without a tensor, device::best().
 template <class F, class... X>
 [[nodiscard]] prepared prepare(Kernel<F> const& kernel, X&&... arguments) {
   using Call = jit::FindingOf<jit::StreamKind::any, F, std::remove_reference_t<X>...>;

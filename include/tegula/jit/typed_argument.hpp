@@ -15,11 +15,10 @@
 
 namespace tegula {
 
-
 namespace jit {
 
-/// Has data(), a static rank, extent(axis) and stride(axis) in elements; buffers, views and any type like them. Such a type
-/// may say where its memory is by a static `space` (host if not said) or, at run time, by where().
+/// Has data(), a static rank, extent(axis) and stride(axis) in elements; buffers, views and any type like them. Such a
+/// type may say where its memory is by a static `space` (host if not said) or, at run time, by where().
 template <class X>
 concept StridedTensor = requires(X& x) {
   *x.data();
@@ -46,7 +45,7 @@ concept TensorArgument = StridedTensor<X> || MdspanLike<X> || detail::Contiguous
 
 template <class X>
 concept ScalarArgument = std::is_arithmetic_v<std::remove_cv_t<X>> || std::same_as<std::remove_cv_t<X>, f16> ||
-                         std::same_as<std::remove_cv_t<X>, bf16>;
+    std::same_as<std::remove_cv_t<X>, bf16>;
 
 /// Where an argument's memory is, as far as its type tells.
 enum class Space : std::uint8_t { host, cuda, known_at_run_time };
@@ -54,28 +53,40 @@ enum class Space : std::uint8_t { host, cuda, known_at_run_time };
 template <class X>
 concept StatesSpace = std::same_as<std::remove_cv_t<decltype(X::space)>, DeviceKind>;
 template <class X>
-concept StatesDevice = requires(X& x) { requires std::same_as<std::remove_cvref_t<decltype(x.where())>, device>; };
+concept StatesDevice = requires(X& x) {
+  requires std::same_as<std::remove_cvref_t<decltype(x.where())>, device>;
+};
 template <class X>
-concept OwnsAllocation = requires(X& x) { requires std::same_as<decltype(x.allocation()), detail::Allocation*>; };
+concept OwnsAllocation = requires(X& x) {
+  requires std::same_as<decltype(x.allocation()), detail::Allocation*>;
+};
 
 template <class X>
 constexpr Space space_of() {
-  if constexpr (StatesSpace<X>) return X::space == DeviceKind::host ? Space::host : Space::cuda;
-  else if constexpr (StatesDevice<X>) return Space::known_at_run_time;
-  else return Space::host;
+  if constexpr (StatesSpace<X>)
+    return X::space == DeviceKind::host ? Space::host : Space::cuda;
+  else if constexpr (StatesDevice<X>)
+    return Space::known_at_run_time;
+  else
+    return Space::host;
 }
 
 template <class X>
 constexpr int rank_of() {
-  if constexpr (StridedTensor<X>) return static_cast<int>(X::rank);
-  else if constexpr (MdspanLike<X>) return static_cast<int>(X::rank());
-  else return 1;
+  if constexpr (StridedTensor<X>)
+    return static_cast<int>(X::rank);
+  else if constexpr (MdspanLike<X>)
+    return static_cast<int>(X::rank());
+  else
+    return 1;
 }
 
 template <class X>
 auto address_of(X& x) {
-  if constexpr (MdspanLike<X>) return x.data_handle();
-  else return x.data();
+  if constexpr (MdspanLike<X>)
+    return x.data_handle();
+  else
+    return x.data();
 }
 
 /// What a tensor argument's type says.
@@ -115,28 +126,47 @@ struct Given {
 enum class StreamKind : std::uint8_t { any, host, cuda };
 template <class Stream>
 constexpr StreamKind stream_kind() {
-  if constexpr (std::derived_from<Stream, cuda_stream>) return StreamKind::cuda;
-  else if constexpr (std::derived_from<Stream, host_stream>) return StreamKind::host;
-  else return StreamKind::any;
+  if constexpr (std::derived_from<Stream, cuda_stream>)
+    return StreamKind::cuda;
+  else if constexpr (std::derived_from<Stream, host_stream>)
+    return StreamKind::host;
+  else
+    return StreamKind::any;
 }
 
 /// Whether C++ makes a T of a number X without changing its kind: no bool from or to a number, no integer from a float.
 template <class X, class T>
 constexpr bool number_converts() {
   using B = std::remove_cv_t<X>;
-  if constexpr (std::same_as<T, bool> || std::same_as<B, bool>) return std::same_as<T, B>;
-  else if constexpr (std::integral<T>) return std::integral<B>;
-  else return true;
+  if constexpr (std::same_as<T, bool> || std::same_as<B, bool>)
+    return std::same_as<T, B>;
+  else if constexpr (std::integral<T>)
+    return std::integral<B>;
+  else
+    return true;
 }
 
 /// What the types of a call tell to be wrong.
-enum class Mistake { none, count, not_a_tensor, not_a_number, number_kind, element, rank, constant, host_on_cuda, cuda_on_host };
+enum class Mistake {
+  none,
+  count,
+  not_a_tensor,
+  not_a_number,
+  number_kind,
+  element,
+  rank,
+  constant,
+  host_on_cuda,
+  cuda_on_host
+};
 
 template <class P, class X, StreamKind stream>
 constexpr Mistake mistake_in() {
   if constexpr (detail::is_arg<P>) {
-    if constexpr (!ScalarArgument<X>) return Mistake::not_a_number;
-    else return number_converts<X, typename P::scalar_element>() ? Mistake::none : Mistake::number_kind;
+    if constexpr (!ScalarArgument<X>)
+      return Mistake::not_a_number;
+    else
+      return number_converts<X, typename P::scalar_element>() ? Mistake::none : Mistake::number_kind;
   } else if constexpr (!TensorArgument<X>) {
     return Mistake::not_a_tensor;
   } else {
@@ -151,11 +181,16 @@ constexpr Mistake mistake_in() {
 }
 
 // What differs, spelt in types: the compiler prints it below the sentence.
-template <int> struct ArgumentNumber;
-template <class...> struct Found;
-template <class...> struct Expected;
-template <int> struct Rank;
-template <int> struct Count;
+template <int>
+struct ArgumentNumber;
+template <class...>
+struct Found;
+template <class...>
+struct Expected;
+template <int>
+struct Rank;
+template <int>
+struct Count;
 
 template <Mistake, class P, class X>
 struct Difference {
@@ -218,16 +253,20 @@ inline constexpr bool unlike = a != b;
 template <class Call>
 constexpr bool check() {
   constexpr Mistake mistake = Call::mistake;
-  static_assert(unlike<mistake, Mistake::count>, "launch: the number of arguments differs from the number of the kernel's parameters");
+  static_assert(unlike<mistake, Mistake::count>,
+                "launch: the number of arguments differs from the number of the kernel's parameters");
   static_assert(unlike<mistake, Mistake::not_a_tensor>,
                 "launch: the kernel takes a tensor here: a buffer, a view, or a type with data() and extents");
   static_assert(unlike<mistake, Mistake::not_a_number>, "launch: the kernel takes a number here, the argument is none");
   static_assert(unlike<mistake, Mistake::number_kind>, "launch: a number of another kind than the kernel's parameter");
   static_assert(unlike<mistake, Mistake::element>, "launch: an argument's element differs from the kernel's parameter");
   static_assert(unlike<mistake, Mistake::rank>, "launch: an argument's rank differs from the kernel's parameter");
-  static_assert(unlike<mistake, Mistake::constant>, "launch: the kernel writes this argument, but its elements are const");
-  static_assert(unlike<mistake, Mistake::host_on_cuda>, "launch: host memory on a CUDA stream; copy it to a buffer on the device");
-  static_assert(unlike<mistake, Mistake::cuda_on_host>, "launch: device memory on a host stream; copy it to a buffer on the host");
+  static_assert(unlike<mistake, Mistake::constant>,
+                "launch: the kernel writes this argument, but its elements are const");
+  static_assert(unlike<mistake, Mistake::host_on_cuda>,
+                "launch: host memory on a CUDA stream; copy it to a buffer on the device");
+  static_assert(unlike<mistake, Mistake::cuda_on_host>,
+                "launch: device memory on a host stream; copy it to a buffer on the host");
   return mistake == Mistake::none;
 }
 
@@ -246,9 +285,12 @@ std::int64_t scalar_slot(char const* kernel, int number, X x) {
     return static_cast<std::int64_t>(x);
   } else {
     T const value = [&] {
-      if constexpr (std::same_as<X, T>) return x;
-      else if constexpr (std::is_arithmetic_v<X>) return static_cast<T>(static_cast<double>(x));
-      else return static_cast<T>(static_cast<double>(x));
+      if constexpr (std::same_as<X, T>)
+        return x;
+      else if constexpr (std::is_arithmetic_v<X>)
+        return static_cast<T>(static_cast<double>(x));
+      else
+        return static_cast<T>(static_cast<double>(x));
     }();
     std::int64_t slot = 0;
     std::memcpy(&slot, &value, sizeof value);  // the low bytes: little-endian, as everywhere in argument slots

@@ -1,5 +1,6 @@
-// The one definition of the conversions between f32 and the 16-bit floats, as integer sequences on 32-bit lanes, over an
-// abstract value type (see scalar.hpp). A 16-bit value stands in the low half of an integer lane whose upper half is zero.
+// The one definition of the conversions between f32 and the 16-bit floats, as integer sequences on 32-bit lanes, over
+// an abstract value type (see scalar.hpp). A 16-bit value stands in the low half of an integer lane whose upper half is
+// zero.
 #pragma once
 
 #include "tegula/math/scalar.hpp"
@@ -60,8 +61,8 @@ constexpr auto f32_to_bf16(F x) {
   return select(x == x, rounded, quiet);
 }
 
-/// An f64 as an f32 rounded to odd: when inexact, the neighbour with the last bit set. Rounding that to a 16-bit float is
-/// rounding the f64 once.
+/// An f64 as an f32 rounded to odd: when inexact, the neighbour with the last bit set. Rounding that to a 16-bit float
+/// is rounding the f64 once.
 template <class F64>
 constexpr auto f64_to_f32_odd(F64 x) {
   auto const nearest = narrow(x);

@@ -1,10 +1,10 @@
 // The one definition of each elementary function: exp, exp2, log, log2 in f32 and f64, as plain arithmetic over an
 // abstract value type (see scalar.hpp for what it must offer). The same text is the constexpr scalar function of
-// functions.hpp and the ops that the pass expand-math puts in place of ExpOp and its kin, so every executor that expands
-// gives the same bits. No multiplication is fused with an addition.
+// functions.hpp and the ops that the pass expand-math puts in place of ExpOp and its kin, so every executor that
+// expands gives the same bits. No multiplication is fused with an addition.
 //
-// Error bounds are those of ops/arith.hpp. Every step is a statement of its own with at most one operand that is computed
-// in it: C++ leaves the order of operands open, and the ops that come of this must not depend on the compiler.
+// Error bounds are those of ops/arith.hpp. Every step is a statement of its own with at most one operand that is
+// computed in it: C++ leaves the order of operands open, and the ops that come of this must not depend on the compiler.
 #pragma once
 
 #include "tegula/math/scalar.hpp"
@@ -58,10 +58,9 @@ constexpr V scale_f64(V p, V shifted) {
 }
 
 inline constexpr double exp_f32_terms[] = {0x1.fffffcp-2, 0x1.555490p-3, 0x1.5558a6p-5, 0x1.123ae6p-7, 0x1.6a58fcp-10};
-inline constexpr double exp_f64_terms[] = {0x1.000000000000ap-1,  0x1.5555555555500p-3,  0x1.555555555066ap-5,
-                                           0x1.111111112659fp-7,  0x1.6c16c18494ca9p-10, 0x1.a01a013177527p-13,
-                                           0x1.a01998f67ebc5p-16, 0x1.71df15c3e04d3p-19, 0x1.28ae6ebfaa4ecp-22,
-                                           0x1.ad980952c4daep-26};
+inline constexpr double exp_f64_terms[] = {
+    0x1.000000000000ap-1,  0x1.5555555555500p-3,  0x1.555555555066ap-5,  0x1.111111112659fp-7,  0x1.6c16c18494ca9p-10,
+    0x1.a01a013177527p-13, 0x1.a01998f67ebc5p-16, 0x1.71df15c3e04d3p-19, 0x1.28ae6ebfaa4ecp-22, 0x1.ad980952c4daep-26};
 /// (2^r - 1) / r - 1
 inline constexpr double exp2_f32_terms[] = {-0x1.3a379ep-2, 0x1.ebfbe2p-3,  0x1.c6aea8p-5,
                                             0x1.3b2916p-7,  0x1.5f555cp-10, 0x1.44d276p-13};
@@ -72,11 +71,13 @@ inline constexpr double exp2_f64_terms[] = {0x1.62e42fefa39efp-1,  0x1.ebfbdff82
 /// (log(1 + f) - f + f^2 / 2) / f^3
 inline constexpr double log_f32_terms[] = {0x1.555554p-2, -0x1.000226p-2, 0x1.99a022p-3, -0x1.547292p-3,
                                            0x1.22d87ap-3, -0x1.0d8110p-3, 0x1.0563ecp-3, -0x1.38debcp-4};
-/// log2(1 + f) = 1.5 f - 0.75 f^2 + f * first + f^2 * (second + f * (...)): the first two of its terms are nearly all of it.
+/// log2(1 + f) = 1.5 f - 0.75 f^2 + f * first + f^2 * (second + f * (...)): the first two of its terms are nearly all
+/// of it.
 inline constexpr double log2_f32_first = -0x1.d57136p-5;
 inline constexpr double log2_f32_second = 0x1.d57140p-6;
-inline constexpr double log2_f32_terms[] = {0x1.ec70a6p-2,  -0x1.71540ap-2, 0x1.27745ap-2,  -0x1.ecc338p-3, 0x1.a6c1aep-3,
-                                            -0x1.69006cp-3, 0x1.3cf9b6p-3,  -0x1.790210p-3, 0x1.64b3dep-3};
+inline constexpr double log2_f32_terms[] = {0x1.ec70a6p-2,  -0x1.71540ap-2, 0x1.27745ap-2,
+                                            -0x1.ecc338p-3, 0x1.a6c1aep-3,  -0x1.69006cp-3,
+                                            0x1.3cf9b6p-3,  -0x1.790210p-3, 0x1.64b3dep-3};
 /// (log((1 + s) / (1 - s)) - 2 s) / s^3, in powers of s^2
 inline constexpr double log_f64_terms[] = {0x1.5555555555593p-1, 0x1.999999997fa5bp-2, 0x1.24924942209a1p-2,
                                            0x1.c71c51e2588bfp-3, 0x1.74664711bd201p-3, 0x1.39a0e326c5860p-3,
@@ -226,7 +227,8 @@ constexpr V log_f64(V x) {
   return detail::log_edges(x, high + rest);
 }
 
-/// 1.5 f is exact, and the exponent is added to it with the sum's error kept; the other terms are added from the least up.
+/// 1.5 f is exact, and the exponent is added to it with the sum's error kept; the other terms are added from the least
+/// up.
 template <class V>
 constexpr V log2_f32(V x) {
   auto const [e, f] = detail::split_f32(x, 0x3F2AAAAB);  // 2/3

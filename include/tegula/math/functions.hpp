@@ -58,8 +58,10 @@ constexpr double sqrt_digits(double x, int mantissa_bits) {
 template <class T>
 constexpr T sqrt(T x, int mantissa_bits) {
   if (!std::is_constant_evaluated()) {
-    if constexpr (sizeof(T) == 4) return __builtin_sqrtf(x);
-    else return __builtin_sqrt(x);
+    if constexpr (sizeof(T) == 4)
+      return __builtin_sqrtf(x);
+    else
+      return __builtin_sqrt(x);
   }
   if (x < 0 || is_nan(static_cast<double>(x))) return static_cast<T>(__builtin_nan(""));
   if (x == 0 || x > (std::numeric_limits<T>::max)()) return x;
@@ -89,8 +91,12 @@ constexpr T floor(T x, T limit) {
 constexpr float sqrt(float x) { return detail::sqrt(x, 23); }
 constexpr double sqrt(double x) { return detail::sqrt(x, 52); }
 /// 1 / sqrt(x), both rounded; the infinity of its sign at 0.
-constexpr float rsqrt(float x) { return x == 0 ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) | 0x7F800000U) : 1 / sqrt(x); }
-constexpr double rsqrt(double x) { return x == 0 ? std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) | 0x7FF0000000000000U) : 1 / sqrt(x); }
+constexpr float rsqrt(float x) {
+  return x == 0 ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) | 0x7F800000U) : 1 / sqrt(x);
+}
+constexpr double rsqrt(double x) {
+  return x == 0 ? std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) | 0x7FF0000000000000U) : 1 / sqrt(x);
+}
 
 /// Nearest integer value, ties to even; keeps the sign of zero.
 constexpr float round(float x) { return detail::round(x, 0x1p23F); }
@@ -117,11 +123,17 @@ constexpr T(max)(T a, T b) {
 // Integer arithmetic: wraps, never traps. T is std::int32_t or std::int64_t.
 
 template <class T>
-constexpr T wrapping_add(T a, T b) { return (Bits<T>{a} + Bits<T>{b}).value; }
+constexpr T wrapping_add(T a, T b) {
+  return (Bits<T>{a} + Bits<T>{b}).value;
+}
 template <class T>
-constexpr T wrapping_sub(T a, T b) { return (Bits<T>{a} - Bits<T>{b}).value; }
+constexpr T wrapping_sub(T a, T b) {
+  return (Bits<T>{a} - Bits<T>{b}).value;
+}
 template <class T>
-constexpr T wrapping_mul(T a, T b) { return Bits<T>::wrap(Bits<T>{a}.bits() * Bits<T>{b}.bits()).value; }
+constexpr T wrapping_mul(T a, T b) {
+  return Bits<T>::wrap(Bits<T>{a}.bits() * Bits<T>{b}.bits()).value;
+}
 /// Truncates toward zero; x / 0 is 0, the least value / -1 wraps.
 template <class T>
 constexpr T div(T a, T b) {
@@ -169,9 +181,17 @@ constexpr float f16_to_float(std::uint16_t bits) { return f16_to_f32(Bits<std::i
 constexpr float bf16_to_float(std::uint16_t bits) { return bf16_to_f32(Bits<std::int32_t>{bits}).value; }
 constexpr std::uint16_t float_to_f16(float x) { return static_cast<std::uint16_t>(f32_to_f16(Real<float>{x}).value); }
 constexpr std::uint16_t float_to_bf16(float x) { return static_cast<std::uint16_t>(f32_to_bf16(Real<float>{x}).value); }
-constexpr std::uint16_t double_to_f16(double x) { return static_cast<std::uint16_t>(f32_to_f16(f64_to_f32_odd(Real<double>{x})).value); }
-constexpr std::uint16_t double_to_bf16(double x) { return static_cast<std::uint16_t>(f32_to_bf16(f64_to_f32_odd(Real<double>{x})).value); }
-constexpr std::uint16_t int_to_f16(std::int64_t x) { return double_to_f16(static_cast<double>(shorten_i64(Bits<std::int64_t>{x}).value)); }
-constexpr std::uint16_t int_to_bf16(std::int64_t x) { return double_to_bf16(static_cast<double>(shorten_i64(Bits<std::int64_t>{x}).value)); }
+constexpr std::uint16_t double_to_f16(double x) {
+  return static_cast<std::uint16_t>(f32_to_f16(f64_to_f32_odd(Real<double>{x})).value);
+}
+constexpr std::uint16_t double_to_bf16(double x) {
+  return static_cast<std::uint16_t>(f32_to_bf16(f64_to_f32_odd(Real<double>{x})).value);
+}
+constexpr std::uint16_t int_to_f16(std::int64_t x) {
+  return double_to_f16(static_cast<double>(shorten_i64(Bits<std::int64_t>{x}).value));
+}
+constexpr std::uint16_t int_to_bf16(std::int64_t x) {
+  return double_to_bf16(static_cast<double>(shorten_i64(Bits<std::int64_t>{x}).value));
+}
 
 }  // namespace tegula::math

@@ -1,6 +1,6 @@
-// The scalar values on which the expansions of elementary.hpp and convert.hpp run at compile time, in host<T> and in the
-// simulator. The expansions themselves are templates over any pair of value types with the functions below; the pass
-// expand-math runs the same text with values that build IR.
+// The scalar values on which the expansions of elementary.hpp and convert.hpp run at compile time, in host<T> and in
+// the simulator. The expansions themselves are templates over any pair of value types with the functions below; the
+// pass expand-math runs the same text with values that build IR.
 //
 // A value type F (a float) and its integer I of the same width have, found by argument-dependent lookup:
 //   F: a + b, a - b, a * b, a / b (each rounded once), a < b, a == b (ordered), a != b (unordered)
@@ -17,8 +17,8 @@ namespace tegula::math {
 
 namespace detail {
 
-/// The product as a value of its own: a compiler that may fuse it into a following sum (GCC does, wherever the target has
-/// the instruction) is kept from doing so, since every executor rounds product and sum apart.
+/// The product as a value of its own: a compiler that may fuse it into a following sum (GCC does, wherever the target
+/// has the instruction) is kept from doing so, since every executor rounds product and sum apart.
 template <class T>
 constexpr T rounded(T product) {
 #if defined(__FMA__) || defined(__FMA4__)
@@ -103,7 +103,8 @@ constexpr Real<float> from_bits(Bits<std::int32_t> x) { return {std::bit_cast<fl
 constexpr Real<double> from_bits(Bits<std::int64_t> x) { return {std::bit_cast<double>(x.value)}; }
 
 constexpr Real<float> narrow(Real<double> x) {
-  if (x.value >= 0x1.ffffffp127) return {static_cast<float>(__builtin_inf())};  // else undefined in constant expressions
+  if (x.value >= 0x1.ffffffp127)
+    return {static_cast<float>(__builtin_inf())};  // else undefined in constant expressions
   if (x.value <= -0x1.ffffffp127) return {-static_cast<float>(__builtin_inf())};
   return {static_cast<float>(x.value)};
 }

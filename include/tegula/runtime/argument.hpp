@@ -13,14 +13,14 @@ namespace tegula {
 struct Argument {
   ParameterKind kind = ParameterKind::tensor;
   Element element = Element::f32;
-  bool read_only = false;  ///< a view of const elements: an output cannot take it
+  bool read_only = false;               ///< a view of const elements: an output cannot take it
   DeviceKind space = DeviceKind::host;  ///< where a tensor's memory is
-  int device_number = -1;   ///< which CUDA device, if known; -1 is taken as the stream's
+  int device_number = -1;               ///< which CUDA device, if known; -1 is taken as the stream's
   int rank = 0;
   void* address = nullptr;
   std::int64_t extents[max_rank] = {};
-  std::int64_t strides[max_rank] = {};  ///< in elements
-  std::int64_t scalar = 0;              ///< value in the low bytes, integers sign-extended
+  std::int64_t strides[max_rank] = {};       ///< in elements
+  std::int64_t scalar = 0;                   ///< value in the low bytes, integers sign-extended
   detail::Allocation* allocation = nullptr;  ///< the buffer it came from, if any
 };
 

@@ -35,8 +35,8 @@ void fill(Allocation* to, void const* pattern, int pattern_bytes, std::int64_t b
 
 }  // namespace detail
 
-/// A dense array on a device, last axis fastest, uninitialised at first; the address is 256-byte aligned. Move-only; the
-/// memory goes back when the buffer dies or free() is called, after the work already on CUDA streams.
+/// A dense array on a device, last axis fastest, uninitialised at first; the address is 256-byte aligned. Move-only;
+/// the memory goes back when the buffer dies or free() is called, after the work already on CUDA streams.
 ///
 /// Copies without a stream wait for all work given to the device so far and are complete when they return. Copies with
 /// one are ordered on it, and the host memory must stay alive until the stream is synchronised.
@@ -53,14 +53,15 @@ class buffer {
   /// No memory; extents 0.
   buffer() = default;
   template <detail::ExtentLike... E>
-    requires(sizeof...(E) == Rank)
-  explicit buffer(device where, E... extents) : extents_{static_cast<std::int64_t>(extents)...} {
+  requires(sizeof...(E) == Rank) explicit buffer(device where, E... extents)
+      : extents_{static_cast<std::int64_t>(extents)...} {
     allocation_ = Handle(detail::allocate(where, detail::checked_bytes(extents_, Rank, sizeof(T))));
   }
   /// A copy of a container of contiguous elements.
   template <detail::ContiguousContainer C>
-    requires(Rank == 1 && std::is_same_v<std::remove_const_t<detail::element_in<C const>>, T>)
-  buffer(device where, C const& values) : buffer(where, static_cast<std::int64_t>(values.size())) {
+  requires(Rank == 1 && std::is_same_v<std::remove_const_t<detail::element_in<C const>>, T>)
+      buffer(device where, C const& values)
+      : buffer(where, static_cast<std::int64_t>(values.size())) {
     copy_from(values);
   }
   buffer(buffer&& other) noexcept { swap(other); }
@@ -90,22 +91,18 @@ class buffer {
 
   /// Copies a whole container of size() elements. Throws UserError if the sizes differ.
   template <detail::ContiguousContainer C>
-    requires std::is_same_v<std::remove_const_t<detail::element_in<C const>>, T>
-  void copy_from(C const& values) {
-    copy_from(values.data(), static_cast<std::int64_t>(values.size()), nullptr);
-  }
+  requires std::is_same_v<std::remove_const_t<detail::element_in<C const>>, T>
+  void copy_from(C const& values) { copy_from(values.data(), static_cast<std::int64_t>(values.size()), nullptr); }
   template <detail::ContiguousContainer C>
-    requires std::is_same_v<std::remove_const_t<detail::element_in<C const>>, T>
+  requires std::is_same_v<std::remove_const_t<detail::element_in<C const>>, T>
   void copy_from(stream const& order, C const& values) {
     copy_from(values.data(), static_cast<std::int64_t>(values.size()), &order);
   }
   template <detail::ContiguousContainer C>
-    requires std::is_same_v<detail::element_in<C>, T>
-  void copy_to(C&& values) const {
-    copy_to(values.data(), static_cast<std::int64_t>(values.size()), nullptr);
-  }
+  requires std::is_same_v<detail::element_in<C>, T>
+  void copy_to(C&& values) const { copy_to(values.data(), static_cast<std::int64_t>(values.size()), nullptr); }
   template <detail::ContiguousContainer C>
-    requires std::is_same_v<detail::element_in<C>, T>
+  requires std::is_same_v<detail::element_in<C>, T>
   void copy_to(stream const& order, C&& values) const {
     copy_to(values.data(), static_cast<std::int64_t>(values.size()), &order);
   }

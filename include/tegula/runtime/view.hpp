@@ -79,7 +79,8 @@ template <class C>
 concept ContiguousContainer = requires(C& c) {
   *c.data();
   requires std::is_convertible_v<decltype(c.size()), std::int64_t>;
-} && !requires { C::rank; };
+}
+&&!requires { C::rank; };
 
 template <class C>
 using element_in = std::remove_reference_t<decltype(*static_cast<std::remove_reference_t<C>*>(nullptr)->data())>;
@@ -99,19 +100,19 @@ class view : public detail::ViewBase<view<T, Rank>, T, Rank> {
   constexpr view() = default;
   /// Dense, last axis fastest.
   template <detail::ExtentLike... E>
-    requires(sizeof...(E) == Rank)
-  constexpr view(T* data, E... extents) : view(data, {static_cast<std::int64_t>(extents)...}) {}
+  requires(sizeof...(E) == Rank) constexpr view(T* data, E... extents)
+      : view(data, {static_cast<std::int64_t>(extents)...}) {}
   constexpr view(T* data, std::int64_t const (&extents)[Rank]) : Base(data, extents, nullptr) {}
   constexpr view(T* data, std::int64_t const (&extents)[Rank], std::int64_t const (&strides)[Rank])
       : Base(data, extents, strides) {}
   /// A whole container of contiguous elements.
   template <detail::ContiguousContainer C>
-    requires(Rank == 1 && std::is_convertible_v<detail::element_in<C> (*)[], T (*)[]>)
-  constexpr view(C& container) : view(container.data(), static_cast<std::int64_t>(container.size())) {}
+  requires(Rank == 1 && std::is_convertible_v<detail::element_in<C> (*)[], T (*)[]>) constexpr view(C& container)
+      : view(container.data(), static_cast<std::int64_t>(container.size())) {}
   /// view<T> converts to view<T const>.
   template <class U>
-    requires(!std::is_same_v<U, T> && std::is_convertible_v<U (*)[], T (*)[]>)
-  constexpr view(view<U, Rank> const& other) {
+  requires(!std::is_same_v<U, T> &&
+           std::is_convertible_v<U (*)[], T (*)[]>) constexpr view(view<U, Rank> const& other) {
     data_ = other.data();
     for (int axis = 0; axis < Rank; ++axis) {
       this->extents_[axis] = other.extent(axis);
@@ -121,8 +122,7 @@ class view : public detail::ViewBase<view<T, Rank>, T, Rank> {
 
   /// The element at the given indices; not checked.
   template <detail::ExtentLike... At>
-    requires(sizeof...(At) == Rank)
-  constexpr T& operator()(At... indices) const {
+  requires(sizeof...(At) == Rank) constexpr T& operator()(At... indices) const {
     std::int64_t const index[] = {static_cast<std::int64_t>(indices)...};
     std::int64_t offset = 0;
     for (int axis = 0; axis < Rank; ++axis) offset += index[axis] * strides_[axis];
@@ -149,14 +149,14 @@ class device_view : public detail::ViewBase<device_view<T, Rank>, T, Rank> {
 
   constexpr device_view() = default;
   template <detail::ExtentLike... E>
-    requires(sizeof...(E) == Rank)
-  constexpr device_view(T* data, E... extents) : device_view(data, {static_cast<std::int64_t>(extents)...}) {}
+  requires(sizeof...(E) == Rank) constexpr device_view(T* data, E... extents)
+      : device_view(data, {static_cast<std::int64_t>(extents)...}) {}
   constexpr device_view(T* data, std::int64_t const (&extents)[Rank]) : Base(data, extents, nullptr) {}
   constexpr device_view(T* data, std::int64_t const (&extents)[Rank], std::int64_t const (&strides)[Rank])
       : Base(data, extents, strides) {}
   template <class U>
-    requires(!std::is_same_v<U, T> && std::is_convertible_v<U (*)[], T (*)[]>)
-  constexpr device_view(device_view<U, Rank> const& other) {
+  requires(!std::is_same_v<U, T> &&
+           std::is_convertible_v<U (*)[], T (*)[]>) constexpr device_view(device_view<U, Rank> const& other) {
     this->data_ = other.data();
     for (int axis = 0; axis < Rank; ++axis) {
       this->extents_[axis] = other.extent(axis);

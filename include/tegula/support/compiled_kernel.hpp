@@ -36,8 +36,23 @@ enum class LaunchOp : std::uint8_t {
   constant,  ///< value
   extent,    ///< extent of axis b of parameter a
   scalar,    ///< integer scalar parameter a
-  add, sub, mul, div, rem, min, max, ceil_div, bit_and, bit_or, bit_xor,
-  eq, ne, lt, le, gt, ge,
+  add,
+  sub,
+  mul,
+  div,
+  rem,
+  min,
+  max,
+  ceil_div,
+  bit_and,
+  bit_or,
+  bit_xor,
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
   select,  ///< a ? b : c
 };
 
@@ -86,8 +101,8 @@ struct HostPhase {
 /// Argument slots, shared by all targets (8 bytes each, in parameter order): a tensor gives its address, then its
 /// extents, then its strides in elements, outermost first; a scalar gives its value in the low bytes, integers
 /// sign-extended. After the parameters come the three grid extents. The host entry takes a pointer to the slots; the
-/// GPU entry takes each slot as one 64-bit parameter. Linear block b is (b % g0, b / g0 % g1, b / (g0 * g1)); a GPU launch
-/// has one axis of g0 * g1 * g2 blocks.
+/// GPU entry takes each slot as one 64-bit parameter. Linear block b is (b % g0, b / g0 % g1, b / (g0 * g1)); a GPU
+/// launch has one axis of g0 * g1 * g2 blocks.
 struct CompiledKernel {
   std::string name;
   std::string architecture;  ///< "x86-64-v3", "znver4", ..., "sm_90a"
@@ -95,12 +110,12 @@ struct CompiledKernel {
   LaunchProgram launch;
   ImageKind image_kind = ImageKind::host_object;
   std::string image;
-  std::vector<HostPhase> phases;         ///< host only
-  std::int32_t workspace_bytes = -1;     ///< host only: launch-program step, -1: none
-  std::int64_t scratch_bytes = 0;        ///< host only: per thread
-  std::string entry;                     ///< GPU only
-  int threads_per_cta = 0;               ///< GPU only
-  std::int64_t shared_bytes = 0;         ///< GPU only: dynamic shared memory
+  std::vector<HostPhase> phases;      ///< host only
+  std::int32_t workspace_bytes = -1;  ///< host only: launch-program step, -1: none
+  std::int64_t scratch_bytes = 0;     ///< host only: per thread
+  std::string entry;                  ///< GPU only
+  int threads_per_cta = 0;            ///< GPU only
+  std::int64_t shared_bytes = 0;      ///< GPU only: dynamic shared memory
   friend bool operator==(CompiledKernel const&, CompiledKernel const&) = default;
 };
 

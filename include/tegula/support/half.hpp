@@ -50,7 +50,8 @@ constexpr double widen_float(std::uint32_t bits) {
     }
     mantissa &= (1ULL << mantissa_bits) - 1;
   }
-  return std::bit_cast<double>(sign | static_cast<std::uint64_t>(unbiased + 1023) << 52 | mantissa << (52 - mantissa_bits));
+  return std::bit_cast<double>(sign | static_cast<std::uint64_t>(unbiased + 1023) << 52 |
+                               mantissa << (52 - mantissa_bits));
 }
 
 constexpr std::uint16_t f16_bits(double value) { return static_cast<std::uint16_t>(narrow_float<5, 10>(value)); }
@@ -58,7 +59,9 @@ constexpr std::uint16_t bf16_bits(double value) { return static_cast<std::uint16
 constexpr double f16_value(std::uint16_t bits) { return widen_float<5, 10>(bits); }
 constexpr double bf16_value(std::uint16_t bits) { return widen_float<8, 7>(bits); }
 
-static_assert(f16_bits(1.0) == 0x3C00 && f16_bits(65520.0) == 0x7C00 && f16_bits(65519.0) == 0x7BFF && f16_value(0x0001) == 0x1p-24);
-static_assert(bf16_bits(1.00390625) == 0x3F80 && bf16_bits(3.3895e38) == 0x7F7F && bf16_bits(3.4e38) == 0x7F80 && bf16_value(0x4049) == 3.140625);
+static_assert(f16_bits(1.0) == 0x3C00 && f16_bits(65520.0) == 0x7C00 && f16_bits(65519.0) == 0x7BFF &&
+              f16_value(0x0001) == 0x1p-24);
+static_assert(bf16_bits(1.00390625) == 0x3F80 && bf16_bits(3.3895e38) == 0x7F7F && bf16_bits(3.4e38) == 0x7F80 &&
+              bf16_value(0x4049) == 3.140625);
 
 }  // namespace tegula

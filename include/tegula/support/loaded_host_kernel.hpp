@@ -1,4 +1,5 @@
-// Host code that is ready to run: what the loader of host objects hands to the runtime. Not part of the umbrella header.
+// Host code that is ready to run: what the loader of host objects hands to the runtime. Not part of the umbrella
+// header.
 #pragma once
 
 #include <cstdint>

@@ -52,10 +52,10 @@ std::string host_features() {
 }
 
 /// Features whose absence makes an object unusable here.
-constexpr char const* checked_features[] = {"sse4.1",     "sse4.2",     "avx",      "avx2",     "fma",      "f16c",
-                                            "bmi",        "bmi2",       "avx512f",  "avx512bw", "avx512dq", "avx512vl",
-                                            "avx512bf16", "avx512vnni", "avx512fp16", "amx-tile", "popcnt",  "lzcnt",
-                                            "movbe",      "fma4",       "xop",      "tbm"};
+constexpr char const* checked_features[] = {
+    "sse4.1",  "sse4.2",   "avx",      "avx2",     "fma",        "f16c",       "bmi",        "bmi2",
+    "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512bf16", "avx512vnni", "avx512fp16", "amx-tile",
+    "popcnt",  "lzcnt",    "movbe",    "fma4",     "xop",        "tbm"};
 
 }  // namespace
 

@@ -53,8 +53,8 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(std::string const& arch
 #else
   llvm::StringRef const name(triple);
 #endif
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(name, architecture, "+ptx80", options, std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      name, architecture, "+ptx80", options, std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
@@ -94,7 +94,8 @@ Compiled compile(ir::Function const& kernel, std::string const& architecture, bo
 
   std::string trouble;
   llvm::raw_string_ostream trouble_stream(trouble);
-  if (llvm::verifyModule(module, &trouble_stream)) throw InternalError("nvptx: malformed LLVM IR for @" + kernel.name() + ": " + trouble);
+  if (llvm::verifyModule(module, &trouble_stream))
+    throw InternalError("nvptx: malformed LLVM IR for @" + kernel.name() + ": " + trouble);
   optimize(module, *machine);
   Compiled result;
   if (want_ir) {
@@ -122,11 +123,13 @@ std::int64_t shared_bytes(ir::Function& kernel) {
     if (scratch == nullptr || *scratch < 0) return;
     std::int64_t const size = ir::scratch_bytes(op);
     total = std::max(total, *scratch + size);
-    users.emplace_back(size, std::string(op.info().mnemonic) + (op.where().known() ? " at line " + std::to_string(op.where().line()) : ""));
+    users.emplace_back(size, std::string(op.info().mnemonic) +
+                                 (op.where().known() ? " at line " + std::to_string(op.where().line()) : ""));
   });
   if (total <= shared_limit) return total;
   std::sort(users.begin(), users.end(), [](auto const& a, auto const& b) { return a.first > b.first; });
-  std::string text = "shared memory: " + std::to_string(total) + " bytes needed, " + std::to_string(shared_limit) + " allowed;";
+  std::string text =
+      "shared memory: " + std::to_string(total) + " bytes needed, " + std::to_string(shared_limit) + " allowed;";
   for (std::size_t i = 0; i < std::min<std::size_t>(users.size(), 3); ++i)
     text += std::string(i == 0 ? " " : ", ") + users[i].second + " " + std::to_string(users[i].first);
   throw UserError(text);
@@ -134,7 +137,9 @@ std::int64_t shared_bytes(ir::Function& kernel) {
 
 std::string architecture_of(CompileOptions const& options) {
   std::string const architecture = options.architecture.empty() ? "sm_90a" : options.architecture;
-  if (architecture != "sm_90a") throw UserError("compile: no code generation for " + architecture + "; sm_90a is the one GPU target of this version");
+  if (architecture != "sm_90a")
+    throw UserError("compile: no code generation for " + architecture +
+                    "; sm_90a is the one GPU target of this version");
   return architecture;
 }
 
@@ -148,10 +153,11 @@ CompiledKernel emit_ptx(ir::Module const& module, CompileOptions const& options)
   for (int i = 0; i < kernel.parameter_count(); ++i) {
     ir::Type const& type = kernel.parameter(i)->type();
     ir::ParameterAttributes const& attributes = kernel.parameter_attributes()[static_cast<std::size_t>(i)];
-    result.parameters.push_back({type.is_tensor() ? ParameterKind::tensor : ParameterKind::scalar, attributes.direction, type.element(),
-                                 type.is_tensor() ? type.rank() : 0, attributes.facts});
+    result.parameters.push_back({type.is_tensor() ? ParameterKind::tensor : ParameterKind::scalar, attributes.direction,
+                                 type.element(), type.is_tensor() ? type.rank() : 0, attributes.facts});
   }
-  if (kernel.warps > warp_limit) throw UserError("compile: " + std::to_string(kernel.warps) + " warps asked for, 32 allowed");
+  if (kernel.warps > warp_limit)
+    throw UserError("compile: " + std::to_string(kernel.warps) + " warps asked for, 32 allowed");
   result.shared_bytes = shared_bytes(kernel);
   result.threads_per_cta = kernel.warps * 32;
   Compiled compiled = compile(kernel, result.architecture, false);

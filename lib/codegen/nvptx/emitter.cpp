@@ -12,7 +12,8 @@ namespace {
 
 std::string entry_name(std::string const& kernel) {
   std::string result = "tegula_";
-  for (char c : kernel) result += (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ? c : '_';
+  for (char c : kernel)
+    result += (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ? c : '_';
   return result;
 }
 
@@ -24,8 +25,10 @@ void describe_kernel(llvm::Module& module, llvm::Function& function, int threads
   llvm::LLVMContext& context = module.getContext();
   llvm::NamedMDNode* annotations = module.getOrInsertNamedMetadata("nvvm.annotations");
   auto const annotate = [&](char const* key, int value) {
-    llvm::Metadata* number = llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), static_cast<std::uint64_t>(value)));
-    annotations->addOperand(llvm::MDNode::get(context, {llvm::ValueAsMetadata::get(&function), llvm::MDString::get(context, key), number}));
+    llvm::Metadata* number = llvm::ConstantAsMetadata::get(
+        llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), static_cast<std::uint64_t>(value)));
+    annotations->addOperand(
+        llvm::MDNode::get(context, {llvm::ValueAsMetadata::get(&function), llvm::MDString::get(context, key), number}));
   };
   annotate("kernel", 1);
   annotate("maxntidx", threads);
@@ -36,7 +39,8 @@ void describe_kernel(llvm::Module& module, llvm::Function& function, int threads
 
 }  // namespace
 
-Emitter::Emitter(llvm::Module& module, ir::Function const& kernel) : b(module.getContext()), warps(kernel.warps), module_(module), kernel_(kernel) {
+Emitter::Emitter(llvm::Module& module, ir::Function const& kernel)
+    : b(module.getContext()), warps(kernel.warps), module_(module), kernel_(kernel) {
   if (warps < 1) throw InternalError("nvptx: @" + kernel.name() + " has no number of warps; layouts are not assigned");
 }
 
@@ -48,7 +52,8 @@ void Emitter::emit_kernel() {
   }
   std::vector<llvm::Type*> const parameters(static_cast<std::size_t>(slots), b.getInt64Ty());
   llvm::FunctionType* const signature = llvm::FunctionType::get(b.getVoidTy(), parameters, false);
-  function_ = llvm::Function::Create(signature, llvm::GlobalValue::ExternalLinkage, entry_name(kernel_.name()), module_);
+  function_ =
+      llvm::Function::Create(signature, llvm::GlobalValue::ExternalLinkage, entry_name(kernel_.name()), module_);
   function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
   describe_kernel(module_, *function_, warps * 32);
 
@@ -92,8 +97,10 @@ void Emitter::emit(ir::Op const& op) {
   bool const leaf = op.block_count() == 0;
   if (leaf && hazards.barrier_before(op)) barrier();
   switch (op.kind()) {
-#define TEGULA_OP(name) \
-  case ir::OpKind::name: lower(op.as<ir::name>(), op, *this); break;
+#define TEGULA_OP(name)                  \
+  case ir::OpKind::name:                 \
+    lower(op.as<ir::name>(), op, *this); \
+    break;
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
   }
@@ -115,19 +122,28 @@ TensorParts const& Emitter::tensor(ir::Value const& value) const {
 void Emitter::set(ir::Value const& value, Registers registers) {
   ir::Type const& type = value.type();
   std::size_t const wanted = type.is_tile() ? static_cast<std::size_t>(type.layout()->registers()) : 1;
-  if (registers.size() != wanted) throw InternalError("nvptx: " + std::to_string(registers.size()) + " registers for a value of " + std::to_string(wanted));
+  if (registers.size() != wanted)
+    throw InternalError("nvptx: " + std::to_string(registers.size()) + " registers for a value of " +
+                        std::to_string(wanted));
   values_[&value] = std::move(registers);
 }
 
 llvm::Type* Emitter::type(Element element) {
   switch (element) {
-    case Element::boolean: return b.getInt1Ty();
-    case Element::i32: return b.getInt32Ty();
-    case Element::i64: return b.getInt64Ty();
-    case Element::f16: return b.getHalfTy();
-    case Element::bf16: return b.getInt16Ty();
-    case Element::f32: return b.getFloatTy();
-    case Element::f64: return b.getDoubleTy();
+    case Element::boolean:
+      return b.getInt1Ty();
+    case Element::i32:
+      return b.getInt32Ty();
+    case Element::i64:
+      return b.getInt64Ty();
+    case Element::f16:
+      return b.getHalfTy();
+    case Element::bf16:
+      return b.getInt16Ty();
+    case Element::f32:
+      return b.getFloatTy();
+    case Element::f64:
+      return b.getDoubleTy();
   }
   return nullptr;
 }
@@ -139,7 +155,8 @@ llvm::Value* Emitter::constant(ir::Constant value) {
   return b.CreateBitCast(llvm::ConstantInt::get(b.getIntNTy(width), value.bits & mask), type(value.element));
 }
 
-llvm::Value* Emitter::intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Value*> arguments, llvm::ArrayRef<llvm::Type*> types) {
+llvm::Value* Emitter::intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Value*> arguments,
+                                llvm::ArrayRef<llvm::Type*> types) {
 #if LLVM_VERSION_MAJOR >= 20
   llvm::Function* const callee = llvm::Intrinsic::getOrInsertDeclaration(&module_, id, types);
 #else
@@ -160,7 +177,8 @@ llvm::Value* Emitter::from_bits(llvm::Value* bits, Element element) {
 
 llvm::Value* Emitter::widen(llvm::Value* value, Element element) {
   if (element == Element::f16) return b.CreateFPExt(value, b.getFloatTy());
-  if (element == Element::bf16) return b.CreateBitCast(b.CreateShl(b.CreateZExt(value, b.getInt32Ty()), i32(16)), b.getFloatTy());
+  if (element == Element::bf16)
+    return b.CreateBitCast(b.CreateShl(b.CreateZExt(value, b.getInt32Ty()), i32(16)), b.getFloatTy());
   return value;
 }
 
@@ -174,9 +192,14 @@ llvm::Value* Emitter::combine(ir::Combine how, llvm::Value* lhs, llvm::Value* rh
   llvm::Type* const type = lhs->getType();
   bool const is_float = type->isFloatingPointTy();
   switch (how) {
-    case ir::Combine::sum: return is_float ? b.CreateFAdd(lhs, rhs) : b.CreateAdd(lhs, rhs);
-    case ir::Combine::max: return is_float ? intrinsic(llvm::Intrinsic::maxnum, {lhs, rhs}, {type}) : intrinsic(llvm::Intrinsic::smax, {lhs, rhs}, {type});
-    case ir::Combine::min: return is_float ? intrinsic(llvm::Intrinsic::minnum, {lhs, rhs}, {type}) : intrinsic(llvm::Intrinsic::smin, {lhs, rhs}, {type});
+    case ir::Combine::sum:
+      return is_float ? b.CreateFAdd(lhs, rhs) : b.CreateAdd(lhs, rhs);
+    case ir::Combine::max:
+      return is_float ? intrinsic(llvm::Intrinsic::maxnum, {lhs, rhs}, {type})
+                      : intrinsic(llvm::Intrinsic::smax, {lhs, rhs}, {type});
+    case ir::Combine::min:
+      return is_float ? intrinsic(llvm::Intrinsic::minnum, {lhs, rhs}, {type})
+                      : intrinsic(llvm::Intrinsic::smin, {lhs, rhs}, {type});
   }
   return nullptr;
 }
@@ -190,7 +213,8 @@ llvm::Value* Emitter::shuffle_xor(llvm::Value* value, std::uint32_t mask) {
   if (type->getPrimitiveSizeInBits() != 64) throw InternalError("nvptx: a shuffle of neither 32 nor 64 bits");
   llvm::Value* const bits = b.CreateBitCast(value, b.getInt64Ty());
   llvm::Value* const low = b.CreateZExt(word(b.CreateTrunc(bits, b.getInt32Ty())), b.getInt64Ty());
-  llvm::Value* const high = b.CreateZExt(word(b.CreateTrunc(b.CreateLShr(bits, i64(32)), b.getInt32Ty())), b.getInt64Ty());
+  llvm::Value* const high =
+      b.CreateZExt(word(b.CreateTrunc(b.CreateLShr(bits, i64(32)), b.getInt32Ty())), b.getInt64Ty());
   return b.CreateBitCast(b.CreateOr(low, b.CreateShl(high, i64(32))), type);
 }
 
@@ -200,7 +224,8 @@ llvm::Value* Emitter::index_part(ir::Layout const& layout, ir::Dim dim, int axis
   std::map<int, std::int64_t> moves;
   for (int bit = 0; bit < static_cast<int>(input.bases.size()); ++bit)
     for (int to = 0; to < 40; ++to)
-      if (((input.bases[static_cast<std::size_t>(bit)][axis] >> to) & 1) != 0) moves[to - bit] |= std::int64_t{1} << bit;
+      if (((input.bases[static_cast<std::size_t>(bit)][axis] >> to) & 1) != 0)
+        moves[to - bit] |= std::int64_t{1} << bit;
   llvm::Value* result = nullptr;
   for (auto const& [distance, mask] : moves) {
     llvm::Value* part = b.CreateAnd(index, i32(mask));
@@ -236,7 +261,8 @@ std::vector<AxisCoordinate> const& Emitter::coordinates(ir::Layout const& layout
       // Below the atom bits are joined by exclusive or; digits of lanes and warps lie above it and never meet.
       llvm::Value* const low = i32(coordinate.atom - 1);
       llvm::Value* const high = i32(~(coordinate.atom - 1));
-      coordinate.thread = b.CreateAdd(b.CreateAnd(b.CreateXor(of_lane, of_warp), low), b.CreateAdd(b.CreateAnd(of_lane, high), b.CreateAnd(of_warp, high)));
+      coordinate.thread = b.CreateAdd(b.CreateAnd(b.CreateXor(of_lane, of_warp), low),
+                                      b.CreateAdd(b.CreateAnd(of_lane, high), b.CreateAnd(of_warp, high)));
     } else {
       coordinate.thread = of_lane != nullptr ? of_lane : of_warp;
     }
@@ -279,8 +305,9 @@ void Emitter::barrier() { inline_ptx(b, b.getVoidTy(), "bar.sync 0;", "", {}, As
 
 llvm::Value* Emitter::shared(llvm::Value* offset) {
   if (shared_ == nullptr) {
-    shared_ = new llvm::GlobalVariable(module_, llvm::ArrayType::get(b.getInt8Ty(), 0), false, llvm::GlobalValue::ExternalLinkage, nullptr,
-                                       "tegula_shared", nullptr, llvm::GlobalValue::NotThreadLocal, 3);
+    shared_ = new llvm::GlobalVariable(module_, llvm::ArrayType::get(b.getInt8Ty(), 0), false,
+                                       llvm::GlobalValue::ExternalLinkage, nullptr, "tegula_shared", nullptr,
+                                       llvm::GlobalValue::NotThreadLocal, 3);
     shared_->setAlignment(llvm::Align(1024));
   }
   return b.CreateGEP(b.getInt8Ty(), shared_, offset);

@@ -1,5 +1,6 @@
-// What all lowerings of the NVPTX target share: the LLVM builder, the registers of every value, and small helpers. A tile
-// is one LLVM value per register of its layout; a scalar is one value, the same in all threads; a tensor is its parts.
+// What all lowerings of the NVPTX target share: the LLVM builder, the registers of every value, and small helpers. A
+// tile is one LLVM value per register of its layout; a scalar is one value, the same in all threads; a tensor is its
+// parts.
 //
 // In registers bool is i1 and bf16 is i16 (its bits); the other elements have their LLVM type.
 #pragma once
@@ -27,7 +28,8 @@ struct TensorParts {
   ir::ParameterAttributes attributes;
 };
 
-/// A coordinate along one axis of a tile: `thread` (i32, the same for all registers) joined with a constant per register.
+/// A coordinate along one axis of a tile: `thread` (i32, the same for all registers) joined with a constant per
+/// register.
 struct AxisCoordinate {
   llvm::Value* thread = nullptr;  ///< null: 0
   std::int64_t thread_bits = 0;   ///< union of the bits that lanes and warps may set below the atom
@@ -57,7 +59,8 @@ class Emitter {
   llvm::Value* constant(ir::Constant value);
   llvm::Value* i32(std::int64_t value) { return b.getInt32(static_cast<std::uint32_t>(value)); }
   llvm::Value* i64(std::int64_t value) { return b.getInt64(static_cast<std::uint64_t>(value)); }
-  llvm::Value* intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Value*> arguments, llvm::ArrayRef<llvm::Type*> types = {});
+  llvm::Value* intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Value*> arguments,
+                         llvm::ArrayRef<llvm::Type*> types = {});
 
   /// The bits of a register as an integer of the element's width (bool: i8), and back.
   llvm::Value* to_bits(llvm::Value* value, Element element);

@@ -26,10 +26,14 @@ ir::Type const& tile_of(Op const& op) { return op.is<LoadOp>() ? op.result()->ty
 
 std::span<ir::Value* const> offsets_of(Op const& op) { return op.operands().subspan(op.is<LoadOp>() ? 1 : 2); }
 
-bool same_offsets(Op const& a, Op const& b) { return std::equal(offsets_of(a).begin(), offsets_of(a).end(), offsets_of(b).begin(), offsets_of(b).end()); }
+bool same_offsets(Op const& a, Op const& b) {
+  return std::equal(offsets_of(a).begin(), offsets_of(a).end(), offsets_of(b).begin(), offsets_of(b).end());
+}
 
 /// Both ops touch the same elements in the same threads.
-bool same_elements(Op const& a, Op const& b) { return tile_of(a) == tile_of(b) && tile_of(a).layout()->injective() && same_offsets(a, b); }
+bool same_elements(Op const& a, Op const& b) {
+  return tile_of(a) == tile_of(b) && tile_of(a).layout()->injective() && same_offsets(a, b);
+}
 
 bool is_inside(ir::Value const& value, Op const& loop) {
   ir::Block const* block = value.defining_op() != nullptr ? value.defining_op()->parent() : value.owner_block();
@@ -48,7 +52,8 @@ std::int64_t growth(ir::Value const& value, Op const& loop) {
   if (op->is<ir::AddOp>() && lhs >= 0 && rhs >= 0) return lhs + rhs;
   if (op->is<ir::SubOp>() && lhs >= 0 && rhs == 0) return lhs;
   if (op->is<ir::MulOp>()) {
-    std::int64_t const left = ir::constant_int(*op->operand(0)).value_or(-1), right = ir::constant_int(*op->operand(1)).value_or(-1);
+    std::int64_t const left = ir::constant_int(*op->operand(0)).value_or(-1),
+                       right = ir::constant_int(*op->operand(1)).value_or(-1);
     if (right >= 0 && lhs >= 0) return lhs * right;
     if (left >= 0 && rhs >= 0) return rhs * left;
   }
@@ -77,7 +82,8 @@ std::int64_t scratch_of(Op const& op) {
 bool Hazards::barrier_before(Op const& op) const {
   if (std::int64_t const begin = scratch_of(op); begin >= 0) {
     std::int64_t const end = begin + ir::scratch_bytes(op);
-    return std::any_of(shared_.begin(), shared_.end(), [&](Interval const& used) { return begin < used.end && used.begin < end; });
+    return std::any_of(shared_.begin(), shared_.end(),
+                       [&](Interval const& used) { return begin < used.end && used.begin < end; });
   }
   if (!tracked(op)) return false;
   return std::any_of(global_.begin(), global_.end(), [&](Access const& access) {

@@ -17,13 +17,14 @@ std::string operand_list(std::size_t first, std::size_t count) {
 
 }  // namespace
 
-llvm::CallInst* inline_ptx(llvm::IRBuilder<>& b, llvm::Type* result, std::string const& text, std::string const& constraints,
-                           llvm::ArrayRef<llvm::Value*> arguments, AsmEffect effect) {
+llvm::CallInst* inline_ptx(llvm::IRBuilder<>& b, llvm::Type* result, std::string const& text,
+                           std::string const& constraints, llvm::ArrayRef<llvm::Value*> arguments, AsmEffect effect) {
   std::vector<llvm::Type*> types;
   for (llvm::Value* argument : arguments) types.push_back(argument->getType());
   std::string all = constraints;
   if (effect != AsmEffect::pure) all += std::string(all.empty() ? "" : ",") + "~{memory}";
-  llvm::InlineAsm* assembly = llvm::InlineAsm::get(llvm::FunctionType::get(result, types, false), text, all, effect != AsmEffect::pure);
+  llvm::InlineAsm* assembly =
+      llvm::InlineAsm::get(llvm::FunctionType::get(result, types, false), text, all, effect != AsmEffect::pure);
   llvm::CallInst* call = b.CreateCall(assembly, arguments);
   call->addFnAttr(llvm::Attribute::NoUnwind);
   if (effect == AsmEffect::convergent) call->addFnAttr(llvm::Attribute::Convergent);
@@ -40,8 +41,9 @@ char constraint_of(llvm::Type* type) {
   throw InternalError("nvptx: no register class for an asm operand");
 }
 
-std::vector<llvm::Value*> load_vector(llvm::IRBuilder<>& b, std::string const& space, llvm::Value* predicate, llvm::Value* address,
-                                      std::int64_t offset, std::vector<llvm::Value*> const& otherwise, int bits) {
+std::vector<llvm::Value*> load_vector(llvm::IRBuilder<>& b, std::string const& space, llvm::Value* predicate,
+                                      llvm::Value* address, std::int64_t offset,
+                                      std::vector<llvm::Value*> const& otherwise, int bits) {
   std::size_t const count = otherwise.size();
   llvm::Type* const type = otherwise[0]->getType();
   std::string const letter(1, constraint_of(type));
@@ -51,8 +53,8 @@ std::vector<llvm::Value*> load_vector(llvm::IRBuilder<>& b, std::string const& s
     constraints += "=" + letter + ",";
     ties += "," + std::to_string(i);
   }
-  std::string text = "ld." + space + vector_suffix(count) + ".b" + std::to_string(bits) + " " + operand_list(0, count) + ", [$" +
-                     std::to_string(count) + "+$" + std::to_string(count + 1) + "];";
+  std::string text = "ld." + space + vector_suffix(count) + ".b" + std::to_string(bits) + " " + operand_list(0, count) +
+                     ", [$" + std::to_string(count) + "+$" + std::to_string(count + 1) + "];";
   constraints += "l,n";
   if (predicate != nullptr) {
     text = "@$" + std::to_string(count + 2) + " " + text;
@@ -60,7 +62,8 @@ std::vector<llvm::Value*> load_vector(llvm::IRBuilder<>& b, std::string const& s
     arguments.push_back(predicate);
     arguments.insert(arguments.end(), otherwise.begin(), otherwise.end());
   }
-  llvm::Type* const result = count == 1 ? type : llvm::StructType::get(b.getContext(), std::vector<llvm::Type*>(count, type));
+  llvm::Type* const result =
+      count == 1 ? type : llvm::StructType::get(b.getContext(), std::vector<llvm::Type*>(count, type));
   llvm::Value* const call = inline_ptx(b, result, text, constraints, arguments, AsmEffect::memory);
   if (count == 1) return {call};
   std::vector<llvm::Value*> values;
@@ -68,15 +71,16 @@ std::vector<llvm::Value*> load_vector(llvm::IRBuilder<>& b, std::string const& s
   return values;
 }
 
-void store_vector(llvm::IRBuilder<>& b, std::string const& space, llvm::Value* predicate, llvm::Value* address, std::int64_t offset,
-                  std::vector<llvm::Value*> const& values, int bits) {
+void store_vector(llvm::IRBuilder<>& b, std::string const& space, llvm::Value* predicate, llvm::Value* address,
+                  std::int64_t offset, std::vector<llvm::Value*> const& values, int bits) {
   std::size_t const count = values.size();
   std::string const letter(1, constraint_of(values[0]->getType()));
   std::vector<llvm::Value*> arguments = {address, b.getInt32(static_cast<std::uint32_t>(offset))};
   std::string constraints = std::string(1, constraint_of(address->getType())) + ",n";
   for (std::size_t i = 0; i < count; ++i) constraints += "," + letter;
   arguments.insert(arguments.end(), values.begin(), values.end());
-  std::string text = "st." + space + vector_suffix(count) + ".b" + std::to_string(bits) + " [$0+$1], " + operand_list(2, count) + ";";
+  std::string text =
+      "st." + space + vector_suffix(count) + ".b" + std::to_string(bits) + " [$0+$1], " + operand_list(2, count) + ";";
   if (predicate != nullptr) {
     text = "@$" + std::to_string(count + 2) + " " + text;
     constraints += ",b";

@@ -1,5 +1,5 @@
-// PTX instructions that LLVM 19 and 22 have no common name for, as inline assembly. Everything that threads do together is
-// convergent; everything that touches memory is ordered.
+// PTX instructions that LLVM 19 and 22 have no common name for, as inline assembly. Everything that threads do together
+// is convergent; everything that touches memory is ordered.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -12,18 +12,21 @@ namespace tegula::codegen::nvptx {
 enum class AsmEffect : std::uint8_t { pure, memory, convergent };
 
 /// A call of inline assembly.
-llvm::CallInst* inline_ptx(llvm::IRBuilder<>& b, llvm::Type* result, std::string const& text, std::string const& constraints,
-                           llvm::ArrayRef<llvm::Value*> arguments, AsmEffect effect = AsmEffect::pure);
+llvm::CallInst* inline_ptx(llvm::IRBuilder<>& b, llvm::Type* result, std::string const& text,
+                           std::string const& constraints, llvm::ArrayRef<llvm::Value*> arguments,
+                           AsmEffect effect = AsmEffect::pure);
 
 /// The constraint letter of a register type: h, r, l, f or d.
 char constraint_of(llvm::Type* type);
 
-/// `count` registers of one type from address + offset where `predicate` holds, else the values of `otherwise`. `space` is
-/// "global" or "global.nc".
-std::vector<llvm::Value*> load_vector(llvm::IRBuilder<>& b, std::string const& space, llvm::Value* predicate, llvm::Value* address,
-                                      std::int64_t offset, std::vector<llvm::Value*> const& otherwise, int bits);
-/// Writes the registers to address + offset in `space` ("global": a 64-bit address, "shared": a 32-bit one) where `predicate` holds.
-void store_vector(llvm::IRBuilder<>& b, std::string const& space, llvm::Value* predicate, llvm::Value* address, std::int64_t offset,
-                  std::vector<llvm::Value*> const& values, int bits);
+/// `count` registers of one type from address + offset where `predicate` holds, else the values of `otherwise`. `space`
+/// is "global" or "global.nc".
+std::vector<llvm::Value*> load_vector(llvm::IRBuilder<>& b, std::string const& space, llvm::Value* predicate,
+                                      llvm::Value* address, std::int64_t offset,
+                                      std::vector<llvm::Value*> const& otherwise, int bits);
+/// Writes the registers to address + offset in `space` ("global": a 64-bit address, "shared": a 32-bit one) where
+/// `predicate` holds.
+void store_vector(llvm::IRBuilder<>& b, std::string const& space, llvm::Value* predicate, llvm::Value* address,
+                  std::int64_t offset, std::vector<llvm::Value*> const& values, int bits);
 
 }  // namespace tegula::codegen::nvptx

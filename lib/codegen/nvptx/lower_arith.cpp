@@ -24,7 +24,8 @@ void binary(ir::Op const& op, Emitter& e, Function2 const& on_float, Function2 c
   Registers result;
   Registers const &lhs = e.get(*op.operand(0)), &rhs = e.get(*op.operand(1));
   for (std::size_t i = 0; i < lhs.size(); ++i)
-    result.push_back(is_float(element) ? e.narrow(on_float(e.widen(lhs[i], element), e.widen(rhs[i], element)), element) : on_integer(lhs[i], rhs[i]));
+    result.push_back(is_float(element) ? e.narrow(on_float(e.widen(lhs[i], element), e.widen(rhs[i], element)), element)
+                                       : on_integer(lhs[i], rhs[i]));
   e.set(*op.result(), std::move(result));
 }
 
@@ -37,7 +38,9 @@ void unary(ir::Op const& op, Emitter& e, Function1 const& on_float, Function1 co
 }
 
 llvm::Value* not_defined(llvm::Value*) { throw InternalError("nvptx: an op on an element that it does not take"); }
-llvm::Value* not_defined2(llvm::Value*, llvm::Value*) { throw InternalError("nvptx: an op on an element that it does not take"); }
+llvm::Value* not_defined2(llvm::Value*, llvm::Value*) {
+  throw InternalError("nvptx: an op on an element that it does not take");
+}
 
 /// A divisor for which hardware division is defined, and whether the given one is 0.
 struct SafeDivisor {
@@ -76,12 +79,15 @@ llvm::Value* f32(Emitter& e, double value) { return llvm::ConstantFP::get(e.b.ge
 llvm::Value* fma(Emitter& e, llvm::Value* x, llvm::Value* y, llvm::Value* z) {
   return e.intrinsic(llvm::Intrinsic::fma, {x, y, z}, {x->getType()});
 }
-llvm::Value* magnitude(Emitter& e, llvm::Value* value) { return e.intrinsic(llvm::Intrinsic::fabs, {value}, {value->getType()}); }
+llvm::Value* magnitude(Emitter& e, llvm::Value* value) {
+  return e.intrinsic(llvm::Intrinsic::fabs, {value}, {value->getType()});
+}
 
 /// For what expand-device-math leaves: functions of at most 32 bits.
 Function1 f32_only(Function1 function) {
   return [function = std::move(function)](llvm::Value* value) {
-    if (!value->getType()->isFloatTy()) throw InternalError("nvptx: an elementary function of f64 is left; expand-device-math must run before");
+    if (!value->getType()->isFloatTy())
+      throw InternalError("nvptx: an elementary function of f64 is left; expand-device-math must run before");
     return function(value);
   };
 }
@@ -105,8 +111,10 @@ llvm::Value* truncate_to_integer(Emitter& e, llvm::Value* value, Element to) {
   llvm::IRBuilder<>& b = e.b;
   bool const wide = to == Element::i64, from_double = value->getType()->isDoubleTy();
   // cvt saturates; only NaN is left to decide.
-  std::string const text = std::string("cvt.rzi.") + (wide ? "s64" : "s32") + (from_double ? ".f64" : ".f32") + " $0, $1;";
-  llvm::Value* const number = inline_ptx(b, wide ? b.getInt64Ty() : b.getInt32Ty(), text, std::string(wide ? "=l" : "=r") + (from_double ? ",d" : ",f"), {value});
+  std::string const text =
+      std::string("cvt.rzi.") + (wide ? "s64" : "s32") + (from_double ? ".f64" : ".f32") + " $0, $1;";
+  llvm::Value* const number = inline_ptx(b, wide ? b.getInt64Ty() : b.getInt32Ty(), text,
+                                         std::string(wide ? "=l" : "=r") + (from_double ? ",d" : ",f"), {value});
   return b.CreateSelect(b.CreateFCmpORD(value, value), number, zero_of(number));
 }
 
@@ -122,7 +130,9 @@ llvm::Value* convert(Emitter& e, llvm::Value* value, Element from, Element to) {
     if (is_integer(to)) return b.CreateSExtOrTrunc(value, e.type(to));
     // One rounding: bf16 from its own instruction, not through f32.
     if (to == Element::bf16)
-      return inline_ptx(b, b.getInt16Ty(), std::string("cvt.rn.bf16.") + (from == Element::i64 ? "s64" : "s32") + " $0, $1;", from == Element::i64 ? "=h,l" : "=h,r", {value});
+      return inline_ptx(b, b.getInt16Ty(),
+                        std::string("cvt.rn.bf16.") + (from == Element::i64 ? "s64" : "s32") + " $0, $1;",
+                        from == Element::i64 ? "=h,l" : "=h,r", {value});
     return b.CreateSIToFP(value, e.type(to));
   }
   if (is_integer(to)) return truncate_to_integer(e, e.widen(value, from), to);
@@ -143,13 +153,19 @@ void lower(ir::ConstantOp const& attributes, ir::Op const& op, Emitter& e) {
 }
 
 void lower(ir::AddOp const&, ir::Op const& op, Emitter& e) {
-  binary(op, e, [&](auto* x, auto* y) { return e.b.CreateFAdd(x, y); }, [&](auto* x, auto* y) { return e.b.CreateAdd(x, y); });
+  binary(
+      op, e, [&](auto* x, auto* y) { return e.b.CreateFAdd(x, y); },
+      [&](auto* x, auto* y) { return e.b.CreateAdd(x, y); });
 }
 void lower(ir::SubOp const&, ir::Op const& op, Emitter& e) {
-  binary(op, e, [&](auto* x, auto* y) { return e.b.CreateFSub(x, y); }, [&](auto* x, auto* y) { return e.b.CreateSub(x, y); });
+  binary(
+      op, e, [&](auto* x, auto* y) { return e.b.CreateFSub(x, y); },
+      [&](auto* x, auto* y) { return e.b.CreateSub(x, y); });
 }
 void lower(ir::MulOp const&, ir::Op const& op, Emitter& e) {
-  binary(op, e, [&](auto* x, auto* y) { return e.b.CreateFMul(x, y); }, [&](auto* x, auto* y) { return e.b.CreateMul(x, y); });
+  binary(
+      op, e, [&](auto* x, auto* y) { return e.b.CreateFMul(x, y); },
+      [&](auto* x, auto* y) { return e.b.CreateMul(x, y); });
 }
 void lower(ir::DivOp const&, ir::Op const& op, Emitter& e) {
   binary(
@@ -171,7 +187,8 @@ void lower(ir::CeilDivOp const&, ir::Op const& op, Emitter& e) {
     llvm::Value* const positive = b.CreateICmpSGT(y, zero_of(y));
     llvm::Value* const by = b.CreateSelect(positive, y, llvm::ConstantInt::get(y->getType(), 1));
     llvm::Value* const quotient = b.CreateSDiv(x, by);
-    llvm::Value* const more = b.CreateZExt(b.CreateICmpSGT(b.CreateSub(x, b.CreateMul(quotient, by)), zero_of(x)), x->getType());
+    llvm::Value* const more =
+        b.CreateZExt(b.CreateICmpSGT(b.CreateSub(x, b.CreateMul(quotient, by)), zero_of(x)), x->getType());
     return b.CreateSelect(positive, b.CreateAdd(quotient, more), zero_of(x));
   });
 }
@@ -194,7 +211,8 @@ void lower(ir::XorOp const&, ir::Op const& op, Emitter& e) {
 }
 void lower(ir::ShlOp const&, ir::Op const& op, Emitter& e) {
   binary(op, e, not_defined2, [&](auto* x, auto* y) {
-    llvm::Value* const legal = e.b.CreateICmpULT(y, llvm::ConstantInt::get(y->getType(), y->getType()->getIntegerBitWidth()));
+    llvm::Value* const legal =
+        e.b.CreateICmpULT(y, llvm::ConstantInt::get(y->getType(), y->getType()->getIntegerBitWidth()));
     return e.b.CreateSelect(legal, e.b.CreateShl(x, e.b.CreateSelect(legal, y, zero_of(y))), zero_of(x));
   });
 }
@@ -218,7 +236,8 @@ void lower(ir::CompareOp const& attributes, ir::Op const& op, Emitter& e) {
     if (is_float(element))
       result.push_back(e.b.CreateFCmp(on_floats[index], e.widen(lhs[i], element), e.widen(rhs[i], element)));
     else
-      result.push_back(e.b.CreateICmp(element == Element::boolean ? on_booleans[index] : on_integers[index], lhs[i], rhs[i]));
+      result.push_back(
+          e.b.CreateICmp(element == Element::boolean ? on_booleans[index] : on_integers[index], lhs[i], rhs[i]));
   }
   e.set(*op.result(), std::move(result));
 }
@@ -226,13 +245,15 @@ void lower(ir::CompareOp const& attributes, ir::Op const& op, Emitter& e) {
 void lower(ir::SelectOp const&, ir::Op const& op, Emitter& e) {
   Registers result;
   Registers const &condition = e.get(*op.operand(0)), &lhs = e.get(*op.operand(1)), &rhs = e.get(*op.operand(2));
-  for (std::size_t i = 0; i < lhs.size(); ++i) result.push_back(e.b.CreateSelect(condition.size() == 1 ? condition[0] : condition[i], lhs[i], rhs[i]));
+  for (std::size_t i = 0; i < lhs.size(); ++i)
+    result.push_back(e.b.CreateSelect(condition.size() == 1 ? condition[0] : condition[i], lhs[i], rhs[i]));
   e.set(*op.result(), std::move(result));
 }
 
 void lower(ir::CastOp const&, ir::Op const& op, Emitter& e) {
   Registers result;
-  for (llvm::Value* value : e.get(*op.operand(0))) result.push_back(convert(e, value, element_of(op), op.result()->type().element()));
+  for (llvm::Value* value : e.get(*op.operand(0)))
+    result.push_back(convert(e, value, element_of(op), op.result()->type().element()));
   e.set(*op.result(), std::move(result));
 }
 void lower(ir::BitcastOp const&, ir::Op const& op, Emitter& e) {
@@ -243,20 +264,24 @@ void lower(ir::BitcastOp const&, ir::Op const& op, Emitter& e) {
 }
 
 void lower(ir::NegOp const&, ir::Op const& op, Emitter& e) {
-  unary(op, e, [&](auto* x) { return e.b.CreateFNeg(x); }, [&](auto* x) { return e.b.CreateNeg(x); });
+  unary(
+      op, e, [&](auto* x) { return e.b.CreateFNeg(x); }, [&](auto* x) { return e.b.CreateNeg(x); });
 }
 void lower(ir::NotOp const&, ir::Op const& op, Emitter& e) {
   unary(op, e, not_defined, [&](auto* x) { return e.b.CreateNot(x); });
 }
 void lower(ir::AbsOp const&, ir::Op const& op, Emitter& e) {
-  unary(op, e, [&](auto* x) { return magnitude(e, x); },
-        [&](auto* x) { return e.b.CreateSelect(e.b.CreateICmpSLT(x, zero_of(x)), e.b.CreateNeg(x), x); });
+  unary(
+      op, e, [&](auto* x) { return magnitude(e, x); },
+      [&](auto* x) { return e.b.CreateSelect(e.b.CreateICmpSLT(x, zero_of(x)), e.b.CreateNeg(x), x); });
 }
 void lower(ir::RoundOp const&, ir::Op const& op, Emitter& e) {
-  unary(op, e, [&](auto* x) { return e.intrinsic(llvm::Intrinsic::rint, {x}, {x->getType()}); }, not_defined);
+  unary(
+      op, e, [&](auto* x) { return e.intrinsic(llvm::Intrinsic::rint, {x}, {x->getType()}); }, not_defined);
 }
 void lower(ir::FloorOp const&, ir::Op const& op, Emitter& e) {
-  unary(op, e, [&](auto* x) { return e.intrinsic(llvm::Intrinsic::floor, {x}, {x->getType()}); }, not_defined);
+  unary(
+      op, e, [&](auto* x) { return e.intrinsic(llvm::Intrinsic::floor, {x}, {x->getType()}); }, not_defined);
 }
 
 void lower(ir::ExpOp const&, ir::Op const& op, Emitter& e) {
@@ -266,16 +291,21 @@ void lower(ir::Exp2Op const&, ir::Op const& op, Emitter& e) {
   unary(op, e, f32_only([&](auto* x) { return hardware(e, "ex2.approx.f32", x); }), not_defined);
 }
 void lower(ir::LogOp const&, ir::Op const& op, Emitter& e) {
-  unary(op, e, f32_only([&](auto* x) { return e.b.CreateFMul(hardware(e, "lg2.approx.f32", x), f32(e, 0.6931471805599453)); }), not_defined);
+  unary(op, e,
+        f32_only([&](auto* x) { return e.b.CreateFMul(hardware(e, "lg2.approx.f32", x), f32(e, 0.6931471805599453)); }),
+        not_defined);
 }
 void lower(ir::Log2Op const&, ir::Op const& op, Emitter& e) {
   unary(op, e, f32_only([&](auto* x) { return hardware(e, "lg2.approx.f32", x); }), not_defined);
 }
 void lower(ir::SqrtOp const&, ir::Op const& op, Emitter& e) {
-  unary(op, e, [&](auto* x) { return square_root(e, x); }, not_defined);
+  unary(
+      op, e, [&](auto* x) { return square_root(e, x); }, not_defined);
 }
 void lower(ir::RsqrtOp const&, ir::Op const& op, Emitter& e) {
-  unary(op, e, [&](auto* x) { return divide_floats(e, llvm::ConstantFP::get(x->getType(), 1.0), square_root(e, x)); }, not_defined);
+  unary(
+      op, e, [&](auto* x) { return divide_floats(e, llvm::ConstantFP::get(x->getType(), 1.0), square_root(e, x)); },
+      not_defined);
 }
 
 }  // namespace tegula::codegen::nvptx

@@ -15,7 +15,8 @@ std::vector<Registers> values_of(Emitter& e, std::span<ir::Value* const> values)
 }
 
 /// One phi per register of each value.
-std::vector<std::vector<llvm::PHINode*>> phis_for(Emitter& e, std::vector<Registers> const& values, llvm::BasicBlock* from) {
+std::vector<std::vector<llvm::PHINode*>> phis_for(Emitter& e, std::vector<Registers> const& values,
+                                                  llvm::BasicBlock* from) {
   std::vector<std::vector<llvm::PHINode*>> result;
   for (Registers const& registers : values) {
     auto& phis = result.emplace_back();
@@ -27,7 +28,8 @@ std::vector<std::vector<llvm::PHINode*>> phis_for(Emitter& e, std::vector<Regist
   return result;
 }
 
-void add_incoming(std::vector<std::vector<llvm::PHINode*>> const& phis, std::vector<Registers> const& values, llvm::BasicBlock* from) {
+void add_incoming(std::vector<std::vector<llvm::PHINode*>> const& phis, std::vector<Registers> const& values,
+                  llvm::BasicBlock* from) {
   for (std::size_t i = 0; i < phis.size(); ++i)
     for (std::size_t r = 0; r < phis[i].size(); ++r) phis[i][r]->addIncoming(values[i][r], from);
 }
@@ -44,9 +46,11 @@ std::span<ir::Value* const> yielded(ir::Block const& block) { return block.termi
 
 void lower(ir::ForOp const&, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
-  llvm::Value *const lower_bound = e.scalar(*op.operand(0)), *const upper = e.scalar(*op.operand(1)), *const step = e.scalar(*op.operand(2));
+  llvm::Value *const lower_bound = e.scalar(*op.operand(0)), *const upper = e.scalar(*op.operand(1)),
+                     *const step = e.scalar(*op.operand(2));
   std::vector<Registers> const inits = values_of(e, op.operands().subspan(3));
-  llvm::BasicBlock *const before = b.GetInsertBlock(), *const header = e.block("loop"), *const body = e.block("loop.body"), *const exit = e.block("loop.end");
+  llvm::BasicBlock *const before = b.GetInsertBlock(), *const header = e.block("loop"),
+                          *const body = e.block("loop.body"), *const exit = e.block("loop.end");
   b.CreateBr(header);
   b.SetInsertPoint(header);
   llvm::PHINode* const index = b.CreatePHI(b.getInt64Ty(), 2);
@@ -59,7 +63,8 @@ void lower(ir::ForOp const&, ir::Op const& op, Emitter& e) {
   e.hazards = at_start;
   ir::Block const& block = op.block();
   e.set(*block.argument(0), {index});
-  for (std::size_t i = 0; i < phis.size(); ++i) e.set(*block.argument(static_cast<int>(i) + 1), Registers(phis[i].begin(), phis[i].end()));
+  for (std::size_t i = 0; i < phis.size(); ++i)
+    e.set(*block.argument(static_cast<int>(i) + 1), Registers(phis[i].begin(), phis[i].end()));
   e.emit_block(block);
   std::vector<Registers> const next = values_of(e, yielded(block));
   index->addIncoming(b.CreateAdd(index, step), b.GetInsertBlock());
@@ -74,12 +79,14 @@ void lower(ir::ForOp const&, ir::Op const& op, Emitter& e) {
 
   b.SetInsertPoint(exit);
   e.hazards = at_start;
-  for (std::size_t i = 0; i < phis.size(); ++i) e.set(*op.result(static_cast<int>(i)), Registers(phis[i].begin(), phis[i].end()));
+  for (std::size_t i = 0; i < phis.size(); ++i)
+    e.set(*op.result(static_cast<int>(i)), Registers(phis[i].begin(), phis[i].end()));
 }
 
 void lower(ir::IfOp const&, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
-  llvm::BasicBlock *const then_block = e.block("then"), *const else_block = e.block("else"), *const join = e.block("endif");
+  llvm::BasicBlock *const then_block = e.block("then"), *const else_block = e.block("else"),
+                          *const join = e.block("endif");
   b.CreateCondBr(e.scalar(*op.operand(0)), then_block, else_block);
   Hazards const before = e.hazards;
 
@@ -102,13 +109,16 @@ void lower(ir::IfOp const&, ir::Op const& op, Emitter& e) {
   e.hazards = after;
   auto const phis = phis_for(e, from_then, then_end);
   add_incoming(phis, from_else, else_end);
-  for (std::size_t i = 0; i < phis.size(); ++i) e.set(*op.result(static_cast<int>(i)), Registers(phis[i].begin(), phis[i].end()));
+  for (std::size_t i = 0; i < phis.size(); ++i)
+    e.set(*op.result(static_cast<int>(i)), Registers(phis[i].begin(), phis[i].end()));
 }
 
 void lower(ir::YieldOp const&, ir::Op const&, Emitter&) {}  // read by the op around it
 void lower(ir::ReturnOp const&, ir::Op const&, Emitter& e) { e.b.CreateRetVoid(); }
 
-void lower(ir::CallOp const&, ir::Op const&, Emitter&) { throw InternalError("nvptx: a call is left; the cuda pipeline inlines all calls"); }
+void lower(ir::CallOp const&, ir::Op const&, Emitter&) {
+  throw InternalError("nvptx: a call is left; the cuda pipeline inlines all calls");
+}
 
 void lower(ir::GridOp const&, ir::Op const&, Emitter&) {}     // the launcher's
 void lower(ir::RequireOp const&, ir::Op const&, Emitter&) {}  // the launcher's
@@ -130,7 +140,9 @@ void lower(ir::BlockIndexOp const& attributes, ir::Op const& op, Emitter& e) {
 }
 
 void lower(ir::DotOp const&, ir::Op const& op, Emitter&) {
-  refuse(op, "matrix products on the device need the block-level IR and its passes, which this version does not have; run this kernel on the host");
+  refuse(op,
+         "matrix products on the device need the block-level IR and its passes, which this version does not have; run "
+         "this kernel on the host");
 }
 
 }  // namespace tegula::codegen::nvptx

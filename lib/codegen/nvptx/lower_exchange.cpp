@@ -10,7 +10,9 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-bool less(Extents const& a, Extents const& b) { return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end()); }
+bool less(Extents const& a, Extents const& b) {
+  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
+}
 
 /// The balanced tree: adjacent pairs first, an odd last one carried up.
 llvm::Value* tree(Emitter& e, ir::Combine how, Registers values) {
@@ -27,7 +29,11 @@ llvm::Value* tree(Emitter& e, ir::Combine how, Registers values) {
 class Reduction {
  public:
   Reduction(ir::Op const& op, Emitter& e)
-      : op_(op), e_(e), attributes_(op.as<ir::ReduceOp>()), axis_(static_cast<int>(attributes_.axis)), layout_(*op.operand(0)->type().layout()),
+      : op_(op),
+        e_(e),
+        attributes_(op.as<ir::ReduceOp>()),
+        axis_(static_cast<int>(attributes_.axis)),
+        layout_(*op.operand(0)->type().layout()),
         element_(op.operand(0)->type().element()) {
     Registers const& operand = e.get(*op.operand(0));
     std::map<Extents, std::map<std::int64_t, llvm::Value*>, decltype(&less)> groups(&less);
@@ -50,9 +56,15 @@ class Reduction {
     bool exchanged = false;
     for (ir::ReductionStep const& step : *steps) {
       switch (step.kind) {
-        case ir::ReductionStep::Kind::pairs: pairs(step.stride); break;
-        case ir::ReductionStep::Kind::tree: join_all(); break;
-        case ir::ReductionStep::Kind::butterfly: butterfly(step.mask); break;
+        case ir::ReductionStep::Kind::pairs:
+          pairs(step.stride);
+          break;
+        case ir::ReductionStep::Kind::tree:
+          join_all();
+          break;
+        case ir::ReductionStep::Kind::butterfly:
+          butterfly(step.mask);
+          break;
         case ir::ReductionStep::Kind::exchange:
           if (exchanged) e_.barrier();  // others may still read the last exchange
           exchange(step);
@@ -145,7 +157,8 @@ class Reduction {
     llvm::Value* const writes = same == 0 ? nullptr : b.CreateICmpEQ(b.CreateAnd(e_.lane, e_.i32(same)), e_.i32(0));
     llvm::Value* const position = warp_position(step);
     std::vector<llvm::Value*> bases;
-    for (Extents const& at : where_) bases.push_back(b.CreateMul(result_index(at), e_.i32(per_element * step.warps * size)));
+    for (Extents const& at : where_)
+      bases.push_back(b.CreateMul(result_index(at), e_.i32(per_element * step.warps * size)));
     for (std::size_t g = 0; g < partials_.size(); ++g) {
       std::int64_t q = 0;
       for (auto const& [axis_position, value] : partials_[g]) {
@@ -154,7 +167,9 @@ class Reduction {
       }
     }
     e_.barrier();
-    std::int64_t const chunk = std::min<std::int64_t>(step.warps % 2 == 0 ? std::int64_t{1} << std::countr_zero(static_cast<std::uint64_t>(step.warps)) : 1, 16 / size);
+    std::int64_t const chunk = std::min<std::int64_t>(
+        step.warps % 2 == 0 ? std::int64_t{1} << std::countr_zero(static_cast<std::uint64_t>(step.warps)) : 1,
+        16 / size);
     for (std::size_t g = 0; g < partials_.size(); ++g) {
       std::int64_t q = 0;
       for (auto& [axis_position, value] : partials_[g]) {
@@ -162,7 +177,8 @@ class Reduction {
         for (std::int64_t w = 0; w < step.warps; w += chunk) {
           llvm::Value* const at = b.CreateAdd(bases[g], e_.i32(offset + (q * step.warps + w) * size));
           llvm::Type* const wide = chunk == 1 ? type : llvm::FixedVectorType::get(type, static_cast<unsigned>(chunk));
-          llvm::Value* const loaded = b.CreateAlignedLoad(wide, e_.shared(at), llvm::Align(static_cast<std::uint64_t>(chunk * size)));
+          llvm::Value* const loaded =
+              b.CreateAlignedLoad(wide, e_.shared(at), llvm::Align(static_cast<std::uint64_t>(chunk * size)));
           if (chunk == 1) values.push_back(loaded);
           for (unsigned i = 0; chunk > 1 && i < chunk; ++i) values.push_back(b.CreateExtractElement(loaded, i));
         }
@@ -233,7 +249,9 @@ void lower(ir::ConvertLayoutOp const& attributes, ir::Op const& op, Emitter& e) 
     return static_cast<int>(width);
   };
   llvm::Type* const memory = b.getIntNTy(static_cast<unsigned>(size) * 8);
-  auto const wide = [&](int width) -> llvm::Type* { return width == 1 ? memory : llvm::FixedVectorType::get(memory, static_cast<unsigned>(width)); };
+  auto const wide = [&](int width) -> llvm::Type* {
+    return width == 1 ? memory : llvm::FixedVectorType::get(memory, static_cast<unsigned>(width));
+  };
 
   int const store_width = width_of(from);
   llvm::Value* const owner = e.owns(from);
@@ -247,8 +265,10 @@ void lower(ir::ConvertLayoutOp const& attributes, ir::Op const& op, Emitter& e) 
     for (int i = 0; i < store_width; i += per_word) {
       llvm::Value* word = nullptr;
       for (int k = 0; k < per_word; ++k) {
-        llvm::Value* part = b.CreateZExtOrTrunc(e.to_bits(operand[static_cast<std::size_t>(reg + i + k)], element), type_of_word);
-        if (k > 0) part = b.CreateShl(part, llvm::ConstantInt::get(type_of_word, static_cast<std::uint64_t>(k * size * 8)));
+        llvm::Value* part =
+            b.CreateZExtOrTrunc(e.to_bits(operand[static_cast<std::size_t>(reg + i + k)], element), type_of_word);
+        if (k > 0)
+          part = b.CreateShl(part, llvm::ConstantInt::get(type_of_word, static_cast<std::uint64_t>(k * size * 8)));
         word = word == nullptr ? part : b.CreateOr(word, part);
       }
       words.push_back(word);
@@ -258,9 +278,11 @@ void lower(ir::ConvertLayoutOp const& attributes, ir::Op const& op, Emitter& e) 
   e.barrier();
   int const load_width = width_of(to);
   for (int reg = 0; reg < to.registers(); reg += load_width) {
-    llvm::Value* const value = b.CreateAlignedLoad(wide(load_width), e.shared(address(to, reg)), llvm::Align(static_cast<std::uint64_t>(load_width * size)));
+    llvm::Value* const value = b.CreateAlignedLoad(wide(load_width), e.shared(address(to, reg)),
+                                                   llvm::Align(static_cast<std::uint64_t>(load_width * size)));
     for (int i = 0; i < load_width; ++i)
-      result.push_back(e.from_bits(load_width == 1 ? value : b.CreateExtractElement(value, static_cast<std::uint64_t>(i)), element));
+      result.push_back(
+          e.from_bits(load_width == 1 ? value : b.CreateExtractElement(value, static_cast<std::uint64_t>(i)), element));
   }
   e.set(*op.result(), std::move(result));
 }

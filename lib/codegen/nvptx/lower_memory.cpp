@@ -1,6 +1,6 @@
-// Tile loads and stores. A box is clipped to the tensor by predicates, never by branches around single accesses, so that
-// all accesses of a tile are in flight together. Where several elements may be accessed at once, one test for the whole
-// block chooses between whole vectors (predicated as wholes) and single elements.
+// Tile loads and stores. A box is clipped to the tensor by predicates, never by branches around single accesses, so
+// that all accesses of a tile are in flight together. Where several elements may be accessed at once, one test for the
+// whole block chooses between whole vectors (predicated as wholes) and single elements.
 #include <algorithm>
 #include <map>
 
@@ -24,15 +24,19 @@ bool never_negative(ir::Value const& value) {
   }
   switch (op->kind()) {
     case ir::OpKind::BlockIndexOp:
-    case ir::OpKind::ExtentOp: return true;
+    case ir::OpKind::ExtentOp:
+      return true;
     case ir::OpKind::AddOp:
     case ir::OpKind::MulOp:
     case ir::OpKind::DivOp:
     case ir::OpKind::RemOp:
     case ir::OpKind::MinOp:
-    case ir::OpKind::CeilDivOp: return never_negative(*op->operand(0)) && never_negative(*op->operand(1));
-    case ir::OpKind::MaxOp: return never_negative(*op->operand(0)) || never_negative(*op->operand(1));
-    default: return false;
+    case ir::OpKind::CeilDivOp:
+      return never_negative(*op->operand(0)) && never_negative(*op->operand(1));
+    case ir::OpKind::MaxOp:
+      return never_negative(*op->operand(0)) || never_negative(*op->operand(1));
+    default:
+      return false;
   }
 }
 
@@ -77,10 +81,12 @@ class Box {
     for (int axis = 0; axis < rank; ++axis) {
       AxisCoordinate const& part = e.coordinates(layout_)[static_cast<std::size_t>(axis)];
       bool disjoint = true;
-      for (int r = 0; r < layout_.registers(); ++r) disjoint &= (part.thread_bits & layout_.part(ir::Dim::reg, r)[axis]) == 0;
+      for (int r = 0; r < layout_.registers(); ++r)
+        disjoint &= (part.thread_bits & layout_.part(ir::Dim::reg, r)[axis]) == 0;
       shared_part_.push_back(disjoint);
       if (disjoint && part.thread != nullptr)
-        base_ = b_.CreateAdd(base_, b_.CreateMul(b_.CreateZExt(part.thread, b_.getInt64Ty()), byte_stride(axis + lead_)));
+        base_ =
+            b_.CreateAdd(base_, b_.CreateMul(b_.CreateZExt(part.thread, b_.getInt64Ty()), byte_stride(axis + lead_)));
     }
   }
 
@@ -136,13 +142,15 @@ class Box {
  private:
   struct Window {
     int axis;
-    llvm::Value* start;       ///< null: 0
+    llvm::Value* start;  ///< null: 0
     llvm::Value* end;
     llvm::Value* past_start;  ///< the thread's part of the coordinate minus start, and minus end
     llvm::Value* past_end;
   };
 
-  bool unit(int axis) const { return tensor_.attributes.facts.unit_inner_stride && axis + 1 == static_cast<int>(tensor_.strides.size()); }
+  bool unit(int axis) const {
+    return tensor_.attributes.facts.unit_inner_stride && axis + 1 == static_cast<int>(tensor_.strides.size());
+  }
   llvm::Value* byte_stride(int axis) {
     if (unit(axis)) return e_.i64(bytes_);
     return b_.CreateMul(tensor_.strides[static_cast<std::size_t>(axis)], e_.i64(bytes_));
@@ -172,7 +180,8 @@ class Box {
 /// Elements of one access: what the op and the layout allow, at most 16 bytes.
 int access_width(std::int64_t vector, ir::Type const& tile) {
   if (vector < 2 || tile.rank() == 0) return 1;
-  return static_cast<int>(std::min<std::int64_t>({vector, tile.layout()->contiguous(tile.rank() - 1), 16 / bytes(tile.element())}));
+  return static_cast<int>(
+      std::min<std::int64_t>({vector, tile.layout()->contiguous(tile.rank() - 1), 16 / bytes(tile.element())}));
 }
 
 /// How `count` elements travel: as machine words of `bits`, each of one or several elements.
@@ -208,7 +217,9 @@ void unpack(Emitter& e, Element element, Words const& words, llvm::Value* word, 
   }
   int const width = bytes(element) * 8;
   for (int i = 0; i < words.elements; ++i) {
-    llvm::Value* const part = i == 0 ? word : e.b.CreateLShr(word, llvm::ConstantInt::get(word->getType(), static_cast<std::uint64_t>(i * width)));
+    llvm::Value* const part =
+        i == 0 ? word
+               : e.b.CreateLShr(word, llvm::ConstantInt::get(word->getType(), static_cast<std::uint64_t>(i * width)));
     result.push_back(e.from_bits(e.b.CreateTrunc(part, e.b.getIntNTy(static_cast<unsigned>(width))), element));
   }
 }
@@ -256,9 +267,11 @@ void lower(ir::LoadOp const& attributes, ir::Op const& op, Emitter& e) {
     std::vector<llvm::Value*> const pads(static_cast<std::size_t>(width), pad);
     for (int reg = 0; reg < type.layout()->registers(); reg += width) {
       Registers otherwise;
-      for (int at = 0; at < width; at += words.elements) otherwise.push_back(pack(e, element, words, &pads[static_cast<std::size_t>(at)]));
+      for (int at = 0; at < width; at += words.elements)
+        otherwise.push_back(pack(e, element, words, &pads[static_cast<std::size_t>(at)]));
       Box::Address const address = box.address(reg);
-      for (llvm::Value* word : load_vector(e.b, space, box.predicate(reg), address.base, address.constant, otherwise, words.bits))
+      for (llvm::Value* word :
+           load_vector(e.b, space, box.predicate(reg), address.base, address.constant, otherwise, words.bits))
         unpack(e, element, words, word, result);
     }
     return result;
@@ -281,7 +294,8 @@ void lower(ir::StoreOp const& attributes, ir::Op const& op, Emitter& e) {
     for (int reg = 0; reg < type.layout()->registers(); reg += width) {
       if ((static_cast<std::uint32_t>(reg) & copies) != 0) continue;
       Registers packed;
-      for (int at = 0; at < width; at += words.elements) packed.push_back(pack(e, element, words, &values[static_cast<std::size_t>(reg + at)]));
+      for (int at = 0; at < width; at += words.elements)
+        packed.push_back(pack(e, element, words, &values[static_cast<std::size_t>(reg + at)]));
       Box::Address const address = box.address(reg);
       llvm::Value* predicate = box.predicate(reg);
       if (owner != nullptr) predicate = predicate == nullptr ? owner : e.b.CreateAnd(owner, predicate);

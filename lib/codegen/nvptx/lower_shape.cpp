@@ -10,7 +10,9 @@ namespace {
 /// The result's layout is the operand's up to a relabelling that `seen` states; only registers may be permuted.
 void relabel(ir::Op const& op, ir::Layout const* seen, Emitter& e) {
   std::vector<int> const from = op.result()->type().layout()->registers_from(*seen);
-  if (from.empty()) throw InternalError("nvptx: " + std::string(op.info().mnemonic) + " to a layout in other threads; convert it first");
+  if (from.empty())
+    throw InternalError("nvptx: " + std::string(op.info().mnemonic) +
+                        " to a layout in other threads; convert it first");
   Registers const& operand = e.get(*op.operand(0));
   Registers result;
   for (int reg : from) result.push_back(operand[static_cast<std::size_t>(reg)]);
@@ -28,7 +30,8 @@ void lower(ir::IotaOp const& attributes, ir::Op const& op, Emitter& e) {
   ir::Type const& type = op.result()->type();
   Registers result;
   for (int reg = 0; reg < type.layout()->registers(); ++reg)
-    result.push_back(e.b.CreateZExt(e.coordinate(*type.layout(), static_cast<int>(attributes.axis), reg), e.type(type.element())));
+    result.push_back(
+        e.b.CreateZExt(e.coordinate(*type.layout(), static_cast<int>(attributes.axis), reg), e.type(type.element())));
   e.set(*op.result(), std::move(result));
 }
 

@@ -7,9 +7,9 @@
 
 namespace tegula::codegen {
 
-/// PTX of the module's kernel for sm_90a. Needs what the cuda pipeline leaves: calls inlined, a layout on every tile, warps
-/// and scratch offsets decided. Fills all of CompiledKernel but the launch program. Throws UserError, with the op's line,
-/// for ops that the device does not have yet, and for more shared memory than the device has.
+/// PTX of the module's kernel for sm_90a. Needs what the cuda pipeline leaves: calls inlined, a layout on every tile,
+/// warps and scratch offsets decided. Fills all of CompiledKernel but the launch program. Throws UserError, with the
+/// op's line, for ops that the device does not have yet, and for more shared memory than the device has.
 CompiledKernel emit_ptx(ir::Module const& module, CompileOptions const& options);
 
 /// The optimised LLVM IR of the same, for tests and dumps.

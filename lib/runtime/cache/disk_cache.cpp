@@ -126,7 +126,8 @@ ReadResult read_file(std::string const& path, CacheEntry& entry) {
   std::memcpy(&header, bytes.data(), sizeof header);
   std::uint64_t const rest = bytes.size() - sizeof header;
   if (std::memcmp(header.magic, magic, sizeof magic) != 0 || header.version != file_version ||
-      header.header_hash != hash_of(header) || header.key_bytes > rest || header.payload_bytes != rest - header.key_bytes)
+      header.header_hash != hash_of(header) || header.key_bytes > rest ||
+      header.payload_bytes != rest - header.key_bytes)
     return ReadResult::damaged;
   std::string_view const key = std::string_view(bytes).substr(sizeof header, header.key_bytes);
   std::string_view const payload = std::string_view(bytes).substr(sizeof header + header.key_bytes);

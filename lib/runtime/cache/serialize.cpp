@@ -8,14 +8,12 @@ namespace {
 class Writer {
  public:
   template <class Integer>
-    requires(std::is_integral_v<Integer>)
-  void operator()(Integer const& value) {
+  requires(std::is_integral_v<Integer>) void operator()(Integer const& value) {
     auto const bits = static_cast<std::uint64_t>(value);
     for (std::size_t i = 0; i < sizeof(Integer); ++i) bytes_ += static_cast<char>(bits >> (8 * i) & 0xff);
   }
   template <class Enumeration>
-    requires(std::is_enum_v<Enumeration>)
-  void operator()(Enumeration const& value, Enumeration) {
+  requires(std::is_enum_v<Enumeration>) void operator()(Enumeration const& value, Enumeration) {
     (*this)(static_cast<std::uint8_t>(value));
   }
   void operator()(std::string const& text) {
@@ -35,8 +33,7 @@ class Reader {
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
 
   template <class Integer>
-    requires(std::is_integral_v<Integer>)
-  void operator()(Integer& value) {
+  requires(std::is_integral_v<Integer>) void operator()(Integer& value) {
     if (rest_.size() < sizeof(Integer)) return fail();
     std::uint64_t bits = 0;
     for (std::size_t i = 0; i < sizeof(Integer); ++i)
@@ -46,8 +43,7 @@ class Reader {
     rest_.remove_prefix(sizeof(Integer));
   }
   template <class Enumeration>
-    requires(std::is_enum_v<Enumeration>)
-  void operator()(Enumeration& value, Enumeration last) {
+  requires(std::is_enum_v<Enumeration>) void operator()(Enumeration& value, Enumeration last) {
     std::uint8_t number = 0;
     (*this)(number);
     if (number > static_cast<std::uint8_t>(last)) return fail();
@@ -83,7 +79,7 @@ class Reader {
 // One description of each struct serves both directions.
 
 template <class Archive, class P>
-  requires std::is_same_v<std::remove_const_t<P>, ParameterInfo>
+requires std::is_same_v<std::remove_const_t<P>, ParameterInfo>
 void visit(Archive& archive, P& parameter) {
   archive(parameter.kind, ParameterKind::scalar);
   archive(parameter.direction, Direction::inout);
@@ -94,7 +90,7 @@ void visit(Archive& archive, P& parameter) {
 }
 
 template <class Archive, class I>
-  requires std::is_same_v<std::remove_const_t<I>, LaunchInstruction>
+requires std::is_same_v<std::remove_const_t<I>, LaunchInstruction>
 void visit(Archive& archive, I& instruction) {
   archive(instruction.op, LaunchOp::select);
   archive(instruction.a);
@@ -104,7 +100,7 @@ void visit(Archive& archive, I& instruction) {
 }
 
 template <class Archive, class R>
-  requires std::is_same_v<std::remove_const_t<R>, Requirement>
+requires std::is_same_v<std::remove_const_t<R>, Requirement>
 void visit(Archive& archive, R& requirement) {
   archive(requirement.condition);
   archive(requirement.message);
@@ -113,14 +109,14 @@ void visit(Archive& archive, R& requirement) {
 }
 
 template <class Archive, class P>
-  requires std::is_same_v<std::remove_const_t<P>, HostPhase>
+requires std::is_same_v<std::remove_const_t<P>, HostPhase>
 void visit(Archive& archive, P& phase) {
   archive(phase.entry);
   archive(phase.blocks);
 }
 
 template <class Archive, class K>
-  requires std::is_same_v<std::remove_const_t<K>, CompiledKernel>
+requires std::is_same_v<std::remove_const_t<K>, CompiledKernel>
 void visit(Archive& archive, K& kernel) {
   archive(kernel.name);
   archive(kernel.architecture);

@@ -183,9 +183,10 @@ int device_of(CUstream_st* stream) {
   for (int device = 0; device < loaded.device_count; ++device) {
     if (device_handle(device) != handle) continue;
     if (primary_context(device) != context)
-      throw UserError(fmt::format("the stream belongs to a context of cuda:{} other than its primary one; tegula works "
-                                  "in primary contexts, as the CUDA runtime does",
-                                  device));
+      throw UserError(
+          fmt::format("the stream belongs to a context of cuda:{} other than its primary one; tegula works "
+                      "in primary contexts, as the CUDA runtime does",
+                      device));
     return device;
   }
   throw InternalError("the device of a CUDA stream is not in the driver's list");

@@ -89,16 +89,16 @@ void check(CUresult result, char const* call, std::string const& context) {
   char const* text = nullptr;
   loaded.GetErrorName.raw(result, &name);
   loaded.GetErrorString.raw(result, &text);
-  throw DriverError(fmt::format("cuda driver: {} failed: {} ({}, {}){}{}", call, text != nullptr ? text : "unknown error",
-                                name != nullptr ? name : "?", static_cast<int>(result), context.empty() ? "" : "; ",
-                                context),
-                    static_cast<int>(result));
+  throw DriverError(
+      fmt::format("cuda driver: {} failed: {} ({}, {}){}{}", call, text != nullptr ? text : "unknown error",
+                  name != nullptr ? name : "?", static_cast<int>(result), context.empty() ? "" : "; ", context),
+      static_cast<int>(result));
 }
 
 void missing_function(char const* call) {
   int const version = driver_or_reason().version;
-  throw DriverError(fmt::format("cuda driver: {} is missing in this driver (version {}.{}); a newer driver has it", call,
-                                version / 1000, version % 1000 / 10),
+  throw DriverError(fmt::format("cuda driver: {} is missing in this driver (version {}.{}); a newer driver has it",
+                                call, version / 1000, version % 1000 / 10),
                     static_cast<int>(CUDA_ERROR_NOT_FOUND));
 }
 
@@ -107,8 +107,8 @@ CUcontext primary_context(int device) {
   static auto* contexts = new std::vector<CUcontext>;
   Driver const& loaded = driver();
   if (device < 0 || device >= loaded.device_count)
-    throw UserError(fmt::format("cuda:{} does not exist: this machine has {} CUDA device(s)", device,
-                                loaded.device_count));
+    throw UserError(
+        fmt::format("cuda:{} does not exist: this machine has {} CUDA device(s)", device, loaded.device_count));
   std::lock_guard lock(mutex);
   contexts->resize(static_cast<std::size_t>(loaded.device_count));
   CUcontext& context = (*contexts)[static_cast<std::size_t>(device)];

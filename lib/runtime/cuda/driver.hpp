@@ -43,7 +43,7 @@ struct Driver {
 #define TEGULA_DRIVER_FUNCTION(name, version, parameters) DriverFunction<CUresult parameters> name;
 #include "runtime/cuda/driver.def"
 #undef TEGULA_DRIVER_FUNCTION
-  int version = 0;       ///< of the driver, 12040 for 12.4
+  int version = 0;  ///< of the driver, 12040 for 12.4
   int device_count = 0;
   std::string unusable;  ///< why the driver cannot be used; empty if it can
 };

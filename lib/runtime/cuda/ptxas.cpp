@@ -77,8 +77,8 @@ int run(std::vector<std::string> const& command, std::string const& log) {
 std::string find_ptxas(support::Options const& options) {
   if (!options.ptxas.empty()) {
     if (::access(options.ptxas.c_str(), X_OK) != 0)
-      throw UserError(fmt::format("TEGULA_PTXAS={}: not a program that can be run ({})", options.ptxas,
-                                  std::strerror(errno)));
+      throw UserError(
+          fmt::format("TEGULA_PTXAS={}: not a program that can be run ({})", options.ptxas, std::strerror(errno)));
     return options.ptxas;
   }
   char const* path = std::getenv("PATH");

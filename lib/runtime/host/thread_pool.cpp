@@ -56,7 +56,8 @@ class Job {
       active_.store(0, std::memory_order_relaxed);
     }
     references_.store(helpers + 1, std::memory_order_relaxed);
-    if (slots_.size() < static_cast<std::size_t>(helpers)) slots_ = std::vector<HandlerSlot>(static_cast<std::size_t>(helpers));
+    if (slots_.size() < static_cast<std::size_t>(helpers))
+      slots_ = std::vector<HandlerSlot>(static_cast<std::size_t>(helpers));
   }
 
   /// Takes ranges until none is left.

@@ -19,7 +19,9 @@ std::string facts_of(std::string const& text, std::string_view function = "k") {
   return analysis::AxisFacts(parsed.module).str(*parsed.module.find(function));
 }
 
-bool has_line(std::string const& text, std::string const& line) { return ("\n" + text).find("\n" + line + "\n") != std::string::npos; }
+bool has_line(std::string const& text, std::string const& line) {
+  return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+}
 
 }  // namespace
 
@@ -97,16 +99,21 @@ TEST_CASE("axis facts: parameters of functions are joined over the callers, thro
       "  call %x {callee = @outer}\n"
       "  call %c96 {callee = @inner}\n"
       "  return\n}\n";
-  CHECK_THAT(facts_of(text, "outer"), test::ContainsSubstring("%j: contiguity [1], divisibility [64], constancy [1], from 0 to 137438953408"));
-  CHECK_THAT(facts_of(text, "inner"), test::ContainsSubstring("%i: contiguity [1], divisibility [32], constancy [1], from 0 to 137438953408"));
+  CHECK_THAT(facts_of(text, "outer"),
+             test::ContainsSubstring("%j: contiguity [1], divisibility [64], constancy [1], from 0 to 137438953408"));
+  CHECK_THAT(facts_of(text, "inner"),
+             test::ContainsSubstring("%i: contiguity [1], divisibility [32], constancy [1], from 0 to 137438953408"));
 }
 
 TEST_CASE("axis facts: two callers with divisibility 16 and 4 give 4 in the callee", "[F17]") {
   std::string const text =
       "function @f(%i: i64) {\n  return\n}\n"
-      "kernel @a() {\n  %b = block_index : i64\n  %c = constant {value = 16 : i64} : i64\n  %x = mul %b, %c : i64\n  call %x {callee = @f}\n  return\n}\n"
-      "kernel @k() {\n  %b = block_index : i64\n  %c = constant {value = 4 : i64} : i64\n  %x = mul %b, %c : i64\n  call %x {callee = @f}\n  return\n}\n";
-  CHECK_THAT(facts_of(text, "f"), test::ContainsSubstring("%i: contiguity [1], divisibility [4], constancy [1], from 0 to 34359738352"));
+      "kernel @a() {\n  %b = block_index : i64\n  %c = constant {value = 16 : i64} : i64\n  %x = mul %b, %c : i64\n  "
+      "call %x {callee = @f}\n  return\n}\n"
+      "kernel @k() {\n  %b = block_index : i64\n  %c = constant {value = 4 : i64} : i64\n  %x = mul %b, %c : i64\n  "
+      "call %x {callee = @f}\n  return\n}\n";
+  CHECK_THAT(facts_of(text, "f"),
+             test::ContainsSubstring("%i: contiguity [1], divisibility [4], constancy [1], from 0 to 34359738352"));
 }
 
 TEST_CASE("axis facts: division and remainder of runs") {

@@ -45,16 +45,18 @@ TEST_CASE("launch program: the slice of grid and requirements, each value once")
 }
 
 TEST_CASE("launch program: 32-bit arithmetic is made to wrap") {
-  auto const module = module_of(
-      "kernel @k(%n: i32) {\n  %s = mul %n, %n : i32\n  %w = cast %s : i64\n  grid %w\n  return\n}\n");
+  auto const module =
+      module_of("kernel @k(%n: i32) {\n  %s = mul %n, %n : i32\n  %w = cast %s : i64\n  grid %w\n  return\n}\n");
   CHECK(analysis::to_string(analysis::launch_program(module.kernel())) ==
-        "0: scalar of parameter 0\n1: mul 0, 0\n2: constant 2147483648\n3: constant 4294967295\n4: add 1, 2\n5: and 4, 3\n6: sub 5, 2\n"
+        "0: scalar of parameter 0\n1: mul 0, 0\n2: constant 2147483648\n3: constant 4294967295\n4: add 1, 2\n5: and 4, "
+        "3\n6: sub 5, 2\n"
         "grid #6 1 1\n");
 }
 
 TEST_CASE("launch program: what cannot be known before the launch is refused by name") {
   auto const module = module_of("kernel @k() {\n  %b = block_index : i64\n  grid %b loc(\"k.cpp\":3)\n  return\n}\n");
-  CHECK_THROWS_WITH(analysis::launch_program(module.kernel()), "grid: block_index cannot be evaluated before the launch");
+  CHECK_THROWS_WITH(analysis::launch_program(module.kernel()),
+                    "grid: block_index cannot be evaluated before the launch");
 }
 
 TEST_CASE("effects: seen through blocks and calls") {

@@ -62,7 +62,8 @@ TEST_CASE("compile: facts of the options reach the kernel, a wrong number of the
   CHECK(kernel.parameters[0].facts == TensorFacts{true, false});
   CHECK(kernel.parameters[1].facts == TensorFacts{true, true});
   options.facts.pop_back();
-  CHECK_THROWS_WITH(compiler::compile(kernel_named("vadd"), options), "specialize: 2 facts for the 3 parameters of @vadd");
+  CHECK_THROWS_WITH(compiler::compile(kernel_named("vadd"), options),
+                    "specialize: 2 facts for the 3 parameters of @vadd");
 }
 
 TEST_CASE("compile: the caller's module stays as it was, a broken one is refused") {
@@ -90,7 +91,8 @@ TEST_CASE("compile: dumps of LLVM IR, assembly, PTX and launch program") {
   fs::remove_all(folder);
   support::Options environment;
   using What = support::DumpItem::What;
-  environment.dump = {{What::llvm, ""}, {What::assembly, ""}, {What::ptx, ""}, {What::launch, ""}, {What::ir_after, "expand-math"}};
+  environment.dump = {
+      {What::llvm, ""}, {What::assembly, ""}, {What::ptx, ""}, {What::launch, ""}, {What::ir_after, "expand-math"}};
   environment.dump_dir = folder.string();
   environment.dump_kernel = "softmax";
   support::ScopedOptions const scoped(environment);
@@ -114,7 +116,8 @@ TEST_CASE("compile: passes take under 10 ms for each kernel of the design, and l
     for (int i = 0; i < 5; ++i) {
       auto const start = std::chrono::steady_clock::now();
       compiler::lower(module, for_target(Target::host));
-      best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+      best =
+          std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
     }
     CHECK(best < 10);
   }

@@ -17,7 +17,8 @@ TEST_CASE("infer: results follow from operands and attributes") {
   CHECK(infer(make_op<ReduceOp>(std::int64_t{1}), {a}).types == std::vector{tile(Element::f32, {8, 1})});
   CHECK(infer(make_op<TransOp>(Extents{1, 0}), {a}).types == std::vector{tile(Element::f32, {16, 8})});
   CHECK(infer(make_op<ExpandDimsOp>(Extents{0, 2}), {a}).types == std::vector{tile(Element::f32, {1, 8, 1, 16})});
-  CHECK(infer(make_op<SqueezeOp>(Extents{1}), {tile(Element::f32, {8, 1})}).types == std::vector{tile(Element::f32, {8})});
+  CHECK(infer(make_op<SqueezeOp>(Extents{1}), {tile(Element::f32, {8, 1})}).types ==
+        std::vector{tile(Element::f32, {8})});
   CHECK(infer(ExtentOp{}, {Type::tensor(Element::f32, 2)}).types == std::vector{Type::index()});
   CHECK(infer(DotOp{}, {tile(Element::bf16, {8, 4}), tile(Element::bf16, {4, 16}), a}).types == std::vector{a});
 }
@@ -27,7 +28,8 @@ TEST_CASE("infer: results that operands leave open must be stated") {
   CHECK(infer(BroadcastOp{}, {row}).error == "broadcast: the result's type must be stated");
   CHECK(infer(BroadcastOp{}, {row}, {tile(Element::f32, {8, 16})}).ok());
   CHECK(infer(CastOp{}, {row}, {tile(Element::f16, {1, 16})}).types == std::vector{tile(Element::f16, {1, 16})});
-  CHECK(infer(CastOp{}, {row}, {tile(Element::f16, {16})}).error == "cast: operand is tile<1x16xf32> but the result is tile<16xf16>");
+  CHECK(infer(CastOp{}, {row}, {tile(Element::f16, {16})}).error ==
+        "cast: operand is tile<1x16xf32> but the result is tile<16xf16>");
 }
 
 TEST_CASE("infer: the first mistake is told with the types in it") {

@@ -22,14 +22,19 @@ Layout const* wgmma_accumulator() {
                      2);
 }
 Layout const* swizzled_128() {
-  return Layout::get({bits(Dim::offset, {{0, 1}, {0, 2}, {0, 4}, {0, 8}, {0, 16}, {0, 32}, {1, 8}, {2, 16}, {4, 32}, {8, 0}, {16, 0}, {32, 0}})}, 2);
+  return Layout::get(
+      {bits(Dim::offset,
+            {{0, 1}, {0, 2}, {0, 4}, {0, 8}, {0, 16}, {0, 32}, {1, 8}, {2, 16}, {4, 32}, {8, 0}, {16, 0}, {32, 0}})},
+      2);
 }
 
 using Random = std::mt19937_64;
 
 /// A random layout: random bases (made surjective by chance or not) and random repetitions of odd and even counts.
 Layout const* random_layout(Random& random, bool bijective) {
-  auto const below = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n)); };
+  auto const below = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+  };
   int const rank = static_cast<int>(1 + below(3));
   Extents log_atom;
   int total = 0;
@@ -94,8 +99,7 @@ std::vector<std::int64_t> list(Extents const& extents) { return {extents.begin()
 
 TEST_CASE("a blocked layout is the row of the table", "[layout]") {
   Layout const* layout = Layout::blocked({16, 64}, {1, 8}, 4, {1, 0});
-  CHECK(layout->text() ==
-        "[register (0,1) (0,2) (0,4), lane (0,8) (0,16) (0,32) (1,0) (2,0), warp (4,0) (8,0)]");
+  CHECK(layout->text() == "[register (0,1) (0,2) (0,4), lane (0,8) (0,16) (0,32) (1,0) (2,0), warp (4,0) (8,0)]");
   CHECK(layout->shape() == Extents{16, 64});
   CHECK(layout->registers() == 8);
   CHECK(layout->lanes() == 32);
@@ -131,13 +135,14 @@ TEST_CASE("what a tile lacks is replication, what it has more is registers", "[l
 
 TEST_CASE("repetitions of two counts become bits, of odd counts stay", "[layout]") {
   // 192 x 128 over three warpgroups of an accumulator.
-  Layout const* three = Layout::get({bits(Dim::reg, {{0, 1}, {8, 0}}, {{16, {0, 8}}}),
-                                     bits(Dim::lane, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}),
-                                     bits(Dim::warp, {{16, 0}, {32, 0}}, {{3, {64, 0}}})},
-                                    2);
+  Layout const* three = Layout::get(
+      {bits(Dim::reg, {{0, 1}, {8, 0}}, {{16, {0, 8}}}), bits(Dim::lane, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}),
+       bits(Dim::warp, {{16, 0}, {32, 0}}, {{3, {64, 0}}})},
+      2);
   CHECK(three->shape() == Extents{192, 128});
-  CHECK(three->text() == "[register (0,1) (8,0) (0,8) (0,16) (0,32) (0,64), lane (0,2) (0,4) (1,0) (2,0) (4,0), "
-                         "warp (16,0) (32,0) 3*(64,0)]");
+  CHECK(three->text() ==
+        "[register (0,1) (8,0) (0,8) (0,16) (0,32) (0,64), lane (0,2) (0,4) (1,0) (2,0) (4,0), "
+        "warp (16,0) (32,0) 3*(64,0)]");
   CHECK(three->at(0, 0, 9) == Extents{16 + 128, 0});
   CHECK(three->warps() == 12);
   CHECK(Layout::dense({48, 96}, {1, 0})->text() == "[offset (0,1) (0,2) (0,4) (0,8) (0,16) 3*(0,32) 48*(1,0)]");
@@ -159,11 +164,28 @@ TEST_CASE("layout text round-trips and malformed text is refused with a place", 
     CHECK(Layout::parse(layout->text(), error) == layout);
     if (Layout const* back = layout->inverse()) CHECK(Layout::parse(back->text(), error) == back);
   }
-  for (char const* bad : {"", "[", "[register", "[register (1]", "[register (1) lane (2)]", "[nothing (1)]", "[register (1), register (2)]",
-                          "[register 3*]", "[register 3*(1,1)]", "[register (1) 3*(4)]", "[register 2(1)]", "[register (-1)]",
-                          "[register (99999999999999999999)]", "[register (1)] x", "[register (1) to]", "[register (1) to axis0 axis0]",
-                          "[register (1), lane (1,2)]", "[register 3*(1) (1)]", "[register 0*(1)]", "[register (1),]",
-                          "[register (1,1,1,1,1,1,1,1,1)]", "[register 4000000000*(1)]"}) {
+  for (char const* bad : {"",
+                          "[",
+                          "[register",
+                          "[register (1]",
+                          "[register (1) lane (2)]",
+                          "[nothing (1)]",
+                          "[register (1), register (2)]",
+                          "[register 3*]",
+                          "[register 3*(1,1)]",
+                          "[register (1) 3*(4)]",
+                          "[register 2(1)]",
+                          "[register (-1)]",
+                          "[register (99999999999999999999)]",
+                          "[register (1)] x",
+                          "[register (1) to]",
+                          "[register (1) to axis0 axis0]",
+                          "[register (1), lane (1,2)]",
+                          "[register 3*(1) (1)]",
+                          "[register 0*(1)]",
+                          "[register (1),]",
+                          "[register (1,1,1,1,1,1,1,1,1)]",
+                          "[register 4000000000*(1)]"}) {
     error.clear();
     INFO(bad);
     CHECK(Layout::parse(bad, error) == nullptr);
@@ -220,7 +242,8 @@ TEST_CASE("inverse: back from every coordinate to its owner, and the inverse's i
       if (layout->apply(flat) != where) CHECK(layout->apply(flat) == where);
     });
     // Axes of extent 1 and the order of repetitions may be lost; where they are not, the way back is the layout.
-    bool const all_axes = std::none_of(layout->shape().begin(), layout->shape().end(), [](std::int64_t extent) { return extent == 1; });
+    bool const all_axes =
+        std::none_of(layout->shape().begin(), layout->shape().end(), [](std::int64_t extent) { return extent == 1; });
     if (layout->injective() && all_axes) CHECK(back->inverse() == layout);
     if (Layout const* identity = layout->after(*back)) {
       for_each_index(*identity, [&](std::vector<std::int64_t> const& coordinate) {
@@ -246,7 +269,8 @@ TEST_CASE("composition is function composition, and associative", "[layout]") {
     for (std::int64_t l = 0; l < 32; ++l)
       for (std::int64_t r = 0; r < fragment->registers(); ++r) {
         std::int64_t const offset = map->at(r, l, w)[0];
-        if (shared->part(Dim::offset, offset) != fragment->at(r, l, w)) CHECK(shared->part(Dim::offset, offset) == fragment->at(r, l, w));
+        if (shared->part(Dim::offset, offset) != fragment->at(r, l, w))
+          CHECK(shared->part(Dim::offset, offset) == fragment->at(r, l, w));
       }
   CHECK(shared->after(*map) == fragment);
   // With a repetition of 11 that passes through both.

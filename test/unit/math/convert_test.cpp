@@ -17,8 +17,10 @@ TEST_CASE("every f16 and bf16 widens exactly", "[math]") {
     auto const narrow = static_cast<std::uint16_t>(bits);
     double const f16 = tegula::f16_value(narrow), bf16 = tegula::bf16_value(narrow);
     float const f = math::f16_to_float(narrow), b = math::bf16_to_float(narrow);
-    if (std::isnan(f16) ? !std::isnan(f) : static_cast<double>(f) != f16 || std::signbit(f) != std::signbit(f16)) ++wrong;
-    if (std::isnan(bf16) ? !std::isnan(b) : static_cast<double>(b) != bf16 || std::signbit(b) != std::signbit(bf16)) ++wrong;
+    if (std::isnan(f16) ? !std::isnan(f) : static_cast<double>(f) != f16 || std::signbit(f) != std::signbit(f16))
+      ++wrong;
+    if (std::isnan(bf16) ? !std::isnan(b) : static_cast<double>(b) != bf16 || std::signbit(b) != std::signbit(bf16))
+      ++wrong;
     // And back.
     if (!std::isnan(f) && math::float_to_f16(f) != narrow) ++wrong;
     if (!std::isnan(b) && math::float_to_bf16(b) != narrow) ++wrong;
@@ -103,7 +105,8 @@ TEST_CASE("i64 rounds once to f16 and bf16", "[math]") {
 
 TEST_CASE("floats to integers truncate and saturate", "[math]") {
   constexpr auto inf = std::numeric_limits<double>::infinity();
-  static_assert(math::float_to_int<std::int32_t>(-1.99F) == -1 && math::float_to_int<std::int32_t>(3e9F) == std::numeric_limits<std::int32_t>::max());
+  static_assert(math::float_to_int<std::int32_t>(-1.99F) == -1 &&
+                math::float_to_int<std::int32_t>(3e9F) == std::numeric_limits<std::int32_t>::max());
   static_assert(math::float_to_int<std::int32_t>(-3e9) == std::numeric_limits<std::int32_t>::min());
   static_assert(math::float_to_int<std::int64_t>(0x1p63) == std::numeric_limits<std::int64_t>::max());
   static_assert(math::float_to_int<std::int64_t>(-0x1p63F) == std::numeric_limits<std::int64_t>::min());
@@ -117,13 +120,19 @@ TEST_CASE("floats to integers truncate and saturate", "[math]") {
 TEST_CASE("integer arithmetic wraps and never traps", "[math]") {
   constexpr auto least = std::numeric_limits<std::int32_t>::min();
   constexpr auto least64 = std::numeric_limits<std::int64_t>::min();
-  static_assert(math::div(7, 0) == 0 && math::div(-7, 2) == -3 && math::div(least, -1) == least && math::div(least64, std::int64_t{-1}) == least64);
+  static_assert(math::div(7, 0) == 0 && math::div(-7, 2) == -3 && math::div(least, -1) == least &&
+                math::div(least64, std::int64_t{-1}) == least64);
   static_assert(math::rem(7, 0) == 7 && math::rem(-7, 2) == -1 && math::rem(least, -1) == 0);
-  static_assert(math::ceil_div(7, 2) == 4 && math::ceil_div(6, 2) == 3 && math::ceil_div(0, 5) == 0 && math::ceil_div(7, 0) == 0 && math::ceil_div(7, -2) == 0);
+  static_assert(math::ceil_div(7, 2) == 4 && math::ceil_div(6, 2) == 3 && math::ceil_div(0, 5) == 0 &&
+                math::ceil_div(7, 0) == 0 && math::ceil_div(7, -2) == 0);
   static_assert(math::ceil_div(std::numeric_limits<std::int32_t>::max(), 2) == 1 << 30);
-  static_assert(math::shift_left(1, 31) == least && math::shift_left(1, 32) == 0 && math::shift_left(1, -1) == 0 && math::shift_left(-1, 4) == -16);
-  static_assert(math::shift_right(least, 31) == -1 && math::shift_right(-8, 1) == -4 && math::shift_right(-8, 99) == -1 && math::shift_right(8, -1) == 0);
-  static_assert(math::wrapping_add(std::numeric_limits<std::int32_t>::max(), 1) == least && math::wrapping_mul(1 << 20, 1 << 20) == 0);
-  static_assert(math::min(1.0F, std::numeric_limits<float>::quiet_NaN()) == 1 && math::max(std::numeric_limits<float>::quiet_NaN(), 2.0F) == 2);
+  static_assert(math::shift_left(1, 31) == least && math::shift_left(1, 32) == 0 && math::shift_left(1, -1) == 0 &&
+                math::shift_left(-1, 4) == -16);
+  static_assert(math::shift_right(least, 31) == -1 && math::shift_right(-8, 1) == -4 &&
+                math::shift_right(-8, 99) == -1 && math::shift_right(8, -1) == 0);
+  static_assert(math::wrapping_add(std::numeric_limits<std::int32_t>::max(), 1) == least &&
+                math::wrapping_mul(1 << 20, 1 << 20) == 0);
+  static_assert(math::min(1.0F, std::numeric_limits<float>::quiet_NaN()) == 1 &&
+                math::max(std::numeric_limits<float>::quiet_NaN(), 2.0F) == 2);
   CHECK(math::wrapping_sub(least, 1) == std::numeric_limits<std::int32_t>::max());
 }

@@ -98,7 +98,8 @@ TEST_CASE("log2 of f32 is within 1 ulp", "[math]") {
 
 TEST_CASE("f32 functions are dense around the places where their formulas change", "[math]") {
   // Around 1 (logarithms), the overflow and underflow of exponentials, and the halves of the range reduction.
-  float const centres[] = {1.0F, 0.70710678F, 0.6666667F, 88.7228F, -87.3365F, -103.97F, 0.34657359F, 0.5F, 128.0F, -126.0F, -149.5F, 0x1p-126F};
+  float const centres[] = {1.0F,        0.70710678F, 0.6666667F, 88.7228F, -87.3365F, -103.97F,
+                           0.34657359F, 0.5F,        128.0F,     -126.0F,  -149.5F,   0x1p-126F};
   double worst_log = 0, worst_log2 = 0, worst_exp = 0, worst_exp2 = 0;
   for (float centre : centres) {
     auto const first = std::bit_cast<std::uint32_t>(centre) - 20000;
@@ -109,10 +110,14 @@ TEST_CASE("f32 functions are dense around the places where their formulas change
         worst_log2 = std::max(worst_log2, ulps(math::log2(x), std::log2(static_cast<double>(x)), 24, -149));
       }
       double const e = std::exp(static_cast<double>(x)), e2 = std::exp2(static_cast<double>(x));
-      if (!std::isinf(static_cast<float>(e))) worst_exp = std::max(worst_exp, ulps(math::exp(x), e, 24, -149));
-      else CHECK(math::exp(x) == inf);
-      if (!std::isinf(static_cast<float>(e2))) worst_exp2 = std::max(worst_exp2, ulps(math::exp2(x), e2, 24, -149));
-      else CHECK(math::exp2(x) == inf);
+      if (!std::isinf(static_cast<float>(e)))
+        worst_exp = std::max(worst_exp, ulps(math::exp(x), e, 24, -149));
+      else
+        CHECK(math::exp(x) == inf);
+      if (!std::isinf(static_cast<float>(e2)))
+        worst_exp2 = std::max(worst_exp2, ulps(math::exp2(x), e2, 24, -149));
+      else
+        CHECK(math::exp2(x) == inf);
     }
   }
   CHECK(worst_log <= 1.0);
@@ -175,17 +180,21 @@ constexpr bool edges_hold() {
   constexpr T nan = std::numeric_limits<T>::quiet_NaN();
   constexpr T least = std::numeric_limits<T>::denorm_min();
   constexpr T greatest = std::numeric_limits<T>::max();
-  return math::exp(T{0}) == 1 && math::exp(-T{0}) == 1 && math::exp(infinity) == infinity && math::exp(-infinity) == 0 &&
-         math::exp(greatest) == infinity && math::exp(-greatest) == 0 && math::exp(least) == 1 && math::is_nan(math::exp(nan)) &&
-         math::exp2(T{0}) == 1 && math::exp2(infinity) == infinity && math::exp2(-infinity) == 0 &&
-         math::exp2(greatest) == infinity && math::exp2(T{10}) == 1024 && math::exp2(T{-3}) == T(0.125) &&
-         math::is_nan(math::exp2(nan)) && math::exp2(T{std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits}) == least &&
-         math::log(T{1}) == 0 && math::log(T{0}) == -infinity && math::log(-T{0}) == -infinity && math::is_nan(math::log(T{-1})) &&
-         math::is_nan(math::log(-infinity)) && math::log(infinity) == infinity && math::is_nan(math::log(nan)) && math::log(least) < -80 &&
-         math::log2(T{1}) == 0 && math::log2(T{0}) == -infinity && math::is_nan(math::log2(T{-1})) && math::log2(infinity) == infinity &&
-         math::is_nan(math::log2(nan)) && math::log2(T{8}) == 3 && math::log2(least) == std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits &&
-         math::log2(greatest) <= std::numeric_limits<T>::max_exponent && math::sqrt(T{0}) == 0 && math::is_nan(math::sqrt(T{-1})) && math::sqrt(infinity) == infinity &&
-         math::is_nan(math::sqrt(nan)) && math::sqrt(T{144}) == 12 && math::rsqrt(T{4}) == T(0.5) && math::rsqrt(T{0}) == infinity &&
+  return math::exp(T{0}) == 1 && math::exp(-T{0}) == 1 && math::exp(infinity) == infinity &&
+         math::exp(-infinity) == 0 && math::exp(greatest) == infinity && math::exp(-greatest) == 0 &&
+         math::exp(least) == 1 && math::is_nan(math::exp(nan)) && math::exp2(T{0}) == 1 &&
+         math::exp2(infinity) == infinity && math::exp2(-infinity) == 0 && math::exp2(greatest) == infinity &&
+         math::exp2(T{10}) == 1024 && math::exp2(T{-3}) == T(0.125) && math::is_nan(math::exp2(nan)) &&
+         math::exp2(T{std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits}) == least &&
+         math::log(T{1}) == 0 && math::log(T{0}) == -infinity && math::log(-T{0}) == -infinity &&
+         math::is_nan(math::log(T{-1})) && math::is_nan(math::log(-infinity)) && math::log(infinity) == infinity &&
+         math::is_nan(math::log(nan)) && math::log(least) < -80 && math::log2(T{1}) == 0 &&
+         math::log2(T{0}) == -infinity && math::is_nan(math::log2(T{-1})) && math::log2(infinity) == infinity &&
+         math::is_nan(math::log2(nan)) && math::log2(T{8}) == 3 &&
+         math::log2(least) == std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits &&
+         math::log2(greatest) <= std::numeric_limits<T>::max_exponent && math::sqrt(T{0}) == 0 &&
+         math::is_nan(math::sqrt(T{-1})) && math::sqrt(infinity) == infinity && math::is_nan(math::sqrt(nan)) &&
+         math::sqrt(T{144}) == 12 && math::rsqrt(T{4}) == T(0.5) && math::rsqrt(T{0}) == infinity &&
          math::rsqrt(-T{0}) == -infinity && math::rsqrt(infinity) == 0;
 }
 

@@ -65,7 +65,8 @@ TEST_CASE("a buffer copies in and out and gives typed windows") {
   z.copy_from(x);
   z.copy_to(out);
   CHECK(out[5] == 6);
-  CHECK_THROWS_WITH(z.copy_to(std::vector<float>(5)), ContainsSubstring("5 elements") && ContainsSubstring("buffer of 6"));
+  CHECK_THROWS_WITH(z.copy_to(std::vector<float>(5)),
+                    ContainsSubstring("5 elements") && ContainsSubstring("buffer of 6"));
   CHECK_THROWS_AS(z.on_device(), UserError);
   static_assert(std::is_same_v<decltype(std::as_const(z).on_host()), view<float const, 1>>);
 }

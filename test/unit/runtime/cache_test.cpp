@@ -77,7 +77,10 @@ CompiledKernel some_kernel() {
   kernel.launch.steps = {{LaunchOp::extent, 0, 1, 0, 0}, {LaunchOp::constant, 0, 0, 0, -12345678901234}};
   kernel.launch.grid = {0, 1, -1};
   kernel.launch.requirements = {{1, "a row must fit", "k.cpp", 77}};
-  kernel.image = std::string("\x7f" "ELF\0\0binary", 12);
+  kernel.image = std::string(
+      "\x7f"
+      "ELF\0\0binary",
+      12);
   kernel.phases = {{"pack", 0}, {"main", -1}};
   kernel.workspace_bytes = 1;
   kernel.scratch_bytes = 4096;
@@ -159,9 +162,15 @@ TEST_CASE("torn, truncated, flipped and foreign files are ignored with a warning
   cache.store("k", "kernel", key, payload);
   fs::path const path = cache.path_of("k", "kernel", key);
   std::string const whole = contents(path);
-  std::vector<std::string> broken = {"", "x", whole.substr(0, 40), whole.substr(0, 72), whole.substr(0, 80),
-                                     whole.substr(0, whole.size() - 1), whole + "x",
-                                     std::string(whole.size(), '\0'), "not a cache file\n"};
+  std::vector<std::string> broken = {"",
+                                     "x",
+                                     whole.substr(0, 40),
+                                     whole.substr(0, 72),
+                                     whole.substr(0, 80),
+                                     whole.substr(0, whole.size() - 1),
+                                     whole + "x",
+                                     std::string(whole.size(), '\0'),
+                                     "not a cache file\n"};
   for (std::size_t at = 0; at < whole.size(); at += at < 90 ? 1 : 37) {
     broken.push_back(whole);
     broken.back()[at] ^= 0x10;
@@ -251,7 +260,8 @@ TEST_CASE("threads that read and write one entry see it whole or not at all", "[
 
 TEST_CASE("keys compare field by field, long fields line by line") {
   std::string const a = support::KeyText().add("name", "k").add("warps", 4).add("ir", "one\ntwo\nthree\n").str();
-  std::string const b = support::KeyText().add("name", "k").add("warps", 8).add("ir", "one\n2\nthree\nfour\n").add("x", "").str();
+  std::string const b =
+      support::KeyText().add("name", "k").add("warps", 8).add("ir", "one\n2\nthree\nfour\n").add("x", "").str();
   CHECK(a == "name=k\nwarps=4\nir=one\nir=two\nir=three\n");
   CHECK(support::explain_difference(a, b) == "warps: 4 | 8\nir:2: two | 2\nx: (absent) | \n");
   CHECK(support::explain_difference(a, a) == "the keys are equal\n");

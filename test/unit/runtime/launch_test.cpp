@@ -79,9 +79,7 @@ struct Vectors {
       b[i] = static_cast<float>(100 * i);
     }
   }
-  [[nodiscard]] std::vector<Argument> arguments() {
-    return {tensor(view(a)), tensor(view(b)), tensor(view(c))};
-  }
+  [[nodiscard]] std::vector<Argument> arguments() { return {tensor(view(a)), tensor(view(b)), tensor(view(c))}; }
 };
 
 std::string refusal(std::vector<ParameterInfo> const& parameters, std::vector<Argument> const& arguments) {
@@ -176,7 +174,8 @@ TEST_CASE("grids: zero runs nothing, an override replaces, bounds are checked") 
   grid.extents[0] = -2;
   CHECK_THROWS_WITH(PreparedLaunch(loaded_add(), v.arguments(), grid), ContainsSubstring("extent -2 of axis 0"));
   grid = {true, {1, 5, 1}};
-  CHECK_THROWS_WITH(PreparedLaunch(loaded_add(), v.arguments(), grid), ContainsSubstring("5 blocks given along axis 1"));
+  CHECK_THROWS_WITH(PreparedLaunch(loaded_add(), v.arguments(), grid),
+                    ContainsSubstring("5 blocks given along axis 1"));
   CompiledKernel wide = add_kernel();
   wide.launch.grid = {2, 2, 2};
   auto const loaded = make_loaded(wide, {{add_entry}, nullptr});
@@ -194,9 +193,7 @@ TEST_CASE("a buffer freed after the launch was prepared is a user error") {
   stream const order(device::host());
   launch.run(order);
   CHECK(c.on_host()(7) == 3);
-  {
-    buffer<float> const gone = std::move(b);
-  }
+  { buffer<float> const gone = std::move(b); }
   CHECK_THROWS_WITH(launch.run(order), ContainsSubstring("freed after the launch was prepared"));
 }
 

@@ -59,7 +59,8 @@ TEST_CASE("100 seeded orders of blocks agree for a kernel without races", "[sim]
   CHECK(outcome.agree());
   CHECK(outcome.first_report.clean());
   CHECK(outcome.first_report.blocks == 16);
-  for (int i = 0; i < 1000; ++i) CHECK(c(i) == static_cast<double>(static_cast<float>(a(i)) + static_cast<float>(b(i))));
+  for (int i = 0; i < 1000; ++i)
+    CHECK(c(i) == static_cast<double>(static_cast<float>(a(i)) + static_cast<float>(b(i))));
 }
 
 TEST_CASE("a kernel that depends on the order of blocks is caught and the seed printed", "[sim][F28]") {
@@ -67,9 +68,11 @@ TEST_CASE("a kernel that depends on the order of blocks is caught and the seed p
   HostTensor c(Element::i64, {4});
   sim::Options quiet;
   quiet.check_races = false;
-  auto const outcome = sim::explore_orders(module.kernel(), {c.view(), ir::make_constant(Element::i64, std::int64_t{5})}, 100, quiet);
+  auto const outcome =
+      sim::explore_orders(module.kernel(), {c.view(), ir::make_constant(Element::i64, std::int64_t{5})}, 100, quiet);
   REQUIRE_FALSE(outcome.agree());
-  CHECK_THAT(outcome.text, ContainsSubstring("element [0] of %c depends on the order of blocks: schedule::seed(" + std::to_string(*outcome.differing_seed) + ")"));
+  CHECK_THAT(outcome.text, ContainsSubstring("element [0] of %c depends on the order of blocks: schedule::seed(" +
+                                             std::to_string(*outcome.differing_seed) + ")"));
   CHECK(c.integer(0) == 4);  // as after the ascending order
   // The seed replays it.
   quiet.schedule = sim::schedule::seed(*outcome.differing_seed);
@@ -88,7 +91,8 @@ TEST_CASE("two blocks that store to one element are reported with both lines, un
     HostTensor c(Element::i64, {4});
     sim::Options options;
     options.schedule = order;
-    auto const outcome = sim::run(module.kernel(), {c.view(), ir::make_constant(Element::i64, std::int64_t{3})}, options);
+    auto const outcome =
+        sim::run(module.kernel(), {c.view(), ir::make_constant(Element::i64, std::int64_t{3})}, options);
     REQUIRE(outcome.reports.size() == 1);
     auto const& report = outcome.reports[0];
     CHECK(report.kind == sim::ReportKind::write_race);
@@ -96,7 +100,8 @@ TEST_CASE("two blocks that store to one element are reported with both lines, un
     CHECK(report.other.line() == 12);
     CHECK(report.block != report.other_block);
     CHECK(report.times == 8);
-    CHECK_THAT(outcome.str(), ContainsSubstring("race.cpp:12") && ContainsSubstring("element [0] of %c") && ContainsSubstring("store %c") && ContainsSubstring(to_string(order)));
+    CHECK_THAT(outcome.str(), ContainsSubstring("race.cpp:12") && ContainsSubstring("element [0] of %c") &&
+                                  ContainsSubstring("store %c") && ContainsSubstring(to_string(order)));
   }
 }
 
@@ -168,7 +173,8 @@ TEST_CASE("a view that lies about its memory is reported, not followed", "[sim]"
   CHECK(outcome.reports[0].kind == sim::ReportKind::outside_memory);
   CHECK(outcome.reports[0].where.line() == 7);
   CHECK(outcome.reports[0].times == 63);
-  CHECK_THAT(outcome.str(), ContainsSubstring("element [1] of %a lies outside the view's memory (4000000 bytes from its start"));
+  CHECK_THAT(outcome.str(),
+             ContainsSubstring("element [1] of %a lies outside the view's memory (4000000 bytes from its start"));
 }
 
 TEST_CASE("an index that wraps is reported with its line", "[sim]") {
@@ -206,10 +212,14 @@ TEST_CASE("a loop whose step is not positive is reported and skipped", "[sim]") 
 TEST_CASE("arguments that do not fit are refused by name", "[sim]") {
   auto const module = module_of(vadd);
   HostTensor a(Element::f32, {64}), h(Element::f16, {64}), m(Element::f32, {8, 8});
-  CHECK_THROWS_WITH(sim::run(module.kernel(), {a.view(), a.view()}), ContainsSubstring("vadd: 2 arguments but takes 3"));
-  CHECK_THROWS_WITH(sim::run(module.kernel(), {a.view(), h.view(), a.view()}), ContainsSubstring("argument 1 is tensor<?xf16> but the parameter is tensor<?xf32>"));
-  CHECK_THROWS_WITH(sim::run(module.kernel(), {m.view(), a.view(), a.view()}), ContainsSubstring("argument 0 is tensor<?x?xf32>"));
-  CHECK_THROWS_WITH(sim::run(module.kernel(), {ir::make_constant(Element::f32, 1.0), a.view(), a.view()}), ContainsSubstring("argument 0 is f32"));
+  CHECK_THROWS_WITH(sim::run(module.kernel(), {a.view(), a.view()}),
+                    ContainsSubstring("vadd: 2 arguments but takes 3"));
+  CHECK_THROWS_WITH(sim::run(module.kernel(), {a.view(), h.view(), a.view()}),
+                    ContainsSubstring("argument 1 is tensor<?xf16> but the parameter is tensor<?xf32>"));
+  CHECK_THROWS_WITH(sim::run(module.kernel(), {m.view(), a.view(), a.view()}),
+                    ContainsSubstring("argument 0 is tensor<?x?xf32>"));
+  CHECK_THROWS_WITH(sim::run(module.kernel(), {ir::make_constant(Element::f32, 1.0), a.view(), a.view()}),
+                    ContainsSubstring("argument 0 is f32"));
 }
 
 TEST_CASE("an empty grid runs no block", "[sim]") {
@@ -244,18 +254,23 @@ TEST_CASE("launch programs evaluate every operator", "[sim]") {
   HostTensor x(Element::f32, {10, 7});
   sim::Arguments const arguments = {x.view(), ir::make_constant(Element::i32, std::int64_t{-3})};
   LaunchProgram program;
-  auto const step = [&](LaunchOp op, std::int32_t a = 0, std::int32_t b = 0, std::int32_t c = 0, std::int64_t value = 0) { program.steps.push_back({op, a, b, c, value}); };
-  step(LaunchOp::extent, 0, 1);             // 0: 7
-  step(LaunchOp::scalar, 1);                // 1: -3
-  step(LaunchOp::constant, 0, 0, 0, 2);     // 2: 2
-  step(LaunchOp::constant, 0, 0, 0, 0);     // 3: 0
-  for (LaunchOp op : {LaunchOp::add, LaunchOp::sub, LaunchOp::mul, LaunchOp::div, LaunchOp::rem, LaunchOp::min, LaunchOp::max, LaunchOp::ceil_div, LaunchOp::bit_and,
-                      LaunchOp::bit_or, LaunchOp::bit_xor, LaunchOp::eq, LaunchOp::ne, LaunchOp::lt, LaunchOp::le, LaunchOp::gt, LaunchOp::ge})
+  auto const step = [&](LaunchOp op, std::int32_t a = 0, std::int32_t b = 0, std::int32_t c = 0,
+                        std::int64_t value = 0) {
+    program.steps.push_back({op, a, b, c, value});
+  };
+  step(LaunchOp::extent, 0, 1);          // 0: 7
+  step(LaunchOp::scalar, 1);             // 1: -3
+  step(LaunchOp::constant, 0, 0, 0, 2);  // 2: 2
+  step(LaunchOp::constant, 0, 0, 0, 0);  // 3: 0
+  for (LaunchOp op : {LaunchOp::add, LaunchOp::sub, LaunchOp::mul, LaunchOp::div, LaunchOp::rem, LaunchOp::min,
+                      LaunchOp::max, LaunchOp::ceil_div, LaunchOp::bit_and, LaunchOp::bit_or, LaunchOp::bit_xor,
+                      LaunchOp::eq, LaunchOp::ne, LaunchOp::lt, LaunchOp::le, LaunchOp::gt, LaunchOp::ge})
     step(op, 0, 2);
   step(LaunchOp::div, 0, 3);
   step(LaunchOp::rem, 1, 3);
   step(LaunchOp::select, 3, 0, 1);
-  CHECK(sim::evaluate(program, arguments) == std::vector<std::int64_t>{7, -3, 2, 0, 9, 5, 14, 3, 1, 2, 7, 4, 2, 7, 5, 0, 1, 0, 0, 1, 1, 0, -3, -3});
+  CHECK(sim::evaluate(program, arguments) ==
+        std::vector<std::int64_t>{7, -3, 2, 0, 9, 5, 14, 3, 1, 2, 7, 4, 2, 7, 5, 0, 1, 0, 0, 1, 1, 0, -3, -3});
 }
 
 TEST_CASE("compare finds the first difference beyond the tolerance", "[sim]") {

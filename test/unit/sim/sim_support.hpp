@@ -38,13 +38,15 @@ inline void note_ops(ir::Block const& block) {
   }
 }
 
-inline sim::Result simulate(ir::Module const& module, sim::Arguments const& arguments, sim::Options const& options = {}) {
+inline sim::Result simulate(ir::Module const& module, sim::Arguments const& arguments,
+                            sim::Options const& options = {}) {
   for (auto const& function : module.functions()) note_ops(function->body());
   return sim::run(module.kernel(), arguments, options);
 }
 
 /// Runs `op` ("add %a, %b") on whole one-dimensional tensors as one tile each; operands are %a, %b, %c.
-inline HostTensor apply(std::string const& op, std::vector<HostTensor> operands, Element result, std::string const& attributes = "") {
+inline HostTensor apply(std::string const& op, std::vector<HostTensor> operands, Element result,
+                        std::string const& attributes = "") {
   std::string const extent = std::to_string(operands[0].count());
   std::string parameters, loads;
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -53,8 +55,10 @@ inline HostTensor apply(std::string const& op, std::vector<HostTensor> operands,
     loads += "  %" + name + " = load %t" + name + ", %zero : tile<" + extent + "x" + element + ">\n";
   }
   std::string const element(tegula::name(result));
-  auto const module = module_of("kernel @k(" + parameters + "%out: out tensor<?x" + element + ">) {\n  %zero = constant {value = 0 : i64} : i64\n" +
-                                loads + "  %r = " + op + attributes + " : tile<" + extent + "x" + element + ">\n  store %out, %r, %zero\n  return\n}\n");
+  auto const module =
+      module_of("kernel @k(" + parameters + "%out: out tensor<?x" + element +
+                ">) {\n  %zero = constant {value = 0 : i64} : i64\n" + loads + "  %r = " + op + attributes +
+                " : tile<" + extent + "x" + element + ">\n  store %out, %r, %zero\n  return\n}\n");
   HostTensor out(result, {operands[0].count()});
   sim::Arguments arguments;
   for (HostTensor& operand : operands) arguments.emplace_back(operand.view());
@@ -70,14 +74,17 @@ inline HostTensor random_column(Element element, std::int64_t count, std::uint64
   std::mt19937_64 random(seed);
   HostTensor column(element, {count});
   column.fill_bits(random);
-  std::vector<double> const special = {0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 0.5, -0.5, 2, 1e-40, 1e-320, 65504, 65520, 3e38, 1e308};
+  std::vector<double> const special = {0.0,  -0.0, 1,     -1,     INFINITY, -INFINITY, NAN,  0.5,
+                                       -0.5, 2,    1e-40, 1e-320, 65504,    65520,     3e38, 1e308};
   for (std::int64_t i = 0; i < count; ++i) {
     if (element == Element::boolean || i % 3 == 0) continue;
     if (is_float(element))
-      column.set_number(i, i % 3 == 1 ? static_cast<double>(static_cast<std::int64_t>(random() % 2001) - 1000) / 64 : special[random() % special.size()]);
+      column.set_number(i, i % 3 == 1 ? static_cast<double>(static_cast<std::int64_t>(random() % 2001) - 1000) / 64
+                                      : special[random() % special.size()]);
     else
       column.set_integer(i, i % 3 == 1 ? static_cast<std::int64_t>(random() % 201) - 100
-                                       : std::vector<std::int64_t>{0, 1, -1, 31, 32, 63, 64, INT32_MIN, INT32_MAX, INT64_MIN, INT64_MAX, -2, 2}[random() % 13]);
+                                       : std::vector<std::int64_t>{0, 1, -1, 31, 32, 63, 64, INT32_MIN, INT32_MAX,
+                                                                   INT64_MIN, INT64_MAX, -2, 2}[random() % 13]);
   }
   return column;
 }

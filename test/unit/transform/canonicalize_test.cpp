@@ -32,10 +32,13 @@ std::vector<Constant> special_values(Element element) {
   if (element == Element::boolean) return {{element, 0}, {element, 1}};
   std::vector<Constant> result;
   if (is_float(element)) {
-    for (double value : {0.0, -0.0, 1.0, -1.0, 2.0, 0.5, -3.0, 1e-45, 3e38, 0.1, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) result.push_back(make_constant(element, value));
+    for (double value : {0.0, -0.0, 1.0, -1.0, 2.0, 0.5, -3.0, 1e-45, 3e38, 0.1,
+                         std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
+      result.push_back(make_constant(element, value));
     return result;
   }
-  for (std::int64_t value : {0LL, 1LL, -1LL, 2LL, 3LL, -3LL, 8LL, 31LL, 32LL, 2147483647LL, -2147483648LL}) result.push_back(make_constant(element, value));
+  for (std::int64_t value : {0LL, 1LL, -1LL, 2LL, 3LL, -3LL, 8LL, 31LL, 32LL, 2147483647LL, -2147483648LL})
+    result.push_back(make_constant(element, value));
   return result;
 }
 
@@ -50,7 +53,8 @@ struct Expression {
     for (int i = 0; i < 5; ++i) random.below(2);
     for (Element element : elements)
       for (int i = 0; i < 2; ++i) values.push_back(function.add_parameter(Type::scalar(element)));
-    for (int i = 2 + random.below(6); i > 0; --i) values.push_back(op(elements[static_cast<std::size_t>(random.below(static_cast<int>(elements.size())))]));
+    for (int i = 2 + random.below(6); i > 0; --i)
+      values.push_back(op(elements[static_cast<std::size_t>(random.below(static_cast<int>(elements.size())))]));
     function.results = {values.back()->type()};
     Builder(function.body()).op(ReturnOp{}, {values.back()}, {});
   }
@@ -58,7 +62,9 @@ struct Expression {
   Value* any(Element element) {
     if (random.below(100) < 35) {
       auto const constants = special_values(element);
-      return Builder(function.body()).constant(constants[static_cast<std::size_t>(random.below(static_cast<int>(constants.size())))], Type::scalar(element));
+      return Builder(function.body())
+          .constant(constants[static_cast<std::size_t>(random.below(static_cast<int>(constants.size())))],
+                    Type::scalar(element));
     }
     std::vector<Value*> fitting;
     for (Value* value : values)
@@ -69,23 +75,30 @@ struct Expression {
 
   Value* op(Element element) {
     using K = OpKind;
-    static std::vector<K> const integers = {K::AddOp, K::SubOp, K::MulOp, K::DivOp, K::RemOp, K::MinOp, K::MaxOp, K::AndOp, K::OrOp, K::XorOp,
-                                            K::ShlOp, K::ShrOp, K::NegOp, K::NotOp, K::AbsOp, K::SelectOp, K::CastOp};
-    static std::vector<K> const floats = {K::AddOp, K::SubOp, K::MulOp, K::DivOp, K::NegOp, K::AbsOp, K::SelectOp, K::CastOp, K::CastOp, K::CastOp, K::FloorOp, K::RoundOp};
-    static std::vector<K> const booleans = {K::AndOp, K::OrOp, K::XorOp, K::NotOp, K::SelectOp, K::CompareOp, K::CompareOp, K::CompareOp};
+    static std::vector<K> const integers = {K::AddOp, K::SubOp, K::MulOp, K::DivOp,    K::RemOp, K::MinOp,
+                                            K::MaxOp, K::AndOp, K::OrOp,  K::XorOp,    K::ShlOp, K::ShrOp,
+                                            K::NegOp, K::NotOp, K::AbsOp, K::SelectOp, K::CastOp};
+    static std::vector<K> const floats = {K::AddOp,    K::SubOp,  K::MulOp,  K::DivOp,  K::NegOp,   K::AbsOp,
+                                          K::SelectOp, K::CastOp, K::CastOp, K::CastOp, K::FloorOp, K::RoundOp};
+    static std::vector<K> const booleans = {K::AndOp,    K::OrOp,      K::XorOp,     K::NotOp,
+                                            K::SelectOp, K::CompareOp, K::CompareOp, K::CompareOp};
     auto const& kinds = element == Element::boolean ? booleans : is_float(element) ? floats : integers;
     K const kind = kinds[static_cast<std::size_t>(random.below(static_cast<int>(kinds.size())))];
     Builder builder(function.body());
     Type const type = Type::scalar(element);
     if (kind == K::CompareOp) {
-      Element const of = values[static_cast<std::size_t>(random.below(static_cast<int>(values.size())))]->type().element();
+      Element const of =
+          values[static_cast<std::size_t>(random.below(static_cast<int>(values.size())))]->type().element();
       Value* const a = any(of);
       Value* const b = random.below(5) == 0 ? a : any(of);
-      return builder.value(make_op<CompareOp>(static_cast<Predicate>(random.below(of == Element::boolean ? 2 : 6))), {a, b}, type);
+      return builder.value(make_op<CompareOp>(static_cast<Predicate>(random.below(of == Element::boolean ? 2 : 6))),
+                           {a, b}, type);
     }
     std::vector<Value*> operands;
     if (kind == K::SelectOp) operands.push_back(any(Element::boolean));
-    if (kind == K::CastOp) operands.push_back(any(values[static_cast<std::size_t>(random.below(static_cast<int>(values.size())))]->type().element()));
+    if (kind == K::CastOp)
+      operands.push_back(
+          any(values[static_cast<std::size_t>(random.below(static_cast<int>(values.size())))]->type().element()));
     while (operands.size() < op_info(kind).operands.size()) operands.push_back(any(element));
     return builder.create(kind, nullptr, operands, {&type, 1}).result();
   }
@@ -93,12 +106,14 @@ struct Expression {
   /// The result for these arguments; nothing when some step is NaN, which fold leaves to the targets.
   std::optional<Constant> evaluate(std::vector<Constant> const& arguments) const {
     std::map<Value const*, Constant> known;
-    for (int i = 0; i < function.parameter_count(); ++i) known[function.parameter(i)] = arguments[static_cast<std::size_t>(i)];
+    for (int i = 0; i < function.parameter_count(); ++i)
+      known[function.parameter(i)] = arguments[static_cast<std::size_t>(i)];
     for (Op const& op : function.body()) {
       std::vector<Constant> operands;
       for (Value const* operand : op.operands()) operands.push_back(known.at(operand));
       if (op.is<ReturnOp>()) return operands[0];
-      auto const value = op.is<ConstantOp>() ? op.as<ConstantOp>().value : transform::fold(op, operands, op.result()->type().element());
+      auto const value = op.is<ConstantOp>() ? op.as<ConstantOp>().value
+                                             : transform::fold(op, operands, op.result()->type().element());
       if (!value) return std::nullopt;
       known[op.result()] = *value;
     }
@@ -153,5 +168,6 @@ TEST_CASE("canonicalize: integer expressions keep their value") {
 TEST_CASE("canonicalize: float expressions keep every bit") {
   for (std::uint64_t seed = 0; seed < 6000; ++seed) check(seed, {Element::f32});
   for (std::uint64_t seed = 0; seed < 3000; ++seed) check(seed, {Element::f16, Element::f32, Element::i32});
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) check(seed, {Element::f64, seed % 2 == 0 ? Element::bf16 : Element::f32});
+  for (std::uint64_t seed = 0; seed < 3000; ++seed)
+    check(seed, {Element::f64, seed % 2 == 0 ? Element::bf16 : Element::f32});
 }

@@ -13,11 +13,13 @@ namespace {
 
 /// The fold of an op on constants; the result's element is that of the first operand unless given.
 template <class OpStruct>
-std::optional<Constant> folded(OpStruct const& attributes, std::vector<Constant> const& operands, std::optional<Element> result = {}) {
+std::optional<Constant> folded(OpStruct const& attributes, std::vector<Constant> const& operands,
+                               std::optional<Element> result = {}) {
   Module module;
   Builder builder(module.add_function("f", FunctionKind::device).body());
   std::vector<Value*> values;
-  for (Constant const& constant : operands) values.push_back(builder.constant(constant, Type::scalar(constant.element)));
+  for (Constant const& constant : operands)
+    values.push_back(builder.constant(constant, Type::scalar(constant.element)));
   Op const& op = builder.op(attributes, values, {Type::scalar(result.value_or(operands[0].element))});
   return transform::fold(op, operands, result.value_or(operands[0].element));
 }
@@ -58,7 +60,8 @@ TEST_CASE("fold: shift amounts out of range") {
 TEST_CASE("fold: floats round once in their own format") {
   CHECK(folded(AddOp{}, {f32(16777216), f32(1)}) == f32(16777216));
   CHECK(folded(DivOp{}, {f32(1), f32(3)}) == f32(1.0 / 3));
-  CHECK(folded(MulOp{}, {make_constant(Element::bf16, 1.0078125), make_constant(Element::bf16, 1.0078125)}) == make_constant(Element::bf16, 1.015625));
+  CHECK(folded(MulOp{}, {make_constant(Element::bf16, 1.0078125), make_constant(Element::bf16, 1.0078125)}) ==
+        make_constant(Element::bf16, 1.015625));
   CHECK(folded(RoundOp{}, {f32(2.5)}) == f32(2));
   CHECK(folded(DivOp{}, {f32(1), f32(0)}) == f32(INFINITY));
   CHECK(folded(MaxOp{}, {f32(NAN), f32(3)}) == f32(3));

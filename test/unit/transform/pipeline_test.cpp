@@ -40,7 +40,9 @@ CompileOptions for_cuda() {
 
 /// A fresh empty folder, removed at the end.
 struct Folder {
-  fs::path path = fs::temp_directory_path() / ("tegula-pipeline-test-" + std::to_string(std::hash<std::string>()(Catch::getResultCapture().getCurrentTestName())));
+  fs::path path = fs::temp_directory_path() /
+                  ("tegula-pipeline-test-" +
+                   std::to_string(std::hash<std::string>()(Catch::getResultCapture().getCurrentTestName())));
   Folder() {
     fs::remove_all(path);
     fs::create_directories(path);
@@ -59,7 +61,8 @@ PassResult reports(ir::Function&, AnalysisCache&, PassContext& context) {
 }
 PassResult nothing(ir::Function&, AnalysisCache&, PassContext&) { return PassResult::unchanged; }
 
-std::string error_of(ir::Module& module, std::vector<PassInfo const*> const& passes, support::Options const& environment) {
+std::string error_of(ir::Module& module, std::vector<PassInfo const*> const& passes,
+                     support::Options const& environment) {
   try {
     run_pipeline(module, passes, {}, environment);
   } catch (Error const& error) {
@@ -93,19 +96,33 @@ TEST_CASE("pipeline: text is read and unknown names are refused with the known o
 }
 
 TEST_CASE("pipeline: a wrong order is refused and the missing fact named") {
-  auto module = module_of(
-      "tegula-ir 1\nfunction @f() {\n  return\n}\nkernel @k() {\n  call {callee = @f}\n  return\n}\n");
-  CHECK_THROWS_WITH(run_pipeline(module, "canonicalize,assign-layouts", for_cuda()),
-                    "pipeline: assign-layouts needs no-calls, but call of @f in @k; inline-all-functions must come before it");
+  auto module =
+      module_of("tegula-ir 1\nfunction @f() {\n  return\n}\nkernel @k() {\n  call {callee = @f}\n  return\n}\n");
+  CHECK_THROWS_WITH(
+      run_pipeline(module, "canonicalize,assign-layouts", for_cuda()),
+      "pipeline: assign-layouts needs no-calls, but call of @f in @k; inline-all-functions must come before it");
   CHECK_NOTHROW(run_pipeline(module, "inline-all-functions,assign-layouts", for_cuda()));
 }
 
 TEST_CASE("pipeline: a pass that breaks a fact is told from one that never had it") {
-  static constexpr PassInfo spoils{.name = "spoils", .summary = "s", .function = nothing, .module = nullptr, .needs = {}, .leaves = {}, .breaks = {Fact::no_calls}};
-  static constexpr PassInfo needs{.name = "needs", .summary = "s", .function = nothing, .module = nullptr, .needs = {Fact::no_calls}, .leaves = {}, .breaks = {}};
+  static constexpr PassInfo spoils{.name = "spoils",
+                                   .summary = "s",
+                                   .function = nothing,
+                                   .module = nullptr,
+                                   .needs = {},
+                                   .leaves = {},
+                                   .breaks = {Fact::no_calls}};
+  static constexpr PassInfo needs{.name = "needs",
+                                  .summary = "s",
+                                  .function = nothing,
+                                  .module = nullptr,
+                                  .needs = {Fact::no_calls},
+                                  .leaves = {},
+                                  .breaks = {}};
   auto const module = module_of();
   PassInfo const* wrong[] = {&spoils, &needs};
-  CHECK(why_not_in_this_order(wrong, module) == "pipeline: needs needs no-calls, but spoils comes before it; inline-all-functions must come before it");
+  CHECK(why_not_in_this_order(wrong, module) ==
+        "pipeline: needs needs no-calls, but spoils comes before it; inline-all-functions must come before it");
   PassInfo const* right[] = {&needs, &spoils};
   CHECK(why_not_in_this_order(right, module).empty());
 }
@@ -119,7 +136,8 @@ TEST_CASE("pipeline: dumps go to numbered files, unchanged ones are noted") {
   run_pipeline(module, "canonicalize,eliminate-dead-code", {}, environment);
   CHECK_THAT(test::read_file((folder.path / "k.tir").string()), test::ContainsSubstring("add %n, %z"));
   CHECK_THAT(test::read_file((folder.path / "k.01-canonicalize.tir").string()), !test::ContainsSubstring("add"));
-  CHECK_THAT(test::read_file((folder.path / "k.02-eliminate-dead-code.tir").string()), test::ContainsSubstring("(unchanged)"));
+  CHECK_THAT(test::read_file((folder.path / "k.02-eliminate-dead-code.tir").string()),
+             test::ContainsSubstring("(unchanged)"));
 }
 
 TEST_CASE("pipeline: an edited dump is read back after its pass, a broken one refused") {
@@ -144,7 +162,8 @@ TEST_CASE("pipeline: a failing pass leaves a file that replays it") {
   environment.replay_dir = folder.path.string();
   static constexpr PassInfo bad{.name = "bad", .summary = "s", .function = throws};
   auto module = module_of();
-  std::string const message = error_of(module, {find_pass("canonicalize"), &bad, find_pass("eliminate-dead-code")}, environment);
+  std::string const message =
+      error_of(module, {find_pass("canonicalize"), &bad, find_pass("eliminate-dead-code")}, environment);
   CHECK_THAT(message, test::ContainsSubstring("pass bad: index 7 of 3\n  note: tegula_opt --replay "));
   std::string const file = message.substr(message.find("--replay ") + 9);
   std::string const left = test::read_file(file);
@@ -160,10 +179,18 @@ TEST_CASE("pipeline: verify-each names the pass that breaks the IR or its promis
   environment.verify_each = true;
   static constexpr PassInfo bad{.name = "bad", .summary = "s", .function = breaks_ir};
   auto module = module_of();
-  CHECK_THAT(error_of(module, {&bad}, environment), test::ContainsSubstring("pass bad: verifier: @k: a block must end with return, not store"));
-  static constexpr PassInfo liar{.name = "liar", .summary = "s", .function = nothing, .module = nullptr, .needs = {}, .leaves = {Fact::layouts}, .breaks = {}};
+  CHECK_THAT(error_of(module, {&bad}, environment),
+             test::ContainsSubstring("pass bad: verifier: @k: a block must end with return, not store"));
+  static constexpr PassInfo liar{.name = "liar",
+                                 .summary = "s",
+                                 .function = nothing,
+                                 .module = nullptr,
+                                 .needs = {},
+                                 .leaves = {Fact::layouts},
+                                 .breaks = {}};
   auto other = module_of();
-  CHECK_THAT(error_of(other, {&liar}, environment), test::ContainsSubstring("pass liar: it leaves layouts, but there is splat without a layout in @k"));
+  CHECK_THAT(error_of(other, {&liar}, environment),
+             test::ContainsSubstring("pass liar: it leaves layouts, but there is splat without a layout in @k"));
 }
 
 TEST_CASE("pipeline: what a pass reports is the user's error") {

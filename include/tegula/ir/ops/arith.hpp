@@ -34,29 +34,55 @@ struct UnaryDefaults : OpDefaults {
 };
 
 /// Sum. Not for booleans.
-struct AddOp : CommutativeDefaults { static constexpr std::string_view mnemonic = "add"; };
+struct AddOp : CommutativeDefaults {
+  static constexpr std::string_view mnemonic = "add";
+};
 /// Difference. Not for booleans.
-struct SubOp : BinaryDefaults { static constexpr std::string_view mnemonic = "sub"; };
+struct SubOp : BinaryDefaults {
+  static constexpr std::string_view mnemonic = "sub";
+};
 /// Product. Not for booleans.
-struct MulOp : CommutativeDefaults { static constexpr std::string_view mnemonic = "mul"; };
+struct MulOp : CommutativeDefaults {
+  static constexpr std::string_view mnemonic = "mul";
+};
 /// Quotient; integers truncate toward zero, x / 0 is 0, the least value / -1 wraps.
-struct DivOp : BinaryDefaults { static constexpr std::string_view mnemonic = "div"; };
+struct DivOp : BinaryDefaults {
+  static constexpr std::string_view mnemonic = "div";
+};
 /// Integer remainder with the sign of lhs; x % 0 is x.
-struct RemOp : BinaryDefaults { static constexpr std::string_view mnemonic = "rem"; };
+struct RemOp : BinaryDefaults {
+  static constexpr std::string_view mnemonic = "rem";
+};
 /// Integer quotient rounded up, for lhs >= 0 and rhs > 0; rhs <= 0 gives 0.
-struct CeilDivOp : BinaryDefaults { static constexpr std::string_view mnemonic = "ceil_div"; };
+struct CeilDivOp : BinaryDefaults {
+  static constexpr std::string_view mnemonic = "ceil_div";
+};
 /// The lesser. Floats: a NaN operand gives the other one; -0 and +0 may give either.
-struct MinOp : CommutativeDefaults { static constexpr std::string_view mnemonic = "min"; };
+struct MinOp : CommutativeDefaults {
+  static constexpr std::string_view mnemonic = "min";
+};
 /// The greater. Floats: a NaN operand gives the other one; -0 and +0 may give either.
-struct MaxOp : CommutativeDefaults { static constexpr std::string_view mnemonic = "max"; };
+struct MaxOp : CommutativeDefaults {
+  static constexpr std::string_view mnemonic = "max";
+};
 /// Bitwise and of integers, logical and of booleans.
-struct AndOp : CommutativeDefaults { static constexpr std::string_view mnemonic = "and"; };
-struct OrOp : CommutativeDefaults { static constexpr std::string_view mnemonic = "or"; };
-struct XorOp : CommutativeDefaults { static constexpr std::string_view mnemonic = "xor"; };
+struct AndOp : CommutativeDefaults {
+  static constexpr std::string_view mnemonic = "and";
+};
+struct OrOp : CommutativeDefaults {
+  static constexpr std::string_view mnemonic = "or";
+};
+struct XorOp : CommutativeDefaults {
+  static constexpr std::string_view mnemonic = "xor";
+};
 /// Integer shift left; amounts outside 0..bits-1 give 0.
-struct ShlOp : BinaryDefaults { static constexpr std::string_view mnemonic = "shl"; };
+struct ShlOp : BinaryDefaults {
+  static constexpr std::string_view mnemonic = "shl";
+};
 /// Arithmetic shift right; amounts outside 0..bits-1 act as bits-1.
-struct ShrOp : BinaryDefaults { static constexpr std::string_view mnemonic = "shr"; };
+struct ShrOp : BinaryDefaults {
+  static constexpr std::string_view mnemonic = "shr";
+};
 
 /// `%c = compare %a, %b {predicate = lt} : bool` (or a tile of bool). Signed; floats ordered, but ne is unordered.
 struct CompareOp : BinaryDefaults {
@@ -75,28 +101,54 @@ struct SelectOp : OpDefaults {
 /// Conversion to the element of the result type. Float to float and integer to float round to nearest even (overflow to
 /// infinity); float to integer truncates, saturates, NaN gives 0; integer to integer wraps or sign-extends; boolean to
 /// number gives 0 or 1. No conversion to boolean.
-struct CastOp : UnaryDefaults { static constexpr std::string_view mnemonic = "cast"; };
+struct CastOp : UnaryDefaults {
+  static constexpr std::string_view mnemonic = "cast";
+};
 /// The same bits as another element of the same width (f32 and i32, f64 and i64).
-struct BitcastOp : UnaryDefaults { static constexpr std::string_view mnemonic = "bitcast"; };
+struct BitcastOp : UnaryDefaults {
+  static constexpr std::string_view mnemonic = "bitcast";
+};
 
 /// Negation: flips a float's sign, wraps for integers.
-struct NegOp : UnaryDefaults { static constexpr std::string_view mnemonic = "neg"; };
+struct NegOp : UnaryDefaults {
+  static constexpr std::string_view mnemonic = "neg";
+};
 /// Logical not of booleans, bitwise not of integers.
-struct NotOp : UnaryDefaults { static constexpr std::string_view mnemonic = "not"; };
-struct AbsOp : UnaryDefaults { static constexpr std::string_view mnemonic = "abs"; };
+struct NotOp : UnaryDefaults {
+  static constexpr std::string_view mnemonic = "not";
+};
+struct AbsOp : UnaryDefaults {
+  static constexpr std::string_view mnemonic = "abs";
+};
 /// Nearest integer value of a float, ties to even.
-struct RoundOp : UnaryDefaults { static constexpr std::string_view mnemonic = "round"; };
-struct FloorOp : UnaryDefaults { static constexpr std::string_view mnemonic = "floor"; };
+struct RoundOp : UnaryDefaults {
+  static constexpr std::string_view mnemonic = "round";
+};
+struct FloorOp : UnaryDefaults {
+  static constexpr std::string_view mnemonic = "floor";
+};
 
 /// Elementary functions of floats. f16 and bf16 are computed in f32 and rounded once. Error, f32 on host and simulator:
 /// at most 1 ulp (2 for exp), f64: at most 2 ulp; on Hopper f32: 2 ulp + the hardware's approximation.
-struct ExpOp : UnaryDefaults { static constexpr std::string_view mnemonic = "exp"; };
-struct Exp2Op : UnaryDefaults { static constexpr std::string_view mnemonic = "exp2"; };
-struct LogOp : UnaryDefaults { static constexpr std::string_view mnemonic = "log"; };
-struct Log2Op : UnaryDefaults { static constexpr std::string_view mnemonic = "log2"; };
+struct ExpOp : UnaryDefaults {
+  static constexpr std::string_view mnemonic = "exp";
+};
+struct Exp2Op : UnaryDefaults {
+  static constexpr std::string_view mnemonic = "exp2";
+};
+struct LogOp : UnaryDefaults {
+  static constexpr std::string_view mnemonic = "log";
+};
+struct Log2Op : UnaryDefaults {
+  static constexpr std::string_view mnemonic = "log2";
+};
 /// Correctly rounded square root.
-struct SqrtOp : UnaryDefaults { static constexpr std::string_view mnemonic = "sqrt"; };
+struct SqrtOp : UnaryDefaults {
+  static constexpr std::string_view mnemonic = "sqrt";
+};
 /// 1 / sqrt(x), each step rounded.
-struct RsqrtOp : UnaryDefaults { static constexpr std::string_view mnemonic = "rsqrt"; };
+struct RsqrtOp : UnaryDefaults {
+  static constexpr std::string_view mnemonic = "rsqrt";
+};
 
 }  // namespace tegula::ir

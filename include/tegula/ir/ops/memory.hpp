@@ -7,9 +7,9 @@ namespace tegula::ir {
 
 /// `%t = load %tensor, %i0, %i1 {pad = -inf : f32} : tile<1x64xf32>`: the box of the result's shape at element offsets,
 /// one i64 per tensor axis. A tile of lower rank takes one element of each leading axis. Elements outside the tensor
-/// (negative offsets too) give pad. `vector`, decided by layout assignment (0: not decided): so many adjacent elements of
-/// the last axis may be accessed at once, because that axis has stride 1 and the address of each element at a multiple of
-/// `vector` from the box's start is a multiple of its bytes.
+/// (negative offsets too) give pad. `vector`, decided by layout assignment (0: not decided): so many adjacent elements
+/// of the last axis may be accessed at once, because that axis has stride 1 and the address of each element at a
+/// multiple of `vector` from the box's start is a multiple of its bytes.
 struct LoadOp : OpDefaults {
   static constexpr std::string_view mnemonic = "load";
   static constexpr auto operands = names("tensor", "offsets");

@@ -18,8 +18,8 @@ template <>
 inline constexpr std::array enum_names<Order>{"any"sv, "pairwise"sv};
 
 /// `%r = reduce %x {axis = 1, combine = sum} : tile<128x1xf32>`: the axis stays with extent 1. Sums of f16 and bf16 are
-/// taken in f32 and rounded once. max and min follow MaxOp and MinOp. `scratch`: byte offset of the shared memory through
-/// which warps exchange, decided by shared-memory allocation (-1: not decided, or none needed).
+/// taken in f32 and rounded once. max and min follow MaxOp and MinOp. `scratch`: byte offset of the shared memory
+/// through which warps exchange, decided by shared-memory allocation (-1: not decided, or none needed).
 struct ReduceOp : OpDefaults {
   static constexpr std::string_view mnemonic = "reduce";
   static constexpr auto operands = names("tile");
@@ -28,8 +28,8 @@ struct ReduceOp : OpDefaults {
   Order order = Order::any;
   std::int64_t scratch = -1;
   static constexpr auto attributes() {
-    return fields(field("axis", &ReduceOp::axis), field("combine", &ReduceOp::combine), field("order", &ReduceOp::order),
-                  field("scratch", &ReduceOp::scratch));
+    return fields(field("axis", &ReduceOp::axis), field("combine", &ReduceOp::combine),
+                  field("order", &ReduceOp::order), field("scratch", &ReduceOp::scratch));
   }
 };
 
