@@ -5,13 +5,11 @@
 #include <set>
 
 #include "ir/builder.hpp"
+#include "ir/layout_names.hpp"
 #include "ir/lexer.hpp"
 #include "ir/text.hpp"
 #include "support/string_buffer.hpp"
 #include "tegula/support/half.hpp"
-#if __has_include("ir/layout.hpp")
-#include "ir/layout.hpp"
-#endif
 
 namespace tegula::ir {
 namespace {
@@ -208,15 +206,12 @@ class Parser {
     auto const text = lexer_.scan_balanced();
     if (!text) fail_at(layout_begin, "expected a layout closed by '>'");
     advance();
-    return Type::tile(item, shape, layout(*text, layout_begin));
+    return Type::tile(item, shape, layout(*text, layout_begin, shape, item));
   }
 
-  Layout const* layout([[maybe_unused]] std::string_view text, std::size_t begin) const {
-    std::string error = "layouts are not known to this build";
-#if __has_include("ir/layout.hpp")
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    if (Layout const* found = Layout::parse(text, error)) return found;
-#endif
+  Layout const* layout(std::string_view text, std::size_t begin, Extents const& shape, Element item) const {
+    std::string error;
+    if (Layout const* found = named_layout(text, shape, item, false, error)) return found;
     fail_at(begin, "layout: " + error);
   }
 

@@ -5,12 +5,10 @@
 #include <set>
 
 #include "ir/builder.hpp"
+#include "ir/layout_names.hpp"
 #include "ir/text.hpp"
 #include "support/string_buffer.hpp"
 #include "tegula/support/half.hpp"
-#if __has_include("ir/layout.hpp")
-#include "ir/layout.hpp"
-#endif
 
 namespace tegula::ir {
 namespace {
@@ -260,14 +258,6 @@ class Printer {
   int next_number_ = 0;
 };
 
-std::string layout_text([[maybe_unused]] Layout const& layout) {
-#if __has_include("ir/layout.hpp")
-  return layout.text();
-#else
-  return "?";
-#endif
-}
-
 }  // namespace
 
 std::string to_string(Constant constant) {
@@ -295,7 +285,7 @@ std::string to_string(Type const& type) {
   std::string text = type.is_tile() ? "tile<" : "tensor<";
   for (std::int64_t const extent : type.shape()) text += (extent < 0 ? "?" : std::to_string(extent)) + "x";
   text += element;
-  if (type.layout() != nullptr) text += ", " + layout_text(*type.layout());
+  if (type.layout() != nullptr) text += ", " + layout_text(*type.layout(), type.shape(), type.element(), false);
   return text + ">";
 }
 
