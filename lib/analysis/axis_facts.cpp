@@ -291,6 +291,9 @@ class Solver {
       }
       case ir::OpKind::BlockIndexOp:
         return uniform(type, 1, {0, greatest_block});
+      case ir::OpKind::GridExtentOp:
+      case ir::OpKind::MultiprocessorsOp:
+        return uniform(type, 1, {1, greatest_extent});
       case ir::OpKind::IotaOp:
         return iota(type, static_cast<int>(op.as<ir::IotaOp>().axis));
       case ir::OpKind::SplatOp: {

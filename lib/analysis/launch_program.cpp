@@ -91,6 +91,8 @@ class Slice {
         return number(ir::to_int(op->as<ir::ConstantOp>().value));
       case OpKind::ExtentOp:
         return emit(LaunchOp::extent, op->operand(0)->index(), static_cast<std::int32_t>(op->as<ir::ExtentOp>().axis));
+      case OpKind::MultiprocessorsOp:
+        return emit(LaunchOp::multiprocessors);
       case OpKind::AddOp:
         return binary(LaunchOp::add, true);
       case OpKind::SubOp:
@@ -167,9 +169,9 @@ LaunchProgram launch_program(ir::Function const& kernel) {
 }
 
 std::string to_string(LaunchProgram const& program) {
-  static constexpr char const* names[] = {"constant", "extent", "scalar", "add",      "sub", "mul", "div",
-                                          "rem",      "min",    "max",    "ceil_div", "and", "or",  "xor",
-                                          "eq",       "ne",     "lt",     "le",       "gt",  "ge",  "select"};
+  static constexpr char const* names[] = {
+      "constant", "extent", "scalar", "add", "sub", "mul", "div", "rem", "min", "max",    "ceil_div",
+      "and",      "or",     "xor",    "eq",  "ne",  "lt",  "le",  "gt",  "ge",  "select", "multiprocessors"};
   std::string text;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     LaunchInstruction const& step = program.steps[i];
@@ -180,7 +182,7 @@ std::string to_string(LaunchProgram const& program) {
       text += " of parameter " + std::to_string(step.a);
     else if (step.op == LaunchOp::extent)
       text += " of parameter " + std::to_string(step.a) + ", axis " + std::to_string(step.b);
-    else
+    else if (step.op != LaunchOp::multiprocessors)
       text += " " + std::to_string(step.a) + ", " + std::to_string(step.b) +
               (step.op == LaunchOp::select ? ", " + std::to_string(step.c) : "");
     text += "\n";

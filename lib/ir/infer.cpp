@@ -326,6 +326,11 @@ void apply(Rule& rule, BlockIndexOp const& op) {
   rule.axis_in(op.axis, 3);
   rule.result(Type::index());
 }
+void apply(Rule& rule, GridExtentOp const& op) {
+  rule.axis_in(op.axis, 3);
+  rule.result(Type::index());
+}
+void apply(Rule& rule, MultiprocessorsOp const&) { rule.result(Type::index()); }
 
 // Control: what needs the blocks is in verifier.cpp.
 void apply(Rule& rule, ForOp const& op) {
@@ -360,6 +365,7 @@ void dispatch(Rule& rule, OpKind kind, void const* attributes) {
 bool launch_arithmetic(OpKind kind) {
   switch (kind) {
     case OpKind::ConstantOp:
+    case OpKind::MultiprocessorsOp:
     case OpKind::AddOp:
     case OpKind::SubOp:
     case OpKind::MulOp:

@@ -153,7 +153,7 @@ std::string explain(device const* where, KernelRef const& kernel, ArgumentList a
   }
   text += fmt::format("  grid: {} x {} x {} blocks{}\n", launch.grid(0), launch.grid(1), launch.grid(2),
                       grid.given ? ", given in the launch" : "");
-  std::vector<std::int64_t> const values = runtime::evaluate(compiled.launch, given);
+  std::vector<std::int64_t> const values = runtime::evaluate(compiled.launch, given, found.loaded->multiprocessors);
   for (Requirement const& requirement : compiled.launch.requirements)
     text += fmt::format("  requires: {} [{}]\n", requirement.message,
                         runtime::describe(compiled.launch, values, requirement.condition));

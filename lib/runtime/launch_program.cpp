@@ -76,6 +76,7 @@ std::int64_t apply(LaunchOp op, std::int64_t a, std::int64_t b, std::int64_t c) 
     case LaunchOp::constant:
     case LaunchOp::extent:
     case LaunchOp::scalar:
+    case LaunchOp::multiprocessors:
       break;  // leaves: see evaluate
   }
   throw InternalError(fmt::format("launch program: unknown op {}", static_cast<int>(op)));
@@ -133,6 +134,8 @@ std::string_view spelling(LaunchOp op) {
       return "extent";
     case LaunchOp::scalar:
       return "scalar";
+    case LaunchOp::multiprocessors:
+      return "multiprocessors";
   }
   return "?";
 }
@@ -148,6 +151,8 @@ std::string words(LaunchProgram const& program, std::span<std::int64_t const> va
       return fmt::format("{} (axis {} of argument {})", value, instruction.b, instruction.a + 1);
     case LaunchOp::scalar:
       return fmt::format("{} (argument {})", value, instruction.a + 1);
+    case LaunchOp::multiprocessors:
+      return fmt::format("{} (multiprocessors)", value);
     default:
       break;
   }
@@ -168,7 +173,8 @@ std::string words(LaunchProgram const& program, std::span<std::int64_t const> va
 
 }  // namespace
 
-std::vector<std::int64_t> evaluate(LaunchProgram const& program, std::span<Argument const> arguments) {
+std::vector<std::int64_t> evaluate(LaunchProgram const& program, std::span<Argument const> arguments,
+                                   std::int64_t multiprocessors) {
   std::vector<std::int64_t> values;
   values.reserve(program.steps.size());
   auto const earlier = [&](std::int32_t step) {
@@ -191,6 +197,9 @@ std::vector<std::int64_t> evaluate(LaunchProgram const& program, std::span<Argum
       }
       case LaunchOp::scalar:
         values.push_back(argument(arguments, step.a, ParameterKind::scalar).scalar);
+        break;
+      case LaunchOp::multiprocessors:
+        values.push_back(multiprocessors);
         break;
       case LaunchOp::select:
         values.push_back(apply(step.op, earlier(step.a), earlier(step.b), earlier(step.c)));

@@ -12,8 +12,10 @@
 
 namespace tegula::runtime {
 
-/// The value of every step, in order. Throws InternalError for a program that names a later step or a wrong parameter.
-std::vector<std::int64_t> evaluate(LaunchProgram const& program, std::span<Argument const> arguments);
+/// The value of every step, in order; `multiprocessors` as in LoadedKernel. Throws InternalError for a program that
+/// names a later step or a wrong parameter.
+std::vector<std::int64_t> evaluate(LaunchProgram const& program, std::span<Argument const> arguments,
+                                   std::int64_t multiprocessors);
 
 /// Throws UserError, with the line of the `require` and the values compared, for the first requirement that fails.
 /// `sites` are the lines to name in place of the program's own, one per requirement, or empty: code that was compiled

@@ -21,6 +21,7 @@ std::shared_ptr<LoadedKernel const> load_on(CompiledKernel compiled, device wher
   loaded->function = cuda::load(compiled, where.number());
   loaded->compiled = std::move(compiled);
   loaded->where = where;
+  loaded->multiprocessors = where.limits().processors;
   return loaded;
 }
 

@@ -14,8 +14,9 @@ namespace tegula::runtime {
 struct LoadedKernel {
   CompiledKernel compiled;
   device where;
-  LoadedHostKernel host;    ///< if where is the host
-  cuda::Function function;  ///< if where is a CUDA device
+  LoadedHostKernel host;                                ///< if where is the host
+  cuda::Function function;                              ///< if where is a CUDA device
+  std::int64_t multiprocessors = host_multiprocessors;  ///< of the device; see LaunchOp::multiprocessors
 };
 
 /// Joins a host kernel with its code. Throws InternalError if they do not fit one another.

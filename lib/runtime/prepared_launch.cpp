@@ -33,7 +33,7 @@ PreparedLaunch::PreparedLaunch(std::shared_ptr<LoadedKernel const> kernel, std::
           fmt::format("{}: argument {}: the kernel was compiled for a tensor with unit inner stride or 16-byte "
                       "alignment, which this one lacks",
                       compiled.name, i + 1));
-  std::vector<std::int64_t> const values = evaluate(compiled.launch, arguments);
+  std::vector<std::int64_t> const values = evaluate(compiled.launch, arguments, kernel_->multiprocessors);
   check_requirements(compiled.name, compiled.launch, values, require_sites);
   for (int axis = 0; axis < 3; ++axis) {
     std::int32_t const step = compiled.launch.grid[static_cast<std::size_t>(axis)];
@@ -102,6 +102,7 @@ void PreparedLaunch::pack(std::span<Argument const> arguments) {
     }
   }
   for (std::int64_t extent : grid_) slots_.push_back(extent);
+  slots_.push_back(kernel_->multiprocessors);
   if (kernel_->where.is_cuda())
     for (std::int64_t& slot : slots_) slot_addresses_.push_back(&slot);
 }

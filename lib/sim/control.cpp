@@ -89,4 +89,12 @@ void execute(Agent& agent, Op const& op, BlockIndexOp const& attributes) {
   agent.set_index(*op.result(), agent.block()[static_cast<std::size_t>(attributes.axis)]);
 }
 
+void execute(Agent& agent, Op const& op, GridExtentOp const& attributes) {
+  agent.set_index(*op.result(), agent.launch().grid()[static_cast<std::size_t>(attributes.axis)]);
+}
+
+void execute(Agent& agent, Op const& op, MultiprocessorsOp const&) {
+  agent.set_index(*op.result(), host_multiprocessors);
+}
+
 }  // namespace tegula::sim

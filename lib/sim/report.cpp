@@ -100,6 +100,8 @@ std::vector<std::int64_t> evaluate(LaunchProgram const& program, Arguments const
           return at(step.a) > at(step.b) ? 1 : 0;
         case LaunchOp::ge:
           return at(step.a) >= at(step.b) ? 1 : 0;
+        case LaunchOp::multiprocessors:
+          return host_multiprocessors;
         case LaunchOp::select:
           return at(step.a) != 0 ? at(step.b) : at(step.c);
       }

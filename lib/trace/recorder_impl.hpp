@@ -128,6 +128,7 @@ struct Recorder::Impl {
     Node const* node = draft.definition(id);
     if (node == nullptr) return v.region == 0 ? "" : "a loop index";
     if (node->kind == ir::OpKind::BlockIndexOp) return "a block index";
+    if (node->kind == ir::OpKind::GridExtentOp) return "an extent of the grid";
     if (node->kind == ir::OpKind::ExtentOp) return "";
     for (Id operand : node->operands)
       if (std::string found = unknown_at_launch(operand); !found.empty()) return found;

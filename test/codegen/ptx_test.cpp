@@ -46,6 +46,7 @@ std::string run_ptx(std::string const& ptx, CompiledKernel const& compiled, ir::
   std::vector<std::uint64_t> slots = slots_of(kernel, launch);
   sim::Grid const grid = sim::launch_grid(kernel, simulator_arguments(kernel, launch));
   for (std::int64_t extent : grid) slots.push_back(static_cast<std::uint64_t>(extent));
+  slots.push_back(host_multiprocessors);
   try {
     test::PtxMachine machine(ptx);
     for (TensorCase& tensor : launch.tensors)

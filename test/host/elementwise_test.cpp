@@ -42,6 +42,37 @@ kernel @vadd(%a: in tensor<?xf32>, %b: in tensor<?xf32>, %c: out tensor<?xf32>) 
   }
 }
 
+TEST_CASE("a grid of multiprocessors strides over the tiles as in the simulator", "[host]") {
+  std::string const text = R"(
+kernel @scaled(%a: in tensor<?xf32>, %c: out tensor<?xf32>) {
+  %n = extent %c {axis = 0} : i64
+  %t = constant {value = 64 : i64} : i64
+  %tiles = ceil_div %n, %t : i64
+  %p = multiprocessors : i64
+  %g = min %tiles, %p : i64
+  grid %g
+  %b = block_index : i64
+  %e = grid_extent : i64
+  for %i = %b to %tiles step %e {
+    %o = mul %i, %t : i64
+    %x = load %a, %o : tile<64xf32>
+    %ep = mul %e, %p : i64
+    %f = cast %ep : f32
+    %s = splat %f : tile<64xf32>
+    %r = mul %x, %s : tile<64xf32>
+    store %c, %r, %o
+    yield
+  }
+  return
+}
+)";
+  for (std::int64_t n : {0, 1, 64, 200, 256, 1000}) {
+    INFO("n = " << n);
+    Array a(Element::f32, {n}), c(Element::f32, {n});
+    check_against_simulator(text, {a.randomise(1), c});
+  }
+}
+
 /// z = op(x, y) over one block of 100 of 120 elements.
 std::string binary_text(std::string const& op, std::string const& element, std::string const& result,
                         std::string const& attributes = "") {

@@ -53,8 +53,22 @@ enum class LaunchOp : std::uint8_t {
   le,
   gt,
   ge,
-  select,  ///< a ? b : c
+  select,           ///< a ? b : c
+  multiprocessors,  ///< of the device that runs the kernel; the host answers host_multiprocessors
 };
+
+/// True for steps whose a, b and c are not earlier steps.
+constexpr bool is_leaf(LaunchOp op) {
+  return op == LaunchOp::constant || op == LaunchOp::extent || op == LaunchOp::scalar ||
+         op == LaunchOp::multiprocessors;
+}
+
+/// Argument slots after the parameters': see CompiledKernel.
+inline constexpr int launch_slots = 4;
+
+/// What the host and the simulator answer for the number of multiprocessors: few, so that a grid of that many blocks
+/// has more than one tile per block already for small arguments, and the same on every machine.
+inline constexpr std::int64_t host_multiprocessors = 4;
 
 struct LaunchInstruction {
   LaunchOp op = LaunchOp::constant;
@@ -100,9 +114,9 @@ struct HostPhase {
 ///
 /// Argument slots, shared by all targets (8 bytes each, in parameter order): a tensor gives its address, then its
 /// extents, then its strides in elements, outermost first; a scalar gives its value in the low bytes, integers
-/// sign-extended. After the parameters come the three grid extents. The host entry takes a pointer to the slots; the
-/// GPU entry takes each slot as one 64-bit parameter. Linear block b is (b % g0, b / g0 % g1, b / (g0 * g1)); a GPU
-/// launch has one axis of g0 * g1 * g2 blocks.
+/// sign-extended. After the parameters come the three grid extents, then the number of multiprocessors. The host entry
+/// takes a pointer to the slots; the GPU entry takes each slot as one 64-bit parameter. Linear block b is (b % g0, b /
+/// g0 % g1, b / (g0 * g1)); a GPU launch has one axis of g0 * g1 * g2 blocks.
 struct CompiledKernel {
   std::string name;
   std::string architecture;  ///< "x86-64-v3", "znver4", ..., "sm_90a"

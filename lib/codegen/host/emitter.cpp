@@ -103,6 +103,8 @@ llvm::Value* FunctionEmitter::scalar(ir::Value const& value) {
     llvm::Value* const index = block_index_[op->as<ir::BlockIndexOp>().axis];
     return index != nullptr ? index : i64(0);
   }
+  if (op->is<ir::GridExtentOp>()) return grid_extent(static_cast<int>(op->as<ir::GridExtentOp>().axis));
+  if (op->is<ir::MultiprocessorsOp>()) return i64(host_multiprocessors);
   if (!op->info().has(ir::elementwise))
     throw InternalError("host codegen: scalar " + std::string(op->info().mnemonic) + " used before it was emitted");
   std::vector<llvm::Value*> operands;

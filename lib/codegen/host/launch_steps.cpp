@@ -43,7 +43,7 @@ bool collect(ir::Value const& value, std::set<ir::Value const*>& seen) {
   if (value.type() != ir::Type::index()) return false;
   ir::Op const* op = value.defining_op();
   if (op == nullptr) return value.owner_block()->parent_function() != nullptr;
-  if (op->is<ir::ConstantOp>() || op->is<ir::ExtentOp>()) return true;
+  if (op->is<ir::ConstantOp>() || op->is<ir::ExtentOp>() || op->is<ir::MultiprocessorsOp>()) return true;
   return step_of(*op) && std::all_of(op->operands().begin(), op->operands().end(),
                                      [&](ir::Value const* operand) { return collect(*operand, seen); });
 }
@@ -79,6 +79,8 @@ std::int32_t LaunchSteps::value(ir::Value const& value) {
   } else if (op->is<ir::ExtentOp>()) {
     step =
         add({LaunchOp::extent, op->operand(0)->index(), static_cast<std::int32_t>(op->as<ir::ExtentOp>().axis), 0, 0});
+  } else if (op->is<ir::MultiprocessorsOp>()) {
+    step = add({LaunchOp::multiprocessors, 0, 0, 0, 0});
   } else if (auto const kind = step_of(*op)) {
     std::int32_t const a = this->value(*op->operand(0));
     step = apply(*kind, a, this->value(*op->operand(1)));
@@ -94,8 +96,7 @@ std::int32_t LaunchSteps::value(ir::Value const& value) {
 void append_launch_program(LaunchProgram& to, LaunchProgram const& from) {
   auto const shift = static_cast<std::int32_t>(to.steps.size());
   for (LaunchInstruction step : from.steps) {
-    bool const leaf = step.op == LaunchOp::constant || step.op == LaunchOp::extent || step.op == LaunchOp::scalar;
-    if (!leaf) {
+    if (!is_leaf(step.op)) {
       step.a += shift;
       step.b += shift;
       if (step.op == LaunchOp::select) step.c += shift;

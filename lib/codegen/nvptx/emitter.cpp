@@ -45,12 +45,12 @@ Emitter::Emitter(llvm::Module& module, ir::Function const& kernel)
 }
 
 void Emitter::emit_kernel() {
-  int slots = 3;
+  first_launch_slot_ = 0;
   for (int i = 0; i < kernel_.parameter_count(); ++i) {
     ir::Type const& parameter = kernel_.parameter(i)->type();
-    slots += parameter.is_tensor() ? 1 + 2 * parameter.rank() : 1;
+    first_launch_slot_ += parameter.is_tensor() ? 1 + 2 * static_cast<unsigned>(parameter.rank()) : 1;
   }
-  std::vector<llvm::Type*> const parameters(static_cast<std::size_t>(slots), b.getInt64Ty());
+  std::vector<llvm::Type*> const parameters(first_launch_slot_ + launch_slots, b.getInt64Ty());
   llvm::FunctionType* const signature = llvm::FunctionType::get(b.getVoidTy(), parameters, false);
   function_ =
       llvm::Function::Create(signature, llvm::GlobalValue::ExternalLinkage, entry_name(kernel_.name()), module_);
@@ -321,9 +321,10 @@ int Emitter::grid_axes() const {
   return 3;
 }
 
-llvm::Value* Emitter::grid_extent(int axis) {
-  auto const slot = static_cast<unsigned>(function_->arg_size() - 3 + static_cast<std::size_t>(axis));
-  return b.CreateTrunc(function_->getArg(slot), b.getInt32Ty());
+llvm::Value* Emitter::launch_slot(int number) {
+  return function_->getArg(first_launch_slot_ + static_cast<unsigned>(number));
 }
+
+llvm::Value* Emitter::grid_extent(int axis) { return b.CreateTrunc(launch_slot(axis), b.getInt32Ty()); }
 
 }  // namespace tegula::codegen::nvptx

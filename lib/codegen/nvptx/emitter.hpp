@@ -52,6 +52,8 @@ class Emitter {
   void set(ir::Value const& value, Registers registers);
   /// Axes of the kernel's grid; 3 when it states none and the launch decides.
   [[nodiscard]] int grid_axes() const;
+  /// The i64 slots after the parameters': the three grid extents, then the number of multiprocessors.
+  llvm::Value* launch_slot(int number);
   /// The i32 extent of one grid axis.
   llvm::Value* grid_extent(int axis);
 
@@ -100,6 +102,7 @@ class Emitter {
   llvm::Module& module_;
   ir::Function const& kernel_;
   llvm::Function* function_ = nullptr;
+  unsigned first_launch_slot_ = 0;
   llvm::GlobalVariable* shared_ = nullptr;
   std::map<ir::Value const*, Registers> values_;
   std::map<ir::Value const*, TensorParts> tensors_;

@@ -139,6 +139,13 @@ void lower(ir::BlockIndexOp const& attributes, ir::Op const& op, Emitter& e) {
   e.set(*op.result(), {e.b.CreateZExt(index, e.b.getInt64Ty())});
 }
 
+void lower(ir::GridExtentOp const& attributes, ir::Op const& op, Emitter& e) {
+  if (attributes.axis < 0 || attributes.axis > 2) throw InternalError("nvptx: a grid has three axes");
+  e.set(*op.result(), {e.launch_slot(static_cast<int>(attributes.axis))});
+}
+
+void lower(ir::MultiprocessorsOp const&, ir::Op const& op, Emitter& e) { e.set(*op.result(), {e.launch_slot(3)}); }
+
 void lower(ir::DotOp const&, ir::Op const& op, Emitter&) {
   refuse(op,
          "matrix products on the device need the block-level IR and its passes, which this version does not have; run "

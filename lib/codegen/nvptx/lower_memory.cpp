@@ -25,6 +25,8 @@ bool never_negative(ir::Value const& value) {
   switch (op->kind()) {
     case ir::OpKind::BlockIndexOp:
     case ir::OpKind::ExtentOp:
+    case ir::OpKind::GridExtentOp:
+    case ir::OpKind::MultiprocessorsOp:
       return true;
     case ir::OpKind::AddOp:
     case ir::OpKind::MulOp:

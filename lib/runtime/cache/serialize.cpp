@@ -92,7 +92,7 @@ void visit(Archive& archive, P& parameter) {
 template <class Archive, class I>
 requires std::is_same_v<std::remove_const_t<I>, LaunchInstruction>
 void visit(Archive& archive, I& instruction) {
-  archive(instruction.op, LaunchOp::select);
+  archive(instruction.op, LaunchOp::multiprocessors);
   archive(instruction.a);
   archive(instruction.b);
   archive(instruction.c);

@@ -10,7 +10,7 @@
 namespace tegula::runtime {
 
 /// Changes whenever the bytes below or the meaning of CompiledKernel change.
-inline constexpr int serial_format = 1;
+inline constexpr int serial_format = 2;
 
 /// Little-endian; equal kernels give equal bytes.
 std::string serialize(CompiledKernel const& kernel);

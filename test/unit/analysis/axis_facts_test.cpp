@@ -116,6 +116,13 @@ TEST_CASE("axis facts: two callers with divisibility 16 and 4 give 4 in the call
              test::ContainsSubstring("%i: contiguity [1], divisibility [4], constancy [1], from 0 to 34359738352"));
 }
 
+TEST_CASE("axis facts: a grid's extent and the number of multiprocessors are at least 1") {
+  std::string const facts =
+      facts_of("kernel @k() {\n  %g = grid_extent {axis = 1} : i64\n  %p = multiprocessors : i64\n  return\n}\n");
+  CHECK(has_line(facts, "%g: contiguity [1], divisibility [1], constancy [1], from 1 to 140737488355328"));
+  CHECK(has_line(facts, "%p: contiguity [1], divisibility [1], constancy [1], from 1 to 140737488355328"));
+}
+
 TEST_CASE("axis facts: division and remainder of runs") {
   std::string const facts = facts_of(
       "kernel @k() {\n"

@@ -53,6 +53,17 @@ TEST_CASE("launch program: 32-bit arithmetic is made to wrap") {
         "grid #6 1 1\n");
 }
 
+TEST_CASE("launch program: a grid may ask for the multiprocessors, not for itself") {
+  auto const module = module_of(
+      "kernel @k(%x: in tensor<?xf32>) {\n  %n = extent %x : i64\n  %p = multiprocessors : i64\n"
+      "  %g = min %n, %p : i64\n  grid %g\n  return\n}\n");
+  CHECK(analysis::to_string(analysis::launch_program(module.kernel())) ==
+        "0: extent of parameter 0, axis 0\n1: multiprocessors\n2: min 0, 1\ngrid #2 1 1\n");
+  auto const circular = module_of("kernel @k() {\n  %g = grid_extent : i64\n  grid %g\n  return\n}\n");
+  CHECK_THROWS_WITH(analysis::launch_program(circular.kernel()),
+                    "grid: grid_extent cannot be evaluated before the launch");
+}
+
 TEST_CASE("launch program: what cannot be known before the launch is refused by name") {
   auto const module = module_of("kernel @k() {\n  %b = block_index : i64\n  grid %b loc(\"k.cpp\":3)\n  return\n}\n");
   CHECK_THROWS_WITH(analysis::launch_program(module.kernel()),

@@ -102,7 +102,7 @@ TEST_CASE("the launch program evaluates every op without overflow") {
                      {LaunchOp::constant, 0, 0, 0, b},
                      {LaunchOp::constant, 0, 0, 0, c},
                      {op, 0, 1, 2, 0}};
-    return evaluate(program, {}).back();
+    return evaluate(program, {}, 132).back();
   };
   CHECK(value(LaunchOp::add, most, 1) == least);
   CHECK(value(LaunchOp::sub, least, 1) == most);
@@ -129,9 +129,10 @@ TEST_CASE("the launch program evaluates every op without overflow") {
   CHECK(value(LaunchOp::eq, 4, 4) == 1);
   CHECK(value(LaunchOp::ne, 4, 4) == 0);
   CHECK(value(LaunchOp::select, 0, 5, 6) == 6);
+  CHECK(value(LaunchOp::multiprocessors, 0, 0) == 132);
   LaunchProgram wrong;
   wrong.steps = {{LaunchOp::add, 0, 1, 0, 0}};
-  CHECK_THROWS_AS(evaluate(wrong, {}), InternalError);
+  CHECK_THROWS_AS(evaluate(wrong, {}, 4), InternalError);
 }
 
 TEST_CASE("a prepared launch runs again and again and sees what the arrays hold then") {

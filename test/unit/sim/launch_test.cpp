@@ -269,8 +269,9 @@ TEST_CASE("launch programs evaluate every operator", "[sim]") {
   step(LaunchOp::div, 0, 3);
   step(LaunchOp::rem, 1, 3);
   step(LaunchOp::select, 3, 0, 1);
+  step(LaunchOp::multiprocessors);
   CHECK(sim::evaluate(program, arguments) ==
-        std::vector<std::int64_t>{7, -3, 2, 0, 9, 5, 14, 3, 1, 2, 7, 4, 2, 7, 5, 0, 1, 0, 0, 1, 1, 0, -3, -3});
+        std::vector<std::int64_t>{7, -3, 2, 0, 9, 5, 14, 3, 1, 2, 7, 4, 2, 7, 5, 0, 1, 0, 0, 1, 1, 0, -3, -3, 4});
 }
 
 TEST_CASE("compare finds the first difference beyond the tolerance", "[sim]") {

@@ -533,6 +533,40 @@ void launch() {
   CHECK_THROWS_WITH(sim::run(module.kernel(), refused), test::ContainsSubstring("k: x has more columns than n"));
 }
 
+/// A grid that stays: as many blocks as multiprocessors, each with every fourth tile.
+void staying_grid() {
+  auto const module = module_of(R"(kernel @k(%x: in tensor<?xi64>, %out: out tensor<?xi64>) {
+  %n = extent %x : i64
+  %p = multiprocessors : i64
+  %g = min %n, %p : i64
+  grid %g
+  %b = block_index : i64
+  %e = grid_extent : i64
+  %one = grid_extent {axis = 2} : i64
+  for %i = %b to %n step %e {
+    %v = load %x, %i : tile<1xi64>
+    %ten = constant {value = 10 : i64} : i64
+    %s = mul %e, %ten : i64
+    %q = multiprocessors : i64
+    %u = add %s, %q : i64
+    %w = sub %u, %one : i64
+    %t = splat %w : tile<1xi64>
+    %r = add %v, %t : tile<1xi64>
+    store %out, %r, %i
+    yield
+  }
+  return
+})");
+  for (int const n : {0, 3, 4, 11}) {
+    HostTensor x(Element::i64, {n}), out(Element::i64, {n});
+    for (int i = 0; i < n; ++i) x.set_number(i, 1000 * i);
+    auto const outcome = simulate(module, {x.view(), out.view()});
+    REQUIRE(outcome.clean());
+    CHECK(outcome.blocks == std::min(n, 4));
+    for (int i = 0; i < n; ++i) CHECK(out(i) == 1000 * i + 10 * std::min(n, 4) + 4 - 1);
+  }
+}
+
 void constants() {
   auto const module = module_of(
       R"(kernel @k(%a: out tensor<?xbool>, %b: out tensor<?xi32>, %c: out tensor<?xf16>, %d: out tensor<?xf64>) {
@@ -577,12 +611,30 @@ TEST_CASE("dot adds the product to the accumulator", "[sim][F30]") { dots(); }
 TEST_CASE("loops, branches and calls", "[sim][F30]") { control_flow(); }
 TEST_CASE("loads pad and stores drop outside the tensor", "[sim][F30]") { borders(); }
 TEST_CASE("grid, requirement, extents and block indices", "[sim][F30]") { launch(); }
+TEST_CASE("a grid of multiprocessors strides over the tiles", "[sim][F30]") { staying_grid(); }
 TEST_CASE("constants of every element", "[sim][F30]") { constants(); }
 
 TEST_CASE("no op of the table is untested", "[sim][F30]") {
-  for (auto const check : {float_arithmetic, integer_arithmetic, min_max, signs_and_rounding, booleans, comparisons,
-                           selection, casts, bitcasts, elementary_functions, scalars, shapes, layout_conversion,
-                           reductions, dots, control_flow, borders, launch, constants})
+  for (auto const check : {float_arithmetic,
+                           integer_arithmetic,
+                           min_max,
+                           signs_and_rounding,
+                           booleans,
+                           comparisons,
+                           selection,
+                           casts,
+                           bitcasts,
+                           elementary_functions,
+                           scalars,
+                           shapes,
+                           layout_conversion,
+                           reductions,
+                           dots,
+                           control_flow,
+                           borders,
+                           launch,
+                           staying_grid,
+                           constants})
     check();
   for (int kind = 0; kind < ir::op_kind_count; ++kind) {
     INFO(ir::op_info(static_cast<ir::OpKind>(kind)).mnemonic);

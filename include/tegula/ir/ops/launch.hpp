@@ -40,4 +40,22 @@ struct BlockIndexOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("axis", &BlockIndexOp::axis)); }
 };
 
+/// `%n = grid_extent {axis = 0} : i64`: the launch's number of blocks along a grid axis, at least 1; 1 along an axis
+/// that the grid does not have. Not for launch expressions: it is what they decide.
+struct GridExtentOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "grid_extent";
+  static constexpr auto operands = names();
+  static constexpr unsigned traits = symbolic;
+  std::int64_t axis = 0;
+  static constexpr auto attributes() { return fields(field("axis", &GridExtentOp::axis)); }
+};
+
+/// `%n = multiprocessors : i64`: how many multiprocessors the device has that runs the kernel, for grids that stay; the
+/// host and the simulator answer host_multiprocessors. The same number in launch expressions and in every block.
+struct MultiprocessorsOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "multiprocessors";
+  static constexpr auto operands = names();
+  static constexpr unsigned traits = symbolic;
+};
+
 }  // namespace tegula::ir
