@@ -1,5 +1,5 @@
 # Finds LLVM: LLVM_DIR if given, else TEGULA_LLVM_VERSION if given, else the newest installed one.
-# Defines tegula_llvm, which only lib/codegen may link. Stops below the least version.
+# Defines tegula_llvm, which only lib/codegen and the tests of its PTX may link. Stops below the least version.
 set(TEGULA_LLVM_LEAST 19)
 
 if(NOT LLVM_DIR)

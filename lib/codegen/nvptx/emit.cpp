@@ -1,78 +1,23 @@
-// The target machine, LLVM's passes and the PTX text.
-#include <llvm/IR/LegacyPassManager.h>
+// A kernel from IR with layouts to PTX text, with what the launcher must know of it.
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/MC/TargetRegistry.h>
-#include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
-#include <llvm/TargetParser/Triple.h>
 
 #include <algorithm>
-#include <mutex>
 
 #include "codegen/nvptx/emitter.hpp"
+#include "codegen/nvptx/machine.hpp"
 #include "codegen/nvptx/nvptx.hpp"
+#include "codegen/nvptx/sync_census.hpp"
 #include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
-
-extern "C" {
-void LLVMInitializeNVPTXTargetInfo();
-void LLVMInitializeNVPTXTarget();
-void LLVMInitializeNVPTXTargetMC();
-void LLVMInitializeNVPTXAsmPrinter();
-}
 
 namespace tegula::codegen {
 namespace {
 
-constexpr char const* triple = "nvptx64-nvidia-cuda";
 constexpr std::int64_t shared_limit = 232448;  // opt-in bytes per CTA on sm_90
 constexpr int warp_limit = 32;
-
-std::unique_ptr<llvm::TargetMachine> make_target_machine(std::string const& architecture) {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeNVPTXTargetInfo();
-    LLVMInitializeNVPTXTarget();
-    LLVMInitializeNVPTXTargetMC();
-    LLVMInitializeNVPTXAsmPrinter();
-  });
-  std::string error;
-#if LLVM_VERSION_MAJOR >= 22
-  llvm::Target const* target = llvm::TargetRegistry::lookupTarget(llvm::Triple(triple), error);
-#else
-  llvm::Target const* target = llvm::TargetRegistry::lookupTarget(triple, error);
-#endif
-  if (target == nullptr) throw InternalError("nvptx: this LLVM has no NVPTX target: " + error);
-  llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // products and sums round by themselves
-#if LLVM_VERSION_MAJOR >= 21
-  llvm::Triple const name(triple);
-#else
-  llvm::StringRef const name(triple);
-#endif
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      name, architecture, "+ptx80", options, std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
-}
-
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PipelineTuningOptions tuning;
-  tuning.SLPVectorization = false;
-  tuning.LoopVectorization = false;
-  llvm::PassBuilder passes(&machine, tuning);
-  passes.registerModuleAnalyses(modules);
-  passes.registerCGSCCAnalyses(graphs);
-  passes.registerFunctionAnalyses(functions);
-  passes.registerLoopAnalyses(loops);
-  passes.crossRegisterProxies(loops, functions, graphs, modules);
-  passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
-}
 
 struct Compiled {
   std::string llvm_ir;
@@ -83,20 +28,16 @@ struct Compiled {
 Compiled compile(ir::Function const& kernel, std::string const& architecture, bool want_ir) {
   llvm::LLVMContext context;
   llvm::Module module(kernel.name(), context);
-  auto const machine = make_target_machine(architecture);
-#if LLVM_VERSION_MAJOR >= 21
-  module.setTargetTriple(llvm::Triple(triple));
-#else
-  module.setTargetTriple(triple);
-#endif
-  module.setDataLayout(machine->createDataLayout());
+  auto const machine = nvptx::make_target_machine(architecture);
+  nvptx::prepare_module(module, *machine);
   nvptx::Emitter(module, kernel).emit_kernel();
 
   std::string trouble;
   llvm::raw_string_ostream trouble_stream(trouble);
   if (llvm::verifyModule(module, &trouble_stream))
     throw InternalError("nvptx: malformed LLVM IR for @" + kernel.name() + ": " + trouble);
-  optimize(module, *machine);
+  nvptx::SyncCensus const census(module);
+  nvptx::optimize(module, *machine);
   Compiled result;
   if (want_ir) {
     llvm::raw_string_ostream stream(result.llvm_ir);
@@ -104,13 +45,7 @@ Compiled compile(ir::Function const& kernel, std::string const& architecture, bo
   }
   for (llvm::Function const& function : module)
     if (!function.isDeclaration()) result.entry = function.getName().str();
-  llvm::SmallVector<char, 0> text;
-  llvm::raw_svector_ostream stream(text);
-  llvm::legacy::PassManager emitter;
-  if (machine->addPassesToEmitFile(emitter, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
-    throw InternalError("nvptx: this LLVM cannot write PTX");
-  emitter.run(module);
-  result.ptx.assign(text.begin(), text.end());
+  result.ptx = census.checked(nvptx::print_ptx(module, *machine), kernel.name());
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <llvm/IR/Module.h>
 
 #include "codegen/nvptx/inline_ptx.hpp"
+#include "codegen/nvptx/kernel_properties.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -15,26 +16,6 @@ std::string entry_name(std::string const& kernel) {
   for (char c : kernel)
     result += (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ? c : '_';
   return result;
-}
-
-/// Properties of a kernel, as function attributes (newer LLVM) and as annotations (older); each ignores the other's.
-void describe_kernel(llvm::Module& module, llvm::Function& function, int threads) {
-  function.addFnAttr(llvm::Attribute::NoUnwind);
-  function.addFnAttr("nvvm.maxntid", std::to_string(threads));
-  function.addFnAttr("nvvm.minctasm", "1");
-  llvm::LLVMContext& context = module.getContext();
-  llvm::NamedMDNode* annotations = module.getOrInsertNamedMetadata("nvvm.annotations");
-  auto const annotate = [&](char const* key, int value) {
-    llvm::Metadata* number = llvm::ConstantAsMetadata::get(
-        llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), static_cast<std::uint64_t>(value)));
-    annotations->addOperand(
-        llvm::MDNode::get(context, {llvm::ValueAsMetadata::get(&function), llvm::MDString::get(context, key), number}));
-  };
-  annotate("kernel", 1);
-  annotate("maxntidx", threads);
-  annotate("maxntidy", 1);
-  annotate("maxntidz", 1);
-  annotate("minctasm", 1);
 }
 
 }  // namespace
@@ -54,8 +35,7 @@ void Emitter::emit_kernel() {
   llvm::FunctionType* const signature = llvm::FunctionType::get(b.getVoidTy(), parameters, false);
   function_ =
       llvm::Function::Create(signature, llvm::GlobalValue::ExternalLinkage, entry_name(kernel_.name()), module_);
-  function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
-  describe_kernel(module_, *function_, warps * 32);
+  describe_kernel(*function_, {.threads = warps * 32, .cluster = 1, .tensor_maps = {}});
 
   llvm::BasicBlock* const entry = block("entry");
   b.SetInsertPoint(entry);

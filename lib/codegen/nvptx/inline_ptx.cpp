@@ -22,20 +22,22 @@ llvm::CallInst* inline_ptx(llvm::IRBuilder<>& b, llvm::Type* result, std::string
   std::vector<llvm::Type*> types;
   for (llvm::Value* argument : arguments) types.push_back(argument->getType());
   std::string all = constraints;
-  if (effect != AsmEffect::pure) all += std::string(all.empty() ? "" : ",") + "~{memory}";
+  bool const touches_memory = effect == AsmEffect::memory || effect == AsmEffect::convergent;
+  if (touches_memory) all += std::string(all.empty() ? "" : ",") + "~{memory}";
   llvm::InlineAsm* assembly =
       llvm::InlineAsm::get(llvm::FunctionType::get(result, types, false), text, all, effect != AsmEffect::pure);
   llvm::CallInst* call = b.CreateCall(assembly, arguments);
   call->addFnAttr(llvm::Attribute::NoUnwind);
-  if (effect == AsmEffect::convergent) call->addFnAttr(llvm::Attribute::Convergent);
+  if (effect == AsmEffect::convergent || effect == AsmEffect::together) call->addFnAttr(llvm::Attribute::Convergent);
   if (effect == AsmEffect::pure) call->setDoesNotAccessMemory();
   return call;
 }
 
 char constraint_of(llvm::Type* type) {
+  if (type->isIntegerTy(1)) return 'b';
   if (type->isFloatTy()) return 'f';
   if (type->isDoubleTy()) return 'd';
-  if (type->isIntegerTy(64)) return 'l';
+  if (type->isIntegerTy(64) || type->isPointerTy()) return 'l';
   if (type->isIntegerTy(32)) return 'r';
   if (type->isIntegerTy(16)) return 'h';
   throw InternalError("nvptx: no register class for an asm operand");

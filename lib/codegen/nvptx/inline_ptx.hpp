@@ -9,14 +9,19 @@
 
 namespace tegula::codegen::nvptx {
 
-enum class AsmEffect : std::uint8_t { pure, memory, convergent };
+enum class AsmEffect : std::uint8_t {
+  pure,        ///< a function of its operands
+  memory,      ///< ordered with everything that touches memory
+  convergent,  ///< the same, and threads do it together or its count matters: never moved into or out of branches
+  together,    ///< threads exchange registers: convergent, no memory
+};
 
 /// A call of inline assembly.
 llvm::CallInst* inline_ptx(llvm::IRBuilder<>& b, llvm::Type* result, std::string const& text,
                            std::string const& constraints, llvm::ArrayRef<llvm::Value*> arguments,
                            AsmEffect effect = AsmEffect::pure);
 
-/// The constraint letter of a register type: h, r, l, f or d.
+/// The constraint letter of a register type: b, h, r, l, f or d; pointers are generic.
 char constraint_of(llvm::Type* type);
 
 /// `count` registers of one type from address + offset where `predicate` holds, else the values of `otherwise`. `space`

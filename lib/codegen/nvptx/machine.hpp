@@ -1,0 +1,24 @@
+// The NVPTX target machine, LLVM's passes, and PTX text from an LLVM module.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "codegen/llvm_fwd.hpp"
+
+namespace tegula::codegen::nvptx {
+
+/// PTX 8.0, times ten: the first version that knows sm_90a.
+inline constexpr int least_ptx_version = 80;
+
+std::unique_ptr<llvm::TargetMachine> make_target_machine(std::string const& architecture,
+                                                         int ptx_version = least_ptx_version);
+/// Gives a new module the machine's triple and data layout.
+void prepare_module(llvm::Module& module, llvm::TargetMachine& machine);
+/// LLVM's O2, without its vectorisers: registers and widths are our passes' decision. The machine tells it which values
+/// differ between threads.
+void optimize(llvm::Module& module, llvm::TargetMachine& machine);
+/// The module as PTX. Changes the module.
+std::string print_ptx(llvm::Module& module, llvm::TargetMachine& machine);
+
+}  // namespace tegula::codegen::nvptx

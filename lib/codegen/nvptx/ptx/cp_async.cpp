@@ -1,0 +1,25 @@
+#include "codegen/nvptx/ptx/cp_async.hpp"
+
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen::nvptx::ptx {
+
+void cp_async(Builder& b, llvm::Value* destination, llvm::Value* global, int size, llvm::Value* valid) {
+  if (size != 4 && size != 8 && size != 16)
+    throw InternalError("nvptx: cp.async of " + std::to_string(size) + " bytes; 4, 8 and 16 exist");
+  Assembly assembly(b);
+  // 16 bytes go around L1, which would only hold a copy that nobody reads again.
+  std::string text = std::string("cp.async.") + (size == 16 ? "cg" : "ca") + ".shared.global [";
+  text += assembly.in(destination) + "], [";
+  text += assembly.in(global) + "], " + std::to_string(size);
+  if (valid != nullptr) text += ", " + assembly.number(valid);
+  assembly.call(text + ";", AsmEffect::convergent);
+}
+
+void cp_async_commit(Builder& b) { Assembly(b).call("cp.async.commit_group;", AsmEffect::convergent); }
+void cp_async_wait(Builder& b, int pending) {
+  Assembly(b).call("cp.async.wait_group " + std::to_string(pending) + ";", AsmEffect::convergent);
+}
+void cp_async_wait_all(Builder& b) { Assembly(b).call("cp.async.wait_all;", AsmEffect::convergent); }
+
+}  // namespace tegula::codegen::nvptx::ptx

@@ -1,0 +1,45 @@
+// mbarriers. An address is 32 bits into the shared window; a `remote` one comes from mapa. Counts are arrivals, bytes
+// are those that the async proxy will bring.
+#pragma once
+
+#include <cstdint>
+
+#include "codegen/nvptx/ptx/assembly.hpp"
+
+namespace tegula::codegen::nvptx::ptx {
+
+/// How far an arrival releases and a wait acquires. Default of PTX: the CTA.
+enum class Scope : std::uint8_t { cta, cluster };
+
+void mbarrier_init(Builder& b, llvm::Value* barrier, std::int64_t count);
+void mbarrier_inval(Builder& b, llvm::Value* barrier);
+
+/// Each executing thread arrives `count` times.
+void mbarrier_arrive(Builder& b, llvm::Value* barrier, std::int64_t count = 1);
+/// Expects `bytes` (i32) more in this phase, then arrives once.
+void mbarrier_arrive_expect_tx(Builder& b, llvm::Value* barrier, llvm::Value* bytes);
+/// Expects `bytes` more and does not arrive.
+void mbarrier_expect_tx(Builder& b, llvm::Value* barrier, llvm::Value* bytes);
+/// Arrives and lowers the count of all later phases by one.
+void mbarrier_arrive_drop(Builder& b, llvm::Value* barrier);
+
+/// The address of the same offset in another CTA of the cluster.
+llvm::Value* mapa(Builder& b, llvm::Value* address, llvm::Value* rank);
+/// Arrives on a barrier of any CTA of the cluster. Without qualifiers: release.cluster costs a membar of the whole GPU,
+/// and no shared data needs it where the arrival only hands a buffer back.
+void mbarrier_arrive_remote(Builder& b, llvm::Value* remote, std::int64_t count = 1);
+void mbarrier_arrive_expect_tx_remote(Builder& b, llvm::Value* remote, llvm::Value* bytes);
+
+/// True (i1) when the phase of this parity (i32, 0 or 1) is complete. Does not block.
+llvm::Value* mbarrier_test_wait(Builder& b, llvm::Value* barrier, llvm::Value* parity);
+/// Waits for the phase of this parity: a loop of two blocks around try_wait, which may return early. The builder goes
+/// on after the loop.
+void mbarrier_wait(Builder& b, llvm::Value* barrier, llvm::Value* parity, Scope scope = Scope::cta);
+
+/// Arrives when this thread's earlier cp.async are done; `counted` when the barrier's count includes this arrival.
+void cp_async_mbarrier_arrive(Builder& b, llvm::Value* barrier, bool counted);
+
+/// Makes initialised barriers visible to the cluster and to TMA; a CTA or cluster barrier follows.
+void fence_mbarrier_init(Builder& b);
+
+}  // namespace tegula::codegen::nvptx::ptx

@@ -1,0 +1,79 @@
+#include "codegen/nvptx/sync_census.hpp"
+
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen::nvptx {
+namespace {
+
+constexpr std::string_view mark_text = " //#";
+
+}  // namespace
+
+SyncCensus::SyncCensus(llvm::Module& module) {
+  int block_number = 0;
+  for (llvm::Function& function : module)
+    for (llvm::BasicBlock& block : function) {
+      ++block_number;
+      for (llvm::Instruction& instruction : block) {
+        auto* const call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+        if (call == nullptr || !call->isConvergent()) continue;
+        auto const* const assembly = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
+        if (assembly == nullptr) continue;
+        std::string const text(assembly->getAsmString());
+        call->setCalledOperand(llvm::InlineAsm::get(
+            assembly->getFunctionType(), text + std::string(mark_text) + std::to_string(marks_.size()),
+            std::string(assembly->getConstraintString()), assembly->hasSideEffects()));
+        marks_.push_back({text.substr(0, text.find_first_of(" ;")), block_number});
+      }
+    }
+}
+
+std::map<std::string, int> SyncCensus::lowered() const {
+  std::map<std::string, int> result;
+  for (Mark const& mark : marks_) ++result[mark.opcode];
+  return result;
+}
+
+std::string SyncCensus::checked(std::string const& ptx, std::string const& kernel) const {
+  std::vector<int> found(marks_.size(), 0);
+  std::string text;
+  text.reserve(ptx.size());
+  std::size_t from = 0;
+  for (std::size_t at; (at = ptx.find(mark_text, from)) != std::string::npos;) {
+    text.append(ptx, from, at - from);
+    from = at + mark_text.size();
+    std::size_t number = 0;
+    for (; from < ptx.size() && ptx[from] >= '0' && ptx[from] <= '9'; ++from)
+      number = number * 10 + static_cast<std::size_t>(ptx[from] - '0');
+    ++found.at(number);
+  }
+  text.append(ptx, from, std::string::npos);
+
+  std::map<int, bool> alive;
+  for (std::size_t i = 0; i < marks_.size(); ++i) alive[marks_[i].block] |= found[i] != 0;
+  std::map<std::string, std::pair<int, int>> counts;
+  bool equal = true;
+  for (std::size_t i = 0; i < marks_.size(); ++i) {
+    if (!alive[marks_[i].block]) continue;
+    auto& [before, after] = counts[marks_[i].opcode];
+    ++before;
+    after += found[i];
+    equal &= found[i] == 1;
+  }
+  if (equal) return text;
+  std::string message = "nvptx: LLVM changed the synchronisation of @" + kernel + ":";
+  char const* separator = " ";
+  for (auto const& [opcode, count] : counts) {
+    if (count.first == count.second) continue;
+    message += separator + opcode + " " + std::to_string(count.first) + " lowered, " + std::to_string(count.second) +
+               " in the PTX";
+    separator = "; ";
+  }
+  throw InternalError(message);
+}
+
+}  // namespace tegula::codegen::nvptx

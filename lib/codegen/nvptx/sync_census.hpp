@@ -1,0 +1,33 @@
+// Proof that LLVM left the synchronisation alone: every instruction that threads do together is counted in the module
+// as lowered and again in the PTX. An optimiser that does not know about divergence duplicates or sinks them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "codegen/llvm_fwd.hpp"
+
+namespace tegula::codegen::nvptx {
+
+class SyncCensus {
+ public:
+  /// Marks every convergent inline assembly of the module, before LLVM's passes see it.
+  explicit SyncCensus(llvm::Module& module);
+
+  /// The PTX without the marks. Throws InternalError, naming the instruction and both counts, when one is missing or
+  /// there more than once; all those of one basic block may be missing, since LLVM may prove that it never runs.
+  [[nodiscard]] std::string checked(std::string const& ptx, std::string const& kernel) const;
+
+  /// How often each instruction (its opcode) was lowered.
+  [[nodiscard]] std::map<std::string, int> lowered() const;
+
+ private:
+  struct Mark {
+    std::string opcode;
+    int block;
+  };
+  std::vector<Mark> marks_;
+};
+
+}  // namespace tegula::codegen::nvptx
