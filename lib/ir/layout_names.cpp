@@ -73,8 +73,8 @@ std::optional<Call> read_call(std::string_view text) {
 
 Layout const* unknown(std::string_view text, bool shared, std::string& error) {
   error = "layout: expected ";
-  error +=
-      shared ? "dense, swizzled(bytes), swizzled_t(bytes)" : "wgmma, wgmma_a, mma, mma_a, mma_b, rows(..), columns(..)";
+  error += shared ? "dense, dense_t, swizzled(bytes), swizzled_t(bytes)"
+                  : "wgmma, wgmma_a, mma, mma_a, mma_b, rows(..), columns(..)";
   error += " or basis vectors in brackets, found '" + std::string(text) + "'";
   return nullptr;
 }
@@ -82,6 +82,7 @@ Layout const* unknown(std::string_view text, bool shared, std::string& error) {
 Layout const* shared_by_name(Call const& call, std::string_view text, Extents const& shape, int element_bytes,
                              std::string& error) {
   if (call.name == "dense" && call.arguments.empty()) return dense_layout(shape);
+  if (call.name == "dense_t" && call.arguments.empty()) return dense_transposed_layout(shape);
   bool const straight = call.name == "swizzled";
   if ((!straight && call.name != "swizzled_t") || call.arguments.size() != 1) return unknown(text, true, error);
   auto const width = number(call.arguments[0]);
@@ -139,7 +140,7 @@ std::string find_text(Layout const& layout, Element element, bool shared) {
   if (shared) {
     auto const form = shared_form(layout, bytes(element));
     if (!form) return layout.text();
-    if (form->swizzle_bytes == 0) return "dense";
+    if (form->swizzle_bytes == 0) return form->transposed ? "dense_t" : "dense";
     return (form->transposed ? "swizzled_t(" : "swizzled(") + std::to_string(form->swizzle_bytes) + ")";
   }
   int const warps = layout.warps();

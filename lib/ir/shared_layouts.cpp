@@ -1,6 +1,7 @@
 #include "ir/shared_layouts.hpp"
 
 #include <bit>
+#include <utility>
 
 namespace tegula::ir {
 namespace {
@@ -84,15 +85,23 @@ Layout const* dense_layout(Extents const& shape) {
   return Layout::dense(shape, order);
 }
 
+Layout const* dense_transposed_layout(Extents const& shape) {
+  Extents order;
+  for (int axis = shape.size() - 1; axis >= 0; --axis) order.push_back(axis);
+  if (shape.size() >= 2) std::swap(order[0], order[1]);
+  return Layout::dense(shape, order);
+}
+
 std::optional<SharedForm> shared_form(Layout const& layout, int element_bytes) {
   Extents const& shape = layout.shape();
-  if (dense_layout(shape) == &layout) return SharedForm{0, false};
   std::string ignored;
-  for (bool transposed : {false, true})
+  for (bool transposed : {false, true}) {
+    if ((transposed ? dense_transposed_layout : dense_layout)(shape) == &layout) return SharedForm{0, transposed};
     for (int swizzle : {128, 64, 32, 16})
       if ((transposed ? swizzled_transposed_layout : swizzled_layout)(shape, element_bytes, swizzle, ignored) ==
           &layout)
         return SharedForm{swizzle, transposed};
+  }
   return std::nullopt;
 }
 

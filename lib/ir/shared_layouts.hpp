@@ -24,9 +24,16 @@ Layout const* swizzled_transposed_layout(Extents const& shape, int element_bytes
                                          std::string& error);
 /// Row-major without padding.
 Layout const* dense_layout(Extents const& shape);
+/// The same with the last two axes exchanged.
+Layout const* dense_transposed_layout(Extents const& shape);
 
 /// Bytes after which the pattern repeats, to which the buffer must be aligned: 1024, 512, 256; 128 for none.
 constexpr std::int64_t swizzle_alignment(int swizzle_bytes) { return swizzle_bytes <= 16 ? 128 : 8 * swizzle_bytes; }
+
+/// What the hardware makes of an address in that mode: the XOR of its 16-byte chunk bits; its own inverse.
+constexpr std::int64_t swizzled_address(std::int64_t address, int swizzle_bytes) {
+  return swizzle_bytes <= 16 ? address : address ^ (((address >> 7) & (swizzle_bytes / 16 - 1)) << 4);
+}
 
 /// Which of the above a layout is.
 struct SharedForm {
@@ -34,7 +41,7 @@ struct SharedForm {
   bool transposed = false;
   friend bool operator==(SharedForm const&, SharedForm const&) = default;
 };
-/// The first that fits of dense, then swizzled by 128, 64, 32, 16 bytes, then the transposed ones in that order.
+/// The first that fits of dense, swizzled by 128, 64, 32, 16 bytes, then the transposed ones in that order.
 std::optional<SharedForm> shared_form(Layout const& layout, int element_bytes);
 
 }  // namespace tegula::ir

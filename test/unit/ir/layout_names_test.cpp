@@ -49,6 +49,7 @@ TEST_CASE("a layout with a name prints it and reads it back", "[layout][names]")
            {{64, 128}, Element::f32, true, "dense"},
            {{100}, Element::f32, true, "dense"},
            {{}, Element::f32, true, "dense"},
+           {{64, 128}, Element::f32, true, "dense_t"},
            {{64, 128}, Element::f32, true, "swizzled(16)"},
        }) {
     INFO(named.text);

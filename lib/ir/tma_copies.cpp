@@ -1,0 +1,228 @@
+#include "ir/tma_copies.hpp"
+
+#include <algorithm>
+
+#include "ir/element_offsets.hpp"
+#include "ir/shared_layouts.hpp"
+
+namespace tegula::ir {
+namespace {
+
+constexpr std::int64_t max_box = 256;
+constexpr int max_tma_rank = 5;
+
+std::string bytes_text(std::int64_t bytes) { return std::to_string(bytes) + " bytes"; }
+
+std::string place_text(Extents const& where) {
+  std::string text = "(";
+  for (int i = 0; i < where.size(); ++i) text += (i > 0 ? ", " : "") + std::to_string(where[i]);
+  return text + ")";
+}
+
+/// The tile's coordinates of a view's element, from an origin that may lack leading axes.
+Extents place(Extents const& origin, int rank) {
+  Extents result = origin;
+  while (result.size() < rank) result.insert(0, 0);
+  return result;
+}
+
+/// False with a message unless the box that begins at `origin` stays inside the tile.
+bool inside(Extents const& origin, Extents const& view, Layout const& memory, std::string& why) {
+  for (int a = 0; a < memory.rank(); ++a) {
+    int const axis = a - (memory.rank() - view.size());
+    if (origin[a] >= 0 && origin[a] + (axis < 0 ? 1 : view[axis]) <= memory.shape()[a]) continue;
+    why = "tma: a view of " + shape_text(view) + " at " + place_text(origin) + " leaves the tile of " +
+          shape_text(memory.shape());
+    return false;
+  }
+  return true;
+}
+
+/// Compares what a copy writes, box row by box row, with where the layout has each element.
+std::string first_difference(Extents const& box, int swizzle_bytes, ElementOffsets const& offsets, int element_bytes,
+                             Extents const& axes, Extents const& origin) {
+  std::int64_t const start = swizzled_address(offsets.at(origin) * element_bytes, swizzle_bytes);
+  if (start % 128 != 0)
+    return "tma: a copy begins at byte " + std::to_string(start) + " of the tile; it must be a multiple of 128";
+  std::int64_t const elements = box.product();
+  for (std::int64_t n = 0; n < elements; ++n) {
+    Extents where = origin;
+    std::int64_t rest = n;
+    for (int i = box.size() - 1; i >= 0; --i) {
+      if (axes[i] >= 0) where[static_cast<int>(axes[i])] += rest % box[i];
+      rest /= box[i];
+    }
+    std::int64_t const written = swizzled_address(start + n * element_bytes, swizzle_bytes);
+    std::int64_t const wanted = offsets.at(where) * element_bytes;
+    if (written != wanted)
+      return "tma: a copy with " + (swizzle_bytes > 16 ? "swizzle " + std::to_string(swizzle_bytes) : "no swizzle") +
+             " and box " + shape_text(box) + " puts element " + place_text(where) + " at byte " +
+             std::to_string(written) + " of the tile, its layout has it at byte " + std::to_string(wanted);
+  }
+  return {};
+}
+
+std::int64_t largest_divisor(std::int64_t extent, std::int64_t limit) {
+  for (std::int64_t divisor = std::min(extent, limit); divisor > 1; --divisor)
+    if (extent % divisor == 0) return divisor;
+  return 1;
+}
+
+}  // namespace
+
+std::vector<std::string> tma_box_troubles(Extents const& box, int swizzle_bytes, int element_bytes) {
+  std::vector<std::string> result;
+  if (element_bytes != 1 && element_bytes != 2 && element_bytes != 4 && element_bytes != 8)
+    result.push_back("tma: elements of " + bytes_text(element_bytes) + "; 1, 2, 4 or 8 are possible");
+  bool const swizzles = swizzle_bytes == 32 || swizzle_bytes == 64 || swizzle_bytes == 128;
+  if (!swizzles && swizzle_bytes != 0 && swizzle_bytes != 16)
+    result.push_back("tma: a swizzle of " + bytes_text(swizzle_bytes) + "; none, 32, 64 or 128 are possible");
+  if (box.size() < 1 || box.size() > max_tma_rank) {
+    result.push_back("tma: a box of " + std::to_string(box.size()) + " axes; 1 to 5 are possible");
+    return result;
+  }
+  for (int i = 0; i < box.size(); ++i)
+    if (box[i] < 1 || box[i] > max_box)
+      result.push_back("tma: axis " + std::to_string(i) + " of box " + shape_text(box) + " has " +
+                       std::to_string(box[i]) + " elements; 1 to 256 are possible");
+  std::int64_t const inner = box.back() * element_bytes;
+  if (inner % 16 != 0)
+    result.push_back("tma: the last axis of box " + shape_text(box) + " has " + bytes_text(inner) +
+                     ", not a multiple of 16");
+  if (swizzles && inner > swizzle_bytes)
+    result.push_back("tma: the last axis of box " + shape_text(box) + " has " + bytes_text(inner) +
+                     ", more than the swizzle of " + bytes_text(swizzle_bytes));
+  // A narrower box leaves gaps: its rows still lie a swizzle apart, and what it signals to the mbarrier is not known.
+  if (swizzles && inner < swizzle_bytes)
+    result.push_back("tma: the last axis of box " + shape_text(box) + " has " + bytes_text(inner) +
+                     ", less than the swizzle of " + bytes_text(swizzle_bytes) + "; take a smaller swizzle");
+  return result;
+}
+
+std::vector<std::string> tma_copy_troubles(Extents const& box, int swizzle_bytes, Extents const& view,
+                                           Layout const& memory, int element_bytes, Extents const& axes,
+                                           Extents const& origin) {
+  std::vector<std::string> result = tma_box_troubles(box, swizzle_bytes, element_bytes);
+  std::string why;
+  ElementOffsets const* offsets = fits(view, memory, why) ? ElementOffsets::get(memory, why) : nullptr;
+  if (offsets == nullptr) {
+    result.push_back(why);
+    return result;
+  }
+  Extents const first = place(origin, memory.rank());
+  if (!inside(first, view, memory, why)) result.push_back(why);
+  int const missing = memory.rank() - view.size();
+  Extents along;  // axis of the tile
+  for (int i = 0; i < box.size(); ++i) {
+    std::int64_t const axis = axes.empty() ? i + view.size() - box.size() : i < axes.size() ? axes[i] : -1;
+    along.push_back(axis < 0 || axis >= view.size() ? -1 : axis + missing);
+  }
+  Extents covered;
+  for (int a = 0; a < view.size(); ++a) covered.push_back(1);
+  for (int i = 0; i < box.size(); ++i) {
+    if (along[i] >= 0)
+      covered[static_cast<int>(along[i]) - missing] *= box[i];
+    else if (box[i] != 1)
+      result.push_back("tma: axis " + std::to_string(i) + " of box " + shape_text(box) + " has " +
+                       std::to_string(box[i]) + " elements but no axis in a view of " + shape_text(view));
+  }
+  if (covered != view)
+    result.push_back("tma: a box of " + shape_text(box) + " does not fill a view of " + shape_text(view));
+  if (!result.empty()) return result;
+  if (std::string text = first_difference(box, swizzle_bytes, *offsets, element_bytes, along, first); !text.empty())
+    result.push_back(std::move(text));
+  return result;
+}
+
+TmaPlan tma_plan(Extents const& view, Layout const& memory, int element_bytes, Extents const& origin) {
+  TmaPlan plan;
+  std::string why;
+  ElementOffsets const* offsets = fits(view, memory, why) ? ElementOffsets::get(memory, why) : nullptr;
+  Extents const first = place(origin, memory.rank());
+  if (offsets == nullptr || !inside(first, view, memory, why)) {
+    plan.broken.push_back(why);
+    return plan;
+  }
+  if (view.empty() || view.size() > max_tma_rank) {
+    plan.broken.push_back("tma: a tile of " + std::to_string(view.size()) + " axes; 1 to 5 are possible");
+    return plan;
+  }
+  auto const form = shared_form(memory, element_bytes);
+  if (!form) {
+    plan.broken.push_back("tma: no copy writes the layout " + memory.text() +
+                          "; dense and swizzled tiles are possible");
+    return plan;
+  }
+  plan.swizzle_bytes = form->swizzle_bytes > 16 ? form->swizzle_bytes : 0;
+  plan.alignment = swizzle_alignment(plan.swizzle_bytes);
+  int const rank = view.size();
+  int const missing = memory.rank() - rank;
+  for (int a = 0; a < rank; ++a) plan.axes.push_back(a);
+  if (form->transposed && rank >= 2) std::swap(plan.axes[rank - 1], plan.axes[rank - 2]);
+
+  // From the innermost axis out: as long as the next row follows where the box so far ends. Column blocks end a row.
+  auto const linear = [&](Extents const& where) {
+    return swizzled_address(offsets->at(where) * element_bytes, plan.swizzle_bytes);
+  };
+  std::int64_t filled = 1;
+  bool whole = true;  // the box so far is all of the view along the axes passed
+  for (int i = 0; i < rank; ++i) plan.box.push_back(1);
+  for (int i = rank - 1; i >= 0; --i) {
+    int const axis = static_cast<int>(plan.axes[i]);
+    bool const inner = i == rank - 1;
+    std::int64_t limit = max_box;
+    if (inner && form->swizzle_bytes > 0) limit = std::min<std::int64_t>(limit, form->swizzle_bytes / element_bytes);
+    Extents next = first;
+    std::int64_t follows = 1;
+    if (view[axis] > 1) {
+      next[axis + missing] += 1;
+      follows = (linear(next) - linear(first)) / element_bytes;
+    }
+    if (view[axis] == 1 || follows != filled || !whole) continue;
+    plan.box[i] = largest_divisor(view[axis], limit);
+    filled *= plan.box[i];
+    whole = plan.box[i] == view[axis] || (inner && form->swizzle_bytes > 0);
+  }
+  plan.broken = tma_box_troubles(plan.box, plan.swizzle_bytes, element_bytes);
+  plan.bytes = plan.box.product() * element_bytes;
+
+  std::int64_t count = 1;
+  for (int i = 0; i < rank; ++i) count *= view[static_cast<int>(plan.axes[i])] / plan.box[i];
+  for (std::int64_t n = 0; n < count && plan.legal(); ++n) {
+    TmaCopy copy;
+    for (int a = 0; a < rank; ++a) copy.origin.push_back(0);
+    std::int64_t rest = n;
+    for (int i = rank - 1; i >= 0; --i) {
+      int const axis = static_cast<int>(plan.axes[i]);
+      std::int64_t const parts = view[axis] / plan.box[i];
+      copy.origin[axis] = rest % parts * plan.box[i];
+      rest /= parts;
+    }
+    Extents begin = first, along;
+    for (int a = 0; a < rank; ++a) begin[a + missing] += copy.origin[a];
+    for (int i = 0; i < rank; ++i) along.push_back(plan.axes[i] + missing);
+    copy.offset_bytes = linear(begin) - linear(first);
+    if (std::string text = first_difference(plan.box, plan.swizzle_bytes, *offsets, element_bytes, along, begin);
+        !text.empty())
+      plan.broken.push_back(std::move(text));
+    plan.copies.push_back(copy);
+  }
+  return plan;
+}
+
+std::vector<std::string> tma_tensor_troubles(TmaTensor const& tensor, int element_bytes) {
+  std::vector<std::string> result;
+  if (tensor.rank < 1 || tensor.rank > max_tma_rank)
+    result.push_back("tma: a tensor of " + std::to_string(tensor.rank) + " axes; 1 to 5 are possible");
+  if (!tensor.unit_inner) result.push_back("tma: the tensor's last axis is not known to be contiguous");
+  auto const multiple_of_16 = [&](std::int64_t bytes, std::string const& what) {
+    if (bytes % 16 != 0)
+      result.push_back("tma: " + what + " is known to be a multiple of " + bytes_text(bytes) + ", not of 16");
+  };
+  multiple_of_16(tensor.address_multiple, "the tensor's address");
+  if (tensor.rank > 1) multiple_of_16(tensor.stride_multiple, "the stride of the tensor's rows");
+  multiple_of_16(tensor.coordinate_multiple * element_bytes, "the start of a copy along the tensor's last axis");
+  return result;
+}
+
+}  // namespace tegula::ir
