@@ -2,12 +2,16 @@
 #pragma once
 
 #include "tegula/ir/ops/arith.hpp"
+#include "tegula/ir/ops/async.hpp"
+#include "tegula/ir/ops/barrier.hpp"
 #include "tegula/ir/ops/control.hpp"
 #include "tegula/ir/ops/launch.hpp"
 #include "tegula/ir/ops/memory.hpp"
 #include "tegula/ir/ops/mma.hpp"
 #include "tegula/ir/ops/reduce.hpp"
 #include "tegula/ir/ops/shape.hpp"
+#include "tegula/ir/ops/shared.hpp"
+#include "tegula/ir/ops/warp.hpp"
 
 namespace tegula::ir {
 
@@ -36,5 +40,9 @@ struct KindOf;
 
 template <class OpStruct>
 inline constexpr OpKind kind_of = KindOf<OpStruct>::value;
+
+/// An op of the block family: it names threads, shared memory or asynchronous work.
+template <class OpStruct>
+concept BlockOp = (OpStruct::traits & block_op) != 0;
 
 }  // namespace tegula::ir

@@ -1,4 +1,4 @@
-// Matrix products.
+// Matrix products: of tiles, and the tensor cores' own.
 #pragma once
 
 #include "tegula/ir/fields.hpp"
@@ -11,6 +11,52 @@ namespace tegula::ir {
 struct DotOp : OpDefaults {
   static constexpr std::string_view mnemonic = "dot";
   static constexpr auto operands = names("lhs", "rhs", "accumulator");
+};
+
+/// `%d = wgmma %a, %b, %acc, %accumulate : pending<64x256xf32, wgmma>`: issues acc + a * b over all of K, as one
+/// instruction per 32 bytes of K. %a (M, K) is a view of shared memory or a tile in the layout wgmma_a; %b (K, N) a view.
+/// Without %acc, or where the bool %accumulate is false, the result is a * b. %acc may be pending from a product of
+/// the same shape. The executing threads are whole warpgroups and the layouts name their warps. A product of f32 views takes
+/// them as tf32, truncated.
+struct WgmmaOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "wgmma";
+  static constexpr auto operands = names("lhs", "rhs", "accumulator");
+  static constexpr unsigned traits = block_op | collective | unique | variadic;
+  static constexpr Effects effects = reads(Space::shared, 0, Proxy::async) | reads(Space::shared, 1, Proxy::async);
+};
+
+/// `%x, %y = wgmma_fence %a, %b : types`: orders earlier accesses to registers before the next wgmma (wgmma.fence); the
+/// operands, tiles or pending ones, come out unchanged, so that what uses them stays after the fence.
+struct WgmmaFenceOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "wgmma_fence";
+  static constexpr auto operands = names("values");
+  static constexpr unsigned traits = block_op | synchronizes | collective | variadic;
+};
+
+/// `wgmma_commit`: closes each executing warp's group of wgmmas; an empty group counts.
+struct WgmmaCommitOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "wgmma_commit";
+  static constexpr auto operands = names();
+  static constexpr unsigned traits = block_op | synchronizes | collective;
+};
+
+/// `%s, %p1 = wgmma_wait %s0, %p0 {pending = 1} : types`: at most so many of each warp's youngest groups are open after it.
+/// Pending operands come out as tiles, if their group is among the completed ones; tiles (register operands of the
+/// products waited for) come out unchanged, so that they live until here.
+struct WgmmaWaitOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "wgmma_wait";
+  static constexpr auto operands = names("values");
+  static constexpr unsigned traits = block_op | synchronizes | collective | variadic;
+  std::int64_t pending = 0;
+  static constexpr auto attributes() { return fields(field("pending", &WgmmaWaitOp::pending)); }
+};
+
+/// `%d = mma %a, %b, %acc : tile<64x64xf32, mma>`: acc + a * b on registers, warp by warp (mma.sync). %a in the layout
+/// mma_a, %b in mma_b of the same arrangement of warps.
+struct MmaOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "mma";
+  static constexpr auto operands = names("lhs", "rhs", "accumulator");
+  static constexpr unsigned traits = block_op | collective;
 };
 
 }  // namespace tegula::ir

@@ -1,0 +1,162 @@
+// mbarriers, barriers and fences. "Executing threads" are those that reach the op: of the whole CTA, of one partition's
+// replica (warp_specialize), or one lane (elect).
+#pragma once
+
+#include "tegula/ir/fields.hpp"
+
+namespace tegula::ir {
+
+using namespace std::string_view_literals;
+
+/// Why a synchronising op is there: `order` closes a hazard, so that taking it out is an error that the simulator
+/// finds; `schedule` only shapes who runs when.
+enum class Purpose : std::uint8_t { order, schedule };
+template <>
+inline constexpr std::array enum_names<Purpose>{"order"sv, "schedule"sv};
+
+enum class FenceSpace : std::uint8_t { shared, global, all };
+template <>
+inline constexpr std::array enum_names<FenceSpace>{"shared"sv, "global"sv, "all"sv};
+
+enum class MemoryScope : std::uint8_t { cta, cluster };
+template <>
+inline constexpr std::array enum_names<MemoryScope>{"cta"sv, "cluster"sv};
+
+/// `mbarrier_init %b {arrivals = 8}`: each object of %b expects so many arrivals per phase (1 .. 2^20-1). One lane.
+struct MbarrierInitOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "mbarrier_init";
+  static constexpr auto operands = names("mbarrier");
+  static constexpr unsigned traits = block_op | synchronizes;
+  static constexpr Effects effects = writes(Space::shared, 0);
+  std::int64_t arrivals = 1;
+  static constexpr auto attributes() { return fields(field("arrivals", &MbarrierInitOp::arrivals)); }
+};
+
+/// `mbarrier_inval %b`: the bytes of each object may be used for something else after a barrier. One lane.
+struct MbarrierInvalOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "mbarrier_inval";
+  static constexpr auto operands = names("mbarrier");
+  static constexpr unsigned traits = block_op | synchronizes;
+  static constexpr Effects effects = writes(Space::shared, 0);
+};
+
+/// `mbarrier_arrive %b {count = 1}`: every executing thread arrives `count` times, with release semantics. With a rank,
+/// `mbarrier_arrive %b, %rank`, at the same object of that CTA of the cluster.
+struct MbarrierArriveOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "mbarrier_arrive";
+  static constexpr auto operands = names("mbarrier", "rank");
+  static constexpr unsigned traits = block_op | synchronizes | variadic;
+  std::int64_t count = 1;
+  Purpose purpose = Purpose::order;
+  static constexpr auto attributes() {
+    return fields(field("count", &MbarrierArriveOp::count), field("purpose", &MbarrierArriveOp::purpose));
+  }
+};
+
+/// `mbarrier_expect %b {bytes = 32768}`: every executing thread adds the bytes to what the phase under way waits for
+/// and arrives once (arrive.expect_tx); with `arrive = false` it only adds them.
+struct MbarrierExpectOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "mbarrier_expect";
+  static constexpr auto operands = names("mbarrier");
+  static constexpr unsigned traits = block_op | synchronizes;
+  std::int64_t bytes = 0;
+  bool arrive = true;
+  static constexpr auto attributes() {
+    return fields(field("bytes", &MbarrierExpectOp::bytes), field("arrive", &MbarrierExpectOp::arrive));
+  }
+};
+
+/// `mbarrier_wait %b, %parity`: every executing thread waits, with acquire semantics, until the phase of that parity
+/// (an integer scalar, its lowest bit) has completed. `scope = cluster` when arrivals come from other CTAs.
+struct MbarrierWaitOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "mbarrier_wait";
+  static constexpr auto operands = names("mbarrier", "parity");
+  static constexpr unsigned traits = block_op | synchronizes;
+  MemoryScope scope = MemoryScope::cta;
+  Purpose purpose = Purpose::order;
+  static constexpr auto attributes() {
+    return fields(field("scope", &MbarrierWaitOp::scope), field("purpose", &MbarrierWaitOp::purpose));
+  }
+};
+
+/// `fence_mbarrier_init`: publishes this thread's mbarrier_init to the cluster and to copies; a barrier follows.
+struct FenceMbarrierInitOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "fence_mbarrier_init";
+  static constexpr auto operands = names();
+  static constexpr unsigned traits = block_op | synchronizes;
+};
+
+/// `fence_proxy_async {space = shared}`: this thread's earlier generic accesses come before later accesses of the async
+/// proxy that are ordered after the fence (PTX: fence.proxy.async). Executed by every thread that made the accesses.
+struct FenceProxyAsyncOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "fence_proxy_async";
+  static constexpr auto operands = names();
+  static constexpr unsigned traits = block_op | synchronizes;
+  FenceSpace space = FenceSpace::shared;
+  static constexpr auto attributes() { return fields(field("space", &FenceProxyAsyncOp::space)); }
+};
+
+/// `barrier`: all threads of the CTA (bar.sync 0); not inside warp_specialize. `barrier %id {threads = 128}`: the named
+/// barrier %id (1 .. 15), at which so many threads meet, a multiple of 32.
+struct BarrierOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "barrier";
+  static constexpr auto operands = names("id");
+  static constexpr unsigned traits = block_op | synchronizes | collective | variadic;
+  std::int64_t threads = 0;
+  Purpose purpose = Purpose::order;
+  static constexpr auto attributes() {
+    return fields(field("threads", &BarrierOp::threads), field("purpose", &BarrierOp::purpose));
+  }
+};
+
+/// `barrier_arrive %id {threads = 256}`: arrives at a named barrier without waiting (bar.arrive).
+struct BarrierArriveOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "barrier_arrive";
+  static constexpr auto operands = names("id");
+  static constexpr unsigned traits = block_op | synchronizes | collective;
+  std::int64_t threads = 0;
+  Purpose purpose = Purpose::order;
+  static constexpr auto attributes() {
+    return fields(field("threads", &BarrierArriveOp::threads), field("purpose", &BarrierArriveOp::purpose));
+  }
+};
+
+/// `warp_barrier`: the lanes of each executing warp meet and see each other's accesses (bar.warp.sync).
+struct WarpBarrierOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "warp_barrier";
+  static constexpr auto operands = names();
+  static constexpr unsigned traits = block_op | synchronizes | collective;
+  Purpose purpose = Purpose::order;
+  static constexpr auto attributes() { return fields(field("purpose", &WarpBarrierOp::purpose)); }
+};
+
+/// `cluster_arrive {relaxed = false}` and `cluster_wait`: the two halves of the barrier of all threads of the cluster.
+struct ClusterArriveOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "cluster_arrive";
+  static constexpr auto operands = names();
+  static constexpr unsigned traits = block_op | synchronizes | collective;
+  bool relaxed = false;
+  static constexpr auto attributes() { return fields(field("relaxed", &ClusterArriveOp::relaxed)); }
+};
+struct ClusterWaitOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "cluster_wait";
+  static constexpr auto operands = names();
+  static constexpr unsigned traits = block_op | synchronizes | collective;
+};
+
+/// `launch_dependents`: the next grid of the stream may start (griddepcontrol.launch_dependents); gives no visibility.
+struct LaunchDependentsOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "launch_dependents";
+  static constexpr auto operands = names();
+  static constexpr unsigned traits = block_op | synchronizes;
+};
+
+/// `wait_dependencies`: the grids before this one are complete and flushed (griddepcontrol.wait). Comes before the
+/// first access to what they touch. A kernel that has it is launched with programmatic stream serialisation.
+struct WaitDependenciesOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "wait_dependencies";
+  static constexpr auto operands = names();
+  static constexpr unsigned traits = block_op | synchronizes;
+};
+
+}  // namespace tegula::ir

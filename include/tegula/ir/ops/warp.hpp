@@ -1,0 +1,103 @@
+// Who runs what: partitions of warps, elected lanes, and exchange within a warp. In block IR a scalar is the same in
+// all lanes of a warp (in an elected region there is one lane), but warps may differ.
+#pragma once
+
+#include "tegula/ir/ops/reduce.hpp"
+
+namespace tegula::ir {
+
+/// `warp_specialize {warps = [4, 4], replicas = [1, 2], registers = [40, 232]} (%p: i64) {...} and (%g: i64) {...}`: one
+/// block per partition, each taken by its own warps, in order of warp numbers. A partition is `replicas` groups of
+/// `warps` warps, and each group runs the block by itself with its number as the argument; tiles in it are laid out
+/// over the warps of one group. `registers` per thread (setmaxnreg; 0: unchanged): the first thing a partition does.
+/// Groups with register counts are whole warpgroups. In the outermost block of a kernel, whose warps it uses up; ops
+/// after it run in all warps as each comes out of its block. No results.
+struct WarpSpecializeOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "warp_specialize";
+  static constexpr auto operands = names();
+  static constexpr unsigned traits = block_op | has_regions;
+  Extents warps;
+  Extents replicas;
+  Extents registers;
+  static constexpr auto attributes() {
+    return fields(field("warps", &WarpSpecializeOp::warps), field("replicas", &WarpSpecializeOp::replicas),
+                  field("registers", &WarpSpecializeOp::registers));
+  }
+};
+
+/// `elect {warp = 0} { ... yield }`: one lane runs the block: of warp `warp` of the executing group, or (-1) of each of
+/// its warps. The other lanes pass by; nothing is synchronised at the end. No collective ops inside, no results.
+struct ElectOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "elect";
+  static constexpr auto operands = names();
+  static constexpr unsigned traits = block_op | has_regions;
+  std::int64_t warp = 0;
+  static constexpr auto attributes() { return fields(field("warp", &ElectOp::warp)); }
+};
+
+/// `%w = warp_index : i64`: the number of this warp in the executing group.
+struct WarpIndexOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "warp_index";
+  static constexpr auto operands = names();
+  static constexpr unsigned traits = block_op;
+};
+
+/// `%r = cluster_rank : i64`: the number of this CTA in its cluster.
+struct ClusterRankOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "cluster_rank";
+  static constexpr auto operands = names();
+  static constexpr unsigned traits = block_op | symbolic;
+};
+
+enum class Vote : std::uint8_t { any, all };
+template <>
+inline constexpr std::array enum_names<Vote>{"any"sv, "all"sv};
+
+/// `%b = vote %t {kind = any} : bool`: whether any (all) of the booleans of the tile that this warp holds are true. The
+/// result differs from warp to warp.
+struct VoteOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "vote";
+  static constexpr auto operands = names("tile");
+  static constexpr unsigned traits = block_op | collective;
+  Vote kind = Vote::any;
+  static constexpr auto attributes() { return fields(field("kind", &VoteOp::kind)); }
+};
+
+/// `%y = shuffle %x {mask = 1} : tile<...>`: each lane takes the registers of the lane whose number differs by mask.
+struct ShuffleOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "shuffle";
+  static constexpr auto operands = names("tile");
+  static constexpr unsigned traits = block_op | collective;
+  std::int64_t mask = 1;
+  static constexpr auto attributes() { return fields(field("mask", &ShuffleOp::mask)); }
+};
+
+/// `%r = fold %x {axis = 1, combine = max} : tile<64x4xf32, LAYOUT>`: joins what each thread holds along the axis in
+/// its own registers, and leaves one element per thread that shared the axis: along it the result's coordinate is the
+/// number that the lane bits (lowest first) which move along the axis form. A reduce of the result is the reduce
+/// of %x; no lane exchanges anything here. Tiles that move along the axis over warps are refused.
+struct FoldOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "fold";
+  static constexpr auto operands = names("tile");
+  static constexpr unsigned traits = block_op;
+  std::int64_t axis = 0;
+  Combine combine = Combine::sum;
+  static constexpr auto attributes() { return fields(field("axis", &FoldOp::axis), field("combine", &FoldOp::combine)); }
+};
+
+enum class AtomicKind : std::uint8_t { add, min, max, exchange, increment };
+template <>
+inline constexpr std::array enum_names<AtomicKind>{"add"sv, "min"sv, "max"sv, "exchange"sv, "increment"sv};
+
+/// `%old = atomic %tensor, %value, %o0 {kind = add} : i32`: one element of global memory, joined with a scalar; gives the
+/// old value. `increment` adds 1, and starts again at 0 after %value (atom.inc). Relaxed, device scope. One lane.
+struct AtomicOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "atomic";
+  static constexpr auto operands = names("tensor", "value", "offsets");
+  static constexpr unsigned traits = block_op | unique | variadic;
+  static constexpr Effects effects = reads(Space::global, 0) | writes(Space::global, 0);
+  AtomicKind kind = AtomicKind::add;
+  static constexpr auto attributes() { return fields(field("kind", &AtomicOp::kind)); }
+};
+
+}  // namespace tegula::ir
