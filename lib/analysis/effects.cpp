@@ -17,6 +17,7 @@ void add_effects(ir::Op const& op, EffectSummary& into, int depth) {
     into.reads = into.reads || access == ir::Access::read;
     into.writes = into.writes || access == ir::Access::write;
   }
+  if (op.info().has(ir::synchronizes)) into.reads = into.writes = true;  // nothing moves past it
   into.launch_fact = into.launch_fact || op.info().has(ir::launch_fact);
   for (int i = 0; i < op.block_count(); ++i) add_effects(op.block(i), into, depth);
   if (!op.is<ir::CallOp>()) return;

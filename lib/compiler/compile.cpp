@@ -9,6 +9,7 @@
 #include "codegen/host/host.hpp"
 #include "codegen/nvptx/nvptx.hpp"
 #include "ir/verifier.hpp"
+#include "ir/verify_block.hpp"
 #include "support/dump.hpp"
 #include "support/options.hpp"
 #include "tegula/support/error.hpp"
@@ -29,6 +30,18 @@ constexpr std::string_view cuda_pipeline =
     "code,"
     "expand-device-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
     "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code,allocate-shared-memory";
+
+/// For kernels written in block ops: layouts and copies are there already.
+constexpr std::string_view block_pipeline =
+    "specialize,expand-device-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
+    "allocate-shared-memory";
+
+std::string_view pipeline_for(ir::Module const& module, CompileOptions const& options) {
+  if (!options.pipeline.empty()) return options.pipeline;
+  for (auto const& function : module.functions())
+    if (ir::has_block_ops(*function)) return block_pipeline;
+  return default_pipeline(options.target);
+}
 
 CompiledKernel generate(ir::Module const& lowered, CompileOptions const& options) {
   return options.target == Target::host ? codegen::emit_host(lowered, options) : codegen::emit_ptx(lowered, options);
@@ -52,8 +65,7 @@ std::string_view default_pipeline(Target target) { return target == Target::host
 ir::Module lower(ir::Module const& module, CompileOptions const& options) {
   support::throw_user_error(ir::verify(module), "verifier");
   ir::Module copy = module.clone();
-  transform::run_pipeline(copy, options.pipeline.empty() ? default_pipeline(options.target) : options.pipeline,
-                          options);
+  transform::run_pipeline(copy, pipeline_for(module, options), options);
   return copy;
 }
 

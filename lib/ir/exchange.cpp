@@ -141,4 +141,37 @@ std::int64_t* scratch_attribute(Op& op) {
   return nullptr;
 }
 
+Layout const* folded(Layout const& layout, int axis) {
+  auto const moves = [&](Extents const& vector) { return vector[axis] != 0; };
+  for (Extents const& base : layout.input(Dim::warp).bases)
+    if (moves(base)) return nullptr;
+  for (Dim const dim : {Dim::lane, Dim::warp})
+    for (LayoutDigit const& digit : layout.input(dim).digits)
+      if (moves(digit.stride)) return nullptr;
+  Extents place;  // of a lane bit along the axis
+  for (int i = 0; i < layout.rank(); ++i) place.push_back(i == axis ? 1 : 0);
+  std::vector<int> moving;
+  auto const& lanes = layout.input(Dim::lane).bases;
+  for (std::size_t bit = 0; bit < lanes.size(); ++bit) {
+    if (!moves(lanes[bit])) continue;
+    for (int i = 0; i < layout.rank(); ++i)
+      if (i != axis && lanes[bit][i] != 0) return nullptr;
+    moving.push_back(static_cast<int>(bit));
+  }
+  std::vector<LayoutInput> inputs(layout.collapsed(axis)->inputs().begin(), layout.collapsed(axis)->inputs().end());
+  for (LayoutInput& input : inputs) {
+    if (input.dim != Dim::lane) continue;
+    for (int const bit : moving) {
+      input.bases[static_cast<std::size_t>(bit)] = place;
+      place[axis] *= 2;
+    }
+  }
+  return Layout::get(std::move(inputs), layout.rank());
+}
+
+std::int64_t buffer_bytes(Type const& type) {
+  if (type.is_mbarrier()) return 8 * type.elements();
+  return type.layout()->shape().product() * bytes(type.element());
+}
+
 }  // namespace tegula::ir

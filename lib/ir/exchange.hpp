@@ -34,6 +34,10 @@ struct ReductionStep {
 /// lanes: convert to a blocked layout first.
 std::optional<std::vector<ReductionStep>> reduction_steps(Layout const& layout, int axis, Order order);
 
+/// What a fold along `axis` leaves: registers no longer move along it, and the lane bits that do count 1, 2, 4, ...
+/// there, lowest first. Null when warps move along the axis, or a lane bit moves along it and another one at once.
+Layout const* folded(Layout const& layout, int axis);
+
 /// The element in which a reduction adds up: f32 for f16 and bf16, else the tile's own.
 constexpr Element accumulator_of(Element element) {
   return element == Element::f16 || element == Element::bf16 ? Element::f32 : element;
@@ -46,6 +50,8 @@ struct ScratchTile {
 };
 ScratchTile scratch_tile(Extents const& shape, Element element);
 
+/// Bytes of a buffer in shared memory: of a shared type that names all of its layout's tile, or of mbarriers.
+std::int64_t buffer_bytes(Type const& type);
 /// Bytes of shared memory that an op's exchange needs; 0 for all others and for what stays within warps. Needs layouts.
 std::int64_t scratch_bytes(Op const& op);
 /// The `scratch` attribute of an op that has one, else null.

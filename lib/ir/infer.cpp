@@ -1,15 +1,10 @@
-#include "ir/infer.hpp"
+#include "ir/infer_rule.hpp"
 
 #include <set>
 
 #include "ir/builder.hpp"
-#include "ir/text.hpp"
 
 namespace tegula::ir {
-namespace {
-
-bool is_arithmetic(Element element) { return element != Element::boolean; }
-bool is_integral(Element element) { return !is_float(element); }
 
 /// "64x32xf16"
 std::string short_text(Type const& type) {
@@ -24,61 +19,18 @@ std::string list_text(Extents const& values) {
   return text + "]";
 }
 
-/// One application of a rule. The first failure stays.
-struct Rule {
-  OpInfo const& info;
-  std::span<Type const> operands;
-  std::span<Type const> stated;
-  Inferred out;
-  bool failed = false;
 
-  bool require(bool condition, std::string const& text) {
-    if (!condition && !failed) {
-      failed = true;
-      out.error = std::string(info.mnemonic) + ": " + text;
-    }
-    return condition && !failed;
-  }
-  [[nodiscard]] Type const& operand(int i) const { return operands[static_cast<std::size_t>(i)]; }
-  [[nodiscard]] std::string operand_name(int i) const {
-    auto const names = info.operands;
-    auto const at = static_cast<std::size_t>(i);
-    if (info.has(variadic) && at + 1 >= names.size())
-      return std::string(names.back()) + "[" + std::to_string(at + 1 - names.size()) + "]";
-    return std::string(names[at]);
-  }
-  /// "lhs is tile<4xf32>"
-  [[nodiscard]] std::string says(int i) const { return operand_name(i) + " is " + to_string(operand(i)); }
+static bool is_integral(Element element) { return !is_float(element); }
 
-  /// A result; its layout may be stated when the rule gives none.
-  void result(Type type) {
-    auto const at = out.types.size();
-    if (type.is_tile() && type.layout() == nullptr && at < stated.size() && stated[at].with_layout(nullptr) == type)
-      type = stated[at];
-    out.types.push_back(type);
-  }
-  /// The single stated result, which must be a tile (or scalar) of this element.
-  bool stated_tile() {
-    return require(stated.size() == 1, "the result's type must be stated") &&
-           require(stated[0].is_tile(), "the result is " + to_string(stated[0]) + " but must be a tile");
-  }
-  bool tile_operand(int i) { return require(operand(i).is_tile(), says(i) + " but must be a tile"); }
-  bool index_operand(int i) { return require(operand(i) == Type::index(), says(i) + " but must be i64"); }
-  bool axis_in(std::int64_t axis, int rank) {
-    return require(axis >= 0 && axis < rank,
-                   "axis " + std::to_string(axis) + " of " + (rank == 1 ? "1 axis" : std::to_string(rank) + " axes"));
-  }
-};
-
-void elementwise_rule(Rule& rule, int from, bool (*accepts)(Element), char const* elements) {
+static void elementwise_rule(Rule& rule, int from, bool (*accepts)(Element), char const* elements) {
   for (int i = from; i < static_cast<int>(rule.operands.size()); ++i) {
-    rule.require(!rule.operand(i).is_tensor(), rule.says(i) + "; load it first");
+    rule.require(rule.operand(i).is_tile() || rule.operand(i).is_scalar(), rule.says(i) + "; load it first");
     rule.require(accepts(rule.operand(i).element()), rule.says(i) + " but takes " + elements);
     rule.require(rule.operand(i) == rule.operand(from), rule.says(from) + " but " + rule.says(i));
   }
 }
 
-void same_as_operands(Rule& rule, bool (*accepts)(Element), char const* elements) {
+static void same_as_operands(Rule& rule, bool (*accepts)(Element), char const* elements) {
   elementwise_rule(rule, 0, accepts, elements);
   rule.result(rule.operand(0));
 }
@@ -87,7 +39,7 @@ constexpr auto numbers = "numbers";
 constexpr auto integers = "integers";
 constexpr auto floats = "floats";
 constexpr auto logical = "integers and booleans";
-bool any_element(Element) { return true; }
+static bool any_element(Element) { return true; }
 
 // Arithmetic.
 void apply(Rule& rule, AddOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
@@ -129,8 +81,8 @@ void apply(Rule& rule, SelectOp const&) {
   rule.result(rule.operand(1));
 }
 
-void converted(Rule& rule) {
-  rule.require(!rule.operand(0).is_tensor(), rule.says(0) + "; load it first");
+static void converted(Rule& rule) {
+  rule.require(rule.operand(0).is_tile() || rule.operand(0).is_scalar(), rule.says(0) + "; load it first");
   if (!rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;
   Type const wanted = rule.operand(0).with_element(rule.stated[0].element());
   rule.require(rule.stated[0] == wanted, rule.says(0) + " but the result is " + to_string(rule.stated[0]));
@@ -153,7 +105,7 @@ void apply(Rule& rule, BitcastOp const&) {
 void apply(Rule& rule, ConstantOp const& op) {
   if (!rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;
   Type const& type = rule.stated[0];
-  rule.require(!type.is_tensor(), "a constant is a scalar or a tile, not " + to_string(type));
+  rule.require(type.is_scalar() || type.is_tile(), "a constant is a scalar or a tile, not " + to_string(type));
   rule.require(op.value.element == type.element(),
                "value is " + to_string(op.value) + " but the result is " + to_string(type));
   rule.result(type);
@@ -189,7 +141,7 @@ void apply(Rule& rule, BroadcastOp const&) {
 }
 
 /// Axes ascending, within 0..rank-1.
-bool ascending(Rule& rule, Extents const& axes, int rank) {
+static bool ascending(Rule& rule, Extents const& axes, int rank) {
   std::int64_t last = -1;
   for (std::int64_t const axis : axes) {
     if (!rule.require(axis > last && axis < rank,
@@ -282,14 +234,18 @@ void apply(Rule& rule, DotOp const&) {
 }
 
 // Memory.
-void offsets(Rule& rule, int first) {
+void check_offsets(Rule& rule, int first, int axes, std::string const& of) {
   int const given = static_cast<int>(rule.operands.size()) - first;
-  rule.require(given == rule.operand(0).rank(), std::to_string(given) + " offset" + (given == 1 ? "" : "s") +
-                                                    " for tensor " + to_string(rule.operand(0)));
+  rule.require(given == axes,
+               std::to_string(given) + " offset" + (given == 1 ? "" : "s") + " for " + of);
+}
+
+static void offsets(Rule& rule, int first) {
+  check_offsets(rule, first, rule.operand(0).rank(), "tensor " + to_string(rule.operand(0)));
   for (int i = first; i < static_cast<int>(rule.operands.size()); ++i) rule.index_operand(i);
 }
 
-bool box_of(Rule& rule, Type const& tile) {
+static bool box_of(Rule& rule, Type const& tile) {
   if (!rule.require(rule.operand(0).is_tensor(), rule.says(0) + " but must be a tensor")) return false;
   return rule.require(tile.element() == rule.operand(0).element() && tile.rank() <= rule.operand(0).rank(),
                       "tile " + to_string(tile) + " is no box of " + to_string(rule.operand(0)));
@@ -337,7 +293,8 @@ void apply(Rule& rule, ForOp const& op) {
   for (int i = 0; i < 3; ++i) rule.index_operand(i);
   rule.require(op.stages >= 0, "stages is " + std::to_string(op.stages));
   for (int i = 3; i < static_cast<int>(rule.operands.size()); ++i) {
-    rule.require(!rule.operand(i).is_tensor(), rule.says(i) + "; a tensor cannot be carried");
+    rule.require(rule.operand(i).is_scalar() || rule.operand(i).in_registers(),
+                 rule.says(i) + "; only tiles and scalars are carried");
     rule.result(rule.operand(i));
   }
 }
@@ -351,7 +308,7 @@ void apply(Rule& rule, CallOp const&) {
   for (Type const& type : rule.stated) rule.result(type);
 }
 
-void dispatch(Rule& rule, OpKind kind, void const* attributes) {
+static void dispatch(Rule& rule, OpKind kind, void const* attributes) {
   switch (kind) {
 #define TEGULA_OP(name) \
   case OpKind::name:    \
@@ -362,7 +319,7 @@ void dispatch(Rule& rule, OpKind kind, void const* attributes) {
 }
 
 /// The integer ops that a launch program has steps for.
-bool launch_arithmetic(OpKind kind) {
+static bool launch_arithmetic(OpKind kind) {
   switch (kind) {
     case OpKind::ConstantOp:
     case OpKind::MultiprocessorsOp:
@@ -389,7 +346,7 @@ bool launch_arithmetic(OpKind kind) {
   }
 }
 
-std::string in_the_way(Value const& value, std::set<Value const*>& done) {
+static std::string in_the_way(Value const& value, std::set<Value const*>& done) {
   if (!done.insert(&value).second) return {};
   Op const* const op = value.defining_op();
   if (op != nullptr && op->is<ExtentOp>()) return {};
@@ -407,7 +364,6 @@ std::string in_the_way(Value const& value, std::set<Value const*>& done) {
   return {};
 }
 
-}  // namespace
 
 Inferred infer(OpKind kind, void const* attributes, std::span<Type const> operands, std::span<Type const> stated) {
   OpInfo const& info = op_info(kind);
@@ -425,7 +381,7 @@ Inferred infer(OpKind kind, void const* attributes, std::span<Type const> operan
 
 std::string why_not_a_type(Type const& type) {
   if (type.kind() == TypeKind::none) return "no type";
-  if (type.is_scalar()) return {};
+  if (type.is_scalar() || (type.is_mbarrier() && type.rank() == 0)) return {};
   if (type.rank() == 0) return to_string(type) + ": at least one axis is needed";
   if (type.is_tensor()) return {};
   std::int64_t elements = 1;
@@ -435,6 +391,8 @@ std::string why_not_a_type(Type const& type) {
       return to_string(type) + ": more than " + std::to_string(max_tile_elements) + " elements";
     elements *= extent;
   }
+  if ((type.is_shared() || type.is_pending()) && type.layout() == nullptr)
+    return to_string(type) + ": needs a layout";
   return {};
 }
 

@@ -96,7 +96,8 @@ Function* Op::function() const {
 }
 
 bool Op::pure() const {
-  if (info_->effects.count != 0 || info_->has(terminator) || info_->has(launch_fact) || is<CallOp>()) return false;
+  constexpr unsigned impure = terminator | launch_fact | synchronizes | unique;
+  if (info_->effects.count != 0 || (info_->traits & impure) != 0 || is<CallOp>()) return false;
   for (auto const& block : blocks_)
     for (Op const& op : *block)
       if (!op.info().has(terminator) && !op.pure()) return false;
@@ -214,6 +215,7 @@ Module Module::clone() const {
     copy.results = function->results;
     copy.inlining = function->inlining;
     copy.warps = function->warps;
+    copy.cluster = function->cluster;
     copy.where = function->where;
     ValueMap map;
     for (int i = 0; i < function->parameter_count(); ++i)

@@ -120,8 +120,8 @@ class Op {
   [[nodiscard]] location const& where() const { return where_; }
   void set_where(location where) { where_ = where; }
 
-  /// True when the op, with all inside it, only computes its results: no effects, no calls, no launch facts, no
-  /// terminator.
+  /// True when the op, with all inside it, only computes its results, and equal ones are interchangeable: no effects,
+  /// no calls, no launch facts, no terminator, neither synchronizes nor unique.
   [[nodiscard]] bool pure() const;
   /// Unlinks and destroys this op. Its results must be unused.
   void erase();
@@ -231,7 +231,8 @@ class Function {
   /// Result types; empty for kernels.
   std::vector<Type> results;
   Inline inlining = Inline::unset;
-  int warps = 0;  ///< `warps = 4`: warps per CTA, decided by layout assignment; 0: not decided
+  int warps = 0;    ///< `warps = 4`: warps per CTA, decided by layout assignment; 0: not decided
+  int cluster = 1;  ///< `cluster = 2`: CTAs per cluster, along the grid's linear order
   location where;
   [[nodiscard]] Module* parent() const { return parent_; }
 

@@ -163,22 +163,39 @@ class Parser {
   Type type() {
     std::size_t const begin = token_.begin;
     std::string const word = take_without_advance(TokenKind::identifier, "a type");
-    if (word != "tile" && word != "tensor") {
-      advance();
-      return Type::scalar(element_named(word, begin));
-    }
+    TypeKind const kind = kind_named(word);
     advance();
+    if (kind == TypeKind::scalar) return Type::scalar(element_named(word, begin));
+    if (kind == TypeKind::mbarrier) return mbarrier_type(begin);
     if (!at("<")) expected("'<'");
+    Extents const shape = extents_before_x(begin);
+    advance();
+    Element const item = element();
+    Type const result = kind == TypeKind::tensor ? tensor_type(begin, shape, item) : sized(kind, begin, shape, item);
+    expect(">");
+    return result;
+  }
+  static TypeKind kind_named(std::string_view word) {
+    for (TypeKind const kind : {TypeKind::tile, TypeKind::tensor, TypeKind::shared, TypeKind::mbarrier,
+                                TypeKind::pending, TypeKind::tensor_map})
+      if (word == type_word(kind)) return kind;
+    return TypeKind::scalar;
+  }
+  Extents extents_before_x(std::size_t begin) {
     Extents shape;
     while (auto const extent = lexer_.scan_extent()) {
       if (shape.size() == max_rank) fail_at(begin, "more than " + std::to_string(max_rank) + " axes");
       shape.push_back(*extent);
     }
-    advance();
-    Element const item = element();
-    Type const result = word == "tile" ? tile_type(begin, shape, item) : tensor_type(begin, shape, item);
+    return shape;
+  }
+
+  Type mbarrier_type(std::size_t begin) {
+    if (!accept("<")) return Type::mbarrier();
+    std::int64_t const count = integer();
+    if (count < 1) fail_at(begin, "mbarrier<n> needs n of at least 1, found " + std::to_string(count));
     expect(">");
-    return result;
+    return Type::mbarrier({count});
   }
   std::string take_without_advance(TokenKind kind, std::string const& what) {
     if (token_.kind != kind) expected(what);
@@ -192,7 +209,20 @@ class Parser {
     return Type::tensor(item, shape.size());
   }
 
-  Type tile_type(std::size_t begin, Extents const& shape, Element item) {
+  /// A tile, shared, pending or tensor_map type: static extents, then perhaps a layout.
+  Type sized(TypeKind kind, std::size_t begin, Extents const& shape, Element item) {
+    check_extents(begin, shape);
+    Type const plain = Type::tile(item, shape).as(kind);
+    if (!at(",")) return plain;
+    if (kind == TypeKind::tensor_map) fail("a tensor map has no layout");
+    std::size_t const layout_begin = lexer_.offset();
+    auto const text = lexer_.scan_balanced();
+    if (!text) fail_at(layout_begin, "expected a layout closed by '>'");
+    advance();
+    return plain.with_layout(layout(*text, layout_begin, shape, item, kind == TypeKind::shared));
+  }
+
+  void check_extents(std::size_t begin, Extents const& shape) const {
     std::int64_t elements = 1;
     for (std::int64_t const extent : shape) {
       if (extent < 1)
@@ -201,17 +231,12 @@ class Parser {
         fail_at(begin, "a tile of more than " + std::to_string(max_tile_elements) + " elements");
       elements *= extent;
     }
-    if (!at(",")) return Type::tile(item, shape);
-    std::size_t const layout_begin = lexer_.offset();
-    auto const text = lexer_.scan_balanced();
-    if (!text) fail_at(layout_begin, "expected a layout closed by '>'");
-    advance();
-    return Type::tile(item, shape, layout(*text, layout_begin, shape, item));
   }
 
-  Layout const* layout(std::string_view text, std::size_t begin, Extents const& shape, Element item) const {
+  Layout const* layout(std::string_view text, std::size_t begin, Extents const& shape, Element item,
+                       bool shared) const {
     std::string error;
-    if (Layout const* found = named_layout(text, shape, item, false, error)) return found;
+    if (Layout const* found = named_layout(text, shape, item, shared, error)) return found;
     fail_at(begin, "layout: " + error);
   }
 
@@ -443,7 +468,6 @@ class Parser {
   }
 
   Op& plain(Block& into, OpInfo const& info, std::size_t results, std::size_t begin) {
-    if (info.has(has_regions)) fail_at(begin, std::string(info.mnemonic) + " has no form in this text version");
     std::vector<Value*> operands;
     if (token_.kind == TokenKind::value && !token_.starts_line) {
       do operands.push_back(operand());
@@ -453,7 +477,28 @@ class Parser {
     attributes(list);
     auto const result_types = types(results, begin);
     list.complete(result_types);
-    return Builder(into).create(info.kind, list.bytes.get(), operands, result_types);
+    Op& made = Builder(into).create(info.kind, list.bytes.get(), operands, result_types);
+    if (info.has(has_regions)) {
+      do region(made);
+      while (accept_word("and"));
+    }
+    return made;
+  }
+
+  /// `(%g: i64) { ... }`
+  void region(Op& into) {
+    Block& body = into.add_block();
+    std::size_t const scope = scope_.size();
+    if (accept("(")) {
+      do {
+        Definition const name = definition();
+        expect(":");
+        define(name, *body.add_argument(type()));
+      } while (accept(","));
+      expect(")");
+    }
+    block(body);
+    leave_scope(scope);
   }
 
   Op& loop(Block& into, OpInfo const& info, std::size_t results, std::size_t begin) {
@@ -576,6 +621,14 @@ class Parser {
       std::int64_t const warps = integer();
       if (warps < 1 || warps > 64) fail_at(value_begin, "warps is from 1 to 64, found " + std::to_string(warps));
       made.warps = static_cast<int>(warps);
+    }
+    if (accept_word("cluster")) {
+      expect("=");
+      std::size_t const value_begin = token_.begin;
+      std::int64_t const cluster = integer();
+      if (cluster < 1 || cluster > 16)
+        fail_at(value_begin, "cluster is from 1 to 16, found " + std::to_string(cluster));
+      made.cluster = static_cast<int>(cluster);
     }
     block(made.body());
     made.where = where();

@@ -145,6 +145,7 @@ class Printer {
     if (function.inlining == Inline::no) out_ << " noinline";
     if (function.inlining == Inline::yes) out_ << " inline";
     if (function.warps != 0) out_ << " warps = " << function.warps;
+    if (function.cluster != 1) out_ << " cluster = " << function.cluster;
     block(function.body());
     where(function.where);
     out_ << '\n';
@@ -160,8 +161,10 @@ class Printer {
       operand_list(op, 0);
     attributes(op);
     for (int i = 0; i < op.result_count(); ++i) out_ << (i == 0 ? " : " : ", ") << to_string(op.result(i)->type());
+    bool const own_form = op.is<ForOp>() || op.is<IfOp>();
     for (int b = 0; b < op.block_count(); ++b) {
-      if (b != 0) out_ << " else";
+      if (b != 0) out_ << (own_form ? " else" : " and");
+      if (!own_form) arguments(op.block(b));
       block(op.block(b));
     }
     where(op.where());
@@ -203,6 +206,14 @@ class Printer {
     out_ << " carry (";
     for (int i = 3; i < loop.operand_count(); ++i)
       out_ << (i == 3 ? "" : ", ") << argument(i - 2) << " = " << use(loop.operand(i));
+    out_ << ')';
+  }
+
+  void arguments(Block const& block) {
+    if (block.argument_count() == 0) return;
+    out_ << " (";
+    for (int i = 0; i < block.argument_count(); ++i)
+      out_ << (i == 0 ? "" : ", ") << define(*block.argument(i)) << ": " << to_string(block.argument(i)->type());
     out_ << ')';
   }
 
@@ -258,7 +269,41 @@ class Printer {
   int next_number_ = 0;
 };
 
+std::string extents_text(Extents const& extents) {
+  std::string text;
+  for (std::int64_t const extent : extents) text += (extent < 0 ? "?" : std::to_string(extent)) + "x";
+  return text;
+}
+
+std::string mbarrier_text(Type const& type) {
+  if (type.rank() == 0) return "mbarrier";
+  std::string text = extents_text(type.shape());
+  text.pop_back();
+  return "mbarrier<" + text + ">";
+}
+
 }  // namespace
+
+std::string_view type_word(TypeKind kind) {
+  switch (kind) {
+    case TypeKind::none:
+    case TypeKind::scalar:
+      return "";
+    case TypeKind::tile:
+      return "tile";
+    case TypeKind::tensor:
+      return "tensor";
+    case TypeKind::shared:
+      return "shared";
+    case TypeKind::mbarrier:
+      return "mbarrier";
+    case TypeKind::pending:
+      return "pending";
+    case TypeKind::tensor_map:
+      return "tensor_map";
+  }
+  return "";
+}
 
 std::string to_string(Constant constant) {
   std::string text;
@@ -278,15 +323,18 @@ std::string to_string(Type const& type) {
       return "none";
     case TypeKind::scalar:
       return element;
+    case TypeKind::mbarrier:
+      return mbarrier_text(type);
     case TypeKind::tile:
     case TypeKind::tensor:
+    case TypeKind::shared:
+    case TypeKind::pending:
+    case TypeKind::tensor_map:
       break;
   }
-  std::string text = type.is_tile() ? "tile<" : "tensor<";
-  for (std::int64_t const extent : type.shape()) text += (extent < 0 ? "?" : std::to_string(extent)) + "x";
-  text += element;
-  if (type.layout() != nullptr) text += ", " + layout_text(*type.layout(), type.shape(), type.element(), false);
-  return text + ">";
+  std::string text = std::string(type_word(type.kind())) + "<" + extents_text(type.shape()) + element;
+  if (type.layout() == nullptr) return text + ">";
+  return text + ", " + layout_text(*type.layout(), type.shape(), type.element(), type.is_shared()) + ">";
 }
 
 std::string to_string(Value const& value) {

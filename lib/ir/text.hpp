@@ -14,7 +14,8 @@
 //
 // One op per line: `results = mnemonic operands {attributes} : result types`, with attributes in declared order and
 // defaults omitted (a constant attribute other than ConstantOp's: zero of the result's element is the default). Operand
-// types are those of the definitions. `for` and `if` have forms of their own, see ops/control.hpp. Value names are
+// types are those of the definitions. `for` and `if` have forms of their own, see ops/control.hpp; the blocks of other
+// ops stand after the types, `(%g: i64) { ... } and { ... }`, each with its arguments if it has any. Value names are
 // unique in a function; comments run from // to the end of the line. ` loc("file":line)` may end an op or a function.
 #pragma once
 
@@ -46,6 +47,8 @@ std::string print(Function const& function, PrintOptions options = {});
 std::string print(Op const& op);
 
 std::string to_string(Type const& type);
+/// "tile", "tensor", "shared", ...: the word before a type's '<'; empty for scalars.
+std::string_view type_word(TypeKind kind);
 /// `1.5 : f32`; floats as the shortest decimal that gives the same bits, `inf`, `nan`, or their bits in hex.
 std::string to_string(Constant constant);
 /// "%name", or "a tile<128xf32>" for a value without a name.

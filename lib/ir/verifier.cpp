@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "ir/infer.hpp"
+#include "ir/verify_block.hpp"
 #include "support/string_buffer.hpp"
 
 namespace tegula::ir {
@@ -78,8 +79,11 @@ class Verifier {
       Type const& type = function.parameter(i)->type();
       if (std::string const wrong = why_not_a_type(type); !wrong.empty())
         error(at + "parameter " + std::to_string(i) + ": " + wrong, function.where);
-      if (function.is_kernel() && type.is_tile())
-        error(at + "parameter " + std::to_string(i) + " is " + to_string(type) + "; kernels take tensors and scalars",
+      bool const taken = type.is_tensor() || type.is_scalar() || (type.is_tile() && !function.is_kernel());
+      if (!taken)
+        error(at + "parameter " + std::to_string(i) + " is " + to_string(type) +
+                  (function.is_kernel() ? "; kernels take tensors and scalars"
+                                        : "; functions take tensors, scalars and tiles"),
               function.where);
     }
     if (function.is_kernel() && !function.results.empty()) error(at + "a kernel gives no results", function.where);
@@ -169,8 +173,8 @@ class Verifier {
       operands_good = operands_good && value != nullptr;
     }
     if (!operands_good) return;
-    check_types(op);
-    int const blocks = op.is<ForOp>() ? 1 : op.is<IfOp>() ? 2 : 0;
+    bool const typed = check_types(op);
+    int const blocks = block_count_of(op);
     if (op.block_count() != blocks)
       return error(op, named(op, std::to_string(op.block_count()) + " blocks but has " + std::to_string(blocks)));
     switch (op.kind()) {
@@ -199,20 +203,23 @@ class Verifier {
       default:
         break;
     }
+    if (typed && op.info().has(block_op))
+      if (std::string const wrong = why_not_here(op, *function_); !wrong.empty()) error(op, named(op, wrong));
     for (int i = 0; i < op.block_count(); ++i) check_block(op.block(i), &op, depth + 1);
   }
 
-  void check_types(Op const& op) {
+  bool check_types(Op const& op) {
     auto const stated = result_types(op);
     for (Type const& type : stated) {
       std::string const wrong = why_not_a_type(type);
-      if (!wrong.empty()) return error(op, named(op, wrong));
-      if (type.is_tensor()) return error(op, named(op, "a result cannot be " + to_string(type)));
+      if (!wrong.empty()) return error(op, named(op, wrong)), false;
+      if (type.is_tensor()) return error(op, named(op, "a result cannot be " + to_string(type))), false;
     }
     Inferred const inferred = infer(op.kind(), op.attributes(), types_of(op.operands()), stated);
-    if (!inferred.ok()) return error(op, inferred.error);
-    if (inferred.types != stated)
-      error(op, named(op, "gives " + text_of(inferred.types) + " but its results are " + text_of(stated)));
+    if (!inferred.ok()) return error(op, inferred.error), false;
+    if (inferred.types == stated) return true;
+    error(op, named(op, "gives " + text_of(inferred.types) + " but its results are " + text_of(stated)));
+    return false;
   }
 
   void check_loop(Op const& op) {

@@ -102,6 +102,12 @@ std::string one_line(Op const& op) {
 
 }  // namespace
 
+void refuse_block_op(Op const& op) {
+  throw UserError("simulate: " + std::string(op.info().mnemonic) +
+                      " is a block op; kernels with block ops are simulated warp by warp",
+                  op.where());
+}
+
 Tensor dense(void* data, Element element, Extents const& extents) {
   Tensor result{data, element, extents, extents};
   std::int64_t stride = 1;

@@ -65,6 +65,13 @@ TEGULA_SIM_MEANING(LoadOp);
 TEGULA_SIM_MEANING(StoreOp);
 #undef TEGULA_SIM_MEANING
 
+/// Block ops are run by warps (lib/sim/block), not by blocks: a UserError that says so.
+[[noreturn]] void refuse_block_op(ir::Op const& op);
+template <ir::BlockOp OpStruct>
+void execute(Agent&, ir::Op const& op, OpStruct const&) {
+  refuse_block_op(op);
+}
+
 /// A float rounded to the element it stands for, in the storage of that element.
 float round_to_element(float value, Element element);
 

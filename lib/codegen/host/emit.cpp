@@ -10,6 +10,7 @@
 #include "codegen/host/contraction.hpp"
 #include "codegen/host/host.hpp"
 #include "codegen/host/inline_calls.hpp"
+#include "ir/verify_block.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen {
@@ -52,6 +53,10 @@ std::unique_ptr<Lowered> lower(ir::Module const& source, CompileOptions const& o
   }
   auto result = std::make_unique<Lowered>();
   result->module = std::make_unique<llvm::Module>(kernel.name(), result->context);
+  if (ir::has_block_ops(kernel))
+    throw UserError("host: @" + kernel.name() +
+                        " holds block ops; it runs on a CUDA device, and warp by warp in the simulator",
+                    kernel.where);
   CompiledKernel& compiled = result->kernel;
   compiled.name = kernel.name();
   compiled.architecture = target.cpu;

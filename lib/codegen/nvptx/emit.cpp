@@ -10,6 +10,7 @@
 #include "codegen/nvptx/machine.hpp"
 #include "codegen/nvptx/nvptx.hpp"
 #include "codegen/nvptx/sync_census.hpp"
+#include "ir/text.hpp"
 #include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
 
@@ -54,6 +55,11 @@ std::int64_t shared_bytes(ir::Function& kernel) {
   std::int64_t total = 0;
   std::vector<std::pair<std::int64_t, std::string>> users;
   ir::walk(kernel, [&](ir::Op& op) {
+    if (op.is<ir::SharedAllocOp>()) {
+      std::int64_t const size = ir::buffer_bytes(op.result()->type());
+      total = std::max(total, op.as<ir::SharedAllocOp>().offset + size);
+      users.emplace_back(size, ir::to_string(*op.result()));
+    }
     std::int64_t const* scratch = ir::scratch_attribute(op);
     if (scratch == nullptr || *scratch < 0) return;
     std::int64_t const size = ir::scratch_bytes(op);

@@ -73,13 +73,22 @@ void Emitter::emit_block(ir::Block const& ops) {
   for (ir::Op const& op : ops) emit(op);
 }
 
+namespace {
+[[noreturn]] void refuse_block_op(ir::Op const& op) {
+  throw UserError("nvptx: no lowering of " + std::string(op.info().mnemonic), op.where());
+}
+}  // namespace
+
 void Emitter::emit(ir::Op const& op) {
   bool const leaf = op.block_count() == 0;
   if (leaf && hazards.barrier_before(op)) barrier();
   switch (op.kind()) {
-#define TEGULA_OP(name)                  \
-  case ir::OpKind::name:                 \
-    lower(op.as<ir::name>(), op, *this); \
+#define TEGULA_OP(name)                    \
+  case ir::OpKind::name:                   \
+    if constexpr (ir::BlockOp<ir::name>)   \
+      refuse_block_op(op);                 \
+    else                                   \
+      lower(op.as<ir::name>(), op, *this); \
     break;
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP

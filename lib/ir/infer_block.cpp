@@ -1,0 +1,390 @@
+// Typing rules of the block ops. What a rule cannot see in types and attributes is in verify_block.cpp.
+#include <bit>
+
+#include "ir/exchange.hpp"
+#include "ir/infer_rule.hpp"
+
+namespace tegula::ir {
+namespace {
+
+constexpr std::int64_t most_arrivals = (1 << 20) - 1;  // PTX: mbarrier counts and byte counts of a phase
+constexpr std::int64_t most_groups = 7;
+
+bool integer_scalar(Type const& type) { return type.is_scalar() && is_integer(type.element()); }
+
+void integer_operand(Rule& rule, int i) {
+  rule.require(integer_scalar(rule.operand(i)), rule.says(i) + " but must be i32 or i64");
+}
+/// Offsets from operand `first` on, one per axis of what operand `of` names.
+void element_offsets(Rule& rule, int first, int of) {
+  check_offsets(rule, first, rule.operand(of).rank(), rule.operand_name(of) + " " + to_string(rule.operand(of)));
+  for (int i = first; i < static_cast<int>(rule.operands.size()); ++i) integer_operand(rule, i);
+}
+bool shared_operand(Rule& rule, int i) {
+  return rule.require(rule.operand(i).is_shared(), rule.says(i) + " but must be in shared memory");
+}
+void mbarrier_operand(Rule& rule, int i, bool array = false) {
+  rule.require(rule.operand(i).is_mbarrier() && (array || rule.operand(i).rank() == 0),
+               rule.says(i) + (rule.operand(i).is_mbarrier() ? "; take one by view" : " but must be an mbarrier"));
+}
+void in_range(Rule& rule, char const* what, std::int64_t value, std::int64_t least, std::int64_t most) {
+  rule.require(value >= least && value <= most, std::string(what) + " is " + std::to_string(value) + ", not " +
+                                                    std::to_string(least) + " to " + std::to_string(most));
+}
+void at_most_operands(Rule& rule, std::size_t most) {
+  rule.require(rule.operands.size() <= most, std::to_string(rule.operands.size()) + " operands but takes at most " +
+                                                 std::to_string(most));
+}
+void threads_at_barrier(Rule& rule, std::int64_t threads) {
+  rule.require(threads >= 32 && threads <= 1024 && threads % 32 == 0,
+               "threads is " + std::to_string(threads) + " but whole warps meet: a multiple of 32, 32 to 1024");
+}
+
+/// The layout of a view that takes one element of each of the first `drop` axes: what is left of the offset's bits and
+/// digits when the outermost ones, which move along those axes, go. Null when they are not the outermost.
+Layout const* without_leading(Layout const& layout, int drop) {
+  LayoutInput const& offset = layout.input(Dim::offset);
+  LayoutInput kept{Dim::offset, {}, {}};
+  bool outside = false;
+  bool legal = true;
+  auto const keep = [&](Extents const& vector, auto&& add) {
+    Extents rest;
+    bool leading = false;
+    bool trailing = false;
+    for (int i = 0; i < vector.size(); ++i) {
+      (i < drop ? leading : trailing) |= vector[i] != 0;
+      if (i >= drop) rest.push_back(vector[i]);
+    }
+    legal = legal && !(leading && trailing) && !(outside && trailing);
+    outside = outside || leading;
+    if (!leading) add(rest);
+  };
+  for (Extents const& base : offset.bases) keep(base, [&](Extents const& rest) { kept.bases.push_back(rest); });
+  for (LayoutDigit const& digit : offset.digits)
+    keep(digit.stride, [&](Extents const& rest) { kept.digits.push_back({digit.count, rest}); });
+  return legal ? Layout::get({kept}, layout.rank() - drop) : nullptr;
+}
+
+void view_of_mbarriers(Rule& rule) {
+  Type const& source = rule.operand(0);
+  Type const& stated = rule.stated[0];
+  rule.require(stated.is_mbarrier() && source.rank() == 1 && stated.rank() == 0,
+               rule.says(0) + " but the result is " + to_string(stated) + "; a view of mbarriers is one of them");
+  rule.result(stated);
+}
+
+/// What a copy moves: the map's box, some whole number of times.
+void box_fits(Rule& rule, int map, int shared) {
+  Type const& box = rule.operand(map);
+  if (!rule.require(box.is_tensor_map(), rule.says(map) + " but must be a tensor map") || !shared_operand(rule, shared))
+    return;
+  Type const& view = rule.operand(shared);
+  int const drop = box.rank() - view.rank();
+  bool fits = drop >= 0 && box.element() == view.element();
+  for (int i = 0; fits && i < box.rank(); ++i)
+    fits = i < drop ? box.shape()[i] == 1 : view.shape()[i - drop] % box.shape()[i] == 0;
+  rule.require(fits, rule.says(shared) + ", not whole boxes of " + to_string(box));
+}
+
+void bulk(Rule& rule, int shared) {
+  if (!rule.require(rule.operand(0).is_tensor(), rule.says(0) + " but must be a tensor") || !shared_operand(rule, shared))
+    return;
+  Type const& view = rule.operand(shared);
+  rule.require(view.element() == rule.operand(0).element(), rule.says(0) + " but " + rule.says(shared));
+  std::int64_t const size = view.elements() * bytes(view.element());
+  rule.require(size % 16 == 0, rule.says(shared) + ": " + std::to_string(size) + " bytes, not a multiple of 16");
+}
+
+}  // namespace
+
+// Shared memory.
+void apply(Rule& rule, SharedAllocOp const& op) {
+  if (!rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;
+  rule.require(rule.stated[0].is_shared() || rule.stated[0].is_mbarrier(),
+               "the result is " + to_string(rule.stated[0]) + " but must be shared or mbarrier");
+  rule.require(op.align >= 1 && op.align <= 4096 && std::has_single_bit(static_cast<std::uint64_t>(op.align)),
+               "align is " + std::to_string(op.align) + ", not a power of two up to 4096");
+  rule.require(!rule.stated[0].is_mbarrier() || op.align >= 8, "mbarriers are aligned to 8 bytes");
+  rule.require(op.offset < 0 || op.offset % op.align == 0,
+               "offset " + std::to_string(op.offset) + " is no multiple of align " + std::to_string(op.align));
+  rule.result(rule.stated[0]);
+}
+
+void apply(Rule& rule, ViewOp const&) {
+  Type const& source = rule.operand(0);
+  if (!rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;
+  element_offsets(rule, 1, 0);
+  if (source.is_mbarrier()) return view_of_mbarriers(rule);
+  if (!shared_operand(rule, 0)) return;
+  Type const& stated = rule.stated[0];
+  int const drop = source.rank() - stated.rank();
+  bool inside = stated.is_shared() && stated.element() == source.element() && drop >= 0;
+  for (int i = 0; inside && i < stated.rank(); ++i) inside = stated.shape()[i] <= source.shape()[i + drop];
+  if (!rule.require(inside, "the result is " + to_string(stated) + ", no box of " + to_string(source))) return;
+  Layout const* const layout = without_leading(*source.layout(), drop);
+  if (rule.require(layout != nullptr, "the leading axes of " + to_string(source) + " are not the outermost in memory"))
+    rule.result(stated.with_layout(layout));
+}
+
+void apply(Rule& rule, TransViewOp const&) {
+  if (!shared_operand(rule, 0)) return;
+  Type const& source = rule.operand(0);
+  int const rank = source.rank();
+  if (!rule.require(rank >= 2, rule.says(0) + " but needs two axes")) return;
+  Extents order;
+  for (int i = 0; i < rank; ++i) order.push_back(i);
+  order[rank - 2] = rank - 1;
+  order[rank - 1] = rank - 2;
+  Extents shape;
+  for (std::int64_t const axis : order) shape.push_back(source.shape()[static_cast<int>(axis)]);
+  rule.result(Type::shared(source.element(), shape, source.layout()->transposed(order)));
+}
+
+void apply(Rule& rule, SharedLoadOp const&) {
+  if (!shared_operand(rule, 0) || !rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;
+  Type const& source = rule.operand(0);
+  Type const& stated = rule.stated[0];
+  bool const scalar = stated == Type::scalar(source.element()) && source.elements() == 1;
+  rule.require(scalar || stated.with_layout(nullptr) == Type::tile(source.element(), source.shape()),
+               rule.says(0) + " but the result is " + to_string(stated));
+  rule.require(scalar || stated.layout() != nullptr, "the result needs a layout");
+  rule.result(stated);
+}
+
+void apply(Rule& rule, SharedStoreOp const&) {
+  if (!shared_operand(rule, 0)) return;
+  Type const& to = rule.operand(0);
+  Type const& value = rule.operand(1);
+  bool const scalar = value == Type::scalar(to.element()) && to.elements() == 1;
+  rule.require(scalar || value.with_layout(nullptr) == Type::tile(to.element(), to.shape()),
+               rule.says(0) + " but " + rule.says(1));
+  rule.require(scalar || value.layout() != nullptr, rule.operand_name(1) + " needs a layout");
+}
+
+// mbarriers, barriers and fences.
+void apply(Rule& rule, MbarrierInitOp const& op) {
+  mbarrier_operand(rule, 0, true);
+  in_range(rule, "arrivals", op.arrivals, 1, most_arrivals);
+}
+void apply(Rule& rule, MbarrierInvalOp const&) { mbarrier_operand(rule, 0, true); }
+void apply(Rule& rule, MbarrierArriveOp const& op) {
+  mbarrier_operand(rule, 0);
+  at_most_operands(rule, 2);
+  if (rule.operands.size() == 2) integer_operand(rule, 1);
+  in_range(rule, "count", op.count, 1, most_arrivals);
+}
+void apply(Rule& rule, MbarrierExpectOp const& op) {
+  mbarrier_operand(rule, 0);
+  in_range(rule, "bytes", op.bytes, 0, most_arrivals);
+}
+void apply(Rule& rule, MbarrierWaitOp const&) {
+  mbarrier_operand(rule, 0);
+  integer_operand(rule, 1);
+}
+void apply(Rule&, FenceMbarrierInitOp const&) {}
+void apply(Rule&, FenceProxyAsyncOp const&) {}
+void apply(Rule& rule, BarrierOp const& op) {
+  at_most_operands(rule, 1);
+  if (rule.operands.empty()) {
+    rule.require(op.threads == 0, "threads is said of named barriers only; without an id all threads of the CTA meet");
+    return;
+  }
+  integer_operand(rule, 0);
+  threads_at_barrier(rule, op.threads);
+}
+void apply(Rule& rule, BarrierArriveOp const& op) {
+  integer_operand(rule, 0);
+  threads_at_barrier(rule, op.threads);
+}
+void apply(Rule&, WarpBarrierOp const&) {}
+void apply(Rule&, ClusterArriveOp const&) {}
+void apply(Rule&, ClusterWaitOp const&) {}
+void apply(Rule&, LaunchDependentsOp const&) {}
+void apply(Rule&, WaitDependenciesOp const&) {}
+
+// Asynchronous copies.
+void apply(Rule& rule, TensorMapOp const& op) {
+  Type const& tensor = rule.operand(0);
+  if (!rule.require(tensor.is_tensor(), rule.says(0) + " but must be a tensor")) return;
+  rule.require(tensor.rank() <= 5, rule.says(0) + " but a tensor map has 1 to 5 axes");
+  if (!rule.require(op.box.size() == tensor.rank(),
+                    "box " + list_text(op.box) + " for " + to_string(tensor) + ": one extent per axis"))
+    return;
+  for (std::int64_t const extent : op.box) in_range(rule, "an extent of the box", extent, 1, 256);
+  std::int64_t const inner = op.box.back() * bytes(tensor.element());
+  rule.require(inner % 16 == 0,
+               "the box's last axis has " + std::to_string(inner) + " bytes, not a multiple of 16");
+  std::int64_t const span = op.swizzle == Swizzle::none ? inner : std::int64_t{16} << static_cast<int>(op.swizzle);
+  rule.require(inner <= span, "the box's last axis has " + std::to_string(inner) + " bytes, but a swizzle of " +
+                                  std::to_string(span) + " bytes takes at most that");
+  rule.result(Type::tensor_map(tensor.element(), op.box));
+}
+
+void apply(Rule& rule, TmaLoadOp const& op) {
+  box_fits(rule, 0, 1);
+  mbarrier_operand(rule, 2);
+  element_offsets(rule, 3, 0);
+  in_range(rule, "multicast", op.multicast, 0, 0xffff);
+}
+void apply(Rule& rule, TmaStoreOp const&) {
+  box_fits(rule, 0, 1);
+  element_offsets(rule, 2, 0);
+}
+void apply(Rule& rule, TmaReduceOp const&) {
+  box_fits(rule, 0, 1);
+  element_offsets(rule, 2, 0);
+}
+void apply(Rule& rule, BulkLoadOp const&) {
+  bulk(rule, 1);
+  mbarrier_operand(rule, 2);
+  element_offsets(rule, 3, 0);
+}
+void apply(Rule& rule, BulkStoreOp const&) {
+  bulk(rule, 1);
+  element_offsets(rule, 2, 0);
+}
+void apply(Rule&, BulkCommitOp const&) {}
+void apply(Rule& rule, BulkWaitOp const& op) { in_range(rule, "pending", op.pending, 0, most_groups); }
+void apply(Rule& rule, PrefetchTensorMapOp const&) {
+  rule.require(rule.operand(0).is_tensor_map(), rule.says(0) + " but must be a tensor map");
+}
+void apply(Rule& rule, TmaPrefetchOp const&) {
+  rule.require(rule.operand(0).is_tensor_map(), rule.says(0) + " but must be a tensor map");
+  element_offsets(rule, 1, 0);
+}
+void apply(Rule& rule, CpAsyncOp const& op) {
+  if (!rule.require(rule.operand(0).is_tensor(), rule.says(0) + " but must be a tensor") || !shared_operand(rule, 1))
+    return;
+  Type const& view = rule.operand(1);
+  rule.require(view.element() == rule.operand(0).element() && view.rank() <= rule.operand(0).rank(),
+               rule.says(1) + ", no box of " + to_string(rule.operand(0)));
+  std::int64_t const chunk = op.vector * bytes(view.element());
+  rule.require(chunk == 4 || chunk == 8 || chunk == 16,
+               "vector " + std::to_string(op.vector) + " makes chunks of " + std::to_string(chunk) +
+                   " bytes, not 4, 8 or 16");
+  rule.require(op.vector >= 1 && view.shape().back() % op.vector == 0,
+               rule.says(1) + ": chunks of " + std::to_string(op.vector) + " do not divide the last axis");
+  element_offsets(rule, 2, 0);
+}
+void apply(Rule&, CpAsyncCommitOp const&) {}
+void apply(Rule& rule, CpAsyncWaitOp const& op) { in_range(rule, "pending", op.pending, 0, most_groups); }
+void apply(Rule& rule, CpAsyncArriveOp const&) { mbarrier_operand(rule, 0); }
+
+// Products of the tensor cores.
+void apply(Rule& rule, WgmmaOp const&) {
+  at_most_operands(rule, 4);
+  if (!rule.require(rule.stated.size() == 1 && rule.stated[0].is_pending(), "the result must be stated as pending"))
+    return;
+  Type const& a = rule.operand(0);
+  Type const& b = rule.operand(1);
+  Type const& d = rule.stated[0];
+  rule.require(a.is_shared() || a.is_tile(), rule.says(0) + " but must be in shared memory or a tile");
+  if (!shared_operand(rule, 1)) return;
+  if (!rule.require(a.rank() == 2 && b.rank() == 2 && d.rank() == 2, rule.says(0) + " and " + rule.says(1) +
+                                                                         " but the operands have 2 axes"))
+    return;
+  std::string const both = " (lhs " + short_text(a) + ", rhs " + short_text(b) + ")";
+  rule.require(a.shape()[1] == b.shape()[0], "dim 1 of lhs is " + std::to_string(a.shape()[1]) +
+                                                 " but dim 0 of rhs is " + std::to_string(b.shape()[0]) + both);
+  rule.require(d.shape() == Extents{a.shape()[0], b.shape()[1]}, "the result is " + short_text(d) + both);
+  bool const elements = a.element() == b.element() &&
+                        (a.element() == Element::f16 || a.element() == Element::bf16 || a.element() == Element::f32);
+  rule.require(elements, "no wgmma of these elements" + both + "; there are f16, bf16 and f32 (as tf32)");
+  rule.require(d.element() == Element::f32 || (d.element() == Element::f16 && a.element() == Element::f16),
+               "the result is " + short_text(d) + " but accumulates in f32, or f16 for f16" + both);
+  rule.require(a.is_shared() || a.layout() != nullptr, rule.operand_name(0) + " needs a layout");
+  if (rule.operands.size() >= 3)
+    rule.require(rule.operand(2).in_registers() && rule.operand(2).as(TypeKind::pending) == d,
+                 "the accumulator is " + to_string(rule.operand(2)) + " but the result is " + to_string(d));
+  if (rule.operands.size() == 4)
+    rule.require(rule.operand(3) == Type::scalar(Element::boolean),
+                 "whether to accumulate is " + to_string(rule.operand(3)) + " but must be bool");
+  rule.result(d);
+}
+
+void apply(Rule& rule, WgmmaFenceOp const&) {
+  for (int i = 0; i < static_cast<int>(rule.operands.size()); ++i) {
+    rule.require(rule.operand(i).in_registers(), rule.says(i) + " but must be a tile or pending");
+    rule.result(rule.operand(i));
+  }
+}
+void apply(Rule&, WgmmaCommitOp const&) {}
+void apply(Rule& rule, WgmmaWaitOp const& op) {
+  in_range(rule, "pending", op.pending, 0, most_groups);
+  for (int i = 0; i < static_cast<int>(rule.operands.size()); ++i) {
+    rule.require(rule.operand(i).in_registers(), rule.says(i) + " but must be a tile or pending");
+    rule.result(rule.operand(i).as(TypeKind::tile));
+  }
+}
+
+void apply(Rule& rule, MmaOp const&) {
+  for (int i = 0; i < 3; ++i)
+    if (!rule.tile_operand(i) ||
+        !rule.require(rule.operand(i).rank() == 2 && rule.operand(i).layout() != nullptr,
+                      rule.says(i) + " but must have 2 axes and a layout"))
+      return;
+  Type const& a = rule.operand(0);
+  Type const& b = rule.operand(1);
+  Type const& acc = rule.operand(2);
+  std::string const both = " (lhs " + short_text(a) + ", rhs " + short_text(b) + ")";
+  rule.require(a.shape()[1] == b.shape()[0] && acc.shape() == Extents{a.shape()[0], b.shape()[1]} &&
+                   a.element() == b.element(),
+               "the accumulator is " + short_text(acc) + both);
+  rule.require(a.element() == Element::f16 || a.element() == Element::bf16 || a.element() == Element::f32,
+               "no mma of these elements" + both + "; there are f16, bf16 and f32 (as tf32)");
+  rule.require(acc.element() == Element::f32, "the accumulator is " + short_text(acc) + " but must hold f32");
+  rule.result(acc);
+}
+
+// Warps.
+void apply(Rule& rule, WarpSpecializeOp const& op) {
+  int const partitions = op.warps.size();
+  rule.require(partitions >= 1 && op.replicas.size() == partitions && op.registers.size() == partitions,
+               "warps " + list_text(op.warps) + ", replicas " + list_text(op.replicas) + " and registers " +
+                   list_text(op.registers) + " say one number per partition");
+  for (int i = 0; !rule.failed && i < partitions; ++i) {
+    in_range(rule, "warps", op.warps[i], 1, 32);
+    in_range(rule, "replicas", op.replicas[i], 1, 32);
+    std::int64_t const registers = op.registers[i];
+    rule.require(registers == 0 || (registers >= 24 && registers <= 256 && registers % 8 == 0 && op.warps[i] % 4 == 0),
+                 "registers " + std::to_string(registers) + " for groups of " + std::to_string(op.warps[i]) +
+                     " warps: a multiple of 8 from 24 to 256, for whole warpgroups");
+  }
+}
+void apply(Rule& rule, ElectOp const& op) { in_range(rule, "warp", op.warp, -1, 31); }
+void apply(Rule& rule, WarpIndexOp const&) { rule.result(Type::index()); }
+void apply(Rule& rule, ClusterRankOp const&) { rule.result(Type::index()); }
+void apply(Rule& rule, VoteOp const&) {
+  rule.require((rule.operand(0).is_tile() || rule.operand(0).is_scalar()) &&
+                   rule.operand(0).element() == Element::boolean,
+               rule.says(0) + " but must hold bool");
+  rule.result(Type::scalar(Element::boolean));
+}
+void apply(Rule& rule, ShuffleOp const& op) {
+  rule.tile_operand(0);
+  in_range(rule, "mask", op.mask, 1, 31);
+  rule.result(rule.operand(0));
+}
+void apply(Rule& rule, FoldOp const& op) {
+  if (!rule.tile_operand(0) || !rule.axis_in(op.axis, rule.operand(0).rank())) return;
+  Type const& from = rule.operand(0);
+  rule.require(is_arithmetic(from.element()), rule.says(0) + " but takes numbers");
+  if (!rule.require(from.layout() != nullptr, rule.operand_name(0) + " needs a layout")) return;
+  Layout const* const layout = folded(*from.layout(), static_cast<int>(op.axis));
+  if (!rule.require(layout != nullptr, rule.says(0) + ": axis " + std::to_string(op.axis) +
+                                           " moves over warps, or lanes move along it and another axis at once"))
+    return;
+  rule.result(Type::tile(from.element(), layout->shape(), layout));
+}
+void apply(Rule& rule, AtomicOp const& op) {
+  Type const& tensor = rule.operand(0);
+  if (!rule.require(tensor.is_tensor(), rule.says(0) + " but must be a tensor")) return;
+  bool const integers = is_integer(tensor.element());
+  rule.require(integers || (op.kind == AtomicKind::add && tensor.element() == Element::f32),
+               rule.says(0) + ": atomics are of i32 and i64, and add of f32");
+  rule.require(rule.operand(1) == Type::scalar(tensor.element()), rule.says(0) + " but " + rule.says(1));
+  element_offsets(rule, 2, 0);
+  rule.result(Type::scalar(tensor.element()));
+}
+
+}  // namespace tegula::ir

@@ -1,0 +1,120 @@
+#include "ir/verify_block.hpp"
+
+#include "ir/text.hpp"
+
+namespace tegula::ir {
+namespace {
+
+/// The nearest op of this kind around `op`; null when there is none.
+template <class OpStruct>
+Op const* around(Op const& op) {
+  for (Op const* at = op.parent_op(); at != nullptr; at = at->parent_op())
+    if (at->is<OpStruct>()) return at;
+  return nullptr;
+}
+
+std::string in_kernel_body(Op const& op, Function const& function) {
+  return function.is_kernel() && op.parent() == &function.body() ? std::string()
+                                                                 : "belongs into the outermost block of a kernel";
+}
+
+bool constant(Value const& value, std::int64_t& number) {
+  Op const* const op = value.defining_op();
+  if (op == nullptr || !op->is<ConstantOp>()) return false;
+  number = static_cast<std::int64_t>(op->as<ConstantOp>().value.bits);
+  return true;
+}
+
+/// Constant offsets of a view are inside its source and keep the layout's pattern.
+std::string offsets_fit(Op const& view) {
+  Type const& source = view.operand(0)->type();
+  Type const& result = view.result()->type();
+  int const drop = source.rank() - result.rank();
+  for (int axis = 0; axis < source.rank(); ++axis) {
+    std::int64_t offset = 0;
+    if (!constant(*view.operand(axis + 1), offset)) continue;
+    std::int64_t const extent = axis < drop ? 1 : result.shape()[axis - drop];
+    if (offset < 0 || offset + extent > source.shape()[axis])
+      return "offset " + std::to_string(offset) + " along axis " + std::to_string(axis) + " leaves " +
+             to_string(source);
+    if (offset % extent != 0)
+      return "offset " + std::to_string(offset) + " along axis " + std::to_string(axis) + " is no multiple of the " +
+             std::to_string(extent) + " elements of the view";
+  }
+  return {};
+}
+
+std::string partitions_fit(Op const& op, Function const& function) {
+  if (std::string wrong = in_kernel_body(op, function); !wrong.empty()) return wrong;
+  WarpSpecializeOp const& attributes = op.as<WarpSpecializeOp>();
+  std::int64_t warps = 0;
+  for (int i = 0; i < attributes.warps.size(); ++i) {
+    if (attributes.registers[i] != 0 && warps % 4 != 0)
+      return "partition " + std::to_string(i) + " starts at warp " + std::to_string(warps) +
+             "; one with registers starts at a whole warpgroup";
+    warps += attributes.warps[i] * attributes.replicas[i];
+  }
+  if (warps != function.warps)
+    return "its partitions take " + std::to_string(warps) + " warps but @" + function.name() + " has " +
+           std::to_string(function.warps);
+  for (int i = 0; i < op.block_count(); ++i)
+    if (op.block(i).argument_count() != 1 || op.block(i).argument(0)->type() != Type::index())
+      return "each block takes one i64, the number of its group";
+  return {};
+}
+
+std::string barrier_fits(Op const& op) {
+  if (op.operand_count() == 0)
+    return around<WarpSpecializeOp>(op) == nullptr
+               ? std::string()
+               : "the barrier of all threads cannot be reached inside warp_specialize; name one with an id and threads";
+  std::int64_t id = 0;
+  if (constant(*op.operand(0), id) && (id < 1 || id > 15))
+    return "id " + std::to_string(id) + ", but named barriers are 1 to 15 and 0 is the CTA's";
+  return {};
+}
+
+}  // namespace
+
+int block_count_of(Op const& op) {
+  if (op.is<ForOp>() || op.is<ElectOp>()) return 1;
+  if (op.is<IfOp>()) return 2;
+  return op.is<WarpSpecializeOp>() ? op.as<WarpSpecializeOp>().warps.size() : 0;
+}
+
+std::string why_not_here(Op const& op, Function const& function) {
+  if (op.info().has(collective) && around<ElectOp>(op) != nullptr && !(op.is<SharedLoadOp>() &&
+                                                                        op.result()->type().is_scalar()))
+    return "all lanes of a warp take part, but elect leaves one";
+  switch (op.kind()) {
+    case OpKind::SharedAllocOp:
+    case OpKind::TensorMapOp:
+      return in_kernel_body(op, function);
+    case OpKind::ViewOp:
+      return offsets_fit(op);
+    case OpKind::BarrierOp:
+    case OpKind::BarrierArriveOp:
+      return barrier_fits(op);
+    case OpKind::WarpSpecializeOp:
+      return partitions_fit(op, function);
+    case OpKind::ElectOp:
+      if (around<ElectOp>(op) != nullptr) return "one lane is elected already";
+      return op.block().argument_count() == 0 ? std::string() : "its block takes no arguments";
+    default:
+      return {};
+  }
+}
+
+bool has_block_ops(Function const& function) {
+  auto const found = [](auto const& self, Block const& block) -> bool {
+    for (Op const& op : block) {
+      if (op.info().has(block_op)) return true;
+      for (int i = 0; i < op.block_count(); ++i)
+        if (self(self, op.block(i))) return true;
+    }
+    return false;
+  };
+  return found(found, function.body());
+}
+
+}  // namespace tegula::ir
