@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <set>
 
 namespace tegula::ir {
@@ -167,6 +168,35 @@ Layout const* folded(Layout const& layout, int axis) {
     }
   }
   return Layout::get(std::move(inputs), layout.rank());
+}
+
+std::vector<int> registers_of_part(Layout const& whole, Layout const& part, Extents const& offsets) {
+  if (whole.lanes() != part.lanes() || whole.warps() != part.warps()) return {};
+  std::map<std::vector<std::int64_t>, int> place;  // of an element of lane 0 of warp 0
+  for (int r = whole.registers() - 1; r >= 0; --r) {
+    Extents const at = whole.part(Dim::reg, r);
+    place[{at.begin(), at.end()}] = r;
+  }
+  std::vector<int> result;
+  for (int r = 0; r < part.registers(); ++r) {
+    Extents const at = part.part(Dim::reg, r);
+    std::vector<std::int64_t> wanted;
+    for (int axis = 0; axis < at.size(); ++axis) wanted.push_back(at[axis] + offsets[axis]);
+    auto const found = place.find(wanted);
+    if (found == place.end()) return {};
+    result.push_back(found->second);
+  }
+  // The same registers serve every thread when lanes and warps move alike, and beside the registers' coordinates.
+  for (Dim const dim : {Dim::lane, Dim::warp})
+    for (std::int64_t i = 0; i < part.size(dim); ++i) {
+      if (whole.part(dim, i) != part.part(dim, i)) return {};
+      for (int r = 0; r < part.registers(); ++r) {
+        Extents at = part.join(part.part(Dim::reg, r), part.part(dim, i));
+        for (int axis = 0; axis < at.size(); ++axis) at[axis] += offsets[axis];
+        if (whole.join(whole.part(Dim::reg, result[static_cast<std::size_t>(r)]), whole.part(dim, i)) != at) return {};
+      }
+    }
+  return result;
 }
 
 std::int64_t buffer_bytes(Type const& type) {

@@ -38,6 +38,10 @@ std::optional<std::vector<ReductionStep>> reduction_steps(Layout const& layout, 
 /// there, lowest first. Null when warps move along the axis, or a lane bit moves along it and another one at once.
 Layout const* folded(Layout const& layout, int axis);
 
+/// For each register of `part` the register of `whole` that holds, in the same thread, the element at the part's
+/// coordinates plus `offsets`; empty when some element lies in another thread.
+std::vector<int> registers_of_part(Layout const& whole, Layout const& part, Extents const& offsets);
+
 /// The element in which a reduction adds up: f32 for f16 and bf16, else the tile's own.
 constexpr Element accumulator_of(Element element) {
   return element == Element::f16 || element == Element::bf16 ? Element::f32 : element;
