@@ -22,9 +22,16 @@ std::string list_text(Extents const& values) {
 
 static bool is_integral(Element element) { return !is_float(element); }
 
+/// Arithmetic is of tiles and scalars.
+static void computable(Rule& rule, int i) {
+  Type const& type = rule.operand(i);
+  rule.require(type.is_tile() || type.is_scalar(),
+               rule.says(i) + (type.is_pending() ? "; wait for it first" : "; load it first"));
+}
+
 static void elementwise_rule(Rule& rule, int from, bool (*accepts)(Element), char const* elements) {
   for (int i = from; i < static_cast<int>(rule.operands.size()); ++i) {
-    rule.require(rule.operand(i).is_tile() || rule.operand(i).is_scalar(), rule.says(i) + "; load it first");
+    computable(rule, i);
     rule.require(accepts(rule.operand(i).element()), rule.says(i) + " but takes " + elements);
     rule.require(rule.operand(i) == rule.operand(from), rule.says(from) + " but " + rule.says(i));
   }
@@ -82,7 +89,7 @@ void apply(Rule& rule, SelectOp const&) {
 }
 
 static void converted(Rule& rule) {
-  rule.require(rule.operand(0).is_tile() || rule.operand(0).is_scalar(), rule.says(0) + "; load it first");
+  computable(rule, 0);
   if (!rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;
   Type const wanted = rule.operand(0).with_element(rule.stated[0].element());
   rule.require(rule.stated[0] == wanted, rule.says(0) + " but the result is " + to_string(rule.stated[0]));

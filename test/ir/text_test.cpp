@@ -42,6 +42,25 @@ TEST_CASE("text: what was printed parses and prints the same bytes") {
   }
 }
 
+TEST_CASE("text: the hand-written block IR is well-formed and keeps its text's meaning") {
+  auto const files = texts_of("target");
+  REQUIRE(!files.empty());
+  for (auto const& file : files) {
+    INFO(file.string());
+    auto const parsed = parse(test::read_file(file.string()));
+    INFO(parsed.diagnostics.str());
+    REQUIRE(parsed.ok());
+    CHECK(verify(parsed.module, &parsed.positions).str() == "");
+    std::string const text = print(parsed.module);
+    auto const again = parse(text);
+    INFO(again.diagnostics.str());
+    REQUIRE(again.ok());
+    CHECK(print(again.module) == text);
+    CHECK(equal(parsed.module, again.module));
+    CHECK(equal(parsed.module, parsed.module.clone()));
+  }
+}
+
 namespace {
 
 struct InvalidCase {
