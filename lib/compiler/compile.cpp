@@ -36,13 +36,6 @@ constexpr std::string_view block_pipeline =
     "specialize,expand-device-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
     "allocate-shared-memory";
 
-std::string_view pipeline_for(ir::Module const& module, CompileOptions const& options) {
-  if (!options.pipeline.empty()) return options.pipeline;
-  for (auto const& function : module.functions())
-    if (ir::has_block_ops(*function)) return block_pipeline;
-  return default_pipeline(options.target);
-}
-
 CompiledKernel generate(ir::Module const& lowered, CompileOptions const& options) {
   return options.target == Target::host ? codegen::emit_host(lowered, options) : codegen::emit_ptx(lowered, options);
 }
@@ -62,10 +55,17 @@ void write_dumps(support::Dump const& dump, ir::Module const& lowered, CompileOp
 
 std::string_view default_pipeline(Target target) { return target == Target::host ? host_pipeline : cuda_pipeline; }
 
+std::string_view default_pipeline(ir::Module const& module, Target target) {
+  for (auto const& function : module.functions())
+    if (ir::has_block_ops(*function)) return block_pipeline;
+  return default_pipeline(target);
+}
+
 ir::Module lower(ir::Module const& module, CompileOptions const& options) {
   support::throw_user_error(ir::verify(module), "verifier");
   ir::Module copy = module.clone();
-  transform::run_pipeline(copy, pipeline_for(module, options), options);
+  transform::run_pipeline(copy, options.pipeline.empty() ? default_pipeline(module, options.target) : options.pipeline,
+                          options);
   return copy;
 }
 

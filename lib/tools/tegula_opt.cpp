@@ -13,6 +13,7 @@
 #include "codegen/host/host.hpp"
 #include "codegen/nvptx/nvptx.hpp"
 #include "compiler/compile.hpp"
+#include "ir/layout.hpp"
 #include "ir/verifier.hpp"
 #include "support/options.hpp"
 #include "tegula/support/error.hpp"
@@ -28,6 +29,7 @@ struct Arguments {
   std::string passes;
   std::string emit;
   std::string target = "host";
+  std::string picture;
   CompileOptions options;
   bool list_passes = false;
   bool verify_only = false;
@@ -66,7 +68,22 @@ std::string emitted(ir::Module const& module, Arguments const& arguments) {
   return compiler::emit(module, options).image;
 }
 
+/// The grid of threads and registers (or shared offsets) behind a type with a layout.
+std::string picture(std::string const& type) {
+  auto const parsed = ir::parse("tegula-ir 1\nfunction @f(%x: " + type + ") {\n  return\n}\n");
+  support::throw_user_error(parsed.diagnostics, "--picture " + type);
+  if (parsed.module.functions().size() != 1 || parsed.module.functions().front()->parameter_count() != 1)
+    throw UserError("--picture: " + type + " is not one type");
+  ir::Layout const* const layout = parsed.module.functions().front()->parameter(0)->type().layout();
+  if (layout == nullptr) throw UserError("--picture: " + type + " has no layout");
+  return layout->picture();
+}
+
 int run(Arguments arguments) {
+  if (!arguments.picture.empty()) {
+    std::cout << picture(arguments.picture);
+    return 0;
+  }
   if (arguments.list_passes || arguments.help_environment) {
     std::cout << (arguments.list_passes ? transform::describe_passes() : support::environment_help());
     return 0;
@@ -82,7 +99,7 @@ int run(Arguments arguments) {
   }
   ir::Module module = read_module(text, file);
   if (arguments.verify_only) return 0;
-  if (arguments.passes == "default") arguments.passes = compiler::default_pipeline(arguments.options.target);
+  if (arguments.passes == "default") arguments.passes = compiler::default_pipeline(module, arguments.options.target);
   transform::run_pipeline(module, arguments.passes, arguments.options);
   support::throw_internal_error(ir::verify(module), "verifier after the pipeline");
   if (arguments.axis_facts) {
@@ -117,6 +134,7 @@ int main(int argc, char** argv) {
   app.add_flag("--verify", arguments.verify_only, "check the input, print nothing");
   app.add_flag("--locations", arguments.locations, "print source lines");
   app.add_flag("--axis-facts", arguments.axis_facts, "print the axis facts of every integer value");
+  app.add_option("--picture", arguments.picture, "draw the layout of a type, for instance 'tile<64x64xf32, wgmma>'");
   app.add_flag("--list-passes", arguments.list_passes, "list the passes with what they need and leave");
   app.add_flag("--help-environment", arguments.help_environment, "list the environment variables");
   CLI11_PARSE(app, argc, argv);
