@@ -1,4 +1,4 @@
-// The text of layouts, its parser, and the picture.
+// The text of layouts and its parser.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -162,45 +162,6 @@ Layout const* Layout::parse(std::string_view text, std::string& error) {
   if (!named_outputs)
     for (int i = 0; i < rank; ++i) outputs.push_back(axis_dim(i));
   return intern(std::move(inputs), std::move(outputs), &error);
-}
-
-std::string Layout::picture() const {
-  if (rank() > 2) return text_ + "\n";
-  std::int64_t const rows = rank() == 2 ? shape_[0] : 1;
-  std::int64_t const columns = rank() >= 1 ? shape_[rank() - 1] : 1;
-  std::vector<std::string> cells(static_cast<std::size_t>(rows * columns), "-");
-  std::size_t width = 1;
-  std::vector<std::int64_t> indices(inputs_.size(), 0);
-  std::int64_t total = 1;
-  for (LayoutInput const& input : inputs_) total *= input.size();
-  for (std::int64_t n = 0; n < total; ++n) {
-    std::int64_t rest = n;
-    std::string label;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      indices[i] = rest % inputs_[i].size();
-      rest /= inputs_[i].size();
-      std::string_view const dim = name(inputs_[i].dim);
-      label = std::string(dim.substr(0, 1)) + (dim.substr(0, 4) == "axis" ? std::string(dim.substr(4)) + ":" : "") +
-              std::to_string(indices[i]) + (label.empty() ? "" : " ") + label;
-    }
-    Extents const where = apply(indices);
-    std::int64_t const row = rank() == 2 ? where[0] : 0;
-    std::int64_t const column = rank() >= 1 ? where[rank() - 1] : 0;
-    std::string& cell = cells[static_cast<std::size_t>(row * columns + column)];
-    if (cell != "-") continue;  // the lowest index of each input comes first
-    cell = label;
-    width = std::max(width, label.size());
-  }
-  std::string result;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::int64_t column = 0; column < columns; ++column) {
-      std::string cell = cells[static_cast<std::size_t>(row * columns + column)];
-      cell.resize(width, ' ');
-      result += (column == 0 ? "| " : " | ") + cell;
-    }
-    result += " |\n";
-  }
-  return result;
 }
 
 }  // namespace tegula::ir

@@ -1,5 +1,7 @@
 #include "ir/layout_names.hpp"
 
+#include <random>
+
 #include "ir/fragment_layouts.hpp"
 #include "ir/shared_layouts.hpp"
 #include "ir/text.hpp"
@@ -178,4 +180,56 @@ TEST_CASE("types print names and modules keep them", "[layout][names]") {
   CHECK(print(result.module) == text);
   ParseResult const wrong = parse("tegula-ir 1\n\nfunction @f(%x: tile<60x256xf32, wgmma>) {\n  return\n}\n");
   CHECK_FALSE(wrong.ok());
+}
+
+TEST_CASE("random names and random layouts keep their text", "[layout][names]") {
+  std::mt19937_64 random(31);
+  auto const below = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+  };
+  char const* const kinds[] = {"wgmma", "wgmma_a", "mma",      "mma_a",     "mma_b",
+                               "dense", "dense_t", "swizzled", "swizzled_t"};
+  Element const elements[] = {Element::boolean, Element::bf16, Element::f32, Element::f64};
+  int named = 0;
+  for (int i = 0; i < 2000; ++i) {
+    std::size_t const kind = static_cast<std::size_t>(below(9));
+    bool const shared = kind >= 5;
+    Element const element = elements[below(4)];
+    std::string text = kinds[kind];
+    if (kind >= 7) text += "(" + std::to_string(16 << below(4)) + ")";
+    if (!shared && below(2) == 0) text += "(" + std::to_string(1 + below(8)) + ")";
+    if (kind >= 2 && kind < 5 && below(2) == 0 && text.back() == ')')
+      text.back() = ',', text += std::to_string(1 + below(4)) + ")";
+    Extents shape{16 * (1 + below(16)), 8 * (1 + below(40))};
+    if (shared && below(2) == 0) shape.insert(0, 1 + below(4));
+    if (!shared && below(4) == 0) {
+      text = (below(2) == 0 ? "rows(" : "columns(") + text + ")";
+      shape = {16 * (1 + below(16))};
+    }
+    std::string error;
+    Layout const* layout = named_layout(text, shape, element, shared, error);
+    INFO(text << " " << error);
+    if (layout == nullptr) {
+      CHECK_FALSE(error.empty());
+    } else {
+      ++named;
+      std::string const printed = layout_text(*layout, shape, element, shared);
+      CHECK(printed.front() != '[');
+      CHECK(named_layout(printed, shape, element, shared, error) == layout);
+      CHECK(layout_text(*named_layout(printed, shape, element, shared, error), shape, element, shared) == printed);
+    }
+    // Spoiled text is read or refused, never more.
+    std::string spoiled = text + (below(2) == 0 ? " of 64x64" : "");
+    for (std::int64_t n = below(3); n >= 0; --n) {
+      std::size_t const at = static_cast<std::size_t>(below(static_cast<std::int64_t>(spoiled.size())));
+      if (below(2) == 0)
+        spoiled.erase(at, 1);
+      else
+        spoiled.insert(at, 1, "(),x19_ofw["[below(11)]);
+      if (spoiled.empty()) spoiled = "w";
+    }
+    if (Layout const* read = named_layout(spoiled, shape, element, shared, error))
+      CHECK(named_layout(layout_text(*read, shape, element, shared), shape, element, shared, error) == read);
+  }
+  CHECK(named > 400);
 }

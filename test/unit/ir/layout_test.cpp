@@ -4,6 +4,7 @@
 
 #include "ir/layout.hpp"
 #include "support/catch.hpp"
+#include "support/layouts.hpp"
 #include "tegula/support/error.hpp"
 
 using namespace tegula;
@@ -286,6 +287,76 @@ TEST_CASE("composition is function composition, and associative", "[layout]") {
         Extents const at = wide->at(r, l, w);
         if (address->at(r, l, w)[0] != at[0] * 176 + at[1]) CHECK(address->at(r, l, w)[0] == at[0] * 176 + at[1]);
       }
+}
+
+TEST_CASE("composition of random maps is associative, with identity and inverse", "[layout]") {
+  Random random(29);
+  auto const below = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+  };
+  // Maps of a tile to itself: a random invertible matrix on the bits, the repetitions in their place.
+  auto const random_map = [&](Extents const& log_atom, Extents const& repeats) {
+    std::vector<Extents> vectors;
+    for (int a = 0; a < log_atom.size(); ++a)
+      for (std::int64_t bit = 0; bit < log_atom[a]; ++bit) {
+        Extents unit{0, 0};
+        unit[a] = std::int64_t{1} << bit;
+        vectors.push_back(unit);
+      }
+    for (std::size_t i = 0; i < 3 * vectors.size(); ++i) {
+      std::size_t const x = static_cast<std::size_t>(below(static_cast<std::int64_t>(vectors.size())));
+      std::size_t const y = static_cast<std::size_t>(below(static_cast<std::int64_t>(vectors.size())));
+      if (x == y) continue;
+      for (int o = 0; o < 2; ++o) vectors[x][o] ^= vectors[y][o];
+    }
+    std::vector<LayoutInput> inputs;
+    std::size_t next = 0;
+    for (int a = 0; a < log_atom.size(); ++a) {
+      LayoutInput input{axis_dim(a), {}, {}};
+      for (std::int64_t bit = 0; bit < log_atom[a]; ++bit) input.bases.push_back(vectors[next++]);
+      Extents stride{0, 0};
+      stride[a] = std::int64_t{1} << log_atom[a];
+      input.digits.push_back({repeats[a], stride});
+      inputs.push_back(input);
+    }
+    return Layout::get(inputs, 2);
+  };
+  for (int i = 0; i < 200; ++i) {
+    Extents const log_atom{1 + below(4), 1 + below(4)};
+    Extents const repeats{i % 3 == 0 ? 3 : 1, i % 5 == 0 ? 11 : 1};
+    Layout const* f = random_map(log_atom, repeats);
+    Layout const* g = random_map(log_atom, repeats);
+    Layout const* h = random_map(log_atom, repeats);
+    INFO(f->text() << " then " << g->text() << " then " << h->text());
+    Layout const* gf = g->after(*f);
+    Layout const* hg = h->after(*g);
+    REQUIRE(gf != nullptr);
+    REQUIRE(hg != nullptr);
+    CHECK(h->after(*gf) == hg->after(*f));
+    Layout const* back = f->inverse();
+    REQUIRE(back != nullptr);
+    Layout const* identity = f->after(*back);
+    REQUIRE(identity != nullptr);
+    CHECK(identity == back->after(*f));
+    CHECK(identity ==
+          Layout::get({{Dim::axis0, {}, {{f->shape()[0], {1, 0}}}}, {Dim::axis1, {}, {{f->shape()[1], {0, 1}}}}}, 2));
+    CHECK(f->after(*identity) == f);
+    CHECK(identity->after(*f) == f);
+    CHECK(gf->inverse() == back->after(*g->inverse()));
+    bool composed = true;
+    for (std::int64_t row = 0; row < f->shape()[0]; ++row)
+      for (std::int64_t column = 0; column < f->shape()[1]; ++column) {
+        std::int64_t const at[2] = {row, column};
+        Extents const once = f->apply(at);
+        std::int64_t const between[2] = {once[0], once[1]};
+        composed &= gf->apply(at) == g->apply(between);
+      }
+    CHECK(composed);
+    for (Layout const* wrong : test::spoiled(*f)) {
+      CHECK(g->after(*wrong) != gf);
+      CHECK(wrong->inverse() != back);
+    }
+  }
 }
 
 TEST_CASE("divide undoes product", "[layout]") {

@@ -2,6 +2,7 @@
 #include "ir/shared_layouts.hpp"
 
 #include "ir/element_offsets.hpp"
+#include "ir/layout_picture.hpp"
 #include "support/catch.hpp"
 #include "support/layouts.hpp"
 
@@ -132,4 +133,28 @@ TEST_CASE("movable means that offsets add, at every origin", "[layout][shared]")
     }
   CHECK(moved > 50);
   CHECK(fixed > 50);
+}
+
+TEST_CASE("a shared tile's picture shows offsets and banks", "[layout][shared]") {
+  std::string error;
+  CHECK(shared_picture(*swizzled_layout({8, 32}, 2, 64, error), 2) ==
+        "| 0:0    | 8:4    | 16:8   | 24:12  |\n"
+        "| 32:16  | 40:20  | 48:24  | 56:28  |\n"
+        "| 72:4   | 64:0   | 88:12  | 80:8   |\n"
+        "| 104:20 | 96:16  | 120:28 | 112:24 |\n"
+        "| 144:8  | 152:12 | 128:0  | 136:4  |\n"
+        "| 176:24 | 184:28 | 160:16 | 168:20 |\n"
+        "| 216:12 | 208:8  | 200:4  | 192:0  |\n"
+        "| 248:28 | 240:24 | 232:20 | 224:16 |\n");
+  CHECK(shared_picture(*dense_transposed_layout({2, 4, 3}), 8) ==
+        "at 0\n"
+        "| 0:0   | 4:8   | 8:16  |\n"
+        "| 2:4   | 6:12  | 10:20 |\n"
+        "at 1\n"
+        "| 12:24 | 16:0  | 20:8  |\n"
+        "| 14:28 | 18:4  | 22:12 |\n");
+  CHECK(shared_picture(*dense_layout({8}), 4) == "| 0:0 | 4:4 |\n");
+  CHECK(shared_picture(*dense_layout({}), 4) == "| 0:0 |\n");
+  CHECK(shared_picture(*Layout::blocked({8}, {2}, 4, {0}), 4) ==
+        "layout: a tile in shared memory is a map from offset, not from register\n");
 }
