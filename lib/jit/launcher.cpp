@@ -7,6 +7,8 @@
 #include "runtime/argument_check.hpp"
 #include "runtime/counted.hpp"
 #include "runtime/cuda/backend.hpp"
+#include "runtime/cuda/ptxas_log.hpp"
+#include "runtime/cuda/tensor_map.hpp"
 #include "runtime/launch_program.hpp"
 #include "runtime/prepared_launch.hpp"
 #include "support/options.hpp"
@@ -168,6 +170,15 @@ std::string explain(device const* where, KernelRef const& kernel, ArgumentList a
         "memory\n",
         compiled.image_kind == ImageKind::cubin ? "cubin" : "PTX", compiled.threads_per_cta,
         found.loaded->function.registers, found.loaded->function.local_bytes, compiled.shared_bytes);
+    for (TensorMapInfo const& map : compiled.tensor_maps)
+      text += fmt::format("  tensor map: {}\n", runtime::cuda::to_string(runtime::cuda::describe(
+                                                    compiled.name, map, compiled.parameters, given)));
+    if (compiled.cluster > 1)
+      text += fmt::format("  clusters of {} CTAs; the device holds {} at once\n", compiled.cluster,
+                          found.loaded->function.active_clusters);
+    for (runtime::cuda::AssemblyNote const& note :
+         runtime::cuda::parse_assembly_log(found.loaded->function.assembly_log).notes)
+      text += fmt::format("  assembler: {}{}{}\n", note.code, note.code.empty() ? "" : ": ", note.text);
   }
   return text;
 }

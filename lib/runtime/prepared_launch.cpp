@@ -20,91 +20,108 @@ std::int64_t step_value(std::span<std::int64_t const> values, std::int32_t step,
   return values[static_cast<std::size_t>(step)];
 }
 
+std::int64_t host_blocks(CompiledKernel const& compiled, std::int64_t const (&grid)[3]) {
+  std::int64_t product = 1;
+  bool overflow = false;
+  for (std::int64_t const extent : grid) overflow = __builtin_mul_overflow(product, extent, &product) || overflow;
+  if (overflow || product > most_blocks)
+    throw UserError(
+        fmt::format("{}: grid {}x{}x{} has more blocks than can be counted", compiled.name, grid[0], grid[1], grid[2]));
+  return product;
+}
+
+/// Facts that the code relies on. A tensor map's own rules say more precisely what is in the way.
+void check_facts(CompiledKernel const& compiled, std::span<Argument const> arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (satisfies(facts_of(arguments[i]), compiled.parameters[i].facts)) continue;
+    for (TensorMapInfo const& map : compiled.tensor_maps)
+      if (map.parameter == static_cast<std::int32_t>(i))
+        cuda::describe(compiled.name, map, compiled.parameters, arguments);
+    throw UserError(
+        fmt::format("{}: argument {}: the kernel was compiled for a tensor with unit inner stride or 16-byte "
+                    "alignment, which this one lacks",
+                    compiled.name, i + 1));
+  }
+}
+
 }  // namespace
+
+std::int64_t cuda_blocks(CompiledKernel const& compiled, std::int64_t const (&grid)[3]) {
+  constexpr std::int64_t limit = 2147483647;  // of the first axis; all blocks are launched along it
+  std::int64_t product = 1;
+  for (std::int64_t const extent : grid)
+    if (__builtin_mul_overflow(product, extent, &product) || product > limit)
+      throw UserError(fmt::format("{}: grid {}x{}x{} has more blocks than CUDA's limit of {}", compiled.name, grid[0],
+                                  grid[1], grid[2], limit));
+  if (product % compiled.cluster != 0)
+    throw UserError(
+        fmt::format("{}: grid {}x{}x{} has {} blocks, which do not make whole clusters of {}; round the "
+                    "grid up to a multiple of {}",
+                    compiled.name, grid[0], grid[1], grid[2], product, compiled.cluster, compiled.cluster));
+  return product;
+}
 
 PreparedLaunch::PreparedLaunch(std::shared_ptr<LoadedKernel const> kernel, std::span<Argument const> arguments,
                                GridOverride const& grid, std::span<location const> require_sites)
     : kernel_(std::move(kernel)) {
-  CompiledKernel const& compiled = kernel_->compiled;
-  check_arguments(compiled.name, compiled.parameters, arguments, kernel_->where);
-  for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (!satisfies(facts_of(arguments[i]), compiled.parameters[i].facts))
-      throw UserError(
-          fmt::format("{}: argument {}: the kernel was compiled for a tensor with unit inner stride or 16-byte "
-                      "alignment, which this one lacks",
-                      compiled.name, i + 1));
-  std::vector<std::int64_t> const values = evaluate(compiled.launch, arguments, kernel_->multiprocessors);
-  check_requirements(compiled.name, compiled.launch, values, require_sites);
-  for (int axis = 0; axis < 3; ++axis) {
-    std::int32_t const step = compiled.launch.grid[static_cast<std::size_t>(axis)];
-    grid_[axis] = grid.given ? grid.extents[axis] : step < 0 ? 1 : step_value(values, step, "grid");
-    if (grid.given && compiled.launch.grid[0] >= 0 && step < 0 && grid_[axis] != 1)
-      throw UserError(fmt::format("{}: grid: {} blocks given along axis {}, which the kernel's own grid does not have",
-                                  compiled.name, grid_[axis], axis));
-    if (grid_[axis] < 0)
-      throw UserError(fmt::format("{}: grid: extent {} of axis {} is negative", compiled.name, grid_[axis], axis));
-    nothing_to_do_ = nothing_to_do_ || grid_[axis] == 0;
-  }
-  if (kernel_->where.is_host()) {
-    size_host_launch(values);
-  } else {
-    check_cuda_grid();
-  }
-  pack(arguments);
+  rebind(arguments, grid, require_sites);
 }
 
 PreparedLaunch::~PreparedLaunch() = default;
 
-void PreparedLaunch::size_host_launch(std::span<std::int64_t const> values) {
+void PreparedLaunch::rebind(std::span<Argument const> arguments, GridOverride const& grid,
+                            std::span<location const> require_sites) {
   CompiledKernel const& compiled = kernel_->compiled;
-  std::int64_t product = 1;
-  bool overflow = false;
-  for (std::int64_t extent : grid_) overflow = __builtin_mul_overflow(product, extent, &product) || overflow;
-  if (!nothing_to_do_ && (overflow || product > most_blocks))
-    throw UserError(fmt::format("{}: grid {}x{}x{} has more blocks than can be counted", compiled.name, grid_[0],
-                                grid_[1], grid_[2]));
+  check_arguments(compiled.name, compiled.parameters, arguments, kernel_->where);
+  check_facts(compiled, arguments);
+  Size size = size_of(arguments, grid, require_sites);
+  pack_.fill(compiled, arguments, size.grid, kernel_->multiprocessors, kernel_->where.number(),
+             cuda::tensor_map_cache());
+  size_ = std::move(size);
+  buffers_.clear();
+  for (Argument const& argument : arguments) {
+    if (argument.allocation == nullptr) continue;
+    detail::retain(argument.allocation);
+    buffers_.emplace_back(argument.allocation);
+  }
+}
+
+PreparedLaunch::Size PreparedLaunch::size_of(std::span<Argument const> arguments, GridOverride const& grid,
+                                             std::span<location const> require_sites) const {
+  CompiledKernel const& compiled = kernel_->compiled;
+  std::vector<std::int64_t> const values = evaluate(compiled.launch, arguments, kernel_->multiprocessors);
+  check_requirements(compiled.name, compiled.launch, values, require_sites);
+  Size size;
+  bool nothing_to_do = false;
+  for (int axis = 0; axis < 3; ++axis) {
+    std::int32_t const step = compiled.launch.grid[static_cast<std::size_t>(axis)];
+    std::int64_t& extent = size.grid[axis];
+    extent = grid.given ? grid.extents[axis] : step < 0 ? 1 : step_value(values, step, "grid");
+    if (grid.given && compiled.launch.grid[0] >= 0 && step < 0 && extent != 1)
+      throw UserError(fmt::format("{}: grid: {} blocks given along axis {}, which the kernel's own grid does not have",
+                                  compiled.name, extent, axis));
+    if (extent < 0)
+      throw UserError(fmt::format("{}: grid: extent {} of axis {} is negative", compiled.name, extent, axis));
+    nothing_to_do = nothing_to_do || extent == 0;
+  }
+  if (!nothing_to_do)
+    size.blocks = kernel_->where.is_host() ? host_blocks(compiled, size.grid) : cuda_blocks(compiled, size.grid);
+  if (kernel_->where.is_host()) size_phases(values, size);
+  return size;
+}
+
+void PreparedLaunch::size_phases(std::span<std::int64_t const> values, Size& size) const {
+  CompiledKernel const& compiled = kernel_->compiled;
   for (HostPhase const& phase : compiled.phases) {
-    std::int64_t const blocks = phase.blocks < 0 ? product : step_value(values, phase.blocks, "phase");
+    std::int64_t const blocks = phase.blocks < 0 ? size.blocks : step_value(values, phase.blocks, "phase");
     if (blocks < 0 || blocks > most_blocks)
       throw InternalError(fmt::format("{}: phase {} has {} blocks", compiled.name, phase.entry, blocks));
-    phase_blocks_.push_back(blocks);
+    size.phase_blocks.push_back(blocks);
   }
-  if (compiled.workspace_bytes >= 0) workspace_bytes_ = step_value(values, compiled.workspace_bytes, "workspace");
-  if (workspace_bytes_ < 0 || compiled.scratch_bytes < 0)
-    throw InternalError(fmt::format("{}: workspace of {} bytes, scratch of {} bytes", compiled.name, workspace_bytes_,
-                                    compiled.scratch_bytes));
-}
-
-void PreparedLaunch::check_cuda_grid() const {
-  if (nothing_to_do_) return;
-  constexpr std::int64_t limit = 2147483647;  // of the first axis; all blocks are launched along it
-  std::int64_t product = 1;
-  for (std::int64_t extent : grid_)
-    if (__builtin_mul_overflow(product, extent, &product) || product > limit)
-      throw UserError(fmt::format("{}: grid {}x{}x{} has more blocks than CUDA's limit of {}", kernel_->compiled.name,
-                                  grid_[0], grid_[1], grid_[2], limit));
-}
-
-void PreparedLaunch::pack(std::span<Argument const> arguments) {
-  for (Argument const& argument : arguments) {
-    if (argument.kind == ParameterKind::scalar) {
-      slots_.push_back(argument.scalar);
-      continue;
-    }
-    slots_.push_back(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(argument.address)));
-    for (int axis = 0; axis < argument.rank; ++axis) slots_.push_back(argument.extents[axis]);
-    // The stride of an axis of one element is never used; 0 keeps every alignment fact.
-    for (int axis = 0; axis < argument.rank; ++axis)
-      slots_.push_back(argument.extents[axis] <= 1 ? 0 : argument.strides[axis]);
-    if (argument.allocation != nullptr) {
-      detail::retain(argument.allocation);
-      buffers_.emplace_back(argument.allocation);
-    }
-  }
-  for (std::int64_t extent : grid_) slots_.push_back(extent);
-  slots_.push_back(kernel_->multiprocessors);
-  if (kernel_->where.is_cuda())
-    for (std::int64_t& slot : slots_) slot_addresses_.push_back(&slot);
+  if (compiled.workspace_bytes >= 0) size.workspace_bytes = step_value(values, compiled.workspace_bytes, "workspace");
+  if (size.workspace_bytes < 0 || compiled.scratch_bytes < 0)
+    throw InternalError(fmt::format("{}: workspace of {} bytes, scratch of {} bytes", compiled.name,
+                                    size.workspace_bytes, compiled.scratch_bytes));
 }
 
 void PreparedLaunch::run(stream const& order) const {
@@ -116,14 +133,15 @@ void PreparedLaunch::run(stream const& order) const {
     if (!buffer.get()->alive.load(std::memory_order_acquire))
       throw UserError(fmt::format("{}: a buffer of {} bytes was freed after the launch was prepared", compiled.name,
                                   buffer.get()->bytes));
-  if (nothing_to_do_) return;
+  if (size_.blocks == 0) return;
   if (kernel_->where.is_host()) {
-    host::run(kernel_->host, phase_blocks_, slots_.data(), workspace_bytes_, compiled.scratch_bytes);
-  } else {
-    // The driver reads the parameters during the call and does not write to them.
-    cuda::launch(kernel_->function, order.handle(), grid_, compiled.threads_per_cta, compiled.shared_bytes,
-                 const_cast<void**>(slot_addresses_.data()), compiled.name);
+    host::run(kernel_->host, size_.phase_blocks, pack_.slots().data(), size_.workspace_bytes, compiled.scratch_bytes);
+    return;
   }
+  cuda::launch(
+      kernel_->function, order.handle(),
+      {size_.blocks, compiled.threads_per_cta, compiled.shared_bytes, compiled.cluster, compiled.dependent_launch},
+      pack_.parameters(), compiled.name);
 }
 
 }  // namespace tegula::runtime

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/argument_pack.hpp"
 #include "runtime/loaded_kernel.hpp"
 #include "tegula/runtime/argument.hpp"
 #include "tegula/runtime/stream.hpp"
@@ -13,8 +14,13 @@
 
 namespace tegula::runtime {
 
-/// Immutable; may run on several threads and streams at once. Holds the kernel's code and names the buffers it uses
-/// without keeping their memory: a freed one is a UserError at the next run.
+/// The number of blocks of a grid without an extent of 0, launched along one axis. Throws UserError for too many, or
+/// for no whole number of clusters.
+std::int64_t cuda_blocks(CompiledKernel const& compiled, std::int64_t const (&grid)[3]);
+
+/// May run on several threads and streams at once. Holds the kernel's code and names the buffers it uses without
+/// keeping their memory: a freed one is a UserError at the next run. Parameters, tensor maps among them, are taken at
+/// each run by value, also under stream capture.
 class PreparedLaunch {
  public:
   /// Checks everything that a launch checks (see check_arguments, check_requirements, grid and sizes) and packs the
@@ -25,24 +31,32 @@ class PreparedLaunch {
   PreparedLaunch(PreparedLaunch const&) = delete;
   PreparedLaunch& operator=(PreparedLaunch const&) = delete;
 
+  /// Takes other arguments in place of the present ones, checked alike. Encodes only the tensor maps that change.
+  /// Throws as the constructor does, and then nothing has changed. Not while a run is under way on another thread.
+  void rebind(std::span<Argument const> arguments, GridOverride const& grid = {},
+              std::span<location const> require_sites = {});
+
   /// Runs on a stream of the kernel's device. A grid with an extent of 0 runs nothing.
   void run(stream const& order) const;
 
-  [[nodiscard]] std::int64_t grid(int axis) const { return grid_[axis]; }
+  [[nodiscard]] std::int64_t grid(int axis) const { return size_.grid[axis]; }
   [[nodiscard]] LoadedKernel const& kernel() const { return *kernel_; }
 
  private:
-  void size_host_launch(std::span<std::int64_t const> values);
-  void check_cuda_grid() const;
-  void pack(std::span<Argument const> arguments);
+  /// How much runs: what the launch program says of the arguments.
+  struct Size {
+    std::int64_t grid[3] = {1, 1, 1};
+    std::int64_t blocks = 0;                 ///< 0: nothing to do
+    std::vector<std::int64_t> phase_blocks;  ///< host: linear blocks of each phase
+    std::int64_t workspace_bytes = 0;        ///< host
+  };
+  [[nodiscard]] Size size_of(std::span<Argument const> arguments, GridOverride const& grid,
+                             std::span<location const> require_sites) const;
+  void size_phases(std::span<std::int64_t const> values, Size& size) const;
 
   std::shared_ptr<LoadedKernel const> kernel_;
-  std::int64_t grid_[3] = {1, 1, 1};
-  bool nothing_to_do_ = false;
-  std::vector<std::int64_t> slots_;
-  std::vector<void*> slot_addresses_;       ///< CUDA: one per slot
-  std::vector<std::int64_t> phase_blocks_;  ///< host: linear blocks of each phase
-  std::int64_t workspace_bytes_ = 0;        ///< host
+  Size size_;
+  ArgumentPack pack_;
   std::vector<detail::Handle<detail::Allocation>> buffers_;
 };
 

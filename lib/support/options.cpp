@@ -31,6 +31,9 @@ constexpr EnvironmentVariable table[] = {
     {"TEGULA_ASSEMBLER", "auto | driver | ptxas",
      "who turns PTX into machine code; auto: ptxas if found, else the driver"},
     {"TEGULA_PTXAS", "<path>", "the ptxas to use instead of the one in PATH"},
+    {"TEGULA_PTXAS_NOTES", "error | warn | ignore",
+     "what happens when the assembler serialises wgmma or ignores setmaxnreg (its notes C75xx and C76xx)"},
+    {"TEGULA_PTXAS_SPILLS", "error | warn | ignore", "what happens when a GPU kernel has spills or stack frames"},
     {"TEGULA_QUIET", "0 | 1", "1: warnings are not printed"},
 };
 
@@ -110,6 +113,11 @@ std::string device_choice() {
   return text;
 }
 
+NotePolicy note_policy(std::string_view name, NotePolicy fallback) {
+  return one_of<NotePolicy>(name, fallback,
+                            {{"error", NotePolicy::error}, {"warn", NotePolicy::warn}, {"ignore", NotePolicy::ignore}});
+}
+
 std::atomic<Options const*>& in_force() {
   static std::atomic<Options const*> current = new Options(read_options());  // lives as long as the process
   return current;
@@ -147,6 +155,8 @@ Options read_options() {
       one_of<Assembler>("TEGULA_ASSEMBLER", Assembler::automatic,
                         {{"auto", Assembler::automatic}, {"driver", Assembler::driver}, {"ptxas", Assembler::ptxas}});
   result.ptxas = value_of("TEGULA_PTXAS");
+  result.ptxas_notes = note_policy("TEGULA_PTXAS_NOTES", NotePolicy::error);
+  result.ptxas_spills = note_policy("TEGULA_PTXAS_SPILLS", NotePolicy::ignore);
   one_of<bool>("TEGULA_QUIET", false, {{"1", true}, {"0", false}});
   return result;
 }

@@ -32,6 +32,8 @@ struct DumpItem {
 
 enum class CacheMode : std::uint8_t { on, off, read_only };
 enum class Assembler : std::uint8_t { automatic, driver, ptxas };
+/// What a remark of the assembler leads to.
+enum class NotePolicy : std::uint8_t { ignore, warn, error };
 
 /// The parsed environment.
 struct Options {
@@ -48,7 +50,9 @@ struct Options {
   std::string cache_dir;  ///< empty: $XDG_CACHE_HOME/tegula or ~/.cache/tegula
   CacheMode cache = CacheMode::on;
   Assembler assembler = Assembler::automatic;
-  std::string ptxas;  ///< path of ptxas; empty: searched in PATH
+  std::string ptxas;                             ///< path of ptxas; empty: searched in PATH
+  NotePolicy ptxas_notes = NotePolicy::error;    ///< wgmma serialised or setmaxnreg ignored
+  NotePolicy ptxas_spills = NotePolicy::ignore;  ///< spills and stack frames
 
   /// True if compiling must happen although a cache has the result: something is to be dumped or replaced.
   [[nodiscard]] bool must_compile() const { return !dump.empty() || !override_dir.empty(); }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tegula/support/element.hpp"
+#include "tegula/support/tensor_map_info.hpp"
 
 namespace tegula {
 
@@ -115,8 +116,9 @@ struct HostPhase {
 /// Argument slots, shared by all targets (8 bytes each, in parameter order): a tensor gives its address, then its
 /// extents, then its strides in elements, outermost first; a scalar gives its value in the low bytes, integers
 /// sign-extended. After the parameters come the three grid extents, then the number of multiprocessors. The host entry
-/// takes a pointer to the slots; the GPU entry takes each slot as one 64-bit parameter. Linear block b is (b % g0, b /
-/// g0 % g1, b / (g0 * g1)); a GPU launch has one axis of g0 * g1 * g2 blocks.
+/// takes a pointer to the slots; the GPU entry takes each slot as one 64-bit parameter and then one 128-byte tensor map
+/// by value per entry of tensor_maps. Linear block b is (b % g0, b / g0 % g1, b / (g0 * g1)); a GPU launch has one axis
+/// of g0 * g1 * g2 blocks.
 struct CompiledKernel {
   std::string name;
   std::string architecture;  ///< "x86-64-v3", "znver4", ..., "sm_90a"
@@ -124,12 +126,16 @@ struct CompiledKernel {
   LaunchProgram launch;
   ImageKind image_kind = ImageKind::host_object;
   std::string image;
-  std::vector<HostPhase> phases;      ///< host only
-  std::int32_t workspace_bytes = -1;  ///< host only: launch-program step, -1: none
-  std::int64_t scratch_bytes = 0;     ///< host only: per thread
-  std::string entry;                  ///< GPU only
-  int threads_per_cta = 0;            ///< GPU only
-  std::int64_t shared_bytes = 0;      ///< GPU only: dynamic shared memory
+  std::vector<HostPhase> phases;           ///< host only
+  std::int32_t workspace_bytes = -1;       ///< host only: launch-program step, -1: none
+  std::int64_t scratch_bytes = 0;          ///< host only: per thread
+  std::string entry;                       ///< GPU only
+  int threads_per_cta = 0;                 ///< GPU only
+  std::int64_t shared_bytes = 0;           ///< GPU only: dynamic shared memory
+  std::vector<TensorMapInfo> tensor_maps;  ///< GPU only
+  int cluster = 1;                         ///< GPU only: CTAs per cluster, along the launch's one axis
+  bool dependent_launch = false;  ///< GPU only: may start before the kernel before it on the stream ends, and waits for
+                                  ///< it itself (griddepcontrol.wait)
   friend bool operator==(CompiledKernel const&, CompiledKernel const&) = default;
 };
 

@@ -20,6 +20,10 @@ class Writer {
     (*this)(static_cast<std::uint64_t>(text.size()));
     bytes_ += text;
   }
+  void operator()(Extents const& extents) {
+    (*this)(static_cast<std::uint8_t>(extents.size()));
+    for (std::int64_t const extent : extents) (*this)(extent);
+  }
   template <class T>
   void list(std::vector<T> const& items, std::size_t) {
     (*this)(static_cast<std::uint64_t>(items.size()));
@@ -55,6 +59,17 @@ class Reader {
     if (size > rest_.size()) return fail();
     text.assign(rest_.data(), static_cast<std::size_t>(size));
     rest_.remove_prefix(static_cast<std::size_t>(size));
+  }
+  void operator()(Extents& extents) {
+    std::uint8_t size = 0;
+    (*this)(size);
+    if (size > max_rank) return fail();
+    extents = {};
+    for (int axis = 0; axis < size; ++axis) {
+      std::int64_t extent = 0;
+      (*this)(extent);
+      extents.push_back(extent);
+    }
   }
   template <class T>
   void list(std::vector<T>& items, std::size_t least_bytes) {
@@ -115,6 +130,16 @@ void visit(Archive& archive, P& phase) {
   archive(phase.blocks);
 }
 
+template <class Archive, class M>
+requires std::is_same_v<std::remove_const_t<M>, TensorMapInfo>
+void visit(Archive& archive, M& map) {
+  archive(map.parameter);
+  archive(map.box);
+  archive(map.swizzle, SwizzleMode::b128);
+  archive(map.l2_promotion, L2Promotion::b256);
+  archive(map.nan_fill);
+}
+
 template <class Archive, class K>
 requires std::is_same_v<std::remove_const_t<K>, CompiledKernel>
 void visit(Archive& archive, K& kernel) {
@@ -132,6 +157,9 @@ void visit(Archive& archive, K& kernel) {
   archive(kernel.entry);
   archive(kernel.threads_per_cta);
   archive(kernel.shared_bytes);
+  archive.list(kernel.tensor_maps, 8);
+  archive(kernel.cluster);
+  archive(kernel.dependent_launch);
 }
 
 }  // namespace

@@ -229,24 +229,40 @@ double seconds_between(int device, void* start, void* stop) {
   return static_cast<double>(milliseconds) * 1e-3;
 }
 
-void launch(Function const& function, CUstream_st* stream, std::int64_t const (&grid)[3], int threads,
-            std::int64_t shared_bytes, void** parameters, std::string_view kernel) {
+LaunchConfig::LaunchConfig(LaunchShape const& shape, CUstream stream) {
+  config_.gridDimX = static_cast<unsigned>(shape.blocks);  // one axis: see CompiledKernel
+  config_.gridDimY = 1;
+  config_.gridDimZ = 1;
+  config_.blockDimX = static_cast<unsigned>(shape.threads);
+  config_.blockDimY = 1;
+  config_.blockDimZ = 1;
+  config_.sharedMemBytes = static_cast<unsigned>(shape.shared_bytes);
+  config_.hStream = stream;
+  config_.attrs = attributes_;
+  if (shape.cluster != 1) {
+    CUlaunchAttribute& cluster = attributes_[config_.numAttrs++];
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim.x = static_cast<unsigned>(shape.cluster);
+    cluster.value.clusterDim.y = 1;
+    cluster.value.clusterDim.z = 1;
+  }
+  if (shape.dependent) {
+    CUlaunchAttribute& dependent = attributes_[config_.numAttrs++];
+    dependent.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    dependent.value.programmaticStreamSerializationAllowed = 1;
+  }
+}
+
+void launch(Function const& function, CUstream_st* stream, LaunchShape const& shape, void** parameters,
+            std::string_view kernel) {
   ContextScope const scope(function.device);
-  CUlaunchConfig config{};
-  config.gridDimX = static_cast<unsigned>(grid[0] * grid[1] * grid[2]);  // one axis: see CompiledKernel
-  config.gridDimY = 1;
-  config.gridDimZ = 1;
-  config.blockDimX = static_cast<unsigned>(threads);
-  config.blockDimY = 1;
-  config.blockDimZ = 1;
-  config.sharedMemBytes = static_cast<unsigned>(shared_bytes);
-  config.hStream = stream;
+  LaunchConfig const launch(shape, stream);
   CUresult const result =
-      driver().LaunchKernelEx.raw(&config, static_cast<CUfunction>(function.function), parameters, nullptr);
+      driver().LaunchKernelEx.raw(launch.config(), static_cast<CUfunction>(function.function), parameters, nullptr);
   if (result != CUDA_SUCCESS)
     check(result, "cuLaunchKernelEx",
-          fmt::format("kernel {}, grid {}x{}x{}, {} threads, {} bytes of shared memory", kernel, grid[0], grid[1],
-                      grid[2], threads, shared_bytes));
+          fmt::format("kernel {}, {} blocks in clusters of {}, {} threads, {} bytes of shared memory", kernel,
+                      shape.blocks, shape.cluster, shape.threads, shape.shared_bytes));
 }
 
 }  // namespace tegula::runtime::cuda

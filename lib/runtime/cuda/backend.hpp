@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/cuda/tensor_map.hpp"
 #include "tegula/runtime/device.hpp"
 #include "tegula/runtime/stream.hpp"
 #include "tegula/support/compiled_kernel.hpp"
@@ -62,14 +63,30 @@ struct Function {
   std::shared_ptr<void> module;  ///< unloads it
   int registers = 0;             ///< per thread
   std::int64_t local_bytes = 0;  ///< per thread; more than 0 means spills or a stack frame
+  int active_clusters = 0;       ///< that the device holds at once; of a kernel with clusters
+  std::string assembly_log;      ///< what ptxas or the driver's assembler said; empty for a cubin given as such, or if
+                                 ///< the driver found its own cached code
 };
 
-/// Loads PTX or a cubin and opts in to its dynamic shared memory. Throws UserError if the kernel does not fit the
-/// device (need and limit), DriverError with the driver's log if the code is refused.
+/// Loads PTX or a cubin and opts in to its dynamic shared memory and cluster size. Throws UserError if the kernel does
+/// not fit the device (need and limit), DriverError with the driver's log if the code is refused, InternalError for
+/// code that the assembler objects to (see enforce in ptxas_log.hpp).
 Function load(CompiledKernel const& kernel, int device);
 
-/// `parameters` points to one pointer per 64-bit parameter.
-void launch(Function const& function, CUstream_st* stream, std::int64_t const (&grid)[3], int threads,
-            std::int64_t shared_bytes, void** parameters, std::string_view kernel);
+/// What a launch takes besides its parameters.
+struct LaunchShape {
+  std::int64_t blocks = 1;  ///< along the first axis; a multiple of cluster
+  int threads = 1;          ///< per CTA
+  std::int64_t shared_bytes = 0;
+  int cluster = 1;
+  bool dependent = false;  ///< programmatic stream serialization
+};
+
+/// `parameters` points to one pointer per parameter of the entry.
+void launch(Function const& function, CUstream_st* stream, LaunchShape const& shape, void** parameters,
+            std::string_view kernel);
+
+/// Encodes a tensor map through the driver. Throws DriverError, with the request in words, if it refuses.
+void encode(int device, TensorMapRequest const& request, TensorMap& map);
 
 }  // namespace tegula::runtime::cuda

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <string>
 
+#include "runtime/cuda/backend.hpp"
+
 static_assert(CUDA_VERSION >= 12000, "tegula: cuda.h of CUDA 12.0 or newer is needed");
 
 namespace tegula::runtime::cuda {
@@ -68,5 +70,21 @@ class ContextScope {
  private:
   bool pushed_ = false;
 };
+
+/// A launch in the driver's terms. Its attributes are in it, so it stays where it is.
+class LaunchConfig {
+ public:
+  LaunchConfig(LaunchShape const& shape, CUstream stream);
+  LaunchConfig(LaunchConfig const&) = delete;
+  LaunchConfig& operator=(LaunchConfig const&) = delete;
+  [[nodiscard]] CUlaunchConfig const* config() const { return &config_; }
+
+ private:
+  CUlaunchAttribute attributes_[2] = {};
+  CUlaunchConfig config_ = {};
+};
+
+/// Makes the device's memory for tensors without elements (see StandIn), unless it is there. Not under stream capture.
+void make_stand_ins(int device);
 
 }  // namespace tegula::runtime::cuda

@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include <charconv>
+#include <optional>
 
 #include "runtime/cache/disk_cache.hpp"
 #include "runtime/cuda/backend.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/cuda/ptxas.hpp"
+#include "runtime/cuda/ptxas_log.hpp"
 #include "support/diagnostics.hpp"
 #include "support/key_text.hpp"
 #include "support/options.hpp"
@@ -17,23 +19,42 @@
 namespace tegula::runtime::cuda {
 namespace {
 
+/// Code and what the assembler said of it.
+struct Image {
+  std::string code;
+  std::string log;
+};
+
+/// Image as one payload of the disk cache: the log's size in decimal, a line feed, log and code.
+std::string to_payload(Image const& image) { return fmt::format("{}\n{}", image.log.size(), image.log) + image.code; }
+
+std::optional<Image> from_payload(std::string_view payload) {
+  std::size_t size = 0;
+  auto const [end, error] = std::from_chars(payload.data(), payload.data() + payload.size(), size);
+  payload.remove_prefix(static_cast<std::size_t>(end - payload.data()));
+  if (error != std::errc() || !payload.starts_with('\n') || size >= payload.size()) return std::nullopt;
+  return Image{std::string(payload.substr(1 + size)), std::string(payload.substr(1, size))};
+}
+
 /// The cubin of a PTX kernel from cache or ptxas; empty if the driver is to assemble it.
-std::string cubin_of(CompiledKernel const& kernel, std::string const& architecture) {
+Image cubin_of(CompiledKernel const& kernel, std::string const& architecture) {
   support::Options const& options = support::options();
   if (options.assembler == support::Assembler::driver) return {};
   std::string const key = support::KeyText()
-                              .add("kind", "cubin")
+                              .add("kind", "cubin and log")
                               .add("ptx_hash", support::hash_hex(kernel.image))
                               .add("architecture", architecture)
                               .add("driver", driver_version())
                               .str();
   DiskCache const cache(options);
-  if (auto found = cache.find(kernel.name, "cubin", key)) return *std::move(found);
+  if (auto const found = cache.find(kernel.name, "cubin", key))
+    if (auto image = from_payload(*found)) return *std::move(image);
   if (options.assembler == support::Assembler::automatic && find_ptxas(options).empty()) return {};
   try {
-    std::string cubin = assemble(options, kernel.image, architecture, kernel.name).cubin;
-    cache.store(kernel.name, "cubin", key, cubin);
-    return cubin;
+    Assembly assembly = assemble(options, kernel.image, architecture, kernel.name);
+    Image image{std::move(assembly.cubin), std::move(assembly.log)};
+    cache.store(kernel.name, "cubin", key, to_payload(image));
+    return image;
   } catch (Error const& error) {
     if (options.assembler == support::Assembler::ptxas) throw;
     support::report_warning(fmt::format("{}; the driver assembles the PTX instead", error.what()));
@@ -41,25 +62,38 @@ std::string cubin_of(CompiledKernel const& kernel, std::string const& architectu
   }
 }
 
-/// Loads PTX (zero-terminated text) or a cubin. The driver's log goes into the error.
-CUmodule load_image(std::string const& image, std::string_view kernel, char const* what) {
-  char errors[8192] = {};
-  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  void* values[] = {errors, reinterpret_cast<void*>(static_cast<std::uintptr_t>(sizeof errors - 1))};
+/// A module that the driver took, and what it said while it assembled.
+struct Loaded {
   CUmodule module = nullptr;
-  CUresult const result = driver().ModuleLoadDataEx.raw(&module, image.c_str(), 2, options, values);
-  if (result != CUDA_SUCCESS)
-    check(result, "cuModuleLoadDataEx",
-          fmt::format("kernel {} as {}{}{}", kernel, what, errors[0] != '\0' ? "; log: " : "", errors));
-  return module;
+  std::string log;
+};
+
+/// Loads PTX (zero-terminated text) or a cubin. The driver's log goes into the error.
+Loaded load_image(std::string const& image, std::string_view kernel, char const* what) {
+  std::string errors(8192, '\0');
+  std::string remarks(16384, '\0');
+  auto const size = [](std::string const& text) {
+    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(text.size() - 1));
+  };
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_INFO_LOG_BUFFER,
+                            CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_LOG_VERBOSE};
+  void* values[] = {errors.data(), size(errors), remarks.data(), size(remarks),
+                    reinterpret_cast<void*>(std::uintptr_t{1})};
+  Loaded result;
+  CUresult const status = driver().ModuleLoadDataEx.raw(&result.module, image.c_str(), 5, options, values);
+  if (status != CUDA_SUCCESS)
+    check(status, "cuModuleLoadDataEx",
+          fmt::format("kernel {} as {}{}{}", kernel, what, errors[0] != '\0' ? "; log: " : "", errors.c_str()));
+  result.log = remarks.c_str();
+  return result;
 }
 
-CUmodule load_module(CompiledKernel const& kernel, std::string const& architecture) {
+Loaded load_module(CompiledKernel const& kernel, std::string const& architecture) {
   if (kernel.image_kind == ImageKind::cubin) return load_image(kernel.image, kernel.name, "cubin");
-  std::string const cubin = cubin_of(kernel, architecture);
-  if (!cubin.empty()) {
+  Image const image = cubin_of(kernel, architecture);
+  if (!image.code.empty()) {
     try {
-      return load_image(cubin, kernel.name, "cubin from ptxas");
+      return {load_image(image.code, kernel.name, "cubin from ptxas").module, image.log};
     } catch (DriverError const& error) {
       // A ptxas newer than the driver makes cubins that the driver does not know.
       if (support::options().assembler == support::Assembler::ptxas) throw;
@@ -89,6 +123,28 @@ void check_fit(CompiledKernel const& kernel, int device, CUfunction function) {
                                 attribute(function, CU_FUNC_ATTRIBUTE_NUM_REGS)));
 }
 
+/// Allows the kernel's cluster size. Returns how many clusters the device holds at once.
+int opt_in_to_clusters(CompiledKernel const& kernel, int device, CUfunction function) {
+  constexpr int portable = 8;
+  constexpr int most = 16;
+  if (kernel.cluster < 1 || kernel.cluster > most)
+    throw UserError(
+        fmt::format("{}: clusters have 1 to {} CTAs but {} are asked for", kernel.name, most, kernel.cluster));
+  if (kernel.cluster > portable)
+    driver().FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+  LaunchConfig const launch({kernel.cluster, kernel.threads_per_cta, kernel.shared_bytes, kernel.cluster, false},
+                            nullptr);
+  int clusters = 0;
+  driver().OccupancyMaxActiveClusters(&clusters, function, launch.config());
+  if (clusters == 0)
+    throw UserError(
+        fmt::format("{}: no cluster of {} CTAs, each with {} threads, {} registers per thread and {} bytes of shared "
+                    "memory, fits on cuda:{}; use smaller clusters or less shared memory",
+                    kernel.name, kernel.cluster, kernel.threads_per_cta,
+                    attribute(function, CU_FUNC_ATTRIBUTE_NUM_REGS), kernel.shared_bytes, device));
+  return clusters;
+}
+
 }  // namespace
 
 Function load(CompiledKernel const& kernel, int device) {
@@ -100,10 +156,10 @@ Function load(CompiledKernel const& kernel, int device) {
     throw UserError(fmt::format("{} was compiled for {}, but cuda:{} is {}", kernel.name, kernel.architecture, device,
                                 architecture_here));
   ContextScope const scope(device);
-  CUmodule const module = load_module(kernel, architecture_here);
+  Loaded image = load_module(kernel, architecture_here);
   Function result;
   result.device = device;
-  result.module = std::shared_ptr<void>(module, [device](void* loaded) {
+  result.module = std::shared_ptr<void>(image.module, [device](void* loaded) {
     try {
       ContextScope const inner(device);
       driver().ModuleUnload.raw(static_cast<CUmodule>(loaded));  // at process exit the driver may be gone
@@ -111,8 +167,10 @@ Function load(CompiledKernel const& kernel, int device) {
       support::report_warning(error.what());
     }
   });
+  enforce(support::options(), kernel.name, image.log);
+  result.assembly_log = std::move(image.log);
   CUfunction function = nullptr;
-  check(driver().ModuleGetFunction.raw(&function, module, kernel.entry.c_str()), "cuModuleGetFunction",
+  check(driver().ModuleGetFunction.raw(&function, image.module, kernel.entry.c_str()), "cuModuleGetFunction",
         fmt::format("entry {} of kernel {}", kernel.entry, kernel.name));
   result.function = function;
   result.registers = attribute(function, CU_FUNC_ATTRIBUTE_NUM_REGS);
@@ -121,6 +179,8 @@ Function load(CompiledKernel const& kernel, int device) {
   if (kernel.shared_bytes > 0)
     driver().FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                               static_cast<int>(kernel.shared_bytes));
+  if (kernel.cluster != 1) result.active_clusters = opt_in_to_clusters(kernel, device, function);
+  if (!kernel.tensor_maps.empty()) make_stand_ins(device);
   return result;
 }
 

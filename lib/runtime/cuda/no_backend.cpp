@@ -37,9 +37,8 @@ void destroy_event(int, void*) noexcept {}
 void record_event(int, void*, CUstream_st*) { refuse(); }
 double seconds_between(int, void*, void*) { refuse(); }
 Function load(CompiledKernel const&, int) { refuse(); }
-void launch(Function const&, CUstream_st*, std::int64_t const (&)[3], int, std::int64_t, void**, std::string_view) {
-  refuse();
-}
+void launch(Function const&, CUstream_st*, LaunchShape const&, void**, std::string_view) { refuse(); }
+void encode(int, TensorMapRequest const&, TensorMap&) { refuse(); }
 
 }  // namespace tegula::runtime::cuda
 

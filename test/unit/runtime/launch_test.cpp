@@ -147,6 +147,25 @@ TEST_CASE("a prepared launch runs again and again and sees what the arrays hold 
   CHECK(v.c[10] == 1005);
 }
 
+TEST_CASE("a prepared launch takes other arguments, and keeps its own when they are refused") {
+  Vectors v(11), w(30);
+  stream const order(device::host());
+  PreparedLaunch launch(loaded_add(), v.arguments());
+  launch.rebind(w.arguments());
+  CHECK(launch.grid(0) == 8);
+  launch.run(order);
+  CHECK(w.c[29] == 29 * 101);
+  CHECK(v.c[10] == -1);
+  std::vector<Argument> wrong = v.arguments();
+  wrong[0].extents[0] = 7;
+  CHECK_THROWS_AS(launch.rebind(wrong), UserError);
+  CHECK_THROWS_AS(launch.rebind(std::span(wrong).first(2)), UserError);
+  w.c[29] = -1;
+  launch.run(order);
+  CHECK(w.c[29] == 29 * 101);
+  CHECK(v.c[10] == -1);
+}
+
 TEST_CASE("a failed requirement names message, values and line") {
   Vectors v(8);
   std::vector<Argument> arguments = v.arguments();
