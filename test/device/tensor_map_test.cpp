@@ -1,0 +1,609 @@
+// Tensor maps on the device: hand-written PTX copies boxes by TMA at ragged borders and negative starts, for several
+// ranks, elements and swizzles, and every byte is compared with a reference. Beside them clusters, dependent launches,
+// the number of multiprocessors and stream capture.
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "runtime/cuda/ptxas.hpp"
+#include "runtime/loaded_kernel.hpp"
+#include "runtime/prepared_launch.hpp"
+#include "support/catch.hpp"
+#include "support/options.hpp"
+#include "tegula/runtime/buffer.hpp"
+#include "tegula/support/error.hpp"
+
+using namespace tegula;
+using namespace tegula::runtime;
+using tegula::test::ContainsSubstring;
+
+#define TEGULA_NEED_HOPPER()                                                 \
+  if (device::cuda_count() == 0) TEGULA_SKIP(device::cuda_status().c_str()); \
+  if (device::cuda().architecture() != "sm_90a") TEGULA_SKIP("these tests are for sm_90a")
+
+namespace {
+
+std::string number(std::int64_t value) { return std::to_string(value); }
+
+/// The head of an entry: 64-bit slots p0, p1, ... and, if asked for, one tensor map.
+std::string entry_ptx(std::string const& name, int slots, bool map, std::string const& body) {
+  std::string parameters;
+  for (int i = 0; i < slots; ++i) parameters += std::string(i == 0 ? "" : ", ") + ".param .u64 p" + number(i);
+  if (map) parameters += ", .param .align 64 .b8 tm[128]";
+  return ".version 8.0\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 smem[];\n.visible .entry " +
+         name + "(" + parameters + ")\n{\n" +
+         "  .reg .pred p;\n  .reg .b32 tid, base, bar, i, v, c<5>;\n  .reg .b64 map, g, d<4>;\n"
+         "  mov.u32 tid, %tid.x;\n  mov.u32 base, smem;\n" +
+         body + "  ret;\n}\n";
+}
+
+/// c0, c1, ..: the coordinates from the scalar slots behind a tensor of so many axes, innermost first.
+std::string coordinates_ptx(int rank) {
+  std::string text;
+  for (int i = 0; i < rank; ++i)
+    text +=
+        "  ld.param.u64 d0, [p" + number(1 + 2 * rank + rank - 1 - i) + "];\n  cvt.u32.u64 c" + number(i) + ", d0;\n";
+  return text;
+}
+
+std::string coordinate_list(int rank) {
+  std::string text = "{";
+  for (int i = 0; i < rank; ++i) text += std::string(i == 0 ? "c" : ", c") + number(i);
+  return text + "}";
+}
+
+/// Slots: a tensor of `rank` axes, `rank` scalars, a dense tensor of one axis, grid and multiprocessors.
+int slot_count(int rank) { return 1 + 2 * rank + rank + 3 + launch_slots; }
+
+/// One CTA of 32 threads copies a box to shared memory by TMA and its bytes, as they lie there, to the dense tensor.
+std::string load_ptx(int rank, std::int64_t bytes) {
+  return entry_ptx("tma_load", slot_count(rank), true,
+                   coordinates_ptx(rank) + "  add.u32 bar, base, " + number(bytes) + ";\n" + R"(
+  mov.b64 map, tm;
+  cvta.param.u64 map, map;
+  setp.ne.u32 p, tid, 0;
+  @p bra ISSUED;
+  mbarrier.init.shared::cta.b64 [bar], 1;
+  fence.mbarrier_init.release.cluster;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], )" +
+                       number(bytes) + ";\n  cp.async.bulk.tensor." + number(rank) +
+                       "d.shared::cluster.global.mbarrier::complete_tx::bytes [base], [map, " + coordinate_list(rank) +
+                       "], [bar];\n" + R"(
+ISSUED:
+  bar.sync 0;
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 p, [bar], 0;
+  @!p bra WAIT;
+  ld.param.u64 g, [p)" +
+                       number(1 + 3 * rank) + R"(];
+  shl.b32 i, tid, 2;
+COPY:
+  setp.ge.u32 p, i, )" +
+                       number(bytes) + R"(;
+  @p bra DONE;
+  add.u32 v, base, i;
+  ld.shared.u32 v, [v];
+  cvt.u64.u32 d0, i;
+  add.u64 d0, d0, g;
+  st.global.u32 [d0], v;
+  add.u32 i, i, 128;
+  bra COPY;
+DONE:
+)");
+}
+
+/// The way back: the bytes of the dense tensor to shared memory, then by TMA to the box.
+std::string store_ptx(int rank, std::int64_t bytes) {
+  return entry_ptx("tma_store", slot_count(rank), true,
+                   coordinates_ptx(rank) + R"(
+  mov.b64 map, tm;
+  cvta.param.u64 map, map;
+  ld.param.u64 g, [p)" +
+                       number(1 + 3 * rank) + R"(];
+  shl.b32 i, tid, 2;
+COPY:
+  setp.ge.u32 p, i, )" +
+                       number(bytes) + R"(;
+  @p bra FILLED;
+  cvt.u64.u32 d0, i;
+  add.u64 d0, d0, g;
+  ld.global.u32 v, [d0];
+  add.u32 c4, base, i;
+  st.shared.u32 [c4], v;
+  add.u32 i, i, 128;
+  bra COPY;
+FILLED:
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  setp.ne.u32 p, tid, 0;
+  @p bra DONE;
+)" + (rank == 5 ? coordinates_ptx(rank) : "") +
+                       "  cp.async.bulk.tensor." + number(rank) + "d.global.shared::cta.bulk_group [map, " +
+                       coordinate_list(rank) + "], [base];\n" + R"(
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+DONE:
+)");
+}
+
+/// CTA b adds 1 to c[b] after the kernels before it, and writes its rank and its cluster's size to c[n + b], c[2n + b],
+/// the number of multiprocessors to c[3n + b]; n is the grid's extent.
+std::string count_ptx() {
+  return entry_ptx("count", 3 + launch_slots, false, R"(
+  griddepcontrol.launch_dependents;
+  griddepcontrol.wait;
+  setp.ne.u32 p, tid, 0;
+  @p bra DONE;
+  ld.param.u64 g, [p0];
+  mov.u32 i, %ctaid.x;
+  mad.wide.u32 d0, i, 4, g;
+  ld.global.u32 v, [d0];
+  add.u32 v, v, 1;
+  st.global.u32 [d0], v;
+  ld.param.u64 d1, [p3];
+  shl.b64 d1, d1, 2;
+  add.u64 d0, d0, d1;
+  mov.u32 v, %cluster_ctarank;
+  st.global.u32 [d0], v;
+  add.u64 d0, d0, d1;
+  mov.u32 v, %cluster_nctarank;
+  st.global.u32 [d0], v;
+  add.u64 d0, d0, d1;
+  ld.param.u64 d2, [p6];
+  st.global.u32 [d0], d2;
+DONE:
+)");
+}
+
+ParameterInfo parameter(Direction direction, Element element, int rank) {
+  ParameterInfo info;
+  info.direction = direction;
+  info.element = element;
+  info.rank = rank;
+  return info;
+}
+
+/// A tensor in bytes with room around it, so that what is written beside it shows.
+struct Case {
+  Element element = Element::f32;
+  Extents extents;
+  Extents strides;  ///< in elements; empty: dense
+  Extents box;
+  SwizzleMode swizzle = SwizzleMode::none;
+  bool nan_fill = false;
+};
+
+std::int64_t box_bytes(Case const& c) { return c.box.product() * bytes(c.element); }
+
+Extents strides_of(Case const& c) {
+  if (!c.strides.empty()) return c.strides;
+  Extents result = c.extents;
+  std::int64_t next = 1;
+  for (int axis = c.extents.size() - 1; axis >= 0; --axis) {
+    result[axis] = next;
+    next *= c.extents[axis];
+  }
+  return result;
+}
+
+std::int64_t reach(Case const& c) {
+  std::int64_t last = 0;
+  Extents const strides = strides_of(c);
+  for (int axis = 0; axis < c.extents.size(); ++axis) last += (c.extents[axis] - 1) * strides[axis];
+  return (last + 1) * bytes(c.element);
+}
+
+CompiledKernel kernel_of(Case const& c, bool load) {
+  int const rank = c.extents.size();
+  CompiledKernel kernel;
+  kernel.name = kernel.entry = load ? "tma_load" : "tma_store";
+  kernel.architecture = "sm_90a";
+  kernel.image_kind = ImageKind::ptx;
+  kernel.image = load ? load_ptx(rank, box_bytes(c)) : store_ptx(rank, box_bytes(c));
+  kernel.threads_per_cta = 32;
+  kernel.shared_bytes = box_bytes(c) + 64;
+  kernel.parameters.push_back(parameter(load ? Direction::in : Direction::out, c.element, rank));
+  for (int axis = 0; axis < rank; ++axis) {
+    ParameterInfo scalar;
+    scalar.kind = ParameterKind::scalar;
+    scalar.element = Element::i64;
+    kernel.parameters.push_back(scalar);
+  }
+  kernel.parameters.push_back(parameter(load ? Direction::out : Direction::in, Element::i32, 1));
+  TensorMapInfo map;
+  map.box = c.box;
+  map.swizzle = c.swizzle;
+  map.nan_fill = c.nan_fill;
+  kernel.tensor_maps = {map};
+  return kernel;
+}
+
+Argument tensor(void* address, Element element, Extents const& extents, Extents const& strides) {
+  Argument argument;
+  argument.element = element;
+  argument.rank = extents.size();
+  argument.space = DeviceKind::cuda;
+  argument.device_number = 0;
+  argument.address = address;
+  for (int axis = 0; axis < extents.size(); ++axis) {
+    argument.extents[axis] = extents[axis];
+    argument.strides[axis] = strides[axis];
+  }
+  return argument;
+}
+
+std::vector<Argument> arguments_of(Case const& c, void* memory, Extents const& start, buffer<std::int32_t>& box) {
+  std::vector<Argument> arguments = {tensor(memory, c.element, c.extents, strides_of(c))};
+  for (std::int64_t const at : start) {
+    Argument& scalar = arguments.emplace_back();
+    scalar.kind = ParameterKind::scalar;
+    scalar.element = Element::i64;
+    scalar.scalar = at;
+  }
+  arguments.push_back(tensor(box.data(), Element::i32, {box.size()}, {1}));
+  return arguments;
+}
+
+/// Where a byte of the dense box lies in shared memory: 16-byte chunks exchanged by bits of the 128-byte row.
+std::int64_t swizzled(std::int64_t offset, SwizzleMode mode) {
+  std::int64_t const chunks = swizzle_bytes(mode) / 16;
+  return chunks == 0 ? offset : offset ^ ((offset >> 7 & (chunks - 1)) << 4);
+}
+
+/// Calls visit(byte in the box as it lies in shared memory, byte in the tensor or -1 outside of it, byte within its
+/// element).
+template <class Visit>
+void for_each_byte(Case const& c, Extents const& start, Visit const& visit) {
+  int const size = bytes(c.element);
+  Extents const strides = strides_of(c);
+  for (std::int64_t linear = 0; linear < c.box.product(); ++linear) {
+    std::int64_t rest = linear;
+    std::int64_t at = 0;
+    bool inside = true;
+    for (int axis = c.box.size() - 1; axis >= 0; --axis) {
+      std::int64_t const coordinate = start[axis] + rest % c.box[axis];
+      rest /= c.box[axis];
+      inside = inside && coordinate >= 0 && coordinate < c.extents[axis];
+      at += coordinate * strides[axis];
+    }
+    for (int byte = 0; byte < size; ++byte)
+      visit(swizzled(linear * size + byte, c.swizzle), inside ? at * size + byte : -1, byte);
+  }
+}
+
+std::vector<unsigned char> random_bytes(std::int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<unsigned char> result(static_cast<std::size_t>(count));
+  for (unsigned char& byte : result) byte = static_cast<unsigned char>(random() % 120);  // no NaN in any format
+  return result;
+}
+
+/// True if the element in shared memory whose byte 0 is at `at` is a NaN.
+bool is_nan(std::vector<unsigned char> const& memory, std::int64_t at, Element element) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, memory.data() + at, static_cast<std::size_t>(bytes(element)));
+  int const mantissa = info(element).mantissa;
+  int const exponent = bytes(element) * 8 - 1 - mantissa;
+  std::uint64_t const ones = (std::uint64_t{1} << exponent) - 1;
+  return (bits >> mantissa & ones) == ones && (bits & ((std::uint64_t{1} << mantissa) - 1)) != 0;
+}
+
+void check_load(Case const& c, std::vector<Extents> const& starts) {
+  cuda_stream const order;
+  auto const kernel = load_on(kernel_of(c, true), order.where());
+  std::int64_t const room = 256;
+  std::vector<unsigned char> const memory = random_bytes(reach(c) + 2 * room, 7);
+  buffer<unsigned char> on_device(order.where(), memory);
+  buffer<std::int32_t> box(order.where(), box_bytes(c) / 4);
+  for (Extents const& start : starts) {
+    box.fill(order, -1);
+    PreparedLaunch(kernel, arguments_of(c, on_device.data() + room, start, box)).run(order);
+    std::vector<std::int32_t> words(static_cast<std::size_t>(box.size()));
+    box.copy_to(order, words);
+    order.synchronize();
+    std::vector<unsigned char> found(static_cast<std::size_t>(box_bytes(c)));
+    std::memcpy(found.data(), words.data(), found.size());
+    std::int64_t wrong = 0;
+    for_each_byte(c, start, [&](std::int64_t shared, std::int64_t at, int byte) {
+      if (at < 0 && c.nan_fill) {
+        wrong += byte == 0 && !is_nan(found, shared, c.element) ? 1 : 0;
+        return;
+      }
+      int const expected = at < 0 ? 0 : memory[static_cast<std::size_t>(room + at)];
+      wrong += found[static_cast<std::size_t>(shared)] != expected ? 1 : 0;
+    });
+    INFO("start " << start[0] << ", " << (start.size() > 1 ? start[1] : 0) << ", swizzle " << swizzle_bytes(c.swizzle));
+    CHECK(wrong == 0);
+  }
+}
+
+void check_store(Case const& c, std::vector<Extents> const& starts) {
+  cuda_stream const order;
+  auto const kernel = load_on(kernel_of(c, false), order.where());
+  std::int64_t const room = 256;
+  std::vector<unsigned char> const source = random_bytes(box_bytes(c), 11);
+  std::vector<std::int32_t> words(source.size() / 4);
+  std::memcpy(words.data(), source.data(), source.size());
+  buffer<std::int32_t> box(order.where(), words);
+  for (Extents const& start : starts) {
+    std::vector<unsigned char> expected = random_bytes(reach(c) + 2 * room, 5);
+    buffer<unsigned char> on_device(order.where(), expected);
+    PreparedLaunch(kernel, arguments_of(c, on_device.data() + room, start, box)).run(order);
+    std::vector<unsigned char> found(expected.size());
+    on_device.copy_to(order, found);
+    order.synchronize();
+    for_each_byte(c, start, [&](std::int64_t shared, std::int64_t at, int) {
+      if (at >= 0) expected[static_cast<std::size_t>(room + at)] = source[static_cast<std::size_t>(shared)];
+    });
+    INFO("start " << start[0] << ", " << (start.size() > 1 ? start[1] : 0));
+    CHECK((found == expected));
+  }
+}
+
+CompiledKernel count_kernel(int cluster, bool dependent) {
+  CompiledKernel kernel;
+  kernel.name = kernel.entry = "count";
+  kernel.architecture = "sm_90a";
+  kernel.image_kind = ImageKind::ptx;
+  kernel.image = count_ptx();
+  kernel.threads_per_cta = 64;
+  kernel.parameters = {parameter(Direction::inout, Element::i32, 1)};
+  kernel.launch.steps = {{LaunchOp::extent, 0, 0, 0, 0},
+                         {LaunchOp::constant, 0, 0, 0, 4},
+                         {LaunchOp::div, 0, 1, 0, 0},
+                         {LaunchOp::multiprocessors, 0, 0, 0, 0},
+                         {LaunchOp::min, 2, 3, 0, 0}};
+  kernel.launch.grid = {4, -1, -1};
+  kernel.cluster = cluster;
+  kernel.dependent_launch = dependent;
+  return kernel;
+}
+
+std::vector<std::int32_t> counted(CompiledKernel const& kernel, std::int64_t blocks, int runs) {
+  cuda_stream const order;
+  buffer<std::int32_t> c(order.where(), 4 * blocks);
+  c.fill(order, 0);
+  PreparedLaunch const launch(load_on(kernel, order.where()),
+                              std::vector{tensor(c.data(), Element::i32, {c.size()}, {1})});
+  for (int i = 0; i < runs; ++i) launch.run(order);
+  std::vector<std::int32_t> out(static_cast<std::size_t>(4 * blocks));
+  c.copy_to(order, out);
+  order.synchronize();
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("the hand-written TMA kernels assemble") {
+  support::Options const options;
+  if (runtime::cuda::find_ptxas(options).empty()) TEGULA_SKIP("no ptxas in PATH");
+  for (int rank = 1; rank <= 5; ++rank) {
+    CHECK_FALSE(runtime::cuda::assemble(options, load_ptx(rank, 4096), "sm_90a", "tma_load").cubin.empty());
+    CHECK_FALSE(runtime::cuda::assemble(options, store_ptx(rank, 4096), "sm_90a", "tma_store").cubin.empty());
+  }
+  CHECK_FALSE(runtime::cuda::assemble(options, count_ptx(), "sm_90a", "count").cubin.empty());
+}
+
+TEST_CASE("TMA loads boxes of one axis, ragged and from negative starts") {
+  TEGULA_NEED_HOPPER();
+  check_load({Element::f32, {1000}, {}, {64}}, {{0}, {128}, {960}, {996}, {1000}, {-16}, {-64}, {-1000}});
+  check_load({Element::boolean, {333}, {}, {256}}, {{0}, {160}, {-32}});
+  check_load({Element::i64, {40}, {}, {16}}, {{0}, {32}, {-2}});
+}
+
+TEST_CASE("TMA loads boxes of two axes in every swizzle") {
+  TEGULA_NEED_HOPPER();
+  std::vector<Extents> const starts = {{0, 0}, {16, 8}, {30, 40}, {-3, -8}, {36, 64}, {40, 0}, {0, 80}, {-16, 0}};
+  for (Element const element : {Element::bf16, Element::f16})
+    for (auto const& [mode, row] : {std::pair{SwizzleMode::none, 24}, std::pair{SwizzleMode::b32, 16},
+                                    std::pair{SwizzleMode::b64, 32}, std::pair{SwizzleMode::b128, 64}})
+      check_load({element, {37, 72}, {80, 1}, {16, row}, mode}, starts);
+  check_load({Element::f32, {37, 72}, {84, 1}, {24, 32}, SwizzleMode::b128}, {{0, 0}, {20, 52}, {-5, -4}});
+  check_load({Element::boolean, {37, 72}, {80, 1}, {8, 128}, SwizzleMode::b128}, {{0, 0}, {33, 16}, {-5, -16}});
+  check_load({Element::f64, {19, 6}, {6, 1}, {16, 16}, SwizzleMode::b128}, {{0, 0}, {9, 2}, {-1, -2}});
+  check_load({Element::bf16, {3, 8}, {}, {256, 64}, SwizzleMode::b128}, {{0, 0}, {-200, -8}});  // beyond the tensor
+}
+
+TEST_CASE("TMA loads boxes of three to five axes with permuted and repeated strides") {
+  TEGULA_NEED_HOPPER();
+  std::vector<Extents> const starts = {{0, 0, 0}, {3, 7, 12}, {-1, -2, -4}, {4, 8, 16}};
+  check_load({Element::f32, {5, 9, 20}, {}, {2, 4, 8}}, starts);
+  check_load({Element::f32, {5, 9, 20}, {}, {2, 4, 8}, SwizzleMode::b32}, starts);
+  check_load({Element::f32, {5, 9, 20}, {20, 100, 1}, {1, 8, 16}, SwizzleMode::b64}, starts);  // permuted
+  check_load({Element::f32, {5, 9, 20}, {20, 0, 1}, {2, 4, 8}}, starts);                       // repeated
+  check_load({Element::f32, {1, 9, 20}, {-7, 20, 1}, {1, 4, 8}}, {{0, 0, 0}, {0, 7, 12}, {-1, 0, 0}});
+  check_load({Element::bf16, {2, 3, 5, 40}, {}, {1, 2, 4, 16}}, {{0, 0, 0, 0}, {1, 2, 3, 32}, {-1, 0, 0, 0}});
+  check_load({Element::bf16, {2, 2, 3, 5, 40}, {}, {1, 1, 2, 4, 16}}, {{0, 0, 0, 0, 0}, {1, 1, 2, 3, 32}});
+}
+
+TEST_CASE("TMA fills with NaN where asked for") {
+  TEGULA_NEED_HOPPER();
+  for (Element const element : {Element::f16, Element::bf16, Element::f32, Element::f64}) {
+    Case c{element, {20, 48}, {}, {16, 16}};
+    c.nan_fill = true;
+    check_load(c, {{0, 0}, {10, 40}, {-2, -8}, {30, 0}});
+  }
+}
+
+TEST_CASE("TMA loads nothing from a tensor without elements and stores nothing to it") {
+  TEGULA_NEED_HOPPER();
+  for (Case c :
+       {Case{Element::bf16, {0, 64}, {64, 1}, {8, 64}, SwizzleMode::b128}, Case{Element::f32, {5, 0}, {}, {8, 8}}}) {
+    check_load(c, {{0, 0}, {-4, -8}});
+    check_store(c, {{0, 0}});
+    c.nan_fill = true;
+    check_load(c, {{0, 0}});
+  }
+}
+
+TEST_CASE("TMA stores boxes and drops what lies outside") {
+  TEGULA_NEED_HOPPER();
+  check_store({Element::f32, {1000}, {}, {64}}, {{0}, {960}, {996}, {1000}});
+  for (auto const& [mode, row] : {std::pair{SwizzleMode::none, 24}, std::pair{SwizzleMode::b32, 16},
+                                  std::pair{SwizzleMode::b64, 32}, std::pair{SwizzleMode::b128, 64}})
+    check_store({Element::bf16, {37, 72}, {80, 1}, {16, row}, mode}, {{0, 0}, {16, 8}, {30, 40}, {40, 0}, {0, 80}});
+  check_store({Element::f32, {5, 9, 20}, {20, 100, 1}, {2, 4, 8}}, {{0, 0, 0}, {3, 7, 12}});
+  check_store({Element::bf16, {2, 2, 3, 5, 40}, {}, {1, 1, 2, 4, 16}}, {{0, 0, 0, 0, 0}, {1, 1, 2, 3, 32}});
+}
+
+TEST_CASE("views that TMA cannot copy are refused before the device is asked") {
+  TEGULA_NEED_HOPPER();
+  cuda_stream const order;
+  Case const c{Element::bf16, {37, 72}, {80, 1}, {16, 64}, SwizzleMode::b128};
+  auto const kernel = load_on(kernel_of(c, true), order.where());
+  buffer<unsigned char> memory(order.where(), 8192);
+  buffer<std::int32_t> box(order.where(), box_bytes(c) / 4);
+  CHECK_THROWS_WITH(PreparedLaunch(kernel, arguments_of(c, memory.data() + 2, {0, 0}, box)),
+                    ContainsSubstring("tma_load: argument 1: TMA copies from addresses"));
+  Case odd = c;
+  odd.strides = {73, 1};
+  CHECK_THROWS_WITH(PreparedLaunch(kernel, arguments_of(odd, memory.data(), {0, 0}, box)),
+                    ContainsSubstring("axis 0 steps by 73 elements of bf16, 146 bytes"));
+}
+
+TEST_CASE("a prepared launch with tensor maps takes other arguments in place") {
+  TEGULA_NEED_HOPPER();
+  cuda_stream const order;
+  Case const c{Element::f32, {1000}, {}, {64}};
+  auto const kernel = load_on(kernel_of(c, true), order.where());
+  buffer<float> a(order.where(), 1000), b(order.where(), 1000);
+  a.fill(order, 1.5f);
+  b.fill(order, 2.5f);
+  buffer<std::int32_t> box(order.where(), 64);
+  std::vector<std::int32_t> out(64);
+  auto const first = [&](PreparedLaunch const& launch) {
+    launch.run(order);
+    box.copy_to(order, out);
+    order.synchronize();
+    float value = 0;
+    std::memcpy(&value, out.data(), sizeof value);
+    return value;
+  };
+  PreparedLaunch launch(kernel, arguments_of(c, a.data(), {0}, box));
+  CHECK(first(launch) == 1.5f);
+  launch.rebind(arguments_of(c, b.data(), {0}, box));
+  CHECK(first(launch) == 2.5f);
+  launch.rebind(arguments_of(c, a.data(), {996}, box));
+  CHECK(first(launch) == 1.5f);
+  CHECK(out[63] == 0);
+}
+
+TEST_CASE("a captured graph keeps the tensor maps of its launches") {
+  TEGULA_NEED_HOPPER();
+  void* const library = ::dlopen("libcuda.so.1", RTLD_NOW);
+  REQUIRE(library != nullptr);
+  auto const function = [&](char const* name, auto type) {
+    auto* const found = reinterpret_cast<decltype(type)>(::dlsym(library, name));
+    REQUIRE(found != nullptr);
+    return found;
+  };
+  using Handle = void*;
+  auto const begin = function("cuStreamBeginCapture_v2", static_cast<int (*)(CUstream_st*, int)>(nullptr));
+  auto const end = function("cuStreamEndCapture", static_cast<int (*)(CUstream_st*, Handle*)>(nullptr));
+  auto const make =
+      function("cuGraphInstantiateWithFlags", static_cast<int (*)(Handle*, Handle, unsigned long long)>(nullptr));
+  auto const replay = function("cuGraphLaunch", static_cast<int (*)(Handle, CUstream_st*)>(nullptr));
+
+  cuda_stream const order;
+  Case const c{Element::f32, {1000}, {}, {64}};
+  auto const kernel = load_on(kernel_of(c, true), order.where());
+  buffer<float> a(order.where(), 1000);
+  a.fill(order, 1.0f);
+  buffer<std::int32_t> box(order.where(), 64);
+  box.fill(order, 0);
+  order.synchronize();
+  Handle graph = nullptr, executable = nullptr;
+  REQUIRE(begin(order.handle(), 0) == 0);
+  {
+    // Its storage is gone when the graph runs.
+    PreparedLaunch const launch(kernel, arguments_of(c, a.data(), {960}, box));
+    launch.run(order);
+  }
+  REQUIRE(end(order.handle(), &graph) == 0);
+  REQUIRE(make(&executable, graph, 0) == 0);
+  for (float const value : {3.0f, 4.0f}) {
+    a.fill(order, value);
+    REQUIRE(replay(executable, order.handle()) == 0);
+    std::vector<std::int32_t> out(64);
+    box.copy_to(order, out);
+    order.synchronize();
+    float found[64];
+    std::memcpy(found, out.data(), sizeof found);
+    CHECK(found[0] == value);
+    CHECK(found[39] == value);
+    CHECK(found[40] == 0);
+  }
+}
+
+TEST_CASE("kernels run in clusters, and know how many multiprocessors there are") {
+  TEGULA_NEED_HOPPER();
+  std::int64_t const processors = device::cuda().limits().processors;
+  for (int const cluster : {1, 2, 4, 8}) {
+    std::vector<std::int32_t> const out = counted(count_kernel(cluster, false), 16, 3);
+    bool right = true;
+    for (std::size_t b = 0; b < 16; ++b)
+      right = right && out[b] == 3 && out[16 + b] == static_cast<int>(b) % cluster && out[32 + b] == cluster &&
+              out[48 + b] == processors;
+    CHECK(right);
+  }
+  auto const loaded = load_on(count_kernel(4, false), device::cuda());
+  CHECK(loaded->function.active_clusters > 0);
+  cuda_stream const order;
+  buffer<std::int32_t> c(order.where(), 8192);
+  PreparedLaunch const staying(load_on(count_kernel(1, false), order.where()),
+                               std::vector{tensor(c.data(), Element::i32, {8192}, {1})});
+  CHECK(staying.grid(0) == processors);
+  CHECK_THROWS_WITH(PreparedLaunch(loaded, std::vector{tensor(c.data(), Element::i32, {24}, {1})}),
+                    ContainsSubstring("grid 6x1x1 has 6 blocks, which do not make whole clusters of 4"));
+  CHECK_THROWS_WITH(load_on(count_kernel(17, false), order.where()), ContainsSubstring("17 are asked for"));
+  CompiledKernel wide = count_kernel(16, false);
+  wide.shared_bytes = 200'000;
+  try {
+    CHECK(load_on(wide, order.where())->function.active_clusters > 0);
+  } catch (UserError const& error) {
+    CHECK_THAT(error.what(), ContainsSubstring("no cluster of 16 CTAs"));
+  }
+}
+
+TEST_CASE("dependent launches wait for the kernels before them") {
+  TEGULA_NEED_HOPPER();
+  for (bool const dependent : {false, true})
+    for (int const cluster : {1, 2}) {
+      std::vector<std::int32_t> const out = counted(count_kernel(cluster, dependent), 64, 200);
+      for (std::size_t b = 0; b < 64; ++b) REQUIRE(out[b] == 200);
+    }
+}
+
+TEST_CASE("what the assembler says of serialised wgmma reaches the user from the driver too") {
+  TEGULA_NEED_HOPPER();
+  std::string ptx = entry_ptx("bad_wgmma", 3 + launch_slots, false, R"(
+  .reg .f32 f<8>;
+  ld.param.u64 g, [p0];
+  mov.f32 f0, 0f00000000; mov.f32 f1, 0f00000000; mov.f32 f2, 0f00000000; mov.f32 f3, 0f00000000;
+  mov.f32 f4, 0f00000000; mov.f32 f5, 0f00000000; mov.f32 f6, 0f00000000; mov.f32 f7, 0f00000000;
+  wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {f0,f1,f2,f3,f4,f5,f6,f7}, g, g, 1, 1, 1, 0, 0;
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;
+  st.global.v4.f32 [g], {f0,f1,f2,f3};
+  st.global.v4.f32 [g+16], {f4,f5,f6,f7};
+)");
+  CompiledKernel kernel = count_kernel(1, false);
+  kernel.name = kernel.entry = "bad_wgmma";
+  kernel.threads_per_cta = 128;
+  support::Options options = support::options();
+  options.cache = support::CacheMode::off;
+  options.ptxas_notes = support::NotePolicy::error;
+  for (support::Assembler const assembler : {support::Assembler::driver, support::Assembler::ptxas}) {
+    if (assembler == support::Assembler::ptxas && runtime::cuda::find_ptxas(options).empty()) continue;
+    options.assembler = assembler;
+    support::ScopedOptions const scoped(options);
+    // Text that the driver has not seen: what it keeps compiled it takes without a word.
+    kernel.image = ptx + "// " + number(std::random_device{}()) + "\n";
+    INFO((assembler == support::Assembler::driver ? "driver" : "ptxas"));
+    CHECK_THROWS_WITH(load_on(kernel, device::cuda()), ContainsSubstring("(C7519)"));
+  }
+}
