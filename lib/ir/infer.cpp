@@ -19,7 +19,6 @@ std::string list_text(Extents const& values) {
   return text + "]";
 }
 
-
 static bool is_integral(Element element) { return !is_float(element); }
 
 /// Arithmetic is of tiles and scalars.
@@ -243,8 +242,7 @@ void apply(Rule& rule, DotOp const&) {
 // Memory.
 void check_offsets(Rule& rule, int first, int axes, std::string const& of) {
   int const given = static_cast<int>(rule.operands.size()) - first;
-  rule.require(given == axes,
-               std::to_string(given) + " offset" + (given == 1 ? "" : "s") + " for " + of);
+  rule.require(given == axes, std::to_string(given) + " offset" + (given == 1 ? "" : "s") + " for " + of);
 }
 
 static void offsets(Rule& rule, int first) {
@@ -371,7 +369,6 @@ static std::string in_the_way(Value const& value, std::set<Value const*>& done) 
   return {};
 }
 
-
 Inferred infer(OpKind kind, void const* attributes, std::span<Type const> operands, std::span<Type const> stated) {
   OpInfo const& info = op_info(kind);
   Rule rule{info, operands, stated, {}, false};
@@ -398,8 +395,7 @@ std::string why_not_a_type(Type const& type) {
       return to_string(type) + ": more than " + std::to_string(max_tile_elements) + " elements";
     elements *= extent;
   }
-  if ((type.is_shared() || type.is_pending()) && type.layout() == nullptr)
-    return to_string(type) + ": needs a layout";
+  if ((type.is_shared() || type.is_pending()) && type.layout() == nullptr) return to_string(type) + ": needs a layout";
   return {};
 }
 

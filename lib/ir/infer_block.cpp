@@ -32,8 +32,8 @@ void in_range(Rule& rule, char const* what, std::int64_t value, std::int64_t lea
                                                     std::to_string(least) + " to " + std::to_string(most));
 }
 void at_most_operands(Rule& rule, std::size_t most) {
-  rule.require(rule.operands.size() <= most, std::to_string(rule.operands.size()) + " operands but takes at most " +
-                                                 std::to_string(most));
+  rule.require(rule.operands.size() <= most,
+               std::to_string(rule.operands.size()) + " operands but takes at most " + std::to_string(most));
 }
 void threads_at_barrier(Rule& rule, std::int64_t threads) {
   rule.require(threads >= 32 && threads <= 1024 && threads % 32 == 0,
@@ -87,7 +87,8 @@ void box_fits(Rule& rule, int map, int shared) {
 }
 
 void bulk(Rule& rule, int shared) {
-  if (!rule.require(rule.operand(0).is_tensor(), rule.says(0) + " but must be a tensor") || !shared_operand(rule, shared))
+  if (!rule.require(rule.operand(0).is_tensor(), rule.says(0) + " but must be a tensor") ||
+      !shared_operand(rule, shared))
     return;
   Type const& view = rule.operand(shared);
   rule.require(view.element() == rule.operand(0).element(), rule.says(0) + " but " + rule.says(shared));
@@ -212,8 +213,7 @@ void apply(Rule& rule, TensorMapOp const& op) {
     return;
   for (std::int64_t const extent : op.box) in_range(rule, "an extent of the box", extent, 1, 256);
   std::int64_t const inner = op.box.back() * bytes(tensor.element());
-  rule.require(inner % 16 == 0,
-               "the box's last axis has " + std::to_string(inner) + " bytes, not a multiple of 16");
+  rule.require(inner % 16 == 0, "the box's last axis has " + std::to_string(inner) + " bytes, not a multiple of 16");
   std::int64_t const span = op.swizzle == Swizzle::none ? inner : std::int64_t{16} << static_cast<int>(op.swizzle);
   rule.require(inner <= span, "the box's last axis has " + std::to_string(inner) + " bytes, but a swizzle of " +
                                   std::to_string(span) + " bytes takes at most that");
@@ -259,9 +259,8 @@ void apply(Rule& rule, CpAsyncOp const& op) {
   rule.require(view.element() == rule.operand(0).element() && view.rank() <= rule.operand(0).rank(),
                rule.says(1) + ", no box of " + to_string(rule.operand(0)));
   std::int64_t const chunk = op.vector * bytes(view.element());
-  rule.require(chunk == 4 || chunk == 8 || chunk == 16,
-               "vector " + std::to_string(op.vector) + " makes chunks of " + std::to_string(chunk) +
-                   " bytes, not 4, 8 or 16");
+  rule.require(chunk == 4 || chunk == 8 || chunk == 16, "vector " + std::to_string(op.vector) + " makes chunks of " +
+                                                            std::to_string(chunk) + " bytes, not 4, 8 or 16");
   rule.require(op.vector >= 1 && view.shape().back() % op.vector == 0,
                rule.says(1) + ": chunks of " + std::to_string(op.vector) + " do not divide the last axis");
   element_offsets(rule, 2, 0);
@@ -280,8 +279,8 @@ void apply(Rule& rule, WgmmaOp const&) {
   Type const& d = rule.stated[0];
   rule.require(a.is_shared() || a.is_tile(), rule.says(0) + " but must be in shared memory or a tile");
   if (!shared_operand(rule, 1)) return;
-  if (!rule.require(a.rank() == 2 && b.rank() == 2 && d.rank() == 2, rule.says(0) + " and " + rule.says(1) +
-                                                                         " but the operands have 2 axes"))
+  if (!rule.require(a.rank() == 2 && b.rank() == 2 && d.rank() == 2,
+                    rule.says(0) + " and " + rule.says(1) + " but the operands have 2 axes"))
     return;
   std::string const both = " (lhs " + short_text(a) + ", rhs " + short_text(b) + ")";
   rule.require(a.shape()[1] == b.shape()[0], "dim 1 of lhs is " + std::to_string(a.shape()[1]) +
@@ -319,17 +318,16 @@ void apply(Rule& rule, WgmmaWaitOp const& op) {
 
 void apply(Rule& rule, MmaOp const&) {
   for (int i = 0; i < 3; ++i)
-    if (!rule.tile_operand(i) ||
-        !rule.require(rule.operand(i).rank() == 2 && rule.operand(i).layout() != nullptr,
-                      rule.says(i) + " but must have 2 axes and a layout"))
+    if (!rule.tile_operand(i) || !rule.require(rule.operand(i).rank() == 2 && rule.operand(i).layout() != nullptr,
+                                               rule.says(i) + " but must have 2 axes and a layout"))
       return;
   Type const& a = rule.operand(0);
   Type const& b = rule.operand(1);
   Type const& acc = rule.operand(2);
   std::string const both = " (lhs " + short_text(a) + ", rhs " + short_text(b) + ")";
-  rule.require(a.shape()[1] == b.shape()[0] && acc.shape() == Extents{a.shape()[0], b.shape()[1]} &&
-                   a.element() == b.element(),
-               "the accumulator is " + short_text(acc) + both);
+  rule.require(
+      a.shape()[1] == b.shape()[0] && acc.shape() == Extents{a.shape()[0], b.shape()[1]} && a.element() == b.element(),
+      "the accumulator is " + short_text(acc) + both);
   rule.require(a.element() == Element::f16 || a.element() == Element::bf16 || a.element() == Element::f32,
                "no mma of these elements" + both + "; there are f16, bf16 and f32 (as tf32)");
   rule.require(acc.element() == Element::f32, "the accumulator is " + short_text(acc) + " but must hold f32");
@@ -344,8 +342,8 @@ void apply(Rule& rule, ExtractOp const& op) {
   bool inside = from.element() == to.element() && from.rank() == to.rank() && op.offsets.size() == from.rank();
   for (int i = 0; inside && i < from.rank(); ++i)
     inside = op.offsets[i] >= 0 && op.offsets[i] + to.shape()[i] <= from.shape()[i];
-  if (!rule.require(inside, "the result is " + to_string(to) + " at " + list_text(op.offsets) + ", no box of " +
-                                to_string(from)))
+  if (!rule.require(
+          inside, "the result is " + to_string(to) + " at " + list_text(op.offsets) + ", no box of " + to_string(from)))
     return;
   if (!rule.require(from.layout() != nullptr && to.layout() != nullptr, "both tiles need a layout")) return;
   rule.require(!registers_of_part(*from.layout(), *to.layout(), op.offsets).empty(),
@@ -373,9 +371,9 @@ void apply(Rule& rule, ElectOp const& op) { in_range(rule, "warp", op.warp, -1, 
 void apply(Rule& rule, WarpIndexOp const&) { rule.result(Type::index()); }
 void apply(Rule& rule, ClusterRankOp const&) { rule.result(Type::index()); }
 void apply(Rule& rule, VoteOp const&) {
-  rule.require((rule.operand(0).is_tile() || rule.operand(0).is_scalar()) &&
-                   rule.operand(0).element() == Element::boolean,
-               rule.says(0) + " but must hold bool");
+  rule.require(
+      (rule.operand(0).is_tile() || rule.operand(0).is_scalar()) && rule.operand(0).element() == Element::boolean,
+      rule.says(0) + " but must hold bool");
   rule.result(Type::scalar(Element::boolean));
 }
 void apply(Rule& rule, ShuffleOp const& op) {

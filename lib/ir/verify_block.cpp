@@ -83,8 +83,8 @@ int block_count_of(Op const& op) {
 }
 
 std::string why_not_here(Op const& op, Function const& function) {
-  if (op.info().has(collective) && around<ElectOp>(op) != nullptr && !(op.is<SharedLoadOp>() &&
-                                                                        op.result()->type().is_scalar()))
+  if (op.info().has(collective) && around<ElectOp>(op) != nullptr &&
+      !(op.is<SharedLoadOp>() && op.result()->type().is_scalar()))
     return "all lanes of a warp take part, but elect leaves one";
   switch (op.kind()) {
     case OpKind::SharedAllocOp:

@@ -87,10 +87,14 @@ struct Frame {
   std::int64_t step = 0;
 };
 
-/// One block of the grid.
+/// Whose values an agent holds: those of a whole block, or of one warp of it, whose tiles are fragments of 32 times as
+/// many elements as their layout has registers.
+enum class Holds : std::uint8_t { tiles, fragments };
+
+/// One block of the grid, or the values of one of its warps (lib/sim/block).
 class Agent {
  public:
-  Agent(Launch& launch, std::int64_t linear_block);
+  Agent(Launch& launch, std::int64_t linear_block, Holds holds = Holds::tiles);
 
   /// Executes one op.
   void step();
@@ -110,7 +114,8 @@ class Agent {
   [[nodiscard]] std::int64_t index(ir::Value const& value) const { return *this->value(value).data<std::int64_t>(); }
   [[nodiscard]] bool condition(ir::Value const& value) const { return *this->value(value).data<std::uint8_t>() != 0; }
   /// A fresh value of the type of op's result.
-  [[nodiscard]] Value fresh(ir::Op const& op) const { return Value(op.result()->type(), precision()); }
+  [[nodiscard]] Value fresh(ir::Op const& op) const { return fresh(op.result()->type()); }
+  [[nodiscard]] Value fresh(ir::Type const& type) const;
   void set_index(ir::Value const& value, std::int64_t number);
 
   /// The argument number of a tensor value.
@@ -119,6 +124,8 @@ class Agent {
   }
   /// Gives `to` what `from` holds, tensor or not.
   void copy(ir::Value const& from, ir::Value const& to);
+  /// Forgets a value that is not used again.
+  void forget(ir::Value const& value) { slots_[static_cast<std::size_t>(launch_.number(value))].value = {}; }
 
   void enter(Frame const& frame) { frames_.push_back(frame); }
   [[nodiscard]] Frame& frame() { return frames_.back(); }
@@ -138,6 +145,7 @@ class Agent {
   };
   Launch& launch_;
   std::int64_t linear_block_;
+  Holds holds_;
   Grid block_;
   std::vector<Slot> slots_;
   std::vector<Frame> frames_;

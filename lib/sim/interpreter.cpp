@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/layout.hpp"
 #include "ir/text.hpp"
 #include "sim/compare.hpp"
 #include "sim/elements.hpp"
@@ -310,8 +311,12 @@ void Launch::add(ReportKind kind, Op const* op, Op const* other, Grid const& blo
 
 // ---- agent
 
-Agent::Agent(Launch& launch, std::int64_t linear_block)
-    : launch_(launch), linear_block_(linear_block), block_{}, slots_(static_cast<std::size_t>(launch.value_count())) {
+Agent::Agent(Launch& launch, std::int64_t linear_block, Holds holds)
+    : launch_(launch),
+      linear_block_(linear_block),
+      holds_(holds),
+      block_{},
+      slots_(static_cast<std::size_t>(launch.value_count())) {
   // The host's agent exists before the grid is known.
   if (linear_block != 0) block_ = block_of(linear_block, launch.grid());
   for (int i = 0; i < launch.kernel().parameter_count(); ++i) {
@@ -330,6 +335,11 @@ Agent::Agent(Launch& launch, std::int64_t linear_block)
     });
     set(parameter, scalar);
   }
+}
+
+Value Agent::fresh(Type const& type) const {
+  if (holds_ == Holds::tiles || !type.in_registers()) return Value(type, precision());
+  return Value(type, precision(), std::int64_t{32} * type.layout()->registers());
 }
 
 void Agent::step() {

@@ -55,13 +55,16 @@ decltype(auto) with_storage(Storage storage, Visit&& visit) {
   return visit(std::type_identity<double>());
 }
 
-/// A tile in row-major order, or a scalar as one element. Copies share the elements; write only before the first copy.
+/// A tile in row-major order (or what one warp holds of it, lib/sim/block), or a scalar as one element. Copies share
+/// the elements; write only before the first copy.
 class Value {
  public:
   Value() = default;
   /// All elements zero.
-  Value(ir::Type const& type, Precision precision)
-      : type_(type), storage_(storage_of(type.element(), precision)), count_(type.is_scalar() ? 1 : type.elements()) {
+  Value(ir::Type const& type, Precision precision) : Value(type, precision, type.is_scalar() ? 1 : type.elements()) {}
+  /// What one warp holds of a tile: `count` elements.
+  Value(ir::Type const& type, Precision precision, std::int64_t count)
+      : type_(type), storage_(storage_of(type.element(), precision)), count_(count) {
     if (!type.is_scalar())
       elements_ = std::shared_ptr<std::byte[]>(new std::byte[static_cast<std::size_t>(count_ * width())]());
   }

@@ -54,9 +54,9 @@ std::unique_ptr<Lowered> lower(ir::Module const& source, CompileOptions const& o
   auto result = std::make_unique<Lowered>();
   result->module = std::make_unique<llvm::Module>(kernel.name(), result->context);
   if (ir::has_block_ops(kernel))
-    throw UserError("host: @" + kernel.name() +
-                        " holds block ops; it runs on a CUDA device, and warp by warp in the simulator",
-                    kernel.where);
+    throw UserError(
+        "host: @" + kernel.name() + " holds block ops; it runs on a CUDA device, and warp by warp in the simulator",
+        kernel.where);
   CompiledKernel& compiled = result->kernel;
   compiled.name = kernel.name();
   compiled.architecture = target.cpu;

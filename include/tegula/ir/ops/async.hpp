@@ -39,8 +39,7 @@ struct TmaLoadOp : OpDefaults {
   static constexpr std::string_view mnemonic = "tma_load";
   static constexpr auto operands = names("map", "destination", "mbarrier", "offsets");
   static constexpr unsigned traits = block_op | variadic;
-  static constexpr Effects effects =
-      reads(Space::global, 0, Proxy::async) | writes(Space::shared, 1, Proxy::async);
+  static constexpr Effects effects = reads(Space::global, 0, Proxy::async) | writes(Space::shared, 1, Proxy::async);
   std::int64_t multicast = 0;
   CachePolicy cache = CachePolicy::normal;
   static constexpr auto attributes() {
@@ -68,14 +67,13 @@ struct TmaReduceOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("combine", &TmaReduceOp::combine)); }
 };
 
-/// `bulk_load %tensor, %destination, %mbarrier, %o0`: copies as many adjacent bytes as the destination has, a dense view
-/// and a multiple of 16, from the element at the offsets; no bounds are tested. Counts its bytes on the mbarrier.
+/// `bulk_load %tensor, %destination, %mbarrier, %o0`: copies as many adjacent bytes as the destination has, a dense
+/// view and a multiple of 16, from the element at the offsets; no bounds are tested. Counts its bytes on the mbarrier.
 struct BulkLoadOp : OpDefaults {
   static constexpr std::string_view mnemonic = "bulk_load";
   static constexpr auto operands = names("tensor", "destination", "mbarrier", "offsets");
   static constexpr unsigned traits = block_op | variadic;
-  static constexpr Effects effects =
-      reads(Space::global, 0, Proxy::async) | writes(Space::shared, 1, Proxy::async);
+  static constexpr Effects effects = reads(Space::global, 0, Proxy::async) | writes(Space::shared, 1, Proxy::async);
 };
 
 /// `bulk_store %tensor, %source, %o0`: the copy back, in the lane's bulk group.
@@ -93,8 +91,8 @@ struct BulkCommitOp : OpDefaults {
   static constexpr unsigned traits = block_op | synchronizes;
 };
 
-/// `bulk_wait {pending = 1, read = true}`: at most so many of this lane's youngest bulk groups are open after it; `read`:
-/// the others have read their sources, else their results are written too.
+/// `bulk_wait {pending = 1, read = true}`: at most so many of this lane's youngest bulk groups are open after it;
+/// `read`: the others have read their sources, else their results are written too.
 struct BulkWaitOp : OpDefaults {
   static constexpr std::string_view mnemonic = "bulk_wait";
   static constexpr auto operands = names();

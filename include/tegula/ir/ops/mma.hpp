@@ -14,10 +14,10 @@ struct DotOp : OpDefaults {
 };
 
 /// `%d = wgmma %a, %b, %acc, %accumulate : pending<64x256xf32, wgmma>`: issues acc + a * b over all of K, as one
-/// instruction per 32 bytes of K. %a (M, K) is a view of shared memory or a tile in the layout wgmma_a; %b (K, N) a view.
-/// Without %acc, or where the bool %accumulate is false, the result is a * b. %acc may be pending from a product of
-/// the same shape. The executing threads are whole warpgroups and the layouts name their warps. A product of f32 views takes
-/// them as tf32, truncated.
+/// instruction per 32 bytes of K. %a (M, K) is a view of shared memory or a tile in the layout wgmma_a; %b (K, N) a
+/// view. Without %acc, or where the bool %accumulate is false, the result is a * b. %acc may be pending from a product
+/// of the same shape. The executing threads are whole warpgroups and the layouts name their warps. A product of f32
+/// views takes them as tf32, truncated.
 struct WgmmaOp : OpDefaults {
   static constexpr std::string_view mnemonic = "wgmma";
   static constexpr auto operands = names("lhs", "rhs", "accumulator");
@@ -40,8 +40,8 @@ struct WgmmaCommitOp : OpDefaults {
   static constexpr unsigned traits = block_op | synchronizes | collective;
 };
 
-/// `%s, %p1 = wgmma_wait %s0, %p0 {pending = 1} : types`: at most so many of each warp's youngest groups are open after it.
-/// Pending operands come out as tiles, if their group is among the completed ones; tiles (register operands of the
+/// `%s, %p1 = wgmma_wait %s0, %p0 {pending = 1} : types`: at most so many of each warp's youngest groups are open after
+/// it. Pending operands come out as tiles, if their group is among the completed ones; tiles (register operands of the
 /// products waited for) come out unchanged, so that they live until here.
 struct WgmmaWaitOp : OpDefaults {
   static constexpr std::string_view mnemonic = "wgmma_wait";

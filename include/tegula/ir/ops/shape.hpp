@@ -51,8 +51,8 @@ struct ConvertLayoutOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("scratch", &ConvertLayoutOp::scratch)); }
 };
 
-/// `%c = extract %t {offsets = [0, 64]} : tile<64x64xf32, LAYOUT>`: the box of the result's shape at these offsets. Each
-/// thread holds all of its part already, so that nothing moves between threads.
+/// `%c = extract %t {offsets = [0, 64]} : tile<64x64xf32, LAYOUT>`: the box of the result's shape at these offsets.
+/// Each thread holds all of its part already, so that nothing moves between threads.
 struct ExtractOp : OpDefaults {
   static constexpr std::string_view mnemonic = "extract";
   static constexpr auto operands = names("tile");

@@ -6,8 +6,8 @@
 
 namespace tegula::ir {
 
-/// `warp_specialize {warps = [4, 4], replicas = [1, 2], registers = [40, 232]} (%p: i64) {...} and (%g: i64) {...}`: one
-/// block per partition, each taken by its own warps, in order of warp numbers. A partition is `replicas` groups of
+/// `warp_specialize {warps = [4, 4], replicas = [1, 2], registers = [40, 232]} (%p: i64) {...} and (%g: i64) {...}`:
+/// one block per partition, each taken by its own warps, in order of warp numbers. A partition is `replicas` groups of
 /// `warps` warps, and each group runs the block by itself with its number as the argument; tiles in it are laid out
 /// over the warps of one group. `registers` per thread (setmaxnreg; 0: unchanged): the first thing a partition does.
 /// Groups with register counts are whole warpgroups. In the outermost block of a kernel, whose warps it uses up; ops
@@ -82,15 +82,17 @@ struct FoldOp : OpDefaults {
   static constexpr unsigned traits = block_op;
   std::int64_t axis = 0;
   Combine combine = Combine::sum;
-  static constexpr auto attributes() { return fields(field("axis", &FoldOp::axis), field("combine", &FoldOp::combine)); }
+  static constexpr auto attributes() {
+    return fields(field("axis", &FoldOp::axis), field("combine", &FoldOp::combine));
+  }
 };
 
 enum class AtomicKind : std::uint8_t { add, min, max, exchange, increment };
 template <>
 inline constexpr std::array enum_names<AtomicKind>{"add"sv, "min"sv, "max"sv, "exchange"sv, "increment"sv};
 
-/// `%old = atomic %tensor, %value, %o0 {kind = add} : i32`: one element of global memory, joined with a scalar; gives the
-/// old value. `increment` adds 1, and starts again at 0 after %value (atom.inc). Relaxed, device scope. One lane.
+/// `%old = atomic %tensor, %value, %o0 {kind = add} : i32`: one element of global memory, joined with a scalar; gives
+/// the old value. `increment` adds 1, and starts again at 0 after %value (atom.inc). Relaxed, device scope. One lane.
 struct AtomicOp : OpDefaults {
   static constexpr std::string_view mnemonic = "atomic";
   static constexpr auto operands = names("tensor", "value", "offsets");

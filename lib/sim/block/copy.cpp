@@ -1,0 +1,284 @@
+// Copies of boxes between global and shared memory (TMA). One IR op may stand for several copies of the map's box; each
+// is an agent of the machine.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "ir/text.hpp"
+#include "sim/block/meaning.hpp"
+#include "sim/memory_element.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::sim::block {
+
+using namespace ir;
+using machine::Footprint;
+using machine::LaneBytes;
+
+namespace {
+
+constexpr int swizzle_bytes(Swizzle swizzle) { return swizzle == Swizzle::none ? 16 : 16 << static_cast<int>(swizzle); }
+/// Bytes after which the pattern repeats, to which a buffer is aligned: 1024, 512, 256; 128 without a swizzle.
+constexpr std::uint32_t pattern_bytes(Swizzle swizzle) {
+  return swizzle == Swizzle::none ? 128u : 8u * static_cast<std::uint32_t>(swizzle_bytes(swizzle));
+}
+
+/// A tensor map and one copy through it: the box in the tensor and in shared memory.
+struct BoxCopy {
+  TensorMapOp const* map = nullptr;
+  int tensor = -1;
+  Extents at;  ///< of the box's first element, one per tensor axis
+  View view;
+  Region const* region = nullptr;
+};
+
+/// The copies that make up a view, in the order of their shared addresses.
+std::vector<BoxCopy> boxes(WarpProgram& warp, Op const& op, int shared, Extents const& offsets) {
+  Op const& map = *warp.handle(*op.operand(0)).tensor_map;
+  TensorMapOp const& attributes = map.as<TensorMapOp>();
+  View const& whole = warp.view(*op.operand(shared));
+  int const lead = attributes.box.size() - whole.shape.size();
+  Extents box;
+  for (int axis = lead; axis < attributes.box.size(); ++axis) box.push_back(attributes.box[axis]);
+  std::vector<BoxCopy> result;
+  Extents start;
+  for (int axis = 0; axis < box.size(); ++axis) start.push_back(0);
+  for (;;) {
+    BoxCopy copy;
+    copy.map = &attributes;
+    copy.tensor = warp.agent().tensor(*map.operand(0));
+    copy.at = offsets;
+    for (int axis = 0; axis < box.size(); ++axis) copy.at[lead + axis] += start[axis];
+    copy.view = whole.box(start, box);
+    copy.region = &warp.engine().regions().get(copy.view);
+    result.push_back(copy);
+    int axis = box.size() - 1;
+    for (; axis >= 0; --axis) {
+      if ((start[axis] += box[axis]) < whole.shape[axis]) break;
+      start[axis] = 0;
+    }
+    if (axis < 0) break;
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](BoxCopy const& a, BoxCopy const& b) { return a.region->addresses[0] < b.region->addresses[0]; });
+  return result;
+}
+
+/// The copy engine lays a box out by the map alone: row after row, swizzled by address. The view must say the same.
+void check_placement(WarpProgram& warp, Op const& op, BoxCopy const& copy) {
+  if (!warp.engine().first_check(op, *copy.region)) return;
+  Extents const& box = copy.map->box;
+  auto const size = static_cast<std::uint32_t>(copy.view.element_bytes);
+  auto const inner = static_cast<std::uint32_t>(box.back());
+  std::uint32_t const first = copy.region->addresses[0];
+  if (first % pattern_bytes(copy.map->swizzle) != 0) return;  // the machine reports it
+  auto const width = static_cast<std::uint32_t>(swizzle_bytes(copy.map->swizzle));
+  std::uint32_t const pitch = copy.map->swizzle == Swizzle::none ? inner * size : std::max(inner * size, width);
+  std::uint32_t const mask = width / 16 - 1;
+  for (std::size_t i = 0; i < copy.region->addresses.size(); ++i) {
+    auto const number = static_cast<std::uint32_t>(i);
+    std::uint32_t expected = first + number / inner * pitch + number % inner * size;
+    expected ^= (expected >> 7 & mask) << 4;
+    if (expected == copy.region->addresses[i]) continue;
+    throw UserError("simulate: " + std::string(op.info().mnemonic) + ": element " + std::to_string(number % inner) +
+                        " of row " + std::to_string(number / inner) + " of the box goes to byte " +
+                        std::to_string(expected - first) + " by the map, whose swizzle is " +
+                        std::string(enum_names<Swizzle>[static_cast<std::size_t>(copy.map->swizzle)]) +
+                        ", but the view " + to_string(*op.operand(1)) + " : " + to_string(op.operand(1)->type()) +
+                        " has it at byte " + std::to_string(copy.region->addresses[i] - first) +
+                        "; the layout of the buffer and the map's box and swizzle must agree",
+                    op.where());
+  }
+}
+
+/// What a tensor map needs of its tensor.
+void check_tensor(Op const& op, Tensor const& tensor) {
+  auto const refuse = [&](std::string const& what) { throw UserError("simulate: tensor_map: " + what, op.where()); };
+  auto const address = reinterpret_cast<std::uintptr_t>(tensor.data);
+  int const rank = tensor.extents.size();
+  if (tensor.extents.product() != 0 && address % 16 != 0)
+    refuse("the tensor begins " + std::to_string(address % 16) + " bytes behind a multiple of 16");
+  if (tensor.extents.back() > 1 && tensor.strides.back() != 1)
+    refuse("the last axis has stride " + std::to_string(tensor.strides.back()) + " but its elements must be adjacent");
+  for (int axis = 0; axis + 1 < rank; ++axis) {
+    std::int64_t const stride = tensor.strides[axis] * bytes(tensor.element);
+    if (tensor.extents[axis] > 1 && (stride < 0 || stride % 16 != 0))
+      refuse("axis " + std::to_string(axis) + " has a stride of " + std::to_string(stride) +
+             " bytes, not a positive multiple of 16");
+  }
+}
+
+/// Visits the runs of adjacent elements of a box: visit(first element of the box, count, address); address null
+/// outside.
+template <class Visit>
+void each_run(Agent& agent, Op const& op, BoxCopy const& copy, Visit const& visit) {
+  Tensor const& tensor = agent.launch().arguments()[static_cast<std::size_t>(copy.tensor)].tensor;
+  Extents const& box = copy.map->box;
+  int const last = box.size() - 1;
+  std::int64_t const inner = box[last];
+  std::int64_t const begin = std::clamp<std::int64_t>(-copy.at[last], 0, inner);
+  std::int64_t const end = std::clamp<std::int64_t>(tensor.extents[last] - copy.at[last], begin, inner);
+  std::int64_t at[max_rank] = {};
+  for (int axis = 0; axis <= last; ++axis) at[axis] = copy.at[axis];
+  std::int64_t const rows = box.product() / inner;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    at[last] = copy.at[last] + begin;
+    std::byte* const address = begin < end ? locate(agent, op, copy.tensor, at) : nullptr;
+    std::int64_t const base = row * inner;
+    if (address == nullptr) {
+      visit(base, inner, static_cast<std::byte*>(nullptr));
+    } else {
+      if (begin > 0) visit(base, begin, static_cast<std::byte*>(nullptr));
+      visit(base + begin, end - begin, address);
+      if (end < inner) visit(base + end, inner - end, static_cast<std::byte*>(nullptr));
+    }
+    for (int axis = last - 1; axis >= 0; --axis) {
+      if (++at[axis] < copy.at[axis] + box[axis]) break;
+      at[axis] = copy.at[axis];
+    }
+  }
+}
+
+std::vector<LaneBytes> global_bytes(WarpProgram& warp, Op const& op, BoxCopy const& copy) {
+  std::vector<LaneBytes> result;
+  GlobalMemory const& global = warp.engine().global();
+  auto const size = static_cast<std::uint64_t>(copy.view.element_bytes);
+  each_run(warp.agent(), op, copy, [&](std::int64_t, std::int64_t count, std::byte* address) {
+    if (address == nullptr) return;
+    std::uint64_t const at = global.offset(copy.tensor, address);
+    result.push_back({at, at + static_cast<std::uint64_t>(count) * size, machine::every_lane});
+  });
+  return result;
+}
+
+/// PTX: a box starts at a multiple of 16 bytes.
+void check_start(WarpProgram& warp, BoxCopy const& copy, bool store) {
+  std::int64_t const byte = copy.at.back() * copy.view.element_bytes;
+  if (byte % 16 != 0)
+    warp.engine().report("the box starts at byte " + std::to_string(byte) +
+                             " of its row, which is not a multiple of 16; prove the offset a multiple of " +
+                             std::to_string(16 / copy.view.element_bytes) + ", or do not use the copy engine",
+                         warp.site());
+  bool const negative = std::any_of(copy.at.begin(), copy.at.end(), [](std::int64_t at) { return at < 0; });
+  if (store && negative)
+    warp.engine().report("a copy out of shared memory starts at a negative offset, which only copies in may",
+                         warp.site());
+}
+
+template <class T>
+T joined(Combine kind, T a, T b) {
+  if (kind == Combine::max) return math::max(a, b);
+  if (kind == Combine::min) return math::min(a, b);
+  if constexpr (std::is_floating_point_v<T>)
+    return a + b;
+  else
+    return math::wrapping_add(a, b);
+}
+
+void join_element(std::byte* to, std::byte const* from, Element element, Combine kind) {
+  with_storage(storage_of(element, Precision::exact), [&]<class T>(std::type_identity<T>) {
+    if constexpr (!std::is_same_v<T, std::uint8_t>)
+      write_element(to, element, joined(kind, read_element<T>(to, element), read_element<T>(from, element)));
+  });
+}
+
+/// The op of one copy out of shared memory; joins when `combine` is given.
+Progress copy_out(WarpProgram& warp, Op const& op, Combine const* combine) {
+  std::vector<BoxCopy> const all = boxes(warp, op, 1, warp.integers(op, 2));
+  BoxCopy const copy = all[static_cast<std::size_t>(warp.turn())];
+  check_placement(warp, op, copy);
+  check_start(warp, copy, true);
+  Engine& engine = warp.engine();
+  std::vector<LaneBytes> const written = global_bytes(warp, op, copy);
+  auto held = std::make_shared<std::vector<std::byte>>();
+  auto const size = static_cast<std::size_t>(copy.view.element_bytes);
+  Agent* const agent = &warp.agent();
+  int const cta = warp.cta();
+  bool const joins = combine != nullptr;
+  Combine const kind = joins ? *combine : Combine::sum;
+  machine::CopyOut action;
+  action.source = Footprint(warp.warp().shared(), copy.region->intervals);
+  action.destination = Footprint(engine.global().space(copy.tensor), written);
+  action.alignment = pattern_bytes(copy.map->swizzle);
+  action.reduce = joins;
+  action.effect =
+      engine.effect(2, [&engine, &op, agent, cta, copy, held, size, joins, kind](machine::Moment moment, int) {
+        if (moment == machine::Moment::read_source) {
+          std::byte const* const memory = engine.shared_bytes(cta);
+          held->resize(copy.region->addresses.size() * size);
+          for (std::size_t i = 0; i < copy.region->addresses.size(); ++i)
+            std::memcpy(held->data() + i * size, memory + copy.region->addresses[i], size);
+          return;
+        }
+        Element const element = agent->launch().arguments()[static_cast<std::size_t>(copy.tensor)].tensor.element;
+        each_run(*agent, op, copy, [&](std::int64_t first, std::int64_t count, std::byte* address) {
+          if (address == nullptr) return;
+          std::byte const* const from = held->data() + static_cast<std::size_t>(first) * size;
+          if (!joins) {
+            std::memcpy(address, from, static_cast<std::size_t>(count) * size);
+            return;
+          }
+          for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
+            join_element(address + i * size, from + i * size, element, kind);
+        });
+      });
+  (void)warp.warp().copy_out(warp.lanes(), action, warp.site());
+  return static_cast<std::size_t>(warp.turn()) + 1 < all.size() ? Progress::again : Progress::turn;
+}
+
+}  // namespace
+
+Progress perform(WarpProgram& warp, Op const& op, TensorMapOp const&) {
+  check_tensor(op,
+               warp.agent().launch().arguments()[static_cast<std::size_t>(warp.agent().tensor(*op.operand(0)))].tensor);
+  warp.handle(*op.result()).tensor_map = &op;
+  return Progress::done;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, TmaLoadOp const& attributes) {
+  std::vector<BoxCopy> const all = boxes(warp, op, 1, warp.integers(op, 3));
+  BoxCopy const copy = all[static_cast<std::size_t>(warp.turn())];
+  check_placement(warp, op, copy);
+  check_start(warp, copy, false);
+  Engine& engine = warp.engine();
+  std::vector<LaneBytes> read;
+  if (engine.global().recorded(copy.tensor)) read = global_bytes(warp, op, copy);
+  auto const size = static_cast<std::size_t>(copy.view.element_bytes);
+  Agent* const agent = &warp.agent();
+  auto const multicast = static_cast<std::uint32_t>(attributes.multicast);
+  int const base = multicast == 0 ? warp.cta() : warp.cta() / engine.cluster() * engine.cluster();
+  machine::CopyIn action;
+  action.source = Footprint(engine.global().space(copy.tensor), read);
+  action.destination = Footprint(warp.warp().shared(), copy.region->intervals);
+  action.mbarrier = warp.mbarrier(*op.operand(2));
+  action.bytes = static_cast<std::uint32_t>(copy.region->addresses.size() * size);
+  action.alignment = pattern_bytes(copy.map->swizzle);
+  action.multicast = multicast;
+  int const calls = multicast == 0 ? 1 : std::popcount(multicast);
+  action.effect = engine.effect(calls, [&engine, &op, agent, base, copy, size](machine::Moment, int rank) {
+    std::byte* const memory = engine.shared_bytes(base + rank);
+    each_run(*agent, op, copy, [&](std::int64_t first, std::int64_t count, std::byte const* address) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        std::byte* const to = memory + copy.region->addresses[static_cast<std::size_t>(first + i)];
+        if (address == nullptr)
+          std::memset(to, 0, size);
+        else
+          std::memcpy(to, address + static_cast<std::size_t>(i) * size, size);
+      }
+    });
+  });
+  (void)warp.warp().copy_in(warp.lanes(), action, warp.site());
+  return static_cast<std::size_t>(warp.turn()) + 1 < all.size() ? Progress::again : Progress::turn;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, TmaStoreOp const&) { return copy_out(warp, op, nullptr); }
+
+Progress perform(WarpProgram& warp, Op const& op, TmaReduceOp const& attributes) {
+  return copy_out(warp, op, &attributes.combine);
+}
+
+// Hints.
+Progress perform(WarpProgram&, Op const&, PrefetchTensorMapOp const&) { return Progress::done; }
+Progress perform(WarpProgram&, Op const&, TmaPrefetchOp const&) { return Progress::done; }
+
+}  // namespace tegula::sim::block

@@ -1,0 +1,188 @@
+// Copies of adjacent bytes: bulk copies and cp.async; and the groups that complete copies.
+#include <cstring>
+
+#include "ir/text.hpp"
+#include "sim/block/meaning.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::sim::block {
+
+using namespace ir;
+using machine::Footprint;
+using machine::LaneBytes;
+
+namespace {
+
+/// Both ends of a bulk copy.
+struct BulkEnds {
+  std::byte* global = nullptr;
+  std::uint32_t shared = 0;
+  std::uint32_t bytes = 0;
+  int tensor = -1;
+};
+
+/// Null ends, with a report, when the bytes are not there.
+BulkEnds bulk_ends(WarpProgram& warp, Op const& op, Extents const& offsets) {
+  BulkEnds ends;
+  ends.tensor = warp.agent().tensor(*op.operand(0));
+  Region const& region = warp.engine().regions().get(warp.view(*op.operand(1)));
+  View const& view = warp.view(*op.operand(1));
+  ends.shared = region.addresses[0];
+  ends.bytes = static_cast<std::uint32_t>(region.addresses.size()) * static_cast<std::uint32_t>(view.element_bytes);
+  for (std::size_t i = 0; i < region.addresses.size(); ++i)
+    if (region.addresses[i] != ends.shared + i * static_cast<std::size_t>(view.element_bytes))
+      throw UserError("simulate: " + std::string(op.info().mnemonic) + " copies adjacent bytes, but " +
+                          to_string(op.operand(1)->type()) + " is not dense there",
+                      op.where());
+  Tensor const& tensor = warp.agent().launch().arguments()[static_cast<std::size_t>(ends.tensor)].tensor;
+  ends.global = locate(warp.agent(), op, ends.tensor, offsets.begin());
+  auto const begin = reinterpret_cast<std::uintptr_t>(ends.global);
+  auto const end = reinterpret_cast<std::uintptr_t>(tensor.memory_end);
+  bool const outside = ends.global != nullptr && end != 0 && end - begin < ends.bytes;
+  if (ends.global == nullptr || outside) {
+    warp.engine().report(std::to_string(ends.bytes) + " bytes from element " + "[" + std::to_string(offsets[0]) +
+                             (offsets.size() > 1 ? ", ..." : "") +
+                             "] on leave the tensor, and a bulk copy tests no bounds; clip it",
+                         warp.site());
+    ends.global = nullptr;
+  }
+  return ends;
+}
+
+std::vector<LaneBytes> global_interval(WarpProgram& warp, BulkEnds const& ends) {
+  if (ends.global == nullptr) return {};
+  std::uint64_t const at = warp.engine().global().offset(ends.tensor, ends.global);
+  return {{at, at + ends.bytes, machine::every_lane}};
+}
+
+}  // namespace
+
+Progress perform(WarpProgram& warp, Op const& op, BulkLoadOp const&) {
+  Engine& engine = warp.engine();
+  BulkEnds const ends = bulk_ends(warp, op, warp.integers(op, 3));
+  std::vector<LaneBytes> const read = global_interval(warp, ends);
+  int const cta = warp.cta();
+  machine::CopyIn action;
+  action.source = Footprint(engine.global().space(ends.tensor), read);
+  action.destination = Footprint(warp.warp().shared(), ends.shared, ends.shared + ends.bytes);
+  action.mbarrier = warp.mbarrier(*op.operand(2));
+  action.bytes = ends.bytes;
+  action.effect = engine.effect(1, [&engine, cta, ends](machine::Moment, int) {
+    if (ends.global != nullptr) std::memcpy(engine.shared_bytes(cta) + ends.shared, ends.global, ends.bytes);
+  });
+  (void)warp.warp().copy_in(warp.lanes(), action, warp.site());
+  return Progress::turn;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, BulkStoreOp const&) {
+  Engine& engine = warp.engine();
+  BulkEnds const ends = bulk_ends(warp, op, warp.integers(op, 2));
+  std::vector<LaneBytes> const written = global_interval(warp, ends);
+  int const cta = warp.cta();
+  auto held = std::make_shared<std::vector<std::byte>>(ends.bytes);
+  machine::CopyOut action;
+  action.source = Footprint(warp.warp().shared(), ends.shared, ends.shared + ends.bytes);
+  action.destination = Footprint(engine.global().space(ends.tensor), written);
+  action.effect = engine.effect(2, [&engine, cta, ends, held](machine::Moment moment, int) {
+    if (moment == machine::Moment::read_source)
+      std::memcpy(held->data(), engine.shared_bytes(cta) + ends.shared, ends.bytes);
+    else if (ends.global != nullptr)
+      std::memcpy(ends.global, held->data(), ends.bytes);
+  });
+  (void)warp.warp().copy_out(warp.lanes(), action, warp.site());
+  return Progress::turn;
+}
+
+Progress perform(WarpProgram& warp, Op const&, BulkCommitOp const&) {
+  warp.warp().bulk_commit(warp.lanes(), warp.site());
+  return Progress::done;
+}
+
+Progress perform(WarpProgram& warp, Op const&, BulkWaitOp const& attributes) {
+  (void)warp.warp().bulk_wait(warp.lanes(), static_cast<int>(attributes.pending), attributes.read, warp.site());
+  return Progress::turn;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, CpAsyncOp const& attributes) {
+  struct Chunk {
+    std::byte const* from = nullptr;
+    std::uint32_t to = 0;
+  };
+  Engine& engine = warp.engine();
+  int const tensor = warp.agent().tensor(*op.operand(0));
+  View const& view = warp.view(*op.operand(1));
+  Region const& region = engine.regions().get(view);
+  Extents const offsets = warp.integers(op, 2);
+  auto const vector = static_cast<std::size_t>(attributes.vector);
+  auto const size = static_cast<std::uint32_t>(vector) * static_cast<std::uint32_t>(view.element_bytes);
+  int const lead = offsets.size() - view.shape.size();
+  bool const recorded = engine.global().recorded(tensor);
+  bool const one_lane = warp.lanes() != machine::all_lanes;
+  std::size_t const threads = one_lane ? 1 : static_cast<std::size_t>(warp.group().warps) * 32;
+  auto const chunks = std::make_shared<std::vector<Chunk>>();
+  std::vector<LaneBytes> read, written;
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    if ((warp.lanes() >> lane & 1u) == 0) continue;
+    std::size_t const thread = one_lane ? 0 : static_cast<std::size_t>(warp.index()) * 32 + lane;
+    for (std::size_t chunk = thread; chunk * vector < region.addresses.size(); chunk += threads) {
+      std::size_t const first = chunk * vector;
+      Extents at = offsets;
+      auto left = static_cast<std::int64_t>(first);
+      for (int axis = view.shape.size() - 1; axis >= 0; --axis) {
+        at[lead + axis] += left % view.shape[axis];
+        left /= view.shape[axis];
+      }
+      Chunk next;
+      next.from = locate(warp.agent(), op, tensor, at.begin());
+      at[at.size() - 1] += attributes.vector - 1;
+      if (next.from != nullptr && locate(warp.agent(), op, tensor, at.begin()) == nullptr)
+        engine.report("a chunk of " + std::to_string(size) +
+                          " bytes crosses the tensor's border; chunks lie inside or "
+                          "outside as a whole",
+                      warp.site());
+      next.to = region.addresses[first];
+      if (next.to % size != 0 || reinterpret_cast<std::uintptr_t>(next.from) % size != 0 ||
+          region.addresses[first + vector - 1] != next.to + size - size / vector)
+        engine.report("a chunk of " + std::to_string(size) + " bytes is not adjacent and aligned on both sides",
+                      warp.site());
+      chunks->push_back(next);
+      written.push_back({next.to, next.to + size, lane});
+      if (!recorded || next.from == nullptr) continue;
+      std::uint64_t const from = engine.global().offset(tensor, next.from);
+      read.push_back({from, from + size, lane});
+    }
+  }
+  if (written.empty()) return Progress::done;
+  machine::AsyncCopy action;
+  action.source = Footprint(engine.global().space(tensor), read);
+  action.destination = Footprint(warp.warp().shared(), written);
+  int const cta = warp.cta();
+  action.effect = engine.effect(1, [&engine, cta, chunks, size](machine::Moment, int) {
+    std::byte* const memory = engine.shared_bytes(cta);
+    for (Chunk const& chunk : *chunks) {
+      if (chunk.from == nullptr)
+        std::memset(memory + chunk.to, 0, size);
+      else
+        std::memcpy(memory + chunk.to, chunk.from, size);
+    }
+  });
+  (void)warp.warp().cp_async(warp.lanes(), action, warp.site());
+  return Progress::turn;
+}
+
+Progress perform(WarpProgram& warp, Op const&, CpAsyncCommitOp const&) {
+  warp.warp().cp_async_commit(warp.lanes(), warp.site());
+  return Progress::done;
+}
+
+Progress perform(WarpProgram& warp, Op const&, CpAsyncWaitOp const& attributes) {
+  (void)warp.warp().cp_async_wait(warp.lanes(), static_cast<int>(attributes.pending), warp.site());
+  return Progress::turn;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, CpAsyncArriveOp const& attributes) {
+  (void)warp.warp().cp_async_arrive(warp.lanes(), warp.mbarrier(*op.operand(0)), attributes.counted, warp.site());
+  return Progress::turn;
+}
+
+}  // namespace tegula::sim::block

@@ -1,0 +1,105 @@
+#include "sim/block/engine.hpp"
+
+#include <algorithm>
+
+#include "sim/block/warp_program.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::sim::block {
+
+using namespace ir;
+
+namespace {
+
+struct Place {
+  Engine* engine;
+  int cta;
+  int index;
+};
+
+}  // namespace
+
+Engine::Engine(Function const& kernel, Arguments const& arguments, EngineOptions const& options)
+    : kernel_(kernel),
+      arguments_(arguments),
+      options_(options),
+      plan_(kernel),
+      grid_(Launch(kernel, arguments, options.values).grid()),
+      global_(kernel, arguments, options.dependent) {
+  std::int64_t const ctas = grid_[0] * grid_[1] * grid_[2];
+  constexpr std::int64_t most_warps = 60000;  // the machine numbers warps in 16 bits
+  if (ctas * plan_.warps() > most_warps)
+    throw UserError("simulate: @" + kernel.name() + ": " + std::to_string(ctas) + " CTAs of " +
+                    std::to_string(plan_.warps()) + " warps are more than the " + std::to_string(most_warps) +
+                    " warps that one run holds; give a smaller problem or a smaller grid");
+  if (ctas % options_.cluster != 0)
+    throw UserError("simulate: @" + kernel.name() + ": a grid of " + std::to_string(ctas) +
+                    " CTAs is no multiple of the cluster of " + std::to_string(options_.cluster));
+}
+
+std::uint32_t Engine::entry_registers() const {
+  // Of 64 Ki registers, in steps of 8 per thread (256 per warp).
+  return std::min<std::uint32_t>(65536u / (32u * static_cast<std::uint32_t>(plan_.warps())) / 8 * 8, 256);
+}
+
+void Engine::build(machine::Machine& machine) {
+  machine_ = &machine;
+  moving_.clear();
+  free_moving_.clear();
+  exchanges_.clear();
+  reports_.clear();
+  sim::Options values = options_.values;
+  values.grid = grid_;
+  launch_ = std::make_unique<Launch>(kernel_, arguments_, values);
+  global_.add_to(machine);
+  for (int cta = 0; cta < ctas(); ++cta) {
+    for (NamedBytes const& name : plan_.names()) machine.name(machine.shared(cta), name.begin, name.end, name.name);
+    for (int index = 0; index < plan_.warps(); ++index) {
+      Place place{this, cta, index};
+      machine.add_warp(
+          cta,
+          [](void* context, machine::Warp warp) -> std::unique_ptr<machine::Program> {
+            Place const& at = *static_cast<Place const*>(context);
+            return std::make_unique<WarpProgram>(*at.engine, warp, at.cta, at.index);
+          },
+          &place);
+    }
+  }
+}
+
+MatrixPart const& Engine::matrix(Fragment const& fragment) {
+  auto const [at, fresh] = matrices_.try_emplace(&fragment);
+  if (fresh) at->second = matrix_part(fragment);
+  return at->second;
+}
+
+machine::Effect Engine::effect(int calls, Move move) {
+  std::size_t number = moving_.size();
+  if (free_moving_.empty()) {
+    moving_.emplace_back();
+  } else {
+    number = free_moving_.back();
+    free_moving_.pop_back();
+  }
+  moving_[number] = {std::move(move), calls};
+  return {[](void* context, std::uint64_t payload, machine::Moment moment) {
+            Engine& engine = *static_cast<Engine*>(context);
+            std::size_t const at = payload / ranks;
+            engine.moving_[at].move(moment, static_cast<int>(payload % ranks));
+            if (--engine.moving_[at].calls > 0) return;
+            engine.moving_[at].move = nullptr;
+            engine.free_moving_.push_back(at);
+          },
+          this, number * ranks};
+}
+
+void Engine::report(std::string sentence, machine::Site const& site) {
+  for (machine::Report const& known : reports_)
+    if (known.sentence == sentence && known.later.site == site) return;
+  machine::Report report;
+  report.sentence = std::move(sentence);
+  report.later = {site.op, site};
+  reports_.push_back(std::move(report));
+}
+
+}  // namespace tegula::sim::block

@@ -1,0 +1,99 @@
+// One kernel, its arguments and tables, run again and again under different schedules; and the state of one run that
+// warps share.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/agent.hpp"
+#include "sim/block/fragment.hpp"
+#include "sim/block/global.hpp"
+#include "sim/block/plan.hpp"
+#include "sim/block/shared_view.hpp"
+#include "sim/machine/machine.hpp"
+#include "sim/machine/warp.hpp"
+
+namespace tegula::sim::block {
+
+/// Moves the values of one asynchronous operation; `rank` is that of the destination CTA under multicast, else 0.
+using Move = std::function<void(machine::Moment, int rank)>;
+
+/// What warps of one CTA hand each other in one reduction or layout conversion: each warp's fragment. The bytes of the
+/// scratch memory stand for them in the machine, which finds what is not ordered.
+using Exchange = std::vector<Value>;
+
+struct EngineOptions {
+  sim::Options values;  ///< precision, grid, reports about values
+  int cluster = 1;
+  bool dependent = false;  ///< a grid before this one may still write what the arguments name
+};
+
+class Engine {
+ public:
+  Engine(ir::Function const& kernel, Arguments const& arguments, EngineOptions const& options);
+
+  /// Registers buffers, names and warps of a run; what the last run left is forgotten.
+  void build(machine::Machine& machine);
+
+  [[nodiscard]] Plan const& plan() const { return plan_; }
+  [[nodiscard]] GlobalMemory& global() { return global_; }
+  [[nodiscard]] Launch& launch() { return *launch_; }
+  [[nodiscard]] Grid const& grid() const { return grid_; }
+  [[nodiscard]] int ctas() const { return static_cast<int>(grid_[0] * grid_[1] * grid_[2]); }
+  [[nodiscard]] int cluster() const { return options_.cluster; }
+  [[nodiscard]] std::uint32_t entry_registers() const;
+
+  [[nodiscard]] Fragment const& fragment(ir::Layout const& layout, int warp) { return fragments_.get(layout, warp); }
+  [[nodiscard]] MatrixPart const& matrix(Fragment const& fragment);
+  [[nodiscard]] Regions& regions() { return regions_; }
+  /// Remembers that a copy's placement was checked; false when it was before.
+  bool first_check(ir::Op const& op, Region const& region) { return checked_.emplace(&op, &region).second; }
+  /// Tables of an op that its own file makes.
+  template <class Table>
+  Table& table(ir::Op const& op, int warp) {
+    std::shared_ptr<void>& slot = tables_[{&op, warp}];
+    if (!slot) slot = std::make_shared<Table>();
+    return *static_cast<Table*>(slot.get());
+  }
+
+  // --- of the run under way ------------------------------------------------------------------------------------------
+  [[nodiscard]] std::byte* shared_bytes(int cta) { return machine_->shared_bytes(cta).data(); }
+  /// An effect that calls `move` for each of its moments; `calls` of them end it.
+  machine::Effect effect(int calls, Move move);
+  [[nodiscard]] Exchange& exchange(int cta, ir::Op const& op) { return exchanges_[{cta, &op}]; }
+  /// Files a report that the machine cannot make.
+  void report(std::string sentence, machine::Site const& site);
+  [[nodiscard]] std::vector<machine::Report> take_reports() { return std::move(reports_); }
+
+ private:
+  struct Moving {
+    Move move;
+    int calls = 0;
+  };
+  static constexpr std::uint64_t ranks = 16;
+
+  ir::Function const& kernel_;
+  Arguments const& arguments_;
+  EngineOptions options_;
+  Plan plan_;
+  Grid grid_;  ///< known before anything looks at the arguments, which the launch checks
+  GlobalMemory global_;
+  Fragments fragments_;
+  std::map<Fragment const*, MatrixPart> matrices_;
+  Regions regions_;
+  std::map<std::pair<ir::Op const*, int>, std::shared_ptr<void>> tables_;
+  std::set<std::pair<ir::Op const*, Region const*>> checked_;
+
+  machine::Machine* machine_ = nullptr;
+  std::unique_ptr<Launch> launch_;
+  std::vector<Moving> moving_;
+  std::vector<std::size_t> free_moving_;
+  std::map<std::pair<int, ir::Op const*>, Exchange> exchanges_;
+  std::vector<machine::Report> reports_;
+};
+
+}  // namespace tegula::sim::block

@@ -1,0 +1,12 @@
+// How the warps of a CTA exchange values inside one op: through its scratch memory and the barrier of the CTA.
+#pragma once
+
+#include "sim/block/warp_program.hpp"
+
+namespace tegula::sim::block {
+
+/// Hands this warp's values to the others, in turns: write, barrier of the CTA, read. Progress::done: all values are in
+/// Engine::exchange. Throws UserError inside warp_specialize, where that barrier cannot be reached.
+Progress exchange(WarpProgram& warp, ir::Op const& op, Value const& values);
+
+}  // namespace tegula::sim::block

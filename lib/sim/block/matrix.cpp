@@ -1,0 +1,229 @@
+// Products of the tensor cores. A warp's part of a product is the rows and columns that its accumulator fragment has.
+#include <algorithm>
+#include <bit>
+
+#include "sim/block/decode.hpp"
+#include "sim/block/meaning.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::sim::block {
+
+using namespace ir;
+
+namespace {
+
+/// sums (rows x columns) += a (rows x depth) * b (depth x columns), all dense.
+template <class T>
+void multiply(T const* a, T const* b, T* sums, std::size_t rows, std::size_t depth, std::size_t columns) {
+  for (std::size_t i = 0; i < rows; ++i) {
+    T* const row = sums + i * columns;
+    for (std::size_t k = 0; k < depth; ++k) {
+      T const factor = a[i * depth + k];
+      T const* const line = b + k * columns;
+      for (std::size_t j = 0; j < columns; ++j) row[j] += factor * line[j];
+    }
+  }
+}
+
+/// tf32 has the 10 upper bits of an f32's mantissa; the tensor core ignores the others.
+template <class T>
+void truncate_to_tf32(std::vector<T>& values) {
+  if constexpr (std::is_same_v<T, float>)
+    for (float& value : values) value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & 0xffffe000u);
+}
+
+/// An operand whose rows (first axis) are given, as the tensor core sees it.
+template <class T>
+std::vector<T> rows_of_view(std::byte const* memory, Region const& region, std::span<std::int32_t const> rows,
+                            std::int64_t width, Element element) {
+  std::vector<T> values(rows.size() * static_cast<std::size_t>(width));
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    read_elements(
+        memory,
+        std::span(region.addresses).subspan(static_cast<std::size_t>(rows[i] * width), static_cast<std::size_t>(width)),
+        element, values.data() + i * static_cast<std::size_t>(width));
+  if (element == Element::f32) truncate_to_tf32(values);
+  return values;
+}
+
+/// A fragment as the dense block of its distinct rows and columns.
+template <class T>
+std::vector<T> dense_block(Value const& fragment, MatrixPart const& part) {
+  std::vector<T> values(part.from.size());
+  T const* const data = fragment.data<T>();
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = part.from[i] < 0 ? T{} : data[part.from[i]];
+  return values;
+}
+
+template <class T>
+void store_block(std::vector<T> const& values, MatrixPart const& part, Value& fragment) {
+  T* const data = fragment.data<T>();
+  for (std::size_t i = 0; i < part.place.size(); ++i) {
+    T value = values[static_cast<std::size_t>(part.place[i])];
+    if constexpr (std::is_same_v<T, float>) value = round_to_element(value, fragment.element());
+    data[i] = value;
+  }
+}
+
+/// One warp's part of a wgmma, from issue to end.
+struct Product {
+  Value a_registers;  ///< empty: A is in shared memory
+  MatrixPart const* a_part = nullptr;
+  Region const* a = nullptr;
+  Region const* b = nullptr;
+  std::int64_t depth = 0;
+  std::int64_t width = 0;  ///< columns of B
+  Element element = Element::bf16;
+  Value accumulator;  ///< empty: starts from zero
+  MatrixPart const* part = nullptr;
+  Value result;
+
+  template <class T>
+  void run(std::byte const* memory) {
+    std::vector<T> left;
+    if (a_registers.empty()) {
+      left = rows_of_view<T>(memory, *a, part->rows, depth, element);
+    } else {
+      left = dense_block<T>(a_registers, *a_part);
+      if (element == Element::f32) truncate_to_tf32(left);
+    }
+    std::vector<T> right(static_cast<std::size_t>(depth * width));
+    read_elements(memory, std::span(b->addresses), element, right.data());
+    if (element == Element::f32) truncate_to_tf32(right);
+    std::vector<T> sums = accumulator.empty() ? std::vector<T>(part->from.size()) : dense_block<T>(accumulator, *part);
+    multiply(left.data(), right.data(), sums.data(), part->rows.size(), static_cast<std::size_t>(depth),
+             part->columns.size());
+    store_block(sums, *part, result);
+  }
+};
+
+void check_parts(Op const& op, MatrixPart const& part, MatrixPart const* a, std::int64_t width, std::int64_t depth) {
+  if (static_cast<std::int64_t>(part.columns.size()) != width)
+    throw UserError("simulate: " + std::string(op.info().mnemonic) + ": a warp's part of the result has " +
+                        std::to_string(part.columns.size()) + " of the " + std::to_string(width) + " columns of rhs",
+                    op.where());
+  if (a != nullptr && (a->rows != part.rows || static_cast<std::int64_t>(a->columns.size()) != depth))
+    throw UserError("simulate: " + std::string(op.info().mnemonic) +
+                        ": the warps hold other rows of lhs than of the result, or not all of its columns",
+                    op.where());
+}
+
+}  // namespace
+
+Progress perform(WarpProgram&, Op const& op, DotOp const&) {
+  throw UserError("simulate: dot is a tile op; passes make wgmma of it before warps can run it", op.where());
+}
+
+Progress perform(WarpProgram& warp, Op const& op, WgmmaOp const&) {
+  ir::Value const &lhs = *op.operand(0), &rhs = *op.operand(1);
+  bool const given = op.operand_count() > 2;
+  bool const accumulates = given && (op.operand_count() < 4 || warp.agent().condition(*op.operand(3)));
+  Engine& engine = warp.engine();
+  auto product = std::make_shared<Product>();
+  product->part = &engine.matrix(warp.fragment(op.result()->type()));
+  product->depth = lhs.type().shape()[1];
+  product->width = rhs.type().shape()[1];
+  product->element = lhs.type().element();
+  product->b = &engine.regions().get(warp.view(rhs));
+  std::vector<machine::Footprint> shared;
+  machine::Space const space = warp.warp().shared();
+  machine::Wgmma action;
+  if (lhs.type().is_shared()) {
+    product->a = &engine.regions().get(warp.view(lhs));
+    shared.emplace_back(space, engine.regions().rows(warp.view(lhs), product->part->rows, product->part, 0));
+  } else {
+    product->a_registers = warp.value(lhs);
+    product->a_part = &engine.matrix(warp.fragment(lhs.type()));
+    Registers const& held = warp.registers(lhs);
+    action.a_registers = machine::Footprint(warp.warp().registers(), held->begin, held->end);
+  }
+  check_parts(op, *product->part, product->a_part, product->width, product->depth);
+  shared.emplace_back(space, product->b->intervals);
+  if (accumulates) product->accumulator = warp.value(*op.operand(2));
+  product->result = warp.agent().fresh(op);
+  warp.set(*op.result(), product->result);
+
+  // The result stands in the registers of the accumulator that ends here; else in others, into which it is copied.
+  Handle& result = warp.handle(*op.result());
+  result.registers = nullptr;
+  if (given) {
+    Registers const held = warp.registers(*op.operand(2));
+    if (warp.plan().takes_over(op, *op.operand(2))) {
+      result.registers = held;
+    } else if (accumulates) {
+      warp.warp().read_registers(held->begin, held->end, warp.site());
+      Registers const& copy = warp.registers(*op.result());
+      warp.warp().write_registers(copy->begin, copy->end, warp.site());
+    }
+  }
+  Registers const& held = warp.registers(*op.result());
+  action.shared = shared;
+  action.accumulators = machine::Footprint(warp.warp().registers(), held->begin, held->end);
+  action.accumulate = accumulates;
+  action.shape = static_cast<std::uint32_t>(product->part->rows.size() << 16 | product->part->columns.size() << 3 |
+                                            (op.result()->type().element() == Element::f16 ? 2 : 1));
+  int const cta = warp.cta();
+  action.effect = engine.effect(1, [&engine, cta, product](machine::Moment, int) {
+    std::byte const* const memory = engine.shared_bytes(cta);
+    if (product->result.storage() == Storage::f64)
+      product->run<double>(memory);
+    else
+      product->run<float>(memory);
+  });
+  (void)warp.warp().wgmma(action, warp.site());
+  return Progress::turn;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, WgmmaFenceOp const&) {
+  warp.warp().wgmma_fence(warp.site());
+  for (int i = 0; i < op.operand_count(); ++i) {
+    (void)warp.registers(*op.operand(i));
+    warp.pass(*op.operand(i), *op.result(i));
+  }
+  return Progress::done;
+}
+
+Progress perform(WarpProgram& warp, Op const&, WgmmaCommitOp const&) {
+  warp.warp().wgmma_commit(warp.site());
+  return Progress::done;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, WgmmaWaitOp const& attributes) {
+  for (int i = 0; i < op.operand_count(); ++i) {
+    (void)warp.registers(*op.operand(i));
+    warp.pass(*op.operand(i), *op.result(i));
+  }
+  (void)warp.warp().wgmma_wait(static_cast<int>(attributes.pending), warp.site());
+  return Progress::turn;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, MmaOp const&) {
+  Engine& engine = warp.engine();
+  MatrixPart const& part = engine.matrix(warp.fragment(op.result()->type()));
+  MatrixPart const& a = engine.matrix(warp.fragment(op.operand(0)->type()));
+  MatrixPart const& b = engine.matrix(warp.fragment(op.operand(1)->type()));
+  std::int64_t const depth = op.operand(0)->type().shape()[1];
+  check_parts(op, part, &a, static_cast<std::int64_t>(b.columns.size()), depth);
+  if (b.columns != part.columns || static_cast<std::int64_t>(b.rows.size()) != depth)
+    throw UserError("simulate: mma: the warps hold other columns of rhs than of the result, or not all of its rows",
+                    op.where());
+  Value const left = warp.value(*op.operand(0)), right = warp.value(*op.operand(1)), old = warp.value(*op.operand(2));
+  Value result = warp.agent().fresh(op);
+  auto const run = [&]<class T>(std::type_identity<T>) {
+    std::vector<T> x = dense_block<T>(left, a), y = dense_block<T>(right, b), sums = dense_block<T>(old, part);
+    if (left.element() == Element::f32) {
+      truncate_to_tf32(x);
+      truncate_to_tf32(y);
+    }
+    multiply(x.data(), y.data(), sums.data(), part.rows.size(), static_cast<std::size_t>(depth), part.columns.size());
+    store_block(sums, part, result);
+  };
+  if (result.storage() == Storage::f64)
+    run(std::type_identity<double>());
+  else
+    run(std::type_identity<float>());
+  warp.set(*op.result(), std::move(result));
+  return Progress::done;
+}
+
+}  // namespace tegula::sim::block

@@ -1,0 +1,95 @@
+// The meaning of each op to one warp: an overload of perform per op struct. A line in ops.def without one does not
+// compile (warp_program.cpp). Arithmetic is element by element, so it means the same to a fragment as to a tile.
+#pragma once
+
+#include "sim/block/warp_program.hpp"
+#include "sim/meaning.hpp"
+
+namespace tegula::sim::block {
+
+/// Ops that the meaning of whole tiles (sim/meaning.hpp) says for fragments too.
+template <class OpStruct>
+concept SameForFragments =
+    !ir::BlockOp<OpStruct> && ((OpStruct::traits & (ir::elementwise | ir::symbolic | ir::launch_fact)) != 0 ||
+                               std::is_same_v<OpStruct, ir::ConstantOp>);
+template <SameForFragments OpStruct>
+Progress perform(WarpProgram& warp, ir::Op const& op, OpStruct const& attributes) {
+  execute(warp.agent(), op, attributes);
+  return Progress::done;
+}
+
+#define TEGULA_BLOCK_MEANING(name) Progress perform(WarpProgram& warp, ir::Op const& op, ir::name const& attributes)
+// control.cpp
+TEGULA_BLOCK_MEANING(ForOp);
+TEGULA_BLOCK_MEANING(IfOp);
+TEGULA_BLOCK_MEANING(YieldOp);
+TEGULA_BLOCK_MEANING(ReturnOp);
+TEGULA_BLOCK_MEANING(CallOp);
+TEGULA_BLOCK_MEANING(WarpSpecializeOp);
+TEGULA_BLOCK_MEANING(ElectOp);
+TEGULA_BLOCK_MEANING(WarpIndexOp);
+TEGULA_BLOCK_MEANING(ClusterRankOp);
+// shape.cpp
+TEGULA_BLOCK_MEANING(SplatOp);
+TEGULA_BLOCK_MEANING(IotaOp);
+TEGULA_BLOCK_MEANING(BroadcastOp);
+TEGULA_BLOCK_MEANING(ExpandDimsOp);
+TEGULA_BLOCK_MEANING(SqueezeOp);
+TEGULA_BLOCK_MEANING(TransOp);
+TEGULA_BLOCK_MEANING(ExtractOp);
+TEGULA_BLOCK_MEANING(ConvertLayoutOp);
+TEGULA_BLOCK_MEANING(ShuffleOp);
+// reduce.cpp
+TEGULA_BLOCK_MEANING(ReduceOp);
+TEGULA_BLOCK_MEANING(FoldOp);
+TEGULA_BLOCK_MEANING(VoteOp);
+// matrix.cpp
+TEGULA_BLOCK_MEANING(DotOp);
+TEGULA_BLOCK_MEANING(WgmmaOp);
+TEGULA_BLOCK_MEANING(WgmmaFenceOp);
+TEGULA_BLOCK_MEANING(WgmmaCommitOp);
+TEGULA_BLOCK_MEANING(WgmmaWaitOp);
+TEGULA_BLOCK_MEANING(MmaOp);
+// memory.cpp
+TEGULA_BLOCK_MEANING(LoadOp);
+TEGULA_BLOCK_MEANING(StoreOp);
+TEGULA_BLOCK_MEANING(AtomicOp);
+TEGULA_BLOCK_MEANING(SharedAllocOp);
+TEGULA_BLOCK_MEANING(ViewOp);
+TEGULA_BLOCK_MEANING(TransViewOp);
+TEGULA_BLOCK_MEANING(SharedLoadOp);
+TEGULA_BLOCK_MEANING(SharedStoreOp);
+// barrier.cpp
+TEGULA_BLOCK_MEANING(MbarrierInitOp);
+TEGULA_BLOCK_MEANING(MbarrierInvalOp);
+TEGULA_BLOCK_MEANING(MbarrierArriveOp);
+TEGULA_BLOCK_MEANING(MbarrierExpectOp);
+TEGULA_BLOCK_MEANING(MbarrierWaitOp);
+TEGULA_BLOCK_MEANING(FenceMbarrierInitOp);
+TEGULA_BLOCK_MEANING(FenceProxyAsyncOp);
+TEGULA_BLOCK_MEANING(BarrierOp);
+TEGULA_BLOCK_MEANING(BarrierArriveOp);
+TEGULA_BLOCK_MEANING(WarpBarrierOp);
+TEGULA_BLOCK_MEANING(ClusterArriveOp);
+TEGULA_BLOCK_MEANING(ClusterWaitOp);
+TEGULA_BLOCK_MEANING(LaunchDependentsOp);
+TEGULA_BLOCK_MEANING(WaitDependenciesOp);
+// copy.cpp
+TEGULA_BLOCK_MEANING(TensorMapOp);
+TEGULA_BLOCK_MEANING(TmaLoadOp);
+TEGULA_BLOCK_MEANING(TmaStoreOp);
+TEGULA_BLOCK_MEANING(TmaReduceOp);
+TEGULA_BLOCK_MEANING(PrefetchTensorMapOp);
+TEGULA_BLOCK_MEANING(TmaPrefetchOp);
+// copy_linear.cpp
+TEGULA_BLOCK_MEANING(BulkLoadOp);
+TEGULA_BLOCK_MEANING(BulkStoreOp);
+TEGULA_BLOCK_MEANING(BulkCommitOp);
+TEGULA_BLOCK_MEANING(BulkWaitOp);
+TEGULA_BLOCK_MEANING(CpAsyncOp);
+TEGULA_BLOCK_MEANING(CpAsyncCommitOp);
+TEGULA_BLOCK_MEANING(CpAsyncWaitOp);
+TEGULA_BLOCK_MEANING(CpAsyncArriveOp);
+#undef TEGULA_BLOCK_MEANING
+
+}  // namespace tegula::sim::block

@@ -1,0 +1,283 @@
+// Ordinary accesses (generic proxy): loads, stores and atomics of global memory, shared buffers and their views.
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "sim/block/decode.hpp"
+#include "sim/block/meaning.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::sim::block {
+
+using namespace ir;
+using machine::Footprint;
+using machine::LaneBytes;
+
+namespace {
+
+/// Adds the bytes of one lane, joined with its last ones where they meet.
+void add_bytes(std::vector<LaneBytes>& bytes, std::uint64_t begin, std::uint64_t size, int lane) {
+  auto const number = static_cast<std::uint32_t>(lane);
+  if (!bytes.empty() && bytes.back().lane == number && bytes.back().end == begin)
+    bytes.back().end += size;
+  else
+    bytes.push_back({begin, begin + size, number});
+}
+
+/// Visits what this warp holds of a tile in global memory at offsets: visit(element, address), address null outside.
+template <class Visit>
+void each_global(WarpProgram& warp, Op const& op, int tensor, Fragment const& fragment, Extents const& offsets,
+                 Visit const& visit) {
+  int const lead = offsets.size() - fragment.rank;
+  std::int64_t at[max_rank] = {};
+  for (int axis = 0; axis < lead; ++axis) at[axis] = offsets[axis];
+  for (int i = 0; i < fragment.count(); ++i) {
+    if ((warp.lanes() >> fragment.lane_of(i) & 1u) == 0) continue;
+    for (int axis = 0; axis < fragment.rank; ++axis) at[lead + axis] = offsets[lead + axis] + fragment.at(i)[axis];
+    visit(i, locate(warp.agent(), op, tensor, at));
+  }
+}
+
+/// The bytes per lane of a fragment in a region of shared memory; `owners`: only where the thread owns the element.
+std::vector<LaneBytes> shared_bytes_of(Fragment const& fragment, Region const& region, std::uint32_t size, bool owners,
+                                       machine::Lanes lanes) {
+  std::vector<LaneBytes> bytes;
+  std::vector<std::uint32_t> addresses;
+  for (int lane = 0; lane < 32; ++lane) {
+    if ((lanes >> lane & 1u) == 0) continue;
+    addresses.clear();
+    for (int i = lane * fragment.registers; i < (lane + 1) * fragment.registers; ++i) {
+      auto const element = static_cast<std::size_t>(i);
+      if (!owners || fragment.owner[element] != 0)
+        addresses.push_back(region.addresses[static_cast<std::size_t>(fragment.linear[element])]);
+    }
+    std::sort(addresses.begin(), addresses.end());
+    addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
+    for (std::uint32_t const address : addresses) add_bytes(bytes, address, size, lane);
+  }
+  return bytes;
+}
+
+/// Bytes by region, made once per op and warp.
+using SharedTable = std::map<std::pair<Region const*, machine::Lanes>, std::vector<LaneBytes>>;
+
+std::vector<LaneBytes> const& shared_table(WarpProgram& warp, Op const& op, Fragment const& fragment,
+                                           Region const& region, int size, bool owners) {
+  SharedTable& table = warp.engine().table<SharedTable>(op, warp.index());
+  auto const [at, fresh] = table.try_emplace({&region, warp.lanes()});
+  if (fresh) at->second = shared_bytes_of(fragment, region, static_cast<std::uint32_t>(size), owners, warp.lanes());
+  return at->second;
+}
+
+}  // namespace
+
+// --- global memory ---------------------------------------------------------------------------------------------------
+
+Progress perform(WarpProgram& warp, Op const& op, LoadOp const& attributes) {
+  int const tensor = warp.agent().tensor(*op.operand(0));
+  Fragment const& fragment = warp.fragment(op.result()->type());
+  Value result = warp.agent().fresh(op);
+  GlobalMemory const& global = warp.engine().global();
+  bool const recorded = global.recorded(tensor);
+  Element const element = result.element();
+  auto const size = static_cast<std::uint64_t>(bytes(element));
+  std::vector<LaneBytes> touched;
+  with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
+    T pad{};
+    if constexpr (std::is_floating_point_v<T>)
+      pad = static_cast<T>(to_double(attributes.pad));
+    else
+      pad = static_cast<T>(to_int(attributes.pad));
+    T* const to = result.data<T>();
+    std::fill_n(to, result.count(), pad);
+    each_global(warp, op, tensor, fragment, warp.integers(op, 1), [&](int i, std::byte const* address) {
+      if (address == nullptr) return;
+      to[i] = read_element<T>(address, element);
+      if (recorded) add_bytes(touched, global.offset(tensor, address), size, fragment.lane_of(i));
+    });
+  });
+  if (!touched.empty()) warp.warp().read(warp.lanes(), Footprint(global.space(tensor), touched), warp.site());
+  warp.set(*op.result(), std::move(result));
+  return Progress::done;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, StoreOp const&) {
+  int const tensor = warp.agent().tensor(*op.operand(0));
+  Value const tile = warp.value(*op.operand(1));
+  Fragment const& fragment = warp.fragment(op.operand(1)->type());
+  GlobalMemory const& global = warp.engine().global();
+  Element const element = tile.element();
+  auto const size = static_cast<std::uint64_t>(bytes(element));
+  std::vector<LaneBytes> touched;
+  with_storage(tile.storage(), [&]<class T>(std::type_identity<T>) {
+    each_global(warp, op, tensor, fragment, warp.integers(op, 2), [&](int i, std::byte* address) {
+      if (address == nullptr || fragment.owner[static_cast<std::size_t>(i)] == 0) return;
+      write_element(address, element, tile.data<T>()[i]);
+      add_bytes(touched, global.offset(tensor, address), size, fragment.lane_of(i));
+    });
+  });
+  if (!touched.empty()) warp.warp().write(warp.lanes(), Footprint(global.space(tensor), touched), warp.site());
+  return Progress::done;
+}
+
+namespace {
+
+template <class T>
+T joined(AtomicKind kind, T old, T value) {
+  switch (kind) {
+    case AtomicKind::add:
+      if constexpr (std::is_floating_point_v<T>)
+        return old + value;
+      else
+        return math::wrapping_add(old, value);
+    case AtomicKind::min:
+      return std::min(old, value);
+    case AtomicKind::max:
+      return std::max(old, value);
+    case AtomicKind::exchange:
+      return value;
+    case AtomicKind::increment:
+      break;
+  }
+  return old >= value ? T{0} : static_cast<T>(old + 1);
+}
+
+}  // namespace
+
+Progress perform(WarpProgram& warp, Op const& op, AtomicOp const& attributes) {
+  if (std::popcount(warp.lanes()) != 1)
+    throw UserError("simulate: atomic is executed by " + std::to_string(std::popcount(warp.lanes())) +
+                        " lanes, which join it as often; put it into an elect region",
+                    op.where());
+  int const tensor = warp.agent().tensor(*op.operand(0));
+  Extents const offsets = warp.integers(op, 2);
+  Value const value = warp.value(*op.operand(1));
+  Value result = warp.agent().fresh(op);
+  std::byte* const address = locate(warp.agent(), op, tensor, offsets.begin());
+  if (address == nullptr) {
+    warp.engine().report("the atomic's element lies outside the tensor", warp.site());
+    warp.set(*op.result(), std::move(result));
+    return Progress::done;
+  }
+  with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (!std::is_same_v<T, std::uint8_t>) {
+      T const old = read_element<T>(address, result.element());
+      *result.data<T>() = old;
+      T const now = joined(attributes.kind, old, *value.data<T>());
+      write_element(address, result.element(), now);
+    }
+  });
+  GlobalMemory const& global = warp.engine().global();
+  std::uint64_t const at = global.offset(tensor, address);
+  auto const size = static_cast<std::uint64_t>(bytes(result.element()));
+  warp.set(*op.result(), std::move(result));
+  (void)warp.warp().atomic(warp.lanes(), Footprint(global.space(tensor), at, at + size), machine::AtomicOrder::relaxed,
+                           warp.site());
+  return Progress::turn;
+}
+
+// --- shared memory ---------------------------------------------------------------------------------------------------
+
+Progress perform(WarpProgram& warp, Op const& op, SharedAllocOp const&) {
+  Type const& type = op.result()->type();
+  Handle& handle = warp.handle(*op.result());
+  std::uint32_t const begin = warp.plan().buffer(op);
+  if (type.is_mbarrier()) {
+    handle.mbarrier = begin;
+    return Progress::done;
+  }
+  View& view = handle.view;
+  view = {};
+  view.map = &warp.engine().regions().map(*type.layout());
+  view.base = begin;
+  view.element_bytes = bytes(type.element());
+  view.shape = type.shape();
+  for (int axis = 0; axis < type.rank(); ++axis) {
+    view.axes.push_back(axis);
+    view.origin.push_back(0);
+  }
+  return Progress::done;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, ViewOp const&) {
+  Type const &from = op.operand(0)->type(), &to = op.result()->type();
+  Extents const offsets = warp.integers(op, 1);
+  if (from.is_mbarrier()) {
+    if (offsets[0] < 0 || offsets[0] >= from.elements())
+      throw UserError(
+          "simulate: there is no mbarrier " + std::to_string(offsets[0]) + " of " + std::to_string(from.elements()),
+          op.where());
+    warp.handle(*op.result()).mbarrier =
+        warp.handle(*op.operand(0)).mbarrier + 8 * static_cast<std::uint32_t>(offsets[0]);
+    return Progress::done;
+  }
+  warp.handle(*op.result()).view = warp.view(*op.operand(0)).box(offsets, to.shape());
+  return Progress::done;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, TransViewOp const&) {
+  warp.handle(*op.result()).view = warp.view(*op.operand(0)).transposed();
+  return Progress::done;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, SharedLoadOp const&) {
+  Type const& type = op.result()->type();
+  Region const& region = warp.engine().regions().get(warp.view(*op.operand(0)));
+  Value result = warp.agent().fresh(op);
+  std::byte const* const memory = warp.shared_bytes();
+  machine::Space const space = warp.warp().shared();
+  if (type.is_scalar()) {
+    with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
+      *result.data<T>() = read_element<T>(memory + region.addresses[0], type.element());
+    });
+    LaneBytes const& bytes = region.intervals[0];
+    warp.warp().read(warp.lanes(), Footprint(space, bytes.begin, bytes.end), warp.site());
+    warp.set(*op.result(), std::move(result));
+    return Progress::done;
+  }
+  Fragment const& fragment = warp.fragment(type);
+  std::vector<std::uint32_t> addresses;
+  addresses.reserve(fragment.linear.size());
+  for (std::int32_t const linear : fragment.linear)
+    addresses.push_back(region.addresses[static_cast<std::size_t>(linear)]);
+  with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
+    read_elements(memory, std::span<std::uint32_t const>(addresses), type.element(), result.data<T>());
+  });
+  warp.warp().read(warp.lanes(),
+                   Footprint(space, shared_table(warp, op, fragment, region, bytes(type.element()), false)),
+                   warp.site());
+  warp.set(*op.result(), std::move(result));
+  return Progress::done;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, SharedStoreOp const&) {
+  ir::Value const& source = *op.operand(1);
+  Type const& type = source.type();
+  Region const& region = warp.engine().regions().get(warp.view(*op.operand(0)));
+  Value const tile = warp.value(source);
+  std::byte* const memory = warp.shared_bytes();
+  machine::Space const space = warp.warp().shared();
+  if (type.is_scalar()) {
+    with_storage(tile.storage(), [&]<class T>(std::type_identity<T>) {
+      write_element(memory + region.addresses[0], type.element(), *tile.data<T>());
+    });
+    LaneBytes const& bytes = region.intervals[0];
+    warp.warp().write(warp.lanes(), Footprint(space, bytes.begin, bytes.end), warp.site());
+    return Progress::done;
+  }
+  Fragment const& fragment = warp.fragment(type);
+  with_storage(tile.storage(), [&]<class T>(std::type_identity<T>) {
+    T const* const data = tile.data<T>();
+    for (int i = 0; i < fragment.count(); ++i) {
+      auto const element = static_cast<std::size_t>(i);
+      if (fragment.owner[element] == 0 || (warp.lanes() >> fragment.lane_of(i) & 1u) == 0) continue;
+      write_element(memory + region.addresses[static_cast<std::size_t>(fragment.linear[element])], type.element(),
+                    data[i]);
+    }
+  });
+  std::vector<LaneBytes> const& bytes_written = shared_table(warp, op, fragment, region, bytes(type.element()), true);
+  if (!bytes_written.empty()) warp.warp().write(warp.lanes(), Footprint(space, bytes_written), warp.site());
+  return Progress::done;
+}
+
+}  // namespace tegula::sim::block

@@ -1,0 +1,199 @@
+#include "sim/block/plan.hpp"
+
+#include <algorithm>
+
+#include "ir/exchange.hpp"
+#include "ir/layout.hpp"
+#include "ir/text.hpp"
+#include "ir/verify_block.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::sim::block {
+
+using namespace ir;
+
+namespace {
+
+/// Calls visit(op) for every op, outer ones first.
+template <class Visit>
+void each_op(Block const& block, Visit const& visit) {
+  for (Op const& op : block) {
+    visit(op);
+    for (int i = 0; i < op.block_count(); ++i) each_op(op.block(i), visit);
+  }
+}
+
+bool passes_registers(Op const& op) { return op.is<WgmmaFenceOp>() || op.is<WgmmaWaitOp>(); }
+
+/// Ops that say themselves what they do to registers.
+bool own_registers(Op const& op) {
+  return op.is<WgmmaOp>() || passes_registers(op) || op.is<ForOp>() || op.is<IfOp>() || op.is<YieldOp>() ||
+         op.is<CallOp>() || op.is<ReturnOp>();
+}
+
+}  // namespace
+
+Plan::Plan(Function const& kernel) : kernel_(kernel) {
+  auto const each_function = [&](auto const& visit) {
+    if (kernel.parent() == nullptr) return visit(kernel);
+    for (auto const& function : kernel.parent()->functions()) visit(*function);
+  };
+  has_block_ops_ = ir::has_block_ops(kernel);
+  warps_ = std::max(kernel.warps, 1);
+  each_function([&](Function const& function) {
+    place(function.body(), 1);
+    find_ends(function.body());
+  });
+  each_function([&](Function const& function) { find_tracked(function); });
+  if (warps_ > 32)
+    throw UserError("simulate: @" + kernel.name() + " has " + std::to_string(warps_) + " warps, a CTA has at most 32");
+  for (auto& [op, plan] : ops_) {
+    if (own_registers(*op)) continue;
+    for (Value const* operand : op->operands())
+      if (in_tensor_core(*operand)) plan.reads.push_back(operand);
+    for (int i = 0; i < op->result_count(); ++i)
+      if (in_tensor_core(*op->result(i))) plan.defines.push_back(op->result(i));
+  }
+  place_buffers();
+}
+
+std::uint32_t Plan::place(Block const& block, std::uint32_t line) {
+  int number = 0;
+  for (Op const& op : block) {
+    check(op);
+    OpPlan& plan = ops_[&op];
+    order_[&op] = number++;
+    plan.site = {op.where().file(), op.where().line(), ++line, op.info().mnemonic.data()};
+    for (int i = 0; i < op.block_count(); ++i) line = place(op.block(i), line) + 1;
+  }
+  return line;
+}
+
+void Plan::check(Op const& op) const {
+  if (op.is<DotOp>())
+    throw UserError("simulate: dot is a tile op; passes make wgmma of it before warps can run it", op.where());
+  bool const whole_warps = op.info().has(collective) || op.is<WarpSpecializeOp>();
+  if (whole_warps && kernel_.warps == 0)
+    throw UserError("simulate: @" + kernel_.name() + " does not say how many warps it has (warps = 4)", op.where());
+  for (int i = 0; i < op.result_count(); ++i) {
+    Type const& type = op.result(i)->type();
+    if (type.in_registers() && type.layout() == nullptr)
+      throw UserError("simulate: " + to_string(*op.result(i)) + " has no layout; run assign-layouts first", op.where());
+  }
+}
+
+/// The last op of the value's own block that uses it, itself or in a block it holds.
+void Plan::find_last(Value const& value) {
+  Block const* const home = value.defining_op() != nullptr ? value.defining_op()->parent() : value.owner_block();
+  Last last;
+  for (Use const& use : value.uses()) {
+    Op const* at = use.user;
+    while (at->parent() != home) at = at->parent_op();
+    if (last.op == at) {
+      ++last.uses;
+    } else if (last.op == nullptr || order_.at(at) > order_.at(last.op)) {
+      last = {at, 1};
+    }
+  }
+  if (last.op == nullptr) last.op = value.defining_op();
+  if (last.op == nullptr) return;  // an argument that nothing uses
+  last_[&value] = last;
+  ops_.at(last.op).dies.push_back(&value);
+}
+
+void Plan::find_ends(Block const& block) {
+  for (int i = 0; i < block.argument_count(); ++i)
+    if (block.parent_op() != nullptr) find_last(*block.argument(i));
+  for (Op const& op : block) {
+    for (int i = 0; i < op.result_count(); ++i) find_last(*op.result(i));
+    for (int i = 0; i < op.block_count(); ++i) find_ends(op.block(i));
+  }
+}
+
+/// Operands and results of wgmma, and whatever hands their registers on.
+void Plan::find_tracked(Function const& function) {
+  bool changed = true;
+  auto const track = [&](Value const& value) {
+    if (!value.type().in_registers() || !tracked_.emplace(&value, true).second) return;
+    changed = true;
+  };
+  auto const same = [&](Value const& a, Value const& b) {
+    if (in_tensor_core(a)) track(b);
+    if (in_tensor_core(b)) track(a);
+  };
+  while (changed) {
+    changed = false;
+    each_op(function.body(), [&](Op const& op) {
+      if (op.is<WgmmaOp>()) {
+        track(*op.operand(0));
+        if (op.operand_count() > 2) track(*op.operand(2));
+        track(*op.result());
+      } else if (passes_registers(op)) {
+        for (int i = 0; i < op.operand_count(); ++i) {
+          track(*op.operand(i));
+          track(*op.result(i));
+        }
+      } else if (op.is<ForOp>()) {
+        for (int i = 3; i < op.operand_count(); ++i) {
+          Value const& argument = *op.block().argument(i - 2);
+          same(*op.operand(i), argument);
+          same(argument, *op.result(i - 3));
+          same(argument, *op.block().back().operand(i - 3));
+        }
+      } else if (op.is<IfOp>()) {
+        for (int i = 0; i < op.result_count(); ++i)
+          for (int b = 0; b < op.block_count(); ++b) same(*op.result(i), *op.block(b).back().operand(i));
+      }
+    });
+  }
+}
+
+void Plan::place_buffers() {
+  auto const names = value_names(kernel_);
+  std::int64_t next = 0;
+  for (Op const& op : kernel_.body())
+    if (auto const* alloc = op.is<SharedAllocOp>() ? &op.as<SharedAllocOp>() : nullptr; alloc && alloc->offset >= 0)
+      next = std::max(next, alloc->offset + buffer_bytes(op.result()->type()));
+  each_op(kernel_.body(), [&](Op const& op) {
+    std::int64_t const scratch = op.is<ReduceOp>()          ? op.as<ReduceOp>().scratch
+                                 : op.is<ConvertLayoutOp>() ? op.as<ConvertLayoutOp>().scratch
+                                                            : -1;
+    if (scratch >= 0) next = std::max(next, scratch + scratch_bytes(op));
+  });
+  // What no pass has placed yet goes behind the rest.
+  auto const take = [&](std::int64_t size, std::int64_t align) {
+    std::int64_t const at = (next + align - 1) / align * align;
+    next = at + size;
+    return static_cast<std::uint32_t>(at);
+  };
+  for (Op const& op : kernel_.body()) {
+    if (!op.is<SharedAllocOp>()) continue;
+    SharedAllocOp const& alloc = op.as<SharedAllocOp>();
+    Type const& type = op.result()->type();
+    auto const size = static_cast<std::uint32_t>(buffer_bytes(type));
+    std::uint32_t const at = alloc.offset >= 0 ? static_cast<std::uint32_t>(alloc.offset) : take(size, alloc.align);
+    buffers_[&op] = at;
+    std::string const name = names.at(op.result());
+    std::int64_t const parts = type.is_mbarrier() ? type.elements() : type.rank() > 2 ? type.shape()[0] : 1;
+    names_.push_back({at, at + size, name});
+    auto const part = static_cast<std::uint32_t>(size / parts);
+    for (std::uint32_t i = 0; parts > 1 && i < parts; ++i)
+      names_.push_back({at + i * part, at + (i + 1) * part, name + "[" + std::to_string(i) + "]"});
+  }
+  each_op(kernel_.body(), [&](Op const& op) {
+    if (!op.is<ReduceOp>() && !op.is<ConvertLayoutOp>()) return;
+    std::int64_t const size = scratch_bytes(op);
+    if (size == 0) return;
+    std::int64_t const given = op.is<ReduceOp>() ? op.as<ReduceOp>().scratch : op.as<ConvertLayoutOp>().scratch;
+    std::uint32_t const at = given >= 0 ? static_cast<std::uint32_t>(given) : take(size, 16);
+    scratch_[&op] = at;
+    names_.push_back({at, at + static_cast<std::uint32_t>(size), "the exchange of " + names.at(op.result())});
+  });
+  constexpr std::int64_t most = 232448;  // PTX ISA: dynamic shared memory of a CTA on sm_90
+  if (next > most)
+    throw UserError("simulate: shared memory: " + std::to_string(next) + " bytes needed, " + std::to_string(most) +
+                    " allowed");
+  shared_bytes_ = static_cast<std::uint32_t>((next + 1023) / 1024 * 1024);
+}
+
+}  // namespace tegula::sim::block

@@ -1,0 +1,85 @@
+// What is known of a kernel before it runs: where each op stands in the text, which values end where, which values
+// tensor cores touch, and where shared buffers lie.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/op.hpp"
+#include "sim/machine/types.hpp"
+
+namespace tegula::sim::block {
+
+/// One op.
+struct OpPlan {
+  machine::Site site;
+  std::vector<ir::Value const*> dies;     ///< of the op's own block, not used after it
+  std::vector<ir::Value const*> reads;    ///< operands in registers that a tensor core touches too
+  std::vector<ir::Value const*> defines;  ///< results of that kind
+};
+
+/// A named interval of shared memory.
+struct NamedBytes {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+  std::string name;
+};
+
+class Plan {
+ public:
+  /// Throws UserError for what cannot be simulated by warps: `dot`, tiles without layouts.
+  explicit Plan(ir::Function const& kernel);
+
+  [[nodiscard]] OpPlan const& of(ir::Op const& op) const { return ops_.at(&op); }
+  /// True for a value whose registers tensor cores read or write.
+  [[nodiscard]] bool in_tensor_core(ir::Value const& value) const { return tracked_.count(&value) != 0; }
+  /// True when `op` is the last to use the value, and uses it once: its result may take the value's registers.
+  [[nodiscard]] bool takes_over(ir::Op const& op, ir::Value const& value) const {
+    auto const found = last_.find(&value);
+    return found != last_.end() && found->second.op == &op && found->second.uses == 1;
+  }
+  /// True when `op`, or a block it holds, is the last to use the value.
+  [[nodiscard]] bool ends_at(ir::Op const& op, ir::Value const& value) const {
+    auto const found = last_.find(&value);
+    return found != last_.end() && found->second.op == &op;
+  }
+  /// Byte offset of a buffer.
+  [[nodiscard]] std::uint32_t buffer(ir::Op const& alloc) const { return buffers_.at(&alloc); }
+  /// Byte offset of the memory through which an op's warps exchange.
+  [[nodiscard]] std::uint32_t scratch(ir::Op const& op) const { return scratch_.at(&op); }
+  [[nodiscard]] std::uint32_t shared_bytes() const { return shared_bytes_; }
+  [[nodiscard]] std::vector<NamedBytes> const& names() const { return names_; }
+
+  [[nodiscard]] ir::Function const& kernel() const { return kernel_; }
+  [[nodiscard]] int warps() const { return warps_; }
+  /// True when the text says every barrier; else those between exchanges are understood.
+  [[nodiscard]] bool has_block_ops() const { return has_block_ops_; }
+
+ private:
+  struct Last {
+    ir::Op const* op = nullptr;
+    int uses = 0;
+  };
+  std::uint32_t place(ir::Block const& block, std::uint32_t line);
+  void check(ir::Op const& op) const;
+  void find_last(ir::Value const& value);
+  void find_ends(ir::Block const& block);
+  void find_tracked(ir::Function const& function);
+  void place_buffers();
+
+  ir::Function const& kernel_;
+  std::unordered_map<ir::Op const*, OpPlan> ops_;
+  std::unordered_map<ir::Op const*, int> order_;
+  std::unordered_map<ir::Value const*, Last> last_;
+  std::unordered_map<ir::Value const*, bool> tracked_;
+  std::unordered_map<ir::Op const*, std::uint32_t> buffers_;
+  std::unordered_map<ir::Op const*, std::uint32_t> scratch_;
+  std::vector<NamedBytes> names_;
+  std::uint32_t shared_bytes_ = 0;
+  int warps_ = 1;
+  bool has_block_ops_ = false;
+};
+
+}  // namespace tegula::sim::block

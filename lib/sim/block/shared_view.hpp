@@ -1,0 +1,91 @@
+// Views of shared memory: where each element of one lies, as byte offsets in the CTA's shared memory.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ir/layout.hpp"
+#include "sim/machine/types.hpp"
+
+namespace tegula::sim::block {
+
+/// From coordinates to the element offset of a buffer: one table per axis, joined as the layout joins.
+class SharedMap {
+ public:
+  /// Throws UserError when the layout gives some coordinate no offset.
+  explicit SharedMap(ir::Layout const& layout);
+  [[nodiscard]] int rank() const { return static_cast<int>(tables_.size()); }
+  [[nodiscard]] Extents const& shape() const { return shape_; }
+  [[nodiscard]] std::uint32_t part(int axis, std::int64_t coordinate) const {
+    return tables_[static_cast<std::size_t>(axis)][static_cast<std::size_t>(coordinate)];
+  }
+  [[nodiscard]] std::uint32_t join(std::uint32_t a, std::uint32_t b) const {
+    return ((a ^ b) & low_) + (a & ~low_) + (b & ~low_);
+  }
+
+ private:
+  std::vector<std::vector<std::uint32_t>> tables_;
+  std::uint32_t low_ = 0;
+  Extents shape_;
+};
+
+/// A buffer, or a box of it with axes dropped or swapped. Coordinates stay those of the buffer, so that every view of a
+/// swizzled tile finds its bytes whatever its place in the pattern.
+struct View {
+  SharedMap const* map = nullptr;
+  std::uint32_t base = 0;  ///< byte offset of the buffer
+  int element_bytes = 1;
+  Extents origin;  ///< in the buffer, one per axis of it
+  Extents axes;    ///< for each axis of the view, the axis of the buffer
+  Extents shape;   ///< of the view
+
+  /// The box at `offsets` of this view (one per axis); a shape of lower rank takes one element of each leading axis.
+  [[nodiscard]] View box(Extents const& offsets, Extents const& shape) const;
+  /// The last two axes swapped.
+  [[nodiscard]] View transposed() const;
+  /// Byte offset of the element at coordinates of the view.
+  [[nodiscard]] std::uint32_t address(Extents const& at) const;
+};
+
+/// The bytes of a view.
+struct Region {
+  std::vector<std::uint32_t> addresses;       ///< per element, row-major
+  std::vector<machine::LaneBytes> intervals;  ///< all bytes, ascending, neighbours joined
+};
+
+/// What tells one region from another.
+struct RegionKey {
+  SharedMap const* map;
+  std::uint32_t base;
+  Extents origin, axes, shape;
+  friend bool operator<(RegionKey const& a, RegionKey const& b);
+};
+
+/// Regions in use; those of a ring's stages are made once.
+class Regions {
+ public:
+  Region const& get(View const& view);
+  /// The part of a region that some rows (values of the view's first axis) hold, for a key that stands for the rows.
+  std::vector<machine::LaneBytes> const& rows(View const& view, std::span<std::int32_t const> rows, void const* key,
+                                              int number);
+  SharedMap const& map(ir::Layout const& layout);
+
+ private:
+  struct RowsKey {
+    Region const* region;
+    void const* rows;
+    int number;
+    friend auto operator<=>(RowsKey const&, RowsKey const&) = default;
+  };
+  std::map<ir::Layout const*, std::unique_ptr<SharedMap>> maps_;
+  std::map<RegionKey, std::unique_ptr<Region>> made_;
+  std::map<RowsKey, std::unique_ptr<std::vector<machine::LaneBytes>>> rows_;
+};
+
+/// Ascending intervals of `size` bytes at each address, neighbours joined.
+std::vector<machine::LaneBytes> intervals_of(std::vector<std::uint32_t> addresses, std::uint32_t size);
+
+}  // namespace tegula::sim::block

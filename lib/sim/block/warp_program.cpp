@@ -1,0 +1,209 @@
+#include "sim/block/warp_program.hpp"
+
+#include "ir/text.hpp"
+#include "sim/block/meaning.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::sim::block {
+
+using namespace ir;
+
+namespace {
+
+template <class OpStruct>
+concept HasMeaning = requires(WarpProgram& warp, Op const& op, OpStruct const& attributes) {
+  { perform(warp, op, attributes) } -> std::same_as<Progress>;
+};
+#define TEGULA_OP(name)           \
+  static_assert(HasMeaning<name>, \
+                "warps have no meaning for " #name ": add an overload of perform to sim/block/meaning.hpp");
+#include "tegula/ir/ops.def"
+#undef TEGULA_OP
+
+Progress dispatch(WarpProgram& warp, Op const& op) {
+  switch (op.kind()) {
+#define TEGULA_OP(name) \
+  case OpKind::name:    \
+    return perform(warp, op, op.as<name>());
+#include "tegula/ir/ops.def"
+#undef TEGULA_OP
+  }
+  return Progress::done;
+}
+
+}  // namespace
+
+Registers RegisterFile::take(std::uint64_t bytes) {
+  std::vector<std::uint64_t>& free = pool_->free[bytes];
+  std::uint64_t begin = pool_->next;
+  if (free.empty()) {
+    pool_->next += bytes;
+  } else {
+    begin = free.back();
+    free.pop_back();
+  }
+  auto const give_back = [pool = pool_](Piece const* piece) {
+    pool->free[piece->end - piece->begin].push_back(piece->begin);
+    delete piece;
+  };
+  return {new Piece{begin, begin + bytes}, give_back};
+}
+
+WarpProgram::WarpProgram(Engine& engine, machine::Warp warp, int cta, int index)
+    : engine_(engine),
+      warp_(warp),
+      agent_(engine.launch(), cta, Holds::fragments),
+      cta_(cta),
+      index_(index),
+      handles_(static_cast<std::size_t>(engine.launch().value_count())) {
+  Frame body;
+  body.block = &engine.plan().kernel().body();
+  body.at = body.block->begin();
+  body.group.warps = engine.plan().warps();
+  frames_.push_back(body);
+}
+
+bool WarpProgram::step() {
+  for (;;) {
+    if (op_ == nullptr) {
+      if (frames_.empty()) return false;
+      Frame& top = frames_.back();
+      if (top.at == top.block->end())
+        throw InternalError("simulate: a block of @" + engine_.plan().kernel().name() + " ends without a terminator");
+      op_ = &*top.at;
+      ++top.at;
+      turn_ = 0;
+      plan_of_op_ = &engine_.plan().of(*op_);
+      engine_.launch().count_step();
+      before(*plan_of_op_);
+    }
+    Op const& op = *op_;
+    Progress const progress = dispatch(*this, op);
+    if (progress == Progress::again) {
+      ++turn_;
+      return true;
+    }
+    op_ = nullptr;
+    // Ops with blocks, and those that end one, say themselves when values end.
+    if (!op.info().has(has_regions) && !op.info().has(terminator) && !op.is<CallOp>()) after(engine_.plan().of(op));
+    if (progress == Progress::turn) return true;
+  }
+}
+
+void WarpProgram::before(OpPlan const& plan) {
+  for (ir::Value const* value : plan.reads) {
+    Registers const& held = registers(*value);
+    warp_.read_registers(held->begin, held->end, plan.site);
+  }
+}
+
+void WarpProgram::after(OpPlan const& plan) {
+  // Operands end before results begin, so a result may take the registers of an operand.
+  for (ir::Value const* value : plan.dies)
+    if (value->defining_op() == nullptr || &engine_.plan().of(*value->defining_op()) != &plan) forget(*value);
+  for (ir::Value const* value : plan.defines) {
+    handle(*value).registers = nullptr;
+    Registers const& held = registers(*value);
+    warp_.write_registers(held->begin, held->end, plan.site);
+  }
+  for (ir::Value const* value : plan.dies)
+    if (value->defining_op() != nullptr && &engine_.plan().of(*value->defining_op()) == &plan) forget(*value);
+}
+
+std::int64_t WarpProgram::integer(ir::Value const& value) const {
+  Value const& held = agent_.value(value);
+  switch (held.storage()) {
+    case Storage::u8:
+      return *held.data<std::uint8_t>();
+    case Storage::i32:
+      return *held.data<std::int32_t>();
+    default:
+      return *held.data<std::int64_t>();
+  }
+}
+
+Extents WarpProgram::integers(Op const& op, int first) const {
+  // Offsets so far out that sums would overflow are outside all the same.
+  constexpr std::int64_t far = std::int64_t{1} << 61;
+  Extents result;
+  for (int i = first; i < op.operand_count(); ++i) result.push_back(std::clamp(integer(*op.operand(i)), -far, far));
+  return result;
+}
+
+Fragment const& WarpProgram::fragment(Type const& type, int warp) {
+  Layout const& layout = *type.layout();
+  int const warps = group().warps;
+  if (warps % layout.warps() != 0)
+    throw UserError("simulate: " + to_string(type) + " is laid out over " + std::to_string(layout.warps()) +
+                        " warps, but " + std::to_string(warps) + " run this block",
+                    op_ == nullptr ? location() : op_->where());
+  if (layout.shape() != type.shape())
+    throw UserError("simulate: the layout of " + to_string(type) + " is one of another shape",
+                    op_ == nullptr ? location() : op_->where());
+  return engine_.fragment(layout, warp % layout.warps());
+}
+
+Fragment const& WarpProgram::fragment(Type const& type) { return fragment(type, index()); }
+
+Registers const& WarpProgram::registers(ir::Value const& value) {
+  Handle& held = handle(value);
+  if (held.registers == nullptr) {
+    std::int64_t const size = value.type().layout()->registers() * std::int64_t{bytes(value.type().element())};
+    held.registers = file_.take(static_cast<std::uint64_t>((size + 3) / 4 * 4));
+  }
+  return held.registers;
+}
+
+void WarpProgram::pass(ir::Value const& from, ir::Value const& to) {
+  agent_.copy(from, to);
+  handle(to) = handle(from);
+}
+
+WarpProgram::Frame& WarpProgram::enter(Block const& block, Op const& owner) {
+  Frame next = frames_.back();
+  next.block = &block;
+  next.at = block.begin();
+  next.owner = &owner;
+  frames_.push_back(next);
+  return frames_.back();
+}
+
+void WarpProgram::leave() {
+  Frame const left = frames_.back();
+  frames_.pop_back();
+  for (int i = 0; i < left.block->argument_count(); ++i) forget(*left.block->argument(i));
+  if (left.owner != nullptr) forget(engine_.plan().of(*left.owner));
+}
+
+void WarpProgram::forget(ir::Value const& value) {
+  agent_.forget(value);
+  handle(value).registers = nullptr;
+}
+
+void WarpProgram::forget(OpPlan const& plan) {
+  for (ir::Value const* value : plan.dies) forget(*value);
+}
+
+WarpProgram::Carried WarpProgram::take(Op const& op, ir::Value const& value) {
+  Carried carried{agent_.value(value), handle(value)};
+  if (!engine_.plan().in_tensor_core(value)) return carried;
+  if (carried.handle.registers == nullptr) carried.handle.registers = registers(value);
+  Op const* const around = op.parent_op();
+  bool const out_of_branch = op.is<YieldOp>() && around->is<IfOp>() && engine_.plan().ends_at(*around, value);
+  if (out_of_branch || engine_.plan().takes_over(op, value)) {
+    handle(value).registers = nullptr;
+    return carried;
+  }
+  Registers const from = carried.handle.registers;
+  warp_.read_registers(from->begin, from->end, site());
+  carried.handle.registers = file_.take(from->end - from->begin);
+  warp_.write_registers(carried.handle.registers->begin, carried.handle.registers->end, site());
+  return carried;
+}
+
+void WarpProgram::give(ir::Value const& to, Carried carried) {
+  agent_.set(to, std::move(carried.value));
+  handle(to) = std::move(carried.handle);
+}
+
+}  // namespace tegula::sim::block

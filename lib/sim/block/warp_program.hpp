@@ -1,0 +1,142 @@
+// One warp of a simulated kernel: its values, its place in the IR, and the lanes that execute.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "sim/block/engine.hpp"
+
+namespace tegula::sim::block {
+
+/// What an op leaves to do.
+enum class Progress : std::uint8_t {
+  done,   ///< nothing
+  turn,   ///< nothing, but other agents may go first
+  again,  ///< other agents may go first, then the op goes on with its next step
+};
+
+/// Registers of a warp, in bytes of its register space; given back when the last value in them ends.
+class RegisterFile {
+ public:
+  struct Piece {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+  };
+  /// The last piece of that size that was given back, or a fresh one.
+  std::shared_ptr<Piece const> take(std::uint64_t bytes);
+
+ private:
+  struct Pool {
+    std::map<std::uint64_t, std::vector<std::uint64_t>> free;
+    std::uint64_t next = 0;
+  };
+  std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
+};
+using Registers = std::shared_ptr<RegisterFile::Piece const>;
+
+/// What a value is beside its elements.
+struct Handle {
+  View view;                   ///< of a shared buffer
+  std::uint32_t mbarrier = 0;  ///< byte offset of the first object
+  ir::Op const* tensor_map = nullptr;
+  Registers registers;  ///< of a value that tensor cores touch
+};
+
+/// The warps that run a block together: the CTA, or one group of a partition.
+struct Group {
+  int first = 0;  ///< in the CTA
+  int warps = 1;
+  bool specialized = false;
+};
+
+class WarpProgram final : public machine::Program {
+ public:
+  WarpProgram(Engine& engine, machine::Warp warp, int cta, int index);
+  bool step() override;
+
+  // --- what ops act on -----------------------------------------------------------------------------------------------
+  [[nodiscard]] Engine& engine() { return engine_; }
+  [[nodiscard]] Plan const& plan() const { return engine_.plan(); }
+  [[nodiscard]] machine::Warp& warp() { return warp_; }
+  [[nodiscard]] Agent& agent() { return agent_; }
+  [[nodiscard]] int cta() const { return cta_; }
+  [[nodiscard]] machine::Lanes lanes() const { return frames_.back().lanes; }
+  [[nodiscard]] Group const& group() const { return frames_.back().group; }
+  /// Number of this warp in its group.
+  [[nodiscard]] int index() const { return index_ - group().first; }
+  [[nodiscard]] machine::Site const& site() const { return plan_of_op_->site; }
+  /// Counts the turns of an op that takes several, from 0.
+  [[nodiscard]] int turn() const { return turn_; }
+
+  [[nodiscard]] Handle& handle(ir::Value const& value) {
+    return handles_[static_cast<std::size_t>(engine_.launch().number(value))];
+  }
+  [[nodiscard]] View const& view(ir::Value const& value) { return handle(value).view; }
+  [[nodiscard]] machine::MbarrierAddress mbarrier(ir::Value const& value) { return {cta_, handle(value).mbarrier}; }
+  [[nodiscard]] Value const& value(ir::Value const& value) const { return agent_.value(value); }
+  void set(ir::Value const& value, Value contents) { agent_.set(value, std::move(contents)); }
+  /// An integer or boolean scalar.
+  [[nodiscard]] std::int64_t integer(ir::Value const& value) const;
+  /// The integers of operands `first` on.
+  [[nodiscard]] Extents integers(ir::Op const& op, int first) const;
+  /// What this warp holds of a tile type.
+  [[nodiscard]] Fragment const& fragment(ir::Type const& type);
+  /// The same of another warp of the group.
+  [[nodiscard]] Fragment const& fragment(ir::Type const& type, int warp);
+  [[nodiscard]] std::byte* shared_bytes() { return engine_.shared_bytes(cta_); }
+
+  /// Registers of a value that a tensor core touches; taken on first use.
+  Registers const& registers(ir::Value const& value);
+  /// Gives `to` all that `from` is.
+  void pass(ir::Value const& from, ir::Value const& to);
+
+  // --- control
+  // ---------------------------------------------------------------------------------------------------------
+  struct Frame {
+    ir::Block const* block = nullptr;
+    ir::Block::iterator at = ir::Block::iterator({});
+    ir::Op const* owner = nullptr;  ///< null for the kernel's body
+    machine::Lanes lanes = machine::all_lanes;
+    Group group;
+    std::int64_t index = 0;  ///< of a for
+    std::int64_t upper = 0;
+    std::int64_t step = 0;
+  };
+  /// Enters a block of `owner` with the lanes and group of the frame above, unless said otherwise.
+  Frame& enter(ir::Block const& block, ir::Op const& owner);
+  [[nodiscard]] Frame& frame() { return frames_.back(); }
+  /// Leaves the block; the values that end with the op around it are forgotten.
+  void leave();
+  void finish() { frames_.clear(); }
+  /// Forgets the values that end with an op.
+  void forget(OpPlan const& plan);
+  void forget(ir::Value const& value);
+
+  /// A value with all that belongs to it, on its way to another name.
+  struct Carried {
+    Value value;
+    Handle handle;
+  };
+  /// Takes a value to hand it on at `op`. When it lives on, what is handed on is a copy in other registers.
+  Carried take(ir::Op const& op, ir::Value const& value);
+  void give(ir::Value const& to, Carried carried);
+
+ private:
+  void before(OpPlan const& plan);
+  void after(OpPlan const& plan);
+
+  Engine& engine_;
+  machine::Warp warp_;
+  Agent agent_;
+  int cta_;
+  int index_;
+  RegisterFile file_;
+  std::vector<Handle> handles_;
+  std::vector<Frame> frames_;
+  ir::Op const* op_ = nullptr;  ///< under way
+  OpPlan const* plan_of_op_ = nullptr;
+  int turn_ = 0;
+};
+
+}  // namespace tegula::sim::block

@@ -1,0 +1,65 @@
+// One element of memory, to and from the storage in which the simulator keeps it.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "sim/value.hpp"
+#include "tegula/math/functions.hpp"
+
+namespace tegula::sim {
+
+template <class T>
+T read_as(std::byte const* address) {
+  T value;
+  std::memcpy(&value, address, sizeof value);
+  return value;
+}
+template <class T>
+void write_as(std::byte* address, T value) {
+  std::memcpy(address, &value, sizeof value);
+}
+
+/// One element of memory in the storage type T of that element.
+template <class T>
+T read_element(std::byte const* address, Element element) {
+  switch (element) {
+    case Element::boolean:
+      return static_cast<T>(read_as<std::uint8_t>(address) != 0 ? 1 : 0);
+    case Element::i32:
+      return static_cast<T>(read_as<std::int32_t>(address));
+    case Element::i64:
+      return static_cast<T>(read_as<std::int64_t>(address));
+    case Element::f16:
+      return static_cast<T>(math::f16_to_float(read_as<std::uint16_t>(address)));
+    case Element::bf16:
+      return static_cast<T>(math::bf16_to_float(read_as<std::uint16_t>(address)));
+    case Element::f32:
+      return static_cast<T>(read_as<float>(address));
+    case Element::f64:
+      break;
+  }
+  return static_cast<T>(read_as<double>(address));
+}
+
+template <class T>
+void write_element(std::byte* address, Element element, T value) {
+  switch (element) {
+    case Element::boolean:
+      return write_as(address, static_cast<std::uint8_t>(value));
+    case Element::i32:
+      return write_as(address, static_cast<std::int32_t>(value));
+    case Element::i64:
+      return write_as(address, static_cast<std::int64_t>(value));
+    case Element::f16:
+      return write_as(address, math::double_to_f16(static_cast<double>(value)));
+    case Element::bf16:
+      return write_as(address, math::double_to_bf16(static_cast<double>(value)));
+    case Element::f32:
+      return write_as(address, static_cast<float>(value));
+    case Element::f64:
+      return write_as(address, static_cast<double>(value));
+  }
+}
+
+}  // namespace tegula::sim
