@@ -26,6 +26,7 @@ template <class Act>
 Progress each_object(WarpProgram& warp, Op const& op, Act const& act) {
   if (std::popcount(warp.lanes()) != 1)
     warp.engine().report(
+        machine::ReportKind::misuse,
         std::to_string(std::popcount(warp.lanes())) + " lanes execute this, and one must; put it into an elect region",
         warp.site());
   ir::Value const& barriers = *op.operand(0);
@@ -57,6 +58,7 @@ Progress perform(WarpProgram& warp, Op const& op, MbarrierArriveOp const& attrib
     std::int64_t const rank = warp.integer(*op.operand(1));
     if (rank < 0 || rank >= cluster) {
       warp.engine().report(
+          machine::ReportKind::misuse,
           "rank " + std::to_string(rank) + " of a cluster of " + std::to_string(cluster) + " CTAs does not exist",
           warp.site());
       return Progress::done;

@@ -155,13 +155,15 @@ std::vector<LaneBytes> global_bytes(WarpProgram& warp, Op const& op, BoxCopy con
 void check_start(WarpProgram& warp, BoxCopy const& copy, bool store) {
   std::int64_t const byte = copy.at.back() * copy.view.element_bytes;
   if (byte % 16 != 0)
-    warp.engine().report("the box starts at byte " + std::to_string(byte) +
+    warp.engine().report(machine::ReportKind::misaligned,
+                         "the box starts at byte " + std::to_string(byte) +
                              " of its row, which is not a multiple of 16; prove the offset a multiple of " +
                              std::to_string(16 / copy.view.element_bytes) + ", or do not use the copy engine",
                          warp.site());
   bool const negative = std::any_of(copy.at.begin(), copy.at.end(), [](std::int64_t at) { return at < 0; });
   if (store && negative)
-    warp.engine().report("a copy out of shared memory starts at a negative offset, which only copies in may",
+    warp.engine().report(machine::ReportKind::misuse,
+                         "a copy out of shared memory starts at a negative offset, which only copies in may",
                          warp.site());
 }
 

@@ -40,7 +40,8 @@ BulkEnds bulk_ends(WarpProgram& warp, Op const& op, Extents const& offsets) {
   auto const end = reinterpret_cast<std::uintptr_t>(tensor.memory_end);
   bool const outside = ends.global != nullptr && end != 0 && end - begin < ends.bytes;
   if (ends.global == nullptr || outside) {
-    warp.engine().report(std::to_string(ends.bytes) + " bytes from element " + "[" + std::to_string(offsets[0]) +
+    warp.engine().report(machine::ReportKind::misuse,
+                         std::to_string(ends.bytes) + " bytes from element " + "[" + std::to_string(offsets[0]) +
                              (offsets.size() > 1 ? ", ..." : "") +
                              "] on leave the tensor, and a bulk copy tests no bounds; clip it",
                          warp.site());
@@ -136,14 +137,16 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncOp const& attributes) {
       next.from = locate(warp.agent(), op, tensor, at.begin());
       at[at.size() - 1] += attributes.vector - 1;
       if (next.from != nullptr && locate(warp.agent(), op, tensor, at.begin()) == nullptr)
-        engine.report("a chunk of " + std::to_string(size) +
+        engine.report(machine::ReportKind::misuse,
+                      "a chunk of " + std::to_string(size) +
                           " bytes crosses the tensor's border; chunks lie inside or "
                           "outside as a whole",
                       warp.site());
       next.to = region.addresses[first];
       if (next.to % size != 0 || reinterpret_cast<std::uintptr_t>(next.from) % size != 0 ||
           region.addresses[first + vector - 1] != next.to + size - size / vector)
-        engine.report("a chunk of " + std::to_string(size) + " bytes is not adjacent and aligned on both sides",
+        engine.report(machine::ReportKind::misaligned,
+                      "a chunk of " + std::to_string(size) + " bytes is not adjacent and aligned on both sides",
                       warp.site());
       chunks->push_back(next);
       written.push_back({next.to, next.to + size, lane});

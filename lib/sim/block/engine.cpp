@@ -93,10 +93,11 @@ machine::Effect Engine::effect(int calls, Move move) {
           this, number * ranks};
 }
 
-void Engine::report(std::string sentence, machine::Site const& site) {
+void Engine::report(machine::ReportKind kind, std::string sentence, machine::Site const& site) {
   for (machine::Report const& known : reports_)
     if (known.sentence == sentence && known.later.site == site) return;
   machine::Report report;
+  report.kind = kind;
   report.sentence = std::move(sentence);
   report.later = {site.op, site};
   reports_.push_back(std::move(report));

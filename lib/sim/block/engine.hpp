@@ -66,7 +66,7 @@ class Engine {
   machine::Effect effect(int calls, Move move);
   [[nodiscard]] Exchange& exchange(int cta, ir::Op const& op) { return exchanges_[{cta, &op}]; }
   /// Files a report that the machine cannot make.
-  void report(std::string sentence, machine::Site const& site);
+  void report(machine::ReportKind kind, std::string sentence, machine::Site const& site);
   [[nodiscard]] std::vector<machine::Report> take_reports() { return std::move(reports_); }
 
  private:

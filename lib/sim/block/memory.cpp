@@ -155,7 +155,7 @@ Progress perform(WarpProgram& warp, Op const& op, AtomicOp const& attributes) {
   Value result = warp.agent().fresh(op);
   std::byte* const address = locate(warp.agent(), op, tensor, offsets.begin());
   if (address == nullptr) {
-    warp.engine().report("the atomic's element lies outside the tensor", warp.site());
+    warp.engine().report(machine::ReportKind::misuse, "the atomic's element lies outside the tensor", warp.site());
     warp.set(*op.result(), std::move(result));
     return Progress::done;
   }
