@@ -30,13 +30,13 @@ std::optional<std::int64_t> figure(std::string_view line, std::string_view unit)
   return value;
 }
 
-/// The text after "ptxas info    : ", "ptxas file, line 3; warning : " and the like; the line itself where there is no
-/// such beginning.
+/// The text after "ptxas info    : ", "ptxas file, line 3; warning : ", the driver's "info    : " and the like; the
+/// line itself where there is no such beginning.
 std::string_view after_severity(std::string_view line) {
-  if (!line.starts_with("ptxas ")) return line;
+  bool const from_ptxas = line.starts_with("ptxas ");
   for (std::string_view const severity : {"info", "warning", "error", "fatal"}) {
     std::size_t const at = line.find(severity);
-    if (at == std::string_view::npos) continue;
+    if (at == std::string_view::npos || (at != 0 && !from_ptxas)) continue;
     std::string_view const rest = trimmed(line.substr(at + severity.size()));
     if (rest.starts_with(':')) return trimmed(rest.substr(1));
   }

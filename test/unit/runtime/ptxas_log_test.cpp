@@ -81,6 +81,10 @@ TEST_CASE("the assembler's figures are read and idle lines are no notes") {
   CHECK(spilling.spills());
   CHECK(spilling.notes.empty());
   CHECK(parse_assembly_log("").notes.empty());
+  AssemblyReport const driver =
+      parse_assembly_log("info    : 0 bytes gmem\r\ninfo    : Used 12 registers, used 0 barriers\n");
+  CHECK(driver.registers == 12);
+  CHECK(driver.notes.empty());
 }
 
 TEST_CASE("the assembler's notes are read with their codes") {
