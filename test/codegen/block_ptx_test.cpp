@@ -205,8 +205,8 @@ TEST_CASE("tensor copies of every rank take the map from the kernel's parameter"
 CHECK: .visible .entry k(
 CHECK: .param .align 64 .b8 [[MAP:[a-z0-9_]+]][128]
 CHECK-NOT: .local
-CHECK: mov.b64 [[P:%rd[0-9]+]], [[MAP]];
-CHECK: cvta.param.u64 [[G:%rd[0-9]+]], [[P]];
+CHECK: mov.b64 %rd{{[0-9]+}}, [[MAP]];
+CHECK: cvta.param.u64 [[G:%rd[0-9]+]], %rd{{[0-9]+}};
 CHECK: prefetch.tensormap {{\[}}[[G]]{{\]}};
 CHECK: createpolicy.fractional.L2::evict_first.b64 [[HINT:%rd[0-9]+]], 1.0;
 CHECK: cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r{{[0-9]+}}], {{\[}}[[G]], {0}], [%r{{[0-9]+}}];

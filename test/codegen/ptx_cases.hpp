@@ -27,9 +27,9 @@
 
 namespace tegula::test {
 
-inline std::vector<std::string> kernel_files() {
+inline std::vector<std::string> kernel_files(std::string const& folder = "codegen/ptx") {
   std::vector<std::string> files;
-  for (auto const& entry : std::filesystem::directory_iterator(std::string(TEGULA_TEST_DIR) + "/codegen/ptx"))
+  for (auto const& entry : std::filesystem::directory_iterator(std::string(TEGULA_TEST_DIR) + "/" + folder))
     if (entry.path().extension() == ".tir") files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
   return files;

@@ -28,6 +28,7 @@ namespace tegula::test {
 class PtxMachine {
  public:
   explicit PtxMachine(std::string_view ptx) { parse(ptx); }
+  virtual ~PtxMachine() = default;
 
   /// Memory that the kernel may read, or read and write.
   void allow(void const* begin, std::int64_t bytes, bool writable) {
@@ -50,7 +51,7 @@ class PtxMachine {
     }
   }
 
- private:
+ protected:
   struct Thread {
     std::vector<std::uint64_t> registers;
     std::size_t pc = 0;
@@ -79,6 +80,9 @@ class PtxMachine {
     int writer = -1, reader = -1;  // reader -2: several
   };
 
+  /// What threads do together: true when the instruction is one of those and done. See BlockMachine.
+  virtual bool together(Instruction const&, std::vector<int> const&) { return false; }
+
   [[noreturn]] void fail(std::string const& what, Instruction const* at = nullptr) const {
     throw std::runtime_error("ptx: " + what + (at != nullptr ? " in: " + at->text : ""));
   }
@@ -98,6 +102,7 @@ class PtxMachine {
 
   Operand operand(std::string text) {
     text = trimmed(text);
+    if (starts_with(text, "_|")) text = text.substr(2);  // elect: the leader's number is not wanted
     Operand result;
     if (text.front() == '{') {
       result.kind = Operand::Kind::vector;
@@ -382,6 +387,7 @@ class PtxMachine {
   void execute(Instruction const& at, std::vector<int> const& active) {
     std::string const& op = at.words[0];
     if (op == "ld" || op == "st") return load_store(at, active);
+    if (together(at, active)) return;
     if (op == "shfl") return shuffle(at, active);
     for (int t : active) {
       Thread& thread = threads_[static_cast<std::size_t>(t)];
@@ -436,6 +442,10 @@ class PtxMachine {
     auto const has = [&](char const* word) {
       return std::find(at.words.begin(), at.words.end(), word) != at.words.end();
     };
+    if (op == "cvt" && in.size() == 2) {  // a pair: the second operand is the low half
+      std::string const half = at.words[2].substr(0, at.words[2].find("x2"));
+      return encode(number(in[0], "f32"), half) << 16 | encode(number(in[1], "f32"), half);
+    }
     if (op == "cvt") return convert(at, in[0], has);
     if (op == "setp") {
       std::string how = at.words[1];

@@ -76,6 +76,34 @@ std::int64_t shared_bytes(ir::Function& kernel) {
   throw UserError(text);
 }
 
+SwizzleMode swizzle_mode(ir::Swizzle swizzle) {
+  switch (swizzle) {
+    case ir::Swizzle::none:
+      return SwizzleMode::none;
+    case ir::Swizzle::b32:
+      return SwizzleMode::b32;
+    case ir::Swizzle::b64:
+      return SwizzleMode::b64;
+    case ir::Swizzle::b128:
+      return SwizzleMode::b128;
+  }
+  return SwizzleMode::none;
+}
+
+/// What the launcher does for a kernel of block ops: tensor maps in the order of the parameters, cluster, dependence.
+void describe_launch(ir::Function& kernel, CompiledKernel& result) {
+  for (ir::Op const* op : nvptx::tensor_maps_of(kernel)) {
+    auto const& map = op->as<ir::TensorMapOp>();
+    TensorMapInfo info;
+    info.parameter = op->operand(0)->index();
+    info.box = map.box;
+    info.swizzle = swizzle_mode(map.swizzle);
+    result.tensor_maps.push_back(info);
+  }
+  result.cluster = kernel.cluster;
+  ir::walk(kernel, [&](ir::Op& op) { result.dependent_launch |= op.is<ir::WaitDependenciesOp>(); });
+}
+
 std::string architecture_of(CompileOptions const& options) {
   std::string const architecture = options.architecture.empty() ? "sm_90a" : options.architecture;
   if (architecture != "sm_90a")
@@ -101,6 +129,7 @@ CompiledKernel emit_ptx(ir::Module const& module, CompileOptions const& options)
     throw UserError("compile: " + std::to_string(kernel.warps) + " warps asked for, 32 allowed");
   result.shared_bytes = shared_bytes(kernel);
   result.threads_per_cta = kernel.warps * 32;
+  describe_launch(kernel, result);
   Compiled compiled = compile(kernel, result.architecture, false);
   result.image_kind = ImageKind::ptx;
   result.image = std::move(compiled.ptx);

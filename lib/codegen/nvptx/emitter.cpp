@@ -4,8 +4,13 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
 
+#include <utility>
+
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/kernel_properties.hpp"
+#include "codegen/nvptx/ptx/sync.hpp"
+#include "codegen/nvptx/ptx/warp.hpp"
+#include "ir/verify_block.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -21,7 +26,12 @@ std::string entry_name(std::string const& kernel) {
 }  // namespace
 
 Emitter::Emitter(llvm::Module& module, ir::Function const& kernel)
-    : b(module.getContext()), warps(kernel.warps), module_(module), kernel_(kernel) {
+    : b(module.getContext()),
+      warps(kernel.warps),
+      module_(module),
+      kernel_(kernel),
+      block_kernel_(ir::has_block_ops(kernel)) {
+  hazards = Hazards(block_kernel_);
   if (warps < 1) throw InternalError("nvptx: @" + kernel.name() + " has no number of warps; layouts are not assigned");
 }
 
@@ -31,17 +41,26 @@ void Emitter::emit_kernel() {
     ir::Type const& parameter = kernel_.parameter(i)->type();
     first_launch_slot_ += parameter.is_tensor() ? 1 + 2 * static_cast<unsigned>(parameter.rank()) : 1;
   }
-  std::vector<llvm::Type*> const parameters(first_launch_slot_ + launch_slots, b.getInt64Ty());
+  std::vector<llvm::Type*> parameters(first_launch_slot_ + launch_slots, b.getInt64Ty());
+  std::vector<ir::Op const*> const maps = tensor_maps_of(kernel_);
+  KernelProperties properties{.threads = warps * 32, .cluster = kernel_.cluster, .tensor_maps = {}};
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    properties.tensor_maps.push_back(static_cast<unsigned>(parameters.size()));
+    parameters.push_back(llvm::PointerType::get(b.getContext(), 0));
+  }
   llvm::FunctionType* const signature = llvm::FunctionType::get(b.getVoidTy(), parameters, false);
   function_ =
       llvm::Function::Create(signature, llvm::GlobalValue::ExternalLinkage, entry_name(kernel_.name()), module_);
-  describe_kernel(*function_, {.threads = warps * 32, .cluster = 1, .tensor_maps = {}});
+  describe_kernel(*function_, properties);
+  for (std::size_t i = 0; i < maps.size(); ++i) set(*maps[i]->result(), {function_->getArg(properties.tensor_maps[i])});
 
-  llvm::BasicBlock* const entry = block("entry");
-  b.SetInsertPoint(entry);
+  coordinate_block_ = block("entry");
+  b.SetInsertPoint(coordinate_block_);
   llvm::Value* const thread = intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
   lane = b.CreateAnd(thread, i32(31), "lane");
   warp = b.CreateLShr(thread, i32(5), "warp");
+  // Through a shuffle ptxas knows that branches on it are taken by whole warps (else C7518, C7520).
+  if (block_kernel_) warp = ptx::shuffle_idx(b, warp, i32(0));
 
   auto argument = function_->arg_begin();
   auto const next = [&]() -> llvm::Value* { return &*argument++; };
@@ -73,22 +92,14 @@ void Emitter::emit_block(ir::Block const& ops) {
   for (ir::Op const& op : ops) emit(op);
 }
 
-namespace {
-[[noreturn]] void refuse_block_op(ir::Op const& op) {
-  throw UserError("nvptx: no lowering of " + std::string(op.info().mnemonic), op.where());
-}
-}  // namespace
-
 void Emitter::emit(ir::Op const& op) {
   bool const leaf = op.block_count() == 0;
+  current_ = &op;
   if (leaf && hazards.barrier_before(op)) barrier();
   switch (op.kind()) {
-#define TEGULA_OP(name)                    \
-  case ir::OpKind::name:                   \
-    if constexpr (ir::BlockOp<ir::name>)   \
-      refuse_block_op(op);                 \
-    else                                   \
-      lower(op.as<ir::name>(), op, *this); \
+#define TEGULA_OP(name)                  \
+  case ir::OpKind::name:                 \
+    lower(op.as<ir::name>(), op, *this); \
     break;
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
@@ -110,7 +121,7 @@ TensorParts const& Emitter::tensor(ir::Value const& value) const {
 
 void Emitter::set(ir::Value const& value, Registers registers) {
   ir::Type const& type = value.type();
-  std::size_t const wanted = type.is_tile() ? static_cast<std::size_t>(type.layout()->registers()) : 1;
+  std::size_t const wanted = type.in_registers() ? static_cast<std::size_t>(type.layout()->registers()) : 1;
   if (registers.size() != wanted)
     throw InternalError("nvptx: " + std::to_string(registers.size()) + " registers for a value of " +
                         std::to_string(wanted));
@@ -233,11 +244,19 @@ llvm::Value* Emitter::index_part(ir::Layout const& layout, ir::Dim dim, int axis
   return result;
 }
 
+llvm::Value* Emitter::join_parts(ir::Layout const& layout, int axis, llvm::Value* a, llvm::Value* c) {
+  if (a == nullptr || c == nullptr) return a != nullptr ? a : c;
+  // Below the atom bits are joined by exclusive or; digits lie above it and never meet.
+  llvm::Value* const low = i32(layout.atom()[axis] - 1);
+  llvm::Value* const high = i32(~(layout.atom()[axis] - 1));
+  return b.CreateAdd(b.CreateAnd(b.CreateXor(a, c), low), b.CreateAdd(b.CreateAnd(a, high), b.CreateAnd(c, high)));
+}
+
 std::vector<AxisCoordinate> const& Emitter::coordinates(ir::Layout const& layout) {
   auto const found = coordinates_.find(&layout);
   if (found != coordinates_.end()) return found->second;
   llvm::IRBuilder<>::InsertPointGuard const guard(b);
-  b.SetInsertPoint(function_->getEntryBlock().getTerminator());
+  b.SetInsertPoint(coordinate_block_->getTerminator());
   std::vector<AxisCoordinate> result;
   for (int axis = 0; axis < layout.rank(); ++axis) {
     AxisCoordinate coordinate;
@@ -246,15 +265,7 @@ std::vector<AxisCoordinate> const& Emitter::coordinates(ir::Layout const& layout
       for (Extents const& basis : layout.input(dim).bases) coordinate.thread_bits |= basis[axis];
     llvm::Value* const of_lane = index_part(layout, ir::Dim::lane, axis, lane);
     llvm::Value* const of_warp = index_part(layout, ir::Dim::warp, axis, warp);
-    if (of_lane != nullptr && of_warp != nullptr) {
-      // Below the atom bits are joined by exclusive or; digits of lanes and warps lie above it and never meet.
-      llvm::Value* const low = i32(coordinate.atom - 1);
-      llvm::Value* const high = i32(~(coordinate.atom - 1));
-      coordinate.thread = b.CreateAdd(b.CreateAnd(b.CreateXor(of_lane, of_warp), low),
-                                      b.CreateAdd(b.CreateAnd(of_lane, high), b.CreateAnd(of_warp, high)));
-    } else {
-      coordinate.thread = of_lane != nullptr ? of_lane : of_warp;
-    }
+    coordinate.thread = join_parts(layout, axis, of_lane, of_warp);
     result.push_back(coordinate);
   }
   return coordinates_.emplace(&layout, std::move(result)).first->second;
@@ -290,7 +301,40 @@ llvm::Value* Emitter::owns(ir::Layout const& layout) {
   return result;
 }
 
-void Emitter::barrier() { inline_ptx(b, b.getVoidTy(), "bar.sync 0;", "", {}, AsmEffect::convergent); }
+void Emitter::in_group(llvm::Value* group_warp, int group_warps, std::function<void()> const& body) {
+  llvm::Value* const outer_warp = std::exchange(warp, group_warp);
+  int const outer_warps = std::exchange(warps, group_warps);
+  bool const outer_cta = std::exchange(whole_cta, false);
+  auto const outer_coordinates = std::exchange(coordinates_, {});
+  llvm::BasicBlock* const outer_block = std::exchange(coordinate_block_, b.GetInsertBlock());
+  llvm::BasicBlock* const inner = block("group");
+  b.CreateBr(inner);
+  b.SetInsertPoint(inner);
+  body();
+  warp = outer_warp;
+  warps = outer_warps;
+  whole_cta = outer_cta;
+  coordinates_ = outer_coordinates;
+  coordinate_block_ = outer_block;
+}
+
+void Emitter::in_elected_lane(std::function<void()> const& body) {
+  bool const outer = std::exchange(elected, true);
+  body();
+  elected = outer;
+}
+
+llvm::Value* Emitter::thread() { return elected ? i32(0) : b.CreateAdd(b.CreateShl(warp, i32(5)), lane); }
+
+void Emitter::barrier() {
+  if (!whole_cta || elected)
+    refuse(
+        *current_,
+        "warps exchange elements through shared memory here, which takes a barrier of all threads of the CTA; a part "
+        "of them executes it. Take a layout in which the exchange stays within warps, or stage it through a "
+        "shared_alloc with a named barrier");
+  ptx::barrier_cta(b);
+}
 
 llvm::Value* Emitter::shared(llvm::Value* offset) {
   if (shared_ == nullptr) {
@@ -300,6 +344,19 @@ llvm::Value* Emitter::shared(llvm::Value* offset) {
     shared_->setAlignment(llvm::Align(1024));
   }
   return b.CreateGEP(b.getInt8Ty(), shared_, offset);
+}
+
+void refuse(ir::Op const& op, std::string const& why) {
+  std::string text = std::string(op.info().mnemonic) + ": " + why;
+  if (op.where().known()) text = std::string(op.where().file()) + ":" + std::to_string(op.where().line()) + ": " + text;
+  throw UserError(text, op.where());
+}
+
+std::vector<ir::Op const*> tensor_maps_of(ir::Function const& kernel) {
+  std::vector<ir::Op const*> result;
+  for (ir::Op const& op : kernel.body())
+    if (op.is<ir::TensorMapOp>()) result.push_back(&op);
+  return result;
 }
 
 llvm::BasicBlock* Emitter::block(char const* name) { return llvm::BasicBlock::Create(b.getContext(), name, function_); }

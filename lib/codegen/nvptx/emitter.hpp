@@ -1,12 +1,14 @@
 // What all lowerings of the NVPTX target share: the LLVM builder, the registers of every value, and small helpers. A
-// tile is one LLVM value per register of its layout; a scalar is one value, the same in all threads; a tensor is its
-// parts.
+// tile is one LLVM value per register of its layout, a pending one too; a scalar is one value, the same in all lanes of
+// a warp; a tensor is its parts. A buffer or view in shared memory and an mbarrier are their 32-bit address; a tensor
+// map is the generic address of the kernel's parameter.
 //
 // In registers bool is i1 and bf16 is i16 (its bits); the other elements have their LLVM type.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -77,12 +79,24 @@ class Emitter {
 
   /// Coordinates of a layout along its axes; the thread's part is computed once per layout.
   std::vector<AxisCoordinate> const& coordinates(ir::Layout const& layout);
+  /// What an index (i32) of one input gives along an axis of the layout's outputs; null: always 0.
+  llvm::Value* index_part(ir::Layout const& layout, ir::Dim dim, int axis, llvm::Value* index);
+  /// Joins two such parts that come from different inputs; either may be null.
+  llvm::Value* join_parts(ir::Layout const& layout, int axis, llvm::Value* a, llvm::Value* b);
   /// The i32 coordinate of a register along one axis.
   llvm::Value* coordinate(ir::Layout const& layout, int axis, int reg);
   /// True where this thread owns what it holds (see Layout::owner); null when every thread does.
   llvm::Value* owns(ir::Layout const& layout);
 
-  /// bar.sync over the CTA.
+  /// Runs `body` with another group of warps as the executing threads: `group_warp` is this warp's number in it.
+  void in_group(llvm::Value* group_warp, int group_warps, std::function<void()> const& body);
+  /// Runs `body` where one lane was elected.
+  void in_elected_lane(std::function<void()> const& body);
+  /// Numbers of this thread among the executing ones (i32), and how many those are.
+  llvm::Value* thread();
+  [[nodiscard]] int threads() const { return elected ? 1 : warps * 32; }
+
+  /// bar.sync over the CTA, which an exchange between warps needs; a UserError where a part of the CTA executes.
   void barrier();
   /// A pointer into dynamic shared memory, at a byte offset (i32).
   llvm::Value* shared(llvm::Value* offset);
@@ -92,13 +106,13 @@ class Emitter {
 
   llvm::IRBuilder<> b;
   llvm::Value* lane = nullptr;  ///< i32
-  llvm::Value* warp = nullptr;  ///< i32
+  llvm::Value* warp = nullptr;  ///< i32, the number in the executing group
   Hazards hazards;
-  int warps = 1;
+  int warps = 1;          ///< of the executing group
+  bool whole_cta = true;  ///< the executing group is the CTA
+  bool elected = false;   ///< one lane executes
 
  private:
-  llvm::Value* index_part(ir::Layout const& layout, ir::Dim dim, int axis, llvm::Value* index);
-
   llvm::Module& module_;
   ir::Function const& kernel_;
   llvm::Function* function_ = nullptr;
@@ -107,7 +121,16 @@ class Emitter {
   std::map<ir::Value const*, Registers> values_;
   std::map<ir::Value const*, TensorParts> tensors_;
   std::map<ir::Layout const*, std::vector<AxisCoordinate>> coordinates_;
+  llvm::BasicBlock* coordinate_block_ = nullptr;  ///< ends in a branch; what coordinates need is put before it
+  ir::Op const* current_ = nullptr;
+  bool block_kernel_ = false;
 };
+
+/// A UserError at the op's line.
+[[noreturn]] void refuse(ir::Op const& op, std::string const& why);
+
+/// The tensor maps of a kernel, in the order of its by-value parameters.
+std::vector<ir::Op const*> tensor_maps_of(ir::Function const& kernel);
 
 /// One overload per op; a missing one fails a static_assert that names the op.
 #define TEGULA_OP(name) void lower(ir::name const& attributes, ir::Op const& op, Emitter& emitter);

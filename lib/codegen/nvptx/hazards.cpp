@@ -12,16 +12,6 @@ using ir::LoadOp;
 using ir::Op;
 using ir::StoreOp;
 
-/// Only tensors that the kernel may write take part: an `in` never aliases a written parameter.
-bool tracked(Op const& op) {
-  if (!op.is<LoadOp>() && !op.is<StoreOp>()) return false;
-  ir::Value const& tensor = *op.operand(0);
-  ir::Block const* block = tensor.owner_block();
-  if (block == nullptr || block->parent_function() == nullptr) return true;
-  auto const& attributes = block->parent_function()->parameter_attributes();
-  return attributes[static_cast<std::size_t>(tensor.index())].direction != Direction::in;
-}
-
 ir::Type const& tile_of(Op const& op) { return op.is<LoadOp>() ? op.result()->type() : op.operand(1)->type(); }
 
 std::span<ir::Value* const> offsets_of(Op const& op) { return op.operands().subspan(op.is<LoadOp>() ? 1 : 2); }
@@ -79,6 +69,16 @@ std::int64_t scratch_of(Op const& op) {
 
 }  // namespace
 
+/// Only tensors that the kernel may write take part: an `in` never aliases a written parameter.
+bool Hazards::tracked(Op const& op) const {
+  if (scratch_only_ || (!op.is<LoadOp>() && !op.is<StoreOp>())) return false;
+  ir::Value const& tensor = *op.operand(0);
+  ir::Block const* block = tensor.owner_block();
+  if (block == nullptr || block->parent_function() == nullptr) return true;
+  auto const& attributes = block->parent_function()->parameter_attributes();
+  return attributes[static_cast<std::size_t>(tensor.index())].direction != Direction::in;
+}
+
 bool Hazards::barrier_before(Op const& op) const {
   if (std::int64_t const begin = scratch_of(op); begin >= 0) {
     std::int64_t const end = begin + ir::scratch_bytes(op);
@@ -99,7 +99,7 @@ void Hazards::record(Op const& op) {
     shared_ = {{begin, begin + ir::scratch_bytes(op)}};
     return;
   }
-  if (barrier_before(op)) *this = {};
+  if (barrier_before(op)) *this = Hazards(scratch_only_);
   if (tracked(op)) global_.push_back({&op, nullptr});
 }
 
@@ -128,7 +128,7 @@ Hazards Hazards::after(ir::Block const& block) const {
     } else if (op.is<ir::ForOp>()) {
       state = state.at_loop_start(op);
     } else {
-      Hazards joined;
+      Hazards joined(scratch_only_);
       for (int i = 0; i < op.block_count(); ++i) joined.join(state.after(op.block(i)));
       state = joined;
     }

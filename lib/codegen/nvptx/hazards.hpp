@@ -12,6 +12,10 @@ namespace tegula::codegen::nvptx {
 /// Accesses since the last barrier.
 class Hazards {
  public:
+  Hazards() = default;
+  /// `scratch_only`: the IR states all barriers but those that the lowering's own exchanges need.
+  explicit Hazards(bool scratch_only) : scratch_only_(scratch_only) {}
+
   /// True when `op` may touch what an access since the last barrier touched in another thread, one of the two writing.
   [[nodiscard]] bool barrier_before(ir::Op const& op) const;
   /// Records an op, after the barrier before it if one was due. Regions are recorded by their own ops.
@@ -33,8 +37,11 @@ class Hazards {
     std::int64_t begin, end;
     friend bool operator==(Interval const&, Interval const&) = default;
   };
+  [[nodiscard]] bool tracked(ir::Op const& op) const;
+
   std::vector<Access> global_;
   std::vector<Interval> shared_;
+  bool scratch_only_ = false;
 };
 
 }  // namespace tegula::codegen::nvptx

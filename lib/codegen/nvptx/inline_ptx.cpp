@@ -57,7 +57,7 @@ std::vector<llvm::Value*> load_vector(llvm::IRBuilder<>& b, std::string const& s
   }
   std::string text = "ld." + space + vector_suffix(count) + ".b" + std::to_string(bits) + " " + operand_list(0, count) +
                      ", [$" + std::to_string(count) + "+$" + std::to_string(count + 1) + "];";
-  constraints += "l,n";
+  constraints += std::string(1, constraint_of(address->getType())) + ",n";
   if (predicate != nullptr) {
     text = "@$" + std::to_string(count + 2) + " " + text;
     constraints += ",b" + ties;

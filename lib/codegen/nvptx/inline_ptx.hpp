@@ -24,8 +24,8 @@ llvm::CallInst* inline_ptx(llvm::IRBuilder<>& b, llvm::Type* result, std::string
 /// The constraint letter of a register type: b, h, r, l, f or d; pointers are generic.
 char constraint_of(llvm::Type* type);
 
-/// `count` registers of one type from address + offset where `predicate` holds, else the values of `otherwise`. `space`
-/// is "global" or "global.nc".
+/// Registers of one type from address + offset where `predicate` holds, else the values of `otherwise`, which also says
+/// how many there are. `space` is "global", "global.nc" (a 64-bit address) or "shared" (a 32-bit one).
 std::vector<llvm::Value*> load_vector(llvm::IRBuilder<>& b, std::string const& space, llvm::Value* predicate,
                                       llvm::Value* address, std::int64_t offset,
                                       std::vector<llvm::Value*> const& otherwise, int bits);

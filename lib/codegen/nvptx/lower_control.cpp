@@ -36,12 +36,6 @@ void add_incoming(std::vector<std::vector<llvm::PHINode*>> const& phis, std::vec
 
 std::span<ir::Value* const> yielded(ir::Block const& block) { return block.terminator()->operands(); }
 
-[[noreturn]] void refuse(ir::Op const& op, std::string const& why) {
-  std::string text = std::string(op.info().mnemonic) + ": " + why;
-  if (op.where().known()) text = std::string(op.where().file()) + ":" + std::to_string(op.where().line()) + ": " + text;
-  throw UserError(text, op.where());
-}
-
 }  // namespace
 
 void lower(ir::ForOp const&, ir::Op const& op, Emitter& e) {

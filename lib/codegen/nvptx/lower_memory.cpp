@@ -8,6 +8,7 @@
 
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
+#include "codegen/nvptx/words.hpp"
 #include "ir/builder.hpp"
 #include "tegula/support/error.hpp"
 
@@ -186,46 +187,6 @@ int access_width(std::int64_t vector, ir::Type const& tile) {
       std::min<std::int64_t>({vector, tile.layout()->contiguous(tile.rank() - 1), 16 / bytes(tile.element())}));
 }
 
-/// How `count` elements travel: as machine words of `bits`, each of one or several elements.
-struct Words {
-  int bits;
-  int elements;  ///< per word
-};
-Words words_for(Element element, int count) {
-  int const width = bytes(element) * 8;
-  if (width >= 32) return {width, 1};
-  int const total = width * count;
-  return total >= 32 ? Words{32, 32 / width} : Words{total, count};
-}
-
-llvm::Value* pack(Emitter& e, Element element, Words const& words, llvm::Value* const* values) {
-  if (words.bits >= 32 && words.elements == 1) return values[0];
-  unsigned const register_bits = words.bits < 32 ? 16 : 32;
-  llvm::Type* const type = e.b.getIntNTy(register_bits);
-  llvm::Value* result = nullptr;
-  int const width = bytes(element) * 8;
-  for (int i = 0; i < words.elements; ++i) {
-    llvm::Value* part = e.b.CreateZExtOrTrunc(e.to_bits(values[i], element), type);
-    if (i > 0) part = e.b.CreateShl(part, llvm::ConstantInt::get(type, static_cast<std::uint64_t>(i * width)));
-    result = result == nullptr ? part : e.b.CreateOr(result, part);
-  }
-  return result;
-}
-
-void unpack(Emitter& e, Element element, Words const& words, llvm::Value* word, Registers& result) {
-  if (words.bits >= 32 && words.elements == 1) {
-    result.push_back(word);
-    return;
-  }
-  int const width = bytes(element) * 8;
-  for (int i = 0; i < words.elements; ++i) {
-    llvm::Value* const part =
-        i == 0 ? word
-               : e.b.CreateLShr(word, llvm::ConstantInt::get(word->getType(), static_cast<std::uint64_t>(i * width)));
-    result.push_back(e.from_bits(e.b.CreateTrunc(part, e.b.getIntNTy(static_cast<unsigned>(width))), element));
-  }
-}
-
 /// Emits `access(width)` once, or once per kind of access behind the block's one test; registers are joined by phis.
 template <class Access>
 Registers by_width(Emitter& e, Box& box, int width, bool groups_are_whole, Access const& access) {
@@ -270,11 +231,11 @@ void lower(ir::LoadOp const& attributes, ir::Op const& op, Emitter& e) {
     for (int reg = 0; reg < type.layout()->registers(); reg += width) {
       Registers otherwise;
       for (int at = 0; at < width; at += words.elements)
-        otherwise.push_back(pack(e, element, words, &pads[static_cast<std::size_t>(at)]));
+        otherwise.push_back(pack_word(e, element, words, &pads[static_cast<std::size_t>(at)]));
       Box::Address const address = box.address(reg);
       for (llvm::Value* word :
            load_vector(e.b, space, box.predicate(reg), address.base, address.constant, otherwise, words.bits))
-        unpack(e, element, words, word, result);
+        unpack_word(e, element, words, word, result);
     }
     return result;
   };
@@ -297,7 +258,7 @@ void lower(ir::StoreOp const& attributes, ir::Op const& op, Emitter& e) {
       if ((static_cast<std::uint32_t>(reg) & copies) != 0) continue;
       Registers packed;
       for (int at = 0; at < width; at += words.elements)
-        packed.push_back(pack(e, element, words, &values[static_cast<std::size_t>(reg + at)]));
+        packed.push_back(pack_word(e, element, words, &values[static_cast<std::size_t>(reg + at)]));
       Box::Address const address = box.address(reg);
       llvm::Value* predicate = box.predicate(reg);
       if (owner != nullptr) predicate = predicate == nullptr ? owner : e.b.CreateAnd(owner, predicate);

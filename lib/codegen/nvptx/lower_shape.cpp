@@ -2,6 +2,7 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include "codegen/nvptx/emitter.hpp"
+#include "ir/exchange.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -75,6 +76,16 @@ void lower(ir::SqueezeOp const& attributes, ir::Op const& op, Emitter& e) {
 
 void lower(ir::TransOp const& attributes, ir::Op const& op, Emitter& e) {
   relabel(op, op.operand(0)->type().layout()->transposed(attributes.permutation), e);
+}
+
+void lower(ir::ExtractOp const& attributes, ir::Op const& op, Emitter& e) {
+  std::vector<int> const from =
+      ir::registers_of_part(*op.operand(0)->type().layout(), *op.result()->type().layout(), attributes.offsets);
+  if (from.empty()) throw InternalError("nvptx: extract of a part that lies in other threads");
+  Registers const& operand = e.get(*op.operand(0));
+  Registers result;
+  for (int reg : from) result.push_back(operand[static_cast<std::size_t>(reg)]);
+  e.set(*op.result(), std::move(result));
 }
 
 }  // namespace tegula::codegen::nvptx

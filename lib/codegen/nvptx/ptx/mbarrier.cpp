@@ -60,7 +60,7 @@ llvm::Value* mbarrier_test_wait(Builder& b, llvm::Value* barrier, llvm::Value* p
   Assembly assembly(b);
   std::string text = "mbarrier.test_wait.parity.shared::cta.b64 " + assembly.out(b.getInt1Ty());
   text += ", [" + assembly.in(barrier) + "], ";
-  return assembly.call(text + assembly.in(parity) + ";", AsmEffect::convergent)[0];
+  return assembly.call(text + assembly.number(parity) + ";", AsmEffect::convergent)[0];
 }
 
 void mbarrier_wait(Builder& b, llvm::Value* barrier, llvm::Value* parity, Scope scope) {
@@ -74,7 +74,7 @@ void mbarrier_wait(Builder& b, llvm::Value* barrier, llvm::Value* parity, Scope 
   std::string text = std::string("mbarrier.try_wait.parity") + (scope == Scope::cluster ? ".acquire.cluster" : "") +
                      ".shared::cta.b64 " + assembly.out(b.getInt1Ty());
   text += ", [" + assembly.in(barrier) + "], ";
-  llvm::Value* const passed = assembly.call(text + assembly.in(parity) + ";", AsmEffect::convergent)[0];
+  llvm::Value* const passed = assembly.call(text + assembly.number(parity) + ";", AsmEffect::convergent)[0];
   b.CreateCondBr(passed, done, wait);
   b.SetInsertPoint(done);
 }

@@ -36,6 +36,12 @@ llvm::Value* elect(Builder& b) {
   return assembly.call(text, AsmEffect::together)[0];
 }
 
+llvm::Value* cluster_rank(Builder& b) {
+  Assembly assembly(b);
+  std::string const text = "mov.u32 " + assembly.out(b.getInt32Ty()) + ", %cluster_ctarank;";
+  return assembly.call(text, AsmEffect::pure)[0];
+}
+
 llvm::Value* shuffle_idx(Builder& b, llvm::Value* value, llvm::Value* lane) { return shuffle(b, "idx", value, lane); }
 llvm::Value* shuffle_xor(Builder& b, llvm::Value* value, std::uint32_t mask) {
   return shuffle(b, "bfly", value, b.getInt32(mask));

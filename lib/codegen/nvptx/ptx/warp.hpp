@@ -16,6 +16,9 @@ llvm::Value* shuffle_idx(Builder& b, llvm::Value* value, llvm::Value* lane);
 /// The i32 value of the lane whose number differs by `mask`.
 llvm::Value* shuffle_xor(Builder& b, llvm::Value* value, std::uint32_t mask);
 
+/// The number of this CTA in its cluster (i32).
+llvm::Value* cluster_rank(Builder& b);
+
 llvm::Value* vote_any(Builder& b, llvm::Value* predicate);
 llvm::Value* vote_all(Builder& b, llvm::Value* predicate);
 /// Bit l (i32) is lane l's predicate.

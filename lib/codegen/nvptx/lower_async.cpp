@@ -1,0 +1,249 @@
+// Asynchronous copies: TMA boxes, linear bulk copies, cp.async, and what completes them.
+#include <algorithm>
+
+#include "codegen/nvptx/emitter.hpp"
+#include "codegen/nvptx/global_address.hpp"
+#include "codegen/nvptx/ptx/cp_async.hpp"
+#include "codegen/nvptx/ptx/mbarrier.hpp"
+#include "codegen/nvptx/ptx/tma.hpp"
+#include "ir/element_offsets.hpp"
+#include "ir/shared_layouts.hpp"
+#include "ir/tma_copies.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen::nvptx {
+namespace {
+
+/// Boxes of a tensor map that make up a view.
+struct Boxes {
+  int lead = 0;                       ///< axes of the map along which the view takes one element
+  std::vector<Extents> origins;       ///< in the view
+  std::vector<std::int64_t> offsets;  ///< bytes from the view's start
+};
+
+int swizzle_bytes(ir::Swizzle swizzle) { return swizzle == ir::Swizzle::none ? 0 : 16 << static_cast<int>(swizzle); }
+
+/// The boxes of `map` in a view, refused where a copy would not write what the view's layout says.
+Boxes boxes_of(ir::Op const& op, ir::Value const& map, ir::Type const& view) {
+  ir::Op const* const made = map.defining_op();
+  if (made == nullptr || !made->is<ir::TensorMapOp>()) throw InternalError("nvptx: a tensor map of unknown origin");
+  int const swizzle = swizzle_bytes(made->as<ir::TensorMapOp>().swizzle);
+  int const size = bytes(view.element());
+  Boxes result;
+  result.lead = map.type().rank() - view.rank();
+  Extents box, first;
+  std::int64_t count = 1;
+  for (int i = 0; i < view.rank(); ++i) {
+    box.push_back(map.type().shape()[i + result.lead]);
+    first.push_back(0);
+    count *= view.shape()[i] / box[i];
+  }
+  std::string why;
+  ir::ElementOffsets const* const places = ir::ElementOffsets::get(*view.layout(), why);
+  if (places == nullptr) refuse(op, why);
+  for (std::int64_t n = 0; n < count; ++n) {
+    Extents origin = first;
+    std::int64_t rest = n;
+    for (int i = view.rank() - 1; i >= 0; --i) {
+      std::int64_t const parts = view.shape()[i] / box[i];
+      origin[i] = rest % parts * box[i];
+      rest /= parts;
+    }
+    auto const troubles = ir::tma_copy_troubles(box, swizzle, box, *view.layout(), size, {}, origin);
+    if (!troubles.empty()) refuse(op, troubles[0]);
+    result.offsets.push_back(ir::swizzled_address(places->at(origin) * size, swizzle));
+    result.origins.push_back(origin);
+  }
+  return result;
+}
+
+/// Coordinates of one box as PTX takes them: i32, the innermost axis first.
+Registers coordinates(Emitter& e, std::span<ir::Value* const> offsets, int lead, Extents const& origin) {
+  Registers result;
+  for (int axis = static_cast<int>(offsets.size()) - 1; axis >= 0; --axis) {
+    llvm::Value* at = e.b.CreateTrunc(e.scalar(*offsets[static_cast<std::size_t>(axis)]), e.b.getInt32Ty());
+    if (axis >= lead && origin[axis - lead] != 0) at = e.b.CreateAdd(at, e.i32(origin[axis - lead]));
+    result.push_back(at);
+  }
+  return result;
+}
+
+llvm::Value* at_bytes(Emitter& e, ir::Value const& view, std::int64_t bytes) {
+  return e.b.CreateAdd(e.scalar(view), e.i32(bytes));
+}
+
+ptx::BulkReduce reduction(ir::Combine combine) {
+  switch (combine) {
+    case ir::Combine::sum:
+      return ptx::BulkReduce::add;
+    case ir::Combine::max:
+      return ptx::BulkReduce::max;
+    case ir::Combine::min:
+      return ptx::BulkReduce::min;
+  }
+  return ptx::BulkReduce::add;
+}
+
+/// A linear copy's view: dense, and its bytes.
+llvm::Value* dense_bytes(Emitter& e, ir::Op const& op, ir::Type const& view) {
+  if (view.layout() != ir::dense_layout(view.shape()))
+    refuse(op, "a bulk copy moves adjacent bytes, but the view is " + view.layout()->text() + " of a tile of " +
+                   ir::shape_text(view.layout()->shape()) + "; use a dense view of its whole rows, or TMA");
+  return e.i32(view.elements() * bytes(view.element()));
+}
+
+}  // namespace
+
+void lower(ir::TensorMapOp const&, ir::Op const&, Emitter&) {}  // a parameter of the kernel
+
+void lower(ir::TmaLoadOp const& attributes, ir::Op const& op, Emitter& e) {
+  ir::Value const &map = *op.operand(0), &view = *op.operand(1);
+  Boxes const boxes = boxes_of(op, map, view.type());
+  ptx::LoadOptions options;
+  if (attributes.multicast != 0) options.multicast = e.b.getInt16(static_cast<std::uint16_t>(attributes.multicast));
+  if (attributes.cache != ir::CachePolicy::normal)
+    options.policy =
+        ptx::cache_policy(e.b, attributes.cache == ir::CachePolicy::evict_first ? ptx::CachePolicy::evict_first
+                                                                                : ptx::CachePolicy::evict_last);
+  for (std::size_t i = 0; i < boxes.origins.size(); ++i)
+    ptx::tma_load(e.b, at_bytes(e, view, boxes.offsets[i]), e.scalar(map),
+                  coordinates(e, op.operands().subspan(3), boxes.lead, boxes.origins[i]), e.scalar(*op.operand(2)),
+                  options);
+}
+
+void lower(ir::TmaStoreOp const&, ir::Op const& op, Emitter& e) {
+  ir::Value const &map = *op.operand(0), &view = *op.operand(1);
+  Boxes const boxes = boxes_of(op, map, view.type());
+  for (std::size_t i = 0; i < boxes.origins.size(); ++i)
+    ptx::tma_store(e.b, e.scalar(map), coordinates(e, op.operands().subspan(2), boxes.lead, boxes.origins[i]),
+                   at_bytes(e, view, boxes.offsets[i]));
+}
+
+void lower(ir::TmaReduceOp const& attributes, ir::Op const& op, Emitter& e) {
+  ir::Value const &map = *op.operand(0), &view = *op.operand(1);
+  Boxes const boxes = boxes_of(op, map, view.type());
+  for (std::size_t i = 0; i < boxes.origins.size(); ++i)
+    ptx::tma_reduce(e.b, reduction(attributes.combine), e.scalar(map),
+                    coordinates(e, op.operands().subspan(2), boxes.lead, boxes.origins[i]),
+                    at_bytes(e, view, boxes.offsets[i]));
+}
+
+void lower(ir::BulkLoadOp const&, ir::Op const& op, Emitter& e) {
+  llvm::Value* const bytes = dense_bytes(e, op, op.operand(1)->type());
+  ptx::bulk_load(e.b, e.scalar(*op.operand(1)), element_address(e, *op.operand(0), op.operands().subspan(3)), bytes,
+                 e.scalar(*op.operand(2)));
+}
+
+void lower(ir::BulkStoreOp const&, ir::Op const& op, Emitter& e) {
+  llvm::Value* const bytes = dense_bytes(e, op, op.operand(1)->type());
+  ptx::bulk_store(e.b, element_address(e, *op.operand(0), op.operands().subspan(2)), e.scalar(*op.operand(1)), bytes);
+}
+
+void lower(ir::BulkCommitOp const&, ir::Op const&, Emitter& e) { ptx::bulk_commit(e.b); }
+void lower(ir::BulkWaitOp const& attributes, ir::Op const&, Emitter& e) {
+  ptx::bulk_wait(e.b, static_cast<int>(attributes.pending), attributes.read);
+}
+
+void lower(ir::PrefetchTensorMapOp const&, ir::Op const& op, Emitter& e) {
+  ptx::prefetch_tensor_map(e.b, e.scalar(*op.operand(0)));
+}
+void lower(ir::TmaPrefetchOp const&, ir::Op const& op, Emitter& e) {
+  ptx::tma_prefetch(e.b, e.scalar(*op.operand(0)),
+                    coordinates(e, op.operands().subspan(1), op.operand_count() - 1, {}));
+}
+
+// Chunk c of the view's row-major order goes to thread c % threads.
+void lower(ir::CpAsyncOp const& attributes, ir::Op const& op, Emitter& e) {
+  llvm::IRBuilder<>& b = e.b;
+  ir::Value const &tensor = *op.operand(0), &view = *op.operand(1);
+  ir::Type const& type = view.type();
+  TensorParts const& parts = e.tensor(tensor);
+  auto const offsets = op.operands().subspan(2);
+  int const size = bytes(type.element()), lead = static_cast<int>(offsets.size()) - type.rank();
+  std::int64_t const chunks = type.elements() / attributes.vector;
+  if (!parts.attributes.facts.unit_inner_stride)
+    refuse(op, "cp_async copies chunks of adjacent elements, but the tensor's inner stride is not known to be 1");
+
+  // From the number of a chunk to where its first element lies in the view: rows of chunks.
+  Extents rows = type.shape();
+  rows[rows.size() - 1] /= attributes.vector;
+  ir::Layout const* const places = type.layout()->inverse();
+  if (places == nullptr) refuse(op, "the shared layout " + type.layout()->text() + " has no inverse");
+  for (std::int64_t done = 0; done < chunks; done += e.threads()) {
+    llvm::Value* const chunk = b.CreateAdd(e.thread(), e.i32(done));
+    llvm::BasicBlock* rest = nullptr;
+    if (done + e.threads() > chunks) {
+      llvm::BasicBlock* const here = e.block("chunk");
+      rest = e.block("chunks.end");
+      b.CreateCondBr(b.CreateICmpULT(chunk, e.i32(chunks)), here, rest);
+      b.SetInsertPoint(here);
+    }
+    llvm::Value *left = chunk, *inside = nullptr, *index = e.i64(0), *place = nullptr;
+    for (int axis = static_cast<int>(offsets.size()) - 1; axis >= 0; --axis) {
+      llvm::Value* at = nullptr;  // in the view, in elements
+      if (axis >= lead) {
+        std::int64_t const extent = rows[axis - lead];
+        at = axis == lead ? left : b.CreateURem(left, e.i32(extent));
+        left = axis == lead ? left : b.CreateUDiv(left, e.i32(extent));
+        if (axis + 1 == static_cast<int>(offsets.size())) at = b.CreateMul(at, e.i32(attributes.vector));
+        place = e.join_parts(*places, 0, place, e.index_part(*places, ir::axis_dim(axis - lead), 0, at));
+      }
+      llvm::Value* coordinate = b.CreateSExt(e.scalar(*offsets[static_cast<std::size_t>(axis)]), b.getInt64Ty());
+      if (at != nullptr) coordinate = b.CreateAdd(coordinate, b.CreateZExt(at, b.getInt64Ty()));
+      llvm::Value* const in = b.CreateICmpULT(coordinate, parts.extents[static_cast<std::size_t>(axis)]);
+      inside = inside == nullptr ? in : b.CreateAnd(inside, in);
+      bool const unit = axis + 1 == static_cast<int>(offsets.size());
+      index = b.CreateAdd(index,
+                          unit ? coordinate : b.CreateMul(coordinate, parts.strides[static_cast<std::size_t>(axis)]));
+    }
+    int const chunk_bytes = static_cast<int>(attributes.vector) * size;
+    llvm::Value* const from = b.CreateAdd(parts.address, b.CreateMul(index, e.i64(size)));
+    llvm::Value* const offset = place == nullptr ? e.i32(0) : b.CreateMul(place, e.i32(size));
+    // A chunk outside reads nothing and is filled with zeros.
+    ptx::cp_async(b, b.CreateAdd(e.scalar(view), offset), from, chunk_bytes,
+                  b.CreateSelect(inside, e.i32(chunk_bytes), e.i32(0)));
+    if (rest != nullptr) {
+      b.CreateBr(rest);
+      b.SetInsertPoint(rest);
+    }
+  }
+}
+
+void lower(ir::CpAsyncCommitOp const&, ir::Op const&, Emitter& e) { ptx::cp_async_commit(e.b); }
+void lower(ir::CpAsyncWaitOp const& attributes, ir::Op const&, Emitter& e) {
+  ptx::cp_async_wait(e.b, static_cast<int>(attributes.pending));
+}
+void lower(ir::CpAsyncArriveOp const& attributes, ir::Op const& op, Emitter& e) {
+  ptx::cp_async_mbarrier_arrive(e.b, e.scalar(*op.operand(0)), attributes.counted);
+}
+
+// One element of global memory, relaxed, at device scope.
+void lower(ir::AtomicOp const& attributes, ir::Op const& op, Emitter& e) {
+  Element const element = op.result()->type().element();
+  std::string const width = std::to_string(bytes(element) * 8);
+  std::string type = (element == Element::f32 ? "f" : "u") + width;
+  char const* name = "add";
+  switch (attributes.kind) {
+    case ir::AtomicKind::add:
+      break;
+    case ir::AtomicKind::min:
+    case ir::AtomicKind::max:
+      name = attributes.kind == ir::AtomicKind::min ? "min" : "max";
+      type = "s" + width;
+      break;
+    case ir::AtomicKind::exchange:
+      name = "exch";
+      type = "b" + width;
+      break;
+    case ir::AtomicKind::increment:
+      if (element != Element::i32) refuse(op, "PTX increments 32-bit integers only; count in i32, or add 1");
+      name = "inc";
+      break;
+  }
+  ptx::Assembly assembly(e.b);
+  std::string text = std::string("atom.relaxed.gpu.global.") + name + "." + type + " " + assembly.out(e.type(element));
+  text += ", [" + assembly.in(element_address(e, *op.operand(0), op.operands().subspan(2))) + "], ";
+  e.set(*op.result(), {assembly.call(text + assembly.in(e.scalar(*op.operand(1))) + ";", AsmEffect::convergent)[0]});
+}
+
+}  // namespace tegula::codegen::nvptx

@@ -1,0 +1,222 @@
+// Tensor core products: one wgmma or mma.sync after the other over the tile. Accumulators are plain registers that pass
+// through every instruction and through the waits, so that nothing can read them early.
+#include <algorithm>
+
+#include "codegen/nvptx/emitter.hpp"
+#include "codegen/nvptx/ptx/mma.hpp"
+#include "codegen/nvptx/words.hpp"
+#include "ir/fragment_layouts.hpp"
+#include "ir/wgmma_operand.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen::nvptx {
+namespace {
+
+constexpr int warps_per_group = 4;
+constexpr std::int64_t rows_per_wgmma = 64;
+constexpr std::int64_t most_columns = 256;
+
+ptx::MmaElement mma_element(ir::Op const& op, Element element) {
+  if (element == Element::f16) return ptx::MmaElement::f16;
+  if (element == Element::bf16) return ptx::MmaElement::bf16;
+  if (element == Element::f32) return ptx::MmaElement::tf32;
+  refuse(op, "no product of these elements; there are f16, bf16 and f32");
+}
+
+/// The registers' words as i32.
+Registers integer_words(Emitter& e, Element element, Registers const& registers) {
+  Registers words = pack_words(e, element, registers);
+  for (llvm::Value*& word : words) word = e.b.CreateBitCast(word, e.b.getInt32Ty());
+  return words;
+}
+
+void check_layout(ir::Op const& op, Emitter& e, char const* what, ir::Type const& type, ir::Layout const* expected,
+                  std::string const& why) {
+  if (expected != nullptr && type.layout() == expected) return;
+  refuse(op, std::string("the ") + what + " is in the layout " + type.layout()->text() + ", not in the one that " +
+                 std::to_string(e.warps) + " warps need" + (why.empty() ? "" : ": " + why));
+}
+
+ptx::DescriptorFields fields_of(ir::WgmmaOperand const& operand) {
+  return {operand.leading, operand.stride, operand.swizzle_bytes};
+}
+
+/// Equal parts of N, each at most 256 columns, that descriptors can start at.
+std::optional<ir::WgmmaOperand> columns_operand(ir::Op const& op, ir::Type const& view, std::int64_t& parts) {
+  std::string first;
+  std::int64_t const columns = view.shape()[1];
+  for (parts = (columns + most_columns - 1) / most_columns; parts * 8 <= columns; ++parts) {
+    if (columns % (parts * 8) != 0) continue;
+    std::string why;
+    auto operand = ir::wgmma_operand(view.shape(), *view.layout(), bytes(view.element()), ir::WgmmaRole::b, why,
+                                     static_cast<int>(columns / parts));
+    if (operand) return operand;
+    if (first.empty()) first = why;
+  }
+  refuse(op,
+         first.empty() ? "N is " + std::to_string(columns) + ", which no equal parts of at most 256 make up" : first);
+}
+
+/// Registers of values as they pass through a fence or a wait: words, and how many registers they stand for.
+class Through {
+ public:
+  Through(ir::Op const& op, Emitter& e) : op_(op), e_(e) {
+    for (ir::Value const* value : op.operands()) {
+      Registers const words = pack_words(e, value->type().element(), e.get(*value));
+      counts_.push_back(words.size());
+      words_.insert(words_.end(), words.begin(), words.end());
+    }
+  }
+  [[nodiscard]] Registers const& words() const { return words_; }
+  void give(Registers const& words) {
+    std::size_t at = 0;
+    for (int i = 0; i < op_.operand_count(); ++i) {
+      ir::Type const& type = op_.operand(i)->type();
+      auto const first = words.begin() + static_cast<std::ptrdiff_t>(at);
+      Registers const own(first, first + static_cast<std::ptrdiff_t>(counts_[static_cast<std::size_t>(i)]));
+      at += own.size();
+      e_.set(*op_.result(i), unpack_words(e_, type.element(), own, e_.get(*op_.operand(i)).size()));
+    }
+  }
+
+ private:
+  ir::Op const& op_;
+  Emitter& e_;
+  Registers words_;
+  std::vector<std::size_t> counts_;
+};
+
+}  // namespace
+
+void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
+  llvm::IRBuilder<>& b = e.b;
+  ir::Value const &lhs = *op.operand(0), &rhs = *op.operand(1);
+  ir::Type const &a = lhs.type(), &d = op.result()->type();
+  Element const element = a.element();
+  if (e.warps % warps_per_group != 0)
+    refuse(op, std::to_string(e.warps) + " warps execute it, but wgmma takes whole warpgroups of 4");
+  std::string why;
+  check_layout(op, e, "result", d, ir::wgmma_layout(d.shape(), e.warps, why), why);
+  int const groups = e.warps / warps_per_group;
+  std::int64_t const blocks = d.shape()[0] / (rows_per_wgmma * groups);  // of 64 rows per warpgroup
+
+  std::int64_t parts = 1;
+  auto const columns = columns_operand(op, rhs.type(), parts);
+  llvm::Value* const b_base = ptx::matrix_descriptor(b, e.scalar(rhs), fields_of(*columns));
+  std::int64_t const steps = static_cast<std::int64_t>(columns->k_starts.size());
+  ptx::WgmmaForm form;
+  form.n = static_cast<int>(d.shape()[1] / parts);
+  form.a = form.b = mma_element(op, element);
+  form.d = d.element() == Element::f16 ? ptx::MmaResult::f16 : ptx::MmaResult::f32;
+  // tf32 reads K-major tiles only, which wgmma_operand has seen to.
+  form.b_transposed = columns->mn_major;
+
+  // A: descriptors of this warpgroup's rows, or fragments.
+  std::optional<ir::WgmmaOperand> rows;
+  llvm::Value* a_base = nullptr;
+  Registers fragments;
+  if (a.is_shared()) {
+    rows = ir::wgmma_operand(a.shape(), *a.layout(), bytes(element), ir::WgmmaRole::a, why);
+    if (!rows) refuse(op, why);
+    form.a_transposed = rows->mn_major;
+    llvm::Value* address = e.scalar(lhs);
+    if (groups > 1) {
+      // Warpgroups take blocks of 64 rows in turn.
+      std::int64_t const stride = rows->mn_starts[1];
+      for (std::size_t i = 0; i < rows->mn_starts.size(); ++i)
+        if (rows->mn_starts[i] != static_cast<std::int64_t>(i) * stride)
+          refuse(op, "blocks of 64 rows of the left operand are not evenly spaced");
+      address = b.CreateAdd(address, b.CreateMul(b.CreateLShr(e.warp, e.i32(2)), e.i32(stride)));
+    }
+    a_base = ptx::matrix_descriptor(b, address, fields_of(*rows));
+  } else {
+    check_layout(op, e, "left operand", a, ir::wgmma_a_layout(a.shape(), bytes(element), e.warps, why), why);
+    fragments = integer_words(e, element, e.get(lhs));
+  }
+  auto const a_registers = [&](std::int64_t block, std::int64_t step) -> Registers {
+    if (rows) {
+      auto const row = static_cast<std::size_t>(block * groups);
+      return {
+          ptx::advance_descriptor(b, a_base, rows->mn_starts[row] + rows->k_starts[static_cast<std::size_t>(step)])};
+    }
+    auto const first = fragments.begin() + static_cast<std::ptrdiff_t>((block * steps + step) * 4);
+    return Registers(first, first + 4);
+  };
+
+  bool const accumulates = op.operand_count() >= 3;
+  llvm::Value* const condition = op.operand_count() == 4 ? e.scalar(*op.operand(3)) : nullptr;
+  Registers accumulators;
+  if (accumulates) accumulators = pack_words(e, d.element(), e.get(*op.operand(2)));
+  std::size_t const per_part = static_cast<std::size_t>(ptx::wgmma_registers(form));
+  std::vector<Registers> results(static_cast<std::size_t>(blocks * parts));
+  for (std::int64_t step = 0; step < steps; ++step)
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      Registers const a_operand = a_registers(block, step);
+      for (std::int64_t part = 0; part < parts; ++part) {
+        auto const index = static_cast<std::size_t>(block * parts + part);
+        Registers& own = results[index];
+        if (step == 0 && accumulates) {
+          auto const first = accumulators.begin() + static_cast<std::ptrdiff_t>(index * per_part);
+          own.assign(first, first + static_cast<std::ptrdiff_t>(per_part));
+        }
+        llvm::Value* const b_operand = ptx::advance_descriptor(
+            b, b_base,
+            columns->mn_starts[static_cast<std::size_t>(part)] + columns->k_starts[static_cast<std::size_t>(step)]);
+        own = ptx::wgmma(b, form, a_operand, b_operand, own, step == 0 ? condition : nullptr);
+      }
+    }
+  Registers words;
+  for (Registers const& own : results) words.insert(words.end(), own.begin(), own.end());
+  e.set(*op.result(), unpack_words(e, d.element(), words, static_cast<std::size_t>(d.layout()->registers())));
+}
+
+void lower(ir::WgmmaFenceOp const&, ir::Op const& op, Emitter& e) {
+  Through through(op, e);
+  through.give(ptx::wgmma_fence(e.b, through.words()));
+}
+
+void lower(ir::WgmmaCommitOp const&, ir::Op const&, Emitter& e) { ptx::wgmma_commit(e.b); }
+
+void lower(ir::WgmmaWaitOp const& attributes, ir::Op const& op, Emitter& e) {
+  Through through(op, e);
+  through.give(ptx::wgmma_wait(e.b, static_cast<int>(attributes.pending), through.words()));
+}
+
+void lower(ir::MmaOp const&, ir::Op const& op, Emitter& e) {
+  ir::Type const &a = op.operand(0)->type(), &b_type = op.operand(1)->type(), &d = op.result()->type();
+  int const size = bytes(a.element());
+  // Which arrangement of the warps the result is in; the operands must be in the same.
+  ir::WarpGrid grid;
+  std::string why;
+  bool found = false;
+  for (int rows = 1; rows <= e.warps && !found; ++rows) {
+    if (e.warps % rows != 0) continue;
+    grid = {rows, e.warps / rows};
+    found = ir::mma_layout(d.shape(), grid, why) == d.layout();
+  }
+  if (!found) check_layout(op, e, "accumulator", d, nullptr, "mma");
+  check_layout(op, e, "left operand", a, ir::mma_a_layout(a.shape(), size, grid, why), why);
+  check_layout(op, e, "right operand", b_type, ir::mma_b_layout(b_type.shape(), size, grid, why), why);
+
+  ptx::MmaElement const element = mma_element(op, a.element());
+  std::int64_t const rows = d.shape()[0] / (16 * grid.rows), columns = d.shape()[1] / (8 * grid.columns),
+                     steps = a.shape()[1] / ptx::wgmma_depth(element);
+  Registers const a_words = integer_words(e, a.element(), e.get(*op.operand(0)));
+  Registers const b_words = integer_words(e, b_type.element(), e.get(*op.operand(1)));
+  Registers result = e.get(*op.operand(2));
+  auto const some = [](Registers const& all, std::int64_t number, std::int64_t count) {
+    auto const first = all.begin() + static_cast<std::ptrdiff_t>(number * count);
+    return Registers(first, first + static_cast<std::ptrdiff_t>(count));
+  };
+  for (std::int64_t step = 0; step < steps; ++step)
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::int64_t column = 0; column < columns; ++column) {
+        std::int64_t const at = row * columns + column;
+        Registers const next = ptx::mma_sync(e.b, element, element, some(a_words, row * steps + step, 4),
+                                             some(b_words, step * columns + column, 2), some(result, at, 4));
+        std::copy(next.begin(), next.end(), result.begin() + static_cast<std::ptrdiff_t>(at * 4));
+      }
+  e.set(*op.result(), std::move(result));
+}
+
+}  // namespace tegula::codegen::nvptx

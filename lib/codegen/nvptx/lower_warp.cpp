@@ -1,0 +1,162 @@
+// Who runs what: partitions of warps, elected lanes; and what lanes of a warp exchange without memory.
+#include <algorithm>
+#include <map>
+
+#include "codegen/nvptx/emitter.hpp"
+#include "codegen/nvptx/ptx/sync.hpp"
+#include "codegen/nvptx/ptx/warp.hpp"
+#include "codegen/nvptx/words.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen::nvptx {
+namespace {
+
+constexpr int register_file = 65536;  // 32-bit registers of an SM, all for one CTA
+constexpr int most_registers = 255;   // that one thread can name
+
+/// Registers per thread with which a CTA of this size starts: what ptxas may use when one CTA fits an SM.
+int registers_at_launch(int threads) { return std::min(register_file / threads / 8 * 8, most_registers); }
+
+/// Refuses register counts that the CTA's registers cannot hold, with the counts: the last setmaxnreg.inc would wait
+/// for ever.
+void check_registers(ir::Op const& op, int cta_warps) {
+  auto const& attributes = op.as<ir::WarpSpecializeOp>();
+  int const at_launch = registers_at_launch(cta_warps * 32);
+  std::int64_t needed = 0;
+  std::string users;
+  for (int i = 0; i < attributes.warps.size(); ++i) {
+    std::int64_t const registers = attributes.registers[i] != 0 ? attributes.registers[i] : at_launch;
+    std::int64_t const threads = attributes.warps[i] * attributes.replicas[i] * 32;
+    needed += registers * threads;
+    users += (i == 0 ? "" : ", ") + std::to_string(threads) + " x " + std::to_string(registers);
+  }
+  std::int64_t const allowed = (at_launch + 7) / 8 * 8 * std::int64_t{32} * cta_warps;
+  if (needed > allowed)
+    refuse(op, "registers: " + std::to_string(needed) + " needed (" + users + "), " + std::to_string(allowed) +
+                   " allowed, which is what " + std::to_string(cta_warps * 32) +
+                   " threads start with; lower one of them");
+}
+
+/// Joins values pairwise, in order, until one is left.
+llvm::Value* join_all(Emitter& e, ir::Combine how, Registers values) {
+  while (values.size() > 1) {
+    Registers next;
+    for (std::size_t i = 0; i + 1 < values.size(); i += 2) next.push_back(e.combine(how, values[i], values[i + 1]));
+    if (values.size() % 2 != 0) next.push_back(values.back());
+    values = std::move(next);
+  }
+  return values[0];
+}
+
+}  // namespace
+
+void lower(ir::WarpSpecializeOp const& attributes, ir::Op const& op, Emitter& e) {
+  llvm::IRBuilder<>& b = e.b;
+  check_registers(op, e.warps);
+  int const at_launch = registers_at_launch(e.warps * 32);
+  llvm::BasicBlock* const join = e.block("specialized");
+  std::int64_t first = 0;
+  for (int i = 0; i < op.block_count(); ++i) {
+    std::int64_t const warps = attributes.warps[i], replicas = attributes.replicas[i];
+    std::int64_t const registers = attributes.registers[i];
+    llvm::BasicBlock* const here = e.block("partition");
+    llvm::BasicBlock* const next = i + 1 < op.block_count() ? e.block("next") : nullptr;
+    if (next == nullptr)
+      b.CreateBr(here);  // whoever is left
+    else
+      b.CreateCondBr(b.CreateICmpULT(e.warp, e.i32(first + warps * replicas)), here, next);
+    b.SetInsertPoint(here);
+    if (registers != 0) ptx::setmaxnreg(b, registers > at_launch, static_cast<int>(registers));
+    llvm::Value* const number = b.CreateSub(e.warp, e.i32(first));
+    llvm::Value *group = e.i32(0), *in_group = number;
+    if (replicas > 1) {
+      group = b.CreateUDiv(number, e.i32(warps));
+      in_group = b.CreateURem(number, e.i32(warps));
+    }
+    if (warps == 1) in_group = e.i32(0);
+    ir::Block const& block = op.block(i);
+    e.in_group(in_group, static_cast<int>(warps), [&] {
+      e.set(*block.argument(0), {b.CreateZExt(group, b.getInt64Ty())});
+      e.emit_block(block);
+    });
+    b.CreateBr(join);
+    if (next != nullptr) b.SetInsertPoint(next);
+    first += warps * replicas;
+  }
+  b.SetInsertPoint(join);
+}
+
+void lower(ir::ElectOp const& attributes, ir::Op const& op, Emitter& e) {
+  llvm::IRBuilder<>& b = e.b;
+  if (attributes.warp >= e.warps)
+    refuse(op, "warp " + std::to_string(attributes.warp) + " of " + std::to_string(e.warps) + " executing ones");
+  llvm::BasicBlock *const chosen = e.block("elected"), *const end = e.block("elected.end");
+  if (attributes.warp >= 0 && e.warps > 1) {
+    llvm::BasicBlock* const of_warp = e.block("elect");
+    b.CreateCondBr(b.CreateICmpEQ(e.warp, e.i32(attributes.warp)), of_warp, end);
+    b.SetInsertPoint(of_warp);
+  }
+  b.CreateCondBr(ptx::elect(b), chosen, end);
+  b.SetInsertPoint(chosen);
+  e.in_elected_lane([&] { e.emit_block(op.block()); });
+  b.CreateBr(end);
+  b.SetInsertPoint(end);
+}
+
+void lower(ir::WarpIndexOp const&, ir::Op const& op, Emitter& e) {
+  e.set(*op.result(), {e.b.CreateZExt(e.warp, e.b.getInt64Ty())});
+}
+
+void lower(ir::ClusterRankOp const&, ir::Op const& op, Emitter& e) {
+  e.set(*op.result(), {e.b.CreateZExt(ptx::cluster_rank(e.b), e.b.getInt64Ty())});
+}
+
+void lower(ir::VoteOp const& attributes, ir::Op const& op, Emitter& e) {
+  bool const any = attributes.kind == ir::Vote::any;
+  Registers values = e.get(*op.operand(0));
+  while (values.size() > 1) {
+    Registers next;
+    for (std::size_t i = 0; i + 1 < values.size(); i += 2)
+      next.push_back(any ? e.b.CreateOr(values[i], values[i + 1]) : e.b.CreateAnd(values[i], values[i + 1]));
+    if (values.size() % 2 != 0) next.push_back(values.back());
+    values = std::move(next);
+  }
+  e.set(*op.result(), {any ? ptx::vote_any(e.b, values[0]) : ptx::vote_all(e.b, values[0])});
+}
+
+void lower(ir::ShuffleOp const& attributes, ir::Op const& op, Emitter& e) {
+  Registers const& registers = e.get(*op.operand(0));
+  Element const element = op.operand(0)->type().element();
+  Registers words;
+  for (llvm::Value* word : pack_words(e, element, registers))
+    words.push_back(e.shuffle_xor(word, static_cast<std::uint32_t>(attributes.mask)));
+  e.set(*op.result(), unpack_words(e, element, words, registers.size()));
+}
+
+void lower(ir::FoldOp const& attributes, ir::Op const& op, Emitter& e) {
+  ir::Type const& type = op.operand(0)->type();
+  ir::Layout const &from = *type.layout(), &to = *op.result()->type().layout();
+  int const axis = static_cast<int>(attributes.axis);
+  Registers const& operand = e.get(*op.operand(0));
+  auto const other_axes = [&](Extents at) {
+    at[axis] = 0;
+    return std::vector<std::int64_t>(at.begin(), at.end());
+  };
+  // Per place on the other axes: this thread's elements by ascending coordinate along the axis.
+  std::map<std::vector<std::int64_t>, std::map<std::int64_t, llvm::Value*>> groups;
+  for (int reg = 0; reg < from.registers(); ++reg) {
+    Extents const at = from.part(ir::Dim::reg, reg);
+    groups[other_axes(at)].emplace(at[axis], e.widen(operand[static_cast<std::size_t>(reg)], type.element()));
+  }
+  Registers result;
+  for (int reg = 0; reg < to.registers(); ++reg) {
+    auto const found = groups.find(other_axes(to.part(ir::Dim::reg, reg)));
+    if (found == groups.end()) throw InternalError("nvptx: fold: a register of the result has no elements");
+    Registers values;
+    for (auto const& [at, value] : found->second) values.push_back(value);
+    result.push_back(e.narrow(join_all(e, attributes.combine, std::move(values)), type.element()));
+  }
+  e.set(*op.result(), std::move(result));
+}
+
+}  // namespace tegula::codegen::nvptx

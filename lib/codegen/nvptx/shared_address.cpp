@@ -1,0 +1,149 @@
+#include "codegen/nvptx/shared_address.hpp"
+
+#include "ir/builder.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen::nvptx {
+namespace {
+
+using Part = ir::AccessMap::Part;
+
+constexpr int access_bytes = 16;
+
+/// What the bits of an index contribute; refused when other indices are not the sums of their bits.
+std::vector<Part> bits_of(ir::Op const& op, ir::AccessMap const& map, ir::Dim dim) {
+  std::vector<Part> bits;
+  for (int index = 1; index < map.size(dim); index *= 2) bits.push_back(map.of(dim, index));
+  for (int index = 0; index < map.size(dim); ++index) {
+    Part sum;
+    for (std::size_t bit = 0; bit < bits.size(); ++bit) {
+      if ((index >> bit & 1) == 0) continue;
+      sum.low ^= bits[bit].low;
+      sum.high += bits[bit].high;
+    }
+    if (sum.low != map.of(dim, index).low || sum.high != map.of(dim, index).high)
+      refuse(op, std::to_string(map.size(dim)) + " " + std::string(ir::name(dim)) +
+                     "s share the tile in a way that address arithmetic on bits does not reach; take a power of two");
+  }
+  return bits;
+}
+
+/// The exclusive or of `values[i]` over the set bits i of an index; bits that move by one distance move together.
+llvm::Value* combine_bits(Emitter& e, llvm::Value* index, std::vector<std::int64_t> const& values) {
+  std::map<int, std::int64_t> moves;
+  for (int bit = 0; bit < static_cast<int>(values.size()); ++bit)
+    for (int to = 0; to < 31; ++to)
+      if ((values[static_cast<std::size_t>(bit)] >> to & 1) != 0) moves[to - bit] |= std::int64_t{1} << bit;
+  llvm::Value* result = nullptr;
+  for (auto const& [distance, mask] : moves) {
+    llvm::Value* part = e.b.CreateAnd(index, e.i32(mask));
+    part = distance >= 0 ? e.b.CreateShl(part, e.i32(distance)) : e.b.CreateLShr(part, e.i32(-distance));
+    result = result == nullptr ? part : e.b.CreateXor(result, part);
+  }
+  return result;
+}
+
+}  // namespace
+
+SharedAccess::SharedAccess(Emitter& e, ir::Op const& op, ir::Type const& view, llvm::Value* address,
+                           ir::Layout const& tile, bool stores)
+    : e_(e), address_(address), bytes_(bytes(view.element())) {
+  if (tile.warps() > e.warps)
+    refuse(op, "the layout names " + std::to_string(tile.warps()) + " warps, but " + std::to_string(e.warps) +
+                   " execute it");
+  std::string why;
+  auto const map = ir::AccessMap::get(tile, *view.layout(), why);
+  if (!map) refuse(op, why);
+  vectors_ = ir::vector_plan(*map, bytes_);
+  std::vector<Part> const warp_bits = bits_of(op, *map, ir::Dim::warp);
+  add_index(element_, e.lane, bits_of(op, *map, ir::Dim::lane));
+  add_index(element_, e.warp, warp_bits);
+
+  // Copies of elements are stored once, by their owner: not as matrices.
+  bool const copies = !vectors_.copies.empty() || (stores && e.owns(tile) != nullptr);
+  if (copies || vectors_.width * bytes_ >= access_bytes || view.element() == Element::boolean) return;
+  matrices_ = ir::matrix_plan(*map, bytes_, false, why);
+  if (!matrices_) matrices_ = ir::matrix_plan(*map, bytes_, true, why);
+  if (!matrices_) return;
+  add_index(row_, e.lane, {matrices_->lane_bits.begin(), matrices_->lane_bits.end()});
+  add_index(row_, e.warp, warp_bits);
+}
+
+void SharedAccess::add_index(ThreadPart& part, llvm::Value* index, std::vector<Part> const& bits) {
+  std::vector<std::int64_t> lows, highs;
+  std::int64_t seen = 0;
+  bool apart = true;
+  for (Part const& bit : bits) {
+    lows.push_back(bit.low);
+    highs.push_back(bit.high);
+    part.low_bits |= bit.low;
+    apart &= (seen & bit.high) == 0;
+    seen |= bit.high;
+  }
+  if (llvm::Value* const low = combine_bits(e_, index, lows))
+    part.low = part.low == nullptr ? low : e_.b.CreateXor(part.low, low);
+  llvm::Value* high = nullptr;
+  if (apart) {
+    high = combine_bits(e_, index, highs);
+  } else {
+    for (std::size_t i = 0; i < highs.size(); ++i) {
+      llvm::Value* const bit = e_.b.CreateAnd(e_.b.CreateLShr(index, e_.i32(static_cast<std::int64_t>(i))), e_.i32(1));
+      llvm::Value* const term = e_.b.CreateMul(bit, e_.i32(highs[i]));
+      high = high == nullptr ? term : e_.b.CreateAdd(high, term);
+    }
+  }
+  if (high != nullptr) part.high = part.high == nullptr ? high : e_.b.CreateAdd(part.high, high);
+}
+
+SharedAccess::Address SharedAccess::at(ThreadPart& thread, Part first) {
+  // Bits that the thread may set too are joined by exclusive or; the others are added, in the instruction's constant.
+  std::int64_t const joined = (thread.low_bits & first.low) == 0 ? 0 : first.low;
+  llvm::Value*& base = thread.bases[joined];
+  if (base == nullptr) {
+    llvm::Value* offset = thread.low;
+    if (joined != 0) offset = e_.b.CreateXor(offset, e_.i32(joined));
+    if (thread.high != nullptr) offset = offset == nullptr ? thread.high : e_.b.CreateAdd(offset, thread.high);
+    base = offset == nullptr ? address_ : e_.b.CreateAdd(address_, e_.b.CreateMul(offset, e_.i32(bytes_)));
+  }
+  return {base, (first.low - joined + first.high) * bytes_};
+}
+
+llvm::Value* SharedAccess::of(ir::MatrixStep const& step) {
+  Address const address = at(row_, step.first);
+  return address.constant == 0 ? address.base : e_.b.CreateAdd(address.base, e_.i32(address.constant));
+}
+
+llvm::Value* box_offset(Emitter& e, ir::Op const& op, ir::Type const& source, Extents const& box,
+                        std::span<ir::Value* const> offsets) {
+  std::string why;
+  ir::ElementOffsets const* const places = ir::ElementOffsets::get(*source.layout(), why);
+  if (places == nullptr) refuse(op, why);
+  int const drop = source.rank() - box.size();
+  if (!places->movable(box, why)) refuse(op, why);
+  llvm::Value* total = e.i32(0);
+  for (int axis = 0; axis < source.rank(); ++axis) {
+    ir::Value const& offset = *offsets[static_cast<std::size_t>(axis)];
+    std::int64_t const step = axis < drop ? 1 : box[axis - drop];
+    if (step == source.shape()[axis]) continue;  // all of the axis: it begins at 0
+    if (auto const known = ir::constant_int(offset)) {
+      Extents where;
+      for (int i = 0; i < source.rank(); ++i) where.push_back(i == axis ? *known : 0);
+      total = e.b.CreateAdd(total, e.i32(places->at(where) * bytes(source.element())));
+      continue;
+    }
+    auto const stride = places->stride(axis, step);
+    if (!stride)
+      refuse(op, "blocks of " + std::to_string(step) + " along axis " + std::to_string(axis) +
+                     " are not evenly spaced in " + source.layout()->text() + ", so they need constant offsets");
+    llvm::Value* number = e.b.CreateTrunc(e.scalar(offset), e.b.getInt32Ty());
+    std::int64_t scale = *stride * bytes(source.element());
+    if (scale % step == 0)
+      scale /= step;
+    else
+      number = e.b.CreateUDiv(number, e.i32(step));
+    total = e.b.CreateAdd(total, e.b.CreateMul(number, e.i32(scale)));
+  }
+  return total;
+}
+
+}  // namespace tegula::codegen::nvptx

@@ -1,0 +1,91 @@
+#include "codegen/nvptx/words.hpp"
+
+#include <llvm/IR/InlineAsm.h>
+
+#include "codegen/nvptx/ptx/math.hpp"
+
+namespace tegula::codegen::nvptx {
+namespace {
+
+/// The f32 that a bf16 was rounded from by Emitter::narrow, or null.
+llvm::Value* rounded_bf16(llvm::Value* value) {
+  auto const* const call = llvm::dyn_cast<llvm::CallInst>(value);
+  if (call == nullptr) return nullptr;
+  auto const* const assembly = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
+  bool const rounds = assembly != nullptr && std::string(assembly->getAsmString()).rfind("cvt.rn.bf16.f32 ", 0) == 0;
+  return rounds ? call->getArgOperand(0) : nullptr;
+}
+
+llvm::Value* rounded_f16(llvm::Value* value) {
+  auto* const cast = llvm::dyn_cast<llvm::FPTruncInst>(value);
+  return cast != nullptr && cast->getOperand(0)->getType()->isFloatTy() ? cast->getOperand(0) : nullptr;
+}
+
+}  // namespace
+
+Words words_for(Element element, int count) {
+  int const width = bytes(element) * 8;
+  if (width >= 32) return {width, 1};
+  int const total = width * count;
+  return total >= 32 ? Words{32, 32 / width} : Words{total, count};
+}
+
+llvm::Value* pack_word(Emitter& e, Element element, Words const& words, llvm::Value* const* values) {
+  if (words.bits >= 32 && words.elements == 1) return values[0];
+  if (words.elements == 2 && words.bits == 32) {
+    // Two that were rounded one by one are rounded as a pair: one instruction.
+    if (element == Element::bf16)
+      if (llvm::Value* low = rounded_bf16(values[0]), *high = rounded_bf16(values[1]);
+          low != nullptr && high != nullptr)
+        return ptx::pack_bf16(e.b, low, high);
+    if (element == Element::f16)
+      if (llvm::Value* low = rounded_f16(values[0]), *high = rounded_f16(values[1]); low != nullptr && high != nullptr)
+        return ptx::pack_f16(e.b, low, high);
+  }
+  unsigned const register_bits = words.bits < 32 ? 16 : 32;
+  llvm::Type* const type = e.b.getIntNTy(register_bits);
+  llvm::Value* result = nullptr;
+  int const width = bytes(element) * 8;
+  for (int i = 0; i < words.elements; ++i) {
+    llvm::Value* part = e.b.CreateZExtOrTrunc(e.to_bits(values[i], element), type);
+    if (i > 0) part = e.b.CreateShl(part, llvm::ConstantInt::get(type, static_cast<std::uint64_t>(i * width)));
+    result = result == nullptr ? part : e.b.CreateOr(result, part);
+  }
+  return result;
+}
+
+void unpack_word(Emitter& e, Element element, Words const& words, llvm::Value* word, Registers& result) {
+  if (words.bits >= 32 && words.elements == 1) {
+    result.push_back(word);
+    return;
+  }
+  int const width = bytes(element) * 8;
+  for (int i = 0; i < words.elements; ++i) {
+    llvm::Value* const part =
+        i == 0 ? word
+               : e.b.CreateLShr(word, llvm::ConstantInt::get(word->getType(), static_cast<std::uint64_t>(i * width)));
+    result.push_back(e.from_bits(e.b.CreateTrunc(part, e.b.getIntNTy(static_cast<unsigned>(width))), element));
+  }
+}
+
+Registers pack_words(Emitter& e, Element element, Registers const& registers) {
+  Registers result;
+  int const per_word = std::max(1, 4 / bytes(element));
+  for (std::size_t i = 0; i < registers.size(); i += static_cast<std::size_t>(per_word)) {
+    int const count = std::min<int>(per_word, static_cast<int>(registers.size() - i));
+    result.push_back(pack_word(e, element, words_for(element, count), &registers[i]));
+  }
+  return result;
+}
+
+Registers unpack_words(Emitter& e, Element element, Registers const& words, std::size_t count) {
+  Registers result;
+  int const per_word = std::max(1, 4 / bytes(element));
+  for (llvm::Value* word : words) {
+    int const left = std::min<int>(per_word, static_cast<int>(count - result.size()));
+    unpack_word(e, element, words_for(element, left), word, result);
+  }
+  return result;
+}
+
+}  // namespace tegula::codegen::nvptx

@@ -1,0 +1,304 @@
+// What the PTX of block ops computes, run by BlockMachine: tiles through shared memory in every layout, tensor core
+// products, ragged copies.
+#include "codegen/block_machine.hpp"
+
+#include <random>
+
+#include "codegen/ptx_cases.hpp"
+#include "compiler/compile.hpp"
+#include "tegula/support/error.hpp"
+
+using namespace tegula;
+using namespace tegula::test;
+
+namespace {
+
+/// A row-major matrix of small integers, which every element holds exactly.
+struct Matrix {
+  Matrix(std::string of_element, int of_rows, int of_columns)
+      : element(std::move(of_element)), rows(of_rows), columns(of_columns) {
+    bytes.assign(static_cast<std::size_t>(rows * columns * size() + 16), 0xee);
+  }
+  int size() const { return element == "f32" ? 4 : 2; }
+  std::uint8_t* data() {
+    auto const address = reinterpret_cast<std::uintptr_t>(bytes.data());
+    return bytes.data() + (16 - address % 16) % 16;
+  }
+  void set(int row, int column, double value) {
+    std::uint8_t* const at = data() + (row * columns + column) * size();
+    if (element == "f32") {
+      float const number = static_cast<float>(value);
+      std::memcpy(at, &number, 4);
+    } else {
+      std::uint16_t const bits = element == "f16" ? f16_bits(value) : bf16_bits(value);
+      std::memcpy(at, &bits, 2);
+    }
+  }
+  double get(int row, int column) {
+    std::uint8_t const* const at = data() + (row * columns + column) * size();
+    if (element == "f32") {
+      float number = 0;
+      std::memcpy(&number, at, 4);
+      return static_cast<double>(number);
+    }
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, at, 2);
+    return element == "f16" ? f16_value(bits) : bf16_value(bits);
+  }
+  Matrix& fill(std::mt19937& random, int most) {
+    for (int r = 0; r < rows; ++r)
+      for (int c = 0; c < columns; ++c)
+        set(r, c, static_cast<int>(random() % static_cast<unsigned>(2 * most + 1)) - most);
+    return *this;
+  }
+
+  std::string element;
+  int rows, columns;
+  std::vector<std::uint8_t> bytes;
+};
+
+/// Runs one CTA of the kernel; what went wrong, or nothing. The last matrix is written.
+std::string run(std::string const& body, int warps, std::vector<Matrix*> const& matrices) {
+  std::string text = "tegula-ir 1\n\nkernel @k(";
+  char const* const names[] = {"%x", "%z", "%y"};
+  for (std::size_t i = 0; i < matrices.size(); ++i) {
+    bool const last = i + 1 == matrices.size();
+    text += std::string(i == 0 ? "" : ", ") + (last ? "%y: out" : std::string(names[i]) + ": in") + " tensor<?x?x" +
+            matrices[i]->element + "> {unit_inner, aligned_16}";
+  }
+  text += ") warps = " + std::to_string(warps) + " {\n";
+  for (int constant : {0, 1, 64, 128})
+    text += "  %c" + std::to_string(constant) + " = constant {value = " + std::to_string(constant) + " : i64} : i64\n";
+  text += body + "  return\n}\n";
+  INFO(text);
+  ir::Module const module = read_module(text);
+  CompileOptions options;
+  options.target = Target::cuda;
+  CompiledKernel const compiled = compiler::compile(module, options);
+  INFO(compiled.image);
+  std::vector<std::uint64_t> slots;
+  BlockMachine machine(compiled.image);
+  for (std::size_t i = 0; i < matrices.size(); ++i) {
+    Matrix& matrix = *matrices[i];
+    machine.allow(matrix.data(), matrix.rows * matrix.columns * matrix.size(), i + 1 == matrices.size());
+    slots.push_back(reinterpret_cast<std::uint64_t>(matrix.data()));
+    for (int extent : {matrix.rows, matrix.columns, matrix.columns, 1})
+      slots.push_back(static_cast<std::uint64_t>(extent));
+  }
+  for (int i = 0; i < launch_slots; ++i) slots.push_back(1);
+  try {
+    machine.run_cta(compiled.threads_per_cta, compiled.shared_bytes, slots, {0, 0, 0});
+  } catch (std::runtime_error const& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string type(char const* kind, int rows, int columns, std::string const& element, std::string const& layout) {
+  return std::string(kind) + "<" + std::to_string(rows) + "x" + std::to_string(columns) + "x" + element + ", " +
+         layout + ">";
+}
+
+}  // namespace
+
+TEST_CASE("tiles go to shared memory and back in every layout", "[block-ptx]") {
+  std::string const wide =
+      "[register (0,1) (0,2) (0,4) (16,0) (32,0), lane (0,8) (0,16) (0,32) (1,0) (2,0), warp (4,0) (8,0)]";
+  std::string const columns =
+      "[register (1,0) (2,0) (4,0) (0,16) (0,32), lane (8,0) (16,0) (32,0) (0,1) (0,2), warp (0,4) (0,8)]";
+  std::vector<std::string> const layouts = {"wgmma", wide, "mma(2,2)", columns, "wgmma_a", "mma_b"};
+  std::mt19937 random(std::random_device{}());
+  for (std::string const& element : {std::string("bf16"), std::string("f32")})
+    for (std::size_t i = 0; i < layouts.size(); ++i) {
+      std::string const &from = layouts[i], &to = layouts[(i + 1) % layouts.size()];
+      INFO(element << " from " << from << " to " << to);
+      std::vector<std::string> forms = {"dense"};
+      for (char const* swizzle : {"128", "64", "32", "16"})
+        for (char const* name : {"swizzled(", "swizzled_t("}) forms.push_back(name + std::string(swizzle) + ")");
+      std::string body = "  %t = load %x, %c0, %c0 : " + type("tile", 64, 64, element, from) + "\n";
+      for (std::size_t f = 0; f < forms.size(); ++f) {
+        std::string const n = std::to_string(f);
+        body += "  %r" + n + " = constant {value = " + std::to_string(64 * f) + " : i64} : i64\n";
+        body += "  %s" + n + " = shared_alloc {align = 1024, offset = " + std::to_string(f * 16384) +
+                "} : " + type("shared", 64, 64, element, forms[f]) + "\n";
+        body += "  shared_store %s" + n + ", %t\n";
+      }
+      body += "  barrier\n";
+      for (std::size_t f = 0; f < forms.size(); ++f) {
+        std::string const n = std::to_string(f);
+        body += "  %u" + n + " = shared_load %s" + n + " : " + type("tile", 64, 64, element, to) + "\n";
+        body += "  store %y, %u" + n + ", %r" + n + ", %c0\n";
+      }
+      Matrix x(element, 64, 64), y(element, 64 * static_cast<int>(forms.size()), 64);
+      x.fill(random, 100);
+      CHECK(run(body, 4, {&x, &y}) == "");
+      int wrong = 0;
+      for (int r = 0; r < y.rows; ++r)
+        for (int c = 0; c < 64; ++c) wrong += y.get(r, c) != x.get(r % 64, c) ? 1 : 0;
+      CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("views of stages and blocks are where their layouts say", "[block-ptx]") {
+  std::mt19937 random(std::random_device{}());
+  Matrix x("bf16", 128, 256), y("bf16", 128, 256);
+  x.fill(random, 100);
+  // Four quarters of 64 x 128, written through views of one stage, read as a whole and through a transposed view.
+  std::string body =
+      "  %s = shared_alloc {align = 1024} : shared<2x128x256xbf16, swizzled(128)>\n"
+      "  %whole = view %s, %c1, %c0, %c0 : shared<128x256xbf16, swizzled(128)>\n";
+  for (int quarter = 0; quarter < 4; ++quarter) {
+    std::string const n = std::to_string(quarter), row = quarter / 2 == 0 ? "%c0" : "%c64",
+                      column = quarter % 2 == 0 ? "%c0" : "%c128";
+    body += "  %t" + n + " = load %x, " + row + ", " + column + " : tile<64x128xbf16, wgmma>\n";
+    body +=
+        "  %v" + n + " = view %s, %c1, " + row + ", " + column + " : shared<64x128xbf16, swizzled(128) of 128x256>\n";
+    body += "  shared_store %v" + n + ", %t" + n + "\n";
+  }
+  body +=
+      "  barrier\n"
+      "  %a = shared_load %whole : tile<128x256xbf16, mma(2,2)>\n"
+      "  store %y, %a, %c0, %c0\n";
+  CHECK(run(body, 4, {&x, &y}) == "");
+  int wrong = 0;
+  for (int r = 0; r < 128; ++r)
+    for (int c = 0; c < 256; ++c) wrong += y.get(r, c) != x.get(r, c) ? 1 : 0;
+  CHECK(wrong == 0);
+
+  Matrix z("bf16", 64, 128);
+  CHECK(run("  %t = load %x, %c0, %c0 : tile<128x64xbf16, wgmma>\n"
+            "  %s = shared_alloc {align = 1024} : shared<128x64xbf16, swizzled(128)>\n"
+            "  shared_store %s, %t\n  barrier\n"
+            "  %v = trans_view %s : shared<64x128xbf16, swizzled_t(128)>\n"
+            "  %u = shared_load %v : tile<64x128xbf16, wgmma>\n  store %y, %u, %c0, %c0\n",
+            4, {&x, &z}) == "");
+  wrong = 0;
+  for (int r = 0; r < 64; ++r)
+    for (int c = 0; c < 128; ++c) wrong += z.get(r, c) != x.get(c, r) ? 1 : 0;
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("tensor core products read the descriptors and fragments that the layouts give", "[block-ptx]") {
+  struct Case {
+    int m, n, k, warps;
+    std::string element, result, a, b;  ///< a: a shared layout, or registers
+  };
+  std::mt19937 random(std::random_device{}());
+  for (Case const& c : {Case{64, 64, 64, 4, "bf16", "f32", "swizzled(128)", "swizzled(128)"},
+                        Case{64, 128, 128, 4, "bf16", "f32", "swizzled(128)", "swizzled_t(128)"},
+                        Case{64, 176, 64, 4, "f16", "f32", "swizzled(64)", "swizzled_t(64)"},
+                        Case{64, 320, 64, 4, "bf16", "f32", "swizzled(32)", "swizzled_t(128)"},
+                        Case{128, 64, 64, 4, "f16", "f16", "swizzled_t(128)", "swizzled(64)"},
+                        Case{128, 64, 64, 8, "bf16", "f32", "swizzled(128)", "swizzled(32)"},
+                        Case{256, 64, 64, 8, "bf16", "f32", "swizzled(128)", "swizzled_t(16)"},
+                        Case{256, 64, 64, 8, "bf16", "f32", "registers", "swizzled(128)"},
+                        Case{64, 64, 64, 4, "f32", "f32", "swizzled(128)", "swizzled_t(128)"},
+                        Case{64, 64, 64, 4, "f32", "f32", "registers", "swizzled_t(64)"}}) {
+    INFO(c.m << "x" << c.n << "x" << c.k << " " << c.element << " " << c.a << " times " << c.b);
+    Matrix x(c.element, c.m, c.k), z(c.element, c.k, c.n), y(c.result, c.m, c.n);
+    x.fill(random, 4);
+    z.fill(random, 4);
+    std::string const group = c.warps == 4 ? "" : "(" + std::to_string(c.warps) + ")";
+    std::string const spread = c.warps == 4 ? "mma" : "mma(4,2)";  // of 64 rows or more
+    std::string body = "  %a = load %x, %c0, %c0 : " + type("tile", c.m, c.k, c.element, "wgmma_a" + group) +
+                       "\n  %b = load %z, %c0, %c0 : " + type("tile", c.k, c.n, c.element, spread) + "\n";
+    if (c.a != "registers")
+      body += "  %sa = shared_alloc {align = 1024} : " + type("shared", c.m, c.k, c.element, c.a) +
+              "\n  shared_store %sa, %a\n";
+    body += "  %sb = shared_alloc {align = 1024} : " + type("shared", c.k, c.n, c.element, c.b) +
+            "\n  shared_store %sb, %b\n  fence_proxy_async\n  barrier\n";
+    std::string const d = type("pending", c.m, c.n, c.result, "wgmma" + group);
+    // Twice, the second time on top of the first: accumulators keep their places.
+    body += "  wgmma_fence\n  %p = wgmma " + std::string(c.a == "registers" ? "%a" : "%sa") + ", %sb : " + d +
+            "\n  %q = wgmma " + std::string(c.a == "registers" ? "%a" : "%sa") + ", %sb, %p : " + d +
+            "\n  wgmma_commit\n  %r = wgmma_wait %q : " + type("tile", c.m, c.n, c.result, "wgmma" + group) +
+            "\n  store %y, %r, %c0, %c0\n";
+    CHECK(run(body, c.warps, {&x, &z, &y}) == "");
+    int wrong = 0;
+    for (int r = 0; r < c.m; ++r)
+      for (int n = 0; n < c.n; ++n) {
+        double sum = 0;
+        for (int k = 0; k < c.k; ++k) sum += x.get(r, k) * z.get(k, n);
+        wrong += y.get(r, n) != 2 * sum ? 1 : 0;
+      }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("mma.sync products with fragments from shared memory are right", "[block-ptx]") {
+  std::mt19937 random(std::random_device{}());
+  for (std::string const& element : {std::string("bf16"), std::string("f16"), std::string("f32")})
+    for (std::string const& grid : {std::string(""), std::string("(2,2)")}) {
+      INFO(element << " " << grid);
+      Matrix x(element, 64, 64), z(element, 64, 32), y("f32", 64, 32);
+      x.fill(random, 4);
+      z.fill(random, 4);
+      std::string body = "  %a0 = load %x, %c0, %c0 : " + type("tile", 64, 64, element, "mma") +
+                         "\n  %b0 = load %z, %c0, %c0 : " + type("tile", 64, 32, element, "mma") +
+                         "\n  %sa = shared_alloc {align = 1024} : " + type("shared", 64, 64, element, "swizzled(128)") +
+                         "\n  %sb = shared_alloc {align = 1024} : " + type("shared", 64, 32, element, "swizzled(64)") +
+                         "\n  shared_store %sa, %a0\n  shared_store %sb, %b0\n  barrier\n  %a = shared_load %sa : " +
+                         type("tile", 64, 64, element, "mma_a" + grid) +
+                         "\n  %b = shared_load %sb : " + type("tile", 64, 32, element, "mma_b" + grid) +
+                         "\n  %f = constant {value = 1.0 : f32} : f32\n  %c = splat %f : " +
+                         type("tile", 64, 32, "f32", "mma" + grid) +
+                         "\n  %d = mma %a, %b, %c : " + type("tile", 64, 32, "f32", "mma" + grid) +
+                         "\n  store %y, %d, %c0, %c0\n";
+      CHECK(run(body, 4, {&x, &z, &y}) == "");
+      int wrong = 0;
+      for (int r = 0; r < 64; ++r)
+        for (int n = 0; n < 32; ++n) {
+          double sum = 1;
+          for (int k = 0; k < 64; ++k) sum += x.get(r, k) * z.get(k, n);
+          wrong += y.get(r, n) != sum ? 1 : 0;
+        }
+      CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("cp_async fills a swizzled tile, with zeros outside the tensor", "[block-ptx]") {
+  std::mt19937 random(std::random_device{}());
+  for (int warps : {4, 1}) {
+    Matrix x("bf16", 50, 40), y("bf16", 64, 64);
+    x.fill(random, 100);
+    std::string const layout = warps == 4 ? "wgmma" : "mma(1)";
+    CHECK(run("  %s = shared_alloc {align = 1024} : shared<64x64xbf16, swizzled(128)>\n"
+              "  cp_async %x, %s, %c0, %c0 {vector = 8}\n  cp_async_commit\n  cp_async_wait\n  barrier\n"
+              "  %t = shared_load %s : " +
+                  type("tile", 64, 64, "bf16", layout) + "\n  store %y, %t, %c0, %c0\n",
+              warps, {&x, &y}) == "");
+    int wrong = 0;
+    for (int r = 0; r < 64; ++r)
+      for (int c = 0; c < 64; ++c) wrong += y.get(r, c) != (r < 50 && c < 40 ? x.get(r, c) : 0) ? 1 : 0;
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("folds, shuffles and parts of tiles hold the right elements", "[block-ptx]") {
+  std::mt19937 random(std::random_device{}());
+  Matrix x("f32", 64, 64), y("f32", 64, 12);
+  x.fill(random, 100);
+  std::string const four = "tile<64x4xf32, [register (8,0), lane (0,1) (0,2) (1,0) (2,0) (4,0), warp (16,0) (32,0)]>";
+  CHECK(run("  %four = constant {value = 4 : i64} : i64\n  %eight = constant {value = 8 : i64} : i64\n"
+            "  %t = load %x, %c0, %c0 : tile<64x64xf32, wgmma>\n"
+            "  %m = fold %t {axis = 1, combine = max} : " +
+                four + "\n  store %y, %m, %c0, %c0\n  %s = shuffle %m {mask = 1} : " + four +
+                "\n  store %y, %s, %c0, %four\n  %p = extract %t {offsets = [0, 32]} : tile<64x32xf32, wgmma>\n"
+                "  %f = fold %p {axis = 1} : " +
+                four + "\n  store %y, %f, %c0, %eight\n",
+            4, {&x, &y}) == "");
+  int wrong = 0;
+  for (int r = 0; r < 64; ++r)
+    for (int q = 0; q < 4; ++q) {
+      double most = -1000, sum = 0;
+      for (int c = 0; c < 64; ++c) {
+        if (c / 2 % 4 != q) continue;  // columns 8 j + 2 q, + 1 are in one thread
+        most = std::max(most, x.get(r, c));
+        if (c >= 32) sum += x.get(r, c);
+      }
+      wrong += y.get(r, q) != most ? 1 : 0;
+      wrong += y.get(r, 4 + (q ^ 1)) != most ? 1 : 0;
+      wrong += y.get(r, 8 + q) != sum ? 1 : 0;
+    }
+  CHECK(wrong == 0);
+}
