@@ -44,7 +44,7 @@ device place_of(std::span<Argument const> arguments) {
 
 }  // namespace
 
-/// A prepared launch, or, under TEGULA_SIMULATE=1, all that a simulation needs.
+/// A prepared launch, or, under TEGULA_SIMULATE, all that a simulation needs.
 struct PreparedState : runtime::Counted {
   std::unique_ptr<runtime::PreparedLaunch> launch;
   std::unique_ptr<Simulation> simulation;
@@ -60,7 +60,8 @@ void release(PreparedState* state) noexcept {
 
 void launch(stream const& order, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
   std::span<Argument const> const given = span_of(arguments);
-  if (support::options().simulate) return Simulation(traced(kernel), given, grid).run();
+  support::Options const& environment = support::options();
+  if (environment.simulate) return Simulation(traced(kernel), given, grid, environment.simulate_schedule).run();
   FoundKernel const found = find_kernel(kernel, order.where(), facts_of(given));
   runtime::PreparedLaunch(found.loaded, given, grid, *found.require_sites).run(order);
 }
@@ -68,8 +69,8 @@ void launch(stream const& order, KernelRef const& kernel, ArgumentList arguments
 PreparedState* prepare(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
   std::span<Argument const> const given = span_of(arguments);
   auto state = std::make_unique<PreparedState>();
-  if (support::options().simulate) {
-    state->simulation = std::make_unique<Simulation>(traced(kernel), given, grid);
+  if (support::Options const& environment = support::options(); environment.simulate) {
+    state->simulation = std::make_unique<Simulation>(traced(kernel), given, grid, environment.simulate_schedule);
   } else {
     FoundKernel const found = find_kernel(kernel, where != nullptr ? *where : place_of(given), facts_of(given));
     state->launch = std::make_unique<runtime::PreparedLaunch>(found.loaded, given, grid, *found.require_sites);
@@ -82,9 +83,9 @@ void run(PreparedState const& state, stream const& order) {
   state.launch->run(order);
 }
 
-simulation simulate(KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
-  sim::Result const result = Simulation(traced(kernel), span_of(arguments), grid).result();
-  return {result.clean(), result.blocks, result.steps, result.str()};
+simulation simulate(KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid,
+                    std::string const& schedule) {
+  return Simulation(traced(kernel), span_of(arguments), grid, schedule).result();
 }
 
 CompiledKernel compile(KernelRef const& kernel, CompileOptions const& options) {

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 
+#include "compiler/compile.hpp"
+#include "ir/verify_block.hpp"
 #include "runtime/argument_check.hpp"
 #include "runtime/cuda/backend.hpp"
 #include "runtime/overlap.hpp"
+#include "sim/block/simulate.hpp"
 #include "tegula/support/error.hpp"
 #include "trace/traced_kernel.hpp"
 
@@ -98,11 +101,40 @@ sim::Arguments sim_arguments(std::span<Argument const> arguments, Staging& stagi
   return result;
 }
 
+/// What the passes make of a kernel for the GPU.
+ir::Module lowered(ir::Module const& module, std::span<Argument const> arguments) {
+  CompileOptions options;
+  options.target = Target::cuda;
+  options.architecture = gpu_architectures[0];
+  for (Argument const& argument : arguments) options.facts.push_back(runtime::facts_of(argument));
+  return compiler::lower(module, options);
+}
+
+bool holds_dot(ir::Block const& block) {
+  for (ir::Op const& op : block) {
+    if (op.is<ir::DotOp>()) return true;
+    for (int i = 0; i < op.block_count(); ++i)
+      if (holds_dot(op.block(i))) return true;
+  }
+  return false;
+}
+
+sim::Schedule block_order(sim::machine::Schedule const& schedule) {
+  return schedule.kind == sim::machine::Schedule::Kind::seed ? sim::schedule::seed(schedule.value)
+                                                             : sim::schedule::ascending;
+}
+
+simulation summary(sim::Result const& result) { return {result.clean(), result.blocks, result.steps, result.str()}; }
+
 }  // namespace
 
 Simulation::Simulation(std::shared_ptr<Traced const> traced, std::span<Argument const> arguments,
-                       GridOverride const& grid)
-    : traced_(std::move(traced)), arguments_(arguments.begin(), arguments.end()), grid_(grid) {
+                       GridOverride const& grid, std::string schedule)
+    : traced_(std::move(traced)),
+      arguments_(arguments.begin(), arguments.end()),
+      grid_(grid),
+      schedule_(std::move(schedule)) {
+  if (!schedule_.empty()) (void)sim::machine::parse_schedule(schedule_);
   for (Argument const& argument : arguments_) {
     if (argument.allocation == nullptr) continue;
     detail::retain(argument.allocation);
@@ -111,19 +143,56 @@ Simulation::Simulation(std::shared_ptr<Traced const> traced, std::span<Argument 
   runtime::check_arguments(traced_->kernel.name(), traced_->kernel.parameters(), arguments_, device_of(arguments_));
 }
 
-sim::Result Simulation::result() const {
+Simulation::Found Simulation::find() const {
   runtime::check_arguments(traced_->kernel.name(), traced_->kernel.parameters(), arguments_, device_of(arguments_));
   Staging staging(arguments_);
+  sim::Arguments const arguments = sim_arguments(arguments_, staging);
+  ir::Module const& module = trace::module(traced_->kernel);
+  bool const by_hand = ir::has_block_ops(module.kernel());
+  sim::machine::Schedule const schedule =
+      schedule_.empty() ? sim::machine::Schedule::seed(1) : sim::machine::parse_schedule(schedule_);
   sim::Options options;
   if (grid_.given) options.grid = sim::Grid{grid_.extents[0], grid_.extents[1], grid_.extents[2]};
-  sim::Result result = sim::run(trace::module(traced_->kernel).kernel(), sim_arguments(arguments_, staging), options);
+  Found found;
+  if (schedule_.empty() && !by_hand) {
+    found.what = summary(sim::run(module.kernel(), arguments, options));
+    staging.write_back();
+    return found;
+  }
+  ir::Module const made = lowered(module, arguments_);
+  if (holds_dot(made.kernel().body())) {
+    options.schedule = block_order(schedule);
+    found.what = summary(sim::run(module.kernel(), arguments, options));
+    staging.write_back();
+    return found;
+  }
+  sim::block::Options warps;
+  warps.grid = options.grid;
+  sim::block::Simulation simulation(made.kernel(), arguments, warps);  // remembers what the tensors hold now
+  if (!by_hand) {
+    found.what = summary(sim::run(module.kernel(), arguments, options));
+    if (!found.what.clean) {
+      staging.write_back();
+      return found;
+    }
+  }
+  sim::block::Result const result = simulation.run(schedule);
+  found.ours = !by_hand && !result.clean();
+  sim::Grid const& grid = result.values.grid;
+  found.what = {result.clean(), grid[0] * grid[1] * grid[2], result.values.steps,
+                result.clean() ? std::string() : result.str()};
   staging.write_back();
-  return result;
+  return found;
 }
 
+simulation Simulation::result() const { return find().what; }
+
 void Simulation::run() const {
-  sim::Result const found = result();
-  if (!found.clean()) throw UserError(fmt::format("{}: simulated: {}", traced_->kernel.name(), found.str()));
+  Found const found = find();
+  if (found.what.clean) return;
+  std::string const text = fmt::format("{}: simulated: {}", traced_->kernel.name(), found.what.report);
+  if (!found.ours) throw UserError(text);
+  throw InternalError(text + "\n  the kernel ran clean as written, so what the passes made of it is wrong");
 }
 
 }  // namespace tegula::jit

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "jit/kernel_cache.hpp"
@@ -12,21 +13,34 @@
 namespace tegula::jit {
 
 /// One launch, ready to be simulated any number of times. Memory of CUDA devices is copied to the host and back.
+///
+/// Without a schedule the kernel runs as it was traced: whole tiles, block by block. With one, what the passes make of it
+/// for the GPU runs warp by warp, after the tiles; kernels that hold block ops run only so. A kernel whose passes leave
+/// `dot` to the back end has no meaning to single warps: its blocks run in an order of that seed.
 class Simulation {
  public:
-  /// Checks arguments and requirements as a launch does. Throws UserError.
-  Simulation(std::shared_ptr<Traced const> traced, std::span<Argument const> arguments, GridOverride const& grid);
+  /// Checks arguments and requirements as a launch does. Throws UserError, also for a schedule that does not parse.
+  Simulation(std::shared_ptr<Traced const> traced, std::span<Argument const> arguments, GridOverride const& grid,
+             std::string schedule);
 
-  /// Runs it; what the kernel did wrong is in the result.
-  [[nodiscard]] sim::Result result() const;
-  /// Runs it and throws UserError with the reports if there are any.
+  /// Runs it; what the kernel did wrong is in the report.
+  [[nodiscard]] simulation result() const;
+  /// Runs it and throws with the reports if there are any: UserError when the kernel as written is wrong, InternalError
+  /// when only what the passes made of it is.
   void run() const;
 
  private:
+  struct Found {
+    simulation what;
+    bool ours = false;  ///< the kernel as traced ran clean
+  };
+  [[nodiscard]] Found find() const;
+
   std::shared_ptr<Traced const> traced_;
   std::vector<Argument> arguments_;
   std::vector<detail::Handle<detail::Allocation>> buffers_;
   GridOverride grid_;
+  std::string schedule_;
 };
 
 }  // namespace tegula::jit

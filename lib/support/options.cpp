@@ -23,7 +23,11 @@ constexpr EnvironmentVariable table[] = {
     {"TEGULA_REPLAY_DIR", "<folder>", "where a failing compilation leaves its replay file"},
     {"TEGULA_VERIFY", "each | off", "each: the IR is verified after every pass"},
     {"TEGULA_TIME", "passes | off", "passes: prints the time of every pass"},
-    {"TEGULA_SIMULATE", "0 | 1", "1: every launch runs in the simulator"},
+    {"TEGULA_SIMULATE", "0 | 1 | seed:<n> | latest[:<n>] | earliest[:<n>] | starve:<warp> | choices:<n>,<n>,...",
+     "1: every launch runs in the simulator, whole tiles, block by block; a schedule: what the passes make of the "
+     "kernel "
+     "for the GPU runs there, warp by warp, and races, deadlocks and the like fail the launch "
+     "(lib/doc/memory_model.md)"},
     {"TEGULA_THREADS", "<count from 1 to 1024>", "threads of the host executor, the calling one included"},
     {"TEGULA_DEVICE", "host | cuda | cuda:<number>", "what device::best() gives"},
     {"TEGULA_CACHE_DIR", "<folder>", "folder of the cache of compiled kernels; must belong to the user alone"},
@@ -113,6 +117,15 @@ std::string device_choice() {
   return text;
 }
 
+/// A schedule, by its first word; the simulator reads the rest. Empty for 0, 1 and what is refused elsewhere.
+std::string simulated_schedule() {
+  std::string const text = value_of("TEGULA_SIMULATE");
+  std::string_view const word = std::string_view(text).substr(0, text.find(':'));
+  for (std::string_view const known : {"seed", "latest", "earliest", "starve", "choices"})
+    if (word == known) return text;
+  return {};
+}
+
 NotePolicy note_policy(std::string_view name, NotePolicy fallback) {
   return one_of<NotePolicy>(name, fallback,
                             {{"error", NotePolicy::error}, {"warn", NotePolicy::warn}, {"ignore", NotePolicy::ignore}});
@@ -143,7 +156,9 @@ Options read_options() {
   result.replay_dir = value_of("TEGULA_REPLAY_DIR");
   result.verify_each = one_of<bool>("TEGULA_VERIFY", false, {{"each", true}, {"off", false}});
   result.time_passes = one_of<bool>("TEGULA_TIME", false, {{"passes", true}, {"off", false}});
-  result.simulate = one_of<bool>("TEGULA_SIMULATE", false, {{"1", true}, {"0", false}});
+  result.simulate_schedule = simulated_schedule();
+  result.simulate =
+      !result.simulate_schedule.empty() || one_of<bool>("TEGULA_SIMULATE", false, {{"1", true}, {"0", false}});
   if (std::string const threads = value_of("TEGULA_THREADS"); !threads.empty())
     result.threads = integer("TEGULA_THREADS", threads, threads, 1, 1024);
   result.device = device_choice();

@@ -9,15 +9,20 @@ using namespace tegula;
 
 namespace {
 
-/// Launches and simulates with the same inputs; `out` starts as -1 both times. The two results must have the same bits.
+/// Launches and simulates, as tiles and warp by warp, with the same inputs; `out` starts as -1 each time. The results
+/// must have the same bits.
 template <class K, class T, class... X>
 void run_both(K const& kernel, std::vector<T>& out, X const&... rest) {
-  std::vector<T> simulated(out);
+  std::vector<T> simulated(out), by_warps(out);
   launch(stream(device::host()), kernel, rest..., out);
   auto const report = simulate(kernel, rest..., simulated);
   INFO(report.report);
   CHECK(report.clean);
   CHECK(out == simulated);
+  auto const warps = simulate(kernel, rest..., by_warps, schedule::seed(1));
+  INFO(warps.report);
+  CHECK(warps.clean);
+  CHECK(out == by_warps);
 }
 
 std::vector<float> counted(int n, float first = 0) {

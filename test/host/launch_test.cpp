@@ -440,6 +440,31 @@ TEST_CASE("the simulator gives the same values, and TEGULA_SIMULATE sends every 
   CHECK_THROWS_WITH(launch(here, vadd, s.a, s.c, s.c), ContainsSubstring("share memory"));
 }
 
+TEST_CASE("warps simulate what the passes make of a kernel, under any schedule", "[N1]") {
+  FreshCaches const fresh(support::CacheMode::off);
+  Sums s(300);
+  for (schedule::order const& order : {schedule::seed(7), schedule::latest(), schedule::earliest(), schedule::starve(1),
+                                       schedule::replay("choices:1,0,2")}) {
+    std::fill(s.c.begin(), s.c.end(), 0.0f);
+    simulation const result = simulate(vadd, s.a, s.b, s.c, order);
+    INFO(order.text << "\n" << result.report);
+    CHECK(result.clean);
+    CHECK(result.blocks == 2);
+    CHECK(s.right());
+  }
+  CHECK_THROWS_WITH(simulate(vadd, s.a, s.b, s.c, schedule::replay("seeds")), ContainsSubstring("seed:"));
+  CHECK_THROWS_WITH(simulate(vadd, s.a, s.c, s.c, schedule::seed(1)), ContainsSubstring("share memory"));
+  support::Options options = support::options();
+  options.simulate = true;
+  options.simulate_schedule = "latest:3";
+  support::ScopedOptions const scope(options);
+  std::fill(s.c.begin(), s.c.end(), 0.0f);
+  auto const start = jit::counters();
+  launch(here, vadd, s.a, s.b, s.c);
+  CHECK(s.right());
+  CHECK(jit::counters().compilations == start.compilations);
+}
+
 TEST_CASE("compile gives the plain data of a kernel") {
   CompiledKernel const compiled = compile(vadd);
   CHECK(compiled.name == "vadd");

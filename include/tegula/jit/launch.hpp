@@ -3,6 +3,7 @@
 
 #include "tegula/dsl/grid.hpp"
 #include "tegula/jit/launcher.hpp"
+#include "tegula/jit/schedule.hpp"
 #include "tegula/jit/typed_argument.hpp"
 
 namespace tegula {
@@ -133,15 +134,42 @@ template <class F, class... X>
   }
 }
 
-/// Runs a kernel in the simulator: slow, exact, and what no order of blocks makes right is reported.
+namespace jit {
+
 template <class F, class... X>
-simulation simulate(Kernel<F> const& kernel, X&&... arguments) {
-  using Call = jit::FindingOf<jit::StreamKind::any, F, std::remove_reference_t<X>...>;
-  if constexpr (jit::check<Call>()) {
-    auto const packed = jit::pack(kernel, arguments...);
-    return jit::simulate(jit::reference(kernel), packed.list(), packed.grid);
+simulation simulate_under(schedule::order const& order, Kernel<F> const& kernel, X&... arguments) {
+  using Call = FindingOf<StreamKind::any, F, X...>;
+  if constexpr (check<Call>()) {
+    auto const packed = pack(kernel, arguments...);
+    return simulate(reference(kernel), packed.list(), packed.grid, order.text);
   } else {
     return {};
+  }
+}
+
+template <class... X>
+inline constexpr bool ends_with_order = false;
+template <class Last>
+inline constexpr bool ends_with_order<Last> = std::is_same_v<std::remove_cvref_t<Last>, schedule::order>;
+template <class First, class Next, class... X>
+inline constexpr bool ends_with_order<First, Next, X...> = ends_with_order<Next, X...>;
+
+}  // namespace jit
+
+/// Runs a kernel in the simulator: slow, exact, and what is right under no order is reported. With arguments alone,
+/// whole tiles, block by block, in the reference meaning of every op. With an order of warps behind the arguments,
+/// `simulate(k, a, b, schedule::seed(7))`, what the passes make of the kernel for the GPU: every warp, copy and
+/// barrier.
+template <class F, class... X>
+simulation simulate(Kernel<F> const& kernel, X&&... arguments) {
+  if constexpr (jit::ends_with_order<X...>) {
+    auto const all = std::tie(arguments...);
+    return [&]<std::size_t... at>(std::index_sequence<at...>) {
+      return jit::simulate_under(std::get<sizeof...(X) - 1>(all), kernel, std::get<at>(all)...);
+    }
+    (std::make_index_sequence<sizeof...(X) - 1>());
+  } else {
+    return jit::simulate_under({}, kernel, arguments...);
   }
 }
 

@@ -43,7 +43,9 @@ void release(PreparedState* state) noexcept;
 void launch(stream const& order, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
 PreparedState* prepare(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
 void run(PreparedState const& state, stream const& order);
-simulation simulate(KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
+/// `schedule`: of warps; empty: whole tiles, block by block.
+simulation simulate(KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid,
+                    std::string const& schedule);
 std::string explain(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
 CompiledKernel compile(KernelRef const& kernel, CompileOptions const& options);
 

@@ -77,11 +77,14 @@ TEST_CASE("every environment variable is parsed strictly and refused with its gr
     ScopedVariable b("TEGULA_THREADS", "3");
     ScopedVariable c("TEGULA_CACHE", "read-only");
     ScopedVariable d("TEGULA_PTXAS_SPILLS", "error");
+    ScopedVariable e("TEGULA_SIMULATE", "seed:7");
     Options const parsed = read_options();
     REQUIRE(parsed.dump.size() == 2);
     CHECK(parsed.dump[0] == DumpItem{DumpItem::What::ir_after, "insert-barriers"});
     CHECK(parsed.dump[1] == DumpItem{DumpItem::What::ptx, {}});
     CHECK(parsed.threads == 3);
+    CHECK(parsed.simulate);
+    CHECK(parsed.simulate_schedule == "seed:7");
     CHECK(parsed.cache == CacheMode::read_only);
     CHECK(parsed.must_compile());
     CHECK(parsed.ptxas_spills == NotePolicy::error);
