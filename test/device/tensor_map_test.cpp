@@ -1,6 +1,5 @@
 // Tensor maps on the device: hand-written PTX copies boxes by TMA at ragged borders and negative starts, for several
-// ranks, elements and swizzles, and every byte is compared with a reference. Beside them clusters, dependent launches,
-// the number of multiprocessors and stream capture.
+// ranks, elements and swizzles, and every byte is compared with a reference.
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -9,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "device/hand_written_ptx.hpp"
 #include "runtime/cuda/ptxas.hpp"
 #include "runtime/loaded_kernel.hpp"
 #include "runtime/prepared_launch.hpp"
@@ -19,27 +19,9 @@
 
 using namespace tegula;
 using namespace tegula::runtime;
-using tegula::test::ContainsSubstring;
-
-#define TEGULA_NEED_HOPPER()                                                 \
-  if (device::cuda_count() == 0) TEGULA_SKIP(device::cuda_status().c_str()); \
-  if (device::cuda().architecture() != "sm_90a") TEGULA_SKIP("these tests are for sm_90a")
+using namespace tegula::test;
 
 namespace {
-
-std::string number(std::int64_t value) { return std::to_string(value); }
-
-/// The head of an entry: 64-bit slots p0, p1, ... and, if asked for, one tensor map.
-std::string entry_ptx(std::string const& name, int slots, bool map, std::string const& body) {
-  std::string parameters;
-  for (int i = 0; i < slots; ++i) parameters += std::string(i == 0 ? "" : ", ") + ".param .u64 p" + number(i);
-  if (map) parameters += ", .param .align 64 .b8 tm[128]";
-  return ".version 8.0\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 smem[];\n.visible .entry " +
-         name + "(" + parameters + ")\n{\n" +
-         "  .reg .pred p;\n  .reg .b32 tid, base, bar, i, v, c<5>;\n  .reg .b64 map, g, d<4>;\n"
-         "  mov.u32 tid, %tid.x;\n  mov.u32 base, smem;\n" +
-         body + "  ret;\n}\n";
-}
 
 /// c0, c1, ..: the coordinates from the scalar slots behind a tensor of so many axes, innermost first.
 std::string coordinates_ptx(int rank) {
@@ -130,43 +112,6 @@ DONE:
 )");
 }
 
-/// CTA b adds 1 to c[b] after the kernels before it, and writes its rank and its cluster's size to c[n + b], c[2n + b],
-/// the number of multiprocessors to c[3n + b]; n is the grid's extent.
-std::string count_ptx() {
-  return entry_ptx("count", 3 + launch_slots, false, R"(
-  griddepcontrol.launch_dependents;
-  griddepcontrol.wait;
-  setp.ne.u32 p, tid, 0;
-  @p bra DONE;
-  ld.param.u64 g, [p0];
-  mov.u32 i, %ctaid.x;
-  mad.wide.u32 d0, i, 4, g;
-  ld.global.u32 v, [d0];
-  add.u32 v, v, 1;
-  st.global.u32 [d0], v;
-  ld.param.u64 d1, [p3];
-  shl.b64 d1, d1, 2;
-  add.u64 d0, d0, d1;
-  mov.u32 v, %cluster_ctarank;
-  st.global.u32 [d0], v;
-  add.u64 d0, d0, d1;
-  mov.u32 v, %cluster_nctarank;
-  st.global.u32 [d0], v;
-  add.u64 d0, d0, d1;
-  ld.param.u64 d2, [p6];
-  st.global.u32 [d0], d2;
-DONE:
-)");
-}
-
-ParameterInfo parameter(Direction direction, Element element, int rank) {
-  ParameterInfo info;
-  info.direction = direction;
-  info.element = element;
-  info.rank = rank;
-  return info;
-}
-
 /// A tensor in bytes with room around it, so that what is written beside it shows.
 struct Case {
   Element element = Element::f32;
@@ -220,20 +165,6 @@ CompiledKernel kernel_of(Case const& c, bool load) {
   map.nan_fill = c.nan_fill;
   kernel.tensor_maps = {map};
   return kernel;
-}
-
-Argument tensor(void* address, Element element, Extents const& extents, Extents const& strides) {
-  Argument argument;
-  argument.element = element;
-  argument.rank = extents.size();
-  argument.space = DeviceKind::cuda;
-  argument.device_number = 0;
-  argument.address = address;
-  for (int axis = 0; axis < extents.size(); ++axis) {
-    argument.extents[axis] = extents[axis];
-    argument.strides[axis] = strides[axis];
-  }
-  return argument;
 }
 
 std::vector<Argument> arguments_of(Case const& c, void* memory, Extents const& start, buffer<std::int32_t>& box) {
@@ -344,38 +275,6 @@ void check_store(Case const& c, std::vector<Extents> const& starts) {
   }
 }
 
-CompiledKernel count_kernel(int cluster, bool dependent) {
-  CompiledKernel kernel;
-  kernel.name = kernel.entry = "count";
-  kernel.architecture = "sm_90a";
-  kernel.image_kind = ImageKind::ptx;
-  kernel.image = count_ptx();
-  kernel.threads_per_cta = 64;
-  kernel.parameters = {parameter(Direction::inout, Element::i32, 1)};
-  kernel.launch.steps = {{LaunchOp::extent, 0, 0, 0, 0},
-                         {LaunchOp::constant, 0, 0, 0, 4},
-                         {LaunchOp::div, 0, 1, 0, 0},
-                         {LaunchOp::multiprocessors, 0, 0, 0, 0},
-                         {LaunchOp::min, 2, 3, 0, 0}};
-  kernel.launch.grid = {4, -1, -1};
-  kernel.cluster = cluster;
-  kernel.dependent_launch = dependent;
-  return kernel;
-}
-
-std::vector<std::int32_t> counted(CompiledKernel const& kernel, std::int64_t blocks, int runs) {
-  cuda_stream const order;
-  buffer<std::int32_t> c(order.where(), 4 * blocks);
-  c.fill(order, 0);
-  PreparedLaunch const launch(load_on(kernel, order.where()),
-                              std::vector{tensor(c.data(), Element::i32, {c.size()}, {1})});
-  for (int i = 0; i < runs; ++i) launch.run(order);
-  std::vector<std::int32_t> out(static_cast<std::size_t>(4 * blocks));
-  c.copy_to(order, out);
-  order.synchronize();
-  return out;
-}
-
 }  // namespace
 
 TEST_CASE("the hand-written TMA kernels assemble") {
@@ -385,7 +284,6 @@ TEST_CASE("the hand-written TMA kernels assemble") {
     CHECK_FALSE(runtime::cuda::assemble(options, load_ptx(rank, 4096), "sm_90a", "tma_load").cubin.empty());
     CHECK_FALSE(runtime::cuda::assemble(options, store_ptx(rank, 4096), "sm_90a", "tma_store").cubin.empty());
   }
-  CHECK_FALSE(runtime::cuda::assemble(options, count_ptx(), "sm_90a", "count").cubin.empty());
 }
 
 TEST_CASE("TMA loads boxes of one axis, ragged and from negative starts") {
@@ -536,74 +434,5 @@ TEST_CASE("a captured graph keeps the tensor maps of its launches") {
     CHECK(found[0] == value);
     CHECK(found[39] == value);
     CHECK(found[40] == 0);
-  }
-}
-
-TEST_CASE("kernels run in clusters, and know how many multiprocessors there are") {
-  TEGULA_NEED_HOPPER();
-  std::int64_t const processors = device::cuda().limits().processors;
-  for (int const cluster : {1, 2, 4, 8}) {
-    std::vector<std::int32_t> const out = counted(count_kernel(cluster, false), 16, 3);
-    bool right = true;
-    for (std::size_t b = 0; b < 16; ++b)
-      right = right && out[b] == 3 && out[16 + b] == static_cast<int>(b) % cluster && out[32 + b] == cluster &&
-              out[48 + b] == processors;
-    CHECK(right);
-  }
-  auto const loaded = load_on(count_kernel(4, false), device::cuda());
-  CHECK(loaded->function.active_clusters > 0);
-  cuda_stream const order;
-  buffer<std::int32_t> c(order.where(), 8192);
-  PreparedLaunch const staying(load_on(count_kernel(1, false), order.where()),
-                               std::vector{tensor(c.data(), Element::i32, {8192}, {1})});
-  CHECK(staying.grid(0) == processors);
-  CHECK_THROWS_WITH(PreparedLaunch(loaded, std::vector{tensor(c.data(), Element::i32, {24}, {1})}),
-                    ContainsSubstring("grid 6x1x1 has 6 blocks, which do not make whole clusters of 4"));
-  CHECK_THROWS_WITH(load_on(count_kernel(17, false), order.where()), ContainsSubstring("17 are asked for"));
-  CompiledKernel wide = count_kernel(16, false);
-  wide.shared_bytes = 200'000;
-  try {
-    CHECK(load_on(wide, order.where())->function.active_clusters > 0);
-  } catch (UserError const& error) {
-    CHECK_THAT(error.what(), ContainsSubstring("no cluster of 16 CTAs"));
-  }
-}
-
-TEST_CASE("dependent launches wait for the kernels before them") {
-  TEGULA_NEED_HOPPER();
-  for (bool const dependent : {false, true})
-    for (int const cluster : {1, 2}) {
-      std::vector<std::int32_t> const out = counted(count_kernel(cluster, dependent), 64, 200);
-      for (std::size_t b = 0; b < 64; ++b) REQUIRE(out[b] == 200);
-    }
-}
-
-TEST_CASE("what the assembler says of serialised wgmma reaches the user from the driver too") {
-  TEGULA_NEED_HOPPER();
-  std::string ptx = entry_ptx("bad_wgmma", 3 + launch_slots, false, R"(
-  .reg .f32 f<8>;
-  ld.param.u64 g, [p0];
-  mov.f32 f0, 0f00000000; mov.f32 f1, 0f00000000; mov.f32 f2, 0f00000000; mov.f32 f3, 0f00000000;
-  mov.f32 f4, 0f00000000; mov.f32 f5, 0f00000000; mov.f32 f6, 0f00000000; mov.f32 f7, 0f00000000;
-  wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {f0,f1,f2,f3,f4,f5,f6,f7}, g, g, 1, 1, 1, 0, 0;
-  wgmma.commit_group.sync.aligned;
-  wgmma.wait_group.sync.aligned 0;
-  st.global.v4.f32 [g], {f0,f1,f2,f3};
-  st.global.v4.f32 [g+16], {f4,f5,f6,f7};
-)");
-  CompiledKernel kernel = count_kernel(1, false);
-  kernel.name = kernel.entry = "bad_wgmma";
-  kernel.threads_per_cta = 128;
-  support::Options options = support::options();
-  options.cache = support::CacheMode::off;
-  options.ptxas_notes = support::NotePolicy::error;
-  for (support::Assembler const assembler : {support::Assembler::driver, support::Assembler::ptxas}) {
-    if (assembler == support::Assembler::ptxas && runtime::cuda::find_ptxas(options).empty()) continue;
-    options.assembler = assembler;
-    support::ScopedOptions const scoped(options);
-    // Text that the driver has not seen: what it keeps compiled it takes without a word.
-    kernel.image = ptx + "// " + number(std::random_device{}()) + "\n";
-    INFO((assembler == support::Assembler::driver ? "driver" : "ptxas"));
-    CHECK_THROWS_WITH(load_on(kernel, device::cuda()), ContainsSubstring("(C7519)"));
   }
 }
