@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "ir/shared_layouts.hpp"
+#include "ir/text.hpp"
+#include "ir/wgmma_operand.hpp"
 #include "sim/block/decode.hpp"
 #include "sim/block/meaning.hpp"
 #include "tegula/support/error.hpp"
@@ -108,6 +111,36 @@ void check_parts(Op const& op, MatrixPart const& part, MatrixPart const* a, std:
                     op.where());
 }
 
+/// The tensor core reads shared operands by descriptors, which not every layout has, in patterns that start at
+/// multiples of their period.
+void check_shared_operand(WarpProgram& warp, Op const& op, int number, WgmmaRole role) {
+  Type const& type = op.operand(number)->type();
+  View const& view = warp.view(*op.operand(number));
+  if (!warp.engine().first_check(op, warp.engine().regions().get(view))) return;
+  constexpr std::int64_t most_columns = 256;
+  std::int64_t const columns = type.shape()[1];
+  std::string why, first;
+  std::optional<WgmmaOperand> operand;
+  for (std::int64_t parts = 1; !operand && parts * 8 <= columns; ++parts) {
+    if (role == WgmmaRole::b && (columns % (parts * 8) != 0 || columns / parts > most_columns)) continue;
+    operand = wgmma_operand(type.shape(), *type.layout(), bytes(type.element()), role, why,
+                            role == WgmmaRole::b ? static_cast<int>(columns / parts) : 0);
+    if (first.empty()) first = why;
+    if (role == WgmmaRole::a) break;
+  }
+  if (!operand)
+    throw UserError("simulate: wgmma: no descriptor reads " + to_string(type) + ": " +
+                        (first.empty() ? "N must be a multiple of 8" : first),
+                    op.where());
+  std::int64_t const period = swizzle_alignment(operand->swizzle_bytes);
+  if (view.base % period != 0)
+    warp.engine().report(machine::ReportKind::misaligned,
+                         "the buffer of " + to_string(type) + " begins at byte " + std::to_string(view.base) +
+                             ", but the tensor core's pattern starts at multiples of " + std::to_string(period) +
+                             "; align the buffer",
+                         warp.site());
+}
+
 }  // namespace
 
 Progress perform(WarpProgram&, Op const& op, DotOp const&) {
@@ -128,7 +161,9 @@ Progress perform(WarpProgram& warp, Op const& op, WgmmaOp const&) {
   std::vector<machine::Footprint> shared;
   machine::Space const space = warp.warp().shared();
   machine::Wgmma action;
+  check_shared_operand(warp, op, 1, WgmmaRole::b);
   if (lhs.type().is_shared()) {
+    check_shared_operand(warp, op, 0, WgmmaRole::a);
     product->a = &engine.regions().get(warp.view(lhs));
     shared.emplace_back(space, engine.regions().rows(warp.view(lhs), product->part->rows, product->part, 0));
   } else {
