@@ -37,7 +37,7 @@ TEST_CASE("targets: every hand-written kernel takes the arguments that its table
       CHECK(type.element() == argument.element);
       if (!argument.is_tensor()) continue;
       CHECK(type.rank() == argument.extents.size());
-      CHECK((kernel.parameter_attributes()[static_cast<std::size_t>(i)].direction == ir::Direction::out) ==
+      CHECK((kernel.parameter_attributes()[static_cast<std::size_t>(i)].direction == Direction::out) ==
             argument.output);
     }
   }

@@ -89,9 +89,7 @@ inline TargetArgument input(std::string_view name, Element element, Extents cons
   fill(made, seed, low, high);
   return made;
 }
-inline TargetArgument number(std::string_view name, double value) {
-  return {name, false, Element::f32, {}, {}, value};
-}
+inline TargetArgument number(std::string_view name, double value) { return {name, false, Element::f32, {}, {}, value}; }
 
 // C (m, n) = A (m, k) * B (k, n); shape m, n, k.
 inline TargetArguments gemm(Extents const& shape, std::uint64_t seed) {

@@ -1,0 +1,139 @@
+// The hand-written kernels of test/ir/target in the simulator: clean and right at borders and at every trip count of
+// their rings, clean under many schedules, and reported when any one of their synchronising ops is missing. gemm and
+// attention have tests of their own.
+#include "support/targets.hpp"
+
+#include "ir/text.hpp"
+#include "ir/verifier.hpp"
+#include "sim/block/simulate.hpp"
+#include "support/catch.hpp"
+#include "support/golden.hpp"
+#include "support/mutate.hpp"
+
+using namespace tegula;
+using namespace tegula::test;
+namespace block = sim::block;
+
+namespace {
+
+Target const& target_of(std::string_view name) {
+  for (Target const& target : targets())
+    if (target.name == name) return target;
+  FAIL("no row for " << name);
+  return targets().front();
+}
+
+ir::Module module_of(Target const& target) {
+  auto parsed = ir::parse(read_file(std::string(TEGULA_TEST_DIR) + "/ir/target/" + std::string(target.name) + ".tir"));
+  INFO(parsed.diagnostics.str());
+  REQUIRE(parsed.ok());
+  REQUIRE(ir::verify(parsed.module, &parsed.positions).str() == "");
+  return std::move(parsed.module);
+}
+
+sim::Arguments simulated(TargetArguments& arguments) {
+  sim::Arguments result;
+  for (TargetArgument& argument : arguments) {
+    if (!argument.is_tensor()) {
+      result.emplace_back(ir::make_constant(argument.element, argument.scalar));
+      continue;
+    }
+    sim::Tensor tensor = sim::dense(argument.data.data(), argument.element, argument.extents);
+    tensor.memory_begin = argument.data.data();
+    tensor.memory_end = argument.data.data() + argument.data.size();
+    result.emplace_back(tensor);
+  }
+  return result;
+}
+
+std::string shown(Extents const& shape) {
+  std::string text;
+  for (std::int64_t const extent : shape) text += std::to_string(extent) + " ";
+  return text;
+}
+
+/// On one CTA, where every trip count is the greatest, and on as many as the kernel asks for.
+void small_shapes_are_right(std::string_view name) {
+  Target const& target = target_of(name);
+  auto const module = module_of(target);
+  for (Extents const& shape : target.small) {
+    for (bool const one : {true, false}) {
+      auto arguments = target.arguments(shape, 3);
+      block::Options options;
+      if (one) options.grid = sim::Grid{1, 1, 1};
+      block::Simulation simulation(module.kernel(), simulated(arguments), options);
+      auto const sweep = simulation.sweep(2);
+      INFO(target.axes << " = " << shown(shape) << (one ? "on one CTA\n" : "\n") << sweep.str());
+      CHECK(sweep.clean());
+      CHECK(target_trouble(target, shape, arguments) == "");
+    }
+  }
+}
+
+void schedules_are_clean(std::string_view name, Extents const& shape) {
+  Target const& target = target_of(name);
+  auto const module = module_of(target);
+  auto arguments = target.arguments(shape, 4);
+  block::Options options;
+  options.grid = sim::Grid{1, 1, 1};
+  options.dependent = true;
+  block::Simulation simulation(module.kernel(), simulated(arguments), options);
+  auto const sweep = simulation.sweep(200);
+  INFO(sweep.str());
+  CHECK(sweep.runs >= 200);
+  CHECK(sweep.clean());
+  CHECK(target_trouble(target, shape, arguments) == "");
+}
+
+void every_op_counts(std::string_view name, Extents const& shape, std::size_t least) {
+  Target const& target = target_of(name);
+  auto arguments = target.arguments(shape, 5);
+  auto const all = mutations(module_of(target));
+  CHECK(all.size() >= least);
+  for (Mutation const& mutation : all) {
+    block::Options options;
+    options.grid = sim::Grid{1, 1, 1};
+    options.dependent = true;
+    options.max_reports = 1;
+    block::Simulation simulation(mutation.module.kernel(), simulated(arguments), options);
+    INFO("without " << mutation.without);
+    CHECK(simulation.sweep(20).bad_runs != 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the hand-written softmax is right at borders and at every trip count", "[sim][block][N1]") {
+  small_shapes_are_right("softmax");
+}
+TEST_CASE("the hand-written softmax is clean under 200 schedules", "[sim][block][N1]") {
+  schedules_are_clean("softmax", {16, 252});
+  schedules_are_clean("softmax", {5, 4096});
+}
+TEST_CASE("the hand-written softmax without any one of its synchronising ops is reported", "[sim][block][N1]") {
+  every_op_counts("softmax", {29, 100}, 12);
+  every_op_counts("softmax", {29, 4096}, 12);
+}
+
+TEST_CASE("the hand-written layernorm is right at borders and at every trip count", "[sim][block][N1]") {
+  small_shapes_are_right("layernorm");
+}
+TEST_CASE("the hand-written layernorm is clean under 200 schedules", "[sim][block][N1]") {
+  schedules_are_clean("layernorm", {32, 248});
+  schedules_are_clean("layernorm", {9, 4096});
+}
+TEST_CASE("the hand-written layernorm without any one of its synchronising ops is reported", "[sim][block][N1]") {
+  every_op_counts("layernorm", {57, 104}, 16);
+  every_op_counts("layernorm", {57, 4096}, 16);
+}
+
+TEST_CASE("the hand-written product for M = 16 is right at borders and at every trip count", "[sim][block][N1]") {
+  small_shapes_are_right("gemm_m16");
+}
+TEST_CASE("the hand-written product for M = 16 is clean under 200 schedules", "[sim][block][N1]") {
+  schedules_are_clean("gemm_m16", {16, 96, 512});
+}
+TEST_CASE("the hand-written product for M = 16 without any one of its synchronising ops is reported",
+          "[sim][block][N1]") {
+  every_op_counts("gemm_m16", {5, 72, 1544}, 11);
+}
