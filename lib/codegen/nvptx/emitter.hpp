@@ -52,6 +52,8 @@ class Emitter {
   [[nodiscard]] llvm::Value* scalar(ir::Value const& value) const { return get(value)[0]; }
   [[nodiscard]] TensorParts const& tensor(ir::Value const& value) const;
   void set(ir::Value const& value, Registers registers);
+  /// The kernel is written in block ops.
+  [[nodiscard]] bool block_kernel() const { return block_kernel_; }
   /// Axes of the kernel's grid; 3 when it states none and the launch decides.
   [[nodiscard]] int grid_axes() const;
   /// The i64 slots after the parameters': the three grid extents, then the number of multiprocessors.

@@ -1,17 +1,35 @@
-// Control flow, launch facts, and what the device does not have yet. Bounds and conditions are scalars, equal in all
-// threads, so every branch here is taken by the whole CTA and barriers inside are legal.
+// Control flow, launch facts, and what the device does not have yet. Bounds and conditions are scalars: equal in all
+// threads, so that every branch is taken by the whole CTA and barriers inside are legal; in kernels of block ops equal
+// in the lanes of a warp.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "codegen/nvptx/emitter.hpp"
+#include "codegen/nvptx/words.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
 namespace {
 
+/// Registers of values as they pass a join: 16-bit elements as pairs, so that a tile takes no more registers in a loop
+/// than outside, and pairs that tensor cores take stay pairs.
+bool travels_packed(ir::Type const& type) { return type.in_registers() && bytes(type.element()) == 2; }
+
 std::vector<Registers> values_of(Emitter& e, std::span<ir::Value* const> values) {
   std::vector<Registers> result;
-  for (ir::Value* value : values) result.push_back(e.get(*value));
+  for (ir::Value* value : values) {
+    Registers const& registers = e.get(*value);
+    result.push_back(travels_packed(value->type()) ? pack_words(e, value->type().element(), registers) : registers);
+  }
   return result;
+}
+
+/// What comes out of a join.
+void set_from(Emitter& e, ir::Value const& value, std::vector<llvm::PHINode*> const& phis) {
+  Registers registers(phis.begin(), phis.end());
+  if (travels_packed(value.type()))
+    registers = unpack_words(e, value.type().element(), registers,
+                             static_cast<std::size_t>(value.type().layout()->registers()));
+  e.set(value, std::move(registers));
 }
 
 /// One phi per register of each value.
@@ -57,8 +75,7 @@ void lower(ir::ForOp const&, ir::Op const& op, Emitter& e) {
   e.hazards = at_start;
   ir::Block const& block = op.block();
   e.set(*block.argument(0), {index});
-  for (std::size_t i = 0; i < phis.size(); ++i)
-    e.set(*block.argument(static_cast<int>(i) + 1), Registers(phis[i].begin(), phis[i].end()));
+  for (std::size_t i = 0; i < phis.size(); ++i) set_from(e, *block.argument(static_cast<int>(i) + 1), phis[i]);
   e.emit_block(block);
   std::vector<Registers> const next = values_of(e, yielded(block));
   index->addIncoming(b.CreateAdd(index, step), b.GetInsertBlock());
@@ -73,8 +90,7 @@ void lower(ir::ForOp const&, ir::Op const& op, Emitter& e) {
 
   b.SetInsertPoint(exit);
   e.hazards = at_start;
-  for (std::size_t i = 0; i < phis.size(); ++i)
-    e.set(*op.result(static_cast<int>(i)), Registers(phis[i].begin(), phis[i].end()));
+  for (std::size_t i = 0; i < phis.size(); ++i) set_from(e, *op.result(static_cast<int>(i)), phis[i]);
 }
 
 void lower(ir::IfOp const&, ir::Op const& op, Emitter& e) {
@@ -103,8 +119,7 @@ void lower(ir::IfOp const&, ir::Op const& op, Emitter& e) {
   e.hazards = after;
   auto const phis = phis_for(e, from_then, then_end);
   add_incoming(phis, from_else, else_end);
-  for (std::size_t i = 0; i < phis.size(); ++i)
-    e.set(*op.result(static_cast<int>(i)), Registers(phis[i].begin(), phis[i].end()));
+  for (std::size_t i = 0; i < phis.size(); ++i) set_from(e, *op.result(static_cast<int>(i)), phis[i]);
 }
 
 void lower(ir::YieldOp const&, ir::Op const&, Emitter&) {}  // read by the op around it

@@ -32,7 +32,7 @@ Words words_for(Element element, int count) {
 
 llvm::Value* pack_word(Emitter& e, Element element, Words const& words, llvm::Value* const* values) {
   if (words.bits >= 32 && words.elements == 1) return values[0];
-  if (words.elements == 2 && words.bits == 32) {
+  if (words.elements == 2 && words.bits == 32 && bytes(element) == 2) {
     // Two that were rounded one by one are rounded as a pair: one instruction.
     if (element == Element::bf16)
       if (llvm::Value* low = rounded_bf16(values[0]), *high = rounded_bf16(values[1]);
@@ -41,6 +41,11 @@ llvm::Value* pack_word(Emitter& e, Element element, Words const& words, llvm::Va
     if (element == Element::f16)
       if (llvm::Value* low = rounded_f16(values[0]), *high = rounded_f16(values[1]); low != nullptr && high != nullptr)
         return ptx::pack_f16(e.b, low, high);
+    llvm::Type* const pair = llvm::FixedVectorType::get(e.b.getInt16Ty(), 2);
+    llvm::Value* both = llvm::PoisonValue::get(pair);
+    for (unsigned i = 0; i < 2; ++i)
+      both = e.b.CreateInsertElement(both, e.to_bits(values[i], element), std::uint64_t{i});
+    return e.b.CreateBitCast(both, e.b.getInt32Ty());
   }
   unsigned const register_bits = words.bits < 32 ? 16 : 32;
   llvm::Type* const type = e.b.getIntNTy(register_bits);
@@ -57,6 +62,12 @@ llvm::Value* pack_word(Emitter& e, Element element, Words const& words, llvm::Va
 void unpack_word(Emitter& e, Element element, Words const& words, llvm::Value* word, Registers& result) {
   if (words.bits >= 32 && words.elements == 1) {
     result.push_back(word);
+    return;
+  }
+  if (words.elements == 2 && words.bits == 32 && bytes(element) == 2) {
+    llvm::Value* const both = e.b.CreateBitCast(word, llvm::FixedVectorType::get(e.b.getInt16Ty(), 2));
+    for (unsigned i = 0; i < 2; ++i)
+      result.push_back(e.from_bits(e.b.CreateExtractElement(both, std::uint64_t{i}), element));
     return;
   }
   int const width = bytes(element) * 8;
