@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <type_traits>
 
@@ -65,8 +66,10 @@ class Value {
   /// What one warp holds of a tile: `count` elements.
   Value(ir::Type const& type, Precision precision, std::int64_t count)
       : type_(type), storage_(storage_of(type.element(), precision)), count_(count) {
-    if (!type.is_scalar())
-      elements_ = std::shared_ptr<std::byte[]>(new std::byte[static_cast<std::size_t>(count_ * width())]());
+    if (type.is_scalar()) return;
+    auto const size = static_cast<std::size_t>(count_ * width());
+    elements_ = std::make_shared_for_overwrite<std::byte[]>(size);
+    std::memset(elements_.get(), 0, size);
   }
 
   [[nodiscard]] bool empty() const { return count_ == 0; }

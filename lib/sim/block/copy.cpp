@@ -32,15 +32,17 @@ struct BoxCopy {
   Region const* region = nullptr;
 };
 
-/// The copies that make up a view, in the order of their shared addresses.
-std::vector<BoxCopy> boxes(WarpProgram& warp, Op const& op, int shared, Extents const& offsets) {
+/// The copies that make up a view, in the order of their shared addresses; found in the op's first turn.
+std::vector<BoxCopy> const& boxes(WarpProgram& warp, Op const& op, int shared, int first_offset) {
+  auto& result = warp.kept<std::vector<BoxCopy>>();
+  if (!result.empty()) return result;
+  Extents const offsets = warp.integers(op, first_offset);
   Op const& map = *warp.handle(*op.operand(0)).tensor_map;
   TensorMapOp const& attributes = map.as<TensorMapOp>();
   View const& whole = warp.view(*op.operand(shared));
   int const lead = attributes.box.size() - whole.shape.size();
   Extents box;
   for (int axis = lead; axis < attributes.box.size(); ++axis) box.push_back(attributes.box[axis]);
-  std::vector<BoxCopy> result;
   Extents start;
   for (int axis = 0; axis < box.size(); ++axis) start.push_back(0);
   for (;;) {
@@ -186,7 +188,7 @@ void join_element(std::byte* to, std::byte const* from, Element element, Combine
 
 /// The op of one copy out of shared memory; joins when `combine` is given.
 Progress copy_out(WarpProgram& warp, Op const& op, Combine const* combine) {
-  std::vector<BoxCopy> const all = boxes(warp, op, 1, warp.integers(op, 2));
+  std::vector<BoxCopy> const& all = boxes(warp, op, 1, 2);
   BoxCopy const copy = all[static_cast<std::size_t>(warp.turn())];
   check_placement(warp, op, copy);
   check_start(warp, copy, true);
@@ -238,7 +240,7 @@ Progress perform(WarpProgram& warp, Op const& op, TensorMapOp const&) {
 }
 
 Progress perform(WarpProgram& warp, Op const& op, TmaLoadOp const& attributes) {
-  std::vector<BoxCopy> const all = boxes(warp, op, 1, warp.integers(op, 3));
+  std::vector<BoxCopy> const& all = boxes(warp, op, 1, 3);
   BoxCopy const copy = all[static_cast<std::size_t>(warp.turn())];
   check_placement(warp, op, copy);
   check_start(warp, copy, false);

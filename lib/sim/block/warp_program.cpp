@@ -73,6 +73,7 @@ bool WarpProgram::step() {
       op_ = &*top.at;
       ++top.at;
       turn_ = 0;
+      kept_ = nullptr;
       plan_of_op_ = &engine_.plan().of(*op_);
       engine_.launch().count_step();
       before(*plan_of_op_);

@@ -68,6 +68,12 @@ class WarpProgram final : public machine::Program {
   [[nodiscard]] machine::Site const& site() const { return plan_of_op_->site; }
   /// Counts the turns of an op that takes several, from 0.
   [[nodiscard]] int turn() const { return turn_; }
+  /// What an op keeps from its first turn to its last.
+  template <class Kept>
+  [[nodiscard]] Kept& kept() {
+    if (!kept_) kept_ = std::make_shared<Kept>();
+    return *static_cast<Kept*>(kept_.get());
+  }
 
   [[nodiscard]] Handle& handle(ir::Value const& value) {
     return handles_[static_cast<std::size_t>(engine_.launch().number(value))];
@@ -137,6 +143,7 @@ class WarpProgram final : public machine::Program {
   ir::Op const* op_ = nullptr;  ///< under way
   OpPlan const* plan_of_op_ = nullptr;
   int turn_ = 0;
+  std::shared_ptr<void> kept_;
 };
 
 }  // namespace tegula::sim::block
