@@ -302,3 +302,26 @@ TEST_CASE("folds, shuffles and parts of tiles hold the right elements", "[block-
     }
   CHECK(wrong == 0);
 }
+
+TEST_CASE("a conversion within warps is shuffles, also where a part of the CTA runs", "[block-ptx]") {
+  std::mt19937 random(std::random_device{}());
+  std::string const rows =
+      "[register (0,1) (0,2) (0,4) (8,0), lane (0,8) (0,16) (1,0) (2,0) (4,0), warp (16,0) (32,0)]";
+  for (std::string const& element : {std::string("bf16"), std::string("f32")})
+    for (bool back : {false, true}) {
+      INFO(element << " " << back);
+      Matrix x(element, 64, 32), y(element, 64, 32);
+      x.fill(random, 100);
+      std::string const from = back ? rows : "wgmma", to = back ? "wgmma" : rows;
+      CHECK(run("  warp_specialize {warps = [4, 1], replicas = [1, 1], registers = [0, 0]} (%p: i64) {\n"
+                "    %t = load %x, %c0, %c0 : " +
+                    type("tile", 64, 32, element, from) +
+                    "\n    %u = convert_layout %t : " + type("tile", 64, 32, element, to) +
+                    "\n    store %y, %u, %c0, %c0\n    yield\n  } and (%q: i64) {\n    yield\n  }\n",
+                5, {&x, &y}) == "");
+      int wrong = 0;
+      for (int r = 0; r < 64; ++r)
+        for (int c = 0; c < 32; ++c) wrong += y.get(r, c) != x.get(r, c) ? 1 : 0;
+      CHECK(wrong == 0);
+    }
+}

@@ -218,20 +218,39 @@ llvm::Value* Emitter::shuffle_xor(llvm::Value* value, std::uint32_t mask) {
   return b.CreateBitCast(b.CreateOr(low, b.CreateShl(high, i64(32))), type);
 }
 
-llvm::Value* Emitter::index_part(ir::Layout const& layout, ir::Dim dim, int axis, llvm::Value* index) {
-  ir::LayoutInput const& input = layout.input(dim);
+llvm::Value* Emitter::shuffle_from(llvm::Value* value, Element element, llvm::Value* from) {
+  llvm::Value* const bits = to_bits(value, element);
+  auto const word = [&](llvm::Value* part) { return ptx::shuffle_idx(b, part, from); };
+  if (bytes(element) < 8) {
+    llvm::Value* const moved = word(b.CreateZExtOrTrunc(bits, b.getInt32Ty()));
+    return from_bits(b.CreateTrunc(moved, bits->getType()), element);
+  }
+  llvm::Value* const low = b.CreateZExt(word(b.CreateTrunc(bits, b.getInt32Ty())), b.getInt64Ty());
+  llvm::Value* const high =
+      b.CreateZExt(word(b.CreateTrunc(b.CreateLShr(bits, i64(32)), b.getInt32Ty())), b.getInt64Ty());
+  return from_bits(b.CreateOr(low, b.CreateShl(high, i64(32))), element);
+}
+
+llvm::Value* Emitter::combine_bits(llvm::Value* index, std::vector<std::int64_t> const& values) {
   // Bits that move by the same distance are moved together.
   std::map<int, std::int64_t> moves;
-  for (int bit = 0; bit < static_cast<int>(input.bases.size()); ++bit)
+  for (int bit = 0; bit < static_cast<int>(values.size()); ++bit)
     for (int to = 0; to < 40; ++to)
-      if (((input.bases[static_cast<std::size_t>(bit)][axis] >> to) & 1) != 0)
-        moves[to - bit] |= std::int64_t{1} << bit;
+      if (((values[static_cast<std::size_t>(bit)] >> to) & 1) != 0) moves[to - bit] |= std::int64_t{1} << bit;
   llvm::Value* result = nullptr;
   for (auto const& [distance, mask] : moves) {
     llvm::Value* part = b.CreateAnd(index, i32(mask));
     part = distance >= 0 ? b.CreateShl(part, i32(distance)) : b.CreateLShr(part, i32(-distance));
     result = result == nullptr ? part : b.CreateXor(result, part);
   }
+  return result;
+}
+
+llvm::Value* Emitter::index_part(ir::Layout const& layout, ir::Dim dim, int axis, llvm::Value* index) {
+  ir::LayoutInput const& input = layout.input(dim);
+  std::vector<std::int64_t> of_bits;
+  for (Extents const& basis : input.bases) of_bits.push_back(basis[axis]);
+  llvm::Value* result = combine_bits(index, of_bits);
   std::int64_t below = std::int64_t{1} << input.bases.size();
   for (ir::LayoutDigit const& digit : input.digits) {
     if (digit.stride[axis] != 0) {

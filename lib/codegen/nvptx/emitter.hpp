@@ -78,6 +78,8 @@ class Emitter {
   llvm::Value* combine(ir::Combine how, llvm::Value* lhs, llvm::Value* rhs);
   /// The value of the lane whose number differs by `mask`.
   llvm::Value* shuffle_xor(llvm::Value* value, std::uint32_t mask);
+  /// The value of lane `lane` (i32).
+  llvm::Value* shuffle_from(llvm::Value* value, Element element, llvm::Value* lane);
 
   /// Coordinates of a layout along its axes; the thread's part is computed once per layout.
   std::vector<AxisCoordinate> const& coordinates(ir::Layout const& layout);
@@ -85,6 +87,8 @@ class Emitter {
   llvm::Value* index_part(ir::Layout const& layout, ir::Dim dim, int axis, llvm::Value* index);
   /// Joins two such parts that come from different inputs; either may be null.
   llvm::Value* join_parts(ir::Layout const& layout, int axis, llvm::Value* a, llvm::Value* b);
+  /// The exclusive or of values[i] over the set bits i of an index (i32); null: always 0.
+  llvm::Value* combine_bits(llvm::Value* index, std::vector<std::int64_t> const& values);
   /// The i32 coordinate of a register along one axis.
   llvm::Value* coordinate(ir::Layout const& layout, int axis, int reg);
   /// True where this thread owns what it holds (see Layout::owner); null when every thread does.

@@ -5,6 +5,7 @@
 
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
+#include "ir/conversion.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -213,6 +214,47 @@ class Reduction {
   std::vector<std::map<std::int64_t, llvm::Value*>> partials_;
 };
 
+/// A conversion within warps, as its plan says.
+Registers by_shuffles(Emitter& e, ir::ShufflePlan const& plan, Registers values, Element element) {
+  llvm::IRBuilder<>& b = e.b;
+  auto const parity = [&](std::uint32_t lanes) -> llvm::Value* {
+    llvm::Value* odd = nullptr;
+    for (int bit = 0; bit < 5; ++bit) {
+      if ((lanes >> bit & 1) == 0) continue;
+      llvm::Value* const one = b.CreateAnd(b.CreateLShr(e.lane, e.i32(bit)), e.i32(1));
+      odd = odd == nullptr ? one : b.CreateXor(odd, one);
+    }
+    return b.CreateICmpNE(odd == nullptr ? e.i32(0) : odd, e.i32(0));
+  };
+  auto const exchange = [&](std::vector<ir::ShufflePlan::Exchange> const& steps, Registers& registers) {
+    for (ir::ShufflePlan::Exchange const& step : steps) {
+      llvm::Value* const trades = parity(step.lanes);
+      Registers next;
+      for (std::size_t i = 0; i < registers.size(); ++i)
+        next.push_back(b.CreateSelect(trades, registers[i ^ step.registers], registers[i]));
+      registers = std::move(next);
+    }
+  };
+  exchange(plan.before, values);
+  std::vector<std::int64_t> const lane_bits(plan.lane_bits.begin(), plan.lane_bits.end());
+  llvm::Value* const from_bits = e.combine_bits(e.lane, lane_bits);
+  Registers results;
+  for (ir::ShufflePlan::Shuffle const& shuffle : plan.shuffles) {
+    llvm::Value* const value = values[static_cast<std::size_t>(shuffle.source)];
+    if (plan.stays(shuffle)) {
+      results.push_back(value);
+      continue;
+    }
+    llvm::Value* lane = e.i32(shuffle.lane);
+    if (from_bits != nullptr) lane = shuffle.lane == 0 ? from_bits : b.CreateXor(from_bits, lane);
+    results.push_back(e.shuffle_from(value, element, lane));
+  }
+  exchange(plan.after, results);
+  Registers result;
+  for (int index : plan.result) result.push_back(results[static_cast<std::size_t>(index)]);
+  return result;
+}
+
 }  // namespace
 
 void lower(ir::ReduceOp const&, ir::Op const& op, Emitter& e) { Reduction(op, e).run(); }
@@ -227,6 +269,14 @@ void lower(ir::ConvertLayoutOp const& attributes, ir::Op const& op, Emitter& e) 
   if (!registers.empty()) {
     e.set(*op.result(), std::move(result));
     return;
+  }
+  // In kernels of block ops a part of the CTA may execute this, which cannot meet the rest at a barrier.
+  if (e.block_kernel()) {
+    ir::Conversion const plan = ir::conversion(from, to);
+    if (plan.kind == ir::ConversionKind::shuffles) {
+      e.set(*op.result(), by_shuffles(e, plan.shuffle, operand, type.element()));
+      return;
+    }
   }
   if (attributes.scratch < 0) throw InternalError("nvptx: convert_layout: shared memory is needed but not allocated");
   llvm::IRBuilder<>& b = e.b;

@@ -12,22 +12,6 @@ namespace {
 
 constexpr std::int64_t mbarrier_bytes = 8;
 
-/// A scalar that all lanes have read from one place, through lane 0, so that ptxas knows that branches on it are taken
-/// by whole warps.
-llvm::Value* uniform(Emitter& e, llvm::Value* value, Element element) {
-  llvm::IRBuilder<>& b = e.b;
-  llvm::Value* const bits = e.to_bits(value, element);
-  auto const word = [&](llvm::Value* part) { return ptx::shuffle_idx(b, part, e.i32(0)); };
-  if (bytes(element) < 8) {
-    llvm::Value* const same = word(b.CreateZExtOrTrunc(bits, b.getInt32Ty()));
-    return e.from_bits(b.CreateTrunc(same, bits->getType()), element);
-  }
-  llvm::Value* const low = b.CreateZExt(word(b.CreateTrunc(bits, b.getInt32Ty())), b.getInt64Ty());
-  llvm::Value* const high =
-      b.CreateZExt(word(b.CreateTrunc(b.CreateLShr(bits, e.i64(32)), b.getInt32Ty())), b.getInt64Ty());
-  return e.from_bits(b.CreateOr(low, b.CreateShl(high, e.i64(32))), element);
-}
-
 }  // namespace
 
 void lower(ir::SharedAllocOp const& attributes, ir::Op const& op, Emitter& e) {
@@ -64,7 +48,8 @@ void lower(ir::SharedLoadOp const&, ir::Op const& op, Emitter& e) {
   };
   if (type.is_scalar()) {
     llvm::Value* const value = load(address, 0, 1)[0];
-    e.set(*op.result(), {e.elected ? value : uniform(e, value, element)});
+    // All lanes read one place; through lane 0 ptxas knows that branches on it are taken by whole warps.
+    e.set(*op.result(), {e.elected ? value : e.shuffle_from(value, element, e.i32(0))});
     return;
   }
   SharedAccess access(e, op, op.operand(0)->type(), address, *type.layout(), false);

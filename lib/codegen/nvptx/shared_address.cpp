@@ -28,21 +28,6 @@ std::vector<Part> bits_of(ir::Op const& op, ir::AccessMap const& map, ir::Dim di
   return bits;
 }
 
-/// The exclusive or of `values[i]` over the set bits i of an index; bits that move by one distance move together.
-llvm::Value* combine_bits(Emitter& e, llvm::Value* index, std::vector<std::int64_t> const& values) {
-  std::map<int, std::int64_t> moves;
-  for (int bit = 0; bit < static_cast<int>(values.size()); ++bit)
-    for (int to = 0; to < 31; ++to)
-      if ((values[static_cast<std::size_t>(bit)] >> to & 1) != 0) moves[to - bit] |= std::int64_t{1} << bit;
-  llvm::Value* result = nullptr;
-  for (auto const& [distance, mask] : moves) {
-    llvm::Value* part = e.b.CreateAnd(index, e.i32(mask));
-    part = distance >= 0 ? e.b.CreateShl(part, e.i32(distance)) : e.b.CreateLShr(part, e.i32(-distance));
-    result = result == nullptr ? part : e.b.CreateXor(result, part);
-  }
-  return result;
-}
-
 }  // namespace
 
 SharedAccess::SharedAccess(Emitter& e, ir::Op const& op, ir::Type const& view, llvm::Value* address,
@@ -80,11 +65,11 @@ void SharedAccess::add_index(ThreadPart& part, llvm::Value* index, std::vector<P
     apart &= (seen & bit.high) == 0;
     seen |= bit.high;
   }
-  if (llvm::Value* const low = combine_bits(e_, index, lows))
+  if (llvm::Value* const low = e_.combine_bits(index, lows))
     part.low = part.low == nullptr ? low : e_.b.CreateXor(part.low, low);
   llvm::Value* high = nullptr;
   if (apart) {
-    high = combine_bits(e_, index, highs);
+    high = e_.combine_bits(index, highs);
   } else {
     for (std::size_t i = 0; i < highs.size(); ++i) {
       llvm::Value* const bit = e_.b.CreateAnd(e_.b.CreateLShr(index, e_.i32(static_cast<std::int64_t>(i))), e_.i32(1));
