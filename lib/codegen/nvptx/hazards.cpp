@@ -99,7 +99,8 @@ void Hazards::record(Op const& op) {
     shared_ = {{begin, begin + ir::scratch_bytes(op)}};
     return;
   }
-  if (barrier_before(op)) *this = Hazards(scratch_only_);
+  bool const meets_all = op.is<ir::BarrierOp>() && op.operand_count() == 0;
+  if (meets_all || barrier_before(op)) *this = Hazards(scratch_only_);
   if (tracked(op)) global_.push_back({&op, nullptr});
 }
 

@@ -13,7 +13,7 @@ namespace tegula::codegen::nvptx {
 class Hazards {
  public:
   Hazards() = default;
-  /// `scratch_only`: the IR states all barriers but those that the lowering's own exchanges need.
+  /// `scratch_only`: the IR states all barriers, except between exchanges that allocation gave the same scratch.
   explicit Hazards(bool scratch_only) : scratch_only_(scratch_only) {}
 
   /// True when `op` may touch what an access since the last barrier touched in another thread, one of the two writing.
