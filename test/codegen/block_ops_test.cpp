@@ -1,4 +1,5 @@
 // Block ops as PTX: patterns in the text, what ptxas says of it, what the launcher is told, and what is refused.
+#include "codegen/nvptx/nvptx.hpp"
 #include "codegen/ptx_cases.hpp"
 #include "codegen/ptxas.hpp"
 #include "compiler/compile.hpp"
@@ -74,6 +75,31 @@ TEST_CASE("the launcher is told of tensor maps, cluster and dependence", "[block
   CHECK(pair.cluster == 2);
   CHECK_FALSE(pair.dependent_launch);
   CHECK(pair.tensor_maps.empty());
+}
+
+TEST_CASE("tensor maps are by-value parameters of the kernel and nothing else", "[block-ptx][D1][D3]") {
+  std::string const text = read_file(std::string(TEGULA_TEST_DIR) + "/ir/target/gemm.tir");
+  ir::Module const module = read_module(text);
+  CompileOptions const options = cuda_options(text, module.kernel().parameter_count());
+  std::string const ptx = compiler::compile(module, options).image;
+  INFO(ptx);
+  auto const count = [](std::string const& in, std::string const& what) {
+    int found = 0;
+    for (std::size_t at = in.find(what); at != std::string::npos; at = in.find(what, at + 1)) ++found;
+    return found;
+  };
+  CHECK(count(ptx, ".param .align 64 .b8 ") == 3);
+  CHECK(count(ptx, "[128]") == 3);
+  CHECK(count(ptx, "cvta.param.u64") == 3);
+  for (char const* elsewhere : {".local", ".const", ".global .align", "__local_depot"})
+    CHECK(count(ptx, elsewhere) == 0);
+
+  std::string const llvm = codegen::emit_device_llvm(compiler::lower(module, options), options);
+  INFO(llvm);
+  CHECK(count(llvm, "byval([128 x i8]) align 64") == 3);
+  CHECK(count(llvm, "\"nvvm.grid_constant\"") == 3);
+  CHECK(count(llvm, "\"nvvm.maxntid\"=\"384\"") == 1);
+  CHECK(count(llvm, "\"nvvm.minctasm\"=\"1\"") == 1);
 }
 
 TEST_CASE("block ops that no instruction does are refused with values and a remedy", "[block-ptx]") {
