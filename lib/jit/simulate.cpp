@@ -168,6 +168,9 @@ Simulation::Found Simulation::find() const {
   }
   sim::block::Options warps;
   warps.grid = options.grid;
+  // Blocks of tiles were compared with each other by the run of the tiles, and a large grid at once is slow.
+  constexpr int blocks_at_once = 32;
+  if (!by_hand && made.kernel().cluster == 1) warps.batch = blocks_at_once;
   sim::block::Simulation simulation(made.kernel(), arguments, warps);  // remembers what the tensors hold now
   if (!by_hand) {
     found.what = summary(sim::run(module.kernel(), arguments, options));

@@ -13,7 +13,8 @@ namespace {
 
 struct Place {
   Engine* engine;
-  int cta;
+  int cta;    // in the machine
+  int block;  // in the grid
   int index;
 };
 
@@ -27,11 +28,10 @@ Engine::Engine(Function const& kernel, Arguments const& arguments, EngineOptions
       grid_(Launch(kernel, arguments, options.values).grid()),
       global_(kernel, arguments, options.dependent) {
   std::int64_t const ctas = grid_[0] * grid_[1] * grid_[2];
-  constexpr std::int64_t most_warps = 60000;  // the machine numbers warps in 16 bits
-  if (ctas * plan_.warps() > most_warps)
-    throw UserError("simulate: @" + kernel.name() + ": " + std::to_string(ctas) + " CTAs of " +
-                    std::to_string(plan_.warps()) + " warps are more than the " + std::to_string(most_warps) +
-                    " warps that one run holds; give a smaller problem or a smaller grid");
+  std::int64_t const most_ctas = std::int64_t{1} << 30;
+  if (ctas > most_ctas)
+    throw UserError("simulate: @" + kernel.name() + ": a grid of " + std::to_string(ctas) + " CTAs, at most " +
+                    std::to_string(most_ctas));
   if (ctas % options_.cluster != 0)
     throw UserError("simulate: @" + kernel.name() + ": a grid of " + std::to_string(ctas) +
                     " CTAs is no multiple of the cluster of " + std::to_string(options_.cluster));
@@ -42,7 +42,7 @@ std::uint32_t Engine::entry_registers() const {
   return std::min<std::uint32_t>(65536u / (32u * static_cast<std::uint32_t>(plan_.warps())) / 8 * 8, 256);
 }
 
-void Engine::build(machine::Machine& machine) {
+void Engine::build(machine::Machine& machine, int first, int count) {
   machine_ = &machine;
   moving_.clear();
   free_moving_.clear();
@@ -52,15 +52,15 @@ void Engine::build(machine::Machine& machine) {
   values.grid = grid_;
   launch_ = std::make_unique<Launch>(kernel_, arguments_, values);
   global_.add_to(machine);
-  for (int cta = 0; cta < ctas(); ++cta) {
+  for (int cta = 0; cta < std::min(count, ctas() - first); ++cta) {
     for (NamedBytes const& name : plan_.names()) machine.name(machine.shared(cta), name.begin, name.end, name.name);
     for (int index = 0; index < plan_.warps(); ++index) {
-      Place place{this, cta, index};
+      Place place{this, cta, first + cta, index};
       machine.add_warp(
           cta,
           [](void* context, machine::Warp warp) -> std::unique_ptr<machine::Program> {
             Place const& at = *static_cast<Place const*>(context);
-            return std::make_unique<WarpProgram>(*at.engine, warp, at.cta, at.index);
+            return std::make_unique<WarpProgram>(*at.engine, warp, at.cta, at.block, at.index);
           },
           &place);
     }

@@ -36,13 +36,15 @@ class Engine {
  public:
   Engine(ir::Function const& kernel, Arguments const& arguments, EngineOptions const& options);
 
-  /// Registers buffers, names and warps of a run; what the last run left is forgotten.
-  void build(machine::Machine& machine);
+  /// Registers buffers, names and warps of a run; what the last run left is forgotten. The machine's first CTA is
+  /// `first` of the grid, and it holds up to `count` of them.
+  void build(machine::Machine& machine, int first, int count);
 
   [[nodiscard]] Plan const& plan() const { return plan_; }
   [[nodiscard]] GlobalMemory& global() { return global_; }
   [[nodiscard]] Launch& launch() { return *launch_; }
   [[nodiscard]] Grid const& grid() const { return grid_; }
+  /// Of the grid.
   [[nodiscard]] int ctas() const { return static_cast<int>(grid_[0] * grid_[1] * grid_[2]); }
   [[nodiscard]] int cluster() const { return options_.cluster; }
   [[nodiscard]] std::uint32_t entry_registers() const;

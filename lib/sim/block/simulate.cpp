@@ -6,6 +6,7 @@
 #include "sim/block/engine.hpp"
 #include "sim/compare.hpp"
 #include "sim/elements.hpp"
+#include "tegula/support/error.hpp"
 
 namespace tegula::sim::block {
 
@@ -66,6 +67,7 @@ struct Simulation::Inside {
         arguments(given),
         options(chosen),
         engine(function, arguments, engine_options(function, chosen)),
+        batch(batch_of(chosen)),
         simulation(machine_options(), [this](machine::Machine& m) { build(m); }) {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (!arguments[i].is_tensor || kernel.parameter_attributes()[i].direction == Direction::in) continue;
@@ -74,9 +76,24 @@ struct Simulation::Inside {
     }
   }
 
+  [[nodiscard]] int batch_of(Options const& chosen) const {
+    int const all = std::max(engine.ctas(), 1);
+    int const result = chosen.batch > 0 ? std::min(chosen.batch, all) : all;
+    constexpr int most_warps = 60000;  // the machine numbers warps in 16 bits
+    int const warps = engine.plan().warps();
+    if (result > most_warps / warps)
+      throw UserError("simulate: @" + kernel.name() + ": " + std::to_string(result) + " CTAs of " +
+                      std::to_string(warps) + " warps are more than the " + std::to_string(most_warps) +
+                      " warps that one run holds; give a smaller problem or grid, or run in batches");
+    if (result % engine.cluster() != 0)
+      throw UserError("simulate: @" + kernel.name() + ": batches of " + std::to_string(result) +
+                      " CTAs are no multiple of the cluster of " + std::to_string(engine.cluster()));
+    return result;
+  }
+
   [[nodiscard]] machine::Options machine_options() const {
     machine::Options result;
-    result.ctas = std::max(engine.ctas(), 1);
+    result.ctas = batch;
     result.cluster = engine.cluster();
     result.resident = options.resident;
     result.shared_bytes = std::max(engine.plan().shared_bytes(), 1024u);
@@ -89,8 +106,9 @@ struct Simulation::Inside {
 
   void build(machine::Machine& m) {
     end_run();
-    for (std::size_t i = 0; i < written.size(); ++i) set_contents(arguments[written[i]].tensor, before[i]);
-    engine.build(m);
+    for (std::size_t i = 0; first == 0 && i < written.size(); ++i)
+      set_contents(arguments[written[i]].tensor, before[i]);
+    engine.build(m, first, batch);
     open = true;
   }
 
@@ -131,7 +149,14 @@ struct Simulation::Inside {
     }
   }
 
+  void check_whole() const {
+    if (batch < engine.ctas())
+      throw UserError("simulate: @" + kernel.name() +
+                      ": many schedules are tried with all CTAs at once, not in batches");
+  }
+
   Sweep many(machine::Sweep (machine::Simulation::*how)(std::uint64_t, bool), std::uint64_t count, bool stop_at_first) {
+    check_whole();
     Sweep result;
     sweep = &result;
     expected.clear();
@@ -157,6 +182,8 @@ struct Simulation::Inside {
   Arguments arguments;
   Options options;
   Engine engine;
+  int batch;      ///< CTAs that the machine holds
+  int first = 0;  ///< of the batch under way
   machine::Simulation simulation;
   std::vector<std::size_t> written;
   std::vector<std::vector<std::byte>> before, expected;
@@ -174,17 +201,21 @@ Result Simulation::run(machine::Schedule const& schedule) {
   Inside& in = *inside_;
   Result result;
   if (in.engine.ctas() == 0) return result;
-  machine::Outcome outcome = in.simulation.run(schedule);
-  in.end_run();
-  result.reports = std::move(outcome.reports);
-  result.schedule = outcome.schedule;
-  for (machine::Report& report : in.own) {
-    report.schedule = outcome.schedule;
-    result.reports.push_back(std::move(report));
+  for (in.first = 0; in.first < in.engine.ctas() && result.clean(); in.first += in.batch) {
+    machine::Outcome outcome = in.simulation.run(schedule);
+    in.end_run();
+    result.schedule = outcome.schedule;
+    for (machine::Report& report : outcome.reports) result.reports.push_back(std::move(report));
+    for (machine::Report& report : in.own) {
+      report.schedule = outcome.schedule;
+      result.reports.push_back(std::move(report));
+    }
+    in.values.steps += result.values.steps;
+    result.values = std::move(in.values);
+    result.steps += outcome.steps;
+    for (std::string& line : outcome.trace) result.trace.push_back(std::move(line));
   }
-  result.values = std::move(in.values);
-  result.steps = outcome.steps;
-  result.trace = std::move(outcome.trace);
+  in.first = 0;
   return result;
 }
 

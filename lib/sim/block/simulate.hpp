@@ -21,6 +21,9 @@ struct Options {
   std::optional<bool>
       dependent;      ///< a grid before this one may still write the tensors; by default if the kernel waits for one
   int resident = 16;  ///< clusters that run at once; the others start as those end; 0: all
+  /// run() only: so many CTAs at a time, each batch in a machine of its own, up to the first that is not clean; 0: all
+  /// at once. What CTAs of different batches do to each other is not seen. A multiple of the cluster.
+  int batch = 0;
   Precision precision = Precision::exact;
   bool same_values = true;  ///< sweeps compare what schedules leave in the tensors; false for sums in any order
   std::uint64_t max_steps = 20'000'000;

@@ -49,10 +49,10 @@ Registers RegisterFile::take(std::uint64_t bytes) {
   return {new Piece{begin, begin + bytes}, give_back};
 }
 
-WarpProgram::WarpProgram(Engine& engine, machine::Warp warp, int cta, int index)
+WarpProgram::WarpProgram(Engine& engine, machine::Warp warp, int cta, int block, int index)
     : engine_(engine),
       warp_(warp),
-      agent_(engine.launch(), cta, Holds::fragments),
+      agent_(engine.launch(), block, Holds::fragments),
       cta_(cta),
       index_(index),
       handles_(static_cast<std::size_t>(engine.launch().value_count())) {

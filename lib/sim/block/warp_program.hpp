@@ -52,7 +52,8 @@ struct Group {
 
 class WarpProgram final : public machine::Program {
  public:
-  WarpProgram(Engine& engine, machine::Warp warp, int cta, int index);
+  /// `cta` in the machine, which is `block` of the grid.
+  WarpProgram(Engine& engine, machine::Warp warp, int cta, int block, int index);
   bool step() override;
 
   // --- what ops act on -----------------------------------------------------------------------------------------------

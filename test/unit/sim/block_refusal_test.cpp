@@ -158,6 +158,27 @@ TEST_CASE("a run is replayed by its schedule, and its trace says who did what", 
   CHECK_THAT(first.trace.front(), ContainsSubstring("barrier at ir"));
 }
 
+TEST_CASE("a grid that one machine cannot hold runs in batches", "[sim][block]") {
+  HostTensor y(Element::i64, {70000});
+  auto const module = module_of(R"(kernel @k(%y: out tensor<?xi64>) warps = 1 {
+  %n = extent %y : i64
+  grid %n
+  %b = block_index : i64
+  %t = splat %b : tile<1xi64, [lane (0) (0) (0) (0) (0)]>
+  store %y, %t, %b
+  return
+}
+)");
+  block::Options options;
+  CHECK_THROWS_WITH(block::run(module.kernel(), views({&y}), BlockSchedule::seed(1), options),
+                    ContainsSubstring("or run in batches"));
+  options.batch = 999;
+  auto const result = block::run(module.kernel(), views({&y}), BlockSchedule::seed(1), options);
+  INFO(result.str());
+  CHECK(result.clean());
+  CHECK(first_wrong(y, [](std::int64_t i) { return static_cast<double>(i); }) == "");
+}
+
 TEST_CASE("every schedule of a small kernel is tried", "[sim][block]") {
   HostTensor y(Element::f32, {2});
   std::string const text = R"(kernel @k(%y: out tensor<?xf32>) warps = 2 {
