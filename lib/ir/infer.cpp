@@ -3,6 +3,7 @@
 #include <set>
 
 #include "ir/builder.hpp"
+#include "ir/verify_layouts.hpp"
 
 namespace tegula::ir {
 
@@ -396,7 +397,10 @@ std::string why_not_a_type(Type const& type) {
     elements *= extent;
   }
   if ((type.is_shared() || type.is_pending()) && type.layout() == nullptr) return to_string(type) + ": needs a layout";
-  return {};
+  if (type.layout() == nullptr) return {};
+  std::string const wrong = type.is_shared() ? why_not_in_memory(type.shape(), *type.layout())
+                                             : why_not_in_registers(type.shape(), *type.layout());
+  return wrong.empty() ? wrong : to_string(type) + ": " + wrong;
 }
 
 std::string why_not_launchable(Value const& value) {

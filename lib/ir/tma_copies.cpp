@@ -99,115 +99,126 @@ std::vector<std::string> tma_box_troubles(Extents const& box, int swizzle_bytes,
   return result;
 }
 
-std::vector<std::string> tma_copy_troubles(Extents const& box, int swizzle_bytes, Extents const& view,
-                                           Layout const& memory, int element_bytes, Extents const& axes,
-                                           Extents const& origin) {
-  std::vector<std::string> result = tma_box_troubles(box, swizzle_bytes, element_bytes);
+TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, Layout const& memory, int element_bytes,
+                   Extents const& axes, Extents const& origin) {
+  TmaPlan plan;
+  plan.swizzle_bytes = swizzle_bytes > 16 ? swizzle_bytes : 0;
+  plan.box = box;
+  plan.bytes = box.product() * element_bytes;
+  plan.alignment = swizzle_alignment(swizzle_bytes);
+  plan.broken = tma_box_troubles(box, swizzle_bytes, element_bytes);
   std::string why;
   ElementOffsets const* offsets = fits(view, memory, why) ? ElementOffsets::get(memory, why) : nullptr;
   if (offsets == nullptr) {
-    result.push_back(why);
-    return result;
-  }
-  Extents const first = place(origin, memory.rank());
-  if (!inside(first, view, memory, why)) result.push_back(why);
-  int const missing = memory.rank() - view.size();
-  Extents along;  // axis of the tile
-  for (int i = 0; i < box.size(); ++i) {
-    std::int64_t const axis = axes.empty() ? i + view.size() - box.size() : i < axes.size() ? axes[i] : -1;
-    along.push_back(axis < 0 || axis >= view.size() ? -1 : axis + missing);
-  }
-  Extents covered;
-  for (int a = 0; a < view.size(); ++a) covered.push_back(1);
-  for (int i = 0; i < box.size(); ++i) {
-    if (along[i] >= 0)
-      covered[static_cast<int>(along[i]) - missing] *= box[i];
-    else if (box[i] != 1)
-      result.push_back("tma: axis " + std::to_string(i) + " of box " + shape_text(box) + " has " +
-                       std::to_string(box[i]) + " elements but no axis in a view of " + shape_text(view));
-  }
-  if (covered != view)
-    result.push_back("tma: a box of " + shape_text(box) + " does not fill a view of " + shape_text(view));
-  if (!result.empty()) return result;
-  if (std::string text = first_difference(box, swizzle_bytes, *offsets, element_bytes, along, first); !text.empty())
-    result.push_back(std::move(text));
-  return result;
-}
-
-TmaPlan tma_plan(Extents const& view, Layout const& memory, int element_bytes, Extents const& origin) {
-  TmaPlan plan;
-  std::string why;
-  ElementOffsets const* offsets = fits(view, memory, why) ? ElementOffsets::get(memory, why) : nullptr;
-  Extents const first = place(origin, memory.rank());
-  if (offsets == nullptr || !inside(first, view, memory, why)) {
     plan.broken.push_back(why);
     return plan;
   }
-  if (view.empty() || view.size() > max_tma_rank) {
-    plan.broken.push_back("tma: a tile of " + std::to_string(view.size()) + " axes; 1 to 5 are possible");
-    return plan;
-  }
-  auto const form = shared_form(memory, element_bytes);
-  if (!form) {
-    plan.broken.push_back("tma: no copy writes the layout " + memory.text() +
-                          "; dense and swizzled tiles are possible");
-    return plan;
-  }
-  plan.swizzle_bytes = form->swizzle_bytes > 16 ? form->swizzle_bytes : 0;
-  plan.alignment = swizzle_alignment(plan.swizzle_bytes);
+  Extents const first = place(origin, memory.rank());
+  if (!inside(first, view, memory, why)) plan.broken.push_back(why);
+
   int const rank = view.size();
   int const missing = memory.rank() - rank;
-  for (int a = 0; a < rank; ++a) plan.axes.push_back(a);
-  if (form->transposed && rank >= 2) std::swap(plan.axes[rank - 1], plan.axes[rank - 2]);
+  Extents along;    // the tile's axis of each axis of the box
+  Extents covered;  // what one box takes of the view
+  for (int a = 0; a < rank; ++a) covered.push_back(1);
+  for (int i = 0; i < box.size(); ++i) {
+    std::int64_t axis = axes.empty() ? i + rank - box.size() : i < axes.size() ? axes[i] : -1;
+    if (axis >= rank) axis = -1;
+    plan.axes.push_back(axis < 0 ? -1 : axis);
+    along.push_back(axis < 0 ? -1 : axis + missing);
+    if (axis >= 0)
+      covered[static_cast<int>(axis)] *= box[i];
+    else if (box[i] != 1)
+      plan.broken.push_back("tma: axis " + std::to_string(i) + " of box " + shape_text(box) + " has " +
+                            std::to_string(box[i]) + " elements but no axis in a view of " + shape_text(view));
+  }
+  std::int64_t count = 1;
+  bool whole = true;
+  for (int a = 0; a < rank && plan.legal(); ++a) {
+    whole &= view[a] % covered[a] == 0;
+    count *= view[a] / covered[a];
+  }
+  if (!whole)
+    plan.broken.push_back("tma: boxes of " + shape_text(box) + " do not make up a view of " + shape_text(view));
 
-  // From the innermost axis out: as long as the next row follows where the box so far ends. Column blocks end a row.
   auto const linear = [&](Extents const& where) {
     return swizzled_address(offsets->at(where) * element_bytes, plan.swizzle_bytes);
   };
-  std::int64_t filled = 1;
-  bool whole = true;  // the box so far is all of the view along the axes passed
-  for (int i = 0; i < rank; ++i) plan.box.push_back(1);
-  for (int i = rank - 1; i >= 0; --i) {
-    int const axis = static_cast<int>(plan.axes[i]);
-    bool const inner = i == rank - 1;
-    std::int64_t limit = max_box;
-    if (inner && form->swizzle_bytes > 0) limit = std::min<std::int64_t>(limit, form->swizzle_bytes / element_bytes);
-    Extents next = first;
-    std::int64_t follows = 1;
-    if (view[axis] > 1) {
-      next[axis + missing] += 1;
-      follows = (linear(next) - linear(first)) / element_bytes;
-    }
-    if (view[axis] == 1 || follows != filled || !whole) continue;
-    plan.box[i] = largest_divisor(view[axis], limit);
-    filled *= plan.box[i];
-    whole = plan.box[i] == view[axis] || (inner && form->swizzle_bytes > 0);
-  }
-  plan.broken = tma_box_troubles(plan.box, plan.swizzle_bytes, element_bytes);
-  plan.bytes = plan.box.product() * element_bytes;
-
-  std::int64_t count = 1;
-  for (int i = 0; i < rank; ++i) count *= view[static_cast<int>(plan.axes[i])] / plan.box[i];
   for (std::int64_t n = 0; n < count && plan.legal(); ++n) {
     TmaCopy copy;
+    Extents begin = first;
     for (int a = 0; a < rank; ++a) copy.origin.push_back(0);
     std::int64_t rest = n;
-    for (int i = rank - 1; i >= 0; --i) {
-      int const axis = static_cast<int>(plan.axes[i]);
-      std::int64_t const parts = view[axis] / plan.box[i];
-      copy.origin[axis] = rest % parts * plan.box[i];
-      rest /= parts;
+    for (int a = rank - 1; a >= 0; --a) {
+      copy.origin[a] = rest % (view[a] / covered[a]) * covered[a];
+      begin[a + missing] += copy.origin[a];
+      rest /= view[a] / covered[a];
     }
-    Extents begin = first, along;
-    for (int a = 0; a < rank; ++a) begin[a + missing] += copy.origin[a];
-    for (int i = 0; i < rank; ++i) along.push_back(plan.axes[i] + missing);
     copy.offset_bytes = linear(begin) - linear(first);
-    if (std::string text = first_difference(plan.box, plan.swizzle_bytes, *offsets, element_bytes, along, begin);
+    if (std::string text = first_difference(box, plan.swizzle_bytes, *offsets, element_bytes, along, begin);
         !text.empty())
       plan.broken.push_back(std::move(text));
     plan.copies.push_back(copy);
   }
+  std::sort(plan.copies.begin(), plan.copies.end(),
+            [](TmaCopy const& a, TmaCopy const& b) { return a.offset_bytes < b.offset_bytes; });
   return plan;
+}
+
+std::vector<std::string> tma_copy_troubles(Extents const& box, int swizzle_bytes, Extents const& view,
+                                           Layout const& memory, int element_bytes, Extents const& axes,
+                                           Extents const& origin) {
+  TmaPlan plan = tma_copies(box, swizzle_bytes, view, memory, element_bytes, axes, origin);
+  if (plan.legal() && plan.copies.size() > 1)
+    plan.broken.push_back("tma: a box of " + shape_text(box) + " does not fill a view of " + shape_text(view));
+  return plan.broken;
+}
+
+TmaPlan tma_plan(Extents const& view, Layout const& memory, int element_bytes, Extents const& origin) {
+  TmaPlan refused;
+  std::string why;
+  ElementOffsets const* offsets = fits(view, memory, why) ? ElementOffsets::get(memory, why) : nullptr;
+  Extents const first = place(origin, memory.rank());
+  auto const form = shared_form(memory, element_bytes);
+  if (offsets != nullptr && inside(first, view, memory, why)) {
+    if (view.empty() || view.size() > max_tma_rank)
+      why = "tma: a tile of " + std::to_string(view.size()) + " axes; 1 to 5 are possible";
+    else if (!form)
+      why = "tma: no copy writes the layout " + memory.text() + "; dense and swizzled tiles are possible";
+  }
+  if (!why.empty()) {
+    refused.broken.push_back(why);
+    return refused;
+  }
+  int const swizzle = form->swizzle_bytes > 16 ? form->swizzle_bytes : 0;
+  int const rank = view.size();
+  int const missing = memory.rank() - rank;
+  Extents axes, box;
+  for (int a = 0; a < rank; ++a) {
+    axes.push_back(a);
+    box.push_back(1);
+  }
+  if (form->transposed && rank >= 2) std::swap(axes[rank - 1], axes[rank - 2]);
+
+  // From the innermost axis out: as long as the next row follows where the box so far ends. Column blocks end a row.
+  auto const linear = [&](Extents const& where) {
+    return swizzled_address(offsets->at(where) * element_bytes, swizzle);
+  };
+  std::int64_t filled = 1;
+  bool whole = true;  // the box so far is all of the view along the axes passed
+  for (int i = rank - 1; i >= 0; --i) {
+    int const axis = static_cast<int>(axes[i]);
+    if (view[axis] == 1 || !whole) continue;
+    bool const inner = i == rank - 1;
+    Extents next = first;
+    next[axis + missing] += 1;
+    if ((linear(next) - linear(first)) / element_bytes != filled) continue;
+    bool const in_blocks = inner && form->swizzle_bytes > 0;
+    box[i] = largest_divisor(view[axis], in_blocks ? form->swizzle_bytes / element_bytes : max_box);
+    filled *= box[i];
+    whole = box[i] == view[axis] || in_blocks;
+  }
+  return tma_copies(box, swizzle, view, memory, element_bytes, axes, origin);
 }
 
 std::vector<std::string> tma_tensor_troubles(TmaTensor const& tensor, int element_bytes) {

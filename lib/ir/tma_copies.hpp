@@ -30,6 +30,11 @@ struct TmaPlan {
   [[nodiscard]] bool legal() const { return broken.empty(); }
 };
 
+/// The copies of this box that make up the view at `origin` of a tile of this layout, from the lowest offset up. Axis i
+/// of the box runs along axis axes[i] of the view (the last ones in their order when empty; -1: none, extent 1).
+TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, Layout const& memory, int element_bytes,
+                   Extents const& axes = {}, Extents const& origin = {});
+
 /// The fewest copies for a view of this shape at `origin` (0 when empty) of a tile of this layout. Box extents are at
 /// most 256, and one column block wide when the tile is swizzled.
 TmaPlan tma_plan(Extents const& view, Layout const& memory, int element_bytes, Extents const& origin = {});
@@ -37,8 +42,7 @@ TmaPlan tma_plan(Extents const& view, Layout const& memory, int element_bytes, E
 /// What stands against a tensor map with this box.
 std::vector<std::string> tma_box_troubles(Extents const& box, int swizzle_bytes, int element_bytes);
 
-/// What stands against one copy of this box between a tensor and the view at `origin` of a tile of this layout. Axis i
-/// of the box runs along axis axes[i] of the view (the last ones in their order when empty; -1: none, extent 1).
+/// What stands against moving all of the view by one copy of this box; arguments as for tma_copies.
 std::vector<std::string> tma_copy_troubles(Extents const& box, int swizzle_bytes, Extents const& view,
                                            Layout const& memory, int element_bytes, Extents const& axes = {},
                                            Extents const& origin = {});

@@ -1,6 +1,7 @@
 #include "ir/verify_block.hpp"
 
 #include "ir/text.hpp"
+#include "ir/verify_layouts.hpp"
 
 namespace tegula::ir {
 namespace {
@@ -91,7 +92,8 @@ std::string why_not_here(Op const& op, Function const& function) {
     case OpKind::TensorMapOp:
       return in_kernel_body(op, function);
     case OpKind::ViewOp:
-      return offsets_fit(op);
+      if (std::string wrong = offsets_fit(op); !wrong.empty()) return wrong;
+      return why_layouts_differ(op);
     case OpKind::BarrierOp:
     case OpKind::BarrierArriveOp:
       return barrier_fits(op);
@@ -101,7 +103,7 @@ std::string why_not_here(Op const& op, Function const& function) {
       if (around<ElectOp>(op) != nullptr) return "one lane is elected already";
       return op.block().argument_count() == 0 ? std::string() : "its block takes no arguments";
     default:
-      return {};
+      return why_layouts_differ(op);
   }
 }
 

@@ -1,10 +1,16 @@
 #include "ir/wgmma_operand.hpp"
 
+#include <map>
+#include <mutex>
+#include <tuple>
+
 #include "ir/element_offsets.hpp"
 #include "ir/shared_layouts.hpp"
 
 namespace tegula::ir {
 namespace {
+
+constexpr std::int64_t most_columns = 256;  // of one instruction
 
 /// One operand seen from (m or n, k), whatever axes these are.
 class View {
@@ -97,10 +103,10 @@ std::optional<WgmmaOperand> with_mode(View const& view, int element_bytes, int s
   return operand;
 }
 
-}  // namespace
-
-std::optional<WgmmaOperand> wgmma_operand(Extents const& view_shape, Layout const& memory, int element_bytes,
-                                          WgmmaRole role, std::string& why, int n_per_step, Extents const& origin) {
+/// wgmma_operand for one extent of N.
+std::optional<WgmmaOperand> find_operand(Extents const& view_shape, Layout const& memory, int element_bytes,
+                                         WgmmaRole role, std::string& why, std::int64_t n_per_step,
+                                         Extents const& origin) {
   bool const is_a = role == WgmmaRole::a;
   auto const fail = [&](std::string const& text) -> std::optional<WgmmaOperand> {
     why = std::string("wgmma: operand ") + (is_a ? "A " : "B ") + text;
@@ -128,8 +134,8 @@ std::optional<WgmmaOperand> wgmma_operand(Extents const& view_shape, Layout cons
   if (view.k() % k_per_step != 0)
     return fail("of " + shape + " has a K of " + std::to_string(view.k()) + ", not a multiple of the " +
                 std::to_string(k_per_step) + " that one instruction takes");
-  std::int64_t const mn_per_step = is_a ? 64 : n_per_step > 0 ? n_per_step : view.mn();
-  if (!is_a && (mn_per_step % 8 != 0 || mn_per_step > 256))
+  std::int64_t const mn_per_step = is_a ? 64 : n_per_step;
+  if (!is_a && (mn_per_step % 8 != 0 || mn_per_step > most_columns))
     return fail("of " + shape + " is read " + std::to_string(mn_per_step) +
                 " columns at a time; one instruction takes a multiple of 8 up to 256");
   if (view.mn() % mn_per_step != 0)
@@ -161,6 +167,41 @@ std::optional<WgmmaOperand> wgmma_operand(Extents const& view_shape, Layout cons
     }
   }
   return fail(reason);
+}
+
+}  // namespace
+
+std::optional<WgmmaOperand> wgmma_operand(Extents const& view, Layout const& memory, int element_bytes, WgmmaRole role,
+                                          std::string& why, int n_per_step, Extents const& origin) {
+  // Looking at every element costs; verifier, simulator and lowering ask the same again.
+  using Key = std::tuple<Layout const*, int, WgmmaRole, int, std::vector<std::int64_t>>;
+  static std::mutex mutex;
+  static std::map<Key, WgmmaOperand> known;
+  std::vector<std::int64_t> extents(view.begin(), view.end());
+  extents.insert(extents.end(), origin.begin(), origin.end());
+  Key key(&memory, element_bytes, role, n_per_step, std::move(extents));
+  {
+    std::scoped_lock const lock(mutex);
+    if (auto const found = known.find(key); found != known.end()) return found->second;
+  }
+  std::optional<WgmmaOperand> operand;
+  if (role == WgmmaRole::a || n_per_step > 0 || view.size() != 2) {
+    operand = find_operand(view, memory, element_bytes, role, why, n_per_step, origin);
+  } else {
+    std::int64_t const columns = view[1];
+    std::string first;
+    for (std::int64_t parts = (columns + most_columns - 1) / most_columns; parts * 8 <= columns && !operand; ++parts) {
+      if (columns % (parts * 8) != 0) continue;
+      std::string trouble;
+      operand = find_operand(view, memory, element_bytes, role, trouble, columns / parts, origin);
+      if (first.empty()) first = trouble;
+    }
+    if (!operand && first.empty()) find_operand(view, memory, element_bytes, role, first, columns, origin);
+    if (!operand) why = first;
+  }
+  if (!operand) return std::nullopt;
+  std::scoped_lock const lock(mutex);
+  return known.emplace(std::move(key), std::move(*operand)).first->second;
 }
 
 }  // namespace tegula::ir

@@ -39,7 +39,8 @@ struct WgmmaOperand {
 
 /// The operand that a view of this shape (M x K for A, K x N for B) is, beginning at `origin` of a tile of this layout
 /// (at 0 when empty). The tile begins at a multiple of swizzle_alignment. `n_per_step` is the instruction's N for B; 0:
-/// all of N, at most 256. Nothing with a sentence when no descriptor describes it.
+/// N in the fewest equal parts that instructions and descriptors can take. Nothing with a sentence when no descriptor
+/// describes it.
 std::optional<WgmmaOperand> wgmma_operand(Extents const& view, Layout const& memory, int element_bytes, WgmmaRole role,
                                           std::string& why, int n_per_step = 0, Extents const& origin = {});
 

@@ -37,8 +37,7 @@ bool same(Layout const& layout, std::int64_t stages, std::int64_t rows, std::int
 TEST_CASE("swizzled tiles are what TMA writes", "[layout][shared]") {
   for (int bytes : {1, 2, 4, 8})
     for (int width : {128, 64, 32, 16})
-      for (Extents const& shape :
-           std::vector<Extents>{{1, 64, 128}, {3, 192, 640}, {4, 8, 256}, {2, 176, 128}, {1, 40, 384}, {2, 256, 128}}) {
+      for (Extents const& shape : std::vector<Extents>{{1, 64, 128}, {2, 96, 384}, {4, 8, 256}, {1, 176, 128}}) {
         INFO(bytes << " bytes, swizzle " << width << ", " << shape_text(shape));
         std::string error;
         Layout const* layout = swizzled_layout(shape, bytes, width, error);

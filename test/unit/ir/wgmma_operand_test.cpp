@@ -160,6 +160,16 @@ TEST_CASE("a part of a tile is an operand too", "[layout][wgmma]") {
   REQUIRE(first);
   CHECK(first->descriptor(0x12340) ==
         (std::uint64_t{1} << 62 | std::uint64_t{64} << 32 | std::uint64_t{1} << 16 | 0x1234));
+  // More columns than one instruction takes: equal parts.
+  Layout const* broad = swizzled_layout({64, 320}, 2, 128, error);
+  auto const halves = wgmma_operand({64, 320}, *broad, 2, WgmmaRole::b, error);
+  REQUIRE(halves);
+  CHECK(halves->mn_per_step == 64);  // parts of 160 would start within a column block
+  CHECK(reads(*halves, {64, 320}, *broad, 2, WgmmaRole::b, {0, 0}, 0));
+  auto const parts =
+      wgmma_operand({64, 352}, *swizzled_layout({352, 64}, 2, 128, error)->transposed({1, 0}), 2, WgmmaRole::b, error);
+  REQUIRE(parts);
+  CHECK(parts->mn_per_step == 176);
   // Extents without a power of two: N = 176 in column blocks of 32 bytes, 192 rows of K.
   Layout const* odd = swizzled_layout({192, 176}, 2, 32, error);
   auto const b = wgmma_operand({192, 176}, *odd, 2, WgmmaRole::b, error);

@@ -1,0 +1,168 @@
+#include "ir/verify_layouts.hpp"
+
+#include <algorithm>
+
+#include "ir/element_offsets.hpp"
+#include "ir/fragment_layouts.hpp"
+#include "ir/layout_names.hpp"
+#include "ir/shared_layouts.hpp"
+#include "ir/text.hpp"
+#include "ir/tma_copies.hpp"
+#include "ir/wgmma_operand.hpp"
+
+namespace tegula::ir {
+namespace {
+
+/// A message of the layout functions without the instruction's name, which the op's own stands for.
+std::string without_prefix(std::string const& text, std::string_view prefix) {
+  return text.rfind(prefix, 0) == 0 ? text.substr(prefix.size()) : text;
+}
+
+/// The swizzle XORs absolute addresses, so the buffer under a view begins at a multiple of the pattern.
+std::string buffer_aligned(Value const& view, std::int64_t alignment) {
+  Value const* at = &view;
+  Op const* made = at->defining_op();
+  while (made != nullptr && (made->is<ViewOp>() || made->is<TransViewOp>())) {
+    at = made->operand(0);
+    made = at->defining_op();
+  }
+  if (made == nullptr || !made->is<SharedAllocOp>() || made->as<SharedAllocOp>().align % alignment == 0) return {};
+  return to_string(*at) + " is aligned to " + std::to_string(made->as<SharedAllocOp>().align) +
+         " bytes, but its layout needs align = " + std::to_string(alignment) + " here";
+}
+
+std::string view_moves(Op const& op) {
+  Type const& source = op.operand(0)->type();
+  Type const& view = op.result()->type();
+  if (!source.is_shared()) return {};
+  bool const at_start = std::all_of(op.operands().begin() + 1, op.operands().end(), [](Value const* offset) {
+    Op const* const made = offset->defining_op();
+    return made != nullptr && made->is<ConstantOp>() && made->as<ConstantOp>().value.bits == 0;
+  });
+  std::string why;
+  ElementOffsets const* const offsets = ElementOffsets::get(*source.layout(), why);
+  if (offsets == nullptr || (!at_start && !offsets->movable(view.shape(), why)))
+    return without_prefix(without_prefix(why, "view: "), "layout: ");
+  return {};
+}
+
+std::string copy_fits(Op const& op) {
+  Value const &map = *op.operand(0), &view = *op.operand(1);
+  Op const* const made = map.defining_op();
+  if (made == nullptr || !made->is<TensorMapOp>()) return {};
+  Swizzle const swizzle = made->as<TensorMapOp>().swizzle;
+  int const swizzle_bytes = swizzle == Swizzle::none ? 0 : 16 << static_cast<int>(swizzle);
+  TmaPlan const plan = tma_copies(map.type().shape(), swizzle_bytes, view.type().shape(), *view.type().layout(),
+                                  bytes(view.type().element()));
+  if (!plan.legal()) return without_prefix(plan.broken.front(), "tma: ");
+  return buffer_aligned(view, plan.alignment);
+}
+
+std::string bulk_fits(Op const& op) {
+  Type const& view = op.operand(1)->type();
+  std::string why;
+  ElementOffsets const* const offsets = ElementOffsets::get(*view.layout(), why);
+  if (offsets == nullptr) return without_prefix(why, "layout: ");
+  // Adjacent bytes, row by row: the last element is as far as there are elements before it.
+  std::int64_t next = 0;
+  for (std::int64_t n = 0; n < view.elements(); ++n) {
+    Extents where = view.shape();
+    std::int64_t rest = n;
+    for (int a = where.size() - 1; a >= 0; --a) {
+      where[a] = rest % view.shape()[a];
+      rest /= view.shape()[a];
+    }
+    if (offsets->at(where) != next++)
+      return "a linear copy fills adjacent bytes in row-major order, but the view is " + to_string(view);
+  }
+  return {};
+}
+
+std::string fragment_is(char const* what, Type const& type, Layout const* expected, std::string const& why) {
+  if (expected != nullptr && type.layout() == expected) return {};
+  return std::string(what) + " is " + to_string(type) +
+         (expected != nullptr ? ", not in the layout " + layout_text(*expected, type.shape(), type.element(), false)
+                              : "; " + why);
+}
+
+std::string product_fits(Op const& op) {
+  Value const &lhs = *op.operand(0), &rhs = *op.operand(1);
+  Type const &a = lhs.type(), &b = rhs.type(), &d = op.result()->type();
+  if (d.layout() == nullptr) return "the result needs a layout";
+  int const warps = d.layout()->warps();
+  std::string why;
+  Layout const* const accumulator = wgmma_layout(d.shape(), warps, why);
+  if (std::string wrong = fragment_is("the result", d, accumulator, why); !wrong.empty()) return wrong;
+  if (a.is_tile()) {
+    Layout const* const fragments = wgmma_a_layout(a.shape(), bytes(a.element()), warps, why);
+    if (std::string wrong = fragment_is("lhs", a, fragments, why); !wrong.empty()) return wrong;
+  } else {
+    auto const rows = wgmma_operand(a.shape(), *a.layout(), bytes(a.element()), WgmmaRole::a, why);
+    if (!rows) return without_prefix(why, "wgmma: ");
+    if (std::string wrong = buffer_aligned(lhs, swizzle_alignment(rows->swizzle_bytes)); !wrong.empty()) return wrong;
+  }
+  auto const columns = wgmma_operand(b.shape(), *b.layout(), bytes(b.element()), WgmmaRole::b, why);
+  if (!columns) return without_prefix(why, "wgmma: ");
+  return buffer_aligned(rhs, swizzle_alignment(columns->swizzle_bytes));
+}
+
+std::string warp_product_fits(Op const& op) {
+  Type const &a = op.operand(0)->type(), &b = op.operand(1)->type(), &d = op.result()->type();
+  int const warps = d.layout()->warps();
+  std::string why, first;
+  for (int columns = 1; columns <= warps; ++columns) {
+    if (warps % columns != 0) continue;
+    WarpGrid const grid{warps / columns, columns};
+    Layout const* const accumulator = mma_layout(d.shape(), grid, why);
+    if (accumulator == nullptr || accumulator != d.layout()) continue;
+    std::string wrong = fragment_is("lhs", a, mma_a_layout(a.shape(), bytes(a.element()), grid, why), why);
+    if (wrong.empty()) wrong = fragment_is("rhs", b, mma_b_layout(b.shape(), bytes(b.element()), grid, why), why);
+    if (wrong.empty()) return {};
+    if (first.empty()) first = wrong;
+  }
+  return first.empty() ? "the accumulator is " + to_string(d) + ", not in a layout mma(rows,columns)" : first;
+}
+
+}  // namespace
+
+std::string why_not_in_registers(Extents const& shape, Layout const& layout) {
+  for (LayoutInput const& in : layout.inputs())
+    if (in.dim != Dim::reg && in.dim != Dim::lane && in.dim != Dim::warp && in.dim != Dim::block)
+      return "a layout of registers is a map from register, lane, warp and block, not from " +
+             std::string(name(in.dim));
+  for (int i = 0; i < layout.rank(); ++i)
+    if (layout.outputs()[static_cast<std::size_t>(i)] != axis_dim(i)) return "the layout does not lead to the axes";
+  if (layout.shape() != shape) return "the layout is for a tile of " + shape_text(layout.shape());
+  if (layout.lanes() != 32) return "the layout has " + std::to_string(layout.lanes()) + " lanes, not 32";
+  if (!layout.surjective()) return "the layout leaves elements without a holder";
+  return {};
+}
+
+std::string why_not_in_memory(Extents const& shape, Layout const& layout) {
+  std::string why;
+  if (!fits(shape, layout, why) || ElementOffsets::get(layout, why) == nullptr)
+    return without_prefix(without_prefix(why, "view: "), "layout: ");
+  return {};
+}
+
+std::string why_layouts_differ(Op const& op) {
+  switch (op.kind()) {
+    case OpKind::ViewOp:
+      return view_moves(op);
+    case OpKind::TmaLoadOp:
+    case OpKind::TmaStoreOp:
+    case OpKind::TmaReduceOp:
+      return copy_fits(op);
+    case OpKind::BulkLoadOp:
+    case OpKind::BulkStoreOp:
+      return bulk_fits(op);
+    case OpKind::WgmmaOp:
+      return product_fits(op);
+    case OpKind::MmaOp:
+      return warp_product_fits(op);
+    default:
+      return {};
+  }
+}
+
+}  // namespace tegula::ir
