@@ -73,7 +73,7 @@ std::string bulk_fits(Op const& op) {
       rest /= view.shape()[a];
     }
     if (offsets->at(where) != next++)
-      return "a linear copy fills adjacent bytes in row-major order, but the view is " + to_string(view);
+      return "a bulk copy moves adjacent bytes in row-major order, but the view is " + to_string(view);
   }
   return {};
 }

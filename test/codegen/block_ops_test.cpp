@@ -113,7 +113,7 @@ TEST_CASE("block ops that no instruction does are refused with values and a reme
                      "  %m = tensor_map %x {box = [64, 32], swizzle = b64} : tensor_map<64x32xbf16>\n"
                      "  %b = shared_alloc {align = 8} : mbarrier\n"
                      "  elect {\n    tma_load %m, %s, %b, %zero, %zero\n    yield\n  }\n"),
-             ContainsSubstring("tma: a copy with swizzle 64 and box 64x32 puts element"));
+             ContainsSubstring("tma_load: a copy with swizzle 64 and box 64x32 puts element"));
   CHECK_THAT(refusal("  %s = shared_alloc {align = 1024} : shared<64x128xbf16, swizzled(128)>\n"
                      "  elect {\n    bulk_store %x, %s, %zero, %zero\n    yield\n  }\n"),
              ContainsSubstring("a bulk copy moves adjacent bytes"));
