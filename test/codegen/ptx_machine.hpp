@@ -56,6 +56,7 @@ class PtxMachine {
     std::vector<std::uint64_t> registers;
     std::size_t pc = 0;
     bool at_barrier = false;
+    int blocked = 0;  ///< not 0: waits for something of that kind; the machine that blocks it also frees it
     bool done = false;
   };
   struct Region {
@@ -79,6 +80,11 @@ class PtxMachine {
     std::int64_t epoch = -1;
     int writer = -1, reader = -1;  // reader -2: several
   };
+
+  /// The address of a parameter, plus its number.
+  static constexpr std::uint64_t parameter_address = std::uint64_t{1} << 62;
+  /// bar.sync 0 is the only thing that orders threads, so that its absence between two accesses is an error.
+  bool barriers_order_all = true;
 
   /// What threads do together: true when the instruction is one of those and done. See BlockMachine.
   virtual bool together(Instruction const&, std::vector<int> const&) { return false; }
@@ -118,6 +124,11 @@ class PtxMachine {
     } else if (text.front() == '[') {
       result.kind = Operand::Kind::memory;
       text = text.substr(1, text.size() - 2);
+      std::size_t const comma = text.find(',');  // a tensor map and its coordinates
+      if (comma != std::string::npos) {
+        result.parts = {operand(text.substr(0, comma)), operand(text.substr(comma + 1))};
+        return result;
+      }
       std::size_t const plus = text.find('+', 1);
       if (plus != std::string::npos) {
         result.offset = std::stoll(text.substr(plus + 1));
@@ -168,6 +179,7 @@ class PtxMachine {
         if (starts_with(line, ".param")) {
           std::string name = line.substr(line.rfind(' ') + 1);
           if (name.back() == ',') name.pop_back();
+          name = name.substr(0, name.find('['));
           parameter_numbers_.emplace(name, static_cast<int>(parameter_numbers_.size()));
         }
         inside = line == "{";
@@ -229,13 +241,15 @@ class PtxMachine {
   // Execution.
   bool step() {
     std::size_t pc = code_.size();
-    bool waiting = false;
+    bool waiting = false, blocked = false;
     for (Thread const& thread : threads_) {
       if (thread.done) continue;
       waiting |= thread.at_barrier;
-      if (!thread.at_barrier) pc = std::min(pc, thread.pc);
+      blocked |= thread.blocked != 0;
+      if (!thread.at_barrier && thread.blocked == 0) pc = std::min(pc, thread.pc);
     }
     if (pc == code_.size()) {
+      if (blocked) fail("deadlock: threads wait and none runs");
       if (!waiting) return false;
       for (Thread& thread : threads_) {
         if (thread.done && waiting) fail("a thread ended while others wait at a barrier");
@@ -248,7 +262,7 @@ class PtxMachine {
     std::vector<int> active;
     for (int t = 0; t < static_cast<int>(threads_.size()); ++t) {
       Thread& thread = threads_[static_cast<std::size_t>(t)];
-      if (thread.done || thread.at_barrier || thread.pc != pc) continue;
+      if (thread.done || thread.at_barrier || thread.blocked != 0 || thread.pc != pc) continue;
       ++thread.pc;
       bool const on = instruction.predicate < 0 ||
                       (thread.registers[static_cast<std::size_t>(instruction.predicate)] != 0) != instruction.negated;
@@ -266,6 +280,8 @@ class PtxMachine {
         return from.value;
       case Operand::Kind::shared_symbol:
         return 0;
+      case Operand::Kind::parameter:
+        return parameter_address + from.value;
       case Operand::Kind::special:
         return from.value == 0 ? static_cast<std::uint64_t>(number) : block_[from.value - 1];
       default:
@@ -301,6 +317,7 @@ class PtxMachine {
   static bool is_float(std::string const& type) { return type[0] == 'f' || type == "bf16"; }
 
   void touch(std::uint64_t address, int thread, bool write, Instruction const& at) {
+    if (!barriers_order_all) return;
     Touch& touch = touched_[address];
     if (touch.epoch != epoch_) touch = {epoch_, -1, -1};
     bool const others_wrote = touch.writer >= 0 && touch.writer != thread;
