@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "compiler/compile.hpp"
 #include "ir/verify_block.hpp"
@@ -101,15 +102,6 @@ sim::Arguments sim_arguments(std::span<Argument const> arguments, Staging& stagi
   return result;
 }
 
-/// What the passes make of a kernel for the GPU.
-ir::Module lowered(ir::Module const& module, std::span<Argument const> arguments) {
-  CompileOptions options;
-  options.target = Target::cuda;
-  options.architecture = gpu_architectures[0];
-  for (Argument const& argument : arguments) options.facts.push_back(runtime::facts_of(argument));
-  return compiler::lower(module, options);
-}
-
 bool holds_dot(ir::Block const& block) {
   for (ir::Op const& op : block) {
     if (op.is<ir::DotOp>()) return true;
@@ -117,6 +109,25 @@ bool holds_dot(ir::Block const& block) {
       if (holds_dot(op.block(i))) return true;
   }
   return false;
+}
+bool holds_dot(ir::Module const& module) {
+  auto const& functions = module.functions();
+  return std::ranges::any_of(functions, [](auto const& function) { return holds_dot(function->body()); });
+}
+
+/// What the passes make of a kernel for the GPU; nothing when it has products that they do not give to warps.
+std::optional<ir::Module> lowered(ir::Module const& module, std::span<Argument const> arguments) {
+  CompileOptions options;
+  options.target = Target::cuda;
+  options.architecture = gpu_architectures[0];
+  for (Argument const& argument : arguments) options.facts.push_back(runtime::facts_of(argument));
+  if (!holds_dot(module)) return compiler::lower(module, options);
+  try {
+    ir::Module result = compiler::lower(module, options);
+    if (!holds_dot(result)) return result;
+  } catch (UserError const&) {  // the device has no such product
+  }
+  return std::nullopt;
 }
 
 sim::Schedule block_order(sim::machine::Schedule const& schedule) {
@@ -159,8 +170,8 @@ Simulation::Found Simulation::find() const {
     staging.write_back();
     return found;
   }
-  ir::Module const made = lowered(module, arguments_);
-  if (holds_dot(made.kernel().body())) {
+  std::optional<ir::Module> const made = lowered(module, arguments_);
+  if (!made) {
     options.schedule = block_order(schedule);
     found.what = summary(sim::run(module.kernel(), arguments, options));
     staging.write_back();
@@ -170,8 +181,8 @@ Simulation::Found Simulation::find() const {
   warps.grid = options.grid;
   // Blocks of tiles were compared with each other by the run of the tiles, and a large grid at once is slow.
   constexpr int blocks_at_once = 32;
-  if (!by_hand && made.kernel().cluster == 1) warps.batch = blocks_at_once;
-  sim::block::Simulation simulation(made.kernel(), arguments, warps);  // remembers what the tensors hold now
+  if (!by_hand && made->kernel().cluster == 1) warps.batch = blocks_at_once;
+  sim::block::Simulation simulation(made->kernel(), arguments, warps);  // remembers what the tensors hold now
   if (!by_hand) {
     found.what = summary(sim::run(module.kernel(), arguments, options));
     if (!found.what.clean) {

@@ -14,9 +14,9 @@ namespace tegula::jit {
 
 /// One launch, ready to be simulated any number of times. Memory of CUDA devices is copied to the host and back.
 ///
-/// Without a schedule the kernel runs as it was traced: whole tiles, block by block. With one, what the passes make of it
-/// for the GPU runs warp by warp, after the tiles; kernels that hold block ops run only so. A kernel whose passes leave
-/// `dot` to the back end has no meaning to single warps: its blocks run in an order of that seed.
+/// Without a schedule the kernel runs as it was traced: whole tiles, block by block. With one, what the passes make of
+/// it for the GPU runs warp by warp, after the tiles; kernels that hold block ops run only so. A kernel with products
+/// that no pass gives to warps runs as tiles, its blocks in an order of the schedule's seed.
 class Simulation {
  public:
   /// Checks arguments and requirements as a launch does. Throws UserError, also for a schedule that does not parse.

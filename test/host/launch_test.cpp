@@ -452,6 +452,17 @@ TEST_CASE("warps simulate what the passes make of a kernel, under any schedule",
     CHECK(result.blocks == 2);
     CHECK(s.right());
   }
+  // Products that no pass gives to warps run as tiles, their blocks in the seed's order.
+  auto const squares = kernel("squares", [](in<float, 2> x, out<float, 2> y) {
+    auto at = grid_over(y, shape<16, 16>);
+    tile a = load(x, shape<16, 16>, at[0], 0);
+    tile b = load(x, shape<16, 16>, 0, at[1]);
+    store(y, shape<16, 16>, dot(a, b, zeros<float>(shape<16, 16>)), at[0], at[1]);
+  });
+  std::vector<float> const x(16 * 16, 0.5f);
+  std::vector<float> y(16 * 16);
+  CHECK(simulate(squares, view(x.data(), 16, 16), view(y.data(), 16, 16), schedule::seed(7)).clean);
+  CHECK(y[17] == 4);
   CHECK_THROWS_WITH(simulate(vadd, s.a, s.b, s.c, schedule::replay("seeds")), ContainsSubstring("seed:"));
   CHECK_THROWS_WITH(simulate(vadd, s.a, s.c, s.c, schedule::seed(1)), ContainsSubstring("share memory"));
   support::Options options = support::options();
