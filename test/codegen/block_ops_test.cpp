@@ -16,11 +16,15 @@ CompiledKernel compile_text(std::string const& text) {
   return compiler::compile(module, cuda_options(text, module.kernel().parameter_count()));
 }
 
-/// The error of compiling a kernel of this body, with parameters %x and %y and a constant %zero.
+/// The error of verifying or compiling a kernel of this body, with parameters %x and %y and a constant %zero.
 std::string refusal(std::string const& body, int warps = 4) {
   std::string const text =
       "tegula-ir 1\n\nkernel @k(%x: in tensor<?x?xbf16>, %y: out tensor<?x?xf32>) warps = " + std::to_string(warps) +
       " {\n  %zero = constant {value = 0 : i64} : i64\n" + body + "  return\n}\n";
+  auto const parsed = ir::parse(text);
+  INFO(parsed.diagnostics.str());
+  REQUIRE(parsed.ok());
+  if (auto const found = ir::verify(parsed.module); found.has_errors()) return found.str();
   try {
     compile_text(text);
   } catch (UserError const& error) {
