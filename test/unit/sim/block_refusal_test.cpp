@@ -9,7 +9,7 @@ namespace {
 void refused(std::string const& text, std::vector<HostTensor*> const& tensors, std::string const& sentence,
              block::Options const& options = {}) {
   INFO(text);
-  auto const module = module_of(text);
+  auto const module = unverified(text);
   CHECK_THROWS_WITH(block::run(module.kernel(), views(tensors), BlockSchedule::seed(1), options),
                     ContainsSubstring(sentence));
 }
@@ -49,8 +49,8 @@ TEST_CASE("shared operands that no descriptor reads are refused", "[sim][block]"
   refused(product_of("dense", "swizzled(128)"), {&x, &y},
           "simulate: wgmma: no descriptor reads shared<64x64xbf16, dense>");
   refused(product_of("swizzled(128)", "dense"), {&x, &y}, "no descriptor reads");
-  auto const module = module_of(with(product_of("swizzled(128)", "swizzled(128)", "128"), "align = 1024, offset = 128",
-                                     "align = 128, offset = 17024"));
+  auto const module = unverified(with(product_of("swizzled(128)", "swizzled(128)", "128"), "align = 1024, offset = 128",
+                                      "align = 128, offset = 17024"));
   auto const result = block::run(module.kernel(), views({&x, &y}));
   CHECK(result.has(ReportKind::misaligned));
   CHECK_THAT(result.str(), ContainsSubstring("starts at multiples of 1024"));

@@ -29,6 +29,15 @@ inline ir::Module target(std::string const& name) {
   return std::move(parsed.module);
 }
 
+/// A module from text that the verifier may refuse: what it refuses without running, the simulator finds too.
+inline ir::Module unverified(std::string const& text) {
+  auto parsed = ir::parse("tegula-ir 1\n" + text);
+  INFO(text);
+  INFO(parsed.diagnostics.str());
+  REQUIRE(parsed.ok());
+  return std::move(parsed.module);
+}
+
 /// Small whole numbers and halves: sums of their products are exact in f32.
 inline void fill_small(HostTensor& tensor, std::uint64_t seed) {
   std::mt19937_64 random(seed);
