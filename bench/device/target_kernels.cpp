@@ -1,0 +1,310 @@
+// The hand-written kernels of test/ir/target on a CUDA device: each output is compared with float64, first at small
+// ragged sizes, then at the sizes that are timed beside rivals in the same process: cuBLAS where it can be opened,
+// copies for kernels that only move memory. Without a device it compiles them and lists what it skips.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rig/kernel_file.hpp"
+#include "rig/workload.hpp"
+#include "tegula/support/error.hpp"
+
+using namespace tegula;
+using namespace tegula::bench;
+
+namespace {
+
+struct Settings {
+  std::string only;
+  std::vector<std::string> files;
+  std::vector<std::string> shapes;
+  bool quick = false;
+  bool json = false;
+  bool check_only = false;
+  std::uint64_t seed = 0;
+  CoolClock clock;
+};
+
+/// A line of prose, on the standard error where the standard output is for JSON.
+void say(Settings const& settings, std::string const& line) {
+  std::FILE* const to = settings.json ? stderr : stdout;
+  fmt::print(to, "{}\n", line);
+  std::fflush(to);
+}
+
+Family const* family_of(std::string_view kernel) {
+  Family const* best = nullptr;
+  for (Family const& family : families())
+    if (kernel.starts_with(family.name) && (best == nullptr || family.name.size() > best->name.size())) best = &family;
+  return best;
+}
+
+std::string first_line(char const* text) { return std::string(text).substr(0, std::string_view(text).find('\n')); }
+
+/// The family's own file and those given, as far as they compile; one that does not makes `right` false.
+std::vector<KernelFile> kernels_of(Family const& family, Settings const& settings, std::vector<KernelFile>& given,
+                                   bool& right) {
+  std::vector<KernelFile> result;
+  auto const path = target_folder() / (family.name + ".tir");
+  if (!std::filesystem::exists(path)) {
+    say(settings, fmt::format("skipped: {} is not in {}", path.filename().string(), path.parent_path().string()));
+  } else {
+    try {
+      result.emplace_back(path);
+    } catch (Error const& error) {
+      say(settings, fmt::format("WRONG: {}: {}", path.filename().string(), first_line(error.what())));
+      right = false;
+    }
+  }
+  for (KernelFile& file : given)
+    if (family_of(file.kernel()) == &family) result.push_back(std::move(file));
+  return result;
+}
+
+std::string quoted(std::string const& text) {
+  std::string result = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + '"';
+}
+
+/// Checks and times the kernels of one family.
+class FamilyBench {
+ public:
+  FamilyBench(Family const& family, std::vector<KernelFile> kernels, stream const& order, Cublas const* cublas,
+              Settings const& settings)
+      : family_(family), kernels_(std::move(kernels)), order_(order), cublas_(cublas), settings_(settings) {}
+
+  /// True if everything was right.
+  bool run(std::uint64_t seed) {
+    for (auto const& extents : family_.small) {
+      auto const work = family_.make(order_, extents, seed += 10, true);
+      for (KernelFile const& kernel : kernels_) verify(kernel, *work);
+    }
+    say(settings_, fmt::format("{}: {} of {} outputs right at small sizes ({}): {}", family_.name, right_,
+                               right_ + wrong_.size(), family_.extents, small_text()));
+    if (settings_.check_only) return wrong_.empty();
+    if (!settings_.json)
+      fmt::print(
+          "\n| kernel | {} | us | {} | ratio to the first rival: median, least, most | error | remark |\n"
+          "|---|---|---|---|---|---|---|\n",
+          family_.extents, unit());
+    for (auto const& extents : timed_shapes()) time(extents, seed += 10);
+    if (!settings_.json) fmt::print("\n");
+    return wrong_.empty();
+  }
+
+ private:
+  struct Checked {
+    Verdict verdict;
+    HostTensor out;
+  };
+
+  [[nodiscard]] char const* unit() const { return family_.counts_bytes ? "GB/s" : "TFLOP/s"; }
+
+  [[nodiscard]] std::string small_text() const {
+    std::string text;
+    for (auto const& extents : family_.small) text += (text.empty() ? "" : " ") + shape_text(extents);
+    return text;
+  }
+
+  [[nodiscard]] std::vector<std::vector<std::int64_t>> timed_shapes() const {
+    std::vector<std::vector<std::int64_t>> result;
+    for (std::string text : settings_.shapes) {
+      std::vector<std::int64_t> extents;
+      std::replace(text.begin(), text.end(), 'x', ' ');
+      char const* at = text.c_str();
+      for (char* end = nullptr; *at != '\0'; at = end) {
+        extents.push_back(std::strtoll(at, &end, 10));
+        if (end == at)
+          throw UserError(fmt::format("--shape {}: write numbers with x between, as in 4096x4096x64", text));
+      }
+      if (extents.size() < family_.small.front().size())
+        throw UserError(fmt::format("--shape {}: {} takes {}", text, family_.name, family_.extents));
+      result.push_back(extents);
+    }
+    return !result.empty() ? result : settings_.quick ? family_.quick : family_.large;
+  }
+
+  /// Runs a kernel on set 0, whose output is poisoned before, and compares.
+  bool verify(KernelFile const& kernel, Workload& work, Checked* keep = nullptr) {
+    std::string trouble;
+    try {
+      work.poison(0);
+      kernel.prepare(work.arguments(0))(order_);
+      order_.synchronize();
+      HostTensor out = work.result(0);
+      Verdict const verdict = work.check(out);
+      if (!verdict.right())
+        trouble = fmt::format("{} NaN, error {:.1e}, worst entry off by {:.1f} times what rounding explains",
+                              verdict.nan, verdict.error, verdict.worst);
+      if (keep != nullptr) *keep = {verdict, std::move(out)};
+    } catch (std::exception const& error) {
+      trouble = first_line(error.what());
+    }
+    if (trouble.empty()) {
+      ++right_;
+      return true;
+    }
+    wrong_.push_back(trouble);
+    say(settings_, fmt::format("WRONG: {} at {}: {}", kernel.label(), work.shape(), trouble));
+    return false;
+  }
+
+  void time(std::vector<std::int64_t> const& extents, std::uint64_t seed) {
+    auto const work = family_.make(order_, extents, seed, false);
+    std::vector<Candidate> candidates = work->rivals(order_, cublas_, settings_.quick);
+    std::size_t const rivals = candidates.size();
+    std::vector<Checked> checked;
+    for (KernelFile const& kernel : kernels_) {
+      Checked result;
+      if (!verify(kernel, *work, &result)) continue;
+      checked.push_back(std::move(result));
+      std::vector<std::function<void(stream const&)>> launches;
+      for (int set = 0; set < work->sets(); ++set) launches.push_back(kernel.prepare(work->arguments(set)));
+      candidates.push_back({kernel.label(),
+                            [launches, order = order_](int set) { launches[static_cast<std::size_t>(set)](order); },
+                            {}});
+    }
+    if (checked.empty()) return;
+    time_in_turns(order_, candidates, work->sets(), settings_.clock);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      bool const rival = i < rivals;
+      if (!rival) repeat(candidates[i], *work, checked[i - rivals]);
+      report(*work, candidates[i], i == 0 ? nullptr : &candidates[0], rival ? nullptr : &checked[i - rivals].verdict);
+    }
+  }
+
+  /// Runs once more on the last set, whose inputs are equal: after all those launches the bits are to be the same.
+  void repeat(Candidate const& candidate, Workload& work, Checked& first) {
+    int const last = work.sets() - 1;
+    work.poison(last);
+    candidate.launch(last);
+    order_.synchronize();
+    if (std::int64_t const different = work.result(last).count_different(first.out); different != 0) {
+      std::string const trouble = fmt::format("{} entries differ when run again", different);
+      wrong_.push_back(trouble);
+      say(settings_, fmt::format("WRONG: {} at {}: {}", candidate.name, work.shape(), trouble));
+      first.verdict.remark += (first.verdict.remark.empty() ? "" : "; ") + trouble;
+    }
+  }
+
+  void report(Workload const& work, Candidate const& candidate, Candidate const* rival, Verdict const* verdict) {
+    double const seconds = median(candidate.seconds);
+    auto const [best, worst] = std::minmax_element(candidate.seconds.begin(), candidate.seconds.end());
+    double const rate = work.work() / seconds * (family_.counts_bytes ? 1e-9 : 1e-12);
+    std::vector<double> const share = rival != nullptr ? ratios(candidate, *rival) : std::vector<double>();
+    auto const [least, most] = std::minmax_element(share.begin(), share.end());
+    if (settings_.json) {
+      std::string line = fmt::format(
+          "{{\"task\": {}, \"shape\": {}, \"peer\": {}, \"median_ms\": {:.6f}, \"best_ms\": {:.6f}, \"worst_ms\": "
+          "{:.6f}, \"samples\": {}, \"{}\": {:.2f}",
+          quoted(family_.name), quoted(work.shape()), quoted(candidate.name), seconds * 1e3, *best * 1e3, *worst * 1e3,
+          candidate.seconds.size(), family_.counts_bytes ? "gbps" : "tflops", rate);
+      if (!share.empty())
+        line += fmt::format(", \"rival\": {}, \"ratio\": {:.4f}, \"least_ratio\": {:.4f}, \"most_ratio\": {:.4f}",
+                            quoted(rival->name), median(share), *least, *most);
+      if (verdict != nullptr)
+        line += fmt::format(", \"err\": {:.2e}, \"worst_entry\": {:.3f}, \"compared\": {}, \"remark\": {}",
+                            verdict->error, verdict->worst, verdict->entries, quoted(verdict->remark));
+      fmt::print("{}}}\n", line);
+    } else {
+      fmt::print("| {} | {} | {:.2f} ({:.2f} to {:.2f}) | {:.1f} | {} | {} | {} |\n", candidate.name, work.shape(),
+                 seconds * 1e6, *best * 1e6, *worst * 1e6, rate,
+                 share.empty() ? "" : fmt::format("{:.3f}, {:.3f}, {:.3f}", median(share), *least, *most),
+                 verdict == nullptr ? "" : fmt::format("{:.1e}", verdict->error),
+                 verdict == nullptr ? "" : verdict->remark);
+    }
+    std::fflush(stdout);
+  }
+
+  Family const& family_;
+  std::vector<KernelFile> kernels_;
+  stream order_;
+  Cublas const* cublas_;
+  Settings const& settings_;
+  std::size_t right_ = 0;
+  std::vector<std::string> wrong_;
+};
+
+bool chosen(Family const& family, Settings const& settings, std::vector<KernelFile> const& given) {
+  if (!settings.only.empty()) return family.name == settings.only;
+  return given.empty() || std::any_of(given.begin(), given.end(),
+                                      [&](KernelFile const& file) { return family_of(file.kernel()) == &family; });
+}
+
+int run(Settings const& settings) {
+  bool const have_device = device::cuda_count() > 0;
+  if (!have_device) say(settings, fmt::format("no timing: {}", device::cuda_status()));
+  std::unique_ptr<cuda_stream> order;
+  std::unique_ptr<Cublas> cublas;
+  if (have_device) {
+    order = std::make_unique<cuda_stream>(device::cuda());
+    std::string why;
+    cublas = Cublas::open(*order, why);
+    say(settings, fmt::format("{}; {}; seed {}", order->where().name(),
+                              cublas ? cublas->description() : "no cuBLAS: " + why, settings.seed));
+  }
+  bool right = true;
+  std::vector<KernelFile> given;
+  for (std::string const& file : settings.files) {
+    try {
+      given.emplace_back(file);
+      if (family_of(given.back().kernel()) == nullptr)
+        throw UserError(fmt::format("kernel @{} belongs to no family", given.back().kernel()));
+    } catch (Error const& error) {
+      say(settings, fmt::format("WRONG: {}: {}", file, first_line(error.what())));
+      right = false;
+    }
+  }
+  for (Family const& family : families()) {
+    if (!chosen(family, settings, given)) continue;
+    std::vector<KernelFile> kernels = kernels_of(family, settings, given, right);
+    for (KernelFile& kernel : kernels) {
+      say(settings, fmt::format("{}: {}", kernel.label(), kernel.resources()));
+      if (have_device) kernel.load(order->where());
+    }
+    if (kernels.empty()) continue;
+    if (have_device) {
+      right = FamilyBench(family, std::move(kernels), *order, cublas.get(), settings).run(settings.seed) && right;
+      continue;
+    }
+    for (auto const& extents : settings.quick ? family.quick : family.large)
+      say(settings, fmt::format("skipped: {} {}", family.name, shape_text(extents)));
+  }
+  return right ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Settings settings;
+  settings.seed = std::random_device()();
+  CLI::App app("Hand-written kernels beside cuBLAS and copies");
+  std::vector<std::string> names;
+  for (Family const& family : families()) names.push_back(family.name);
+  app.add_option("--only", settings.only, "one family of kernels")->check(CLI::IsMember(names));
+  app.add_option("--file", settings.files,
+                 "also this IR text, a variant of a family's kernel; its kernel's name says which");
+  app.add_option("--shape", settings.shapes, "these extents in place of the family's own, with x between");
+  app.add_flag("--quick", settings.quick, "one size of each family and no search in cuBLASLt");
+  app.add_flag("--check", settings.check_only, "small sizes only, nothing is timed");
+  app.add_flag("--json", settings.json, "one JSON object a line; prose goes to the standard error");
+  app.add_option("--rounds", settings.clock.rounds, "samples of each candidate")->check(CLI::Range(1, 1000));
+  app.add_option("--seed", settings.seed, "of the random inputs");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return run(settings);
+  } catch (std::exception const& error) {
+    fmt::print("{}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,35 @@
+// Timing of kernels and their rivals near the device's highest clock, in turns.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tegula/runtime/stream.hpp"
+
+namespace tegula::bench {
+
+struct Candidate {
+  std::string name;
+  std::function<void(int set)> launch;  ///< on the stream that is timed, with buffer set number `set`
+  std::vector<double> seconds;          ///< per launch, one per round; filled by time_in_turns
+};
+
+/// A big chip that works without pause lowers its clock to stay under its power limit. So every sample starts cool:
+/// idle, a few launches that are not timed, then as many as fill `busy_seconds`, between two events.
+struct CoolClock {
+  double idle_seconds = 0.12;
+  int warm_launches = 3;
+  double busy_seconds = 0.012;
+  int rounds = 5;
+};
+
+/// Each round takes one sample of every candidate, forwards and backwards by turns. Launches rotate over `sets` buffer
+/// sets.
+void time_in_turns(stream const& order, std::vector<Candidate>& candidates, int sets, CoolClock const& how);
+
+double median(std::vector<double> values);
+/// Per round, how many times faster `a` is than `b`.
+std::vector<double> ratios(Candidate const& a, Candidate const& b);
+
+}  // namespace tegula::bench

@@ -1,0 +1,52 @@
+// cuBLAS and cuBLASLt as rivals, opened at run time: nothing here needs CUDA's headers or libraries to build.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "rig/tensors.hpp"
+#include "tegula/runtime/stream.hpp"
+
+namespace tegula::bench {
+
+/// C = A * B, all bf16 and row-major, f32 accumulation.
+struct Product {
+  std::int64_t m = 0, n = 0, k = 0;
+  void const* a = nullptr;  // (M, K)
+  void const* b = nullptr;  // (K, N)
+  void* c = nullptr;        // (M, N)
+};
+
+class Cublas {
+ public:
+  /// Searches TEGULA_CUBLAS (paths of libcublas, separated by ':'), the folders of Python packages, then the toolkit's
+  /// and the loader's. Null if there is none that answers; `why` then says what was tried. All work goes to `order`.
+  static std::unique_ptr<Cublas> open(stream const& order, std::string& why);
+  ~Cublas();
+  Cublas(Cublas const&) = delete;
+  Cublas& operator=(Cublas const&) = delete;
+
+  /// "cuBLAS 13.1.0 from <path>"
+  [[nodiscard]] std::string const& description() const { return description_; }
+
+  /// cublasGemmEx with its default choice, 64 MiB of workspace.
+  void multiply(Product const& product) const;
+
+  /// The fastest on `sample` of up to eight algorithms that cuBLASLt's heuristic proposes; `time` gives the seconds of
+  /// one launch. Empty if cuBLASLt proposes none or is not there.
+  [[nodiscard]] std::function<void(Product const&)> best_of_heuristics(
+      Product const& sample, std::function<double(std::function<void()> const&)> const& time) const;
+
+ private:
+  struct Api;
+  Cublas(std::unique_ptr<Api> api, std::string description, stream const& order);
+
+  std::unique_ptr<Api> api_;
+  std::string description_;
+  stream order_;
+  DeviceTensor workspace_;
+};
+
+}  // namespace tegula::bench

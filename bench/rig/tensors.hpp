@@ -1,0 +1,75 @@
+// Arrays for benches on a device: random data made on all cores, outputs poisoned with NaN, guards behind every array.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tegula/runtime/argument.hpp"
+#include "tegula/runtime/buffer.hpp"
+
+namespace tegula::bench {
+
+/// Calls body(first, last) for pieces of [0, count) on all cores, and waits.
+void in_parallel(std::int64_t count, std::function<void(std::int64_t, std::int64_t)> const& body);
+
+/// A dense array in host memory, last axis fastest.
+class HostTensor {
+ public:
+  HostTensor() = default;
+  /// Uninitialised.
+  HostTensor(Element element, std::vector<std::int64_t> extents);
+
+  [[nodiscard]] Element element() const { return element_; }
+  [[nodiscard]] std::vector<std::int64_t> const& extents() const { return extents_; }
+  [[nodiscard]] std::int64_t size() const { return size_; }
+  [[nodiscard]] std::int64_t byte_count() const { return size_ * bytes(element_); }
+  [[nodiscard]] unsigned char* data() { return data_.get(); }
+  [[nodiscard]] unsigned char const* data() const { return data_.get(); }
+  /// The value of f32, bf16 and i32 elements.
+  [[nodiscard]] double at(std::int64_t index) const;
+  void set(std::int64_t index, double value);
+
+  /// Fills with nearly normal values (a sum of four uniform ones) times `amplitude`; other seeds, other values.
+  void fill_normal(std::uint64_t seed, double amplitude = 1);
+  [[nodiscard]] std::int64_t count_nan() const;
+  /// How many elements differ in any bit.
+  [[nodiscard]] std::int64_t count_different(HostTensor const& other) const;
+
+ private:
+  Element element_ = Element::f32;
+  std::vector<std::int64_t> extents_;
+  std::int64_t size_ = 0;
+  std::unique_ptr<unsigned char[]> data_;
+};
+
+/// A dense array on a device with a guard behind it. Array and guard start as bytes of 0xFF, a NaN in every float.
+class DeviceTensor {
+ public:
+  DeviceTensor(device where, Element element, std::vector<std::int64_t> extents);
+  DeviceTensor(device where, HostTensor const& values);
+
+  /// All bytes 0xFF again.
+  void poison();
+  void zero();
+  void copy_from(stream const& order, DeviceTensor const& other);
+  /// The values. Throws std::runtime_error if something was written to the guard.
+  [[nodiscard]] HostTensor read(std::string const& name) const;
+  [[nodiscard]] Argument argument(bool read_only) const;
+  [[nodiscard]] void* address() const { return const_cast<unsigned char*>(memory_.data()); }
+  [[nodiscard]] std::int64_t byte_count() const { return bytes_; }
+
+ private:
+  Element element_;
+  std::vector<std::int64_t> extents_;
+  std::int64_t bytes_;
+  buffer<unsigned char> memory_;
+};
+
+/// A scalar argument: f32 values by their bits, integers as they are.
+Argument scalar_argument(Element element, double value);
+
+}  // namespace tegula::bench

@@ -1,0 +1,122 @@
+#include "rig/workload.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tegula::bench {
+
+void Verdict::compare(double out, double reference, double tolerance) {
+  double const difference = out - reference;
+  ++entries;
+  difference_ += difference * difference;
+  size_ += reference * reference;
+  double const units = std::abs(difference) / tolerance;
+  worst = units <= worst ? worst : std::isnan(units) ? std::numeric_limits<double>::infinity() : units;
+}
+
+void Verdict::join(Verdict const& part) {
+  entries += part.entries;
+  difference_ += part.difference_;
+  size_ += part.size_;
+  worst = std::max(worst, part.worst);
+}
+
+void Verdict::finish() { error = size_ > 0 ? std::sqrt(difference_ / size_) : std::sqrt(difference_); }
+
+std::string shape_text(std::vector<std::int64_t> const& extents) {
+  std::string text;
+  for (std::int64_t extent : extents) text += (text.empty() ? "" : "x") + std::to_string(extent);
+  return text;
+}
+
+std::map<std::string, Argument> Workload::arguments(int set) const {
+  std::map<std::string, Argument> result = scalars_;
+  for (auto const& [name, tensor] : sets_[static_cast<std::size_t>(set)])
+    result[name] = tensor->argument(name != output_name_);
+  return result;
+}
+
+void Workload::upload(std::map<std::string, HostTensor const*> const& inputs, Element element,
+                      std::vector<std::int64_t> const& output_extents, bool one_set) {
+  constexpr std::int64_t beyond_cache = std::int64_t{256} << 20;
+  std::int64_t bytes_per_set = 0;
+  for (auto const& [name, values] : inputs) bytes_per_set += values->byte_count();
+  int wanted = 1;
+  do {
+    Set set;
+    for (auto const& [name, values] : inputs) {
+      if (sets_.empty()) {
+        set[name] = std::make_unique<DeviceTensor>(order_.where(), *values);
+      } else {
+        set[name] = std::make_unique<DeviceTensor>(order_.where(), values->element(), values->extents());
+        set[name]->copy_from(order_, *sets_.front().at(name));
+      }
+    }
+    set[output_name_] = std::make_unique<DeviceTensor>(order_.where(), element, output_extents);
+    bytes_per_set += sets_.empty() ? set[output_name_]->byte_count() : 0;
+    sets_.push_back(std::move(set));
+    if (!one_set)
+      wanted = static_cast<int>(
+          std::clamp<std::int64_t>(beyond_cache / std::max<std::int64_t>(bytes_per_set, 1) + 1, 2, 128));
+  } while (static_cast<int>(sets_.size()) < wanted);
+  order_.synchronize();
+}
+
+std::vector<Family> const& families() {
+  static std::vector<Family> const all = {
+      {"gemm",
+       false,
+       {{1, 8, 8}, {128, 256, 64}, {127, 264, 72}, {130, 520, 200}, {300, 136, 1000}, {2000, 2056, 136}},
+       {{2048, 2048, 2048},
+        {4096, 4096, 4096},
+        {8192, 8192, 8192},
+        {4096, 4096, 16384},
+        {4000, 4000, 4000},
+        {8192, 1024, 4096}},
+       {{4096, 4096, 4096}},
+       "M x N x K",
+       make_product},
+      {"gemm_m16",
+       false,
+       {{1, 8, 8}, {16, 32, 512}, {7, 40, 1032}, {16, 264, 2048}, {5, 4104, 1032}},
+       {{16, 4096, 4096}, {16, 8192, 8192}, {16, 16384, 8192}, {16, 4096, 14336}},
+       {{16, 8192, 8192}},
+       "M x N x K",
+       make_product},
+      {"softmax",
+       true,
+       {{1, 4}, {5, 1000}, {29, 100}, {700, 4000}, {1000, 4096}},
+       {{16384, 4096}, {65536, 4096}, {65536, 4000}},
+       {{16384, 4096}},
+       "rows x columns",
+       make_softmax},
+      {"layernorm",
+       true,
+       {{1, 8}, {9, 1000}, {57, 104}, {700, 4000}, {1000, 4096}},
+       {{32768, 4096}, {131072, 4096}, {131072, 4000}},
+       {{32768, 4096}},
+       "rows x columns",
+       make_layernorm},
+      // The last number multiplies Q and K, so that the maximum of a row rises late and far.
+      {"attention",
+       false,
+       {{1, 1, 1, 1}, {1, 2, 130, 1}, {1, 3, 257, 4}, {2, 1, 384, 1}, {2, 8, 1000, 4}},
+       {{16, 16, 1024, 1}, {4, 16, 4096, 1}, {1, 16, 16384, 1}},
+       {{4, 16, 4096, 1}},
+       "batch x heads x sequence x amplitude, head dimension 128",
+       make_attention},
+      {"attention_causal",
+       false,
+       {{1, 1, 1, 1}, {1, 2, 130, 1}, {1, 3, 257, 4}, {2, 1, 384, 1}, {2, 8, 1000, 4}},
+       {{16, 16, 1024, 1}, {4, 16, 4096, 1}, {1, 16, 16384, 1}},
+       {{4, 16, 4096, 1}},
+       "batch x heads x sequence x amplitude, head dimension 128",
+       make_causal_attention},
+  };
+  return all;
+}
+
+}  // namespace tegula::bench

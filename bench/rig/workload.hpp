@@ -1,0 +1,98 @@
+// What a hand-written kernel computes: its arguments by name, a float64 reference, the work of one launch, rivals.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rig/cool_clock.hpp"
+#include "rig/cublas.hpp"
+#include "rig/tensors.hpp"
+
+namespace tegula::bench {
+
+/// What the comparison of an output with float64 found.
+struct Verdict {
+  std::int64_t entries = 0;  ///< compared
+  double error = 0;          ///< ||out - reference|| / ||reference|| over them
+  double worst = 0;          ///< greatest difference, in units of what rounding explains; right if at most 1
+  std::int64_t nan = 0;      ///< in the whole output
+  std::string remark;        ///< of a comparison with a rival
+  [[nodiscard]] bool right() const { return nan == 0 && worst <= 1; }
+
+  /// Takes one entry into account. `tolerance` is what rounding may make of the reference.
+  void compare(double out, double reference, double tolerance);
+  /// Joins what parts of one output gave.
+  void join(Verdict const& part);
+  /// Makes `error` of the sums, once all is joined.
+  void finish();
+
+ private:
+  double difference_ = 0, size_ = 0;  // sums of squares
+};
+
+/// Random inputs and poisoned outputs on a device for one problem, several equal sets of them.
+class Workload {
+ public:
+  virtual ~Workload() = default;
+
+  [[nodiscard]] virtual std::string shape() const = 0;
+  [[nodiscard]] virtual double work() const = 0;  ///< of one launch: operations, or bytes (see Family)
+  /// Enough sets that their bytes together are far beyond the L2 cache.
+  [[nodiscard]] int sets() const { return static_cast<int>(sets_.size()); }
+
+  /// The arguments of one set by the names that the kernels' texts give their parameters.
+  [[nodiscard]] std::map<std::string, Argument> arguments(int set) const;
+  void poison(int set) { output(set).poison(); }
+  [[nodiscard]] HostTensor result(int set) { return output(set).read(output_name_); }
+  [[nodiscard]] virtual Verdict check(HostTensor const& out) const = 0;
+  /// The first is what ratios are taken to.
+  virtual std::vector<Candidate> rivals(stream const& order, Cublas const* cublas, bool quick) = 0;
+
+ protected:
+  using Set = std::map<std::string, std::unique_ptr<DeviceTensor>>;
+
+  Workload(stream const& order, std::string output_name) : order_(order), output_name_(std::move(output_name)) {}
+  /// Puts the inputs and a poisoned output on the device, several times.
+  void upload(std::map<std::string, HostTensor const*> const& inputs, Element element,
+              std::vector<std::int64_t> const& output_extents, bool one_set);
+  [[nodiscard]] DeviceTensor& tensor(int set, std::string const& name) const {
+    return *sets_[static_cast<std::size_t>(set)].at(name);
+  }
+  [[nodiscard]] DeviceTensor& output(int set) const { return tensor(set, output_name_); }
+
+  stream order_;
+  std::map<std::string, Argument> scalars_;
+
+ private:
+  std::string output_name_;
+  std::vector<Set> sets_;
+};
+
+/// A family of problems that one kernel solves.
+struct Family {
+  std::string name;           ///< of the kernels; the longest that begins a kernel's name is its family
+  bool counts_bytes = false;  ///< rates are GB/s, else TFLOP/s
+  std::vector<std::vector<std::int64_t>> small;  ///< borders and short loops, every entry compared
+  std::vector<std::vector<std::int64_t>> large;  ///< timed
+  std::vector<std::vector<std::int64_t>> quick;  ///< timed with --quick
+  std::string extents;                           ///< what the numbers mean: "M x N x K"
+  /// `one_set` where nothing is timed.
+  std::unique_ptr<Workload> (*make)(stream const& order, std::vector<std::int64_t> const& extents, std::uint64_t seed,
+                                    bool one_set);
+};
+
+std::vector<Family> const& families();
+
+/// "2048x2048x2048"
+std::string shape_text(std::vector<std::int64_t> const& extents);
+
+std::unique_ptr<Workload> make_product(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
+std::unique_ptr<Workload> make_softmax(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
+std::unique_ptr<Workload> make_layernorm(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
+std::unique_ptr<Workload> make_attention(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
+std::unique_ptr<Workload> make_causal_attention(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
+
+}  // namespace tegula::bench
