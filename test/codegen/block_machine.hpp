@@ -20,6 +20,7 @@ class BlockMachine : public PtxMachine {
       return true;
     }
     if (op == "shfl" && at.words[2] == "idx") return shuffle_idx(at, active);
+    if (op == "vote") return vote(at, active);
     if (op == "ldmatrix" || op == "stmatrix") return matrices(at, active);
     if (op == "mma") return mma(at, active);
     if (op == "elect") {
@@ -53,6 +54,17 @@ class BlockMachine : public PtxMachine {
     std::map<int, std::uint64_t> before;
     for (int t : active) before[t] = get(t, at.operands[1]);
     for (int t : active) set(t, at.operands[0], before.at(t / 32 * 32 + static_cast<int>(get(t, at.operands[2]))));
+    return true;
+  }
+
+  bool vote(Instruction const& at, std::vector<int> const& active) {
+    for (int warp : warps_of(at, active)) {
+      std::uint64_t lanes = 0;
+      for (int l = 0; l < 32; ++l) lanes |= static_cast<std::uint64_t>(get(warp + l, at.operands[1]) != 0) << l;
+      std::string const& how = at.words[2];
+      std::uint64_t const result = how == "any" ? lanes != 0 : how == "all" ? lanes == 0xffffffff : lanes;
+      for (int l = 0; l < 32; ++l) set(warp + l, at.operands[0], result);
+    }
     return true;
   }
 

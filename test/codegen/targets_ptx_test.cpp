@@ -40,7 +40,8 @@ std::string run(CompiledKernel const& compiled, ir::Function const& kernel, Targ
       simulated.emplace_back(ir::make_constant(argument.element, argument.scalar));
       continue;
     }
-    machine.allow(argument.data.data(), static_cast<std::int64_t>(argument.data.size()), argument.output);
+    Direction const direction = kernel.parameter_attributes()[simulated.size()].direction;
+    machine.allow(argument.data.data(), static_cast<std::int64_t>(argument.data.size()), direction != Direction::in);
     simulated.emplace_back(sim::dense(argument.data.data(), argument.element, argument.extents));
     slots.push_back(address_of(argument));
     for (std::int64_t extent : argument.extents) slots.push_back(static_cast<std::uint64_t>(extent));
