@@ -355,6 +355,8 @@ llvm::Value* ArithLowering::lower(ir::Op const& op, std::span<llvm::Value* const
       return compare(op.as<ir::CompareOp>().predicate, element, a, b);
     case OpKind::SelectOp:
       return builder_.CreateSelect(a, b, operands[2]);
+    case OpKind::FmaOp:
+      return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, operands[2]});
     case OpKind::CastOp:
       return cast(element, op.result()->type().element(), a);
     case OpKind::BitcastOp:

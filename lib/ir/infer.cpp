@@ -88,6 +88,11 @@ void apply(Rule& rule, SelectOp const&) {
   rule.result(rule.operand(1));
 }
 
+void apply(Rule& rule, FmaOp const&) {
+  same_as_operands(
+      rule, [](Element element) { return element == Element::f32 || element == Element::f64; }, "f32 and f64");
+}
+
 static void converted(Rule& rule) {
   computable(rule, 0);
   if (!rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;

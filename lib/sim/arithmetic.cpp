@@ -277,6 +277,21 @@ void execute(Agent& agent, Op const& op, SelectOp const&) {
   agent.set(*op.result(), std::move(result));
 }
 
+void execute(Agent& agent, Op const& op, FmaOp const&) {
+  Value const& a = agent.value(*op.operand(0));
+  Value const& b = agent.value(*op.operand(1));
+  Value const& c = agent.value(*op.operand(2));
+  Value result = agent.fresh(op);
+  with_storage(a.storage(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (Float<T>)
+      for (std::int64_t i = 0; i < a.count(); ++i)
+        result.data<T>()[i] = std::fma(a.data<T>()[i], b.data<T>()[i], c.data<T>()[i]);
+    else
+      refuse(op);
+  });
+  agent.set(*op.result(), std::move(result));
+}
+
 void execute(Agent& agent, Op const& op, NegOp const&) { unary(agent, op, Neg{}); }
 void execute(Agent& agent, Op const& op, NotOp const&) { unary(agent, op, Not{}); }
 void execute(Agent& agent, Op const& op, AbsOp const&) { unary(agent, op, Abs{}); }

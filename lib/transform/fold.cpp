@@ -158,6 +158,11 @@ MaybeConstant fold(ir::Op const& op, std::span<Constant const> operands, Element
   switch (op.kind()) {
     case OpKind::SelectOp:
       return a.bits != 0 ? operands[1] : operands[2];
+    case OpKind::FmaOp: {
+      double const x = ir::to_double(a), y = ir::to_double(b), z = ir::to_double(operands[2]);
+      if (result == Element::f64) return rounded(result, std::fma(x, y, z));
+      return rounded(result, std::fma(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)));
+    }
     case OpKind::CastOp:
       return convert(a, result);
     case OpKind::BitcastOp:

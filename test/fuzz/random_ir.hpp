@@ -277,6 +277,8 @@ class RandomKernel {
       Value* const condition = of_type(of.with_element(Element::boolean));
       Value* const a = of_type(of);
       Value* const b = of_type(of);
+      if ((of.element() == Element::f32 || of.element() == Element::f64) && random().chance(30))
+        return make(ir::OpKind::FmaOp, {a, b, of_type(of)}, of);
       make(ir::OpKind::SelectOp, {condition, a, b}, of);
     }
 

@@ -324,6 +324,27 @@ kernel @order(%a: inout tensor<?xf32>, %c: out tensor<?xf32>, %d: out tensor<?xf
   check_against_simulator(text, {a.randomise(1), c, d});
 }
 
+TEST_CASE("fma rounds once, in tiles and in scalars", "[host]") {
+  std::string const text = R"(
+kernel @fused(%a: in tensor<?xf32>, %x: f64, %c: out tensor<?xf32>, %d: out tensor<?xf64>) {
+  %o = constant {value = 0 : i64} : i64
+  %t = load %a, %o {pad = 0 : f32} : tile<64xf32>
+  %square = mul %t, %t : tile<64xf32>
+  %minus = neg %square : tile<64xf32>
+  %lost = fma %t, %t, %minus : tile<64xf32>
+  store %c, %lost, %o
+  %product = mul %x, %x : f64
+  %less = neg %product : f64
+  %rest = fma %x, %x, %less : f64
+  %all = splat %rest : tile<3xf64>
+  store %d, %all, %o
+  return
+}
+)";
+  Array a(Element::f32, {50}), c(Element::f32, {50}), d(Element::f64, {3});
+  check_against_simulator(text, {a.randomise(1), ir::make_constant(Element::f64, 0.1), c, d});
+}
+
 TEST_CASE("scalars of every element reach the kernel", "[host]") {
   std::string const text = R"(
 kernel @scalars(%b: bool, %i: i32, %l: i64, %h: f16, %g: bf16, %f: f32, %d: f64, %c: out tensor<?xf64>) {

@@ -1,4 +1,5 @@
 // The one file that sees ORC: object bytes become functions.
+#include <cmath>
 #include <cstring>
 #include <memory>
 
@@ -30,8 +31,8 @@ void checked(llvm::Error error, CompiledKernel const& kernel, char const* step) 
                     llvm::toString(std::move(error)));
 }
 
-/// The only functions that host code may call: what LLVM makes of fills and copies.
-void add_memory_functions(llvm::orc::LLJIT& jit, CompiledKernel const& kernel) {
+/// The only functions that host code may call: what LLVM makes of fills and copies, and of fma on CPUs without it.
+void add_callable_functions(llvm::orc::LLJIT& jit, CompiledKernel const& kernel) {
   llvm::orc::SymbolMap symbols;
   auto const add = [&](char const* name, auto* function) {
     symbols[jit.mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
@@ -42,7 +43,11 @@ void add_memory_functions(llvm::orc::LLJIT& jit, CompiledKernel const& kernel) {
       "memmove", +[](void* to, void const* from, std::size_t size) { return std::memmove(to, from, size); });
   add(
       "memset", +[](void* to, int value, std::size_t size) { return std::memset(to, value, size); });
-  checked(jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))), kernel, "memory functions");
+  add(
+      "fma", +[](double a, double b, double c) { return std::fma(a, b, c); });
+  add(
+      "fmaf", +[](float a, float b, float c) { return std::fma(a, b, c); });
+  checked(jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))), kernel, "functions to call");
 }
 
 }  // namespace
@@ -64,7 +69,7 @@ LoadedHostKernel load_host(CompiledKernel const& kernel) {
   builder.setLinkProcessSymbolsByDefault(false);
   builder.setPlatformSetUp(llvm::orc::setUpInactivePlatform);
   std::shared_ptr<llvm::orc::LLJIT> jit = checked(builder.create(), kernel, "loader");
-  add_memory_functions(*jit, kernel);
+  add_callable_functions(*jit, kernel);
   checked(jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(kernel.image, kernel.name)), kernel, "object");
   LoadedHostKernel loaded;
   for (HostPhase const& phase : kernel.phases)

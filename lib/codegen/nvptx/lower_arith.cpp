@@ -250,6 +250,13 @@ void lower(ir::SelectOp const&, ir::Op const& op, Emitter& e) {
   e.set(*op.result(), std::move(result));
 }
 
+void lower(ir::FmaOp const&, ir::Op const& op, Emitter& e) {
+  Registers result;
+  Registers const &lhs = e.get(*op.operand(0)), &rhs = e.get(*op.operand(1)), &addend = e.get(*op.operand(2));
+  for (std::size_t i = 0; i < lhs.size(); ++i) result.push_back(fma(e, lhs[i], rhs[i], addend[i]));
+  e.set(*op.result(), std::move(result));
+}
+
 void lower(ir::CastOp const&, ir::Op const& op, Emitter& e) {
   Registers result;
   for (llvm::Value* value : e.get(*op.operand(0)))

@@ -42,4 +42,8 @@ TEST_CASE("infer: the first mistake is told with the types in it") {
   CHECK(infer(make_op<GridExtentOp>(std::int64_t{-1}), {}).error == "grid_extent: axis -1 of 3 axes");
   CHECK(infer(MultiprocessorsOp{}, {}).types == std::vector{Type::index()});
   CHECK(infer(AddOp{}, {a, b}).types.empty());
+  CHECK(infer(FmaOp{}, {a, a, a}).types == std::vector{a});
+  CHECK(infer(FmaOp{}, {a, b, a}).error == "fma: lhs is tile<8x16xf32> but rhs is tile<16x8xf32>");
+  Type const narrow = tile(Element::bf16, {8});
+  CHECK(infer(FmaOp{}, {narrow, narrow, narrow}).error == "fma: lhs is tile<8xbf16> but takes f32 and f64");
 }

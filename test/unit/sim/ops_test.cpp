@@ -176,6 +176,20 @@ void selection() {
   }
 }
 
+void fused() {
+  for (Element element : {Element::f32, Element::f64}) {
+    auto const a = random_column(element, count, 15), b = random_column(element, count, 16);
+    HostTensor c(element, {count});  // about -a * b, so that what a * b loses by rounding is all that is left
+    for (std::int64_t i = 0; i < count; ++i) c.set(i, of(element, -a.number(i) * b.number(i)));
+    check_same(apply("fma %a, %b, %c", {a, b, c}, element), [&](std::int64_t i) {
+      double const x = a.number(i), y = b.number(i), z = c.number(i);
+      return of(element, element == Element::f64
+                             ? std::fma(x, y, z)
+                             : std::fma(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)));
+    });
+  }
+}
+
 ir::Constant cast_by_hand(ir::Constant from, Element to) {
   if (is_float(from.element)) {
     double const x = ir::to_double(from);
@@ -600,6 +614,7 @@ TEST_CASE("signs, rounding and square roots are exact", "[sim][F30]") { signs_an
 TEST_CASE("booleans combine bit by bit", "[sim][F30]") { booleans(); }
 TEST_CASE("comparisons are ordered, ne is unordered", "[sim][F30]") { comparisons(); }
 TEST_CASE("select picks element by element", "[sim][F30]") { selection(); }
+TEST_CASE("fma rounds once", "[sim][F30]") { fused(); }
 TEST_CASE("casts between all elements", "[sim][F30]") { casts(); }
 TEST_CASE("bitcast keeps bits", "[sim][F30]") { bitcasts(); }
 TEST_CASE("elementary functions keep the stated error in every element", "[sim][F30]") { elementary_functions(); }
@@ -622,6 +637,7 @@ TEST_CASE("no op of the table is untested", "[sim][F30]") {
                            booleans,
                            comparisons,
                            selection,
+                           fused,
                            casts,
                            bitcasts,
                            elementary_functions,

@@ -65,6 +65,8 @@ TEST_CASE("fold: floats round once in their own format") {
   CHECK(folded(RoundOp{}, {f32(2.5)}) == f32(2));
   CHECK(folded(DivOp{}, {f32(1), f32(0)}) == f32(INFINITY));
   CHECK(folded(MaxOp{}, {f32(NAN), f32(3)}) == f32(3));
+  CHECK(folded(FmaOp{}, {f32(1 + 0x1p-12), f32(1 + 0x1p-12), f32(-1 - 0x1p-11)}) == f32(0x1p-24));
+  CHECK_FALSE(folded(FmaOp{}, {f32(INFINITY), f32(0), f32(1)}).has_value());
   CHECK_FALSE(folded(SubOp{}, {f32(INFINITY), f32(INFINITY)}).has_value());
   CHECK_FALSE(folded(SqrtOp{}, {f32(-1)}).has_value());
   CHECK_FALSE(folded(ExpOp{}, {f32(0)}).has_value());

@@ -98,6 +98,13 @@ struct SelectOp : OpDefaults {
   static constexpr unsigned traits = elementwise;
 };
 
+/// `%d = fma %a, %b, %c`: a * b + c of f32 or f64, rounded once.
+struct FmaOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "fma";
+  static constexpr auto operands = names("lhs", "rhs", "addend");
+  static constexpr unsigned traits = elementwise;
+};
+
 /// Conversion to the element of the result type. Float to float and integer to float round to nearest even (overflow to
 /// infinity); float to integer truncates, saturates, NaN gives 0; integer to integer wraps or sign-extends; boolean to
 /// number gives 0 or 1. No conversion to boolean.
