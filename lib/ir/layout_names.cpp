@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "ir/exchange.hpp"
 #include "ir/fragment_layouts.hpp"
 #include "ir/shared_layouts.hpp"
 
@@ -74,7 +75,7 @@ std::optional<Call> read_call(std::string_view text) {
 Layout const* unknown(std::string_view text, bool shared, std::string& error) {
   error = "layout: expected ";
   error += shared ? "dense, dense_t, swizzled(bytes), swizzled_t(bytes)"
-                  : "wgmma, wgmma_a, mma, mma_a, mma_b, rows(..), columns(..)";
+                  : "wgmma, wgmma_a, mma, mma_a, mma_b, rows(..), columns(..), folded(..)";
   error += " or basis vectors in brackets, found '" + std::string(text) + "'";
   return nullptr;
 }
@@ -109,6 +110,14 @@ Layout const* fragment_by_name(Call const& call, std::string_view text, Extents 
   return unknown(text, false, error);
 }
 
+/// An extent that every fragment of these warps takes along either axis; more of them would only add registers.
+std::int64_t least_extent(Call const& fragment) {
+  std::int64_t extent = fragment.arguments.empty() ? 4 * 32 : 32;
+  for (std::string_view argument : fragment.arguments)
+    if (auto const count = number(argument); count && *count <= 64) extent *= *count;
+  return extent;
+}
+
 /// rows(f) or columns(f): what is left of fragment f when the other axis is reduced to extent 1 or dropped.
 Layout const* slice_by_name(Call const& call, std::string_view text, Extents const& shape, int element_bytes,
                             std::string& error) {
@@ -122,15 +131,28 @@ Layout const* slice_by_name(Call const& call, std::string_view text, Extents con
             " of extent 1 is needed, found " + shown(shape);
     return nullptr;
   }
-  // The least extent of the dropped axis that every fragment takes: what is dropped leaves no trace.
   Extents whole = keeps_axis ? shape : Extents{shape[0], shape[0]};
-  whole[dropped] = 1;
-  for (std::string_view argument : inner->arguments)
-    if (auto const count = number(argument); count && *count <= 64) whole[dropped] *= *count;
-  whole[dropped] *= inner->arguments.empty() ? 4 * 32 : 32;
+  whole[dropped] = least_extent(*inner);
   Layout const* fragment = fragment_by_name(*inner, call.arguments[0], whole, element_bytes, error);
   if (fragment == nullptr) return nullptr;
   return keeps_axis ? fragment->collapsed(dropped) : fragment->sliced(dropped);
+}
+
+/// folded(f): what a fold of fragment f along its columns leaves.
+Layout const* folded_by_name(Call const& call, std::string_view text, Extents const& shape, int element_bytes,
+                             std::string& error) {
+  auto const inner = call.arguments.size() == 1 ? read_call(call.arguments[0]) : std::nullopt;
+  if (!inner || shape.size() != 2) return unknown(text, false, error);
+  Extents whole = shape;
+  whole[1] = least_extent(*inner);
+  Layout const* const fragment = fragment_by_name(*inner, call.arguments[0], whole, element_bytes, error);
+  if (fragment == nullptr) return nullptr;
+  Layout const* const layout = folded(*fragment, 1);
+  if (layout != nullptr && layout->shape() == shape) return layout;
+  error = "folded: " + std::string(text) + " has " +
+          (layout == nullptr ? "no fold along columns" : "the shape " + shown(layout->shape())) + ", not " +
+          shown(shape);
+  return nullptr;
 }
 
 /// The text for a tile of the layout's own shape.
@@ -168,6 +190,10 @@ std::string find_text(Layout const& layout, Element element, bool shared) {
       if (named_layout(slice, shape, element, false, ignored) == &layout) return slice;
     }
   }
+  if (!one_axis)
+    for (std::string const& name : names)
+      if (std::string fold = "folded(" + name + ")"; named_layout(fold, shape, element, false, ignored) == &layout)
+        return fold;
   return layout.text();
 }
 
@@ -200,6 +226,7 @@ Layout const* named_layout(std::string_view text, Extents const& shape, Element 
   if (!call) return unknown(whole, shared, error);
   if (shared) return shared_by_name(*call, whole, own, bytes(element), error);
   if (call->name == "rows" || call->name == "columns") return slice_by_name(*call, whole, own, bytes(element), error);
+  if (call->name == "folded") return folded_by_name(*call, whole, own, bytes(element), error);
   return fragment_by_name(*call, whole, own, bytes(element), error);
 }
 

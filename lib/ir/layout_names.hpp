@@ -2,6 +2,7 @@
 //
 //   registers   wgmma  wgmma_a  wgmma(8)  mma  mma_a  mma_b  mma(8)  mma(2,4)     fragment_layouts.hpp
 //               rows(wgmma)  columns(mma(2,2))                                     one value per row or column of one
+//               folded(wgmma)                                                      what a fold along its columns leaves
 //   shared      dense  dense_t  swizzled(128)  swizzled_t(64)                              shared_layouts.hpp
 //
 // One number is warps, 4 when left out; two are the warps along rows and columns. A name is that of a tile of the

@@ -43,6 +43,8 @@ TEST_CASE("a layout with a name prints it and reads it back", "[layout][names]")
            {{64}, Element::f32, false, "columns(wgmma)"},
            {{1, 176}, Element::f32, false, "columns(wgmma)"},
            {{64}, Element::f32, false, "columns(mma(2,2))"},
+           {{64, 4}, Element::f32, false, "folded(wgmma)"},
+           {{128, 4}, Element::boolean, false, "folded(wgmma(8))"},
            {{4, 128, 64}, Element::bf16, true, "swizzled(128)"},
            {{64, 176}, Element::bf16, true, "swizzled(32)"},
            {{192, 320}, Element::bf16, true, "swizzled(64)"},
