@@ -300,15 +300,19 @@ void apply(Rule& rule, GridExtentOp const& op) {
 void apply(Rule& rule, MultiprocessorsOp const&) { rule.result(Type::index()); }
 
 // Control: what needs the blocks is in verifier.cpp.
-void apply(Rule& rule, ForOp const& op) {
-  for (int i = 0; i < 3; ++i) rule.index_operand(i);
-  rule.require(op.stages >= 0, "stages is " + std::to_string(op.stages));
-  for (int i = 3; i < static_cast<int>(rule.operands.size()); ++i) {
+static void carried(Rule& rule, int first) {
+  for (int i = first; i < static_cast<int>(rule.operands.size()); ++i) {
     rule.require(rule.operand(i).is_scalar() || rule.operand(i).in_registers(),
                  rule.says(i) + "; only tiles and scalars are carried");
     rule.result(rule.operand(i));
   }
 }
+void apply(Rule& rule, ForOp const& op) {
+  for (int i = 0; i < 3; ++i) rule.index_operand(i);
+  rule.require(op.stages >= 0, "stages is " + std::to_string(op.stages));
+  carried(rule, 3);
+}
+void apply(Rule& rule, RepeatOp const&) { carried(rule, 0); }
 void apply(Rule& rule, IfOp const&) {
   rule.require(rule.operand(0) == Type::scalar(Element::boolean), rule.says(0) + " but must be bool");
   for (Type const& type : rule.stated) rule.result(type);

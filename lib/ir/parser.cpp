@@ -459,7 +459,7 @@ class Parser {
     std::string const mnemonic = take(TokenKind::identifier, results.empty() ? "an op or '}'" : "an op");
     OpInfo const* info = find_op(mnemonic);
     if (info == nullptr) fail_at(name_begin, "unknown op " + mnemonic);
-    Op& made = info->kind == OpKind::ForOp  ? loop(into, *info, results.size(), begin)
+    Op& made = info->kind == OpKind::ForOp || info->kind == OpKind::RepeatOp ? loop(into, *info, results.size(), begin)
                : info->kind == OpKind::IfOp ? branch(into, *info, results.size(), begin)
                                             : plain(into, *info, results.size(), begin);
     made.set_where(where());
@@ -501,14 +501,21 @@ class Parser {
     leave_scope(scope);
   }
 
+  /// A for, or a repeat, which has no counter.
   Op& loop(Block& into, OpInfo const& info, std::size_t results, std::size_t begin) {
-    Definition const counter = definition();
-    expect("=");
-    std::vector<Value*> operands = {operand()};
-    expect_identifier("to");
-    operands.push_back(operand());
-    expect_identifier("step");
-    operands.push_back(operand());
+    bool const counts = info.kind == OpKind::ForOp;
+    Definition counter;
+    std::vector<Value*> operands;
+    if (counts) {
+      counter = definition();
+      expect("=");
+      operands.push_back(operand());
+      expect_identifier("to");
+      operands.push_back(operand());
+      expect_identifier("step");
+      operands.push_back(operand());
+    }
+    std::size_t const first = operands.size();
     std::vector<Definition> carried;
     if (accept_word("carry")) {
       expect("(");
@@ -525,8 +532,9 @@ class Parser {
     Op& made = Builder(into).create(info.kind, list.bytes.get(), operands, result_types);
     Block& body = made.add_block();
     std::size_t const scope = scope_.size();
-    define(counter, *body.add_argument(Type::index()));
-    for (std::size_t i = 0; i < carried.size(); ++i) define(carried[i], *body.add_argument(operands[i + 3]->type()));
+    if (counts) define(counter, *body.add_argument(Type::index()));
+    for (std::size_t i = 0; i < carried.size(); ++i)
+      define(carried[i], *body.add_argument(operands[i + first]->type()));
     block(body);
     leave_scope(scope);
     return made;

@@ -157,11 +157,13 @@ class Printer {
     out_ << op.info().mnemonic;
     if (op.is<ForOp>() && op.operand_count() >= 3 && op.block_count() == 1)
       loop_header(op);
+    else if (op.is<RepeatOp>() && op.block_count() == 1)
+      carried(op, 0, 0);
     else
       operand_list(op, 0);
     attributes(op);
     for (int i = 0; i < op.result_count(); ++i) out_ << (i == 0 ? " : " : ", ") << to_string(op.result(i)->type());
-    bool const own_form = op.is<ForOp>() || op.is<IfOp>();
+    bool const own_form = op.is<ForOp>() || op.is<RepeatOp>() || op.is<IfOp>();
     for (int b = 0; b < op.block_count(); ++b) {
       if (b != 0) out_ << (own_form ? " else" : " and");
       if (!own_form) arguments(op.block(b));
@@ -198,14 +200,21 @@ class Printer {
   }
 
   void loop_header(Op const& loop) {
-    Block const& body = loop.block();
-    auto const argument = [&](int i) { return i < body.argument_count() ? define(*body.argument(i)) : "%<missing>"; };
-    out_ << ' ' << argument(0) << " = " << use(loop.operand(0)) << " to " << use(loop.operand(1)) << " step "
+    out_ << ' ' << argument(loop, 0) << " = " << use(loop.operand(0)) << " to " << use(loop.operand(1)) << " step "
          << use(loop.operand(2));
-    if (loop.operand_count() == 3) return;
+    carried(loop, 3, 1);
+  }
+
+  std::string argument(Op const& loop, int i) {
+    return i < loop.block().argument_count() ? define(*loop.block().argument(i)) : "%<missing>";
+  }
+
+  /// From operand and block argument on.
+  void carried(Op const& loop, int operand, int first) {
+    if (loop.operand_count() == operand) return;
     out_ << " carry (";
-    for (int i = 3; i < loop.operand_count(); ++i)
-      out_ << (i == 3 ? "" : ", ") << argument(i - 2) << " = " << use(loop.operand(i));
+    for (int i = operand; i < loop.operand_count(); ++i)
+      out_ << (i == operand ? "" : ", ") << argument(loop, i - operand + first) << " = " << use(loop.operand(i));
     out_ << ')';
   }
 

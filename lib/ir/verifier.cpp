@@ -155,7 +155,14 @@ class Verifier {
     for (Value const* value : last->operands())
       if (value == nullptr) return;
     auto const given = types_of(last->operands());
-    auto const asked = parent == nullptr ? function_->results : result_types(*parent);
+    auto asked = parent == nullptr ? function_->results : result_types(*parent);
+    if (parent != nullptr && parent->is<RepeatOp>()) {
+      asked.insert(asked.begin(), Type::scalar(Element::boolean));
+      if (given != asked)
+        error(*last, "yield: gives " + text_of(given) + " but repeat takes " + text_of(asked) +
+                         ": whether to go on, then what is carried");
+      return;
+    }
     if (given != asked)
       error(*last, wanted + ": gives " + text_of(given) + " but " + where + " has results " + text_of(asked));
   }
@@ -180,6 +187,9 @@ class Verifier {
     switch (op.kind()) {
       case OpKind::ForOp:
         check_loop(op);
+        break;
+      case OpKind::RepeatOp:
+        check_arguments(op, types_of(op.operands()));
         break;
       case OpKind::IfOp:
         if (op.block(0).argument_count() + op.block(1).argument_count() != 0)
@@ -223,16 +233,20 @@ class Verifier {
   }
 
   void check_loop(Op const& op) {
-    Block const& body = op.block();
     std::vector<Type> wanted = {Type::index()};
     for (int i = 3; i < op.operand_count(); ++i) wanted.push_back(op.operand(i)->type());
-    std::vector<Type> given;
-    for (int i = 0; i < body.argument_count(); ++i) given.push_back(body.argument(i)->type());
-    if (given != wanted) error(op, "for: its block takes " + text_of(given) + " but must take " + text_of(wanted));
+    check_arguments(op, wanted);
     if (auto const step = op.operand(2)->defining_op(); step != nullptr && step->is<ConstantOp>()) {
       auto const value = static_cast<std::int64_t>(step->as<ConstantOp>().value.bits);
       if (value < 1) error(op, "for: step is " + std::to_string(value) + " but must be at least 1");
     }
+  }
+
+  void check_arguments(Op const& op, std::vector<Type> const& wanted) {
+    std::vector<Type> given;
+    for (int i = 0; i < op.block().argument_count(); ++i) given.push_back(op.block().argument(i)->type());
+    if (given != wanted)
+      error(op, named(op, "its block takes " + text_of(given) + " but must take " + text_of(wanted)));
   }
 
   void check_call(Op const& op) {

@@ -78,7 +78,7 @@ std::string barrier_fits(Op const& op) {
 }  // namespace
 
 int block_count_of(Op const& op) {
-  if (op.is<ForOp>() || op.is<ElectOp>()) return 1;
+  if (op.is<ForOp>() || op.is<RepeatOp>() || op.is<ElectOp>()) return 1;
   if (op.is<IfOp>()) return 2;
   return op.is<WarpSpecializeOp>() ? op.as<WarpSpecializeOp>().warps.size() : 0;
 }

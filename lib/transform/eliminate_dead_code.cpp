@@ -44,6 +44,10 @@ class Liveness {
     if (!ops_.insert(&op).second) return;
     int const needed = op.is<ir::ForOp>() ? 3 : op.operand_count();
     for (int i = 0; i < needed; ++i) mark(*op.operand(i));
+    if (op.is<ir::RepeatOp>()) {  // keeps all that it carries
+      for (int i = 0; i < op.result_count(); ++i) mark(*op.result(i));
+      for (Value* const value : op.block().back().operands()) mark(*value);
+    }
     if (Op* const around = op.parent_op()) mark(*around);
   }
 
@@ -53,7 +57,7 @@ class Liveness {
       Op* const loop = value.owner_block()->parent_op();
       if (loop == nullptr) return;
       mark(*loop);
-      if (value.index() > 0) carried(*loop, value.index() - 1);
+      if (loop->is<ir::ForOp>() && value.index() > 0) carried(*loop, value.index() - 1);
       return;
     }
     mark(*op);

@@ -126,7 +126,7 @@ Hazards Hazards::after(ir::Block const& block) const {
   for (Op const& op : block) {
     if (op.block_count() == 0) {
       state.record(op);
-    } else if (op.is<ir::ForOp>()) {
+    } else if (op.is<ir::ForOp>() || op.is<ir::RepeatOp>()) {
       state = state.at_loop_start(op);
     } else {
       Hazards joined(scratch_only_);

@@ -52,6 +52,15 @@ void add_incoming(std::vector<std::vector<llvm::PHINode*>> const& phis, std::vec
     for (std::size_t r = 0; r < phis[i].size(); ++r) phis[i][r]->addIncoming(values[i][r], from);
 }
 
+/// Loops are shaped by our own passes.
+void keep_rolled(llvm::BranchInst* back) {
+  llvm::LLVMContext& context = back->getContext();
+  llvm::MDNode* const no_unroll = llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.disable"));
+  llvm::MDNode* const loop = llvm::MDNode::getDistinct(context, {nullptr, no_unroll});
+  loop->replaceOperandWith(0, loop);
+  back->setMetadata(llvm::LLVMContext::MD_loop, loop);
+}
+
 std::span<ir::Value* const> yielded(ir::Block const& block) { return block.terminator()->operands(); }
 
 }  // namespace
@@ -80,17 +89,31 @@ void lower(ir::ForOp const&, ir::Op const& op, Emitter& e) {
   std::vector<Registers> const next = values_of(e, yielded(block));
   index->addIncoming(b.CreateAdd(index, step), b.GetInsertBlock());
   add_incoming(phis, next, b.GetInsertBlock());
-  llvm::BranchInst* const back = b.CreateBr(header);
-  // Loops are shaped by our own passes.
-  llvm::LLVMContext& context = b.getContext();
-  llvm::MDNode* const no_unroll = llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.disable"));
-  llvm::MDNode* const loop = llvm::MDNode::getDistinct(context, {nullptr, no_unroll});
-  loop->replaceOperandWith(0, loop);
-  back->setMetadata(llvm::LLVMContext::MD_loop, loop);
+  keep_rolled(b.CreateBr(header));
 
   b.SetInsertPoint(exit);
   e.hazards = at_start;
   for (std::size_t i = 0; i < phis.size(); ++i) set_from(e, *op.result(static_cast<int>(i)), phis[i]);
+}
+
+void lower(ir::RepeatOp const&, ir::Op const& op, Emitter& e) {
+  llvm::IRBuilder<>& b = e.b;
+  std::vector<Registers> const inits = values_of(e, op.operands());
+  llvm::BasicBlock *const before = b.GetInsertBlock(), *const body = e.block("repeat"),
+                          *const exit = e.block("repeated");
+  b.CreateBr(body);
+  b.SetInsertPoint(body);
+  auto const phis = phis_for(e, inits, before);
+  e.hazards = e.hazards.at_loop_start(op);
+  ir::Block const& block = op.block();
+  for (std::size_t i = 0; i < phis.size(); ++i)
+    e.set(*block.argument(static_cast<int>(i)), Registers(phis[i].begin(), phis[i].end()));
+  e.emit_block(block);
+  std::vector<Registers> const next = values_of(e, yielded(block).subspan(1));
+  add_incoming(phis, next, b.GetInsertBlock());
+  keep_rolled(b.CreateCondBr(e.scalar(*yielded(block)[0]), body, exit));
+  b.SetInsertPoint(exit);
+  for (std::size_t i = 0; i < next.size(); ++i) e.set(*op.result(static_cast<int>(i)), next[i]);
 }
 
 void lower(ir::IfOp const&, ir::Op const& op, Emitter& e) {

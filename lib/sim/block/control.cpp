@@ -21,11 +21,15 @@ void give_results(WarpProgram& warp, Op const& op, std::vector<WarpProgram::Carr
   for (std::size_t i = 0; i < carried.size(); ++i) warp.give(*op.result(static_cast<int>(i)), std::move(carried[i]));
 }
 
+/// Block arguments from `first` on.
+void bind_arguments(WarpProgram& warp, Block const& body, int first, std::vector<WarpProgram::Carried> carried) {
+  for (std::size_t i = 0; i < carried.size(); ++i)
+    warp.give(*body.argument(static_cast<int>(i) + first), std::move(carried[i]));
+}
 void bind_arguments(WarpProgram& warp, Block const& body, std::vector<WarpProgram::Carried> carried,
                     std::int64_t index) {
   warp.agent().set_index(*body.argument(0), index);
-  for (std::size_t i = 0; i < carried.size(); ++i)
-    warp.give(*body.argument(static_cast<int>(i) + 1), std::move(carried[i]));
+  bind_arguments(warp, body, 1, std::move(carried));
 }
 
 /// Values taken before this are safe.
@@ -54,16 +58,29 @@ Progress perform(WarpProgram& warp, Op const& op, ForOp const&) {
   return Progress::done;
 }
 
+Progress perform(WarpProgram& warp, Op const& op, RepeatOp const&) {
+  bind_arguments(warp, op.block(), 0, take_all(warp, op, 0));
+  warp.enter(op.block(), op);
+  return Progress::done;
+}
+
 Progress perform(WarpProgram& warp, Op const& op, IfOp const&) {
   warp.enter(op.block(warp.agent().condition(*op.operand(0)) ? 0 : 1), op);
   return Progress::done;
 }
 
 Progress perform(WarpProgram& warp, Op const& op, YieldOp const&) {
-  auto values = take_all(warp, op, 0);
-  forget_dying(warp, op);
   WarpProgram::Frame& frame = warp.frame();
   Op const& owner = *frame.owner;
+  bool const repeats = owner.is<RepeatOp>();
+  bool const again = repeats && warp.agent().condition(*op.operand(0));
+  auto values = take_all(warp, op, repeats ? 1 : 0);
+  forget_dying(warp, op);
+  if (again) {
+    frame.at = frame.block->begin();
+    bind_arguments(warp, *frame.block, 0, std::move(values));
+    return Progress::done;
+  }
   if (owner.is<ForOp>() && frame.step < frame.upper - frame.index) {
     frame.index += frame.step;
     frame.at = frame.block->begin();

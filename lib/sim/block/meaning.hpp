@@ -21,6 +21,7 @@ Progress perform(WarpProgram& warp, ir::Op const& op, OpStruct const& attributes
 #define TEGULA_BLOCK_MEANING(name) Progress perform(WarpProgram& warp, ir::Op const& op, ir::name const& attributes)
 // control.cpp
 TEGULA_BLOCK_MEANING(ForOp);
+TEGULA_BLOCK_MEANING(RepeatOp);
 TEGULA_BLOCK_MEANING(IfOp);
 TEGULA_BLOCK_MEANING(YieldOp);
 TEGULA_BLOCK_MEANING(ReturnOp);

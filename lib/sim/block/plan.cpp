@@ -27,8 +27,8 @@ bool passes_registers(Op const& op) { return op.is<WgmmaFenceOp>() || op.is<Wgmm
 
 /// Ops that say themselves what they do to registers.
 bool own_registers(Op const& op) {
-  return op.is<WgmmaOp>() || passes_registers(op) || op.is<ForOp>() || op.is<IfOp>() || op.is<YieldOp>() ||
-         op.is<CallOp>() || op.is<ReturnOp>();
+  return op.is<WgmmaOp>() || passes_registers(op) || op.is<ForOp>() || op.is<RepeatOp>() || op.is<IfOp>() ||
+         op.is<YieldOp>() || op.is<CallOp>() || op.is<ReturnOp>();
 }
 
 }  // namespace
@@ -139,6 +139,13 @@ void Plan::find_tracked(Function const& function) {
           same(*op.operand(i), argument);
           same(argument, *op.result(i - 3));
           same(argument, *op.block().back().operand(i - 3));
+        }
+      } else if (op.is<RepeatOp>()) {
+        for (int i = 0; i < op.operand_count(); ++i) {
+          Value const& argument = *op.block().argument(i);
+          same(*op.operand(i), argument);
+          same(argument, *op.result(i));
+          same(argument, *op.block().back().operand(i + 1));
         }
       } else if (op.is<IfOp>()) {
         for (int i = 0; i < op.result_count(); ++i)

@@ -30,14 +30,14 @@ void arithmetic() {
                      "\n  %d = mul %c, %c : " + t + "\n  %e = sub %d, %a : " + t + "\n  %f = neg %e : " + t +
                      "\n  %g = abs %f : " + t + "\n  %h = max %g, %two : " + t + "\n  %j = min %h, %g : " + t +
                      "\n  %k = compare %j, %two {predicate = lt} : " + b + "\n  %l = not %k : " + b +
-                     "\n  %m = select %l, %j, %two : " + t + "\n  %n = div %m, %two : " + t +
-                     "\n  %o = floor %n : " + t + "\n  %p = round %o : " + t + "\n  %q = cast %p : " + i +
-                     "\n  %s = cast %q : " + t + "\n  %r = add %s, %n : " + t + "\n"),
+                     "\n  %m = select %l, %j, %two : " + t + "\n  %n = div %m, %two : " + t + "\n  %o = floor %n : " +
+                     t + "\n  %p = round %o : " + t + "\n  %q = cast %p : " + i + "\n  %s = cast %q : " + t +
+                     "\n  %u = add %s, %n : " + t + "\n  %r = fma %a, %two, %u : " + t + "\n"),
             {&x, &y});
   CHECK(first_wrong(y, [&](std::int64_t at) {
           double const a = x.number(at), e = std::abs((a + 2) * (a + 2) - a), j = std::min(std::max(e, 2.0), e);
           double const n = (j < 2 ? 2 : j) / 2;
-          return std::floor(n) + n;
+          return std::floor(n) + n + 2 * a;
         }) == "");
 }
 
@@ -596,10 +596,38 @@ void specialized() {
   for (std::int64_t i = 4; i < 12; ++i) CHECK(y.integer(i) == i);
 }
 
+void repeating() {
+  // Warp w runs the block w + 1 times; a block runs once though its first value is false.
+  HostTensor y(Element::i32, {4}), z(Element::f32, {256});
+  run_clean(with(R"(kernel @k(%y: out tensor<?xi32>, %z: out tensor<?xf32>) warps = 4 {
+  %0 = constant {value = 0 : i64} : i64
+  %1 = constant {value = 1 : i64} : i64
+  %w = warp_index : i64
+  %one = constant {value = 1 : f32} : TILE
+  %zero = constant {value = 0 : f32} : TILE
+  %runs, %sum = repeat carry (%n = %0, %t = %zero) : i64, TILE {
+    %again = compare %n, %w {predicate = lt} : bool
+    %next = add %n, %1 : i64
+    %more = add %t, %one : TILE
+    yield %again, %next, %more
+  }
+  %runs_i = cast %runs : i32
+  %v = splat %runs_i : tile<1xi32, [lane (0) (0) (0) (0) (0)]>
+  store %y, %v, %w
+  store %z, %sum, %0
+  return
+}
+)",
+                 "TILE", tile("f32")),
+            {&y, &z});
+  for (std::int64_t i = 0; i < 4; ++i) CHECK(y.integer(i) == i + 1);
+  CHECK(first_wrong(z, [](std::int64_t at) { return static_cast<double>(at / 64 + 1); }) == "");
+}
+
 using Check = void (*)();
-constexpr Check checks[] = {arithmetic,      integers,       elementary, conversions,  reductions,  shapes,
-                            lanes_of_a_warp, control,        grid,       shared_tiles, bulk_copies, tma_copies,
-                            old_copies,      named_barriers, clusters,   products,     atomics,     specialized};
+constexpr Check checks[] = {arithmetic, integers, elementary,   conversions, reductions, shapes,     lanes_of_a_warp,
+                            control,    grid,     shared_tiles, bulk_copies, tma_copies, old_copies, named_barriers,
+                            clusters,   products, atomics,      specialized, repeating};
 
 }  // namespace
 
@@ -618,6 +646,7 @@ TEST_CASE("warps branch, loop, call and take their part of a grid", "[sim][block
   control();
   grid();
   specialized();
+  repeating();
 }
 TEST_CASE("warps exchange through shared memory and copies", "[sim][block]") {
   shared_tiles();

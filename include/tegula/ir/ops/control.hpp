@@ -16,6 +16,15 @@ struct ForOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("stages", &ForOp::stages)); }
 };
 
+/// `%r = repeat carry (%a = %init, ...) : types { ... yield %again, ... }`: runs its block, whose arguments are the
+/// carried values, and runs it again as long as the first value yielded, a bool, is true; the others are carried on.
+/// Results are the carried values after the last run. Each warp counts for itself, as with every scalar of block IR.
+struct RepeatOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "repeat";
+  static constexpr auto operands = names("inits");
+  static constexpr unsigned traits = block_op | has_regions | variadic;
+};
+
 /// `%r = if %c : types { ... yield } else { ... yield }`. Two blocks without arguments; the second may be empty but for
 /// its yield.
 struct IfOp : OpDefaults {
