@@ -11,7 +11,7 @@ enum class Mask : std::uint8_t { none, causal };
 struct Attention {
   static constexpr std::int64_t width = 128;
   Mask mask;
-  HostTensor q, k, v, o;
+  HostTensor q, k, v, o, next;
   ir::Module module;
 
   /// Scores are about normal times `sharpness`; where that is large, later blocks raise the row maxima by far.
@@ -21,18 +21,21 @@ struct Attention {
         k(Element::bf16, {heads, length, width}),
         v(Element::bf16, {heads, length, width}),
         o(Element::bf16, {heads, length, width}),
+        next(Element::i32, {1}),
         module(target(mask == Mask::causal ? "attention_causal" : "attention")) {
     std::mt19937_64 random(static_cast<std::uint64_t>(length));
     double const unit = std::sqrt(3.0);  // variance 1
     q.fill(random, -unit * sharpness, unit * sharpness);
     k.fill(random, -unit, unit);
     v.fill(random);
+    next.set_integer(0, 0);
   }
 
   static constexpr double softmax_scale() { return 0.08838834764831845; }
   sim::Arguments arguments() {
-    return {q.view(), k.view(), v.view(), o.view(),
-            ir::make_constant(Element::f32, softmax_scale() * 1.4426950408889634)};
+    return {
+        q.view(),   k.view(), v.view(), o.view(), ir::make_constant(Element::f32, softmax_scale() * 1.4426950408889634),
+        next.view()};
   }
 
   /// The first element that is further from the float64 result than the rounding of the weights and of the result to
@@ -89,15 +92,56 @@ TEST_CASE("the hand-written attention is clean and right in the simulator", "[si
   for (Mask const mask : {Mask::none, Mask::causal})
     for (std::int64_t const length : {1, 130, 256, 384})
       for (double const sharpness : {1.0, 16.0}) {
-        Attention attention(mask, length < 256 ? 2 : 1, length, sharpness);
-        auto const arguments = attention.arguments();
+        Attention attention(mask, 2, length, sharpness);
         block::Options options;
         options.grid = sim::Grid{2, 1, 1};
-        if (length == 1) options.grid = sim::Grid{1, 1, 1};
-        block::Simulation simulation(attention.module.kernel(), arguments, options);
+        block::Simulation simulation(attention.module.kernel(), attention.arguments(), options);
         auto const result = simulation.run(BlockSchedule::seed(1));
         INFO(name_of(mask) << ", length " << length << ", sharpness " << sharpness << "\n" << result.str());
         CHECK(result.clean());
         CHECK(attention.wrong() == "");
+        CHECK(attention.next.integer(0) == 0);
       }
+}
+
+TEST_CASE("the hand-written attention is clean under 200 schedules of every kind", "[sim][block]") {
+  // Three tiles for one CTA; three for two, of which either may come first.
+  for (Mask const mask : {Mask::none, Mask::causal})
+    for (std::int64_t const ctas : {1, 2}) {
+      Attention attention(mask, 1, 300, 16);
+      block::Options options;
+      options.grid = sim::Grid{ctas, 1, 1};
+      block::Simulation simulation(attention.module.kernel(), attention.arguments(), options);
+      auto const sweep = simulation.sweep(200);
+      INFO(name_of(mask) << ", " << ctas << " CTAs\n" << sweep.str());
+      CHECK(sweep.clean());
+      CHECK(attention.wrong() == "");
+      CHECK(attention.next.integer(0) == 0);
+    }
+}
+
+TEST_CASE("the attention without any one of its synchronising ops is reported", "[sim][block]") {
+  for (Mask const mask : {Mask::none, Mask::causal}) {
+    // Tiles of one block, tiles of several, tiles one after another.
+    std::vector<Attention> problems;
+    problems.emplace_back(mask, 3, 100, 16);
+    problems.emplace_back(mask, 2, 300, 16);
+    block::Options options;
+    options.grid = sim::Grid{1, 1, 1};
+    options.max_reports = 1;
+    int count = 0;
+    for (Mutation const& mutation : mutations(problems[0].module)) {
+      bool found = false;
+      for (Attention& problem : problems) {
+        if (found) break;
+        problem.next.set_integer(0, 0);  // a run that was cut short leaves it anywhere
+        block::Simulation simulation(mutation.module.kernel(), problem.arguments(), options);
+        found = !simulation.sweep(20).clean();
+      }
+      INFO(name_of(mask) << ", without " << mutation.without);
+      CHECK(found);
+      ++count;
+    }
+    CHECK(count > 50);
+  }
 }
