@@ -9,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/mutate.hpp"
+#include "support/simulated.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
@@ -29,21 +30,6 @@ ir::Module module_of(Target const& target) {
   REQUIRE(parsed.ok());
   REQUIRE(ir::verify(parsed.module, &parsed.positions).str() == "");
   return std::move(parsed.module);
-}
-
-sim::Arguments simulated(TargetArguments& arguments) {
-  sim::Arguments result;
-  for (TargetArgument& argument : arguments) {
-    if (!argument.is_tensor()) {
-      result.emplace_back(ir::make_constant(argument.element, argument.scalar));
-      continue;
-    }
-    sim::Tensor tensor = sim::dense(argument.data.data(), argument.element, argument.extents);
-    tensor.memory_begin = argument.data.data();
-    tensor.memory_end = argument.data.data() + argument.data.size();
-    result.emplace_back(tensor);
-  }
-  return result;
 }
 
 std::string shown(Extents const& shape) {

@@ -90,6 +90,12 @@ inline TargetArgument input(std::string_view name, Element element, Extents cons
   return made;
 }
 inline TargetArgument number(std::string_view name, double value) { return {name, false, Element::f32, {}, {}, value}; }
+/// One i32 that is 0.
+inline TargetArgument counter(std::string_view name) {
+  TargetArgument made = tensor(name, Element::i32, {1});
+  std::fill(made.data.begin(), made.data.end(), std::byte{0});
+  return made;
+}
 
 // C (m, n) = A (m, k) * B (k, n); shape m, n, k.
 inline TargetArguments gemm(Extents const& shape, std::uint64_t seed) {
@@ -156,12 +162,13 @@ inline std::vector<double> layernorm_row(TargetArguments const& arguments, std::
 /// One rounding to bf16, and f32 arithmetic on values up to 4 that may cancel.
 inline TargetTolerance layernorm_tolerance(Extents const&) { return {1.0 / 256, 1e-5}; }
 
-// O = softmax(Q * K^T / sqrt(128)) * V per head, all (heads, length, 128); shape heads, length.
+// O = softmax(Q * K^T / sqrt(128)) * V per head, all (heads, length, 128); shape heads, length. The counter of tiles is
+// 0 before each launch, and after it.
 inline TargetArguments attention(Extents const& shape, std::uint64_t seed) {
   Extents const whole = {shape[0], shape[1], 128};
-  return {input("Q", Element::bf16, whole, 3 * seed, -2, 2), input("K", Element::bf16, whole, 3 * seed + 1, -2, 2),
-          input("V", Element::bf16, whole, 3 * seed + 2), tensor("O", Element::bf16, whole, true),
-          number("scale", 1.4426950408889634 / std::sqrt(128.0))};
+  return {input("Q", Element::bf16, whole, 3 * seed, -2, 2),      input("K", Element::bf16, whole, 3 * seed + 1, -2, 2),
+          input("V", Element::bf16, whole, 3 * seed + 2),         tensor("O", Element::bf16, whole, true),
+          number("scale", 1.4426950408889634 / std::sqrt(128.0)), counter("next")};
 }
 /// Row head * length + query. `causal`: keys after the query do not count.
 inline std::vector<double> attention_row_of(TargetArguments const& arguments, std::int64_t row, bool causal) {

@@ -24,12 +24,15 @@ std::vector<Registers> values_of(Emitter& e, std::span<ir::Value* const> values)
 }
 
 /// What comes out of a join.
-void set_from(Emitter& e, ir::Value const& value, std::vector<llvm::PHINode*> const& phis) {
-  Registers registers(phis.begin(), phis.end());
+void set_from(Emitter& e, ir::Value const& value, Registers registers) {
   if (travels_packed(value.type()))
     registers = unpack_words(e, value.type().element(), registers,
                              static_cast<std::size_t>(value.type().layout()->registers()));
   e.set(value, std::move(registers));
+}
+
+void set_from(Emitter& e, ir::Value const& value, std::vector<llvm::PHINode*> const& phis) {
+  set_from(e, value, Registers(phis.begin(), phis.end()));
 }
 
 /// One phi per register of each value.
@@ -106,14 +109,13 @@ void lower(ir::RepeatOp const&, ir::Op const& op, Emitter& e) {
   auto const phis = phis_for(e, inits, before);
   e.hazards = e.hazards.at_loop_start(op);
   ir::Block const& block = op.block();
-  for (std::size_t i = 0; i < phis.size(); ++i)
-    e.set(*block.argument(static_cast<int>(i)), Registers(phis[i].begin(), phis[i].end()));
+  for (std::size_t i = 0; i < phis.size(); ++i) set_from(e, *block.argument(static_cast<int>(i)), phis[i]);
   e.emit_block(block);
   std::vector<Registers> const next = values_of(e, yielded(block).subspan(1));
   add_incoming(phis, next, b.GetInsertBlock());
   keep_rolled(b.CreateCondBr(e.scalar(*yielded(block)[0]), body, exit));
   b.SetInsertPoint(exit);
-  for (std::size_t i = 0; i < next.size(); ++i) e.set(*op.result(static_cast<int>(i)), next[i]);
+  for (std::size_t i = 0; i < next.size(); ++i) set_from(e, *op.result(static_cast<int>(i)), next[i]);
 }
 
 void lower(ir::IfOp const&, ir::Op const& op, Emitter& e) {
