@@ -65,7 +65,7 @@ class DeviceCopy {
   [[nodiscard]] Argument argument(TargetArgument const& from) {
     Argument result;
     result.element = from.element;
-    result.read_only = !from.output;
+    result.read_only = !from.output && !from.updated;
     result.rank = from.extents.size();
     result.space = DeviceKind::cuda;
     result.device_number = memory_.where().number();

@@ -37,8 +37,9 @@ TEST_CASE("targets: every hand-written kernel takes the arguments that its table
       CHECK(type.element() == argument.element);
       if (!argument.is_tensor()) continue;
       CHECK(type.rank() == argument.extents.size());
-      CHECK((kernel.parameter_attributes()[static_cast<std::size_t>(i)].direction == Direction::out) ==
-            argument.output);
+      Direction const direction = kernel.parameter_attributes()[static_cast<std::size_t>(i)].direction;
+      CHECK((direction == Direction::out) == argument.output);
+      CHECK((direction == Direction::inout) == argument.updated);
     }
   }
   CHECK(found >= 4);

@@ -29,6 +29,7 @@ struct TargetArgument {
   Extents extents;              ///< empty: a scalar
   std::vector<std::byte> data;  ///< of a tensor; of an output 0xFF, NaN in every float format
   double scalar = 0;
+  bool updated = false;  ///< read and written: what a launch leaves the next one begins with
 
   [[nodiscard]] bool is_tensor() const { return !extents.empty(); }
   /// Element i in row-major order; bf16 or f32.
@@ -94,6 +95,7 @@ inline TargetArgument number(std::string_view name, double value) { return {name
 inline TargetArgument counter(std::string_view name) {
   TargetArgument made = tensor(name, Element::i32, {1});
   std::fill(made.data.begin(), made.data.end(), std::byte{0});
+  made.updated = true;
   return made;
 }
 
