@@ -1,6 +1,6 @@
 #include "host/loops/loops.hpp"
 
-#include <cmath>
+#include "host/loops/softmax_rows.hpp"
 
 namespace bench {
 
@@ -18,20 +18,8 @@ void loop_vadd(float const* __restrict a, float const* __restrict b, float* __re
   for (std::int64_t i = 0; i < n; ++i) c[i] = a[i] + b[i];
 }
 
-void loop_softmax(float const* __restrict x, float* __restrict y, std::int64_t rows, std::int64_t n,
-                  [[maybe_unused]] int threads) {
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(threads)
-#endif
-  for (std::int64_t i = 0; i < rows; ++i) {
-    float const* from = x + i * n;
-    float* to = y + i * n;
-    float largest = from[0];
-    for (std::int64_t j = 1; j < n; ++j) largest = from[j] > largest ? from[j] : largest;
-    float total = 0;
-    for (std::int64_t j = 0; j < n; ++j) total += to[j] = std::exp(from[j] - largest);
-    for (std::int64_t j = 0; j < n; ++j) to[j] /= total;
-  }
+void loop_softmax(float const* __restrict x, float* __restrict y, std::int64_t rows, std::int64_t n, int threads) {
+  softmax_rows(x, y, rows, n, threads);
 }
 
 }  // namespace bench

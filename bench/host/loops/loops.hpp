@@ -1,4 +1,6 @@
-// What one would write by hand with OpenMP: the rivals of the host kernels. Built with -O3 -march=native -fopenmp.
+// What one would write by hand with OpenMP: the rivals of the host kernels. Built with -O3 -march=native -fopenmp, what
+// is in fast_math.cpp with -ffast-math as well: there GCC calls glibc's vectors of expf and multiplies by the
+// reciprocal.
 #pragma once
 
 #include <cstdint>
@@ -10,5 +12,6 @@ bool loops_are_parallel();
 void loop_vadd(float const* a, float const* b, float* c, std::int64_t n, int threads);
 /// Rows of n elements; maximum, exponentials and their sum, quotient.
 void loop_softmax(float const* x, float* y, std::int64_t rows, std::int64_t n, int threads);
+void loop_softmax_fast_math(float const* x, float* y, std::int64_t rows, std::int64_t n, int threads);
 
 }  // namespace bench
