@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
@@ -26,6 +27,9 @@ namespace {
 constexpr std::int64_t ranges_per_thread = 8;
 
 constexpr int spins_before_sleep = 4000;
+
+/// How long a helper looks out for the next launch before it sleeps: about what waking it up would cost.
+constexpr std::chrono::microseconds look_out{50};
 
 /// Tells the processor that this thread only waits.
 void relax() {
@@ -178,30 +182,94 @@ struct SlotAllocator {
   }
 };
 
+class Pool;
+
 struct Helper {
   using allocator_type = SlotAllocator<void>;
+  Pool* pool;
   Job* job;
   HandlerSlot* slot;
 
   [[nodiscard]] allocator_type get_allocator() const noexcept { return allocator_type(slot); }
-  void operator()() const {
-    job->help();
-    leave(job);
-  }
+  void operator()() const;
 };
 
-/// Helper threads; made at the first launch that can use them.
+/// Helper threads; made at the first launch that can use them. A helper that has ended a job looks out for another one
+/// at its seat for a while, so that launches in close order wake nobody.
 class Pool {
  public:
-  explicit Pool(int helpers) : helpers_(helpers), threads_(static_cast<std::size_t>(helpers)) {}
+  explicit Pool(int helpers)
+      : helpers_(helpers), seats_(static_cast<std::size_t>(helpers)), threads_(static_cast<std::size_t>(helpers)) {}
   ~Pool() { threads_.join(); }
+  Pool(Pool const&) = delete;
+  Pool& operator=(Pool const&) = delete;
   [[nodiscard]] int helpers() const { return helpers_; }
-  void post(Helper helper) { boost::asio::post(threads_, helper); }
+
+  /// Gets helpers for a job that has a reference for each of them.
+  void invite(Job* job, int helpers) {
+    int wanted = helpers;
+    for (Seat& seat : seats_) {
+      if (wanted == 0) return;
+      Job* none = nullptr;
+      if (seat.taken.load(std::memory_order_relaxed) &&
+          seat.offer.compare_exchange_strong(none, job, std::memory_order_release, std::memory_order_relaxed))
+        --wanted;
+    }
+    for (; wanted > 0; --wanted) boost::asio::post(threads_, Helper{this, job, &job->slot(wanted - 1)});
+  }
+
+  /// Takes back the offers of a job that nobody has accepted.
+  void withdraw(Job* job) {
+    for (Seat& seat : seats_) {
+      Job* mine = job;
+      if (seat.offer.load(std::memory_order_relaxed) == job &&
+          seat.offer.compare_exchange_strong(mine, nullptr, std::memory_order_relaxed))
+        leave(job);
+    }
+  }
+
+  /// A helper thread between two jobs.
+  void wait_at_seat() {
+    thread_local Seat* const seat = &seats_[next_seat_.fetch_add(1, std::memory_order_relaxed)];
+    while (Job* const job = look_out_from(*seat)) {
+      job->help();
+      leave(job);
+    }
+  }
 
  private:
+  /// Where one helper thread waits.
+  struct alignas(64) Seat {
+    std::atomic<bool> taken = false;  ///< a hint: the helper looks here
+    std::atomic<Job*> offer = nullptr;
+  };
+
+  /// The next job offered at the seat; null when the time is up. An offer that comes after the last look stays until
+  /// the caller withdraws it: that launch has a helper less.
+  static Job* look_out_from(Seat& seat) {
+    Job* job = nullptr;
+    seat.taken.store(true, std::memory_order_relaxed);
+    auto const end = std::chrono::steady_clock::now() + look_out;
+    while (job == nullptr && std::chrono::steady_clock::now() < end) {
+      relax();
+      if (seat.offer.load(std::memory_order_relaxed) != nullptr)
+        job = seat.offer.exchange(nullptr, std::memory_order_acquire);
+    }
+    seat.taken.store(false, std::memory_order_relaxed);
+    return job != nullptr ? job : seat.offer.exchange(nullptr, std::memory_order_acquire);
+  }
+
   int helpers_;
+  std::vector<Seat> seats_;
+  std::atomic<std::size_t> next_seat_ = 0;
   boost::asio::thread_pool threads_;
 };
+
+void Helper::operator()() const {
+  job->help();
+  leave(job);
+  pool->wait_at_seat();
+}
 
 Pool& pool() {
   static Pool shared(std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1));
@@ -233,8 +301,9 @@ void parallel_for(std::int64_t total, RangeBody body, void* context) {
   Job* job = free_jobs().take();
   job->begin(total, chunk, body, context, helpers);
   Pool& workers = pool_for(helpers);
-  for (int i = 0; i < helpers; ++i) workers.post(Helper{job, &job->slot(i)});
+  workers.invite(job, helpers);
   job->work();
+  workers.withdraw(job);
   std::exception_ptr const failure = job->close();
   leave(job);
   if (failure) std::rethrow_exception(failure);
