@@ -1,6 +1,7 @@
 // What host code generation leaves in its objects and what it refuses.
 #include <cstring>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -214,6 +215,58 @@ kernel @gemm(%A: in tensor<?x?xf32>, %B: in tensor<?x?xf32>, %C: out tensor<?x?x
   CHECK_THAT(v3, test::ContainsSubstring("llvm.fma.v8f32"));
   options.architecture = "x86-64-v2";
   CHECK_THAT(codegen::host_llvm_ir(parse(text), options, true), !test::ContainsSubstring("llvm.fma"));
+}
+
+std::string softmax_llvm(char const* architecture) {
+  CompileOptions options;
+  options.architecture = architecture;
+  ir::Module const module = parse(R"(
+kernel @softmax(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>) {
+  %n = extent %y {axis = 0} : i64
+  %one = constant {value = 1 : i64} : i64
+  grid %one, %n
+  %i = block_index {axis = 1} : i64
+  %z = constant {value = 0 : i64} : i64
+  %v = load %x, %i, %z {pad = -inf : f32} : tile<1x1024xf32>
+  %m = reduce %v {axis = 1, combine = max} : tile<1x1xf32>
+  %mb = broadcast %m : tile<1x1024xf32>
+  %d = sub %v, %mb : tile<1x1024xf32>
+  %e = exp %d : tile<1x1024xf32>
+  %s = reduce %e {axis = 1} : tile<1x1xf32>
+  %sb = broadcast %s : tile<1x1024xf32>
+  %q = div %e, %sb : tile<1x1024xf32>
+  store %y, %q, %i, %z
+  return
+}
+)");
+  return codegen::host_llvm_ir(compiler::lower(module, options), options, true);
+}
+
+TEST_CASE("block indices are divided once, outside the loops over elements", "[host]") {
+  std::string const text = softmax_llvm("x86-64-v3");
+  CHECK_THAT(text, !test::ContainsSubstring("urem"));
+  std::istringstream lines(text);
+  std::string block;
+  int divisions = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && line[0] != ' ' && line.find(':') != std::string::npos) block = line;
+    if (line.find(" udiv ") == std::string::npos) continue;
+    ++divisions;
+    INFO(block << '\n' << line);
+    CHECK(block.compare(0, 4, "then") == 0);
+  }
+  CHECK(divisions <= 2);
+}
+
+TEST_CASE("what a CPU does at once of exp and of many quotients is recognised", "[host]") {
+  std::string const v4 = softmax_llvm("x86-64-v4");
+  CHECK_THAT(v4, test::ContainsSubstring("llvm.x86.avx512.mask.scalef.ps.512"));
+  CHECK_THAT(v4, !test::ContainsSubstring("ashr"));  // no other scaling is left
+  // One exact reduction in each of the two copies of the exponential, two corrections of two steps of each quotient.
+  std::string const v3 = softmax_llvm("x86-64-v3");
+  CHECK_THAT(v3, test::ContainsSubstring("llvm.fma.v8f32") && !test::ContainsSubstring("scalef"));
+  CHECK_THAT(v3, test::ContainsSubstring("ashr <8 x i32>"));
+  CHECK_THAT(softmax_llvm("x86-64-v2"), !test::ContainsSubstring("llvm.fma"));
 }
 
 }  // namespace

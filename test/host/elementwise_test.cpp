@@ -2,7 +2,9 @@
 #include "driver.hpp"
 
 #include <bit>
+#include <cmath>
 #include <limits>
+#include <random>
 
 namespace {
 
@@ -371,6 +373,68 @@ kernel @scalars(%b: bool, %i: i32, %l: i64, %h: f16, %g: bf16, %f: f32, %d: f64,
                                    ir::make_constant(Element::i64, std::int64_t{1} << 40),
                                    ir::make_constant(Element::f16, 0.3), ir::make_constant(Element::bf16, -7.7),
                                    ir::make_constant(Element::f32, 0.1), ir::make_constant(Element::f64, 1e-300), c});
+}
+
+TEST_CASE("a tile divided by one number has the bits of the division", "[host]") {
+  ir::Module const module = parse(R"(
+kernel @divide(%a: in tensor<?xf32>, %s: f32, %c: out tensor<?xf32>) {
+  %n = extent %c {axis = 0} : i64
+  %t = constant {value = 256 : i64} : i64
+  %g = ceil_div %n, %t : i64
+  grid %g
+  %i = block_index {axis = 0} : i64
+  %o = mul %i, %t : i64
+  %x = load %a, %o : tile<256xf32>
+  %d = splat %s : tile<256xf32>
+  %q = div %x, %d : tile<256xf32>
+  store %c, %q, %o
+  return
+}
+)");
+  // Blocks of numbers of one kind, so that each takes one way; then all kinds mixed.
+  std::int64_t const n = 256 * 24;
+  std::mt19937 engine(5);
+  auto const with_exponent = [&](int low, int high) {
+    std::uint32_t const exponent = static_cast<std::uint32_t>(low) + engine() % static_cast<std::uint32_t>(high - low);
+    return exponent << 23 | (engine() & 0x807FFFFFU);
+  };
+  Array a(Element::f32, {n}), c(Element::f32, {n});
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::int64_t const block = i / 256;
+    std::uint32_t bits = 0;
+    if (block < 8) {
+      bits = with_exponent(127 - 100, 127 + 100);
+    } else if (block < 12) {
+      bits = with_exponent(126, 128) | (block % 2 == 0 ? 0U : 0x007FFF00U);  // mantissas with nearly all bits set
+    } else if (block < 14) {
+      bits = i % 3 == 0 ? 0U : with_exponent(120, 127);
+    } else if (block < 16) {
+      bits = i % 3 == 0 ? 0x80000000U : with_exponent(0, 40);
+    } else {
+      bits = engine();
+    }
+    a.set(i, ir::Constant{Element::f32, bits});
+  }
+  std::vector<std::uint32_t> divisors = {0x3F800000U, 0x3F7FFFFFU, 0x3F800001U, 0x3FFFFFFFU, 0x40400000U, 0U,
+                                         0x80000000U, 0x7F800000U, 0x7FC00000U, 0xC0400000U, 0x00000001U, 0x7F7FFFFFU,
+                                         0x35800000U, 0x357FFFFFU, 0x49800000U, 0x497FFFFFU};
+  for (int i = 0; i < 40; ++i) divisors.push_back(with_exponent(127 - 20, 127 + 20) & 0x7FFFFFFFU);
+  for (char const* cpu : {"x86-64-v2", "x86-64-v3", ""}) {
+    CompiledKernel const kernel = compile_for(module, {a, ir::Constant{Element::f32, 0}, c}, {cpu});
+    for (std::uint32_t divisor : divisors) {
+      run_compiled(kernel, {a, ir::Constant{Element::f32, divisor}, c});
+      std::int64_t wrong = 0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        float const x = std::bit_cast<float>(static_cast<std::uint32_t>(a.get(i).bits));
+        float const want = x / std::bit_cast<float>(divisor);
+        float const have = std::bit_cast<float>(static_cast<std::uint32_t>(c.get(i).bits));
+        bool const same = std::bit_cast<std::uint32_t>(want) == std::bit_cast<std::uint32_t>(have);
+        wrong += !same && !(std::isnan(want) && std::isnan(have)) ? 1 : 0;
+      }
+      INFO("cpu " << cpu << ", divisor " << std::bit_cast<float>(divisor));
+      CHECK(wrong == 0);
+    }
+  }
 }
 
 }  // namespace

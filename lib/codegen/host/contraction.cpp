@@ -176,14 +176,14 @@ void FunctionEmitter::pack(Contraction const& contraction, llvm::Value* unit) {
   auto const pack_side = [&](int side, llvm::Value* number) {
     auto const& dependence = *context.shared->operand(side);
     llvm::Value* const chunks = smax(trip.chunks, i64(1));
-    llvm::Value* rest = b.CreateUDiv(number, chunks);
+    llvm::Value* rest = quotient(number, chunks);
     llvm::Value* const chunk = b.CreateSub(number, b.CreateMul(rest, chunks));
     for (std::size_t axis = 0; axis < context.shared->grid().size(); ++axis) {
       if (!dependence.axes[axis]) continue;
       llvm::Value* const extent = smax(scalar(*context.shared->grid()[axis]), i64(1));
-      llvm::Value* const quotient = b.CreateUDiv(rest, extent);
-      block_index_[axis] = b.CreateSub(rest, b.CreateMul(quotient, extent));
-      rest = quotient;
+      llvm::Value* const above = quotient(rest, extent);
+      block_index_[axis] = b.CreateSub(rest, b.CreateMul(above, extent));
+      rest = above;
     }
     llvm::Value* const start = b.CreateAdd(ahead.offset[side], b.CreateMul(number, i64(layout.bytes[side])));
     pack_chunk(contraction, layout, trip, side, chunk, b.CreateGEP(b.getInt8Ty(), workspace_, start));

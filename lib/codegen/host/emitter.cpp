@@ -1,5 +1,6 @@
 #include "codegen/host/emitter.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <string>
 
@@ -123,25 +124,21 @@ void FunctionEmitter::set_block(llvm::Value* linear) {
     }
   };
   find(context.kernel.body());
-  if (!used[1] && !used[2]) {
-    // The common case: no division when the grid has one axis.
-    llvm::Value* const flat = b.CreateICmpEQ(b.CreateMul(grid_extent(1), grid_extent(2)), i64(1));
-    llvm::Value* const divisor = smax(grid_extent(0), i64(1));
-    llvm::AllocaInst* const index = variable(b.getInt64Ty(), linear);
-    when(b.CreateNot(flat), [&] { b.CreateStore(b.CreateURem(linear, divisor), index); });
-    block_index_[0] = get(index);
-    return;
+  // Axis by axis from the fastest; the remainder only of axes that are used.
+  llvm::Value* rest = linear;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (std::none_of(used + axis, used + 3, [](bool one) { return one; })) return;
+    llvm::Value* const extent = smax(grid_extent(axis), i64(1));
+    llvm::Value* const above = axis == 2 ? nullptr : quotient(rest, extent);
+    block_index_[axis] = above == nullptr ? rest : b.CreateSub(rest, b.CreateMul(above, extent));
+    rest = above;
   }
-  llvm::Value* const g0 = smax(grid_extent(0), i64(1));
-  llvm::Value* const rest = b.CreateUDiv(linear, g0);
-  block_index_[0] = b.CreateSub(linear, b.CreateMul(rest, g0));
-  if (!used[2]) {
-    block_index_[1] = b.CreateURem(rest, smax(grid_extent(1), i64(1)));
-    return;
-  }
-  llvm::Value* const g1 = smax(grid_extent(1), i64(1));
-  block_index_[2] = b.CreateUDiv(rest, g1);
-  block_index_[1] = b.CreateSub(rest, b.CreateMul(block_index_[2], g1));
+}
+
+llvm::Value* FunctionEmitter::quotient(llvm::Value* number, llvm::Value* divisor) {
+  llvm::AllocaInst* const result = variable(b.getInt64Ty(), number);
+  when(b.CreateICmpSGT(divisor, i64(1)), [&] { b.CreateStore(b.CreateUDiv(number, divisor), result); });
+  return get(result);
 }
 
 void FunctionEmitter::for_each_block(std::function<void(llvm::Value*)> const& body) {

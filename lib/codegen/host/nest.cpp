@@ -254,15 +254,19 @@ void Nest::row() {
   b_.CreateBr(head);
   b_.SetInsertPoint(head);
   llvm::Value* const x = e_.get(position);
-  llvm::Value* in_fast = b_.getFalse();
-  if (fast)
-    in_fast = b_.CreateAnd(b_.CreateICmpSGE(x, from), b_.CreateICmpSLE(b_.CreateAdd(x, e_.i64(vector_step)), to));
-  b_.CreateCondBr(in_fast, fast_block, rest);
-  b_.SetInsertPoint(fast_block);
-  if (fast) step(x, width_, unroll_, false);
-  b_.CreateStore(b_.CreateAdd(x, e_.i64(vector_step)), position);
-  b_.CreateBr(head);
-  b_.SetInsertPoint(rest);
+  auto const unchecked = [&](int unroll, llvm::BasicBlock* block, llvm::BasicBlock* other) {
+    llvm::Value* const next = b_.CreateAdd(x, e_.i64(static_cast<std::int64_t>(width_) * unroll));
+    llvm::Value* const within = b_.CreateAnd(b_.CreateICmpSGE(x, from), b_.CreateICmpSLE(next, to));
+    b_.CreateCondBr(fast ? within : b_.getFalse(), block, other);
+    b_.SetInsertPoint(block);
+    if (fast) step(x, width_, unroll, false);
+    b_.CreateStore(next, position);
+    b_.CreateBr(head);
+    b_.SetInsertPoint(other);
+  };
+  unchecked(unroll_, fast_block, rest);
+  // What is left may hold whole vectors still.
+  if (slow && fast && unroll_ > 1) unchecked(1, e_.new_block("single"), e_.new_block("rest"));
   b_.CreateCondBr(slow ? b_.CreateICmpSLT(x, upper_[vector_axis]) : b_.getFalse(), slow_block, after);
   b_.SetInsertPoint(slow_block);
   int const slow_lanes = scalar_tail_ ? 1 : width_;

@@ -48,6 +48,8 @@ class Nest {
 
   llvm::Value* eval(ir::Value const& value, Index const& index);
   llvm::Value* evaluate(ir::Value const& value, Index const& index);
+  llvm::Value* by_one_instruction(ir::Op const& op, Index const& index);
+  llvm::Value* quotients(llvm::Value* numerators, llvm::Value* divisor);
   llvm::Value* iota(ir::Op const& op, Index const& index);
   llvm::Value* load(ir::Op const& op, Index const& index);
   llvm::Value* load(Buffer const& buffer, Index const& index);

@@ -3,6 +3,12 @@
 
 #include <bit>
 #include <limits>
+#include <optional>
+
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include "codegen/host/scaling.hpp"
+#include "tegula/math/elementary.hpp"
 
 namespace tegula::codegen::host {
 
@@ -50,15 +56,79 @@ llvm::Value* Nest::evaluate(ir::Value const& value, Index const& index) {
     default:
       break;
   }
+  if (llvm::Value* const made = by_one_instruction(op, index)) return made;
   std::vector<llvm::Value*> operands;
   bool vectors = false;
   for (ir::Value const* operand : op.operands()) {
     operands.push_back(operand->type().is_tile() ? eval(*operand, index) : e_.scalar(*operand));
     vectors = vectors || operands.back()->getType()->isVectorTy();
   }
+  bool const many_by_one = op.is<ir::DivOp>() && vectors && !operands[1]->getType()->isVectorTy();
+  if (many_by_one && operands[1]->getType()->isFloatTy() && e_.context.target.has_fma)
+    return e_.arith.round_to(op.result()->type().element(), quotients(operands[0], operands[1]));
   if (vectors)
     for (llvm::Value*& operand : operands) operand = splat(operand);
   return e_.arith.lower(op, operands);
+}
+
+/// What this CPU does at once of the expansions of elementary functions; null: nothing.
+llvm::Value* Nest::by_one_instruction(ir::Op const& op, Index const& index) {
+  if (e_.context.target.has_scale && lanes_ == 16) {
+    if (std::optional<Scaling> const scaling = match_scaling(op)) {
+      llvm::Value* const p = splat(eval(*scaling->p, index));
+      llvm::Value* const shifted = splat(eval(*scaling->shifted, index));
+      llvm::Value* const n = b_.CreateFSub(shifted, llvm::ConstantFP::get(shifted->getType(), math::detail::magic_f32));
+      constexpr int current_rounding = 4;
+      return b_.CreateIntrinsic(
+          llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+          {p, n, llvm::PoisonValue::get(p->getType()), b_.getInt16(0xFFFF), b_.getInt32(current_rounding)});
+    }
+  }
+  if (e_.context.target.has_fma) {
+    if (std::optional<ExactReduction> const reduction = match_exact_reduction(op)) {
+      llvm::Value* const n = splat(eval(*reduction->n, index));
+      llvm::Value* const factor = splat(eval(*reduction->factor, index));
+      llvm::Value* const minuend = splat(eval(*reduction->minuend, index));
+      return b_.CreateIntrinsic(llvm::Intrinsic::fma, {n->getType()}, {b_.CreateFNeg(n), factor, minuend});
+    }
+  }
+  return nullptr;
+}
+
+/// Quotients of f32 by one divisor, the very bits of a division, at less than half its time. With the divisor's
+/// correctly rounded reciprocal, one corrected product is within an ulp, and by Markstein's theorem the next correction
+/// rounds correctly. The remainders must be exact and nothing may leave the normal numbers: numerators (but for +0) and
+/// divisor are tested for that, and divided where they are outside.
+llvm::Value* Nest::quotients(llvm::Value* numerators, llvm::Value* divisor) {
+  auto const bits_of = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+  auto const within = [&](llvm::Value* bits, float low, float high) {
+    llvm::Type* const type = bits->getType();
+    llvm::Value* const above = b_.CreateSub(bits, llvm::ConstantInt::get(type, bits_of(low)));
+    return b_.CreateICmpULT(above, llvm::ConstantInt::get(type, bits_of(high) - bits_of(low)));
+  };
+  llvm::Type* const integers = vector_of(b_.getInt32Ty());
+  llvm::Value* const bits = b_.CreateBitCast(numerators, integers);
+  llvm::Value* const magnitudes = b_.CreateAnd(bits, llvm::ConstantInt::get(integers, 0x7FFFFFFF));
+  llvm::Value* const safe =
+      b_.CreateOr(within(magnitudes, 0x1p-100F, 0x1p100F), b_.CreateICmpEQ(bits, llvm::ConstantInt::get(integers, 0)));
+  llvm::Value* const all =
+      b_.CreateAnd(b_.CreateAndReduce(safe), within(b_.CreateBitCast(divisor, b_.getInt32Ty()), 0x1p-20F, 0x1p20F));
+  llvm::Value* const reciprocal = splat(b_.CreateFDiv(llvm::ConstantFP::get(divisor->getType(), 1), divisor));
+  llvm::Value* const divisors = splat(divisor);
+  llvm::AllocaInst* const result = e_.variable(numerators->getType());
+  e_.when(
+      all,
+      [&] {
+        auto const fma = [&](llvm::Value* x, llvm::Value* y, llvm::Value* z) {
+          return b_.CreateIntrinsic(llvm::Intrinsic::fma, {z->getType()}, {x, y, z});
+        };
+        llvm::Value* const negative = b_.CreateFNeg(divisors);
+        llvm::Value* quotient = b_.CreateFMul(numerators, reciprocal);
+        for (int i = 0; i < 2; ++i) quotient = fma(fma(negative, quotient, numerators), reciprocal, quotient);
+        b_.CreateStore(quotient, result);
+      },
+      [&] { b_.CreateStore(b_.CreateFDiv(numerators, divisors), result); });
+  return e_.get(result);
 }
 
 llvm::Value* Nest::iota(ir::Op const& op, Index const& index) {
@@ -105,10 +175,16 @@ llvm::Value* Nest::inside(Tensor const& tensor, std::vector<llvm::Value*> const&
     if (static_cast<int>(axis) != lane_axis)
       whole = b_.CreateAnd(whole, b_.CreateICmpULT(coordinates[axis], tensor.extents[axis]));
   if (lane_axis < 0) return whole;
-  llvm::Value* const lanes =
-      b_.CreateAdd(splat(coordinates[static_cast<std::size_t>(lane_axis)]), lane_numbers(b_.getInt64Ty()));
-  llvm::Value* const mask = b_.CreateICmpULT(lanes, splat(tensor.extents[static_cast<std::size_t>(lane_axis)]));
-  return b_.CreateAnd(mask, splat(whole));
+  // The first lane inside and the one after the last, by scalars.
+  llvm::Value* const at = coordinates[static_cast<std::size_t>(lane_axis)];
+  llvm::Value* const left = b_.CreateSub(tensor.extents[static_cast<std::size_t>(lane_axis)], at);
+  auto const lane = [&](llvm::Value* number) {
+    llvm::Value* const within = e_.smin(e_.smax(number, e_.i64(0)), e_.i64(lanes_));
+    return splat(b_.CreateTrunc(within, b_.getInt32Ty()));
+  };
+  llvm::Value* const numbers = lane_numbers(b_.getInt32Ty());
+  return b_.CreateAnd(b_.CreateICmpUGE(numbers, lane(b_.CreateNeg(at))),
+                      b_.CreateICmpULT(numbers, lane(b_.CreateSelect(whole, left, e_.i64(0)))));
 }
 
 llvm::Value* Nest::per_lane(llvm::Type* type, std::function<llvm::Value*(int)> const& pointer) {

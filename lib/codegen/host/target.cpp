@@ -106,6 +106,7 @@ HostTarget& HostTarget::get(std::string const& architecture) {
     made->vector_bytes = wide ? 64 : has("avx") ? 32 : 16;
     if (has("avx") && !has("avx2")) made->vector_bytes = 16;
     made->vector_registers = wide ? 32 : 16;
+    made->has_scale = wide;
     made->has_mask = has("avx2");
     made->has_fma = has("fma");
     made->arith.native_f16 = has("f16c");

@@ -23,7 +23,8 @@ class HostTarget {
   int vector_bytes = 16;
   int vector_registers = 16;
   bool has_fma = false;
-  bool has_mask = false;  ///< masked vector loads and stores are instructions
+  bool has_scale = false;  ///< p * 2^n on 16 f32 lanes is one instruction
+  bool has_mask = false;   ///< masked vector loads and stores are instructions
   ArithTraits arith;
 
   /// Sets triple, data layout and the functions' CPU attributes.

@@ -1,0 +1,27 @@
+// Recognises what tegula/math/elementary.hpp writes in plain arithmetic and some CPUs do in one instruction with the
+// same bits. What is not recognised is computed as it is written.
+#pragma once
+
+#include <optional>
+
+#include "ir/op.hpp"
+
+namespace tegula::codegen::host {
+
+/// p * 2^n in f32, rounded once, where `shifted` is n + math::detail::magic_f32 and n an integer of [-151, 129] (or
+/// NaN).
+struct Scaling {
+  ir::Value const* p;
+  ir::Value const* shifted;
+};
+std::optional<Scaling> match_scaling(ir::Op const& op);
+
+/// minuend - n * factor in f32 whose product is exact, so that a fused multiply-add has the same bits.
+struct ExactReduction {
+  ir::Value const* minuend;
+  ir::Value const* n;
+  ir::Value const* factor;
+};
+std::optional<ExactReduction> match_exact_reduction(ir::Op const& op);
+
+}  // namespace tegula::codegen::host
