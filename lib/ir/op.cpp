@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "ir/builder.hpp"
 #include "tegula/support/error.hpp"
@@ -19,7 +20,8 @@ void drop_use(std::vector<Use>& uses, Use const& use) {
 
 void Value::replace_all_uses_with(Value& other) {
   if (&other == this) return;
-  for (Use const& use : std::vector<Use>(uses_)) use.user->set_operand(use.index, &other);
+  // Taken away at once: dropping them one by one would search and move the rest each time.
+  for (Use const& use : std::exchange(uses_, {})) use.user->set_operand(use.index, &other);
 }
 
 Op::Op(OpKind kind, void const* attributes, std::span<Value* const> operands, std::span<Type const> results,

@@ -1,6 +1,9 @@
 // Walks and rewrites.
 #include "ir/walk.hpp"
 
+#include <vector>
+
+#include "ir/builder.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/text.hpp"
 #include "ir/verifier.hpp"
@@ -97,4 +100,23 @@ TEST_CASE("rewrite: erase_with_operands takes along what only the op used") {
   erase_with_operands(*c->defining_op());
   CHECK(read.kernel.body().size() == before - 3);
   CHECK(verify(read.parsed.module).empty());
+}
+
+TEST_CASE("replacing a value keeps the order of its uses, however many they are") {
+  Read read;
+  Value& from = *read.kernel.parameter(1);
+  Op& sum = *from.uses()[0].user;
+  REQUIRE(sum.is<AddOp>());
+  Value& to = *sum.result();
+  Op& last = read.kernel.body().back();
+  for (int i = 0; i < 20000; ++i) Builder::before(last).same(MulOp{}, {&from, &from});
+  std::vector<Use> const uses = from.uses();
+  std::vector<Use> expected = to.uses();
+  expected.insert(expected.end(), uses.begin(), uses.end());
+  from.replace_all_uses_with(to);
+  CHECK(from.unused());
+  CHECK(to.uses() == expected);
+  CHECK(sum.operand(0) == &to);
+  to.replace_all_uses_with(from);
+  CHECK(from.uses() == expected);
 }
