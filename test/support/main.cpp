@@ -6,6 +6,7 @@
 
 #include "support/golden.hpp"
 #include "support/run.hpp"
+#include "support/sanitized.hpp"
 
 #include <cctype>
 #include <cstdio>
@@ -88,9 +89,9 @@ int list_for_ctest(std::string const& file, std::string const& program, std::str
     for (std::string const& tag : test.tags)
       if (is_row(tag)) labels += ";" + tag;
     out << "add_test(" << name << " [==[" << program << "]==] [==[" << as_specification(test.name) << "]==])\n"
-        << "set_tests_properties(" << name << " PROPERTIES SKIP_RETURN_CODE 4 TIMEOUT 300 LABELS \"" << labels
-        << "\" WORKING_DIRECTORY [==[" << folder << "]==] ENVIRONMENT [==[TEGULA_CACHE_DIR=" << folder
-        << "/cache]==])\n";
+        << "set_tests_properties(" << name << " PROPERTIES SKIP_RETURN_CODE 4 TIMEOUT "
+        << (tegula::test::sanitized ? 1800 : 300) << " LABELS \"" << labels << "\" WORKING_DIRECTORY [==[" << folder
+        << "]==] ENVIRONMENT [==[TEGULA_CACHE_DIR=" << folder << "/cache]==])\n";
   }
   return out ? 0 : 1;
 }

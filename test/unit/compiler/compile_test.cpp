@@ -1,8 +1,8 @@
 #include "compiler/compile.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <unistd.h>
+#include <ctime>
 
 #include <filesystem>
 
@@ -11,6 +11,7 @@
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/options.hpp"
+#include "support/sanitized.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/pipeline.hpp"
 
@@ -114,12 +115,11 @@ TEST_CASE("compile: passes take under 10 ms for each kernel of the design, and l
     ir::Module const module = kernel_named(name);
     double best = 1e9;
     for (int i = 0; i < 5; ++i) {
-      auto const start = std::chrono::steady_clock::now();
+      std::clock_t const start = std::clock();
       compiler::lower(module, for_target(Target::host));
-      best =
-          std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+      best = std::min(best, 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
     }
-    CHECK(best < 10);
+    CHECK(best < (test::sanitized ? 100 : 10));
   }
 }
 
