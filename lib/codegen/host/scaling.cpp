@@ -30,10 +30,14 @@ std::optional<double> bound(Value const& value, bool upper, Value const*& other)
   ir::Op const* const select = made_by<ir::SelectOp>(value);
   if (select == nullptr) return std::nullopt;
   ir::Op const* const less = made_by<ir::CompareOp>(*select->operand(0));
-  if (less == nullptr || less->as<ir::CompareOp>().predicate != ir::Predicate::lt) return std::nullopt;
+  if (less == nullptr) return std::nullopt;
+  ir::Predicate const predicate = less->as<ir::CompareOp>().predicate;
+  if (predicate != ir::Predicate::lt && predicate != ir::Predicate::gt) return std::nullopt;
+  int const smaller = predicate == ir::Predicate::lt ? 0 : 1;  // operand on the small side; a > b is b < a
   other = select->operand(2);
   Value const* const limit = select->operand(1);
-  if (less->operand(upper ? 0 : 1) != limit || less->operand(upper ? 1 : 0) != other) return std::nullopt;
+  if (less->operand(upper ? smaller : 1 - smaller) != limit || less->operand(upper ? 1 - smaller : smaller) != other)
+    return std::nullopt;
   return constant(*limit);
 }
 
