@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/hand_written_ptx.hpp"
+#include "runtime/cuda/driver.hpp"
 #include "runtime/cuda/ptxas.hpp"
 #include "runtime/loaded_kernel.hpp"
 #include "runtime/prepared_launch.hpp"
@@ -414,6 +415,7 @@ TEST_CASE("a captured graph keeps the tensor maps of its launches") {
   buffer<std::int32_t> box(order.where(), 64);
   box.fill(order, 0);
   order.synchronize();
+  cuda::ContextScope const current(order.where().number());  // the driver's own functions want one
   Handle graph = nullptr, executable = nullptr;
   REQUIRE(begin(order.handle(), 0) == 0);
   {

@@ -38,18 +38,20 @@ std::string shown(Extents const& shape) {
   return text;
 }
 
-/// On one CTA, where every trip count is the greatest, and on as many as the kernel asks for.
+/// On one CTA, where every trip count is the greatest, on as many as the kernel asks for, and on more than there is
+/// work for.
 void small_shapes_are_right(std::string_view name) {
   Target const& target = target_of(name);
   auto const module = module_of(target);
   for (Extents const& shape : target.small) {
-    for (bool const one : {true, false}) {
+    for (std::int64_t const ctas : {1, 0, 7}) {
+      if (ctas == 7 && shape.product() == 0) continue;
       auto arguments = target.arguments(shape, 3);
       block::Options options;
-      if (one) options.grid = sim::Grid{1, 1, 1};
+      if (ctas != 0) options.grid = sim::Grid{ctas, 1, 1};
       block::Simulation simulation(module.kernel(), simulated(arguments), options);
       auto const sweep = simulation.sweep(2);
-      INFO(target.axes << " = " << shown(shape) << (one ? "on one CTA\n" : "\n") << sweep.str());
+      INFO(target.axes << " = " << shown(shape) << "on " << ctas << " CTAs\n" << sweep.str());
       CHECK(sweep.clean());
       CHECK(target_trouble(target, shape, arguments) == "");
     }
