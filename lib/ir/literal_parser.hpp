@@ -1,0 +1,98 @@
+// What stands within one op of the IR's text: tokens, types, layouts, constants, attributes and locations. Values,
+// blocks and functions are parser.cpp's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/lexer.hpp"
+#include "ir/op_info.hpp"
+#include "tegula/ir/type.hpp"
+
+namespace tegula::ir {
+
+/// Thrown where the text cannot go on; `parse` makes a diagnostic of it.
+struct ParseFailure {
+  std::size_t offset;
+  std::string text;
+};
+
+/// The fields of an op under construction.
+struct Attributes {
+  explicit Attributes(OpInfo const& op)
+      : info(op), bytes(std::make_unique<std::byte[]>(std::max<std::size_t>(op.size, 1))) {
+    std::memcpy(bytes.get(), op.defaults, op.size);
+    fields = fields_of(op.kind, bytes.get());
+    given.resize(fields.size(), false);
+  }
+  /// Constants that were not written are zero of the result's element.
+  void complete(std::span<Type const> results) {
+    for (std::size_t i = 0; i < fields.size(); ++i)
+      if (fields[i].kind == FieldKind::constant && !given[i] && !results.empty())
+        *static_cast<Constant*>(fields[i].data) = {results.front().element(), 0};
+  }
+
+  OpInfo const& info;
+  std::unique_ptr<std::byte[]> bytes;
+  std::vector<FieldRef> fields;
+  std::vector<bool> given;
+};
+
+/// Reads them one by one from a text that outlives it; throws ParseFailure.
+class LiteralParser {
+ protected:
+  explicit LiteralParser(std::string_view source);
+
+  // ---- tokens
+  void advance();
+  [[noreturn]] void fail(std::string text) const;
+  [[noreturn]] void fail_at(std::size_t offset, std::string text) const;
+  [[noreturn]] void expected(std::string const& what) const;
+  [[noreturn]] void expected_not_error(std::string const& what) const;
+  [[nodiscard]] bool at(std::string_view punctuation) const;
+  [[nodiscard]] bool at_word(std::string_view word) const;
+  bool accept(std::string_view punctuation);
+  bool accept_word(std::string_view word);
+  void expect(std::string_view punctuation);
+  void expect_identifier(std::string_view word);
+  std::string take(TokenKind kind, std::string const& what);
+  std::int64_t integer();
+  std::int64_t integer_of(std::string const& text, std::size_t begin) const;
+
+  // ---- types and attributes
+  Element element();
+  Element element_named(std::string const& text, std::size_t begin) const;
+  Type type();
+  static TypeKind kind_named(std::string_view word);
+  Extents extents_before_x(std::size_t begin);
+  Type mbarrier_type(std::size_t begin);
+  std::string take_without_advance(TokenKind kind, std::string const& what);
+  Type tensor_type(std::size_t begin, Extents const& shape, Element item) const;
+
+  /// A tile, shared, pending or tensor_map type: static extents, then perhaps a layout.
+  Type sized(TypeKind kind, std::size_t begin, Extents const& shape, Element item);
+  void check_extents(std::size_t begin, Extents const& shape) const;
+  Layout const* layout(std::string_view text, std::size_t begin, Extents const& shape, Element item, bool shared) const;
+  Constant constant();
+  Constant floating(std::string const& text, Element item, std::size_t begin) const;
+  Symbol symbol();
+  Extents extents();
+  std::uint8_t enumerator(FieldRef const& field);
+  void field_value(FieldRef const& field);
+  void attributes(Attributes& into);
+  static std::string known_attributes(Attributes const& of);
+  /// At '{': true when `name =` comes next, so that this is no block.
+  bool attribute_follows();
+  location where();
+
+  Lexer lexer_;
+  Token token_;
+};
+
+}  // namespace tegula::ir
