@@ -10,6 +10,7 @@
 #include "support/golden.hpp"
 #include "support/mutate.hpp"
 #include "support/simulated.hpp"
+#include "support/sanitized.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
@@ -66,9 +67,9 @@ void schedules_are_clean(std::string_view name, Extents const& shape) {
   options.grid = sim::Grid{1, 1, 1};
   options.dependent = true;
   block::Simulation simulation(module.kernel(), simulated(arguments), options);
-  auto const sweep = simulation.sweep(200);
+  auto const sweep = simulation.sweep(schedules(200));
   INFO(sweep.str());
-  CHECK(sweep.runs >= 200);
+  CHECK(sweep.runs >= schedules(200));
   CHECK(sweep.clean());
   CHECK(target_trouble(target, shape, arguments) == "");
 }

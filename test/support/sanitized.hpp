@@ -1,5 +1,7 @@
-// Whether this build is instrumented, for limits on time.
+// Whether this build is instrumented, for limits on time and for how often a slow case is repeated.
 #pragma once
+
+#include <cstdint>
 
 namespace tegula::test {
 
@@ -14,5 +16,8 @@ inline constexpr bool sanitized = false;
 #else
 inline constexpr bool sanitized = false;
 #endif
+
+/// Schedules of a sweep: instrumented builds look for faults of the simulator, for which a tenth is enough.
+inline constexpr std::uint64_t schedules(std::uint64_t wanted) { return sanitized ? (wanted + 9) / 10 : wanted; }
 
 }  // namespace tegula::test

@@ -1,6 +1,7 @@
 // The hand-written attention kernels of test/ir/target, run by warps.
 #include "block_support.hpp"
 #include "support/simulated.hpp"
+#include "support/sanitized.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
@@ -64,9 +65,9 @@ TEST_CASE("the hand-written attention is clean under 200 schedules of every kind
     auto const module = target(std::string(kernel));
     for (std::int64_t const ctas : {1, 2}) {
       Attention attention(kernel, {1, 300}, 16);
-      auto const sweep = attention.sweep(module, ctas, 200);
+      auto const sweep = attention.sweep(module, ctas, schedules(200));
       INFO(kernel << ", " << ctas << " CTAs\n" << sweep.str());
-      CHECK(sweep.runs >= 200);
+      CHECK(sweep.runs >= schedules(200));
       CHECK(sweep.clean());
       CHECK(attention.wrong() == "");
       CHECK(attention.starts_again());

@@ -2,6 +2,7 @@
 #include <ctime>
 
 #include "block_support.hpp"
+#include "support/sanitized.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
@@ -61,7 +62,7 @@ TEST_CASE("the hand-written gemm is clean under 200 schedules of every kind", "[
     block::Options options;
     options.grid = sim::Grid{1, 1, 1};
     block::Simulation simulation(module.kernel(), arguments, options);
-    auto const sweep = simulation.sweep(k == 64 ? 200 : 4);
+    auto const sweep = simulation.sweep(schedules(k == 64 ? 200 : 4));
     INFO("k = " << k << "\n" << sweep.str());
     CHECK(sweep.clean());
     CHECK(gemm.wrong() == "");

@@ -4,6 +4,7 @@
 #include <bitset>
 
 #include "unit/sim/machine_support.hpp"
+#include "support/sanitized.hpp"
 
 namespace {
 
@@ -255,7 +256,7 @@ TEST_CASE("attention with two products in flight is silent under every kind of s
   for (int blocks : {1, 2, 3, 5}) {
     Attention attention{.blocks = blocks, .tiles = blocks == 3 ? 3 : 2};
     Simulation simulation = simulate(attention);
-    Sweep const sweep = simulation.sweep(blocks == 3 ? 200 : 30);
+    Sweep const sweep = simulation.sweep(schedules(blocks == 3 ? 200 : 30));
     INFO("blocks " << blocks << "\n" << sweep.text());
     REQUIRE(sweep.clean());
   }

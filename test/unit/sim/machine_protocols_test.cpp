@@ -1,6 +1,7 @@
 // Protocols that are right, and what each needs: look-ahead without specialisation, turns by named barriers, hand-over
 // of cp.async, flags between CTAs, dependent launch, lifetimes.
 #include "unit/sim/machine_hazards.hpp"
+#include "support/sanitized.hpp"
 
 namespace {
 
@@ -74,7 +75,7 @@ TEST_CASE("two warps take turns by pairs of named barriers", "[machine]") {
                        }
                      }};
   Simulation repaired({.shared_bytes = 1024}, [&](Machine& m) { turns.build(m, false); });
-  Sweep const sweep = repaired.sweep(200);
+  Sweep const sweep = repaired.sweep(schedules(200));
   INFO(sweep.text());
   CHECK(sweep.clean());
   Simulation planted({.shared_bytes = 1024}, [&](Machine& m) { turns.build(m, true); });
