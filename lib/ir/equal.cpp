@@ -48,8 +48,8 @@ bool equal_blocks(Block const& a, Block const& b, Pairs& pairs) {
 bool equal(Function const& a, Function const& b) {
   Pairs pairs;
   return a.name() == b.name() && a.kind() == b.kind() && a.results == b.results && a.inlining == b.inlining &&
-         a.warps == b.warps && a.cluster == b.cluster && a.parameter_attributes() == b.parameter_attributes() &&
-         equal_blocks(a.body(), b.body(), pairs);
+         a.warps == b.warps && a.cluster == b.cluster && a.shared == b.shared &&
+         a.parameter_attributes() == b.parameter_attributes() && equal_blocks(a.body(), b.body(), pairs);
 }
 
 bool equal(Module const& a, Module const& b) {

@@ -218,6 +218,7 @@ Module Module::clone() const {
     copy.inlining = function->inlining;
     copy.warps = function->warps;
     copy.cluster = function->cluster;
+    copy.shared = function->shared;
     copy.where = function->where;
     ValueMap map;
     for (int i = 0; i < function->parameter_count(); ++i)

@@ -233,6 +233,9 @@ class Function {
   Inline inlining = Inline::unset;
   int warps = 0;    ///< `warps = 4`: warps per CTA, decided by layout assignment; 0: not decided
   int cluster = 1;  ///< `cluster = 2`: CTAs per cluster, along the grid's linear order
+  /// `shared = 2048`: bytes of shared memory that a device function takes, decided by allocation; its last parameter,
+  /// an i64, then says where they begin. -1: none, or not decided. Kernels say nothing: theirs begin at 0.
+  std::int64_t shared = -1;
   location where;
   [[nodiscard]] Module* parent() const { return parent_; }
 

@@ -287,6 +287,12 @@ class Parser : LiteralParser {
         fail_at(value_begin, "cluster is from 1 to 16, found " + std::to_string(cluster));
       made.cluster = static_cast<int>(cluster);
     }
+    if (accept_word("shared")) {
+      expect("=");
+      std::size_t const value_begin = token_.begin;
+      made.shared = integer();
+      if (made.shared < 0) fail_at(value_begin, "shared is at least 0, found " + std::to_string(made.shared));
+    }
     block(made.body());
     made.where = where();
   }

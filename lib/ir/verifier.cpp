@@ -86,6 +86,12 @@ class Verifier {
                                         : "; functions take tensors, scalars and tiles"),
               function.where);
     }
+    if (function.shared >= 0 && (function.is_kernel() || function.parameter_count() == 0 ||
+                                 function.parameter(function.parameter_count() - 1)->type() != Type::index()))
+      error(at + "shared = " + std::to_string(function.shared) +
+                (function.is_kernel() ? ", but only functions say how much they take"
+                                      : ", but the last parameter is no i64, where that begins"),
+            function.where);
     if (function.is_kernel() && !function.results.empty()) error(at + "a kernel gives no results", function.where);
     for (Type const& type : function.results)
       if (type.is_tensor()) error(at + "a result cannot be " + to_string(type), function.where);
@@ -265,6 +271,9 @@ class Verifier {
     auto const given = types_of(op.operands());
     if (given != wanted)
       return error(op, "call: @" + callee->name() + " takes " + text_of(wanted) + " but is given " + text_of(given));
+    if (op.as<CallOp>().virtual_bytes != callee->shared)
+      return error(op, "call: virtual = " + std::to_string(op.as<CallOp>().virtual_bytes) + ", but @" + callee->name() +
+                           " says shared = " + std::to_string(callee->shared));
     if (callee->results != result_types(op))
       return error(op, "call: @" + callee->name() + " gives " + text_of(callee->results) + " but the results are " +
                            text_of(result_types(op)));

@@ -19,6 +19,10 @@ std::string in_kernel_body(Op const& op, Function const& function) {
                                                                  : "belongs into the outermost block of a kernel";
 }
 
+std::string in_function_body(Op const& op, Function const& function) {
+  return op.parent() == &function.body() ? std::string() : "belongs into the outermost block of a function";
+}
+
 bool constant(Value const& value, std::int64_t& number) {
   Op const* const op = value.defining_op();
   if (op == nullptr || !op->is<ConstantOp>()) return false;
@@ -89,6 +93,7 @@ std::string why_not_here(Op const& op, Function const& function) {
     return "all lanes of a warp take part, but elect leaves one";
   switch (op.kind()) {
     case OpKind::SharedAllocOp:
+      return in_function_body(op, function);
     case OpKind::TensorMapOp:
       return in_kernel_body(op, function);
     case OpKind::ViewOp:

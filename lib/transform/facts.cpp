@@ -1,4 +1,5 @@
 // Which facts hold of a module: read off the IR.
+#include "ir/shared_frame.hpp"
 #include "ir/walk.hpp"
 #include "support/string_buffer.hpp"
 #include "transform/pipeline.hpp"
@@ -51,6 +52,8 @@ std::string_view name(Fact fact) {
       return "layouts";
     case Fact::no_layouts:
       return "no-layouts";
+    case Fact::shared_offsets:
+      return "shared-offsets";
   }
   return "";
 }
@@ -73,6 +76,11 @@ std::string why_not(Fact fact, ir::Module const& module) {
       return first(module, [](ir::Op& op) {
         return any_result(op, true) ? std::string(op.info().mnemonic) + " with a layout" : std::string();
       });
+    case Fact::shared_offsets:
+      for (auto const& function : module.functions())
+        for (ir::SharedUser const& user : ir::shared_users(*function))
+          if (!user.decided()) return ir::to_string(user) + " without an offset in @" + function->name();
+      return {};
   }
   return {};
 }

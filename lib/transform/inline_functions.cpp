@@ -14,8 +14,15 @@ void inline_call(Op& call, ir::Function const& callee) {
   ir::ValueMap map;
   for (int i = 0; i < callee.parameter_count(); ++i) map[callee.parameter(i)] = call.operand(i);
   ir::Builder builder = ir::Builder::before(call);
+  Op* outermost = &call;
+  while (outermost->parent_op() != nullptr) outermost = outermost->parent_op();
+  ir::Builder buffers = ir::Builder::before(*outermost);  // shared memory belongs into the outermost block
   std::vector<Value*> results;
   for (Op const& op : callee.body()) {
+    if (op.is<ir::SharedAllocOp>()) {
+      buffers.clone(op, map).as<ir::SharedAllocOp>().offset = -1;
+      continue;
+    }
     if (!op.is<ir::ReturnOp>()) {
       builder.clone(op, map);
       continue;

@@ -62,9 +62,10 @@ constexpr PassInfo table[] = {
      .leaves = {Fact::layouts},
      .breaks = {Fact::no_layouts}},
     {.name = "allocate-shared-memory",
-     .summary = "ops that exchange through shared memory get their offsets",
+     .summary = "buffers, exchanges and called functions get their places in shared memory",
      .function = allocate_shared_memory,
-     .needs = {Fact::layouts}},
+     .needs = {Fact::layouts},
+     .leaves = {Fact::shared_offsets}},
 };
 
 std::string_view kernel_name(ir::Module const& module) {

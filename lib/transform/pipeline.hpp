@@ -15,12 +15,13 @@ namespace tegula::transform {
 /// Something that holds of a whole module. Passes need facts and leave facts; whether one holds is read off the IR, so
 /// a dump that is read back needs no memory of what ran.
 enum class Fact : std::uint8_t {
-  no_calls,       ///< no call is left
-  expanded_math,  ///< elementary functions are arithmetic
-  layouts,        ///< every tile has a layout
-  no_layouts,     ///< no tile has one
+  no_calls,        ///< no call is left
+  expanded_math,   ///< elementary functions are arithmetic
+  layouts,         ///< every tile has a layout
+  no_layouts,      ///< no tile has one
+  shared_offsets,  ///< every user of shared memory has its place
 };
-inline constexpr int fact_count = 4;
+inline constexpr int fact_count = 5;
 
 std::string_view name(Fact fact);
 /// Why the fact does not hold: the first op in its way. Empty: it holds.

@@ -4,20 +4,17 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
-#include <algorithm>
-
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/machine.hpp"
 #include "codegen/nvptx/nvptx.hpp"
 #include "codegen/nvptx/sync_census.hpp"
-#include "ir/text.hpp"
+#include "ir/shared_frame.hpp"
 #include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen {
 namespace {
 
-constexpr std::int64_t shared_limit = 232448;  // opt-in bytes per CTA on sm_90
 constexpr int warp_limit = 32;
 
 struct Compiled {
@@ -50,30 +47,11 @@ Compiled compile(ir::Function const& kernel, std::string const& architecture, bo
   return result;
 }
 
-/// Shared memory by its users, the biggest first.
-std::int64_t shared_bytes(ir::Function& kernel) {
-  std::int64_t total = 0;
-  std::vector<std::pair<std::int64_t, std::string>> users;
-  ir::walk(kernel, [&](ir::Op& op) {
-    if (op.is<ir::SharedAllocOp>()) {
-      std::int64_t const size = ir::buffer_bytes(op.result()->type());
-      total = std::max(total, op.as<ir::SharedAllocOp>().offset + size);
-      users.emplace_back(size, ir::to_string(*op.result()));
-    }
-    std::int64_t const* scratch = ir::scratch_attribute(op);
-    if (scratch == nullptr || *scratch < 0) return;
-    std::int64_t const size = ir::scratch_bytes(op);
-    total = std::max(total, *scratch + size);
-    users.emplace_back(size, std::string(op.info().mnemonic) +
-                                 (op.where().known() ? " at line " + std::to_string(op.where().line()) : ""));
-  });
-  if (total <= shared_limit) return total;
-  std::sort(users.begin(), users.end(), [](auto const& a, auto const& b) { return a.first > b.first; });
-  std::string text =
-      "shared memory: " + std::to_string(total) + " bytes needed, " + std::to_string(shared_limit) + " allowed;";
-  for (std::size_t i = 0; i < std::min<std::size_t>(users.size(), 3); ++i)
-    text += std::string(i == 0 ? " " : ", ") + users[i].second + " " + std::to_string(users[i].first);
-  throw UserError(text);
+std::int64_t shared_bytes(ir::Function const& kernel) {
+  auto const users = ir::shared_users(kernel);
+  std::int64_t const total = ir::frame_bytes(users);
+  if (total > ir::shared_limit) throw UserError(ir::too_much_shared_memory(total, users));
+  return total;
 }
 
 SwizzleMode swizzle_mode(ir::Swizzle swizzle) {

@@ -181,7 +181,7 @@ Progress perform(WarpProgram& warp, Op const& op, AtomicOp const& attributes) {
 Progress perform(WarpProgram& warp, Op const& op, SharedAllocOp const&) {
   Type const& type = op.result()->type();
   Handle& handle = warp.handle(*op.result());
-  std::uint32_t const begin = warp.plan().buffer(op);
+  std::uint32_t const begin = warp.shared_place(op);
   if (type.is_mbarrier()) {
     handle.mbarrier = begin;
     return Progress::done;

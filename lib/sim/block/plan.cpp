@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ir/exchange.hpp"
 #include "ir/layout.hpp"
+#include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
 #include "ir/verify_block.hpp"
 #include "tegula/support/error.hpp"
@@ -157,50 +157,41 @@ void Plan::find_tracked(Function const& function) {
 
 void Plan::place_buffers() {
   auto const names = value_names(kernel_);
-  std::int64_t next = 0;
-  for (Op const& op : kernel_.body())
-    if (auto const* alloc = op.is<SharedAllocOp>() ? &op.as<SharedAllocOp>() : nullptr; alloc && alloc->offset >= 0)
-      next = std::max(next, alloc->offset + buffer_bytes(op.result()->type()));
-  each_op(kernel_.body(), [&](Op const& op) {
-    std::int64_t const scratch = op.is<ReduceOp>()          ? op.as<ReduceOp>().scratch
-                                 : op.is<ConvertLayoutOp>() ? op.as<ConvertLayoutOp>().scratch
-                                                            : -1;
-    if (scratch >= 0) next = std::max(next, scratch + scratch_bytes(op));
-  });
-  // What no pass has placed yet goes behind the rest.
-  auto const take = [&](std::int64_t size, std::int64_t align) {
-    std::int64_t const at = (next + align - 1) / align * align;
-    next = at + size;
-    return static_cast<std::uint32_t>(at);
-  };
-  for (Op const& op : kernel_.body()) {
-    if (!op.is<SharedAllocOp>()) continue;
-    SharedAllocOp const& alloc = op.as<SharedAllocOp>();
-    Type const& type = op.result()->type();
-    auto const size = static_cast<std::uint32_t>(buffer_bytes(type));
-    std::uint32_t const at = alloc.offset >= 0 ? static_cast<std::uint32_t>(alloc.offset) : take(size, alloc.align);
-    buffers_[&op] = at;
-    std::string const name = names.at(op.result());
+  auto users = shared_users(kernel_);
+  std::int64_t next = frame_bytes(users);
+  for (SharedUser& user : users) {
+    if (user.kind == BufferKind::virtual_buffer && !user.decided())
+      throw UserError("simulate: " + to_string(user) + " does not say where its shared memory begins; " +
+                          "run allocate-shared-memory",
+                      user.op->where());
+    if (!user.decided()) {  // what no pass has placed yet goes behind the rest
+      user.offset = (next + user.align - 1) / user.align * user.align;
+      next = user.end();
+    }
+    auto const at = static_cast<std::uint32_t>(user.offset);
+    auto const size = static_cast<std::uint32_t>(user.bytes);
+    places_[user.op] = at;
+    if (user.kind != BufferKind::explicit_buffer) {
+      bool const call = user.kind == BufferKind::virtual_buffer;
+      names_.push_back({at, at + size, call ? to_string(user) : "the exchange of " + names.at(user.op->result())});
+      continue;
+    }
+    Type const& type = user.op->result()->type();
+    std::string const name = names.at(user.op->result());
     std::int64_t const parts = type.is_mbarrier() ? type.elements() : type.rank() > 2 ? type.shape()[0] : 1;
     names_.push_back({at, at + size, name});
     auto const part = static_cast<std::uint32_t>(size / parts);
     for (std::uint32_t i = 0; parts > 1 && i < parts; ++i)
       names_.push_back({at + i * part, at + (i + 1) * part, name + "[" + std::to_string(i) + "]"});
   }
-  each_op(kernel_.body(), [&](Op const& op) {
-    if (!op.is<ReduceOp>() && !op.is<ConvertLayoutOp>()) return;
-    std::int64_t const size = scratch_bytes(op);
-    if (size == 0) return;
-    std::int64_t const given = op.is<ReduceOp>() ? op.as<ReduceOp>().scratch : op.as<ConvertLayoutOp>().scratch;
-    std::uint32_t const at = given >= 0 ? static_cast<std::uint32_t>(given) : take(size, 16);
-    scratch_[&op] = at;
-    names_.push_back({at, at + static_cast<std::uint32_t>(size), "the exchange of " + names.at(op.result())});
-  });
-  constexpr std::int64_t most = 232448;  // PTX ISA: dynamic shared memory of a CTA on sm_90
-  if (next > most)
-    throw UserError("simulate: shared memory: " + std::to_string(next) + " bytes needed, " + std::to_string(most) +
-                    " allowed");
+  if (next > shared_limit) throw UserError("simulate: " + too_much_shared_memory(next, users));
   shared_bytes_ = static_cast<std::uint32_t>((next + 1023) / 1024 * 1024);
+  if (kernel_.parent() == nullptr) return;
+  for (auto const& function : kernel_.parent()->functions()) {
+    if (function.get() == &kernel_ || function->is_kernel()) continue;
+    for (SharedUser const& user : shared_users(*function))
+      if (user.decided()) places_[user.op] = static_cast<std::uint32_t>(user.offset);
+  }
 }
 
 }  // namespace tegula::sim::block

@@ -45,10 +45,9 @@ class Plan {
     auto const found = last_.find(&value);
     return found != last_.end() && found->second.op == &op;
   }
-  /// Byte offset of a buffer.
-  [[nodiscard]] std::uint32_t buffer(ir::Op const& alloc) const { return buffers_.at(&alloc); }
-  /// Byte offset of the memory through which an op's warps exchange.
-  [[nodiscard]] std::uint32_t scratch(ir::Op const& op) const { return scratch_.at(&op); }
+  /// Byte offset of a buffer, or of the memory through which an op's warps exchange; in a device function from the base
+  /// of the call under way (ir::shared_base).
+  [[nodiscard]] std::uint32_t place(ir::Op const& user) const { return places_.at(&user); }
   [[nodiscard]] std::uint32_t shared_bytes() const { return shared_bytes_; }
   [[nodiscard]] std::vector<NamedBytes> const& names() const { return names_; }
 
@@ -74,8 +73,7 @@ class Plan {
   std::unordered_map<ir::Op const*, int> order_;
   std::unordered_map<ir::Value const*, Last> last_;
   std::unordered_map<ir::Value const*, bool> tracked_;
-  std::unordered_map<ir::Op const*, std::uint32_t> buffers_;
-  std::unordered_map<ir::Op const*, std::uint32_t> scratch_;
+  std::unordered_map<ir::Op const*, std::uint32_t> places_;
   std::vector<NamedBytes> names_;
   std::uint32_t shared_bytes_ = 0;
   int warps_ = 1;

@@ -25,7 +25,7 @@ Progress exchange(WarpProgram& warp, Op const& op, Value const& values) {
     (void)warp.warp().barrier(0, 0, machine::all_lanes, warp.site());
     return Progress::again;
   }
-  std::uint32_t const begin = warp.plan().scratch(op);
+  std::uint32_t const begin = warp.shared_place(op);
   auto const size = static_cast<std::uint32_t>(scratch_bytes(op));
   auto const warps = static_cast<std::uint32_t>(warp.group().warps);
   if (turn == 1) {

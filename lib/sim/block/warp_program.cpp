@@ -1,5 +1,6 @@
 #include "sim/block/warp_program.hpp"
 
+#include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
 #include "sim/block/meaning.hpp"
 #include "tegula/support/error.hpp"
@@ -121,6 +122,16 @@ std::int64_t WarpProgram::integer(ir::Value const& value) const {
     default:
       return *held.data<std::int64_t>();
   }
+}
+
+std::uint32_t WarpProgram::shared_place(Op const& user) const {
+  Function const& function = *user.function();
+  if (&function == &plan().kernel()) return plan().place(user);
+  ir::Value const* const base = shared_base(function);
+  if (base == nullptr)
+    throw UserError("simulate: the shared memory of @" + function.name() + " has no place; run allocate-shared-memory",
+                    user.where());
+  return plan().place(user) + static_cast<std::uint32_t>(integer(*base));
 }
 
 Extents WarpProgram::integers(Op const& op, int first) const {

@@ -91,6 +91,9 @@ class WarpProgram final : public machine::Program {
   [[nodiscard]] Fragment const& fragment(ir::Type const& type);
   /// The same of another warp of the group.
   [[nodiscard]] Fragment const& fragment(ir::Type const& type, int warp);
+  /// Where the buffer or the exchange of an op begins in the CTA's shared memory. Throws UserError in a device function
+  /// whose shared memory no pass has placed.
+  [[nodiscard]] std::uint32_t shared_place(ir::Op const& user) const;
   [[nodiscard]] std::byte* shared_bytes() { return engine_.shared_bytes(cta_); }
 
   /// Registers of a value that a tensor core touches; taken on first use.

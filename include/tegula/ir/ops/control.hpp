@@ -48,12 +48,17 @@ struct ReturnOp : OpDefaults {
 };
 
 /// `%r = call %a, %b {callee = @f} : types`. The callee is a function of the same module; its effects are the call's.
+/// `virtual`, decided by shared-memory allocation (-1: not decided, or none needed): the bytes of shared memory that
+/// the callee takes, the same at each of its calls; the last argument says where they begin.
 struct CallOp : OpDefaults {
   static constexpr std::string_view mnemonic = "call";
   static constexpr auto operands = names("arguments");
   static constexpr unsigned traits = variadic;
   Symbol callee;
-  static constexpr auto attributes() { return fields(field("callee", &CallOp::callee)); }
+  std::int64_t virtual_bytes = -1;
+  static constexpr auto attributes() {
+    return fields(field("callee", &CallOp::callee), field("virtual", &CallOp::virtual_bytes));
+  }
 };
 
 }  // namespace tegula::ir

@@ -6,10 +6,10 @@
 namespace tegula::ir {
 
 /// `%s = shared_alloc {align = 1024, offset = 0} : shared<4x128x64xbf16, swizzled(128)>`, or `: mbarrier<4>`: a buffer
-/// that lives as long as the CTA. In the outermost block of a kernel. `offset` in bytes from the CTA's shared memory is
-/// decided by shared-memory allocation (-1: not decided); buffers whose lives do not meet may overlap. `align` in
-/// bytes, a power of two: at least 8 for mbarriers, 128 for what TMA touches, 256/512/1024 under a swizzle of 32/64/128
-/// bytes.
+/// that lives as long as its function runs. In the outermost block of a function. `offset` in bytes from the CTA's
+/// shared memory, in a device function from the base that it is called with, is decided by shared-memory allocation
+/// (-1: not decided); buffers whose lives do not meet may overlap. `align` in bytes, a power of two: at least 8 for
+/// mbarriers, 128 for what TMA touches, 256/512/1024 under a swizzle of 32/64/128 bytes.
 struct SharedAllocOp : OpDefaults {
   static constexpr std::string_view mnemonic = "shared_alloc";
   static constexpr auto operands = names();

@@ -1,0 +1,165 @@
+#include "analysis/liveness.hpp"
+
+#include <algorithm>
+
+#include "analysis/shared_buffers.hpp"
+#include "ir/text.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::analysis {
+
+using namespace ir;
+
+Liveness::Liveness(Function const& function, Uniformity const& uniformity)
+    : function_(function), uniformity_(uniformity), users_(shared_users(function)), ranges_(users_.size()) {
+  for (std::size_t i = 0; i < users_.size(); ++i) user_of_[users_[i].op] = i;
+  end_ = number(function.body(), 0) - 1;
+  find_touches(function.body());
+  end_barriers();
+}
+
+int Liveness::number(Block const& block, int next) {
+  for (Op const& op : block) {
+    int const first = next++;
+    for (int i = 0; i < op.block_count(); ++i) next = number(op.block(i), next);
+    spans_[&op] = {first, next - 1};
+  }
+  return next;
+}
+
+Liveness::Span Liveness::span(Block const& block) const {
+  return {spans_.at(&block.front()).first, spans_.at(&block.back()).last};
+}
+
+void Liveness::lift(LiveRange& range, Op const& op, bool through_loops) const {
+  auto const cover = [&](Span const& span) {
+    range.first = std::min(range.first, span.first);
+    range.last = std::max(range.last, span.last);
+  };
+  Op const* inside = &op;
+  for (Op const* around = op.parent_op(); around != nullptr; inside = around, around = around->parent_op()) {
+    bool const loop = around->is<ForOp>() || around->is<RepeatOp>();
+    if ((loop && through_loops) || around->is<ElectOp>() || uniformity_.divergent_control(*around))
+      cover(spans_.at(around));
+    if (!around->is<WarpSpecializeOp>()) continue;
+    int partition = 0;
+    while (&around->block(partition) != inside->parent()) ++partition;
+    auto& touched = range.partitions[around];
+    touched.insert(partition);
+    if (around->as<WarpSpecializeOp>().replicas[partition] > 1) cover(span(*inside->parent()));
+    if (touched.size() > 1) cover(spans_.at(around));
+  }
+}
+
+void Liveness::touch(std::size_t user, Op const& from, Op const* to) {
+  LiveRange& range = ranges_[user];
+  bool const fresh = range.last < range.first;
+  int const first = spans_.at(&from).first, last = to == nullptr ? end_ : spans_.at(to).last;
+  range.first = fresh ? first : std::min(range.first, first);
+  range.last = fresh ? last : std::max(range.last, last);
+  bool const whole_access = users_[user].kind != BufferKind::explicit_buffer;  // each op begins afresh
+  lift(range, from, !whole_access);
+  if (to != nullptr && to != &from) lift(range, *to, !whole_access);
+}
+
+void Liveness::find_touches(Block const& block) {
+  for (Op const& op : block) {
+    if (auto const own = user_of_.find(&op); own != user_of_.end() && !op.is<SharedAllocOp>()) {
+      touch(own->second, op, &op);
+    } else if (!op.is<SharedAllocOp>() && !op.is<ViewOp>() && !op.is<TransViewOp>()) {
+      Op const* const over = completed_at(op);
+      for (Value const* operand : op.operands()) {
+        if (!operand->type().is_shared() && !operand->type().is_mbarrier()) continue;
+        for (Op const* alloc : buffers_of(*operand))
+          if (auto const found = user_of_.find(alloc); found != user_of_.end())
+            touch(found->second, op, operand->type().is_mbarrier() ? &op : over);
+      }
+    }
+    for (int i = 0; i < op.block_count(); ++i) find_touches(op.block(i));
+  }
+}
+
+/// mbarriers that nothing invalidates live on, and copies count on them until somebody has waited.
+void Liveness::end_barriers() {
+  std::set<Op const*> ended;
+  walk_pre_order(function_.body(), [&](Op& op) {
+    if (op.is<MbarrierInvalOp>())
+      for (Op const* alloc : buffers_of(*op.operand(0))) ended.insert(alloc);
+    return Walk::advance;
+  });
+  for (std::size_t i = 0; i < users_.size(); ++i) {
+    bool const barrier = users_[i].kind == BufferKind::explicit_buffer && users_[i].op->result()->type().is_mbarrier();
+    if (barrier && ended.count(users_[i].op) == 0 && ranges_[i].first <= ranges_[i].last) ranges_[i].last = end_;
+  }
+}
+
+bool Liveness::together(std::size_t a, std::size_t b) const {
+  LiveRange const &x = ranges_[a], &y = ranges_[b];
+  if (x.last < x.first || y.last < y.first) return false;
+  if (x.first <= y.last && y.first <= x.last) return true;
+  for (auto const& [op, mine] : x.partitions)
+    if (auto const theirs = y.partitions.find(op); theirs != y.partitions.end())
+      for (int const p : mine)
+        for (int const q : theirs->second)
+          if (p != q) return true;
+  return false;
+}
+
+std::int64_t Liveness::most_live_bytes() const {
+  std::vector<std::int64_t> live(static_cast<std::size_t>(end_) + 1, 0);
+  for (std::size_t i = 0; i < users_.size(); ++i)
+    for (int at = ranges_[i].first; at <= ranges_[i].last; ++at) live[static_cast<std::size_t>(at)] += users_[i].bytes;
+  // Beside a position of one partition runs the costliest position of each other one.
+  std::vector<std::int64_t> total = live;
+  for (Op const& op : function_.body()) {
+    if (!op.is<WarpSpecializeOp>()) continue;
+    std::vector<std::int64_t> peaks;
+    for (int p = 0; p < op.block_count(); ++p) {
+      Span const block = span(op.block(p));
+      std::int64_t peak = 0;
+      for (int at = block.first; at <= block.last; ++at) {
+        std::int64_t inside = 0;
+        for (std::size_t i = 0; i < users_.size(); ++i)
+          if (ranges_[i].first >= block.first && ranges_[i].last <= block.last && ranges_[i].first <= at &&
+              at <= ranges_[i].last)
+            inside += users_[i].bytes;
+        peak = std::max(peak, inside);
+      }
+      peaks.push_back(peak);
+    }
+    for (int p = 0; p < op.block_count(); ++p)
+      for (int at = span(op.block(p)).first; at <= span(op.block(p)).last; ++at)
+        for (int q = 0; q < op.block_count(); ++q)
+          if (q != p) total[static_cast<std::size_t>(at)] += peaks[static_cast<std::size_t>(q)];
+  }
+  return total.empty() ? 0 : *std::max_element(total.begin(), total.end());
+}
+
+std::string Liveness::str() const {
+  auto const names = value_names(function_);
+  std::string text;
+  for (std::size_t i = 0; i < users_.size(); ++i) {
+    SharedUser const& user = users_[i];
+    text += std::string(ir::name(user.kind)) + " ";
+    switch (user.kind) {
+      case BufferKind::explicit_buffer:
+        text += names.at(user.op->result());
+        break;
+      case BufferKind::scratch:
+        text += "of " + names.at(user.op->result());
+        break;
+      case BufferKind::virtual_buffer:
+        text += to_string(user);
+        break;
+    }
+    text += ": " + std::to_string(user.bytes) + " bytes";
+    if (user.decided()) text += " at " + std::to_string(user.offset);
+    LiveRange const& range = ranges_[i];
+    text += range.last < range.first ? ", never live"
+                                     : ", live " + std::to_string(range.first) + ".." + std::to_string(range.last);
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace tegula::analysis

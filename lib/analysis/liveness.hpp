@@ -1,0 +1,69 @@
+// When each user of a function's shared memory holds something.
+//
+//   position   op                      %a   %b   scratch
+//      0       shared_store %a         |
+//      1       tma_store %a            |              read until the wait
+//      2       shared_store %b         |    |
+//      3       bulk_wait {read}        |    |
+//      4       reduce                       |    |
+//      5       shared_load %b               |
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/uniformity.hpp"
+#include "ir/shared_frame.hpp"
+
+namespace tegula::analysis {
+
+/// From its first access to the end of its last one, in positions of the function's text (ops counted in order, outer
+/// ones first). An asynchronous access ends at the wait that completes it, or at the function's end. What a loop
+/// touches lives through the loop; what one lane or only some warps of a group touch (elect, branches and loops that
+/// warps take differently) lives through that op, since the group cannot meet inside. An mbarrier lives until it is
+/// invalidated.
+struct LiveRange {
+  int first = 0;
+  int last = -1;  ///< below first: never
+  /// Partitions of warp_specialize that touch it: they run beside each other, whatever their positions.
+  std::map<ir::Op const*, std::set<int>> partitions;
+};
+
+/// Asynchronous accesses of a device function are over when it returns: its callers' buffers may lie there next.
+class Liveness {
+ public:
+  Liveness(ir::Function const& function, Uniformity const& uniformity);
+
+  [[nodiscard]] std::vector<ir::SharedUser> const& users() const { return users_; }
+  [[nodiscard]] LiveRange const& range(std::size_t user) const { return ranges_[user]; }
+  /// Both hold something at one time.
+  [[nodiscard]] bool together(std::size_t a, std::size_t b) const;
+  /// No allocation takes less.
+  [[nodiscard]] std::int64_t most_live_bytes() const;
+  /// One line per user: its kind, name, bytes, offset once decided, and range.
+  [[nodiscard]] std::string str() const;
+
+ private:
+  struct Span {
+    int first = 0;
+    int last = 0;
+  };
+  int number(ir::Block const& block, int next);
+  [[nodiscard]] Span span(ir::Block const& block) const;
+  void touch(std::size_t user, ir::Op const& from, ir::Op const* to);
+  void lift(LiveRange& range, ir::Op const& op, bool through_loops) const;
+  void find_touches(ir::Block const& block);
+  void end_barriers();
+
+  ir::Function const& function_;
+  Uniformity const& uniformity_;
+  std::vector<ir::SharedUser> users_;
+  std::map<ir::Op const*, std::size_t> user_of_;
+  std::vector<LiveRange> ranges_;
+  std::map<ir::Op const*, Span> spans_;
+  int end_ = 0;
+};
+
+}  // namespace tegula::analysis

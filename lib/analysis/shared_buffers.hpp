@@ -1,0 +1,39 @@
+// Which buffer a value in shared memory lies in, and which op completes an asynchronous access.
+#pragma once
+
+#include <vector>
+
+#include "ir/op.hpp"
+
+namespace tegula::analysis {
+
+/// The shared_alloc ops that a buffer, a view or an mbarrier may lie in, in the order they are found: one, unless it is
+/// carried by a loop or chosen by a branch.
+std::vector<ir::Op const*> buffers_of(ir::Value const& value);
+
+/// What completes an asynchronous access.
+enum class Completion : std::uint8_t {
+  none,      ///< the access is done when the op is
+  mbarrier,  ///< mbarrier_wait on the op's mbarrier
+  bulk,      ///< bulk_commit, then bulk_wait by the same lane
+  wgmma,     ///< wgmma_commit, then wgmma_wait by the same warp
+  cp_async,  ///< cp_async_commit, then cp_async_wait by the same thread; or cp_async_arrive
+};
+Completion completion_of(ir::Op const& op);
+/// The mbarrier that an op arrives at, waits for, initialises or lets a copy count on; null: none.
+ir::Value const* mbarrier_of(ir::Op const& op);
+
+/// Groups of asynchronous accesses: how many commits came since the access.
+inline bool commits(ir::Op const& op, Completion group) {
+  return (group == Completion::bulk && op.is<ir::BulkCommitOp>()) ||
+         (group == Completion::wgmma && op.is<ir::WgmmaCommitOp>()) ||
+         (group == Completion::cp_async && op.is<ir::CpAsyncCommitOp>());
+}
+/// How many groups a wait leaves open; -1: the op is no wait for such groups.
+std::int64_t leaves_open(ir::Op const& op, Completion group);
+
+/// The op after which the access that `op` starts is surely over, in the thread that started it: the first wait that
+/// every path meets and that counts enough commits. Null: none in this function.
+ir::Op const* completed_at(ir::Op const& op);
+
+}  // namespace tegula::analysis

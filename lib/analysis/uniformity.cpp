@@ -1,0 +1,95 @@
+#include "analysis/uniformity.hpp"
+
+#include <algorithm>
+
+#include "ir/text.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::analysis {
+
+using namespace ir;
+
+Uniformity::Uniformity(Module const& module) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto const& function : module.functions()) changed = visit(module, function->body(), *function) || changed;
+  }
+}
+
+bool Uniformity::divergent_control(Op const& op) const {
+  auto const differs = [&](Value const* value) { return divergent(*value); };
+  if (op.is<IfOp>()) return differs(op.operand(0));
+  if (op.is<ForOp>()) return std::any_of(op.operands().begin(), op.operands().begin() + 3, differs);
+  if (op.is<RepeatOp>()) return op.block().terminator() != nullptr && differs(op.block().terminator()->operand(0));
+  return false;
+}
+
+bool Uniformity::visit_control(Op const& op) {
+  bool changed = false;
+  bool const control = divergent_control(op);
+  if (op.is<IfOp>()) {
+    for (int i = 0; i < op.result_count(); ++i)
+      for (int b = 0; b < op.block_count(); ++b)
+        if (control || divergent(*op.block(b).back().operand(i))) changed = mark(*op.result(i)) || changed;
+    return changed;
+  }
+  bool const counts = op.is<ForOp>();
+  Block const& body = op.block();
+  if (counts && control) changed = mark(*body.argument(0)) || changed;
+  for (int i = 0; i < op.result_count(); ++i) {
+    Value const& init = *op.operand(counts ? i + 3 : i);
+    Value const& argument = *body.argument(counts ? i + 1 : i);
+    Value const& next = *body.back().operand(counts ? i : i + 1);
+    if (divergent(init) || divergent(next)) changed = mark(argument) || changed;
+    if (control || divergent(argument)) changed = mark(*op.result(i)) || changed;
+  }
+  return changed;
+}
+
+bool Uniformity::visit(Module const& module, Block const& block, Function const& function) {
+  bool changed = false;
+  for (Op const& op : block) {
+    for (int i = 0; i < op.block_count(); ++i) changed = visit(module, op.block(i), function) || changed;
+    switch (op.kind()) {
+      case OpKind::WarpIndexOp:
+      case OpKind::VoteOp:
+      case OpKind::AtomicOp:
+        changed = mark(*op.result()) || changed;
+        break;
+      case OpKind::IfOp:
+      case OpKind::ForOp:
+      case OpKind::RepeatOp:
+        changed = visit_control(op) || changed;
+        break;
+      case OpKind::CallOp: {
+        Function const* const callee = module.find(op.as<CallOp>().callee.view());
+        if (callee == nullptr) break;
+        for (int i = 0; i < std::min(op.operand_count(), callee->parameter_count()); ++i)
+          if (divergent(*op.operand(i))) changed = mark(*callee->parameter(i)) || changed;
+        Op const* const end = callee->body().terminator();
+        for (int i = 0; end != nullptr && i < std::min(op.result_count(), end->operand_count()); ++i)
+          if (divergent(*end->operand(i))) changed = mark(*op.result(i)) || changed;
+        break;
+      }
+      default:
+        if (std::any_of(op.operands().begin(), op.operands().end(), [&](Value const* v) { return divergent(*v); }))
+          for (int i = 0; i < op.result_count(); ++i) changed = mark(*op.result(i)) || changed;
+        break;
+    }
+  }
+  return changed;
+}
+
+std::string Uniformity::str(Function const& function) const {
+  auto const names = value_names(function);
+  std::string text;
+  walk_pre_order(function.body(), [&](Op& op) {
+    if (divergent_control(op)) text += std::string(op.info().mnemonic) + ": warps take it differently\n";
+    for (int i = 0; i < op.result_count(); ++i)
+      if (divergent(*op.result(i))) text += names.at(op.result(i)) + " differs between warps\n";
+    return Walk::advance;
+  });
+  return text;
+}
+
+}  // namespace tegula::analysis

@@ -1,0 +1,34 @@
+// Which scalars may differ between the warps that run an op together.
+#pragma once
+
+#include <string>
+#include <unordered_set>
+
+#include "ir/op.hpp"
+
+namespace tegula::analysis {
+
+/// Scalars of block IR are the same in all lanes of a warp; a divergent one may differ between warps of the executing
+/// group. Sources are warp_index, vote and atomic; what they reach through arithmetic, branches, loops and calls
+/// follows them. A shared_load of one element at a uniform place is uniform, because a program without races lets all
+/// threads of a group read the same value there.
+class Uniformity {
+ public:
+  explicit Uniformity(ir::Module const& module);
+
+  [[nodiscard]] bool divergent(ir::Value const& value) const { return divergent_.count(&value) != 0; }
+  /// True for an if, for or repeat that warps of one group may take differently: no barrier of the group inside.
+  [[nodiscard]] bool divergent_control(ir::Op const& op) const;
+
+  /// One line per divergent value and divergent control op of the function, in the order of its text.
+  [[nodiscard]] std::string str(ir::Function const& function) const;
+
+ private:
+  bool mark(ir::Value const& value) { return divergent_.insert(&value).second; }
+  bool visit(ir::Module const& module, ir::Block const& block, ir::Function const& function);
+  bool visit_control(ir::Op const& op);
+
+  std::unordered_set<ir::Value const*> divergent_;
+};
+
+}  // namespace tegula::analysis

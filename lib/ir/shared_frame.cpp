@@ -1,0 +1,113 @@
+#include "ir/shared_frame.hpp"
+
+#include <algorithm>
+
+#include "ir/builder.hpp"
+#include "ir/exchange.hpp"
+#include "ir/text.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::ir {
+namespace {
+
+Function const* callee_of(Op const& call) {
+  Function const* const caller = call.function();
+  return caller == nullptr || caller->parent() == nullptr ? nullptr
+                                                          : caller->parent()->find(call.as<CallOp>().callee.view());
+}
+
+bool has_layouts(Op const& op) {
+  auto const has = [](Value const& value) { return !value.type().is_tile() || value.type().layout() != nullptr; };
+  return has(*op.operand(0)) && has(*op.result());
+}
+
+}  // namespace
+
+std::string_view name(BufferKind kind) {
+  switch (kind) {
+    case BufferKind::explicit_buffer:
+      return "explicit";
+    case BufferKind::scratch:
+      return "scratch";
+    case BufferKind::virtual_buffer:
+      return "virtual";
+  }
+  return "";
+}
+
+std::vector<SharedUser> shared_users(Function const& function) {
+  std::vector<SharedUser> users;
+  walk_pre_order(function.body(), [&](Op& op) {
+    if (op.is<SharedAllocOp>()) {
+      users.push_back({&op, BufferKind::explicit_buffer, buffer_bytes(op.result()->type()),
+                       op.as<SharedAllocOp>().align, op.as<SharedAllocOp>().offset});
+    } else if (std::int64_t const* const scratch = scratch_attribute(op); scratch != nullptr && has_layouts(op)) {
+      if (std::int64_t const size = scratch_bytes(op); size > 0)
+        users.push_back({&op, BufferKind::scratch, size, 16, *scratch});
+    } else if (op.is<CallOp>()) {
+      Function const* const callee = callee_of(op);
+      if (callee != nullptr && callee->shared > 0)
+        users.push_back({&op, BufferKind::virtual_buffer, callee->shared, frame_alignment(shared_users(*callee)),
+                         callee_offset(op).value_or(-1)});
+    }
+    return Walk::advance;
+  });
+  return users;
+}
+
+std::string to_string(SharedUser const& user) {
+  switch (user.kind) {
+    case BufferKind::explicit_buffer:
+      return to_string(*user.op->result());
+    case BufferKind::scratch:
+      return std::string(user.op->info().mnemonic) +
+             (user.op->where().known() ? " at line " + std::to_string(user.op->where().line()) : "");
+    case BufferKind::virtual_buffer:
+      return "call of @" + std::string(user.op->as<CallOp>().callee.view());
+  }
+  return "";
+}
+
+std::int64_t frame_bytes(std::vector<SharedUser> const& users) {
+  std::int64_t most = 0;
+  for (SharedUser const& user : users)
+    if (user.decided()) most = std::max(most, user.end());
+  return most;
+}
+
+std::int64_t frame_alignment(std::vector<SharedUser> const& users) {
+  std::int64_t most = 16;
+  for (SharedUser const& user : users) most = std::max(most, user.align);
+  return most;
+}
+
+std::string too_much_shared_memory(std::int64_t needed, std::vector<SharedUser> users) {
+  constexpr std::size_t most_named = 3;
+  std::stable_sort(users.begin(), users.end(),
+                   [](SharedUser const& a, SharedUser const& b) { return a.bytes > b.bytes; });
+  std::string text =
+      "shared memory: " + std::to_string(needed) + " bytes needed, " + std::to_string(shared_limit) + " allowed;";
+  for (std::size_t i = 0; i < std::min(users.size(), most_named); ++i)
+    text += std::string(i == 0 ? " " : ", ") + to_string(users[i]) + " " + std::to_string(users[i].bytes);
+  return text;
+}
+
+Value* shared_base(Function const& function) {
+  return function.shared >= 0 && function.parameter_count() > 0 ? function.parameter(function.parameter_count() - 1)
+                                                                : nullptr;
+}
+
+std::optional<std::int64_t> callee_offset(Op const& call) {
+  if (call.as<CallOp>().virtual_bytes < 0 || call.operand_count() == 0) return std::nullopt;
+  Value const& last = *call.operand(call.operand_count() - 1);
+  Value const* const base = shared_base(*call.function());
+  if (base == nullptr) return constant_int(last);
+  if (&last == base) return 0;
+  Op const* const sum = last.defining_op();
+  if (sum == nullptr || !sum->is<AddOp>()) return std::nullopt;
+  if (sum->operand(0) == base) return constant_int(*sum->operand(1));
+  if (sum->operand(1) == base) return constant_int(*sum->operand(0));
+  return std::nullopt;
+}
+
+}  // namespace tegula::ir

@@ -1,0 +1,323 @@
+// Random kernels over shared memory as IR text: stores and loads of buffers and of their stages in layouts that give
+// elements to other lanes or warps, exchanges, single elements written by one lane, TMA copies in and out, in loops and
+// branches. What is read goes to a row of the output of its own, so that every wrong value shows.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace tegula::test {
+
+struct RandomShared {
+  std::string text;    ///< a module
+  std::int64_t rows;   ///< of the output %o, tensor<?x?xi32>, row_width wide
+  std::int64_t loads;  ///< rows of the input %a, tensor<?x?xi32>, as wide
+  static constexpr std::int64_t row_width = 768;
+};
+
+struct RandomSharedOptions {
+  bool barriers = true;  ///< a barrier after every statement; else none at all
+  bool copies = false;   ///< TMA copies too
+  bool offsets = false;  ///< buffers have offsets, none overlapping
+  int buffers = 8;
+  int statements = 14;
+  int most_words = 3;  ///< of 64 elements per warp and stage
+  int warps = 2;       ///< 1, 2 or 4
+};
+
+class SharedGenerator {
+ public:
+  SharedGenerator(std::uint64_t seed, RandomSharedOptions options) : random_(seed), options_(options) {}
+
+  RandomShared make() {
+    int const count = 2 + pick(options_.buffers - 1);
+    std::int64_t place = 0;
+    for (int i = 0; i < count; ++i) {
+      Buffer buffer;
+      buffer.name = "%s" + std::to_string(i);
+      buffer.words = 1 + pick(options_.most_words);
+      buffer.stages = pick(3) == 0 ? 2 + pick(2) : 1;
+      std::string const place_text =
+          options_.offsets ? "{align = 128, offset = " + std::to_string(place) + "} " : "{align = 128} ";
+      place += (bytes(buffer) + 127) / 128 * 128;
+      header_ += "  " + buffer.name + " = shared_alloc " + place_text + ": shared<" + std::to_string(buffer.stages) +
+                 "x" + std::to_string(width(buffer)) + "xi32, dense>\n";
+      if (options_.copies) copy_header(buffer, i, place);
+      buffers_.push_back(buffer);
+    }
+    // Everything is written before it is read, here by the threads that write; some buffers later than others.
+    for (int i = 0; i < options_.statements; ++i) statement(2);
+    std::string const warps = std::to_string(options_.warps);
+    RandomShared result;
+    result.rows = rows_ + 1;
+    result.loads = 1;
+    result.text =
+        "tegula-ir 1\nkernel @random(%a: in tensor<?x?xi32> {unit_inner, aligned_16}, %o: out tensor<?x?xi32> "
+        "{unit_inner, aligned_16}) warps = " +
+        warps + " {\n";
+    for (int i = 0; i <= 8; ++i)
+      result.text += "  %k" + std::to_string(i) + " = constant {value = " + std::to_string(i) + " : i64} : i64\n";
+    result.text += "  grid %k1\n  %cta = block_index : i64\n" + header_;
+    if (options_.copies && !initial_.empty())
+      result.text += "  elect {\n" + initial_ + "    fence_mbarrier_init\n    yield\n  }\n" +
+                     (options_.barriers ? "  barrier\n" : "");
+    result.text += body_ + "  return\n}\n";
+    return result;
+  }
+
+ private:
+  struct Buffer {
+    std::string name;
+    int words = 1;
+    int stages = 1;
+    bool written = false;
+    std::string phase;  ///< of its mbarrier: how often it was waited for, outside loops
+    int waits = 0;
+  };
+  struct Loop {
+    std::string index;
+    std::int64_t trips = 1;
+  };
+
+  int pick(int below) { return static_cast<int>(random_() % static_cast<std::uint64_t>(below < 1 ? 1 : below)); }
+  std::string fresh(std::string const& stem) { return "%" + stem + std::to_string(next_++); }
+  void line(std::string const& text) { body_ += std::string(2 + 2 * nesting_, ' ') + text + "\n"; }
+  [[nodiscard]] std::int64_t width(Buffer const& buffer) const { return 64LL * options_.warps * buffer.words; }
+  [[nodiscard]] std::int64_t bytes(Buffer const& buffer) const { return 4 * width(buffer) * buffer.stages; }
+
+  /// The distribution of `count` elements: 0 and 1 keep elements in their warps, 2 turns the warps round.
+  [[nodiscard]] std::string layout(int words, int kind) const {
+    int const warps = options_.warps;
+    std::string lanes, warp;
+    std::string const pair = kind == 1 ? "(32)" : "(1)";
+    for (int lane = 0; lane < 5; ++lane) lanes += " (" + std::to_string((kind == 1 ? 1 : 2) << lane) + ")";
+    std::vector<int> bits;
+    for (int w = 1; w < warps; w *= 2) bits.push_back(64 * w);
+    if (kind == 2) std::reverse(bits.begin(), bits.end());
+    for (int const bit : bits) warp += " (" + std::to_string(bit) + ")";
+    std::string text = "[register " + pair;
+    if (words > 1) text += " " + std::to_string(words) + "*(" + std::to_string(64 * warps) + ")";
+    text += ", lane" + lanes;
+    if (!warp.empty()) text += ", warp" + warp;
+    if (kind == 2 && warps == 2) {  // one bit cannot turn round: lanes trade with warps instead
+      text = "[register (1)";
+      if (words > 1) text += " " + std::to_string(words) + "*(128)";
+      text += ", lane (64) (2) (4) (8) (16), warp (32)";
+    }
+    return text + "]";
+  }
+  [[nodiscard]] std::string tile(int words, int kind) const {
+    return "tile<" + std::to_string(64 * options_.warps * words) + "xi32, " + layout(words, kind) + ">";
+  }
+
+  void copy_header(Buffer& buffer, int number, std::int64_t& place) {
+    std::string const n = std::to_string(number), w = std::to_string(width(buffer));
+    std::string const box = "{box = [1, " + std::to_string(width(buffer) > 256 ? 0 : width(buffer)) + "]}";
+    if (width(buffer) > 256) return;
+    buffer.phase = "%b" + n;
+    place = (place + 127) / 128 * 128;
+    std::string const at = options_.offsets ? "{align = 8, offset = " + std::to_string(place) + "} " : "{align = 8} ";
+    place += 128;
+    header_ += "  %b" + n + " = shared_alloc " + at + ": mbarrier<1>\n  %m" + n + " = view %b" + n +
+               ", %k0 : mbarrier\n  %in" + n + " = tensor_map %a " + box + " : tensor_map<1x" + w + "xi32>\n  %out" +
+               n + " = tensor_map %o " + box + " : tensor_map<1x" + w + "xi32>\n";
+    initial_ += "    mbarrier_init %m" + n + "\n";
+  }
+
+  void close() {
+    if (options_.barriers) line("barrier");
+  }
+
+  /// A stage: a number, or the index of a loop around modulo the stages.
+  std::string stage_of(Buffer const& buffer) {
+    if (buffer.stages == 1) return "%k0";
+    if (loops_.empty() || pick(2) == 0) return "%k" + std::to_string(pick(buffer.stages));
+    std::string const stage = fresh("stage");
+    line(stage + " = rem " + loops_.back().index + ", %k" + std::to_string(buffer.stages) + " : i64");
+    return stage;
+  }
+  std::string view(Buffer const& buffer) {
+    std::string const stage = stage_of(buffer), name = fresh("v");
+    line(name + " = view " + buffer.name + ", " + stage + ", %k0 : shared<" + std::to_string(width(buffer)) +
+         "xi32, dense>");
+    return name;
+  }
+  /// A row of the output for each turn of the loops around.
+  std::string row() {
+    std::int64_t trips = 1;
+    std::string at = fresh("row");
+    std::string const first = std::to_string(rows_);
+    line(at + " = constant {value = " + first + " : i64} : i64");
+    for (Loop const& loop : loops_) {
+      std::string const step = fresh("row"), scaled = fresh("row"), sum = fresh("row");
+      line(step + " = constant {value = " + std::to_string(trips) + " : i64} : i64");
+      line(scaled + " = mul " + loop.index + ", " + step + " : i64");
+      line(sum + " = add " + at + ", " + scaled + " : i64");
+      at = sum;
+      trips *= loop.trips;
+    }
+    rows_ += trips;
+    return at;
+  }
+
+  void write(Buffer& buffer) {
+    std::string const to = view(buffer);
+    std::string const type = tile(buffer.words, pick(3));
+    std::string const places = fresh("i"), number = fresh("c"), value = fresh("x");
+    line(places + " = iota : " + type);
+    line(number + " = constant {value = " + std::to_string(1000 * ++values_) + " : i32} : " + type);
+    line(value + " = add " + places + ", " + number + " : " + type);
+    line("shared_store " + to + ", " + value);
+    close();
+  }
+  void read(Buffer& buffer) {
+    std::string const from = view(buffer), value = fresh("x"), at = row();
+    line(value + " = shared_load " + from + " : " + tile(buffer.words, pick(3)));
+    line("store %o, " + value + ", " + at + ", %k0");
+    close();
+  }
+  /// One lane writes a single element.
+  void poke(Buffer& buffer) {
+    std::string const stage = stage_of(buffer), at = fresh("at"), to = fresh("v"), value = fresh("x");
+    line(at + " = constant {value = " + std::to_string(pick(static_cast<int>(width(buffer)))) + " : i64} : i64");
+    line(to + " = view " + buffer.name + ", " + stage + ", " + at + " : shared<1xi32, dense of " +
+         std::to_string(width(buffer)) + ">");
+    line("elect {warp = " + std::to_string(pick(options_.warps)) + "} {");
+    line("  " + value + " = constant {value = " + std::to_string(++values_) + " : i32} : i32");
+    line("  shared_store " + to + ", " + value);
+    line("  yield");
+    line("}");
+    close();
+  }
+  void exchange() {
+    int const words = 1 + pick(2);
+    std::string const type = tile(words, 0), places = fresh("i"), sum = fresh("x"), at = row();
+    line(places + " = iota : " + type);
+    std::string const warp = options_.warps == 1 ? "" : options_.warps == 2 ? ", warp (0)" : ", warp (0) (0)";
+    line(sum + " = reduce " + places + " : tile<1xi32, [lane (0) (0) (0) (0) (0)" + warp + "]>");
+    line("store %o, " + sum + ", " + at + ", %k0");
+    close();
+  }
+  void copy_in(Buffer& buffer) {
+    std::string const to = view(buffer), n = buffer.name.substr(2);
+    if (options_.barriers) {
+      line("fence_proxy_async");
+      line("barrier");
+    }
+    line("elect {");
+    line("  mbarrier_expect %m" + n + " {bytes = " + std::to_string(4 * width(buffer)) + "}");
+    line("  tma_load %in" + n + ", " + to + ", %m" + n + ", %k0, %k0");
+    line("  yield");
+    line("}");
+    line("mbarrier_wait %m" + n + ", %k" + std::to_string(buffer.waits++ % 2));
+    close();
+  }
+  void copy_out(Buffer& buffer) {
+    std::string const from = view(buffer), n = buffer.name.substr(2), at = row();
+    if (options_.barriers) {
+      line("fence_proxy_async");
+      line("barrier");
+    }
+    line("elect {");
+    line("  tma_store %out" + n + ", " + from + ", " + at + ", %k0");
+    line("  bulk_commit");
+    line("  bulk_wait");
+    line("  yield");
+    line("}");
+    close();
+  }
+
+  Buffer& any() { return buffers_[static_cast<std::size_t>(pick(static_cast<int>(buffers_.size())))]; }
+
+  /// Writes all stages, so that what a loop or a branch reads later is there whatever ran.
+  void fill(Buffer& buffer) {
+    if (buffer.written) return;
+    buffer.written = true;
+    for (int stage = 0; stage < buffer.stages; ++stage) {
+      std::string const type = tile(buffer.words, 0), value = fresh("x"), to = fresh("v");
+      line(value + " = constant {value = " + std::to_string(++values_) + " : i32} : " + type);
+      line(to + " = view " + buffer.name + ", %k" + std::to_string(stage) + ", %k0 : shared<" +
+           std::to_string(width(buffer)) + "xi32, dense>");
+      line("shared_store " + to + ", " + value);
+      close();
+    }
+  }
+
+  void statement(int depth) {
+    Buffer& buffer = any();
+    if (loops_.empty() && branches_ == 0) fill(buffer);
+    if (!buffer.written) return;
+    bool const copies = options_.copies && !buffer.phase.empty();
+    switch (pick(depth > 0 ? 14 : 11)) {
+      case 0:
+      case 1:
+      case 2:
+        return write(buffer);
+      case 3:
+      case 4:
+      case 5:
+        return read(buffer);
+      case 6:
+        return poke(buffer);
+      case 7:
+        return exchange();
+      case 8:
+      case 9:
+        if (copies && loops_.empty() && branches_ == 0) return copy_in(buffer);
+        return write(buffer);
+      case 10:
+        if (copies) return copy_out(buffer);
+        return read(buffer);
+      case 11:
+        return branch(depth - 1);
+      default:
+        return loop(depth - 1);
+    }
+  }
+
+  void loop(int depth) {
+    std::string const index = fresh("n");
+    std::int64_t const trips = 2 + pick(2);
+    line("for " + index + " = %k0 to %k" + std::to_string(trips) + " step %k1 {");
+    loops_.push_back({index, trips});
+    ++nesting_;
+    for (int i = 2 + pick(3); i > 0; --i) statement(depth);
+    line("yield");
+    --nesting_;
+    loops_.pop_back();
+    line("}");
+  }
+  void branch(int depth) {
+    std::string const condition = fresh("q");
+    line(condition + " = compare %cta, %k" + std::to_string(pick(2)) + " : bool");
+    line("if " + condition + " {");
+    ++branches_;
+    ++nesting_;
+    for (int i = 1 + pick(2); i > 0; --i) statement(depth);
+    line("yield");
+    --nesting_;
+    line("} else {");
+    ++nesting_;
+    for (int i = 1 + pick(2); i > 0; --i) statement(depth);
+    line("yield");
+    --nesting_;
+    --branches_;
+    line("}");
+  }
+
+  std::mt19937_64 random_;
+  RandomSharedOptions options_;
+  std::vector<Buffer> buffers_;
+  std::vector<Loop> loops_;
+  std::string header_, initial_, body_;
+  std::int64_t rows_ = 0;
+  int values_ = 0;
+  int next_ = 0;
+  int nesting_ = 0;
+  int branches_ = 0;
+};
+
+}  // namespace tegula::test
