@@ -129,4 +129,25 @@ BankCost bank_cost(AccessMap const& map, MatrixPlan const& plan, int element_byt
   return most;
 }
 
+std::optional<SharedPlan> shared_plan(Layout const& registers, Layout const& memory, Element element, bool stores,
+                                      std::string& why) {
+  constexpr int widest = 16;
+  int const size = bytes(element);
+  auto map = AccessMap::get(registers, memory, why);
+  if (!map) return std::nullopt;
+  VectorPlan vectors = vector_plan(*map, size, widest);
+  SharedPlan plan{*std::move(map), std::move(vectors), std::nullopt};
+  bool const copies = !plan.vectors.copies.empty() || (stores && !registers.injective());
+  if (copies || plan.vectors.width * size >= widest || element == Element::boolean) return plan;
+  std::string reason;
+  plan.matrices = matrix_plan(plan.map, size, false, reason);
+  if (!plan.matrices) plan.matrices = matrix_plan(plan.map, size, true, reason);
+  return plan;
+}
+
+BankCost bank_cost(SharedPlan const& plan, int element_bytes) {
+  return plan.matrices ? bank_cost(plan.map, *plan.matrices, element_bytes)
+                       : bank_cost(plan.map, plan.vectors, element_bytes);
+}
+
 }  // namespace tegula::ir

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ir/shared_access.hpp"
+#include "tegula/support/element.hpp"
 
 namespace tegula::ir {
 
@@ -37,5 +38,18 @@ std::optional<MatrixPlan> matrix_plan(AccessMap const& map, int element_bytes, b
 
 /// Wavefronts of a plan in the warp that pays most; 8 rows of 16 bytes are one.
 BankCost bank_cost(AccessMap const& map, MatrixPlan const& plan, int element_bytes);
+
+/// How a tile in registers moves from or to a view of shared memory.
+struct SharedPlan {
+  AccessMap map;
+  VectorPlan vectors;                  ///< always there
+  std::optional<MatrixPlan> matrices;  ///< ldmatrix or stmatrix, where vectors are narrower and the layouts have it
+};
+/// Nothing with a message when the register tile is not of the view's shape. Of elements that several threads hold, the
+/// owner alone stores: no matrices then.
+std::optional<SharedPlan> shared_plan(Layout const& registers, Layout const& memory, Element element, bool stores,
+                                      std::string& why);
+/// Of the instructions that the plan comes to.
+BankCost bank_cost(SharedPlan const& plan, int element_bytes);
 
 }  // namespace tegula::ir

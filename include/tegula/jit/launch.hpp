@@ -191,4 +191,12 @@ template <class F>
   return jit::compile(jit::reference(kernel), options);
 }
 
+/// What decides the kernel's speed on a GPU, for tests to pin: `CHECK(facts(k).bank_conflicts() == 0)`. Compiles for
+/// sm_90a and needs no GPU; registers and spills are known where ptxas is. Without facts in the options all tensors are
+/// taken as dense and 16-byte aligned.
+template <class F>
+[[nodiscard]] KernelFacts facts(Kernel<F> const& kernel, CompileOptions const& options = {}) {
+  return jit::facts(jit::reference(kernel), options);
+}
+
 }  // namespace tegula

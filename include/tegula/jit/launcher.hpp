@@ -7,6 +7,7 @@
 #include "tegula/runtime/handle.hpp"
 #include "tegula/runtime/stream.hpp"
 #include "tegula/support/compile_options.hpp"
+#include "tegula/support/kernel_facts.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/trace/traced_kernel.hpp"
 
@@ -48,6 +49,7 @@ simulation simulate(KernelRef const& kernel, ArgumentList arguments, GridOverrid
                     std::string const& schedule);
 std::string explain(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
 CompiledKernel compile(KernelRef const& kernel, CompileOptions const& options);
+KernelFacts facts(KernelRef const& kernel, CompileOptions options);
 
 /// a * b. Throws UserError for more blocks than 64 bits hold.
 std::int64_t multiply_blocks(std::int64_t a, std::int64_t b);

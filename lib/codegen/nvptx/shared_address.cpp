@@ -8,8 +8,6 @@ namespace {
 
 using Part = ir::AccessMap::Part;
 
-constexpr int access_bytes = 16;
-
 /// What the bits of an index contribute; refused when other indices are not the sums of their bits.
 std::vector<Part> bits_of(ir::Op const& op, ir::AccessMap const& map, ir::Dim dim) {
   std::vector<Part> bits;
@@ -37,18 +35,14 @@ SharedAccess::SharedAccess(Emitter& e, ir::Op const& op, ir::Type const& view, l
     refuse(op, "the layout names " + std::to_string(tile.warps()) + " warps, but " + std::to_string(e.warps) +
                    " execute it");
   std::string why;
-  auto const map = ir::AccessMap::get(tile, *view.layout(), why);
-  if (!map) refuse(op, why);
-  vectors_ = ir::vector_plan(*map, bytes_);
-  std::vector<Part> const warp_bits = bits_of(op, *map, ir::Dim::warp);
-  add_index(element_, e.lane, bits_of(op, *map, ir::Dim::lane));
+  auto plan = ir::shared_plan(tile, *view.layout(), view.element(), stores, why);
+  if (!plan) refuse(op, why);
+  ir::AccessMap const& map = plan->map;
+  vectors_ = std::move(plan->vectors);
+  matrices_ = std::move(plan->matrices);
+  std::vector<Part> const warp_bits = bits_of(op, map, ir::Dim::warp);
+  add_index(element_, e.lane, bits_of(op, map, ir::Dim::lane));
   add_index(element_, e.warp, warp_bits);
-
-  // Copies of elements are stored once, by their owner: not as matrices.
-  bool const copies = !vectors_.copies.empty() || (stores && e.owns(tile) != nullptr);
-  if (copies || vectors_.width * bytes_ >= access_bytes || view.element() == Element::boolean) return;
-  matrices_ = ir::matrix_plan(*map, bytes_, false, why);
-  if (!matrices_) matrices_ = ir::matrix_plan(*map, bytes_, true, why);
   if (!matrices_) return;
   add_index(row_, e.lane, {matrices_->lane_bits.begin(), matrices_->lane_bits.end()});
   add_index(row_, e.warp, warp_bits);

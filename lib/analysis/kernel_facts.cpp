@@ -1,0 +1,171 @@
+#include "analysis/kernel_facts.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "analysis/effects.hpp"
+#include "analysis/register_pressure.hpp"
+#include "ir/layout.hpp"
+#include "ir/matrix_access.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::analysis {
+namespace {
+
+using Kind = MemoryAccessFacts::Kind;
+
+constexpr std::int64_t sector_bytes = 32;
+constexpr int widest_bytes = 16;
+
+/// The name of the tensor or buffer behind a value; views and elections lead back to it.
+std::string name_of(ir::Value const& value) {
+  ir::Value const* at = &value;
+  while (ir::Op const* op = at->defining_op()) {
+    if (!op->is<ir::ViewOp>() && !op->is<ir::TransViewOp>()) break;
+    at = op->operand(0);
+  }
+  return at->name();
+}
+
+/// Elements that one instruction of a thread moves.
+std::int64_t width_of(ir::Type const& tile, std::int64_t vector) {
+  if (vector < 2 || tile.rank() == 0) return 1;
+  return std::min<std::int64_t>(
+      {vector, tile.layout()->contiguous(tile.rank() - 1), widest_bytes / bytes(tile.element())});
+}
+
+MemoryAccessFacts global_access(ir::Op const& op, Kind kind, ir::Type const& tile, std::int64_t vector) {
+  ir::Layout const& layout = *tile.layout();
+  int const size = bytes(tile.element());
+  bool const unit_stride = parameter_of(*op.operand(0)).facts.unit_inner_stride;
+  MemoryAccessFacts result;
+  result.kind = kind;
+  result.bytes = static_cast<int>(width_of(tile, vector)) * size;
+  for (int warp = 0; warp < layout.warps(); ++warp) {
+    std::set<std::vector<std::int64_t>> sectors, elements;
+    for (int lane = 0; lane < layout.lanes(); ++lane)
+      for (int reg = 0; reg < layout.registers(); ++reg) {
+        Extents const at = layout.at(reg, lane, warp);
+        std::vector<std::int64_t> place(at.begin(), at.end());
+        elements.insert(place);
+        if (unit_stride && !place.empty()) place.back() = place.back() * size / sector_bytes;
+        sectors.insert(std::move(place));
+      }
+    auto const cost = static_cast<std::int64_t>(sectors.size());
+    if (cost < result.cost) continue;
+    result.cost = cost;
+    result.least = (static_cast<std::int64_t>(elements.size()) * size + sector_bytes - 1) / sector_bytes;
+  }
+  return result;
+}
+
+/// A single element costs one wavefront.
+MemoryAccessFacts shared_access(Kind kind, ir::Type const& view, ir::Type const& value) {
+  MemoryAccessFacts result;
+  result.kind = kind;
+  result.bytes = bytes(value.element());
+  result.cost = result.least = 1;
+  if (value.layout() == nullptr) return result;
+  std::string why;
+  auto const plan = ir::shared_plan(*value.layout(), *view.layout(), value.element(), kind == Kind::shared_store, why);
+  if (!plan) return result;  // refused when code is generated
+  ir::BankCost const cost = ir::bank_cost(*plan, bytes(value.element()));
+  result.bytes = plan->matrices ? widest_bytes : plan->vectors.width * bytes(value.element());
+  result.cost = cost.wavefronts;
+  result.least = cost.least;
+  return result;
+}
+
+/// Ops that take a thread's time while copies and products run.
+bool is_work(ir::Op const& op) {
+  for (int i = 0; i < op.result_count(); ++i)
+    if (op.result(i)->type().is_tile() && !op.is<ir::WgmmaWaitOp>() && !op.is<ir::WgmmaFenceOp>() &&
+        !op.is<ir::ConstantOp>() && !op.is<ir::SplatOp>())
+      return true;
+  return op.is<ir::StoreOp>() || op.is<ir::SharedStoreOp>();
+}
+
+/// Whether the wait, which leaves `pending` groups open, closes a group that was committed right before it.
+template <class Commit>
+bool closes_fresh_group(ir::Op const& wait, std::int64_t pending) {
+  ir::Block const& block = *wait.parent();
+  std::vector<ir::Op const*> before;
+  for (ir::Op const& op : const_cast<ir::Block&>(block)) {
+    if (&op == &wait) break;
+    before.push_back(&op);
+  }
+  for (auto at = before.rbegin(); at != before.rend(); ++at) {
+    if (is_work(**at)) return false;
+    if ((*at)->is<Commit>() && pending-- == 0) return true;
+  }
+  return false;
+}
+
+/// Whether the mbarrier wait is for bytes that a copy right before it brings.
+bool waits_for_fresh_copy(ir::Op const& wait) {
+  std::vector<ir::Op const*> before;
+  for (ir::Op const& op : const_cast<ir::Block&>(*wait.parent())) {
+    if (&op == &wait) break;
+    before.push_back(&op);
+  }
+  for (auto at = before.rbegin(); at != before.rend(); ++at) {
+    if (is_work(**at)) return false;
+    bool found = false;
+    auto const look = [&](ir::Op const& op) {
+      if (!op.is<ir::TmaLoadOp>() && !op.is<ir::BulkLoadOp>()) return;
+      for (ir::Value const* operand : op.operands()) found = found || operand == wait.operand(0);
+    };
+    look(**at);
+    for (int i = 0; i < (*at)->block_count(); ++i)
+      ir::walk_pre_order((*at)->block(i), [&](ir::Op& op) {
+        look(op);
+        return ir::Walk::advance;
+      });
+    if (found) return true;
+  }
+  return false;
+}
+
+bool in_a_loop(ir::Op const& op) {
+  for (ir::Op const* at = op.parent_op(); at != nullptr; at = at->parent_op())
+    if (at->is<ir::ForOp>() || at->is<ir::RepeatOp>()) return true;
+  return false;
+}
+
+bool is_exposed(ir::Op const& op) {
+  if (!in_a_loop(op)) return false;
+  if (op.is<ir::WgmmaWaitOp>()) return closes_fresh_group<ir::WgmmaCommitOp>(op, op.as<ir::WgmmaWaitOp>().pending);
+  if (op.is<ir::CpAsyncWaitOp>())
+    return closes_fresh_group<ir::CpAsyncCommitOp>(op, op.as<ir::CpAsyncWaitOp>().pending);
+  if (op.is<ir::BulkWaitOp>()) return closes_fresh_group<ir::BulkCommitOp>(op, op.as<ir::BulkWaitOp>().pending);
+  return op.is<ir::MbarrierWaitOp>() && waits_for_fresh_copy(op);
+}
+
+}  // namespace
+
+KernelFacts kernel_facts(ir::Function const& kernel) {
+  KernelFacts facts;
+  facts.warps = kernel.warps;
+  facts.registers_estimated = register_pressure(kernel);
+  ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
+    if (is_exposed(op)) ++facts.exposed_waits;
+    MemoryAccessFacts access;
+    if (op.is<ir::LoadOp>() && op.result()->type().layout() != nullptr)
+      access = global_access(op, Kind::load, op.result()->type(), op.as<ir::LoadOp>().vector);
+    else if (op.is<ir::StoreOp>() && op.operand(1)->type().layout() != nullptr)
+      access = global_access(op, Kind::store, op.operand(1)->type(), op.as<ir::StoreOp>().vector);
+    else if (op.is<ir::SharedLoadOp>())
+      access = shared_access(Kind::shared_load, op.operand(0)->type(), op.result()->type());
+    else if (op.is<ir::SharedStoreOp>())
+      access = shared_access(Kind::shared_store, op.operand(0)->type(), op.operand(1)->type());
+    else
+      return ir::Walk::advance;
+    access.memory = name_of(*op.operand(0));
+    access.where = op.where();
+    facts.accesses.push_back(std::move(access));
+    return ir::Walk::advance;
+  });
+  return facts;
+}
+
+}  // namespace tegula::analysis

@@ -1,0 +1,120 @@
+#include "analysis/register_pressure.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "ir/layout.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::analysis {
+namespace {
+
+bool is_free(ir::Value const& value) {
+  ir::Op const* const op = value.defining_op();
+  if (value.type().is_tensor()) return true;
+  return op != nullptr && (op->is<ir::ConstantOp>() || op->is<ir::IotaOp>() || op->is<ir::SplatOp>() ||
+                           op->is<ir::TensorMapOp>() || op->is<ir::SharedAllocOp>());
+}
+
+/// Values alive at one point, and what they take.
+class Live {
+ public:
+  void add(ir::Value const& value) {
+    if (!is_free(value) && values_.insert(&value).second) registers_ += registers_of(value.type());
+  }
+  void remove(ir::Value const& value) {
+    if (values_.erase(&value) != 0) registers_ -= registers_of(value.type());
+  }
+  [[nodiscard]] int registers() const { return registers_; }
+
+ private:
+  std::set<ir::Value const*> values_;
+  int registers_ = 0;
+};
+
+bool is_loop(ir::Op const& op) { return op.is<ir::ForOp>() || op.is<ir::RepeatOp>(); }
+
+class Pressure {
+ public:
+  /// Goes through a block from its end; `live` is what lives there, and afterwards what lives at its start.
+  void block(ir::Block& of, Live& live) {
+    see(live);
+    for (auto at = of.end(); at != of.begin();) {
+      --at;
+      op(*at, live);
+    }
+    for (int i = 0; i < of.argument_count(); ++i) live.remove(*of.argument(i));
+  }
+  [[nodiscard]] int most() const { return most_; }
+
+ private:
+  void op(ir::Op& op, Live& live) {
+    for (int i = 0; i < op.result_count(); ++i) live.remove(*op.result(i));
+    // A loop's next turn wants what this one used.
+    if (is_loop(op))
+      ir::walk_pre_order(op.block(), [&](ir::Op& inner) {
+        for (ir::Value const* operand : inner.operands())
+          if (is_outside(*operand, op)) live.add(*operand);
+        return ir::Walk::advance;
+      });
+    Live before = live;
+    for (int i = 0; i < op.block_count(); ++i) {
+      Live inside = live;
+      if (op.is<ir::ForOp>()) {  // counts to the end
+        inside.add(*op.block().argument(0));
+        inside.add(*op.operand(1));
+        inside.add(*op.operand(2));
+      }
+      block(op.block(i), inside);
+      if (!is_loop(op)) join(before, op.block(i), op);
+    }
+    live = before;
+    for (ir::Value const* operand : op.operands()) live.add(*operand);
+    see(live);
+  }
+
+  /// Values from outside that a block uses live before the op.
+  static void join(Live& live, ir::Block& block, ir::Op const& op) {
+    ir::walk_pre_order(block, [&](ir::Op& inner) {
+      for (ir::Value const* operand : inner.operands())
+        if (is_outside(*operand, op)) live.add(*operand);
+      return ir::Walk::advance;
+    });
+  }
+
+  static ir::Block const* block_of(ir::Value const& value) {
+    return value.defining_op() != nullptr ? value.defining_op()->parent() : value.owner_block();
+  }
+  static bool is_outside(ir::Value const& value, ir::Op const& op) {
+    for (ir::Block const* block = block_of(value); block != nullptr;) {
+      ir::Op const* const parent = block->parent_op();
+      if (parent == &op) return false;
+      block = parent == nullptr ? nullptr : parent->parent();
+    }
+    return true;
+  }
+
+  void see(Live const& live) { most_ = std::max(most_, live.registers()); }
+
+  int most_ = 0;
+};
+
+}  // namespace
+
+int registers_of(ir::Type const& type) {
+  constexpr int word_bits = 32;
+  int const bits = type.element() == Element::boolean ? 1 : 8 * bytes(type.element());
+  if (type.is_tile() || type.is_pending())
+    return type.layout() == nullptr ? 0 : (type.layout()->registers() * bits + word_bits - 1) / word_bits;
+  if (type.is_scalar()) return (bits + word_bits - 1) / word_bits;
+  return type.is_tensor() ? 0 : 1;  // an address in shared memory
+}
+
+int register_pressure(ir::Function const& function) {
+  Pressure pressure;
+  Live live;
+  pressure.block(function.body(), live);
+  return pressure.most();
+}
+
+}  // namespace tegula::analysis

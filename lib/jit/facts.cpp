@@ -1,0 +1,37 @@
+// facts(kernel): a kernel compiled for a GPU and looked at, without one.
+#include "analysis/kernel_facts.hpp"
+#include "compiler/compile.hpp"
+#include "jit/kernel_cache.hpp"
+#include "runtime/cuda/ptxas.hpp"
+#include "runtime/cuda/ptxas_log.hpp"
+#include "support/options.hpp"
+#include "tegula/jit/launcher.hpp"
+#include "trace/traced_kernel.hpp"
+
+namespace tegula::jit {
+
+KernelFacts facts(KernelRef const& kernel, CompileOptions options) {
+  std::shared_ptr<Traced const> const source = traced(kernel);
+  ir::Module const& module = trace::module(source->kernel);
+  options.target = Target::cuda;
+  if (options.facts.empty()) {
+    for (int i = 0; i < module.kernel().parameter_count(); ++i) {
+      TensorFacts dense;
+      dense.unit_inner_stride = dense.aligned_16 = module.kernel().parameter(i)->type().is_tensor();
+      options.facts.push_back(dense);
+    }
+  }
+  ir::Module const lowered = compiler::lower(module, options);
+  KernelFacts result = analysis::kernel_facts(lowered.kernel());
+  CompiledKernel const compiled = compiler::emit(lowered, options);
+  result.shared_bytes = compiled.shared_bytes;
+  support::Options const& environment = support::options();
+  if (runtime::cuda::find_ptxas(environment).empty()) return result;
+  runtime::cuda::AssemblyReport const report = runtime::cuda::parse_assembly_log(
+      runtime::cuda::assemble(environment, compiled.image, compiled.architecture, compiled.name).log);
+  result.registers = report.registers;
+  result.spill_bytes = report.spill_store_bytes + report.spill_load_bytes;
+  return result;
+}
+
+}  // namespace tegula::jit

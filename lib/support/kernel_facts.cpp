@@ -1,0 +1,39 @@
+#include "tegula/support/kernel_facts.hpp"
+
+#include <fmt/format.h>
+
+namespace tegula {
+namespace {
+
+std::string_view name(MemoryAccessFacts::Kind kind) {
+  switch (kind) {
+    case MemoryAccessFacts::Kind::load:
+      return "load";
+    case MemoryAccessFacts::Kind::store:
+      return "store";
+    case MemoryAccessFacts::Kind::shared_load:
+      return "shared_load";
+    case MemoryAccessFacts::Kind::shared_store:
+      return "shared_store";
+  }
+  return "";
+}
+
+std::string known(std::int64_t value) { return value < 0 ? "unknown" : std::to_string(value); }
+
+}  // namespace
+
+std::string KernelFacts::str() const {
+  std::string text;
+  for (MemoryAccessFacts const& access : accesses)
+    text += fmt::format("{} {}: {} bytes a thread, {} {} a warp, {} at least{}\n", name(access.kind), access.memory,
+                        access.bytes, access.cost, access.global() ? "sectors" : "wavefronts", access.least,
+                        access.where.known() ? fmt::format(" ({}:{})", access.where.file(), access.where.line()) : "");
+  text += fmt::format(
+      "{} warps, {} bytes of shared memory, {} exposed waits, registers {} estimated and {} assembled, {} bytes of "
+      "spills\n",
+      warps, shared_bytes, exposed_waits, registers_estimated, known(registers), known(spill_bytes));
+  return text;
+}
+
+}  // namespace tegula

@@ -1,0 +1,69 @@
+// facts(kernel) of kernels as users write them.
+#include <limits>
+
+#include "support/catch.hpp"
+#include "tegula/dsl/dsl.hpp"
+#include "tegula/jit/launch.hpp"
+
+using namespace tegula;
+
+namespace {
+
+inline constexpr auto vadd = kernel("vadd", [](in<float, 1> a, in<float, 1> b, out<float, 1> c) {
+  auto g = grid_over(c, shape<1024>);
+  store(c, shape<1024>, load(a, shape<1024>, g[0]) + load(b, shape<1024>, g[0]), g[0]);
+});
+
+inline constexpr auto softmax = kernel("softmax", [](in<float, 2> x, out<float, 2> y) {
+  auto g = grid_over(y, shape<1, 4096>);
+  tile v = load(x, shape<1, 4096>, g[0], 0, pad(-std::numeric_limits<float>::infinity()));
+  tile e = exp(v - max(v, axis<1>));
+  store(y, shape<1, 4096>, e / sum(e, axis<1>), g[0], 0);
+});
+
+inline constexpr auto transposed = kernel("transposed", [](in<float, 2> x, out<float, 2> y) {
+  auto g = grid_over(y, shape<32, 32>);
+  store(y, shape<32, 32>, trans(load(x, shape<32, 32>, g[1], g[0])), g[0], g[1]);
+});
+
+}  // namespace
+
+TEST_CASE("facts: dense vectors move 16 bytes a thread in whole sectors", "[N14]") {
+  KernelFacts const facts = tegula::facts(vadd);
+  REQUIRE(facts.accesses.size() == 3);
+  CHECK(facts.narrowest_access() == 16);
+  CHECK(facts.wasted_sectors() == 0);
+  CHECK(facts.bank_conflicts() == 0);
+  CHECK(facts.exposed_waits == 0);
+  CHECK(facts.accesses[0].where.known());
+  CHECK_THAT(facts.str(), Catch::Contains("16 bytes a thread"));
+  // Without what the launcher checks, single elements.
+  CompileOptions strided;
+  strided.facts.resize(3);
+  CHECK(tegula::facts(vadd, strided).narrowest_access() == 4);
+  CHECK(tegula::facts(vadd, strided).wasted_sectors() != 0);
+}
+
+TEST_CASE("facts: a row kernel's registers follow its warps, estimated and assembled", "[N14]") {
+  CompileOptions few, many;
+  few.warps = 4;
+  many.warps = 16;
+  KernelFacts const narrow = tegula::facts(softmax, many), wide = tegula::facts(softmax, few);
+  CHECK(narrow.warps == 16);
+  CHECK(narrow.registers_estimated < wide.registers_estimated);
+  CHECK(wide.registers_estimated >= 32);  // 4096 elements on 128 threads
+  CHECK(wide.shared_bytes > 0);           // the warps' parts of maximum and sum
+  if (wide.registers < 0) {
+    WARN("no ptxas here: registers and spills are not known");
+  } else {
+    CHECK(wide.registers >= wide.registers_estimated / 2);
+    CHECK(wide.registers > narrow.registers);
+    CHECK(wide.spill_bytes == 0);
+  }
+}
+
+TEST_CASE("facts: a transposed access is as wide as both sides allow", "[N14]") {
+  KernelFacts const facts = tegula::facts(transposed);
+  REQUIRE(facts.accesses.size() == 2);
+  CHECK(facts.wasted_sectors() == 0);
+}
