@@ -14,6 +14,7 @@ enum class Problem {
   named_recipe,
   tensor,
   not_a_value,
+  element_offset,
   bool_mixed,
   fraction,
   wide_index,
@@ -64,7 +65,9 @@ constexpr Problem scalar_problem() {
       return Problem::bool_mixed;
     else
       return Problem::elements;
-  } else
+  } else if constexpr (std::is_same_v<bare<X>, elem>)
+    return Problem::element_offset;
+  else
     return Problem::not_a_value;
 }
 
@@ -148,12 +151,17 @@ struct BinaryShape<A, B> {
   using type = broadcast_shape<shape_t<A>, shape_t<B>>;
 };
 
+#define TEGULA_ELEM_APART                                                                                              \
+  "elem(k) counts elements and a plain index counts tiles, so the two do not mix: calculate in one unit, elem(k + n) " \
+  "or k + n"
+
 /// The sentences of wrong operands; A and B stand in the compiler's note.
 template <Problem problem, class A, class B>
 constexpr void check_operands() {
   constexpr bool used_once = problem != Problem::named_recipe;
   constexpr bool loaded = problem != Problem::tensor;
   constexpr bool values = problem != Problem::not_a_value;
+  constexpr bool one_unit = problem != Problem::element_offset;
   constexpr bool bool_apart = problem != Problem::bool_mixed;
   constexpr bool fits_integer = problem != Problem::fraction;
   constexpr bool fits_i32 = problem != Problem::wide_index;
@@ -164,6 +172,7 @@ constexpr void check_operands() {
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   static_assert(loaded, "a tensor parameter is no tile: read it with load(tensor, shape<...>, indices...)");
   static_assert(values, "the other operand is neither a tile, nor a traced scalar, nor a number");
+  static_assert(one_unit, TEGULA_ELEM_APART);
   static_assert(bool_apart, "a bool is not a number: masks go into select, &, |, ^ and !; use cast to count them");
   static_assert(fits_integer,
                 "a fractional scalar meets an integer element, which it never widens: cast the tile first");
@@ -216,6 +225,15 @@ constexpr auto compare(std::remove_reference_t<A>& a, std::remove_reference_t<B>
 
 template <class A, class B>
 concept TracedPair = Traced<A> || Traced<B>;
+
+/// An element offset and a number: refused with a sentence.
+template <class A, class B>
+concept ElementOffsetPair = !TracedPair<A, B> && (std::is_same_v<bare<A>, elem> || std::is_same_v<bare<B>, elem>);
+template <class A>
+constexpr elem refuse_element_offset() {
+  static_assert(never<A>, TEGULA_ELEM_APART);
+  return elem(0);
+}
 
 template <class A, class Op>
 constexpr auto unary(Op const& op, std::remove_reference_t<A>& a, location where = {}) {
@@ -390,6 +408,22 @@ constexpr auto operator||(A&&, B&& b) {
                 "|| would skip its right side by a truth that is not known while the kernel is traced: use |");
   return static_cast<B&&>(b);
 }
+
+template <class A, class B>
+requires detail::ElementOffsetPair<A, B>
+constexpr auto operator+(A&&, B&&) { return detail::refuse_element_offset<A>(); }
+template <class A, class B>
+requires detail::ElementOffsetPair<A, B>
+constexpr auto operator-(A&&, B&&) { return detail::refuse_element_offset<A>(); }
+template <class A, class B>
+requires detail::ElementOffsetPair<A, B>
+constexpr auto operator*(A&&, B&&) { return detail::refuse_element_offset<A>(); }
+template <class A, class B>
+requires detail::ElementOffsetPair<A, B>
+constexpr auto operator/(A&&, B&&) { return detail::refuse_element_offset<A>(); }
+template <class A, class B>
+requires detail::ElementOffsetPair<A, B>
+constexpr auto operator%(A&&, B&&) { return detail::refuse_element_offset<A>(); }
 
 template <class T, class S, class B>
 tile<T, S>& operator+=(tile<T, S>& a, B&& b) {
