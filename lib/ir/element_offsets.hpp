@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/layout.hpp"
+#include "ir/offsets.hpp"
 
 namespace tegula::ir {
 
@@ -30,7 +31,7 @@ class ElementOffsets {
     return axes_[static_cast<std::size_t>(axis)][static_cast<std::size_t>(coordinate)];
   }
   /// Offset of one element; leading axes that `where` lacks are 0, as in a view of one stage.
-  [[nodiscard]] std::int64_t at(Extents const& where) const {
+  [[nodiscard]] ElementOffset at(Extents const& where) const {
     std::int64_t low = 0, high = 0;
     int const missing = rank() - where.size();
     for (int a = 0; a < where.size(); ++a) {
@@ -38,7 +39,7 @@ class ElementOffsets {
       low ^= p.low;
       high += p.high;
     }
-    return low + high;
+    return ElementOffset{low + high};
   }
 
   /// Elements between coordinates i * step and (i + 1) * step of an axis; nothing when that is not the same for all i.

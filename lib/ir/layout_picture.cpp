@@ -61,7 +61,7 @@ std::string shared_picture(Layout const& memory, int element_bytes) {
     Extents where = first;
     if (memory.rank() >= 2) where.push_back(row);
     if (memory.rank() >= 1) where.push_back(column);
-    return offsets->at(where);
+    return offsets->at(where).count;
   };
   Extents first;
   for (int a = 0; a < leading; ++a) first.push_back(0);

@@ -44,7 +44,8 @@ std::optional<AccessMap> AccessMap::get(Layout const& registers, Layout const& m
       Extents const thread =
           registers.join(places[2][static_cast<std::size_t>(w)], places[1][static_cast<std::size_t>(l)]);
       for (int r = 0; r < map.registers(); ++r) {
-        if (offsets->at(registers.join(thread, places[0][static_cast<std::size_t>(r)])) == map.at(r, l, w)) continue;
+        if (offsets->at(registers.join(thread, places[0][static_cast<std::size_t>(r)])).count == map.at(r, l, w))
+          continue;
         why = "layout: the repetitions of " + registers.text() + " and of " + memory.text() + " do not fit each other";
         return std::nullopt;
       }

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "ir/layout.hpp"
+#include "ir/offsets.hpp"
 
 namespace tegula::ir {
 
@@ -31,8 +32,9 @@ Layout const* dense_transposed_layout(Extents const& shape);
 constexpr std::int64_t swizzle_alignment(int swizzle_bytes) { return swizzle_bytes <= 16 ? 128 : 8 * swizzle_bytes; }
 
 /// What the hardware makes of an address in that mode: the XOR of its 16-byte chunk bits; its own inverse.
-constexpr std::int64_t swizzled_address(std::int64_t address, int swizzle_bytes) {
-  return swizzle_bytes <= 16 ? address : address ^ (((address >> 7) & (swizzle_bytes / 16 - 1)) << 4);
+constexpr ByteOffset swizzled_address(ByteOffset address, int swizzle_bytes) {
+  std::int64_t const at = address.count;
+  return ByteOffset{swizzle_bytes <= 16 ? at : at ^ (((at >> 7) & (swizzle_bytes / 16 - 1)) << 4)};
 }
 
 /// Which of the above a layout is.

@@ -41,9 +41,9 @@ bool inside(Extents const& origin, Extents const& view, Layout const& memory, st
 /// Compares what a copy writes, box row by box row, with where the layout has each element.
 std::string first_difference(Extents const& box, int swizzle_bytes, ElementOffsets const& offsets, int element_bytes,
                              Extents const& axes, Extents const& origin) {
-  std::int64_t const start = swizzled_address(offsets.at(origin) * element_bytes, swizzle_bytes);
-  if (start % 128 != 0)
-    return "tma: a copy begins at byte " + std::to_string(start) + " of the tile; it must be a multiple of 128";
+  ByteOffset const start = swizzled_address(in_bytes(offsets.at(origin), element_bytes), swizzle_bytes);
+  if (start.count % 128 != 0)
+    return "tma: a copy begins at byte " + std::to_string(start.count) + " of the tile; it must be a multiple of 128";
   std::int64_t const elements = box.product();
   for (std::int64_t n = 0; n < elements; ++n) {
     Extents where = origin;
@@ -52,12 +52,12 @@ std::string first_difference(Extents const& box, int swizzle_bytes, ElementOffse
       if (axes[i] >= 0) where[static_cast<int>(axes[i])] += rest % box[i];
       rest /= box[i];
     }
-    std::int64_t const written = swizzled_address(start + n * element_bytes, swizzle_bytes);
-    std::int64_t const wanted = offsets.at(where) * element_bytes;
+    ByteOffset const written = swizzled_address(start + in_bytes(ElementOffset{n}, element_bytes), swizzle_bytes);
+    ByteOffset const wanted = in_bytes(offsets.at(where), element_bytes);
     if (written != wanted)
       return "tma: a copy with " + (swizzle_bytes > 16 ? "swizzle " + std::to_string(swizzle_bytes) : "no swizzle") +
              " and box " + shape_text(box) + " puts element " + place_text(where) + " at byte " +
-             std::to_string(written) + " of the tile, its layout has it at byte " + std::to_string(wanted);
+             std::to_string(written.count) + " of the tile, its layout has it at byte " + std::to_string(wanted.count);
   }
   return {};
 }
@@ -142,7 +142,7 @@ TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, L
     plan.broken.push_back("tma: boxes of " + shape_text(box) + " do not make up a view of " + shape_text(view));
 
   auto const linear = [&](Extents const& where) {
-    return swizzled_address(offsets->at(where) * element_bytes, plan.swizzle_bytes);
+    return swizzled_address(in_bytes(offsets->at(where), element_bytes), plan.swizzle_bytes);
   };
   for (std::int64_t n = 0; n < count && plan.legal(); ++n) {
     TmaCopy copy;
@@ -154,14 +154,14 @@ TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, L
       begin[a + missing] += copy.origin[a];
       rest /= view[a] / covered[a];
     }
-    copy.offset_bytes = linear(begin) - linear(first);
+    copy.offset = linear(begin) - linear(first);
     if (std::string text = first_difference(box, plan.swizzle_bytes, *offsets, element_bytes, along, begin);
         !text.empty())
       plan.broken.push_back(std::move(text));
     plan.copies.push_back(copy);
   }
   std::sort(plan.copies.begin(), plan.copies.end(),
-            [](TmaCopy const& a, TmaCopy const& b) { return a.offset_bytes < b.offset_bytes; });
+            [](TmaCopy const& a, TmaCopy const& b) { return a.offset < b.offset; });
   return plan;
 }
 
@@ -202,7 +202,7 @@ TmaPlan tma_plan(Extents const& view, Layout const& memory, int element_bytes, E
 
   // From the innermost axis out: as long as the next row follows where the box so far ends. Column blocks end a row.
   auto const linear = [&](Extents const& where) {
-    return swizzled_address(offsets->at(where) * element_bytes, swizzle);
+    return swizzled_address(in_bytes(offsets->at(where), element_bytes), swizzle);
   };
   std::int64_t filled = 1;
   bool whole = true;  // the box so far is all of the view along the axes passed
@@ -212,7 +212,7 @@ TmaPlan tma_plan(Extents const& view, Layout const& memory, int element_bytes, E
     bool const inner = i == rank - 1;
     Extents next = first;
     next[axis + missing] += 1;
-    if ((linear(next) - linear(first)) / element_bytes != filled) continue;
+    if (linear(next) - linear(first) != in_bytes(ElementOffset{filled}, element_bytes)) continue;
     bool const in_blocks = inner && form->swizzle_bytes > 0;
     box[i] = largest_divisor(view[axis], in_blocks ? form->swizzle_bytes / element_bytes : max_box);
     filled *= box[i];

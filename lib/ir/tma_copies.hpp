@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "ir/layout.hpp"
+#include "ir/offsets.hpp"
 
 namespace tegula::ir {
 
 /// One copy of a plan: where its box begins in the tile, in the tile's axes, and in memory.
 struct TmaCopy {
   Extents origin;
-  std::int64_t offset_bytes = 0;  ///< from the start of the view
+  ByteOffset offset;  ///< from the start of the view
 };
 
 /// The copies that fill a view; all with one box, so with one tensor map.

@@ -72,7 +72,7 @@ std::string bulk_fits(Op const& op) {
       where[a] = rest % view.shape()[a];
       rest /= view.shape()[a];
     }
-    if (offsets->at(where) != next++)
+    if (offsets->at(where).count != next++)
       return "a bulk copy moves adjacent bytes in row-major order, but the view is " + to_string(view);
   }
   return {};

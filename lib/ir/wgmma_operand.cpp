@@ -23,12 +23,12 @@ class View {
   [[nodiscard]] std::int64_t mn() const { return mn_; }
   [[nodiscard]] std::int64_t k() const { return k_; }
   /// Byte offset in the tile.
-  [[nodiscard]] std::int64_t at(std::int64_t mn, std::int64_t k) const {
+  [[nodiscard]] ByteOffset at(std::int64_t mn, std::int64_t k) const {
     Extents where = origin_;
     int const first = where.size() - 2;
     where[first + mn_axis_] += mn;
     where[first + 1 - mn_axis_] += k;
-    return offsets_.at(where) * element_bytes_;
+    return in_bytes(offsets_.at(where), element_bytes_);
   }
 
  private:
@@ -60,7 +60,9 @@ std::optional<WgmmaOperand> with_mode(View const& view, int element_bytes, int s
   operand.mn_per_step = static_cast<int>(mn_per_step);
   operand.k_per_step = 32 / element_bytes;
   // The XOR is its own inverse: what lies at an address is addressed by the XORed one.
-  auto const linear = [&](std::int64_t mn, std::int64_t k) { return swizzled_address(view.at(mn, k), swizzle_bytes); };
+  auto const linear = [&](std::int64_t mn, std::int64_t k) {
+    return swizzled_address(view.at(mn, k), swizzle_bytes).count;
+  };
   std::int64_t const start = linear(0, 0);
   std::int64_t const block = swizzle_bytes / element_bytes;  // elements of the contiguous axis in one row of a group
 
@@ -87,8 +89,8 @@ std::optional<WgmmaOperand> with_mode(View const& view, int element_bytes, int s
     for (std::int64_t k = 0; k < view.k(); ++k) {
       std::int64_t const step_start = start + operand.mn_starts[static_cast<std::size_t>(mn / mn_per_step)] +
                                       operand.k_starts[static_cast<std::size_t>(k / operand.k_per_step)];
-      std::int64_t const read = swizzled_address(
-          step_start + canonical(operand, element_bytes, mn % mn_per_step, k % operand.k_per_step), swizzle_bytes);
+      std::int64_t const within = canonical(operand, element_bytes, mn % mn_per_step, k % operand.k_per_step);
+      ByteOffset const read = swizzled_address(ByteOffset{step_start + within}, swizzle_bytes);
       // A start in another row of the pattern than the first would need the base offset field.
       if (step_start % 16 != 0 || step_start % swizzle_alignment(swizzle_bytes) >= first_row) {
         why = "an instruction would start at byte " + std::to_string(step_start) +
@@ -96,8 +98,8 @@ std::optional<WgmmaOperand> with_mode(View const& view, int element_bytes, int s
         return std::nullopt;
       }
       if (read == view.at(mn, k)) continue;
-      why = "it reads byte " + std::to_string(read) + " for element " + std::to_string(k) + " of K in row " +
-            std::to_string(mn) + ", which lies at byte " + std::to_string(view.at(mn, k));
+      why = "it reads byte " + std::to_string(read.count) + " for element " + std::to_string(k) + " of K in row " +
+            std::to_string(mn) + ", which lies at byte " + std::to_string(view.at(mn, k).count);
       return std::nullopt;
     }
   return operand;
@@ -143,8 +145,9 @@ std::optional<WgmmaOperand> find_operand(Extents const& view_shape, Layout const
                 ", not a multiple of " + std::to_string(mn_per_step));
 
   // The contiguous axis decides the major order, the rest decides the mode.
-  bool const k_major = view.at(0, 1) - view.at(0, 0) == element_bytes;
-  bool const mn_major = view.at(1, 0) - view.at(0, 0) == element_bytes;
+  ByteOffset const one = in_bytes(ElementOffset{1}, element_bytes);
+  bool const k_major = view.at(0, 1) - view.at(0, 0) == one;
+  bool const mn_major = view.at(1, 0) - view.at(0, 0) == one;
   if (!k_major && !mn_major)
     return fail(std::string("has neither K nor ") + (is_a ? "M" : "N") + " contiguous in its layout " + memory.text());
   if (mn_major && !k_major && element_bytes != 2)

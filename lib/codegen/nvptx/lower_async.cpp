@@ -16,9 +16,9 @@ namespace {
 
 /// Boxes of a tensor map that make up a view.
 struct Boxes {
-  int lead = 0;                       ///< axes of the map along which the view takes one element
-  std::vector<Extents> origins;       ///< in the view
-  std::vector<std::int64_t> offsets;  ///< bytes from the view's start
+  int lead = 0;                         ///< axes of the map along which the view takes one element
+  std::vector<Extents> origins;         ///< in the view
+  std::vector<ir::ByteOffset> offsets;  ///< from the view's start
 };
 
 int swizzle_bytes(ir::Swizzle swizzle) { return swizzle == ir::Swizzle::none ? 0 : 16 << static_cast<int>(swizzle); }
@@ -51,7 +51,7 @@ Boxes boxes_of(ir::Op const& op, ir::Value const& map, ir::Type const& view) {
     }
     auto const troubles = ir::tma_copy_troubles(box, swizzle, box, *view.layout(), size, {}, origin);
     if (!troubles.empty()) refuse(op, troubles[0]);
-    result.offsets.push_back(ir::swizzled_address(places->at(origin) * size, swizzle));
+    result.offsets.push_back(ir::swizzled_address(ir::in_bytes(places->at(origin), size), swizzle));
     result.origins.push_back(origin);
   }
   return result;
@@ -68,8 +68,8 @@ Registers coordinates(Emitter& e, std::span<ir::Value* const> offsets, int lead,
   return result;
 }
 
-llvm::Value* at_bytes(Emitter& e, ir::Value const& view, std::int64_t bytes) {
-  return e.b.CreateAdd(e.scalar(view), e.i32(bytes));
+llvm::Value* address_in(Emitter& e, ir::Value const& view, ir::ByteOffset offset) {
+  return e.b.CreateAdd(e.scalar(view), e.i32(offset.count));
 }
 
 ptx::BulkReduce reduction(ir::Combine combine) {
@@ -106,7 +106,7 @@ void lower(ir::TmaLoadOp const& attributes, ir::Op const& op, Emitter& e) {
         ptx::cache_policy(e.b, attributes.cache == ir::CachePolicy::evict_first ? ptx::CachePolicy::evict_first
                                                                                 : ptx::CachePolicy::evict_last);
   for (std::size_t i = 0; i < boxes.origins.size(); ++i)
-    ptx::tma_load(e.b, at_bytes(e, view, boxes.offsets[i]), e.scalar(map),
+    ptx::tma_load(e.b, address_in(e, view, boxes.offsets[i]), e.scalar(map),
                   coordinates(e, op.operands().subspan(3), boxes.lead, boxes.origins[i]), e.scalar(*op.operand(2)),
                   options);
 }
@@ -116,7 +116,7 @@ void lower(ir::TmaStoreOp const&, ir::Op const& op, Emitter& e) {
   Boxes const boxes = boxes_of(op, map, view.type());
   for (std::size_t i = 0; i < boxes.origins.size(); ++i)
     ptx::tma_store(e.b, e.scalar(map), coordinates(e, op.operands().subspan(2), boxes.lead, boxes.origins[i]),
-                   at_bytes(e, view, boxes.offsets[i]));
+                   address_in(e, view, boxes.offsets[i]));
 }
 
 void lower(ir::TmaReduceOp const& attributes, ir::Op const& op, Emitter& e) {
@@ -125,7 +125,7 @@ void lower(ir::TmaReduceOp const& attributes, ir::Op const& op, Emitter& e) {
   for (std::size_t i = 0; i < boxes.origins.size(); ++i)
     ptx::tma_reduce(e.b, reduction(attributes.combine), e.scalar(map),
                     coordinates(e, op.operands().subspan(2), boxes.lead, boxes.origins[i]),
-                    at_bytes(e, view, boxes.offsets[i]));
+                    address_in(e, view, boxes.offsets[i]));
 }
 
 void lower(ir::BulkLoadOp const&, ir::Op const& op, Emitter& e) {

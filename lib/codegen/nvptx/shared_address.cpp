@@ -107,7 +107,7 @@ llvm::Value* box_offset(Emitter& e, ir::Op const& op, ir::Type const& source, Ex
     if (auto const known = ir::constant_int(offset)) {
       Extents where;
       for (int i = 0; i < source.rank(); ++i) where.push_back(i == axis ? *known : 0);
-      total = e.b.CreateAdd(total, e.i32(places->at(where) * bytes(source.element())));
+      total = e.b.CreateAdd(total, e.i32(ir::in_bytes(places->at(where), bytes(source.element())).count));
       continue;
     }
     auto const stride = places->stride(axis, step);

@@ -21,12 +21,12 @@ bool fills(TmaPlan const& plan, Extents const& view, Layout const& memory, int b
   ElementOffsets const& offsets = *ElementOffsets::get(memory, error);
   std::map<std::int64_t, int> written;
   for (TmaCopy const& copy : plan.copies) {
-    if (copy.offset_bytes % 128 != 0) return false;
+    if (copy.offset.count % 128 != 0) return false;
     std::int64_t const row_pitch = plan.swizzle_bytes != 0 ? plan.swizzle_bytes : plan.box.back() * bytes;
     std::int64_t const rows = plan.box.product() / plan.box.back();
     for (std::int64_t row = 0; row < rows; ++row)
       for (std::int64_t column = 0; column < plan.box.back(); ++column) {
-        std::int64_t address = copy.offset_bytes + row * row_pitch + column * bytes;
+        std::int64_t address = copy.offset.count + row * row_pitch + column * bytes;
         if (plan.swizzle_bytes != 0) address ^= (address >> 7 & (plan.swizzle_bytes / 16 - 1)) << 4;
         Extents where = copy.origin;
         where[static_cast<int>(plan.axes.back())] += column;
@@ -35,7 +35,7 @@ bool fills(TmaPlan const& plan, Extents const& view, Layout const& memory, int b
           where[static_cast<int>(plan.axes[i])] += rest % plan.box[i];
           rest /= plan.box[i];
         }
-        if (offsets.at(where) * bytes != address || ++written[address] > 1) return false;
+        if (in_bytes(offsets.at(where), bytes) != ByteOffset{address} || ++written[address] > 1) return false;
       }
   }
   return static_cast<std::int64_t>(written.size()) == view.product();
@@ -120,7 +120,7 @@ TEST_CASE("a box given by hand makes up a view by several copies", "[layout][tma
     CHECK(plan.copies.size() == static_cast<std::size_t>(64 * 256 / box.product()));
     CHECK(plan.alignment == 1024);
     CHECK(std::is_sorted(plan.copies.begin(), plan.copies.end(),
-                         [](TmaCopy const& a, TmaCopy const& b) { return a.offset_bytes < b.offset_bytes; }));
+                         [](TmaCopy const& a, TmaCopy const& b) { return a.offset < b.offset; }));
     if (box.size() == 2) CHECK(fills(plan, {64, 256}, *tile, 2));
   }
 }

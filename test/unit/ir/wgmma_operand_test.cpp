@@ -45,12 +45,12 @@ bool reads(WgmmaOperand const& operand, Extents const& view, Layout const& memor
       Extents where = origin;
       where[where.size() - 2 + mn_axis] += mn;
       where[where.size() - 1 - mn_axis] += k;
-      std::int64_t const start = base + offsets.at(origin) * bytes +
+      std::int64_t const start = base + in_bytes(offsets.at(origin), bytes).count +
                                  operand.k_starts[static_cast<std::size_t>(k / operand.k_per_step)] +
                                  operand.mn_starts[static_cast<std::size_t>(mn / operand.mn_per_step)];
       std::int64_t const address = read_address(operand.descriptor(static_cast<std::uint32_t>(start)), operand.mn_major,
                                                 bytes, mn % operand.mn_per_step, k % operand.k_per_step);
-      if (address != base + offsets.at(where) * bytes) return false;
+      if (address != base + in_bytes(offsets.at(where), bytes).count) return false;
     }
   return true;
 }
