@@ -9,7 +9,7 @@ namespace tegula::analysis {
 
 using namespace ir;
 
-Uniformity::Uniformity(Module const& module) {
+Uniformity::Uniformity(Module const& module, bool replicas) : replicas_(replicas) {
   for (bool changed = true; changed;) {
     changed = false;
     for (auto const& function : module.functions()) changed = visit(module, function->body(), *function) || changed;
@@ -60,6 +60,10 @@ bool Uniformity::visit(Module const& module, Block const& block, Function const&
       case OpKind::ForOp:
       case OpKind::RepeatOp:
         changed = visit_control(op) || changed;
+        break;
+      case OpKind::WarpSpecializeOp:
+        for (int p = 0; replicas_ && p < op.block_count(); ++p)
+          if (op.as<WarpSpecializeOp>().replicas[p] > 1) changed = mark(*op.block(p).argument(0)) || changed;
         break;
       case OpKind::CallOp: {
         Function const* const callee = module.find(op.as<CallOp>().callee.view());

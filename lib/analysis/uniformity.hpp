@@ -14,7 +14,8 @@ namespace tegula::analysis {
 /// threads of a group read the same value there.
 class Uniformity {
  public:
-  explicit Uniformity(ir::Module const& module);
+  /// Between warps of one group, or, with `replicas`, of all replicas of a partition: their numbers differ too.
+  explicit Uniformity(ir::Module const& module, bool replicas = false);
 
   [[nodiscard]] bool divergent(ir::Value const& value) const { return divergent_.count(&value) != 0; }
   /// True for an if, for or repeat that warps of one group may take differently: no barrier of the group inside.
@@ -29,6 +30,7 @@ class Uniformity {
   bool visit_control(ir::Op const& op);
 
   std::unordered_set<ir::Value const*> divergent_;
+  bool replicas_ = false;
 };
 
 }  // namespace tegula::analysis

@@ -29,7 +29,8 @@ std::vector<std::int64_t> decide(Liveness const& live) {
   for (SharedUser const& user : users) items.push_back({user.bytes, user.align, user.offset});
   auto const together = [&](std::size_t a, std::size_t b) { return live.together(a, b); };
   std::vector<std::int64_t> offsets = pack(items, together, live.most_live_bytes());
-  std::int64_t const cap = std::max(packed_bytes(items, offsets), small_total);
+  std::int64_t const packed = packed_bytes(items, offsets);
+  std::int64_t const cap = std::min(std::max(packed + packed / 16, small_total), ir::shared_limit);
 
   // Exchanges take turns in what is left, as long as they run one after the other.
   std::int64_t next = 0;

@@ -19,7 +19,8 @@ namespace tegula::transform {
 /// The text names the kind of each: explicit buffers are `shared_alloc`, `scratch` belongs to the op that exchanges
 /// through it, `virtual` is all that a called function takes, the same at each call; where it begins differs from call
 /// to call and is the last argument. Scratch that is taken again needs a barrier before it, so exchanges that follow
-/// one another get different places while the whole stays below 8 KiB, which cost nothing: an SM has more for each CTA.
+/// one another get different places while the whole stays below 8 KiB, which cost nothing since an SM has more for each
+/// CTA, or takes a sixteenth more at most.
 ///
 /// More than a CTA may have, and a call of a function that takes shared memory by several replicas of a partition, are
 /// errors. Needs: layouts.  Leaves: shared-offsets.

@@ -1,4 +1,5 @@
 // Which facts hold of a module: read off the IR.
+#include "analysis/hazards.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/walk.hpp"
 #include "support/string_buffer.hpp"
@@ -54,6 +55,8 @@ std::string_view name(Fact fact) {
       return "no-layouts";
     case Fact::shared_offsets:
       return "shared-offsets";
+    case Fact::barriers:
+      return "barriers";
   }
   return "";
 }
@@ -81,6 +84,16 @@ std::string why_not(Fact fact, ir::Module const& module) {
         for (ir::SharedUser const& user : ir::shared_users(*function))
           if (!user.decided()) return ir::to_string(user) + " without an offset in @" + function->name();
       return {};
+    case Fact::barriers: {
+      analysis::Uniformity const uniformity(module), replicas(module, true);
+      for (auto const& function : module.functions()) {
+        analysis::Hazards hazards(*function, uniformity, replicas);
+        if (auto const hazard = hazards.first())
+          return std::string(hazard->later->op->info().mnemonic) + " in @" + function->name() +
+                 " that may run before " + std::string(hazard->earlier->op->info().mnemonic) + " is over";
+      }
+      return {};
+    }
   }
   return {};
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -18,6 +19,7 @@
 #include "transform/expand_math.hpp"
 #include "transform/hoist_loop_invariants.hpp"
 #include "transform/inline_functions.hpp"
+#include "transform/insert_barriers.hpp"
 #include "transform/specialize.hpp"
 
 namespace tegula::transform {
@@ -66,6 +68,11 @@ constexpr PassInfo table[] = {
      .function = allocate_shared_memory,
      .needs = {Fact::layouts},
      .leaves = {Fact::shared_offsets}},
+    {.name = "insert-barriers",
+     .summary = "barriers close hazards between threads of a block",
+     .function = insert_barriers,
+     .needs = {Fact::layouts, Fact::shared_offsets},
+     .leaves = {Fact::barriers}},
 };
 
 std::string_view kernel_name(ir::Module const& module) {
@@ -244,7 +251,9 @@ std::vector<PassInfo const*> parse_pipeline(std::string_view text, support::Diag
 std::string why_not_in_this_order(std::span<PassInfo const* const> pipeline, ir::Module const& module) {
   for (int i = 0; i < fact_count; ++i) {
     auto const fact = static_cast<Fact>(i);
-    std::string why = why_not(fact, module);
+    bool const asked =
+        std::any_of(pipeline.begin(), pipeline.end(), [&](PassInfo const* pass) { return pass->needs.has(fact); });
+    std::string why = asked ? why_not(fact, module) : std::string();
     for (PassInfo const* pass : pipeline) {
       if (pass->needs.has(fact) && !why.empty()) {
         std::vector<std::string_view> leavers;

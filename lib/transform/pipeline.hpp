@@ -20,8 +20,9 @@ enum class Fact : std::uint8_t {
   layouts,         ///< every tile has a layout
   no_layouts,      ///< no tile has one
   shared_offsets,  ///< every user of shared memory has its place
+  barriers,        ///< no hazard is left that a barrier can close
 };
-inline constexpr int fact_count = 5;
+inline constexpr int fact_count = 6;
 
 std::string_view name(Fact fact);
 /// Why the fact does not hold: the first op in its way. Empty: it holds.

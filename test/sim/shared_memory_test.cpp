@@ -36,7 +36,8 @@ HostTensor output_of(ir::Module const& module, RandomShared const& program) {
       out(Element::i32, {program.rows, RandomShared::row_width});
   for (std::int64_t i = 0; i < in.count(); ++i) in.set_integer(i, -i);
   for (std::int64_t i = 0; i < out.count(); ++i) out.set_integer(i, 7);
-  block::Simulation simulation(module.kernel(), {in.view(), out.view()});
+  block::Simulation simulation(module.kernel(),
+                               {in.view(), out.view(), ir::make_constant(Element::i64, std::int64_t{1})});
   auto const sweep = simulation.sweep(2);
   INFO(ir::print(module));
   INFO(sweep.str());

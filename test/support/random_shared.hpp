@@ -12,7 +12,7 @@
 namespace tegula::test {
 
 struct RandomShared {
-  std::string text;    ///< a module
+  std::string text;    ///< a module; its third parameter, 0 or 1, chooses between branches
   std::int64_t rows;   ///< of the output %o, tensor<?x?xi32>, row_width wide
   std::int64_t loads;  ///< rows of the input %a, tensor<?x?xi32>, as wide
   static constexpr std::int64_t row_width = 768;
@@ -56,11 +56,11 @@ class SharedGenerator {
     result.loads = 1;
     result.text =
         "tegula-ir 1\nkernel @random(%a: in tensor<?x?xi32> {unit_inner, aligned_16}, %o: out tensor<?x?xi32> "
-        "{unit_inner, aligned_16}) warps = " +
+        "{unit_inner, aligned_16}, %choice: i64) warps = " +
         warps + " {\n";
     for (int i = 0; i <= 8; ++i)
       result.text += "  %k" + std::to_string(i) + " = constant {value = " + std::to_string(i) + " : i64} : i64\n";
-    result.text += "  grid %k1\n  %cta = block_index : i64\n" + header_;
+    result.text += "  %pattern = constant {value = 29 : i64} : i64\n  grid %k1\n" + header_;
     if (options_.copies && !initial_.empty())
       result.text += "  elect {\n" + initial_ + "    fence_mbarrier_init\n    yield\n  }\n" +
                      (options_.barriers ? "  barrier\n" : "");
@@ -182,7 +182,14 @@ class SharedGenerator {
   /// One lane writes a single element.
   void poke(Buffer& buffer) {
     std::string const stage = stage_of(buffer), at = fresh("at"), to = fresh("v"), value = fresh("x");
-    line(at + " = constant {value = " + std::to_string(pick(static_cast<int>(width(buffer)))) + " : i64} : i64");
+    // Not where a layout gives the element to the lane that the simulator elects: that would be one thread by chance.
+    int place = pick(static_cast<int>(width(buffer)));
+    auto const by_chance = [&] {
+      int const turned = (place >> 6 & 1) | (place & 30);
+      return place / 2 % 32 == 13 || place % 32 == 13 || turned == 13 || place / 2 % 32 == 12;
+    };
+    while (by_chance()) place = pick(static_cast<int>(width(buffer)));
+    line(at + " = constant {value = " + std::to_string(place) + " : i64} : i64");
     line(to + " = view " + buffer.name + ", " + stage + ", " + at + " : shared<1xi32, dense of " +
          std::to_string(width(buffer)) + ">");
     line("elect {warp = " + std::to_string(pick(options_.warps)) + "} {");
@@ -280,7 +287,7 @@ class SharedGenerator {
 
   void loop(int depth) {
     std::string const index = fresh("n");
-    std::int64_t const trips = 2 + pick(2);
+    std::int64_t const trips = loops_.empty() ? 5 : 2 + pick(3);
     line("for " + index + " = %k0 to %k" + std::to_string(trips) + " step %k1 {");
     loops_.push_back({index, trips});
     ++nesting_;
@@ -291,8 +298,17 @@ class SharedGenerator {
     line("}");
   }
   void branch(int depth) {
+    // In a loop, turns go both ways in every order, whatever the stage.
     std::string const condition = fresh("q");
-    line(condition + " = compare %cta, %k" + std::to_string(pick(2)) + " : bool");
+    std::string chosen = "%choice";
+    if (!loops_.empty()) {
+      std::string const sum = fresh("q"), bit = fresh("q");
+      chosen = fresh("q");
+      line(sum + " = add " + loops_.front().index + ", %choice : i64");
+      line(bit + " = shr %pattern, " + sum + " : i64");
+      line(chosen + " = and " + bit + ", %k1 : i64");
+    }
+    line(condition + " = compare " + chosen + ", %k" + std::to_string(pick(2)) + " : bool");
     line("if " + condition + " {");
     ++branches_;
     ++nesting_;

@@ -1,0 +1,325 @@
+#include "analysis/affine.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ir/builder.hpp"
+
+namespace tegula::analysis {
+
+using namespace ir;
+
+namespace {
+
+constexpr int most_depth = 40;
+constexpr int most_rounds = 40;
+
+std::int64_t clamped(std::int64_t value) { return std::clamp(value, -Range::far, Range::far); }
+
+/// What stays of a range when `value <predicate> bound` holds (or does not).
+Range narrowed(Range range, Predicate predicate, bool holds, std::int64_t bound) {
+  if (!holds) {
+    switch (predicate) {
+      case Predicate::eq:
+        predicate = Predicate::ne;
+        break;
+      case Predicate::ne:
+        predicate = Predicate::eq;
+        break;
+      case Predicate::lt:
+        predicate = Predicate::ge;
+        break;
+      case Predicate::le:
+        predicate = Predicate::gt;
+        break;
+      case Predicate::gt:
+        predicate = Predicate::le;
+        break;
+      case Predicate::ge:
+        predicate = Predicate::lt;
+        break;
+    }
+  }
+  switch (predicate) {
+    case Predicate::eq:
+      return {std::max(range.low, bound), std::min(range.high, bound)};
+    case Predicate::ne:
+      if (range.low == bound) ++range.low;
+      if (range.high == bound) --range.high;
+      return range;
+    case Predicate::lt:
+      return {range.low, std::min(range.high, bound - 1)};
+    case Predicate::le:
+      return {range.low, std::min(range.high, bound)};
+    case Predicate::gt:
+      return {std::max(range.low, bound + 1), range.high};
+    case Predicate::ge:
+      return {std::max(range.low, bound), range.high};
+  }
+  return range;
+}
+
+/// The greatest number that divides a sum whatever its terms are.
+std::int64_t divisor(Affine const& sum) {
+  std::int64_t result = std::abs(sum.constant);
+  for (auto const& [value, factor] : sum.terms) result = std::gcd(result, factor);
+  return result;
+}
+
+bool is_index(Value const& value) {
+  Block const* const block = value.owner_block();
+  return block != nullptr && block->parent_op() != nullptr && block->parent_op()->is<ForOp>() && value.index() == 0;
+}
+
+}  // namespace
+
+Range operator+(Range a, Range b) {
+  return {a.low <= -Range::far || b.low <= -Range::far ? -Range::far : clamped(a.low + b.low),
+          a.high >= Range::far || b.high >= Range::far ? Range::far : clamped(a.high + b.high)};
+}
+
+Range operator*(Range a, std::int64_t factor) {
+  if (factor == 0) return {0, 0};
+  auto const times = [&](std::int64_t value) {
+    if (value <= -Range::far || value >= Range::far) return (value < 0) == (factor < 0) ? Range::far : -Range::far;
+    std::int64_t result = 0;
+    if (__builtin_mul_overflow(value, factor, &result)) return (value < 0) == (factor < 0) ? Range::far : -Range::far;
+    return clamped(result);
+  };
+  return factor > 0 ? Range{times(a.low), times(a.high)} : Range{times(a.high), times(a.low)};
+}
+
+Range joined(Range a, Range b) {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
+  return {std::min(a.low, b.low), std::max(a.high, b.high)};
+}
+
+Affine operator+(Affine a, Affine const& b) {
+  a.constant += b.constant;
+  for (auto const& [value, factor] : b.terms)
+    if ((a.terms[value] += factor) == 0) a.terms.erase(value);
+  return a;
+}
+
+Affine operator*(Affine a, std::int64_t factor) {
+  if (factor == 0) return {};
+  a.constant *= factor;
+  for (auto& [value, of_value] : a.terms) of_value *= factor;
+  return a;
+}
+
+bool Affines::turns(Value const& value) { return is_index(value); }
+
+Affine const& Affines::of(Value const& value) {
+  auto const found = sums_.find(&value);
+  if (found != sums_.end()) return found->second;
+  Affine sum = compute(value);
+  return sums_[&value] = std::move(sum);
+}
+
+Affine Affines::compute(Value const& value) {
+  Affine const itself{0, {{&value, 1}}};
+  Op const* const op = value.defining_op();
+  if (op == nullptr) {
+    if (!is_index(value)) return itself;
+    // Lower bound plus whole steps; what all steps share is the factor of the distance.
+    Op const& loop = *value.owner_block()->parent_op();
+    std::int64_t const unit = divisor(of(*loop.operand(2)));
+    return unit == 0 ? itself : of(*loop.operand(0)) + Affine{0, {{&value, unit}}};
+  }
+  if (auto const constant = constant_int(value)) return {*constant, {}};
+  switch (op->kind()) {
+    case OpKind::AddOp:
+      return of(*op->operand(0)) + of(*op->operand(1));
+    case OpKind::SubOp:
+      return of(*op->operand(0)) + of(*op->operand(1)) * -1;
+    case OpKind::MulOp: {
+      Affine const &a = of(*op->operand(0)), &b = of(*op->operand(1));
+      if (b.terms.empty()) return a * b.constant;
+      if (a.terms.empty()) return b * a.constant;
+      // A product of two unknowns keeps what divides it.
+      std::int64_t const unit = divisor(a) * divisor(b);
+      return unit > 1 ? Affine{0, {{&value, unit}}} : itself;
+    }
+    case OpKind::RemOp:
+    case OpKind::AndOp: {
+      // What never wraps is the number itself.
+      auto const by = constant_int(*op->operand(1));
+      Range const of_number = range(*op->operand(0));
+      std::int64_t const size = !by ? 0 : op->is<RemOp>() ? *by : *by + 1;
+      bool const power = (size & (size - 1)) == 0;
+      bool const wraps = of_number.low < 0 || of_number.high >= size || (op->is<AndOp>() && !power);
+      return wraps ? itself : of(*op->operand(0));
+    }
+    case OpKind::ShlOp:
+      if (auto const by = constant_int(*op->operand(1)); by && *by >= 0 && *by < 32)
+        return of(*op->operand(0)) * (std::int64_t{1} << *by);
+      return itself;
+    default:
+      return itself;
+  }
+}
+
+Range Affines::range_of_term(Value const& value) {
+  if (is_index(value)) {
+    Range const whole = range(value), low = range(*value.owner_block()->parent_op()->operand(0));
+    std::int64_t const unit = divisor(of(*value.owner_block()->parent_op()->operand(2)));
+    if (!whole.bounded() || !low.bounded() || unit == 0) return {0, Range::far};
+    return {0, (whole.high - low.low) / unit};
+  }
+  Affine const& sum = of(value);
+  auto const own = sum.terms.find(&value);
+  if (own != sum.terms.end() && own->second > 1) return {};  // of a product of unknowns: the product over the factor
+  return range(value);
+}
+
+Range Affines::range(Value const& value, Known const& known) {
+  for (auto const& [other, range] : known)
+    if (other == &value) return range;
+  if (known.empty() && assumed_.empty())
+    if (auto const found = ranges_.find(&value); found != ranges_.end()) return found->second;
+  if (depth_ > most_depth) return {};
+  ++depth_;
+  Range const result = compute_range(value, known);
+  --depth_;
+  if (known.empty() && assumed_.empty() && depth_ == 0) ranges_[&value] = result;
+  return result;
+}
+
+Range Affines::range_of_select(Op const& select, Known const& known) {
+  Op const* const compare = select.operand(0)->defining_op();
+  auto const side = [&](bool holds) {
+    Known more = known;
+    if (compare != nullptr && compare->is<CompareOp>())
+      if (auto const bound = constant_int(*compare->operand(1))) {
+        Range const left =
+            narrowed(range(*compare->operand(0), known), compare->as<CompareOp>().predicate, holds, *bound);
+        if (left.empty()) return left;
+        more.emplace_back(compare->operand(0), left);
+      }
+    return range(*select.operand(holds ? 1 : 2), more);
+  };
+  return joined(side(true), side(false));
+}
+
+Range Affines::range_of_argument(Value const& value, Known const& known) {
+  Block const* const block = value.owner_block();
+  Op const* const around = block == nullptr ? nullptr : block->parent_op();
+  if (around == nullptr) return {};  // a parameter
+  if (around->is<WarpSpecializeOp>()) {
+    for (int p = 0; p < around->block_count(); ++p)
+      if (&around->block(p) == block) return {0, around->as<WarpSpecializeOp>().replicas[p] - 1};
+    return {};
+  }
+  bool const counts = around->is<ForOp>();
+  if (!counts && !around->is<RepeatOp>()) return {};
+  if (is_index(value)) {
+    Range const low = range(*around->operand(0), known), high = range(*around->operand(1), known);
+    return {low.low, high.high >= Range::far ? Range::far : high.high - 1};
+  }
+  // The least range that holds the first value and, for each value in it, the next one. Widened when it goes on
+  // growing.
+  if (auto const found = assumed_.find(&value); found != assumed_.end()) return found->second;
+  Value const& next = *block->terminator()->operand(counts ? value.index() - 1 : value.index() + 1);
+  Range found = range(*around->operand(counts ? value.index() + 2 : value.index()), known);
+  for (int round = 0;; ++round) {
+    assumed_[&value] = found;
+    Range const grown = joined(found, range(next, {}));
+    if (grown == found) break;
+    bool const widen = round > most_rounds;
+    found = {widen && grown.low < found.low ? -Range::far : grown.low,
+             widen && grown.high > found.high ? Range::far : grown.high};
+  }
+  assumed_.erase(&value);
+  return found;
+}
+
+Range Affines::compute_range(Value const& value, Known const& known) {
+  Op const* const op = value.defining_op();
+  if (op == nullptr) return range_of_argument(value, known);
+  if (auto const constant = constant_int(value)) return {*constant, *constant};
+  auto const of = [&](int i) { return range(*op->operand(i), known); };
+  switch (op->kind()) {
+    case OpKind::AddOp:
+      return of(0) + of(1);
+    case OpKind::SubOp:
+      return of(0) + of(1) * -1;
+    case OpKind::MulOp: {
+      Range const a = of(0), b = of(1);
+      if (b.low == b.high) return a * b.low;
+      if (a.low == a.high) return b * a.low;
+      return a.low >= 0 && b.low >= 0 ? Range{0, Range::far} : Range{};
+    }
+    case OpKind::AndOp: {
+      Range const a = of(0), b = of(1);
+      if (a.low >= 0 && a.high < Range::far) return {0, b.low >= 0 ? std::min(a.high, b.high) : a.high};
+      if (b.low >= 0 && b.high < Range::far) return {0, b.high};
+      return {};
+    }
+    case OpKind::XorOp: {
+      Range const a = of(0), b = of(1);
+      if (a.low < 0 || b.low < 0 || a.high >= Range::far || b.high >= Range::far) return {};
+      std::int64_t mask = 1;
+      while (mask <= std::max(a.high, b.high)) mask *= 2;
+      return {0, mask - 1};
+    }
+    case OpKind::RemOp: {
+      Range const a = of(0), b = of(1);
+      if (b.low != b.high || b.low <= 0) return {};
+      return {a.low >= 0 ? 0 : 1 - b.low, std::min(b.low - 1, std::max<std::int64_t>(a.high, 0))};
+    }
+    case OpKind::DivOp:
+    case OpKind::ShrOp: {
+      Range const a = of(0);
+      auto const by = constant_int(*op->operand(1));
+      if (!by || a.low < 0 || *by < 0 || (op->is<ShrOp>() && *by > 62)) return {};
+      std::int64_t const divide = op->is<ShrOp>() ? std::int64_t{1} << *by : *by;
+      if (divide <= 0) return {};
+      return {a.low / divide, a.high >= Range::far ? Range::far : a.high / divide};
+    }
+    case OpKind::MinOp: {
+      Range const a = of(0), b = of(1);
+      return {std::min(a.low, b.low), std::min(a.high, b.high)};
+    }
+    case OpKind::MaxOp: {
+      Range const a = of(0), b = of(1);
+      return {std::max(a.low, b.low), std::max(a.high, b.high)};
+    }
+    case OpKind::SelectOp:
+      return range_of_select(*op, known);
+    case OpKind::IfOp:
+      return joined(range(*op->block(0).terminator()->operand(value.index()), known),
+                    range(*op->block(1).terminator()->operand(value.index()), known));
+    case OpKind::ForOp:
+      return joined(range(*op->operand(value.index() + 3), known), range(*op->block().argument(value.index() + 1), {}));
+    case OpKind::RepeatOp:
+      return range(*op->block().terminator()->operand(value.index() + 1), {});
+    case OpKind::ExtentOp:
+    case OpKind::BlockIndexOp:
+    case OpKind::WarpIndexOp:
+    case OpKind::ClusterRankOp:
+      return {0, Range::far};
+    case OpKind::GridExtentOp:
+    case OpKind::MultiprocessorsOp:
+      return {1, Range::far};
+    default:
+      return {};
+  }
+}
+
+bool Distance::apart(std::int64_t before, std::int64_t after) const {
+  Range const whole = spread + Range{fixed, fixed};
+  if (stride == 0) return whole.low >= before || whole.high <= -after;
+  if (!whole.bounded() || whole.high - whole.low > 4096) return false;
+  // Some multiple of the stride brings a distance into (-after, before) when the first one above -after is below
+  // before.
+  for (std::int64_t at = whole.low; at <= whole.high; ++at) {
+    std::int64_t const above = at + after - 1;  // of the least distance that meets, -after + 1
+    std::int64_t const rest = ((above % stride) + stride) % stride;
+    if (rest - after + 1 < before) return false;
+  }
+  return true;
+}
+
+}  // namespace tegula::analysis

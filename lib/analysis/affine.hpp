@@ -1,0 +1,74 @@
+// Integers as sums of a constant and multiples of other integers, with ranges and strides: enough to tell that two
+// boxes never meet.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "ir/op.hpp"
+
+namespace tegula::analysis {
+
+/// All integers from low to high; both ends are far out when nothing is known.
+struct Range {
+  static constexpr std::int64_t far = std::int64_t{1} << 60;
+  std::int64_t low = -far;
+  std::int64_t high = far;
+
+  [[nodiscard]] bool bounded() const { return low > -far && high < far; }
+  [[nodiscard]] bool empty() const { return low > high; }
+  friend bool operator==(Range const&, Range const&) = default;
+};
+Range operator+(Range a, Range b);
+Range operator*(Range a, std::int64_t factor);
+Range joined(Range a, Range b);
+
+/// constant + sum of factor * value. A loop's index stands for its distance from the lower bound in units of the factor
+/// that all steps share, and that distance is what its term means; see `turns`.
+struct Affine {
+  std::int64_t constant = 0;
+  std::map<ir::Value const*, std::int64_t> terms;
+  friend bool operator==(Affine const&, Affine const&) = default;
+};
+Affine operator+(Affine a, Affine const& b);
+Affine operator*(Affine a, std::int64_t factor);
+
+class Affines {
+ public:
+  /// The sum that an integer scalar is; at worst itself.
+  Affine const& of(ir::Value const& value);
+  /// The values that a term of that sum may have.
+  Range range_of_term(ir::Value const& value);
+  /// The values that an integer scalar may have.
+  Range range(ir::Value const& value) { return range(value, {}); }
+  /// True when a term is the distance that a for has come from its lower bound.
+  static bool turns(ir::Value const& value);
+
+ private:
+  using Known = std::vector<std::pair<ir::Value const*, Range>>;  ///< what a branch says of some values
+  Affine compute(ir::Value const& value);
+  Range range(ir::Value const& value, Known const& known);
+  Range compute_range(ir::Value const& value, Known const& known);
+  Range range_of_argument(ir::Value const& value, Known const& known);
+  Range range_of_select(ir::Op const& select, Known const& known);
+
+  std::map<ir::Value const*, Affine> sums_;
+  std::map<ir::Value const*, Range> ranges_;
+  std::map<ir::Value const*, Range> assumed_;  ///< of carried values whose range is being found
+  int depth_ = 0;
+};
+
+/// What two boxes' distance along one axis may be: fixed + any of `spread` + whole multiples of `stride` (0: none).
+struct Distance {
+  std::int64_t fixed = 0;
+  Range spread = {0, 0};
+  std::int64_t stride = 0;
+  /// [0, before) and [distance, distance + after) never meet.
+  [[nodiscard]] bool apart(std::int64_t before, std::int64_t after) const;
+};
+
+}  // namespace tegula::analysis

@@ -1,0 +1,450 @@
+#include "analysis/hazards.hpp"
+
+#include <algorithm>
+
+#include "analysis/call_graph.hpp"
+#include "ir/builder.hpp"
+#include "ir/shared_frame.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::analysis {
+
+using namespace ir;
+
+namespace {
+
+constexpr int oldest = 64;
+
+bool orders(Op const& op) {
+  if (op.is<BarrierOp>()) return op.as<BarrierOp>().purpose == Purpose::order;
+  return op.is<WarpBarrierOp>() && op.as<WarpBarrierOp>().purpose == Purpose::order;
+}
+
+/// Trips of a for that are known: 0, 1, 2 for more than one; -1: not known.
+int trips(Op const& loop) {
+  if (loop.is<RepeatOp>()) return -2;  // one at least
+  auto const low = constant_int(*loop.operand(0)), high = constant_int(*loop.operand(1)),
+             step = constant_int(*loop.operand(2));
+  if (!low || !high || !step || *step < 1) return -1;
+  return *high <= *low ? 0 : *high - *low <= *step ? 1 : 2;
+}
+
+}  // namespace
+
+int warps_of(Function const& function) {
+  if (function.warps > 0 || function.parent() == nullptr) return std::max(function.warps, 1);
+  int most = 1;
+  for (auto const& other : function.parent()->functions()) most = std::max(most, other->warps);
+  return most;
+}
+
+bool runs_in_partitions(Function const& function) {
+  if (function.is_kernel() || function.parent() == nullptr) return false;
+  bool found = false;
+  for (auto const& caller : function.parent()->functions())
+    walk_pre_order(caller->body(), [&](Op& op) {
+      if (op.is<CallOp>() && op.as<CallOp>().callee.view() == function.name()) {
+        for (Op const* at = op.parent_op(); at != nullptr; at = at->parent_op())
+          found = found || at->is<WarpSpecializeOp>();
+        found = found || runs_in_partitions(*caller);
+      }
+      return Walk::advance;
+    });
+  return found;
+}
+
+Hazards::Hazards(Function const& function, Uniformity const& uniformity, Uniformity const& replica_uniformity)
+    : function_(function),
+      uniformity_(uniformity),
+      replica_uniformity_(replica_uniformity),
+      warps_(warps_of(function)),
+      accesses_(function, warps_) {}
+
+std::optional<Hazard> Hazards::first() {
+  found_.reset();
+  context_ = {warps_, nullptr, 1};
+  State state;
+  block(function_.body(), state);
+  return found_;
+}
+
+CallSummary Hazards::summary() {
+  CallSummary result;
+  found_.reset();
+  context_ = {warps_, nullptr, 1};
+  exposed_ = &result.first;
+  State state(1);
+  block(function_.body(), state);
+  exposed_ = nullptr;
+  result.meets = true;
+  for (Pending const& pending : state) {
+    if (pending.access == nullptr)
+      result.meets = false;
+    else if (!pending.open && pending.known < Level::group)
+      result.last.push_back(pending.access);
+  }
+  return result;
+}
+
+// ---- states
+
+void Hazards::add(State& state, Pending pending) {
+  for (Pending& other : state) {
+    if (other.access != pending.access || other.turn != pending.turn || other.open != pending.open ||
+        other.outside != pending.outside)
+      continue;
+    other.known = std::min(other.known, pending.known);
+    other.least_age = std::min(other.least_age, pending.least_age);
+    other.most_age = std::max(other.most_age, pending.most_age);
+    std::erase_if(other.released, [&](Op const* at) { return pending.released.count(at) == 0; });
+    if (other.acquired != pending.acquired) other.acquired = Access::not_elected;
+    return;
+  }
+  state.push_back(std::move(pending));
+}
+
+void Hazards::join(State& into, State const& other) {
+  for (Pending const& pending : other) add(into, pending);
+}
+
+Hazards::State Hazards::joined(State const& a, State const& b) {
+  State result = a;
+  join(result, b);
+  return result;
+}
+
+void Hazards::age(Completion group, State& state, std::int64_t elected) {
+  for (Pending& pending : state) {
+    if (!pending.open || pending.access->completion != group) continue;
+    if (group == Completion::bulk && pending.access->elected != elected) continue;
+    pending.least_age = std::min(pending.least_age + 1, oldest);
+    pending.most_age = std::min(pending.most_age + 1, oldest);
+  }
+}
+
+// ---- places
+
+/// No barrier of that level can stand inside.
+bool Hazards::sealed(Op const& region, Level level) const {
+  if (region.is<ElectOp>()) return true;
+  if (level == Level::replicas) return replica_uniformity_.divergent_control(region);
+  return level == Level::group && uniformity_.divergent_control(region);
+}
+
+/// As late as possible, but before regions in which nobody can meet, and before loops that the earlier access is not
+/// in. Null: it would have to come before that access.
+Op const* Hazards::meeting_point(Op const& at, Pending const& earlier, Level level) const {
+  Op const* const source = earlier.access->waited_by != nullptr ? earlier.access->waited_by : earlier.access->op;
+  auto const holds_earlier = [&](Op const& region) {  // in the turn under way
+    return is_inside(*source, region) &&
+           (earlier.turn == nullptr || earlier.turn == &region || !is_inside(region, *earlier.turn));
+  };
+  Op const* place = &at;
+  for (Op const* around = at.parent_op(); around != nullptr; around = around->parent_op()) {
+    if (around->is<WarpSpecializeOp>() && !earlier.outside) break;
+    bool const must = sealed(*around, level) || around->is<WarpSpecializeOp>();
+    bool const holds = holds_earlier(*around);
+    if (must && holds) return nullptr;
+    bool const loop = around->is<ForOp>() || around->is<RepeatOp>();
+    if (must || (loop && !holds)) place = around;
+  }
+  return place;
+}
+
+void Hazards::report(Pending const& earlier, Access const& later, Op const& at, Level level) {
+  Hazard hazard{earlier.access, &later, level, meeting_point(at, earlier, level)};
+  if (hazard.before == nullptr) return;  // left to the protocol
+  if (!found_ || (found_->before == hazard.before && found_->level < level)) found_ = hazard;
+}
+
+// ---- accesses
+
+void Hazards::access(Access const& later, Op const& at, State& state) {
+  for (Pending const& pending : state) {
+    if (pending.access == nullptr) {
+      if (exposed_ != nullptr && pending.known < Level::group &&
+          std::find(exposed_->begin(), exposed_->end(), &later) == exposed_->end())
+        exposed_->push_back(&later);
+      continue;
+    }
+    if (pending.open) continue;
+    Access const& earlier = *pending.access;
+    if (pending.acquired != Access::not_elected && pending.acquired == later.elected) continue;
+    if (pending.outside) {
+      bool const conflicts = (earlier.write || later.write) && !(earlier.atomic && later.atomic);
+      if (conflicts && pending.known < Level::group && accesses_.touch(earlier, later))
+        report(pending, later, at, Level::group);
+      continue;
+    }
+    Level const level = accesses_.between(earlier, later, pending.turn, context_.warps);
+    if (level > pending.known) report(pending, later, at, level);
+    if (context_.replicas > 1 && pending.known < Level::replicas &&
+        accesses_.between_replicas(earlier, later, *context_.partition) != Level::none)
+      report(pending, later, at, Level::replicas);
+  }
+}
+
+void Hazards::meet(Level level, State& state) {
+  // Threads of one partition do not speak for those that ran before it.
+  auto const concerned = [&](Pending const& pending) {
+    return !pending.open && !(pending.outside && context_.partition != nullptr);
+  };
+  for (Pending& pending : state)
+    if (concerned(pending)) pending.known = std::max(pending.known, level);
+  Level const enough = context_.replicas > 1 ? Level::replicas : Level::group;
+  std::erase_if(state, [&](Pending const& pending) { return concerned(pending) && pending.known >= enough; });
+}
+
+void Hazards::barrier(Op const& op, State& state) {
+  if (!orders(op)) return;
+  if (op.is<WarpBarrierOp>()) return meet(context_.warps == 1 ? Level::group : Level::warp, state);
+  std::int64_t const threads = op.as<BarrierOp>().threads;
+  if (op.operand_count() == 0) return meet(Level::replicas, state);
+  if (threads < 32 * context_.warps) return;
+  meet(threads >= 32 * context_.warps * context_.replicas ? Level::replicas : Level::group, state);
+}
+
+/// Turns what a wait completes into accesses that are over.
+void Hazards::wait(Op const& op, State& state) {
+  std::int64_t const elected = elected_around(op);
+  bool const sources_only = op.is<BulkWaitOp>() && op.as<BulkWaitOp>().read;
+  State over;
+  for (Pending const& pending : state) {
+    if (!pending.open) continue;
+    Access const& access = *pending.access;
+    std::int64_t const open = leaves_open(op, access.completion);
+    if (open < 0 || (access.completion == Completion::bulk && access.elected != elected)) continue;
+    if (sources_only && access.space == Space::global && access.write) continue;
+    if (pending.most_age <= open) continue;
+    Pending done = pending;
+    done.open = false;
+    done.known =
+        access.completion == Completion::wgmma ? (context_.warps == 1 ? Level::group : Level::warp) : Level::none;
+    over.push_back(done);
+  }
+  std::erase_if(state, [&](Pending const& pending) {
+    if (!pending.open) return false;
+    Access const& access = *pending.access;
+    std::int64_t const open = leaves_open(op, access.completion);
+    if (open < 0 || (access.completion == Completion::bulk && access.elected != elected)) return false;
+    if (sources_only && access.space == Space::global && access.write) return false;
+    return pending.least_age > open;
+  });
+  join(state, over);
+}
+
+void Hazards::arrive(Op const& op, State& state) {
+  std::int64_t const elected = elected_around(op);
+  for (Op const* barrier : buffers_of(*mbarrier_of(op)))
+    for (Pending& pending : state) {
+      if (pending.access == nullptr || pending.open) continue;
+      bool const all = elected == Access::not_elected;
+      bool const own_lane = pending.access->elected == elected;
+      bool const of_warp = elected == -1 && pending.known >= Level::warp;
+      if (all || own_lane || of_warp) pending.released.insert(barrier);
+    }
+}
+
+void Hazards::mbarrier_wait(Op const& op, State& state) {
+  std::int64_t const elected = elected_around(op);
+  bool some_warps = false;
+  for (Op const* at = op.parent_op(); at != nullptr; at = at->parent_op())
+    some_warps = some_warps || uniformity_.divergent_control(*at);
+  for (Op const* barrier : buffers_of(*mbarrier_of(op))) {
+    bool const all = elected == Access::not_elected && !some_warps;
+    std::erase_if(state, [&](Pending const& pending) {
+      if (!all || pending.access == nullptr || pending.open) return false;
+      bool const counted = pending.access->waited_by != nullptr &&
+                           std::any_of(accesses_.counted_on(*barrier).begin(), accesses_.counted_on(*barrier).end(),
+                                       [&](Access const* copy) { return copy->op == pending.access->op; });
+      // A slot is filled anew only once the copy out of it is over, by the lane that waited for that.
+      bool const refilled =
+          pending.access->completion == Completion::bulk && !pending.access->write &&
+          std::any_of(accesses_.counted_on(*barrier).begin(), accesses_.counted_on(*barrier).end(),
+                      [&](Access const* copy) { return copy->slice.root == pending.access->slice.root; });
+      return counted || refilled || (pending.released.count(barrier) != 0 && context_.replicas == 1);
+    });
+    for (Pending& pending : state)
+      if (pending.released.count(barrier) != 0) {
+        if (all)
+          pending.known = std::max(pending.known, Level::group);
+        else if (elected != Access::not_elected)
+          pending.acquired = elected;
+      }
+    if (all) continue;
+    for (Access const* copy : accesses_.counted_on(*barrier)) {
+      Pending pending;
+      pending.access = &accesses_.waited(*copy, op);
+      add(state, pending);
+    }
+  }
+}
+
+// ---- control
+
+void Hazards::op(Op const& op, State& state) {
+  for (Access const& made : accesses_.of(op)) access(made, op, state);
+  if (Access const* const scratch = accesses_.scratch(op, true)) {
+    access(*scratch, op, state);
+    meet(Level::replicas, state);  // the exchange's own barrier
+    Pending pending;
+    pending.access = accesses_.scratch(op, false);
+    add(state, pending);
+    return;
+  }
+  switch (op.kind()) {
+    case OpKind::BarrierOp:
+    case OpKind::WarpBarrierOp:
+      return barrier(op, state);
+    case OpKind::ClusterWaitOp:
+      return meet(Level::replicas, state);
+    case OpKind::BulkCommitOp:
+      return age(Completion::bulk, state, elected_around(op));
+    case OpKind::WgmmaCommitOp:
+      return age(Completion::wgmma, state, 0);
+    case OpKind::CpAsyncCommitOp:
+      return age(Completion::cp_async, state, 0);
+    case OpKind::BulkWaitOp:
+    case OpKind::WgmmaWaitOp:
+    case OpKind::CpAsyncWaitOp:
+      return wait(op, state);
+    case OpKind::MbarrierWaitOp:
+      mbarrier_wait(op, state);
+      break;
+    case OpKind::MbarrierArriveOp:
+    case OpKind::MbarrierExpectOp:
+      if (!op.is<MbarrierExpectOp>() || op.as<MbarrierExpectOp>().arrive) arrive(op, state);
+      break;
+    case OpKind::CallOp:
+      return call(op, state);
+    case OpKind::ForOp:
+    case OpKind::RepeatOp:
+      return loop(op, state);
+    case OpKind::IfOp:
+      return branch(op, state);
+    case OpKind::ElectOp:
+      return block(op.block(), state);
+    case OpKind::WarpSpecializeOp:
+      return partitions(op, state);
+    default:
+      break;
+  }
+  for (Access const& made : accesses_.of(op)) {
+    if (made.completion == Completion::mbarrier) continue;  // over for whoever waits
+    Pending pending;
+    pending.access = &made;
+    pending.open = made.completion != Completion::none;
+    add(state, pending);
+  }
+}
+
+void Hazards::block(Block const& ops, State& state) {
+  for (Op const& each : ops) {
+    if (found_) return;
+    op(each, state);
+  }
+}
+
+void Hazards::loop(Op const& loop, State& state) {
+  int const known = trips(loop);
+  if (known == 0) return;
+  State start = state, end;
+  for (int round = 0; round < 8; ++round) {
+    end = start;
+    block(loop.block(), end);
+    if (found_ || known == 1) break;
+    State next = start;
+    for (Pending pending : end) {
+      if (pending.access != nullptr && is_inside(*pending.access->op, loop)) pending.turn = &loop;
+      add(next, pending);
+    }
+    auto const signature = [](State const& of) {
+      std::vector<std::tuple<Access const*, Op const*, Level, bool, int, int, std::size_t, std::int64_t>> text;
+      for (Pending const& p : of)
+        text.emplace_back(p.access, p.turn, p.known, p.open, p.least_age, p.most_age, p.released.size(), p.acquired);
+      std::sort(text.begin(), text.end());
+      return text;
+    };
+    bool const same = signature(next) == signature(start);
+    start = std::move(next);
+    if (same) break;
+  }
+  state = known == -1 ? joined(state, end) : end;
+}
+
+void Hazards::branch(Op const& branch, State& state) {
+  State other = state;
+  block(branch.block(0), state);
+  if (found_) return;
+  block(branch.block(1), other);
+  join(state, other);
+}
+
+void Hazards::partitions(Op const& op, State& state) {
+  auto const& attributes = op.as<WarpSpecializeOp>();
+  for (Pending& pending : state) pending.outside = true;
+  State result = state;
+  for (int p = 0; p < op.block_count(); ++p) {
+    Context const before = context_;
+    context_ = {static_cast<int>(attributes.warps[p]), &op.block(p), attributes.replicas[p]};
+    State inside = state;
+    block(op.block(p), inside);
+    context_ = before;
+    if (found_) return;
+    for (Pending pending : inside) {
+      pending.outside = true;
+      pending.known = Level::none;
+      if (pending.access == nullptr || is_inside(*pending.access->op, op)) add(result, pending);
+    }
+  }
+  state = std::move(result);
+}
+
+// ---- calls
+
+CallSummary const& Hazards::summary_of(Op const& call) {
+  auto const [slot, fresh] = calls_.try_emplace(&call);
+  CallSummary& summary = slot->second;
+  Function const* const callee =
+      function_.parent() == nullptr ? nullptr : function_.parent()->find(call.as<CallOp>().callee.view());
+  if (!fresh || callee == nullptr) return summary;
+  Hazards inside(*callee, uniformity_, replica_uniformity_);
+  CallSummary const found = inside.summary();
+  std::int64_t const base = callee_offset(call).value_or(0);
+  auto const taken = [&](std::vector<Access const*> const& list) {
+    std::vector<Access const*> result;
+    for (Access const* access : list) {
+      Access here = *access;
+      here.op = &call;
+      here.waited_by = nullptr;
+      here.completion = Completion::none;
+      here.holders = Access::Holders::every;
+      here.elected = elected_around(call);
+      here.begin += base;
+      here.end += base;
+      here.slice.whole = true;
+      here.slice.axes.clear();
+      here.slice.axis_of.clear();
+      if (here.space == Space::global) here.slice.root = call.operand(here.slice.root->index());
+      result.push_back(&accesses_.keep(here));
+    }
+    return result;
+  };
+  summary.first = taken(found.first);
+  summary.last = taken(found.last);
+  summary.meets = found.meets;
+  return summary;
+}
+
+void Hazards::call(Op const& op, State& state) {
+  CallSummary const& summary = summary_of(op);
+  for (Access const* made : summary.first) access(*made, op, state);
+  if (summary.meets) meet(Level::group, state);
+  for (Access const* made : summary.last) {
+    Pending pending;
+    pending.access = made;
+    add(state, pending);
+  }
+}
+
+}  // namespace tegula::analysis

@@ -1,0 +1,117 @@
+// Pairs of accesses that nothing orders: which threads must meet, and where at the latest.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/shared_accesses.hpp"
+#include "analysis/uniformity.hpp"
+
+namespace tegula::analysis {
+
+/// An access that some thread may make before another thread's earlier one is over, one of them writing.
+struct Hazard {
+  Access const* earlier = nullptr;
+  Access const* later = nullptr;
+  Level level = Level::none;
+  ir::Op const* before = nullptr;  ///< the op that the threads must meet before; null: they cannot meet between the two
+};
+
+/// What calls of a function leave to their callers.
+struct CallSummary {
+  std::vector<Access const*> first;  ///< that may meet what came before the call
+  std::vector<Access const*> last;   ///< that may meet what comes after it
+  bool meets = false;                ///< all threads of the group meet inside, whatever the path
+};
+
+/// Follows one function's control flow with the accesses that may still be unordered. The hazards are those between
+/// threads of one group: the CTA, or a replica of a partition; between what stands before, inside and after
+/// warp_specialize; and, for ordinary accesses to shared memory, between replicas. What an mbarrier, a bulk wait or a
+/// wait for wgmma already orders is none:
+///
+///   - a copy in counts on its mbarrier, so it is over for whoever waits for that; when one lane does, as if that lane
+///     had written,
+///   - a copy out is over, for its lane, at the bulk_wait that counts its group; a product, for its warp, at the
+///     wgmma_wait; cp.async, for its thread, at the cp_async_wait,
+///   - an arrival at an mbarrier after an access, by the threads that made it, and a wait for that mbarrier order it:
+///   that
+///     the wait is for the phase of the arrival is the protocol's matter, as are partitions that hand data to each
+///     other,
+///   - a copy into a buffer that a wait finds over came after the copies out of the same bytes,
+///   - barriers that say purpose = schedule order nothing.
+class Hazards {
+ public:
+  Hazards(ir::Function const& function, Uniformity const& uniformity, Uniformity const& replica_uniformity);
+
+  /// The first hazard in the order of the text that a barrier can close.
+  std::optional<Hazard> first();
+  /// No hazard is left that a barrier can close.
+  bool none() { return !first(); }
+  /// What the function, whose own hazards are closed, leaves to its callers, in its own shared memory and parameters.
+  CallSummary summary();
+
+  [[nodiscard]] SharedAccesses& accesses() { return accesses_; }
+  /// Warps that run the function's body.
+  [[nodiscard]] int warps() const { return warps_; }
+
+ private:
+  /// An access that is over or under way, and who knows of it.
+  struct Pending {
+    Access const* access = nullptr;  ///< null: what came before the function was called
+    ir::Op const* turn = nullptr;    ///< the outermost loop of which it belongs to an earlier turn
+    Level known = Level::none;       ///< the threads that know it is over
+    bool open = false;               ///< still under way, after so many commits at least and at most
+    int least_age = 0, most_age = 0;
+    bool outside = false;                         ///< made before or after this partition, by other groups of threads
+    std::set<ir::Op const*> released;             ///< mbarriers at which its threads arrived since
+    std::int64_t acquired = Access::not_elected;  ///< the elected lane that has waited for such an arrival
+  };
+  using State = std::vector<Pending>;
+  struct Context {
+    int warps = 1;
+    ir::Block const* partition = nullptr;
+    std::int64_t replicas = 1;
+  };
+
+  void block(ir::Block const& ops, State& state);
+  void op(ir::Op const& op, State& state);
+  void loop(ir::Op const& op, State& state);
+  void branch(ir::Op const& op, State& state);
+  void partitions(ir::Op const& op, State& state);
+  void call(ir::Op const& op, State& state);
+  void access(Access const& access, ir::Op const& at, State& state);
+  void barrier(ir::Op const& op, State& state);
+  void meet(Level level, State& state);
+  void wait(ir::Op const& op, State& state);
+  void mbarrier_wait(ir::Op const& op, State& state);
+  void arrive(ir::Op const& op, State& state);
+  static void age(Completion group, State& state, std::int64_t elected);
+  static void add(State& state, Pending pending);
+  static State joined(State const& a, State const& b);
+  static void join(State& into, State const& other);
+  void report(Pending const& earlier, Access const& later, ir::Op const& at, Level level);
+  [[nodiscard]] ir::Op const* meeting_point(ir::Op const& at, Pending const& earlier, Level level) const;
+  [[nodiscard]] bool sealed(ir::Op const& region, Level level) const;
+  CallSummary const& summary_of(ir::Op const& call);
+
+  ir::Function const& function_;
+  Uniformity const& uniformity_;
+  Uniformity const& replica_uniformity_;
+  int warps_ = 1;
+  SharedAccesses accesses_;
+  Context context_;
+  std::optional<Hazard> found_;
+  std::vector<Access const*>* exposed_ = nullptr;  ///< where a summary wants what may meet what came before
+  std::map<ir::Op const*, CallSummary> calls_;
+};
+
+/// Warps of the groups that run a function's body: its own number, else that of the kernels that reach it.
+int warps_of(ir::Function const& function);
+/// The function is called, itself or through others, inside warp_specialize.
+bool runs_in_partitions(ir::Function const& function);
+
+}  // namespace tegula::analysis

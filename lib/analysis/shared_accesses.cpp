@@ -1,0 +1,421 @@
+// How accesses relate: boxes, then elements, then bytes. What an op accesses stands in shared_accesses_of.cpp.
+#include "analysis/shared_accesses.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ir/element_offsets.hpp"
+#include "ir/shared_frame.hpp"
+#include "ir/text.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::analysis {
+
+using namespace ir;
+
+namespace {
+
+constexpr std::int16_t several = -1;
+constexpr std::int16_t elected_lane = 32;
+constexpr unsigned all_axes = ~0U;
+/// Ranges wider than this count as unknown multiples of their factor.
+constexpr std::int64_t widest_spread = 256;
+
+/// Adds `factor` times any of `range` to a distance: exactly, and as multiples of the factor where that is too wide.
+void widen(Distance& exact, Distance& modular, Range range, std::int64_t factor) {
+  exact.spread = exact.spread + range * factor;
+  if (range.bounded() && range.high - range.low <= widest_spread)
+    modular.spread = modular.spread + range * factor;
+  else
+    modular.stride = std::gcd(modular.stride, factor);
+}
+
+}  // namespace
+
+std::string_view name(Level level) {
+  switch (level) {
+    case Level::none:
+      return "none";
+    case Level::warp:
+      return "warp";
+    case Level::group:
+      return "group";
+    case Level::replicas:
+      return "replicas";
+  }
+  return "";
+}
+
+std::int64_t elected_around(Op const& op) {
+  for (Op const* at = op.parent_op(); at != nullptr; at = at->parent_op())
+    if (at->is<ElectOp>()) return at->as<ElectOp>().warp;
+  return Access::not_elected;
+}
+
+bool is_inside(Op const& op, Op const& outer) {
+  for (Op const* at = &op; at != nullptr; at = at->parent_op())
+    if (at == &outer) return true;
+  return false;
+}
+
+bool is_inside(Value const& value, Op const& outer) {
+  if (value.defining_op() != nullptr) return value.defining_op() != &outer && is_inside(*value.defining_op(), outer);
+  Op const* const around = value.owner_block() == nullptr ? nullptr : value.owner_block()->parent_op();
+  return around != nullptr && is_inside(*around, outer);
+}
+
+SharedAccesses::SharedAccesses(Function const& function, int warps) : function_(function), warps_(warps) {
+  for (SharedUser const& user : shared_users(function)) offsets_[user.op] = user.offset;
+}
+
+Access const& SharedAccesses::waited(Access const& copy, Op const& wait) {
+  auto& slot = waited_[{&copy, &wait}];
+  if (!slot) {
+    slot = std::make_unique<Access>(copy);
+    slot->waited_by = &wait;
+    slot->completion = Completion::none;
+    slot->elected = elected_around(wait);
+    slot->holders = slot->elected == Access::not_elected ? Access::Holders::every : Access::Holders::lane;
+  }
+  return *slot;
+}
+
+std::vector<Access const*> const& SharedAccesses::counted_on(Op const& mbarriers) {
+  if (!counted_found_) {
+    counted_found_ = true;
+    walk_pre_order(function_.body(), [&](Op& op) {
+      if (completion_of(op) == Completion::mbarrier)
+        for (Op const* barrier : buffers_of(*mbarrier_of(op)))
+          for (Access const& access : of(op))
+            if (access.completion == Completion::mbarrier) counted_[barrier].push_back(&access);
+      return Walk::advance;
+    });
+  }
+  return counted_[&mbarriers];
+}
+
+Access const& SharedAccesses::keep(Access access) {
+  return *kept_.emplace_back(std::make_unique<Access>(std::move(access)));
+}
+
+// ---- boxes
+
+bool SharedAccesses::apart(Access const& earlier, Access const& later, int axis, Op const* turn, Block const* replicas,
+                           int warps) {
+  auto const& a = earlier.slice.axes[static_cast<std::size_t>(axis)];
+  auto const& b = later.slice.axes[static_cast<std::size_t>(axis)];
+  auto const varies = [&](Value const& value) {
+    return (turn != nullptr && is_inside(value, *turn)) ||
+           (replicas != nullptr && is_inside(value, *replicas->parent_op()));
+  };
+  std::map<Value const*, std::pair<std::int64_t, std::int64_t>> factors;
+  for (auto const& [value, factor] : a.offset.terms) factors[value].first = factor;
+  for (auto const& [value, factor] : b.offset.terms) factors[value].second = factor;
+  // The number of the replica differs by 1 or more, up or down; the index of the loop has gone on by a turn or more.
+  for (int const sign : {1, -1}) {
+    Distance exact, modular;
+    exact.fixed = modular.fixed = b.offset.constant - a.offset.constant;
+    for (auto const& [value, both] : factors) {
+      auto const [before, after] = both;
+      if (!varies(*value)) {
+        if (after != before) widen(exact, modular, affines_.range_of_term(*value), after - before);
+      } else if (before == after && replicas != nullptr && value->owner_block() == replicas) {
+        std::int64_t const most = affines_.range_of_term(*value).high;
+        widen(exact, modular, sign > 0 ? Range{1, most} : Range{-most, -1}, after);
+      } else if (before == after && turn != nullptr && Affines::turns(*value) &&
+                 value->owner_block()->parent_op() == turn) {
+        widen(exact, modular, {1, affines_.range_of_term(*value).high}, after);
+      } else {
+        if (before != 0) widen(exact, modular, affines_.range_of_term(*value), -before);
+        if (after != 0) widen(exact, modular, affines_.range_of_term(*value), after);
+      }
+    }
+    if (a.per_warp != 0) widen(exact, modular, {0, warps - 1}, -a.per_warp);
+    if (b.per_warp != 0) widen(exact, modular, {0, warps - 1}, b.per_warp);
+    if (!exact.apart(a.extent, b.extent) && !(modular.stride != 0 && modular.apart(a.extent, b.extent))) return false;
+    if (replicas == nullptr) break;
+  }
+  return true;
+}
+
+bool SharedAccesses::touch(Access const& earlier, Access const& later) {
+  if (earlier.space != later.space) return false;
+  bool const known = earlier.slice.root != nullptr && !earlier.slice.whole && !later.slice.whole;
+  if (earlier.slice.root == later.slice.root && known) {
+    for (std::size_t axis = 0; axis < earlier.slice.axes.size(); ++axis)
+      if (apart(earlier, later, static_cast<int>(axis), nullptr, nullptr, warps_)) return false;
+    return true;
+  }
+  if (earlier.space == Space::global) return earlier.slice.root == later.slice.root;
+  return earlier.begin < later.end && later.begin < earlier.end;
+}
+
+Level SharedAccesses::between_replicas(Access const& earlier, Access const& later, Block const& block) {
+  bool const generic = earlier.proxy == Proxy::generic && later.proxy == Proxy::generic;
+  if (!generic || earlier.space != Space::shared || later.space != Space::shared) return Level::none;
+  if (!earlier.write && !later.write) return Level::none;
+  int const warps = warps_;
+  if (earlier.slice.root == later.slice.root && earlier.slice.root != nullptr && !earlier.slice.whole &&
+      !later.slice.whole) {
+    if (earlier.slice.root->type().is_mbarrier()) return Level::none;
+    for (std::size_t axis = 0; axis < earlier.slice.axes.size(); ++axis)
+      if (apart(earlier, later, static_cast<int>(axis), nullptr, &block, warps)) return Level::none;
+    return Level::replicas;
+  }
+  return earlier.begin < later.end && later.begin < earlier.end ? Level::replicas : Level::none;
+}
+
+Level SharedAccesses::between(Access const& earlier, Access const& later, Op const* turn, int warps) {
+  if (earlier.space != later.space || (!earlier.write && !later.write)) return Level::none;
+  if (earlier.atomic && later.atomic) return Level::none;
+  auto const [slot, fresh] = levels_.try_emplace({&earlier, &later, turn, warps}, Level::none);
+  if (!fresh) return slot->second;
+  Level const most = warps > 1 ? Level::group : Level::warp;
+  auto const decide = [&]() -> Level {
+    bool const whole = earlier.slice.whole || later.slice.whole;
+    if (earlier.slice.root == nullptr || earlier.slice.root != later.slice.root || whole) {
+      if (earlier.space == Space::global) return earlier.slice.root == later.slice.root ? most : Level::none;
+      if (earlier.begin >= later.end || later.begin >= earlier.end) return Level::none;
+      auto const known = [](Access const& access) {
+        return access.slice.root != nullptr && !access.slice.whole && access.slice.root->type().is_shared() &&
+               std::all_of(access.slice.axes.begin(), access.slice.axes.end(),
+                           [](Slice::Axis const& axis) { return axis.offset.terms.empty(); });
+      };
+      if (!known(earlier) || !known(later)) {
+        if (!known(earlier) && !known(later)) return most;
+        Access const& one = known(earlier) ? earlier : later;
+        Access const& other = known(earlier) ? later : earlier;
+        Footprint const& touched = bytes_of(one, warps);
+        bool const meets = std::any_of(touched.begin(), touched.end(), [&](Element const& byte) {
+          auto const at = static_cast<std::int64_t>(byte.key);
+          return at >= other.begin && at < other.end;
+        });
+        return meets ? most : Level::none;
+      }
+      return std::min(most, compare(bytes_of(earlier, warps), bytes_of(later, warps)));
+    }
+    unsigned comparable = 0;
+    for (std::size_t i = 0; i < earlier.slice.axes.size(); ++i) {
+      if (apart(earlier, later, static_cast<int>(i), turn, nullptr, warps)) return Level::none;
+      auto const& terms = earlier.slice.axes[i].offset.terms;
+      bool same = terms == later.slice.axes[i].offset.terms;
+      for (auto const& [value, factor] : terms) same = same && (turn == nullptr || !is_inside(*value, *turn));
+      if (same) comparable |= 1U << i;
+    }
+    return std::min(most, compare(footprint(earlier, comparable, warps), footprint(later, comparable, warps)));
+  };
+  return slot->second = decide();
+}
+
+bool SharedAccesses::covers(Access const& later, Access const& earlier) {
+  if (!later.write || later.slice.root == nullptr || later.slice.root != earlier.slice.root || later.slice.whole ||
+      earlier.slice.whole)
+    return false;
+  for (std::size_t i = 0; i < later.slice.axes.size(); ++i) {
+    auto const &a = earlier.slice.axes[i], &b = later.slice.axes[i];
+    if (a.offset.terms != b.offset.terms || a.per_warp != 0 || b.per_warp != 0) return false;
+    if (b.offset.constant > a.offset.constant || b.offset.constant + b.extent < a.offset.constant + a.extent)
+      return false;
+  }
+  return true;
+}
+
+// ---- elements
+
+/// The distribution of a tile's elements, made once per layout.
+std::vector<SharedAccesses::Place> const& SharedAccesses::places(Access const& access, int warps) {
+  bool const owners = access.holders == Access::Holders::owners;
+  auto const [slot, fresh] = places_.try_emplace({access.layout, owners, warps});
+  std::vector<Place>& made = slot->second;
+  if (!fresh) return made;
+  Layout const& layout = *access.layout;
+  std::vector<Extents> registers, lanes;
+  for (int r = 0; r < layout.registers(); ++r) registers.push_back(layout.part(Dim::reg, r));
+  for (int l = 0; l < layout.lanes(); ++l) lanes.push_back(layout.part(Dim::lane, l));
+  for (int w = 0; w < warps; ++w) {
+    int const of_layout = w % layout.warps();
+    Extents const warp = layout.part(Dim::warp, of_layout);
+    for (int l = 0; l < layout.lanes(); ++l) {
+      Extents const thread = layout.join(warp, lanes[static_cast<std::size_t>(l)]);
+      for (int r = 0; r < layout.registers(); ++r) {
+        if (owners && !layout.owner(r, l, of_layout)) continue;
+        Extents const at = layout.join(thread, registers[static_cast<std::size_t>(r)]);
+        std::int64_t linear = 0;
+        for (int axis = 0; axis < at.size(); ++axis) linear = linear * layout.shape()[axis] + at[axis];
+        made.push_back({static_cast<std::int32_t>(linear), w, layout.lanes() < 32 && !owners ? several : l});
+      }
+    }
+  }
+  return made;
+}
+
+/// visit(coordinates in the box, one per axis of the root; warp; lane)
+template <class Visit>
+void SharedAccesses::each_element(Access const& access, int warps, Visit const& visit) {
+  Slice const& slice = access.slice;
+  Extents tile;
+  for (int const axis : slice.axis_of) tile.push_back(slice.axes[static_cast<std::size_t>(axis)].extent);
+  std::int64_t const count = tile.product();
+  std::vector<std::int64_t> at(slice.axes.size(), 0);
+  auto const set = [&](std::int64_t linear) {
+    for (int i = tile.size() - 1; i >= 0; --i) {
+      at[static_cast<std::size_t>(slice.axis_of[static_cast<std::size_t>(i)])] = linear % tile[i];
+      linear /= tile[i];
+    }
+  };
+  auto const all = [&](std::int16_t warp, std::int16_t lane) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      set(i);
+      visit(at, warp, lane);
+    }
+  };
+  bool const moves =
+      std::any_of(slice.axes.begin(), slice.axes.end(), [](auto const& axis) { return axis.per_warp != 0; });
+  switch (access.holders) {
+    case Access::Holders::every:
+      if (!moves) return all(warps == 1 ? 0 : several, several);
+      for (int w = 0; w < warps; ++w) all(static_cast<std::int16_t>(w), several);
+      return;
+    case Access::Holders::lane:
+      if (access.elected >= 0) return all(static_cast<std::int16_t>(access.elected), elected_lane);
+      for (int w = 0; w < warps; ++w) all(static_cast<std::int16_t>(w), elected_lane);
+      return;
+    case Access::Holders::layout:
+    case Access::Holders::owners:
+      for (Place const& place : places(access, warps)) {
+        set(place.element);
+        visit(at, static_cast<std::int16_t>(place.warp), static_cast<std::int16_t>(place.lane));
+      }
+      return;
+    case Access::Holders::rows: {
+      Layout const& layout = *access.layout;
+      for (int w = 0; w < warps; ++w) {
+        std::vector<bool> rows(static_cast<std::size_t>(layout.shape()[0]), false);
+        for (int l = 0; l < layout.lanes(); ++l)
+          for (int r = 0; r < layout.registers(); ++r)
+            rows[static_cast<std::size_t>(layout.at(r, l, w % layout.warps())[0])] = true;
+        std::int64_t const width = count / tile[0];
+        for (std::int64_t row = 0; row < tile[0]; ++row)
+          for (std::int64_t i = 0; rows[static_cast<std::size_t>(row)] && i < width; ++i) {
+            set(row * width + i);
+            visit(at, static_cast<std::int16_t>(w), several);
+          }
+      }
+      return;
+    }
+    case Access::Holders::chunks:
+      for (std::int64_t i = 0; i < count; ++i) {
+        set(i);
+        std::int64_t const thread = i / access.vector % (32 * warps);
+        visit(at, static_cast<std::int16_t>(thread / 32), static_cast<std::int16_t>(thread % 32));
+      }
+      return;
+  }
+}
+
+void SharedAccesses::settle(Footprint& footprint) {
+  std::sort(footprint.begin(), footprint.end(), [](Element const& a, Element const& b) { return a.key < b.key; });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < footprint.size(); ++i) {
+    if (kept > 0 && footprint[kept - 1].key == footprint[i].key) {
+      Element& last = footprint[kept - 1];
+      if (last.warp != footprint[i].warp) last.warp = several;
+      if (last.lane != footprint[i].lane || last.warp == several) last.lane = several;
+    } else {
+      footprint[kept++] = footprint[i];
+    }
+  }
+  footprint.resize(kept);
+}
+
+SharedAccesses::Footprint const& SharedAccesses::footprint(Access const& access, unsigned axes, int warps) {
+  auto const [slot, fresh] = footprints_.try_emplace({&access, axes, warps});
+  if (!fresh) return slot->second;
+  Slice const& slice = access.slice;
+  int const bits = slice.axes.empty() ? 1 : std::min<int>(40, 63 / static_cast<int>(slice.axes.size()));
+  std::uint64_t const mask = (std::uint64_t{1} << bits) - 1;
+  Footprint& made = slot->second;
+  each_element(access, warps, [&](std::vector<std::int64_t> const& at, std::int16_t warp, std::int16_t lane) {
+    std::uint64_t key = 0;
+    for (std::size_t axis = 0; axis < slice.axes.size(); ++axis) {
+      Slice::Axis const& place = slice.axes[axis];
+      std::int64_t const where = place.offset.constant + place.per_warp * std::max<std::int16_t>(warp, 0) + at[axis];
+      key = key << bits | ((axes >> axis & 1) != 0 ? static_cast<std::uint64_t>(where) & mask : 0);
+    }
+    made.push_back({key, warp, lane});
+  });
+  settle(made);
+  return made;
+}
+
+SharedAccesses::Footprint const& SharedAccesses::bytes_of(Access const& access, int warps) {
+  auto const [slot, fresh] = footprints_.try_emplace({&access, all_axes, -warps});
+  if (!fresh) return slot->second;
+  Slice const& slice = access.slice;
+  Type const& type = slice.root->type();
+  std::string why;
+  ElementOffsets const* const offsets = ElementOffsets::get(*type.layout(), why);
+  Footprint& made = slot->second;
+  int const size = bytes(type.element());
+  each_element(access, warps, [&](std::vector<std::int64_t> const& at, std::int16_t warp, std::int16_t lane) {
+    Extents where;
+    for (std::size_t axis = 0; axis < slice.axes.size(); ++axis)
+      where.push_back(std::clamp<std::int64_t>(
+          slice.axes[axis].offset.constant + slice.axes[axis].per_warp * std::max<std::int16_t>(warp, 0) + at[axis], 0,
+          type.shape()[static_cast<int>(axis)] - 1));
+    ElementOffset const distance = offsets == nullptr ? ElementOffset{} : offsets->at(where);
+    std::int64_t const first = access.begin + in_bytes(distance, size).count;
+    for (std::int64_t byte = first; byte < first + size; ++byte)
+      made.push_back({static_cast<std::uint64_t>(byte), warp, lane});
+  });
+  settle(made);
+  return made;
+}
+
+Level SharedAccesses::compare(Footprint const& a, Footprint const& b) {
+  Level most = Level::none;
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size() && most != Level::group;) {
+    if (a[i].key < b[j].key) {
+      ++i;
+    } else if (b[j].key < a[i].key) {
+      ++j;
+    } else {
+      bool const same_warp = a[i].warp == b[j].warp && a[i].warp != several;
+      bool const same_thread = same_warp && a[i].lane == b[j].lane && a[i].lane != several;
+      most = std::max(most, same_thread ? Level::none : same_warp ? Level::warp : Level::group);
+      ++i;
+      ++j;
+    }
+  }
+  return most;
+}
+
+std::string SharedAccesses::str() {
+  auto const names = value_names(function_);
+  std::string text;
+  walk_pre_order(function_.body(), [&](Op& op) {
+    for (Access const& access : of(op)) {
+      text += std::string(op.info().mnemonic) + (access.write ? " writes " : " reads ");
+      text += access.slice.root == nullptr ? "bytes" : names.at(access.slice.root);
+      text += access.slice.whole ? " somewhere" : "";
+      for (Slice::Axis const& axis : access.slice.axes) {
+        text += " [" + std::to_string(axis.offset.constant);
+        for (auto const& [value, factor] : axis.offset.terms)
+          text += " + " + std::to_string(factor) + " " + (names.count(value) != 0 ? names.at(value) : "?");
+        if (axis.per_warp != 0) text += " + " + std::to_string(axis.per_warp) + " warp";
+        text += ", " + std::to_string(axis.extent) + "]";
+      }
+      if (access.space == Space::shared)
+        text += " in bytes " + std::to_string(access.begin) + ".." + std::to_string(access.end);
+      constexpr std::string_view holders[] = {
+          "every thread", "the layout's threads", "the owners", "each warp its rows", "one lane", "chunk by chunk"};
+      text += std::string(", ") + std::string(holders[static_cast<int>(access.holders)]);
+      text += access.proxy == Proxy::async ? ", async" : "";
+      text += "\n";
+    }
+    return Walk::advance;
+  });
+  return text;
+}
+
+}  // namespace tegula::analysis

@@ -1,0 +1,162 @@
+// Which bytes an op reads or writes, through which proxy, and which threads touch which of them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analysis/affine.hpp"
+#include "analysis/shared_buffers.hpp"
+#include "ir/op.hpp"
+
+namespace tegula::analysis {
+
+/// Who must meet for one access to be ordered after another.
+enum class Level : std::uint8_t {
+  none,      ///< nobody: each byte is touched by the same thread, or by one of the two only
+  warp,      ///< the lanes of each warp
+  group,     ///< all warps that run the block together: the CTA, or one replica of a partition
+  replicas,  ///< all replicas of the partition
+};
+std::string_view name(Level level);
+
+/// The box of a buffer or a tensor that an access touches. In a kernel of several warps the box may move with the warp.
+struct Slice {
+  struct Axis {
+    Affine offset;              ///< without warp_index
+    std::int64_t per_warp = 0;  ///< times warp_index
+    std::int64_t extent = 1;
+  };
+  ir::Value const* root = nullptr;  ///< shared_alloc's result or a tensor parameter; null: bytes alone
+  std::vector<Axis> axes;           ///< one per axis of the root
+  std::vector<int> axis_of;         ///< for each axis of the tile that is moved, the root's
+  bool whole = false;               ///< some part of the root: it is not known which
+};
+
+/// One access of one op.
+struct Access {
+  enum class Holders : std::uint8_t {
+    every,   ///< every executing thread touches every element
+    layout,  ///< as the layout says
+    owners,  ///< the owners of the layout
+    rows,    ///< each warp the rows of the first axis that it has in the layout
+    lane,    ///< one lane: of warp `elected`, or (-1) of each warp
+    chunks,  ///< thread t of n the chunks t, t + n, ... of `vector` elements
+  };
+  ir::Op const* op = nullptr;
+  ir::Op const* waited_by = nullptr;  ///< a copy that one lane waited for: as if that lane had made the access
+  ir::Space space = ir::Space::shared;
+  bool write = false;
+  bool atomic = false;
+  ir::Proxy proxy = ir::Proxy::generic;
+  Completion completion = Completion::none;
+  Slice slice;
+  std::int64_t begin = 0, end = 0;  ///< shared: the root's bytes in the function's shared memory
+  Holders holders = Holders::every;
+  ir::Layout const* layout = nullptr;
+  std::int64_t elected = not_elected;  ///< the warp of the elect region around the op
+  std::int64_t vector = 1;
+
+  static constexpr std::int64_t not_elected = -2;
+};
+
+/// The warp attribute of the elect region around an op, or Access::not_elected.
+std::int64_t elected_around(ir::Op const& op);
+/// `op` is `outer`, or inside it.
+bool is_inside(ir::Op const& op, ir::Op const& outer);
+bool is_inside(ir::Value const& value, ir::Op const& outer);
+
+/// Accesses of ops of one function, and how they relate. Tables are kept for its lifetime; of the function, only ops
+/// that access nothing may be added or removed meanwhile.
+class SharedAccesses {
+ public:
+  /// `warps` of the group that runs the function's body; where offsets of shared memory are decided.
+  SharedAccesses(ir::Function const& function, int warps);
+
+  /// All accesses of an op, reads before writes; none for calls, regions and `in` tensors of kernels.
+  std::vector<Access> const& of(ir::Op const& op);
+  /// The bytes through which an op's warps exchange; null when it exchanges nothing.
+  Access const* scratch(ir::Op const& op, bool write);
+  /// `copy`, as known to the lanes that executed a wait for it.
+  Access const& waited(Access const& copy, ir::Op const& wait);
+  /// Copies that count on an mbarrier of this buffer.
+  std::vector<Access const*> const& counted_on(ir::Op const& mbarriers);
+  /// Keeps an access that is made elsewhere: one of a called function, in bytes or tensors of this one.
+  Access const& keep(Access access);
+
+  /// Who must meet between two accesses of one group of `warps`, of which one at least writes. `turn`: the earlier one
+  /// belongs to an earlier turn of that loop; null: of none around both.
+  Level between(Access const& earlier, Access const& later, ir::Op const* turn, int warps);
+  /// The same of two different replicas of the partition `block`: Level::none or Level::replicas.
+  Level between_replicas(Access const& earlier, Access const& later, ir::Block const& block);
+  /// Some byte may be touched by both, whoever touches it.
+  bool touch(Access const& earlier, Access const& later);
+  /// Every byte of `earlier` is written by `later`, which belongs to the same turn of every loop.
+  bool covers(Access const& later, Access const& earlier);
+
+  [[nodiscard]] Affines& affines() { return affines_; }
+  /// One line per access of the function, in the order of its text.
+  std::string str();
+
+ private:
+  struct Element {
+    std::uint64_t key = 0;
+    std::int16_t warp = 0;  ///< -1: several
+    std::int16_t lane = 0;  ///< -1: several; 32: the elected one
+  };
+  using Footprint = std::vector<Element>;
+  struct Place {
+    std::int32_t element, warp, lane;
+  };
+
+  void add(ir::Op const& op, std::vector<Access>& into);
+  Slice slice_of(ir::Value const& value);
+  Slice slice_of_tensor(ir::Value const& tensor, std::span<ir::Value* const> offsets, Extents const& shape);
+  void set_offset(Slice::Axis& axis, ir::Value const& value);
+  Access shared_access(ir::Op const& op, ir::Value const& value, bool write);
+  void place_bytes(Access& access);
+  bool apart(Access const& earlier, Access const& later, int axis, ir::Op const* turn, ir::Block const* replicas,
+             int warps);
+  Footprint const& footprint(Access const& access, unsigned axes, int warps);
+  Footprint const& bytes_of(Access const& access, int warps);
+  std::vector<Place> const& places(Access const& access, int warps);
+  template <class Visit>
+  void each_element(Access const& access, int warps, Visit const& visit);
+  static Level compare(Footprint const& a, Footprint const& b);
+  static void settle(Footprint& footprint);
+
+  ir::Function const& function_;
+  int warps_;
+  Affines affines_;
+  std::map<ir::Op const*, std::int64_t> offsets_;  ///< of shared_alloc ops and exchanges
+  std::map<ir::Op const*, std::vector<Access>> accesses_;
+  std::map<std::pair<ir::Op const*, bool>, std::unique_ptr<Access>> scratch_;
+  std::map<std::pair<Access const*, ir::Op const*>, std::unique_ptr<Access>> waited_;
+  std::map<ir::Op const*, std::vector<Access const*>> counted_;
+  bool counted_found_ = false;
+  std::vector<std::unique_ptr<Access>> kept_;
+  struct FootprintKey {
+    Access const* access;
+    unsigned axes;
+    int warps;
+    friend auto operator<=>(FootprintKey const&, FootprintKey const&) = default;
+  };
+  std::map<FootprintKey, Footprint> footprints_;
+  struct PlacesKey {
+    ir::Layout const* layout;
+    bool owners;
+    int warps;
+    friend auto operator<=>(PlacesKey const&, PlacesKey const&) = default;
+  };
+  std::map<PlacesKey, std::vector<Place>> places_;
+  struct PairKey {
+    Access const *earlier, *later;
+    ir::Op const* turn;
+    int warps;
+    friend auto operator<=>(PairKey const&, PairKey const&) = default;
+  };
+  std::map<PairKey, Level> levels_;
+};
+
+}  // namespace tegula::analysis

@@ -1,0 +1,213 @@
+// Inserted barriers and fences, judged by the simulator: kernels are clean with them, and reported without any one of
+// them. Kernels are the hand-written ones without their own barriers and fences, and random ones that never had any.
+#include <cstdio>
+
+#include "ir/text.hpp"
+#include "ir/verifier.hpp"
+#include "sim/block/simulate.hpp"
+#include "support/catch.hpp"
+#include "support/golden.hpp"
+#include "support/host_tensor.hpp"
+#include "support/mutate.hpp"
+#include "support/random_shared.hpp"
+#include "support/simulated.hpp"
+#include "transform/pipeline.hpp"
+
+using namespace tegula;
+using namespace tegula::test;
+namespace block = sim::block;
+
+namespace {
+
+ir::Module read(std::string const& text) {
+  auto parsed = ir::parse(text);
+  INFO(text);
+  INFO(parsed.diagnostics.str());
+  REQUIRE(parsed.ok());
+  auto const found = ir::verify(parsed.module);
+  INFO(found.str());
+  REQUIRE(found.empty());
+  return std::move(parsed.module);
+}
+
+bool is_barrier(ir::Op const& op) { return op.is<ir::BarrierOp>() || op.is<ir::WarpBarrierOp>(); }
+bool is_fence(ir::Op const& op) { return op.is<ir::FenceProxyAsyncOp>(); }
+
+/// The names of barriers at which some warps only arrive: those hand data between partitions.
+std::vector<ir::Value const*> handed_over(ir::Function const& function) {
+  std::vector<ir::Value const*> ids;
+  for (ir::Op const* op : detail::all_ops(function.body()))
+    if (op->is<ir::BarrierArriveOp>()) ids.push_back(op->operand(0));
+  return ids;
+}
+
+/// Takes out every barrier and fence that is not there for the schedule or between partitions.
+int strip(ir::Function& function, bool fences) {
+  int count = 0;
+  auto const kept = handed_over(function);
+  for (ir::Op* op : detail::all_ops(function.body())) {
+    bool const mine = is_barrier(*op) || (fences && is_fence(*op));
+    if (!mine || detail::schedules_only(*op)) continue;
+    if (op->operand_count() > 0 && std::find(kept.begin(), kept.end(), op->operand(0)) != kept.end()) continue;
+    op->erase();
+    ++count;
+  }
+  return count;
+}
+
+int barriers_of(ir::Function const& function) {
+  auto const ops = detail::all_ops(function.body());
+  return static_cast<int>(std::count_if(ops.begin(), ops.end(), [](ir::Op const* op) { return is_barrier(*op); }));
+}
+
+block::Options one_cta() {
+  block::Options options;
+  options.grid = sim::Grid{1, 1, 1};
+  options.max_reports = 1;
+  return options;
+}
+
+struct Case {
+  std::string name;
+  Extents shape;
+};
+
+/// On all of `shapes` clean; without any one op of `which`, reported on one of them.
+void every_one_counts(ir::Module const& module, test::Target const& target, std::vector<Extents> const& shapes,
+                      bool (*which)(ir::Op const&)) {
+  for (Extents const& shape : shapes) {
+    auto arguments = target.arguments(shape, 7);
+    block::Simulation simulation(module.kernel(), simulated(arguments), one_cta());
+    auto const sweep = simulation.sweep(20);
+    INFO(ir::print(module));
+    INFO(target.name << ": " << sweep.str());
+    CHECK(sweep.clean());
+    CHECK(target_trouble(target, shape, arguments) == "");
+  }
+  for (Mutation const& mutation :
+       mutations(module, [&](ir::Op const& op) { return which(op) && !detail::schedules_only(op); })) {
+    bool reported = false;
+    for (Extents const& shape : shapes) {
+      auto arguments = target.arguments(shape, 7);
+      block::Simulation simulation(mutation.module.kernel(), simulated(arguments), one_cta());
+      reported = reported || simulation.sweep(20).bad_runs != 0;
+    }
+    INFO(target.name << " without " << mutation.without);
+    CHECK(reported);
+  }
+}
+
+std::vector<Extents> shapes_of(test::Target const& target) {
+  if (target.name == "gemm") return {{40, 72, 8}, {136, 264, 320}};
+  if (target.name == "softmax") return {{29, 100}, {29, 4096}};
+  if (target.name == "layernorm") return {{57, 104}, {9, 4096}};
+  if (target.name == "gemm_m16") return {{5, 72, 1544}};
+  return {{1, 384}};
+}
+
+ir::Module target_module(test::Target const& target) {
+  return read(read_file(std::string(TEGULA_TEST_DIR) + "/ir/target/" + std::string(target.name) + ".tir"));
+}
+
+std::string run(ir::Module const& module, RandomShared const& program, std::uint64_t seeds) {
+  HostTensor in(Element::i32, {program.loads, RandomShared::row_width}),
+      out(Element::i32, {program.rows, RandomShared::row_width});
+  for (std::int64_t i = 0; i < in.count(); ++i) in.set_integer(i, -i);
+  for (std::int64_t i = 0; i < out.count(); ++i) out.set_integer(i, 7);
+  block::Options options;
+  options.max_reports = 1;
+  for (std::int64_t const choice : {0, 1}) {
+    block::Simulation simulation(module.kernel(), {in.view(), out.view(), ir::make_constant(Element::i64, choice)},
+                                 options);
+    auto const sweep = simulation.sweep(seeds);
+    if (!sweep.clean()) return sweep.str();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("the hand-written kernels need no barrier more", "[sim][block]") {
+  for (test::Target const& target : targets()) {
+    auto module = target_module(target);
+    transform::run_pipeline(module, "allocate-shared-memory", {});
+    std::string const text = ir::print(module);
+    transform::run_pipeline(module, "insert-barriers", {});
+    CHECK(ir::print(module) == text);
+  }
+}
+
+TEST_CASE("the hand-written kernels without their barriers get what they need, and nothing else", "[sim][block]") {
+  for (test::Target const& target : targets()) {
+    auto module = target_module(target);
+    transform::run_pipeline(module, "allocate-shared-memory", {});
+    int const had = strip(module.kernel(), false);
+    transform::run_pipeline(module, "insert-barriers", {});
+    int const has = barriers_of(module.kernel());
+    std::printf("%s: %d barriers by hand, %d inserted\n", std::string(target.name).c_str(), had, has);
+    CHECK(has <= had);
+    std::string const text = ir::print(module);
+    transform::run_pipeline(module, "insert-barriers", {});
+    CHECK(ir::print(module) == text);
+  }
+}
+
+TEST_CASE("random kernels are clean with the barriers inserted, and need each of them", "[sim][block]") {
+  int inserted = 0, superfluous = 0, programs = 0;
+  for (std::uint64_t seed = 1; seed <= 80; ++seed) {
+    RandomSharedOptions options;
+    options.barriers = false;
+    options.warps = 1 << seed % 3;
+    options.statements = 10;
+    auto const program = SharedGenerator(seed, options).make();
+    auto module = read(program.text);
+    transform::run_pipeline(module, "allocate-shared-memory,insert-barriers", {});
+    INFO("seed " << seed << "\n" << ir::print(module));
+    REQUIRE(ir::verify(module).str() == "");
+    REQUIRE(run(module, program, 4) == "");
+    std::string const text = ir::print(module);
+    transform::run_pipeline(module, "insert-barriers", {});
+    CHECK(ir::print(module) == text);
+    ++programs;
+    for (Mutation const& mutation : mutations(module, is_barrier)) {
+      ++inserted;
+      if (!run(mutation.module, program, 2).empty()) continue;
+      ++superfluous;
+    }
+  }
+  // What is left over depends on which stage a loop's first turn takes, or on which branches its turns take in a row.
+  CHECK(superfluous * 40 <= inserted);
+  std::printf("%d random kernels: %d barriers inserted, %d of them superfluous\n", programs, inserted, superfluous);
+}
+
+TEST_CASE("the hand-written kernels run clean with inserted barriers, and need each of them", "[sim][block]") {
+  for (test::Target const& target : targets()) {
+    auto module = target_module(target);
+    transform::run_pipeline(module, "allocate-shared-memory", {});
+    (void)strip(module.kernel(), false);
+    transform::run_pipeline(module, "insert-barriers", {});
+    every_one_counts(module, target, shapes_of(target), is_barrier);
+  }
+}
+
+TEST_CASE("callers meet where a called function leaves bytes unordered, and only there", "[sim][block][F16]") {
+  auto const sweep = [](ir::Module const& module, char const* kernel) {
+    HostTensor t(Element::i32, {128}), u(Element::i32, {128});
+    block::Simulation simulation(*module.find(kernel), {t.view(), u.view()});
+    return simulation.sweep(8);
+  };
+  auto module = read(read_file(std::string(TEGULA_TEST_DIR) + "/ir/insert-barriers/calls.tir"));
+  transform::run_pipeline(module, "allocate-shared-memory,insert-barriers", {});
+  for (char const* kernel : {"twice", "around"}) {
+    INFO(kernel << "\n" << sweep(module, kernel).str());
+    CHECK(sweep(module, kernel).clean());
+    int taken = 0;
+    for (ir::Op* op : detail::all_ops(module.find(kernel)->body())) {
+      if (!is_barrier(*op)) continue;
+      op->erase();
+      ++taken;
+    }
+    CHECK(taken == 1);
+    CHECK(sweep(module, kernel).bad_runs != 0);
+  }
+}

@@ -1,0 +1,94 @@
+#include "analysis/affine.hpp"
+
+#include "ir/text.hpp"
+#include "support/catch.hpp"
+
+using namespace tegula;
+using analysis::Affine;
+using analysis::Affines;
+using analysis::Distance;
+using analysis::Range;
+
+namespace {
+
+struct Body {
+  ir::Module module;
+  std::unordered_map<std::string, ir::Value const*> values;
+
+  explicit Body(std::string const& ops) {
+    auto parsed = ir::parse(
+        "tegula-ir 1\nkernel @k(%n: i64) warps = 4 {\n  %k0 = constant {value = 0 : i64} : i64\n  %k1 = constant "
+        "{value = "
+        "1 : i64} : i64\n  %k2 = constant {value = 2 : i64} : i64\n  %k3 = constant {value = 3 : i64} : i64\n  %k8 = "
+        "constant {value = 8 : i64} : i64\n" +
+        ops + "  return\n}\n");
+    INFO(parsed.diagnostics.str());
+    REQUIRE(parsed.ok());
+    module = std::move(parsed.module);
+    for (auto const& [value, name] : ir::value_names(module.kernel())) values[name] = value;
+  }
+  ir::Value const& operator[](std::string const& name) const { return *values.at(name); }
+};
+
+}  // namespace
+
+TEST_CASE("affine: sums, differences and products with constants") {
+  Body const body(
+      "  %a = mul %n, %k8 : i64\n  %b = add %a, %k3 : i64\n  %c = sub %b, %n : i64\n  %d = sub %b, %a : i64\n");
+  Affines affines;
+  CHECK(affines.of(body["%c"]) == Affine{3, {{&body["%n"], 7}}});
+  CHECK(affines.of(body["%d"]) == Affine{3, {}});
+}
+
+TEST_CASE("affine: a loop's index is its lower bound and steps") {
+  Body const body(
+      "  %w = mul %n, %k8 : i64\n  for %i = %k3 to %n step %w {\n    %x = add %i, %k1 : i64\n    yield\n  }\n"
+      "  for %j = %k1 to %k8 step %k3 {\n    yield\n  }\n");
+  Affines affines;
+  CHECK(affines.of(body["%x"]) == Affine{4, {{&body["%i"], 8}}});
+  CHECK(Affines::turns(body["%i"]));
+  CHECK(affines.of(body["%j"]) == Affine{1, {{&body["%j"], 3}}});
+  CHECK(affines.range_of_term(body["%j"]) == Range{0, 2});
+}
+
+TEST_CASE("affine: ranges of ring counters, kept as stage or as number") {
+  Body const body(
+      "  %last = for %i = %k0 to %n step %k1 carry (%stage = %k0) : i64 {\n    %up = add %stage, %k1 : i64\n    %turn "
+      "= "
+      "compare %up, %k3 : bool\n    %next = select %turn, %k0, %up : i64\n    %first = compare %stage, %k0 : bool\n    "
+      "%back = sub %stage, %k1 : i64\n    %before = select %first, %k2, %back : i64\n    %masked = and %i, %k3 : i64\n "
+      "   "
+      "%rest = rem %i, %k3 : i64\n    yield %next\n  }\n");
+  Affines affines;
+  CHECK(affines.range(body["%stage"]) == Range{0, 2});
+  CHECK(affines.range(body["%before"]) == Range{0, 2});
+  CHECK(affines.range(body["%masked"]) == Range{0, 3});
+  CHECK(affines.range(body["%rest"]) == Range{0, 2});
+  CHECK(affines.range(body["%last"]) == Range{0, 2});
+}
+
+TEST_CASE("affine: a counter that goes on growing has no upper end") {
+  Body const body(
+      "  %r = for %i = %k0 to %n step %k1 carry (%c = %k0) : i64 {\n    %up = add %c, %k1 : i64\n    yield %up\n  }\n");
+  Affines affines;
+  CHECK(affines.range(body["%c"]) == Range{0, Range::far});
+}
+
+TEST_CASE("affine: a remainder that never wraps is the number itself") {
+  Body const body(
+      "  for %i = %k0 to %k3 step %k1 {\n    %s = rem %i, %k3 : i64\n    %t = rem %i, %k2 : i64\n    yield\n  }\n");
+  Affines affines;
+  CHECK(affines.of(body["%s"]) == Affine{0, {{&body["%i"], 1}}});
+  CHECK(affines.of(body["%t"]) == Affine{0, {{&body["%t"], 1}}});
+}
+
+TEST_CASE("affine: boxes are apart by their ranges or by their stride") {
+  CHECK(Distance{4, {0, 3}, 0}.apart(4, 4));
+  CHECK_FALSE(Distance{3, {0, 3}, 0}.apart(4, 4));
+  CHECK(Distance{-4, {-3, 0}, 0}.apart(4, 4));
+  CHECK(Distance{2, {0, 0}, 8}.apart(2, 2));
+  CHECK(Distance{0, {1, 7}, 8}.apart(1, 1));
+  CHECK_FALSE(Distance{0, {1, 8}, 8}.apart(1, 1));
+  CHECK_FALSE(Distance{2, {0, 0}, 8}.apart(3, 2));
+  CHECK_FALSE(Distance{6, {0, 0}, 8}.apart(2, 3));
+}

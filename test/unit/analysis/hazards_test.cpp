@@ -1,0 +1,93 @@
+#include "analysis/hazards.hpp"
+
+#include "ir/text.hpp"
+#include "ir/verifier.hpp"
+#include "support/catch.hpp"
+
+using namespace tegula;
+using analysis::Level;
+
+namespace {
+
+constexpr char own[] = "tile<64xi32, [lane (1) (2) (4) (8) (16), warp (32)]>";
+constexpr char other[] = "tile<64xi32, [lane (32) (2) (4) (8) (16), warp (1)]>";
+
+ir::Module module_of(std::string const& text) {
+  auto parsed = ir::parse("tegula-ir 1\n" + text);
+  INFO(text);
+  INFO(parsed.diagnostics.str());
+  REQUIRE(parsed.ok());
+  REQUIRE(ir::verify(parsed.module).str() == "");
+  return std::move(parsed.module);
+}
+
+/// "later after earlier, at level, before op" of the first hazard; "none".
+std::string hazard(std::string const& body, std::string const& parameters = "") {
+  auto const module = module_of("kernel @k(" + parameters +
+                                ") warps = 2 {\n  %k0 = constant {value = 0 : i64} : i64\n"
+                                "  %s = shared_alloc {align = 128, offset = 0} : shared<64xi32, dense>\n"
+                                "  %b = shared_alloc {align = 8, offset = 256} : mbarrier\n"
+                                "  %x = constant {value = 1 : i32} : " +
+                                std::string(own) + "\n" + body + "  return\n}\n");
+  analysis::Uniformity const uniformity(module), replicas(module, true);
+  analysis::Hazards hazards(module.kernel(), uniformity, replicas);
+  auto const found = hazards.first();
+  if (!found) return "none";
+  return std::string(found->later->op->info().mnemonic) + " after " + std::string(found->earlier->op->info().mnemonic) +
+         ", " + std::string(name(found->level)) + ", before " + std::string(found->before->info().mnemonic);
+}
+
+std::string load(char const* layout) { return std::string("  %y = shared_load %s : ") + layout + "\n"; }
+constexpr char store[] = "  shared_store %s, %x\n";
+
+}  // namespace
+
+TEST_CASE("hazards: what an access needs depends on who holds the bytes") {
+  CHECK(hazard(store + load(own)) == "none");
+  CHECK(hazard(store + load(other)) == "shared_load after shared_store, group, before shared_load");
+  CHECK(hazard(load(own) + load(other).replace(2, 2, "%z")) == "none");
+  CHECK(hazard(load(other) + store) == "shared_store after shared_load, group, before shared_store");
+}
+
+TEST_CASE("hazards: a copy out is over for its lane at the wait that counts its group") {
+  std::string const map = "  %m = tensor_map %o {box = [64]} : tensor_map<64xi32>\n";
+  std::string const parameters = "%o: out tensor<?xi32> {unit_inner, aligned_16}";
+  auto const copy = [](std::string const& wait) {
+    return "  elect {\n    tma_store %m, %s, %k0\n    bulk_commit\n    yield\n  }\n  elect {\n    " + wait +
+           "\n    yield\n  }\n";
+  };
+  // Under way, no barrier helps; over, the others have to hear of it.
+  CHECK(hazard(map + copy("bulk_wait {pending = 1, read = true}") + store, parameters) == "none");
+  CHECK(hazard(map + copy("bulk_wait {read = true}") + store, parameters) ==
+        "shared_store after tma_store, group, before shared_store");
+  CHECK(hazard(map + copy("bulk_wait {read = true}") + "  barrier\n" + store, parameters) == "none");
+}
+
+TEST_CASE("hazards: a summary says what a call leaves to its caller") {
+  auto const module = module_of("function @f(%t: inout tensor<?xi32>, %x: " + std::string(own) +
+                                ", %shared: i64) warps = 2 shared = 256 {\n  %k0 = constant {value = 0 : i64} : i64\n"
+                                "  %s = shared_alloc {offset = 0} : shared<64xi32, dense>\n" +
+                                store + "  barrier\n" + load(other) + "  store %t, %y, %k0\n  return\n}\n");
+  analysis::Uniformity const uniformity(module), replicas(module, true);
+  analysis::Hazards hazards(*module.find("f"), uniformity, replicas);
+  CHECK(hazards.none());
+  auto const summary = hazards.summary();
+  CHECK(summary.meets);
+  REQUIRE(summary.first.size() == 1);
+  CHECK(summary.first[0]->op->is<ir::SharedStoreOp>());
+  REQUIRE(summary.last.size() == 2);
+  CHECK(summary.last[0]->op->is<ir::SharedLoadOp>());
+  CHECK(summary.last[1]->op->is<ir::StoreOp>());
+}
+
+TEST_CASE("hazards: accesses print with their boxes, bytes and holders") {
+  auto const module = module_of(
+      "kernel @k(%n: i64) warps = 2 {\n  %k0 = constant {value = 0 : i64} : i64\n  %k32 = constant {value = 32 : i64} "
+      ": "
+      "i64\n  %w = warp_index : i64\n  %at = mul %w, %k32 : i64\n"
+      "  %s = shared_alloc {offset = 128} : shared<2x64xi32, dense>\n  %v = view %s, %n, %at : shared<32xi32, dense of "
+      "64>\n  %x = constant {value = 1 : i32} : tile<32xi32, [lane (1) (2) (4) (8) (16)]>\n  shared_store %v, %x\n  "
+      "return\n}\n");
+  analysis::SharedAccesses accesses(module.kernel(), 2);
+  CHECK(accesses.str() == "shared_store writes %s [0 + 1 %n, 1] [0 + 32 warp, 32] in bytes 128..640, the owners\n");
+}
