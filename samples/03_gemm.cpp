@@ -1,5 +1,7 @@
 // A matrix product of bf16 with the bias and the activation fused into its end; the activation is also tried here, on
 // the host, at compile time.
+#include <algorithm>
+
 #include "kernels.hpp"
 #include "support/report.hpp"
 

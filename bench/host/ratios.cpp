@@ -9,9 +9,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <functional>
+#include <optional>
+#include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -56,24 +58,83 @@ struct Pair {
   double ours = 0, rival = 0;  ///< medians, seconds
 };
 
-/// Runs both in turn, so that both see the same machine: a few runs of each at a time, after a pause in which the
-/// other's threads go to sleep (OpenMP's spin for a while) and one run that is not counted.
-Pair interleaved(int runs, std::function<void()> const& ours, std::function<void()> const& rival) {
-  constexpr int at_a_time = 4;
-  std::vector<double> times[2];
-  while (times[1].size() < static_cast<std::size_t>(runs)) {
-    for (int which = 0; which < 2; ++which) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      for (int i = -1; i < at_a_time; ++i) {
-        double const start = now();
-        which == 0 ? ours() : rival();
-        if (i >= 0) times[which].push_back(now() - start);
-      }
-    }
+/// One side of one comparison, timed by a process of its own: this program again, with this in its arguments. Idle
+/// threads of OpenBLAS spin for long and take a core from whatever runs beside them; and threads do not outlive a fork.
+/// Groups, and comparisons within them, are counted as they come.
+struct Turn {
+  int group = -1, comparison = -1;
+  int side = 0;  ///< 0: ours
+  int runs = 0;
+};
+Turn wanted;  ///< no group: all of them
+int group = -1, comparison = -1;
+
+/// This program's arguments and one more turn.
+std::vector<std::string> arguments_of(Turn const& turn) {
+  std::vector<std::string> words;
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  words.push_back("--turn");
+  for (int value : {turn.group, turn.comparison, turn.side, turn.runs}) words.push_back(std::to_string(value));
+  return words;
+}
+
+void print_times(std::function<void()> const& run) {
+  for (int i = -1; i < wanted.runs; ++i) {  // the first is not counted
+    double const start = now();
+    run();
+    if (i >= 0) std::printf("%.9g\n", now() - start);
   }
+}
+
+std::vector<double> times_of(Turn const& turn) {
+  int ends[2];
+  if (pipe(ends) != 0) throw std::runtime_error("bench: no pipe");
+  std::fflush(stdout);
+  pid_t const child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    close(ends[0]);
+    close(ends[1]);
+    std::vector<std::string> words = arguments_of(turn);
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    execv("/proc/self/exe", argv.data());
+    _exit(127);
+  }
+  close(ends[1]);
+  std::vector<double> times;
+  std::FILE* const lines = fdopen(ends[0], "r");
+  for (double spent = 0; std::fscanf(lines, "%lf", &spent) == 1;) times.push_back(spent);
+  std::fclose(lines);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (status != 0 || times.size() != static_cast<std::size_t>(turn.runs))
+    throw std::runtime_error("bench: a measurement failed");
+  return times;
+}
+
+/// Medians of both, in turn, so that both see the same machine; then both once here, for their results. Nothing in a
+/// process that was asked for another turn.
+std::optional<Pair> interleaved(int runs, std::function<void()> const& ours, std::function<void()> const& rival) {
+  ++comparison;
+  if (wanted.group >= 0) {
+    if (comparison == wanted.comparison) print_times(wanted.side == 0 ? ours : rival);
+    return {};
+  }
+  constexpr int turns = 4;
+  std::vector<double> times[2];
+  for (int turn = 0; turn < turns; ++turn)
+    for (int side = 0; side < 2; ++side) {
+      std::vector<double> const some = times_of({group, comparison, side, (runs + turns - 1) / turns});
+      times[side].insert(times[side].end(), some.begin(), some.end());
+    }
+  ours();
+  rival();
   for (std::vector<double>& list : times)
     std::nth_element(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(list.size() / 2), list.end());
-  return {times[0][times[0].size() / 2], times[1][times[1].size() / 2]};
+  return Pair{times[0][times[0].size() / 2], times[1][times[1].size() / 2]};
 }
 
 template <int Rank>
@@ -116,11 +177,12 @@ void bench_gemm(int threads, int runs, std::int64_t n) {
   auto const go = prepare(device::host(), gemm, a, b, c);
   host_stream const order;
   int const size = static_cast<int>(n);
-  Pair const pair = interleaved(
+  std::optional<Pair> const pair = interleaved(
       runs, [&] { go(order); },
       [&] { sgemm(101, 111, 111, size, size, size, 1, a.data(), size, b.data(), size, 0, d.data(), size); });
   std::string const extents = std::to_string(n) + " cubed";
-  print(threads, "gemm f32", extents.c_str(), rival.c_str(), 2.0 * static_cast<double>(n * n * n), "GF/s", pair,
+  if (!pair) return;
+  print(threads, "gemm f32", extents.c_str(), rival.c_str(), 2.0 * static_cast<double>(n * n * n), "GF/s", *pair,
         difference(c, d));
 }
 
@@ -130,9 +192,10 @@ void bench_vadd(int threads, int runs, std::int64_t n) {
   fill(b, 2);
   auto const go = prepare(device::host(), vadd, a, b, c);
   host_stream const order;
-  Pair const pair = interleaved(
+  std::optional<Pair> const pair = interleaved(
       runs, [&] { go(order); }, [&] { bench::loop_vadd(a.data(), b.data(), d.data(), n, threads); });
-  print(threads, "vadd", std::to_string(n).c_str(), "OpenMP loop", 12.0 * static_cast<double>(n), "GB/s", pair,
+  if (!pair) return;
+  print(threads, "vadd", std::to_string(n).c_str(), "OpenMP loop", 12.0 * static_cast<double>(n), "GB/s", *pair,
         difference(c, d));
 }
 
@@ -143,14 +206,16 @@ void bench_softmax(int threads, int runs, std::int64_t rows, std::int64_t n, cha
   fill(x, 1);
   auto const go = prepare(device::host(), softmax, x, y);
   host_stream const order;
-  Pair const pair = interleaved(
+  std::optional<Pair> const pair = interleaved(
       runs, [&] { go(order); }, [&] { loop(x.data(), z.data(), rows, n, threads); });
   std::string const extents = std::to_string(rows) + " x " + std::to_string(n);
-  print(threads, "softmax", extents.c_str(), rival, 8.0 * static_cast<double>(rows * n), "GB/s", pair,
+  if (!pair) return;
+  print(threads, "softmax", extents.c_str(), rival, 8.0 * static_cast<double>(rows * n), "GB/s", *pair,
         difference(y, z));
 }
 
 void print_first_prepare() {
+  if (wanted.group >= 0) return;
   buffer<float, 2> x(device::host(), 1, 1), y(device::host(), 1, 1);
   double const start = now();
   auto const go = prepare(device::host(), softmax, x, y);
@@ -159,6 +224,11 @@ void print_first_prepare() {
 
 /// A child process with its own number of threads and core type of OpenBLAS.
 void in_child(int threads, char const* core, std::function<void()> const& body) {
+  ++group;
+  if (wanted.group >= 0) {  // in such a child already
+    if (group == wanted.group) body();
+    return;
+  }
   std::fflush(stdout);
   pid_t const child = fork();
   if (child == 0) {
@@ -192,9 +262,13 @@ int main(int argc, char** argv) {
   app.add_option("--runs", runs, "timed runs of each, interleaved")->check(CLI::Range(3, 1000));
   app.add_option("--threads", threads, "numbers of threads");
   app.add_flag("--cpu-time", cpu_time, "processor time of all threads; for a machine that does other work");
+  std::vector<int> turn;
+  app.add_option("--turn", turn)->group("")->expected(4);  // hidden: see Turn
   CLI11_PARSE(app, argc, argv);
-  std::printf("%-8s %-16s %7s %9s %9s %-6s %6s  %-22s %s\n", "kernel", "extents", "threads", "tegula", "rival", "unit",
-              "ratio", "rival", "difference");
+  if (!turn.empty()) wanted = {turn[0], turn[1], turn[2], turn[3]};
+  if (wanted.group < 0)
+    std::printf("%-8s %-16s %7s %9s %9s %-6s %6s  %-22s %s\n", "kernel", "extents", "threads", "tegula", "rival",
+                "unit", "ratio", "rival", "difference");
   for (int count : threads) {
     for (char const* core : {"SkylakeX", "Cooperlake", "Zen"})
       in_child(count, core, [&] { bench_gemm(count, runs, 1024); });

@@ -2,6 +2,7 @@
 // products, ragged copies.
 #include "codegen/block_machine.hpp"
 
+#include <algorithm>
 #include <random>
 
 #include "codegen/ptx_cases.hpp"

@@ -1,4 +1,6 @@
 // Boxes of a tensor by TMA from blocks of any number of warps, on the device, with guard bytes around the result.
+#include <algorithm>
+
 #include "support/box_kernels.hpp"
 
 #include "compiler/compile.hpp"

@@ -1,5 +1,6 @@
 // Elementwise and row kernels on a device: every element, ragged extents, strides and offsets, fresh random data and
 // poisoned outputs, against float64. TEGULA_DEVICE=host runs the same cases on the host.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>

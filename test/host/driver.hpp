@@ -1,6 +1,7 @@
 // Compiles kernels given as IR text for the host and runs them on arrays with guarded borders; no runtime involved.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <string>

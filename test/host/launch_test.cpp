@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <spawn.h>
 
+#include <algorithm>
 #include <fstream>
 #include <numeric>
 #include <sstream>

@@ -1,6 +1,7 @@
 // Reductions, loops, branches and calls on the host against the simulator.
 #include "driver.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace {

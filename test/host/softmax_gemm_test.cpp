@@ -1,6 +1,7 @@
 // Softmax, matrix products and attention on the host, against float64.
 #include "driver.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace {

@@ -1,5 +1,6 @@
 // Inserted barriers and fences, judged by the simulator: kernels are clean with them, and reported without any one of
 // them. Kernels are the hand-written ones without their own barriers and fences, and random ones that never had any.
+#include <algorithm>
 #include <cstdio>
 
 #include "ir/text.hpp"

@@ -1,5 +1,6 @@
 // The kernels of the design's first page, in the simulator, against float64, at ragged extents and through strided
 // views.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <ctime>

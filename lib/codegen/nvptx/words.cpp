@@ -1,5 +1,7 @@
 #include "codegen/nvptx/words.hpp"
 
+#include <algorithm>
+
 #include <llvm/IR/InlineAsm.h>
 
 #include "codegen/nvptx/ptx/math.hpp"

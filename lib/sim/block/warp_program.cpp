@@ -1,5 +1,7 @@
 #include "sim/block/warp_program.hpp"
 
+#include <algorithm>
+
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
 #include "sim/block/meaning.hpp"

@@ -1,5 +1,7 @@
 // Descriptors decoded back into the bytes that the hardware reads, core matrix by core matrix, against where a tile's
 // elements lie; and their fields against the reference's tables.
+#include <algorithm>
+
 #include "ir/wgmma_operand.hpp"
 
 #include "ir/element_offsets.hpp"

@@ -1,4 +1,6 @@
 // The hand-written attention kernels of test/ir/target, run by warps.
+#include <algorithm>
+
 #include "block_support.hpp"
 #include "support/simulated.hpp"
 #include "support/sanitized.hpp"

@@ -1,4 +1,6 @@
 // Each op on its own, run by warps: values against what it says, under a few schedules of every kind.
+#include <algorithm>
+
 #include "block_support.hpp"
 
 using namespace tegula;

@@ -1,4 +1,6 @@
 // What warps cannot run is refused with a sentence that names values and a remedy, before or during a run.
+#include <algorithm>
+
 #include "block_support.hpp"
 
 using namespace tegula;

@@ -1,4 +1,6 @@
 // The machine's parts on their own: mbarrier transitions, clocks, shadow memory, schedules, report text.
+#include <algorithm>
+
 #include "sim/machine/clock.hpp"
 #include "sim/machine/mbarrier.hpp"
 #include "sim/machine/shadow.hpp"
