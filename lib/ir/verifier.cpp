@@ -7,6 +7,7 @@
 
 #include "ir/infer.hpp"
 #include "ir/verify_block.hpp"
+#include "ir/verify_mbarriers.hpp"
 #include "support/string_buffer.hpp"
 
 namespace tegula::ir {
@@ -95,7 +96,11 @@ class Verifier {
     if (function.is_kernel() && !function.results.empty()) error(at + "a kernel gives no results", function.where);
     for (Type const& type : function.results)
       if (type.is_tensor()) error(at + "a result cannot be " + to_string(type), function.where);
+    std::size_t const before = found_.size();
     check_block(function.body(), nullptr, 1);
+    if (!function.is_kernel() || found_.size() != before) return;
+    for (MbarrierTrouble const& trouble : mbarrier_troubles(function))
+      error(*trouble.op, named(*trouble.op, trouble.text));
   }
 
   void check_recursion() {

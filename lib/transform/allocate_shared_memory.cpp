@@ -5,7 +5,9 @@
 #include "analysis/liveness.hpp"
 #include "ir/builder.hpp"
 #include "ir/exchange.hpp"
+#include "ir/verify_mbarriers.hpp"
 #include "ir/walk.hpp"
+#include "tegula/support/error.hpp"
 #include "transform/shared_memory_packing.hpp"
 
 namespace tegula::transform {
@@ -129,6 +131,17 @@ bool forget_unneeded(ir::Function& function) {
   return changed;
 }
 
+/// What was decided, by the rules that the verifier has for places given by hand.
+void check_places(ir::Function const& function, std::vector<SharedUser> const& users,
+                  std::vector<std::int64_t> const& offsets) {
+  for (std::size_t i = 0; i < users.size(); ++i)
+    if (offsets[i] < 0 || offsets[i] % users[i].align != 0)
+      throw InternalError("allocate-shared-memory: " + std::string(users[i].op->info().mnemonic) + " at byte " +
+                          std::to_string(offsets[i]) + ", but its alignment is " + std::to_string(users[i].align));
+  for (ir::MbarrierTrouble const& trouble : ir::mbarrier_troubles(function))
+    throw InternalError("allocate-shared-memory: " + std::string(trouble.op->info().mnemonic) + ": " + trouble.text);
+}
+
 }  // namespace
 
 PassResult allocate_shared_memory(ir::Function& function, AnalysisCache&, PassContext& context) {
@@ -153,6 +166,7 @@ PassResult allocate_shared_memory(ir::Function& function, AnalysisCache&, PassCo
     function.shared = frame;
   }
   for (std::size_t i = 0; i < users.size(); ++i) changed = give(users[i], offsets[i]) || changed;
+  if (changed) check_places(function, users, offsets);
   return result_of(changed);
 }
 

@@ -1,0 +1,144 @@
+// Where the phase of a wait comes from. There are no token variables: stage and parity are calculated from a counter
+// that the loop around carries, so that SSA keeps it alive from the first arrive to the last wait.
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/text.hpp"
+#include "ir/verifier.hpp"
+#include "support/catch.hpp"
+#include "support/golden.hpp"
+#include "support/mutate.hpp"
+
+using namespace tegula;
+using namespace tegula::test;
+
+namespace {
+
+/// A value that a loop hands from turn to turn: the loop and its place in `carry`; -1: the number of the turn.
+using Carried = std::pair<ir::Op const*, int>;
+
+/// What a number is calculated from.
+struct Sources {
+  std::set<Carried> carried;
+  bool others = false;  ///< besides constants and numbers of groups
+};
+
+int first_carried(ir::Op const& loop) { return loop.is<ir::ForOp>() ? 1 : 0; }
+
+void collect(ir::Value const& value, Sources& found) {
+  if (ir::Block const* const block = value.owner_block(); block != nullptr) {
+    ir::Op const* const parent = block->parent_op();
+    if (parent == nullptr)
+      found.others = true;  // a parameter
+    else if (parent->is<ir::ForOp>() || parent->is<ir::RepeatOp>())
+      found.carried.insert({parent, value.index() - first_carried(*parent)});
+    return;
+  }
+  ir::Op const& op = *value.defining_op();
+  if (op.is<ir::ForOp>() || op.is<ir::RepeatOp>()) {
+    found.carried.insert({&op, value.index()});
+    return;
+  }
+  if (op.is<ir::ConstantOp>()) return;
+  if (op.block_count() != 0 || op.operand_count() == 0 || !value.type().is_scalar()) {
+    found.others = true;
+    return;
+  }
+  for (ir::Value const* operand : op.operands()) collect(*operand, found);
+}
+
+Sources sources_of(ir::Value const& value) {
+  Sources found;
+  collect(value, found);
+  return found;
+}
+
+std::set<ir::Op const*> loops_of(Sources const& sources) {
+  std::set<ir::Op const*> loops;
+  for (Carried const& carried : sources.carried) loops.insert(carried.first);
+  return loops;
+}
+
+/// What is wrong with the phases that a kernel waits for; empty: nothing.
+std::string phase_trouble(ir::Module const& module, int& counted) {
+  for (ir::Op const* op : detail::all_ops(module.kernel().body())) {
+    if (!op->is<ir::MbarrierWaitOp>()) continue;
+    std::string const line = detail::one_line(*op);
+    Sources const parity = sources_of(*op->operand(1));
+    ir::Op const& view = *op->operand(0)->defining_op();
+    Sources const stage = view.is<ir::ViewOp>() ? sources_of(*view.operand(1)) : Sources{};
+    // A loop's own number and what is fixed may count on from a carried value, but never alone.
+    bool const counter = std::any_of(parity.carried.begin(), parity.carried.end(),
+                                     [](Carried const& carried) { return carried.second >= 0; });
+    if (!counter && (parity.others || !parity.carried.empty()))
+      return line + ": the parity counts from no carried value";
+    for (Carried const& carried : parity.carried) {
+      bool around = false;
+      for (ir::Op const* at = op; at != nullptr; at = at->parent_op()) around = around || at == carried.first;
+      ir::Op const* const before = carried.first;  // or a loop that ended in a block around the wait
+      for (ir::Op const* at = op; at != nullptr && !around; at = at->parent_op())
+        around = at->parent() == before->parent();
+      if (!around) return line + ": the counter is not alive here";
+    }
+    if (stage.carried.empty()) continue;
+    ++counted;
+    if (parity.carried.empty()) continue;  // a first wait for each stage
+    if (stage.carried == parity.carried && stage.others == parity.others) continue;
+    // Kept as a pair (stage, parity): the parity's next value depends on the stage's.
+    auto const [loop, place] = *parity.carried.begin();
+    if (parity.carried.size() != 1 || loops_of(stage) != loops_of(parity))
+      return line + ": stage and parity come from two counters";
+    int const skipped = loop->is<ir::RepeatOp>() ? 1 : 0;
+    Sources const next = sources_of(*loop->block().back().operand(place + skipped));
+    for (Carried const& carried : stage.carried)
+      if (next.carried.count(carried) == 0) return line + ": the parity does not step with the stage";
+  }
+  return {};
+}
+
+std::vector<std::pair<std::string, std::string>> target_texts() {
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (auto const& entry : std::filesystem::directory_iterator(std::string(TEGULA_TEST_DIR) + "/ir/target"))
+    texts.emplace_back(entry.path().stem().string(), read_file(entry.path().string()));
+  return texts;
+}
+
+std::string trouble_of(std::string const& text, int& counted) {
+  auto const parsed = ir::parse(text);
+  INFO(parsed.diagnostics.str());
+  REQUIRE(parsed.ok());
+  REQUIRE(ir::verify(parsed.module).str() == "");
+  return phase_trouble(parsed.module, counted);
+}
+
+}  // namespace
+
+TEST_CASE("stage and parity of every wait come from one counter that is alive from arrive to wait", "[B17]") {
+  for (auto const& [name, text] : target_texts()) {
+    INFO(name);
+    int counted = 0;
+    CHECK(trouble_of(text, counted) == "");
+    CHECK(counted >= 1);
+  }
+}
+
+TEST_CASE("a parity from elsewhere is found", "[B17]") {
+  std::string const gemm = read_file(std::string(TEGULA_TEST_DIR) + "/ir/target/gemm.tir");
+  auto const with = [&](std::string const& from, std::string const& to) {
+    std::string text = gemm;
+    std::size_t const at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    int counted = 0;
+    return trouble_of(text.replace(at, from.size(), to), counted);
+  };
+  CHECK_THAT(with("%use = shr %i, %k2", "%use = shr %block, %k2"), ContainsSubstring("counts from no carried value"));
+  CHECK_THAT(with("%use_2 = shr %i_2, %k2", "%use_2 = shr %i1, %k2"), ContainsSubstring("from two counters"));
+  CHECK_THAT(with("%use0 = shr %i0_2, %k2", "%use0 = shr %tile_2, %k2"),
+             ContainsSubstring("counts from no carried value"));
+  CHECK_THAT(with("%use = shr %i, %k2", "%use = shr %blocks_k, %k2"),
+             ContainsSubstring("counts from no carried value"));
+}
