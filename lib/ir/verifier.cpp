@@ -98,7 +98,7 @@ class Verifier {
       if (type.is_tensor()) error(at + "a result cannot be " + to_string(type), function.where);
     std::size_t const before = found_.size();
     check_block(function.body(), nullptr, 1);
-    if (!function.is_kernel() || found_.size() != before) return;
+    if (found_.size() != before) return;
     for (MbarrierTrouble const& trouble : mbarrier_troubles(function))
       error(*trouble.op, named(*trouble.op, trouble.text));
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ir/exchange.hpp"
+#include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
 
 namespace tegula::ir {
@@ -65,8 +66,8 @@ bool overlap(std::int64_t a, std::int64_t a_bytes, std::int64_t b, std::int64_t 
 
 class Lives {
  public:
-  std::vector<MbarrierTrouble> run(Function const& kernel) {
-    for (Op const& op : kernel.body()) {
+  std::vector<MbarrierTrouble> run(Function const& function) {
+    for (Op const& op : function.body()) {
       if (!op.is<SharedAllocOp>() || !op.result()->type().is_mbarrier()) continue;
       auto const count = static_cast<std::size_t>(op.result()->type().elements());
       arrays_.push_back({&op, objects_, count, nullptr});
@@ -74,8 +75,8 @@ class Lives {
     }
     if (arrays_.empty()) return {};
     state_.assign(objects_, fresh);
-    follow(kernel.body());
-    for (Array const& array : arrays_) check_end(array);
+    follow(function.body());
+    for (Array const& array : arrays_) check_end(array, function);
     std::sort(found_.begin(), found_.end(),
               [&](auto const& a, auto const& b) { return order_.at(a.op) < order_.at(b.op); });
     return std::move(found_);
@@ -255,11 +256,14 @@ class Lives {
     for (std::size_t i = 0; i < objects_; ++i) state_[i] |= other[i];
   }
 
-  void check_end(Array const& array) {
+  void check_end(Array const& array, Function const& function) {
     std::size_t ended = 0, initialised = 0;
     for (std::size_t i = array.first; i < array.first + array.count; ++i) {
       if ((state_[i] & dead) != 0 && (state_[i] & live) != 0)
         return error(*array.invalidated, name_of(i) + " is invalidated on some paths only");
+      if ((state_[i] & live) != 0 && !function.is_kernel())
+        return error(*array.alloc, name_of(i) + " lives when @" + function.name() +
+                                       " gives its bytes back to the caller; mbarrier_inval comes first");
       ended += (state_[i] & dead) != 0 ? 1 : 0;
       initialised += (state_[i] & (live | dead)) != 0 ? 1 : 0;
     }
@@ -289,7 +293,7 @@ class Lives {
         continue;
       for (std::size_t i = array.first; i < array.first + array.count; ++i)
         if ((state_[i] & live) != 0 && covers(begin, size, i))
-          return error(op, (buffer == nullptr ? "its scratch" : to_string(*buffer->result())) + " at bytes " +
+          return error(op, (buffer == nullptr ? "its shared memory" : to_string(*buffer->result())) + " at bytes " +
                                std::to_string(begin) + " to " + std::to_string(begin + size) + " lies over " +
                                name_of(i) + ", which lives until mbarrier_inval");
     }
@@ -308,6 +312,8 @@ class Lives {
                                  : op.is<ConvertLayoutOp>() ? op.as<ConvertLayoutOp>().scratch
                                                             : -1;
     if (scratch >= 0) check_range(op, scratch, scratch_bytes(op), nullptr);
+    if (op.is<CallOp>() && op.as<CallOp>().virtual_bytes > 0)
+      if (auto const begin = callee_offset(op)) check_range(op, *begin, op.as<CallOp>().virtual_bytes, nullptr);
   }
 
   std::vector<Array> arrays_;
@@ -322,6 +328,6 @@ class Lives {
 
 }  // namespace
 
-std::vector<MbarrierTrouble> mbarrier_troubles(Function const& kernel) { return Lives().run(kernel); }
+std::vector<MbarrierTrouble> mbarrier_troubles(Function const& function) { return Lives().run(function); }
 
 }  // namespace tegula::ir
