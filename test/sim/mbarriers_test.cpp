@@ -1,5 +1,6 @@
 // The lives of mbarriers, their bytes and their phases: what the verifier holds of every kernel of block ops, on one
 // that reuses a barrier's bytes and on the hand-written ones.
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <set>
@@ -314,16 +315,15 @@ kernel @ring(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %n: i64) warps = 1
     CHECK(ir::verify(module).str() == "");
     std::int64_t barriers = 0, next = 0;
     std::vector<std::int64_t> places;
+    std::vector<std::pair<std::int64_t, std::int64_t>> taken;
     for (ir::Op const& op : module.kernel().body()) {
       if (!op.is<ir::SharedAllocOp>()) continue;
       std::int64_t const size = ir::buffer_bytes(op.result()->type());
       CHECK(offset_of(op) % op.as<ir::SharedAllocOp>().align == 0);
-      CHECK(offset_of(op) >= next);
-      if (op.result()->type().is_mbarrier()) {
-        barriers += size;
-        CHECK(offset_of(op) < next + 8);  // no gap but for its alignment
-      }
-      next = offset_of(op) + size;
+      if (op.result()->type().is_mbarrier()) barriers += size;
+      for (auto const& [begin, end] : taken) CHECK((offset_of(op) >= end || offset_of(op) + size <= begin));
+      taken.emplace_back(offset_of(op), offset_of(op) + size);
+      next = std::max(next, offset_of(op) + size);
       places.push_back(offset_of(op));
     }
     CHECK(barriers == 8 * (2 * stages + 1));
