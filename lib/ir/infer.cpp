@@ -211,7 +211,8 @@ void apply(Rule& rule, ConvertLayoutOp const&) {
   if (!rule.tile_operand(0) || !rule.stated_tile()) return;
   rule.require(rule.stated[0].with_layout(nullptr) == rule.operand(0).with_layout(nullptr),
                rule.says(0) + " but the result is " + to_string(rule.stated[0]));
-  rule.require(rule.stated[0].layout() != nullptr && rule.operand(0).layout() != nullptr, "both tiles need a layout");
+  rule.require(rule.stated[0].layout() != nullptr || rule.operand(0).layout() != nullptr,
+               "one of the tiles needs a layout");
   rule.result(rule.stated[0]);
 }
 

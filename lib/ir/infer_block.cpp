@@ -74,16 +74,17 @@ void view_of_mbarriers(Rule& rule) {
 }
 
 /// What a copy moves: the map's box, some whole number of times.
-void box_fits(Rule& rule, int map, int shared) {
+void box_fits(Rule& rule, int map, Type const& view, std::string const& what) {
   Type const& box = rule.operand(map);
-  if (!rule.require(box.is_tensor_map(), rule.says(map) + " but must be a tensor map") || !shared_operand(rule, shared))
-    return;
-  Type const& view = rule.operand(shared);
+  if (!rule.require(box.is_tensor_map(), rule.says(map) + " but must be a tensor map")) return;
   int const drop = box.rank() - view.rank();
   bool fits = drop >= 0 && box.element() == view.element();
   for (int i = 0; fits && i < box.rank(); ++i)
     fits = i < drop ? box.shape()[i] == 1 : view.shape()[i - drop] % box.shape()[i] == 0;
-  rule.require(fits, rule.says(shared) + ", not whole boxes of " + to_string(box));
+  rule.require(fits, what + ", not whole boxes of " + to_string(box));
+}
+void box_fits(Rule& rule, int map, int shared) {
+  if (shared_operand(rule, shared)) box_fits(rule, map, rule.operand(shared), rule.says(shared));
 }
 
 void bulk(Rule& rule, int shared) {
@@ -148,7 +149,6 @@ void apply(Rule& rule, SharedLoadOp const&) {
   bool const scalar = stated == Type::scalar(source.element()) && source.elements() == 1;
   rule.require(scalar || stated.with_layout(nullptr) == Type::tile(source.element(), source.shape()),
                rule.says(0) + " but the result is " + to_string(stated));
-  rule.require(scalar || stated.layout() != nullptr, "the result needs a layout");
   rule.result(stated);
 }
 
@@ -220,6 +220,13 @@ void apply(Rule& rule, TensorMapOp const& op) {
   rule.result(Type::tensor_map(tensor.element(), op.box));
 }
 
+void apply(Rule& rule, FetchOp const&) {
+  if (!rule.require(rule.stated.size() == 1 && rule.stated[0].is_shared(), "the result must be stated as shared"))
+    return;
+  box_fits(rule, 0, rule.stated[0], "the result is " + to_string(rule.stated[0]));
+  element_offsets(rule, 1, 0);
+  rule.result(rule.stated[0]);
+}
 void apply(Rule& rule, TmaLoadOp const& op) {
   box_fits(rule, 0, 1);
   mbarrier_operand(rule, 2);
@@ -304,7 +311,9 @@ void apply(Rule& rule, WgmmaOp const&) {
 void apply(Rule& rule, WgmmaFenceOp const&) {
   for (int i = 0; i < static_cast<int>(rule.operands.size()); ++i) {
     rule.require(rule.operand(i).in_registers(), rule.says(i) + " but must be a tile or pending");
-    rule.result(rule.operand(i));
+    Type const pending = rule.operand(i).as(TypeKind::pending);
+    auto const at = static_cast<std::size_t>(i);
+    rule.result(at < rule.stated.size() && rule.stated[at] == pending ? pending : rule.operand(i));
   }
 }
 void apply(Rule&, WgmmaCommitOp const&) {}

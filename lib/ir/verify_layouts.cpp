@@ -46,8 +46,7 @@ std::string view_moves(Op const& op) {
   return {};
 }
 
-std::string copy_fits(Op const& op) {
-  Value const &map = *op.operand(0), &view = *op.operand(1);
+std::string copy_fits(Value const& map, Value const& view) {
   Op const* const made = map.defining_op();
   if (made == nullptr || !made->is<TensorMapOp>()) return {};
   Swizzle const swizzle = made->as<TensorMapOp>().swizzle;
@@ -152,7 +151,9 @@ std::string why_layouts_differ(Op const& op) {
     case OpKind::TmaLoadOp:
     case OpKind::TmaStoreOp:
     case OpKind::TmaReduceOp:
-      return copy_fits(op);
+      return copy_fits(*op.operand(0), *op.operand(1));
+    case OpKind::FetchOp:
+      return copy_fits(*op.operand(0), *op.result());
     case OpKind::BulkLoadOp:
     case OpKind::BulkStoreOp:
       return bulk_fits(op);

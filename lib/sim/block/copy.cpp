@@ -281,6 +281,10 @@ Progress perform(WarpProgram& warp, Op const& op, TmaReduceOp const& attributes)
   return copy_out(warp, op, &attributes.combine);
 }
 
+Progress perform(WarpProgram&, Op const& op, FetchOp const&) {
+  throw UserError("simulate: fetch is no copy yet; circular-buffer makes one of it", op.where());
+}
+
 // Hints.
 Progress perform(WarpProgram&, Op const&, PrefetchTensorMapOp const&) { return Progress::done; }
 Progress perform(WarpProgram&, Op const&, TmaPrefetchOp const&) { return Progress::done; }

@@ -9,7 +9,8 @@ namespace tegula::ir {
 /// one i64 per tensor axis. A tile of lower rank takes one element of each leading axis. Elements outside the tensor
 /// (negative offsets too) give pad. `vector`, decided by layout assignment (0: not decided): so many adjacent elements
 /// of the last axis may be accessed at once, because that axis has stride 1 and the address of each element at a
-/// multiple of `vector` from the box's start is a multiple of its bytes.
+/// multiple of `vector` from the box's start is a multiple of its bytes. `by_pointer`, written by choose-memory-paths:
+/// the rule of TMA that this load breaks, if only that keeps it from being a copy.
 struct LoadOp : OpDefaults {
   static constexpr std::string_view mnemonic = "load";
   static constexpr auto operands = names("tensor", "offsets");
@@ -17,7 +18,11 @@ struct LoadOp : OpDefaults {
   static constexpr Effects effects = reads(Space::global, 0);
   Constant pad;
   std::int64_t vector = 0;
-  static constexpr auto attributes() { return fields(field("pad", &LoadOp::pad), field("vector", &LoadOp::vector)); }
+  Symbol by_pointer;
+  static constexpr auto attributes() {
+    return fields(field("pad", &LoadOp::pad), field("vector", &LoadOp::vector),
+                  field("by_pointer", &LoadOp::by_pointer));
+  }
 };
 
 /// `store %tensor, %tile, %i0, %i1`: writes the tile's box at element offsets; elements outside the tensor are dropped.

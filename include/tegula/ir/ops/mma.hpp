@@ -1,7 +1,7 @@
 // Matrix products: of tiles, and the tensor cores' own.
 #pragma once
 
-#include "tegula/ir/fields.hpp"
+#include "tegula/ir/ops/barrier.hpp"
 
 namespace tegula::ir {
 
@@ -26,11 +26,14 @@ struct WgmmaOp : OpDefaults {
 };
 
 /// `%x, %y = wgmma_fence %a, %b : types`: orders earlier accesses to registers before the next wgmma (wgmma.fence); the
-/// operands, tiles or pending ones, come out unchanged, so that what uses them stays after the fence.
+/// operands, tiles or pending ones, come out unchanged, so that what uses them stays after the fence. A tile may come
+/// out as pending: a value for loops that carry the accumulator of their products.
 struct WgmmaFenceOp : OpDefaults {
   static constexpr std::string_view mnemonic = "wgmma_fence";
   static constexpr auto operands = names("values");
   static constexpr unsigned traits = block_op | synchronizes | collective | variadic;
+  Purpose purpose = Purpose::order;  ///< schedule: another fence stands before the next product anyway
+  static constexpr auto attributes() { return fields(field("purpose", &WgmmaFenceOp::purpose)); }
 };
 
 /// `wgmma_commit`: closes each executing warp's group of wgmmas; an empty group counts.

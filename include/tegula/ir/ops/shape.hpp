@@ -43,7 +43,8 @@ struct TransOp : OpDefaults {
   Extents permutation;
   static constexpr auto attributes() { return fields(field("permutation", &TransOp::permutation)); }
 };
-/// The same tile in the layout of the result type; made by layout assignment only. `scratch` as for reduce.
+/// The same tile in the layout of the result type. One of the two types may lack a layout, which layout assignment then
+/// decides: where products meet tiles that are not laid out yet. `scratch` as for reduce.
 struct ConvertLayoutOp : OpDefaults {
   static constexpr std::string_view mnemonic = "convert_layout";
   static constexpr auto operands = names("tile");

@@ -38,8 +38,9 @@ struct TransViewOp : OpDefaults {
   static constexpr unsigned traits = block_op;
 };
 
-/// `%t = shared_load %v : tile<64x64xbf16, LAYOUT>`: each thread reads the elements that the layout gives it. A view of
-/// one element also loads as a scalar, `: i32`, by every executing thread.
+/// `%t = shared_load %v : tile<64x64xbf16, LAYOUT>`: each thread reads the elements that the layout gives it (decided
+/// by layout assignment where the type names none). A view of one element also loads as a scalar, `: i32`, by every
+/// executing thread.
 struct SharedLoadOp : OpDefaults {
   static constexpr std::string_view mnemonic = "shared_load";
   static constexpr auto operands = names("source");

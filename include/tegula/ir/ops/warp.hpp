@@ -25,6 +25,12 @@ struct WarpSpecializeOp : OpDefaults {
   }
 };
 
+/// What an elected region is for: `producer` ones fill stages of rings, and warp specialisation gives them warps of
+/// their own.
+enum class Role : std::uint8_t { none, producer };
+template <>
+inline constexpr std::array enum_names<Role>{"none"sv, "producer"sv};
+
 /// `elect {warp = 0} { ... yield }`: one lane runs the block: of warp `warp` of the executing group, or (-1) of each of
 /// its warps. The other lanes pass by; nothing is synchronised at the end. No collective ops inside, no results.
 struct ElectOp : OpDefaults {
@@ -32,7 +38,8 @@ struct ElectOp : OpDefaults {
   static constexpr auto operands = names();
   static constexpr unsigned traits = block_op | has_regions;
   std::int64_t warp = 0;
-  static constexpr auto attributes() { return fields(field("warp", &ElectOp::warp)); }
+  Role role = Role::none;
+  static constexpr auto attributes() { return fields(field("warp", &ElectOp::warp), field("role", &ElectOp::role)); }
 };
 
 /// `%w = warp_index : i64`: the number of this warp in the executing group.
