@@ -28,8 +28,11 @@ constexpr std::string_view host_pipeline =
 constexpr std::string_view cuda_pipeline =
     "specialize,inline-all-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-"
     "code,"
+    "persistent-grid,hoist-loop-invariants,choose-memory-paths,schedule-dots,"
     "expand-device-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
-    "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code,allocate-shared-memory";
+    "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code,"
+    "split-stores,circular-buffer,specialize-warps,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
+    "allocate-shared-memory";
 
 /// For kernels written in block ops: layouts and copies are there already.
 constexpr std::string_view block_pipeline =

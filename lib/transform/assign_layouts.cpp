@@ -7,6 +7,7 @@
 #include "ir/builder.hpp"
 #include "ir/exchange.hpp"
 #include "ir/layout.hpp"
+#include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
 
@@ -32,6 +33,7 @@ struct Group {
   std::vector<Op*> accesses;          ///< loads into and stores from it
   std::vector<std::int64_t> reduced;  ///< axes along which it is reduced
   Layout const* layout = nullptr;
+  bool given = false;  ///< its tiles have that layout already: products are laid out by their instructions
 };
 
 class Assignment {
@@ -47,7 +49,8 @@ class Assignment {
     choose_warps();
     choose_layouts();
     for (Group& group : groups_)
-      for (Value* value : group.values) value->set_type(value->type().with_layout(group.layout));
+      if (!group.given)
+        for (Value* value : group.values) value->set_type(value->type().with_layout(group.layout));
     convert_where_they_meet();
     decide_accesses();
     return true;
@@ -56,14 +59,6 @@ class Assignment {
  private:
   bool supported() {
     bool good = true;
-    ir::walk(function_, [&](Op& op) {
-      if (!op.is<ir::DotOp>()) return;
-      good = false;
-      context_.diagnostics.error(
-          "dot: matrix products on the device need the block-level IR and its passes, which this version does not "
-          "have; run this kernel on the host",
-          op.where());
-    });
     int const warps = context_.options.warps;
     if (warps < 0 || warps > 32 || (warps != 0 && !std::has_single_bit(static_cast<unsigned>(warps)))) {
       context_.diagnostics.error("assign-layouts: " + std::to_string(warps) +
@@ -137,6 +132,8 @@ class Assignment {
       auto const [at, added] = index.emplace(root, groups_.size());
       if (added) groups_.emplace_back();
       groups_[at->second].values.push_back(value);
+      groups_[at->second].layout = value->type().layout();  // typing gives joined tiles one layout, or none
+      groups_[at->second].given = value->type().layout() != nullptr;
       group_of_[value] = at->second;
     }
     ir::walk_pre_order(function_, [&](Op& op) {
@@ -150,6 +147,7 @@ class Assignment {
 
   void choose_warps() {
     int& warps = function_.warps;
+    if (warps != 0) return;
     if (context_.options.warps != 0) {
       warps = context_.options.warps;
       return;
@@ -229,6 +227,8 @@ class Assignment {
     std::stable_sort(by_size.begin(), by_size.end(), [&](std::size_t a, std::size_t b) {
       return groups_[a].values[0]->type().elements() > groups_[b].values[0]->type().elements();
     });
+    for (std::size_t i : by_size)
+      if (groups_[i].given) derive_from(groups_[i]);
     for (std::size_t i : by_size) {
       if (groups_[i].layout != nullptr) continue;
       groups_[i].layout = blocked(groups_[i]);
@@ -282,6 +282,8 @@ class Assignment {
         for (int i = 0; i < permutation.size(); ++i) back[static_cast<int>(permutation[i])] = i;
         return result->transposed(back);
       }
+      case ir::OpKind::ConvertLayoutOp:
+        return result;
       default:
         return nullptr;
     }
@@ -301,6 +303,8 @@ class Assignment {
       }
       case ir::OpKind::TransOp:
         return operand->transposed(op.as<ir::TransOp>().permutation);
+      case ir::OpKind::ConvertLayoutOp:
+        return operand;
       default:
         return nullptr;
     }
@@ -315,7 +319,9 @@ class Assignment {
     std::vector<Op*> ops;
     ir::walk(function_, [&](Op& op) { ops.push_back(&op); });
     for (Op* op : ops) {
-      if (op->is<ir::ReduceOp>()) {
+      if (op->is<ir::ConvertLayoutOp>()) {
+        if (op->result()->type() == op->operand(0)->type()) ir::replace(*op, op->operand(0));
+      } else if (op->is<ir::ReduceOp>()) {
         // The result as it comes out, converted for those who use it if they hold it elsewhere.
         Value* const result = op->result();
         Layout const* const wanted = result->type().layout();

@@ -15,8 +15,9 @@ namespace tegula::transform {
 /// as wide per thread as the narrowest wide access among their loads and stores allows (offsets by axis facts, tensors
 /// by `aligned_16` and `unit_inner`), lanes along the last axis first, warps along axes that are not reduced first.
 /// Results of reductions and sources of broadcasts are slices of them. Constants, splats and coordinates take the
-/// layout of their use, once per layout. Where two decided layouts meet stands a convert_layout. Needs: no calls, no
-/// layouts, no dot.  Leaves: a layout on every tile; `vector` on loads and stores; warps.
+/// layout of their use, once per layout. Where two decided layouts meet stands a convert_layout. Tiles that have a
+/// layout keep it, and decide first for those around them: the tiles of products. The number of warps stays if it is
+/// decided. Needs: no-calls, no-dots.  Leaves: a layout on every tile; `vector` on loads and stores; warps.
 PassResult assign_layouts(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -1,5 +1,6 @@
 #include "transform/eliminate_dead_code.hpp"
 
+#include <functional>
 #include <unordered_set>
 
 #include "analysis/effects.hpp"
@@ -13,15 +14,13 @@ using ir::Block;
 using ir::Op;
 using ir::Value;
 
-/// What the function's effects need. Loops and branches live value by value: a carried value lives when its result or
+/// What the wanted ops need. Loops and branches live value by value: a carried value lives when its result or
 /// its block argument does.
 class Liveness {
  public:
-  explicit Liveness(ir::Function& function) {
-    ir::walk_pre_order(function, [&](Op& op) {
-      bool const ends_function = op.info().has(ir::terminator) && op.parent_op() == nullptr;
-      if (ends_function || (op.block_count() == 0 && !op.info().has(ir::terminator) && !analysis::removable(op)))
-        mark(op);
+  Liveness(Block& block, std::function<bool(Op const&)> const& wanted) {
+    ir::walk_pre_order(block, [&](Op& op) {
+      if (wanted(op)) mark(op);
       return ir::Walk::advance;
     });
     while (!work_.empty()) {
@@ -108,9 +107,16 @@ bool sweep(Block& block, Liveness const& liveness) {
 
 }  // namespace
 
+bool keep_only(Block& block, std::function<bool(Op const&)> const& wanted) {
+  Liveness const liveness(block, wanted);
+  return sweep(block, liveness);
+}
+
 PassResult eliminate_dead_code(ir::Function& function, AnalysisCache&, PassContext&) {
-  Liveness const liveness(function);
-  return result_of(sweep(function.body(), liveness));
+  return result_of(keep_only(function.body(), [](Op const& op) {
+    bool const ends_function = op.info().has(ir::terminator) && op.parent_op() == nullptr;
+    return ends_function || (op.block_count() == 0 && !op.info().has(ir::terminator) && !analysis::removable(op));
+  }));
 }
 
 }  // namespace tegula::transform

@@ -1,6 +1,8 @@
 // Dead code.
 #pragma once
 
+#include <functional>
+
 #include "transform/pass.hpp"
 
 namespace tegula::transform {
@@ -16,5 +18,9 @@ namespace tegula::transform {
 ///   store %o, %s, %i
 /// Needs: nothing.  Leaves: no op that could be taken away in this sense.
 PassResult eliminate_dead_code(ir::Function& function, AnalysisCache& cache, PassContext& context);
+
+/// The same for one block with what is nested in it, when only the `wanted` ops have an effect that counts: keeps them,
+/// the ops around them and what those need.
+bool keep_only(ir::Block& block, std::function<bool(ir::Op const&)> const& wanted);
 
 }  // namespace tegula::transform

@@ -35,9 +35,9 @@ std::string first(ir::Module const& module, Test in_the_way) {
   return found;
 }
 
-bool any_result(ir::Op const& op, bool with_layout) {
+bool without_layout(ir::Op const& op) {
   for (int i = 0; i < op.result_count(); ++i)
-    if (op.result(i)->type().is_tile() && (op.result(i)->type().layout() != nullptr) == with_layout) return true;
+    if (op.result(i)->type().is_tile() && op.result(i)->type().layout() == nullptr) return true;
   return false;
 }
 
@@ -51,12 +51,14 @@ std::string_view name(Fact fact) {
       return "expanded-math";
     case Fact::layouts:
       return "layouts";
-    case Fact::no_layouts:
-      return "no-layouts";
     case Fact::shared_offsets:
       return "shared-offsets";
     case Fact::barriers:
       return "barriers";
+    case Fact::no_dots:
+      return "no-dots";
+    case Fact::no_fetches:
+      return "no-fetches";
   }
   return "";
 }
@@ -73,11 +75,7 @@ std::string why_not(Fact fact, ir::Module const& module) {
       });
     case Fact::layouts:
       return first(module, [](ir::Op& op) {
-        return any_result(op, false) ? std::string(op.info().mnemonic) + " without a layout" : std::string();
-      });
-    case Fact::no_layouts:
-      return first(module, [](ir::Op& op) {
-        return any_result(op, true) ? std::string(op.info().mnemonic) + " with a layout" : std::string();
+        return without_layout(op) ? std::string(op.info().mnemonic) + " without a layout" : std::string();
       });
     case Fact::shared_offsets:
       for (auto const& function : module.functions())
@@ -94,6 +92,10 @@ std::string why_not(Fact fact, ir::Module const& module) {
       }
       return {};
     }
+    case Fact::no_dots:
+      return first(module, [](ir::Op& op) { return op.is<ir::DotOp>() ? std::string("dot") : std::string(); });
+    case Fact::no_fetches:
+      return first(module, [](ir::Op& op) { return op.is<ir::FetchOp>() ? std::string("fetch") : std::string(); });
   }
   return {};
 }

@@ -14,13 +14,19 @@
 #include "transform/allocate_shared_memory.hpp"
 #include "transform/assign_layouts.hpp"
 #include "transform/canonicalize.hpp"
+#include "transform/choose_memory_paths.hpp"
+#include "transform/circular_buffer.hpp"
 #include "transform/eliminate_common_subexpressions.hpp"
 #include "transform/eliminate_dead_code.hpp"
 #include "transform/expand_math.hpp"
 #include "transform/hoist_loop_invariants.hpp"
 #include "transform/inline_functions.hpp"
 #include "transform/insert_barriers.hpp"
+#include "transform/persistent_grid.hpp"
+#include "transform/schedule_dots.hpp"
 #include "transform/specialize.hpp"
+#include "transform/specialize_warps.hpp"
+#include "transform/split_stores.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -57,12 +63,37 @@ constexpr PassInfo table[] = {
     {.name = "expand-device-math",
      .summary = "elementary functions for which the device has no exact enough instruction become arithmetic",
      .function = expand_device_math},
+    {.name = "persistent-grid",
+     .summary = "kernels with products in loops stay on their multiprocessors and take tile after tile",
+     .function = persistent_grid,
+     .needs = {Fact::no_calls}},
+    {.name = "choose-memory-paths",
+     .summary = "loads that feed products, or that loops with stages make, become copies where TMA's rules allow",
+     .function = choose_memory_paths,
+     .needs = {Fact::no_calls}},
+    {.name = "schedule-dots",
+     .summary = "dots become products of the tensor cores, issued, committed and waited for",
+     .function = schedule_dots,
+     .needs = {Fact::no_calls},
+     .leaves = {Fact::no_dots}},
     {.name = "assign-layouts",
      .summary = "every tile gets a layout, conversions stand where two meet",
      .function = assign_layouts,
-     .needs = {Fact::no_calls, Fact::no_layouts},
-     .leaves = {Fact::layouts},
-     .breaks = {Fact::no_layouts}},
+     .needs = {Fact::no_calls, Fact::no_dots},
+     .leaves = {Fact::layouts}},
+    {.name = "split-stores",
+     .summary = "results of products leave in column chunks, through staging buffers and the TMA engine",
+     .function = split_stores,
+     .needs = {Fact::layouts}},
+    {.name = "circular-buffer",
+     .summary = "copied tiles get stages of rings in shared memory, with barriers for filling and giving back",
+     .function = circular_buffer,
+     .needs = {Fact::layouts},
+     .leaves = {Fact::no_fetches}},
+    {.name = "specialize-warps",
+     .summary = "warps that fill rings and warps that read them run clones of the kernel of their own",
+     .function = specialize_warps,
+     .needs = {Fact::layouts, Fact::no_fetches}},
     {.name = "allocate-shared-memory",
      .summary = "buffers, exchanges and called functions get their places in shared memory",
      .function = allocate_shared_memory,

@@ -18,11 +18,12 @@ enum class Fact : std::uint8_t {
   no_calls,        ///< no call is left
   expanded_math,   ///< elementary functions are arithmetic
   layouts,         ///< every tile has a layout
-  no_layouts,      ///< no tile has one
+  no_dots,         ///< no product of tiles is left
+  no_fetches,      ///< no tile in shared memory without a buffer is left
   shared_offsets,  ///< every user of shared memory has its place
   barriers,        ///< no hazard is left that a barrier can close
 };
-inline constexpr int fact_count = 6;
+inline constexpr int fact_count = 7;
 
 std::string_view name(Fact fact);
 /// Why the fact does not hold: the first op in its way. Empty: it holds.

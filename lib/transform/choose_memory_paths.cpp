@@ -1,0 +1,150 @@
+#include "transform/choose_memory_paths.hpp"
+
+#include <algorithm>
+
+#include "analysis/effects.hpp"
+#include "ir/builder.hpp"
+#include "ir/rewrite.hpp"
+#include "ir/shared_layouts.hpp"
+#include "ir/text.hpp"
+#include "ir/tma_copies.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Layout;
+using ir::Op;
+using ir::Value;
+
+/// An operand of a product is made of this value, by ops that a product can look through or that keep it in registers.
+bool feeds_product(Value const& value) {
+  return std::any_of(value.uses().begin(), value.uses().end(), [](ir::Use const& use) {
+    Op const& user = *use.user;
+    if (user.is<ir::DotOp>()) return use.index < 2;
+    return (user.is<ir::TransOp>() || user.is<ir::CastOp>()) && feeds_product(*user.result());
+  });
+}
+
+bool in_staged_loop(Op const& op) {
+  for (Op const* at = op.parent_op(); at != nullptr; at = at->parent_op())
+    if (at->is<ir::ForOp>()) return at->as<ir::ForOp>().stages > 0;
+  return false;
+}
+
+/// The layout that a copied tile lies in: null with the reason.
+Layout const* layout_of(ir::Type const& tile, bool for_product, std::string& why) {
+  int const size = bytes(tile.element());
+  if (!for_product || tile.rank() < 2) return ir::dense_layout(tile.shape());
+  std::string trouble;
+  for (int swizzle : {128, 64, 32, 16})
+    if (Layout const* const layout = ir::swizzled_layout(tile.shape(), size, swizzle, trouble)) return layout;
+  why = "tma: " + trouble;
+  return nullptr;
+}
+
+class Paths {
+ public:
+  Paths(ir::Function& function, AnalysisCache& analyses) : function_(function), facts_(analyses.axis_facts()) {}
+
+  bool run() {
+    std::vector<Op*> loads;
+    ir::walk_pre_order(function_, [&](Op& op) {
+      if (op.is<ir::LoadOp>() && (feeds_product(*op.result()) || in_staged_loop(op))) loads.push_back(&op);
+      return ir::Walk::advance;
+    });
+    bool changed = false;
+    for (Op* load : loads) changed = decide(*load) || changed;
+    return changed;
+  }
+
+ private:
+  bool decide(Op& load) {
+    ir::Type const& tile = load.result()->type();
+    std::string why;
+    Layout const* const layout = layout_of(tile, feeds_product(*load.result()), why);
+    ir::TmaPlan plan;
+    if (layout != nullptr) {
+      plan = ir::tma_plan(tile.shape(), *layout, bytes(tile.element()));
+      std::int64_t const size = tile.elements() * bytes(tile.element());
+      std::int64_t const alignment = std::max<std::int64_t>(plan.alignment, 128);
+      if (!plan.legal())
+        why = plan.broken.front();
+      else if (size % alignment != 0)
+        why = "tma: a tile of " + std::to_string(size) +
+              " bytes, after which the next stage of a ring would begin, not a "
+              "multiple of " +
+              std::to_string(alignment);
+      if (std::string const trouble = broken_rule(load); !trouble.empty()) why = trouble;
+    }
+    if (!why.empty()) {
+      Symbol& reason = load.as<ir::LoadOp>().by_pointer;
+      bool const known = reason.view() == why;
+      reason = Symbol(why);
+      return !known;
+    }
+    ir::Builder builder = ir::Builder::before(load);
+    builder.set_where(load.where());
+    std::vector<Value*> operands = {map_of(load, plan)};
+    operands.insert(operands.end(), load.operands().begin() + 1, load.operands().end());
+    Value* const fetched =
+        builder.op(ir::FetchOp{}, operands, {ir::Type::shared(tile.element(), tile.shape(), layout)}).result();
+    fetched->set_name(load.result()->name());
+    ir::replace(load, builder.value(ir::SharedLoadOp{}, {fetched}, tile));
+    return true;
+  }
+
+  /// What of the tensor or of this box of it TMA cannot copy. Empty: nothing.
+  std::string broken_rule(Op const& load) const {
+    Value const& tensor = *load.operand(0);
+    ir::ParameterAttributes const& parameter = analysis::parameter_of(tensor);
+    if (parameter.direction != Direction::in)
+      return "tma: " + ir::to_string(tensor) + " is written by the kernel too, through another proxy";
+    if (load.as<ir::LoadOp>().pad.bits != 0) return "tma: elements outside the tensor become 0, not another pad";
+    if (tensor.type().element() == Element::boolean) return "tma: no element of tensor maps is bool";
+    int const size = bytes(tensor.type().element());
+    ir::TmaTensor known;
+    known.rank = tensor.type().rank();
+    known.unit_inner = parameter.facts.unit_inner_stride;
+    known.address_multiple = known.stride_multiple = parameter.facts.aligned_16 ? 16 : size;
+    std::int64_t const divisor = facts_.divisor(*load.operand(load.operand_count() - 1));
+    known.coordinate_multiple = divisor == 0 ? 16 : std::min<std::int64_t>(divisor & -divisor, 16);
+    auto const troubles = ir::tma_tensor_troubles(known, size);
+    return troubles.empty() ? std::string() : troubles.front();
+  }
+
+  /// The tensor map for these copies: an equal one, or a new one at the kernel's start.
+  Value* map_of(Op const& load, ir::TmaPlan const& plan) {
+    Value* const tensor = load.operand(0);
+    ir::TensorMapOp wanted;
+    for (int i = plan.box.size(); i < tensor->type().rank(); ++i) wanted.box.push_back(1);
+    for (std::int64_t const extent : plan.box) wanted.box.push_back(extent);
+    wanted.swizzle = plan.swizzle_bytes == 128  ? ir::Swizzle::b128
+                     : plan.swizzle_bytes == 64 ? ir::Swizzle::b64
+                     : plan.swizzle_bytes == 32 ? ir::Swizzle::b32
+                                                : ir::Swizzle::none;
+    Op* first = nullptr;  // behind the maps
+    for (Op& op : function_.body()) {
+      first = &op;
+      if (!op.is<ir::TensorMapOp>()) break;
+      auto const& made = op.as<ir::TensorMapOp>();
+      if (op.operand(0) == tensor && made.box == wanted.box && made.swizzle == wanted.swizzle) return op.result();
+    }
+    ir::Builder builder = ir::Builder::before(*first);
+    Value* const map = builder.value(wanted, {tensor}, ir::Type::tensor_map(tensor->type().element(), wanted.box));
+    map->set_name("map_" + (tensor->name().empty() ? std::to_string(tensor->index()) : tensor->name()));
+    return map;
+  }
+
+  ir::Function& function_;
+  analysis::AxisFacts const& facts_;
+};
+
+}  // namespace
+
+PassResult choose_memory_paths(ir::Function& function, AnalysisCache& analyses, PassContext&) {
+  if (!function.is_kernel()) return PassResult::unchanged;
+  return result_of(Paths(function, analyses).run());
+}
+
+}  // namespace tegula::transform

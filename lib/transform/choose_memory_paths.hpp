@@ -1,0 +1,21 @@
+// Which loads go through TMA.
+#pragma once
+
+#include "transform/pass.hpp"
+
+namespace tegula::transform {
+
+/// Loads that feed a product, and loads in loops with stages, become copies of the TMA engine where its rules allow.
+///
+///   before: %a = load %A, %i, %k : tile<128x64xbf16>
+///   after:  %map = tensor_map %A {box = [128, 64], swizzle = b128} : tensor_map<128x64xbf16>   (at the kernel's start)
+///           %f = fetch %map, %i, %k : shared<128x64xbf16, swizzled(128)>
+///           %a = shared_load %f : tile<128x64xbf16>
+///
+/// Operands of products are swizzled as widely as their rows allow, so that wgmma can read them; others lie dense. A
+/// load that only a rule of TMA keeps from this stays as it is and says which: `by_pointer = "tma: ..."`. What the
+/// rules need of a tensor comes from facts of its parameter (unit_inner, aligned_16) and from axis facts. Needs:
+/// no-calls. Leaves: tensor maps, fetches, and no promise about the loads that are left.
+PassResult choose_memory_paths(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+}  // namespace tegula::transform

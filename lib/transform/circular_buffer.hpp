@@ -1,0 +1,33 @@
+// Fetched tiles get their places: rings of stages in shared memory.
+#pragma once
+
+#include "transform/pass.hpp"
+
+namespace tegula::transform {
+
+/// Every fetch becomes a copy into a stage of a ring, a wait of its readers, and an arrive that gives the stage back.
+///
+///   before: for %k = ... {                         after: %end = for %k = ... carry (%use = %zero) : i64 {
+///             %a = fetch %map, %i, %k : ...                 elect {role = producer} {
+///             ... readers of %a ...                           mbarrier_wait %empty[use mod S], use div S xor 1
+///             yield                                           mbarrier_expect %full[use mod S] {bytes = ...}
+///           }                                                 tma_load %map, %ring[use mod S], %full[use mod S], %i,
+///           %k
+///                                                           }
+///                                                           mbarrier_wait %full[use mod S], use div S
+///                                                           ... readers of %ring[use mod S] ...
+///                                                           elect {warp = -1} { mbarrier_arrive %empty[use mod S] }
+///                                                           yield use + 1
+///                                                         }
+///
+/// The kernel that comes out is right as it is, but copies wait for their stage in the same warps that read:
+/// specialize-warps lets them run ahead. A stage is given back behind the wgmma_wait that covers its last reader, in
+/// the next iteration if that is where it stands (the last one of an inner loop behind that loop); readers through
+/// ordinary loads add a proxy fence. Fetches of one block that are given back together share barriers. The counter of
+/// uses is never reset: all loops around carry it. A fetch outside loops has one stage and no way back. Depth: the
+/// loop's `stages`; else up to 4 in innermost loops, as far as shared memory goes, and 1 in loops around those.
+/// Barriers are made and published before the first op with an effect. Loops without fetches stay as they are. Needs:
+/// layouts.  Leaves: no fetch.
+PassResult circular_buffer(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+}  // namespace tegula::transform

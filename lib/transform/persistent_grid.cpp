@@ -1,0 +1,131 @@
+#include "transform/persistent_grid.hpp"
+
+#include <unordered_set>
+
+#include "ir/builder.hpp"
+#include "ir/rewrite.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+constexpr std::int64_t rows_per_group = 8;
+
+bool product_in_loop(ir::Function& function) {
+  bool found = false;
+  ir::walk(function, [&](Op& op) {
+    if (op.is<ir::DotOp>())
+      for (Op const* at = op.parent_op(); at != nullptr; at = at->parent_op()) found = found || at->is<ir::ForOp>();
+  });
+  return found;
+}
+
+/// The ops that a launch fact is computed by.
+void collect_launch(Op& op, std::unordered_set<Op*>& launch) {
+  if (!launch.insert(&op).second) return;
+  for (Value* operand : op.operands())
+    if (operand->defining_op() != nullptr) collect_launch(*operand->defining_op(), launch);
+}
+
+class Persistence {
+ public:
+  Persistence(ir::Function& function, Op& grid) : function_(function), grid_(grid) {}
+
+  void run() {
+    // What the launch evaluates stays outside; the rest runs once per tile.
+    std::unordered_set<Op*> launch;
+    for (Op& op : function_.body())
+      if (op.info().has(ir::launch_fact)) collect_launch(op, launch);
+    std::vector<Op*> body;
+    for (Op& op : function_.body())
+      if (launch.count(&op) == 0 && !op.info().has(ir::terminator)) body.push_back(&op);
+
+    ir::Builder builder = ir::Builder::before(function_.body().back());
+    builder.set_where(grid_.where());
+    std::vector<Value*> const extents(grid_.operands().begin(), grid_.operands().end());
+    Value* tiles = extents[0];
+    for (std::size_t i = 1; i < extents.size(); ++i) tiles = builder.same(ir::MulOp{}, {tiles, extents[i]});
+    Value* const all = builder.op(ir::MultiprocessorsOp{}, {}, {ir::Type::index()}).result();
+    builder.op(ir::GridOp{}, {builder.same(ir::MinOp{}, {tiles, all})}, {});
+
+    // A launch may state another grid, of up to three axes: CTAs count over all of them.
+    Value* cta = index_of(builder, 2);
+    Value* ctas = extent_of(builder, 2);
+    for (int axis = 1; axis >= 0; --axis) {
+      Value* const extent = extent_of(builder, axis);
+      cta = builder.same(ir::AddOp{}, {builder.same(ir::MulOp{}, {cta, extent}), index_of(builder, axis)});
+      ctas = builder.same(ir::MulOp{}, {ctas, extent});
+    }
+    Op& loop = builder.op(ir::ForOp{}, {cta, tiles, ctas}, {});
+    ir::Block& block = loop.add_block();
+    Value* const tile = block.add_argument(ir::Type::index(), "tile");
+    ir::Builder inside(block);
+    inside.set_where(grid_.where());
+    std::vector<Value*> const place = place_of(inside, tile, extents);
+    Op& yield = inside.op(ir::YieldOp{}, {}, {});
+    for (Op* op : body) op->move_before(yield);
+    ir::walk(block, [&](Op& op) {
+      auto const at = [&](std::int64_t axis) { return static_cast<std::size_t>(axis); };
+      if (op.is<ir::BlockIndexOp>()) {
+        std::size_t const axis = at(op.as<ir::BlockIndexOp>().axis);
+        replace(op, axis < place.size() ? place[axis] : nullptr, 0);
+      } else if (op.is<ir::GridExtentOp>()) {
+        std::size_t const axis = at(op.as<ir::GridExtentOp>().axis);
+        replace(op, axis < extents.size() ? extents[axis] : nullptr, 1);
+      }
+    });
+    grid_.erase();
+  }
+
+ private:
+  static void replace(Op& op, Value* value, std::int64_t otherwise) {
+    ir::replace(op, value != nullptr ? value : ir::Builder::before(op).index(otherwise));
+  }
+  static Value* index_of(ir::Builder& builder, std::int64_t axis) {
+    return builder.op(ir::make_op<ir::BlockIndexOp>(axis), {}, {ir::Type::index()}).result();
+  }
+  static Value* extent_of(ir::Builder& builder, std::int64_t axis) {
+    return builder.op(ir::make_op<ir::GridExtentOp>(axis), {}, {ir::Type::index()}).result();
+  }
+
+  /// The block indices that a tile's number stands for.
+  static std::vector<Value*> place_of(ir::Builder& b, Value* tile, std::vector<Value*> const& extents) {
+    if (extents.size() == 1) return {tile};
+    std::vector<Value*> place(extents.size());
+    if (extents.size() == 3) {
+      Value* const plane = b.same(ir::MulOp{}, {extents[0], extents[1]});
+      place[2] = b.same(ir::DivOp{}, {tile, plane});
+      tile = b.same(ir::RemOp{}, {tile, plane});
+    }
+    Value* const count = b.index(rows_per_group);
+    Value* const width = b.same(ir::MulOp{}, {extents[0], count});
+    Value* const first = b.same(ir::MulOp{}, {b.same(ir::DivOp{}, {tile, width}), count});
+    Value* const within = b.same(ir::RemOp{}, {tile, width});
+    Value* const rows = b.same(ir::MinOp{}, {b.same(ir::SubOp{}, {extents[1], first}), count});
+    place[1] = b.same(ir::AddOp{}, {first, b.same(ir::RemOp{}, {within, rows})});
+    place[0] = b.same(ir::DivOp{}, {within, rows});
+    return place;
+  }
+
+  ir::Function& function_;
+  Op& grid_;
+};
+
+}  // namespace
+
+PassResult persistent_grid(ir::Function& function, AnalysisCache&, PassContext&) {
+  if (!function.is_kernel() || !product_in_loop(function)) return PassResult::unchanged;
+  Op* grid = nullptr;
+  for (Op& op : function.body()) {
+    if (op.is<ir::GridOp>()) grid = &op;
+    if (op.is<ir::MultiprocessorsOp>()) return PassResult::unchanged;  // it stays by itself
+  }
+  if (grid == nullptr) return PassResult::unchanged;
+  Persistence(function, *grid).run();
+  return PassResult::changed;
+}
+
+}  // namespace tegula::transform

@@ -1,0 +1,23 @@
+// CTAs that stay and take tile after tile.
+#pragma once
+
+#include "transform/pass.hpp"
+
+namespace tegula::transform {
+
+/// A kernel with products in loops becomes one whose CTAs take tiles in turn, as many CTAs as the device has
+/// multiprocessors, so that the copies for the next tile run while this one is stored.
+///
+///   before: grid %g0, %g1                          after: grid min(%g0 * %g1, multiprocessors)
+///           %i = block_index                              for %tile = this CTA to %g0 * %g1 step all CTAs {
+///           %j = block_index {axis = 1}                     %j = ..., %i = ... of %tile
+///           ... body ...                                    ... body ...
+///                                                         }
+///
+/// Tiles go through the grid's first two axes in groups of 8 along the second one, so that the CTAs that run together
+/// share rows and columns in L2. A grid that the launch states instead is a number of CTAs: every tile is computed once
+/// whatever it is. Kernels without a grid of their own or without such a product stay. Needs: no-calls.  Leaves: no
+/// promise.
+PassResult persistent_grid(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+}  // namespace tegula::transform

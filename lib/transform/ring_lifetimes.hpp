@@ -1,0 +1,30 @@
+// How long the stage that holds a fetched tile is read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/op.hpp"
+
+namespace tegula::transform {
+
+/// Where the readers of a fetched tile begin and where all of them have ended. Places are ops of the fetch's own block.
+struct StageLifetime {
+  ir::Op* first_reader = nullptr;  ///< the op that reads, or holds the reader
+  ir::Op* last = nullptr;          ///< behind it nothing reads the tile any more
+  bool next_turn = false;          ///< `last` stands in the next iteration of the loop around
+  ir::Op* behind = nullptr;        ///< next_turn: the op behind the loop that plays its part after the last iteration
+  bool generic = false;            ///< some reader is an ordinary load of all threads
+  std::string trouble;             ///< why there is no such place; empty: there is
+};
+
+/// Follows views to readers, and asynchronous products to the wgmma_wait that covers them: the group of a product is
+/// done when a wait leaves at most as many groups open as were committed after it.
+StageLifetime stage_lifetime(ir::Op& fetch);
+
+/// The op of `block` that is `op` or holds it.
+ir::Op* ancestor_in(ir::Op& op, ir::Block const& block);
+/// Whether a stands before b in their common block.
+bool stands_before(ir::Op const& a, ir::Op const& b);
+
+}  // namespace tegula::transform

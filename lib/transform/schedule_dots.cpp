@@ -1,0 +1,284 @@
+#include "transform/schedule_dots.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "ir/builder.hpp"
+#include "ir/fragment_layouts.hpp"
+#include "ir/rewrite.hpp"
+#include "ir/text.hpp"
+#include "ir/walk.hpp"
+#include "ir/wgmma_operand.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Layout;
+using ir::Op;
+using ir::Type;
+using ir::Value;
+
+constexpr std::int64_t rows_per_warpgroup = 64;
+constexpr int warps_per_group = 4;
+constexpr std::int64_t most_groups = 4;
+
+/// The fetched tile that a tile was loaded from, with its two axes swapped where `transposed`; null: none.
+struct SharedSource {
+  Value* view = nullptr;
+  bool transposed = false;
+};
+SharedSource shared_source(Value const& tile) {
+  Op* const op = tile.defining_op();
+  if (op == nullptr) return {};
+  if (op->is<ir::SharedLoadOp>()) return {op->operand(0), false};
+  if (!op->is<ir::TransOp>()) return {};
+  SharedSource source = shared_source(*op->operand(0));
+  if (op->as<ir::TransOp>().permutation == Extents{1, 0}) source.transposed = !source.transposed;
+  return source;
+}
+
+/// The type that a source has as an operand.
+Type view_type(SharedSource const& source) {
+  Type const& type = source.view->type();
+  return source.transposed
+             ? Type::shared(type.element(), {type.shape()[1], type.shape()[0]}, type.layout()->transposed({1, 0}))
+             : type;
+}
+
+bool is_zero(Value const& value) {
+  Op const* const op = value.defining_op();
+  return op != nullptr && op->is<ir::ConstantOp>() && op->as<ir::ConstantOp>().value.bits == 0;
+}
+
+/// The loop through whose iterations only this product carries its accumulator; null: there is none.
+Op* carrying_loop(Op const& dot) {
+  Value const& accumulator = *dot.operand(2);
+  Op* const loop = dot.parent_op();
+  if (loop == nullptr || !loop->is<ir::ForOp>() || accumulator.owner_block() != dot.parent()) return nullptr;
+  auto const& uses = dot.result()->uses();
+  bool const alone = accumulator.uses().size() == 1 && uses.size() == 1 && uses[0].user == &loop->block().back() &&
+                     uses[0].index + 1 == accumulator.index();
+  // Registers of a left operand would have to live into the next iteration.
+  return alone && shared_source(*dot.operand(0)).view != nullptr ? loop : nullptr;
+}
+
+class Schedule {
+ public:
+  Schedule(ir::Function& function, PassContext& context) : function_(function), context_(context) {}
+
+  bool run() {
+    ir::walk(function_, [&](Op& op) {
+      if (op.is<ir::DotOp>()) dots_.push_back(&op);
+    });
+    if (dots_.empty()) return false;
+    if (!choose_warps()) return false;
+    bool good = true;
+    for (Op const* dot : dots_) good = legal(*dot) && good;
+    if (!good) return false;
+    for (Op* dot : dots_) {
+      if (Op* const loop = carrying_loop(*dot))
+        carried(*dot, *loop);
+      else
+        waited_for(*dot);
+    }
+    for (auto const& [loop, groups] : pending_groups_) close_loop(*loop, groups);
+    return true;
+  }
+
+ private:
+  bool refuse(Op const& dot, std::string const& why) {
+    context_.diagnostics.error("dot: " + why + " (lhs " + ir::to_string(dot.operand(0)->type()) + ", rhs " +
+                                   ir::to_string(dot.operand(1)->type()) +
+                                   "); run this kernel on the host or change the shape",
+                               dot.where());
+    return false;
+  }
+
+  bool choose_warps() {
+    if (function_.warps != 0) return true;
+    std::int64_t blocks = 0;
+    for (Op const* dot : dots_) {
+      std::int64_t const rows = dot->result()->type().shape()[0];
+      if (rows % rows_per_warpgroup != 0)
+        return refuse(*dot, "wgmma takes multiples of 64 rows, not " + std::to_string(rows));
+      blocks = std::gcd(blocks, rows / rows_per_warpgroup);
+    }
+    if (int const asked = context_.options.warps; asked != 0) {
+      bool const fits = asked % warps_per_group == 0 && blocks % (asked / warps_per_group) == 0;
+      if (!fits)
+        return refuse(*dots_.front(), std::to_string(asked) + " warps asked for, but " + std::to_string(64 * blocks) +
+                                          " rows go to whole warpgroups of 4 warps, 64 rows or a multiple each");
+      function_.warps = asked;
+      return true;
+    }
+    std::int64_t groups = std::min(blocks, most_groups);
+    while (blocks % groups != 0) --groups;
+    function_.warps = static_cast<int>(groups) * warps_per_group;
+    return true;
+  }
+
+  Layout const* result_layout(Op const& dot, std::string& why) const {
+    return ir::wgmma_layout(dot.result()->type().shape(), function_.warps, why);
+  }
+
+  bool legal(Op const& dot) {
+    Type const& a = dot.operand(0)->type();
+    if (a.element() != Element::f16 && a.element() != Element::bf16)
+      return refuse(dot, "wgmma takes f16 and bf16 without loss of precision, not " + std::string(name(a.element())));
+    std::string why;
+    if (result_layout(dot, why) == nullptr) return refuse(dot, why);
+    SharedSource const left = shared_source(*dot.operand(0)), right = shared_source(*dot.operand(1));
+    if (right.view == nullptr) return refuse(dot, "wgmma reads rhs from shared memory" + path_of(*dot.operand(1)));
+    Type const rhs = view_type(right);
+    if (!ir::wgmma_operand(rhs.shape(), *rhs.layout(), bytes(rhs.element()), ir::WgmmaRole::b, why))
+      return refuse(dot, why);
+    if (left.view != nullptr) {
+      Type const lhs = view_type(left);
+      if (!ir::wgmma_operand(lhs.shape(), *lhs.layout(), bytes(lhs.element()), ir::WgmmaRole::a, why))
+        return refuse(dot, why);
+    } else if (ir::wgmma_a_layout(a.shape(), bytes(a.element()), function_.warps, why) == nullptr) {
+      return refuse(dot, why);
+    }
+    return true;
+  }
+
+  /// Why the tile that a product reads is not in shared memory.
+  static std::string path_of(Value const& tile) {
+    for (Value const* at = &tile; at->defining_op() != nullptr && at->defining_op()->operand_count() > 0;
+         at = at->defining_op()->operand(0)) {
+      Op const& op = *at->defining_op();
+      if (op.is<ir::LoadOp>())
+        return op.as<ir::LoadOp>().by_pointer.empty()
+                   ? ", but it is computed"
+                   : ", but it is not copied there: " + std::string(op.as<ir::LoadOp>().by_pointer.view());
+    }
+    return ", but it is computed";
+  }
+
+  /// The operand as wgmma takes it.
+  Value* operand_of(ir::Builder& builder, Op const& dot, int i) {
+    SharedSource const source = shared_source(*dot.operand(i));
+    if (source.view != nullptr)
+      return source.transposed ? builder.value(ir::TransViewOp{}, {source.view}, view_type(source)) : source.view;
+    std::string why;
+    Type const& type = dot.operand(i)->type();
+    Layout const* const layout = ir::wgmma_a_layout(type.shape(), bytes(type.element()), function_.warps, why);
+    return builder.value(ir::ConvertLayoutOp{}, {dot.operand(i)}, type.with_layout(layout));
+  }
+
+  /// A tile in a product's layout; zeros are made there.
+  static Value* laid_out(ir::Builder& builder, Value* tile, Layout const* layout) {
+    Type const type = tile->type().with_layout(layout);
+    if (is_zero(*tile)) return builder.constant(tile->defining_op()->as<ir::ConstantOp>().value, type);
+    return builder.value(ir::ConvertLayoutOp{}, {tile}, type);
+  }
+
+  void carried(Op& dot, Op& loop) {
+    std::string why;
+    Layout const* const layout = result_layout(dot, why);
+    int const carry = dot.operand(2)->index() - 1;
+    Type const pending = dot.result()->type().with_layout(layout).as(ir::TypeKind::pending);
+
+    ir::Builder before = ir::Builder::before(loop);
+    before.set_where(dot.where());
+    Value* const start = laid_out(before, loop.operand(carry + 3), layout);
+    // The fence in the loop orders what made the start, too; this one gives it the type that the loop carries.
+    loop.set_operand(carry + 3, before.value(ir::make_op<ir::WgmmaFenceOp>(ir::Purpose::schedule), {start}, pending));
+    Value* const argument = loop.block().argument(carry + 1);
+    argument->set_type(pending);
+    loop.result(carry)->set_type(pending);
+
+    ir::Builder builder = ir::Builder::before(dot);
+    builder.set_where(dot.where());
+    Value* const a = operand_of(builder, dot, 0);
+    Value* const b = operand_of(builder, dot, 1);
+    Value* const fenced = builder.value(ir::WgmmaFenceOp{}, {argument}, pending);
+    Value* const product = builder.value(ir::WgmmaOp{}, {a, b, fenced}, pending);
+    Op& commit = builder.op(ir::WgmmaCommitOp{}, {}, {});
+    ir::replace(dot, product);
+    auto const found = std::find_if(pending_groups_.begin(), pending_groups_.end(),
+                                    [&](PendingLoop const& known) { return known.loop == &loop; });
+    PendingLoop& known = found != pending_groups_.end() ? *found : pending_groups_.emplace_back(PendingLoop{&loop, {}});
+    known.groups.push_back({&commit, carry});
+  }
+
+  /// Waits in the loop for the products of the iteration before, behind it for all.
+  static void close_loop(Op& loop, std::vector<std::pair<Op*, int>> const& groups) {
+    ir::Builder inside = ir::Builder::after(*groups.back().first);
+    inside.set_where(groups.back().first->where());
+    inside.op(ir::make_op<ir::WgmmaWaitOp>(static_cast<std::int64_t>(groups.size())), {}, {});
+    ir::Builder behind = ir::Builder::after(loop);
+    behind.set_where(groups.back().first->where());
+    std::vector<Value*> open;
+    std::vector<Type> done;
+    std::vector<std::vector<ir::Use>> uses;
+    for (auto const& [commit, carry] : groups) {
+      Value* const value = loop.result(carry);
+      uses.push_back(value->uses());
+      open.push_back(value);
+      done.push_back(value->type().as(ir::TypeKind::tile));
+    }
+    Op& wait = behind.op(ir::WgmmaWaitOp{}, open, done);
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      if (uses[i].empty()) continue;
+      Value* const tile = wait.result(static_cast<int>(i));
+      Value* const free = behind.value(ir::ConvertLayoutOp{}, {tile}, tile->type().with_layout(nullptr));
+      free->set_name(open[i]->name());
+      for (ir::Use const& use : uses[i]) use.user->set_operand(use.index, free);
+    }
+  }
+
+  void waited_for(Op& dot) {
+    std::string why;
+    Layout const* const layout = result_layout(dot, why);
+    Type const tile = dot.result()->type().with_layout(layout);
+    ir::Builder builder = ir::Builder::before(dot);
+    builder.set_where(dot.where());
+    Value* a = operand_of(builder, dot, 0);
+    Value* const b = operand_of(builder, dot, 1);
+    std::vector<Value*> operands;  // of the fence: what the product reads of registers
+    std::vector<Type> types;
+    auto const fence = [&](Value* value) {
+      operands.push_back(value);
+      types.push_back(value->type());
+    };
+    bool const accumulates = !is_zero(*dot.operand(2));
+    if (accumulates) fence(laid_out(builder, dot.operand(2), layout));
+    if (a->type().is_tile()) fence(a);
+    Op& fenced = builder.op(ir::WgmmaFenceOp{}, operands, types);
+    if (a->type().is_tile()) a = fenced.result(accumulates ? 1 : 0);
+    std::vector<Value*> factors = {a, b};
+    if (accumulates) factors.push_back(fenced.result(0));
+    Value* const product = builder.op(ir::WgmmaOp{}, factors, {tile.as(ir::TypeKind::pending)}).result();
+    builder.op(ir::WgmmaCommitOp{}, {}, {});
+    // A register operand lives until the wait.
+    std::vector<Value*> open = {product};
+    std::vector<Type> done = {tile};
+    if (a->type().is_tile()) {
+      open.push_back(a);
+      done.push_back(a->type());
+    }
+    Op& wait = builder.op(ir::WgmmaWaitOp{}, open, done);
+    ir::replace(dot, builder.value(ir::ConvertLayoutOp{}, {wait.result(0)}, tile.with_layout(nullptr)));
+  }
+
+  struct PendingLoop {
+    Op* loop;
+    std::vector<std::pair<Op*, int>> groups;  ///< commits in order of issue, and which carry each adds to
+  };
+
+  ir::Function& function_;
+  PassContext& context_;
+  std::vector<Op*> dots_;
+  std::vector<PendingLoop> pending_groups_;
+};
+
+}  // namespace
+
+PassResult schedule_dots(ir::Function& function, AnalysisCache&, PassContext& context) {
+  if (!function.is_kernel()) return PassResult::unchanged;
+  return result_of(Schedule(function, context).run());
+}
+
+}  // namespace tegula::transform

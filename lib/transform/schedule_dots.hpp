@@ -1,0 +1,33 @@
+// Products of tiles become products of the tensor cores.
+#pragma once
+
+#include "transform/pass.hpp"
+
+namespace tegula::transform {
+
+/// Every dot becomes a wgmma of all warps of the CTA, issued, committed and waited for.
+///
+///   before: %r = for ... carry (%sum = %zero) : tile<128x256xf32> {
+///             %next = dot %a, %b, %sum : tile<128x256xf32>
+///             yield %next
+///           }
+///   after:  %start = wgmma_fence %zero_laid_out {purpose = schedule} : pending<128x256xf32, wgmma(8)>
+///           %p = for ... carry (%sum = %start) : pending<128x256xf32, wgmma(8)> {
+///             %s = wgmma_fence %sum : pending<128x256xf32, wgmma(8)>
+///             %next = wgmma %fetched_a, %fetched_b, %s : pending<128x256xf32, wgmma(8)>
+///             wgmma_commit
+///             wgmma_wait {pending = 1}
+///             yield %next
+///           }
+///           %r0 = wgmma_wait %p : tile<128x256xf32, wgmma(8)>
+///           %r = convert_layout %r0 : tile<128x256xf32>
+///
+/// An accumulator that only the loop and its product touch stays pending over the loop's iterations, so that product i
+/// runs while product i + 1 is issued; the wait in the loop leaves as many groups open as one iteration commits. Other
+/// products are waited for where they stand. Operands are taken where they are: fetched tiles (transposed ones too)
+/// from shared memory, other left operands from registers in the layout wgmma_a. Tiles without a layout meet those of
+/// products at convert_layout. Decides the number of warps: 4 per 64 rows of the products, up to 16, or what the
+/// options say. A product that no wgmma takes is an error that names the rule. Needs: no-calls.  Leaves: no dot.
+PassResult schedule_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+}  // namespace tegula::transform

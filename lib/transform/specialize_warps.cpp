@@ -1,0 +1,173 @@
+#include "transform/specialize_warps.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "ir/builder.hpp"
+#include "ir/rewrite.hpp"
+#include "ir/walk.hpp"
+#include "transform/eliminate_dead_code.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Block;
+using ir::Op;
+using ir::Value;
+
+constexpr int producer_warps = 4;  // setmaxnreg takes whole warpgroups
+constexpr std::int64_t register_file = 65536;
+constexpr std::int64_t most_registers = 240;
+
+bool fills(Op const& op) { return op.is<ir::ElectOp>() && op.as<ir::ElectOp>().role == ir::Role::producer; }
+
+bool in_fill(Op const& op) {
+  for (Op const* at = &op; at != nullptr; at = at->parent_op())
+    if (fills(*at)) return true;
+  return false;
+}
+
+std::vector<Op*> fills_in(Block& block) {
+  std::vector<Op*> result;
+  ir::walk_pre_order(block, [&](Op& op) {
+    if (fills(op)) result.push_back(&op);
+    return ir::Walk::advance;
+  });
+  return result;
+}
+
+bool makes_tile(Op const& op) {
+  for (int i = 0; i < op.result_count(); ++i)
+    if (op.result(i)->type().in_registers()) return true;
+  return false;
+}
+
+/// Registers per thread of producer and consumers, within what the CTA starts with; 0: unchanged.
+Extents registers_for(int consumer_warps) {
+  if (consumer_warps % 4 != 0) return {0, 0};
+  int const groups = consumer_warps / 4;
+  std::int64_t const threads = 32 * (consumer_warps + producer_warps);
+  std::int64_t const all = register_file / threads / 8 * 8 * threads;
+  std::int64_t const producer = groups <= 2 ? 40 : groups == 3 ? 32 : 24;
+  std::int64_t const rest = (all - producer * 32 * producer_warps) / (32 * consumer_warps) / 8 * 8;
+  return {producer, std::min(rest, most_registers)};
+}
+
+class Specialization {
+ public:
+  Specialization(ir::Function& function, PassContext& context) : function_(function), context_(context) {}
+
+  bool run() {
+    Op* const last = header_end();
+    if (last == nullptr) return false;
+    hoist_launch_facts(*last);
+    std::vector<Op*> region;
+    std::vector<Op*> tiles;
+    bool behind = false;
+    for (Op& op : function_.body()) {
+      if (op.info().has(ir::terminator)) break;
+      if (behind)
+        region.push_back(&op);
+      else if (makes_tile(op))
+        tiles.push_back(&op);
+      behind = behind || &op == last;
+    }
+    ir::WarpSpecializeOp roles;
+    roles.warps = {producer_warps, function_.warps};
+    roles.replicas = {1, 1};
+    roles.registers = registers_for(function_.warps);
+    Op& split = ir::Builder::before(function_.body().back()).op(roles, {}, {});
+    split.set_where(function_.where);
+    if (!make_producer(split.add_block(), region)) {
+      split.erase();
+      return false;
+    }
+    tiles.insert(tiles.end(), region.begin(), region.end());
+    make_consumer(split.add_block(), tiles);
+    function_.warps += producer_warps;
+    return true;
+  }
+
+ private:
+  /// The barrier behind which the first ring is filled; null: nothing to split.
+  Op* header_end() {
+    Op* barrier = nullptr;
+    for (Op& op : function_.body()) {
+      if (op.is<ir::WarpSpecializeOp>()) return nullptr;
+      if (op.is<ir::BarrierOp>()) barrier = &op;
+      bool found = fills(op);
+      for (int i = 0; i < op.block_count(); ++i) found = found || !fills_in(op.block(i)).empty();
+      if (found) return barrier;
+    }
+    return nullptr;
+  }
+
+  /// Grid and requirements belong into the kernel's outermost block.
+  void hoist_launch_facts(Op& last) {
+    std::vector<Op*> moving;
+    std::unordered_set<Op const*> behind;
+    bool found = false;
+    for (Op& op : function_.body()) {
+      if (found) behind.insert(&op);
+      found = found || &op == &last;
+    }
+    std::unordered_set<Op const*> taken;
+    auto const take = [&](auto const& self, Op& op) -> void {
+      if (behind.count(&op) == 0 || !taken.insert(&op).second) return;
+      for (Value* operand : op.operands())
+        if (operand->defining_op() != nullptr) self(self, *operand->defining_op());
+      moving.push_back(&op);
+    };
+    for (Op& op : function_.body())
+      if (op.info().has(ir::launch_fact)) take(take, op);
+    for (Op* op : moving) op->move_before(last);
+  }
+
+  bool make_producer(Block& block, std::vector<Op*> const& region) {
+    block.add_argument(ir::Type::index(), "producer");
+    ir::Builder builder(block);
+    Op& elect = builder.op(ir::ElectOp{}, {}, {});
+    builder.op(ir::YieldOp{}, {}, {});
+    Block& lane = elect.add_block();
+    ir::Builder inside(lane);
+    ir::ValueMap map;
+    for (Op const* op : region) inside.clone(*op, map);
+    inside.op(ir::YieldOp{}, {}, {});
+    keep_only(lane, in_fill);
+    for (Op* fill : fills_in(lane)) {
+      ir::splice_before(*fill, fill->block());
+      fill->erase();
+    }
+    bool good = true;
+    ir::walk_pre_order(lane, [&](Op& op) {
+      if (good && (makes_tile(op) || op.info().has(ir::collective))) {
+        good = false;
+        context_.diagnostics.remark("specialize-warps: where tiles are copied from depends on " +
+                                        std::string(op.info().mnemonic) + ", so copies stay with the other warps",
+                                    op.where());
+      }
+      return ir::Walk::advance;
+    });
+    return good;
+  }
+
+  static void make_consumer(Block& block, std::vector<Op*> const& ops) {
+    block.add_argument(ir::Type::index(), "consumer");
+    ir::Builder builder(block);
+    Op& yield = builder.op(ir::YieldOp{}, {}, {});
+    for (Op* op : ops) op->move_before(yield);
+    for (Op* fill : fills_in(block)) fill->erase();
+  }
+
+  ir::Function& function_;
+  PassContext& context_;
+};
+
+}  // namespace
+
+PassResult specialize_warps(ir::Function& function, AnalysisCache&, PassContext& context) {
+  if (!function.is_kernel()) return PassResult::unchanged;
+  return result_of(Specialization(function, context).run());
+}
+
+}  // namespace tegula::transform

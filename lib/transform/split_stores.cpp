@@ -1,0 +1,173 @@
+#include "transform/split_stores.hpp"
+
+#include <algorithm>
+
+#include "analysis/effects.hpp"
+#include "ir/builder.hpp"
+#include "ir/fragment_layouts.hpp"
+#include "ir/shared_layouts.hpp"
+#include "ir/tma_copies.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Layout;
+using ir::Op;
+using ir::Type;
+using ir::Value;
+
+constexpr std::int64_t rows_per_warp = 16;
+constexpr std::int64_t most_buffers = 2;
+
+/// How a store is cut.
+struct Cut {
+  Extents chunk;                     ///< rows of one round of the warps, columns of one swizzled row
+  Layout const* fragment = nullptr;  ///< of a chunk in registers
+  Layout const* memory = nullptr;    ///< of a chunk in shared memory
+  Layout const* staging = nullptr;   ///< of all buffers
+  int swizzle = 128;
+  std::int64_t rows = 1;     ///< chunks along the rows
+  std::int64_t columns = 1;  ///< and along the columns
+  [[nodiscard]] std::int64_t chunks() const { return rows * columns; }
+  [[nodiscard]] std::int64_t buffers() const { return std::min(chunks(), most_buffers); }
+};
+
+class Split {
+ public:
+  Split(ir::Function& function, AnalysisCache& analyses) : function_(function), facts_(analyses.axis_facts()) {}
+
+  bool run() {
+    std::vector<std::pair<Op*, Cut>> stores;
+    ir::walk(function_, [&](Op& op) {
+      Cut cut;
+      if (op.is<ir::StoreOp>() && can_be_cut(op, cut)) stores.emplace_back(&op, cut);
+    });
+    if (stores.empty()) return false;
+    for (auto& [store, cut] : stores) rewrite(*store, cut);
+    ir::Builder end = ir::Builder::before(function_.body().back());
+    Op& drain = end.op(ir::make_op<ir::ElectOp>(std::int64_t{-1}), {}, {});
+    ir::Builder inside(drain.add_block());
+    inside.op(ir::BulkWaitOp{}, {}, {});
+    inside.op(ir::YieldOp{}, {}, {});
+    return true;
+  }
+
+ private:
+  bool can_be_cut(Op const& store, Cut& cut) const {
+    Value const& tensor = *store.operand(0);
+    Type const& tile = store.operand(1)->type();
+    ir::ParameterAttributes const& parameter = analysis::parameter_of(tensor);
+    bool const alone = std::count_if(tensor.uses().begin(), tensor.uses().end(),
+                                     [](ir::Use const& use) { return !use.user->is<ir::ExtentOp>(); }) == 1;
+    if (parameter.direction != Direction::out || !alone || tile.rank() != 2 || tensor.type().rank() != 2) return false;
+    int const size = bytes(tile.element());
+    ir::TmaTensor known;
+    known.unit_inner = parameter.facts.unit_inner_stride;
+    known.address_multiple = known.stride_multiple = parameter.facts.aligned_16 ? 16 : size;
+    std::int64_t const divisor = facts_.divisor(*store.operand(3));
+    known.coordinate_multiple = divisor == 0 ? 16 : std::min<std::int64_t>(divisor & -divisor, 16);
+    if (!ir::tma_tensor_troubles(known, size).empty()) return false;
+
+    std::string why;
+    int const warps = function_.warps;
+    if (ir::wgmma_layout(tile.shape(), warps, why) != tile.layout()) return false;
+    for (int const swizzle : {128, 64, 32}) {
+      std::int64_t const columns = swizzle / size;
+      if (tile.shape()[1] % columns != 0) continue;
+      cut.swizzle = swizzle;
+      cut.chunk = {rows_per_warp * warps, columns};
+      cut.rows = tile.shape()[0] / cut.chunk[0];
+      cut.columns = tile.shape()[1] / columns;
+      cut.fragment = ir::wgmma_layout(cut.chunk, warps, why);
+      cut.memory = ir::swizzled_layout(cut.chunk, size, swizzle, why);
+      cut.staging = ir::swizzled_layout({cut.buffers(), cut.chunk[0], cut.chunk[1]}, size, swizzle, why);
+      return cut.fragment != nullptr && cut.memory != nullptr && cut.staging != nullptr;
+    }
+    return false;
+  }
+
+  void rewrite(Op& store, Cut const& cut) {
+    Element const element = store.operand(1)->type().element();
+    Op* first = nullptr;  // behind the maps
+    for (Op& op : function_.body()) {
+      first = &op;
+      if (!op.is<ir::TensorMapOp>()) break;
+    }
+    ir::Builder start = ir::Builder::before(*first);
+    ir::TensorMapOp map_of;
+    map_of.box = {rows_per_warp, cut.chunk[1]};
+    map_of.swizzle = cut.swizzle == 128 ? ir::Swizzle::b128 : cut.swizzle == 64 ? ir::Swizzle::b64 : ir::Swizzle::b32;
+    Value* const tensor = store.operand(0);
+    Value* const map = start.value(map_of, {tensor}, Type::tensor_map(element, map_of.box));
+    map->set_name("map_" + (tensor->name().empty() ? std::to_string(tensor->index()) : tensor->name()));
+    Value* const staging = start.value(ir::make_op<ir::SharedAllocOp>(ir::swizzle_alignment(cut.swizzle)), {},
+                                       Type::shared(element, {cut.buffers(), cut.chunk[0], cut.chunk[1]}, cut.staging));
+    staging->set_name("staging");
+
+    ir::Builder builder = ir::Builder::before(store);
+    builder.set_where(store.where());
+    Value* const zero = builder.index(0);
+    Type const view_type = Type::shared(element, cut.chunk, cut.memory);
+    Type const part_type = Type::shared(element, {rows_per_warp, cut.chunk[1]}, cut.memory);
+    Value* const warp = builder.op(ir::WarpIndexOp{}, {}, {Type::index()}).result();
+    Value* const warp_row = builder.same(ir::MulOp{}, {warp, builder.index(rows_per_warp)});
+    Value* const first_row = builder.same(ir::AddOp{}, {store.operand(2), warp_row});
+    for (std::int64_t chunk = 0; chunk < cut.chunks(); ++chunk) {
+      Extents const at = {chunk / cut.columns * cut.chunk[0], chunk % cut.columns * cut.chunk[1]};
+      ir::ExtractOp part;
+      part.offsets = at;
+      Value* const tile = builder.value(part, {store.operand(1)}, Type::tile(element, cut.chunk, cut.fragment));
+      Value* const buffer = builder.index(chunk % cut.buffers());
+      std::int64_t const open = groups_since(store, cut, chunk);
+      if (open >= 0) {
+        Op& free = builder.op(ir::make_op<ir::ElectOp>(std::int64_t{-1}), {}, {});
+        ir::Builder lane(free.add_block());
+        lane.op(ir::make_op<ir::BulkWaitOp>(open, true), {}, {});
+        lane.op(ir::YieldOp{}, {}, {});
+        builder.op(ir::WarpBarrierOp{}, {}, {});
+      }
+      Value* const view = builder.value(ir::ViewOp{}, {staging, buffer, zero, zero}, view_type);
+      builder.op(ir::SharedStoreOp{}, {view, tile}, {});
+      builder.op(ir::FenceProxyAsyncOp{}, {}, {});
+      builder.op(ir::WarpBarrierOp{}, {}, {});
+      Op& send = builder.op(ir::make_op<ir::ElectOp>(std::int64_t{-1}), {}, {});
+      ir::Builder lane(send.add_block());
+      lane.set_where(store.where());
+      Value* const own = lane.value(ir::ViewOp{}, {staging, buffer, warp_row, zero}, part_type);
+      Value* const row = lane.same(ir::AddOp{}, {first_row, lane.index(at[0])});
+      Value* const column = lane.same(ir::AddOp{}, {store.operand(3), lane.index(at[1])});
+      lane.op(ir::TmaStoreOp{}, {map, own, row, column}, {});
+      lane.op(ir::BulkCommitOp{}, {}, {});
+      lane.op(ir::YieldOp{}, {}, {});
+    }
+    store.erase();
+  }
+
+  /// Groups that a lane committed after the one that reads this chunk's buffer now; -1: nothing reads it, or a wait of
+  /// this turn has seen to it.
+  static std::int64_t groups_since(Op const& store, Cut const& cut, std::int64_t chunk) {
+    if (chunk >= cut.buffers()) return cut.buffers() - 1;
+    bool repeats = false;
+    for (Op const* at = store.parent_op(); at != nullptr; at = at->parent_op())
+      repeats = repeats || at->is<ir::ForOp>();
+    if (!repeats) return -1;
+    std::int64_t before = cut.chunks() - 1;  // the last chunk of the turn before that used this buffer
+    while (before % cut.buffers() != chunk) --before;
+    for (std::int64_t earlier = 0; earlier < chunk; ++earlier)
+      if (cut.chunks() - 1 - before + earlier >= groups_since(store, cut, earlier)) return -1;
+    return cut.chunks() - 1 - before + chunk;
+  }
+
+  ir::Function& function_;
+  analysis::AxisFacts const& facts_;
+};
+
+}  // namespace
+
+PassResult split_stores(ir::Function& function, AnalysisCache& analyses, PassContext&) {
+  if (!function.is_kernel() || function.warps % 4 != 0 || function.warps == 0) return PassResult::unchanged;
+  return result_of(Split(function, analyses).run());
+}
+
+}  // namespace tegula::transform

@@ -1,0 +1,29 @@
+// Results of products leave in column chunks, through staging buffers and the TMA engine.
+#pragma once
+
+#include "transform/pass.hpp"
+
+namespace tegula::transform {
+
+/// A store of a tile in the layout of products becomes stores of chunks: as many columns as a swizzled row has, as many
+/// rows as one round of the warps.
+///
+///   before: store %C, %v, %i, %j                   (%v: tile<128x256xbf16, wgmma(8)>)
+///   after:  %c0 = extract %v {offsets = [0, 0]} : tile<128x64xbf16, wgmma(8)>
+///           elect {warp = -1} { bulk_wait {pending = 1, read = true} }     the buffer is free again
+///           warp_barrier
+///           shared_store %staging[0], %c0
+///           fence_proxy_async
+///           warp_barrier
+///           elect {warp = -1} {                                            this warp's 16 rows
+///             tma_store %map, %staging[0] of this warp, %i + 16 * warp, %j
+///             bulk_commit
+///           }
+///           ... and so on with buffers 1, 0, 1 ...
+///
+/// Each warp writes and sends its own rows, so that no warp waits for another. At the end of the kernel every warp
+/// waits for its last stores. Tensors that TMA cannot write, and tensors that the kernel accesses elsewhere too, are
+/// stored as before. Needs: layouts.  Leaves: no promise about the stores that are left.
+PassResult split_stores(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+}  // namespace tegula::transform

@@ -1,0 +1,124 @@
+// What the passes make of a product of tiles, run warp by warp: clean under many schedules, equal to float64, and
+// reported when any one of its synchronising ops is missing.
+#include "compiler/compile.hpp"
+#include "ir/text.hpp"
+#include "ir/walk.hpp"
+#include "sim/block/simulate.hpp"
+#include "support/gemm_kernel.hpp"
+#include "support/mutate.hpp"
+#include "transform/pipeline.hpp"
+
+using namespace tegula;
+using namespace tegula::test;
+namespace block = sim::block;
+
+namespace {
+
+constexpr char up_to_rings[] =
+    "specialize,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-code,"
+    "choose-memory-paths,schedule-dots,eliminate-dead-code,assign-layouts,circular-buffer,allocate-shared-memory";
+
+int count(ir::Module const& module, ir::OpKind kind) {
+  int result = 0;
+  ir::walk(module.kernel(), [&](ir::Op& op) { result += op.kind() == kind ? 1 : 0; });
+  return result;
+}
+
+/// Runs under schedules, on as many CTAs as the grid has and on one that takes all tiles, and compares with float64.
+void check_run(ir::Module const& module, std::int64_t m, std::int64_t n, std::int64_t k, bool trans_b = false,
+               std::uint64_t seeds = 2) {
+  bool const stays = count(module, ir::OpKind::MultiprocessorsOp) != 0;
+  for (bool const one : {false, true}) {
+    if (one && !stays) continue;
+    GemmData data(m, n, k, trans_b);
+    block::Options options;
+    if (one) options.grid = sim::Grid{1, 1, 1};
+    block::Simulation simulation(module.kernel(), data.arguments(), options);
+    auto const sweep = simulation.sweep(seeds);
+    INFO("m, n, k = " << m << ", " << n << ", " << k << (one ? " on one CTA\n" : "\n") << sweep.str());
+    CHECK(sweep.clean());
+    CHECK(data.wrong() == "");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a product of tiles through the passes is right at every trip count of rings of 2 to 8 stages",
+          "[sim][B1][B2][B12]") {
+  for (int const stages : {2, 3, 4, 8}) {
+    ir::Module const module = compiler::lower(gemm_module({64, 16, 16, stages}), gemm_options());
+    REQUIRE(count(module, ir::OpKind::WarpSpecializeOp) == 1);
+    REQUIRE(count(module, ir::OpKind::TmaLoadOp) == 2);
+    REQUIRE(count(module, ir::OpKind::TmaStoreOp) == 1);
+    for (int const trips : {0, 1, stages - 1, stages, stages + 1, 2 * stages + 1, 3 * stages})
+      check_run(module, 128, 16, 16 * trips);
+  }
+}
+
+TEST_CASE("a product of tiles through the passes is right at extents that no tile divides", "[sim][B15]") {
+  for (bool const trans_b : {false, true}) {
+    ir::Module const module = compiler::lower(gemm_module({128, 64, 32, 2, trans_b}), gemm_options());
+    CHECK(module.kernel().warps == 12);
+    CHECK(count(module, ir::OpKind::TransViewOp) == (trans_b ? 1 : 0));
+    check_run(module, 1, 8, 8, trans_b);
+    check_run(module, 136, 72, 72, trans_b);
+    check_run(module, 127, 24, 104, trans_b);
+  }
+}
+
+TEST_CASE("a product of tiles goes to one to four warpgroups", "[sim]") {
+  struct Case {
+    GemmShape shape;
+    int warps;
+  };
+  for (Case const& one :
+       {Case{{64, 48, 16, 2}, 8}, Case{{192, 16, 16, 2}, 16}, Case{{256, 32, 16, 2}, 20}, Case{{320, 16, 16, 2}, 8}}) {
+    ir::Module const module = compiler::lower(gemm_module(one.shape), gemm_options());
+    CHECK(module.kernel().warps == one.warps);
+    check_run(module, 200, 56, 40, false, 1);
+  }
+}
+
+TEST_CASE("more tiles than CTAs are each computed once, whatever the grid", "[sim]") {
+  ir::Module const module = compiler::lower(gemm_module({64, 16, 16, 2}), gemm_options());
+  for (sim::Grid const& grid : {sim::Grid{1, 1, 1}, sim::Grid{3, 1, 1}, sim::Grid{2, 3, 1}, sim::Grid{40, 1, 1}}) {
+    GemmData data(64 * 9, 16 * 3, 32);
+    block::Options options;
+    options.grid = grid;
+    auto const result = block::run(module.kernel(), data.arguments(), sim::machine::Schedule::seed(1), options);
+    INFO(result.str());
+    CHECK(result.clean());
+    CHECK(data.wrong() == "");
+  }
+}
+
+TEST_CASE("rings are right before warps are specialised too", "[sim][B7]") {
+  for (int const stages : {2, 4}) {
+    ir::Module module = gemm_module({64, 16, 16, stages});
+    transform::run_pipeline(module, up_to_rings, gemm_options());
+    REQUIRE(count(module, ir::OpKind::WarpSpecializeOp) == 0);
+    for (int const trips : {0, 1, stages, 3 * stages + 1}) check_run(module, 64, 16, 16 * trips);
+  }
+}
+
+TEST_CASE("a product of tiles through the passes is clean under 200 schedules", "[sim][N1]") {
+  ir::Module const module = compiler::lower(gemm_module({128, 16, 16, 3}), gemm_options());
+  check_run(module, 200, 16, 16 * 4, false, 200);
+}
+
+TEST_CASE("a product of tiles through the passes without any one of its synchronising ops is reported", "[sim][N1]") {
+  for (int const columns : {64, 192}) {  // one chunk, so one staging buffer; three chunks in two buffers
+    ir::Module const module = compiler::lower(gemm_module({128, columns, 16, 2}), gemm_options());
+    GemmData data(256, columns, 16 * 4);
+    auto const all = mutations(module);
+    CHECK(all.size() >= 17);
+    for (Mutation const& mutation : all) {
+      block::Options options;
+      options.grid = sim::Grid{1, 1, 1};
+      options.max_reports = 1;
+      block::Simulation simulation(mutation.module.kernel(), data.arguments(), options);
+      INFO("without " << mutation.without);
+      CHECK(simulation.sweep(20).bad_runs != 0);
+    }
+  }
+}
