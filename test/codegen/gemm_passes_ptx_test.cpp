@@ -28,8 +28,9 @@ TargetArguments arguments_of(GemmData& data) {
 TEST_CASE("products of tiles of many shapes assemble without spills or serialised products", "[block-ptx]") {
   std::string const ptxas = find_ptxas();
   if (ptxas.empty()) TEGULA_SKIP("ptxas is not installed");
-  for (GemmShape const& shape : {GemmShape{128, 256, 64, 4}, GemmShape{128, 128, 64, 4}, GemmShape{64, 256, 64, 4},
-                                 GemmShape{256, 128, 64, 4}, GemmShape{128, 256, 64, 3, true}, GemmShape{64, 64, 32, 2}}) {
+  for (GemmShape const& shape :
+       {GemmShape{128, 256, 64, 4}, GemmShape{128, 128, 64, 4}, GemmShape{64, 256, 64, 4}, GemmShape{256, 128, 64, 4},
+        GemmShape{128, 256, 64, 3, true}, GemmShape{64, 64, 32, 2}}) {
     CompiledKernel const compiled = compiler::compile(gemm_module(shape), gemm_options());
     INFO(shape.m << "x" << shape.n << "x" << shape.k << (shape.trans_b ? " transposed" : ""));
     CHECK(ptxas_complaints(assemble(ptxas, compiled.image)) == "");
