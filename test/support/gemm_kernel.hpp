@@ -82,7 +82,7 @@ inline ir::Module gemm_module(GemmShape const& shape) {
 /// What the launcher finds of dense, aligned tensors.
 inline CompileOptions gemm_options() {
   CompileOptions options;
-  options.target = Target::cuda;
+  options.target = tegula::Target::cuda;
   options.architecture = "sm_90a";
   options.facts.assign(4, {true, true});
   return options;
