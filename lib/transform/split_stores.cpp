@@ -19,6 +19,7 @@ using ir::Value;
 
 constexpr std::int64_t rows_per_warp = 16;
 constexpr std::int64_t most_buffers = 2;
+constexpr std::int64_t most_staging = 32 * 1024;  ///< bytes; rings need the rest
 
 /// How a store is cut.
 struct Cut {
@@ -81,6 +82,7 @@ class Split {
       cut.columns = tile.shape()[1] / columns;
       cut.fragment = ir::wgmma_layout(cut.chunk, warps, why);
       cut.memory = ir::swizzled_layout(cut.chunk, size, swizzle, why);
+      if (cut.buffers() * cut.chunk.product() * size > most_staging && swizzle > 32) continue;
       cut.staging = ir::swizzled_layout({cut.buffers(), cut.chunk[0], cut.chunk[1]}, size, swizzle, why);
       return cut.fragment != nullptr && cut.memory != nullptr && cut.staging != nullptr;
     }
