@@ -22,6 +22,7 @@ using ir::Value;
 constexpr std::int64_t rows_per_warpgroup = 64;
 constexpr int warps_per_group = 4;
 constexpr std::int64_t most_groups = 4;
+constexpr std::int64_t elements_per_warp = 1024;  ///< of a result that mma makes: 32 registers a thread
 
 /// The fetched tile that a tile was loaded from, with its two axes swapped where `transposed`; null: none.
 struct SharedSource {
@@ -72,15 +73,24 @@ class Schedule {
       if (op.is<ir::DotOp>()) dots_.push_back(&op);
     });
     if (dots_.empty()) return false;
-    if (!choose_warps()) return false;
+    choose_warps();
+    std::vector<bool> asynchronous;
     bool good = true;
-    for (Op const* dot : dots_) good = legal(*dot) && good;
+    for (Op const* dot : dots_) {
+      std::string why = no_wgmma(*dot);
+      asynchronous.push_back(why.empty());
+      if (why.empty()) continue;
+      std::string const neither = no_mma(*dot);
+      if (!neither.empty()) good = refuse(*dot, why + ", and " + neither);
+    }
     if (!good) return false;
-    for (Op* dot : dots_) {
-      if (Op* const loop = carrying_loop(*dot))
-        carried(*dot, *loop);
+    for (std::size_t i = 0; i < dots_.size(); ++i) {
+      if (!asynchronous[i])
+        warp_by_warp(*dots_[i]);
+      else if (Op* const loop = carrying_loop(*dots_[i]))
+        carried(*dots_[i], *loop);
       else
-        waited_for(*dot);
+        waited_for(*dots_[i]);
     }
     for (auto const& [loop, groups] : pending_groups_) close_loop(*loop, groups);
     return true;
@@ -95,52 +105,84 @@ class Schedule {
     return false;
   }
 
-  bool choose_warps() {
-    if (function_.warps != 0) return true;
+  /// 4 warps per 64 rows that all products of the tensor cores' asynchronous kind divide into; else as many as the
+  /// largest product keeps busy.
+  void choose_warps() {
+    if (function_.warps != 0) return;
+    if (function_.warps = context_.options.warps; function_.warps != 0) return;
     std::int64_t blocks = 0;
+    std::int64_t most = 1;
     for (Op const* dot : dots_) {
-      std::int64_t const rows = dot->result()->type().shape()[0];
-      if (rows % rows_per_warpgroup != 0)
-        return refuse(*dot, "wgmma takes multiples of 64 rows, not " + std::to_string(rows));
-      blocks = std::gcd(blocks, rows / rows_per_warpgroup);
+      Extents const& shape = dot->result()->type().shape();
+      most = std::max(most, shape.product());
+      if (no_wgmma_of(*dot).empty()) blocks = std::gcd(blocks, shape[0] / rows_per_warpgroup);
     }
-    if (int const asked = context_.options.warps; asked != 0) {
-      bool const fits = asked % warps_per_group == 0 && blocks % (asked / warps_per_group) == 0;
-      if (!fits)
-        return refuse(*dots_.front(), std::to_string(asked) + " warps asked for, but " + std::to_string(64 * blocks) +
-                                          " rows go to whole warpgroups of 4 warps, 64 rows or a multiple each");
-      function_.warps = asked;
-      return true;
+    if (blocks != 0) {
+      std::int64_t groups = std::min(blocks, most_groups);
+      while (blocks % groups != 0) --groups;
+      function_.warps = static_cast<int>(groups) * warps_per_group;
+      return;
     }
-    std::int64_t groups = std::min(blocks, most_groups);
-    while (blocks % groups != 0) --groups;
-    function_.warps = static_cast<int>(groups) * warps_per_group;
-    return true;
+    function_.warps = 1;
+    while (function_.warps < 8 && function_.warps * elements_per_warp < most) function_.warps *= 2;
+    auto const fits = [&](Op const* dot) { return no_mma(*dot).empty(); };
+    while (function_.warps > 1 && !std::all_of(dots_.begin(), dots_.end(), fits)) function_.warps /= 2;
   }
 
   Layout const* result_layout(Op const& dot, std::string& why) const {
     return ir::wgmma_layout(dot.result()->type().shape(), function_.warps, why);
   }
 
-  bool legal(Op const& dot) {
+  /// Why no wgmma takes this product, whatever the number of warps. Empty: one does.
+  static std::string no_wgmma_of(Op const& dot) {
     Type const& a = dot.operand(0)->type();
     if (a.element() != Element::f16 && a.element() != Element::bf16)
-      return refuse(dot, "wgmma takes f16 and bf16 without loss of precision, not " + std::string(name(a.element())));
+      return "wgmma takes f16 and bf16 without loss of precision, not " + std::string(name(a.element()));
+    if (a.shape()[0] % rows_per_warpgroup != 0)
+      return "wgmma takes multiples of 64 rows, not " + std::to_string(a.shape()[0]);
     std::string why;
-    if (result_layout(dot, why) == nullptr) return refuse(dot, why);
     SharedSource const left = shared_source(*dot.operand(0)), right = shared_source(*dot.operand(1));
-    if (right.view == nullptr) return refuse(dot, "wgmma reads rhs from shared memory" + path_of(*dot.operand(1)));
+    if (right.view == nullptr) return "wgmma reads rhs from shared memory" + path_of(*dot.operand(1));
     Type const rhs = view_type(right);
-    if (!ir::wgmma_operand(rhs.shape(), *rhs.layout(), bytes(rhs.element()), ir::WgmmaRole::b, why))
-      return refuse(dot, why);
-    if (left.view != nullptr) {
-      Type const lhs = view_type(left);
-      if (!ir::wgmma_operand(lhs.shape(), *lhs.layout(), bytes(lhs.element()), ir::WgmmaRole::a, why))
-        return refuse(dot, why);
-    } else if (ir::wgmma_a_layout(a.shape(), bytes(a.element()), function_.warps, why) == nullptr) {
-      return refuse(dot, why);
+    if (!ir::wgmma_operand(rhs.shape(), *rhs.layout(), bytes(rhs.element()), ir::WgmmaRole::b, why)) return why;
+    if (left.view == nullptr) return {};
+    Type const lhs = view_type(left);
+    if (!ir::wgmma_operand(lhs.shape(), *lhs.layout(), bytes(lhs.element()), ir::WgmmaRole::a, why)) return why;
+    return {};
+  }
+  /// The same for the number of warps that was decided.
+  [[nodiscard]] std::string no_wgmma(Op const& dot) const {
+    std::string why = no_wgmma_of(dot);
+    if (!why.empty() || result_layout(dot, why) == nullptr) return why;
+    Type const& a = dot.operand(0)->type();
+    if (shared_source(*dot.operand(0)).view == nullptr)
+      (void)ir::wgmma_a_layout(a.shape(), bytes(a.element()), function_.warps, why);
+    return why;
+  }
+
+  /// The arrangement of the warps whose parts of the result are the nearest to squares; one warp's rows are 0: none.
+  [[nodiscard]] ir::WarpGrid warp_grid(Op const& dot) const {
+    Extents const& shape = dot.result()->type().shape();
+    ir::WarpGrid best{0, 0};
+    std::int64_t least = 0;
+    for (int rows = 1; rows <= function_.warps; ++rows) {
+      int const columns = function_.warps / rows;
+      if (rows * columns != function_.warps || shape[0] % (16 * rows) != 0 || shape[1] % (8 * columns) != 0) continue;
+      std::int64_t const off = std::abs(shape[0] / rows - shape[1] / columns);
+      if (best.rows != 0 && off >= least) continue;
+      best = {rows, columns};
+      least = off;
     }
-    return true;
+    return best;
+  }
+  /// Why no mma.sync takes this product. Empty: one does.
+  [[nodiscard]] std::string no_mma(Op const& dot) const {
+    Type const& a = dot.operand(0)->type();
+    if (a.element() != Element::f16 && a.element() != Element::bf16) return "mma neither";
+    if (a.shape()[1] % 16 != 0) return "mma takes multiples of 16 along K, not " + std::to_string(a.shape()[1]);
+    if (warp_grid(dot).rows == 0)
+      return "mma takes multiples of 16 rows and 8 columns from each of " + std::to_string(function_.warps) + " warps";
+    return {};
   }
 
   /// Why the tile that a product reads is not in shared memory.
@@ -261,6 +303,23 @@ class Schedule {
     }
     Op& wait = builder.op(ir::WgmmaWaitOp{}, open, done);
     ir::replace(dot, builder.value(ir::ConvertLayoutOp{}, {wait.result(0)}, tile.with_layout(nullptr)));
+  }
+
+  /// A product of registers, done when the next op runs.
+  void warp_by_warp(Op& dot) {
+    ir::WarpGrid const grid = warp_grid(dot);
+    Type const &a = dot.operand(0)->type(), &b = dot.operand(1)->type(), &d = dot.result()->type();
+    std::string why;
+    ir::Builder builder = ir::Builder::before(dot);
+    builder.set_where(dot.where());
+    auto const in_layout = [&](int i, Layout const* layout) {
+      return builder.value(ir::ConvertLayoutOp{}, {dot.operand(i)}, dot.operand(i)->type().with_layout(layout));
+    };
+    Value* const lhs = in_layout(0, ir::mma_a_layout(a.shape(), bytes(a.element()), grid, why));
+    Value* const rhs = in_layout(1, ir::mma_b_layout(b.shape(), bytes(b.element()), grid, why));
+    Value* const sum = laid_out(builder, dot.operand(2), ir::mma_layout(d.shape(), grid, why));
+    Value* const product = builder.value(ir::MmaOp{}, {lhs, rhs, sum}, sum->type());
+    ir::replace(dot, builder.value(ir::ConvertLayoutOp{}, {product}, d));
   }
 
   struct PendingLoop {

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "ir/builder.hpp"
+#include "ir/exchange.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
 #include "transform/eliminate_dead_code.hpp"
@@ -59,7 +60,7 @@ class Specialization {
 
   bool run() {
     Op* const last = header_end();
-    if (last == nullptr) return false;
+    if (last == nullptr || meets_at_cta_barrier()) return false;
     hoist_launch_facts(*last);
     std::vector<Op*> region;
     std::vector<Op*> tiles;
@@ -100,6 +101,19 @@ class Specialization {
       if (found) return barrier;
     }
     return nullptr;
+  }
+
+  /// An exchange between warps takes the barrier of the whole CTA, at which producers do not arrive.
+  bool meets_at_cta_barrier() {
+    Op const* found = nullptr;
+    ir::walk(function_, [&](Op& op) {
+      if (found == nullptr && ir::scratch_bytes(op) > 0) found = &op;
+    });
+    if (found != nullptr)
+      context_.diagnostics.remark("specialize-warps: all warps of the CTA meet in " +
+                                      std::string(found->info().mnemonic) + ", so copies stay with the other warps",
+                                  found->where());
+    return found != nullptr;
   }
 
   /// Grid and requirements belong into the kernel's outermost block.

@@ -18,7 +18,8 @@ namespace tegula::transform {
 /// Both sides are clones of what follows the barrier that publishes the mbarriers: the producer's keeps its fills and
 /// the control flow and arithmetic that they need, the consumers' all but the fills. Tiles made before the barrier move
 /// to the consumers, launch facts before it. Registers go from the producer to the consumers where both are whole
-/// warpgroups. Kernels without such regions stay as they are. Needs: layouts.  Leaves: the CTA with more warps than the
+/// warpgroups. Kernels without such regions, and those whose warps exchange through shared memory at the barrier of the
+/// CTA, stay as they are. Needs: layouts.  Leaves: the CTA with more warps than the
 /// tiles' layouts name, which are those of the consumers.
 PassResult specialize_warps(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 

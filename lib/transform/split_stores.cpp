@@ -61,12 +61,13 @@ class Split {
     ir::ParameterAttributes const& parameter = analysis::parameter_of(tensor);
     bool const alone = std::count_if(tensor.uses().begin(), tensor.uses().end(),
                                      [](ir::Use const& use) { return !use.user->is<ir::ExtentOp>(); }) == 1;
-    if (parameter.direction != Direction::out || !alone || tile.rank() != 2 || tensor.type().rank() != 2) return false;
+    if (parameter.direction != Direction::out || !alone || tile.rank() != 2) return false;
     int const size = bytes(tile.element());
     ir::TmaTensor known;
+    known.rank = tensor.type().rank();
     known.unit_inner = parameter.facts.unit_inner_stride;
     known.address_multiple = known.stride_multiple = parameter.facts.aligned_16 ? 16 : size;
-    std::int64_t const divisor = facts_.divisor(*store.operand(3));
+    std::int64_t const divisor = facts_.divisor(*store.operand(store.operand_count() - 1));
     known.coordinate_multiple = divisor == 0 ? 16 : std::min<std::int64_t>(divisor & -divisor, 16);
     if (!ir::tma_tensor_troubles(known, size).empty()) return false;
 
@@ -98,7 +99,10 @@ class Split {
     }
     ir::Builder start = ir::Builder::before(*first);
     ir::TensorMapOp map_of;
-    map_of.box = {rows_per_warp, cut.chunk[1]};
+    int const leading = store.operand(0)->type().rank() - 2;  // axes of which the tile takes one element each
+    for (int axis = 0; axis < leading; ++axis) map_of.box.push_back(1);
+    map_of.box.push_back(rows_per_warp);
+    map_of.box.push_back(cut.chunk[1]);
     map_of.swizzle = cut.swizzle == 128 ? ir::Swizzle::b128 : cut.swizzle == 64 ? ir::Swizzle::b64 : ir::Swizzle::b32;
     Value* const tensor = store.operand(0);
     Value* const map = start.value(map_of, {tensor}, Type::tensor_map(element, map_of.box));
@@ -114,7 +118,7 @@ class Split {
     Type const part_type = Type::shared(element, {rows_per_warp, cut.chunk[1]}, cut.memory);
     Value* const warp = builder.op(ir::WarpIndexOp{}, {}, {Type::index()}).result();
     Value* const warp_row = builder.same(ir::MulOp{}, {warp, builder.index(rows_per_warp)});
-    Value* const first_row = builder.same(ir::AddOp{}, {store.operand(2), warp_row});
+    Value* const first_row = builder.same(ir::AddOp{}, {store.operand(leading + 2), warp_row});
     for (std::int64_t chunk = 0; chunk < cut.chunks(); ++chunk) {
       Extents const at = {chunk / cut.columns * cut.chunk[0], chunk % cut.columns * cut.chunk[1]};
       ir::ExtractOp part;
@@ -138,8 +142,11 @@ class Split {
       lane.set_where(store.where());
       Value* const own = lane.value(ir::ViewOp{}, {staging, buffer, warp_row, zero}, part_type);
       Value* const row = lane.same(ir::AddOp{}, {first_row, lane.index(at[0])});
-      Value* const column = lane.same(ir::AddOp{}, {store.operand(3), lane.index(at[1])});
-      lane.op(ir::TmaStoreOp{}, {map, own, row, column}, {});
+      Value* const column = lane.same(ir::AddOp{}, {store.operand(leading + 3), lane.index(at[1])});
+      std::vector<Value*> operands = {map, own};
+      operands.insert(operands.end(), store.operands().begin() + 2, store.operands().begin() + 2 + leading);
+      operands.insert(operands.end(), {row, column});
+      lane.op(ir::TmaStoreOp{}, operands, {});
       lane.op(ir::BulkCommitOp{}, {}, {});
       lane.op(ir::YieldOp{}, {}, {});
     }

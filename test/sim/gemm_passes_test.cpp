@@ -79,6 +79,19 @@ TEST_CASE("a product of tiles goes to one to four warpgroups", "[sim]") {
   }
 }
 
+TEST_CASE("products that no wgmma takes go warp by warp from registers", "[sim]") {
+  for (bool const copied : {true, false}) {  // by TMA, and by pointers through scratch memory
+    for (GemmShape const& shape : {GemmShape{32, 32, 16, 2}, GemmShape{16, 8, 16}, GemmShape{48, 40, 32, 2, true}}) {
+      CompileOptions options = gemm_options();
+      if (!copied) options.facts.clear();
+      ir::Module const module = compiler::lower(gemm_module(shape), options);
+      CHECK(count(module, ir::OpKind::MmaOp) == 1);
+      CHECK(count(module, ir::OpKind::TmaLoadOp) == (copied ? 2 : 0));
+      for (std::int64_t const k : {0, 16, 40, 88}) check_run(module, 72, 48, k, shape.trans_b, 1);
+    }
+  }
+}
+
 TEST_CASE("more tiles than CTAs are each computed once, whatever the grid", "[sim]") {
   ir::Module const module = compiler::lower(gemm_module({64, 16, 16, 2}), gemm_options());
   for (sim::Grid const& grid : {sim::Grid{1, 1, 1}, sim::Grid{3, 1, 1}, sim::Grid{2, 3, 1}, sim::Grid{40, 1, 1}}) {
