@@ -10,6 +10,7 @@
 #include "codegen/nvptx/nvptx.hpp"
 #include "ir/verifier.hpp"
 #include "ir/verify_block.hpp"
+#include "ir/walk.hpp"
 #include "support/dump.hpp"
 #include "support/options.hpp"
 #include "tegula/support/error.hpp"
@@ -28,11 +29,28 @@ constexpr std::string_view host_pipeline =
 constexpr std::string_view cuda_pipeline =
     "specialize,inline-all-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-"
     "code,"
+    "expand-device-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
+    "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code,allocate-shared-memory";
+
+/// For kernels of which the passes make block ops, whose text says every barrier.
+constexpr std::string_view cuda_block_pipeline =
+    "specialize,inline-all-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-"
+    "code,"
     "persistent-grid,hoist-loop-invariants,choose-memory-paths,schedule-dots,"
     "expand-device-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
     "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code,"
     "split-stores,circular-buffer,specialize-warps,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
-    "allocate-shared-memory";
+    "allocate-shared-memory,insert-barriers";
+
+/// Products become those of the tensor cores, loads of loops with stages may become copies.
+bool becomes_block_ops(ir::Module const& module) {
+  bool found = false;
+  for (auto const& function : module.functions())
+    ir::walk(*function, [&](ir::Op& op) {
+      found = found || op.is<ir::DotOp>() || (op.is<ir::ForOp>() && op.as<ir::ForOp>().stages > 0);
+    });
+  return found;
+}
 
 /// For kernels written in block ops: layouts and copies are there already.
 constexpr std::string_view block_pipeline =
@@ -61,6 +79,7 @@ std::string_view default_pipeline(Target target) { return target == Target::host
 std::string_view default_pipeline(ir::Module const& module, Target target) {
   for (auto const& function : module.functions())
     if (ir::has_block_ops(*function)) return block_pipeline;
+  if (target == Target::cuda && becomes_block_ops(module)) return cuda_block_pipeline;
   return default_pipeline(target);
 }
 

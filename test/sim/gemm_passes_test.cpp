@@ -92,6 +92,15 @@ TEST_CASE("products that no wgmma takes go warp by warp from registers", "[sim]"
   }
 }
 
+TEST_CASE("warps that exchange at the barrier of the CTA keep the copies among them", "[sim]") {
+  CompileOptions options = gemm_options();
+  options.facts[1] = {};  // B goes by pointers, and to its place in the product through scratch memory
+  ir::Module const module = compiler::lower(gemm_module({64, 64, 32, 2}), options);
+  CHECK(count(module, ir::OpKind::TmaLoadOp) == 1);
+  CHECK(count(module, ir::OpKind::WarpSpecializeOp) == 0);
+  for (std::int64_t const k : {0, 40, 128}) check_run(module, 72, 72, k, false, 1);
+}
+
 TEST_CASE("more tiles than CTAs are each computed once, whatever the grid", "[sim]") {
   ir::Module const module = compiler::lower(gemm_module({64, 16, 16, 2}), gemm_options());
   for (sim::Grid const& grid : {sim::Grid{1, 1, 1}, sim::Grid{3, 1, 1}, sim::Grid{2, 3, 1}, sim::Grid{40, 1, 1}}) {

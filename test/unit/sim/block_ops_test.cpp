@@ -663,11 +663,11 @@ TEST_CASE("warps meet at barriers, in a CTA and in a cluster", "[sim][block]") {
 }
 TEST_CASE("tensor cores multiply fragments and shared tiles", "[sim][block]") { products(); }
 
-TEST_CASE("every op but dot is simulated by warps", "[sim][block][N1]") {
+TEST_CASE("every op but dot and fetch is simulated by warps", "[sim][block][N1]") {
   for (Check const check : checks) check();
   for (int number = 0; number < ir::op_kind_count; ++number) {
     auto const kind = static_cast<ir::OpKind>(number);
     INFO(ir::op_info(kind).mnemonic);
-    CHECK((kind == ir::OpKind::DotOp || simulated_ops().count(kind) == 1));
+    CHECK((kind == ir::OpKind::DotOp || kind == ir::OpKind::FetchOp || simulated_ops().count(kind) == 1));
   }
 }
