@@ -39,7 +39,8 @@ constexpr std::string_view cuda_block_pipeline =
     "persistent-grid,hoist-loop-invariants,choose-memory-paths,schedule-dots,"
     "expand-device-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
     "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code,"
-    "split-stores,circular-buffer,specialize-warps,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
+    "split-stores,circular-buffer,specialize-warps,run-ahead,canonicalize,eliminate-common-subexpressions,"
+    "eliminate-dead-code,"
     "allocate-shared-memory,insert-barriers";
 
 /// Products become those of the tensor cores, loads of loops with stages may become copies.

@@ -23,6 +23,7 @@
 #include "transform/inline_functions.hpp"
 #include "transform/insert_barriers.hpp"
 #include "transform/persistent_grid.hpp"
+#include "transform/run_ahead.hpp"
 #include "transform/schedule_dots.hpp"
 #include "transform/specialize.hpp"
 #include "transform/specialize_warps.hpp"
@@ -94,6 +95,10 @@ constexpr PassInfo table[] = {
      .summary = "warps that fill rings and warps that read them run clones of the kernel of their own",
      .function = specialize_warps,
      .needs = {Fact::layouts, Fact::no_fetches}},
+    {.name = "run-ahead",
+     .summary = "where warps are not specialised, fills of rings stand iterations before their readers",
+     .function = run_ahead,
+     .needs = {Fact::no_fetches}},
     {.name = "allocate-shared-memory",
      .summary = "buffers, exchanges and called functions get their places in shared memory",
      .function = allocate_shared_memory,

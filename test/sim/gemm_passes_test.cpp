@@ -96,7 +96,7 @@ TEST_CASE("warps that exchange at the barrier of the CTA keep the copies among t
   CompileOptions options = gemm_options();
   options.facts[1] = {};  // B goes by pointers, and to its place in the product through scratch memory
   ir::Module const module = compiler::lower(gemm_module({64, 64, 32, 2}), options);
-  CHECK(count(module, ir::OpKind::TmaLoadOp) == 1);
+  CHECK(count(module, ir::OpKind::TmaLoadOp) == 2);  // of A: in the prologue and in the main loop
   CHECK(count(module, ir::OpKind::WarpSpecializeOp) == 0);
   for (std::int64_t const k : {0, 40, 128}) check_run(module, 72, 72, k, false, 1);
 }
@@ -120,6 +120,20 @@ TEST_CASE("rings are right before warps are specialised too", "[sim][B7]") {
     transform::run_pipeline(module, up_to_rings, gemm_options());
     REQUIRE(count(module, ir::OpKind::WarpSpecializeOp) == 0);
     for (int const trips : {0, 1, stages, 3 * stages + 1}) check_run(module, 64, 16, 16 * trips);
+  }
+}
+
+TEST_CASE("prologue, main loop and epilogue in the same warps are right at every trip count", "[sim][B1][B2][B12]") {
+  for (int const stages : {2, 3, 4}) {
+    ir::Module module = gemm_module({64, 16, 16, stages});
+    transform::run_pipeline(module, up_to_rings, gemm_options());
+    int const before = count(module, ir::OpKind::TmaLoadOp);
+    int const loops = count(module, ir::OpKind::ForOp);
+    transform::run_pipeline(module, "run-ahead,canonicalize", gemm_options());
+    CHECK(count(module, ir::OpKind::TmaLoadOp) == before * stages);  // stages - 1 in the prologue, one in the main loop
+    CHECK(count(module, ir::OpKind::ForOp) == loops + 1);
+    for (int const trips : {0, 1, stages - 1, stages, stages + 1, 2 * stages + 1, 3 * stages})
+      check_run(module, 64, 16, 16 * trips);
   }
 }
 
