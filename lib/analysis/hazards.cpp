@@ -62,15 +62,29 @@ Hazards::Hazards(Function const& function, Uniformity const& uniformity, Uniform
 
 std::optional<Hazard> Hazards::first() {
   found_.reset();
+  unfenced_.reset();
+  proxies_ = false;
   context_ = {warps_, nullptr, 1};
   State state;
   block(function_.body(), state);
   return found_;
 }
 
+std::optional<MissingFence> Hazards::first_without_fence() {
+  found_.reset();
+  unfenced_.reset();
+  proxies_ = true;
+  context_ = {warps_, nullptr, 1};
+  State state;
+  block(function_.body(), state);
+  proxies_ = false;
+  return unfenced_;
+}
+
 CallSummary Hazards::summary() {
   CallSummary result;
   found_.reset();
+  unfenced_.reset();
   context_ = {warps_, nullptr, 1};
   exposed_ = &result.first;
   State state(1);
@@ -98,6 +112,13 @@ void Hazards::add(State& state, Pending pending) {
     other.most_age = std::max(other.most_age, pending.most_age);
     std::erase_if(other.released, [&](Op const* at) { return pending.released.count(at) == 0; });
     if (other.acquired != pending.acquired) other.acquired = Access::not_elected;
+    other.fenced = other.fenced && pending.fenced;
+    other.fence_known = std::min(other.fence_known, pending.fence_known);
+    std::erase_if(other.fence_released, [&](Op const* at) { return pending.fence_released.count(at) == 0; });
+    if (other.fence_acquired != pending.fence_acquired) other.fence_acquired = Access::not_elected;
+    other.met_warp.insert(pending.met_warp.begin(), pending.met_warp.end());
+    other.met_group.insert(pending.met_group.begin(), pending.met_group.end());
+    other.arrived.insert(pending.arrived.begin(), pending.arrived.end());
     return;
   }
   state.push_back(std::move(pending));
@@ -160,6 +181,7 @@ void Hazards::report(Pending const& earlier, Access const& later, Op const& at, 
 // ---- accesses
 
 void Hazards::access(Access const& later, Op const& at, State& state) {
+  if (proxies_) return access_by_proxy(later, at, state);
   for (Pending const& pending : state) {
     if (pending.access == nullptr) {
       if (exposed_ != nullptr && pending.known < Level::group &&
@@ -184,24 +206,31 @@ void Hazards::access(Access const& later, Op const& at, State& state) {
   }
 }
 
-void Hazards::meet(Level level, State& state) {
+void Hazards::meet(Level level, Op const& at, State& state) {
   // Threads of one partition do not speak for those that ran before it.
   auto const concerned = [&](Pending const& pending) {
     return !pending.open && !(pending.outside && context_.partition != nullptr);
   };
-  for (Pending& pending : state)
-    if (concerned(pending)) pending.known = std::max(pending.known, level);
+  for (Pending& pending : state) {
+    if (!concerned(pending)) continue;
+    pending.known = std::max(pending.known, level);
+    if (pending.fenced) pending.fence_known = std::max(pending.fence_known, level);
+    pending.met_warp = {&at};
+    if (level >= Level::group) pending.met_group = {&at};
+  }
   Level const enough = context_.replicas > 1 ? Level::replicas : Level::group;
-  std::erase_if(state, [&](Pending const& pending) { return concerned(pending) && pending.known >= enough; });
+  std::erase_if(state, [&](Pending const& pending) {
+    return concerned(pending) && (proxies_ ? pending.fence_known : pending.known) >= enough;
+  });
 }
 
 void Hazards::barrier(Op const& op, State& state) {
   if (!orders(op)) return;
-  if (op.is<WarpBarrierOp>()) return meet(context_.warps == 1 ? Level::group : Level::warp, state);
+  if (op.is<WarpBarrierOp>()) return meet(context_.warps == 1 ? Level::group : Level::warp, op, state);
   std::int64_t const threads = op.as<BarrierOp>().threads;
-  if (op.operand_count() == 0) return meet(Level::replicas, state);
+  if (op.operand_count() == 0) return meet(Level::replicas, op, state);
   if (threads < 32 * context_.warps) return;
-  meet(threads >= 32 * context_.warps * context_.replicas ? Level::replicas : Level::group, state);
+  meet(threads >= 32 * context_.warps * context_.replicas ? Level::replicas : Level::group, op, state);
 }
 
 /// Turns what a wait completes into accesses that are over.
@@ -238,10 +267,20 @@ void Hazards::arrive(Op const& op, State& state) {
   for (Op const* barrier : buffers_of(*mbarrier_of(op)))
     for (Pending& pending : state) {
       if (pending.access == nullptr || pending.open) continue;
-      bool const all = elected == Access::not_elected;
-      bool const own_lane = pending.access->elected == elected;
+      bool const own = elected == Access::not_elected || pending.access->elected == elected;
       bool const of_warp = elected == -1 && pending.known >= Level::warp;
-      if (all || own_lane || of_warp) pending.released.insert(barrier);
+      if (!own && !of_warp) continue;
+      pending.released.insert(barrier);
+      bool const fenced = own ? pending.fenced : pending.fence_known >= Level::warp;
+      pending.arrived = own ? std::set<Op const*>{&op} : pending.met_warp;
+      if (fenced) {
+        pending.fence_released.insert(barrier);
+        continue;
+      }
+      pending.fence_released.erase(barrier);
+      Access const* const later = proxies_ && !pending.outside ? taken_over(*pending.access, *barrier) : nullptr;
+      if (later != nullptr && !unfenced_)
+        unfenced_ = {pending.access, later, {pending.arrived.begin(), pending.arrived.end()}};
     }
 }
 
@@ -253,7 +292,7 @@ void Hazards::mbarrier_wait(Op const& op, State& state) {
   for (Op const* barrier : buffers_of(*mbarrier_of(op))) {
     bool const all = elected == Access::not_elected && !some_warps;
     std::erase_if(state, [&](Pending const& pending) {
-      if (!all || pending.access == nullptr || pending.open) return false;
+      if (proxies_ || !all || pending.access == nullptr || pending.open) return false;
       bool const counted = pending.access->waited_by != nullptr &&
                            std::any_of(accesses_.counted_on(*barrier).begin(), accesses_.counted_on(*barrier).end(),
                                        [&](Access const* copy) { return copy->op == pending.access->op; });
@@ -266,12 +305,17 @@ void Hazards::mbarrier_wait(Op const& op, State& state) {
     });
     for (Pending& pending : state)
       if (pending.released.count(barrier) != 0) {
-        if (all)
+        bool const fenced = pending.fence_released.count(barrier) != 0;
+        if (all) {
           pending.known = std::max(pending.known, Level::group);
-        else if (elected != Access::not_elected)
+          pending.met_warp = pending.met_group = pending.arrived;
+          if (fenced) pending.fence_known = std::max(pending.fence_known, Level::group);
+        } else if (elected != Access::not_elected) {
           pending.acquired = elected;
+          pending.fence_acquired = fenced ? elected : Access::not_elected;
+        }
       }
-    if (all) continue;
+    if (all || proxies_) continue;
     for (Access const* copy : accesses_.counted_on(*barrier)) {
       Pending pending;
       pending.access = &accesses_.waited(*copy, op);
@@ -286,7 +330,7 @@ void Hazards::op(Op const& op, State& state) {
   for (Access const& made : accesses_.of(op)) access(made, op, state);
   if (Access const* const scratch = accesses_.scratch(op, true)) {
     access(*scratch, op, state);
-    meet(Level::replicas, state);  // the exchange's own barrier
+    meet(Level::replicas, op, state);  // the exchange's own barrier
     Pending pending;
     pending.access = accesses_.scratch(op, false);
     add(state, pending);
@@ -297,7 +341,9 @@ void Hazards::op(Op const& op, State& state) {
     case OpKind::WarpBarrierOp:
       return barrier(op, state);
     case OpKind::ClusterWaitOp:
-      return meet(Level::replicas, state);
+      return meet(Level::replicas, op, state);
+    case OpKind::FenceProxyAsyncOp:
+      return fence(op, state);
     case OpKind::BulkCommitOp:
       return age(Completion::bulk, state, elected_around(op));
     case OpKind::WgmmaCommitOp:
@@ -331,6 +377,8 @@ void Hazards::op(Op const& op, State& state) {
   }
   for (Access const& made : accesses_.of(op)) {
     if (made.completion == Completion::mbarrier) continue;  // over for whoever waits
+    if (proxies_ && (made.proxy == Proxy::async || made.slice.root == nullptr || made.slice.root->type().is_mbarrier()))
+      continue;
     Pending pending;
     pending.access = &made;
     pending.open = made.completion != Completion::none;
@@ -340,7 +388,7 @@ void Hazards::op(Op const& op, State& state) {
 
 void Hazards::block(Block const& ops, State& state) {
   for (Op const& each : ops) {
-    if (found_) return;
+    if (stopped()) return;
     op(each, state);
   }
 }
@@ -352,16 +400,20 @@ void Hazards::loop(Op const& loop, State& state) {
   for (int round = 0; round < 8; ++round) {
     end = start;
     block(loop.block(), end);
-    if (found_ || known == 1) break;
+    if (stopped() || known == 1) break;
     State next = start;
     for (Pending pending : end) {
       if (pending.access != nullptr && is_inside(*pending.access->op, loop)) pending.turn = &loop;
       add(next, pending);
     }
     auto const signature = [](State const& of) {
-      std::vector<std::tuple<Access const*, Op const*, Level, bool, int, int, std::size_t, std::int64_t>> text;
+      std::vector<std::tuple<Access const*, Op const*, Level, bool, int, int, std::size_t, std::int64_t, bool, Level,
+                             std::size_t, std::int64_t, std::size_t>>
+          text;
       for (Pending const& p : of)
-        text.emplace_back(p.access, p.turn, p.known, p.open, p.least_age, p.most_age, p.released.size(), p.acquired);
+        text.emplace_back(p.access, p.turn, p.known, p.open, p.least_age, p.most_age, p.released.size(), p.acquired,
+                          p.fenced, p.fence_known, p.fence_released.size(), p.fence_acquired,
+                          p.met_warp.size() + p.met_group.size() + p.arrived.size());
       std::sort(text.begin(), text.end());
       return text;
     };
@@ -375,7 +427,7 @@ void Hazards::loop(Op const& loop, State& state) {
 void Hazards::branch(Op const& branch, State& state) {
   State other = state;
   block(branch.block(0), state);
-  if (found_) return;
+  if (stopped()) return;
   block(branch.block(1), other);
   join(state, other);
 }
@@ -390,7 +442,7 @@ void Hazards::partitions(Op const& op, State& state) {
     State inside = state;
     block(op.block(p), inside);
     context_ = before;
-    if (found_) return;
+    if (stopped()) return;
     for (Pending pending : inside) {
       pending.outside = true;
       pending.known = Level::none;
@@ -439,8 +491,9 @@ CallSummary const& Hazards::summary_of(Op const& call) {
 void Hazards::call(Op const& op, State& state) {
   CallSummary const& summary = summary_of(op);
   for (Access const* made : summary.first) access(*made, op, state);
-  if (summary.meets) meet(Level::group, state);
+  if (summary.meets) meet(Level::group, op, state);
   for (Access const* made : summary.last) {
+    if (proxies_ && made->proxy == Proxy::async) continue;
     Pending pending;
     pending.access = made;
     add(state, pending);

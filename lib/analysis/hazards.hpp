@@ -21,6 +21,14 @@ struct Hazard {
   ir::Op const* before = nullptr;  ///< the op that the threads must meet before; null: they cannot meet between the two
 };
 
+/// Ordinary accesses that the asynchronous proxy may not see in their order: a fence by the threads that made them is
+/// due before each of these ops, which hand the bytes over.
+struct MissingFence {
+  Access const* earlier = nullptr;
+  Access const* later = nullptr;
+  std::vector<ir::Op const*> before;
+};
+
 /// What calls of a function leave to their callers.
 struct CallSummary {
   std::vector<Access const*> first;  ///< that may meet what came before the call
@@ -51,6 +59,9 @@ class Hazards {
   std::optional<Hazard> first();
   /// No hazard is left that a barrier can close.
   bool none() { return !first(); }
+  /// The first access through the asynchronous proxy, in the order of the text, that comes after an ordinary one of the
+  /// same bytes without a fence on the way; in a ring between partitions, the first release without one.
+  std::optional<MissingFence> first_without_fence();
   /// What the function, whose own hazards are closed, leaves to its callers, in its own shared memory and parameters.
   CallSummary summary();
 
@@ -69,6 +80,14 @@ class Hazards {
     bool outside = false;                         ///< made before or after this partition, by other groups of threads
     std::set<ir::Op const*> released;             ///< mbarriers at which its threads arrived since
     std::int64_t acquired = Access::not_elected;  ///< the elected lane that has waited for such an arrival
+
+    // For fences: whether one came since, by the threads of the access, and who knows of it; and the ops that last made
+    // the access known, before which it can come.
+    bool fenced = false;
+    Level fence_known = Level::none;
+    std::set<ir::Op const*> fence_released;
+    std::int64_t fence_acquired = Access::not_elected;
+    std::set<ir::Op const*> met_warp, met_group, arrived;
   };
   using State = std::vector<Pending>;
   struct Context {
@@ -85,7 +104,11 @@ class Hazards {
   void call(ir::Op const& op, State& state);
   void access(Access const& access, ir::Op const& at, State& state);
   void barrier(ir::Op const& op, State& state);
-  void meet(Level level, State& state);
+  void meet(Level level, ir::Op const& at, State& state);
+  void fence(ir::Op const& op, State& state);
+  void access_by_proxy(Access const& access, ir::Op const& at, State& state);
+  /// The access of another partition, which waits for that mbarrier, that takes the bytes over through its proxy.
+  Access const* taken_over(Access const& access, ir::Op const& mbarriers);
   void wait(ir::Op const& op, State& state);
   void mbarrier_wait(ir::Op const& op, State& state);
   void arrive(ir::Op const& op, State& state);
@@ -105,6 +128,9 @@ class Hazards {
   SharedAccesses accesses_;
   Context context_;
   std::optional<Hazard> found_;
+  bool proxies_ = false;  ///< fences are looked for, not barriers
+  std::optional<MissingFence> unfenced_;
+  [[nodiscard]] bool stopped() const { return found_.has_value() || unfenced_.has_value(); }
   std::vector<Access const*>* exposed_ = nullptr;  ///< where a summary wants what may meet what came before
   std::map<ir::Op const*, CallSummary> calls_;
 };

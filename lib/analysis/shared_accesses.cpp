@@ -165,17 +165,21 @@ Level SharedAccesses::between_replicas(Access const& earlier, Access const& late
   return earlier.begin < later.end && later.begin < earlier.end ? Level::replicas : Level::none;
 }
 
-Level SharedAccesses::between(Access const& earlier, Access const& later, Op const* turn, int warps) {
-  if (earlier.space != later.space || (!earlier.write && !later.write)) return Level::none;
-  if (earlier.atomic && later.atomic) return Level::none;
-  auto const [slot, fresh] = levels_.try_emplace({&earlier, &later, turn, warps}, Level::none);
+std::optional<Level> SharedAccesses::relation(Access const& earlier, Access const& later, Op const* turn, int warps) {
+  if (earlier.space != later.space || (!earlier.write && !later.write)) return std::nullopt;
+  if (earlier.atomic && later.atomic) return std::nullopt;
+  auto const [slot, fresh] = levels_.try_emplace({&earlier, &later, turn, warps}, std::nullopt);
   if (!fresh) return slot->second;
   Level const most = warps > 1 ? Level::group : Level::warp;
-  auto const decide = [&]() -> Level {
+  auto const at_most = [&](std::optional<Level> level) {
+    return level ? std::optional(std::min(most, *level)) : level;
+  };
+  auto const decide = [&]() -> std::optional<Level> {
     bool const whole = earlier.slice.whole || later.slice.whole;
     if (earlier.slice.root == nullptr || earlier.slice.root != later.slice.root || whole) {
-      if (earlier.space == Space::global) return earlier.slice.root == later.slice.root ? most : Level::none;
-      if (earlier.begin >= later.end || later.begin >= earlier.end) return Level::none;
+      if (earlier.space == Space::global)
+        return earlier.slice.root == later.slice.root ? std::optional(most) : std::nullopt;
+      if (earlier.begin >= later.end || later.begin >= earlier.end) return std::nullopt;
       auto const known = [](Access const& access) {
         return access.slice.root != nullptr && !access.slice.whole && access.slice.root->type().is_shared() &&
                std::all_of(access.slice.axes.begin(), access.slice.axes.end(),
@@ -190,29 +194,31 @@ Level SharedAccesses::between(Access const& earlier, Access const& later, Op con
           auto const at = static_cast<std::int64_t>(byte.key);
           return at >= other.begin && at < other.end;
         });
-        return meets ? most : Level::none;
+        return meets ? std::optional(most) : std::nullopt;
       }
-      return std::min(most, compare(bytes_of(earlier, warps), bytes_of(later, warps)));
+      return at_most(compare(bytes_of(earlier, warps), bytes_of(later, warps)));
     }
     unsigned comparable = 0;
     for (std::size_t i = 0; i < earlier.slice.axes.size(); ++i) {
-      if (apart(earlier, later, static_cast<int>(i), turn, nullptr, warps)) return Level::none;
+      if (apart(earlier, later, static_cast<int>(i), turn, nullptr, warps)) return std::nullopt;
       auto const& terms = earlier.slice.axes[i].offset.terms;
       bool same = terms == later.slice.axes[i].offset.terms;
       for (auto const& [value, factor] : terms) same = same && (turn == nullptr || !is_inside(*value, *turn));
       if (same) comparable |= 1U << i;
     }
-    return std::min(most, compare(footprint(earlier, comparable, warps), footprint(later, comparable, warps)));
+    return at_most(compare(footprint(earlier, comparable, warps), footprint(later, comparable, warps)));
   };
   return slot->second = decide();
 }
 
-bool SharedAccesses::covers(Access const& later, Access const& earlier) {
+bool SharedAccesses::covers(Access const& later, Access const& earlier, Op const* turn) {
   if (!later.write || later.slice.root == nullptr || later.slice.root != earlier.slice.root || later.slice.whole ||
       earlier.slice.whole)
     return false;
   for (std::size_t i = 0; i < later.slice.axes.size(); ++i) {
     auto const &a = earlier.slice.axes[i], &b = later.slice.axes[i];
+    for (auto const& [value, factor] : a.offset.terms)
+      if (turn != nullptr && is_inside(*value, *turn)) return false;
     if (a.offset.terms != b.offset.terms || a.per_warp != 0 || b.per_warp != 0) return false;
     if (b.offset.constant > a.offset.constant || b.offset.constant + b.extent < a.offset.constant + a.extent)
       return false;
@@ -372,8 +378,8 @@ SharedAccesses::Footprint const& SharedAccesses::bytes_of(Access const& access, 
   return made;
 }
 
-Level SharedAccesses::compare(Footprint const& a, Footprint const& b) {
-  Level most = Level::none;
+std::optional<Level> SharedAccesses::compare(Footprint const& a, Footprint const& b) {
+  std::optional<Level> most;
   for (std::size_t i = 0, j = 0; i < a.size() && j < b.size() && most != Level::group;) {
     if (a[i].key < b[j].key) {
       ++i;
@@ -382,7 +388,7 @@ Level SharedAccesses::compare(Footprint const& a, Footprint const& b) {
     } else {
       bool const same_warp = a[i].warp == b[j].warp && a[i].warp != several;
       bool const same_thread = same_warp && a[i].lane == b[j].lane && a[i].lane != several;
-      most = std::max(most, same_thread ? Level::none : same_warp ? Level::warp : Level::group);
+      most = std::max(most.value_or(Level::none), same_thread ? Level::none : same_warp ? Level::warp : Level::group);
       ++i;
       ++j;
     }
@@ -400,8 +406,9 @@ std::string SharedAccesses::str() {
       text += access.slice.whole ? " somewhere" : "";
       for (Slice::Axis const& axis : access.slice.axes) {
         text += " [" + std::to_string(axis.offset.constant);
-        for (auto const& [value, factor] : axis.offset.terms)
-          text += " + " + std::to_string(factor) + " " + (names.count(value) != 0 ? names.at(value) : "?");
+        std::map<std::string, std::int64_t> terms;
+        for (auto const& [value, factor] : axis.offset.terms) terms[names.at(value)] = factor;
+        for (auto const& [value, factor] : terms) text += " + " + std::to_string(factor) + " " + value;
         if (axis.per_warp != 0) text += " + " + std::to_string(axis.per_warp) + " warp";
         text += ", " + std::to_string(axis.extent) + "]";
       }

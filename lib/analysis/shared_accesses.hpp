@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -87,13 +88,17 @@ class SharedAccesses {
 
   /// Who must meet between two accesses of one group of `warps`, of which one at least writes. `turn`: the earlier one
   /// belongs to an earlier turn of that loop; null: of none around both.
-  Level between(Access const& earlier, Access const& later, ir::Op const* turn, int warps);
+  Level between(Access const& earlier, Access const& later, ir::Op const* turn, int warps) {
+    return relation(earlier, later, turn, warps).value_or(Level::none);
+  }
+  /// The same; nothing when no byte is touched by both.
+  std::optional<Level> relation(Access const& earlier, Access const& later, ir::Op const* turn, int warps);
   /// The same of two different replicas of the partition `block`: Level::none or Level::replicas.
   Level between_replicas(Access const& earlier, Access const& later, ir::Block const& block);
   /// Some byte may be touched by both, whoever touches it.
   bool touch(Access const& earlier, Access const& later);
-  /// Every byte of `earlier` is written by `later`, which belongs to the same turn of every loop.
-  bool covers(Access const& later, Access const& earlier);
+  /// Every byte of `earlier`, which may belong to an earlier turn, is written by `later`.
+  static bool covers(Access const& later, Access const& earlier, ir::Op const* turn);
 
   [[nodiscard]] Affines& affines() { return affines_; }
   /// One line per access of the function, in the order of its text.
@@ -123,7 +128,7 @@ class SharedAccesses {
   std::vector<Place> const& places(Access const& access, int warps);
   template <class Visit>
   void each_element(Access const& access, int warps, Visit const& visit);
-  static Level compare(Footprint const& a, Footprint const& b);
+  static std::optional<Level> compare(Footprint const& a, Footprint const& b);
   static void settle(Footprint& footprint);
 
   ir::Function const& function_;
@@ -156,7 +161,7 @@ class SharedAccesses {
     int warps;
     friend auto operator<=>(PairKey const&, PairKey const&) = default;
   };
-  std::map<PairKey, Level> levels_;
+  std::map<PairKey, std::optional<Level>> levels_;
 };
 
 }  // namespace tegula::analysis

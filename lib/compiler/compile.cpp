@@ -56,7 +56,7 @@ bool becomes_block_ops(ir::Module const& module) {
 /// For kernels written in block ops: layouts and copies are there already.
 constexpr std::string_view block_pipeline =
     "specialize,expand-device-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
-    "allocate-shared-memory";
+    "allocate-shared-memory,insert-barriers,insert-proxy-fences";
 
 CompiledKernel generate(ir::Module const& lowered, CompileOptions const& options) {
   return options.target == Target::host ? codegen::emit_host(lowered, options) : codegen::emit_ptx(lowered, options);

@@ -22,6 +22,7 @@
 #include "transform/hoist_loop_invariants.hpp"
 #include "transform/inline_functions.hpp"
 #include "transform/insert_barriers.hpp"
+#include "transform/insert_proxy_fences.hpp"
 #include "transform/persistent_grid.hpp"
 #include "transform/run_ahead.hpp"
 #include "transform/schedule_dots.hpp"
@@ -109,6 +110,10 @@ constexpr PassInfo table[] = {
      .function = insert_barriers,
      .needs = {Fact::layouts, Fact::shared_offsets},
      .leaves = {Fact::barriers}},
+    {.name = "insert-proxy-fences",
+     .summary = "fences hand what threads touched to copies and tensor cores",
+     .function = insert_proxy_fences,
+     .needs = {Fact::layouts, Fact::shared_offsets, Fact::barriers}},
 };
 
 std::string_view kernel_name(ir::Module const& module) {

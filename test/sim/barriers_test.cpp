@@ -43,11 +43,11 @@ std::vector<ir::Value const*> handed_over(ir::Function const& function) {
 }
 
 /// Takes out every barrier and fence that is not there for the schedule or between partitions.
-int strip(ir::Function& function, bool fences) {
+int strip(ir::Function& function) {
   int count = 0;
   auto const kept = handed_over(function);
   for (ir::Op* op : detail::all_ops(function.body())) {
-    bool const mine = is_barrier(*op) || (fences && is_fence(*op));
+    bool const mine = is_barrier(*op) || is_fence(*op);
     if (!mine || detail::schedules_only(*op)) continue;
     if (op->operand_count() > 0 && std::find(kept.begin(), kept.end(), op->operand(0)) != kept.end()) continue;
     op->erase();
@@ -56,10 +56,14 @@ int strip(ir::Function& function, bool fences) {
   return count;
 }
 
-int barriers_of(ir::Function const& function) {
+bool is_inserted(ir::Op const& op) { return is_barrier(op) || is_fence(op); }
+
+int count(ir::Function const& function) {
   auto const ops = detail::all_ops(function.body());
-  return static_cast<int>(std::count_if(ops.begin(), ops.end(), [](ir::Op const* op) { return is_barrier(*op); }));
+  return static_cast<int>(std::count_if(ops.begin(), ops.end(), [](ir::Op const* op) { return is_inserted(*op); }));
 }
+
+constexpr char passes[] = "insert-barriers,insert-proxy-fences";
 
 block::Options one_cta() {
   block::Options options;
@@ -67,11 +71,6 @@ block::Options one_cta() {
   options.max_reports = 1;
   return options;
 }
-
-struct Case {
-  std::string name;
-  Extents shape;
-};
 
 /// On all of `shapes` clean; without any one op of `which`, reported on one of them.
 void every_one_counts(ir::Module const& module, test::Target const& target, std::vector<Extents> const& shapes,
@@ -128,67 +127,90 @@ std::string run(ir::Module const& module, RandomShared const& program, std::uint
 
 }  // namespace
 
-TEST_CASE("the hand-written kernels need no barrier more", "[sim][block]") {
+TEST_CASE("the hand-written kernels need no barrier and no fence more", "[sim][block]") {
   for (test::Target const& target : targets()) {
     auto module = target_module(target);
     transform::run_pipeline(module, "allocate-shared-memory", {});
     std::string const text = ir::print(module);
-    transform::run_pipeline(module, "insert-barriers", {});
+    transform::run_pipeline(module, passes, {});
     CHECK(ir::print(module) == text);
   }
 }
 
-TEST_CASE("the hand-written kernels without their barriers get what they need, and nothing else", "[sim][block]") {
+TEST_CASE("the hand-written kernels without their barriers and fences get as many", "[sim][block]") {
   for (test::Target const& target : targets()) {
     auto module = target_module(target);
     transform::run_pipeline(module, "allocate-shared-memory", {});
-    int const had = strip(module.kernel(), false);
-    transform::run_pipeline(module, "insert-barriers", {});
-    int const has = barriers_of(module.kernel());
-    std::printf("%s: %d barriers by hand, %d inserted\n", std::string(target.name).c_str(), had, has);
+    int const had = strip(module.kernel());
+    transform::run_pipeline(module, passes, {});
+    int const has = count(module.kernel());
+    std::printf("%s: %d barriers and fences by hand, %d inserted\n", std::string(target.name).c_str(), had, has);
     CHECK(has <= had);
     std::string const text = ir::print(module);
-    transform::run_pipeline(module, "insert-barriers", {});
+    transform::run_pipeline(module, passes, {});
     CHECK(ir::print(module) == text);
   }
 }
 
-TEST_CASE("random kernels are clean with the barriers inserted, and need each of them", "[sim][block]") {
-  int inserted = 0, superfluous = 0, programs = 0;
-  for (std::uint64_t seed = 1; seed <= 80; ++seed) {
+TEST_CASE("the hand-written kernels run clean with inserted barriers and fences, and need each of them",
+          "[sim][block]") {
+  for (test::Target const& target : targets()) {
+    auto module = target_module(target);
+    transform::run_pipeline(module, "allocate-shared-memory", {});
+    (void)strip(module.kernel());
+    transform::run_pipeline(module, passes, {});
+    every_one_counts(module, target, shapes_of(target), is_inserted);
+  }
+}
+
+namespace {
+
+struct Count {
+  int programs = 0, inserted = 0, superfluous = 0;
+};
+
+/// Random kernels from first to last: clean with what is inserted, twice the same, and reported without any one of it.
+Count random_kernels(std::uint64_t first, std::uint64_t last, bool copies) {
+  Count count;
+  for (std::uint64_t seed = first; seed <= last; ++seed) {
     RandomSharedOptions options;
     options.barriers = false;
+    options.copies = copies;
     options.warps = 1 << seed % 3;
     options.statements = 10;
     auto const program = SharedGenerator(seed, options).make();
     auto module = read(program.text);
-    transform::run_pipeline(module, "allocate-shared-memory,insert-barriers", {});
+    transform::run_pipeline(module, "allocate-shared-memory", {});
+    transform::run_pipeline(module, passes, {});
     INFO("seed " << seed << "\n" << ir::print(module));
     REQUIRE(ir::verify(module).str() == "");
     REQUIRE(run(module, program, 4) == "");
     std::string const text = ir::print(module);
-    transform::run_pipeline(module, "insert-barriers", {});
+    transform::run_pipeline(module, passes, {});
     CHECK(ir::print(module) == text);
-    ++programs;
-    for (Mutation const& mutation : mutations(module, is_barrier)) {
-      ++inserted;
-      if (!run(mutation.module, program, 2).empty()) continue;
-      ++superfluous;
+    ++count.programs;
+    for (Mutation const& mutation : mutations(module, is_inserted)) {
+      ++count.inserted;
+      if (run(mutation.module, program, 2).empty()) ++count.superfluous;
     }
   }
-  // What is left over depends on which stage a loop's first turn takes, or on which branches its turns take in a row.
-  CHECK(superfluous * 40 <= inserted);
-  std::printf("%d random kernels: %d barriers inserted, %d of them superfluous\n", programs, inserted, superfluous);
+  std::printf("%d random kernels%s: %d barriers and fences inserted, %d of them superfluous\n", count.programs,
+              copies ? " with copies" : "", count.inserted, count.superfluous);
+  return count;
 }
 
-TEST_CASE("the hand-written kernels run clean with inserted barriers, and need each of them", "[sim][block]") {
-  for (test::Target const& target : targets()) {
-    auto module = target_module(target);
-    transform::run_pipeline(module, "allocate-shared-memory", {});
-    (void)strip(module.kernel(), false);
-    transform::run_pipeline(module, "insert-barriers", {});
-    every_one_counts(module, target, shapes_of(target), is_barrier);
-  }
+}  // namespace
+
+// What is superfluous depends on which stage a loop's first turn takes, or on which branches its turns take in a row.
+TEST_CASE("random kernels are clean with the barriers inserted, and need each of them", "[sim][block]") {
+  Count const count = random_kernels(1, 80, false);
+  CHECK(count.inserted > 400);
+  CHECK(count.superfluous * 40 <= count.inserted);
+}
+TEST_CASE("random kernels with copies are clean with barriers and fences inserted, and need each", "[sim][block]") {
+  Count const count = random_kernels(101, 180, true);
+  CHECK(count.inserted > 400);
+  CHECK(count.superfluous * 40 <= count.inserted);
 }
 
 TEST_CASE("callers meet where a called function leaves bytes unordered, and only there", "[sim][block][F16]") {

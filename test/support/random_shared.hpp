@@ -74,8 +74,8 @@ class SharedGenerator {
     int words = 1;
     int stages = 1;
     bool written = false;
-    std::string phase;  ///< of its mbarrier: how often it was waited for, outside loops
-    int waits = 0;
+    bool copied = false;  ///< it has mbarriers and tensor maps
+    int waits = 0;        ///< mbarriers used up
   };
   struct Loop {
     std::string index;
@@ -115,16 +115,16 @@ class SharedGenerator {
 
   void copy_header(Buffer& buffer, int number, std::int64_t& place) {
     std::string const n = std::to_string(number), w = std::to_string(width(buffer));
-    std::string const box = "{box = [1, " + std::to_string(width(buffer) > 256 ? 0 : width(buffer)) + "]}";
-    if (width(buffer) > 256) return;
-    buffer.phase = "%b" + n;
+    std::string const box = "{box = [1, " + w + "]}";
+    if (width(buffer) > 256) return;  // no box is as wide
+    buffer.copied = true;
     place = (place + 127) / 128 * 128;
     std::string const at = options_.offsets ? "{align = 8, offset = " + std::to_string(place) + "} " : "{align = 8} ";
     place += 128;
-    header_ += "  %b" + n + " = shared_alloc " + at + ": mbarrier<1>\n  %m" + n + " = view %b" + n +
-               ", %k0 : mbarrier\n  %in" + n + " = tensor_map %a " + box + " : tensor_map<1x" + w + "xi32>\n  %out" +
-               n + " = tensor_map %o " + box + " : tensor_map<1x" + w + "xi32>\n";
-    initial_ += "    mbarrier_init %m" + n + "\n";
+    header_ += "  %b" + n + " = shared_alloc " + at + ": mbarrier<8>\n  %in" + n + " = tensor_map %a " + box +
+               " : tensor_map<1x" + w + "xi32>\n  %out" + n + " = tensor_map %o " + box + " : tensor_map<1x" + w +
+               "xi32>\n";
+    initial_ += "    mbarrier_init %b" + n + "\n";
   }
 
   void close() {
@@ -214,12 +214,15 @@ class SharedGenerator {
       line("fence_proxy_async");
       line("barrier");
     }
+    // A phase of its own for each copy, so that none overtakes a thread that still waits for another.
+    std::string const full = fresh("full");
+    line(full + " = view %b" + n + ", %k" + std::to_string(buffer.waits++) + " : mbarrier");
     line("elect {");
-    line("  mbarrier_expect %m" + n + " {bytes = " + std::to_string(4 * width(buffer)) + "}");
-    line("  tma_load %in" + n + ", " + to + ", %m" + n + ", %k0, %k0");
+    line("  mbarrier_expect " + full + " {bytes = " + std::to_string(4 * width(buffer)) + "}");
+    line("  tma_load %in" + n + ", " + to + ", " + full + ", %k0, %k0");
     line("  yield");
     line("}");
-    line("mbarrier_wait %m" + n + ", %k" + std::to_string(buffer.waits++ % 2));
+    line("mbarrier_wait " + full + ", %k0");
     close();
   }
   void copy_out(Buffer& buffer) {
@@ -257,7 +260,7 @@ class SharedGenerator {
     Buffer& buffer = any();
     if (loops_.empty() && branches_ == 0) fill(buffer);
     if (!buffer.written) return;
-    bool const copies = options_.copies && !buffer.phase.empty();
+    bool const copies = options_.copies && buffer.copied;
     switch (pick(depth > 0 ? 14 : 11)) {
       case 0:
       case 1:
@@ -273,7 +276,7 @@ class SharedGenerator {
         return exchange();
       case 8:
       case 9:
-        if (copies && loops_.empty() && branches_ == 0) return copy_in(buffer);
+        if (copies && loops_.empty() && branches_ == 0 && buffer.waits < 8) return copy_in(buffer);
         return write(buffer);
       case 10:
         if (copies) return copy_out(buffer);

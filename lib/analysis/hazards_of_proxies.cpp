@@ -1,0 +1,75 @@
+// Fences between ordinary accesses and the asynchronous proxy: the part of Hazards that looks for those.
+#include <algorithm>
+
+#include "analysis/hazards.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::analysis {
+
+using namespace ir;
+
+void Hazards::fence(Op const& op, State& state) {
+  FenceSpace const space = op.as<FenceProxyAsyncOp>().space;
+  std::int64_t const elected = elected_around(op);
+  for (Pending& pending : state) {
+    if (pending.access == nullptr || pending.open || (pending.outside && context_.partition != nullptr)) continue;
+    bool const reaches =
+        space == FenceSpace::all || (space == FenceSpace::shared) == (pending.access->space == Space::shared);
+    bool const own = elected == Access::not_elected || pending.access->elected == elected;
+    if (reaches && own) pending.fenced = true;
+  }
+}
+
+void Hazards::access_by_proxy(Access const& later, Op const& at, State& state) {
+  for (Pending const& pending : state) {
+    if (later.proxy != Proxy::async || pending.access == nullptr || pending.open) continue;
+    Access const& earlier = *pending.access;
+    std::optional<Level> level = accesses_.relation(earlier, later, pending.turn, context_.warps);
+    if (pending.outside) {
+      bool const conflicts = (earlier.write || later.write) && accesses_.touch(earlier, later);
+      level = conflicts ? std::optional(Level::group) : std::nullopt;
+    }
+    if (!level) continue;
+    std::set<Op const*> places;
+    if (*level == Level::none) {
+      if (!pending.fenced) places = {&at};
+    } else if (pending.known >= *level) {
+      if (pending.fence_known < *level) places = *level == Level::warp ? pending.met_warp : pending.met_group;
+    } else if (pending.acquired != Access::not_elected && pending.acquired == later.elected) {
+      if (pending.fence_acquired != later.elected) places = pending.arrived;
+    }
+    if (!places.empty() && !unfenced_) unfenced_ = {&earlier, &later, {places.begin(), places.end()}};
+  }
+  // What is written anew no longer matters as it was.
+  if (later.write)
+    std::erase_if(state, [&](Pending const& pending) {
+      return pending.access != nullptr && !pending.open && !pending.outside &&
+             SharedAccesses::covers(later, *pending.access, pending.turn);
+    });
+}
+
+Access const* Hazards::taken_over(Access const& access, Op const& mbarriers) {
+  if (context_.partition == nullptr) return nullptr;
+  Op const& specialize = *context_.partition->parent_op();
+  for (int p = 0; p < specialize.block_count(); ++p) {
+    Block& other = specialize.block(p);
+    if (&other == context_.partition) continue;
+    bool waits = false;
+    Access const* found = nullptr;
+    walk_pre_order(other, [&](Op& op) {
+      if (op.is<MbarrierWaitOp>()) {
+        auto const waited = buffers_of(*mbarrier_of(op));
+        waits = waits || std::find(waited.begin(), waited.end(), &mbarriers) != waited.end();
+      }
+      for (Access const& later : accesses_.of(op)) {
+        bool const conflicts = later.proxy == Proxy::async && (later.write || access.write);
+        if (found == nullptr && conflicts && accesses_.touch(access, later)) found = &later;
+      }
+      return Walk::advance;
+    });
+    if (waits && found != nullptr) return found;
+  }
+  return nullptr;
+}
+
+}  // namespace tegula::analysis
