@@ -45,8 +45,8 @@ struct Options {
   bool verify_each = false;
   bool time_passes = false;
   bool simulate = false;  ///< every launch goes through the simulator
-  /// Under `simulate`: the schedule of the warps of what the passes make of a kernel; empty: the kernel's tiles, block by
-  /// block.
+  /// Under `simulate`: the schedule of the warps of what the passes make of a kernel; empty: the kernel's tiles, block
+  /// by block.
   std::string simulate_schedule;
   int threads = 0;        ///< of the host executor, the calling thread included; 0: one per hardware thread
   std::string device;     ///< what device::best() gives: "", "host", "cuda", "cuda:<n>"

@@ -12,11 +12,11 @@ class Layout;  // lib/ir/layout.hpp: immutable, interned, lives for the process
 
 enum class TypeKind : std::uint8_t {
   none,
-  scalar,  ///< `f32`, `i64`, `bool`: one value per block; indices are i64
-  tile,    ///< `tile<128x64xbf16>`: a block-wide value; after layout assignment `tile<128x64xbf16, LAYOUT>`
-  tensor,  ///< `tensor<?x?xbf16>`: a parameter in global memory with run-time extents and strides
-  shared,  ///< `shared<4x128x64xbf16, swizzled(128)>`: a buffer in shared memory or a view of one; the layout maps
-           ///< offsets to axes, and its extents may exceed the shape: those of the tile in which the view lies
+  scalar,      ///< `f32`, `i64`, `bool`: one value per block; indices are i64
+  tile,        ///< `tile<128x64xbf16>`: a block-wide value; after layout assignment `tile<128x64xbf16, LAYOUT>`
+  tensor,      ///< `tensor<?x?xbf16>`: a parameter in global memory with run-time extents and strides
+  shared,      ///< `shared<4x128x64xbf16, swizzled(128)>`: a buffer in shared memory or a view of one; the layout maps
+               ///< offsets to axes, and its extents may exceed the shape: those of the tile in which the view lies
   mbarrier,    ///< `mbarrier<4>`: that many mbarrier objects in shared memory; `mbarrier`: one
   pending,     ///< `pending<64x256xf32, wgmma>`: a tile that an asynchronous product is still writing
   tensor_map,  ///< `tensor_map<128x64xbf16>`: a TMA descriptor, passed by value; the shape is the box of one copy
