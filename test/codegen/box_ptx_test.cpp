@@ -122,9 +122,11 @@ TEST_CASE("no kernel of block ops compares the number of its thread", "[block-pt
 }
 
 TEST_CASE("the number of a thread is read in one place of the library, to split it into lane and warp", "[B25]") {
+  std::filesystem::path const sources = std::filesystem::path(TEGULA_TEST_DIR) / ".." / "lib";
+  if (!std::filesystem::exists(sources)) TEGULA_SKIP("the library's sources are not here");
   int files = 0;
   std::vector<std::string> reads;
-  for (auto const& entry : std::filesystem::recursive_directory_iterator(std::string(TEGULA_TEST_DIR) + "/../lib")) {
+  for (auto const& entry : std::filesystem::recursive_directory_iterator(sources)) {
     std::string const extension = entry.path().extension();
     if (extension != ".cpp" && extension != ".hpp" && extension != ".def") continue;
     ++files;
