@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "tegula/ir/ops.hpp"
+#include "tegula/ir/tile_ops.hpp"
 #include "tegula/ir/type.hpp"
 #include "tegula/support/compiled_kernel.hpp"
 #include "tegula/support/location.hpp"

@@ -1,0 +1,11 @@
+// The structs of the ops that the language records. The block ops, which passes make, are in ops.hpp with these.
+#pragma once
+
+#include "tegula/ir/op_kind.hpp"
+#include "tegula/ir/ops/arith.hpp"
+#include "tegula/ir/ops/control.hpp"
+#include "tegula/ir/ops/launch.hpp"
+#include "tegula/ir/ops/memory.hpp"
+#include "tegula/ir/ops/mma.hpp"
+#include "tegula/ir/ops/reduce.hpp"
+#include "tegula/ir/ops/shape.hpp"
