@@ -36,7 +36,7 @@ TEST_CASE("facts: dense vectors move 16 bytes a thread in whole sectors", "[N14]
   CHECK(facts.bank_conflicts() == 0);
   CHECK(facts.exposed_waits == 0);
   CHECK(facts.accesses[0].where.known());
-  CHECK_THAT(facts.str(), Catch::Contains("16 bytes a thread"));
+  CHECK_THAT(facts.str(), test::ContainsSubstring("16 bytes a thread"));
   // Without what the launcher checks, single elements.
   CompileOptions strided;
   strided.facts.resize(3);

@@ -182,7 +182,8 @@ TEST_CASE("boxes that TMA cannot copy are refused with value and remedy") {
 }
 
 TEST_CASE("memory stands in for a tensor without elements") {
-  for (Argument const& empty : {dense({0, 64}), dense({100, 0}), tensor({0, 64}, {-3, 17}, Element::bf16, base + 1)}) {
+  Argument const empties[] = {dense({0, 64}), dense({100, 0}), tensor({0, 64}, {-3, 17}, Element::bf16, base + 1)};
+  for (Argument const& empty : empties) {
     TensorMapRequest const loaded = request(empty, box({16, 64}));
     CHECK(loaded.stand_in == StandIn::zeros);
     CHECK(loaded.address == 0);
