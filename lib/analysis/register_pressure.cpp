@@ -51,12 +51,7 @@ class Pressure {
   void op(ir::Op& op, Live& live) {
     for (int i = 0; i < op.result_count(); ++i) live.remove(*op.result(i));
     // A loop's next turn wants what this one used.
-    if (is_loop(op))
-      ir::walk_pre_order(op.block(), [&](ir::Op& inner) {
-        for (ir::Value const* operand : inner.operands())
-          if (is_outside(*operand, op)) live.add(*operand);
-        return ir::Walk::advance;
-      });
+    if (is_loop(op)) join(live, op.block(), op);
     Live before = live;
     for (int i = 0; i < op.block_count(); ++i) {
       Live inside = live;
@@ -73,7 +68,7 @@ class Pressure {
     see(live);
   }
 
-  /// Values from outside that a block uses live before the op.
+  /// Adds the values from outside of the op that a block of it uses.
   static void join(Live& live, ir::Block& block, ir::Op const& op) {
     ir::walk_pre_order(block, [&](ir::Op& inner) {
       for (ir::Value const* operand : inner.operands())
