@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <utility>
 
 #include "ir/builder.hpp"
 #include "ir/exchange.hpp"
@@ -24,38 +26,51 @@ constexpr std::int64_t shared_limit = 232448;  // opt-in bytes per CTA on sm_90
 constexpr std::int64_t shared_reserve = 36 * 1024;
 constexpr std::int64_t most_stages_chosen = 4;
 
-/// Fetches that fill one stage together.
-struct Ring {
+/// A place where a ring is filled: fetches of one block that fill one stage together, one per buffer of the ring.
+struct Site {
   std::vector<Op*> fetches;
   StageLifetime life;
+  Value* use = nullptr;      ///< which use of the ring this is
+  Value* use_end = nullptr;  ///< behind the loop whose body holds the site: the use that would come next
+  [[nodiscard]] Block& block() const { return *fetches.front()->parent(); }
+};
+
+struct Ring {
+  std::vector<Site> sites;  ///< in the order of the text
   std::int64_t stages = 1;
   std::vector<Value*> buffers;
   Value* full = nullptr;
   Value* empty = nullptr;  ///< null: a stage is filled once
   [[nodiscard]] std::int64_t stage_bytes() const {
     std::int64_t sum = 0;
-    for (Op const* fetch : fetches) {
+    for (Op const* fetch : sites.front().fetches) {
       Type const& type = fetch->result()->type();
       sum += type.elements() * bytes(type.element());
     }
     return sum;
   }
+  [[nodiscard]] bool repeats() const { return sites.size() > 1 || loop_around(sites.front().block()) != nullptr; }
+  /// Stages that the loops around the sites ask for; 0: they leave it open.
+  [[nodiscard]] std::int64_t stages_asked() const {
+    std::int64_t most = repeats() ? 0 : 1;
+    for (Site const& site : sites)
+      if (Op const* const loop = loop_around(site.block())) most = std::max(most, loop->as<ir::ForOp>().stages);
+    return most;
+  }
+  static Op* loop_around(Block const& block) {
+    Op* at = block.parent_op();
+    while (at != nullptr && !at->is<ir::ForOp>()) at = at->parent_op();
+    return at;
+  }
 };
 
-/// The fetches of one block. They share a counter of uses.
+/// Rings whose sites stand in the same blocks; they share a counter of uses.
 struct Home {
-  Block* block = nullptr;
-  std::vector<Op*> path;  ///< ops from the kernel's body down to the block
   std::vector<Ring> rings;
-  Value* use = nullptr;      ///< in the block: which use of each ring this is
-  Value* use_end = nullptr;  ///< behind the loop whose body the block is: the use that would come next
-  [[nodiscard]] bool repeats() const {
-    return std::any_of(path.begin(), path.end(), [](Op const* op) { return op->is<ir::ForOp>(); });
-  }
-  [[nodiscard]] std::int64_t stages_asked() const {
-    for (std::size_t i = path.size(); i-- > 0;)
-      if (path[i]->is<ir::ForOp>()) return path[i]->as<ir::ForOp>().stages;
-    return 1;
+  [[nodiscard]] std::vector<Block*> blocks() const {
+    std::vector<Block*> result;
+    for (Site const& site : rings.front().sites) result.push_back(&site.block());
+    return result;
   }
 };
 
@@ -73,7 +88,10 @@ class Rings {
     allocate();
     for (Home& home : homes_) {
       count_uses(home);
-      for (Ring& ring : home.rings) rewrite(home, ring);
+      for (Ring& ring : home.rings) {
+        for (std::size_t i = 0; i < ring.sites.size(); ++i) give_back(ring, i);
+        for (Site& site : ring.sites) rewrite(ring, site);
+      }
     }
     return true;
   }
@@ -87,6 +105,8 @@ class Rings {
       if (op.is<ir::FetchOp>()) fetches.push_back(&op);
       return ir::Walk::advance;
     });
+    std::vector<Ring> lines;                      // each of one buffer
+    std::map<std::int64_t, std::size_t> line_of;  // by the fetches' number
     for (Op* fetch : fetches) {
       StageLifetime const life = stage_lifetime(*fetch);
       if (life.first_reader == nullptr && life.trouble.empty()) {  // nobody reads it
@@ -94,64 +114,78 @@ class Rings {
         erased_ = true;
         continue;
       }
-      if (!life.trouble.empty()) {
-        context_.diagnostics.error("circular-buffer: " + life.trouble, fetch->where());
-        return false;
-      }
-      Home* const home = home_of(*fetch);
-      if (home == nullptr) return false;
-      Ring* const same = joinable(*home, *fetch, life);
-      if (same != nullptr)
-        same->fetches.push_back(fetch);
+      if (!life.trouble.empty()) return refuse(*fetch, life.trouble);
+      for (Op* at = fetch->parent_op(); at != nullptr; at = at->parent_op())
+        if (!at->is<ir::ForOp>() && !at->is<ir::IfOp>())
+          return refuse(*fetch, "a fetch inside " + std::string(at->info().mnemonic) +
+                                    ", through which no counter of uses can be carried");
+      std::int64_t const number = fetch->as<ir::FetchOp>().ring;
+      auto const [known, first] = line_of.try_emplace(number, lines.size());
+      if (first || number == 0)
+        lines.emplace_back().sites.push_back({{fetch}, life});
+      else if (lines[known->second].sites.front().fetches.front()->result()->type() != fetch->result()->type())
+        return refuse(*fetch, "fetches of ring " + std::to_string(number) + " differ in type");
       else
-        home->rings.push_back({{fetch}, life, 1, {}, nullptr, nullptr});
+        lines[known->second].sites.push_back({{fetch}, life});
+    }
+    for (Ring& line : lines) place(std::move(line));
+    return true;
+  }
+
+  bool refuse(Op const& fetch, std::string const& why) {
+    context_.diagnostics.error("circular-buffer: " + why, fetch.where());
+    return false;
+  }
+
+  void place(Ring line) {
+    Home fresh;
+    fresh.rings.push_back(std::move(line));
+    for (Home& home : homes_) {
+      if (home.blocks() != fresh.blocks()) continue;
+      for (Ring& ring : home.rings)
+        if (joinable(ring, fresh.rings.front())) {
+          for (std::size_t i = 0; i < ring.sites.size(); ++i)
+            ring.sites[i].fetches.push_back(fresh.rings.front().sites[i].fetches.front());
+          return;
+        }
+      home.rings.push_back(std::move(fresh.rings.front()));
+      return;
+    }
+    homes_.push_back(std::move(fresh));
+  }
+
+  /// Whether what `line` holds is read and given back where the ring's stages are, and can be filled together with
+  /// them.
+  static bool joinable(Ring const& ring, Ring const& line) {
+    for (std::size_t i = 0; i < ring.sites.size(); ++i) {
+      Site const &site = ring.sites[i], &other = line.sites[i];
+      auto const unused_yet = [&](Op const* earlier) {
+        auto const& uses = earlier->result()->uses();
+        return std::all_of(uses.begin(), uses.end(), [&](ir::Use const& use) {
+          return stands_before(*other.fetches.front(), *ancestor_in(*use.user, site.block()));
+        });
+      };
+      if (site.life.first_reader != other.life.first_reader || site.life.last != other.life.last ||
+          site.life.next_turn != other.life.next_turn || site.life.behind != other.life.behind ||
+          site.life.generic != other.life.generic || !std::all_of(site.fetches.begin(), site.fetches.end(), unused_yet))
+        return false;
     }
     return true;
   }
 
-  Home* home_of(Op& fetch) {
-    for (Home& home : homes_)
-      if (home.block == fetch.parent()) return &home;
-    Home home;
-    home.block = fetch.parent();
-    for (Op* at = fetch.parent_op(); at != nullptr; at = at->parent_op()) {
-      if (!at->is<ir::ForOp>() && !at->is<ir::IfOp>()) {
-        context_.diagnostics.error("circular-buffer: a fetch inside " + std::string(at->info().mnemonic) +
-                                       ", through which no counter of uses can be carried",
-                                   fetch.where());
-        return nullptr;
-      }
-      home.path.insert(home.path.begin(), at);
-    }
-    homes_.push_back(std::move(home));
-    return &homes_.back();
-  }
-
-  /// A ring that is read and given back at the same places, and that can be filled where this fetch stands.
-  static Ring* joinable(Home& home, Op const& fetch, StageLifetime const& life) {
-    auto const unused_yet = [&](Op const* earlier) {
-      auto const& uses = earlier->result()->uses();
-      return std::all_of(uses.begin(), uses.end(), [&](ir::Use const& use) {
-        return stands_before(fetch, *ancestor_in(*use.user, *home.block));
-      });
-    };
-    for (Ring& ring : home.rings)
-      if (ring.life.first_reader == life.first_reader && ring.life.last == life.last &&
-          ring.life.next_turn == life.next_turn && ring.life.behind == life.behind &&
-          ring.life.generic == life.generic && std::all_of(ring.fetches.begin(), ring.fetches.end(), unused_yet))
-        return &ring;
-    return nullptr;
-  }
-
   // ---- decide: how many stages.
 
-  /// No loop inside the block fetches.
-  [[nodiscard]] bool innermost(Home const& home) const {
-    return std::none_of(homes_.begin(), homes_.end(), [&](Home const& other) {
-      return other.path.size() > home.path.size() &&
-             std::any_of(other.path.begin(), other.path.end(),
-                         [&](Op const* op) { return op->parent() == home.block && op->is<ir::ForOp>(); });
-    });
+  /// Some site has no loop with fetches beside it in its block.
+  [[nodiscard]] bool innermost(Ring const& ring) const {
+    auto const holds_a_loop = [&](Block const& block) {
+      for (Home const& home : homes_)
+        for (Block const* other : home.blocks())
+          for (Op* at = other->parent_op(); at != nullptr; at = at->parent_op())
+            if (at->parent() == &block && at->is<ir::ForOp>()) return true;
+      return false;
+    };
+    return std::any_of(ring.sites.begin(), ring.sites.end(),
+                       [&](Site const& site) { return !holds_a_loop(site.block()); });
   }
 
   void choose_depths() {
@@ -159,9 +193,9 @@ class Rings {
     std::int64_t total = shared_reserve;
     for (Home& home : homes_)
       for (Ring& ring : home.rings) {
-        std::int64_t const asked = home.stages_asked();
+        std::int64_t const asked = ring.stages_asked();
         ring.stages = std::max<std::int64_t>(asked, 1);
-        if (home.repeats() && asked == 0 && innermost(home)) open.push_back(&ring);
+        if (asked == 0 && innermost(ring)) open.push_back(&ring);
         total += ring.stages * ring.stage_bytes();
       }
     for (std::int64_t depth = 2; depth <= most_stages_chosen; ++depth)
@@ -183,17 +217,18 @@ class Rings {
     ir::Builder builder = ir::Builder::before(*first);
     for (Home& home : homes_)
       for (Ring& ring : home.rings) {
-        for (Op const* fetch : ring.fetches) ring.buffers.push_back(buffer(builder, *fetch, ring.stages));
-        std::string const name = base_name(*ring.fetches.front(), "ring");
+        std::vector<Op*> const& fetches = ring.sites.front().fetches;
+        for (Op const* fetch : fetches) ring.buffers.push_back(buffer(builder, *fetch, ring.stages));
+        std::string const name = base_name(*fetches.front(), "ring");
         ring.full = barriers(builder, ring.stages, "full_" + name);
-        if (home.repeats()) ring.empty = barriers(builder, ring.stages, "empty_" + name);
+        if (ring.repeats()) ring.empty = barriers(builder, ring.stages, "empty_" + name);
       }
     Op& elect = builder.op(ir::ElectOp{}, {}, {});
     ir::Builder inside(elect.add_block());
     std::vector<Value*> maps;
     for (Home& home : homes_)
       for (Ring& ring : home.rings)
-        for (Op const* fetch : ring.fetches)
+        for (Op const* fetch : ring.sites.front().fetches)
           if (std::find(maps.begin(), maps.end(), fetch->operand(0)) == maps.end()) maps.push_back(fetch->operand(0));
     for (Value* map : maps) inside.op(ir::PrefetchTensorMapOp{}, {map}, {});
     for (Home& home : homes_)
@@ -232,34 +267,67 @@ class Rings {
   // ---- rewrite: the counter of uses.
 
   void count_uses(Home& home) {
-    if (!home.repeats()) {
-      home.use = ir::Builder::before(*home.rings.front().fetches.front()).index(0);
+    if (!home.rings.front().repeats()) {
+      for (Ring& ring : home.rings)
+        ring.sites.front().use = ir::Builder::before(*ring.sites.front().fetches.front()).index(0);
       return;
     }
-    Value* const zero = ir::Builder::before(*home.path.front()).index(0);
-    (void)carry(home, 0, zero);
+    Op* first = home.rings.front().sites.front().fetches.front();
+    while (first->parent_op() != nullptr) first = first->parent_op();
+    std::size_t next = 0;
+    (void)count(home, function_.body(), ir::Builder::before(*first).index(0), next);
   }
 
-  /// Hands the counter through the op at this depth of the path; returns it as it is behind that op.
-  Value* carry(Home& home, std::size_t depth, Value* use) {
-    if (depth == home.path.size()) {
-      home.use = use;
-      ir::Builder builder = ir::Builder::before(home.block->back());
-      return builder.same(ir::AddOp{}, {use, builder.index(1)});
+  /// Hands the counter through a block that holds the sites from `next` on; returns it as it is at the block's end.
+  static Value* count(Home& home, Block& block, Value* use, std::size_t& next) {
+    auto const& blocks = std::as_const(home).blocks();
+    std::int64_t passed = 0;  // sites of this block since `use`
+    auto const now = [&](Op& at) {
+      if (passed == 0) return use;
+      ir::Builder builder = ir::Builder::before(at);
+      return builder.same(ir::AddOp{}, {use, builder.index(passed)});
+    };
+    while (next < blocks.size()) {
+      Op* const holder = holder_in(*blocks[next], block);
+      if (blocks[next] == &block) {
+        Op* first = home.rings.front().sites[next].fetches.front();
+        for (Ring const& ring : home.rings)
+          for (Op* fetch : ring.sites[next].fetches)
+            if (stands_before(*fetch, *first)) first = fetch;
+        Value* const here = now(*first);
+        for (Ring& ring : home.rings) ring.sites[next].use = here;
+        ++passed, ++next;
+      } else if (holder != nullptr) {
+        use = count_through(home, *holder, now(*holder), next);
+        passed = 0;
+      } else {
+        break;
+      }
     }
-    Op& op = *home.path[depth];
-    Block* const inner = depth + 1 < home.path.size() ? home.path[depth + 1]->parent() : home.block;
-    Value* const result = op.add_result(Type::index());
-    if (op.is<ir::IfOp>()) {
-      Value* const next = carry(home, depth + 1, use);
-      for (int b = 0; b < op.block_count(); ++b) op.block(b).back().add_operand(&op.block(b) == inner ? next : use);
-      return result;
+    return block.parent_op() == nullptr ? use : now(block.back());
+  }
+
+  static Value* count_through(Home& home, Op& holder, Value* use, std::size_t& next) {
+    Value* const result = holder.add_result(Type::index());
+    std::size_t const first = next;
+    if (holder.is<ir::ForOp>()) {
+      holder.add_operand(use);
+      use = holder.block().add_argument(Type::index(), "use");
     }
-    op.add_operand(use);
-    Value* const argument = inner->add_argument(Type::index(), "use");
-    if (depth + 1 == home.path.size()) home.use_end = result;
-    inner->back().add_operand(carry(home, depth + 1, argument));
+    for (int b = 0; b < holder.block_count(); ++b)
+      holder.block(b).back().add_operand(count(home, holder.block(b), use, next));
+    if (holder.is<ir::ForOp>())
+      for (Ring& ring : home.rings)
+        for (std::size_t i = first; i < next; ++i)
+          if (&ring.sites[i].block() == &holder.block()) ring.sites[i].use_end = result;
     return result;
+  }
+
+  /// The op of `outer` that holds the block; null: none does.
+  static Op* holder_in(Block const& block, Block const& outer) {
+    Op* at = block.parent_op();
+    while (at != nullptr && at->parent() != &outer) at = at->parent_op();
+    return at;
   }
 
   /// use mod stages and use div stages.
@@ -282,26 +350,25 @@ class Rings {
 
   // ---- rewrite: filling, waiting, giving back.
 
-  void rewrite(Home& home, Ring& ring) {
-    Op& last_fetch = *ring.fetches.back();
+  static void rewrite(Ring const& ring, Site& site) {
+    Op& last_fetch = *site.fetches.back();
     ir::Builder builder = ir::Builder::before(last_fetch);
     builder.set_where(last_fetch.where());
-    Slot const at = slot(builder, home.use, ring.stages);
+    Slot const at = slot(builder, site.use, ring.stages);
     Value* const full = barrier_of(builder, ring.full, at.stage);
     std::vector<Value*> stages;
-    for (std::size_t i = 0; i < ring.fetches.size(); ++i) {
-      Type const& type = ring.fetches[i]->result()->type();
+    for (std::size_t i = 0; i < site.fetches.size(); ++i) {
+      Type const& type = site.fetches[i]->result()->type();
       std::vector<Value*> offsets = {ring.buffers[i], at.stage};
       for (int axis = 0; axis < type.rank(); ++axis) offsets.push_back(builder.index(0));
       stages.push_back(builder.op(ir::ViewOp{}, offsets, {type}).result());
     }
-    fill(builder, ring, at, full, stages);
-    give_back(home, ring);
-    Op& waits = before_fences(*ring.life.first_reader, last_fetch);
+    fill(builder, ring, site, at, full, stages);
+    Op& waits = before_fences(*site.life.first_reader, last_fetch);
     ir::Builder reader = ir::Builder::before(waits);
     reader.set_where(waits.where());
     reader.op(ir::MbarrierWaitOp{}, {full, at.turn}, {});
-    for (std::size_t i = 0; i < ring.fetches.size(); ++i) ir::replace(*ring.fetches[i], stages[i]);
+    for (std::size_t i = 0; i < site.fetches.size(); ++i) ir::replace(*site.fetches[i], stages[i]);
   }
 
   /// The first of the wgmma fences that stand right before a reader: a wait between fence and product makes ptxas
@@ -317,7 +384,7 @@ class Rings {
     return *result;
   }
 
-  static void fill(ir::Builder& builder, Ring const& ring, Slot const& at, Value* full,
+  static void fill(ir::Builder& builder, Ring const& ring, Site const& site, Slot const& at, Value* full,
                    std::vector<Value*> const& stages) {
     Op& elect = builder.op(ir::make_op<ir::ElectOp>(std::int64_t{0}, ir::Role::producer), {}, {});
     ir::Builder inside(elect.add_block());
@@ -327,8 +394,8 @@ class Rings {
       inside.op(ir::MbarrierWaitOp{}, {empty, inside.same(ir::XorOp{}, {at.turn, inside.index(1)})}, {});
     }
     inside.op(ir::make_op<ir::MbarrierExpectOp>(ring.stage_bytes()), {full}, {});
-    for (std::size_t i = 0; i < ring.fetches.size(); ++i) {
-      Op const& fetch = *ring.fetches[i];
+    for (std::size_t i = 0; i < site.fetches.size(); ++i) {
+      Op const& fetch = *site.fetches[i];
       std::vector<Value*> operands = {fetch.operand(0), stages[i], full};
       operands.insert(operands.end(), fetch.operands().begin() + 1, fetch.operands().end());
       inside.op(ir::TmaLoadOp{}, operands, {});
@@ -336,29 +403,28 @@ class Rings {
     inside.op(ir::YieldOp{}, {}, {});
   }
 
-  /// One arrive per warp at the stage's empty barrier, where the last reader has ended.
-  void give_back(Home const& home, Ring const& ring) {
+  /// One arrive per warp at the stage's empty barrier, where the last reader of what site i filled has ended.
+  static void give_back(Ring const& ring, std::size_t i) {
     if (ring.empty == nullptr) return;
-    ir::Builder builder = ir::Builder::after(*ring.life.last);
-    builder.set_where(ring.life.last->where());
-    if (!ring.life.next_turn) return arrive(builder, ring, home.use, nullptr);
-    Op const& loop = *home.path.back();
+    Site const& site = ring.sites[i];
+    ir::Builder builder = ir::Builder::after(*site.life.last);
+    builder.set_where(site.life.last->where());
+    if (!site.life.next_turn) return arrive(builder, ring, site, site.use, nullptr);
+    Op const& loop = *site.block().parent_op();
     Value* const not_first = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::ne),
-                                           {home.block->argument(0), loop.operand(0)}, Type::scalar(Element::boolean));
-    arrive(builder, ring, builder.same(ir::SubOp{}, {home.use, builder.index(1)}), not_first);
-    // Behind the outermost loop nobody fills the ring again.
-    bool const again =
-        std::any_of(home.path.begin(), home.path.end() - 1, [](Op const* op) { return op->is<ir::ForOp>(); });
-    if (!again) return;
-    ir::Builder behind = ir::Builder::after(*ring.life.behind);
-    behind.set_where(ring.life.behind->where());
+                                           {site.block().argument(0), loop.operand(0)}, Type::scalar(Element::boolean));
+    arrive(builder, ring, site, builder.same(ir::SubOp{}, {site.use, builder.index(1)}), not_first);
+    // What the last iteration read goes back only if somebody fills the ring again.
+    if (i + 1 == ring.sites.size() && Ring::loop_around(*loop.parent()) == nullptr) return;
+    ir::Builder behind = ir::Builder::after(*site.life.behind);
+    behind.set_where(site.life.behind->where());
     Value* const some = behind.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {loop.operand(0), loop.operand(1)},
                                      Type::scalar(Element::boolean));
-    arrive(behind, ring, behind.same(ir::SubOp{}, {home.use_end, behind.index(1)}), some);
+    arrive(behind, ring, site, behind.same(ir::SubOp{}, {site.use_end, behind.index(1)}), some);
   }
 
-  static void arrive(ir::Builder& builder, Ring const& ring, Value* use, Value* condition) {
-    if (ring.life.generic) {
+  static void arrive(ir::Builder& builder, Ring const& ring, Site const& site, Value* use, Value* condition) {
+    if (site.life.generic) {
       // PTX: an ordinary read before an asynchronous write needs a proxy fence by the reading thread; the warp's
       // arrive speaks for all of its lanes once they have met.
       builder.op(ir::FenceProxyAsyncOp{}, {}, {});

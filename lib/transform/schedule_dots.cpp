@@ -14,6 +14,7 @@
 namespace tegula::transform {
 namespace {
 
+using ir::Block;
 using ir::Layout;
 using ir::Op;
 using ir::Type;
@@ -64,6 +65,14 @@ Op* carrying_loop(Op const& dot) {
   return alone && shared_source(*dot.operand(0)).view != nullptr ? loop : nullptr;
 }
 
+/// A product that was issued and is waited for where its result is needed.
+struct OpenProduct {
+  Op* dot;  ///< stands until the wait is made
+  Op* commit;
+  Value* product;
+  Value* registers;  ///< the left operand, if the product reads it from registers; else null
+};
+
 class Schedule {
  public:
   Schedule(ir::Function& function, PassContext& context) : function_(function), context_(context) {}
@@ -93,6 +102,7 @@ class Schedule {
         waited_for(*dots_[i]);
     }
     for (auto const& [loop, groups] : pending_groups_) close_loop(*loop, groups);
+    for (OpenProduct const& open : open_) wait_for(open);
     return true;
   }
 
@@ -293,16 +303,60 @@ class Schedule {
     std::vector<Value*> factors = {a, b};
     if (accumulates) factors.push_back(fenced.result(0));
     Value* const product = builder.op(ir::WgmmaOp{}, factors, {tile.as(ir::TypeKind::pending)}).result();
-    builder.op(ir::WgmmaCommitOp{}, {}, {});
-    // A register operand lives until the wait.
-    std::vector<Value*> open = {product};
+    Op& commit = builder.op(ir::WgmmaCommitOp{}, {}, {});
+    open_.push_back({&dot, &commit, product, a->type().is_tile() ? a : nullptr});
+  }
+
+  /// Waits for a product before the first op that needs it done, leaving open what was committed in between.
+  static void wait_for(OpenProduct const& open) {
+    Op* const next = open.registers == nullptr ? nullptr : sink_next(*open.dot->operand(0));
+    auto const stops = [&](Op& op) {
+      bool stop = &op == next || op.info().has(ir::terminator);
+      auto const& uses = open.dot->result()->uses();
+      stop = stop || std::any_of(uses.begin(), uses.end(), [&](ir::Use const& use) { return inside(*use.user, op); });
+      for (int i = 0; i < op.block_count() && !stop; ++i)
+        ir::walk(op.block(i), [&](Op& nested) { stop = stop || nested.is<ir::WgmmaCommitOp>(); });
+      return stop;
+    };
+    std::int64_t younger = 0;
+    auto at = open.commit->parent()->begin();
+    while (&*at != open.commit) ++at;
+    for (++at; !stops(*at); ++at) younger += at->is<ir::WgmmaCommitOp>() ? 1 : 0;
+    ir::Builder builder = ir::Builder::before(*at);
+    builder.set_where(open.dot->where());
+    Type const tile = open.product->type().as(ir::TypeKind::tile);
+    std::vector<Value*> values = {open.product};
     std::vector<Type> done = {tile};
-    if (a->type().is_tile()) {
-      open.push_back(a);
-      done.push_back(a->type());
+    if (open.registers != nullptr) {  // they live until the wait
+      values.push_back(open.registers);
+      done.push_back(open.registers->type());
     }
-    Op& wait = builder.op(ir::WgmmaWaitOp{}, open, done);
-    ir::replace(dot, builder.value(ir::ConvertLayoutOp{}, {wait.result(0)}, tile.with_layout(nullptr)));
+    Op& wait = builder.op(ir::make_op<ir::WgmmaWaitOp>(younger), values, done);
+    ir::replace(*open.dot, builder.value(ir::ConvertLayoutOp{}, {wait.result(0)}, tile.with_layout(nullptr)));
+  }
+
+  static bool inside(Op const& op, Op const& holder) {
+    Op const* at = &op;
+    while (at != nullptr && at != &holder) at = at->parent_op();
+    return at != nullptr;
+  }
+
+  /// Where a loop carries the register operand of a product, its next value may be made only when the product is done
+  /// (ptxas serialises all products otherwise, C7513): the ops that only make it move to the loop's end. The first of
+  /// them; null: there are none.
+  static Op* sink_next(Value const& operand) {
+    Block const* const block = operand.owner_block();
+    if (block == nullptr || block->parent_op() == nullptr || !block->parent_op()->is<ir::ForOp>()) return nullptr;
+    Op& yield = block->back();
+    Op* first = nullptr;
+    Value const* value = yield.operand(operand.index() - 1);
+    while (value->defining_op() != nullptr && value->defining_op()->parent() == block && value->uses().size() == 1 &&
+           value->defining_op()->is<ir::CastOp>()) {
+      value->defining_op()->move_before(first == nullptr ? yield : *first);
+      first = value->defining_op();
+      value = first->operand(0);
+    }
+    return first;
   }
 
   /// A product of registers, done when the next op runs.
@@ -331,6 +385,7 @@ class Schedule {
   PassContext& context_;
   std::vector<Op*> dots_;
   std::vector<PendingLoop> pending_groups_;
+  std::vector<OpenProduct> open_;
 };
 
 }  // namespace

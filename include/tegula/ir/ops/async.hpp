@@ -32,12 +32,15 @@ struct TensorMapOp : OpDefaults {
 
 /// `%a = fetch %map, %o0, %o1 : shared<128x64xbf16, swizzled(128)>`: the box of the result's shape at element offsets,
 /// as it lies in shared memory. A value: which buffer holds it, who copies it and when the bytes may be used again is
-/// decided by circular-buffer, which makes a tma_load of it. Elements outside the tensor are zero.
+/// decided by circular-buffer, which makes a tma_load of it. Elements outside the tensor are zero. Fetches of one
+/// number `ring` above 0 are the same fetch at several places (before a loop and in it): they take turns with one ring.
 struct FetchOp : OpDefaults {
   static constexpr std::string_view mnemonic = "fetch";
   static constexpr auto operands = names("map", "offsets");
   static constexpr unsigned traits = block_op | variadic;
   static constexpr Effects effects = reads(Space::global, 0, Proxy::async);
+  std::int64_t ring = 0;
+  static constexpr auto attributes() { return fields(field("ring", &FetchOp::ring)); }
 };
 
 /// `tma_load %map, %destination, %mbarrier, %o0, %o1 {multicast = 3}`: copies the box of the destination's shape at
