@@ -38,17 +38,10 @@ struct Site {
 struct Ring {
   std::vector<Site> sites;  ///< in the order of the text
   std::int64_t stages = 1;
+  std::int64_t stage_bytes = 0;
   std::vector<Value*> buffers;
   Value* full = nullptr;
   Value* empty = nullptr;  ///< null: a stage is filled once
-  [[nodiscard]] std::int64_t stage_bytes() const {
-    std::int64_t sum = 0;
-    for (Op const* fetch : sites.front().fetches) {
-      Type const& type = fetch->result()->type();
-      sum += type.elements() * bytes(type.element());
-    }
-    return sum;
-  }
   [[nodiscard]] bool repeats() const { return sites.size() > 1 || loop_around(sites.front().block()) != nullptr; }
   /// Stages that the loops around the sites ask for; 0: they leave it open.
   [[nodiscard]] std::int64_t stages_asked() const {
@@ -193,15 +186,19 @@ class Rings {
     std::int64_t total = shared_reserve;
     for (Home& home : homes_)
       for (Ring& ring : home.rings) {
+        for (Op const* fetch : ring.sites.front().fetches) {
+          Type const& type = fetch->result()->type();
+          ring.stage_bytes += type.elements() * bytes(type.element());
+        }
         std::int64_t const asked = ring.stages_asked();
         ring.stages = std::max<std::int64_t>(asked, 1);
         if (asked == 0 && innermost(ring)) open.push_back(&ring);
-        total += ring.stages * ring.stage_bytes();
+        total += ring.stages * ring.stage_bytes;
       }
     for (std::int64_t depth = 2; depth <= most_stages_chosen; ++depth)
       for (Ring* ring : open) {
-        if (total + ring->stage_bytes() > shared_limit) continue;
-        total += ring->stage_bytes();
+        if (total + ring->stage_bytes > shared_limit) continue;
+        total += ring->stage_bytes;
         ring->stages = std::max(ring->stages, depth);
       }
   }
@@ -393,7 +390,7 @@ class Rings {
       Value* const empty = barrier_of(inside, ring.empty, at.stage);
       inside.op(ir::MbarrierWaitOp{}, {empty, inside.same(ir::XorOp{}, {at.turn, inside.index(1)})}, {});
     }
-    inside.op(ir::make_op<ir::MbarrierExpectOp>(ring.stage_bytes()), {full}, {});
+    inside.op(ir::make_op<ir::MbarrierExpectOp>(ring.stage_bytes), {full}, {});
     for (std::size_t i = 0; i < site.fetches.size(); ++i) {
       Op const& fetch = *site.fetches[i];
       std::vector<Value*> operands = {fetch.operand(0), stages[i], full};

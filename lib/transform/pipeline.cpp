@@ -26,8 +26,10 @@
 #include "transform/persistent_grid.hpp"
 #include "transform/run_ahead.hpp"
 #include "transform/schedule_dots.hpp"
+#include "transform/skew_dots.hpp"
 #include "transform/specialize.hpp"
 #include "transform/specialize_warps.hpp"
+#include "transform/split_loops.hpp"
 #include "transform/split_stores.hpp"
 
 namespace tegula::transform {
@@ -72,6 +74,14 @@ constexpr PassInfo table[] = {
     {.name = "choose-memory-paths",
      .summary = "loads that feed products, or that loops with stages make, become copies where TMA's rules allow",
      .function = choose_memory_paths,
+     .needs = {Fact::no_calls}},
+    {.name = "skew-dots",
+     .summary = "a product that takes another's result runs beside the next iteration's first product",
+     .function = skew_dots,
+     .needs = {Fact::no_calls}},
+    {.name = "split-loops",
+     .summary = "loops with products part where their masks begin to matter",
+     .function = split_loops,
      .needs = {Fact::no_calls}},
     {.name = "schedule-dots",
      .summary = "dots become products of the tensor cores, issued, committed and waited for",

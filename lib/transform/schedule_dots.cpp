@@ -10,6 +10,7 @@
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
 #include "ir/wgmma_operand.hpp"
+#include "transform/fetches.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -25,23 +26,8 @@ constexpr int warps_per_group = 4;
 constexpr std::int64_t most_groups = 4;
 constexpr std::int64_t elements_per_warp = 1024;  ///< of a result that mma makes: 32 registers a thread
 
-/// The fetched tile that a tile was loaded from, with its two axes swapped where `transposed`; null: none.
-struct SharedSource {
-  Value* view = nullptr;
-  bool transposed = false;
-};
-SharedSource shared_source(Value const& tile) {
-  Op* const op = tile.defining_op();
-  if (op == nullptr) return {};
-  if (op->is<ir::SharedLoadOp>()) return {op->operand(0), false};
-  if (!op->is<ir::TransOp>()) return {};
-  SharedSource source = shared_source(*op->operand(0));
-  if (op->as<ir::TransOp>().permutation == Extents{1, 0}) source.transposed = !source.transposed;
-  return source;
-}
-
 /// The type that a source has as an operand.
-Type view_type(SharedSource const& source) {
+Type view_type(FetchedOperand const& source) {
   Type const& type = source.view->type();
   return source.transposed
              ? Type::shared(type.element(), {type.shape()[1], type.shape()[0]}, type.layout()->transposed({1, 0}))
@@ -62,7 +48,7 @@ Op* carrying_loop(Op const& dot) {
   bool const alone = accumulator.uses().size() == 1 && uses.size() == 1 && uses[0].user == &loop->block().back() &&
                      uses[0].index + 1 == accumulator.index();
   // Registers of a left operand would have to live into the next iteration.
-  return alone && shared_source(*dot.operand(0)).view != nullptr ? loop : nullptr;
+  return alone && fetched_operand(*dot.operand(0)).view != nullptr ? loop : nullptr;
 }
 
 /// A product that was issued and is waited for where its result is needed.
@@ -151,7 +137,7 @@ class Schedule {
     if (a.shape()[0] % rows_per_warpgroup != 0)
       return "wgmma takes multiples of 64 rows, not " + std::to_string(a.shape()[0]);
     std::string why;
-    SharedSource const left = shared_source(*dot.operand(0)), right = shared_source(*dot.operand(1));
+    FetchedOperand const left = fetched_operand(*dot.operand(0)), right = fetched_operand(*dot.operand(1));
     if (right.view == nullptr) return "wgmma reads rhs from shared memory" + path_of(*dot.operand(1));
     Type const rhs = view_type(right);
     if (!ir::wgmma_operand(rhs.shape(), *rhs.layout(), bytes(rhs.element()), ir::WgmmaRole::b, why)) return why;
@@ -165,7 +151,7 @@ class Schedule {
     std::string why = no_wgmma_of(dot);
     if (!why.empty() || result_layout(dot, why) == nullptr) return why;
     Type const& a = dot.operand(0)->type();
-    if (shared_source(*dot.operand(0)).view == nullptr)
+    if (fetched_operand(*dot.operand(0)).view == nullptr)
       (void)ir::wgmma_a_layout(a.shape(), bytes(a.element()), function_.warps, why);
     return why;
   }
@@ -210,7 +196,7 @@ class Schedule {
 
   /// The operand as wgmma takes it.
   Value* operand_of(ir::Builder& builder, Op const& dot, int i) {
-    SharedSource const source = shared_source(*dot.operand(i));
+    FetchedOperand const source = fetched_operand(*dot.operand(i));
     if (source.view != nullptr)
       return source.transposed ? builder.value(ir::TransViewOp{}, {source.view}, view_type(source)) : source.view;
     std::string why;

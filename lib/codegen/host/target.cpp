@@ -122,7 +122,8 @@ HostTarget& HostTarget::get(std::string const& architecture) {
 std::string HostTarget::missing_here(std::string const& architecture) {
   initialise_llvm();
   if (architecture.empty() || architecture == llvm::sys::getHostCPUName()) return {};
-  HostTarget const& here = get("");
+  std::string const this_machine;  // named, or GCC 13 takes the result for a reference to the argument
+  HostTarget const& here = get(this_machine);
   HostTarget const& there = get(architecture);
   for (char const* feature : checked_features) {
     std::string const flag = std::string("+") + feature;

@@ -1,0 +1,22 @@
+// Loops part where their masks begin to matter.
+#pragma once
+
+#include "transform/pass.hpp"
+
+namespace tegula::transform {
+
+/// A loop with products whose iterations up to some index have a mask that is true everywhere becomes two loops.
+///
+///   before: for %i = %lo to %hi ... {                  after: for %i = %lo to %mid ... {        (%mid: computed)
+///             %at = %column + 128 * %i                          ... select true, %x, %y ...      folds to %x
+///             %m = compare %at, %length {lt}                  }
+///             ... select %m, %x, %y ...                       for %i = %mid to %hi ... {         as it was
+///           }                                                   ...
+///                                                             }
+///
+/// A mask is a comparison of coordinates (iota, sums, multiples of the index, values from outside) that can only turn
+/// false as the index grows. With several masks the loop parts where the first of them begins to matter. Fetches of the
+/// two loops share their rings. Needs: no-calls. Leaves: no promise.
+PassResult split_loops(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+}  // namespace tegula::transform
