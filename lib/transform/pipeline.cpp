@@ -23,6 +23,7 @@
 #include "transform/inline_functions.hpp"
 #include "transform/insert_barriers.hpp"
 #include "transform/insert_proxy_fences.hpp"
+#include "transform/narrow_masks.hpp"
 #include "transform/persistent_grid.hpp"
 #include "transform/run_ahead.hpp"
 #include "transform/schedule_dots.hpp"
@@ -82,6 +83,10 @@ constexpr PassInfo table[] = {
     {.name = "split-loops",
      .summary = "loops with products part where their masks begin to matter",
      .function = split_loops,
+     .needs = {Fact::no_calls}},
+    {.name = "narrow-masks",
+     .summary = "comparisons of coordinates become 32-bit ones with one scalar",
+     .function = narrow_masks,
      .needs = {Fact::no_calls}},
     {.name = "schedule-dots",
      .summary = "dots become products of the tensor cores, issued, committed and waited for",

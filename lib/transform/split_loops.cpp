@@ -105,7 +105,15 @@ class Masks {
   Op& loop_;
 };
 
+/// Whether the loop goes on where another one stops: the rest of one that was split.
+bool continues(Op const& loop) {
+  auto const& uses = loop.operand(0)->uses();
+  return std::any_of(uses.begin(), uses.end(),
+                     [](ir::Use const& use) { return use.user->is<ir::ForOp>() && use.index == 1; });
+}
+
 bool split(Op& loop) {
+  if (continues(loop)) return false;
   bool dots = false;
   std::vector<std::pair<Op*, Sum>> masks;
   Masks const analysis(loop);

@@ -1,0 +1,113 @@
+#include "transform/narrow_masks.hpp"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ir/builder.hpp"
+#include "ir/rewrite.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+/// An integer tile as one iota and a sum of scalars.
+struct Coordinates {
+  Op const* iota = nullptr;                     ///< null: every element is the same
+  std::vector<std::pair<Value*, int>> scalars;  ///< with their signs
+  std::int64_t constant = 0;
+  [[nodiscard]] std::int64_t extent() const {
+    return iota == nullptr ? 1 : iota->result()->type().shape()[iota->as<ir::IotaOp>().axis];
+  }
+};
+
+/// Whether an op only says where elements go.
+bool reshapes(Op const& op) { return op.is<ir::BroadcastOp>() || op.is<ir::ExpandDimsOp>() || op.is<ir::SqueezeOp>(); }
+
+std::optional<Coordinates> coordinates(Value const& tile) {
+  Op const* const op = tile.defining_op();
+  if (op == nullptr) return std::nullopt;
+  if (op->is<ir::IotaOp>()) return Coordinates{op, {}, 0};
+  if (op->is<ir::SplatOp>()) return Coordinates{nullptr, {{op->operand(0), 1}}, 0};
+  if (op->is<ir::ConstantOp>()) return Coordinates{nullptr, {}, ir::to_int(op->as<ir::ConstantOp>().value)};
+  if (reshapes(*op)) return coordinates(*op->operand(0));
+  if (!op->is<ir::AddOp>() && !op->is<ir::SubOp>()) return std::nullopt;
+  auto left = coordinates(*op->operand(0));
+  auto const right = coordinates(*op->operand(1));
+  int const sign = op->is<ir::AddOp>() ? 1 : -1;
+  if (!left || !right || (right->iota != nullptr && (left->iota != nullptr || sign < 0))) return std::nullopt;
+  if (right->iota != nullptr) left->iota = right->iota;
+  for (auto const& [value, factor] : right->scalars) left->scalars.emplace_back(value, sign * factor);
+  left->constant += sign * right->constant;
+  return left;
+}
+
+/// The iota of a tile in 32 bits, in the tile's shape.
+Value* narrow(ir::Builder& builder, Value const& tile) {
+  Op const& op = *tile.defining_op();
+  ir::Type const type = ir::Type::tile(Element::i32, tile.type().shape());
+  if (op.is<ir::IotaOp>()) return builder.value(op.as<ir::IotaOp>(), {}, type);
+  if (!reshapes(op)) {  // a sum: the side that holds the iota has the same shape
+    auto const left = coordinates(*op.operand(0));
+    return narrow(builder, *op.operand(left->iota != nullptr ? 0 : 1));
+  }
+  Value* const inner = narrow(builder, *op.operand(0));
+  return &*builder.create(op.kind(), op.attributes(), {&inner, 1}, {&type, 1}).result();
+}
+
+/// sum(to) - sum(from), within least .. most, in 32 bits.
+Value* difference(ir::Builder& builder, Coordinates const& to, Coordinates const& from, std::int64_t least,
+                  std::int64_t most) {
+  Value* sum = builder.index(to.constant - from.constant);
+  auto const add = [&](Coordinates const& all, int sign) {
+    for (auto const& [value, factor] : all.scalars)
+      sum = sign * factor > 0 ? builder.same(ir::AddOp{}, {sum, value}) : builder.same(ir::SubOp{}, {sum, value});
+  };
+  add(to, 1);
+  add(from, -1);
+  Value* const high = builder.same(ir::MinOp{}, {sum, builder.index(most)});
+  Value* const clamped = builder.same(ir::MaxOp{}, {high, builder.index(least)});
+  return builder.value(ir::CastOp{}, {clamped}, ir::Type::scalar(Element::i32));
+}
+
+bool rewrite(Op& compare) {
+  Value const &left = *compare.operand(0), &right = *compare.operand(1);
+  if (!left.type().is_tile() || left.type().element() != Element::i64) return false;
+  auto const l = coordinates(left), r = coordinates(right);
+  if (!l || !r || (l->iota == nullptr && r->iota == nullptr)) return false;
+  ir::Builder builder = ir::Builder::before(compare);
+  builder.set_where(compare.where());
+  ir::Type const type = ir::Type::tile(Element::i32, left.type().shape());
+  auto const splat = [&](Value* scalar) { return builder.value(ir::SplatOp{}, {scalar}, type); };
+  Value *a = nullptr, *b = nullptr;
+  if (r->iota == nullptr) {
+    a = narrow(builder, left);
+    b = splat(difference(builder, *r, *l, -1, l->extent()));
+  } else if (l->iota == nullptr) {
+    a = splat(difference(builder, *l, *r, -1, r->extent()));
+    b = narrow(builder, right);
+  } else {
+    a = builder.same(ir::AddOp{},
+                     {narrow(builder, left), splat(difference(builder, *l, *r, -l->extent(), r->extent()))});
+    b = narrow(builder, right);
+  }
+  ir::replace(compare, builder.value(compare.as<ir::CompareOp>(), {a, b}, compare.result()->type()));
+  return true;
+}
+
+}  // namespace
+
+PassResult narrow_masks(ir::Function& function, AnalysisCache&, PassContext&) {
+  std::vector<Op*> compares;
+  ir::walk(function, [&](Op& op) {
+    if (op.is<ir::CompareOp>()) compares.push_back(&op);
+  });
+  bool changed = false;
+  for (Op* compare : compares) changed = rewrite(*compare) || changed;
+  return result_of(changed);
+}
+
+}  // namespace tegula::transform

@@ -1,0 +1,20 @@
+// Comparisons of coordinates in 32 bits.
+#pragma once
+
+#include "transform/pass.hpp"
+
+namespace tegula::transform {
+
+/// Comparisons of coordinates inside a tile, offset by 64-bit scalars, become 32-bit comparisons of the coordinates
+/// alone: what is not a coordinate moves into one scalar.
+///
+///   before: %c = iota {axis = 1} : tile<1x128xi64>       after: %c = iota {axis = 1} : tile<1x128xi32>
+///           %at = add %c, splat %start                          %d = sub %length, %start
+///           %m = compare %at, splat %length {lt}                %b = cast min(max(%d, -1), 128) : i32
+///                                                               %m = compare %c, splat %b {lt}
+///
+/// The scalar is clamped to where it changes nothing any more. Both sides may have coordinates (a causal mask). Sums of
+/// 64-bit coordinates do not overflow. Needs: no-calls. Leaves: no promise.
+PassResult narrow_masks(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+}  // namespace tegula::transform
