@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "analysis/call_graph.hpp"
+#include "analysis/value_facts_text.hpp"
 #include "ir/builder.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
@@ -572,17 +573,10 @@ std::string AxisFacts::str(ir::Function const& function) const {
   auto const show = [&](Value const& value) {
     auto const found = facts_.find(&value);
     if (found == facts_.end() || is_float(value.type().element())) return;
-    ValueFacts const& facts = found->second;
-    auto const list = [&](std::int64_t AxisFact::*member) {
-      std::string part = "[";
-      for (AxisFact const& fact : facts.axes) part += (part.size() > 1 ? ", " : "") + std::to_string(fact.*member);
-      return part + "]";
-    };
-    text += names.at(&value) + ": contiguity " + list(&AxisFact::contiguity) + ", divisibility " +
-            list(&AxisFact::divisibility) + ", constancy " + list(&AxisFact::constancy);
-    Range const full = full_range(value.type().element());
-    if (facts.least > full.least || facts.greatest < full.greatest)
-      text += ", from " + std::to_string(facts.least) + " to " + std::to_string(facts.greatest);
+    ValueFacts facts = found->second;
+    Range const full = full_range(value.type().element());  // says nothing
+    if (facts.least <= full.least && facts.greatest >= full.greatest) facts.least = lowest, facts.greatest = highest;
+    text += names.at(&value) + ": " + to_string(facts);
     text += "\n";
   };
   auto const all = [&](auto const& self, ir::Block const& block) -> void {

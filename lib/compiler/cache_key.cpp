@@ -5,18 +5,14 @@
 #include "codegen/host/target.hpp"
 #include "codegen/version.hpp"
 #include "support/key_text.hpp"
+#include "support/tensor_facts.hpp"
 
 namespace tegula::compiler {
 namespace {
 
 std::string facts_text(std::vector<TensorFacts> const& facts) {
   std::string text;
-  for (TensorFacts const& fact : facts) {
-    if (!text.empty()) text += ' ';
-    if (fact.unit_inner_stride) text += 'u';
-    if (fact.aligned_16) text += 'a';
-    if (!fact.unit_inner_stride && !fact.aligned_16) text += '-';
-  }
+  for (TensorFacts const& of_one : facts) text += (text.empty() ? "{" : " {") + to_string(of_one) + "}";
   return text;
 }
 

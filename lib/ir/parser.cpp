@@ -4,6 +4,7 @@
 #include "ir/literal_parser.hpp"
 #include "ir/text.hpp"
 #include "support/string_buffer.hpp"
+#include "support/tensor_facts.hpp"
 
 namespace tegula::ir {
 namespace {
@@ -208,11 +209,11 @@ class Parser : LiteralParser {
     do {
       std::size_t const begin = token_.begin;
       std::string const fact = take(TokenKind::identifier, "unit_inner, aligned_16 or multiple_of");
-      if (fact == "unit_inner")
-        into.facts.unit_inner_stride = true;
-      else if (fact == "aligned_16")
-        into.facts.aligned_16 = true;
-      else if (fact == "multiple_of") {
+      bool known = false;
+      for (TensorFactName const& flag : tensor_fact_names)
+        if (flag.name == fact) known = into.facts.*flag.flag = true;
+      if (known) continue;
+      if (fact == "multiple_of") {
         expect("=");
         std::size_t const value_begin = token_.begin;
         into.multiple_of = integer();

@@ -8,6 +8,7 @@
 #include "ir/layout_names.hpp"
 #include "ir/text.hpp"
 #include "support/string_buffer.hpp"
+#include "support/tensor_facts.hpp"
 #include "tegula/support/half.hpp"
 
 namespace tegula::ir {
@@ -181,11 +182,9 @@ class Printer {
   void parameter(Type const& type, ParameterAttributes const& attributes) {
     if (type.is_tensor()) out_ << spelling(attributes.direction) << ' ';
     out_ << to_string(type);
-    std::string text;
-    auto const add = [&](std::string const& fact) { text += (text.empty() ? "" : ", ") + fact; };
-    if (attributes.facts.unit_inner_stride) add("unit_inner");
-    if (attributes.facts.aligned_16) add("aligned_16");
-    if (attributes.multiple_of != 1) add("multiple_of = " + std::to_string(attributes.multiple_of));
+    std::string text = tegula::to_string(attributes.facts);
+    if (attributes.multiple_of != 1)
+      text += (text.empty() ? "" : ", ") + ("multiple_of = " + std::to_string(attributes.multiple_of));
     if (!text.empty()) out_ << " {" << text << '}';
   }
 

@@ -2,6 +2,8 @@
 
 #include <type_traits>
 
+#include "support/tensor_facts.hpp"
+
 namespace tegula::runtime {
 namespace {
 
@@ -100,8 +102,7 @@ void visit(Archive& archive, P& parameter) {
   archive(parameter.direction, Direction::inout);
   archive(parameter.element, static_cast<Element>(element_count - 1));
   archive(parameter.rank);
-  archive(parameter.facts.unit_inner_stride);
-  archive(parameter.facts.aligned_16);
+  for (TensorFactName const& fact : tensor_fact_names) archive(parameter.facts.*fact.flag);
 }
 
 template <class Archive, class I>

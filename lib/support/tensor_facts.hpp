@@ -1,0 +1,24 @@
+// The text of what is known of one tensor argument.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tegula/support/compiled_kernel.hpp"
+
+namespace tegula {
+
+/// How text names each fact.
+struct TensorFactName {
+  std::string_view name;
+  bool TensorFacts::*flag;
+};
+inline constexpr TensorFactName tensor_fact_names[] = {{"unit_inner", &TensorFacts::unit_inner_stride},
+                                                       {"aligned_16", &TensorFacts::aligned_16}};
+
+/// "unit_inner, aligned_16", empty when nothing is known; and back, nothing for any other text.
+std::string to_string(TensorFacts const& facts);
+std::optional<TensorFacts> parse_tensor_facts(std::string_view text);
+
+}  // namespace tegula
