@@ -3,4 +3,5 @@
 
 #include "tegula/config.hpp"
 #include "tegula/dsl/dsl.hpp"
+#include "tegula/jit/budget.hpp"
 #include "tegula/jit/launch.hpp"

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "analysis/budget.hpp"
 #include "analysis/launch_program.hpp"
 #include "codegen/host/host.hpp"
 #include "codegen/nvptx/nvptx.hpp"
@@ -95,6 +96,7 @@ ir::Module lower(ir::Module const& module, CompileOptions const& options) {
 CompiledKernel emit(ir::Module const& lowered, CompileOptions const& options) {
   support::Options const& environment = support::options();
   ir::Function const& kernel = lowered.kernel();
+  if (options.target == Target::cuda) analysis::refuse_over_budget(kernel);
   auto const start = std::chrono::steady_clock::now();
   CompiledKernel result;
   try {

@@ -25,7 +25,8 @@ ir::Module lower(ir::Module const& module, CompileOptions const& options);
 /// replay file.
 CompiledKernel compile(ir::Module const& module, CompileOptions const& options);
 
-/// Code generation alone, for a module that the passes have brought to what the target needs.
+/// Code generation alone, for a module that the passes have brought to what the target needs. For a GPU the kernel's
+/// budget is counted first; what is over it is a UserError (analysis/budget.hpp).
 CompiledKernel emit(ir::Module const& lowered, CompileOptions const& options);
 
 }  // namespace tegula::compiler

@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "ir/op.hpp"
+#include "tegula/support/budget.hpp"
 
 namespace tegula::ir {
 
 /// Most dynamic shared memory of one CTA on sm_90, in bytes.
-inline constexpr std::int64_t shared_limit = 232448;
+inline constexpr std::int64_t shared_limit = sm90::shared;
 
 enum class BufferKind : std::uint8_t {
   explicit_buffer,  ///< shared_alloc
@@ -48,6 +49,8 @@ std::int64_t frame_alignment(std::vector<SharedUser> const& users);
 
 /// `shared memory: 245760 bytes needed, 232448 allowed; %ring 196608, %out 49152`.
 std::string too_much_shared_memory(std::int64_t needed, std::vector<SharedUser> users);
+/// What mends it.
+inline constexpr std::string_view less_shared_memory = "take fewer stages or smaller tiles";
 
 /// The value of a function's parameter that says where its shared memory begins; null: at 0 (kernels), or not decided.
 Value* shared_base(Function const& function);

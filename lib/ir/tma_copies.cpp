@@ -8,8 +8,11 @@
 namespace tegula::ir {
 namespace {
 
-constexpr std::int64_t max_box = 256;
-constexpr int max_tma_rank = 5;
+namespace rule = tma_rule;
+
+constexpr std::int64_t max_box = rule::most_box_extent;
+constexpr int max_tma_rank = rule::most_axes;
+constexpr std::string_view tma_prefix = "tma: ";
 
 std::string bytes_text(std::int64_t bytes) { return std::to_string(bytes) + " bytes"; }
 
@@ -31,8 +34,8 @@ bool inside(Extents const& origin, Extents const& view, Layout const& memory, st
   for (int a = 0; a < memory.rank(); ++a) {
     int const axis = a - (memory.rank() - view.size());
     if (origin[a] >= 0 && origin[a] + (axis < 0 ? 1 : view[axis]) <= memory.shape()[a]) continue;
-    why = "tma: a view of " + shape_text(view) + " at " + place_text(origin) + " leaves the tile of " +
-          shape_text(memory.shape());
+    why = breaks(rule::placement, "a view of " + shape_text(view) + " at " + place_text(origin) +
+                                      " leaves the tile of " + shape_text(memory.shape()));
     return false;
   }
   return true;
@@ -43,7 +46,8 @@ std::string first_difference(Extents const& box, int swizzle_bytes, ElementOffse
                              Extents const& axes, Extents const& origin) {
   ByteOffset const start = swizzled_address(in_bytes(offsets.at(origin), element_bytes), swizzle_bytes);
   if (start.count % 128 != 0)
-    return "tma: a copy begins at byte " + std::to_string(start.count) + " of the tile; it must be a multiple of 128";
+    return breaks(rule::placement, "a copy begins at byte " + std::to_string(start.count) +
+                                       " of the tile; it must be a multiple of 128");
   std::int64_t const elements = box.product();
   for (std::int64_t n = 0; n < elements; ++n) {
     Extents where = origin;
@@ -55,9 +59,11 @@ std::string first_difference(Extents const& box, int swizzle_bytes, ElementOffse
     ByteOffset const written = swizzled_address(start + in_bytes(ElementOffset{n}, element_bytes), swizzle_bytes);
     ByteOffset const wanted = in_bytes(offsets.at(where), element_bytes);
     if (written != wanted)
-      return "tma: a copy with " + (swizzle_bytes > 16 ? "swizzle " + std::to_string(swizzle_bytes) : "no swizzle") +
-             " and box " + shape_text(box) + " puts element " + place_text(where) + " at byte " +
-             std::to_string(written.count) + " of the tile, its layout has it at byte " + std::to_string(wanted.count);
+      return breaks(rule::placement,
+                    "a copy with " + (swizzle_bytes > 16 ? "swizzle " + std::to_string(swizzle_bytes) : "no swizzle") +
+                        " and box " + shape_text(box) + " puts element " + place_text(where) + " at byte " +
+                        std::to_string(written.count) + " of the tile, its layout has it at byte " +
+                        std::to_string(wanted.count));
   }
   return {};
 }
@@ -70,32 +76,53 @@ std::int64_t largest_divisor(std::int64_t extent, std::int64_t limit) {
 
 }  // namespace
 
+std::string breaks(TmaRule const& rule, std::string_view what) {
+  return std::string(tma_prefix) + std::string(rule.name) + ": " + std::string(what);
+}
+
+TmaRule const* broken_rule(std::string_view sentence) {
+  if (!sentence.starts_with(tma_prefix)) return nullptr;
+  sentence.remove_prefix(tma_prefix.size());
+  std::string_view const name = sentence.substr(0, sentence.find(':'));
+  for (TmaRule const* rule : rule::all)
+    if (rule->name == name) return rule;
+  return nullptr;
+}
+
+std::string_view without_rule(std::string_view sentence) {
+  TmaRule const* const rule = broken_rule(sentence);
+  if (rule != nullptr) sentence.remove_prefix(tma_prefix.size() + rule->name.size() + 2);
+  return sentence;
+}
+
 std::vector<std::string> tma_box_troubles(Extents const& box, int swizzle_bytes, int element_bytes) {
   std::vector<std::string> result;
   if (element_bytes != 1 && element_bytes != 2 && element_bytes != 4 && element_bytes != 8)
-    result.push_back("tma: elements of " + bytes_text(element_bytes) + "; 1, 2, 4 or 8 are possible");
+    result.push_back(breaks(rule::element, "elements of " + bytes_text(element_bytes) + "; 1, 2, 4 or 8 are possible"));
   bool const swizzles = swizzle_bytes == 32 || swizzle_bytes == 64 || swizzle_bytes == 128;
   if (!swizzles && swizzle_bytes != 0 && swizzle_bytes != 16)
-    result.push_back("tma: a swizzle of " + bytes_text(swizzle_bytes) + "; none, 32, 64 or 128 are possible");
+    result.push_back(
+        breaks(rule::swizzle, "a swizzle of " + bytes_text(swizzle_bytes) + "; none, 32, 64 or 128 are possible"));
   if (box.size() < 1 || box.size() > max_tma_rank) {
-    result.push_back("tma: a box of " + std::to_string(box.size()) + " axes; 1 to 5 are possible");
+    result.push_back(breaks(rule::rank, "a box of " + std::to_string(box.size()) + " axes; 1 to 5 are possible"));
     return result;
   }
   for (int i = 0; i < box.size(); ++i)
     if (box[i] < 1 || box[i] > max_box)
-      result.push_back("tma: axis " + std::to_string(i) + " of box " + shape_text(box) + " has " +
-                       std::to_string(box[i]) + " elements; 1 to 256 are possible");
+      result.push_back(breaks(rule::box, "axis " + std::to_string(i) + " of box " + shape_text(box) + " has " +
+                                             std::to_string(box[i]) + " elements; 1 to 256 are possible"));
   std::int64_t const inner = box.back() * element_bytes;
   if (inner % 16 != 0)
-    result.push_back("tma: the last axis of box " + shape_text(box) + " has " + bytes_text(inner) +
-                     ", not a multiple of 16");
+    result.push_back(breaks(
+        rule::row, "the last axis of box " + shape_text(box) + " has " + bytes_text(inner) + ", not a multiple of 16"));
   if (swizzles && inner > swizzle_bytes)
-    result.push_back("tma: the last axis of box " + shape_text(box) + " has " + bytes_text(inner) +
-                     ", more than the swizzle of " + bytes_text(swizzle_bytes));
+    result.push_back(breaks(rule::swizzle, "the last axis of box " + shape_text(box) + " has " + bytes_text(inner) +
+                                               ", more than the swizzle of " + bytes_text(swizzle_bytes)));
   // A narrower box leaves gaps: its rows still lie a swizzle apart, and what it signals to the mbarrier is not known.
   if (swizzles && inner < swizzle_bytes)
-    result.push_back("tma: the last axis of box " + shape_text(box) + " has " + bytes_text(inner) +
-                     ", less than the swizzle of " + bytes_text(swizzle_bytes) + "; take a smaller swizzle");
+    result.push_back(breaks(rule::swizzle, "the last axis of box " + shape_text(box) + " has " + bytes_text(inner) +
+                                               ", less than the swizzle of " + bytes_text(swizzle_bytes) +
+                                               "; take a smaller swizzle"));
   return result;
 }
 
@@ -129,8 +156,9 @@ TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, L
     if (axis >= 0)
       covered[static_cast<int>(axis)] *= box[i];
     else if (box[i] != 1)
-      plan.broken.push_back("tma: axis " + std::to_string(i) + " of box " + shape_text(box) + " has " +
-                            std::to_string(box[i]) + " elements but no axis in a view of " + shape_text(view));
+      plan.broken.push_back(breaks(rule::box, "axis " + std::to_string(i) + " of box " + shape_text(box) + " has " +
+                                                  std::to_string(box[i]) + " elements but no axis in a view of " +
+                                                  shape_text(view)));
   }
   std::int64_t count = 1;
   bool whole = true;
@@ -139,7 +167,8 @@ TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, L
     count *= view[a] / covered[a];
   }
   if (!whole)
-    plan.broken.push_back("tma: boxes of " + shape_text(box) + " do not make up a view of " + shape_text(view));
+    plan.broken.push_back(
+        breaks(rule::box, "boxes of " + shape_text(box) + " do not make up a view of " + shape_text(view)));
 
   auto const linear = [&](Extents const& where) {
     return swizzled_address(in_bytes(offsets->at(where), element_bytes), plan.swizzle_bytes);
@@ -170,7 +199,8 @@ std::vector<std::string> tma_copy_troubles(Extents const& box, int swizzle_bytes
                                            Extents const& origin) {
   TmaPlan plan = tma_copies(box, swizzle_bytes, view, memory, element_bytes, axes, origin);
   if (plan.legal() && plan.copies.size() > 1)
-    plan.broken.push_back("tma: a box of " + shape_text(box) + " does not fill a view of " + shape_text(view));
+    plan.broken.push_back(
+        breaks(rule::box, "a box of " + shape_text(box) + " does not fill a view of " + shape_text(view)));
   return plan.broken;
 }
 
@@ -182,9 +212,10 @@ TmaPlan tma_plan(Extents const& view, Layout const& memory, int element_bytes, E
   auto const form = shared_form(memory, element_bytes);
   if (offsets != nullptr && inside(first, view, memory, why)) {
     if (view.empty() || view.size() > max_tma_rank)
-      why = "tma: a tile of " + std::to_string(view.size()) + " axes; 1 to 5 are possible";
+      why = breaks(rule::rank, "a tile of " + std::to_string(view.size()) + " axes; 1 to 5 are possible");
     else if (!form)
-      why = "tma: no copy writes the layout " + memory.text() + "; dense and swizzled tiles are possible";
+      why = breaks(rule::placement,
+                   "no copy writes the layout " + memory.text() + "; dense and swizzled tiles are possible");
   }
   if (!why.empty()) {
     refused.broken.push_back(why);
@@ -224,15 +255,17 @@ TmaPlan tma_plan(Extents const& view, Layout const& memory, int element_bytes, E
 std::vector<std::string> tma_tensor_troubles(TmaTensor const& tensor, int element_bytes) {
   std::vector<std::string> result;
   if (tensor.rank < 1 || tensor.rank > max_tma_rank)
-    result.push_back("tma: a tensor of " + std::to_string(tensor.rank) + " axes; 1 to 5 are possible");
-  if (!tensor.unit_inner) result.push_back("tma: the tensor's last axis is not known to be contiguous");
-  auto const multiple_of_16 = [&](std::int64_t bytes, std::string const& what) {
+    result.push_back(breaks(rule::rank, "a tensor of " + std::to_string(tensor.rank) + " axes; 1 to 5 are possible"));
+  if (!tensor.unit_inner)
+    result.push_back(breaks(rule::contiguous, "the tensor's last axis is not known to be contiguous"));
+  auto const multiple_of_16 = [&](TmaRule const& rule, std::int64_t bytes, std::string const& what) {
     if (bytes % 16 != 0)
-      result.push_back("tma: " + what + " is known to be a multiple of " + bytes_text(bytes) + ", not of 16");
+      result.push_back(breaks(rule, what + " is known to be a multiple of " + bytes_text(bytes) + ", not of 16"));
   };
-  multiple_of_16(tensor.address_multiple, "the tensor's address");
-  if (tensor.rank > 1) multiple_of_16(tensor.stride_multiple, "the stride of the tensor's rows");
-  multiple_of_16(tensor.coordinate_multiple * element_bytes, "the start of a copy along the tensor's last axis");
+  multiple_of_16(rule::address, tensor.address_multiple, "the tensor's address");
+  if (tensor.rank > 1) multiple_of_16(rule::stride, tensor.stride_multiple, "the stride of the tensor's rows");
+  multiple_of_16(rule::coordinate, tensor.coordinate_multiple * element_bytes,
+                 "the start of a copy along the tensor's last axis");
   return result;
 }
 

@@ -1,17 +1,24 @@
 // Which TMA copies move a shared tile, computed from its layout, and which rules of tensor maps a copy breaks.
 //
-// Boxes are written in the order of the tensor's axes, slowest first (the reverse of the driver's). A rule is named by
-// one sentence with values; no sentence means that the copy is legal.
+// Boxes are written in the order of the tensor's axes, slowest first (the reverse of the driver's). What breaks a rule
+// is said by one sentence with the rule's name and values; no sentence means that the copy is legal.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/layout.hpp"
 #include "ir/offsets.hpp"
+#include "tegula/support/tma_rules.hpp"
 
 namespace tegula::ir {
+
+/// "tma: NAME: what", the rule that such a sentence names (null: it is none), and the sentence without the name.
+std::string breaks(TmaRule const& rule, std::string_view what);
+TmaRule const* broken_rule(std::string_view sentence);
+std::string_view without_rule(std::string_view sentence);
 
 /// One copy of a plan: where its box begins in the tile, in the tile's axes, and in memory.
 struct TmaCopy {

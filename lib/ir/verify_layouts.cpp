@@ -53,7 +53,7 @@ std::string copy_fits(Value const& map, Value const& view) {
   int const swizzle_bytes = swizzle == Swizzle::none ? 0 : 16 << static_cast<int>(swizzle);
   TmaPlan const plan = tma_copies(map.type().shape(), swizzle_bytes, view.type().shape(), *view.type().layout(),
                                   bytes(view.type().element()));
-  if (!plan.legal()) return without_prefix(plan.broken.front(), "tma: ");
+  if (!plan.legal()) return std::string(without_rule(plan.broken.front()));
   return buffer_aligned(view, plan.alignment);
 }
 

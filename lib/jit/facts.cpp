@@ -1,16 +1,21 @@
-// facts(kernel): a kernel compiled for a GPU and looked at, without one.
+// facts(kernel) and budget(kernel): a kernel lowered for a GPU and looked at, without one.
+#include "analysis/budget.hpp"
 #include "analysis/kernel_facts.hpp"
 #include "compiler/compile.hpp"
 #include "jit/kernel_cache.hpp"
 #include "runtime/cuda/ptxas.hpp"
 #include "runtime/cuda/ptxas_log.hpp"
 #include "support/options.hpp"
+#include "tegula/jit/budget.hpp"
 #include "tegula/jit/launcher.hpp"
 #include "trace/traced_kernel.hpp"
 
 namespace tegula::jit {
 
-KernelFacts facts(KernelRef const& kernel, CompileOptions options) {
+namespace {
+
+/// What the passes make of it for a GPU; tensors are dense and aligned where the options say nothing.
+ir::Module lowered_for_gpu(KernelRef const& kernel, CompileOptions& options) {
   std::shared_ptr<Traced const> const source = traced(kernel);
   ir::Module const& module = trace::module(source->kernel);
   options.target = Target::cuda;
@@ -21,7 +26,17 @@ KernelFacts facts(KernelRef const& kernel, CompileOptions options) {
       options.facts.push_back(dense);
     }
   }
-  ir::Module const lowered = compiler::lower(module, options);
+  return compiler::lower(module, options);
+}
+
+}  // namespace
+
+Budget budget(KernelRef const& kernel, CompileOptions options) {
+  return analysis::budget(lowered_for_gpu(kernel, options).kernel());
+}
+
+KernelFacts facts(KernelRef const& kernel, CompileOptions options) {
+  ir::Module const lowered = lowered_for_gpu(kernel, options);
   KernelFacts result = analysis::kernel_facts(lowered.kernel());
   CompiledKernel const compiled = compiler::emit(lowered, options);
   result.shared_bytes = compiled.shared_bytes;

@@ -155,7 +155,8 @@ PassResult allocate_shared_memory(ir::Function& function, AnalysisCache&, PassCo
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < users.size(); ++i) bytes = std::max(bytes, offsets[i] + users[i].bytes);
   if (bytes > ir::shared_limit) {
-    context.diagnostics.error(ir::too_much_shared_memory(bytes, users), function.where);
+    context.diagnostics.error(ir::too_much_shared_memory(bytes, users) + "; " + std::string(ir::less_shared_memory),
+                              function.where);
     return result_of(changed);
   }
   if (!function.is_kernel()) {

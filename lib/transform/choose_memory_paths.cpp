@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "analysis/effects.hpp"
+#include "analysis/tma_tensor.hpp"
 #include "ir/builder.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/shared_layouts.hpp"
 #include "ir/text.hpp"
-#include "ir/tma_copies.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::transform {
@@ -39,7 +39,7 @@ Layout const* layout_of(ir::Type const& tile, bool for_product, std::string& why
   std::string trouble;
   for (int swizzle : {128, 64, 32, 16})
     if (Layout const* const layout = ir::swizzled_layout(tile.shape(), size, swizzle, trouble)) return layout;
-  why = "tma: " + trouble;
+  why = ir::breaks(tma_rule::swizzle, trouble);
   return nullptr;
 }
 
@@ -71,10 +71,10 @@ class Paths {
       if (!plan.legal())
         why = plan.broken.front();
       else if (size % alignment != 0)
-        why = "tma: a tile of " + std::to_string(size) +
-              " bytes, after which the next stage of a ring would begin, not a "
-              "multiple of " +
-              std::to_string(alignment);
+        why = ir::breaks(tma_rule::placement,
+                         "a tile of " + std::to_string(size) +
+                             " bytes, after which the next stage of a ring would begin, not a multiple of " +
+                             std::to_string(alignment));
       if (std::string const trouble = broken_rule(load); !trouble.empty()) why = trouble;
     }
     if (!why.empty()) {
@@ -97,19 +97,14 @@ class Paths {
   /// What of the tensor or of this box of it TMA cannot copy. Empty: nothing.
   std::string broken_rule(Op const& load) const {
     Value const& tensor = *load.operand(0);
-    ir::ParameterAttributes const& parameter = analysis::parameter_of(tensor);
-    if (parameter.direction != Direction::in)
-      return "tma: " + ir::to_string(tensor) + " is written by the kernel too, through another proxy";
-    if (load.as<ir::LoadOp>().pad.bits != 0) return "tma: elements outside the tensor become 0, not another pad";
-    if (tensor.type().element() == Element::boolean) return "tma: no element of tensor maps is bool";
-    int const size = bytes(tensor.type().element());
-    ir::TmaTensor known;
-    known.rank = tensor.type().rank();
-    known.unit_inner = parameter.facts.unit_inner_stride;
-    known.address_multiple = known.stride_multiple = parameter.facts.aligned_16 ? 16 : size;
-    std::int64_t const divisor = facts_.divisor(*load.operand(load.operand_count() - 1));
-    known.coordinate_multiple = divisor == 0 ? 16 : std::min<std::int64_t>(divisor & -divisor, 16);
-    auto const troubles = ir::tma_tensor_troubles(known, size);
+    if (analysis::parameter_of(tensor).direction != Direction::in)
+      return ir::breaks(tma_rule::direction,
+                        ir::to_string(tensor) + " is written by the kernel too, through another proxy");
+    if (load.as<ir::LoadOp>().pad.bits != 0)
+      return ir::breaks(tma_rule::pad, "elements outside the tensor become 0, not another pad");
+    if (tensor.type().element() == Element::boolean)
+      return ir::breaks(tma_rule::element, "no element of tensor maps is bool");
+    auto const troubles = ir::tma_tensor_troubles(analysis::tma_tensor(load, facts_), bytes(tensor.type().element()));
     return troubles.empty() ? std::string() : troubles.front();
   }
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "analysis/effects.hpp"
+#include "analysis/tma_tensor.hpp"
 #include "ir/builder.hpp"
 #include "ir/fragment_layouts.hpp"
 #include "ir/shared_layouts.hpp"
-#include "ir/tma_copies.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::transform {
@@ -63,13 +63,7 @@ class Split {
                                      [](ir::Use const& use) { return !use.user->is<ir::ExtentOp>(); }) == 1;
     if (parameter.direction != Direction::out || !alone || tile.rank() != 2) return false;
     int const size = bytes(tile.element());
-    ir::TmaTensor known;
-    known.rank = tensor.type().rank();
-    known.unit_inner = parameter.facts.unit_inner_stride;
-    known.address_multiple = known.stride_multiple = parameter.facts.aligned_16 ? 16 : size;
-    std::int64_t const divisor = facts_.divisor(*store.operand(store.operand_count() - 1));
-    known.coordinate_multiple = divisor == 0 ? 16 : std::min<std::int64_t>(divisor & -divisor, 16);
-    if (!ir::tma_tensor_troubles(known, size).empty()) return false;
+    if (!ir::tma_tensor_troubles(analysis::tma_tensor(store, facts_), size).empty()) return false;
 
     std::string why;
     int const warps = function_.warps;

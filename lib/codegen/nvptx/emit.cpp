@@ -15,8 +15,6 @@
 namespace tegula::codegen {
 namespace {
 
-constexpr int warp_limit = 32;
-
 struct Compiled {
   std::string llvm_ir;
   std::string ptx;
@@ -45,13 +43,6 @@ Compiled compile(ir::Function const& kernel, std::string const& architecture, bo
     if (!function.isDeclaration()) result.entry = function.getName().str();
   result.ptx = census.checked(nvptx::print_ptx(module, *machine), kernel.name());
   return result;
-}
-
-std::int64_t shared_bytes(ir::Function const& kernel) {
-  auto const users = ir::shared_users(kernel);
-  std::int64_t const total = ir::frame_bytes(users);
-  if (total > ir::shared_limit) throw UserError(ir::too_much_shared_memory(total, users));
-  return total;
 }
 
 SwizzleMode swizzle_mode(ir::Swizzle swizzle) {
@@ -103,9 +94,7 @@ CompiledKernel emit_ptx(ir::Module const& module, CompileOptions const& options)
     result.parameters.push_back({type.is_tensor() ? ParameterKind::tensor : ParameterKind::scalar, attributes.direction,
                                  type.element(), type.is_tensor() ? type.rank() : 0, attributes.facts});
   }
-  if (kernel.warps > warp_limit)
-    throw UserError("compile: " + std::to_string(kernel.warps) + " warps asked for, 32 allowed");
-  result.shared_bytes = shared_bytes(kernel);
+  result.shared_bytes = ir::frame_bytes(ir::shared_users(kernel));
   result.threads_per_cta = kernel.warps * 32;
   describe_launch(kernel, result);
   Compiled compiled = compile(kernel, result.architecture, false);

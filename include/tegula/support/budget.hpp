@@ -1,0 +1,46 @@
+// What a kernel takes of a GPU and which of its rules it breaks, known before any machine code is made.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tegula/support/location.hpp"
+
+namespace tegula {
+
+/// What one CTA may take on sm_90.
+namespace sm90 {
+inline constexpr std::int64_t shared = 232448;  ///< bytes of dynamic shared memory
+inline constexpr int threads = 1024;
+inline constexpr int registers = 65536;  ///< of all threads together
+inline constexpr int registers_per_thread = 255;
+}  // namespace sm90
+
+/// A limit or rule that a kernel breaks.
+struct BrokenRule {
+  std::string name;  ///< "shared", "threads", "registers"; "tma: stride" and the like
+  std::string what;  ///< with the values
+  std::string fix;
+  location where;      ///< in the user's source
+  bool fatal = false;  ///< the kernel cannot run; else it takes a slower path
+};
+
+struct Budget {
+  std::int64_t shared = 0;  ///< bytes of dynamic shared memory per CTA
+  int barriers = 0;         ///< mbarriers per CTA
+  int threads = 0;          ///< per CTA
+  int registers = 0;        ///< of a thread, estimated: tiles and scalars alive at once
+  int registers_allowed = 0;
+  std::vector<BrokenRule> broken;
+
+  [[nodiscard]] bool fits() const {
+    for (BrokenRule const& rule : broken)
+      if (rule.fatal) return false;
+    return true;
+  }
+  /// A line of numbers and one for each broken rule.
+  [[nodiscard]] std::string str() const;
+};
+
+}  // namespace tegula

@@ -1,0 +1,38 @@
+// The rules of TMA copies, each by a name and with what mends it. What breaks one is said by a sentence that begins
+// with the name: "tma: stride: the stride of the tensor's rows is known to be a multiple of 4 bytes, not of 16".
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace tegula {
+
+struct TmaRule {
+  std::string_view name;
+  std::string_view fix;
+};
+
+namespace tma_rule {
+
+inline constexpr TmaRule element{"element", "elements of 1, 2, 4 or 8 bytes other than bool can be copied; cast"};
+inline constexpr TmaRule rank{"rank", "take tensors and tiles of 1 to 5 axes"};
+inline constexpr TmaRule box{"box", "take a tile that parts into boxes of 1 to 256 elements along each axis"};
+inline constexpr TmaRule row{"row", "take a tile whose last axis has a multiple of 16 bytes"};
+inline constexpr TmaRule swizzle{"swizzle", "take a tile whose last axis is 32, 64 or a multiple of 128 bytes wide"};
+inline constexpr TmaRule placement{"placement", "take a tile whose rows and size are multiples of 128 bytes"};
+inline constexpr TmaRule contiguous{"contiguous", "pass a tensor whose last axis has stride 1"};
+inline constexpr TmaRule address{"address", "pass a tensor that begins at a multiple of 16 bytes"};
+inline constexpr TmaRule stride{"stride", "pad the tensor's rows to a multiple of 16 bytes"};
+inline constexpr TmaRule coordinate{"coordinate",
+                                    "count in tiles, or in elements known to be multiples of 16 bytes (multiple_of)"};
+inline constexpr TmaRule direction{"direction", "read from an in parameter that the kernel does not write"};
+inline constexpr TmaRule pad{"pad", "pad with 0 and select the other value in registers"};
+
+inline constexpr TmaRule const* all[] = {&element,    &rank,    &box,    &row,        &swizzle,   &placement,
+                                         &contiguous, &address, &stride, &coordinate, &direction, &pad};
+
+inline constexpr std::int64_t most_axes = 5;
+inline constexpr std::int64_t most_box_extent = 256;
+
+}  // namespace tma_rule
+}  // namespace tegula

@@ -1,0 +1,100 @@
+#include "analysis/budget.hpp"
+
+#include <algorithm>
+
+#include "analysis/register_pressure.hpp"
+#include "ir/shared_frame.hpp"
+#include "ir/text.hpp"
+#include "ir/tma_copies.hpp"
+#include "ir/walk.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::analysis {
+namespace {
+
+constexpr int lanes = 32;
+constexpr int register_unit = 8;  ///< registers are handed out to threads in such steps
+/// The assembler computes again what an estimate holds, up to about this many times too much.
+constexpr int estimate_tolerance = 2;
+
+/// The most registers that a thread of any warp may have.
+int registers_allowed(ir::Function const& kernel) {
+  int const even = sm90::registers / std::max(kernel.warps * lanes, 1) / register_unit * register_unit;
+  int most = std::min(even, sm90::registers_per_thread);
+  ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
+    if (op.is<ir::WarpSpecializeOp>())
+      for (std::int64_t const given : op.as<ir::WarpSpecializeOp>().registers)
+        most = std::max(most, static_cast<int>(given));
+    return ir::Walk::advance;
+  });
+  return most;
+}
+
+int mbarriers(ir::Function const& function) {
+  std::int64_t count = 0;
+  ir::walk_pre_order(function.body(), [&](ir::Op& op) {
+    if (op.is<ir::SharedAllocOp>() && op.result()->type().kind() == ir::TypeKind::mbarrier)
+      count += op.result()->type().shape().product();
+    return ir::Walk::advance;
+  });
+  return static_cast<int>(count);
+}
+
+BrokenRule rule_of_load(ir::Op const& load) {
+  std::string_view const sentence = load.as<ir::LoadOp>().by_pointer.view();
+  TmaRule const* const rule = ir::broken_rule(sentence);
+  BrokenRule broken;
+  broken.name = rule == nullptr ? "tma" : "tma: " + std::string(rule->name);
+  broken.what = ir::to_string(*load.operand(0)) +
+                " is loaded through pointers: " + std::string(rule == nullptr ? sentence : ir::without_rule(sentence));
+  broken.fix = rule == nullptr ? "" : std::string(rule->fix);
+  broken.where = load.where();
+  return broken;
+}
+
+}  // namespace
+
+Budget budget(ir::Function const& kernel) {
+  Budget result;
+  auto const users = ir::shared_users(kernel);
+  result.shared = ir::frame_bytes(users);
+  result.barriers = mbarriers(kernel);
+  result.threads = kernel.warps * lanes;
+  result.registers = register_pressure(kernel);
+  result.registers_allowed = registers_allowed(kernel);
+  auto const over = [&](char const* name, std::string what, std::string_view fix) {
+    result.broken.push_back({name, std::move(what), std::string(fix), kernel.where, true});
+  };
+  auto const number = [](std::int64_t value) { return std::to_string(value); };
+  if (result.shared > sm90::shared)
+    over("shared", ir::too_much_shared_memory(result.shared, users), ir::less_shared_memory);
+  if (result.threads > sm90::threads)
+    over("threads",
+         number(kernel.warps) + " warps, so " + number(result.threads) + " threads of a CTA, " + number(sm90::threads) +
+             " allowed",
+         "ask for 32 warps or fewer");
+  if (result.registers > result.registers_allowed)
+    over("registers",
+         "about " + number(result.registers) + " registers of a thread needed at once, " +
+             number(result.registers_allowed) + " allowed with " + number(result.threads) + " threads",
+         "spread the tiles over more warps, or take smaller ones");
+  if (!result.broken.empty() && result.broken.back().name == "registers")
+    result.broken.back().fatal = result.registers > estimate_tolerance * result.registers_allowed;
+  ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
+    if (!op.is<ir::LoadOp>() || op.as<ir::LoadOp>().by_pointer.view().empty()) return ir::Walk::advance;
+    BrokenRule broken = rule_of_load(op);
+    bool const said = std::any_of(result.broken.begin(), result.broken.end(), [&](BrokenRule const& earlier) {
+      return earlier.what == broken.what && earlier.where.line() == broken.where.line();
+    });
+    if (!said) result.broken.push_back(std::move(broken));  // loops that were split hold a load several times
+    return ir::Walk::advance;
+  });
+  return result;
+}
+
+void refuse_over_budget(ir::Function const& kernel) {
+  for (BrokenRule const& rule : budget(kernel).broken)
+    if (rule.fatal) throw UserError("compile: @" + kernel.name() + ": " + rule.what + "; " + rule.fix, rule.where);
+}
+
+}  // namespace tegula::analysis

@@ -1,0 +1,16 @@
+// What a kernel takes of the target, counted on its IR.
+#pragma once
+
+#include "ir/op.hpp"
+#include "tegula/support/budget.hpp"
+
+namespace tegula::analysis {
+
+/// Counts a kernel as code generation will take it: with layouts, warps and offsets. Loads that a rule of TMA keeps on
+/// the pointer path are among the broken rules, but not fatal.
+Budget budget(ir::Function const& kernel);
+
+/// Throws a UserError with the first fatal rule's values and remedy.
+void refuse_over_budget(ir::Function const& kernel);
+
+}  // namespace tegula::analysis

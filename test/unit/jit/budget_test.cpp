@@ -1,0 +1,105 @@
+// budget(kernel) of kernels as users write them, and what their shapes alone tell at compile time.
+#include "support/catch.hpp"
+#include "tegula/dsl/dsl.hpp"
+#include "tegula/jit/budget.hpp"
+#include "tegula/support/error.hpp"
+
+using namespace tegula;
+using test::ContainsSubstring;
+
+namespace {
+
+template <int stage_count>
+inline constexpr auto gemm = kernel("gemm", [](in<bf16, 2> A, in<bf16, 2> B, out<bf16, 2> C) {
+  auto g = grid_over(C, shape<128, 128>);
+  tile acc = loop(
+      ceil_div(A.extent(1), 64), zeros<float>(shape<128, 128>),
+      [&](auto k, auto sum) { return dot(load(A, shape<128, 64>, g[0], k), load(B, shape<64, 128>, k, g[1]), sum); },
+      stages<stage_count>);
+  store(C, shape<128, 128>, cast<bf16>(acc), g[0], g[1]);
+});
+
+template <int rows>
+inline constexpr auto copy = kernel("copy", [](in<float, 2> x, out<float, 2> y) {
+  auto g = grid_over(y, shape<rows, 1024>);
+  store(y, shape<rows, 1024>, load(x, shape<rows, 1024>, g[0], 0), g[0], 0);
+});
+
+// What shapes alone tell.
+constexpr auto of_gemm = budget(stages<4>, ring_tile<bf16>(shape<128, 64>), ring_tile<bf16>(shape<64, 128>));
+static_assert(of_gemm.shared <= sm90::shared);
+static_assert(of_gemm.barriers == 8 && of_gemm.broken == nullptr);
+static_assert(budget(stages<8>, ring_tile<bf16>(shape<128, 64>), ring_tile<bf16>(shape<64, 128>)).shared >
+              sm90::shared);
+static_assert(budget(stages<2>, ring_tile<bf16>(shape<64, 10>)).broken == &tma_rule::row);
+static_assert(budget(stages<2>, ring_tile<float>(shape<64, 48>)).broken == &tma_rule::swizzle);
+static_assert(budget(stages<2>, ring_tile<bool>(shape<64, 64>)).broken == &tma_rule::element);
+static_assert(budget(stages<2>, ring_tile<float>(shape<1, 1, 1, 1, 8, 64>)).broken == &tma_rule::rank);
+static_assert(budget(stages<2>, ring_tile<bf16>(shape<3, 8>)).broken == &tma_rule::placement);
+
+}  // namespace
+
+TEST_CASE("budget: a product's rings, barriers, threads and registers are counted", "[N5]") {
+  Budget const found = budget(gemm<4>);
+  INFO(found.str());
+  CHECK(found.fits());
+  CHECK(found.broken.empty());
+  CHECK(found.threads >= 128);
+  CHECK(found.shared <= sm90::shared);
+  // The rings and barriers that the shapes tell of, and besides them only the staging of the stores.
+  CHECK(found.shared >= of_gemm.shared);
+  CHECK(found.shared <= of_gemm.shared + 36 * 1024);
+  CHECK(found.barriers >= of_gemm.barriers);
+  CHECK(found.registers >= 128 * 128 / found.threads);  // the accumulator
+  CHECK(found.registers <= found.registers_allowed);
+}
+
+TEST_CASE("budget: rings that do not fit are refused with need, limit and remedy, before LLVM", "[N5]") {
+  CompileOptions options;
+  options.target = Target::cuda;
+  options.facts.assign(3, TensorFacts{true, true});
+  for (auto const& made : {+[](CompileOptions const& with) { static_cast<void>(budget(gemm<8>, with)); },
+                           +[](CompileOptions const& with) { static_cast<void>(compile(gemm<8>, with)); }}) {
+    CHECK_THROWS_AS(made(options), UserError);
+    CHECK_THROWS_WITH(made(options), ContainsSubstring("bytes needed, 232448 allowed; %ring") &&
+                                         ContainsSubstring("take fewer stages or smaller tiles"));
+  }
+}
+
+TEST_CASE("budget: a tensor that TMA cannot copy names the rule and what mends it", "[N5]") {
+  CompileOptions options;
+  options.facts = {{true, true}, {false, true}, {true, true}};
+  Budget const strided = budget(gemm<2>, options);
+  INFO(strided.str());
+  REQUIRE(strided.broken.size() == 1);
+  CHECK(strided.fits());
+  CHECK(strided.broken.front().name == "tma: contiguous");
+  CHECK(strided.broken.front().fix == tma_rule::contiguous.fix);
+  CHECK(strided.broken.front().where.known());
+  options.facts[1] = {true, false};
+  Budget const unaligned = budget(gemm<2>, options);
+  REQUIRE(unaligned.broken.size() == 1);
+  CHECK(unaligned.broken.front().name == "tma: address");
+  CHECK_THAT(unaligned.str(), ContainsSubstring("a multiple of 2 bytes, not of 16; pass a tensor that begins at"));
+}
+
+TEST_CASE("budget: registers that cannot fit are refused, with more warps they do", "[N5]") {
+  CompileOptions few;
+  few.target = Target::cuda;
+  few.warps = 1;
+  few.facts.assign(2, TensorFacts{true, true});
+  Budget const over = budget(copy<32>, few);
+  REQUIRE(over.broken.size() == 1);
+  CHECK(over.broken.front().name == "registers");
+  CHECK_FALSE(over.fits());
+  CHECK(over.registers > over.registers_allowed);
+  CHECK_THROWS_WITH(compile(copy<32>, few), ContainsSubstring("@copy: about 1026 registers of a thread needed at once, "
+                                                              "255 allowed with 32 threads") &&
+                                                ContainsSubstring("over more warps"));
+  CompileOptions many = few;
+  many.warps = 32;
+  Budget const spread = budget(copy<32>, many);
+  CHECK(spread.fits());
+  CHECK(spread.registers_allowed == 64);
+  CHECK(spread.threads == sm90::threads);
+}
