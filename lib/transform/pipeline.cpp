@@ -23,10 +23,12 @@
 #include "transform/inline_functions.hpp"
 #include "transform/insert_barriers.hpp"
 #include "transform/insert_proxy_fences.hpp"
+#include "transform/lower_online_softmax.hpp"
 #include "transform/narrow_masks.hpp"
 #include "transform/persistent_grid.hpp"
 #include "transform/run_ahead.hpp"
 #include "transform/schedule_dots.hpp"
+#include "transform/sink_reductions.hpp"
 #include "transform/skew_dots.hpp"
 #include "transform/specialize.hpp"
 #include "transform/specialize_warps.hpp"
@@ -98,6 +100,14 @@ constexpr PassInfo table[] = {
      .function = assign_layouts,
      .needs = {Fact::no_calls, Fact::no_dots},
      .leaves = {Fact::layouts}},
+    {.name = "lower-online-softmax",
+     .summary = "running maxima are looked for, and what follows them multiplied, only where they grow",
+     .function = lower_online_softmax,
+     .needs = {Fact::layouts}},
+    {.name = "sink-reductions",
+     .summary = "sums that loops carry stay apart per lane until the loops end",
+     .function = sink_reductions,
+     .needs = {Fact::layouts}},
     {.name = "split-stores",
      .summary = "results of products leave in column chunks, through staging buffers and the TMA engine",
      .function = split_stores,

@@ -1,0 +1,26 @@
+// What changes rarely is tested for before it is worked out.
+#pragma once
+
+#include "transform/pass.hpp"
+
+namespace tegula::transform {
+
+/// The running maximum of a loop is looked for across lanes only when some row has outgrown it, and what follows it is
+/// multiplied only then; scales move out of maxima and into the exponents.
+///
+///   before: %x = mul %s, splat %c                        after: %f = if %c >= 0 { mul (fold %s {max}), splat %c }
+///           %top = reduce %x {axis = 1, max}                         else { mul (fold %s {min}), splat %c }
+///           %m1 = max %m0, %top                                 %grows = vote (compare %f, broadcast %m0 {gt})
+///           %a = exp2 (sub %m0, %m1)                            %m1, %a = if %grows {
+///           %p = exp2 (sub %x, broadcast %m1)                     max %m0, (reduce %f {axis = 1, max}); exp2 ...
+///           ... mul %o, broadcast %a ...                        } else { %m0, 1 }
+///                                                               %p = exp2 (fma %s, splat %c, broadcast (neg %m1))
+///                                                               ... if (vote %a != 1) { mul %o, broadcast %a }
+///                                                                   else { %o } ...
+///
+/// The maximum and what is multiplied keep every bit; the exponent is rounded once instead of twice. A maximum is a
+/// running one where a loop carries it. Where %a is carried on to be multiplied elsewhere the test stands there. Needs:
+/// layouts. Leaves: no promise.
+PassResult lower_online_softmax(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+}  // namespace tegula::transform
