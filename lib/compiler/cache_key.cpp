@@ -27,7 +27,8 @@ std::string cache_key(std::string_view ir_text, CompileOptions const& options) {
   } else {
     key.add("target", "cuda").add("architecture", options.architecture);
   }
-  key.add("warps", options.warps).add("stages", options.stages).add("pipeline", options.pipeline);
+  key.add("warps", options.warps).add("stages", options.stages).add("exact", options.exact ? 1 : 0);
+  key.add("pipeline", options.pipeline);
   key.add("facts", facts_text(options.facts)).add("ir", ir_text);
   return std::move(key).str();
 }

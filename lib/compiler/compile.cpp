@@ -37,10 +37,10 @@ constexpr std::string_view cuda_pipeline =
 constexpr std::string_view cuda_block_pipeline =
     "specialize,inline-all-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-"
     "code,"
-    "persistent-grid,hoist-loop-invariants,choose-memory-paths,skew-dots,split-loops,narrow-masks,schedule-dots,"
+    "persistent-grid,hoist-loop-invariants,choose-memory-paths,lag-references,skew-dots,split-loops,narrow-masks,schedule-dots,"
     "expand-device-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
     "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code,"
-    "lower-online-softmax,sink-reductions,split-stores,circular-buffer,specialize-warps,run-ahead,canonicalize,eliminate-common-subexpressions,"
+    "lower-online-softmax,sink-reductions,share-reciprocals,split-stores,circular-buffer,specialize-warps,run-ahead,canonicalize,eliminate-common-subexpressions,"
     "eliminate-dead-code,"
     "allocate-shared-memory,insert-barriers";
 

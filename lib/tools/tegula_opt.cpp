@@ -131,6 +131,7 @@ int main(int argc, char** argv) {
   app.add_option("--architecture", arguments.options.architecture, "a CPU name or sm_90a; empty: this machine");
   app.add_option("--warps", arguments.options.warps, "warps per CTA");
   app.add_option("--stages", arguments.options.stages, "depth of every loop's buffers");
+  app.add_flag("--exact", arguments.options.exact, "cuda: every rounding as written");
   app.add_flag("--verify", arguments.verify_only, "check the input, print nothing");
   app.add_flag("--locations", arguments.locations, "print source lines");
   app.add_flag("--axis-facts", arguments.axis_facts, "print the axis facts of every integer value");

@@ -45,7 +45,7 @@ Value* compared(ir::Builder& builder, ir::Predicate predicate, Value* left, Valu
 /// One maximum over an axis of registers and lanes.
 class Maximum {
  public:
-  explicit Maximum(Op& reduce) : reduce_(reduce), source_(*reduce.operand(0)) {}
+  Maximum(Op& reduce, bool exact) : reduce_(reduce), source_(*reduce.operand(0)), exact_(exact) {}
 
   bool rewrite() {
     auto const folded = ir::infer(fold(ir::Combine::max), {source_.type()});
@@ -73,7 +73,7 @@ class Maximum {
   /// The source is a tile times one factor, and besides this maximum only exponents see it.
   bool find_scale() {
     Op* const product = made_by<ir::MulOp>(source_);
-    if (product == nullptr) return false;
+    if (product == nullptr || exact_) return false;
     for (int i = 0; i < 2 && factor_ == nullptr; ++i)
       if (Op const* const splat = made_by<ir::SplatOp>(*product->operand(i))) {
         factor_ = splat->operand(0);
@@ -131,7 +131,10 @@ class Maximum {
   }
 
   void test_first(ir::Builder& builder, Value* most) {
-    Value* const known = builder.value(ir::BroadcastOp{}, {before_}, folded_);
+    Value* allowed = before_;
+    if (std::int64_t const slack = max_->as<ir::MaxOp>().slack; slack != 0)
+      allowed = builder.same(ir::AddOp{}, {before_, builder.constant(static_cast<double>(slack), before_->type())});
+    Value* const known = builder.value(ir::BroadcastOp{}, {allowed}, folded_);
     Value* const grows = builder.value(ir::VoteOp{}, {compared(builder, ir::Predicate::gt, most, known)},
                                        Type::scalar(Element::boolean));
     Type const row = max_->result()->type();
@@ -161,6 +164,7 @@ class Maximum {
 
   Op& reduce_;
   Value& source_;
+  bool exact_;
   Type folded_;
   Value* factor_ = nullptr;  ///< by which every element of `unscaled_` is multiplied
   Value* unscaled_ = nullptr;
@@ -216,7 +220,7 @@ bool test_factor(Op& product) {
 
 }  // namespace
 
-PassResult lower_online_softmax(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult lower_online_softmax(ir::Function& function, AnalysisCache&, PassContext& context) {
   if (!function.is_kernel()) return PassResult::unchanged;
   std::vector<Op*> maxima, products;
   ir::walk(function, [&](Op& op) {
@@ -226,7 +230,7 @@ PassResult lower_online_softmax(ir::Function& function, AnalysisCache&, PassCont
     if (op.is<ir::MulOp>() && op.result()->type().is_tile()) products.push_back(&op);
   });
   bool changed = false;
-  for (Op* maximum : maxima) changed = Maximum(*maximum).rewrite() || changed;
+  for (Op* maximum : maxima) changed = Maximum(*maximum, context.options.exact).rewrite() || changed;
   if (changed)
     for (Op* product : products) test_factor(*product);
   return result_of(changed);

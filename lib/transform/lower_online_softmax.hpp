@@ -18,7 +18,8 @@ namespace tegula::transform {
 ///                                                               ... if (vote %a != 1) { mul %o, broadcast %a }
 ///                                                                   else { %o } ...
 ///
-/// The maximum and what is multiplied keep every bit; the exponent is rounded once instead of twice. A maximum is a
+/// The maximum and what is multiplied keep every bit; the exponent is rounded once instead of twice (not with exact
+/// arithmetic). A maximum with slack is taken up only when it is exceeded by more than that. A maximum is a
 /// running one where a loop carries it. Where %a is carried on to be multiplied elsewhere the test stands there. Needs:
 /// layouts. Leaves: no promise.
 PassResult lower_online_softmax(ir::Function& function, AnalysisCache& analyses, PassContext& context);

@@ -1,5 +1,6 @@
 #include "transform/persistent_grid.hpp"
 
+#include <set>
 #include <unordered_set>
 
 #include "ir/builder.hpp"
@@ -21,6 +22,26 @@ bool product_in_loop(ir::Function& function) {
       for (Op const* at = op.parent_op(); at != nullptr; at = at->parent_op()) found = found || at->is<ir::ForOp>();
   });
   return found;
+}
+
+/// The axes of the grid that a value follows from.
+void collect_axes(Value const& value, std::set<std::int64_t>& axes, std::set<Value const*>& seen) {
+  Op const* const op = value.defining_op();
+  if (op == nullptr || !seen.insert(&value).second) return;
+  if (op->is<ir::BlockIndexOp>()) axes.insert(op->as<ir::BlockIndexOp>().axis);
+  for (Value const* operand : op->operands()) collect_axes(*operand, axes, seen);
+}
+
+/// The axis along which tiles differ in work: the one that says how long loops with products are. -1: none, or several.
+std::int64_t uneven_axis(ir::Function& function) {
+  std::set<std::int64_t> axes;
+  std::set<Value const*> seen;
+  ir::walk(function, [&](Op& op) {
+    Op const* const loop = op.parent_op();
+    if (!op.is<ir::DotOp>() || loop == nullptr || !loop->is<ir::ForOp>()) return;
+    for (int i = 0; i < 3; ++i) collect_axes(*loop->operand(i), axes, seen);
+  });
+  return axes.size() == 1 ? *axes.begin() : -1;
 }
 
 /// The ops that a launch fact is computed by.
@@ -59,13 +80,28 @@ class Persistence {
       cta = builder.same(ir::AddOp{}, {builder.same(ir::MulOp{}, {cta, extent}), index_of(builder, axis)});
       ctas = builder.same(ir::MulOp{}, {ctas, extent});
     }
+    std::size_t const uneven = static_cast<std::size_t>(uneven_axis(function_));
+    std::vector<Value*> counted = extents;
+    if (uneven < extents.size()) {
+      // Pairs, where there are enough for all CTAs.
+      Value* const half = builder.same(ir::CeilDivOp{}, {extents[uneven], builder.index(2)});
+      Value* pairs = half;
+      for (std::size_t i = 0; i < extents.size(); ++i)
+        if (i != uneven) pairs = builder.same(ir::MulOp{}, {pairs, extents[i]});
+      Value* const enough = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::ge), {pairs, ctas},
+                                          ir::Type::scalar(Element::boolean));
+      counted[uneven] = builder.value(ir::SelectOp{}, {enough, half, extents[uneven]}, ir::Type::index());
+      tiles = builder.value(ir::SelectOp{}, {enough, pairs, tiles}, ir::Type::index());
+    }
     Op& loop = builder.op(ir::ForOp{}, {cta, tiles, ctas}, {});
-    ir::Block& block = loop.add_block();
-    Value* const tile = block.add_argument(ir::Type::index(), "tile");
-    ir::Builder inside(block);
+    ir::Builder inside(loop.add_block());
     inside.set_where(grid_.where());
-    std::vector<Value*> const place = place_of(inside, tile, extents);
+    Value* const tile = loop.block().add_argument(ir::Type::index(), "tile");
+    std::vector<Value*> place = place_of(inside, tile, counted);
+    if (uneven < extents.size()) place[uneven] = both_of(inside, place[uneven], counted[uneven], extents[uneven]);
+    ir::Block& block = inside.block();
     Op& yield = inside.op(ir::YieldOp{}, {}, {});
+    if (&block != &loop.block()) ir::Builder(loop.block()).op(ir::YieldOp{}, {}, {});
     for (Op* op : body) op->move_before(yield);
     ir::walk(block, [&](Op& op) {
       auto const at = [&](std::int64_t axis) { return static_cast<std::size_t>(axis); };
@@ -89,6 +125,23 @@ class Persistence {
   }
   static Value* extent_of(ir::Builder& builder, std::int64_t axis) {
     return builder.op(ir::make_op<ir::GridExtentOp>(axis), {}, {ir::Type::index()}).result();
+  }
+
+  /// Goes on inside a loop over the indices `first` and, where pairs are counted and it is another one, its partner
+  /// from the other end; returns the index.
+  static Value* both_of(ir::Builder& b, Value* first, Value* counted, Value* extent) {
+    ir::Type const boolean = ir::Type::scalar(Element::boolean);
+    Value* const one = b.index(1);
+    Value* const last = b.same(ir::SubOp{}, {extent, b.same(ir::AddOp{}, {first, one})});
+    Value* const partner =
+        b.value(ir::make_op<ir::CompareOp>(ir::Predicate::ge), {last, counted}, boolean);  // it is counted by none else
+    Value* const turns = b.value(ir::SelectOp{}, {partner, b.index(2), one}, ir::Type::index());
+    Op& loop = b.op(ir::ForOp{}, {b.index(0), turns, one}, {});
+    ir::Builder inside(loop.add_block());
+    Value* const turn = loop.block().add_argument(ir::Type::index(), "turn");
+    Value* const second = inside.value(ir::make_op<ir::CompareOp>(ir::Predicate::gt), {turn, inside.index(0)}, boolean);
+    b = inside;
+    return b.value(ir::SelectOp{}, {second, last, first}, ir::Type::index());
   }
 
   /// The block indices that a tile's number stands for.

@@ -15,7 +15,9 @@ namespace tegula::transform {
 ///                                                         }
 ///
 /// Tiles go through the grid's first two axes in groups of 8 along the second one, so that the CTAs that run together
-/// share rows and columns in L2. A grid that the launch states instead is a number of CTAs: every tile is computed once
+/// share rows and columns in L2. Where one axis of the grid says how long those loops are (a causal mask), a CTA takes an
+/// index along it together with the one as far from the other end, so that all pairs are equally much work; unless
+/// there are fewer pairs than CTAs. A grid that the launch states instead is a number of CTAs: every tile is computed once
 /// whatever it is. Kernels without a grid of their own or without such a product stay. Needs: no-calls.  Leaves: no
 /// promise.
 PassResult persistent_grid(ir::Function& function, AnalysisCache& analyses, PassContext& context);

@@ -23,11 +23,13 @@
 #include "transform/inline_functions.hpp"
 #include "transform/insert_barriers.hpp"
 #include "transform/insert_proxy_fences.hpp"
+#include "transform/lag_references.hpp"
 #include "transform/lower_online_softmax.hpp"
 #include "transform/narrow_masks.hpp"
 #include "transform/persistent_grid.hpp"
 #include "transform/run_ahead.hpp"
 #include "transform/schedule_dots.hpp"
+#include "transform/share_reciprocals.hpp"
 #include "transform/sink_reductions.hpp"
 #include "transform/skew_dots.hpp"
 #include "transform/specialize.hpp"
@@ -78,6 +80,10 @@ constexpr PassInfo table[] = {
      .summary = "loads that feed products, or that loops with stages make, become copies where TMA's rules allow",
      .function = choose_memory_paths,
      .needs = {Fact::no_calls}},
+    {.name = "lag-references",
+     .summary = "running maxima that only serve as the reference of a softmax may lag",
+     .function = lag_references,
+     .needs = {Fact::no_calls}},
     {.name = "skew-dots",
      .summary = "a product that takes another's result runs beside the next iteration's first product",
      .function = skew_dots,
@@ -107,6 +113,10 @@ constexpr PassInfo table[] = {
     {.name = "sink-reductions",
      .summary = "sums that loops carry stay apart per lane until the loops end",
      .function = sink_reductions,
+     .needs = {Fact::layouts}},
+    {.name = "share-reciprocals",
+     .summary = "quotients by what a row shares, rounded to 16 bits, become products with its reciprocal",
+     .function = share_reciprocals,
      .needs = {Fact::layouts}},
     {.name = "split-stores",
      .summary = "results of products leave in column chunks, through staging buffers and the TMA engine",

@@ -26,9 +26,9 @@ int number_of(std::string_view text) {
 std::string replay_text(ir::Module const& module, std::string_view pipeline, CompileOptions const& options) {
   std::string text = ir::print(module, {true});
   std::size_t const first_line = text.find('\n') + 1;
-  text.insert(first_line, fmt::format("{}target={} architecture={} warps={} stages={} pipeline={}\n", mark,
+  text.insert(first_line, fmt::format("{}target={} architecture={} warps={} stages={} exact={} pipeline={}\n", mark,
                                       options.target == Target::host ? "host" : "cuda", options.architecture,
-                                      options.warps, options.stages, pipeline));
+                                      options.warps, options.stages, options.exact ? 1 : 0, pipeline));
   return text;
 }
 
@@ -53,6 +53,8 @@ Replay read_replay(std::string_view text) {
       result.options.warps = number_of(value);
     else if (key == "stages")
       result.options.stages = number_of(value);
+    else if (key == "exact")
+      result.options.exact = number_of(value) != 0;
     else if (key == "pipeline")
       result.pipeline = value;
     else

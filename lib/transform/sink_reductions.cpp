@@ -64,9 +64,7 @@ class Sum {
   }
 
  private:
-  [[nodiscard]] ir::FoldOp fold() const {
-    return ir::make_op<ir::FoldOp>(reduction_.axis, ir::Combine::sum);
-  }
+  [[nodiscard]] ir::FoldOp fold() const { return ir::make_op<ir::FoldOp>(reduction_.axis, ir::Combine::sum); }
   [[nodiscard]] bool has(Value const& value) const {
     return std::find(values_.begin(), values_.end(), &value) != values_.end();
   }
@@ -181,8 +179,8 @@ class Sum {
 
 }  // namespace
 
-PassResult sink_reductions(ir::Function& function, AnalysisCache&, PassContext&) {
-  if (!function.is_kernel()) return PassResult::unchanged;
+PassResult sink_reductions(ir::Function& function, AnalysisCache&, PassContext& context) {
+  if (!function.is_kernel() || context.options.exact) return PassResult::unchanged;
   bool changed = false;
   for (bool again = true; again;) {
     again = false;

@@ -1,6 +1,9 @@
 // Arithmetic, comparison, selection, conversion and elementary functions. All work on scalars and, element by element,
 // on tiles of one shape; both operands have the same type. Meanings are exact and the same on every target unless an op
-// states an error: float arithmetic rounds each step to nearest even and is never contracted; integers wrap.
+// states an error: float arithmetic rounds each step to nearest even and is never contracted; integers wrap. Only cuda,
+// unless the options ask for exact arithmetic, may round x * c - m once where a power of it is taken, add up carried
+// sums of free order lane by lane, multiply by reciprocals what is rounded to 16 bits, and let the reference of a
+// softmax lag; the passes that do so say by how much.
 #pragma once
 
 #include "tegula/ir/fields.hpp"
@@ -61,9 +64,12 @@ struct CeilDivOp : BinaryDefaults {
 struct MinOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "min";
 };
-/// The greater. Floats: a NaN operand gives the other one; -0 and +0 may give either.
+/// The greater. Floats: a NaN operand gives the other one; -0 and +0 may give either. `slack = n`: where the two differ
+/// by at most n, either of them.
 struct MaxOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "max";
+  std::int64_t slack = 0;
+  static constexpr auto attributes() { return fields(field("slack", &MaxOp::slack)); }
 };
 /// Bitwise and of integers, logical and of booleans.
 struct AndOp : CommutativeDefaults {

@@ -1,0 +1,21 @@
+// One division per row.
+#pragma once
+
+#include "transform/pass.hpp"
+
+namespace tegula::transform {
+
+/// Quotients by what a whole row shares, of which only 16 bits are kept, become products with the row's reciprocal.
+///
+///   before: %w = broadcast %l : tile<128x128xf32>        after: %r = div 1, %l : tile<128x1xf32>
+///           %q = div %o, %w : tile<128x128xf32>                 %n = vote (2^-125 <= |%l| <= 2^125) {kind = all}
+///           %c = cast %q : tile<128x128xbf16>                   %q = if %n { mul %o, broadcast %r }
+///                                                                    else { div %o, %w }
+///                                                               %c = cast %q : tile<128x128xbf16>
+///
+/// The quotient may be off by one unit in the last place of f32 before it is rounded to 16 bits; a reciprocal that has
+/// fewer digits than that (or is 0 or infinite) is not used, and none is with exact arithmetic. Quotients that are kept in f32 stay. Needs: layouts.
+/// Leaves: no promise.
+PassResult share_reciprocals(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+}  // namespace tegula::transform
