@@ -22,8 +22,8 @@ using ir::Type;
 using ir::Value;
 
 constexpr std::int64_t shared_limit = 232448;  // opt-in bytes per CTA on sm_90
-/// Left free where the depth is chosen here: staging buffers of stores, scratch of exchanges, barriers.
-constexpr std::int64_t shared_reserve = 36 * 1024;
+/// Left free where the depth is chosen here: barriers, gaps.
+constexpr std::int64_t shared_reserve = 2 * 1024;
 constexpr std::int64_t most_stages_chosen = 4;
 
 /// A place where a ring is filled: fetches of one block that fill one stage together, one per buffer of the ring.
@@ -181,9 +181,16 @@ class Rings {
                        [&](Site const& site) { return !holds_a_loop(site.block()); });
   }
 
+  /// Depths that nobody asked for: rings of innermost loops first, so that they never wait for long; then a second
+  /// stage for what the next turn of an outer loop reads.
   void choose_depths() {
-    std::vector<Ring*> open;
-    std::int64_t total = shared_reserve;
+    std::vector<Ring*> inner, outer;
+    std::int64_t total = shared_reserve, scratch = 0;
+    ir::walk(function_, [&](Op& op) {
+      if (op.is<ir::SharedAllocOp>()) total += ir::buffer_bytes(op.result()->type());
+      scratch = std::max(scratch, ir::scratch_bytes(op));
+    });
+    total += scratch;
     for (Home& home : homes_)
       for (Ring& ring : home.rings) {
         for (Op const* fetch : ring.sites.front().fetches) {
@@ -192,15 +199,19 @@ class Rings {
         }
         std::int64_t const asked = ring.stages_asked();
         ring.stages = std::max<std::int64_t>(asked, 1);
-        if (asked == 0 && innermost(ring)) open.push_back(&ring);
+        if (asked == 0) (innermost(ring) ? inner : outer).push_back(&ring);
         total += ring.stages * ring.stage_bytes;
       }
-    for (std::int64_t depth = 2; depth <= most_stages_chosen; ++depth)
-      for (Ring* ring : open) {
-        if (total + ring->stage_bytes > shared_limit) continue;
-        total += ring->stage_bytes;
-        ring->stages = std::max(ring->stages, depth);
-      }
+    auto const deepen = [&](std::vector<Ring*> const& rings, std::int64_t most) {
+      for (std::int64_t depth = 2; depth <= most; ++depth)
+        for (Ring* ring : rings) {
+          if (total + ring->stage_bytes > shared_limit) continue;
+          total += ring->stage_bytes;
+          ring->stages = std::max(ring->stages, depth);
+        }
+    };
+    deepen(inner, most_stages_chosen);
+    deepen(outer, 2);
   }
 
   // ---- rewrite: buffers and barriers before everything that has an effect.
