@@ -40,7 +40,7 @@ constexpr std::string_view cuda_block_pipeline =
     "persistent-grid,hoist-loop-invariants,choose-memory-paths,lag-references,skew-dots,split-loops,narrow-masks,schedule-dots,"
     "expand-device-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
     "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code,"
-    "lower-online-softmax,sink-reductions,share-reciprocals,split-stores,circular-buffer,specialize-warps,run-ahead,canonicalize,eliminate-common-subexpressions,"
+    "lower-online-softmax,sink-reductions,share-reciprocals,split-stores,circular-buffer,specialize-warps,run-ahead,dependent-launch,canonicalize,eliminate-common-subexpressions,"
     "eliminate-dead-code,"
     "allocate-shared-memory,insert-barriers";
 

@@ -16,6 +16,7 @@
 #include "transform/canonicalize.hpp"
 #include "transform/choose_memory_paths.hpp"
 #include "transform/circular_buffer.hpp"
+#include "transform/dependent_launch.hpp"
 #include "transform/eliminate_common_subexpressions.hpp"
 #include "transform/eliminate_dead_code.hpp"
 #include "transform/expand_math.hpp"
@@ -134,6 +135,10 @@ constexpr PassInfo table[] = {
     {.name = "run-ahead",
      .summary = "where warps are not specialised, fills of rings stand iterations before their readers",
      .function = run_ahead,
+     .needs = {Fact::no_fetches}},
+    {.name = "dependent-launch",
+     .summary = "the kernel may start while the one before it drains, and waits before it touches global memory",
+     .function = dependent_launch,
      .needs = {Fact::no_fetches}},
     {.name = "allocate-shared-memory",
      .summary = "buffers, exchanges and called functions get their places in shared memory",

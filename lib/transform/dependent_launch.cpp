@@ -1,0 +1,54 @@
+#include "transform/dependent_launch.hpp"
+
+#include "ir/builder.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Op;
+
+bool touches_global(Op& op) {
+  auto const global = [](Op const& at) {
+    ir::Effects const& effects = at.info().effects;
+    return effects.reads(ir::Space::global) || effects.writes(ir::Space::global);
+  };
+  bool found = global(op);
+  for (int b = 0; b < op.block_count() && !found; ++b)
+    ir::walk(op.block(b), [&](Op& inner) { found = found || global(inner); });
+  return found;
+}
+
+/// Waits before the first op that touches global memory: in each role by itself, and by one lane where only it does.
+void wait_in(ir::Block& block) {
+  Op* first = nullptr;
+  bool alone = true;
+  for (Op& op : block) {
+    if (!touches_global(op)) continue;
+    alone = first == nullptr;
+    if (alone) first = &op;
+  }
+  if (first == nullptr) return;
+  if (alone && (first->is<ir::WarpSpecializeOp>() || first->is<ir::ElectOp>())) {
+    for (int b = 0; b < first->block_count(); ++b) wait_in(first->block(b));
+    return;
+  }
+  ir::Builder::before(*first).op(ir::WaitDependenciesOp{}, {}, {});
+}
+
+}  // namespace
+
+PassResult dependent_launch(ir::Function& function, AnalysisCache&, PassContext&) {
+  if (!function.is_kernel()) return PassResult::unchanged;
+  Op* first = nullptr;
+  for (Op& op : function.body()) {
+    if (op.is<ir::LaunchDependentsOp>() || op.is<ir::WaitDependenciesOp>()) return PassResult::unchanged;
+    if (first == nullptr && touches_global(op)) first = &op;
+  }
+  if (first == nullptr) return PassResult::unchanged;
+  ir::Builder::before(*first).op(ir::LaunchDependentsOp{}, {}, {});
+  wait_in(function.body());
+  return PassResult::changed;
+}
+
+}  // namespace tegula::transform
