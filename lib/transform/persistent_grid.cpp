@@ -1,7 +1,10 @@
 #include "transform/persistent_grid.hpp"
 
 #include <set>
+#include <tuple>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "ir/builder.hpp"
 #include "ir/rewrite.hpp"
@@ -144,22 +147,24 @@ class Persistence {
     return b.value(ir::SelectOp{}, {second, last, first}, ir::Type::index());
   }
 
+  /// Quotient and remainder by one division.
+  static std::pair<Value*, Value*> divided(ir::Builder& b, Value* value, Value* by) {
+    Value* const quotient = b.same(ir::DivOp{}, {value, by});
+    return {quotient, b.same(ir::SubOp{}, {value, b.same(ir::MulOp{}, {quotient, by})})};
+  }
+
   /// The block indices that a tile's number stands for.
   static std::vector<Value*> place_of(ir::Builder& b, Value* tile, std::vector<Value*> const& extents) {
     if (extents.size() == 1) return {tile};
     std::vector<Value*> place(extents.size());
-    if (extents.size() == 3) {
-      Value* const plane = b.same(ir::MulOp{}, {extents[0], extents[1]});
-      place[2] = b.same(ir::DivOp{}, {tile, plane});
-      tile = b.same(ir::RemOp{}, {tile, plane});
-    }
+    if (extents.size() == 3) std::tie(place[2], tile) = divided(b, tile, b.same(ir::MulOp{}, {extents[0], extents[1]}));
     Value* const count = b.index(rows_per_group);
-    Value* const width = b.same(ir::MulOp{}, {extents[0], count});
-    Value* const first = b.same(ir::MulOp{}, {b.same(ir::DivOp{}, {tile, width}), count});
-    Value* const within = b.same(ir::RemOp{}, {tile, width});
+    auto const [group, within] = divided(b, tile, b.same(ir::MulOp{}, {extents[0], count}));
+    Value* const first = b.same(ir::MulOp{}, {group, count});
     Value* const rows = b.same(ir::MinOp{}, {b.same(ir::SubOp{}, {extents[1], first}), count});
-    place[1] = b.same(ir::AddOp{}, {first, b.same(ir::RemOp{}, {within, rows})});
-    place[0] = b.same(ir::DivOp{}, {within, rows});
+    auto const [column, row] = divided(b, within, rows);
+    place[1] = b.same(ir::AddOp{}, {first, row});
+    place[0] = column;
     return place;
   }
 
