@@ -37,6 +37,7 @@
 #include "transform/specialize_warps.hpp"
 #include "transform/split_loops.hpp"
 #include "transform/split_stores.hpp"
+#include "transform/swap_operands.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -76,6 +77,10 @@ constexpr PassInfo table[] = {
     {.name = "persistent-grid",
      .summary = "kernels with products in loops stay on their multiprocessors and take tile after tile",
      .function = persistent_grid,
+     .needs = {Fact::no_calls}},
+    {.name = "swap-operands",
+     .summary = "products with fewer rows than wgmma takes become transposed ones",
+     .function = swap_operands,
      .needs = {Fact::no_calls}},
     {.name = "choose-memory-paths",
      .summary = "loads that feed products, or that loops with stages make, become copies where TMA's rules allow",

@@ -166,3 +166,12 @@ TEST_CASE("a product of tiles through the passes without any one of its synchron
     }
   }
 }
+
+TEST_CASE("products of few rows become transposed products of the tensor cores' asynchronous kind", "[sim][block]") {
+  for (GemmShape const shape : {GemmShape{16, 64, 32, 3}, GemmShape{8, 128, 16, 2}, GemmShape{32, 64, 64, 0, true}}) {
+    ir::Module const module = compiler::lower(gemm_module(shape), gemm_options());
+    CHECK(count(module, ir::OpKind::WgmmaOp) >= 1);
+    CHECK(count(module, ir::OpKind::MmaOp) == 0);
+    for (std::int64_t const k : {0, 32, 200}) check_run(module, 19, 136, k, shape.trans_b, 1);
+  }
+}
