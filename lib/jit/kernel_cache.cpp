@@ -196,7 +196,10 @@ Traced::Traced(trace::TracedKernel from) : kernel(std::move(from)), text(kernel.
 CompileOptions launch_options(device where, std::vector<TensorFacts> facts) {
   CompileOptions options;
   options.target = where.is_host() ? Target::host : Target::cuda;
-  if (where.is_cuda()) options.architecture = where.architecture();
+  if (where.is_cuda()) {
+    options.architecture = where.architecture();
+    options.exact = support::options().exact;
+  }
   options.facts = std::move(facts);
   return options;
 }

@@ -23,6 +23,8 @@ constexpr EnvironmentVariable table[] = {
     {"TEGULA_REPLAY_DIR", "<folder>", "where a failing compilation leaves its replay file"},
     {"TEGULA_VERIFY", "each | off", "each: the IR is verified after every pass"},
     {"TEGULA_TIME", "passes | off", "passes: prints the time of every pass"},
+    {"TEGULA_ARITHMETIC", "free | exact",
+     "exact: GPU kernels keep every rounding as written; free: what tegula/ir/ops/arith.hpp lists is allowed"},
     {"TEGULA_SIMULATE", "0 | 1 | seed:<n> | latest[:<n>] | earliest[:<n>] | starve:<warp> | choices:<n>,<n>,...",
      "1: every launch runs in the simulator, whole tiles, block by block; a schedule: what the passes make of the "
      "kernel "
@@ -156,6 +158,7 @@ Options read_options() {
   result.replay_dir = value_of("TEGULA_REPLAY_DIR");
   result.verify_each = one_of<bool>("TEGULA_VERIFY", false, {{"each", true}, {"off", false}});
   result.time_passes = one_of<bool>("TEGULA_TIME", false, {{"passes", true}, {"off", false}});
+  result.exact = one_of<bool>("TEGULA_ARITHMETIC", false, {{"exact", true}, {"free", false}});
   result.simulate_schedule = simulated_schedule();
   result.simulate =
       !result.simulate_schedule.empty() || one_of<bool>("TEGULA_SIMULATE", false, {{"1", true}, {"0", false}});

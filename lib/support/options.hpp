@@ -44,6 +44,7 @@ struct Options {
   std::string replay_dir;    ///< where a failure leaves its replay file; empty: the system's temporary folder
   bool verify_each = false;
   bool time_passes = false;
+  bool exact = false;     ///< GPU kernels of launches: every rounding as written
   bool simulate = false;  ///< every launch goes through the simulator
   /// Under `simulate`: the schedule of the warps of what the passes make of a kernel; empty: the kernel's tiles, block
   /// by block.

@@ -227,6 +227,9 @@ TEST_CASE("the key names architecture, facts, versions and IR, and two keys tell
   std::string const a = jit::key_of(traced, v2);
   std::string const b = jit::key_of(traced, v3);
   CHECK(support::explain_difference(a, b) == "architecture: x86-64-v2 | x86-64-v3\n");
+  CompileOptions exact = v2;
+  exact.exact = true;
+  CHECK(support::explain_difference(a, jit::key_of(traced, exact)) == "exact: 0 | 1\n");
   for (char const* field :
        {"tegula=", "llvm=", "target=host", "facts={unit_inner, aligned_16} {unit_inner} {}", "\nir="})
     CHECK_THAT(a, ContainsSubstring(field));

@@ -205,6 +205,7 @@ TEST_CASE("pipeline: replay files hold pipeline and options") {
   options.architecture = "sm_90a";
   options.warps = 8;
   options.stages = 3;
+  options.exact = true;
   std::string const left = replay_text(module_of(), "a,b", options);
   Replay const replay = read_replay(left);
   CHECK(replay.pipeline == "a,b");
