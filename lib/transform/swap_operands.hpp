@@ -13,9 +13,9 @@ namespace tegula::transform {
 ///           }                                                                }
 ///                                                                            %s = trans %t : tile<16x128xf32>
 ///
-/// Only where the right operand is a load (or its transpose): it becomes the left one, which wgmma reads from shared
-/// memory. Each element is the same sum. Accumulators that the loop carries for this product alone are carried
-/// transposed. Needs: no-calls. Leaves: no promise.
+/// Only where both operands are loads (or their transposes), so that wgmma can read them from shared memory. Each element
+/// is the same sum. Accumulators that the loop carries for this product alone are carried transposed. Needs: no-calls.
+/// Leaves: no promise.
 PassResult swap_operands(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform
