@@ -105,7 +105,7 @@ CallSummary Hazards::summary() {
 void Hazards::add(State& state, Pending pending) {
   for (Pending& other : state) {
     if (other.access != pending.access || other.turn != pending.turn || other.open != pending.open ||
-        other.outside != pending.outside)
+        other.outside != pending.outside || other.ended != pending.ended || other.ended_turn != pending.ended_turn)
       continue;
     other.known = std::min(other.known, pending.known);
     other.least_age = std::min(other.least_age, pending.least_age);
@@ -153,12 +153,15 @@ bool Hazards::sealed(Op const& region, Level level) const {
 }
 
 /// As late as possible, but before regions in which nobody can meet, and before loops that the earlier access is not
-/// in. Null: it would have to come before that access.
+/// in, or did not end in. Null: it would have to come before that access.
 Op const* Hazards::meeting_point(Op const& at, Pending const& earlier, Level level) const {
-  Op const* const source = earlier.access->waited_by != nullptr ? earlier.access->waited_by : earlier.access->op;
+  bool const waited = earlier.access->waited_by == nullptr && earlier.ended != nullptr;
+  Op const* const source = waited                                 ? earlier.ended
+                           : earlier.access->waited_by != nullptr ? earlier.access->waited_by
+                                                                  : earlier.access->op;
+  Op const* const turn = waited ? earlier.ended_turn : earlier.turn;
   auto const holds_earlier = [&](Op const& region) {  // in the turn under way
-    return is_inside(*source, region) &&
-           (earlier.turn == nullptr || earlier.turn == &region || !is_inside(region, *earlier.turn));
+    return is_inside(*source, region) && (turn == nullptr || turn == &region || !is_inside(region, *turn));
   };
   Op const* place = &at;
   for (Op const* around = at.parent_op(); around != nullptr; around = around->parent_op()) {
@@ -247,6 +250,8 @@ void Hazards::wait(Op const& op, State& state) {
     if (pending.most_age <= open) continue;
     Pending done = pending;
     done.open = false;
+    done.ended = &op;
+    done.ended_turn = nullptr;
     done.known =
         access.completion == Completion::wgmma ? (context_.warps == 1 ? Level::group : Level::warp) : Level::none;
     over.push_back(done);
@@ -404,16 +409,17 @@ void Hazards::loop(Op const& loop, State& state) {
     State next = start;
     for (Pending pending : end) {
       if (pending.access != nullptr && is_inside(*pending.access->op, loop)) pending.turn = &loop;
+      if (pending.ended != nullptr && is_inside(*pending.ended, loop)) pending.ended_turn = &loop;
       add(next, pending);
     }
     auto const signature = [](State const& of) {
-      std::vector<std::tuple<Access const*, Op const*, Level, bool, int, int, std::size_t, std::int64_t, bool, Level,
-                             std::size_t, std::int64_t, std::size_t>>
+      std::vector<std::tuple<Access const*, Op const*, Op const*, Op const*, Level, bool, int, int, std::size_t,
+                             std::int64_t, bool, Level, std::size_t, std::int64_t, std::size_t>>
           text;
       for (Pending const& p : of)
-        text.emplace_back(p.access, p.turn, p.known, p.open, p.least_age, p.most_age, p.released.size(), p.acquired,
-                          p.fenced, p.fence_known, p.fence_released.size(), p.fence_acquired,
-                          p.met_warp.size() + p.met_group.size() + p.arrived.size());
+        text.emplace_back(p.access, p.turn, p.ended, p.ended_turn, p.known, p.open, p.least_age, p.most_age,
+                          p.released.size(), p.acquired, p.fenced, p.fence_known, p.fence_released.size(),
+                          p.fence_acquired, p.met_warp.size() + p.met_group.size() + p.arrived.size());
       std::sort(text.begin(), text.end());
       return text;
     };

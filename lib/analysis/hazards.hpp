@@ -77,6 +77,8 @@ class Hazards {
     Level known = Level::none;       ///< the threads that know it is over
     bool open = false;               ///< still under way, after so many commits at least and at most
     int least_age = 0, most_age = 0;
+    ir::Op const* ended = nullptr;                ///< the wait that saw it end; null: it was no copy
+    ir::Op const* ended_turn = nullptr;           ///< as `turn`, of that wait
     bool outside = false;                         ///< made before or after this partition, by other groups of threads
     std::set<ir::Op const*> released;             ///< mbarriers at which its threads arrived since
     std::int64_t acquired = Access::not_elected;  ///< the elected lane that has waited for such an arrival

@@ -31,7 +31,7 @@ constexpr std::string_view cuda_pipeline =
     "specialize,inline-all-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-"
     "code,"
     "expand-device-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
-    "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code,allocate-shared-memory";
+    "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code,allocate-shared-memory,insert-barriers";
 
 /// For kernels of which the passes make block ops, whose text says every barrier.
 constexpr std::string_view cuda_block_pipeline =
@@ -42,7 +42,7 @@ constexpr std::string_view cuda_block_pipeline =
     "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code,"
     "lower-online-softmax,sink-reductions,share-reciprocals,split-stores,circular-buffer,specialize-warps,run-ahead,dependent-launch,canonicalize,eliminate-common-subexpressions,"
     "eliminate-dead-code,"
-    "allocate-shared-memory,insert-barriers";
+    "allocate-shared-memory,insert-barriers,insert-proxy-fences";
 
 /// Products become those of the tensor cores, loads of loops with stages may become copies.
 bool becomes_block_ops(ir::Module const& module) {

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "ir/conversion.hpp"
+
 namespace tegula::ir {
 namespace {
 
@@ -130,7 +132,7 @@ std::int64_t scratch_bytes(Op const& op) {
   if (op.is<ConvertLayoutOp>()) {
     Type const& from = op.operand(0)->type();
     Type const& to = op.result()->type();
-    if (!to.layout()->registers_from(*from.layout()).empty()) return 0;
+    if (conversion(*from.layout(), *to.layout()).kind != ConversionKind::shared) return 0;
     return scratch_tile(from.shape(), from.element()).elements * bytes(from.element());
   }
   return 0;

@@ -181,6 +181,13 @@ class Rings {
                        [&](Site const& site) { return !holds_a_loop(site.block()); });
   }
 
+  /// A stage that the next iteration gives back is still in use when that iteration's copy has to be there.
+  static std::int64_t least_stages(Ring const& ring) {
+    bool const next_turn =
+        std::any_of(ring.sites.begin(), ring.sites.end(), [](Site const& site) { return site.life.next_turn; });
+    return next_turn ? 2 : 1;
+  }
+
   /// Depths that nobody asked for: rings of innermost loops first, so that they never wait for long; then a second
   /// stage for what the next turn of an outer loop reads.
   void choose_depths() {
@@ -198,16 +205,16 @@ class Rings {
           ring.stage_bytes += type.elements() * bytes(type.element());
         }
         std::int64_t const asked = ring.stages_asked();
-        ring.stages = std::max<std::int64_t>(asked, 1);
+        ring.stages = std::max(asked, least_stages(ring));
         if (asked == 0) (innermost(ring) ? inner : outer).push_back(&ring);
         total += ring.stages * ring.stage_bytes;
       }
     auto const deepen = [&](std::vector<Ring*> const& rings, std::int64_t most) {
       for (std::int64_t depth = 2; depth <= most; ++depth)
         for (Ring* ring : rings) {
-          if (total + ring->stage_bytes > shared_limit) continue;
+          if (ring->stages >= depth || total + ring->stage_bytes > shared_limit) continue;
           total += ring->stage_bytes;
-          ring->stages = std::max(ring->stages, depth);
+          ring->stages = depth;
         }
     };
     deepen(inner, most_stages_chosen);

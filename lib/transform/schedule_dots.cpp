@@ -207,7 +207,8 @@ class Schedule {
 
   /// A tile in a product's layout; zeros are made there.
   static Value* laid_out(ir::Builder& builder, Value* tile, Layout const* layout) {
-    Type const type = tile->type().with_layout(layout);
+    // The result of a loop that is still to be closed is pending; its users will get what the wait gives.
+    Type const type = tile->type().as(ir::TypeKind::tile).with_layout(layout);
     if (is_zero(*tile)) return builder.constant(tile->defining_op()->as<ir::ConstantOp>().value, type);
     return builder.value(ir::ConvertLayoutOp{}, {tile}, type);
   }

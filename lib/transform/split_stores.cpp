@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/effects.hpp"
+#include "analysis/shared_accesses.hpp"
 #include "analysis/tma_tensor.hpp"
 #include "ir/builder.hpp"
 #include "ir/fragment_layouts.hpp"
@@ -34,9 +35,18 @@ struct Cut {
   [[nodiscard]] std::int64_t buffers() const { return std::min(chunks(), most_buffers); }
 };
 
+/// A loop with such a step deals out its turns to CTAs, and they share as little as CTAs do.
+bool counts_ctas(Value const& value) {
+  Op const* const op = value.defining_op();
+  return op != nullptr &&
+         (op->is<ir::GridExtentOp>() || std::any_of(op->operands().begin(), op->operands().end(),
+                                                    [](Value const* operand) { return counts_ctas(*operand); }));
+}
+
 class Split {
  public:
-  Split(ir::Function& function, AnalysisCache& analyses) : function_(function), facts_(analyses.axis_facts()) {}
+  Split(ir::Function& function, AnalysisCache& analyses)
+      : function_(function), facts_(analyses.axis_facts()), accesses_(function, function.warps) {}
 
   bool run() {
     std::vector<std::pair<Op*, Cut>> stores;
@@ -55,7 +65,24 @@ class Split {
   }
 
  private:
-  bool can_be_cut(Op const& store, Cut& cut) const {
+  /// The loops around a store in whose turns one CTA may store to the same place again.
+  static std::vector<Op const*> repeating_loops(Op const& store) {
+    std::vector<Op const*> loops;
+    for (Op const* at = store.parent_op(); at != nullptr; at = at->parent_op())
+      if (at->is<ir::ForOp>() && !counts_ctas(*at->operand(2))) loops.push_back(at);
+    return loops;
+  }
+  /// A warp's stores through the TMA engine can wait for each other, those of different warps cannot: what one warp
+  /// stores in a turn of a loop no other may store in the next.
+  bool turns_stay_in_warps(Op const& store) {
+    analysis::Access const& access = accesses_.of(store).front();
+    auto const loops = repeating_loops(store);
+    return std::all_of(loops.begin(), loops.end(), [&](Op const* loop) {
+      return accesses_.between(access, access, loop, function_.warps) <= analysis::Level::warp;
+    });
+  }
+
+  bool can_be_cut(Op const& store, Cut& cut) {
     Value const& tensor = *store.operand(0);
     Type const& tile = store.operand(1)->type();
     ir::ParameterAttributes const& parameter = analysis::parameter_of(tensor);
@@ -63,7 +90,8 @@ class Split {
                                      [](ir::Use const& use) { return !use.user->is<ir::ExtentOp>(); }) == 1;
     if (parameter.direction != Direction::out || !alone || tile.rank() != 2) return false;
     int const size = bytes(tile.element());
-    if (!ir::tma_tensor_troubles(analysis::tma_tensor(store, facts_), size).empty()) return false;
+    if (!ir::tma_tensor_troubles(analysis::tma_tensor(store, facts_), size).empty() || !turns_stay_in_warps(store))
+      return false;
 
     std::string why;
     int const warps = function_.warps;
@@ -123,7 +151,9 @@ class Split {
       if (open >= 0) {
         Op& free = builder.op(ir::make_op<ir::ElectOp>(std::int64_t{-1}), {}, {});
         ir::Builder lane(free.add_block());
-        lane.op(ir::make_op<ir::BulkWaitOp>(open, true), {}, {});
+        // Within a turn it is enough that the buffer was read; the turn before may have written to the same place.
+        bool const read_only = chunk >= cut.buffers() || repeating_loops(store).empty();
+        lane.op(ir::make_op<ir::BulkWaitOp>(open, read_only), {}, {});
         lane.op(ir::YieldOp{}, {}, {});
         builder.op(ir::WarpBarrierOp{}, {}, {});
       }
@@ -164,6 +194,7 @@ class Split {
 
   ir::Function& function_;
   analysis::AxisFacts const& facts_;
+  analysis::SharedAccesses accesses_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "codegen/ptx_machine.hpp"
 #include "codegen/ptxas.hpp"
 #include "compiler/compile.hpp"
+#include "sim/block/simulate.hpp"
 #include "support/file_check.hpp"
 #include "tegula/support/error.hpp"
 
@@ -49,12 +50,12 @@ void run_both(ir::Module const& module, std::string const& text, std::string con
   INFO(reference.str());
   REQUIRE(reference.clean());
 
-  // The passes change nothing: their result, run by the simulator, is the reference.
+  // The passes change nothing: their result, run by the simulator warp by warp, is the reference.
   {
     Launch again = read_shapes(kernel, shapes);
     fill(again, same);
     ir::Module const lowered = compiler::lower(module, options);
-    sim::Result const result = sim::run(lowered.kernel(), simulator_arguments(lowered.kernel(), again));
+    auto const result = sim::block::run(lowered.kernel(), simulator_arguments(lowered.kernel(), again));
     INFO(result.str());
     CHECK(result.clean());
     for (std::size_t i = 0; i < again.tensors.size(); ++i) {

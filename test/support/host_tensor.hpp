@@ -19,15 +19,18 @@ class HostTensor {
   HostTensor() = default;
   /// Row-major; `gaps` elements are left between rows of the last axis, and as many before the first element.
   HostTensor(Element element, Extents const& extents, std::int64_t gaps = 0)
-      : element_(element), extents_(extents), offset_(gaps) {
+      : HostTensor(element, extents, gaps, gaps, 1) {}
+  /// The same with `before` elements before the first one, and `inner` as the stride of the last axis.
+  HostTensor(Element element, Extents const& extents, std::int64_t gaps, std::int64_t before, std::int64_t inner)
+      : element_(element), extents_(extents), offset_(before) {
     strides_ = extents;
-    std::int64_t stride = 1;
+    std::int64_t stride = inner;
     for (int i = extents.size() - 1; i >= 0; --i) {
       strides_[i] = stride;
       stride *= extents[i];
       if (i == extents.size() - 1) stride += gaps;
     }
-    memory_.resize(static_cast<std::size_t>((stride + gaps + 1) * bytes(element)), poison);
+    memory_.resize(static_cast<std::size_t>((stride + before + gaps + 1) * bytes(element)), poison);
   }
   /// The same with the last two axes stored the other way round.
   static HostTensor transposed(Element element, Extents const& extents) {

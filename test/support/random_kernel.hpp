@@ -6,34 +6,16 @@
 #pragma once
 
 #include <cstdint>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "ir/builder.hpp"
-#include "ir/text.hpp"
+#include "support/kernel_writer.hpp"
 
 namespace tegula::test {
 
-struct RandomParameter {
-  bool is_tensor = false;
-  bool written = false;
-  Element element = Element::f32;
-  std::vector<std::int64_t> extents;
-  std::int64_t gap = 0;    ///< unused elements between rows
-  std::int64_t inner = 1;  ///< stride of the last axis
-  ir::Constant scalar;
-};
-
-struct RandomKernel {
-  std::string text;  ///< without the version line
-  std::vector<RandomParameter> parameters;
-  double tolerance = 0;  ///< relative to the greatest magnitude of an output; 0: bit by bit
-};
-
-class KernelGenerator {
+class KernelGenerator : KernelWriter {
  public:
-  explicit KernelGenerator(std::uint64_t seed) : random_(seed) {}
+  explicit KernelGenerator(std::uint64_t seed) : KernelWriter(seed) {}
 
   RandomKernel exact() {
     start(1 + pick(3));
@@ -61,7 +43,6 @@ class KernelGenerator {
     auto const b = tensor(element, swap_b ? extents({columns, depth}) : extents({depth, columns}), false);
     auto const d = bias ? tensor(sum, extents({columns}), false) : std::string();
     auto const c = tensor(one_of<Element>({sum, sum, Element::bf16, Element::f16}), extents({rows, columns}), true);
-    auto const text = [](std::int64_t number) { return std::to_string(number); };
     Type const acc = Type::tile(sum, {m, n});
     line("%zero = constant {value = 0 : i64} : i64"), line("%one = constant {value = 1 : i64} : i64");
     line("%m = constant {value = " + text(m) + " : i64} : i64"),
@@ -122,45 +103,16 @@ class KernelGenerator {
   }
 
  private:
-  using Type = ir::Type;
-  struct Entry {
-    std::string name;
-    Type type;
-  };
-
-  // ---- choices
-  int pick(int below) { return static_cast<int>(random_() % static_cast<std::uint64_t>(below < 1 ? 1 : below)); }
-  template <class T = std::int64_t>
-  T one_of(std::vector<T> const& choices) {
-    return choices[static_cast<std::size_t>(pick(static_cast<int>(choices.size())))];
-  }
   Element any_element() { return static_cast<Element>(pick(element_count)); }
   Entry any() { return pool_[static_cast<std::size_t>(pick(static_cast<int>(pool_.size())))]; }
   Element float_element() {
     return one_of<Element>({Element::f16, Element::bf16, Element::f32, Element::f32, Element::f64});
   }
 
-  // ---- text
-  void line(std::string const& text) { body_ += "  " + text + "\n"; }
-  Entry define(std::string const& op, Type const& type) {
-    std::string const name = "%v" + std::to_string(next_++);
-    line(name + " = " + op + " : " + ir::to_string(type));
-    return {name, type};
-  }
-  Entry binary(std::string const& op, Entry const& a, Entry const& b, std::string const& attributes = "") {
-    Type const type = op == "compare" ? a.type.with_element(Element::boolean) : a.type;
-    return define(op + " " + a.name + ", " + b.name + attributes, type);
-  }
-  Entry constant(double value, Type const& type) {
-    return define("constant {value = " + ir::to_string(ir::make_constant(type.element(), value)) + "}", type);
-  }
   std::vector<std::int64_t> extents(std::initializer_list<std::int64_t> list) { return list; }
 
   // ---- parameters
   std::string tensor(Element element, std::vector<std::int64_t> const& shape, bool written) {
-    std::string const name = "%p" + std::to_string(kernel_.parameters.size());
-    signature_ += (signature_.empty() ? "" : ", ") + name + ": " + (written ? "out " : "in ") +
-                  ir::to_string(Type::tensor(element, static_cast<int>(shape.size())));
     RandomParameter parameter;
     parameter.is_tensor = true;
     parameter.written = written;
@@ -168,8 +120,9 @@ class KernelGenerator {
     parameter.extents = shape;
     parameter.gap = pick(3) == 0 ? pick(7) : 0;
     parameter.inner = pick(5) == 0 ? 2 + pick(2) : 1;
-    kernel_.parameters.push_back(parameter);
-    return name;
+    return add_parameter(
+        std::move(parameter),
+        (written ? "out " : "in ") + ir::to_string(Type::tensor(element, static_cast<int>(shape.size()))));
   }
 
   void start(int rank) {
@@ -224,12 +177,10 @@ class KernelGenerator {
 
   void scalar_input() {
     Element const element = any_element();
-    std::string const name = "%p" + std::to_string(kernel_.parameters.size());
-    signature_ += (signature_.empty() ? "" : ", ") + name + ": " + std::string(tegula::name(element));
     RandomParameter parameter;
     parameter.element = element;
     parameter.scalar = ir::make_constant(element, static_cast<double>(pick(65) - 32) / (is_float(element) ? 8 : 1));
-    kernel_.parameters.push_back(parameter);
+    std::string const name = add_parameter(parameter, std::string(tegula::name(element)));
     pool_.push_back(define("splat " + name, Type::tile(element, tile_)));
   }
 
@@ -434,19 +385,10 @@ class KernelGenerator {
     line(op);
   }
 
-  RandomKernel finish() {
-    kernel_.text = "kernel @random(" + signature_ + ") {\n" + body_ + "  return\n}\n";
-    return kernel_;
-  }
-
-  std::mt19937_64 random_;
-  RandomKernel kernel_;
-  std::string signature_, body_;
   std::vector<Entry> pool_;
   std::vector<std::string> offsets_;
   std::vector<std::int64_t> output_;
   Extents tile_;
-  int next_ = 0;
 };
 
 }  // namespace tegula::test

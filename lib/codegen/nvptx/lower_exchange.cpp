@@ -270,13 +270,9 @@ void lower(ir::ConvertLayoutOp const& attributes, ir::Op const& op, Emitter& e) 
     e.set(*op.result(), std::move(result));
     return;
   }
-  // In kernels of block ops a part of the CTA may execute this, which cannot meet the rest at a barrier.
-  if (e.block_kernel()) {
-    ir::Conversion const plan = ir::conversion(from, to);
-    if (plan.kind == ir::ConversionKind::shuffles) {
-      e.set(*op.result(), by_shuffles(e, plan.shuffle, operand, type.element()));
-      return;
-    }
+  if (ir::Conversion const plan = ir::conversion(from, to); plan.kind == ir::ConversionKind::shuffles) {
+    e.set(*op.result(), by_shuffles(e, plan.shuffle, operand, type.element()));
+    return;
   }
   if (attributes.scratch < 0) throw InternalError("nvptx: convert_layout: shared memory is needed but not allocated");
   llvm::IRBuilder<>& b = e.b;

@@ -210,11 +210,15 @@ Progress perform(WarpProgram& warp, Op const& op, WgmmaOp const&) {
 }
 
 Progress perform(WarpProgram& warp, Op const& op, WgmmaFenceOp const&) {
-  warp.warp().wgmma_fence(warp.site());
+  // A tile that is used later too stays where it is; products write to a copy.
   for (int i = 0; i < op.operand_count(); ++i) {
     (void)warp.registers(*op.operand(i));
-    warp.pass(*op.operand(i), *op.result(i));
+    if (op.operand(i)->type().is_tile())
+      warp.give(*op.result(i), warp.take(op, *op.operand(i)));
+    else
+      warp.pass(*op.operand(i), *op.result(i));
   }
+  warp.warp().wgmma_fence(warp.site());
   return Progress::done;
 }
 

@@ -1,6 +1,7 @@
 // Shapes and layouts: which element of its operand each element of a warp's result is.
 #include <algorithm>
 
+#include "ir/exchange.hpp"
 #include "ir/text.hpp"
 #include "sim/block/exchange.hpp"
 #include "sim/block/meaning.hpp"
@@ -15,7 +16,7 @@ namespace {
 /// For each element of the result, the element of the operand that it is; -1: another warp holds it.
 struct Source {
   std::vector<std::int32_t> from;
-  bool exchanges = false;  ///< some warp of the group needs what another holds
+  bool exchanges = false;  ///< warps meet: through shared memory, even if each holds all that it needs
 };
 
 /// Fills `source` from the map of coordinates, for one warp.
@@ -127,12 +128,8 @@ Progress perform(WarpProgram& warp, Op const& op, ConvertLayoutOp const&) {
   Source& source = warp.engine().table<Source>(op, warp.index());
   Type const &from = op.operand(0)->type(), &to = op.result()->type();
   if (source.from.empty()) {
-    // All warps of the group exchange as soon as one has to.
-    for (int w = 0; w < warp.group().warps; ++w) {
-      auto const found = find(warp.fragment(to, w), warp.fragment(from, w), same);
-      source.exchanges = source.exchanges || std::find(found.begin(), found.end(), -1) != found.end();
-      if (w == warp.index()) source.from = found;
-    }
+    source.from = find(warp.fragment(to), warp.fragment(from), same);
+    source.exchanges = scratch_bytes(op) > 0;
   }
   if (!source.exchanges) {
     warp.set(*op.result(), gathered(warp, op, source.from));

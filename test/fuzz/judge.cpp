@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <deque>
+
+#include "compiler/compile.hpp"
+#include "fuzz/pipeline_case.hpp"
+#include "ir/text.hpp"
+#include "ir/verifier.hpp"
+#include "ir/verify_block.hpp"
+#include "ir/walk.hpp"
+#include "sim/block/simulate.hpp"
+#include "sim/compare.hpp"
+#include "support/host_tensor.hpp"
+#include "tegula/support/error.hpp"
+#include "transform/pipeline.hpp"
+
+namespace tegula::fuzz {
+namespace {
+
+using test::HostTensor;
+using test::RandomParameter;
+
+/// The kernel's arguments in memory of their own. What a tensor holds depends on the parameter's place alone.
+class Arguments {
+ public:
+  explicit Arguments(PipelineCase const& one) {
+    for (std::size_t p = 0; p < one.parameters.size(); ++p) {
+      RandomParameter const& parameter = one.parameters[p];
+      if (!parameter.is_tensor) {
+        arguments_.emplace_back(parameter.scalar);
+        continue;
+      }
+      Extents extents;
+      for (std::int64_t extent : parameter.extents) extents.push_back(extent);
+      bool const aligned = one.module.kernel().parameter_attributes()[p].facts.aligned_16;
+      tensors_.emplace_back(parameter.element, extents, parameter.gap, aligned ? 0 : parameter.gap, parameter.inner);
+      if (parameter.bound != 0) fill(tensors_.back(), parameter.bound, p);
+      arguments_.emplace_back(tensors_.back().view());
+    }
+  }
+
+  [[nodiscard]] sim::Arguments const& views() const { return arguments_; }
+
+  /// The first element of a written tensor that is not as expected. Empty: none.
+  std::string difference(Arguments const& expected, PipelineCase const& one) const {
+    for (std::size_t p = 0; p < one.parameters.size(); ++p) {
+      if (!arguments_[p].is_tensor) continue;
+      sim::Tolerance const tolerance{0, one.parameters[p].tolerance};
+      auto const found = sim::compare(arguments_[p].tensor, expected.arguments_[p].tensor, tolerance);
+      if (!found.none()) return "argument " + std::to_string(p) + ": " + found.text;
+    }
+    for (HostTensor const& tensor : tensors_)
+      if (!tensor.gaps_untouched()) return "elements between the rows of a tensor are written";
+    return {};
+  }
+
+ private:
+  static void fill(HostTensor& tensor, std::int64_t bound, std::size_t place) {
+    for (std::int64_t i = 0; i < tensor.count(); ++i) {
+      std::uint64_t mixed = static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15u + place * 0xD1B54A32D192ED03u;
+      mixed = (mixed ^ (mixed >> 29)) * 0xBF58476D1CE4E5B9u;
+      auto const numbers = static_cast<std::uint64_t>(2 * bound + 1);
+      tensor.set_number(i, static_cast<double>(static_cast<std::int64_t>((mixed >> 33) % numbers) - bound));
+    }
+  }
+
+  std::deque<HostTensor> tensors_;  // stay where they are
+  sim::Arguments arguments_;
+};
+
+template <class OpStruct>
+bool holds(ir::Module const& module) {
+  bool found = false;
+  ir::walk(module.kernel(), [&](ir::Op& op) { found = found || op.is<OpStruct>(); });
+  return found;
+}
+
+bool has_layouts(ir::Module const& module) {
+  return module.kernel().warps != 0 && transform::why_not(transform::Fact::layouts, module).empty();
+}
+
+/// How the simulator runs a module as it stands between two passes.
+enum class Level : std::uint8_t { none, tiles, warps };
+Level level_of(ir::Module const& module) {
+  if (holds<ir::FetchOp>(module)) return Level::none;
+  if (has_layouts(module)) return Level::warps;
+  return ir::has_block_ops(module.kernel()) || holds<ir::ConvertLayoutOp>(module) ? Level::none : Level::tiles;
+}
+
+class Judge {
+ public:
+  Judge(PipelineCase const& one, JudgeOptions const& options) : one_(one), options_(options), expected_(one) {}
+
+  Judgement run() {
+    if (std::string const trouble = as_written(); !trouble.empty()) return {Judgement::Kind::invalid, {}, trouble};
+    ir::Module module = one_.module.clone();
+    support::Diagnostics diagnostics;
+    auto const passes = transform::parse_pipeline(compiler::default_pipeline(module, Target::cuda), diagnostics);
+    std::size_t stop = passes.size();  // behind the last pass of that name
+    while (!options_.until.empty() && stop > 1 && passes[stop - 1]->name != options_.until) --stop;
+    support::Options environment;
+    environment.verify_each = true;
+    for (std::size_t i = 0; i < stop; ++i) {
+      std::string_view const name = passes[i]->name;
+      try {
+        transform::run_pipeline(module, std::span(passes).subspan(i, 1), one_.options, environment);
+      } catch (UserError const& error) {
+        return {Judgement::Kind::refused, std::string(name), error.what()};
+      } catch (std::exception const& error) {
+        return {Judgement::Kind::wrong, std::string(name), error.what()};
+      }
+      if (options_.behind) options_.behind(name, module);
+      bool const last = i + 1 == stop;
+      if (!options_.each_pass && !last) continue;
+      if (std::string const trouble = trouble_behind(module, std::span(passes).subspan(i + 1)); !trouble.empty())
+        return {Judgement::Kind::wrong, std::string(name), trouble};
+    }
+    return {};
+  }
+
+ private:
+  std::string as_written() {
+    if (auto const found = ir::verify(one_.module); found.has_errors()) return found.str();
+    try {
+      auto const result = sim::run(one_.module.kernel(), expected_.views());
+      return result.str();
+    } catch (std::exception const& error) {
+      return error.what();
+    }
+  }
+
+  /// Until barriers and fences are inserted, threads may have to wait for each other: a text that is wrong as it is
+  /// gets a second try, with those of the passes to come that put things in order.
+  std::string trouble_behind(ir::Module const& module, std::span<transform::PassInfo const* const> to_come) {
+    std::string trouble = trouble_of(module);
+    if (trouble.empty() || level_of(module) != Level::warps) return trouble;
+    std::vector<transform::PassInfo const*> ordering;
+    for (transform::PassInfo const* pass : to_come)
+      for (std::string_view const name : {"allocate-shared-memory", "insert-barriers", "insert-proxy-fences"})
+        if (pass->name == name) ordering.push_back(pass);
+    if (ordering.empty()) return trouble;
+    ir::Module ordered = module.clone();
+    try {
+      transform::run_pipeline(ordered, ordering, one_.options, support::Options());
+    } catch (std::exception const& error) {
+      return error.what();
+    }
+    return trouble_of(ordered);
+  }
+
+  /// What shows that the module does not mean what the kernel means. Empty: nothing.
+  std::string trouble_of(ir::Module const& module) {
+    Arguments found(one_);
+    try {
+      switch (level_of(module)) {
+        case Level::none:
+          return {};
+        case Level::tiles: {
+          auto const result = sim::run(module.kernel(), found.views(), grid_of<sim::Options>(module));
+          return result.clean() ? found.difference(expected_, one_) : result.str();
+        }
+        case Level::warps:
+          return in_warps(module, found);
+      }
+    } catch (std::exception const& error) {
+      return error.what();
+    }
+    return {};
+  }
+
+  template <class Options>
+  Options grid_of(ir::Module const& module) const {
+    Options options;
+    if (one_.ctas != 0 && holds<ir::MultiprocessorsOp>(module)) options.grid = sim::Grid{one_.ctas, 1, 1};
+    return options;
+  }
+
+  std::string in_warps(ir::Module const& module, Arguments& found) {
+    auto options = grid_of<sim::block::Options>(module);
+    options.max_reports = 2;
+    options.max_steps = 3'000'000;
+    sim::block::Simulation simulation(module.kernel(), found.views(), options);
+    if (options_.each_pass) {
+      auto const sweep = simulation.sweep(static_cast<std::uint64_t>(options_.schedules));
+      return sweep.clean() ? found.difference(expected_, one_) : sweep.str();
+    }
+    std::vector<sim::machine::Schedule> schedules = {sim::machine::Schedule::latest(),
+                                                     sim::machine::Schedule::earliest()};
+    for (int seed = 1; seed <= options_.schedules; ++seed)
+      schedules.push_back(sim::machine::Schedule::seed(static_cast<std::uint64_t>(seed)));
+    for (auto const& schedule : schedules) {
+      auto const result = simulation.run(schedule);
+      std::string const trouble = result.clean() ? found.difference(expected_, one_) : result.str();
+      if (!trouble.empty()) return "schedule " + sim::machine::to_text(schedule) + ": " + trouble;
+    }
+    return {};
+  }
+
+  PipelineCase const& one_;
+  JudgeOptions const& options_;
+  Arguments expected_;
+};
+
+}  // namespace
+
+Judgement judge(PipelineCase const& one, JudgeOptions const& options) {
+  Judgement const whole = Judge(one, options).run();
+  if (!whole.wrong() || options.each_pass) return whole;
+  JudgeOptions closer = options;
+  closer.each_pass = true;
+  Judgement const first = Judge(one, closer).run();
+  return first.wrong() ? first : whole;
+}
+
+}  // namespace tegula::fuzz

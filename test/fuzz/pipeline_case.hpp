@@ -1,0 +1,62 @@
+// One kernel with all that a run of it through the cuda pipeline needs, as text, and the judgement: the simulator runs
+// the kernel as written and what the passes make of it, and both must leave the same in every tensor.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/op.hpp"
+#include "support/kernel_writer.hpp"
+#include "tegula/support/compile_options.hpp"
+
+namespace tegula::fuzz {
+
+struct PipelineCase {
+  ir::Module module;
+  std::vector<test::RandomParameter> parameters;
+  CompileOptions options;
+  std::int64_t ctas = 0;  ///< of kernels that stay on their multiprocessors; 0: as many as those ask for
+
+  [[nodiscard]] PipelineCase clone() const { return {module.clone(), parameters, options, ctas}; }
+};
+
+/// The case of a seed; the same on every machine.
+PipelineCase random_case(std::uint64_t seed);
+
+/// A replay file (`tegula_opt --replay` runs its passes) whose comments hold the arguments too; and back. Throws
+/// UserError for text that is none.
+std::string case_text(PipelineCase const& one);
+PipelineCase read_case(std::string_view text);
+
+struct Judgement {
+  enum class Kind : std::uint8_t {
+    right,
+    refused,  ///< the passes say that they do not take the kernel
+    invalid,  ///< the kernel as written is no good: not well-formed, or not clean by itself
+    wrong,
+  };
+  Kind kind = Kind::right;
+  std::string pass;  ///< wrong: behind which pass it shows first, or which one failed
+  std::string what;
+  [[nodiscard]] bool wrong() const { return kind == Kind::wrong; }
+};
+
+struct JudgeOptions {
+  bool each_pass = false;  ///< runs the text after every pass that the simulator takes, else after the last one only
+  int schedules = 1;       ///< seeds, besides `latest` and `earliest`; of a whole sweep where each_pass
+  std::string_view until;  ///< the last pass that runs; empty: all
+  /// Called behind each pass; for tests, which break something there.
+  std::function<void(std::string_view pass, ir::Module& module)> behind;
+};
+
+/// What is wrong after the whole pipeline, or after each of its passes. A wrong whole is judged again pass by pass.
+Judgement judge(PipelineCase const& one, JudgeOptions const& options = {});
+
+/// The smallest case found whose judgement is wrong behind the same pass: ops, extents, trip counts and options go as
+/// long as that stays so.
+PipelineCase shrink(PipelineCase const& one, Judgement const& found, JudgeOptions const& options = {});
+
+}  // namespace tegula::fuzz

@@ -1,0 +1,122 @@
+// The judge of random kernels judged: cases that once came out wrong, faults planted behind a pass, cases as text.
+#include <algorithm>
+#include <filesystem>
+
+#include "fuzz/pipeline_case.hpp"
+#include "ir/text.hpp"
+#include "ir/walk.hpp"
+#include "support/catch.hpp"
+#include "support/golden.hpp"
+#include "tegula/support/error.hpp"
+
+using namespace tegula;
+using namespace tegula::fuzz;
+
+namespace {
+
+std::vector<std::string> kept() {
+  std::vector<std::string> files;
+  for (auto const& entry : std::filesystem::directory_iterator(std::string(TEGULA_TEST_DIR) + "/fuzz/kept"))
+    files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+PipelineCase kept_case(std::string const& name) {
+  return read_case(test::read_file(std::string(TEGULA_TEST_DIR) + "/fuzz/kept/" + name + ".tir"));
+}
+
+int ops_in(ir::Module const& module) {
+  int count = 0;
+  ir::walk(module.kernel(), [&](ir::Op&) { ++count; });
+  return count;
+}
+
+/// Erases the first op of a kind behind one pass.
+template <class OpStruct>
+JudgeOptions without_first(std::string_view wanted) {
+  JudgeOptions options;
+  options.behind = [wanted](std::string_view pass, ir::Module& module) {
+    if (pass != wanted) return;
+    ir::Op* first = nullptr;
+    ir::walk(module.kernel(), [&](ir::Op& op) { first = first == nullptr && op.is<OpStruct>() ? &op : first; });
+    if (first == nullptr) return;
+    for (int i = 0; i < first->result_count(); ++i) first->result(i)->replace_all_uses_with(*first->operand(i));
+    first->erase();
+  };
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("fuzz: kernels that once came out wrong are right behind each pass", "[N2]") {
+  auto const files = kept();
+  CHECK(files.size() >= 7);
+  for (std::string const& file : files) {
+    INFO(file);
+    JudgeOptions options;
+    options.each_pass = true;
+    Judgement const found = judge(read_case(test::read_file(file)), options);
+    INFO("behind " << found.pass << ": " << found.what);
+    CHECK(found.kind == Judgement::Kind::right);
+  }
+}
+
+TEST_CASE("fuzz: a pass that takes a barrier's arrive away is named, and the kernel shrinks", "[N2]") {
+  // The first of the kept cases, with all kinds of things that do not matter.
+  std::string text = test::read_file(std::string(TEGULA_TEST_DIR) + "/fuzz/kept/one_stage_in_next_turn.tir");
+  auto const put = [&](std::string const& before, std::string const& more) { text.insert(text.find(before), more); };
+  put("\n// A ring",
+      "// argument: tensor 10 20 gap=3 inner=1 bound=2\n// argument: tensor 70 33 gap=0 inner=2 bound=0\n");
+  put(") {\n", ", %b: in tensor<?x?xf32>, %p: out tensor<?x?xf32>");
+  put("  store %o",
+      "  %more = load %b, %zero, %one : tile<64x32xf32>\n"
+      "  %most = reduce %more {axis = 1, combine = max} : tile<64x1xf32>\n"
+      "  %all = broadcast %most : tile<64x32xf32>\n"
+      "  %both = add %all, %r : tile<64x32xf32>\n"
+      "  store %p, %both, %one, %zero\n");
+  PipelineCase const one = read_case(text);
+  CHECK(judge(one).kind == Judgement::Kind::right);
+  JudgeOptions const options = without_first<ir::MbarrierArriveOp>("specialize-warps");
+  Judgement const found = judge(one, options);
+  CHECK(found.wrong());
+  CHECK(found.pass == "specialize-warps");
+  CHECK_THAT(found.what, test::ContainsSubstring("deadlock"));
+  PipelineCase const small = shrink(one, found, options);
+  INFO(case_text(small));
+  CHECK(judge(small, options).pass == "specialize-warps");
+  CHECK(judge(small).kind == Judgement::Kind::right);
+  CHECK(ops_in(small.module) <= 16);
+  CHECK(small.parameters.size() <= 2);
+}
+
+TEST_CASE("fuzz: a pass that loses an addition is named", "[N2]") {
+  PipelineCase const one = kept_case("store_then_load");
+  Judgement const found = judge(one, without_first<ir::AddOp>("canonicalize"));
+  CHECK(found.pass == "canonicalize");
+  CHECK_THAT(found.what, test::ContainsSubstring("argument 0: element"));
+}
+
+TEST_CASE("fuzz: a pass that leaves out a barrier is named", "[N2]") {
+  PipelineCase const one = kept_case("store_then_load");
+  Judgement const found = judge(one, without_first<ir::BarrierOp>("insert-barriers"));
+  CHECK(found.pass == "insert-barriers");
+  CHECK_THAT(found.what, test::ContainsSubstring("race"));
+}
+
+TEST_CASE("fuzz: cases read back from their text", "[N2]") {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    PipelineCase const one = random_case(seed);
+    std::string const text = case_text(one);
+    INFO(text);
+    CHECK(case_text(read_case(text)) == text);
+  }
+  std::string const text = test::read_file(std::string(TEGULA_TEST_DIR) + "/fuzz/kept/store_then_load.tir");
+  auto const without = [&](std::string const& piece) {
+    std::string result = text;
+    return result.erase(result.find(piece), piece.size());
+  };
+  CHECK_THROWS_WITH(read_case(without("// argument: tensor 60 40 gap=4 inner=1 bound=2\n")),
+                    test::ContainsSubstring("1 arguments for 2 parameters"));
+  CHECK_THROWS_WITH(read_case(without(" 60 40")), test::ContainsSubstring("0 extents of a tensor of rank 2"));
+}
