@@ -4,7 +4,8 @@
 
 using namespace tegula;
 
-constexpr auto k = kernel("k", [](in<float, 1> x, out<float, 1> y) {
+constexpr auto body = [](in<float, 1> x, out<float, 1> y) {
   auto g = grid_over(y, shape<64>);
   return load(x, shape<64>, g[0]);
-});
+};
+constexpr auto k = kernel("k", body);
