@@ -45,12 +45,14 @@ class elem;
 
 template <class F>
 class Kernel;
-template <class F>
-class Function;
 
 namespace trace {
 class Recorder;
 class TracedKernel;
+enum class FunctionInline : std::uint8_t;
 }  // namespace trace
+
+template <class F, trace::FunctionInline how>
+class Function;
 
 }  // namespace tegula

@@ -9,12 +9,14 @@
 #include "analysis/launch_program.hpp"
 #include "codegen/host/host.hpp"
 #include "codegen/nvptx/nvptx.hpp"
+#include "ir/link.hpp"
 #include "ir/verifier.hpp"
 #include "ir/verify_block.hpp"
 #include "ir/walk.hpp"
 #include "support/dump.hpp"
 #include "support/options.hpp"
 #include "tegula/support/error.hpp"
+#include "transform/inline_functions.hpp"
 #include "transform/pipeline.hpp"
 
 namespace tegula::compiler {
@@ -23,7 +25,7 @@ namespace {
 using support::DumpItem;
 
 constexpr std::string_view host_pipeline =
-    "specialize,inline-all-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-"
+    "specialize,inline-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-"
     "code,"
     "expand-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code";
 
@@ -33,7 +35,15 @@ constexpr std::string_view cuda_pipeline =
     "expand-device-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
     "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code,allocate-shared-memory,insert-barriers";
 
-/// For kernels of which the passes make block ops, whose text says every barrier.
+/// The same for kernels with functions that stay: barriers are due on both sides of a call, so the text says them.
+constexpr std::string_view cuda_calls_pipeline =
+    "specialize,inline-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-"
+    "code,"
+    "expand-device-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
+    "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code,allocate-shared-memory,insert-barriers";
+
+/// For kernels of which the passes make block ops, whose text says every barrier. Their loops must be seen whole, so
+/// all calls are inlined.
 constexpr std::string_view cuda_block_pipeline =
     "specialize,inline-all-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-"
     "code,"
@@ -82,11 +92,15 @@ std::string_view default_pipeline(ir::Module const& module, Target target) {
   for (auto const& function : module.functions())
     if (ir::has_block_ops(*function)) return block_pipeline;
   if (target == Target::cuda && becomes_block_ops(module)) return cuda_block_pipeline;
+  for (auto const& function : module.functions())
+    if (target == Target::cuda && transform::stays_a_function(*function)) return cuda_calls_pipeline;
   return default_pipeline(target);
 }
 
 ir::Module lower(ir::Module const& module, CompileOptions const& options) {
   support::throw_user_error(ir::verify(module), "verifier");
+  if (std::string const missing = ir::undefined_functions(module); !missing.empty())
+    throw UserError("compile: " + missing + " declared but not defined; link a module that defines it");
   ir::Module copy = module.clone();
   transform::run_pipeline(copy, options.pipeline.empty() ? default_pipeline(module, options.target) : options.pipeline,
                           options);

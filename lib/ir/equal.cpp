@@ -1,3 +1,4 @@
+#include "ir/link.hpp"
 #include "ir/text.hpp"
 
 namespace tegula::ir {
@@ -45,11 +46,13 @@ bool equal_blocks(Block const& a, Block const& b, Pairs& pairs) {
 
 }  // namespace
 
-bool equal(Function const& a, Function const& b) {
+bool equal(Function const& a, Function const& b) { return a.name() == b.name() && equal_but_name(a, b); }
+
+bool equal_but_name(Function const& a, Function const& b) {
   Pairs pairs;
-  return a.name() == b.name() && a.kind() == b.kind() && a.results == b.results && a.inlining == b.inlining &&
-         a.warps == b.warps && a.cluster == b.cluster && a.shared == b.shared &&
-         a.parameter_attributes() == b.parameter_attributes() && equal_blocks(a.body(), b.body(), pairs);
+  return a.kind() == b.kind() && a.results == b.results && a.inlining == b.inlining && a.warps == b.warps &&
+         a.cluster == b.cluster && a.shared == b.shared && a.parameter_attributes() == b.parameter_attributes() &&
+         equal_blocks(a.body(), b.body(), pairs);
 }
 
 bool equal(Module const& a, Module const& b) {

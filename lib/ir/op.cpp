@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/builder.hpp"
+#include "ir/link.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::ir {
@@ -212,22 +213,7 @@ Function& Module::kernel() const {
 
 Module Module::clone() const {
   Module result;
-  for (auto const& function : functions_) {
-    Function& copy = result.add_function(function->name(), function->kind());
-    copy.results = function->results;
-    copy.inlining = function->inlining;
-    copy.warps = function->warps;
-    copy.cluster = function->cluster;
-    copy.shared = function->shared;
-    copy.where = function->where;
-    ValueMap map;
-    for (int i = 0; i < function->parameter_count(); ++i)
-      map[function->parameter(i)] = copy.add_parameter(function->parameter(i)->type(),
-                                                       function->parameter_attributes()[static_cast<std::size_t>(i)],
-                                                       function->parameter(i)->name());
-    Builder builder(copy.body());
-    for (Op const& op : function->body()) builder.clone(op, map);
-  }
+  for (auto const& function : functions_) add_copy(result, *function);
   return result;
 }
 

@@ -294,7 +294,10 @@ class Parser : LiteralParser {
       made.shared = integer();
       if (made.shared < 0) fail_at(value_begin, "shared is at least 0, found " + std::to_string(made.shared));
     }
-    block(made.body());
+    // A declaration ends its line; a body may begin on the next one.
+    bool const located = token_.kind == TokenKind::identifier && token_.text == "loc";
+    bool const ends = token_.kind == TokenKind::end || token_.starts_line || located;
+    if (is_kernel || !ends || at("{")) block(made.body());
     made.where = where();
   }
 

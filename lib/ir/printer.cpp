@@ -6,6 +6,7 @@
 
 #include "ir/builder.hpp"
 #include "ir/layout_names.hpp"
+#include "ir/link.hpp"
 #include "ir/text.hpp"
 #include "support/string_buffer.hpp"
 #include "support/tensor_facts.hpp"
@@ -148,7 +149,7 @@ class Printer {
     if (function.warps != 0) out_ << " warps = " << function.warps;
     if (function.cluster != 1) out_ << " cluster = " << function.cluster;
     if (function.shared >= 0) out_ << " shared = " << function.shared;
-    block(function.body());
+    if (!is_declaration(function)) block(function.body());
     where(function.where);
     out_ << '\n';
   }

@@ -13,6 +13,7 @@
 #include "codegen/host/host.hpp"
 #include "codegen/nvptx/nvptx.hpp"
 #include "compiler/compile.hpp"
+#include "ir/link.hpp"
 #include "ir/layout.hpp"
 #include "ir/verifier.hpp"
 #include "support/options.hpp"
@@ -30,6 +31,7 @@ struct Arguments {
   std::string emit;
   std::string target = "host";
   std::string picture;
+  std::vector<std::string> libraries;
   CompileOptions options;
   bool list_passes = false;
   bool verify_only = false;
@@ -98,6 +100,8 @@ int run(Arguments arguments) {
     if (replay.pipeline.empty() && arguments.emit.empty()) arguments.emit = "object";
   }
   ir::Module module = read_module(text, file);
+  for (std::string const& library : arguments.libraries)
+    support::throw_user_error(ir::link(module, read_module(read_text(library), library)), "--link " + library);
   if (arguments.verify_only) return 0;
   if (arguments.passes == "default") arguments.passes = compiler::default_pipeline(module, arguments.options.target);
   transform::run_pipeline(module, arguments.passes, arguments.options);
@@ -123,6 +127,7 @@ int main(int argc, char** argv) {
   app.add_option("file", arguments.file, "IR text; - or nothing: standard input");
   app.add_option("-p,--passes", arguments.passes,
                  "passes to run, separated by commas; default: the target's own pipeline");
+  app.add_option("--link", arguments.libraries, "IR text whose functions define those that the input only declares");
   app.add_option("--replay", arguments.replay, "a file left by a failure: runs what it says");
   app.add_option("--emit", arguments.emit,
                  "print what code generation makes instead of IR; object: make it, print nothing")

@@ -29,7 +29,7 @@ class Emitter {
     builder.set_where(region.where);
     std::vector<ir::Value*> operands;
     for (Id yielded : region.yields) operands.push_back(at(yielded));
-    if (region.kind == RegionKind::kernel)
+    if (region.kind == RegionKind::kernel || region.kind == RegionKind::function)
       builder.op(ir::ReturnOp{}, operands, {});
     else
       builder.op(ir::YieldOp{}, operands, {});

@@ -24,7 +24,7 @@ class TraceNames {
   std::string find(std::uint32_t trace) {
     std::scoped_lock const lock(mutex_);
     auto const& [number, name] = names_[trace % names_.size()];
-    return number == trace && trace != 0 ? "kernel '" + name + "'" : "another kernel";
+    return number == trace && trace != 0 ? name : "another kernel";
   }
 
  private:
@@ -144,9 +144,24 @@ Recorder::Recorder(char const* name, location where) : impl_(new Impl) {
     delete impl_;
     throw UserError(text, where);
   }
+  impl_->kernel = impl_->name;
+  impl_->module = std::make_shared<ir::Module>();
+  begin(RegionKind::kernel);
+}
+
+Recorder::Recorder(Recorder& caller, char const* name, location where) : impl_(new Impl) {
+  impl_->name = name;
+  impl_->where = where;
+  impl_->kernel = caller.impl_->kernel;
+  impl_->module = caller.impl_->module;
+  begin(RegionKind::function);
+}
+
+void Recorder::begin(RegionKind kind) {
+  impl_->traces = kind;
   impl_->trace = next_trace();
-  trace_names().add(impl_->trace, impl_->name);
-  impl_->open_region(RegionKind::kernel, where);
+  trace_names().add(impl_->trace, impl_->title());
+  impl_->open_region(kind, impl_->where);
   impl_->outer = active_recorder;
   active_recorder = this;
 }
@@ -180,6 +195,11 @@ Handle Recorder::scalar_parameter(Element element) {
   impl_->attributes.emplace_back();
   impl_->parameters.push_back({ParameterKind::scalar, Direction::in, element, 0, {}});
   return handle(impl_->add_argument(ir::Type::scalar(element), impl_->where));
+}
+
+Handle Recorder::tile_parameter(ir::Type const& type) {
+  impl_->attributes.emplace_back();
+  return handle(impl_->add_argument(type, impl_->where));
 }
 
 Handle Recorder::handle(Id value) const { return {value, impl_->trace}; }
@@ -329,16 +349,10 @@ void Recorder::store(Handle tensor, Id tile, Coordinate const* coordinates, int 
     Id const scale = constant({Literal::Kind::integer, step, 0}, ir::Type::index(), where);
     operands.push_back(emit_scalar(ir::MulOp{}, {index, scale}, ir::Type::index(), where));
   }
-  impl_->last_store[target] = {impl_->effects, where};
   ir::StoreOp const op;
   int const node =
       impl_->add_effect(ir::OpKind::StoreOp, &op, {operands.data(), static_cast<int>(operands.size())}, where);
-  auto const mark = [&](int statement) {
-    auto& written = impl_->draft.nodes[static_cast<std::size_t>(statement)].written;
-    if (written.empty() || written.back() != target) written.push_back(target);
-  };
-  mark(node);
-  for (int statement : impl_->statements) mark(statement);
+  impl_->mark_written(node, target, where);
 }
 
 }  // namespace tegula::trace

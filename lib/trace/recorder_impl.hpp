@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -24,6 +25,9 @@ inline std::string at(location where) {
 struct Recorder::Impl {
   std::string name;
   location where;
+  RegionKind traces = RegionKind::kernel;  ///< or a function
+  std::string kernel;                  ///< the name of the one that is traced
+  std::shared_ptr<ir::Module> module;  ///< of the kernel, with the functions that it calls so far
   std::uint32_t trace = 0;
   Recorder* outer = nullptr;
   bool failed = false;
@@ -43,8 +47,16 @@ struct Recorder::Impl {
 
   [[noreturn]] void fail(std::string const& text, location place) {
     failed = true;
-    throw UserError(fmt::format("kernel '{}': {}", name, text), place);
+    throw UserError(fmt::format("{}: {}", title(), text), place);
   }
+  std::string title() const {
+    return fmt::format("{} '{}'", traces == RegionKind::function ? "function" : "kernel", name);
+  }
+
+  /// UserError where an error of this trace was caught before its end.
+  void check_whole() const;
+  /// The trace as a function of the module.
+  ir::Function& emit(std::string const& unique_name);
 
   DraftValue const& value(Id id) const { return draft.values[static_cast<std::size_t>(id)]; }
   Region& current() { return draft.regions[static_cast<std::size_t>(region)]; }
@@ -54,7 +66,8 @@ struct Recorder::Impl {
     Region const& r = region_of(number);
     switch (r.kind) {
       case RegionKind::kernel:
-        return fmt::format("the body of kernel '{}'", name);
+      case RegionKind::function:
+        return "the body of " + title();
       case RegionKind::loop:
         return "the loop" + at(r.where);
       case RegionKind::then_branch:
@@ -109,6 +122,17 @@ struct Recorder::Impl {
     current().effects.push_back(node);
     ++effects;
     return node;
+  }
+
+  /// A statement, and those around it, store to a tensor.
+  void mark_written(int statement, Id tensor, location place) {
+    last_store[tensor] = {effects - 1, place};
+    auto const mark = [&](int of) {
+      auto& written = draft.nodes[static_cast<std::size_t>(of)].written;
+      if (written.empty() || written.back() != tensor) written.push_back(tensor);
+    };
+    mark(statement);
+    for (int around : statements) mark(around);
   }
 
   std::optional<std::int64_t> constant_of(Id id) const {

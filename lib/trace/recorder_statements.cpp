@@ -1,4 +1,5 @@
 // The statements of a trace: grid, requirements, loops and branches; and the end of the trace.
+#include "ir/link.hpp"
 #include "ir/verifier.hpp"
 #include "trace/recorder_impl.hpp"
 #include "trace/traced_kernel.hpp"
@@ -6,6 +7,9 @@
 namespace tegula::trace {
 
 void Recorder::grid(char const* word, Id const* extents, int rank, Handle* indices, location where) {
+  if (impl_->traces == RegionKind::function)
+    impl_->fail(fmt::format("{}{}: the grid is stated in the kernel, not in a function that it calls", word, at(where)),
+                where);
   if (impl_->grid)
     impl_->fail(
         fmt::format("{}{}: the grid is already stated{}; a kernel states it once", word, at(where), at(*impl_->grid)),
@@ -52,6 +56,8 @@ void Recorder::refuse_grid_axis(int which, int rank) {
 }
 
 void Recorder::require(Id condition, char const* message, location where) {
+  if (impl_->traces == RegionKind::function)
+    impl_->fail(fmt::format("require{}: it is evaluated at the launch, so it stands in the kernel", at(where)), where);
   if (impl_->region != 0)
     impl_->fail(
         fmt::format("require{}: it is evaluated at the launch, so it stands outside of loops and branches", at(where)),
@@ -120,9 +126,72 @@ void Recorder::begin_else(Ids then_yields) {
 
 Id Recorder::end_if(Ids else_yields) { return end_loop(else_yields); }
 
+void Recorder::Impl::check_whole() const {
+  if (failed) throw UserError(title() + ": an error of its trace was swallowed", where);
+}
+
+ir::Function& Recorder::Impl::emit(std::string const& unique_name) {
+  ir::Function& function = module->add_function(
+      unique_name, traces == RegionKind::kernel ? ir::FunctionKind::kernel : ir::FunctionKind::device);
+  function.where = where;
+  static constexpr std::string_view prefix[] = {"in", "out", "inout"};
+  for (std::size_t i = 0; i < attributes.size(); ++i) {
+    ir::Type const& type = value(draft.regions[0].arguments[i]).type;
+    std::string const word(type.is_tile()     ? "tile"
+                           : type.is_scalar() ? "arg"
+                                              : prefix[static_cast<int>(attributes[i].direction)]);
+    function.add_parameter(type, attributes[i], word + std::to_string(i));
+  }
+  for (Id const result : draft.regions[0].yields) function.results.push_back(value(result).type);
+  emit_draft(draft, function);
+  return function;
+}
+
+Id Recorder::call(Recorder& of, FunctionInline how, Handle const* arguments, int count, Ids results) {
+  Impl& inside = *of.impl_;
+  inside.check_whole();
+  inside.draft.regions[0].yields.assign(results.first, results.first + results.count);
+  inside.draft.regions[0].open = false;
+  ir::Module& module = *impl_->module;
+  std::string const wanted = inside.name == impl_->kernel ? inside.name + "_function" : inside.name;
+  auto const numbered = [&](int number) { return number == 0 ? wanted : wanted + "_" + std::to_string(number); };
+  int number = 0;
+  while (module.find(numbered(number)) != nullptr) ++number;
+  ir::Function* function = &inside.emit(numbered(number));
+  function->inlining = static_cast<ir::Inline>(how);
+  for (int i = 0; i < number; ++i)
+    if (ir::Function* const earlier = module.find(numbered(i));
+        earlier != nullptr && ir::equal_but_name(*earlier, *function)) {
+      module.erase(*function);
+      function = earlier;
+      break;
+    }
+
+  std::vector<Id> operands;
+  std::vector<Id> written;
+  bool statement = results.count == 0;
+  for (int i = 0; i < count; ++i) {
+    operands.push_back(use(arguments[i], inside.where));
+    if (!impl_->value(operands.back()).type.is_tensor()) continue;
+    statement = statement || inside.attributes[static_cast<std::size_t>(i)].direction != Direction::in;
+    if (inside.last_store.count(static_cast<Id>(i)) != 0) written.push_back(operands.back());
+  }
+  ir::CallOp op;
+  op.callee = Symbol(function->name());
+  Ids const passed(operands.data(), static_cast<int>(operands.size()));
+  int const node = statement ? impl_->add_effect(ir::OpKind::CallOp, &op, passed, inside.where)
+                             : impl_->add_node(ir::OpKind::CallOp, &op, passed, impl_->region, inside.where);
+  for (Id const tensor : written) impl_->mark_written(node, tensor, inside.where);
+  Id first = -1;
+  for (int i = 0; i < results.count; ++i) {
+    Id const id = impl_->add_result(node, ir::Type(inside.value(results.first[i]).type));
+    if (i == 0) first = id;
+  }
+  return first;
+}
+
 TracedKernel Recorder::finish() {
-  if (impl_->failed)
-    throw UserError(fmt::format("kernel '{}': an error of its trace was swallowed", impl_->name), impl_->where);
+  impl_->check_whole();
   if (!impl_->grid)
     impl_->fail("no grid is stated; write `auto g = grid_over(output, shape<...>)` or `auto g = grid(...)` first",
                 impl_->where);
@@ -131,16 +200,8 @@ TracedKernel Recorder::finish() {
   traced->name = impl_->name;
   traced->where = impl_->where;
   traced->parameters = impl_->parameters;
-  ir::Function& function = traced->module.add_function(impl_->name, ir::FunctionKind::kernel);
-  function.where = impl_->where;
-  static constexpr std::string_view prefix[] = {"in", "out", "inout"};
-  for (std::size_t i = 0; i < impl_->attributes.size(); ++i) {
-    bool const scalar = impl_->parameters[i].kind == ParameterKind::scalar;
-    std::string const word(scalar ? "arg" : prefix[static_cast<int>(impl_->attributes[i].direction)]);
-    function.add_parameter(impl_->value(impl_->draft.regions[0].arguments[i]).type, impl_->attributes[i],
-                           word + std::to_string(i));
-  }
-  emit_draft(impl_->draft, function);
+  impl_->emit(impl_->name);
+  traced->module = std::move(*impl_->module);
   support::throw_internal_error(ir::verify(traced->module), "trace of kernel '" + impl_->name + "'");
   return result;
 }

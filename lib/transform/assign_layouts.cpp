@@ -4,6 +4,7 @@
 #include <bit>
 #include <map>
 
+#include "analysis/call_graph.hpp"
 #include "ir/builder.hpp"
 #include "ir/exchange.hpp"
 #include "ir/layout.hpp"
@@ -38,34 +39,51 @@ struct Group {
 
 class Assignment {
  public:
-  Assignment(ir::Function& function, AnalysisCache& analyses, PassContext& context)
-      : function_(function), facts_(analyses.axis_facts()), context_(context) {}
+  Assignment(ir::Function& function, analysis::AxisFacts const& facts) : function_(function), facts_(facts) {}
 
   bool run() {
-    if (!supported()) return false;
     split_free_values();
+    convert_at_calls();
     collect();
-    if (groups_.empty() && function_.warps != 0) return false;
-    choose_warps();
+    if (groups_.empty()) return false;
     choose_layouts();
     for (Group& group : groups_)
       if (!group.given)
         for (Value* value : group.values) value->set_type(value->type().with_layout(group.layout));
     convert_where_they_meet();
     decide_accesses();
+    Op const& end = function_.body().back();
+    for (std::size_t i = 0; i < function_.results.size(); ++i)
+      function_.results[i] = end.operand(static_cast<int>(i))->type();
     return true;
   }
 
  private:
-  bool supported() {
-    bool good = true;
-    int const warps = context_.options.warps;
-    if (warps < 0 || warps > 32 || (warps != 0 && !std::has_single_bit(static_cast<unsigned>(warps)))) {
-      context_.diagnostics.error("assign-layouts: " + std::to_string(warps) +
-                                 " warps asked for; a power of two up to 32 is needed");
-      good = false;
+  /// The callee, whose layouts are decided, takes and gives tiles as it holds them; the caller converts where its own
+  /// are others.
+  void convert_at_calls() {
+    std::vector<Op*> calls;
+    ir::walk(function_, [&](Op& op) {
+      if (op.is<ir::CallOp>()) calls.push_back(&op);
+    });
+    for (Op* call : calls) {
+      ir::Function const& callee = *function_.parent()->find(call->as<ir::CallOp>().callee.view());
+      for (int i = 0; i < call->operand_count(); ++i) {
+        Value* const given = call->operand(i);
+        Layout const* const wanted = callee.parameter(i)->type().layout();
+        if (!given->type().is_tile() || given->type().layout() == wanted) continue;
+        call->set_operand(i, converted(ir::Builder::before(*call), *call, given, wanted));
+      }
+      for (int i = 0; i < call->result_count(); ++i) {
+        Value* const result = call->result(i);
+        if (!result->type().is_tile() || result->type() == callee.results[static_cast<std::size_t>(i)]) continue;
+        ir::Type const own = result->type();
+        result->set_type(callee.results[static_cast<std::size_t>(i)]);
+        std::vector<ir::Use> const uses = result->uses();
+        Value* const moved = converted(ir::Builder::after(*call), *call, result, own.layout());
+        for (ir::Use const& use : uses) use.user->set_operand(use.index, moved);
+      }
     }
-    return good;
   }
 
   void split_free_values() {
@@ -108,6 +126,7 @@ class Assignment {
     auto const see = [&](Value* value) {
       if (value->type().is_tile()) number_of(value);
     };
+    for (int i = 0; i < function_.parameter_count(); ++i) see(function_.parameter(i));
     ir::walk_pre_order(function_, [&](Op& op) {
       for (int i = 0; i < op.result_count(); ++i) see(op.result(i));
       if (op.info().has(ir::elementwise)) {
@@ -144,23 +163,6 @@ class Assignment {
     });
   }
   Group& group(Value* value) { return groups_[group_of_.at(value)]; }
-
-  void choose_warps() {
-    int& warps = function_.warps;
-    if (warps != 0) return;
-    if (context_.options.warps != 0) {
-      warps = context_.options.warps;
-      return;
-    }
-    std::int64_t most = 1;
-    for (Group const& group : groups_) most = std::max(most, group.values[0]->type().elements());
-    // 8 elements per thread hide latency in small tiles; in larger ones a wide CTA costs more than 16 or 32 per thread
-    // (measured on an H200: rows of 8192 reach 0.95 of a copy with 8 warps, 0.79 with 16).
-    std::int64_t const per_thread = most >= 8192 ? 32 : most >= 4096 ? 16 : 8;
-    std::int64_t const wanted = most / (lanes_per_warp * per_thread);
-    warps = 1;
-    while (warps < wanted && warps < most_warps) warps *= 2;
-  }
 
   /// Adjacent elements that an access may take at once, by what is known of tensor and offset.
   std::int64_t widest_access(Op const& op) const {
@@ -353,7 +355,6 @@ class Assignment {
 
   ir::Function& function_;
   analysis::AxisFacts const& facts_;
-  PassContext& context_;
   std::map<Value*, int> numbers_;
   std::vector<int> parent_;
   std::vector<Value*> order_;
@@ -361,11 +362,46 @@ class Assignment {
   std::map<Value*, std::size_t> group_of_;
 };
 
+/// Warps for the largest tile of the module, or those of a kernel that says so already.
+int wanted_warps(ir::Module const& module) {
+  std::int64_t most = 1;
+  int given = 0;
+  for (auto const& function : module.functions()) {
+    if (function->is_kernel()) given = std::max(given, function->warps);
+    ir::walk(*function, [&](Op& op) {
+      for (int i = 0; i < op.result_count(); ++i)
+        if (op.result(i)->type().is_tile()) most = std::max(most, op.result(i)->type().elements());
+    });
+  }
+  if (given != 0) return given;
+  // 8 elements per thread hide latency in small tiles; in larger ones a wide CTA costs more than 16 or 32 per thread
+  // (measured on an H200: rows of 8192 reach 0.95 of a copy with 8 warps, 0.79 with 16).
+  std::int64_t const per_thread = most >= 8192 ? 32 : most >= 4096 ? 16 : 8;
+  std::int64_t const wanted = most / (lanes_per_warp * per_thread);
+  int warps = 1;
+  while (warps < wanted && warps < most_warps) warps *= 2;
+  return warps;
+}
+
 }  // namespace
 
-PassResult assign_layouts(ir::Function& function, AnalysisCache& analyses, PassContext& context) {
-  if (!function.is_kernel()) return PassResult::unchanged;
-  return result_of(Assignment(function, analyses, context).run());
+PassResult assign_layouts(ir::Module& module, AnalysisCache& analyses, PassContext& context) {
+  int const asked = context.options.warps;
+  if (asked < 0 || asked > 32 || (asked != 0 && !std::has_single_bit(static_cast<unsigned>(asked)))) {
+    context.diagnostics.error("assign-layouts: " + std::to_string(asked) +
+                              " warps asked for; a power of two up to 32 is needed");
+    return PassResult::unchanged;
+  }
+  bool changed = false;
+  int const warps = asked != 0 ? asked : wanted_warps(module);
+  for (ir::Function* function : analysis::callees_first(module)) {
+    if (function->warps == 0) {
+      function->warps = warps;
+      changed = true;
+    }
+    changed = Assignment(*function, analyses.axis_facts()).run() || changed;
+  }
+  return result_of(changed);
 }
 
 }  // namespace tegula::transform

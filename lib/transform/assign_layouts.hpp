@@ -17,7 +17,9 @@ namespace tegula::transform {
 /// Results of reductions and sources of broadcasts are slices of them. Constants, splats and coordinates take the
 /// layout of their use, once per layout. Where two decided layouts meet stands a convert_layout. Tiles that have a
 /// layout keep it, and decide first for those around them: the tiles of products. The number of warps stays if it is
-/// decided. Needs: no-calls, no-dots.  Leaves: a layout on every tile; `vector` on loads and stores; warps.
-PassResult assign_layouts(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+/// decided. Functions take and give their tiles in the layouts that their bodies want; callers convert at the call. All
+/// functions run on the kernel's warps. Needs: no-dots.  Leaves: a layout on every tile; `vector` on loads and stores;
+/// warps.
+PassResult assign_layouts(ir::Module& module, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

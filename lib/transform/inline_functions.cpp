@@ -1,45 +1,45 @@
 #include "transform/inline_functions.hpp"
 
+#include <set>
+
 #include "analysis/call_graph.hpp"
-#include "ir/rewrite.hpp"
+#include "ir/inline_call.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::transform {
 namespace {
 
 using ir::Op;
-using ir::Value;
 
-void inline_call(Op& call, ir::Function const& callee) {
-  ir::ValueMap map;
-  for (int i = 0; i < callee.parameter_count(); ++i) map[callee.parameter(i)] = call.operand(i);
-  ir::Builder builder = ir::Builder::before(call);
-  Op* outermost = &call;
-  while (outermost->parent_op() != nullptr) outermost = outermost->parent_op();
-  ir::Builder buffers = ir::Builder::before(*outermost);  // shared memory belongs into the outermost block
-  std::vector<Value*> results;
-  for (Op const& op : callee.body()) {
-    if (op.is<ir::SharedAllocOp>()) {
-      buffers.clone(op, map).as<ir::SharedAllocOp>().offset = -1;
-      continue;
-    }
-    if (!op.is<ir::ReturnOp>()) {
-      builder.clone(op, map);
-      continue;
-    }
-    for (Value* value : op.operands()) results.push_back(map.at(value));
-  }
-  ir::replace(call, results);
+/// What code may grow by, in ops, for a function that leaves the choice to the inliner.
+constexpr std::int64_t most_growth = 128;
+
+std::int64_t op_count(ir::Function const& function) {
+  std::int64_t count = 0;
+  ir::walk(const_cast<ir::Function&>(function), [&](Op const&) { ++count; });
+  return count;
+}
+
+std::int64_t call_count(ir::Module const& module, ir::Function const& callee) {
+  std::int64_t count = 0;
+  for (auto const& function : module.functions())
+    ir::walk(*function, [&](Op const& op) {
+      count += op.is<ir::CallOp>() && op.as<ir::CallOp>().callee.view() == callee.name() ? 1 : 0;
+    });
+  return count;
 }
 
 PassResult run(ir::Module& module, bool all) {
   bool changed = false;
+  std::set<ir::Function const*> stays;  // decided before bodies grow by what they call
+  for (auto const& function : module.functions())
+    if (stays_a_function(*function)) stays.insert(function.get());
   for (ir::Function* function : analysis::callees_first(module))  // so a body that is copied holds no call to inline
     ir::walk(*function, [&](Op& op) {
       if (!op.is<ir::CallOp>()) return;
       ir::Function const* const callee = module.find(op.as<ir::CallOp>().callee.view());
-      if (callee == nullptr || (!all && callee->inlining == ir::Inline::no)) return;
-      inline_call(op, *callee);
+      if (callee == nullptr || (!all && stays.count(callee) != 0)) return;
+      ir::inline_call(op, *callee);
       changed = true;
     });
   bool has_kernel = false;
@@ -53,6 +53,12 @@ PassResult run(ir::Module& module, bool all) {
 }
 
 }  // namespace
+
+bool stays_a_function(ir::Function const& function) {
+  if (function.is_kernel() || function.inlining == ir::Inline::yes) return false;
+  if (function.inlining == ir::Inline::no) return true;
+  return (call_count(*function.parent(), function) - 1) * op_count(function) > most_growth;
+}
 
 PassResult inline_functions(ir::Module& module, AnalysisCache&, PassContext&) { return run(module, false); }
 PassResult inline_all_functions(ir::Module& module, AnalysisCache&, PassContext&) { return run(module, true); }

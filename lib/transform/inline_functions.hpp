@@ -5,11 +5,16 @@
 
 namespace tegula::transform {
 
-/// Puts the callee's body in place of each call, except of functions marked noinline, and drops functions that no
-/// kernel calls any more (when the module has a kernel). Needs: nothing.  Leaves: calls of noinline functions only.
+/// Whether inline-functions leaves the function's calls: those marked noinline, and those that say nothing when their
+/// copies would make the code grow by more than 128 ops. Functions marked inline never stay.
+bool stays_a_function(ir::Function const& function);
+
+/// Puts the callee's body in place of each call, except of functions that stay, and drops functions that no kernel
+/// calls any more (when the module has a kernel). Needs: nothing.  Leaves: calls of functions that stay only.
 PassResult inline_functions(ir::Module& module, AnalysisCache& cache, PassContext& context);
 
-/// The same for all calls, for targets without calls.
+/// The same for all calls: for kernels of which passes make rings, roles of warps and products of tensor cores, whose
+/// loops must be seen whole.
 /// Leaves: no-calls.
 PassResult inline_all_functions(ir::Module& module, AnalysisCache& cache, PassContext& context);
 

@@ -1,9 +1,41 @@
 #include "transform/specialize.hpp"
 
 #include "analysis/call_graph.hpp"
+#include "analysis/effects.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::transform {
+namespace {
+
+/// A function's tensors have the facts that all its callers' have.
+bool hand_facts_on(ir::Module& module) {
+  bool changed = false;
+  auto const callees_first = analysis::callees_first(module);
+  for (auto at = callees_first.rbegin(); at != callees_first.rend(); ++at) {  // callers first
+    ir::Function& callee = **at;
+    if (callee.is_kernel()) continue;
+    for (int i = 0; i < callee.parameter_count(); ++i) {
+      if (!callee.parameter(i)->type().is_tensor()) continue;
+      TensorFacts joined{true, true};
+      bool called = false;
+      for (auto const& caller : module.functions())
+        ir::walk(*caller, [&](ir::Op& op) {
+          if (!op.is<ir::CallOp>() || op.as<ir::CallOp>().callee.view() != callee.name()) return;
+          TensorFacts const& given = analysis::parameter_of(*op.operand(i)).facts;
+          joined.unit_inner_stride = joined.unit_inner_stride && given.unit_inner_stride;
+          joined.aligned_16 = joined.aligned_16 && given.aligned_16;
+          called = true;
+        });
+      TensorFacts& facts = callee.parameter_attributes()[static_cast<std::size_t>(i)].facts;
+      if (!called || facts == joined) continue;
+      facts = joined;
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+}  // namespace
 
 PassResult specialize(ir::Module& module, AnalysisCache&, PassContext& context) {
   CompileOptions const& options = context.options;
@@ -27,6 +59,7 @@ PassResult specialize(ir::Module& module, AnalysisCache&, PassContext& context) 
     module.erase(*function);
     changed = true;
   }
+  changed = hand_facts_on(module) || changed;
   if (options.stages == 0) return result_of(changed);
   for (auto const& function : module.functions())
     ir::walk(*function, [&](ir::Op& op) {

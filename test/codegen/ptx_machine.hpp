@@ -21,13 +21,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "codegen/ptx_text.hpp"
 #include "tegula/support/half.hpp"
 
 namespace tegula::test {
 
-class PtxMachine {
+class PtxMachine : protected PtxText {
  public:
-  explicit PtxMachine(std::string_view ptx) { parse(ptx); }
+  explicit PtxMachine(std::string_view ptx) : PtxText(ptx) {}
   virtual ~PtxMachine() = default;
 
   /// Memory that the kernel may read, or read and write.
@@ -40,7 +41,10 @@ class PtxMachine {
   void run_cta(int threads, std::int64_t shared_bytes, std::vector<std::uint64_t> const& parameters,
                std::uint64_t const (&block)[3]) {
     threads_.assign(static_cast<std::size_t>(threads), {});
-    for (Thread& thread : threads_) thread.registers.assign(register_count_, 0);
+    for (Thread& thread : threads_) {
+      thread.registers.assign(register_count_, 0);
+      thread.pc = entry_;
+    }
     shared_.assign(static_cast<std::size_t>(shared_bytes), 0);
     shared_written_.assign(static_cast<std::size_t>(shared_bytes), false);
     touched_.clear();
@@ -52,9 +56,15 @@ class PtxMachine {
   }
 
  protected:
+  struct Frame {
+    std::size_t back_to;  ///< of the caller's code
+    std::size_t call;     ///< its number in calls_
+  };
   struct Thread {
     std::vector<std::uint64_t> registers;
     std::size_t pc = 0;
+    std::vector<Frame> frames;
+    std::map<std::string, std::map<std::int64_t, std::uint64_t>> passed;  ///< by symbol of .param space and byte
     bool at_barrier = false;
     int blocked = 0;  ///< not 0: waits for something of that kind; the machine that blocks it also frees it
     bool done = false;
@@ -62,19 +72,6 @@ class PtxMachine {
   struct Region {
     std::uint64_t begin, end;
     bool writable;
-  };
-  struct Operand {
-    enum class Kind { reg, immediate, memory, label, special, vector, shared_symbol, parameter } kind = Kind::reg;
-    std::uint64_t value = 0;  // register number, bits, label or parameter number, special number
-    std::int64_t offset = 0;  // memory
-    std::vector<Operand> parts;
-  };
-  struct Instruction {
-    std::string text;
-    std::vector<std::string> words;  // opcode, split at dots
-    std::vector<Operand> operands;
-    int predicate = -1;
-    bool negated = false;
   };
   struct Touch {
     std::int64_t epoch = -1;
@@ -88,155 +85,6 @@ class PtxMachine {
 
   /// What threads do together: true when the instruction is one of those and done. See BlockMachine.
   virtual bool together(Instruction const&, std::vector<int> const&) { return false; }
-
-  [[noreturn]] void fail(std::string const& what, Instruction const* at = nullptr) const {
-    throw std::runtime_error("ptx: " + what + (at != nullptr ? " in: " + at->text : ""));
-  }
-
-  // Text.
-  static std::string trimmed(std::string_view text) {
-    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
-    return std::string(text);
-  }
-  int register_number(std::string const& name) {
-    auto const [at, added] = registers_.emplace(name, static_cast<int>(register_count_));
-    if (added) ++register_count_;
-    return at->second;
-  }
-  static bool starts_with(std::string const& text, char const* what) { return text.rfind(what, 0) == 0; }
-
-  Operand operand(std::string text) {
-    text = trimmed(text);
-    if (starts_with(text, "_|")) text = text.substr(2);  // elect: the leader's number is not wanted
-    Operand result;
-    if (text.front() == '{') {
-      result.kind = Operand::Kind::vector;
-      std::string part;
-      for (char c : text.substr(1)) {
-        if (c == ',' || c == '}') {
-          result.parts.push_back(operand(part));
-          part.clear();
-        } else {
-          part += c;
-        }
-      }
-    } else if (text.front() == '[') {
-      result.kind = Operand::Kind::memory;
-      text = text.substr(1, text.size() - 2);
-      std::size_t const comma = text.find(',');  // a tensor map and its coordinates
-      if (comma != std::string::npos) {
-        result.parts = {operand(text.substr(0, comma)), operand(text.substr(comma + 1))};
-        return result;
-      }
-      std::size_t const plus = text.find('+', 1);
-      if (plus != std::string::npos) {
-        result.offset = std::stoll(text.substr(plus + 1));
-        text = text.substr(0, plus);
-      }
-      result.parts.push_back(operand(text));
-    } else if (text.front() == '%' || text == "_") {
-      static std::map<std::string, std::uint64_t> const specials = {
-          {"%tid.x", 0}, {"%ctaid.x", 1}, {"%ctaid.y", 2}, {"%ctaid.z", 3}};
-      if (auto const special = specials.find(text); special != specials.end()) {
-        result.kind = Operand::Kind::special;
-        result.value = special->second;
-      } else {
-        result.value = static_cast<std::uint64_t>(register_number(text));
-      }
-    } else if (starts_with(text, "0f") || starts_with(text, "0d")) {
-      result.kind = Operand::Kind::immediate;
-      result.value = std::stoull(text.substr(2), nullptr, 16);
-    } else if (std::isdigit(static_cast<unsigned char>(text.front())) || text.front() == '-') {
-      result.kind = Operand::Kind::immediate;
-      result.value = text.front() == '-' ? static_cast<std::uint64_t>(std::stoll(text)) : std::stoull(text, nullptr, 0);
-    } else if (text.front() == '$') {
-      result.kind = Operand::Kind::label;
-      auto const [at, added] = label_numbers_.emplace(text, label_numbers_.size());
-      (void)added;
-      result.value = at->second;
-    } else if (auto const parameter = parameter_numbers_.find(text); parameter != parameter_numbers_.end()) {
-      result.kind = Operand::Kind::parameter;
-      result.value = static_cast<std::uint64_t>(parameter->second);
-    } else if (text == "tegula_shared") {
-      result.kind = Operand::Kind::shared_symbol;
-    } else {
-      fail("unknown operand " + text);
-    }
-    return result;
-  }
-
-  void parse(std::string_view ptx) {
-    bool inside = false;
-    while (!ptx.empty()) {
-      std::size_t const end = std::min(ptx.find('\n'), ptx.size());
-      std::string line(ptx.substr(0, end));
-      ptx.remove_prefix(std::min(end + 1, ptx.size()));
-      if (std::size_t const comment = line.find("//"); comment != std::string::npos) line.resize(comment);
-      line = trimmed(line);
-      if (line.empty()) continue;
-      if (!inside) {
-        if (starts_with(line, ".param")) {
-          std::string name = line.substr(line.rfind(' ') + 1);
-          if (name.back() == ',') name.pop_back();
-          name = name.substr(0, name.find('['));
-          parameter_numbers_.emplace(name, static_cast<int>(parameter_numbers_.size()));
-        }
-        inside = line == "{";
-        continue;
-      }
-      if (line == "}") break;
-      // LLVM 19 takes half of a register as "{ .reg .b16 tmp; mov.b32 {tmp, %rs1}, %r2; }": one instruction, tmp
-      // unused.
-      if (starts_with(line, "{ .reg")) {
-        line = trimmed(line.substr(line.find(';') + 1, line.rfind('}') - line.find(';') - 1));
-        line.replace(line.find("tmp"), 3, "_");
-      }
-      if (line.front() == '.') continue;  // .reg, .loc
-      if (line.back() == ':') {
-        labels_[operand(line.substr(0, line.size() - 1)).value] = code_.size();
-        continue;
-      }
-      instruction(line);
-    }
-    if (code_.empty()) fail("no code");
-  }
-
-  void instruction(std::string line) {
-    Instruction result;
-    result.text = line;
-    if (line.back() == ';') line.pop_back();
-    if (line.front() == '@') {
-      result.negated = line[1] == '!';
-      std::size_t const space = line.find_first_of(" \t");
-      result.predicate = register_number(line.substr(result.negated ? 2 : 1, space - (result.negated ? 2 : 1)));
-      line = trimmed(line.substr(space));
-    }
-    std::size_t const space = std::min(line.find_first_of(" \t"), line.size());
-    std::string word;
-    for (char c : line.substr(0, space) + ".") {
-      if (c == '.') {
-        if (!word.empty()) result.words.push_back(word);
-        word.clear();
-      } else {
-        word += c;
-      }
-    }
-    int depth = 0;
-    std::string part;
-    for (char c : line.substr(space)) {
-      if (c == '{' || c == '[') ++depth;
-      if (c == '}' || c == ']') --depth;
-      if (c == ',' && depth == 0) {
-        result.operands.push_back(operand(part));
-        part.clear();
-      } else {
-        part += c;
-      }
-    }
-    if (!trimmed(part).empty()) result.operands.push_back(operand(part));
-    code_.push_back(std::move(result));
-  }
 
   // Execution.
   bool step() {
@@ -369,6 +217,20 @@ class PtxMachine {
     std::size_t const count = data.kind == Operand::Kind::vector ? data.parts.size() : 1;
     for (int t : active) {
       Thread& thread = threads_[static_cast<std::size_t>(t)];
+      if (in_parameters && !place.parts[0].symbol.empty()) {
+        auto& bytes_of = thread.passed[place.parts[0].symbol];
+        for (std::size_t i = 0; i < count; ++i) {
+          Operand const& part = data.kind == Operand::Kind::vector ? data.parts[i] : data;
+          std::int64_t const byte = place.offset + static_cast<std::int64_t>(i) * bytes;
+          if (!load)
+            bytes_of[byte] = cut(read(thread, part, t), bytes * 8);
+          else if (auto const found = bytes_of.find(byte); found != bytes_of.end())
+            thread.registers[static_cast<std::size_t>(part.value)] = found->second;
+          else
+            fail("an argument or result that was not passed", &at);
+        }
+        continue;
+      }
       if (in_parameters) {
         thread.registers[static_cast<std::size_t>(data.value)] =
             (*parameters_)[static_cast<std::size_t>(place.parts[0].value)];
@@ -410,8 +272,10 @@ class PtxMachine {
       Thread& thread = threads_[static_cast<std::size_t>(t)];
       if (op == "bra") {
         thread.pc = labels_.at(at.operands[0].value);
+      } else if (op == "call") {
+        enter(thread, static_cast<std::size_t>(at.operands[0].value));
       } else if (op == "ret") {
-        thread.done = true;
+        leave(thread);
       } else if (op == "bar") {
         thread.at_barrier = true;
       } else if (op == "mov" &&
@@ -423,6 +287,27 @@ class PtxMachine {
         thread.registers[static_cast<std::size_t>(at.operands[0].value)] = compute(at, in);
       }
     }
+  }
+
+  static void pass(Thread& thread, std::vector<std::string> const& from, std::vector<std::string> const& to) {
+    for (std::size_t i = 0; i < from.size() && i < to.size(); ++i) thread.passed[to[i]] = thread.passed[from[i]];
+  }
+  void enter(Thread& thread, std::size_t number) const {
+    Call const& call = calls_[number];
+    Code const& code = code_of_.at(call.callee);
+    pass(thread, call.arguments, code.parameters);
+    thread.frames.push_back({thread.pc, number});
+    thread.pc = code.begin;
+  }
+  void leave(Thread& thread) const {
+    if (thread.frames.empty()) {
+      thread.done = true;
+      return;
+    }
+    Call const& call = calls_[thread.frames.back().call];
+    pass(thread, code_of_.at(call.callee).results, call.results);
+    thread.pc = thread.frames.back().back_to;
+    thread.frames.pop_back();
   }
 
   void move_vector(Instruction const& at, Thread& thread, int t) {
@@ -623,12 +508,6 @@ class PtxMachine {
                                                            : static_cast<double>(value % 2048));
   }
 
-  std::vector<Instruction> code_;
-  std::map<std::string, int> registers_;
-  std::size_t register_count_ = 0;
-  std::map<std::string, std::size_t> label_numbers_;
-  std::map<std::uint64_t, std::size_t> labels_;
-  std::map<std::string, int> parameter_numbers_;
   std::vector<Region> regions_;
   std::vector<Thread> threads_;
   std::vector<std::uint8_t> shared_;

@@ -7,16 +7,60 @@
 
 namespace tegula {
 
-/// Whether a device function becomes a function of the IR. Unset: it is inlined where it is traced.
-struct NoInline {};
-inline constexpr NoInline noinline;
+/// How a device function asks for its place. `noinline`: it becomes a function of the IR, called wherever it is traced,
+/// and stays one through the passes. `inlined`: its body is traced at every call. Said nothing: a function of tiles and
+/// scalars becomes one of the IR, and the inliner chooses; any other is traced at every call.
+template <trace::FunctionInline how>
+struct Inlining {};
+inline constexpr Inlining<trace::FunctionInline::no> noinline;
+inline constexpr Inlining<trace::FunctionInline::yes> inlined;
+
+namespace detail {
+
+/// How an argument enters a function of the IR: tiles, scalars and tensors become its parameters, everything else is
+/// known to the C++ program and stays as it is.
+template <class X>
+struct Entering {
+  static constexpr bool traced = false;
+  static X const& parameter(trace::Recorder&, X const& x) { return x; }
+};
+template <class X>
+requires(TileLike<X> || ScalarLike<X> || TensorLike<X>) struct Entering<X> {
+  static constexpr bool traced = true;
+  static X parameter(trace::Recorder& inside, X const&) {
+    if constexpr (TileLike<X>)
+      return X(inside.tile_parameter(tile_type<element_t<X>, shape_t<X>>));
+    else if constexpr (TensorLike<X>)
+      return X(
+          inside.tensor_parameter(element_of<typename X::element>::value, X::tensor_rank, X::direction, X::multiple));
+    else
+      return X(inside.scalar_parameter(element_of<typename X::scalar_element>::value));
+  }
+};
+
+/// The arguments of a call in its caller's trace, in order.
+template <class... X>
+struct PassedValues {
+  trace::Handle handles[sizeof...(X) + 1];
+  int count = 0;
+  explicit PassedValues(X const&... values) { (add(values), ...); }
+
+ private:
+  template <class Value>
+  void add(Value const& value) {
+    if constexpr (Entering<Value>::traced) handles[count++] = value.handle();
+  }
+};
+
+}  // namespace detail
 
 /// A device function: called like its lambda, with recipes bound to tiles first, left to right. It may be called as a
 /// statement and from any other function; what it returns is recorded. On host<T> it runs as it stands.
-template <class F>
+template <class F, trace::FunctionInline how>
 class Function {
  public:
-  constexpr explicit Function(F body) : body_(static_cast<F&&>(body)) {}
+  constexpr Function(char const* name, F body, location where)
+      : body_(static_cast<F&&>(body)), name_(name), where_(where) {}
 
   template <class... X>
   constexpr auto operator()(X&&... arguments) const {
@@ -36,28 +80,67 @@ class Function {
       return static_cast<X&&>(x);
   }
 
-  template <class Tuple, std::size_t... at>
-  constexpr auto with(Tuple const& values, std::index_sequence<at...>) const {
+  /// Whether a call with these arguments becomes a call in the IR.
+  template <class Result, class... X>
+  static constexpr bool recorded() {
+    constexpr bool traced = (detail::Entering<X>::traced || ...);
+    if constexpr (how == trace::FunctionInline::unset)
+      return traced && std::is_empty_v<F> && detail::TileLike<Result> && !detail::is_invalid<Result> &&
+             ((detail::TileLike<X> || detail::ScalarLike<X>)&&...);
+    else
+      return traced && how == trace::FunctionInline::no;
+  }
+
+  template <class... X, std::size_t... at>
+  constexpr auto with(std::tuple<X...> const& values, std::index_sequence<at...>) const {
     using Result = decltype(body_(std::get<at>(values)...));
-    if constexpr (std::is_void_v<Result>)
+    if constexpr (recorded<Result, X...>())
+      return call<Result>(std::get<at>(values)...);
+    else if constexpr (std::is_void_v<Result>)
       body_(std::get<at>(values)...);
     else
       return bind(body_(std::get<at>(values)...));
   }
 
+  template <class Result, class... X>
+  auto call(X const&... values) const {
+    constexpr bool gives = std::is_void_v<Result> || detail::TileLike<Result> || detail::CarryLike<Result>;
+    static_assert(gives, "function(..., noinline): the body returns nothing, a tile or carry(...)");
+    if constexpr (gives) {
+      auto& caller = trace::Recorder::current("function", where_);
+      detail::PassedValues<X...> const passed(values...);
+      trace::Recorder inside(caller, name_, where_);
+      std::tuple<decltype(detail::Entering<X>::parameter(inside, values))...> const parameters{
+          detail::Entering<X>::parameter(inside, values)...};
+      if constexpr (std::is_void_v<Result>) {
+        std::apply(body_, parameters);
+        caller.call(inside, how, passed.handles, passed.count, {nullptr, 0});
+      } else {
+        using List = typename detail::CarriedBy<detail::bare<Result>>::type;
+        auto&& result = std::apply(body_, parameters);
+        detail::Recorded<detail::bare<Result>> const results(inside, result, where_);
+        return detail::TilesFrom<List>::make(caller,
+                                             caller.call(inside, how, passed.handles, passed.count, results.list()));
+      }
+    }
+  }
+
   [[no_unique_address]] F body_;
+  char const* name_;
+  location where_;
 };
 
-template <class F>
-constexpr Function<F> function(F body) {
-  return Function<F>(static_cast<F&&>(body));
+/// Makes a device function: `function(lambda)`, `function(lambda, noinline)`, `function("gelu", lambda, noinline)`. The
+/// name is for those who read the IR; it need not be unique.
+template <class F, trace::FunctionInline how = trace::FunctionInline::unset>
+requires(!std::is_convertible_v<F, char const*>) constexpr Function<F, how> function(
+    F body, Inlining<how> = {}, location where = location::current()) {
+  return Function<F, how>("function", static_cast<F&&>(body), where);
 }
-template <class F>
-constexpr Function<F> function(F body, NoInline) {
-  static_assert(
-      detail::never<F>,
-      "function(..., noinline): calls in the IR are not recorded yet; leave noinline out, and the body is inlined");
-  return Function<F>(static_cast<F&&>(body));
+template <class F, trace::FunctionInline how = trace::FunctionInline::unset>
+constexpr Function<F, how> function(char const* name, F body, Inlining<how> = {},
+                                    location where = location::current()) {
+  return Function<F, how>(name, static_cast<F&&>(body), where);
 }
 
 }  // namespace tegula

@@ -55,13 +55,19 @@ struct Ids {
   constexpr Ids(std::initializer_list<Id> list) : count(static_cast<int>(list.size())) { first = list.begin(); }
 };
 
-enum class RegionKind : std::uint8_t { kernel, loop, then_branch, else_branch };
+enum class RegionKind : std::uint8_t { kernel, function, loop, then_branch, else_branch };
 
-/// Records one kernel. Made by Kernel<F>::trace on the stack; current() is the innermost of the calling thread. Every
-/// call throws UserError for a wrong use; after that the trace is lost.
+/// What a device function asks of the inliner.
+enum class FunctionInline : std::uint8_t { unset, no, yes };
+
+/// Records one kernel, or one device function that a kernel's trace calls. Made by Kernel<F>::trace on the stack;
+/// current() is the innermost of the calling thread. Every call throws UserError for a wrong use; after that the trace
+/// is lost.
 class Recorder {
  public:
   Recorder(char const* name, location where);
+  /// Of a device function called in another trace, whose values mean nothing in this one.
+  Recorder(Recorder& caller, char const* name, location where);
   Recorder(Recorder const&) = delete;
   Recorder& operator=(Recorder const&) = delete;
   ~Recorder();
@@ -76,6 +82,7 @@ class Recorder {
   // Parameters, in order.
   Handle tensor_parameter(Element element, int rank, Direction direction, std::int64_t multiple_of);
   Handle scalar_parameter(Element element);
+  Handle tile_parameter(ir::Type const& type);
 
   // Values.
   [[nodiscard]] Handle handle(Id value) const;
@@ -121,10 +128,15 @@ class Recorder {
   void begin_else(Ids then_yields);
   Id end_if(Ids else_yields);
 
+  /// Ends the trace of a device function, which gives these results of its own, and calls it here. Functions that come
+  /// out equal are one. Results are ids first, first + 1, ...
+  Id call(Recorder& function, FunctionInline how, Handle const* arguments, int count, Ids results);
+
   /// Ends the trace and emits the IR.
   TracedKernel finish();
 
  private:
+  void begin(RegionKind kind);
   Id emit_op(ir::OpKind kind, void const* attributes, Ids operands, ir::Type const& result, location where);
   Id emit_scalar_op(ir::OpKind kind, void const* attributes, Ids operands, ir::Type const& result, location where);
 

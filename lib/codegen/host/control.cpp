@@ -82,7 +82,7 @@ void FunctionEmitter::group(ir::Block::iterator first, ir::Block const& region) 
   Extents const shape = nest_value(*first).type().shape();
   for (auto at = ++ir::Block::iterator(first); at != region.end(); ++at) {
     ir::Op const& op = *at;
-    if (op.info().has(ir::terminator) || op.block_count() != 0) break;
+    if (op.info().has(ir::terminator) || op.block_count() != 0 || op.is<ir::CallOp>()) break;
     if (done_.contains(&op) || !is_grouped(op, plan)) continue;
     // What joins runs before what was passed over, so it must not access the same tensor.
     ir::Value const* const tensor = ordered_tensor(op, plan);
@@ -153,13 +153,15 @@ void FunctionEmitter::block(ir::Block const& region) {
       }
     } else if (op.is<ir::IfOp>()) {
       if_op(op);
+    } else if (op.is<ir::CallOp>()) {
+      call(op);
     } else if (op.is<ir::DotOp>()) {
       dot(op);
     } else if (op.is<ir::ReduceOp>() && op.as<ir::ReduceOp>().order == ir::Order::pairwise) {
       pairwise(op);
     } else if (is_grouped(op, context.plan)) {
       // Scalars between here and the end of the region may be needed by what joins; they depend on no tile.
-      for (auto ahead = at; ahead != region.end() && ahead->block_count() == 0; ++ahead)
+      for (auto ahead = at; ahead != region.end() && ahead->block_count() == 0 && !ahead->is<ir::CallOp>(); ++ahead)
         if (ahead->result_count() == 1 && ahead->result()->type().is_scalar()) scalar(*ahead->result());
       group(at, region);
     } else if (op.result_count() == 1 && op.result()->type().is_scalar()) {

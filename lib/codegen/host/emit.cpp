@@ -64,7 +64,8 @@ std::unique_ptr<Lowered> lower(ir::Module const& source, CompileOptions const& o
 
   Plan const plan(kernel);
   SharedOperands const shared(kernel, plan);
-  ModuleContext context{*result->module, target, kernel, plan, shared.any() ? &shared : nullptr, {}, 0};
+  std::map<ir::Function const*, HostFunction> functions;
+  ModuleContext context{*result->module, target, kernel, plan, shared.any() ? &shared : nullptr, {}, 0, &functions};
   if (shared.any()) {
     FunctionEmitter packer(context, kernel.name() + ".pack");
     packer.for_each_block([&](llvm::Value* unit) { packer.pack(*shared.contraction(), unit); });

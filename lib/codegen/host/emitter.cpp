@@ -41,22 +41,19 @@ void FunctionEmitter::finish() { b.CreateRetVoid(); }
 
 // --- scalars and slots ---------------------------------------------------------------------------------------
 
-namespace {
-
 llvm::Value* load_slot(llvm::BasicBlock* entry, llvm::Value* slots, llvm::Type* type, std::int64_t slot) {
   llvm::IRBuilder<> at(entry->getTerminator());
   return at.CreateLoad(type, at.CreateConstGEP1_64(at.getInt64Ty(), slots, static_cast<std::uint64_t>(slot)));
 }
 
-int slots_of(ir::Value const& parameter) { return parameter.type().is_tensor() ? 1 + 2 * parameter.type().rank() : 1; }
-
-int first_slot(ir::Function const& kernel, int parameter) {
+int first_slot(ir::Function const& function, int parameter) {
   int slot = 0;
-  for (int i = 0; i < parameter; ++i) slot += slots_of(*kernel.parameter(i));
+  for (int i = 0; i < parameter; ++i) {
+    ir::Type const& type = function.parameter(i)->type();
+    slot += type.is_tensor() ? 1 + 2 * type.rank() : 1;
+  }
   return slot;
 }
-
-}  // namespace
 
 Tensor const& FunctionEmitter::tensor(ir::Value const& parameter) {
   Tensor& tensor = tensors_[&parameter];

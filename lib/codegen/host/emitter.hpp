@@ -57,15 +57,27 @@ struct MicroKernel {
 class SharedOperands;
 struct ContractionLayout;
 
+/// A device function in host code. It has the entry's signature: its slots hold its scalars and the parts of its
+/// tensors as the kernel's do, then the addresses of its tiles and of what its results are written to.
+struct HostFunction {
+  llvm::Function* code = nullptr;
+  std::int64_t scratch_bytes = 0;
+};
+
+/// Where a parameter's slots begin, counted over those before it.
+int first_slot(ir::Function const& function, int parameter);
+llvm::Value* load_slot(llvm::BasicBlock* entry, llvm::Value* slots, llvm::Type* type, std::int64_t slot);
+
 /// What the functions of one kernel share.
 struct ModuleContext {
   llvm::Module& module;
   HostTarget const& target;
-  ir::Function const& kernel;
+  ir::Function const& kernel;  ///< or the device function that is emitted
   Plan const& plan;
   SharedOperands const* shared = nullptr;  ///< operands packed ahead; null: none
   std::map<MicroKernel, llvm::Function*> micro_kernels;
   std::int64_t scratch_bytes = 0;
+  std::map<ir::Function const*, HostFunction>* functions = nullptr;  ///< emitted so far
 };
 
 class Nest;
@@ -150,6 +162,11 @@ class FunctionEmitter {
   void materialise(ir::Value const& value, Buffer const& to);
   llvm::Value* dummy() const { return dummy_; }
 
+  // --- calls (functions.cpp)
+  void call(ir::Op const& op);
+  /// Emits a device function's body: tiles from their slots, results to theirs.
+  HostFunction function_body();
+
   // --- dots (dot.cpp, contraction.cpp)
   struct Panels {  ///< one product of packed operands
     llvm::Value* a = nullptr;
@@ -182,6 +199,7 @@ class FunctionEmitter {
     llvm::Value* units[2] = {nullptr, nullptr};
     llvm::Value* bytes = nullptr;
   };
+  HostFunction const& function_of(ir::Function const& callee);
   Trip trip(Contraction const& contraction, ContractionLayout const& layout);
   Shared shared(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip);
   void pack_chunk(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip, int side,

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/builder.hpp"
+#include "ir/inline_call.hpp"
+#include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::host {
@@ -16,6 +17,15 @@ void collect_calls(ir::Block& block, std::vector<ir::Op*>& calls) {
     if (op.is<ir::CallOp>()) calls.push_back(&op);
     for (int i = 0; i < op.block_count(); ++i) collect_calls(op.block(i), calls);
   }
+}
+
+/// Blocks and products belong to the kernel's own code.
+bool callable(ir::Function const& function) {
+  bool found = true;
+  ir::walk(const_cast<ir::Function&>(function), [&](ir::Op const& op) {
+    found = found && !op.is<ir::BlockIndexOp>() && !op.is<ir::GridExtentOp>() && !op.is<ir::DotOp>();
+  });
+  return found;
 }
 
 void inline_into(ir::Module& module, ir::Function& function, std::set<std::string>& active,
@@ -30,20 +40,7 @@ void inline_into(ir::Module& module, ir::Function& function, std::set<std::strin
     if (callee == nullptr) throw UserError("call: no function @" + name + " in the module", call->where());
     if (active.contains(name)) throw UserError("call: @" + name + " calls itself, which kernels cannot", call->where());
     inline_into(module, *callee, active, done);
-    ir::ValueMap map;
-    for (int i = 0; i < callee->parameter_count(); ++i) map[callee->parameter(i)] = call->operand(i);
-    ir::Builder builder = ir::Builder::before(*call);
-    for (ir::Op const& op : callee->body()) {
-      if (!op.is<ir::ReturnOp>()) {
-        builder.clone(op, map);
-        continue;
-      }
-      for (int i = 0; i < op.operand_count(); ++i) {
-        auto const found = map.find(op.operand(i));
-        call->result(i)->replace_all_uses_with(found == map.end() ? *op.operand(i) : *found->second);
-      }
-    }
-    call->erase();
+    if (!callable(*callee)) ir::inline_call(*call, *callee);
   }
   active.erase(function.name());
   done.insert(function.name());

@@ -1,12 +1,12 @@
-// Replaces calls by the bodies of their callees.
+// Replaces calls by the bodies of callees that host code cannot call.
 #pragma once
 
 #include "ir/op.hpp"
 
 namespace tegula::codegen::host {
 
-/// Inlines every call in the module's kernel, callees' calls first. UserError for a callee that does not exist or that
-/// calls itself.
+/// Inlines calls of functions that ask for the block or hold products, in the module's kernel and what it calls,
+/// callees' calls first. UserError for a callee that does not exist or that calls itself.
 void inline_calls(ir::Module& module);
 
 }  // namespace tegula::codegen::host

@@ -65,6 +65,12 @@ bool crosses_loop(ir::Op const& def, ir::Op const& use) {
 void collect_stores(ir::Block const& block, std::vector<ir::Value const*>& written) {
   for (ir::Op const& op : block) {
     if (op.is<ir::StoreOp>()) written.push_back(op.operand(0));
+    if (op.is<ir::CallOp>()) {
+      auto const& parameters = op.function()->parent()->find(op.as<ir::CallOp>().callee.view())->parameter_attributes();
+      for (int i = 0; i < op.operand_count(); ++i)
+        if (op.operand(i)->type().is_tensor() && parameters[static_cast<std::size_t>(i)].direction != Direction::in)
+          written.push_back(op.operand(i));
+    }
     for (int i = 0; i < op.block_count(); ++i) collect_stores(op.block(i), written);
   }
 }

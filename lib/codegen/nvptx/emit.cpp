@@ -26,7 +26,7 @@ Compiled compile(ir::Function const& kernel, std::string const& architecture, bo
   llvm::Module module(kernel.name(), context);
   auto const machine = nvptx::make_target_machine(architecture);
   nvptx::prepare_module(module, *machine);
-  nvptx::Emitter(module, kernel).emit_kernel();
+  std::string const entry = nvptx::Emitter(module, kernel).emit_kernel().getName().str();
 
   std::string trouble;
   llvm::raw_string_ostream trouble_stream(trouble);
@@ -39,8 +39,7 @@ Compiled compile(ir::Function const& kernel, std::string const& architecture, bo
     llvm::raw_string_ostream stream(result.llvm_ir);
     module.print(stream, nullptr);
   }
-  for (llvm::Function const& function : module)
-    if (!function.isDeclaration()) result.entry = function.getName().str();
+  result.entry = entry;
   result.ptx = census.checked(nvptx::print_ptx(module, *machine), kernel.name());
   return result;
 }

@@ -4,13 +4,16 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/kernel_properties.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
+#include "ir/shared_frame.hpp"
 #include "ir/verify_block.hpp"
+#include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -23,24 +26,46 @@ std::string entry_name(std::string const& kernel) {
   return result;
 }
 
+template <class Test>
+bool any_op(ir::Function const& function, Test test) {
+  bool found = false;
+  ir::walk_pre_order(function.body(), [&](ir::Op& op) {
+    found = found || test(op);
+    return ir::Walk::advance;
+  });
+  return found;
+}
+
+bool has_calls(ir::Function const& function) {
+  return any_op(function, [](ir::Op const& op) { return op.is<ir::CallOp>(); });
+}
+
+/// Some function of the module is written in block ops, not only given the barriers that its tile ops need.
+bool has_more_than_barriers(ir::Module const& module) {
+  return std::any_of(module.functions().begin(), module.functions().end(), [](auto const& function) {
+    return any_op(*function, [](ir::Op const& op) { return op.info().has(ir::block_op) && !op.is<ir::BarrierOp>(); });
+  });
+}
+
+unsigned slots_of(ir::Type const& parameter) {
+  return parameter.is_tensor() ? 1 + 2 * static_cast<unsigned>(parameter.rank()) : 1;
+}
+
 }  // namespace
 
-Emitter::Emitter(llvm::Module& module, ir::Function const& kernel)
-    : b(module.getContext()),
-      warps(kernel.warps),
-      module_(module),
-      kernel_(kernel),
-      block_kernel_(ir::has_block_ops(kernel)) {
-  hazards = Hazards(block_kernel_);
+Emitter::Emitter(llvm::Module& module, ir::Function const& kernel) : Emitter(module, kernel, kernel) {}
+
+Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source)
+    : b(module.getContext()), warps(kernel.warps), module_(module), kernel_(kernel), source_(source) {
+  bool const calls = has_calls(kernel);
+  block_kernel_ = calls ? has_more_than_barriers(*kernel.parent()) : ir::has_block_ops(kernel);
+  hazards = Hazards(block_kernel_ || calls);  // with calls insert-barriers has stated all barriers
   if (warps < 1) throw InternalError("nvptx: @" + kernel.name() + " has no number of warps; layouts are not assigned");
 }
 
-void Emitter::emit_kernel() {
+llvm::Function& Emitter::emit_kernel() {
   first_launch_slot_ = 0;
-  for (int i = 0; i < kernel_.parameter_count(); ++i) {
-    ir::Type const& parameter = kernel_.parameter(i)->type();
-    first_launch_slot_ += parameter.is_tensor() ? 1 + 2 * static_cast<unsigned>(parameter.rank()) : 1;
-  }
+  for (int i = 0; i < kernel_.parameter_count(); ++i) first_launch_slot_ += slots_of(kernel_.parameter(i)->type());
   std::vector<llvm::Type*> parameters(first_launch_slot_ + launch_slots, b.getInt64Ty());
   std::vector<ir::Op const*> const maps = tensor_maps_of(kernel_);
   KernelProperties properties{.threads = warps * 32, .cluster = kernel_.cluster, .tensor_maps = {}};
@@ -54,6 +79,25 @@ void Emitter::emit_kernel() {
   describe_kernel(*function_, properties);
   for (std::size_t i = 0; i < maps.size(); ++i) set(*maps[i]->result(), {function_->getArg(properties.tensor_maps[i])});
 
+  begin_body();
+  llvm::Argument* argument = function_->arg_begin();
+  for (int i = 0; i < kernel_.parameter_count(); ++i) {
+    ir::Value const& parameter = *kernel_.parameter(i);
+    if (parameter.type().is_tensor()) {
+      add_tensor(parameter, argument);
+      continue;
+    }
+    llvm::Value* const slot = argument++;
+    Element const element = parameter.type().element();
+    unsigned const width = static_cast<unsigned>(bytes(element)) * 8;
+    llvm::Value* value = width == 64 ? slot : b.CreateTrunc(slot, b.getIntNTy(width));
+    set(parameter, {from_bits(value, element)});
+  }
+  emit_block_after_coordinates(kernel_.body());
+  return *function_;
+}
+
+void Emitter::begin_body() {
   coordinate_block_ = block("entry");
   b.SetInsertPoint(coordinate_block_);
   llvm::Value* const thread = intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
@@ -61,31 +105,22 @@ void Emitter::emit_kernel() {
   warp = b.CreateLShr(thread, i32(5), "warp");
   // Through a shuffle ptxas knows that branches on it are taken by whole warps (else C7518, C7520).
   if (block_kernel_) warp = ptx::shuffle_idx(b, warp, i32(0));
+}
 
-  auto argument = function_->arg_begin();
-  auto const next = [&]() -> llvm::Value* { return &*argument++; };
-  for (int i = 0; i < kernel_.parameter_count(); ++i) {
-    ir::Value const& parameter = *kernel_.parameter(i);
-    if (parameter.type().is_tensor()) {
-      TensorParts& parts = tensors_[&parameter];
-      parts.address = next();
-      for (int a = 0; a < parameter.type().rank(); ++a) parts.extents.push_back(next());
-      for (int a = 0; a < parameter.type().rank(); ++a) parts.strides.push_back(next());
-      parts.attributes = kernel_.parameter_attributes()[static_cast<std::size_t>(i)];
-    } else {
-      llvm::Value* slot = next();
-      Element const element = parameter.type().element();
-      unsigned const width = static_cast<unsigned>(bytes(element)) * 8;
-      llvm::Value* value = width == 64 ? slot : b.CreateTrunc(slot, b.getIntNTy(width));
-      set(parameter, {from_bits(value, element)});
-    }
-  }
+void Emitter::add_tensor(ir::Value const& parameter, llvm::Argument*& argument) {
+  TensorParts& parts = tensors_[&parameter];
+  parts.address = argument++;
+  for (int a = 0; a < parameter.type().rank(); ++a) parts.extents.push_back(argument++);
+  for (int a = 0; a < parameter.type().rank(); ++a) parts.strides.push_back(argument++);
+  parts.attributes = source_.parameter_attributes()[static_cast<std::size_t>(parameter.index())];
+}
 
-  // Thread coordinates of layouts go to the end of this block when they are first asked for.
+void Emitter::emit_block_after_coordinates(ir::Block const& ops) {
+  // Thread coordinates of layouts go to the end of the entry block when they are first asked for.
   llvm::BasicBlock* const body = block("body");
   b.CreateBr(body);
   b.SetInsertPoint(body);
-  emit_block(kernel_.body());
+  emit_block(ops);
 }
 
 void Emitter::emit_block(ir::Block const& ops) {
@@ -356,13 +391,16 @@ void Emitter::barrier() {
 }
 
 llvm::Value* Emitter::shared(llvm::Value* offset) {
-  if (shared_ == nullptr) {
-    shared_ = new llvm::GlobalVariable(module_, llvm::ArrayType::get(b.getInt8Ty(), 0), false,
-                                       llvm::GlobalValue::ExternalLinkage, nullptr, "tegula_shared", nullptr,
-                                       llvm::GlobalValue::NotThreadLocal, 3);
-    shared_->setAlignment(llvm::Align(1024));
+  if (ir::Value const* const base = ir::shared_base(source_))
+    offset = b.CreateAdd(offset, b.CreateTrunc(scalar(*base), b.getInt32Ty()));
+  llvm::GlobalVariable* memory = module_.getGlobalVariable("tegula_shared");
+  if (memory == nullptr) {
+    memory = new llvm::GlobalVariable(module_, llvm::ArrayType::get(b.getInt8Ty(), 0), false,
+                                      llvm::GlobalValue::ExternalLinkage, nullptr, "tegula_shared", nullptr,
+                                      llvm::GlobalValue::NotThreadLocal, 3);
+    memory->setAlignment(llvm::Align(1024));
   }
-  return b.CreateGEP(b.getInt8Ty(), shared_, offset);
+  return b.CreateGEP(b.getInt8Ty(), memory, offset);
 }
 
 void refuse(ir::Op const& op, std::string const& why) {

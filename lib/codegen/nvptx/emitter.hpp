@@ -41,8 +41,14 @@ struct AxisCoordinate {
 class Emitter {
  public:
   Emitter(llvm::Module& module, ir::Function const& kernel);
-  /// Emits the whole kernel.
-  void emit_kernel();
+  /// Emits the whole kernel, and the functions that it calls.
+  llvm::Function& emit_kernel();
+  /// A call of a device function, whose results are those of `op`. The function takes tiles and scalars as words in
+  /// registers, tensors as their parts and the launch's slots, and gives its results as words; the threads of the CTA
+  /// execute it together.
+  void call(ir::Op const& op, ir::Function const& callee);
+  /// The end of a kernel or function.
+  void leave(std::span<ir::Value* const> results);
 
   /// Emits one op, with the barrier before it if one is due.
   void emit(ir::Op const& op);
@@ -119,11 +125,19 @@ class Emitter {
   bool elected = false;   ///< one lane executes
 
  private:
+  Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source);
+  /// The LLVM function of a device function, emitted at its first call.
+  llvm::Function& function_of(ir::Function const& callee);
+  llvm::Function& emit_function(std::string const& name);
+  void begin_body();
+  void emit_block_after_coordinates(ir::Block const& ops);
+  void add_tensor(ir::Value const& parameter, llvm::Argument*& argument);
+
   llvm::Module& module_;
   ir::Function const& kernel_;
+  ir::Function const& source_;  ///< what is emitted: the kernel, or a function that it calls
   llvm::Function* function_ = nullptr;
   unsigned first_launch_slot_ = 0;
-  llvm::GlobalVariable* shared_ = nullptr;
   std::map<ir::Value const*, Registers> values_;
   std::map<ir::Value const*, TensorParts> tensors_;
   std::map<ir::Layout const*, std::vector<AxisCoordinate>> coordinates_;

@@ -147,13 +147,7 @@ void lower(ir::IfOp const&, ir::Op const& op, Emitter& e) {
   for (std::size_t i = 0; i < phis.size(); ++i) set_from(e, *op.result(static_cast<int>(i)), phis[i]);
 }
 
-void lower(ir::YieldOp const&, ir::Op const&, Emitter&) {}  // read by the op around it
-void lower(ir::ReturnOp const&, ir::Op const&, Emitter& e) { e.b.CreateRetVoid(); }
-
-void lower(ir::CallOp const&, ir::Op const&, Emitter&) {
-  throw InternalError("nvptx: a call is left; the cuda pipeline inlines all calls");
-}
-
+void lower(ir::YieldOp const&, ir::Op const&, Emitter&) {}    // read by the op around it
 void lower(ir::GridOp const&, ir::Op const&, Emitter&) {}     // the launcher's
 void lower(ir::RequireOp const&, ir::Op const&, Emitter&) {}  // the launcher's
 

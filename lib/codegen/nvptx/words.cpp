@@ -81,6 +81,17 @@ void unpack_word(Emitter& e, Element element, Words const& words, llvm::Value* w
   }
 }
 
+std::vector<llvm::Type*> word_types(Emitter& e, Element element, std::size_t count) {
+  std::vector<llvm::Type*> result;
+  auto const per_word = static_cast<std::size_t>(std::max(1, 4 / bytes(element)));
+  for (std::size_t i = 0; i < count; i += per_word) {
+    Words const words = words_for(element, static_cast<int>(std::min(per_word, count - i)));
+    bool const whole = words.bits >= 32 && words.elements == 1;
+    result.push_back(whole ? e.type(element) : e.b.getIntNTy(words.bits < 32 ? 16 : 32));
+  }
+  return result;
+}
+
 Registers pack_words(Emitter& e, Element element, Registers const& registers) {
   Registers result;
   int const per_word = std::max(1, 4 / bytes(element));

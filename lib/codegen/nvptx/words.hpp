@@ -17,6 +17,9 @@ llvm::Value* pack_word(Emitter& e, Element element, Words const& words, llvm::Va
 /// Appends the elements of a word.
 void unpack_word(Emitter& e, Element element, Words const& words, llvm::Value* word, Registers& result);
 
+/// The LLVM types of what pack_words gives for so many registers.
+std::vector<llvm::Type*> word_types(Emitter& e, Element element, std::size_t count);
+
 /// All registers of a tile as 32-bit words (i32, or float where an element fills a word); 64-bit elements as they are.
 /// What does not fill a word at the end travels alone.
 Registers pack_words(Emitter& e, Element element, Registers const& registers);
