@@ -311,6 +311,10 @@ static void carried(Rule& rule, int first) {
 void apply(Rule& rule, ForOp const& op) {
   for (int i = 0; i < 3; ++i) rule.index_operand(i);
   rule.require(op.stages >= 0, "stages is " + std::to_string(op.stages));
+  rule.require(op.unroll >= 0, "unroll is " + std::to_string(op.unroll));
+  rule.require(op.distance >= 0 && (op.stages == 0 || op.distance < op.stages),
+               "distance is " + std::to_string(op.distance) + " with " + std::to_string(op.stages) +
+                   " stages; copies run at least 0 and fewer iterations ahead than there are stages");
   carried(rule, 3);
 }
 void apply(Rule& rule, RepeatOp const&) { carried(rule, 0); }

@@ -17,6 +17,7 @@
 #include "ir/layout.hpp"
 #include "ir/verifier.hpp"
 #include "support/options.hpp"
+#include "support/pass_options.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/pipeline.hpp"
 
@@ -134,9 +135,18 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"ptx", "llvm", "asm", "launch", "object"}));
   app.add_option("--target", arguments.target)->check(CLI::IsMember({"host", "cuda"}));
   app.add_option("--architecture", arguments.options.architecture, "a CPU name or sm_90a; empty: this machine");
-  app.add_option("--warps", arguments.options.warps, "warps per CTA");
-  app.add_option("--stages", arguments.options.stages, "depth of every loop's buffers");
-  app.add_flag("--exact", arguments.options.exact, "cuda: every rounding as written");
+  support::for_each_pass_option(arguments.options, [&](std::string_view name, std::string_view meaning, auto& value) {
+    std::string const flag = "--" + std::string(name);
+    using Value = std::remove_reference_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, bool>)
+      app.add_flag(flag, value, std::string(meaning));
+    else if constexpr (std::is_same_v<Value, Choice>)
+      app.add_option(flag, value, std::string(meaning))
+          ->transform(CLI::Transformer(std::map<std::string, Choice>{
+              {"automatic", Choice::automatic}, {"off", Choice::off}, {"on", Choice::on}}));
+    else
+      app.add_option(flag, value, std::string(meaning));
+  });
   app.add_flag("--verify", arguments.verify_only, "check the input, print nothing");
   app.add_flag("--locations", arguments.locations, "print source lines");
   app.add_flag("--axis-facts", arguments.axis_facts, "print the axis facts of every integer value");

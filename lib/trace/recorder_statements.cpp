@@ -73,12 +73,12 @@ void Recorder::require(Id condition, char const* message, location where) {
   impl_->add_effect(ir::OpKind::RequireOp, &op, {condition}, where);
 }
 
-void Recorder::begin_loop(Id lower, Id upper, Id step, Ids inits, std::int64_t stages, location where) {
+void Recorder::begin_loop(Id lower, Id upper, Id step, Ids inits, LoopWishes const& wishes, location where) {
   if (auto const known = impl_->constant_of(step); known && *known <= 0)
     impl_->fail(fmt::format("loop{}: the step is {}, but must be positive", at(where), *known), where);
   std::vector<Id> operands = {lower, upper, step};
   operands.insert(operands.end(), inits.first, inits.first + inits.count);
-  ir::ForOp const op = ir::make_op<ir::ForOp>(stages);
+  ir::ForOp const op = ir::make_op<ir::ForOp>(wishes.stages, wishes.distance, wishes.unroll);
   int const node =
       impl_->add_effect(ir::OpKind::ForOp, &op, {operands.data(), static_cast<int>(operands.size())}, where);
   impl_->statements.push_back(node);

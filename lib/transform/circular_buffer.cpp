@@ -8,9 +8,12 @@
 #include "ir/builder.hpp"
 #include "ir/exchange.hpp"
 #include "ir/rewrite.hpp"
+#include "ir/shared_frame.hpp"
 #include "ir/shared_layouts.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
+#include "support/string_buffer.hpp"
+#include "transform/loop_regions.hpp"
 #include "transform/ring_lifetimes.hpp"
 
 namespace tegula::transform {
@@ -21,7 +24,6 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-constexpr std::int64_t shared_limit = 232448;  // opt-in bytes per CTA on sm_90
 /// Left free where the depth is chosen here: barriers, gaps.
 constexpr std::int64_t shared_reserve = 2 * 1024;
 constexpr std::int64_t most_stages_chosen = 4;
@@ -43,11 +45,14 @@ struct Ring {
   Value* full = nullptr;
   Value* empty = nullptr;  ///< null: a stage is filled once
   [[nodiscard]] bool repeats() const { return sites.size() > 1 || loop_around(sites.front().block()) != nullptr; }
-  /// Stages that the loops around the sites ask for; 0: they leave it open.
+  /// Stages that the loops around the sites ask for, or need for their distance; 0: they leave it open.
   [[nodiscard]] std::int64_t stages_asked() const {
     std::int64_t most = repeats() ? 0 : 1;
     for (Site const& site : sites)
-      if (Op const* const loop = loop_around(site.block())) most = std::max(most, loop->as<ir::ForOp>().stages);
+      if (Op const* const op = loop_around(site.block())) {
+        auto const& loop = op->as<ir::ForOp>();
+        most = std::max({most, loop.stages, loop.distance == 0 ? 0 : loop.distance + 1});
+      }
     return most;
   }
   static Op* loop_around(Block const& block) {
@@ -77,11 +82,13 @@ class Rings {
 
   bool run() {
     if (!find() || homes_.empty()) return erased_;
-    choose_depths();
+    if (!choose_depths()) return false;
     allocate();
     for (Home& home : homes_) {
       count_uses(home);
       for (Ring& ring : home.rings) {
+        for (Site const& site : ring.sites)
+          if (Op* const loop = Ring::loop_around(site.block())) mark(*loop, ir::LoopRegion::main);
         for (std::size_t i = 0; i < ring.sites.size(); ++i) give_back(ring, i);
         for (Site& site : ring.sites) rewrite(ring, site);
       }
@@ -190,7 +197,7 @@ class Rings {
 
   /// Depths that nobody asked for: rings of innermost loops first, so that they never wait for long; then a second
   /// stage for what the next turn of an outer loop reads.
-  void choose_depths() {
+  bool choose_depths() {
     std::vector<Ring*> inner, outer;
     std::int64_t total = shared_reserve, scratch = 0;
     ir::walk(function_, [&](Op& op) {
@@ -204,21 +211,51 @@ class Rings {
           Type const& type = fetch->result()->type();
           ring.stage_bytes += type.elements() * bytes(type.element());
         }
-        std::int64_t const asked = ring.stages_asked();
+        std::int64_t const asked = enough_stages(ring);
         ring.stages = std::max(asked, least_stages(ring));
         if (asked == 0) (innermost(ring) ? inner : outer).push_back(&ring);
+        if (!fits(ring)) return false;
         total += ring.stages * ring.stage_bytes;
       }
     auto const deepen = [&](std::vector<Ring*> const& rings, std::int64_t most) {
       for (std::int64_t depth = 2; depth <= most; ++depth)
         for (Ring* ring : rings) {
-          if (ring->stages >= depth || total + ring->stage_bytes > shared_limit) continue;
+          if (ring->stages >= depth || total + ring->stage_bytes > ir::shared_limit) continue;
           total += ring->stage_bytes;
           ring->stages = depth;
         }
     };
     deepen(inner, most_stages_chosen);
     deepen(outer, 2);
+    return true;
+  }
+
+  /// As many stages as asked for, but no more than the only loop that fills them has iterations, where that is known.
+  std::int64_t enough_stages(Ring const& ring) {
+    std::int64_t const asked = ring.stages_asked();
+    Op const* const loop = Ring::loop_around(ring.sites.front().block());
+    if (loop == nullptr || ring.sites.size() > 1 || Ring::loop_around(*loop->parent()) != nullptr) return asked;
+    auto const from = ir::constant_int(*loop->operand(0)), to = ir::constant_int(*loop->operand(1)),
+               by = ir::constant_int(*loop->operand(2));
+    if (!from || !to || !by) return asked;
+    std::int64_t const trips = std::max<std::int64_t>((*to - *from + *by - 1) / *by, 1);
+    if (trips >= asked) return asked;
+    context_.diagnostics.remark("circular-buffer: " + std::to_string(asked) + " stages asked for, but the loop runs " +
+                                    std::to_string(trips) + " times, for which as many stages are enough",
+                                loop->where());
+    return trips;
+  }
+
+  bool fits(Ring const& ring) {
+    std::int64_t const needed = ring.stages * ring.stage_bytes;
+    if (needed <= ir::shared_limit) return true;
+    std::vector<std::string> names;
+    for (Op const* fetch : ring.sites.front().fetches) names.push_back("%" + base_name(*fetch, "tile"));
+    return refuse(*ring.sites.front().fetches.front(),
+                  std::to_string(ring.stages) + " stages of " + std::to_string(ring.stage_bytes) + " bytes (" +
+                      support::joined(names, ", ") + ") need " + std::to_string(needed) + " bytes of shared memory, " +
+                      std::to_string(ir::shared_limit) + " allowed; at most " +
+                      std::to_string(ir::shared_limit / ring.stage_bytes) + " stages fit");
   }
 
   // ---- rewrite: buffers and barriers before everything that has an effect.
@@ -238,23 +275,26 @@ class Rings {
         ring.full = barriers(builder, ring.stages, "full_" + name);
         if (ring.repeats()) ring.empty = barriers(builder, ring.stages, "empty_" + name);
       }
-    Op& elect = builder.op(ir::ElectOp{}, {}, {});
-    ir::Builder inside(elect.add_block());
+    elected(builder, ir::LoopRegion::pre_prologue, [&](ir::Builder& inside) {
+      prefetch_maps(inside);
+      for (Home const& home : homes_)
+        for (Ring const& ring : home.rings) {
+          inside.op(ir::MbarrierInitOp{}, {ring.full}, {});
+          if (ring.empty != nullptr)
+            inside.op(ir::make_op<ir::MbarrierInitOp>(std::int64_t{function_.warps}), {ring.empty}, {});
+        }
+      inside.op(ir::FenceMbarrierInitOp{}, {}, {});
+    });
+    builder.op(ir::BarrierOp{}, {}, {});
+  }
+
+  void prefetch_maps(ir::Builder& builder) {
     std::vector<Value*> maps;
-    for (Home& home : homes_)
-      for (Ring& ring : home.rings)
+    for (Home const& home : homes_)
+      for (Ring const& ring : home.rings)
         for (Op const* fetch : ring.sites.front().fetches)
           if (std::find(maps.begin(), maps.end(), fetch->operand(0)) == maps.end()) maps.push_back(fetch->operand(0));
-    for (Value* map : maps) inside.op(ir::PrefetchTensorMapOp{}, {map}, {});
-    for (Home& home : homes_)
-      for (Ring& ring : home.rings) {
-        inside.op(ir::MbarrierInitOp{}, {ring.full}, {});
-        if (ring.empty != nullptr)
-          inside.op(ir::make_op<ir::MbarrierInitOp>(std::int64_t{function_.warps}), {ring.empty}, {});
-      }
-    inside.op(ir::FenceMbarrierInitOp{}, {}, {});
-    inside.op(ir::YieldOp{}, {}, {});
-    builder.op(ir::BarrierOp{}, {}, {});
+    for (Value* map : maps) builder.op(ir::PrefetchTensorMapOp{}, {map}, {});
   }
 
   static Value* buffer(ir::Builder& builder, Op const& fetch, std::int64_t stages) {

@@ -174,8 +174,10 @@ class Persistence {
 
 }  // namespace
 
-PassResult persistent_grid(ir::Function& function, AnalysisCache&, PassContext&) {
-  if (!function.is_kernel() || !product_in_loop(function)) return PassResult::unchanged;
+PassResult persistent_grid(ir::Function& function, AnalysisCache&, PassContext& context) {
+  Choice const choice = context.options.persistence;
+  bool const wanted = choice == Choice::automatic ? product_in_loop(function) : choice == Choice::on;
+  if (!function.is_kernel() || !wanted) return PassResult::unchanged;
   Op* grid = nullptr;
   for (Op& op : function.body()) {
     if (op.is<ir::GridOp>()) grid = &op;

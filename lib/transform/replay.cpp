@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "ir/text.hpp"
+#include "support/pass_options.hpp"
 #include "support/string_buffer.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/pipeline.hpp"
@@ -21,14 +22,38 @@ int number_of(std::string_view text) {
   return value;
 }
 
+void read_value(std::string_view text, int& value) { value = number_of(text); }
+void read_value(std::string_view text, bool& value) { value = number_of(text) != 0; }
+void read_value(std::string_view text, Choice& choice) {
+  auto const found = support::choice_of(text);
+  if (!found)
+    throw UserError(
+        fmt::format("replay: {} is none of {}", support::quoted(text), support::joined(support::choice_names, ", ")));
+  choice = *found;
+}
+
+/// False: there is no such option.
+bool read_option(CompileOptions& options, std::string_view key, std::string_view text) {
+  bool known = false;
+  support::for_each_pass_option(options, [&](std::string_view name, std::string_view, auto& value) {
+    if (name != key) return;
+    read_value(text, value);
+    known = true;
+  });
+  return known;
+}
+
 }  // namespace
 
 std::string replay_text(ir::Module const& module, std::string_view pipeline, CompileOptions const& options) {
   std::string text = ir::print(module, {true});
   std::size_t const first_line = text.find('\n') + 1;
-  text.insert(first_line, fmt::format("{}target={} architecture={} warps={} stages={} exact={} pipeline={}\n", mark,
-                                      options.target == Target::host ? "host" : "cuda", options.architecture,
-                                      options.warps, options.stages, options.exact ? 1 : 0, pipeline));
+  std::string line = fmt::format("{}target={} architecture={}", mark, options.target == Target::host ? "host" : "cuda",
+                                 options.architecture);
+  support::for_each_pass_option(options, [&](std::string_view name, std::string_view, auto const& value) {
+    line += fmt::format(" {}={}", name, support::to_text(value));
+  });
+  text.insert(first_line, fmt::format("{} pipeline={}\n", line, pipeline));
   return text;
 }
 
@@ -49,15 +74,9 @@ Replay read_replay(std::string_view text) {
       result.options.target = value == "host" ? Target::host : Target::cuda;
     else if (key == "architecture")
       result.options.architecture = value;
-    else if (key == "warps")
-      result.options.warps = number_of(value);
-    else if (key == "stages")
-      result.options.stages = number_of(value);
-    else if (key == "exact")
-      result.options.exact = number_of(value) != 0;
     else if (key == "pipeline")
       result.pipeline = value;
-    else
+    else if (!read_option(result.options, key, value))
       throw UserError(fmt::format("replay: {} is not understood", support::quoted(item)));
     if (blank == std::string_view::npos) break;
     line.remove_prefix(blank + 1);

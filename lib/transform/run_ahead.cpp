@@ -4,9 +4,8 @@
 #include <optional>
 #include <unordered_set>
 
-#include "ir/builder.hpp"
-#include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
+#include "transform/loop_regions.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -31,126 +30,56 @@ std::int64_t stages_of(Op const& fill) {
   return least;
 }
 
-/// One loop and what its fills are made of.
-class Loop {
- public:
-  explicit Loop(Op& loop) : loop_(loop) {}
+/// What the fills of a loop are computed by; nothing when that is more than indices and places.
+std::optional<std::unordered_set<Op const*>> needed_by(std::vector<Op*> const& fills, Block const& body) {
+  std::unordered_set<Op const*> needed;
+  bool good = true;
+  auto const need = [&](auto const& self, Op const& op) -> void {
+    for (Value const* operand : op.operands()) {
+      Op const* const from = operand->defining_op();
+      if (from == nullptr || from->parent() != &body || !needed.insert(from).second) continue;
+      good = good && from->pure() &&
+             (from->info().has(ir::elementwise) || from->is<ir::ViewOp>() || from->is<ir::ConstantOp>());
+      self(self, *from);
+    }
+  };
+  for (Op const* fill : fills)
+    ir::walk_pre_order(fill->block(), [&](Op& op) {
+      need(need, op);
+      return ir::Walk::advance;
+    });
+  if (!good) return std::nullopt;
+  return needed;
+}
 
-  /// Finds the fills, their distance and the ops that they need; false when they cannot run ahead.
-  bool analyse() {
-    for (Op& op : loop_.block()) {
-      if (!fills(op)) continue;
-      fills_.push_back(&op);
-      std::int64_t const stages = stages_of(op);
-      distance_ = fills_.size() == 1 ? stages - 1 : std::min(distance_, stages - 1);
-    }
-    if (fills_.empty() || distance_ < 1) return false;
-    for (Op const* fill : fills_)
-      for (Op const& op : fill->block())
-        for (Value* operand : op.operands())
-          if (!need(*operand, *fill)) return false;
-    return true;
+bool let_run_ahead(Op& loop, CompileOptions const& options) {
+  std::vector<Op*> fills_here;
+  std::int64_t distance = 0;
+  for (Op& op : loop.block()) {
+    if (!fills(op)) continue;
+    fills_here.push_back(&op);
+    std::int64_t const most = stages_of(op) - 1;
+    distance = fills_here.size() == 1 ? most : std::min(distance, most);
   }
-
-  void rewrite() {
-    Value *const lower = loop_.operand(0), *const upper = loop_.operand(1), *const step = loop_.operand(2);
-    ir::Builder before = ir::Builder::before(loop_);
-    before.set_where(loop_.where());
-    // Prologue.
-    Value* at = lower;
-    for (std::int64_t turn = 0; turn < distance_; ++turn) {
-      if (turn > 0) at = before.same(ir::AddOp{}, {at, step});
-      Value* const inside =
-          before.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {at, upper}, ir::Type::scalar(Element::boolean));
-      Op& branch = before.op(ir::IfOp{}, {inside}, {});
-      ir::Builder then(branch.add_block());
-      fill(then, at, turn, true);
-      then.op(ir::YieldOp{}, {}, {});
-      ir::Builder(branch.add_block()).op(ir::YieldOp{}, {}, {});
-    }
-    // Where the main loop stops.
-    Value* const ahead = before.same(ir::MulOp{}, {step, before.index(distance_)});
-    Value* const stop = before.same(ir::SubOp{}, {upper, ahead});
-    Value* const length = before.same(ir::MaxOp{}, {before.same(ir::SubOp{}, {stop, lower}), before.index(0)});
-    Value* const turns = before.same(ir::CeilDivOp{}, {length, step});
-    Value* const stopped = before.same(ir::AddOp{}, {lower, before.same(ir::MulOp{}, {turns, step})});
-    // Epilogue: the loop without its fills, from what the main loop leaves.
-    ir::ValueMap map;
-    Op& epilogue = ir::Builder::after(loop_).clone(loop_, map);
-    for (int i = 0; i < loop_.result_count(); ++i) {
-      loop_.result(i)->replace_all_uses_with(*epilogue.result(i));
-      epilogue.set_operand(i + 3, loop_.result(i));
-    }
-    epilogue.set_operand(0, stopped);
-    std::vector<Op*> copies;
-    for (Op& op : epilogue.block())
-      if (fills(op)) copies.push_back(&op);
-    for (Op* op : copies) op->erase();
-    // Main loop.
-    loop_.set_operand(1, stop);
-    ir::Builder end = ir::Builder::before(loop_.block().back());
-    end.set_where(loop_.where());
-    fill(end, end.same(ir::AddOp{}, {loop_.block().argument(0), ahead}), distance_, false);
-    for (Op* op : fills_) op->erase();
-  }
-
- private:
-  /// Takes what computes a value in the loop; false when another iteration's cannot be computed.
-  bool need(Value& value, Op const& fill) {
-    if (Op* const op = value.defining_op()) {
-      if (op->parent() == &fill.block() || !in_loop(*op)) return true;
-      if (op->parent() != &loop_.block() || !op->pure() || !op->info().has(ir::elementwise)) {
-        bool const place = op->is<ir::ViewOp>() || op->is<ir::ConstantOp>();
-        if (op->parent() != &loop_.block() || !place) return false;
-      }
-      if (!needed_.insert(op).second) return true;
-      for (Value* operand : op->operands())
-        if (!need(*operand, fill)) return false;
-      return true;
-    }
-    if (value.owner_block() != &loop_.block() || value.index() == 0) return true;
-    return counts_by(value).has_value();
-  }
-  [[nodiscard]] bool in_loop(Op const& op) const {
-    for (Op const* at = &op; at != nullptr; at = at->parent_op())
-      if (at->parent() == &loop_.block()) return true;
-    return false;
-  }
-  /// What one iteration adds to a carried number.
-  [[nodiscard]] std::optional<std::int64_t> counts_by(Value const& carried) const {
-    Op const* const next = loop_.block().back().operand(carried.index() - 1)->defining_op();
-    if (next == nullptr || !next->is<ir::AddOp>() || next->operand(0) != &carried) return std::nullopt;
-    return ir::constant_int(*next->operand(1));
-  }
-
-  /// The fills of another iteration: of index `at`, so many turns on. `start`: before the loop, else in it.
-  void fill(ir::Builder& builder, Value* at, std::int64_t turns, bool start) {
-    Block& body = loop_.block();
-    ir::ValueMap map;
-    map[body.argument(0)] = at;
-    for (int i = 1; i < body.argument_count(); ++i) {
-      auto const by = counts_by(*body.argument(i));
-      if (!by) continue;
-      Value* const from = start ? loop_.operand(i + 2) : body.argument(i);
-      map[body.argument(i)] = builder.same(ir::AddOp{}, {from, builder.index(turns * *by)});
-    }
-    for (Op const& op : body) {
-      bool const filling = std::find(fills_.begin(), fills_.end(), &op) != fills_.end();
-      if (!filling && needed_.count(&op) == 0) continue;
-      Op& copy = builder.clone(op, map);
-      if (filling) copy.as<ir::ElectOp>().role = ir::Role::none;
-    }
-  }
-
-  Op& loop_;
-  std::vector<Op*> fills_;
-  std::int64_t distance_ = 0;
-  std::unordered_set<Op const*> needed_;
-};
+  if (std::int64_t const asked = loop.as<ir::ForOp>().distance; asked != 0) distance = std::min(distance, asked);
+  if (fills_here.empty() || distance < 1) return false;
+  auto const needed = needed_by(fills_here, loop.block());
+  if (!needed) return false;
+  std::vector<StagedOp> order;
+  for (Op& op : loop.block())
+    if (!fills(op) && needed->count(&op) == 0 && !op.info().has(ir::terminator))
+      order.push_back({&op, static_cast<int>(distance)});
+  for (Op* fill : fills_here) order.push_back({fill, 0});
+  LoopPipeline pipeline(loop, std::move(order));
+  if (!pipeline.trouble().empty()) return false;
+  for (Op* fill : fills_here) fill->as<ir::ElectOp>().role = ir::Role::none;
+  pipeline.rewrite(options.epilogue == Choice::off ? Tail::predicated : Tail::epilogue);
+  return true;
+}
 
 }  // namespace
 
-PassResult run_ahead(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult run_ahead(ir::Function& function, AnalysisCache&, PassContext& context) {
   if (!function.is_kernel()) return PassResult::unchanged;
   std::vector<Op*> loops;
   bool specialised = false;
@@ -160,12 +89,7 @@ PassResult run_ahead(ir::Function& function, AnalysisCache&, PassContext&) {
   });
   if (specialised) return PassResult::unchanged;
   bool changed = false;
-  for (Op* op : loops) {
-    Loop loop(*op);
-    if (!loop.analyse()) continue;
-    loop.rewrite();
-    changed = true;
-  }
+  for (Op* op : loops) changed = let_run_ahead(*op, context.options) || changed;
   return result_of(changed);
 }
 

@@ -5,26 +5,27 @@
 
 namespace tegula::transform {
 
-/// In a kernel whose warps are not specialised, lets the fills of a loop's rings stand as many iterations before their
-/// readers as the rings have stages but one.
+/// In a kernel whose warps are not specialised, lets the fills of a loop's rings stand D iterations before their readers:
+/// the loop's `distance`, or one less than the rings have stages.
 ///
-///   before: for %i = %lo to %hi step %s carry (%use = %u) {     after: elect { fill of %lo, %u }            prologue,
-///   S - 1
-///             elect {role = producer} { fill of %i, %use }             elect { fill of %lo + %s, %u + 1 }   fills
-///             ... readers of %i ...                                    for %i = %lo to %hi - (S-1) * %s ... {   main
-///             loop yield %use + 1                                             ... readers of %i ...
-///           }                                                            elect { fill of %i + (S-1) * %s, %use + S - 1
+///   before: for %i = %lo to %hi step %s carry (%use = %u) {
+///             elect {role = producer} { fill of %i, %use }
+///             ... readers of %i ...
+///             yield %use + 1
 ///           }
-///                                                                      }
-///                                                                      for %i = (where that ended) to %hi ... {
-///                                                                      epilogue
-///                                                                        ... readers of %i ...
-///                                                                      }
+///   after:  if %lo < %hi { elect { fill of %lo, %u } }              region = prologue, D times
+///           for %i = %lo to %hi - D * %s ... {                      region = main
+///             ... readers of %i ...
+///             elect { fill of %i + D * %s, %use + D }
+///           }
+///           for %i = (where that ended) to %hi ... {                region = epilogue
+///             ... readers of %i ...
+///           }
 ///
-/// The fills of the prologue stand under tests of the trip count. A fill at the end of iteration i waits for the stage
-/// that iteration i - 1 or i gave back, so its lane waits for nothing that comes after it. The epilogue goes on at the
-/// index at which the main loop stopped. Rings of one stage, and loops whose fills need more than the index, what is
-/// carried by adding a constant, and values from outside, stay. Needs: no-fetches.  Leaves: no promise.
+/// A fill at the end of iteration i waits for a stage that iteration i + D - S gave back, so its lane waits for nothing
+/// that comes after it. With the option `epilogue = off` the main loop runs to %hi with its fill under a test. Rings of
+/// one stage, and loops whose fills need more than the index, what is carried by adding a constant, and values from
+/// outside, stay. Needs: no-fetches.  Leaves: no promise.
 PassResult run_ahead(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

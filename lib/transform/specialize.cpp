@@ -1,5 +1,7 @@
 #include "transform/specialize.hpp"
 
+#include <algorithm>
+
 #include "analysis/call_graph.hpp"
 #include "analysis/effects.hpp"
 #include "ir/walk.hpp"
@@ -35,6 +37,41 @@ bool hand_facts_on(ir::Module& module) {
   return changed;
 }
 
+constexpr int most_stages = 64;
+constexpr int most_unrolled = 64;
+
+bool in_range(CompileOptions const& options, support::Diagnostics& diagnostics) {
+  bool good = true;
+  auto const check = [&](char const* name, int value, int most) {
+    if (value >= 0 && value <= most) return;
+    good = false;
+    diagnostics.error("specialize: the option " + std::string(name) + " is " + std::to_string(value) + "; take 1 to " +
+                      std::to_string(most) + ", or 0 for what the kernel says");
+  };
+  check("stages", options.stages, most_stages);
+  check("distance", options.distance, most_stages - 1);
+  check("unroll", options.unroll, most_unrolled);
+  return good;
+}
+
+/// What the options say in place of what is written. A distance that was written for more stages than there are now
+/// becomes the greatest that is left; one that the options ask for has to fit.
+bool override_loop(ir::Op& op, CompileOptions const& options, support::Diagnostics& diagnostics) {
+  auto& loop = op.as<ir::ForOp>();
+  ir::ForOp const before = loop;
+  if (options.stages != 0) loop.stages = options.stages;
+  if (options.unroll != 0) loop.unroll = options.unroll;
+  if (loop.stages != 0) loop.distance = std::min(loop.distance, loop.stages - 1);
+  if (options.distance != 0) loop.distance = options.distance;
+  if (loop.stages != 0 && loop.distance >= loop.stages)
+    diagnostics.error("specialize: copies " + std::to_string(loop.distance) + " iterations ahead need at least " +
+                          std::to_string(loop.distance + 1) + " stages, but the loop has " +
+                          std::to_string(loop.stages) + "; take a distance of at most " +
+                          std::to_string(loop.stages - 1) + " or more stages",
+                      op.where());
+  return loop.stages != before.stages || loop.distance != before.distance || loop.unroll != before.unroll;
+}
+
 }  // namespace
 
 PassResult specialize(ir::Module& module, AnalysisCache&, PassContext& context) {
@@ -60,12 +97,10 @@ PassResult specialize(ir::Module& module, AnalysisCache&, PassContext& context) 
     changed = true;
   }
   changed = hand_facts_on(module) || changed;
-  if (options.stages == 0) return result_of(changed);
+  if (!in_range(options, context.diagnostics)) return result_of(changed);
   for (auto const& function : module.functions())
     ir::walk(*function, [&](ir::Op& op) {
-      if (!op.is<ir::ForOp>() || op.as<ir::ForOp>().stages == options.stages) return;
-      op.as<ir::ForOp>().stages = options.stages;
-      changed = true;
+      if (op.is<ir::ForOp>()) changed = override_loop(op, options, context.diagnostics) || changed;
     });
   return result_of(changed);
 }

@@ -6,8 +6,10 @@
 namespace tegula::transform {
 
 /// Facts of the options become parameter attributes of the kernel (`unit_inner`, `aligned_16`; the launcher checks
-/// them), `stages` replaces the depth of every loop, and functions that the kernel does not call go. Needs: one fact
-/// per parameter, or none at all.  Leaves: the options in force in the IR.
+/// them), `stages`, `distance` and `unroll` replace what every loop says, and functions that the kernel does not call
+/// go. Stages out of range and distances that they do not allow are refused. Needs: one fact per parameter, or none at
+/// all.
+///  Leaves: the options in force in the IR.
 PassResult specialize(ir::Module& module, AnalysisCache& cache, PassContext& context);
 
 }  // namespace tegula::transform

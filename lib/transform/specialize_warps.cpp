@@ -180,7 +180,7 @@ class Specialization {
 }  // namespace
 
 PassResult specialize_warps(ir::Function& function, AnalysisCache&, PassContext& context) {
-  if (!function.is_kernel()) return PassResult::unchanged;
+  if (!function.is_kernel() || context.options.specialization == Choice::off) return PassResult::unchanged;
   return result_of(Specialization(function, context).run());
 }
 

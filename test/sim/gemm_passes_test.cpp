@@ -137,6 +137,38 @@ TEST_CASE("prologue, main loop and epilogue in the same warps are right at every
   }
 }
 
+TEST_CASE("copies run ahead by any distance below the depth, with and without an epilogue", "[sim][B13][B20]") {
+  std::int64_t const stages = 4;
+  for (int distance = 1; distance < stages; ++distance) {
+    for (Choice const epilogue : {Choice::on, Choice::off}) {
+      CompileOptions options = gemm_options();
+      options.stages = stages;
+      options.distance = distance;
+      options.epilogue = epilogue;
+      options.specialization = Choice::off;
+      ir::Module const module = compiler::lower(gemm_module({64, 16, 16, 2}), options);
+      INFO("distance " << distance << (epilogue == Choice::on ? "" : ", predicated"));
+      CHECK(count(module, ir::OpKind::WarpSpecializeOp) == 0);
+      CHECK(count(module, ir::OpKind::TmaLoadOp) == 2 * (distance + 1));
+      CHECK(count(module, ir::OpKind::ForOp) == (epilogue == Choice::on ? 3 : 2));  // of tiles, main, epilogue
+      for (std::int64_t const trips :
+           {std::int64_t{0}, std::int64_t{1}, stages - 1, stages, stages + 1, 2 * stages + 1})
+        check_run(module, 128, 16, 16 * trips, false, 1);
+    }
+  }
+}
+
+TEST_CASE("persistence and warp specialisation are options", "[sim][B20]") {
+  for (Choice const choice : {Choice::off, Choice::on}) {
+    CompileOptions options = gemm_options();
+    options.persistence = options.specialization = choice;
+    ir::Module const module = compiler::lower(gemm_module({64, 16, 16, 2}), options);
+    CHECK(count(module, ir::OpKind::MultiprocessorsOp) == (choice == Choice::on ? 1 : 0));
+    CHECK(count(module, ir::OpKind::WarpSpecializeOp) == (choice == Choice::on ? 1 : 0));
+    for (std::int64_t const k : {0, 40}) check_run(module, 72, 40, k, false, 1);
+  }
+}
+
 TEST_CASE("a product of tiles through the passes is clean under 200 schedules", "[sim][N1]") {
   ir::Module const module = compiler::lower(gemm_module({128, 16, 16, 3}), gemm_options());
   check_run(module, 200, 16, 16 * 4, false, 200);

@@ -167,10 +167,11 @@ constexpr detail::Range range(A const& lower, B const& upper, C const& step = 1)
 
 /// A run-time loop: body(k, carried...) for k = 0, 1, ... count - 1 (or a range) is traced once; what it returns is
 /// carried to the next round and, after the last, given as a tile or, for carry(...), as tiles for structured bindings.
-/// `stages<n>` asks for circular buffers of that depth; compile options override it.
-template <detail::LoopCount C, class Init, class Body, int depth = 0>
+/// `stages<n>` asks for circular buffers of that depth, `stages<n, d>` for copies that begin d iterations ahead,
+/// `unroll<n>` behind them or alone for code of n iterations at once; compile options override all three.
+template <detail::LoopCount C, class Init, class Body, int depth = 0, int distance = 0, int factor = 0>
 requires(detail::TileLike<Init> || detail::CarryLike<Init>) auto loop(C const& count, Init&& init, Body&& body,
-                                                                      Stages<depth> = {},
+                                                                      Stages<depth, distance> = {}, Unroll<factor> = {},
                                                                       location where = location::current()) {
   using List = typename detail::CarriedBy<detail::bare<Init>>::type;
   using Call = detail::BodyCall<std::remove_reference_t<Body>, List>;
@@ -198,7 +199,7 @@ requires(detail::TileLike<Init> || detail::CarryLike<Init>) auto loop(C const& c
       trace::Id const upper = recorder.index_value(range.upper, where);
       trace::Id const step = recorder.index_value(range.step, where);
       detail::Recorded<detail::bare<Init>> const inits(recorder, init, where);
-      recorder.begin_loop(lower, upper, step, inits.list(), depth, where);
+      recorder.begin_loop(lower, upper, step, inits.list(), {depth, distance, factor}, where);
       auto&& result = Call::call(body, recorder);
       detail::Recorded<Result> const yields(recorder, result, where);
       return detail::TilesFrom<List>::make(recorder, recorder.end_loop(yields.list()));
@@ -212,13 +213,20 @@ requires(detail::TileLike<Init> || detail::CarryLike<Init>) auto loop(C const& c
 template <detail::LoopCount C, class Init, class Body>
 requires(detail::TileLike<Init> || detail::CarryLike<Init>) auto loop(C const& count, Init&& init, Body&& body,
                                                                       location where) {
-  return loop(count, static_cast<Init&&>(init), body, Stages<0>(), where);
+  return loop(count, static_cast<Init&&>(init), body, Stages<0>(), Unroll<0>(), where);
+}
+template <detail::LoopCount C, class Init, class Body, int factor>
+requires(detail::TileLike<Init> || detail::CarryLike<Init>) auto loop(C const& count, Init&& init, Body&& body,
+                                                                      Unroll<factor> unrolled,
+                                                                      location where = location::current()) {
+  return loop(count, static_cast<Init&&>(init), body, Stages<0>(), unrolled, where);
 }
 
 /// A loop that carries nothing and works by its stores.
-template <detail::LoopCount C, class Body, int depth = 0>
-requires(!detail::TileLike<Body> && !detail::CarryLike<Body>) void loop(C const& count, Body&& body, Stages<depth> = {},
-                                                                        location where = location::current()) {
+template <detail::LoopCount C, class Body, int depth = 0, int distance = 0, int factor = 0>
+requires(!detail::TileLike<Body> &&
+         !detail::CarryLike<Body>) void loop(C const& count, Body&& body, Stages<depth, distance> = {},
+                                             Unroll<factor> = {}, location where = location::current()) {
   using Call = detail::BodyCall<std::remove_reference_t<Body>, detail::Carried<>>;
   static_assert(Call::callable, "loop: without carried values the body takes the index alone");
   if constexpr (Call::callable) {
@@ -227,13 +235,19 @@ requires(!detail::TileLike<Body> && !detail::CarryLike<Body>) void loop(C const&
     trace::Id const lower = recorder.index_value(range.lower, where);
     trace::Id const upper = recorder.index_value(range.upper, where);
     trace::Id const step = recorder.index_value(range.step, where);
-    recorder.begin_loop(lower, upper, step, {nullptr, 0}, depth, where);
+    recorder.begin_loop(lower, upper, step, {nullptr, 0}, {depth, distance, factor}, where);
     static_assert(
         std::is_void_v<decltype(Call::call(body, recorder))>,
         "loop: a body that returns something carries it, so the loop needs its first value: loop(count, init, body)");
     Call::call(body, recorder);
     recorder.end_loop({nullptr, 0});
   }
+}
+template <detail::LoopCount C, class Body, int factor>
+requires(!detail::TileLike<Body> && !detail::CarryLike<Body>) void loop(C const& count, Body&& body,
+                                                                        Unroll<factor> unrolled,
+                                                                        location where = location::current()) {
+  loop(count, body, Stages<0>(), unrolled, where);
 }
 
 /// A run-time branch of the whole block: both lambdas are traced, one runs. Both return nothing, or both return tiles

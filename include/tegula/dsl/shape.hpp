@@ -27,14 +27,24 @@ struct Axis {};
 template <int... axes>
 inline constexpr Axis<axes...> axis{};
 
-/// Depth of the circular buffers of a loop: the type of `stages<4>`.
-template <int depth>
+/// Depth of the circular buffers of a loop, and how many iterations ahead of its use a copy begins: the type of
+/// `stages<4>`, whose copies begin 3 ahead, and of `stages<4, 2>`.
+template <int depth, int distance = 0>
 struct Stages {
   static_assert(depth >= 0, "stages: a depth is at least 1, or 0 for the compiler's choice");
-  static constexpr int value = depth;
+  static_assert(distance >= 0 && (distance < depth || distance == 0),
+                "stages: copies begin fewer iterations ahead than there are stages");
 };
-template <int depth>
-inline constexpr Stages<depth> stages{};
+template <int depth, int distance = 0>
+inline constexpr Stages<depth, distance> stages{};
+
+/// How many iterations of a loop the code generator joins to one: the type of `unroll<4>`.
+template <int factor>
+struct Unroll {
+  static_assert(factor >= 0, "unroll: a factor is at least 1, or 0 for the compiler's choice");
+};
+template <int factor>
+inline constexpr Unroll<factor> unroll{};
 
 namespace detail {
 

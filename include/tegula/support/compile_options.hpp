@@ -15,6 +15,9 @@ enum class Target : std::uint8_t { host, cuda };
 /// The GPU architectures that kernels can be compiled for.
 inline constexpr std::string_view gpu_architectures[] = {"sm_90a"};
 
+/// What the compiler decides by itself unless told.
+enum class Choice : std::uint8_t { automatic, off, on };
+
 /// Every field is part of the cache key.
 struct CompileOptions {
   Target target = Target::host;
@@ -22,8 +25,15 @@ struct CompileOptions {
   int warps = 0;             ///< cuda: warps per CTA; 0: chosen by the compiler
   int stages = 0;            ///< overrides stages<n> of every loop; 0: as written
   bool exact = false;        ///< cuda: every rounding as written, see tegula/ir/ops/arith.hpp
-  std::vector<TensorFacts> facts;  ///< one per parameter (scalars: default); checked by the launcher
-  std::string pipeline;            ///< text pipeline in place of the target's own; empty: the target's own
+  int distance = 0;          ///< overrides d of stages<n, d> of every loop, below the depth; 0: as written
+  int unroll = 0;            ///< overrides unroll<n> of every loop; 0: as written
+  /// The last iterations of a loop whose copies run ahead in the warps that read: a loop of their own (automatic, on),
+  /// or turns of the main loop with the copies under a test (off).
+  Choice epilogue = Choice::automatic;
+  Choice persistence = Choice::automatic;     ///< CTAs that stay on their multiprocessors and take tile after tile
+  Choice specialization = Choice::automatic;  ///< warps of their own for copies
+  std::vector<TensorFacts> facts;             ///< one per parameter (scalars: default); checked by the launcher
+  std::string pipeline;                       ///< text pipeline in place of the target's own; empty: the target's own
   friend bool operator==(CompileOptions const&, CompileOptions const&) = default;
 };
 

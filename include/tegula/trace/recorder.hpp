@@ -55,6 +55,11 @@ struct Ids {
   constexpr Ids(std::initializer_list<Id> list) : count(static_cast<int>(list.size())) { first = list.begin(); }
 };
 
+/// What a loop says about how it is to run; 0: not said.
+struct LoopWishes {
+  std::int64_t stages = 0, distance = 0, unroll = 0;
+};
+
 enum class RegionKind : std::uint8_t { kernel, function, loop, then_branch, else_branch };
 
 /// What a device function asks of the inliner.
@@ -121,7 +126,7 @@ class Recorder {
   void require(Id condition, char const* message, location where);
 
   // Statements with regions. Results of a loop or branch are ids first, first + 1, ...
-  void begin_loop(Id lower, Id upper, Id step, Ids inits, std::int64_t stages, location where);
+  void begin_loop(Id lower, Id upper, Id step, Ids inits, LoopWishes const& wishes, location where);
   [[nodiscard]] Id region_argument(int i) const;
   Id end_loop(Ids yields);
   void begin_if(Id condition, location where);

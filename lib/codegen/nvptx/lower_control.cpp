@@ -5,6 +5,8 @@
 
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/words.hpp"
+#include "ir/exchange.hpp"
+#include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -55,20 +57,37 @@ void add_incoming(std::vector<std::vector<llvm::PHINode*>> const& phis, std::vec
     for (std::size_t r = 0; r < phis[i].size(); ++r) phis[i][r]->addIncoming(values[i][r], from);
 }
 
-/// Loops are shaped by our own passes.
-void keep_rolled(llvm::BranchInst* back) {
+/// Loops are shaped by our own passes, so they stay rolled unless they ask for several iterations at once.
+void unroll(llvm::BranchInst* back, std::int64_t factor) {
   llvm::LLVMContext& context = back->getContext();
-  llvm::MDNode* const no_unroll = llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.disable"));
-  llvm::MDNode* const loop = llvm::MDNode::getDistinct(context, {nullptr, no_unroll});
+  auto const node = [&](char const* name, auto... values) {
+    return llvm::MDNode::get(context, {llvm::MDString::get(context, name), values...});
+  };
+  llvm::MDNode* const wish =
+      factor > 1
+          ? node("llvm.loop.unroll.count", llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(
+                                               llvm::Type::getInt32Ty(context), static_cast<std::uint64_t>(factor))))
+          : node("llvm.loop.unroll.disable");
+  llvm::MDNode* const loop = llvm::MDNode::getDistinct(context, {nullptr, wish});
   loop->replaceOperandWith(0, loop);
   back->setMetadata(llvm::LLVMContext::MD_loop, loop);
+}
+
+/// Whether LLVM may double what the loop holds: nothing that threads or copies meet at.
+bool may_double(ir::Op const& loop) {
+  bool result = true;
+  ir::walk_pre_order(loop.block(), [&](ir::Op& op) {
+    result = result && !op.info().has(ir::block_op) && ir::scratch_bytes(op) == 0;
+    return ir::Walk::advance;
+  });
+  return result;
 }
 
 std::span<ir::Value* const> yielded(ir::Block const& block) { return block.terminator()->operands(); }
 
 }  // namespace
 
-void lower(ir::ForOp const&, ir::Op const& op, Emitter& e) {
+void lower(ir::ForOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
   llvm::Value *const lower_bound = e.scalar(*op.operand(0)), *const upper = e.scalar(*op.operand(1)),
                      *const step = e.scalar(*op.operand(2));
@@ -92,7 +111,7 @@ void lower(ir::ForOp const&, ir::Op const& op, Emitter& e) {
   std::vector<Registers> const next = values_of(e, yielded(block));
   index->addIncoming(b.CreateAdd(index, step), b.GetInsertBlock());
   add_incoming(phis, next, b.GetInsertBlock());
-  keep_rolled(b.CreateBr(header));
+  unroll(b.CreateBr(header), may_double(op) ? attributes.unroll : 1);
 
   b.SetInsertPoint(exit);
   e.hazards = at_start;
@@ -113,7 +132,7 @@ void lower(ir::RepeatOp const&, ir::Op const& op, Emitter& e) {
   e.emit_block(block);
   std::vector<Registers> const next = values_of(e, yielded(block).subspan(1));
   add_incoming(phis, next, b.GetInsertBlock());
-  keep_rolled(b.CreateCondBr(e.scalar(*yielded(block)[0]), body, exit));
+  unroll(b.CreateCondBr(e.scalar(*yielded(block)[0]), body, exit), 1);
   b.SetInsertPoint(exit);
   for (std::size_t i = 0; i < next.size(); ++i) set_from(e, *op.result(static_cast<int>(i)), next[i]);
 }

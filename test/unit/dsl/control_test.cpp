@@ -117,7 +117,7 @@ TEST_CASE("a void function as a statement of a branch", "[F36]") {
   CHECK(text.find("store") > text.find("if "));
 }
 
-TEST_CASE("loop forms: plain, carried, over a range, by its stores") {
+TEST_CASE("loop forms: plain, carried, over a range, by its stores; depth, distance and unrolling", "[B20][B28]") {
   auto const k = kernel("loops", [](in<float, 2> x, inout<float, 1> y) {
     auto g = grid_over(y, shape<64>);
     tile a =
@@ -130,8 +130,14 @@ TEST_CASE("loop forms: plain, carried, over a range, by its stores") {
         },
         stages<3>);
     loop(4, [&](auto i) { store(y, shape<64>, b + c + load(y, shape<64>, i), i); });
+    loop(
+        4, [&](auto i) { store(y, shape<64>, load(y, shape<64>, i) * 2, i); }, stages<4, 2>, unroll<2>);
+    loop(
+        4, [&](auto i) { store(y, shape<64>, load(y, shape<64>, i) * 3, i); }, unroll<8>);
   });
   std::string const text = k.trace().text();
-  CHECK(count(text, "for %i") == 3);
+  CHECK(count(text, "for %i") == 5);
   CHECK_THAT(text, ContainsSubstring("{stages = 3}"));
+  CHECK_THAT(text, ContainsSubstring("{stages = 4, distance = 2, unroll = 2}"));
+  CHECK_THAT(text, ContainsSubstring("{unroll = 8}"));
 }

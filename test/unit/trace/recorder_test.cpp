@@ -69,7 +69,7 @@ TEST_CASE("scalar ops are found again, folded, and live outside of loops that do
         recorder.index_value({{}, 7, false, false}, {}));
   Id const product = recorder.emit_scalar(ir::MulOp(), {n, three}, index_type, {});
   CHECK(product == recorder.emit_scalar(ir::MulOp(), {n, three}, index_type, {}));
-  recorder.begin_loop(three, four, three, {nullptr, 0}, 0, {});
+  recorder.begin_loop(three, four, three, {nullptr, 0}, {}, {});
   Id const inside = recorder.emit_scalar(ir::MulOp(), {n, four}, index_type, {});
   Coordinate const at{recorder.handle(inside), 0, true, true};
   Id const zero = recorder.constant({}, tile64, {});

@@ -95,13 +95,49 @@ TEST_CASE("pipeline: text is read and unknown names are refused with the known o
   CHECK_THAT(diagnostics[0].text, test::ContainsSubstring("unknown pass \"canonicalise\"; there are specialize, "));
 }
 
-TEST_CASE("pipeline: a wrong order is refused and the missing fact named") {
+TEST_CASE("pipeline: a wrong order is refused and the missing fact named", "[B23]") {
   auto module =
       module_of("tegula-ir 1\nfunction @f() {\n  return\n}\nkernel @k() {\n  call {callee = @f}\n  return\n}\n");
   CHECK_THROWS_WITH(
       run_pipeline(module, "canonicalize,assign-layouts", for_cuda()),
       "pipeline: assign-layouts needs no-calls, but call of @f in @k; inline-all-functions must come before it");
   CHECK_NOTHROW(run_pipeline(module, "inline-all-functions,assign-layouts", for_cuda()));
+}
+
+TEST_CASE("pipeline: allocation, reuse and pipelining each name what must come before them", "[B23]") {
+  std::string const kernel =
+      "tegula-ir 1\nkernel @k(%A: in tensor<?xf32> {unit_inner, aligned_16}, %C: out tensor<?xf32>, %n: i64) {\n"
+      "  %map = tensor_map %A {box = [128]} : tensor_map<128xf32>\n"
+      "  %z = constant {value = 0 : i64} : i64\n"
+      "  %o = constant {value = 1 : i64} : i64\n"
+      "  for %i = %z to %n step %o {stages = 2} {\n"
+      "    %f = fetch %map, %i : shared<128xf32, dense>\n"
+      "    %x = shared_load %f : tile<128xf32>\n"
+      "    store %C, %x, %i\n"
+      "    yield\n"
+      "  }\n"
+      "  return\n}\n";
+  struct Case {
+    char const *order, *refusal;
+  };
+  for (Case const& one : {
+           Case{"circular-buffer", "circular-buffer needs layouts, but shared_load without a layout"},
+           Case{"allocate-shared-memory,assign-layouts", "allocate-shared-memory needs layouts, but "},
+           Case{"assign-layouts,run-ahead,circular-buffer", "run-ahead needs no-fetches, but fetch"},
+           Case{"assign-layouts,specialize-warps,circular-buffer", "specialize-warps needs no-fetches, but fetch"},
+           Case{"assign-layouts,allocate-shared-memory,circular-buffer,insert-barriers",
+                "insert-barriers needs shared-offsets, but circular-buffer comes before it; allocate-shared-memory "
+                "must come before it"},
+       }) {
+    auto module = module_of(kernel);
+    INFO(one.order);
+    CHECK_THROWS_WITH(run_pipeline(module, one.order, for_cuda()), test::ContainsSubstring(one.refusal));
+  }
+  auto module = module_of(kernel);
+  CHECK_NOTHROW(run_pipeline(module,
+                             "assign-layouts,circular-buffer,run-ahead,allocate-shared-memory,insert-barriers,"
+                             "insert-proxy-fences",
+                             for_cuda()));
 }
 
 TEST_CASE("pipeline: a pass that breaks a fact is told from one that never had it") {
@@ -200,12 +236,17 @@ TEST_CASE("pipeline: what a pass reports is the user's error") {
   CHECK_THROWS_AS(run_pipeline(module, list, {}, support::Options()), UserError);
 }
 
-TEST_CASE("pipeline: replay files hold pipeline and options") {
+TEST_CASE("pipeline: replay files hold pipeline and options", "[B20]") {
   CompileOptions options = for_cuda();
   options.architecture = "sm_90a";
   options.warps = 8;
   options.stages = 3;
   options.exact = true;
+  options.distance = 2;
+  options.unroll = 4;
+  options.epilogue = Choice::off;
+  options.persistence = Choice::on;
+  options.specialization = Choice::off;
   std::string const left = replay_text(module_of(), "a,b", options);
   Replay const replay = read_replay(left);
   CHECK(replay.pipeline == "a,b");
@@ -213,4 +254,5 @@ TEST_CASE("pipeline: replay files hold pipeline and options") {
   CHECK(ir::equal(ir::parse(left).module, module_of()));
   CHECK_THROWS_AS(read_replay(text), UserError);
   CHECK_THROWS_WITH(read_replay("// replay: warps=x\n"), "replay: \"x\" is no number");
+  CHECK_THROWS_WITH(read_replay("// replay: epilogue=yes\n"), "replay: \"yes\" is none of automatic, off, on");
 }

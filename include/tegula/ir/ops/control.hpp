@@ -5,6 +5,20 @@
 
 namespace tegula::ir {
 
+/// The parts of a kernel around a loop whose copies run ahead of their readers. Passes that make them say so on the
+/// loops, branches and elected regions that they make; nothing else reads it.
+enum class LoopRegion : std::uint8_t {
+  none,
+  pre_prologue,   ///< barriers are initialised
+  prologue,       ///< the first iterations' copies are begun
+  main,           ///< iterations that begin the copies of later ones
+  epilogue,       ///< the last iterations, without copies
+  post_epilogue,  ///< barriers are invalidated
+};
+template <>
+inline constexpr std::array enum_names<LoopRegion>{"none"sv, "pre_prologue"sv, "prologue"sv,
+                                                   "main"sv, "epilogue"sv,     "post_epilogue"sv};
+
 /// `%r = for %i = %lo to %hi step %step carry (%a = %init, ...) : types { ... yield ... }`
 /// One block with arguments (i: i64, carried...). Runs for i = lo, lo + step, ... < hi; step > 0. Results are the
 /// carried values after the last iteration, the inits when there is none.
@@ -12,8 +26,14 @@ struct ForOp : OpDefaults {
   static constexpr std::string_view mnemonic = "for";
   static constexpr auto operands = names("lower", "upper", "step", "inits");
   static constexpr unsigned traits = has_regions | variadic;
-  std::int64_t stages = 0;  ///< circular-buffer depth asked for by stages<n>; 0: not said
-  static constexpr auto attributes() { return fields(field("stages", &ForOp::stages)); }
+  std::int64_t stages = 0;    ///< circular-buffer depth asked for by stages<n>; 0: not said
+  std::int64_t distance = 0;  ///< iterations that copies run ahead, below the depth; 0: one less than the depth
+  std::int64_t unroll = 0;    ///< iterations that code generation joins to one; 0: not said, which is 1
+  LoopRegion region = LoopRegion::none;
+  static constexpr auto attributes() {
+    return fields(field("stages", &ForOp::stages), field("distance", &ForOp::distance), field("unroll", &ForOp::unroll),
+                  field("region", &ForOp::region));
+  }
 };
 
 /// `%r = repeat carry (%a = %init, ...) : types { ... yield %again, ... }`: runs its block, whose arguments are the
@@ -31,6 +51,8 @@ struct IfOp : OpDefaults {
   static constexpr std::string_view mnemonic = "if";
   static constexpr auto operands = names("condition");
   static constexpr unsigned traits = has_regions;
+  LoopRegion region = LoopRegion::none;
+  static constexpr auto attributes() { return fields(field("region", &IfOp::region)); }
 };
 
 /// Ends the block of a for or if and gives its values.

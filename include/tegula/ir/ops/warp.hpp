@@ -2,6 +2,7 @@
 // all lanes of a warp (in an elected region there is one lane), but warps may differ.
 #pragma once
 
+#include "tegula/ir/ops/control.hpp"
 #include "tegula/ir/ops/reduce.hpp"
 
 namespace tegula::ir {
@@ -39,7 +40,10 @@ struct ElectOp : OpDefaults {
   static constexpr unsigned traits = block_op | has_regions;
   std::int64_t warp = 0;
   Role role = Role::none;
-  static constexpr auto attributes() { return fields(field("warp", &ElectOp::warp), field("role", &ElectOp::role)); }
+  LoopRegion region = LoopRegion::none;
+  static constexpr auto attributes() {
+    return fields(field("warp", &ElectOp::warp), field("role", &ElectOp::role), field("region", &ElectOp::region));
+  }
 };
 
 /// `%w = warp_index : i64`: the number of this warp in the executing group.

@@ -1,0 +1,40 @@
+// The compile options that passes read, listed once: what writes, reads or compares all of them goes through here.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tegula/support/compile_options.hpp"
+
+namespace tegula::support {
+
+inline constexpr std::array<std::string_view, 3> choice_names{"automatic", "off", "on"};
+
+constexpr std::string_view name(Choice choice) { return choice_names[static_cast<std::size_t>(choice)]; }
+constexpr std::optional<Choice> choice_of(std::string_view text) {
+  for (std::size_t i = 0; i < choice_names.size(); ++i)
+    if (choice_names[i] == text) return static_cast<Choice>(i);
+  return std::nullopt;
+}
+
+inline std::string to_text(int value) { return std::to_string(value); }
+inline std::string to_text(bool value) { return value ? "1" : "0"; }
+inline std::string to_text(Choice choice) { return std::string(name(choice)); }
+
+/// visit(name, meaning, field) for each, a number, a bool or a Choice; 0 and automatic are "as written" and "the
+/// compiler's".
+template <class Options, class Visit>
+constexpr void for_each_pass_option(Options& options, Visit visit) {
+  visit("warps", "warps per CTA", options.warps);
+  visit("stages", "depth of every loop's buffers", options.stages);
+  visit("distance", "iterations that every loop's copies run ahead", options.distance);
+  visit("unroll", "iterations of every loop that become one", options.unroll);
+  visit("exact", "every rounding as written", options.exact);
+  visit("epilogue", "the last iterations of loops whose copies run ahead get code of their own", options.epilogue);
+  visit("persistence", "CTAs stay and take tile after tile", options.persistence);
+  visit("specialization", "copies get warps of their own", options.specialization);
+}
+
+}  // namespace tegula::support

@@ -1,0 +1,113 @@
+// Unrolling of loops: what code generation is asked, and that it costs no registers for addresses.
+#include <llvm/IR/Module.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include "analysis/register_pressure.hpp"
+#include "codegen/nvptx/emitter.hpp"
+#include "codegen/nvptx/machine.hpp"
+#include "codegen/ptxas.hpp"
+#include "compiler/compile.hpp"
+#include "ir/text.hpp"
+#include "runtime/cuda/ptxas_log.hpp"
+#include "support/gemm_kernel.hpp"
+
+using namespace tegula;
+using namespace tegula::test;
+
+namespace {
+
+constexpr char rows[] =
+    "tegula-ir 1\n\n"
+    "kernel @rows(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>, %n: i64) {\n"
+    "  %zero = constant {value = 0 : i64} : i64\n"
+    "  %one = constant {value = 1 : i64} : i64\n"
+    "  %size = constant {value = 1024 : i64} : i64\n"
+    "  %rows = extent %x : i64\n"
+    "  grid %rows\n"
+    "  %row = block_index : i64\n"
+    "  %none = constant {value = 0 : f32} : tile<1024xf32>\n"
+    "  %sum = for %i = %zero to %n step %one carry (%s = %none) : tile<1024xf32> {\n"
+    "    %at = mul %i, %size : i64\n"
+    "    %a = load %x, %row, %at : tile<1024xf32>\n"
+    "    %t = add %s, %a : tile<1024xf32>\n"
+    "    yield %t\n"
+    "  }\n"
+    "  store %y, %sum, %row, %zero\n"
+    "  return\n"
+    "}\n";
+
+ir::Module module_of(std::string const& text) {
+  auto parsed = ir::parse(text);
+  INFO(parsed.diagnostics.str());
+  REQUIRE(parsed.ok());
+  return std::move(parsed.module);
+}
+
+CompileOptions unrolled(int factor) {
+  CompileOptions options = gemm_options();
+  options.facts.resize(3);
+  options.unroll = factor;
+  return options;
+}
+
+/// LLVM IR as it is handed to LLVM's passes.
+std::string llvm_of(ir::Module const& lowered) {
+  llvm::LLVMContext context;
+  llvm::Module module("k", context);
+  auto const machine = codegen::nvptx::make_target_machine("sm_90a");
+  codegen::nvptx::prepare_module(module, *machine);
+  codegen::nvptx::Emitter(module, lowered.kernel()).emit_kernel();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return stream.str();
+}
+
+int count(std::string const& text, std::string const& word) {
+  int result = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++result;
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("a loop says in LLVM's metadata how many iterations become one", "[ptx][B28]") {
+  std::string const rolled = llvm_of(compiler::lower(module_of(rows), unrolled(0)));
+  CHECK(count(rolled, "!\"llvm.loop.unroll.disable\"") == 1);
+  CHECK(count(rolled, "llvm.loop.unroll.count") == 0);
+  std::string const four = llvm_of(compiler::lower(module_of(rows), unrolled(4)));
+  CHECK(count(four, "!\"llvm.loop.unroll.count\", i32 4}") == 1);
+  CHECK(count(four, "llvm.loop.unroll.disable") == 0);
+}
+
+TEST_CASE("the prologue of a pipelined loop is unrolled, its main loop is not", "[ptx][B28]") {
+  CompileOptions options = gemm_options();
+  options.persistence = options.specialization = Choice::off;
+  for (int const factor : {0, 2}) {  // asked for: what threads and copies meet at is in a loop once
+    options.unroll = factor;
+    ir::Module const lowered = compiler::lower(gemm_module({64, 16, 16, 4}), options);
+    std::string const text = llvm_of(lowered);
+    CHECK(count(text, "!\"llvm.loop.unroll.disable\"}") == 1);
+    CHECK(count(text, "!llvm.loop") == 2);
+    CHECK(count(text, "llvm.loop.unroll.count") == 0);
+    CHECK(count(compiler::emit(lowered, options).image, "cp.async.bulk.tensor.2d.shared") == 2 * 4);
+  }
+}
+
+TEST_CASE("unrolling takes no registers for addresses", "[ptx][B29]") {
+  std::string const ptxas = find_ptxas();
+  int rolled = 0;
+  for (int const factor : {1, 4, 8}) {
+    ir::Module const lowered = compiler::lower(module_of(rows), unrolled(factor));
+    CHECK(analysis::register_pressure(lowered.kernel()) <= 32);
+    std::string const ptx = compiler::emit(lowered, unrolled(factor)).image;
+    CHECK(count(ptx, "ld.global") >= 2 * factor);
+    if (ptxas.empty()) continue;
+    int const registers = runtime::cuda::parse_assembly_log(assemble(ptxas, ptx)).registers;
+    if (factor == 1) rolled = registers;
+    INFO("unrolled " << factor << " times: " << registers << " registers, rolled " << rolled);
+    CHECK(registers <= rolled + 16);
+  }
+  if (ptxas.empty()) WARN("no ptxas: registers are estimated only");
+}
