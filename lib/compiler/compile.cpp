@@ -47,10 +47,12 @@ constexpr std::string_view cuda_calls_pipeline =
 constexpr std::string_view cuda_block_pipeline =
     "specialize,inline-all-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-"
     "code,"
-    "persistent-grid,hoist-loop-invariants,swap-operands,choose-memory-paths,lag-references,skew-dots,split-loops,narrow-masks,schedule-dots,"
+    "persistent-grid,hoist-loop-invariants,swap-operands,choose-memory-paths,lag-references,skew-dots,split-loops,"
+    "narrow-masks,schedule-dots,"
     "expand-device-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
     "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code,"
-    "lower-online-softmax,sink-reductions,share-reciprocals,split-stores,circular-buffer,specialize-warps,run-ahead,dependent-launch,canonicalize,eliminate-common-subexpressions,"
+    "lower-online-softmax,sink-reductions,share-reciprocals,split-stores,circular-buffer,specialize-warps,run-ahead,"
+    "dependent-launch,canonicalize,eliminate-common-subexpressions,"
     "eliminate-dead-code,"
     "allocate-shared-memory,insert-barriers,insert-proxy-fences";
 

@@ -99,9 +99,9 @@ TEST_CASE("pipeline: a wrong order is refused and the missing fact named", "[B23
   auto module =
       module_of("tegula-ir 1\nfunction @f() {\n  return\n}\nkernel @k() {\n  call {callee = @f}\n  return\n}\n");
   CHECK_THROWS_WITH(
-      run_pipeline(module, "canonicalize,assign-layouts", for_cuda()),
-      "pipeline: assign-layouts needs no-calls, but call of @f in @k; inline-all-functions must come before it");
-  CHECK_NOTHROW(run_pipeline(module, "inline-all-functions,assign-layouts", for_cuda()));
+      run_pipeline(module, "canonicalize,persistent-grid", for_cuda()),
+      "pipeline: persistent-grid needs no-calls, but call of @f in @k; inline-all-functions must come before it");
+  CHECK_NOTHROW(run_pipeline(module, "inline-all-functions,persistent-grid", for_cuda()));
 }
 
 TEST_CASE("pipeline: allocation, reuse and pipelining each name what must come before them", "[B23]") {

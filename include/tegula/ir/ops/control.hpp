@@ -5,6 +5,8 @@
 
 namespace tegula::ir {
 
+using namespace std::string_view_literals;
+
 /// The parts of a kernel around a loop whose copies run ahead of their readers. Passes that make them say so on the
 /// loops, branches and elected regions that they make; nothing else reads it.
 enum class LoopRegion : std::uint8_t {
