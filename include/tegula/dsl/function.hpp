@@ -94,7 +94,12 @@ class Function {
   template <class... X, std::size_t... at>
   constexpr auto with(std::tuple<X...> const& values, std::index_sequence<at...>) const {
     using Result = decltype(body_(std::get<at>(values)...));
-    if constexpr (recorded<Result, X...>())
+    constexpr bool gives = std::is_void_v<Result> || detail::TileLike<Result> || detail::CarryLike<Result>;
+    constexpr bool fits = gives || !recorded<Result, X...>();
+    static_assert(fits, "function(..., noinline): the body returns nothing, a tile or carry(...)");
+    if constexpr (!fits)
+      return;
+    else if constexpr (recorded<Result, X...>())
       return call<Result>(std::get<at>(values)...);
     else if constexpr (std::is_void_v<Result>)
       body_(std::get<at>(values)...);
@@ -104,24 +109,20 @@ class Function {
 
   template <class Result, class... X>
   auto call(X const&... values) const {
-    constexpr bool gives = std::is_void_v<Result> || detail::TileLike<Result> || detail::CarryLike<Result>;
-    static_assert(gives, "function(..., noinline): the body returns nothing, a tile or carry(...)");
-    if constexpr (gives) {
-      auto& caller = trace::Recorder::current("function", where_);
-      detail::PassedValues<X...> const passed(values...);
-      trace::Recorder inside(caller, name_, where_);
-      std::tuple<decltype(detail::Entering<X>::parameter(inside, values))...> const parameters{
-          detail::Entering<X>::parameter(inside, values)...};
-      if constexpr (std::is_void_v<Result>) {
-        std::apply(body_, parameters);
-        caller.call(inside, how, passed.handles, passed.count, {nullptr, 0});
-      } else {
-        using List = typename detail::CarriedBy<detail::bare<Result>>::type;
-        auto&& result = std::apply(body_, parameters);
-        detail::Recorded<detail::bare<Result>> const results(inside, result, where_);
-        return detail::TilesFrom<List>::make(caller,
-                                             caller.call(inside, how, passed.handles, passed.count, results.list()));
-      }
+    auto& caller = trace::Recorder::current("function", where_);
+    detail::PassedValues<X...> const passed(values...);
+    trace::Recorder inside(caller, name_, where_);
+    std::tuple<decltype(detail::Entering<X>::parameter(inside, values))...> const parameters{
+        detail::Entering<X>::parameter(inside, values)...};
+    if constexpr (std::is_void_v<Result>) {
+      std::apply(body_, parameters);
+      caller.call(inside, how, passed.handles, passed.count, {nullptr, 0});
+    } else {
+      using List = typename detail::CarriedBy<detail::bare<Result>>::type;
+      auto&& result = std::apply(body_, parameters);
+      detail::Recorded<detail::bare<Result>> const results(inside, result, where_);
+      return detail::TilesFrom<List>::make(caller,
+                                           caller.call(inside, how, passed.handles, passed.count, results.list()));
     }
   }
 
