@@ -189,6 +189,12 @@ class PtxText {
       ptx.remove_prefix(std::min(end + 1, ptx.size()));
       if (std::size_t const comment = line.find("//"); comment != std::string::npos) line.resize(comment);
       line = trimmed(line);
+      if (line.starts_with("call"))  // LLVM 19 writes one argument to a line
+        while (line.back() != ';' && !ptx.empty()) {
+          std::size_t const next = std::min(ptx.find('\n'), ptx.size());
+          line += trimmed(std::string(ptx.substr(0, next)));
+          ptx.remove_prefix(std::min(next + 1, ptx.size()));
+        }
       if (line.empty()) continue;
       if (!inside) {
         if (line.find(".entry ") != std::string::npos || line.find(".func ") != std::string::npos) head(line);

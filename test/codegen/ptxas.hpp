@@ -39,13 +39,15 @@ inline std::string assemble(std::string const& ptxas, std::string const& ptx) {
 
 /// What is wrong in ptxas's output: an error, a warning, a note of serialised or ignored instructions (C75xx, C76xx),
 /// spills or a stack frame. Empty when nothing is.
-inline std::string ptxas_complaints(std::string const& output) {
+/// `frames`: a stack frame that nothing is spilled to counts, too.
+inline std::string ptxas_complaints(std::string const& output, bool frames = true) {
   std::string result;
   std::istringstream lines(output);
   for (std::string line; std::getline(lines, line);) {
     bool const frame =
         line.find("bytes stack frame") != std::string::npos &&
-        line.find(" 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") == std::string::npos;
+        line.find(frames ? " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"
+                         : " bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") == std::string::npos;
     for (char const* word : {"error", "warning", "C75", "C76", "ptxas failed", "fatal"})
       if (line.find(word) != std::string::npos || (frame && word == std::string("error"))) {
         result += line + "\n";
