@@ -16,7 +16,6 @@
 #include "support/dump.hpp"
 #include "support/options.hpp"
 #include "tegula/support/error.hpp"
-#include "transform/inline_functions.hpp"
 #include "transform/pipeline.hpp"
 
 namespace tegula::compiler {
@@ -29,14 +28,8 @@ constexpr std::string_view host_pipeline =
     "code,"
     "expand-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code";
 
+/// Functions may stay: barriers are due on both sides of a call, so the text says them.
 constexpr std::string_view cuda_pipeline =
-    "specialize,inline-all-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-"
-    "code,"
-    "expand-device-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
-    "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code,allocate-shared-memory,insert-barriers";
-
-/// The same for kernels with functions that stay: barriers are due on both sides of a call, so the text says them.
-constexpr std::string_view cuda_calls_pipeline =
     "specialize,inline-functions,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-"
     "code,"
     "expand-device-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
@@ -94,8 +87,6 @@ std::string_view default_pipeline(ir::Module const& module, Target target) {
   for (auto const& function : module.functions())
     if (ir::has_block_ops(*function)) return block_pipeline;
   if (target == Target::cuda && becomes_block_ops(module)) return cuda_block_pipeline;
-  for (auto const& function : module.functions())
-    if (target == Target::cuda && transform::stays_a_function(*function)) return cuda_calls_pipeline;
   return default_pipeline(target);
 }
 

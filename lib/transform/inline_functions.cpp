@@ -29,6 +29,14 @@ std::int64_t call_count(ir::Module const& module, ir::Function const& callee) {
   return count;
 }
 
+/// Whether inline-functions leaves the function's calls: those marked noinline, and those that say nothing when their
+/// copies would make the code grow too much. Functions marked inline never stay.
+bool stays_a_function(ir::Function const& function) {
+  if (function.is_kernel() || function.inlining == ir::Inline::yes) return false;
+  if (function.inlining == ir::Inline::no) return true;
+  return (call_count(*function.parent(), function) - 1) * op_count(function) > most_growth;
+}
+
 PassResult run(ir::Module& module, bool all) {
   bool changed = false;
   std::set<ir::Function const*> stays;  // decided before bodies grow by what they call
@@ -53,12 +61,6 @@ PassResult run(ir::Module& module, bool all) {
 }
 
 }  // namespace
-
-bool stays_a_function(ir::Function const& function) {
-  if (function.is_kernel() || function.inlining == ir::Inline::yes) return false;
-  if (function.inlining == ir::Inline::no) return true;
-  return (call_count(*function.parent(), function) - 1) * op_count(function) > most_growth;
-}
 
 PassResult inline_functions(ir::Module& module, AnalysisCache&, PassContext&) { return run(module, false); }
 PassResult inline_all_functions(ir::Module& module, AnalysisCache&, PassContext&) { return run(module, true); }
