@@ -1,4 +1,4 @@
-// Attention forward over [batch * heads, sequence, 128] in bf16.
+// Attention forward over [batch * heads, sequence, head dimension] in bf16.
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -9,8 +9,7 @@
 namespace tegula::bench {
 namespace {
 
-constexpr std::int64_t dimension = 128;
-
+template <std::int64_t dimension>
 class AttentionWork final : public Workload {
  public:
   AttentionWork(stream const& order, std::vector<std::int64_t> const& extents, std::uint64_t seed, bool one_set,
@@ -70,7 +69,7 @@ class AttentionWork final : public Workload {
   std::vector<Candidate> rivals(stream const&, Cublas const*, bool) override { return {}; }
 
  private:
-  static constexpr double scale = 0.08838834764831845;  // 1 / sqrt(128)
+  inline static double const scale = 1 / std::sqrt(static_cast<double>(dimension));
 
   void check_row(Verdict& part, HostTensor const& out, std::int64_t row) const {
     std::int64_t const head = row / length_ * length_;  // its first row
@@ -107,14 +106,18 @@ class AttentionWork final : public Workload {
 
 }  // namespace
 
+template <std::int64_t dimension, bool causal>
 std::unique_ptr<Workload> make_attention(stream const& order, std::vector<std::int64_t> const& extents,
                                          std::uint64_t seed, bool one_set) {
-  return std::make_unique<AttentionWork>(order, extents, seed, one_set, false);
+  return std::make_unique<AttentionWork<dimension>>(order, extents, seed, one_set, causal);
 }
-
-std::unique_ptr<Workload> make_causal_attention(stream const& order, std::vector<std::int64_t> const& extents,
-                                                std::uint64_t seed, bool one_set) {
-  return std::make_unique<AttentionWork>(order, extents, seed, one_set, true);
-}
+template std::unique_ptr<Workload> make_attention<128, false>(stream const&, std::vector<std::int64_t> const&,
+                                                              std::uint64_t, bool);
+template std::unique_ptr<Workload> make_attention<128, true>(stream const&, std::vector<std::int64_t> const&,
+                                                             std::uint64_t, bool);
+template std::unique_ptr<Workload> make_attention<64, false>(stream const&, std::vector<std::int64_t> const&,
+                                                             std::uint64_t, bool);
+template std::unique_ptr<Workload> make_attention<64, true>(stream const&, std::vector<std::int64_t> const&,
+                                                            std::uint64_t, bool);
 
 }  // namespace tegula::bench

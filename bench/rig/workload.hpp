@@ -92,7 +92,8 @@ std::string shape_text(std::vector<std::int64_t> const& extents);
 std::unique_ptr<Workload> make_product(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
 std::unique_ptr<Workload> make_softmax(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
 std::unique_ptr<Workload> make_layernorm(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
+/// Head dimension 64 or 128.
+template <std::int64_t dimension, bool causal>
 std::unique_ptr<Workload> make_attention(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
-std::unique_ptr<Workload> make_causal_attention(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
 
 }  // namespace tegula::bench
