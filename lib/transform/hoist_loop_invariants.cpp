@@ -60,7 +60,13 @@ class Invariants {
   }
 
   static bool worth(Op const& op) {
-    return op.result()->type().is_scalar() || op.is<ir::ConstantOp>() || !spreads_out(op.kind());
+    ir::Type const& type = op.result()->type();
+    return type.is_scalar() || op.is<ir::ConstantOp>() || (!spreads_out(op.kind()) && !widens(op));
+  }
+
+  /// The narrow tile takes fewer registers from one iteration to the next than what it becomes.
+  static bool widens(Op const& op) {
+    return op.is<ir::CastOp>() && bytes(op.result()->type().element()) > bytes(op.operand(0)->type().element());
   }
 
   /// An op moves together with what it is made of.
