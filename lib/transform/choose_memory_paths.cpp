@@ -90,7 +90,8 @@ class Paths {
     Value* const fetched =
         builder.op(ir::FetchOp{}, operands, {ir::Type::shared(tile.element(), tile.shape(), layout)}).result();
     fetched->set_name(load.result()->name());
-    ir::replace(load, builder.value(ir::SharedLoadOp{}, {fetched}, tile));
+    Value* const copied = builder.value(ir::SharedLoadOp{}, {fetched}, tile);
+    ir::replace(load, load.as<ir::LoadOp>().pad.bits == 0 ? copied : padded(builder, load, copied));
     return true;
   }
 
@@ -100,12 +101,45 @@ class Paths {
     if (analysis::parameter_of(tensor).direction != Direction::in)
       return ir::breaks(tma_rule::direction,
                         ir::to_string(tensor) + " is written by the kernel too, through another proxy");
-    if (load.as<ir::LoadOp>().pad.bits != 0)
-      return ir::breaks(tma_rule::pad, "elements outside the tensor become 0, not another pad");
+    if (load.as<ir::LoadOp>().pad.bits != 0 && feeds_product(*load.result()))
+      return ir::breaks(tma_rule::pad, "elements outside the tensor become 0, not the pad of a product's operand");
     if (tensor.type().element() == Element::boolean)
       return ir::breaks(tma_rule::element, "no element of tensor maps is bool");
     auto const troubles = ir::tma_tensor_troubles(analysis::tma_tensor(load, facts_), bytes(tensor.type().element()));
     return troubles.empty() ? std::string() : troubles.front();
+  }
+
+  /// What TMA copies as zeros from outside the tensor becomes the load's pad.
+  Value* padded(ir::Builder& builder, Op const& load, Value* copied) const {
+    Value* const tensor = load.operand(0);
+    ir::Type const& tile = copied->type();
+    ir::Type const boolean = ir::Type::scalar(Element::boolean);
+    ir::Type const mask = tile.with_element(Element::boolean), places = tile.with_element(Element::i64);
+    Value *inside = nullptr, *everywhere = nullptr;  // of the tile's axes; of those of which it takes one element
+    auto const both = [&](Value* a, Value* b) { return a == nullptr ? b : builder.same(ir::AndOp{}, {a, b}); };
+    for (int axis = 0; axis < tensor->type().rank(); ++axis) {
+      Value* const offset = load.operand(1 + axis);
+      Value* const extent = builder.value(ir::make_op<ir::ExtentOp>(std::int64_t{axis}), {tensor}, ir::Type::index());
+      int const of_tile = axis - (tensor->type().rank() - tile.rank());
+      bool const spread = of_tile >= 0 && tile.shape()[of_tile] > 1;
+      auto const compare = [&](ir::Predicate predicate, Value* bound) {
+        if (!spread) {
+          Value* const holds = builder.value(ir::make_op<ir::CompareOp>(predicate), {offset, bound}, boolean);
+          everywhere = both(everywhere, holds);
+          return;
+        }
+        Value* const first = builder.value(ir::SplatOp{}, {offset}, places);
+        Value* const at = builder.same(
+            ir::AddOp{}, {first, builder.value(ir::make_op<ir::IotaOp>(std::int64_t{of_tile}), {}, places)});
+        Value* const end = builder.value(ir::SplatOp{}, {bound}, places);
+        inside = both(inside, builder.value(ir::make_op<ir::CompareOp>(predicate), {at, end}, mask));
+      };
+      compare(ir::Predicate::lt, extent);
+      if (facts_.facts(*offset).least < 0) compare(ir::Predicate::ge, builder.index(0));
+    }
+    if (everywhere != nullptr) inside = both(inside, builder.value(ir::SplatOp{}, {everywhere}, mask));
+    Value* const pad = builder.constant(load.as<ir::LoadOp>().pad, tile);
+    return builder.value(ir::SelectOp{}, {inside, copied, pad}, tile);
   }
 
   /// The tensor map for these copies: an equal one, or a new one at the kernel's start.
