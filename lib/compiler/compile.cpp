@@ -16,6 +16,7 @@
 #include "support/dump.hpp"
 #include "support/options.hpp"
 #include "tegula/support/error.hpp"
+#include "transform/persistent_grid.hpp"
 #include "transform/pipeline.hpp"
 
 namespace tegula::compiler {
@@ -49,13 +50,15 @@ constexpr std::string_view cuda_block_pipeline =
     "eliminate-dead-code,"
     "allocate-shared-memory,insert-barriers,insert-proxy-fences";
 
-/// Products become those of the tensor cores, loads of loops with stages may become copies.
-bool becomes_block_ops(ir::Module const& module) {
+/// Products become those of the tensor cores, loads of loops with stages and of CTAs that stay may become copies.
+bool becomes_block_ops(ir::Module const& module, CompileOptions const& options) {
   bool found = false;
-  for (auto const& function : module.functions())
+  for (auto const& function : module.functions()) {
+    found = found || transform::stays(*function, options);
     ir::walk(*function, [&](ir::Op& op) {
       found = found || op.is<ir::DotOp>() || (op.is<ir::ForOp>() && op.as<ir::ForOp>().stages > 0);
     });
+  }
   return found;
 }
 
@@ -83,11 +86,11 @@ void write_dumps(support::Dump const& dump, ir::Module const& lowered, CompileOp
 
 std::string_view default_pipeline(Target target) { return target == Target::host ? host_pipeline : cuda_pipeline; }
 
-std::string_view default_pipeline(ir::Module const& module, Target target) {
+std::string_view default_pipeline(ir::Module const& module, CompileOptions const& options) {
   for (auto const& function : module.functions())
     if (ir::has_block_ops(*function)) return block_pipeline;
-  if (target == Target::cuda && becomes_block_ops(module)) return cuda_block_pipeline;
-  return default_pipeline(target);
+  if (options.target == Target::cuda && becomes_block_ops(module, options)) return cuda_block_pipeline;
+  return default_pipeline(options.target);
 }
 
 ir::Module lower(ir::Module const& module, CompileOptions const& options) {
@@ -95,7 +98,7 @@ ir::Module lower(ir::Module const& module, CompileOptions const& options) {
   if (std::string const missing = ir::undefined_functions(module); !missing.empty())
     throw UserError("compile: " + missing + " declared but not defined; link a module that defines it");
   ir::Module copy = module.clone();
-  transform::run_pipeline(copy, options.pipeline.empty() ? default_pipeline(module, options.target) : options.pipeline,
+  transform::run_pipeline(copy, options.pipeline.empty() ? default_pipeline(module, options) : options.pipeline,
                           options);
   return copy;
 }

@@ -13,7 +13,7 @@ namespace tegula::compiler {
 /// The target's own pipeline as text (see transform/pipeline.hpp).
 std::string_view default_pipeline(Target target);
 /// The same for this module: a shorter one for kernels written in block ops.
-std::string_view default_pipeline(ir::Module const& module, Target target);
+std::string_view default_pipeline(ir::Module const& module, CompileOptions const& options);
 
 /// A copy of the module after the passes of `options` (its pipeline, or the target's own), verified before; what code
 /// generation reads. Throws UserError for a module that is not well-formed, for options that it refuses and for kernels

@@ -104,7 +104,7 @@ int run(Arguments arguments) {
   for (std::string const& library : arguments.libraries)
     support::throw_user_error(ir::link(module, read_module(read_text(library), library)), "--link " + library);
   if (arguments.verify_only) return 0;
-  if (arguments.passes == "default") arguments.passes = compiler::default_pipeline(module, arguments.options.target);
+  if (arguments.passes == "default") arguments.passes = compiler::default_pipeline(module, arguments.options);
   transform::run_pipeline(module, arguments.passes, arguments.options);
   support::throw_internal_error(ir::verify(module), "verifier after the pipeline");
   if (arguments.axis_facts) {

@@ -17,6 +17,12 @@ using ir::Op;
 using ir::Value;
 
 constexpr std::int64_t rows_per_group = 8;
+/// CTAs of a kernel without loops that share a multiprocessor: one computes where the other's threads meet.
+constexpr std::int64_t row_ctas = 2;
+/// Rows on their way to each of them.
+constexpr std::int64_t row_stages = 4;
+/// What a CTA may keep of tensors that all of them read: 16 registers of 512 threads.
+constexpr std::int64_t most_kept_bytes = 32 * 1024;
 
 bool product_in_loop(ir::Function& function) {
   bool found = false;
@@ -33,6 +39,41 @@ void collect_axes(Value const& value, std::set<std::int64_t>& axes, std::set<Val
   if (op == nullptr || !seen.insert(&value).second) return;
   if (op->is<ir::BlockIndexOp>()) axes.insert(op->as<ir::BlockIndexOp>().axis);
   for (Value const* operand : op->operands()) collect_axes(*operand, axes, seen);
+}
+
+bool holds_a_loop(ir::Function& function) {
+  bool found = false;
+  ir::walk(function, [&](Op& op) { found = found || op.is<ir::ForOp>(); });
+  return found;
+}
+
+bool on_grid(Op const& load) {
+  std::set<std::int64_t> axes;
+  std::set<Value const*> seen;
+  for (Value const* offset : load.operands().subspan(1)) collect_axes(*offset, axes, seen);
+  return !axes.empty();
+}
+
+/// Whether every CTA would read again what the ones before it read: tiles that do not depend on its place, at least
+/// half as large together as those that do. A CTA that stays keeps them in registers.
+bool reads_again(ir::Function& function) {
+  std::int64_t kept = 0, own = 0;
+  if (holds_a_loop(function)) return false;
+  bool calls = false;  // that are to stay
+  ir::walk(function, [&](Op& op) {
+    if (op.is<ir::CallOp>()) {
+      ir::Function const* const callee = function.parent()->find(op.as<ir::CallOp>().callee.view());
+      calls = calls || (callee != nullptr && callee->inlining == ir::Inline::no);
+    }
+    if (!op.is<ir::LoadOp>()) return;
+    ir::Type const& tile = op.result()->type();
+    std::int64_t const size = tile.elements() * bytes(tile.element());
+    if (on_grid(op))
+      own += size;
+    else if (op.parent() == &function.body())
+      kept += size;
+  });
+  return !calls && own > 0 && 2 * kept >= own && kept <= most_kept_bytes;
 }
 
 /// The axis along which tiles differ in work: the one that says how long loops with products are. -1: none, or several.
@@ -54,9 +95,15 @@ void collect_launch(Op& op, std::unordered_set<Op*>& launch) {
     if (operand->defining_op() != nullptr) collect_launch(*operand->defining_op(), launch);
 }
 
+/// How the CTAs of a kernel stay.
+struct Stay {
+  std::int64_t per_multiprocessor = 1;
+  std::int64_t stages = 0;  ///< of the loop over tiles
+};
+
 class Persistence {
  public:
-  Persistence(ir::Function& function, Op& grid) : function_(function), grid_(grid) {}
+  Persistence(ir::Function& function, Op& grid, Stay stay) : function_(function), grid_(grid), stay_(stay) {}
 
   void run() {
     // What the launch evaluates stays outside; the rest runs once per tile.
@@ -72,7 +119,8 @@ class Persistence {
     std::vector<Value*> const extents(grid_.operands().begin(), grid_.operands().end());
     Value* tiles = extents[0];
     for (std::size_t i = 1; i < extents.size(); ++i) tiles = builder.same(ir::MulOp{}, {tiles, extents[i]});
-    Value* const all = builder.op(ir::MultiprocessorsOp{}, {}, {ir::Type::index()}).result();
+    Value* all = builder.op(ir::MultiprocessorsOp{}, {}, {ir::Type::index()}).result();
+    if (stay_.per_multiprocessor != 1) all = builder.same(ir::MulOp{}, {all, builder.index(stay_.per_multiprocessor)});
     builder.op(ir::GridOp{}, {builder.same(ir::MinOp{}, {tiles, all})}, {});
 
     // A launch may state another grid, of up to three axes: CTAs count over all of them.
@@ -97,6 +145,7 @@ class Persistence {
       tiles = builder.value(ir::SelectOp{}, {enough, pairs, tiles}, ir::Type::index());
     }
     Op& loop = builder.op(ir::ForOp{}, {cta, tiles, ctas}, {});
+    loop.as<ir::ForOp>().stages = stay_.stages;
     ir::Builder inside(loop.add_block());
     inside.set_where(grid_.where());
     Value* const tile = loop.block().add_argument(ir::Type::index(), "tile");
@@ -170,21 +219,30 @@ class Persistence {
 
   ir::Function& function_;
   Op& grid_;
+  Stay stay_;
 };
 
 }  // namespace
 
+bool stays(ir::Function& function, CompileOptions const& options) {
+  if (!function.is_kernel() || options.persistence == Choice::off) return false;
+  return options.persistence == Choice::on || product_in_loop(function) || reads_again(function);
+}
+
 PassResult persistent_grid(ir::Function& function, AnalysisCache&, PassContext& context) {
-  Choice const choice = context.options.persistence;
-  bool const wanted = choice == Choice::automatic ? product_in_loop(function) : choice == Choice::on;
-  if (!function.is_kernel() || !wanted) return PassResult::unchanged;
+  if (!stays(function, context.options)) return PassResult::unchanged;
   Op* grid = nullptr;
   for (Op& op : function.body()) {
     if (op.is<ir::GridOp>()) grid = &op;
     if (op.is<ir::MultiprocessorsOp>()) return PassResult::unchanged;  // it stays by itself
   }
   if (grid == nullptr) return PassResult::unchanged;
-  Persistence(function, *grid).run();
+  Stay stay;
+  if (!holds_a_loop(function)) {
+    stay.per_multiprocessor = row_ctas;
+    stay.stages = context.options.stages != 0 ? context.options.stages : row_stages;
+  }
+  Persistence(function, *grid, stay).run();
   return PassResult::changed;
 }
 

@@ -5,8 +5,13 @@
 
 namespace tegula::transform {
 
-/// A kernel with products in loops becomes one whose CTAs take tiles in turn, as many CTAs as the device has
-/// multiprocessors, so that the copies for the next tile run while this one is stored.
+/// Whether the CTAs of a kernel stay: the options say so, or it has products in loops, or all its CTAs read the same
+/// tiles, at least half as large as those of their own (the scales of a normalisation), which one that stays keeps in
+/// registers.
+bool stays(ir::Function& function, CompileOptions const& options);
+
+/// A kernel that stays becomes one whose CTAs take tiles in turn, as many CTAs as the device has multiprocessors, so
+/// that the copies for the next tile run while this one is stored.
 ///
 ///   before: grid %g0, %g1                          after: grid min(%g0 * %g1, multiprocessors)
 ///           %i = block_index                              for %tile = this CTA to %g0 * %g1 step all CTAs {
@@ -15,11 +20,12 @@ namespace tegula::transform {
 ///                                                         }
 ///
 /// Tiles go through the grid's first two axes in groups of 8 along the second one, so that the CTAs that run together
-/// share rows and columns in L2. Where one axis of the grid says how long those loops are (a causal mask), a CTA takes an
-/// index along it together with the one as far from the other end, so that all pairs are equally much work; unless
-/// there are fewer pairs than CTAs. A grid that the launch states instead is a number of CTAs: every tile is computed once
-/// whatever it is. Kernels without a grid of their own or without such a product stay. Needs: no-calls.  Leaves: no
-/// promise.
+/// share rows and columns in L2. Where one axis of the grid says how long those loops are (a causal mask), a CTA takes
+/// an index along it together with the one as far from the other end, so that all pairs are equally much work; unless
+/// there are fewer pairs than CTAs. A grid that the launch states instead is a number of CTAs: every tile is computed
+/// once whatever it is. A kernel without loops, a row to a tile, gets two CTAs on a multiprocessor and a loop of the
+/// option's `stages`, 4 if not said, so that rows can be on their way. Kernels without a grid of their own are left
+/// alone. Needs: no-calls.  Leaves: no promise.
 PassResult persistent_grid(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -94,7 +94,7 @@ class Judge {
     if (std::string const trouble = as_written(); !trouble.empty()) return {Judgement::Kind::invalid, {}, trouble};
     ir::Module module = one_.module.clone();
     support::Diagnostics diagnostics;
-    auto const passes = transform::parse_pipeline(compiler::default_pipeline(module, Target::cuda), diagnostics);
+    auto const passes = transform::parse_pipeline(compiler::default_pipeline(module, one_.options), diagnostics);
     std::size_t stop = passes.size();  // behind the last pass of that name
     while (!options_.until.empty() && stop > 1 && passes[stop - 1]->name != options_.until) --stop;
     support::Options environment;

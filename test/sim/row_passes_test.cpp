@@ -1,0 +1,153 @@
+// Kernels that take a row at a time, without products, through the passes: rows on their way in rings while CTAs stay.
+#include "compiler/compile.hpp"
+#include "ir/text.hpp"
+#include "ir/verifier.hpp"
+#include "ir/walk.hpp"
+#include "sim/block/simulate.hpp"
+#include "support/catch.hpp"
+#include "support/golden.hpp"
+#include "support/simulated.hpp"
+
+using namespace tegula;
+using namespace tegula::test;
+namespace block = sim::block;
+
+namespace {
+
+int count(ir::Module const& module, ir::OpKind kind) {
+  int result = 0;
+  ir::walk(module.kernel(), [&](ir::Op& op) { result += op.kind() == kind ? 1 : 0; });
+  return result;
+}
+
+ir::Module parsed(std::string const& text) {
+  auto result = ir::parse(text);
+  INFO(result.diagnostics.str());
+  REQUIRE(result.ok());
+  REQUIRE(ir::verify(result.module).str() == "");
+  return std::move(result.module);
+}
+
+constexpr char columns_at_most[] = "512";
+
+/// A kernel of the benches, for rows of at most 512 columns.
+ir::Module narrow(std::string const& name) {
+  std::string text = read_file(std::string(TEGULA_TEST_DIR) + "/../bench/device/" + name + ".tir");
+  for (std::size_t at = 0; (at = text.find("4096", at)) != std::string::npos;) text.replace(at, 4, columns_at_most);
+  return parsed(text);
+}
+
+ir::Module copy_kernel() {
+  return parsed(R"(tegula-ir 1
+
+kernel @copy(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %Y: out tensor<?x?xf32>) {
+  %rows = extent %Y : i64
+  grid %rows
+  %row = block_index : i64
+  %zero = constant {value = 0 : i64} : i64
+  %x = load %X, %row, %zero : tile<1x512xf32>
+  store %Y, %x, %row, %zero
+  return
+}
+)");
+}
+
+TargetArguments copied(Extents const& shape, std::uint64_t seed) { return target_detail::softmax(shape, seed); }
+std::vector<double> copied_row(TargetArguments const& arguments, std::int64_t row) {
+  std::vector<double> result;
+  for (std::int64_t j = 0; j < arguments[0].extents[1]; ++j)
+    result.push_back(arguments[0].number(row * arguments[0].extents[1] + j));
+  return result;
+}
+TargetTolerance no_tolerance(Extents const&) { return {}; }
+
+struct RowKernel {
+  char const* name;
+  ir::Module module;
+  TargetArguments (*make)(Extents const&, std::uint64_t);
+  std::vector<double> (*row)(TargetArguments const&, std::int64_t);
+  TargetTolerance (*tolerance)(Extents const&);
+};
+
+std::vector<RowKernel> row_kernels() {
+  std::vector<RowKernel> result;
+  result.push_back({"copy", copy_kernel(), copied, copied_row, no_tolerance});
+  result.push_back({"softmax", narrow("softmax_tiles"), target_detail::softmax, target_detail::softmax_row,
+                    target_detail::softmax_tolerance});
+  result.push_back({"layernorm", narrow("layernorm_tiles"), target_detail::layernorm, target_detail::layernorm_row,
+                    target_detail::layernorm_tolerance});
+  return result;
+}
+
+/// Runs on one CTA and on three under a few schedules, and compares with float64.
+void check_run(RowKernel const& kernel, ir::Module const& module, std::int64_t rows, std::int64_t columns) {
+  Extents const shape{rows, columns};
+  for (std::int64_t const ctas : {1, 3}) {
+    TargetArguments arguments = kernel.make(shape, static_cast<std::uint64_t>(rows + columns));
+    block::Options options;
+    options.grid = sim::Grid{ctas, 1, 1};
+    block::Simulation simulation(module.kernel(), simulated(arguments), options);
+    auto const sweep = simulation.sweep(2);
+    INFO(kernel.name << ", " << rows << " x " << columns << " on " << ctas << " CTAs\n" << sweep.str());
+    CHECK(sweep.clean());
+    int wrong = 0;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      std::vector<double> const expected = kernel.row(arguments, row);
+      for (TargetArgument const& argument : arguments)
+        for (std::int64_t j = 0; argument.output && j < columns; ++j)
+          wrong +=
+              kernel.tolerance(shape).accepts(argument.number(row * columns + j), expected[static_cast<std::size_t>(j)])
+                  ? 0
+                  : 1;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+CompileOptions staying(int stages) {
+  CompileOptions options;
+  options.target = tegula::Target::cuda;
+  options.architecture = "sm_90a";
+  options.persistence = Choice::on;
+  options.stages = stages;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("rows of copy, softmax and layernorm run ahead in rings of 2 to 4 stages at every trip count", "[sim][B30]") {
+  for (RowKernel const& kernel : row_kernels()) {
+    for (int const stages : {2, 3, 4}) {
+      CompileOptions options = staying(stages);
+      options.specialization = Choice::off;
+      ir::Module const module = compiler::lower(kernel.module, options);
+      CAPTURE(kernel.name, stages);
+      REQUIRE(count(module, ir::OpKind::TmaLoadOp) == stages);  // before the loop, and one in it
+      REQUIRE(count(module, ir::OpKind::ForOp) == 2);           // main loop and epilogue
+      for (int const rows : {1, stages - 1, stages, stages + 1, 2 * stages + 1}) check_run(kernel, module, rows, 512);
+      check_run(kernel, module, stages + 3, 264);
+    }
+  }
+}
+
+TEST_CASE("rows whose threads do not meet get a warp that copies", "[sim][B30]") {
+  for (RowKernel const& kernel : row_kernels()) {
+    ir::Module const module = compiler::lower(kernel.module, staying(3));
+    CAPTURE(kernel.name);
+    bool const meets = count(module, ir::OpKind::ReduceOp) != 0;
+    CHECK(count(module, ir::OpKind::WarpSpecializeOp) == (meets ? 0 : 1));
+    for (int const rows : {1, 3, 7}) check_run(kernel, module, rows, 512);
+  }
+}
+
+TEST_CASE("CTAs that all read the scales of a normalisation stay by themselves", "[sim][B30]") {
+  CompileOptions options = staying(0);
+  options.persistence = Choice::automatic;
+  for (RowKernel const& kernel : row_kernels()) {
+    bool const scales = std::string_view(kernel.name) == "layernorm";
+    ir::Module const module = compiler::lower(kernel.module, options);
+    CAPTURE(kernel.name);
+    CHECK(count(module, ir::OpKind::MultiprocessorsOp) == (scales ? 1 : 0));
+    CHECK(count(module, ir::OpKind::TmaLoadOp) == (scales ? 4 : 0));
+  }
+}
