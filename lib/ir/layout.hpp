@@ -79,10 +79,11 @@ class Layout {
   static Layout const* get(std::vector<LayoutInput> inputs, int rank);
 
   /// Each thread holds `size_per_thread` adjacent elements per axis; lanes, then warps, then further registers are laid
-  /// out over the axes in `order` (fastest first). What lanes and warps exceed the tile is replication. `warps` is a
-  /// power of two. size_per_thread entries are powers of two that divide the extents.
+  /// out over the axes in `order` (fastest first). What lanes and warps exceed the tile is replication.
+  /// size_per_thread entries are powers of two that divide the extents.
   static Layout const* blocked(Extents const& shape, Extents const& size_per_thread, int warps, Extents const& order);
-  /// As above, with the lanes and warps of every axis given (powers of two; lanes multiply to 32).
+  /// As above, with the lanes and warps of every axis given (lanes are powers of two that multiply to 32). An odd
+  /// factor of an axis' warps takes as many parts of an extent that it divides, else it is replication.
   static Layout const* blocked(Extents const& shape, Extents const& size_per_thread, Extents const& lanes,
                                Extents const& warps, Extents const& order);
   /// A tile in memory, dense: offset = the row-major index, with the axes in `order` (fastest first).

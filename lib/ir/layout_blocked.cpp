@@ -26,14 +26,20 @@ Layout const* Layout::blocked(Extents const& shape, Extents const& size_per_thre
   LayoutInput reg{Dim::reg, {}, {}}, lane{Dim::lane, {}, {}}, warp{Dim::warp, {}, {}};
   for (std::int64_t a : order) place(reg.bases, static_cast<int>(a), size_per_thread[static_cast<int>(a)]);
   for (std::int64_t a : order) place(lane.bases, static_cast<int>(a), lanes[static_cast<int>(a)]);
-  for (std::int64_t a : order) place(warp.bases, static_cast<int>(a), warps[static_cast<int>(a)]);
+  for (std::int64_t a : order) place(warp.bases, static_cast<int>(a), power_of_two_part(warps[static_cast<int>(a)]));
   for (std::int64_t a : order) {
     int const axis = static_cast<int>(a);
     place(reg.bases, axis, power_of_two_part(shape[axis]) / covered[axis]);
   }
   for (std::int64_t a : order) {
-    Extents stride = zeros(rank);
     int const axis = static_cast<int>(a);
+    std::int64_t const groups = warps[axis] / power_of_two_part(warps[axis]);
+    Extents stride = zeros(rank);
+    if (shape[axis] / covered[axis] % groups == 0) {
+      stride[axis] = covered[axis];
+      covered[axis] *= groups;
+    }
+    warp.digits.push_back({groups, stride});
     stride[axis] = covered[axis];
     reg.digits.push_back({shape[axis] / covered[axis], stride});
   }
@@ -46,7 +52,8 @@ Layout const* Layout::blocked(Extents const& shape, Extents const& size_per_thre
     lanes.push_back(1);
     warps_along.push_back(1);
   }
-  std::int64_t left_lanes = 32, left_warps = warps;
+  std::int64_t left_lanes = 32, left_warps = power_of_two_part(warps);
+  std::int64_t const groups = warps / left_warps;
   for (std::int64_t a : order) {
     int const axis = static_cast<int>(a);
     std::int64_t room = power_of_two_part(shape[axis]) / size_per_thread[axis];
@@ -60,10 +67,10 @@ Layout const* Layout::blocked(Extents const& shape, Extents const& size_per_thre
   if (shape.size() > 0) {
     int const last = static_cast<int>(order.back());
     lanes[last] *= left_lanes;
-    warps_along[last] *= left_warps;
+    warps_along[last] *= left_warps * groups;
     layout = blocked(shape, size_per_thread, lanes, warps_along, order);
   } else {
-    LayoutInput lane{Dim::lane, std::vector<Extents>(5), {}}, warp{Dim::warp, {}, {}};
+    LayoutInput lane{Dim::lane, std::vector<Extents>(5), {}}, warp{Dim::warp, {}, {{groups, {}}}};
     for (; left_warps > 1; left_warps /= 2) warp.bases.emplace_back();
     layout = get({lane, warp}, 0);
   }

@@ -176,7 +176,11 @@ class Assignment {
   }
 
   Layout const* blocked(Group const& group) const {
-    ir::Type const& type = group.values[0]->type();
+    return blocked(group.values[0]->type(), group.accesses, group.reduced);
+  }
+  /// Reductions along the axes that `reduced` names have a plan in it.
+  Layout const* blocked(ir::Type const& type, std::vector<Op*> const& accesses,
+                        std::vector<std::int64_t> const& reduced) const {
     int const rank = type.rank();
     int const warps = function_.warps;
     if (rank == 0) return Layout::blocked({}, {}, warps, {});
@@ -189,11 +193,11 @@ class Assignment {
     }
     // The narrowest of the wide accesses; an access of single elements has no say.
     std::int64_t width = 0;
-    for (Op const* access : group.accesses) {
+    for (Op const* access : accesses) {
       std::int64_t const here = widest_access(*access);
       if (here > 1) width = width == 0 ? here : std::min(width, here);
     }
-    if (group.accesses.empty()) width = 4;
+    if (accesses.empty()) width = 4;
     width = std::clamp<std::int64_t>(width, 1, power_of_two_part(type.shape()[rank - 1]));
     while (width > 1 && width * lanes_per_warp * warps > type.elements()) width /= 2;
     per_thread[rank - 1] = width;
@@ -209,17 +213,22 @@ class Assignment {
       left /= here;
     }
     lanes[0] *= left;  // replication
-    // Warps along axes that nothing reduces, the slowest first; then along the others.
-    left = warps;
-    for (bool reduced : {false, true})
+    // Warps along axes that nothing reduces, the slowest first; then along the others. Three warpgroups take a third
+    // each of an axis that has thirds and that nothing reduces, else they hold copies.
+    left = power_of_two_part(warps);
+    std::int64_t groups = warps / left;
+    for (bool now_reduced : {false, true})
       for (int axis = 0; axis < rank; ++axis) {
-        bool const is_reduced = std::find(group.reduced.begin(), group.reduced.end(), axis) != group.reduced.end();
-        if (is_reduced != reduced) continue;
+        bool const is_reduced = std::find(reduced.begin(), reduced.end(), axis) != reduced.end();
+        if (is_reduced != now_reduced) continue;
         std::int64_t const here = std::min(room(axis), left);
         warps_along[axis] *= here;
         left /= here;
+        if (is_reduced || type.shape()[axis] / power_of_two_part(type.shape()[axis]) % groups != 0) continue;
+        warps_along[axis] *= groups;
+        groups = 1;
       }
-    warps_along[0] *= left;
+    warps_along[0] *= left * groups;
     return Layout::blocked(type.shape(), per_thread, lanes, warps_along, order);
   }
 
@@ -324,7 +333,12 @@ class Assignment {
       if (op->is<ir::ConvertLayoutOp>()) {
         if (op->result()->type() == op->operand(0)->type()) ir::replace(*op, op->operand(0));
       } else if (op->is<ir::ReduceOp>()) {
-        // The result as it comes out, converted for those who use it if they hold it elsewhere.
+        // The operand so that threads can join it in this order. The result as it comes out, converted for those who
+        // use it if they hold it elsewhere.
+        auto const& reduce = op->as<ir::ReduceOp>();
+        Value* const from = op->operand(0);
+        if (!ir::reduction_steps(*from->type().layout(), static_cast<int>(reduce.axis), reduce.order))
+          op->set_operand(0, converted(ir::Builder::before(*op), *op, from, blocked(from->type(), {}, {reduce.axis})));
         Value* const result = op->result();
         Layout const* const wanted = result->type().layout();
         Layout const* const natural = result_layout(*op, op->operand(0)->type().layout());

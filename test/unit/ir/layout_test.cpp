@@ -134,6 +134,23 @@ TEST_CASE("what a tile lacks is replication, what it has more is registers", "[l
   CHECK(scalar->text() == "[lane () () () () (), warp ()]");
 }
 
+TEST_CASE("three warpgroups take thirds, of a tile that has none copies", "[layout]") {
+  Layout const* thirds = Layout::blocked({192, 16}, {1, 4}, {8, 4}, {12, 1}, {1, 0});
+  CHECK(thirds->text() ==
+        "[register (0,1) (0,2) (32,0), lane (0,4) (0,8) (1,0) (2,0) (4,0), warp (8,0) (16,0) 3*(64,0)]");
+  CHECK(thirds->warps() == 12);
+  CHECK(thirds->shape() == Extents{192, 16});
+  CHECK(thirds->owner(0, 0, 11));
+
+  Layout const* copies = Layout::blocked({64, 16}, {1, 4}, 12, {1, 0});
+  CHECK(copies->text() ==
+        "[register (0,1) (0,2) (32,0), lane (0,4) (0,8) (1,0) (2,0) (4,0), warp (8,0) (16,0) 3*(0,0)]");
+  CHECK(copies->shape() == Extents{64, 16});
+  CHECK(copies->owner(0, 0, 3));
+  CHECK_FALSE(copies->owner(0, 0, 4));
+  CHECK(Layout::blocked({}, {}, 12, {})->warps() == 12);
+}
+
 TEST_CASE("repetitions of two counts become bits, of odd counts stay", "[layout]") {
   // 192 x 128 over three warpgroups of an accumulator.
   Layout const* three = Layout::get(
