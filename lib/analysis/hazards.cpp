@@ -1,6 +1,7 @@
 #include "analysis/hazards.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "analysis/call_graph.hpp"
 #include "ir/builder.hpp"
@@ -13,7 +14,7 @@ using namespace ir;
 
 namespace {
 
-constexpr int oldest = 64;
+constexpr int oldest = 8;  // a wait leaves at most 7 groups open, so what is that old is over at each
 
 bool orders(Op const& op) {
   if (op.is<BarrierOp>()) return op.as<BarrierOp>().purpose == Purpose::order;
@@ -102,26 +103,37 @@ CallSummary Hazards::summary() {
 
 // ---- states
 
-void Hazards::add(State& state, Pending pending) {
+bool Hazards::add(State& state, Pending const& pending) {
+  bool grew = false;
+  auto const becomes = [&](auto& value, auto const& joined) { grew = std::exchange(value, joined) != joined || grew; };
+  auto const common = [&](std::set<Op const*>& places, std::set<Op const*> const& others) {
+    grew = std::erase_if(places, [&](Op const* at) { return others.count(at) == 0; }) != 0 || grew;
+  };
+  auto const either = [&](std::set<Op const*>& places, std::set<Op const*> const& others) {
+    std::size_t const before = places.size();
+    places.insert(others.begin(), others.end());
+    grew = places.size() != before || grew;
+  };
   for (Pending& other : state) {
     if (other.access != pending.access || other.turn != pending.turn || other.open != pending.open ||
         other.outside != pending.outside || other.ended != pending.ended || other.ended_turn != pending.ended_turn)
       continue;
-    other.known = std::min(other.known, pending.known);
-    other.least_age = std::min(other.least_age, pending.least_age);
-    other.most_age = std::max(other.most_age, pending.most_age);
-    std::erase_if(other.released, [&](Op const* at) { return pending.released.count(at) == 0; });
-    if (other.acquired != pending.acquired) other.acquired = Access::not_elected;
-    other.fenced = other.fenced && pending.fenced;
-    other.fence_known = std::min(other.fence_known, pending.fence_known);
-    std::erase_if(other.fence_released, [&](Op const* at) { return pending.fence_released.count(at) == 0; });
-    if (other.fence_acquired != pending.fence_acquired) other.fence_acquired = Access::not_elected;
-    other.met_warp.insert(pending.met_warp.begin(), pending.met_warp.end());
-    other.met_group.insert(pending.met_group.begin(), pending.met_group.end());
-    other.arrived.insert(pending.arrived.begin(), pending.arrived.end());
-    return;
+    becomes(other.known, std::min(other.known, pending.known));
+    becomes(other.least_age, std::min(other.least_age, pending.least_age));
+    becomes(other.most_age, std::max(other.most_age, pending.most_age));
+    common(other.released, pending.released);
+    if (other.acquired != pending.acquired) becomes(other.acquired, Access::not_elected);
+    becomes(other.fenced, other.fenced && pending.fenced);
+    becomes(other.fence_known, std::min(other.fence_known, pending.fence_known));
+    common(other.fence_released, pending.fence_released);
+    if (other.fence_acquired != pending.fence_acquired) becomes(other.fence_acquired, Access::not_elected);
+    either(other.met_warp, pending.met_warp);
+    either(other.met_group, pending.met_group);
+    either(other.arrived, pending.arrived);
+    return grew;
   }
-  state.push_back(std::move(pending));
+  state.push_back(pending);
+  return true;
 }
 
 void Hazards::join(State& into, State const& other) {
@@ -398,34 +410,23 @@ void Hazards::block(Block const& ops, State& state) {
   }
 }
 
+/// Turns are followed until one more adds nothing to what holds at the loop's start. That comes to an end: `add` only
+/// ever adds accesses of the function, of which there are as many as ops, waits and loops to tell them apart, and moves
+/// each towards less known, fewer releases, a wider range of ages up to the oldest, and more places.
 void Hazards::loop(Op const& loop, State& state) {
   int const known = trips(loop);
   if (known == 0) return;
   State start = state, end;
-  for (int round = 0; round < 8; ++round) {
+  for (bool grew = true; grew;) {
     end = start;
     block(loop.block(), end);
     if (stopped() || known == 1) break;
-    State next = start;
+    grew = false;
     for (Pending pending : end) {
       if (pending.access != nullptr && is_inside(*pending.access->op, loop)) pending.turn = &loop;
       if (pending.ended != nullptr && is_inside(*pending.ended, loop)) pending.ended_turn = &loop;
-      add(next, pending);
+      grew = add(start, pending) || grew;
     }
-    auto const signature = [](State const& of) {
-      std::vector<std::tuple<Access const*, Op const*, Op const*, Op const*, Level, bool, int, int, std::size_t,
-                             std::int64_t, bool, Level, std::size_t, std::int64_t, std::size_t>>
-          text;
-      for (Pending const& p : of)
-        text.emplace_back(p.access, p.turn, p.ended, p.ended_turn, p.known, p.open, p.least_age, p.most_age,
-                          p.released.size(), p.acquired, p.fenced, p.fence_known, p.fence_released.size(),
-                          p.fence_acquired, p.met_warp.size() + p.met_group.size() + p.arrived.size());
-      std::sort(text.begin(), text.end());
-      return text;
-    };
-    bool const same = signature(next) == signature(start);
-    start = std::move(next);
-    if (same) break;
   }
   state = known == -1 ? joined(state, end) : end;
 }

@@ -115,7 +115,8 @@ class Hazards {
   void mbarrier_wait(ir::Op const& op, State& state);
   void arrive(ir::Op const& op, State& state);
   static void age(Completion group, State& state, std::int64_t elected);
-  static void add(State& state, Pending pending);
+  /// Joins what two paths say of one access; true if that says more than the state did.
+  static bool add(State& state, Pending const& pending);
   static State joined(State const& a, State const& b);
   static void join(State& into, State const& other);
   void report(Pending const& earlier, Access const& later, ir::Op const& at, Level level);

@@ -63,6 +63,20 @@ TEST_CASE("hazards: a copy out is over for its lane at the wait that counts its 
   CHECK(hazard(map + copy("bulk_wait {read = true}") + "  barrier\n" + store, parameters) == "none");
 }
 
+TEST_CASE("hazards: turns of a loop are followed until nothing new comes of them") {
+  auto const copies = [](int open) {
+    return "  %m = tensor_map %o {box = [64]} : tensor_map<64xi32>\n  %k1 = constant {value = 1 : i64} : i64\n"
+           "  for %i = %k0 to %n step %k1 {\n  " +
+           std::string(store) +
+           "    barrier\n    elect {\n      tma_store %m, %s, %k0\n      bulk_commit\n      bulk_wait {pending = " +
+           std::to_string(open) + ", read = true}\n      yield\n    }\n    yield\n  }\n";
+  };
+  // What one lane stored so many turns ago is over for that lane alone.
+  for (int const open : {0, 1, 6, 7})
+    CHECK(hazard(copies(open), "%o: out tensor<?xi32> {unit_inner, aligned_16}, %n: i64") ==
+          "shared_store after tma_store, group, before shared_store");
+}
+
 TEST_CASE("hazards: a summary says what a call leaves to its caller") {
   auto const module = module_of("function @f(%t: inout tensor<?xi32>, %x: " + std::string(own) +
                                 ", %shared: i64) warps = 2 shared = 256 {\n  %k0 = constant {value = 0 : i64} : i64\n"
