@@ -141,6 +141,8 @@ class Judge {
     ir::Module ordered = module.clone();
     try {
       transform::run_pipeline(ordered, ordering, one_.options, support::Options());
+    } catch (UserError const&) {
+      return {};  // that pass refuses the kernel when its turn comes
     } catch (std::exception const& error) {
       return error.what();
     }

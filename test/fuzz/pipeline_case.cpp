@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "fuzz/random_attention.hpp"
 #include "fuzz/random_tile_kernel.hpp"
 #include "ir/text.hpp"
 #include "support/random_kernel.hpp"
@@ -78,21 +79,45 @@ RandomParameter parameter_of(std::vector<std::string> const& words, ir::Value co
 
 }  // namespace
 
-PipelineCase random_case(std::uint64_t seed) {
-  test::RandomKernel kernel = seed % 8 == 7 ? test::KernelGenerator(seed).exact() : TileKernelGenerator(seed).make();
+namespace {
+
+CompileOptions random_options(std::mt19937_64& random) {
+  auto const pick = [&](std::vector<int> const& list) { return list[random() % list.size()]; };
+  auto const choice = [&] { return static_cast<Choice>(pick({0, 0, 0, 1, 2})); };
+  CompileOptions options;
+  options.target = Target::cuda;
+  options.architecture = gpu_architectures[0];
+  options.warps = pick({0, 0, 0, 0, 4, 4, 1, 2, 8});
+  options.stages = pick({0, 0, 0, 0, 0, 1, 2, 3, 4, 5});
+  options.distance = options.stages > 1 ? pick({0, 0, 1, options.stages - 1}) : 0;
+  options.unroll = pick({0, 0, 0, 1, 2, 4});
+  options.exact = pick({0, 0, 0, 0, 1}) != 0;
+  options.epilogue = choice(), options.persistence = choice(), options.specialization = choice();
+  return options;
+}
+
+}  // namespace
+
+PipelineCase random_case(std::uint64_t seed, std::optional<Trips> trips) {
+  std::mt19937_64 random(seed + 1);
+  CompileOptions const options = random_options(random);
+  auto const made = [&] {
+    switch (seed % 8) {
+      case 7:
+        return test::KernelGenerator(seed).exact();
+      case 3:
+        return AttentionGenerator(seed, options.stages, trips).make();
+      default:
+        return TileKernelGenerator(seed, options.stages, trips).make();
+    }
+  };
+  test::RandomKernel kernel = made();
   for (RandomParameter& parameter : kernel.parameters)
     if (!parameter.written && parameter.bound == 0) parameter.bound = 4;
   auto parsed = ir::parse("tegula-ir 1\n" + kernel.text);
   support::throw_internal_error(parsed.diagnostics, "random kernel:\n" + kernel.text);
-  PipelineCase result{std::move(parsed.module), std::move(kernel.parameters), {}, 0};
-  std::mt19937_64 random(seed + 1);
-  auto const pick = [&](std::vector<int> const& list) { return list[random() % list.size()]; };
-  result.options.target = Target::cuda;
-  result.options.architecture = gpu_architectures[0];
-  result.options.warps = pick({0, 0, 0, 0, 4, 4, 1, 2, 8});
-  result.options.stages = pick({0, 0, 0, 0, 0, 1, 2, 3, 4, 5});
-  result.ctas = pick({0, 1, 1, 2, 3});
-  return result;
+  std::int64_t const ctas[] = {0, 1, 1, 2, 3};
+  return {std::move(parsed.module), std::move(kernel.parameters), options, ctas[random() % 5]};
 }
 
 std::string case_text(PipelineCase const& one) {

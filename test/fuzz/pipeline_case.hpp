@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,8 +24,18 @@ struct PipelineCase {
   [[nodiscard]] PipelineCase clone() const { return {module.clone(), parameters, options, ctas}; }
 };
 
-/// The case of a seed; the same on every machine.
-PipelineCase random_case(std::uint64_t seed);
+/// How often loops run, in terms of S, the stages of their rings.
+enum class Trips : std::uint8_t { none, one, less, same, more, twice_and_more };
+inline constexpr int trips_count = 6;
+/// 0, 1, S - 1, S, S + 1, 2 S + 1.
+constexpr std::int64_t trips_of(Trips trips, std::int64_t stages) {
+  std::int64_t const counts[trips_count] = {0, 1, stages - 1, stages, stages + 1, 2 * stages + 1};
+  return counts[static_cast<std::size_t>(trips)];
+}
+
+/// The case of a seed; the same on every machine. With `trips` all its loops run so often, inner ones three times at
+/// most; else each as often as chance has it.
+PipelineCase random_case(std::uint64_t seed, std::optional<Trips> trips = {});
 
 /// A replay file (`tegula_opt --replay` runs its passes) whose comments hold the arguments too; and back. Throws
 /// UserError for text that is none.

@@ -1,28 +1,46 @@
-// Random kernels of the kind that the cuda pipeline is for: products in loops with and without stages, loops in loops,
-// branches, reductions, tiles that several ops use, transposed and converted operands, calls, ragged tensors, trip
-// counts around the depth of rings. Values are whole numbers that every element holds exactly, so that executors must
-// agree bit by bit; what exp2 or a division made is followed with a bound of its error instead.
+// Random kernels of the kind that the cuda pipeline is for. They hold
+//
+//   products     of bf16 and f16, also of both in one kernel, with transposed, converted, computed and shared operands
+//   loops        with and without stages and distances, in loops, with products, other values or nothing carried, trip
+//                counts around the depth of rings, counted by arguments, constants and extents
+//   branches     on blocks, turns and arguments, with and without values, with work on one side or both
+//   reductions   of every kind along both axes, softmax, masks by coordinates
+//   functions    that stay or are inlined, call each other, loop, branch, and change a tensor of their caller's
+//   memory       ragged, misaligned, strided tensors of rank 1 to 3, some read and written; stores at every place
+//
+// One in seven has no products and no stages, so that its functions stay; as many have stages without products. Values
+// are whole numbers that every element holds exactly, so that executors must agree bit by bit; what exp2 or a division
+// made is followed with a bound of its error instead.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "support/kernel_writer.hpp"
+#include "fuzz/pipeline_case.hpp"
+#include "fuzz/tile_writer.hpp"
 
 namespace tegula::fuzz {
 
-class TileKernelGenerator : test::KernelWriter {
+class TileKernelGenerator : TileWriter {
  public:
-  explicit TileKernelGenerator(std::uint64_t seed) : KernelWriter(seed) {}
+  /// A kernel whose loops have `stages` where they have any (0: as the kernel likes); see random_case for `trips`.
+  TileKernelGenerator(std::uint64_t seed, std::int64_t stages, std::optional<Trips> trips)
+      : TileWriter(seed), depth_(stages), trips_(trips) {}
 
   test::RandomKernel make() {
+    int const kind = pick(14);
+    products_ = kind >= 4;
+    mixed_ = chance(15);
     operand_ = one_of<Element>({Element::bf16, Element::bf16, Element::f16});
-    m_ = one_of({16, 32, 64, 64, 64, 64, 128}), n_ = one_of({8, 16, 16, 32, 48, 64}), k_ = one_of({16, 16, 32, 64});
-    stages_ = one_of({0, 1, 2, 2, 3, 4});
-    if (chance(25)) add_function();
+    m_ = one_of({16, 32, 64, 64, 64, 64, 64, 128, 192}), n_ = one_of({8, 16, 16, 32, 32, 48, 64, 96, 128});
+    k_ = one_of({16, 16, 32, 64, 64, 128});
+    stages_ = kind < 2 ? 0 : kind < 4 ? one_of({1, 2, 3, 4}) : one_of({0, 1, 2, 2, 3, 4});
+    grid_[0] = 1 + pick(2), grid_[1] = 1 + pick(2);
+    for (int i = chance(30) || kind < 2 ? 1 + pick(3) : 0; i > 0; --i) add_function();
     header();
     Scope scope;
     for (int i = 1 + pick(2); i > 0; --i) keep(scope, load(scope, m_, n_, any_element()));
@@ -32,26 +50,6 @@ class TileKernelGenerator : test::KernelWriter {
   }
 
  private:
-  /// A tile with the greatest magnitude of its elements and how far executors may be apart (0: not at all).
-  struct Tile : Entry {
-    double bound = 0;
-    double error = 0;
-  };
-  struct Loop {
-    std::string index;   ///< counts lower, lower + step, ...
-    std::string number;  ///< counts 0, 1, ...
-    std::int64_t trips = 0;
-    std::string source;  ///< the tensor whose last axis says how often, in blocks of k; empty: none
-  };
-  struct Scope {
-    std::vector<Tile> pool;
-    std::vector<Loop> loops;
-    [[nodiscard]] std::int64_t turns() const {
-      std::int64_t product = 1;
-      for (Loop const& loop : loops) product *= loop.trips;
-      return product;
-    }
-  };
   struct Tensor {
     std::string name;
     Element element;
@@ -59,93 +57,17 @@ class TileKernelGenerator : test::KernelWriter {
   };
   struct Function {
     std::string name;
-    Type from, to;
-    double bound;  ///< of its result, for arguments up to 8
+    std::vector<Type> from;
+    Type to;
+    double bound, error;  ///< of its result, for arguments up to 8
+    bool changes;         ///< its last arguments are a tensor, which it reads and writes, and the row where it does
   };
   static constexpr double small = 8;                  ///< what goes into products
   static constexpr std::int64_t most_work = 1 << 17;  ///< elements computed, before kernels get short
 
-  // ---- numbers
-  static double most(Element element) {
-    return element == Element::bf16 ? 256 : element == Element::f16 ? 2048 : element == Element::i32 ? 1e9 : 0x1p22;
-  }
-  static double rounding(Element element, double bound) {
-    return bound * (element == Element::bf16 ? 0x1p-7 : element == Element::f16 ? 0x1p-10 : 0x1p-21);
-  }
+  // ---- choices
   Element any_element() {
     return one_of<Element>({operand_, operand_, operand_, Element::f32, Element::f32, Element::i32});
-  }
-  Tile tile(Entry const& entry, double bound, double error = 0) {
-    work_ += entry.type.elements() * turns_;
-    return {entry, bound, error == 0 ? 0 : error + rounding(entry.type.element(), bound)};
-  }
-  Tile number(double value, Type const& type) { return tile(constant(value, type), std::fabs(value)); }
-  static Tile& keep(Scope& scope, Tile const& value) {
-    scope.pool.push_back(value);
-    return scope.pool.back();
-  }
-  Tile any(Scope const& scope) {
-    int const size = static_cast<int>(scope.pool.size());
-    return scope.pool[static_cast<std::size_t>(chance(50) ? size - 1 - pick(std::min(size, 3)) : pick(size))];
-  }
-
-  Tile cast(Tile const& a, Element element) {
-    if (a.type.element() == element) return a;
-    Tile const fitting = fit(a.error != 0 && element == Element::i32 ? number(1, a.type) : a, most(element));
-    return tile(define("cast " + fitting.name, fitting.type.with_element(element)), fitting.bound, fitting.error);
-  }
-  /// The same with no element greater than `bound`: whole numbers modulo 8, others scaled.
-  Tile fit(Tile const& a, double bound) {
-    if (a.bound <= bound) return a;
-    if (a.type.element() == Element::i32) return tile(binary("and", a, number(7, a.type)), 7);
-    if (a.type.element() != Element::f32) return cast(fit(cast(a, Element::f32), bound), a.type.element());
-    if (a.error != 0) {
-      double const factor = std::exp2(std::floor(std::log2(bound / a.bound)));
-      return tile(binary("mul", a, number(factor, a.type)), a.bound * factor, a.error * factor);
-    }
-    Entry const eighths = binary("mul", a, number(0.125, a.type));
-    Entry const whole = define("floor " + eighths.name, a.type);
-    return tile(binary("sub", a, binary("mul", whole, number(8, a.type))), 7);
-  }
-  Tile elementwise(std::string const& op, Tile a, Tile b) {
-    b = cast(b, a.type.element());
-    if (a.type.element() == Element::i32 && a.error + b.error != 0) return a;
-    double const limit = most(a.type.element());
-    if (op == "mul") {
-      a = fit(a, std::sqrt(limit)), b = fit(b, std::sqrt(limit));
-      return tile(binary(op, a, b), a.bound * b.bound, a.error * b.bound + b.error * a.bound);
-    }
-    bool const chooses = op == "min" || op == "max";
-    if (!chooses) a = fit(a, limit / 2), b = fit(b, limit / 2);
-    return tile(binary(op, a, b), chooses ? std::max(a.bound, b.bound) : a.bound + b.bound, a.error + b.error);
-  }
-  Tile combined(Tile const& a, Tile const& b) {
-    return elementwise(one_of<std::string>({"add", "sub", "mul", "min", "max"}), a, b);
-  }
-
-  // ---- shapes
-  Tile trans(Tile const& a) {
-    Extents const swapped = {a.type.shape()[1], a.type.shape()[0]};
-    return tile(define("trans " + a.name + " {permutation = [1, 0]}", a.type.with_shape(swapped)), a.bound, a.error);
-  }
-  Tile reduce(Tile const& a, int axis, std::string const& combine) {
-    Extents shape = a.type.shape();
-    auto const count = static_cast<double>(shape[axis]);
-    shape[axis] = 1;
-    Tile const from = combine == "sum" ? fit(a, most(a.type.element()) / count) : a;
-    double const times = combine == "sum" ? count : 1;
-    return tile(define("reduce " + from.name + " {axis = " + text(axis) + ", combine = " + combine + "}",
-                       from.type.with_shape(shape)),
-                times * from.bound, times * from.error);
-  }
-  Tile broadcast(Tile const& a, Extents const& shape) {
-    if (a.type.shape() == shape) return a;
-    return tile(define("broadcast " + a.name, a.type.with_shape(shape)), a.bound, a.error);
-  }
-  static bool broadcasts(Type const& from, Extents const& to) {
-    for (int i = 0; i < to.size(); ++i)
-      if (from.shape()[i] != to[i] && from.shape()[i] != 1) return false;
-    return true;
   }
   /// A tile of the pool that can get this shape, or a new one.
   Tile partner(Scope& scope, Extents const& shape) {
@@ -159,14 +81,6 @@ class TileKernelGenerator : test::KernelWriter {
   }
 
   // ---- memory
-  std::string index(std::int64_t value) {
-    return define("constant {value = " + text(value) + " : i64}", Type::index()).name;
-  }
-  std::string scalar(std::string const& op, std::string const& a, std::string const& b) {
-    return define(op + " " + a + ", " + b, Type::index()).name;
-  }
-  std::string times(std::string const& a, std::int64_t b) { return scalar("mul", a, index(b)); }
-
   std::string tensor(Element element, std::vector<std::int64_t> const& extents, Direction direction, double bound) {
     test::RandomParameter parameter;
     parameter.is_tensor = true;
@@ -198,11 +112,12 @@ class TileKernelGenerator : test::KernelWriter {
     return index(chance(70) ? 0 : pick(3) * extent / 2 - 8);
   }
   Tile load(Scope const& scope, std::int64_t rows, std::int64_t columns, Element element) {
+    if (inside_function_) return number(pick(7) - 3, Type::tile(element, {rows, columns}));
     int const rank = chance(12) && rows > 1 ? 3 : 2;
     std::string source;
     std::vector<std::string> offsets;
     Loop const* const loop = scope.loops.empty() ? nullptr : &scope.loops.back();
-    if (loop != nullptr && !loop->source.empty() && columns == k_ && element == operand_ && chance(80)) {
+    if (loop != nullptr && !loop->source.empty() && columns == k_ && element == loop->element && chance(80)) {
       source = loop->source;
       offsets = {times(one_of<std::string>({"%b0", "%b1"}), rows), times(loop->index, columns)};
     } else {
@@ -225,12 +140,14 @@ class TileKernelGenerator : test::KernelWriter {
   }
   /// One row of a vector, as a tile of rank 2.
   Tile load_row(std::int64_t columns) {
+    if (inside_function_) return number(pick(7) - 3, Type::tile(Element::f32, {1, columns}));
     std::string const source = tensor(Element::f32, {near(2 * columns)}, Direction::in, 2);
     Entry const row = define("load " + source + ", " + times("%b0", columns), Type::tile(Element::f32, {columns}));
     return tile(define("expand_dims " + row.name + " {axes = [0]}", Type::tile(Element::f32, {1, columns})), 2);
   }
   /// To a tensor of its own, at a place of this block and turn alone.
   void store(Scope const& scope, Tile value) {
+    if (inside_function_) return;
     Element const element = one_of<Element>({Element::f32, operand_, value.type.element()});
     value = cast(value, element);
     Extents const& shape = value.type.shape();
@@ -238,28 +155,35 @@ class TileKernelGenerator : test::KernelWriter {
     for (Loop const& loop : scope.loops)
       row = scalar("add", times(row, std::max<std::int64_t>(loop.trips, 1)), loop.number);
     std::int64_t const blocks = grid_[0] * grid_[1] * std::max<std::int64_t>(scope.turns(), 1);
-    bool const as_product = scope.loops.empty() && chance(50);
+    bool const as_product = scope.loops.empty() && chance(50), as_pages = !as_product && chance(15);
     std::vector<std::int64_t> const extents =
         as_product ? std::vector<std::int64_t>{near(grid_[1] * shape[0]), near(grid_[0] * shape[1])}
+        : as_pages ? std::vector<std::int64_t>{blocks, near(shape[0]), near(shape[1])}
                    : std::vector<std::int64_t>{near(blocks * shape[0]), near(shape[1])};
     std::string const target = tensor(element, extents, Direction::out, 0);
     kernel_.parameters.back().tolerance = value.error;
-    std::string const first = times(as_product ? "%b1" : row, shape[0]);
+    std::string const first = as_pages ? row + ", %zero" : times(as_product ? "%b1" : row, shape[0]);
     std::string const second = as_product ? times("%b0", shape[1]) : "%zero";
     line("store " + target + ", " + value.name + ", " + first + ", " + second);
   }
   /// A tensor that the kernel reads and writes at this block's place, and reads again.
   void read_and_write(Scope& scope) {
-    if (state_.name.empty())
-      state_ = {tensor(Element::f32, {near(grid_[0] * grid_[1] * m_), near(n_)}, Direction::inout, 2), Element::f32, 2};
+    if (inside_function_) return;
+    change(scope, state(), times("%block", m_));
+  }
+  std::string state() {
+    if (state_.empty()) state_ = tensor(Element::f32, {near(grid_[0] * grid_[1] * m_), near(n_)}, Direction::inout, 2);
+    return state_;
+  }
+  void change(Scope& scope, std::string const& tensor, std::string const& row) {
     Type const type = Type::tile(Element::f32, {m_, n_});
-    std::string const at = times("%block", m_) + ", %zero";
-    if (chance(60)) keep(scope, tile(define("load " + state_.name + ", " + at, type), small));
+    std::string const at = row + ", %zero";
+    if (chance(60)) keep(scope, tile(define("load " + tensor + ", " + at, type), small));
     Tile value = partner(scope, {m_, n_});
     if (value.error != 0) return;
     value = fit(cast(value, Element::f32), small);
-    line("store " + state_.name + ", " + value.name + ", " + at);
-    if (chance(60)) keep(scope, tile(define("load " + state_.name + ", " + at, type), small));
+    line("store " + tensor + ", " + value.name + ", " + at);
+    if (chance(60)) keep(scope, tile(define("load " + tensor + ", " + at, type), small));
   }
 
   // ---- products
@@ -287,6 +211,8 @@ class TileKernelGenerator : test::KernelWriter {
     }
   }
   Tile dot(Scope& scope, Tile const& sum) {
+    if (!products_) return advance(scope, sum);
+    if (mixed_) operand_ = one_of<Element>({Element::bf16, Element::f16});
     Extents const& shape = sum.type.shape();
     std::int64_t const inner = one_of({k_, k_, k_, n_ % 16 == 0 ? n_ : k_, m_});
     Tile const a =
@@ -306,7 +232,7 @@ class TileKernelGenerator : test::KernelWriter {
 
   // ---- control
   void statements(Scope& scope, int count) {
-    for (int i = 0; i < count && work_ < most_work; ++i) statement(scope);
+    for (int i = 0; i < count && work_ < most_work + function_work_; ++i) statement(scope);
   }
   void statement(Scope& scope) {
     std::size_t const depth = scope.loops.size();
@@ -327,8 +253,7 @@ class TileKernelGenerator : test::KernelWriter {
       }
       case 7: {
         Tile const a = any(scope);
-        int const axis = pick(2);
-        Tile const r = reduce(a, axis, one_of<std::string>({"sum", "max", "min"}));
+        Tile const r = reduce(a, pick(2), one_of<std::string>({"sum", "sum", "max", "min"}));
         keep(scope, chance(60) ? broadcast(r, a.type.shape()) : chance(30) ? reduce(r, pick(2), "sum") : r);
         return;
       }
@@ -376,27 +301,54 @@ class TileKernelGenerator : test::KernelWriter {
   }
   void call(Scope& scope) {
     if (functions_of_.empty()) return;
-    Function const& f = functions_of_[static_cast<std::size_t>(pick(static_cast<int>(functions_of_.size())))];
-    Tile a = partner(scope, f.from.shape());
-    if (a.error != 0) return;
-    a = fit(cast(a, f.from.element()), small);
-    keep(scope, tile(define("call " + a.name + " {callee = @" + f.name + "}", f.to), f.bound));
+    Function const f = functions_of_[static_cast<std::size_t>(pick(static_cast<int>(functions_of_.size())))];
+    if (f.changes && inside_function_) return;
+    std::string arguments;
+    for (Type const& type : f.from) {
+      Tile a = partner(scope, type.shape());
+      if (a.error != 0) return;
+      a = fit(cast(a, type.element()), small);
+      arguments += (arguments.empty() ? "" : ", ") + a.name;
+    }
+    if (f.changes) {
+      std::string const changed = state();
+      arguments += ", " + changed + ", " + times("%block", m_);
+    }
+    work_ += 4 * m_ * n_ * turns_;
+    keep(scope, tile(define("call " + arguments + " {callee = @" + f.name + "}", f.to), f.bound, f.error));
   }
+  /// A function of one or two tiles. It may call those before it.
   void add_function() {
-    std::string body;
+    std::string body, signature;
     std::swap(body, body_);
+    inside_function_ = true;
+    constants();
     Scope inside;
-    Type const from = Type::tile(Element::f32, {m_, n_});
-    std::string const name = "f" + text(static_cast<std::int64_t>(functions_of_.size()));
-    keep(inside, {{"%x", from}, small, 0});
-    Tile const x = inside.pool[0];
-    keep(inside, broadcast(reduce(x, pick(2), "max"), x.type.shape()));
-    Tile const y = combined(x, any(inside));
+    Function made;
+    made.name = "f" + text(static_cast<std::int64_t>(functions_of_.size()));
+    for (int i = 0; i < 1 + pick(2); ++i) {
+      Extents const shape = chance(70) ? Extents{m_, n_} : chance(50) ? Extents{m_, 1} : Extents{k_, n_};
+      made.from.push_back(Type::tile(one_of<Element>({Element::f32, Element::f32, operand_, Element::i32}), shape));
+      std::string const name = "%x" + text(i);
+      signature += (i == 0 ? "" : ", ") + name + ": " + ir::to_string(made.from.back());
+      keep(inside, {{name, made.from.back()}, small, 0});
+    }
+    made.changes = chance(30);
+    if (made.changes) {
+      signature += ", %t: inout " + ir::to_string(Type::tensor(Element::f32, 2)) + ", %row: i64";
+      change(inside, "%t", "%row");
+    }
+    statements(inside, 1 + pick(4));
+    Tile const last = any(inside);
+    Tile const y = combined(last, partner(inside, last.type.shape()));
     line("return " + y.name);
     std::swap(body, body_);
-    functions_ += "function @" + name + "(%x: " + ir::to_string(from) + ") -> (" + ir::to_string(y.type) + ")" +
-                  one_of<std::string>({"", " noinline", " inline"}) + " {\n" + body + "}\n";
-    functions_of_.push_back({name, from, y.type, y.bound});
+    made.to = y.type, made.bound = y.bound, made.error = y.error;
+    functions_ += "function @" + made.name + "(" + signature + ") -> (" + ir::to_string(y.type) + ")" +
+                  one_of<std::string>({"", " noinline", " noinline", " inline"}) + " {\n" + body + "}\n";
+    functions_of_.push_back(made);
+    inside_function_ = false;
+    function_work_ = work_;
   }
 
   std::string condition(Scope const& scope) {
@@ -412,32 +364,42 @@ class TileKernelGenerator : test::KernelWriter {
   }
   void branch(Scope& scope) {
     std::string const test = condition(scope);
-    Tile other = any(scope);
-    std::string const result = "%r" + text(next_++);
-    std::string const type = ir::to_string(other.type);
-    bool const gives = chance(75);
-    if (gives)
-      line(result + " = if " + test + " : " + type + " {");
-    else
-      line("if " + test + " {");
-    Scope inside = scope;
-    statements(inside, 1 + pick(3));
-    if (!gives) {
-      store(inside, any(inside));
-      line("yield");
-      line(chance(50) ? "} else {" : "} else {");
-      line("yield");
-      line("}");
-      return;
+    std::vector<Tile> others;
+    for (int i = chance(75) ? 1 + pick(2) : 0; i > 0; --i) others.push_back(any(scope));
+    bool const both = chance(40);
+    std::string const n = text(next_++);
+    std::string results, types;
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      results += (i == 0 ? "%r" : ", %r") + n + "_" + text(static_cast<std::int64_t>(i));
+      types += (i == 0 ? "" : ", ") + ir::to_string(others[i].type);
     }
-    Tile made = partner(inside, other.type.shape());
-    if (other.type.element() == Element::i32 && made.error != 0) made = number(1, other.type);
-    made = cast(made, other.type.element());
-    line("yield " + made.name);
+    line((others.empty() ? "" : results + " = ") + "if " + test + (others.empty() ? "" : " : " + types) + " {");
+    std::vector<Tile> const first = side(scope, others, true);
     line("} else {");
-    line("yield " + other.name);
+    std::vector<Tile> const second = side(scope, others, both);
     line("}");
-    keep(scope, {{result, other.type}, std::max(made.bound, other.bound), std::max(made.error, other.error)});
+    for (std::size_t i = 0; i < others.size(); ++i)
+      keep(scope, {{"%r" + n + "_" + text(static_cast<std::int64_t>(i)), others[i].type},
+                   std::max(first[i].bound, second[i].bound),
+                   std::max(first[i].error, second[i].error)});
+  }
+  /// One side of a branch: values like the others, or just those.
+  std::vector<Tile> side(Scope const& scope, std::vector<Tile> const& others, bool works) {
+    std::vector<Tile> made = works ? std::vector<Tile>() : others;
+    if (works) {
+      Scope inside = scope;
+      statements(inside, 1 + pick(3));
+      if (others.empty()) store(inside, any(inside));
+      for (Tile const& other : others) {
+        Tile value = partner(inside, other.type.shape());
+        if (other.type.element() == Element::i32 && value.error != 0) value = number(1, other.type);
+        made.push_back(cast(value, other.type.element()));
+      }
+    }
+    std::string yields;
+    for (Tile const& value : made) yields += (yields.empty() ? " " : ", ") + value.name;
+    line("yield" + yields);
+    return made;
   }
 
   struct Carried {
@@ -447,21 +409,23 @@ class TileKernelGenerator : test::KernelWriter {
   };
   void loop(Scope& scope) {
     std::string const n = text(next_++);
-    std::int64_t const s = std::max<std::int64_t>(stages_, 2), step = chance(85) ? 1 : 2;
-    std::int64_t trips = one_of({0, 1, s - 1, s, s + 1, 2 * s + 1, 3});
+    std::int64_t const s = depth_ != 0 ? depth_ : std::max<std::int64_t>(stages_, 2), step = chance(85) ? 1 : 2;
+    std::int64_t trips = trips_of(static_cast<Trips>(pick(trips_count)), s);
+    if (trips_) trips = trips_of(*trips_, s);
     if (turns_ > 1) trips = std::min<std::int64_t>(trips, 3);
-    Loop own{"%i" + n, "%i" + n, trips, {}};
+    Loop own{"%i" + n, "%i" + n, trips, {}, operand_};
     std::string lower = "%zero", upper;
-    if (chance(40) && step == 1) {  // as often as the tensor has blocks of k
-      own.source =
-          tensor(operand_, {near(2 * m_), trips == 0 ? 0 : trips * k_ - pick(static_cast<int>(k_))}, Direction::in, 2);
+    if (chance(40) && step == 1 && !inside_function_) {  // as often as the tensor has blocks of k
+      std::int64_t const missing = pick(static_cast<int>(k_));
+      own.source = tensor(operand_, {near(2 * m_), trips == 0 ? 0 : trips * k_ - missing}, Direction::in, 2);
       std::string const extent = define("extent " + own.source + " {axis = 1}", Type::index()).name;
       upper = scalar("ceil_div", extent, index(k_));
     } else {
       std::int64_t const first = chance(80) ? 0 : pick(5) - 2;
-      std::int64_t const last = first + trips * step - (trips == 0 ? pick(2) : pick(static_cast<int>(step)));
+      std::int64_t const less = pick(static_cast<int>(trips == 0 ? 2 : step));
+      std::int64_t const last = first + trips * step - less;
       if (first != 0) lower = index(first);
-      upper = chance(60) ? argument(last) : index(last);
+      upper = chance(60) && !inside_function_ ? argument(last) : index(last);
     }
     // What is carried.
     std::vector<Carried> carried;
@@ -480,7 +444,7 @@ class TileKernelGenerator : test::KernelWriter {
       inits += separator + one.argument + " = " + one.start.name;
       types += separator + ir::to_string(one.start.type);
     }
-    std::string const depth = stages_ > 0 && chance(85) ? " {stages = " + text(stages_) + "}" : "";
+    std::string const depth = chance(85) ? loop_attributes() : "";
     line((carried.empty() ? "" : results + " = ") + "for %i" + n + " = " + lower + " to " + upper + " step " +
          index_before(step) + (carried.empty() ? "" : " carry (" + inits + ")") + depth +
          (carried.empty() ? "" : " : " + types) + " {");
@@ -493,11 +457,12 @@ class TileKernelGenerator : test::KernelWriter {
     }
     inside.loops.push_back(own);
     for (Carried const& one : carried)
-      if (!one.product) keep(inside, {{one.argument, one.start.type}, 64, 0});
+      if (!one.product || !products_) keep(inside, {{one.argument, one.start.type}, 64, 0});
     statements(inside, 1 + pick(3));
     std::string yields;
     for (Carried const& one : carried) {
-      Tile const next = one.product ? accumulate(inside, one, trips) : advance(inside, one);
+      Tile const old{{one.argument, one.start.type}, 64, 0};
+      Tile const next = one.product && products_ ? accumulate(inside, one, trips) : advance(inside, old);
       yields += (yields.empty() ? "" : ", ") + next.name;
       keep(scope, {{one.result, next.type}, std::max(next.bound, one.start.bound), next.error});
     }
@@ -518,12 +483,12 @@ class TileKernelGenerator : test::KernelWriter {
   Tile inner_product(Scope& scope, Tile const& sum) {
     std::string const n = text(next_++), type = ir::to_string(sum.type);
     std::int64_t const trips = pick(4), before = turns_;
-    std::string const last = index(trips), depth = stages_ > 0 ? " {stages = " + text(stages_) + "}" : "";
+    std::string const last = index(trips), depth = loop_attributes();
     line("%r" + n + " = for %i" + n + " = %zero to " + last + " step %one carry (%a" + n + " = " + sum.name + ")" +
          depth + " : " + type + " {");
     Scope inside = scope;
     turns_ *= std::max<std::int64_t>(trips, 1);
-    inside.loops.push_back({"%i" + n, "%i" + n, trips, {}});
+    inside.loops.push_back({"%i" + n, "%i" + n, trips, {}, operand_});
     Tile const next = dot(inside, {{"%a" + n, sum.type}, 0, 0});
     line("yield " + next.name);
     line("}");
@@ -532,11 +497,16 @@ class TileKernelGenerator : test::KernelWriter {
     return {{"%r" + n, sum.type}, sum.bound + times * next.bound, times * next.error};
   }
   /// The next value of something carried that others use too: exact, and no greater than 64.
-  Tile advance(Scope& scope, Carried const& one) {
-    Tile const old{{one.argument, one.start.type}, 64, 0};
+  Tile advance(Scope& scope, Tile const& old) {
     Tile const other = partner(scope, old.type.shape());
     if (other.error != 0) return old;
     return fit(combined(old, other), 64);
+  }
+  std::string loop_attributes() {
+    if (stages_ == 0 || inside_function_) return "";
+    std::string const distance =
+        stages_ > 1 && chance(25) ? ", distance = " + text(1 + pick(static_cast<int>(stages_) - 1)) : "";
+    return " {stages = " + text(stages_) + distance + "}";
   }
 
   // ---- header
@@ -548,27 +518,34 @@ class TileKernelGenerator : test::KernelWriter {
   }
   /// A constant that stands where names are not in scope yet.
   std::string index_before(std::int64_t step) { return step == 1 ? "%one" : "%two"; }
-  void header() {
-    grid_[0] = 1 + pick(2), grid_[1] = 1 + pick(2);
+  void constants() {
     line("%zero = constant {value = 0 : i64} : i64");
     line("%one = constant {value = 1 : i64} : i64");
     line("%two = constant {value = 2 : i64} : i64");
-    line("%g0 = constant {value = " + text(grid_[0]) + " : i64} : i64");
-    line("%g1 = constant {value = " + text(grid_[1]) + " : i64} : i64");
-    line("grid %g0, %g1");
     line("%b0 = block_index : i64");
     line("%b1 = block_index {axis = 1} : i64");
+    line("%g0 = constant {value = " + text(grid_[0]) + " : i64} : i64");
     line("%above = mul %b1, %g0 : i64");
     line("%block = add %above, %b0 : i64");
+    if (inside_function_) line("%flag = add %b0, %one : i64");
+  }
+  void header() {
+    constants();
+    line("%g1 = constant {value = " + text(grid_[1]) + " : i64} : i64");
+    line("grid %g0, %g1");
     line("%flag = add " + argument(pick(3)) + ", %zero : i64");
   }
 
   Element operand_ = Element::bf16;
   std::int64_t m_ = 64, n_ = 16, k_ = 16, stages_ = 0;
+  std::int64_t depth_;  ///< that the options ask for
+  std::optional<Trips> trips_;
+  bool products_ = true, mixed_ = false;
   std::int64_t grid_[2] = {1, 1};
-  std::int64_t turns_ = 1, work_ = 0;
+  bool inside_function_ = false;
+  std::int64_t function_work_ = 0;  ///< spent on functions' bodies
   std::vector<Tensor> tensors_;
-  Tensor state_;
+  std::string state_;  ///< the tensor that is read and written
   std::vector<Function> functions_of_;
 };
 

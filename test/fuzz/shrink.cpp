@@ -6,6 +6,7 @@
 #include "ir/builder.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
+#include "support/pass_options.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/pipeline.hpp"
 
@@ -154,8 +155,16 @@ class Shrink {
 
   bool options() {
     bool better = false;
-    better = attempt([](PipelineCase& c) { return std::exchange(c.options.warps, 0) != 0; }) || better;
-    better = attempt([](PipelineCase& c) { return std::exchange(c.options.stages, 0) != 0; }) || better;
+    support::for_each_pass_option(best_.options, [&](std::string_view name, std::string_view, auto const&) {
+      better = attempt([&](PipelineCase& c) {
+                 bool differs = false;
+                 support::for_each_pass_option(c.options, [&](std::string_view own, std::string_view, auto& value) {
+                   if (own == name) differs = std::exchange(value, {}) != std::decay_t<decltype(value)>{};
+                 });
+                 return differs;
+               }) ||
+               better;
+    });
     better = attempt([](PipelineCase& c) { return std::exchange(c.ctas, 1) > 1; }) || better;
     return better;
   }

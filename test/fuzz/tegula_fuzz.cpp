@@ -1,6 +1,9 @@
 // tegula-fuzz: random kernels through the passes, the simulator as judge.
 //
-//   tegula-fuzz --pass pipeline --seed 1 --count 1000    the whole cuda pipeline; every 40th kernel after each pass
+//   tegula-fuzz --pass pipeline --seed 1 --count 1000    the whole cuda pipeline; every 41st kernel after each pass
+//   too,
+//                                                        six times, its loops as deep as their rings, and less, and
+//                                                        more
 //   tegula-fuzz --pass circular-buffer --count 100       passes up to this one, each text that the simulator takes
 //   tegula-fuzz --replay failure.txt                     one case, as a failure leaves it
 //
@@ -30,7 +33,7 @@ struct Arguments {
   std::string directory;
   std::uint64_t seed = 1;
   std::uint64_t count = test::schedules(500);
-  std::uint64_t each_pass_every = 40;
+  std::uint64_t each_pass_every = 41;  ///< coprime to the kinds of kernels
   int schedules = 1;
   bool print = false;
   bool keep_going = false;
@@ -85,28 +88,35 @@ int run(Arguments const& arguments) {
   }
   auto const start = std::chrono::steady_clock::now();
   std::map<std::string, std::uint64_t> refusals;
-  std::uint64_t right = 0, refused = 0, wrong = 0;
-  for (std::uint64_t seed = arguments.seed; seed < arguments.seed + arguments.count; ++seed) {
-    PipelineCase const one = random_case(seed);
+  std::uint64_t right = 0, refused = 0, wrong = 0, closely = 0;
+  auto const run_one = [&](PipelineCase const& one, std::string const& name, JudgeOptions const& own) {
     if (arguments.print) std::cout << case_text(one) << std::flush;
-    JudgeOptions own = options;
-    own.each_pass = own.each_pass || (arguments.each_pass_every != 0 && seed % arguments.each_pass_every == 0);
     Judgement const found = judge(one, own);
     right += found.kind == Judgement::Kind::right ? 1 : 0;
+    wrong += found.wrong() ? 1 : 0;
+    closely += own.each_pass && found.kind == Judgement::Kind::right ? 1 : 0;
     if (found.kind == Judgement::Kind::refused) {
       ++refused;
       ++refusals[found.pass + ": " + reason_of(found.what)];
     }
     if (found.kind == Judgement::Kind::invalid)
-      throw InternalError("seed " + std::to_string(seed) + ": the generator's kernel is no good: " + found.what + "\n" +
-                          case_text(one));
-    if (!found.wrong()) continue;
-    ++wrong;
-    report(one, found, "seed-" + std::to_string(seed), arguments, own);
-    if (!arguments.keep_going) break;
+      throw InternalError(name + ": the generator's kernel is no good: " + found.what + "\n" + case_text(one));
+    if (found.wrong()) report(one, found, name, arguments, own);
+    return !found.wrong() || arguments.keep_going;
+  };
+  bool go_on = true;
+  for (std::uint64_t seed = arguments.seed; go_on && seed < arguments.seed + arguments.count; ++seed) {
+    std::string const name = "seed-" + std::to_string(seed);
+    JudgeOptions own = options;
+    go_on = run_one(random_case(seed), name, own);
+    if (arguments.each_pass_every == 0 || seed % arguments.each_pass_every != 0) continue;
+    own.each_pass = true;
+    for (int trips = 0; go_on && trips < trips_count; ++trips)
+      go_on = run_one(random_case(seed, static_cast<Trips>(trips)), name + "-trips-" + std::to_string(trips), own);
   }
   double const spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  std::cout << right << " right, " << refused << " refused, " << wrong << " wrong in " << spent << " s\n";
+  std::cout << right << " right (" << closely << " of them behind each pass), " << refused << " refused, " << wrong
+            << " wrong in " << spent << " s\n";
   for (auto const& [reason, times] : refusals) std::cout << "  " << times << " refused: " << reason << "\n";
   if (wrong == 0 && right < refused)
     throw InternalError("more kernels are refused than run: the generator has lost its aim");

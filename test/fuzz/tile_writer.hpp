@@ -1,0 +1,134 @@
+// What generators of tile kernels share: tiles that know how great their elements can be and how far executors may be
+// apart, so that values stay whole numbers that every element holds exactly wherever that can be.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/kernel_writer.hpp"
+
+namespace tegula::fuzz {
+
+class TileWriter : protected test::KernelWriter {
+ protected:
+  using KernelWriter::KernelWriter;
+
+  /// A tile with the greatest magnitude of its elements and how far executors may be apart (0: not at all).
+  struct Tile : Entry {
+    double bound = 0;
+    double error = 0;
+  };
+  struct Loop {
+    std::string index;   ///< counts lower, lower + step, ...
+    std::string number;  ///< counts 0, 1, ...
+    std::int64_t trips = 0;
+    std::string source;               ///< the tensor whose last axis says how often, in blocks of k; empty: none
+    Element element = Element::bf16;  ///< of that tensor
+  };
+  struct Scope {
+    std::vector<Tile> pool;
+    std::vector<Loop> loops;
+    [[nodiscard]] std::int64_t turns() const {
+      std::int64_t product = 1;
+      for (Loop const& loop : loops) product *= loop.trips;
+      return product;
+    }
+  };
+
+  // ---- numbers
+  static double most(Element element) {
+    return element == Element::bf16 ? 256 : element == Element::f16 ? 2048 : element == Element::i32 ? 1e9 : 0x1p22;
+  }
+  static double rounding(Element element, double bound) {
+    return bound * (element == Element::bf16 ? 0x1p-7 : element == Element::f16 ? 0x1p-10 : 0x1p-21);
+  }
+  Tile tile(Entry const& entry, double bound, double error = 0) {
+    work_ += entry.type.elements() * turns_;
+    return {entry, bound, error == 0 ? 0 : error + rounding(entry.type.element(), bound)};
+  }
+  Tile number(double value, Type const& type) { return tile(constant(value, type), std::fabs(value)); }
+  static Tile& keep(Scope& scope, Tile const& value) {
+    scope.pool.push_back(value);
+    return scope.pool.back();
+  }
+  Tile any(Scope const& scope) {
+    int const size = static_cast<int>(scope.pool.size());
+    return scope.pool[static_cast<std::size_t>(chance(50) ? size - 1 - pick(std::min(size, 3)) : pick(size))];
+  }
+
+  Tile cast(Tile const& a, Element element) {
+    if (a.type.element() == element) return a;
+    Tile const fitting = fit(a.error != 0 && element == Element::i32 ? number(1, a.type) : a, most(element));
+    return tile(define("cast " + fitting.name, fitting.type.with_element(element)), fitting.bound, fitting.error);
+  }
+  /// The same with no element greater than `bound`: whole numbers modulo 8, others scaled.
+  Tile fit(Tile const& a, double bound) {
+    if (a.bound <= bound) return a;
+    if (a.type.element() == Element::i32) return tile(binary("and", a, number(7, a.type)), 7);
+    if (a.type.element() != Element::f32) return cast(fit(cast(a, Element::f32), bound), a.type.element());
+    if (a.error != 0) {
+      double const factor = std::exp2(std::floor(std::log2(bound / a.bound)));
+      return tile(binary("mul", a, number(factor, a.type)), a.bound * factor, a.error * factor);
+    }
+    Entry const eighths = binary("mul", a, number(0.125, a.type));
+    Entry const whole = define("floor " + eighths.name, a.type);
+    return tile(binary("sub", a, binary("mul", whole, number(8, a.type))), 7);
+  }
+  Tile elementwise(std::string const& op, Tile a, Tile b) {
+    b = cast(b, a.type.element());
+    if (a.type.element() == Element::i32 && a.error + b.error != 0) return a;
+    double const limit = most(a.type.element());
+    if (op == "mul") {
+      a = fit(a, std::sqrt(limit)), b = fit(b, std::sqrt(limit));
+      return tile(binary(op, a, b), a.bound * b.bound, a.error * b.bound + b.error * a.bound);
+    }
+    bool const chooses = op == "min" || op == "max";
+    if (!chooses) a = fit(a, limit / 2), b = fit(b, limit / 2);
+    return tile(binary(op, a, b), chooses ? std::max(a.bound, b.bound) : a.bound + b.bound, a.error + b.error);
+  }
+  Tile combined(Tile const& a, Tile const& b) {
+    return elementwise(one_of<std::string>({"add", "sub", "mul", "min", "max"}), a, b);
+  }
+
+  // ---- shapes
+  Tile trans(Tile const& a) {
+    Extents const swapped = {a.type.shape()[1], a.type.shape()[0]};
+    return tile(define("trans " + a.name + " {permutation = [1, 0]}", a.type.with_shape(swapped)), a.bound, a.error);
+  }
+  Tile reduce(Tile const& a, int axis, std::string const& combine) {
+    Extents shape = a.type.shape();
+    auto const count = static_cast<double>(shape[axis]);
+    shape[axis] = 1;
+    Tile const from = combine == "sum" ? fit(a, most(a.type.element()) / count) : a;
+    double const times = combine == "sum" ? count : 1;
+    std::string const order = chance(15) ? ", order = pairwise" : "";
+    return tile(define("reduce " + from.name + " {axis = " + text(axis) + ", combine = " + combine + order + "}",
+                       from.type.with_shape(shape)),
+                times * from.bound, times * from.error);
+  }
+  Tile broadcast(Tile const& a, Extents const& shape) {
+    if (a.type.shape() == shape) return a;
+    return tile(define("broadcast " + a.name, a.type.with_shape(shape)), a.bound, a.error);
+  }
+  static bool broadcasts(Type const& from, Extents const& to) {
+    for (int i = 0; i < to.size(); ++i)
+      if (from.shape()[i] != to[i] && from.shape()[i] != 1) return false;
+    return true;
+  }
+  // ---- indices
+  std::string index(std::int64_t value) {
+    return define("constant {value = " + text(value) + " : i64}", Type::index()).name;
+  }
+  std::string scalar(std::string const& op, std::string const& a, std::string const& b) {
+    return define(op + " " + a + ", " + b, Type::index()).name;
+  }
+  std::string times(std::string const& a, std::int64_t b) { return scalar("mul", a, index(b)); }
+
+  std::int64_t turns_ = 1;  ///< of the loops around
+  std::int64_t work_ = 0;   ///< elements computed
+};
+
+}  // namespace tegula::fuzz
