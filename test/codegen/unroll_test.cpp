@@ -1,4 +1,4 @@
-// Unrolling of loops: what code generation is asked, and that it costs no registers for addresses.
+// What loops cost in registers: unrolling, what code generation is asked for it, and tiles from outside.
 #include <llvm/IR/Module.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
@@ -34,6 +34,26 @@ constexpr char rows[] =
     "    yield %t\n"
     "  }\n"
     "  store %y, %sum, %row, %zero\n"
+    "  return\n"
+    "}\n";
+
+/// Rows of bf16 times a scale that every iteration reads.
+constexpr char scaled[] =
+    "tegula-ir 1\n\n"
+    "kernel @scaled(%x: in tensor<?x?xf32>, %s: in tensor<?xbf16>, %y: out tensor<?x?xf32>, %n: i64) {\n"
+    "  %zero = constant {value = 0 : i64} : i64\n"
+    "  %one = constant {value = 1 : i64} : i64\n"
+    "  %ctas = multiprocessors : i64\n"
+    "  grid %ctas\n"
+    "  %cta = block_index : i64\n"
+    "  %narrow = load %s, %zero : tile<8192xbf16>\n"
+    "  for %i = %cta to %n step %ctas {\n"
+    "    %scale = cast %narrow : tile<8192xf32>\n"
+    "    %a = load %x, %i, %zero : tile<8192xf32>\n"
+    "    %b = mul %a, %scale : tile<8192xf32>\n"
+    "    store %y, %b, %i, %zero\n"
+    "    yield\n"
+    "  }\n"
     "  return\n"
     "}\n";
 
@@ -110,4 +130,19 @@ TEST_CASE("unrolling takes no registers for addresses", "[ptx][B29]") {
     CHECK(registers <= rolled + 16);
   }
   if (ptxas.empty()) WARN("no ptxas: registers are estimated only");
+}
+
+TEST_CASE("16-bit tiles that a loop reads stay pairs of registers", "[ptx][B29]") {
+  CompileOptions options = gemm_options();
+  options.warps = 4;  // 64 elements to a thread
+  ir::Module const lowered = compiler::lower(module_of(scaled), options);
+  std::string const llvm = llvm_of(lowered);
+  CHECK(count(llvm, "asm \"\", \"=r,0\"") == 32);
+  std::string const ptxas = find_ptxas();
+  if (ptxas.empty()) {
+    WARN("no ptxas: registers are not counted");
+    return;
+  }
+  std::string const ptx = compiler::emit(lowered, options).image;
+  CHECK(runtime::cuda::parse_assembly_log(assemble(ptxas, ptx)).registers <= 168);
 }

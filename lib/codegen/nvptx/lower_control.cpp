@@ -3,7 +3,10 @@
 // in the lanes of a warp.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
+#include <algorithm>
+
 #include "codegen/nvptx/emitter.hpp"
+#include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/words.hpp"
 #include "ir/exchange.hpp"
 #include "ir/walk.hpp"
@@ -83,6 +86,51 @@ bool may_double(ir::Op const& loop) {
   return result;
 }
 
+/// Tiles from outside a loop that its body reads. LLVM would move what makes them wider before the loop, where the wide
+/// values take twice the registers; so they go round as words, of which it does not see that no iteration changes them.
+class RoundTrip {
+ public:
+  RoundTrip(Emitter& e, ir::Op const& loop) : e_(e) {
+    ir::walk_pre_order(loop.block(), [&](ir::Op& op) {
+      for (ir::Value* operand : op.operands())
+        if (travels_packed(operand->type()) && !inside(*operand, loop) &&
+            std::find(tiles_.begin(), tiles_.end(), operand) == tiles_.end())
+          tiles_.push_back(operand);
+      return ir::Walk::advance;
+    });
+    words_ = values_of(e, tiles_);
+  }
+
+  /// In the loop's header, which `before` branches to.
+  void enter(llvm::BasicBlock* before) { phis_ = phis_for(e_, words_, before); }
+  /// In its body, and behind it.
+  void take() {
+    for (std::size_t i = 0; i < tiles_.size(); ++i) set_from(e_, *tiles_[i], phis_[i]);
+  }
+  /// At the end of the body.
+  void leave() {
+    for (auto& phis : phis_)
+      for (llvm::PHINode* phi : phis) {
+        char const letter = constraint_of(phi->getType());
+        phi->addIncoming(inline_ptx(e_.b, phi->getType(), "", std::string("=") + letter + ",0", {phi}),
+                         e_.b.GetInsertBlock());
+      }
+  }
+
+ private:
+  static bool inside(ir::Value const& value, ir::Op const& loop) {
+    ir::Op const* const definition = value.defining_op();
+    ir::Op const* at = definition != nullptr ? definition : value.owner_block()->parent_op();
+    while (at != nullptr && at != &loop) at = at->parent_op();
+    return at != nullptr;
+  }
+
+  Emitter& e_;
+  std::vector<ir::Value*> tiles_;
+  std::vector<Registers> words_;
+  std::vector<std::vector<llvm::PHINode*>> phis_;
+};
+
 std::span<ir::Value* const> yielded(ir::Block const& block) { return block.terminator()->operands(); }
 
 }  // namespace
@@ -92,6 +140,7 @@ void lower(ir::ForOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::Value *const lower_bound = e.scalar(*op.operand(0)), *const upper = e.scalar(*op.operand(1)),
                      *const step = e.scalar(*op.operand(2));
   std::vector<Registers> const inits = values_of(e, op.operands().subspan(3));
+  RoundTrip outer(e, op);
   llvm::BasicBlock *const before = b.GetInsertBlock(), *const header = e.block("loop"),
                           *const body = e.block("loop.body"), *const exit = e.block("loop.end");
   b.CreateBr(header);
@@ -99,6 +148,7 @@ void lower(ir::ForOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::PHINode* const index = b.CreatePHI(b.getInt64Ty(), 2);
   index->addIncoming(lower_bound, before);
   auto const phis = phis_for(e, inits, before);
+  outer.enter(before);
   b.CreateCondBr(b.CreateICmpSLT(index, upper), body, exit);
 
   b.SetInsertPoint(body);
@@ -107,13 +157,16 @@ void lower(ir::ForOp const& attributes, ir::Op const& op, Emitter& e) {
   ir::Block const& block = op.block();
   e.set(*block.argument(0), {index});
   for (std::size_t i = 0; i < phis.size(); ++i) set_from(e, *block.argument(static_cast<int>(i) + 1), phis[i]);
+  outer.take();
   e.emit_block(block);
   std::vector<Registers> const next = values_of(e, yielded(block));
   index->addIncoming(b.CreateAdd(index, step), b.GetInsertBlock());
   add_incoming(phis, next, b.GetInsertBlock());
+  outer.leave();
   unroll(b.CreateBr(header), may_double(op) ? attributes.unroll : 1);
 
   b.SetInsertPoint(exit);
+  outer.take();
   e.hazards = at_start;
   for (std::size_t i = 0; i < phis.size(); ++i) set_from(e, *op.result(static_cast<int>(i)), phis[i]);
 }
