@@ -30,6 +30,33 @@ std::int64_t stages_of(Op const& fill) {
   return least;
 }
 
+/// The counter that `view %barriers, %counter mod stages` is about; null: not such a view.
+Value const* use_of(Value const& barrier) {
+  Op const* const view = barrier.defining_op();
+  Op const* const stage = view != nullptr && view->is<ir::ViewOp>() ? view->operand(1)->defining_op() : nullptr;
+  return stage != nullptr && (stage->is<ir::AndOp>() || stage->is<ir::RemOp>()) ? stage->operand(0) : nullptr;
+}
+
+/// Whether all readers give the stage that this fills back in the iteration that fills it.
+bool given_back_here(Op const& fill, Op const& loop) {
+  Value const* empty = nullptr;  // what the fill waits for
+  for (Op const& op : fill.block())
+    if (op.is<ir::MbarrierWaitOp>()) empty = op.operand(0);
+  Value const* const use = empty == nullptr ? nullptr : use_of(*empty);
+  if (use == nullptr) return false;
+  int here = 0, elsewhere = 0;
+  ir::walk_pre_order(loop.block(), [&](Op& op) {
+    if (!op.is<ir::MbarrierArriveOp>()) return ir::Walk::advance;
+    Op const* const view = op.operand(0)->defining_op();
+    if (view == nullptr || !view->is<ir::ViewOp>() || view->operand(0) != empty->defining_op()->operand(0))
+      return ir::Walk::advance;
+    bool const always = op.parent_op()->parent() == &loop.block();
+    (use_of(*op.operand(0)) == use && always ? here : elsewhere) += 1;
+    return ir::Walk::advance;
+  });
+  return here > 0 && elsewhere == 0;
+}
+
 /// What the fills of a loop are computed by; nothing when that is more than indices and places.
 std::optional<std::unordered_set<Op const*>> needed_by(std::vector<Op*> const& fills, Block const& body) {
   std::unordered_set<Op const*> needed;
@@ -58,7 +85,8 @@ bool let_run_ahead(Op& loop, CompileOptions const& options) {
   for (Op& op : loop.block()) {
     if (!fills(op)) continue;
     fills_here.push_back(&op);
-    std::int64_t const most = stages_of(op) - 1;
+    std::int64_t const stages = stages_of(op);
+    std::int64_t const most = stages > 1 && given_back_here(op, loop) ? stages : stages - 1;
     distance = fills_here.size() == 1 ? most : std::min(distance, most);
   }
   if (std::int64_t const asked = loop.as<ir::ForOp>().distance; asked != 0) distance = std::min(distance, asked);
