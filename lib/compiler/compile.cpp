@@ -48,7 +48,7 @@ constexpr std::string_view cuda_block_pipeline =
     "lower-online-softmax,sink-reductions,share-reciprocals,split-stores,circular-buffer,specialize-warps,run-ahead,"
     "dependent-launch,canonicalize,eliminate-common-subexpressions,"
     "eliminate-dead-code,"
-    "allocate-shared-memory,insert-barriers,insert-proxy-fences";
+    "allocate-shared-memory,insert-barriers,insert-proxy-fences,take-turns";
 
 /// Products become those of the tensor cores, loads of loops with stages and of CTAs that stay may become copies.
 bool becomes_block_ops(ir::Module const& module, CompileOptions const& options) {

@@ -38,6 +38,7 @@
 #include "transform/split_loops.hpp"
 #include "transform/split_stores.hpp"
 #include "transform/swap_operands.hpp"
+#include "transform/take_turns.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -162,6 +163,10 @@ constexpr PassInfo table[] = {
      .summary = "fences hand what threads touched to copies and tensor cores",
      .function = insert_proxy_fences,
      .needs = {Fact::layouts, Fact::shared_offsets, Fact::barriers}},
+    {.name = "take-turns",
+     .summary = "warpgroups issue products in turn where exponentials take as long",
+     .function = take_turns,
+     .needs = {Fact::layouts, Fact::barriers}},
 };
 
 std::string_view kernel_name(ir::Module const& module) {

@@ -110,3 +110,18 @@ TEST_CASE("attention as tiles through the passes without any one of its synchron
     CHECK(reported);
   }
 }
+
+TEST_CASE("turns of warpgroups change the schedule alone", "[sim]") {
+  ir::Module module = lowered("dsl/attention.tir", false);
+  auto const turns = [&] {
+    std::vector<ir::Op*> found;
+    ir::walk(module.kernel(), [&](ir::Op& op) {
+      bool const barrier = op.is<ir::BarrierOp>() && op.as<ir::BarrierOp>().purpose == ir::Purpose::schedule;
+      if (barrier || op.is<ir::BarrierArriveOp>()) found.push_back(&op);
+    });
+    return found;
+  };
+  REQUIRE(turns().size() == 5);  // the first turn; in the loop without masks and in the one with
+  for (ir::Op* op : turns()) op->erase();
+  for (std::int64_t const length : {1, 130, 300}) check_attention(module, length, false);
+}

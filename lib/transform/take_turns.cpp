@@ -1,0 +1,151 @@
+#include "transform/take_turns.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "ir/builder.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Block;
+using ir::Op;
+using ir::Value;
+
+constexpr std::int64_t warps_per_group = 4, threads_per_group = 128;
+constexpr std::int64_t named_barriers = 15;
+// Of a multiprocessor of Hopper: 1024 dense bf16 multiply-adds a clock and tensor core pair, 4 exponentials a clock and
+// quarter.
+constexpr double products_per_clock = 2048, exponentials_per_clock = 16;
+
+/// Where an iteration's products begin and end.
+struct Products {
+  Op* first = nullptr;
+  Op* last = nullptr;
+};
+
+/// Of a loop whose exponentials are worth turns.
+std::optional<Products> products_of(Block& body) {
+  Products found;
+  double products = 0, exponentials = 0;
+  for (Op& op : body) {
+    bool const starts = op.is<ir::WgmmaFenceOp>() || op.is<ir::WgmmaOp>();
+    if (starts && found.first == nullptr) found.first = &op;
+    if (op.is<ir::WgmmaCommitOp>()) found.last = &op;
+    if (op.is<ir::WgmmaOp>())
+      products += static_cast<double>(op.result()->type().elements() * op.operand(0)->type().shape()[1]);
+    if ((op.is<ir::Exp2Op>() || op.is<ir::ExpOp>()) && op.result()->type().is_tile())
+      exponentials += static_cast<double>(op.result()->type().elements());
+  }
+  bool const worth =
+      exponentials > 0 && products > 0 && products / products_per_clock < 1.5 * exponentials / exponentials_per_clock;
+  if (!worth || found.last == nullptr) return std::nullopt;
+  return found;
+}
+
+/// Whether all warps of the partition agree on a scalar: it comes from indices of loops that all run, and from outside.
+bool agreed(Value const& value, Block const& partition) {
+  Op const* const op = value.defining_op();
+  if (op == nullptr) {
+    Op const* const around = value.owner_block()->parent_op();
+    bool const index = around != nullptr && around->is<ir::ForOp>() && value.index() == 0;
+    return value.owner_block() != &partition && (around == nullptr || index);
+  }
+  if (op->info().has(ir::block_op)) return op->is<ir::ClusterRankOp>();
+  return op->pure() && std::all_of(op->operands().begin(), op->operands().end(),
+                                   [&](Value const* operand) { return agreed(*operand, partition); });
+}
+
+/// Whether all warps of the partition run as many iterations of a loop in it.
+bool runs_alike(Op const& loop, Block const& partition) {
+  for (Op const* at = &loop;; at = at->parent_op()) {
+    if (!at->is<ir::ForOp>() && !at->is<ir::IfOp>()) return false;
+    int const deciding = at->is<ir::ForOp>() ? 3 : 1;  // bounds and step, or the condition
+    for (int i = 0; i < deciding; ++i)
+      if (!agreed(*at->operand(i), partition)) return false;
+    if (at->parent() == &partition) return true;
+  }
+}
+
+/// Names of barriers in use; nothing when one is computed.
+std::optional<std::set<std::int64_t>> names_in_use(ir::Function& function) {
+  std::set<std::int64_t> used;
+  bool known = true;
+  ir::walk(function, [&](Op& op) {
+    if ((!op.is<ir::BarrierOp>() && !op.is<ir::BarrierArriveOp>()) || op.operand_count() == 0) return;
+    if (auto const id = ir::constant_int(*op.operand(0)))
+      used.insert(*id);
+    else
+      known = false;
+  });
+  if (!known) return std::nullopt;
+  return used;
+}
+
+/// The first of so many names that follow each other and are not in use; 0: there are none.
+std::int64_t free_names(std::set<std::int64_t> const& used, std::int64_t count) {
+  for (std::int64_t first = 1; first + count - 1 <= named_barriers; ++first) {
+    auto const taken = used.lower_bound(first);
+    if (taken == used.end() || *taken >= first + count) return first;
+  }
+  return 0;
+}
+
+bool give_turns(Block& partition, std::int64_t groups, std::set<std::int64_t>& used) {
+  std::vector<Products> loops;
+  ir::walk(partition, [&](Op& op) {
+    if (!op.is<ir::ForOp>() || !runs_alike(op, partition)) return;
+    if (auto const products = products_of(op.block())) loops.push_back(*products);
+  });
+  std::int64_t const first = free_names(used, groups);
+  if (loops.empty() || first == 0) return false;
+  for (std::int64_t id = first; id < first + groups; ++id) used.insert(id);
+
+  ir::Builder b = ir::Builder::before(partition.front());
+  ir::Type const index = ir::Type::index(), boolean = ir::Type::scalar(Element::boolean);
+  Value* const warp = b.value(ir::WarpIndexOp{}, {}, index);
+  Value* const group = b.same(ir::ShrOp{}, {warp, b.index(2)});
+  Value* const base = b.index(first);
+  Value* const mine = b.same(ir::AddOp{}, {group, base});
+  Value* const last = b.value(ir::make_op<ir::CompareOp>(ir::Predicate::eq), {group, b.index(groups - 1)}, boolean);
+  Value* const following = b.same(ir::AddOp{}, {mine, b.index(1)});
+  Value* const next = b.value(ir::SelectOp{}, {last, base, following}, index);
+  std::int64_t const threads = 2 * threads_per_group;
+  Op& begin = b.op(ir::IfOp{}, {last}, {});
+  ir::Builder then(begin.add_block());
+  then.op(ir::make_op<ir::BarrierArriveOp>(threads, ir::Purpose::schedule), {base}, {});
+  then.op(ir::YieldOp{}, {}, {});
+  ir::Builder(begin.add_block()).op(ir::YieldOp{}, {}, {});
+  for (Products const& products : loops) {
+    ir::Builder::before(*products.first)
+        .op(ir::make_op<ir::BarrierOp>(threads, ir::Purpose::schedule), {mine}, {})
+        .set_where(products.first->where());
+    ir::Builder::after(*products.last)
+        .op(ir::make_op<ir::BarrierArriveOp>(threads, ir::Purpose::schedule), {next}, {})
+        .set_where(products.last->where());
+  }
+  return true;
+}
+
+}  // namespace
+
+PassResult take_turns(ir::Function& function, AnalysisCache&, PassContext&) {
+  auto used = names_in_use(function);
+  if (!function.is_kernel() || !used) return PassResult::unchanged;
+  bool changed = false;
+  ir::walk(function, [&](Op& op) {
+    if (!op.is<ir::WarpSpecializeOp>()) return;
+    auto const& roles = op.as<ir::WarpSpecializeOp>();
+    for (int i = 0; i < op.block_count(); ++i) {
+      std::int64_t const warps = roles.warps[i];
+      if (roles.replicas[i] != 1 || warps % warps_per_group != 0 || warps == warps_per_group) continue;
+      changed = give_turns(op.block(i), warps / warps_per_group, *used) || changed;
+    }
+  });
+  return result_of(changed);
+}
+
+}  // namespace tegula::transform
