@@ -92,7 +92,7 @@ class Judge {
 
   Judgement run() {
     if (std::string const trouble = as_written(); !trouble.empty()) return {Judgement::Kind::invalid, {}, trouble};
-    ir::Module module = one_.module.clone();
+    ir::Module module = one_.module.clone(), judged = one_.module.clone();
     support::Diagnostics diagnostics;
     auto const passes = transform::parse_pipeline(compiler::default_pipeline(module, one_.options), diagnostics);
     std::size_t stop = passes.size();  // behind the last pass of that name
@@ -110,7 +110,8 @@ class Judge {
       }
       if (options_.behind) options_.behind(name, module);
       bool const last = i + 1 == stop;
-      if (!options_.each_pass && !last) continue;
+      if (!last && (!options_.each_pass || ir::equal(module, judged))) continue;
+      judged = module.clone();
       if (std::string const trouble = trouble_behind(module, std::span(passes).subspan(i + 1)); !trouble.empty())
         return {Judgement::Kind::wrong, std::string(name), trouble};
     }

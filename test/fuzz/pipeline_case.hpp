@@ -56,7 +56,7 @@ struct Judgement {
 };
 
 struct JudgeOptions {
-  bool each_pass = false;  ///< runs the text after every pass that the simulator takes, else after the last one only
+  bool each_pass = false;  ///< runs what every pass changed, if the simulator takes it, else the last pass' text only
   int schedules = 1;       ///< seeds, besides `latest` and `earliest`; of a whole sweep where each_pass
   std::string_view until;  ///< the last pass that runs; empty: all
   /// Called behind each pass; for tests, which break something there.

@@ -1,9 +1,8 @@
 // tegula-fuzz: random kernels through the passes, the simulator as judge.
 //
-//   tegula-fuzz --pass pipeline --seed 1 --count 1000    the whole cuda pipeline; every 41st kernel after each pass
-//   too,
-//                                                        six times, its loops as deep as their rings, and less, and
-//                                                        more
+//   tegula-fuzz --pass pipeline --seed 1 --count 1000    the whole cuda pipeline; every 39th kernel also behind each
+//                                                        pass that changed it, six times: its loops as deep as their
+//                                                        rings, and less, and more
 //   tegula-fuzz --pass circular-buffer --count 100       passes up to this one, each text that the simulator takes
 //   tegula-fuzz --replay failure.txt                     one case, as a failure leaves it
 //
@@ -32,8 +31,8 @@ struct Arguments {
   std::string replay;
   std::string directory;
   std::uint64_t seed = 1;
-  std::uint64_t count = test::schedules(500);
-  std::uint64_t each_pass_every = 41;  ///< coprime to the kinds of kernels
+  std::uint64_t count = test::schedules(800);  ///< two minutes
+  std::uint64_t each_pass_every = 39;          ///< coprime to the kinds of kernels
   int schedules = 1;
   bool print = false;
   bool keep_going = false;
@@ -115,8 +114,8 @@ int run(Arguments const& arguments) {
       go_on = run_one(random_case(seed, static_cast<Trips>(trips)), name + "-trips-" + std::to_string(trips), own);
   }
   double const spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  std::cout << right << " right (" << closely << " of them behind each pass), " << refused << " refused, " << wrong
-            << " wrong in " << spent << " s\n";
+  std::cout << "from seed " << arguments.seed << ": " << right << " right (" << closely
+            << " of them behind each pass), " << refused << " refused, " << wrong << " wrong in " << spent << " s\n";
   for (auto const& [reason, times] : refusals) std::cout << "  " << times << " refused: " << reason << "\n";
   if (wrong == 0 && right < refused)
     throw InternalError("more kernels are refused than run: the generator has lost its aim");
