@@ -101,19 +101,26 @@ class Judge {
     environment.verify_each = true;
     for (std::size_t i = 0; i < stop; ++i) {
       std::string_view const name = passes[i]->name;
+      auto const pass = std::span(passes).subspan(i, 1);
+      auto const wrong = [&](std::string what) {
+        return Judgement{Judgement::Kind::wrong, std::string(name), std::move(what)};
+      };
       try {
-        transform::run_pipeline(module, std::span(passes).subspan(i, 1), one_.options, environment);
+        transform::run_pipeline(module, pass, one_.options, environment);
       } catch (UserError const& error) {
         return {Judgement::Kind::refused, std::string(name), error.what()};
       } catch (std::exception const& error) {
-        return {Judgement::Kind::wrong, std::string(name), error.what()};
+        return wrong(error.what());
       }
       if (options_.behind) options_.behind(name, module);
-      bool const last = i + 1 == stop;
-      if (!last && (!options_.each_pass || ir::equal(module, judged))) continue;
-      judged = module.clone();
-      if (std::string const trouble = trouble_behind(module, std::span(passes).subspan(i + 1)); !trouble.empty())
-        return {Judgement::Kind::wrong, std::string(name), trouble};
+      if (i + 1 == stop || (options_.each_pass && !ir::equal(module, judged))) {
+        if (std::string trouble = trouble_behind(module, std::span(passes).subspan(i + 1)); !trouble.empty())
+          return wrong(std::move(trouble));
+        judged = module.clone();
+      }
+      if (!options_.each_pass) continue;
+      if (std::string trouble = trouble_of_another_run(module, pass); !trouble.empty())
+        return wrong(std::move(trouble));
     }
     return {};
   }
@@ -127,6 +134,17 @@ class Judge {
     } catch (std::exception const& error) {
       return error.what();
     }
+  }
+
+  /// A pass that has run finds nothing left to do.
+  std::string trouble_of_another_run(ir::Module const& module, std::span<transform::PassInfo const* const> pass) {
+    ir::Module again = module.clone();
+    try {
+      transform::run_pipeline(again, pass, one_.options, support::Options());
+    } catch (std::exception const& error) {
+      return std::string("run again: ") + error.what();
+    }
+    return ir::equal(again, module) ? "" : "run again, the pass changes what it made";
   }
 
   /// Until barriers and fences are inserted, threads may have to wait for each other: a text that is wrong as it is

@@ -56,7 +56,9 @@ struct Judgement {
 };
 
 struct JudgeOptions {
-  bool each_pass = false;  ///< runs what every pass changed, if the simulator takes it, else the last pass' text only
+  /// Runs what every pass changed, if the simulator takes it, and every pass again, which must change nothing; else the
+  /// last pass' text is run only.
+  bool each_pass = false;
   int schedules = 1;       ///< seeds, besides `latest` and `earliest`; of a whole sweep where each_pass
   std::string_view until;  ///< the last pass that runs; empty: all
   /// Called behind each pass; for tests, which break something there.

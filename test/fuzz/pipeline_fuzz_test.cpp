@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "fuzz/pipeline_case.hpp"
+#include "ir/builder.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
 #include "support/catch.hpp"
@@ -102,6 +103,17 @@ TEST_CASE("fuzz: a pass that leaves out a barrier is named", "[N2]") {
   Judgement const found = judge(one, without_first<ir::BarrierOp>("insert-barriers"));
   CHECK(found.pass == "insert-barriers");
   CHECK_THAT(found.what, test::ContainsSubstring("race"));
+}
+
+TEST_CASE("fuzz: a pass that leaves itself something to do is named", "[N2]") {
+  JudgeOptions options;
+  options.each_pass = true;
+  options.behind = [](std::string_view pass, ir::Module& module) {
+    if (pass == "eliminate-dead-code") (void)ir::Builder::before(module.kernel().body().back()).index(7);
+  };
+  Judgement const found = judge(kept_case("store_then_load"), options);
+  CHECK(found.pass == "eliminate-dead-code");
+  CHECK_THAT(found.what, test::ContainsSubstring("run again"));
 }
 
 TEST_CASE("fuzz: cases read back from their text", "[N2]") {

@@ -4,6 +4,7 @@
 // Executors may take other references and round elsewhere, so results have bounds of error instead of bits.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -28,6 +29,11 @@ class AttentionGenerator : TileWriter {
     follows_ = chance(80);
     std::int64_t const depth = depth_ != 0 ? depth_ : std::max<std::int64_t>(stages_, 2);
     trips_now_ = trips_of(trips_.value_or(static_cast<Trips>(pick(trips_count))), depth);
+    bool const is_long = depth > 2;  // then a small kernel, so that a run takes no longer
+    if (is_long)
+      rows_ = 64, columns_ = std::min<std::int64_t>(columns_, 32), width_ = std::min<std::int64_t>(width_, 32);
+    heads_ = is_long ? 1 : 1 + pick(2);
+    blocks_ = is_long ? 1 : 1 + pick(2);
     keys_ = trips_now_ * columns_ - (chance(50) ? 0 : pick(static_cast<int>(columns_)));
     keys_ = std::max<std::int64_t>(keys_, 0);
     header();
@@ -68,13 +74,11 @@ class AttentionGenerator : TileWriter {
   Entry splat(std::string const& scalar, Type const& type) { return define("splat " + scalar, type); }
 
   void header() {
-    heads_ = 1 + pick(2);
-    std::int64_t const blocks = 1 + pick(2);
-    queries_ = std::max<std::int64_t>(blocks * rows_ - (chance(50) ? 0 : pick(static_cast<int>(rows_))), 1);
+    queries_ = std::max<std::int64_t>(blocks_ * rows_ - (chance(50) ? 0 : pick(static_cast<int>(rows_))), 1);
     line("%zero = constant {value = 0 : i64} : i64");
     line("%one = constant {value = 1 : i64} : i64");
     line("%heads = constant {value = " + text(heads_) + " : i64} : i64");
-    line("%blocks = constant {value = " + text(blocks) + " : i64} : i64");
+    line("%blocks = constant {value = " + text(blocks_) + " : i64} : i64");
     line(chance(50) ? "grid %blocks, %heads" : "grid %blocks, %heads, %one");
     line("%b0 = block_index : i64");
     line("%head = block_index {axis = 1} : i64");
@@ -178,7 +182,8 @@ class AttentionGenerator : TileWriter {
   }
 
   Element element_ = Element::bf16;
-  std::int64_t rows_ = 64, columns_ = 32, width_ = 32, stages_ = 0, heads_ = 1, queries_ = 64, keys_ = 64, window_ = 0;
+  std::int64_t rows_ = 64, columns_ = 32, width_ = 32, stages_ = 0, heads_ = 1, blocks_ = 1, queries_ = 64, keys_ = 64,
+               window_ = 0;
   std::int64_t depth_;
   std::optional<Trips> trips_;
   std::int64_t trips_now_ = 0;

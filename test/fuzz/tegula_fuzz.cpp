@@ -31,7 +31,7 @@ struct Arguments {
   std::string replay;
   std::string directory;
   std::uint64_t seed = 1;
-  std::uint64_t count = test::schedules(800);  ///< two minutes
+  std::uint64_t count = test::schedules(700);  ///< two minutes
   std::uint64_t each_pass_every = 39;          ///< coprime to the kinds of kernels
   int schedules = 1;
   bool print = false;
