@@ -1,6 +1,8 @@
 // The judge of random kernels judged: cases that once came out wrong, faults planted behind a pass, cases as text.
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <set>
 
 #include "fuzz/pipeline_case.hpp"
 #include "ir/builder.hpp"
@@ -8,6 +10,7 @@
 #include "ir/walk.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
+#include "support/pass_options.hpp"
 #include "tegula/support/error.hpp"
 
 using namespace tegula;
@@ -52,7 +55,7 @@ JudgeOptions without_first(std::string_view wanted) {
 
 TEST_CASE("fuzz: kernels that once came out wrong are right behind each pass", "[N2]") {
   auto const files = kept();
-  CHECK(files.size() >= 7);
+  CHECK(files.size() >= 11);
   for (std::string const& file : files) {
     INFO(file);
     JudgeOptions options;
@@ -114,6 +117,82 @@ TEST_CASE("fuzz: a pass that leaves itself something to do is named", "[N2]") {
   Judgement const found = judge(kept_case("store_then_load"), options);
   CHECK(found.pass == "eliminate-dead-code");
   CHECK_THAT(found.what, test::ContainsSubstring("run again"));
+}
+
+TEST_CASE("fuzz: random kernels hold what their generators promise", "[N2]") {
+  std::map<std::string, int> found;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    PipelineCase const one = random_case(seed);
+    support::for_each_pass_option(one.options, [&](std::string_view name, std::string_view, auto const& value) {
+      found[std::string(name) + "=" + support::to_text(value)]++;
+    });
+    for (auto const& attributes : one.module.kernel().parameter_attributes())
+      found["inout"] += attributes.direction == Direction::inout ? 1 : 0;
+    std::set<Element> products;
+    for (auto const& function : one.module.functions()) {
+      found["noinline"] += function->inlining == ir::Inline::no ? 1 : 0;
+      ir::walk(*function, [&](ir::Op& op) {
+        found[std::string(op.info().mnemonic)]++;
+        if (op.is<ir::DotOp>()) products.insert(op.operand(0)->type().element());
+        if (op.is<ir::CallOp>()) found[function->is_kernel() ? "call in kernel" : "call in function"]++;
+        if (op.is<ir::ForOp>()) {
+          auto const& loop = op.as<ir::ForOp>();
+          found[loop.distance != 0 ? "distance" : loop.stages != 0 ? "stages" : "no stages"]++;
+          for (ir::Op const* at = op.parent_op(); at != nullptr; at = at->parent_op())
+            found["loop in " + std::string(at->info().mnemonic)]++;
+        }
+        if (op.is<ir::IfOp>()) found["if with " + std::to_string(op.result_count())]++;
+        if (op.is<ir::ReduceOp>() && op.as<ir::ReduceOp>().order == ir::Order::pairwise) found["pairwise"]++;
+        if (op.is<ir::LoadOp>() || op.is<ir::StoreOp>())
+          found["access to rank " + std::to_string(op.operand(0)->type().rank())]++;
+      });
+    }
+    for (Element const element : products) found["product of " + std::string(name(element))]++;
+    found["products of two elements"] += products.size() == 2 ? 1 : 0;
+    found["no products"] += products.empty() ? 1 : 0;
+  }
+  for (char const* const feature : {"inout",
+                                    "noinline",
+                                    "call in kernel",
+                                    "call in function",
+                                    "dot",
+                                    "reduce",
+                                    "pairwise",
+                                    "exp2",
+                                    "div",
+                                    "select",
+                                    "trans",
+                                    "broadcast",
+                                    "cast",
+                                    "iota",
+                                    "stages",
+                                    "distance",
+                                    "no stages",
+                                    "loop in for",
+                                    "loop in if",
+                                    "if with 0",
+                                    "if with 1",
+                                    "if with 2",
+                                    "access to rank 1",
+                                    "access to rank 2",
+                                    "access to rank 3",
+                                    "product of bf16",
+                                    "product of f16",
+                                    "products of two elements",
+                                    "no products",
+                                    "warps=8",
+                                    "stages=5",
+                                    "distance=1",
+                                    "unroll=4",
+                                    "exact=1",
+                                    "epilogue=off",
+                                    "persistence=off",
+                                    "persistence=on",
+                                    "specialization=off",
+                                    "specialization=on"}) {
+    INFO(feature);
+    CHECK(found[feature] >= 5);
+  }
 }
 
 TEST_CASE("fuzz: cases read back from their text", "[N2]") {
