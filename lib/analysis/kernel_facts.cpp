@@ -82,7 +82,7 @@ bool is_work(ir::Op const& op) {
     if (op.result(i)->type().is_tile() && !op.is<ir::WgmmaWaitOp>() && !op.is<ir::WgmmaFenceOp>() &&
         !op.is<ir::ConstantOp>() && !op.is<ir::SplatOp>())
       return true;
-  return op.is<ir::StoreOp>() || op.is<ir::SharedStoreOp>();
+  return op.is<ir::StoreOp>() || op.is<ir::SharedStoreOp>() || op.is<ir::PeerStoreOp>();
 }
 
 /// Whether the wait, which leaves `pending` groups open, closes a group that was committed right before it.
@@ -156,7 +156,7 @@ KernelFacts kernel_facts(ir::Function const& kernel) {
       access = global_access(op, Kind::store, op.operand(1)->type(), op.as<ir::StoreOp>().vector);
     else if (op.is<ir::SharedLoadOp>())
       access = shared_access(Kind::shared_load, op.operand(0)->type(), op.result()->type());
-    else if (op.is<ir::SharedStoreOp>())
+    else if (op.is<ir::SharedStoreOp>() || op.is<ir::PeerStoreOp>())
       access = shared_access(Kind::shared_store, op.operand(0)->type(), op.operand(1)->type());
     else
       return ir::Walk::advance;

@@ -16,6 +16,7 @@ Liveness::Liveness(Function const& function, Uniformity const& uniformity)
   end_ = number(function.body(), 0) - 1;
   find_touches(function.body());
   end_barriers();
+  keep_for_peers();
 }
 
 int Liveness::number(Block const& block, int next) {
@@ -91,6 +92,17 @@ void Liveness::end_barriers() {
     bool const barrier = users_[i].kind == BufferKind::explicit_buffer && users_[i].op->result()->type().is_mbarrier();
     if (barrier && ended.count(users_[i].op) == 0 && ranges_[i].first <= ranges_[i].last) ranges_[i].last = end_;
   }
+}
+
+/// Another CTA writes when it gets there, whatever this one does meanwhile.
+void Liveness::keep_for_peers() {
+  walk_pre_order(function_.body(), [&](Op& op) {
+    if (op.is<PeerStoreOp>())
+      for (Op const* alloc : buffers_of(*op.operand(0)))
+        if (auto const found = user_of_.find(alloc); found != user_of_.end())
+          ranges_[found->second].first = 0, ranges_[found->second].last = end_;
+    return Walk::advance;
+  });
 }
 
 bool Liveness::together(std::size_t a, std::size_t b) const {

@@ -23,7 +23,7 @@ namespace tegula::analysis {
 /// ones first). An asynchronous access ends at the wait that completes it, or at the function's end. What a loop
 /// touches lives through the loop; what one lane or only some warps of a group touch (elect, branches and loops that
 /// warps take differently) lives through that op, since the group cannot meet inside. An mbarrier lives until it is
-/// invalidated.
+/// invalidated, what peers write through the whole function.
 struct LiveRange {
   int first = 0;
   int last = -1;  ///< below first: never
@@ -56,6 +56,7 @@ class Liveness {
   void lift(LiveRange& range, ir::Op const& op, bool through_loops) const;
   void find_touches(ir::Block const& block);
   void end_barriers();
+  void keep_for_peers();
 
   ir::Function const& function_;
   Uniformity const& uniformity_;

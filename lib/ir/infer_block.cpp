@@ -23,6 +23,13 @@ void element_offsets(Rule& rule, int first, int of) {
 bool shared_operand(Rule& rule, int i) {
   return rule.require(rule.operand(i).is_shared(), rule.says(i) + " but must be in shared memory");
 }
+/// The tile that a view holds, distributed over threads.
+void tile_for(Rule& rule, int tile, int view) {
+  Type const &value = rule.operand(tile), &to = rule.operand(view);
+  rule.require(value.with_layout(nullptr) == Type::tile(to.element(), to.shape()),
+               rule.says(view) + " but " + rule.says(tile));
+  rule.require(value.layout() != nullptr, rule.operand_name(tile) + " needs a layout");
+}
 void mbarrier_operand(Rule& rule, int i, bool array = false) {
   rule.require(rule.operand(i).is_mbarrier() && (array || rule.operand(i).rank() == 0),
                rule.says(i) + (rule.operand(i).is_mbarrier() ? "; take one by view" : " but must be an mbarrier"));
@@ -155,11 +162,7 @@ void apply(Rule& rule, SharedLoadOp const&) {
 void apply(Rule& rule, SharedStoreOp const&) {
   if (!shared_operand(rule, 0)) return;
   Type const& to = rule.operand(0);
-  Type const& value = rule.operand(1);
-  bool const scalar = value == Type::scalar(to.element()) && to.elements() == 1;
-  rule.require(scalar || value.with_layout(nullptr) == Type::tile(to.element(), to.shape()),
-               rule.says(0) + " but " + rule.says(1));
-  rule.require(scalar || value.layout() != nullptr, rule.operand_name(1) + " needs a layout");
+  if (rule.operand(1) != Type::scalar(to.element()) || to.elements() != 1) tile_for(rule, 1, 0);
 }
 
 // mbarriers, barriers and fences.
@@ -249,6 +252,13 @@ void apply(Rule& rule, BulkLoadOp const&) {
 void apply(Rule& rule, BulkStoreOp const&) {
   bulk(rule, 1);
   element_offsets(rule, 2, 0);
+}
+void apply(Rule& rule, PeerStoreOp const&) {
+  if (!shared_operand(rule, 0)) return;
+  tile_for(rule, 1, 0);
+  rule.require(bytes(rule.operand(0).element()) == 4, rule.says(0) + " but its elements must have 4 bytes");
+  mbarrier_operand(rule, 2);
+  integer_operand(rule, 3);
 }
 void apply(Rule&, BulkCommitOp const&) {}
 void apply(Rule& rule, BulkWaitOp const& op) { in_range(rule, "pending", op.pending, 0, most_groups); }

@@ -21,10 +21,20 @@ struct Compiled {
   std::string entry;
 };
 
+/// st.async came with PTX 8.1.
+int ptx_version_for(ir::Function const& kernel) {
+  int version = nvptx::least_ptx_version;
+  ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
+    if (op.is<ir::PeerStoreOp>()) version = 81;
+    return ir::Walk::advance;
+  });
+  return version;
+}
+
 Compiled compile(ir::Function const& kernel, std::string const& architecture, bool want_ir) {
   llvm::LLVMContext context;
   llvm::Module module(kernel.name(), context);
-  auto const machine = nvptx::make_target_machine(architecture);
+  auto const machine = nvptx::make_target_machine(architecture, ptx_version_for(kernel));
   nvptx::prepare_module(module, *machine);
   std::string const entry = nvptx::Emitter(module, kernel).emit_kernel().getName().str();
 

@@ -2,6 +2,7 @@
 // the widest vectors.
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
+#include "codegen/nvptx/ptx/mbarrier.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
 #include "codegen/nvptx/shared_address.hpp"
 #include "codegen/nvptx/words.hpp"
@@ -108,6 +109,22 @@ void lower(ir::SharedStoreOp const&, ir::Op const& op, Emitter& e) {
   for (ir::VectorAccess const& vector : access.vectors().accesses) {
     SharedAccess::Address const at = access.of(vector);
     store(owner, at.base, at.constant, take(vector.registers));
+  }
+}
+
+void lower(ir::PeerStoreOp const&, ir::Op const& op, Emitter& e) {
+  ir::Type const& type = op.operand(1)->type();
+  llvm::Value* const rank = e.b.CreateZExtOrTrunc(e.scalar(*op.operand(3)), e.b.getInt32Ty());
+  llvm::Value* const address = ptx::mapa(e.b, e.scalar(*op.operand(0)), rank);
+  llvm::Value* const barrier = ptx::mapa(e.b, e.scalar(*op.operand(2)), rank);
+  Registers const& values = e.get(*op.operand(1));
+  SharedAccess access(e, op, op.operand(0)->type(), address, *type.layout(), true);
+  llvm::Value* const owner = e.owns(*type.layout());
+  for (ir::VectorAccess const& vector : access.vectors().accesses) {
+    SharedAccess::Address const at = access.of(vector);
+    Registers words;
+    for (int reg : vector.registers) words.push_back(values[static_cast<std::size_t>(reg)]);
+    ptx::store_async(e.b, at.base, at.constant, words, barrier, owner);
   }
 }
 

@@ -54,16 +54,9 @@ Progress perform(WarpProgram& warp, Op const& op, MbarrierArriveOp const& attrib
   machine::MbarrierAddress address = warp.mbarrier(*op.operand(0));
   machine::Scope scope = machine::Scope::cta;
   if (op.operand_count() > 1) {
-    int const cluster = warp.engine().cluster();
-    std::int64_t const rank = warp.integer(*op.operand(1));
-    if (rank < 0 || rank >= cluster) {
-      warp.engine().report(
-          machine::ReportKind::misuse,
-          "rank " + std::to_string(rank) + " of a cluster of " + std::to_string(cluster) + " CTAs does not exist",
-          warp.site());
-      return Progress::done;
-    }
-    address.cta = warp.cta() / cluster * cluster + static_cast<int>(rank);
+    auto const peer = warp.peer(*op.operand(1));
+    if (!peer) return Progress::done;
+    address.cta = *peer;
     scope = machine::Scope::cluster;
   }
   (void)warp.warp().arrive(warp.lanes(), address, attributes.count, warp.site(), scope);

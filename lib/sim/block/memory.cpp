@@ -69,6 +69,19 @@ std::vector<LaneBytes> const& shared_table(WarpProgram& warp, Op const& op, Frag
   return at->second;
 }
 
+/// What these lanes own of a tile, to shared memory.
+void write_owned(Value const& tile, Element element, Fragment const& fragment, Region const& region,
+                 machine::Lanes lanes, std::byte* memory) {
+  with_storage(tile.storage(), [&]<class T>(std::type_identity<T>) {
+    T const* const data = tile.data<T>();
+    for (int i = 0; i < fragment.count(); ++i) {
+      auto const at = static_cast<std::size_t>(i);
+      if (fragment.owner[at] == 0 || (lanes >> fragment.lane_of(i) & 1u) == 0) continue;
+      write_element(memory + region.addresses[static_cast<std::size_t>(fragment.linear[at])], element, data[i]);
+    }
+  });
+}
+
 }  // namespace
 
 // --- global memory ---------------------------------------------------------------------------------------------------
@@ -266,18 +279,31 @@ Progress perform(WarpProgram& warp, Op const& op, SharedStoreOp const&) {
     return Progress::done;
   }
   Fragment const& fragment = warp.fragment(type);
-  with_storage(tile.storage(), [&]<class T>(std::type_identity<T>) {
-    T const* const data = tile.data<T>();
-    for (int i = 0; i < fragment.count(); ++i) {
-      auto const element = static_cast<std::size_t>(i);
-      if (fragment.owner[element] == 0 || (warp.lanes() >> fragment.lane_of(i) & 1u) == 0) continue;
-      write_element(memory + region.addresses[static_cast<std::size_t>(fragment.linear[element])], type.element(),
-                    data[i]);
-    }
-  });
+  write_owned(tile, type.element(), fragment, region, warp.lanes(), memory);
   std::vector<LaneBytes> const& bytes_written = shared_table(warp, op, fragment, region, bytes(type.element()), true);
   if (!bytes_written.empty()) warp.warp().write(warp.lanes(), Footprint(space, bytes_written), warp.site());
   return Progress::done;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, PeerStoreOp const&) {
+  Type const& type = op.operand(1)->type();
+  Region const& region = warp.engine().regions().get(warp.view(*op.operand(0)));
+  Fragment const& fragment = warp.fragment(type);
+  auto const peer = warp.peer(*op.operand(3));
+  std::vector<LaneBytes> const& written = shared_table(warp, op, fragment, region, bytes(type.element()), true);
+  if (!peer || written.empty()) return Progress::done;
+  machine::PeerStore action;
+  action.cta = *peer;
+  action.destination = Footprint(warp.warp().shared(), written);
+  action.mbarrier = {*peer, warp.mbarrier(*op.operand(2)).offset};
+  for (LaneBytes const& range : written) action.bytes += static_cast<std::uint32_t>(range.end - range.begin);
+  Engine& engine = warp.engine();
+  action.effect = engine.effect(1, [&engine, &fragment, &region, cta = *peer, tile = warp.value(*op.operand(1)),
+                                    element = type.element(), lanes = warp.lanes()](machine::Moment, int) {
+    write_owned(tile, element, fragment, region, lanes, engine.shared_bytes(cta));
+  });
+  (void)warp.warp().peer_store(warp.lanes(), action, warp.site());
+  return Progress::turn;
 }
 
 }  // namespace tegula::sim::block

@@ -126,6 +126,17 @@ std::int64_t WarpProgram::integer(ir::Value const& value) const {
   }
 }
 
+std::optional<int> WarpProgram::peer(ir::Value const& rank) {
+  int const cluster = engine_.cluster();
+  std::int64_t const number = integer(rank);
+  if (number >= 0 && number < cluster) return cta_ / cluster * cluster + static_cast<int>(number);
+  engine_.report(
+      machine::ReportKind::misuse,
+      "rank " + std::to_string(number) + " of a cluster of " + std::to_string(cluster) + " CTAs does not exist",
+      site());
+  return std::nullopt;
+}
+
 std::uint32_t WarpProgram::shared_place(Op const& user) const {
   Function const& function = *user.function();
   if (&function == &plan().kernel()) return plan().place(user);

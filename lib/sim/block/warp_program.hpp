@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/block/engine.hpp"
@@ -87,6 +88,8 @@ class WarpProgram final : public machine::Program {
   [[nodiscard]] std::int64_t integer(ir::Value const& value) const;
   /// The integers of operands `first` on.
   [[nodiscard]] Extents integers(ir::Op const& op, int first) const;
+  /// The CTA of a rank in the cluster; reported and nothing where there is none.
+  [[nodiscard]] std::optional<int> peer(ir::Value const& rank);
   /// What this warp holds of a tile type.
   [[nodiscard]] Fragment const& fragment(ir::Type const& type);
   /// The same of another warp of the group.

@@ -20,7 +20,8 @@ std::uint32_t State::new_record(WarpState const& w, Lanes lanes, Site const& sit
 }
 
 void State::check_shared(WarpState& w, Lanes lanes, SpaceState const& space, Footprint const& bytes,
-                         AccessRecord const& record) {
+                         std::uint32_t number) {
+  AccessRecord const& record = records[number];
   CtaState& cta = ctas[static_cast<std::size_t>(space.owner)];
   if (space.owner != w.cta) {
     bool known_started = false;
@@ -39,12 +40,7 @@ void State::check_shared(WarpState& w, Lanes lanes, SpaceState const& space, Foo
               " may not have started; add a cluster barrier before the first access " + "to its shared memory",
           {}, side(w, lanes, "access to shared memory of CTA " + std::to_string(space.owner), record.site));
     }
-    for (Instant& touch : cta.remote) {
-      if (touch.warp == w.number) touch = {touch.warp, lanes, w.clocks.time(), record.site};
-    }
-    bool found = false;
-    for (Instant const& touch : cta.remote) found = found || touch.warp == w.number;
-    if (!found) cta.remote.push_back({static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), record.site});
+    note_remote(cta, w, lanes, record.site, record.mechanism == Mechanism::mbarrier ? number : 0);
   }
   if (cta.live.empty()) return;
   for (LaneBytes const& range : bytes) {
@@ -61,6 +57,20 @@ void State::check_shared(WarpState& w, Lanes lanes, SpaceState const& space, Foo
             " are accessed while it lives; add mbarrier.inval and a barrier before the bytes " + "are used otherwise",
         side(*warps[hit->init.warp], hit->init.lanes, "init of " + describe(*hit), hit->init.site), std::move(later));
   }
+}
+
+void State::note_remote(CtaState& cta, WarpState const& w, Lanes lanes, Site const& site, std::uint32_t number) {
+  RemoteUse const now{{static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site}, number};
+  auto const same = [&](RemoteUse const& use) {
+    bool const counted = use.record != 0;
+    return use.by.warp == now.by.warp && counted == (number != 0) &&
+           (!counted || records[use.record].mbarrier == records[number].mbarrier);
+  };
+  auto const old = std::find_if(cta.remote.begin(), cta.remote.end(), same);
+  if (old != cta.remote.end())
+    *old = now;
+  else
+    cta.remote.push_back(now);
 }
 
 void State::touch(WarpState& w, Lanes lanes, Footprint const& bytes, std::uint32_t number) {
@@ -87,7 +97,7 @@ void State::touch(WarpState& w, Lanes lanes, Footprint const& bytes, std::uint32
     }
     return;
   }
-  if (space.kind == SpaceKind::shared) check_shared(w, lanes, space, bytes, record);
+  if (space.kind == SpaceKind::shared) check_shared(w, lanes, space, bytes, number);
   Plane const plane = space.kind == SpaceKind::shared ? Plane::shared_async : Plane::global_async;
 
   // The answer for one earlier access holds for all intervals of one lane set, so remember the last good one.

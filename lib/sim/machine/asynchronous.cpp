@@ -245,8 +245,7 @@ Turn Warp::copy_in(Lanes one, CopyIn const& copy, Site site) {
     Mbarrier* b = s.use(w, one, address, site, true);
     if (b == nullptr) break;
     std::uint32_t const result = s.new_record(w, one, site, Proxy::async, Mechanism::mbarrier, true);
-    s.records[result].mbarrier =
-        static_cast<std::int32_t>(std::find(s.mbarriers.begin(), s.mbarriers.end(), b) - s.mbarriers.begin());
+    s.records[result].mbarrier = s.number_of(*b);
     for (std::uint32_t record : {source, map}) s.records[record].mbarrier = s.records[result].mbarrier;
     Space const space = copy.multicast != 0 ? s.ctas[static_cast<std::size_t>(cta)].space : copy.destination.space();
     if (!copy.destination.empty()) {
@@ -263,6 +262,26 @@ Turn Warp::copy_in(Lanes one, CopyIn const& copy, Site site) {
     op.result = result;
     op.operands = map;
   }
+  return turn(w);
+}
+
+Turn Warp::peer_store(Lanes lanes, PeerStore const& store, Site site) {
+  WarpState& w = begin(site, lanes);
+  State& s = *state_;
+  Mbarrier* const b = s.use(w, lanes, store.mbarrier, site, true);
+  if (b == nullptr) return turn(w);
+  std::uint32_t const result = s.new_record(w, lanes, site, Proxy::generic, Mechanism::mbarrier, true);
+  s.records[result].mbarrier = s.number_of(*b);
+  Space const space = s.ctas[static_cast<std::size_t>(store.cta)].space;
+  s.touch(w, lanes, Footprint(space, std::span(store.destination.begin(), store.destination.end())), result);
+  std::uint32_t const id = s.new_operation(w, OpKind::copy_in, lanes, site, store.effect);
+  Operation& op = s.operations[id];
+  op.mbarrier = s.records[result].mbarrier;
+  op.bytes = store.bytes;
+  op.phase = b->state.phase();
+  op.result = result;
+  std::erase_if(w.handed, [&](std::uint32_t last) { return s.records[last].mbarrier == op.mbarrier; });
+  w.handed.push_back(result);
   return turn(w);
 }
 
@@ -346,8 +365,7 @@ Turn Warp::cp_async_arrive(Lanes lanes, MbarrierAddress address, bool noinc, Sit
     if (result != MbarrierFault::none) s.fault(result, *b, w, lanes, site, "1");
   }
   std::uint32_t const id = s.new_operation(w, OpKind::cp_arrive, lanes, site, {});
-  s.operations[id].mbarrier =
-      static_cast<std::int32_t>(std::find(s.mbarriers.begin(), s.mbarriers.end(), b) - s.mbarriers.begin());
+  s.operations[id].mbarrier = s.number_of(*b);
   s.operations[id].phase = b->state.phase();
   return turn(w);
 }

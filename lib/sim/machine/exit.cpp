@@ -115,12 +115,16 @@ void State::deadlock() {
 }
 
 void State::check_cta_exit(CtaState& cta) {
-  for (Instant const& touch : cta.remote) {
+  for (RemoteUse const& use : cta.remote) {
+    Instant const& touch = use.by;
+    AccessRecord const& record = records[use.record];
     bool known = false;
     for (int number : cta.warps) {
       WarpState const& w = *warps[static_cast<std::size_t>(number)];
       for (std::size_t i = 0; i < w.clocks.class_count() && !known; ++i) {
-        known = knows(w, w.clocks.lane_class(i).lanes, touch.warp, touch.lanes, touch.time, Plane::order, false);
+        Lanes const lanes = w.clocks.lane_class(i).lanes;
+        known = use.record == 0 ? knows(w, lanes, touch.warp, touch.lanes, touch.time, Plane::order, false)
+                                : record.signal_time != 0 && knows_slot(w, lanes, record.signal, record.signal_time);
       }
     }
     if (known || !first(ReportKind::peer_lifetime, touch.site, {})) continue;

@@ -13,6 +13,10 @@ Mbarrier* State::find(MbarrierAddress address) {
   return i < at.size() && at[i] >= 0 ? mbarriers[static_cast<std::size_t>(at[i])] : nullptr;
 }
 
+std::int32_t State::number_of(Mbarrier const& b) const {
+  return static_cast<std::int32_t>(std::find(mbarriers.begin(), mbarriers.end(), &b) - mbarriers.begin());
+}
+
 Mbarrier* State::use(WarpState& w, Lanes lanes, MbarrierAddress address, Site const& site, bool copy) {
   Mbarrier* b = find(address);
   if (b == nullptr || !b->state.live()) {
@@ -59,13 +63,7 @@ Mbarrier* State::use(WarpState& w, Lanes lanes, MbarrierAddress address, Site co
               "; let it wait for all releases, or add a cluster barrier before it exits",
           {}, side(w, lanes, "use of " + describe(*b), site));
     }
-    auto const old =
-        std::find_if(cta.remote.begin(), cta.remote.end(), [&](Instant const& i) { return i.warp == w.number; });
-    Instant const now{static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site};
-    if (old != cta.remote.end())
-      *old = now;
-    else
-      cta.remote.push_back(now);
+    if (!copy) note_remote(cta, w, lanes, site, 0);  // a copy's end is that of the phase that counts it
   }
   auto const user = std::find_if(b->users.begin(), b->users.end(),
                                  [&](Instant const& i) { return i.warp == w.number && (i.lanes & ~lanes) == 0; });
@@ -147,10 +145,19 @@ void State::after_transition(Mbarrier& b) {
   b.counted_bytes = false;
 }
 
+bool State::came_after(WarpState const& w, Lanes lanes, Instant const& wait) const {
+  std::vector<std::uint32_t> const& handed = warps[wait.warp]->handed;
+  return std::any_of(handed.begin(), handed.end(), [&](std::uint32_t number) {
+    AccessRecord const& store = records[number];
+    return store.time >= wait.time && (store.lanes & wait.lanes) != 0 && store.signal_time != 0 &&
+           knows_slot(w, lanes, store.signal, store.signal_time);
+  });
+}
+
 void State::check_observed(WarpState& w, Lanes lanes, Mbarrier const& b, Site const& site) {
   if (b.state.phase() == 0) return;
   for (Instant const& o : b.observers) {
-    if (knows(w, lanes, o)) return;
+    if (knows(w, lanes, o) || came_after(w, lanes, o)) return;
   }
   if (!first(ReportKind::phase_error, b.init.site, site)) return;
   add(ReportKind::phase_error,

@@ -151,6 +151,7 @@ struct WarpState {
   Touch touched;
   Blocked blocked;
   GroupQueue bulk, cp, wgmma;
+  std::vector<std::uint32_t> handed;  // records of its last stores to peers, one per mbarrier
   std::uint32_t wgmma_fence = 0;
   std::uint32_t registers = 0;
   std::uint32_t operations = 0;
@@ -172,13 +173,19 @@ struct NamedBarrier {
   std::vector<int> waiting;      // warps to wake
 };
 
+/// A use of another CTA's shared memory.
+struct RemoteUse {
+  Instant by;
+  std::uint32_t record = 0;  // of a copy or a store that an mbarrier there counts, which ends with the phase; 0: none
+};
+
 struct CtaState {
   std::array<NamedBarrier, 16> barriers;
   std::vector<std::int32_t> mbarrier_at;  // by offset / 8: index or -1
   std::vector<std::uint32_t> live;        // offsets of live mbarriers, sorted
   std::vector<std::byte> bytes;
   std::vector<int> warps;
-  std::vector<Instant> remote;  // last access of each warp of another CTA
+  std::vector<RemoteUse> remote;  // the last ones of each warp of another CTA
   std::uint64_t free_registers = 0;
   int running = 0;
   Space space = 0;
@@ -266,7 +273,9 @@ struct State {
   void touch(WarpState&, Lanes, Footprint const&, std::uint32_t record);
   void touch_registers(WarpState&, Footprint const&, std::uint32_t record, bool reads_old);
   void give_up(WarpState&, Lanes, Footprint const&, std::uint32_t record);
-  void check_shared(WarpState&, Lanes, SpaceState const&, Footprint const&, AccessRecord const&);
+  void check_shared(WarpState&, Lanes, SpaceState const&, Footprint const&, std::uint32_t record);
+  /// `record` of an access that an mbarrier counts, else 0.
+  void note_remote(CtaState&, WarpState const&, Lanes, Site const&, std::uint32_t record);
   void check_tensor_map(WarpState&, Lanes, Footprint const&, std::uint32_t record);
 
   // explain.cpp
@@ -284,6 +293,7 @@ struct State {
 
   // mbarriers.cpp
   Mbarrier* find(MbarrierAddress);
+  [[nodiscard]] std::int32_t number_of(Mbarrier const&) const;
   /// The live mbarrier for an action of these lanes; reports and returns null otherwise. `copy`: it is a copy's
   /// operand.
   Mbarrier* use(WarpState&, Lanes, MbarrierAddress, Site const&, bool copy);
@@ -291,8 +301,10 @@ struct State {
   /// Checks and effects around an arrival; `transition` is applied once per lane.
   void arrive(WarpState&, Lanes, MbarrierAddress, Site const&, Scope, std::int64_t count, std::int64_t bytes,
               bool drop);
-  /// An arrive in a phase needs a wait for the phase before it that happens before the arrive.
+  /// An arrive in a phase needs a wait for the phase before it that happens before the arrive, or before the waiting
+  /// thread stored to a peer what these lanes have waited for.
   void check_observed(WarpState&, Lanes, Mbarrier const&, Site const&);
+  [[nodiscard]] bool came_after(WarpState const&, Lanes, Instant const& wait) const;
   void after_transition(Mbarrier&);
   [[nodiscard]] bool wait_done(WarpState const&, Blocked const&) const;
   void pass_wait(WarpState&, Blocked const&);

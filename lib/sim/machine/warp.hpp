@@ -41,6 +41,15 @@ struct CopyOut {
   Effect effect = {};  // read_source, later write_result
 };
 
+/// st.async of some lanes to another CTA of the cluster. `destination` names the bytes as the issuing CTA has them.
+struct PeerStore {
+  int cta = 0;
+  Footprint destination = {};
+  MbarrierAddress mbarrier = {};  // in that CTA
+  std::uint32_t bytes = 0;        // that it counts
+  Effect effect = {};             // write_result
+};
+
 /// cp.async of some lanes.
 struct AsyncCopy {
   Footprint source = {};
@@ -116,6 +125,7 @@ class Warp {
   // ----------------------------------------------------------------------------------------------
   Turn copy_in(Lanes one, CopyIn const&, Site);
   Turn copy_out(Lanes one, CopyOut const&, Site);
+  Turn peer_store(Lanes, PeerStore const&, Site);
   void bulk_commit(Lanes, Site);
   /// At most `pending` youngest groups of these lanes stay open; `read` (.read): only their sources count.
   Turn bulk_wait(Lanes, int pending, bool read, Site);

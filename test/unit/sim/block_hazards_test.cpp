@@ -610,6 +610,75 @@ TEST_CASE("hazards of clusters are found from ir", "[sim][block][N1]") {
                 {&x, &y});
 }
 
+TEST_CASE("hazards of parts that CTAs hand to each other are found from ir", "[sim][block][N1]") {
+  // Two turns through one slot: the second CTA writes again only when the first one has read.
+  HostTensor x = small_tensor(Element::f32, {2, 32}, 12), y(Element::f32, {1, 32});
+  std::string const sound =
+      R"(kernel @hand_over(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>) warps = 1 cluster = 2 {
+  %2 = constant {value = 2 : i64} : i64
+  grid %2
+  %0 = constant {value = 0 : i64} : i64
+  %1 = constant {value = 1 : i64} : i64
+  %s = shared_alloc {align = 128} : shared<32xf32, dense>
+  %full = shared_alloc {align = 8} : mbarrier
+  %empty = shared_alloc {align = 8} : mbarrier
+  elect {
+    mbarrier_init %full
+    mbarrier_init %empty
+    fence_mbarrier_init
+    yield
+  }
+  cluster_arrive
+  cluster_wait
+  %r = cluster_rank : i64
+  %a = load %x, %r, %0 : tile<32xf32, [lane (1) (2) (4) (8) (16)]>
+  %first = compare %r, %0 : bool
+  for %i = %0 to %2 step %1 {
+    if %first {
+      elect {
+        mbarrier_expect %full {bytes = 128}
+        yield
+      }
+      mbarrier_wait %full, %i {scope = cluster}
+      %b = shared_load %s : tile<32xf32, [lane (1) (2) (4) (8) (16)]>
+      warp_barrier
+      elect {
+        mbarrier_arrive %empty, %1
+        yield
+      }
+      %c = add %a, %b : tile<32xf32, [lane (1) (2) (4) (8) (16)]>
+      store %y, %c, %0, %0
+      yield
+    } else {
+      %before = xor %i, %1 : i64
+      mbarrier_wait %empty, %before {scope = cluster}
+      peer_store %s, %a, %full, %0
+      yield
+    }
+    yield
+  }
+  if %first {
+    yield
+  } else {
+    mbarrier_wait %empty, %1 {scope = cluster}
+    yield
+  }
+  return
+}
+)";
+  check_planted(sound,
+                {
+                    {"  cluster_arrive\n  cluster_wait\n", "", ReportKind::use_before_init},
+                    {"      mbarrier_wait %full, %i {scope = cluster}\n", "", ReportKind::never_written},
+                    {"      mbarrier_wait %empty, %before {scope = cluster}\n", "", ReportKind::race_war},
+                    {"      warp_barrier\n", "", ReportKind::race_war},
+                    {"    mbarrier_wait %empty, %1 {scope = cluster}\n", "", ReportKind::peer_lifetime},
+                    {"{bytes = 128}", "{bytes = 64}", ReportKind::wrong_byte_count},
+                    {"peer_store %s, %a, %full, %0", "peer_store %s, %a, %full, %2", ReportKind::misuse},
+                },
+                {&x, &y});
+}
+
 TEST_CASE("hazards of the register pool are found from ir", "[sim][block][N1]") {
   // 13: consumers ask for registers that a partition has to give back first; 384 threads start with 168 each.
   HostTensor y(Element::f32, {1});

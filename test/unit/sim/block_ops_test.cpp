@@ -454,6 +454,46 @@ void clusters() {
   CHECK(first_wrong(y, [&](std::int64_t i) { return x.number(i % 64); }) == "");
 }
 
+void peers() {
+  // The second CTA of a pair hands its row to the first one, which counts the bytes and adds its own.
+  HostTensor x = small_tensor(Element::f32, {2, 128}, 17), y(Element::f32, {1, 128});
+  run_clean(R"(kernel @k(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>) warps = 1 cluster = 2 {
+  %two = constant {value = 2 : i64} : i64
+  grid %two
+  %0 = constant {value = 0 : i64} : i64
+  %s = shared_alloc {align = 128} : shared<128xf32, dense>
+  %full = shared_alloc {align = 8} : mbarrier
+  elect {
+    mbarrier_init %full
+    fence_mbarrier_init
+    yield
+  }
+  cluster_arrive
+  cluster_wait
+  %r = cluster_rank : i64
+  %a = load %x, %r, %0 : tile<128xf32, [register (1) (2), lane (4) (8) (16) (32) (64)]>
+  %first = compare %r, %0 : bool
+  if %first {
+    elect {
+      mbarrier_expect %full {bytes = 512}
+      yield
+    }
+    mbarrier_wait %full, %0 {scope = cluster}
+    %b = shared_load %s : tile<128xf32, [register (1) (2), lane (4) (8) (16) (32) (64)]>
+    %c = add %a, %b : tile<128xf32, [register (1) (2), lane (4) (8) (16) (32) (64)]>
+    store %y, %c, %0, %0
+    yield
+  } else {
+    peer_store %s, %a, %full, %0
+    yield
+  }
+  return
+}
+)",
+            {&x, &y});
+  CHECK(first_wrong(y, [&](std::int64_t i) { return x.number(i) + x.number(128 + i); }) == "");
+}
+
 /// C = A * B with A and B read from shared memory, or A from registers; B as stored [k][n] or [n][k].
 void wgmma(bool from_registers, bool b_transposed, Element element) {
   std::int64_t const k = element == Element::f32 ? 32 : 64;
@@ -661,6 +701,7 @@ TEST_CASE("warps exchange through shared memory and copies", "[sim][block]") {
 TEST_CASE("warps meet at barriers, in a CTA and in a cluster", "[sim][block]") {
   named_barriers();
   clusters();
+  peers();
   atomics();
 }
 TEST_CASE("tensor cores multiply fragments and shared tiles", "[sim][block]") { products(); }

@@ -56,6 +56,19 @@ void mbarrier_arrive_expect_tx_remote(Builder& b, llvm::Value* remote, llvm::Val
   arrival(b, "mbarrier.arrive.expect_tx.shared::cluster.b64", remote, bytes);
 }
 
+void store_async(Builder& b, llvm::Value* address, std::int64_t offset, std::vector<llvm::Value*> const& words,
+                 llvm::Value* barrier, llvm::Value* predicate) {
+  Assembly assembly(b);
+  std::string text = predicate == nullptr ? "" : "@" + assembly.in(predicate) + " ";
+  text += "st.async.shared::cluster.mbarrier::complete_tx::bytes";
+  if (words.size() > 1) text += ".v" + std::to_string(words.size());
+  text += ".b32 [" + assembly.in(address) + "+" + std::to_string(offset) + "], ";
+  std::vector<std::string> names;
+  for (llvm::Value* word : words) names.push_back(assembly.in(word));
+  text += names.size() == 1 ? names[0] : braces(names);
+  assembly.call(text + ", [" + assembly.in(barrier) + "];", AsmEffect::convergent);
+}
+
 llvm::Value* mbarrier_test_wait(Builder& b, llvm::Value* barrier, llvm::Value* parity) {
   Assembly assembly(b);
   std::string text = "mbarrier.test_wait.parity.shared::cta.b64 " + assembly.out(b.getInt1Ty());

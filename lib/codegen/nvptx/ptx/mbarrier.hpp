@@ -28,6 +28,10 @@ llvm::Value* mapa(Builder& b, llvm::Value* address, llvm::Value* rank);
 /// Arrives on a barrier of any CTA of the cluster. Without qualifiers: release.cluster costs a membar of the whole GPU,
 /// and no shared data needs it where the arrival only hands a buffer back.
 void mbarrier_arrive_remote(Builder& b, llvm::Value* remote, std::int64_t count = 1);
+/// Writes 1, 2 or 4 words to address + offset in any CTA of the cluster where `predicate` (null: always) holds; the
+/// barrier of that CTA counts their bytes. PTX 8.1.
+void store_async(Builder& b, llvm::Value* address, std::int64_t offset, std::vector<llvm::Value*> const& words,
+                 llvm::Value* barrier, llvm::Value* predicate);
 void mbarrier_arrive_expect_tx_remote(Builder& b, llvm::Value* remote, llvm::Value* bytes);
 
 /// True (i1) when the phase of this parity (i32, 0 or 1) is complete. Does not block.
