@@ -31,6 +31,7 @@ constexpr void for_each_pass_option(Options& options, Visit visit) {
   visit("stages", "depth of every loop's buffers", options.stages);
   visit("distance", "iterations that every loop's copies run ahead", options.distance);
   visit("unroll", "iterations of every loop that become one", options.unroll);
+  visit("split", "CTAs of a cluster that share a product's loop", options.split);
   visit("exact", "every rounding as written", options.exact);
   visit("epilogue", "the last iterations of loops whose copies run ahead get code of their own", options.epilogue);
   visit("persistence", "CTAs stay and take tile after tile", options.persistence);

@@ -261,12 +261,8 @@ class Rings {
   // ---- rewrite: buffers and barriers before everything that has an effect.
 
   void allocate() {
-    Op* first = nullptr;
-    for (Op& op : function_.body()) {
-      first = &op;
-      if (!op.pure() && !op.info().has(ir::launch_fact) && !op.is<ir::SharedAllocOp>()) break;
-    }
-    ir::Builder builder = ir::Builder::before(*first);
+    Op& first = first_effect(function_);
+    ir::Builder builder = ir::Builder::before(first);
     for (Home& home : homes_)
       for (Ring& ring : home.rings) {
         std::vector<Op*> const& fetches = ring.sites.front().fetches;
@@ -275,17 +271,26 @@ class Rings {
         ring.full = barriers(builder, ring.stages, "full_" + name);
         if (ring.repeats()) ring.empty = barriers(builder, ring.stages, "empty_" + name);
       }
+    if (auto const* const begun = first.dyn<ir::ElectOp>(); begun && begun->region == ir::LoopRegion::pre_prologue) {
+      // The fence and the barrier behind what others initialise there are enough.
+      ir::Builder inside = ir::Builder::before(first.block().front());
+      return initialise(inside);
+    }
     elected(builder, ir::LoopRegion::pre_prologue, [&](ir::Builder& inside) {
-      prefetch_maps(inside);
-      for (Home const& home : homes_)
-        for (Ring const& ring : home.rings) {
-          inside.op(ir::MbarrierInitOp{}, {ring.full}, {});
-          if (ring.empty != nullptr)
-            inside.op(ir::make_op<ir::MbarrierInitOp>(std::int64_t{function_.warps}), {ring.empty}, {});
-        }
+      initialise(inside);
       inside.op(ir::FenceMbarrierInitOp{}, {}, {});
     });
     builder.op(ir::BarrierOp{}, {}, {});
+  }
+
+  void initialise(ir::Builder& builder) {
+    prefetch_maps(builder);
+    for (Home const& home : homes_)
+      for (Ring const& ring : home.rings) {
+        builder.op(ir::MbarrierInitOp{}, {ring.full}, {});
+        if (ring.empty != nullptr)
+          builder.op(ir::make_op<ir::MbarrierInitOp>(std::int64_t{function_.warps}), {ring.empty}, {});
+      }
   }
 
   void prefetch_maps(ir::Builder& builder) {

@@ -38,6 +38,12 @@ bool has_zero(ir::Type const& type) { return type.is_scalar() || type.is_tile();
 
 }  // namespace
 
+Op& first_effect(ir::Function const& function) {
+  for (Op& op : function.body())
+    if (!op.pure() && !op.info().has(ir::launch_fact) && !op.is<ir::SharedAllocOp>()) return op;
+  return function.body().back();
+}
+
 void mark(Op& op, LoopRegion region) {
   if (auto* const loop = op.dyn<ir::ForOp>()) loop->region = region;
   if (auto* const branch = op.dyn<ir::IfOp>()) branch->region = region;

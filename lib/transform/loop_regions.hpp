@@ -12,6 +12,9 @@
 
 namespace tegula::transform {
 
+/// The first op of a kernel's body that does something: behind facts of the launch, buffers and what is computed.
+ir::Op& first_effect(ir::Function const& function);
+
 /// Names the part that a loop, a branch or an elected region belongs to; other ops have no name.
 void mark(ir::Op& op, ir::LoopRegion region);
 

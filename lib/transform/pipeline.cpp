@@ -36,6 +36,7 @@
 #include "transform/specialize.hpp"
 #include "transform/specialize_warps.hpp"
 #include "transform/split_loops.hpp"
+#include "transform/split_products.hpp"
 #include "transform/split_stores.hpp"
 #include "transform/swap_operands.hpp"
 #include "transform/take_turns.hpp"
@@ -126,6 +127,11 @@ constexpr PassInfo table[] = {
      .summary = "quotients by what a row shares, rounded to 16 bits, become products with its reciprocal",
      .function = share_reciprocals,
      .needs = {Fact::layouts}},
+    {.name = "split-products",
+     .summary = "CTAs of a cluster share the loop of a product and add up what each has summed",
+     .function = split_products,
+     .needs = {Fact::no_calls, Fact::layouts},
+     .breaks = {Fact::shared_offsets, Fact::barriers}},
     {.name = "split-stores",
      .summary = "results of products leave in column chunks, through staging buffers and the TMA engine",
      .function = split_stores,

@@ -95,7 +95,7 @@ class Specialization {
     Op* barrier = nullptr;
     for (Op& op : function_.body()) {
       if (op.is<ir::WarpSpecializeOp>()) return nullptr;
-      if (op.is<ir::BarrierOp>()) barrier = &op;
+      if (op.is<ir::BarrierOp>() || op.is<ir::ClusterWaitOp>()) barrier = &op;
       bool found = fills(op);
       for (int i = 0; i < op.block_count(); ++i) found = found || !fills_in(op.block(i)).empty();
       if (found) return barrier;

@@ -191,7 +191,8 @@ class Judge {
   template <class Options>
   Options grid_of(ir::Module const& module) const {
     Options options;
-    if (one_.ctas != 0 && holds<ir::MultiprocessorsOp>(module)) options.grid = sim::Grid{one_.ctas, 1, 1};
+    if (one_.ctas != 0 && holds<ir::MultiprocessorsOp>(module))
+      options.grid = sim::Grid{one_.ctas * module.kernel().cluster, 1, 1};
     return options;
   }
 

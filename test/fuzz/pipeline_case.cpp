@@ -93,6 +93,7 @@ CompileOptions random_options(std::mt19937_64& random) {
   options.unroll = pick({0, 0, 0, 1, 2, 4});
   options.exact = pick({0, 0, 0, 0, 1}) != 0;
   options.epilogue = choice(), options.persistence = choice(), options.specialization = choice();
+  options.split = pick({0, 0, 0, 0, 2, 4});
   return options;
 }
 

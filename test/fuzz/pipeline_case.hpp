@@ -19,7 +19,7 @@ struct PipelineCase {
   ir::Module module;
   std::vector<test::RandomParameter> parameters;
   CompileOptions options;
-  std::int64_t ctas = 0;  ///< of kernels that stay on their multiprocessors; 0: as many as those ask for
+  std::int64_t ctas = 0;  ///< or clusters, of kernels that stay on their multiprocessors; 0: as many as those ask for
 
   [[nodiscard]] PipelineCase clone() const { return {module.clone(), parameters, options, ctas}; }
 };

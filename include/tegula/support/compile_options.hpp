@@ -27,6 +27,7 @@ struct CompileOptions {
   bool exact = false;        ///< cuda: every rounding as written, see tegula/ir/ops/arith.hpp
   int distance = 0;          ///< overrides d of stages<n, d> of every loop, below the depth; 0: as written
   int unroll = 0;            ///< overrides unroll<n> of every loop; 0: as written
+  int split = 0;             ///< cuda: CTAs of a cluster that share a product's loop: 2, 4 or 8; 0: the compiler's, 1
   /// The last iterations of a loop whose copies run ahead in the warps that read: a loop of their own (automatic, on),
   /// or turns of the main loop with the copies under a test (off).
   Choice epilogue = Choice::automatic;

@@ -1,0 +1,147 @@
+// Products whose loops the CTAs of a cluster share, run warp by warp: clean under many schedules, equal to float64, the
+// same from run to run, and reported when any one of the synchronising ops is missing.
+#include "analysis/kernel_facts.hpp"
+#include "compiler/compile.hpp"
+#include "ir/text.hpp"
+#include "ir/walk.hpp"
+#include "sim/block/simulate.hpp"
+#include "support/gemm_kernel.hpp"
+#include "support/mutate.hpp"
+
+using namespace tegula;
+using namespace tegula::test;
+namespace block = sim::block;
+
+namespace {
+
+int count(ir::Module const& module, ir::OpKind kind) {
+  int result = 0;
+  ir::walk(module.kernel(), [&](ir::Op& op) { result += op.kind() == kind ? 1 : 0; });
+  return result;
+}
+
+CompileOptions split_options(int split) {
+  CompileOptions options = gemm_options();
+  options.split = split;
+  return options;
+}
+
+/// Runs under schedules, on all clusters of the grid and on one that takes all tiles, and compares with float64.
+void check_run(ir::Module const& module, std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seeds = 3) {
+  int const ctas = module.kernel().cluster;
+  bool const stays = count(module, ir::OpKind::MultiprocessorsOp) != 0;
+  for (bool const one : {false, true}) {
+    if (one && !stays) continue;
+    GemmData data(m, n, k);
+    block::Options options;
+    if (one) options.grid = sim::Grid{ctas, 1, 1};
+    block::Simulation simulation(module.kernel(), data.arguments(), options);
+    auto const sweep = simulation.sweep(seeds);
+    INFO("m, n, k = " << m << ", " << n << ", " << k << (one ? " on one cluster\n" : "\n") << sweep.str());
+    CHECK(sweep.clean());
+    CHECK(data.wrong() == "");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("CTAs share a product at every trip count, with warps for copies and without", "[sim][split]") {
+  for (int const split : {2, 4, 8}) {
+    for (Choice const specialization : {Choice::on, Choice::off}) {
+      CompileOptions options = split_options(split);
+      options.specialization = specialization;
+      ir::Module const module = compiler::lower(gemm_module({64, 16, 16, 2}), options);
+      REQUIRE(module.kernel().cluster == split);
+      REQUIRE(count(module, ir::OpKind::PeerStoreOp) == 1);
+      REQUIRE(count(module, ir::OpKind::TmaStoreOp) == 1);
+      REQUIRE(count(module, ir::OpKind::WarpSpecializeOp) == (specialization == Choice::on ? 1 : 0));
+      for (int const trips : {0, 1, split - 1, split, split + 1, 2 * split + 1})
+        check_run(module, 128, 16, 16 * trips, 3);
+    }
+  }
+}
+
+TEST_CASE("CTAs share products of few rows, of registers, and of CTAs that do not stay", "[sim][split]") {
+  for (GemmShape const& shape : {GemmShape{16, 64, 128, 8}, GemmShape{32, 32, 16, 2}, GemmShape{48, 40, 32, 2}}) {
+    ir::Module const module = compiler::lower(gemm_module(shape), split_options(2));
+    REQUIRE(module.kernel().cluster == 2);
+    for (int const k : {0, shape.k, 5 * shape.k + 8}) check_run(module, 19, 72, k, 1);
+  }
+  CompileOptions options = split_options(4);
+  options.persistence = Choice::off;
+  ir::Module const module = compiler::lower(gemm_module({64, 16, 16, 2}), options);
+  REQUIRE(module.kernel().cluster == 4);
+  CHECK(count(module, ir::OpKind::MultiprocessorsOp) == 0);
+  for (std::int64_t const k : {0, 40, 160}) check_run(module, 72, 40, k, 2);
+}
+
+TEST_CASE("parts move by 16 bytes and meet no bank twice", "[sim][split][N14]") {
+  for (GemmShape const& shape : {GemmShape{64, 16, 16, 2}, GemmShape{16, 64, 32, 2}, GemmShape{64, 96, 16, 2}}) {
+    ir::Module const module = compiler::lower(gemm_module(shape), split_options(2));
+    int found = 0;
+    for (MemoryAccessFacts const& access : analysis::kernel_facts(module.kernel()).accesses) {
+      if (access.memory != "parts") continue;
+      ++found;
+      CHECK(access.bytes == 16);
+      CHECK(access.cost == access.least);
+    }
+    CHECK(found == 2);
+  }
+}
+
+TEST_CASE("more tiles than clusters are each computed once", "[sim][split]") {
+  ir::Module const module = compiler::lower(gemm_module({64, 16, 16, 2}), split_options(2));
+  for (sim::Grid const& grid : {sim::Grid{2, 1, 1}, sim::Grid{6, 1, 1}, sim::Grid{3, 2, 1}, sim::Grid{40, 1, 1}}) {
+    GemmData data(64 * 5, 16 * 3, 48);
+    block::Options options;
+    options.grid = grid;
+    auto const result = block::run(module.kernel(), data.arguments(), sim::machine::Schedule::seed(1), options);
+    INFO(result.str());
+    CHECK(result.clean());
+    CHECK(data.wrong() == "");
+  }
+}
+
+TEST_CASE("sums of parts that round are the same under every schedule", "[sim][split]") {
+  ir::Module const module = compiler::lower(gemm_module({64, 16, 16, 2}), split_options(4));
+  GemmData data(64, 16, 16 * 9);
+  std::mt19937_64 random(7);
+  for (std::int64_t i = 0; i < data.a.count(); ++i)
+    data.a.set_number(i, static_cast<double>(random() % 1000003) / 1000003.0);
+  block::Simulation simulation(module.kernel(), data.arguments(), {});  // compares what schedules leave
+  auto const sweep = simulation.sweep(20);
+  INFO(sweep.str());
+  CHECK(sweep.clean());
+}
+
+TEST_CASE("a shared product without any one of its synchronising ops is reported", "[sim][split][N1]") {
+  // Where warps copy among others, of what the CTAs of a cluster hand over.
+  auto const hands_over = [](ir::Op const& op) {
+    auto const* const wait = op.is<ir::MbarrierWaitOp>() ? &op.as<ir::MbarrierWaitOp>() : nullptr;
+    return (wait != nullptr && wait->scope == ir::MemoryScope::cluster) || op.is<ir::WarpBarrierOp>() ||
+           op.is<ir::ClusterArriveOp>() || op.is<ir::ClusterWaitOp>() ||
+           (op.is<ir::MbarrierArriveOp>() && op.operand_count() == 2) ||
+           (op.is<ir::MbarrierExpectOp>() && op.operand(0)->name() == "full_parts");
+  };
+  for (Choice const specialization : {Choice::on, Choice::off}) {
+    CompileOptions options = split_options(2);
+    options.specialization = specialization;
+    ir::Module const module = compiler::lower(gemm_module({64, 16, 16, 2}), options);
+    GemmData data(128, 16, 16 * 8), no_steps(128, 16, 0);
+    block::Options run;
+    run.grid = sim::Grid{2, 1, 1};
+    auto const all = specialization == Choice::on ? mutations(module) : mutations(module, hands_over);
+    CHECK(all.size() >= 8);
+    for (Mutation const& mutation : all) {
+      auto const bad_runs = [&](GemmData& inputs) {
+        block::Options reports = run;
+        reports.max_reports = 1;
+        return block::Simulation(mutation.module.kernel(), inputs.arguments(), reports).sweep(20).bad_runs;
+      };
+      INFO("without " << mutation.without);
+      CHECK((bad_runs(data) != 0 || bad_runs(no_steps) != 0));
+    }
+    for (GemmData* inputs : {&data, &no_steps})
+      CHECK(block::Simulation(module.kernel(), inputs->arguments(), run).sweep(20).clean());
+  }
+}
