@@ -30,6 +30,25 @@ int trips(Op const& loop) {
   return *high <= *low ? 0 : *high - *low <= *step ? 1 : 2;
 }
 
+/// The loop and the block of a branch that is taken in the loop's first turn alone: there is no earlier one.
+struct FirstTurn {
+  Op const* loop = nullptr;
+  int block = 0;
+};
+FirstTurn first_turn(Op const& branch) {
+  Op const* const test = branch.operand(0)->defining_op();
+  if (test == nullptr || !test->is<CompareOp>()) return {};
+  Block const* const body = test->operand(0)->owner_block();
+  Op const* const loop = body == nullptr ? nullptr : body->parent_op();
+  if (loop == nullptr || !loop->is<ForOp>() || test->operand(0) != body->argument(0)) return {};
+  auto const low = constant_int(*loop->operand(0)), with = constant_int(*test->operand(1));
+  if (test->operand(1) != loop->operand(0) && !(low && low == with)) return {};
+  Predicate const predicate = test->as<CompareOp>().predicate;
+  if (predicate == Predicate::eq || predicate == Predicate::le) return {loop, 0};
+  if (predicate == Predicate::ne || predicate == Predicate::gt) return {loop, 1};
+  return {};
+}
+
 }  // namespace
 
 int warps_of(Function const& function) {
@@ -433,6 +452,8 @@ void Hazards::loop(Op const& loop, State& state) {
 
 void Hazards::branch(Op const& branch, State& state) {
   State other = state;
+  if (FirstTurn const first = first_turn(branch); first.loop != nullptr)
+    std::erase_if(first.block == 0 ? state : other, [&](Pending const& pending) { return pending.turn == first.loop; });
   block(branch.block(0), state);
   if (stopped()) return;
   block(branch.block(1), other);

@@ -168,6 +168,9 @@ Level SharedAccesses::between_replicas(Access const& earlier, Access const& late
 std::optional<Level> SharedAccesses::relation(Access const& earlier, Access const& later, Op const* turn, int warps) {
   if (earlier.space != later.space || (!earlier.write && !later.write)) return std::nullopt;
   if (earlier.atomic && later.atomic) return std::nullopt;
+  bool const other_tile =
+      turn != nullptr && turn->is<ForOp>() && turn->as<ForOp>().tiles && is_inside(*later.op, *turn);
+  if (earlier.space == Space::global && other_tile) return std::nullopt;
   auto const [slot, fresh] = levels_.try_emplace({&earlier, &later, turn, warps}, std::nullopt);
   if (!fresh) return slot->second;
   Level const most = warps > 1 ? Level::group : Level::warp;

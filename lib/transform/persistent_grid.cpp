@@ -144,14 +144,12 @@ class Persistence {
       counted[uneven] = builder.value(ir::SelectOp{}, {enough, half, extents[uneven]}, ir::Type::index());
       tiles = builder.value(ir::SelectOp{}, {enough, pairs, tiles}, ir::Type::index());
     }
-    Op& loop = builder.op(ir::ForOp{}, {cta, tiles, ctas}, {});
-    loop.as<ir::ForOp>().stages = stay_.stages;
+    Op& loop = builder.op(of_tiles(stay_.stages), {cta, tiles, ctas}, {});
     ir::Builder inside(loop.add_block());
     inside.set_where(grid_.where());
     Value* const tile = loop.block().add_argument(ir::Type::index(), "tile");
     std::vector<Value*> place = place_of(inside, tile, counted);
-    if (uneven < extents.size())
-      place[uneven] = both_of(inside, place[uneven], counted[uneven], extents[uneven], tile, ctas);
+    if (uneven < extents.size()) place[uneven] = both_of(inside, place[uneven], counted[uneven], extents[uneven]);
     ir::Block& block = inside.block();
     Op& yield = inside.op(ir::YieldOp{}, {}, {});
     if (&block != &loop.block()) ir::Builder(loop.block()).op(ir::YieldOp{}, {}, {});
@@ -170,6 +168,12 @@ class Persistence {
   }
 
  private:
+  static ir::ForOp of_tiles(std::int64_t stages) {
+    ir::ForOp loop;
+    loop.stages = stages;
+    loop.tiles = true;
+    return loop;
+  }
   static void replace(Op& op, Value* value, std::int64_t otherwise) {
     ir::replace(op, value != nullptr ? value : ir::Builder::before(op).index(otherwise));
   }
@@ -181,20 +185,18 @@ class Persistence {
   }
 
   /// Goes on inside a loop over the indices `first` and, where pairs are counted and it is another one, its partner
-  /// from the other end; returns the index. The loop counts as the one around it does, in steps of all CTAs: its turns
-  /// are blocks of the grid too, and share as little.
-  static Value* both_of(ir::Builder& b, Value* first, Value* counted, Value* extent, Value* tile, Value* ctas) {
+  /// from the other end; returns the index.
+  static Value* both_of(ir::Builder& b, Value* first, Value* counted, Value* extent) {
     ir::Type const boolean = ir::Type::scalar(Element::boolean);
     Value* const one = b.index(1);
     Value* const last = b.same(ir::SubOp{}, {extent, b.same(ir::AddOp{}, {first, one})});
     Value* const partner =
         b.value(ir::make_op<ir::CompareOp>(ir::Predicate::ge), {last, counted}, boolean);  // it is counted by none else
     Value* const turns = b.value(ir::SelectOp{}, {partner, b.index(2), one}, ir::Type::index());
-    Value* const end = b.same(ir::AddOp{}, {tile, b.same(ir::MulOp{}, {turns, ctas})});
-    Op& loop = b.op(ir::ForOp{}, {tile, end, ctas}, {});
+    Op& loop = b.op(of_tiles(0), {b.index(0), turns, one}, {});
     ir::Builder inside(loop.add_block());
     Value* const turn = loop.block().add_argument(ir::Type::index(), "turn");
-    Value* const second = inside.value(ir::make_op<ir::CompareOp>(ir::Predicate::gt), {turn, tile}, boolean);
+    Value* const second = inside.value(ir::make_op<ir::CompareOp>(ir::Predicate::gt), {turn, inside.index(0)}, boolean);
     b = inside;
     return b.value(ir::SelectOp{}, {second, last, first}, ir::Type::index());
   }

@@ -1,6 +1,7 @@
 #include "transform/split_stores.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "analysis/effects.hpp"
 #include "analysis/shared_accesses.hpp"
@@ -35,14 +36,6 @@ struct Cut {
   [[nodiscard]] std::int64_t buffers() const { return std::min(chunks(), most_buffers); }
 };
 
-/// A loop with such a step deals out its turns to CTAs, and they share as little as CTAs do.
-bool counts_ctas(Value const& value) {
-  Op const* const op = value.defining_op();
-  return op != nullptr &&
-         (op->is<ir::GridExtentOp>() || std::any_of(op->operands().begin(), op->operands().end(),
-                                                    [](Value const* operand) { return counts_ctas(*operand); }));
-}
-
 class Split {
  public:
   Split(ir::Function& function, AnalysisCache& analyses)
@@ -65,21 +58,14 @@ class Split {
   }
 
  private:
-  /// The loops around a store in whose turns one CTA may store to the same place again.
-  static std::vector<Op const*> repeating_loops(Op const& store) {
-    std::vector<Op const*> loops;
-    for (Op const* at = store.parent_op(); at != nullptr; at = at->parent_op())
-      if (at->is<ir::ForOp>() && !counts_ctas(*at->operand(2))) loops.push_back(at);
-    return loops;
-  }
-  /// A warp's stores through the TMA engine can wait for each other, those of different warps cannot: what one warp
-  /// stores in a turn of a loop no other may store in the next.
-  bool turns_stay_in_warps(Op const& store) {
+  /// Who would have to meet between two turns' stores to one place; nothing when all turns store to places of their
+  /// own.
+  std::optional<analysis::Level> between_turns(Op const& store) {
     analysis::Access const& access = accesses_.of(store).front();
-    auto const loops = repeating_loops(store);
-    return std::all_of(loops.begin(), loops.end(), [&](Op const* loop) {
-      return accesses_.between(access, access, loop, function_.warps) <= analysis::Level::warp;
-    });
+    std::optional<analysis::Level> most;
+    for (Op const* at = store.parent_op(); at != nullptr; at = at->parent_op())
+      if (at->is<ir::ForOp>()) most = std::max(most, accesses_.relation(access, access, at, function_.warps));
+    return most;
   }
 
   bool can_be_cut(Op const& store, Cut& cut) {
@@ -90,8 +76,9 @@ class Split {
                                      [](ir::Use const& use) { return !use.user->is<ir::ExtentOp>(); }) == 1;
     if (parameter.direction != Direction::out || !alone || tile.rank() != 2) return false;
     int const size = bytes(tile.element());
-    if (!ir::tma_tensor_troubles(analysis::tma_tensor(store, facts_), size).empty() || !turns_stay_in_warps(store))
-      return false;
+    if (!ir::tma_tensor_troubles(analysis::tma_tensor(store, facts_), size).empty()) return false;
+    // A warp's stores through the TMA engine can wait for each other, those of different warps cannot.
+    if (between_turns(store) > analysis::Level::warp) return false;
 
     std::string why;
     int const warps = function_.warps;
@@ -141,6 +128,7 @@ class Split {
     Value* const warp = builder.op(ir::WarpIndexOp{}, {}, {Type::index()}).result();
     Value* const warp_row = builder.same(ir::MulOp{}, {warp, builder.index(rows_per_warp)});
     Value* const first_row = builder.same(ir::AddOp{}, {store.operand(leading + 2), warp_row});
+    bool const apart = !between_turns(store);
     for (std::int64_t chunk = 0; chunk < cut.chunks(); ++chunk) {
       Extents const at = {chunk / cut.columns * cut.chunk[0], chunk % cut.columns * cut.chunk[1]};
       ir::ExtractOp part;
@@ -152,7 +140,7 @@ class Split {
         Op& free = builder.op(ir::make_op<ir::ElectOp>(std::int64_t{-1}), {}, {});
         ir::Builder lane(free.add_block());
         // Within a turn it is enough that the buffer was read; the turn before may have written to the same place.
-        bool const read_only = chunk >= cut.buffers() || repeating_loops(store).empty();
+        bool const read_only = chunk >= cut.buffers() || apart;
         lane.op(ir::make_op<ir::BulkWaitOp>(open, read_only), {}, {});
         lane.op(ir::YieldOp{}, {}, {});
         builder.op(ir::WarpBarrierOp{}, {}, {});

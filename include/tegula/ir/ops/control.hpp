@@ -31,10 +31,12 @@ struct ForOp : OpDefaults {
   std::int64_t stages = 0;    ///< circular-buffer depth asked for by stages<n>; 0: not said
   std::int64_t distance = 0;  ///< iterations that copies run ahead, below the depth; 0: one less than the depth
   std::int64_t unroll = 0;    ///< iterations that code generation joins to one; 0: not said, which is 1
+  /// Its iterations were blocks of the grid: what one writes to global memory, no other touches.
+  bool tiles = false;
   LoopRegion region = LoopRegion::none;
   static constexpr auto attributes() {
     return fields(field("stages", &ForOp::stages), field("distance", &ForOp::distance), field("unroll", &ForOp::unroll),
-                  field("region", &ForOp::region));
+                  field("tiles", &ForOp::tiles), field("region", &ForOp::region));
   }
 };
 
