@@ -19,23 +19,6 @@ bool touches_global(Op& op) {
   return found;
 }
 
-/// Waits before the first op that touches global memory: in each role by itself, and by one lane where only it does.
-void wait_in(ir::Block& block) {
-  Op* first = nullptr;
-  bool alone = true;
-  for (Op& op : block) {
-    if (!touches_global(op)) continue;
-    alone = first == nullptr;
-    if (alone) first = &op;
-  }
-  if (first == nullptr) return;
-  if (alone && (first->is<ir::WarpSpecializeOp>() || first->is<ir::ElectOp>())) {
-    for (int b = 0; b < first->block_count(); ++b) wait_in(first->block(b));
-    return;
-  }
-  ir::Builder::before(*first).op(ir::WaitDependenciesOp{}, {}, {});
-}
-
 }  // namespace
 
 PassResult dependent_launch(ir::Function& function, AnalysisCache&, PassContext&) {
@@ -46,8 +29,9 @@ PassResult dependent_launch(ir::Function& function, AnalysisCache&, PassContext&
     if (first == nullptr && touches_global(op)) first = &op;
   }
   if (first == nullptr) return PassResult::unchanged;
-  ir::Builder::before(*first).op(ir::LaunchDependentsOp{}, {}, {});
-  wait_in(function.body());
+  ir::Builder before = ir::Builder::before(*first);
+  before.op(ir::LaunchDependentsOp{}, {}, {});
+  before.op(ir::WaitDependenciesOp{}, {}, {});
   return PassResult::changed;
 }
 

@@ -5,19 +5,18 @@
 
 namespace tegula::transform {
 
-/// Lets a kernel start while the one before it on the stream drains: it waits for that one right before its first access
-/// to global memory, in every role, and allows the next one from its own start on.
+/// Lets a kernel start while the one before it on the stream drains: it waits for that one right before the first op of
+/// its body that touches global memory, and allows the next one from there on.
 ///
 ///   before: barrier                                after: barrier
 ///           warp_specialize ... {                         launch_dependents
-///             elect {                                     warp_specialize ... {
-///               for ... { tma_load ... }                    elect {
-///                                                             wait_dependencies
-///                                                             for ... { tma_load ... }
+///             elect { for ... { tma_load ... }            wait_dependencies
+///                                                         warp_specialize ... {
+///                                                           elect { for ... { tma_load ... }
 ///
-/// What stands before the wait (barriers' initialisation, prefetches of tensor maps, index arithmetic) touches no memory
-/// of other kernels. Kernels that touch no global memory, and those that say it themselves, stay. Needs: no-fetches.
-/// Leaves: no promise.
+/// What stands before the wait (barriers' initialisation, prefetches of tensor maps, index arithmetic) touches no
+/// memory of other kernels. Kernels that touch no global memory, and those that say it themselves, stay. Needs:
+/// no-fetches. Leaves: no promise.
 PassResult dependent_launch(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform
