@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <unordered_set>
 
+#include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
 #include "transform/loop_regions.hpp"
 
@@ -105,6 +107,80 @@ bool let_run_ahead(Op& loop, CompileOptions const& options) {
   return true;
 }
 
+/// The alloc op of an mbarrier or of a view of one.
+Op& array_of(Value const& mbarrier) {
+  Op* op = mbarrier.defining_op();
+  while (op->is<ir::ViewOp>()) op = op->operand(0)->defining_op();
+  return *op;
+}
+
+bool is_empty(Op const& op) {
+  bool empty = op.is<ir::ElectOp>() || op.is<ir::IfOp>();
+  for (int b = 0; b < op.block_count(); ++b)
+    for (Op const& inner : op.block(b)) empty = empty && (inner.is<ir::YieldOp>() || inner.pure());
+  return empty;
+}
+
+/// Takes out what gives a stage back: the arrival, the region around it, and what makes a warp's reads known to its
+/// elected lane.
+void erase_release(Op& arrive) {
+  Op* around = arrive.parent_op();
+  ir::erase_with_operands(arrive);
+  while (around != nullptr && is_empty(*around)) {
+    Op& region = *around;
+    around = region.parent_op();
+    auto at = region.parent()->begin();
+    while (&*at != &region) ++at;
+    if (region.is<ir::ElectOp>() && at != region.parent()->begin() && (--at)->is<ir::WarpBarrierOp>()) {
+      Op& meet = *at;
+      Op& fence = *--at;
+      meet.erase();
+      fence.erase();
+    }
+    ir::erase_with_operands(region);
+  }
+}
+
+/// The empty barriers of the kernel's rings: those that fills wait for.
+std::set<Op*> empty_barriers(ir::Function& function) {
+  std::set<Op*> empties;
+  ir::walk(function, [&](Op& op) {
+    if (op.is<ir::MbarrierWaitOp>() && op.parent_op() != nullptr && fills(*op.parent_op()))
+      empties.insert(&array_of(*op.operand(0)));
+  });
+  return empties;
+}
+
+/// Who fills a ring among the warps that read it meets them at barriers of the CTA, which insert-barriers puts in.
+void let_barriers_release(ir::Function& function, std::set<Op*> const& empties) {
+  std::vector<Op*> uses;
+  ir::walk(function, [&](Op& op) {
+    bool const use = op.is<ir::MbarrierInitOp>() || op.is<ir::MbarrierArriveOp>() || op.is<ir::MbarrierWaitOp>();
+    if (use && empties.count(&array_of(*op.operand(0))) != 0) uses.push_back(&op);
+  });
+  for (Op* use : uses) use->is<ir::MbarrierArriveOp>() ? erase_release(*use) : ir::erase_with_operands(*use);
+  for (Op* empty : empties)
+    if (empty->result()->uses().empty()) empty->erase();
+}
+
+bool carries_products(Op const& loop) {
+  for (int i = 0; i < loop.result_count(); ++i)
+    if (loop.result(i)->type().is_pending()) return true;
+  return false;
+}
+
+/// Nothing is filled in an epilogue, and a wait behind it ends all products that it carries: those in it wait for none.
+void leave_products_open(ir::Function& function) {
+  std::vector<Op*> waits;
+  ir::walk(function, [&](Op& op) {
+    Op const* const loop = op.parent_op();
+    bool const last = loop != nullptr && loop->is<ir::ForOp>() &&
+                      loop->as<ir::ForOp>().region == ir::LoopRegion::epilogue && carries_products(*loop);
+    if (last && op.is<ir::WgmmaWaitOp>() && op.result_count() == 0) waits.push_back(&op);
+  });
+  for (Op* wait : waits) wait->erase();
+}
+
 }  // namespace
 
 PassResult run_ahead(ir::Function& function, AnalysisCache&, PassContext& context) {
@@ -116,8 +192,11 @@ PassResult run_ahead(ir::Function& function, AnalysisCache&, PassContext& contex
     specialised = specialised || op.is<ir::WarpSpecializeOp>();
   });
   if (specialised) return PassResult::unchanged;
-  bool changed = false;
+  auto const empties = empty_barriers(function);
+  bool changed = !empties.empty();
   for (Op* op : loops) changed = let_run_ahead(*op, context.options) || changed;
+  let_barriers_release(function, empties);
+  if (changed) leave_products_open(function);
   return result_of(changed);
 }
 

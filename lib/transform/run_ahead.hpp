@@ -5,8 +5,9 @@
 
 namespace tegula::transform {
 
-/// In a kernel whose warps are not specialised, lets the fills of a loop's rings stand D iterations before their readers:
-/// the loop's `distance`, or as many as the rings have stages, one less where a stage goes back in the next iteration.
+/// In a kernel whose warps are not specialised, lets the fills of a loop's rings stand D iterations before their
+/// readers: the loop's `distance`, or as many as the rings have stages, one less where a stage goes back in the next
+/// iteration.
 ///
 ///   before: for %i = %lo to %hi step %s carry (%use = %u) {
 ///             elect {role = producer} { fill of %i, %use }
@@ -22,10 +23,12 @@ namespace tegula::transform {
 ///             ... readers of %i ...
 ///           }
 ///
-/// A fill at the end of iteration i waits for a stage that iteration i + D - S gave back, which is i itself at most, so
-/// its lane waits for nothing that comes after it. With the option `epilogue = off` the main loop runs to %hi with its fill under a test. Rings of
-/// one stage, and loops whose fills need more than the index, what is carried by adding a constant, and values from
-/// outside, stay. Needs: no-fetches.  Leaves: no promise.
+/// A fill at the end of iteration i takes a stage that iteration i + D - S gave back, which is i itself at most.
+/// Barriers of the CTA order it behind the readers of what lay there before, so nothing is given back through empty
+/// barriers: those go. Products that the loop carries from iteration to iteration are waited for behind the epilogue,
+/// not in it. With the option `epilogue = off` the main loop runs to %hi with its fill under a test. Rings of one
+/// stage, and loops whose fills need more than the index, what is carried by adding a constant, and values from
+/// outside, keep their order. Needs: no-fetches.  Leaves: no promise.
 PassResult run_ahead(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform
