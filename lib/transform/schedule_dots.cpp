@@ -10,6 +10,7 @@
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
 #include "ir/wgmma_operand.hpp"
+#include "transform/carried.hpp"
 #include "transform/fetches.hpp"
 
 namespace tegula::transform {
@@ -39,17 +40,9 @@ bool is_zero(Value const& value) {
   return op != nullptr && op->is<ir::ConstantOp>() && op->as<ir::ConstantOp>().value.bits == 0;
 }
 
-/// The loop through whose iterations only this product carries its accumulator; null: there is none.
-Op* carrying_loop(Op const& dot) {
-  Value const& accumulator = *dot.operand(2);
-  Op* const loop = dot.parent_op();
-  if (loop == nullptr || !loop->is<ir::ForOp>() || accumulator.owner_block() != dot.parent()) return nullptr;
-  auto const& uses = dot.result()->uses();
-  bool const alone = accumulator.uses().size() == 1 && uses.size() == 1 && uses[0].user == &loop->block().back() &&
-                     uses[0].index + 1 == accumulator.index();
-  // Registers of a left operand would have to live into the next iteration.
-  return alone && fetched_operand(*dot.operand(0)).view != nullptr ? loop : nullptr;
-}
+/// Whether the product stays open from one iteration of its loop to the next. Registers of a left operand would have to
+/// live as long.
+bool stays_open(Op const& dot) { return own_carry(dot, 2) >= 0 && fetched_operand(*dot.operand(0)).view != nullptr; }
 
 /// A product that was issued and is waited for where its result is needed.
 struct OpenProduct {
@@ -82,8 +75,8 @@ class Schedule {
     for (std::size_t i = 0; i < dots_.size(); ++i) {
       if (!asynchronous[i])
         warp_by_warp(*dots_[i]);
-      else if (Op* const loop = carrying_loop(*dots_[i]))
-        carried(*dots_[i], *loop);
+      else if (stays_open(*dots_[i]))
+        carried(*dots_[i], *dots_[i]->parent_op());
       else
         waited_for(*dots_[i]);
     }
@@ -222,8 +215,7 @@ class Schedule {
     ir::Builder before = ir::Builder::before(loop);
     before.set_where(dot.where());
     Value* const start = laid_out(before, loop.operand(carry + 3), layout);
-    // The fence in the loop orders what made the start, too; this one gives it the type that the loop carries.
-    loop.set_operand(carry + 3, before.value(ir::make_op<ir::WgmmaFenceOp>(ir::Purpose::schedule), {start}, pending));
+    loop.set_operand(carry + 3, before.value(ir::WgmmaFenceOp{}, {start}, pending));
     Value* const argument = loop.block().argument(carry + 1);
     argument->set_type(pending);
     loop.result(carry)->set_type(pending);
@@ -232,7 +224,8 @@ class Schedule {
     builder.set_where(dot.where());
     Value* const a = operand_of(builder, dot, 0);
     Value* const b = operand_of(builder, dot, 1);
-    Value* const fenced = builder.value(ir::WgmmaFenceOp{}, {argument}, pending);
+    // Products of one shape on the same accumulators need none between (PTX: wgmma.fence), but ptxas puts it in.
+    Value* const fenced = builder.value(ir::make_op<ir::WgmmaFenceOp>(ir::Purpose::schedule), {argument}, pending);
     Value* const product = builder.value(ir::WgmmaOp{}, {a, b, fenced}, pending);
     Op& commit = builder.op(ir::WgmmaCommitOp{}, {}, {});
     ir::replace(dot, product);

@@ -11,9 +11,9 @@ namespace tegula::transform {
 ///             %next = dot %a, %b, %sum : tile<128x256xf32>
 ///             yield %next
 ///           }
-///   after:  %start = wgmma_fence %zero_laid_out {purpose = schedule} : pending<128x256xf32, wgmma(8)>
+///   after:  %start = wgmma_fence %zero_laid_out : pending<128x256xf32, wgmma(8)>
 ///           %p = for ... carry (%sum = %start) : pending<128x256xf32, wgmma(8)> {
-///             %s = wgmma_fence %sum : pending<128x256xf32, wgmma(8)>
+///             %s = wgmma_fence %sum {purpose = schedule} : pending<128x256xf32, wgmma(8)>
 ///             %next = wgmma %fetched_a, %fetched_b, %s : pending<128x256xf32, wgmma(8)>
 ///             wgmma_commit
 ///             wgmma_wait {pending = 1}

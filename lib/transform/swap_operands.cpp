@@ -5,6 +5,7 @@
 #include "ir/builder.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
+#include "transform/carried.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -37,24 +38,13 @@ Value* transpose(ir::Builder& builder, Value* value) {
   return builder.value(ir::make_op<ir::TransOp>(Extents{1, 0}), {value}, transposed(value->type()));
 }
 
-/// Which of its loop's carried values only this product reads and makes; -1: none.
-int own_carry(Op const& dot) {
-  Value const& sum = *dot.operand(2);
-  Op const* const loop = dot.parent_op();
-  if (loop == nullptr || !loop->is<ir::ForOp>() || sum.owner_block() != dot.parent() || sum.uses().size() != 1)
-    return -1;
-  auto const& uses = dot.result()->uses();
-  int const carry = sum.index() - 1;
-  return uses.size() == 1 && uses[0].user == &loop->block().back() && uses[0].index == carry ? carry : -1;
-}
-
 void rewrite(Op& dot) {
   ir::Builder builder = ir::Builder::before(dot);
   builder.set_where(dot.where());
   Type const type = transposed(dot.result()->type());
   Value* const left = transpose(builder, dot.operand(1));
   Value* const right = transpose(builder, dot.operand(0));
-  int const carry = own_carry(dot);
+  int const carry = own_carry(dot, 2);
   if (carry < 0) {
     Value* const sum = transpose(builder, dot.operand(2));
     Value* const product = builder.value(dot.as<ir::DotOp>(), {left, right, sum}, type);

@@ -209,7 +209,7 @@ Progress perform(WarpProgram& warp, Op const& op, WgmmaOp const&) {
   return Progress::turn;
 }
 
-Progress perform(WarpProgram& warp, Op const& op, WgmmaFenceOp const&) {
+Progress perform(WarpProgram& warp, Op const& op, WgmmaFenceOp const& fence) {
   // A tile that is used later too stays where it is; products write to a copy.
   for (int i = 0; i < op.operand_count(); ++i) {
     (void)warp.registers(*op.operand(i));
@@ -218,7 +218,7 @@ Progress perform(WarpProgram& warp, Op const& op, WgmmaFenceOp const&) {
     else
       warp.pass(*op.operand(i), *op.result(i));
   }
-  warp.warp().wgmma_fence(warp.site());
+  if (fence.purpose == Purpose::order) warp.warp().wgmma_fence(warp.site());
   return Progress::done;
 }
 
