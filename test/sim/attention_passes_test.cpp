@@ -8,8 +8,6 @@
 #include "support/catch.hpp"
 #include "support/gemm_kernel.hpp"
 #include "support/golden.hpp"
-#include "support/mutate.hpp"
-#include "support/sanitized.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
@@ -85,31 +83,6 @@ TEST_CASE("causal attention as tiles leaves out what is masked, and CTAs take pa
   ir::Module const module = lowered("tiles/attention_causal.tir", false);
   CHECK(count(module, ir::OpKind::TmaStoreOp) >= 1);  // turns of pairs are blocks, which never store to one place
   for (std::int64_t const length : {1, 64, 130, 300}) check_attention(module, length, true);
-}
-
-TEST_CASE("attention as tiles through the passes without any one of its synchronising ops is reported", "[sim][N1]") {
-  ir::Module const module = lowered("dsl/attention.tir", false);
-  auto const all = mutations(module);
-  CHECK(all.size() >= 40);
-  for (Mutation const& mutation : all) {
-    bool reported = false;
-    INFO("without " << mutation.without);
-    // Keys for all loops; for the masked one alone, where the accumulator is scaled; none, so that nothing comes
-    // through the rings that would keep stores behind the grid before.
-    for (std::int64_t const keys : {600, 200, 0}) {
-      HostTensor q(Element::bf16, {1, 300, 64}), k(Element::bf16, {1, keys, 64}), v(Element::bf16, {1, keys, 64}),
-          o(Element::bf16, {1, 300, 64});
-      block::Options options;
-      options.grid = sim::Grid{1, 1, 1};
-      options.max_reports = 1;
-      options.same_values = true;
-      block::Simulation simulation(mutation.module.kernel(),
-                                   {q.view(), k.view(), v.view(), o.view(), ir::make_constant(Element::f32, 0.1)},
-                                   options);
-      reported = reported || simulation.sweep(schedules(12)).bad_runs != 0;
-    }
-    CHECK(reported);
-  }
 }
 
 TEST_CASE("turns of warpgroups change the schedule alone", "[sim]") {

@@ -30,6 +30,16 @@ inline std::vector<ir::Op*> all_ops(ir::Block const& block) {
   return result;
 }
 
+/// Of all functions, one after another.
+inline std::vector<ir::Op*> all_ops(ir::Module const& module) {
+  std::vector<ir::Op*> result;
+  for (auto const& function : module.functions()) {
+    auto const inside = all_ops(function->body());
+    result.insert(result.end(), inside.begin(), inside.end());
+  }
+  return result;
+}
+
 inline bool schedules_only(ir::Op const& op) {
   for (ir::FieldRef const& field : ir::fields_of(op.kind(), op.attributes()))
     if (field.name == "purpose") return *static_cast<ir::Purpose const*>(field.data) == ir::Purpose::schedule;
@@ -43,32 +53,63 @@ inline std::string one_line(ir::Op const& op) {
 
 }  // namespace detail
 
-/// One mutation per op that `taken` picks. Uses of a result become uses of the operand that it hands on.
-inline std::vector<Mutation> mutations(ir::Module const& module, std::function<bool(ir::Op const&)> const& taken) {
-  std::vector<Mutation> result;
-  std::vector<ir::Op*> const ops = detail::all_ops(module.kernel().body());
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (!taken(*ops[i])) continue;
-    Mutation mutation{detail::one_line(*ops[i]) + " (op " + std::to_string(i) + ")", module.clone()};
-    ir::Op& op = *detail::all_ops(mutation.module.kernel().body())[i];
-    for (int r = 0; r < op.result_count(); ++r) op.result(r)->replace_all_uses_with(*op.operand(r));
-    op.erase();
-    result.push_back(std::move(mutation));
+/// The module without the ops of these numbers. Uses of a result become uses of the operand that it hands on.
+inline ir::Module without(ir::Module const& module, std::vector<std::size_t> const& taken) {
+  ir::Module result = module.clone();
+  std::vector<ir::Op*> const ops = detail::all_ops(result);
+  for (std::size_t const i : taken) {
+    for (int r = 0; r < ops[i]->result_count(); ++r) ops[i]->result(r)->replace_all_uses_with(*ops[i]->operand(r));
+    ops[i]->erase();
   }
   return result;
 }
 
-/// One per op of the kernel that orders something: all with the trait `synchronizes`, but for hints (prefetches,
-/// launch_dependents), those that say `purpose = schedule`, and fences of pending values alone: products of one shape
-/// on the same accumulators need none between (PTX: wgmma.fence).
+/// One mutation per op that `taken` picks.
+inline std::vector<Mutation> mutations(ir::Module const& module, std::function<bool(ir::Op const&)> const& taken) {
+  std::vector<Mutation> result;
+  std::vector<ir::Op*> const ops = detail::all_ops(module);
+  for (std::size_t i = 0; i < ops.size(); ++i)
+    if (taken(*ops[i]))
+      result.push_back({detail::one_line(*ops[i]) + " (op " + std::to_string(i) + ")", without(module, {i})});
+  return result;
+}
+
+/// Without all ops that say `purpose = schedule`: those that only pair with each other go together.
+inline ir::Module without_schedule(ir::Module const& module) {
+  std::vector<std::size_t> taken;
+  std::vector<ir::Op*> const ops = detail::all_ops(module);
+  for (std::size_t i = 0; i < ops.size(); ++i)
+    if (detail::schedules_only(*ops[i])) taken.push_back(i);
+  return without(module, taken);
+}
+
+/// One per op that orders something: all with the trait `synchronizes`, but for hints (prefetches,
+/// launch_dependents) and those that say `purpose = schedule`.
 inline std::vector<Mutation> mutations(ir::Module const& module) {
   return mutations(module, [](ir::Op const& op) {
     bool const hint = op.is<ir::PrefetchTensorMapOp>() || op.is<ir::TmaPrefetchOp>() || op.is<ir::LaunchDependentsOp>();
-    bool const between_products = op.is<ir::WgmmaFenceOp>() && op.operand_count() != 0 &&
-                                  std::all_of(op.operands().begin(), op.operands().end(),
-                                              [](ir::Value const* value) { return value->type().is_pending(); });
-    return op.info().has(ir::synchronizes) && !hint && !between_products && !detail::schedules_only(op);
+    return op.info().has(ir::synchronizes) && !hint && !detail::schedules_only(op);
   });
+}
+
+/// What insert-barriers and insert-proxy-fences insert.
+inline bool is_barrier(ir::Op const& op) { return op.is<ir::BarrierOp>() || op.is<ir::WarpBarrierOp>(); }
+inline bool is_inserted(ir::Op const& op) { return is_barrier(op) || op.is<ir::FenceProxyAsyncOp>(); }
+
+/// Takes out every barrier and fence that is not there for the schedule or between partitions, where some warps only
+/// arrive. Returns how many.
+inline int strip(ir::Function& function) {
+  std::vector<ir::Op*> const ops = detail::all_ops(function.body());
+  auto const hands_over = [&](ir::Op const& op) {
+    return op.operand_count() > 0 && std::any_of(ops.begin(), ops.end(), [&](ir::Op const* other) {
+             return other->is<ir::BarrierArriveOp>() && other->operand(0) == op.operand(0);
+           });
+  };
+  std::vector<ir::Op*> taken;
+  for (ir::Op* op : ops)
+    if (is_inserted(*op) && !detail::schedules_only(*op) && !hands_over(*op)) taken.push_back(op);
+  for (ir::Op* op : taken) op->erase();
+  return static_cast<int>(taken.size());
 }
 
 }  // namespace tegula::test

@@ -24,7 +24,7 @@ Engine::Engine(Function const& kernel, Arguments const& arguments, EngineOptions
     : kernel_(kernel),
       arguments_(arguments),
       options_(options),
-      plan_(kernel),
+      plan_(kernel, options.barriers_stated),
       grid_(Launch(kernel, arguments, options.values).grid()),
       global_(kernel, arguments, options.dependent) {
   std::int64_t const ctas = grid_[0] * grid_[1] * grid_[2];

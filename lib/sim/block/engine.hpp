@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -30,6 +31,7 @@ struct EngineOptions {
   sim::Options values;  ///< precision, grid, reports about values
   int cluster = 1;
   bool dependent = false;  ///< a grid before this one may still write what the arguments name
+  std::optional<bool> barriers_stated;
 };
 
 class Engine {

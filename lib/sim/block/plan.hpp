@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -30,7 +31,8 @@ struct NamedBytes {
 class Plan {
  public:
   /// Throws UserError for what cannot be simulated by warps: `dot`, tiles without layouts.
-  explicit Plan(ir::Function const& kernel);
+  /// `barriers_stated`: the text says every barrier; by default if it holds any block op.
+  explicit Plan(ir::Function const& kernel, std::optional<bool> barriers_stated = {});
 
   [[nodiscard]] OpPlan const& of(ir::Op const& op) const { return ops_.at(&op); }
   /// True for a value whose registers tensor cores read or write.
@@ -54,7 +56,7 @@ class Plan {
   [[nodiscard]] ir::Function const& kernel() const { return kernel_; }
   [[nodiscard]] int warps() const { return warps_; }
   /// True when the text says every barrier; else those between exchanges are understood.
-  [[nodiscard]] bool has_block_ops() const { return has_block_ops_; }
+  [[nodiscard]] bool barriers_stated() const { return barriers_stated_; }
 
  private:
   struct Last {
@@ -77,7 +79,7 @@ class Plan {
   std::vector<NamedBytes> names_;
   std::uint32_t shared_bytes_ = 0;
   int warps_ = 1;
-  bool has_block_ops_ = false;
+  bool barriers_stated_ = false;
 };
 
 }  // namespace tegula::sim::block

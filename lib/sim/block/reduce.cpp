@@ -19,7 +19,7 @@ Progress exchange(WarpProgram& warp, Op const& op, Value const& values) {
                         "warp_specialize; choose a layout that keeps them within warps",
                     op.where());
   // Kernels of tile ops alone leave it to code generation to order one exchange after the last.
-  bool const barrier_first = !warp.plan().has_block_ops();
+  bool const barrier_first = !warp.plan().barriers_stated();
   int const turn = warp.turn() + (barrier_first ? 0 : 1);
   if (turn == 0) {
     (void)warp.warp().barrier(0, 0, machine::all_lanes, warp.site());

@@ -76,17 +76,3 @@ TEST_CASE("the hand-written attention is clean under 200 schedules of every kind
     }
   }
 }
-
-TEST_CASE("the hand-written attention without any one of its synchronising ops is reported", "[sim][block]") {
-  for (std::string_view const kernel : kernels) {
-    // Tiles of several blocks; tiles of one.
-    Attention problems[] = {{kernel, {2, 300}, 16}, {kernel, {3, 100}, 16}};
-    auto const all = mutations(target(std::string(kernel)));
-    CHECK(all.size() > 50);
-    for (Mutation const& mutation : all) {
-      INFO(kernel << " without " << mutation.without);
-      CHECK((!problems[0].sweep(mutation.module, 1, 20, 1).clean() ||
-             !problems[1].sweep(mutation.module, 1, 20, 1).clean()));
-    }
-  }
-}

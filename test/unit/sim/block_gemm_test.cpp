@@ -68,21 +68,3 @@ TEST_CASE("the hand-written gemm is clean under 200 schedules of every kind", "[
     CHECK(gemm.wrong() == "");
   }
 }
-
-TEST_CASE("the hand-written gemm without any one of its synchronising ops is reported", "[sim][block][N1]") {
-  auto const module = target("gemm");
-  Gemm gemm(256, 256, 384);  // two tiles for one CTA and six blocks of K for four stages: everything is used again
-  auto const arguments = gemm.arguments();
-  block::Options options;
-  options.grid = sim::Grid{1, 1, 1};
-  options.dependent = true;
-  options.max_reports = 1;
-  auto const all = mutations(module);
-  CHECK(all.size() > 30);
-  for (Mutation const& mutation : all) {
-    block::Simulation simulation(mutation.module.kernel(), arguments, options);
-    auto const sweep = simulation.sweep(20);
-    INFO("without " << mutation.without);
-    CHECK(sweep.bad_runs != 0);
-  }
-}

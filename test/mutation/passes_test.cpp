@@ -1,0 +1,150 @@
+// What the passes insert into the kernels of samples/ and bench/device and into variants of them, proved by deletion.
+#include "../../samples/image_kernels.hpp"
+#include "../../samples/kernels.hpp"
+#include "compiler/compile.hpp"
+#include "ir/text.hpp"
+#include "support/deletion.hpp"
+#include "support/gemm_kernel.hpp"
+#include "support/golden.hpp"
+#include "trace/traced_kernel.hpp"
+
+using namespace tegula;
+using namespace tegula::test;
+using namespace tegula::test::target_detail;
+
+namespace {
+
+/// As the launcher compiles it for dense, aligned tensors.
+ir::Module lowered(ir::Module const& module, CompileOptions options = gemm_options()) {
+  options.facts.assign(static_cast<std::size_t>(module.kernel().parameter_count()), {true, true});
+  return compiler::lower(module, options);
+}
+template <class K>
+ir::Module lowered(K const& kernel, CompileOptions const& options = gemm_options()) {
+  return lowered(trace::module(kernel.trace()), options);
+}
+
+/// From the folder above test/.
+ir::Module from_file(std::string const& file) {
+  auto parsed = ir::parse(read_file(std::string(TEGULA_TEST_DIR) + "/../" + file));
+  INFO(file << "\n" << parsed.diagnostics.str());
+  REQUIRE(parsed.ok());
+  return std::move(parsed.module);
+}
+
+/// C (m, n) = A (m, k) * B (k, n) + bias (n).
+TargetArguments biased(Extents const& shape, bool trans_b = false) {
+  TargetArguments result = gemm(shape, 1);
+  if (trans_b) std::swap(result[1].extents[0], result[1].extents[1]);
+  result.insert(result.begin() + 2, input("bias", Element::f32, {shape[1]}, 5));
+  return result;
+}
+
+TargetArguments one_head(std::int64_t queries, std::int64_t keys, std::int64_t width) {
+  return {input("Q", Element::bf16, {1, queries, width}, 1, -2, 2),
+          input("K", Element::bf16, {1, keys, width}, 2, -2, 2), input("V", Element::bf16, {1, keys, width}, 3),
+          tensor("O", Element::bf16, {1, queries, width}, true),
+          number("scale", 1.4426950408889634 / std::sqrt(static_cast<double>(width)))};
+}
+/// Keys for all loops; for the masked one alone, where the accumulator is scaled; none, so that nothing comes through
+/// the rings that would keep stores behind the grid before.
+std::vector<TargetArguments> heads(std::int64_t width) {
+  return {one_head(300, 600, width), one_head(300, 200, width), one_head(300, 0, width)};
+}
+
+/// Every row by itself, and CTAs that stay and take several.
+void check_rows(ir::Module const& module, TargetArguments (*arguments)(Extents const&, std::uint64_t), int columns) {
+  for (Choice const persistence : {Choice::off, Choice::on}) {
+    CompileOptions options = gemm_options();
+    options.persistence = persistence;
+    options.stages = persistence == Choice::on ? 3 : 0;
+    check_each_op_counts(lowered(module, options), {arguments({7, columns}, 1), arguments({1, columns}, 1)});
+  }
+}
+
+// Exchanges between warps in a function that stays, and around its calls: bytes of both are used again.
+constexpr auto centred = function(
+    "centred",
+    [](auto v) {
+      tile d = v - sum(v, axis<1>) / 4096;
+      return d / max(d, axis<1>);
+    },
+    noinline);
+constexpr auto calls = kernel("calls", [](in<float, 2> x, out<float, 2> y) {
+  auto g = grid_over(y, shape<1, 4096>);
+  tile v = load(x, shape<1, 4096>, g[0], 0);
+  tile once = centred(v) * min(v, axis<1>);
+  tile twice = centred(once) + sum(once, axis<1>);
+  store(y, shape<1, 4096>, twice / max(twice, axis<1>), g[0], 0);
+});
+
+}  // namespace
+
+TEST_CASE("deletion: row kernels need each synchronising op that the passes insert", "[sim][block][N1]") {
+  check_rows(trace::module(samples::softmax<1024>.trace()), softmax, 1000);
+  check_rows(from_file("bench/device/softmax_tiles.tir"), softmax, 4000);
+  check_rows(from_file("bench/device/layernorm_tiles.tir"), layernorm, 4000);
+  check_each_op_counts(lowered(from_file("test/ir/tiles/softmax_rows.tir")),
+                       {softmax({7, 1000}, 1), softmax({1, 8}, 1)});
+}
+
+TEST_CASE("deletion: pointwise kernels and kernels with functions that stay need each synchronising op",
+          "[sim][block][N1][F16]") {
+  check_each_op_counts(lowered(samples::vadd),
+                       {{input("a", Element::f32, {5003}, 1), input("b", Element::f32, {5003}, 2),
+                         tensor("c", Element::f32, {5003}, true)}});
+  Extents const picture = {3, 40, 150};
+  auto const weights = samples::gaussian(1.6);
+  check_each_op_counts(lowered(samples::blur_rows<16, 64>(weights)),
+                       {{input("x", Element::f32, picture, 1), tensor("y", Element::f32, picture, true)}});
+  check_each_op_counts(lowered(samples::sharpen<16, 64>(weights)),
+                       {{input("x", Element::f32, picture, 1), input("rows", Element::f32, picture, 2),
+                         tensor("y", Element::f32, picture, true), number("amount", 0.8)}});
+  CHECK(check_each_op_counts(lowered(calls), {softmax({2, 4096}, 1)}) > 0);
+}
+
+TEST_CASE("deletion: products need each synchronising op that the passes insert", "[sim][block][N1]") {
+  // Two tiles for one CTA, two wraps of the rings; without a step nothing comes through them that would keep stores
+  // behind the grid before.
+  CHECK(check_each_op_counts(lowered(samples::gemm<128, 256, 64>(samples::bias_relu)),
+                             {biased({256, 256, 512}), biased({256, 256, 0})}) > 30);
+  CHECK(check_each_op_counts(lowered(from_file("bench/device/gemm_tiles.tir")),
+                             {gemm({256, 256, 512}, 1), gemm({256, 256, 0}, 1)}) > 30);
+  CHECK(check_each_op_counts(lowered(from_file("bench/device/gemm_m16_tiles.tir")),
+                             {gemm({16, 128, 2048}, 1), gemm({16, 128, 0}, 1)}) > 15);
+}
+
+TEST_CASE("deletion: products of every way to warps and stages need each synchronising op", "[sim][block][N1]") {
+  struct Case {
+    GemmShape shape;
+    Choice persistence = Choice::automatic, specialization = Choice::automatic, epilogue = Choice::automatic;
+  };
+  constexpr Choice on = Choice::on, off = Choice::off;
+  for (Case const& one : {Case{{128, 64, 16, 2}}, Case{{128, 192, 16, 2}}, Case{{64, 32, 16, 3, true}},
+                          Case{{32, 32, 16, 2}}, Case{{16, 64, 32, 3}}, Case{{64, 16, 16, 4}, off},
+                          Case{{64, 16, 16, 4}, off, off, on}, Case{{64, 16, 16, 3}, off, off, off}}) {
+    CompileOptions options = gemm_options();
+    options.persistence = one.persistence, options.specialization = one.specialization, options.epilogue = one.epilogue;
+    std::int64_t const m = 2 * one.shape.m, n = one.shape.n, k = 2 * one.shape.stages * one.shape.k;
+    INFO(one.shape.m << "x" << n << "x" << one.shape.k << ", " << one.shape.stages << " stages, persistence "
+                     << static_cast<int>(one.persistence) << ", specialization " << static_cast<int>(one.specialization)
+                     << ", epilogue " << static_cast<int>(one.epilogue));
+    check_each_op_counts(lowered(gemm_module(one.shape), options),
+                         {biased({m, n, k}, one.shape.trans_b), biased({m, n, 0}, one.shape.trans_b)});
+  }
+}
+
+TEST_CASE("deletion: attention needs each synchronising op that the passes insert", "[sim][block][N1]") {
+  CHECK(check_each_op_counts(lowered(samples::attention<128, 128, 64>), heads(64)) > 40);
+  CHECK(check_each_op_counts(lowered(from_file("bench/device/attention_tiles.tir")), heads(128)) > 40);
+  CompileOptions exact = gemm_options();
+  exact.exact = true;
+  CHECK(check_each_op_counts(lowered(samples::attention<128, 128, 64>, exact), heads(64)) > 40);
+}
+
+TEST_CASE("deletion: causal attention needs each synchronising op that the passes insert", "[sim][block][N1]") {
+  CHECK(check_each_op_counts(lowered(from_file("bench/device/attention_causal_tiles.tir")),
+                             {one_head(600, 600, 128), one_head(200, 200, 128)}) > 40);
+  CHECK(check_each_op_counts(lowered(from_file("test/ir/tiles/attention_causal.tir")),
+                             {one_head(300, 300, 64), one_head(100, 100, 64)}) > 40);
+}

@@ -1,0 +1,56 @@
+// Proof by deletion: a kernel without any one of its synchronising ops must be reported by the simulator.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+
+#include "sim/block/simulate.hpp"
+#include "support/catch.hpp"
+#include "support/mutate.hpp"
+#include "support/simulated.hpp"
+
+namespace tegula::test {
+
+namespace detail {
+
+inline bool has(ir::Module const& module, ir::OpKind kind) {
+  auto const ops = all_ops(module);
+  return std::any_of(ops.begin(), ops.end(), [&](ir::Op const* op) { return op->kind() == kind; });
+}
+
+/// Clean under every schedule that is tried. CTAs that stay are one, which takes all tiles.
+inline bool runs_clean(ir::Module const& module, TargetArguments arguments, bool dependent) {
+  sim::block::Options options;
+  if (has(module, ir::OpKind::MultiprocessorsOp)) options.grid = sim::Grid{1, 1, 1};
+  options.dependent = dependent;
+  options.barriers_stated = true;
+  options.max_reports = 1;
+  return sim::block::Simulation(module.kernel(), simulated(arguments), options).sweep(20).bad_runs == 0;
+}
+
+}  // namespace detail
+
+/// At all `launches` (extents of at most two wraps of each ring) the kernel is clean; without any one op that orders
+/// something it is not at one of them; without those that only shape the schedule it still is. Returns how many ops
+/// were taken out.
+inline std::size_t check_each_op_counts(ir::Module const& module, std::vector<TargetArguments> const& launches) {
+  auto const start = std::chrono::steady_clock::now();
+  bool const dependent = detail::has(module, ir::OpKind::WaitDependenciesOp);
+  auto const clean = [&](ir::Module const& kernel) {
+    return std::all_of(launches.begin(), launches.end(),
+                       [&](TargetArguments const& launch) { return detail::runs_clean(kernel, launch, dependent); });
+  };
+  CHECK(clean(module));
+  auto const all = mutations(module);
+  for (Mutation const& mutation : all) {
+    bool const reported = !clean(mutation.module);
+    INFO("without " << mutation.without);
+    CHECK(reported);
+  }
+  CHECK(clean(without_schedule(module)));
+  std::printf("%s: %zu ops, %.1f s\n", module.kernel().name().c_str(), all.size(),
+              std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return all.size();
+}
+
+}  // namespace tegula::test
