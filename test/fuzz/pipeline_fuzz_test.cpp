@@ -66,7 +66,7 @@ TEST_CASE("fuzz: kernels that once came out wrong are right behind each pass", "
   }
 }
 
-TEST_CASE("fuzz: a pass that takes a barrier's arrive away is named, and the kernel shrinks", "[N2]") {
+TEST_CASE("fuzz: a pass that takes a barrier's expected bytes away is named, and the kernel shrinks", "[N2]") {
   // The first of the kept cases, with all kinds of things that do not matter.
   std::string text = test::read_file(std::string(TEGULA_TEST_DIR) + "/fuzz/kept/one_stage_in_next_turn.tir");
   auto const put = [&](std::string const& before, std::string const& more) { text.insert(text.find(before), more); };
@@ -81,7 +81,7 @@ TEST_CASE("fuzz: a pass that takes a barrier's arrive away is named, and the ker
       "  store %p, %both, %one, %zero\n");
   PipelineCase const one = read_case(text);
   CHECK(judge(one).kind == Judgement::Kind::right);
-  JudgeOptions const options = without_first<ir::MbarrierArriveOp>("specialize-warps");
+  JudgeOptions const options = without_first<ir::MbarrierExpectOp>("specialize-warps");
   Judgement const found = judge(one, options);
   CHECK(found.wrong());
   CHECK(found.pass == "specialize-warps");

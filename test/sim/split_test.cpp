@@ -130,6 +130,7 @@ TEST_CASE("a shared product without any one of its synchronising ops is reported
     GemmData data(128, 16, 16 * 8), no_steps(128, 16, 0);
     block::Options run;
     run.grid = sim::Grid{2, 1, 1};
+    run.dependent = true;  // whether the kernel still waits for the grid before or not
     auto const all = specialization == Choice::on ? mutations(module) : mutations(module, hands_over);
     CHECK(all.size() >= 8);
     for (Mutation const& mutation : all) {

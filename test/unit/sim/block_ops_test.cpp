@@ -669,9 +669,9 @@ void repeating() {
 }
 
 using Check = void (*)();
-constexpr Check checks[] = {arithmetic, integers, elementary,   conversions, reductions, shapes,     lanes_of_a_warp,
-                            control,    grid,     shared_tiles, bulk_copies, tma_copies, old_copies, named_barriers,
-                            clusters,   products, atomics,      specialized, repeating};
+constexpr Check checks[] = {arithmetic, integers, elementary,   conversions, reductions,  shapes,     lanes_of_a_warp,
+                            control,    grid,     shared_tiles, bulk_copies, tma_copies,  old_copies, named_barriers,
+                            clusters,   peers,    products,     atomics,     specialized, repeating};
 
 }  // namespace
 
