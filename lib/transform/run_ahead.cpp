@@ -141,11 +141,19 @@ void erase_release(Op& arrive) {
   }
 }
 
-/// The empty barriers of the kernel's rings: those that fills wait for.
+/// Readers in an inner loop that has no iterations meet nobody, so the fill could be two phases ahead of their wait.
+bool holds_a_loop(Block const& block) {
+  bool found = false;
+  for (Op const& op : block) found = found || op.is<ir::ForOp>();
+  return found;
+}
+
+/// The empty barriers of the kernel's rings: those that fills wait for, where what is filled is read in the same block.
 std::set<Op*> empty_barriers(ir::Function& function) {
   std::set<Op*> empties;
   ir::walk(function, [&](Op& op) {
-    if (op.is<ir::MbarrierWaitOp>() && op.parent_op() != nullptr && fills(*op.parent_op()))
+    if (op.is<ir::MbarrierWaitOp>() && op.parent_op() != nullptr && fills(*op.parent_op()) &&
+        !holds_a_loop(*op.parent_op()->parent()))
       empties.insert(&array_of(*op.operand(0)));
   });
   return empties;
