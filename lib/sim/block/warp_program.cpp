@@ -214,7 +214,8 @@ WarpProgram::Carried WarpProgram::take(Op const& op, ir::Value const& value) {
   if (!engine_.plan().in_tensor_core(value)) return carried;
   if (carried.handle.registers == nullptr) carried.handle.registers = registers(value);
   Op const* const around = op.parent_op();
-  bool const out_of_branch = op.is<YieldOp>() && around->is<IfOp>() && engine_.plan().ends_at(*around, value);
+  bool const out_of_branch = op.is<YieldOp>() && around->is<IfOp>() && engine_.plan().ends_at(*around, value) &&
+                             std::ranges::count(op.operands(), &value) == 1;
   if (out_of_branch || engine_.plan().takes_over(op, value)) {
     handle(value).registers = nullptr;
     return carried;
