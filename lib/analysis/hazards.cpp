@@ -49,6 +49,19 @@ FirstTurn first_turn(Op const& branch) {
   return {};
 }
 
+/// Whether an elected lane's wait for one of these mbarriers says that an access which was released there is over. Of
+/// several the one that it waits for may be of an earlier use than the release, and then speaks only of what the lane
+/// fills behind it.
+bool speaks_of(Op const& wait, Op const& mbarriers, Access const& access) {
+  if (mbarriers.result()->type().elements() == 1) return true;
+  bool filled = false;
+  for (Op const& op : *wait.parent()) {
+    if (completion_of(op) != Completion::mbarrier) continue;
+    for (Op const* buffer : buffers_of(*op.operand(1))) filled = filled || buffer->result() == access.slice.root;
+  }
+  return filled;
+}
+
 }  // namespace
 
 int warps_of(Function const& function) {
@@ -346,7 +359,7 @@ void Hazards::mbarrier_wait(Op const& op, State& state) {
           pending.known = std::max(pending.known, Level::group);
           pending.met_warp = pending.met_group = pending.arrived;
           if (fenced) pending.fence_known = std::max(pending.fence_known, Level::group);
-        } else if (elected != Access::not_elected) {
+        } else if (elected != Access::not_elected && speaks_of(op, *barrier, *pending.access)) {
           pending.acquired = elected;
           pending.fence_acquired = fenced ? elected : Access::not_elected;
         }

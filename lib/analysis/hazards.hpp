@@ -46,9 +46,8 @@ struct CallSummary {
 ///   - a copy out is over, for its lane, at the bulk_wait that counts its group; a product, for its warp, at the
 ///     wgmma_wait; cp.async, for its thread, at the cp_async_wait,
 ///   - an arrival at an mbarrier after an access, by the threads that made it, and a wait for that mbarrier order it:
-///   that
-///     the wait is for the phase of the arrival is the protocol's matter, as are partitions that hand data to each
-///     other,
+///     that the wait is for the phase of the arrival is the protocol's matter, as are partitions that hand data to each
+///     other; a lane that waits for one of several mbarriers knows it of the buffers that it fills behind the wait,
 ///   - a copy into a buffer that a wait finds over came after the copies out of the same bytes,
 ///   - barriers that say purpose = schedule order nothing.
 class Hazards {
