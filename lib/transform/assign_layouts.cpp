@@ -86,18 +86,31 @@ class Assignment {
     }
   }
 
+  /// Each use gets a free value of its own; what converts one is computed in the other layout at once.
   void split_free_values() {
     std::vector<Op*> free;
     ir::walk(function_, [&](Op& op) {
       if (is_free(op) && op.result()->type().is_tile()) free.push_back(&op);
     });
-    for (Op* op : free) {
-      while (op->result()->uses().size() > 1) {
-        ir::Use const use = op->result()->uses().back();
-        ir::Builder builder = ir::Builder::before(*op);
-        ir::ValueMap map;
-        use.user->set_operand(use.index, builder.clone(*op, map).result());
+    auto const again = [](Op& op) -> Op& {
+      ir::Builder builder = ir::Builder::before(op);
+      ir::ValueMap map;
+      return builder.clone(op, map);
+    };
+    for (std::size_t i = 0; i < free.size(); ++i) {
+      Op& op = *free[i];
+      std::vector<ir::Use> const uses = op.result()->uses();
+      for (ir::Use const& use : uses) {
+        if (!use.user->is<ir::ConvertLayoutOp>()) continue;
+        free.push_back(&again(op));
+        free.back()->result()->set_type(use.user->result()->type());
+        ir::replace(*use.user, free.back()->result());
       }
+      while (op.result()->uses().size() > 1) {
+        ir::Use const use = op.result()->uses().back();
+        use.user->set_operand(use.index, again(op).result());
+      }
+      if (!uses.empty() && op.result()->uses().empty()) op.erase();
     }
   }
 
