@@ -49,7 +49,7 @@ constexpr std::string_view cuda_block_pipeline =
     "warps,run-ahead,"
     "dependent-launch,canonicalize,eliminate-common-subexpressions,"
     "eliminate-dead-code,"
-    "allocate-shared-memory,insert-barriers,insert-proxy-fences,take-turns";
+    "allocate-shared-memory,insert-barriers,insert-proxy-fences,take-turns,carry-remainders";
 
 /// Products become those of the tensor cores, loads of loops with stages and of CTAs that stay may become copies.
 bool becomes_block_ops(ir::Module const& module, CompileOptions const& options) {

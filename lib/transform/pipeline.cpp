@@ -14,6 +14,7 @@
 #include "transform/allocate_shared_memory.hpp"
 #include "transform/assign_layouts.hpp"
 #include "transform/canonicalize.hpp"
+#include "transform/carry_remainders.hpp"
 #include "transform/choose_memory_paths.hpp"
 #include "transform/circular_buffer.hpp"
 #include "transform/dependent_launch.hpp"
@@ -173,6 +174,9 @@ constexpr PassInfo table[] = {
      .summary = "warpgroups issue products in turn where exponentials take as long",
      .function = take_turns,
      .needs = {Fact::layouts, Fact::barriers}},
+    {.name = "carry-remainders",
+     .summary = "counters that loops divide by a constant are carried as remainder and quotient",
+     .function = carry_remainders},
 };
 
 std::string_view kernel_name(ir::Module const& module) {

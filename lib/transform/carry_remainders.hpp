@@ -1,0 +1,26 @@
+// Counters that are divided by a constant, taken apart once.
+#pragma once
+
+#include "transform/pass.hpp"
+
+namespace tegula::transform {
+
+/// A counter that loops carry, and of which only the remainder and the quotient by a constant are used, becomes these
+/// two: a division of 64 bits takes as long as the waits that it stands before.
+///
+///   before: for ... carry (%use = %zero) {           after: for ... carry (%remainder = 0, %quotient = %zero) {
+///             %stage = rem %use, %three                       %stage = cast %remainder
+///             %turn = div %use, %three                        ... %stage, %quotient ...
+///             ... %stage, %turn ...                           %sum = add %remainder, 1
+///             %next = add %use, %one                          %over = compare %sum, 3 {predicate = ge}
+///             yield %next                                     %r = select %over, 0, %sum
+///           }                                                 %q = add %quotient, (select %over, 1, 0)
+///                                                             yield %r, %q
+///                                                           }
+///
+/// Counters start at constants that are not negative, and loops and branches only add such to them, so both forms agree
+/// for every value. What lies below a counter by a constant is carried as well, as it was in the iteration before.
+/// Powers of two are left to shifts. Needs: nothing.  Leaves: no such division.
+PassResult carry_remainders(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+}  // namespace tegula::transform
