@@ -335,11 +335,8 @@ void Hazards::arrive(Op const& op, State& state) {
 
 void Hazards::mbarrier_wait(Op const& op, State& state) {
   std::int64_t const elected = elected_around(op);
-  bool some_warps = false;
-  for (Op const* at = op.parent_op(); at != nullptr; at = at->parent_op())
-    some_warps = some_warps || uniformity_.divergent_control(*at);
+  bool const all = uniformity_.runs_alike(*op.parent());
   for (Op const* barrier : buffers_of(*mbarrier_of(op))) {
-    bool const all = elected == Access::not_elected && !some_warps;
     std::erase_if(state, [&](Pending const& pending) {
       if (proxies_ || !all || pending.access == nullptr || pending.open) return false;
       bool const counted = pending.access->waited_by != nullptr &&

@@ -1,10 +1,10 @@
 #include "transform/take_turns.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <set>
 #include <vector>
 
+#include "analysis/uniformity.hpp"
 #include "ir/builder.hpp"
 #include "ir/walk.hpp"
 
@@ -17,8 +17,8 @@ using ir::Value;
 
 constexpr std::int64_t warps_per_group = 4, threads_per_group = 128;
 constexpr std::int64_t named_barriers = 15;
-// Of a multiprocessor of Hopper: 1024 dense bf16 multiply-adds a clock and tensor core pair, 4 exponentials a clock and
-// quarter.
+// Of a multiprocessor of Hopper: each of its four tensor cores does 512 dense bf16 multiply-adds a clock (1024
+// floating-point operations), each quarter 4 exponentials.
 constexpr double products_per_clock = 2048, exponentials_per_clock = 16;
 
 /// Where an iteration's products begin and end.
@@ -46,30 +46,6 @@ std::optional<Products> products_of(Block& body) {
   return found;
 }
 
-/// Whether all warps of the partition agree on a scalar: it comes from indices of loops that all run, and from outside.
-bool agreed(Value const& value, Block const& partition) {
-  Op const* const op = value.defining_op();
-  if (op == nullptr) {
-    Op const* const around = value.owner_block()->parent_op();
-    bool const index = around != nullptr && around->is<ir::ForOp>() && value.index() == 0;
-    return value.owner_block() != &partition && (around == nullptr || index);
-  }
-  if (op->info().has(ir::block_op)) return op->is<ir::ClusterRankOp>();
-  return op->pure() && std::all_of(op->operands().begin(), op->operands().end(),
-                                   [&](Value const* operand) { return agreed(*operand, partition); });
-}
-
-/// Whether all warps of the partition run as many iterations of a loop in it.
-bool runs_alike(Op const& loop, Block const& partition) {
-  for (Op const* at = &loop;; at = at->parent_op()) {
-    if (!at->is<ir::ForOp>() && !at->is<ir::IfOp>()) return false;
-    int const deciding = at->is<ir::ForOp>() ? 3 : 1;  // bounds and step, or the condition
-    for (int i = 0; i < deciding; ++i)
-      if (!agreed(*at->operand(i), partition)) return false;
-    if (at->parent() == &partition) return true;
-  }
-}
-
 /// Names of barriers in use; nothing when one is computed.
 std::optional<std::set<std::int64_t>> names_in_use(ir::Function& function) {
   std::set<std::int64_t> used;
@@ -94,10 +70,11 @@ std::int64_t free_names(std::set<std::int64_t> const& used, std::int64_t count) 
   return 0;
 }
 
-bool give_turns(Block& partition, std::int64_t groups, std::set<std::int64_t>& used) {
+bool give_turns(Block& partition, std::int64_t groups, std::set<std::int64_t>& used,
+                analysis::Uniformity const& uniformity) {
   std::vector<Products> loops;
   ir::walk(partition, [&](Op& op) {
-    if (!op.is<ir::ForOp>() || !runs_alike(op, partition)) return;
+    if (!op.is<ir::ForOp>() || !uniformity.runs_alike(op.block())) return;
     if (auto const products = products_of(op.block())) loops.push_back(*products);
   });
   std::int64_t const first = free_names(used, groups);
@@ -136,13 +113,14 @@ PassResult take_turns(ir::Function& function, AnalysisCache&, PassContext&) {
   auto used = names_in_use(function);
   if (!function.is_kernel() || !used) return PassResult::unchanged;
   bool changed = false;
+  analysis::Uniformity const uniformity(*function.parent());
   ir::walk(function, [&](Op& op) {
     if (!op.is<ir::WarpSpecializeOp>()) return;
     auto const& roles = op.as<ir::WarpSpecializeOp>();
     for (int i = 0; i < op.block_count(); ++i) {
       std::int64_t const warps = roles.warps[i];
       if (roles.replicas[i] != 1 || warps % warps_per_group != 0 || warps == warps_per_group) continue;
-      changed = give_turns(op.block(i), warps / warps_per_group, *used) || changed;
+      changed = give_turns(op.block(i), warps / warps_per_group, *used, uniformity) || changed;
     }
   });
   return result_of(changed);

@@ -1,0 +1,53 @@
+#include "analysis/uniformity.hpp"
+
+#include "ir/text.hpp"
+#include "ir/verifier.hpp"
+#include "ir/walk.hpp"
+#include "support/catch.hpp"
+
+using namespace tegula;
+
+namespace {
+
+/// Of the fences in a kernel with that body, in the order of its text: whether all warps run their block alike.
+std::vector<bool> alike(std::string const& body) {
+  std::string const text =
+      "tegula-ir 1\nkernel @k(%n: i64) warps = 12 {\n  %zero = constant {value = 0 : i64} : i64\n"
+      "  %one = constant {value = 1 : i64} : i64\n" +
+      body + "  return\n}\n";
+  auto const parsed = ir::parse(text);
+  INFO(text);
+  INFO(parsed.diagnostics.str());
+  REQUIRE(parsed.ok());
+  REQUIRE(ir::verify(parsed.module).str() == "");
+  analysis::Uniformity const uniformity(parsed.module);
+  std::vector<bool> found;
+  ir::walk(parsed.module.kernel(), [&](ir::Op& op) {
+    if (op.is<ir::FenceProxyAsyncOp>()) found.push_back(uniformity.runs_alike(*op.parent()));
+  });
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("uniformity: a block runs alike under loops and branches that all warps take alike") {
+  CHECK(alike("  fence_proxy_async\n") == std::vector{true});
+  CHECK(alike("  for %i = %zero to %n step %one {\n    %c = compare %i, %one {predicate = lt} : bool\n    if %c {\n"
+              "      fence_proxy_async\n      yield\n    } else {\n      yield\n    }\n    yield\n  }\n") ==
+        std::vector{true});
+  CHECK(alike("  %w = warp_index : i64\n  for %i = %zero to %w step %one {\n    fence_proxy_async\n    yield\n  }\n") ==
+        std::vector{false});
+  CHECK(
+      alike("  %w = warp_index : i64\n  %c = compare %w, %one {predicate = lt} : bool\n  if %c {\n"
+            "    for %i = %zero to %n step %one {\n      fence_proxy_async\n      yield\n    }\n    yield\n  } else {\n"
+            "    yield\n  }\n  fence_proxy_async\n") == std::vector{false, true});
+}
+
+TEST_CASE("uniformity: the lane that is elected runs a block alone, whatever other partitions do") {
+  CHECK(alike("  elect {\n    for %i = %zero to %n step %one {\n      fence_proxy_async\n      yield\n    }\n    "
+              "yield\n  }\n") == std::vector{false});
+  CHECK(alike("  warp_specialize {warps = [4, 8], replicas = [1, 1], registers = [0, 0]} (%p: i64) {\n"
+              "    elect {\n      fence_proxy_async\n      yield\n    }\n    yield\n  } and (%c: i64) {\n"
+              "    for %i = %zero to %n step %one {\n      fence_proxy_async\n      yield\n    }\n    yield\n  }\n") ==
+        std::vector{false, true});
+}
