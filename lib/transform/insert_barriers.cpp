@@ -6,6 +6,7 @@
 #include "analysis/hazards.hpp"
 #include "ir/builder.hpp"
 #include "ir/walk.hpp"
+#include "tegula/support/budget.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::transform {
@@ -15,8 +16,6 @@ using analysis::Hazard;
 using analysis::Hazards;
 using analysis::Level;
 using ir::Op;
-
-constexpr std::int64_t named_barriers = 16;
 
 /// The partition around an op; null in a function's body.
 struct Partition {
@@ -60,8 +59,8 @@ class Names {
         if (taken_.count(id) != 0) return false;
       return true;
     };
-    while (first + count <= named_barriers && !free()) ++first;
-    if (first + count > named_barriers) return nullptr;
+    while (first + count <= sm90::barriers && !free()) ++first;
+    if (first + count > sm90::barriers) return nullptr;
     for (std::int64_t id = first; id < first + count; ++id) taken_.insert(id);
     ir::Builder builder = ir::Builder::before(partition.block().front());
     ir::Value* id = builder.index(first);
@@ -78,7 +77,7 @@ class Names {
     // The number of a replica and a constant; else it may be any.
     Op const* const sum = id.defining_op();
     Partition const partition = partition_of(op);
-    std::int64_t first = 0, count = named_barriers;
+    std::int64_t first = 0, count = sm90::barriers;
     if (partition.specialize != nullptr) {
       ir::Value const* const group = partition.block().argument(0);
       if (&id == group) count = partition.replicas();

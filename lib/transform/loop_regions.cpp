@@ -44,6 +44,12 @@ Op& first_effect(ir::Function const& function) {
   return function.body().back();
 }
 
+bool holds_a_loop(Block const& block) {
+  bool found = false;
+  ir::walk(const_cast<Block&>(block), [&](Op const& op) { found = found || op.is<ir::ForOp>(); });
+  return found;
+}
+
 void mark(Op& op, LoopRegion region) {
   if (auto* const loop = op.dyn<ir::ForOp>()) loop->region = region;
   if (auto* const branch = op.dyn<ir::IfOp>()) branch->region = region;

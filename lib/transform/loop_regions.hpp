@@ -15,6 +15,9 @@ namespace tegula::transform {
 /// The first op of a kernel's body that does something: behind facts of the launch, buffers and what is computed.
 ir::Op& first_effect(ir::Function const& function);
 
+/// Whether a loop stands in the block, at any depth.
+bool holds_a_loop(ir::Block const& block);
+
 /// Names the part that a loop, a branch or an elected region belongs to; other ops have no name.
 void mark(ir::Op& op, ir::LoopRegion region);
 

@@ -9,6 +9,7 @@
 #include "ir/builder.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
+#include "transform/loop_regions.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -41,12 +42,6 @@ void collect_axes(Value const& value, std::set<std::int64_t>& axes, std::set<Val
   for (Value const* operand : op->operands()) collect_axes(*operand, axes, seen);
 }
 
-bool holds_a_loop(ir::Function& function) {
-  bool found = false;
-  ir::walk(function, [&](Op& op) { found = found || op.is<ir::ForOp>(); });
-  return found;
-}
-
 bool on_grid(Op const& load) {
   std::set<std::int64_t> axes;
   std::set<Value const*> seen;
@@ -58,7 +53,7 @@ bool on_grid(Op const& load) {
 /// half as large together as those that do. A CTA that stays keeps them in registers.
 bool reads_again(ir::Function& function) {
   std::int64_t kept = 0, own = 0;
-  if (holds_a_loop(function)) return false;
+  if (holds_a_loop(function.body())) return false;
   bool calls = false;  // that are to stay
   ir::walk(function, [&](Op& op) {
     if (op.is<ir::CallOp>()) {
@@ -243,7 +238,7 @@ PassResult persistent_grid(ir::Function& function, AnalysisCache&, PassContext& 
   }
   if (grid == nullptr) return PassResult::unchanged;
   Stay stay;
-  if (!holds_a_loop(function)) {
+  if (!holds_a_loop(function.body())) {
     stay.per_multiprocessor = row_ctas;
     stay.stages = context.options.stages != 0 ? context.options.stages : row_stages;
   }

@@ -141,14 +141,8 @@ void erase_release(Op& arrive) {
   }
 }
 
-/// Readers in an inner loop that has no iterations meet nobody, so the fill could be two phases ahead of their wait.
-bool holds_a_loop(Block const& block) {
-  bool found = false;
-  for (Op const& op : block) found = found || op.is<ir::ForOp>();
-  return found;
-}
-
 /// The empty barriers of the kernel's rings: those that fills wait for, where what is filled is read in the same block.
+/// Readers in an inner loop that has no iterations meet nobody, so the fill could be two phases ahead of their wait.
 std::set<Op*> empty_barriers(ir::Function& function) {
   std::set<Op*> empties;
   ir::walk(function, [&](Op& op) {

@@ -7,6 +7,7 @@
 #include "ir/exchange.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
+#include "tegula/support/budget.hpp"
 #include "transform/eliminate_dead_code.hpp"
 
 namespace tegula::transform {
@@ -17,7 +18,6 @@ using ir::Op;
 using ir::Value;
 
 constexpr int producer_warps = 4;  // setmaxnreg takes whole warpgroups
-constexpr std::int64_t register_file = 65536;
 constexpr std::int64_t most_registers = 240;
 
 bool fills(Op const& op) { return op.is<ir::ElectOp>() && op.as<ir::ElectOp>().role == ir::Role::producer; }
@@ -48,7 +48,7 @@ Extents registers_for(int consumer_warps) {
   if (consumer_warps % 4 != 0) return {0, 0};
   int const groups = consumer_warps / 4;
   std::int64_t const threads = 32 * (consumer_warps + producer_warps);
-  std::int64_t const all = register_file / threads / 8 * 8 * threads;
+  std::int64_t const all = sm90::registers / threads / 8 * 8 * threads;
   std::int64_t const producer = groups <= 2 ? 40 : groups == 3 ? 32 : 24;
   std::int64_t const rest = (all - producer * 32 * producer_warps) / (32 * consumer_warps) / 8 * 8;
   return {producer, std::min(rest, most_registers)};

@@ -7,6 +7,7 @@
 #include "analysis/uniformity.hpp"
 #include "ir/builder.hpp"
 #include "ir/walk.hpp"
+#include "tegula/support/budget.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -16,7 +17,6 @@ using ir::Op;
 using ir::Value;
 
 constexpr std::int64_t warps_per_group = 4, threads_per_group = 128;
-constexpr std::int64_t named_barriers = 15;
 // Of a multiprocessor of Hopper: each of its four tensor cores does 512 dense bf16 multiply-adds a clock (1024
 // floating-point operations), each quarter 4 exponentials.
 constexpr double products_per_clock = 2048, exponentials_per_clock = 16;
@@ -63,7 +63,7 @@ std::optional<std::set<std::int64_t>> names_in_use(ir::Function& function) {
 
 /// The first of so many names that follow each other and are not in use; 0: there are none.
 std::int64_t free_names(std::set<std::int64_t> const& used, std::int64_t count) {
-  for (std::int64_t first = 1; first + count - 1 <= named_barriers; ++first) {
+  for (std::int64_t first = 1; first + count <= sm90::barriers; ++first) {
     auto const taken = used.lower_bound(first);
     if (taken == used.end() || *taken >= first + count) return first;
   }

@@ -28,7 +28,7 @@ template <int... axes>
 inline constexpr Axis<axes...> axis{};
 
 /// Depth of the circular buffers of a loop, and how many iterations ahead of its use a copy begins: the type of
-/// `stages<4>`, whose copies begin 3 ahead, and of `stages<4, 2>`.
+/// `stages<4>`, whose copies begin as early as the stages allow (4 ahead at most), and of `stages<4, 2>`.
 template <int depth, int distance = 0>
 struct Stages {
   static_assert(depth >= 0, "stages: a depth is at least 1, or 0 for the compiler's choice");

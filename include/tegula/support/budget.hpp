@@ -15,6 +15,7 @@ inline constexpr std::int64_t shared = 232448;  ///< bytes of dynamic shared mem
 inline constexpr int threads = 1024;
 inline constexpr int registers = 65536;  ///< of all threads together
 inline constexpr int registers_per_thread = 255;
+inline constexpr int barriers = 16;  ///< 0 is that of all threads; the others have their numbers as names
 }  // namespace sm90
 
 /// A limit or rule that a kernel breaks.

@@ -29,7 +29,7 @@ struct ForOp : OpDefaults {
   static constexpr auto operands = names("lower", "upper", "step", "inits");
   static constexpr unsigned traits = has_regions | variadic;
   std::int64_t stages = 0;    ///< circular-buffer depth asked for by stages<n>; 0: not said
-  std::int64_t distance = 0;  ///< iterations that copies run ahead, below the depth; 0: one less than the depth
+  std::int64_t distance = 0;  ///< how far ahead copies begin; 0: the depth, one less if a stage goes back a turn later
   std::int64_t unroll = 0;    ///< iterations that code generation joins to one; 0: not said, which is 1
   /// Its iterations were blocks of the grid: what one writes to global memory, no other touches.
   bool tiles = false;
