@@ -11,6 +11,7 @@
 #include "ir/text.hpp"
 #include "runtime/cuda/ptxas_log.hpp"
 #include "support/gemm_kernel.hpp"
+#include "support/module.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
@@ -56,13 +57,6 @@ constexpr char scaled[] =
     "  }\n"
     "  return\n"
     "}\n";
-
-ir::Module module_of(std::string const& text) {
-  auto parsed = ir::parse(text);
-  INFO(parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  return std::move(parsed.module);
-}
 
 CompileOptions unrolled(int factor) {
   CompileOptions options = gemm_options();

@@ -8,6 +8,7 @@
 #include "support/catch.hpp"
 #include "support/gemm_kernel.hpp"
 #include "support/golden.hpp"
+#include "support/module.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
@@ -58,12 +59,6 @@ ir::Module lowered(std::string const& file, bool exact) {
   options.facts.assign(5, {true, true});
   options.exact = exact;
   return compiler::lower(parsed.module, options);
-}
-
-std::int64_t count(ir::Module const& module, ir::OpKind kind) {
-  std::int64_t result = 0;
-  ir::walk(module.kernel(), [&](ir::Op& op) { result += op.kind() == kind ? 1 : 0; });
-  return result;
 }
 
 }  // namespace

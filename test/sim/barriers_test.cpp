@@ -9,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/host_tensor.hpp"
+#include "support/module.hpp"
 #include "support/mutate.hpp"
 #include "support/random_shared.hpp"
 #include "support/simulated.hpp"
@@ -20,17 +21,6 @@ namespace block = sim::block;
 
 namespace {
 
-ir::Module read(std::string const& text) {
-  auto parsed = ir::parse(text);
-  INFO(text);
-  INFO(parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  auto const found = ir::verify(parsed.module);
-  INFO(found.str());
-  REQUIRE(found.empty());
-  return std::move(parsed.module);
-}
-
 int count(ir::Function const& function) {
   auto const ops = detail::all_ops(function.body());
   return static_cast<int>(std::count_if(ops.begin(), ops.end(), [](ir::Op const* op) { return is_inserted(*op); }));
@@ -39,7 +29,7 @@ int count(ir::Function const& function) {
 constexpr char passes[] = "insert-barriers,insert-proxy-fences";
 
 ir::Module target_module(test::Target const& target) {
-  return read(read_file(std::string(TEGULA_TEST_DIR) + "/ir/target/" + std::string(target.name) + ".tir"));
+  return module_of(read_file(std::string(TEGULA_TEST_DIR) + "/ir/target/" + std::string(target.name) + ".tir"));
 }
 
 std::string run(ir::Module const& module, RandomShared const& program, std::uint64_t seeds) {
@@ -101,7 +91,7 @@ Count random_kernels(std::uint64_t first, std::uint64_t last, bool copies) {
     options.warps = 1 << seed % 3;
     options.statements = 10;
     auto const program = SharedGenerator(seed, options).make();
-    auto module = read(program.text);
+    auto module = module_of(program.text);
     transform::run_pipeline(module, "allocate-shared-memory", {});
     transform::run_pipeline(module, passes, {});
     INFO("seed " << seed << "\n" << ir::print(module));
@@ -141,7 +131,7 @@ TEST_CASE("callers meet where a called function leaves bytes unordered, and only
     block::Simulation simulation(*module.find(kernel), {t.view(), u.view()});
     return simulation.sweep(8);
   };
-  auto module = read(read_file(std::string(TEGULA_TEST_DIR) + "/ir/insert-barriers/calls.tir"));
+  auto module = module_of(read_file(std::string(TEGULA_TEST_DIR) + "/ir/insert-barriers/calls.tir"));
   transform::run_pipeline(module, "allocate-shared-memory,insert-barriers", {});
   for (char const* kernel : {"twice", "around"}) {
     INFO(kernel << "\n" << sweep(module, kernel).str());

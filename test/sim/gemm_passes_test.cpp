@@ -1,9 +1,8 @@
 // What the passes make of a product of tiles, run warp by warp: clean under many schedules and equal to float64.
 #include "compiler/compile.hpp"
-#include "ir/text.hpp"
-#include "ir/walk.hpp"
 #include "sim/block/simulate.hpp"
 #include "support/gemm_kernel.hpp"
+#include "support/module.hpp"
 #include "transform/pipeline.hpp"
 
 using namespace tegula;
@@ -15,12 +14,6 @@ namespace {
 constexpr char up_to_rings[] =
     "specialize,canonicalize,eliminate-common-subexpressions,hoist-loop-invariants,eliminate-dead-code,"
     "choose-memory-paths,schedule-dots,eliminate-dead-code,assign-layouts,circular-buffer,allocate-shared-memory";
-
-int count(ir::Module const& module, ir::OpKind kind) {
-  int result = 0;
-  ir::walk(module.kernel(), [&](ir::Op& op) { result += op.kind() == kind ? 1 : 0; });
-  return result;
-}
 
 /// Runs under schedules, on as many CTAs as the grid has and on one that takes all tiles, and compares with float64.
 void check_run(ir::Module const& module, std::int64_t m, std::int64_t n, std::int64_t k, bool trans_b = false,

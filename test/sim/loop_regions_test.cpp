@@ -1,4 +1,5 @@
 // Loops whose iterations overlap give what they gave before, at every trip count and for any stages of their ops.
+#include "support/module.hpp"
 #include "transform/loop_regions.hpp"
 
 #include "ir/text.hpp"
@@ -44,13 +45,6 @@ constexpr char text[] =
     "  store %z, %last, %eight\n"
     "  return\n"
     "}\n";
-
-ir::Module module_of() {
-  auto parsed = ir::parse(text);
-  INFO(parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  return std::move(parsed.module);
-}
 
 ir::Op& loop_of(ir::Module& module) {
   ir::Op* found = nullptr;
@@ -123,7 +117,7 @@ int count(ir::Module const& module, ir::OpKind kind, ir::LoopRegion region) {
 TEST_CASE("loops cut into stages at random give the same values at every trip count", "[sim][B24][F1]") {
   std::mt19937_64 random(11);
   for (int round = 0; round < 60; ++round) {
-    ir::Module module = module_of();
+    ir::Module module = module_of(text);
     ir::Op& loop = loop_of(module);
     LoopPipeline pipeline(loop, random_order(loop, random));
     INFO(ir::print(module) << pipeline.trouble());
@@ -135,7 +129,7 @@ TEST_CASE("loops cut into stages at random give the same values at every trip co
     std::int64_t const step = 1 + round % 3;
     for (std::int64_t trips = 0; trips <= 9; ++trips) {
       std::int64_t const lower = round % 2, upper = lower + trips * step - (trips > 0 && step > 1 ? 1 : 0);
-      CHECK(results(module, lower, upper, step) == results(module_of(), lower, upper, step));
+      CHECK(results(module, lower, upper, step) == results(module_of(text), lower, upper, step));
     }
   }
 }
@@ -143,7 +137,7 @@ TEST_CASE("loops cut into stages at random give the same values at every trip co
 TEST_CASE("a loop whose copies alone run ahead has an epilogue that loops, and none with a test in its place",
           "[sim][B13][B24]") {
   for (Tail const tail : {Tail::epilogue, Tail::predicated}) {
-    ir::Module module = module_of();
+    ir::Module module = module_of(text);
     ir::Op& loop = loop_of(module);
     std::vector<StagedOp> order;
     for (ir::Op& op : loop.block())
@@ -156,6 +150,6 @@ TEST_CASE("a loop whose copies alone run ahead has an epilogue that loops, and n
     // The loaded tile goes from turn to turn, so the two turns of the epilogue stand one behind the other.
     CHECK(count(module, ir::OpKind::IfOp, ir::LoopRegion::epilogue) == (tail == Tail::epilogue ? 2 : 0));
     for (std::int64_t const trips : {0, 1, 2, 3, 5})
-      CHECK(results(module, 0, trips, 1) == results(module_of(), 0, trips, 1));
+      CHECK(results(module, 0, trips, 1) == results(module_of(text), 0, trips, 1));
   }
 }

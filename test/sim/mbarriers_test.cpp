@@ -14,6 +14,7 @@
 #include "sim/block/simulate.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
+#include "support/module.hpp"
 #include "support/mutate.hpp"
 #include "support/simulated.hpp"
 #include "transform/pipeline.hpp"
@@ -77,13 +78,6 @@ kernel @reuse(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %Y: out tensor<?x
 }
 )";
 
-ir::Module read(std::string const& text) {
-  auto parsed = ir::parse(text);
-  INFO(parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  return std::move(parsed.module);
-}
-
 /// `reuse` with one piece of its text replaced.
 std::string with(std::string const& from, std::string const& to) {
   std::string text = reuse;
@@ -92,7 +86,7 @@ std::string with(std::string const& from, std::string const& to) {
   return text.replace(at, from.size(), to);
 }
 
-std::string refusal(std::string const& text) { return ir::verify(read(text)).str(); }
+std::string refusal(std::string const& text) { return ir::verify(unverified(text)).str(); }
 
 std::string in_branch(std::string const& op) {
   return "if %some {\n      " + op + "\n      yield\n    } else {\n      yield\n    }";
@@ -105,7 +99,7 @@ struct TargetText {
 std::vector<TargetText> target_modules() {
   std::vector<TargetText> result;
   for (auto const& entry : std::filesystem::directory_iterator(std::string(TEGULA_TEST_DIR) + "/ir/target"))
-    result.push_back({entry.path().stem().string(), read(read_file(entry.path().string()))});
+    result.push_back({entry.path().stem().string(), unverified(read_file(entry.path().string()))});
   REQUIRE(result.size() >= 6);
   return result;
 }
@@ -140,7 +134,7 @@ std::int64_t needed_alignment(ir::Op const& copy) {
 
 TEST_CASE("a kernel that initialises, invalidates and reuses its barriers' bytes is clean and right",
           "[sim][block][B4][B16]") {
-  ir::Module const module = read(reuse);
+  ir::Module const module = unverified(reuse);
   REQUIRE(ir::verify(module).str() == "");
   TargetArguments arguments = {target_detail::input("X", Element::f32, {16, 32}, 3),
                                target_detail::tensor("Y", Element::f32, {8, 32}, true),
@@ -307,7 +301,7 @@ kernel @ring(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %n: i64) warps = 1
   return
 }
 )";
-    ir::Module module = read(text);
+    ir::Module module = unverified(text);
     REQUIRE(ir::verify(module).str() == "");
     CompileOptions options;
     options.target = tegula::Target::cuda;
@@ -328,7 +322,7 @@ kernel @ring(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %n: i64) warps = 1
     }
     CHECK(barriers == 8 * (2 * stages + 1));
     CHECK(places[3] % 1024 == 0);
-    CHECK(compiler::compile(read(text), options).shared_bytes == next);
+    CHECK(compiler::compile(unverified(text), options).shared_bytes == next);
   }
 }
 

@@ -7,17 +7,12 @@
 #include "sim/block/simulate.hpp"
 #include "support/catch.hpp"
 #include "support/host_tensor.hpp"
+#include "support/module.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
 
 namespace {
-
-int count(ir::Module const& module, ir::OpKind kind) {
-  int result = 0;
-  ir::walk(module.kernel(), [&](ir::Op& op) { result += op.kind() == kind ? 1 : 0; });
-  return result;
-}
 
 std::string with(std::string text, std::string const& name, std::int64_t value) {
   std::string const digits = std::to_string(value);

@@ -1,11 +1,9 @@
 // Kernels that take a row at a time, without products, through the passes: rows on their way in rings while CTAs stay.
 #include "compiler/compile.hpp"
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
-#include "ir/walk.hpp"
 #include "sim/block/simulate.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
+#include "support/module.hpp"
 #include "support/simulated.hpp"
 
 using namespace tegula;
@@ -14,31 +12,17 @@ namespace block = sim::block;
 
 namespace {
 
-int count(ir::Module const& module, ir::OpKind kind) {
-  int result = 0;
-  ir::walk(module.kernel(), [&](ir::Op& op) { result += op.kind() == kind ? 1 : 0; });
-  return result;
-}
-
-ir::Module parsed(std::string const& text) {
-  auto result = ir::parse(text);
-  INFO(result.diagnostics.str());
-  REQUIRE(result.ok());
-  REQUIRE(ir::verify(result.module).str() == "");
-  return std::move(result.module);
-}
-
 constexpr char columns_at_most[] = "512";
 
 /// A kernel of the benches, for rows of at most 512 columns.
 ir::Module narrow(std::string const& name) {
   std::string text = read_file(std::string(TEGULA_TEST_DIR) + "/../bench/device/" + name + ".tir");
   for (std::size_t at = 0; (at = text.find("4096", at)) != std::string::npos;) text.replace(at, 4, columns_at_most);
-  return parsed(text);
+  return module_of(text);
 }
 
 ir::Module copy_kernel() {
-  return parsed(R"(tegula-ir 1
+  return module_of(R"(tegula-ir 1
 
 kernel @copy(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %Y: out tensor<?x?xf32>) {
   %rows = extent %Y : i64

@@ -9,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/host_tensor.hpp"
+#include "support/module.hpp"
 #include "support/random_shared.hpp"
 #include "support/targets.hpp"
 #include "transform/pipeline.hpp"
@@ -18,17 +19,6 @@ using namespace tegula::test;
 namespace block = sim::block;
 
 namespace {
-
-ir::Module read(std::string const& text) {
-  auto parsed = ir::parse(text);
-  INFO(text);
-  INFO(parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  auto const found = ir::verify(parsed.module);
-  INFO(found.str());
-  REQUIRE(found.empty());
-  return std::move(parsed.module);
-}
 
 /// The output of a run, which must be clean.
 HostTensor output_of(ir::Module const& module, RandomShared const& program) {
@@ -85,7 +75,7 @@ TEST_CASE("random kernels compute the same when their buffers share shared memor
     options.warps = 1 << seed % 3;
     options.copies = seed % 2 == 0;
     auto const program = SharedGenerator(seed, options).make();
-    auto module = read(program.text);
+    auto module = module_of(program.text);
     auto const expected = output_of(module, program);
     transform::run_pipeline(module, "allocate-shared-memory", {});
     INFO("seed " << seed << "\n" << ir::print(module));
@@ -109,7 +99,7 @@ TEST_CASE("random kernels take hardly more shared memory than they have live at 
     options.statements = 40;
     options.warps = 4;
     options.most_words = 12;
-    auto module = read(SharedGenerator(seed, options).make().text);
+    auto module = module_of(SharedGenerator(seed, options).make().text);
     transform::run_pipeline(module, "allocate-shared-memory", {});
     CHECK(overlapping(module) == "");
     Size const size = size_of(module);
@@ -128,7 +118,8 @@ TEST_CASE("random kernels take hardly more shared memory than they have live at 
 
 TEST_CASE("the hand-written kernels' buffers find room without their offsets", "[sim][block]") {
   for (test::Target const& target : targets()) {
-    auto module = read(read_file(std::string(TEGULA_TEST_DIR) + "/ir/target/" + std::string(target.name) + ".tir"));
+    auto module =
+        module_of(read_file(std::string(TEGULA_TEST_DIR) + "/ir/target/" + std::string(target.name) + ".tir"));
     auto const offsets = [&] {
       std::vector<std::int64_t> found;
       for (ir::Op const& op : module.kernel().body())
@@ -178,7 +169,7 @@ TEST_CASE("each call of a diamond has its shared memory at an offset of its own"
       "\n    yield %z2\n  } else {\n    %z3 = call %i {callee = @c} : " + tile +
       "\n    yield %z3\n  }\n  barrier\n  %i2 = shared_load %mine : " + tile + "\n  %sum = add %z, %i2 : " + tile +
       "\n  store %o, %sum, %k0\n  return\n}\n";
-  auto module = read(text);
+  auto module = module_of(text);
   transform::run_pipeline(module, "allocate-shared-memory", {});
   INFO(ir::print(module));
   REQUIRE(ir::verify(module).str() == "");

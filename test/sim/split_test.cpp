@@ -2,10 +2,9 @@
 // same from run to run, and reported when any one of the synchronising ops is missing.
 #include "analysis/kernel_facts.hpp"
 #include "compiler/compile.hpp"
-#include "ir/text.hpp"
-#include "ir/walk.hpp"
 #include "sim/block/simulate.hpp"
 #include "support/gemm_kernel.hpp"
+#include "support/module.hpp"
 #include "support/mutate.hpp"
 
 using namespace tegula;
@@ -13,12 +12,6 @@ using namespace tegula::test;
 namespace block = sim::block;
 
 namespace {
-
-int count(ir::Module const& module, ir::OpKind kind) {
-  int result = 0;
-  ir::walk(module.kernel(), [&](ir::Op& op) { result += op.kind() == kind ? 1 : 0; });
-  return result;
-}
 
 CompileOptions split_options(int split) {
   CompileOptions options = gemm_options();

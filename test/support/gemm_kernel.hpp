@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
-#include "support/catch.hpp"
 #include "support/host_tensor.hpp"
+#include "support/module.hpp"
 #include "tegula/support/compile_options.hpp"
 
 namespace tegula::test {
@@ -71,13 +69,7 @@ inline std::string gemm_text(GemmShape const& shape) {
       "}\n");
 }
 
-inline ir::Module gemm_module(GemmShape const& shape) {
-  auto parsed = ir::parse(gemm_text(shape));
-  INFO(parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  REQUIRE(ir::verify(parsed.module).str() == "");
-  return std::move(parsed.module);
-}
+inline ir::Module gemm_module(GemmShape const& shape) { return module_of(gemm_text(shape)); }
 
 /// What the launcher finds of dense, aligned tensors.
 inline CompileOptions gemm_options() {

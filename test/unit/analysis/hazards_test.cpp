@@ -1,25 +1,17 @@
 #include "analysis/hazards.hpp"
 
 #include "ir/text.hpp"
-#include "ir/verifier.hpp"
 #include "support/catch.hpp"
+#include "support/module.hpp"
 
 using namespace tegula;
+using namespace tegula::test;
 using analysis::Level;
 
 namespace {
 
 constexpr char own[] = "tile<64xi32, [lane (1) (2) (4) (8) (16), warp (32)]>";
 constexpr char other[] = "tile<64xi32, [lane (32) (2) (4) (8) (16), warp (1)]>";
-
-ir::Module module_of(std::string const& text) {
-  auto parsed = ir::parse("tegula-ir 1\n" + text);
-  INFO(text);
-  INFO(parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  REQUIRE(ir::verify(parsed.module).str() == "");
-  return std::move(parsed.module);
-}
 
 /// "later after earlier, at level, before op" of the first hazard; "none".
 std::string hazard(std::string const& body, std::string const& parameters = "") {

@@ -2,24 +2,15 @@
 
 #include "analysis/effects.hpp"
 #include "ir/text.hpp"
-#include "ir/verifier.hpp"
-#include "ir/walk.hpp"
 #include "support/catch.hpp"
+#include "support/module.hpp"
 #include "tegula/support/error.hpp"
 
 using namespace tegula;
-
-namespace {
-ir::Module module_of(std::string const& text) {
-  auto parsed = ir::parse("tegula-ir 1\n" + text);
-  INFO(parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  return std::move(parsed.module);
-}
-}  // namespace
+using namespace tegula::test;
 
 TEST_CASE("launch program: the slice of grid and requirements, each value once") {
-  auto const module = module_of(
+  auto const module = unverified(
       "kernel @gemm(%A: in tensor<?x?xf32>, %C: out tensor<?x?xf32> {unit_inner}, %n: i32) {\n"
       "  %m = extent %C : i64\n"
       "  %c128 = constant {value = 128 : i64} : i64\n"
@@ -46,7 +37,7 @@ TEST_CASE("launch program: the slice of grid and requirements, each value once")
 
 TEST_CASE("launch program: 32-bit arithmetic is made to wrap") {
   auto const module =
-      module_of("kernel @k(%n: i32) {\n  %s = mul %n, %n : i32\n  %w = cast %s : i64\n  grid %w\n  return\n}\n");
+      unverified("kernel @k(%n: i32) {\n  %s = mul %n, %n : i32\n  %w = cast %s : i64\n  grid %w\n  return\n}\n");
   CHECK(analysis::to_string(analysis::launch_program(module.kernel())) ==
         "0: scalar of parameter 0\n1: mul 0, 0\n2: constant 2147483648\n3: constant 4294967295\n4: add 1, 2\n5: and 4, "
         "3\n6: sub 5, 2\n"
@@ -54,24 +45,24 @@ TEST_CASE("launch program: 32-bit arithmetic is made to wrap") {
 }
 
 TEST_CASE("launch program: a grid may ask for the multiprocessors, not for itself") {
-  auto const module = module_of(
+  auto const module = unverified(
       "kernel @k(%x: in tensor<?xf32>) {\n  %n = extent %x : i64\n  %p = multiprocessors : i64\n"
       "  %g = min %n, %p : i64\n  grid %g\n  return\n}\n");
   CHECK(analysis::to_string(analysis::launch_program(module.kernel())) ==
         "0: extent of parameter 0, axis 0\n1: multiprocessors\n2: min 0, 1\ngrid #2 1 1\n");
-  auto const circular = module_of("kernel @k() {\n  %g = grid_extent : i64\n  grid %g\n  return\n}\n");
+  auto const circular = unverified("kernel @k() {\n  %g = grid_extent : i64\n  grid %g\n  return\n}\n");
   CHECK_THROWS_WITH(analysis::launch_program(circular.kernel()),
                     "grid: grid_extent cannot be evaluated before the launch");
 }
 
 TEST_CASE("launch program: what cannot be known before the launch is refused by name") {
-  auto const module = module_of("kernel @k() {\n  %b = block_index : i64\n  grid %b loc(\"k.cpp\":3)\n  return\n}\n");
+  auto const module = unverified("kernel @k() {\n  %b = block_index : i64\n  grid %b loc(\"k.cpp\":3)\n  return\n}\n");
   CHECK_THROWS_WITH(analysis::launch_program(module.kernel()),
                     "grid: block_index cannot be evaluated before the launch");
 }
 
 TEST_CASE("effects: seen through blocks and calls") {
-  auto const module = module_of(
+  auto const module = unverified(
       "function @reads(%t: in tensor<?xf32>, %i: i64) -> (tile<4xf32>) {\n"
       "  %v = load %t, %i : tile<4xf32>\n  return %v\n}\n"
       "function @writes(%t: inout tensor<?xf32>, %i: i64) {\n"

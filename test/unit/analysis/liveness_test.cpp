@@ -1,22 +1,13 @@
 #include "analysis/liveness.hpp"
 
 #include "analysis/shared_buffers.hpp"
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
 #include "support/catch.hpp"
+#include "support/module.hpp"
 
 using namespace tegula;
+using namespace tegula::test;
 
 namespace {
-
-ir::Module module_of(std::string const& text) {
-  auto parsed = ir::parse("tegula-ir 1\n" + text);
-  INFO(text);
-  INFO(parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  REQUIRE(ir::verify(parsed.module).str() == "");
-  return std::move(parsed.module);
-}
 
 std::string live(std::string const& text) {
   auto const module = module_of(text);

@@ -1,28 +1,21 @@
 #include "analysis/uniformity.hpp"
 
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
-#include "ir/walk.hpp"
-#include "support/catch.hpp"
+#include "support/module.hpp"
 
 using namespace tegula;
+using namespace tegula::test;
 
 namespace {
 
 /// Of the fences in a kernel with that body, in the order of its text: whether all warps run their block alike.
 std::vector<bool> alike(std::string const& body) {
-  std::string const text =
-      "tegula-ir 1\nkernel @k(%n: i64) warps = 12 {\n  %zero = constant {value = 0 : i64} : i64\n"
+  ir::Module const module = module_of(
+      "kernel @k(%n: i64) warps = 12 {\n  %zero = constant {value = 0 : i64} : i64\n"
       "  %one = constant {value = 1 : i64} : i64\n" +
-      body + "  return\n}\n";
-  auto const parsed = ir::parse(text);
-  INFO(text);
-  INFO(parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  REQUIRE(ir::verify(parsed.module).str() == "");
-  analysis::Uniformity const uniformity(parsed.module);
+      body + "  return\n}\n");
+  analysis::Uniformity const uniformity(module);
   std::vector<bool> found;
-  ir::walk(parsed.module.kernel(), [&](ir::Op& op) {
+  ir::walk(module.kernel(), [&](ir::Op& op) {
     if (op.is<ir::FenceProxyAsyncOp>()) found.push_back(uniformity.runs_alike(*op.parent()));
   });
   return found;

@@ -4,20 +4,13 @@
 #include "ir/text.hpp"
 #include "ir/verifier.hpp"
 #include "support/catch.hpp"
+#include "support/module.hpp"
 
 using namespace tegula;
+using namespace tegula::test;
 using test::ContainsSubstring;
 
 namespace {
-
-ir::Module read(std::string const& text) {
-  ir::ParseResult parsed = ir::parse("tegula-ir 1\n" + text);
-  INFO(parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  INFO(ir::verify(parsed.module).str());
-  REQUIRE(ir::verify(parsed.module).empty());
-  return std::move(parsed.module);
-}
 
 std::string const kernel =
     "kernel @k(%x: in tensor<?xf32>, %y: out tensor<?xf32>) {\n"
@@ -37,7 +30,7 @@ std::string const library = inner +
 }  // namespace
 
 TEST_CASE("link: a declaration is text that reads back, and is said to be undefined", "[F9]") {
-  ir::Module const module = read(declared);
+  ir::Module const module = module_of(declared);
   CHECK(ir::undefined_functions(module) == "@outer");
   ir::ParseResult const again = ir::parse(ir::print(module));
   REQUIRE(again.ok());
@@ -46,8 +39,8 @@ TEST_CASE("link: a declaration is text that reads back, and is said to be undefi
 }
 
 TEST_CASE("link: a library's body takes the declaration's place, with what it calls and nothing else", "[F9]") {
-  ir::Module module = read(declared);
-  support::Diagnostics const found = ir::link(module, read(library));
+  ir::Module module = module_of(declared);
+  support::Diagnostics const found = ir::link(module, module_of(library));
   INFO(found.str());
   REQUIRE(found.empty());
   CHECK(ir::verify(module).empty());
@@ -59,16 +52,17 @@ TEST_CASE("link: a library's body takes the declaration's place, with what it ca
 }
 
 TEST_CASE("link: what does not fit is refused with both sides, and changes nothing", "[F9]") {
-  ir::Module module = read(declared);
+  ir::Module module = module_of(declared);
   std::string const before = ir::print(module);
-  CHECK_THAT(ir::link(module, read(inner)).str(),
+  CHECK_THAT(ir::link(module, module_of(inner)).str(),
              ContainsSubstring("link: @outer is declared, but the library does not define it; it has @inner"));
-  CHECK_THAT(ir::link(module, read("function @outer(%v: tile<32xf32>) -> (tile<32xf32>) {\n  return %v\n}\n")).str(),
-             ContainsSubstring("link: @outer is declared as `function @outer(%0: tile<64xf32>) -> (tile<64xf32>)`, but "
-                               "the library has `function @outer(%0: tile<32xf32>) -> (tile<32xf32>)`"));
+  CHECK_THAT(
+      ir::link(module, module_of("function @outer(%v: tile<32xf32>) -> (tile<32xf32>) {\n  return %v\n}\n")).str(),
+      ContainsSubstring("link: @outer is declared as `function @outer(%0: tile<64xf32>) -> (tile<64xf32>)`, but "
+                        "the library has `function @outer(%0: tile<32xf32>) -> (tile<32xf32>)`"));
   CHECK(ir::print(module) == before);
 
-  ir::Module own = read("function @inner() {\n  return\n}\n" + declared);
-  CHECK_THAT(ir::link(own, read(library)).str(),
+  ir::Module own = module_of("function @inner() {\n  return\n}\n" + declared);
+  CHECK_THAT(ir::link(own, module_of(library)).str(),
              ContainsSubstring("@inner is another function in the library, where @outer calls it"));
 }

@@ -20,22 +20,7 @@ namespace block = sim::block;
 
 /// A verified module from a file of test/ir/target.
 inline ir::Module target(std::string const& name) {
-  auto parsed = ir::parse(read_file(std::string(TEGULA_TEST_DIR) + "/ir/target/" + name + ".tir"));
-  INFO(name << ": " << parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  auto const found = ir::verify(parsed.module);
-  INFO(found.str());
-  REQUIRE(found.empty());
-  return std::move(parsed.module);
-}
-
-/// A module from text that the verifier may refuse: what it refuses without running, the simulator finds too.
-inline ir::Module unverified(std::string const& text) {
-  auto parsed = ir::parse("tegula-ir 1\n" + text);
-  INFO(text);
-  INFO(parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  return std::move(parsed.module);
+  return module_of(read_file(std::string(TEGULA_TEST_DIR) + "/ir/target/" + name + ".tir"));
 }
 
 /// Small whole numbers and halves: sums of their products are exact in f32.

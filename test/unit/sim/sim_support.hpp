@@ -5,26 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
 #include "sim/interpreter.hpp"
-#include "support/catch.hpp"
 #include "support/host_tensor.hpp"
+#include "support/module.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::test {
-
-/// A verified module from text without the version line.
-inline ir::Module module_of(std::string const& text) {
-  auto parsed = ir::parse("tegula-ir 1\n" + text);
-  INFO(text);
-  INFO(parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  auto const found = ir::verify(parsed.module);
-  INFO(found.str());
-  REQUIRE(found.empty());
-  return std::move(parsed.module);
-}
 
 /// The kernels of every op tested here, for the test that none is left out.
 inline std::set<ir::OpKind>& exercised_ops() {

@@ -1,3 +1,4 @@
+#include "support/module.hpp"
 #include "transform/pipeline.hpp"
 
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include "tegula/support/error.hpp"
 
 using namespace tegula;
+using namespace tegula::test;
 using namespace tegula::transform;
 namespace fs = std::filesystem;
 
@@ -24,13 +26,6 @@ constexpr char text[] =
     "  store %o, %t, %z\n"
     "  return\n"
     "}\n";
-
-ir::Module module_of(std::string const& source = text) {
-  auto parsed = ir::parse(source);
-  INFO(parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  return std::move(parsed.module);
-}
 
 CompileOptions for_cuda() {
   CompileOptions options;
@@ -155,7 +150,7 @@ TEST_CASE("pipeline: a pass that breaks a fact is told from one that never had i
                                   .needs = {Fact::no_calls},
                                   .leaves = {},
                                   .breaks = {}};
-  auto const module = module_of();
+  auto const module = module_of(text);
   PassInfo const* wrong[] = {&spoils, &needs};
   CHECK(why_not_in_this_order(wrong, module) ==
         "pipeline: needs needs no-calls, but spoils comes before it; inline-all-functions must come before it");
@@ -168,7 +163,7 @@ TEST_CASE("pipeline: dumps go to numbered files, unchanged ones are noted") {
   support::Options environment;
   environment.dump = {{support::DumpItem::What::ir_after, "all"}, {support::DumpItem::What::ir, ""}};
   environment.dump_dir = folder.path.string();
-  auto module = module_of();
+  auto module = module_of(text);
   run_pipeline(module, "canonicalize,eliminate-dead-code", {}, environment);
   CHECK_THAT(test::read_file((folder.path / "k.tir").string()), test::ContainsSubstring("add %n, %z"));
   CHECK_THAT(test::read_file((folder.path / "k.01-canonicalize.tir").string()), !test::ContainsSubstring("add"));
@@ -183,7 +178,7 @@ TEST_CASE("pipeline: an edited dump is read back after its pass, a broken one re
   std::string edited = text;
   edited.replace(edited.find("tile<4xi64>"), 11, "tile<8xi64>");
   std::ofstream(folder.path / "k.01-canonicalize.tir") << edited;
-  auto module = module_of();
+  auto module = module_of(text);
   run_pipeline(module, "canonicalize", {}, environment);
   CHECK(ir::print(module) == edited);
 
@@ -197,7 +192,7 @@ TEST_CASE("pipeline: a failing pass leaves a file that replays it") {
   support::Options environment;
   environment.replay_dir = folder.path.string();
   static constexpr PassInfo bad{.name = "bad", .summary = "s", .function = throws};
-  auto module = module_of();
+  auto module = module_of(text);
   std::string const message =
       error_of(module, {find_pass("canonicalize"), &bad, find_pass("eliminate-dead-code")}, environment);
   CHECK_THAT(message, test::ContainsSubstring("pass bad: index 7 of 3\n  note: tegula_opt --replay "));
@@ -214,7 +209,7 @@ TEST_CASE("pipeline: verify-each names the pass that breaks the IR or its promis
   environment.replay_dir = folder.path.string();
   environment.verify_each = true;
   static constexpr PassInfo bad{.name = "bad", .summary = "s", .function = breaks_ir};
-  auto module = module_of();
+  auto module = module_of(text);
   CHECK_THAT(error_of(module, {&bad}, environment),
              test::ContainsSubstring("pass bad: verifier: @k: a block must end with return, not store"));
   static constexpr PassInfo liar{.name = "liar",
@@ -224,14 +219,14 @@ TEST_CASE("pipeline: verify-each names the pass that breaks the IR or its promis
                                  .needs = {},
                                  .leaves = {Fact::layouts},
                                  .breaks = {}};
-  auto other = module_of();
+  auto other = module_of(text);
   CHECK_THAT(error_of(other, {&liar}, environment),
              test::ContainsSubstring("pass liar: it leaves layouts, but there is splat without a layout in @k"));
 }
 
 TEST_CASE("pipeline: what a pass reports is the user's error") {
   static constexpr PassInfo refuses{.name = "refuses", .summary = "s", .function = reports};
-  auto module = module_of();
+  auto module = module_of(text);
   PassInfo const* list[] = {&refuses};
   CHECK_THROWS_AS(run_pipeline(module, list, {}, support::Options()), UserError);
 }
@@ -247,11 +242,11 @@ TEST_CASE("pipeline: replay files hold pipeline and options", "[B20]") {
   options.epilogue = Choice::off;
   options.persistence = Choice::on;
   options.specialization = Choice::off;
-  std::string const left = replay_text(module_of(), "a,b", options);
+  std::string const left = replay_text(module_of(text), "a,b", options);
   Replay const replay = read_replay(left);
   CHECK(replay.pipeline == "a,b");
   CHECK(replay.options == options);
-  CHECK(ir::equal(ir::parse(left).module, module_of()));
+  CHECK(ir::equal(ir::parse(left).module, module_of(text)));
   CHECK_THROWS_AS(read_replay(text), UserError);
   CHECK_THROWS_WITH(read_replay("// replay: warps=x\n"), "replay: \"x\" is no number");
   CHECK_THROWS_WITH(read_replay("// replay: epilogue=yes\n"), "replay: \"yes\" is none of automatic, off, on");

@@ -1,0 +1,38 @@
+// Modules from IR text, and what stands in them.
+#pragma once
+
+#include <string>
+
+#include "ir/text.hpp"
+#include "ir/verifier.hpp"
+#include "ir/walk.hpp"
+#include "support/catch.hpp"
+
+namespace tegula::test {
+
+/// A module from text that the verifier may refuse. The version line may be left out.
+inline ir::Module unverified(std::string const& text) {
+  bool const versioned = text.find("tegula-ir ") != std::string::npos;
+  auto parsed = ir::parse(versioned ? text : "tegula-ir 1\n" + text);
+  INFO(text);
+  INFO(parsed.diagnostics.str());
+  REQUIRE(parsed.ok());
+  return std::move(parsed.module);
+}
+
+/// A verified module from text. The version line may be left out.
+inline ir::Module module_of(std::string const& text) {
+  ir::Module module = unverified(text);
+  INFO(text);
+  REQUIRE(ir::verify(module).str() == "");
+  return module;
+}
+
+/// How many ops of that kind the kernel has.
+inline int count(ir::Module const& module, ir::OpKind kind) {
+  int result = 0;
+  ir::walk(module.kernel(), [&](ir::Op& op) { result += op.kind() == kind ? 1 : 0; });
+  return result;
+}
+
+}  // namespace tegula::test
