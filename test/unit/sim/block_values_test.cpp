@@ -1,0 +1,281 @@
+// Ops on fragments and scalars, and what decides how often warps run them.
+#include "block_ops.hpp"
+
+using namespace tegula;
+using namespace tegula::test;
+
+namespace {
+
+/// The same in another order: adjacent elements lie in different warps.
+constexpr auto scattered = "[register (128), lane (4) (8) (16) (32) (64), warp (1) (2)]";
+/// Within the warp: lanes fastest.
+constexpr auto lanes_first = "[register (32), lane (1) (2) (4) (8) (16), warp (64) (128)]";
+
+void arithmetic() {
+  HostTensor x = small_tensor(Element::f32, {256}, 1), y(Element::f32, {256});
+  std::string const t = tile("f32"), b = tile("bool"), i = tile("i32");
+  run_clean(map_line("  %two = constant {value = 2 : f32} : " + t + "\n  %c = add %a, %two : " + t +
+                     "\n  %d = mul %c, %c : " + t + "\n  %e = sub %d, %a : " + t + "\n  %f = neg %e : " + t +
+                     "\n  %g = abs %f : " + t + "\n  %h = max %g, %two : " + t + "\n  %j = min %h, %g : " + t +
+                     "\n  %k = compare %j, %two {predicate = lt} : " + b + "\n  %l = not %k : " + b +
+                     "\n  %m = select %l, %j, %two : " + t + "\n  %n = div %m, %two : " + t + "\n  %o = floor %n : " +
+                     t + "\n  %p = round %o : " + t + "\n  %q = cast %p : " + i + "\n  %s = cast %q : " + t +
+                     "\n  %u = add %s, %n : " + t + "\n  %r = fma %a, %two, %u : " + t + "\n"),
+            {&x, &y});
+  CHECK(first_wrong(y, [&](std::int64_t at) {
+          double const a = x.number(at), e = std::abs((a + 2) * (a + 2) - a), j = std::min(std::max(e, 2.0), e);
+          double const n = (j < 2 ? 2 : j) / 2;
+          return std::floor(n) + n + 2 * a;
+        }) == "");
+}
+
+void integers() {
+  HostTensor x(Element::i32, {256}), y(Element::i32, {256});
+  for (std::int64_t i = 0; i < 256; ++i) x.set_integer(i, i * 7 - 300);
+  std::string const t = tile("i32"), f = tile("f32");
+  run_clean(
+      map_line("  %two = constant {value = 2 : i32} : " + t + "\n  %three = constant {value = 3 : i32} : " + t +
+                   "\n  %b = and %a, %three : " + t + "\n  %c = or %b, %two : " + t + "\n  %d = xor %c, %a : " + t +
+                   "\n  %e = shl %d, %two : " + t + "\n  %f = shr %e, %two : " + t + "\n  %g = rem %f, %three : " + t +
+                   "\n  %h = ceil_div %a, %three : " + t + "\n  %j = bitcast %h : " + f + "\n  %k = bitcast %j : " + t +
+                   "\n  %r = add %g, %k : " + t + "\n",
+               "i32", "i32"),
+      {&x, &y});
+  CHECK(first_wrong(y, [&](std::int64_t at) {
+          std::int64_t const a = x.integer(at), d = ((a & 3) | 2) ^ a;
+          auto const quotient = static_cast<std::int64_t>(std::ceil(static_cast<double>(a) / 3));
+          return static_cast<double>(d % 3 + quotient);
+        }) == "");
+}
+
+void elementary() {
+  HostTensor x = small_tensor(Element::f32, {256}, 3), y(Element::f32, {256});
+  std::string const t = tile("f32");
+  run_clean(map_line("  %b = exp %a : " + t + "\n  %c = log %b : " + t + "\n  %d = exp2 %c : " + t +
+                     "\n  %e = log2 %d : " + t + "\n  %f = mul %e, %e : " + t + "\n  %g = exp2 %f : " + t +
+                     "\n  %h = sqrt %g : " + t + "\n  %r = rsqrt %h : " + t + "\n"),
+            {&x, &y});
+  for (std::int64_t i = 0; i < 256; ++i) {
+    double const wanted = std::pow(2.0, -x.number(i) * x.number(i) / 4);
+    CHECK(std::abs(y.number(i) - wanted) <= 1e-4 * wanted);
+  }
+}
+
+void conversions() {
+  HostTensor x = small_tensor(Element::f32, {256}, 4), y(Element::f32, {256});
+  for (std::string const layout : {scattered, lanes_first}) {
+    INFO(layout);
+    // Through the other layout and back, with arithmetic on both sides.
+    run_clean(map_line("  %b = convert_layout %a : " + tile("f32", layout) + "\n  %c = add %b, %b : " +
+                       tile("f32", layout) + "\n  %r = convert_layout %c : " + tile("f32") + "\n"),
+              {&x, &y});
+    CHECK(first_wrong(y, [&](std::int64_t i) { return 2 * x.number(i); }) == "");
+    run_clean(map_line("  %r = convert_layout %a : " + tile("f32", layout) + "\n"), {&x, &y});
+    CHECK(first_wrong(y, [&](std::int64_t i) { return x.number(i); }) == "");
+  }
+}
+
+void reductions() {
+  HostTensor x = small_tensor(Element::f32, {256}, 5), y(Element::f32, {1});
+  std::string const one = "tile<1xf32, [lane (0) (0) (0) (0) (0), warp (0) (0)]>";
+  for (std::string const kind : {"sum", "max", "min"}) {
+    for (std::string const order : {"any", "pairwise"}) {
+      run_clean(map_line("  %r = reduce %a {axis = 0, combine = " + kind + ", order = " + order + "} : " + one + "\n"),
+                {&x, &y});
+      double expected = x.number(0);
+      for (std::int64_t i = 1; i < 256; ++i) {
+        double const next = x.number(i);
+        expected = kind == "sum"   ? expected + next
+                   : kind == "max" ? std::max(expected, next)
+                                   : std::min(expected, next);
+      }
+      CHECK(y.number(0) == expected);
+    }
+  }
+}
+
+std::string const column = "[register (8,0), lane (0,0) (0,0) (1,0) (2,0) (4,0), warp (16,0) (32,0)]";
+
+void shapes() {
+  HostTensor x = small_tensor(Element::f32, {64, 32}, 6), y(Element::f32, {64, 32});
+  std::string const t = "tile<64x32xf32, " + matrix + ">", c = "tile<64x1xf32, " + column + ">";
+  std::string const flat = "tile<64xf32, [register (8), lane (0) (0) (1) (2) (4), warp (16) (32)]>";
+  std::string const turned =
+      "[register (1,0) (2,0) (4,0) (0,8), lane (8,0) (16,0) (0,1) (0,2) (0,4), warp (0,16) (0,32)]";
+  run_clean(
+      "kernel @k(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>) warps = 4 {\n"
+      "  %0 = constant {value = 0 : i64} : i64\n  %a = load %x, %0, %0 : " +
+          t + "\n  %m = reduce %a {axis = 1, combine = max} : " + c + "\n  %s = squeeze %m {axes = [1]} : " + flat +
+          "\n  %e = expand_dims %s {axes = [1]} : " + c + "\n  %b = broadcast %e : " + t + "\n  %d = sub %a, %b : " +
+          t + "\n  %i = iota {axis = 1} : tile<64x32xi32, " + matrix + ">\n  %f = cast %i : " + t +
+          "\n  %one = constant {value = 1 : f32} : f32\n  %o = splat %one : " + t + "\n  %g = add %f, %o : " + t +
+          "\n  %h = mul %d, %g : " + t + "\n  %tr = trans %h {permutation = [1, 0]} : tile<32x64xf32, " + turned +
+          ">\n  %back = trans %tr {permutation = [1, 0]} : " + t + "\n  store %y, %back, %0, %0\n  return\n}\n",
+      {&x, &y});
+  CHECK(first_wrong(y, [&](std::int64_t i) {
+          double most = -INFINITY;
+          for (std::int64_t j = 0; j < 32; ++j) most = std::max(most, x.number(i / 32 * 32 + j));
+          return (x.number(i) - most) * static_cast<double>(i % 32 + 1);
+        }) == "");
+}
+
+void lanes_of_a_warp() {
+  // fold leaves one element per lane along the axis; a butterfly over those two lane bits is then the row's sum.
+  HostTensor x = small_tensor(Element::f32, {64, 32}, 7), y(Element::f32, {64, 4}), v(Element::i32, {4});
+  std::string const t = "tile<64x32xf32, " + matrix + ">";
+  std::string const f = "tile<64x4xf32, [register (8,0), lane (0,1) (0,2) (1,0) (2,0) (4,0), warp (16,0) (32,0)]>";
+  run_clean(
+      "kernel @k(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>, %v: out tensor<?xi32>) warps = 4 {\n"
+      "  %0 = constant {value = 0 : i64} : i64\n  %a = load %x, %0, %0 : " +
+          t + "\n  %b = fold %a {axis = 1, combine = sum} : " + f + "\n  %c = shuffle %b {mask = 1} : " + f +
+          "\n  %d = add %b, %c : " + f + "\n  %e = shuffle %d {mask = 2} : " + f + "\n  %s = add %d, %e : " + f +
+          "\n  store %y, %s, %0, %0\n"
+          "  %w = warp_index : i64\n  %two = constant {value = 2 : i64} : i64\n"
+          "  %rows = iota {axis = 0} : tile<64x4xi32, [register (8,0), lane (0,1) (0,2) (1,0) (2,0) (4,0), warp (16,0) "
+          "(32,0)]>\n"
+          "  %limit = constant {value = 20 : i32} : tile<64x4xi32, [register (8,0), lane (0,1) (0,2) (1,0) (2,0) "
+          "(4,0), "
+          "warp (16,0) (32,0)]>\n"
+          "  %low = compare %rows, %limit {predicate = lt} : tile<64x4xbool, [register (8,0), lane (0,1) (0,2) (1,0) "
+          "(2,0) (4,0), warp (16,0) (32,0)]>\n"
+          "  %any = vote %low {kind = any} : bool\n  %all = vote %low {kind = all} : bool\n"
+          "  %one32 = constant {value = 1 : i32} : i32\n  %none = constant {value = 0 : i32} : i32\n"
+          "  %p = select %any, %one32, %none : i32\n  %q = select %all, %one32, %none : i32\n  %n = add %p, %q : i32\n"
+          "  elect {warp = -1} {\n    %old = atomic %v, %n, %w {kind = exchange} : i32\n    yield\n  }\n"
+          "  return\n}\n",
+      {&x, &y, &v});
+  CHECK(first_wrong(y, [&](std::int64_t i) {
+          double sum = 0;
+          for (std::int64_t j = 0; j < 32; ++j) sum += x.number(i / 4 * 32 + j);
+          return sum;
+        }) == "");
+  // Warp 0 has rows 0..15, warp 1 rows 16..31, of which some are below 20.
+  CHECK(first_wrong(v, [](std::int64_t i) { return i == 0 ? 2.0 : i == 1 ? 1.0 : 0.0; }) == "");
+}
+
+void control() {
+  HostTensor x = small_tensor(Element::f32, {256}, 8), y(Element::f32, {256});
+  std::string const t = tile("f32");
+  run_clean(
+      "function @twice(%v: " + t + ") -> (" + t + ") noinline {\n  %w = add %v, %v : " + t + "\n  return %w\n}\n" +
+          map_line("  %n = extent %x : i64\n  %one = constant {value = 1 : i64} : i64\n"
+                   "  %three = constant {value = 3 : i64} : i64\n  %b, %c = for %i = %0 to %three step %one carry "
+                   "(%p = %a, %q = %a) : " +
+                   t + ", " + t +
+                   " {\n    %w = warp_index : i64\n"
+                   "    %is = compare %i, %w {predicate = lt} : bool\n    %v = if %is : " +
+                   t +
+                   " {\n"
+                   "      %u = call %p {callee = @twice} : " +
+                   t +
+                   "\n      yield %u\n    } else {\n"
+                   "      yield %p\n    }\n    yield %q, %v\n  }\n  %r = add %b, %c : " +
+                   t + "\n"),
+      {&x, &y});
+  CHECK(first_wrong(y, [&](std::int64_t at) {
+          // Carried values change places at each step; a warp doubles as long as the step is below its number.
+          double p = x.number(at), q = p;
+          for (std::int64_t i = 0; i < 3; ++i) {
+            double const v = i < at / 64 ? 2 * p : p;
+            p = q;
+            q = v;
+          }
+          return p + q;
+        }) == "");
+}
+
+void grid() {
+  HostTensor x = small_tensor(Element::f32, {1000}, 9), y(Element::f32, {1000});
+  run_clean(
+      "kernel @k(%x: in tensor<?xf32>, %y: out tensor<?xf32>) warps = 4 {\n"
+      "  %n = extent %x : i64\n  %m = extent %y : i64\n  %same = compare %n, %m : bool\n"
+      "  require %same {message = \"as many\"}\n  %256 = constant {value = 256 : i64} : i64\n"
+      "  %tiles = ceil_div %n, %256 : i64\n  %sms = multiprocessors : i64\n  %g = min %tiles, %sms : i64\n"
+      "  grid %g\n  %b = block_index : i64\n  %e = grid_extent : i64\n"
+      "  %r = for %t = %b to %tiles step %e carry (%z = %b) : i64 {\n    %at = mul %t, %256 : i64\n"
+      "    %a = load %x, %at {pad = 1 : f32} : " +
+          tile("f32") + "\n    %c = add %a, %a : " + tile("f32") +
+          "\n    store %y, %c, %at\n    yield %z\n  }\n  return\n}\n",
+      {&x, &y});
+  CHECK(first_wrong(y, [&](std::int64_t i) { return 2 * x.number(i); }) == "");
+}
+
+void specialized() {
+  // Registers change hands and groups are numbered; GEMM and others use the rest.
+  HostTensor y(Element::i32, {12});
+  run_clean(R"(kernel @k(%y: out tensor<?xi32>) warps = 12 {
+  %4 = constant {value = 4 : i64} : i64
+  warp_specialize {warps = [4, 4], replicas = [1, 2], registers = [40, 232]} (%p: i64) {
+    yield
+  } and (%g: i64) {
+    %w = warp_index : i64
+    %first = mul %g, %4 : i64
+    %at0 = add %first, %w : i64
+    %at = add %at0, %4 : i64
+    %v0 = cast %at : i32
+    %v = splat %v0 : tile<1xi32, [lane (0) (0) (0) (0) (0)]>
+    store %y, %v, %at
+    yield
+  }
+  return
+}
+)",
+            {&y});
+  for (std::int64_t i = 4; i < 12; ++i) CHECK(y.integer(i) == i);
+}
+
+void repeating() {
+  // Warp w runs the block w + 1 times; a block runs once though its first value is false.
+  HostTensor y(Element::i32, {4}), z(Element::f32, {256});
+  run_clean(with(R"(kernel @k(%y: out tensor<?xi32>, %z: out tensor<?xf32>) warps = 4 {
+  %0 = constant {value = 0 : i64} : i64
+  %1 = constant {value = 1 : i64} : i64
+  %w = warp_index : i64
+  %one = constant {value = 1 : f32} : TILE
+  %zero = constant {value = 0 : f32} : TILE
+  %runs, %sum = repeat carry (%n = %0, %t = %zero) : i64, TILE {
+    %again = compare %n, %w {predicate = lt} : bool
+    %next = add %n, %1 : i64
+    %more = add %t, %one : TILE
+    yield %again, %next, %more
+  }
+  %runs_i = cast %runs : i32
+  %v = splat %runs_i : tile<1xi32, [lane (0) (0) (0) (0) (0)]>
+  store %y, %v, %w
+  store %z, %sum, %0
+  return
+}
+)",
+                 "TILE", tile("f32")),
+            {&y, &z});
+  for (std::int64_t i = 0; i < 4; ++i) CHECK(y.integer(i) == i + 1);
+  CHECK(first_wrong(z, [](std::int64_t at) { return static_cast<double>(at / 64 + 1); }) == "");
+}
+
+}  // namespace
+
+void tegula::test::check_values() {
+  for (auto const check : {arithmetic, integers, elementary, conversions, reductions, shapes, lanes_of_a_warp, control,
+                           grid, specialized, repeating})
+    check();
+}
+
+TEST_CASE("warps compute what arithmetic of fragments says", "[sim][block]") {
+  arithmetic();
+  integers();
+  elementary();
+}
+
+TEST_CASE("warps reduce, reshape and convert fragments", "[sim][block]") {
+  conversions();
+  reductions();
+  shapes();
+  lanes_of_a_warp();
+}
+
+TEST_CASE("warps branch, loop, call and take their part of a grid", "[sim][block]") {
+  control();
+  grid();
+  specialized();
+  repeating();
+}
