@@ -49,6 +49,41 @@ FirstTurn first_turn(Op const& branch) {
   return {};
 }
 
+/// The sum that is above 0 where an if takes its then block, or a for has a turn.
+std::optional<Affine> above_zero(Op const& control, Affines& affines) {
+  auto const difference = [&](Value const& high, Value const& low) { return affines.of(high) + affines.of(low) * -1; };
+  if (control.is<ForOp>()) return difference(*control.operand(1), *control.operand(0));
+  Op const* const test = control.is<IfOp>() ? control.operand(0)->defining_op() : nullptr;
+  if (test == nullptr || !test->is<CompareOp>() || test->operand(0)->type() != Type::index()) return std::nullopt;
+  Value const &left = *test->operand(0), &right = *test->operand(1);
+  Affine const one{1, {}};
+  switch (test->as<CompareOp>().predicate) {
+    case Predicate::gt:
+      return difference(left, right);
+    case Predicate::ge:
+      return difference(left, right) + one;
+    case Predicate::lt:
+      return difference(right, left);
+    case Predicate::le:
+      return difference(right, left) + one;
+    case Predicate::eq:
+    case Predicate::ne:
+      break;
+  }
+  return std::nullopt;
+}
+
+/// Whether control takes its then block, or has a turn, only where other control did.
+bool implies(Op const& control, Op const& other, Affines& affines) {
+  auto const sum = above_zero(control, affines);
+  auto const larger = sum ? above_zero(other, affines) : std::nullopt;
+  if (!larger) return false;
+  Affine const more = *larger + *sum * -1;
+  Range range{more.constant, more.constant};
+  for (auto const& [value, factor] : more.terms) range = range + affines.range_of_term(*value) * factor;
+  return range.low >= 0;
+}
+
 /// Whether an elected lane's wait for one of these mbarriers says that an access which was released there is over. Of
 /// several the one that it waits for may be of an earlier use than the release, and then speaks only of what the lane
 /// fills behind it.
@@ -153,6 +188,7 @@ bool Hazards::add(State& state, Pending const& pending) {
     becomes(other.known, std::min(other.known, pending.known));
     becomes(other.least_age, std::min(other.least_age, pending.least_age));
     becomes(other.most_age, std::max(other.most_age, pending.most_age));
+    if (other.passed != pending.passed) becomes(other.passed, nullptr);
     common(other.released, pending.released);
     if (other.acquired != pending.acquired) becomes(other.acquired, Access::not_elected);
     becomes(other.fenced, other.fenced && pending.fenced);
@@ -442,10 +478,24 @@ void Hazards::block(Block const& ops, State& state) {
 /// Turns are followed until one more adds nothing to what holds at the loop's start. That comes to an end: `add` only
 /// ever adds accesses of the function, of which there are as many as ops, waits and loops to tell them apart, and moves
 /// each towards less known, fewer releases, a wider range of ages up to the oldest, and more places.
+void Hazards::take(Op const& control, State& state) {
+  std::erase_if(state, [&](Pending const& pending) {
+    return pending.passed != nullptr && implies(control, *pending.passed, accesses_.affines());
+  });
+}
+
+void Hazards::pass(Op const& control, State& state) const {
+  if (replica_uniformity_.divergent_control(control)) return;
+  for (Pending& pending : state)
+    if (pending.passed == nullptr) pending.passed = &control;
+}
+
 void Hazards::loop(Op const& loop, State& state) {
   int const known = trips(loop);
   if (known == 0) return;
   State start = state, end;
+  take(loop, start);
+  pass(loop, state);
   for (bool grew = true; grew;) {
     end = start;
     block(loop.block(), end);
@@ -454,6 +504,7 @@ void Hazards::loop(Op const& loop, State& state) {
     for (Pending pending : end) {
       if (pending.access != nullptr && is_inside(*pending.access->op, loop)) pending.turn = &loop;
       if (pending.ended != nullptr && is_inside(*pending.ended, loop)) pending.ended_turn = &loop;
+      if (pending.passed != nullptr && is_inside(*pending.passed, loop)) pending.passed = nullptr;
       grew = add(start, pending) || grew;
     }
   }
@@ -464,9 +515,11 @@ void Hazards::branch(Op const& branch, State& state) {
   State other = state;
   if (FirstTurn const first = first_turn(branch); first.loop != nullptr)
     std::erase_if(first.block == 0 ? state : other, [&](Pending const& pending) { return pending.turn == first.loop; });
+  take(branch, state);
   block(branch.block(0), state);
   if (stopped()) return;
   block(branch.block(1), other);
+  pass(branch, other);
   join(state, other);
 }
 

@@ -78,6 +78,7 @@ class Hazards {
     int least_age = 0, most_age = 0;
     ir::Op const* ended = nullptr;                ///< the wait that saw it end; null: it was no copy
     ir::Op const* ended_turn = nullptr;           ///< as `turn`, of that wait
+    ir::Op const* passed = nullptr;               ///< the if or for that was passed by on each path that it is left on
     bool outside = false;                         ///< made before or after this partition, by other groups of threads
     std::set<ir::Op const*> released;             ///< mbarriers at which its threads arrived since
     std::int64_t acquired = Access::not_elected;  ///< the elected lane that has waited for such an arrival
@@ -101,6 +102,11 @@ class Hazards {
   void op(ir::Op const& op, State& state);
   void loop(ir::Op const& op, State& state);
   void branch(ir::Op const& op, State& state);
+  /// Into the then block of an if, or into a for: accesses that are left where other control was passed by go when that
+  /// would have been taken, too.
+  void take(ir::Op const& control, State& state);
+  /// Past an if by its else block, or past a for without a turn.
+  void pass(ir::Op const& control, State& state) const;
   void partitions(ir::Op const& op, State& state);
   void call(ir::Op const& op, State& state);
   void access(Access const& access, ir::Op const& at, State& state);
