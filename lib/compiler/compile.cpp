@@ -47,9 +47,8 @@ constexpr std::string_view cuda_block_pipeline =
     "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code,"
     "lower-online-softmax,sink-reductions,share-reciprocals,split-products,split-stores,circular-buffer,specialize-"
     "warps,run-ahead,"
-    "dependent-launch,canonicalize,eliminate-common-subexpressions,"
-    "eliminate-dead-code,"
-    "allocate-shared-memory,insert-barriers,insert-proxy-fences,take-turns,carry-remainders";
+    "canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
+    "allocate-shared-memory,insert-barriers,insert-proxy-fences,dependent-launch,take-turns,carry-remainders";
 
 /// Products become those of the tensor cores, loads of loops with stages and of CTAs that stay may become copies.
 bool becomes_block_ops(ir::Module const& module, CompileOptions const& options) {

@@ -272,7 +272,7 @@ class Rings {
         if (ring.repeats()) ring.empty = barriers(builder, ring.stages, "empty_" + name);
       }
     if (auto const* const begun = first.dyn<ir::ElectOp>(); begun && begun->region == ir::LoopRegion::pre_prologue) {
-      // The fence and the barrier behind what others initialise there are enough.
+      // The fence behind what others initialise there is enough.
       ir::Builder inside = ir::Builder::before(first.block().front());
       return initialise(inside);
     }
@@ -280,7 +280,6 @@ class Rings {
       initialise(inside);
       inside.op(ir::FenceMbarrierInitOp{}, {}, {});
     });
-    builder.op(ir::BarrierOp{}, {}, {});
   }
 
   void initialise(ir::Builder& builder) {

@@ -90,15 +90,16 @@ class Specialization {
   }
 
  private:
-  /// The barrier behind which the first ring is filled; null: nothing to split.
+  /// What publishes mbarriers ahead of the first fill; null: nothing to split.
   Op* header_end() {
-    Op* barrier = nullptr;
+    Op* last = nullptr;
     for (Op& op : function_.body()) {
       if (op.is<ir::WarpSpecializeOp>()) return nullptr;
-      if (op.is<ir::BarrierOp>() || op.is<ir::ClusterWaitOp>()) barrier = &op;
+      bool const begins = op.is<ir::ElectOp>() && op.as<ir::ElectOp>().region == ir::LoopRegion::pre_prologue;
+      if (begins || op.is<ir::BarrierOp>() || op.is<ir::ClusterWaitOp>()) last = &op;
       bool found = fills(op);
       for (int i = 0; i < op.block_count(); ++i) found = found || !fills_in(op.block(i)).empty();
-      if (found) return barrier;
+      if (found) return last;
     }
     return nullptr;
   }

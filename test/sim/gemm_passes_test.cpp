@@ -108,7 +108,7 @@ TEST_CASE("more tiles than CTAs are each computed once, whatever the grid", "[si
 TEST_CASE("rings are right before warps are specialised too", "[sim][B7]") {
   for (int const stages : {2, 4}) {
     ir::Module module = gemm_module({64, 16, 16, stages});
-    transform::run_pipeline(module, up_to_rings, gemm_options());
+    transform::run_pipeline(module, std::string(up_to_rings) + ",insert-barriers", gemm_options());
     REQUIRE(count(module, ir::OpKind::WarpSpecializeOp) == 0);
     for (int const trips : {0, 1, stages, 3 * stages + 1}) check_run(module, 64, 16, 16 * trips);
   }
