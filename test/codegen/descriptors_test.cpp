@@ -5,12 +5,10 @@
 
 #include "codegen/nvptx/nvptx.hpp"
 #include "compiler/compile.hpp"
-#include "ir/text.hpp"
 #include "ir/verifier.hpp"
-#include "ir/walk.hpp"
 #include "support/box_kernels.hpp"
-#include "support/catch.hpp"
 #include "support/golden.hpp"
+#include "support/module.hpp"
 #include "transform/pipeline.hpp"
 
 using namespace tegula;
@@ -67,12 +65,6 @@ std::vector<std::string> kernels_with_descriptors() {
   return texts;
 }
 
-ir::Module read(std::string const& text) {
-  auto parsed = ir::parse(text);
-  REQUIRE(parsed.ok());
-  return std::move(parsed.module);
-}
-
 CompileOptions for_cuda() {
   CompileOptions options;
   options.target = tegula::Target::cuda;
@@ -107,7 +99,7 @@ std::vector<int> descriptor_arguments(std::string const& llvm) {
 TEST_CASE("a descriptor keeps its parameter and attributes after every pass of the pipeline", "[D10]") {
   int checks = 0;
   for (std::string const& text : kernels_with_descriptors()) {
-    ir::Module module = read(text);
+    ir::Module module = unverified(text);
     auto const first = descriptors_of(module);
     REQUIRE_FALSE(first.empty());
     support::Diagnostics diagnostics;
@@ -127,7 +119,7 @@ TEST_CASE("a descriptor keeps its parameter and attributes after every pass of t
 TEST_CASE("a descriptor keeps its parameter and attributes after any pass that may run on it", "[D10]") {
   int checks = 0;
   for (std::string const& text : kernels_with_descriptors()) {
-    ir::Module const module = read(text);
+    ir::Module const module = unverified(text);
     auto const first = descriptors_of(module);
     for (transform::PassInfo const& pass : transform::passes()) {
       transform::PassInfo const* const one[] = {&pass};
@@ -144,7 +136,7 @@ TEST_CASE("a descriptor keeps its parameter and attributes after any pass that m
 
 TEST_CASE("descriptors are the last parameters of the PTX entry, in their order", "[D10]") {
   for (std::string const& text : kernels_with_descriptors()) {
-    ir::Module const module = read(text);
+    ir::Module const module = unverified(text);
     auto const first = descriptors_of(module);
     CompiledKernel const compiled = compiler::compile(module, for_cuda());
     INFO(compiled.name);

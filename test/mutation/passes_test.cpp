@@ -2,10 +2,10 @@
 #include "../../samples/image_kernels.hpp"
 #include "../../samples/kernels.hpp"
 #include "compiler/compile.hpp"
-#include "ir/text.hpp"
 #include "support/deletion.hpp"
 #include "support/gemm_kernel.hpp"
 #include "support/golden.hpp"
+#include "support/module.hpp"
 #include "trace/traced_kernel.hpp"
 
 using namespace tegula;
@@ -26,10 +26,7 @@ ir::Module lowered(K const& kernel, CompileOptions const& options = gemm_options
 
 /// From the folder above test/.
 ir::Module from_file(std::string const& file) {
-  auto parsed = ir::parse(read_file(std::string(TEGULA_TEST_DIR) + "/../" + file));
-  INFO(file << "\n" << parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  return std::move(parsed.module);
+  return module_of(read_file(std::string(TEGULA_TEST_DIR) + "/../" + file));
 }
 
 /// C (m, n) = A (m, k) * B (k, n) + bias (n).

@@ -2,10 +2,8 @@
 #include <cmath>
 
 #include "compiler/compile.hpp"
-#include "ir/text.hpp"
 #include "ir/walk.hpp"
 #include "sim/block/simulate.hpp"
-#include "support/catch.hpp"
 #include "support/gemm_kernel.hpp"
 #include "support/golden.hpp"
 #include "support/module.hpp"
@@ -53,12 +51,11 @@ void check_attention(ir::Module const& module, std::int64_t length, bool causal)
 }
 
 ir::Module lowered(std::string const& file, bool exact) {
-  auto parsed = ir::parse(read_file(std::string(TEGULA_TEST_DIR) + "/ir/" + file));
-  REQUIRE(parsed.ok());
+  ir::Module const module = module_of(read_file(std::string(TEGULA_TEST_DIR) + "/ir/" + file));
   CompileOptions options = gemm_options();
   options.facts.assign(5, {true, true});
   options.exact = exact;
-  return compiler::lower(parsed.module, options);
+  return compiler::lower(module, options);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "../unit/sim/sim_support.hpp"
 #include "sim/compare.hpp"
 #include "support/golden.hpp"
+#include "support/module.hpp"
 #include "support/sanitized.hpp"
 
 using namespace tegula;
@@ -16,11 +17,7 @@ using test::HostTensor;
 namespace {
 
 ir::Module load_kernel(std::string const& name) {
-  auto parsed = ir::parse(test::read_file(std::string(TEGULA_TEST_DIR) + "/ir/roundtrip/" + name + ".tir"));
-  INFO(parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  REQUIRE(ir::verify(parsed.module).empty());
-  return std::move(parsed.module);
+  return test::module_of(test::read_file(std::string(TEGULA_TEST_DIR) + "/ir/roundtrip/" + name + ".tir"));
 }
 
 /// Runs under a few orders, with every output element checked to be written.

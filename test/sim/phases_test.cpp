@@ -7,10 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
-#include "support/catch.hpp"
 #include "support/golden.hpp"
+#include "support/module.hpp"
 #include "support/mutate.hpp"
 
 using namespace tegula;
@@ -107,13 +105,7 @@ std::vector<std::pair<std::string, std::string>> target_texts() {
   return texts;
 }
 
-std::string trouble_of(std::string const& text, int& counted) {
-  auto const parsed = ir::parse(text);
-  INFO(parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  REQUIRE(ir::verify(parsed.module).str() == "");
-  return phase_trouble(parsed.module, counted);
-}
+std::string trouble_of(std::string const& text, int& counted) { return phase_trouble(module_of(text), counted); }
 
 }  // namespace
 

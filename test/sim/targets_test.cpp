@@ -1,11 +1,9 @@
 // The hand-written kernels of test/ir/target in the simulator: clean and right at borders and at every trip count of
 // their rings, and clean under many schedules. gemm and attention have tests of their own.
+#include "support/module.hpp"
 #include "support/targets.hpp"
 
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
 #include "sim/block/simulate.hpp"
-#include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/simulated.hpp"
 #include "support/sanitized.hpp"
@@ -24,11 +22,7 @@ Target const& target_of(std::string_view name) {
 }
 
 ir::Module module_of(Target const& target) {
-  auto parsed = ir::parse(read_file(std::string(TEGULA_TEST_DIR) + "/ir/target/" + std::string(target.name) + ".tir"));
-  INFO(parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  REQUIRE(ir::verify(parsed.module, &parsed.positions).str() == "");
-  return std::move(parsed.module);
+  return test::module_of(read_file(std::string(TEGULA_TEST_DIR) + "/ir/target/" + std::string(target.name) + ".tir"));
 }
 
 std::string shown(Extents const& shape) {

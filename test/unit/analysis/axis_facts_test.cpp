@@ -1,8 +1,6 @@
 #include "analysis/axis_facts.hpp"
 
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
-#include "support/catch.hpp"
+#include "support/module.hpp"
 
 using namespace tegula;
 
@@ -10,13 +8,8 @@ namespace {
 
 /// The facts of a kernel's (or function's) values as text.
 std::string facts_of(std::string const& text, std::string_view function = "k") {
-  auto const parsed = ir::parse("tegula-ir 1\n" + text);
-  INFO(parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  auto const found = ir::verify(parsed.module);
-  INFO(found.str());
-  REQUIRE(found.empty());
-  return analysis::AxisFacts(parsed.module).str(*parsed.module.find(function));
+  ir::Module const module = test::module_of(text);
+  return analysis::AxisFacts(module).str(*module.find(function));
 }
 
 bool has_line(std::string const& text, std::string const& line) {

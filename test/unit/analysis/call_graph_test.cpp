@@ -1,8 +1,6 @@
 #include "analysis/call_graph.hpp"
 
-#include "ir/text.hpp"
-#include "ir/verifier.hpp"
-#include "support/catch.hpp"
+#include "support/module.hpp"
 
 using namespace tegula;
 
@@ -16,11 +14,7 @@ ir::Module graph(std::vector<std::pair<std::string, std::vector<std::string>>> c
     for (std::string const& callee : callees) text += "  call {callee = @" + callee + "}\n";
     text += "  return\n}\n";
   }
-  auto parsed = ir::parse(text);
-  INFO(parsed.diagnostics.str());
-  REQUIRE(parsed.ok());
-  REQUIRE(ir::verify(parsed.module).str() == "");
-  return std::move(parsed.module);
+  return test::module_of(text);
 }
 
 std::string names(std::vector<ir::Function*> const& functions) {
