@@ -1,6 +1,8 @@
 #include "transform/lower_online_softmax.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -30,6 +32,12 @@ Op* made_by(Value const& value) {
   return op != nullptr && op->is<OpStruct>() ? op : nullptr;
 }
 
+bool in_loop(Op const& op) {
+  Op const* at = op.parent_op();
+  while (at != nullptr && !at->is<ir::ForOp>()) at = at->parent_op();
+  return at != nullptr;
+}
+
 /// Carried by the loop whose body holds the op.
 bool is_carried(Value const& value, Op const& op) {
   return value.owner_block() == op.parent() && value.index() > 0 && op.parent_op() != nullptr &&
@@ -42,10 +50,114 @@ Value* compared(ir::Builder& builder, ir::Predicate predicate, Value* left, Valu
   return builder.value(ir::make_op<ir::CompareOp>(predicate), {left, right}, type);
 }
 
+/// The differences between `scores` and the same for each row, when besides the maximum only they see it.
+std::optional<std::vector<Op*>> exponents_of(Value const& scores, Op const& maximum) {
+  std::vector<Op*> exponents;
+  for (ir::Use const& use : scores.uses()) {
+    if (use.user == &maximum) continue;
+    if (!use.user->is<ir::SubOp>() || use.index != 0 || made_by<ir::BroadcastOp>(*use.user->operand(1)) == nullptr)
+      return std::nullopt;
+    exponents.push_back(use.user);
+  }
+  return exponents;
+}
+
+/// A tile of which one factor multiplies every element.
+struct Scaled {
+  Value* unscaled = nullptr;
+  Value* factor = nullptr;  ///< a scalar
+};
+
+std::optional<Scaled> scaled_by_one(Value const& value) {
+  Op const* const product = made_by<ir::MulOp>(value);
+  for (int i = 0; product != nullptr && i < 2; ++i)
+    if (Op const* const splat = made_by<ir::SplatOp>(*product->operand(i)))
+      return Scaled{product->operand(1 - i), splat->operand(0)};
+  return std::nullopt;
+}
+
+/// Masks of scores that one factor multiplies.
+struct Masks {
+  std::vector<Value*> visible;  ///< outermost first
+  Scaled scores;
+};
+
+bool is_lowest(Value const& value) {
+  Op const* const op = made_by<ir::ConstantOp>(value);
+  return op != nullptr && ir::to_double(op->as<ir::ConstantOp>().value) == -std::numeric_limits<double>::infinity();
+}
+
+std::optional<Masks> masks_of(Value const& source) {
+  Masks masks;
+  Value const* at = &source;
+  for (; made_by<ir::SelectOp>(*at) != nullptr; at = at->defining_op()->operand(1)) {
+    Op const& mask = *at->defining_op();
+    if (!is_lowest(*mask.operand(2)) || (at != &source && only_user(*at) == nullptr)) return std::nullopt;
+    masks.visible.push_back(mask.operand(0));
+  }
+  auto const scores = scaled_by_one(*at);
+  if (masks.visible.empty() || !scores || only_user(*at) == nullptr) return std::nullopt;
+  masks.scores = *scores;
+  return masks;
+}
+
+/// Scales of masked scores. A mask moves ahead of its scale: select(visible, x * c, -inf) becomes
+/// select(visible, x, h) * f,
+/// where f is c, or 2^-126 for a c of 0, and h the infinity that f makes -inf.
+class Scales {
+ public:
+  void move_masks(Op& reduce) {
+    auto const masks = masks_of(*reduce.operand(0));
+    Type const tile = reduce.operand(0)->type();
+    if (!masks || !exponents_of(*reduce.operand(0), reduce) || tile.element() != Element::f32) return;
+    Scale const scale = replaced(*masks->scores.factor);
+    Op& select = *reduce.operand(0)->defining_op();
+    ir::Builder builder = ir::Builder::before(select);
+    builder.set_where(select.where());
+    Value* const hidden = builder.value(ir::SplatOp{}, {scale.hidden}, tile);
+    Value* seen = masks->scores.unscaled;
+    for (std::size_t i = masks->visible.size(); i-- > 0;)
+      seen = builder.value(ir::SelectOp{}, {masks->visible[i], seen, hidden}, tile);
+    ir::replace(select, builder.same(ir::MulOp{}, {seen, builder.value(ir::SplatOp{}, {scale.factor}, tile)}));
+  }
+
+  /// What stands for a scale: itself where no mask does.
+  [[nodiscard]] Value* in_place_of(Value* factor) const {
+    auto const found = scales_.find(factor);
+    return found == scales_.end() ? factor : found->second.factor;
+  }
+
+ private:
+  struct Scale {
+    Value* factor = nullptr;
+    Value* hidden = nullptr;
+  };
+
+  Scale replaced(Value& factor) {
+    if (auto const found = scales_.find(&factor); found != scales_.end()) return found->second;
+    Op* const made = factor.defining_op();
+    ir::Builder builder =
+        made != nullptr ? ir::Builder::after(*made) : ir::Builder::before(factor.owner_block()->front());
+    Type const scalar = factor.type();
+    auto const number = [&](double value) { return builder.constant(value, scalar); };
+    double constexpr infinity = std::numeric_limits<double>::infinity();
+    Value* const zero = number(0);
+    Value* const is_zero = compared(builder, ir::Predicate::eq, &factor, zero);
+    Value* const negative = compared(builder, ir::Predicate::lt, &factor, zero);
+    Value* const least = number(std::numeric_limits<float>::min());
+    Value *const up = number(infinity), *const down = number(-infinity);
+    return scales_[&factor] = {builder.value(ir::SelectOp{}, {is_zero, least, &factor}, scalar),
+                               builder.value(ir::SelectOp{}, {negative, up, down}, scalar)};
+  }
+
+  std::map<Value*, Scale> scales_;
+};
+
 /// One maximum over an axis of registers and lanes.
 class Maximum {
  public:
-  Maximum(Op& reduce, bool exact) : reduce_(reduce), source_(*reduce.operand(0)), exact_(exact) {}
+  Maximum(Op& reduce, Scales const& scales, bool exact)
+      : reduce_(reduce), source_(*reduce.operand(0)), scales_(scales), exact_(exact) {}
 
   bool rewrite() {
     auto const folded = ir::infer(fold(ir::Combine::max), {source_.type()});
@@ -56,11 +168,14 @@ class Maximum {
     if (!scale && !running) return false;
     ir::Builder builder = ir::Builder::before(reduce_);
     builder.set_where(reduce_.where());
-    Value* const most = scale ? scaled(builder) : builder.value(fold(ir::Combine::max), {&source_}, folded_);
+    Value* const most = scale ? scaled(builder, ir::Combine::max)
+                              : builder.value(fold(ir::Combine::max), {&source_}, folded_);
+    Value* const negative =
+        scale ? compared(builder, ir::Predicate::lt, factor_, builder.constant(0.0, factor_->type())) : nullptr;
     if (running)
-      test_first(builder, most);
+      test_first(builder, most, negative);
     else
-      ir::replace(reduce_, builder.value(reduce_.as<ir::ReduceOp>(), {most}, reduce_.result()->type()));
+      ir::replace(reduce_, across_lanes(builder, most, negative));
     if (scale) into_exponents();
     return true;
   }
@@ -72,34 +187,31 @@ class Maximum {
 
   /// The source is a tile times one factor, and besides this maximum only exponents see it.
   bool find_scale() {
-    Op* const product = made_by<ir::MulOp>(source_);
-    if (product == nullptr || exact_) return false;
-    for (int i = 0; i < 2 && factor_ == nullptr; ++i)
-      if (Op const* const splat = made_by<ir::SplatOp>(*product->operand(i))) {
-        factor_ = splat->operand(0);
-        unscaled_ = product->operand(1 - i);
-      }
-    if (factor_ == nullptr) return false;
-    for (ir::Use const& use : source_.uses()) {
-      if (use.user == &reduce_) continue;
-      if (!use.user->is<ir::SubOp>() || use.index != 0 || made_by<ir::BroadcastOp>(*use.user->operand(1)) == nullptr)
-        return false;
-      exponents_.push_back(use.user);
-    }
+    auto const scores = scaled_by_one(source_);
+    auto const exponents = exponents_of(source_, reduce_);
+    if (exact_ || !scores || !exponents || exponents->empty()) return false;
+    factor_ = scales_.in_place_of(scores->factor);
+    unscaled_ = scores->unscaled;
+    exponents_ = *exponents;
     return true;
   }
 
-  Value* scaled(ir::Builder& builder) const {
-    Value* const zero = builder.constant(0.0, factor_->type());
-    Op& branch = builder.op(ir::IfOp{}, {compared(builder, ir::Predicate::ge, factor_, zero)}, {folded_});
-    for (ir::Combine const combine : {ir::Combine::max, ir::Combine::min}) {
-      ir::Builder inside(branch.add_block());
-      inside.set_where(reduce_.where());
-      Value* const most = inside.value(fold(combine), {unscaled_}, folded_);
-      Value* const factor = inside.value(ir::SplatOp{}, {factor_}, folded_);
-      inside.op(ir::YieldOp{}, {inside.same(ir::MulOp{}, {most, factor})}, {});
+  Value* scaled(ir::Builder& builder, ir::Combine combine) const {
+    Value* const most = builder.value(fold(combine), {unscaled_}, folded_);
+    return builder.same(ir::MulOp{}, {most, builder.value(ir::SplatOp{}, {factor_}, folded_)});
+  }
+
+  /// The row's maximum from each lane's own, which with a negative factor is the least element's.
+  Value* across_lanes(ir::Builder& builder, Value* most, Value* negative) const {
+    if (negative != nullptr) {
+      Op& branch = builder.op(ir::IfOp{}, {negative}, {folded_});
+      ir::Builder then(branch.add_block());
+      then.set_where(reduce_.where());
+      then.op(ir::YieldOp{}, {scaled(then, ir::Combine::min)}, {});
+      ir::Builder(branch.add_block()).op(ir::YieldOp{}, {most}, {});
+      most = branch.result();
     }
-    return branch.result();
+    return builder.value(reduce_.as<ir::ReduceOp>(), {most}, reduce_.result()->type());
   }
 
   /// x * c - m as fma(x, c, -m).
@@ -130,20 +242,21 @@ class Maximum {
     return true;
   }
 
-  void test_first(ir::Builder& builder, Value* most) {
+  void test_first(ir::Builder& builder, Value* most, Value* negative) {
     Value* allowed = before_;
     if (std::int64_t const slack = max_->as<ir::MaxOp>().slack; slack != 0)
       allowed = builder.same(ir::AddOp{}, {before_, builder.constant(static_cast<double>(slack), before_->type())});
     Value* const known = builder.value(ir::BroadcastOp{}, {allowed}, folded_);
-    Value* const grows = builder.value(ir::VoteOp{}, {compared(builder, ir::Predicate::gt, most, known)},
-                                       Type::scalar(Element::boolean));
+    Value* grows = builder.value(ir::VoteOp{}, {compared(builder, ir::Predicate::gt, most, known)},
+                                 Type::scalar(Element::boolean));
+    if (negative != nullptr) grows = builder.same(ir::OrOp{}, {grows, negative});
     Type const row = max_->result()->type();
     std::vector<Type> const types(power_ != nullptr ? 2 : 1, row);
     Op& branch = builder.op(ir::IfOp{}, {grows}, types);
     ir::Builder then(branch.add_block());
     then.set_where(reduce_.where());
     ir::ValueMap map;
-    map[reduce_.result()] = then.value(reduce_.as<ir::ReduceOp>(), {most}, reduce_.result()->type());
+    map[reduce_.result()] = across_lanes(then, most, negative);
     std::vector<Value*> grown = {then.clone(*max_, map).result()};
     ir::Builder otherwise(branch.add_block());
     std::vector<Value*> kept = {before_};
@@ -164,6 +277,7 @@ class Maximum {
 
   Op& reduce_;
   Value& source_;
+  Scales const& scales_;
   bool exact_;
   Type folded_;
   Value* factor_ = nullptr;  ///< by which every element of `unscaled_` is multiplied
@@ -174,49 +288,75 @@ class Maximum {
   Op *fall_ = nullptr, *power_ = nullptr;
 };
 
-/// 1 in most iterations: made under the test of a running maximum, perhaps an iteration earlier.
-class MostlyOne {
+/// A vote, or a vote and what the whole grid agrees on beside it.
+bool is_vote(Value const& value) {
+  Op const* const either = made_by<ir::OrOp>(value);
+  return made_by<ir::VoteOp>(either == nullptr ? value : *either->operand(0)) != nullptr;
+}
+
+/// Factors that are 1 in most iterations: made under the test of a running maximum, perhaps an iteration earlier.
+class Factors {
  public:
-  bool operator()(Value const& value) {
+  /// Multiplies by such a factor only when its maximum has grown.
+  void test(Op& product) {
+    for (int i = 0; i < 2; ++i) {
+      Op const* const wide = made_by<ir::BroadcastOp>(*product.operand(i));
+      if (wide == nullptr || product.result()->type().elements() < worth_a_test * wide->operand(0)->type().elements())
+        continue;
+      open_.clear();
+      if (!mostly_one(*wide->operand(0))) continue;
+      Op& branch = ir::Builder::before(product).op(ir::IfOp{}, {grown(*wide->operand(0))}, {product.result()->type()});
+      branch.set_where(product.where());
+      ir::Builder then(branch.add_block());
+      ir::ValueMap map;
+      then.op(ir::YieldOp{}, {then.clone(product, map).result()}, {});
+      ir::Builder(branch.add_block()).op(ir::YieldOp{}, {product.operand(1 - i)}, {});
+      ir::replace(product, branch.result());
+      return;
+    }
+  }
+
+ private:
+  [[nodiscard]] bool mostly_one(Value const& value) {
     if (!open_.insert(&value).second) return false;
     Op const* const op = value.defining_op();
     if (op == nullptr) {
       Op const* const loop = value.owner_block()->parent_op();
       return loop != nullptr && loop->is<ir::ForOp>() && value.index() > 0 &&
-             (*this)(*value.owner_block()->back().operand(value.index() - 1));
+             mostly_one(*value.owner_block()->back().operand(value.index() - 1));
     }
-    if (op->is<ir::ForOp>()) return (*this)(*op->block().back().operand(value.index()));
-    if (!op->is<ir::IfOp>() || made_by<ir::VoteOp>(*op->operand(0)) == nullptr) return false;
+    if (op->is<ir::ForOp>()) return mostly_one(*op->block().back().operand(value.index()));
+    if (!op->is<ir::IfOp>() || !is_vote(*op->operand(0))) return false;
     Op const* const rest = op->block(1).back().operand(value.index())->defining_op();
     return rest != nullptr && rest->is<ir::ConstantOp>() && ir::to_double(rest->as<ir::ConstantOp>().value) == 1;
   }
 
- private:
-  std::set<Value const*> open_;
-};
-
-/// Multiplies by a factor that is mostly 1 only when it is not.
-bool test_factor(Op& product) {
-  for (int i = 0; i < 2; ++i) {
-    Op const* const wide = made_by<ir::BroadcastOp>(*product.operand(i));
-    if (wide == nullptr || !MostlyOne()(*wide->operand(0))) continue;
-    Value* const factor = wide->operand(0);
-    if (product.result()->type().elements() < worth_a_test * factor->type().elements()) continue;
-    ir::Builder builder = ir::Builder::before(product);
-    builder.set_where(product.where());
-    Value* const one = builder.constant(1.0, factor->type());
-    Value* const changes = builder.value(ir::VoteOp{}, {compared(builder, ir::Predicate::ne, factor, one)},
-                                         Type::scalar(Element::boolean));
-    Op& branch = builder.op(ir::IfOp{}, {changes}, {product.result()->type()});
-    ir::Builder then(branch.add_block());
-    ir::ValueMap map;
-    then.op(ir::YieldOp{}, {then.clone(product, map).result()}, {});
-    ir::Builder(branch.add_block()).op(ir::YieldOp{}, {product.operand(1 - i)}, {});
-    ir::replace(product, branch.result());
-    return true;
+  /// False where the factor is 1. What a loop carries has its test carried beside it.
+  Value* grown(Value& factor) {
+    if (auto const found = grown_.find(&factor); found != grown_.end()) return found->second;
+    Op* const op = factor.defining_op();
+    if (op == nullptr || op->is<ir::ForOp>()) {
+      Op& loop = op == nullptr ? *factor.owner_block()->parent_op() : *op;
+      carry(loop, op == nullptr ? factor.index() - 1 : factor.index());
+      return grown_.at(&factor);
+    }
+    if (op->is<ir::IfOp>() && is_vote(*op->operand(0))) return op->operand(0);
+    return ir::Builder::after(*op).constant(ir::make_constant(Element::boolean, std::int64_t{1}),
+                                            Type::scalar(Element::boolean));
   }
-  return false;
-}
+
+  void carry(Op& loop, int k) {
+    Type const boolean = Type::scalar(Element::boolean);
+    loop.add_operand(grown(*loop.operand(3 + k)));
+    grown_[loop.block().argument(k + 1)] = loop.block().add_argument(boolean);
+    grown_[loop.result(k)] = loop.add_result(boolean);
+    Op& last = loop.block().back();
+    last.add_operand(grown(*last.operand(k)));
+  }
+
+  std::set<Value const*> open_;
+  std::map<Value const*, Value*> grown_;
+};
 
 }  // namespace
 
@@ -225,14 +365,19 @@ PassResult lower_online_softmax(ir::Function& function, AnalysisCache&, PassCont
   std::vector<Op*> maxima, products;
   ir::walk(function, [&](Op& op) {
     if (op.is<ir::ReduceOp>() && op.as<ir::ReduceOp>().combine == ir::Combine::max &&
-        is_float(op.result()->type().element()) && op.parent_op() != nullptr && op.parent_op()->is<ir::ForOp>())
+        is_float(op.result()->type().element()) && in_loop(op))
       maxima.push_back(&op);
     if (op.is<ir::MulOp>() && op.result()->type().is_tile()) products.push_back(&op);
   });
   bool changed = false;
-  for (Op* maximum : maxima) changed = Maximum(*maximum, context.options.exact).rewrite() || changed;
+  bool const exact = context.options.exact;
+  Scales scales;
+  for (Op* maximum : maxima)
+    if (!exact) scales.move_masks(*maximum);
+  for (Op* maximum : maxima) changed = Maximum(*maximum, scales, exact).rewrite() || changed;
+  Factors factors;
   if (changed)
-    for (Op* product : products) test_factor(*product);
+    for (Op* product : products) factors.test(*product);
   return result_of(changed);
 }
 

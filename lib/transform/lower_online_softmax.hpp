@@ -8,20 +8,22 @@ namespace tegula::transform {
 /// The running maximum of a loop is looked for across lanes only when some row has outgrown it, and what follows it is
 /// multiplied only then; scales move out of maxima and into the exponents.
 ///
-///   before: %x = mul %s, splat %c                        after: %f = if %c >= 0 { mul (fold %s {max}), splat %c }
-///           %top = reduce %x {axis = 1, max}                         else { mul (fold %s {min}), splat %c }
-///           %m1 = max %m0, %top                                 %grows = vote (compare %f, broadcast %m0 {gt})
-///           %a = exp2 (sub %m0, %m1)                            %m1, %a = if %grows {
-///           %p = exp2 (sub %x, broadcast %m1)                     max %m0, (reduce %f {axis = 1, max}); exp2 ...
+///   before: %x = mul %s, splat %c                        after: %f = mul (fold %s {max}), splat %c
+///           %top = reduce %x {axis = 1, max}                    %grows = vote (compare %f, broadcast %m0 {gt})
+///           %m1 = max %m0, %top                                 %m1, %a = if %grows or %c < 0 {
+///           %a = exp2 (sub %m0, %m1)                              %g = %c < 0 ? mul (fold %s {min}), splat %c : %f
+///           %p = exp2 (sub %x, broadcast %m1)                     max %m0, (reduce %g {axis = 1, max}); exp2 ...
 ///           ... mul %o, broadcast %a ...                        } else { %m0, 1 }
 ///                                                               %p = exp2 (fma %s, splat %c, broadcast (neg %m1))
-///                                                               ... if (vote %a != 1) { mul %o, broadcast %a }
+///                                                               ... if %grows or %c < 0 { mul %o, broadcast %a }
 ///                                                                   else { %o } ...
 ///
-/// The maximum and what is multiplied keep every bit; the exponent is rounded once instead of twice (not with exact
-/// arithmetic). A maximum with slack is taken up only when it is exceeded by more than that. A maximum is a
-/// running one where a loop carries it. Where %a is carried on to be multiplied elsewhere the test stands there. Needs:
-/// layouts. Leaves: no promise.
+/// Masks between the scale and the maximum move ahead of the scale: select(%v, %x, -inf) becomes select(%v, %s, h) * %c,
+/// where h is inf for a negative %c, else -inf, and a %c of 0 becomes 2^-126, here and in the unmasked blocks (not with
+/// exact arithmetic). The maximum and what is multiplied keep every bit; the exponent is rounded once instead of twice
+/// (not with exact arithmetic). A maximum with slack is taken up only when it is exceeded by more than that. A maximum
+/// is a running one where a loop carries it. Where %a is carried on to be multiplied elsewhere, the test is carried with
+/// it. Needs: layouts. Leaves: no promise.
 PassResult lower_online_softmax(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -89,10 +89,16 @@ bool rewrite(Op& compare) {
   } else if (l->iota == nullptr) {
     a = splat(difference(builder, *l, *r, -1, r->extent()));
     b = narrow(builder, right);
-  } else {
-    a = builder.same(ir::AddOp{},
-                     {narrow(builder, left), splat(difference(builder, *l, *r, -l->extent(), r->extent()))});
+  } else {  // a thread holds fewer rows than columns: the scalar goes to the rows
+    a = narrow(builder, left);
     b = narrow(builder, right);
+    auto const moved = [&](Value* tile, Coordinates const& from, Coordinates const& to) {
+      return builder.same(ir::AddOp{}, {tile, splat(difference(builder, from, to, -from.extent(), to.extent()))});
+    };
+    if (l->iota->as<ir::IotaOp>().axis < r->iota->as<ir::IotaOp>().axis)
+      a = moved(a, *l, *r);
+    else
+      b = moved(b, *r, *l);
   }
   ir::replace(compare, builder.value(compare.as<ir::CompareOp>(), {a, b}, compare.result()->type()));
   return true;

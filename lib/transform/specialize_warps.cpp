@@ -49,9 +49,10 @@ Extents registers_for(int consumer_warps) {
   int const groups = consumer_warps / 4;
   std::int64_t const threads = 32 * (consumer_warps + producer_warps);
   std::int64_t const all = sm90::registers / threads / 8 * 8 * threads;
-  std::int64_t const producer = groups <= 2 ? 40 : groups == 3 ? 32 : 24;
-  std::int64_t const rest = (all - producer * 32 * producer_warps) / (32 * consumer_warps) / 8 * 8;
-  return {producer, std::min(rest, most_registers)};
+  std::int64_t const least = groups <= 2 ? 40 : groups == 3 ? 32 : 24;
+  std::int64_t const rest = (all - least * 32 * producer_warps) / (32 * consumer_warps) / 8 * 8;
+  std::int64_t const left = (all - rest * 32 * consumer_warps) / (32 * producer_warps) / 8 * 8;
+  return {std::min(left, most_registers), std::min(rest, most_registers)};
 }
 
 class Specialization {

@@ -182,6 +182,16 @@ TEST_CASE("attention_causal.tir is right on the device at small sizes", "[target
   check_small("attention_causal");
 }
 
+TEST_CASE("attention_d64.tir is right on the device at small sizes", "[target][sanitize]") {
+  TEGULA_NEED_HOPPER_AND("attention_d64");
+  check_small("attention_d64");
+}
+
+TEST_CASE("attention_causal_d64.tir is right on the device at small sizes", "[target][sanitize]") {
+  TEGULA_NEED_HOPPER_AND("attention_causal_d64");
+  check_small("attention_causal_d64");
+}
+
 TEST_CASE("gemm.tir is right on the device on any number of CTAs", "[target]") {
   TEGULA_NEED_HOPPER_AND("gemm");
   check_grids("gemm", {1000, 1032, 200});
@@ -210,4 +220,14 @@ TEST_CASE("attention.tir is right on the device on any number of CTAs", "[target
 TEST_CASE("attention_causal.tir is right on the device on any number of CTAs", "[target]") {
   TEGULA_NEED_HOPPER_AND("attention_causal");
   check_grids("attention_causal", {3, 650});
+}
+
+TEST_CASE("attention_d64.tir is right on the device on any number of CTAs", "[target]") {
+  TEGULA_NEED_HOPPER_AND("attention_d64");
+  check_grids("attention_d64", {3, 650});
+}
+
+TEST_CASE("attention_causal_d64.tir is right on the device on any number of CTAs", "[target]") {
+  TEGULA_NEED_HOPPER_AND("attention_causal_d64");
+  check_grids("attention_causal_d64", {3, 650});
 }

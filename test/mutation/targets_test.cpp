@@ -50,3 +50,11 @@ TEST_CASE("deletion: the hand-written attention needs each of its synchronising 
 TEST_CASE("deletion: the hand-written causal attention needs each of its synchronising ops", "[sim][block][N1]") {
   check_target("attention_causal", {{2, 300}, {3, 100}}, 50, 16);
 }
+TEST_CASE("deletion: the hand-written attention of narrow heads needs each of its synchronising ops",
+          "[sim][block][N1]") {
+  check_target("attention_d64", {{2, 550}, {3, 60}}, 40, 16);
+}
+TEST_CASE("deletion: the hand-written causal attention of narrow heads needs each of its synchronising ops",
+          "[sim][block][N1]") {
+  check_target("attention_causal_d64", {{2, 550}, {3, 60}}, 40, 16);
+}

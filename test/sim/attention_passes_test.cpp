@@ -15,20 +15,20 @@ namespace block = sim::block;
 namespace {
 
 /// Attention of two heads by a lowered kernel on one CTA, in some legal orders of its copies, against float64.
-void check_attention(ir::Module const& module, std::int64_t length, bool causal) {
+void check_attention(ir::Module const& module, std::int64_t length, bool causal, double sharpness = 1) {
   std::int64_t const width = 64;
   std::mt19937_64 random(7);
   HostTensor q(Element::bf16, {2, length, width}), k(Element::bf16, {2, length, width}),
       v(Element::bf16, {2, length, width}), o(Element::bf16, {2, length, width});
   q.fill(random, -2, 2), k.fill(random, -2, 2), v.fill(random);
-  double const scale = 1.4426950408889634 / 8;
+  double const scale = sharpness * 1.4426950408889634 / 8;
   block::Options on_one;
   on_one.grid = sim::Grid{1, 1, 1};
   on_one.same_values = true;
   block::Simulation simulation(
       module.kernel(), {q.view(), k.view(), v.view(), o.view(), ir::make_constant(Element::f32, scale)}, on_one);
   auto const sweep = simulation.sweep(1);
-  INFO("length " << length << "\n" << sweep.str());
+  INFO("length " << length << ", scale " << scale << "\n" << sweep.str());
   CHECK(sweep.clean());
   for (std::int64_t head = 0; head < 2; ++head)
     for (std::int64_t row = 0; row < length; row += 1 + length / 16) {
@@ -65,9 +65,9 @@ TEST_CASE("attention as tiles through the passes is clean, and right at ragged l
   ir::Module const module = lowered("dsl/attention.tir", exact);
   CHECK(count(module, ir::OpKind::WarpSpecializeOp) == 1);
   // Products of keys before, in and behind the loop, of values likewise; with free arithmetic no sum leaves the lanes
-  // in a loop.
+  // in a loop, and a block has a maximum, a minimum for negative scales and a sum.
   CHECK(count(module, ir::OpKind::WgmmaOp) == 6);
-  CHECK(count(module, ir::OpKind::FoldOp) == (exact ? 2 : 6));
+  CHECK(count(module, ir::OpKind::FoldOp) == (exact ? 2 : 9));
   for (std::int64_t const length : {1, 130, 300}) check_attention(module, length, false);
 }
 
@@ -75,6 +75,15 @@ TEST_CASE("causal attention as tiles leaves out what is masked, and CTAs take pa
   ir::Module const module = lowered("tiles/attention_causal.tir", false);
   CHECK(count(module, ir::OpKind::TmaStoreOp) >= 1);  // turns of pairs are blocks, which never store to one place
   for (std::int64_t const length : {1, 64, 130, 300}) check_attention(module, length, true);
+}
+
+TEST_CASE("scales of attention may be negative, and 0", "[sim][block]") {
+  // A negative one makes the least product of a row its reference; 0 weighs what is not masked alike.
+  for (auto const* file : {"dsl/attention.tir", "tiles/attention_causal.tir"}) {
+    ir::Module const module = lowered(file, false);
+    bool const causal = std::string_view(file).find("causal") != std::string_view::npos;
+    for (double const sharpness : {-1.0, -16.0, 0.0, 16.0}) check_attention(module, 300, causal, sharpness);
+  }
 }
 
 TEST_CASE("turns of warpgroups change the schedule alone", "[sim]") {

@@ -164,13 +164,14 @@ inline std::vector<double> layernorm_row(TargetArguments const& arguments, std::
 /// One rounding to bf16, and f32 arithmetic on values up to 4 that may cancel.
 inline TargetTolerance layernorm_tolerance(Extents const&) { return {1.0 / 256, 1e-5}; }
 
-// O = softmax(Q * K^T / sqrt(128)) * V per head, all (heads, length, 128); shape heads, length. The counter of tiles is
-// 0 before each launch, and after it.
-inline TargetArguments attention(Extents const& shape, std::uint64_t seed) {
-  Extents const whole = {shape[0], shape[1], 128};
+// O = softmax(Q * K^T / sqrt(width)) * V per head, all (heads, length, width); shape heads, length. The counter of tiles
+// is 0 before each launch, and after it.
+template <std::int64_t width>
+TargetArguments attention(Extents const& shape, std::uint64_t seed) {
+  Extents const whole = {shape[0], shape[1], width};
   return {input("Q", Element::bf16, whole, 3 * seed, -2, 2),      input("K", Element::bf16, whole, 3 * seed + 1, -2, 2),
           input("V", Element::bf16, whole, 3 * seed + 2),         tensor("O", Element::bf16, whole, true),
-          number("scale", 1.4426950408889634 / std::sqrt(128.0)), counter("next")};
+          number("scale", 1.4426950408889634 / std::sqrt(double{width})), counter("next")};
 }
 /// Row head * length + query. `causal`: keys after the query do not count.
 inline std::vector<double> attention_row_of(TargetArguments const& arguments, std::int64_t row, bool causal) {
@@ -251,18 +252,32 @@ inline std::vector<Target> const& targets() {
        {{16, 4096, 4096}, {16, 8192, 8192}, {16, 16384, 8192}, {16, 4096, 14336}}},
       {"attention",
        "heads length",
-       attention,
+       attention<128>,
        attention_row,
        attention_tolerance,
        {{1, 1}, {1, 130}, {2, 256}, {1, 384}},
        {{256, 1024}, {64, 4096}, {16, 16384}}},
       {"attention_causal",
        "heads length",
-       attention,
+       attention<128>,
        attention_causal_row,
        attention_tolerance,
        {{1, 1}, {1, 130}, {2, 256}, {1, 384}},
        {{256, 1024}, {64, 4096}, {16, 16384}}},
+      {"attention_d64",
+       "heads length",
+       attention<64>,
+       attention_row,
+       attention_tolerance,
+       {{1, 1}, {1, 130}, {2, 256}, {1, 384}},
+       {{512, 1024}, {128, 4096}, {32, 16384}}},
+      {"attention_causal_d64",
+       "heads length",
+       attention<64>,
+       attention_causal_row,
+       attention_tolerance,
+       {{1, 1}, {1, 130}, {2, 256}, {1, 384}},
+       {{512, 1024}, {128, 4096}, {32, 16384}}},
   };
   return table;
 }

@@ -2,6 +2,7 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "codegen/nvptx/emitter.hpp"
@@ -223,6 +224,54 @@ void lower(ir::ShrOp const&, ir::Op const& op, Emitter& e) {
   });
 }
 
+namespace {
+
+/// Whether elements that differ only in their place along an axis are equal.
+bool equal_along(ir::Value const& tile, std::int64_t axis) {
+  ir::Op const* const op = tile.defining_op();
+  if (op == nullptr) return false;
+  if (op->is<ir::SplatOp>() || op->is<ir::ConstantOp>()) return true;
+  if (op->is<ir::IotaOp>()) return op->as<ir::IotaOp>().axis != axis;
+  if (op->is<ir::BroadcastOp>() && op->operand(0)->type().shape()[static_cast<int>(axis)] == 1) return true;
+  return op->info().has(ir::elementwise) && std::all_of(op->operands().begin(), op->operands().end(),
+                                                        [&](ir::Value const* in) { return equal_along(*in, axis); });
+}
+
+/// Compares coordinates with what does not change along their axis: what depends on the thread is taken from the other
+/// side once for all registers, whose own parts are constants. Below -1 the other side orders as -1 does, so that
+/// nothing wraps. Empty: not such a comparison.
+Registers compare_coordinates(ir::Op const& op, int side, llvm::CmpInst::Predicate predicate, Emitter& e) {
+  ir::Value const& places = *op.operand(side);
+  ir::Op const* const iota = places.defining_op();
+  if (places.type().element() != Element::i32 || iota == nullptr || !iota->is<ir::IotaOp>()) return {};
+  int const axis = static_cast<int>(iota->as<ir::IotaOp>().axis);
+  ir::Layout const& layout = *places.type().layout();
+  AxisCoordinate const& of_thread = e.coordinates(layout)[static_cast<std::size_t>(axis)];
+  if (of_thread.thread == nullptr || !equal_along(*op.operand(1 - side), axis)) return {};
+  Registers const& others = e.get(*op.operand(1 - side));
+  std::vector<std::pair<Extents, llvm::Value*>> known;
+  Registers result;
+  for (int reg = 0; reg < layout.registers(); ++reg) {
+    Extents at = layout.part(ir::Dim::reg, reg);
+    std::int64_t const part = at[axis];
+    if ((of_thread.thread_bits & part) != 0) return {};
+    at[axis] = 0;
+    auto found = std::find_if(known.begin(), known.end(), [&](auto const& one) { return one.first == at; });
+    if (found == known.end()) {
+      llvm::Value* const other = others[others.size() == 1 ? 0 : static_cast<std::size_t>(reg)];
+      llvm::Value* const bounded = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, other, e.i32(-1));
+      known.emplace_back(at, e.b.CreateNSWSub(bounded, of_thread.thread));
+      found = known.end() - 1;
+    }
+    llvm::Value* const own = e.i32(part);
+    result.push_back(side == 0 ? e.b.CreateICmp(predicate, own, found->second)
+                               : e.b.CreateICmp(predicate, found->second, own));
+  }
+  return result;
+}
+
+}  // namespace
+
 void lower(ir::CompareOp const& attributes, ir::Op const& op, Emitter& e) {
   Element const element = element_of(op);
   auto const index = static_cast<std::size_t>(attributes.predicate);
@@ -230,6 +279,9 @@ void lower(ir::CompareOp const& attributes, ir::Op const& op, Emitter& e) {
   static constexpr P on_floats[] = {P::FCMP_OEQ, P::FCMP_UNE, P::FCMP_OLT, P::FCMP_OLE, P::FCMP_OGT, P::FCMP_OGE};
   static constexpr P on_integers[] = {P::ICMP_EQ, P::ICMP_NE, P::ICMP_SLT, P::ICMP_SLE, P::ICMP_SGT, P::ICMP_SGE};
   static constexpr P on_booleans[] = {P::ICMP_EQ, P::ICMP_NE, P::ICMP_ULT, P::ICMP_ULE, P::ICMP_UGT, P::ICMP_UGE};
+  for (int side = 0; side < 2 && op.operand(0)->type().is_tile(); ++side)
+    if (Registers result = compare_coordinates(op, side, on_integers[index], e); !result.empty())
+      return e.set(*op.result(), std::move(result));
   Registers result;
   Registers const &lhs = e.get(*op.operand(0)), &rhs = e.get(*op.operand(1));
   for (std::size_t i = 0; i < lhs.size(); ++i) {

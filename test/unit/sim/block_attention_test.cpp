@@ -1,5 +1,6 @@
 // The hand-written attention kernels of test/ir/target, run by warps.
 #include <algorithm>
+#include <span>
 
 #include "block_support.hpp"
 #include "support/simulated.hpp"
@@ -10,7 +11,9 @@ using namespace tegula::test;
 
 namespace {
 
-constexpr std::string_view kernels[] = {"attention", "attention_causal"};
+constexpr std::string_view wide[] = {"attention", "attention_causal"};
+constexpr std::string_view narrow[] = {"attention_d64", "attention_causal_d64"};
+using Kernels = std::span<std::string_view const>;
 
 struct Attention {
   Target const* target = nullptr;
@@ -42,9 +45,7 @@ struct Attention {
   std::string wrong() { return target_trouble(*target, shape, arguments); }
 };
 
-}  // namespace
-
-TEST_CASE("the hand-written attention is clean and right in the simulator", "[sim][block]") {
+void check_lengths(Kernels kernels) {
   for (std::string_view const kernel : kernels) {
     auto const module = target(std::string(kernel));
     for (std::int64_t const length : {1, 130, 256, 384})
@@ -61,7 +62,7 @@ TEST_CASE("the hand-written attention is clean and right in the simulator", "[si
   }
 }
 
-TEST_CASE("the hand-written attention is clean under 200 schedules of every kind", "[sim][block]") {
+void check_schedules(Kernels kernels) {
   // Three tiles for one CTA; three for two, which take them as they come.
   for (std::string_view const kernel : kernels) {
     auto const module = target(std::string(kernel));
@@ -75,4 +76,17 @@ TEST_CASE("the hand-written attention is clean under 200 schedules of every kind
       CHECK(attention.starts_again());
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("the hand-written attention is clean and right in the simulator", "[sim][block]") { check_lengths(wide); }
+TEST_CASE("the hand-written attention of narrow heads is clean and right in the simulator", "[sim][block]") {
+  check_lengths(narrow);
+}
+TEST_CASE("the hand-written attention is clean under 200 schedules of every kind", "[sim][block]") {
+  check_schedules(wide);
+}
+TEST_CASE("the hand-written attention of narrow heads is clean under 200 schedules of every kind", "[sim][block]") {
+  check_schedules(narrow);
 }
