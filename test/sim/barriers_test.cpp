@@ -21,9 +21,12 @@ namespace block = sim::block;
 
 namespace {
 
+/// Barriers and fences that order something.
 int count(ir::Function const& function) {
   auto const ops = detail::all_ops(function.body());
-  return static_cast<int>(std::count_if(ops.begin(), ops.end(), [](ir::Op const* op) { return is_inserted(*op); }));
+  return static_cast<int>(std::count_if(ops.begin(), ops.end(), [](ir::Op const* op) {
+    return is_inserted(*op) && !detail::schedules_only(*op);
+  }));
 }
 
 constexpr char passes[] = "insert-barriers,insert-proxy-fences";
