@@ -45,8 +45,8 @@ constexpr std::string_view cuda_block_pipeline =
     "narrow-masks,schedule-dots,"
     "expand-device-math,canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
     "assign-layouts,eliminate-common-subexpressions,eliminate-dead-code,"
-    "lower-online-softmax,sink-reductions,share-reciprocals,split-products,split-stores,circular-buffer,specialize-"
-    "warps,run-ahead,"
+    "lower-online-softmax,test-masks,sink-reductions,share-reciprocals,split-products,split-stores,circular-buffer,"
+    "specialize-warps,run-ahead,"
     "canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
     "allocate-shared-memory,insert-barriers,insert-proxy-fences,dependent-launch,take-turns,carry-remainders";
 

@@ -41,6 +41,7 @@
 #include "transform/split_stores.hpp"
 #include "transform/swap_operands.hpp"
 #include "transform/take_turns.hpp"
+#include "transform/test_masks.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -123,6 +124,10 @@ constexpr PassInfo table[] = {
     {.name = "sink-reductions",
      .summary = "sums that loops carry stay apart per lane until the loops end",
      .function = sink_reductions,
+     .needs = {Fact::layouts}},
+    {.name = "test-masks",
+     .summary = "masks of single blocks are worked out only where they hide something",
+     .function = test_masks,
      .needs = {Fact::layouts}},
     {.name = "share-reciprocals",
      .summary = "quotients by what a row shares, rounded to 16 bits, become products with its reciprocal",

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/coordinate_sums.hpp"
 #include "ir/builder.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
@@ -15,38 +16,18 @@ namespace {
 
 using ir::Op;
 using ir::Value;
-
-/// least .. most + factor * index + a sum of values from outside the loop: what the elements of an integer are.
-struct Sum {
-  std::int64_t least = 0, most = 0;
-  std::int64_t factor = 0;
-  std::vector<std::pair<Value*, std::int64_t>> terms;
-};
-
-Sum plus(Sum a, Sum const& b, std::int64_t times) {
-  a.least += times * (times > 0 ? b.least : b.most);
-  a.most += times * (times > 0 ? b.most : b.least);
-  a.factor += times * b.factor;
-  for (auto const& [value, factor] : b.terms) a.terms.emplace_back(value, times * factor);
-  return a;
-}
+using Sum = analysis::CoordinateSum;
 
 /// The iterations of one loop that a mask leaves alone.
 class Masks {
  public:
   explicit Masks(Op& loop) : loop_(loop) {}
 
-  /// For the comparison: over which sum it decides, as `sum < 0`; nothing when that does not grow with the index.
+  /// The sum that the comparison asks about; nothing when that does not grow with the index.
   [[nodiscard]] std::optional<Sum> condition(Op const& compare) const {
-    using ir::Predicate;
-    Predicate const predicate = compare.as<ir::CompareOp>().predicate;
-    bool const turned = predicate == Predicate::gt || predicate == Predicate::ge;
-    if (predicate == Predicate::eq || predicate == Predicate::ne) return std::nullopt;
-    auto const left = sum(*compare.operand(turned ? 1 : 0)), right = sum(*compare.operand(turned ? 0 : 1));
-    if (!left || !right) return std::nullopt;
-    Sum difference = plus(*left, *right, -1);
-    if (predicate == Predicate::le || predicate == Predicate::ge) --difference.most;
-    return difference.factor > 0 ? std::optional(difference) : std::nullopt;
+    auto const sum = analysis::compared_sum(
+        compare, {loop_.block().argument(0), [&](Value const& value) { return from_outside(value); }});
+    return sum && sum->factor > 0 ? sum : std::nullopt;
   }
 
   /// How many iterations from the first on have factor * index + terms + most < 0.
@@ -69,37 +50,6 @@ class Masks {
     ir::Block const* at = value.defining_op() != nullptr ? value.defining_op()->parent() : value.owner_block();
     while (at != nullptr && at != &loop_.block()) at = at->parent_op() == nullptr ? nullptr : at->parent_op()->parent();
     return at == nullptr;
-  }
-
-  [[nodiscard]] std::optional<Sum> sum(Value& value) const {
-    if (!is_integer(value.type().element())) return std::nullopt;
-    if (value.type().is_scalar()) {
-      if (&value == loop_.block().argument(0)) return Sum{0, 0, 1, {}};
-      if (auto const number = ir::constant_int(value)) return Sum{*number, *number, 0, {}};
-      if (from_outside(value)) return Sum{0, 0, 0, {{&value, 1}}};
-    }
-    Op const* const op = value.defining_op();
-    if (op == nullptr) return std::nullopt;
-    if (op->is<ir::ConstantOp>()) {
-      std::int64_t const number = ir::to_int(op->as<ir::ConstantOp>().value);
-      return Sum{number, number, 0, {}};
-    }
-    if (op->is<ir::IotaOp>()) return Sum{0, value.type().shape()[op->as<ir::IotaOp>().axis] - 1, 0, {}};
-    if (op->is<ir::SplatOp>() || op->is<ir::BroadcastOp>() || op->is<ir::ExpandDimsOp>() || op->is<ir::SqueezeOp>() ||
-        op->is<ir::TransOp>() || op->is<ir::ConvertLayoutOp>() ||
-        (op->is<ir::CastOp>() && bytes(value.type().element()) >= bytes(op->operand(0)->type().element())))
-      return sum(*op->operand(0));
-    if (op->is<ir::AddOp>() || op->is<ir::SubOp>()) {
-      auto const left = sum(*op->operand(0)), right = sum(*op->operand(1));
-      if (!left || !right) return std::nullopt;
-      return plus(*left, *right, op->is<ir::AddOp>() ? 1 : -1);
-    }
-    if (op->is<ir::MulOp>()) {
-      for (int i = 0; i < 2; ++i)
-        if (auto const factor = ir::constant_int(*op->operand(i)))
-          if (auto const other = sum(*op->operand(1 - i))) return plus({}, *other, *factor);
-    }
-    return std::nullopt;
   }
 
   Op& loop_;

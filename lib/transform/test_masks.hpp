@@ -1,0 +1,18 @@
+// Masks of single blocks are asked for before they are worked out.
+#pragma once
+
+#include "transform/pass.hpp"
+
+namespace tegula::transform {
+
+/// A mask of coordinates that may hold everywhere, outside of loops but those over tiles, is worked out only where it
+/// does not: of the blocks that skew-dots takes out of a loop few meet a border.
+///
+///   before: %v = compare %column, splat %b {lt}          after: %all = 127 - %b < 0
+///           %s = select %v, %x, %hidden                         %s = if %all { %x } else {
+///                                                                 select (compare %column, splat %b {lt}), %x, %hidden }
+///
+/// Needs: layouts. Leaves: no promise.
+PassResult test_masks(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+}  // namespace tegula::transform
