@@ -171,14 +171,24 @@ bool carries_products(Op const& loop) {
   return false;
 }
 
+bool gives_back(Op const& loop) {
+  bool found = false;
+  ir::walk_pre_order(loop.block(), [&](Op& op) {
+    found = found || op.is<ir::MbarrierArriveOp>();
+    return ir::Walk::advance;
+  });
+  return found;
+}
+
 /// Nothing is filled in an epilogue, and a wait behind it ends all products that it carries: those in it wait for none.
+/// What still gives stages back through empty barriers says that products have read them, so its waits stay.
 void leave_products_open(ir::Function& function) {
   std::vector<Op*> waits;
   ir::walk(function, [&](Op& op) {
     Op const* const loop = op.parent_op();
     bool const last = loop != nullptr && loop->is<ir::ForOp>() &&
                       loop->as<ir::ForOp>().region == ir::LoopRegion::epilogue && carries_products(*loop);
-    if (last && op.is<ir::WgmmaWaitOp>() && op.result_count() == 0) waits.push_back(&op);
+    if (last && op.is<ir::WgmmaWaitOp>() && op.result_count() == 0 && !gives_back(*loop)) waits.push_back(&op);
   });
   for (Op* wait : waits) wait->erase();
 }

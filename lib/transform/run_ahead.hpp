@@ -26,10 +26,10 @@ namespace tegula::transform {
 /// A fill at the end of iteration i takes a stage that iteration i + D - S gave back, which is i itself at most.
 /// Barriers of the CTA order it behind the readers of what lay there before, so nothing is given back through empty
 /// barriers: those go, unless readers stand in an inner loop, which may have no iterations. Products that the loop
-/// carries from iteration to iteration are waited for behind the epilogue, not in it. With the option `epilogue = off`
-/// the main loop runs to %hi with its fill under a test. Rings of one stage, and loops whose fills need more than the
-/// index, what is carried by adding a constant, and values from outside, keep their order. Needs: no-fetches.  Leaves:
-/// no promise.
+/// carries from iteration to iteration are waited for behind the epilogue, not in it, where it gives nothing back. With
+/// the option `epilogue = off` the main loop runs to %hi with its fill under a test. Rings of one stage, and loops
+/// whose fills need more than the index, what is carried by adding a constant, and values from outside, keep their
+/// order. Needs: no-fetches.  Leaves: no promise.
 PassResult run_ahead(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform
