@@ -102,8 +102,7 @@ std::optional<Masks> masks_of(Value const& source) {
 }
 
 /// Scales of masked scores. A mask moves ahead of its scale: select(visible, x * c, -inf) becomes
-/// select(visible, x, h) * f,
-/// where f is c, or 2^-126 for a c of 0, and h the infinity that f makes -inf.
+/// select(visible, x, h) * f, where f is c, or 2^-126 for a c of 0, and h the infinity that f makes -inf.
 class Scales {
  public:
   void move_masks(Op& reduce) {
@@ -168,8 +167,8 @@ class Maximum {
     if (!scale && !running) return false;
     ir::Builder builder = ir::Builder::before(reduce_);
     builder.set_where(reduce_.where());
-    Value* const most = scale ? scaled(builder, ir::Combine::max)
-                              : builder.value(fold(ir::Combine::max), {&source_}, folded_);
+    Value* const most =
+        scale ? scaled(builder, ir::Combine::max) : builder.value(fold(ir::Combine::max), {&source_}, folded_);
     Value* const negative =
         scale ? compared(builder, ir::Predicate::lt, factor_, builder.constant(0.0, factor_->type())) : nullptr;
     if (running)

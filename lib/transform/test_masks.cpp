@@ -34,7 +34,8 @@ bool is_tested(Op const& select) {
 /// A scalar that narrow-masks made: between two constants, so that sums with coordinates do not wrap in 32 bits.
 bool is_clamped(Value const& value) {
   auto const bounded = [](Op const* op) {
-    return op != nullptr && (op->is<ir::MinOp>() || op->is<ir::MaxOp>()) && ir::constant_int(*op->operand(1)).has_value();
+    return op != nullptr && (op->is<ir::MinOp>() || op->is<ir::MaxOp>()) &&
+           ir::constant_int(*op->operand(1)).has_value();
   };
   Op const* const cast = value.defining_op();
   if (cast == nullptr || !cast->is<ir::CastOp>() || !bounded(cast->operand(0)->defining_op())) return false;

@@ -9,8 +9,7 @@ namespace tegula::transform {
 /// does not: of the blocks that skew-dots takes out of a loop few meet a border.
 ///
 ///   before: %v = compare %column, splat %b {lt}          after: %all = 127 - %b < 0
-///           %s = select %v, %x, %hidden                         %s = if %all { %x } else {
-///                                                                 select (compare %column, splat %b {lt}), %x, %hidden }
+///           %s = select %v, %x, %hidden                         %s = if %all { %x } else { select %v, %x, %hidden }
 ///
 /// Needs: layouts. Leaves: no promise.
 PassResult test_masks(ir::Function& function, AnalysisCache& analyses, PassContext& context);

@@ -1,5 +1,5 @@
-// Inserted barriers and fences: of the hand-written kernels no more than by hand, random kernels judged by the simulator:
-// they are clean with them, and reported without any one of them.
+// Inserted barriers and fences: of the hand-written kernels no more than by hand, random kernels judged by the
+// simulator: they are clean with them, and reported without any one of them.
 #include <algorithm>
 #include <cstdio>
 
@@ -24,9 +24,8 @@ namespace {
 /// Barriers and fences that order something.
 int count(ir::Function const& function) {
   auto const ops = detail::all_ops(function.body());
-  return static_cast<int>(std::count_if(ops.begin(), ops.end(), [](ir::Op const* op) {
-    return is_inserted(*op) && !detail::schedules_only(*op);
-  }));
+  return static_cast<int>(std::count_if(
+      ops.begin(), ops.end(), [](ir::Op const* op) { return is_inserted(*op) && !detail::schedules_only(*op); }));
 }
 
 constexpr char passes[] = "insert-barriers,insert-proxy-fences";
