@@ -18,8 +18,6 @@ CoordinateSum plus(CoordinateSum a, CoordinateSum const& b, std::int64_t times) 
   return a;
 }
 
-}  // namespace
-
 std::optional<CoordinateSum> coordinate_sum(Value& value, SumLeaves const& leaves) {
   if (!is_integer(value.type().element())) return std::nullopt;
   if (value.type().is_scalar()) {
@@ -50,6 +48,8 @@ std::optional<CoordinateSum> coordinate_sum(Value& value, SumLeaves const& leave
   }
   return std::nullopt;
 }
+
+}  // namespace
 
 std::optional<CoordinateSum> compared_sum(Op const& compare, SumLeaves const& leaves) {
   using ir::Predicate;

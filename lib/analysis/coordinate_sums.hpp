@@ -24,11 +24,9 @@ struct SumLeaves {
   std::function<bool(ir::Value const&)> is_scalar;  ///< scalars that stand for themselves
 };
 
-/// Nothing for what is no sum of coordinates and such scalars. Sums of coordinates do not overflow.
-std::optional<CoordinateSum> coordinate_sum(ir::Value& value, SumLeaves const& leaves);
-
 /// The sum that a comparison of coordinates asks about: it holds for all elements where the sum's greatest is below 0.
-/// Nothing for eq and ne.
+/// Nothing for eq and ne, and where a side is no sum of coordinates and such scalars. Sums of coordinates do not
+/// overflow.
 std::optional<CoordinateSum> compared_sum(ir::Op const& compare, SumLeaves const& leaves);
 
 }  // namespace tegula::analysis

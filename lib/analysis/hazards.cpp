@@ -475,9 +475,6 @@ void Hazards::block(Block const& ops, State& state) {
   }
 }
 
-/// Turns are followed until one more adds nothing to what holds at the loop's start. That comes to an end: `add` only
-/// ever adds accesses of the function, of which there are as many as ops, waits and loops to tell them apart, and moves
-/// each towards less known, fewer releases, a wider range of ages up to the oldest, and more places.
 void Hazards::take(Op const& control, State& state) {
   std::erase_if(state, [&](Pending const& pending) {
     return pending.passed != nullptr && implies(control, *pending.passed, accesses_.affines());
@@ -490,6 +487,9 @@ void Hazards::pass(Op const& control, State& state) const {
     if (pending.passed == nullptr) pending.passed = &control;
 }
 
+/// Turns are followed until one more adds nothing to what holds at the loop's start. That comes to an end: `add` only
+/// ever adds accesses of the function, of which there are as many as ops, waits and loops to tell them apart, and moves
+/// each towards less known, fewer releases, a wider range of ages up to the oldest, and more places.
 void Hazards::loop(Op const& loop, State& state) {
   int const known = trips(loop);
   if (known == 0) return;

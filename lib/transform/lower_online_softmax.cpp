@@ -50,13 +50,14 @@ Value* compared(ir::Builder& builder, ir::Predicate predicate, Value* left, Valu
   return builder.value(ir::make_op<ir::CompareOp>(predicate), {left, right}, type);
 }
 
-/// The differences between `scores` and the same for each row, when besides the maximum only they see it.
-std::optional<std::vector<Op*>> exponents_of(Value const& scores, Op const& maximum) {
+/// The differences between `scores` and the same for each row; empty: there are none, or something else than they and
+/// the maximum sees the scores.
+std::vector<Op*> exponents_of(Value const& scores, Op const& maximum) {
   std::vector<Op*> exponents;
   for (ir::Use const& use : scores.uses()) {
     if (use.user == &maximum) continue;
     if (!use.user->is<ir::SubOp>() || use.index != 0 || made_by<ir::BroadcastOp>(*use.user->operand(1)) == nullptr)
-      return std::nullopt;
+      return {};
     exponents.push_back(use.user);
   }
   return exponents;
@@ -105,10 +106,11 @@ std::optional<Masks> masks_of(Value const& source) {
 /// select(visible, x, h) * f, where f is c, or 2^-126 for a c of 0, and h the infinity that f makes -inf.
 class Scales {
  public:
-  void move_masks(Op& reduce) {
+  /// Whether there were masks.
+  bool move_masks(Op& reduce) {
     auto const masks = masks_of(*reduce.operand(0));
     Type const tile = reduce.operand(0)->type();
-    if (!masks || !exponents_of(*reduce.operand(0), reduce) || tile.element() != Element::f32) return;
+    if (!masks || exponents_of(*reduce.operand(0), reduce).empty() || tile.element() != Element::f32) return false;
     Scale const scale = replaced(*masks->scores.factor);
     Op& select = *reduce.operand(0)->defining_op();
     ir::Builder builder = ir::Builder::before(select);
@@ -118,6 +120,7 @@ class Scales {
     for (std::size_t i = masks->visible.size(); i-- > 0;)
       seen = builder.value(ir::SelectOp{}, {masks->visible[i], seen, hidden}, tile);
     ir::replace(select, builder.same(ir::MulOp{}, {seen, builder.value(ir::SplatOp{}, {scale.factor}, tile)}));
+    return true;
   }
 
   /// What stands for a scale: itself where no mask does.
@@ -187,11 +190,10 @@ class Maximum {
   /// The source is a tile times one factor, and besides this maximum only exponents see it.
   bool find_scale() {
     auto const scores = scaled_by_one(source_);
-    auto const exponents = exponents_of(source_, reduce_);
-    if (exact_ || !scores || !exponents || exponents->empty()) return false;
+    exponents_ = exponents_of(source_, reduce_);
+    if (exact_ || !scores || exponents_.empty()) return false;
     factor_ = scales_.in_place_of(scores->factor);
     unscaled_ = scores->unscaled;
-    exponents_ = *exponents;
     return true;
   }
 
@@ -372,7 +374,7 @@ PassResult lower_online_softmax(ir::Function& function, AnalysisCache&, PassCont
   bool const exact = context.options.exact;
   Scales scales;
   for (Op* maximum : maxima)
-    if (!exact) scales.move_masks(*maximum);
+    if (!exact) changed = scales.move_masks(*maximum) || changed;
   for (Op* maximum : maxima) changed = Maximum(*maximum, scales, exact).rewrite() || changed;
   Factors factors;
   if (changed)

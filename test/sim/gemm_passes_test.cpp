@@ -1,5 +1,6 @@
 // What the passes make of a product of tiles, run warp by warp: clean under many schedules and equal to float64.
 #include "compiler/compile.hpp"
+#include "gemm_on_grids.hpp"
 #include "sim/block/simulate.hpp"
 #include "support/gemm_kernel.hpp"
 #include "support/module.hpp"
@@ -94,15 +95,7 @@ TEST_CASE("warps that exchange at the barrier of the CTA keep the copies among t
 
 TEST_CASE("more tiles than CTAs are each computed once, whatever the grid", "[sim]") {
   ir::Module const module = compiler::lower(gemm_module({64, 16, 16, 2}), gemm_options());
-  for (sim::Grid const& grid : {sim::Grid{1, 1, 1}, sim::Grid{3, 1, 1}, sim::Grid{2, 3, 1}, sim::Grid{40, 1, 1}}) {
-    GemmData data(64 * 9, 16 * 3, 32);
-    block::Options options;
-    options.grid = grid;
-    auto const result = block::run(module.kernel(), data.arguments(), sim::machine::Schedule::seed(1), options);
-    INFO(result.str());
-    CHECK(result.clean());
-    CHECK(data.wrong() == "");
-  }
+  check_on_grids(module, 64 * 9, 16 * 3, 32, {{1, 1, 1}, {3, 1, 1}, {2, 3, 1}, {40, 1, 1}});
 }
 
 TEST_CASE("rings are right before warps are specialised too", "[sim][B7]") {

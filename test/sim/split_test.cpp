@@ -2,6 +2,7 @@
 // same from run to run, and reported when any one of the synchronising ops is missing.
 #include "analysis/kernel_facts.hpp"
 #include "compiler/compile.hpp"
+#include "gemm_on_grids.hpp"
 #include "sim/block/simulate.hpp"
 #include "support/gemm_kernel.hpp"
 #include "support/module.hpp"
@@ -84,15 +85,7 @@ TEST_CASE("parts move by 16 bytes and meet no bank twice", "[sim][split][N14]") 
 
 TEST_CASE("more tiles than clusters are each computed once", "[sim][split]") {
   ir::Module const module = compiler::lower(gemm_module({64, 16, 16, 2}), split_options(2));
-  for (sim::Grid const& grid : {sim::Grid{2, 1, 1}, sim::Grid{6, 1, 1}, sim::Grid{3, 2, 1}, sim::Grid{40, 1, 1}}) {
-    GemmData data(64 * 5, 16 * 3, 48);
-    block::Options options;
-    options.grid = grid;
-    auto const result = block::run(module.kernel(), data.arguments(), sim::machine::Schedule::seed(1), options);
-    INFO(result.str());
-    CHECK(result.clean());
-    CHECK(data.wrong() == "");
-  }
+  check_on_grids(module, 64 * 5, 16 * 3, 48, {{2, 1, 1}, {6, 1, 1}, {3, 2, 1}, {40, 1, 1}});
 }
 
 TEST_CASE("sums of parts that round are the same under every schedule", "[sim][split]") {
