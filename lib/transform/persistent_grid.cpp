@@ -1,5 +1,8 @@
 #include "transform/persistent_grid.hpp"
 
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_set>
@@ -71,16 +74,56 @@ bool reads_again(ir::Function& function) {
   return !calls && own > 0 && 2 * kept >= own && kept <= most_kept_bytes;
 }
 
-/// The axis along which tiles differ in work: the one that says how long loops with products are. -1: none, or several.
-std::int64_t uneven_axis(ir::Function& function) {
+/// How a number moves when a block index grows.
+enum class Slope { level, rising, falling, unknown };
+
+Slope opposite(Slope slope) {
+  return slope == Slope::rising ? Slope::falling : slope == Slope::falling ? Slope::rising : slope;
+}
+Slope together(Slope a, Slope b) { return a == Slope::level ? b : b == Slope::level || a == b ? a : Slope::unknown; }
+
+Slope slope_of(Value const& value, std::int64_t axis) {
+  Op const* const op = value.defining_op();
+  if (op == nullptr || op->is<ir::ConstantOp>()) return Slope::level;
+  if (op->is<ir::BlockIndexOp>()) return op->as<ir::BlockIndexOp>().axis == axis ? Slope::rising : Slope::level;
+  std::vector<Slope> of;
+  for (Value const* operand : op->operands()) of.push_back(slope_of(*operand, axis));
+  if (std::all_of(of.begin(), of.end(), [](Slope slope) { return slope == Slope::level; })) return Slope::level;
+  auto const positive = [](Value const& factor) { return ir::constant_int(factor).value_or(0) > 0; };
+  if (op->is<ir::AddOp>() || op->is<ir::MinOp>() || op->is<ir::MaxOp>()) return together(of[0], of[1]);
+  if (op->is<ir::SubOp>()) return together(of[0], opposite(of[1]));
+  if (op->is<ir::CastOp>()) return of[0];
+  if ((op->is<ir::MulOp>() || op->is<ir::DivOp>() || op->is<ir::CeilDivOp>()) && positive(*op->operand(1)))
+    return of[0];
+  if (op->is<ir::MulOp>() && positive(*op->operand(0))) return of[1];
+  return Slope::unknown;
+}
+
+/// An axis of the grid along which tiles differ in work.
+struct Uneven {
+  std::size_t axis = 0;
+  Slope work = Slope::level;  ///< along it
+};
+
+/// The axis that says how long loops with products are; nothing: none, or several.
+std::optional<Uneven> uneven_axis(ir::Function& function) {
   std::set<std::int64_t> axes;
   std::set<Value const*> seen;
+  std::vector<Op const*> loops;
   ir::walk(function, [&](Op& op) {
     Op const* const loop = op.parent_op();
     if (!op.is<ir::DotOp>() || loop == nullptr || !loop->is<ir::ForOp>()) return;
     for (int i = 0; i < 3; ++i) collect_axes(*loop->operand(i), axes, seen);
+    loops.push_back(loop);
   });
-  return axes.size() == 1 ? *axes.begin() : -1;
+  if (axes.size() != 1) return std::nullopt;
+  Uneven uneven{static_cast<std::size_t>(*axes.begin()), Slope::level};
+  for (Op const* loop : loops) {
+    Slope const upper = slope_of(*loop->operand(1), *axes.begin());
+    Slope const lower = slope_of(*loop->operand(0), *axes.begin());
+    uneven.work = together(uneven.work, together(upper, opposite(lower)));
+  }
+  return uneven;
 }
 
 /// The ops that a launch fact is computed by.
@@ -126,25 +169,15 @@ class Persistence {
       cta = builder.same(ir::AddOp{}, {builder.same(ir::MulOp{}, {cta, extent}), index_of(builder, axis)});
       ctas = builder.same(ir::MulOp{}, {ctas, extent});
     }
-    std::size_t const uneven = static_cast<std::size_t>(uneven_axis(function_));
-    std::vector<Value*> counted = extents;
-    if (uneven < extents.size()) {
-      // Pairs, where there are enough for all CTAs.
-      Value* const half = builder.same(ir::CeilDivOp{}, {extents[uneven], builder.index(2)});
-      Value* pairs = half;
-      for (std::size_t i = 0; i < extents.size(); ++i)
-        if (i != uneven) pairs = builder.same(ir::MulOp{}, {pairs, extents[i]});
-      Value* const enough = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::ge), {pairs, ctas},
-                                          ir::Type::scalar(Element::boolean));
-      counted[uneven] = builder.value(ir::SelectOp{}, {enough, half, extents[uneven]}, ir::Type::index());
-      tiles = builder.value(ir::SelectOp{}, {enough, pairs, tiles}, ir::Type::index());
-    }
-    Op& loop = builder.op(of_tiles(stay_.stages), {cta, tiles, ctas}, {});
+    auto const uneven = uneven_axis(function_);
+    std::optional<Turns> turns;
+    if (uneven && uneven->axis < extents.size()) turns = turns_of(builder, *uneven, extents, ctas);
+    Op& loop = builder.op(of_tiles(stay_.stages), {cta, turns ? turns->end : tiles, ctas}, {});
     ir::Builder inside(loop.add_block());
     inside.set_where(grid_.where());
-    Value* const tile = loop.block().add_argument(ir::Type::index(), "tile");
-    std::vector<Value*> place = place_of(inside, tile, counted);
-    if (uneven < extents.size()) place[uneven] = both_of(inside, place[uneven], counted[uneven], extents[uneven]);
+    Value* const tile = loop.block().add_argument(ir::Type::index(), turns ? "turn" : "tile");
+    std::vector<Value*> const place =
+        turns ? place_in_turn(inside, tile, *uneven, extents, *turns) : place_of(inside, tile, extents);
     ir::Block& block = inside.block();
     Op& yield = inside.op(ir::YieldOp{}, {}, {});
     if (&block != &loop.block()) ir::Builder(loop.block()).op(ir::YieldOp{}, {}, {});
@@ -179,22 +212,130 @@ class Persistence {
     return builder.op(ir::make_op<ir::GridExtentOp>(axis), {}, {ir::Type::index()}).result();
   }
 
-  /// Goes on inside a loop over the indices `first` and, where pairs are counted and it is another one, its partner
-  /// from the other end; returns the index.
-  static Value* both_of(ir::Builder& b, Value* first, Value* counted, Value* extent) {
-    ir::Type const boolean = ir::Type::scalar(Element::boolean);
-    Value* const one = b.index(1);
-    Value* const last = b.same(ir::SubOp{}, {extent, b.same(ir::AddOp{}, {first, one})});
-    Value* const partner =
-        b.value(ir::make_op<ir::CompareOp>(ir::Predicate::ge), {last, counted}, boolean);  // it is counted by none else
-    Value* const turns = b.value(ir::SelectOp{}, {partner, b.index(2), one}, ir::Type::index());
-    Op& loop = b.op(of_tiles(0), {b.index(0), turns, one}, {});
-    ir::Builder inside(loop.add_block());
-    Value* const turn = loop.block().add_argument(ir::Type::index(), "turn");
-    Value* const second = inside.value(ir::make_op<ir::CompareOp>(ir::Predicate::gt), {turn, inside.index(0)}, boolean);
-    b = inside;
-    return b.value(ir::SelectOp{}, {second, last, first}, ir::Type::index());
+  /// What CTAs count where tiles differ in work along one axis; few values of 32 bits, since all are kept while tiles
+  /// are computed: there are fewer than 2^31 tiles with products. A place is one along all other axes.
+  ///
+  ///   turns  0 .. pairs_in_groups    pairs of the first places, in groups of places
+  ///          .. end - 2 * ctas       pairs of the last places: the `outer` most uneven ones of each
+  ///          .. end                  two rounds of the tiles of the last places that are left
+  struct Turns {
+    Value* end;  ///< of the loop over turns, an index
+    Value* ctas;
+    Value* extent;  ///< of that axis
+    Value* group;   ///< pairs in a group
+    Value* first_places;
+    Value* last_places;  ///< at least 1
+    Value* pairs_in_groups;
+    Value* outer;
+  };
+
+  /// With L pairs beyond those that fill whole rounds of C CTAs, 2 L tiles are dealt one by one. Their work goes down
+  /// from 1 - x of a pair's to x, for x = (C - L) / (2 C - L): then CTAs with two of them, the second ones dealt back
+  /// from the last CTA, have 1 - x as well, and none a whole pair's. Where there are fewer pairs than CTAs all tiles
+  /// are dealt.
+  static Turns turns_of(ir::Builder& b, Uneven const& uneven, std::vector<Value*> const& extents, Value* ctas) {
+    Value *const one = b.index(1), *const two = b.index(2), *const zero = b.index(0);
+    Value *const extent = extents[uneven.axis], *places = one;
+    for (std::size_t i = 0; i < extents.size(); ++i)
+      if (i != uneven.axis) places = mul(b, {places, extents[i]});
+    Value* const half = b.same(ir::CeilDivOp{}, {extent, two});
+    Value* const pairs = mul(b, {half, places});
+    Value* const enough = is(b, ir::Predicate::ge, {pairs, ctas});
+    Value *first = places, *last = one, *outer = extent, *whole = pairs;  // nothing is dealt
+    if (uneven.work == Slope::rising || uneven.work == Slope::falling) {
+      auto const [rounds, left] = divided(b, pairs, ctas);
+      Value* const tiles = mul(b, {left, two});
+      Value* const others = b.same(ir::MaxOp{}, {sub(b, {places, one}), one});
+      Value* const spare = sub(b, {extent, b.same(ir::CeilDivOp{}, {tiles, others})});  // keeps a place for pairs alone
+      Value* const level =
+          b.same(ir::DivOp{}, {mul(b, {extent, sub(b, {ctas, left})}), sub(b, {mul(b, {ctas, two}), left})});
+      Value* const most = b.same(ir::DivOp{}, {b.same(ir::MaxOp{}, {spare, zero}), two});
+      Value* const kept = b.same(ir::MinOp{}, {level, most});
+      Value* const inner = b.same(ir::MaxOp{}, {sub(b, {extent, mul(b, {kept, two})}), one});
+      Value* const dealt = b.same(ir::CeilDivOp{}, {tiles, inner});
+      Value* deals = is(b, ir::Predicate::gt, {left, zero});
+      deals = b.same(ir::AndOp{}, {deals, is(b, ir::Predicate::ge, {spare, zero})});
+      deals = b.same(ir::AndOp{}, {deals, is(b, ir::Predicate::le, {mul(b, {inner, dealt}), mul(b, {ctas, two})})});
+      last = select(b, {deals, dealt, last});
+      outer = select(b, {deals, kept, outer});
+      whole = select(b, {deals, mul(b, {rounds, ctas}), whole});
+      first = sub(b, {places, select(b, {deals, dealt, zero})});
+    }
+    first = select(b, {enough, first, zero});
+    Value* const end = add(b, {select(b, {enough, whole, zero}), mul(b, {ctas, two})});
+    return {end,
+            narrow(b, ctas),
+            narrow(b, extent),
+            narrow(b, mul(b, {half, b.index(rows_per_group)})),
+            narrow(b, first),
+            narrow(b, select(b, {enough, last, places})),
+            narrow(b, mul(b, {half, first})),
+            narrow(b, select(b, {enough, outer, zero}))};
   }
+
+  /// Goes on inside a loop over what a CTA computes in one turn: a pair of tiles, one, or none.
+  static std::vector<Value*> place_in_turn(ir::Builder& b, Value* turn, Uneven const& uneven,
+                                           std::vector<Value*> const& extents, Turns const& t) {
+    Value* const at = narrow(b, turn);
+    Value *const zero = number(b, 0), *const one = number(b, 1), *const two = number(b, 2);
+    auto const mirrored = [&](Value* index) { return sub(b, {t.extent, add(b, {index, one})}); };
+    // Of the first places.
+    Value* const count = number(b, rows_per_group);
+    auto const [group, within] = divided(b, at, t.group);
+    Value* const begin = mul(b, {group, count});
+    Value* const there = b.same(ir::MinOp{}, {sub(b, {t.first_places, begin}), count});
+    auto const [index_in_groups, place_in_group] = divided(b, within, b.same(ir::MaxOp{}, {there, one}));
+    // Of the last ones: pairs, or single tiles, forth and back.
+    Value* const to_go = sub(b, {narrow(b, t.end), at});
+    Value* const forth = is(b, ir::Predicate::gt, {to_go, t.ctas});
+    Value* const dealt =
+        select(b, {forth, add(b, {sub(b, {t.ctas, to_go}), t.ctas}), add(b, {sub(b, {t.ctas, one}), to_go})});
+    Value* const single = is(b, ir::Predicate::le, {sub(b, {to_go, t.ctas}), t.ctas});
+    Value* const beyond = b.same(ir::MaxOp{}, {sub(b, {at, t.pairs_in_groups}), zero});
+    auto const [row, last_place] = divided(b, select(b, {single, dealt, beyond}), t.last_places);
+    Value* const is_last = is(b, ir::Predicate::ge, {at, t.pairs_in_groups});
+    Value* const inner = add(b, {t.outer, row});
+    Value* const is_inner = is(b, ir::Predicate::lt, {add(b, {inner, t.outer}), t.extent});
+    Value* const is_outer = is(b, ir::Predicate::lt, {row, t.outer});
+
+    Value* const pair = select(b, {is_last, row, index_in_groups});
+    Value* const partner = mirrored(pair);
+    Value* const first = select(b, {single, uneven.work == Slope::rising ? mirrored(inner) : inner, pair});
+    Value* tiles = select(b, {is(b, ir::Predicate::gt, {partner, pair}), two, one});
+    tiles = select(b, {is_last, select(b, {is_outer, two, zero}), tiles});
+    tiles = select(b, {single, select(b, {is_inner, one, zero}), tiles});
+    Value* other = select(b, {is_last, add(b, {t.first_places, last_place}), add(b, {begin, place_in_group})});
+
+    std::vector<Value*> place(extents.size());
+    std::vector<std::size_t> axes;
+    for (std::size_t i = 0; i < extents.size(); ++i)
+      if (i != uneven.axis) axes.push_back(i);
+    other = widen(b, other);
+    if (axes.size() == 2) std::tie(place[axes[1]], other) = divided(b, other, extents[axes[0]]);
+    if (!axes.empty()) place[axes[0]] = other;
+    Op& loop = b.op(of_tiles(0), {b.index(0), widen(b, tiles), b.index(1)}, {});
+    ir::Builder inside(loop.add_block());
+    Value* const nth = loop.block().add_argument(ir::Type::index(), "nth");
+    Value* const second = is(inside, ir::Predicate::gt, {nth, inside.index(0)});
+    place[uneven.axis] = widen(inside, select(inside, {second, partner, first}));
+    b = inside;
+    return place;
+  }
+
+  static Value* number(ir::Builder& b, std::int64_t value) {
+    return b.constant(ir::make_constant(Element::i32, value), ir::Type::scalar(Element::i32));
+  }
+  static Value* narrow(ir::Builder& b, Value* x) { return b.value(ir::CastOp{}, {x}, ir::Type::scalar(Element::i32)); }
+  static Value* widen(ir::Builder& b, Value* x) { return b.value(ir::CastOp{}, {x}, ir::Type::index()); }
+  // Operands stand in braces, which keep the order of the ops that make them.
+  using Operands = std::initializer_list<Value*>;
+  static Value* add(ir::Builder& b, Operands of) { return b.same(ir::AddOp{}, of); }
+  static Value* sub(ir::Builder& b, Operands of) { return b.same(ir::SubOp{}, of); }
+  static Value* mul(ir::Builder& b, Operands of) { return b.same(ir::MulOp{}, of); }
+  static Value* is(ir::Builder& b, ir::Predicate predicate, Operands of) {
+    return b.value(ir::make_op<ir::CompareOp>(predicate), of, ir::Type::scalar(Element::boolean));
+  }
+  static Value* select(ir::Builder& b, Operands of) { return b.value(ir::SelectOp{}, of, (*(of.begin() + 1))->type()); }
 
   /// Quotient and remainder by one division.
   static std::pair<Value*, Value*> divided(ir::Builder& b, Value* value, Value* by) {

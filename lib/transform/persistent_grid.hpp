@@ -21,11 +21,13 @@ bool stays(ir::Function& function, CompileOptions const& options);
 ///
 /// Tiles go through the grid's first two axes in groups of 8 along the second one, so that the CTAs that run together
 /// share rows and columns in L2. Where one axis of the grid says how long those loops are (a causal mask), a CTA takes
-/// an index along it together with the one as far from the other end, so that all pairs are equally much work; unless
-/// there are fewer pairs than CTAs. A grid that the launch states instead is a number of CTAs: every tile is computed
-/// once whatever it is. A kernel without loops, a row to a tile, gets two CTAs on a multiprocessor and a loop of the
-/// option's `stages`, 4 if not said, so that rows can be on their way. Kernels without a grid of their own are left
-/// alone. Needs: no-calls.  Leaves: no promise.
+/// an index along it together with the one as far from the other end, so that all pairs are equally much work. Where
+/// the pairs do not fill the last round, and it is known whether the loops grow or shrink along the axis, as many tiles
+/// as that round's are dealt one by one, the long ones first: of the last indices along the other axes, and not of the
+/// most uneven pairs, so that no CTA has a whole pair more. With fewer pairs than CTAs all tiles are dealt. A grid that
+/// the launch states instead is a number of CTAs: every tile is computed once whatever it is. A kernel without loops, a
+/// row to a tile, gets two CTAs on a multiprocessor and a loop of the option's `stages`, 4 if not said, so that rows
+/// can be on their way. Kernels without a grid of their own are left alone. Needs: no-calls.  Leaves: no promise.
 PassResult persistent_grid(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform
