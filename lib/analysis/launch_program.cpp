@@ -54,11 +54,11 @@ class Slice {
   }
   std::int32_t number(std::int64_t value) { return emit(LaunchOp::constant, 0, 0, 0, value); }
 
-  /// A 64-bit result brought to the element: i32 wraps.
+  /// A 64-bit result brought to the element: i8 and i32 wrap.
   std::int32_t narrowed(std::int32_t step, Element element) {
-    if (element != Element::i32) return step;
-    std::int32_t const bias = number(std::int64_t{1} << 31);
-    std::int32_t const mask = number((std::int64_t{1} << 32) - 1);
+    if (element != Element::i8 && element != Element::i32) return step;
+    std::int32_t const bias = number(std::int64_t{1} << (bits(element) - 1));
+    std::int32_t const mask = number((std::int64_t{1} << bits(element)) - 1);
     std::int32_t const low = emit(LaunchOp::bit_and, emit(LaunchOp::add, step, bias), mask);
     return emit(LaunchOp::sub, low, bias);
   }

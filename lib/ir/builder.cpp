@@ -58,9 +58,14 @@ Constant make_constant(Element element, double value) {
   switch (element) {
     case Element::boolean:
       return {element, value != 0 ? 1U : 0U};
+    case Element::i8:
     case Element::i32:
     case Element::i64:
       return make_constant(element, static_cast<std::int64_t>(value));
+    case Element::e4m3:
+      return {element, e4m3_bits(value)};
+    case Element::e5m2:
+      return {element, e5m2_bits(value)};
     case Element::f16:
       return {element, f16_bits(value)};
     case Element::bf16:
@@ -77,6 +82,8 @@ Constant make_constant(Element element, std::int64_t value) {
   switch (element) {
     case Element::boolean:
       return {element, value != 0 ? 1U : 0U};
+    case Element::i8:
+      return {element, static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int8_t>(value)))};
     case Element::i32:
       return {element, static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(value)))};
     case Element::i64:
@@ -89,9 +96,14 @@ Constant make_constant(Element element, std::int64_t value) {
 double to_double(Constant constant) {
   switch (constant.element) {
     case Element::boolean:
+    case Element::i8:
     case Element::i32:
     case Element::i64:
       return static_cast<double>(static_cast<std::int64_t>(constant.bits));
+    case Element::e4m3:
+      return e4m3_value(static_cast<std::uint8_t>(constant.bits));
+    case Element::e5m2:
+      return e5m2_value(static_cast<std::uint8_t>(constant.bits));
     case Element::f16:
       return f16_value(static_cast<std::uint16_t>(constant.bits));
     case Element::bf16:

@@ -20,7 +20,9 @@ std::string list_text(Extents const& values) {
   return text + "]";
 }
 
-static bool is_integral(Element element) { return !is_float(element); }
+static bool is_integral(Element element) { return !is_float(element) && element != Element::i8; }
+static bool is_whole(Element element) { return is_integer(element) && is_arithmetic(element); }
+static bool is_real(Element element) { return is_float(element) && is_arithmetic(element); }
 
 /// Arithmetic is of tiles and scalars.
 static void computable(Rule& rule, int i) {
@@ -32,7 +34,10 @@ static void computable(Rule& rule, int i) {
 static void elementwise_rule(Rule& rule, int from, bool (*accepts)(Element), char const* elements) {
   for (int i = from; i < static_cast<int>(rule.operands.size()); ++i) {
     computable(rule, i);
-    rule.require(accepts(rule.operand(i).element()), rule.says(i) + " but takes " + elements);
+    bool const narrow = bits(rule.operand(i).element()) == 8;
+    rule.require(accepts(rule.operand(i).element()),
+                 rule.says(i) + " but takes " + elements +
+                     (narrow ? "; elements of 8 bits are stored, moved and multiplied by dot: cast them first" : ""));
     rule.require(rule.operand(i) == rule.operand(from), rule.says(from) + " but " + rule.says(i));
   }
 }
@@ -53,29 +58,30 @@ void apply(Rule& rule, AddOp const&) { same_as_operands(rule, is_arithmetic, num
 void apply(Rule& rule, SubOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
 void apply(Rule& rule, MulOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
 void apply(Rule& rule, DivOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
-void apply(Rule& rule, RemOp const&) { same_as_operands(rule, is_integer, integers); }
-void apply(Rule& rule, CeilDivOp const&) { same_as_operands(rule, is_integer, integers); }
+void apply(Rule& rule, RemOp const&) { same_as_operands(rule, is_whole, integers); }
+void apply(Rule& rule, CeilDivOp const&) { same_as_operands(rule, is_whole, integers); }
 void apply(Rule& rule, MinOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
 void apply(Rule& rule, MaxOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
 void apply(Rule& rule, AndOp const&) { same_as_operands(rule, is_integral, logical); }
 void apply(Rule& rule, OrOp const&) { same_as_operands(rule, is_integral, logical); }
 void apply(Rule& rule, XorOp const&) { same_as_operands(rule, is_integral, logical); }
-void apply(Rule& rule, ShlOp const&) { same_as_operands(rule, is_integer, integers); }
-void apply(Rule& rule, ShrOp const&) { same_as_operands(rule, is_integer, integers); }
+void apply(Rule& rule, ShlOp const&) { same_as_operands(rule, is_whole, integers); }
+void apply(Rule& rule, ShrOp const&) { same_as_operands(rule, is_whole, integers); }
 void apply(Rule& rule, NegOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
 void apply(Rule& rule, NotOp const&) { same_as_operands(rule, is_integral, logical); }
 void apply(Rule& rule, AbsOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
-void apply(Rule& rule, RoundOp const&) { same_as_operands(rule, is_float, floats); }
-void apply(Rule& rule, FloorOp const&) { same_as_operands(rule, is_float, floats); }
-void apply(Rule& rule, ExpOp const&) { same_as_operands(rule, is_float, floats); }
-void apply(Rule& rule, Exp2Op const&) { same_as_operands(rule, is_float, floats); }
-void apply(Rule& rule, LogOp const&) { same_as_operands(rule, is_float, floats); }
-void apply(Rule& rule, Log2Op const&) { same_as_operands(rule, is_float, floats); }
-void apply(Rule& rule, SqrtOp const&) { same_as_operands(rule, is_float, floats); }
-void apply(Rule& rule, RsqrtOp const&) { same_as_operands(rule, is_float, floats); }
+void apply(Rule& rule, RoundOp const&) { same_as_operands(rule, is_real, floats); }
+void apply(Rule& rule, FloorOp const&) { same_as_operands(rule, is_real, floats); }
+void apply(Rule& rule, ExpOp const&) { same_as_operands(rule, is_real, floats); }
+void apply(Rule& rule, Exp2Op const&) { same_as_operands(rule, is_real, floats); }
+void apply(Rule& rule, LogOp const&) { same_as_operands(rule, is_real, floats); }
+void apply(Rule& rule, Log2Op const&) { same_as_operands(rule, is_real, floats); }
+void apply(Rule& rule, SqrtOp const&) { same_as_operands(rule, is_real, floats); }
+void apply(Rule& rule, RsqrtOp const&) { same_as_operands(rule, is_real, floats); }
 
 void apply(Rule& rule, CompareOp const& op) {
-  elementwise_rule(rule, 0, any_element, "");
+  elementwise_rule(
+      rule, 0, [](Element element) { return bits(element) != 8; }, "numbers and booleans");
   bool const ordering = op.predicate != Predicate::eq && op.predicate != Predicate::ne;
   rule.require(!ordering || is_arithmetic(rule.operand(0).element()), "booleans have eq and ne only");
   rule.result(rule.operand(0).with_element(Element::boolean));
@@ -102,14 +108,14 @@ static void converted(Rule& rule) {
 }
 void apply(Rule& rule, CastOp const&) {
   converted(rule);
-  rule.require(rule.failed || is_arithmetic(rule.stated[0].element()), "no conversion to boolean; compare with 0");
+  rule.require(rule.failed || rule.stated[0].element() != Element::boolean, "no conversion to boolean; compare with 0");
 }
 void apply(Rule& rule, BitcastOp const&) {
   converted(rule);
   if (rule.failed) return;
   Element const from = rule.operand(0).element();
   Element const to = rule.stated[0].element();
-  rule.require(bits(from) == bits(to) && is_arithmetic(from),
+  rule.require(bits(from) == bits(to) && from != Element::boolean,
                std::string(name(from)) + " has " + std::to_string(bits(from)) + " bits but " + std::string(name(to)) +
                    " has " + std::to_string(bits(to)));
 }
@@ -134,7 +140,7 @@ void apply(Rule& rule, SplatOp const&) {
 void apply(Rule& rule, IotaOp const& op) {
   if (!rule.stated_tile()) return;
   rule.axis_in(op.axis, rule.stated[0].rank());
-  rule.require(is_integer(rule.stated[0].element()),
+  rule.require(is_whole(rule.stated[0].element()),
                "the result is " + to_string(rule.stated[0]) + " but must hold i32 or i64");
   rule.result(rule.stated[0]);
 }
@@ -225,7 +231,7 @@ void apply(Rule& rule, ReduceOp const& op) {
   rule.result(rule.operand(0).with_shape(shape));
 }
 
-void apply(Rule& rule, DotOp const&) {
+void apply(Rule& rule, DotOp const& op) {
   for (int i = 0; i < 3; ++i) {
     if (!rule.tile_operand(i)) return;
     if (!rule.require(rule.operand(i).rank() == 2, rule.says(i) + " but must have 2 axes")) return;
@@ -236,11 +242,14 @@ void apply(Rule& rule, DotOp const&) {
   std::string const both = " (lhs " + short_text(a) + ", rhs " + short_text(b) + ")";
   rule.require(a.shape()[1] == b.shape()[0], "dim 1 of lhs is " + std::to_string(a.shape()[1]) +
                                                  " but dim 0 of rhs is " + std::to_string(b.shape()[0]) + both);
-  rule.require(a.element() == b.element(), "lhs holds " + std::string(name(a.element())) + " but rhs holds " +
-                                               std::string(name(b.element())) + both);
-  rule.require(is_float(a.element()), "no product of " + std::string(name(a.element())) + " tiles" + both);
-  Type const wanted =
-      Type::tile(a.element() == Element::f64 ? Element::f64 : Element::f32, {a.shape()[0], b.shape()[1]});
+  rule.require(
+      a.element() == b.element() || (is_f8(a.element()) && is_f8(b.element())),
+      "lhs holds " + std::string(name(a.element())) + " but rhs holds " + std::string(name(b.element())) + both);
+  rule.require(is_float(a.element()) || a.element() == Element::i8,
+               "no product of " + std::string(name(a.element())) + " tiles" + both);
+  rule.require(op.precision == DotPrecision::full || a.element() == Element::f32,
+               "precision tf32 is of f32, not of " + std::string(name(a.element())) + both);
+  Type const wanted = Type::tile(dot_accumulator(a.element()), {a.shape()[0], b.shape()[1]});
   rule.require(acc.with_layout(nullptr) == wanted,
                "accumulator is " + short_text(acc) + " but must be " + short_text(wanted) + both);
   rule.result(acc);

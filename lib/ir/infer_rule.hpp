@@ -8,8 +8,6 @@
 
 namespace tegula::ir {
 
-inline bool is_arithmetic(Element element) { return element != Element::boolean; }
-
 /// "64x32xf16"
 std::string short_text(Type const& type);
 /// "[64, 32]"

@@ -101,16 +101,22 @@ std::int64_t LiteralParser::integer_of(std::string const& text, std::size_t begi
   return value;
 }
 
+static std::string all_elements() {
+  std::string text;
+  for (ElementInfo const& row : element_table) text += (text.empty() ? "" : ", ") + std::string(row.name);
+  return text;
+}
+
 Element LiteralParser::element() {
   std::size_t const begin = token_.begin;
-  std::string const text = take(TokenKind::identifier, "an element (bool, i32, i64, f16, bf16, f32, f64)");
+  std::string const text = take(TokenKind::identifier, "an element (" + all_elements() + ")");
   return element_named(text, begin);
 }
 
 Element LiteralParser::element_named(std::string const& text, std::size_t begin) const {
   for (ElementInfo const& row : element_table)
     if (row.name == text) return row.element;
-  fail_at(begin, "unknown element " + text + "; there are bool, i32, i64, f16, bf16, f32, f64");
+  fail_at(begin, "unknown element " + text + "; there are " + all_elements());
 }
 
 Type LiteralParser::type() {
@@ -208,8 +214,9 @@ Constant LiteralParser::constant() {
   }
   if (is_integer(item)) {
     std::int64_t const value = integer_of(text, begin);
-    if (item == Element::i32 && value != static_cast<std::int32_t>(value)) fail_at(begin, text + " does not fit i32");
-    return {item, static_cast<std::uint64_t>(value)};
+    Constant const result = make_constant(item, value);
+    if (value != to_int(result)) fail_at(begin, text + " does not fit " + std::string(name(item)));
+    return result;
   }
   return floating(text, item, begin);
 }
@@ -217,7 +224,10 @@ Constant LiteralParser::constant() {
 Constant LiteralParser::floating(std::string const& text, Element item, std::size_t begin) const {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (text == "nan") return make_constant(item, std::numeric_limits<double>::quiet_NaN());
-  if (text == "inf" || text == "-inf") return make_constant(item, text == "inf" ? infinity : -infinity);
+  if (text == "inf" || text == "-inf") {
+    if (is_f8(item)) fail_at(begin, text + " does not fit " + std::string(name(item)) + ", which saturates");
+    return make_constant(item, text == "inf" ? infinity : -infinity);
+  }
   char const* const end = text.data() + text.size();
   if (text.starts_with("0x")) {
     std::uint64_t value = 0;
@@ -233,7 +243,8 @@ Constant LiteralParser::floating(std::string const& text, Element item, std::siz
       item == Element::f32 ? std::from_chars(text.data(), end, narrow) : std::from_chars(text.data(), end, wide);
   if (parsed.ec == std::errc::invalid_argument || parsed.ptr != end) fail_at(begin, "expected a number, found " + text);
   Constant const result = make_constant(item, item == Element::f32 ? static_cast<double>(narrow) : wide);
-  if (parsed.ec != std::errc() || std::isinf(to_double(result)))
+  bool const saturated = is_f8(item) && std::fabs(wide) > (item == Element::e4m3 ? e4m3_greatest : e5m2_greatest);
+  if (parsed.ec != std::errc() || saturated || std::isinf(to_double(result)))
     fail_at(begin, text + " does not fit " + std::string(name(item)));
   return result;
 }

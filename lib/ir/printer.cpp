@@ -24,7 +24,7 @@ std::string shortest(Float value) {
   return {buffer, end.ptr};
 }
 
-/// The shortest decimal that a 16-bit format reads back as the same bits.
+/// The shortest decimal that a narrow format reads back as the same bits.
 template <class Narrow>
 std::string shortest_narrow(double value, std::uint16_t bits, Narrow narrow) {
   for (int precision = 1; precision < 12; ++precision) {
@@ -45,12 +45,16 @@ std::string hex(std::uint64_t bits) {
 
 std::string float_text(Constant constant) {
   double const value = to_double(constant);
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  if (std::isnan(value)) {
-    bool const plain = constant == make_constant(constant.element, std::numeric_limits<double>::quiet_NaN());
-    return plain ? "nan" : hex(constant.bits);
+  if (!std::isfinite(value)) {
+    // An infinity of e5m2 is no constant that a number becomes, and there are many NaNs.
+    if (constant != make_constant(constant.element, value)) return hex(constant.bits);
+    return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
   }
   switch (constant.element) {
+    case Element::e4m3:
+      return shortest_narrow(value, static_cast<std::uint8_t>(constant.bits), e4m3_bits);
+    case Element::e5m2:
+      return shortest_narrow(value, static_cast<std::uint8_t>(constant.bits), e5m2_bits);
     case Element::f16:
       return shortest_narrow(value, static_cast<std::uint16_t>(constant.bits), f16_bits);
     case Element::bf16:

@@ -11,14 +11,7 @@ namespace tegula::sim {
 using namespace ir;
 
 float round_to_element(float value, Element element) {
-  switch (element) {
-    case Element::f16:
-      return math::f16_to_float(math::float_to_f16(value));
-    case Element::bf16:
-      return math::bf16_to_float(math::float_to_bf16(value));
-    default:
-      return value;
-  }
+  return is_narrow_float(element) ? math::narrow_value(element, math::narrow_bits(element, value)) : value;
 }
 
 namespace {
@@ -33,7 +26,7 @@ concept Takes = requires(F f, T... values) {
   f(values...);
 };
 
-/// Rounds f16 and bf16 results, which were computed in f32.
+/// Rounds the results of narrow floats, which were computed in f32.
 template <class T>
 void round_all(Value& result) {
   if constexpr (std::is_same_v<T, float>) {

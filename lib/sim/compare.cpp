@@ -15,8 +15,11 @@ namespace {
 ir::Constant element_at(std::byte const* address, Element element) {
   std::uint64_t raw = 0;
   std::memcpy(&raw, address, static_cast<std::size_t>(bytes(element)));
-  return element == Element::i32 ? ir::make_constant(element, static_cast<std::int64_t>(static_cast<std::int32_t>(raw)))
-                                 : ir::Constant{element, raw};
+  if (element == Element::i8)
+    return ir::make_constant(element, static_cast<std::int64_t>(static_cast<std::int8_t>(raw)));
+  if (element == Element::i32)
+    return ir::make_constant(element, static_cast<std::int64_t>(static_cast<std::int32_t>(raw)));
+  return {element, raw};
 }
 
 /// Units in the last place of the greater of two finite floats that lie between them.
@@ -26,6 +29,8 @@ double ulps_between(double a, double b, Element element) {
   int const least = element == Element::f64    ? -1074
                     : element == Element::f32  ? -149
                     : element == Element::bf16 ? -133
+                    : element == Element::e5m2 ? -16
+                    : element == Element::e4m3 ? -9
                                                : -24;
   int exponent = 0;
   std::frexp(std::max(std::fabs(a), std::fabs(b)), &exponent);

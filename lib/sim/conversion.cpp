@@ -11,22 +11,14 @@ using namespace ir;
 
 namespace {
 
-/// To an element kept as float: f16, bf16 or f32, rounded once.
+/// To an element kept as float: f32 or narrower, rounded once.
 template <class From>
 float to_float(From value, Element element) {
-  if constexpr (std::is_same_v<From, std::uint8_t>) {
+  if constexpr (std::is_same_v<From, std::uint8_t>)
     return value;
-  } else if constexpr (std::is_same_v<From, float>) {
-    return round_to_element(value, element);
-  } else if constexpr (std::is_same_v<From, double>) {
-    if (element == Element::f16) return math::f16_to_float(math::double_to_f16(value));
-    if (element == Element::bf16) return math::bf16_to_float(math::double_to_bf16(value));
-    return static_cast<float>(value);
-  } else {
-    if (element == Element::f16) return math::f16_to_float(math::int_to_f16(value));
-    if (element == Element::bf16) return math::bf16_to_float(math::int_to_bf16(value));
-    return static_cast<float>(value);
-  }
+  else
+    return is_narrow_float(element) ? math::narrow_value(element, math::narrow_bits(element, value))
+                                    : static_cast<float>(value);
 }
 
 template <class To, class From>
@@ -43,6 +35,8 @@ To converted(From value, Element element) {
     return to_float(value, element);
   else if constexpr (std::is_same_v<To, double>)
     return static_cast<double>(value);
+  else if (element == Element::i8)
+    return static_cast<To>(to_integer<std::int8_t>(value));
   else
     return to_integer<To>(value);
 }
@@ -70,6 +64,7 @@ void execute(Agent& agent, Op const& op, BitcastOp const&) {
   // Under Precision::float64 an f32 is kept as a double, whose bits are not meant.
   auto const bits_of = [&](std::int64_t i) -> std::uint64_t {
     switch (operand.element()) {
+      case Element::i8:
       case Element::i32:
         return static_cast<std::uint32_t>(operand.data<std::int32_t>()[i]);
       case Element::i64:
@@ -81,14 +76,7 @@ void execute(Agent& agent, Op const& op, BitcastOp const&) {
     }
     double const value =
         operand.storage() == Storage::f64 ? operand.data<double>()[i] : static_cast<double>(operand.data<float>()[i]);
-    switch (operand.element()) {
-      case Element::f16:
-        return math::double_to_f16(value);
-      case Element::bf16:
-        return math::double_to_bf16(value);
-      default:
-        break;
-    }
+    if (is_narrow_float(operand.element())) return math::narrow_bits(operand.element(), value);
     return std::bit_cast<std::uint32_t>(operand.storage() == Storage::f64 ? static_cast<float>(value)
                                                                           : operand.data<float>()[i]);
   };
@@ -100,6 +88,9 @@ void execute(Agent& agent, Op const& op, BitcastOp const&) {
         result.data<float>()[i] = value;
     };
     switch (result.element()) {
+      case Element::i8:
+        result.data<std::int32_t>()[i] = static_cast<std::int8_t>(bits);
+        break;
       case Element::i32:
         result.data<std::int32_t>()[i] = static_cast<std::int32_t>(bits);
         break;
@@ -112,11 +103,11 @@ void execute(Agent& agent, Op const& op, BitcastOp const&) {
       case Element::f32:
         set_float(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
         break;
+      case Element::e4m3:
+      case Element::e5m2:
       case Element::f16:
-        set_float(math::f16_to_float(static_cast<std::uint16_t>(bits)));
-        break;
       case Element::bf16:
-        set_float(math::bf16_to_float(static_cast<std::uint16_t>(bits)));
+        set_float(math::narrow_value(result.element(), static_cast<std::uint16_t>(bits)));
         break;
       case Element::boolean:
         throw InternalError("simulator: bitcast to bool has no meaning");

@@ -26,14 +26,18 @@ T read_element(std::byte const* address, Element element) {
   switch (element) {
     case Element::boolean:
       return static_cast<T>(read_as<std::uint8_t>(address) != 0 ? 1 : 0);
+    case Element::i8:
+      return static_cast<T>(read_as<std::int8_t>(address));
     case Element::i32:
       return static_cast<T>(read_as<std::int32_t>(address));
     case Element::i64:
       return static_cast<T>(read_as<std::int64_t>(address));
+    case Element::e4m3:
+    case Element::e5m2:
+      return static_cast<T>(math::narrow_value(element, read_as<std::uint8_t>(address)));
     case Element::f16:
-      return static_cast<T>(math::f16_to_float(read_as<std::uint16_t>(address)));
     case Element::bf16:
-      return static_cast<T>(math::bf16_to_float(read_as<std::uint16_t>(address)));
+      return static_cast<T>(math::narrow_value(element, read_as<std::uint16_t>(address)));
     case Element::f32:
       return static_cast<T>(read_as<float>(address));
     case Element::f64:
@@ -47,14 +51,18 @@ void write_element(std::byte* address, Element element, T value) {
   switch (element) {
     case Element::boolean:
       return write_as(address, static_cast<std::uint8_t>(value));
+    case Element::i8:
+      return write_as(address, static_cast<std::int8_t>(value));
     case Element::i32:
       return write_as(address, static_cast<std::int32_t>(value));
     case Element::i64:
       return write_as(address, static_cast<std::int64_t>(value));
+    case Element::e4m3:
+    case Element::e5m2:
+      return write_as(address, static_cast<std::uint8_t>(math::narrow_bits(element, static_cast<double>(value))));
     case Element::f16:
-      return write_as(address, math::double_to_f16(static_cast<double>(value)));
     case Element::bf16:
-      return write_as(address, math::double_to_bf16(static_cast<double>(value)));
+      return write_as(address, math::narrow_bits(element, static_cast<double>(value)));
     case Element::f32:
       return write_as(address, static_cast<float>(value));
     case Element::f64:

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "sim/meaning.hpp"
+#include "sim/product.hpp"
 #include "tegula/math/functions.hpp"
 #include "tegula/support/error.hpp"
 
@@ -151,30 +152,22 @@ void execute(Agent& agent, Op const& op, ReduceOp const& attributes) {
   agent.set(*op.result(), std::move(result));
 }
 
-void execute(Agent& agent, Op const& op, DotOp const&) {
+void execute(Agent& agent, Op const& op, DotOp const& attributes) {
   Value const& a = agent.value(*op.operand(0));
   Value const& b = agent.value(*op.operand(1));
   Value const& accumulator = agent.value(*op.operand(2));
   Value result = agent.fresh(op);
-  std::int64_t const m = a.type().shape()[0], k = a.type().shape()[1], n = b.type().shape()[1];
-  auto const product = [&]<class T>(std::type_identity<T>) {
-    T const* const left = a.data<T>();
-    T const* const right = b.data<T>();
-    T* const sums = result.data<T>();
-    std::copy_n(accumulator.data<T>(), m * n, sums);
-    for (std::int64_t i = 0; i < m; ++i) {
-      T* const row = sums + i * n;
-      for (std::int64_t x = 0; x < k; ++x) {
-        T const factor = left[i * k + x];
-        T const* const line = right + x * n;
-        for (std::int64_t j = 0; j < n; ++j) row[j] += factor * line[j];
-      }
+  auto const m = static_cast<std::size_t>(a.type().shape()[0]), k = static_cast<std::size_t>(a.type().shape()[1]),
+             n = static_cast<std::size_t>(b.type().shape()[1]);
+  with_sums(result.storage(), [&]<class T>(std::type_identity<T>) {
+    std::vector<T> left(a.data<T>(), a.data<T>() + m * k), right(b.data<T>(), b.data<T>() + k * n);
+    if (attributes.precision == DotPrecision::tf32) {
+      truncate_to_tf32(left);
+      truncate_to_tf32(right);
     }
-  };
-  if (result.storage() == Storage::f64)
-    product(std::type_identity<double>());
-  else
-    product(std::type_identity<float>());
+    std::copy_n(accumulator.data<T>(), m * n, result.data<T>());
+    multiply(left.data(), right.data(), result.data<T>(), m, k, n);
+  });
   agent.set(*op.result(), std::move(result));
 }
 

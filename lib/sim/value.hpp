@@ -11,25 +11,28 @@
 
 namespace tegula::sim {
 
-/// How floats are computed. `exact`: as the ops say, every step rounded to the element; f16 and bf16 in f32, rounded
+/// How floats are computed. `exact`: as the ops say, every step rounded to the element; narrow floats in f32, rounded
 /// once. `float64`: every float op in double and never rounded to its element, for comparing executors with a common
 /// reference.
 enum class Precision : std::uint8_t { exact, float64 };
 
-/// What an array holds. f16 and bf16 are kept as the floats they stand for; under Precision::float64 every float is
-/// f64.
+/// What an array holds. Narrow floats are kept as the floats they stand for, i8 as i32; under Precision::float64 every
+/// float is f64.
 enum class Storage : std::uint8_t { u8, i32, i64, f32, f64 };
 
 constexpr Storage storage_of(Element element, Precision precision) {
   switch (element) {
     case Element::boolean:
       return Storage::u8;
+    case Element::i8:
     case Element::i32:
       return Storage::i32;
     case Element::i64:
       return Storage::i64;
     case Element::f64:
       return Storage::f64;
+    case Element::e4m3:
+    case Element::e5m2:
     case Element::f16:
     case Element::bf16:
     case Element::f32:

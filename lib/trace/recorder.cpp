@@ -59,10 +59,9 @@ std::optional<ir::Constant> fit(Literal value, Element element) {
   bool const boolean = value.kind == Literal::Kind::boolean;
   if (boolean != (element == Element::boolean)) return std::nullopt;
   if (boolean || value.kind == Literal::Kind::integer) {
-    if (element == Element::i32 && value.integer != static_cast<std::int32_t>(value.integer)) return std::nullopt;
-    if (element == Element::f64 || is_float(element))
-      return ir::make_constant(element, static_cast<double>(value.integer));
-    return ir::make_constant(element, value.integer);
+    if (is_float(element)) return ir::make_constant(element, static_cast<double>(value.integer));
+    ir::Constant const result = ir::make_constant(element, value.integer);
+    return ir::to_int(result) == value.integer || boolean ? std::optional(result) : std::nullopt;
   }
   if (!is_float(element)) return std::nullopt;
   return ir::make_constant(element, value.floating);

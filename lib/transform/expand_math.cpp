@@ -111,8 +111,6 @@ V select(TracedBool const& condition, V const& a, V const& b) {
   return {{a.emitter, a.emitter->value(SelectOp{}, {condition.value, a.value, b.value}, a.type())}};
 }
 
-bool is_half(Element element) { return element == Element::f16 || element == Element::bf16; }
-
 /// An elementary function of f32 or f64.
 Value* expand(Emitter& emitter, OpKind kind, Value* operand) {
   TracedFloat const x{{&emitter, operand}};
@@ -148,7 +146,7 @@ bool is_elementary(OpKind kind) {
   }
 }
 
-/// Ops on f16 and bf16 that are done in f32 and rounded once. Their f32 forms are exact enough that this equals
+/// Ops on narrow floats that are done in f32 and rounded once. Their f32 forms are exact enough that this equals
 /// rounding the exact result (24 bits hold twice the bits of either format and two more), or are exact (min, abs,
 /// compare).
 bool done_in_f32(OpKind kind) {
@@ -172,24 +170,51 @@ bool done_in_f32(OpKind kind) {
   }
 }
 
-/// Makes `op`, which works on 16-bit floats, work on f32.
+/// Makes `op`, which works on narrow floats, work on f32.
 Value* in_f32(Emitter& emitter, Op const& op) {
   std::vector<Value*> operands;
   for (Value* operand : op.operands()) operands.push_back(emitter.cast(operand, Element::f32));
   if (is_elementary(op.kind()))
     return emitter.cast(expand(emitter, op.kind(), operands[0]), op.result()->type().element());
   Type const result = op.result()->type();
-  Type const wide = is_half(result.element()) ? result.with_element(Element::f32) : result;
+  Type const wide = is_narrow_float(result.element()) ? result.with_element(Element::f32) : result;
   Value* const computed = emitter.builder().create(op.kind(), op.attributes(), operands, {&wide, 1}).result();
   return emitter.cast(computed, result.element());
 }
 
-/// A cast from or to a 16-bit float that is not from or to f32; null for the other casts.
+/// A cast between f32 and a float of 8 bits, as arithmetic on its bits.
+template <class Format>
+Value* from_f8(Emitter& emitter, Value* value) {
+  Value* const bits = emitter.value(BitcastOp{}, {value}, value->type().with_element(Element::i8));
+  return math::f8_to_f32<Format>(TracedInt{{&emitter, emitter.cast(bits, Element::i32)}}).value;
+}
+template <class Format>
+Value* to_f8(Emitter& emitter, Value* value, Element element) {
+  TracedInt const bits = math::f32_to_f8<Format>(TracedFloat{{&emitter, value}});
+  return emitter.value(BitcastOp{}, {emitter.cast(bits.value, Element::i8)}, value->type().with_element(element));
+}
+Value* cast_of_f8(Emitter& emitter, Op const& op) {
+  Value* const source = op.operand(0);
+  Element const from = source->type().element(), to = op.result()->type().element();
+  if (from == Element::f32)
+    return to == Element::e4m3 ? to_f8<math::E4M3>(emitter, source, to) : to_f8<math::E5M2>(emitter, source, to);
+  return from == Element::e4m3 ? from_f8<math::E4M3>(emitter, source) : from_f8<math::E5M2>(emitter, source);
+}
+
+/// A product of floats of 8 bits, of f32.
+Value* product_of_f8(Emitter& emitter, Op const& op) {
+  std::vector<Value*> operands(op.operands().begin(), op.operands().end());
+  for (int i = 0; i < 2; ++i) operands[static_cast<std::size_t>(i)] = emitter.cast(op.operand(i), Element::f32);
+  Type const type = op.result()->type();
+  return emitter.builder().create(op.kind(), op.attributes(), operands, {&type, 1}).result();
+}
+
+/// A cast from or to a narrow float that is not from or to f32; null for the other casts.
 Value* cast_through_f32(Emitter& emitter, Op const& op) {
   Value* source = op.operand(0);
   Element const from = source->type().element(), to = op.result()->type().element();
-  bool const narrow_from = is_half(from) && to != Element::f32;
-  bool const narrow_to = is_half(to) && from != Element::f32;
+  bool const narrow_from = is_narrow_float(from) && to != Element::f32;
+  bool const narrow_to = is_narrow_float(to) && from != Element::f32;
   if (from == to || (!narrow_from && !narrow_to)) return nullptr;
   if (narrow_from) return emitter.cast(emitter.cast(source, Element::f32), to);
   if (from == Element::i64) source = math::shorten_i64(TracedInt{{&emitter, source}}).value;
@@ -202,12 +227,18 @@ Value* cast_through_f32(Emitter& emitter, Op const& op) {
 Value* rewritten(Op& op) {
   if (op.result_count() != 1 || op.operand_count() == 0) return nullptr;
   Element const element = op.operand(0)->type().element();
-  bool const half = is_half(element);
+  bool const half = is_narrow_float(element);
   bool const elementary = is_elementary(op.kind());
   if (op.is<CastOp>()) {
-    if (!half && !is_half(op.result()->type().element())) return nullptr;
+    Element const to = op.result()->type().element();
+    if (!half && !is_narrow_float(to)) return nullptr;
     Emitter emitter(op);
-    return cast_through_f32(emitter, op);
+    if (Value* const value = cast_through_f32(emitter, op)) return value;
+    return element != to && (is_f8(element) || is_f8(to)) ? cast_of_f8(emitter, op) : nullptr;
+  }
+  if (op.is<DotOp>() && is_f8(element)) {
+    Emitter emitter(op);
+    return product_of_f8(emitter, op);
   }
   if (!elementary && !(half && done_in_f32(op.kind()))) return nullptr;
   Emitter emitter(op);

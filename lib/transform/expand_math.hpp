@@ -1,4 +1,4 @@
-// Elementary functions and 16-bit float arithmetic as plain f32 and f64 arithmetic, for targets without them.
+// Elementary functions and arithmetic of narrow floats as plain f32 and f64 arithmetic, for targets without them.
 #pragma once
 
 #include "transform/pass.hpp"
@@ -7,6 +7,7 @@ namespace tegula::transform {
 
 /// Replaces exp, exp2, log, log2 and rsqrt by the expansions of tegula/math/elementary.hpp, the same text the simulator
 /// and host<T> compute with, and moves arithmetic on f16 and bf16 to f32: operands cast up, the op, one cast down.
+/// Conversions and products of e4m3 and e5m2 become arithmetic on their bits and products of f32.
 ///
 ///   before: %y = exp %x : tile<64xf16>      after: %0 = cast %x : tile<64xf32>
 ///                                                  %1 = constant {value = 89 : f32} : tile<64xf32>
@@ -15,7 +16,7 @@ namespace tegula::transform {
 ///                                                  %y = cast %41 : tile<64xf16>
 ///
 /// Needs: tile ops without layouts.
-/// Leaves: no exp, exp2, log, log2, rsqrt; f16 and bf16 only in load, store, select, dot, shape ops, control flow and
+/// Leaves: no exp, exp2, log, log2, rsqrt; e4m3 and e5m2 only where their bits move; f16 and bf16 only in load, store, select, dot, shape ops, control flow and
 /// casts from and to f32. Casts of f64 and integers to them round once, through f32 rounded to odd. sqrt, round, floor,
 /// min, max and casts between float and integer stay: every target has exact instructions for them. Runs after the last
 /// canonicalisation that might fold calls of constants; what it leaves profits from one more CSE.

@@ -12,18 +12,15 @@ using ir::Constant;
 using ir::OpKind;
 using MaybeConstant = std::optional<Constant>;
 
-/// f16, bf16 and f32 arithmetic is done in double and rounded once more, which for + - * / sqrt gives the same as
+/// Arithmetic of f32 and narrower floats is done in double and rounded once more, which for + - * / sqrt gives the same as
 /// rounding the exact value once (53 >= 2 * 24 + 2).
 MaybeConstant rounded(Element element, double value) {
   if (std::isnan(value)) return std::nullopt;
   return ir::make_constant(element, value);
 }
 
-std::int64_t wrapped(Element element, std::uint64_t value) {
-  return element == Element::i32 ? static_cast<std::int32_t>(value) : static_cast<std::int64_t>(value);
-}
 MaybeConstant integer(Element element, std::uint64_t value) {
-  return ir::make_constant(element, wrapped(element, value));
+  return ir::make_constant(element, static_cast<std::int64_t>(value));  // which wraps
 }
 MaybeConstant boolean(bool value) { return Constant{Element::boolean, value ? 1U : 0U}; }
 
@@ -124,14 +121,10 @@ MaybeConstant convert(Constant from, Element to) {
     double const value = ir::to_double(from);
     if (is_float(to)) return rounded(to, value);
     if (std::isnan(value)) return ir::make_constant(to, std::int64_t{0});
-    bool const narrow = to == Element::i32;
-    double const limit = narrow ? 0x1p31 : 0x1p63;
-    if (value >= limit)
-      return ir::make_constant(to, narrow ? std::int64_t{std::numeric_limits<std::int32_t>::max()}
-                                          : std::numeric_limits<std::int64_t>::max());
-    if (value < -limit)
-      return ir::make_constant(to, narrow ? std::int64_t{std::numeric_limits<std::int32_t>::min()}
-                                          : std::numeric_limits<std::int64_t>::min());
+    double const limit = std::ldexp(1.0, bits(to) - 1);
+    std::int64_t const greatest = std::numeric_limits<std::int64_t>::max() >> (64 - bits(to));
+    if (value >= limit) return ir::make_constant(to, greatest);
+    if (value < -limit) return ir::make_constant(to, -greatest - 1);
     return ir::make_constant(to, static_cast<std::int64_t>(value));
   }
   auto const value = static_cast<std::int64_t>(from.bits);
@@ -146,7 +139,7 @@ MaybeConstant same_bits(Constant from, Element to) {
   std::uint64_t const mask =
       bits(from.element) == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits(from.element)) - 1;
   std::uint64_t const raw = from.bits & mask;
-  return is_float(to) ? Constant{to, raw} : ir::make_constant(to, wrapped(to, raw));
+  return is_float(to) ? MaybeConstant(Constant{to, raw}) : integer(to, raw);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ using ir::Value;
 
 constexpr std::int64_t rows_per_warpgroup = 64;
 constexpr int warps_per_group = 4;
+constexpr int bytes_of_depth = 32;  ///< along K, of one instruction
 constexpr std::int64_t most_groups = 4;
 constexpr std::int64_t elements_per_warp = 1024;  ///< of a result that mma makes: 32 registers a thread
 
@@ -122,11 +123,22 @@ class Schedule {
     return ir::wgmma_layout(dot.result()->type().shape(), function_.warps, why);
   }
 
+  /// Why tensor cores have no product of these elements. Empty: they do.
+  static std::string no_tensor_core(Op const& dot) {
+    Element const element = dot.operand(0)->type().element();
+    if (element == Element::f64) return "tensor cores take no f64";
+    if (element == Element::f32 && dot.as<ir::DotOp>().precision == ir::DotPrecision::full)
+      return "tensor cores take the upper 10 bits of the fraction of f32, for which the product must ask (precision "
+             "tf32; or cast to f16 or bf16)";
+    return {};
+  }
   /// Why no wgmma takes this product, whatever the number of warps. Empty: one does.
   static std::string no_wgmma_of(Op const& dot) {
     Type const& a = dot.operand(0)->type();
-    if (a.element() != Element::f16 && a.element() != Element::bf16)
-      return "wgmma takes f16 and bf16 without loss of precision, not " + std::string(name(a.element()));
+    std::int64_t const columns = dot.operand(1)->type().shape()[1];
+    if (std::string why = no_tensor_core(dot); !why.empty()) return why;
+    if (a.element() == Element::i8 && columns > 24 && columns % 16 != 0)
+      return "wgmma takes multiples of 16 columns of i8, not " + std::to_string(columns);
     if (a.shape()[0] % rows_per_warpgroup != 0)
       return "wgmma takes multiples of 64 rows, not " + std::to_string(a.shape()[0]);
     std::string why;
@@ -167,8 +179,10 @@ class Schedule {
   /// Why no mma.sync takes this product. Empty: one does.
   [[nodiscard]] std::string no_mma(Op const& dot) const {
     Type const& a = dot.operand(0)->type();
-    if (a.element() != Element::f16 && a.element() != Element::bf16) return "mma neither";
-    if (a.shape()[1] % 16 != 0) return "mma takes multiples of 16 along K, not " + std::to_string(a.shape()[1]);
+    if (!no_tensor_core(dot).empty()) return "mma neither";
+    std::int64_t const depth = bytes_of_depth / bytes(a.element());
+    if (a.shape()[1] % depth != 0)
+      return "mma takes multiples of " + std::to_string(depth) + " along K, not " + std::to_string(a.shape()[1]);
     if (warp_grid(dot).rows == 0)
       return "mma takes multiples of 16 rows and 8 columns from each of " + std::to_string(function_.warps) + " warps";
     return {};

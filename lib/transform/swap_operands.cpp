@@ -25,7 +25,7 @@ bool is_load(Value const& value) {
 bool worth_it(Op const& dot) {
   Type const &a = dot.operand(0)->type(), &b = dot.operand(1)->type();
   std::int64_t const rows = a.shape()[0], columns = b.shape()[1];
-  return bytes(a.element()) == 2 && rows < rows_of_wgmma && rows % column_step_of_wgmma == 0 &&
+  return bytes(a.element()) <= 4 && rows < rows_of_wgmma && rows % column_step_of_wgmma == 0 &&
          columns % rows_of_wgmma == 0 && is_load(*dot.operand(0)) && is_load(*dot.operand(1));
 }
 

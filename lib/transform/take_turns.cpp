@@ -18,8 +18,8 @@ using ir::Value;
 
 constexpr std::int64_t warps_per_group = 4, threads_per_group = 128;
 // Of a multiprocessor of Hopper: each of its four tensor cores does 512 dense bf16 multiply-adds a clock (1024
-// floating-point operations), each quarter 4 exponentials.
-constexpr double products_per_clock = 2048, exponentials_per_clock = 16;
+// floating-point operations), twice as many of 8 bits and half of tf32; each quarter 4 exponentials.
+constexpr double product_bytes_per_clock = 4096, exponentials_per_clock = 16;
 
 /// Where an iteration's products begin and end.
 struct Products {
@@ -36,12 +36,13 @@ std::optional<Products> products_of(Block& body) {
     if (starts && found.first == nullptr) found.first = &op;
     if (op.is<ir::WgmmaCommitOp>()) found.last = &op;
     if (op.is<ir::WgmmaOp>())
-      products += static_cast<double>(op.result()->type().elements() * op.operand(0)->type().shape()[1]);
+      products += static_cast<double>(op.result()->type().elements() * op.operand(0)->type().shape()[1] *
+                                      bytes(op.operand(0)->type().element()));
     if ((op.is<ir::Exp2Op>() || op.is<ir::ExpOp>()) && op.result()->type().is_tile())
       exponentials += static_cast<double>(op.result()->type().elements());
   }
   bool const worth =
-      exponentials > 0 && products > 0 && products / products_per_clock < 1.5 * exponentials / exponentials_per_clock;
+      exponentials > 0 && products > 0 && products / product_bytes_per_clock < 1.5 * exponentials / exponentials_per_clock;
   if (!worth || found.last == nullptr) return std::nullopt;
   return found;
 }

@@ -1,6 +1,6 @@
-// The one definition of the conversions between f32 and the 16-bit floats, as integer sequences on 32-bit lanes, over
-// an abstract value type (see scalar.hpp). A 16-bit value stands in the low half of an integer lane whose upper half is
-// zero.
+// The one definition of the conversions between f32 and the floats of 8 and 16 bits, as integer sequences on 32-bit
+// lanes, over an abstract value type (see scalar.hpp). A narrow value stands in the low bits of an integer lane whose
+// other bits are zero.
 #pragma once
 
 #include "tegula/math/scalar.hpp"
@@ -59,6 +59,53 @@ constexpr auto f32_to_bf16(F x) {
   auto const sign = high & like(bits, 0x8000);
   auto const quiet = sign | like(bits, 0x7FC0);
   return select(x == x, rounded, quiet);
+}
+
+/// A float of 8 bits: `greatest` is the code of its greatest number, `special` the first that is no number.
+template <int exponent, int mantissa, std::int64_t greatest_code, std::int64_t special_code>
+struct FloatOf8 {
+  static constexpr int bias = (1 << (exponent - 1)) - 1;
+  static constexpr int dropped = 23 - mantissa;
+  static constexpr std::int64_t greatest = greatest_code, special = special_code;
+  static constexpr std::int64_t least_normal = std::int64_t{128 - bias} << 23;  ///< as the bits of an f32
+  static constexpr double up = 0x1p60 * static_cast<double>(std::int64_t{1} << (67 - bias));
+  static constexpr double coarse = static_cast<double>(std::int64_t{1} << (24 - bias - mantissa));  ///< spaced as subnormals
+};
+using E4M3 = FloatOf8<4, 3, 0x7E, 0x7F>;
+using E5M2 = FloatOf8<5, 2, 0x7B, 0x7C>;
+
+/// The exact value of the float in the low 8 bits of `bits`.
+template <class Format, class Int>
+constexpr auto f8_to_f32(Int bits) {
+  auto const magnitude = bits & like(bits, 0x7F);
+  // Moves the exponent's bias; the product is exact and makes subnormals normal.
+  auto const moved = from_bits(shl<Format::dropped>(magnitude));
+  auto const scaled = to_bits(moved * like(moved, Format::up));
+  auto const is_number = magnitude < like(bits, Format::special);
+  auto const zero = like(bits, 0);
+  auto const special = select(is_number, zero, like(bits, 0x7F800000));
+  auto const sign = shl<24>(bits & like(bits, 0x80));
+  return from_bits(scaled | special | sign);
+}
+
+/// Nearest float of 8 bits, ties to even; what is beyond the greatest number becomes that number, NaN 0x7F.
+template <class Format, class F>
+constexpr auto f32_to_f8(F x) {
+  auto const bits = to_bits(x);
+  auto const magnitude = bits & like(bits, 0x7FFFFFFF);
+  auto const sign = shr<24>(bits) & like(bits, 0x80);
+  auto const last_kept = shr<Format::dropped>(magnitude) & like(bits, 1);
+  constexpr std::int64_t almost_half = (std::int64_t{1} << (Format::dropped - 1)) - 1;
+  auto const rebiased = magnitude + like(bits, almost_half - (std::int64_t{127 - Format::bias} << 23));
+  auto const normal = shr<Format::dropped>(rebiased + last_kept);
+  // This number has the spacing of the subnormals, so the sum rounds to them.
+  auto const coarse = like(x, Format::coarse);
+  auto const tiny = to_bits(from_bits(magnitude) + coarse) - to_bits(coarse);
+  auto const number = select(magnitude < like(bits, Format::least_normal), tiny, normal);
+  auto const greatest = to_bits(f8_to_f32<Format>(like(bits, Format::greatest)));
+  auto const finite = sign | select(magnitude < greatest, number, like(bits, Format::greatest));
+  auto const is_nan = like(bits, 0x7F800000) < magnitude;
+  return select(is_nan, like(bits, 0x7F), finite);
 }
 
 /// An f64 as an f32 rounded to odd: when inexact, the neighbour with the last bit set. Rounding that to a 16-bit float

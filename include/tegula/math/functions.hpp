@@ -1,11 +1,12 @@
 // Elementary functions, integer arithmetic and conversions of scalars, constexpr, with the meanings of ops/arith.hpp.
-// This is what host<T> and the simulator compute with. Elements f16 and bf16 are passed as their 16 bits.
+// This is what host<T> and the simulator compute with. Elements of 8 and 16 bits are passed as their bits.
 #pragma once
 
 #include <limits>
 
 #include "tegula/math/convert.hpp"
 #include "tegula/math/elementary.hpp"
+#include "tegula/support/element.hpp"
 
 namespace tegula::math {
 
@@ -170,7 +171,7 @@ constexpr T shift_right(T a, T amount) {
 /// Truncates, saturates, NaN gives 0.
 template <class To, class From>
 constexpr To float_to_int(From x) {
-  constexpr From limit = sizeof(To) == 4 ? static_cast<From>(0x1p31) : static_cast<From>(0x1p63);
+  constexpr From limit = static_cast<From>(sizeof(To) == 1 ? 0x1p7 : sizeof(To) == 4 ? 0x1p31 : 0x1p63);
   if (x != x) return 0;
   if (x >= limit) return (std::numeric_limits<To>::max)();
   if (x < -limit) return (std::numeric_limits<To>::min)();
@@ -181,17 +182,49 @@ constexpr float f16_to_float(std::uint16_t bits) { return f16_to_f32(Bits<std::i
 constexpr float bf16_to_float(std::uint16_t bits) { return bf16_to_f32(Bits<std::int32_t>{bits}).value; }
 constexpr std::uint16_t float_to_f16(float x) { return static_cast<std::uint16_t>(f32_to_f16(Real<float>{x}).value); }
 constexpr std::uint16_t float_to_bf16(float x) { return static_cast<std::uint16_t>(f32_to_bf16(Real<float>{x}).value); }
-constexpr std::uint16_t double_to_f16(double x) {
-  return static_cast<std::uint16_t>(f32_to_f16(f64_to_f32_odd(Real<double>{x})).value);
+
+/// The value of a narrow float's bits.
+constexpr float narrow_value(Element element, std::uint16_t bits) {
+  Bits<std::int32_t> const lane{bits};
+  switch (element) {
+    case Element::e4m3:
+      return f8_to_f32<E4M3>(lane).value;
+    case Element::e5m2:
+      return f8_to_f32<E5M2>(lane).value;
+    case Element::f16:
+      return f16_to_f32(lane).value;
+    default:
+      return bf16_to_f32(lane).value;
+  }
 }
-constexpr std::uint16_t double_to_bf16(double x) {
-  return static_cast<std::uint16_t>(f32_to_bf16(f64_to_f32_odd(Real<double>{x})).value);
+
+/// A number with a sign that rounds to any narrow float as it does itself: f32 stay, others are rounded to odd.
+constexpr float to_f32_odd(float x) { return x; }
+constexpr float to_f32_odd(double x) { return f64_to_f32_odd(Real<double>{x}).value; }
+constexpr float to_f32_odd(std::int64_t x) {
+  return to_f32_odd(static_cast<double>(shorten_i64(Bits<std::int64_t>{x}).value));
 }
-constexpr std::uint16_t int_to_f16(std::int64_t x) {
-  return double_to_f16(static_cast<double>(shorten_i64(Bits<std::int64_t>{x}).value));
+constexpr float to_f32_odd(std::int32_t x) { return to_f32_odd(static_cast<double>(x)); }
+
+/// The bits of the narrow float nearest to a number, rounded once.
+template <class T>
+constexpr std::uint16_t narrow_bits(Element element, T number) {
+  Real<float> const x{to_f32_odd(number)};
+  switch (element) {
+    case Element::e4m3:
+      return static_cast<std::uint16_t>(f32_to_f8<E4M3>(x).value);
+    case Element::e5m2:
+      return static_cast<std::uint16_t>(f32_to_f8<E5M2>(x).value);
+    case Element::f16:
+      return static_cast<std::uint16_t>(f32_to_f16(x).value);
+    default:
+      return static_cast<std::uint16_t>(f32_to_bf16(x).value);
+  }
 }
-constexpr std::uint16_t int_to_bf16(std::int64_t x) {
-  return double_to_bf16(static_cast<double>(shorten_i64(Bits<std::int64_t>{x}).value));
-}
+
+constexpr std::uint16_t double_to_f16(double x) { return narrow_bits(Element::f16, x); }
+constexpr std::uint16_t double_to_bf16(double x) { return narrow_bits(Element::bf16, x); }
+constexpr std::uint16_t int_to_f16(std::int64_t x) { return narrow_bits(Element::f16, x); }
+constexpr std::uint16_t int_to_bf16(std::int64_t x) { return narrow_bits(Element::bf16, x); }
 
 }  // namespace tegula::math

@@ -1,4 +1,4 @@
-// 16-bit float formats: conversions to and from double, constexpr, rounded once to nearest even.
+// Float formats of 8 and 16 bits: conversions to and from double, constexpr, rounded once to nearest even.
 #pragma once
 
 #include <bit>
@@ -59,9 +59,42 @@ constexpr std::uint16_t bf16_bits(double value) { return static_cast<std::uint16
 constexpr double f16_value(std::uint16_t bits) { return widen_float<5, 10>(bits); }
 constexpr double bf16_value(std::uint16_t bits) { return widen_float<8, 7>(bits); }
 
+// The formats of 8 bits, as the OCP's specification and the conversions of PTX (.satfinite) have them: what is beyond
+// the greatest number becomes that number, infinities too; NaN is 0x7F. e4m3 has no infinity, so its uppermost exponent
+// is an ordinary one.
+inline constexpr double e4m3_greatest = 448, e5m2_greatest = 57344;
+
+constexpr std::uint8_t e4m3_bits(double value) {
+  if (value != value) return 0x7F;
+  double const magnitude = value < 0 ? -value : value;
+  std::uint32_t const sign = narrow_float<4, 3>(value) & 0x80;
+  if (magnitude >= e4m3_greatest) return static_cast<std::uint8_t>(sign | 0x7E);
+  // Above 1 the bits are those of a format with one more bit of exponent, 8 exponents further down.
+  std::uint32_t const bits = magnitude < 1 ? narrow_float<4, 3>(magnitude) : narrow_float<5, 3>(magnitude) - (8 << 3);
+  return static_cast<std::uint8_t>(sign | bits);
+}
+constexpr double e4m3_value(std::uint8_t bits) {
+  std::uint32_t const magnitude = bits & 0x7F;
+  if (magnitude < 0x78) return widen_float<4, 3>(bits);
+  if (magnitude == 0x7F) return widen_float<5, 3>(0xFF);
+  double const value = widen_float<5, 3>(magnitude + (8 << 3));
+  return (bits & 0x80) != 0 ? -value : value;
+}
+constexpr std::uint8_t e5m2_bits(double value) {
+  if (value != value) return 0x7F;
+  std::uint32_t const bits = narrow_float<5, 2>(value);
+  return static_cast<std::uint8_t>((bits & 0x7C) == 0x7C ? (bits & 0x80) | 0x7B : bits);
+}
+constexpr double e5m2_value(std::uint8_t bits) { return widen_float<5, 2>(bits); }
+
 static_assert(f16_bits(1.0) == 0x3C00 && f16_bits(65520.0) == 0x7C00 && f16_bits(65519.0) == 0x7BFF &&
               f16_value(0x0001) == 0x1p-24);
 static_assert(bf16_bits(1.00390625) == 0x3F80 && bf16_bits(3.3895e38) == 0x7F7F && bf16_bits(3.4e38) == 0x7F80 &&
               bf16_value(0x4049) == 3.140625);
+static_assert(e4m3_bits(1.0) == 0x38 && e4m3_bits(1e9) == 0x7E && e4m3_bits(-0.0) == 0x80 && e4m3_bits(0x1p-9) == 1 &&
+              e4m3_bits(0.99) == 0x38 && e4m3_value(0x7E) == 448 && e4m3_value(0xF8) == -256 &&
+              e4m3_bits(464) == 0x7E && e4m3_value(0x7F) != e4m3_value(0x7F));
+static_assert(e5m2_bits(1.0) == 0x3C && e5m2_bits(-1e9) == 0xFB && e5m2_bits(61440) == 0x7B &&
+              e5m2_value(0x7B) == 57344 && e5m2_bits(0x1p-16) == 1);
 
 }  // namespace tegula

@@ -75,8 +75,11 @@ llvm::Function* FunctionEmitter::micro_kernel(MicroKernel const& shape) {
       for (int column = 0; column < shape.vectors; ++column) {
         llvm::Value*& sum = sums[static_cast<std::size_t>(row * shape.vectors + column)];
         llvm::Value* const factor = right[static_cast<std::size_t>(column)];
-        sum = context.target.has_fma ? at.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {element, factor, sum})
-                                     : at.CreateFAdd(at.CreateFMul(element, factor), sum);
+        if (is_integer(shape.element))
+          sum = at.CreateAdd(at.CreateMul(element, factor), sum);
+        else
+          sum = context.target.has_fma ? at.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {element, factor, sum})
+                                       : at.CreateFAdd(at.CreateFMul(element, factor), sum);
       }
     }
   }

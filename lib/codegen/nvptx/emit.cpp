@@ -21,11 +21,12 @@ struct Compiled {
   std::string entry;
 };
 
-/// st.async came with PTX 8.1.
+/// st.async came with PTX 8.1, mma of floats of 8 bits with 8.4.
 int ptx_version_for(ir::Function const& kernel) {
   int version = nvptx::least_ptx_version;
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
-    if (op.is<ir::PeerStoreOp>()) version = 81;
+    if (op.is<ir::PeerStoreOp>()) version = std::max(version, 81);
+    if (op.is<ir::MmaOp>() && is_f8(op.operand(0)->type().element())) version = 84;
     return ir::Walk::advance;
   });
   return version;

@@ -9,6 +9,7 @@
 
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/kernel_properties.hpp"
+#include "codegen/nvptx/ptx/math.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
 #include "ir/shared_frame.hpp"
@@ -167,6 +168,10 @@ llvm::Type* Emitter::type(Element element) {
   switch (element) {
     case Element::boolean:
       return b.getInt1Ty();
+    case Element::i8:
+    case Element::e4m3:
+    case Element::e5m2:
+      return b.getInt8Ty();
     case Element::i32:
       return b.getInt32Ty();
     case Element::i64:
@@ -212,6 +217,7 @@ llvm::Value* Emitter::from_bits(llvm::Value* bits, Element element) {
 
 llvm::Value* Emitter::widen(llvm::Value* value, Element element) {
   if (element == Element::f16) return b.CreateFPExt(value, b.getFloatTy());
+  if (is_f8(element)) return ptx::widen_f8(b, element == Element::e4m3, value);
   if (element == Element::bf16)
     return b.CreateBitCast(b.CreateShl(b.CreateZExt(value, b.getInt32Ty()), i32(16)), b.getFloatTy());
   return value;
@@ -219,6 +225,7 @@ llvm::Value* Emitter::widen(llvm::Value* value, Element element) {
 
 llvm::Value* Emitter::narrow(llvm::Value* value, Element element) {
   if (element == Element::f16) return b.CreateFPTrunc(value, b.getHalfTy());
+  if (is_f8(element)) return ptx::narrow_f8(b, element == Element::e4m3, value);
   if (element == Element::bf16) return inline_ptx(b, b.getInt16Ty(), "cvt.rn.bf16.f32 $0, $1;", "=h,f", {value});
   return value;
 }

@@ -3,7 +3,7 @@
 // a warp; a tensor is its parts. A buffer or view in shared memory and an mbarrier are their 32-bit address; a tensor
 // map is the generic address of the kernel's parameter.
 //
-// In registers bool is i1 and bf16 is i16 (its bits); the other elements have their LLVM type.
+// In registers bool is i1, bf16 i16 and e4m3 and e5m2 i8 (their bits); the other elements have their LLVM type.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -77,7 +77,7 @@ class Emitter {
   /// The bits of a register as an integer of the element's width (bool: i8), and back.
   llvm::Value* to_bits(llvm::Value* value, Element element);
   llvm::Value* from_bits(llvm::Value* bits, Element element);
-  /// f16 and bf16 to f32 (exact) and back (one rounding); other elements pass unchanged.
+  /// Narrow floats to f32 (exact) and back (one rounding); other elements pass unchanged.
   llvm::Value* widen(llvm::Value* value, Element element);
   llvm::Value* narrow(llvm::Value* value, Element element);
   /// Sum, max or min of two accumulators.

@@ -112,11 +112,25 @@ llvm::Value* truncate_to_integer(Emitter& e, llvm::Value* value, Element to) {
   llvm::IRBuilder<>& b = e.b;
   bool const wide = to == Element::i64, from_double = value->getType()->isDoubleTy();
   // cvt saturates; only NaN is left to decide.
+  if (to == Element::i8) {
+    llvm::Value* const number = truncate_to_integer(e, value, Element::i32);
+    llvm::Value* const above = e.intrinsic(llvm::Intrinsic::smax, {number, e.i32(-128)}, {b.getInt32Ty()});
+    return b.CreateTrunc(e.intrinsic(llvm::Intrinsic::smin, {above, e.i32(127)}, {b.getInt32Ty()}), b.getInt8Ty());
+  }
   std::string const text =
       std::string("cvt.rzi.") + (wide ? "s64" : "s32") + (from_double ? ".f64" : ".f32") + " $0, $1;";
   llvm::Value* const number = inline_ptx(b, wide ? b.getInt64Ty() : b.getInt32Ty(), text,
                                          std::string(wide ? "=l" : "=r") + (from_double ? ",d" : ",f"), {value});
   return b.CreateSelect(b.CreateFCmpORD(value, value), number, zero_of(number));
+}
+
+/// An f64 as an f32 whose last bit is set where it is inexact: rounding that to fewer bits is rounding the f64 once.
+llvm::Value* round_to_odd(Emitter& e, llvm::Value* value) {
+  llvm::IRBuilder<>& b = e.b;
+  llvm::Value* const truncated = inline_ptx(b, b.getFloatTy(), "cvt.rz.f32.f64 $0, $1;", "=f,d", {value});
+  llvm::Value* const inexact = b.CreateFCmpONE(b.CreateFPExt(truncated, b.getDoubleTy()), value);
+  return b.CreateBitCast(
+      b.CreateOr(b.CreateBitCast(truncated, b.getInt32Ty()), b.CreateZExt(inexact, b.getInt32Ty())), b.getFloatTy());
 }
 
 llvm::Value* convert(Emitter& e, llvm::Value* value, Element from, Element to) {
@@ -129,6 +143,13 @@ llvm::Value* convert(Emitter& e, llvm::Value* value, Element from, Element to) {
   }
   if (is_integer(from)) {
     if (is_integer(to)) return b.CreateSExtOrTrunc(value, e.type(to));
+    if (from == Element::i8 && to != Element::f64) return e.narrow(b.CreateSIToFP(value, b.getFloatTy()), to);  // exact
+    if (is_f8(to)) {  // saturates long before an f32 is inexact
+      llvm::Type* const type = value->getType();
+      llvm::Value* const limit = llvm::ConstantInt::get(type, 1 << 16);
+      llvm::Value* const above = e.intrinsic(llvm::Intrinsic::smax, {value, b.CreateNeg(limit)}, {type});
+      return e.narrow(b.CreateSIToFP(e.intrinsic(llvm::Intrinsic::smin, {above, limit}, {type}), b.getFloatTy()), to);
+    }
     // One rounding: bf16 from its own instruction, not through f32.
     if (to == Element::bf16)
       return inline_ptx(b, b.getInt16Ty(),
@@ -139,6 +160,7 @@ llvm::Value* convert(Emitter& e, llvm::Value* value, Element from, Element to) {
   if (is_integer(to)) return truncate_to_integer(e, e.widen(value, from), to);
   if (from == Element::f64) {
     if (to == Element::bf16) return inline_ptx(b, b.getInt16Ty(), "cvt.rn.bf16.f64 $0, $1;", "=h,d", {value});
+    if (is_f8(to)) return e.narrow(round_to_odd(e, value), to);
     return b.CreateFPTrunc(value, e.type(to));
   }
   llvm::Value* const wide = e.widen(value, from);

@@ -20,7 +20,10 @@ ptx::MmaElement mma_element(ir::Op const& op, Element element) {
   if (element == Element::f16) return ptx::MmaElement::f16;
   if (element == Element::bf16) return ptx::MmaElement::bf16;
   if (element == Element::f32) return ptx::MmaElement::tf32;
-  refuse(op, "no product of these elements; there are f16, bf16 and f32");
+  if (element == Element::e4m3) return ptx::MmaElement::e4m3;
+  if (element == Element::e5m2) return ptx::MmaElement::e5m2;
+  if (element == Element::i8) return ptx::MmaElement::s8;
+  refuse(op, "no product of " + std::string(name(element)) + " on tensor cores");
 }
 
 /// The registers' words as i32.
@@ -47,6 +50,8 @@ std::optional<ir::WgmmaOperand> columns_operand(ir::Op const& op, ir::Type const
   std::int64_t const columns = view.shape()[1];
   for (parts = (columns + most_columns - 1) / most_columns; parts * 8 <= columns; ++parts) {
     if (columns % (parts * 8) != 0) continue;
+    std::int64_t const n = columns / parts;
+    if (view.element() == Element::i8 && n > 24 && n % 16 != 0) continue;  // the PTX ISA's table of shapes
     std::string why;
     auto operand = ir::wgmma_operand(view.shape(), *view.layout(), bytes(view.element()), ir::WgmmaRole::b, why,
                                      static_cast<int>(columns / parts));
@@ -106,9 +111,12 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
   std::int64_t const steps = static_cast<std::int64_t>(columns->k_starts.size());
   ptx::WgmmaForm form;
   form.n = static_cast<int>(d.shape()[1] / parts);
-  form.a = form.b = mma_element(op, element);
-  form.d = d.element() == Element::f16 ? ptx::MmaResult::f16 : ptx::MmaResult::f32;
-  // tf32 reads K-major tiles only, which wgmma_operand has seen to.
+  form.a = mma_element(op, element);
+  form.b = mma_element(op, rhs.type().element());
+  form.d = d.element() == Element::f16   ? ptx::MmaResult::f16
+           : d.element() == Element::i32 ? ptx::MmaResult::s32
+                                         : ptx::MmaResult::f32;
+  // Elements of 32 and 8 bits are read K-major only, which wgmma_operand has seen to.
   form.b_transposed = columns->mn_major;
 
   // A: descriptors of this warpgroup's rows, or fragments.
@@ -198,7 +206,7 @@ void lower(ir::MmaOp const&, ir::Op const& op, Emitter& e) {
   check_layout(op, e, "left operand", a, ir::mma_a_layout(a.shape(), size, grid, why), why);
   check_layout(op, e, "right operand", b_type, ir::mma_b_layout(b_type.shape(), size, grid, why), why);
 
-  ptx::MmaElement const element = mma_element(op, a.element());
+  ptx::MmaElement const element = mma_element(op, a.element()), b_element = mma_element(op, b_type.element());
   std::int64_t const rows = d.shape()[0] / (16 * grid.rows), columns = d.shape()[1] / (8 * grid.columns),
                      steps = a.shape()[1] / ptx::wgmma_depth(element);
   Registers const a_words = integer_words(e, a.element(), e.get(*op.operand(0)));
@@ -212,7 +220,7 @@ void lower(ir::MmaOp const&, ir::Op const& op, Emitter& e) {
     for (std::int64_t row = 0; row < rows; ++row)
       for (std::int64_t column = 0; column < columns; ++column) {
         std::int64_t const at = row * columns + column;
-        Registers const next = ptx::mma_sync(e.b, element, element, some(a_words, row * steps + step, 4),
+        Registers const next = ptx::mma_sync(e.b, element, b_element, some(a_words, row * steps + step, 4),
                                              some(b_words, step * columns + column, 2), some(result, at, 4));
         std::copy(next.begin(), next.end(), result.begin() + static_cast<std::ptrdiff_t>(at * 4));
       }

@@ -49,6 +49,17 @@ llvm::Value* pack_word(Emitter& e, Element element, Words const& words, llvm::Va
       both = e.b.CreateInsertElement(both, e.to_bits(values[i], element), std::uint64_t{i});
     return e.b.CreateBitCast(both, e.b.getInt32Ty());
   }
+  if (is_f8(element) && words.elements % 2 == 0) {  // the same for pairs of 8 bits
+    Registers halves;
+    for (int i = 0; i < words.elements; i += 2)
+      if (llvm::Value *low = ptx::narrowed_f8(values[i]), *high = ptx::narrowed_f8(values[i + 1]);
+          low != nullptr && high != nullptr)
+        halves.push_back(ptx::pack_f8(e.b, element == Element::e4m3, low, high));
+    if (words.elements == 2 && halves.size() == 1) return halves[0];
+    if (halves.size() == 2)
+      return e.b.CreateOr(e.b.CreateZExt(halves[0], e.b.getInt32Ty()),
+                          e.b.CreateShl(e.b.CreateZExt(halves[1], e.b.getInt32Ty()), std::uint64_t{16}));
+  }
   unsigned const register_bits = words.bits < 32 ? 16 : 32;
   llvm::Type* const type = e.b.getIntNTy(register_bits);
   llvm::Value* result = nullptr;

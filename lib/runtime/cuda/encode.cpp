@@ -22,6 +22,9 @@ constexpr std::int64_t stand_in_bytes = 128;  ///< each; the greatest element ha
 CUtensorMapDataType type_of(Element element) {
   switch (element) {
     case Element::boolean:
+    case Element::i8:
+    case Element::e4m3:
+    case Element::e5m2:
       return CU_TENSOR_MAP_DATA_TYPE_UINT8;
     case Element::i32:
       return CU_TENSOR_MAP_DATA_TYPE_INT32;

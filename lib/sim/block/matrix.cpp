@@ -1,12 +1,12 @@
 // Products of the tensor cores. A warp's part of a product is the rows and columns that its accumulator fragment has.
 #include <algorithm>
-#include <bit>
 
 #include "ir/shared_layouts.hpp"
 #include "ir/text.hpp"
 #include "ir/wgmma_operand.hpp"
 #include "sim/block/decode.hpp"
 #include "sim/block/meaning.hpp"
+#include "sim/product.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::sim::block {
@@ -14,26 +14,6 @@ namespace tegula::sim::block {
 using namespace ir;
 
 namespace {
-
-/// sums (rows x columns) += a (rows x depth) * b (depth x columns), all dense.
-template <class T>
-void multiply(T const* a, T const* b, T* sums, std::size_t rows, std::size_t depth, std::size_t columns) {
-  for (std::size_t i = 0; i < rows; ++i) {
-    T* const row = sums + i * columns;
-    for (std::size_t k = 0; k < depth; ++k) {
-      T const factor = a[i * depth + k];
-      T const* const line = b + k * columns;
-      for (std::size_t j = 0; j < columns; ++j) row[j] += factor * line[j];
-    }
-  }
-}
-
-/// tf32 has the 10 upper bits of an f32's mantissa; the tensor core ignores the others.
-template <class T>
-void truncate_to_tf32(std::vector<T>& values) {
-  if constexpr (std::is_same_v<T, float>)
-    for (float& value : values) value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & 0xffffe000u);
-}
 
 /// An operand whose rows (first axis) are given, as the tensor core sees it.
 template <class T>
@@ -76,7 +56,7 @@ struct Product {
   Region const* b = nullptr;
   std::int64_t depth = 0;
   std::int64_t width = 0;  ///< columns of B
-  Element element = Element::bf16;
+  Element left_element = Element::bf16, right_element = Element::bf16;
   Value accumulator;  ///< empty: starts from zero
   MatrixPart const* part = nullptr;
   Value result;
@@ -85,14 +65,14 @@ struct Product {
   void run(std::byte const* memory) {
     std::vector<T> left;
     if (a_registers.empty()) {
-      left = rows_of_view<T>(memory, *a, part->rows, depth, element);
+      left = rows_of_view<T>(memory, *a, part->rows, depth, left_element);
     } else {
       left = dense_block<T>(a_registers, *a_part);
-      if (element == Element::f32) truncate_to_tf32(left);
+      if (left_element == Element::f32) truncate_to_tf32(left);
     }
     std::vector<T> right(static_cast<std::size_t>(depth * width));
-    read_elements(memory, std::span(b->addresses), element, right.data());
-    if (element == Element::f32) truncate_to_tf32(right);
+    read_elements(memory, std::span(b->addresses), right_element, right.data());
+    if (right_element == Element::f32) truncate_to_tf32(right);
     std::vector<T> sums = accumulator.empty() ? std::vector<T>(part->from.size()) : dense_block<T>(accumulator, *part);
     multiply(left.data(), right.data(), sums.data(), part->rows.size(), static_cast<std::size_t>(depth),
              part->columns.size());
@@ -156,7 +136,8 @@ Progress perform(WarpProgram& warp, Op const& op, WgmmaOp const&) {
   product->part = &engine.matrix(warp.fragment(op.result()->type()));
   product->depth = lhs.type().shape()[1];
   product->width = rhs.type().shape()[1];
-  product->element = lhs.type().element();
+  product->left_element = lhs.type().element();
+  product->right_element = rhs.type().element();
   product->b = &engine.regions().get(warp.view(rhs));
   std::vector<machine::Footprint> shared;
   machine::Space const space = warp.warp().shared();
@@ -200,10 +181,7 @@ Progress perform(WarpProgram& warp, Op const& op, WgmmaOp const&) {
   int const cta = warp.cta();
   action.effect = engine.effect(1, [&engine, cta, product](machine::Moment, int) {
     std::byte const* const memory = engine.shared_bytes(cta);
-    if (product->result.storage() == Storage::f64)
-      product->run<double>(memory);
-    else
-      product->run<float>(memory);
+    with_sums(product->result.storage(), [&]<class T>(std::type_identity<T>) { product->run<T>(memory); });
   });
   (void)warp.warp().wgmma(action, warp.site());
   return Progress::turn;
@@ -248,7 +226,7 @@ Progress perform(WarpProgram& warp, Op const& op, MmaOp const&) {
                     op.where());
   Value const left = warp.value(*op.operand(0)), right = warp.value(*op.operand(1)), old = warp.value(*op.operand(2));
   Value result = warp.agent().fresh(op);
-  auto const run = [&]<class T>(std::type_identity<T>) {
+  with_sums(result.storage(), [&]<class T>(std::type_identity<T>) {
     std::vector<T> x = dense_block<T>(left, a), y = dense_block<T>(right, b), sums = dense_block<T>(old, part);
     if (left.element() == Element::f32) {
       truncate_to_tf32(x);
@@ -256,11 +234,7 @@ Progress perform(WarpProgram& warp, Op const& op, MmaOp const&) {
     }
     multiply(x.data(), y.data(), sums.data(), part.rows.size(), static_cast<std::size_t>(depth), part.columns.size());
     store_block(sums, part, result);
-  };
-  if (result.storage() == Storage::f64)
-    run(std::type_identity<double>());
-  else
-    run(std::type_identity<float>());
+  });
   warp.set(*op.result(), std::move(result));
   return Progress::done;
 }

@@ -5,19 +5,29 @@
 
 namespace tegula::ir {
 
-/// `%d = dot %a, %b, %acc : tile<MxNxf32>`: acc + a * b with a (M, K), b (K, N). Elements of a and b agree: f16, bf16,
-/// f32 with an f32 accumulator, f64 with f64. Products and sums are taken at least in the accumulator's precision, in
-/// an order each target chooses once per kernel; fused multiply-add is allowed.
+/// What a product takes of its operands: everything, or of f32 at least the 10 upper bits of the fraction (tf32), which
+/// is what the tensor cores multiply.
+enum class DotPrecision : std::uint8_t { full, tf32 };
+template <>
+inline constexpr std::array enum_names<DotPrecision>{"full"sv, "tf32"sv};
+
+/// `%d = dot %a, %b, %acc {precision = tf32} : tile<MxNxf32>`: acc + a * b with a (M, K), b (K, N). Elements of a and b
+/// agree, but that e4m3 and e5m2 go together: i8 with an i32 accumulator, which wraps; f64 with f64; e4m3, e5m2, f16,
+/// bf16, f32 with f32. Products and sums are taken at least in the accumulator's precision, in an order each target
+/// chooses once per kernel; fused multiply-add is allowed. Sums of e4m3 and e5m2 on tensor cores keep fewer bits than
+/// an f32 (at least 14 of a fraction) within one product; those of different products are added in f32.
 struct DotOp : OpDefaults {
   static constexpr std::string_view mnemonic = "dot";
   static constexpr auto operands = names("lhs", "rhs", "accumulator");
+  DotPrecision precision = DotPrecision::full;
+  static constexpr auto attributes() { return fields(field("precision", &DotOp::precision)); }
 };
 
 /// `%d = wgmma %a, %b, %acc, %accumulate : pending<64x256xf32, wgmma>`: issues acc + a * b over all of K, as one
 /// instruction per 32 bytes of K. %a (M, K) is a view of shared memory or a tile in the layout wgmma_a; %b (K, N) a
 /// view. Without %acc, or where the bool %accumulate is false, the result is a * b. %acc may be pending from a product
 /// of the same shape. The executing threads are whole warpgroups and the layouts name their warps. A product of f32
-/// views takes them as tf32, truncated.
+/// takes them as tf32, truncated.
 struct WgmmaOp : OpDefaults {
   static constexpr std::string_view mnemonic = "wgmma";
   static constexpr auto operands = names("lhs", "rhs", "accumulator");

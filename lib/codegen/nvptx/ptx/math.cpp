@@ -1,5 +1,8 @@
 #include "codegen/nvptx/ptx/math.hpp"
 
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Instructions.h>
+
 namespace tegula::codegen::nvptx::ptx {
 namespace {
 
@@ -28,6 +31,27 @@ llvm::Value* pack_bf16(Builder& b, llvm::Value* low, llvm::Value* high) {
 }
 llvm::Value* pack_f16(Builder& b, llvm::Value* low, llvm::Value* high) {
   return function(b, "cvt.rn.f16x2.f32", b.getInt32Ty(), {high, low});
+}
+llvm::Value* narrow_f8(Builder& b, bool e4m3, llvm::Value* x) {
+  return b.CreateTrunc(pack_f8(b, e4m3, x, llvm::ConstantFP::get(b.getFloatTy(), 0)), b.getInt8Ty());
+}
+llvm::Value* narrowed_f8(llvm::Value* value) {
+  auto const* const truncated = llvm::dyn_cast<llvm::TruncInst>(value);
+  auto const* const call = truncated == nullptr ? nullptr : llvm::dyn_cast<llvm::CallInst>(truncated->getOperand(0));
+  auto const* const assembly = call == nullptr ? nullptr : llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
+  if (assembly == nullptr || std::string(assembly->getAsmString()).rfind("cvt.rn.satfinite.e", 0) != 0) return nullptr;
+  return call->getArgOperand(1);
+}
+llvm::Value* pack_f8(Builder& b, bool e4m3, llvm::Value* low, llvm::Value* high) {
+  return function(b, std::string("cvt.rn.satfinite.") + (e4m3 ? "e4m3x2" : "e5m2x2") + ".f32", b.getInt16Ty(), {high, low});
+}
+llvm::Value* widen_f8(Builder& b, bool e4m3, llvm::Value* bits) {
+  llvm::Value* const wide = b.CreateZExt(bits, b.getInt16Ty());
+  // e5m2 is the upper half of an f16.
+  llvm::Value* const half =
+      e4m3 ? b.CreateTrunc(function(b, "cvt.rn.f16x2.e4m3x2", b.getInt32Ty(), {wide}), b.getInt16Ty())
+           : b.CreateShl(wide, std::uint64_t{8});
+  return b.CreateFPExt(b.CreateBitCast(half, b.getHalfTy()), b.getFloatTy());
 }
 llvm::Value* round_tf32(Builder& b, llvm::Value* x) { return function(b, "cvt.rna.tf32.f32", b.getInt32Ty(), {x}); }
 

@@ -14,6 +14,13 @@ llvm::Value* rcp_approx(Builder& b, llvm::Value* x);
 /// Two f32, each rounded once, as one i32: `low` in bits 0..15.
 llvm::Value* pack_bf16(Builder& b, llvm::Value* low, llvm::Value* high);
 llvm::Value* pack_f16(Builder& b, llvm::Value* low, llvm::Value* high);
+/// The float of 8 bits nearest to an f32, saturating, as an i8: e4m3, else e5m2; and two of them as an i16, `low` in
+/// bits 0..7. narrowed_f8 gives back the f32 that narrow_f8 made a value of, or null. PTX 7.8.
+llvm::Value* narrow_f8(Builder& b, bool e4m3, llvm::Value* x);
+llvm::Value* narrowed_f8(llvm::Value* value);
+llvm::Value* pack_f8(Builder& b, bool e4m3, llvm::Value* low, llvm::Value* high);
+/// The exact f32 of a float of 8 bits (i8).
+llvm::Value* widen_f8(Builder& b, bool e4m3, llvm::Value* bits);
 /// The nearest tf32 of an f32, ties away from zero, as an i32 fragment register.
 llvm::Value* round_tf32(Builder& b, llvm::Value* x);
 
