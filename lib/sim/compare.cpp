@@ -15,11 +15,7 @@ namespace {
 ir::Constant element_at(std::byte const* address, Element element) {
   std::uint64_t raw = 0;
   std::memcpy(&raw, address, static_cast<std::size_t>(bytes(element)));
-  if (element == Element::i8)
-    return ir::make_constant(element, static_cast<std::int64_t>(static_cast<std::int8_t>(raw)));
-  if (element == Element::i32)
-    return ir::make_constant(element, static_cast<std::int64_t>(static_cast<std::int32_t>(raw)));
-  return {element, raw};
+  return is_integer(element) ? ir::make_constant(element, static_cast<std::int64_t>(raw)) : ir::Constant{element, raw};
 }
 
 /// Units in the last place of the greater of two finite floats that lie between them.

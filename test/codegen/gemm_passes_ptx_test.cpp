@@ -37,6 +37,42 @@ TEST_CASE("products of tiles of many shapes assemble without spills or serialise
   }
 }
 
+TEST_CASE("products of every element of tensor cores are their own instructions and assemble", "[block-ptx][F27]") {
+  std::string const ptxas = find_ptxas();
+  struct Case {
+    GemmElements elements;
+    char const *wgmma, *mma;
+  };
+  for (Case const& one :
+       {Case{{Element::f16, Element::f16, Element::f16}, "k16.f32.f16.f16", "k16.row.col.f32.f16.f16.f32"},
+        Case{{Element::f32, Element::f32, Element::f32}, "k8.f32.tf32.tf32", "k8.row.col.f32.tf32.tf32.f32"},
+        Case{{Element::e4m3, Element::e4m3, Element::bf16}, "k32.f32.e4m3.e4m3", "k32.row.col.f32.e4m3.e4m3.f32"},
+        Case{{Element::e5m2, Element::e4m3, Element::e5m2}, "k32.f32.e5m2.e4m3", "k32.row.col.f32.e5m2.e4m3.f32"},
+        Case{{Element::i8, Element::i8, Element::i8}, "k32.s32.s8.s8", "k32.row.col.s32.s8.s8.s32"}}) {
+    int const k = 128 / bytes(one.elements.a);
+    struct Form {
+      GemmShape shape;
+      std::string instruction;
+    };
+    for (Form const& form : {Form{{128, 256, k, 4, true, one.elements}, std::string("m64n256") + one.wgmma},
+                             Form{{64, 128, k, 2, true, one.elements}, std::string("m64n128") + one.wgmma},
+                             Form{{32, 40, k, 2, true, one.elements}, std::string("m16n8") + one.mma}}) {
+      CompiledKernel const compiled = compiler::compile(gemm_module(form.shape), gemm_options());
+      INFO(form.instruction << " in a tile of " << form.shape.m << "x" << form.shape.n);
+      CHECK(compiled.image.find(form.instruction) != std::string::npos);
+      if (!ptxas.empty()) CHECK(ptxas_complaints(assemble(ptxas, compiled.image), false) == "");
+    }
+    GemmShape converted{128, 128, k, 2, true, one.elements};
+    converted.stored_a = Element::f32;
+    if (bytes(one.elements.a) != 1) continue;
+    CompiledKernel const compiled = compiler::compile(gemm_module(converted), gemm_options());
+    INFO(name(one.elements.a) << " made of f32 in registers");
+    if (!ptxas.empty()) CHECK(ptxas_complaints(assemble(ptxas, compiled.image), false) == "");
+    // Four that are converted one by one are converted as pairs.
+    if (is_f8(one.elements.a)) CHECK(compiled.image.find(".f32 \t%rs") == std::string::npos);
+  }
+}
+
 TEST_CASE("PTX of a product of tiles computes it on the CPU at every trip count", "[block-ptx][B2]") {
   ir::Module const module = gemm_module({64, 32, 16, 2});
   CompiledKernel const compiled = compiler::compile(module, gemm_options());

@@ -10,10 +10,17 @@
 
 namespace tegula::test {
 
+struct GemmElements {
+  Element a = Element::bf16, b = Element::bf16, c = Element::bf16;
+  [[nodiscard]] Element sum() const { return dot_accumulator(a); }
+};
+
 /// Tiles of m x n, K in blocks of k, so many stages (0: none asked for).
 struct GemmShape {
   int m = 128, n = 32, k = 16, stages = 0;
-  bool trans_b = false;  ///< B is stored N x K
+  bool trans_b = false;      ///< B is stored N x K
+  GemmElements elements{};   ///< a product of f32 is taken as tf32
+  Element stored_a = elements.a;  ///< of the tensor; the kernel casts
 };
 
 inline std::string gemm_text(GemmShape const& shape) {
@@ -24,16 +31,25 @@ inline std::string gemm_text(GemmShape const& shape) {
     };
     all("$M", std::to_string(shape.m)), all("$N", std::to_string(shape.n)), all("$K", std::to_string(shape.k));
     all("$S", std::to_string(shape.stages));
+    GemmElements const& of = shape.elements;
+    all("$stored", std::string(name(shape.stored_a)));
+    all("$a", std::string(name(of.a))), all("$b", std::string(name(of.b))), all("$c", std::string(name(of.c)));
+    all("$sum", std::string(name(of.sum())));
+    all("$precision", of.a == Element::f32 ? " {precision = tf32}" : "");
     return text;
   };
-  std::string const straight = "    %b = load %B, %at, %column : tile<$Kx$Nxbf16>\n";
+  std::string const straight = "    %b = load %B, %at, %column : tile<$Kx$Nx$b>\n";
   std::string const swapped =
-      "    %bt = load %B, %column, %at : tile<$Nx$Kxbf16>\n"
-      "    %b = trans %bt {permutation = [1, 0]} : tile<$Kx$Nxbf16>\n";
+      "    %bt = load %B, %column, %at : tile<$Nx$Kx$b>\n"
+      "    %b = trans %bt {permutation = [1, 0]} : tile<$Kx$Nx$b>\n";
+  std::string const as_stored = "    %a = load %A, %row, %at : tile<$Mx$Kx$a>\n";
+  std::string const converted =
+      "    %stored = load %A, %row, %at : tile<$Mx$Kx$stored>\n"
+      "    %a = cast %stored : tile<$Mx$Kx$a>\n";
   return put(
       "tegula-ir 1\n\n"
-      "kernel @gemm(%A: in tensor<?x?xbf16>, %B: in tensor<?x?xbf16>, %bias: in tensor<?xf32>, "
-      "%C: out tensor<?x?xbf16>) {\n"
+      "kernel @gemm(%A: in tensor<?x?x$stored>, %B: in tensor<?x?x$b>, %bias: in tensor<?x$sum>, "
+      "%C: out tensor<?x?x$c>) {\n"
       "  %depth = extent %A {axis = 1} : i64\n"
       "  %rows = extent %C : i64\n"
       "  %columns = extent %C {axis = 1} : i64\n"
@@ -50,20 +66,19 @@ inline std::string gemm_text(GemmShape const& shape) {
       "  %row = mul %b1, %m : i64\n"
       "  %column = mul %b0, %n : i64\n"
       "  %trips = ceil_div %depth, %k : i64\n"
-      "  %none = constant {value = 0 : f32} : tile<$Mx$Nxf32>\n"
-      "  %acc = for %i = %zero to %trips step %one carry (%sum = %none) {stages = $S} : tile<$Mx$Nxf32> {\n"
-      "    %at = mul %i, %k : i64\n"
-      "    %a = load %A, %row, %at : tile<$Mx$Kxbf16>\n" +
-      (shape.trans_b ? swapped : straight) +
-      "    %next = dot %a, %b, %sum : tile<$Mx$Nxf32>\n"
+      "  %none = constant {value = 0 : $sum} : tile<$Mx$Nx$sum>\n"
+      "  %acc = for %i = %zero to %trips step %one carry (%sum = %none) {stages = $S} : tile<$Mx$Nx$sum> {\n"
+      "    %at = mul %i, %k : i64\n" +
+      (shape.stored_a == shape.elements.a ? as_stored : converted) + (shape.trans_b ? swapped : straight) +
+      "    %next = dot %a, %b, %sum$precision : tile<$Mx$Nx$sum>\n"
       "    yield %next\n"
       "  }\n"
-      "  %d = load %bias, %column : tile<$Nxf32>\n"
-      "  %d1 = expand_dims %d {axes = [0]} : tile<1x$Nxf32>\n"
-      "  %d2 = broadcast %d1 : tile<$Mx$Nxf32>\n"
-      "  %sum1 = add %acc, %d2 : tile<$Mx$Nxf32>\n"
-      "  %relu = max %sum1, %none : tile<$Mx$Nxf32>\n"
-      "  %out = cast %relu : tile<$Mx$Nxbf16>\n"
+      "  %d = load %bias, %column : tile<$Nx$sum>\n"
+      "  %d1 = expand_dims %d {axes = [0]} : tile<1x$Nx$sum>\n"
+      "  %d2 = broadcast %d1 : tile<$Mx$Nx$sum>\n"
+      "  %sum1 = add %acc, %d2 : tile<$Mx$Nx$sum>\n"
+      "  %relu = max %sum1, %none : tile<$Mx$Nx$sum>\n"
+      "  %out = cast %relu : tile<$Mx$Nx$c>\n"
       "  store %C, %out, %row, %column\n"
       "  return\n"
       "}\n");
@@ -80,20 +95,21 @@ inline CompileOptions gemm_options() {
   return options;
 }
 
-/// Numbers whose sums of products are exact in f32.
+/// Numbers whose sums of products are exact.
 struct GemmData {
   HostTensor a, b, bias, c;
   bool trans_b;
-  GemmData(std::int64_t m, std::int64_t n, std::int64_t k, bool transposed = false)
-      : a(Element::bf16, {m, k}),
-        b(Element::bf16, transposed ? Extents{n, k} : Extents{k, n}),
-        bias(Element::f32, {n}),
-        c(Element::bf16, {m, n}),
+  GemmData(std::int64_t m, std::int64_t n, std::int64_t k, bool transposed = false, GemmElements const& elements = {})
+      : a(elements.a, {m, k}),
+        b(elements.b, transposed ? Extents{n, k} : Extents{k, n}),
+        bias(elements.sum(), {n}),
+        c(elements.c, {m, n}),
         trans_b(transposed) {
+    double const unit = is_integer(elements.a) ? 1 : 0.5;
     std::mt19937_64 random(static_cast<std::uint64_t>(m * 31 + n * 7 + k));
     for (HostTensor* tensor : {&a, &b, &bias})
       for (std::int64_t i = 0; i < tensor->count(); ++i)
-        tensor->set_number(i, static_cast<double>(static_cast<std::int64_t>(random() % 9) - 4) / 2);
+        tensor->set_number(i, static_cast<double>(static_cast<std::int64_t>(random() % 9) - 4) * unit);
   }
   sim::Arguments arguments() { return {a.view(), b.view(), bias.view(), c.view()}; }
   /// The first element that is not the rounded float64 result; empty: none.
@@ -103,7 +119,7 @@ struct GemmData {
       for (std::int64_t j = 0; j < n; ++j) {
         double sum = bias(j);
         for (std::int64_t x = 0; x < k; ++x) sum += a(i, x) * (trans_b ? b(j, x) : b(x, j));
-        double const expected = ir::to_double(ir::make_constant(Element::bf16, std::max(sum, 0.0)));
+        double const expected = ir::to_double(ir::make_constant(c.element(), std::max(sum, 0.0)));
         if (c(i, j) != expected)
           return std::to_string(i) + ", " + std::to_string(j) + ": " + std::to_string(c(i, j)) + " but should be " +
                  std::to_string(expected);

@@ -55,9 +55,7 @@ class HostTensor {
   [[nodiscard]] ir::Constant get(std::int64_t i) const {
     std::uint64_t raw = 0;
     std::memcpy(&raw, address(i), static_cast<std::size_t>(bytes(element_)));
-    if (element_ == Element::i32)
-      return ir::make_constant(element_, static_cast<std::int64_t>(static_cast<std::int32_t>(raw)));
-    return {element_, raw};
+    return is_integer(element_) ? ir::make_constant(element_, static_cast<std::int64_t>(raw)) : ir::Constant{element_, raw};
   }
   void set(std::int64_t i, ir::Constant value) {
     std::memcpy(const_cast<std::byte*>(address(i)), &value.bits, static_cast<std::size_t>(bytes(element_)));
