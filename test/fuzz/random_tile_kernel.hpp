@@ -1,6 +1,7 @@
 // Random kernels of the kind that the cuda pipeline is for. They hold
 //
-//   products     of bf16 and f16, also of both in one kernel, with transposed, converted, computed and shared operands
+//   products     of every element of tensor cores, also of two in one kernel or product, with transposed, converted,
+//                computed and shared operands
 //   loops        with and without stages and distances, in loops, with products, other values or nothing carried, trip
 //                counts around the depth of rings, counted by arguments, constants and extents
 //   branches     on blocks, turns and arguments, with and without values, with work on one side or both
@@ -35,9 +36,11 @@ class TileKernelGenerator : TileWriter {
     int const kind = pick(14);
     products_ = kind >= 4;
     mixed_ = chance(15);
-    operand_ = one_of<Element>({Element::bf16, Element::bf16, Element::f16});
+    operand_ = one_of<Element>({Element::bf16, Element::bf16, Element::bf16, Element::f16, Element::f16, Element::f32,
+                                Element::i8, Element::e4m3, Element::e5m2});
+    sum_ = products_ ? dot_accumulator(operand_) : Element::f32;
     m_ = one_of({16, 32, 64, 64, 64, 64, 64, 128, 192}), n_ = one_of({8, 16, 16, 32, 32, 48, 64, 96, 128});
-    k_ = one_of({16, 16, 32, 64, 64, 128});
+    k_ = bytes(operand_) == 1 ? one_of({32, 32, 64, 128}) : one_of({16, 16, 32, 64, 64, 128});
     stages_ = kind < 2 ? 0 : kind < 4 ? one_of({1, 2, 3, 4}) : one_of({0, 1, 2, 2, 3, 4});
     grid_[0] = 1 + pick(2), grid_[1] = 1 + pick(2);
     for (int i = chance(30) || kind < 2 ? 1 + pick(3) : 0; i > 0; --i) add_function();
@@ -204,7 +207,7 @@ class TileKernelGenerator : TileWriter {
         return cast(load(scope, rows, columns, one_of<Element>({Element::f32, Element::i32, operand_})), operand_);
       case 8: {
         Tile const a = load(scope, rows, columns, operand_);
-        return fit(combined(a, number(pick(4) - 1, a.type)), small);
+        return cast(fit(combined(a, number(pick(4) - 1, a.type)), small), operand_);
       }
       default:
         return fit(cast(partner(scope, shape), operand_), small);
@@ -212,17 +215,27 @@ class TileKernelGenerator : TileWriter {
   }
   Tile dot(Scope& scope, Tile const& sum) {
     if (!products_) return advance(scope, sum);
-    if (mixed_) operand_ = one_of<Element>({Element::bf16, Element::f16});
+    Element const other = operand_ == Element::bf16   ? Element::f16
+                          : operand_ == Element::f16  ? Element::bf16
+                          : operand_ == Element::e4m3 ? Element::e5m2
+                          : operand_ == Element::e5m2 ? Element::e4m3
+                                                      : operand_;
+    if (mixed_ && chance(50)) operand_ = other;
     Extents const& shape = sum.type.shape();
-    std::int64_t const inner = one_of({k_, k_, k_, n_ % 16 == 0 ? n_ : k_, m_});
+    std::int64_t const depth = 32 / bytes(operand_);
+    std::int64_t const inner = one_of({k_, k_, k_, n_ % depth == 0 ? n_ : k_, m_ % depth == 0 ? m_ : k_});
     Tile const a =
         fit(cast(chance(85) ? operand(scope, shape[0], inner) : partner(scope, {shape[0], inner}), operand_), small);
+    if (mixed_ && is_f8(operand_)) operand_ = other;
     Tile const b = operand(scope, inner, shape[1]);
     if (chance(40)) keep(scope, chance(50) ? a : b);
     auto const count = static_cast<double>(inner);
     work_ += shape[0] * shape[1] * inner / 8 * turns_;
-    return tile(define("dot " + a.name + ", " + b.name + ", " + sum.name, sum.type),
-                sum.bound + count * a.bound * b.bound, sum.error + count * (a.error * b.bound + b.error * a.bound));
+    std::string const precision = operand_ == Element::f32 ? " {precision = tf32}" : "";
+    // What is no whole number loses bits on its way into a product of tf32.
+    double const cut = operand_ == Element::f32 && a.error + b.error != 0 ? count * a.bound * b.bound * 0x1p-8 : 0;
+    return tile(define("dot " + a.name + ", " + b.name + ", " + sum.name + precision, sum.type),
+                sum.bound + count * a.bound * b.bound, sum.error + cut + count * (a.error * b.bound + b.error * a.bound));
   }
   Extents product_shape() { return chance(75) ? Extents{m_, n_} : chance(50) ? Extents{m_, k_} : Extents{m_, m_}; }
   Tile start(Scope& scope, Type const& type) {
@@ -244,7 +257,7 @@ class TileKernelGenerator : TileWriter {
       }
       case 2:
       case 3:
-        return void(keep(scope, dot(scope, start(scope, Type::tile(Element::f32, product_shape())))));
+        return void(keep(scope, dot(scope, start(scope, Type::tile(sum_, product_shape())))));
       case 4:
       case 5:
       case 6: {
@@ -432,7 +445,7 @@ class TileKernelGenerator : TileWriter {
     for (int i = pick(3) + (chance(80) ? 1 : 0); i > 0; --i) {
       bool const product = chance(65);
       Extents const shape = product || chance(60) ? product_shape() : Extents{m_, 1};
-      Tile const init = start(scope, Type::tile(Element::f32, shape));
+      Tile const init = start(scope, Type::tile(product ? sum_ : Element::f32, shape));
       if (init.error != 0) continue;
       std::string const number = n + "_" + text(i);
       carried.push_back({"%a" + number, "%r" + number, init, product});
@@ -536,7 +549,7 @@ class TileKernelGenerator : TileWriter {
     line("%flag = add " + argument(pick(3)) + ", %zero : i64");
   }
 
-  Element operand_ = Element::bf16;
+  Element operand_ = Element::bf16, sum_ = Element::f32;  ///< of products, and what they are summed up in
   std::int64_t m_ = 64, n_ = 16, k_ = 16, stages_ = 0;
   std::int64_t depth_;  ///< that the options ask for
   std::optional<Trips> trips_;

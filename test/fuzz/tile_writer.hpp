@@ -39,11 +39,17 @@ class TileWriter : protected test::KernelWriter {
   };
 
   // ---- numbers
+  /// Up to which all whole numbers are elements.
   static double most(Element element) {
-    return element == Element::bf16 ? 256 : element == Element::f16 ? 2048 : element == Element::i32 ? 1e9 : 0x1p22;
+    if (is_integer(element)) return element == Element::i8 ? 127 : 1e9;
+    return element == Element::f32 ? 0x1p22 : std::ldexp(1, info(element).mantissa + 1);
   }
   static double rounding(Element element, double bound) {
-    return bound * (element == Element::bf16 ? 0x1p-7 : element == Element::f16 ? 0x1p-10 : 0x1p-21);
+    return bound * (element == Element::f32 ? 0x1p-21 : std::ldexp(1, -info(element).mantissa));
+  }
+  /// The element in which arithmetic on tiles of this one is done.
+  static Element computed(Element element) {
+    return is_arithmetic(element) ? element : is_integer(element) ? Element::i32 : Element::f32;
   }
   Tile tile(Entry const& entry, double bound, double error = 0) {
     work_ += entry.type.elements() * turns_;
@@ -61,7 +67,7 @@ class TileWriter : protected test::KernelWriter {
 
   Tile cast(Tile const& a, Element element) {
     if (a.type.element() == element) return a;
-    Tile const fitting = fit(a.error != 0 && element == Element::i32 ? number(1, a.type) : a, most(element));
+    Tile const fitting = fit(a.error != 0 && is_integer(element) ? number(1, a.type) : a, most(element));
     return tile(define("cast " + fitting.name, fitting.type.with_element(element)), fitting.bound, fitting.error);
   }
   /// The same with no element greater than `bound`: whole numbers modulo 8, others scaled.
@@ -78,6 +84,7 @@ class TileWriter : protected test::KernelWriter {
     return tile(binary("sub", a, binary("mul", whole, number(8, a.type))), 7);
   }
   Tile elementwise(std::string const& op, Tile a, Tile b) {
+    a = cast(a, computed(a.type.element()));
     b = cast(b, a.type.element());
     if (a.type.element() == Element::i32 && a.error + b.error != 0) return a;
     double const limit = most(a.type.element());
@@ -98,7 +105,8 @@ class TileWriter : protected test::KernelWriter {
     Extents const swapped = {a.type.shape()[1], a.type.shape()[0]};
     return tile(define("trans " + a.name + " {permutation = [1, 0]}", a.type.with_shape(swapped)), a.bound, a.error);
   }
-  Tile reduce(Tile const& a, int axis, std::string const& combine) {
+  Tile reduce(Tile const& of, int axis, std::string const& combine) {
+    Tile const a = cast(of, computed(of.type.element()));
     Extents shape = a.type.shape();
     auto const count = static_cast<double>(shape[axis]);
     shape[axis] = 1;
