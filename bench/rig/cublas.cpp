@@ -16,13 +16,43 @@ namespace {
 constexpr std::int64_t workspace_bytes = std::int64_t{64} << 20;
 
 // Values of the libraries' public enumerations.
-constexpr int type_f32 = 0, type_bf16 = 14;  // CUDA_R_32F, CUDA_R_16BF
-constexpr int compute_f32 = 68;              // CUBLAS_COMPUTE_32F
+constexpr int type_f32 = 0, type_i8 = 3, type_i32 = 10, type_bf16 = 14, type_e4m3 = 28;  // CUDA_R_*
+constexpr int compute_f32 = 68, compute_i32 = 72, compute_tf32 = 77;                     // CUBLAS_COMPUTE_*
 constexpr int default_algorithm = -1;        // CUBLAS_GEMM_DEFAULT
 constexpr int preference_workspace = 1;      // CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
-constexpr int as_it_is = 0;                  // CUBLAS_OP_N
+constexpr int as_it_is = 0, transposed = 1;  // CUBLAS_OP_N, CUBLAS_OP_T
+constexpr int first_operand_as = 3;          // CUBLASLT_MATMUL_DESC_TRANSA
+constexpr int sums_of_e4m3_stay = 25;        // CUBLASLT_MATMUL_DESC_FAST_ACCUM: in the tensor core, not promoted
 
 using Handle = void*;
+
+int type_of(Element element) {
+  switch (element) {
+    case Element::f32:
+      return type_f32;
+    case Element::i8:
+      return type_i8;
+    case Element::i32:
+      return type_i32;
+    case Element::e4m3:
+      return type_e4m3;
+    default:
+      return type_bf16;
+  }
+}
+
+/// What sums are taken in, and 1 and 0 of the type that they are scaled with.
+struct Sums {
+  int compute = compute_f32, scale = type_f32;
+  float one = 1, zero = 0;
+  std::int32_t whole_one = 1, whole_zero = 0;
+  explicit Sums(ProductForm const& form) {
+    if (form.factors == Element::f32) compute = compute_tf32;
+    if (form.factors == Element::i8) compute = compute_i32, scale = type_i32;
+  }
+  [[nodiscard]] void const* alpha() const { return scale == type_i32 ? static_cast<void const*>(&whole_one) : &one; }
+  [[nodiscard]] void const* beta() const { return scale == type_i32 ? static_cast<void const*>(&whole_zero) : &zero; }
+};
 
 /// cublasLtMatmulHeuristicResult_t
 struct Proposal {
@@ -80,6 +110,7 @@ struct Cublas::Api {
   int (*lt_destroy)(Handle) = nullptr;
   int (*lt_description)(Handle*, int, int) = nullptr;
   int (*lt_description_destroy)(Handle) = nullptr;
+  int (*lt_description_set)(Handle, int, void const*, std::size_t) = nullptr;
   int (*lt_layout)(Handle*, int, std::uint64_t, std::uint64_t, std::int64_t) = nullptr;
   int (*lt_layout_destroy)(Handle) = nullptr;
   int (*lt_preference)(Handle*) = nullptr;
@@ -103,6 +134,7 @@ struct Cublas::Api {
     bool const lt = get_lt(lt_create, "cublasLtCreate") && get_lt(lt_destroy, "cublasLtDestroy") &&
                     get_lt(lt_description, "cublasLtMatmulDescCreate") &&
                     get_lt(lt_description_destroy, "cublasLtMatmulDescDestroy") &&
+                    get_lt(lt_description_set, "cublasLtMatmulDescSetAttribute") &&
                     get_lt(lt_layout, "cublasLtMatrixLayoutCreate") &&
                     get_lt(lt_layout_destroy, "cublasLtMatrixLayoutDestroy") &&
                     get_lt(lt_preference, "cublasLtMatmulPreferenceCreate") &&
@@ -164,10 +196,12 @@ Cublas::~Cublas() = default;
 // Both libraries are column-major: they are asked for C^T = B^T * A^T, whose column-major form is C's row-major one.
 
 void Cublas::multiply(Product const& p) const {
-  float const one = 1, zero = 0;
+  Sums const sums(p.form);
   int const m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
-  check(api_->gemm_ex(api_->handle, as_it_is, as_it_is, n, m, k, &one, p.b, type_bf16, n, p.a, type_bf16, k, &zero, p.c,
-                      type_bf16, n, compute_f32, default_algorithm),
+  int const factors = type_of(p.form.factors);
+  check(api_->gemm_ex(api_->handle, p.form.b_by_columns ? transposed : as_it_is, as_it_is, n, m, k, sums.alpha(), p.b,
+                      factors, p.form.b_by_columns ? k : n, p.a, factors, k, sums.beta(), p.c, type_of(p.form.result),
+                      n, sums.compute, default_algorithm),
         "cublasGemmEx");
 }
 
@@ -186,12 +220,21 @@ std::function<void(Product const&)> Cublas::best_of_heuristics(
   };
   auto const plan = std::make_shared<Plan>(Plan{api});
   auto const extent = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
-  check(api->lt_description(&plan->description, compute_f32, type_f32), "cublasLtMatmulDescCreate");
-  check(api->lt_layout(&plan->b, type_bf16, extent(sample.n), extent(sample.k), sample.n),
+  ProductForm const form = sample.form;
+  Sums const sums(form);
+  int const factors = type_of(form.factors);
+  check(api->lt_description(&plan->description, sums.compute, sums.scale), "cublasLtMatmulDescCreate");
+  if (form.b_by_columns)
+    check(api->lt_description_set(plan->description, first_operand_as, &transposed, sizeof transposed),
+          "cublasLtMatmulDescSetAttribute");
+  if (std::int8_t const fast = 1; form.factors == Element::e4m3)
+    check(api->lt_description_set(plan->description, sums_of_e4m3_stay, &fast, sizeof fast),
+          "cublasLtMatmulDescSetAttribute");
+  std::int64_t const b_rows = form.b_by_columns ? sample.k : sample.n;
+  check(api->lt_layout(&plan->b, factors, extent(b_rows), extent(sample.n + sample.k - b_rows), b_rows),
         "cublasLtMatrixLayoutCreate");
-  check(api->lt_layout(&plan->a, type_bf16, extent(sample.k), extent(sample.m), sample.k),
-        "cublasLtMatrixLayoutCreate");
-  check(api->lt_layout(&plan->c, type_bf16, extent(sample.n), extent(sample.m), sample.n),
+  check(api->lt_layout(&plan->a, factors, extent(sample.k), extent(sample.m), sample.k), "cublasLtMatrixLayoutCreate");
+  check(api->lt_layout(&plan->c, type_of(form.result), extent(sample.n), extent(sample.m), sample.n),
         "cublasLtMatrixLayoutCreate");
   Handle preference = nullptr;
   check(api->lt_preference(&preference), "cublasLtMatmulPreferenceCreate");
@@ -205,11 +248,10 @@ std::function<void(Product const&)> Cublas::best_of_heuristics(
   api->lt_preference_destroy(preference);
   if (status != 0) return {};
 
-  auto const run_with = [this, plan](Proposal const& proposal, Product const& p) {
-    float const one = 1, zero = 0;
-    return plan->api->lt_multiply(plan->api->lt_handle, plan->description, &one, p.b, plan->b, p.a, plan->a, &zero, p.c,
-                                  plan->c, p.c, plan->c, proposal.algorithm.data(), workspace_.address(),
-                                  static_cast<std::size_t>(workspace_bytes), order_.handle());
+  auto const run_with = [this, plan, sums](Proposal const& proposal, Product const& p) {
+    return plan->api->lt_multiply(plan->api->lt_handle, plan->description, sums.alpha(), p.b, plan->b, p.a, plan->a,
+                                  sums.beta(), p.c, plan->c, p.c, plan->c, proposal.algorithm.data(),
+                                  workspace_.address(), static_cast<std::size_t>(workspace_bytes), order_.handle());
   };
   double least = 0;
   int best = -1;

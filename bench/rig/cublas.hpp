@@ -11,11 +11,20 @@
 
 namespace tegula::bench {
 
-/// C = A * B, all bf16 and row-major, f32 accumulation.
+/// What a product multiplies and gives, all row-major. bf16 and e4m3 are summed up in f32, f32 is taken as tf32, i8 gives
+/// i32.
+struct ProductForm {
+  Element factors = Element::bf16;
+  Element result = Element::bf16;
+  bool b_by_columns = false;  ///< B is stored N x K
+};
+
+/// C = A * B.
 struct Product {
+  ProductForm form;
   std::int64_t m = 0, n = 0, k = 0;
   void const* a = nullptr;  // (M, K)
-  void const* b = nullptr;  // (K, N)
+  void const* b = nullptr;  // (K, N), or (N, K)
   void* c = nullptr;        // (M, N)
 };
 
@@ -31,7 +40,7 @@ class Cublas {
   /// "cuBLAS 13.1.0 from <path>"
   [[nodiscard]] std::string const& description() const { return description_; }
 
-  /// cublasGemmEx with its default choice, 64 MiB of workspace.
+  /// cublasGemmEx with its default choice, 64 MiB of workspace. It takes no e4m3.
   void multiply(Product const& product) const;
 
   /// The fastest on `sample` of up to eight algorithms that cuBLASLt's heuristic proposes; `time` gives the seconds of

@@ -1,7 +1,8 @@
-// C = A * B in bf16, beside cuBLAS.
+// C = A * B, beside cuBLAS.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <mutex>
 #include <stdexcept>
@@ -14,17 +15,20 @@ namespace {
 
 class ProductWork final : public Workload {
  public:
-  ProductWork(stream const& order, std::vector<std::int64_t> const& extents, std::uint64_t seed, bool one_set)
+  ProductWork(stream const& order, ProductForm const& form, std::vector<std::int64_t> const& extents,
+              std::uint64_t seed, bool one_set)
       : Workload(order, "C"),
+        form_(form),
         m_(extents.at(0)),
         n_(extents.at(1)),
         k_(extents.at(2)),
         seed_(seed),
-        a_(Element::bf16, {m_, k_}),
-        b_(Element::bf16, {k_, n_}) {
-    a_.fill_normal(seed);
-    b_.fill_normal(seed + 1);
-    upload({{"A", &a_}, {"B", &b_}}, Element::bf16, {m_, n_}, one_set);
+        a_(form.factors, {m_, k_}),
+        b_(form.factors, form.b_by_columns ? std::vector{n_, k_} : std::vector{k_, n_}) {
+    double const amplitude = form.factors == Element::i8 ? 30 : 1;
+    a_.fill_normal(seed, amplitude);
+    b_.fill_normal(seed + 1, amplitude);
+    upload({{"A", &a_}, {"B", &b_}}, form.result, {m_, n_}, one_set);
   }
 
   [[nodiscard]] std::string shape() const override { return shape_text({m_, n_, k_}); }
@@ -45,9 +49,9 @@ class ProductWork final : public Workload {
           std::fill(sum.begin(), sum.end(), 0);
           std::fill(size.begin(), size.end(), 0);
           for (std::int64_t k = 0; k < k_; ++k) {
-            double const factor = a_.at(row * k_ + k);
+            double const factor = a_at(row, k);
             for (std::int64_t column = 0; column < n_; ++column) {
-              double const term = factor * b_.at(k * n_ + column);
+              double const term = factor * b_at(k, column);
               sum[static_cast<std::size_t>(column)] += term;
               size[static_cast<std::size_t>(column)] += std::abs(term);
             }
@@ -70,7 +74,7 @@ class ProductWork final : public Workload {
           if (i < 4) row = i % 2 == 0 ? 0 : m_ - 1, column = i < 2 ? 0 : n_ - 1;
           double sum = 0, size = 0;
           for (std::int64_t k = 0; k < k_; ++k) {
-            double const term = a_.at(row * k_ + k) * b_.at(k * n_ + column);
+            double const term = a_at(row, k) * b_at(k, column);
             sum += term;
             size += std::abs(term);
           }
@@ -89,10 +93,11 @@ class ProductWork final : public Workload {
   std::vector<Candidate> rivals(stream const& order, Cublas const* cublas, bool quick) override {
     if (cublas == nullptr) return {};
     auto const product = [this](int set) {
-      return Product{m_, n_, k_, tensor(set, "A").address(), tensor(set, "B").address(), output(set).address()};
+      return Product{form_, m_, n_, k_, tensor(set, "A").address(), tensor(set, "B").address(), output(set).address()};
     };
     std::vector<Candidate> result;
-    result.push_back({"cuBLAS", [=](int set) { cublas->multiply(product(set)); }, {}});
+    bool const by_cublas = form_.factors != Element::e4m3;
+    if (by_cublas) result.push_back({"cuBLAS", [=](int set) { cublas->multiply(product(set)); }, {}});
     auto const time = [&order](std::function<void()> const& launch) {
       timer clock(order);
       for (int i = 0; i < 2; ++i) launch();
@@ -101,9 +106,10 @@ class ProductWork final : public Workload {
       clock.stop();
       return clock.seconds();
     };
-    if (!quick)
+    if (!quick || !by_cublas)
       if (auto const best = cublas->best_of_heuristics(product(0), time))
         result.push_back({"cuBLASLt, best of its heuristics", [=](int set) { best(product(set)); }, {}});
+    if (!by_cublas) return result;
     poison(0);
     cublas->multiply(product(0));
     order.synchronize();
@@ -112,9 +118,23 @@ class ProductWork final : public Workload {
   }
 
  private:
-  /// Rounding to bf16, and sums of f32 in any order, with products cut to a few bits more than f32 has.
-  static void compare(Verdict& part, double out, double sum, double size) {
-    part.compare(out, sum, std::ldexp(std::abs(sum), -8) + std::ldexp(size, -18) + 1e-30);
+  [[nodiscard]] double a_at(std::int64_t row, std::int64_t k) const { return taken(a_.at(row * k_ + k)); }
+  [[nodiscard]] double b_at(std::int64_t k, std::int64_t column) const {
+    return taken(b_.at(form_.b_by_columns ? column * k_ + k : k * n_ + column));
+  }
+  /// What the tensor core takes of a factor: of f32 the upper 10 bits of the fraction.
+  [[nodiscard]] double taken(double value) const {
+    if (form_.factors != Element::f32) return value;
+    auto const bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    return static_cast<double>(std::bit_cast<float>(bits & 0xffffe000U));
+  }
+
+  /// Rounding to the result, and sums of f32 in any order, with products cut to a few bits more than f32 has; of e4m3
+  /// sums keep 14 bits. Whole numbers are exact.
+  void compare(Verdict& part, double out, double sum, double size) const {
+    if (form_.factors == Element::i8) return part.compare(out, sum, 0.5);
+    double const kept = std::ldexp(size, form_.factors == Element::e4m3 ? -11 : -18);
+    part.compare(out, sum, std::ldexp(std::abs(sum), -1 - info(form_.result).mantissa) + kept + 1e-30);
   }
 
   [[nodiscard]] std::string bits_beside_rival(HostTensor const& out) const {
@@ -124,6 +144,7 @@ class ProductWork final : public Workload {
                        static_cast<double>(different) / static_cast<double>(out.size()));
   }
 
+  ProductForm form_;
   std::int64_t m_, n_, k_;
   std::uint64_t seed_;
   HostTensor a_, b_;
@@ -134,7 +155,19 @@ class ProductWork final : public Workload {
 
 std::unique_ptr<Workload> make_product(stream const& order, std::vector<std::int64_t> const& extents,
                                        std::uint64_t seed, bool one_set) {
-  return std::make_unique<ProductWork>(order, extents, seed, one_set);
+  return std::make_unique<ProductWork>(order, ProductForm{}, extents, seed, one_set);
 }
+
+template <Element factors, Element result>
+std::unique_ptr<Workload> make_product_of(stream const& order, std::vector<std::int64_t> const& extents,
+                                          std::uint64_t seed, bool one_set) {
+  return std::make_unique<ProductWork>(order, ProductForm{factors, result, true}, extents, seed, one_set);
+}
+template std::unique_ptr<Workload> make_product_of<Element::f32, Element::f32>(
+    stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
+template std::unique_ptr<Workload> make_product_of<Element::e4m3, Element::bf16>(
+    stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
+template std::unique_ptr<Workload> make_product_of<Element::i8, Element::i32>(
+    stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
 
 }  // namespace tegula::bench

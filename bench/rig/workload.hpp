@@ -90,6 +90,9 @@ std::vector<Family> const& families();
 std::string shape_text(std::vector<std::int64_t> const& extents);
 
 std::unique_ptr<Workload> make_product(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
+/// B stored N x K.
+template <Element factors, Element result>
+std::unique_ptr<Workload> make_product_of(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
 std::unique_ptr<Workload> make_softmax(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
 std::unique_ptr<Workload> make_layernorm(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
 /// Head dimension 64 or 128.

@@ -103,7 +103,7 @@ class KernelGenerator : KernelWriter {
   }
 
  private:
-  Element any_element() { return static_cast<Element>(pick(element_count)); }
+  Element any_element() { Element e; do e = static_cast<Element>(pick(element_count)); while (bits(e) == 8); return e; }
   Entry any() { return pool_[static_cast<std::size_t>(pick(static_cast<int>(pool_.size())))]; }
   Element float_element() {
     return one_of<Element>({Element::f16, Element::bf16, Element::f32, Element::f32, Element::f64});
