@@ -30,11 +30,11 @@ ir::Module from_file(std::string const& file) {
 }
 
 /// C (m, n) = A (m, k) * B (k, n) + bias (n).
-TargetArguments biased(Extents const& shape, bool trans_b = false) {
-  TargetArguments result = gemm(shape, 1);
-  if (trans_b) std::swap(result[1].extents[0], result[1].extents[1]);
-  result.insert(result.begin() + 2, input("bias", Element::f32, {shape[1]}, 5));
-  return result;
+TargetArguments biased(Extents const& shape, GemmShape const& like) {
+  std::int64_t const m = shape[0], n = shape[1], k = shape[2];
+  return {input("A", like.stored_a, {m, k}, 1, -4, 4),
+          input("B", like.elements.b, like.trans_b ? Extents{n, k} : Extents{k, n}, 2, -4, 4),
+          input("bias", like.elements.sum(), {n}, 5), tensor("C", like.elements.c, {m, n}, true)};
 }
 
 TargetArguments one_head(std::int64_t queries, std::int64_t keys, std::int64_t width) {
@@ -104,7 +104,7 @@ TEST_CASE("deletion: products need each synchronising op that the passes insert"
   // Two tiles for one CTA, two wraps of the rings; without a step nothing comes through them that would keep stores
   // behind the grid before.
   CHECK(check_each_op_counts(lowered(samples::gemm<128, 256, 64>(samples::bias_relu)),
-                             {biased({256, 256, 512}), biased({256, 256, 0})}) > 30);
+                             {biased({256, 256, 512}, {}), biased({256, 256, 0}, {})}) > 30);
   CHECK(check_each_op_counts(lowered(from_file("bench/device/gemm_tiles.tir")),
                              {gemm({256, 256, 512}, 1), gemm({256, 256, 0}, 1)}) > 30);
   CHECK(check_each_op_counts(lowered(from_file("bench/device/gemm_m16_tiles.tir")),
@@ -117,11 +117,17 @@ TEST_CASE("deletion: products of every way to warps and stages need each synchro
     Choice persistence = Choice::automatic, specialization = Choice::automatic, epilogue = Choice::automatic;
   };
   constexpr Choice on = Choice::on, off = Choice::off;
+  constexpr GemmElements tf32{Element::f32, Element::f32, Element::f32}, i8{Element::i8, Element::i8, Element::i32},
+      f8{Element::e4m3, Element::e5m2, Element::bf16};
+  GemmShape converted{64, 32, 64, 2, true, f8};
+  converted.stored_a = Element::bf16;
   for (Case const& one :
        {Case{{128, 64, 16, 2}}, Case{{128, 192, 16, 2}}, Case{{64, 32, 16, 3, true}}, Case{{32, 32, 16, 2}},
         Case{{16, 64, 32, 3}}, Case{{64, 16, 16, 4}, off}, Case{{64, 16, 16, 4}, off, off, on},
         Case{{64, 16, 16, 3}, off, off, off}, Case{{64, 16, 16, 2}, on, off}, Case{{64, 16, 16, 4}, on, off},
-        Case{{64, 16, 16, 3}, on, off, off}, Case{{128, 192, 16, 3}, on, off}, Case{{16, 64, 32, 4}, on, off}}) {
+        Case{{64, 16, 16, 3}, on, off, off}, Case{{128, 192, 16, 3}, on, off}, Case{{16, 64, 32, 4}, on, off},
+        Case{{64, 32, 16, 3, true, tf32}}, Case{{128, 32, 64, 2, true, i8}}, Case{{64, 48, 64, 2, true, f8}, on, off},
+        Case{{64, 32, 32, 2, false, i8}}, Case{converted}}) {
     CompileOptions options = gemm_options();
     options.persistence = one.persistence, options.specialization = one.specialization, options.epilogue = one.epilogue;
     std::int64_t const m = 2 * one.shape.m, n = one.shape.n, k = 2 * one.shape.stages * one.shape.k;
@@ -129,7 +135,7 @@ TEST_CASE("deletion: products of every way to warps and stages need each synchro
                      << static_cast<int>(one.persistence) << ", specialization " << static_cast<int>(one.specialization)
                      << ", epilogue " << static_cast<int>(one.epilogue));
     check_each_op_counts(lowered(gemm_module(one.shape), options),
-                         {biased({m, n, k}, one.shape.trans_b), biased({m, n, 0}, one.shape.trans_b)});
+                         {biased({m, n, k}, one.shape), biased({m, n, 0}, one.shape)});
   }
 }
 

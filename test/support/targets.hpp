@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
+#include "tegula/math/functions.hpp"
 #include "tegula/support/element.hpp"
 #include "tegula/support/extents.hpp"
-#include "tegula/support/half.hpp"
 
 namespace tegula::test {
 
@@ -32,25 +32,20 @@ struct TargetArgument {
   bool updated = false;  ///< read and written: what a launch leaves the next one begins with
 
   [[nodiscard]] bool is_tensor() const { return !extents.empty(); }
-  /// Element i in row-major order; bf16 or f32.
+  /// Element i in row-major order: f32, a narrower float or an integer.
   [[nodiscard]] double number(std::int64_t i) const {
-    if (element == Element::f32) {
-      float value = 0;
-      std::memcpy(&value, data.data() + i * 4, sizeof value);
-      return value;
-    }
-    std::uint16_t bits = 0;
-    std::memcpy(&bits, data.data() + i * 2, sizeof bits);
-    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+    int const unused = 64 - bits(element);
+    std::uint64_t raw = 0;
+    std::memcpy(&raw, data.data() + i * bytes(element), static_cast<std::size_t>(bytes(element)));
+    if (is_integer(element)) return static_cast<double>(static_cast<std::int64_t>(raw << unused) >> unused);
+    if (is_narrow_float(element)) return math::narrow_value(element, static_cast<std::uint16_t>(raw));
+    return std::bit_cast<float>(static_cast<std::uint32_t>(raw));
   }
   void set_number(std::int64_t i, double number) {
-    if (element == Element::f32) {
-      auto const value = static_cast<float>(number);
-      std::memcpy(data.data() + i * 4, &value, sizeof value);
-    } else {
-      std::uint16_t const bits = bf16_bits(number);
-      std::memcpy(data.data() + i * 2, &bits, sizeof bits);
-    }
+    std::uint64_t const raw = is_integer(element)        ? static_cast<std::uint64_t>(static_cast<std::int64_t>(number))
+                              : is_narrow_float(element) ? math::narrow_bits(element, number)
+                                                         : std::bit_cast<std::uint32_t>(static_cast<float>(number));
+    std::memcpy(data.data() + i * bytes(element), &raw, static_cast<std::size_t>(bytes(element)));
   }
 };
 
