@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tegula/support/half.hpp"
+
 namespace tegula::bench {
 namespace {
 
@@ -43,6 +45,11 @@ std::uint16_t to_bf16(float value) {
 float from_bf16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
 template <class T>
+void put(unsigned char* to, T value) {
+  std::memcpy(to, &value, sizeof value);
+}
+
+template <class T>
 T element_at(unsigned char const* data, std::int64_t index) {
   T value;
   std::memcpy(&value, data + index * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
@@ -67,22 +74,41 @@ HostTensor::HostTensor(Element element, std::vector<std::int64_t> extents)
       data_(new unsigned char[static_cast<std::size_t>(byte_count())]) {}
 
 double HostTensor::at(std::int64_t index) const {
-  if (element_ == Element::bf16) return from_bf16(element_at<std::uint16_t>(data_.get(), index));
-  if (element_ == Element::i32) return element_at<std::int32_t>(data_.get(), index);
-  return element_at<float>(data_.get(), index);
+  switch (element_) {
+    case Element::i8:
+      return element_at<std::int8_t>(data_.get(), index);
+    case Element::i32:
+      return element_at<std::int32_t>(data_.get(), index);
+    case Element::e4m3:
+      return e4m3_value(element_at<std::uint8_t>(data_.get(), index));
+    case Element::e5m2:
+      return e5m2_value(element_at<std::uint8_t>(data_.get(), index));
+    case Element::f16:
+      return f16_value(element_at<std::uint16_t>(data_.get(), index));
+    case Element::bf16:
+      return from_bf16(element_at<std::uint16_t>(data_.get(), index));
+    default:
+      return element_at<float>(data_.get(), index);
+  }
 }
 
 void HostTensor::set(std::int64_t index, double value) {
   unsigned char* const to = data_.get() + index * bytes(element_);
-  if (element_ == Element::bf16) {
-    std::uint16_t const bits = to_bf16(static_cast<float>(value));
-    std::memcpy(to, &bits, sizeof bits);
-  } else if (element_ == Element::i32) {
-    auto const bits = static_cast<std::int32_t>(value);
-    std::memcpy(to, &bits, sizeof bits);
-  } else {
-    auto const bits = static_cast<float>(value);
-    std::memcpy(to, &bits, sizeof bits);
+  switch (element_) {
+    case Element::i8:
+      return put(to, static_cast<std::int8_t>(value));
+    case Element::i32:
+      return put(to, static_cast<std::int32_t>(value));
+    case Element::e4m3:
+      return put(to, e4m3_bits(value));
+    case Element::e5m2:
+      return put(to, e5m2_bits(value));
+    case Element::f16:
+      return put(to, f16_bits(value));
+    case Element::bf16:
+      return put(to, to_bf16(static_cast<float>(value)));
+    default:
+      return put(to, static_cast<float>(value));
   }
 }
 

@@ -29,7 +29,7 @@ class HostTensor {
   [[nodiscard]] std::int64_t byte_count() const { return size_ * bytes(element_); }
   [[nodiscard]] unsigned char* data() { return data_.get(); }
   [[nodiscard]] unsigned char const* data() const { return data_.get(); }
-  /// The value of f32, bf16 and i32 elements.
+  /// The value of elements of up to 32 bits, booleans left out.
   [[nodiscard]] double at(std::int64_t index) const;
   void set(std::int64_t index, double value);
 

@@ -20,6 +20,8 @@ struct ParameterInfo;
 
 class f16;
 class bf16;
+class e4m3;
+class e5m2;
 
 template <std::int64_t... extents>
 struct Shape;

@@ -98,20 +98,24 @@ inline void set_element(std::uint8_t* at, Element element, double value) {
 inline double get_element(std::uint8_t const* at, Element element) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, at, static_cast<std::size_t>(bytes(element)));
-  if (element == Element::i32)
-    bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)));
+  if (is_integer(element)) return ir::to_double(ir::make_constant(element, static_cast<std::int64_t>(bits)));
   return ir::to_double({element, bits});
 }
 
 /// Random numbers of moderate size; small ones for integers, so that products stay exact.
 inline double draw(std::mt19937_64& random, Element element) {
   if (element == Element::boolean) return static_cast<double>(random() & 1);
+  if (element == Element::i8) return static_cast<double>(static_cast<std::int64_t>(random() % 256) - 128);
   if (is_integer(element)) return static_cast<double>(static_cast<std::int64_t>(random() % 2001) - 1000);
   return std::uniform_real_distribution<double>(-4, 4)(random);
 }
 
 inline double tolerance(Element element) {
   switch (element) {
+    case Element::e4m3:
+      return 0.126;
+    case Element::e5m2:
+      return 0.251;
     case Element::f16:
       return 2e-3;
     case Element::bf16:

@@ -52,8 +52,7 @@ class Array {
   [[nodiscard]] ir::Constant get(std::int64_t i) const {
     std::uint64_t bits = 0;
     std::memcpy(&bits, at(i), static_cast<std::size_t>(tegula::bytes(element_)));
-    if (element_ == Element::i32)
-      bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)));
+    if (is_integer(element_)) return ir::make_constant(element_, static_cast<std::int64_t>(bits));  // which cuts it
     return {element_, bits};
   }
   [[nodiscard]] double value(std::int64_t i) const { return ir::to_double(get(i)); }

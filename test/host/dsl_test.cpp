@@ -240,3 +240,102 @@ TEST_CASE("a requirement is checked at the launch and named in the error") {
   CHECK_THROWS_WITH(launch(stream(device::host()), k, x, y),
                     test::ContainsSubstring("same_size: both have one length"));
 }
+
+TEST_CASE("kernels take tensors and numbers of 8 bits") {
+  auto const k = kernel("quantise", [](in<float, 1> x, in<e4m3, 1> weight, arg<std::int8_t> least, arg<e5m2> scale,
+                                       out<e4m3, 1> rounded, out<std::int8_t, 1> y) {
+    auto g = grid_over(y, shape<16>);
+    tile v = load(x, shape<16>, g[0]);
+    tile w = load(weight, shape<16>, g[0], pad(1));
+    store(rounded, shape<16>, select(v < 0, w, cast<e4m3>(v)), g[0]);
+    tile scaled = round(v * cast<float>(w) * cast<float>(scale));
+    store(y, shape<16>, cast<std::int8_t>(max(scaled, cast<float>(least))), g[0]);
+  });
+  std::vector<float> const x = {0.0F, 1.06F, -3.3F, 17.0F,  1e6F, -1e6F, 447.0F, 0.004F, -0.9F, 31.5F,
+                                2.5F, 0.3F,  7.7F,  -12.0F, 1.0F, 0.5F,  99.0F,  -99.0F, 3.0F};
+  std::vector<e4m3> weight(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) weight[i] = e4m3(0.25 * static_cast<double>(i) - 2);
+  std::vector<std::int8_t> y(x.size(), -1), simulated(y);
+  std::vector<e4m3> rounded(x.size(), e4m3(-1)), rounded_simulated(rounded);
+  launch(stream(device::host()), k, x, weight, -100, 1.5, rounded, y);
+  auto const report = simulate(k, x, weight, -100, 1.5, rounded_simulated, simulated);
+  INFO(report.report);
+  CHECK(report.clean);
+  CHECK(y == simulated);
+  CHECK(rounded == rounded_simulated);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    INFO("element " << i);
+    auto const v = host(x[i]);
+    auto const w = host(weight[i]);
+    CHECK(rounded[i] == select(v < 0, w, cast<e4m3>(v)).value());
+    CHECK(y[i] == cast<std::int8_t>(max(round(v * cast<float>(w) * 1.5F), -100.F)).value());
+  }
+  CHECK_THROWS_WITH(launch(stream(device::host()), k, x, weight, 300, 1.5, rounded, y),
+                    test::ContainsSubstring("argument 3: 300 does not fit i8"));
+}
+
+TEST_CASE("products of i8 sum in i32, of 8-bit floats and tf32 in f32") {
+  auto const integers = kernel("integers", [](in<std::int8_t, 2> a, in<std::int8_t, 2> b, out<int, 2> y) {
+    auto g = grid_over(y, shape<16, 16>);
+    tile acc = loop(ceil_div(a.extent(1), 32), full<int>(shape<16, 16>, 5), [&](auto i, auto s) {
+      return dot(load(a, shape<16, 32>, g[0], i), load(b, shape<32, 16>, i, g[1]), s);
+    });
+    store(y, shape<16, 16>, acc, g[0], g[1]);
+  });
+  auto const floats = kernel("floats", [](in<e4m3, 2> a, in<e5m2, 2> b, out<float, 2> y) {
+    auto g = grid_over(y, shape<16, 16>);
+    tile acc = loop(ceil_div(a.extent(1), 32), zeros<float>(shape<16, 16>), [&](auto i, auto s) {
+      return s + dot(load(a, shape<16, 32>, g[0], i), load(b, shape<32, 16>, i, g[1]));
+    });
+    store(y, shape<16, 16>, acc, g[0], g[1]);
+  });
+  auto const rounded = kernel("rounded", [](in<float, 2> a, in<float, 2> b, out<float, 2> y) {
+    auto g = grid_over(y, shape<16, 16>);
+    tile first = dot(load(a, shape<16, 32>, g[0], 0), load(b, shape<32, 16>, 0, g[1]), tf32);
+    store(y, shape<16, 16>, dot(load(a, shape<16, 32>, g[0], 1), load(b, shape<32, 16>, 1, g[1]), first, tf32), g[0],
+          g[1]);
+  });
+  CHECK_THAT(rounded.trace().text(), test::ContainsSubstring("{precision = tf32} : tile<16x16xf32>"));
+  CHECK_THAT(floats.trace().text(), test::ContainsSubstring("dot %"));
+  constexpr int m = 21, n = 19, k = 50;
+  std::vector<std::int8_t> a(m * k), b(k * n);
+  std::vector<e4m3> c(m * k);
+  std::vector<e5m2> d(k * n);
+  std::vector<float> e(m * k), f(k * n);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a[i] = static_cast<std::int8_t>(i * 37);
+    c[i] = e4m3(static_cast<double>(i * 7 % 31) / 8 - 2);
+    e[i] = static_cast<float>(i * 11 % 64) - 32;
+  }
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    b[i] = static_cast<std::int8_t>(i * 59);
+    d[i] = e5m2(static_cast<double>(i * 5 % 17) / 4 - 2);
+    f[i] = static_cast<float>(i * 13 % 32) / 8;
+  }
+  std::vector<int> y(m * n, -1), y_simulated(y);
+  std::vector<float> z(m * n, -1), z_simulated(z), w(m * n, -1), w_simulated(w);
+  launch(stream(device::host()), integers, view(a.data(), m, k), view(b.data(), k, n), view(y.data(), m, n));
+  launch(stream(device::host()), floats, view(c.data(), m, k), view(d.data(), k, n), view(z.data(), m, n));
+  launch(stream(device::host()), rounded, view(e.data(), m, k), view(f.data(), k, n), view(w.data(), m, n));
+  CHECK(simulate(integers, view(a.data(), m, k), view(b.data(), k, n), view(y_simulated.data(), m, n)).clean);
+  CHECK(simulate(floats, view(c.data(), m, k), view(d.data(), k, n), view(z_simulated.data(), m, n)).clean);
+  CHECK(simulate(rounded, view(e.data(), m, k), view(f.data(), k, n), view(w_simulated.data(), m, n)).clean);
+  CHECK(y == y_simulated);
+  CHECK(z == z_simulated);
+  CHECK(w == w_simulated);
+  long wrong = 0;
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      int integer = 5;
+      double eighths = 0, tens = 0;  // all three are exact, in any order
+      for (std::size_t l = 0; l < k; ++l) {
+        integer += a[i * k + l] * b[l * n + j];
+        eighths += static_cast<double>(c[i * k + l]) * static_cast<double>(d[l * n + j]);
+        tens += static_cast<double>(e[i * k + l]) * static_cast<double>(f[l * n + j]);
+      }
+      if (y[i * n + j] != integer || static_cast<double>(z[i * n + j]) != eighths ||
+          static_cast<double>(w[i * n + j]) != tens)
+        ++wrong;
+    }
+  CHECK(wrong == 0);
+}

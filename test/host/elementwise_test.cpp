@@ -139,7 +139,22 @@ Array interesting(Element element, unsigned seed) {
                                 -2147483649.0,
                                 9.3e18,
                                 1e300,
-                                1e-310};
+                                1e-310,
+                                448,
+                                463.5,
+                                464,
+                                61440,
+                                -1e6,
+                                0x1p-9,
+                                0x1p-10,
+                                0x1p-10 + 0x1p-20,
+                                3 * 0x1p-10,
+                                -7 * 0x1p-10,
+                                0x1p-16,
+                                0x1p-17,
+                                3 * 0x1p-17,
+                                0x1p-17 + 0x1p-60,
+                                17 * 0x1p-10 - 0x1p-40};
   std::vector<std::int64_t> integers = {0,
                                         1,
                                         -1,
@@ -151,6 +166,12 @@ Array interesting(Element element, unsigned seed) {
                                         63,
                                         64,
                                         65,
+                                        -128,
+                                        127,
+                                        128,
+                                        464,
+                                        465,
+                                        -61441,
                                         std::numeric_limits<std::int32_t>::min(),
                                         std::numeric_limits<std::int32_t>::max()};
   if (element == Element::i64) {
@@ -207,18 +228,55 @@ TEST_CASE("arithmetic follows the op's rules on every element", "[host]") {
 }
 
 TEST_CASE("conversions round once, truncate and saturate", "[host]") {
-  for (Element from :
-       {Element::boolean, Element::i32, Element::i64, Element::f16, Element::bf16, Element::f32, Element::f64})
-    for (Element to : {Element::i32, Element::i64, Element::f16, Element::bf16, Element::f32, Element::f64}) {
-      if (from == to) continue;
-      INFO(name(from) << " to " << name(to));
-      Array a = interesting(from, 5), c(to, {100});
-      check_against_simulator(unary_text("cast", std::string(name(from)), std::string(name(to))), {a, c});
+  for (ElementInfo const& from : element_table)
+    for (ElementInfo const& to : element_table) {
+      if (from.element == to.element || to.element == Element::boolean) continue;
+      INFO(from.name << " to " << to.name);
+      Array a = interesting(from.element, 5), c(to.element, {100});
+      check_against_simulator(unary_text("cast", std::string(from.name), std::string(to.name)), {a, c});
     }
   Array a = interesting(Element::f32, 5), c(Element::i32, {100});
   check_against_simulator(unary_text("bitcast", "f32", "i32"), {a, c});
   Array d = interesting(Element::i64, 5), e(Element::f64, {100});
   check_against_simulator(unary_text("bitcast", "i64", "f64"), {d, e});
+}
+
+TEST_CASE("every code of a float of 8 bits has the simulator's value on the host", "[host]") {
+  for (Element element : {Element::e4m3, Element::e5m2})
+    for (Element to : {Element::f32, Element::f16, Element::f64, Element::i8, Element::e4m3, Element::e5m2}) {
+      if (element == to) continue;
+      INFO(name(element) << " to " << name(to));
+      Array a(element, {256}), c(to, {256});
+      for (std::int64_t i = 0; i < 256; ++i) a.set(i, ir::Constant{element, static_cast<std::uint64_t>(i)});
+      std::string const text = unary_text("cast", std::string(name(element)), std::string(name(to)));
+      check_against_simulator(replaced(text, "<120x", "<256x"), {a, c});
+    }
+}
+
+TEST_CASE("elements of 8 bits are moved, selected and padded on the host", "[host]") {
+  std::string const text = R"(
+kernel @moved(%a: in tensor<?x?xEL>, %n: EL, %c: out tensor<?x?xEL>, %d: out tensor<?x?xEL>) {
+  %o = constant {value = 0 : i64} : i64
+  %p = constant {value = -3 : i64} : i64
+  %x = load %a, %p, %o {pad = -7 : EL} : tile<24x40xEL>
+  %t = trans %x {permutation = [1, 0]} : tile<40x24xEL>
+  store %c, %t, %o, %o
+  %i = iota {axis = 0} : tile<24x40xi32>
+  %j = iota {axis = 1} : tile<24x40xi32>
+  %m = compare %i, %j {predicate = lt} : tile<24x40xbool>
+  %s = splat %n : tile<24x40xEL>
+  %y = select %m, %x, %s : tile<24x40xEL>
+  store %d, %y, %o, %o
+  return
+}
+)";
+  for (Element element : {Element::i8, Element::e4m3, Element::e5m2})
+    for (std::int64_t inner : {1, 2}) {
+      INFO(name(element) << ", stride " << inner);
+      Array a(element, {30, 37}, 2, inner), c(element, {37, 22}, 1, inner), d(element, {20, 39}, 0, inner);
+      check_against_simulator(replaced(text, "EL", std::string(name(element))),
+                              {a.randomise(1), ir::make_constant(element, std::int64_t{-5}), c, d});
+    }
 }
 
 TEST_CASE("elementary functions are the ones of the simulator", "[host]") {
@@ -349,7 +407,7 @@ kernel @fused(%a: in tensor<?xf32>, %x: f64, %c: out tensor<?xf32>, %d: out tens
 
 TEST_CASE("scalars of every element reach the kernel", "[host]") {
   std::string const text = R"(
-kernel @scalars(%b: bool, %i: i32, %l: i64, %h: f16, %g: bf16, %f: f32, %d: f64, %c: out tensor<?xf64>) {
+kernel @scalars(%b: bool, %t: i8, %i: i32, %l: i64, %p: e4m3, %q: e5m2, %h: f16, %g: bf16, %f: f32, %d: f64, %c: out tensor<?xf64>) {
   %o = constant {value = 0 : i64} : i64
   %hf = cast %h : f64
   %gf = cast %g : f64
@@ -360,19 +418,27 @@ kernel @scalars(%b: bool, %i: i32, %l: i64, %h: f16, %g: bf16, %f: f32, %d: f64,
   %s2 = mul %s1, %ff : f64
   %s3 = sub %s2, %if : f64
   %s4 = add %s3, %lf : f64
-  %s5 = select %b, %s4, %d : f64
-  %t = splat %s5 : tile<3xf64>
-  store %c, %t, %o
+  %tf = cast %t : f64
+  %s5 = sub %s4, %tf : f64
+  %pf = cast %p : f64
+  %s6 = mul %s5, %pf : f64
+  %qf = cast %q : f64
+  %s7 = add %s6, %qf : f64
+  %s8 = select %b, %s7, %d : f64
+  %all = splat %s8 : tile<3xf64>
+  store %c, %all, %o
   return
 }
 )";
   Array c(Element::f64, {3});
   for (bool flag : {false, true})
-    check_against_simulator(text, {ir::make_constant(Element::boolean, std::int64_t{flag}),
-                                   ir::make_constant(Element::i32, std::int64_t{-5}),
-                                   ir::make_constant(Element::i64, std::int64_t{1} << 40),
-                                   ir::make_constant(Element::f16, 0.3), ir::make_constant(Element::bf16, -7.7),
-                                   ir::make_constant(Element::f32, 0.1), ir::make_constant(Element::f64, 1e-300), c});
+    check_against_simulator(
+        text,
+        {ir::make_constant(Element::boolean, std::int64_t{flag}), ir::make_constant(Element::i8, std::int64_t{-77}),
+         ir::make_constant(Element::i32, std::int64_t{-5}), ir::make_constant(Element::i64, std::int64_t{1} << 40),
+         ir::make_constant(Element::e4m3, 0.3), ir::make_constant(Element::e5m2, -7.7),
+         ir::make_constant(Element::f16, 0.3), ir::make_constant(Element::bf16, -7.7),
+         ir::make_constant(Element::f32, 0.1), ir::make_constant(Element::f64, 1e-300), c});
 }
 
 TEST_CASE("a tile divided by one number has the bits of the division", "[host]") {

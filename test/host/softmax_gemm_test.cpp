@@ -157,6 +157,111 @@ TEST_CASE("gemm matches float64 at ragged extents on three CPUs", "[host]") {
   }
 }
 
+/// C += A B through a loop over K, in the accumulator's element; `attributes` of the product.
+std::string product_text(Element left, Element right, int bm, int bn, int bk, std::string const& attributes) {
+  std::string text = R"(
+kernel @product(%A: in tensor<?x?xLEFT>, %B: in tensor<?x?xRIGHT>, %C: inout tensor<?x?xSUM>) {
+  %m = extent %C {axis = 0} : i64
+  %n = extent %C {axis = 1} : i64
+  %bm = constant {value = BM : i64} : i64
+  %bn = constant {value = BN : i64} : i64
+  %bk = constant {value = BK : i64} : i64
+  %g0 = ceil_div %m, %bm : i64
+  %g1 = ceil_div %n, %bn : i64
+  grid %g0, %g1
+  %i = block_index {axis = 0} : i64
+  %j = block_index {axis = 1} : i64
+  %i0 = mul %i, %bm : i64
+  %j0 = mul %j, %bn : i64
+  %k = extent %A {axis = 1} : i64
+  %trips = ceil_div %k, %bk : i64
+  %lo = constant {value = 0 : i64} : i64
+  %one = constant {value = 1 : i64} : i64
+  %c = load %C, %i0, %j0 : tile<BMxBNxSUM>
+  %acc = for %t = %lo to %trips step %one carry (%sum = %c) : tile<BMxBNxSUM> {
+    %k0 = mul %t, %bk : i64
+    %a = load %A, %i0, %k0 : tile<BMxBKxLEFT>
+    %b = load %B, %k0, %j0 : tile<BKxBNxRIGHT>
+    %next = dot %a, %b, %sumATTRIBUTES : tile<BMxBNxSUM>
+    yield %next
+  }
+  store %C, %acc, %i0, %j0
+  return
+}
+)";
+  auto const replace = [&](std::string const& from, std::string const& to) {
+    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+  };
+  replace("LEFT", std::string(name(left)));
+  replace("RIGHT", std::string(name(right)));
+  replace("SUM", std::string(name(dot_accumulator(left))));
+  replace("ATTRIBUTES", attributes);
+  replace("BM", std::to_string(bm));
+  replace("BN", std::to_string(bn));
+  replace("BK", std::to_string(bk));
+  return text;
+}
+
+void check_product(Element left, Element right, int bm, int bn, int bk, std::int64_t m, std::int64_t n, std::int64_t k,
+                   RunOptions const& options, std::string const& attributes = "") {
+  INFO("tile " << bm << "x" << bn << "x" << bk << ", " << m << "x" << n << "x" << k << ", " << name(left) << " by "
+               << name(right) << attributes << ", cpu " << options.architecture
+               << (options.workspace ? "" : ", no workspace") << (options.facts ? "" : ", no facts"));
+  ir::Module const module = parse(product_text(left, right, bm, bn, bk, attributes));
+  Element const sum = dot_accumulator(left);
+  Array a(left, {m, k}, 3), b(right, {k, n}, 1), c(sum, {m, n}, 7);
+  a.randomise(1), b.randomise(2), c.randomise(3);
+  if (left == Element::i8) {
+    std::mt19937 engine(4);
+    for (Array* each : {&a, &b})
+      for (std::int64_t i = 0; i < each->count(); ++i)
+        each->set(i, ir::make_constant(left, static_cast<std::int64_t>(engine())));
+    for (std::int64_t i = 0; i < c.count(); i += 3)  // sums that wrap
+      c.set(i, ir::make_constant(sum, std::int64_t{i % 2 == 0 ? 2147483647 : -2147483647 - 1}));
+  }
+  Array const before = c;
+  run_on_host(module, {a, b, c}, options);
+  CHECK(c.untouched_outside());
+  double worst = 0;
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      double total = before.value(i * n + j), magnitude = std::abs(total);  // exact, of i8
+      for (std::int64_t l = 0; l < k; ++l) {
+        double const product = a.value(i * k + l) * b.value(l * n + j);
+        total += product;
+        magnitude += std::abs(product);
+      }
+      if (sum == Element::i32)
+        wrong += c.get(i * n + j) == ir::make_constant(sum, static_cast<std::int64_t>(total)) ? 0 : 1;
+      else
+        worst = std::max(worst, std::abs(total - c.value(i * n + j)) / (magnitude + 1e-30));
+    }
+  CHECK(wrong == 0);
+  CHECK(worst < 1e-6);
+}
+
+TEST_CASE("products of i8 are exact and wrap, those of 8-bit floats and of tf32 have the sums of f32", "[host]") {
+  struct Case {
+    Element left, right;
+    char const* attributes;
+  };
+  for (char const* cpu : {"x86-64-v2", "x86-64-v3", ""}) {
+    for (Case const& c : {Case{Element::i8, Element::i8, ""}, Case{Element::e4m3, Element::e4m3, ""},
+                          Case{Element::e4m3, Element::e5m2, ""}, Case{Element::e5m2, Element::e4m3, ""},
+                          Case{Element::f32, Element::f32, " {precision = tf32}"}}) {
+      check_product(c.left, c.right, 64, 64, 32, 100, 70, 50, {cpu}, c.attributes);
+      check_product(c.left, c.right, 32, 48, 8, 64, 96, 1000, {cpu, true, 2}, c.attributes);
+      check_product(c.left, c.right, 64, 64, 16, 100, 70, 50, {cpu, true, 1, false}, c.attributes);
+      check_product(c.left, c.right, 5, 7, 13, 11, 15, 27, {cpu, false}, c.attributes);
+    }
+    check_product(Element::i8, Element::i8, 64, 64, 512, 70, 70, 600, {cpu});
+    check_product(Element::i8, Element::i8, 1, 1, 1, 2, 3, 4, {cpu});
+    check_product(Element::i8, Element::i8, 64, 64, 16, 100, 70, 0, {cpu});
+  }
+}
+
 TEST_CASE("products whose operands are computed, nested in loops and one after another", "[host]") {
   // C = 2 * sum over h of (A_h^T + 1) * B, then D = C's rows times B again, with B's tile taken before the loop.
   std::string const text = R"(

@@ -207,6 +207,11 @@ TEST_CASE("text: every constant prints so that it reads back with the same bits"
     round_trip({Element::f16, bits});
     round_trip({Element::bf16, bits});
   }
+  for (std::uint64_t bits = 0; bits < 256; ++bits) {
+    round_trip({Element::e4m3, bits});
+    round_trip({Element::e5m2, bits});
+    round_trip(make_constant(Element::i8, static_cast<std::int64_t>(bits)));
+  }
   std::uint64_t state = 88172645463325252ULL;
   for (int i = 0; i < 3000; ++i) {
     state ^= state << 13;
@@ -219,4 +224,9 @@ TEST_CASE("text: every constant prints so that it reads back with the same bits"
   }
   round_trip({Element::boolean, 1});
   round_trip({Element::boolean, 0});
+  // The infinities and all but one NaN of the floats of 8 bits come from no number.
+  CHECK(to_string(Constant{Element::e5m2, 0x7C}) == "0x7c : e5m2");
+  CHECK(to_string(Constant{Element::e4m3, 0x7F}) == "nan : e4m3");
+  CHECK(to_string(Constant{Element::e4m3, 0xFF}) == "0xff : e4m3");
+  CHECK(to_string(Constant{Element::e4m3, 0x7E}) == "448 : e4m3");
 }

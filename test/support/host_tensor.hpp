@@ -55,7 +55,8 @@ class HostTensor {
   [[nodiscard]] ir::Constant get(std::int64_t i) const {
     std::uint64_t raw = 0;
     std::memcpy(&raw, address(i), static_cast<std::size_t>(bytes(element_)));
-    return is_integer(element_) ? ir::make_constant(element_, static_cast<std::int64_t>(raw)) : ir::Constant{element_, raw};
+    if (is_integer(element_)) return ir::make_constant(element_, static_cast<std::int64_t>(raw));  // which cuts it
+    return {element_, raw};
   }
   void set(std::int64_t i, ir::Constant value) {
     std::memcpy(const_cast<std::byte*>(address(i)), &value.bits, static_cast<std::size_t>(bytes(element_)));
@@ -83,8 +84,8 @@ class HostTensor {
     for (std::int64_t i = 0; i < count(); ++i) {
       std::uint64_t raw = random();
       if (element_ == Element::boolean) raw &= 1;
-      set(i, element_ == Element::i32 ? ir::make_constant(element_, static_cast<std::int64_t>(raw))
-                                      : ir::Constant{element_, mask(raw)});
+      set(i, is_integer(element_) ? ir::make_constant(element_, static_cast<std::int64_t>(raw))
+                                  : ir::Constant{element_, mask(raw)});
     }
     return *this;
   }

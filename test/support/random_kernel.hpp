@@ -35,12 +35,14 @@ class KernelGenerator : KernelWriter {
                        k = one_of({1, 2, 8, 16, 31, 64});
     std::int64_t const rows = 1 + pick(3 * static_cast<int>(m)), columns = 1 + pick(3 * static_cast<int>(n)),
                        depth = pick(4 * static_cast<int>(k) + 1);
-    Element const element = one_of<Element>({Element::f32, Element::f32, Element::f16, Element::bf16, Element::f64});
-    Element const sum = element == Element::f64 ? Element::f64 : Element::f32;
+    Element const element = one_of<Element>({Element::f32, Element::f32, Element::f16, Element::bf16, Element::f64,
+                                             Element::i8, Element::e4m3, Element::e5m2});
+    Element const right = is_f8(element) ? one_of<Element>({Element::e4m3, Element::e5m2}) : element;
+    Element const sum = dot_accumulator(element);
     bool const swap_a = pick(4) == 0, swap_b = pick(3) == 0, bias = pick(2) == 0, row_sum = pick(4) == 0,
                second = pick(4) == 0;
     auto const a = tensor(element, swap_a ? extents({depth, rows}) : extents({rows, depth}), false);
-    auto const b = tensor(element, swap_b ? extents({columns, depth}) : extents({depth, columns}), false);
+    auto const b = tensor(right, swap_b ? extents({columns, depth}) : extents({depth, columns}), false);
     auto const d = bias ? tensor(sum, extents({columns}), false) : std::string();
     auto const c = tensor(one_of<Element>({sum, sum, Element::bf16, Element::f16}), extents({rows, columns}), true);
     Type const acc = Type::tile(sum, {m, n});
@@ -55,14 +57,17 @@ class KernelGenerator : KernelWriter {
     line("grid %g0, %g1");
     line("%b0 = block_index : i64"), line("%b1 = block_index {axis = 1} : i64");
     line("%i = mul %b0, %m : i64"), line("%j = mul %b1, %n : i64");
-    line("%init = constant {value = " + std::string(pick(3) == 0 ? "0.5" : "0") + " : " + std::string(name(sum)) +
-         "} : " + ir::to_string(acc));
+    line("%init = constant {value = " +
+         std::string(pick(3) != 0    ? "0"
+                     : is_float(sum) ? "0.5"
+                                     : "5") +
+         " : " + std::string(name(sum)) + "} : " + ir::to_string(acc));
     std::string const more = second ? ", %other = %init" : "";
     line(std::string(second ? "%acc, %rest" : "%acc") + " = for %t = %zero to %trips step %one carry (%sum = %init" +
          more + ") : " + ir::to_string(acc) + (second ? ", " + ir::to_string(acc) : "") + " {");
     line("%x = mul %t, %k : i64");
-    auto const operand = [&](std::string const& name, std::string const& source, bool swapped, std::string const& first,
-                             std::string const& last, std::int64_t e0, std::int64_t e1) {
+    auto const operand = [&](std::string const& name, std::string const& source, Element element, bool swapped,
+                             std::string const& first, std::string const& last, std::int64_t e0, std::int64_t e1) {
       if (!swapped)
         return line("%" + name + " = load " + source + ", " + first + ", " + last + " : " +
                     ir::to_string(Type::tile(element, {e0, e1})));
@@ -71,8 +76,8 @@ class KernelGenerator : KernelWriter {
       line("%" + name + " = trans %" + name +
            "_t {permutation = [1, 0]} : " + ir::to_string(Type::tile(element, {e0, e1})));
     };
-    operand("a", a, swap_a, "%i", "%x", m, k);
-    operand("b", b, swap_b, "%x", "%j", k, n);
+    operand("a", a, element, swap_a, "%i", "%x", m, k);
+    operand("b", b, right, swap_b, "%x", "%j", k, n);
     line("%next = dot %a, %b, %sum : " + ir::to_string(acc));
     if (second)
       line("%scaled = add %other, %next : " + ir::to_string(acc)), line("yield %next, %scaled");
@@ -95,15 +100,16 @@ class KernelGenerator : KernelWriter {
     Element const out = kernel_.parameters.back().element;
     if (out != sum) result = define("cast " + result.name, acc.with_element(out));
     line("store " + c + ", " + result.name + ", %i, %j");
-    kernel_.tolerance = out == Element::bf16  ? 0x1p-6
-                        : out == Element::f16 ? 0x1p-9
-                        : sum == Element::f64 ? 1e-12
-                                              : 2e-5;
+    kernel_.tolerance = sum == Element::i32    ? 0
+                        : out == Element::bf16 ? 0x1p-6
+                        : out == Element::f16  ? 0x1p-9
+                        : sum == Element::f64  ? 1e-12
+                                               : 2e-5;
     return finish();
   }
 
  private:
-  Element any_element() { Element e; do e = static_cast<Element>(pick(element_count)); while (bits(e) == 8); return e; }
+  Element any_element() { return static_cast<Element>(pick(element_count)); }
   Entry any() { return pool_[static_cast<std::size_t>(pick(static_cast<int>(pool_.size())))]; }
   Element float_element() {
     return one_of<Element>({Element::f16, Element::bf16, Element::f32, Element::f32, Element::f64});
@@ -194,10 +200,12 @@ class KernelGenerator : KernelWriter {
     if (!fits) return constant(pick(7) - 3, type);
     if (result.type.element() != type.element()) {
       Type const wanted = result.type.with_element(type.element());
-      if (type.element() == Element::boolean)
+      if (type.element() == Element::boolean) {
+        result = numeric(result);
         result = binary("compare", result, constant(0, result.type), " {predicate = ne}");
-      else
+      } else {
         result = define("cast " + result.name, wanted);
+      }
     }
     if (result.type.shape() == type.shape()) return result;
     return define("broadcast " + result.name, type);
@@ -205,16 +213,19 @@ class KernelGenerator : KernelWriter {
   /// A value of a's type.
   Entry partner(Entry const& a) { return coerce(any(), a.type); }
   Entry numeric(Entry const& a) {
-    return a.type.element() == Element::boolean
-               ? coerce(a, a.type.with_element(one_of<Element>({Element::i32, Element::f32})))
-               : a;
+    return is_arithmetic(a.type.element())
+               ? a
+               : coerce(a, a.type.with_element(one_of<Element>({Element::i32, Element::f32})));
   }
   Entry floating(Entry const& a) {
-    return is_float(a.type.element()) ? a : coerce(a, a.type.with_element(float_element()));
+    Element const element = a.type.element();
+    return is_float(element) && is_arithmetic(element) ? a : coerce(a, a.type.with_element(float_element()));
   }
   Entry integral(Entry const& a) {
-    return is_integer(a.type.element()) ? a
-                                        : coerce(a, a.type.with_element(one_of<Element>({Element::i32, Element::i64})));
+    Element const element = a.type.element();
+    return is_integer(element) && is_arithmetic(element)
+               ? a
+               : coerce(a, a.type.with_element(one_of<Element>({Element::i32, Element::i64})));
   }
   /// A zero of either sign becomes +0.
   Entry plus_zero(Entry const& a) { return is_float(a.type.element()) ? binary("add", a, constant(0, a.type)) : a; }
@@ -248,8 +259,9 @@ class KernelGenerator : KernelWriter {
       }
       case 8:
       case 9: {
-        Entry const a = any();
-        bool const ordered = a.type.element() != Element::boolean;
+        Entry const found = any();
+        bool const ordered = found.type.element() != Element::boolean;
+        Entry const a = ordered ? numeric(found) : found;
         std::string const predicate =
             ordered ? one_of<std::string>({"eq", "ne", "lt", "le", "gt", "ge"}) : one_of<std::string>({"eq", "ne"});
         pool_.push_back(binary("compare", a, partner(a), " {predicate = " + predicate + "}"));
@@ -324,7 +336,8 @@ class KernelGenerator : KernelWriter {
       std::swap(shape[0], shape[1]);
       std::string const permutation = rank == 2 ? "[1, 0]" : "[1, 0, 2]";
       Entry const t = define("trans " + a.name + " {permutation = " + permutation + "}", a.type.with_shape(shape));
-      Entry const u = is_float(t.type.element()) ? binary("mul", t, constant(2, t.type)) : t;
+      Entry const u =
+          is_float(t.type.element()) && is_arithmetic(t.type.element()) ? binary("mul", t, constant(2, t.type)) : t;
       pool_.push_back(define("trans " + u.name + " {permutation = " + permutation + "}", a.type));
     } else {
       Extents shape = a.type.shape();

@@ -57,12 +57,14 @@ concept StaticNumber = std::is_class_v<bare<X>> && requires {
   typename always_true<static_cast<std::int64_t>(bare<X>::value)>;
 };
 
+/// A float that stores and does not compute.
 template <class X>
-concept Half = std::is_same_v<bare<X>, f16> || std::is_same_v<bare<X>, bf16>;
+concept NarrowFloat = ElementType<bare<X>> && is_narrow_float(element_of<bare<X>>::value);
 
 /// A C++ number in a kernel's text.
 template <class X>
-concept Number = std::is_arithmetic_v<bare<X>> || StaticNumber<X> || Half<X> || std::is_same_v<bare<X>, Infinity>;
+concept Number =
+    std::is_arithmetic_v<bare<X>> || StaticNumber<X> || NarrowFloat<X> || std::is_same_v<bare<X>, Infinity>;
 
 enum class NumberKind { integer, floating, boolean };
 

@@ -5,29 +5,39 @@
 
 namespace tegula {
 
+/// Asks for a product of floats as tensor cores take them: `dot(a, b, tf32)`.
+struct Tf32 {};
+inline constexpr Tf32 tf32;
+
 namespace detail {
 
-/// The accumulator's element: f64 for f64, else f32.
+/// The accumulator's element: i32 for integers, f64 for f64, else f32.
 template <class T>
-using accumulator_t = std::conditional_t<std::is_same_v<T, double>, double, float>;
+using accumulator_t = std::conditional_t<std::is_integral_v<T>, std::int32_t,
+                                         std::conditional_t<std::is_same_v<T, double>, double, float>>;
 
 template <class T, class S, class A, class B, class C>
 class Dot : public Recipe<T, S> {
  public:
-  constexpr Dot(A&& a, B&& b, C&& c, location where)
-      : a_(static_cast<A&&>(a)), b_(static_cast<B&&>(b)), c_(static_cast<C&&>(c)), where_(where) {}
+  constexpr Dot(A&& a, B&& b, C&& c, ir::DotPrecision precision, location where)
+      : a_(static_cast<A&&>(a)),
+        b_(static_cast<B&&>(b)),
+        c_(static_cast<C&&>(c)),
+        precision_(precision),
+        where_(where) {}
   [[nodiscard]] location where() const { return where_; }
   trace::Id record(trace::Recorder& recorder, location) {
     trace::Id const a = a_.record(recorder, where_);
     trace::Id const b = b_.record(recorder, where_);
     trace::Id const c = record_as<T, S>(recorder, c_, where_);
-    return recorder.emit(ir::DotOp(), {a, b, c}, tile_type<T, S>, where_);
+    return recorder.emit(ir::make_op<ir::DotOp>(precision_), {a, b, c}, tile_type<T, S>, where_);
   }
 
  private:
   A a_;
   B b_;
   C c_;
+  ir::DotPrecision precision_;
   location where_;
 };
 
@@ -43,24 +53,30 @@ struct Matrix<Shape<r, c>> {
 };
 
 template <class A, class B>
+inline constexpr bool elements_go_together = same_element<A, B> ||
+                                             (is_f8(element_of<A>::value) && is_f8(element_of<B>::value));
+
+template <ir::DotPrecision precision, class A, class B>
 struct DotFacts {
   using a = Matrix<shape_t<A>>;
   using b = Matrix<shape_t<B>>;
   using element = element_t<A>;
   using accumulator = accumulator_t<element>;
   using shape = Shape<a::rows, b::columns>;
-  static constexpr bool floating = is_float(element_of<element>::value);
+  static constexpr bool multiplied = is_float(element_of<element>::value) || std::is_same_v<element, std::int8_t>;
+  static constexpr bool precision_fits = precision == ir::DotPrecision::full || std::is_same_v<element, float>;
   static constexpr bool holds = a::holds && b::holds && a::columns == b::rows &&
-                                std::is_same_v<element, element_t<B>> && floating && !named_recipe<A> &&
-                                !named_recipe<B> && !is_invalid<A> && !is_invalid<B>;
+                                elements_go_together<element, element_t<B>> && multiplied && precision_fits &&
+                                !named_recipe<A> && !named_recipe<B> && !is_invalid<A> && !is_invalid<B>;
 };
 
-template <class A, class B>
+template <ir::DotPrecision precision, class A, class B>
 constexpr void check_dot() {
-  using F = DotFacts<A, B>;
+  using F = DotFacts<precision, A, B>;
   constexpr bool used_once = !named_recipe<A> && !named_recipe<B>;
   constexpr bool matrices = F::a::holds && F::b::holds;
-  constexpr bool floating = F::floating;
+  constexpr bool multiplied = F::multiplied;
+  constexpr bool precision_fits = F::precision_fits;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   if constexpr (used_once && !is_invalid<A> && !is_invalid<B>) {
     static_assert(matrices,
@@ -68,43 +84,73 @@ constexpr void check_dot() {
     if constexpr (matrices)
       static_assert(inner_dimensions_agree<F::a::columns, F::b::rows>,
                     "dot: the first operand is M x K and the second K x N, but the two K differ");
-    static_assert(same_element<element_t<A>, element_t<B>>,
-                  "dot: the operands have different elements: use cast<T>(...)");
-    static_assert(floating, "dot: a floating element is expected (f16, bf16, float, double)");
+    static_assert(elements_go_together<element_t<A>, element_t<B>>,
+                  "dot: the operands have different elements, and only e4m3 and e5m2 go together: use cast<T>(...)");
+    static_assert(multiplied,
+                  "dot: there are products of std::int8_t, e4m3, e5m2, f16, bf16, float and double: use cast<T>(...)");
+    static_assert(precision_fits, "dot: tf32 is a way to multiply float; other elements have one way, so leave it out");
   }
+}
+
+template <ir::DotPrecision precision, class A, class B>
+constexpr auto product(std::remove_reference_t<A>& a, std::remove_reference_t<B>& b, location where) {
+  using F = DotFacts<precision, A, B>;
+  if constexpr (F::holds)
+    return Dot<typename F::accumulator, typename F::shape, stored_t<A>, stored_t<B>, LiteralRef>(
+        stored(a), stored(b), LiteralRef(), precision, where);
+  else
+    return Invalid<typename F::accumulator, typename F::shape>();
+}
+
+template <ir::DotPrecision precision, class A, class B, class C>
+constexpr auto product(std::remove_reference_t<A>& a, std::remove_reference_t<B>& b, std::remove_reference_t<C>& c,
+                       location where) {
+  using F = DotFacts<precision, A, B>;
+  constexpr bool element = std::is_same_v<element_t<C>, typename F::accumulator>;
+  constexpr bool extents = std::is_same_v<shape_t<C>, typename F::shape>;
+  constexpr bool used_once = !named_recipe<C>;
+  static_assert(used_once, TEGULA_NAMED_RECIPE);
+  if constexpr (F::holds && used_once && !is_invalid<C>) {
+    static_assert(element,
+                  "dot: the accumulator's element is float (double for double operands, std::int32_t for std::int8_t)");
+    static_assert(extents, "dot: the accumulator is not M x N");
+  }
+  if constexpr (F::holds && element && extents && used_once && !is_invalid<C>)
+    return Dot<typename F::accumulator, typename F::shape, stored_t<A>, stored_t<B>, stored_t<C>>(
+        stored(a), stored(b), stored(c), precision, where);
+  else
+    return Invalid<typename F::accumulator, typename F::shape>();
 }
 
 }  // namespace detail
 
-/// a * b for a (M, K) and b (K, N): f16, bf16 and f32 give f32, f64 gives f64.
+/// a * b for a (M, K) and b (K, N): f16, bf16 and f32 give f32, f64 gives f64, std::int8_t gives std::int32_t, which
+/// wraps; e4m3 and e5m2, also with each other, give f32. Within one dot tensor cores keep at least 14 bits of fraction
+/// of a sum of e4m3 or e5m2: where K is long, `acc = acc + dot(a, b)` in the loop in place of `acc = dot(a, b, acc)`
+/// adds the product of each step in f32.
 template <detail::TileLike A, detail::TileLike B>
 constexpr auto dot(A&& a, B&& b, location where = location::current()) {
-  using F = detail::DotFacts<A, B>;
-  detail::check_dot<A, B>();
-  if constexpr (F::holds)
-    return detail::Dot<typename F::accumulator, typename F::shape, detail::stored_t<A>, detail::stored_t<B>,
-                       detail::LiteralRef>(detail::stored(a), detail::stored(b), detail::LiteralRef(), where);
-  else
-    return detail::Invalid<typename F::accumulator, typename F::shape>();
+  detail::check_dot<ir::DotPrecision::full, A, B>();
+  return detail::product<ir::DotPrecision::full, A, B>(a, b, where);
 }
 /// accumulator + a * b.
 template <detail::TileLike A, detail::TileLike B, detail::TileLike C>
 constexpr auto dot(A&& a, B&& b, C&& accumulator, location where = location::current()) {
-  using F = detail::DotFacts<A, B>;
-  detail::check_dot<A, B>();
-  constexpr bool element = std::is_same_v<detail::element_t<C>, typename F::accumulator>;
-  constexpr bool extents = std::is_same_v<detail::shape_t<C>, typename F::shape>;
-  constexpr bool used_once = !detail::named_recipe<C>;
-  static_assert(used_once, TEGULA_NAMED_RECIPE);
-  if constexpr (F::holds && used_once && !detail::is_invalid<C>) {
-    static_assert(element, "dot: the accumulator's element is float (double for double operands)");
-    static_assert(extents, "dot: the accumulator is not M x N");
-  }
-  if constexpr (F::holds && element && extents && used_once && !detail::is_invalid<C>)
-    return detail::Dot<typename F::accumulator, typename F::shape, detail::stored_t<A>, detail::stored_t<B>,
-                       detail::stored_t<C>>(detail::stored(a), detail::stored(b), detail::stored(accumulator), where);
-  else
-    return detail::Invalid<typename F::accumulator, typename F::shape>();
+  detail::check_dot<ir::DotPrecision::full, A, B>();
+  return detail::product<ir::DotPrecision::full, A, B, C>(a, b, accumulator, where);
+}
+/// Products of float on tensor cores: of each element at least the upper 10 bits of the fraction count. Hopper drops
+/// the others, the host and the simulator of tiles keep them; sums are f32. Without tf32 products of float keep all
+/// bits everywhere, and tensor cores do not take them.
+template <detail::TileLike A, detail::TileLike B>
+constexpr auto dot(A&& a, B&& b, Tf32, location where = location::current()) {
+  detail::check_dot<ir::DotPrecision::tf32, A, B>();
+  return detail::product<ir::DotPrecision::tf32, A, B>(a, b, where);
+}
+template <detail::TileLike A, detail::TileLike B, detail::TileLike C>
+constexpr auto dot(A&& a, B&& b, C&& accumulator, Tf32, location where = location::current()) {
+  detail::check_dot<ir::DotPrecision::tf32, A, B>();
+  return detail::product<ir::DotPrecision::tf32, A, B, C>(a, b, accumulator, where);
 }
 
 }  // namespace tegula

@@ -1,4 +1,4 @@
-// The C++ types of elements: the 16-bit floats, and which IR element a C++ type stands for.
+// The C++ types of elements: the floats of 8 and 16 bits, and which IR element a C++ type stands for.
 #pragma once
 
 #include <cstdint>
@@ -8,53 +8,70 @@
 
 namespace tegula {
 
-/// IEEE binary16 as stored in memory. Conversions from wider floats round once to nearest even; conversion to float is
-/// exact. It stores, it does not compute: arithmetic on the host goes through float or host<f16>.
-class f16 {
+namespace detail {
+
+/// What the narrow floats share: their bits, and the conversions.
+template <class Derived, class Bits, Bits (*narrow)(double), double (*widen)(Bits)>
+class StoredFloat {
  public:
-  f16() = default;
-  constexpr explicit f16(double value) : bits_(f16_bits(value)) {}
-  static constexpr f16 from_bits(std::uint16_t bits) {
-    f16 result(0.0);
+  StoredFloat() = default;
+  constexpr explicit StoredFloat(double value) : bits_(narrow(value)) {}
+  static constexpr Derived from_bits(Bits bits) {
+    Derived result(0.0);
     result.bits_ = bits;
     return result;
   }
-  [[nodiscard]] constexpr std::uint16_t bits() const { return bits_; }
-  constexpr explicit operator float() const { return static_cast<float>(f16_value(bits_)); }
-  constexpr explicit operator double() const { return f16_value(bits_); }
-  friend constexpr bool operator==(f16 a, f16 b) { return f16_value(a.bits_) == f16_value(b.bits_); }
+  [[nodiscard]] constexpr Bits bits() const { return bits_; }
+  constexpr explicit operator float() const { return static_cast<float>(widen(bits_)); }
+  constexpr explicit operator double() const { return widen(bits_); }
+  friend constexpr bool operator==(Derived a, Derived b) { return widen(a.bits()) == widen(b.bits()); }
 
  private:
-  std::uint16_t bits_;
+  Bits bits_;
+};
+
+}  // namespace detail
+
+/// IEEE binary16 as stored in memory. Conversions from wider floats round once to nearest even; conversion to float is
+/// exact. It stores, it does not compute: arithmetic on the host goes through float or host<f16>.
+class f16 : public detail::StoredFloat<f16, std::uint16_t, f16_bits, f16_value> {
+ public:
+  using StoredFloat::StoredFloat;
 };
 
 /// bfloat16: the upper half of a binary32. The same rules as for f16.
-class bf16 {
+class bf16 : public detail::StoredFloat<bf16, std::uint16_t, bf16_bits, bf16_value> {
  public:
-  bf16() = default;
-  constexpr explicit bf16(double value) : bits_(bf16_bits(value)) {}
-  static constexpr bf16 from_bits(std::uint16_t bits) {
-    bf16 result(0.0);
-    result.bits_ = bits;
-    return result;
-  }
-  [[nodiscard]] constexpr std::uint16_t bits() const { return bits_; }
-  constexpr explicit operator float() const { return static_cast<float>(bf16_value(bits_)); }
-  constexpr explicit operator double() const { return bf16_value(bits_); }
-  friend constexpr bool operator==(bf16 a, bf16 b) { return bf16_value(a.bits_) == bf16_value(b.bits_); }
-
- private:
-  std::uint16_t bits_;
+  using StoredFloat::StoredFloat;
 };
 
-static_assert(sizeof(f16) == 2 && sizeof(bf16) == 2);
+/// The float of 8 bits with 4 of exponent and 3 of fraction, to 448, without infinities. The rules of f16, but that
+/// what is beyond the greatest number becomes that number, infinities too, and that kernels only store, move, cast and
+/// multiply it (dot).
+class e4m3 : public detail::StoredFloat<e4m3, std::uint8_t, e4m3_bits, e4m3_value> {
+ public:
+  using StoredFloat::StoredFloat;
+};
 
-/// The IR element of a C++ type: `element_of<float>::value == Element::f32`. Defined for the seven element types only.
+/// The float of 8 bits with 5 of exponent and 2 of fraction, to 57344. The same rules as for e4m3; its infinities come
+/// from bits alone.
+class e5m2 : public detail::StoredFloat<e5m2, std::uint8_t, e5m2_bits, e5m2_value> {
+ public:
+  using StoredFloat::StoredFloat;
+};
+
+static_assert(sizeof(f16) == 2 && sizeof(bf16) == 2 && sizeof(e4m3) == 1 && sizeof(e5m2) == 1);
+
+/// The IR element of a C++ type: `element_of<float>::value == Element::f32`. Defined for the element types only.
 template <class T>
 struct element_of;
 template <>
 struct element_of<bool> {
   static constexpr Element value = Element::boolean;
+};
+template <>
+struct element_of<std::int8_t> {
+  static constexpr Element value = Element::i8;
 };
 template <>
 struct element_of<std::int32_t> {
@@ -63,6 +80,14 @@ struct element_of<std::int32_t> {
 template <>
 struct element_of<std::int64_t> {
   static constexpr Element value = Element::i64;
+};
+template <>
+struct element_of<e4m3> {
+  static constexpr Element value = Element::e4m3;
+};
+template <>
+struct element_of<e5m2> {
+  static constexpr Element value = Element::e5m2;
 };
 template <>
 struct element_of<f16> {
@@ -81,7 +106,7 @@ struct element_of<double> {
   static constexpr Element value = Element::f64;
 };
 
-/// True for bool, std::int32_t, std::int64_t, f16, bf16, float and double.
+/// True for bool, std::int8_t, std::int32_t, std::int64_t, e4m3, e5m2, f16, bf16, float and double.
 template <class T>
 concept ElementType = requires {
   element_of<T>::value;

@@ -62,12 +62,12 @@ constexpr Problem host_problem() {
   if constexpr (problem != Problem::none)
     return problem;
   else
-    return in_domain<T>(domain) ? Problem::none : Problem::domain;
+    return domain_problem<T>(domain);
 }
 
-/// The type that computes for an element: float for the 16-bit floats.
+/// The type that computes for an element: float for the narrow floats.
 template <class T>
-using compute_t = std::conditional_t<Half<T>, float, T>;
+using compute_t = std::conditional_t<NarrowFloat<T>, float, T>;
 
 /// An operand as a T.
 template <class T, class X>
@@ -76,7 +76,7 @@ constexpr T host_operand(X const& x) {
     return x.value();
   else if constexpr (StaticNumber<X>)
     return static_cast<T>(literal(x).integer);
-  else if constexpr (Half<T> || Half<X>)
+  else if constexpr (NarrowFloat<T> || NarrowFloat<X>)
     return static_cast<T>(static_cast<double>(x));
   else
     return static_cast<T>(x);
@@ -231,7 +231,9 @@ constexpr auto host_binary(A const& a, B const& b) {
 template <class T, class F>
 constexpr host<T> host_function(host<T> x, F f) {
   constexpr bool floating = is_float(element_of<T>::value);
-  static_assert(floating, "this function is for floating elements (f16, bf16, float, double): use cast<T>(...)");
+  static_assert(!is_narrow<T>, TEGULA_NARROW_ELEMENT);
+  static_assert(floating || is_narrow<T>,
+                "this function is for floating elements (f16, bf16, float, double): use cast<T>(...)");
   if constexpr (floating)
     return host<T>(static_cast<T>(f(static_cast<compute_t<T>>(x.value()))));
   else
@@ -308,14 +310,14 @@ constexpr auto operator^(A const& a, B const& b) {
 template <class A, class B>
 requires detail::HostOperands<A, B>
 constexpr auto operator==(A const& a, B const& b) {
-  return detail::check_operands<detail::host_problem<detail::Domain::any, A, B>(), A, B>(),
-         detail::host_binary<detail::Domain::any, bool, detail::HostEq>(a, b);
+  return detail::check_operands<detail::host_problem<detail::Domain::equal, A, B>(), A, B>(),
+         detail::host_binary<detail::Domain::equal, bool, detail::HostEq>(a, b);
 }
 template <class A, class B>
 requires detail::HostOperands<A, B>
 constexpr auto operator!=(A const& a, B const& b) {
-  return detail::check_operands<detail::host_problem<detail::Domain::any, A, B>(), A, B>(),
-         detail::host_binary<detail::Domain::any, bool, detail::HostNe>(a, b);
+  return detail::check_operands<detail::host_problem<detail::Domain::equal, A, B>(), A, B>(),
+         detail::host_binary<detail::Domain::equal, bool, detail::HostNe>(a, b);
 }
 template <class A, class B>
 requires detail::HostOperands<A, B>
@@ -345,6 +347,7 @@ constexpr auto operator>=(A const& a, B const& b) {
 template <ElementType T>
 constexpr host<T> operator-(host<T> a) {
   static_assert(!std::is_same_v<T, bool>, "a bool is not a number: use !");
+  static_assert(!detail::is_narrow<T>, TEGULA_NARROW_ELEMENT);
   if constexpr (is_integer(element_v<T>))
     return host<T>(math::wrapping_sub(T(0), a.value()));
   else
@@ -353,7 +356,8 @@ constexpr host<T> operator-(host<T> a) {
 constexpr host<bool> operator!(host<bool> a) { return host<bool>(!a.value()); }
 template <ElementType T>
 constexpr host<T> operator~(host<T> a) {
-  static_assert(detail::in_domain<T>(detail::Domain::bits), "~ is for integers and bool");
+  static_assert(!detail::is_narrow<T>, TEGULA_NARROW_ELEMENT);
+  static_assert(detail::in_domain<T>(detail::Domain::bits) || detail::is_narrow<T>, "~ is for integers and bool");
   if constexpr (std::is_same_v<T, bool>)
     return host<T>(!a.value());
   else
@@ -396,6 +400,7 @@ constexpr host<T> floor(host<T> x) {
 template <ElementType T>
 constexpr host<T>(abs)(host<T> x) {
   static_assert(!std::is_same_v<T, bool>, "abs: a bool is not a number");
+  static_assert(!detail::is_narrow<T>, TEGULA_NARROW_ELEMENT);
   if constexpr (is_integer(element_v<T>))
     return x.value() < 0 ? -x : x;
   else
@@ -429,11 +434,11 @@ constexpr host<T> cast(host<U> x) {
                 "cast: nothing converts to bool; compare, for instance x != 0");
   if constexpr (std::is_same_v<T, U>)
     return x;
-  else if constexpr (detail::Half<T> || detail::Half<U>) {
+  else if constexpr (detail::NarrowFloat<T> || detail::NarrowFloat<U>) {
     if constexpr (is_integer(element_v<T>))
       return host<T>(math::float_to_int<T>(static_cast<float>(x.value())));
     else if constexpr (std::is_same_v<U, std::int64_t>)
-      return host<T>(T::from_bits(std::is_same_v<T, f16> ? math::int_to_f16(x.value()) : math::int_to_bf16(x.value())));
+      return host<T>(T::from_bits(static_cast<decltype(T().bits())>(math::narrow_bits(element_v<T>, x.value()))));
     else
       return host<T>(static_cast<T>(static_cast<double>(x.value())));
   } else if constexpr (is_integer(element_v<T>) && is_float(element_v<U>)) {

@@ -45,8 +45,10 @@ constexpr bool floating_operand() {
 
 template <class A, class Op>
 constexpr auto float_function(std::remove_reference_t<A>& a, location where) {
-  constexpr bool floating = floating_operand<A>() || TensorLike<A> || is_invalid<A>;
+  constexpr bool wide = unary_problem<A>(Domain::equal) != Problem::narrow;
+  constexpr bool floating = floating_operand<A>() || TensorLike<A> || is_invalid<A> || !wide;
   check_operands<unary_problem<A>(Domain::any), A, A>();
+  static_assert(wide, TEGULA_NARROW_ELEMENT);
   static_assert(floating, "this function is for floating elements (f16, bf16, float, double): use cast<T>(...)");
   return unary<A>(Op(), a, where);
 }
@@ -110,8 +112,9 @@ requires(detail::TracedPair<A, B> && !detail::AxisLike<B>) constexpr auto(min)(A
   return detail::binary<detail::Domain::ordered, void, ir::MinOp, A, B>({}, a, b, where);
 }
 
-/// Conversion to another element: to floats rounded to nearest even, float to integer truncated and saturated, bool to
-/// 0 or 1. The only way from one element to another.
+/// Conversion to another element: to floats rounded to nearest even (to e4m3 and e5m2 saturated, infinities too), float
+/// to integer truncated and saturated, integers cut to their low bits, bool to 0 or 1. The only way from one element to
+/// another.
 template <ElementType T, class A>
 requires detail::Traced<A>
 constexpr auto cast(A&& a, location where = location::current()) {

@@ -7,7 +7,7 @@ namespace tegula {
 namespace detail {
 
 /// Which elements an op takes.
-enum class Domain { numbers, integers, bits, ordered, any };
+enum class Domain { numbers, integers, bits, ordered, equal, any };
 
 enum class Problem {
   none,
@@ -19,6 +19,7 @@ enum class Problem {
   fraction,
   wide_index,
   elements,
+  narrow,
   domain,
   ranks,
   extents
@@ -30,15 +31,26 @@ constexpr bool in_domain(Domain domain) {
   switch (domain) {
     case Domain::numbers:
     case Domain::ordered:
-      return e != Element::boolean;
+      return is_arithmetic(e);
     case Domain::integers:
-      return is_integer(e);
+      return is_integer(e) && is_arithmetic(e);
     case Domain::bits:
-      return is_integer(e) || e == Element::boolean;
+      return (is_integer(e) && is_arithmetic(e)) || e == Element::boolean;
+    case Domain::equal:
+      return is_arithmetic(e) || e == Element::boolean;
     case Domain::any:
       return true;
   }
   return false;
+}
+
+/// Elements of 8 bits are not computed with.
+template <class T>
+inline constexpr bool is_narrow = bits(element_of<T>::value) == 8;
+template <class T>
+constexpr Problem domain_problem(Domain domain) {
+  if (in_domain<T>(domain)) return Problem::none;
+  return is_narrow<T> ? Problem::narrow : Problem::domain;
 }
 
 /// A number or scalar that meets element T.
@@ -134,7 +146,7 @@ constexpr Problem operand_problem() {
     if constexpr (problem != Problem::none)
       return problem;
     else
-      return in_domain<typename OperandElement<A, B>::type>(domain) ? Problem::none : Problem::domain;
+      return domain_problem<typename OperandElement<A, B>::type>(domain);
   }
 }
 
@@ -155,6 +167,10 @@ struct BinaryShape<A, B> {
   "elem(k) counts elements and a plain index counts tiles, so the two do not mix: calculate in one unit, elem(k + n) " \
   "or k + n"
 
+#define TEGULA_NARROW_ELEMENT                                                                                        \
+  "elements of 8 bits (std::int8_t, e4m3, e5m2) are loaded, stored, selected, converted and multiplied by dot, but " \
+  "not computed with: cast first, for instance cast<float>(x)"
+
 /// The sentences of wrong operands; A and B stand in the compiler's note.
 template <Problem problem, class A, class B>
 constexpr void check_operands() {
@@ -166,6 +182,7 @@ constexpr void check_operands() {
   constexpr bool fits_integer = problem != Problem::fraction;
   constexpr bool fits_i32 = problem != Problem::wide_index;
   constexpr bool same_element = problem != Problem::elements;
+  constexpr bool wide = problem != Problem::narrow;
   constexpr bool defined = problem != Problem::domain;
   constexpr bool same_rank = problem != Problem::ranks;
   constexpr bool extents_agree = problem != Problem::extents;
@@ -181,6 +198,7 @@ constexpr void check_operands() {
       "a 64-bit index meets an i32 tile and would be cut: make the tile i64 (iota<std::int64_t>) or cast<int>(index)");
   static_assert(same_element,
                 "the operands have different elements and nothing is converted silently: use cast<T>(...)");
+  static_assert(wide, TEGULA_NARROW_ELEMENT);
   static_assert(
       defined,
       "the operator is not defined for this element: arithmetic and order are for numbers, %, << and >> for integers, "
@@ -269,7 +287,7 @@ constexpr Problem unary_problem(Domain domain) {
   if (is_invalid<X>) return Problem::none;
   if (named_recipe<X>) return Problem::named_recipe;
   if (TensorLike<X>) return Problem::tensor;
-  return in_domain<typename ElementOrFloat<X>::type>(domain) ? Problem::none : Problem::domain;
+  return domain_problem<typename ElementOrFloat<X>::type>(domain);
 }
 
 }  // namespace detail
@@ -338,14 +356,14 @@ constexpr auto operator^(A&& a, B&& b) {
 template <class A, class B>
 requires detail::TracedPair<A, B>
 constexpr auto operator==(A&& a, B&& b) {
-  return detail::check_operands<detail::operand_problem<detail::Domain::any, A, B>(), A, B>(),
-         detail::compare<detail::Domain::any, ir::Predicate::eq, A, B>(a, b);
+  return detail::check_operands<detail::operand_problem<detail::Domain::equal, A, B>(), A, B>(),
+         detail::compare<detail::Domain::equal, ir::Predicate::eq, A, B>(a, b);
 }
 template <class A, class B>
 requires detail::TracedPair<A, B>
 constexpr auto operator!=(A&& a, B&& b) {
-  return detail::check_operands<detail::operand_problem<detail::Domain::any, A, B>(), A, B>(),
-         detail::compare<detail::Domain::any, ir::Predicate::ne, A, B>(a, b);
+  return detail::check_operands<detail::operand_problem<detail::Domain::equal, A, B>(), A, B>(),
+         detail::compare<detail::Domain::equal, ir::Predicate::ne, A, B>(a, b);
 }
 template <class A, class B>
 requires detail::TracedPair<A, B>

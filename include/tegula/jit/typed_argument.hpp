@@ -44,8 +44,7 @@ template <class X>
 concept TensorArgument = StridedTensor<X> || MdspanLike<X> || detail::ContiguousContainer<X>;
 
 template <class X>
-concept ScalarArgument = std::is_arithmetic_v<std::remove_cv_t<X>> || std::same_as<std::remove_cv_t<X>, f16> ||
-    std::same_as<std::remove_cv_t<X>, bf16>;
+concept ScalarArgument = std::is_arithmetic_v<std::remove_cv_t<X>> || detail::NarrowFloat<X>;
 
 /// Where an argument's memory is, as far as its type tells.
 enum class Space : std::uint8_t { host, cuda, known_at_run_time };

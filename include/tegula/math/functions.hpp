@@ -178,11 +178,6 @@ constexpr To float_to_int(From x) {
   return static_cast<To>(x);
 }
 
-constexpr float f16_to_float(std::uint16_t bits) { return f16_to_f32(Bits<std::int32_t>{bits}).value; }
-constexpr float bf16_to_float(std::uint16_t bits) { return bf16_to_f32(Bits<std::int32_t>{bits}).value; }
-constexpr std::uint16_t float_to_f16(float x) { return static_cast<std::uint16_t>(f32_to_f16(Real<float>{x}).value); }
-constexpr std::uint16_t float_to_bf16(float x) { return static_cast<std::uint16_t>(f32_to_bf16(Real<float>{x}).value); }
-
 /// The value of a narrow float's bits.
 constexpr float narrow_value(Element element, std::uint16_t bits) {
   Bits<std::int32_t> const lane{bits};
@@ -221,10 +216,5 @@ constexpr std::uint16_t narrow_bits(Element element, T number) {
       return static_cast<std::uint16_t>(f32_to_bf16(x).value);
   }
 }
-
-constexpr std::uint16_t double_to_f16(double x) { return narrow_bits(Element::f16, x); }
-constexpr std::uint16_t double_to_bf16(double x) { return narrow_bits(Element::bf16, x); }
-constexpr std::uint16_t int_to_f16(std::int64_t x) { return narrow_bits(Element::f16, x); }
-constexpr std::uint16_t int_to_bf16(std::int64_t x) { return narrow_bits(Element::bf16, x); }
 
 }  // namespace tegula::math

@@ -33,6 +33,17 @@ static_assert(
     std::is_same_v<element_of_recipe<decltype(dot(any<bf16, Shape<8, 32>>(), any<bf16, Shape<32, 16>>()))>, float>);
 static_assert(
     std::is_same_v<element_of_recipe<decltype(dot(any<double, Shape<8, 8>>(), any<double, Shape<8, 8>>()))>, double>);
+static_assert(
+    std::is_same_v<element_of_recipe<decltype(dot(any<std::int8_t, Shape<8, 8>>(), any<std::int8_t, Shape<8, 8>>()))>,
+                   std::int32_t>);
+static_assert(
+    std::is_same_v<element_of_recipe<decltype(dot(any<e4m3, Shape<8, 8>>(), any<e5m2, Shape<8, 8>>()))>, float>);
+static_assert(std::is_same_v<shape_of<decltype(dot(any<float, Shape<8, 4>>(), any<float, Shape<4, 16>>(),
+                                                   any<float, Shape<8, 16>>(), tf32))>,
+                             Shape<8, 16>>);
+static_assert(std::is_same_v<element_of_recipe<decltype(full<e4m3>(shape<4>, 1))>, e4m3>);
+static_assert(std::is_same_v<element_of_recipe<decltype(full(shape<4>, std::int8_t{3}))>, std::int8_t>);
+static_assert(std::is_same_v<element_of_recipe<decltype(full(shape<4>, e5m2(0.5)))>, e5m2>);
 static_assert(std::is_same_v<element_of_recipe<decltype(any<bf16, Shape<8>>() < 0)>, bool>);
 static_assert(std::is_same_v<element_of_recipe<decltype(any<bf16, Shape<8>>() * 0.5)>, bf16>);
 static_assert(std::is_same_v<element_of_recipe<decltype(full(shape<4>, -inf))>, float>);
@@ -128,6 +139,17 @@ TEST_CASE("host scalars follow the tiles' rules", "[N12]") {
   STATIC_REQUIRE(cast<int>(host(2.9F)) == 2);
   STATIC_REQUIRE(cast<bf16>(host(1.00390625F)) == bf16(1.0));
   STATIC_REQUIRE(cast<float>(host(true)) == 1.F);
+  STATIC_REQUIRE(cast<std::int8_t>(host(300)).value() == 44);
+  STATIC_REQUIRE(cast<std::int8_t>(host(-1e9F)).value() == -128);
+  STATIC_REQUIRE(cast<int>(host(std::int8_t{-7})) == -7);
+  STATIC_REQUIRE(cast<e4m3>(host(1e9F)).value() == e4m3(448));
+  STATIC_REQUIRE(cast<e5m2>(host(e4m3(448))).value().bits() == 0x5F);
+  STATIC_REQUIRE(cast<e5m2>(host(std::int64_t{9217})).value() == e5m2(10240));
+  // Just above a tie, which a detour by f32 or f64 would make it.
+  STATIC_REQUIRE(cast<e4m3>(host(1 + 0x1p-4 + 0x1p-40)).value() == e4m3(1.125));
+  STATIC_REQUIRE(cast<float>(host(e5m2::from_bits(0x7C))) == inf);
+  STATIC_REQUIRE(cast<bool>(host(true)) == true);
+  STATIC_REQUIRE(select(host(true), host(e4m3(2)), 3).value() == e4m3(2));
   STATIC_REQUIRE(-host(2) == -2);
   STATIC_REQUIRE((!(host(1) < 2)) == host(false));
   STATIC_REQUIRE(select(host(1) < 2, host(5), 6) == 5);

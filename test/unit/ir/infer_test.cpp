@@ -32,6 +32,48 @@ TEST_CASE("infer: results that operands leave open must be stated") {
         "cast: operand is tile<1x16xf32> but the result is tile<16xf16>");
 }
 
+TEST_CASE("infer: products have the accumulator of their elements") {
+  auto const product = [](DotOp const& op, Element a, Element b, Element sum) {
+    return infer(op, {tile(a, {8, 4}), tile(b, {4, 16}), tile(sum, {8, 16})});
+  };
+  DotOp const tf32 = make_op<DotOp>(DotPrecision::tf32);
+  CHECK(product({}, Element::i8, Element::i8, Element::i32).ok());
+  CHECK(product({}, Element::e4m3, Element::e5m2, Element::f32).ok());
+  CHECK(product({}, Element::f64, Element::f64, Element::f64).ok());
+  CHECK(product(tf32, Element::f32, Element::f32, Element::f32).ok());
+  CHECK(product({}, Element::i8, Element::i8, Element::f32).error ==
+        "dot: accumulator is 8x16xf32 but must be 8x16xi32 (lhs 8x4xi8, rhs 4x16xi8)");
+  CHECK(product({}, Element::i32, Element::i32, Element::i32).error ==
+        "dot: no product of i32 tiles (lhs 8x4xi32, rhs 4x16xi32)");
+  CHECK(product({}, Element::e4m3, Element::f16, Element::f32).error ==
+        "dot: lhs holds e4m3 but rhs holds f16 (lhs 8x4xe4m3, rhs 4x16xf16)");
+  CHECK(product(tf32, Element::bf16, Element::bf16, Element::f32).error ==
+        "dot: precision tf32 is of f32, not of bf16 (lhs 8x4xbf16, rhs 4x16xbf16)");
+}
+
+TEST_CASE("infer: elements of 8 bits are moved, cast and multiplied, not computed with") {
+  for (Element element : {Element::i8, Element::e4m3, Element::e5m2}) {
+    INFO(name(element));
+    Type const a = tile(element, {8, 16}), mask = tile(Element::boolean, {8, 16});
+    std::string const remedy = "; elements of 8 bits are stored, moved and multiplied by dot: cast them first";
+    std::string const found = "lhs is tile<8x16x" + std::string(name(element)) + "> but takes ";
+    CHECK(infer(AddOp{}, {a, a}).error == "add: " + found + "numbers" + remedy);
+    CHECK(infer(AndOp{}, {a, a}).error == "and: " + found + "integers and booleans" + remedy);
+    CHECK(infer(CompareOp{}, {a, a}).error == "compare: " + found + "numbers and booleans" + remedy);
+    CHECK_FALSE(infer(NegOp{}, {a}).ok());
+    CHECK_FALSE(infer(ExpOp{}, {a}).ok());
+    CHECK_FALSE(infer(FmaOp{}, {a, a, a}).ok());
+    CHECK_FALSE(infer(make_op<ReduceOp>(std::int64_t{1}), {a}).ok());
+    CHECK_FALSE(infer(IotaOp{}, {}, {a}).ok());
+    CHECK(infer(SelectOp{}, {mask, a, a}).types == std::vector{a});
+    CHECK(infer(CastOp{}, {a}, {tile(Element::f32, {8, 16})}).ok());
+    CHECK(infer(BitcastOp{}, {a}, {tile(Element::i8, {8, 16})}).ok());
+    CHECK(infer(make_op<TransOp>(Extents{1, 0}), {a}).types == std::vector{tile(element, {16, 8})});
+  }
+  CHECK(infer(CastOp{}, {tile(Element::f32, {8})}, {tile(Element::boolean, {8})}).error ==
+        "cast: no conversion to boolean; compare with 0");
+}
+
 TEST_CASE("infer: the first mistake is told with the types in it") {
   Type const a = tile(Element::f32, {8, 16}), b = tile(Element::f32, {16, 8});
   CHECK(infer(AddOp{}, {a, b}).error == "add: lhs is tile<8x16xf32> but rhs is tile<16x8xf32>");

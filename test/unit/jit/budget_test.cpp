@@ -34,6 +34,9 @@ static_assert(budget(stages<8>, ring_tile<bf16>(shape<128, 64>), ring_tile<bf16>
 static_assert(budget(stages<2>, ring_tile<bf16>(shape<64, 10>)).broken == &tma_rule::row);
 static_assert(budget(stages<2>, ring_tile<float>(shape<64, 48>)).broken == &tma_rule::swizzle);
 static_assert(budget(stages<2>, ring_tile<bool>(shape<64, 64>)).broken == &tma_rule::element);
+static_assert(budget(stages<2>, ring_tile<e4m3>(shape<64, 128>), ring_tile<std::int8_t>(shape<128, 64>)).shared ==
+              2 * (64 * 128 + 128 * 64) + 4 * 8);
+static_assert(budget(stages<2>, ring_tile<e5m2>(shape<64, 8>)).broken == &tma_rule::row);
 static_assert(budget(stages<2>, ring_tile<float>(shape<1, 1, 1, 1, 8, 64>)).broken == &tma_rule::rank);
 static_assert(budget(stages<2>, ring_tile<bf16>(shape<3, 8>)).broken == &tma_rule::placement);
 

@@ -42,6 +42,13 @@ static_assert(mistake_in<arg<bool>, int, StreamKind::any>() == Mistake::number_k
 static_assert(mistake_in<arg<std::int64_t>, bool, StreamKind::any>() == Mistake::number_kind);
 static_assert(mistake_in<arg<bf16>, float, StreamKind::any>() == Mistake::none);
 static_assert(mistake_in<arg<float>, std::vector<float>, StreamKind::any>() == Mistake::not_a_number);
+static_assert(mistake_in<in<std::int8_t, 1>, std::vector<std::int8_t>, StreamKind::any>() == Mistake::none);
+static_assert(mistake_in<in<e4m3, 1>, std::vector<e4m3> const, StreamKind::any>() == Mistake::none);
+static_assert(mistake_in<in<e4m3, 1>, std::vector<e5m2>, StreamKind::any>() == Mistake::element);
+static_assert(mistake_in<in<std::int8_t, 1>, std::vector<std::uint8_t>, StreamKind::any>() == Mistake::element);
+static_assert(mistake_in<arg<std::int8_t>, int, StreamKind::any>() == Mistake::none);
+static_assert(mistake_in<arg<std::int8_t>, e4m3, StreamKind::any>() == Mistake::number_kind);
+static_assert(mistake_in<arg<e5m2>, e4m3, StreamKind::any>() == Mistake::none);
 
 }  // namespace
 
@@ -53,6 +60,15 @@ TEST_CASE("numbers become the bits of their parameter's element") {
   CHECK(scalar_slot<bool>("k", 1, true) == 1);
   CHECK(scalar_slot<std::int32_t>("k", 1, std::int64_t{-5}) == -5);
   CHECK(scalar_slot<std::int32_t>("k", 1, 2147483647U) == 2147483647);
+  CHECK(bits_as<std::uint8_t>(scalar_slot<e4m3>("k", 1, 1e6)) == 0x7e);
+  CHECK(bits_as<std::uint8_t>(scalar_slot<e5m2>("k", 1, e5m2(-2.0))) == 0xc0);
+  CHECK(bits_as<std::uint8_t>(scalar_slot<e5m2>("k", 1, e4m3(448.0))) == 0x5f);
+  CHECK(scalar_slot<std::int8_t>("k", 1, -128) == -128);
+  CHECK(scalar_slot<std::int8_t>("k", 1, 127U) == 127);
+  CHECK(scalar_slot<std::int8_t>("k", 1, static_cast<std::int8_t>(-1)) == -1);
+  CHECK_THROWS_AS(scalar_slot<std::int8_t>("k", 1, 300), UserError);
+  CHECK_THROWS_AS(scalar_slot<std::int8_t>("k", 1, 128U), UserError);
+  CHECK_THROWS_AS(scalar_slot<std::int8_t>("k", 1, std::int64_t{-129}), UserError);
   CHECK_THROWS_AS(scalar_slot<std::int32_t>("k", 1, 2147483648U), UserError);
   CHECK_THROWS_AS(scalar_slot<std::int32_t>("k", 1, std::int64_t{-2147483649}), UserError);
   CHECK_THROWS_AS(scalar_slot<std::int64_t>("k", 1, ~std::uint64_t{0}), UserError);

@@ -168,8 +168,9 @@ void comparisons() {
 
 void selection() {
   auto const c = random_column(Element::boolean, count, 12);
-  for (Element element :
-       {Element::boolean, Element::i32, Element::i64, Element::f16, Element::bf16, Element::f32, Element::f64}) {
+  for (ElementInfo const& row : element_table) {
+    Element const element = row.element;
+    INFO(row.name);
     auto const a = random_column(element, count, 13), b = random_column(element, count, 14);
     check_same(apply("select %a, %b, %c", {c, a, b}, element),
                [&](std::int64_t i) { return c.get(i).bits != 0 ? a.get(i) : b.get(i); });
@@ -194,10 +195,11 @@ ir::Constant cast_by_hand(ir::Constant from, Element to) {
   if (is_float(from.element)) {
     double const x = ir::to_double(from);
     if (is_float(to)) return ir::make_constant(to, x);
-    double const low = to == Element::i32 ? -0x1p31 : -0x1p63, high = -low;
+    double const low = -std::ldexp(1.0, bits(to) - 1), high = -low;
+    std::int64_t const greatest = INT64_MAX >> (64 - bits(to));
     if (std::isnan(x)) return ir::make_constant(to, std::int64_t{0});
-    if (x >= high) return ir::make_constant(to, to == Element::i32 ? std::int64_t{INT32_MAX} : INT64_MAX);
-    if (x <= low) return ir::make_constant(to, to == Element::i32 ? std::int64_t{INT32_MIN} : INT64_MIN);
+    if (x >= high) return ir::make_constant(to, greatest);
+    if (x <= low) return ir::make_constant(to, -greatest - 1);
     return ir::make_constant(to, static_cast<std::int64_t>(std::trunc(x)));
   }
   std::int64_t const x = ir::to_int(from);
@@ -228,17 +230,20 @@ void casts() {
 }
 
 void bitcasts() {
-  std::pair<Element, Element> const pairs[] = {{Element::f32, Element::i32},
-                                               {Element::f64, Element::i64},
-                                               {Element::i32, Element::f32},
-                                               {Element::i64, Element::f64}};
+  std::pair<Element, Element> const pairs[] = {{Element::f32, Element::i32}, {Element::f64, Element::i64},
+                                               {Element::i32, Element::f32}, {Element::i64, Element::f64},
+                                               {Element::e4m3, Element::i8}, {Element::i8, Element::e5m2},
+                                               {Element::i8, Element::e4m3}, {Element::f16, Element::bf16}};
   for (auto const& [from, to] : pairs) {
+    INFO(name(from) << " to " << name(to));
     auto const a = random_column(from, count, 16);
-    check_same(apply("bitcast %a", {a}, to), [&, result = to](std::int64_t i) {
+    auto const found = apply("bitcast %a", {a}, to);
+    check_same(found, [&, from_element = from, result = to](std::int64_t i) {
       std::uint64_t const raw = a.get(i).bits;
-      return result == Element::i32
-                 ? ir::make_constant(result, static_cast<std::int64_t>(static_cast<std::int32_t>(raw)))
-                 : ir::Constant{result, bits(result) == 32 ? raw & 0xFFFFFFFF : raw};
+      // The simulator keeps the values of narrow floats, and of NaN no bits.
+      if (is_narrow_float(from_element) && std::isnan(a.number(i))) return found.get(i);
+      if (is_integer(result)) return ir::make_constant(result, static_cast<std::int64_t>(raw));
+      return ir::Constant{result, bits(result) == 64 ? raw : raw & ((std::uint64_t{1} << bits(result)) - 1)};
     });
   }
 }
@@ -409,23 +414,40 @@ void reductions() {
 }
 
 void dots() {
-  for (Element element : floats) {
-    Element const sum = element == Element::f64 ? Element::f64 : Element::f32;
-    std::string const e(name(element)), s(name(sum));
-    auto const module =
-        module_of("kernel @k(%a: in tensor<?x?x" + e + ">, %b: in tensor<?x?x" + e + ">, %c: inout tensor<?x?x" + s +
-                  ">) {\n  %0 = constant {value = 0 : i64} : i64\n  %x = load %a, %0, %0 : tile<5x17x" + e +
-                  ">\n  %y = load %b, %0, %0 : tile<17x3x" + e + ">\n  %z = load %c, %0, %0 : tile<5x3x" + s +
-                  ">\n  %d = dot %x, %y, %z : tile<5x3x" + s + ">\n  store %c, %d, %0, %0\n  return\n}\n");
+  struct Case {
+    Element lhs, rhs;
+    std::string attributes;
+  };
+  std::vector<Case> cases = {{Element::i8, Element::i8, ""},
+                             {Element::e4m3, Element::e4m3, ""},
+                             {Element::e4m3, Element::e5m2, ""},
+                             {Element::e5m2, Element::e4m3, ""},
+                             {Element::f32, Element::f32, " {precision = tf32}"}};
+  for (Element element : floats) cases.push_back({element, element, ""});
+  for (auto const& [lhs, rhs, attributes] : cases) {
+    Element const sum = dot_accumulator(lhs);
+    std::string const l(name(lhs)), r(name(rhs)), s(name(sum));
+    INFO(l << " by " << r << attributes);
+    auto const module = module_of(
+        "kernel @k(%a: in tensor<?x?x" + l + ">, %b: in tensor<?x?x" + r + ">, %c: inout tensor<?x?x" + s +
+        ">) {\n  %0 = constant {value = 0 : i64} : i64\n  %x = load %a, %0, %0 : tile<5x17x" + l +
+        ">\n  %y = load %b, %0, %0 : tile<17x3x" + r + ">\n  %z = load %c, %0, %0 : tile<5x3x" + s +
+        ">\n  %d = dot %x, %y, %z" + attributes + " : tile<5x3x" + s + ">\n  store %c, %d, %0, %0\n  return\n}\n");
     std::mt19937_64 random(24);
-    HostTensor a(element, {5, 17}), b(element, {17, 3}), c(sum, {5, 3});
-    a.fill(random), b.fill(random), c.fill(random);
+    HostTensor a(lhs, {5, 17}), b(rhs, {17, 3}), c(sum, {5, 3});
+    double const greatest = lhs == Element::i8 ? 127 : 1;
+    a.fill(random, -greatest, greatest), b.fill(random, -greatest, greatest), c.fill(random);
+    if (sum == Element::i32) c.set_integer(0, INT32_MAX), c.set_integer(4, INT32_MIN);  // sums that wrap
     HostTensor const before = c;
     REQUIRE(simulate(module, {a.view(), b.view(), c.view()}).clean());
     for (int i = 0; i < 5; ++i)
       for (int j = 0; j < 3; ++j) {
         double exact = before(i, j), size = std::fabs(exact);
         for (int k = 0; k < 17; ++k) exact += a(i, k) * b(k, j), size += std::fabs(a(i, k) * b(k, j));
+        if (sum == Element::i32) {
+          CHECK(c(i, j) == ir::to_double(ir::make_constant(sum, static_cast<std::int64_t>(exact))));
+          continue;
+        }
         CHECK(std::fabs(c(i, j) - exact) <= 18 * size * (sum == Element::f64 ? 0x1p-52 : 0x1p-23));
       }
   }
@@ -583,24 +605,34 @@ void staying_grid() {
 
 void constants() {
   auto const module = module_of(
-      R"(kernel @k(%a: out tensor<?xbool>, %b: out tensor<?xi32>, %c: out tensor<?xf16>, %d: out tensor<?xf64>) {
+      R"(kernel @k(%a: out tensor<?xbool>, %b: out tensor<?xi32>, %c: out tensor<?xf16>, %d: out tensor<?xf64>, %e: out tensor<?xi8>, %f: out tensor<?xe4m3>, %g: out tensor<?xe5m2>) {
   %0 = constant {value = 0 : i64} : i64
   %1 = constant {value = true : bool} : tile<3xbool>
   %2 = constant {value = -7 : i32} : tile<3xi32>
   %3 = constant {value = -inf : f16} : tile<3xf16>
   %4 = constant {value = 0.1 : f64} : tile<3xf64>
+  %5 = constant {value = -128 : i8} : tile<3xi8>
+  %6 = constant {value = 0.002 : e4m3} : tile<3xe4m3>
+  %7 = constant {value = 0x7c : e5m2} : tile<3xe5m2>
   store %a, %1, %0
   store %b, %2, %0
   store %c, %3, %0
   store %d, %4, %0
+  store %e, %5, %0
+  store %f, %6, %0
+  store %g, %7, %0
   return
 })");
-  HostTensor a(Element::boolean, {3}), b(Element::i32, {3}), c(Element::f16, {3}), d(Element::f64, {3});
-  REQUIRE(simulate(module, {a.view(), b.view(), c.view(), d.view()}).clean());
+  HostTensor a(Element::boolean, {3}), b(Element::i32, {3}), c(Element::f16, {3}), d(Element::f64, {3}),
+      e(Element::i8, {3}), f(Element::e4m3, {3}), g(Element::e5m2, {3});
+  REQUIRE(simulate(module, {a.view(), b.view(), c.view(), d.view(), e.view(), f.view(), g.view()}).clean());
   CHECK(a.integer(2) == 1);
   CHECK(b.integer(0) == -7);
   CHECK(std::isinf(c.number(1)));
   CHECK(d.number(2) == 0.1);
+  CHECK(e.integer(1) == -128);
+  CHECK(f.number(0) == 0x1p-9);
+  CHECK(std::isinf(g.number(2)));
 }
 
 }  // namespace

@@ -1,0 +1,10 @@
+// expect: dot: the operands have different elements, and only e4m3 and e5m2 go together
+// rows: N3
+#include <tegula/dsl/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<e4m3, 2> a, in<f16, 2> b, out<float, 2> y) {
+  auto g = grid_over(y, shape<64, 64>);
+  store(y, shape<64, 64>, dot(load(a, shape<64, 64>, g[0], 0), load(b, shape<64, 64>, 0, g[1])), g[0], g[1]);
+});

@@ -1,0 +1,11 @@
+// expect: elements of 8 bits (std::int8_t, e4m3, e5m2) are loaded, stored, selected, converted and multiplied by dot,
+// but not computed with: cast first rows: N3
+#include <tegula/dsl/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<e4m3, 1> x, out<e4m3, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  tile v = load(x, shape<64>, g[0]);
+  store(y, shape<64>, v + v, g[0]);
+});
