@@ -66,15 +66,15 @@ class KernelGenerator : KernelWriter {
     line(std::string(second ? "%acc, %rest" : "%acc") + " = for %t = %zero to %trips step %one carry (%sum = %init" +
          more + ") : " + ir::to_string(acc) + (second ? ", " + ir::to_string(acc) : "") + " {");
     line("%x = mul %t, %k : i64");
-    auto const operand = [&](std::string const& name, std::string const& source, Element element, bool swapped,
+    auto const operand = [&](std::string const& name, std::string const& source, Element factor, bool swapped,
                              std::string const& first, std::string const& last, std::int64_t e0, std::int64_t e1) {
       if (!swapped)
         return line("%" + name + " = load " + source + ", " + first + ", " + last + " : " +
-                    ir::to_string(Type::tile(element, {e0, e1})));
+                    ir::to_string(Type::tile(factor, {e0, e1})));
       line("%" + name + "_t = load " + source + ", " + last + ", " + first + " : " +
-           ir::to_string(Type::tile(element, {e1, e0})));
+           ir::to_string(Type::tile(factor, {e1, e0})));
       line("%" + name + " = trans %" + name +
-           "_t {permutation = [1, 0]} : " + ir::to_string(Type::tile(element, {e0, e1})));
+           "_t {permutation = [1, 0]} : " + ir::to_string(Type::tile(factor, {e0, e1})));
     };
     operand("a", a, element, swap_a, "%i", "%x", m, k);
     operand("b", b, right, swap_b, "%x", "%j", k, n);
