@@ -52,6 +52,18 @@ BrokenRule rule_of_load(ir::Op const& load) {
   return broken;
 }
 
+BrokenRule rule_of_product(ir::Op const& product) {
+  BrokenRule broken;
+  broken.name = "wgmma";
+  broken.what = "a product of " + std::string(name(product.operand(0)->type().element())) +
+                " goes warp by warp from registers: " + std::string(product.as<ir::MmaOp>().by_warps.view());
+  broken.fix =
+      "give wgmma 64 rows for each warpgroup and a right operand that is loaded; of elements of 8 and 32 bits both "
+      "operands stored with K last (trans of a loaded N x K tile)";
+  broken.where = product.where();
+  return broken;
+}
+
 }  // namespace
 
 Budget budget(ir::Function const& kernel) {
@@ -81,8 +93,10 @@ Budget budget(ir::Function const& kernel) {
   if (!result.broken.empty() && result.broken.back().name == "registers")
     result.broken.back().fatal = result.registers > estimate_tolerance * result.registers_allowed;
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
-    if (!op.is<ir::LoadOp>() || op.as<ir::LoadOp>().by_pointer.view().empty()) return ir::Walk::advance;
-    BrokenRule broken = rule_of_load(op);
+    bool const by_pointer = op.is<ir::LoadOp>() && !op.as<ir::LoadOp>().by_pointer.view().empty();
+    bool const by_warps = op.is<ir::MmaOp>() && !op.as<ir::MmaOp>().by_warps.view().empty();
+    if (!by_pointer && !by_warps) return ir::Walk::advance;
+    BrokenRule broken = by_pointer ? rule_of_load(op) : rule_of_product(op);
     bool const said = std::any_of(result.broken.begin(), result.broken.end(), [&](BrokenRule const& earlier) {
       return earlier.what == broken.what && earlier.where.line() == broken.where.line();
     });

@@ -168,7 +168,8 @@ bool holds_all_of(Element wide, Element narrow) {
     return is_float(wide) && narrow != Element::boolean && info(wide).mantissa >= bits(narrow);
   if (narrow == Element::boolean) return !is_float(wide);
   if (!is_float(wide)) return bits(wide) >= bits(narrow);
-  return wide == narrow || wide == Element::f64 || (wide == Element::f32 && narrow != Element::f64);
+  return wide == narrow || wide == Element::f64 || (wide == Element::f32 && narrow != Element::f64) ||
+         (is_f8(narrow) && !is_f8(wide));
 }
 
 Value* cast(Site& site) {

@@ -63,19 +63,18 @@ class Schedule {
     });
     if (dots_.empty()) return false;
     choose_warps();
-    std::vector<bool> asynchronous;
+    std::vector<std::string> reasons;  // why no wgmma takes them
     bool good = true;
     for (Op const* dot : dots_) {
-      std::string why = no_wgmma(*dot);
-      asynchronous.push_back(why.empty());
-      if (why.empty()) continue;
+      reasons.push_back(no_wgmma(*dot));
+      if (reasons.back().empty()) continue;
       std::string const neither = no_mma(*dot);
-      if (!neither.empty()) good = refuse(*dot, why + ", and " + neither);
+      if (!neither.empty()) good = refuse(*dot, reasons.back() + ", and " + neither);
     }
     if (!good) return false;
     for (std::size_t i = 0; i < dots_.size(); ++i) {
-      if (!asynchronous[i])
-        warp_by_warp(*dots_[i]);
+      if (!reasons[i].empty())
+        warp_by_warp(*dots_[i], reasons[i]);
       else if (stays_open(*dots_[i]))
         carried(*dots_[i], *dots_[i]->parent_op());
       else
@@ -354,7 +353,7 @@ class Schedule {
   }
 
   /// A product of registers, done when the next op runs.
-  void warp_by_warp(Op& dot) {
+  void warp_by_warp(Op& dot, std::string const& by_warps) {
     ir::WarpGrid const grid = warp_grid(dot);
     Type const &a = dot.operand(0)->type(), &b = dot.operand(1)->type(), &d = dot.result()->type();
     std::string why;
@@ -366,7 +365,7 @@ class Schedule {
     Value* const lhs = in_layout(0, ir::mma_a_layout(a.shape(), bytes(a.element()), grid, why));
     Value* const rhs = in_layout(1, ir::mma_b_layout(b.shape(), bytes(b.element()), grid, why));
     Value* const sum = laid_out(builder, dot.operand(2), ir::mma_layout(d.shape(), grid, why));
-    Value* const product = builder.value(ir::MmaOp{}, {lhs, rhs, sum}, sum->type());
+    Value* const product = builder.value(ir::make_op<ir::MmaOp>(Symbol(by_warps)), {lhs, rhs, sum}, sum->type());
     ir::replace(dot, builder.value(ir::ConvertLayoutOp{}, {product}, d));
   }
 

@@ -35,3 +35,22 @@ TEST_CASE("budget: shared memory is counted to its last byte, mbarriers one by o
   CHECK_THROWS_WITH(analysis::refuse_over_budget(over.kernel()),
                     ContainsSubstring("237568 bytes needed, 232448 allowed; %ring 131072, %out 106496; take fewer"));
 }
+
+TEST_CASE("budget: a product that goes warp by warp is named with the reason and what mends it", "[N5]") {
+  ir::Module const module = module_of(
+      "kernel @product(%A: in tensor<?x?xi8>, %C: out tensor<?x?xi32>) warps = 1 {\n"
+      "  %zero = constant {value = 0 : i64} : i64\n"
+      "  %a = constant {value = 1 : i8} : tile<16x32xi8, mma_a(1,1)>\n"
+      "  %b = constant {value = 1 : i8} : tile<32x8xi8, mma_b(1,1)>\n"
+      "  %none = constant {value = 0 : i32} : tile<16x8xi32, mma(1,1)>\n"
+      "  %d = mma %a, %b, %none {by_warps = \"wgmma takes multiples of 64 rows, not 16\"} : tile<16x8xi32, mma(1,1)>\n"
+      "  store %C, %d, %zero, %zero\n"
+      "  return\n}\n");
+  Budget const found = analysis::budget(module.kernel());
+  CHECK(found.fits());
+  REQUIRE(found.broken.size() == 1);
+  CHECK(found.broken.front().name == "wgmma");
+  CHECK(found.broken.front().what ==
+        "a product of i8 goes warp by warp from registers: wgmma takes multiples of 64 rows, not 16");
+  CHECK_THAT(found.broken.front().fix, ContainsSubstring("K last"));
+}

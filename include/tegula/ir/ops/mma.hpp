@@ -65,11 +65,13 @@ struct WgmmaWaitOp : OpDefaults {
 };
 
 /// `%d = mma %a, %b, %acc : tile<64x64xf32, mma>`: acc + a * b on registers, warp by warp (mma.sync). %a in the layout
-/// mma_a, %b in mma_b of the same arrangement of warps.
+/// mma_a, %b in mma_b of the same arrangement of warps. `by_warps`: why a dot became it and not wgmma, for messages.
 struct MmaOp : OpDefaults {
   static constexpr std::string_view mnemonic = "mma";
   static constexpr auto operands = names("lhs", "rhs", "accumulator");
   static constexpr unsigned traits = block_op | collective;
+  Symbol by_warps;
+  static constexpr auto attributes() { return fields(field("by_warps", &MmaOp::by_warps)); }
 };
 
 }  // namespace tegula::ir
