@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -47,7 +48,8 @@ std::string float_text(Constant constant) {
   double const value = to_double(constant);
   if (!std::isfinite(value)) {
     // An infinity of e5m2 is no constant that a number becomes, and there are many NaNs.
-    if (constant != make_constant(constant.element, value)) return hex(constant.bits);
+    double const read_back = std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
+    if (constant != make_constant(constant.element, read_back)) return hex(constant.bits);
     return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
   }
   switch (constant.element) {

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "sim/meaning.hpp"
+#include "sim/memory_element.hpp"
 #include "tegula/math/functions.hpp"
 #include "tegula/support/error.hpp"
 
@@ -76,7 +77,7 @@ void execute(Agent& agent, Op const& op, BitcastOp const&) {
     }
     double const value =
         operand.storage() == Storage::f64 ? operand.data<double>()[i] : static_cast<double>(operand.data<float>()[i]);
-    if (is_narrow_float(operand.element())) return math::narrow_bits(operand.element(), value);
+    if (is_narrow_float(operand.element())) return bits_of_narrow(operand.element(), value);
     return std::bit_cast<std::uint32_t>(operand.storage() == Storage::f64 ? static_cast<float>(value)
                                                                           : operand.data<float>()[i]);
   };

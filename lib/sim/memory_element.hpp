@@ -1,6 +1,7 @@
 // One element of memory, to and from the storage in which the simulator keeps it.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 
@@ -18,6 +19,12 @@ T read_as(std::byte const* address) {
 template <class T>
 void write_as(std::byte* address, T value) {
   std::memcpy(address, &value, sizeof value);
+}
+
+/// The bits of a value that a narrow float has: infinities of e5m2 stay, to which no cast leads.
+inline std::uint16_t bits_of_narrow(Element element, double value) {
+  std::uint16_t const bits = math::narrow_bits(element, value);
+  return element == Element::e5m2 && std::isinf(value) ? static_cast<std::uint16_t>(bits + 1) : bits;
 }
 
 /// One element of memory in the storage type T of that element.
@@ -59,10 +66,10 @@ void write_element(std::byte* address, Element element, T value) {
       return write_as(address, static_cast<std::int64_t>(value));
     case Element::e4m3:
     case Element::e5m2:
-      return write_as(address, static_cast<std::uint8_t>(math::narrow_bits(element, static_cast<double>(value))));
+      return write_as(address, static_cast<std::uint8_t>(bits_of_narrow(element, static_cast<double>(value))));
     case Element::f16:
     case Element::bf16:
-      return write_as(address, math::narrow_bits(element, static_cast<double>(value)));
+      return write_as(address, bits_of_narrow(element, static_cast<double>(value)));
     case Element::f32:
       return write_as(address, static_cast<float>(value));
     case Element::f64:

@@ -139,9 +139,9 @@ constexpr auto dot(A&& a, B&& b, C&& accumulator, location where = location::cur
   detail::check_dot<ir::DotPrecision::full, A, B>();
   return detail::product<ir::DotPrecision::full, A, B, C>(a, b, accumulator, where);
 }
-/// Products of float on tensor cores: of each element at least the upper 10 bits of the fraction count. Hopper drops
-/// the others, the host and the simulator of tiles keep them; sums are f32. Without tf32 products of float keep all
-/// bits everywhere, and tensor cores do not take them.
+/// Products of float on tensor cores: of each element at least the upper 10 bits of the fraction count. Hopper and the
+/// simulator drop the others, the host keeps them; sums are f32. Without tf32 products of float keep all bits
+/// everywhere, and tensor cores do not take them.
 template <detail::TileLike A, detail::TileLike B>
 constexpr auto dot(A&& a, B&& b, Tf32, location where = location::current()) {
   detail::check_dot<ir::DotPrecision::tf32, A, B>();
