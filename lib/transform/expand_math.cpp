@@ -193,34 +193,41 @@ Value* to_f8(Emitter& emitter, Value* value, Element element) {
   TracedInt const bits = math::f32_to_f8<Format>(TracedFloat{{&emitter, value}});
   return emitter.value(BitcastOp{}, {emitter.cast(bits.value, Element::i8)}, value->type().with_element(element));
 }
-Value* cast_of_f8(Emitter& emitter, Op const& op) {
-  Value* const source = op.operand(0);
-  Element const from = source->type().element(), to = op.result()->type().element();
-  if (from == Element::f32)
-    return to == Element::e4m3 ? to_f8<math::E4M3>(emitter, source, to) : to_f8<math::E5M2>(emitter, source, to);
-  return from == Element::e4m3 ? from_f8<math::E4M3>(emitter, source) : from_f8<math::E5M2>(emitter, source);
+
+/// A narrow float as f32, and back.
+Value* to_f32(Emitter& emitter, Value* value) {
+  Element const from = value->type().element();
+  if (from == Element::e4m3) return from_f8<math::E4M3>(emitter, value);
+  if (from == Element::e5m2) return from_f8<math::E5M2>(emitter, value);
+  return emitter.cast(value, Element::f32);
+}
+Value* from_f32(Emitter& emitter, Value* value, Element to) {
+  if (to == Element::e4m3) return to_f8<math::E4M3>(emitter, value, to);
+  if (to == Element::e5m2) return to_f8<math::E5M2>(emitter, value, to);
+  return emitter.cast(value, to);
 }
 
 /// A product of floats of 8 bits, of f32.
 Value* product_of_f8(Emitter& emitter, Op const& op) {
   std::vector<Value*> operands(op.operands().begin(), op.operands().end());
-  for (int i = 0; i < 2; ++i) operands[static_cast<std::size_t>(i)] = emitter.cast(op.operand(i), Element::f32);
+  for (int i = 0; i < 2; ++i) operands[static_cast<std::size_t>(i)] = to_f32(emitter, op.operand(i));
   Type const type = op.result()->type();
   return emitter.builder().create(op.kind(), op.attributes(), operands, {&type, 1}).result();
 }
 
-/// A cast from or to a narrow float that is not from or to f32; null for the other casts.
-Value* cast_through_f32(Emitter& emitter, Op const& op) {
+/// A cast from or to a narrow float, but for those between f32 and a float of 16 bits; null for these and other casts.
+Value* narrow_cast(Emitter& emitter, Op const& op) {
   Value* source = op.operand(0);
   Element const from = source->type().element(), to = op.result()->type().element();
-  bool const narrow_from = is_narrow_float(from) && to != Element::f32;
-  bool const narrow_to = is_narrow_float(to) && from != Element::f32;
+  bool const narrow_from = is_narrow_float(from) && (to != Element::f32 || is_f8(from));
+  bool const narrow_to = is_narrow_float(to) && (from != Element::f32 || is_f8(to));
   if (from == to || (!narrow_from && !narrow_to)) return nullptr;
-  if (narrow_from) return emitter.cast(emitter.cast(source, Element::f32), to);
+  if (narrow_from) return from_f32(emitter, to_f32(emitter, source), to);
+  if (from == Element::f32) return from_f32(emitter, source, to);
   if (from == Element::i64) source = math::shorten_i64(TracedInt{{&emitter, source}}).value;
-  if (from == Element::boolean) return emitter.cast(emitter.cast(source, Element::f32), to);
+  if (from == Element::boolean) return from_f32(emitter, emitter.cast(source, Element::f32), to);
   TracedFloat const wide{{&emitter, emitter.cast(source, Element::f64)}};
-  return emitter.cast(math::f64_to_f32_odd(wide).value, to);
+  return from_f32(emitter, math::f64_to_f32_odd(wide).value, to);
 }
 
 /// What op becomes; null when it stays.
@@ -233,8 +240,7 @@ Value* rewritten(Op& op) {
     Element const to = op.result()->type().element();
     if (!half && !is_narrow_float(to)) return nullptr;
     Emitter emitter(op);
-    if (Value* const value = cast_through_f32(emitter, op)) return value;
-    return element != to && (is_f8(element) || is_f8(to)) ? cast_of_f8(emitter, op) : nullptr;
+    return narrow_cast(emitter, op);
   }
   if (op.is<DotOp>() && is_f8(element)) {
     Emitter emitter(op);

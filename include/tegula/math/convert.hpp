@@ -108,7 +108,7 @@ constexpr auto f32_to_f8(F x) {
   return select(is_nan, like(bits, 0x7F), finite);
 }
 
-/// An f64 as an f32 rounded to odd: when inexact, the neighbour with the last bit set. Rounding that to a 16-bit float
+/// An f64 as an f32 rounded to odd: when inexact, the neighbour with the last bit set. Rounding that to a narrow float
 /// is rounding the f64 once.
 template <class F64>
 constexpr auto f64_to_f32_odd(F64 x) {
@@ -127,7 +127,7 @@ constexpr auto f64_to_f32_odd(F64 x) {
   return from_bits(select(back == x, bits, inexact));
 }
 
-/// A 64-bit integer whose conversion to f64 is exact and rounds to any 16-bit float as the integer itself does.
+/// A 64-bit integer whose conversion to f64 is exact and rounds to any narrow float as the integer itself does.
 template <class I64>
 constexpr I64 shorten_i64(I64 x) {
   auto const zero = like(x, 0);
