@@ -142,8 +142,8 @@ kernel @product(%a: in tensor<?x?xf32>, %c: out tensor<?x?xf32>) {
   } catch (UserError const& error) {
     message = error.what();
   }
-  CHECK_THAT(message,
-             test::ContainsSubstring("product.cpp:7") && test::ContainsSubstring("dot: wgmma takes f16 and bf16"));
+  CHECK_THAT(message, test::ContainsSubstring("product.cpp:7") &&
+                          test::ContainsSubstring("dot: tensor cores take the upper 10 bits of the fraction of f32"));
 }
 
 TEST_CASE("a GPU architecture that is not known is refused", "[ptx]") {
