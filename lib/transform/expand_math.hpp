@@ -16,10 +16,11 @@ namespace tegula::transform {
 ///                                                  %y = cast %41 : tile<64xf16>
 ///
 /// Needs: tile ops without layouts.
-/// Leaves: no exp, exp2, log, log2, rsqrt; e4m3 and e5m2 only where their bits move; f16 and bf16 only in load, store, select, dot, shape ops, control flow and
-/// casts from and to f32. Casts of f64 and integers to them round once, through f32 rounded to odd. sqrt, round, floor,
-/// min, max and casts between float and integer stay: every target has exact instructions for them. Runs after the last
-/// canonicalisation that might fold calls of constants; what it leaves profits from one more CSE.
+/// Leaves: no exp, exp2, log, log2, rsqrt; e4m3 and e5m2 only where their bits move; f16 and bf16 only in load, store,
+/// select, dot, shape ops, control flow and casts from and to f32. Casts of f64 and integers to them round once,
+/// through f32 rounded to odd. sqrt, round, floor, min, max and casts between float and integer stay: every target has
+/// exact instructions for them. Runs after the last canonicalisation that might fold calls of constants; what it leaves
+/// profits from one more CSE.
 PassResult expand_math(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 /// The same for Hopper, which has fast instructions of its own: only what it cannot compute to a few units in the last

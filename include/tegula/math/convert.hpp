@@ -69,7 +69,8 @@ struct FloatOf8 {
   static constexpr std::int64_t greatest = greatest_code, special = special_code;
   static constexpr std::int64_t least_normal = std::int64_t{128 - bias} << 23;  ///< as the bits of an f32
   static constexpr double up = 0x1p60 * static_cast<double>(std::int64_t{1} << (67 - bias));
-  static constexpr double coarse = static_cast<double>(std::int64_t{1} << (24 - bias - mantissa));  ///< spaced as subnormals
+  /// Spaced as the subnormals.
+  static constexpr double coarse = static_cast<double>(std::int64_t{1} << (24 - bias - mantissa));
 };
 using E4M3 = FloatOf8<4, 3, 0x7E, 0x7F>;
 using E5M2 = FloatOf8<5, 2, 0x7B, 0x7C>;

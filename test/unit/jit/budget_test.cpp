@@ -74,14 +74,17 @@ TEST_CASE("budget: a tensor that TMA cannot copy names the rule and what mends i
   options.facts = {{true, true}, {false, true}, {true, true}};
   Budget const strided = budget(gemm<2>, options);
   INFO(strided.str());
-  REQUIRE(strided.broken.size() == 1);
+  REQUIRE(strided.broken.size() == 2);  // and what follows for the product
+  CHECK(strided.broken.back().name == "wgmma");
+  CHECK_THAT(strided.broken.back().what, ContainsSubstring("goes warp by warp from registers"));
   CHECK(strided.fits());
   CHECK(strided.broken.front().name == "tma: contiguous");
   CHECK(strided.broken.front().fix == tma_rule::contiguous.fix);
   CHECK(strided.broken.front().where.known());
   options.facts[1] = {true, false};
   Budget const unaligned = budget(gemm<2>, options);
-  REQUIRE(unaligned.broken.size() == 1);
+  REQUIRE(unaligned.broken.size() == 2);
+  CHECK(unaligned.broken.back().name == "wgmma");
   CHECK(unaligned.broken.front().name == "tma: address");
   CHECK_THAT(unaligned.str(), ContainsSubstring("a multiple of 2 bytes, not of 16; pass a tensor that begins at"));
 }
