@@ -18,7 +18,7 @@ constexpr std::int64_t workspace_bytes = std::int64_t{64} << 20;
 // Values of the libraries' public enumerations.
 constexpr int type_f32 = 0, type_i8 = 3, type_i32 = 10, type_bf16 = 14, type_e4m3 = 28;  // CUDA_R_*
 constexpr int compute_f32 = 68, compute_i32 = 72, compute_tf32 = 77;                     // CUBLAS_COMPUTE_*
-constexpr int default_algorithm = -1;        // CUBLAS_GEMM_DEFAULT
+constexpr int default_algorithm = -1;                                                    // CUBLAS_GEMM_DEFAULT
 constexpr int preference_workspace = 1;      // CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
 constexpr int as_it_is = 0, transposed = 1;  // CUBLAS_OP_N, CUBLAS_OP_T
 constexpr int first_operand_as = 3;          // CUBLASLT_MATMUL_DESC_TRANSA

@@ -11,8 +11,8 @@
 
 namespace tegula::bench {
 
-/// What a product multiplies and gives, all row-major. bf16 and e4m3 are summed up in f32, f32 is taken as tf32, i8 gives
-/// i32.
+/// What a product multiplies and gives, all row-major. bf16 and e4m3 are summed up in f32, f32 is taken as tf32, i8
+/// gives i32.
 struct ProductForm {
   Element factors = Element::bf16;
   Element result = Element::bf16;

@@ -163,11 +163,14 @@ std::unique_ptr<Workload> make_product_of(stream const& order, std::vector<std::
                                           std::uint64_t seed, bool one_set) {
   return std::make_unique<ProductWork>(order, ProductForm{factors, result, true}, extents, seed, one_set);
 }
-template std::unique_ptr<Workload> make_product_of<Element::f32, Element::f32>(
-    stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
-template std::unique_ptr<Workload> make_product_of<Element::e4m3, Element::bf16>(
-    stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
-template std::unique_ptr<Workload> make_product_of<Element::i8, Element::i32>(
-    stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
+template std::unique_ptr<Workload> make_product_of<Element::f32, Element::f32>(stream const&,
+                                                                               std::vector<std::int64_t> const&,
+                                                                               std::uint64_t, bool);
+template std::unique_ptr<Workload> make_product_of<Element::e4m3, Element::bf16>(stream const&,
+                                                                                 std::vector<std::int64_t> const&,
+                                                                                 std::uint64_t, bool);
+template std::unique_ptr<Workload> make_product_of<Element::i8, Element::i32>(stream const&,
+                                                                              std::vector<std::int64_t> const&,
+                                                                              std::uint64_t, bool);
 
 }  // namespace tegula::bench

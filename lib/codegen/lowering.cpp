@@ -77,7 +77,8 @@ llvm::Value* ArithLowering::constant(ir::Constant value) {
     case Element::i8:
     case Element::e4m3:
     case Element::e5m2:
-      return builder_.getInt32(static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<std::int8_t>(value.bits))));
+      return builder_.getInt32(
+          static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<std::int8_t>(value.bits))));
     case Element::i32:
       return builder_.getInt32(static_cast<std::uint32_t>(value.bits));
     case Element::i64:

@@ -18,8 +18,8 @@ struct ArithTraits {
 ///
 /// How elements are held in registers: booleans as i1, i32, i64, f32 and f64 as themselves; i8 and the bits of e4m3 and
 /// e5m2 as i32, with copies of the sign above; f16 and bf16 as an f32 whose value is exact in the format, so that
-/// widening costs nothing and each op rounds once. In memory (and in scratch given to others) f16 and bf16 are i16 bits,
-/// elements of 8 bits and booleans are i8.
+/// widening costs nothing and each op rounds once. In memory (and in scratch given to others) f16 and bf16 are i16
+/// bits, elements of 8 bits and booleans are i8.
 class ArithLowering {
  public:
   ArithLowering(llvm::IRBuilderBase& builder, ArithTraits traits) : builder_(builder), traits_(traits) {}

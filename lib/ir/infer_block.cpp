@@ -290,7 +290,8 @@ void apply(Rule& rule, CpAsyncArriveOp const&) { mbarrier_operand(rule, 0); }
 static bool of_tensor_cores(Element a, Element b) {
   return a != Element::f64 && (is_float(a) || a == Element::i8) && (a == b || (is_f8(a) && is_f8(b)));
 }
-static constexpr auto tensor_core_elements = "; there are f16, bf16, f32 (as tf32), i8, and e4m3 and e5m2 with each other";
+static constexpr auto tensor_core_elements =
+    "; there are f16, bf16, f32 (as tf32), i8, and e4m3 and e5m2 with each other";
 
 void apply(Rule& rule, WgmmaOp const&) {
   at_most_operands(rule, 4);
@@ -309,8 +310,9 @@ void apply(Rule& rule, WgmmaOp const&) {
                                                  " but dim 0 of rhs is " + std::to_string(b.shape()[0]) + both);
   rule.require(d.shape() == Extents{a.shape()[0], b.shape()[1]}, "the result is " + short_text(d) + both);
   rule.require(of_tensor_cores(a.element(), b.element()), "no wgmma of these elements" + both + tensor_core_elements);
-  rule.require(d.element() == dot_accumulator(a.element()) || (d.element() == Element::f16 && a.element() == Element::f16),
-               "the result is " + short_text(d) + " but accumulates in f32, i32 for i8, or f16 for f16" + both);
+  rule.require(
+      d.element() == dot_accumulator(a.element()) || (d.element() == Element::f16 && a.element() == Element::f16),
+      "the result is " + short_text(d) + " but accumulates in f32, i32 for i8, or f16 for f16" + both);
   rule.require(a.is_shared() || a.layout() != nullptr, rule.operand_name(0) + " needs a layout");
   if (rule.operands.size() >= 3)
     rule.require(rule.operand(2).in_registers() && rule.operand(2).as(TypeKind::pending) == d,
@@ -347,9 +349,8 @@ void apply(Rule& rule, MmaOp const&) {
   Type const& b = rule.operand(1);
   Type const& acc = rule.operand(2);
   std::string const both = " (lhs " + short_text(a) + ", rhs " + short_text(b) + ")";
-  rule.require(
-      a.shape()[1] == b.shape()[0] && acc.shape() == Extents{a.shape()[0], b.shape()[1]},
-      "the accumulator is " + short_text(acc) + both);
+  rule.require(a.shape()[1] == b.shape()[0] && acc.shape() == Extents{a.shape()[0], b.shape()[1]},
+               "the accumulator is " + short_text(acc) + both);
   rule.require(of_tensor_cores(a.element(), b.element()), "no mma of these elements" + both + tensor_core_elements);
   rule.require(acc.element() == dot_accumulator(a.element()),
                "the accumulator is " + short_text(acc) + " but must hold f32, for i8 i32" + both);

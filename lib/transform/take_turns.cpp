@@ -41,8 +41,8 @@ std::optional<Products> products_of(Block& body) {
     if ((op.is<ir::Exp2Op>() || op.is<ir::ExpOp>()) && op.result()->type().is_tile())
       exponentials += static_cast<double>(op.result()->type().elements());
   }
-  bool const worth =
-      exponentials > 0 && products > 0 && products / product_bytes_per_clock < 1.5 * exponentials / exponentials_per_clock;
+  bool const worth = exponentials > 0 && products > 0 &&
+                     products / product_bytes_per_clock < 1.5 * exponentials / exponentials_per_clock;
   if (!worth || found.last == nullptr) return std::nullopt;
   return found;
 }

@@ -235,7 +235,8 @@ class TileKernelGenerator : TileWriter {
     // What is no whole number loses bits on its way into a product of tf32.
     double const cut = operand_ == Element::f32 && a.error + b.error != 0 ? count * a.bound * b.bound * 0x1p-8 : 0;
     return tile(define("dot " + a.name + ", " + b.name + ", " + sum.name + precision, sum.type),
-                sum.bound + count * a.bound * b.bound, sum.error + cut + count * (a.error * b.bound + b.error * a.bound));
+                sum.bound + count * a.bound * b.bound,
+                sum.error + cut + count * (a.error * b.bound + b.error * a.bound));
   }
   Extents product_shape() { return chance(75) ? Extents{m_, n_} : chance(50) ? Extents{m_, k_} : Extents{m_, m_}; }
   Tile start(Scope& scope, Type const& type) {

@@ -18,8 +18,8 @@ struct GemmElements {
 /// Tiles of m x n, K in blocks of k, so many stages (0: none asked for).
 struct GemmShape {
   int m = 128, n = 32, k = 16, stages = 0;
-  bool trans_b = false;      ///< B is stored N x K
-  GemmElements elements{};   ///< a product of f32 is taken as tf32
+  bool trans_b = false;           ///< B is stored N x K
+  GemmElements elements{};        ///< a product of f32 is taken as tf32
   Element stored_a = elements.a;  ///< of the tensor; the kernel casts
 };
 

@@ -159,14 +159,17 @@ inline std::vector<double> layernorm_row(TargetArguments const& arguments, std::
 /// One rounding to bf16, and f32 arithmetic on values up to 4 that may cancel.
 inline TargetTolerance layernorm_tolerance(Extents const&) { return {1.0 / 256, 1e-5}; }
 
-// O = softmax(Q * K^T / sqrt(width)) * V per head, all (heads, length, width); shape heads, length. The counter of tiles
-// is 0 before each launch, and after it.
+// O = softmax(Q * K^T / sqrt(width)) * V per head, all (heads, length, width); shape heads, length. The counter of
+// tiles is 0 before each launch, and after it.
 template <std::int64_t width>
 TargetArguments attention(Extents const& shape, std::uint64_t seed) {
   Extents const whole = {shape[0], shape[1], width};
-  return {input("Q", Element::bf16, whole, 3 * seed, -2, 2),      input("K", Element::bf16, whole, 3 * seed + 1, -2, 2),
-          input("V", Element::bf16, whole, 3 * seed + 2),         tensor("O", Element::bf16, whole, true),
-          number("scale", 1.4426950408889634 / std::sqrt(double{width})), counter("next")};
+  return {input("Q", Element::bf16, whole, 3 * seed, -2, 2),
+          input("K", Element::bf16, whole, 3 * seed + 1, -2, 2),
+          input("V", Element::bf16, whole, 3 * seed + 2),
+          tensor("O", Element::bf16, whole, true),
+          number("scale", 1.4426950408889634 / std::sqrt(double{width})),
+          counter("next")};
 }
 /// Row head * length + query. `causal`: keys after the query do not count.
 inline std::vector<double> attention_row_of(TargetArguments const& arguments, std::int64_t row, bool causal) {

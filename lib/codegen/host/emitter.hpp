@@ -20,7 +20,8 @@ namespace tegula::codegen::host {
 inline constexpr std::int64_t scratch_limit = std::int64_t{256} << 20;
 
 /// Where a tile lives: rows of elements with static strides, or (panel != 0) column panels: element (k, j) of rank 2 at
-/// (j / panel) * panel_stride + k * panel + j % panel. Elements are held as ArithLowering holds them, booleans as bytes.
+/// (j / panel) * panel_stride + k * panel + j % panel. Elements are held as ArithLowering holds them, booleans as
+/// bytes.
 struct Buffer {
   llvm::Value* pointer = nullptr;
   Element element = Element::f32;

@@ -129,8 +129,8 @@ llvm::Value* round_to_odd(Emitter& e, llvm::Value* value) {
   llvm::IRBuilder<>& b = e.b;
   llvm::Value* const truncated = inline_ptx(b, b.getFloatTy(), "cvt.rz.f32.f64 $0, $1;", "=f,d", {value});
   llvm::Value* const inexact = b.CreateFCmpONE(b.CreateFPExt(truncated, b.getDoubleTy()), value);
-  return b.CreateBitCast(
-      b.CreateOr(b.CreateBitCast(truncated, b.getInt32Ty()), b.CreateZExt(inexact, b.getInt32Ty())), b.getFloatTy());
+  return b.CreateBitCast(b.CreateOr(b.CreateBitCast(truncated, b.getInt32Ty()), b.CreateZExt(inexact, b.getInt32Ty())),
+                         b.getFloatTy());
 }
 
 llvm::Value* convert(Emitter& e, llvm::Value* value, Element from, Element to) {

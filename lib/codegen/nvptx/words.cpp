@@ -52,7 +52,7 @@ llvm::Value* pack_word(Emitter& e, Element element, Words const& words, llvm::Va
   if (is_f8(element) && words.elements % 2 == 0) {  // the same for pairs of 8 bits
     Registers halves;
     for (int i = 0; i < words.elements; i += 2)
-      if (llvm::Value *low = ptx::narrowed_f8(values[i]), *high = ptx::narrowed_f8(values[i + 1]);
+      if (llvm::Value* low = ptx::narrowed_f8(values[i]), *high = ptx::narrowed_f8(values[i + 1]);
           low != nullptr && high != nullptr)
         halves.push_back(ptx::pack_f8(e.b, element == Element::e4m3, low, high));
     if (words.elements == 2 && halves.size() == 1) return halves[0];

@@ -43,7 +43,8 @@ llvm::Value* narrowed_f8(llvm::Value* value) {
   return call->getArgOperand(1);
 }
 llvm::Value* pack_f8(Builder& b, bool e4m3, llvm::Value* low, llvm::Value* high) {
-  return function(b, std::string("cvt.rn.satfinite.") + (e4m3 ? "e4m3x2" : "e5m2x2") + ".f32", b.getInt16Ty(), {high, low});
+  return function(b, std::string("cvt.rn.satfinite.") + (e4m3 ? "e4m3x2" : "e5m2x2") + ".f32", b.getInt16Ty(),
+                  {high, low});
 }
 llvm::Value* widen_f8(Builder& b, bool e4m3, llvm::Value* bits) {
   llvm::Value* const wide = b.CreateZExt(bits, b.getInt16Ty());
