@@ -117,17 +117,17 @@ TEST_CASE("deletion: products of every way to warps and stages need each synchro
     Choice persistence = Choice::automatic, specialization = Choice::automatic, epilogue = Choice::automatic;
   };
   constexpr Choice on = Choice::on, off = Choice::off;
-  constexpr GemmElements tf32{Element::f32, Element::f32, Element::f32}, i8{Element::i8, Element::i8, Element::i32},
-      f8{Element::e4m3, Element::e5m2, Element::bf16};
-  GemmShape converted{64, 32, 64, 2, true, f8};
+  constexpr GemmElements of_f32{Element::f32, Element::f32, Element::f32},
+      of_i8{Element::i8, Element::i8, Element::i32}, of_f8{Element::e4m3, Element::e5m2, Element::bf16};
+  GemmShape converted{64, 32, 64, 2, true, of_f8};
   converted.stored_a = Element::bf16;
   for (Case const& one :
        {Case{{128, 64, 16, 2}}, Case{{128, 192, 16, 2}}, Case{{64, 32, 16, 3, true}}, Case{{32, 32, 16, 2}},
         Case{{16, 64, 32, 3}}, Case{{64, 16, 16, 4}, off}, Case{{64, 16, 16, 4}, off, off, on},
         Case{{64, 16, 16, 3}, off, off, off}, Case{{64, 16, 16, 2}, on, off}, Case{{64, 16, 16, 4}, on, off},
         Case{{64, 16, 16, 3}, on, off, off}, Case{{128, 192, 16, 3}, on, off}, Case{{16, 64, 32, 4}, on, off},
-        Case{{64, 32, 16, 3, true, tf32}}, Case{{128, 32, 64, 2, true, i8}}, Case{{64, 48, 64, 2, true, f8}, on, off},
-        Case{{64, 32, 32, 2, false, i8}}, Case{converted}}) {
+        Case{{64, 32, 16, 3, true, of_f32}}, Case{{128, 32, 64, 2, true, of_i8}},
+        Case{{64, 48, 64, 2, true, of_f8}, on, off}, Case{{64, 32, 32, 2, false, of_i8}}, Case{converted}}) {
     CompileOptions options = gemm_options();
     options.persistence = one.persistence, options.specialization = one.specialization, options.epilogue = one.epilogue;
     std::int64_t const m = 2 * one.shape.m, n = one.shape.n, k = 2 * one.shape.stages * one.shape.k;
