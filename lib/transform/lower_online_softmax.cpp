@@ -15,6 +15,7 @@
 namespace tegula::transform {
 namespace {
 
+using ir::Constant;
 using ir::Op;
 using ir::Type;
 using ir::Value;
@@ -298,26 +299,40 @@ bool is_vote(Value const& value) {
 /// Factors that are 1 in most iterations: made under the test of a running maximum, perhaps an iteration earlier.
 class Factors {
  public:
-  /// Multiplies by such a factor only when its maximum has grown.
-  void test(Op& product) {
-    for (int i = 0; i < 2; ++i) {
-      Op const* const wide = made_by<ir::BroadcastOp>(*product.operand(i));
-      if (wide == nullptr || product.result()->type().elements() < worth_a_test * wide->operand(0)->type().elements())
-        continue;
-      open_.clear();
-      if (!mostly_one(*wide->operand(0))) continue;
-      Op& branch = ir::Builder::before(product).op(ir::IfOp{}, {grown(*wide->operand(0))}, {product.result()->type()});
+  /// Multiplies by such factors only when their maximum has grown and, unless arithmetic is `exact`, there was an
+  /// iteration that may have made something of the zeros that loops begin with.
+  void test(std::vector<Op*> const& products, bool exact) {
+    for (Op* product : products)
+      for (int i = 0; i < 2; ++i) {
+        Op const* const wide = made_by<ir::BroadcastOp>(*product->operand(i));
+        if (wide == nullptr ||
+            product->result()->type().elements() < worth_a_test * wide->operand(0)->type().elements())
+          continue;
+        open_.clear();
+        if (!mostly_one(*wide->operand(0))) continue;
+        found_.push_back({product, wide->operand(0), product->operand(1 - i)});
+        break;
+      }
+    exact_ = exact;
+    for (Found const& found : found_) {
+      Op& product = *found.product;
+      Op& branch = ir::Builder::before(product).op(ir::IfOp{}, {grown(*found.factor)}, {product.result()->type()});
       branch.set_where(product.where());
       ir::Builder then(branch.add_block());
       ir::ValueMap map;
       then.op(ir::YieldOp{}, {then.clone(product, map).result()}, {});
-      ir::Builder(branch.add_block()).op(ir::YieldOp{}, {product.operand(1 - i)}, {});
+      ir::Builder(branch.add_block()).op(ir::YieldOp{}, {found.scaled}, {});
       ir::replace(product, branch.result());
-      return;
     }
   }
 
  private:
+  struct Found {
+    Op* product;
+    Value* factor;
+    Value* scaled;
+  };
+
   [[nodiscard]] bool mostly_one(Value const& value) {
     if (!open_.insert(&value).second) return false;
     Op const* const op = value.defining_op();
@@ -348,13 +363,44 @@ class Factors {
 
   void carry(Op& loop, int k) {
     Type const boolean = Type::scalar(Element::boolean);
-    loop.add_operand(grown(*loop.operand(3 + k)));
+    std::set<Op const*> chain;
+    Value* const known = made_by<ir::ForOp>(*loop.operand(3 + k)) == nullptr && !exact_ && scales_zeros(loop, k, chain)
+                             ? ir::Builder::before(loop).constant(Constant{Element::boolean, 0}, boolean)
+                             : grown(*loop.operand(3 + k));
+    loop.add_operand(known);
     grown_[loop.block().argument(k + 1)] = loop.block().add_argument(boolean);
     grown_[loop.result(k)] = loop.add_result(boolean);
     Op& last = loop.block().back();
     last.add_operand(grown(*last.operand(k)));
   }
 
+  /// Whether what `loop` carries at k, and loops behind it carry on, multiplies nothing but zeros before the first
+  /// iteration of any of them.
+  bool scales_zeros(Op const& loop, int k, std::set<Op const*>& chain) const {
+    chain.insert(&loop);
+    Value const &inside = *loop.block().argument(k + 1), &behind = *loop.result(k);
+    for (Found const& found : found_)
+      if ((found.factor == &inside || found.factor == &behind) && !begins_as_zero(*found.scaled, chain)) return false;
+    auto const handed_on = [](ir::Use const& use) {
+      return use.user->is<ir::ForOp>() || use.user->info().has(ir::terminator);
+    };
+    if (std::any_of(inside.uses().begin(), inside.uses().end(), handed_on)) return false;
+    return std::all_of(behind.uses().begin(), behind.uses().end(), [&](ir::Use const& use) {
+      return !handed_on(use) || (use.user->is<ir::ForOp>() && use.index >= 3 &&
+                                 scales_zeros(*use.user, static_cast<int>(use.index) - 3, chain));
+    });
+  }
+  /// Zero, or carried by loops of the chain from it.
+  static bool begins_as_zero(Value const& value, std::set<Op const*> const& chain) {
+    Op const* const op = value.defining_op();
+    if (op != nullptr && op->is<ir::ConstantOp>()) return op->as<ir::ConstantOp>().value.bits == 0;
+    Op const* const loop = op != nullptr ? op : value.owner_block()->parent_op();
+    int const carry = op != nullptr ? value.index() : value.index() - 1;
+    return chain.count(loop) != 0 && carry >= 0 && begins_as_zero(*loop->operand(carry + 3), chain);
+  }
+
+  std::vector<Found> found_;
+  bool exact_ = false;
   std::set<Value const*> open_;
   std::map<Value const*, Value*> grown_;
 };
@@ -376,9 +422,7 @@ PassResult lower_online_softmax(ir::Function& function, AnalysisCache&, PassCont
   for (Op* maximum : maxima)
     if (!exact) changed = scales.move_masks(*maximum) || changed;
   for (Op* maximum : maxima) changed = Maximum(*maximum, scales, exact).rewrite() || changed;
-  Factors factors;
-  if (changed)
-    for (Op* product : products) factors.test(*product);
+  if (changed) Factors().test(products, exact);
   return result_of(changed);
 }
 
