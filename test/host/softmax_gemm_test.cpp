@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -63,11 +66,14 @@ TEST_CASE("softmax matches float64 at ragged widths on three CPUs", "[host]") {
   }
 }
 
-/// C = A B + bias, rows by 0, through a loop over K.
-std::string gemm_text(std::string const& element, int bm, int bn, int bk) {
-  std::string text = R"(
-kernel @gemm(%A: in tensor<?x?xEL>, %B: in tensor<?x?xEL>, %bias: in tensor<?xf32>, %C: out tensor<?x?xEL>) {
-  %m = extent %C {axis = 0} : i64
+/// The text of a product of A and B to C with its names filled in: GRID begins it, tiles are BM x BN x BK.
+std::string filled(std::string text, int bm, int bn, int bk,
+                   std::vector<std::pair<std::string, std::string>> const& names) {
+  auto const replace = [&](std::string const& from, std::string const& to) {
+    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+  };
+  replace("GRID\n", R"(  %m = extent %C {axis = 0} : i64
   %n = extent %C {axis = 1} : i64
   %bm = constant {value = BM : i64} : i64
   %bn = constant {value = BN : i64} : i64
@@ -83,6 +89,19 @@ kernel @gemm(%A: in tensor<?x?xEL>, %B: in tensor<?x?xEL>, %bias: in tensor<?xf3
   %trips = ceil_div %k, %bk : i64
   %lo = constant {value = 0 : i64} : i64
   %one = constant {value = 1 : i64} : i64
+)");
+  for (auto const& [from, to] : names) replace(from, to);
+  replace("BM", std::to_string(bm));
+  replace("BN", std::to_string(bn));
+  replace("BK", std::to_string(bk));
+  return text;
+}
+
+/// C = A B + bias, rows by 0, through a loop over K.
+std::string gemm_text(std::string const& element, int bm, int bn, int bk) {
+  std::string text = R"(
+kernel @gemm(%A: in tensor<?x?xEL>, %B: in tensor<?x?xEL>, %bias: in tensor<?xf32>, %C: out tensor<?x?xEL>) {
+GRID
   %zero = constant {value = 0.0 : f32} : tile<BMxBNxf32>
   %acc = for %t = %lo to %trips step %one carry (%sum = %zero) : tile<BMxBNxf32> {
     %k0 = mul %t, %bk : i64
@@ -100,15 +119,7 @@ kernel @gemm(%A: in tensor<?x?xEL>, %B: in tensor<?x?xEL>, %bias: in tensor<?xf3
   return
 }
 )";
-  auto const replace = [&](std::string const& from, std::string const& to) {
-    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-      text.replace(at, from.size(), to);
-  };
-  replace("EL", element);
-  replace("BM", std::to_string(bm));
-  replace("BN", std::to_string(bn));
-  replace("BK", std::to_string(bk));
-  return text;
+  return filled(text, bm, bn, bk, {{"EL", element}});
 }
 
 void check_gemm(Element element, int bm, int bn, int bk, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -161,22 +172,7 @@ TEST_CASE("gemm matches float64 at ragged extents on three CPUs", "[host]") {
 std::string product_text(Element left, Element right, int bm, int bn, int bk, std::string const& attributes) {
   std::string text = R"(
 kernel @product(%A: in tensor<?x?xLEFT>, %B: in tensor<?x?xRIGHT>, %C: inout tensor<?x?xSUM>) {
-  %m = extent %C {axis = 0} : i64
-  %n = extent %C {axis = 1} : i64
-  %bm = constant {value = BM : i64} : i64
-  %bn = constant {value = BN : i64} : i64
-  %bk = constant {value = BK : i64} : i64
-  %g0 = ceil_div %m, %bm : i64
-  %g1 = ceil_div %n, %bn : i64
-  grid %g0, %g1
-  %i = block_index {axis = 0} : i64
-  %j = block_index {axis = 1} : i64
-  %i0 = mul %i, %bm : i64
-  %j0 = mul %j, %bn : i64
-  %k = extent %A {axis = 1} : i64
-  %trips = ceil_div %k, %bk : i64
-  %lo = constant {value = 0 : i64} : i64
-  %one = constant {value = 1 : i64} : i64
+GRID
   %c = load %C, %i0, %j0 : tile<BMxBNxSUM>
   %acc = for %t = %lo to %trips step %one carry (%sum = %c) : tile<BMxBNxSUM> {
     %k0 = mul %t, %bk : i64
@@ -189,18 +185,11 @@ kernel @product(%A: in tensor<?x?xLEFT>, %B: in tensor<?x?xRIGHT>, %C: inout ten
   return
 }
 )";
-  auto const replace = [&](std::string const& from, std::string const& to) {
-    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-      text.replace(at, from.size(), to);
-  };
-  replace("LEFT", std::string(name(left)));
-  replace("RIGHT", std::string(name(right)));
-  replace("SUM", std::string(name(dot_accumulator(left))));
-  replace("ATTRIBUTES", attributes);
-  replace("BM", std::to_string(bm));
-  replace("BN", std::to_string(bn));
-  replace("BK", std::to_string(bk));
-  return text;
+  return filled(text, bm, bn, bk,
+                {{"LEFT", std::string(name(left))},
+                 {"RIGHT", std::string(name(right))},
+                 {"SUM", std::string(name(dot_accumulator(left)))},
+                 {"ATTRIBUTES", attributes}});
 }
 
 void check_product(Element left, Element right, int bm, int bn, int bk, std::int64_t m, std::int64_t n, std::int64_t k,
