@@ -21,7 +21,6 @@ std::string list_text(Extents const& values) {
 }
 
 static bool is_integral(Element element) { return !is_float(element) && element != Element::i8; }
-static bool is_whole(Element element) { return is_integer(element) && is_arithmetic(element); }
 static bool is_real(Element element) { return is_float(element) && is_arithmetic(element); }
 
 /// Arithmetic is of tiles and scalars.

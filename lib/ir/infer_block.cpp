@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t most_arrivals = (1 << 20) - 1;  // PTX: mbarrier counts and byte counts of a phase
 constexpr std::int64_t most_groups = 7;
 
-bool integer_scalar(Type const& type) { return type.is_scalar() && is_integer(type.element()); }
+bool integer_scalar(Type const& type) { return type.is_scalar() && is_whole(type.element()); }
 
 void integer_operand(Rule& rule, int i) {
   rule.require(integer_scalar(rule.operand(i)), rule.says(i) + " but must be i32 or i64");
@@ -418,7 +418,7 @@ void apply(Rule& rule, FoldOp const& op) {
 void apply(Rule& rule, AtomicOp const& op) {
   Type const& tensor = rule.operand(0);
   if (!rule.require(tensor.is_tensor(), rule.says(0) + " but must be a tensor")) return;
-  bool const integers = is_integer(tensor.element());
+  bool const integers = is_whole(tensor.element());
   rule.require(integers || (op.kind == AtomicKind::add && tensor.element() == Element::f32),
                rule.says(0) + ": atomics are of i32 and i64, and add of f32");
   rule.require(rule.operand(1) == Type::scalar(tensor.element()), rule.says(0) + " but " + rule.says(1));

@@ -8,6 +8,9 @@
 
 namespace tegula::ir {
 
+/// An integer that is computed with: i32 or i64.
+inline bool is_whole(Element element) { return is_integer(element) && is_arithmetic(element); }
+
 /// "64x32xf16"
 std::string short_text(Type const& type);
 /// "[64, 32]"
