@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -17,6 +19,11 @@ using ir::Value;
 constexpr std::int64_t slack_of_powers_of_2 = 8;
 constexpr std::int64_t slack_of_powers_of_e = 5;
 
+/// Whether sums may grow by a power of the slack: the exponents of the element have 8 bits or more.
+bool has_range(Element element) {
+  return element == Element::f32 || element == Element::f64 || element == Element::bf16;
+}
+
 bool is_constant(Value const& value, double number) {
   Op const* const op = value.defining_op();
   return op != nullptr && op->is<ir::ConstantOp>() && ir::to_double(op->as<ir::ConstantOp>().value) == number;
@@ -26,133 +33,270 @@ bool reshapes(Op const& op) {
   return op.is<ir::BroadcastOp>() || op.is<ir::ExpandDimsOp>() || op.is<ir::SqueezeOp>() || op.is<ir::TransOp>();
 }
 
-/// One loop-carried maximum and everything that follows it.
+/// How a value depends on the reference. With b the base of the powers, r0 the reference of the iteration before and r
+/// this iteration's:
+enum class Role : std::uint8_t {
+  before,        ///< r0
+  reference,     ///< r
+  exponent,      ///< something - r
+  fall,          ///< r0 - r
+  factor,        ///< b^(r0 - r)
+  weight,        ///< b^(something - r)
+  multiple,      ///< a sum of multiples of weights: it is proportional to b^-r
+  old_multiple,  ///< a carried multiple before it meets the factor: proportional to b^-r0
+};
+
+/// The role of a value, and which axis of the reference each of its axes follows; -1: none, every element of that axis
+/// has the same reference.
+struct Dependence {
+  Role role = Role::reference;
+  std::vector<int> axes;
+  bool bounded = false;  ///< a weight that the maximum keeps at or below 1
+};
+
+bool is_multiple(Dependence const& dependence) {
+  return dependence.role == Role::weight || dependence.role == Role::multiple;
+}
+
+/// The axes of a reshaped value.
+std::vector<int> reshaped(Op const& op, std::vector<int> axes) {
+  if (auto const* const expand = op.is<ir::ExpandDimsOp>() ? &op.as<ir::ExpandDimsOp>() : nullptr)
+    for (std::int64_t const axis : expand->axes) axes.insert(axes.begin() + axis, -1);
+  if (auto const* const squeeze = op.is<ir::SqueezeOp>() ? &op.as<ir::SqueezeOp>() : nullptr)
+    for (int i = squeeze->axes.size() - 1; i >= 0; --i) axes.erase(axes.begin() + squeeze->axes[i]);
+  if (auto const* const trans = op.is<ir::TransOp>() ? &op.as<ir::TransOp>() : nullptr) {
+    std::vector<int> const from = axes;
+    for (std::size_t i = 0; i < from.size(); ++i)
+      axes[i] = from[static_cast<std::size_t>(trans->permutation[static_cast<int>(i)])];
+  }
+  return axes;
+}
+
+/// One loop-carried maximum and everything that depends on it. Every use of a value that depends on it must have a rule
+/// here, which says how the result depends on it.
 class Reference {
  public:
-  explicit Reference(Op& max) : max_(max), loop_(*max.parent_op()) {}
+  explicit Reference(Op& max) : max_(max), loop_(*max.parent_op()), body_(loop_.block()) {}
 
   /// The slack that the loop allows; 0: none.
   std::int64_t slack() {
-    if (!find_carried() || !follow_reference() || weights_.empty()) return 0;
-    for (Value* weight : weights_)
-      if (!follow(*weight)) return 0;
-    // What follows the reference is scaled by the factor wherever the loop hands it on.
-    for (int k : carried_)
-      if (!scaled_everywhere(k) || !only_quotients(*loop_.result(k))) return 0;
-    return natural_ ? slack_of_powers_of_e : slack_of_powers_of_2;
+    Element const element = max_.result()->type().element();
+    if ((element != Element::f32 && element != Element::f64) || !find_carried()) return 0;
+    for (Op& op : body_)
+      if (!op.info().has(ir::terminator) && !take(op)) return 0;
+    if (!hands_on() || !every_use_has_a_rule() || !natural_) return 0;
+    for (int const k : carried_)
+      if (!only_quotients(*loop_.result(k), known_.at(body_.back().operand(k)).axes)) return 0;
+    return *natural_ ? slack_of_powers_of_e : slack_of_powers_of_2;
   }
 
  private:
-  [[nodiscard]] Value* argument(int k) const { return loop_.block().argument(k + 1); }
+  [[nodiscard]] Dependence const* of(Value const& value) const {
+    auto const found = known_.find(&value);
+    return found == known_.end() ? nullptr : &found->second;
+  }
+  /// The carried position of an argument of the loop's body; -1: none.
+  [[nodiscard]] int carry_of(Value const& value) const {
+    return value.owner_block() == &body_ ? value.index() - 1 : -1;
+  }
 
   bool find_carried() {
     for (int i = 0; i < 2; ++i) {
       Value* const value = max_.operand(i);
-      if (value->owner_block() != max_.parent() || value->index() == 0) continue;
-      int const k = value->index() - 1;
-      if (loop_.block().back().operand(k) != max_.result() || !is_constant(*loop_.operand(k + 3), -INFINITY) ||
+      int const k = carry_of(*value);
+      if (k < 0 || body_.back().operand(k) != max_.result() || !is_constant(*loop_.operand(k + 3), -INFINITY) ||
           !loop_.result(k)->unused())
         continue;
-      before_ = value;
+      carry_ = k;
+      top_ = max_.operand(1 - i);
+      std::vector<int> axes;
+      auto const& shape = value->type().shape();
+      for (int axis = 0; axis < shape.size(); ++axis) axes.push_back(shape[axis] == 1 ? -1 : axis);
+      known_[value] = {Role::before, axes};
       return true;
     }
     return false;
   }
 
-  /// The old reference only meets the new one; the new one is only taken from exponents.
-  bool follow_reference() {
-    for (ir::Use const& use : before_->uses()) {
-      if (use.user == &max_) continue;
-      if (!use.user->is<ir::SubOp>() || use.index != 0 || use.user->operand(1) != max_.result()) return false;
-      for (ir::Use const& power : use.user->result()->uses()) {
-        if (!is_power(*power.user)) return false;
-        factors_.insert(power.user->result());
-      }
-    }
-    return subtracted(*max_.result());
+  /// Finds out how an op's result depends on the reference; false: there is no rule for it.
+  bool take(Op& op) {
+    bool const concerned = std::any_of(op.operands().begin(), op.operands().end(),
+                                       [&](Value const* operand) { return of(*operand) != nullptr; });
+    if (!concerned) return true;
+    std::optional<Dependence> const result = dependence(op);
+    if (!result) return false;
+    ruled_.insert(&op);
+    known_[op.result()] = *result;
+    return true;
   }
-  bool subtracted(Value const& reference) {
-    for (ir::Use const& use : reference.uses()) {
-      Op& user = *use.user;
-      if (&user == &loop_.block().back() || (user.is<ir::SubOp>() && user.operand(0) == before_)) continue;
-      if (reshapes(user)) {
-        if (!subtracted(*user.result())) return false;
-        continue;
-      }
-      if (!user.is<ir::SubOp>() || use.index != 1) return false;
-      for (ir::Use const& power : user.result()->uses()) {
-        if (!is_power(*power.user)) return false;
-        weights_.push_back(power.user->result());
-      }
+
+  std::optional<Dependence> dependence(Op& op) {
+    if (&op == &max_)
+      return of(*top_) == nullptr ? std::optional(Dependence{Role::reference, before().axes}) : std::nullopt;
+    if (reshapes(op)) {
+      Dependence result = *of(*op.operand(0));
+      result.axes = reshaped(op, result.axes);
+      return result;
+    }
+    if (op.is<ir::SubOp>()) return difference(op);
+    if (op.is<ir::ExpOp>() || op.is<ir::Exp2Op>()) return power(op);
+    if (op.is<ir::MulOp>()) return rescaled(op);
+    if (op.is<ir::CastOp>()) return cast(op);
+    if (op.is<ir::AddOp>()) return sum(op, 0, 1);
+    if (op.is<ir::DotOp>()) return product(op);
+    if (op.is<ir::ReduceOp>()) return reduced(op);
+    return std::nullopt;
+  }
+  [[nodiscard]] Dependence const& before() const { return known_.at(body_.argument(carry_ + 1)); }
+
+  [[nodiscard]] std::optional<Dependence> difference(Op const& op) const {
+    Dependence const *const left = of(*op.operand(0)), *const right = of(*op.operand(1));
+    if (right == nullptr || right->role != Role::reference) return std::nullopt;
+    if (left == nullptr) return Dependence{Role::exponent, right->axes, bounds(*op.operand(0), right->axes)};
+    if (left->role != Role::before || left->axes != right->axes) return std::nullopt;
+    return Dependence{Role::fall, right->axes};
+  }
+  /// Whether the maximum is at least as large as each of the scores.
+  [[nodiscard]] bool bounds(Value const& scores, std::vector<int> const& axes) const {
+    Op const* op = top_->defining_op();
+    std::vector<Op const*> way;
+    while (op != nullptr && reshapes(*op) && !op->is<ir::BroadcastOp>()) {
+      way.push_back(op);
+      op = op->operand(0)->defining_op();
+    }
+    if (op == nullptr || !op->is<ir::ReduceOp>() || op->as<ir::ReduceOp>().combine != ir::Combine::max ||
+        op->operand(0) != &scores)
+      return false;
+    // The reduced axis has one reference, the others have each element's own.
+    std::vector<int> places;
+    for (int axis = 0; axis < op->result()->type().rank(); ++axis)
+      places.push_back(op->result()->type().shape()[axis] == 1 ? -1 : axis);
+    std::vector<int> of_reference = places;
+    for (auto at = way.rbegin(); at != way.rend(); ++at) of_reference = reshaped(**at, of_reference);
+    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+      int const followed = axes[axis] < 0 ? -1 : of_reference[static_cast<std::size_t>(axes[axis])];
+      if (followed != places[axis]) return false;
     }
     return true;
   }
-  bool is_power(Op const& op) {
+
+  std::optional<Dependence> power(Op const& op) {
+    Dependence const& exponent = *of(*op.operand(0));
+    if (exponent.role != Role::exponent && exponent.role != Role::fall) return std::nullopt;
     bool const natural = op.is<ir::ExpOp>();
-    if (!natural && !op.is<ir::Exp2Op>()) return false;
-    natural_ = natural_ || natural;
-    return true;
+    if (natural_.value_or(natural) != natural) return std::nullopt;
+    natural_ = natural;
+    return Dependence{exponent.role == Role::fall ? Role::factor : Role::weight, exponent.axes, exponent.bounded};
   }
 
-  /// Whether all that is made of a value that follows the reference follows it, too.
-  bool follow(Value& value) {
-    if (!following_.insert(&value).second) return true;
-    return std::all_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
-      Op& user = *use.user;
-      if (&user == &loop_.block().back()) {
-        carried_.insert(use.index);
-        return is_constant(*loop_.operand(use.index + 3), 0) && follow_carried(use.index);
-      }
-      bool const linear = reshapes(user) || (user.is<ir::CastOp>() && is_float(user.result()->type().element())) ||
-                          user.is<ir::AddOp>() || (user.is<ir::DotOp>() && use.index != 1) ||
-                          (user.is<ir::ReduceOp>() && user.as<ir::ReduceOp>().combine == ir::Combine::sum);
-      return user.parent() == max_.parent() && linear && follow(*user.result());
-    });
-  }
-  /// What was carried follows the old reference until it is multiplied by the factor.
-  bool follow_carried(int k) {
-    Value& value = *argument(k);
-    return std::all_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
-      if (!use.user->is<ir::MulOp>() || use.user->parent() != max_.parent()) return false;
-      Value const* factor = use.user->operand(1 - use.index);
-      while (factor->defining_op() != nullptr && reshapes(*factor->defining_op()))
-        factor = factor->defining_op()->operand(0);
-      return factors_.contains(factor) && follow(*use.user->result());
-    });
-  }
-  /// Both sides of every sum that leads to what is handed on follow the reference.
-  bool scaled_everywhere(int k) const { return follows(*loop_.block().back().operand(k)); }
-  bool follows(Value const& value) const {
-    Op const* const op = value.defining_op();
-    if (op == nullptr || !following_.contains(&value)) return false;
-    if (op->is<ir::AddOp>()) return follows(*op->operand(0)) && follows(*op->operand(1));
-    if (op->is<ir::DotOp>())
-      return follows(*op->operand(0)) && (follows(*op->operand(2)) || is_constant(*op->operand(2), 0));
-    if (op->is<ir::MulOp>() || op->is<ir::ExpOp>() || op->is<ir::Exp2Op>()) return true;
-    return follows(*op->operand(0));
+  /// A carried value times the factor.
+  std::optional<Dependence> rescaled(Op const& op) {
+    for (int i = 0; i < 2; ++i) {
+      Dependence const* const factor = of(*op.operand(i));
+      Value const& carried = *op.operand(1 - i);
+      int const k = carry_of(carried);
+      if (factor == nullptr || factor->role != Role::factor || k < 0 || k == carry_) continue;
+      Dependence const old{Role::old_multiple, factor->axes};
+      auto const [at, first] = known_.try_emplace(&carried, old);
+      if (!first && (at->second.role != old.role || at->second.axes != old.axes)) return std::nullopt;
+      return result_of_sum(op, factor->axes);
+    }
+    return std::nullopt;
   }
 
-  /// Outside the loop only quotients of two such values are taken.
-  bool only_quotients(Value const& value) const {
-    return std::all_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
-      if (reshapes(*use.user)) return only_quotients(*use.user->result());
-      return use.user->is<ir::DivOp>() && is_result(*use.user->operand(1 - use.index));
+  [[nodiscard]] std::optional<Dependence> cast(Op const& op) const {
+    Dependence result = *of(*op.operand(0));
+    Element const to = op.result()->type().element();
+    if (!is_multiple(result) || !is_float(to)) return std::nullopt;
+    bool const fits = has_range(to) || (result.role == Role::weight && result.bounded);  // 2^8 and e^5 fit all floats
+    return fits ? std::optional(result) : std::nullopt;
+  }
+  static std::optional<Dependence> result_of_sum(Op const& op, std::vector<int> axes) {
+    if (!has_range(op.result()->type().element())) return std::nullopt;
+    return Dependence{Role::multiple, std::move(axes)};
+  }
+  /// Both sides are multiples of the same powers; a zero is one of any.
+  [[nodiscard]] std::optional<Dependence> sum(Op const& op, int left, int right) const {
+    std::vector<int> const* axes = nullptr;
+    for (int const i : {left, right}) {
+      Dependence const* const side = of(*op.operand(i));
+      if (side == nullptr && is_constant(*op.operand(i), 0)) continue;
+      if (side == nullptr || !is_multiple(*side) || (axes != nullptr && *axes != side->axes)) return std::nullopt;
+      axes = &side->axes;
+    }
+    return axes == nullptr ? std::nullopt : result_of_sum(op, *axes);
+  }
+  /// Rows of a product are sums of multiples where each has one reference.
+  [[nodiscard]] std::optional<Dependence> product(Op const& op) const {
+    Dependence const *const rows = of(*op.operand(0)), *const sums = of(*op.operand(2));
+    if (of(*op.operand(1)) != nullptr || rows == nullptr || !is_multiple(*rows) || rows->axes[1] >= 0)
+      return std::nullopt;
+    bool const alike =
+        sums != nullptr ? is_multiple(*sums) && sums->axes == rows->axes : is_constant(*op.operand(2), 0);
+    return alike ? result_of_sum(op, rows->axes) : std::nullopt;
+  }
+  [[nodiscard]] std::optional<Dependence> reduced(Op const& op) const {
+    Dependence const& all = *of(*op.operand(0));
+    auto const& reduce = op.as<ir::ReduceOp>();
+    if (!is_multiple(all) || reduce.combine != ir::Combine::sum || all.axes[static_cast<std::size_t>(reduce.axis)] >= 0)
+      return std::nullopt;
+    return result_of_sum(op, all.axes);
+  }
+
+  /// The loop hands on the reference in its place, and multiples where they are expected: what an iteration reads of
+  /// them is multiplied by the factor.
+  bool hands_on() {
+    Op const& yield = body_.back();
+    for (int k = 0; k < yield.operand_count(); ++k) {
+      Dependence const* const next = of(*yield.operand(k));
+      Dependence const* const read = of(*body_.argument(k + 1));
+      if (k == carry_) continue;
+      if (next == nullptr && read == nullptr) continue;
+      if (next == nullptr || !is_multiple(*next) || !is_constant(*loop_.operand(k + 3), 0)) return false;
+      if (read == nullptr ? !body_.argument(k + 1)->unused() : read->axes != next->axes) return false;
+      carried_.insert(k);
+    }
+    return !carried_.empty();
+  }
+  [[nodiscard]] bool every_use_has_a_rule() const {
+    return std::all_of(known_.begin(), known_.end(), [&](auto const& entry) {
+      return std::all_of(entry.first->uses().begin(), entry.first->uses().end(), [&](ir::Use const& use) {
+        if (use.user != &body_.back()) return ruled_.contains(use.user);
+        return use.index == carry_ ? entry.first == max_.result() : carried_.contains(use.index);
+      });
     });
   }
-  bool is_result(Value const& value) const {
+
+  /// Behind the loop, only quotients of two multiples of the same powers are taken.
+  bool only_quotients(Value const& value, std::vector<int> const& axes) const {
+    return std::all_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
+      Op const& user = *use.user;
+      if (reshapes(user)) return only_quotients(*user.result(), reshaped(user, axes));
+      return user.is<ir::DivOp>() && result_axes(*user.operand(1 - use.index)) == axes;
+    });
+  }
+  /// Of a multiple that the loop gives.
+  [[nodiscard]] std::optional<std::vector<int>> result_axes(Value const& value) const {
     Op const* const op = value.defining_op();
-    if (op == &loop_) return carried_.contains(value.index());
-    return op != nullptr && reshapes(*op) && is_result(*op->operand(0));
+    if (op == nullptr) return std::nullopt;
+    if (op == &loop_) {
+      if (!carried_.contains(value.index())) return std::nullopt;
+      return known_.at(body_.back().operand(value.index())).axes;
+    }
+    if (!reshapes(*op)) return std::nullopt;
+    auto const axes = result_axes(*op->operand(0));
+    return axes ? std::optional(reshaped(*op, *axes)) : std::nullopt;
   }
 
   Op& max_;
   Op& loop_;
-  Value* before_ = nullptr;           ///< the reference of the iteration before
-  std::set<Value const*> factors_;    ///< powers of old - new
-  std::vector<Value*> weights_;       ///< powers of something - new
-  std::set<Value const*> following_;  ///< multiples of 2^-new
-  std::set<int> carried_;             ///< which carried values are such
-  bool natural_ = false;
+  ir::Block& body_;
+  int carry_ = -1;        ///< where the loop carries the reference
+  Value* top_ = nullptr;  ///< the other side of the maximum
+  std::map<Value const*, Dependence> known_;
+  std::set<Op const*> ruled_;    ///< users for which there was a rule
+  std::set<int> carried_;        ///< which carried values are multiples
+  std::optional<bool> natural_;  ///< powers of e, not of 2
 };
 
 }  // namespace
