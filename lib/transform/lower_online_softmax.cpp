@@ -244,13 +244,25 @@ class Maximum {
     return true;
   }
 
+  /// Where the maximum may not be kept, or the factor not taken for 1. The plain test asks for a greater one: it keeps
+  /// what has seen no score yet, whose factor is exp2(-inf - -inf), a NaN. The whole one keeps numbers only.
+  Value* outgrown(ir::Builder& builder, Value* most, Value* known) const {
+    if (!exact_ && power_ != nullptr) return compared(builder, ir::Predicate::gt, most, known);
+    Value* kept = compared(builder, ir::Predicate::le, most, known);
+    if (power_ != nullptr) {
+      Value* const infinite = builder.constant(std::numeric_limits<double>::infinity(), known->type());
+      Value* const size = builder.same(ir::AbsOp{}, {known});
+      kept = builder.same(ir::AndOp{}, {kept, compared(builder, ir::Predicate::lt, size, infinite)});
+    }
+    return builder.same(ir::NotOp{}, {kept});
+  }
+
   void test_first(ir::Builder& builder, Value* most, Value* negative) {
     Value* allowed = before_;
     if (std::int64_t const slack = max_->as<ir::MaxOp>().slack; slack != 0)
       allowed = builder.same(ir::AddOp{}, {before_, builder.constant(static_cast<double>(slack), before_->type())});
     Value* const known = builder.value(ir::BroadcastOp{}, {allowed}, folded_);
-    Value* grows = builder.value(ir::VoteOp{}, {compared(builder, ir::Predicate::gt, most, known)},
-                                 Type::scalar(Element::boolean));
+    Value* grows = builder.value(ir::VoteOp{}, {outgrown(builder, most, known)}, Type::scalar(Element::boolean));
     if (negative != nullptr) grows = builder.same(ir::OrOp{}, {grows, negative});
     Type const row = max_->result()->type();
     std::vector<Type> const types(power_ != nullptr ? 2 : 1, row);

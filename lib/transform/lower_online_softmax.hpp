@@ -23,7 +23,8 @@ namespace tegula::transform {
 /// exact arithmetic). The maximum and what is multiplied keep every bit; the exponent is rounded once instead of twice
 /// (not with exact arithmetic). A maximum with slack is taken up only when it is exceeded by more than that. A maximum
 /// is a running one where a loop carries it. Where %a is carried on to be multiplied elsewhere, the test is carried with
-/// it; zeros that loops begin with are not multiplied (but with exact arithmetic, where a NaN makes them NaN).
+/// it; zeros that loops begin with are not multiplied (but with exact arithmetic, where a NaN makes them NaN). With exact
+/// arithmetic a maximum that is not a number or infinite counts as grown, so that NaN comes out of its factor.
 /// Needs: layouts. Leaves: no promise.
 PassResult lower_online_softmax(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
