@@ -189,15 +189,16 @@ class Schedule {
 
   /// Why the tile that a product reads is not in shared memory.
   static std::string path_of(Value const& tile) {
-    for (Value const* at = &tile; at->defining_op() != nullptr && at->defining_op()->operand_count() > 0;
+    Value const* at = &tile;
+    for (; at->defining_op() != nullptr && at->defining_op()->operand_count() > 0;
          at = at->defining_op()->operand(0)) {
       Op const& op = *at->defining_op();
-      if (op.is<ir::LoadOp>())
-        return op.as<ir::LoadOp>().by_pointer.empty()
-                   ? ", but it is computed"
-                   : ", but it is not copied there: " + std::string(op.as<ir::LoadOp>().by_pointer.view());
+      if (op.is<ir::LoadOp>() && !op.as<ir::LoadOp>().by_pointer.empty())
+        return ", but it is not copied there: " + std::string(op.as<ir::LoadOp>().by_pointer.view());
+      if (op.is<ir::ForOp>() || op.is<ir::IfOp>()) break;
     }
-    return ", but it is computed";
+    bool const handed = at->defining_op() == nullptr || at->defining_op()->block_count() > 0;
+    return handed ? ", but a loop or a branch hands it over in registers" : ", but it is computed";
   }
 
   /// The operand as wgmma takes it.

@@ -159,6 +159,8 @@ class Loop {
         if (late || recomputed(*operand) || std::find(crossing_.begin(), crossing_.end(), operand) != crossing_.end())
           continue;
         if (!operand->type().is_tile() && !operand->type().is_scalar()) return false;
+        // One copy for both stages: carried in registers it would be no operand that wgmma reads from shared memory.
+        if (fetched_operand(*operand).view != nullptr) return false;
         crossing_.push_back(operand);
       }
     }

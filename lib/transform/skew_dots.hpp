@@ -29,7 +29,8 @@ namespace tegula::transform {
 ///
 /// What crosses from one iteration to the next is carried, chosen so that few bytes are; scalars that follow from the
 /// index alone are computed again. Fetches become several of one ring. Fetches before the loop that only it reads move
-/// to their first reader. Loops whose products' results would fill the registers stay. Needs: no-calls. Leaves: no
+/// to their first reader. Loops whose products' results would fill the registers stay, and those in which both stages
+/// read one copied tile (as k and as trans(k)): its stage goes back in its own iteration. Needs: no-calls. Leaves: no
 /// promise.
 PassResult skew_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 

@@ -156,7 +156,8 @@ class AttentionGenerator : TileWriter {
     l1 = chance(50) ? binary("add", l1, sum) : binary("add", sum, l1);
     Type const values = Type::tile(element_, {columns_, width_});
     Entry const small = define("cast " + p.name, p.type.with_element(element_));
-    Entry const v = define("load " + v_ + ", %head, " + from + ", %zero", values);
+    // Now and then the keys are the values, as in latent attention.
+    Entry const v = define("load " + (chance(15) ? k_ : v_) + ", %head, " + from + ", %zero", values);
     o1 = define("dot " + small.name + ", " + v.name + ", " + o1.name, output());
     line("yield " + m1.name + ", " + l1.name + ", " + o1.name);
     line("}");
