@@ -21,6 +21,12 @@ bool orders(Op const& op) {
   return op.is<WarpBarrierOp>() && op.as<WarpBarrierOp>().purpose == Purpose::order;
 }
 
+/// An arrival here that says what its threads have done so far; at another CTA's mbarrier nobody here waits for it.
+bool releases(Op const& op) {
+  if (op.is<MbarrierExpectOp>()) return op.as<MbarrierExpectOp>().arrive;
+  return op.operand_count() == 1;
+}
+
 /// Trips of a for that are known: 0, 1, 2 for more than one; -1: not known.
 int trips(Op const& loop) {
   if (loop.is<RepeatOp>()) return -2;  // one at least
@@ -198,6 +204,7 @@ bool Hazards::add(State& state, Pending const& pending) {
     either(other.met_warp, pending.met_warp);
     either(other.met_group, pending.met_group);
     either(other.arrived, pending.arrived);
+    either(other.cluster_arrived, pending.cluster_arrived);
     return grew;
   }
   state.push_back(pending);
@@ -290,10 +297,6 @@ void Hazards::access(Access const& later, Op const& at, State& state) {
 }
 
 void Hazards::meet(Level level, Op const& at, State& state) {
-  // Threads of one partition do not speak for those that ran before it.
-  auto const concerned = [&](Pending const& pending) {
-    return !pending.open && !(pending.outside && context_.partition != nullptr);
-  };
   for (Pending& pending : state) {
     if (!concerned(pending)) continue;
     pending.known = std::max(pending.known, level);
@@ -301,10 +304,35 @@ void Hazards::meet(Level level, Op const& at, State& state) {
     pending.met_warp = {&at};
     if (level >= Level::group) pending.met_group = {&at};
   }
+  forget_known(state);
+}
+
+void Hazards::forget_known(State& state) const {
   Level const enough = context_.replicas > 1 ? Level::replicas : Level::group;
   std::erase_if(state, [&](Pending const& pending) {
     return concerned(pending) && (proxies_ ? pending.fence_known : pending.known) >= enough;
   });
+}
+
+void Hazards::cluster_arrive(Op const& op, State& state) {
+  bool const relaxed = op.as<ClusterArriveOp>().relaxed;
+  for (Pending& pending : state) {
+    bool const published = pending.access != nullptr && pending.access->op->is<MbarrierInitOp>();
+    if (!concerned(pending) || (relaxed && !published)) continue;
+    pending.released.insert(nullptr);
+    pending.cluster_arrived = {&op};
+    if (pending.fenced) pending.fence_released.insert(nullptr);
+  }
+}
+
+void Hazards::cluster_wait(State& state) {
+  for (Pending& pending : state) {
+    if (!concerned(pending) || pending.released.erase(nullptr) == 0) continue;
+    pending.known = Level::replicas;
+    pending.met_warp = pending.met_group = pending.cluster_arrived;
+    if (pending.fence_released.erase(nullptr) != 0) pending.fence_known = Level::replicas;
+  }
+  forget_known(state);
 }
 
 void Hazards::barrier(Op const& op, State& state) {
@@ -422,8 +450,10 @@ void Hazards::op(Op const& op, State& state) {
     case OpKind::BarrierOp:
     case OpKind::WarpBarrierOp:
       return barrier(op, state);
+    case OpKind::ClusterArriveOp:
+      return cluster_arrive(op, state);
     case OpKind::ClusterWaitOp:
-      return meet(Level::replicas, op, state);
+      return cluster_wait(state);
     case OpKind::FenceProxyAsyncOp:
       return fence(op, state);
     case OpKind::BulkCommitOp:
@@ -441,7 +471,7 @@ void Hazards::op(Op const& op, State& state) {
       break;
     case OpKind::MbarrierArriveOp:
     case OpKind::MbarrierExpectOp:
-      if (!op.is<MbarrierExpectOp>() || op.as<MbarrierExpectOp>().arrive) arrive(op, state);
+      if (releases(op)) arrive(op, state);
       break;
     case OpKind::CallOp:
       return call(op, state);

@@ -49,6 +49,8 @@ struct CallSummary {
 ///     that the wait is for the phase of the arrival is the protocol's matter, as are partitions that hand data to each
 ///     other; a lane that waits for one of several mbarriers knows it of the buffers that it fills behind the wait,
 ///   - a copy into a buffer that a wait finds over came after the copies out of the same bytes,
+///   - the cluster's barrier orders what stands before an arrive that releases and behind the wait; a relaxed arrive only
+///     the initialisation of mbarriers,
 ///   - barriers that say purpose = schedule order nothing.
 class Hazards {
  public:
@@ -80,7 +82,8 @@ class Hazards {
     ir::Op const* ended_turn = nullptr;           ///< as `turn`, of that wait
     ir::Op const* passed = nullptr;               ///< the if or for that was passed by on each path that it is left on
     bool outside = false;                         ///< made before or after this partition, by other groups of threads
-    std::set<ir::Op const*> released;             ///< mbarriers at which its threads arrived since
+    /// mbarriers at which its threads arrived since; null: the cluster's barrier.
+    std::set<ir::Op const*> released;
     std::int64_t acquired = Access::not_elected;  ///< the elected lane that has waited for such an arrival
 
     // For fences: whether one came since, by the threads of the access, and who knows of it; and the ops that last made
@@ -89,7 +92,7 @@ class Hazards {
     Level fence_known = Level::none;
     std::set<ir::Op const*> fence_released;
     std::int64_t fence_acquired = Access::not_elected;
-    std::set<ir::Op const*> met_warp, met_group, arrived;
+    std::set<ir::Op const*> met_warp, met_group, arrived, cluster_arrived;
   };
   using State = std::vector<Pending>;
   struct Context {
@@ -112,6 +115,14 @@ class Hazards {
   void access(Access const& access, ir::Op const& at, State& state);
   void barrier(ir::Op const& op, State& state);
   void meet(Level level, ir::Op const& at, State& state);
+  void cluster_arrive(ir::Op const& op, State& state);
+  void cluster_wait(State& state);
+  /// Threads of one partition do not speak for those that ran before it.
+  [[nodiscard]] bool concerned(Pending const& pending) const {
+    return !pending.open && !(pending.outside && context_.partition != nullptr);
+  }
+  /// Accesses that all threads of the group know to be over.
+  void forget_known(State& state) const;
   void fence(ir::Op const& op, State& state);
   void access_by_proxy(Access const& access, ir::Op const& at, State& state);
   /// The access of another partition, which waits for that mbarrier, that takes the bytes over through its proxy.

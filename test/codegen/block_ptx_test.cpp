@@ -108,7 +108,7 @@ CHECK: st.global
 )");
 }
 
-TEST_CASE("an mbarrier of another CTA is reached through mapa, without a fence of the GPU", "[block-ptx]") {
+TEST_CASE("an mbarrier of another CTA is reached through mapa, and arrivals there release for the cluster", "[block-ptx]") {
   check_kernel(
       [](Builder& b, KernelValues const& k) {
         llvm::Value* const remote = mapa(b, k.barrier, k.x);
@@ -123,9 +123,9 @@ TEST_CASE("an mbarrier of another CTA is reached through mapa, without a fence o
       },
       R"(
 CHECK: mapa.shared::cluster.u32 [[R:%r[0-9]+]], %r{{[0-9]+}}, %r{{[0-9]+}};
-CHECK: mbarrier.arrive.shared::cluster.b64 _, [%r{{[0-9]+}}];
-CHECK: mbarrier.arrive.shared::cluster.b64 _, [%r{{[0-9]+}}], 3;
-CHECK: mbarrier.arrive.expect_tx.shared::cluster.b64 _, [%r{{[0-9]+}}], 128;
+CHECK: mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r{{[0-9]+}}];
+CHECK: mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r{{[0-9]+}}], 3;
+CHECK: mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [%r{{[0-9]+}}], 128;
 CHECK: mapa.shared::cluster.u32 %r{{[0-9]+}}, %r{{[0-9]+}}, 1;
 CHECK: barrier.cluster.arrive.relaxed.aligned;
 CHECK: barrier.cluster.wait.acquire.aligned;

@@ -106,8 +106,8 @@ Progress perform(WarpProgram& warp, Op const&, WarpBarrierOp const&) {
   return Progress::done;
 }
 
-Progress perform(WarpProgram& warp, Op const&, ClusterArriveOp const&) {
-  (void)warp.warp().cluster_arrive(warp.lanes(), warp.site());
+Progress perform(WarpProgram& warp, Op const&, ClusterArriveOp const& attributes) {
+  (void)warp.warp().cluster_arrive(warp.lanes(), warp.site(), attributes.relaxed);
   return Progress::turn;
 }
 

@@ -24,7 +24,8 @@ void State::check_shared(WarpState& w, Lanes lanes, SpaceState const& space, Foo
   AccessRecord const& record = records[number];
   CtaState& cta = ctas[static_cast<std::size_t>(space.owner)];
   if (space.owner != w.cta) {
-    bool known_started = false;
+    Slot const meeting = clusters[static_cast<std::size_t>(w.cta / options.cluster)].slot;
+    bool known_started = meeting != no_slot && knows_slot(w, lanes, meeting, 1);
     for (int other : cta.warps) {
       Slot const slot = warps[static_cast<std::size_t>(other)]->clocks.slot();
       if (knows_slot(w, lanes, slot, 1)) known_started = true;

@@ -90,7 +90,9 @@ void Warp::fence_proxy_async(Lanes lanes, FenceSpace space, Site site) {
 void Warp::fence_mbarrier_init(Lanes lanes, Site site) {
   WarpState& w = begin(site, lanes);
   for (Mbarrier* b : state_->mbarriers) {
-    if (b->init.warp == w.number && (b->init.lanes & lanes) != 0 && b->published == 0) b->published = w.clocks.time();
+    if (b->init.warp != w.number || (b->init.lanes & lanes) == 0 || b->published) continue;
+    b->published = true;
+    w.clocks.acquire(b->init.lanes & lanes, b->init_slot, 1);
   }
 }
 
@@ -155,7 +157,7 @@ Turn Warp::mbarrier_init(Lanes one, MbarrierAddress address, std::int64_t count,
     b->observers.clear();
     b->users.clear();
     b->waited.clear();
-    b->published = 0;
+    b->published = false;
     b->counted_bytes = b->counted_before = b->narrow_pending = b->narrow_release = false;
     b->remote_arrival = {};
   }
@@ -169,6 +171,7 @@ Turn Warp::mbarrier_init(Lanes one, MbarrierAddress address, std::int64_t count,
   s.touch(w, one, Footprint(cta.space, address.offset, address.offset + 8u), record);
   cta.live.insert(std::lower_bound(cta.live.begin(), cta.live.end(), address.offset), address.offset);
   b->init = {static_cast<std::uint16_t>(w.number), one, w.clocks.time(), site};
+  b->init_slot = s.slots.make();
   b->last_arrival = {};
   return turn(w);
 }

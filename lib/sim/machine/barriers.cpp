@@ -83,7 +83,8 @@ void State::barrier(WarpState& w, int id, int threads, Lanes lanes, Site const& 
 
 void State::complete_cluster_if_ready(ClusterState& c) {
   if (c.arrived == 0 || c.arrived < c.alive) return;
-  ++c.generation;
+  if (c.slot == no_slot) c.slot = slots.make();
+  c.pending.raise(Plane::order, c.slot, ++c.generation);
   c.arrived = 0;
   std::swap(c.completed, c.pending);
   c.pending.clear();
@@ -103,7 +104,7 @@ Turn Warp::barrier_arrive(int id, int threads, Lanes lanes, Site site) {
   return turn(w);
 }
 
-Turn Warp::cluster_arrive(Lanes lanes, Site site) {
+Turn Warp::cluster_arrive(Lanes lanes, Site site, bool relaxed) {
   WarpState& w = begin(site, lanes);
   State& s = *state_;
   ClusterState& c = s.clusters[static_cast<std::size_t>(w.cta / s.options.cluster)];
@@ -116,7 +117,14 @@ Turn Warp::cluster_arrive(Lanes lanes, Site site) {
           {}, s.side(w, lanes, "barrier.cluster.arrive", site), true);
   }
   ++w.cluster_arrivals;
-  w.clocks.release(all_lanes, c.pending, s.slots);
+  if (relaxed) {
+    w.relaxed_time = w.clocks.time();
+    w.relaxed_use = w.cluster_arrivals;
+    for (Mbarrier const* b : s.mbarriers)
+      if (b->published && b->init.warp == w.number) c.pending.raise(Plane::order, b->init_slot, 1);
+  } else {
+    w.clocks.release(all_lanes, c.pending, s.slots);
+  }
   ++c.arrived;
   s.complete_cluster_if_ready(c);
   return turn(w);

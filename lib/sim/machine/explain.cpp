@@ -104,6 +104,14 @@ void State::add(ReportKind kind, std::string sentence, Side earlier, Side later,
   if (fatal || outcome.reports.size() >= options.max_reports) stop = true;
 }
 
+bool State::met_relaxed(AccessRecord const& earlier, WarpState const& w, Lanes who) const {
+  if (earlier.warp >= warps.size()) return false;
+  WarpState const& other = *warps[earlier.warp];
+  if (other.cta / options.cluster != w.cta / options.cluster || other.relaxed_time <= earlier.time) return false;
+  Slot const slot = clusters[static_cast<std::size_t>(w.cta / options.cluster)].slot;
+  return slot != no_slot && knows_slot(w, who, slot, other.relaxed_use);
+}
+
 void State::conflict(AccessRef earlier_ref, AccessRef later_ref, WarpState const& w, Lanes who, Order found,
                      Space space, std::uint64_t begin, std::uint64_t end) {
   AccessRecord const& earlier = records[record_of(earlier_ref)];
@@ -137,6 +145,9 @@ void State::conflict(AccessRef earlier_ref, AccessRef later_ref, WarpState const
       sentence = "lanes of a warp are not in lock-step; add bar.warp.sync between the " + before + " and the " + after;
     } else if (earlier.warp == preceding_grid) {
       sentence = "the preceding grid may still run; add griddepcontrol.wait before the " + after;
+    } else if (met_relaxed(earlier, w, who)) {
+      sentence = "the cluster barrier between the " + before + " and the " + after +
+                 " orders neither: its arrive is relaxed; let it release (barrier.cluster.arrive.release)";
     } else if (one_lane) {
       sentence =
           "one lane of " + agent_text(earlier.warp, all_lanes) + " signalled after the " + before +

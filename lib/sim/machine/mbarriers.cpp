@@ -41,8 +41,7 @@ Mbarrier* State::use(WarpState& w, Lanes lanes, MbarrierAddress address, Site co
   }
   bool const same_thread = b->init.warp == w.number && lanes == b->init.lanes;
   if (!same_thread || copy) {
-    bool const published = b->published != 0 && (same_thread || knows(w, lanes, b->init.warp, b->init.lanes,
-                                                                      b->published, Plane::order, true));
+    bool const published = b->published && (same_thread || knows_slot(w, lanes, b->init_slot, 1));
     if (!published && first(ReportKind::use_before_init, b->init.site, site)) {
       bool const ordered = same_thread || knows(w, lanes, b->init);
       std::string sentence =
@@ -287,7 +286,7 @@ void State::pass_wait(WarpState& w, Blocked const& blocked) {
     if (b.narrow_release || (b.remote_arrival.lanes != 0 && blocked.scope == Scope::cta)) {
       if (blocked.scope == Scope::cta && first(ReportKind::wrong_scope, b.remote_arrival.site, blocked.site)) {
         add(ReportKind::wrong_scope, "the phase was released by another CTA; the wait needs .acquire.cluster",
-            {"arrive on " + describe(b), b.remote_arrival.lanes != 0 ? b.remote_arrival.site : b.last_arrival},
+            {"release of " + describe(b), b.remote_arrival.lanes != 0 ? b.remote_arrival.site : b.last_arrival},
             side(w, blocked.lanes, "wait on " + describe(b), blocked.site));
       }
     }

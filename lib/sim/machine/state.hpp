@@ -60,10 +60,11 @@ struct Mbarrier {
   Clock pending;                // released by the arrivals of the phase under way
   Clock completed;              // released by those of the phase just finished
   Instant init;                 // its lane
-  std::uint32_t published = 0;  // time of the initialising lane's fence.mbarrier_init; 0: not yet
+  Slot init_slot = no_slot;     // 1 for whoever is ordered after the init and its fence.mbarrier_init
+  bool published = false;       // the initialising lane has executed that fence
   Site inval;
   Site last_arrival;
-  Instant remote_arrival;          // of the phase just finished or under way, with the weakest scope
+  Instant remote_arrival;          // the last arrival or st.async of another CTA
   bool narrow_release = false;     // an arrival from another CTA had .cta scope in the phase just finished
   bool narrow_pending = false;     // ... in the phase under way
   std::vector<Instant> observers;  // waits that observed the phase just finished
@@ -158,6 +159,8 @@ struct WarpState {
   std::uint32_t wgmma_count = 0;
   std::uint32_t cluster_arrivals = 0;
   std::uint32_t cluster_waits = 0;
+  std::uint32_t relaxed_time = 0;  // of its last relaxed arrival at the cluster barrier, which was for this use
+  std::uint32_t relaxed_use = 0;
   Site last_site;
   Site last_setmaxnreg;
   Space register_space = 0;
@@ -192,7 +195,8 @@ struct CtaState {
 };
 
 struct ClusterState {
-  std::uint32_t generation = 0;
+  Slot slot = no_slot;           // completed uses of its barrier: known to warps that waited, relaxed or not
+  std::uint32_t generation = 0;  // the same number
   int arrived = 0;
   int alive = 0;
   Clock pending;
@@ -287,6 +291,8 @@ struct State {
   /// False when a report of this kind and these places was made before, or the limit is reached.
   bool first(ReportKind, Site const&, Site const&);
   void add(ReportKind, std::string sentence, Side earlier, Side later, bool fatal = false);
+  /// A cluster barrier stands between, at which the earlier access' warp arrived relaxed.
+  [[nodiscard]] bool met_relaxed(AccessRecord const& earlier, WarpState const&, Lanes who) const;
   void conflict(AccessRef earlier, AccessRef later, WarpState const&, Lanes who, Order, Space, std::uint64_t begin,
                 std::uint64_t end);
   void register_conflict(AccessRef earlier, AccessRef later, bool fence, Space, std::uint64_t begin, std::uint64_t end);

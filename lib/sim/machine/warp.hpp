@@ -97,7 +97,9 @@ class Warp {
   Turn barrier(int id, int threads, Lanes, Site);
   /// bar.arrive.
   Turn barrier_arrive(int id, int threads, Lanes, Site);
-  Turn cluster_arrive(Lanes, Site);
+  /// `relaxed` (barrier.cluster.arrive.relaxed) orders no access; those who wait know that the warp has begun, and what
+  /// its fence.mbarrier_init published.
+  Turn cluster_arrive(Lanes, Site, bool relaxed = false);
   Turn cluster_wait(Lanes, Site);
   Turn dependents_launch(Lanes, Site);
   /// griddepcontrol.wait.

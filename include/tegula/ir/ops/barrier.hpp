@@ -41,7 +41,7 @@ struct MbarrierInvalOp : OpDefaults {
 };
 
 /// `mbarrier_arrive %b {count = 1}`: every executing thread arrives `count` times, with release semantics. With a rank,
-/// `mbarrier_arrive %b, %rank`, at the same object of that CTA of the cluster.
+/// `mbarrier_arrive %b, %rank`, at the same object of that CTA of the cluster, with the cluster's scope.
 struct MbarrierArriveOp : OpDefaults {
   static constexpr std::string_view mnemonic = "mbarrier_arrive";
   static constexpr auto operands = names("mbarrier", "rank");
@@ -130,7 +130,7 @@ struct WarpBarrierOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("purpose", &WarpBarrierOp::purpose)); }
 };
 
-/// `cluster_arrive {relaxed = false}` and `cluster_wait`: the two halves of the barrier of all threads of the cluster.
+/// `cluster_arrive {relaxed = false}`, `cluster_wait`: the cluster's barrier in two halves; relaxed orders no access.
 struct ClusterArriveOp : OpDefaults {
   static constexpr std::string_view mnemonic = "cluster_arrive";
   static constexpr auto operands = names();

@@ -49,11 +49,11 @@ llvm::Value* mapa(Builder& b, llvm::Value* address, llvm::Value* rank) {
 }
 
 void mbarrier_arrive_remote(Builder& b, llvm::Value* remote, std::int64_t count) {
-  arrival(b, "mbarrier.arrive.shared::cluster.b64", remote, count_operand(b, count));
+  arrival(b, "mbarrier.arrive.release.cluster.shared::cluster.b64", remote, count_operand(b, count));
 }
 
 void mbarrier_arrive_expect_tx_remote(Builder& b, llvm::Value* remote, llvm::Value* bytes) {
-  arrival(b, "mbarrier.arrive.expect_tx.shared::cluster.b64", remote, bytes);
+  arrival(b, "mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64", remote, bytes);
 }
 
 void store_async(Builder& b, llvm::Value* address, std::int64_t offset, std::vector<llvm::Value*> const& words,

@@ -25,8 +25,8 @@ void mbarrier_arrive_drop(Builder& b, llvm::Value* barrier);
 
 /// The address of the same offset in another CTA of the cluster.
 llvm::Value* mapa(Builder& b, llvm::Value* address, llvm::Value* rank);
-/// Arrives on a barrier of any CTA of the cluster. Without qualifiers: release.cluster costs a membar of the whole GPU,
-/// and no shared data needs it where the arrival only hands a buffer back.
+/// Arrives on a barrier of any CTA of the cluster, and releases for it: the default scope, the CTA, would order nothing
+/// there, not even reads before the peer's next write.
 void mbarrier_arrive_remote(Builder& b, llvm::Value* remote, std::int64_t count = 1);
 /// Writes 1, 2 or 4 words to address + offset in any CTA of the cluster where `predicate` (null: always) holds; the
 /// barrier of that CTA counts their bytes. PTX 8.1.
