@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -44,6 +45,7 @@ struct Recorder::Impl {
   std::map<std::tuple<ir::OpKind, std::vector<std::byte>, std::vector<Id>, std::uint8_t>, Id> scalars;
   std::optional<location> grid;
   std::vector<int> statements;  // nodes of the loops and branches that are open
+  std::set<Id> positive;        // steps that are checked at the launch
 
   [[noreturn]] void fail(std::string const& text, location place) {
     failed = true;
@@ -144,20 +146,11 @@ struct Recorder::Impl {
     return ir::to_int(number);
   }
 
-  // Names the part of an expression that the host cannot know before the launch; empty when it can be evaluated.
-  std::string unknown_at_launch(Id id) const {
-    DraftValue const& v = value(id);
-    if (!v.type.is_scalar()) return "a tile";
-    if (is_float(v.type.element())) return "a floating value";
-    Node const* node = draft.definition(id);
-    if (node == nullptr) return v.region == 0 ? "" : "a loop index";
-    if (node->kind == ir::OpKind::BlockIndexOp) return "a block index";
-    if (node->kind == ir::OpKind::GridExtentOp) return "an extent of the grid";
-    if (node->kind == ir::OpKind::ExtentOp) return "";
-    for (Id operand : node->operands)
-      if (std::string found = unknown_at_launch(operand); !found.empty()) return found;
-    return "";
-  }
+  /// Names the part of an expression that the host cannot know before the launch; empty when it can be evaluated.
+  std::string unknown_at_launch(Id expression) const;
+  /// A loop's step is positive: refused where it is known not to be, checked at the launch where the host can know it
+  /// then. A loop in a branch may be guarded by it, and a function has other steps at each call: those are not run.
+  void require_positive(Id step, location place);
 };
 
 }  // namespace tegula::trace

@@ -1,4 +1,7 @@
 // The statements of a trace: grid, requirements, loops and branches; and the end of the trace.
+#include <algorithm>
+
+#include "ir/builder.hpp"
 #include "ir/link.hpp"
 #include "ir/verifier.hpp"
 #include "trace/recorder_impl.hpp"
@@ -73,9 +76,50 @@ void Recorder::require(Id condition, char const* message, location where) {
   impl_->add_effect(ir::OpKind::RequireOp, &op, {condition}, where);
 }
 
+std::string Recorder::Impl::unknown_at_launch(Id expression) const {
+  std::vector<Id> open = {expression};
+  std::set<Id> seen;
+  while (!open.empty()) {
+    Id const id = open.back();
+    open.pop_back();
+    if (!seen.insert(id).second) continue;
+    DraftValue const& v = value(id);
+    if (!v.type.is_scalar()) return "a tile";
+    if (is_float(v.type.element())) return "a floating value";
+    Node const* node = draft.definition(id);
+    if (node == nullptr && v.region != 0) return "a loop index";
+    if (node == nullptr || node->kind == ir::OpKind::ExtentOp) continue;
+    if (node->kind == ir::OpKind::BlockIndexOp) return "a block index";
+    if (node->kind == ir::OpKind::GridExtentOp) return "an extent of the grid";
+    open.insert(open.end(), node->operands.rbegin(), node->operands.rend());
+  }
+  return "";
+}
+
+void Recorder::Impl::require_positive(Id step, location place) {
+  if (auto const known = constant_of(step)) {
+    if (*known <= 0) fail(fmt::format("loop{}: the step is {}, but must be positive", at(place), *known), place);
+    return;
+  }
+  bool const in_branch = std::any_of(statements.begin(), statements.end(), [&](int statement) {
+    return draft.nodes[static_cast<std::size_t>(statement)].kind == ir::OpKind::IfOp;
+  });
+  if (traces == RegionKind::function || in_branch || !unknown_at_launch(step).empty()) return;
+  if (!positive.insert(step).second) return;
+  ir::ConstantOp const zero = ir::make_op<ir::ConstantOp>(ir::make_constant(Element::i64, std::int64_t{0}));
+  int const bound = add_node(ir::OpKind::ConstantOp, &zero, {}, 0, place);
+  ir::CompareOp const above = ir::make_op<ir::CompareOp>(ir::Predicate::gt);
+  int const test = add_node(ir::OpKind::CompareOp, &above, {step, add_result(bound, ir::Type::index())}, 0, place);
+  ir::RequireOp const op = ir::make_op<ir::RequireOp>(Symbol("loop: the step must be positive"));
+  int const check =
+      add_node(ir::OpKind::RequireOp, &op, {add_result(test, ir::Type::scalar(Element::boolean))}, 0, place);
+  // Before the loop, or the one around it that the kernel's body holds.
+  auto& body = draft.regions[0].effects;
+  body.insert(body.end() - (statements.empty() ? 0 : 1), check);
+}
+
 void Recorder::begin_loop(Id lower, Id upper, Id step, Ids inits, LoopWishes const& wishes, location where) {
-  if (auto const known = impl_->constant_of(step); known && *known <= 0)
-    impl_->fail(fmt::format("loop{}: the step is {}, but must be positive", at(where), *known), where);
+  impl_->require_positive(step, where);
   std::vector<Id> operands = {lower, upper, step};
   operands.insert(operands.end(), inits.first, inits.first + inits.count);
   ir::ForOp const op = ir::make_op<ir::ForOp>(wishes.stages, wishes.distance, wishes.unroll);

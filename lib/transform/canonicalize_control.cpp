@@ -33,7 +33,7 @@ bool inside(Value const& value, Op const& op) {
 bool known_trip_count(Op& op) {
   auto const lower = ir::constant_int(*op.operand(0)), upper = ir::constant_int(*op.operand(1)),
              step = ir::constant_int(*op.operand(2));
-  bool const never = op.operand(0) == op.operand(1) || (lower && upper && *lower >= *upper);
+  bool const never = op.operand(0) == op.operand(1) || (lower && upper && *lower >= *upper) || (step && *step <= 0);
   if (never) {
     std::vector<Value*> inits(op.operands().begin() + 3, op.operands().end());
     ir::replace(op, inits);

@@ -4,6 +4,8 @@
 
 #include "analysis/call_graph.hpp"
 #include "analysis/effects.hpp"
+#include "ir/builder.hpp"
+#include "ir/loop_step.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::transform {
@@ -72,6 +74,20 @@ bool override_loop(ir::Op& op, CompileOptions const& options, support::Diagnosti
   return loop.stages != before.stages || loop.distance != before.distance || loop.unroll != before.unroll;
 }
 
+/// A loop whose step may be 0 or less becomes one that is not run for such a step and has a step of at least 1, so that
+/// passes may count iterations by division.
+bool guard_step(ir::Op& loop) {
+  if (ir::has_positive_step(loop)) return false;
+  ir::Builder builder = ir::Builder::before(loop);
+  builder.set_where(loop.where());
+  ir::Value* const step = loop.operand(2);
+  ir::Value* const runs = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::gt), {step, builder.index(0)},
+                                        ir::Type::scalar(Element::boolean));
+  loop.set_operand(1, builder.value(ir::SelectOp{}, {runs, loop.operand(1), loop.operand(0)}, ir::Type::index()));
+  loop.set_operand(2, builder.same(ir::MaxOp{}, {step, builder.index(1)}));
+  return true;
+}
+
 }  // namespace
 
 PassResult specialize(ir::Module& module, AnalysisCache&, PassContext& context) {
@@ -100,7 +116,9 @@ PassResult specialize(ir::Module& module, AnalysisCache&, PassContext& context) 
   if (!in_range(options, context.diagnostics)) return result_of(changed);
   for (auto const& function : module.functions())
     ir::walk(*function, [&](ir::Op& op) {
-      if (op.is<ir::ForOp>()) changed = override_loop(op, options, context.diagnostics) || changed;
+      if (!op.is<ir::ForOp>()) return;
+      changed = override_loop(op, options, context.diagnostics) || changed;
+      changed = guard_step(op) || changed;
     });
   return result_of(changed);
 }

@@ -60,10 +60,11 @@ ContractionLayout::ContractionLayout(FunctionEmitter& e, Contraction const& cont
 }
 
 FunctionEmitter::Trip FunctionEmitter::trip(Contraction const& contraction, ContractionLayout const& layout) {
+  Range const over = range(*contraction.loop);
   Trip trip;
-  trip.lower = scalar(*contraction.loop->operand(0));
-  trip.step = smax(scalar(*contraction.loop->operand(2)), i64(1));
-  llvm::Value* const length = b.CreateSub(scalar(*contraction.loop->operand(1)), trip.lower);
+  trip.lower = over.lower;
+  trip.step = over.step;
+  llvm::Value* const length = b.CreateSub(over.upper, over.lower);
   llvm::Value* const up = b.CreateAdd(smax(length, i64(0)), b.CreateSub(trip.step, i64(1)));
   trip.count = b.CreateUDiv(up, trip.step);
   trip.chunks = b.CreateUDiv(b.CreateAdd(trip.count, i64(layout.iterations - 1)), i64(layout.iterations));

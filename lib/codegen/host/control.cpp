@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "codegen/host/nest.hpp"
+#include "ir/loop_step.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::host {
@@ -211,6 +212,14 @@ void FunctionEmitter::if_op(ir::Op const& op) {
   }
 }
 
+FunctionEmitter::Range FunctionEmitter::range(ir::Op const& loop) {
+  Range over{scalar(*loop.operand(0)), scalar(*loop.operand(1)), scalar(*loop.operand(2))};
+  if (ir::has_positive_step(loop)) return over;
+  over.upper = b.CreateSelect(b.CreateICmpSGT(over.step, i64(0)), over.upper, over.lower);
+  over.step = smax(over.step, i64(1));
+  return over;
+}
+
 // Carried tiles live in two buffers that swap their pointers each time around; tiles of one element and scalars in
 // registers.
 void FunctionEmitter::for_op(ir::Op const& op) {
@@ -240,8 +249,8 @@ void FunctionEmitter::for_op(ir::Op const& op) {
     at.next_pointer = variable(b.getPtrTy(), at.next.pointer);
   }
   std::int64_t const used = scratch_used_;
-  llvm::Value* const step = smax(scalar(*op.operand(2)), i64(1));
-  loop(scalar(*op.operand(0)), scalar(*op.operand(1)), step, [&](llvm::Value* index) {
+  Range const over = range(op);
+  loop(over.lower, over.upper, over.step, [&](llvm::Value* index) {
     set_scalar(*region.argument(0), index);
     std::vector<Buffer> now(static_cast<std::size_t>(count));
     std::vector<Buffer> next(static_cast<std::size_t>(count));

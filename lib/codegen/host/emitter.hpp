@@ -189,6 +189,13 @@ class FunctionEmitter {
  private:
   friend class Nest;
   friend class Scope;
+  struct Range {
+    llvm::Value* lower = nullptr;
+    llvm::Value* upper = nullptr;
+    llvm::Value* step = nullptr;  ///< at least 1
+  };
+  /// What a loop runs over: nothing, where its step is 0 or less.
+  Range range(ir::Op const& loop);
   struct Trip {  ///< of a contraction's loop
     llvm::Value* lower = nullptr;
     llvm::Value* step = nullptr;

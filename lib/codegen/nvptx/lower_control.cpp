@@ -9,6 +9,7 @@
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/words.hpp"
 #include "ir/exchange.hpp"
+#include "ir/loop_step.hpp"
 #include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
 
@@ -137,8 +138,9 @@ std::span<ir::Value* const> yielded(ir::Block const& block) { return block.termi
 
 void lower(ir::ForOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
-  llvm::Value *const lower_bound = e.scalar(*op.operand(0)), *const upper = e.scalar(*op.operand(1)),
-                     *const step = e.scalar(*op.operand(2));
+  llvm::Value *const lower_bound = e.scalar(*op.operand(0)), *const step = e.scalar(*op.operand(2));
+  llvm::Value* upper = e.scalar(*op.operand(1));
+  if (!ir::has_positive_step(op)) upper = b.CreateSelect(b.CreateICmpSGT(step, b.getInt64(0)), upper, lower_bound);
   std::vector<Registers> const inits = values_of(e, op.operands().subspan(3));
   RoundTrip outer(e, op);
   llvm::BasicBlock *const before = b.GetInsertBlock(), *const header = e.block("loop"),

@@ -22,8 +22,8 @@ inline constexpr std::array enum_names<LoopRegion>{"none"sv, "pre_prologue"sv, "
                                                    "main"sv, "epilogue"sv,     "post_epilogue"sv};
 
 /// `%r = for %i = %lo to %hi step %step carry (%a = %init, ...) : types { ... yield ... }`
-/// One block with arguments (i: i64, carried...). Runs for i = lo, lo + step, ... < hi; step > 0. Results are the
-/// carried values after the last iteration, the inits when there is none.
+/// One block with arguments (i: i64, carried...). Runs for i = lo, lo + step, ... < hi, for none if step <= 0. Results
+/// are the carried values after the last iteration, the inits when there is none.
 struct ForOp : OpDefaults {
   static constexpr std::string_view mnemonic = "for";
   static constexpr auto operands = names("lower", "upper", "step", "inits");

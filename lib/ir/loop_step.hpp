@@ -1,0 +1,13 @@
+// The steps of loops: where they are known to be positive. A loop whose step is 0 or less is not run, whoever executes
+// it; the simulator reports it.
+#pragma once
+
+#include "ir/op.hpp"
+
+namespace tegula::ir {
+
+/// True when the loop's step is at least 1 in every launch: a positive constant, an extent of the grid, the number of
+/// multiprocessors, a maximum with one of these, or a value that a `require` of the kernel compares with such a bound.
+bool has_positive_step(Op const& loop);
+
+}  // namespace tegula::ir
