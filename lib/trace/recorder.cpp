@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cctype>
 #include <cmath>
+#include <limits>
 #include <mutex>
 
 #include "trace/recorder_impl.hpp"
@@ -55,16 +56,44 @@ std::string describe(Literal value) {
   return fmt::format("{}", value.integer);
 }
 
-std::optional<ir::Constant> fit(Literal value, Element element) {
-  bool const boolean = value.kind == Literal::Kind::boolean;
-  if (boolean != (element == Element::boolean)) return std::nullopt;
-  if (boolean || value.kind == Literal::Kind::integer) {
-    if (is_float(element)) return ir::make_constant(element, static_cast<double>(value.integer));
-    ir::Constant const result = ir::make_constant(element, value.integer);
-    return ir::to_int(result) == value.integer || boolean ? std::optional(result) : std::nullopt;
+// The greatest number of a floating element, and the least that would be rounded to something above it.
+std::pair<double, double> range_of(Element element) {
+  switch (element) {
+    case Element::e4m3:
+      return {448, 464};
+    case Element::e5m2:
+      return {57344, 61440};
+    case Element::f16:
+      return {65504, 65520};
+    case Element::bf16:
+      return {0x1.fep127, 0x1.ffp127};
+    case Element::f32:
+      return {std::numeric_limits<float>::max(), 0x1.ffffffp127};
+    default:
+      return {std::numeric_limits<double>::max(), std::numeric_limits<double>::infinity()};
   }
-  if (!is_float(element)) return std::nullopt;
-  return ir::make_constant(element, value.floating);
+}
+
+// A number as it stands in the kernel's text, rounded to the nearest of the element; or why it cannot.
+struct Fitted {
+  std::optional<ir::Constant> bits;
+  std::string reason;
+};
+
+Fitted fit(Literal value, Element element) {
+  bool const boolean = value.kind == Literal::Kind::boolean, floating = value.kind == Literal::Kind::floating;
+  if (boolean != (element == Element::boolean) || (floating && !is_float(element))) return {};
+  if (!is_float(element)) {
+    ir::Constant const result = ir::make_constant(element, value.integer);
+    if (boolean || ir::to_int(result) == value.integer) return {result, ""};
+    return {};
+  }
+  double const exact = floating ? value.floating : static_cast<double>(value.integer);
+  ir::Constant const result = ir::make_constant(element, exact);
+  auto const [greatest, beyond] = range_of(element);
+  if (std::isfinite(exact) && std::abs(exact) >= beyond) return {{}, fmt::format(", which ends at {:.6g}", greatest)};
+  if (exact != 0 && ir::to_double(result) == 0) return {{}, ", which would round it to 0"};
+  return {result, ""};
 }
 
 // The attributes of a scalar op as bytes that compare equal when the fields do; the struct itself has padding.
@@ -265,11 +294,11 @@ Id Recorder::emit_scalar_op(ir::OpKind kind, void const* attributes, Ids operand
 }
 
 Id Recorder::constant(Literal value, ir::Type const& type, location where) {
-  auto const bits = fit(value, type.element());
+  auto const [bits, reason] = fit(value, type.element());
   if (!bits)
-    impl_->fail(
-        fmt::format("the scalar {} does not fit the element {}{}", describe(value), name(type.element()), at(where)),
-        where);
+    impl_->fail(fmt::format("the scalar {} does not fit the element {}{}{}", describe(value), name(type.element()),
+                            reason, at(where)),
+                where);
   ir::ConstantOp const op = ir::make_op<ir::ConstantOp>(*bits);
   return type.is_scalar() ? emit_scalar(op, {}, type, where) : emit(op, {}, type, where);
 }
@@ -323,11 +352,11 @@ Id Recorder::load(Handle tensor, Epoch written, Coordinate const* coordinates, i
     Id const scale = constant({Literal::Kind::integer, step, 0}, ir::Type::index(), where);
     operands.push_back(emit_scalar(ir::MulOp{}, {index, scale}, ir::Type::index(), where));
   }
-  auto const bits = fit(pad, result.element());
+  auto const [bits, reason] = fit(pad, result.element());
   if (!bits)
-    impl_->fail(
-        fmt::format("load: pad {} does not fit the element {}{}", describe(pad), name(result.element()), at(where)),
-        where);
+    impl_->fail(fmt::format("load: pad {} does not fit the element {}{}{}", describe(pad), name(result.element()),
+                            reason, at(where)),
+                where);
   ir::LoadOp const op = ir::make_op<ir::LoadOp>(*bits);
   int const node = impl_->add_node(ir::OpKind::LoadOp, &op, {operands.data(), static_cast<int>(operands.size())},
                                    written.region, where);

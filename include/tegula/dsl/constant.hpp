@@ -93,6 +93,8 @@ constexpr trace::Literal literal(X const& x) {
       result.integer = static_cast<std::int64_t>(bare<X>::value);
     else
       result.integer = static_cast<std::int64_t>(x);
+    if constexpr (std::is_unsigned_v<bare<X>> && sizeof(x) == sizeof result.integer)
+      if (result.integer < 0) result = {trace::Literal::Kind::floating, 0, static_cast<double>(x)};  // beyond 63 bits
   }
   return result;
 }

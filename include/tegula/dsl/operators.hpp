@@ -18,6 +18,7 @@ enum class Problem {
   bool_mixed,
   fraction,
   wide_index,
+  wide_scalar,
   elements,
   narrow,
   domain,
@@ -53,7 +54,17 @@ constexpr Problem domain_problem(Domain domain) {
   return is_narrow<T> ? Problem::narrow : Problem::domain;
 }
 
-/// A number or scalar that meets element T.
+/// Every number of one floating element is one of another.
+constexpr bool holds_all_of(Element to, Element from) {
+  if (to == from || to == Element::f64) return true;
+  bool const small = is_f8(from);
+  if (to == Element::f32) return small || from == Element::f16 || from == Element::bf16;
+  return small && (to == Element::f16 || to == Element::bf16);
+}
+
+/// A number or scalar that meets element T. Numbers take the element, rounded to nearest when they are recorded (one
+/// that is beyond its range, or not 0 and rounded to 0, is refused then); a run-time scalar has an element of its own
+/// and is converted only where no value of it is lost.
 template <class T, class X>
 constexpr Problem scalar_problem() {
   constexpr Element e = element_of<T>::value;
@@ -69,8 +80,11 @@ constexpr Problem scalar_problem() {
       return Problem::none;
   } else if constexpr (ScalarLike<X>) {
     constexpr Element s = element_of<typename bare<X>::scalar_element>::value;
-    if constexpr (s == e || (is_float(s) && is_float(e)) || (s == Element::i32 && e == Element::i64))
+    constexpr bool floats = is_float(s) && is_float(e);
+    if constexpr (s == e || (floats && holds_all_of(e, s)) || (s == Element::i32 && e == Element::i64))
       return Problem::none;
+    else if constexpr (floats)
+      return Problem::wide_scalar;
     else if constexpr (s == Element::i64 && e == Element::i32)
       return Problem::wide_index;
     else if constexpr (s == Element::boolean || e == Element::boolean)
@@ -181,6 +195,7 @@ constexpr void check_operands() {
   constexpr bool bool_apart = problem != Problem::bool_mixed;
   constexpr bool fits_integer = problem != Problem::fraction;
   constexpr bool fits_i32 = problem != Problem::wide_index;
+  constexpr bool scalar_fits = problem != Problem::wide_scalar;
   constexpr bool same_element = problem != Problem::elements;
   constexpr bool wide = problem != Problem::narrow;
   constexpr bool defined = problem != Problem::domain;
@@ -196,6 +211,10 @@ constexpr void check_operands() {
   static_assert(
       fits_i32,
       "a 64-bit index meets an i32 tile and would be cut: make the tile i64 (iota<std::int64_t>) or cast<int>(index)");
+  static_assert(
+      scalar_fits,
+      "a run-time scalar meets an element that does not hold its values, and nothing is rounded silently: cast the "
+      "scalar to the tile's element, for instance cast<bf16>(x)");
   static_assert(same_element,
                 "the operands have different elements and nothing is converted silently: use cast<T>(...)");
   static_assert(wide, TEGULA_NARROW_ELEMENT);

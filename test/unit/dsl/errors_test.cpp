@@ -191,6 +191,31 @@ TEST_CASE("numbers must fit the element they meet") {
              ContainsSubstring("pad -inf does not fit the element i32"));
 }
 
+TEST_CASE("numbers are rounded to the element, and refused where nothing of them would be left") {
+  auto const error = []<class T>(T, auto number) {
+    return error_of(kernel("number", [number](in<T, 1> x, out<T, 1> y) {
+      auto g = grid_over(y, shape<64>);
+      store(y, shape<64>, load(x, shape<64>, g[0], pad(number)) + number, g[0]);
+    }));
+  };
+  CHECK_THAT(error(0.F, 1e300), ContainsSubstring("1e+300 does not fit the element f32, which ends at 3.40282e+38"));
+  CHECK_THAT(error(f16(), 70000), ContainsSubstring("70000 does not fit the element f16, which ends at 65504"));
+  CHECK_THAT(error(f16(), -65520.F), ContainsSubstring("-65520 does not fit the element f16"));
+  CHECK_THAT(error(bf16(), 3.4e38),
+             ContainsSubstring("3.4e+38 does not fit the element bf16, which ends at 3.38953e+38"));
+  CHECK_THAT(error(f16(), 1e-8), ContainsSubstring("1e-08 does not fit the element f16, which would round it to 0"));
+  CHECK_THAT(error(0.F, 1e-46), ContainsSubstring("does not fit the element f32, which would round it to 0"));
+  CHECK_THAT(error(std::int64_t{0}, std::uint64_t{1} << 63),
+             ContainsSubstring("9.223372036854776e+18 does not fit the element i64"));
+  CHECK(error(f16(), 65519) == "no error");
+  CHECK(error(f16(), 6e-8) == "no error");
+  CHECK(error(0.F, 3.4028235e38) == "no error");
+  CHECK(error(0.F, -inf) == "no error");
+  CHECK(error(0.F, 0.1) == "no error");
+  CHECK(error(bf16(), 16777217) == "no error");
+  CHECK(error(0.0, ~std::uint64_t{0}) == "no error");
+}
+
 TEST_CASE("tiles need a kernel, kernels an identifier") {
   CHECK_THROWS_AS(
       [] {

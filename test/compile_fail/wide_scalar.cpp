@@ -1,0 +1,10 @@
+// expect: a run-time scalar meets an element that does not hold its values, and nothing is rounded silently
+// rows: N3
+#include <tegula/dsl/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<bf16, 1> x, out<bf16, 1> y, arg<float> factor) {
+  auto g = grid_over(y, shape<64>);
+  store(y, shape<64>, load(x, shape<64>, g[0]) * factor, g[0]);
+});
