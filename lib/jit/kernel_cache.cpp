@@ -7,6 +7,8 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include <fmt/format.h>
+
 #include "analysis/launch_program.hpp"
 #include "codegen/host/host.hpp"
 #include "compiler/cache_key.hpp"
@@ -51,17 +53,58 @@ class Entries {
   std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;
 };
 
+/// The first line, without its indentation.
+std::string_view take_line(std::string_view& text) {
+  std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(line.size() + 1, text.size()));
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  return line;
+}
+
+/// UserError that shows the first line in which two traces of one captureless kernel differ.
+void refuse_difference(trace::TracedKernel const& kernel, std::string_view first, std::string_view second) {
+  if (first == second) return;
+  std::string_view before, now;
+  while (before == now) {
+    before = take_line(first);
+    now = take_line(second);
+  }
+  throw UserError(fmt::format("kernel '{}': a second trace gave `{}` where the first gave `{}`; a kernel without "
+                              "captures is traced once, so what its lambda reads beside its parameters has to be "
+                              "constant: capture the value in the lambda or make it an arg",
+                              kernel.name(), now, before),
+                  kernel.where());
+}
+
 /// What is known of one captureless kernel type.
 class Memo {
  public:
   /// The trace, made by the first caller.
-  std::shared_ptr<Traced const> traced(KernelRef const& kernel) {
+  std::shared_ptr<Traced const> traced(KernelRef const& kernel, bool* is_first = nullptr) {
     std::lock_guard lock(trace_mutex_);
+    if (is_first != nullptr) *is_first = !traced_;
     if (!traced_) {
       traced_ = std::make_shared<Traced const>(kernel.trace(kernel.kernel));
       ++trace_count;
     }
     return traced_;
+  }
+
+  /// The trace, compared with another one where it is not the first.
+  std::shared_ptr<Traced const> traced_again(KernelRef const& kernel) {
+    bool is_first = false;
+    std::shared_ptr<Traced const> result = traced(kernel, &is_first);
+    if (!is_first) compare(kernel);
+    return result;
+  }
+
+  /// Traces once more at the second call, at every call under TEGULA_VERIFY=each: UserError where another kernel comes
+  /// out, since code of the first one would run.
+  void compare(KernelRef const& kernel) {
+    if (compared_.load(std::memory_order_relaxed) && !support::options().verify_each) return;
+    std::shared_ptr<Traced const> const first = traced(kernel);
+    refuse_difference(first->kernel, first->text, kernel.trace(kernel.kernel).text());
+    compared_.store(true, std::memory_order_relaxed);
   }
 
   bool find(device where, std::span<TensorFacts const> facts, FoundKernel& found) const {
@@ -91,6 +134,7 @@ class Memo {
 
   std::mutex trace_mutex_;
   std::shared_ptr<Traced const> traced_;
+  std::atomic<bool> compared_ = false;
   mutable std::shared_mutex mutex_;
   std::vector<Variant> variants_;
 };
@@ -205,7 +249,7 @@ CompileOptions launch_options(device where, std::vector<TensorFacts> facts) {
 }
 
 std::shared_ptr<Traced const> traced(KernelRef const& kernel) {
-  if (kernel.identity != nullptr) return memos().at(kernel.identity)->traced(kernel);
+  if (kernel.identity != nullptr) return memos().at(kernel.identity)->traced_again(kernel);
   ++trace_count;
   return std::make_shared<Traced const>(kernel.trace(kernel.kernel));
 }
@@ -223,7 +267,10 @@ std::string key_of(Traced const& traced, CompileOptions const& options) {
 FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorFacts const> facts) {
   FoundKernel found;
   std::shared_ptr<Memo> const memo = kernel.identity != nullptr ? memos().at(kernel.identity) : nullptr;
-  if (memo && memo->find(where, facts, found)) return found;
+  if (memo && memo->find(where, facts, found)) {
+    memo->compare(kernel);
+    return found;
+  }
   std::shared_ptr<Traced const> const trace = memo ? memo->traced(kernel) : traced(kernel);
   CompileOptions const options = launch_options(where, std::vector<TensorFacts>(facts.begin(), facts.end()));
   std::string const key = key_of(*trace, options);

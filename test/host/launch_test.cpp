@@ -152,6 +152,40 @@ TEST_CASE("a captureless kernel is traced once and compiled once per set of fact
   CHECK(c.on_host()(255) == 3);
 }
 
+namespace {
+int changing = 1;
+inline constexpr auto reads_a_global = kernel("reads_a_global", [](in<float, 1> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  store(y, shape<64>, load(x, shape<64>, g[0]) * changing, g[0]);
+});
+}  // namespace
+
+TEST_CASE("a captureless kernel whose second trace differs is refused with the difference") {
+  FreshCaches const fresh;
+  std::vector<float> const x(64, 3);
+  std::vector<float> y(64);
+  changing = 1;
+  launch(host_stream(), reads_a_global, x, y);
+  changing = 2;
+  for (int times = 0; times < 2; ++times)
+    CHECK_THROWS_WITH(
+        launch(host_stream(), reads_a_global, x, y),
+        ContainsSubstring("kernel 'reads_a_global': a second trace gave `%6 = constant {value = 2 : f32}") &&
+            ContainsSubstring("capture the value in the lambda or make it an arg"));
+  CHECK_THROWS_WITH(simulate(reads_a_global, x, y), ContainsSubstring("a second trace gave"));
+  changing = 1;
+  launch(host_stream(), reads_a_global, x, y);
+  CHECK(y[5] == 3);
+  // Compared once; at every launch on request.
+  changing = 4;
+  launch(host_stream(), reads_a_global, x, y);
+  CHECK(y[5] == 3);
+  support::Options each = support::options();
+  each.verify_each = true;
+  support::ScopedOptions const scope(each);
+  CHECK_THROWS_WITH(launch(host_stream(), reads_a_global, x, y), ContainsSubstring("value = 4"));
+}
+
 TEST_CASE("a kernel with captures is traced at each launch and never stale") {
   FreshCaches const fresh(support::CacheMode::off);
   auto const start = jit::counters();

@@ -218,6 +218,11 @@ struct NoKernel {};
 }  // namespace detail
 
 /// Makes a kernel. The name is an identifier; it need not be unique.
+///
+/// A lambda without captures is traced once in a process, so everything that it reads beside its parameters has to be
+/// constant: a global or static variable that changes does not reach later launches. The first two launches trace and
+/// compare, every one under TEGULA_VERIFY=each; a difference is a UserError that shows it. A lambda with captures is
+/// traced at every launch that is not prepared: capture the value, or make it an arg<T>.
 template <class F>
 constexpr auto kernel(char const* name, F function, location where = location::current()) {
   using signature = detail::KernelSignature<F>;
