@@ -28,6 +28,13 @@ constexpr auto forms = kernel("forms", [](Weights p, in<float, 2> x, inout<float
   tile c = if_(
       g[0] % 2_c == 0, [&] { return a + b; }, [&] { return let(a - b) * 2; });
   if_(n > 3, [&] { store(y, shape<64>, c, g[0]); });
+  auto [e, f] = loop(2, carry(a, c), [&](auto, auto s, auto t) {
+    return if_(
+        n > 1, [&] { return loop(n, carry(s, t), [&](auto, auto u, auto w2) { return carry(w2, u); }); },
+        [&] { return carry(t, s); });
+  });
+  auto [d, h] = let(carry(e + f, full<double>(shape<64>, p.offset)));
+  store(y, shape<64>, d * cast<float>(h), g[0]);
   loop(range(1, n), [&](auto i) { store(y, shape<64>, select(c > 0, c, -c), i); });
   tile m = mask_outside(full<float>(shape<1, 64>, 1) + full(shape<1, 1>, cast<float>(n) * 0.5f), axis<1>, g[0], n, 0);
   store(y, shape<64>, squeeze(trans(m), axis<1>) + cast<float>(iota(shape<64>, axis<0>)), g[0]);

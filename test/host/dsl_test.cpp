@@ -162,6 +162,83 @@ TEST_CASE("if_ and loop run what the host decides by arguments", "[F33]") {
   }
 }
 
+TEST_CASE("a loop whose step is not positive is not run, or refused where the host knows the step") {
+  auto const k = kernel("steps", [](arg<int> n, arg<int> step, out<float, 2> y) {
+    auto g = grid_over(y, shape<1, 4>);
+    tile first = loop(range(0, n, g[0] - 1), zeros<float>(shape<1, 4>), [&](auto, auto sum) { return sum + 1; });
+    tile both = if_(
+        n > 0,
+        [&] { return loop(range(0, n, step), first, [&](auto i, auto sum) { return sum + 10 * cast<float>(i + 1); }); },
+        [&] { return first * 2; });
+    store(y, shape<1, 4>, both, g[0], 0);
+  });
+  auto const run = [&](int step) {
+    std::vector<float> y(16), tiles(16), warps(16);
+    launch(stream(device::host()), k, 5, step, view(y.data(), 4, 4));
+    auto const report = simulate(k, 5, step, view(tiles.data(), 4, 4));
+    CHECK(report.report.find("a loop's step is -1 but must be at least 1; it is not run") != std::string::npos);
+    CHECK(tiles == y);
+    (void)simulate(k, 5, step, view(warps.data(), 4, 4), schedule::seed(1));
+    CHECK(warps == y);
+    return std::vector<float>{y[0], y[4], y[8], y[12]};
+  };
+  CHECK(run(2) == std::vector<float>{90, 90, 95, 93});
+  CHECK(run(0) == std::vector<float>{0, 0, 5, 3});
+  CHECK(run(-3) == std::vector<float>{0, 0, 5, 3});
+
+  auto const known = kernel("known", [](arg<int> step, out<float, 1> y) {
+    auto g = grid_over(y, shape<1>);
+    store(y, shape<1>, loop(range(0, 10, step), zeros<float>(shape<1>), [](auto, auto sum) { return sum + 1; }), g[0]);
+  });
+  std::vector<float> y(1);
+  launch(stream(device::host()), known, 3, y);
+  CHECK(y[0] == 4);
+  for (int const step : {0, -2}) {
+    CHECK_THROWS_WITH(
+        launch(stream(device::host()), known, step, y),
+        test::ContainsSubstring("the step must be positive; found " + std::to_string(step) + " (argument 1) > 0"));
+    CHECK_THROWS_WITH(simulate(known, step, y), test::ContainsSubstring("the step must be positive"));
+    CHECK_THROWS_WITH(simulate(known, step, y, schedule::seed(1)),
+                      test::ContainsSubstring("the step must be positive"));
+  }
+}
+
+TEST_CASE("several values of loops, branches and functions have the values of each executor") {
+  auto const two = function([](auto x, auto n) {
+    return loop(n, carry(x, x + 1), [&](auto, auto a, auto b) { return carry(a + b, b - a); });
+  });
+  auto const k = kernel("several", [&](in<float, 1> x, arg<int> n, out<float, 1> y) {
+    auto g = grid_over(y, shape<64>);
+    tile v = load(x, shape<64>, g[0]);
+    auto [a, b] = loop(3, carry(v, v * 2), [&](auto, auto p, auto q) {
+      return if_(
+          n == 1, [&] { return two(p + q, n); },
+          [&] { return loop(n, carry(p, q), [&](auto, auto r, auto s) { return carry(s, r); }); });
+    });
+    auto [c, d] = two(a - b, 2);
+    store(y, shape<64>, a + b * 3 + c * 5 + d * 7, g[0]);
+  });
+  for (int n = 0; n < 4; ++n) {
+    std::vector<float> const x = counted(100);
+    std::vector<float> y(100, -1);
+    run_both(k, y, x, n);
+    auto const times = [](float v, int count) {
+      std::pair<float, float> at{v, v + 1};
+      for (int i = 0; i < count; ++i) at = {at.first + at.second, at.second - at.first};
+      return at;
+    };
+    std::pair<float, float> at{x[9], x[9] * 2};
+    for (int i = 0; i < 3; ++i) {
+      if (n == 1)
+        at = times(at.first + at.second, n);
+      else if (n % 2 == 1)
+        std::swap(at.first, at.second);
+    }
+    auto const [c, d] = times(at.first - at.second, 2);
+    CHECK(y[9] == at.first + at.second * 3 + c * 5 + d * 7);
+  }
+}
+
 TEST_CASE("within a block a load sees the stores before it, and a tile bound earlier does not") {
   auto const k = kernel("in_place", [](inout<float, 1> x, out<float, 1> y) {
     auto g = grid_over(x, shape<16>);

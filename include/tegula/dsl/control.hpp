@@ -57,6 +57,9 @@ template <class X>
 inline constexpr bool is_carry = false;
 template <class... X>
 inline constexpr bool is_carry<Carry<X...>> = true;
+template <class... Tiles>
+inline constexpr bool is_carry<Results<Tiles...>> = true;
+/// Several values: those of carry(...), or what a loop or branch gave.
 template <class X>
 concept CarryLike = is_carry<bare<X>>;
 
@@ -81,6 +84,10 @@ template <class... X>
 struct CarriedBy<Carry<X...>> {
   using type = Carried<tile_of<X>...>;
 };
+template <class... Tiles>
+struct CarriedBy<Results<Tiles...>> {
+  using type = Carried<Tiles...>;
+};
 
 /// Records the values in order; returns how many.
 template <class X>
@@ -99,6 +106,34 @@ struct Recorded<Carry<X...>> {
       : ids{record_value(recorder, pack_item<at>(carry.items), where)...} {}
   [[nodiscard]] trace::Ids list() const { return {ids, static_cast<int>(sizeof...(X))}; }
 };
+
+template <class... Tiles>
+struct Recorded<Results<Tiles...>> {
+  trace::Id ids[sizeof...(Tiles)];
+  Recorded(trace::Recorder& recorder, Results<Tiles...> const& results, location at)
+      : Recorded(recorder, results, at, std::index_sequence_for<Tiles...>()) {}
+  template <std::size_t... at>
+  Recorded(trace::Recorder& recorder, Results<Tiles...> const& results, location where, std::index_sequence<at...>)
+      : ids{recorder.use(results.template get<at>().handle(), where)...} {}
+  [[nodiscard]] trace::Ids list() const { return {ids, static_cast<int>(sizeof...(Tiles))}; }
+};
+
+/// A value as it gets a name: recipes become tiles, left to right; everything else stays as it is.
+template <class X>
+constexpr auto bound(X&& x, [[maybe_unused]] location where) {
+  if constexpr (RecipeLike<X>)
+    return tile_of<X>(static_cast<X&&>(x), where);
+  else
+    return static_cast<X&&>(x);
+}
+template <class... X, std::size_t... at>
+auto bound(Carry<X...>& carry, location where, std::index_sequence<at...>) {
+  return Results<tile_of<X>...>{bound(static_cast<X&&>(pack_item<at>(carry.items)), where)...};
+}
+template <class... X>
+auto bound(Carry<X...>&& carry, location where) {
+  return bound(carry, where, std::index_sequence_for<X...>());
+}
 
 /// The tiles of consecutive ids.
 template <class List>
@@ -159,7 +194,9 @@ constexpr auto carry(X&&... values) {
   return detail::Carry<detail::bare<X>...>{{{static_cast<X&&>(values)}...}};
 }
 
-/// The numbers lower, lower + step, ... below upper, for a loop.
+/// The numbers lower, lower + step, ... below upper, for a loop. The step is positive: one that the arguments of a
+/// launch decide is checked there, like a `require`; a loop in a branch or in a function of the IR, and one whose step
+/// depends on the block or on another loop, is not run where its step is 0 or less, and the simulator reports it.
 template <class A, class B, class C = std::int64_t>
 constexpr detail::Range range(A const& lower, B const& upper, C const& step = 1) {
   return {detail::coordinate(lower), detail::coordinate(upper), detail::coordinate(step)};
@@ -293,16 +330,15 @@ void if_(C const& condition, Then&& then_branch, location where = location::curr
       condition, static_cast<Then&&>(then_branch), [] {}, where);
 }
 
-/// Names an intermediate value in generic code: records a recipe, passes tiles, scalars and host values on.
+/// Names an intermediate value in generic code: records a recipe, or those of carry(...) for structured bindings;
+/// passes tiles, scalars and host values on.
 template <class X>
 constexpr auto let(X&& x, [[maybe_unused]] location where = location::current()) {
   static_assert(!detail::named_recipe<X>, TEGULA_NAMED_RECIPE);
   if constexpr (detail::named_recipe<X>)
     return detail::Invalid<detail::element_t<X>, detail::shape_t<X>>();
-  else if constexpr (detail::RecipeLike<X>)
-    return detail::tile_of<X>(static_cast<X&&>(x), where);
   else
-    return x;
+    return detail::bound(static_cast<X&&>(x), where);
 }
 
 }  // namespace tegula

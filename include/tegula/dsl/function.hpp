@@ -71,13 +71,13 @@ class Function {
   }
 
  private:
-  // An argument as the body sees it: a recipe becomes a tile.
+  // An argument as the body sees it, or a result as the caller does: recipes become tiles.
   template <class X>
   static constexpr auto bind(X&& x) {
     if constexpr (detail::RecipeLike<X>)
-      return detail::tile_of<X>(static_cast<X&&>(x), x.where());
+      return detail::bound(static_cast<X&&>(x), x.where());
     else
-      return static_cast<X&&>(x);
+      return detail::bound(static_cast<X&&>(x), {});
   }
 
   /// Whether a call with these arguments becomes a call in the IR.

@@ -28,6 +28,22 @@ constexpr auto helpers = kernel("helpers", [](in<float, 1> a, in<float, 1> b, in
   store(c, shape<64>, w, g[0]);
 });
 
+constexpr auto sum_and_difference = function([](auto x, auto y) { return carry(x + y, x - y); });
+
+constexpr auto several = kernel("several", [](in<float, 1> a, inout<float, 1> b, arg<int> n) {
+  auto g = grid_over(b, shape<64>);
+  tile x = load(a, shape<64>, g[0]);
+  auto [p, q] = loop(range(0, n, n), carry(twice(x) + 1, load(b, shape<64>, g[0])), [&](auto i, auto s, auto t) {
+    return if_(
+        i < n,
+        [&] { return loop(n, carry(t + twice(s), s), [&](auto, auto u, auto v) { return carry(v, twice(u)); }); },
+        [&] { return sum_and_difference(twice(s), load(a, shape<64>, i)); });
+  });
+  auto [r, s] = sum_and_difference(twice(p) - q, twice(q) - p);
+  auto [u, v] = let(carry(r * s, twice(r) - s));
+  store(b, shape<64>, u + v, g[0]);
+});
+
 template <class K>
 void print(K const& k) {
   std::fputs(k.trace().text().c_str(), stdout);
@@ -42,4 +58,5 @@ int main() {
   print(samples::gemm<64, 64, 32>([](auto acc, auto) { return exp(acc); }));
   print(samples::attention<128, 128, 64>);
   print(helpers);
+  print(several);
 }

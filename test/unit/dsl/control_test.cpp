@@ -16,6 +16,10 @@ struct Activations {
   static constexpr auto square = function([](auto x) { return x * x; });
 };
 inline constexpr auto put = function([](auto tensor, auto value, auto at) { store(tensor, shape<64>, value, at); });
+inline constexpr auto both = function([](auto x, auto y) { return carry(x + y, x - y); });
+inline constexpr auto kept =
+    function([](auto x, auto y) { return loop(2, carry(x, y), [](auto, auto a, auto b) { return carry(b, a + b); }); },
+             noinline);
 inline constexpr auto clamp = function([](auto x, auto limit) {
   return if_(
       limit > 0, [&] { return min(x, 1); }, [&] { return max(x, -1); });
@@ -140,4 +144,60 @@ TEST_CASE("loop forms: plain, carried, over a range, by its stores; depth, dista
   CHECK_THAT(text, ContainsSubstring("{stages = 3}"));
   CHECK_THAT(text, ContainsSubstring("{stages = 4, distance = 2, unroll = 2}"));
   CHECK_THAT(text, ContainsSubstring("{unroll = 8}"));
+}
+
+TEST_CASE("several values of a loop, branch or function are returned and carried on") {
+  auto const k = kernel("nested", [](in<float, 1> x, arg<int> n, out<float, 1> y) {
+    auto g = grid_over(y, shape<64>);
+    tile v = load(x, shape<64>, g[0]);
+    auto const swapped = [](auto a, auto b) { return carry(b, a); };
+    auto const inner = [&](auto a, auto b) {
+      return loop(n, carry(a, b), [&](auto, auto c, auto d) {
+        return if_(
+            n > 2, [&] { return swapped(c, d); }, [&] { return carry(c + 1, d * 2); });
+      });
+    };
+    auto [a, b] = loop(2, carry(v, v + 1), [&](auto, auto c, auto d) { return inner(c, d); });
+    auto [c, d] = if_(
+        n == 0, [&] { return inner(a, b); }, [&] { return carry(b, a); });
+    auto [e, f] = loop(3, nn::both(c, d), [&](auto, auto i, auto j) { return nn::both(i, j); });
+    auto [h, i] = nn::kept(e, f);
+    auto [j, l] = let(carry(h + i, h - i));
+    store(y, shape<64>, j * l, g[0]);
+  });
+  std::string const text = k.trace().text();
+  CHECK(count(text, " = for ") == 5);
+  CHECK(count(text, " = if ") == 3);
+  CHECK(count(text, "call ") == 1);
+}
+
+TEST_CASE("a loop's step is checked at the launch where the host knows it then") {
+  auto const requirements = [](auto const& k) {
+    std::string const text = k.trace().text();
+    return count(text, "the step must be positive");
+  };
+  CHECK(requirements(kernel("given", [](out<float, 1> y, arg<int> n, arg<int> step) {
+          auto g = grid_over(y, shape<64>);
+          loop(2, [&](auto) {
+            loop(range(0, n, step), [&](auto i) { store(y, shape<64>, 1, g[0] + i); });
+            loop(range(n, 9, step), [&](auto i) { store(y, shape<64>, 2, g[0] + i); });
+          });
+          loop(range(0, y.extent(0), y.extent(0) / n), [&](auto i) { store(y, shape<64>, 3, g[0] + i); });
+        })) == 2);
+  CHECK(requirements(kernel("guarded", [](out<float, 1> y, arg<int> n, arg<int> step) {
+          auto g = grid_over(y, shape<64>);
+          if_(step > 0, [&] { loop(range(0, n, step), [&](auto i) { store(y, shape<64>, 1, g[0] + i); }); });
+        })) == 0);
+  CHECK(requirements(kernel("of_the_block", [](out<float, 1> y, arg<int> n) {
+          auto g = grid_over(y, shape<64>);
+          loop(range(0, n, g[0] + 1), [&](auto i) { store(y, shape<64>, 1, g[0] + i); });
+          loop(range(0, n, 3), [&](auto i) { store(y, shape<64>, 1, g[0] + i); });
+        })) == 0);
+  CHECK_THAT(error_of([] {
+               (void)kernel("none", [](out<float, 1> y) {
+                 auto g = grid_over(y, shape<64>);
+                 loop(range(0, 9, 0), [&](auto i) { store(y, shape<64>, 1, g[0] + i); });
+               }).trace();
+             }),
+             ContainsSubstring("the step is 0, but must be positive"));
 }
