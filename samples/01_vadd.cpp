@@ -23,6 +23,6 @@ int main() {
     for (std::size_t i = 0; i < a.size(); ++i) expected[i] = static_cast<double>(a[i] + b[i]);
     return samples::report("01_vadd", std::to_string(n) + " floats", where, seconds,
                            3e-9 * sizeof(float) * static_cast<double>(n) / seconds, "GB/s",
-                           samples::worst_error(c, expected, 0), 0);
+                           samples::compare(c, expected, 0, 0));
   });
 }

@@ -27,6 +27,6 @@ int main() {
     }
     return samples::report("02_softmax", std::to_string(rows) + " x " + std::to_string(columns), where, seconds,
                            2e-9 * sizeof(float) * static_cast<double>(rows * columns) / seconds, "GB/s",
-                           samples::worst_error(y, expected, 0), 2e-6);
+                           samples::compare(y, expected, 0, 2e-6));
   });
 }

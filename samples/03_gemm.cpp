@@ -41,6 +41,6 @@ int main() {
     }
     return samples::report("03_gemm", std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k), where,
                            seconds, 2e-9 * static_cast<double>(m * n * k) / seconds, "GFLOP/s",
-                           samples::worst_error(c, expected, 1), 4e-3);
+                           samples::compare(c, expected, 1, 4e-3));
   });
 }

@@ -46,6 +46,6 @@ int main() {
                            std::to_string(heads) + " heads, " + std::to_string(queries) + " x " + std::to_string(keys) +
                                " x " + std::to_string(d),
                            where, seconds, 4e-9 * static_cast<double>(heads * queries * keys * d) / seconds, "GFLOP/s",
-                           samples::worst_error(o, expected, 1), 4e-3);
+                           samples::compare(o, expected, 1, 4e-3));
   });
 }

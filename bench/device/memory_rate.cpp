@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "../../samples/support/compare.hpp"
 #include "runtime/prepared_launch.hpp"
 #include "tegula/runtime/timer.hpp"
 #include "tegula/tegula.hpp"
@@ -51,8 +51,8 @@ struct Variant {
   std::string name;
   double bytes = 0;  ///< read and written by one launch
   std::function<void(stream const&)> go;
-  std::function<double()> error;  ///< greatest error of a sample against float64; empty: not checked
-  std::vector<double> seconds;    ///< per launch, one per burst
+  std::function<samples::Comparison()> compare;  ///< of the output with float64
+  std::vector<double> seconds;                   ///< per launch, one per burst
 };
 
 double median(std::vector<double> values) {
@@ -115,14 +115,13 @@ class Bench {
   void run(int rounds, double burst_seconds) {
     timer clock(order_);
     for (Variant& variant : variants_) {
-      c_.fill(order_, std::numeric_limits<float>::quiet_NaN());
+      c_.fill(order_, samples::poison<float>());
+      half_c_.fill(order_, samples::poison<bf16>());
       variant.go(order_);
       order_.synchronize();
-      if (!variant.error) continue;
-      c_.copy_to(host_c_);
-      double const error = variant.error();
-      if (!(error <= 1e-5)) fmt::print("WRONG: {} differs from float64 by {:.1e}\n", variant.name, error);
-      wrong_ = wrong_ || !(error <= 1e-5);
+      samples::Comparison const all = variant.compare();
+      if (!all.right()) fmt::print("WRONG: {}: {}\n", variant.name, all.str());
+      wrong_ = wrong_ || !all.right();
     }
     for (int round = 0; round < rounds; ++round)
       for (Variant& variant : variants_) {
@@ -150,39 +149,48 @@ class Bench {
   }
 
  private:
-  void add(std::string name, double bytes, std::function<void(stream const&)> go, std::function<double()> error = {}) {
-    variants_.push_back({std::move(name), bytes, std::move(go), std::move(error), {}});
+  void add(std::string name, double bytes, std::function<void(stream const&)> go,
+           std::function<samples::Comparison()> compare) {
+    variants_.push_back({std::move(name), bytes, std::move(go), std::move(compare), {}});
+  }
+  /// Compares every element of C with `expected(i)`.
+  template <class Expected>
+  samples::Comparison compare_all(double bound, Expected const& expected) {
+    c_.copy_to(host_c_);
+    samples::Comparison all(bound);
+    for (std::size_t i = 0; i < host_c_.size(); ++i)
+      all.add(static_cast<std::int64_t>(i), host_c_[i], static_cast<double>(expected(i)));
+    return all;
   }
 
   void add_copies() {
     double const bytes = 2.0 * sizeof(float) * static_cast<double>(elements_);
     std::int64_t const size = elements_ * static_cast<std::int64_t>(sizeof(float));
-    add("driver copy", bytes,
-        [this, size](stream const& order) { detail::copy(c_.allocation(), a_.allocation(), size, &order); });
-    auto const same = [this] {
-      double worst = 0;
-      for (std::size_t i = 0; i < host_c_.size(); i += 997)
-        worst = std::max(worst, std::abs(static_cast<double>(host_c_[i]) - static_cast<double>(host_a_[i])));
-      return worst;
-    };
+    auto const same = [this] { return compare_all(0, [this](std::size_t i) { return host_a_[i]; }); };
+    add(
+        "driver copy", bytes,
+        [this, size](stream const& order) { detail::copy(c_.allocation(), a_.allocation(), size, &order); }, same);
     add("copy, 1024 per block", bytes, prepare(copy_tiles<1024>, a_, c_), same);
     add("copy, 2048 per block", bytes, prepare(copy_tiles<2048>, a_, c_), same);
     add("copy, 4096 per block", bytes, prepare(copy_tiles<4096>, a_, c_), same);
     half_a_ = buffer<bf16, 1>(order_.where(), elements_);
     half_c_ = buffer<bf16, 1>(order_.where(), elements_);
-    half_a_.fill(bf16(1.0F));
-    add("relu bf16, 2048 per block", bytes / 2, prepare(relu_bf16, half_a_, half_c_));
+    std::vector<bf16> half(static_cast<std::size_t>(elements_));
+    for (std::size_t i = 0; i < half.size(); ++i) half[i] = bf16(host_a_[i]);
+    half_a_.copy_from(half);
+    add("relu bf16, 2048 per block", bytes / 2, prepare(relu_bf16, half_a_, half_c_), [this, half] {
+      std::vector<bf16> found(static_cast<std::size_t>(elements_));
+      half_c_.copy_to(found);
+      samples::Comparison all;
+      for (std::size_t i = 0; i < found.size(); ++i)
+        all.add(static_cast<std::int64_t>(i), found[i], std::max(static_cast<double>(half[i]), 0.0));
+      return all;
+    });
   }
 
   void add_vadd(bool sweep) {
     double const bytes = 3.0 * sizeof(float) * static_cast<double>(elements_);
-    auto const right = [this] {
-      double worst = 0;
-      for (std::size_t i = 0; i < host_c_.size(); i += 997)
-        worst =
-            std::max(worst, std::abs(static_cast<double>(host_c_[i]) - static_cast<double>(host_a_[i] + host_b_[i])));
-      return worst;
-    };
+    auto const right = [this] { return compare_all(0, [this](std::size_t i) { return host_a_[i] + host_b_[i]; }); };
     add("vadd", bytes, prepare(vadd, a_, b_, c_), right);
     for (int warps : {1, 2, 4, 8})
       if (sweep)
@@ -197,7 +205,10 @@ class Bench {
     double const bytes = 2.0 * sizeof(float) * static_cast<double>(rows * BN);
     auto const rows_of = [rows](buffer<float, 1>& memory) { return device_view<float, 2>(memory.data(), rows, BN); };
     auto const right = [this, rows] {
-      double worst = 0;
+      c_.copy_to(host_c_);
+      samples::Comparison all(1e-5);
+      for (std::int64_t i = 0; i < rows * BN; ++i)  // written everywhere; the values of some rows
+        if (float const found = host_c_[static_cast<std::size_t>(i)]; !std::isfinite(found)) all.add(i, found, 0);
       for (std::int64_t row = 0; row < rows; row += std::max<std::int64_t>(rows / 50, 1)) {
         float const* const from = host_a_.data() + row * BN;
         double sum = 0, most = from[0];
@@ -205,12 +216,10 @@ class Bench {
         for (int j = 0; j < BN; ++j) sum += std::exp(static_cast<double>(from[j]) - most);
         for (int j = 0; j < BN; ++j) {
           double const expected = std::exp(static_cast<double>(from[j]) - most) / sum;
-          worst = std::max(
-              worst,
-              std::abs(static_cast<double>(host_c_[static_cast<std::size_t>(row * BN + j)]) - expected) / expected);
+          all.add(row * BN + j, host_c_[static_cast<std::size_t>(row * BN + j)], expected, expected);
         }
       }
-      return worst;
+      return all;
     };
     add(fmt::format("softmax, rows of {}", BN), bytes, prepare(softmax<BN>, rows_of(a_), rows_of(c_)), right);
     if (!sweep) return;

@@ -144,8 +144,8 @@ class FamilyBench {
       HostTensor out = work.result(0);
       Verdict const verdict = work.check(out);
       if (!verdict.right())
-        trouble = fmt::format("{} NaN, error {:.1e}, worst entry off by {:.1f} times what rounding explains",
-                              verdict.nan, verdict.error, verdict.worst);
+        trouble = fmt::format("{} entries NaN or unwritten, error {:.1e}; in units of what rounding explains: {}",
+                              verdict.unwritten, verdict.error, verdict.entries.str());
       if (keep != nullptr) *keep = {verdict, std::move(out)};
     } catch (std::exception const& error) {
       trouble = first_line(error.what());
@@ -213,8 +213,9 @@ class FamilyBench {
         line += fmt::format(", \"rival\": {}, \"ratio\": {:.4f}, \"least_ratio\": {:.4f}, \"most_ratio\": {:.4f}",
                             quoted(rival->name), median(share), *least, *most);
       if (verdict != nullptr)
-        line += fmt::format(", \"err\": {:.2e}, \"worst_entry\": {:.3f}, \"compared\": {}, \"remark\": {}",
-                            verdict->error, verdict->worst, verdict->entries, quoted(verdict->remark));
+        line +=
+            fmt::format(", \"err\": {:.2e}, \"worst_entry\": {:.3f}, \"compared\": {}, \"remark\": {}", verdict->error,
+                        verdict->entries.error(), verdict->entries.places(), quoted(verdict->remark));
       fmt::print("{}}}\n", line);
     } else {
       fmt::print("| {} | {} | {:.2f} ({:.2f} to {:.2f}) | {:.1f} | {} | {} | {} |\n", candidate.name, work.shape(),

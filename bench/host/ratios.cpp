@@ -18,6 +18,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "../../samples/support/compare.hpp"
 #include "host/loops/loops.hpp"
 #include "tegula/tegula.hpp"
 
@@ -47,6 +48,7 @@ constexpr auto gemm = kernel("gemm", [](in<float, 2> A, in<float, 2> B, out<floa
   store(C, shape<128, 128>, acc, g[0], g[1]);
 });
 
+bool failed = false;  // a measurement, or its results
 bool cpu_time = false;
 
 double now() {
@@ -144,19 +146,26 @@ void fill(buffer<float, Rank>& to, int seed) {
 }
 
 template <int Rank>
-double difference(buffer<float, Rank>& a, buffer<float, Rank>& b) {
-  double worst = 0;
-  for (std::int64_t i = 0; i < a.size(); ++i)
-    worst = std::max(worst, static_cast<double>(std::abs(a.data()[i] - b.data()[i])));
-  return worst;
+void poison(buffer<float, Rank>& ours, buffer<float, Rank>& rival) {
+  ours.fill(samples::poison<float>());
+  rival.fill(samples::poison<float>());
 }
 
-/// One line of the table; work is flops or bytes.
+/// Greatest difference from the rival's results.
+template <int Rank>
+samples::Comparison compared(buffer<float, Rank>& ours, buffer<float, Rank>& rival, double bound) {
+  samples::Comparison all(bound);
+  for (std::int64_t i = 0; i < ours.size(); ++i) all.add(i, ours.data()[i], static_cast<double>(rival.data()[i]));
+  return all;
+}
+
+/// One line of the table; work is flops or bytes. Throws if the results differ.
 void print(int threads, char const* name, char const* extents, char const* rival, double work, char const* unit,
-           Pair const& pair, double error) {
+           Pair const& pair, samples::Comparison const& results) {
   std::printf("%-8s %-16s %7d %9.1f %9.1f %-6s %6.2f  %-22s %.1e\n", name, extents, threads, 1e-9 * work / pair.ours,
-              1e-9 * work / pair.rival, unit, pair.rival / pair.ours, rival, error);
+              1e-9 * work / pair.rival, unit, pair.rival / pair.ours, rival, results.error());
   std::fflush(stdout);
+  if (!results.right()) throw std::runtime_error(std::string("WRONG: ") + name + ": " + results.str());
 }
 
 using Sgemm = void (*)(int, int, int, int, int, int, float, float const*, int, float const*, int, float, float*, int);
@@ -174,6 +183,7 @@ void bench_gemm(int threads, int runs, std::int64_t n) {
   buffer<float, 2> a(device::host(), n, n), b(device::host(), n, n), c(device::host(), n, n), d(device::host(), n, n);
   fill(a, 1);
   fill(b, 2);
+  poison(c, d);
   auto const go = prepare(device::host(), gemm, a, b, c);
   host_stream const order;
   int const size = static_cast<int>(n);
@@ -183,20 +193,21 @@ void bench_gemm(int threads, int runs, std::int64_t n) {
   std::string const extents = std::to_string(n) + " cubed";
   if (!pair) return;
   print(threads, "gemm f32", extents.c_str(), rival.c_str(), 2.0 * static_cast<double>(n * n * n), "GF/s", *pair,
-        difference(c, d));
+        compared(c, d, 1e-3));
 }
 
 void bench_vadd(int threads, int runs, std::int64_t n) {
   buffer<float> a(device::host(), n), b(device::host(), n), c(device::host(), n), d(device::host(), n);
   fill(a, 1);
   fill(b, 2);
+  poison(c, d);
   auto const go = prepare(device::host(), vadd, a, b, c);
   host_stream const order;
   std::optional<Pair> const pair = interleaved(
       runs, [&] { go(order); }, [&] { bench::loop_vadd(a.data(), b.data(), d.data(), n, threads); });
   if (!pair) return;
   print(threads, "vadd", std::to_string(n).c_str(), "OpenMP loop", 12.0 * static_cast<double>(n), "GB/s", *pair,
-        difference(c, d));
+        compared(c, d, 0));
 }
 
 using SoftmaxLoop = void (*)(float const*, float*, std::int64_t, std::int64_t, int);
@@ -204,6 +215,7 @@ using SoftmaxLoop = void (*)(float const*, float*, std::int64_t, std::int64_t, i
 void bench_softmax(int threads, int runs, std::int64_t rows, std::int64_t n, char const* rival, SoftmaxLoop loop) {
   buffer<float, 2> x(device::host(), rows, n), y(device::host(), rows, n), z(device::host(), rows, n);
   fill(x, 1);
+  poison(y, z);
   auto const go = prepare(device::host(), softmax, x, y);
   host_stream const order;
   std::optional<Pair> const pair = interleaved(
@@ -211,7 +223,7 @@ void bench_softmax(int threads, int runs, std::int64_t rows, std::int64_t n, cha
   std::string const extents = std::to_string(rows) + " x " + std::to_string(n);
   if (!pair) return;
   print(threads, "softmax", extents.c_str(), rival, 8.0 * static_cast<double>(rows * n), "GB/s", *pair,
-        difference(y, z));
+        compared(y, z, 1e-7));
 }
 
 void print_first_prepare() {
@@ -250,7 +262,9 @@ void in_child(int threads, char const* core, std::function<void()> const& body) 
   }
   int status = 0;
   waitpid(child, &status, 0);
-  if (status != 0) std::printf("bench: a measurement failed\n");
+  if (status == 0) return;
+  failed = true;
+  std::printf("bench: a measurement failed\n");
 }
 
 }  // namespace
@@ -288,5 +302,5 @@ int main(int argc, char** argv) {
       }
     });
   }
-  return 0;
+  return failed ? 1 : 0;
 }

@@ -57,7 +57,7 @@ class ProductWork final : public Workload {
             }
           }
           for (std::int64_t column = 0; column < n_; ++column)
-            compare(part, out.at(row * n_ + column), sum[static_cast<std::size_t>(column)],
+            compare(part, out, row * n_ + column, sum[static_cast<std::size_t>(column)],
                     size[static_cast<std::size_t>(column)]);
         }
         std::lock_guard const held(lock);
@@ -78,14 +78,14 @@ class ProductWork final : public Workload {
             sum += term;
             size += std::abs(term);
           }
-          compare(part, out.at(row * n_ + column), sum, size);
+          compare(part, out, row * n_ + column, sum, size);
         }
         std::lock_guard const held(lock);
         verdict.join(part);
       });
     }
     verdict.finish();
-    verdict.nan = out.count_nan();
+    verdict.unwritten = out.count_unwritten();
     if (rival_) verdict.remark = bits_beside_rival(out);
     return verdict;
   }
@@ -131,10 +131,10 @@ class ProductWork final : public Workload {
 
   /// Rounding to the result, and sums of f32 in any order, with products cut to a few bits more than f32 has; of e4m3
   /// sums keep 14 bits. Whole numbers are exact.
-  void compare(Verdict& part, double out, double sum, double size) const {
-    if (form_.factors == Element::i8) return part.compare(out, sum, 0.5);
+  void compare(Verdict& part, HostTensor const& out, std::int64_t place, double sum, double size) const {
+    if (form_.factors == Element::i8) return part.compare(out, place, sum, 0.5);
     double const kept = std::ldexp(size, form_.factors == Element::e4m3 ? -11 : -18);
-    part.compare(out, sum, std::ldexp(std::abs(sum), -1 - info(form_.result).mantissa) + kept + 1e-30);
+    part.compare(out, place, sum, std::ldexp(std::abs(sum), -1 - info(form_.result).mantissa) + kept + 1e-30);
   }
 
   [[nodiscard]] std::string bits_beside_rival(HostTensor const& out) const {

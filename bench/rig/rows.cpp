@@ -33,7 +33,7 @@ class RowWork : public Workload {
       verdict.join(part);
     });
     verdict.finish();
-    verdict.nan = out.count_nan();
+    verdict.unwritten = out.count_unwritten();
     return verdict;
   }
 
@@ -77,7 +77,7 @@ class SoftmaxWork final : public RowWork {
     for (std::int64_t j = 0; j < columns_; ++j) sum += std::exp(x_.at(from + j) - most);
     for (std::int64_t j = 0; j < columns_; ++j) {
       double const expected = std::exp(x_.at(from + j) - most) / sum;
-      part.compare(out.at(from + j), expected, 1e-5 * expected);
+      part.compare(out, from + j, expected, 1e-5 * expected);
     }
   }
 };
@@ -107,7 +107,7 @@ class LayernormWork final : public RowWork {
     for (std::int64_t j = 0; j < columns_; ++j) {
       double const scaled = (x_.at(from + j) - mean) * scale * gamma_.at(j);
       double const expected = scaled + beta_.at(j);
-      part.compare(out.at(from + j), expected,
+      part.compare(out, from + j, expected,
                    std::ldexp(std::abs(expected), -8) + 1e-5 * (std::abs(scaled) + std::abs(beta_.at(j)) + 1e-3));
     }
   }

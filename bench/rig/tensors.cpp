@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "../../samples/support/compare.hpp"
 #include "tegula/support/half.hpp"
 
 namespace tegula::bench {
@@ -21,6 +22,10 @@ std::int64_t product(std::vector<std::int64_t> const& extents) {
   std::int64_t result = 1;
   for (std::int64_t extent : extents) result *= extent;
   return result;
+}
+
+unsigned char poison_of(Element element) {
+  return is_integer(element) ? samples::poison_byte<int> : samples::poison_byte<float>;
 }
 
 /// Well mixed bits of a counter.
@@ -121,11 +126,17 @@ void HostTensor::fill_normal(std::uint64_t seed, double amplitude) {
   });
 }
 
-std::int64_t HostTensor::count_nan() const {
+bool HostTensor::unwritten(std::int64_t index) const {
+  unsigned char const* const first = data_.get() + index * bytes(element_);
+  unsigned char const poison = poison_of(element_);
+  return std::all_of(first, first + bytes(element_), [=](unsigned char byte) { return byte == poison; });
+}
+
+std::int64_t HostTensor::count_unwritten() const {
   std::atomic<std::int64_t> count = 0;
   in_parallel(size_, [&](std::int64_t first, std::int64_t last) {
     std::int64_t mine = 0;
-    for (std::int64_t i = first; i < last; ++i) mine += std::isnan(at(i)) ? 1 : 0;
+    for (std::int64_t i = first; i < last; ++i) mine += unwritten(i) || std::isnan(at(i)) ? 1 : 0;
     count += mine;
   });
   return count;
@@ -156,7 +167,7 @@ DeviceTensor::DeviceTensor(device where, HostTensor const& values)
   detail::upload(memory_.allocation(), values.data(), bytes_, nullptr);
 }
 
-void DeviceTensor::poison() { memory_.fill(static_cast<unsigned char>(0xFF)); }
+void DeviceTensor::poison() { memory_.fill(poison_of(element_)); }
 
 void DeviceTensor::zero() {
   unsigned char const nothing = 0;
@@ -171,7 +182,7 @@ HostTensor DeviceTensor::read(std::string const& name) const {
   std::vector<unsigned char> all(static_cast<std::size_t>(bytes_ + guard_bytes));
   detail::download(all.data(), memory_.allocation(), bytes_ + guard_bytes, nullptr);
   for (std::int64_t i = bytes_; i < bytes_ + guard_bytes; ++i)
-    if (all[static_cast<std::size_t>(i)] != 0xFF)
+    if (all[static_cast<std::size_t>(i)] != poison_of(element_))
       throw std::runtime_error(fmt::format("byte {} behind {} was written", i - bytes_, name));
   HostTensor result(element_, extents_);
   if (bytes_ != 0) std::memcpy(result.data(), all.data(), static_cast<std::size_t>(bytes_));

@@ -35,7 +35,10 @@ class HostTensor {
 
   /// Fills with nearly normal values (a sum of four uniform ones) times `amplitude`; other seeds, other values.
   void fill_normal(std::uint64_t seed, double amplitude = 1);
-  [[nodiscard]] std::int64_t count_nan() const;
+  /// Holds what a DeviceTensor begins with.
+  [[nodiscard]] bool unwritten(std::int64_t index) const;
+  /// Elements that are unwritten or NaN.
+  [[nodiscard]] std::int64_t count_unwritten() const;
   /// How many elements differ in any bit.
   [[nodiscard]] std::int64_t count_different(HostTensor const& other) const;
 
@@ -46,13 +49,13 @@ class HostTensor {
   std::unique_ptr<unsigned char[]> data_;
 };
 
-/// A dense array on a device with a guard behind it. Array and guard start as bytes of 0xFF, a NaN in every float.
+/// A dense array on a device with a guard behind it, both poisoned: a NaN in every float, far from any sum in i32.
 class DeviceTensor {
  public:
   DeviceTensor(device where, Element element, std::vector<std::int64_t> extents);
   DeviceTensor(device where, HostTensor const& values);
 
-  /// All bytes 0xFF again.
+  /// As at the start again.
   void poison();
   void zero();
   void copy_from(stream const& order, DeviceTensor const& other);

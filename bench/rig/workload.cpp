@@ -4,24 +4,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace tegula::bench {
 
-void Verdict::compare(double out, double reference, double tolerance) {
-  double const difference = out - reference;
-  ++entries;
+void Verdict::compare(HostTensor const& out, std::int64_t place, double reference, double tolerance) {
+  double const difference = out.at(place) - reference;
   difference_ += difference * difference;
   size_ += reference * reference;
-  double const units = std::abs(difference) / tolerance;
-  worst = units <= worst ? worst : std::isnan(units) ? std::numeric_limits<double>::infinity() : units;
+  entries.add(place, out.at(place), reference, tolerance, out.unwritten(place));
 }
 
 void Verdict::join(Verdict const& part) {
-  entries += part.entries;
+  entries.join(part.entries);
   difference_ += part.difference_;
   size_ += part.size_;
-  worst = std::max(worst, part.worst);
 }
 
 void Verdict::finish() { error = size_ > 0 ? std::sqrt(difference_ / size_) : std::sqrt(difference_); }

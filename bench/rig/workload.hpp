@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "../../samples/support/compare.hpp"
 #include "rig/cool_clock.hpp"
 #include "rig/cublas.hpp"
 #include "rig/tensors.hpp"
@@ -15,15 +16,14 @@ namespace tegula::bench {
 
 /// What the comparison of an output with float64 found.
 struct Verdict {
-  std::int64_t entries = 0;  ///< compared
-  double error = 0;          ///< ||out - reference|| / ||reference|| over them
-  double worst = 0;          ///< greatest difference, in units of what rounding explains; right if at most 1
-  std::int64_t nan = 0;      ///< in the whole output
-  std::string remark;        ///< of a comparison with a rival
-  [[nodiscard]] bool right() const { return nan == 0 && worst <= 1; }
+  samples::Comparison entries{1};  ///< those compared; errors in units of what rounding explains
+  double error = 0;                ///< ||out - reference|| / ||reference|| over them
+  std::int64_t unwritten = 0;      ///< in the whole output, with every NaN
+  std::string remark;              ///< of a comparison with a rival
+  [[nodiscard]] bool right() const { return unwritten == 0 && entries.right(); }
 
-  /// Takes one entry into account. `tolerance` is what rounding may make of the reference.
-  void compare(double out, double reference, double tolerance);
+  /// Compares entry `place`. `tolerance` is what rounding may make of the reference.
+  void compare(HostTensor const& out, std::int64_t place, double reference, double tolerance);
   /// Joins what parts of one output gave.
   void join(Verdict const& part);
   /// Makes `error` of the sums, once all is joined.

@@ -1,8 +1,10 @@
 #pragma once
-// What the samples share: fresh random data, timing, the error against a reference, and the one line of output.
+// What the samples share: fresh random data, timing, and the one line of output.
 
 #include <tegula/runtime/timer.hpp>
 #include <tegula/tegula.hpp>
+
+#include "compare.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -34,24 +36,11 @@ std::vector<double> exact(std::vector<T> const& values) {
   return result;
 }
 
-/// Greatest |found - expected| / (floor + |expected|); a NaN stays one. Floor 0 is relative, floor 1 about absolute
-/// error.
-template <class T>
-double worst_error(std::vector<T> const& found, std::vector<double> const& expected, double floor) {
-  double worst = 0;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    double const difference = std::abs(static_cast<double>(found[i]) - expected[i]);
-    double const error = difference == 0 ? 0 : difference / (floor + std::abs(expected[i]));
-    worst = error <= worst ? worst : error;
-  }
-  return worst;
-}
-
-/// A buffer full of NaN, so that what a kernel leaves unwritten shows.
+/// A buffer of places that count as never written.
 template <class T, int rank, class... Extents>
 tegula::buffer<T, rank> poisoned(tegula::device where, Extents... extents) {
   tegula::buffer<T, rank> result(where, extents...);
-  result.fill(static_cast<T>(std::numeric_limits<float>::quiet_NaN()));
+  result.fill(poison<T>());
   return result;
 }
 
@@ -79,11 +68,11 @@ double best_seconds(tegula::stream const& order, Go const& go, int repeats = 10)
 
 /// Prints "name  what on device: time, rate, error, ok"; returns the exit status.
 inline int report(char const* name, std::string const& what, tegula::device where, double seconds, double rate,
-                  char const* unit, double error, double bound) {
-  bool const ok = error <= bound;
+                  char const* unit, Comparison const& results) {
   std::printf("%s  %s on %s: %.3f ms, %.1f %s, error %.1e (at most %.1e), %s\n", name, what.c_str(),
-              where.str().c_str(), seconds * 1e3, rate, unit, error, bound, ok ? "ok" : "WRONG");
-  return ok ? 0 : 1;
+              where.str().c_str(), seconds * 1e3, rate, unit, results.error(), results.bound(),
+              results.right() ? "ok" : ("WRONG: " + results.str()).c_str());
+  return results.right() ? 0 : 1;
 }
 
 /// Runs a sample's body; an error is one line and status 1.

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "../../samples/support/compare.hpp"
 #include "ir/builder.hpp"
 #include "ir/text.hpp"
 #include "ir/verifier.hpp"
@@ -181,8 +182,9 @@ inline void fill(Launch& launch, std::mt19937_64& random) {
   for (TensorCase& tensor : launch.tensors) {
     if (tensor.extents.empty()) continue;
     std::size_t const size = static_cast<std::size_t>(tensor.size() * bytes(tensor.element)) + 256;
-    tensor.for_ptx.assign(size, 0xA5);  // poison
-    tensor.for_simulator.assign(size, 0xA5);
+    unsigned char const poison = is_float(tensor.element) ? samples::poison_byte<float> : samples::poison_byte<int>;
+    tensor.for_ptx.assign(size, poison);
+    tensor.for_simulator.assign(size, poison);
     if (tensor.direction == Direction::out) continue;
     for (std::int64_t i = 0; i < tensor.size(); ++i) {
       double const value = draw(random, tensor.element);
@@ -236,20 +238,19 @@ inline void check_equal(std::string const& text, Launch& launch) {
   for (TensorCase& tensor : launch.tensors) {
     if (tensor.extents.empty()) continue;
     int const size = bytes(tensor.element);
-    std::int64_t different = 0;
-    std::string first;
+    std::vector<std::uint8_t> const poison(static_cast<std::size_t>(size), is_float(tensor.element)
+                                                                               ? samples::poison_byte<float>
+                                                                               : samples::poison_byte<int>);
+    samples::Comparison all(exact ? 0 : tolerance(tensor.element));
     for (std::int64_t i = 0; i < tensor.size(); ++i) {
       std::uint8_t const *a = tensor.aligned(tensor.for_ptx) + i * size,
                          *b = tensor.aligned(tensor.for_simulator) + i * size;
       if (std::memcmp(a, b, static_cast<std::size_t>(size)) == 0) continue;
       double const found = get_element(a, tensor.element), wanted = get_element(b, tensor.element);
-      if (std::isnan(found) && std::isnan(wanted)) continue;
-      if (!exact && std::abs(found - wanted) <= tolerance(tensor.element) * std::max(1.0, std::abs(wanted))) continue;
-      if (different++ == 0)
-        first = "element " + std::to_string(i) + " is " + std::to_string(found) + ", not " + std::to_string(wanted);
+      if (exact && found == wanted) FAIL_CHECK("element " << i << " is a zero of the other sign");
+      all.add(i, found, wanted, std::max(1.0, std::abs(wanted)), std::memcmp(a, poison.data(), poison.size()) == 0);
     }
-    INFO(first);
-    CHECK(different == 0);
+    CHECK((all.wrong() == 0 ? "" : all.str()) == "");
   }
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "../../samples/kernels.hpp"
+#include "../../samples/support/compare.hpp"
 #include "hand_written_ptx.hpp"
 #include "support/catch.hpp"
 #include "tegula/tegula.hpp"
@@ -29,11 +30,11 @@ void check(Kernel const& kernel, std::int64_t m, std::int64_t n, std::int64_t k)
   buffer<bf16, 2> device_a(order.where(), m, k), device_b(order.where(), k, n), device_c(order.where(), m, n);
   buffer<float> device_bias(order.where(), n);
   device_a.copy_from(a), device_b.copy_from(b), device_bias.copy_from(bias);
-  device_c.fill(static_cast<bf16>(std::numeric_limits<float>::quiet_NaN()));
+  device_c.fill(samples::poison<bf16>());
   launch(order, kernel, device_a, device_b, device_bias, device_c);
   std::vector<bf16> c(static_cast<std::size_t>(m * n));
   device_c.copy_to(c);
-  std::int64_t wrong = 0;
+  samples::Comparison all;
   std::vector<double> row(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t j = 0; j < n; ++j) row[static_cast<std::size_t>(j)] = bias[static_cast<std::size_t>(j)];
@@ -45,11 +46,11 @@ void check(Kernel const& kernel, std::int64_t m, std::int64_t n, std::int64_t k)
     }
     for (std::int64_t j = 0; j < n; ++j) {
       auto const expected = static_cast<bf16>(static_cast<float>(std::max(row[static_cast<std::size_t>(j)], 0.0)));
-      wrong += static_cast<float>(c[static_cast<std::size_t>(i * n + j)]) != static_cast<float>(expected);
+      all.add(i * n + j, c[static_cast<std::size_t>(i * n + j)], static_cast<double>(expected));
     }
   }
   INFO("m, n, k = " << m << ", " << n << ", " << k);
-  CHECK(wrong == 0);
+  CHECK(all.failure() == "");
 }
 
 }  // namespace

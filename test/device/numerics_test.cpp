@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../../samples/support/compare.hpp"
 #include "support/catch.hpp"
 #include "tegula/tegula.hpp"
 
@@ -63,20 +64,21 @@ class Matrix {
       : place_(place),
         values_(static_cast<std::size_t>(place.first + place.rows * place.pitch + 64)),
         memory_(where, static_cast<std::int64_t>(values_.size())) {
-    for (T& value : values_) value = random ? draw<T>() : poison();
+    for (T& value : values_) value = random ? draw<T>() : samples::poison<T>();
     memory_.copy_from(values_);
   }
   void fetch() { memory_.copy_to(values_); }
   double operator()(std::int64_t row, std::int64_t column) const {
     return static_cast<double>(values_[at(row, column)]);
   }
+  bool unwritten(std::int64_t row, std::int64_t column) const { return samples::is_poison(values_[at(row, column)]); }
   /// Nothing around the matrix was written.
   bool untouched_outside() const {
     std::vector<bool> inside(values_.size(), false);
     for (std::int64_t r = 0; r < place_.rows; ++r)
       for (std::int64_t c = 0; c < place_.columns; ++c) inside[at(r, c)] = true;
     for (std::size_t i = 0; i < values_.size(); ++i)
-      if (!inside[i] && !same(values_[i], poison())) return false;
+      if (!inside[i] && !samples::is_poison(values_[i])) return false;
     return true;
   }
   /// Calls f with a view of the matrix on its device.
@@ -89,13 +91,6 @@ class Matrix {
   }
 
  private:
-  static T poison() {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(-123456);
-    else
-      return static_cast<T>(-77.0F);
-  }
-  static bool same(T a, T b) { return static_cast<double>(a) == static_cast<double>(b); }
   std::size_t at(std::int64_t row, std::int64_t column) const {
     return static_cast<std::size_t>(place_.first + row * place_.pitch + column * place_.step);
   }
@@ -115,16 +110,15 @@ void check(Kernel<F> const& kernel, Place in_place, Place out_place, double boun
   x.with_view([&](auto from) { y.with_view([&](auto to) { launch(order, kernel, from, to); }); });
   order.synchronize();
   y.fetch();
-  double worst = 0;
+  samples::Comparison all(bound);
   for (std::int64_t r = 0; r < out_place.rows; ++r)
     for (std::int64_t c = 0; c < out_place.columns; ++c) {
-      double const wanted = expected(x, r, c), found = y(r, c);
-      double const error = found == wanted ? 0 : std::abs(found - wanted) / std::max(1.0, std::abs(wanted));
-      worst = error <= worst ? worst : error;
+      double const wanted = expected(x, r, c);
+      all.add(r * out_place.columns + c, y(r, c), wanted, std::max(1.0, std::abs(wanted)), y.unwritten(r, c));
     }
   INFO(kernel.name() << " on " << where.str() << ", " << in_place.rows << " x " << in_place.columns << ", pitch "
                      << in_place.pitch << ", first " << in_place.first << ", step " << in_place.step);
-  CHECK(worst <= bound);
+  CHECK(all.failure() == "");
   CHECK(y.untouched_outside());
 }
 

@@ -14,6 +14,7 @@
 #include "ir/text.hpp"
 #include "ir/verifier.hpp"
 #include "sim/interpreter.hpp"
+#include "../../samples/support/compare.hpp"
 #include "support/catch.hpp"
 
 namespace tegula::test {
@@ -21,8 +22,6 @@ namespace tegula::test {
 /// An array of any element with any strides inside an allocation whose unused bytes hold a pattern.
 class Array {
  public:
-  static constexpr unsigned char pattern = 0xA5;
-
   /// Row-major, each stride after the innermost widened by `gap` elements; innermost stride `inner`.
   Array(Element element, std::vector<std::int64_t> extents, std::int64_t gap = 0, std::int64_t inner = 1)
       : element_(element), extents_(std::move(extents)), strides_(extents_.size()) {
@@ -33,7 +32,7 @@ class Array {
       size += stride * std::max<std::int64_t>(extents_[axis] - 1, 0);
       stride = stride * std::max<std::int64_t>(extents_[axis], 1) + gap;
     }
-    bytes_.assign(static_cast<std::size_t>((size + 2 * guard) * tegula::bytes(element_)), pattern);
+    bytes_.assign(static_cast<std::size_t>((size + 2 * guard) * tegula::bytes(element_)), pattern());
   }
 
   [[nodiscard]] std::int64_t count() const {
@@ -56,6 +55,11 @@ class Array {
     return {element_, bits};
   }
   [[nodiscard]] double value(std::int64_t i) const { return ir::to_double(get(i)); }
+  /// Element i holds what it was made with, which in floats is a NaN.
+  [[nodiscard]] bool unwritten(std::int64_t i) const {
+    auto const* const bytes = static_cast<unsigned char const*>(at(i));
+    return std::all_of(bytes, bytes + tegula::bytes(element_), [&](unsigned char byte) { return byte == pattern(); });
+  }
   void set(std::int64_t i, ir::Constant value) {
     std::memcpy(at(i), &value.bits, static_cast<std::size_t>(tegula::bytes(element_)));
   }
@@ -84,7 +88,7 @@ class Array {
       for (int k = 0; k < tegula::bytes(element_); ++k) owned[first + static_cast<std::size_t>(k)] = true;
     }
     for (std::size_t i = 0; i < bytes_.size(); ++i)
-      if (!owned[i] && bytes_[i] != pattern) return false;
+      if (!owned[i] && bytes_[i] != pattern()) return false;
     return true;
   }
   [[nodiscard]] sim::Tensor tensor() const {
@@ -98,6 +102,9 @@ class Array {
 
  private:
   static constexpr std::int64_t guard = 96;
+  [[nodiscard]] unsigned char pattern() const {
+    return is_float(element_) ? samples::poison_byte<float> : samples::poison_byte<int>;
+  }
   [[nodiscard]] void* at(std::int64_t i) const {
     std::int64_t offset = 0;
     for (std::size_t axis = extents_.size(); axis-- > 0;) {
@@ -242,22 +249,11 @@ inline void check_against_simulator(std::string const& text, HostArguments const
         double largest = 1e-30;
         for (std::int64_t k = 0; k < found.count(); ++k)
           if (std::isfinite(expected[i].value(k))) largest = std::max(largest, std::abs(expected[i].value(k)));
-        std::int64_t wrong = 0;
-        std::int64_t first = -1;
-        for (std::int64_t k = 0; k < found.count(); ++k) {
-          double const want = expected[i].value(k);
-          double const have = found.value(k);
-          bool const same =
-              found.get(k) == expected[i].get(k) || (std::isnan(want) && std::isnan(have)) || want == have;
-          if (same || (tolerance > 0 && std::abs(want - have) <= tolerance * largest)) continue;
-          if (wrong++ == 0) first = k;
-        }
-        if (first >= 0) {
-          INFO("element " << first << " is " << found.value(first) << ", expected " << expected[i].value(first));
-          CHECK(wrong == 0);
-        } else {
-          CHECK(wrong == 0);
-        }
+        samples::Comparison all(tolerance);
+        for (std::int64_t k = 0; k < found.count(); ++k)
+          if (found.get(k) != expected[i].get(k))
+            all.add(k, found.value(k), expected[i].value(k), largest, found.unwritten(k));
+        CHECK((all.wrong() == 0 ? "" : all.str()) == "");
       }
     }
   }

@@ -50,7 +50,7 @@ TEST_CASE("softmax matches float64 at ragged widths on three CPUs", "[host]") {
       x.randomise(1, 10);
       run_on_host(module, {x, y}, {cpu});
       CHECK(y.untouched_outside());
-      double worst = 0;
+      samples::Comparison all(2e-6);
       for (std::int64_t i = 0; i < c.rows; ++i) {
         double largest = -INFINITY;
         for (std::int64_t j = 0; j < c.columns; ++j) largest = std::max(largest, x.value(i * c.columns + j));
@@ -58,10 +58,10 @@ TEST_CASE("softmax matches float64 at ragged widths on three CPUs", "[host]") {
         for (std::int64_t j = 0; j < c.columns; ++j) total += std::exp(x.value(i * c.columns + j) - largest);
         for (std::int64_t j = 0; j < c.columns; ++j) {
           double const want = std::exp(x.value(i * c.columns + j) - largest) / total;
-          worst = std::max(worst, std::abs(y.value(i * c.columns + j) - want) / want);
+          all.add(i * c.columns + j, y.value(i * c.columns + j), want, want, y.unwritten(i * c.columns + j));
         }
       }
-      CHECK(worst < 2e-6);
+      CHECK(all.failure() == "");
     }
   }
 }
@@ -135,7 +135,7 @@ void check_gemm(Element element, int bm, int bn, int bk, std::int64_t m, std::in
   bias.randomise(3);
   run_on_host(module, {a, b, bias, c}, options);
   CHECK(c.untouched_outside());
-  double worst = 0;
+  samples::Comparison all(bits(element) == 16 ? 5e-3 : 1e-6);
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t j = 0; j < n; ++j) {
       double sum = bias.value(j);
@@ -145,9 +145,9 @@ void check_gemm(Element element, int bm, int bn, int bk, std::int64_t m, std::in
         sum += product;
         magnitude += std::abs(product);
       }
-      worst = std::max(worst, std::abs(sum - c.value(i * n + j)) / (magnitude + 1e-30));
+      all.add(i * n + j, c.value(i * n + j), sum, magnitude + 1e-30, c.unwritten(i * n + j));
     }
-  CHECK(worst < (bits(element) == 16 ? 5e-3 : 1e-6));
+  if (m * n != 0) CHECK(all.failure() == "");
 }
 
 TEST_CASE("gemm matches float64 at ragged extents on three CPUs", "[host]") {
@@ -212,8 +212,7 @@ void check_product(Element left, Element right, int bm, int bn, int bk, std::int
   Array const before = c;
   run_on_host(module, {a, b, c}, options);
   CHECK(c.untouched_outside());
-  double worst = 0;
-  std::int64_t wrong = 0;
+  samples::Comparison all(sum == Element::i32 ? 0 : 1e-6);
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t j = 0; j < n; ++j) {
       double total = before.value(i * n + j), magnitude = std::abs(total);  // exact, of i8
@@ -222,13 +221,10 @@ void check_product(Element left, Element right, int bm, int bn, int bk, std::int
         total += product;
         magnitude += std::abs(product);
       }
-      if (sum == Element::i32)
-        wrong += c.get(i * n + j) == ir::make_constant(sum, static_cast<std::int64_t>(total)) ? 0 : 1;
-      else
-        worst = std::max(worst, std::abs(total - c.value(i * n + j)) / (magnitude + 1e-30));
+      if (sum == Element::i32) total = ir::to_double(ir::make_constant(sum, static_cast<std::int64_t>(total)));
+      all.add(i * n + j, c.value(i * n + j), total, magnitude + 1e-30, false);  // C has its sums from the start
     }
-  CHECK(wrong == 0);
-  CHECK(worst < 1e-6);
+  CHECK(all.failure() == "");
 }
 
 TEST_CASE("products of i8 are exact and wrap, those of 8-bit floats and of tf32 have the sums of f32", "[host]") {
@@ -387,7 +383,7 @@ TEST_CASE("attention matches float64 on three CPUs", "[host]") {
         float const scale = 0.1F;
         run_on_host(module, {q, k, v, o, ir::make_constant(Element::f32, static_cast<double>(scale))}, {cpu});
         CHECK(o.untouched_outside());
-        double worst = 0;
+        samples::Comparison all(element == Element::bf16 ? 2e-2 : 1e-5);
         for (std::int64_t h = 0; h < heads; ++h)
           for (std::int64_t i = 0; i < queries; ++i) {
             std::vector<double> p(static_cast<std::size_t>(keys));
@@ -402,10 +398,11 @@ TEST_CASE("attention matches float64 on three CPUs", "[host]") {
               double want = 0;
               for (std::int64_t j = 0; j < keys; ++j)
                 want += p[static_cast<std::size_t>(j)] / total * v.value((h * keys + j) * width + d);
-              worst = std::max(worst, std::abs(want - o.value((h * queries + i) * width + d)));
+              std::int64_t const at = (h * queries + i) * width + d;
+              all.add(at, o.value(at), want, 1, o.unwritten(at));
             }
           }
-        CHECK(worst < (element == Element::bf16 ? 2e-2 : 1e-5));
+        CHECK(all.failure() == "");
       }
   }
 }

@@ -13,7 +13,7 @@ namespace {
 /// host computed.
 template <class T, class Run>
 std::vector<T> check(std::size_t size, double floor, double error, Run const& run) {
-  auto const poison = static_cast<T>(std::numeric_limits<float>::quiet_NaN());
+  T const poison = samples::poison<T>();
   std::vector<T> compiled(size, poison), tiles(size, poison), warps(size, poison);
   auto const clean = [](simulation const& found) {
     INFO(found.report);
@@ -23,8 +23,8 @@ std::vector<T> check(std::size_t size, double floor, double error, Run const& ru
   run([&](auto const& kernel, auto const&... x) { clean(simulate(kernel, x...)); }, tiles.data());
   run([&](auto const& kernel, auto const&... x) { clean(simulate(kernel, x..., schedule::seed(1))); }, warps.data());
   auto const expected = samples::exact(tiles);
-  CHECK(samples::worst_error(compiled, expected, floor) <= error);
-  CHECK(samples::worst_error(warps, expected, floor) <= error);
+  CHECK(samples::compare(compiled, expected, floor, error).failure() == "");
+  CHECK(samples::compare(warps, expected, floor, error).failure() == "");
   return compiled;
 }
 

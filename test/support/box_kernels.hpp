@@ -124,7 +124,7 @@ inline std::string box_trouble(TargetArguments const& arguments, std::array<std:
     std::int64_t const column = i % box_tensor[1] - start[1];
     bool const inside = row >= 0 && row < box_shape[0] && column >= 0 && column < box_shape[1];
     double const found = arguments[1].number(i);
-    if (inside ? found == factor * arguments[0].number(i) : std::isnan(found)) continue;
+    if (inside ? found == factor * arguments[0].number(i) : arguments[1].unwritten(i)) continue;
     return "element " + std::to_string(i) + (inside ? " of the box" : " outside the box") + " is " +
            std::to_string(found);
   }

@@ -2,6 +2,7 @@
 // back as doubles or integers.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../../samples/support/compare.hpp"
 #include "ir/builder.hpp"
 #include "sim/interpreter.hpp"
 
@@ -30,7 +32,7 @@ class HostTensor {
       stride *= extents[i];
       if (i == extents.size() - 1) stride += gaps;
     }
-    memory_.resize(static_cast<std::size_t>((stride + before + gaps + 1) * bytes(element)), poison);
+    memory_.resize(static_cast<std::size_t>((stride + before + gaps + 1) * bytes(element)), poison());
   }
   /// The same with the last two axes stored the other way round.
   static HostTensor transposed(Element element, Extents const& extents) {
@@ -39,6 +41,13 @@ class HostTensor {
     result.strides_[last - 1] = 1;
     result.strides_[last] = extents[last - 1];
     return result;
+  }
+
+  /// The same memory seen from its other end along an axis, whose stride turns negative.
+  HostTensor& reverse(int axis) {
+    offset_ += std::max<std::int64_t>(extents_[axis] - 1, 0) * strides_[axis];
+    strides_[axis] = -strides_[axis];
+    return *this;
   }
 
   [[nodiscard]] Element element() const { return element_; }
@@ -63,6 +72,10 @@ class HostTensor {
   }
   [[nodiscard]] double number(std::int64_t i) const { return ir::to_double(get(i)); }
   [[nodiscard]] std::int64_t integer(std::int64_t i) const { return ir::to_int(get(i)); }
+  /// Element i holds what it was made with, which in floats is a NaN.
+  [[nodiscard]] bool unwritten(std::int64_t i) const {
+    return std::all_of(address(i), address(i) + bytes(element_), [&](std::byte byte) { return byte == poison(); });
+  }
   void set_number(std::int64_t i, double value) { set(i, ir::make_constant(element_, value)); }
   void set_integer(std::int64_t i, std::int64_t value) { set(i, ir::make_constant(element_, value)); }
   template <class... Coordinates>
@@ -97,7 +110,7 @@ class HostTensor {
       for (int b = 0; b < bytes(element_); ++b)
         inside[static_cast<std::size_t>(address(i) - memory_.data() + b)] = true;
     for (std::size_t i = 0; i < memory_.size(); ++i)
-      if (!inside[i] && memory_[i] != poison) return false;
+      if (!inside[i] && memory_[i] != poison()) return false;
     return true;
   }
   /// True for two NaNs and for equal bits; -0 and +0 differ.
@@ -107,7 +120,9 @@ class HostTensor {
   }
 
  private:
-  static constexpr std::byte poison{0xA5};
+  [[nodiscard]] std::byte poison() const {
+    return std::byte{is_float(element_) ? samples::poison_byte<float> : samples::poison_byte<int>};
+  }
   [[nodiscard]] std::uint64_t mask(std::uint64_t raw) const {
     return bits(element_) == 64 ? raw : raw & ((std::uint64_t{1} << bits(element_)) - 1);
   }

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../../samples/support/compare.hpp"
 #include "tegula/math/functions.hpp"
 #include "tegula/support/element.hpp"
 #include "tegula/support/extents.hpp"
@@ -41,6 +42,11 @@ struct TargetArgument {
     if (is_narrow_float(element)) return math::narrow_value(element, static_cast<std::uint16_t>(raw));
     return std::bit_cast<float>(static_cast<std::uint32_t>(raw));
   }
+  /// Element i of an output holds the bytes that it was made with, which in floats are a NaN.
+  [[nodiscard]] bool unwritten(std::int64_t i) const {
+    auto const first = data.begin() + i * bytes(element);
+    return std::all_of(first, first + bytes(element), [](std::byte byte) { return byte == std::byte{0xFF}; });
+  }
   void set_number(std::int64_t i, double number) {
     std::uint64_t const raw = is_integer(element)        ? static_cast<std::uint64_t>(static_cast<std::int64_t>(number))
                               : is_narrow_float(element) ? math::narrow_bits(element, number)
@@ -56,9 +62,7 @@ using TargetArguments = std::vector<TargetArgument>;
 struct TargetTolerance {
   double relative = 0;
   double absolute = 0;
-  [[nodiscard]] bool accepts(double found, double reference) const {
-    return std::abs(found - reference) <= absolute + relative * std::abs(reference);  // false for a NaN
-  }
+  [[nodiscard]] double at(double reference) const { return absolute + relative * std::abs(reference); }
 };
 
 namespace target_detail {
@@ -287,24 +291,27 @@ inline std::size_t target_output(TargetArguments const& arguments) {
   return arguments.size();
 }
 
-/// Compares rows of the output with the reference: every step-th one from `first` on. Empty: all agree; else the
-/// first element that does not.
+/// Compares one row with the reference, in units of what is tolerated.
+inline void compare_row(samples::Comparison& all, TargetArgument const& output, std::int64_t row,
+                        std::vector<double> const& reference, TargetTolerance const& tolerance) {
+  std::int64_t at = row * static_cast<std::int64_t>(reference.size());
+  for (double const wanted : reference) {
+    all.add(at, output.number(at), wanted, tolerance.at(wanted), output.unwritten(at));
+    ++at;
+  }
+}
+
+/// Compares rows of the output with the reference: every step-th one from `first` on. Empty: all agree.
 inline std::string target_trouble(Target const& target, Extents const& shape, TargetArguments const& arguments,
                                   std::int64_t first = 0, std::int64_t step = 1) {
   TargetArgument const& output = arguments[target_output(arguments)];
   std::int64_t const width = output.extents.back();
-  TargetTolerance const tolerance = target.tolerance(shape);
-  for (std::int64_t row = first; row * width < output.extents.product(); row += step) {
-    std::vector<double> const reference = target.row(arguments, row);
-    for (std::int64_t j = 0; j < width; ++j) {
-      double const found = output.number(row * width + j);
-      double const wanted = reference[static_cast<std::size_t>(j)];
-      if (!tolerance.accepts(found, wanted))
-        return std::string(target.name) + ": row " + std::to_string(row) + ", column " + std::to_string(j) + " is " +
-               std::to_string(found) + ", but the reference is " + std::to_string(wanted);
-    }
-  }
-  return {};
+  if (output.extents.product() == 0) return {};
+  samples::Comparison all(1);
+  for (std::int64_t row = first; row * width < output.extents.product(); row += step)
+    compare_row(all, output, row, target.row(arguments, row), target.tolerance(shape));
+  if (all.right()) return {};
+  return std::string(target.name) + ": rows of " + std::to_string(width) + ": " + all.str();
 }
 
 }  // namespace tegula::test

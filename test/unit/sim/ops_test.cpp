@@ -271,23 +271,19 @@ void elementary_functions() {
       // 16-bit floats are rounded once more than the f32 they come from.
       double const bound =
           element == Element::f64 || std::string(row.name) == "exp" || std::string(row.name) == "rsqrt" ? 2 : 1;
-      double worst = 0;
+      samples::Comparison all(bound);
       for (std::int64_t i = 0; i < count; ++i) {
         long double const exact = row.exact(static_cast<long double>(a.number(i)));
         double const rounded = ir::to_double(ir::make_constant(element, static_cast<double>(exact)));
+        int exponent = 0;
+        std::frexp(exact, &exponent);
+        long double const unit = std::ldexp(1.0L, std::max(exponent - digits, least));
         double const r = found.number(i);
-        if (std::isnan(rounded))
-          CHECK(std::isnan(r));
-        else if (std::isinf(rounded) || std::isinf(r))
-          CHECK(r == rounded);
-        else {
-          int exponent = 0;
-          std::frexp(exact, &exponent);
-          worst = std::max(worst, static_cast<double>(std::fabs(static_cast<long double>(r) - exact) /
-                                                      std::ldexp(1.0L, std::max(exponent - digits, least))));
-        }
+        bool const finite = std::isfinite(rounded) && std::isfinite(r);
+        auto const error = finite ? static_cast<double>((static_cast<long double>(r) - exact) / unit) : r;
+        all.add(i, error, finite ? 0 : rounded, 1, found.unwritten(i));
       }
-      CHECK(worst <= bound);
+      CHECK(all.failure() == "");
     }
   }
 }
@@ -389,6 +385,7 @@ void reductions() {
           x.fill(random, -100, 100);
           REQUIRE(simulate(module, {x.view(), y.view()}).clean());
           std::int64_t const inner = axis == 0 ? 28 : axis == 1 ? 4 : 1;
+          samples::Comparison all(1);
           for (std::int64_t i = 0; i < y.count(); ++i) {
             std::int64_t const first = axis == 0 ? i : axis == 1 ? i / 4 * 28 + i % 4 : i * 4;
             std::vector<double> values;
@@ -405,8 +402,9 @@ void reductions() {
                     ? 0
                     : std::ldexp(1.0, -info(element).mantissa) *
                           (std::fabs(expected) + (element == Element::f32 || element == Element::f64 ? 700 : 0));
-            CHECK(std::fabs(y.number(i) - expected) <= tolerance);
+            all.add(i, y.number(i), expected, tolerance, y.unwritten(i));
           }
+          CHECK(all.failure() == "");
         }
       }
     }
@@ -444,16 +442,17 @@ void dots() {
       for (HostTensor* each : {&a, &b})
         for (std::int64_t i = 0; i < each->count(); ++i)
           each->set(i, ir::Constant{lhs, each->get(i).bits & 0xFFFFE000U});
+    samples::Comparison all(1);
     for (int i = 0; i < 5; ++i)
       for (int j = 0; j < 3; ++j) {
         double exact = before(i, j), size = std::fabs(exact);
         for (int k = 0; k < 17; ++k) exact += a(i, k) * b(k, j), size += std::fabs(a(i, k) * b(k, j));
-        if (sum == Element::i32) {
-          CHECK(c(i, j) == ir::to_double(ir::make_constant(sum, static_cast<std::int64_t>(exact))));
-          continue;
-        }
-        CHECK(std::fabs(c(i, j) - exact) <= 18 * size * (sum == Element::f64 ? 0x1p-52 : 0x1p-23));
+        bool const whole = sum == Element::i32;
+        if (whole) exact = ir::to_double(ir::make_constant(sum, static_cast<std::int64_t>(exact)));
+        double const unit = whole ? 0 : 18 * size * (sum == Element::f64 ? 0x1p-52 : 0x1p-23);
+        all.add(i * 3 + j, c(i, j), exact, unit, false);  // C has its sums from the start
       }
+    CHECK(all.failure() == "");
   }
 }
 
