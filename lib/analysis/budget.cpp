@@ -3,24 +3,24 @@
 #include <algorithm>
 
 #include "analysis/register_pressure.hpp"
+#include "ir/element_offsets.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
 #include "ir/tma_copies.hpp"
 #include "ir/walk.hpp"
+#include "ir/wgmma_operand.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::analysis {
 namespace {
 
 constexpr int lanes = 32;
-constexpr int register_unit = 8;  ///< registers are handed out to threads in such steps
 /// The assembler computes again what an estimate holds, up to about this many times too much.
 constexpr int estimate_tolerance = 2;
 
 /// The most registers that a thread of any warp may have.
 int registers_allowed(ir::Function const& kernel) {
-  int const even = sm90::registers / std::max(kernel.warps * lanes, 1) / register_unit * register_unit;
-  int most = std::min(even, sm90::registers_per_thread);
+  int most = sm90::registers_at_start(kernel.warps);
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
     if (op.is<ir::WarpSpecializeOp>())
       for (std::int64_t const given : op.as<ir::WarpSpecializeOp>().registers)
@@ -28,6 +28,23 @@ int registers_allowed(ir::Function const& kernel) {
     return ir::Walk::advance;
   });
   return most;
+}
+
+/// `%acc 128x256xf32 128`: the accumulators of products, the most registers of a thread first.
+std::string accumulators(ir::Function const& function) {
+  std::vector<std::pair<int, std::string>> found;
+  ir::walk_pre_order(function.body(), [&](ir::Op& op) {
+    if (!op.is<ir::WgmmaOp>()) return ir::Walk::advance;
+    ir::Type const& type = op.result()->type();
+    found.emplace_back(-registers_of(type), ir::shape_text(type.shape()) + "x" + std::string(name(type.element())));
+    return ir::Walk::advance;
+  });
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  std::string text;
+  for (auto const& [registers, type] : found)
+    text += (text.empty() ? "" : ", ") + type + " " + std::to_string(-registers);
+  return text;
 }
 
 int mbarriers(ir::Function const& function) {
@@ -85,12 +102,20 @@ Budget budget(ir::Function const& kernel) {
          number(kernel.warps) + " warps, so " + number(result.threads) + " threads of a CTA, " + number(sm90::threads) +
              " allowed",
          "ask for 32 warps or fewer");
-  if (result.registers > result.registers_allowed)
+  int const open = open_product_registers(kernel);
+  bool const serialised = open > 0 && open + ir::registers_beside_wgmma > result.registers_allowed;
+  if (serialised)
+    over("registers",
+         "accumulators of open products take " + number(open) + " registers of a thread (" + accumulators(kernel) +
+             ") and their instructions " + number(ir::registers_beside_wgmma) + " more, " +
+             number(result.registers_allowed) + " allowed with " + number(result.threads) + " threads",
+         "take smaller tiles");
+  else if (result.registers > result.registers_allowed)
     over("registers",
          "about " + number(result.registers) + " registers of a thread needed at once, " +
              number(result.registers_allowed) + " allowed with " + number(result.threads) + " threads",
          "spread the tiles over more warps, or take smaller ones");
-  if (!result.broken.empty() && result.broken.back().name == "registers")
+  if (!serialised && !result.broken.empty() && result.broken.back().name == "registers")
     result.broken.back().fatal = result.registers > estimate_tolerance * result.registers_allowed;
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
     bool const by_pointer = op.is<ir::LoadOp>() && !op.as<ir::LoadOp>().by_pointer.view().empty();

@@ -16,18 +16,27 @@ bool is_free(ir::Value const& value) {
                            op->is<ir::TensorMapOp>() || op->is<ir::SharedAllocOp>());
 }
 
+/// What a value takes while it lives. Threads read a broadcast tile from where it was.
+int cost(ir::Value const& value) {
+  ir::Op const* const op = value.defining_op();
+  return registers_of(op != nullptr && op->is<ir::BroadcastOp>() ? op->operand(0)->type() : value.type());
+}
+
 /// Values alive at one point, and what they take.
 class Live {
  public:
+  explicit Live(bool open_products) : open_products_(open_products) {}
   void add(ir::Value const& value) {
-    if (!is_free(value) && values_.insert(&value).second) registers_ += registers_of(value.type());
+    if (open_products_ ? !value.type().is_pending() : is_free(value)) return;
+    if (values_.insert(&value).second) registers_ += cost(value);
   }
   void remove(ir::Value const& value) {
-    if (values_.erase(&value) != 0) registers_ -= registers_of(value.type());
+    if (values_.erase(&value) != 0) registers_ -= cost(value);
   }
   [[nodiscard]] int registers() const { return registers_; }
 
  private:
+  bool open_products_;  ///< of these values alone
   std::set<ir::Value const*> values_;
   int registers_ = 0;
 };
@@ -105,11 +114,18 @@ int registers_of(ir::Type const& type) {
   return type.is_tensor() ? 0 : 1;  // an address in shared memory
 }
 
-int register_pressure(ir::Function const& function) {
+namespace {
+
+int most_alive(ir::Function const& function, bool open_products) {
   Pressure pressure;
-  Live live;
+  Live live(open_products);
   pressure.block(function.body(), live);
   return pressure.most();
 }
+
+}  // namespace
+
+int register_pressure(ir::Function const& function) { return most_alive(function, false); }
+int open_product_registers(ir::Function const& function) { return most_alive(function, true); }
 
 }  // namespace tegula::analysis

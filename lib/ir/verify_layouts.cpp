@@ -5,6 +5,7 @@
 #include "ir/element_offsets.hpp"
 #include "ir/fragment_layouts.hpp"
 #include "ir/layout_names.hpp"
+#include "ir/shared_access.hpp"
 #include "ir/shared_layouts.hpp"
 #include "ir/text.hpp"
 #include "ir/tma_copies.hpp"
@@ -122,6 +123,13 @@ std::string warp_product_fits(Op const& op) {
   return first.empty() ? "the accumulator is " + to_string(d) + ", not in a layout mma(rows,columns)" : first;
 }
 
+/// Threads find the elements of a tile in memory by sums and XORs over register, lane and warp.
+std::string tile_addresses(Type const& view, Type const& tile) {
+  std::string why;
+  if (tile.layout() == nullptr || view.layout() == nullptr) return {};
+  return AccessMap::get(*tile.layout(), *view.layout(), why) ? "" : without_prefix(why, "layout: ");
+}
+
 }  // namespace
 
 std::string why_not_in_registers(Extents const& shape, Layout const& layout) {
@@ -161,6 +169,11 @@ std::string why_layouts_differ(Op const& op) {
       return product_fits(op);
     case OpKind::MmaOp:
       return warp_product_fits(op);
+    case OpKind::SharedLoadOp:
+      return tile_addresses(op.operand(0)->type(), op.result()->type());
+    case OpKind::SharedStoreOp:
+    case OpKind::PeerStoreOp:
+      return tile_addresses(op.operand(0)->type(), op.operand(1)->type());
     default:
       return {};
   }

@@ -1,11 +1,13 @@
 #include "ir/wgmma_operand.hpp"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <tuple>
 
 #include "ir/element_offsets.hpp"
 #include "ir/shared_layouts.hpp"
+#include "tegula/support/budget.hpp"
 
 namespace tegula::ir {
 namespace {
@@ -173,6 +175,11 @@ std::optional<WgmmaOperand> find_operand(Extents const& view_shape, Layout const
 }
 
 }  // namespace
+
+std::int64_t most_wgmma_columns(int cta_warps) {
+  std::int64_t const accumulators = sm90::registers_at_start(cta_warps) - registers_beside_wgmma;
+  return std::clamp<std::int64_t>(2 * accumulators / 8 * 8, 8, most_columns);  // each takes half a register of a thread
+}
 
 std::optional<WgmmaOperand> wgmma_operand(Extents const& view, Layout const& memory, int element_bytes, WgmmaRole role,
                                           std::string& why, int n_per_step, Extents const& origin) {

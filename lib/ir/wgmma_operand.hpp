@@ -44,4 +44,10 @@ struct WgmmaOperand {
 std::optional<WgmmaOperand> wgmma_operand(Extents const& view, Layout const& memory, int element_bytes, WgmmaRole role,
                                           std::string& why, int n_per_step = 0, Extents const& origin = {});
 
+/// The most columns that one instruction may have in a CTA of so many warps: its accumulators and what stands beside
+/// them must fit the registers with which the CTA's threads begin, whatever setmaxnreg gives them later (ptxas, C7602).
+std::int64_t most_wgmma_columns(int cta_warps);
+/// Registers that ptxas wants for one instruction besides its accumulators.
+inline constexpr int registers_beside_wgmma = 26;
+
 }  // namespace tegula::ir

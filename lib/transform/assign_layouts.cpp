@@ -9,6 +9,7 @@
 #include "ir/exchange.hpp"
 #include "ir/layout.hpp"
 #include "ir/rewrite.hpp"
+#include "ir/shared_access.hpp"
 #include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
 
@@ -277,9 +278,19 @@ class Assignment {
     bool const moves_memory = !group.accesses.empty() && layout->registers() > 1 &&
                               layout->contiguous(std::max(layout->rank() - 1, 0)) == 1 &&
                               layout->free_bits(ir::Dim::lane) == 0;
-    if (moves_memory) return;
+    if (moves_memory || std::any_of(group.values.begin(), group.values.end(),
+                                    [&](Value const* member) { return !reaches_copy(*member, *layout); }))
+      return;
     group.layout = layout;
     derive_from(group);
+  }
+
+  /// Whether threads with this layout find the elements of a copied tile where they lie.
+  static bool reaches_copy(Value const& value, Layout const& layout) {
+    Op const* const op = value.defining_op();
+    std::string ignored;
+    return op == nullptr || !op->is<ir::SharedLoadOp>() ||
+           ir::AccessMap::get(layout, *op->operand(0)->type().layout(), ignored).has_value();
   }
 
   /// The layout that an op's tile operand must have for its result to have `result` without moving data; null for ops

@@ -1,16 +1,14 @@
 #include "transform/schedule_dots.hpp"
 
 #include <algorithm>
-#include <numeric>
-#include <optional>
 
 #include "ir/builder.hpp"
 #include "ir/fragment_layouts.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
-#include "ir/wgmma_operand.hpp"
 #include "transform/carried.hpp"
+#include "transform/dot_paths.hpp"
 #include "transform/fetches.hpp"
 
 namespace tegula::transform {
@@ -21,20 +19,6 @@ using ir::Layout;
 using ir::Op;
 using ir::Type;
 using ir::Value;
-
-constexpr std::int64_t rows_per_warpgroup = 64;
-constexpr int warps_per_group = 4;
-constexpr int bytes_of_depth = 32;  ///< along K, of one instruction
-constexpr std::int64_t most_groups = 4;
-constexpr std::int64_t elements_per_warp = 1024;  ///< of a result that mma makes: 32 registers a thread
-
-/// The type that a source has as an operand.
-Type view_type(FetchedOperand const& source) {
-  Type const& type = source.view->type();
-  return source.transposed
-             ? Type::shared(type.element(), {type.shape()[1], type.shape()[0]}, type.layout()->transposed({1, 0}))
-             : type;
-}
 
 bool is_zero(Value const& value) {
   Op const* const op = value.defining_op();
@@ -62,13 +46,14 @@ class Schedule {
       if (op.is<ir::DotOp>()) dots_.push_back(&op);
     });
     if (dots_.empty()) return false;
-    choose_warps();
+    if (function_.warps == 0)
+      function_.warps = context_.options.warps != 0 ? context_.options.warps : warps_for_products(dots_);
     std::vector<std::string> reasons;  // why no wgmma takes them
     bool good = true;
     for (Op const* dot : dots_) {
-      reasons.push_back(no_wgmma(*dot));
+      reasons.push_back(no_wgmma(*dot, function_.warps));
       if (reasons.back().empty()) continue;
-      std::string const neither = no_mma(*dot);
+      std::string const neither = no_mma(*dot, function_.warps);
       if (!neither.empty()) good = refuse(*dot, reasons.back() + ", and " + neither);
     }
     if (!good) return false;
@@ -94,113 +79,6 @@ class Schedule {
     return false;
   }
 
-  /// 4 warps per 64 rows that all products of the tensor cores' asynchronous kind divide into; else as many as the
-  /// largest product keeps busy.
-  void choose_warps() {
-    if (function_.warps != 0) return;
-    if (function_.warps = context_.options.warps; function_.warps != 0) return;
-    std::int64_t blocks = 0;
-    std::int64_t most = 1;
-    for (Op const* dot : dots_) {
-      Extents const& shape = dot->result()->type().shape();
-      most = std::max(most, shape.product());
-      if (no_wgmma_of(*dot).empty()) blocks = std::gcd(blocks, shape[0] / rows_per_warpgroup);
-    }
-    if (blocks != 0) {
-      std::int64_t groups = std::min(blocks, most_groups);
-      while (blocks % groups != 0) --groups;
-      function_.warps = static_cast<int>(groups) * warps_per_group;
-      return;
-    }
-    function_.warps = 1;
-    while (function_.warps < 8 && function_.warps * elements_per_warp < most) function_.warps *= 2;
-    auto const fits = [&](Op const* dot) { return no_mma(*dot).empty(); };
-    while (function_.warps > 1 && !std::all_of(dots_.begin(), dots_.end(), fits)) function_.warps /= 2;
-  }
-
-  Layout const* result_layout(Op const& dot, std::string& why) const {
-    return ir::wgmma_layout(dot.result()->type().shape(), function_.warps, why);
-  }
-
-  /// Why tensor cores have no product of these elements. Empty: they do.
-  static std::string no_tensor_core(Op const& dot) {
-    Element const element = dot.operand(0)->type().element();
-    if (element == Element::f64) return "tensor cores take no f64";
-    if (element == Element::f32 && dot.as<ir::DotOp>().precision == ir::DotPrecision::full)
-      return "tensor cores take the upper 10 bits of the fraction of f32, for which the product must ask (precision "
-             "tf32; or cast to f16 or bf16)";
-    return {};
-  }
-  /// Why no wgmma takes this product, whatever the number of warps. Empty: one does.
-  static std::string no_wgmma_of(Op const& dot) {
-    Type const& a = dot.operand(0)->type();
-    std::int64_t const columns = dot.operand(1)->type().shape()[1];
-    if (std::string why = no_tensor_core(dot); !why.empty()) return why;
-    if (a.element() == Element::i8 && columns > 24 && columns % 16 != 0)
-      return "wgmma takes multiples of 16 columns of i8, not " + std::to_string(columns);
-    if (a.shape()[0] % rows_per_warpgroup != 0)
-      return "wgmma takes multiples of 64 rows, not " + std::to_string(a.shape()[0]);
-    std::string why;
-    FetchedOperand const left = fetched_operand(*dot.operand(0)), right = fetched_operand(*dot.operand(1));
-    if (right.view == nullptr) return "wgmma reads rhs from shared memory" + path_of(*dot.operand(1));
-    Type const rhs = view_type(right);
-    if (!ir::wgmma_operand(rhs.shape(), *rhs.layout(), bytes(rhs.element()), ir::WgmmaRole::b, why)) return why;
-    if (left.view == nullptr) return {};
-    Type const lhs = view_type(left);
-    if (!ir::wgmma_operand(lhs.shape(), *lhs.layout(), bytes(lhs.element()), ir::WgmmaRole::a, why)) return why;
-    return {};
-  }
-  /// The same for the number of warps that was decided.
-  [[nodiscard]] std::string no_wgmma(Op const& dot) const {
-    std::string why = no_wgmma_of(dot);
-    if (!why.empty() || result_layout(dot, why) == nullptr) return why;
-    Type const& a = dot.operand(0)->type();
-    if (fetched_operand(*dot.operand(0)).view == nullptr)
-      (void)ir::wgmma_a_layout(a.shape(), bytes(a.element()), function_.warps, why);
-    return why;
-  }
-
-  /// The arrangement of the warps whose parts of the result are the nearest to squares; one warp's rows are 0: none.
-  [[nodiscard]] ir::WarpGrid warp_grid(Op const& dot) const {
-    Extents const& shape = dot.result()->type().shape();
-    ir::WarpGrid best{0, 0};
-    std::int64_t least = 0;
-    for (int rows = 1; rows <= function_.warps; ++rows) {
-      int const columns = function_.warps / rows;
-      if (rows * columns != function_.warps || shape[0] % (16 * rows) != 0 || shape[1] % (8 * columns) != 0) continue;
-      std::int64_t const off = std::abs(shape[0] / rows - shape[1] / columns);
-      if (best.rows != 0 && off >= least) continue;
-      best = {rows, columns};
-      least = off;
-    }
-    return best;
-  }
-  /// Why no mma.sync takes this product. Empty: one does.
-  [[nodiscard]] std::string no_mma(Op const& dot) const {
-    Type const& a = dot.operand(0)->type();
-    if (!no_tensor_core(dot).empty()) return "mma neither";
-    std::int64_t const depth = bytes_of_depth / bytes(a.element());
-    if (a.shape()[1] % depth != 0)
-      return "mma takes multiples of " + std::to_string(depth) + " along K, not " + std::to_string(a.shape()[1]);
-    if (warp_grid(dot).rows == 0)
-      return "mma takes multiples of 16 rows and 8 columns from each of " + std::to_string(function_.warps) + " warps";
-    return {};
-  }
-
-  /// Why the tile that a product reads is not in shared memory.
-  static std::string path_of(Value const& tile) {
-    Value const* at = &tile;
-    for (; at->defining_op() != nullptr && at->defining_op()->operand_count() > 0;
-         at = at->defining_op()->operand(0)) {
-      Op const& op = *at->defining_op();
-      if (op.is<ir::LoadOp>() && !op.as<ir::LoadOp>().by_pointer.empty())
-        return ", but it is not copied there: " + std::string(op.as<ir::LoadOp>().by_pointer.view());
-      if (op.is<ir::ForOp>() || op.is<ir::IfOp>()) break;
-    }
-    bool const handed = at->defining_op() == nullptr || at->defining_op()->block_count() > 0;
-    return handed ? ", but a loop or a branch hands it over in registers" : ", but it is computed";
-  }
-
   /// The operand as wgmma takes it.
   Value* operand_of(ir::Builder& builder, Op const& dot, int i) {
     FetchedOperand const source = fetched_operand(*dot.operand(i));
@@ -222,7 +100,7 @@ class Schedule {
 
   void carried(Op& dot, Op& loop) {
     std::string why;
-    Layout const* const layout = result_layout(dot, why);
+    Layout const* const layout = ir::wgmma_layout(dot.result()->type().shape(), function_.warps, why);
     int const carry = dot.operand(2)->index() - 1;
     Type const pending = dot.result()->type().with_layout(layout).as(ir::TypeKind::pending);
 
@@ -277,7 +155,7 @@ class Schedule {
 
   void waited_for(Op& dot) {
     std::string why;
-    Layout const* const layout = result_layout(dot, why);
+    Layout const* const layout = ir::wgmma_layout(dot.result()->type().shape(), function_.warps, why);
     Type const tile = dot.result()->type().with_layout(layout);
     ir::Builder builder = ir::Builder::before(dot);
     builder.set_where(dot.where());
@@ -355,7 +233,7 @@ class Schedule {
 
   /// A product of registers, done when the next op runs.
   void warp_by_warp(Op& dot, std::string const& by_warps) {
-    ir::WarpGrid const grid = warp_grid(dot);
+    ir::WarpGrid const grid = warp_grid(dot, function_.warps).grid;
     Type const &a = dot.operand(0)->type(), &b = dot.operand(1)->type(), &d = dot.result()->type();
     std::string why;
     ir::Builder builder = ir::Builder::before(dot);

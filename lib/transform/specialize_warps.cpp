@@ -43,18 +43,6 @@ bool makes_tile(Op const& op) {
   return false;
 }
 
-/// Registers per thread of producer and consumers, within what the CTA starts with; 0: unchanged.
-Extents registers_for(int consumer_warps) {
-  if (consumer_warps % 4 != 0) return {0, 0};
-  int const groups = consumer_warps / 4;
-  std::int64_t const threads = 32 * (consumer_warps + producer_warps);
-  std::int64_t const all = sm90::registers / threads / 8 * 8 * threads;
-  std::int64_t const least = groups <= 2 ? 40 : groups == 3 ? 32 : 24;
-  std::int64_t const rest = (all - least * 32 * producer_warps) / (32 * consumer_warps) / 8 * 8;
-  std::int64_t const left = (all - rest * 32 * consumer_warps) / (32 * producer_warps) / 8 * 8;
-  return {std::min(left, most_registers), std::min(rest, most_registers)};
-}
-
 class Specialization {
  public:
   Specialization(ir::Function& function, PassContext& context) : function_(function), context_(context) {}
@@ -77,7 +65,7 @@ class Specialization {
     ir::WarpSpecializeOp roles;
     roles.warps = {producer_warps, function_.warps};
     roles.replicas = {1, 1};
-    roles.registers = registers_for(function_.warps);
+    roles.registers = registers_of_roles(function_.warps);
     Op& split = ir::Builder::before(function_.body().back()).op(roles, {}, {});
     split.set_where(function_.where);
     if (!make_producer(split.add_block(), region)) {
@@ -180,6 +168,17 @@ class Specialization {
 };
 
 }  // namespace
+
+Extents registers_of_roles(int consumer_warps) {
+  if (consumer_warps % 4 != 0) return {0, 0};
+  int const groups = consumer_warps / 4;
+  std::int64_t const threads = 32 * (consumer_warps + producer_warps);
+  std::int64_t const all = sm90::registers / threads / 8 * 8 * threads;
+  std::int64_t const least = groups <= 2 ? 40 : groups == 3 ? 32 : 24;
+  std::int64_t const rest = (all - least * 32 * producer_warps) / (32 * consumer_warps) / 8 * 8;
+  std::int64_t const left = (all - rest * 32 * consumer_warps) / (32 * producer_warps) / 8 * 8;
+  return {std::min(left, most_registers), std::min(rest, most_registers)};
+}
 
 PassResult specialize_warps(ir::Function& function, AnalysisCache&, PassContext& context) {
   if (!function.is_kernel() || context.options.specialization == Choice::off) return PassResult::unchanged;

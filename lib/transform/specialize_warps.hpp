@@ -23,4 +23,7 @@ namespace tegula::transform {
 /// those of the consumers.
 PassResult specialize_warps(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
+/// Registers per thread of producer and consumers, within what the CTA starts with; 0: unchanged.
+Extents registers_of_roles(int consumer_warps);
+
 }  // namespace tegula::transform

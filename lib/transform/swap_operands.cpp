@@ -5,6 +5,7 @@
 #include "ir/builder.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
+#include "tegula/support/budget.hpp"
 #include "transform/carried.hpp"
 
 namespace tegula::transform {
@@ -15,7 +16,9 @@ using ir::Type;
 using ir::Value;
 
 constexpr std::int64_t rows_of_wgmma = 64;
-constexpr std::int64_t column_step_of_wgmma = 8;
+constexpr std::int64_t rows_of_mma = 16;
+constexpr std::int64_t column_step = 8;     ///< of both
+constexpr std::int64_t reserve = 2 * 1024;  ///< of shared memory, for barriers and gaps
 
 bool is_load(Value const& value) {
   Op const* const op = value.defining_op();
@@ -25,8 +28,10 @@ bool is_load(Value const& value) {
 bool worth_it(Op const& dot) {
   Type const &a = dot.operand(0)->type(), &b = dot.operand(1)->type();
   std::int64_t const rows = a.shape()[0], columns = b.shape()[1];
-  return bytes(a.element()) <= 4 && rows < rows_of_wgmma && rows % column_step_of_wgmma == 0 &&
-         columns % rows_of_wgmma == 0 && is_load(*dot.operand(0)) && is_load(*dot.operand(1));
+  if (bytes(a.element()) > 4 || rows % column_step != 0) return false;
+  bool const for_wgmma =
+      rows % rows_of_wgmma != 0 && columns % rows_of_wgmma == 0 && is_load(*dot.operand(0)) && is_load(*dot.operand(1));
+  return for_wgmma || (rows % rows_of_mma != 0 && columns % rows_of_mma == 0);
 }
 
 Type transposed(Type const& type) { return Type::tile(type.element(), {type.shape()[1], type.shape()[0]}); }

@@ -23,14 +23,25 @@ TargetArguments arguments_of(GemmData& data) {
   return result;
 }
 
+/// Runs a lowered product's PTX on the CPU.
+void check_machine(ir::Module const& module, std::int64_t m, std::int64_t n, std::int64_t k) {
+  CompiledKernel const compiled = compiler::compile(module, gemm_options());
+  GemmData data(m, n, k);
+  TargetArguments arguments = arguments_of(data);
+  AsyncMachine machine(compiled.image);
+  REQUIRE(run_target(machine, compiled, compiler::lower(module, gemm_options()).kernel(), arguments) == "");
+  std::memcpy(data.c.data(), arguments[3].data.data(), arguments[3].data.size());
+  CHECK(data.wrong() == "");
+}
+
 }  // namespace
 
 TEST_CASE("products of tiles of many shapes assemble without spills or serialised products", "[block-ptx]") {
   std::string const ptxas = find_ptxas();
   if (ptxas.empty()) TEGULA_SKIP("ptxas is not installed");
-  for (GemmShape const& shape :
-       {GemmShape{128, 256, 64, 4}, GemmShape{128, 128, 64, 4}, GemmShape{64, 256, 64, 4}, GemmShape{256, 128, 64, 4},
-        GemmShape{128, 256, 64, 3, true}, GemmShape{64, 64, 32, 2}}) {
+  for (GemmShape const& shape : {GemmShape{128, 256, 64, 4}, GemmShape{128, 128, 64, 4}, GemmShape{64, 256, 64, 4},
+                                 GemmShape{256, 128, 64, 4}, GemmShape{128, 256, 64, 3, true}, GemmShape{64, 64, 32, 2},
+                                 GemmShape{32, 96, 48, 2}, GemmShape{48, 96, 48, 3}, GemmShape{72, 64, 64, 2}}) {
     CompiledKernel const compiled = compiler::compile(gemm_module(shape), gemm_options());
     INFO(shape.m << "x" << shape.n << "x" << shape.k << (shape.trans_b ? " transposed" : ""));
     CHECK(ptxas_complaints(assemble(ptxas, compiled.image), false) == "");
@@ -75,14 +86,11 @@ TEST_CASE("products of every element of tensor cores are their own instructions 
 
 TEST_CASE("PTX of a product of tiles computes it on the CPU at every trip count", "[block-ptx][B2]") {
   ir::Module const module = gemm_module({64, 32, 16, 2});
-  CompiledKernel const compiled = compiler::compile(module, gemm_options());
-  CHECK(compiled.tensor_maps.size() == 3);
-  for (std::int64_t const trips : {0, 1, 2, 3, 5}) {
-    GemmData data(136, 40, 16 * trips);
-    TargetArguments arguments = arguments_of(data);
-    AsyncMachine machine(compiled.image);
-    REQUIRE(run_target(machine, compiled, compiler::lower(module, gemm_options()).kernel(), arguments) == "");
-    std::memcpy(data.c.data(), arguments[3].data.data(), arguments[3].data.size());
-    CHECK(data.wrong() == "");
-  }
+  CHECK(compiler::compile(module, gemm_options()).tensor_maps.size() == 3);
+  for (std::int64_t const trips : {0, 1, 2, 3, 5}) check_machine(module, 136, 40, 16 * trips);
+}
+
+TEST_CASE("PTX of products by threes of warps and in columns of 48 computes them on the CPU", "[block-ptx]") {
+  for (GemmShape const& shape : {GemmShape{48, 96, 16, 2}, GemmShape{16, 48, 16, 2}, GemmShape{8, 48, 32, 2}})
+    check_machine(gemm_module(shape), 56, 104, 40);
 }

@@ -16,6 +16,12 @@ inline constexpr int threads = 1024;
 inline constexpr int registers = 65536;  ///< of all threads together
 inline constexpr int registers_per_thread = 255;
 inline constexpr int barriers = 16;  ///< 0 is that of all threads; the others have their numbers as names
+
+/// Registers of each thread when a CTA of so many warps begins; they are handed out in steps of 8.
+constexpr int registers_at_start(int warps) {
+  int const even = registers / (32 * (warps > 0 ? warps : 1)) / 8 * 8;
+  return even < registers_per_thread ? even : registers_per_thread;
+}
 }  // namespace sm90
 
 /// A limit or rule that a kernel breaks.

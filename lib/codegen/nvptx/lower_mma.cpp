@@ -14,7 +14,6 @@ namespace {
 
 constexpr int warps_per_group = 4;
 constexpr std::int64_t rows_per_wgmma = 64;
-constexpr std::int64_t most_columns = 256;
 
 ptx::MmaElement mma_element(ir::Op const& op, Element element) {
   if (element == Element::f16) return ptx::MmaElement::f16;
@@ -44,10 +43,11 @@ ptx::DescriptorFields fields_of(ir::WgmmaOperand const& operand) {
   return {operand.leading, operand.stride, operand.swizzle_bytes};
 }
 
-/// Equal parts of N, each at most 256 columns, that descriptors can start at.
+/// Equal parts of N, each with as many columns as one instruction can have here, that descriptors can start at.
 std::optional<ir::WgmmaOperand> columns_operand(ir::Op const& op, ir::Type const& view, std::int64_t& parts) {
   std::string first;
   std::int64_t const columns = view.shape()[1];
+  std::int64_t const most_columns = ir::most_wgmma_columns(op.function()->warps);
   for (parts = (columns + most_columns - 1) / most_columns; parts * 8 <= columns; ++parts) {
     if (columns % (parts * 8) != 0) continue;
     std::int64_t const n = columns / parts;
@@ -59,7 +59,7 @@ std::optional<ir::WgmmaOperand> columns_operand(ir::Op const& op, ir::Type const
     if (first.empty()) first = why;
   }
   refuse(op,
-         first.empty() ? "N is " + std::to_string(columns) + ", which no equal parts of at most 256 make up" : first);
+         first.empty() ? "N is " + std::to_string(columns) + ", which no equal parts of at most " + std::to_string(most_columns) + " make up" : first);
 }
 
 /// Registers of values as they pass through a fence or a wait: words, and how many registers they stand for.

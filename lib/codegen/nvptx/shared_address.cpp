@@ -8,8 +8,8 @@ namespace {
 
 using Part = ir::AccessMap::Part;
 
-/// What the bits of an index contribute; refused when other indices are not the sums of their bits.
-std::vector<Part> bits_of(ir::Op const& op, ir::AccessMap const& map, ir::Dim dim) {
+/// What the bits of an index contribute; nothing when other indices are not the sums of their bits.
+std::optional<std::vector<Part>> bits_of(ir::AccessMap const& map, ir::Dim dim) {
   std::vector<Part> bits;
   for (int index = 1; index < map.size(dim); index *= 2) bits.push_back(map.of(dim, index));
   for (int index = 0; index < map.size(dim); ++index) {
@@ -19,9 +19,7 @@ std::vector<Part> bits_of(ir::Op const& op, ir::AccessMap const& map, ir::Dim di
       sum.low ^= bits[bit].low;
       sum.high += bits[bit].high;
     }
-    if (sum.low != map.of(dim, index).low || sum.high != map.of(dim, index).high)
-      refuse(op, std::to_string(map.size(dim)) + " " + std::string(ir::name(dim)) +
-                     "s share the tile in a way that address arithmetic on bits does not reach; take a power of two");
+    if (sum.low != map.of(dim, index).low || sum.high != map.of(dim, index).high) return std::nullopt;
   }
   return bits;
 }
@@ -40,12 +38,28 @@ SharedAccess::SharedAccess(Emitter& e, ir::Op const& op, ir::Type const& view, l
   ir::AccessMap const& map = plan->map;
   vectors_ = std::move(plan->vectors);
   matrices_ = std::move(plan->matrices);
-  std::vector<Part> const warp_bits = bits_of(op, map, ir::Dim::warp);
-  add_index(element_, e.lane, bits_of(op, map, ir::Dim::lane));
-  add_index(element_, e.warp, warp_bits);
+  auto const lane_bits = bits_of(map, ir::Dim::lane);
+  if (!lane_bits) refuse(op, "lanes share the tile in a way that address arithmetic on bits does not reach");
+  add_index(element_, e.lane, *lane_bits);
+  add_warps(element_, map);
   if (!matrices_) return;
   add_index(row_, e.lane, {matrices_->lane_bits.begin(), matrices_->lane_bits.end()});
-  add_index(row_, e.warp, warp_bits);
+  add_warps(row_, map);
+}
+
+void SharedAccess::add_warps(ThreadPart& part, ir::AccessMap const& map) {
+  if (auto const bits = bits_of(map, ir::Dim::warp)) return add_index(part, e_.warp, *bits);
+  // Threes and fives of warps: each number has its own place.
+  llvm::Value *low = e_.i32(0), *high = e_.i32(0);
+  for (int warp = 1; warp < map.warps(); ++warp) {
+    Part const place = map.of(ir::Dim::warp, warp);
+    llvm::Value* const here = e_.b.CreateICmpEQ(e_.warp, e_.i32(warp));
+    low = e_.b.CreateSelect(here, e_.i32(place.low), low);
+    high = e_.b.CreateSelect(here, e_.i32(place.high), high);
+    part.low_bits |= place.low;
+  }
+  part.low = part.low == nullptr ? low : e_.b.CreateXor(part.low, low);
+  part.high = part.high == nullptr ? high : e_.b.CreateAdd(part.high, high);
 }
 
 void SharedAccess::add_index(ThreadPart& part, llvm::Value* index, std::vector<Part> const& bits) {

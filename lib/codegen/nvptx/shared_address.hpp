@@ -38,6 +38,7 @@ class SharedAccess {
     std::int64_t low_bits = 0;
     std::map<std::int64_t, llvm::Value*> bases;  ///< addresses, by the bits joined by exclusive or
   };
+  void add_warps(ThreadPart& part, ir::AccessMap const& map);
   void add_index(ThreadPart& part, llvm::Value* index, std::vector<Part> const& bits);
   Address at(ThreadPart& thread, Part first);
 

@@ -19,6 +19,15 @@ inline constexpr auto gemm = kernel("gemm", [](in<bf16, 2> A, in<bf16, 2> B, out
   store(C, shape<128, 128>, cast<bf16>(acc), g[0], g[1]);
 });
 
+template <int rows, int columns>
+inline constexpr auto square = kernel("square", [](in<bf16, 2> A, in<bf16, 2> B, out<float, 2> C) {
+  auto g = grid_over(C, shape<rows, columns>);
+  tile acc = loop(ceil_div(A.extent(1), 64), zeros<float>(shape<rows, columns>), [&](auto k, auto sum) {
+    return dot(load(A, shape<rows, 64>, g[0], k), load(B, shape<64, columns>, k, g[1]), sum);
+  });
+  store(C, shape<rows, columns>, acc, g[0], g[1]);
+});
+
 template <int rows>
 inline constexpr auto copy = kernel("copy", [](in<float, 2> x, out<float, 2> y) {
   auto g = grid_over(y, shape<rows, 1024>);
@@ -108,4 +117,23 @@ TEST_CASE("budget: registers that cannot fit are refused, with more warps they d
   CHECK(spread.fits());
   CHECK(spread.registers_allowed == 64);
   CHECK(spread.threads == sm90::threads);
+}
+
+TEST_CASE("budget: accumulators of open products go to as many warpgroups as have registers for them, else are refused",
+          "[N5]") {
+  Budget const wide = budget(square<256, 192>);
+  INFO(wide.str());
+  CHECK(wide.fits());
+  CHECK(wide.threads == 384);  // two warpgroups of consumers: four would have 112 registers for 96 and what is beside
+  CHECK(wide.registers >= 192);
+  CHECK(budget(square<256, 128>).threads == 640);
+  CHECK(budget(square<192, 256>).threads == 512);
+  Budget const over = budget(square<256, 256>);
+  CHECK_FALSE(over.fits());
+  CompileOptions options;
+  options.target = Target::cuda;
+  options.facts.assign(3, TensorFacts{true, true});
+  CHECK_THROWS_WITH(compile(square<256, 256>, options),
+                    ContainsSubstring("accumulators of open products take 128 registers of a thread (256x256xf32 128) "
+                                      "and their instructions 26 more, 112 allowed with 640 threads; take smaller"));
 }
