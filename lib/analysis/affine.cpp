@@ -2,17 +2,22 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "ir/builder.hpp"
+#include "support/checked_integer.hpp"
 
 namespace tegula::analysis {
 
 using namespace ir;
+using support::Checked;
 
 namespace {
 
 constexpr int most_depth = 40;
 constexpr int most_rounds = 40;
+constexpr std::size_t most_known = 6;  ///< branches inside each other whose conditions are minded
+constexpr std::int64_t greatest_number = std::int64_t{1} << 40;
 
 std::int64_t clamped(std::int64_t value) { return std::clamp(value, -Range::far, Range::far); }
 
@@ -96,16 +101,27 @@ Range joined(Range a, Range b) {
 }
 
 Affine operator+(Affine a, Affine const& b) {
-  a.constant += b.constant;
+  a.fits = a.fits && b.fits;
+  auto const add = [&](std::int64_t& to, std::int64_t number) {
+    Checked const sum = Checked(to) + number;
+    a.fits = a.fits && sum.fits();
+    return to = sum.value();
+  };
+  add(a.constant, b.constant);
   for (auto const& [value, factor] : b.terms)
-    if ((a.terms[value] += factor) == 0) a.terms.erase(value);
+    if (add(a.terms[value], factor) == 0) a.terms.erase(value);
   return a;
 }
 
 Affine operator*(Affine a, std::int64_t factor) {
   if (factor == 0) return {};
-  a.constant *= factor;
-  for (auto& [value, of_value] : a.terms) of_value *= factor;
+  auto const times = [&](std::int64_t& number) {
+    Checked const product = Checked(number) * factor;
+    a.fits = a.fits && product.fits();
+    number = product.value();
+  };
+  times(a.constant);
+  for (auto& [value, of_value] : a.terms) times(of_value);
   return a;
 }
 
@@ -115,6 +131,9 @@ Affine const& Affines::of(Value const& value) {
   auto const found = sums_.find(&value);
   if (found != sums_.end()) return found->second;
   Affine sum = compute(value);
+  bool small = sum.fits && Checked(sum.constant).within(greatest_number);
+  for (auto const& [term, factor] : sum.terms) small = small && Checked(factor).within(greatest_number);
+  if (!small) sum = {0, {{&value, 1}}};
   return sums_[&value] = std::move(sum);
 }
 
@@ -139,15 +158,16 @@ Affine Affines::compute(Value const& value) {
       if (b.terms.empty()) return a * b.constant;
       if (a.terms.empty()) return b * a.constant;
       // A product of two unknowns keeps what divides it.
-      std::int64_t const unit = divisor(a) * divisor(b);
-      return unit > 1 ? Affine{0, {{&value, unit}}} : itself;
+      Checked const unit = Checked(divisor(a)) * divisor(b);
+      return unit.fits() && unit.value() > 1 ? Affine{0, {{&value, unit.value()}}} : itself;
     }
     case OpKind::RemOp:
     case OpKind::AndOp: {
       // What never wraps is the number itself.
       auto const by = constant_int(*op->operand(1));
       Range const of_number = range(*op->operand(0));
-      std::int64_t const size = !by ? 0 : op->is<RemOp>() ? *by : *by + 1;
+      if (!by || *by < 0 || *by > Range::far) return itself;
+      std::int64_t const size = op->is<RemOp>() ? *by : *by + 1;
       bool const power = (size & (size - 1)) == 0;
       bool const wraps = of_number.low < 0 || of_number.high >= size || (op->is<AndOp>() && !power);
       return wraps ? itself : of(*op->operand(0));
@@ -177,13 +197,27 @@ Range Affines::range_of_term(Value const& value) {
 Range Affines::range(Value const& value, Known const& known) {
   for (auto const& [other, range] : known)
     if (other == &value) return range;
-  if (known.empty() && assumed_.empty())
+  if (known.empty())
     if (auto const found = ranges_.find(&value); found != ranges_.end()) return found->second;
-  if (depth_ > most_depth) return {};
+  std::pair const key{&value, known};
+  if (auto const found = open_ranges_.find(key); found != open_ranges_.end()) {
+    assumes_ = std::min(assumes_, found->second.second);
+    return found->second.first;
+  }
+  if (depth_ > most_depth) {
+    assumes_ = cut_off;
+    return {};
+  }
+  int const around = std::exchange(assumes_, nothing);
   ++depth_;
   Range const result = compute_range(value, known);
   --depth_;
-  if (known.empty() && assumed_.empty() && depth_ == 0) ranges_[&value] = result;
+  if (known.empty() && (assumes_ == nothing || depth_ == 0))
+    ranges_[&value] = result;
+  else
+    open_ranges_[key] = {result, assumes_};
+  if (depth_ == 0) open_ranges_.clear();
+  assumes_ = std::min(assumes_, around);
   return result;
 }
 
@@ -192,9 +226,10 @@ Range Affines::range_of_select(Op const& select, Known const& known) {
   auto const side = [&](bool holds) {
     Known more = known;
     if (compare != nullptr && compare->is<CompareOp>())
-      if (auto const bound = constant_int(*compare->operand(1))) {
+      if (auto const number = constant_int(*compare->operand(1)); number && known.size() < most_known) {
+        std::int64_t const bound = clamped(*number);
         Range const left =
-            narrowed(range(*compare->operand(0), known), compare->as<CompareOp>().predicate, holds, *bound);
+            narrowed(range(*compare->operand(0), known), compare->as<CompareOp>().predicate, holds, bound);
         if (left.empty()) return left;
         more.emplace_back(compare->operand(0), left);
       }
@@ -220,25 +255,34 @@ Range Affines::range_of_argument(Value const& value, Known const& known) {
   }
   // The least range that holds the first value and, for each value in it, the next one. Widened when it goes on
   // growing.
-  if (auto const found = assumed_.find(&value); found != assumed_.end()) return found->second;
+  for (std::size_t i = 0; i < assumed_.size(); ++i)
+    if (assumed_[i].first == &value) {
+      assumes_ = std::min(assumes_, static_cast<int>(i));
+      return assumed_[i].second;
+    }
   Value const& next = *block->terminator()->operand(counts ? value.index() - 1 : value.index() + 1);
   Range found = range(*around->operand(counts ? value.index() + 2 : value.index()), known);
+  auto const itself = static_cast<int>(assumed_.size());
+  assumed_.emplace_back(&value, found);
   for (int round = 0;; ++round) {
-    assumed_[&value] = found;
+    open_ranges_.clear();
     Range const grown = joined(found, range(next, {}));
     if (grown == found) break;
     bool const widen = round > most_rounds;
     found = {widen && grown.low < found.low ? -Range::far : grown.low,
              widen && grown.high > found.high ? Range::far : grown.high};
+    assumed_.back().second = found;
   }
-  assumed_.erase(&value);
+  assumed_.pop_back();
+  open_ranges_.clear();
+  if (assumes_ == itself) assumes_ = nothing;
   return found;
 }
 
 Range Affines::compute_range(Value const& value, Known const& known) {
   Op const* const op = value.defining_op();
   if (op == nullptr) return range_of_argument(value, known);
-  if (auto const constant = constant_int(value)) return {*constant, *constant};
+  if (auto const constant = constant_int(value)) return {clamped(*constant), clamped(*constant)};
   auto const of = [&](int i) { return range(*op->operand(i), known); };
   switch (op->kind()) {
     case OpKind::AddOp:

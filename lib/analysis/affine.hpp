@@ -2,6 +2,7 @@
 // boxes never meet.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -21,7 +22,7 @@ struct Range {
 
   [[nodiscard]] bool bounded() const { return low > -far && high < far; }
   [[nodiscard]] bool empty() const { return low > high; }
-  friend bool operator==(Range const&, Range const&) = default;
+  friend auto operator<=>(Range const&, Range const&) = default;
 };
 Range operator+(Range a, Range b);
 Range operator*(Range a, std::int64_t factor);
@@ -32,6 +33,7 @@ Range joined(Range a, Range b);
 struct Affine {
   std::int64_t constant = 0;
   std::map<ir::Value const*, std::int64_t> terms;
+  bool fits = true;  ///< no number of it has left 64 bits
   friend bool operator==(Affine const&, Affine const&) = default;
 };
 Affine operator+(Affine a, Affine const& b);
@@ -39,7 +41,8 @@ Affine operator*(Affine a, std::int64_t factor);
 
 class Affines {
  public:
-  /// The sum that an integer scalar is; at worst itself.
+  /// The sum that an integer scalar is; at worst itself. Its numbers are so small that a few such sums, each of them
+  /// multiplied by what a tile has elements, fit.
   Affine const& of(ir::Value const& value);
   /// The values that a term of that sum may have.
   Range range_of_term(ir::Value const& value);
@@ -57,8 +60,12 @@ class Affines {
   Range range_of_select(ir::Op const& select, Known const& known);
 
   std::map<ir::Value const*, Affine> sums_;
-  std::map<ir::Value const*, Range> ranges_;
-  std::map<ir::Value const*, Range> assumed_;  ///< of carried values whose range is being found
+  std::map<ir::Value const*, Range> ranges_;                 ///< that depend on nothing assumed
+  std::vector<std::pair<ir::Value const*, Range>> assumed_;  ///< of carried values whose range is being found
+  /// Ranges found for the question that is open, under what is assumed now, each with its `assumes_`.
+  std::map<std::pair<ir::Value const*, Known>, std::pair<Range, int>> open_ranges_;
+  static constexpr int nothing = std::numeric_limits<int>::max(), cut_off = -1;
+  int assumes_ = nothing;  ///< the first of `assumed_` on which what was found depends; cut_off: it may be narrower
   int depth_ = 0;
 };
 

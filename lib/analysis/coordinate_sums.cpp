@@ -1,66 +1,117 @@
 #include "analysis/coordinate_sums.hpp"
 
+#include <algorithm>
+
 #include "ir/builder.hpp"
-#include "ir/rewrite.hpp"
+#include "support/checked_integer.hpp"
+#include "support/wide_integer.hpp"
 
 namespace tegula::analysis {
 
 using ir::Op;
 using ir::Value;
+using support::Checked;
+using support::Int128;
 
 namespace {
 
-CoordinateSum plus(CoordinateSum a, CoordinateSum const& b, std::int64_t times) {
-  a.least += times * (times > 0 ? b.least : b.most);
-  a.most += times * (times > 0 ? b.most : b.least);
-  a.factor += times * b.factor;
-  for (auto const& [value, factor] : b.terms) a.terms.emplace_back(value, times * factor);
+/// Numbers beyond that are none of coordinates; sums of a few others fit 64 bits.
+constexpr std::int64_t greatest_number = std::int64_t{1} << 56;
+constexpr std::size_t most_terms = 32;
+
+/// a + times * b.
+std::optional<CoordinateSum> plus(CoordinateSum a, CoordinateSum const& b, std::int64_t times) {
+  bool good = true;
+  auto const add = [&](std::int64_t& to, std::int64_t number) {
+    Checked const sum = Checked(times) * number + to;
+    good = good && sum.within(greatest_number);
+    to = sum.value();
+  };
+  add(a.least, times > 0 ? b.least : b.most);
+  add(a.most, times > 0 ? b.most : b.least);
+  add(a.factor, b.factor);
+  for (auto const& [value, factor] : b.terms) {
+    auto same = std::find_if(a.terms.begin(), a.terms.end(),
+                             [scalar = value](auto const& term) { return term.first == scalar; });
+    if (same == a.terms.end()) same = a.terms.insert(same, {value, 0});
+    add(same->second, factor);
+  }
+  std::erase_if(a.terms, [](auto const& term) { return term.second == 0; });
+  if (!good || a.terms.size() > most_terms) return std::nullopt;
   return a;
 }
 
-std::optional<CoordinateSum> coordinate_sum(Value& value, SumLeaves const& leaves) {
-  if (!is_integer(value.type().element())) return std::nullopt;
-  if (value.type().is_scalar()) {
-    if (&value == leaves.index) return CoordinateSum{0, 0, 1, {}};
-    if (auto const number = ir::constant_int(value)) return CoordinateSum{*number, *number, 0, {}};
-    if (leaves.is_scalar(value)) return CoordinateSum{0, 0, 0, {{&value, 1}}};
-  }
-  Op const* const op = value.defining_op();
-  if (op == nullptr) return std::nullopt;
-  if (op->is<ir::ConstantOp>()) {
-    std::int64_t const number = ir::to_int(op->as<ir::ConstantOp>().value);
-    return CoordinateSum{number, number, 0, {}};
-  }
-  if (op->is<ir::IotaOp>()) return CoordinateSum{0, value.type().shape()[op->as<ir::IotaOp>().axis] - 1, 0, {}};
-  if (op->is<ir::SplatOp>() || op->is<ir::BroadcastOp>() || op->is<ir::ExpandDimsOp>() || op->is<ir::SqueezeOp>() ||
-      op->is<ir::TransOp>() || op->is<ir::ConvertLayoutOp>() ||
-      (op->is<ir::CastOp>() && bytes(value.type().element()) >= bytes(op->operand(0)->type().element())))
-    return coordinate_sum(*op->operand(0), leaves);
-  if (op->is<ir::AddOp>() || op->is<ir::SubOp>()) {
-    auto const left = coordinate_sum(*op->operand(0), leaves), right = coordinate_sum(*op->operand(1), leaves);
-    if (!left || !right) return std::nullopt;
-    return plus(*left, *right, op->is<ir::AddOp>() ? 1 : -1);
-  }
-  if (op->is<ir::MulOp>()) {
-    for (int i = 0; i < 2; ++i)
-      if (auto const factor = ir::constant_int(*op->operand(i)))
-        if (auto const other = coordinate_sum(*op->operand(1 - i), leaves)) return plus({}, *other, *factor);
-  }
-  return std::nullopt;
+bool says_where(Op const& op) {
+  return op.is<ir::SplatOp>() || op.is<ir::BroadcastOp>() || op.is<ir::ExpandDimsOp>() || op.is<ir::SqueezeOp>() ||
+         op.is<ir::TransOp>() || op.is<ir::ConvertLayoutOp>();
+}
+
+bool is_number(ir::Type const& type) { return (type.is_scalar() || type.is_tile()) && is_integer(type.element()); }
+
+std::optional<CoordinateSum> number(std::int64_t value) {
+  if (!Checked(value).within(greatest_number)) return std::nullopt;
+  return CoordinateSum{value, value, 0, {}};
 }
 
 }  // namespace
 
-std::optional<CoordinateSum> compared_sum(Op const& compare, SumLeaves const& leaves) {
+std::optional<CoordinateSum> const& CoordinateSums::sum(Value& value) {
+  auto const needs = [&](Value const& at, auto const& visit) {
+    bool const ends = at.type().is_scalar() && (&at == leaves_.index || leaves_.is_scalar(at));
+    if (!ends && is_number(at.type())) ir::operands_of(at, visit);
+  };
+  return sums_.of(value, needs, [&](Value const& at) { return computed(const_cast<Value&>(at)); });
+}
+
+bool CoordinateSums::stays_in_range(CoordinateSum const& sum, Element element) const {
+  if (bits(element) >= 64) return true;
+  Int128 const end = Int128{1} << (bits(element) - 1);
+  Int128 least = sum.least, most = sum.most;
+  for (auto const& [value, factor] : sum.terms) {
+    ValueFacts const facts = facts_.facts(*value);
+    Int128 const own = Int128{1} << (bits(value->type().element()) - 1);
+    Int128 const low = std::max<Int128>(facts.least, -own), high = std::min<Int128>(facts.greatest, own - 1);
+    least += factor * (factor > 0 ? low : high);
+    most += factor * (factor > 0 ? high : low);
+  }
+  return sum.factor == 0 && least >= -end && most < end;
+}
+
+std::optional<CoordinateSum> CoordinateSums::computed(Value& value) const {
+  Element const element = value.type().element();
+  if (!is_number(value.type())) return std::nullopt;
+  if (value.type().is_scalar()) {
+    if (&value == leaves_.index) return CoordinateSum{0, 0, 1, {}};
+    if (auto const constant = ir::constant_int(value)) return number(*constant);
+    if (leaves_.is_scalar(value)) return CoordinateSum{0, 0, 0, {{&value, 1}}};
+  }
+  Op const* const op = value.defining_op();
+  if (op == nullptr) return std::nullopt;
+  if (op->is<ir::ConstantOp>()) return number(ir::to_int(op->as<ir::ConstantOp>().value));
+  if (op->is<ir::IotaOp>()) return CoordinateSum{0, value.type().shape()[op->as<ir::IotaOp>().axis] - 1, 0, {}};
+  bool const widens = op->is<ir::CastOp>() && bytes(element) >= bytes(op->operand(0)->type().element());
+  if (says_where(*op) || widens) return sums_.at(*op->operand(0));
+  std::optional<CoordinateSum> result;
+  if (op->is<ir::AddOp>() || op->is<ir::SubOp>()) {
+    auto const &left = sums_.at(*op->operand(0)), &right = sums_.at(*op->operand(1));
+    if (left && right) result = plus(*left, *right, op->is<ir::AddOp>() ? 1 : -1);
+  }
+  for (int i = 0; i < 2 && op->is<ir::MulOp>() && !result; ++i)
+    if (auto const factor = ir::constant_int(*op->operand(i)))
+      if (auto const& other = sums_.at(*op->operand(1 - i))) result = plus({}, *other, *factor);
+  return result && stays_in_range(*result, element) ? result : std::nullopt;
+}
+
+std::optional<CoordinateSum> CoordinateSums::compared(Op const& compare) {
   using ir::Predicate;
   Predicate const predicate = compare.as<ir::CompareOp>().predicate;
   bool const turned = predicate == Predicate::gt || predicate == Predicate::ge;
   if (predicate == Predicate::eq || predicate == Predicate::ne) return std::nullopt;
-  auto const left = coordinate_sum(*compare.operand(turned ? 1 : 0), leaves);
-  auto const right = coordinate_sum(*compare.operand(turned ? 0 : 1), leaves);
+  auto const left = sum(*compare.operand(turned ? 1 : 0));
+  auto const right = sum(*compare.operand(turned ? 0 : 1));
   if (!left || !right) return std::nullopt;
-  CoordinateSum difference = plus(*left, *right, -1);
-  if (predicate == Predicate::le || predicate == Predicate::ge) --difference.most;
+  auto difference = plus(*left, *right, -1);
+  if (difference && (predicate == Predicate::le || predicate == Predicate::ge)) --difference->most;
   return difference;
 }
 

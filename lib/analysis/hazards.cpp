@@ -6,6 +6,7 @@
 #include "analysis/call_graph.hpp"
 #include "ir/builder.hpp"
 #include "ir/shared_frame.hpp"
+#include "ir/trip_count.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::analysis {
@@ -30,10 +31,8 @@ bool releases(Op const& op) {
 /// Trips of a for that are known: 0, 1, 2 for more than one; -1: not known.
 int trips(Op const& loop) {
   if (loop.is<RepeatOp>()) return -2;  // one at least
-  auto const low = constant_int(*loop.operand(0)), high = constant_int(*loop.operand(1)),
-             step = constant_int(*loop.operand(2));
-  if (!low || !high || !step || *step < 1) return -1;
-  return *high <= *low ? 0 : *high - *low <= *step ? 1 : 2;
+  auto const known = trip_count(loop);
+  return known ? static_cast<int>(std::min<std::int64_t>(*known, 2)) : -1;
 }
 
 /// The loop and the block of a branch that is taken in the loop's first turn alone: there is no earlier one.

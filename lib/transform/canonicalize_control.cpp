@@ -1,4 +1,5 @@
 #include "ir/rewrite.hpp"
+#include "ir/trip_count.hpp"
 #include "transform/canonicalize_rules.hpp"
 #include "transform/carried.hpp"
 #include "transform/fold.hpp"
@@ -31,18 +32,13 @@ bool inside(Value const& value, Op const& op) {
 }
 
 bool known_trip_count(Op& op) {
-  auto const lower = ir::constant_int(*op.operand(0)), upper = ir::constant_int(*op.operand(1)),
-             step = ir::constant_int(*op.operand(2));
-  bool const never = op.operand(0) == op.operand(1) || (lower && upper && *lower >= *upper) || (step && *step <= 0);
-  if (never) {
+  auto const trips = ir::trip_count(op);
+  if (trips == 0) {
     std::vector<Value*> inits(op.operands().begin() + 3, op.operands().end());
     ir::replace(op, inits);
     return true;
   }
-  bool const once =
-      lower && upper && step &&
-      static_cast<std::uint64_t>(*upper) - static_cast<std::uint64_t>(*lower) <= static_cast<std::uint64_t>(*step);
-  if (!once) return false;
+  if (trips != 1) return false;
   Block& body = op.block();
   for (int i = 0; i < body.argument_count(); ++i)
     body.argument(i)->replace_all_uses_with(*op.operand(i == 0 ? 0 : i + 2));

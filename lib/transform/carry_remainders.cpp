@@ -21,6 +21,7 @@ using ir::Type;
 using ir::Value;
 
 constexpr std::int64_t largest_divisor = std::int64_t{1} << 30;  // sums of remainders have 32 bits
+constexpr std::int64_t largest_number = std::int64_t{1} << 40;   // of a start or a step, so that sums of them fit
 constexpr std::int64_t most_before = 8;                          // as many more values may be carried for one below
 constexpr int loop_operands = 3;                                 // bounds and step stand before what a loop carries
 
@@ -51,10 +52,11 @@ Sum sum_of(Value& value) {
 /// Starts at constants, none of them negative, and only ever grows by constants. `seen`: values for which that is
 /// being shown, so that each step of a loop may take it for granted of the one before.
 bool counts(Value& value, std::set<Value const*>& seen) {
-  if (auto const number = ir::constant_int(value)) return *number >= 0;
+  if (auto const number = ir::constant_int(value)) return *number >= 0 && *number <= largest_number;
   if (value.type() != Type::index()) return false;
   if (!seen.insert(&value).second) return true;
-  if (auto const [base, offset] = sum_of(value); base != &value) return offset >= 0 && counts(*base, seen);
+  if (auto const [base, offset] = sum_of(value); base != &value)
+    return offset >= 0 && offset <= largest_number && counts(*base, seen);
   auto const [op, number] = carried(value);
   if (op == nullptr) return false;
   if (op->is<ir::ForOp>() && !counts(*op->operand(number + loop_operands), seen)) return false;
@@ -167,7 +169,8 @@ PassResult carry_remainders(ir::Function& function, AnalysisCache& analyses, Pas
       return ir::Walk::advance;
     std::set<Value const*> seen;
     auto const [base, offset] = sum_of(*op.operand(0));
-    if (carried(*base).op != nullptr && offset >= -most_before && counts(*base, seen)) divisions[*by].push_back(&op);
+    if (carried(*base).op != nullptr && offset >= -most_before && offset <= largest_number && counts(*base, seen))
+      divisions[*by].push_back(&op);
     return ir::Walk::advance;
   });
   for (auto const& [by, ops] : divisions) Divisions(by).replace(ops);

@@ -11,6 +11,7 @@
 #include "ir/shared_frame.hpp"
 #include "ir/shared_layouts.hpp"
 #include "ir/text.hpp"
+#include "ir/trip_count.hpp"
 #include "ir/walk.hpp"
 #include "support/string_buffer.hpp"
 #include "transform/loop_regions.hpp"
@@ -235,10 +236,9 @@ class Rings {
     std::int64_t const asked = ring.stages_asked();
     Op const* const loop = Ring::loop_around(ring.sites.front().block());
     if (loop == nullptr || ring.sites.size() > 1 || Ring::loop_around(*loop->parent()) != nullptr) return asked;
-    auto const from = ir::constant_int(*loop->operand(0)), to = ir::constant_int(*loop->operand(1)),
-               by = ir::constant_int(*loop->operand(2));
-    if (!from || !to || !by) return asked;
-    std::int64_t const trips = std::max<std::int64_t>((*to - *from + *by - 1) / *by, 1);
+    auto const known = ir::trip_count(*loop);
+    if (!known) return asked;
+    std::int64_t const trips = std::max<std::int64_t>(*known, 1);
     if (trips >= asked) return asked;
     context_.diagnostics.remark("circular-buffer: " + std::to_string(asked) + " stages asked for, but the loop runs " +
                                     std::to_string(trips) + " times, for which as many stages are enough",

@@ -4,6 +4,7 @@
 
 #include "ir/rewrite.hpp"
 #include "ir/text.hpp"
+#include "ir/trip_count.hpp"
 #include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
 
@@ -309,8 +310,8 @@ void LoopPipeline::loop_of_turns(ir::Builder& builder, Value* lower, Value* uppe
 
 void LoopPipeline::rewrite(Tail tail) {
   Value *const lower = loop_.operand(0), *const upper = loop_.operand(1), *const step = loop_.operand(2);
-  auto const from = ir::constant_int(*lower), to = ir::constant_int(*upper), by = ir::constant_int(*step);
-  bool const long_enough = from && to && by && (*to - *from + *by - 1) / *by >= depth_;
+  auto const trips = ir::trip_count(loop_);
+  bool const long_enough = trips && *trips >= depth_;
   int const guarded = long_enough ? 0 : depth_ + 1;
   ir::Builder builder = ir::Builder::before(loop_);
   builder.set_where(loop_.where());

@@ -6,13 +6,19 @@
 
 #include "ir/builder.hpp"
 #include "ir/rewrite.hpp"
+#include "ir/value_memo.hpp"
 #include "ir/walk.hpp"
+#include "support/checked_integer.hpp"
 
 namespace tegula::transform {
 namespace {
 
 using ir::Op;
 using ir::Value;
+
+/// Numbers beyond that are none of coordinates; sums of a few others fit 64 bits.
+constexpr std::int64_t greatest_number = std::int64_t{1} << 56;
+constexpr std::size_t most_scalars = 32;
 
 /// An integer tile as one iota and a sum of scalars.
 struct Coordinates {
@@ -27,34 +33,50 @@ struct Coordinates {
 /// Whether an op only says where elements go.
 bool reshapes(Op const& op) { return op.is<ir::BroadcastOp>() || op.is<ir::ExpandDimsOp>() || op.is<ir::SqueezeOp>(); }
 
-std::optional<Coordinates> coordinates(Value const& tile) {
-  Op const* const op = tile.defining_op();
-  if (op == nullptr) return std::nullopt;
-  if (op->is<ir::IotaOp>()) return Coordinates{op, {}, 0};
-  if (op->is<ir::SplatOp>()) return Coordinates{nullptr, {{op->operand(0), 1}}, 0};
-  if (op->is<ir::ConstantOp>()) return Coordinates{nullptr, {}, ir::to_int(op->as<ir::ConstantOp>().value)};
-  if (reshapes(*op)) return coordinates(*op->operand(0));
-  if (!op->is<ir::AddOp>() && !op->is<ir::SubOp>()) return std::nullopt;
-  auto left = coordinates(*op->operand(0));
-  auto const right = coordinates(*op->operand(1));
-  int const sign = op->is<ir::AddOp>() ? 1 : -1;
-  if (!left || !right || (right->iota != nullptr && (left->iota != nullptr || sign < 0))) return std::nullopt;
-  if (right->iota != nullptr) left->iota = right->iota;
-  for (auto const& [value, factor] : right->scalars) left->scalars.emplace_back(value, sign * factor);
-  left->constant += sign * right->constant;
-  return left;
-}
+/// Coordinates of a function's tiles.
+class Tiles {
+ public:
+  std::optional<Coordinates> const& of(Value const& tile) {
+    auto const needs = [](Value const& at, auto const& visit) {
+      Op const* const op = at.defining_op();
+      if (op != nullptr && (reshapes(*op) || sums(*op))) ir::operands_of(at, visit);
+    };
+    return known_.of(tile, needs, [&](Value const& at) { return computed(at); });
+  }
+
+ private:
+  static bool sums(Op const& op) { return op.is<ir::AddOp>() || op.is<ir::SubOp>(); }
+  [[nodiscard]] std::optional<Coordinates> computed(Value const& tile) const {
+    Op const* const op = tile.defining_op();
+    if (op == nullptr || !tile.type().is_tile()) return std::nullopt;
+    if (op->is<ir::IotaOp>()) return Coordinates{op, {}, 0};
+    if (op->is<ir::SplatOp>()) return Coordinates{nullptr, {{op->operand(0), 1}}, 0};
+    if (op->is<ir::ConstantOp>()) return Coordinates{nullptr, {}, ir::to_int(op->as<ir::ConstantOp>().value)};
+    if (reshapes(*op)) return known_.at(*op->operand(0));
+    if (!sums(*op)) return std::nullopt;
+    auto left = known_.at(*op->operand(0));
+    auto const& right = known_.at(*op->operand(1));
+    int const sign = op->is<ir::AddOp>() ? 1 : -1;
+    if (!left || !right || (right->iota != nullptr && (left->iota != nullptr || sign < 0))) return std::nullopt;
+    if (right->iota != nullptr) left->iota = right->iota;
+    for (auto const& [value, factor] : right->scalars) left->scalars.emplace_back(value, sign * factor);
+    support::Checked const constant = support::Checked(sign) * right->constant + left->constant;
+    if (!constant.within(greatest_number) || left->scalars.size() > most_scalars) return std::nullopt;
+    left->constant = constant.value();
+    return left;
+  }
+
+  ir::ValueMemo<std::optional<Coordinates>> known_;
+};
 
 /// The iota of a tile in 32 bits, in the tile's shape.
-Value* narrow(ir::Builder& builder, Value const& tile) {
+Value* narrow(ir::Builder& builder, Value const& tile, Tiles& tiles) {
   Op const& op = *tile.defining_op();
   ir::Type const type = ir::Type::tile(Element::i32, tile.type().shape());
   if (op.is<ir::IotaOp>()) return builder.value(op.as<ir::IotaOp>(), {}, type);
-  if (!reshapes(op)) {  // a sum: the side that holds the iota has the same shape
-    auto const left = coordinates(*op.operand(0));
-    return narrow(builder, *op.operand(left->iota != nullptr ? 0 : 1));
-  }
-  Value* const inner = narrow(builder, *op.operand(0));
+  if (!reshapes(op))  // a sum: the side that holds the iota has the same shape
+    return narrow(builder, *op.operand(tiles.of(*op.operand(0))->iota != nullptr ? 0 : 1), tiles);
+  Value* const inner = narrow(builder, *op.operand(0), tiles);
   return &*builder.create(op.kind(), op.attributes(), {&inner, 1}, {&type, 1}).result();
 }
 
@@ -73,47 +95,54 @@ Value* difference(ir::Builder& builder, Coordinates const& to, Coordinates const
   return builder.value(ir::CastOp{}, {clamped}, ir::Type::scalar(Element::i32));
 }
 
-bool rewrite(Op& compare) {
+/// A comparison and the coordinates of its sides.
+struct Mask {
+  Op* compare = nullptr;
+  Coordinates left, right;
+};
+
+void rewrite(Mask const& mask, Tiles& tiles) {
+  Op& compare = *mask.compare;
   Value const &left = *compare.operand(0), &right = *compare.operand(1);
-  if (!left.type().is_tile() || left.type().element() != Element::i64) return false;
-  auto const l = coordinates(left), r = coordinates(right);
-  if (!l || !r || (l->iota == nullptr && r->iota == nullptr)) return false;
+  Coordinates const &l = mask.left, &r = mask.right;
   ir::Builder builder = ir::Builder::before(compare);
   builder.set_where(compare.where());
   ir::Type const type = ir::Type::tile(Element::i32, left.type().shape());
   auto const splat = [&](Value* scalar) { return builder.value(ir::SplatOp{}, {scalar}, type); };
   Value *a = nullptr, *b = nullptr;
-  if (r->iota == nullptr) {
-    a = narrow(builder, left);
-    b = splat(difference(builder, *r, *l, -1, l->extent()));
-  } else if (l->iota == nullptr) {
-    a = splat(difference(builder, *l, *r, -1, r->extent()));
-    b = narrow(builder, right);
+  if (r.iota == nullptr) {
+    a = narrow(builder, left, tiles);
+    b = splat(difference(builder, r, l, -1, l.extent()));
+  } else if (l.iota == nullptr) {
+    a = splat(difference(builder, l, r, -1, r.extent()));
+    b = narrow(builder, right, tiles);
   } else {  // a thread holds fewer rows than columns: the scalar goes to the rows
-    a = narrow(builder, left);
-    b = narrow(builder, right);
+    a = narrow(builder, left, tiles);
+    b = narrow(builder, right, tiles);
     auto const moved = [&](Value* tile, Coordinates const& from, Coordinates const& to) {
       return builder.same(ir::AddOp{}, {tile, splat(difference(builder, from, to, -from.extent(), to.extent()))});
     };
-    if (l->iota->as<ir::IotaOp>().axis < r->iota->as<ir::IotaOp>().axis)
-      a = moved(a, *l, *r);
+    if (l.iota->as<ir::IotaOp>().axis < r.iota->as<ir::IotaOp>().axis)
+      a = moved(a, l, r);
     else
-      b = moved(b, *r, *l);
+      b = moved(b, r, l);
   }
   ir::replace(compare, builder.value(compare.as<ir::CompareOp>(), {a, b}, compare.result()->type()));
-  return true;
 }
 
 }  // namespace
 
 PassResult narrow_masks(ir::Function& function, AnalysisCache&, PassContext&) {
-  std::vector<Op*> compares;
+  Tiles tiles;
+  std::vector<Mask> masks;
   ir::walk(function, [&](Op& op) {
-    if (op.is<ir::CompareOp>()) compares.push_back(&op);
+    if (!op.is<ir::CompareOp>() || !op.operand(0)->type().is_tile() || op.operand(0)->type().element() != Element::i64)
+      return;
+    auto const &left = tiles.of(*op.operand(0)), &right = tiles.of(*op.operand(1));
+    if (left && right && (left->iota != nullptr || right->iota != nullptr)) masks.push_back({&op, *left, *right});
   });
-  bool changed = false;
-  for (Op* compare : compares) changed = rewrite(*compare) || changed;
-  return result_of(changed);
+  for (Mask const& mask : masks) rewrite(mask, tiles);
+  return result_of(!masks.empty());
 }
 
 }  // namespace tegula::transform

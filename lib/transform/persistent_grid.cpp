@@ -11,6 +11,7 @@
 
 #include "ir/builder.hpp"
 #include "ir/rewrite.hpp"
+#include "ir/value_memo.hpp"
 #include "ir/walk.hpp"
 #include "transform/loop_regions.hpp"
 
@@ -82,21 +83,24 @@ Slope opposite(Slope slope) {
 }
 Slope together(Slope a, Slope b) { return a == Slope::level ? b : b == Slope::level || a == b ? a : Slope::unknown; }
 
-Slope slope_of(Value const& value, std::int64_t axis) {
-  Op const* const op = value.defining_op();
-  if (op == nullptr || op->is<ir::ConstantOp>()) return Slope::level;
-  if (op->is<ir::BlockIndexOp>()) return op->as<ir::BlockIndexOp>().axis == axis ? Slope::rising : Slope::level;
-  std::vector<Slope> of;
-  for (Value const* operand : op->operands()) of.push_back(slope_of(*operand, axis));
-  if (std::all_of(of.begin(), of.end(), [](Slope slope) { return slope == Slope::level; })) return Slope::level;
+Slope slope_of(Value const& value, std::int64_t axis, ir::ValueMemo<Slope>& memo) {
   auto const positive = [](Value const& factor) { return ir::constant_int(factor).value_or(0) > 0; };
-  if (op->is<ir::AddOp>() || op->is<ir::MinOp>() || op->is<ir::MaxOp>()) return together(of[0], of[1]);
-  if (op->is<ir::SubOp>()) return together(of[0], opposite(of[1]));
-  if (op->is<ir::CastOp>()) return of[0];
-  if ((op->is<ir::MulOp>() || op->is<ir::DivOp>() || op->is<ir::CeilDivOp>()) && positive(*op->operand(1)))
-    return of[0];
-  if (op->is<ir::MulOp>() && positive(*op->operand(0))) return of[1];
-  return Slope::unknown;
+  return memo.of(value, ir::operands_of, [&](Value const& at) {
+    Op const* const op = at.defining_op();
+    if (op == nullptr || op->is<ir::ConstantOp>()) return Slope::level;
+    if (op->is<ir::BlockIndexOp>()) return op->as<ir::BlockIndexOp>().axis == axis ? Slope::rising : Slope::level;
+    auto const of = [&](int i) { return memo.at(*op->operand(i)); };
+    if (std::all_of(op->operands().begin(), op->operands().end(),
+                    [&](Value const* operand) { return memo.at(*operand) == Slope::level; }))
+      return Slope::level;
+    if (op->is<ir::AddOp>() || op->is<ir::MinOp>() || op->is<ir::MaxOp>()) return together(of(0), of(1));
+    if (op->is<ir::SubOp>()) return together(of(0), opposite(of(1)));
+    if (op->is<ir::CastOp>()) return of(0);
+    if ((op->is<ir::MulOp>() || op->is<ir::DivOp>() || op->is<ir::CeilDivOp>()) && positive(*op->operand(1)))
+      return of(0);
+    if (op->is<ir::MulOp>() && positive(*op->operand(0))) return of(1);
+    return Slope::unknown;
+  });
 }
 
 /// An axis of the grid along which tiles differ in work.
@@ -118,9 +122,10 @@ std::optional<Uneven> uneven_axis(ir::Function& function) {
   });
   if (axes.size() != 1) return std::nullopt;
   Uneven uneven{static_cast<std::size_t>(*axes.begin()), Slope::level};
+  ir::ValueMemo<Slope> slopes;
   for (Op const* loop : loops) {
-    Slope const upper = slope_of(*loop->operand(1), *axes.begin());
-    Slope const lower = slope_of(*loop->operand(0), *axes.begin());
+    Slope const upper = slope_of(*loop->operand(1), *axes.begin(), slopes);
+    Slope const lower = slope_of(*loop->operand(0), *axes.begin(), slopes);
     uneven.work = together(uneven.work, together(upper, opposite(lower)));
   }
   return uneven;

@@ -1,6 +1,7 @@
 #include "transform/skew_dots.hpp"
 
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 #include <vector>
 
@@ -92,20 +93,31 @@ class Loop {
   [[nodiscard]] bool is_last(Op const& dot) const {
     auto const& uses = dot.result()->uses();
     if (uses.size() != 1 || uses[0].user != &block_.back()) return false;
-    return follows_from(*dot.operand(2), *argument(uses[0].index)) && made_by_product(*dot.operand(0));
+    return follows_from(*dot.operand(2), uses[0].index) && made_by_products().contains(dot.operand(0));
   }
-  [[nodiscard]] bool follows_from(Value const& value, Value const& source) const {
-    if (&value == &source) return true;
-    Op const* const op = value.defining_op();
-    return op != nullptr && op->parent() == &block_ && !op->is<ir::DotOp>() &&
-           std::any_of(op->operands().begin(), op->operands().end(),
-                       [&](Value const* operand) { return follows_from(*operand, source); });
+  using Values = std::unordered_set<Value const*>;
+  /// What the ops of the loop make of a carried value, without products.
+  [[nodiscard]] bool follows_from(Value const& value, int carry) const {
+    auto const [at, first] = followers_.try_emplace(carry);
+    if (first) {
+      at->second.insert(argument(carry));
+      gather(at->second, [](Op const& op, bool reads) { return reads && !op.is<ir::DotOp>(); });
+    }
+    return at->second.contains(&value);
   }
-  [[nodiscard]] bool made_by_product(Value const& value) const {
-    Op const* const op = value.defining_op();
-    if (op == nullptr || op->parent() != &block_) return false;
-    return op->is<ir::DotOp>() || std::any_of(op->operands().begin(), op->operands().end(),
-                                              [&](Value const* operand) { return made_by_product(*operand); });
+  /// Results of products, and what the ops of the loop make of them.
+  [[nodiscard]] Values const& made_by_products() const {
+    if (products_.empty()) gather(products_, [](Op const& op, bool reads) { return reads || op.is<ir::DotOp>(); });
+    return products_;
+  }
+  /// Adds the results of ops to a set, op by op: `joins(op, whether it reads one of the set)`.
+  template <class Joins>
+  void gather(Values& values, Joins joins) const {
+    for (Op const& op : block_) {
+      bool const reads = std::any_of(op.operands().begin(), op.operands().end(),
+                                     [&](Value const* operand) { return values.contains(operand); });
+      for (int i = 0; joins(op, reads) && i < op.result_count(); ++i) values.insert(op.result(i));
+    }
   }
 
   /// Ops that only the last products need join them where that carries less from iteration to iteration.
@@ -129,8 +141,7 @@ class Loop {
   }
   [[nodiscard]] bool needs_late_carry(Op const& op) const {
     return std::any_of(op.operands().begin(), op.operands().end(), [&](Value const* operand) {
-      return std::any_of(late_carries_.begin(), late_carries_.end(),
-                         [&](int k) { return follows_from(*operand, *argument(k)); });
+      return std::any_of(late_carries_.begin(), late_carries_.end(), [&](int k) { return follows_from(*operand, k); });
     });
   }
   [[nodiscard]] bool carried_path_is_late() const {
@@ -142,11 +153,15 @@ class Loop {
 
   /// Follows from the index alone, by scalar arithmetic.
   [[nodiscard]] bool recomputed(Value const& value) const {
-    if (!varies(value) || &value == block_.argument(0)) return true;
-    Op const* const op = value.defining_op();
-    return op != nullptr && op->pure() && op->block_count() == 0 && value.type().is_scalar() &&
-           std::all_of(op->operands().begin(), op->operands().end(),
-                       [&](Value const* operand) { return recomputed(*operand); });
+    if (recomputed_.empty()) {
+      recomputed_.insert(block_.argument(0));
+      for (Op const& op : block_)
+        if (op.pure() && op.block_count() == 0 && op.result_count() == 1 && op.result()->type().is_scalar() &&
+            std::all_of(op.operands().begin(), op.operands().end(),
+                        [&](Value const* operand) { return !varies(*operand) || recomputed_.contains(operand); }))
+          recomputed_.insert(op.result());
+    }
+    return !varies(value) || recomputed_.contains(&value);
   }
   bool find_crossing() {
     for (Op const& op : block_) {
@@ -272,8 +287,10 @@ class Loop {
   std::vector<Op*> first_, last_;       ///< products of the first and of the last stage
   std::unordered_set<Op const*> late_;  ///< ops of the last stage
   std::vector<int> late_carries_;       ///< carried values to which the last stage adds
-  std::vector<Value*> crossing_;        ///< values of the first stage that the last one reads an iteration later
-  std::vector<Value*> starts_;          ///< of the main loop's carried values
+  mutable std::map<int, Values> followers_;
+  mutable Values products_, recomputed_;
+  std::vector<Value*> crossing_;  ///< values of the first stage that the last one reads an iteration later
+  std::vector<Value*> starts_;    ///< of the main loop's carried values
   Op* main_ = nullptr;
 };
 

@@ -1,7 +1,6 @@
 #include "transform/split_loops.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,42 +17,20 @@ using ir::Op;
 using ir::Value;
 using Sum = analysis::CoordinateSum;
 
-/// The iterations of one loop that a mask leaves alone.
-class Masks {
- public:
-  explicit Masks(Op& loop) : loop_(loop) {}
+/// A comparison of a loop's body, and the sum that it asks about.
+using Mask = std::pair<Op*, Sum>;
 
-  /// The sum that the comparison asks about; nothing when that does not grow with the index.
-  [[nodiscard]] std::optional<Sum> condition(Op const& compare) const {
-    auto const sum = analysis::compared_sum(
-        compare, {loop_.block().argument(0), [&](Value const& value) { return from_outside(value); }});
-    return sum && sum->factor > 0 ? sum : std::nullopt;
-  }
-
-  /// How many iterations from the first on have factor * index + terms + most < 0.
-  Value* count(ir::Builder& builder, Sum const& sum) const {
-    Value *const lower = loop_.operand(0), *const step = loop_.operand(2);
-    Value* left = builder.index(-sum.most);
-    auto const take = [&](Value* value, std::int64_t factor) {
-      left = builder.same(ir::SubOp{}, {left, builder.same(ir::MulOp{}, {value, builder.index(factor)})});
-    };
-    for (auto const& [value, factor] : sum.terms)
-      take(value->type().element() == Element::i64 ? value : builder.value(ir::CastOp{}, {value}, ir::Type::index()),
-           factor);
-    take(lower, sum.factor);
-    Value* const some = builder.same(ir::MaxOp{}, {left, builder.index(0)});
-    return builder.same(ir::CeilDivOp{}, {some, builder.same(ir::MulOp{}, {step, builder.index(sum.factor)})});
-  }
-
- private:
-  [[nodiscard]] bool from_outside(Value const& value) const {
-    ir::Block const* at = value.defining_op() != nullptr ? value.defining_op()->parent() : value.owner_block();
-    while (at != nullptr && at != &loop_.block()) at = at->parent_op() == nullptr ? nullptr : at->parent_op()->parent();
-    return at == nullptr;
-  }
-
-  Op& loop_;
+/// A loop with products, and its masks that can only turn false as the index grows.
+struct Split {
+  Op* loop = nullptr;
+  std::vector<Mask> masks;
 };
+
+bool from_outside(Value const& value, Op const& loop) {
+  ir::Block const* at = value.defining_op() != nullptr ? value.defining_op()->parent() : value.owner_block();
+  while (at != nullptr && at != &loop.block()) at = at->parent_op() == nullptr ? nullptr : at->parent_op()->parent();
+  return at == nullptr;
+}
 
 /// Whether the loop goes on where another one stops: the rest of one that was split.
 bool continues(Op const& loop) {
@@ -62,25 +39,46 @@ bool continues(Op const& loop) {
                      [](ir::Use const& use) { return use.user->is<ir::ForOp>() && use.index == 1; });
 }
 
-bool split(Op& loop) {
-  if (continues(loop)) return false;
+/// Without masks where the loop is not to be split.
+Split split_of(Op& loop, analysis::AxisFacts const& facts) {
+  Split result{&loop, {}};
   bool dots = false;
-  std::vector<std::pair<Op*, Sum>> masks;
-  Masks const analysis(loop);
+  analysis::CoordinateSums sums(
+      {loop.block().argument(0), [&](Value const& value) { return from_outside(value, loop); }}, facts);
   for (Op& op : loop.block()) {
     dots = dots || op.is<ir::DotOp>();
     if (!op.is<ir::CompareOp>() || !op.result()->type().is_tile()) continue;
-    if (auto const condition = analysis.condition(op)) masks.emplace_back(&op, *condition);
+    auto const sum = sums.compared(op);
+    if (sum && sum->factor > 0) result.masks.emplace_back(&op, *sum);
   }
-  if (!dots || masks.empty()) return false;
+  if (!dots || continues(loop)) result.masks.clear();
+  return result;
+}
 
+/// How many iterations from the first on have factor * index + terms + most < 0.
+Value* count(ir::Builder& builder, Op const& loop, Sum const& sum) {
+  Value *const lower = loop.operand(0), *const step = loop.operand(2);
+  Value* left = builder.index(-sum.most);
+  auto const take = [&](Value* value, std::int64_t factor) {
+    left = builder.same(ir::SubOp{}, {left, builder.same(ir::MulOp{}, {value, builder.index(factor)})});
+  };
+  for (auto const& [value, factor] : sum.terms)
+    take(value->type().element() == Element::i64 ? value : builder.value(ir::CastOp{}, {value}, ir::Type::index()),
+         factor);
+  take(lower, sum.factor);
+  Value* const some = builder.same(ir::MaxOp{}, {left, builder.index(0)});
+  return builder.same(ir::CeilDivOp{}, {some, builder.same(ir::MulOp{}, {step, builder.index(sum.factor)})});
+}
+
+void rewrite(Split const& split) {
+  Op& loop = *split.loop;
   number_fetches(loop);
   ir::Builder builder = ir::Builder::before(loop);
   builder.set_where(loop.where());
   Value* turns = nullptr;
-  for (auto const& mask : masks) {
-    Value* const count = analysis.count(builder, mask.second);
-    turns = turns == nullptr ? count : builder.same(ir::MinOp{}, {turns, count});
+  for (auto const& [compare, sum] : split.masks) {
+    Value* const some = count(builder, loop, sum);
+    turns = turns == nullptr ? some : builder.same(ir::MinOp{}, {turns, some});
   }
   Value *const lower = loop.operand(0), *const upper = loop.operand(1), *const step = loop.operand(2);
   Value* const reached = builder.same(ir::AddOp{}, {lower, builder.same(ir::MulOp{}, {turns, step})});
@@ -95,24 +93,24 @@ bool split(Op& loop) {
   }
   loop.set_operand(1, middle);
   rest.set_operand(0, middle);
-  for (auto const& mask : masks) {
-    ir::Builder inside = ir::Builder::before(*mask.first);
-    ir::replace(*mask.first, inside.constant(1.0, mask.first->result()->type()));
+  for (auto const& [compare, sum] : split.masks) {
+    ir::Builder inside = ir::Builder::before(*compare);
+    ir::replace(*compare, inside.constant(1.0, compare->result()->type()));
   }
-  return true;
 }
 
 }  // namespace
 
-PassResult split_loops(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult split_loops(ir::Function& function, AnalysisCache& analyses, PassContext&) {
   if (!function.is_kernel()) return PassResult::unchanged;
-  std::vector<Op*> loops;
+  std::vector<Split> splits;
   ir::walk(function, [&](Op& op) {
-    if (op.is<ir::ForOp>()) loops.push_back(&op);
+    if (!op.is<ir::ForOp>()) return;
+    Split split = split_of(op, analyses.axis_facts());
+    if (!split.masks.empty()) splits.push_back(std::move(split));
   });
-  bool changed = false;
-  for (Op* loop : loops) changed = split(*loop) || changed;
-  return result_of(changed);
+  for (Split const& split : splits) rewrite(split);
+  return result_of(!splits.empty());
 }
 
 }  // namespace tegula::transform

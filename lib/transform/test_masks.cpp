@@ -1,5 +1,7 @@
 #include "transform/test_masks.hpp"
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "analysis/coordinate_sums.hpp"
@@ -31,19 +33,6 @@ bool is_tested(Op const& select) {
          branch->block(0).back().operand(0) == select.operand(1);
 }
 
-/// A scalar that narrow-masks made: between two constants, so that sums with coordinates do not wrap in 32 bits.
-bool is_clamped(Value const& value) {
-  auto const bounded = [](Op const* op) {
-    return op != nullptr && (op->is<ir::MinOp>() || op->is<ir::MaxOp>()) &&
-           ir::constant_int(*op->operand(1)).has_value();
-  };
-  Op const* const cast = value.defining_op();
-  if (cast == nullptr || !cast->is<ir::CastOp>() || !bounded(cast->operand(0)->defining_op())) return false;
-  Op const& outer = *cast->operand(0)->defining_op();
-  Op const* const inner = outer.operand(0)->defining_op();
-  return bounded(inner) && inner->kind() != outer.kind();
-}
-
 /// The ops from a comparison of coordinates to a mask; empty: something else makes it.
 std::vector<Op*> makers_of(Value const& mask) {
   std::vector<Op*> makers;
@@ -55,22 +44,29 @@ std::vector<Op*> makers_of(Value const& mask) {
   return {};
 }
 
-bool test_first(Op& select) {
+/// A mask that is worth a test, and the sum that its comparison asks about.
+struct Mask {
+  Op* select = nullptr;
+  std::vector<Op*> makers;
+  analysis::CoordinateSum sum;
+};
+
+std::optional<Mask> mask_of(Op& select, analysis::CoordinateSums& sums) {
   if (!select.result()->type().is_tile() || select.result()->type().layout()->registers() < worth_a_test ||
       in_loop(select) || is_tested(select))
-    return false;
+    return std::nullopt;
   std::vector<Op*> const makers = makers_of(*select.operand(0));
-  if (makers.empty()) return false;
-  auto const sum = analysis::compared_sum(*makers.front(), {nullptr, [](Value const&) { return true; }});
-  if (!sum || sum->terms.empty()) return false;
-  bool const wide = makers.front()->operand(0)->type().element() == Element::i64;
-  for (auto const& term : sum->terms)
-    if (!wide && !is_clamped(*term.first)) return false;
+  auto const sum = makers.empty() ? std::nullopt : sums.compared(*makers.front());
+  if (!sum || sum->terms.empty()) return std::nullopt;
+  return Mask{&select, makers, *sum};
+}
 
+void test_first(Mask const& mask) {
+  Op& select = *mask.select;
   ir::Builder builder = ir::Builder::before(select);
   builder.set_where(select.where());
-  Value* greatest = builder.index(sum->most);
-  for (auto const& [value, factor] : sum->terms) {
+  Value* greatest = builder.index(mask.sum.most);
+  for (auto const& [value, factor] : mask.sum.terms) {
     bool const cast = value->type() != ir::Type::index();
     Value* const number = cast ? builder.value(ir::CastOp{}, {value}, ir::Type::index()) : value;
     greatest = builder.same(ir::AddOp{}, {greatest, builder.same(ir::MulOp{}, {number, builder.index(factor)})});
@@ -82,22 +78,22 @@ bool test_first(Op& select) {
   ir::Builder otherwise(branch.add_block());
   otherwise.set_where(select.where());
   ir::ValueMap map;
-  for (Op* maker : makers) otherwise.clone(*maker, map);
+  for (Op* maker : mask.makers) otherwise.clone(*maker, map);
   otherwise.op(ir::YieldOp{}, {otherwise.clone(select, map).result()}, {});
   ir::replace(select, branch.result());
-  return true;
 }
 
 }  // namespace
 
-PassResult test_masks(ir::Function& function, AnalysisCache&, PassContext&) {
-  std::vector<Op*> selects;
+PassResult test_masks(ir::Function& function, AnalysisCache& analyses, PassContext&) {
+  analysis::CoordinateSums sums({nullptr, [](Value const&) { return true; }}, analyses.axis_facts());
+  std::vector<Mask> masks;
   ir::walk(function, [&](Op& op) {
-    if (op.is<ir::SelectOp>()) selects.push_back(&op);
+    if (!op.is<ir::SelectOp>()) return;
+    if (auto mask = mask_of(op, sums)) masks.push_back(std::move(*mask));
   });
-  bool changed = false;
-  for (Op* select : selects) changed = test_first(*select) || changed;
-  return result_of(changed);
+  for (Mask const& mask : masks) test_first(mask);
+  return result_of(!masks.empty());
 }
 
 }  // namespace tegula::transform

@@ -17,6 +17,7 @@
 #include "ir/exchange.hpp"
 #include "ir/layout.hpp"
 #include "ir/op.hpp"
+#include "ir/value_memo.hpp"
 
 namespace tegula::codegen::nvptx {
 
@@ -120,9 +121,10 @@ class Emitter {
   llvm::Value* lane = nullptr;  ///< i32
   llvm::Value* warp = nullptr;  ///< i32, the number in the executing group
   Hazards hazards;
-  int warps = 1;          ///< of the executing group
-  bool whole_cta = true;  ///< the executing group is the CTA
-  bool elected = false;   ///< one lane executes
+  int warps = 1;                       ///< of the executing group
+  bool whole_cta = true;               ///< the executing group is the CTA
+  bool elected = false;                ///< one lane executes
+  ir::ValueMemo<bool> never_negative;  ///< which indices are 0 or more whatever the launch
 
  private:
   Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source);

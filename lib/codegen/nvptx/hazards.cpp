@@ -4,6 +4,8 @@
 
 #include "ir/builder.hpp"
 #include "ir/exchange.hpp"
+#include "ir/value_memo.hpp"
+#include "support/checked_integer.hpp"
 
 namespace tegula::codegen::nvptx {
 namespace {
@@ -34,20 +36,28 @@ bool is_inside(ir::Value const& value, Op const& loop) {
 
 /// By how much a value grows in each turn of a loop; 0: not at all; -1: not known.
 std::int64_t growth(ir::Value const& value, Op const& loop) {
-  if (!is_inside(value, loop)) return 0;
-  if (&value == loop.block().argument(0)) return ir::constant_int(*loop.operand(2)).value_or(-1);
-  Op const* op = value.defining_op();
-  if (op == nullptr || op->operand_count() != 2) return -1;
-  std::int64_t const lhs = growth(*op->operand(0), loop), rhs = growth(*op->operand(1), loop);
-  if (op->is<ir::AddOp>() && lhs >= 0 && rhs >= 0) return lhs + rhs;
-  if (op->is<ir::SubOp>() && lhs >= 0 && rhs == 0) return lhs;
-  if (op->is<ir::MulOp>()) {
-    std::int64_t const left = ir::constant_int(*op->operand(0)).value_or(-1),
-                       right = ir::constant_int(*op->operand(1)).value_or(-1);
-    if (right >= 0 && lhs >= 0) return lhs * right;
-    if (left >= 0 && rhs >= 0) return rhs * left;
-  }
-  return -1;
+  ir::ValueMemo<std::int64_t> memo;
+  auto const needs = [&](ir::Value const& of, auto const& visit) {
+    if (is_inside(of, loop)) ir::operands_of(of, visit);
+  };
+  auto const known = [](support::Checked grows) { return grows.fits() ? grows.value() : -1; };
+  return memo.of(value, needs, [&](ir::Value const& of) -> std::int64_t {
+    if (!is_inside(of, loop)) return 0;
+    if (&of == loop.block().argument(0))
+      return std::max<std::int64_t>(ir::constant_int(*loop.operand(2)).value_or(-1), -1);
+    Op const* const op = of.defining_op();
+    if (op == nullptr || op->operand_count() != 2) return -1;
+    std::int64_t const lhs = memo.at(*op->operand(0)), rhs = memo.at(*op->operand(1));
+    if (op->is<ir::AddOp>() && lhs >= 0 && rhs >= 0) return known(support::Checked(lhs) + rhs);
+    if (op->is<ir::SubOp>() && lhs >= 0 && rhs == 0) return lhs;
+    if (op->is<ir::MulOp>()) {
+      std::int64_t const left = ir::constant_int(*op->operand(0)).value_or(-1),
+                         right = ir::constant_int(*op->operand(1)).value_or(-1);
+      if (right >= 0 && lhs >= 0) return known(support::Checked(lhs) * right);
+      if (left >= 0 && rhs >= 0) return known(support::Checked(rhs) * left);
+    }
+    return -1;
+  });
 }
 
 /// Boxes at the same offsets in different turns of a loop never meet, because one offset grows by a whole box.

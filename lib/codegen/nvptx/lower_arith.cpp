@@ -250,13 +250,19 @@ namespace {
 
 /// Whether elements that differ only in their place along an axis are equal.
 bool equal_along(ir::Value const& tile, std::int64_t axis) {
-  ir::Op const* const op = tile.defining_op();
-  if (op == nullptr) return false;
-  if (op->is<ir::SplatOp>() || op->is<ir::ConstantOp>()) return true;
-  if (op->is<ir::IotaOp>()) return op->as<ir::IotaOp>().axis != axis;
-  if (op->is<ir::BroadcastOp>() && op->operand(0)->type().shape()[static_cast<int>(axis)] == 1) return true;
-  return op->info().has(ir::elementwise) && std::all_of(op->operands().begin(), op->operands().end(),
-                                                        [&](ir::Value const* in) { return equal_along(*in, axis); });
+  ir::ValueMemo<bool> memo;
+  auto const needs = [](ir::Value const& at, auto const& visit) {
+    if (at.defining_op() != nullptr && at.defining_op()->info().has(ir::elementwise)) ir::operands_of(at, visit);
+  };
+  return memo.of(tile, needs, [&](ir::Value const& at) {
+    ir::Op const* const op = at.defining_op();
+    if (op == nullptr) return false;
+    if (op->is<ir::SplatOp>() || op->is<ir::ConstantOp>()) return true;
+    if (op->is<ir::IotaOp>()) return op->as<ir::IotaOp>().axis != axis;
+    if (op->is<ir::BroadcastOp>() && op->operand(0)->type().shape()[static_cast<int>(axis)] == 1) return true;
+    return op->info().has(ir::elementwise) &&
+           std::all_of(op->operands().begin(), op->operands().end(), [&](ir::Value const* in) { return memo.at(*in); });
+  });
 }
 
 /// Compares coordinates with what does not change along their axis: what depends on the thread is taken from the other

@@ -16,31 +16,39 @@ namespace tegula::codegen::nvptx {
 namespace {
 
 /// An index that is 0 or more whatever the launch, short of overflow.
-bool never_negative(ir::Value const& value) {
-  if (auto const number = ir::constant_int(value)) return *number >= 0;
-  ir::Op const* op = value.defining_op();
-  if (op == nullptr) {
-    ir::Op const* loop = value.owner_block()->parent_op();
-    return loop != nullptr && loop->is<ir::ForOp>() && value.index() == 0 && never_negative(*loop->operand(0));
-  }
-  switch (op->kind()) {
-    case ir::OpKind::BlockIndexOp:
-    case ir::OpKind::ExtentOp:
-    case ir::OpKind::GridExtentOp:
-    case ir::OpKind::MultiprocessorsOp:
-      return true;
-    case ir::OpKind::AddOp:
-    case ir::OpKind::MulOp:
-    case ir::OpKind::DivOp:
-    case ir::OpKind::RemOp:
-    case ir::OpKind::MinOp:
-    case ir::OpKind::CeilDivOp:
-      return never_negative(*op->operand(0)) && never_negative(*op->operand(1));
-    case ir::OpKind::MaxOp:
-      return never_negative(*op->operand(0)) || never_negative(*op->operand(1));
-    default:
-      return false;
-  }
+bool never_negative(ir::Value const& value, ir::ValueMemo<bool>& memo) {
+  auto const lower_bound = [](ir::Value const& of) -> ir::Value const* {
+    ir::Op const* const loop = of.owner_block() == nullptr ? nullptr : of.owner_block()->parent_op();
+    return loop != nullptr && loop->is<ir::ForOp>() && of.index() == 0 ? loop->operand(0) : nullptr;
+  };
+  auto const needs = [&](ir::Value const& of, auto const& visit) {
+    if (ir::Value const* const bound = lower_bound(of)) visit(*bound);
+    ir::operands_of(of, visit);
+  };
+  return memo.of(value, needs, [&](ir::Value const& of) {
+    if (auto const number = ir::constant_int(of)) return *number >= 0;
+    if (ir::Value const* const bound = lower_bound(of)) return memo.at(*bound);
+    ir::Op const* const op = of.defining_op();
+    if (op == nullptr) return false;
+    switch (op->kind()) {
+      case ir::OpKind::BlockIndexOp:
+      case ir::OpKind::ExtentOp:
+      case ir::OpKind::GridExtentOp:
+      case ir::OpKind::MultiprocessorsOp:
+        return true;
+      case ir::OpKind::AddOp:
+      case ir::OpKind::MulOp:
+      case ir::OpKind::DivOp:
+      case ir::OpKind::RemOp:
+      case ir::OpKind::MinOp:
+      case ir::OpKind::CeilDivOp:
+        return memo.at(*op->operand(0)) && memo.at(*op->operand(1));
+      case ir::OpKind::MaxOp:
+        return memo.at(*op->operand(0)) || memo.at(*op->operand(1));
+      default:
+        return false;
+    }
+  });
 }
 
 /// The part of a tensor that an op accesses, seen from one thread.
@@ -63,7 +71,7 @@ class Box {
         continue;
       }
       // The coordinates start .. end - 1 of the tile lie inside.
-      bool const from_start = never_negative(*offsets[static_cast<std::size_t>(axis)]);
+      bool const from_start = never_negative(*offsets[static_cast<std::size_t>(axis)], e.never_negative);
       llvm::Value* const start = from_start ? nullptr : clamp(b_.CreateNeg(offset), tile_extent);
       windows_.push_back({axis - lead_, start, clamp(b_.CreateSub(extent, offset), tile_extent), nullptr, nullptr});
       last_offset_ = offset;

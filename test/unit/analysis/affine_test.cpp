@@ -92,3 +92,46 @@ TEST_CASE("affine: boxes are apart by their ranges or by their stride") {
   CHECK_FALSE(Distance{2, {0, 0}, 8}.apart(3, 2));
   CHECK_FALSE(Distance{6, {0, 0}, 8}.apart(2, 3));
 }
+
+TEST_CASE("affine: numbers that do not fit stay values of their own") {
+  Body const body(
+      "  %most = constant {value = 9223372036854775807 : i64} : i64\n"
+      "  %least = constant {value = -9223372036854775808 : i64} : i64\n"
+      "  %a = add %n, %most : i64\n  %b = add %a, %most : i64\n  %c = mul %n, %least : i64\n"
+      "  %d = mul %c, %least : i64\n  %e = mul %c, %c : i64\n  %f = and %n, %most : i64\n"
+      "  %g = sub %least, %most : i64\n  %h = rem %n, %least : i64\n  %s = div %least, %most : i64\n");
+  Affines affines;
+  for (char const* name : {"%a", "%b", "%c", "%d", "%e", "%f", "%g", "%h"}) {
+    INFO(name);
+    Affine const& sum = affines.of(body[name]);
+    CHECK(sum.fits);
+    CHECK(std::abs(sum.constant) <= 8);
+    for (auto const& [value, factor] : sum.terms) CHECK(std::abs(factor) <= 8);
+    (void)affines.range(body[name]);
+    (void)affines.range_of_term(body[name]);
+  }
+  CHECK(affines.range(body["%g"]) == Range{-Range::far, -Range::far});
+  CHECK_FALSE(affines.range(body["%s"]).bounded());
+}
+
+TEST_CASE("affine: values that are used twice are looked at once") {
+  std::string ops = "  %a0 = rem %n, %k8 : i64\n";
+  for (int i = 0; i < 36; ++i) {
+    std::string const before = "%a" + std::to_string(i), next = std::to_string(i + 1);
+    ops += "  %s" + next + " = max " + before + ", " + before + " : i64\n  %t" + next + " = compare " + before +
+           ", %k3 {predicate = lt} : bool\n  %a" + next + " = select %t" + next + ", %s" + next + ", " + before +
+           " : i64\n";
+  }
+  // Each carried value follows from all before it.
+  ops += "  %r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7 = for %i = %k0 to %n step %k1 carry (";
+  for (int i = 0; i < 8; ++i) ops += (i == 0 ? "%c" : ", %c") + std::to_string(i) + " = %k0";
+  ops += ") : i64, i64, i64, i64, i64, i64, i64, i64 {\n    %d0 = add %c0, %k1 : i64\n";
+  for (int i = 1; i < 8; ++i)
+    ops += "    %d" + std::to_string(i) + " = add %c" + std::to_string(i) + ", %c" + std::to_string(i - 1) + " : i64\n";
+  ops += "    yield %d0, %d1, %d2, %d3, %d4, %d5, %d6, %d7\n  }\n";
+  Body const body(ops);
+  Affines affines;
+  CHECK(affines.range(body["%a36"]) == Range{-7, 7});
+  CHECK(affines.range(body["%a9"]) == Range{-7, 7});
+  CHECK(affines.range(body["%r7"]) == Range{0, Range::far});
+}

@@ -25,7 +25,8 @@ struct Comparison {
     REQUIRE(compare != nullptr);
   }
   [[nodiscard]] std::optional<CoordinateSum> sum() const {
-    return analysis::compared_sum(*compare, {nullptr, [](ir::Value const&) { return true; }});
+    analysis::AxisFacts const facts(module);
+    return analysis::CoordinateSums({nullptr, [](ir::Value const&) { return true; }}, facts).compared(*compare);
   }
 };
 
@@ -69,4 +70,37 @@ TEST_CASE("coordinate sums: factors multiply intervals and scalars, and what is 
   Comparison const quotient(
       "  %q = div %c, %s : tile<1x128xi64>\n  %m = compare %q, %s {predicate = lt} : tile<1x128xbool>\n");
   CHECK_FALSE(quotient.sum());
+}
+
+TEST_CASE("coordinate sums: numbers that do not fit, and too many of them, are no sum") {
+  std::string chain = "  %s0 = add %c, %s : tile<1x128xi64>\n";
+  for (int i = 0; i < 64; ++i)
+    chain += "  %s" + std::to_string(i + 1) + " = add %s" + std::to_string(i) + ", %s" + std::to_string(i) +
+             " : tile<1x128xi64>\n";
+  CHECK_FALSE(Comparison(chain + "  %m = compare %s64, %s {predicate = lt} : tile<1x128xbool>\n").sum());
+  auto const doubled = Comparison(chain + "  %m = compare %s20, %c {predicate = lt} : tile<1x128xbool>\n").sum();
+  REQUIRE(doubled);
+  REQUIRE(doubled->terms.size() == 1);
+  CHECK(doubled->terms[0].second == 1 << 20);
+  Comparison const far(
+      "  %k = constant {value = -9223372036854775808 : i64} : tile<1x128xi64>\n  %at = sub %c, %k : tile<1x128xi64>\n"
+      "  %m = compare %at, %s {predicate = le} : tile<1x128xbool>\n");
+  CHECK_FALSE(far.sum());
+}
+
+TEST_CASE("coordinate sums: one of 32 bits counts where it does not wrap") {
+  auto const sum = [](std::string const& scalar) {
+    return Comparison("  %i = iota {axis = 1} : tile<1x128xi32>\n" + scalar +
+                      "  %b = splat %x : tile<1x128xi32>\n  %at = add %i, %b : tile<1x128xi32>\n"
+                      "  %end = constant {value = 5 : i32} : tile<1x128xi32>\n"
+                      "  %m = compare %at, %end {predicate = lt} : tile<1x128xbool>\n")
+        .sum();
+  };
+  CHECK_FALSE(sum("  %x = cast %n : i32\n"));
+  CHECK(
+      sum("  %k = constant {value = 100 : i64} : i64\n  %low = max %n, %zero : i64\n  %both = min %low, %k : i64\n"
+          "  %x = cast %both : i32\n"));
+  CHECK_FALSE(
+      sum("  %k = constant {value = 2147483640 : i64} : i64\n  %low = max %n, %zero : i64\n"
+          "  %both = min %low, %k : i64\n  %x = cast %both : i32\n"));
 }

@@ -1,0 +1,50 @@
+// What passes and analyses find out about values from the values that those are made of.
+#pragma once
+
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ir/op.hpp"
+
+namespace tegula::ir {
+
+/// Remembers a result for each value, so that shared operands are worked out once: a chain of `add %x, %x` has as many
+/// paths as 2 to the power of its length. Works without recursion.
+template <class Result>
+class ValueMemo {
+ public:
+  /// The result of a value. `needs(value, visit)` calls visit for each value whose result `compute(value)` asks for by
+  /// `at`; no value may need itself.
+  template <class Needs, class Compute>
+  Result const& of(Value const& value, Needs const& needs, Compute const& compute) {
+    std::vector<Value const*> open;
+    if (!known(value)) open.push_back(&value);
+    while (!open.empty()) {
+      Value const& next = *open.back();
+      std::size_t const before = open.size();
+      if (!known(next))
+        needs(next, [&](Value const& other) {
+          if (!known(other)) open.push_back(&other);
+        });
+      if (open.size() != before) continue;
+      open.pop_back();
+      if (!known(next)) results_.emplace(&next, compute(next));
+    }
+    return at(value);
+  }
+  /// The result of a value that was worked out.
+  [[nodiscard]] Result const& at(Value const& value) const { return results_.at(&value); }
+  [[nodiscard]] bool known(Value const& value) const { return results_.count(&value) != 0; }
+
+ private:
+  std::unordered_map<Value const*, Result> results_;
+};
+
+/// Visits the operands of the op that makes a value; none of an argument.
+inline constexpr auto operands_of = [](Value const& value, auto const& visit) {
+  if (value.defining_op() != nullptr)
+    for (Value const* operand : value.defining_op()->operands()) visit(*operand);
+};
+
+}  // namespace tegula::ir

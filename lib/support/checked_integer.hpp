@@ -1,0 +1,53 @@
+// Integers of 64 bits that come from a kernel's text: sums and products of them that do not fit are no numbers, instead
+// of wrapping unnoticed.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace tegula::support {
+
+/// An integer, or none: where a sum, a difference or a product did not fit, or one of its operands was none.
+class Checked {
+ public:
+  constexpr Checked(std::int64_t value) : value_(value) {}  // NOLINT: an integer is one
+
+  [[nodiscard]] constexpr bool fits() const { return fits_; }
+  /// Only of one that fits.
+  [[nodiscard]] constexpr std::int64_t value() const { return value_; }
+  /// Fits, and is at most so far from 0: a few such may be added without a check.
+  [[nodiscard]] constexpr bool within(std::int64_t limit) const { return fits_ && value_ <= limit && value_ >= -limit; }
+
+  friend constexpr Checked operator+(Checked a, Checked b) {
+    std::int64_t result = 0;
+    bool const wraps = __builtin_add_overflow(a.value_, b.value_, &result);
+    return {result, a.fits_ && b.fits_ && !wraps};
+  }
+  friend constexpr Checked operator-(Checked a, Checked b) {
+    std::int64_t result = 0;
+    bool const wraps = __builtin_sub_overflow(a.value_, b.value_, &result);
+    return {result, a.fits_ && b.fits_ && !wraps};
+  }
+  friend constexpr Checked operator*(Checked a, Checked b) {
+    std::int64_t result = 0;
+    bool const wraps = __builtin_mul_overflow(a.value_, b.value_, &result);
+    return {result, a.fits_ && b.fits_ && !wraps};
+  }
+
+ private:
+  constexpr Checked(std::int64_t value, bool fits) : value_(value), fits_(fits) {}
+  std::int64_t value_ = 0;
+  bool fits_ = true;
+};
+
+/// How often a loop from `lower` to `upper` runs; one with a step of 0 or less does not. At most the largest integer.
+constexpr std::int64_t trip_count(std::int64_t lower, std::int64_t upper, std::int64_t step) {
+  if (step < 1 || upper <= lower) return 0;
+  std::uint64_t const length = static_cast<std::uint64_t>(upper) - static_cast<std::uint64_t>(lower);
+  auto const by = static_cast<std::uint64_t>(step);
+  std::uint64_t const trips = length / by + (length % by != 0 ? 1 : 0);
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  return trips > static_cast<std::uint64_t>(most) ? most : static_cast<std::int64_t>(trips);
+}
+
+}  // namespace tegula::support

@@ -1,0 +1,109 @@
+// Compilation takes time in proportion to the length of a kernel: values that are used twice are looked at once.
+#include <algorithm>
+#include <ctime>
+#include <functional>
+
+#include "codegen/nvptx/nvptx.hpp"
+#include "compiler/compile.hpp"
+#include "support/gemm_kernel.hpp"
+#include "support/module.hpp"
+
+using namespace tegula;
+using namespace tegula::test;
+
+namespace {
+
+/// Kernels of the same kind, `length` ops long, each op of which reads the one before twice.
+struct Kind {
+  char const* name;
+  std::string (*text)(int length);
+  int length;
+  bool code;  ///< code is generated, too
+};
+
+std::string chain(int length, std::string const& first, std::string const& name, std::string const& type,
+                  std::string const& op = "add") {
+  std::string text;
+  for (int i = 0; i < length; ++i) {
+    std::string const before = i == 0 ? first : "%" + name + std::to_string(i);
+    text += "  %" + name + std::to_string(i + 1) + " = " + op + " " + before + ", " + before + " : " + type + "\n";
+  }
+  return text;
+}
+std::string last(std::string const& name, int length) { return "%" + name + std::to_string(length); }
+
+constexpr char head[] = R"(tegula-ir 1
+kernel @k(%x: in tensor<?x?xf32> {unit_inner, aligned_16}, %h: in tensor<?x?xf16> {unit_inner, aligned_16}, %o: out tensor<?x?xf32> {unit_inner, aligned_16}, %z: inout tensor<?x?xf32>, %p: i64) {
+  %zero = constant {value = 0 : i64} : i64
+  %one = constant {value = 1 : i64} : i64
+  %none = constant {value = 0 : f32} : tile<64x64xf32>
+  %extent = extent %o : i64
+  grid %extent
+  %b = block_index : i64
+)";
+
+std::string offsets(int length) {
+  return head + chain(length, "%b", "a", "i64") + "  %v = load %x, " + last("a", length) +
+         ", %zero : tile<16x16xf32>\n  store %o, %v, %b, %zero\n  return\n}\n";
+}
+std::string offsets_in_loop(int length) {
+  return head + std::string("  for %i = %zero to %p step %one {\n") + chain(length, "%i", "a", "i64") +
+         "  %v = load %z, " + last("a", length) + ", %zero : tile<16x16xf32>\n  store %z, %v, " + last("a", length) +
+         ", %zero\n  yield\n  }\n  store %o, %none, %b, %zero\n  return\n}\n";
+}
+std::string product(std::string const& bound, std::string const& before, std::string const& inside,
+                    std::string const& operand) {
+  return head + before + "  %r = for %i = %zero to " + bound +
+         " step %one carry (%c = %none) {stages = 2} : tile<64x64xf32> {\n"
+         "  %f = load %h, %b, %i : tile<64x64xf16>\n  %g = load %h, %i, %zero : tile<64x64xf16>\n" +
+         inside + "  %d = dot " + operand + ", %g, %c : tile<64x64xf32>\n  yield %d\n  }\n" +
+         "  store %o, %r, %b, %zero\n  return\n}\n";
+}
+std::string bounds(int length) { return product(last("a", length), chain(length, "%b", "a", "i64"), "", "%f"); }
+std::string masks(int length) {
+  return product("%p",
+                 "  %m0 = splat %p : tile<64x64xi64>\n" + chain(length, "%m0", "m", "tile<64x64xi64>") +
+                     "  %place = iota {axis = 1} : tile<64x64xi64>\n",
+                 "  %at = splat %i : tile<64x64xi64>\n  %column = add %at, %place : tile<64x64xi64>\n"
+                 "  %seen = compare %column, " +
+                     last("m", length) +
+                     " {predicate = lt} : tile<64x64xbool>\n  %no = constant {value = 0 : f16} : tile<64x64xf16>\n"
+                     "  %s = select %seen, %f, %no : tile<64x64xf16>\n",
+                 "%s");
+}
+std::string weights(int length) {
+  return product("%p", "",
+                 "  %t = dot %f, %g, %none : tile<64x64xf32>\n" + chain(length, "%t", "w", "tile<64x64xf32>", "max") +
+                     "  %w = cast " + last("w", length) + " : tile<64x64xf16>\n",
+                 "%w");
+}
+
+/// Processor seconds, the least of three.
+double seconds(Kind const& kind, int length) {
+  ir::Module const module = module_of(kind.text(length));
+  CompileOptions options = gemm_options();
+  options.facts.clear();
+  double best = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    std::clock_t const start = std::clock();
+    ir::Module const lowered = compiler::lower(module, options);
+    if (kind.code) (void)codegen::emit_device_llvm(lowered, options);
+    best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+  }
+  return best;
+}
+
+}  // namespace
+
+TEST_CASE("compile time grows in proportion to the length of a kernel") {
+  constexpr Kind kinds[] = {{"offsets", offsets, 250, true},
+                            {"offsets in a loop", offsets_in_loop, 250, true},
+                            {"bounds of a loop with a product", bounds, 250, false},
+                            {"masks", masks, 250, false},
+                            {"weights between two products", weights, 250, false}};
+  for (Kind const& kind : kinds) {
+    double const once = seconds(kind, kind.length), twice = seconds(kind, 2 * kind.length);
+    INFO(kind.name << ": " << once << " s for " << kind.length << " ops, " << twice << " s for twice as many");
+    CHECK(twice < 4 * std::max(once, 0.02));
+  }
+}
