@@ -55,6 +55,7 @@ Difference compare(Tensor const& found, Tensor const& expected, Tolerance tolera
     if (is_float(element)) {
       double const a = ir::to_double(f), b = ir::to_double(e);
       if ((std::isnan(a) && std::isnan(b)) || (a == 0 && b == 0)) return;
+      if (tolerance.nonfinite && !std::isfinite(b)) return;
       if (std::isfinite(a) && std::isfinite(b)) {
         double const ulps = ulps_between(a, b, element);
         result.worst_ulps = std::max(result.worst_ulps, ulps);

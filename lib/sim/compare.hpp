@@ -12,6 +12,7 @@ namespace tegula::sim {
 struct Tolerance {
   double ulps = 0;
   double absolute = 0;
+  bool nonfinite = false;  ///< anything may stand where a NaN or an infinity is expected
 };
 inline constexpr Tolerance bitwise{};
 

@@ -1,7 +1,9 @@
 // Random kernels that do what attention does: a product, masks, a softmax whose reference and sum are carried, a second
 // product on top of a scaled accumulator. The form varies in all that passes look for: whether a reference is followed,
 // and from where; which masks there are, and in which order; what leaves the loop; who else uses what it carries.
-// Executors may take other references and round elsewhere, so results have bounds of error instead of bits.
+// Sums may be kept in 16 bits; the factor may be used twice, or elsewhere than in scaling; scales, also from an
+// argument, may be large; inputs may hold NaN and infinities. Executors may take other references and round elsewhere,
+// so results have bounds of error instead of bits; with `exact` NaN and infinities stay where they are.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +28,11 @@ class AttentionGenerator : TileWriter {
     element_ = one_of<Element>({Element::bf16, Element::bf16, Element::f16});
     rows_ = one_of({64, 64, 64, 128}), columns_ = one_of({16, 32, 32, 64}), width_ = one_of({16, 32, 64});
     stages_ = one_of({0, 1, 2, 2, 3});
+    special_ = chance(30);
+    sum_ = chance(80) ? Element::f32 : one_of<Element>({Element::f16, Element::f16, Element::bf16});
+    extra_ = chance(75) ? Extra::none : static_cast<Extra>(1 + pick(5));
     follows_ = chance(80);
+    if (!follows_) sum_ = Element::f32, extra_ = Extra::none;  // weights have no bound then
     std::int64_t const depth = depth_ != 0 ? depth_ : std::max<std::int64_t>(stages_, 2);
     trips_now_ = trips_of(trips_.value_or(static_cast<Trips>(pick(trips_count))), depth);
     bool const is_long = depth > 2;  // then a small kernel, so that a run takes no longer
@@ -52,6 +58,7 @@ class AttentionGenerator : TileWriter {
     parameter.element = element;
     parameter.extents = {heads_, rows, width};
     parameter.bound = parameter.written ? 0 : 2;
+    if (!parameter.written && special_) parameter.specials = one_of({0, 8192, 1024, 256});
     parameter.tolerance = tolerance;
     bool const aligned = width % (16 / bytes(element)) == 0 && chance(90);
     if (!aligned) parameter.gap = pick(5);
@@ -64,6 +71,13 @@ class AttentionGenerator : TileWriter {
     parameter.element = Element::i64;
     parameter.scalar = ir::make_constant(Element::i64, value);
     return add_parameter(parameter, "i64");
+  }
+
+  std::string scale_argument() {
+    test::RandomParameter parameter;
+    parameter.element = Element::f32;
+    parameter.scalar = ir::make_constant(Element::f32, 0.02 * (1 + pick(50)));
+    return add_parameter(parameter, "f32");
   }
 
   [[nodiscard]] Type scores() const { return Type::tile(Element::f32, {rows_, columns_}); }
@@ -112,7 +126,10 @@ class AttentionGenerator : TileWriter {
     Entry const k = define("load " + k_ + ", %head, " + from + ", %zero", keys);
     Entry const turned = define("trans " + k.name + " {permutation = [1, 0]}", keys.with_shape({width_, columns_}));
     Entry s = define("dot " + query_.name + ", " + turned.name + ", " + constant(0, scores()).name, scores());
-    s = binary("mul", s, constant(std::exp2(-pick(4) - 1), scores()));
+    if (chance(15))
+      s = binary("mul", s, splat(scale_argument(), scores()));
+    else
+      s = binary("mul", s, constant(chance(70) ? std::exp2(-pick(4) - 1) : 0.01 * (1 + pick(100)), scores()));
     Type const places = Type::tile(Element::i64, {1, columns_});
     Entry const column_at = binary("add", define("iota {axis = 1}", places), splat(from, places));
     bool const tail_first = chance(50);
@@ -133,44 +150,63 @@ class AttentionGenerator : TileWriter {
   void loop() {
     finite_ = window_ != 0 || chance(25);  // rows without a column have a reference then
     std::string const low = finite_ ? "-1e30" : "-inf";
-    Entry const m = define("constant {value = " + low + " : f32}", column()), l = constant(0, column()),
-                o = constant(0, output());
+    Type const sums = column().with_element(sum_);
+    Entry const m = define("constant {value = " + low + " : f32}", column()), l = constant(0, sums),
+                o = constant(0, output()), x = constant(0, column());
+    bool const more = extra_ == Extra::adds_factor || extra_ == Extra::adds_weights || extra_ == Extra::scales_other;
+    std::string const other = more ? ", %x0 = " + x.name : "";
     std::string const depth = stages_ > 0 ? " {stages = " + text(stages_) + "}" : "";
-    line("%m, %l, %o = for %i = %zero to " + upper_ + " step %one carry (%m0 = " + m.name + ", %l0 = " + l.name +
-         ", %o0 = " + o.name + ")" + depth + " : " + ir::to_string(column()) + ", " + ir::to_string(column()) + ", " +
-         ir::to_string(output()) + " {");
+    line("%m, %l, %o" + std::string(more ? ", %x" : "") + " = for %i = %zero to " + upper_ +
+         " step %one carry (%m0 = " + m.name + ", %l0 = " + l.name + ", %o0 = " + o.name + other + ")" + depth + " : " +
+         ir::to_string(column()) + ", " + ir::to_string(sums) + ", " + ir::to_string(output()) +
+         (more ? ", " + ir::to_string(column()) : "") + " {");
     std::string const from = times("%i", columns_);
-    Entry const s = scored(from), m0{"%m0", column()}, l0{"%l0", column()}, o0{"%o0", output()};
+    Entry const s = scored(from), m0{"%m0", column()}, l0{"%l0", sums}, o0{"%o0", output()};
     Entry const most = define("reduce " + s.name + " {axis = 1, combine = max}", column());
     Entry const m1 = !follows_    ? constant(16, column())
                      : chance(50) ? binary("max", m0, most)
                                   : binary("max", most, m0);
     Entry const p = unary("exp2", binary("sub", s, broadcast(m1, scores())));
     Entry const sum = define("reduce " + p.name + " {axis = 1}", column());
-    Entry l1 = l0, o1 = o0;
+    auto const narrow = [&](Entry const& value) {
+      return sum_ == Element::f32 ? value : define("cast " + value.name, sums);
+    };
+    Entry l1 = l0, o1 = o0, x1{"%x0", column()};
     if (follows_) {
       Entry const a = unary("exp2", binary("sub", m0, m1));
-      l1 = binary("mul", l0, a);
+      l1 = binary("mul", l0, narrow(extra_ == Extra::scales_twice ? binary("mul", a, a) : a));
+      if (extra_ == Extra::adds_factor) x1 = binary("add", x1, a);
+      if (extra_ == Extra::scales_other) x1 = binary("add", binary("mul", x1, a), constant(1, column()));
       o1 = binary("mul", o0, broadcast(chance(80) ? a : unary("exp2", binary("sub", m0, m1)), output()));
     }
-    l1 = chance(50) ? binary("add", l1, sum) : binary("add", sum, l1);
+    if (extra_ == Extra::adds_weights) x1 = binary("add", x1, sum);
+    if (extra_ == Extra::stores_weights && trips_now_ > 0) {
+      std::string const to = tensor(Direction::out, queries_, columns_ * trips_now_, Element::f32, 0x1p-8);
+      line("store " + to + ", " + p.name + ", %head, " + row_ + ", " + from);
+    }
+    l1 = chance(50) ? binary("add", l1, narrow(sum)) : binary("add", narrow(sum), l1);
     Type const values = Type::tile(element_, {columns_, width_});
     Entry const small = define("cast " + p.name, p.type.with_element(element_));
     // Now and then the keys are the values, as in latent attention.
     Entry const v = define("load " + (chance(15) ? k_ : v_) + ", %head, " + from + ", %zero", values);
     o1 = define("dot " + small.name + ", " + v.name + ", " + o1.name, output());
-    line("yield " + m1.name + ", " + l1.name + ", " + o1.name);
+    line("yield " + m1.name + ", " + l1.name + ", " + o1.name + (more ? ", " + x1.name : ""));
+    has_more_ = more;
     line("}");
   }
 
   void results() {
-    Entry const m{"%m", column()}, l{"%l", column()}, o{"%o", output()};
-    double const close = 0x1p-5;  // weights of 8 bits or so times values up to 2
+    Entry const m{"%m", column()}, o{"%o", output()};
+    Entry l{"%l", column().with_element(sum_)};
+    if (sum_ != Element::f32) l = define("cast " + l.name, column());
+    // Weights of 8 bits or so times values up to 2; sums of 8 bits, rounded in every iteration.
+    double const close = extra_ == Extra::scales_twice ? 4 : sum_ == Element::bf16 ? 0x1p-1 : 0x1p-5;
+    if (has_more_) write({"%x", column()}, 0x1p-8 * static_cast<double>(std::max<std::int64_t>(trips_now_, 1)));
     Entry const quotient = chance(70) ? binary("div", o, broadcast(l, output()))
                                       : binary("mul", o, broadcast(binary("div", constant(1, column()), l), output()));
     write(quotient, close);
-    if (chance(15)) write(m, 0);  // then no reference may lag
-    if (chance(15)) write(unary("log2", l), 0x1p-6, true);
+    if (chance(15)) write(m, 0x1p-12);  // then no reference may lag
+    if (chance(15)) write(unary("log2", l), sum_ == Element::bf16 ? 0x1p-1 : 0x1p-5, true);
   }
   /// With the logarithm of the sum goes its reference, as a backward pass wants it.
   void write(Entry value, double tolerance, bool logarithm = false) {
@@ -182,7 +218,11 @@ class AttentionGenerator : TileWriter {
     line("store " + target + ", " + value.name + ", %head, " + row_ + ", %zero");
   }
 
-  Element element_ = Element::bf16;
+  /// What else is made of factors and weights.
+  enum class Extra : std::uint8_t { none, adds_factor, scales_other, scales_twice, adds_weights, stores_weights };
+  Extra extra_ = Extra::none;
+  bool special_ = false, has_more_ = false;
+  Element element_ = Element::bf16, sum_ = Element::f32;
   std::int64_t rows_ = 64, columns_ = 32, width_ = 32, stages_ = 0, heads_ = 1, blocks_ = 1, queries_ = 64, keys_ = 64,
                window_ = 0;
   std::int64_t depth_;

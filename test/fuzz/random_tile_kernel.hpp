@@ -7,11 +7,20 @@
 //   branches     on blocks, turns and arguments, with and without values, with work on one side or both
 //   reductions   of every kind along both axes, softmax, masks by coordinates
 //   functions    that stay or are inlined, call each other, loop, branch, and change a tensor of their caller's
-//   memory       ragged, misaligned, strided tensors of rank 1 to 3, some read and written; stores at every place
+//   memory       ragged, misaligned, strided tensors of rank 1 to 3, some backwards, some read and written; stores at
+//                every place; offsets below 0 and far outside, constant and from arguments
+//   aliases      functions that get one tensor twice
 //
 // One in seven has no products and no stages, so that its functions stay; as many have stages without products. Values
-// are whole numbers that every element holds exactly, so that executors must agree bit by bit; what exp2 or a division
-// made is followed with a bound of its error instead.
+// are such that executors must agree bit by bit:
+//
+//   whole        numbers that every element holds exactly
+//   wild         of all sizes, NaN and infinities, for ops that round in one way: elementwise ones, casts, min and max,
+//                sums of order = pairwise. Before other ops they become whole numbers again
+//   scaled       whole numbers times one power of two of any size, and NaN and infinities, for products: their sums are
+//                exact in every order
+//
+// What exp2 or a division made is followed with a bound of its error instead.
 #pragma once
 
 #include <algorithm>
@@ -41,22 +50,26 @@ class TileKernelGenerator : TileWriter {
     sum_ = products_ ? dot_accumulator(operand_) : Element::f32;
     m_ = one_of({16, 32, 64, 64, 64, 64, 64, 128, 192}), n_ = one_of({8, 16, 16, 32, 32, 48, 64, 96, 128});
     k_ = bytes(operand_) == 1 ? one_of({32, 32, 64, 128}) : one_of({16, 16, 32, 64, 64, 128});
+    wild_ = chance(45);
+    if (wild_ && chance(60)) scale();
     stages_ = kind < 2 ? 0 : kind < 4 ? one_of({1, 2, 3, 4}) : one_of({0, 1, 2, 2, 3, 4});
     grid_[0] = 1 + pick(2), grid_[1] = 1 + pick(2);
     for (int i = chance(30) || kind < 2 ? 1 + pick(3) : 0; i > 0; --i) add_function();
     header();
     Scope scope;
-    for (int i = 1 + pick(2); i > 0; --i) keep(scope, load(scope, m_, n_, any_element()));
+    for (int i = 1 + pick(2); i > 0; --i) keep(scope, load(scope, m_, n_, any_element(), drawn()));
     statements(scope, 2 + pick(5));
     for (int i = 1 + pick(2); i > 0; --i) store(scope, any(scope));
     return finish();
   }
 
  private:
+  enum class Values : std::uint8_t { whole, wild, scaled };
   struct Tensor {
     std::string name;
     Element element;
     int rank;
+    Values values;
   };
   struct Function {
     std::string name;
@@ -64,6 +77,7 @@ class TileKernelGenerator : TileWriter {
     Type to;
     double bound, error;  ///< of its result, for arguments up to 8
     bool changes;         ///< its last arguments are a tensor, which it reads and writes, and the row where it does
+    bool reads;           ///< and behind them another tensor, read there too
   };
   static constexpr double small = 8;                  ///< what goes into products
   static constexpr std::int64_t most_work = 1 << 17;  ///< elements computed, before kernels get short
@@ -71,6 +85,20 @@ class TileKernelGenerator : TileWriter {
   // ---- choices
   Element any_element() {
     return one_of<Element>({operand_, operand_, operand_, Element::f32, Element::f32, Element::i32});
+  }
+  Values drawn() { return wild_ && chance(35) ? Values::wild : Values::whole; }
+  /// Numbers of products in this kernel are such times 2^exponent_: what the elements hold, and f32 their sums.
+  void scale() {
+    scaled_ = products_ && is_float(operand_);
+    if (!scaled_) return;
+    bool const wide = operand_ == Element::bf16 || operand_ == Element::f32;
+    int const low = wide && !mixed_   ? -74
+                    : is_f8(operand_) ? -9
+                                      : -24,
+              high = wide && !mixed_   ? 52
+                     : is_f8(operand_) ? 6
+                                       : 13;
+    exponent_ = low + pick(high - low + 1);
   }
   /// A tile of the pool that can get this shape, or a new one.
   Tile partner(Scope& scope, Extents const& shape) {
@@ -84,8 +112,12 @@ class TileKernelGenerator : TileWriter {
   }
 
   // ---- memory
-  std::string tensor(Element element, std::vector<std::int64_t> const& extents, Direction direction, double bound) {
+  std::string tensor(Element element, std::vector<std::int64_t> const& extents, Direction direction, double bound,
+                     Values values = Values::whole) {
     test::RandomParameter parameter;
+    parameter.any = values == Values::wild;
+    if (values == Values::scaled) parameter.exponent = exponent_;
+    if (values != Values::whole) parameter.specials = one_of({0, 0, 4096, 512, 64});
     parameter.is_tensor = true;
     parameter.written = direction != Direction::in;
     parameter.element = element;
@@ -95,6 +127,11 @@ class TileKernelGenerator : TileWriter {
     bool const aligned = chance(80);
     parameter.gap = aligned ? (last + unit - 1) / unit * unit - last : pick(5);
     parameter.inner = aligned || chance(80) ? 1 : 2;
+    if (!aligned && chance(20)) {
+      auto const axes = static_cast<int>(extents.size());
+      parameter.reversed = 1 + pick((1 << axes) - 1);
+      if ((parameter.reversed >> (axes - 1) & 1) != 0 && parameter.inner == 1) parameter.inner = 2;
+    }
     std::string const facts = aligned ? " {unit_inner, aligned_16}" : parameter.inner == 1 ? " {unit_inner}" : "";
     std::string const word = direction == Direction::in ? "in " : direction == Direction::out ? "out " : "inout ";
     return add_parameter(parameter, word + ir::to_string(Type::tensor(element, static_cast<int>(extents.size()))),
@@ -112,34 +149,57 @@ class TileKernelGenerator : TileWriter {
       return times(chance(70) ? loop.index : loop.number, extent);
     }
     if (chance(60)) return times(one_of<std::string>({"%b0", "%b1", "%block"}), extent);
+    if (chance(8)) return chance(50) ? far() : argument(-pick(static_cast<int>(2 * extent)) - 1);
     return index(chance(70) ? 0 : pick(3) * extent / 2 - 8);
   }
-  Tile load(Scope const& scope, std::int64_t rows, std::int64_t columns, Element element) {
+  /// An offset beyond 31, 32 or more bits, or the least that is.
+  std::string far() {
+    std::int64_t const one = 1, bit = one << one_of({31, 32, 32, 33, 40, 60});
+    std::int64_t const value = (chance(50) ? bit : -bit) + one_of({-1, 0, 0, 0, 1, 8});
+    return chance(70) ? argument(value) : index(value);
+  }
+  /// An offset of a store, moved so that places stay apart but some lie outside.
+  std::string moved(std::string const& offset, std::int64_t extent) {
+    if (!chance(7)) return offset;
+    std::int64_t const by = -1 - pick(static_cast<int>(extent));
+    std::string const least = chance(25) ? far() : chance(50) ? argument(by) : index(by);
+    return scalar("add", offset, least);
+  }
+  /// Whole numbers for products, scaled where the kernel's are.
+  Tile load_operand(Scope const& scope, std::int64_t rows, std::int64_t columns, Element element) {
+    bool const scaled = scaled_ && !inside_function_ && is_float(element);
+    return load(scope, rows, columns, element, scaled ? Values::scaled : Values::whole);
+  }
+  Tile load(Scope const& scope, std::int64_t rows, std::int64_t columns, Element element,
+            Values values = Values::whole) {
     if (inside_function_) return number(pick(7) - 3, Type::tile(element, {rows, columns}));
     int const rank = chance(12) && rows > 1 ? 3 : 2;
     std::string source;
     std::vector<std::string> offsets;
     Loop const* const loop = scope.loops.empty() ? nullptr : &scope.loops.back();
-    if (loop != nullptr && !loop->source.empty() && columns == k_ && element == loop->element && chance(80)) {
+    Values const sources = scaled_ && is_float(operand_) ? Values::scaled : Values::whole;  // of loops
+    if (loop != nullptr && !loop->source.empty() && columns == k_ && element == loop->element && values == sources &&
+        chance(80)) {
       source = loop->source;
       offsets = {times(one_of<std::string>({"%b0", "%b1"}), rows), times(loop->index, columns)};
     } else {
       for (Tensor const& known : tensors_)
-        if (source.empty() && known.element == element && known.rank == rank && chance(25)) source = known.name;
+        if (source.empty() && known.element == element && known.rank == rank && known.values == values && chance(25))
+          source = known.name;
       if (source.empty()) {
         std::vector<std::int64_t> extents = {near(rows * (1 + pick(3))), near(columns * (1 + pick(3)))};
         if (rank == 3) extents.insert(extents.begin(), 1 + pick(3));
-        source = tensor(element, extents, Direction::in, 2);
-        tensors_.push_back({source, element, rank});
+        source = tensor(element, extents, Direction::in, 2, values);
+        tensors_.push_back({source, element, rank, values});
       }
       if (rank == 3) offsets.push_back(offset(scope, 1));
       offsets.push_back(offset(scope, rows)), offsets.push_back(offset(scope, columns));
     }
     std::string op = "load " + source;
     for (std::string const& at : offsets) op += ", " + at;
-    bool const pads = chance(5);
+    bool const pads = values != Values::scaled && chance(5);
     if (pads) op += " {pad = " + ir::to_string(ir::make_constant(element, 3.0)) + "}";
-    return tile(define(op, Type::tile(element, {rows, columns})), pads ? 3 : 2);
+    return tile(define(op, Type::tile(element, {rows, columns})), values != Values::whole ? any_size : pads ? 3 : 2);
   }
   /// One row of a vector, as a tile of rank 2.
   Tile load_row(std::int64_t columns) {
@@ -165,8 +225,9 @@ class TileKernelGenerator : TileWriter {
                    : std::vector<std::int64_t>{near(blocks * shape[0]), near(shape[1])};
     std::string const target = tensor(element, extents, Direction::out, 0);
     kernel_.parameters.back().tolerance = value.error;
-    std::string const first = as_pages ? row + ", %zero" : times(as_product ? "%b1" : row, shape[0]);
-    std::string const second = as_product ? times("%b0", shape[1]) : "%zero";
+    std::string const first =
+        as_pages ? row + ", " + moved("%zero", shape[0]) : moved(times(as_product ? "%b1" : row, shape[0]), shape[0]);
+    std::string const second = moved(as_product ? times("%b0", shape[1]) : "%zero", shape[1]);
     line("store " + target + ", " + value.name + ", " + first + ", " + second);
   }
   /// A tensor that the kernel reads and writes at this block's place, and reads again.
@@ -193,18 +254,21 @@ class TileKernelGenerator : TileWriter {
   /// A small tile of the products' element.
   Tile operand(Scope& scope, std::int64_t rows, std::int64_t columns) {
     Extents const shape = {rows, columns};
-    switch (pick(10)) {
+    bool const scaled = scaled_ && !inside_function_;
+    switch (pick(scaled ? 8 : 10)) {
       case 0:
       case 1:
       case 2:
       case 3:
-        return load(scope, rows, columns, operand_);
+        return load_operand(scope, rows, columns, operand_);
       case 4:
       case 5:
       case 6:
-        return trans(load(scope, columns, rows, operand_));
-      case 7:
-        return cast(load(scope, rows, columns, one_of<Element>({Element::f32, Element::i32, operand_})), operand_);
+        return trans(load_operand(scope, columns, rows, operand_));
+      case 7: {
+        Element const other = scaled ? Element::f32 : one_of<Element>({Element::f32, Element::i32, operand_});
+        return cast(load_operand(scope, rows, columns, other), operand_);
+      }
       case 8: {
         Tile const a = load(scope, rows, columns, operand_);
         return cast(fit(combined(a, number(pick(4) - 1, a.type)), small), operand_);
@@ -212,6 +276,18 @@ class TileKernelGenerator : TileWriter {
       default:
         return fit(cast(partner(scope, shape), operand_), small);
     }
+  }
+  /// A right operand that a product of this scope has taken before, as it was or transposed, where its shape fits.
+  bool taken_before(Scope const& scope, std::int64_t columns, std::int64_t depth, Tile& b) {
+    for (Tile const& one : scope.operands) {
+      Extents const& shape = one.type.shape();
+      bool const straight = shape[1] == columns && shape[0] % depth == 0;
+      bool const turned = shape[0] == columns && shape[1] % depth == 0;
+      if (one.type.element() != operand_ || (!straight && !turned) || !chance(60)) continue;
+      b = straight && (!turned || chance(50)) ? one : trans(one);
+      return true;
+    }
+    return false;
   }
   Tile dot(Scope& scope, Tile const& sum) {
     if (!products_) return advance(scope, sum);
@@ -223,24 +299,34 @@ class TileKernelGenerator : TileWriter {
     if (mixed_ && chance(50)) operand_ = other;
     Extents const& shape = sum.type.shape();
     std::int64_t const depth = 32 / bytes(operand_);
-    std::int64_t const inner = one_of({k_, k_, k_, n_ % depth == 0 ? n_ : k_, m_ % depth == 0 ? m_ : k_});
-    Tile const a =
-        fit(cast(chance(85) ? operand(scope, shape[0], inner) : partner(scope, {shape[0], inner}), operand_), small);
-    if (mixed_ && is_f8(operand_)) operand_ = other;
-    Tile const b = operand(scope, inner, shape[1]);
+    bool const scaled = scaled_ && !inside_function_;
+    Tile again;
+    bool const shared = chance(25) && taken_before(scope, shape[1], depth, again);
+    std::int64_t const inner =
+        shared ? again.type.shape()[0] : one_of({k_, k_, k_, n_ % depth == 0 ? n_ : k_, m_ % depth == 0 ? m_ : k_});
+    bool const own = scaled || chance(85);
+    Tile a = cast(own ? operand(scope, shape[0], inner) : partner(scope, {shape[0], inner}), operand_);
+    if (!scaled) a = fit(a, small);
+    if (mixed_ && is_f8(operand_) && !shared) operand_ = other;
+    Tile const b = shared ? again : operand(scope, inner, shape[1]);
+    scope.operands.push_back(b);
     if (chance(40)) keep(scope, chance(50) ? a : b);
     auto const count = static_cast<double>(inner);
     work_ += shape[0] * shape[1] * inner / 8 * turns_;
     std::string const precision = operand_ == Element::f32 ? " {precision = tf32}" : "";
     // What is no whole number loses bits on its way into a product of tf32.
+    if (a.wild() || b.wild() || sum.wild())  // exact all the same
+      return tile(define("dot " + a.name + ", " + b.name + ", " + sum.name + precision, sum.type), any_size);
     double const cut = operand_ == Element::f32 && a.error + b.error != 0 ? count * a.bound * b.bound * 0x1p-8 : 0;
     return tile(define("dot " + a.name + ", " + b.name + ", " + sum.name + precision, sum.type),
                 sum.bound + count * a.bound * b.bound,
                 sum.error + cut + count * (a.error * b.bound + b.error * a.bound));
   }
   Extents product_shape() { return chance(75) ? Extents{m_, n_} : chance(50) ? Extents{m_, k_} : Extents{m_, m_}; }
-  Tile start(Scope& scope, Type const& type) {
+  Tile start(Scope& scope, Type const& type, bool product = false) {
     if (chance(65)) return number(0, type);
+    if (product && scaled_ && !inside_function_)
+      return {number((pick(5) - 2) * std::exp2(2.0 * static_cast<double>(exponent_)), type), any_size, 0};
     return chance(50) ? fit(cast(partner(scope, type.shape()), type.element()), small) : number(pick(5) - 2, type);
   }
 
@@ -254,11 +340,11 @@ class TileKernelGenerator : TileWriter {
       case 0:
       case 1: {
         std::int64_t const rows = one_of({m_, m_, k_}), columns = one_of({n_, k_, k_});
-        return void(keep(scope, load(scope, rows, columns, any_element())));
+        return void(keep(scope, load(scope, rows, columns, any_element(), drawn())));
       }
       case 2:
       case 3:
-        return void(keep(scope, dot(scope, start(scope, Type::tile(sum_, product_shape())))));
+        return void(keep(scope, dot(scope, start(scope, Type::tile(sum_, product_shape()), products_))));
       case 4:
       case 5:
       case 6: {
@@ -328,6 +414,12 @@ class TileKernelGenerator : TileWriter {
       std::string const changed = state();
       arguments += ", " + changed + ", " + times("%block", m_);
     }
+    if (f.reads) {
+      if (chance(40))
+        arguments += ", " + state();
+      else
+        arguments += ", " + tensor(Element::f32, {near(grid_[0] * grid_[1] * m_), near(n_)}, Direction::in, 2);
+    }
     work_ += 4 * m_ * n_ * turns_;
     keep(scope, tile(define("call " + arguments + " {callee = @" + f.name + "}", f.to), f.bound, f.error));
   }
@@ -351,6 +443,11 @@ class TileKernelGenerator : TileWriter {
     if (made.changes) {
       signature += ", %t: inout " + ir::to_string(Type::tensor(Element::f32, 2)) + ", %row: i64";
       change(inside, "%t", "%row");
+    }
+    made.reads = made.changes && chance(40);
+    if (made.reads) {
+      signature += ", %u: in " + ir::to_string(Type::tensor(Element::f32, 2));
+      keep(inside, tile(define("load %u, %row, %zero", Type::tile(Element::f32, {m_, n_})), small));
     }
     statements(inside, 1 + pick(4));
     Tile const last = any(inside);
@@ -376,7 +473,26 @@ class TileKernelGenerator : TileWriter {
     return define("compare " + what + ", " + limit + " {predicate = " + predicate + "}", Type::scalar(Element::boolean))
         .name;
   }
+  /// A loop with a step of 0 or less, which never begins.
+  void dead_loop(Scope const& scope) {
+    std::string const n = text(next_++), limit = index(-1);
+    line("%q" + n + " = compare %flag, " + limit + " {predicate = lt} : bool");
+    line("if %q" + n + " {");
+    std::string const step =
+        inside_function_ || chance(50) ? scalar("sub", "%one", index(1 + pick(2))) : argument(-pick(2));
+    line("for %i" + n + " = %zero to %two step " + step + " {");
+    Scope inside = scope;
+    inside.loops.push_back({"%i" + n, "%i" + n, 1, {}, operand_});
+    store(inside, any(inside));
+    line("yield");
+    line("}");
+    line("yield");
+    line("} else {");
+    line("yield");
+    line("}");
+  }
   void branch(Scope& scope) {
+    if (chance(5)) return dead_loop(scope);
     std::string const test = condition(scope);
     std::vector<Tile> others;
     for (int i = chance(75) ? 1 + pick(2) : 0; i > 0; --i) others.push_back(any(scope));
@@ -431,13 +547,14 @@ class TileKernelGenerator : TileWriter {
     std::string lower = "%zero", upper;
     if (chance(40) && step == 1 && !inside_function_) {  // as often as the tensor has blocks of k
       std::int64_t const missing = pick(static_cast<int>(k_));
-      own.source = tensor(operand_, {near(2 * m_), trips == 0 ? 0 : trips * k_ - missing}, Direction::in, 2);
+      Values const values = scaled_ ? Values::scaled : Values::whole;
+      own.source = tensor(operand_, {near(2 * m_), trips == 0 ? 0 : trips * k_ - missing}, Direction::in, 2, values);
       std::string const extent = define("extent " + own.source + " {axis = 1}", Type::index()).name;
       upper = scalar("ceil_div", extent, index(k_));
     } else {
       std::int64_t const first = chance(80) ? 0 : pick(5) - 2;
       std::int64_t const less = pick(static_cast<int>(trips == 0 ? 2 : step));
-      std::int64_t const last = first + trips * step - less;
+      std::int64_t const last = trips == 0 && chance(20) ? -pick(1000) - 3 : first + trips * step - less;
       if (first != 0) lower = index(first);
       upper = chance(60) && !inside_function_ ? argument(last) : index(last);
     }
@@ -446,7 +563,7 @@ class TileKernelGenerator : TileWriter {
     for (int i = pick(3) + (chance(80) ? 1 : 0); i > 0; --i) {
       bool const product = chance(65);
       Extents const shape = product || chance(60) ? product_shape() : Extents{m_, 1};
-      Tile const init = start(scope, Type::tile(product ? sum_ : Element::f32, shape));
+      Tile const init = start(scope, Type::tile(product ? sum_ : Element::f32, shape), product && products_);
       if (init.error != 0) continue;
       std::string const number = n + "_" + text(i);
       carried.push_back({"%a" + number, "%r" + number, init, product});
@@ -460,7 +577,7 @@ class TileKernelGenerator : TileWriter {
     }
     std::string const depth = chance(85) ? loop_attributes() : "";
     line((carried.empty() ? "" : results + " = ") + "for %i" + n + " = " + lower + " to " + upper + " step " +
-         index_before(step) + (carried.empty() ? "" : " carry (" + inits + ")") + depth +
+         count_of_steps(step) + (carried.empty() ? "" : " carry (" + inits + ")") + depth +
          (carried.empty() ? "" : " : " + types) + " {");
     Scope inside = scope;
     std::int64_t const before = turns_;
@@ -491,7 +608,7 @@ class TileKernelGenerator : TileWriter {
     Tile next = chance(20) && turns_ < 12 ? inner_product(scope, sum) : dot(scope, sum);
     if (chance(15)) next = dot(scope, next);
     auto const times = static_cast<double>(std::max<std::int64_t>(trips, 1));
-    return {next, one.start.bound + times * next.bound, times * next.error};
+    return {next, next.wild() ? any_size : one.start.bound + times * next.bound, times * next.error};
   }
   /// Products on top of `sum` in a loop of their own.
   Tile inner_product(Scope& scope, Tile const& sum) {
@@ -508,7 +625,7 @@ class TileKernelGenerator : TileWriter {
     line("}");
     turns_ = before;
     auto const times = static_cast<double>(trips);
-    return {{"%r" + n, sum.type}, sum.bound + times * next.bound, times * next.error};
+    return {{"%r" + n, sum.type}, next.wild() ? any_size : sum.bound + times * next.bound, times * next.error};
   }
   /// The next value of something carried that others use too: exact, and no greater than 64.
   Tile advance(Scope& scope, Tile const& old) {
@@ -532,6 +649,9 @@ class TileKernelGenerator : TileWriter {
   }
   /// A constant that stands where names are not in scope yet.
   std::string index_before(std::int64_t step) { return step == 1 ? "%one" : "%two"; }
+  std::string count_of_steps(std::int64_t step) {
+    return chance(15) && !inside_function_ ? argument(step) : index_before(step);
+  }
   void constants() {
     line("%zero = constant {value = 0 : i64} : i64");
     line("%one = constant {value = 1 : i64} : i64");
@@ -555,6 +675,8 @@ class TileKernelGenerator : TileWriter {
   std::int64_t depth_;  ///< that the options ask for
   std::optional<Trips> trips_;
   bool products_ = true, mixed_ = false;
+  bool wild_ = false, scaled_ = false;
+  std::int64_t exponent_ = 0;  ///< of scaled numbers
   std::int64_t grid_[2] = {1, 1};
   bool inside_function_ = false;
   std::int64_t function_work_ = 0;  ///< spent on functions' bodies

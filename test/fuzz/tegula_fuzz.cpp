@@ -1,22 +1,30 @@
-// tegula-fuzz: random kernels through the passes, the simulator as judge.
+// tegula-fuzz: random kernels through the passes, the simulator as judge, in several processes.
 //
 //   tegula-fuzz --pass pipeline --seed 1 --count 1000    the whole cuda pipeline; every 39th kernel also behind each
 //                                                        pass that changed it, six times: its loops as deep as their
 //                                                        rings, and less, and more
+//   tegula-fuzz --count 200000 --keep-going --minutes 20 --processes 32
+//                                                        all that is wrong among many, within a time
 //   tegula-fuzz --pass circular-buffer --count 100       passes up to this one, each text that the simulator takes
 //   tegula-fuzz --replay failure.txt                     one case, as a failure leaves it
 //
-// A wrong result is shrunk and printed with its seed and the pass behind which it shows first. Exit status: 0, 1 for a
-// wrong result, 2 for bad arguments. TEGULA_FUZZ_KERNELS and TEGULA_FUZZ_SEED stand for --count and --seed.
+// Wrong results are shrunk, one for each pass and kind of failure, and printed with their seeds and the pass behind
+// which they show first; a crash or a kernel that takes too long is a wrong result too. At the end: how many were
+// right, refused and why, wrong. Exit status: 0, 1 for a wrong result, 2 for bad arguments. TEGULA_FUZZ_KERNELS and
+// TEGULA_FUZZ_SEED stand for --count and --seed.
 #include <CLI/CLI.hpp>
+
+#include <fmt/format.h>
 
 #include <chrono>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <thread>
 
 #include "fuzz/pipeline_case.hpp"
+#include "fuzz/processes.hpp"
 #include "support/sanitized.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/pipeline.hpp"
@@ -34,6 +42,9 @@ struct Arguments {
   std::uint64_t count = test::schedules(700);  ///< two minutes
   std::uint64_t each_pass_every = 39;          ///< coprime to the kinds of kernels
   int schedules = 1;
+  int processes = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  double minutes = 0;  ///< 0: no limit
+  double seconds_per_kernel = 300;
   bool print = false;
   bool keep_going = false;
   bool no_shrinking = false;
@@ -52,15 +63,193 @@ std::string reason_of(std::string const& what) {
   return text;
 }
 
-void report(PipelineCase const& one, Judgement const& found, std::string const& name, Arguments const& arguments,
-            JudgeOptions const& options) {
-  std::cout << name << ": wrong behind " << found.pass << ": " << found.what << "\n" << std::flush;
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// One judgement on its way between processes, and the seed that it belongs to.
+struct Record {
+  std::uint64_t seed = 0;
+  int trips = -1;  ///< as a Trips where each pass is judged; -1: the whole pipeline
+  Judgement found;
+
+  [[nodiscard]] std::string name() const {
+    return fmt::format("seed-{}{}", seed, trips < 0 ? "" : fmt::format("-trips-{}", trips));
+  }
+  /// Equal for what is likely to be one fault.
+  [[nodiscard]] std::string kind() const { return found.pass + ": " + reason_of(found.what.substr(0, 60)); }
+};
+
+constexpr char between = '\x1f', behind = '\x1e';
+
+std::string to_text(Record const& record) {
+  std::string what = record.found.what.substr(0, 2000);
+  for (char& c : what)
+    if (c == between || c == behind) c = ' ';
+  return fmt::format("{}{}{}{}{}{}{}{}", record.trips, between, static_cast<int>(record.found.kind), between,
+                     record.found.pass, between, what, behind);
+}
+
+std::vector<Record> read_records(std::uint64_t seed, std::string_view text) {
+  std::vector<Record> result;
+  while (!text.empty()) {
+    Record record;
+    record.seed = seed;
+    auto const field = [&](char end) {
+      std::size_t const size = std::min(text.find(end), text.size());
+      std::string value(text.substr(0, size));
+      text.remove_prefix(std::min(size + 1, text.size()));
+      return value;
+    };
+    record.trips = std::atoi(field(between).c_str());
+    record.found.kind = static_cast<Judgement::Kind>(std::atoi(field(between).c_str()));
+    record.found.pass = field(between);
+    record.found.what = field(behind);
+    result.push_back(std::move(record));
+  }
+  return result;
+}
+
+class Run {
+ public:
+  Run(Arguments const& arguments, JudgeOptions options) : arguments_(arguments), options_(std::move(options)) {}
+
+  int run() {
+    ProcessOptions processes;
+    processes.processes = arguments_.processes;
+    processes.seconds_per_job = arguments_.seconds_per_kernel;
+    std::uint64_t const ended = run_in_processes(
+        arguments_.count, processes, [this](std::uint64_t job) { return judged(arguments_.seed + job); },
+        [this](JobResult const& result) { take(result); }, [this] { return go_on(); });
+    double const spent = seconds_since(start_);
+    if (!arguments_.no_shrinking) shrink_all();
+    fmt::print(
+        "from seed {}: {} of {} kernels, {} right ({} of them behind each pass), {} refused, {} wrong in {:.1f} s\n",
+        arguments_.seed, ended, arguments_.count, right_, closely_, refused_, wrong_.size(), spent);
+    for (auto const& [reason, times] : refusals_) fmt::print("  {} refused: {}\n", times, reason);
+    for (Record const& one : wrong_)
+      fmt::print("  wrong: {} behind {}: {}\n", one.name(), one.found.pass, one.found.what);
+    if (wrong_.empty() && right_ < refused_)
+      throw InternalError("more kernels are refused than run: the generator has lost its aim");
+    return wrong_.empty() ? 0 : 1;
+  }
+
+ private:
+  [[nodiscard]] JudgeOptions options_of(Record const& record) const {
+    JudgeOptions own = options_;
+    if (record.trips >= 0) own.each_pass = true;
+    return own;
+  }
+  static PipelineCase case_of(Record const& record) {
+    return record.trips < 0 ? random_case(record.seed) : random_case(record.seed, static_cast<Trips>(record.trips));
+  }
+
+  /// In a process of its own: all judgements of one seed.
+  [[nodiscard]] std::string judged(std::uint64_t seed) const {
+    std::string text;
+    bool const closely = arguments_.each_pass_every != 0 && seed % arguments_.each_pass_every == 0;
+    for (int trips = -1; trips < (closely ? trips_count : 0); ++trips) {
+      Record record{seed, trips, {}};
+      PipelineCase const one = case_of(record);
+      if (arguments_.print) std::cout << case_text(one) << std::flush;
+      record.found = judge(one, options_of(record));
+      text += to_text(record);
+      if (record.found.wrong()) break;
+    }
+    return text;
+  }
+
+  void take(JobResult const& result) {
+    std::uint64_t const seed = arguments_.seed + result.job;
+    if (result.end != JobResult::End::returned)
+      return take({seed, -1, {Judgement::Kind::wrong, "no pass", result.text}});
+    for (Record const& record : read_records(seed, result.text)) take(record);
+  }
+  void take(Record const& record) {
+    switch (record.found.kind) {
+      case Judgement::Kind::right:
+        ++right_;
+        closely_ += record.trips >= 0 || options_.each_pass ? 1 : 0;
+        break;
+      case Judgement::Kind::refused:
+        ++refused_;
+        ++refusals_[record.found.pass + ": " + reason_of(record.found.what)];
+        break;
+      case Judgement::Kind::invalid:
+      case Judgement::Kind::wrong:
+        wrong_.push_back(record);
+        if (record.found.kind == Judgement::Kind::invalid) wrong_.back().found.pass = "the generator";
+        fmt::print("{}: wrong behind {}: {}\n", record.name(), wrong_.back().found.pass, record.found.what);
+        std::fflush(stdout);
+    }
+  }
+
+  bool go_on() {
+    double const spent = seconds_since(start_);
+    if (spent >= next_progress_) {
+      std::uint64_t const ended = right_ + refused_ + wrong_.size();
+      fmt::print(stderr, "{:.0f} s: {} judged ({:.1f} a second), {} right, {} refused, {} wrong\n", spent, ended,
+                 static_cast<double>(ended) / spent, right_, refused_, wrong_.size());
+      next_progress_ = spent + 20;
+    }
+    return (wrong_.empty() || arguments_.keep_going) && (arguments_.minutes == 0 || spent < 60 * arguments_.minutes);
+  }
+
+  /// Makes the first wrong case of each kind small, and writes it down.
+  void shrink_all() {
+    std::map<std::string, Record const*> firsts;
+    for (Record const& one : wrong_)
+      if (one.found.wrong() && one.found.pass != "no pass") firsts.emplace(one.kind(), &one);
+    std::vector<Record const*> cases;
+    for (auto const& [kind, one] : firsts)
+      if (cases.size() < 64) cases.push_back(one);
+    ProcessOptions processes;
+    processes.processes = arguments_.processes;
+    run_in_processes(
+        cases.size(), processes,
+        [&](std::uint64_t job) {
+          Record const& one = *cases[job];
+          PipelineCase const small = shrink(case_of(one), one.found, options_of(one));
+          Judgement const again = judge(small, options_of(one));
+          return fmt::format("{}, shrunk: wrong behind {}: {}\n{}", one.name(), again.pass, again.what,
+                             case_text(small));
+        },
+        [&](JobResult const& result) {
+          Record const& one = *cases[result.job];
+          fmt::print("{}\n", result.text);
+          std::fflush(stdout);
+          if (arguments_.directory.empty()) return;
+          std::string const text = result.end == JobResult::End::returned
+                                       ? result.text.substr(std::min(result.text.find("tegula-ir"), result.text.size()))
+                                       : case_text(case_of(one));
+          std::ofstream(arguments_.directory + "/" + one.name() + ".txt") << text;
+        });
+  }
+
+  Arguments const& arguments_;
+  JudgeOptions options_;
+  Clock::time_point start_ = Clock::now();
+  double next_progress_ = 20;
+  std::map<std::string, std::uint64_t> refusals_;
+  std::uint64_t right_ = 0, refused_ = 0, closely_ = 0;
+  std::vector<Record> wrong_;
+};
+
+int replay(Arguments const& arguments, JudgeOptions options) {
+  std::ifstream stream(arguments.replay, std::ios::binary);
+  if (!stream) throw UserError("cannot read " + arguments.replay);
+  std::string const text((std::istreambuf_iterator<char>(stream)), {});
+  options.each_pass = true;
+  PipelineCase const one = read_case(text);
+  Judgement const found = judge(one, options);
+  if (!found.wrong()) {
+    std::cout << (found.kind == Judgement::Kind::right ? "right" : found.what) << "\n";
+    return found.kind == Judgement::Kind::right ? 0 : 2;
+  }
+  std::cout << "wrong behind " << found.pass << ": " << found.what << "\n" << std::flush;
   PipelineCase const small = arguments.no_shrinking ? one.clone() : shrink(one, found, options);
   Judgement const again = judge(small, options);
-  std::string text = case_text(small);
-  std::cout << "shrunk: wrong behind " << again.pass << ": " << again.what << "\n" << text << std::flush;
-  if (arguments.directory.empty()) return;
-  std::ofstream(arguments.directory + "/" + name + ".txt") << text;
+  std::cout << "shrunk: wrong behind " << again.pass << ": " << again.what << "\n" << case_text(small) << std::flush;
+  return 1;
 }
 
 int run(Arguments const& arguments) {
@@ -71,55 +260,7 @@ int run(Arguments const& arguments) {
     options.until = arguments.pass;
     options.each_pass = true;
   }
-  if (!arguments.replay.empty()) {
-    std::ifstream stream(arguments.replay, std::ios::binary);
-    if (!stream) throw UserError("cannot read " + arguments.replay);
-    std::string const text((std::istreambuf_iterator<char>(stream)), {});
-    options.each_pass = true;
-    PipelineCase const one = read_case(text);
-    Judgement const found = judge(one, options);
-    if (!found.wrong()) {
-      std::cout << (found.kind == Judgement::Kind::right ? "right" : found.what) << "\n";
-      return found.kind == Judgement::Kind::right ? 0 : 2;
-    }
-    report(one, found, "replay", arguments, options);
-    return 1;
-  }
-  auto const start = std::chrono::steady_clock::now();
-  std::map<std::string, std::uint64_t> refusals;
-  std::uint64_t right = 0, refused = 0, wrong = 0, closely = 0;
-  auto const run_one = [&](PipelineCase const& one, std::string const& name, JudgeOptions const& own) {
-    if (arguments.print) std::cout << case_text(one) << std::flush;
-    Judgement const found = judge(one, own);
-    right += found.kind == Judgement::Kind::right ? 1 : 0;
-    wrong += found.wrong() ? 1 : 0;
-    closely += own.each_pass && found.kind == Judgement::Kind::right ? 1 : 0;
-    if (found.kind == Judgement::Kind::refused) {
-      ++refused;
-      ++refusals[found.pass + ": " + reason_of(found.what)];
-    }
-    if (found.kind == Judgement::Kind::invalid)
-      throw InternalError(name + ": the generator's kernel is no good: " + found.what + "\n" + case_text(one));
-    if (found.wrong()) report(one, found, name, arguments, own);
-    return !found.wrong() || arguments.keep_going;
-  };
-  bool go_on = true;
-  for (std::uint64_t seed = arguments.seed; go_on && seed < arguments.seed + arguments.count; ++seed) {
-    std::string const name = "seed-" + std::to_string(seed);
-    JudgeOptions own = options;
-    go_on = run_one(random_case(seed), name, own);
-    if (arguments.each_pass_every == 0 || seed % arguments.each_pass_every != 0) continue;
-    own.each_pass = true;
-    for (int trips = 0; go_on && trips < trips_count; ++trips)
-      go_on = run_one(random_case(seed, static_cast<Trips>(trips)), name + "-trips-" + std::to_string(trips), own);
-  }
-  double const spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  std::cout << "from seed " << arguments.seed << ": " << right << " right (" << closely
-            << " of them behind each pass), " << refused << " refused, " << wrong << " wrong in " << spent << " s\n";
-  for (auto const& [reason, times] : refusals) std::cout << "  " << times << " refused: " << reason << "\n";
-  if (wrong == 0 && right < refused)
-    throw InternalError("more kernels are refused than run: the generator has lost its aim");
-  return wrong == 0 ? 0 : 1;
+  return arguments.replay.empty() ? Run(arguments, options).run() : replay(arguments, options);
 }
 
 }  // namespace
@@ -132,6 +273,9 @@ int main(int argc, char** argv) {
   app.add_option("--count", arguments.count, "how many kernels")->envname("TEGULA_FUZZ_KERNELS");
   app.add_option("--each-pass-every", arguments.each_pass_every,
                  "every so many kernels are judged after each pass; 0: none");
+  app.add_option("--processes", arguments.processes, "how many work at one time")->check(CLI::Range(1, 1024));
+  app.add_option("--minutes", arguments.minutes, "begin no more kernels after this time; 0: no limit");
+  app.add_option("--seconds-per-kernel", arguments.seconds_per_kernel, "a kernel that takes longer is wrong");
   app.add_option("--schedules", arguments.schedules, "seeds of schedules for each run");
   app.add_option("--replay", arguments.replay, "a file left by a failure");
   app.add_option("--directory", arguments.directory, "where shrunk failures are written");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,14 @@ class TileWriter : protected test::KernelWriter {
  protected:
   using KernelWriter::KernelWriter;
 
-  /// A tile with the greatest magnitude of its elements and how far executors may be apart (0: not at all).
+  /// A tile with the greatest magnitude of its elements and how far executors may be apart (0: not at all). A bound of
+  /// infinity: elements of any size, NaN and infinities, computed only by ops whose results no executor may choose.
   struct Tile : Entry {
     double bound = 0;
     double error = 0;
+    [[nodiscard]] bool wild() const { return std::isinf(bound); }
   };
+  static constexpr double any_size = std::numeric_limits<double>::infinity();
   struct Loop {
     std::string index;   ///< counts lower, lower + step, ...
     std::string number;  ///< counts 0, 1, ...
@@ -31,6 +35,7 @@ class TileWriter : protected test::KernelWriter {
   struct Scope {
     std::vector<Tile> pool;
     std::vector<Loop> loops;
+    std::vector<Tile> operands;  ///< of products
     [[nodiscard]] std::int64_t turns() const {
       std::int64_t product = 1;
       for (Loop const& loop : loops) product *= loop.trips;
@@ -67,6 +72,7 @@ class TileWriter : protected test::KernelWriter {
 
   Tile cast(Tile const& a, Element element) {
     if (a.type.element() == element) return a;
+    if (a.wild()) return tile(define("cast " + a.name, a.type.with_element(element)), any_size);
     Tile const fitting = fit(a.error != 0 && is_integer(element) ? number(1, a.type) : a, most(element));
     return tile(define("cast " + fitting.name, fitting.type.with_element(element)), fitting.bound, fitting.error);
   }
@@ -74,6 +80,8 @@ class TileWriter : protected test::KernelWriter {
   Tile fit(Tile const& a, double bound) {
     if (a.bound <= bound) return a;
     if (a.type.element() == Element::i32) return tile(binary("and", a, number(7, a.type)), 7);
+    if (a.wild() && a.type.element() == Element::f32)
+      return cast(fit(cast(a, Element::i32), bound), Element::f32);  // NaN becomes 0
     if (a.type.element() != Element::f32) return cast(fit(cast(a, Element::f32), bound), a.type.element());
     if (a.error != 0) {
       double const factor = std::exp2(std::floor(std::log2(bound / a.bound)));
@@ -87,14 +95,23 @@ class TileWriter : protected test::KernelWriter {
     a = cast(a, computed(a.type.element()));
     b = cast(b, a.type.element());
     if (a.type.element() == Element::i32 && a.error + b.error != 0) return a;
+    bool const chooses = op == "min" || op == "max";
+    if (a.wild() || b.wild()) {
+      if (a.error + b.error == 0) return sure_zero(tile(binary(op, a, b), any_size), chooses);
+      a = fit(a, 8), b = fit(b, 8);
+    }
     double const limit = most(a.type.element());
     if (op == "mul") {
       a = fit(a, std::sqrt(limit)), b = fit(b, std::sqrt(limit));
       return tile(binary(op, a, b), a.bound * b.bound, a.error * b.bound + b.error * a.bound);
     }
-    bool const chooses = op == "min" || op == "max";
     if (!chooses) a = fit(a, limit / 2), b = fit(b, limit / 2);
     return tile(binary(op, a, b), chooses ? std::max(a.bound, b.bound) : a.bound + b.bound, a.error + b.error);
+  }
+  /// Where an op may give a zero of either sign, +0.
+  Tile sure_zero(Tile const& a, bool chooses = true) {
+    if (!chooses || !a.wild() || !is_float(a.type.element())) return a;
+    return tile(binary("add", a, number(0, a.type)), any_size);
   }
   Tile combined(Tile const& a, Tile const& b) {
     return elementwise(one_of<std::string>({"add", "sub", "mul", "min", "max"}), a, b);
@@ -110,12 +127,15 @@ class TileWriter : protected test::KernelWriter {
     Extents shape = a.type.shape();
     auto const count = static_cast<double>(shape[axis]);
     shape[axis] = 1;
-    Tile const from = combine == "sum" ? fit(a, most(a.type.element()) / count) : a;
+    bool const rounds = a.wild() && is_float(a.type.element());
+    Tile const from = combine == "sum" && !rounds ? fit(a, most(a.type.element()) / count) : a;
     double const times = combine == "sum" ? count : 1;
-    std::string const order = chance(15) ? ", order = pairwise" : "";
-    return tile(define("reduce " + from.name + " {axis = " + text(axis) + ", combine = " + combine + order + "}",
-                       from.type.with_shape(shape)),
-                times * from.bound, times * from.error);
+    std::string const order = chance(15) || (rounds && combine == "sum") ? ", order = pairwise" : "";
+    Tile const result =
+        tile(define("reduce " + from.name + " {axis = " + text(axis) + ", combine = " + combine + order + "}",
+                    from.type.with_shape(shape)),
+             times * from.bound, times * from.error);
+    return sure_zero(result, combine != "sum");
   }
   Tile broadcast(Tile const& a, Extents const& shape) {
     if (a.type.shape() == shape) return a;

@@ -19,8 +19,12 @@ struct RandomParameter {
   std::int64_t gap = 0;    ///< unused elements between rows
   std::int64_t inner = 1;  ///< stride of the last axis
   ir::Constant scalar;
-  std::int64_t bound = 0;  ///< tensors: whole numbers up to this magnitude; 0: any numbers
-  double tolerance = 0;    ///< written tensors: how far results may be apart
+  std::int64_t bound = 0;     ///< tensors: whole numbers up to this magnitude; 0: none, or as the test likes
+  std::int64_t exponent = 0;  ///< such numbers times a power of two
+  bool any = false;           ///< numbers of all sizes instead, subnormal ones too
+  std::int64_t specials = 0;  ///< of floats one in so many is a NaN, an infinity, -0, or the least; 0: none
+  std::int64_t reversed = 0;  ///< bit i: the stride of axis i is negative
+  double tolerance = 0;       ///< written tensors: how far results may be apart
 };
 
 struct RandomKernel {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -172,7 +173,9 @@ class KernelGenerator : KernelWriter {
         continue;
       }
       std::string const name = "%s" + std::to_string(next_++);
-      line(name + "c = constant {value = " + std::to_string(pick(9) - 4) + " : i64} : i64");
+      std::int64_t const near = pick(9) - 4, one = 1;
+      std::int64_t const far = pick(6) == 0 ? (pick(2) == 0 ? one : -one) << one_of({31, 32, 40, 60}) : 0;
+      line(name + "c = constant {value = " + std::to_string(near + far) + " : i64} : i64");
       line(name + " = add " + offset + ", " + name + "c : i64");
       op += ", " + name;
     }
@@ -185,7 +188,15 @@ class KernelGenerator : KernelWriter {
     Element const element = any_element();
     RandomParameter parameter;
     parameter.element = element;
-    parameter.scalar = ir::make_constant(element, static_cast<double>(pick(65) - 32) / (is_float(element) ? 8 : 1));
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    std::int64_t const one = 1;
+    if (element == Element::boolean || pick(3) != 0)
+      parameter.scalar = ir::make_constant(element, static_cast<double>(pick(65) - 32) / (is_float(element) ? 8 : 1));
+    else if (is_float(element))
+      parameter.scalar =
+          ir::make_constant(element, one_of<double>({inf, -inf, inf - inf, -0.0, 0x1p-140, 3e38, 0x1p31}));
+    else
+      parameter.scalar = ir::make_constant(element, one_of({-1, one << 31, -(one << 31), one << 32, (one << 62) + 1}));
     std::string const name = add_parameter(parameter, std::string(tegula::name(element)));
     pool_.push_back(define("splat " + name, Type::tile(element, tile_)));
   }
