@@ -42,6 +42,13 @@ class Arguments {
     }
   }
 
+  Arguments(Arguments const& from) : tensors_(from.tensors_), arguments_(from.arguments_) {
+    auto tensor = tensors_.begin();
+    for (auto& argument : arguments_)
+      if (argument.is_tensor) argument = {(tensor++)->view()};
+  }
+  Arguments& operator=(Arguments const&) = delete;
+
   [[nodiscard]] sim::Arguments const& views() const { return arguments_; }
 
   /// The first element of a written tensor that is not as expected. Empty: none.
@@ -136,7 +143,8 @@ Level level_of(ir::Module const& module) {
 
 class Judge {
  public:
-  Judge(PipelineCase const& one, JudgeOptions const& options) : one_(one), options_(options), expected_(one) {}
+  Judge(PipelineCase const& one, JudgeOptions const& options)
+      : one_(one), options_(options), initial_(one), expected_(initial_) {}
 
   Judgement run() {
     if (std::string const trouble = as_written(); !trouble.empty()) return {Judgement::Kind::invalid, {}, trouble};
@@ -218,7 +226,7 @@ class Judge {
 
   /// What shows that the module does not mean what the kernel means. Empty: nothing.
   std::string trouble_of(ir::Module const& module) {
-    Arguments found(one_);
+    Arguments found(initial_);
     try {
       switch (level_of(module)) {
         case Level::none:
@@ -267,7 +275,7 @@ class Judge {
 
   PipelineCase const& one_;
   JudgeOptions const& options_;
-  Arguments expected_;
+  Arguments initial_, expected_;
 };
 
 }  // namespace

@@ -127,7 +127,8 @@ class Run {
         arguments_.seed, ended, arguments_.count, right_, closely_, refused_, wrong_.size(), spent);
     for (auto const& [reason, times] : refusals_) fmt::print("  {} refused: {}\n", times, reason);
     for (Record const& one : wrong_)
-      fmt::print("  wrong: {} behind {}: {}\n", one.name(), one.found.pass, one.found.what);
+      fmt::print("  wrong: {} behind {}: {}\n", one.name(), one.found.pass,
+                 one.found.what.substr(0, one.found.what.find('\n')));
     if (wrong_.empty() && right_ < refused_)
       throw InternalError("more kernels are refused than run: the generator has lost its aim");
     return wrong_.empty() ? 0 : 1;

@@ -105,13 +105,19 @@ class HostTensor {
 
   /// True if nothing outside the view was touched.
   [[nodiscard]] bool gaps_untouched() const {
-    std::vector<bool> inside(memory_.size());
-    for (std::int64_t i = 0; i < count(); ++i)
-      for (int b = 0; b < bytes(element_); ++b)
-        inside[static_cast<std::size_t>(address(i) - memory_.data() + b)] = true;
-    for (std::size_t i = 0; i < memory_.size(); ++i)
-      if (!inside[i] && memory_[i] != poison()) return false;
-    return true;
+    std::vector<std::byte> others = memory_;  // with the elements poisoned too
+    int const last = extents_.size() - 1;
+    std::int64_t const row = last < 0 ? 1 : extents_[last], step = last < 0 ? 1 : strides_[last];
+    for (std::int64_t i = 0; i < count(); i += row) {
+      std::byte* at = others.data() + (address(i) - memory_.data());
+      if (step == 1) {
+        std::fill_n(at, row * bytes(element_), poison());
+        continue;
+      }
+      for (std::int64_t column = 0; column < row; ++column, at += step * bytes(element_))
+        std::fill_n(at, bytes(element_), poison());
+    }
+    return std::all_of(others.begin(), others.end(), [&](std::byte byte) { return byte == poison(); });
   }
   /// True for two NaNs and for equal bits; -0 and +0 differ.
   static bool same(ir::Constant a, ir::Constant b) {
