@@ -126,17 +126,39 @@ TEST_CASE("fuzz: random kernels hold what their generators promise", "[N2]") {
     support::for_each_pass_option(one.options, [&](std::string_view name, std::string_view, auto const& value) {
       found[std::string(name) + "=" + support::to_text(value)]++;
     });
+    for (test::RandomParameter const& parameter : one.parameters) {
+      found["any size"] += parameter.any ? 1 : 0;
+      found["specials"] += parameter.specials != 0 ? 1 : 0;
+      found["scaled up"] += parameter.exponent > 0 ? 1 : 0;
+      found["scaled down"] += parameter.exponent < 0 ? 1 : 0;
+      found["reversed"] += parameter.reversed != 0 ? 1 : 0;
+      if (parameter.is_tensor || !is_integer(parameter.element)) continue;
+      std::int64_t const value = ir::to_int(parameter.scalar);
+      found["argument below 0"] += value < 0 ? 1 : 0;
+      found["argument of more than 32 bits"] += value != static_cast<std::int32_t>(value) ? 1 : 0;
+    }
     for (auto const& attributes : one.module.kernel().parameter_attributes())
       found["inout"] += attributes.direction == Direction::inout ? 1 : 0;
     std::set<Element> products;
+    std::set<ir::Value const*> taken;  // right operands of products
     for (auto const& function : one.module.functions()) {
       found["noinline"] += function->inlining == ir::Inline::no ? 1 : 0;
       ir::walk(*function, [&](ir::Op& op) {
         found[std::string(op.info().mnemonic)]++;
         if (op.is<ir::DotOp>()) products.insert(op.operand(0)->type().element());
-        if (op.is<ir::CallOp>()) found[function->is_kernel() ? "call in kernel" : "call in function"]++;
+        if (op.is<ir::DotOp>()) taken.insert(op.operand(1));
+        if (op.is<ir::CallOp>()) {
+          found[function->is_kernel() ? "call in kernel" : "call in function"]++;
+          std::set<ir::Value const*> tensors;
+          for (ir::Value const* operand : op.operands())
+            if (operand->type().is_tensor() && !tensors.insert(operand).second) found["one tensor twice"]++;
+        }
         if (op.is<ir::ForOp>()) {
           auto const& loop = op.as<ir::ForOp>();
+          found["step from an argument"] += op.operand(2)->defining_op() == nullptr ? 1 : 0;
+          for (int i = 3; i < op.operand_count(); ++i)
+            found["sums of 16 bits"] +=
+                op.operand(i)->type().is_tile() && bits(op.operand(i)->type().element()) == 16 ? 1 : 0;
           found[loop.distance != 0 ? "distance" : loop.stages != 0 ? "stages" : "no stages"]++;
           for (ir::Op const* at = op.parent_op(); at != nullptr; at = at->parent_op())
             found["loop in " + std::string(at->info().mnemonic)]++;
@@ -147,12 +169,28 @@ TEST_CASE("fuzz: random kernels hold what their generators promise", "[N2]") {
           found["access to rank " + std::to_string(op.operand(0)->type().rank())]++;
       });
     }
+    for (ir::Value const* value : taken) {
+      ir::Op const* const op = value->defining_op();
+      if (op != nullptr && op->is<ir::TransOp>() && taken.count(op->operand(0)) != 0)
+        found["straight and transposed"]++;
+    }
     for (Element const element : products) found["product of " + std::string(name(element))]++;
     found["products of two elements"] += products.size() == 2 ? 1 : 0;
     found["no products"] += products.empty() ? 1 : 0;
   }
   for (char const* const feature : {"inout",
                                     "noinline",
+                                    "any size",
+                                    "specials",
+                                    "scaled up",
+                                    "scaled down",
+                                    "reversed",
+                                    "argument below 0",
+                                    "argument of more than 32 bits",
+                                    "one tensor twice",
+                                    "step from an argument",
+                                    "sums of 16 bits",
+                                    "straight and transposed",
                                     "call in kernel",
                                     "call in function",
                                     "dot",

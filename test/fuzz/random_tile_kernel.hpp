@@ -78,6 +78,7 @@ class TileKernelGenerator : TileWriter {
     double bound, error;  ///< of its result, for arguments up to 8
     bool changes;         ///< its last arguments are a tensor, which it reads and writes, and the row where it does
     bool reads;           ///< and behind them another tensor, read there too
+    bool changes_both;    ///< and written
   };
   static constexpr double small = 8;                  ///< what goes into products
   static constexpr std::int64_t most_work = 1 << 17;  ///< elements computed, before kernels get short
@@ -364,6 +365,7 @@ class TileKernelGenerator : TileWriter {
       case 10:
         return call(scope);
       case 11:
+        if (!functions_of_.empty() && chance(40)) return call(scope);
         return chance(60) ? store(scope, any(scope)) : read_and_write(scope);
       case 12:
         return branch(scope);
@@ -415,10 +417,11 @@ class TileKernelGenerator : TileWriter {
       arguments += ", " + changed + ", " + times("%block", m_);
     }
     if (f.reads) {
-      if (chance(40))
+      Direction const direction = f.changes_both ? Direction::inout : Direction::in;
+      if (chance(60))
         arguments += ", " + state();
       else
-        arguments += ", " + tensor(Element::f32, {near(grid_[0] * grid_[1] * m_), near(n_)}, Direction::in, 2);
+        arguments += ", " + tensor(Element::f32, {near(grid_[0] * grid_[1] * m_), near(n_)}, direction, 2);
     }
     work_ += 4 * m_ * n_ * turns_;
     keep(scope, tile(define("call " + arguments + " {callee = @" + f.name + "}", f.to), f.bound, f.error));
@@ -439,15 +442,22 @@ class TileKernelGenerator : TileWriter {
       signature += (i == 0 ? "" : ", ") + name + ": " + ir::to_string(made.from.back());
       keep(inside, {{name, made.from.back()}, small, 0});
     }
-    made.changes = chance(30);
+    made.changes = chance(40);
     if (made.changes) {
       signature += ", %t: inout " + ir::to_string(Type::tensor(Element::f32, 2)) + ", %row: i64";
       change(inside, "%t", "%row");
     }
-    made.reads = made.changes && chance(40);
+    made.reads = made.changes && chance(65);
+    made.changes_both = made.reads && chance(40);
     if (made.reads) {
-      signature += ", %u: in " + ir::to_string(Type::tensor(Element::f32, 2));
-      keep(inside, tile(define("load %u, %row, %zero", Type::tile(Element::f32, {m_, n_})), small));
+      Type const type = Type::tile(Element::f32, {m_, n_});
+      signature +=
+          ", %u: " + std::string(made.changes_both ? "inout " : "in ") + ir::to_string(Type::tensor(Element::f32, 2));
+      keep(inside, tile(define("load %u, %row, %zero", type), small));
+      if (made.changes_both) {
+        change(inside, "%u", "%row");
+        keep(inside, tile(define("load %t, %row, %zero", type), small));
+      }
     }
     statements(inside, 1 + pick(4));
     Tile const last = any(inside);

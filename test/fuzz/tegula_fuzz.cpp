@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -69,7 +70,8 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 /// One judgement on its way between processes, and the seed that it belongs to.
 struct Record {
   std::uint64_t seed = 0;
-  int trips = -1;  ///< as a Trips where each pass is judged; -1: the whole pipeline
+  int trips = -1;      ///< as a Trips where each pass is judged; -1: the whole pipeline
+  double seconds = 0;  ///< of one core
   Judgement found;
 
   [[nodiscard]] std::string name() const {
@@ -85,8 +87,8 @@ std::string to_text(Record const& record) {
   std::string what = record.found.what.substr(0, 2000);
   for (char& c : what)
     if (c == between || c == behind) c = ' ';
-  return fmt::format("{}{}{}{}{}{}{}{}", record.trips, between, static_cast<int>(record.found.kind), between,
-                     record.found.pass, between, what, behind);
+  return fmt::format("{}{}{}{}{}{}{}{}{}{}", record.trips, between, record.seconds, between,
+                     static_cast<int>(record.found.kind), between, record.found.pass, between, what, behind);
 }
 
 std::vector<Record> read_records(std::uint64_t seed, std::string_view text) {
@@ -101,6 +103,7 @@ std::vector<Record> read_records(std::uint64_t seed, std::string_view text) {
       return value;
     };
     record.trips = std::atoi(field(between).c_str());
+    record.seconds = std::strtod(field(between).c_str(), nullptr);
     record.found.kind = static_cast<Judgement::Kind>(std::atoi(field(between).c_str()));
     record.found.pass = field(between);
     record.found.what = field(behind);
@@ -125,6 +128,7 @@ class Run {
     fmt::print(
         "from seed {}: {} of {} kernels, {} right ({} of them behind each pass), {} refused, {} wrong in {:.1f} s\n",
         arguments_.seed, ended, arguments_.count, right_, closely_, refused_, wrong_.size(), spent);
+    fmt::print("  {:.1f} s of one core, {:.2f} for {}, the slowest\n", seconds_, slowest_.seconds, slowest_.name());
     for (auto const& [reason, times] : refusals_) fmt::print("  {} refused: {}\n", times, reason);
     for (Record const& one : wrong_)
       fmt::print("  wrong: {} behind {}: {}\n", one.name(), one.found.pass,
@@ -149,10 +153,12 @@ class Run {
     std::string text;
     bool const closely = arguments_.each_pass_every != 0 && seed % arguments_.each_pass_every == 0;
     for (int trips = -1; trips < (closely ? trips_count : 0); ++trips) {
-      Record record{seed, trips, {}};
+      Record record{seed, trips, 0, {}};
       PipelineCase const one = case_of(record);
       if (arguments_.print) std::cout << case_text(one) << std::flush;
+      std::clock_t const start = std::clock();
       record.found = judge(one, options_of(record));
+      record.seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
       text += to_text(record);
       if (record.found.wrong()) break;
     }
@@ -162,10 +168,12 @@ class Run {
   void take(JobResult const& result) {
     std::uint64_t const seed = arguments_.seed + result.job;
     if (result.end != JobResult::End::returned)
-      return take({seed, -1, {Judgement::Kind::wrong, "no pass", result.text}});
+      return take(Record{seed, -1, 0, {Judgement::Kind::wrong, "no pass", result.text}});
     for (Record const& record : read_records(seed, result.text)) take(record);
   }
   void take(Record const& record) {
+    seconds_ += record.seconds;
+    if (record.seconds > slowest_.seconds) slowest_ = record;
     switch (record.found.kind) {
       case Judgement::Kind::right:
         ++right_;
@@ -232,6 +240,8 @@ class Run {
   double next_progress_ = 20;
   std::map<std::string, std::uint64_t> refusals_;
   std::uint64_t right_ = 0, refused_ = 0, closely_ = 0;
+  double seconds_ = 0;
+  Record slowest_;
   std::vector<Record> wrong_;
 };
 
