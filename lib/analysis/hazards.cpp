@@ -1,6 +1,7 @@
 #include "analysis/hazards.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "analysis/call_graph.hpp"
@@ -175,7 +176,7 @@ CallSummary Hazards::summary() {
 
 // ---- states
 
-bool Hazards::add(State& state, Pending const& pending) {
+bool Hazards::Pending::merge(Pending const& other) {
   bool grew = false;
   auto const becomes = [&](auto& value, auto const& joined) { grew = std::exchange(value, joined) != joined || grew; };
   auto const common = [&](std::set<Op const*>& places, std::set<Op const*> const& others) {
@@ -186,32 +187,41 @@ bool Hazards::add(State& state, Pending const& pending) {
     places.insert(others.begin(), others.end());
     grew = places.size() != before || grew;
   };
-  for (Pending& other : state) {
-    if (other.access != pending.access || other.turn != pending.turn || other.open != pending.open ||
-        other.outside != pending.outside || other.ended != pending.ended || other.ended_turn != pending.ended_turn)
-      continue;
-    becomes(other.known, std::min(other.known, pending.known));
-    becomes(other.least_age, std::min(other.least_age, pending.least_age));
-    becomes(other.most_age, std::max(other.most_age, pending.most_age));
-    if (other.passed != pending.passed) becomes(other.passed, nullptr);
-    common(other.released, pending.released);
-    if (other.acquired != pending.acquired) becomes(other.acquired, Access::not_elected);
-    becomes(other.fenced, other.fenced && pending.fenced);
-    becomes(other.fence_known, std::min(other.fence_known, pending.fence_known));
-    common(other.fence_released, pending.fence_released);
-    if (other.fence_acquired != pending.fence_acquired) becomes(other.fence_acquired, Access::not_elected);
-    either(other.met_warp, pending.met_warp);
-    either(other.met_group, pending.met_group);
-    either(other.arrived, pending.arrived);
-    either(other.cluster_arrived, pending.cluster_arrived);
-    return grew;
-  }
+  becomes(known, std::min(known, other.known));
+  becomes(least_age, std::min(least_age, other.least_age));
+  becomes(most_age, std::max(most_age, other.most_age));
+  if (passed != other.passed) becomes(passed, nullptr);
+  common(released, other.released);
+  if (acquired != other.acquired) becomes(acquired, Access::not_elected);
+  becomes(fenced, fenced && other.fenced);
+  becomes(fence_known, std::min(fence_known, other.fence_known));
+  common(fence_released, other.fence_released);
+  if (fence_acquired != other.fence_acquired) becomes(fence_acquired, Access::not_elected);
+  either(met_warp, other.met_warp);
+  either(met_group, other.met_group);
+  either(arrived, other.arrived);
+  either(cluster_arrived, other.cluster_arrived);
+  return grew;
+}
+
+bool Hazards::add(State& state, Pending const& pending) {
+  auto const same = std::find_if(state.begin(), state.end(),
+                                 [&](Pending const& other) { return other.identity() == pending.identity(); });
+  if (same != state.end()) return same->merge(pending);
   state.push_back(pending);
   return true;
 }
 
-void Hazards::join(State& into, State const& other) {
-  for (Pending const& pending : other) add(into, pending);
+bool Hazards::join(State& into, State const& other) {
+  std::map<Pending::Identity, std::size_t> places;
+  for (std::size_t i = 0; i < into.size(); ++i) places.emplace(into[i].identity(), i);
+  bool grew = false;
+  for (Pending const& pending : other) {
+    auto const [at, added] = places.emplace(pending.identity(), into.size());
+    if (added) into.push_back(pending);
+    grew = added || into[at->second].merge(pending) || grew;
+  }
+  return grew;
 }
 
 Hazards::State Hazards::joined(State const& a, State const& b) {
@@ -300,6 +310,7 @@ void Hazards::meet(Level level, Op const& at, State& state) {
     if (!concerned(pending)) continue;
     pending.known = std::max(pending.known, level);
     if (pending.fenced) pending.fence_known = std::max(pending.fence_known, level);
+    if (!proxies_) continue;
     pending.met_warp = {&at};
     if (level >= Level::group) pending.met_group = {&at};
   }
@@ -319,7 +330,7 @@ void Hazards::cluster_arrive(Op const& op, State& state) {
     bool const published = pending.access != nullptr && pending.access->op->is<MbarrierInitOp>();
     if (!concerned(pending) || (relaxed && !published)) continue;
     pending.released.insert(nullptr);
-    pending.cluster_arrived = {&op};
+    if (proxies_) pending.cluster_arrived = {&op};
     if (pending.fenced) pending.fence_released.insert(nullptr);
   }
 }
@@ -384,7 +395,7 @@ void Hazards::arrive(Op const& op, State& state) {
       if (!own && !of_warp) continue;
       pending.released.insert(barrier);
       bool const fenced = own ? pending.fenced : pending.fence_known >= Level::warp;
-      pending.arrived = own ? std::set<Op const*>{&op} : pending.met_warp;
+      if (proxies_) pending.arrived = own ? std::set<Op const*>{&op} : pending.met_warp;
       if (fenced) {
         pending.fence_released.insert(barrier);
         continue;
@@ -529,13 +540,13 @@ void Hazards::loop(Op const& loop, State& state) {
     end = start;
     block(loop.block(), end);
     if (stopped() || known == 1) break;
-    grew = false;
-    for (Pending pending : end) {
+    State next = end;
+    for (Pending& pending : next) {
       if (pending.access != nullptr && is_inside(*pending.access->op, loop)) pending.turn = &loop;
       if (pending.ended != nullptr && is_inside(*pending.ended, loop)) pending.ended_turn = &loop;
       if (pending.passed != nullptr && is_inside(*pending.passed, loop)) pending.passed = nullptr;
-      grew = add(start, pending) || grew;
     }
+    grew = join(start, next);
   }
   state = known == -1 ? joined(state, end) : end;
 }

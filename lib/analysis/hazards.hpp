@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,8 @@ struct CallSummary {
 ///     that the wait is for the phase of the arrival is the protocol's matter, as are partitions that hand data to each
 ///     other; a lane that waits for one of several mbarriers knows it of the buffers that it fills behind the wait,
 ///   - a copy into a buffer that a wait finds over came after the copies out of the same bytes,
-///   - the cluster's barrier orders what stands before an arrive that releases and behind the wait; a relaxed arrive only
+///   - the cluster's barrier orders what stands before an arrive that releases and behind the wait; a relaxed arrive
+///   only
 ///     the initialisation of mbarriers,
 ///   - barriers that say purpose = schedule order nothing.
 class Hazards {
@@ -78,21 +80,27 @@ class Hazards {
     Level known = Level::none;       ///< the threads that know it is over
     bool open = false;               ///< still under way, after so many commits at least and at most
     int least_age = 0, most_age = 0;
-    ir::Op const* ended = nullptr;                ///< the wait that saw it end; null: it was no copy
-    ir::Op const* ended_turn = nullptr;           ///< as `turn`, of that wait
-    ir::Op const* passed = nullptr;               ///< the if or for that was passed by on each path that it is left on
-    bool outside = false;                         ///< made before or after this partition, by other groups of threads
+    ir::Op const* ended = nullptr;       ///< the wait that saw it end; null: it was no copy
+    ir::Op const* ended_turn = nullptr;  ///< as `turn`, of that wait
+    ir::Op const* passed = nullptr;      ///< the if or for that was passed by on each path that it is left on
+    bool outside = false;                ///< made before or after this partition, by other groups of threads
     /// mbarriers at which its threads arrived since; null: the cluster's barrier.
     std::set<ir::Op const*> released;
     std::int64_t acquired = Access::not_elected;  ///< the elected lane that has waited for such an arrival
 
-    // For fences: whether one came since, by the threads of the access, and who knows of it; and the ops that last made
-    // the access known, before which it can come.
+    // For fences: whether one came since, by the threads of the access, and who knows of it; and, only where
+    // fences are looked for, the ops that last made the access known, before which it can come.
     bool fenced = false;
     Level fence_known = Level::none;
     std::set<ir::Op const*> fence_released;
     std::int64_t fence_acquired = Access::not_elected;
     std::set<ir::Op const*> met_warp, met_group, arrived, cluster_arrived;
+
+    /// States hold one of each identity.
+    using Identity = std::tuple<Access const*, ir::Op const*, bool, bool, ir::Op const*, ir::Op const*>;
+    [[nodiscard]] Identity identity() const { return {access, turn, open, outside, ended, ended_turn}; }
+    /// Joins what another path says of the same; true if that says more.
+    bool merge(Pending const& other);
   };
   using State = std::vector<Pending>;
   struct Context {
@@ -131,10 +139,10 @@ class Hazards {
   void mbarrier_wait(ir::Op const& op, State& state);
   void arrive(ir::Op const& op, State& state);
   static void age(Completion group, State& state, std::int64_t elected);
-  /// Joins what two paths say of one access; true if that says more than the state did.
+  /// Joins what two paths say; true if the state grew by that.
   static bool add(State& state, Pending const& pending);
+  static bool join(State& into, State const& other);
   static State joined(State const& a, State const& b);
-  static void join(State& into, State const& other);
   void report(Pending const& earlier, Access const& later, ir::Op const& at, Level level);
   [[nodiscard]] ir::Op const* meeting_point(ir::Op const& at, Pending const& earlier, Level level) const;
   [[nodiscard]] bool sealed(ir::Op const& region, Level level) const;
