@@ -1,11 +1,13 @@
 #include "ir/shared_frame.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "ir/builder.hpp"
 #include "ir/exchange.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
+#include "support/string_buffer.hpp"
 
 namespace tegula::ir {
 namespace {
@@ -85,11 +87,39 @@ std::string too_much_shared_memory(std::int64_t needed, std::vector<SharedUser> 
   constexpr std::size_t most_named = 3;
   std::stable_sort(users.begin(), users.end(),
                    [](SharedUser const& a, SharedUser const& b) { return a.bytes > b.bytes; });
-  std::string text =
-      "shared memory: " + std::to_string(needed) + " bytes needed, " + std::to_string(shared_limit) + " allowed;";
-  for (std::size_t i = 0; i < std::min(users.size(), most_named); ++i)
-    text += std::string(i == 0 ? " " : ", ") + to_string(users[i]) + " " + std::to_string(users[i].bytes);
-  return text;
+  // Users that never live together may share bytes: each counts what none before it has, so that the parts add up.
+  std::map<std::int64_t, std::int64_t> taken;  // from, to
+  std::vector<std::pair<std::int64_t, std::string>> parts;
+  std::int64_t rest = needed;
+  for (SharedUser const& user : users) {
+    std::int64_t own = user.bytes;
+    if (user.decided()) {
+      std::int64_t from = user.offset, to = user.end();
+      for (auto at = taken.begin(); at != taken.end();) {
+        if (at->second < from || at->first > to) {
+          ++at;
+          continue;
+        }
+        own -= std::max<std::int64_t>(0, std::min(at->second, user.end()) - std::max(at->first, user.offset));
+        from = std::min(from, at->first), to = std::max(to, at->second);
+        at = taken.erase(at);
+      }
+      taken.emplace(from, to);
+    }
+    if (own == 0) continue;
+    parts.emplace_back(own, to_string(user));
+    rest -= own;
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](auto const& a, auto const& b) { return a.first > b.first; });
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < std::min(parts.size(), most_named); ++i)
+    words.push_back(parts[i].second + " " + std::to_string(parts[i].first));
+  std::int64_t others = 0;
+  for (std::size_t i = most_named; i < parts.size(); ++i) others += parts[i].first;
+  if (others > 0) words.push_back(std::to_string(parts.size() - most_named) + " others " + std::to_string(others));
+  if (rest > 0) words.push_back("gaps " + std::to_string(rest));
+  return "shared memory: " + std::to_string(needed) + " bytes needed, " + std::to_string(shared_limit) + " allowed; " +
+         support::joined(words, ", ");
 }
 
 Value* shared_base(Function const& function) {

@@ -47,7 +47,8 @@ std::int64_t frame_bytes(std::vector<SharedUser> const& users);
 /// To which a function's shared memory must be aligned; at least 16.
 std::int64_t frame_alignment(std::vector<SharedUser> const& users);
 
-/// `shared memory: 245760 bytes needed, 232448 allowed; %ring 196608, %out 49152`.
+/// `shared memory: 262144 bytes needed, 232448 allowed; %ring 196608, %out 49152, %d 8192, 2 others 8160, gaps 32`: the
+/// biggest users; the parts add up to what is needed.
 std::string too_much_shared_memory(std::int64_t needed, std::vector<SharedUser> users);
 /// What mends it.
 inline constexpr std::string_view less_shared_memory = "take fewer stages or smaller tiles";

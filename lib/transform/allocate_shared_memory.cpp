@@ -155,7 +155,9 @@ PassResult allocate_shared_memory(ir::Function& function, AnalysisCache&, PassCo
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < users.size(); ++i) bytes = std::max(bytes, offsets[i] + users[i].bytes);
   if (bytes > ir::shared_limit) {
-    context.diagnostics.error(ir::too_much_shared_memory(bytes, users) + "; " + std::string(ir::less_shared_memory),
+    std::vector<ir::SharedUser> placed = users;
+    for (std::size_t i = 0; i < placed.size(); ++i) placed[i].offset = offsets[i];
+    context.diagnostics.error(ir::too_much_shared_memory(bytes, placed) + "; " + std::string(ir::less_shared_memory),
                               function.where);
     return result_of(changed);
   }

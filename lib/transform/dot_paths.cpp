@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "ir/element_offsets.hpp"
 #include "ir/shared_access.hpp"
 #include "ir/wgmma_operand.hpp"
 #include "tegula/support/budget.hpp"
@@ -23,6 +24,7 @@ constexpr int warps_per_group = 4;
 constexpr int bytes_of_depth = 32;                ///< along K, of one instruction
 constexpr std::int64_t elements_per_warp = 1024;  ///< of a result that mma makes: 32 registers a thread
 constexpr int most_warps = 16;
+constexpr std::int64_t most_operand_registers = 128;  ///< of a thread, beside its part of the result
 
 /// Why tensor cores have no product of these elements. Empty: they do.
 std::string no_tensor_core(Op const& dot) {
@@ -162,6 +164,30 @@ std::string no_mma(Op const& dot, int warps) {
   if (warp_grid(dot, warps).grid.rows == 0)
     return "mma takes multiples of 16 rows and 8 columns from each of " + std::to_string(warps) + " warps";
   return {};
+}
+
+std::int64_t depth_of_part(Op const& dot, ir::WarpGrid grid) {
+  Extents const &a = dot.operand(0)->type().shape(), &b = dot.operand(1)->type().shape();
+  std::int64_t const size = bytes(dot.operand(0)->type().element()), lanes = 32, word = 4;
+  auto const registers = [&](std::int64_t depth) {  // each warp holds its rows and its columns
+    return depth * (a[0] / grid.rows + b[1] / grid.columns) * size / word / lanes;
+  };
+  auto const can_part = [&](std::int64_t depth) {
+    for (int i = 0; i < 2; ++i) {
+      FetchedOperand const source = fetched_operand(*dot.operand(i));
+      if (source.view == nullptr) return false;
+      Type const type = view_type(source);
+      std::string ignored;
+      ir::ElementOffsets const* const offsets = ir::ElementOffsets::get(*type.layout(), ignored);
+      Extents const part = i == 0 ? Extents{type.shape()[0], depth} : Extents{depth, type.shape()[1]};
+      if (offsets == nullptr || !offsets->movable(part, ignored)) return false;
+    }
+    return true;
+  };
+  std::int64_t depth = a[1];
+  while (registers(depth) > most_operand_registers && depth % (2 * bytes_of_depth / size) == 0 && can_part(depth / 2))
+    depth /= 2;
+  return depth;
 }
 
 int warps_for_products(std::vector<Op*> const& dots) {

@@ -26,6 +26,10 @@ struct DotGrid {
 /// The arrangement whose parts are the nearest to squares; those that load their operands directly come first.
 DotGrid warp_grid(ir::Op const& dot, int warps);
 
+/// How much of K a product of mma.sync takes at a time: all of it, unless its operands would fill a thread's registers
+/// and can be read in parts from where they were copied.
+std::int64_t depth_of_part(ir::Op const& dot, ir::WarpGrid grid);
+
 /// Warps for a kernel with these products: whole warpgroups for products that wgmma takes, one for each 64 rows up to
 /// 4 of them, but no more than have registers for the accumulators; else as many warps as the largest product keeps
 /// busy.

@@ -231,21 +231,46 @@ class Schedule {
     return first;
   }
 
-  /// A product of registers, done when the next op runs.
+  /// A product of registers, done when the next op runs; in parts along K where the operands would fill the registers.
   void warp_by_warp(Op& dot, std::string const& by_warps) {
     ir::WarpGrid const grid = warp_grid(dot, function_.warps).grid;
-    Type const &a = dot.operand(0)->type(), &b = dot.operand(1)->type(), &d = dot.result()->type();
+    Type const& d = dot.result()->type();
     std::string why;
     ir::Builder builder = ir::Builder::before(dot);
     builder.set_where(dot.where());
-    auto const in_layout = [&](int i, Layout const* layout) {
-      return builder.value(ir::ConvertLayoutOp{}, {dot.operand(i)}, dot.operand(i)->type().with_layout(layout));
-    };
-    Value* const lhs = in_layout(0, ir::mma_a_layout(a.shape(), bytes(a.element()), grid, why));
-    Value* const rhs = in_layout(1, ir::mma_b_layout(b.shape(), bytes(b.element()), grid, why));
-    Value* const sum = laid_out(builder, dot.operand(2), ir::mma_layout(d.shape(), grid, why));
-    Value* const product = builder.value(ir::make_op<ir::MmaOp>(Symbol(by_warps)), {lhs, rhs, sum}, sum->type());
-    ir::replace(dot, builder.value(ir::ConvertLayoutOp{}, {product}, d));
+    Value* sum = nullptr;
+    std::int64_t const depth = dot.operand(0)->type().shape()[1], step = depth_of_part(dot, grid);
+    for (std::int64_t from = 0; from < depth; from += step) {
+      auto const part = [&](int i) { return step == depth ? dot.operand(i) : part_of(builder, dot, i, from, step); };
+      Value *const a = part(0), *const b = part(1);
+      auto const in_layout = [&](Value* tile, Layout const* layout) {
+        return builder.value(ir::ConvertLayoutOp{}, {tile}, tile->type().with_layout(layout));
+      };
+      int const size = bytes(a->type().element());
+      Value* const lhs = in_layout(a, ir::mma_a_layout(a->type().shape(), size, grid, why));
+      Value* const rhs = in_layout(b, ir::mma_b_layout(b->type().shape(), size, grid, why));
+      if (sum == nullptr) sum = laid_out(builder, dot.operand(2), ir::mma_layout(d.shape(), grid, why));
+      sum = builder.value(ir::make_op<ir::MmaOp>(Symbol(by_warps)), {lhs, rhs, sum}, sum->type());
+    }
+    ir::replace(dot, builder.value(ir::ConvertLayoutOp{}, {sum}, d));
+  }
+
+  /// Columns [from, from + step) of the left operand, or such rows of the right one, where it was copied.
+  static Value* part_of(ir::Builder& builder, Op const& dot, int i, std::int64_t from, std::int64_t step) {
+    FetchedOperand const source = fetched_operand(*dot.operand(i));
+    Type const& whole = source.view->type();
+    bool const columns = (i == 0) != source.transposed;
+    Extents shape = whole.shape();
+    shape[columns ? 1 : 0] = step;
+    Value *const at = builder.index(from), *const zero = builder.index(0);
+    Value* const view = builder
+                            .op(ir::ViewOp{}, {source.view, columns ? zero : at, columns ? at : zero},
+                                {Type::shared(whole.element(), shape, whole.layout())})
+                            .result();
+    Value* const tile = builder.value(ir::SharedLoadOp{}, {view}, Type::tile(whole.element(), shape));
+    if (!source.transposed) return tile;
+    return builder.value(ir::make_op<ir::TransOp>(Extents{1, 0}), {tile},
+                         Type::tile(whole.element(), {shape[1], shape[0]}));
   }
 
   struct PendingLoop {

@@ -19,6 +19,7 @@ constexpr std::int64_t rows_of_wgmma = 64;
 constexpr std::int64_t rows_of_mma = 16;
 constexpr std::int64_t column_step = 8;     ///< of both
 constexpr std::int64_t reserve = 2 * 1024;  ///< of shared memory, for barriers and gaps
+constexpr std::int64_t row_gap = 4;         ///< elements between rows that are turned
 
 bool is_load(Value const& value) {
   Op const* const op = value.defining_op();
@@ -29,8 +30,11 @@ bool worth_it(Op const& dot) {
   Type const &a = dot.operand(0)->type(), &b = dot.operand(1)->type();
   std::int64_t const rows = a.shape()[0], columns = b.shape()[1];
   if (bytes(a.element()) > 4 || rows % column_step != 0) return false;
-  bool const for_wgmma =
-      rows % rows_of_wgmma != 0 && columns % rows_of_wgmma == 0 && is_load(*dot.operand(0)) && is_load(*dot.operand(1));
+  // The result is turned back in shared memory, beside two stages of the operands.
+  std::int64_t const stage = (rows + columns) * a.shape()[1] * bytes(a.element());
+  std::int64_t const turned = columns * (rows + row_gap) * bytes(dot.result()->type().element());
+  bool const for_wgmma = rows % rows_of_wgmma != 0 && columns % rows_of_wgmma == 0 && is_load(*dot.operand(0)) &&
+                         is_load(*dot.operand(1)) && 2 * stage + turned + reserve <= sm90::shared;
   return for_wgmma || (rows % rows_of_mma != 0 && columns % rows_of_mma == 0);
 }
 

@@ -34,14 +34,13 @@ bool must_be_refused(GemmShape const& shape) {
   bool const by_rows = shape.m % 16 == 0 && shape.n % 8 == 0, by_columns = shape.n % 16 == 0 && shape.m % 8 == 0;
   return shape.k * size % 32 != 0 || (!by_rows && !by_columns);
 }
-/// Whether it may be: a thread's part of the result and of the operands fills its registers, or a stage of the operands
-/// shared memory.
+/// Whether it may be: a thread's part of the result fills its registers, or a stage of the operands shared memory.
 bool may_be_refused(GemmShape const& shape) {
   int const row_bytes = shape.k * bytes(shape.elements.a);
-  bool const by_warpgroups = shape.m % 64 == 0 || shape.n % 64 == 0;
-  // Half of all registers hold the result. Warps that read their operands to registers hold a whole K of them, too.
-  bool const large = shape.m * shape.n > (by_warpgroups ? 128 * 256 : 64 * 256) || (!by_warpgroups && row_bytes >= 256);
-  return must_be_refused(shape) || large || (shape.m + shape.n) * row_bytes > 200 * 1024;
+  bool const large = shape.m * shape.n > 208 * 224;  // more than 46 of 64 thousand registers hold the result
+  // Turned round, the result goes back through shared memory beside two stages of the operands.
+  bool const turned = shape.m % 16 != 0 && 2 * (shape.m + shape.n) * row_bytes + 4 * shape.m * shape.n > 220 * 1024;
+  return must_be_refused(shape) || large || turned || (shape.m + shape.n) * row_bytes > 200 * 1024;
 }
 
 /// What is wrong with the product; empty: nothing. `refused` says whether there is none.
@@ -96,7 +95,8 @@ std::vector<GemmShape> corners() {
           product(8, 256, 64),       product(200, 64, 32),          product(256, 192, 64),
           product(192, 256, 64),     product(256, 256, 64),         product(256, 144, 32),
           product(240, 240, 16),     product(64, 248, 16),          product(32, 96, 64, tf32, true),
-          product(48, 96, 64, e4m3), product(80, 48, 64, i8, true), product(16, 96, 32, tf32)};
+          product(48, 96, 64, e4m3), product(80, 48, 64, i8, true), product(16, 96, 32, tf32),
+          product(32, 184, 128),     product(136, 192, 64, tf32)};
 }
 
 /// All of them, in an order that does not change.

@@ -54,3 +54,19 @@ TEST_CASE("budget: a product that goes warp by warp is named with the reason and
         "a product of i8 goes warp by warp from registers: wgmma takes multiples of 64 rows, not 16");
   CHECK_THAT(found.broken.front().fix, ContainsSubstring("K last"));
 }
+
+TEST_CASE("budget: the parts of shared memory add up to its total, gaps and shared bytes included", "[N5]") {
+  // %b shares bytes with %a; %f begins 96 bytes behind %e.
+  ir::Module const module = unverified(
+      "kernel @parts() warps = 4 {\n"
+      "  %a = shared_alloc {offset = 0} : shared<1024x64xf32, dense>\n"
+      "  %b = shared_alloc {offset = 131072} : shared<640x64xf32, dense>\n"
+      "  %c = shared_alloc {offset = 294912} : shared<64x64xf32, dense>\n"
+      "  %d = shared_alloc {offset = 311296} : shared<32x64xf32, dense>\n"
+      "  %e = shared_alloc {offset = 319488} : shared<32xf32, dense>\n"
+      "  %f = shared_alloc {align = 8, offset = 319712} : mbarrier<4>\n"
+      "  return\n}\n");
+  CHECK_THROWS_WITH(analysis::refuse_over_budget(module.kernel()),
+                    ContainsSubstring("319744 bytes needed, 232448 allowed; %a 262144, %b 32768, %c 16384, 3 others "
+                                      "8352, gaps 96; take fewer"));
+}
