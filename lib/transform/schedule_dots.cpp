@@ -107,7 +107,7 @@ class Schedule {
     ir::Builder before = ir::Builder::before(loop);
     before.set_where(dot.where());
     Value* const start = laid_out(before, loop.operand(carry + 3), layout);
-    loop.set_operand(carry + 3, before.value(ir::WgmmaFenceOp{}, {start}, pending));
+    loop.set_operand(carry + 3, start);
     Value* const argument = loop.block().argument(carry + 1);
     argument->set_type(pending);
     loop.result(carry)->set_type(pending);
@@ -127,8 +127,20 @@ class Schedule {
     known.groups.push_back({&commit, carry});
   }
 
-  /// Waits in the loop for the products of the iteration before, behind it for all.
+  /// Fences what products add to, once ahead of the loop for all of them. Waits in the loop for the products of the
+  /// iteration before, behind it for all.
   static void close_loop(Op& loop, std::vector<std::pair<Op*, int>> const& groups) {
+    ir::Builder before = ir::Builder::before(loop);
+    before.set_where(groups.front().first->where());
+    std::vector<Value*> starts;
+    std::vector<Type> started;
+    for (auto const& [commit, carry] : groups) {
+      starts.push_back(loop.operand(carry + 3));
+      started.push_back(loop.result(carry)->type());
+    }
+    Op& fence = before.op(ir::WgmmaFenceOp{}, starts, started);
+    for (std::size_t i = 0; i < groups.size(); ++i)
+      loop.set_operand(groups[i].second + 3, fence.result(static_cast<int>(i)));
     ir::Builder inside = ir::Builder::after(*groups.back().first);
     inside.set_where(groups.back().first->where());
     inside.op(ir::make_op<ir::WgmmaWaitOp>(static_cast<std::int64_t>(groups.size())), {}, {});

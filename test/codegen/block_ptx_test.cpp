@@ -108,7 +108,8 @@ CHECK: st.global
 )");
 }
 
-TEST_CASE("an mbarrier of another CTA is reached through mapa, and arrivals there release for the cluster", "[block-ptx]") {
+TEST_CASE("an mbarrier of another CTA is reached through mapa, and arrivals there release for the cluster",
+          "[block-ptx]") {
   check_kernel(
       [](Builder& b, KernelValues const& k) {
         llvm::Value* const remote = mapa(b, k.barrier, k.x);

@@ -57,11 +57,11 @@ struct Mbarrier {
   MbarrierState state;
   MbarrierAddress address;
   Slot slot = no_slot;
-  Clock pending;                // released by the arrivals of the phase under way
-  Clock completed;              // released by those of the phase just finished
-  Instant init;                 // its lane
-  Slot init_slot = no_slot;     // 1 for whoever is ordered after the init and its fence.mbarrier_init
-  bool published = false;       // the initialising lane has executed that fence
+  Clock pending;             // released by the arrivals of the phase under way
+  Clock completed;           // released by those of the phase just finished
+  Instant init;              // its lane
+  Slot init_slot = no_slot;  // 1 for whoever is ordered after the init and its fence.mbarrier_init
+  bool published = false;    // the initialising lane has executed that fence
   Site inval;
   Site last_arrival;
   Instant remote_arrival;          // the last arrival or st.async of another CTA
