@@ -14,6 +14,7 @@ namespace tegula::test {
 struct Mutation {
   std::string without;  ///< the op's IR line, with its line number in the function's text
   ir::Module module;
+  std::size_t number = 0;  ///< of the op, among all of the module
 };
 
 namespace detail {
@@ -70,7 +71,7 @@ inline std::vector<Mutation> mutations(ir::Module const& module, std::function<b
   std::vector<ir::Op*> const ops = detail::all_ops(module);
   for (std::size_t i = 0; i < ops.size(); ++i)
     if (taken(*ops[i]))
-      result.push_back({detail::one_line(*ops[i]) + " (op " + std::to_string(i) + ")", without(module, {i})});
+      result.push_back({detail::one_line(*ops[i]) + " (op " + std::to_string(i) + ")", without(module, {i}), i});
   return result;
 }
 

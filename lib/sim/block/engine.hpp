@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/agent.hpp"
+#include "sim/block/executions.hpp"
 #include "sim/block/fragment.hpp"
 #include "sim/block/global.hpp"
 #include "sim/block/plan.hpp"
@@ -32,6 +33,7 @@ struct EngineOptions {
   int cluster = 1;
   bool dependent = false;  ///< a grid before this one may still write what the arguments name
   std::optional<bool> barriers_stated;
+  Executions* executions = nullptr;
 };
 
 class Engine {
@@ -50,6 +52,9 @@ class Engine {
   [[nodiscard]] int ctas() const { return static_cast<int>(grid_[0] * grid_[1] * grid_[2]); }
   [[nodiscard]] int cluster() const { return options_.cluster; }
   [[nodiscard]] std::uint32_t entry_registers() const;
+  void note_execution(ir::Op const& op, int warp) {
+    if (options_.executions != nullptr) ++(*options_.executions)[{&op, warp}];
+  }
 
   [[nodiscard]] Fragment const& fragment(ir::Layout const& layout, int warp) { return fragments_.get(layout, warp); }
   [[nodiscard]] MatrixPart const& matrix(Fragment const& fragment);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/block/executions.hpp"
 #include "sim/interpreter.hpp"
 #include "sim/machine/explore.hpp"
 
@@ -31,6 +32,7 @@ struct Options {
   std::uint64_t max_steps = 20'000'000;
   std::uint32_t max_reports = 16;
   bool trace = false;
+  Executions* executions = nullptr;  ///< counts what the runs execute
 };
 
 /// One run.

@@ -79,6 +79,7 @@ bool WarpProgram::step() {
       kept_ = nullptr;
       plan_of_op_ = &engine_.plan().of(*op_);
       engine_.launch().count_step();
+      engine_.note_execution(*op_, warp_.number());
       before(*plan_of_op_);
     }
     Op const& op = *op_;
