@@ -71,6 +71,18 @@ CompiledKernel generate(ir::Module const& lowered, CompileOptions const& options
   return options.target == Target::host ? codegen::emit_host(lowered, options) : codegen::emit_ptx(lowered, options);
 }
 
+/// Code generation for a GPU takes these for granted; a pipeline given as text may lack a pass.
+void check_facts(ir::Module const& lowered) {
+  using transform::Fact;
+  if (!transform::why_not(Fact::no_dots, lowered).empty()) return;  // refused with the product's own reason
+  for (Fact const fact : {Fact::no_fetches, Fact::layouts, Fact::shared_offsets})
+    if (std::string const why = transform::why_not(fact, lowered); !why.empty())
+      throw UserError(
+          fmt::format("compile: code generation for a GPU needs {}, but there is {}; run the target's own "
+                      "pipeline before it",
+                      transform::name(fact), why));
+}
+
 void write_dumps(support::Dump const& dump, ir::Module const& lowered, CompileOptions const& options,
                  CompiledKernel const& compiled) {
   bool const host = options.target == Target::host;
@@ -103,10 +115,19 @@ ir::Module lower(ir::Module const& module, CompileOptions const& options) {
   return copy;
 }
 
+void refuse_for_gpu(ir::Module const& lowered, CompileOptions const& options) {
+  check_facts(lowered);
+  analysis::refuse_over_budget(lowered.kernel());
+  codegen::refuse_ptx(lowered, options);
+}
+
 CompiledKernel emit(ir::Module const& lowered, CompileOptions const& options) {
   support::Options const& environment = support::options();
   ir::Function const& kernel = lowered.kernel();
-  if (options.target == Target::cuda) analysis::refuse_over_budget(kernel);
+  if (options.target == Target::cuda) {
+    check_facts(lowered);
+    analysis::refuse_over_budget(kernel);
+  }
   auto const start = std::chrono::steady_clock::now();
   CompiledKernel result;
   try {

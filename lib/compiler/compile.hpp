@@ -25,6 +25,9 @@ ir::Module lower(ir::Module const& module, CompileOptions const& options);
 /// replay file.
 CompiledKernel compile(ir::Module const& module, CompileOptions const& options);
 
+/// Throws the UserError with which `emit` refuses a module that the passes have made for a GPU; makes no code.
+void refuse_for_gpu(ir::Module const& lowered, CompileOptions const& options);
+
 /// Code generation alone, for a module that the passes have brought to what the target needs. For a GPU the kernel's
 /// budget is counted first; what is over it is a UserError (analysis/budget.hpp).
 CompiledKernel emit(ir::Module const& lowered, CompileOptions const& options);

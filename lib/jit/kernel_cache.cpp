@@ -1,7 +1,10 @@
 #include "jit/kernel_cache.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
@@ -13,6 +16,7 @@
 #include "codegen/host/host.hpp"
 #include "compiler/cache_key.hpp"
 #include "compiler/compile.hpp"
+#include "jit/stated_grid.hpp"
 #include "runtime/cache/disk_cache.hpp"
 #include "runtime/cache/serialize.hpp"
 #include "support/diagnostics.hpp"
@@ -76,24 +80,32 @@ void refuse_difference(trace::TracedKernel const& kernel, std::string_view first
                   kernel.where());
 }
 
+std::shared_ptr<Traced const> trace_of(KernelRef const& kernel) {
+  ++trace_count;
+  return std::make_shared<Traced const>(kernel.trace(kernel.kernel));
+}
+
+std::shared_ptr<Traced const> variant_of(Traced const& traced) {
+  return std::make_shared<Traced const>(with_stated_grid(traced.kernel));
+}
+
 /// What is known of one captureless kernel type.
 class Memo {
  public:
   /// The trace, made by the first caller.
-  std::shared_ptr<Traced const> traced(KernelRef const& kernel, bool* is_first = nullptr) {
+  std::shared_ptr<Traced const> traced(KernelRef const& kernel, GridFrom grid, bool* is_first = nullptr) {
     std::lock_guard lock(trace_mutex_);
     if (is_first != nullptr) *is_first = !traced_;
-    if (!traced_) {
-      traced_ = std::make_shared<Traced const>(kernel.trace(kernel.kernel));
-      ++trace_count;
-    }
-    return traced_;
+    if (!traced_) traced_ = trace_of(kernel);
+    if (grid == GridFrom::kernel) return traced_;
+    if (!with_stated_grid_) with_stated_grid_ = variant_of(*traced_);
+    return with_stated_grid_;
   }
 
   /// The trace, compared with another one where it is not the first.
-  std::shared_ptr<Traced const> traced_again(KernelRef const& kernel) {
+  std::shared_ptr<Traced const> traced_again(KernelRef const& kernel, GridFrom grid) {
     bool is_first = false;
-    std::shared_ptr<Traced const> result = traced(kernel, &is_first);
+    std::shared_ptr<Traced const> result = traced(kernel, grid, &is_first);
     if (!is_first) compare(kernel);
     return result;
   }
@@ -102,15 +114,15 @@ class Memo {
   /// out, since code of the first one would run.
   void compare(KernelRef const& kernel) {
     if (compared_.load(std::memory_order_relaxed) && !support::options().verify_each) return;
-    std::shared_ptr<Traced const> const first = traced(kernel);
+    std::shared_ptr<Traced const> const first = traced(kernel, GridFrom::kernel);
     refuse_difference(first->kernel, first->text, kernel.trace(kernel.kernel).text());
     compared_.store(true, std::memory_order_relaxed);
   }
 
-  bool find(device where, std::span<TensorFacts const> facts, FoundKernel& found) const {
+  bool find(device where, std::span<TensorFacts const> facts, GridFrom grid, FoundKernel& found) const {
     std::shared_lock lock(mutex_);
     for (Variant const& variant : variants_) {
-      if (variant.loaded->where != where || !std::ranges::equal(variant.facts, facts)) continue;
+      if (variant.grid != grid || variant.loaded->where != where || !std::ranges::equal(variant.facts, facts)) continue;
       found.loaded = variant.loaded;
       found.require_sites = variant.require_sites;
       return true;
@@ -118,36 +130,52 @@ class Memo {
     return false;
   }
 
-  void add(std::span<TensorFacts const> facts, FoundKernel const& found) {
+  void add(std::span<TensorFacts const> facts, GridFrom grid, FoundKernel const& found) {
     std::unique_lock lock(mutex_);
     for (Variant const& variant : variants_)
       if (variant.loaded == found.loaded) return;
-    variants_.push_back({std::vector<TensorFacts>(facts.begin(), facts.end()), found.loaded, found.require_sites});
+    variants_.push_back(
+        {grid, std::vector<TensorFacts>(facts.begin(), facts.end()), found.loaded, found.require_sites});
   }
 
  private:
   struct Variant {
+    GridFrom grid;
     std::vector<TensorFacts> facts;
     std::shared_ptr<runtime::LoadedKernel const> loaded;
     std::shared_ptr<std::vector<location> const> require_sites;
   };
 
   std::mutex trace_mutex_;
-  std::shared_ptr<Traced const> traced_;
+  std::shared_ptr<Traced const> traced_, with_stated_grid_;
   std::atomic<bool> compared_ = false;
   mutable std::shared_mutex mutex_;
   std::vector<Variant> variants_;
 };
 
+/// The number in the kernel type's own memory, given to it by the first caller. Numbers are never used again, unlike
+/// addresses: a library may be mapped where another one was.
+std::uint64_t number_of(std::uint64_t& identity) {
+  std::atomic_ref<std::uint64_t> number(identity);
+  std::uint64_t known = number.load(std::memory_order_relaxed);
+  if (known != 0) return known;
+  static std::atomic<std::uint64_t> last = 0;
+  std::uint64_t const fresh = ++last;
+  return number.compare_exchange_strong(known, fresh, std::memory_order_relaxed) ? fresh : known;
+}
+
 class Memos {
  public:
-  std::shared_ptr<Memo> at(void const* identity) {
+  /// Null for a kernel that is traced at each launch.
+  std::shared_ptr<Memo> of(KernelRef const& kernel) {
+    if (kernel.identity == nullptr) return nullptr;
+    std::uint64_t const number = number_of(*kernel.identity);
     {
       std::shared_lock lock(mutex_);
-      if (auto const found = memos_.find(identity); found != memos_.end()) return found->second;
+      if (auto const found = memos_.find(number); found != memos_.end()) return found->second;
     }
     std::unique_lock lock(mutex_);
-    std::shared_ptr<Memo>& memo = memos_[identity];
+    std::shared_ptr<Memo>& memo = memos_[number];
     if (!memo) memo = std::make_shared<Memo>();
     return memo;
   }
@@ -158,19 +186,28 @@ class Memos {
 
  private:
   std::shared_mutex mutex_;
-  std::unordered_map<void const*, std::shared_ptr<Memo>> memos_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<Memo>> memos_;
 };
 
-// Both live as long as the process: objects of static duration may launch while they are destroyed.
-Entries& entries() {
-  static auto* all = new Entries;
-  return *all;
+/// Never destroyed: objects of static duration may launch while they are destroyed. A child of fork() begins with
+/// nothing, since threads that it does not have may hold locks; what it had prepared before keeps its code.
+struct Caches {
+  Entries entries;
+  Memos memos;
+};
+constinit std::atomic<Caches*> all_caches = nullptr;
+
+Caches& caches() {
+  if (Caches* const found = all_caches.load(std::memory_order_acquire)) return *found;
+  static int const registered = ::pthread_atfork(nullptr, nullptr, [] { all_caches = nullptr; });
+  (void)registered;
+  auto fresh = std::make_unique<Caches>();
+  Caches* other = nullptr;
+  return all_caches.compare_exchange_strong(other, fresh.get(), std::memory_order_acq_rel) ? *fresh.release() : *other;
 }
 
-Memos& memos() {
-  static auto* all = new Memos;
-  return *all;
-}
+Entries& entries() { return caches().entries; }
+Memos& memos() { return caches().memos; }
 
 /// Compiled code from disk, if there is any and nothing is to be dumped.
 std::optional<CompiledKernel> from_disk(runtime::DiskCache const& cache, Traced const& traced, std::string const& key,
@@ -194,9 +231,30 @@ std::shared_ptr<runtime::LoadedKernel const> load(CompiledKernel compiled, devic
   return runtime::make_loaded(std::move(compiled), std::move(code));
 }
 
+constinit std::atomic<bool> process_ends = false;
+
+/// While it lives, LLVM compiles or loads. Its static objects are made on the way and destroyed at the exit of the
+/// process before older ones of the program, so whoever comes after that is refused.
+class UseOfLlvm {
+ public:
+  explicit UseOfLlvm(char const* kernel) {
+    if (process_ends)
+      throw UserError(
+          fmt::format("{}: the process is ending, and a kernel that is not in memory cannot be compiled any "
+                      "more; launch or prepare it before main returns",
+                      kernel));
+  }
+  ~UseOfLlvm() {
+    std::atexit([] { process_ends = true; });
+  }
+  UseOfLlvm(UseOfLlvm const&) = delete;
+  UseOfLlvm& operator=(UseOfLlvm const&) = delete;
+};
+
 /// From disk or the compiler, into memory.
 std::shared_ptr<runtime::LoadedKernel const> build(Traced const& traced, device where, CompileOptions const& options,
                                                    std::string const& key, Origin& origin) {
+  UseOfLlvm const use(traced.kernel.name());
   runtime::DiskCache const cache(support::options());
   if (std::optional<CompiledKernel> kernel = from_disk(cache, traced, key, options)) {
     try {
@@ -248,10 +306,10 @@ CompileOptions launch_options(device where, std::vector<TensorFacts> facts) {
   return options;
 }
 
-std::shared_ptr<Traced const> traced(KernelRef const& kernel) {
-  if (kernel.identity != nullptr) return memos().at(kernel.identity)->traced_again(kernel);
-  ++trace_count;
-  return std::make_shared<Traced const>(kernel.trace(kernel.kernel));
+std::shared_ptr<Traced const> traced(KernelRef const& kernel, GridFrom grid) {
+  if (std::shared_ptr<Memo> const memo = memos().of(kernel)) return memo->traced_again(kernel, grid);
+  std::shared_ptr<Traced const> const own = trace_of(kernel);
+  return grid == GridFrom::kernel ? own : variant_of(*own);
 }
 
 CompiledKernel compile(Traced const& traced, CompileOptions const& options) {
@@ -264,14 +322,14 @@ std::string key_of(Traced const& traced, CompileOptions const& options) {
          compiler::cache_key(traced.text, options);
 }
 
-FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorFacts const> facts) {
+FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorFacts const> facts, GridFrom grid) {
   FoundKernel found;
-  std::shared_ptr<Memo> const memo = kernel.identity != nullptr ? memos().at(kernel.identity) : nullptr;
-  if (memo && memo->find(where, facts, found)) {
+  std::shared_ptr<Memo> const memo = memos().of(kernel);
+  if (memo && memo->find(where, facts, grid, found)) {
     memo->compare(kernel);
     return found;
   }
-  std::shared_ptr<Traced const> const trace = memo ? memo->traced(kernel) : traced(kernel);
+  std::shared_ptr<Traced const> const trace = memo ? memo->traced(kernel, grid) : traced(kernel, grid);
   CompileOptions const options = launch_options(where, std::vector<TensorFacts>(facts.begin(), facts.end()));
   std::string const key = key_of(*trace, options);
   std::shared_ptr<Entry> const entry = entries().at(key + "device=" + where.str() + "\n");
@@ -281,7 +339,7 @@ FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorF
     found.loaded = entry->loaded;
   }
   found.require_sites = match(trace->sites, found.loaded->compiled.launch);
-  if (memo) memo->add(facts, found);
+  if (memo) memo->add(facts, grid, found);
   return found;
 }
 

@@ -42,12 +42,16 @@ struct FoundKernel {
 /// The options of a launch on `where` with tensors of which `facts` hold (one per parameter).
 CompileOptions launch_options(device where, std::vector<TensorFacts> facts);
 
+/// Where a kernel's grid comes from: its own text, or the launch (see stated_grid.hpp).
+enum class GridFrom : std::uint8_t { kernel, launch };
+
 /// The kernel's IR: traced once per identity, else at each call. Safe from any thread.
-std::shared_ptr<Traced const> traced(KernelRef const& kernel);
+std::shared_ptr<Traced const> traced(KernelRef const& kernel, GridFrom grid = GridFrom::kernel);
 
 /// Loaded code for a kernel on a device. Of several threads that ask first, one compiles and the others wait; a failure
 /// is not remembered, so the next call fails the same way. Safe from any thread.
-FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorFacts const> facts);
+FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorFacts const> facts,
+                        GridFrom grid = GridFrom::kernel);
 
 /// Compiles without looking into any cache.
 CompiledKernel compile(Traced const& traced, CompileOptions const& options);

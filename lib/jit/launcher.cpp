@@ -4,6 +4,7 @@
 
 #include "jit/kernel_cache.hpp"
 #include "jit/simulate.hpp"
+#include "jit/stated_grid.hpp"
 #include "runtime/argument_check.hpp"
 #include "runtime/counted.hpp"
 #include "runtime/cuda/backend.hpp"
@@ -42,6 +43,28 @@ device place_of(std::span<Argument const> arguments) {
   return any_host ? device::host() : device::best();
 }
 
+/// What a call hands to the kernel that it runs: the arguments as given, or followed by the grid that it states.
+class Call {
+ public:
+  Call(KernelRef const& kernel, std::span<Argument const> given, GridOverride const& grid, device where)
+      : arguments_(given), from_(grid.given ? GridFrom::launch : GridFrom::kernel) {
+    if (!grid.given) return;
+    with_grid_ = with_grid_arguments(traced(kernel)->kernel, given, grid, where.kind());
+    arguments_ = with_grid_;
+  }
+  Call(Call const&) = delete;
+  Call& operator=(Call const&) = delete;
+  [[nodiscard]] std::span<Argument const> arguments() const { return arguments_; }
+  [[nodiscard]] FoundKernel find(KernelRef const& kernel, device where) const {
+    return find_kernel(kernel, where, facts_of(arguments_), from_);
+  }
+
+ private:
+  std::span<Argument const> arguments_;
+  std::vector<Argument> with_grid_;
+  GridFrom from_;
+};
+
 }  // namespace
 
 /// A prepared launch, or, under TEGULA_SIMULATE, all that a simulation needs.
@@ -61,31 +84,36 @@ void release(PreparedState* state) noexcept {
 void launch(stream const& order, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
   std::span<Argument const> const given = span_of(arguments);
   support::Options const& environment = support::options();
-  if (environment.simulate) return Simulation(traced(kernel), given, grid, environment.simulate_schedule).run();
-  FoundKernel const found = find_kernel(kernel, order.where(), facts_of(given));
-  runtime::PreparedLaunch(found.loaded, given, grid, *found.require_sites).run(order);
+  if (environment.simulate) return Simulation(kernel, given, grid, environment.simulate_schedule).run();
+  Call const call(kernel, given, grid, order.where());
+  FoundKernel const found = call.find(kernel, order.where());
+  runtime::PreparedLaunch(found.loaded, call.arguments(), {}, *found.require_sites).run(order);
 }
 
 PreparedState* prepare(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
   std::span<Argument const> const given = span_of(arguments);
   auto state = std::make_unique<PreparedState>();
   if (support::Options const& environment = support::options(); environment.simulate) {
-    state->simulation = std::make_unique<Simulation>(traced(kernel), given, grid, environment.simulate_schedule);
+    state->simulation = std::make_unique<Simulation>(kernel, given, grid, environment.simulate_schedule);
   } else {
-    FoundKernel const found = find_kernel(kernel, where != nullptr ? *where : place_of(given), facts_of(given));
-    state->launch = std::make_unique<runtime::PreparedLaunch>(found.loaded, given, grid, *found.require_sites);
+    device const target = where != nullptr ? *where : place_of(given);
+    Call const call(kernel, given, grid, target);
+    FoundKernel const found = call.find(kernel, target);
+    state->launch =
+        std::make_unique<runtime::PreparedLaunch>(found.loaded, call.arguments(), GridOverride{}, *found.require_sites);
   }
   return state.release();
 }
 
-void run(PreparedState const& state, stream const& order) {
-  if (state.simulation) return state.simulation->run();
-  state.launch->run(order);
+void run(PreparedState const* state, stream const& order) {
+  if (state == nullptr) throw UserError("prepared: it was moved from and holds no launch");
+  if (state->simulation) return state->simulation->run();
+  state->launch->run(order);
 }
 
 simulation simulate(KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid,
                     std::string const& schedule) {
-  return Simulation(traced(kernel), span_of(arguments), grid, schedule).result();
+  return Simulation(kernel, span_of(arguments), grid, schedule).result();
 }
 
 CompiledKernel compile(KernelRef const& kernel, CompileOptions const& options) {
@@ -140,8 +168,9 @@ std::string_view origin_text(Origin origin) {
 std::string explain(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
   std::span<Argument const> const given = span_of(arguments);
   device const target = where != nullptr ? *where : place_of(given);
-  FoundKernel const found = find_kernel(kernel, target, facts_of(given));
-  runtime::PreparedLaunch const launch(found.loaded, given, grid, *found.require_sites);
+  Call const call(kernel, given, grid, target);
+  FoundKernel const found = call.find(kernel, target);
+  runtime::PreparedLaunch const launch(found.loaded, call.arguments(), {}, *found.require_sites);
   CompiledKernel const& compiled = found.loaded->compiled;
   std::string text = fmt::format("kernel {} on {} ({}): {}\n", compiled.name, target.str(), compiled.architecture,
                                  origin_text(found.origin));
@@ -156,7 +185,8 @@ std::string explain(device const* where, KernelRef const& kernel, ArgumentList a
   }
   text += fmt::format("  grid: {} x {} x {} blocks{}\n", launch.grid(0), launch.grid(1), launch.grid(2),
                       grid.given ? ", given in the launch" : "");
-  std::vector<std::int64_t> const values = runtime::evaluate(compiled.launch, given, found.loaded->multiprocessors);
+  std::vector<std::int64_t> const values =
+      runtime::evaluate(compiled.launch, call.arguments(), found.loaded->multiprocessors);
   for (Requirement const& requirement : compiled.launch.requirements)
     text += fmt::format("  requires: {} [{}]\n", requirement.message,
                         runtime::describe(compiled.launch, values, requirement.condition));
@@ -173,7 +203,7 @@ std::string explain(device const* where, KernelRef const& kernel, ArgumentList a
         found.loaded->function.registers, found.loaded->function.local_bytes, compiled.shared_bytes);
     for (TensorMapInfo const& map : compiled.tensor_maps)
       text += fmt::format("  tensor map: {}\n", runtime::cuda::to_string(runtime::cuda::describe(
-                                                    compiled.name, map, compiled.parameters, given)));
+                                                    compiled.name, map, compiled.parameters, call.arguments())));
     if (compiled.cluster > 1)
       text += fmt::format("  clusters of {} CTAs; the device holds {} at once\n", compiled.cluster,
                           found.loaded->function.active_clusters);
@@ -191,7 +221,7 @@ std::int64_t multiply_blocks(std::int64_t a, std::int64_t b) {
   return product;
 }
 
-void refuse_scalar(char const* kernel, int number, std::int64_t value, Element wanted) {
+void refuse_scalar(char const* kernel, int number, std::string const& value, Element wanted) {
   throw UserError(fmt::format("{}: argument {}: {} does not fit {}", kernel, number, value, name(wanted)));
 }
 

@@ -3,14 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "compiler/compile.hpp"
 #include "ir/verify_block.hpp"
+#include "jit/stated_grid.hpp"
 #include "runtime/argument_check.hpp"
 #include "runtime/cuda/backend.hpp"
 #include "runtime/overlap.hpp"
 #include "sim/block/simulate.hpp"
+#include "sim/interpreter.hpp"
+#include "support/options.hpp"
 #include "tegula/support/error.hpp"
 #include "trace/traced_kernel.hpp"
 
@@ -102,50 +104,50 @@ sim::Arguments sim_arguments(std::span<Argument const> arguments, Staging& stagi
   return result;
 }
 
-bool holds_dot(ir::Block const& block) {
-  for (ir::Op const& op : block) {
-    if (op.is<ir::DotOp>()) return true;
-    for (int i = 0; i < op.block_count(); ++i)
-      if (holds_dot(op.block(i))) return true;
-  }
-  return false;
-}
-bool holds_dot(ir::Module const& module) {
-  auto const& functions = module.functions();
-  return std::ranges::any_of(functions, [](auto const& function) { return holds_dot(function->body()); });
-}
-
-/// What the passes make of a kernel for the GPU; nothing when it has products that they do not give to warps.
-std::optional<ir::Module> lowered(ir::Module const& module, std::span<Argument const> arguments) {
+/// The options of a launch on the GPU with these arguments.
+CompileOptions gpu_options(std::span<Argument const> arguments) {
   CompileOptions options;
   options.target = Target::cuda;
   options.architecture = gpu_architectures[0];
+  options.exact = support::options().exact;
   for (Argument const& argument : arguments) options.facts.push_back(runtime::facts_of(argument));
-  if (!holds_dot(module)) return compiler::lower(module, options);
+  return options;
+}
+
+/// What the passes make of a kernel for the GPU. Throws UserError with the compiler's reason where there is no such.
+ir::Module lowered_for_warps(Traced const& traced, CompileOptions const& options) {
   try {
-    ir::Module result = compiler::lower(module, options);
-    if (!holds_dot(result)) return result;
-  } catch (UserError const&) {  // the device has no such product
+    ir::Module result = compiler::lower(trace::module(traced.kernel), options);
+    compiler::refuse_for_gpu(result, options);
+    return result;
+  } catch (UserError const& error) {
+    throw UserError(fmt::format("{}: no warps to simulate, the kernel cannot run on {}: {}\n  note: without a schedule "
+                                "its tiles are simulated",
+                                traced.kernel.name(), options.architecture, error.what()),
+                    error.where());
   }
-  return std::nullopt;
 }
 
-sim::Schedule block_order(sim::machine::Schedule const& schedule) {
-  return schedule.kind == sim::machine::Schedule::Kind::seed ? sim::schedule::seed(schedule.value)
-                                                             : sim::schedule::ascending;
+simulation summary(sim::Result const& result) {
+  simulation found;
+  found.clean = result.clean();
+  found.blocks = result.blocks;
+  found.steps = result.steps;
+  found.report = result.str();
+  return found;
 }
-
-simulation summary(sim::Result const& result) { return {result.clean(), result.blocks, result.steps, result.str()}; }
 
 }  // namespace
 
-Simulation::Simulation(std::shared_ptr<Traced const> traced, std::span<Argument const> arguments,
-                       GridOverride const& grid, std::string schedule)
-    : traced_(std::move(traced)),
-      arguments_(arguments.begin(), arguments.end()),
-      grid_(grid),
-      schedule_(std::move(schedule)) {
+Simulation::Simulation(KernelRef const& kernel, std::span<Argument const> arguments, GridOverride const& grid,
+                       std::string schedule)
+    : traced_(traced(kernel)), arguments_(arguments.begin(), arguments.end()), schedule_(std::move(schedule)) {
   if (!schedule_.empty()) (void)sim::machine::parse_schedule(schedule_);
+  if (grid.given) {
+    DeviceKind const kind = schedule_.empty() ? DeviceKind::host : DeviceKind::cuda;
+    arguments_ = with_grid_arguments(traced_->kernel, arguments, grid, kind);
+    traced_ = traced(kernel, GridFrom::launch);
+  }
   for (Argument const& argument : arguments_) {
     if (argument.allocation == nullptr) continue;
     detail::retain(argument.allocation);
@@ -160,41 +162,36 @@ Simulation::Found Simulation::find() const {
   sim::Arguments const arguments = sim_arguments(arguments_, staging);
   ir::Module const& module = trace::module(traced_->kernel);
   bool const by_hand = ir::has_block_ops(module.kernel());
-  sim::machine::Schedule const schedule =
-      schedule_.empty() ? sim::machine::Schedule::seed(1) : sim::machine::parse_schedule(schedule_);
-  sim::Options options;
-  if (grid_.given) options.grid = sim::Grid{grid_.extents[0], grid_.extents[1], grid_.extents[2]};
   Found found;
   if (schedule_.empty() && !by_hand) {
-    found.what = summary(sim::run(module.kernel(), arguments, options));
+    found.what = summary(sim::run(module.kernel(), arguments));
     staging.write_back();
     return found;
   }
-  std::optional<ir::Module> const made = lowered(module, arguments_);
-  if (!made) {
-    options.schedule = block_order(schedule);
-    found.what = summary(sim::run(module.kernel(), arguments, options));
-    staging.write_back();
-    return found;
-  }
+  CompileOptions const options = gpu_options(arguments_);
+  ir::Module const made = lowered_for_warps(*traced_, options);
   sim::block::Options warps;
-  warps.grid = options.grid;
   // Blocks of tiles were compared with each other by the run of the tiles, and a large grid at once is slow.
   constexpr int blocks_at_once = 32;
-  if (!by_hand && made->kernel().cluster == 1) warps.batch = blocks_at_once;
-  sim::block::Simulation simulation(made->kernel(), arguments, warps);  // remembers what the tensors hold now
+  if (!by_hand && made.kernel().cluster == 1) warps.batch = blocks_at_once;
+  sim::block::Simulation simulation(made.kernel(), arguments, warps);  // remembers what the tensors hold now
   if (!by_hand) {
-    found.what = summary(sim::run(module.kernel(), arguments, options));
+    found.what = summary(sim::run(module.kernel(), arguments));
     if (!found.what.clean) {
       staging.write_back();
       return found;
     }
   }
-  sim::block::Result const result = simulation.run(schedule);
+  sim::block::Result const result =
+      simulation.run(schedule_.empty() ? sim::machine::Schedule::seed(1) : sim::machine::parse_schedule(schedule_));
   found.ours = !by_hand && !result.clean();
-  sim::Grid const& grid = result.values.grid;
-  found.what = {result.clean(), grid[0] * grid[1] * grid[2], result.values.steps,
-                result.clean() ? std::string() : result.str()};
+  found.what.clean = result.clean();
+  found.what.blocks = result.values.blocks;
+  found.what.steps = result.values.steps;
+  found.what.report = result.clean() ? std::string() : result.str();
+  found.what.executor = tegula::simulation::Executor::warps;
+  found.what.pipeline = compiler::default_pipeline(module, options);
+  found.what.exact = options.exact;
   staging.write_back();
   return found;
 }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "jit/kernel_cache.hpp"
-#include "sim/interpreter.hpp"
 #include "tegula/runtime/argument.hpp"
 
 namespace tegula::jit {
@@ -15,15 +14,15 @@ namespace tegula::jit {
 /// One launch, ready to be simulated any number of times. Memory of CUDA devices is copied to the host and back.
 ///
 /// Without a schedule the kernel runs as it was traced: whole tiles, block by block. With one, what the passes make of
-/// it for the GPU runs warp by warp, after the tiles; kernels that hold block ops run only so. A kernel with products
-/// that no pass gives to warps runs as tiles, its blocks in an order of the schedule's seed.
+/// it for the GPU runs warp by warp, after the tiles; kernels that hold block ops run only so.
 class Simulation {
  public:
   /// Checks arguments and requirements as a launch does. Throws UserError, also for a schedule that does not parse.
-  Simulation(std::shared_ptr<Traced const> traced, std::span<Argument const> arguments, GridOverride const& grid,
+  Simulation(KernelRef const& kernel, std::span<Argument const> arguments, GridOverride const& grid,
              std::string schedule);
 
-  /// Runs it; what the kernel did wrong is in the report.
+  /// Runs it; what the kernel did wrong is in the report. Throws UserError with the compiler's reason for a kernel that
+  /// a schedule asks for and the GPU refuses.
   [[nodiscard]] simulation result() const;
   /// Runs it and throws with the reports if there are any: UserError when the kernel as written is wrong, InternalError
   /// when only what the passes made of it is.
@@ -39,7 +38,6 @@ class Simulation {
   std::shared_ptr<Traced const> traced_;
   std::vector<Argument> arguments_;
   std::vector<detail::Handle<detail::Allocation>> buffers_;
-  GridOverride grid_;
   std::string schedule_;
 };
 

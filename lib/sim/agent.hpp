@@ -75,6 +75,7 @@ class Launch {
     std::size_t at;  ///< in result_.reports; npos: left out
   };
   std::vector<Filed> filed_;
+  Report left_out_;  ///< stands for those beyond the most that are kept
 };
 
 /// Position in one block of ops. The frame below a called function's is the caller's.
@@ -156,5 +157,7 @@ std::string block_text(Grid const& block);
 
 /// The grid a linear block number belongs to: axis 0 fastest.
 Grid block_of(std::int64_t linear, Grid const& grid);
+/// Throws UserError for more blocks than a run counts.
+std::int64_t block_count(ir::Function const& kernel, Grid const& grid);
 
 }  // namespace tegula::sim

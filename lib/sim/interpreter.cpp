@@ -121,6 +121,18 @@ Tensor dense(void* data, Element element, Extents const& extents) {
   return result;
 }
 
+std::int64_t block_count(Function const& kernel, Grid const& grid) {
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  if (std::find(grid.begin(), grid.end(), 0) != grid.end()) return 0;
+  std::int64_t blocks = 1;
+  for (std::int64_t const extent : grid)
+    if (__builtin_mul_overflow(blocks, extent, &blocks) || blocks > most)
+      throw UserError("simulate: @" + kernel.name() + ": a grid of " + std::to_string(grid[0]) + " x " +
+                      std::to_string(grid[1]) + " x " + std::to_string(grid[2]) + " blocks, at most " +
+                      std::to_string(most) + " can be simulated");
+  return blocks;
+}
+
 Grid block_of(std::int64_t linear, Grid const& grid) {
   return {linear % grid[0], linear / grid[0] % grid[1], linear / (grid[0] * grid[1])};
 }
@@ -213,7 +225,7 @@ void Launch::find_noted_loads() {
 
 void Launch::run_blocks() {
   Grid const& grid = result_.grid;
-  for (std::int64_t linear : order_of(grid[0] * grid[1] * grid[2], options_.schedule)) {
+  for (std::int64_t linear : order_of(block_count(kernel_, grid), options_.schedule)) {
     Agent agent(*this, linear);
     agent.enter({&kernel_.body(), kernel_.body().begin(), nullptr});
     while (!agent.finished()) agent.step();
@@ -286,10 +298,9 @@ void Launch::note_load(Agent const& agent, Op const& op, int tensor, void const*
 }
 
 Report* Launch::find(ReportKind kind, Op const* op, Op const* other) {
-  static thread_local Report left_out;
   for (Filed const& filed : filed_)
     if (filed.kind == kind && filed.op == op && filed.other == other)
-      return filed.at < result_.reports.size() ? &result_.reports[filed.at] : &left_out;
+      return filed.at < result_.reports.size() ? &result_.reports[filed.at] : &left_out_;
   return nullptr;
 }
 

@@ -24,10 +24,11 @@ bool stays(ir::Function& function, CompileOptions const& options);
 /// an index along it together with the one as far from the other end, so that all pairs are equally much work. Where
 /// the pairs do not fill the last round, and it is known whether the loops grow or shrink along the axis, as many tiles
 /// as that round's are dealt one by one, the long ones first: of the last indices along the other axes, and not of the
-/// most uneven pairs, so that no CTA has a whole pair more. With fewer pairs than CTAs all tiles are dealt. A grid that
-/// the launch states instead is a number of CTAs: every tile is computed once whatever it is. A kernel without loops, a
-/// row to a tile, gets two CTAs on a multiprocessor and a loop of the option's `stages`, 4 if not said, so that rows
-/// can be on their way. Kernels without a grid of their own are left alone. Needs: no-calls.  Leaves: no promise.
+/// most uneven pairs, so that no CTA has a whole pair more. With fewer pairs than CTAs all tiles are dealt. The grid
+/// of a launch stands in the text by now; run on another one, the kernel computes every tile once with that many CTAs.
+/// A kernel without loops, a row to a tile, gets two CTAs on a multiprocessor and a loop of the option's `stages`, 4 if
+/// not said, so that rows can be on their way. Kernels without a grid of their own are left alone. Needs: no-calls.
+/// Leaves: no promise.
 PassResult persistent_grid(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -1,10 +1,13 @@
 // A fresh cache for one test case, and kernels of the same name in two translation units.
 #pragma once
 
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -52,6 +55,32 @@ class FreshCaches {
   std::filesystem::path folder_;
   support::ScopedOptions scope_;
 };
+
+/// Starts this program with another specification of tests, its output dropped.
+inline pid_t start_self(std::string const& specification) {
+  std::ifstream stream("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(stream, word, '\0');) words.push_back(word);
+  std::vector<std::string> command = {"/proc/self/exe"};
+  if (words.size() > 1 && words[1] == "test") command.push_back("test");  // the bundled program wants it
+  command.push_back(specification);
+  std::vector<char*> arguments;
+  for (std::string const& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t quiet;
+  posix_spawn_file_actions_init(&quiet);
+  posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", 1, 0);
+  pid_t child = -1;
+  if (::posix_spawn(&child, arguments[0], &quiet, nullptr, arguments.data(), environ) != 0) child = -1;
+  posix_spawn_file_actions_destroy(&quiet);
+  return child;
+}
+/// -1 for a process that was killed or never began.
+inline int exit_status(pid_t child) {
+  int status = 0;
+  return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+inline int run_self(std::string const& specification) { return exit_status(start_self(specification)); }
 
 // launch_unit_a_test.cpp and launch_unit_b_test.cpp each have a kernel "same_name" of their own.
 void run_unit_a(stream const& order, std::vector<float> const& x, std::vector<float>& y);

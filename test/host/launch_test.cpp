@@ -1,9 +1,6 @@
 // From the typed launcher to results on the host: arguments, caches, captures, errors.
 #include "launch_support.hpp"
 
-#include <sys/wait.h>
-#include <spawn.h>
-
 #include <algorithm>
 #include <fstream>
 #include <numeric>
@@ -15,8 +12,6 @@
 #include "support/diagnostics.hpp"
 #include "support/key_text.hpp"
 #include "tegula/tegula.hpp"
-
-extern char** environ;
 
 using namespace tegula;
 using tegula::test::ContainsSubstring;
@@ -291,21 +286,6 @@ TEST_CASE("concurrent first launches compile once and all are right", "[F20]") {
   }
 }
 
-namespace {
-
-/// This program with other arguments; the bundled program wants "test" before them.
-std::vector<std::string> self(std::string const& specification) {
-  std::ifstream stream("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> words;
-  for (std::string word; std::getline(stream, word, '\0');) words.push_back(word);
-  std::vector<std::string> command = {"/proc/self/exe"};
-  if (words.size() > 1 && words[1] == "test") command.push_back("test");
-  command.push_back(specification);
-  return command;
-}
-
-}  // namespace
-
 TEST_CASE("child of the test with eight processes", "[.]") {
   Sums s(1000);
   launch(here, vadd, s.a, s.b, s.c);
@@ -316,25 +296,11 @@ TEST_CASE("child of the test with eight processes", "[.]") {
 
 TEST_CASE("eight processes that compile into one cache leave whole entries and no partial file", "[F3]") {
   FreshCaches const fresh;
-  std::vector<std::string> const command = self("child of the test with eight processes");
-  std::vector<char*> arguments;
-  for (std::string const& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
   ::setenv("TEGULA_CACHE_DIR", fresh.folder().c_str(), 1);
-  posix_spawn_file_actions_t quiet;
-  posix_spawn_file_actions_init(&quiet);
-  posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", 1, 0);
-  std::vector<pid_t> children(8);
-  for (pid_t& child : children)
-    REQUIRE(::posix_spawn(&child, arguments[0], &quiet, nullptr, arguments.data(), environ) == 0);
+  std::vector<pid_t> children;
+  for (int i = 0; i < 8; ++i) children.push_back(test::start_self("child of the test with eight processes"));
   ::unsetenv("TEGULA_CACHE_DIR");
-  posix_spawn_file_actions_destroy(&quiet);
-  for (pid_t child : children) {
-    int status = 0;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    CHECK(WIFEXITED(status));
-    CHECK(WEXITSTATUS(status) == 0);
-  }
+  for (pid_t const child : children) CHECK(test::exit_status(child) == 0);
   REQUIRE(fresh.files().size() == 2);
   for (auto const& file : fresh.files()) CHECK(runtime::read_cache_entry(file).has_value());
   // What they left serves this process.
@@ -491,17 +457,6 @@ TEST_CASE("warps simulate what the passes make of a kernel, under any schedule",
     CHECK(result.blocks == 2);
     CHECK(s.right());
   }
-  // Products that no pass gives to warps run as tiles, their blocks in the seed's order.
-  auto const squares = kernel("squares", [](in<float, 2> x, out<float, 2> y) {
-    auto at = grid_over(y, shape<16, 16>);
-    tile a = load(x, shape<16, 16>, at[0], 0);
-    tile b = load(x, shape<16, 16>, 0, at[1]);
-    store(y, shape<16, 16>, dot(a, b, zeros<float>(shape<16, 16>)), at[0], at[1]);
-  });
-  std::vector<float> const x(16 * 16, 0.5f);
-  std::vector<float> y(16 * 16);
-  CHECK(simulate(squares, view(x.data(), 16, 16), view(y.data(), 16, 16), schedule::seed(7)).clean);
-  CHECK(y[17] == 4);
   CHECK_THROWS_WITH(simulate(vadd, s.a, s.b, s.c, schedule::replay("seeds")), ContainsSubstring("seed:"));
   CHECK_THROWS_WITH(simulate(vadd, s.a, s.c, s.c, schedule::seed(1)), ContainsSubstring("share memory"));
   support::Options options = support::options();

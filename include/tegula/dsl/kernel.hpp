@@ -190,8 +190,9 @@ class Kernel {
   using parameters = typename signature::leaves;
   /// True when the lambda's type says everything about the kernel, so that it may be remembered by `identity`.
   static constexpr bool captureless = std::is_empty_v<F>;
-  /// Its address is the kernel's identity in this process: one per lambda, in every translation unit.
-  static inline char identity = 0;
+  /// The number by which the launcher remembers the kernel: one per lambda, in every translation unit; 0: not yet
+  /// launched. It lies in the memory of the lambda's library, so what is mapped where that was unloaded begins with 0.
+  static inline std::uint64_t identity = 0;
 
   constexpr Kernel(char const* name, F function, location where)
       : function_(static_cast<F&&>(function)), name_(name), where_(where) {}

@@ -32,6 +32,7 @@ GridOverride override_of(grid<Counts...> const& given) {
   constexpr int rank = grid<Counts...>::grid_rank;
   GridOverride result;
   result.given = true;
+  result.rank = rank < 3 ? rank : 3;
   for (int axis = 0; axis < rank; ++axis) {
     std::int64_t const count = given.count(rank - 1 - axis);
     std::int64_t& extent = result.extents[axis < 3 ? axis : 2];

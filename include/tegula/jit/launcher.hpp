@@ -1,6 +1,7 @@
 // The launcher behind the typed templates of launch.hpp: kernels and arguments whose types are gone.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "tegula/runtime/argument.hpp"
@@ -15,10 +16,17 @@ namespace tegula {
 
 /// What a simulated launch did.
 struct simulation {
+  enum class Executor : std::uint8_t {
+    tiles,  ///< the kernel as written: whole tiles, block by block
+    warps,  ///< what the passes make of it for the GPU
+  };
   bool clean = true;        ///< no report
   std::int64_t blocks = 0;  ///< of the grid, run
   std::int64_t steps = 0;   ///< ops executed
   std::string report;       ///< races, accesses outside memory and the like with both source lines; empty when clean
+  Executor executor = Executor::tiles;  ///< what clean, blocks, steps and report speak of
+  std::string pipeline;                 ///< the passes that made the warps' code; empty for tiles
+  bool exact = true;                    ///< every rounding as written: always of tiles, of warps under the option
 };
 
 namespace jit {
@@ -26,7 +34,7 @@ namespace jit {
 /// A kernel object for the length of one call.
 struct KernelRef {
   char const* name = "";
-  void const* identity = nullptr;  ///< unique per captureless kernel type; null: trace at each launch
+  std::uint64_t* identity = nullptr;  ///< Kernel::identity of a captureless kernel; null: trace at each launch
   void const* kernel = nullptr;
   trace::TracedKernel (*trace)(void const* kernel) = nullptr;
 };
@@ -43,7 +51,8 @@ void release(PreparedState* state) noexcept;
 
 void launch(stream const& order, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
 PreparedState* prepare(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
-void run(PreparedState const& state, stream const& order);
+/// Throws UserError for null: what a moved-from launch holds.
+void run(PreparedState const* state, stream const& order);
 /// `schedule`: of warps; empty: whole tiles, block by block.
 simulation simulate(KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid,
                     std::string const& schedule);
@@ -55,7 +64,7 @@ KernelFacts facts(KernelRef const& kernel, CompileOptions options);
 std::int64_t multiply_blocks(std::int64_t a, std::int64_t b);
 
 /// Throws UserError: the value of a scalar argument does not fit the kernel's parameter.
-[[noreturn]] void refuse_scalar(char const* kernel, int number, std::int64_t value, Element wanted);
+[[noreturn]] void refuse_scalar(char const* kernel, int number, std::string const& value, Element wanted);
 
 }  // namespace jit
 
@@ -64,7 +73,7 @@ class prepared {
  public:
   /// Runs it on a stream of the device it was prepared for; see launch() for the order of work. Throws UserError if the
   /// stream is of another device or a buffer was freed meanwhile.
-  void operator()(stream const& order) const { jit::run(*state_.get(), order); }
+  void operator()(stream const& order) const { jit::run(state_.get(), order); }
 
   /// For prepare().
   explicit prepared(jit::PreparedState* adopted) : state_(adopted) {}

@@ -280,7 +280,7 @@ std::int64_t scalar_slot(char const* kernel, int number, X x) {
       fits = static_cast<std::uint64_t>(x) <= static_cast<std::uint64_t>((std::numeric_limits<T>::max)());
     else
       fits = x >= (std::numeric_limits<T>::min)() && x <= (std::numeric_limits<T>::max)();
-    if (!fits) refuse_scalar(kernel, number, static_cast<std::int64_t>(x), element_of<T>::value);
+    if (!fits) refuse_scalar(kernel, number, std::to_string(x), element_of<T>::value);
     return static_cast<std::int64_t>(x);
   } else {
     T const value = [&] {

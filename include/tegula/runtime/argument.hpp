@@ -28,6 +28,7 @@ struct Argument {
 struct GridOverride {
   bool given = false;
   std::int64_t extents[3] = {1, 1, 1};
+  int rank = 3;  ///< extents that were given
 };
 
 }  // namespace tegula

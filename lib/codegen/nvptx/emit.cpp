@@ -114,6 +114,14 @@ CompiledKernel emit_ptx(ir::Module const& module, CompileOptions const& options)
   return result;
 }
 
+void refuse_ptx(ir::Module const& module, CompileOptions const& options) {
+  llvm::LLVMContext context;
+  llvm::Module unused(module.kernel().name(), context);
+  auto const machine = nvptx::make_target_machine(architecture_of(options), ptx_version_for(module.kernel()));
+  nvptx::prepare_module(unused, *machine);
+  nvptx::Emitter(unused, module.kernel()).emit_kernel();
+}
+
 std::string emit_device_llvm(ir::Module const& module, CompileOptions const& options) {
   return compile(module.kernel(), architecture_of(options), true).llvm_ir;
 }

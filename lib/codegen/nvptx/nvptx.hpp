@@ -12,6 +12,9 @@ namespace tegula::codegen {
 /// op's line, for ops that the device does not have yet, and for more shared memory than the device has.
 CompiledKernel emit_ptx(ir::Module const& module, CompileOptions const& options);
 
+/// Throws the UserError with which emit_ptx refuses the module; makes LLVM IR and no more.
+void refuse_ptx(ir::Module const& module, CompileOptions const& options);
+
 /// The optimised LLVM IR of the same, for tests and dumps.
 std::string emit_device_llvm(ir::Module const& module, CompileOptions const& options);
 

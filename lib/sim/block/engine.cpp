@@ -27,13 +27,9 @@ Engine::Engine(Function const& kernel, Arguments const& arguments, EngineOptions
       plan_(kernel, options.barriers_stated),
       grid_(Launch(kernel, arguments, options.values).grid()),
       global_(kernel, arguments, options.dependent) {
-  std::int64_t const ctas = grid_[0] * grid_[1] * grid_[2];
-  std::int64_t const most_ctas = std::int64_t{1} << 30;
-  if (ctas > most_ctas)
-    throw UserError("simulate: @" + kernel.name() + ": a grid of " + std::to_string(ctas) + " CTAs, at most " +
-                    std::to_string(most_ctas));
-  if (ctas % options_.cluster != 0)
-    throw UserError("simulate: @" + kernel.name() + ": a grid of " + std::to_string(ctas) +
+  ctas_ = static_cast<int>(block_count(kernel, grid_));
+  if (ctas_ % options_.cluster != 0)
+    throw UserError("simulate: @" + kernel.name() + ": a grid of " + std::to_string(ctas_) +
                     " CTAs is no multiple of the cluster of " + std::to_string(options_.cluster));
 }
 

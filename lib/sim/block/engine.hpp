@@ -49,7 +49,7 @@ class Engine {
   [[nodiscard]] Launch& launch() { return *launch_; }
   [[nodiscard]] Grid const& grid() const { return grid_; }
   /// Of the grid.
-  [[nodiscard]] int ctas() const { return static_cast<int>(grid_[0] * grid_[1] * grid_[2]); }
+  [[nodiscard]] int ctas() const { return ctas_; }
   [[nodiscard]] int cluster() const { return options_.cluster; }
   [[nodiscard]] std::uint32_t entry_registers() const;
   void note_execution(ir::Op const& op, int warp) {
@@ -89,6 +89,7 @@ class Engine {
   Arguments const& arguments_;
   EngineOptions options_;
   Plan plan_;
+  int ctas_ = 0;
   Grid grid_;  ///< known before anything looks at the arguments, which the launch checks
   GlobalMemory global_;
   Fragments fragments_;

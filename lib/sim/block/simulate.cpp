@@ -202,7 +202,7 @@ Simulation::~Simulation() = default;
 Result Simulation::run(machine::Schedule const& schedule) {
   Inside& in = *inside_;
   Result result;
-  if (in.engine.ctas() == 0) return result;
+  result.values.grid = in.engine.grid();
   for (in.first = 0; in.first < in.engine.ctas() && result.clean(); in.first += in.batch) {
     machine::Outcome outcome = in.simulation.run(schedule);
     in.end_run();
@@ -214,6 +214,7 @@ Result Simulation::run(machine::Schedule const& schedule) {
     }
     in.values.steps += result.values.steps;
     result.values = std::move(in.values);
+    result.values.blocks = std::min(in.first + in.batch, in.engine.ctas());
     result.steps += outcome.steps;
     for (std::string& line : outcome.trace) result.trace.push_back(std::move(line));
   }

@@ -106,6 +106,17 @@ TEST_CASE("a grid in a launch runs its last number fastest and folds what is bey
   CHECK(four.extents[0] == 7);
   CHECK(four.extents[1] == 5);
   CHECK(four.extents[2] == 6);
+  CHECK(two.rank == 2);
+  CHECK(four.rank == 3);
   std::int64_t const large = std::int64_t{1} << 40;
   CHECK_THROWS_AS(override_of(grid(large, large, 1, 1)), UserError);
+}
+
+TEST_CASE("an integer that does not fit its parameter is named as it was given, unsigned ones too") {
+  std::uint64_t const most = std::numeric_limits<std::uint64_t>::max();
+  CHECK_THROWS_WITH(make_argument<arg<std::int64_t>>("k", 2, most),
+                    test::ContainsSubstring("k: argument 2: 18446744073709551615 does not fit i64"));
+  std::int64_t const least = std::numeric_limits<std::int64_t>::min();
+  CHECK_THROWS_WITH(make_argument<arg<std::int32_t>>("k", 1, least),
+                    test::ContainsSubstring("k: argument 1: -9223372036854775808 does not fit i32"));
 }

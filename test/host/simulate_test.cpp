@@ -1,0 +1,85 @@
+// What a simulation says that it ran, and kernels that the GPU refuses.
+#include "launch_support.hpp"
+#include "support/catch.hpp"
+#include "tegula/tegula.hpp"
+
+using namespace tegula;
+using tegula::test::ContainsSubstring;
+using tegula::test::FreshCaches;
+
+namespace {
+
+inline constexpr auto doubled = kernel("doubled", [](in<float, 1> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  store(y, shape<64>, load(x, shape<64>, g[0]) * 2, g[0]);
+});
+
+/// No tensor core multiplies all of f32.
+inline constexpr auto squares = kernel("squares", [](in<float, 2> x, out<float, 2> y) {
+  auto at = grid_over(y, shape<16, 16>);
+  tile a = load(x, shape<16, 16>, at[0], 0);
+  tile b = load(x, shape<16, 16>, 0, at[1]);
+  store(y, shape<16, 16>, dot(a, b, zeros<float>(shape<16, 16>)), at[0], at[1]);
+});
+
+/// Its rings need twice the shared memory of a multiprocessor.
+inline constexpr auto oversized = kernel("oversized", [](in<bf16, 2> a, in<bf16, 2> b, out<float, 2> c) {
+  auto at = grid_over(c, shape<128, 256>);
+  tile sums = loop(
+      ceil_div(a.extent(1), 256), zeros<float>(shape<128, 256>),
+      [&](auto k, auto acc) {
+        return dot(load(a, shape<128, 256>, at[0], k), load(b, shape<256, 256>, k, at[1]), acc);
+      },
+      stages<2>);
+  store(c, shape<128, 256>, sums, at[0], at[1]);
+});
+
+}  // namespace
+
+TEST_CASE("a simulation says whether it ran tiles or warps, by which passes and with which arithmetic") {
+  FreshCaches const fresh(support::CacheMode::off);
+  std::vector<float> const x(200, 3);
+  std::vector<float> y(200);
+  simulation const tiles = simulate(doubled, x, y);
+  CHECK(tiles.executor == simulation::Executor::tiles);
+  CHECK(tiles.pipeline.empty());
+  CHECK(tiles.exact);
+  CHECK(tiles.blocks == 4);
+  for (bool const exact : {false, true}) {
+    support::Options options = support::options();
+    options.exact = exact;
+    support::ScopedOptions const scope(options);
+    simulation const warps = simulate(doubled, x, y, schedule::seed(1));
+    CHECK(warps.executor == simulation::Executor::warps);
+    CHECK_THAT(warps.pipeline, ContainsSubstring("assign-layouts"));
+    CHECK(warps.exact == exact);
+    CHECK(warps.blocks == 4);
+    CHECK(y[199] == 6);
+  }
+}
+
+TEST_CASE("warps of a kernel that the GPU refuses are an error with the compiler's reason, not tiles") {
+  FreshCaches const fresh(support::CacheMode::off);
+  std::vector<float> const x(16 * 16, 0.5f);
+  std::vector<float> y(16 * 16, -1);
+  auto const by_warps = [&] { simulate(squares, view(x.data(), 16, 16), view(y.data(), 16, 16), schedule::seed(7)); };
+  CHECK_THROWS_WITH(by_warps(), ContainsSubstring("squares: no warps to simulate, the kernel cannot run on sm_90a: ") &&
+                                    ContainsSubstring("product") && ContainsSubstring("without a schedule"));
+  CHECK(y == std::vector<float>(16 * 16, -1));
+  CHECK(simulate(squares, view(x.data(), 16, 16), view(y.data(), 16, 16)).executor == simulation::Executor::tiles);
+  CHECK(y[17] == 4);
+
+  std::vector<bf16> const a(128 * 256, bf16(1)), b(256 * 256, bf16(1));
+  std::vector<float> c(128 * 256, -1);
+  auto const run = [&](auto const&... order) {
+    return simulate(oversized, view(a.data(), 128, 256), view(b.data(), 256, 256), view(c.data(), 128, 256), order...);
+  };
+  CHECK_THROWS_WITH(run(schedule::latest()), ContainsSubstring("shared memory") && ContainsSubstring("232448"));
+  CHECK(c == std::vector<float>(128 * 256, -1));
+
+  support::Options options = support::options();
+  options.simulate = true;
+  options.simulate_schedule = "seed:1";
+  support::ScopedOptions const scope(options);
+  CHECK_THROWS_AS(launch(host_stream(), squares, view(x.data(), 16, 16), view(y.data(), 16, 16)), UserError);
+}
