@@ -58,6 +58,17 @@ std::string accumulators(ir::Function const& function) {
   return text;
 }
 
+/// Warps that compute nothing: those of all partitions but the last.
+int copying_warps(ir::Function const& kernel) {
+  int count = 0;
+  for (ir::Op const& op : kernel.body())
+    if (op.is<ir::WarpSpecializeOp>()) {
+      auto const& roles = op.as<ir::WarpSpecializeOp>();
+      for (int i = 0; i + 1 < roles.warps.size(); ++i) count += static_cast<int>(roles.warps[i] * roles.replicas[i]);
+    }
+  return count;
+}
+
 int mbarriers(ir::Function const& function) {
   std::int64_t count = 0;
   ir::walk_pre_order(function.body(), [&](ir::Op& op) {
@@ -108,11 +119,13 @@ Budget budget(ir::Function const& kernel) {
   auto const number = [](std::int64_t value) { return std::to_string(value); };
   if (result.shared > sm90::shared)
     over("shared", ir::too_much_shared_memory(result.shared, users), ir::less_shared_memory);
+  int const copying = copying_warps(kernel);
   if (result.threads > sm90::threads)
     over("threads",
-         number(kernel.warps) + " warps, so " + number(result.threads) + " threads of a CTA, " + number(sm90::threads) +
-             " allowed",
-         "ask for 32 warps or fewer");
+         number(kernel.warps) + " warps" + (copying > 0 ? ", " + number(copying) + " of them for copies" : "") +
+             ", so " + number(result.threads) + " threads of a CTA, " + number(sm90::threads) + " allowed",
+         "ask for " + number(sm90::threads / lanes - copying) + " warps or fewer" +
+             (copying > 0 ? ", or for no warps of their own for copies (specialization off)" : ""));
   int const open = open_product_registers(kernel);
   bool const serialised = open > 0 && open + ir::registers_beside_wgmma > result.registers_allowed;
   if (serialised)

@@ -5,9 +5,11 @@
 #include "jit/kernel_cache.hpp"
 #include "runtime/cuda/ptxas.hpp"
 #include "runtime/cuda/ptxas_log.hpp"
+#include "support/diagnostics.hpp"
 #include "support/options.hpp"
 #include "tegula/jit/budget.hpp"
 #include "tegula/jit/launcher.hpp"
+#include "tegula/support/error.hpp"
 #include "trace/traced_kernel.hpp"
 
 namespace tegula::jit {
@@ -15,9 +17,8 @@ namespace tegula::jit {
 namespace {
 
 /// What the passes make of it for a GPU; tensors are dense and aligned where the options say nothing.
-ir::Module lowered_for_gpu(KernelRef const& kernel, CompileOptions& options) {
-  std::shared_ptr<Traced const> const source = traced(kernel);
-  ir::Module const& module = trace::module(source->kernel);
+ir::Module lowered_for_gpu(Traced const& source, CompileOptions& options) {
+  ir::Module const& module = trace::module(source.kernel);
   options.target = Target::cuda;
   if (options.facts.empty()) {
     for (int i = 0; i < module.kernel().parameter_count(); ++i) {
@@ -32,11 +33,24 @@ ir::Module lowered_for_gpu(KernelRef const& kernel, CompileOptions& options) {
 }  // namespace
 
 Budget budget(KernelRef const& kernel, CompileOptions options) {
-  return analysis::budget(lowered_for_gpu(kernel, options).kernel());
+  std::shared_ptr<Traced const> const source = traced(kernel);  // what cannot be traced has no budget
+  Budget result;
+  try {
+    ir::Module const lowered = lowered_for_gpu(*source, options);
+    result = analysis::budget(lowered.kernel());
+    if (result.fits()) compiler::refuse_for_gpu(lowered, options);
+  } catch (UserError const& error) {
+    std::string what = error.what();
+    std::string const place = support::to_string(error.where()) + ": ";
+    if (error.where().known() && what.starts_with(place)) what.erase(0, place.size());
+    result.broken.push_back({"compile", std::move(what), "", error.where(), true});
+  }
+  return result;
 }
 
 KernelFacts facts(KernelRef const& kernel, CompileOptions options) {
-  ir::Module const lowered = lowered_for_gpu(kernel, options);
+  ir::Module const lowered = lowered_for_gpu(*traced(kernel), options);
+  compiler::refuse_for_gpu(lowered, options);  // before the accesses of what is too large are counted
   KernelFacts result = analysis::kernel_facts(lowered.kernel());
   CompiledKernel const compiled = compiler::emit(lowered, options);
   result.shared_bytes = compiled.shared_bytes;

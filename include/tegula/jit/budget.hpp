@@ -15,7 +15,8 @@ Budget budget(KernelRef const& kernel, CompileOptions options);
 
 /// What the passes make of the kernel for sm_90a, counted: shared memory, mbarriers, threads, registers (estimated),
 /// and the rules that it breaks, each with a remedy. LLVM does not run, no GPU is needed. Without facts in the options
-/// all tensors are taken as dense and 16-byte aligned.
+/// all tensors are taken as dense and 16-byte aligned. A kernel or options that the compiler refuses do not throw:
+/// fits() is false and a rule holds the reason.
 template <class F>
 [[nodiscard]] Budget budget(Kernel<F> const& kernel, CompileOptions const& options = {}) {
   return jit::budget(jit::reference(kernel), options);

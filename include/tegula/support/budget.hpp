@@ -26,13 +26,15 @@ constexpr int registers_at_start(int warps) {
 
 /// A limit or rule that a kernel breaks.
 struct BrokenRule {
-  std::string name;  ///< "shared", "threads", "registers"; "tma: stride" and the like
+  /// "shared", "threads", "registers"; "tma: stride" and the like; "compile": refused before all could be counted.
+  std::string name;
   std::string what;  ///< with the values
   std::string fix;
   location where;      ///< in the user's source
   bool fatal = false;  ///< the kernel cannot run; else it takes a slower path
 };
 
+/// Numbers are 0 where the compiler refuses a kernel before they are known; the rule "compile" says why.
 struct Budget {
   std::int64_t shared = 0;  ///< bytes of dynamic shared memory per CTA
   int barriers = 0;         ///< mbarriers per CTA

@@ -20,6 +20,15 @@ TEST_CASE("budget: more threads than a CTA has are refused with both numbers", "
   CHECK_NOTHROW(analysis::refuse_over_budget(unverified("kernel @good() warps = 32 {\n  return\n}\n").kernel()));
 }
 
+TEST_CASE("budget: warps for copies are named where they make too many threads, and the advice leaves room for them") {
+  ir::Module const module = unverified(
+      "kernel @roles() warps = 36 {\n  warp_specialize {warps = [4, 32], replicas = [1, 1], registers = [0, 0]} "
+      "(%p: i64) {\n    yield\n  } and (%g: i64) {\n    yield\n  }\n  return\n}\n");
+  CHECK_THROWS_WITH(analysis::refuse_over_budget(module.kernel()),
+                    "compile: @roles: 36 warps, 4 of them for copies, so 1152 threads of a CTA, 1024 allowed; ask for "
+                    "28 warps or fewer, or for no warps of their own for copies (specialization off)");
+}
+
 TEST_CASE("budget: shared memory is counted to its last byte, mbarriers one by one", "[N5]") {
   auto const with = [](std::string const& last) {
     return unverified(

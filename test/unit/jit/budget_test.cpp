@@ -70,12 +70,34 @@ TEST_CASE("budget: rings that do not fit are refused with need, limit and remedy
   CompileOptions options;
   options.target = Target::cuda;
   options.facts.assign(3, TensorFacts{true, true});
-  for (auto const& made : {+[](CompileOptions const& with) { static_cast<void>(budget(gemm<8>, with)); },
-                           +[](CompileOptions const& with) { static_cast<void>(compile(gemm<8>, with)); }}) {
-    CHECK_THROWS_AS(made(options), UserError);
-    CHECK_THROWS_WITH(made(options), ContainsSubstring("need 262144 bytes of shared memory, 232448 allowed; at most 7 "
-                                                       "stages fit"));
+  auto const refusal = ContainsSubstring("need 262144 bytes of shared memory, 232448 allowed; at most 7 stages fit");
+  CHECK_THROWS_AS(compile(gemm<8>, options), UserError);
+  CHECK_THROWS_WITH(compile(gemm<8>, options), refusal);
+  Budget const found = budget(gemm<8>, options);
+  CHECK_FALSE(found.fits());
+  REQUIRE_FALSE(found.broken.empty());
+  CHECK_THAT(found.broken.back().what, refusal);
+  CHECK_THAT(found.str(), refusal);
+  CHECK(found.broken.back().where.known());
+}
+
+TEST_CASE("budget: what the compiler refuses is reported, not thrown") {
+  CompileOptions one_fact;
+  one_fact.facts.resize(1);
+  CompileOptions warps;
+  warps.warps = 99;
+  for (CompileOptions const& options : {one_fact, warps}) {
+    Budget const found = budget(copy<1>, options);
+    INFO(found.str());
+    CHECK_FALSE(found.fits());
+    REQUIRE_FALSE(found.broken.empty());
+    CHECK_FALSE(found.broken.back().what.empty());
   }
+  auto const all_of_f32 = kernel("all_of_f32", [](in<float, 2> x, out<float, 2> y) {
+    auto g = grid_over(y, shape<16, 16>);
+    store(y, shape<16, 16>, dot(load(x, shape<16, 16>, g[0], 0), load(x, shape<16, 16>, 0, g[1])), g[0], g[1]);
+  });
+  CHECK_FALSE(budget(all_of_f32).fits());
 }
 
 TEST_CASE("budget: a tensor that TMA cannot copy names the rule and what mends it", "[N5]") {

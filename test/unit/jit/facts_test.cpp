@@ -1,9 +1,12 @@
 // facts(kernel) of kernels as users write them.
+#include <chrono>
 #include <limits>
+#include <string>
 
 #include "support/catch.hpp"
 #include "tegula/dsl/dsl.hpp"
 #include "tegula/jit/launch.hpp"
+#include "tegula/support/error.hpp"
 
 using namespace tegula;
 
@@ -66,4 +69,24 @@ TEST_CASE("facts: a transposed access is as wide as both sides allow", "[N14]") 
   KernelFacts const facts = tegula::facts(transposed);
   REQUIRE(facts.accesses.size() == 2);
   CHECK(facts.wasted_sectors() == 0);
+}
+
+TEST_CASE("facts refuses what compile refuses, for the same reason and before it counts anything") {
+  auto const large = kernel("large", [](in<float, 2> x, out<float, 2> y) {
+    auto g = grid_over(y, shape<512, 512>);
+    store(y, shape<512, 512>, exp(load(x, shape<512, 512>, g[0], g[1])) + 1, g[0], g[1]);
+  });
+  CompileOptions options;
+  options.target = Target::cuda;
+  options.facts.assign(2, {true, true});
+  std::string reason;
+  try {
+    static_cast<void>(compile(large, options));
+  } catch (UserError const& error) {
+    reason = error.what();
+  }
+  CHECK_THAT(reason, test::ContainsSubstring("registers"));
+  auto const start = std::chrono::steady_clock::now();
+  CHECK_THROWS_WITH(facts(large, options), reason);
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
 }
