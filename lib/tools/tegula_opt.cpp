@@ -1,9 +1,12 @@
 // tegula_opt: reads IR text, runs named passes, prints the result or what code generation makes of it.
 //
-// Exit status: 0, 1 for an error in the input or a pass's refusal, 2 for an internal error.
+// Exit status: 0, 1 for an error in the command line or the input or a pass's refusal, 2 for an internal error.
 #include <CLI/CLI.hpp>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -28,7 +31,7 @@ using namespace tegula;
 struct Arguments {
   std::string file = "-";
   std::string replay;
-  std::string passes;
+  std::string passes;  ///< empty: not given
   std::string emit;
   std::string target = "host";
   std::string picture;
@@ -43,8 +46,11 @@ struct Arguments {
 
 std::string read_text(std::string const& file) {
   if (file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  std::error_code ignored;
+  errno = 0;
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw UserError("cannot read " + file);
+  if (!stream) throw UserError("cannot read " + file + ": " + std::strerror(errno));
+  if (std::filesystem::is_directory(file, ignored)) throw UserError("cannot read " + file + ": it is a folder");
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
@@ -97,14 +103,17 @@ int run(Arguments arguments) {
   if (!arguments.replay.empty()) {
     transform::Replay const replay = transform::read_replay(text);
     arguments.options = replay.options;
-    if (arguments.passes.empty()) arguments.passes = replay.pipeline;
+    if (arguments.passes.empty()) arguments.passes = replay.pipeline.empty() ? "none" : replay.pipeline;
     if (replay.pipeline.empty() && arguments.emit.empty()) arguments.emit = "object";
   }
   ir::Module module = read_module(text, file);
   for (std::string const& library : arguments.libraries)
     support::throw_user_error(ir::link(module, read_module(read_text(library), library)), "--link " + library);
   if (arguments.verify_only) return 0;
-  if (arguments.passes == "default") arguments.passes = compiler::default_pipeline(module, arguments.options);
+  if (arguments.passes.empty() || arguments.passes == "default")
+    arguments.passes = compiler::default_pipeline(module, arguments.options);
+  else if (arguments.passes == "none")
+    arguments.passes.clear();
   transform::run_pipeline(module, arguments.passes, arguments.options);
   support::throw_internal_error(ir::verify(module), "verifier after the pipeline");
   if (arguments.axis_facts) {
@@ -125,11 +134,13 @@ int run(Arguments arguments) {
 int main(int argc, char** argv) {
   Arguments arguments;
   CLI::App app("Reads Tegula IR, runs passes on it and prints it.");
-  app.add_option("file", arguments.file, "IR text; - or nothing: standard input");
-  app.add_option("-p,--passes", arguments.passes,
-                 "passes to run, separated by commas; default: the target's own pipeline");
+  CLI::Option const* const file = app.add_option("file", arguments.file, "IR text; - or nothing: standard input");
+  app.add_option(
+      "-p,--passes", arguments.passes,
+      "passes to run, separated by commas; none: no pass; default, also if not given: the target's own pipeline");
   app.add_option("--link", arguments.libraries, "IR text whose functions define those that the input only declares");
-  app.add_option("--replay", arguments.replay, "a file left by a failure: runs what it says");
+  app.add_option("--replay", arguments.replay, "a file left by a failure: runs what it says")
+      ->excludes(const_cast<CLI::Option*>(file));
   app.add_option("--emit", arguments.emit,
                  "print what code generation makes instead of IR; object: make it, print nothing")
       ->check(CLI::IsMember({"ptx", "llvm", "asm", "launch", "object"}));
@@ -153,9 +164,15 @@ int main(int argc, char** argv) {
   app.add_option("--picture", arguments.picture, "draw the layout of a type, for instance 'tile<64x64xf32, wgmma>'");
   app.add_flag("--list-passes", arguments.list_passes, "list the passes with what they need and leave");
   app.add_flag("--help-environment", arguments.help_environment, "list the environment variables");
-  CLI11_PARSE(app, argc, argv);
   try {
-    return run(std::move(arguments));
+    app.parse(argc, argv);
+  } catch (CLI::ParseError const& error) {
+    return app.exit(error) == 0 ? 0 : 1;
+  }
+  try {
+    int const status = run(std::move(arguments));
+    if (!std::cout.flush()) throw UserError("cannot write the output: " + std::string(std::strerror(errno)));
+    return status;
   } catch (InternalError const& error) {
     std::cerr << "tegula_opt: internal error: " << error.what() << "\n";
     return 2;
