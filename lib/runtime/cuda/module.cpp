@@ -12,7 +12,6 @@
 #include "runtime/cuda/ptxas.hpp"
 #include "runtime/cuda/ptxas_log.hpp"
 #include "support/diagnostics.hpp"
-#include "support/key_text.hpp"
 #include "support/options.hpp"
 #include "tegula/support/error.hpp"
 
@@ -40,17 +39,12 @@ std::optional<Image> from_payload(std::string_view payload) {
 Image cubin_of(CompiledKernel const& kernel, std::string const& architecture) {
   support::Options const& options = support::options();
   if (options.assembler == support::Assembler::driver) return {};
-  std::string const key = support::KeyText()
-                              .add("kind", "cubin and log")
-                              .add("ptx_hash", support::hash_hex(kernel.image))
-                              .add("architecture", architecture)
-                              .add("driver", driver_version())
-                              .str();
-  DiskCache const cache(options);
-  if (auto const found = cache.find(kernel.name, "cubin", key))
-    if (auto image = from_payload(*found)) return *std::move(image);
-  if (options.assembler == support::Assembler::automatic && find_ptxas(options).empty()) return {};
   try {
+    std::string const key = cubin_key(options, kernel.image, architecture);
+    if (key.empty() && options.assembler == support::Assembler::automatic) return {};
+    DiskCache const cache(options);
+    if (auto const found = cache.find(kernel.name, "cubin", key))
+      if (auto image = from_payload(*found)) return *std::move(image);
     Assembly assembly = assemble(options, kernel.image, architecture, kernel.name);
     Image image{std::move(assembly.cubin), std::move(assembly.log)};
     cache.store(kernel.name, "cubin", key, to_payload(image));
@@ -160,12 +154,10 @@ Function load(CompiledKernel const& kernel, int device) {
   Function result;
   result.device = device;
   result.module = std::shared_ptr<void>(image.module, [device](void* loaded) {
-    try {
+    give_back([&] {
       ContextScope const inner(device);
-      driver().ModuleUnload.raw(static_cast<CUmodule>(loaded));  // at process exit the driver may be gone
-    } catch (Error const& error) {
-      support::report_warning(error.what());
-    }
+      driver().ModuleUnload.raw(static_cast<CUmodule>(loaded));  // fails after an error of any kernel
+    });
   });
   enforce(support::options(), kernel.name, image.log);
   result.assembly_log = std::move(image.log);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,9 +12,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <sstream>
+#include <tuple>
 #include <vector>
 
+#include "support/key_text.hpp"
 #include "tegula/support/error.hpp"
 
 extern char** environ;
@@ -21,6 +26,8 @@ extern char** environ;
 namespace tegula::runtime::cuda {
 namespace {
 namespace fs = std::filesystem;
+
+constexpr char const* optimisation = "-O3";
 
 /// A private folder that is removed with all that is in it.
 class TemporaryFolder {
@@ -72,7 +79,54 @@ int run(std::vector<std::string> const& command, std::string const& log) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/// What stat() says of a file: another content has another of these.
+using FileState = std::tuple<std::string, dev_t, ino_t, off_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+
+FileState state_of(std::string const& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return {path, 0, 0, -1, 0, 0, 0, 0};
+  return {path,
+          status.st_dev,
+          status.st_ino,
+          status.st_size,
+          status.st_mtim.tv_sec,
+          status.st_mtim.tv_nsec,
+          status.st_ctim.tv_sec,
+          status.st_ctim.tv_nsec};
+}
+
 }  // namespace
+
+std::string ptxas_identity(std::string const& path) {
+  static std::mutex mutex;
+  static auto& known = *new std::map<FileState, std::string>;  // outlives static destructors
+  FileState const state = state_of(path);
+  std::lock_guard lock(mutex);
+  std::string& identity = known[state];
+  if (!identity.empty()) return identity;
+  std::string const content = contents_of(path);
+  std::string version;
+  if (!content.starts_with("\177ELF")) {
+    TemporaryFolder const folder;
+    std::string const log = folder.file("version");
+    run({path, "--version"}, log);
+    version = contents_of(log);
+  }
+  identity = support::hash_hex(content + version);
+  return identity;
+}
+
+std::string cubin_key(support::Options const& options, std::string_view ptx, std::string_view architecture) {
+  std::string const ptxas = find_ptxas(options);
+  if (ptxas.empty()) return {};
+  return support::KeyText()
+      .add("kind", "cubin and log")
+      .add("ptx_hash", support::hash_hex(ptx))
+      .add("architecture", architecture)
+      .add("ptxas", ptxas_identity(ptxas))
+      .add("options", optimisation)
+      .str();
+}
 
 std::string find_ptxas(support::Options const& options) {
   if (!options.ptxas.empty()) {
@@ -109,7 +163,7 @@ Assembly assemble(support::Options const& options, std::string_view ptx, std::st
     stream.close();
     if (!stream) throw UserError(fmt::format("cannot write {}", source));
   }
-  int const status = run({ptxas, "-v", "-O3", fmt::format("-arch={}", architecture), "-o", object, source}, log);
+  int const status = run({ptxas, "-v", optimisation, fmt::format("-arch={}", architecture), "-o", object, source}, log);
   Assembly result{contents_of(object), contents_of(log)};
   if (status != 0 || result.cubin.empty())
     throw InternalError(fmt::format("ptxas refused the PTX of kernel {} for {} (exit status {}): {}", kernel,

@@ -12,6 +12,13 @@ namespace tegula::runtime::cuda {
 /// executed is a UserError.
 std::string find_ptxas(support::Options const& options);
 
+/// Which assembler a program is: a hash of the file, and of a script that only calls one, what it answers to --version.
+/// Computed again when the file has changed; else a look at its dates.
+std::string ptxas_identity(std::string const& path);
+
+/// The cache key of the cubin that `assemble` makes; empty where there is no ptxas.
+std::string cubin_key(support::Options const& options, std::string_view ptx, std::string_view architecture);
+
 struct Assembly {
   std::string cubin;
   std::string log;  ///< registers, spills and warnings (ptxas -v)

@@ -1,5 +1,10 @@
 // ptxas as a subprocess: found or missed with one clear message.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "runtime/cuda/ptxas.hpp"
@@ -45,4 +50,58 @@ TEST_CASE("ptxas makes a cubin and its refusal is reported with its log") {
   CHECK(assembly.cubin.substr(1, 3) == "ELF");
   CHECK_THAT(assembly.log, ContainsSubstring("registers"));
   CHECK_THROWS_AS(assemble(options, "nonsense", "sm_90a", "empty"), InternalError);
+}
+
+namespace {
+
+/// A folder with a script that stands for ptxas.
+class Script {
+ public:
+  Script() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tegula-ptxas-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~Script() { std::filesystem::remove_all(folder_); }
+  Script(Script const&) = delete;
+  Script& operator=(Script const&) = delete;
+  void write(std::string const& text) const {
+    std::ofstream(path()) << text;
+    ::chmod(path().c_str(), 0700);
+  }
+  [[nodiscard]] std::string path() const { return folder_ / "ptxas"; }
+  [[nodiscard]] std::string other() const { return folder_ / "version"; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+}  // namespace
+
+TEST_CASE("the key of a cubin names the assembler that makes it") {
+  Script const script;
+  support::Options options;
+  options.ptxas = script.path();
+  auto const key = [&](std::string const& ptx = "ptx") { return cubin_key(options, ptx, "sm_90a"); };
+  script.write("#!/bin/sh\necho release 12.4\n");
+  std::string const first = key();
+  CHECK_THAT(first, ContainsSubstring("ptxas=") && ContainsSubstring("architecture=sm_90a"));
+  CHECK(key() == first);
+  CHECK(key("other ptx") != first);
+  // Another program at the same path, of the same size.
+  script.write("#!/bin/sh\necho release 12.8\n");
+  std::string const second = key();
+  CHECK(second != first);
+  // A script that stays the same and calls another program. Its file's dates change with the next write only.
+  script.write("#!/bin/sh\ncat \"" + script.other() + "\"\n");
+  std::ofstream(script.other()) << "release 13.0";
+  std::string const third = key();
+  CHECK(third != second);
+  std::ofstream(script.other()) << "release 13.1";
+  script.write("#!/bin/sh\ncat \"" + script.other() + "\"\n");
+  CHECK(key() != third);
+  script.write("#!/bin/sh\necho release 12.4\n");
+  CHECK(key() == first);
+
+  NoPath const none;
+  CHECK(cubin_key({}, "ptx", "sm_90a").empty());
 }
