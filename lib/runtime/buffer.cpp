@@ -23,11 +23,7 @@ void give_back(Allocation& allocation) noexcept {
     ::operator delete(allocation.address, host_alignment);
     return;
   }
-  try {
-    runtime::cuda::release(allocation.where.number(), allocation.address);
-  } catch (Error const& error) {
-    support::report_warning(fmt::format("a buffer of {} bytes could not be freed: {}", allocation.bytes, error.what()));
-  }
+  runtime::cuda::release(allocation.where.number(), allocation.address);
 }
 
 void* live_address(Allocation const* allocation, std::int64_t bytes) {
@@ -96,7 +92,7 @@ Allocation* allocate(device where, std::int64_t bytes) {
       if (bytes <= most_host_bytes)
         allocation->address = ::operator new(static_cast<std::size_t>(bytes), host_alignment, std::nothrow);
       if (allocation->address == nullptr)
-        throw UserError(fmt::format("buffer: {} bytes of host memory cannot be had", bytes));
+        throw UserError(fmt::format("buffer: cannot allocate {} bytes of host memory", bytes));
     } else {
       allocation->address = runtime::cuda::allocate(where.number(), bytes);
     }
@@ -172,6 +168,12 @@ void fill(Allocation* to, void const* pattern, int pattern_bytes, std::int64_t b
   runtime::cuda::fill(where.number(), handle, address, pattern, pattern_bytes, bytes);
   after(order, where);
 }
+
+void refuse_extent(std::uint64_t extent) {
+  throw UserError(fmt::format("an extent of {} is more than a 64-bit signed integer holds", extent));
+}
+
+void refuse_step(int axis) { throw UserError(fmt::format("view: slice along axis {} with a step of 0", axis)); }
 
 void refuse_sizes(std::int64_t host_elements, std::int64_t buffer_elements) {
   throw UserError(

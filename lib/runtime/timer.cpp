@@ -47,15 +47,24 @@ timer::timer(stream const& order) : state_(new detail::TimerState(order)) {
   for (void*& event : state_.get()->events) event = runtime::cuda::create_event(order.where().number());
 }
 
-void timer::start() { state_.get()->mark(0); }
+namespace {
+
+detail::TimerState& held(detail::Handle<detail::TimerState> const& state) {
+  if (!state) throw UserError("timer: it was moved from");
+  return *state.get();
+}
+
+}  // namespace
+
+void timer::start() { held(state_).mark(0); }
 
 void timer::stop() {
-  if (!state_.get()->marked[0]) throw UserError("timer: stop() before start()");
-  state_.get()->mark(1);
+  if (!held(state_).marked[0]) throw UserError("timer: stop() before start()");
+  held(state_).mark(1);
 }
 
 double timer::seconds() const {
-  detail::TimerState const& state = *state_.get();
+  detail::TimerState const& state = held(state_);
   if (!state.marked[0] || !state.marked[1]) throw UserError("timer: seconds() before start() and stop()");
   if (state.order.where().is_cuda())
     return runtime::cuda::seconds_between(state.order.where().number(), state.events[0], state.events[1]);

@@ -53,8 +53,7 @@ class buffer {
   /// No memory; extents 0.
   buffer() = default;
   template <detail::ExtentLike... E>
-  requires(sizeof...(E) == Rank) explicit buffer(device where, E... extents)
-      : extents_{static_cast<std::int64_t>(extents)...} {
+  requires(sizeof...(E) == Rank) explicit buffer(device where, E... extents) : extents_{detail::extent_of(extents)...} {
     allocation_ = Handle(detail::allocate(where, detail::checked_bytes(extents_, Rank, sizeof(T))));
   }
   /// A copy of a container of contiguous elements.

@@ -15,6 +15,22 @@ namespace detail {
 template <class E>
 concept ExtentLike = std::is_convertible_v<E, std::int64_t>;
 
+/// Throw UserError.
+[[noreturn]] void refuse_extent(std::uint64_t extent);
+[[noreturn]] void refuse_step(int axis);
+
+template <ExtentLike E>
+constexpr std::int64_t extent_of(E const& extent) {
+  if constexpr (std::is_unsigned_v<E> && sizeof(E) == sizeof(std::uint64_t))
+    if (extent > static_cast<std::uint64_t>(INT64_MAX)) refuse_extent(extent);
+  return static_cast<std::int64_t>(extent);
+}
+
+/// a * b without undefined overflow: a launch refuses extents whose product is too large.
+constexpr std::int64_t wrapped_product(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
 /// The part that both kinds of view share.
 template <class Self, class T, int Rank>
 class ViewBase {
@@ -37,8 +53,10 @@ class ViewBase {
     return product;
   }
 
-  /// The elements [first, last) along `axis`, every `step`-th of them (step may be negative: then from last - 1 down).
+  /// The elements [first, last) along `axis`, every `step`-th of them (step may be negative: then from last - 1 down;
+  /// 0 is a UserError).
   [[nodiscard]] constexpr Self slice(int axis, std::int64_t first, std::int64_t last, std::int64_t step = 1) const {
+    if (step == 0) refuse_step(axis);
     Self result = self();
     ViewBase& base = result;
     std::int64_t const distance = step < 0 ? -step : step;
@@ -64,7 +82,7 @@ class ViewBase {
     for (int axis = Rank - 1; axis >= 0; --axis) {
       extents_[axis] = extents[axis];
       strides_[axis] = strides != nullptr ? strides[axis] : dense;
-      dense *= extents[axis];
+      dense = wrapped_product(dense, extents[axis]);
     }
   }
   [[nodiscard]] constexpr Self const& self() const { return static_cast<Self const&>(*this); }
@@ -100,8 +118,7 @@ class view : public detail::ViewBase<view<T, Rank>, T, Rank> {
   constexpr view() = default;
   /// Dense, last axis fastest.
   template <detail::ExtentLike... E>
-  requires(sizeof...(E) == Rank) constexpr view(T* data, E... extents)
-      : view(data, {static_cast<std::int64_t>(extents)...}) {}
+  requires(sizeof...(E) == Rank) constexpr view(T* data, E... extents) : view(data, {detail::extent_of(extents)...}) {}
   constexpr view(T* data, std::int64_t const (&extents)[Rank]) : Base(data, extents, nullptr) {}
   constexpr view(T* data, std::int64_t const (&extents)[Rank], std::int64_t const (&strides)[Rank])
       : Base(data, extents, strides) {}
@@ -150,7 +167,7 @@ class device_view : public detail::ViewBase<device_view<T, Rank>, T, Rank> {
   constexpr device_view() = default;
   template <detail::ExtentLike... E>
   requires(sizeof...(E) == Rank) constexpr device_view(T* data, E... extents)
-      : device_view(data, {static_cast<std::int64_t>(extents)...}) {}
+      : device_view(data, {detail::extent_of(extents)...}) {}
   constexpr device_view(T* data, std::int64_t const (&extents)[Rank]) : Base(data, extents, nullptr) {}
   constexpr device_view(T* data, std::int64_t const (&extents)[Rank], std::int64_t const (&strides)[Rank])
       : Base(data, extents, strides) {}

@@ -100,13 +100,14 @@ bool write_all(int descriptor, void const* data, std::size_t bytes) {
   return true;
 }
 
-bool read_all(int descriptor, std::string& text) {
-  std::size_t done = 0;
-  while (done < text.size()) {
-    ssize_t const got = ::read(descriptor, text.data() + done, text.size() - done);
+bool read_all(int descriptor, void* data, std::size_t bytes) {
+  auto* at = static_cast<char*>(data);
+  while (bytes > 0) {
+    ssize_t const got = ::read(descriptor, at, bytes);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
-    done += static_cast<std::size_t>(got);
+    at += got;
+    bytes -= static_cast<std::size_t>(got);
   }
   return true;
 }
@@ -120,17 +121,17 @@ ReadResult read_file(std::string const& path, CacheEntry& entry) {
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid())
     return ReadResult::foreign;
   if (static_cast<std::uint64_t>(status.st_size) < sizeof(Header)) return ReadResult::damaged;
-  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
-  if (!read_all(file.get(), bytes)) return ReadResult::damaged;
   Header header{};
-  std::memcpy(&header, bytes.data(), sizeof header);
-  std::uint64_t const rest = bytes.size() - sizeof header;
+  if (!read_all(file.get(), &header, sizeof header)) return ReadResult::damaged;
+  std::uint64_t const rest = static_cast<std::uint64_t>(status.st_size) - sizeof header;
   if (std::memcmp(header.magic, magic, sizeof magic) != 0 || header.version != file_version ||
       header.header_hash != hash_of(header) || header.key_bytes > rest ||
       header.payload_bytes != rest - header.key_bytes)
     return ReadResult::damaged;
-  std::string_view const key = std::string_view(bytes).substr(sizeof header, header.key_bytes);
-  std::string_view const payload = std::string_view(bytes).substr(sizeof header + header.key_bytes);
+  std::string bytes(rest, '\0');  // no more than the header, which is whole, speaks of
+  if (!read_all(file.get(), bytes.data(), bytes.size())) return ReadResult::damaged;
+  std::string_view const key = std::string_view(bytes).substr(0, header.key_bytes);
+  std::string_view const payload = std::string_view(bytes).substr(header.key_bytes);
   if (!same(header.key_hash, XXH3_128bits(key.data(), key.size())) ||
       !same(header.payload_hash, XXH3_128bits(payload.data(), payload.size())))
     return ReadResult::damaged;

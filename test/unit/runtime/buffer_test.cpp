@@ -1,6 +1,7 @@
 // Devices, buffers, views, streams and timers on the host; what must be refused there.
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -95,7 +96,7 @@ TEST_CASE("sizes that no memory holds are refused with their reason") {
   CHECK_THROWS_WITH(Big(device::host(), std::int64_t{1} << 31, std::int64_t{1} << 31, 1 << 10),
                     ContainsSubstring("64-bit"));
   CHECK_THROWS_WITH(Big(device::host(), 3, -1, 2), ContainsSubstring("extent -1 of axis 1 is negative"));
-  CHECK_THROWS_WITH(buffer<char>(device::host(), std::int64_t{1} << 61), ContainsSubstring("cannot be had"));
+  CHECK_THROWS_WITH(buffer<char>(device::host(), std::int64_t{1} << 61), ContainsSubstring("cannot allocate"));
 }
 
 TEST_CASE("views are made from pointers, containers and other views") {
@@ -126,4 +127,21 @@ TEST_CASE("a timer on the host measures between start and stop") {
   clock.stop();
   CHECK(clock.seconds() >= 0);
   CHECK(clock.seconds() < 10);
+}
+
+TEST_CASE("extents beyond 63 bits and steps of 0 are refused with the values given") {
+  std::vector<float> x(10);
+  CHECK_THROWS_WITH(buffer<float>(device::host(), std::numeric_limits<std::uint64_t>::max()),
+                    ContainsSubstring("an extent of 18446744073709551615"));
+  CHECK_THROWS_WITH(view(x.data(), std::numeric_limits<std::uint64_t>::max()),
+                    ContainsSubstring("an extent of 18446744073709551615"));
+  CHECK_THROWS_WITH(view(x).slice(0, 0, 10, 0), ContainsSubstring("slice along axis 0 with a step of 0"));
+  static_assert(view<float, 1>(nullptr, 10U).slice(0, 0, 10, 3).extent(0) == 4);
+}
+
+TEST_CASE("a timer that was moved from is refused") {
+  timer first{stream(device::host())};
+  timer const second = std::move(first);
+  CHECK_THROWS_WITH(first.start(), ContainsSubstring("moved from"));
+  CHECK_THROWS_WITH(first.seconds(), ContainsSubstring("moved from"));
 }

@@ -190,6 +190,14 @@ TEST_CASE("torn, truncated, flipped and foreign files are ignored with a warning
     cache.store("k", "kernel", key, payload);
     REQUIRE(cache.find("k", "kernel", key) == payload);
   }
+  // A file far larger than memory, all holes after its first bytes, is damaged like any other and not read.
+  for (std::string const& beginning : {std::string("x"), whole}) {
+    overwrite(path, beginning);
+    fs::resize_file(path, std::uintmax_t{1} << 40);
+    CHECK_FALSE(cache.find("k", "kernel", key).has_value());
+    cache.store("k", "kernel", key, payload);
+    CHECK(cache.find("k", "kernel", key) == payload);
+  }
   // A whole file of another key under this name (a collision of hashes): a plain miss.
   cache.store("k", "kernel", "other=1\n", "other");
   fs::rename(cache.path_of("k", "kernel", "other=1\n"), path);
