@@ -8,7 +8,7 @@ namespace tegula::ir {
 
 ElementOffsets const* ElementOffsets::get(Layout const& memory, std::string& why) {
   static std::mutex mutex;
-  static std::map<Layout const*, std::unique_ptr<ElementOffsets>> known;
+  static auto& known = *new std::map<Layout const*, std::unique_ptr<ElementOffsets>>;  // outlives static destructors
   std::scoped_lock const lock(mutex);
   if (auto const found = known.find(&memory); found != known.end()) return found->second.get();
   for (LayoutInput const& in : memory.inputs())

@@ -149,7 +149,7 @@ Layout const* Layout::intern(std::vector<LayoutInput> inputs, std::vector<Dim> o
   if (std::string text = find_shape(inputs, atom, shape); !text.empty()) return fail(std::move(text));
 
   static std::mutex mutex;
-  static std::map<std::string, std::unique_ptr<Layout>, std::less<>> table;
+  static auto& table = *new std::map<std::string, std::unique_ptr<Layout>, std::less<>>;  // outlives static destructors
   std::string text = make_text(inputs, outputs);
   std::scoped_lock const lock(mutex);
   if (auto const found = table.find(text); found != table.end()) return found->second.get();
@@ -187,9 +187,9 @@ void Layout::find_free_bits() {
 }
 
 LayoutInput const& Layout::input(Dim dim) const {
-  static auto const none = [] {
-    std::array<LayoutInput, dim_count> result;
-    for (int i = 0; i < dim_count; ++i) result[static_cast<std::size_t>(i)].dim = static_cast<Dim>(i);
+  static auto const& none = *[] {
+    auto* const result = new std::array<LayoutInput, dim_count>;  // outlives static destructors
+    for (int i = 0; i < dim_count; ++i) (*result)[static_cast<std::size_t>(i)].dim = static_cast<Dim>(i);
     return result;
   }();
   for (LayoutInput const& input : inputs_)

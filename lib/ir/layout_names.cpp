@@ -232,7 +232,7 @@ Layout const* named_layout(std::string_view text, Extents const& shape, Element 
 
 std::string layout_text(Layout const& layout, Extents const& shape, Element element, bool shared) {
   static std::mutex mutex;
-  static std::map<std::tuple<Layout const*, int, bool>, std::string> known;
+  static auto& known = *new std::map<std::tuple<Layout const*, int, bool>, std::string>;  // outlives static destructors
   // Names of register layouts tell 16-bit elements from others, those of shared layouts every size.
   std::tuple const key(&layout, bytes(element), shared);
   std::string text;

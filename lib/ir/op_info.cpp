@@ -78,9 +78,9 @@ std::array<OpInfo, op_kind_count> const& table() {
 OpInfo const& op_info(OpKind kind) { return table()[static_cast<std::size_t>(kind)]; }
 
 OpInfo const* find_op(std::string_view mnemonic) {
-  static auto const index = [] {
-    std::map<std::string_view, OpInfo const*> result;
-    for (OpInfo const& info : table()) result.emplace(info.mnemonic, &info);
+  static auto const& index = *[] {
+    auto* const result = new std::map<std::string_view, OpInfo const*>;  // outlives static destructors
+    for (OpInfo const& info : table()) result->emplace(info.mnemonic, &info);
     return result;
   }();
   auto const found = index.find(mnemonic);

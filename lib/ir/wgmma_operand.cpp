@@ -186,7 +186,7 @@ std::optional<WgmmaOperand> wgmma_operand(Extents const& view, Layout const& mem
   // Looking at every element costs; verifier, simulator and lowering ask the same again.
   using Key = std::tuple<Layout const*, int, WgmmaRole, int, std::vector<std::int64_t>>;
   static std::mutex mutex;
-  static std::map<Key, WgmmaOperand> known;
+  static auto& known = *new std::map<Key, WgmmaOperand>;  // outlives static destructors
   std::vector<std::int64_t> extents(view.begin(), view.end());
   extents.insert(extents.end(), origin.begin(), origin.end());
   Key key(&memory, element_bytes, role, n_per_step, std::move(extents));

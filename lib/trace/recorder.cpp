@@ -34,8 +34,8 @@ class TraceNames {
 };
 
 TraceNames& trace_names() {
-  static TraceNames names;
-  return names;
+  static auto* const names = new TraceNames;  // never destroyed: destructors of static objects may trace
+  return *names;
 }
 
 std::uint32_t next_trace() {

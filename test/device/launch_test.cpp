@@ -1,4 +1,7 @@
 // The typed launcher on a CUDA device: the same kernels and calls as on the host.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <numeric>
 #include <vector>
 
@@ -82,4 +85,84 @@ TEST_CASE("prepare, explain and errors on a device") {
   CHECK(simulated.clean);
   c.copy_to(out);
   CHECK(out[4999] == 9998);
+}
+
+namespace {
+
+/// Persistent: a product in a loop.
+inline constexpr auto product = kernel("product", [](in<f16, 2> a, in<f16, 2> b, inout<float, 2> c) {
+  auto at = grid_over(c, shape<128, 128>);
+  tile sums = loop(
+      ceil_div(a.extent(1), 64), zeros<float>(shape<128, 128>),
+      [&](auto k, auto acc) { return dot(load(a, shape<128, 64>, at[0], k), load(b, shape<64, 128>, k, at[1]), acc); },
+      stages<2>);
+  store(c, shape<128, 128>, sums + load(c, shape<128, 128>, at[0], at[1]), at[0], at[1]);
+});
+
+}  // namespace
+
+TEST_CASE("a grid stated in a launch on a device is a number of tiles, also of a persistent kernel") {
+  TEGULA_NEED_DEVICE();
+  cuda_stream const order;
+  constexpr std::int64_t rows = 3 * 128, columns = 4 * 128, depth = 128;
+  buffer<f16, 2> a(order.where(), rows, depth), b(order.where(), depth, columns);
+  buffer<float, 2> c(order.where(), rows, columns);
+  a.fill(f16(1.0f));
+  b.fill(f16(2.0f));
+  for (auto const& [tall, wide] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {2, 3}, {0, 2}, {3, 4}, {5, 6}}) {
+    c.fill(1);
+    launch(order, product, grid(tall, wide), a, b, c);
+    std::vector<float> out(static_cast<std::size_t>(rows * columns));
+    order.synchronize();
+    detail::download(out.data(), c.allocation(), rows * columns * 4, nullptr);
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < columns; ++j) {
+        bool const written = i / 128 < tall && j / 128 < wide;
+        wrong += out[static_cast<std::size_t>(i * columns + j)] != (written ? 2 * depth + 1 : 1) ? 1 : 0;
+      }
+    CAPTURE(tall, wide);
+    CHECK(wrong == 0);
+  }
+  CHECK_THROWS_WITH(launch(order, product, grid(3), a, b, c), ContainsSubstring("has rank 1"));
+  CHECK_THROWS_WITH(launch(order, product, grid(std::int64_t{1} << 20, std::int64_t{1} << 20), a, b, c),
+                    ContainsSubstring("more blocks than the 2147483647"));
+}
+
+TEST_CASE("a forked child of a process that has used CUDA is refused with the reason, and the parent works on") {
+  TEGULA_NEED_DEVICE();
+  cuda_stream const order;
+  buffer a(order.where(), counting(1000, 0)), b(order.where(), counting(1000, 5));
+  buffer<float> c(order.where(), 1000);
+  prepared const go = prepare(vadd, a, b, c);
+  go(order);
+  order.synchronize();
+  pid_t const child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    int refused = 0;
+    auto const expect = [&](auto const& action) {
+      try {
+        action();
+      } catch (UserError const& error) {
+        refused += std::string(error.what()).find("forked") != std::string::npos ? 1 : 0;
+      }
+    };
+    expect([&] { go(order); });
+    expect([&] { launch(order, vadd, a, b, c); });
+    expect([&] { cuda_stream const another; });
+    expect([&] { c.fill(1); });
+    { buffer<float> const gone = std::move(c); }  // the parent's memory stays
+    bool const host = device::cuda_count() == 0 && device::best().is_host();
+    ::_exit(refused == 4 && host ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  go(order);
+  std::vector<float> out(1000);
+  c.copy_to(order, out);
+  order.synchronize();
+  CHECK(out[999] == 999 + 1004);
 }

@@ -91,7 +91,7 @@ Plan::Plan(ir::Function const& kernel) {
 }
 
 std::vector<ir::Op const*> const& Plan::consumers(ir::Value const& value) const {
-  static std::vector<ir::Op const*> const none;
+  static auto const& none = *new std::vector<ir::Op const*>;  // outlives static destructors
   auto const found = consumers_.find(&value);
   return found == consumers_.end() ? none : found->second;
 }

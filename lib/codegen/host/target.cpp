@@ -57,6 +57,21 @@ constexpr char const* checked_features[] = {
     "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512bf16", "avx512vnni", "avx512fp16", "amx-tile",
     "popcnt",  "lzcnt",    "movbe",    "fma4",     "xop",        "tbm"};
 
+using Targets = std::map<std::string, std::unique_ptr<HostTarget>>;
+
+/// The thread's own; a pointer, since destructors of static objects and of the thread's may compile after this one.
+constinit thread_local Targets* targets = nullptr;
+
+struct TargetsKeeper {
+  TargetsKeeper() = default;
+  ~TargetsKeeper() {
+    delete targets;
+    targets = nullptr;
+  }
+  TargetsKeeper(TargetsKeeper const&) = delete;
+  TargetsKeeper& operator=(TargetsKeeper const&) = delete;
+};
+
 }  // namespace
 
 HostTarget::HostTarget() = default;
@@ -64,8 +79,9 @@ HostTarget::~HostTarget() = default;
 
 HostTarget& HostTarget::get(std::string const& architecture) {
   initialise_llvm();
-  thread_local std::map<std::string, std::unique_ptr<HostTarget>> known;
-  auto& slot = known[architecture];
+  thread_local TargetsKeeper const keeper;
+  if (targets == nullptr) targets = new Targets;
+  auto& slot = (*targets)[architecture];
   if (slot) return *slot;
 
   std::unique_ptr<HostTarget> made(new HostTarget());

@@ -28,15 +28,6 @@ int attribute(CUdevice device, CUdevice_attribute which) {
   return value;
 }
 
-void warn_of_failure(CUresult result, char const* call) noexcept {
-  // The driver is gone at process exit; nothing is wrong then.
-  if (result == CUDA_SUCCESS || result == CUDA_ERROR_DEINITIALIZED) return;
-  try {
-    support::report_warning(fmt::format("{} failed ({})", call, static_cast<int>(result)));
-  } catch (...) {
-  }
-}
-
 }  // namespace
 
 int device_count() {
@@ -79,8 +70,6 @@ DeviceLimits limits(int device) {
   return result;
 }
 
-int driver_version() { return driver().version; }
-
 void* allocate(int device, std::int64_t bytes) {
   ContextScope const scope(device);
   CUdeviceptr address = 0;
@@ -89,9 +78,11 @@ void* allocate(int device, std::int64_t bytes) {
   return reinterpret_cast<void*>(address);
 }
 
-void release(int device, void* address) {
-  ContextScope const scope(device);
-  driver().MemFree(device_address(address));
+void release(int device, void* address) noexcept {
+  give_back([&] {
+    ContextScope const scope(device);
+    driver().MemFree(device_address(address));
+  });
 }
 
 void upload(int device, CUstream_st* order, void* to, void const* from, std::int64_t bytes) {
@@ -146,12 +137,10 @@ CUstream_st* create_stream(int device) {
 }
 
 void destroy_stream(int device, CUstream_st* stream) noexcept {
-  try {
+  give_back([&] {
     ContextScope const scope(device);
-    warn_of_failure(driver().StreamDestroy.raw(stream), "cuStreamDestroy");
-  } catch (Error const& error) {
-    support::report_warning(error.what());
-  }
+    driver().StreamDestroy(stream);
+  });
 }
 
 void synchronize(int device, CUstream_st* stream) {
@@ -208,12 +197,10 @@ void* create_event(int device) {
 }
 
 void destroy_event(int device, void* event) noexcept {
-  try {
+  give_back([&] {
     ContextScope const scope(device);
-    warn_of_failure(driver().EventDestroy.raw(static_cast<CUevent>(event)), "cuEventDestroy");
-  } catch (Error const& error) {
-    support::report_warning(error.what());
-  }
+    driver().EventDestroy(static_cast<CUevent>(event));
+  });
 }
 
 void record_event(int device, void* event, CUstream_st* stream) {

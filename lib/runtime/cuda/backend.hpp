@@ -24,11 +24,10 @@ void require_device(int device);
 std::string name(int device);
 std::string architecture(int device);
 DeviceLimits limits(int device);
-/// 12040 for CUDA 12.4.
-int driver_version();
 
 void* allocate(int device, std::int64_t bytes);
-void release(int device, void* address);
+/// In a destructor: what fails is a warning.
+void release(int device, void* address) noexcept;
 
 // Ordered on the stream, which may be the default one. The host side of an upload or download must stay alive until
 // the stream is synchronised.

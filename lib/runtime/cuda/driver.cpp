@@ -4,7 +4,9 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <pthread.h>
 
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -67,13 +69,34 @@ struct DriverLoader {
   }
 };
 
+namespace {
+
+constinit std::atomic<bool> inherited = false;
+
+/// What a child of fork() gets, whose parent has begun to use the driver.
+Driver const& inherited_driver() {
+  static Driver const* const none = [] {
+    auto* fresh = new Driver;
+    fresh->unusable =
+        "this process was forked from one that had begun to use CUDA, which the driver does not support; fork before "
+        "CUDA is used, or start a program of its own (exec, posix_spawn)";
+    return fresh;
+  }();
+  return *none;
+}
+
+}  // namespace
+
+bool driver_is_inherited() { return inherited.load(std::memory_order_relaxed); }
+
 Driver const& driver_or_reason() {
   static Driver const* const loaded = [] {
     auto* fresh = new Driver;  // lives as long as the process: buffers of static duration may still use it
     DriverLoader::load(*fresh);
+    if (fresh->unusable.empty()) ::pthread_atfork(nullptr, nullptr, [] { inherited = true; });
     return fresh;
   }();
-  return *loaded;
+  return driver_is_inherited() ? inherited_driver() : *loaded;
 }
 
 Driver const& driver() {

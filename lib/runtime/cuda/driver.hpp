@@ -8,6 +8,8 @@
 #include <string>
 
 #include "runtime/cuda/backend.hpp"
+#include "support/diagnostics.hpp"
+#include "tegula/support/error.hpp"
 
 static_assert(CUDA_VERSION >= 12000, "tegula: cuda.h of CUDA 12.0 or newer is needed");
 
@@ -56,6 +58,10 @@ Driver const& driver_or_reason();
 /// The driver. Throws UserError with the reason if it cannot be used.
 Driver const& driver();
 
+/// True in a child of fork() whose parent had begun to use the driver: no call works there, and nothing of the parent's
+/// is to be given back.
+bool driver_is_inherited();
+
 /// The primary context of a device, retained for the life of the process.
 CUcontext primary_context(int device);
 
@@ -70,6 +76,20 @@ class ContextScope {
  private:
   bool pushed_ = false;
 };
+
+/// Runs what gives something of a device back, in a destructor: a failure is a warning, but for a driver that is gone
+/// at the exit of the process or is another process's.
+template <class Action>
+void give_back(Action const& action) noexcept {
+  if (driver_is_inherited()) return;
+  try {
+    action();
+  } catch (DriverError const& error) {
+    if (error.code() != CUDA_ERROR_DEINITIALIZED) support::report_warning(error.what());
+  } catch (Error const& error) {
+    support::report_warning(error.what());
+  }
+}
 
 /// A launch in the driver's terms. Its attributes are in it, so it stays where it is.
 class LaunchConfig {

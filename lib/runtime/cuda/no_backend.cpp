@@ -19,9 +19,8 @@ void require_device(int) { refuse(); }
 std::string name(int) { refuse(); }
 std::string architecture(int) { refuse(); }
 DeviceLimits limits(int) { refuse(); }
-int driver_version() { refuse(); }
 void* allocate(int, std::int64_t) { refuse(); }
-void release(int, void*) {}
+void release(int, void*) noexcept {}
 void upload(int, CUstream_st*, void*, void const*, std::int64_t) { refuse(); }
 void download(int, CUstream_st*, void*, void const*, std::int64_t) { refuse(); }
 void copy(int, CUstream_st*, void*, void const*, std::int64_t) { refuse(); }

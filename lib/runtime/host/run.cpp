@@ -11,7 +11,8 @@ void run(LoadedHostKernel const& kernel, std::span<std::int64_t const> blocks, s
   for (std::size_t phase = 0; phase < blocks.size(); ++phase) {
     HostEntryFunction const entry = kernel.entries[phase];
     parallel_for(blocks[phase], [&](std::int64_t first, std::int64_t last) {
-      entry(slots, first, last, workspace.get(), thread_scratch(scratch_bytes));
+      Scratch const scratch(scratch_bytes);
+      entry(slots, first, last, workspace.get(), scratch.get());
     });
   }
 }

@@ -6,6 +6,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -15,6 +17,7 @@
 #include <mutex>
 #include <new>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "support/options.hpp"
@@ -149,9 +152,33 @@ class FreeJobs {
   std::vector<Job*> jobs_;
 };
 
+class Pool;
+
+/// What all launches of the process share. Nothing here is destroyed, so that destructors of static objects may launch.
+struct Shared {
+  std::atomic<FreeJobs*> jobs = nullptr;
+  std::atomic<Pool*> pool = nullptr;
+  std::atomic<Pool*> wide_pool = nullptr;  ///< of another size, where TEGULA_THREADS asks for more than the machine has
+  std::atomic<bool> closed = false;        ///< the process exits and helpers have ended
+  std::mutex making;
+};
+static_assert(std::is_trivially_destructible_v<Shared>);
+constinit Shared shared;
+
+/// A child of fork() has none of the helpers, and locks may be held by threads that it does not have.
+void forget_threads() {
+  shared.jobs = nullptr;
+  shared.pool = nullptr;
+  shared.wide_pool = nullptr;
+  ::new (static_cast<void*>(&shared.making)) std::mutex;
+}
+
 FreeJobs& free_jobs() {
-  static auto* jobs = new FreeJobs;  // outlives the pool's threads
-  return *jobs;
+  if (FreeJobs* const jobs = shared.jobs.load(std::memory_order_acquire)) return *jobs;
+  std::lock_guard lock(shared.making);
+  if (shared.jobs.load(std::memory_order_relaxed) == nullptr)
+    shared.jobs.store(new FreeJobs, std::memory_order_release);
+  return *shared.jobs.load(std::memory_order_relaxed);
 }
 
 void leave(Job* job) {
@@ -182,8 +209,6 @@ struct SlotAllocator {
   }
 };
 
-class Pool;
-
 struct Helper {
   using allocator_type = SlotAllocator<void>;
   Pool* pool;
@@ -200,7 +225,8 @@ class Pool {
  public:
   explicit Pool(int helpers)
       : helpers_(helpers), seats_(static_cast<std::size_t>(helpers)), threads_(static_cast<std::size_t>(helpers)) {}
-  ~Pool() { threads_.join(); }
+  /// Ends the threads after what was posted; the pool stays, for launches that have found it already.
+  void close() { threads_.join(); }
   Pool(Pool const&) = delete;
   Pool& operator=(Pool const&) = delete;
   [[nodiscard]] int helpers() const { return helpers_; }
@@ -271,17 +297,33 @@ void Helper::operator()() const {
   pool->wait_at_seat();
 }
 
-Pool& pool() {
-  static Pool shared(std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1));
-  return shared;
-}
+/// Ends the helpers when the process exits or the library is unloaded.
+struct Closer {
+  Closer() = default;
+  ~Closer() {
+    std::lock_guard lock(shared.making);
+    shared.closed = true;
+    for (std::atomic<Pool*>* pool : {&shared.pool, &shared.wide_pool})
+      if (Pool* const found = pool->exchange(nullptr)) found->close();
+  }
+  Closer(Closer const&) = delete;
+  Closer& operator=(Closer const&) = delete;
+};
 
-/// A pool of another size, where TEGULA_THREADS asks for more than the machine has.
-Pool& pool_for(int helpers) {
-  Pool& shared = pool();
-  if (helpers <= shared.helpers()) return shared;
-  static Pool wide(std::max(helpers, 1));
-  return wide;
+/// The pool, made at the first launch that can use it; null when there are no helpers any more.
+Pool* pool_for(int helpers) {
+  int const usual = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
+  std::atomic<Pool*>& pool = helpers <= usual ? shared.pool : shared.wide_pool;
+  if (Pool* const found = pool.load(std::memory_order_acquire)) return found;
+  std::lock_guard lock(shared.making);
+  if (shared.closed) return nullptr;
+  if (Pool* const found = pool.load(std::memory_order_relaxed)) return found;
+  static int const registered = ::pthread_atfork(nullptr, nullptr, forget_threads);
+  static Closer const closer;
+  (void)registered;
+  auto* const made = new Pool(std::max(usual, helpers));
+  pool.store(made, std::memory_order_release);
+  return made;
 }
 
 }  // namespace
@@ -298,12 +340,13 @@ void parallel_for(std::int64_t total, RangeBody body, void* context) {
   if (threads == 1 || total == 1) return body(context, 0, total);
   std::int64_t const chunk = std::max<std::int64_t>(1, total / (threads * ranges_per_thread));
   int const helpers = static_cast<int>(std::min<std::int64_t>(threads - 1, (total + chunk - 1) / chunk - 1));
+  Pool* const workers = pool_for(helpers);
+  if (workers == nullptr) return body(context, 0, total);
   Job* job = free_jobs().take();
   job->begin(total, chunk, body, context, helpers);
-  Pool& workers = pool_for(helpers);
-  workers.invite(job, helpers);
+  workers->invite(job, helpers);
   job->work();
-  workers.withdraw(job);
+  workers->withdraw(job);
   std::exception_ptr const failure = job->close();
   leave(job);
   if (failure) std::rethrow_exception(failure);

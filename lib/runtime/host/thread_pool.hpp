@@ -12,6 +12,9 @@ int thread_count();
 /// Calls body(context, first, last) for ranges that cover [0, total) once, on the calling thread and on idle threads of
 /// the pool, and returns when all have ended. The first exception is carried to the caller; ranges not begun by then
 /// are dropped. May be called from several threads at once and from inside a body. Allocates nothing once warm.
+///
+/// At the exit of the process the threads of the pool end; destructors of static objects that come later run their
+/// launches on their own thread. A child of fork() makes a pool of its own.
 using RangeBody = void (*)(void* context, std::int64_t first, std::int64_t last);
 void parallel_for(std::int64_t total, RangeBody body, void* context);
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <pthread.h>
+
+#include <atomic>
 #include <cstddef>
 #include <mutex>
 #include <new>
@@ -18,7 +21,7 @@ constexpr std::size_t most_kept = 8;
 
 void* allocate(std::int64_t bytes, char const* what) {
   void* memory = ::operator new(static_cast<std::size_t>(bytes), alignment, std::nothrow);
-  if (memory == nullptr) throw UserError(fmt::format("host kernel: {} bytes of {} cannot be had", bytes, what));
+  if (memory == nullptr) throw UserError(fmt::format("host kernel: cannot allocate {} bytes of {}", bytes, what));
   return memory;
 }
 
@@ -62,19 +65,38 @@ struct FreeBlocks {
   }
 };
 
+constinit std::atomic<FreeBlocks*> kept_blocks = nullptr;
+
+/// Never destroyed, so that destructors of static objects may launch; made anew in a child of fork(), where a thread
+/// that it does not have may hold the lock.
 FreeBlocks& free_blocks() {
-  static auto* blocks = [] {
-    auto* fresh = new FreeBlocks;  // lives as long as the process
-    fresh->blocks.reserve(most_kept);
-    return fresh;
-  }();
-  return *blocks;
+  static int const registered = ::pthread_atfork(nullptr, nullptr, [] { kept_blocks = nullptr; });
+  (void)registered;
+  if (FreeBlocks* const found = kept_blocks.load(std::memory_order_acquire)) return *found;
+  auto* fresh = new FreeBlocks;
+  fresh->blocks.reserve(most_kept);
+  FreeBlocks* other = nullptr;
+  if (kept_blocks.compare_exchange_strong(other, fresh, std::memory_order_acq_rel)) return *fresh;
+  delete fresh;
+  return *other;
 }
 
-struct Scratch {
-  void* memory = nullptr;
-  std::int64_t bytes = 0;
-  ~Scratch() { deallocate(memory); }
+/// Without a destructor: other objects of the thread, and static ones, launch while they are destroyed.
+struct Kept {
+  Block block;
+  bool ended;  ///< the thread has freed it for good
+};
+constinit thread_local Kept kept{{nullptr, 0}, false};
+
+/// Frees the thread's scratch memory when the thread ends.
+struct ScratchKeeper {
+  ScratchKeeper() = default;
+  ~ScratchKeeper() {
+    deallocate(kept.block.memory);
+    kept = {{nullptr, 0}, true};
+  }
+  ScratchKeeper(ScratchKeeper const&) = delete;
+  ScratchKeeper& operator=(ScratchKeeper const&) = delete;
 };
 
 }  // namespace
@@ -90,17 +112,19 @@ Workspace::~Workspace() {
   if (memory_ != nullptr) free_blocks().give({memory_, bytes_});
 }
 
-void* thread_scratch(std::int64_t bytes) {
-  thread_local Scratch mine;
-  if (bytes <= 0) return nullptr;
-  if (mine.bytes < bytes) {
-    deallocate(mine.memory);
-    mine.memory = nullptr;
-    mine.bytes = 0;
-    mine.memory = allocate(bytes, "scratch");
-    mine.bytes = bytes;
+Scratch::Scratch(std::int64_t bytes) {
+  if (bytes <= 0) return;
+  if (kept.ended) {
+    memory_ = borrowed_.emplace(bytes).get();
+    return;
   }
-  return mine.memory;
+  thread_local ScratchKeeper const keeper;
+  if (kept.block.bytes < bytes) {
+    deallocate(kept.block.memory);
+    kept.block = {nullptr, 0};
+    kept.block = {allocate(bytes, "scratch"), bytes};
+  }
+  memory_ = kept.block.memory;
 }
 
 }  // namespace tegula::runtime::host

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace tegula::runtime::host {
 
 /// A workspace for one launch; goes back to the list of free ones when it dies. Null for 0 bytes. Throws UserError if
-/// the memory cannot be had.
+/// it cannot be allocated.
 class Workspace {
  public:
   explicit Workspace(std::int64_t bytes);
@@ -20,8 +21,19 @@ class Workspace {
   std::int64_t bytes_ = 0;
 };
 
-/// The calling thread's scratch memory of at least `bytes`; valid until the thread asks again. Null for 0 bytes. Throws
-/// UserError if the memory cannot be had.
-void* thread_scratch(std::int64_t bytes);
+/// The calling thread's scratch memory of at least `bytes`, the same until the thread asks for more; null for 0 bytes.
+/// In destructors that run after the thread has freed its own, and at the exit of the process, a workspace. Throws
+/// UserError if it cannot be allocated.
+class Scratch {
+ public:
+  explicit Scratch(std::int64_t bytes);
+  Scratch(Scratch const&) = delete;
+  Scratch& operator=(Scratch const&) = delete;
+  [[nodiscard]] void* get() const { return memory_; }
+
+ private:
+  void* memory_ = nullptr;
+  std::optional<Workspace> borrowed_;
+};
 
 }  // namespace tegula::runtime::host

@@ -90,12 +90,12 @@ TEST_CASE("workspace and scratch are aligned, reused and apart") {
   host::Workspace const more(900);
   CHECK((again.get() == first || more.get() == first));
   CHECK(host::Workspace(0).get() == nullptr);
-  void* const scratch = host::thread_scratch(500);
+  void* const scratch = host::Scratch(500).get();
   CHECK(reinterpret_cast<std::uintptr_t>(scratch) % 64 == 0);
-  CHECK(host::thread_scratch(400) == scratch);
+  CHECK(host::Scratch(400).get() == scratch);
   void* other = scratch;
-  std::thread([&] { other = host::thread_scratch(400); }).join();
-  CHECK(host::thread_scratch(0) == nullptr);
+  std::thread([&] { other = host::Scratch(400).get(); }).join();
+  CHECK(host::Scratch(0).get() == nullptr);
 }
 
 namespace {
