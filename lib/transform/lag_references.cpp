@@ -9,6 +9,7 @@
 
 #include "ir/builder.hpp"
 #include "ir/walk.hpp"
+#include "transform/sum_range.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -18,11 +19,6 @@ using ir::Value;
 
 constexpr std::int64_t slack_of_powers_of_2 = 8;
 constexpr std::int64_t slack_of_powers_of_e = 5;
-
-/// Whether sums may grow by a power of the slack: the exponents of the element have 8 bits or more.
-bool has_range(Element element) {
-  return element == Element::f32 || element == Element::f64 || element == Element::bf16;
-}
 
 bool is_constant(Value const& value, double number) {
   Op const* const op = value.defining_op();

@@ -7,6 +7,7 @@
 #include "ir/infer.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
+#include "transform/sum_range.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -187,7 +188,7 @@ PassResult sink_reductions(ir::Function& function, AnalysisCache&, PassContext& 
     std::vector<Op*> reductions;
     ir::walk(function, [&](Op& op) {
       if (op.is<ir::ReduceOp>() && op.as<ir::ReduceOp>().combine == ir::Combine::sum &&
-          op.as<ir::ReduceOp>().order == ir::Order::any && is_float(op.result()->type().element()))
+          op.as<ir::ReduceOp>().order == ir::Order::any && has_range(op.result()->type().element()))
         reductions.push_back(&op);
     });
     for (Op* reduce : reductions) {

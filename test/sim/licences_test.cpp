@@ -220,3 +220,34 @@ TEST_CASE("what a softmax makes of its factors besides, and sums in f16, are as 
   check({.element = Element::f16}, false, grows_slowly);
   check({.factors = true, .element = Element::f16}, false, grows_slowly);
 }
+
+TEST_CASE("a sum in f16 whose parts cancel stays in range", "[sim][block]") {
+  ir::Module const module = module_of(R"(tegula-ir 1
+kernel @sums(%S: in tensor<?x?xf16> {unit_inner, aligned_16}, %O: out tensor<?x?xf16>) {
+  %zero = constant {value = 0 : i64} : i64
+  %one = constant {value = 1 : i64} : i64
+  %block = constant {value = 64 : i64} : i64
+  %extent = extent %S {axis = 1} : i64
+  %n = ceil_div %extent, %block : i64
+  grid %one
+  %none = constant {value = 0 : f16} : tile<64x1xf16>
+  %l = for %i = %zero to %n step %one carry (%l0 = %none) {stages = 2} : tile<64x1xf16> {
+    %at = mul %i, %block : i64
+    %x = load %S, %zero, %at : tile<64x64xf16>
+    %more = reduce %x {axis = 1} : tile<64x1xf16>
+    %l1 = add %l0, %more : tile<64x1xf16>
+    yield %l1
+  }
+  store %O, %l, %zero, %zero
+  return
+}
+)");
+  CompileOptions options = gemm_options();
+  options.facts.clear();
+  HostTensor numbers(Element::f16, {64, 1024}), sums(Element::f16, {64, 1});
+  for (std::int64_t i = 0; i < numbers.count(); ++i) numbers.set_number(i, i % 64 < 32 ? 1500 : -1500);
+  ir::Module const lowered = compiler::lower(module, options);
+  block::Simulation simulation(lowered.kernel(), {numbers.view(), sums.view()}, {});
+  CHECK(simulation.run(sim::machine::parse_schedule("seed:1")).clean());
+  for (std::int64_t row = 0; row < 64; ++row) CHECK(sums.number(row) == 0);
+}

@@ -1,0 +1,13 @@
+// Elements in which sums have room to be larger, for a while, than the text makes them.
+#pragma once
+
+#include "tegula/support/element.hpp"
+
+namespace tegula::transform {
+
+/// Whether sums may grow by a power of a slack, or be added up in another order: exponents have 8 bits or more.
+constexpr bool has_range(Element element) {
+  return element == Element::f32 || element == Element::f64 || element == Element::bf16;
+}
+
+}  // namespace tegula::transform
