@@ -1,7 +1,9 @@
 #include "codegen/nvptx/machine.hpp"
 
+#include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/OptBisect.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/TargetSelect.h>
@@ -9,6 +11,7 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "tegula/support/error.hpp"
@@ -24,6 +27,49 @@ namespace tegula::codegen::nvptx {
 namespace {
 
 constexpr char const* triple = "nvptx64-nvidia-cuda";
+
+/// From this much index arithmetic on a function is not strength-reduced.
+constexpr int most_index_arithmetic = 300;
+
+bool is_index_arithmetic(llvm::Instruction const& instruction) {
+  switch (instruction.getOpcode()) {
+    case llvm::Instruction::Add:
+    case llvm::Instruction::Sub:
+    case llvm::Instruction::Mul:
+    case llvm::Instruction::Shl:
+    case llvm::Instruction::GetElementPtr:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Leaves straight-line strength reduction out of functions with much index arithmetic, as unrolled loads have it: it
+/// compares all pairs of such instructions (LLVM 22: 8 s for 120 loads of 8 elements each), and ptxas reduces them
+/// again. The passes run by the target's own list, so only LLVM's gate reaches them.
+class PassGate : public llvm::OptPassGate {
+ public:
+  explicit PassGate(llvm::Module const& module) {
+    for (llvm::Function const& function : module) {
+      std::ptrdiff_t found = 0;
+      for (llvm::BasicBlock const& block : function)
+        found += std::count_if(block.begin(), block.end(), is_index_arithmetic);
+      reduces_ = reduces_ && found <= most_index_arithmetic;
+    }
+  }
+  [[nodiscard]] bool isEnabled() const override { return !reduces_; }
+#if LLVM_VERSION_MAJOR >= 22
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override { return runs(pass); }
+#else
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) override { return runs(pass); }
+#endif
+
+ private:
+  // Older LLVMs give the pass's name, newer ones its word in a pipeline.
+  static bool runs(llvm::StringRef pass) { return pass != "slsr" && pass != "Straight line strength reduction"; }
+
+  bool reduces_ = true;
+};
 
 }  // namespace
 
@@ -86,6 +132,8 @@ std::string print_ptx(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::legacy::PassManager emitter;
   if (machine.addPassesToEmitFile(emitter, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
     throw InternalError("nvptx: this LLVM cannot write PTX");
+  PassGate gate(module);
+  module.getContext().setOptPassGate(gate);
   emitter.run(module);
   return std::string(text.begin(), text.end());
 }
