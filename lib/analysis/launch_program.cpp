@@ -17,12 +17,21 @@ class Slice {
  public:
   LaunchProgram program;
 
+  /// Operands first, left to right; by an explicit stack, for a kernel's text may chain any number of ops.
   std::int32_t step_of(Value const& value) {
-    auto const found = steps_.find(&value);
-    if (found != steps_.end()) return found->second;
-    std::int32_t const step = compute(value);
-    steps_.emplace(&value, step);
-    return step;
+    std::vector<std::pair<Value const*, int>> open = {{&value, 0}};
+    while (!open.empty()) {
+      auto& [at, next] = open.back();
+      Op const* const op = at->defining_op();
+      bool const leaf = op == nullptr || op->is<ir::ExtentOp>() || steps_.contains(at);
+      if (!leaf && next < op->operand_count()) {
+        open.emplace_back(op->operand(next++), 0);
+        continue;
+      }
+      if (!steps_.contains(at)) steps_.emplace(at, compute(*at));
+      open.pop_back();
+    }
+    return steps_.at(&value);
   }
 
   /// What a parameter's type vouches for is checked like a written requirement.
@@ -79,7 +88,7 @@ class Slice {
     Op const* const op = value.defining_op();
     Element const element = value.type().element();
     if (op == nullptr) return emit(LaunchOp::scalar, value.index());
-    auto const operand = [&](int i) { return step_of(*op->operand(i)); };
+    auto const operand = [&](int i) { return steps_.at(op->operand(i)); };
     auto const binary = [&](LaunchOp what, bool wraps) {
       std::int32_t const left = operand(0);
       std::int32_t const right = operand(1);

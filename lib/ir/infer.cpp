@@ -374,24 +374,6 @@ static bool launch_arithmetic(OpKind kind) {
   }
 }
 
-static std::string in_the_way(Value const& value, std::set<Value const*>& done) {
-  if (!done.insert(&value).second) return {};
-  Op const* const op = value.defining_op();
-  if (op != nullptr && op->is<ExtentOp>()) return {};
-  if (!value.type().is_scalar() || is_float(value.type().element()))
-    return to_string(value) + " is " + to_string(value.type()) + ", not an integer";
-  if (op == nullptr) {
-    Block const* const block = value.owner_block();
-    return block != nullptr && block->parent_function() != nullptr ? std::string()
-                                                                   : to_string(value) + " changes within the kernel";
-  }
-  if (!launch_arithmetic(op->kind()))
-    return std::string(op->info().mnemonic) + " cannot be evaluated before the launch";
-  for (Value const* const operand : op->operands())
-    if (std::string reason = in_the_way(*operand, done); !reason.empty()) return reason;
-  return {};
-}
-
 Inferred infer(OpKind kind, void const* attributes, std::span<Type const> operands, std::span<Type const> stated) {
   OpInfo const& info = op_info(kind);
   Rule rule{info, operands, stated, {}, false};
@@ -426,8 +408,24 @@ std::string why_not_a_type(Type const& type) {
 }
 
 std::string why_not_launchable(Value const& value) {
-  std::set<Value const*> done;
-  return in_the_way(value, done);
+  std::vector<Value const*> open = {&value};
+  std::set<Value const*> seen;
+  while (!open.empty()) {
+    Value const& at = *open.back();
+    open.pop_back();
+    Op const* const op = at.defining_op();
+    if (!seen.insert(&at).second || (op != nullptr && op->is<ExtentOp>())) continue;
+    if (!at.type().is_scalar() || is_float(at.type().element()))
+      return to_string(at) + " is " + to_string(at.type()) + ", not an integer";
+    Block const* const block = at.owner_block();
+    if (op == nullptr && (block == nullptr || block->parent_function() == nullptr))
+      return to_string(at) + " changes within the kernel";
+    if (op == nullptr) continue;
+    if (!launch_arithmetic(op->kind()))
+      return std::string(op->info().mnemonic) + " cannot be evaluated before the launch";
+    open.insert(open.end(), op->operands().rbegin(), op->operands().rend());
+  }
+  return {};
 }
 
 }  // namespace tegula::ir

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "ir/builder.hpp"
+#include "ir/text.hpp"
 #include "support/diagnostics.hpp"
 #include "tegula/support/error.hpp"
 #include "trace/draft.hpp"
@@ -27,8 +28,8 @@ struct Recorder::Impl {
   std::string name;
   location where;
   RegionKind traces = RegionKind::kernel;  ///< or a function
-  std::string kernel;                  ///< the name of the one that is traced
-  std::shared_ptr<ir::Module> module;  ///< of the kernel, with the functions that it calls so far
+  std::string kernel;                      ///< the name of the one that is traced
+  std::shared_ptr<ir::Module> module;      ///< of the kernel, with the functions that it calls so far
   std::uint32_t trace = 0;
   Recorder* outer = nullptr;
   bool failed = false;
@@ -85,6 +86,10 @@ struct Recorder::Impl {
     r.kind = kind;
     r.parent = draft.regions.empty() ? -1 : region;
     r.depth = r.parent < 0 ? 0 : region_of(r.parent).depth + 1;
+    if (r.depth >= ir::max_nesting)
+      fail(fmt::format("loops and branches nested {} deep{}; a kernel may nest {}", r.depth, at(place),
+                       ir::max_nesting - 1),
+           place);
     r.where = place;
     draft.regions.push_back(std::move(r));
     region = static_cast<int>(draft.regions.size()) - 1;

@@ -1,5 +1,9 @@
 // Kernels of the language, launched on the host and run in the simulator: each result against values worked out here.
+#include <pthread.h>
+
+#include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -23,6 +27,22 @@ void run_both(K const& kernel, std::vector<T>& out, X const&... rest) {
   INFO(warps.report);
   CHECK(warps.clean);
   CHECK(out == by_warps);
+}
+
+/// Runs f in a thread with a stack of so many bytes.
+template <class F>
+void on_stack_of(std::size_t bytes, F f) {
+  pthread_attr_t attributes;
+  REQUIRE(pthread_attr_init(&attributes) == 0);
+  REQUIRE(pthread_attr_setstacksize(&attributes, bytes) == 0);
+  pthread_t thread{};
+  auto const run = [](void* body) -> void* {
+    (*static_cast<F*>(body))();
+    return nullptr;
+  };
+  REQUIRE(pthread_create(&thread, &attributes, run, &f) == 0);
+  REQUIRE(pthread_join(thread, nullptr) == 0);
+  REQUIRE(pthread_attr_destroy(&attributes) == 0);
 }
 
 std::vector<float> counted(int n, float first = 0) {
@@ -254,6 +274,54 @@ TEST_CASE("within a block a load sees the stores before it, and a tile bound ear
     CHECK(x[i] == static_cast<float>(11 * i));
     CHECK(y[i] == static_cast<float>(i));
   }
+}
+
+TEST_CASE("a chain of any length compiles, on a small stack, and has the simulator's values") {
+  constexpr int ops = 4000;
+  auto const k = kernel("chain", [](in<float, 1> x, arg<int> n, out<float, 1> y) {
+    auto count = n + 1;
+    for (int i = 0; i < ops; ++i) count = 5 - count;
+    require(count > 0, "chain: n must not be negative");
+    auto g = grid_over(y, shape<64>);
+    tile v = load(x, shape<64>, g[0]);
+    for (int i = 1; i <= ops; ++i) v = v * 0.75F + static_cast<float>(i % 5);
+    store(y, shape<64>, v * cast<float>(count), g[0]);
+  });
+  std::vector<float> const x = counted(100);
+  std::vector<float> y(100, -1);
+  on_stack_of(std::size_t{2} << 20, [&] {
+    std::vector<float> tiles(100);
+    launch(stream(device::host()), k, x, 2, y);
+    CHECK(simulate(k, x, 2, tiles).clean);
+    CHECK(tiles == y);
+    CHECK_THROWS_WITH(launch(stream(device::host()), k, x, -1, y), test::ContainsSubstring("n must not be negative"));
+  });
+  float expected = x[70];
+  for (int i = 1; i <= ops; ++i) expected = expected * 0.75F + static_cast<float>(i % 5);
+  CHECK(y[70] == expected * 3);
+}
+
+TEST_CASE("the time of a compilation grows with the loads of a kernel, not with their square") {
+  auto const seconds = [](int loads) {
+    auto const k = kernel("loads", [loads](in<float, 2> x, out<float, 1> y) {
+      auto g = grid_over(y, shape<256>);
+      tile v = load(x, shape<256>, 0, g[0]);
+      for (int i = 1; i < loads; ++i) v = max(v, load(x, shape<256>, i, g[0]));
+      store(y, shape<256>, v, g[0]);
+    });
+    CompileOptions options;
+    options.target = Target::cuda;
+    double best = 1e9;
+    for (int times = 0; times < 2; ++times) {
+      std::clock_t const start = std::clock();
+      (void)compile(k, options);
+      best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+    }
+    return best;
+  };
+  double const once = seconds(100), twice = seconds(200);
+  INFO("100 loads: " << once << " s, 200 loads: " << twice << " s");
+  CHECK(twice < 3.2 * once);
 }
 
 TEST_CASE("a grid over four axes covers each tile once") {

@@ -47,7 +47,7 @@ bool FunctionEmitter::available(ir::Value const& value, bool same_index, std::ve
   if (auto const found = known.find(key); found != known.end()) return found->second;
   bool result = true;
   if (std::find(members.begin(), members.end(), op) != members.end()) {
-    result = same_index;
+    result = same_index && !context.plan.is_cut(value);
   } else if (context.plan.kept(value) || context.plan.kept_as_panels(value)) {
     result = false;
   } else {

@@ -10,6 +10,8 @@ using ir::OpKind;
 namespace {
 
 constexpr int cost_limit = 1 << 20;
+/// A nest evaluates its values by recursion, so a chain of this many ops is cut in parts with a nest each.
+constexpr int depth_limit = 400;
 /// From this cost on, a value with two consumers is kept instead of being computed twice.
 constexpr int costly = 8;
 /// From this cost on, a value is kept rather than computed again for every element it is broadcast to.
@@ -114,9 +116,14 @@ void Plan::count_costs(ir::Block const& block) {
   for (ir::Op const& op : block) {
     if (is_inlineable(op)) {
       std::int64_t sum = own_cost(op);
-      for (ir::Value const* operand : op.operands())
-        if (operand->type().is_tile()) sum += cost(*operand);
+      int depth = 1;
+      for (ir::Value const* operand : op.operands()) {
+        if (!operand->type().is_tile()) continue;
+        sum += cost(*operand);
+        if (auto const found = depth_.find(operand); found != depth_.end()) depth = std::max(depth, found->second + 1);
+      }
       cost_[op.result()] = static_cast<int>(std::min<std::int64_t>(sum, cost_limit));
+      depth_[op.result()] = depth % depth_limit;
     }
     for (int i = 0; i < op.block_count(); ++i) count_costs(op.block(i));
   }
@@ -206,6 +213,7 @@ void Plan::decide(ir::Op const& op) {
   bool const crosses = std::any_of(consumers.begin(), consumers.end(),
                                    [&](ir::Op const* consumer) { return crosses_loop(op, *consumer); });
   if (crosses && cost > 0) keep = true;
+  if (is_cut(value)) keep = true;
   if (consumers.size() > 1 && cost >= costly) keep = true;
   if (broadcast && cost >= costly_to_broadcast) keep = true;
   if (op.is<ir::LoadOp>() && written(*op.operand(0))) keep = true;

@@ -40,6 +40,11 @@ class Plan {
 
   /// Kept in scratch as rows.
   [[nodiscard]] bool kept(ir::Value const& value) const { return kept_.contains(&value); }
+  /// A kept value that ends a part of a long chain: what uses it runs in a later nest.
+  [[nodiscard]] bool is_cut(ir::Value const& value) const {
+    auto const found = depth_.find(&value);
+    return found != depth_.end() && found->second == 0;
+  }
   /// Kept in scratch as column panels for the right-hand side of dots.
   [[nodiscard]] bool kept_as_panels(ir::Value const& value) const { return panels_.contains(&value); }
   /// Ops outside inlined expressions that consume the value.
@@ -59,6 +64,7 @@ class Plan {
   [[nodiscard]] bool reads_written_tensor(ir::Value const& value) const;
 
   std::unordered_map<ir::Value const*, int> cost_;
+  std::unordered_map<ir::Value const*, int> depth_;  ///< ops in a chain since the last cut
   std::unordered_map<ir::Value const*, std::vector<ir::Op const*>> consumers_;
   std::unordered_map<ir::Value const*, bool> kept_;
   std::unordered_map<ir::Value const*, bool> panels_;

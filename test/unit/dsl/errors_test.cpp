@@ -1,4 +1,5 @@
 // What only a trace can refuse: epochs, regions, other kernels, grids; with names and lines.
+#include <functional>
 #include <optional>
 
 #include "support/catch.hpp"
@@ -214,6 +215,24 @@ TEST_CASE("numbers are rounded to the element, and refused where nothing of them
   CHECK(error(0.F, 0.1) == "no error");
   CHECK(error(bf16(), 16777217) == "no error");
   CHECK(error(0.0, ~std::uint64_t{0}) == "no error");
+}
+
+TEST_CASE("loops are nested to a depth that every walk bears") {
+  auto const nested = [](int depth) {
+    return error_of(kernel("nested", [depth](out<float, 1> y) {
+      auto g = grid_over(y, shape<64>);
+      std::function<void(int)> const inner = [&](int left) {
+        if (left == 0)
+          store(y, shape<64>, 1, g[0]);
+        else
+          loop(2, [&](auto) { inner(left - 1); });
+      };
+      inner(depth);
+    }));
+  };
+  CHECK(nested(63) == "no error");
+  CHECK_THAT(nested(64),
+             ContainsSubstring("loops and branches nested 64 deep") && ContainsSubstring("a kernel may nest 63"));
 }
 
 TEST_CASE("tiles need a kernel, kernels an identifier") {
