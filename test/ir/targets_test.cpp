@@ -73,6 +73,6 @@ TEST_CASE("targets: references hold what the mathematics says, and a wrong eleme
     }
     CHECK(test::target_trouble(target, shape, arguments) == "");
     output.set_number(0, output.number(0) + 1);
-    CHECK(test::target_trouble(target, shape, arguments).find(": row 0, column 0 is ") != std::string::npos);
+    CHECK(test::target_trouble(target, shape, arguments).find("the first at 0: found ") != std::string::npos);
   }
 }
