@@ -30,7 +30,7 @@ class AttentionGenerator : TileWriter {
     stages_ = one_of({0, 1, 2, 2, 3});
     special_ = chance(30);
     sum_ = chance(80) ? Element::f32 : one_of<Element>({Element::f16, Element::f16, Element::bf16});
-    extra_ = chance(75) ? Extra::none : static_cast<Extra>(1 + pick(5));
+    extra_ = chance(60) ? Extra::none : static_cast<Extra>(1 + pick(5));
     follows_ = chance(80);
     if (!follows_) sum_ = Element::f32, extra_ = Extra::none;  // weights have no bound then
     std::int64_t const depth = depth_ != 0 ? depth_ : std::max<std::int64_t>(stages_, 2);

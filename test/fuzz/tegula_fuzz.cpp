@@ -42,6 +42,7 @@ struct Arguments {
   std::uint64_t seed = 1;
   std::uint64_t count = test::schedules(700);  ///< two minutes
   std::uint64_t each_pass_every = 39;          ///< coprime to the kinds of kernels
+  std::uint64_t step = 1;                      ///< from seed to seed
   int schedules = 1;
   int processes = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   double minutes = 0;  ///< 0: no limit
@@ -121,7 +122,8 @@ class Run {
     processes.processes = arguments_.processes;
     processes.seconds_per_job = arguments_.seconds_per_kernel;
     std::uint64_t const ended = run_in_processes(
-        arguments_.count, processes, [this](std::uint64_t job) { return judged(arguments_.seed + job); },
+        arguments_.count, processes,
+        [this](std::uint64_t job) { return judged(arguments_.seed + job * arguments_.step); },
         [this](JobResult const& result) { take(result); }, [this] { return go_on(); });
     double const spent = seconds_since(start_);
     if (!arguments_.no_shrinking) shrink_all();
@@ -166,7 +168,7 @@ class Run {
   }
 
   void take(JobResult const& result) {
-    std::uint64_t const seed = arguments_.seed + result.job;
+    std::uint64_t const seed = arguments_.seed + result.job * arguments_.step;
     if (result.end != JobResult::End::returned)
       return take(Record{seed, -1, 0, {Judgement::Kind::wrong, "no pass", result.text}});
     for (Record const& record : read_records(seed, result.text)) take(record);
@@ -281,6 +283,7 @@ int main(int argc, char** argv) {
   CLI::App app("Runs random kernels through the passes and compares what they compute.");
   app.add_option("--pass", arguments.pass, "pipeline, or the last pass to run, with the text after each judged");
   app.add_option("--seed", arguments.seed, "the first seed")->envname("TEGULA_FUZZ_SEED");
+  app.add_option("--step", arguments.step, "from one seed to the next; with 8, --seed 3 draws attention alone");
   app.add_option("--count", arguments.count, "how many kernels")->envname("TEGULA_FUZZ_KERNELS");
   app.add_option("--each-pass-every", arguments.each_pass_every,
                  "every so many kernels are judged after each pass; 0: none");
