@@ -147,6 +147,9 @@ class Judge {
       : one_(one), options_(options), initial_(one), expected_(initial_) {}
 
   Judgement run() {
+    // Generators draw some texts that the IR forbids, such as one written tensor given to a function twice.
+    if (auto const found = ir::verify(one_.module); found.has_errors())
+      return {Judgement::Kind::refused, "the verifier", found.str()};
     if (std::string const trouble = as_written(); !trouble.empty()) return {Judgement::Kind::invalid, {}, trouble};
     ir::Module module = one_.module.clone(), judged = one_.module.clone();
     support::Diagnostics diagnostics;
@@ -183,7 +186,6 @@ class Judge {
 
  private:
   std::string as_written() {
-    if (auto const found = ir::verify(one_.module); found.has_errors()) return found.str();
     try {
       auto const result = sim::run(one_.module.kernel(), expected_.views());
       return result.str();

@@ -45,8 +45,8 @@ PipelineCase read_case(std::string_view text);
 struct Judgement {
   enum class Kind : std::uint8_t {
     right,
-    refused,  ///< the passes say that they do not take the kernel
-    invalid,  ///< the kernel as written is no good: not well-formed, or not clean by itself
+    refused,  ///< the verifier or a pass says that it does not take the kernel
+    invalid,  ///< the kernel as written is not clean by itself
     wrong,
   };
   Kind kind = Kind::right;
