@@ -418,7 +418,7 @@ class TileKernelGenerator : TileWriter {
     }
     if (f.reads) {
       Direction const direction = f.changes_both ? Direction::inout : Direction::in;
-      if (chance(35))
+      if (chance(60))
         arguments += ", " + state();
       else
         arguments += ", " + tensor(Element::f32, {near(grid_[0] * grid_[1] * m_), near(n_)}, direction, 2);
