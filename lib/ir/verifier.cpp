@@ -56,12 +56,14 @@ class Verifier {
   void error(std::string text, location where) {
     if (found_.size() < most_errors) found_.error(std::move(text), where);
   }
-  void error(Op const& op, std::string text) {
+  void error(Op const& op, std::string text, std::vector<support::Note> notes = {}) {
     if (found_.size() >= most_errors) return;
     support::TextPosition position;
     if (positions_ != nullptr)
       if (auto const at = positions_->find(&op); at != positions_->end()) position = at->second;
-    found_.error_at(position, std::move(text)).where = op.where();
+    support::Diagnostic& result = found_.error_at(position, std::move(text));
+    result.where = op.where();
+    result.notes = std::move(notes);
   }
   static std::string named(Op const& op, std::string const& text) {
     return std::string(op.info().mnemonic) + ": " + text;
@@ -284,6 +286,7 @@ class Verifier {
     if (callee->results != result_types(op))
       return error(op, "call: @" + callee->name() + " gives " + text_of(callee->results) + " but the results are " +
                            text_of(result_types(op)));
+    check_aliases(op, *callee);
     for (int i = 0; i < op.operand_count(); ++i) {
       if (!op.operand(i)->type().is_tensor()) continue;
       Direction const needed = callee->parameter_attributes()[static_cast<std::size_t>(i)].direction;
@@ -292,6 +295,25 @@ class Verifier {
         error(op, "call: " + to_string(*op.operand(i)) + " is an " + std::string(spelling(*had)) + " parameter but @" +
                       callee->name() + " takes it as " + std::string(spelling(needed)));
     }
+  }
+
+  /// Tensors of a function share no memory unless all are only read: kernels' arguments are checked at the launch, so
+  /// it is enough that no call hands a tensor over twice.
+  void check_aliases(Op const& op, Function const& callee) {
+    auto const direction = [&](int i) { return callee.parameter_attributes()[static_cast<std::size_t>(i)].direction; };
+    auto const parameter = [&](int i) {
+      return to_string(*callee.parameter(i)) + " (" + std::string(spelling(direction(i))) + ")";
+    };
+    for (int i = 0; i < op.operand_count(); ++i)
+      for (int j = i + 1; j < op.operand_count(); ++j) {
+        if (op.operand(i) != op.operand(j) || !op.operand(i)->type().is_tensor()) continue;
+        if (direction(i) == Direction::in && direction(j) == Direction::in) continue;
+        return error(op,
+                     "call: " + to_string(*op.operand(i)) + " is given as " + parameter(i) + " and as " + parameter(j) +
+                         " of @" + callee.name() +
+                         ", where a load of one would not see a store to the other; take it as one inout parameter",
+                     {{"@" + callee.name() + " is defined here", callee.where}});
+      }
   }
 
   std::optional<Direction> direction_of(Value const& tensor) const {

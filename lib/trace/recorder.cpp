@@ -219,6 +219,14 @@ Handle Recorder::tensor_parameter(Element element, int rank, Direction direction
   return handle(impl_->add_argument(ir::Type::tensor(element, rank), impl_->where));
 }
 
+Handle Recorder::tensor_argument(Handle in_caller, Element element, int rank, Direction direction,
+                                 std::int64_t multiple_of) {
+  if (direction == Direction::in) return tensor_parameter(element, rank, direction, multiple_of);
+  auto const [entry, fresh] = impl_->written_arguments.try_emplace({in_caller.trace, in_caller.value});
+  if (fresh) entry->second = tensor_parameter(element, rank, direction, multiple_of);
+  return entry->second;
+}
+
 Handle Recorder::scalar_parameter(Element element) {
   impl_->attributes.emplace_back();
   impl_->parameters.push_back({ParameterKind::scalar, Direction::in, element, 0, {}});

@@ -38,6 +38,7 @@ struct Recorder::Impl {
   int effects = 0;
   std::vector<ir::ParameterAttributes> attributes;
   std::vector<ParameterInfo> parameters;
+  std::map<std::pair<std::uint32_t, Id>, Handle> written_arguments;  ///< of a function: by the caller's trace and value
   struct LastStore {
     int effects_before = -1;
     location where;

@@ -215,10 +215,16 @@ Id Recorder::call(Recorder& of, FunctionInline how, Handle const* arguments, int
   std::vector<Id> written;
   bool statement = results.count == 0;
   for (int i = 0; i < count; ++i) {
-    operands.push_back(use(arguments[i], inside.where));
-    if (!impl_->value(operands.back()).type.is_tensor()) continue;
-    statement = statement || inside.attributes[static_cast<std::size_t>(i)].direction != Direction::in;
-    if (inside.last_store.count(static_cast<Id>(i)) != 0) written.push_back(operands.back());
+    Id const argument = use(arguments[i], inside.where);
+    auto const parameter = operands.size();
+    bool const is_tensor = impl_->value(argument).type.is_tensor();
+    auto const named = inside.written_arguments.find({arguments[i].trace, arguments[i].value});
+    if (is_tensor && named != inside.written_arguments.end() && named->second.value != static_cast<Id>(parameter))
+      continue;  // handed over once more
+    operands.push_back(argument);
+    if (!is_tensor) continue;
+    statement = statement || inside.attributes[parameter].direction != Direction::in;
+    if (inside.last_store.count(static_cast<Id>(parameter)) != 0) written.push_back(argument);
   }
   ir::CallOp op;
   op.callee = Symbol(function->name());

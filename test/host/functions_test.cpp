@@ -217,3 +217,52 @@ TEST_CASE("functions: a body from another module compiles once it is linked, and
     CHECK_FALSE(compiler::compile(whole, options).image.empty());
   }
 }
+
+TEST_CASE("functions: one written tensor given twice is one tensor, through two levels and in loops", "[F5]") {
+  static constexpr auto swap = function(
+      "swap",
+      [](auto a, auto b, auto o, auto at) {
+        tile old = load(a, shape<64>, at);
+        store(b, shape<64>, zeros<float>(shape<64>), at);
+        store(o, shape<64>, old, at);                         // as it was before the store
+        store(b, shape<64>, load(a, shape<64>, at) + 7, at);  // as it is after it
+      },
+      noinline);
+  static constexpr auto outer = function(
+      "outer",
+      [](auto a, auto b, auto o, auto at) {
+        swap(a, b, o, at);
+        loop(3, [&](auto) { store(a, shape<64>, load(b, shape<64>, at) * 2, at); });
+        tile seen = load(b, shape<64>, at);
+        store(a, shape<64>, zeros<float>(shape<64>), at);
+        store(b, shape<64>, seen + 1, at);
+      },
+      noinline);
+  auto const twice = kernel("twice", [](inout<float, 1> x, out<float, 1> o) {
+    auto g = grid_over(x, shape<64>);
+    outer(x, x, o, g[0]);
+  });
+  auto const apart = kernel("apart", [](inout<float, 1> x, inout<float, 1> y, out<float, 1> o) {
+    auto g = grid_over(x, shape<64>);
+    outer(x, y, o, g[0]);
+  });
+  CHECK(traced_counts(twice).calls == 2);
+  CHECK_THAT(twice.trace().text(), ContainsSubstring("function @outer(%inout0: inout tensor<?xf32>, %out1: out"));
+  CHECK_THAT(apart.trace().text(), ContainsSubstring("function @outer(%inout0: inout tensor<?xf32>, %inout1: inout"));
+
+  std::vector<float> const before(128, 5), after(128, 57);  // ((0 + 7) * 2 * 2 * 2) + 1
+  std::vector<float> x = before, o(128);
+  launch(host_stream(), twice, x, o);
+  CHECK(o == before);
+  CHECK(x == after);
+  for (char const* how : {"tiles", "seed:1", "latest"}) {
+    x = before;
+    o.assign(128, 0);
+    bool const tiles = std::string(how) == "tiles";
+    simulation const result = tiles ? simulate(twice, x, o) : simulate(twice, x, o, schedule::replay(how));
+    INFO(how << ": " << result.report);
+    CHECK(result.clean);
+    CHECK(o == before);
+    CHECK(x == after);
+  }
+}

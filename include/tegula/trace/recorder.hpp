@@ -86,6 +86,9 @@ class Recorder {
 
   // Parameters, in order.
   Handle tensor_parameter(Element element, int rank, Direction direction, std::int64_t multiple_of);
+  /// The same in a device function, for a tensor of its caller. A tensor that may be written is one parameter however
+  /// often the call names it, so that a load sees what the body stored under the tensor's other name.
+  Handle tensor_argument(Handle in_caller, Element element, int rank, Direction direction, std::int64_t multiple_of);
   Handle scalar_parameter(Element element);
   Handle tile_parameter(ir::Type const& type);
 
