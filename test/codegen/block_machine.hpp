@@ -14,7 +14,8 @@ class BlockMachine : public PtxMachine {
  protected:
   bool together(Instruction const& at, std::vector<int> const& active) override {
     std::string const& op = at.words[0];
-    if (op == "fence" || op == "griddepcontrol") return true;
+    if (op == "griddepcontrol") return overlaps_grid_before_ = true;
+    if (op == "fence") return true;
     if (op == "wgmma") {
       if (at.words[1] == "mma_async") wgmma(at, active);
       return true;

@@ -192,6 +192,10 @@ class PtxMachine : protected PtxText {
       if (region == regions_.end()) fail("outside global memory", &at);
       if (write && !region->writable) fail("write to read-only memory", &at);
       constant = !region->writable;
+      bool const read_only_path = std::find(at.words.begin(), at.words.end(), "nc") != at.words.end();
+      if (read_only_path && !constant) fail("ld.global.nc of memory that the kernel writes", &at);
+      if (read_only_path && overlaps_grid_before_)
+        fail("ld.global.nc of memory that the grid before may write while this kernel runs", &at);
       memory = reinterpret_cast<std::uint8_t*>(address);
     }
     for (int i = 0; i < bytes && !constant; ++i)
@@ -509,6 +513,7 @@ class PtxMachine : protected PtxText {
   }
 
   std::vector<Region> regions_;
+  bool overlaps_grid_before_ = false;  ///< it has waited for the grid before, or let the next one begin
   std::vector<Thread> threads_;
   std::vector<std::uint8_t> shared_;
   std::vector<bool> shared_written_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "codegen/nvptx/global_address.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/kernel_properties.hpp"
 #include "codegen/nvptx/ptx/math.hpp"
@@ -114,6 +115,7 @@ void Emitter::add_tensor(ir::Value const& parameter, llvm::Argument*& argument) 
   for (int a = 0; a < parameter.type().rank(); ++a) parts.extents.push_back(argument++);
   for (int a = 0; a < parameter.type().rank(); ++a) parts.strides.push_back(argument++);
   parts.attributes = source_.parameter_attributes()[static_cast<std::size_t>(parameter.index())];
+  parts.constant = constant_for_kernel(kernel_, parameter);
 }
 
 void Emitter::emit_block_after_coordinates(ir::Block const& ops) {

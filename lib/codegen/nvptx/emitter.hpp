@@ -29,6 +29,7 @@ struct TensorParts {
   Registers extents;
   Registers strides;
   ir::ParameterAttributes attributes;
+  bool constant = false;  ///< nothing writes it while the kernel runs: ld.global.nc may read it
 };
 
 /// A coordinate along one axis of a tile: `thread` (i32, the same for all registers) joined with a constant per

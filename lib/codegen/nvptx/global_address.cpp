@@ -1,6 +1,34 @@
 #include "codegen/nvptx/global_address.hpp"
 
+#include "ir/walk.hpp"
+
 namespace tegula::codegen::nvptx {
+namespace {
+
+bool starts_early(ir::Function const& kernel) {
+  bool found = false;
+  ir::walk(kernel.body(), [&](ir::Op const& op) { found = found || op.is<ir::WaitDependenciesOp>(); });
+  return found;
+}
+
+/// Whether a parameter of a function is an in parameter of the kernel in every call.
+bool only_read(ir::Function const& function, int parameter) {
+  if (function.parameter_attributes()[static_cast<std::size_t>(parameter)].direction != Direction::in) return false;
+  bool result = true;
+  if (function.is_kernel()) return result;
+  for (auto const& caller : function.parent()->functions())
+    ir::walk(caller->body(), [&](ir::Op const& op) {
+      if (result && op.is<ir::CallOp>() && op.as<ir::CallOp>().callee.view() == function.name())
+        result = only_read(*caller, op.operand(parameter)->index());
+    });
+  return result;
+}
+
+}  // namespace
+
+bool constant_for_kernel(ir::Function const& kernel, ir::Value const& tensor) {
+  return only_read(*tensor.owner_block()->parent_function(), tensor.index()) && !starts_early(kernel);
+}
 
 llvm::Value* element_address(Emitter& e, ir::Value const& tensor, std::span<ir::Value* const> offsets) {
   TensorParts const& parts = e.tensor(tensor);

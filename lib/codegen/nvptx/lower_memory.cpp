@@ -229,7 +229,7 @@ void lower(ir::LoadOp const& attributes, ir::Op const& op, Emitter& e) {
   TensorParts const& tensor = e.tensor(*op.operand(0));
   Box box(e, tensor, type, op.operands().subspan(1));
   llvm::Value* const pad = e.constant(attributes.pad);
-  std::string const space = tensor.attributes.direction == Direction::in ? "global.nc" : "global";
+  std::string const space = tensor.constant ? "global.nc" : "global";
   int const widest = access_width(attributes.vector, type);
 
   auto const access = [&](int width) {
