@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "runtime/allocation.hpp"
+#include "support/tma_strides.hpp"
 #include "support/wide_integer.hpp"
 #include "tegula/support/error.hpp"
 
@@ -136,12 +137,8 @@ TensorFacts facts_of(Argument const& argument) {
   if (argument.kind != ParameterKind::tensor || argument.rank == 0) return facts;
   int const last = argument.rank - 1;
   facts.unit_inner_stride = argument.extents[last] <= 1 || argument.strides[last] == 1;
-  facts.aligned_16 = reinterpret_cast<std::uintptr_t>(argument.address) % 16 == 0;
-  for (int axis = 0; axis < last; ++axis) {
-    // Multiples of 16 bytes, computed without the product: it may overflow for a stride that check_arguments refuses.
-    std::int64_t const step = 16 / bytes(argument.element);
-    if (argument.extents[axis] > 1 && argument.strides[axis] % step != 0) facts.aligned_16 = false;
-  }
+  facts.aligned_16 = !support::tma_obstacle(argument.address, bytes(argument.element), argument.rank, argument.extents,
+                                            argument.strides);
   return facts;
 }
 

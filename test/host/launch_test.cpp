@@ -325,6 +325,7 @@ TEST_CASE("what only values tell is a user error before anything runs") {
   }
   CHECK(s.c[0] == -1);
   CHECK_THROWS_WITH(launch(here, vadd, s.a, s.c, s.c), ContainsSubstring("arguments 2 and 3 share memory"));
+  CHECK_THROWS_WITH(prepare(vadd, s.a, s.c, s.c), ContainsSubstring("arguments 2 and 3 share memory"));
   CHECK_THROWS_WITH(launch(here, vadd, s.a, s.b, view<float, 1>(nullptr, 100)),
                     ContainsSubstring("argument 3: a null address"));
   buffer<float> freed(device::host(), 100);
@@ -477,4 +478,43 @@ TEST_CASE("compile gives the plain data of a kernel") {
   CHECK(compiled.parameters.size() == 3);
   CHECK(compiled.launch.requirements.size() == 2);
   CHECK_FALSE(compiled.phases.empty());
+}
+
+TEST_CASE("products of operands with any strides run on the host and as warps", "[N1]") {
+  FreshCaches const fresh(support::CacheMode::off);
+  auto const product = kernel("product", [](in<bf16, 2> a, in<bf16, 2> b, out<float, 2> c) {
+    auto g = grid_over(c, shape<64, 64>);
+    tile sum = loop(
+        ceil_div(a.extent(1), 32), zeros<float>(shape<64, 64>),
+        [&](auto k, auto s) { return dot(load(a, shape<64, 32>, g[0], k), load(b, shape<32, 64>, k, g[1]), s); },
+        stages<2>);
+    store(c, shape<64, 64>, sum, g[0], g[1]);
+  });
+  constexpr std::int64_t rows = 72, depth = 40, pitch = 128;
+  alignas(16) static bf16 memory[rows * pitch];
+  for (std::size_t i = 0; i < std::size(memory); ++i) memory[i] = bf16(static_cast<float>(i * 5 % 7) - 3.0f);
+  std::vector<bf16> b(static_cast<std::size_t>(depth * rows));
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = bf16(static_cast<float>(i % 5) - 2.0f);
+  view<bf16, 2> const operands[] = {view<bf16, 2>(memory, {rows, depth}, {pitch, 1}),
+                                    view<bf16, 2>(memory, {rows, depth}, {pitch, 1}).slice(0, 0, rows, -1),
+                                    view<bf16, 2>(memory, {rows, depth}, {0, 1}),
+                                    view<bf16, 2>(memory, {rows, depth}, {8, 1}),
+                                    view<bf16, 2>(memory, {rows, depth}, {pitch, 2}),
+                                    view<bf16, 2>(memory + 1, {rows, depth}, {pitch - 1, 1})};
+  for (auto const& a : operands) {
+    std::vector<float> expected(static_cast<std::size_t>(rows * rows)), c(expected.size(), -1), d(expected.size(), -1);
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < rows; ++j)
+        for (std::int64_t k = 0; k < depth; ++k)
+          expected[static_cast<std::size_t>(i * rows + j)] +=
+              static_cast<float>(a(i, k)) * static_cast<float>(b[static_cast<std::size_t>(k * rows + j)]);
+    INFO("strides " << a.stride(0) << ", " << a.stride(1));
+    launch(host_stream(), product, a, view(b.data(), depth, rows), view(c.data(), rows, rows));
+    CHECK(c == expected);
+    simulation const warps =
+        simulate(product, a, view(b.data(), depth, rows), view(d.data(), rows, rows), schedule::seed(1));
+    INFO(warps.report);
+    CHECK(warps.clean);
+    CHECK(d == expected);
+  }
 }

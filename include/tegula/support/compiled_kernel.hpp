@@ -18,7 +18,7 @@ enum class ParameterKind : std::uint8_t { tensor, scalar };
 /// (prepared launches: once) and never picks a variant whose facts do not hold.
 struct TensorFacts {
   bool unit_inner_stride = false;  ///< stride of the last axis is 1 (or its extent is 1 or less)
-  bool aligned_16 = false;         ///< base address and every stride but the last, in bytes, are multiples of 16
+  bool aligned_16 = false;  ///< address and all strides but the last suit TMA: multiples of 16 bytes in 0 .. 2^40 - 1
   friend bool operator==(TensorFacts const&, TensorFacts const&) = default;
 };
 

@@ -22,7 +22,7 @@ inline constexpr TmaRule swizzle{"swizzle", "take a tile whose last axis is 32, 
 inline constexpr TmaRule placement{"placement", "take a tile whose rows and size are multiples of 128 bytes"};
 inline constexpr TmaRule contiguous{"contiguous", "pass a tensor whose last axis has stride 1"};
 inline constexpr TmaRule address{"address", "pass a tensor that begins at a multiple of 16 bytes"};
-inline constexpr TmaRule stride{"stride", "pad the tensor's rows to a multiple of 16 bytes"};
+inline constexpr TmaRule stride{"stride", "pad the tensor's rows to a multiple of 16 bytes; let no axis run backwards"};
 inline constexpr TmaRule coordinate{"coordinate",
                                     "count in tiles, or in elements known to be multiples of 16 bytes (multiple_of)"};
 inline constexpr TmaRule direction{"direction", "read from an in parameter that the kernel does not write"};
@@ -33,6 +33,11 @@ inline constexpr TmaRule const* all[] = {&element,    &rank,    &box,    &row,  
 
 inline constexpr std::int64_t most_axes = 5;
 inline constexpr std::int64_t most_box_extent = 256;
+inline constexpr int step_bytes = 16;                                ///< of addresses, strides and rows of a box
+inline constexpr std::int64_t stride_limit = std::int64_t{1} << 40;  ///< bytes; strides are below it
+/// Elements along an axis. Coordinates have 32 bits with a sign: a tile that begins behind the last element still ends
+/// below 2^31.
+inline constexpr std::int64_t most_extent = (std::int64_t{1} << 31) - (std::int64_t{1} << 20);
 
 }  // namespace tma_rule
 }  // namespace tegula

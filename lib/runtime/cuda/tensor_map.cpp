@@ -5,15 +5,18 @@
 #include <algorithm>
 
 #include "runtime/cuda/backend.hpp"
+#include "support/tma_strides.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/support/tma_rules.hpp"
 
 namespace tegula::runtime::cuda {
 namespace {
 
-constexpr std::int64_t most_extent = std::int64_t{1} << 31;
-constexpr std::int64_t stride_limit = std::int64_t{1} << 40;
-constexpr std::int64_t most_box = 256;
-constexpr int chunk = 16;  ///< bytes: alignment of addresses, strides and rows of a box
+using support::TmaObstacle;
+using tma_rule::most_extent;
+using tma_rule::stride_limit;
+constexpr std::int64_t most_box = tma_rule::most_box_extent;
+constexpr int chunk = tma_rule::step_bytes;
 
 /// One map being described: everything a message needs.
 struct Subject {
@@ -59,15 +62,6 @@ void check_box(Subject const& on) {
     refuse(on, "NaN is asked for outside the tensor but {} has none; fill with zeros", name(on.tensor.element));
 }
 
-void check_address(Subject const& on) {
-  auto const address = reinterpret_cast<std::uintptr_t>(on.tensor.address);
-  if (address % chunk != 0)
-    refuse(on,
-           "TMA copies from addresses that are multiples of {} bytes but {} is {} past one; begin the view at a "
-           "multiple of {} elements or copy it to a buffer of its own",
-           chunk, on.tensor.address, address % chunk, on.step());
-}
-
 void check_extents(Subject const& on) {
   for (int axis = 0; axis < on.rank(); ++axis)
     if (on.tensor.extents[axis] > most_extent)
@@ -75,21 +69,31 @@ void check_extents(Subject const& on) {
              on.tensor.extents[axis]);
 }
 
-/// The stride of an axis in bytes.
-std::int64_t stride_of(Subject const& on, int axis) {
-  std::int64_t const elements = on.tensor.strides[axis];
-  if (elements < 0)
-    refuse(on, "TMA cannot step backwards but axis {} steps by {} elements; copy the view to a buffer", axis, elements);
-  std::int64_t stride = 0;
-  if (__builtin_mul_overflow(elements, on.size(), &stride) || stride >= stride_limit)
-    refuse(on, "TMA steps by less than {} bytes but axis {} steps by {} elements of {}; pass slices of it",
-           stride_limit, axis, elements, name(on.tensor.element));
-  if (stride % chunk != 0)
-    refuse(on,
-           "TMA steps by multiples of {} bytes but axis {} steps by {} elements of {}, {} bytes; pad it to a multiple "
-           "of {} elements",
-           chunk, axis, elements, name(on.tensor.element), stride, on.step());
-  return stride;
+void check_strides(Subject const& on) {
+  auto const found =
+      support::tma_obstacle(on.tensor.address, on.size(), on.rank(), on.tensor.extents, on.tensor.strides);
+  if (!found) return;
+  int const axis = found->axis;
+  std::int64_t const elements = axis < 0 ? 0 : on.tensor.strides[axis];
+  switch (found->kind) {
+    case TmaObstacle::Kind::address:
+      refuse(on,
+             "TMA copies from addresses that are multiples of {} bytes but {} is {} past one; begin the view at a "
+             "multiple of {} elements or copy it to a buffer of its own",
+             chunk, on.tensor.address, reinterpret_cast<std::uintptr_t>(on.tensor.address) % chunk, on.step());
+    case TmaObstacle::Kind::backwards:
+      refuse(on, "TMA cannot step backwards but axis {} steps by {} elements; copy the view to a buffer", axis,
+             elements);
+    case TmaObstacle::Kind::far:
+      refuse(on, "TMA steps by less than {} bytes but axis {} steps by {} elements of {}; pass slices of it",
+             stride_limit, axis, elements, name(on.tensor.element));
+    case TmaObstacle::Kind::stride:
+      refuse(
+          on,
+          "TMA steps by multiples of {} bytes but axis {} steps by {} elements of {}, {} bytes; pad it to a multiple "
+          "of {} elements",
+          chunk, axis, elements, name(on.tensor.element), elements * on.size(), on.step());
+  }
 }
 
 /// A stride that the driver takes, for an axis of one element: never used.
@@ -99,7 +103,6 @@ std::uint64_t unused_stride(std::uint64_t inner_stride, std::uint64_t inner_exte
 }
 
 void describe_tensor(Subject const& on, TensorMapRequest& request) {
-  check_address(on);
   check_extents(on);
   int const last = on.rank() - 1;
   if (on.tensor.extents[last] > 1 && on.tensor.strides[last] != 1)
@@ -107,13 +110,14 @@ void describe_tensor(Subject const& on, TensorMapRequest& request) {
            "TMA needs the elements of the last axis side by side but it steps by {} elements; copy the view to a "
            "buffer, or transpose view and kernel",
            on.tensor.strides[last]);
+  check_strides(on);
   request.address = reinterpret_cast<std::uintptr_t>(on.tensor.address);
   auto inner = static_cast<std::uint64_t>(on.size());
   for (int axis = last; axis >= 0; --axis) {
     auto const at = static_cast<std::size_t>(last - axis);
     request.extents[at] = static_cast<std::uint64_t>(on.tensor.extents[axis]);
     if (axis == last) continue;
-    inner = on.tensor.extents[axis] > 1 ? static_cast<std::uint64_t>(stride_of(on, axis))
+    inner = on.tensor.extents[axis] > 1 ? static_cast<std::uint64_t>(on.tensor.strides[axis] * on.size())
                                         : unused_stride(inner, request.extents[at - 1]);
     request.strides[at - 1] = inner;
   }

@@ -239,6 +239,8 @@ TEST_CASE("facts are what the strides and the address say") {
   CHECK(facts_of(tensor(view(data, 4, 15))) == TensorFacts{true, false});
   CHECK(facts_of(tensor(view(data, 1, 15))) == TensorFacts{true, true});
   CHECK(facts_of(tensor(dense.slice(1, 0, 1))) == TensorFacts{true, true});
+  CHECK(facts_of(tensor(dense.slice(0, 0, 4, -1))) == TensorFacts{true, false});  // TMA cannot run backwards
+  CHECK(facts_of(tensor(view<float, 2>(data, {4, 16}, {0, 1}))) == TensorFacts{true, true});
 }
 
 TEST_CASE("bad arguments are refused with the argument's number and the reason") {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <vector>
 
+#include "runtime/argument_check.hpp"
 #include "runtime/argument_pack.hpp"
 #include "runtime/cuda/tensor_map.hpp"
 #include "runtime/prepared_launch.hpp"
@@ -112,7 +113,7 @@ TEST_CASE("a tensor map takes every element, rank and odd but legal shape") {
   CHECK(request(tensor({4, 100, 8}, {8, 32, 1}), box({1, 4, 8})).strides[1] == 16);
   CHECK(request(tensor({100, 64}, {0, 1}), box({8, 64})).strides[0] == 0);  // repeated rows
   CHECK(request(tensor({3, 8}, {8, 1}), box({256, 64})).extents[1] == 3);   // box beyond the tensor
-  CHECK(request(tensor({std::int64_t{1} << 31}, {1}, Element::boolean), box({256})).extents[0] == 1U << 31);
+  CHECK(request(tensor({2146435072}, {1}, Element::boolean), box({256})).extents[0] == 2146435072);
   CHECK(refusal(tensor({2, 8}, {(std::int64_t{1} << 39) - 8, 1}), box({1, 8})) == "accepted");
 }
 
@@ -144,11 +145,31 @@ TEST_CASE("what TMA cannot copy is refused with value and remedy") {
         "bf16; pass slices of it");
   CHECK_THAT(refusal(tensor({2, 64}, {std::numeric_limits<std::int64_t>::max(), 1}), tile),
              ContainsSubstring("steps by less than"));
-  CHECK(refusal(tensor({(std::int64_t{1} << 31) + 1}, {1}, Element::boolean), box({256})) ==
-        "gemm: argument 1: TMA addresses 2147483648 elements along an axis but axis 0 has 2147483649; pass slices of "
+  CHECK(refusal(tensor({2146435073}, {1}, Element::boolean), box({256})) ==
+        "gemm: argument 1: TMA addresses 2146435072 elements along an axis but axis 0 has 2146435073; pass slices of "
         "it");
   CHECK(refusal(dense({1, 1, 1, 1, 1, 8}), box({1, 1, 1, 1, 1, 8})) ==
         "gemm: argument 1: TMA copies tensors of 1 to 5 axes but this one has 6; pass a view of fewer axes");
+}
+
+TEST_CASE("facts of an argument say that TMA can step through it exactly when a tensor map of it can be made") {
+  constexpr std::int64_t far = std::int64_t{1} << 40, least = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::int64_t> const strides = {0,  1,   4,   8,       16,          64,       65,    -1,
+                                             -8, -64, far, far / 2, far / 2 - 8, far - 16, least, most - 15};
+  int legal = 0;
+  for (Element const element : {Element::bf16, Element::i8, Element::f64})
+    for (std::int64_t const outer : strides)
+      for (std::int64_t const inner : strides)
+        for (std::int64_t const rows : {1, 2, 100})
+          for (std::uintptr_t const address : {base, base + 8}) {
+            Argument const argument = tensor({3, rows, 64}, {outer, inner, 1}, element, address);
+            bool const made = refusal(argument, box({1, 1, 16})) == "accepted";
+            INFO(outer << ", " << inner << ", " << rows << " rows of " << name(element));
+            CHECK(facts_of(argument).aligned_16 == made);
+            legal += made ? 1 : 0;
+          }
+  CHECK(legal > 100);
 }
 
 TEST_CASE("boxes that TMA cannot copy are refused with value and remedy") {
