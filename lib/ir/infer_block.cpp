@@ -119,12 +119,20 @@ void apply(Rule& rule, SharedAllocOp const& op) {
   rule.result(rule.stated[0]);
 }
 
+/// Whether a buffer's layout is known, on which that of a part of it depends.
+bool with_layout(Rule& rule, Type const& buffer) {
+  return rule.require(buffer.layout() != nullptr, "the source is " + to_string(buffer) +
+                                                      ", a buffer without a layout; say dense or swizzled(128), for "
+                                                      "example");
+}
+
 void apply(Rule& rule, ViewOp const&) {
   Type const& source = rule.operand(0);
   if (!rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;
   element_offsets(rule, 1, 0);
   if (source.is_mbarrier()) return view_of_mbarriers(rule);
   if (!shared_operand(rule, 0)) return;
+  if (!with_layout(rule, source)) return;
   Type const& stated = rule.stated[0];
   int const drop = source.rank() - stated.rank();
   bool inside = stated.is_shared() && stated.element() == source.element() && drop >= 0;
@@ -138,6 +146,7 @@ void apply(Rule& rule, ViewOp const&) {
 void apply(Rule& rule, TransViewOp const&) {
   if (!shared_operand(rule, 0)) return;
   Type const& source = rule.operand(0);
+  if (!with_layout(rule, source)) return;
   int const rank = source.rank();
   if (!rule.require(rank >= 2, rule.says(0) + " but needs two axes")) return;
   Extents order;

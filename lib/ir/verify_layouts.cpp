@@ -32,6 +32,20 @@ std::string buffer_aligned(Value const& view, std::int64_t alignment) {
          " bytes, but its layout needs align = " + std::to_string(alignment) + " here";
 }
 
+std::string buffer_without_layout(Op const& op) {
+  auto const wrong = [](Value const& value) {
+    bool const bare = value.type().is_shared() && value.type().layout() == nullptr;
+    return bare ? to_string(value) + " is " + to_string(value.type()) + ", a buffer without a layout; say dense or " +
+                      "swizzled(128), for example"
+                : std::string();
+  };
+  for (Value const* operand : op.operands())
+    if (std::string text = wrong(*operand); !text.empty()) return text;
+  for (int i = 0; i < op.result_count(); ++i)
+    if (std::string text = wrong(*op.result(i)); !text.empty()) return text;
+  return {};
+}
+
 std::string view_moves(Op const& op) {
   Type const& source = op.operand(0)->type();
   Type const& view = op.result()->type();
@@ -153,6 +167,19 @@ std::string why_not_in_memory(Extents const& shape, Layout const& layout) {
 }
 
 std::string why_layouts_differ(Op const& op) {
+  switch (op.kind()) {
+    case OpKind::TmaLoadOp:
+    case OpKind::TmaStoreOp:
+    case OpKind::TmaReduceOp:
+    case OpKind::FetchOp:
+    case OpKind::BulkLoadOp:
+    case OpKind::BulkStoreOp:
+    case OpKind::WgmmaOp:
+      if (std::string missing = buffer_without_layout(op); !missing.empty()) return missing;
+      break;
+    default:
+      break;
+  }
   switch (op.kind()) {
     case OpKind::ViewOp:
       return view_moves(op);
