@@ -1,5 +1,7 @@
 #include "transform/narrow_masks.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -9,12 +11,14 @@
 #include "ir/value_memo.hpp"
 #include "ir/walk.hpp"
 #include "support/checked_integer.hpp"
+#include "support/wide_integer.hpp"
 
 namespace tegula::transform {
 namespace {
 
 using ir::Op;
 using ir::Value;
+using support::Int128;
 
 /// Numbers beyond that are none of coordinates; sums of a few others fit 64 bits.
 constexpr std::int64_t greatest_number = std::int64_t{1} << 56;
@@ -80,16 +84,56 @@ Value* narrow(ir::Builder& builder, Value const& tile, Tiles& tiles) {
   return &*builder.create(op.kind(), op.attributes(), {&inner, 1}, {&type, 1}).result();
 }
 
-/// sum(to) - sum(from), within least .. most, in 32 bits.
-Value* difference(ir::Builder& builder, Coordinates const& to, Coordinates const& from, std::int64_t least,
-                  std::int64_t most) {
-  Value* sum = builder.index(to.constant - from.constant);
-  auto const add = [&](Coordinates const& all, int sign) {
-    for (auto const& [value, factor] : all.scalars)
-      sum = sign * factor > 0 ? builder.same(ir::AddOp{}, {sum, value}) : builder.same(ir::SubOp{}, {sum, value});
-  };
-  add(to, 1);
-  add(from, -1);
+struct Range {
+  Int128 least = 0, greatest = 0;
+};
+
+Range range_of(Coordinates const& sum, analysis::AxisFacts const& facts) {
+  Range range{sum.constant, sum.constant};
+  for (auto const& [value, factor] : sum.scalars) {
+    analysis::ValueFacts const known = facts.facts(*value);
+    range.least += Int128(factor) * (factor > 0 ? known.least : known.greatest);
+    range.greatest += Int128(factor) * (factor > 0 ? known.greatest : known.least);
+  }
+  return range;
+}
+
+/// Adds up scalars and constants of 64 bits, modulo wrap.
+Value* plus(ir::Builder& builder, Value* sum, Coordinates const& all, int sign) {
+  for (auto const& [value, factor] : all.scalars)
+    sum = sign * factor > 0 ? builder.same(ir::AddOp{}, {sum, value}) : builder.same(ir::SubOp{}, {sum, value});
+  return sum;
+}
+
+/// sum(to) - sum(from), within least .. most, in 32 bits. Neither sum overflows. Their difference may where the two
+/// have different signs; then no more of either is taken than the bounds.
+Value* difference(ir::Builder& builder, analysis::AxisFacts const& facts, Coordinates const& to,
+                  Coordinates const& from, std::int64_t least, std::int64_t most) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  auto const constant = [&](Int128 value) { return builder.index(static_cast<std::int64_t>(value)); };
+  Range const t = range_of(to, facts), f = range_of(from, facts);
+  Value* sum = nullptr;
+  if (t.least - f.greatest >= Limits::min() && t.greatest - f.least <= Limits::max()) {
+    sum = plus(builder, plus(builder, constant(to.constant - from.constant), to, 1), from, -1);
+  } else {
+    ir::Type const boolean = ir::Type::scalar(Element::boolean);
+    Value* const up = plus(builder, constant(to.constant), to, 1);
+    Value* const down = plus(builder, constant(from.constant), from, 1);
+    auto const is = [&](ir::Predicate predicate, Value* a, Value* b) {
+      return builder.value(ir::make_op<ir::CompareOp>(predicate), {a, b}, boolean);
+    };
+    auto const negative = [&](Value* value) { return is(ir::Predicate::lt, value, builder.index(0)); };
+    Value* const negative_up = negative(up);
+    Value* const same_sign = is(ir::Predicate::eq, negative_up, negative(down));
+    std::int64_t const enough = std::max(-least, most);
+    auto const kept = [&](Value* value) {  // of two signs either alone decides where it is large
+      Value* const below = builder.same(ir::MinOp{}, {value, builder.index(enough)});
+      Value* const within = builder.same(ir::MaxOp{}, {below, builder.index(-enough)});
+      return builder.value(ir::SelectOp{}, {same_sign, value, within}, ir::Type::index());
+    };
+    Value* const kept_up = kept(up);
+    sum = builder.same(ir::SubOp{}, {kept_up, kept(down)});
+  }
   Value* const high = builder.same(ir::MinOp{}, {sum, builder.index(most)});
   Value* const clamped = builder.same(ir::MaxOp{}, {high, builder.index(least)});
   return builder.value(ir::CastOp{}, {clamped}, ir::Type::scalar(Element::i32));
@@ -101,7 +145,7 @@ struct Mask {
   Coordinates left, right;
 };
 
-void rewrite(Mask const& mask, Tiles& tiles) {
+void rewrite(Mask const& mask, Tiles& tiles, analysis::AxisFacts const& facts) {
   Op& compare = *mask.compare;
   Value const &left = *compare.operand(0), &right = *compare.operand(1);
   Coordinates const &l = mask.left, &r = mask.right;
@@ -112,15 +156,16 @@ void rewrite(Mask const& mask, Tiles& tiles) {
   Value *a = nullptr, *b = nullptr;
   if (r.iota == nullptr) {
     a = narrow(builder, left, tiles);
-    b = splat(difference(builder, r, l, -1, l.extent()));
+    b = splat(difference(builder, facts, r, l, -1, l.extent()));
   } else if (l.iota == nullptr) {
-    a = splat(difference(builder, l, r, -1, r.extent()));
+    a = splat(difference(builder, facts, l, r, -1, r.extent()));
     b = narrow(builder, right, tiles);
   } else {  // a thread holds fewer rows than columns: the scalar goes to the rows
     a = narrow(builder, left, tiles);
     b = narrow(builder, right, tiles);
     auto const moved = [&](Value* tile, Coordinates const& from, Coordinates const& to) {
-      return builder.same(ir::AddOp{}, {tile, splat(difference(builder, from, to, -from.extent(), to.extent()))});
+      return builder.same(ir::AddOp{},
+                          {tile, splat(difference(builder, facts, from, to, -from.extent(), to.extent()))});
     };
     if (l.iota->as<ir::IotaOp>().axis < r.iota->as<ir::IotaOp>().axis)
       a = moved(a, l, r);
@@ -132,7 +177,7 @@ void rewrite(Mask const& mask, Tiles& tiles) {
 
 }  // namespace
 
-PassResult narrow_masks(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult narrow_masks(ir::Function& function, AnalysisCache& analyses, PassContext&) {
   Tiles tiles;
   std::vector<Mask> masks;
   ir::walk(function, [&](Op& op) {
@@ -141,7 +186,7 @@ PassResult narrow_masks(ir::Function& function, AnalysisCache&, PassContext&) {
     auto const &left = tiles.of(*op.operand(0)), &right = tiles.of(*op.operand(1));
     if (left && right && (left->iota != nullptr || right->iota != nullptr)) masks.push_back({&op, *left, *right});
   });
-  for (Mask const& mask : masks) rewrite(mask, tiles);
+  for (Mask const& mask : masks) rewrite(mask, tiles, analyses.axis_facts());
   return result_of(!masks.empty());
 }
 
