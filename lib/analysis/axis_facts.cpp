@@ -10,6 +10,7 @@
 #include "ir/builder.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
+#include "tegula/support/tma_rules.hpp"
 
 namespace tegula::analysis {
 namespace {
@@ -22,6 +23,7 @@ constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t greatest_extent = std::int64_t{1} << 47;
 constexpr std::int64_t greatest_block = (std::int64_t{1} << 31) - 1;
+constexpr std::int64_t most_warps = 32;  ///< of a CTA
 constexpr std::int64_t most_divisibility = std::int64_t{1} << 40;
 
 /// gcd in which 0 stands for "is 0", which everything divides.
@@ -146,6 +148,8 @@ class Solver {
         call(op);
       else if (op.result_count() == 1 && !is_float(op.result()->type().element()))
         set(*op.result(), transfer(op));
+      bool const visited = op.is<ir::ForOp>() || op.is<ir::IfOp>();
+      for (int i = 0; i < op.block_count() && !visited; ++i) block(op.block(i));  // elected lanes, groups of warps
     }
   }
 
@@ -284,18 +288,22 @@ class Solver {
       }
       case ir::OpKind::ExtentOp: {
         ir::Block const* const owner = op.operand(0)->owner_block();
-        std::int64_t divisor = 1;
+        std::int64_t divisor = 1, most = greatest_extent;
+        for (ir::Use const& use : op.operand(0)->uses())
+          if (use.user->is<ir::TensorMapOp>()) most = tma_rule::most_extent;  // else the launch is refused
         if (owner != nullptr && owner->parent_function() != nullptr)
           divisor = owner->parent_function()
                         ->parameter_attributes()[static_cast<std::size_t>(op.operand(0)->index())]
                         .multiple_of;
-        return uniform(type, divisor, {0, greatest_extent});
+        return uniform(type, divisor, {0, most});
       }
       case ir::OpKind::BlockIndexOp:
         return uniform(type, 1, {0, greatest_block});
       case ir::OpKind::GridExtentOp:
       case ir::OpKind::MultiprocessorsOp:
         return uniform(type, 1, {1, greatest_extent});
+      case ir::OpKind::WarpIndexOp:
+        return uniform(type, 1, {0, most_warps - 1});
       case ir::OpKind::IotaOp:
         return iota(type, static_cast<int>(op.as<ir::IotaOp>().axis));
       case ir::OpKind::SplatOp: {
@@ -395,6 +403,17 @@ class Solver {
     return facts;
   }
 
+  /// Whether a value is another one, or cut off by it, or counts up to it.
+  static bool at_most(Value const& value, Value const& bound) {
+    if (&value == &bound) return true;
+    if (Op const* const op = value.defining_op(); op != nullptr)
+      return op->is<ir::MinOp>() && (op->operand(0) == &bound || op->operand(1) == &bound);
+    Op const* const loop = value.owner_block()->parent_op();
+    Op const* const last = bound.defining_op();
+    return loop != nullptr && loop->is<ir::ForOp>() && value.index() == 0 && last != nullptr && last->is<ir::SubOp>() &&
+           last->operand(0) == loop->operand(1) && ir::constant_int(*last->operand(1)).value_or(2) <= 1;
+  }
+
   ValueFacts add(Op const& op, bool minus) const {
     ValueFacts const a = get(op, 0), b = get(op, 1);
     ValueFacts result = a;
@@ -407,6 +426,8 @@ class Solver {
     }
     Wide const least = minus ? Wide(a.least) - b.greatest : Wide(a.least) + b.least;
     Wide const greatest = minus ? Wide(a.greatest) - b.least : Wide(a.greatest) + b.greatest;
+    if (minus && at_most(*op.operand(1), *op.operand(0)))
+      return ranged(result, range_of(std::max<Wide>(least, 0), greatest, op.result()->type().element()));
     return ranged(result, range_of(least, greatest, op.result()->type().element()));
   }
 
@@ -434,8 +455,13 @@ class Solver {
   ValueFacts div(Op const& op, bool up) const {
     ValueFacts const a = get(op, 0), b = get(op, 1);
     ValueFacts result = elementwise(op);
-    if (!b.is_constant() || b.least < 1 || a.least < 0) return result;
+    if (b.least < 1 || a.least < 0) return result;
+    Wide const extra = up ? b.least - 1 : 0;
+    result.least = a.least > 0 && up ? 1 : static_cast<std::int64_t>(Wide(a.least) / b.greatest);
+    result.greatest = static_cast<std::int64_t>((Wide(a.greatest) + extra) / b.least);
+    if (!b.is_constant()) return result;
     std::int64_t const by = b.least;
+    result.least = static_cast<std::int64_t>((Wide(a.least) + extra) / by);
     for (std::size_t i = 0; i < a.axes.size(); ++i) {
       AxisFact const& fact = a.axes[i];
       AxisFact& into = result.axes[i];
@@ -443,15 +469,16 @@ class Solver {
       if (whole % by == 0) into.divisibility = whole / by;
       if (!up && fact.divisibility % by == 0) into.constancy = std::max(into.constancy, gcd(fact.contiguity, by));
     }
-    Wide const extra = up ? by - 1 : 0;
-    result.least = static_cast<std::int64_t>((Wide(a.least) + extra) / by);
-    result.greatest = static_cast<std::int64_t>((Wide(a.greatest) + extra) / by);
     return result;
   }
 
   ValueFacts rem(Op const& op) const {
     ValueFacts const a = get(op, 0), b = get(op, 1);
     ValueFacts result = elementwise(op);
+    if (a.least >= 0) {  // whatever divides: the sign is that of the dividend
+      result.least = 0;
+      result.greatest = b.least < 1 ? a.greatest : std::min(a.greatest, b.greatest - 1);
+    }
     if (!b.is_constant() || b.least < 1) return result;
     std::int64_t const by = b.least;
     for (std::size_t i = 0; i < a.axes.size(); ++i) {

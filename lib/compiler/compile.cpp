@@ -48,7 +48,8 @@ constexpr std::string_view cuda_block_pipeline =
     "lower-online-softmax,test-masks,sink-reductions,share-reciprocals,split-products,split-stores,circular-buffer,"
     "specialize-warps,run-ahead,"
     "canonicalize,eliminate-common-subexpressions,eliminate-dead-code,"
-    "allocate-shared-memory,insert-barriers,insert-proxy-fences,dependent-launch,take-turns,carry-remainders";
+    "allocate-shared-memory,insert-barriers,insert-proxy-fences,dependent-launch,take-turns,carry-remainders,"
+    "clamp-coordinates";
 
 /// Products become those of the tensor cores, loads of loops with stages and of CTAs that stay may become copies.
 bool becomes_block_ops(ir::Module const& module, CompileOptions const& options) {

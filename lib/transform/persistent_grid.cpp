@@ -174,6 +174,14 @@ class Persistence {
       cta = builder.same(ir::AddOp{}, {builder.same(ir::MulOp{}, {cta, extent}), index_of(builder, axis)});
       ctas = builder.same(ir::MulOp{}, {ctas, extent});
     }
+    // None is negative, but the products above might wrap.
+    cta = builder.same(ir::MaxOp{}, {cta, builder.index(0)});
+    // Inside of a tile no extent is below 1. Said so, facts see how large indices get, and what is left behind them.
+    bool const counts = extents.size() == 1;  // the tile's number is the index, and the loop says how large it gets
+    std::vector<Value*> inner;
+    for (Value* extent : extents)
+      inner.push_back(counts || ir::constant_int(*extent) ? extent
+                                                          : builder.same(ir::MaxOp{}, {extent, builder.index(1)}));
     auto const uneven = uneven_axis(function_);
     std::optional<Turns> turns;
     if (uneven && uneven->axis < extents.size()) turns = turns_of(builder, *uneven, extents, ctas);
@@ -181,8 +189,10 @@ class Persistence {
     ir::Builder inside(loop.add_block());
     inside.set_where(grid_.where());
     Value* const tile = loop.block().add_argument(ir::Type::index(), turns ? "turn" : "tile");
-    std::vector<Value*> const place =
+    std::vector<Value*> place =
         turns ? place_in_turn(inside, tile, *uneven, extents, *turns) : place_of(inside, tile, extents);
+    for (std::size_t i = 0; i < place.size(); ++i)
+      if (place[i] != tile) place[i] = within(inside, place[i], inner[i]);
     ir::Block& block = inside.block();
     Op& yield = inside.op(ir::YieldOp{}, {}, {});
     if (&block != &loop.block()) ir::Builder(loop.block()).op(ir::YieldOp{}, {}, {});
@@ -194,9 +204,10 @@ class Persistence {
         replace(op, axis < place.size() ? place[axis] : nullptr, 0);
       } else if (op.is<ir::GridExtentOp>()) {
         std::size_t const axis = at(op.as<ir::GridExtentOp>().axis);
-        replace(op, axis < extents.size() ? extents[axis] : nullptr, 1);
+        replace(op, axis < extents.size() ? inner[axis] : nullptr, 1);
       }
     });
+    for (Op* op : body) name_again(*op, extents, inner);
     grid_.erase();
   }
 
@@ -346,6 +357,20 @@ class Persistence {
   static std::pair<Value*, Value*> divided(ir::Builder& b, Value* value, Value* by) {
     Value* const quotient = b.same(ir::DivOp{}, {value, by});
     return {quotient, b.same(ir::SubOp{}, {value, b.same(ir::MulOp{}, {quotient, by})})};
+  }
+
+  /// A value that lies in 0 .. extent - 1, in a form that says so.
+  static Value* within(ir::Builder& b, Value* index, Value* extent) {
+    Value* const last = b.same(ir::SubOp{}, {extent, b.index(1)});
+    return b.same(ir::MinOp{}, {b.same(ir::MaxOp{}, {index, b.index(0)}), last});
+  }
+  /// Makes an op and those inside it use other values.
+  static void name_again(Op& op, std::vector<Value*> const& before, std::vector<Value*> const& after) {
+    for (int i = 0; i < op.operand_count(); ++i)
+      for (std::size_t v = 0; v < before.size(); ++v)
+        if (op.operand(i) == before[v]) op.set_operand(i, after[v]);
+    for (int block = 0; block < op.block_count(); ++block)
+      for (Op& inner : op.block(block)) name_again(inner, before, after);
   }
 
   /// The block indices that a tile's number stands for.

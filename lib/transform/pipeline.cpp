@@ -17,6 +17,7 @@
 #include "transform/carry_remainders.hpp"
 #include "transform/choose_memory_paths.hpp"
 #include "transform/circular_buffer.hpp"
+#include "transform/clamp_coordinates.hpp"
 #include "transform/dependent_launch.hpp"
 #include "transform/eliminate_common_subexpressions.hpp"
 #include "transform/eliminate_dead_code.hpp"
@@ -182,6 +183,10 @@ constexpr PassInfo table[] = {
     {.name = "carry-remainders",
      .summary = "counters that loops divide by a constant are carried as remainder and quotient",
      .function = carry_remainders},
+    {.name = "clamp-coordinates",
+     .summary = "coordinates of TMA copies that may not fit 32 bits stay outside the tensor",
+     .function = clamp_coordinates,
+     .needs = {Fact::no_fetches}},
 };
 
 std::string_view kernel_name(ir::Module const& module) {

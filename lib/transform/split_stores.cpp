@@ -77,6 +77,9 @@ class Split {
     if (parameter.direction != Direction::out || !alone || tile.rank() != 2) return false;
     int const size = bytes(tile.element());
     if (!ir::tma_tensor_troubles(analysis::tma_tensor(store, facts_), size).empty()) return false;
+    // A copy out of shared memory may not begin before the tensor.
+    for (Value const* offset : store.operands().subspan(2))
+      if (facts_.facts(*offset).least < 0) return false;
     // A warp's stores through the TMA engine can wait for each other, those of different warps cannot.
     if (between_turns(store) > analysis::Level::warp) return false;
 

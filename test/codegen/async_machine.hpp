@@ -211,6 +211,8 @@ class AsyncMachine : public BlockMachine {
     for (std::size_t axis = 0; axis < rank; ++axis)
       first[axis] = sign(value(t, tensor.parts[1].parts[rank - 1 - axis]), 32);
     if (first[rank - 1] * map.element_bytes % 16 != 0) fail("a box that does not begin at 16 bytes", &at);
+    if (!load && std::any_of(first.begin(), first.end(), [](std::int64_t at_axis) { return at_axis < 0; }))
+      fail("a box of a store that begins at a negative coordinate", &at);
     std::uint64_t const shared = address(t, at.operands[load ? 0 : 1]);
     if (shared % 128 != 0) fail("a box that does not begin at 128 bytes of shared memory", &at);
     std::int64_t elements = 1;

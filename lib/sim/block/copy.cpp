@@ -7,7 +7,9 @@
 #include "ir/text.hpp"
 #include "sim/block/meaning.hpp"
 #include "sim/memory_element.hpp"
+#include "support/tma_strides.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/support/tma_rules.hpp"
 
 namespace tegula::sim::block {
 
@@ -96,18 +98,22 @@ void check_placement(WarpProgram& warp, Op const& op, BoxCopy const& copy) {
 /// What a tensor map needs of its tensor.
 void check_tensor(Op const& op, Tensor const& tensor) {
   auto const refuse = [&](std::string const& what) { throw UserError("simulate: tensor_map: " + what, op.where()); };
-  auto const address = reinterpret_cast<std::uintptr_t>(tensor.data);
-  int const rank = tensor.extents.size();
-  if (tensor.extents.product() != 0 && address % 16 != 0)
-    refuse("the tensor begins " + std::to_string(address % 16) + " bytes behind a multiple of 16");
+  for (int axis = 0; axis < tensor.extents.size(); ++axis)
+    if (tensor.extents[axis] > tma_rule::most_extent)
+      refuse("axis " + std::to_string(axis) + " has " + std::to_string(tensor.extents[axis]) + " elements, more than " +
+             std::to_string(tma_rule::most_extent));
+  if (tensor.extents.product() == 0) return;  // other memory stands in for it
   if (tensor.extents.back() > 1 && tensor.strides.back() != 1)
     refuse("the last axis has stride " + std::to_string(tensor.strides.back()) + " but its elements must be adjacent");
-  for (int axis = 0; axis + 1 < rank; ++axis) {
-    std::int64_t const stride = tensor.strides[axis] * bytes(tensor.element);
-    if (tensor.extents[axis] > 1 && (stride < 0 || stride % 16 != 0))
-      refuse("axis " + std::to_string(axis) + " has a stride of " + std::to_string(stride) +
-             " bytes, not a positive multiple of 16");
-  }
+  int const size = bytes(tensor.element);
+  auto const found =
+      support::tma_obstacle(tensor.data, size, tensor.extents.size(), tensor.extents.begin(), tensor.strides.begin());
+  if (!found) return;
+  if (found->kind == support::TmaObstacle::Kind::address)
+    refuse("the tensor begins " + std::to_string(reinterpret_cast<std::uintptr_t>(tensor.data) % 16) +
+           " bytes behind a multiple of 16");
+  refuse("axis " + std::to_string(found->axis) + " has a stride of " + std::to_string(tensor.strides[found->axis]) +
+         " elements of " + std::to_string(size) + " bytes, not a multiple of 16 bytes from 0 to below 2^40");
 }
 
 /// Visits the runs of adjacent elements of a box: visit(first element of the box, count, address); address null
@@ -153,7 +159,8 @@ std::vector<LaneBytes> global_bytes(WarpProgram& warp, Op const& op, BoxCopy con
   return result;
 }
 
-/// PTX: a box starts at a multiple of 16 bytes.
+/// PTX: a box starts at a multiple of 16 bytes, at coordinates of 32 bits, and a copy out of shared memory at none
+/// below 0.
 void check_start(WarpProgram& warp, BoxCopy const& copy, bool store) {
   std::int64_t const byte = copy.at.back() * copy.view.element_bytes;
   if (byte % 16 != 0)
@@ -162,6 +169,14 @@ void check_start(WarpProgram& warp, BoxCopy const& copy, bool store) {
                              " of its row, which is not a multiple of 16; prove the offset a multiple of " +
                              std::to_string(16 / copy.view.element_bytes) + ", or do not use the copy engine",
                          warp.site());
+  for (int axis = 0; axis < copy.at.size(); ++axis)
+    if (copy.at[axis] != static_cast<std::int32_t>(copy.at[axis]))
+      warp.engine().report(machine::ReportKind::misuse,
+                           "the box starts at element " + std::to_string(copy.at[axis]) + " along axis " +
+                               std::to_string(axis) +
+                               ", which the 32 bits of a coordinate cannot hold; clamp it "
+                               "(clamp-coordinates)",
+                           warp.site());
   bool const negative = std::any_of(copy.at.begin(), copy.at.end(), [](std::int64_t at) { return at < 0; });
   if (store && negative)
     warp.engine().report(machine::ReportKind::misuse,

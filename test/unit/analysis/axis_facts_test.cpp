@@ -132,3 +132,42 @@ TEST_CASE("axis facts: division and remainder of runs") {
   CHECK(has_line(facts, "%j: contiguity [64], divisibility [3], constancy [1], from -3 to 60"));
   CHECK(has_line(facts, "%p: contiguity [1], divisibility [1], constancy [1]"));
 }
+
+TEST_CASE("axis facts: quotients and remainders by what the launch says keep sign and size") {
+  std::string const facts = facts_of(
+      "kernel @k(%t: in tensor<?x?xf32>, %u: in tensor<?x?xbf16>, %n: i64) {\n"
+      "  %map = tensor_map %u {box = [8, 64]} : tensor_map<8x64xbf16>\n"
+      "  %rows = extent %t : i64\n"
+      "  %mapped = extent %u : i64\n"
+      "  %c8 = constant {value = 8 : i64} : i64\n"
+      "  %blocks = ceil_div %mapped, %c8 : i64\n"
+      "  %b = block_index : i64\n"
+      "  %ctas = multiprocessors : i64\n"
+      "  %q = div %b, %ctas : i64\n"
+      "  %up = ceil_div %b, %ctas : i64\n"
+      "  %open = div %b, %n : i64\n"
+      "  %r = rem %b, %n : i64\n"
+      "  %s = rem %rows, %blocks : i64\n"
+      "  %w = rem %n, %rows : i64\n"
+      "  %one = constant {value = 1 : i64} : i64\n"
+      "  %zero = constant {value = 0 : i64} : i64\n"
+      "  %some = max %rows, %one : i64\n"
+      "  %last = sub %some, %one : i64\n"
+      "  %above = max %n, %zero : i64\n"
+      "  %index = min %above, %last : i64\n"
+      "  %rest = sub %last, %index : i64\n"
+      "  return\n}\n");
+  CHECK_THAT(facts,
+             test::ContainsSubstring("%mapped: contiguity [1], divisibility [1], constancy [1], from 0 to 2146435072"));
+  auto const range = [&](std::string const& name, std::string const& wanted) {
+    INFO(facts);
+    CHECK(has_line(facts, name + ": contiguity [1], divisibility [1], constancy [1]" + wanted));
+  };
+  range("%q", ", from 0 to 2147483647");
+  range("%up", ", from 0 to 2147483647");
+  range("%open", "");  // by a number below 0, or by 0
+  range("%r", ", from 0 to 2147483647");
+  range("%s", ", from 0 to 140737488355328");  // by 0 it stays
+  range("%w", "");
+  range("%rest", ", from 0 to 140737488355327");
+}
