@@ -196,7 +196,10 @@ class Persistence {
     ir::Block& block = inside.block();
     Op& yield = inside.op(ir::YieldOp{}, {}, {});
     if (&block != &loop.block()) ir::Builder(loop.block()).op(ir::YieldOp{}, {}, {});
-    for (Op* op : body) op->move_before(yield);
+    for (Op* op : body) {
+      name_again(*op, extents, inner);
+      op->move_before(yield);
+    }
     ir::walk(block, [&](Op& op) {
       auto const at = [&](std::int64_t axis) { return static_cast<std::size_t>(axis); };
       if (op.is<ir::BlockIndexOp>()) {
@@ -207,7 +210,6 @@ class Persistence {
         replace(op, axis < extents.size() ? inner[axis] : nullptr, 1);
       }
     });
-    for (Op* op : body) name_again(*op, extents, inner);
     grid_.erase();
   }
 
