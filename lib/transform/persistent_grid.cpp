@@ -191,8 +191,10 @@ class Persistence {
     Value* const tile = loop.block().add_argument(ir::Type::index(), turns ? "turn" : "tile");
     std::vector<Value*> place =
         turns ? place_in_turn(inside, tile, *uneven, extents, *turns) : place_of(inside, tile, extents);
+    // There are fewer than 2^31 tiles with loops.
     for (std::size_t i = 0; i < place.size(); ++i)
-      if (place[i] != tile) place[i] = within(inside, place[i], inner[i]);
+      if (place[i] != tile && stay_.stages == 0)
+        place[i] = named_in(body, extents[i]) ? within(inside, place[i], inner[i]) : counted(inside, place[i]);
     ir::Block& block = inside.block();
     Op& yield = inside.op(ir::YieldOp{}, {}, {});
     if (&block != &loop.block()) ir::Builder(loop.block()).op(ir::YieldOp{}, {}, {});
@@ -365,6 +367,17 @@ class Persistence {
   static Value* within(ir::Builder& b, Value* index, Value* extent) {
     Value* const last = b.same(ir::SubOp{}, {extent, b.index(1)});
     return b.same(ir::MinOp{}, {b.same(ir::MaxOp{}, {index, b.index(0)}), last});
+  }
+  /// An index that is not negative, in a form that says so and takes a register of 32 bits while the tile is computed.
+  static Value* counted(ir::Builder& b, Value* index) {
+    return widen(b, b.same(ir::MaxOp{}, {narrow(b, index), number(b, 0)}));
+  }
+  static bool named_in(std::vector<Op*> const& body, Value const* extent) {
+    return std::any_of(extent->uses().begin(), extent->uses().end(), [&](ir::Use const& use) {
+      Op const* top = use.user;
+      while (top->parent_op() != nullptr) top = top->parent_op();
+      return std::find(body.begin(), body.end(), top) != body.end();
+    });
   }
   /// Makes an op and those inside it use other values.
   static void name_again(Op& op, std::vector<Value*> const& before, std::vector<Value*> const& after) {
