@@ -57,9 +57,9 @@ constexpr Problem domain_problem(Domain domain) {
 /// Every number of one floating element is one of another.
 constexpr bool holds_all_of(Element to, Element from) {
   if (to == from || to == Element::f64) return true;
-  bool const small = is_f8(from);
-  if (to == Element::f32) return small || from == Element::f16 || from == Element::bf16;
-  return small && (to == Element::f16 || to == Element::bf16);
+  bool const of_8_bits = is_f8(from);
+  if (to == Element::f32) return of_8_bits || from == Element::f16 || from == Element::bf16;
+  return of_8_bits && (to == Element::f16 || to == Element::bf16);
 }
 
 /// A number or scalar that meets element T. Numbers take the element, rounded to nearest when they are recorded (one
