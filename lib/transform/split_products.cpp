@@ -232,9 +232,19 @@ class Split {
     return function_.body().back();
   }
 
+  /// A loop whose operands are constants has no effect, and may stand ahead of the first one.
+  Op& first_effect_or_loop() {
+    Op* around = loop_;
+    while (around->parent_op() != nullptr) around = around->parent_op();
+    Op& first = first_effect(function_);
+    for (Op& op : function_.body())
+      if (&op == around || &op == &first) return op;
+    return first;
+  }
+
   /// Memory and barriers; CTAs of the cluster meet, as none may write to one that has not begun.
   void begin() {
-    ir::Builder builder = ir::Builder::before(first_effect(function_));
+    ir::Builder builder = ir::Builder::before(first_effect_or_loop());
     builder.set_where(loop_->where());
     rank_ = builder.op(ir::ClusterRankOp{}, {}, {Type::index()}).result();
     rank_->set_name("rank");

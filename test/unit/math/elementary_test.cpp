@@ -16,8 +16,6 @@ using samples::Comparison;
 
 namespace {
 
-constexpr float inf = std::numeric_limits<float>::infinity();
-
 /// Compares T's value of a function in units of the last place of `exact`. The place is the argument's bits.
 template <class T>
 void add(Comparison& all, T x, T found, long double exact) {
