@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/product_onto.hpp"
 #include "tegula/tegula.hpp"
 
 using namespace tegula;
@@ -89,15 +90,7 @@ TEST_CASE("prepare, explain and errors on a device") {
 
 namespace {
 
-/// Persistent: a product in a loop.
-inline constexpr auto product = kernel("product", [](in<f16, 2> a, in<f16, 2> b, inout<float, 2> c) {
-  auto at = grid_over(c, shape<128, 128>);
-  tile sums = loop(
-      ceil_div(a.extent(1), 64), zeros<float>(shape<128, 128>),
-      [&](auto k, auto acc) { return dot(load(a, shape<128, 64>, at[0], k), load(b, shape<64, 128>, k, at[1]), acc); },
-      stages<2>);
-  store(c, shape<128, 128>, sums + load(c, shape<128, 128>, at[0], at[1]), at[0], at[1]);
-});
+constexpr auto const& product = test::product_onto<128, 128, 64>;
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include "launch_support.hpp"
 #include "support/catch.hpp"
+#include "support/product_onto.hpp"
 #include "tegula/tegula.hpp"
 
 using namespace tegula;
@@ -12,15 +13,7 @@ using tegula::test::FreshCaches;
 
 namespace {
 
-/// Persistent on the GPU: a product in a loop.
-inline constexpr auto product = kernel("product", [](in<f16, 2> a, in<f16, 2> b, inout<float, 2> c) {
-  auto at = grid_over(c, shape<64, 64>);
-  tile sums = loop(
-      ceil_div(a.extent(1), 64), zeros<float>(shape<64, 64>),
-      [&](auto k, auto acc) { return dot(load(a, shape<64, 64>, at[0], k), load(b, shape<64, 64>, k, at[1]), acc); },
-      stages<2>);
-  store(c, shape<64, 64>, sums + load(c, shape<64, 64>, at[0], at[1]), at[0], at[1]);
-});
+constexpr auto const& product = test::product_onto<64, 64, 64>;
 
 /// Persistent, its tiles uneven along the first axis: pairs of them are dealt.
 inline constexpr auto triangle = kernel("triangle", [](in<f16, 2> a, in<f16, 2> b, inout<float, 2> c) {
