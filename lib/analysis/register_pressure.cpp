@@ -16,7 +16,7 @@ bool is_free(ir::Value const& value) {
                            op->is<ir::TensorMapOp>() || op->is<ir::SharedAllocOp>());
 }
 
-/// What a value takes while it lives. Threads read a broadcast tile from where it was.
+/// Counts the registers of a value while it lives. Threads read a broadcast tile from its source.
 int cost(ir::Value const& value) {
   ir::Op const* const op = value.defining_op();
   return registers_of(op != nullptr && op->is<ir::BroadcastOp>() ? op->operand(0)->type() : value.type());

@@ -1,4 +1,4 @@
-// How often loops run, where their text tells it.
+// Counts the iterations of loops whose text states them.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tegula::ir {
 
-/// How often a for runs; nothing when that is not known before the launch. A step of 0 or less runs it never.
+/// Counts the iterations of a for; empty when they are not known before the launch. A step of 0 or less gives 0.
 std::optional<std::int64_t> trip_count(Op const& loop);
 
 }  // namespace tegula::ir

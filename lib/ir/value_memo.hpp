@@ -1,4 +1,4 @@
-// What passes and analyses find out about values from the values that those are made of.
+// Remembers a result per value, for passes and analyses that derive it from the results of operands.
 #pragma once
 
 #include <unordered_map>

@@ -43,7 +43,7 @@ device place_of(std::span<Argument const> arguments) {
   return any_host ? device::host() : device::best();
 }
 
-/// What a call hands to the kernel that it runs: the arguments as given, or followed by the grid that it states.
+/// Holds the arguments that a call hands to its kernel: as given, or followed by the grid that the call states.
 class Call {
  public:
   Call(KernelRef const& kernel, std::span<Argument const> given, GridOverride const& grid, device where)

@@ -24,7 +24,7 @@ struct PipelineCase {
   [[nodiscard]] PipelineCase clone() const { return {module.clone(), parameters, options, ctas}; }
 };
 
-/// How often loops run, in terms of S, the stages of their rings.
+/// Gives the trip counts of loops in terms of S, the stages of their rings.
 enum class Trips : std::uint8_t { none, one, less, same, more, twice_and_more };
 inline constexpr int trips_count = 6;
 /// 0, 1, S - 1, S, S + 1, 2 S + 1.

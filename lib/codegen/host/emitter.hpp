@@ -194,7 +194,7 @@ class FunctionEmitter {
     llvm::Value* upper = nullptr;
     llvm::Value* step = nullptr;  ///< at least 1
   };
-  /// What a loop runs over: nothing, where its step is 0 or less.
+  /// Gives the bounds of a loop; none where its step is 0 or less.
   Range range(ir::Op const& loop);
   struct Trip {  ///< of a contraction's loop
     llvm::Value* lower = nullptr;

@@ -8,7 +8,7 @@ namespace {
 
 using Part = ir::AccessMap::Part;
 
-/// What the bits of an index contribute; nothing when other indices are not the sums of their bits.
+/// Gives the offset that the bits of an index contribute; none when other indices are not the sums of their bits.
 std::optional<std::vector<Part>> bits_of(ir::AccessMap const& map, ir::Dim dim) {
   std::vector<Part> bits;
   for (int index = 1; index < map.size(dim); index *= 2) bits.push_back(map.of(dim, index));
