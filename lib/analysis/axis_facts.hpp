@@ -33,8 +33,9 @@ struct ValueFacts {
 };
 
 /// Facts of all integer and boolean values of a module. Sources are constants, iota, block indices (0 to 2^31 - 1),
-/// extents (0 to 2^47, less where a tensor map is made), `multiple_of`, and the kernel's requirements, which hold wherever a block runs. Facts of device
-/// functions' parameters are joined over their callers; results of calls are unknown.
+/// extents (0 to 2^47, less where a tensor map is made), `multiple_of`, and the kernel's requirements, which hold
+/// wherever a block runs. Facts of device functions' parameters are joined over their callers; results of calls are
+/// unknown.
 class AxisFacts {
  public:
   explicit AxisFacts(ir::Module const& module);

@@ -9,8 +9,8 @@ namespace tegula::analysis {
 int registers_of(ir::Type const& type);
 
 /// The most registers of values alive between any two ops. Constants and what is computed from indices alone cost
-/// nothing, broadcast tiles what they were before; every other value lives from its op to its last use, in a loop that uses it to the loop's end. An estimate:
-/// the assembler keeps temporaries besides, and may recompute.
+/// nothing, broadcast tiles what they were before; every other value lives from its op to its last use, in a loop that
+/// uses it to the loop's end. An estimate: the assembler keeps temporaries besides, and may recompute.
 int register_pressure(ir::Function const& function);
 
 /// Of accumulators of open products alone, which nothing can compute again or keep elsewhere.

@@ -13,9 +13,9 @@ namespace tegula::transform {
 ///           %m = compare %at, splat %length {lt}                %b = cast min(max(%d, -1), 128) : i32
 ///                                                               %m = compare %c, splat %b {lt}
 ///
-/// The scalar is clamped to where it changes nothing any more. Both sides may have coordinates (a causal mask). The sums
-/// on each side do not overflow; where facts leave it open whether their difference does (a limit of 2^63 - 1, say),
-/// sums of different signs are clamped first. Needs: no-calls. Leaves: no promise.
+/// The scalar is clamped to where it changes nothing any more. Both sides may have coordinates (a causal mask). The
+/// sums on each side do not overflow; where facts leave it open whether their difference does (a limit of 2^63 - 1,
+/// say), sums of different signs are clamped first. Needs: no-calls. Leaves: no promise.
 PassResult narrow_masks(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

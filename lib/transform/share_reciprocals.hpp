@@ -14,8 +14,8 @@ namespace tegula::transform {
 ///                                                               %c = cast %q : tile<128x128xbf16>
 ///
 /// The quotient may be off by one unit in the last place of f32 before it is rounded to 16 bits; a reciprocal that has
-/// fewer digits than that (or is 0 or infinite) is not used, and none is with exact arithmetic. Quotients that are kept in f32 stay. Needs: layouts.
-/// Leaves: no promise.
+/// fewer digits than that (or is 0 or infinite) is not used, and none is with exact arithmetic. Quotients that are kept
+/// in f32 stay. Needs: layouts. Leaves: no promise.
 PassResult share_reciprocals(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -14,9 +14,9 @@ namespace tegula::transform {
 ///           }                                                 }
 ///                                                             %l = reduce %f {axis = 1}
 ///
-/// Only sums whose order is free (order = any), of elements in which a lane's part may be larger than the sum (f32, f64,
-/// bf16), and not with exact arithmetic; they may pass through several loops and branches, be multiplied by
-/// what all lanes of a row share, and must start from 0. Needs: layouts. Leaves: no promise.
+/// Only sums whose order is free (order = any), of elements in which a lane's part may be larger than the sum (f32,
+/// f64, bf16), and not with exact arithmetic; they may pass through several loops and branches, be multiplied by what
+/// all lanes of a row share, and must start from 0. Needs: layouts. Leaves: no promise.
 PassResult sink_reductions(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -58,8 +58,9 @@ std::optional<ir::WgmmaOperand> columns_operand(ir::Op const& op, ir::Type const
     if (operand) return operand;
     if (first.empty()) first = why;
   }
-  refuse(op,
-         first.empty() ? "N is " + std::to_string(columns) + ", which no equal parts of at most " + std::to_string(most_columns) + " make up" : first);
+  refuse(op, first.empty() ? "N is " + std::to_string(columns) + ", which no equal parts of at most " +
+                                 std::to_string(most_columns) + " make up"
+                           : first);
 }
 
 /// Registers of values as they pass through a fence or a wait: words, and how many registers they stand for.

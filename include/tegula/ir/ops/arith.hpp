@@ -3,8 +3,8 @@
 // states an error: float arithmetic rounds each step to nearest even and is never contracted; integers wrap. Only cuda,
 // unless the options ask for exact arithmetic, may round x * c - m once where a power of it is taken, add up carried
 // sums of free order lane by lane, multiply by reciprocals what is rounded to 16 bits, take 2^-126 for a scale of 0 of
-// masked scores, keep zeros that such a power scales, whatever it is, and let the reference of a softmax lag; the passes
-// that do so say by how much.
+// masked scores, keep zeros that such a power scales, whatever it is, and let the reference of a softmax lag; the
+// passes that do so say by how much.
 #pragma once
 
 #include "tegula/ir/fields.hpp"

@@ -97,9 +97,9 @@ struct BulkStoreOp : OpDefaults {
   static constexpr Effects effects = writes(Space::global, 0, Proxy::async) | reads(Space::shared, 1, Proxy::async);
 };
 
-/// `peer_store %destination, %t, %mbarrier, %rank`: each owner of an element (4 bytes) writes it to the same bytes of that
-/// CTA of the cluster, whose mbarrier counts the bytes as they arrive (st.async). The registers are free at once. An
-/// ordinary access (generic proxy): whoever has waited for the phase may read. All threads that have the tile.
+/// `peer_store %destination, %t, %mbarrier, %rank`: each owner of an element (4 bytes) writes it to the same bytes of
+/// that CTA of the cluster, whose mbarrier counts the bytes as they arrive (st.async). The registers are free at once.
+/// An ordinary access (generic proxy): whoever has waited for the phase may read. All threads that have the tile.
 struct PeerStoreOp : OpDefaults {
   static constexpr std::string_view mnemonic = "peer_store";
   static constexpr auto operands = names("destination", "value", "mbarrier", "rank");
