@@ -1,4 +1,5 @@
-# tegula_library(<folder> [LINKS <folder>...] [PRIVATE <target>...]) makes the target of one folder of lib/.
+# tegula_library(<folder> [LINKS <folder>...] [PRIVATE <target>...] [PRECOMPILE <header>...]) makes the target of one
+# folder of lib/. The headers, none of its own, are precompiled where TEGULA_PRECOMPILE is on.
 #
 # A target sees the headers of its own folder and of the folders it links, and no others: each target has a
 # view folder that holds only links to lib/<folder> and include/tegula/<folder>, so that a wrong
@@ -27,7 +28,7 @@ function(tegula_include_view target folder)
 endfunction()
 
 function(tegula_library folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINKS;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINKS;PRIVATE;PRECOMPILE")
   set(target tegula_${folder})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/lib/${folder}/*.cpp")
   list(TRANSFORM arg_LINKS PREPEND tegula_)
@@ -37,6 +38,9 @@ function(tegula_library folder)
     target_link_libraries(${target} PUBLIC ${arg_LINKS}
       PRIVATE $<BUILD_INTERFACE:tegula_warnings> ${TEGULA_FMT} ${arg_PRIVATE})
     target_include_directories(${target} SYSTEM PRIVATE "${TEGULA_XXHASH_INCLUDE_DIR}")
+    if(TEGULA_PRECOMPILE)
+      target_precompile_headers(${target} PRIVATE ${arg_PRECOMPILE})
+    endif()
   else()
     add_library(${target} INTERFACE)
     target_compile_features(${target} INTERFACE cxx_std_20)
