@@ -8,11 +8,14 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "../../samples/support/compare.hpp"
+#include "rig/result_file.hpp"
+#include "rig/sm_clock.hpp"
 #include "runtime/prepared_launch.hpp"
 #include "tegula/runtime/timer.hpp"
 #include "tegula/tegula.hpp"
@@ -53,6 +56,7 @@ struct Variant {
   std::function<void(stream const&)> go;
   std::function<samples::Comparison()> compare;  ///< of the output with float64
   std::vector<double> seconds;                   ///< per launch, one per burst
+  std::optional<double> clock;                   ///< MHz right after the last burst
 };
 
 double median(std::vector<double> values) {
@@ -95,7 +99,7 @@ class Bench {
         a_(order_.where(), elements),
         b_(order_.where(), elements),
         c_(order_.where(), elements) {
-    std::mt19937_64 random(std::random_device{}());
+    std::mt19937_64 random(seed_);
     std::uniform_real_distribution<float> uniform(-4, 4);
     host_a_.resize(static_cast<std::size_t>(elements));
     host_b_.resize(static_cast<std::size_t>(elements));
@@ -131,10 +135,11 @@ class Bench {
         for (int i = 0; i < launches; ++i) variant.go(order_);
         clock.stop();
         variant.seconds.push_back(clock.seconds() / launches);
+        variant.clock = bench::sm_clock(order_.where().number());
       }
   }
 
-  int report() const {
+  int report(bench::ResultFile& results) const {
     double const driver = variants_[0].bytes / median(variants_[0].seconds);
     double const copy = variants_[1].bytes / median(variants_[1].seconds);
     fmt::print("{} elements of f32 per array, {}\n\n", elements_, order_.where().name());
@@ -142,6 +147,7 @@ class Bench {
     for (Variant const& variant : variants_) {
       double const seconds = median(variant.seconds);
       double const rate = variant.bytes / seconds;
+      write(results, variant);
       fmt::print("| {} | {:.1f} | {:.0f} | {:.3f} | {:.3f} |\n", variant.name, seconds * 1e6, rate * 1e-9,
                  rate / driver, rate / copy);
     }
@@ -149,9 +155,22 @@ class Bench {
   }
 
  private:
+  void write(bench::ResultFile& results, Variant const& variant) const {
+    Variant const& rival = variants_[0];
+    std::string const shape = fmt::format("{}", elements_);
+    std::string const kernel = variant.name.substr(0, variant.name.find(','));
+    bench::Result result{kernel, shape, variant.name,  "GB/s", {}, &variant == &rival ? "" : rival.name,
+                         {},     {},    variant.clock, seed_};
+    for (std::size_t i = 0; i < variant.seconds.size(); ++i) {
+      result.rates.push_back(variant.bytes / variant.seconds[i] * 1e-9);
+      if (&variant != &rival)
+        result.ratios.push_back(variant.bytes / variant.seconds[i] / (rival.bytes / rival.seconds[i]));
+    }
+    results.write(result);
+  }
   void add(std::string name, double bytes, std::function<void(stream const&)> go,
            std::function<samples::Comparison()> compare) {
-    variants_.push_back({std::move(name), bytes, std::move(go), std::move(compare), {}});
+    variants_.push_back({std::move(name), bytes, std::move(go), std::move(compare), {}, {}});
   }
   /// Compares every element of C with `expected(i)`.
   template <class Expected>
@@ -238,6 +257,7 @@ class Bench {
 
   cuda_stream order_;
   std::int64_t elements_;
+  std::uint64_t seed_ = std::random_device{}();
   buffer<float, 1> a_, b_, c_;
   buffer<bf16, 1> half_a_, half_c_;
   std::vector<float> host_a_, host_b_, host_c_ = std::vector<float>(static_cast<std::size_t>(elements_));
@@ -251,19 +271,22 @@ int main(int argc, char** argv) {
   std::int64_t mega = 64;
   int rounds = 15;
   bool sweep = false;
+  std::string json;
   CLI::App app("Rates of memory-bound kernels beside a copy");
   app.add_option("--mega", mega, "elements per array, in units of 2^20");
   app.add_option("--rounds", rounds, "interleaved bursts of each kernel");
   app.add_flag("--sweep", sweep, "also with other numbers of warps than the compiler's choice");
+  app.add_option("--json", json, "append the results to this file, one JSON object a line");
   CLI11_PARSE(app, argc, argv);
   if (device::cuda_count() == 0) {
     fmt::print("skipped: {}\n", device::cuda_status());
     return 0;
   }
   try {
-    Bench bench(mega << 20, sweep);
-    bench.run(rounds, 4e-3);
-    return bench.report();
+    bench::ResultFile results(json, "device_memory_rate", device::cuda().name());
+    Bench rates(mega << 20, sweep);
+    rates.run(rounds, 4e-3);
+    return rates.report(results);
   } catch (std::exception const& error) {
     fmt::print("{}\n", error.what());
     return 1;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "rig/kernel_file.hpp"
+#include "rig/result_file.hpp"
 #include "rig/workload.hpp"
 #include "tegula/support/error.hpp"
 
@@ -25,17 +26,15 @@ struct Settings {
   std::vector<std::string> files;
   std::vector<std::string> shapes;
   bool quick = false;
-  bool json = false;
+  std::string json;  ///< a file for the results
   bool check_only = false;
   std::uint64_t seed = 0;
   CoolClock clock;
 };
 
-/// A line of prose, on the standard error where the standard output is for JSON.
-void say(Settings const& settings, std::string const& line) {
-  std::FILE* const to = settings.json ? stderr : stdout;
-  fmt::print(to, "{}\n", line);
-  std::fflush(to);
+void say(std::string const& line) {
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
 }
 
 Family const* family_of(std::string_view kernel) {
@@ -48,17 +47,16 @@ Family const* family_of(std::string_view kernel) {
 std::string first_line(char const* text) { return std::string(text).substr(0, std::string_view(text).find('\n')); }
 
 /// The family's own file and those given, as far as they compile; one that does not makes `right` false.
-std::vector<KernelFile> kernels_of(Family const& family, Settings const& settings, std::vector<KernelFile>& given,
-                                   bool& right) {
+std::vector<KernelFile> kernels_of(Family const& family, std::vector<KernelFile>& given, bool& right) {
   std::vector<KernelFile> result;
   auto const path = target_folder() / (family.name + ".tir");
   if (!std::filesystem::exists(path)) {
-    say(settings, fmt::format("skipped: {} is not in {}", path.filename().string(), path.parent_path().string()));
+    say(fmt::format("skipped: {} is not in {}", path.filename().string(), path.parent_path().string()));
   } else {
     try {
       result.emplace_back(path);
     } catch (Error const& error) {
-      say(settings, fmt::format("WRONG: {}: {}", path.filename().string(), first_line(error.what())));
+      say(fmt::format("WRONG: {}: {}", path.filename().string(), first_line(error.what())));
       right = false;
     }
   }
@@ -67,21 +65,17 @@ std::vector<KernelFile> kernels_of(Family const& family, Settings const& setting
   return result;
 }
 
-std::string quoted(std::string const& text) {
-  std::string result = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + '"';
-}
-
 /// Checks and times the kernels of one family.
 class FamilyBench {
  public:
   FamilyBench(Family const& family, std::vector<KernelFile> kernels, stream const& order, Cublas const* cublas,
-              Settings const& settings)
-      : family_(family), kernels_(std::move(kernels)), order_(order), cublas_(cublas), settings_(settings) {}
+              Settings const& settings, ResultFile& results)
+      : family_(family),
+        kernels_(std::move(kernels)),
+        order_(order),
+        cublas_(cublas),
+        settings_(settings),
+        results_(results) {}
 
   /// True if everything was right.
   bool run(std::uint64_t seed) {
@@ -89,16 +83,15 @@ class FamilyBench {
       auto const work = family_.make(order_, extents, seed += 10, true);
       for (KernelFile const& kernel : kernels_) verify(kernel, *work);
     }
-    say(settings_, fmt::format("{}: {} of {} outputs right at small sizes ({}): {}", family_.name, right_,
-                               right_ + wrong_.size(), family_.extents, small_text()));
+    say(fmt::format("{}: {} of {} outputs right at small sizes ({}): {}", family_.name, right_, right_ + wrong_.size(),
+                    family_.extents, small_text()));
     if (settings_.check_only) return wrong_.empty();
-    if (!settings_.json)
-      fmt::print(
-          "\n| kernel | {} | us | {} | ratio to the first rival: median, least, most | error | remark |\n"
-          "|---|---|---|---|---|---|---|\n",
-          family_.extents, unit());
+    fmt::print(
+        "\n| kernel | {} | us | {} | ratio to the first rival: median, min, max | error | remark |\n"
+        "|---|---|---|---|---|---|---|\n",
+        family_.extents, unit());
     for (auto const& extents : timed_shapes()) time(extents, seed += 10);
-    if (!settings_.json) fmt::print("\n");
+    fmt::print("\n");
     return wrong_.empty();
   }
 
@@ -155,7 +148,7 @@ class FamilyBench {
       return true;
     }
     wrong_.push_back(trouble);
-    say(settings_, fmt::format("WRONG: {} at {}: {}", kernel.label(), work.shape(), trouble));
+    say(fmt::format("WRONG: {} at {}: {}", kernel.label(), work.shape(), trouble));
     return false;
   }
 
@@ -192,39 +185,29 @@ class FamilyBench {
     if (std::int64_t const different = work.result(last).count_different(first.out); different != 0) {
       std::string const trouble = fmt::format("{} entries differ when run again", different);
       wrong_.push_back(trouble);
-      say(settings_, fmt::format("WRONG: {} at {}: {}", candidate.name, work.shape(), trouble));
+      say(fmt::format("WRONG: {} at {}: {}", candidate.name, work.shape(), trouble));
       first.verdict.remark += (first.verdict.remark.empty() ? "" : "; ") + trouble;
     }
   }
 
   void report(Workload const& work, Candidate const& candidate, Candidate const* rival, Verdict const* verdict) {
-    double const seconds = median(candidate.seconds);
+    Result result{family_.name, work.shape(), candidate.name,  unit(),        {}, rival != nullptr ? rival->name : "",
+                  {},           {},           candidate.clock, settings_.seed};
+    for (double seconds : candidate.seconds)
+      result.rates.push_back(work.work() / seconds * (family_.counts_bytes ? 1e-9 : 1e-12));
+    if (rival != nullptr) result.ratios = ratios(candidate, *rival);
+    if (verdict != nullptr) result.error = verdict->error;
+    results_.write(result);
     auto const [best, worst] = std::minmax_element(candidate.seconds.begin(), candidate.seconds.end());
-    double const rate = work.work() / seconds * (family_.counts_bytes ? 1e-9 : 1e-12);
-    std::vector<double> const share = rival != nullptr ? ratios(candidate, *rival) : std::vector<double>();
-    auto const [least, most] = std::minmax_element(share.begin(), share.end());
-    if (settings_.json) {
-      std::string line = fmt::format(
-          "{{\"task\": {}, \"shape\": {}, \"peer\": {}, \"median_ms\": {:.6f}, \"best_ms\": {:.6f}, \"worst_ms\": "
-          "{:.6f}, \"samples\": {}, \"{}\": {:.2f}",
-          quoted(family_.name), quoted(work.shape()), quoted(candidate.name), seconds * 1e3, *best * 1e3, *worst * 1e3,
-          candidate.seconds.size(), family_.counts_bytes ? "gbps" : "tflops", rate);
-      if (!share.empty())
-        line += fmt::format(", \"rival\": {}, \"ratio\": {:.4f}, \"least_ratio\": {:.4f}, \"most_ratio\": {:.4f}",
-                            quoted(rival->name), median(share), *least, *most);
-      if (verdict != nullptr)
-        line +=
-            fmt::format(", \"err\": {:.2e}, \"worst_entry\": {:.3f}, \"compared\": {}, \"remark\": {}", verdict->error,
-                        verdict->entries.error(), verdict->entries.places(), quoted(verdict->remark));
-      fmt::print("{}}}\n", line);
-    } else {
-      fmt::print("| {} | {} | {:.2f} ({:.2f} to {:.2f}) | {:.1f} | {} | {} | {} |\n", candidate.name, work.shape(),
-                 seconds * 1e6, *best * 1e6, *worst * 1e6, rate,
-                 share.empty() ? "" : fmt::format("{:.3f}, {:.3f}, {:.3f}", median(share), *least, *most),
-                 verdict == nullptr ? "" : fmt::format("{:.1e}", verdict->error),
-                 verdict == nullptr ? "" : verdict->remark);
+    std::string share;
+    if (rival != nullptr) {
+      auto const [least, most] = std::minmax_element(result.ratios.begin(), result.ratios.end());
+      share = fmt::format("{:.3f}, {:.3f}, {:.3f}", median(result.ratios), *least, *most);
     }
-    std::fflush(stdout);
+    say(fmt::format("| {} | {} | {:.2f} ({:.2f} to {:.2f}) | {:.1f} | {} | {} | {} |", candidate.name, work.shape(),
+                    median(candidate.seconds) * 1e6, *best * 1e6, *worst * 1e6, median(result.rates), share,
+                    verdict == nullptr ? "" : fmt::format("{:.1e}", verdict->error),
+                    verdict == nullptr ? "" : verdict->remark));
   }
 
   Family const& family_;
@@ -232,6 +215,7 @@ class FamilyBench {
   stream order_;
   Cublas const* cublas_;
   Settings const& settings_;
+  ResultFile& results_;
   std::size_t right_ = 0;
   std::vector<std::string> wrong_;
 };
@@ -244,16 +228,17 @@ bool chosen(Family const& family, Settings const& settings, std::vector<KernelFi
 
 int run(Settings const& settings) {
   bool const have_device = device::cuda_count() > 0;
-  if (!have_device) say(settings, fmt::format("no timing: {}", device::cuda_status()));
+  if (!have_device) say(fmt::format("no timing: {}", device::cuda_status()));
   std::unique_ptr<cuda_stream> order;
   std::unique_ptr<Cublas> cublas;
   if (have_device) {
     order = std::make_unique<cuda_stream>(device::cuda());
     std::string why;
     cublas = Cublas::open(*order, why);
-    say(settings, fmt::format("{}; {}; seed {}", order->where().name(),
-                              cublas ? cublas->description() : "no cuBLAS: " + why, settings.seed));
+    say(fmt::format("{}; {}; seed {}", order->where().name(), cublas ? cublas->description() : "no cuBLAS: " + why,
+                    settings.seed));
   }
+  ResultFile results(settings.json, "device_target_kernels", have_device ? order->where().name() : "");
   bool right = true;
   std::vector<KernelFile> given;
   for (std::string const& file : settings.files) {
@@ -262,24 +247,25 @@ int run(Settings const& settings) {
       if (family_of(given.back().kernel()) == nullptr)
         throw UserError(fmt::format("kernel @{} belongs to no family", given.back().kernel()));
     } catch (Error const& error) {
-      say(settings, fmt::format("WRONG: {}: {}", file, first_line(error.what())));
+      say(fmt::format("WRONG: {}: {}", file, first_line(error.what())));
       right = false;
     }
   }
   for (Family const& family : families()) {
     if (!chosen(family, settings, given)) continue;
-    std::vector<KernelFile> kernels = kernels_of(family, settings, given, right);
+    std::vector<KernelFile> kernels = kernels_of(family, given, right);
     for (KernelFile& kernel : kernels) {
-      say(settings, fmt::format("{}: {}", kernel.label(), kernel.resources()));
+      say(fmt::format("{}: {}", kernel.label(), kernel.resources()));
       if (have_device) kernel.load(order->where());
     }
     if (kernels.empty()) continue;
     if (have_device) {
-      right = FamilyBench(family, std::move(kernels), *order, cublas.get(), settings).run(settings.seed) && right;
+      FamilyBench timed(family, std::move(kernels), *order, cublas.get(), settings, results);
+      right = timed.run(settings.seed) && right;
       continue;
     }
     for (auto const& extents : settings.quick ? family.quick : family.large)
-      say(settings, fmt::format("skipped: {} {}", family.name, shape_text(extents)));
+      say(fmt::format("skipped: {} {}", family.name, shape_text(extents)));
   }
   return right ? 0 : 1;
 }
@@ -298,7 +284,7 @@ int main(int argc, char** argv) {
   app.add_option("--shape", settings.shapes, "these extents in place of the family's own, with x between");
   app.add_flag("--quick", settings.quick, "one size of each family and no search in cuBLASLt");
   app.add_flag("--check", settings.check_only, "small sizes only, nothing is timed");
-  app.add_flag("--json", settings.json, "one JSON object a line; prose goes to the standard error");
+  app.add_option("--json", settings.json, "append the results to this file, one JSON object a line");
   app.add_option("--rounds", settings.clock.rounds, "samples of each candidate")->check(CLI::Range(1, 1000));
   app.add_option("--seed", settings.seed, "of the random inputs");
   CLI11_PARSE(app, argc, argv);

@@ -20,6 +20,8 @@
 
 #include "../../samples/support/compare.hpp"
 #include "host/loops/loops.hpp"
+#include "rig/cool_clock.hpp"
+#include "rig/result_file.hpp"
 #include "tegula/tegula.hpp"
 
 namespace {
@@ -50,6 +52,7 @@ constexpr auto gemm = kernel("gemm", [](in<float, 2> A, in<float, 2> B, out<floa
 
 bool failed = false;  // a measurement, or its results
 bool cpu_time = false;
+std::string json;  // a file for the results
 
 double now() {
   if (cpu_time) return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
@@ -57,7 +60,7 @@ double now() {
 }
 
 struct Pair {
-  double ours = 0, rival = 0;  ///< medians, seconds
+  std::vector<double> ours, rival;  ///< seconds of each run
 };
 
 /// One side of one comparison, timed by a process of its own: this program again, with this in its arguments. Idle
@@ -134,9 +137,7 @@ std::optional<Pair> interleaved(int runs, std::function<void()> const& ours, std
     }
   ours();
   rival();
-  for (std::vector<double>& list : times)
-    std::nth_element(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(list.size() / 2), list.end());
-  return Pair{times[0][times[0].size() / 2], times[1][times[1].size() / 2]};
+  return Pair{std::move(times[0]), std::move(times[1])};
 }
 
 template <int Rank>
@@ -159,12 +160,22 @@ samples::Comparison compared(buffer<float, Rank>& ours, buffer<float, Rank>& riv
   return all;
 }
 
-/// One line of the table; work is flops or bytes. Throws if the results differ.
+/// Prints one line of the table and writes the results of both sides; work is flops or bytes. Throws if the results
+/// differ.
 void print(int threads, char const* name, char const* extents, char const* rival, double work, char const* unit,
            Pair const& pair, samples::Comparison const& results) {
-  std::printf("%-8s %-16s %7d %9.1f %9.1f %-6s %6.2f  %-22s %.1e\n", name, extents, threads, 1e-9 * work / pair.ours,
-              1e-9 * work / pair.rival, unit, pair.rival / pair.ours, rival, results.error());
+  double const ours = bench::median(pair.ours), theirs = bench::median(pair.rival);
+  std::printf("%-8s %-16s %7d %9.1f %9.1f %-7s %6.2f  %-22s %.1e\n", name, extents, threads, 1e-9 * work / ours,
+              1e-9 * work / theirs, unit, theirs / ours, rival, results.error());
   std::fflush(stdout);
+  auto const rates = [work](std::vector<double> seconds) {
+    for (double& value : seconds) value = 1e-9 * work / value;
+    return seconds;
+  };
+  std::string const shape = std::string(extents) + ", threads " + std::to_string(threads);
+  bench::ResultFile file(json, "host_ratios", device::host().name());
+  file.write({name, shape, rival, unit, rates(pair.rival), "", {}, {}, {}, {}});
+  file.write({name, shape, "tile ops", unit, rates(pair.ours), rival, {theirs / ours}, results.error(), {}, {}});
   if (!results.right()) throw std::runtime_error(std::string("WRONG: ") + name + ": " + results.str());
 }
 
@@ -192,7 +203,7 @@ void bench_gemm(int threads, int runs, std::int64_t n) {
       [&] { sgemm(101, 111, 111, size, size, size, 1, a.data(), size, b.data(), size, 0, d.data(), size); });
   std::string const extents = std::to_string(n) + " cubed";
   if (!pair) return;
-  print(threads, "gemm f32", extents.c_str(), rival.c_str(), 2.0 * static_cast<double>(n * n * n), "GF/s", *pair,
+  print(threads, "gemm f32", extents.c_str(), rival.c_str(), 2.0 * static_cast<double>(n * n * n), "GFLOP/s", *pair,
         compared(c, d, 1e-3));
 }
 
@@ -276,12 +287,19 @@ int main(int argc, char** argv) {
   app.add_option("--runs", runs, "timed runs of each, interleaved")->check(CLI::Range(3, 1000));
   app.add_option("--threads", threads, "numbers of threads");
   app.add_flag("--cpu-time", cpu_time, "processor time of all threads; for a machine that does other work");
+  app.add_option("--json", json, "append the results to this file, one JSON object a line");
   std::vector<int> turn;
   app.add_option("--turn", turn)->group("")->expected(4);  // hidden: see Turn
   CLI11_PARSE(app, argc, argv);
   if (!turn.empty()) wanted = {turn[0], turn[1], turn[2], turn[3]};
+  try {
+    bench::ResultFile const writable(json, "", "");  // an error before anything is measured
+  } catch (std::exception const& error) {
+    std::printf("%s\n", error.what());
+    return 1;
+  }
   if (wanted.group < 0)
-    std::printf("%-8s %-16s %7s %9s %9s %-6s %6s  %-22s %s\n", "kernel", "extents", "threads", "tegula", "rival",
+    std::printf("%-8s %-16s %7s %9s %9s %-7s %6s  %-22s %s\n", "kernel", "extents", "threads", "tegula", "rival",
                 "unit", "ratio", "rival", "difference");
   for (int count : threads) {
     for (char const* core : {"SkylakeX", "Cooperlake", "Zen"})

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <thread>
 
+#include "rig/sm_clock.hpp"
 #include "tegula/runtime/timer.hpp"
 
 namespace tegula::bench {
@@ -52,6 +53,7 @@ void time_in_turns(stream const& order, std::vector<Candidate>& candidates, int 
       rotations[i].run(launches[i]);
       clock.stop();
       candidates[i].seconds.push_back(clock.seconds() / launches[i]);
+      candidates[i].clock = sm_clock(order.where().number());
     }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct Candidate {
   std::string name;
   std::function<void(int set)> launch;  ///< on the stream that is timed, with buffer set number `set`
   std::vector<double> seconds;          ///< per launch, one per round; filled by time_in_turns
+  std::optional<double> clock = {};     ///< MHz right after the last round; filled by time_in_turns
 };
 
 /// A big chip that works without pause lowers its clock to stay under its power limit. So every sample starts cool:

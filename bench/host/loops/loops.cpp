@@ -2,7 +2,7 @@
 
 #include "host/loops/softmax_rows.hpp"
 
-namespace bench {
+namespace tegula::bench {
 
 #ifdef _OPENMP
 bool loops_are_parallel() { return true; }
@@ -22,4 +22,4 @@ void loop_softmax(float const* __restrict x, float* __restrict y, std::int64_t r
   softmax_rows(x, y, rows, n, threads);
 }
 
-}  // namespace bench
+}  // namespace tegula::bench

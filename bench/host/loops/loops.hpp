@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace bench {
+namespace tegula::bench {
 
 /// True when the loops run on several threads (OpenMP was there at build time).
 bool loops_are_parallel();
@@ -14,4 +14,4 @@ void loop_vadd(float const* a, float const* b, float* c, std::int64_t n, int thr
 void loop_softmax(float const* x, float* y, std::int64_t rows, std::int64_t n, int threads);
 void loop_softmax_fast_math(float const* x, float* y, std::int64_t rows, std::int64_t n, int threads);
 
-}  // namespace bench
+}  // namespace tegula::bench

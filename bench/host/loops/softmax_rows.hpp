@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace bench {
+namespace tegula::bench {
 namespace {
 
 void softmax_rows(float const* __restrict x, float* __restrict y, std::int64_t rows, std::int64_t n,
@@ -24,4 +24,4 @@ void softmax_rows(float const* __restrict x, float* __restrict y, std::int64_t r
 }
 
 }  // namespace
-}  // namespace bench
+}  // namespace tegula::bench

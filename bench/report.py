@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+"""Makes bench/RESULTS.md, its plots and the figures of the first page from bench/results/*.jsonl.
+
+    bench/report.py            writes them
+    bench/report.py --check    fails if one of them is not what the data gives
+
+A line of data is one figure: program, kernel, shape, variant, unit, median, min, max, rival, ratio_median, ratio_min,
+ratio_max, error, clock, seed, commit, machine, date. A field that was not recorded is null. Of two lines for the same
+figure the one with the later date counts, of one date the one in the later file by name.
+"""
+import json
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results"
+
+METHOD = """\
+# Measured rates
+
+`bench/report.py` makes this page from the data in `bench/results/`. Do not edit it: add data, then run the script.
+
+## Method
+
+- Rates are medians. They count what is read and what is written, or the multiplications and additions of the formula.
+- A ratio is the rate over the rival's rate. Above 1 the kernel is faster than the rival. Brackets hold min and max.
+- A kernel and its rival run in turns in one process: 120 ms idle, 3 warm launches, then about 12 ms of launches between
+  two events. Five rounds each.
+- Every output is first compared with float64: at small ragged sizes in full, at timed sizes on samples. Outputs are
+  poisoned before, so an entry that is NaN or not written counts as wrong.
+- Cards of one model differ by up to 3 %, so compare ratios, not rates of different days.
+- On the host each turn has a process of its own, because idle threads of OpenBLAS spin and slow down what runs beside
+  them. Ratios are of medians.
+
+## Commands
+
+On the device machine, in the unpacked `build/bundle.tar.gz` of `./dev bundle`:
+
+```
+for name in gemm gemm_tf32 gemm_e4m3 gemm_i8 gemm_m16 softmax layernorm \\
+            attention attention_causal attention_d64 attention_causal_d64; do
+  ./tegula bench device_target_kernels --only $name --file bench/device/${name}_tiles.tir --json results.jsonl
+done
+./tegula bench device_memory_rate --json results.jsonl
+```
+
+On the host:
+
+```
+./dev bench host_ratios --json $PWD/results.jsonl
+./dev bench compile_time --json $PWD/results.jsonl
+```
+
+Each command appends to the file. Copy it to `bench/results/`, named by date, machine and commit, and run
+`bench/report.py`. The bundle holds its commit in the file `commit`; `TEGULA_BENCH_COMMIT` overrides it.
+"""
+
+# Title, kernels and sentences of each section.
+SECTIONS = [
+    ("Product, bf16", ["gemm"],
+     "C = A * B, row-major, f32 accumulation. `gemm.tir` is hand-written block IR; `gemm_tiles.tir` is the plain tile "
+     "kernel of `bench/device/` (tiles of 128 x 256 x 64, four stages) after the passes. Results are bit-equal to "
+     "cuBLAS's. The tensor pipe is the limit, at the clock that the power cap leaves."),
+    ("Product, tf32", ["gemm_tf32"],
+     "f32 multiplied as tf32, B stored N x K, tiles of 128 x 256 x 32, four stages."),
+    ("Product, e4m3", ["gemm_e4m3"],
+     "bf16 results, B stored N x K, tiles of 128 x 256 x 128, four stages. cublasGemmEx does not support e4m3, so the "
+     "rival is the best of cuBLASLt's heuristic, with fast accumulation."),
+    ("Product, i8", ["gemm_i8"],
+     "i32 results, B stored N x K, tiles of 128 x 256 x 128, four stages. Results are exact and bit-equal to cuBLAS's."),
+    ("Product with 16 rows, bf16", ["gemm_m16"],
+     "`gemm_m16.tir` is hand-written with mma.sync, K split over the warps of a CTA. `gemm_m16_tiles.tir` has tiles of "
+     "16 x 64 x 128 and eight stages; swap-operands makes it a wgmma of 64 x 16. The memory that holds B is the limit."),
+    ("Attention, heads of 128", ["attention", "attention_causal"],
+     "Forward, bf16, 16 heads, 16 Ki tokens. Sizes are batch x heads x sequence x head dimension. cuDNN is PyTorch's "
+     "cuDNN backend, run by a script of its own right after."),
+    ("Attention, heads of 64", ["attention_d64", "attention_causal_d64"],
+     "Forward, bf16, 32 heads, 16 Ki tokens: four warpgroups of 64 rows in turns, blocks of 64 keys, four stages."),
+    ("Rows", ["softmax", "layernorm"],
+     "softmax of f32, layernorm of bf16. The driver's copy moves as many bytes from device to device. `softmax_tiles.tir` "
+     "gives a CTA to each row; `layernorm_tiles.tir` has persistent CTAs with four rows in flight."),
+    ("Elements and copies", ["copy", "driver copy", "relu bf16", "vadd"],
+     "Arrays of 64 Mi elements, far larger than the L2 cache. vadd can beat the copy: two reads for one write suit the "
+     "memory better than one read for one write."),
+    ("Host", ["gemm f32", "host vadd", "host softmax"],
+     "Rivals are OpenBLAS 0.3.21 with a stated core type, and hand-written loops (`gcc -O3 -march=native -fopenmp`). "
+     "The softmax rival is compiled with `-ffast-math`, without which GCC does not vectorise `expf`."),
+    ("Compile time", ["umbrella header"],
+     "User seconds at -O0, `#include <tegula/tegula.hpp>` alone: min and max."),
+]
+
+# The first page's figures: text, and the line of data that holds the ratio.
+FIRST_PAGE = [
+    ("bf16 product, 8192 x 8192 x 8192, H200", "cuBLAS", "gemm", "8192x8192x8192", "gemm_tiles.tir", "cuBLAS"),
+    ("attention, heads of 128, 16384 tokens, H200", "cuDNN", "attention", "1x16x16384x128", "attention_tiles.tir", "cuDNN"),
+    ("softmax, rows of 4096 f32, H200", "the driver's copy", "softmax", "16384x4096", "softmax_tiles.tir", "driver's copy"),
+    ("vector addition, 64 Mi f32, H200", "the driver's copy", "vadd", "67108864", "vadd", "driver copy"),
+    ("f32 product, 1024 x 1024 x 1024, one core of Zen 4", "OpenBLAS", "gemm f32", "1024 cubed, threads 1", "tile ops",
+     "OpenBLAS SkylakeX"),
+]
+
+
+def read_lines():
+    """All lines of data, oldest first; lines without a date are the oldest."""
+    lines = []
+    for path in sorted(RESULTS.glob("*.jsonl")):
+        for number, text in enumerate(path.read_text().splitlines(), 1):
+            try:
+                line = json.loads(text)
+            except json.JSONDecodeError as error:
+                sys.exit(f"{path.name}:{number}: not JSON: {error}")
+            if line["program"] == "host_ratios" and line["kernel"] in ("vadd", "softmax"):
+                line["kernel"] = "host " + line["kernel"]
+            lines.append(line)
+    return sorted(lines, key=lambda line: line["date"] or "")
+
+
+def key(line):
+    return line["kernel"], line["shape"], line["variant"], line["rival"] or ""
+
+
+def number(value, digits):
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+def rate(line):
+    if line["median"] is None:
+        return f"{line['min']} to {line['max']} {line['unit']}" if line["min"] is not None else ""
+    return f"{line['median']:g} {line['unit']}"
+
+
+def ratio(line):
+    if line["ratio_median"] is None:
+        return ""
+    spread = ""
+    if line["ratio_min"] is not None:
+        spread = f" ({number(line['ratio_min'], 3)} to {number(line['ratio_max'], 3)})"
+    return number(line["ratio_median"], 3) + spread
+
+
+def made_by_passes(line):
+    return line["variant"].endswith("_tiles.tir") or line["program"] == "host_ratios" or line["variant"] == "vadd"
+
+
+def is_step(line):
+    return line["variant"].startswith("passes ")
+
+
+def size(shape):
+    """Orders shapes by their numbers."""
+    return [int(part) for part in "".join(c if c.isdigit() else " " for c in shape).split()]
+
+
+def section(title, kernels, text, lines, latest):
+    mine = [line for line in latest if line["kernel"] in kernels and not is_step(line)]
+    mine.sort(key=lambda line: (kernels.index(line["kernel"]), size(line["shape"]), line["rival"] or "", line["variant"]))
+    rivals = {(line["kernel"], line["shape"], line["variant"], line["commit"]): line for line in lines if not line["rival"]}
+    shown_as_rival = {(line["kernel"], line["shape"], line["rival"]) for line in mine if line["rival"]}
+    out = [f"## {title}", "", text, "", "| kernel | size | variant | rate | rival | its rate | ratio | commit | date |",
+           "|---|---|---|---|---|---|---|---|---|"]
+    for line in mine:
+        if not line["rival"] and (line["kernel"], line["shape"], line["variant"]) in shown_as_rival:
+            continue
+        rival = rivals.get((line["kernel"], line["shape"], line["rival"], line["commit"]))
+        cells = [line["kernel"].removeprefix("host "), line["shape"].replace("x", " x "), line["variant"], rate(line),
+                 line["rival"] or "", rate(rival) if rival else "", ratio(line), line["commit"] or "", line["date"] or ""]
+        out.append("| " + " | ".join(cells) + " |")
+    judged = [line for line in mine if made_by_passes(line) and line["ratio_median"] is not None]
+    if judged:
+        worst = min(judged, key=lambda line: line["ratio_median"])
+        out += ["", f"Worst: {worst['kernel'].removeprefix('host ')}, {worst['shape'].replace('x', ' x ')}: "
+                f"{number(worst['ratio_median'], 3)} of {worst['rival']}."]
+    machines = {line["machine"] for line in mine if line["machine"]}
+    machines = sorted(name for name in machines if not any(other != name and other.startswith(name) for other in machines))
+    return out + ["", "Machine: " + "; ".join(machines) + ".", ""]
+
+
+def steps_of(lines, kernel, shape):
+    found = {line["variant"]: line["ratio_median"] for line in lines
+             if is_step(line) and line["kernel"] == kernel and line["shape"] == shape}
+    return [found.get(name) for name in step_names(lines)]
+
+
+def step_names(lines):
+    return sorted({line["variant"] for line in lines if is_step(line)})
+
+
+SEQUENCES = [("1024", "16x16x1024x128"), ("4096", "4x16x4096x128"), ("16384", "1x16x16384x128")]
+
+
+def passes_section(lines):
+    out = ["## Steps of the passes", "",
+           "Attention, heads of 128: ratio to the hand-written kernel after each step, by sequence. Steps add up.", "",
+           "| step | " + " | ".join(f"{kind}{length}" for kind in ("", "causal ") for length, _ in SEQUENCES) + " |",
+           "|---|---|---|---|---|---|---|"]
+    columns = [steps_of(lines, kernel, shape) for kernel in ("attention", "attention_causal") for _, shape in SEQUENCES]
+    for i, name in enumerate(step_names(lines)):
+        out.append(f"| {name.removeprefix('passes ')} | " + " | ".join(number(column[i], 3) for column in columns) + " |")
+    return out + ["", "![steps](results/passes.svg)", ""]
+
+
+def plot(title, labels, series):
+    """One SVG: a line of ratios for each (name, values); a gap where a value is missing."""
+    width, height, left, top, bottom, right = 760, 360, 56, 40, 56, 210
+    known = [value for _, values in series for value in values if value is not None]
+    low, high = min(known + [1.0]) - 0.02, max(known + [1.0]) + 0.02
+    x = lambda i: left + (width - left - right) * (i + 0.5) / len(labels)
+    y = lambda value: top + (height - top - bottom) * (high - value) / (high - low)
+    colours = ["#1b6ca8", "#c8553d", "#2a9d5c", "#8e5ea2", "#b8860b", "#555555"]
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="12">',
+           f'<rect width="{width}" height="{height}" fill="white"/>', f'<text x="{left}" y="20" font-size="14">{title}</text>']
+    step = next(step for step in (0.02, 0.05, 0.1, 0.2) if (high - low) / step <= 10)
+    tick = int(low / step) * step
+    while tick <= high:
+        if tick >= low:
+            out.append(f'<line x1="{left}" x2="{width - right}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" stroke="#dddddd"/>')
+            out.append(f'<text x="{left - 6}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:.2f}</text>')
+        tick += step
+    out.append(f'<line x1="{left}" x2="{width - right}" y1="{y(1):.1f}" y2="{y(1):.1f}" stroke="#333333" stroke-dasharray="5 4"/>')
+    for i, label in enumerate(labels):
+        out.append(f'<text x="{x(i):.1f}" y="{height - bottom + 20}" text-anchor="middle">{label}</text>')
+    for at, (name, values) in enumerate(series):
+        colour = colours[at % len(colours)]
+        points = [(x(i), y(value)) for i, value in enumerate(values) if value is not None]
+        out.append(f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="'
+                   + " ".join(f"{px:.1f},{py:.1f}" for px, py in points) + '"/>')
+        out += [f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3" fill="{colour}"/>' for px, py in points]
+        row = top + 18 * at
+        out.append(f'<rect x="{width - right + 14}" y="{row}" width="12" height="12" fill="{colour}"/>')
+        out.append(f'<text x="{width - right + 32}" y="{row + 10}">{name}</text>')
+    return "\n".join(out + ["</svg>", ""])
+
+
+def plots(lines, latest):
+    """SVG texts by file name."""
+    def value(kernel, shape, variant, rival):
+        for line in latest:
+            if key(line) == (kernel, shape, variant, rival):
+                return line["ratio_median"]
+        return None
+
+    cubes = ["2048", "4096", "8192"]
+    names = {"gemm": "bf16", "gemm_tf32": "tf32", "gemm_i8": "i8"}
+    products = [(f"{element}, tile ops", [value(kernel, f"{n}x{n}x{n}", kernel + "_tiles.tir", "cuBLAS") for n in cubes])
+                for kernel, element in names.items()]
+    products.append(("e4m3, tile ops, to cuBLASLt", [value("gemm_e4m3", f"{n}x{n}x{n}", "gemm_e4m3_tiles.tir",
+                                                         "cuBLASLt, best of its heuristics") for n in cubes]))
+    products.append(("bf16, hand-written", [value("gemm", f"{n}x{n}x{n}", "gemm.tir", "cuBLAS") for n in cubes]))
+    attention = []
+    for kernel, shapes in [("attention", "16x16x1024x128 4x16x4096x128 1x16x16384x128"),
+                           ("attention_causal", "16x16x1024x128 4x16x4096x128 1x16x16384x128"),
+                           ("attention_d64", "16x32x1024x64 4x32x4096x64 1x32x16384x64"),
+                           ("attention_causal_d64", "16x32x1024x64 4x32x4096x64 1x32x16384x64")]:
+        attention.append((kernel, [value(kernel, shape, kernel + "_tiles.tir", kernel + ".tir") for shape in shapes.split()]))
+    steps = [(("causal " if "causal" in kernel else "") + length, steps_of(lines, kernel, shape))
+             for kernel in ("attention", "attention_causal") for length, shape in SEQUENCES]
+    return {
+        "products.svg": plot("Products from tile ops: ratio to cuBLAS, by size", [f"{n} cubed" for n in cubes], products),
+        "attention.svg": plot("Attention from tile ops: ratio to the hand-written kernel, by sequence", ["1024", "4096", "16384"], attention),
+        "passes.svg": plot("Attention, heads of 128: ratio to the hand-written kernel after each step",
+                           [str(i + 1) for i in range(len(step_names(lines)))], steps),
+    }
+
+
+def first_page(latest):
+    """The table of figures between the marks in README.md."""
+    by_key = {key(line): line for line in latest}
+    out = ["| work | compared with | ratio |", "|---|---|---|"]
+    for text, rival_text, *wanted in FIRST_PAGE:
+        line = by_key.get(tuple(wanted))
+        if line is None:
+            sys.exit(f"bench/report.py: no data for the first page's figure: {wanted}")
+        out.append(f"| {text} | {rival_text} | {number(line['ratio_median'], 3)} |")
+    return "\n".join(out) + "\n"
+
+
+def main():
+    lines = read_lines()
+    latest = list({key(line): line for line in lines}.values())
+    pages = {RESULTS / name: text for name, text in plots(lines, latest).items()}
+    body = METHOD.splitlines() + ["", "![products](results/products.svg)", "", "![attention](results/attention.svg)", ""]
+    for title, kernels, text in SECTIONS:
+        body += section(title, kernels, text, lines, latest)
+    body += passes_section(lines)
+    pages[ROOT / "bench" / "RESULTS.md"] = "\n".join(body)
+    readme = (ROOT / "README.md").read_text()
+    begin, end = "<!-- bench/report.py writes this table -->\n", "<!-- end -->"
+    before, rest = readme.split(begin)
+    pages[ROOT / "README.md"] = before + begin + first_page(latest) + end + rest.split(end, 1)[1]
+    stale = [path for path, text in pages.items() if not path.exists() or path.read_text() != text]
+    if "--check" in sys.argv[1:]:
+        for path in stale:
+            print(f"{path.relative_to(ROOT)} is not what bench/report.py makes of bench/results; run bench/report.py")
+        sys.exit(1 if stale else 0)
+    for path in stale:
+        path.write_text(pages[path])
+
+
+if __name__ == "__main__":
+    main()

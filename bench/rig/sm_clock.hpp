@@ -1,0 +1,11 @@
+// Reads the clock of a GPU's multiprocessors through the driver's management library.
+#pragma once
+
+#include <optional>
+
+namespace tegula::bench {
+
+/// MHz right now; nothing where libnvidia-ml cannot be opened or does not answer.
+std::optional<double> sm_clock(int device_number);
+
+}  // namespace tegula::bench
