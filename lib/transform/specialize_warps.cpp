@@ -43,6 +43,16 @@ bool makes_tile(Op const& op) {
   return false;
 }
 
+/// Whether the op, or one in its regions, takes a result of one of `makers`.
+bool reads_any_of(Op& op, std::vector<Op*> const& makers) {
+  for (Value const* operand : op.operands())
+    if (std::find(makers.begin(), makers.end(), operand->defining_op()) != makers.end()) return true;
+  for (int i = 0; i < op.block_count(); ++i)
+    for (Op& inner : op.block(i))
+      if (reads_any_of(inner, makers)) return true;
+  return false;
+}
+
 class Specialization {
  public:
   Specialization(ir::Function& function, PassContext& context) : function_(function), context_(context) {}
@@ -52,14 +62,14 @@ class Specialization {
     if (last == nullptr || meets_at_cta_barrier()) return false;
     hoist_launch_facts(*last);
     std::vector<Op*> region;
-    std::vector<Op*> tiles;
+    std::vector<Op*> consumed;  // ahead of the region, but of the consumers' warps alone
     bool behind = false;
     for (Op& op : function_.body()) {
       if (op.info().has(ir::terminator)) break;
       if (behind)
         region.push_back(&op);
-      else if (makes_tile(op))
-        tiles.push_back(&op);
+      else if (makes_tile(op) || op.is<ir::WarpIndexOp>() || reads_any_of(op, consumed))
+        consumed.push_back(&op);
       behind = behind || &op == last;
     }
     ir::WarpSpecializeOp roles;
@@ -68,12 +78,12 @@ class Specialization {
     roles.registers = registers_of_roles(function_.warps);
     Op& split = ir::Builder::before(function_.body().back()).op(roles, {}, {});
     split.set_where(function_.where);
-    if (!make_producer(split.add_block(), region)) {
+    if (!make_producer(split.add_block(), region, consumed)) {
       split.erase();
       return false;
     }
-    tiles.insert(tiles.end(), region.begin(), region.end());
-    make_consumer(split.add_block(), tiles);
+    consumed.insert(consumed.end(), region.begin(), region.end());
+    make_consumer(split.add_block(), consumed);
     function_.warps += producer_warps;
     return true;
   }
@@ -127,7 +137,9 @@ class Specialization {
     for (Op* op : moving) op->move_before(last);
   }
 
-  bool make_producer(Block& block, std::vector<Op*> const& region) {
+  /// False where copies depend on an op of the consumers: one of a collective, a tile, a warp's number, or of
+  /// `consumed`.
+  bool make_producer(Block& block, std::vector<Op*> const& region, std::vector<Op*> const& consumed) {
     block.add_argument(ir::Type::index(), "producer");
     ir::Builder builder(block);
     Op& elect = builder.op(ir::ElectOp{}, {}, {});
@@ -144,7 +156,8 @@ class Specialization {
     }
     bool good = true;
     ir::walk_pre_order(lane, [&](Op& op) {
-      if (good && (makes_tile(op) || op.info().has(ir::collective))) {
+      bool const of_consumers = makes_tile(op) || op.is<ir::WarpIndexOp>() || op.info().has(ir::collective);
+      if (good && (of_consumers || reads_any_of(op, consumed))) {
         good = false;
         context_.diagnostics.remark("specialize-warps: where tiles are copied from depends on " +
                                         std::string(op.info().mnemonic) + ", so copies stay with the other warps",
