@@ -83,9 +83,10 @@ class Layout {
   /// size_per_thread entries are powers of two that divide the extents.
   static Layout const* blocked(Extents const& shape, Extents const& size_per_thread, int warps, Extents const& order);
   /// As above, with the lanes and warps of every axis given (lanes are powers of two that multiply to 32). An odd
-  /// factor of an axis' warps takes as many parts of an extent that it divides, else it is replication.
+  /// factor of an axis' warps takes as many parts of an extent that it divides, else it is replication. So many
+  /// `copies` of all this are spread over further warps.
   static Layout const* blocked(Extents const& shape, Extents const& size_per_thread, Extents const& lanes,
-                               Extents const& warps, Extents const& order);
+                               Extents const& warps, Extents const& order, std::int64_t copies = 1);
   /// A tile in memory, dense: offset = the row-major index, with the axes in `order` (fastest first).
   static Layout const* dense(Extents const& shape, Extents const& order);
 

@@ -9,7 +9,7 @@ using detail::power_of_two_part;
 using detail::zeros;
 
 Layout const* Layout::blocked(Extents const& shape, Extents const& size_per_thread, Extents const& lanes,
-                              Extents const& warps, Extents const& order) {
+                              Extents const& warps, Extents const& order, std::int64_t copies) {
   int const rank = shape.size();
   Extents covered;
   for (int a = 0; a < rank; ++a) covered.push_back(1);
@@ -43,6 +43,7 @@ Layout const* Layout::blocked(Extents const& shape, Extents const& size_per_thre
     stride[axis] = covered[axis];
     reg.digits.push_back({shape[axis] / covered[axis], stride});
   }
+  warp.digits.push_back({copies, zeros(rank)});
   return get({reg, lane, warp}, rank);
 }
 

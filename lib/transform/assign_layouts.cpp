@@ -192,9 +192,9 @@ class Assignment {
   Layout const* blocked(Group const& group) const {
     return blocked(group.values[0]->type(), group.accesses, group.reduced);
   }
-  /// Reductions along the axes that `reduced` names have a plan in it.
+  /// Reductions of this order along the axes that `reduced` names have a plan in it.
   Layout const* blocked(ir::Type const& type, std::vector<Op*> const& accesses,
-                        std::vector<std::int64_t> const& reduced) const {
+                        std::vector<std::int64_t> const& reduced, ir::Order order_of_sums = ir::Order::any) const {
     int const rank = type.rank();
     int const warps = function_.warps;
     if (rank == 0) return Layout::blocked({}, {}, warps, {});
@@ -228,7 +228,8 @@ class Assignment {
     }
     lanes[0] *= left;  // replication
     // Warps along axes that nothing reduces, the slowest first; then along the others. Three warpgroups take a third
-    // each of an axis that has thirds and that nothing reduces, else they hold copies.
+    // each of an axis that has thirds and that nothing reduces, else of the slowest axis if it has them, else they hold
+    // copies. Pairs do not reach across thirds.
     left = power_of_two_part(warps);
     std::int64_t groups = warps / left;
     for (bool now_reduced : {false, true})
@@ -242,7 +243,10 @@ class Assignment {
         warps_along[axis] *= groups;
         groups = 1;
       }
-    warps_along[0] *= left * groups;
+    warps_along[0] *= left;
+    if (order_of_sums == ir::Order::pairwise)
+      return Layout::blocked(type.shape(), per_thread, lanes, warps_along, order, groups);
+    warps_along[0] *= groups;
     return Layout::blocked(type.shape(), per_thread, lanes, warps_along, order);
   }
 
@@ -362,7 +366,8 @@ class Assignment {
         auto const& reduce = op->as<ir::ReduceOp>();
         Value* const from = op->operand(0);
         if (!ir::reduction_steps(*from->type().layout(), static_cast<int>(reduce.axis), reduce.order))
-          op->set_operand(0, converted(ir::Builder::before(*op), *op, from, blocked(from->type(), {}, {reduce.axis})));
+          op->set_operand(0, converted(ir::Builder::before(*op), *op, from,
+                                       blocked(from->type(), {}, {reduce.axis}, reduce.order)));
         Value* const result = op->result();
         Layout const* const wanted = result->type().layout();
         Layout const* const natural = result_layout(*op, op->operand(0)->type().layout());
