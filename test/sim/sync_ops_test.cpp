@@ -166,6 +166,27 @@ std::vector<Row> cluster_rows() {
        with(stays, " {scope = cluster}", ""),
        {"mbarrier.arrive.release.cluster.shared::cluster.b64 _,", "mbarrier.try_wait.parity.shared::cta.b64"},
        ReportKind::wrong_scope},
+      {"an arrival at a peer in one phase, waits with the scope of a CTA in the next",
+       with(stays, "    %w = load", R"(    elect {
+      mbarrier_arrive %b
+      yield
+    }
+    mbarrier_wait %b, %1
+    %w = load)"),
+       {"mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64", "mbarrier.try_wait.parity.shared::cta.b64"}},
+      {"an arrival at a peer in the second phase that waits with the scope of a CTA",
+       with(with(stays, "    mbarrier_wait %b, %0 {scope = cluster}\n", R"(    elect {
+      mbarrier_arrive %b
+      yield
+    }
+    mbarrier_wait %b, %0
+    cluster_arrive
+    cluster_wait
+    mbarrier_wait %b, %1
+)"),
+            "    warp_barrier\n", "    cluster_arrive\n    cluster_wait\n"),
+       {},
+       ReportKind::wrong_scope},
       {"an arrival at the CTA's own mbarrier is nothing to a peer",
        with(stays, "mbarrier_arrive %b, %1", "mbarrier_arrive %b"),
        {"mbarrier.arrive.shared::cta.b64 _,"},
@@ -347,6 +368,20 @@ std::vector<Row> copy_rows() {
        with(copied, "{bytes = 256}", "{bytes = 256, arrive = false}"),
        {"mbarrier.expect_tx.relaxed.cta.shared::cta.b64"},
        ReportKind::deadlock},
+      {"bytes expected without an arrival, which comes behind",
+       with(with(copied, "{bytes = 256}", "{bytes = 256, arrive = false}"), "    bulk_load %x, %s, %b, %0\n",
+            "    bulk_load %x, %s, %b, %0\n    mbarrier_arrive %b\n"),
+       {"mbarrier.expect_tx.relaxed.cta.shared::cta.b64", "mbarrier.arrive.shared::cta.b64 _,"}},
+      {"bytes expected behind the only arrival, when they may have come",
+       with(with(copied, "    mbarrier_expect %b {bytes = 256}\n", ""), "    bulk_load %x, %s, %b, %0\n",
+            "    bulk_load %x, %s, %b, %0\n    mbarrier_arrive %b\n    mbarrier_expect %b {bytes = 256, arrive = "
+            "false}\n"),
+       {},
+       ReportKind::phase_error},
+      {"more bytes expected behind the only arrival, before their copy begins",
+       with(with(copied, "{bytes = 256}", "{bytes = 128}"), "    bulk_load %x, %s, %b, %0\n",
+            "    mbarrier_expect %b {bytes = 128, arrive = false}\n    bulk_load %x, %s, %b, %0\n"),
+       {}},
       {"a copy in to both CTAs of a pair",
        multicast,
        {"cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster",

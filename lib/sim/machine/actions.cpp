@@ -158,8 +158,8 @@ Turn Warp::mbarrier_init(Lanes one, MbarrierAddress address, std::int64_t count,
     b->users.clear();
     b->waited.clear();
     b->published = false;
-    b->counted_bytes = b->counted_before = b->narrow_pending = b->narrow_release = false;
-    b->remote_arrival = {};
+    b->counted_bytes = b->counted_before = false;
+    b->remote_pending = b->remote_release = {};
   }
   w.touched.write(object_of(b->address));
   MbarrierFault const result = b->state.init(count);

@@ -118,6 +118,9 @@ void State::advance(std::uint32_t id) {
     signal(op.operands);
     b.counted_bytes = true;
     b.counted_site = op.site;
+    // The bytes of st.async are counted with release semantics of the cluster's scope.
+    if (records[op.result].proxy == Proxy::generic && b.address.cta != w.cta)
+      b.remote_pending = {op.warp, op.lanes, w.clocks.time(), op.site};
     result = b.state.complete(op.bytes);
     if (result != MbarrierFault::none) amount = std::to_string(op.bytes);
   } else {
@@ -270,9 +273,6 @@ Turn Warp::peer_store(Lanes lanes, PeerStore const& store, Site site) {
   State& s = *state_;
   Mbarrier* const b = s.use(w, lanes, store.mbarrier, site, true);
   if (b == nullptr) return turn(w);
-  // Its bytes are counted with release semantics of the cluster's scope.
-  if (store.mbarrier.cta != w.cta)
-    b->remote_arrival = {static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site};
   std::uint32_t const result = s.new_record(w, lanes, site, Proxy::generic, Mechanism::mbarrier, true);
   s.records[result].mbarrier = s.number_of(*b);
   Space const space = s.ctas[static_cast<std::size_t>(store.cta)].space;

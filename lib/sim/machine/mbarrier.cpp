@@ -26,6 +26,7 @@ MbarrierFault MbarrierState::inval() {
 
 MbarrierFault MbarrierState::expect(std::int64_t bytes) {
   if (!live_) return MbarrierFault::not_live;
+  if (pending_ == 0 && tx_ < 0) return MbarrierFault::late_expect;
   if (!in_range(tx_ + bytes)) return MbarrierFault::tx_range;
   tx_ += bytes;
   completed_ = false;

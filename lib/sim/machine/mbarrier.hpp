@@ -12,6 +12,7 @@ enum class MbarrierFault : std::uint8_t {
   already_live,  // init of a live object
   not_live,      // any use before init or after inval
   over_arrival,  // more arrivals than the phase still expects
+  late_expect,   // bytes expected behind the last arrival, when they have come
   tx_range,      // the byte count of the phase left [-(2^20 - 1), 2^20 - 1]
 };
 
@@ -34,6 +35,7 @@ class MbarrierState {
 
   MbarrierFault init(std::int64_t count);
   MbarrierFault inval();
+  /// Ends no phase: bytes are expected before the last arrival, or while others are still owed.
   MbarrierFault expect(std::int64_t bytes);
   MbarrierFault complete(std::int64_t bytes);
   MbarrierFault arrive(std::int64_t count);

@@ -107,6 +107,11 @@ void State::fault(MbarrierFault what, Mbarrier const& b, WarpState const& w, Lan
                     " come; the count of its init must be the number of arrivals executed per phase";
       }
       break;
+    case MbarrierFault::late_expect:
+      sentence = "phase " + std::to_string(b.state.phase()) + " of " + describe(b) + " has all its arrivals, and " +
+                 std::to_string(-b.state.tx()) + " bytes have come that nothing expected, when " + amount +
+                 " are expected; expect them before the last arrival";
+      break;
     case MbarrierFault::tx_range:
       kind = ReportKind::wrong_byte_count;
       sentence = "phase " + std::to_string(b.state.phase()) + " of " + describe(b) +
@@ -138,8 +143,8 @@ void State::after_transition(Mbarrier& b) {
   b.pending.clear();
   b.completed.raise(Plane::order, b.slot, b.state.phase());
   b.observers.clear();
-  b.narrow_release = b.narrow_pending;
-  b.narrow_pending = false;
+  b.remote_release = b.remote_pending;
+  b.remote_pending = {};
   b.counted_before = b.counted_bytes;
   b.counted_bytes = false;
 }
@@ -178,10 +183,8 @@ void State::arrive(WarpState& w, Lanes lanes, MbarrierAddress address, Site cons
               std::string("orders nothing there"),
           {}, side(w, lanes, "arrive on " + describe(*b), site));
     }
-    b->narrow_pending = true;
   }
-  if (address.cta != w.cta && scope == Scope::cluster)
-    b->remote_arrival = {static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site};
+  if (address.cta != w.cta) b->remote_pending = {static_cast<std::uint16_t>(w.number), lanes, w.clocks.time(), site};
   check_observed(w, lanes, *b, site);
   w.clocks.release(lanes, b->pending, slots);
   b->last_arrival = site;
@@ -283,12 +286,11 @@ void State::pass_wait(WarpState& w, Blocked const& blocked) {
         side(w, blocked.lanes, "wait on " + describe(b), blocked.site));
   }
   if (phase > 0) {
-    if (b.narrow_release || (b.remote_arrival.lanes != 0 && blocked.scope == Scope::cta)) {
-      if (blocked.scope == Scope::cta && first(ReportKind::wrong_scope, b.remote_arrival.site, blocked.site)) {
-        add(ReportKind::wrong_scope, "the phase was released by another CTA; the wait needs .acquire.cluster",
-            {"release of " + describe(b), b.remote_arrival.lanes != 0 ? b.remote_arrival.site : b.last_arrival},
-            side(w, blocked.lanes, "wait on " + describe(b), blocked.site));
-      }
+    bool const narrow = b.remote_release.lanes != 0 && blocked.scope == Scope::cta;
+    if (narrow && first(ReportKind::wrong_scope, b.remote_release.site, blocked.site)) {
+      add(ReportKind::wrong_scope, "the phase was released by another CTA; the wait needs .acquire.cluster",
+          {"release of " + describe(b), b.remote_release.site},
+          side(w, blocked.lanes, "wait on " + describe(b), blocked.site));
     }
     w.clocks.acquire(blocked.lanes, b.completed);
   }

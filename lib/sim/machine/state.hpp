@@ -64,9 +64,8 @@ struct Mbarrier {
   bool published = false;    // the initialising lane has executed that fence
   Site inval;
   Site last_arrival;
-  Instant remote_arrival;          // the last arrival or st.async of another CTA
-  bool narrow_release = false;     // an arrival from another CTA had .cta scope in the phase just finished
-  bool narrow_pending = false;     // ... in the phase under way
+  Instant remote_pending;          // the last arrival or st.async of another CTA in the phase under way ...
+  Instant remote_release;          // ... and in the phase just finished: its waits take the scope of the cluster
   std::vector<Instant> observers;  // waits that observed the phase just finished
   std::vector<Instant> users;      // last use per warp
   std::vector<std::array<std::int32_t, 32>> waited;  // per warp and lane: phases needed by its last wait; -1: none

@@ -51,6 +51,19 @@ TEST_CASE("bytes may land before they are expected, while the arrival that expec
   CHECK(b.complete(MbarrierState::limit) == Fault::none);
   CHECK(b.complete(1) == Fault::tx_range);
 }
+TEST_CASE("mbarrier state: bytes are expected before the last arrival, or while others are owed", "[machine]") {
+  MbarrierState b;
+  REQUIRE(b.init(1) == Fault::none);
+  CHECK(b.expect(64) == Fault::none);
+  CHECK(b.arrive_expect(64) == Fault::none);
+  CHECK(b.expect(32) == Fault::none);
+  CHECK(b.complete(160) == Fault::none);
+  CHECK(b.phase() == 1);
+  CHECK(b.complete(64) == Fault::none);
+  CHECK(b.arrive(1) == Fault::none);
+  CHECK(!b.completed());
+  CHECK(b.expect(64) == Fault::late_expect);
+}
 
 TEST_CASE("arrive_drop lowers the later phases, added arrivals only this one", "[machine]") {
   MbarrierState b;
