@@ -2,6 +2,8 @@
 #include "launch_support.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <barrier>
 #include <fstream>
 #include <numeric>
 #include <sstream>
@@ -283,6 +285,58 @@ TEST_CASE("concurrent first launches compile once and all are right", "[F20]") {
     for (Sums const& s : sums) CHECK(s.right());
     CHECK(jit::counters().compilations == start.compilations + (round < 2 ? 1 : 0));
     CHECK(jit::counters().traces == start.traces + 1);
+  }
+}
+
+namespace {
+inline constexpr auto gemm = kernel("gemm", [](in<float, 2> a, in<float, 2> b, out<float, 2> c) {
+  auto g = grid_over(c, shape<64, 64>);
+  tile sum = loop(ceil_div(a.extent(1), 32), zeros<float>(shape<64, 64>), [&](auto k, auto s) {
+    return dot(load(a, shape<64, 32>, g[0], k), load(b, shape<32, 64>, k, g[1]), s);
+  });
+  store(c, shape<64, 64>, sum, g[0], g[1]);
+});
+}  // namespace
+
+TEST_CASE("two threads run one prepared launch at once, and each finds its results") {
+  FreshCaches const fresh(support::CacheMode::off);
+  constexpr int rounds = 100;
+  constexpr std::int64_t extent = 150;
+  Sums s(20000);
+  buffer<float, 2> a(device::host(), extent, extent), b(device::host(), extent, extent),
+      c(device::host(), extent, extent);
+  a.fill(2), b.fill(3);
+  support::Options const given = support::options();
+  for (bool const simulated : {false, true}) {
+    support::Options options = given;
+    options.simulate = simulated;
+    support::ScopedOptions const scope(options);
+    prepared const sums = prepare(vadd, s.a, s.b, s.c), products = prepare(gemm, a, b, c);
+    std::atomic<int> wrong = 0;
+    auto const poison = [&] {
+      std::fill(s.c.begin(), s.c.end(), -1.0f);
+      c.fill(-1);
+    };
+    auto const check = [&] {
+      wrong += s.right() ? 0 : 1;
+      auto const found = c.on_host();
+      for (std::int64_t i = 0; i < extent; ++i)
+        for (std::int64_t j = 0; j < extent; ++j) wrong += found(i, j) == 6 * extent ? 0 : 1;
+    };
+    bool begins = false;
+    std::barrier meet(2, [&]() noexcept { (begins = !begins) ? poison() : check(); });
+    auto const work = [&] {
+      for (int round = 0; round < (simulated ? 3 : rounds); ++round) {
+        meet.arrive_and_wait();
+        sums(here);
+        products(here);
+        meet.arrive_and_wait();
+      }
+    };
+    std::thread other(work);
+    work();
+    other.join();
+    CHECK(wrong == 0);
   }
 }
 
