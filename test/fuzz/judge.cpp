@@ -5,6 +5,7 @@
 
 #include "compiler/compile.hpp"
 #include "fuzz/pipeline_case.hpp"
+#include "ir/layout.hpp"
 #include "ir/text.hpp"
 #include "ir/verifier.hpp"
 #include "ir/verify_block.hpp"
@@ -20,6 +21,14 @@ namespace {
 
 using test::HostTensor;
 using test::RandomParameter;
+
+/// Well mixed bits of a place; `what` tells apart what is drawn there.
+std::uint64_t mixed(std::int64_t i, std::size_t place, std::uint64_t what) {
+  std::uint64_t bits =
+      static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15u + place * 0xD1B54A32D192ED03u + what * 0x8CB92BA72F3D8DD7u;
+  bits = (bits ^ (bits >> 29)) * 0xBF58476D1CE4E5B9u;
+  return bits >> 20;
+}
 
 /// The kernel's arguments in memory of their own. What a tensor holds depends on the parameter's place alone.
 class Arguments {
@@ -67,57 +76,6 @@ class Arguments {
   }
 
  private:
-  /// Well mixed bits of a place; `what` tells apart what is drawn there.
-  static std::uint64_t mixed(std::int64_t i, std::size_t place, std::uint64_t what) {
-    std::uint64_t bits =
-        static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15u + place * 0xD1B54A32D192ED03u + what * 0x8CB92BA72F3D8DD7u;
-    bits = (bits ^ (bits >> 29)) * 0xBF58476D1CE4E5B9u;
-    return bits >> 20;
-  }
-  static void fill(HostTensor& tensor, RandomParameter const& parameter, std::size_t place) {
-    Element const element = parameter.element;
-    auto const numbers = static_cast<std::uint64_t>(2 * parameter.bound + 1);
-    double const unit = std::exp2(static_cast<double>(parameter.exponent));
-    constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
-    for (std::int64_t i = 0; i < tensor.count(); ++i) {
-      std::uint64_t const bits = mixed(i, place, 0) >> 13;
-      tensor.set_number(i, static_cast<double>(static_cast<std::int64_t>(bits % numbers) - parameter.bound) * unit);
-      if (parameter.any && (bits & 1) == 0) {
-        std::uint64_t const raw = mixed(i, place, 1) << 32 | (mixed(i, place, 2) & 0xFFFFFFFF);
-        ir::Constant const drawn =
-            element == Element::boolean ? ir::Constant{element, raw & 1}
-            : is_integer(element)
-                ? ir::make_constant(element, static_cast<std::int64_t>(raw))
-                : ir::Constant{element, tegula::bits(element) == 64
-                                            ? raw
-                                            : raw & ((std::uint64_t{1} << tegula::bits(element)) - 1)};
-        if (!is_float(element) || std::isfinite(ir::to_double(drawn))) tensor.set(i, drawn);
-      }
-      std::uint64_t const special = mixed(i, place, 3);
-      if (!is_float(element) || parameter.specials == 0 ||
-          special % static_cast<std::uint64_t>(parameter.specials) != 0)
-        continue;
-      switch (mixed(i, place, 4) % 8) {
-        case 0:
-        case 1:
-          tensor.set_number(i, nan);
-          break;
-        case 2:
-          tensor.set_number(i, inf);
-          break;
-        case 3:
-          tensor.set_number(i, -inf);
-          break;
-        case 4:
-        case 5:
-          tensor.set_number(i, -0.0);
-          break;
-        default:  // the least of either sign
-          tensor.set(i, {element, special % 2 << (tegula::bits(element) - 1) | 1});
-      }
-    }
-  }
-
   std::deque<HostTensor> tensors_;  // stay where they are
   sim::Arguments arguments_;
 };
@@ -141,12 +99,31 @@ Level level_of(ir::Module const& module) {
   return ir::has_block_ops(module.kernel()) || holds<ir::ConvertLayoutOp>(module) ? Level::none : Level::tiles;
 }
 
+/// Elements that the threads of one CTA hold of all results, copies and all.
+double elements_of_cta(ir::Module const& module) {
+  double elements = 0;
+  ir::walk(module.kernel(), [&](ir::Op& op) {
+    for (int i = 0; i < op.result_count(); ++i)
+      if (ir::Layout const* const layout =
+              op.result(i)->type().in_registers() ? op.result(i)->type().layout() : nullptr)
+        elements += 32.0 * module.kernel().warps * layout->registers();
+  });
+  return elements;
+}
+
 class Judge {
  public:
   Judge(PipelineCase const& one, JudgeOptions const& options)
       : one_(one), options_(options), initial_(one), expected_(initial_) {}
 
   Judgement run() {
+    Judgement result = judged();
+    result.runs = runs_;
+    return result;
+  }
+
+ private:
+  Judgement judged() {
     // Generators draw some texts that the IR forbids, such as one written tensor given to a function twice.
     if (auto const found = ir::verify(one_.module); found.has_errors())
       return {Judgement::Kind::refused, "the verifier", found.str()};
@@ -184,7 +161,6 @@ class Judge {
     return {};
   }
 
- private:
   std::string as_written() {
     try {
       auto const result = sim::run(one_.module.kernel(), expected_.views());
@@ -271,30 +247,78 @@ class Judge {
     options.max_reports = 2;
     options.max_steps = 3'000'000;
     sim::block::Simulation simulation(module.kernel(), found.views(), options);
-    if (options_.each_pass) {
+    auto const trouble_in = [&](sim::machine::Schedule const& schedule) {
+      auto const result = simulation.run(schedule);
+      ++runs_, ctas_ = result.values.blocks;
+      std::string const trouble = only_wraps_in(result) ? found.difference(expected_, one_) : result.str();
+      return trouble.empty() ? "" : "schedule " + sim::machine::to_text(schedule) + ": " + trouble;
+    };
+    std::string trouble = trouble_in(sim::machine::Schedule::latest());
+    if (!trouble.empty()) return trouble;
+    auto const runs = static_cast<double>(8 + ctas_ * module.kernel().warps + options_.schedules);
+    if (options_.each_pass && runs * static_cast<double>(ctas_) * elements_of_cta(module) <= options_.most_swept) {
       auto const sweep = simulation.sweep(static_cast<std::uint64_t>(options_.schedules));
       // The sweep keeps its first bad runs alone; where those only wrap, so do the others.
+      runs_ += sweep.runs;
       bool const right = sweep.differing.empty() && std::all_of(sweep.bad.begin(), sweep.bad.end(), only_wraps_in);
       return right ? found.difference(expected_, one_) : sweep.str();
     }
-    std::vector<sim::machine::Schedule> schedules = {sim::machine::Schedule::latest(),
-                                                     sim::machine::Schedule::earliest()};
-    for (int seed = 1; seed <= options_.schedules; ++seed)
-      schedules.push_back(sim::machine::Schedule::seed(static_cast<std::uint64_t>(seed)));
-    for (auto const& schedule : schedules) {
-      auto const result = simulation.run(schedule);
-      std::string const trouble = only_wraps_in(result) ? found.difference(expected_, one_) : result.str();
-      if (!trouble.empty()) return "schedule " + sim::machine::to_text(schedule) + ": " + trouble;
-    }
-    return {};
+    trouble = trouble_in(sim::machine::Schedule::earliest());
+    for (int seed = 1; seed <= options_.schedules && trouble.empty(); ++seed)
+      trouble = trouble_in(sim::machine::Schedule::seed(static_cast<std::uint64_t>(seed)));
+    return trouble;
   }
 
   PipelineCase const& one_;
   JudgeOptions const& options_;
   Arguments initial_, expected_;
+  std::uint64_t runs_ = 0;
+  std::int64_t ctas_ = 0;  ///< of the last run
 };
 
 }  // namespace
+
+void fill(HostTensor& tensor, RandomParameter const& parameter, std::size_t place) {
+  Element const element = parameter.element;
+  auto const numbers = static_cast<std::uint64_t>(2 * parameter.bound + 1);
+  double const unit = std::exp2(static_cast<double>(parameter.exponent));
+  bool const summed = !parameter.any;  // and so exact in any order, or absorbing all else
+  constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  for (std::int64_t i = 0; i < tensor.count(); ++i) {
+    std::uint64_t const bits = mixed(i, place, 0) >> 13;
+    tensor.set_number(i, static_cast<double>(static_cast<std::int64_t>(bits % numbers) - parameter.bound) * unit);
+    if (parameter.any && (bits & 1) == 0) {
+      std::uint64_t const raw = mixed(i, place, 1) << 32 | (mixed(i, place, 2) & 0xFFFFFFFF);
+      ir::Constant const drawn =
+          element == Element::boolean ? ir::Constant{element, raw & 1}
+          : is_integer(element)       ? ir::make_constant(element, static_cast<std::int64_t>(raw))
+                                      : ir::Constant{element, tegula::bits(element) == 64
+                                                                  ? raw
+                                                                  : raw & ((std::uint64_t{1} << tegula::bits(element)) - 1)};
+      if (!is_float(element) || std::isfinite(ir::to_double(drawn))) tensor.set(i, drawn);
+    }
+    std::uint64_t const special = mixed(i, place, 3);
+    if (!is_float(element) || parameter.specials == 0 || special % static_cast<std::uint64_t>(parameter.specials) != 0)
+      continue;
+    bool const negative = mixed(i, place, 5) % 2 != 0;
+    switch (mixed(i, place, 4) % 8) {
+      case 0:
+      case 1:
+        tensor.set_number(i, nan);
+        break;
+      case 2:
+      case 3:  // elements of 8 bits take their greatest number for it
+        if (!summed || !is_f8(element)) tensor.set_number(i, negative ? -inf : inf);
+        break;
+      case 4:
+      case 5:
+        tensor.set_number(i, -0.0);
+        break;
+      default:  // the least of either sign
+        if (!summed) tensor.set(i, {element, std::uint64_t{negative} << (tegula::bits(element) - 1) | 1});
+    }
+  }
+}
 
 Judgement judge(PipelineCase const& one, JudgeOptions const& options) {
   Judgement const whole = Judge(one, options).run();

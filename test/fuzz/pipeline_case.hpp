@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/op.hpp"
+#include "support/host_tensor.hpp"
 #include "support/kernel_writer.hpp"
 #include "tegula/support/compile_options.hpp"
 
@@ -42,6 +43,9 @@ PipelineCase random_case(std::uint64_t seed, std::optional<Trips> trips = {});
 std::string case_text(PipelineCase const& one);
 PipelineCase read_case(std::string_view text);
 
+/// Writes what the parameter holds, which is the `place`-th of its kernel.
+void fill(test::HostTensor& tensor, test::RandomParameter const& parameter, std::size_t place);
+
 struct Judgement {
   enum class Kind : std::uint8_t {
     right,
@@ -52,6 +56,7 @@ struct Judgement {
   Kind kind = Kind::right;
   std::string pass;  ///< wrong: behind which pass it shows first, or which one failed
   std::string what;
+  std::uint64_t runs = 0;  ///< of texts in warps, each with a schedule of its own
   [[nodiscard]] bool wrong() const { return kind == Kind::wrong; }
 };
 
@@ -59,7 +64,10 @@ struct JudgeOptions {
   /// Runs what every pass changed, if the simulator takes it, and every pass again, which must change nothing; else the
   /// last pass' text is run only.
   bool each_pass = false;
-  int schedules = 1;       ///< seeds, besides `latest` and `earliest`; of a whole sweep where each_pass
+  int schedules = 1;  ///< seeds, besides `latest` and `earliest`; of a whole sweep where each_pass
+  /// Elements that the ops of one text compute in a whole sweep, each op once and each copy that a thread holds. Texts
+  /// beyond it run as the last pass' text does: a tile of odd extents has as many copies as the CTA has threads.
+  double most_swept = 2e9;
   std::string_view until;  ///< the last pass that runs; empty: all
   /// Called behind each pass; for tests, which break something there.
   std::function<void(std::string_view pass, ir::Module& module)> behind;

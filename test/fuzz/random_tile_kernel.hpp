@@ -17,8 +17,8 @@
 //   whole        numbers that every element holds exactly
 //   wild         of all sizes, NaN and infinities, for ops that round in one way: elementwise ones, casts, min and max,
 //                sums of order = pairwise. Before other ops they become whole numbers again
-//   scaled       whole numbers times one power of two of any size, and NaN and infinities, for products: their sums are
-//                exact in every order
+//   scaled       whole numbers times one power of two of any size, and NaN and infinities, for products: their sums
+//                are exact in every order, as all terms of the kernel together are less than f32's 2^24 whole numbers
 //
 // What exp2 or a division made is followed with a bound of its error instead.
 #pragma once
@@ -81,6 +81,7 @@ class TileKernelGenerator : TileWriter {
     bool changes_both;    ///< and written
   };
   static constexpr double small = 8;                  ///< what goes into products
+  static constexpr std::int64_t scaled_bound = 2;     ///< of scaled numbers and starts of their sums, in units
   static constexpr std::int64_t most_work = 1 << 17;  ///< elements computed, before kernels get short
 
   // ---- choices
@@ -267,6 +268,7 @@ class TileKernelGenerator : TileWriter {
       case 6:
         return trans(load_operand(scope, columns, rows, operand_));
       case 7: {
+        if (scaled && is_f8(operand_)) return load_operand(scope, rows, columns, operand_);  // infinities saturate
         Element const other = scaled ? Element::f32 : one_of<Element>({Element::f32, Element::i32, operand_});
         return cast(load_operand(scope, rows, columns, other), operand_);
       }
@@ -314,6 +316,7 @@ class TileKernelGenerator : TileWriter {
     if (chance(40)) keep(scope, chance(50) ? a : b);
     auto const count = static_cast<double>(inner);
     work_ += shape[0] * shape[1] * inner / 8 * turns_;
+    if (scaled && !holds_terms(inner * turns_)) return sum;
     std::string const precision = operand_ == Element::f32 ? " {precision = tf32}" : "";
     // What is no whole number loses bits on its way into a product of tf32.
     if (a.wild() || b.wild() || sum.wild())  // exact all the same
@@ -322,6 +325,14 @@ class TileKernelGenerator : TileWriter {
     return tile(define("dot " + a.name + ", " + b.name + ", " + sum.name + precision, sum.type),
                 sum.bound + count * a.bound * b.bound,
                 sum.error + cut + count * (a.error * b.bound + b.error * a.bound));
+  }
+  /// Counts terms of scaled products and the number that each sum begins with, in units of the least: false where f32
+  /// may not hold all partial sums of the kernel's terms in every order.
+  bool holds_terms(std::int64_t terms) {
+    std::int64_t const most = units_ + terms * scaled_bound * scaled_bound + scaled_bound;
+    if (most > std::int64_t{1} << 24) return false;
+    units_ = most;
+    return true;
   }
   Extents product_shape() { return chance(75) ? Extents{m_, n_} : chance(50) ? Extents{m_, k_} : Extents{m_, m_}; }
   Tile start(Scope& scope, Type const& type, bool product = false) {
@@ -687,6 +698,7 @@ class TileKernelGenerator : TileWriter {
   bool products_ = true, mixed_ = false;
   bool wild_ = false, scaled_ = false;
   std::int64_t exponent_ = 0;  ///< of scaled numbers
+  std::int64_t units_ = 0;     ///< of 4^exponent_, that all terms of scaled products come to at most
   std::int64_t grid_[2] = {1, 1};
   bool inside_function_ = false;
   std::int64_t function_work_ = 0;  ///< spent on functions' bodies
