@@ -1,5 +1,6 @@
-# tegula_library(<folder> [LINKS <folder>...] [PRIVATE <target>...] [PRECOMPILE <header>...]) makes the target of one
-# folder of lib/. The headers, none of its own, are precompiled where TEGULA_PRECOMPILE is on.
+# tegula_library(<folder> [PRIVATE <target>...] [PRECOMPILE <header>...]) makes the target of one folder of lib/. It links
+# the folders of its row in lib/arrows.txt, and privately the targets given. The headers, none of its own, are
+# precompiled where TEGULA_PRECOMPILE is on.
 #
 # A target sees the headers of its own folder and of the folders it links, and no others: each target has a
 # view folder that holds only links to lib/<folder> and include/tegula/<folder>, so that a wrong
@@ -28,15 +29,14 @@ function(tegula_include_view target folder)
 endfunction()
 
 function(tegula_library folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINKS;PRIVATE;PRECOMPILE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PRIVATE;PRECOMPILE")
   set(target tegula_${folder})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/lib/${folder}/*.cpp")
-  list(TRANSFORM arg_LINKS PREPEND tegula_)
   if(sources)
     add_library(${target} STATIC ${sources})
     target_compile_features(${target} PUBLIC cxx_std_20)
-    target_link_libraries(${target} PUBLIC ${arg_LINKS}
-      PRIVATE $<BUILD_INTERFACE:tegula_warnings> ${TEGULA_FMT} ${arg_PRIVATE})
+    target_link_libraries(${target} PUBLIC ${TEGULA_PUBLIC_${folder}}
+      PRIVATE ${TEGULA_PRIVATE_${folder}} $<BUILD_INTERFACE:tegula_warnings> ${TEGULA_FMT} ${arg_PRIVATE})
     target_include_directories(${target} SYSTEM PRIVATE "${TEGULA_XXHASH_INCLUDE_DIR}")
     if(TEGULA_PRECOMPILE)
       target_precompile_headers(${target} PRIVATE ${arg_PRECOMPILE})
@@ -44,10 +44,10 @@ function(tegula_library folder)
   else()
     add_library(${target} INTERFACE)
     target_compile_features(${target} INTERFACE cxx_std_20)
-    target_link_libraries(${target} INTERFACE ${arg_LINKS})
+    target_link_libraries(${target} INTERFACE ${TEGULA_PUBLIC_${folder}})
   endif()
   add_library(tegula::${folder} ALIAS ${target})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${folder})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${folder} TEGULA_SEES "${target};${TEGULA_PRIVATE_${folder}}")
   tegula_include_view(${target} ${folder})
   set_property(GLOBAL APPEND PROPERTY TEGULA_LIBRARIES ${target})
 endfunction()
