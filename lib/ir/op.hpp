@@ -24,10 +24,26 @@ class Module;
 class Op;
 class Value;
 
+/// Names an operand of an op struct by its text; a text that the struct's `operands` does not list does not compile.
+template <class OpStruct>
+struct OperandName {
+  int position = 0;
+
+  consteval OperandName(char const* text) {  // NOLINT(google-explicit-constructor): the text stands for the name
+    for (; position < static_cast<int>(OpStruct::operands.size()); ++position)
+      if (OpStruct::operands[static_cast<std::size_t>(position)] == text) return;
+    throw "the op struct lists no operand of this name";
+  }
+};
+
 /// Operand `index` of `user`.
 struct Use {
   Op* user = nullptr;
   int index = 0;
+
+  /// True when this is the operand of that name of an op of that struct: `use.is<StoreOp>("tensor")`.
+  template <class OpStruct>
+  [[nodiscard]] bool is(OperandName<OpStruct> name) const;
   friend bool operator==(Use const&, Use const&) = default;
 };
 
@@ -42,6 +58,9 @@ class Value {
   void set_type(Type const& type) { type_ = type; }
   /// The op this is a result of; null for block arguments.
   [[nodiscard]] Op* defining_op() const { return op_; }
+  /// The op this is a result of, if it is of that struct; else null.
+  template <class OpStruct>
+  [[nodiscard]] Op* defined_by() const;
   /// The block this is an argument of; null for results.
   [[nodiscard]] Block* owner_block() const { return block_; }
   /// Position among the results or arguments.
@@ -95,6 +114,36 @@ class Op {
   }
   [[nodiscard]] void* attributes() const { return attributes_.get(); }
 
+  /// The operand of that name, of an op of that struct: `op.in<StoreOp>("tile")`. For the last name of a variadic
+  /// struct, the first of its operands. A struct without mnemonic (BinaryDefaults) names operands of every op that
+  /// derives from it.
+  template <class OpStruct>
+  [[nodiscard]] Value* in(OperandName<OpStruct> name) const {
+    return operand(position<OpStruct>(name));
+  }
+  /// Operand `k` of those that the last name of a variadic struct stands for: `op.in<StoreOp>("offsets", axis)`.
+  template <class OpStruct>
+  [[nodiscard]] Value* in(OperandName<OpStruct> name, int k) const {
+    return operand(position<OpStruct>(name) + k);
+  }
+  /// All operands that the last name of a variadic struct stands for: `op.all<StoreOp>("offsets")`.
+  template <class OpStruct>
+  [[nodiscard]] std::span<Value* const> all(OperandName<OpStruct> name) const {
+    return operands().subspan(static_cast<std::size_t>(position<OpStruct>(name)));
+  }
+  /// Where the operand of that name stands among the operands.
+  template <class OpStruct>
+  [[nodiscard]] int position(OperandName<OpStruct> name) const {
+    if constexpr (requires { OpStruct::mnemonic; }) (void)as<OpStruct>();
+    return name.position;
+  }
+  /// The operands of an op that names them lhs and rhs: elementwise ops of two, comparisons, selections, products.
+  [[nodiscard]] Value* lhs() const { return operand(position("lhs")); }
+  [[nodiscard]] Value* rhs() const { return operand(position("rhs")); }
+  /// The only operand of an op that has one; InternalError for others.
+  [[nodiscard]] Value* operand() const;
+
+  /// Operands by position, for code that treats those of every op alike.
   [[nodiscard]] int operand_count() const { return static_cast<int>(operands_.size()); }
   [[nodiscard]] Value* operand(int i) const { return operands_[static_cast<std::size_t>(i)]; }
   [[nodiscard]] std::span<Value* const> operands() const { return operands_; }
@@ -131,6 +180,7 @@ class Op {
  private:
   friend class Block;
   void* checked(OpKind kind) const;
+  [[nodiscard]] int position(std::string_view name) const;
   void drop_operand_uses();
 
   OpInfo const* info_;
@@ -142,6 +192,16 @@ class Op {
   std::list<std::unique_ptr<Op>>::iterator self_;
   location where_;
 };
+
+template <class OpStruct>
+Op* Value::defined_by() const {
+  return op_ != nullptr && op_->is<OpStruct>() ? op_ : nullptr;
+}
+
+template <class OpStruct>
+bool Use::is(OperandName<OpStruct> name) const {
+  return user->is<OpStruct>() && index == name.position;
+}
 
 /// A list of ops with arguments; a function's body or one region of an op.
 class Block {

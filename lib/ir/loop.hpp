@@ -1,0 +1,55 @@
+// Names the parts of a loop: its bounds, its counter, and the values that it carries.
+#pragma once
+
+#include "ir/op.hpp"
+
+namespace tegula::ir {
+
+/// A view of a `for` or a `repeat`. Value k that the loop carries begins as init(k), is carried(k) within an iteration,
+/// is followed by yielded(k), and leaves the loop as result(k). Only a `for` has bounds, a step and a counter.
+class Loop {
+ public:
+  /// `op` is a for or a repeat: InternalError otherwise.
+  explicit Loop(Op& op);
+
+  [[nodiscard]] Op& op() const { return *op_; }
+  [[nodiscard]] Block& body() const { return op_->block(); }
+  [[nodiscard]] Op& yield() const { return body().back(); }
+
+  [[nodiscard]] Value* lower() const { return op_->in<ForOp>("lower"); }
+  [[nodiscard]] Value* upper() const { return op_->in<ForOp>("upper"); }
+  [[nodiscard]] Value* step() const { return op_->in<ForOp>("step"); }
+  /// The i64 that counts from lower to upper; an argument of the body.
+  [[nodiscard]] Value* counter() const;
+
+  /// The number of carried values.
+  [[nodiscard]] int count() const { return op_->result_count(); }
+  [[nodiscard]] Value* init(int k) const { return op_->operand(first_init_ + k); }
+  [[nodiscard]] Value* carried(int k) const { return body().argument(first_argument_ + k); }
+  [[nodiscard]] Value* yielded(int k) const { return yield().operand(first_yielded_ + k); }
+  [[nodiscard]] Value* result(int k) const { return op_->result(k); }
+
+  /// The use of init(k) by the loop, and of yielded(k) by its yield.
+  [[nodiscard]] Use init_use(int k) const { return {op_, first_init_ + k}; }
+  [[nodiscard]] Use yield_use(int k) const { return {&yield(), first_yielded_ + k}; }
+  void set_init(int k, Value* value) const { op_->set_operand(first_init_ + k, value); }
+  void set_yielded(int k, Value* value) const { yield().set_operand(first_yielded_ + k, value); }
+
+  /// The k whose carried(k) is `value`; -1: the body has no such argument, or it is the counter.
+  [[nodiscard]] int carry_of(Value const& value) const;
+  /// The k whose init is this use by the loop, or whose yielded value is this use by its yield; -1: another use.
+  [[nodiscard]] int carry_of(Use const& use) const;
+
+  /// Adds a carried value and gives its argument in the body. The caller yields the next value.
+  Value* add_carry(Value* init, std::string name = {}) const;
+  /// Removes carried value k. result(k) must be unused, carried(k) too but for being yielded as value k.
+  void remove_carry(int k) const;
+
+ private:
+  Op* op_;
+  int first_init_;
+  int first_argument_;
+  int first_yielded_;
+};
+
+}  // namespace tegula::ir
