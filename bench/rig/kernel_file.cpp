@@ -13,6 +13,7 @@
 #include "runtime/cuda/ptxas_log.hpp"
 #include "support/options.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/support/target_info.hpp"
 
 namespace tegula::bench {
 namespace {
@@ -42,7 +43,7 @@ KernelFile::KernelFile(fs::path const& path) : label_(path.filename().string()) 
   ir::Module const module = read(path);
   CompileOptions options;
   options.target = Target::cuda;
-  options.architecture = gpu_architectures[0];
+  options.architecture = gpu_targets.front()->architecture;
   compiled_ = compiler::compile(module, options);
   ir::Function const& kernel = module.kernel();
   for (int i = 0; i < kernel.parameter_count(); ++i)

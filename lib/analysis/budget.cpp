@@ -14,7 +14,6 @@
 namespace tegula::analysis {
 namespace {
 
-constexpr int lanes = 32;
 /// The assembler computes again what an estimate holds, up to about this many times too much.
 constexpr int estimate_tolerance = 2;
 /// It also moves loads of operands of mma.sync down to their instructions.
@@ -30,8 +29,8 @@ int tolerance_of(ir::Function const& kernel) {
 }
 
 /// The most registers that a thread of any warp may have.
-int registers_allowed(ir::Function const& kernel) {
-  int most = sm90::registers_at_start(kernel.warps);
+int registers_allowed(ir::Function const& kernel, TargetInfo const& target) {
+  int most = target.registers_at_start(kernel.warps);
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
     if (op.is<ir::WarpSpecializeOp>())
       for (std::int64_t const given : op.as<ir::WarpSpecializeOp>().registers)
@@ -105,33 +104,35 @@ BrokenRule rule_of_product(ir::Op const& product) {
 
 }  // namespace
 
-Budget budget(ir::Function const& kernel) {
+Budget budget(ir::Function const& kernel, TargetInfo const& target) {
   Budget result;
   auto const users = ir::shared_users(kernel);
   result.shared = ir::frame_bytes(users);
   result.barriers = mbarriers(kernel);
-  result.threads = kernel.warps * lanes;
+  result.shared_allowed = target.shared;
+  result.threads = kernel.warps * target.lanes;
+  result.threads_allowed = target.threads;
   result.registers = register_pressure(kernel);
-  result.registers_allowed = registers_allowed(kernel);
+  result.registers_allowed = registers_allowed(kernel, target);
   auto const over = [&](char const* name, std::string what, std::string_view fix) {
     result.broken.push_back({name, std::move(what), std::string(fix), kernel.where, true});
   };
   auto const number = [](std::int64_t value) { return std::to_string(value); };
-  if (result.shared > sm90::shared)
-    over("shared", ir::too_much_shared_memory(result.shared, users), ir::less_shared_memory);
+  if (result.shared > target.shared)
+    over("shared", ir::too_much_shared_memory(result.shared, target.shared, users), ir::less_shared_memory);
   int const copying = copying_warps(kernel);
-  if (result.threads > sm90::threads)
+  if (result.threads > target.threads)
     over("threads",
          number(kernel.warps) + " warps" + (copying > 0 ? ", " + number(copying) + " of them for copies" : "") +
-             ", so " + number(result.threads) + " threads of a CTA, " + number(sm90::threads) + " allowed",
-         "ask for " + number(sm90::threads / lanes - copying) + " warps or fewer" +
+             ", so " + number(result.threads) + " threads of a CTA, " + number(target.threads) + " allowed",
+         "ask for " + number(target.threads / target.lanes - copying) + " warps or fewer" +
              (copying > 0 ? ", or for no warps of their own for copies (specialization off)" : ""));
   int const open = open_product_registers(kernel);
-  bool const serialised = open > 0 && open + ir::registers_beside_wgmma > result.registers_allowed;
+  bool const serialised = open > 0 && open + target.wgmma.extra_registers > result.registers_allowed;
   if (serialised)
     over("registers",
          "accumulators of open products take " + number(open) + " registers of a thread (" + accumulators(kernel) +
-             ") and their instructions " + number(ir::registers_beside_wgmma) + " more, " +
+             ") and their instructions " + number(target.wgmma.extra_registers) + " more, " +
              number(result.registers_allowed) + " allowed with " + number(result.threads) + " threads",
          "take smaller tiles");
   else if (result.registers > result.registers_allowed)
@@ -155,8 +156,8 @@ Budget budget(ir::Function const& kernel) {
   return result;
 }
 
-void refuse_over_budget(ir::Function const& kernel) {
-  for (BrokenRule const& rule : budget(kernel).broken)
+void refuse_over_budget(ir::Function const& kernel, TargetInfo const& target) {
+  for (BrokenRule const& rule : budget(kernel, target).broken)
     if (rule.fatal) throw UserError("compile: @" + kernel.name() + ": " + rule.what + "; " + rule.fix, rule.where);
 }
 

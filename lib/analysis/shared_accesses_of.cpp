@@ -76,7 +76,7 @@ void SharedAccesses::place_bytes(Access& access) {
   if (access.space != Space::shared) return;
   if (access.slice.root == nullptr) {
     access.begin = 0;
-    access.end = shared_limit;
+    access.end = std::numeric_limits<std::int64_t>::max();
     return;
   }
   auto const found = offsets_.find(access.slice.root->defining_op());

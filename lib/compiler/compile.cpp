@@ -14,6 +14,7 @@
 #include "ir/verify_block.hpp"
 #include "ir/walk.hpp"
 #include "support/dump.hpp"
+#include "support/gpu_target.hpp"
 #include "support/options.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/persistent_grid.hpp"
@@ -118,7 +119,7 @@ ir::Module lower(ir::Module const& module, CompileOptions const& options) {
 
 void refuse_for_gpu(ir::Module const& lowered, CompileOptions const& options) {
   check_facts(lowered);
-  analysis::refuse_over_budget(lowered.kernel());
+  analysis::refuse_over_budget(lowered.kernel(), support::gpu_target(options));
   codegen::refuse_ptx(lowered, options);
 }
 
@@ -127,7 +128,7 @@ CompiledKernel emit(ir::Module const& lowered, CompileOptions const& options) {
   ir::Function const& kernel = lowered.kernel();
   if (options.target == Target::cuda) {
     check_facts(lowered);
-    analysis::refuse_over_budget(kernel);
+    analysis::refuse_over_budget(kernel, support::gpu_target(options));
   }
   auto const start = std::chrono::steady_clock::now();
   CompiledKernel result;

@@ -3,6 +3,8 @@
 
 #include "ir/exchange.hpp"
 #include "ir/infer_rule.hpp"
+#include "tegula/support/target_info.hpp"
+#include "tegula/support/tma_rules.hpp"
 
 namespace tegula::ir {
 namespace {
@@ -223,7 +225,7 @@ void apply(Rule& rule, TensorMapOp const& op) {
   if (!rule.require(op.box.size() == tensor.rank(),
                     "box " + list_text(op.box) + " for " + to_string(tensor) + ": one extent per axis"))
     return;
-  for (std::int64_t const extent : op.box) in_range(rule, "an extent of the box", extent, 1, 256);
+  for (std::int64_t const extent : op.box) in_range(rule, "an extent of the box", extent, 1, tma_rule::most_box_extent);
   std::int64_t const inner = op.box.back() * bytes(tensor.element());
   rule.require(inner % 16 == 0, "the box's last axis has " + std::to_string(inner) + " bytes, not a multiple of 16");
   std::int64_t const span = op.swizzle == Swizzle::none ? inner : std::int64_t{16} << static_cast<int>(op.swizzle);
@@ -394,7 +396,7 @@ void apply(Rule& rule, WarpSpecializeOp const& op) {
     in_range(rule, "warps", op.warps[i], 1, 32);
     in_range(rule, "replicas", op.replicas[i], 1, 32);
     std::int64_t const registers = op.registers[i];
-    rule.require(registers == 0 || (registers >= 24 && registers <= 256 && registers % 8 == 0 && op.warps[i] % 4 == 0),
+    rule.require(registers == 0 || (isa::setmaxnreg.has(registers) && op.warps[i] % 4 == 0),
                  "registers " + std::to_string(registers) + " for groups of " + std::to_string(op.warps[i]) +
                      " warps: a multiple of 8 from 24 to 256, for whole warpgroups");
   }

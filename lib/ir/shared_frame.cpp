@@ -83,7 +83,7 @@ std::int64_t frame_alignment(std::vector<SharedUser> const& users) {
   return most;
 }
 
-std::string too_much_shared_memory(std::int64_t needed, std::vector<SharedUser> users) {
+std::string too_much_shared_memory(std::int64_t needed, std::int64_t allowed, std::vector<SharedUser> users) {
   constexpr std::size_t most_named = 3;
   std::stable_sort(users.begin(), users.end(),
                    [](SharedUser const& a, SharedUser const& b) { return a.bytes > b.bytes; });
@@ -118,7 +118,7 @@ std::string too_much_shared_memory(std::int64_t needed, std::vector<SharedUser> 
   for (std::size_t i = most_named; i < parts.size(); ++i) others += parts[i].first;
   if (others > 0) words.push_back(std::to_string(parts.size() - most_named) + " others " + std::to_string(others));
   if (rest > 0) words.push_back("gaps " + std::to_string(rest));
-  return "shared memory: " + std::to_string(needed) + " bytes needed, " + std::to_string(shared_limit) + " allowed; " +
+  return "shared memory: " + std::to_string(needed) + " bytes needed, " + std::to_string(allowed) + " allowed; " +
          support::joined(words, ", ");
 }
 

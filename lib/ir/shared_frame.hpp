@@ -9,12 +9,8 @@
 #include <vector>
 
 #include "ir/op.hpp"
-#include "tegula/support/budget.hpp"
 
 namespace tegula::ir {
-
-/// Most dynamic shared memory of one CTA on sm_90, in bytes.
-inline constexpr std::int64_t shared_limit = sm90::shared;
 
 enum class BufferKind : std::uint8_t {
   explicit_buffer,  ///< shared_alloc
@@ -49,7 +45,7 @@ std::int64_t frame_alignment(std::vector<SharedUser> const& users);
 
 /// `shared memory: 262144 bytes needed, 232448 allowed; %ring 196608, %out 49152, %d 8192, 2 others 8160, gaps 32`: the
 /// biggest users; the parts add up to what is needed.
-std::string too_much_shared_memory(std::int64_t needed, std::vector<SharedUser> users);
+std::string too_much_shared_memory(std::int64_t needed, std::int64_t allowed, std::vector<SharedUser> users);
 /// What mends it.
 inline constexpr std::string_view less_shared_memory = "take fewer stages or smaller tiles";
 

@@ -3,6 +3,7 @@
 #include "ir/text.hpp"
 #include "ir/verify_layouts.hpp"
 #include "tegula/support/budget.hpp"
+#include "tegula/support/target_info.hpp"
 
 namespace tegula::ir {
 namespace {
@@ -75,7 +76,7 @@ std::string barrier_fits(Op const& op) {
                ? std::string()
                : "the barrier of all threads cannot be reached inside warp_specialize; name one with an id and threads";
   std::int64_t id = 0;
-  if (constant(*op.operand(0), id) && (id < 1 || id >= sm90::barriers))
+  if (constant(*op.operand(0), id) && (id < 1 || id >= isa::named_barriers))
     return "id " + std::to_string(id) + ", but named barriers are 1 to 15 and 0 is the CTA's";
   return {};
 }

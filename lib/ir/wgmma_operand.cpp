@@ -7,12 +7,10 @@
 
 #include "ir/element_offsets.hpp"
 #include "ir/shared_layouts.hpp"
-#include "tegula/support/budget.hpp"
+#include "tegula/support/target_info.hpp"
 
 namespace tegula::ir {
 namespace {
-
-constexpr std::int64_t most_columns = 256;  // of one instruction
 
 /// One operand seen from (m or n, k), whatever axes these are.
 class View {
@@ -133,13 +131,13 @@ std::optional<WgmmaOperand> find_operand(Extents const& view_shape, Layout const
   }
 
   View const view(view_shape, *offsets, element_bytes, role, first);
-  std::int64_t const k_per_step = 32 / element_bytes;
+  std::int64_t const k_per_step = isa::wgmma.depth_bytes / element_bytes;
   std::string const shape = shape_text(view_shape);
   if (view.k() % k_per_step != 0)
     return fail("of " + shape + " has a K of " + std::to_string(view.k()) + ", not a multiple of the " +
                 std::to_string(k_per_step) + " that one instruction takes");
-  std::int64_t const mn_per_step = is_a ? 64 : n_per_step;
-  if (!is_a && (mn_per_step % 8 != 0 || mn_per_step > most_columns))
+  std::int64_t const mn_per_step = is_a ? isa::wgmma.rows : n_per_step;
+  if (!is_a && (mn_per_step % isa::wgmma.column_step != 0 || mn_per_step > isa::wgmma.max_columns))
     return fail("of " + shape + " is read " + std::to_string(mn_per_step) +
                 " columns at a time; one instruction takes a multiple of 8 up to 256");
   if (view.mn() % mn_per_step != 0)
@@ -176,9 +174,12 @@ std::optional<WgmmaOperand> find_operand(Extents const& view_shape, Layout const
 
 }  // namespace
 
-std::int64_t most_wgmma_columns(int cta_warps) {
-  std::int64_t const accumulators = sm90::registers_at_start(cta_warps) - registers_beside_wgmma;
-  return std::clamp<std::int64_t>(2 * accumulators / 8 * 8, 8, most_columns);  // each takes half a register of a thread
+std::int64_t max_wgmma_columns(int cta_warps, TargetInfo const& target) {
+  MatrixInstruction const& wgmma = target.wgmma;
+  std::int64_t const accumulators = target.registers_at_start(cta_warps) - wgmma.extra_registers;
+  std::int64_t const columns = accumulators * target.threads_per_group() / wgmma.rows;
+  return std::clamp<std::int64_t>(columns / wgmma.column_step * wgmma.column_step, wgmma.column_step,
+                                  wgmma.max_columns);
 }
 
 std::optional<WgmmaOperand> wgmma_operand(Extents const& view, Layout const& memory, int element_bytes, WgmmaRole role,
@@ -200,7 +201,8 @@ std::optional<WgmmaOperand> wgmma_operand(Extents const& view, Layout const& mem
   } else {
     std::int64_t const columns = view[1];
     std::string first;
-    for (std::int64_t parts = (columns + most_columns - 1) / most_columns; parts * 8 <= columns && !operand; ++parts) {
+    for (std::int64_t parts = (columns + isa::wgmma.max_columns - 1) / isa::wgmma.max_columns;
+         parts * 8 <= columns && !operand; ++parts) {
       if (columns % (parts * 8) != 0) continue;
       std::string trouble;
       operand = find_operand(view, memory, element_bytes, role, trouble, columns / parts, origin);

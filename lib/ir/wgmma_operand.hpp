@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/layout.hpp"
+#include "tegula/support/target_info.hpp"
 
 namespace tegula::ir {
 
@@ -46,8 +47,6 @@ std::optional<WgmmaOperand> wgmma_operand(Extents const& view, Layout const& mem
 
 /// The most columns that one instruction may have in a CTA of so many warps: its accumulators and what stands beside
 /// them must fit the registers with which the CTA's threads begin, whatever setmaxnreg gives them later (ptxas, C7602).
-std::int64_t most_wgmma_columns(int cta_warps);
-/// Registers that ptxas wants for one instruction besides its accumulators.
-inline constexpr int registers_beside_wgmma = 26;
+std::int64_t max_wgmma_columns(int cta_warps, TargetInfo const& target);
 
 }  // namespace tegula::ir

@@ -14,6 +14,7 @@
 #include "sim/interpreter.hpp"
 #include "support/options.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/support/target_info.hpp"
 #include "trace/traced_kernel.hpp"
 
 namespace tegula::jit {
@@ -108,7 +109,7 @@ sim::Arguments sim_arguments(std::span<Argument const> arguments, Staging& stagi
 CompileOptions gpu_options(std::span<Argument const> arguments) {
   CompileOptions options;
   options.target = Target::cuda;
-  options.architecture = gpu_architectures[0];
+  options.architecture = gpu_targets.front()->architecture;
   options.exact = support::options().exact;
   for (Argument const& argument : arguments) options.facts.push_back(runtime::facts_of(argument));
   return options;

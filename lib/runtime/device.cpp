@@ -10,6 +10,7 @@
 #include "runtime/host/thread_pool.hpp"
 #include "support/options.hpp"
 #include "tegula/support/compile_options.hpp"
+#include "tegula/support/target_info.hpp"
 
 namespace tegula {
 namespace {
@@ -46,8 +47,7 @@ device device::best() {
   }
   if (choice == "cuda") return cuda(0);
   for (int number = 0; number < runtime::cuda::device_count(); ++number)
-    for (std::string_view const architecture : gpu_architectures)
-      if (runtime::cuda::architecture(number) == architecture) return cuda(number);
+    if (find_target(runtime::cuda::architecture(number)) != nullptr) return cuda(number);
   return host();
 }
 

@@ -9,7 +9,7 @@ std::string Budget::str() const {
   if (threads > 0)
     text = fmt::format(
         "{} of {} bytes of shared memory, {} mbarriers, {} of {} threads, {} of {} registers a thread (estimated)\n",
-        shared, sm90::shared, barriers, threads, sm90::threads, registers, registers_allowed);
+        shared, shared_allowed, barriers, threads, threads_allowed, registers, registers_allowed);
   for (BrokenRule const& rule : broken)
     text += fmt::format("{}: {}{}{}{}\n", rule.name, rule.what, rule.fix.empty() ? "" : "; ", rule.fix,
                         rule.where.known() ? fmt::format(" ({}:{})", rule.where.file(), rule.where.line()) : "");

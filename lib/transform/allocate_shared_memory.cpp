@@ -25,14 +25,14 @@ bool overlap(SharedUser const& a, std::int64_t at_a, SharedUser const& b, std::i
 }
 
 /// Offsets of all users, those that have one already unchanged.
-std::vector<std::int64_t> decide(Liveness const& live) {
+std::vector<std::int64_t> decide(Liveness const& live, TargetInfo const& target) {
   auto const& users = live.users();
   std::vector<PackItem> items;
   for (SharedUser const& user : users) items.push_back({user.bytes, user.align, user.offset});
   auto const together = [&](std::size_t a, std::size_t b) { return live.together(a, b); };
   std::vector<std::int64_t> offsets = pack(items, together, live.most_live_bytes());
   std::int64_t const packed = packed_bytes(items, offsets);
-  std::int64_t const cap = std::min(std::max(packed + packed / 16, small_total), ir::shared_limit);
+  std::int64_t const cap = std::min(std::max(packed + packed / 16, small_total), target.shared);
 
   // Exchanges take turns in what is left, as long as they run one after the other.
   std::int64_t next = 0;
@@ -151,14 +151,15 @@ PassResult allocate_shared_memory(ir::Function& function, AnalysisCache&, PassCo
   auto const& users = live.users();
   if (users.empty()) return result_of(changed);
   if (refuse_calls(users, context.diagnostics)) return result_of(changed);
-  std::vector<std::int64_t> const offsets = decide(live);
+  std::vector<std::int64_t> const offsets = decide(live, context.target);
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < users.size(); ++i) bytes = std::max(bytes, offsets[i] + users[i].bytes);
-  if (bytes > ir::shared_limit) {
+  if (bytes > context.target.shared) {
     std::vector<ir::SharedUser> placed = users;
     for (std::size_t i = 0; i < placed.size(); ++i) placed[i].offset = offsets[i];
-    context.diagnostics.error(ir::too_much_shared_memory(bytes, placed) + "; " + std::string(ir::less_shared_memory),
-                              function.where);
+    context.diagnostics.error(
+        ir::too_much_shared_memory(bytes, context.target.shared, placed) + "; " + std::string(ir::less_shared_memory),
+        function.where);
     return result_of(changed);
   }
   if (!function.is_kernel()) {

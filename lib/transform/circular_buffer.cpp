@@ -221,7 +221,7 @@ class Rings {
     auto const deepen = [&](std::vector<Ring*> const& rings, std::int64_t most) {
       for (std::int64_t depth = 2; depth <= most; ++depth)
         for (Ring* ring : rings) {
-          if (ring->stages >= depth || total + ring->stage_bytes > ir::shared_limit) continue;
+          if (ring->stages >= depth || total + ring->stage_bytes > context_.target.shared) continue;
           total += ring->stage_bytes;
           ring->stages = depth;
         }
@@ -248,14 +248,14 @@ class Rings {
 
   bool fits(Ring const& ring) {
     std::int64_t const needed = ring.stages * ring.stage_bytes;
-    if (needed <= ir::shared_limit) return true;
+    if (needed <= context_.target.shared) return true;
     std::vector<std::string> names;
     for (Op const* fetch : ring.sites.front().fetches) names.push_back("%" + base_name(*fetch, "tile"));
     return refuse(*ring.sites.front().fetches.front(),
                   std::to_string(ring.stages) + " stages of " + std::to_string(ring.stage_bytes) + " bytes (" +
                       support::joined(names, ", ") + ") need " + std::to_string(needed) + " bytes of shared memory, " +
-                      std::to_string(ir::shared_limit) + " allowed; at most " +
-                      std::to_string(ir::shared_limit / ring.stage_bytes) + " stages fit");
+                      std::to_string(context_.target.shared) + " allowed; at most " +
+                      std::to_string(context_.target.shared / ring.stage_bytes) + " stages fit");
   }
 
   // ---- rewrite: buffers and barriers before everything that has an effect.

@@ -8,7 +8,6 @@
 #include "ir/element_offsets.hpp"
 #include "ir/shared_access.hpp"
 #include "ir/wgmma_operand.hpp"
-#include "tegula/support/budget.hpp"
 #include "transform/specialize_warps.hpp"
 
 namespace tegula::transform {
@@ -19,9 +18,6 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-constexpr std::int64_t rows_per_warpgroup = 64;
-constexpr int warps_per_group = 4;
-constexpr int bytes_of_depth = 32;                ///< along K, of one instruction
 constexpr std::int64_t elements_per_warp = 1024;  ///< of a result that mma makes: 32 registers a thread
 constexpr int most_warps = 16;
 constexpr std::int64_t most_operand_registers = 128;  ///< of a thread, beside its part of the result
@@ -56,7 +52,7 @@ std::string no_wgmma_of(Op const& dot) {
   if (std::string why = no_tensor_core(dot); !why.empty()) return why;
   if (a.element() == Element::i8 && columns > 24 && columns % 16 != 0)
     return "wgmma takes multiples of 16 columns of i8, not " + std::to_string(columns);
-  if (a.shape()[0] % rows_per_warpgroup != 0)
+  if (a.shape()[0] % isa::wgmma.rows != 0)
     return "wgmma takes multiples of 64 rows, not " + std::to_string(a.shape()[0]);
   std::string why;
   FetchedOperand const left = fetched_operand(*dot.operand(0)), right = fetched_operand(*dot.operand(1));
@@ -96,16 +92,17 @@ std::int64_t accumulators(std::vector<Op*> const& dots) {
 }
 
 /// Warpgroups for products whose rows divide into so many blocks of 64.
-int warpgroups(std::vector<Op*> const& dots, std::int64_t blocks) {
+int warpgroups(std::vector<Op*> const& dots, std::int64_t blocks, TargetInfo const& target) {
   constexpr std::array order = {4, 3, 2, 1, 5, 6, 7};  // with the producer at most 8
   std::int64_t const results = accumulators(dots);
   std::int64_t columns = 0;  // of the widest instruction
-  for (Op const* dot : dots) columns = std::max(columns, std::min<std::int64_t>(dot->result()->type().shape()[1], 256));
+  for (Op const* dot : dots)
+    columns = std::max(columns, std::min<std::int64_t>(dot->result()->type().shape()[1], target.wgmma.max_columns));
   auto const fits = [&](int groups, bool whole) {
-    int const consumers = groups * warps_per_group;
-    std::int64_t const beside = ir::registers_beside_wgmma, lanes = 32;
-    return results / (consumers * lanes) + beside <= registers_of_roles(consumers)[1] &&
-           (!whole || columns <= ir::most_wgmma_columns(consumers + warps_per_group));
+    int const consumers = groups * target.warps_per_group;
+    std::int64_t const beside = target.wgmma.extra_registers;
+    return results / (consumers * target.lanes) + beside <= registers_of_roles(consumers, target)[1] &&
+           (!whole || columns <= ir::max_wgmma_columns(consumers + target.warps_per_group, target));
   };
   for (bool const whole : {true, false})  // instructions of few columns read the left operand more often
     for (int const groups : order)
@@ -140,7 +137,9 @@ DotGrid warp_grid(Op const& dot, int warps) {
   std::int64_t least = 0;
   for (int rows = 1; rows <= warps; ++rows) {
     int const columns = warps / rows;
-    if (rows * columns != warps || shape[0] % (16 * rows) != 0 || shape[1] % (8 * columns) != 0) continue;
+    if (rows * columns != warps || shape[0] % (isa::mma.rows * rows) != 0 ||
+        shape[1] % (isa::mma.column_step * columns) != 0)
+      continue;
     ir::WarpGrid const grid{rows, columns};
     std::string ignored;
     Layout const* const left = ir::mma_a_layout(dot.operand(0)->type().shape(), size, grid, ignored);
@@ -158,7 +157,7 @@ DotGrid warp_grid(Op const& dot, int warps) {
 std::string no_mma(Op const& dot, int warps) {
   Type const& a = dot.operand(0)->type();
   if (!no_tensor_core(dot).empty()) return "mma neither";
-  std::int64_t const depth = bytes_of_depth / bytes(a.element());
+  std::int64_t const depth = isa::mma.depth_bytes / bytes(a.element());
   if (a.shape()[1] % depth != 0)
     return "mma takes multiples of " + std::to_string(depth) + " along K, not " + std::to_string(a.shape()[1]);
   if (warp_grid(dot, warps).grid.rows == 0)
@@ -185,20 +184,21 @@ std::int64_t depth_of_part(Op const& dot, ir::WarpGrid grid) {
     return true;
   };
   std::int64_t depth = a[1];
-  while (registers(depth) > most_operand_registers && depth % (2 * bytes_of_depth / size) == 0 && can_part(depth / 2))
+  while (registers(depth) > most_operand_registers && depth % (2 * isa::mma.depth_bytes / size) == 0 &&
+         can_part(depth / 2))
     depth /= 2;
   return depth;
 }
 
-int warps_for_products(std::vector<Op*> const& dots) {
+int warps_for_products(std::vector<Op*> const& dots, TargetInfo const& target) {
   std::int64_t blocks = 0;
   std::int64_t most = 1;
   for (Op const* dot : dots) {
     Extents const& shape = dot->result()->type().shape();
     most = std::max(most, shape.product());
-    if (no_wgmma_of(*dot).empty()) blocks = std::gcd(blocks, shape[0] / rows_per_warpgroup);
+    if (no_wgmma_of(*dot).empty()) blocks = std::gcd(blocks, shape[0] / isa::wgmma.rows);
   }
-  if (blocks != 0) return warpgroups(dots, blocks) * warps_per_group;
+  if (blocks != 0) return warpgroups(dots, blocks, target) * target.warps_per_group;
   auto const fit = [&](int warps) {
     return std::all_of(dots.begin(), dots.end(),
                        [&](Op const* dot) { return no_mma(*dot, warps).empty() && warp_grid(*dot, warps).direct; });

@@ -6,6 +6,7 @@
 
 #include "ir/fragment_layouts.hpp"
 #include "ir/op.hpp"
+#include "tegula/support/target_info.hpp"
 #include "transform/fetches.hpp"
 
 namespace tegula::transform {
@@ -33,6 +34,6 @@ std::int64_t depth_of_part(ir::Op const& dot, ir::WarpGrid grid);
 /// Warps for a kernel with these products: whole warpgroups for products that wgmma takes, one for each 64 rows up to
 /// 4 of them, but no more than have registers for the accumulators; else as many warps as the largest product keeps
 /// busy.
-int warps_for_products(std::vector<ir::Op*> const& dots);
+int warps_for_products(std::vector<ir::Op*> const& dots, TargetInfo const& target);
 
 }  // namespace tegula::transform

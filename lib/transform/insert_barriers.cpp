@@ -8,6 +8,7 @@
 #include "ir/walk.hpp"
 #include "tegula/support/budget.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/support/target_info.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -59,8 +60,8 @@ class Names {
         if (taken_.count(id) != 0) return false;
       return true;
     };
-    while (first + count <= sm90::barriers && !free()) ++first;
-    if (first + count > sm90::barriers) return nullptr;
+    while (first + count <= isa::named_barriers && !free()) ++first;
+    if (first + count > isa::named_barriers) return nullptr;
     for (std::int64_t id = first; id < first + count; ++id) taken_.insert(id);
     ir::Builder builder = ir::Builder::before(partition.block().front());
     ir::Value* id = builder.index(first);
@@ -77,7 +78,7 @@ class Names {
     // The number of a replica and a constant; else it may be any.
     Op const* const sum = id.defining_op();
     Partition const partition = partition_of(op);
-    std::int64_t first = 0, count = sm90::barriers;
+    std::int64_t first = 0, count = isa::named_barriers;
     if (partition.specialize != nullptr) {
       ir::Value const* const group = partition.block().argument(0);
       if (&id == group) count = partition.replicas();

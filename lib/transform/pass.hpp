@@ -11,6 +11,7 @@
 #include "ir/op.hpp"
 #include "support/diagnostics.hpp"
 #include "tegula/support/compile_options.hpp"
+#include "tegula/support/target_info.hpp"
 
 namespace tegula::transform {
 
@@ -28,6 +29,7 @@ inline PassResult& operator|=(PassResult& a, PassResult b) { return a = a | b; }
 /// fit, an op that the target refuses); bugs of ours are thrown as InternalError.
 struct PassContext {
   CompileOptions const& options;
+  TargetInfo const& target;
   support::Diagnostics& diagnostics;
 };
 

@@ -9,6 +9,7 @@
 #include "analysis/call_graph.hpp"
 #include "ir/verifier.hpp"
 #include "support/dump.hpp"
+#include "support/gpu_target.hpp"
 #include "support/string_buffer.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/allocate_shared_memory.hpp"
@@ -216,6 +217,7 @@ class Run {
       : module_(module),
         pipeline_(pipeline),
         options_(options),
+        target_(support::gpu_target(options)),
         environment_(environment),
         dump_(environment, kernel_name(module)),
         cache_(module) {}
@@ -258,7 +260,7 @@ class Run {
 
   bool apply(PassInfo const& pass) {
     support::Diagnostics diagnostics;
-    PassContext context{options_, diagnostics};
+    PassContext context{options_, target_, diagnostics};
     PassResult result = PassResult::unchanged;
     if (pass.module != nullptr) {
       result = pass.module(module_, cache_, context);
@@ -316,6 +318,7 @@ class Run {
   ir::Module& module_;
   std::span<PassInfo const* const> pipeline_;
   CompileOptions const& options_;
+  TargetInfo const& target_;
   support::Options const& environment_;
   support::Dump dump_;
   AnalysisCache cache_;

@@ -47,7 +47,8 @@ class Schedule {
     });
     if (dots_.empty()) return false;
     if (function_.warps == 0)
-      function_.warps = context_.options.warps != 0 ? context_.options.warps : warps_for_products(dots_);
+      function_.warps =
+          context_.options.warps != 0 ? context_.options.warps : warps_for_products(dots_, context_.target);
     std::vector<std::string> reasons;  // why no wgmma takes them
     bool good = true;
     for (Op const* dot : dots_) {

@@ -7,7 +7,6 @@
 #include "ir/exchange.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
-#include "tegula/support/budget.hpp"
 #include "transform/eliminate_dead_code.hpp"
 
 namespace tegula::transform {
@@ -75,7 +74,7 @@ class Specialization {
     ir::WarpSpecializeOp roles;
     roles.warps = {producer_warps, function_.warps};
     roles.replicas = {1, 1};
-    roles.registers = registers_of_roles(function_.warps);
+    roles.registers = registers_of_roles(function_.warps, context_.target);
     Op& split = ir::Builder::before(function_.body().back()).op(roles, {}, {});
     split.set_where(function_.where);
     if (!make_producer(split.add_block(), region, consumed)) {
@@ -182,11 +181,11 @@ class Specialization {
 
 }  // namespace
 
-Extents registers_of_roles(int consumer_warps) {
-  if (consumer_warps % 4 != 0) return {0, 0};
-  int const groups = consumer_warps / 4;
-  std::int64_t const threads = 32 * (consumer_warps + producer_warps);
-  std::int64_t const all = sm90::registers / threads / 8 * 8 * threads;
+Extents registers_of_roles(int consumer_warps, TargetInfo const& target) {
+  if (consumer_warps % target.warps_per_group != 0) return {0, 0};
+  int const groups = consumer_warps / target.warps_per_group;
+  std::int64_t const threads = target.lanes * (consumer_warps + producer_warps);
+  std::int64_t const all = target.registers / threads / target.register_step * target.register_step * threads;
   std::int64_t const least = groups <= 2 ? 40 : groups == 3 ? 32 : 24;
   std::int64_t const rest = (all - least * 32 * producer_warps) / (32 * consumer_warps) / 8 * 8;
   std::int64_t const left = (all - rest * 32 * consumer_warps) / (32 * producer_warps) / 8 * 8;

@@ -1,6 +1,7 @@
 // Producers and consumers get warps of their own.
 #pragma once
 
+#include "tegula/support/target_info.hpp"
 #include "transform/pass.hpp"
 
 namespace tegula::transform {
@@ -24,6 +25,6 @@ namespace tegula::transform {
 PassResult specialize_warps(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 /// Registers per thread of producer and consumers, within what the CTA starts with; 0: unchanged.
-Extents registers_of_roles(int consumer_warps);
+Extents registers_of_roles(int consumer_warps, TargetInfo const& target);
 
 }  // namespace tegula::transform

@@ -5,7 +5,6 @@
 #include "ir/builder.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
-#include "tegula/support/budget.hpp"
 #include "transform/carried.hpp"
 
 namespace tegula::transform {
@@ -15,9 +14,6 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-constexpr std::int64_t rows_of_wgmma = 64;
-constexpr std::int64_t rows_of_mma = 16;
-constexpr std::int64_t column_step = 8;     ///< of both
 constexpr std::int64_t reserve = 2 * 1024;  ///< of shared memory, for barriers and gaps
 constexpr std::int64_t row_gap = 4;         ///< elements between rows that are turned
 
@@ -26,16 +22,17 @@ bool is_load(Value const& value) {
   return op != nullptr && (op->is<ir::LoadOp>() || (op->is<ir::TransOp>() && is_load(*op->operand(0))));
 }
 
-bool worth_it(Op const& dot) {
+bool worth_it(Op const& dot, TargetInfo const& target) {
   Type const &a = dot.operand(0)->type(), &b = dot.operand(1)->type();
   std::int64_t const rows = a.shape()[0], columns = b.shape()[1];
-  if (bytes(a.element()) > 4 || rows % column_step != 0) return false;
+  if (bytes(a.element()) > 4 || rows % target.mma.column_step != 0) return false;
   // The result is turned back in shared memory, beside two stages of the operands.
   std::int64_t const stage = (rows + columns) * a.shape()[1] * bytes(a.element());
   std::int64_t const turned = columns * (rows + row_gap) * bytes(dot.result()->type().element());
-  bool const for_wgmma = rows % rows_of_wgmma != 0 && columns % rows_of_wgmma == 0 && is_load(*dot.operand(0)) &&
-                         is_load(*dot.operand(1)) && 2 * stage + turned + reserve <= sm90::shared;
-  return for_wgmma || (rows % rows_of_mma != 0 && columns % rows_of_mma == 0);
+  bool const for_wgmma = rows % target.wgmma.rows != 0 && columns % target.wgmma.rows == 0 &&
+                         is_load(*dot.operand(0)) && is_load(*dot.operand(1)) &&
+                         2 * stage + turned + reserve <= target.shared;
+  return for_wgmma || (rows % target.mma.rows != 0 && columns % target.mma.rows == 0);
 }
 
 Type transposed(Type const& type) { return Type::tile(type.element(), {type.shape()[1], type.shape()[0]}); }
@@ -77,11 +74,11 @@ void rewrite(Op& dot) {
 
 }  // namespace
 
-PassResult swap_operands(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult swap_operands(ir::Function& function, AnalysisCache&, PassContext& context) {
   if (!function.is_kernel()) return PassResult::unchanged;
   std::vector<Op*> dots;
   ir::walk(function, [&](Op& op) {
-    if (op.is<ir::DotOp>() && worth_it(op)) dots.push_back(&op);
+    if (op.is<ir::DotOp>() && worth_it(op, context.target)) dots.push_back(&op);
   });
   for (Op* dot : dots) rewrite(*dot);
   return result_of(!dots.empty());

@@ -7,7 +7,7 @@
 #include "analysis/uniformity.hpp"
 #include "ir/builder.hpp"
 #include "ir/walk.hpp"
-#include "tegula/support/budget.hpp"
+#include "tegula/support/target_info.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -16,11 +16,6 @@ using ir::Block;
 using ir::Op;
 using ir::Value;
 
-constexpr std::int64_t warps_per_group = 4, threads_per_group = 128;
-// Of a multiprocessor of Hopper: each of its four tensor cores does 512 dense bf16 multiply-adds a clock (1024
-// floating-point operations), twice as many of 8 bits and half of tf32; each quarter 4 exponentials.
-constexpr double product_bytes_per_clock = 4096, exponentials_per_clock = 16;
-
 /// Where an iteration's products begin and end.
 struct Products {
   Op* first = nullptr;
@@ -28,7 +23,7 @@ struct Products {
 };
 
 /// Of a loop whose exponentials are worth turns.
-std::optional<Products> products_of(Block& body) {
+std::optional<Products> products_of(Block& body, TargetInfo const& target) {
   Products found;
   double products = 0, exponentials = 0;
   for (Op& op : body) {
@@ -42,7 +37,7 @@ std::optional<Products> products_of(Block& body) {
       exponentials += static_cast<double>(op.result()->type().elements());
   }
   bool const worth = exponentials > 0 && products > 0 &&
-                     products / product_bytes_per_clock < 1.5 * exponentials / exponentials_per_clock;
+                     products / target.product_bytes_per_clock < 1.5 * exponentials / target.exponentials_per_clock;
   if (!worth || found.last == nullptr) return std::nullopt;
   return found;
 }
@@ -64,7 +59,7 @@ std::optional<std::set<std::int64_t>> names_in_use(ir::Function& function) {
 
 /// The first of so many names that follow each other and are not in use; 0: there are none.
 std::int64_t free_names(std::set<std::int64_t> const& used, std::int64_t count) {
-  for (std::int64_t first = 1; first + count <= sm90::barriers; ++first) {
+  for (std::int64_t first = 1; first + count <= isa::named_barriers; ++first) {
     auto const taken = used.lower_bound(first);
     if (taken == used.end() || *taken >= first + count) return first;
   }
@@ -72,11 +67,11 @@ std::int64_t free_names(std::set<std::int64_t> const& used, std::int64_t count) 
 }
 
 bool give_turns(Block& partition, std::int64_t groups, std::set<std::int64_t>& used,
-                analysis::Uniformity const& uniformity) {
+                analysis::Uniformity const& uniformity, TargetInfo const& target) {
   std::vector<Products> loops;
   ir::walk(partition, [&](Op& op) {
     if (!op.is<ir::ForOp>() || !uniformity.runs_alike(op.block())) return;
-    if (auto const products = products_of(op.block())) loops.push_back(*products);
+    if (auto const products = products_of(op.block(), target)) loops.push_back(*products);
   });
   std::int64_t const first = free_names(used, groups);
   if (loops.empty() || first == 0) return false;
@@ -91,7 +86,7 @@ bool give_turns(Block& partition, std::int64_t groups, std::set<std::int64_t>& u
   Value* const last = b.value(ir::make_op<ir::CompareOp>(ir::Predicate::eq), {group, b.index(groups - 1)}, boolean);
   Value* const following = b.same(ir::AddOp{}, {mine, b.index(1)});
   Value* const next = b.value(ir::SelectOp{}, {last, base, following}, index);
-  std::int64_t const threads = 2 * threads_per_group;
+  std::int64_t const threads = 2 * target.threads_per_group();
   Op& begin = b.op(ir::IfOp{}, {last}, {});
   ir::Builder then(begin.add_block());
   then.op(ir::make_op<ir::BarrierArriveOp>(threads, ir::Purpose::schedule), {base}, {});
@@ -110,7 +105,8 @@ bool give_turns(Block& partition, std::int64_t groups, std::set<std::int64_t>& u
 
 }  // namespace
 
-PassResult take_turns(ir::Function& function, AnalysisCache&, PassContext&) {
+PassResult take_turns(ir::Function& function, AnalysisCache&, PassContext& context) {
+  TargetInfo const& target = context.target;
   auto used = names_in_use(function);
   if (!function.is_kernel() || !used) return PassResult::unchanged;
   bool changed = false;
@@ -120,8 +116,8 @@ PassResult take_turns(ir::Function& function, AnalysisCache&, PassContext&) {
     auto const& roles = op.as<ir::WarpSpecializeOp>();
     for (int i = 0; i < op.block_count(); ++i) {
       std::int64_t const warps = roles.warps[i];
-      if (roles.replicas[i] != 1 || warps % warps_per_group != 0 || warps == warps_per_group) continue;
-      changed = give_turns(op.block(i), warps / warps_per_group, *used, uniformity) || changed;
+      if (roles.replicas[i] != 1 || warps % target.warps_per_group != 0 || warps == target.warps_per_group) continue;
+      changed = give_turns(op.block(i), warps / target.warps_per_group, *used, uniformity, target) || changed;
     }
   });
   return result_of(changed);

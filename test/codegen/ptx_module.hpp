@@ -32,7 +32,7 @@ struct KernelValues {
 class PtxModule {
  public:
   explicit PtxModule(int ptx_version = codegen::nvptx::least_ptx_version)
-      : machine_(codegen::nvptx::make_target_machine("sm_90a", ptx_version)), module_("test", context_) {
+      : machine_(codegen::nvptx::make_target_machine(sm_90a, ptx_version)), module_("test", context_) {
     codegen::nvptx::prepare_module(module_, *machine_);
     shared_ = new llvm::GlobalVariable(module_, llvm::ArrayType::get(llvm::Type::getInt8Ty(context_), 0), false,
                                        llvm::GlobalValue::ExternalLinkage, nullptr, "tegula_shared", nullptr,

@@ -14,6 +14,7 @@
 #include "support/catch.hpp"
 #include "support/options.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/support/target_info.hpp"
 
 using namespace tegula;
 using runtime::cuda::AssemblyReport;
@@ -35,7 +36,7 @@ CompiledKernel compiled(std::filesystem::path const& file) {
   REQUIRE(parsed.ok());
   CompileOptions options;
   options.target = Target::cuda;
-  options.architecture = gpu_architectures[0];
+  options.architecture = gpu_targets.front()->architecture;
   return compiler::compile(parsed.module, options);
 }
 

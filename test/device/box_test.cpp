@@ -11,6 +11,7 @@
 #include "support/catch.hpp"
 #include "tegula/runtime/buffer.hpp"
 #include "tegula/runtime/device.hpp"
+#include "tegula/support/target_info.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
@@ -58,7 +59,7 @@ TEST_CASE("TMA moves a part of a tensor for 1, 32, 128 and 384 threads on the de
     REQUIRE(parsed.ok());
     CompileOptions options;
     options.target = tegula::Target::cuda;
-    options.architecture = gpu_architectures[0];
+    options.architecture = gpu_targets.front()->architecture;
     auto const kernel = runtime::load_on(compiler::compile(parsed.module, options), device::cuda());
     for (auto const& start : box_starts()) {
       TargetArguments data = box_arguments(start);

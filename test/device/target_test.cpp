@@ -19,6 +19,7 @@
 #include "support/targets.hpp"
 #include "tegula/runtime/buffer.hpp"
 #include "tegula/runtime/device.hpp"
+#include "tegula/support/target_info.hpp"
 
 using namespace tegula;
 using namespace tegula::test;  // Target is tegula's or the test's: each use says which
@@ -50,7 +51,7 @@ std::shared_ptr<runtime::LoadedKernel const> load(test::Target const& target) {
   REQUIRE(parsed.ok());
   CompileOptions options;
   options.target = tegula::Target::cuda;
-  options.architecture = gpu_architectures[0];
+  options.architecture = gpu_targets.front()->architecture;
   return runtime::load_on(compiler::compile(parsed.module, options), device::cuda());
 }
 

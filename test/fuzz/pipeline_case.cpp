@@ -9,6 +9,7 @@
 #include "ir/text.hpp"
 #include "support/random_kernel.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/support/target_info.hpp"
 #include "transform/pipeline.hpp"
 
 namespace tegula::fuzz {
@@ -98,7 +99,7 @@ CompileOptions random_options(std::mt19937_64& random) {
   auto const choice = [&] { return static_cast<Choice>(pick({0, 0, 0, 1, 2})); };
   CompileOptions options;
   options.target = Target::cuda;
-  options.architecture = gpu_architectures[0];
+  options.architecture = gpu_targets.front()->architecture;
   options.warps = pick({0, 0, 0, 0, 4, 4, 1, 2, 8});
   options.stages = pick({0, 0, 0, 0, 0, 1, 2, 3, 4, 5});
   options.distance = options.stages > 1 ? pick({0, 0, 1, options.stages - 1}) : 0;

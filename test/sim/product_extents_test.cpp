@@ -13,6 +13,7 @@
 #include "sim/block/simulate.hpp"
 #include "support/gemm_kernel.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/support/target_info.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
@@ -53,7 +54,7 @@ std::string trouble(GemmShape const& shape, std::string const& ptxas, bool simul
   try {
     module = compiler::lower(gemm_module(shape), options);
     if (auto const diagnostics = ir::verify(module); diagnostics.has_errors()) return "verifier: " + diagnostics.str();
-    budget = analysis::budget(module.kernel());
+    budget = analysis::budget(module.kernel(), sm_90a);
     compiled = compiler::emit(module, options);
   } catch (UserError const& error) {
     refused = true;

@@ -12,6 +12,7 @@
 #include "support/host_tensor.hpp"
 #include "support/module.hpp"
 #include "support/mutate.hpp"
+#include "tegula/support/target_info.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
@@ -483,7 +484,7 @@ TEST_CASE("each synchronising op gives the order in the simulator that its PTX g
     if (row.ptx.empty()) continue;
     CompileOptions options;
     options.target = Target::cuda;
-    options.architecture = gpu_architectures[0];
+    options.architecture = gpu_targets.front()->architecture;
     options.pipeline = "allocate-shared-memory";  // and no barrier or fence more
     std::string const ptx = compiler::compile(parsed.module, options).image;
     for (std::string const& instruction : row.ptx) CHECK_THAT(ptx, ContainsSubstring(instruction));

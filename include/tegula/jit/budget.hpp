@@ -4,6 +4,7 @@
 #include "tegula/dsl/shape.hpp"
 #include "tegula/jit/launch.hpp"
 #include "tegula/support/budget.hpp"
+#include "tegula/support/target_info.hpp"
 #include "tegula/support/tma_rules.hpp"
 
 namespace tegula {
@@ -52,7 +53,7 @@ struct StaticBudget {
 
 /// Of a loop with so many stages over copied tiles, in the text of the program:
 ///   static_assert(budget(stages<4>, ring_tile<bf16>(shape<128, 64>), ring_tile<bf16>(shape<64, 256>)).shared <=
-///   sm90::shared);
+///   sm_90a.shared);
 template <int depth, class... T, class... S>
 constexpr StaticBudget budget(Stages<depth>, RingTile<T, S>...) {
   constexpr std::int64_t mbarrier_bytes = 8;

@@ -9,21 +9,6 @@
 
 namespace tegula {
 
-/// What one CTA may take on sm_90.
-namespace sm90 {
-inline constexpr std::int64_t shared = 232448;  ///< bytes of dynamic shared memory
-inline constexpr int threads = 1024;
-inline constexpr int registers = 65536;  ///< of all threads together
-inline constexpr int registers_per_thread = 255;
-inline constexpr int barriers = 16;  ///< 0 is that of all threads; the others have their numbers as names
-
-/// Registers of each thread when a CTA of so many warps begins; they are handed out in steps of 8.
-constexpr int registers_at_start(int warps) {
-  int const even = registers / (32 * (warps > 0 ? warps : 1)) / 8 * 8;
-  return even < registers_per_thread ? even : registers_per_thread;
-}
-}  // namespace sm90
-
 /// A limit or rule that a kernel breaks.
 struct BrokenRule {
   /// "shared", "threads", "registers"; "tma: stride" and the like; "compile": refused before all could be counted.
@@ -37,9 +22,11 @@ struct BrokenRule {
 /// Numbers are 0 where the compiler refuses a kernel before they are known; the rule "compile" says why.
 struct Budget {
   std::int64_t shared = 0;  ///< bytes of dynamic shared memory per CTA
-  int barriers = 0;         ///< mbarriers per CTA
-  int threads = 0;          ///< per CTA
-  int registers = 0;        ///< of a thread, estimated: tiles and scalars alive at once
+  std::int64_t shared_allowed = 0;
+  int barriers = 0;  ///< mbarriers per CTA
+  int threads = 0;   ///< per CTA
+  int threads_allowed = 0;
+  int registers = 0;  ///< of a thread, estimated: tiles and scalars alive at once
   int registers_allowed = 0;
   std::vector<BrokenRule> broken;
 

@@ -12,22 +12,20 @@ namespace tegula {
 
 enum class Target : std::uint8_t { host, cuda };
 
-/// The GPU architectures that kernels can be compiled for.
-inline constexpr std::string_view gpu_architectures[] = {"sm_90a"};
-
 /// What the compiler decides by itself unless told.
 enum class Choice : std::uint8_t { automatic, off, on };
 
 /// Every field is part of the cache key.
 struct CompileOptions {
   Target target = Target::host;
-  std::string architecture;  ///< host: an LLVM CPU name ("znver4", "x86-64-v3"), empty: this machine; cuda: "sm_90a"
-  int warps = 0;             ///< cuda: warps per CTA; 0: chosen by the compiler
-  int stages = 0;            ///< overrides stages<n> of every loop; 0: as written
-  bool exact = false;        ///< cuda: every rounding as written, see tegula/ir/ops/arith.hpp
-  int distance = 0;          ///< overrides d of stages<n, d> of every loop, below the depth; 0: as written
-  int unroll = 0;            ///< overrides unroll<n> of every loop; 0: as written
-  int split = 0;             ///< cuda: CTAs of a cluster that share a product's loop: 2, 4 or 8; 0: the compiler's, 1
+  std::string
+      architecture;  ///< host: an LLVM CPU name ("znver4", "x86-64-v3"), empty: this machine; cuda: see target_info.hpp
+  int warps = 0;     ///< cuda: warps per CTA; 0: chosen by the compiler
+  int stages = 0;    ///< overrides stages<n> of every loop; 0: as written
+  bool exact = false;  ///< cuda: every rounding as written, see tegula/ir/ops/arith.hpp
+  int distance = 0;    ///< overrides d of stages<n, d> of every loop, below the depth; 0: as written
+  int unroll = 0;      ///< overrides unroll<n> of every loop; 0: as written
+  int split = 0;       ///< cuda: CTAs of a cluster that share a product's loop: 2, 4 or 8; 0: the compiler's, 1
   /// The last iterations of a loop whose copies run ahead in the warps that read: a loop of their own (automatic, on),
   /// or turns of the main loop with the copies under a test (off).
   Choice epilogue = Choice::automatic;

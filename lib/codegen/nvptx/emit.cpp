@@ -10,6 +10,7 @@
 #include "codegen/nvptx/sync_census.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/walk.hpp"
+#include "support/gpu_target.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen {
@@ -32,12 +33,12 @@ int ptx_version_for(ir::Function const& kernel) {
   return version;
 }
 
-Compiled compile(ir::Function const& kernel, std::string const& architecture, bool want_ir) {
+Compiled compile(ir::Function const& kernel, TargetInfo const& target, bool want_ir) {
   llvm::LLVMContext context;
   llvm::Module module(kernel.name(), context);
-  auto const machine = nvptx::make_target_machine(architecture, ptx_version_for(kernel));
+  auto const machine = nvptx::make_target_machine(target, ptx_version_for(kernel));
   nvptx::prepare_module(module, *machine);
-  std::string const entry = nvptx::Emitter(module, kernel).emit_kernel().getName().str();
+  std::string const entry = nvptx::Emitter(module, kernel, target).emit_kernel().getName().str();
 
   std::string trouble;
   llvm::raw_string_ostream trouble_stream(trouble);
@@ -83,21 +84,14 @@ void describe_launch(ir::Function& kernel, CompiledKernel& result) {
   ir::walk(kernel, [&](ir::Op& op) { result.dependent_launch |= op.is<ir::WaitDependenciesOp>(); });
 }
 
-std::string architecture_of(CompileOptions const& options) {
-  std::string const architecture = options.architecture.empty() ? "sm_90a" : options.architecture;
-  if (architecture != "sm_90a")
-    throw UserError("compile: no code generation for " + architecture +
-                    "; sm_90a is the one GPU target of this version");
-  return architecture;
-}
-
 }  // namespace
 
 CompiledKernel emit_ptx(ir::Module const& module, CompileOptions const& options) {
   ir::Function& kernel = module.kernel();
   CompiledKernel result;
   result.name = kernel.name();
-  result.architecture = architecture_of(options);
+  TargetInfo const& target = support::gpu_target(options);
+  result.architecture = target.architecture;
   for (int i = 0; i < kernel.parameter_count(); ++i) {
     ir::Type const& type = kernel.parameter(i)->type();
     ir::ParameterAttributes const& attributes = kernel.parameter_attributes()[static_cast<std::size_t>(i)];
@@ -105,9 +99,9 @@ CompiledKernel emit_ptx(ir::Module const& module, CompileOptions const& options)
                                  type.element(), type.is_tensor() ? type.rank() : 0, attributes.facts});
   }
   result.shared_bytes = ir::frame_bytes(ir::shared_users(kernel));
-  result.threads_per_cta = kernel.warps * 32;
+  result.threads_per_cta = kernel.warps * target.lanes;
   describe_launch(kernel, result);
-  Compiled compiled = compile(kernel, result.architecture, false);
+  Compiled compiled = compile(kernel, target, false);
   result.image_kind = ImageKind::ptx;
   result.image = std::move(compiled.ptx);
   result.entry = std::move(compiled.entry);
@@ -117,13 +111,14 @@ CompiledKernel emit_ptx(ir::Module const& module, CompileOptions const& options)
 void refuse_ptx(ir::Module const& module, CompileOptions const& options) {
   llvm::LLVMContext context;
   llvm::Module unused(module.kernel().name(), context);
-  auto const machine = nvptx::make_target_machine(architecture_of(options), ptx_version_for(module.kernel()));
+  TargetInfo const& target = support::gpu_target(options);
+  auto const machine = nvptx::make_target_machine(target, ptx_version_for(module.kernel()));
   nvptx::prepare_module(unused, *machine);
-  nvptx::Emitter(unused, module.kernel()).emit_kernel();
+  nvptx::Emitter(unused, module.kernel(), target).emit_kernel();
 }
 
 std::string emit_device_llvm(ir::Module const& module, CompileOptions const& options) {
-  return compile(module.kernel(), architecture_of(options), true).llvm_ir;
+  return compile(module.kernel(), support::gpu_target(options), true).llvm_ir;
 }
 
 }  // namespace tegula::codegen

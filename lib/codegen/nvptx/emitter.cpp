@@ -55,10 +55,11 @@ unsigned slots_of(ir::Type const& parameter) {
 
 }  // namespace
 
-Emitter::Emitter(llvm::Module& module, ir::Function const& kernel) : Emitter(module, kernel, kernel) {}
+Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, TargetInfo const& gpu)
+    : Emitter(module, kernel, kernel, gpu) {}
 
-Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source)
-    : b(module.getContext()), warps(kernel.warps), module_(module), kernel_(kernel), source_(source) {
+Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source, TargetInfo const& gpu)
+    : b(module.getContext()), target(gpu), warps(kernel.warps), module_(module), kernel_(kernel), source_(source) {
   bool const calls = has_calls(kernel);
   block_kernel_ = calls ? has_more_than_barriers(*kernel.parent()) : ir::has_block_ops(kernel);
   hazards = Hazards(block_kernel_ || calls);  // with calls insert-barriers has stated all barriers

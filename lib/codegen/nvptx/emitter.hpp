@@ -18,6 +18,7 @@
 #include "ir/layout.hpp"
 #include "ir/op.hpp"
 #include "ir/value_memo.hpp"
+#include "tegula/support/target_info.hpp"
 
 namespace tegula::codegen::nvptx {
 
@@ -42,7 +43,7 @@ struct AxisCoordinate {
 
 class Emitter {
  public:
-  Emitter(llvm::Module& module, ir::Function const& kernel);
+  Emitter(llvm::Module& module, ir::Function const& kernel, TargetInfo const& gpu);
   /// Emits the whole kernel, and the functions that it calls.
   llvm::Function& emit_kernel();
   /// A call of a device function, whose results are those of `op`. The function takes tiles and scalars as words in
@@ -119,6 +120,7 @@ class Emitter {
   [[nodiscard]] llvm::BasicBlock* block(char const* name);
 
   llvm::IRBuilder<> b;
+  TargetInfo const& target;
   llvm::Value* lane = nullptr;  ///< i32
   llvm::Value* warp = nullptr;  ///< i32, the number in the executing group
   Hazards hazards;
@@ -128,7 +130,7 @@ class Emitter {
   ir::ValueMemo<bool> never_negative;  ///< which indices are 0 or more whatever the launch
 
  private:
-  Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source);
+  Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source, TargetInfo const& gpu);
   /// The LLVM function of a device function, emitted at its first call.
   llvm::Function& function_of(ir::Function const& callee);
   llvm::Function& emit_function(std::string const& name);

@@ -12,9 +12,6 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-constexpr int warps_per_group = 4;
-constexpr std::int64_t rows_per_wgmma = 64;
-
 ptx::MmaElement mma_element(ir::Op const& op, Element element) {
   if (element == Element::f16) return ptx::MmaElement::f16;
   if (element == Element::bf16) return ptx::MmaElement::bf16;
@@ -44,10 +41,11 @@ ptx::DescriptorFields fields_of(ir::WgmmaOperand const& operand) {
 }
 
 /// Equal parts of N, each with as many columns as one instruction can have here, that descriptors can start at.
-std::optional<ir::WgmmaOperand> columns_operand(ir::Op const& op, ir::Type const& view, std::int64_t& parts) {
+std::optional<ir::WgmmaOperand> columns_operand(ir::Op const& op, Emitter const& e, ir::Type const& view,
+                                                std::int64_t& parts) {
   std::string first;
   std::int64_t const columns = view.shape()[1];
-  std::int64_t const most_columns = ir::most_wgmma_columns(op.function()->warps);
+  std::int64_t const most_columns = ir::max_wgmma_columns(op.function()->warps, e.target);
   for (parts = (columns + most_columns - 1) / most_columns; parts * 8 <= columns; ++parts) {
     if (columns % (parts * 8) != 0) continue;
     std::int64_t const n = columns / parts;
@@ -99,15 +97,15 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
   ir::Value const &lhs = *op.operand(0), &rhs = *op.operand(1);
   ir::Type const &a = lhs.type(), &d = op.result()->type();
   Element const element = a.element();
-  if (e.warps % warps_per_group != 0)
+  if (e.warps % e.target.warps_per_group != 0)
     refuse(op, std::to_string(e.warps) + " warps execute it, but wgmma takes whole warpgroups of 4");
   std::string why;
   check_layout(op, e, "result", d, ir::wgmma_layout(d.shape(), e.warps, why), why);
-  int const groups = e.warps / warps_per_group;
-  std::int64_t const blocks = d.shape()[0] / (rows_per_wgmma * groups);  // of 64 rows per warpgroup
+  int const groups = e.warps / e.target.warps_per_group;
+  std::int64_t const blocks = d.shape()[0] / (isa::wgmma.rows * groups);  // of 64 rows per warpgroup
 
   std::int64_t parts = 1;
-  auto const columns = columns_operand(op, rhs.type(), parts);
+  auto const columns = columns_operand(op, e, rhs.type(), parts);
   llvm::Value* const b_base = ptx::matrix_descriptor(b, e.scalar(rhs), fields_of(*columns));
   std::int64_t const steps = static_cast<std::int64_t>(columns->k_starts.size());
   ptx::WgmmaForm form;

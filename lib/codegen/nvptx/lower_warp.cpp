@@ -11,17 +11,11 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-constexpr int register_file = 65536;  // 32-bit registers of an SM, all for one CTA
-constexpr int most_registers = 255;   // that one thread can name
-
-/// Registers per thread with which a CTA of this size starts: what ptxas may use when one CTA fits an SM.
-int registers_at_launch(int threads) { return std::min(register_file / threads / 8 * 8, most_registers); }
-
 /// Refuses register counts that the CTA's registers cannot hold, with the counts: the last setmaxnreg.inc would wait
 /// for ever.
-void check_registers(ir::Op const& op, int cta_warps) {
+void check_registers(ir::Op const& op, int cta_warps, TargetInfo const& target) {
   auto const& attributes = op.as<ir::WarpSpecializeOp>();
-  int const at_launch = registers_at_launch(cta_warps * 32);
+  int const at_launch = target.registers_at_start(cta_warps);
   std::int64_t needed = 0;
   std::string users;
   for (int i = 0; i < attributes.warps.size(); ++i) {
@@ -52,8 +46,8 @@ llvm::Value* join_all(Emitter& e, ir::Combine how, Registers values) {
 
 void lower(ir::WarpSpecializeOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
-  check_registers(op, e.warps);
-  int const at_launch = registers_at_launch(e.warps * 32);
+  check_registers(op, e.warps, e.target);
+  int const at_launch = e.target.registers_at_start(e.warps);
   llvm::BasicBlock* const join = e.block("specialized");
   std::int64_t first = 0;
   for (int i = 0; i < op.block_count(); ++i) {

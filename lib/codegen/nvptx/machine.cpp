@@ -73,7 +73,7 @@ class PassGate : public llvm::OptPassGate {
 
 }  // namespace
 
-std::unique_ptr<llvm::TargetMachine> make_target_machine(std::string const& architecture, int ptx_version) {
+std::unique_ptr<llvm::TargetMachine> make_target_machine(TargetInfo const& gpu, int ptx_version) {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeNVPTXTargetInfo();
@@ -96,7 +96,7 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(std::string const& arch
   llvm::StringRef const name(triple);
 #endif
   return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(name, architecture, "+ptx" + std::to_string(ptx_version), options, std::nullopt,
+      target->createTargetMachine(name, gpu.architecture, "+ptx" + std::to_string(ptx_version), options, std::nullopt,
                                   std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 

@@ -5,14 +5,14 @@
 #include <string>
 
 #include "codegen/llvm_fwd.hpp"
+#include "tegula/support/target_info.hpp"
 
 namespace tegula::codegen::nvptx {
 
 /// PTX 8.0, times ten: the first version that knows sm_90a.
 inline constexpr int least_ptx_version = 80;
 
-std::unique_ptr<llvm::TargetMachine> make_target_machine(std::string const& architecture,
-                                                         int ptx_version = least_ptx_version);
+std::unique_ptr<llvm::TargetMachine> make_target_machine(TargetInfo const& gpu, int ptx_version = least_ptx_version);
 /// Gives a new module the machine's triple and data layout.
 void prepare_module(llvm::Module& module, llvm::TargetMachine& machine);
 /// LLVM's O2, without its vectorisers: registers and widths are our passes' decision. The machine tells it which values

@@ -24,7 +24,7 @@ Engine::Engine(Function const& kernel, Arguments const& arguments, EngineOptions
     : kernel_(kernel),
       arguments_(arguments),
       options_(options),
-      plan_(kernel, options.barriers_stated),
+      plan_(kernel, *options.target, options.barriers_stated),
       grid_(Launch(kernel, arguments, options.values).grid()),
       global_(kernel, arguments, options.dependent) {
   ctas_ = static_cast<int>(block_count(kernel, grid_));
@@ -34,8 +34,9 @@ Engine::Engine(Function const& kernel, Arguments const& arguments, EngineOptions
 }
 
 std::uint32_t Engine::entry_registers() const {
-  // Of 64 Ki registers, in steps of 8 per thread (256 per warp).
-  return std::min<std::uint32_t>(65536u / (32u * static_cast<std::uint32_t>(plan_.warps())) / 8 * 8, 256);
+  TargetInfo const& target = *options_.target;
+  int const even = target.registers / (target.lanes * plan_.warps()) / target.register_step * target.register_step;
+  return static_cast<std::uint32_t>(std::min(even, isa::setmaxnreg.max));
 }
 
 void Engine::build(machine::Machine& machine, int first, int count) {

@@ -18,6 +18,7 @@
 #include "sim/block/shared_view.hpp"
 #include "sim/machine/machine.hpp"
 #include "sim/machine/warp.hpp"
+#include "tegula/support/target_info.hpp"
 
 namespace tegula::sim::block {
 
@@ -30,6 +31,7 @@ using Exchange = std::vector<Value>;
 
 struct EngineOptions {
   sim::Options values;  ///< precision, grid, reports about values
+  TargetInfo const* target = gpu_targets.front();
   int cluster = 1;
   bool dependent = false;  ///< a grid before this one may still write what the arguments name
   std::optional<bool> barriers_stated;

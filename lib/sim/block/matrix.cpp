@@ -97,12 +97,11 @@ void check_shared_operand(WarpProgram& warp, Op const& op, int number, WgmmaRole
   Type const& type = op.operand(number)->type();
   View const& view = warp.view(*op.operand(number));
   if (!warp.engine().first_check(op, warp.engine().regions().get(view))) return;
-  constexpr std::int64_t most_columns = 256;
   std::int64_t const columns = type.shape()[1];
   std::string why, first;
   std::optional<WgmmaOperand> operand;
   for (std::int64_t parts = 1; !operand && parts * 8 <= columns; ++parts) {
-    if (role == WgmmaRole::b && (columns % (parts * 8) != 0 || columns / parts > most_columns)) continue;
+    if (role == WgmmaRole::b && (columns % (parts * 8) != 0 || columns / parts > isa::wgmma.max_columns)) continue;
     operand = wgmma_operand(type.shape(), *type.layout(), bytes(type.element()), role, why,
                             role == WgmmaRole::b ? static_cast<int>(columns / parts) : 0);
     if (first.empty()) first = why;

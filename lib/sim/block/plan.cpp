@@ -33,7 +33,7 @@ bool own_registers(Op const& op) {
 
 }  // namespace
 
-Plan::Plan(Function const& kernel, std::optional<bool> barriers_stated) : kernel_(kernel) {
+Plan::Plan(Function const& kernel, TargetInfo const& target, std::optional<bool> barriers_stated) : kernel_(kernel) {
   auto const each_function = [&](auto const& visit) {
     if (kernel.parent() == nullptr) return visit(kernel);
     for (auto const& function : kernel.parent()->functions()) visit(*function);
@@ -59,7 +59,7 @@ Plan::Plan(Function const& kernel, std::optional<bool> barriers_stated) : kernel
     for (int i = 0; i < op->result_count(); ++i)
       if (in_tensor_core(*op->result(i))) plan.defines.push_back(op->result(i));
   }
-  place_buffers();
+  place_buffers(target.shared);
 }
 
 std::uint32_t Plan::place(Block const& block, std::uint32_t line) {
@@ -160,7 +160,7 @@ void Plan::find_tracked(Function const& function) {
   }
 }
 
-void Plan::place_buffers() {
+void Plan::place_buffers(std::int64_t allowed) {
   auto const names = value_names(kernel_);
   auto users = shared_users(kernel_);
   std::int64_t next = frame_bytes(users);
@@ -189,7 +189,7 @@ void Plan::place_buffers() {
     for (std::uint32_t i = 0; parts > 1 && i < parts; ++i)
       names_.push_back({at + i * part, at + (i + 1) * part, name + "[" + std::to_string(i) + "]"});
   }
-  if (next > shared_limit) throw UserError("simulate: " + too_much_shared_memory(next, users));
+  if (next > allowed) throw UserError("simulate: " + too_much_shared_memory(next, allowed, users));
   shared_bytes_ = static_cast<std::uint32_t>((next + 1023) / 1024 * 1024);
   if (kernel_.parent() == nullptr) return;
   for (auto const& function : kernel_.parent()->functions()) {

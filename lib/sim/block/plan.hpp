@@ -10,6 +10,7 @@
 
 #include "ir/op.hpp"
 #include "sim/machine/types.hpp"
+#include "tegula/support/target_info.hpp"
 
 namespace tegula::sim::block {
 
@@ -32,7 +33,7 @@ class Plan {
  public:
   /// Throws UserError for what cannot be simulated by warps: `dot`, tiles without layouts.
   /// `barriers_stated`: the text says every barrier; by default if it holds any block op.
-  explicit Plan(ir::Function const& kernel, std::optional<bool> barriers_stated = {});
+  explicit Plan(ir::Function const& kernel, TargetInfo const& target, std::optional<bool> barriers_stated = {});
 
   [[nodiscard]] OpPlan const& of(ir::Op const& op) const { return ops_.at(&op); }
   /// True for a value whose registers tensor cores read or write.
@@ -68,7 +69,7 @@ class Plan {
   void find_last(ir::Value const& value);
   void find_ends(ir::Block const& block);
   void find_tracked(ir::Function const& function);
-  void place_buffers();
+  void place_buffers(std::int64_t allowed);
 
   ir::Function const& kernel_;
   std::unordered_map<ir::Op const*, OpPlan> ops_;

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "sim/machine/state.hpp"
+#include "tegula/support/target_info.hpp"
 
 namespace tegula::sim::machine {
 
@@ -161,7 +162,7 @@ Turn Warp::set_max_registers(bool increase, std::uint32_t count, Site site) {
   w.last_setmaxnreg = site;
   if (s.options.registers == 0) return turn(w);
   std::string sentence;
-  if (count < 24 || count > 256 || count % 8 != 0) {
+  if (!isa::setmaxnreg.has(count)) {
     sentence = "setmaxnreg " + std::to_string(count) + ": the count must be a multiple of 8 in 24..256";
   } else if (increase ? count < w.registers : count > w.registers) {
     sentence = std::string("setmaxnreg.") + (increase ? "inc " : "dec ") + std::to_string(count) +

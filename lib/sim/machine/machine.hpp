@@ -13,19 +13,20 @@
 #include "sim/machine/report.hpp"
 #include "sim/machine/schedule.hpp"
 #include "sim/machine/types.hpp"
+#include "tegula/support/target_info.hpp"
 
 namespace tegula::sim::machine {
 
 /// What a launch is.
 struct Options {
   int ctas = 1;
-  int cluster = 1;                       // CTAs per cluster; ctas is a multiple of it
-  int resident = 0;                      // clusters that run at once, in order; 0: all. Others start as those end
-  std::uint32_t shared_bytes = 232448;   // per CTA
-  std::uint32_t registers = 0;           // per thread at entry; 0: setmaxnreg is not modelled
-  std::uint64_t max_steps = 20'000'000;  // schedule points before the run is called a livelock
-  std::uint32_t max_reports = 16;        // the run stops after so many
-  bool trace = false;                    // Outcome::trace says who did what at each step
+  int cluster = 1;                             // CTAs per cluster; ctas is a multiple of it
+  int resident = 0;                            // clusters that run at once, in order; 0: all. Others start as those end
+  std::uint32_t shared_bytes = sm_90a.shared;  // per CTA
+  std::uint32_t registers = 0;                 // per thread at entry; 0: setmaxnreg is not modelled
+  std::uint64_t max_steps = 20'000'000;        // schedule points before the run is called a livelock
+  std::uint32_t max_reports = 16;              // the run stops after so many
+  bool trace = false;                          // Outcome::trace says who did what at each step
 };
 
 /// What is known of a global buffer before the kernel starts.

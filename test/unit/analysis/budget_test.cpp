@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 #include "support/module.hpp"
 #include "tegula/support/error.hpp"
+#include "tegula/support/target_info.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
@@ -11,20 +12,21 @@ using test::ContainsSubstring;
 
 TEST_CASE("budget: more threads than a CTA has are refused with both numbers", "[N5]") {
   ir::Module const module = unverified("kernel @wide() warps = 40 {\n  return\n}\n");
-  Budget const found = analysis::budget(module.kernel());
+  Budget const found = analysis::budget(module.kernel(), sm_90a);
   REQUIRE(found.broken.size() == 1);
   CHECK(found.broken.front().name == "threads");
   CHECK_FALSE(found.fits());
-  CHECK_THROWS_WITH(analysis::refuse_over_budget(module.kernel()),
+  CHECK_THROWS_WITH(analysis::refuse_over_budget(module.kernel(), sm_90a),
                     "compile: @wide: 40 warps, so 1280 threads of a CTA, 1024 allowed; ask for 32 warps or fewer");
-  CHECK_NOTHROW(analysis::refuse_over_budget(unverified("kernel @good() warps = 32 {\n  return\n}\n").kernel()));
+  CHECK_NOTHROW(
+      analysis::refuse_over_budget(unverified("kernel @good() warps = 32 {\n  return\n}\n").kernel(), sm_90a));
 }
 
 TEST_CASE("budget: warps for copies are named where they make too many threads, and the advice leaves room for them") {
   ir::Module const module = unverified(
       "kernel @roles() warps = 36 {\n  warp_specialize {warps = [4, 32], replicas = [1, 1], registers = [0, 0]} "
       "(%p: i64) {\n    yield\n  } and (%g: i64) {\n    yield\n  }\n  return\n}\n");
-  CHECK_THROWS_WITH(analysis::refuse_over_budget(module.kernel()),
+  CHECK_THROWS_WITH(analysis::refuse_over_budget(module.kernel(), sm_90a),
                     "compile: @roles: 36 warps, 4 of them for copies, so 1152 threads of a CTA, 1024 allowed; ask for "
                     "28 warps or fewer, or for no warps of their own for copies (specialization off)");
 }
@@ -36,12 +38,12 @@ TEST_CASE("budget: shared memory is counted to its last byte, mbarriers one by o
         "  return\n}\n");
   };
   ir::Module const fits = with("  %full = shared_alloc {align = 8, offset = 131072} : mbarrier<3>\n");
-  CHECK(analysis::budget(fits.kernel()).shared == 131072 + 3 * 8);
-  CHECK(analysis::budget(fits.kernel()).barriers == 3);
-  CHECK(analysis::budget(fits.kernel()).fits());
+  CHECK(analysis::budget(fits.kernel(), sm_90a).shared == 131072 + 3 * 8);
+  CHECK(analysis::budget(fits.kernel(), sm_90a).barriers == 3);
+  CHECK(analysis::budget(fits.kernel(), sm_90a).fits());
   ir::Module const over = with("  %out = shared_alloc {offset = 131072} : shared<416x64xf32, dense>\n");
-  CHECK(analysis::budget(over.kernel()).broken.front().name == "shared");
-  CHECK_THROWS_WITH(analysis::refuse_over_budget(over.kernel()),
+  CHECK(analysis::budget(over.kernel(), sm_90a).broken.front().name == "shared");
+  CHECK_THROWS_WITH(analysis::refuse_over_budget(over.kernel(), sm_90a),
                     ContainsSubstring("237568 bytes needed, 232448 allowed; %ring 131072, %out 106496; take fewer"));
 }
 
@@ -55,7 +57,7 @@ TEST_CASE("budget: a product that goes warp by warp is named with the reason and
       "  %d = mma %a, %b, %none {by_warps = \"wgmma takes multiples of 64 rows, not 16\"} : tile<16x8xi32, mma(1,1)>\n"
       "  store %C, %d, %zero, %zero\n"
       "  return\n}\n");
-  Budget const found = analysis::budget(module.kernel());
+  Budget const found = analysis::budget(module.kernel(), sm_90a);
   CHECK(found.fits());
   REQUIRE(found.broken.size() == 1);
   CHECK(found.broken.front().name == "wgmma");
@@ -75,7 +77,7 @@ TEST_CASE("budget: the parts of shared memory add up to its total, gaps and shar
       "  %e = shared_alloc {offset = 319488} : shared<32xf32, dense>\n"
       "  %f = shared_alloc {align = 8, offset = 319712} : mbarrier<4>\n"
       "  return\n}\n");
-  CHECK_THROWS_WITH(analysis::refuse_over_budget(module.kernel()),
+  CHECK_THROWS_WITH(analysis::refuse_over_budget(module.kernel(), sm_90a),
                     ContainsSubstring("319744 bytes needed, 232448 allowed; %a 262144, %b 32768, %c 16384, 3 others "
                                       "8352, gaps 96; take fewer"));
 }

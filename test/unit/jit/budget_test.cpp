@@ -36,10 +36,10 @@ inline constexpr auto copy = kernel("copy", [](in<float, 2> x, out<float, 2> y) 
 
 // What shapes alone tell.
 constexpr auto of_gemm = budget(stages<4>, ring_tile<bf16>(shape<128, 64>), ring_tile<bf16>(shape<64, 128>));
-static_assert(of_gemm.shared <= sm90::shared);
+static_assert(of_gemm.shared <= sm_90a.shared);
 static_assert(of_gemm.barriers == 8 && of_gemm.broken == nullptr);
 static_assert(budget(stages<8>, ring_tile<bf16>(shape<128, 64>), ring_tile<bf16>(shape<64, 128>)).shared >
-              sm90::shared);
+              sm_90a.shared);
 static_assert(budget(stages<2>, ring_tile<bf16>(shape<64, 10>)).broken == &tma_rule::row);
 static_assert(budget(stages<2>, ring_tile<float>(shape<64, 48>)).broken == &tma_rule::swizzle);
 static_assert(budget(stages<2>, ring_tile<bool>(shape<64, 64>)).broken == &tma_rule::element);
@@ -57,7 +57,7 @@ TEST_CASE("budget: a product's rings, barriers, threads and registers are counte
   CHECK(found.fits());
   CHECK(found.broken.empty());
   CHECK(found.threads >= 128);
-  CHECK(found.shared <= sm90::shared);
+  CHECK(found.shared <= sm_90a.shared);
   // The rings and barriers that the shapes tell of, and besides them only the staging of the stores.
   CHECK(found.shared >= of_gemm.shared);
   CHECK(found.shared <= of_gemm.shared + 36 * 1024);
@@ -138,7 +138,7 @@ TEST_CASE("budget: registers that cannot fit are refused, with more warps they d
   Budget const spread = budget(copy<32>, many);
   CHECK(spread.fits());
   CHECK(spread.registers_allowed == 64);
-  CHECK(spread.threads == sm90::threads);
+  CHECK(spread.threads == sm_90a.threads);
 }
 
 TEST_CASE("budget: accumulators of open products go to as many warpgroups as have registers for them, else are refused",

@@ -1,6 +1,7 @@
 #include "codegen/nvptx/ptx/mma.hpp"
 
 #include "tegula/support/error.hpp"
+#include "tegula/support/target_info.hpp"
 
 namespace tegula::codegen::nvptx::ptx {
 namespace {
@@ -35,7 +36,8 @@ bool is_16_bit(MmaElement element) { return element == MmaElement::f16 || elemen
 
 /// Why the form does not exist, or nothing (the PTX ISA's tables of wgmma.mma_async).
 std::string trouble(WgmmaForm const& form, bool a_in_registers) {
-  if (form.n < 8 || form.n > 256 || form.n % 8 != 0) return "n is a multiple of 8 up to 256";
+  if (form.n < isa::wgmma.column_step || form.n > isa::wgmma.max_columns || form.n % isa::wgmma.column_step != 0)
+    return "n is a multiple of 8 up to 256";
   if (is_integer(form.a) && form.n > 24 && form.n % 16 != 0) return "n of 8-bit integers above 24 is a multiple of 16";
   bool const pair =
       form.a == form.b || (is_integer(form.a) && is_integer(form.b)) || (is_fp8(form.a) && is_fp8(form.b));
