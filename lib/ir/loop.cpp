@@ -7,15 +7,26 @@
 
 namespace tegula::ir {
 
-Loop::Loop(Op& op)
-    : op_(&op),
-      first_init_(op.is<ForOp>() ? op.position<ForOp>("inits") : op.position<RepeatOp>("inits")),
+Loop::Loop(Op const& op)
+    : first_init_(op.is<ForOp>() ? op.position<ForOp>("inits") : op.position<RepeatOp>("inits")),
       first_argument_(op.is<ForOp>() ? 1 : 0),
-      first_yielded_(op.is<ForOp>() ? 0 : 1) {}
+      first_yielded_(op.is<ForOp>() ? 0 : 1),
+      op_(op.block().parent_op()) {}
+
+std::optional<Loop> Loop::counted_by(Value const& value) {
+  Op const* const around = value.owner_block() == nullptr ? nullptr : value.owner_block()->parent_op();
+  if (around == nullptr || !around->is<ForOp>() || value.index() != 0) return std::nullopt;
+  return Loop(*around);
+}
 
 Value* Loop::counter() const {
   (void)op_->as<ForOp>();
   return body().argument(0);
+}
+
+Value* Loop::condition() const {
+  (void)op_->as<RepeatOp>();
+  return yield().operand(0);
 }
 
 int Loop::carry_of(Value const& value) const {

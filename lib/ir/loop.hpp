@@ -1,16 +1,21 @@
 // Names the parts of a loop: its bounds, its counter, and the values that it carries.
 #pragma once
 
+#include <optional>
+
 #include "ir/op.hpp"
 
 namespace tegula::ir {
 
 /// A view of a `for` or a `repeat`. Value k that the loop carries begins as init(k), is carried(k) within an iteration,
-/// is followed by yielded(k), and leaves the loop as result(k). Only a `for` has bounds, a step and a counter.
+/// is followed by yielded(k), and leaves the loop as result(k). Only a `for` has bounds, a step and a counter; only a
+/// `repeat` has a condition.
 class Loop {
  public:
   /// `op` is a for or a repeat: InternalError otherwise.
-  explicit Loop(Op& op);
+  explicit Loop(Op const& op);
+  /// The for that counts with this value, if one does.
+  static std::optional<Loop> counted_by(Value const& value);
 
   [[nodiscard]] Op& op() const { return *op_; }
   [[nodiscard]] Block& body() const { return op_->block(); }
@@ -22,12 +27,21 @@ class Loop {
   /// The i64 that counts from lower to upper; an argument of the body.
   [[nodiscard]] Value* counter() const;
 
+  /// The bool that a repeat yields: true for another iteration.
+  [[nodiscard]] Value* condition() const;
+
   /// The number of carried values.
   [[nodiscard]] int count() const { return op_->result_count(); }
   [[nodiscard]] Value* init(int k) const { return op_->operand(first_init_ + k); }
   [[nodiscard]] Value* carried(int k) const { return body().argument(first_argument_ + k); }
+  /// Where carried(0) stands among the arguments of the body.
+  [[nodiscard]] int first_argument() const { return first_argument_; }
   [[nodiscard]] Value* yielded(int k) const { return yield().operand(first_yielded_ + k); }
   [[nodiscard]] Value* result(int k) const { return op_->result(k); }
+  [[nodiscard]] std::span<Value* const> inits() const { return op_->operands().subspan(index(first_init_)); }
+  [[nodiscard]] std::span<Value* const> all_yielded() const {
+    return yield().operands().subspan(index(first_yielded_));
+  }
 
   /// The use of init(k) by the loop, and of yielded(k) by its yield.
   [[nodiscard]] Use init_use(int k) const { return {op_, first_init_ + k}; }
@@ -46,10 +60,12 @@ class Loop {
   void remove_carry(int k) const;
 
  private:
-  Op* op_;
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
   int first_init_;
   int first_argument_;
   int first_yielded_;
+  Op* op_;  ///< last: the positions are taken first, which checks the kind
 };
 
 }  // namespace tegula::ir

@@ -53,13 +53,6 @@ void* Op::checked(OpKind wanted) const {
   return attributes_.get();
 }
 
-int Op::position(std::string_view name) const {
-  auto const found = std::find(info_->operands.begin(), info_->operands.end(), name);
-  if (found == info_->operands.end())
-    throw InternalError("op " + std::string(info_->mnemonic) + " has no operand " + std::string(name));
-  return static_cast<int>(found - info_->operands.begin());
-}
-
 Value* Op::operand() const {
   if (operand_count() != 1)
     throw InternalError("op " + std::string(info_->mnemonic) + " has " + std::to_string(operand_count()) +

@@ -137,9 +137,16 @@ class Op {
     if constexpr (requires { OpStruct::mnemonic; }) (void)as<OpStruct>();
     return name.position;
   }
+  /// The same for code about ops of several structs that share a name: `op.in("tensor")` of a load or a store.
+  /// InternalError when the op's struct lists no such name.
+  [[nodiscard]] Value* in(std::string_view name) const { return operand(position(name)); }
+  [[nodiscard]] std::span<Value* const> all(std::string_view name) const {
+    return operands().subspan(static_cast<std::size_t>(position(name)));
+  }
+  [[nodiscard]] int position(std::string_view name) const { return info_->position(name); }
   /// The operands of an op that names them lhs and rhs: elementwise ops of two, comparisons, selections, products.
-  [[nodiscard]] Value* lhs() const { return operand(position("lhs")); }
-  [[nodiscard]] Value* rhs() const { return operand(position("rhs")); }
+  [[nodiscard]] Value* lhs() const { return in("lhs"); }
+  [[nodiscard]] Value* rhs() const { return in("rhs"); }
   /// The only operand of an op that has one; InternalError for others.
   [[nodiscard]] Value* operand() const;
 
@@ -180,7 +187,6 @@ class Op {
  private:
   friend class Block;
   void* checked(OpKind kind) const;
-  [[nodiscard]] int position(std::string_view name) const;
   void drop_operand_uses();
 
   OpInfo const* info_;

@@ -1,10 +1,14 @@
 #include "ir/op_info.hpp"
 
+#include <algorithm>
 #include <array>
 #include <boost/hana/for_each.hpp>
 #include <boost/hana/tuple.hpp>
 #include <boost/hana/type.hpp>
 #include <map>
+#include <string>
+
+#include "tegula/support/error.hpp"
 
 namespace tegula::ir {
 namespace {
@@ -76,6 +80,13 @@ std::array<OpInfo, op_kind_count> const& table() {
 }  // namespace
 
 OpInfo const& op_info(OpKind kind) { return table()[static_cast<std::size_t>(kind)]; }
+
+int OpInfo::position(std::string_view operand) const {
+  auto const found = std::find(operands.begin(), operands.end(), operand);
+  if (found == operands.end())
+    throw InternalError("op " + std::string(mnemonic) + " has no operand " + std::string(operand));
+  return static_cast<int>(found - operands.begin());
+}
 
 OpInfo const* find_op(std::string_view mnemonic) {
   static auto const& index = *[] {

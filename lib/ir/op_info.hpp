@@ -31,6 +31,9 @@ struct OpInfo {
   void (*list_fields)(void* op, std::vector<FieldRef>& out);
 
   [[nodiscard]] bool has(Trait trait) const { return (traits & trait) != 0; }
+  /// Where the operand of that name stands, or the first of those that the last name of a variadic op stands for.
+  /// InternalError for a name that the op does not list.
+  [[nodiscard]] int position(std::string_view operand) const;
 };
 
 OpInfo const& op_info(OpKind kind);

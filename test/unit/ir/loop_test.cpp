@@ -54,6 +54,8 @@ TEST_CASE("operands: names give positions") {
   CHECK(store.in<StoreOp>("tile")->name() == "t");
   CHECK(store.in<StoreOp>("offsets", 0)->name() == "a");
   CHECK(store.all<StoreOp>("offsets").size() == 1);
+  CHECK(store.in("tile") == store.in<StoreOp>("tile"));
+  CHECK(store.all("offsets")[0]->name() == "a");
   CHECK(read.find<SplatOp>().operand()->name() == "q");
   CHECK(read.find<StoreOp>().in<StoreOp>("tile")->defined_by<SplatOp>() == &read.find<SplatOp>());
   CHECK(read.find<SplatOp>().operand()->defined_by<ForOp>() == nullptr);
@@ -72,6 +74,7 @@ TEST_CASE("operands: names give positions") {
 TEST_CASE("operands: a name of another op is an internal error") {
   Read read;
   CHECK_THROWS_AS(read.find<StoreOp>().in<LoadOp>("tensor"), InternalError);
+  CHECK_THROWS_AS(read.find<StoreOp>().in("scalar"), InternalError);
   CHECK_THROWS_AS(read.find<StoreOp>().lhs(), InternalError);
   CHECK_THROWS_AS(read.find<StoreOp>().operand(), InternalError);
 }
@@ -88,6 +91,9 @@ TEST_CASE("loop: parts of a for") {
   CHECK(loop.carried(1)->name() == "y");
   CHECK(loop.yielded(1)->name() == "p");
   CHECK(loop.result(1)->name() == "s");
+  CHECK(loop.inits().size() == 2);
+  CHECK(loop.inits()[0] == loop.init(0));
+  CHECK(loop.all_yielded()[1] == loop.yielded(1));
   CHECK(loop.carry_of(*loop.carried(1)) == 1);
   CHECK(loop.carry_of(*loop.counter()) == -1);
   CHECK(loop.carry_of(*loop.lower()) == -1);
@@ -104,11 +110,26 @@ TEST_CASE("loop: parts of a repeat") {
   CHECK(loop.carried(0)->name() == "z");
   CHECK(loop.yielded(0)->name() == "m");
   CHECK(loop.result(0)->name() == "q");
+  CHECK(loop.condition()->name() == "l");
+  CHECK(loop.inits()[0] == loop.init(0));
+  CHECK(loop.all_yielded().size() == 1);
   CHECK(loop.carry_of(*loop.carried(0)) == 0);
   CHECK(loop.carry_of(Use{&loop.yield(), 0}) == -1);
+  CHECK_THROWS_AS(Loop(read.find<ForOp>()).condition(), InternalError);
   CHECK_THROWS_AS(loop.upper(), InternalError);
   CHECK_THROWS_AS(loop.counter(), InternalError);
   CHECK_THROWS_AS(Loop(read.find<StoreOp>()), InternalError);
+}
+
+TEST_CASE("loop: the for that a value counts for") {
+  Read read;
+  Loop const loop(read.find<ForOp>());
+  REQUIRE(Loop::counted_by(*loop.counter()));
+  CHECK(&Loop::counted_by(*loop.counter())->op() == &loop.op());
+  CHECK_FALSE(Loop::counted_by(*loop.carried(0)));
+  CHECK_FALSE(Loop::counted_by(*loop.result(0)));
+  CHECK_FALSE(Loop::counted_by(*read.kernel.parameter(0)));
+  CHECK_FALSE(Loop::counted_by(*Loop(read.find<RepeatOp>()).carried(0)));
 }
 
 TEST_CASE("loop: carried values come and go") {
