@@ -121,7 +121,7 @@ ScratchTile scratch_tile(Extents const& shape, Element element) {
 std::int64_t scratch_bytes(Op const& op) {
   if (op.is<ReduceOp>()) {
     ReduceOp const& reduce = op.as<ReduceOp>();
-    Type const& type = op.operand(0)->type();
+    Type const& type = op.operand()->type();
     auto const steps = reduction_steps(*type.layout(), static_cast<int>(reduce.axis), reduce.order);
     std::int64_t most = 0;
     if (steps)
@@ -130,7 +130,7 @@ std::int64_t scratch_bytes(Op const& op) {
     return most * op.result()->type().elements() * bytes(accumulator_of(type.element()));
   }
   if (op.is<ConvertLayoutOp>()) {
-    Type const& from = op.operand(0)->type();
+    Type const& from = op.operand()->type();
     Type const& to = op.result()->type();
     if (conversion(*from.layout(), *to.layout()).kind != ConversionKind::shared) return 0;
     return scratch_tile(from.shape(), from.element()).elements * bytes(from.element());

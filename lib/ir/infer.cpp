@@ -24,10 +24,10 @@ static bool is_integral(Element element) { return !is_float(element) && element 
 static bool is_real(Element element) { return is_float(element) && is_arithmetic(element); }
 
 /// Arithmetic is of tiles and scalars.
-static void computable(Rule& rule, int i) {
-  Type const& type = rule.operand(i);
+static void computable(Rule& rule, OperandOf which) {
+  Type const& type = rule.operand(which);
   rule.require(type.is_tile() || type.is_scalar(),
-               rule.says(i) + (type.is_pending() ? "; wait for it first" : "; load it first"));
+               rule.says(which) + (type.is_pending() ? "; wait for it first" : "; load it first"));
 }
 
 static void elementwise_rule(Rule& rule, int from, bool (*accepts)(Element), char const* elements) {
@@ -43,7 +43,7 @@ static void elementwise_rule(Rule& rule, int from, bool (*accepts)(Element), cha
 
 static void same_as_operands(Rule& rule, bool (*accepts)(Element), char const* elements) {
   elementwise_rule(rule, 0, accepts, elements);
-  rule.result(rule.operand(0));
+  rule.result(rule.operands.front());
 }
 
 constexpr auto numbers = "numbers";
@@ -82,15 +82,15 @@ void apply(Rule& rule, CompareOp const& op) {
   elementwise_rule(
       rule, 0, [](Element element) { return bits(element) != 8; }, "numbers and booleans");
   bool const ordering = op.predicate != Predicate::eq && op.predicate != Predicate::ne;
-  rule.require(!ordering || is_arithmetic(rule.operand(0).element()), "booleans have eq and ne only");
-  rule.result(rule.operand(0).with_element(Element::boolean));
+  rule.require(!ordering || is_arithmetic(rule.operand("lhs").element()), "booleans have eq and ne only");
+  rule.result(rule.operand("lhs").with_element(Element::boolean));
 }
 
 void apply(Rule& rule, SelectOp const&) {
-  elementwise_rule(rule, 1, any_element, "");
-  Type const wanted = rule.operand(1).with_element(Element::boolean);
-  rule.require(rule.operand(0) == wanted, rule.says(0) + " but must be " + to_string(wanted));
-  rule.result(rule.operand(1));
+  elementwise_rule(rule, rule.position("lhs"), any_element, "");
+  Type const wanted = rule.operand("lhs").with_element(Element::boolean);
+  rule.require(rule.operand("condition") == wanted, rule.says("condition") + " but must be " + to_string(wanted));
+  rule.result(rule.operand("lhs"));
 }
 
 void apply(Rule& rule, FmaOp const&) {
@@ -99,10 +99,10 @@ void apply(Rule& rule, FmaOp const&) {
 }
 
 static void converted(Rule& rule) {
-  computable(rule, 0);
+  computable(rule, "operand");
   if (!rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;
-  Type const wanted = rule.operand(0).with_element(rule.stated[0].element());
-  rule.require(rule.stated[0] == wanted, rule.says(0) + " but the result is " + to_string(rule.stated[0]));
+  Type const wanted = rule.operand("operand").with_element(rule.stated[0].element());
+  rule.require(rule.stated[0] == wanted, rule.says("operand") + " but the result is " + to_string(rule.stated[0]));
   rule.result(wanted);
 }
 void apply(Rule& rule, CastOp const&) {
@@ -112,7 +112,7 @@ void apply(Rule& rule, CastOp const&) {
 void apply(Rule& rule, BitcastOp const&) {
   converted(rule);
   if (rule.failed) return;
-  Element const from = rule.operand(0).element();
+  Element const from = rule.operand("operand").element();
   Element const to = rule.stated[0].element();
   rule.require(bits(from) == bits(to) && from != Element::boolean,
                std::string(name(from)) + " has " + std::to_string(bits(from)) + " bits but " + std::string(name(to)) +
@@ -131,8 +131,8 @@ void apply(Rule& rule, ConstantOp const& op) {
 // Shapes.
 void apply(Rule& rule, SplatOp const&) {
   if (!rule.stated_tile()) return;
-  rule.require(rule.operand(0) == Type::scalar(rule.stated[0].element()),
-               rule.says(0) + " but the result is " + to_string(rule.stated[0]));
+  rule.require(rule.operand("scalar") == Type::scalar(rule.stated[0].element()),
+               rule.says("scalar") + " but the result is " + to_string(rule.stated[0]));
   rule.result(rule.stated[0]);
 }
 
@@ -145,11 +145,11 @@ void apply(Rule& rule, IotaOp const& op) {
 }
 
 void apply(Rule& rule, BroadcastOp const&) {
-  if (!rule.tile_operand(0) || !rule.stated_tile()) return;
-  Type const& from = rule.operand(0);
+  if (!rule.tile_operand("tile") || !rule.stated_tile()) return;
+  Type const& from = rule.operand("tile");
   Type const& to = rule.stated[0];
   rule.require(from.element() == to.element() && from.rank() == to.rank(),
-               rule.says(0) + " but the result is " + to_string(to));
+               rule.says("tile") + " but the result is " + to_string(to));
   for (int i = 0; !rule.failed && i < from.rank(); ++i)
     rule.require(from.shape()[i] == to.shape()[i] || from.shape()[i] == 1,
                  "dim " + std::to_string(i) + " is " + std::to_string(from.shape()[i]) + " and cannot become " +
@@ -170,36 +170,36 @@ static bool ascending(Rule& rule, Extents const& axes, int rank) {
 }
 
 void apply(Rule& rule, ExpandDimsOp const& op) {
-  if (!rule.tile_operand(0)) return;
-  Extents shape = rule.operand(0).shape();
+  if (!rule.tile_operand("tile")) return;
+  Extents shape = rule.operand("tile").shape();
   if (!rule.require(shape.size() + op.axes.size() <= max_rank, "more than " + std::to_string(max_rank) + " axes"))
     return;
   if (!ascending(rule, op.axes, shape.size() + op.axes.size())) return;
   for (std::int64_t const axis : op.axes) shape.insert(static_cast<int>(axis), 1);
-  rule.result(rule.operand(0).with_shape(shape));
+  rule.result(rule.operand("tile").with_shape(shape));
 }
 
 void apply(Rule& rule, SqueezeOp const& op) {
-  if (!rule.tile_operand(0) || !ascending(rule, op.axes, rule.operand(0).rank())) return;
+  if (!rule.tile_operand("tile") || !ascending(rule, op.axes, rule.operand("tile").rank())) return;
   Extents shape;
   int next = 0;
-  for (int i = 0; i < rule.operand(0).rank(); ++i) {
-    std::int64_t const extent = rule.operand(0).shape()[i];
+  for (int i = 0; i < rule.operand("tile").rank(); ++i) {
+    std::int64_t const extent = rule.operand("tile").shape()[i];
     if (next < op.axes.size() && op.axes[next] == i) {
       ++next;
       rule.require(extent == 1, "dim " + std::to_string(i) + " is " + std::to_string(extent) + ", not 1 (" +
-                                    short_text(rule.operand(0)) + ")");
+                                    short_text(rule.operand("tile")) + ")");
     } else {
       shape.push_back(extent);
     }
   }
-  rule.require(!shape.empty(), "no axis would be left of " + short_text(rule.operand(0)));
-  rule.result(rule.operand(0).with_shape(shape));
+  rule.require(!shape.empty(), "no axis would be left of " + short_text(rule.operand("tile")));
+  rule.result(rule.operand("tile").with_shape(shape));
 }
 
 void apply(Rule& rule, TransOp const& op) {
-  if (!rule.tile_operand(0)) return;
-  Type const& from = rule.operand(0);
+  if (!rule.tile_operand("tile")) return;
+  Type const& from = rule.operand("tile");
   Extents shape;
   std::set<std::int64_t> seen;
   bool legal = op.permutation.size() == from.rank();
@@ -213,31 +213,31 @@ void apply(Rule& rule, TransOp const& op) {
 }
 
 void apply(Rule& rule, ConvertLayoutOp const&) {
-  if (!rule.tile_operand(0) || !rule.stated_tile()) return;
-  rule.require(rule.stated[0].with_layout(nullptr) == rule.operand(0).with_layout(nullptr),
-               rule.says(0) + " but the result is " + to_string(rule.stated[0]));
-  rule.require(rule.stated[0].layout() != nullptr || rule.operand(0).layout() != nullptr,
+  if (!rule.tile_operand("tile") || !rule.stated_tile()) return;
+  rule.require(rule.stated[0].with_layout(nullptr) == rule.operand("tile").with_layout(nullptr),
+               rule.says("tile") + " but the result is " + to_string(rule.stated[0]));
+  rule.require(rule.stated[0].layout() != nullptr || rule.operand("tile").layout() != nullptr,
                "one of the tiles needs a layout");
   rule.result(rule.stated[0]);
 }
 
 // Reductions and products.
 void apply(Rule& rule, ReduceOp const& op) {
-  if (!rule.tile_operand(0) || !rule.axis_in(op.axis, rule.operand(0).rank())) return;
-  rule.require(is_arithmetic(rule.operand(0).element()), rule.says(0) + " but takes numbers");
-  Extents shape = rule.operand(0).shape();
+  if (!rule.tile_operand("tile") || !rule.axis_in(op.axis, rule.operand("tile").rank())) return;
+  rule.require(is_arithmetic(rule.operand("tile").element()), rule.says("tile") + " but takes numbers");
+  Extents shape = rule.operand("tile").shape();
   shape[static_cast<int>(op.axis)] = 1;
-  rule.result(rule.operand(0).with_shape(shape));
+  rule.result(rule.operand("tile").with_shape(shape));
 }
 
 void apply(Rule& rule, DotOp const& op) {
-  for (int i = 0; i < 3; ++i) {
-    if (!rule.tile_operand(i)) return;
-    if (!rule.require(rule.operand(i).rank() == 2, rule.says(i) + " but must have 2 axes")) return;
+  for (char const* const name : {"lhs", "rhs", "accumulator"}) {
+    if (!rule.tile_operand(name)) return;
+    if (!rule.require(rule.operand(name).rank() == 2, rule.says(name) + " but must have 2 axes")) return;
   }
-  Type const& a = rule.operand(0);
-  Type const& b = rule.operand(1);
-  Type const& acc = rule.operand(2);
+  Type const& a = rule.operand("lhs");
+  Type const& b = rule.operand("rhs");
+  Type const& acc = rule.operand("accumulator");
   std::string const both = " (lhs " + short_text(a) + ", rhs " + short_text(b) + ")";
   rule.require(a.shape()[1] == b.shape()[0], "dim 1 of lhs is " + std::to_string(a.shape()[1]) +
                                                  " but dim 0 of rhs is " + std::to_string(b.shape()[0]) + both);
@@ -255,33 +255,34 @@ void apply(Rule& rule, DotOp const& op) {
 }
 
 // Memory.
-void check_offsets(Rule& rule, int first, int axes, std::string const& of) {
-  int const given = static_cast<int>(rule.operands.size()) - first;
+void check_offsets(Rule& rule, int axes, std::string const& of) {
+  auto const given = static_cast<int>(rule.all("offsets").size());
   rule.require(given == axes, std::to_string(given) + " offset" + (given == 1 ? "" : "s") + " for " + of);
 }
 
-static void offsets(Rule& rule, int first) {
-  check_offsets(rule, first, rule.operand(0).rank(), "tensor " + to_string(rule.operand(0)));
-  for (int i = first; i < static_cast<int>(rule.operands.size()); ++i) rule.index_operand(i);
+static void offsets(Rule& rule) {
+  check_offsets(rule, rule.operand("tensor").rank(), "tensor " + to_string(rule.operand("tensor")));
+  for (int i = rule.position("offsets"); i < static_cast<int>(rule.operands.size()); ++i) rule.index_operand(i);
 }
 
 static bool box_of(Rule& rule, Type const& tile) {
-  if (!rule.require(rule.operand(0).is_tensor(), rule.says(0) + " but must be a tensor")) return false;
-  return rule.require(tile.element() == rule.operand(0).element() && tile.rank() <= rule.operand(0).rank(),
-                      "tile " + to_string(tile) + " is no box of " + to_string(rule.operand(0)));
+  Type const& tensor = rule.operand("tensor");
+  if (!rule.require(tensor.is_tensor(), rule.says("tensor") + " but must be a tensor")) return false;
+  return rule.require(tile.element() == tensor.element() && tile.rank() <= tensor.rank(),
+                      "tile " + to_string(tile) + " is no box of " + to_string(tensor));
 }
 
 void apply(Rule& rule, LoadOp const& op) {
   if (!rule.stated_tile() || !box_of(rule, rule.stated[0])) return;
-  offsets(rule, 1);
+  offsets(rule);
   rule.require(op.pad.element == rule.stated[0].element(),
                "pad is " + to_string(op.pad) + " but the tile holds " + std::string(name(rule.stated[0].element())));
   rule.result(rule.stated[0]);
 }
 
 void apply(Rule& rule, StoreOp const&) {
-  if (!rule.tile_operand(1) || !box_of(rule, rule.operand(1))) return;
-  offsets(rule, 2);
+  if (!rule.tile_operand("tile") || !box_of(rule, rule.operand("tile"))) return;
+  offsets(rule);
 }
 
 // Launch.
@@ -291,11 +292,12 @@ void apply(Rule& rule, GridOp const&) {
   for (int i = 0; i < static_cast<int>(rule.operands.size()); ++i) rule.index_operand(i);
 }
 void apply(Rule& rule, RequireOp const&) {
-  rule.require(rule.operand(0) == Type::scalar(Element::boolean), rule.says(0) + " but must be bool");
+  rule.require(rule.operand("condition") == Type::scalar(Element::boolean),
+               rule.says("condition") + " but must be bool");
 }
 void apply(Rule& rule, ExtentOp const& op) {
-  if (rule.require(rule.operand(0).is_tensor(), rule.says(0) + " but must be a tensor"))
-    rule.axis_in(op.axis, rule.operand(0).rank());
+  if (rule.require(rule.operand("tensor").is_tensor(), rule.says("tensor") + " but must be a tensor"))
+    rule.axis_in(op.axis, rule.operand("tensor").rank());
   rule.result(Type::index());
 }
 void apply(Rule& rule, BlockIndexOp const& op) {
@@ -309,25 +311,26 @@ void apply(Rule& rule, GridExtentOp const& op) {
 void apply(Rule& rule, MultiprocessorsOp const&) { rule.result(Type::index()); }
 
 // Control: what needs the blocks is in verifier.cpp.
-static void carried(Rule& rule, int first) {
-  for (int i = first; i < static_cast<int>(rule.operands.size()); ++i) {
+static void carried(Rule& rule) {
+  for (int i = rule.position("inits"); i < static_cast<int>(rule.operands.size()); ++i) {
     rule.require(rule.operand(i).is_scalar() || rule.operand(i).in_registers(),
                  rule.says(i) + "; only tiles and scalars are carried");
     rule.result(rule.operand(i));
   }
 }
 void apply(Rule& rule, ForOp const& op) {
-  for (int i = 0; i < 3; ++i) rule.index_operand(i);
+  for (char const* const bound : {"lower", "upper", "step"}) rule.index_operand(bound);
   rule.require(op.stages >= 0, "stages is " + std::to_string(op.stages));
   rule.require(op.unroll >= 0, "unroll is " + std::to_string(op.unroll));
   rule.require(op.distance >= 0 && (op.stages == 0 || op.distance < op.stages),
                "distance is " + std::to_string(op.distance) + " with " + std::to_string(op.stages) +
                    " stages; copies run at least 0 and fewer iterations ahead than there are stages");
-  carried(rule, 3);
+  carried(rule);
 }
-void apply(Rule& rule, RepeatOp const&) { carried(rule, 0); }
+void apply(Rule& rule, RepeatOp const&) { carried(rule); }
 void apply(Rule& rule, IfOp const&) {
-  rule.require(rule.operand(0) == Type::scalar(Element::boolean), rule.says(0) + " but must be bool");
+  rule.require(rule.operand("condition") == Type::scalar(Element::boolean),
+               rule.says("condition") + " but must be bool");
   for (Type const& type : rule.stated) rule.result(type);
 }
 void apply(Rule&, YieldOp const&) {}

@@ -14,27 +14,28 @@ constexpr std::int64_t most_groups = 7;
 
 bool integer_scalar(Type const& type) { return type.is_scalar() && is_whole(type.element()); }
 
-void integer_operand(Rule& rule, int i) {
-  rule.require(integer_scalar(rule.operand(i)), rule.says(i) + " but must be i32 or i64");
+void integer_operand(Rule& rule, OperandOf which) {
+  rule.require(integer_scalar(rule.operand(which)), rule.says(which) + " but must be i32 or i64");
 }
-/// Offsets from operand `first` on, one per axis of what operand `of` names.
-void element_offsets(Rule& rule, int first, int of) {
-  check_offsets(rule, first, rule.operand(of).rank(), rule.operand_name(of) + " " + to_string(rule.operand(of)));
-  for (int i = first; i < static_cast<int>(rule.operands.size()); ++i) integer_operand(rule, i);
+/// Requires one offset per axis of operand `of`.
+void element_offsets(Rule& rule, OperandOf of) {
+  check_offsets(rule, rule.operand(of).rank(), rule.operand_name(of) + " " + to_string(rule.operand(of)));
+  for (int i = rule.position("offsets"); i < static_cast<int>(rule.operands.size()); ++i) integer_operand(rule, i);
 }
-bool shared_operand(Rule& rule, int i) {
-  return rule.require(rule.operand(i).is_shared(), rule.says(i) + " but must be in shared memory");
+bool shared_operand(Rule& rule, OperandOf which) {
+  return rule.require(rule.operand(which).is_shared(), rule.says(which) + " but must be in shared memory");
 }
 /// The tile that a view holds, distributed over threads.
-void tile_for(Rule& rule, int tile, int view) {
+void tile_for(Rule& rule, OperandOf tile, OperandOf view) {
   Type const &value = rule.operand(tile), &to = rule.operand(view);
   rule.require(value.with_layout(nullptr) == Type::tile(to.element(), to.shape()),
                rule.says(view) + " but " + rule.says(tile));
   rule.require(value.layout() != nullptr, rule.operand_name(tile) + " needs a layout");
 }
-void mbarrier_operand(Rule& rule, int i, bool array = false) {
-  rule.require(rule.operand(i).is_mbarrier() && (array || rule.operand(i).rank() == 0),
-               rule.says(i) + (rule.operand(i).is_mbarrier() ? "; take one by view" : " but must be an mbarrier"));
+void mbarrier_operand(Rule& rule, OperandOf which, bool array = false) {
+  rule.require(
+      rule.operand(which).is_mbarrier() && (array || rule.operand(which).rank() == 0),
+      rule.says(which) + (rule.operand(which).is_mbarrier() ? "; take one by view" : " but must be an mbarrier"));
 }
 void in_range(Rule& rule, char const* what, std::int64_t value, std::int64_t least, std::int64_t most) {
   rule.require(value >= least && value <= most, std::string(what) + " is " + std::to_string(value) + ", not " +
@@ -75,33 +76,34 @@ Layout const* without_leading(Layout const& layout, int drop) {
 }
 
 void view_of_mbarriers(Rule& rule) {
-  Type const& source = rule.operand(0);
+  Type const& source = rule.operand("source");
   Type const& stated = rule.stated[0];
-  rule.require(stated.is_mbarrier() && source.rank() == 1 && stated.rank() == 0,
-               rule.says(0) + " but the result is " + to_string(stated) + "; a view of mbarriers is one of them");
+  rule.require(
+      stated.is_mbarrier() && source.rank() == 1 && stated.rank() == 0,
+      rule.says("source") + " but the result is " + to_string(stated) + "; a view of mbarriers is one of them");
   rule.result(stated);
 }
 
 /// What a copy moves: the map's box, some whole number of times.
-void box_fits(Rule& rule, int map, Type const& view, std::string const& what) {
-  Type const& box = rule.operand(map);
-  if (!rule.require(box.is_tensor_map(), rule.says(map) + " but must be a tensor map")) return;
+void box_fits(Rule& rule, Type const& view, std::string const& what) {
+  Type const& box = rule.operand("map");
+  if (!rule.require(box.is_tensor_map(), rule.says("map") + " but must be a tensor map")) return;
   int const drop = box.rank() - view.rank();
   bool fits = drop >= 0 && box.element() == view.element();
   for (int i = 0; fits && i < box.rank(); ++i)
     fits = i < drop ? box.shape()[i] == 1 : view.shape()[i - drop] % box.shape()[i] == 0;
   rule.require(fits, what + ", not whole boxes of " + to_string(box));
 }
-void box_fits(Rule& rule, int map, int shared) {
-  if (shared_operand(rule, shared)) box_fits(rule, map, rule.operand(shared), rule.says(shared));
+void box_fits(Rule& rule, OperandOf shared) {
+  if (shared_operand(rule, shared)) box_fits(rule, rule.operand(shared), rule.says(shared));
 }
 
-void bulk(Rule& rule, int shared) {
-  if (!rule.require(rule.operand(0).is_tensor(), rule.says(0) + " but must be a tensor") ||
+void bulk(Rule& rule, OperandOf shared) {
+  if (!rule.require(rule.operand("tensor").is_tensor(), rule.says("tensor") + " but must be a tensor") ||
       !shared_operand(rule, shared))
     return;
   Type const& view = rule.operand(shared);
-  rule.require(view.element() == rule.operand(0).element(), rule.says(0) + " but " + rule.says(shared));
+  rule.require(view.element() == rule.operand("tensor").element(), rule.says("tensor") + " but " + rule.says(shared));
   std::int64_t const size = view.elements() * bytes(view.element());
   rule.require(size % 16 == 0, rule.says(shared) + ": " + std::to_string(size) + " bytes, not a multiple of 16");
 }
@@ -129,11 +131,11 @@ bool with_layout(Rule& rule, Type const& buffer) {
 }
 
 void apply(Rule& rule, ViewOp const&) {
-  Type const& source = rule.operand(0);
+  Type const& source = rule.operand("source");
   if (!rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;
-  element_offsets(rule, 1, 0);
+  element_offsets(rule, "source");
   if (source.is_mbarrier()) return view_of_mbarriers(rule);
-  if (!shared_operand(rule, 0)) return;
+  if (!shared_operand(rule, "source")) return;
   if (!with_layout(rule, source)) return;
   Type const& stated = rule.stated[0];
   int const drop = source.rank() - stated.rank();
@@ -146,11 +148,11 @@ void apply(Rule& rule, ViewOp const&) {
 }
 
 void apply(Rule& rule, TransViewOp const&) {
-  if (!shared_operand(rule, 0)) return;
-  Type const& source = rule.operand(0);
+  if (!shared_operand(rule, "source")) return;
+  Type const& source = rule.operand("source");
   if (!with_layout(rule, source)) return;
   int const rank = source.rank();
-  if (!rule.require(rank >= 2, rule.says(0) + " but needs two axes")) return;
+  if (!rule.require(rank >= 2, rule.says("source") + " but needs two axes")) return;
   Extents order;
   for (int i = 0; i < rank; ++i) order.push_back(i);
   order[rank - 2] = rank - 1;
@@ -161,40 +163,41 @@ void apply(Rule& rule, TransViewOp const&) {
 }
 
 void apply(Rule& rule, SharedLoadOp const&) {
-  if (!shared_operand(rule, 0) || !rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;
-  Type const& source = rule.operand(0);
+  if (!shared_operand(rule, "source") || !rule.require(rule.stated.size() == 1, "the result's type must be stated"))
+    return;
+  Type const& source = rule.operand("source");
   Type const& stated = rule.stated[0];
   bool const scalar = stated == Type::scalar(source.element()) && source.elements() == 1;
   rule.require(scalar || stated.with_layout(nullptr) == Type::tile(source.element(), source.shape()),
-               rule.says(0) + " but the result is " + to_string(stated));
+               rule.says("source") + " but the result is " + to_string(stated));
   rule.result(stated);
 }
 
 void apply(Rule& rule, SharedStoreOp const&) {
-  if (!shared_operand(rule, 0)) return;
-  Type const& to = rule.operand(0);
-  if (rule.operand(1) != Type::scalar(to.element()) || to.elements() != 1) tile_for(rule, 1, 0);
+  if (!shared_operand(rule, "destination")) return;
+  Type const& to = rule.operand("destination");
+  if (rule.operand("value") != Type::scalar(to.element()) || to.elements() != 1) tile_for(rule, "value", "destination");
 }
 
 // mbarriers, barriers and fences.
 void apply(Rule& rule, MbarrierInitOp const& op) {
-  mbarrier_operand(rule, 0, true);
+  mbarrier_operand(rule, "mbarrier", true);
   in_range(rule, "arrivals", op.arrivals, 1, most_arrivals);
 }
-void apply(Rule& rule, MbarrierInvalOp const&) { mbarrier_operand(rule, 0, true); }
+void apply(Rule& rule, MbarrierInvalOp const&) { mbarrier_operand(rule, "mbarrier", true); }
 void apply(Rule& rule, MbarrierArriveOp const& op) {
-  mbarrier_operand(rule, 0);
+  mbarrier_operand(rule, "mbarrier");
   at_most_operands(rule, 2);
-  if (rule.operands.size() == 2) integer_operand(rule, 1);
+  if (rule.operands.size() == 2) integer_operand(rule, "rank");
   in_range(rule, "count", op.count, 1, most_arrivals);
 }
 void apply(Rule& rule, MbarrierExpectOp const& op) {
-  mbarrier_operand(rule, 0);
+  mbarrier_operand(rule, "mbarrier");
   in_range(rule, "bytes", op.bytes, 0, most_arrivals);
 }
 void apply(Rule& rule, MbarrierWaitOp const&) {
-  mbarrier_operand(rule, 0);
-  integer_operand(rule, 1);
+  mbarrier_operand(rule, "mbarrier");
+  integer_operand(rule, "parity");
 }
 void apply(Rule&, FenceMbarrierInitOp const&) {}
 void apply(Rule&, FenceProxyAsyncOp const&) {}
@@ -204,11 +207,11 @@ void apply(Rule& rule, BarrierOp const& op) {
     rule.require(op.threads == 0, "threads is said of named barriers only; without an id all threads of the CTA meet");
     return;
   }
-  integer_operand(rule, 0);
+  integer_operand(rule, "id");
   threads_at_barrier(rule, op.threads);
 }
 void apply(Rule& rule, BarrierArriveOp const& op) {
-  integer_operand(rule, 0);
+  integer_operand(rule, "id");
   threads_at_barrier(rule, op.threads);
 }
 void apply(Rule&, WarpBarrierOp const&) {}
@@ -219,9 +222,9 @@ void apply(Rule&, WaitDependenciesOp const&) {}
 
 // Asynchronous copies.
 void apply(Rule& rule, TensorMapOp const& op) {
-  Type const& tensor = rule.operand(0);
-  if (!rule.require(tensor.is_tensor(), rule.says(0) + " but must be a tensor")) return;
-  rule.require(tensor.rank() <= 5, rule.says(0) + " but a tensor map has 1 to 5 axes");
+  Type const& tensor = rule.operand("tensor");
+  if (!rule.require(tensor.is_tensor(), rule.says("tensor") + " but must be a tensor")) return;
+  rule.require(tensor.rank() <= 5, rule.says("tensor") + " but a tensor map has 1 to 5 axes");
   if (!rule.require(op.box.size() == tensor.rank(),
                     "box " + list_text(op.box) + " for " + to_string(tensor) + ": one extent per axis"))
     return;
@@ -237,65 +240,67 @@ void apply(Rule& rule, TensorMapOp const& op) {
 void apply(Rule& rule, FetchOp const&) {
   if (!rule.require(rule.stated.size() == 1 && rule.stated[0].is_shared(), "the result must be stated as shared"))
     return;
-  box_fits(rule, 0, rule.stated[0], "the result is " + to_string(rule.stated[0]));
-  element_offsets(rule, 1, 0);
+  box_fits(rule, rule.stated[0], "the result is " + to_string(rule.stated[0]));
+  element_offsets(rule, "map");
   rule.result(rule.stated[0]);
 }
 void apply(Rule& rule, TmaLoadOp const& op) {
-  box_fits(rule, 0, 1);
-  mbarrier_operand(rule, 2);
-  element_offsets(rule, 3, 0);
+  box_fits(rule, "destination");
+  mbarrier_operand(rule, "mbarrier");
+  element_offsets(rule, "map");
   in_range(rule, "multicast", op.multicast, 0, 0xffff);
 }
 void apply(Rule& rule, TmaStoreOp const&) {
-  box_fits(rule, 0, 1);
-  element_offsets(rule, 2, 0);
+  box_fits(rule, "source");
+  element_offsets(rule, "map");
 }
 void apply(Rule& rule, TmaReduceOp const&) {
-  box_fits(rule, 0, 1);
-  element_offsets(rule, 2, 0);
+  box_fits(rule, "source");
+  element_offsets(rule, "map");
 }
 void apply(Rule& rule, BulkLoadOp const&) {
-  bulk(rule, 1);
-  mbarrier_operand(rule, 2);
-  element_offsets(rule, 3, 0);
+  bulk(rule, "destination");
+  mbarrier_operand(rule, "mbarrier");
+  element_offsets(rule, "tensor");
 }
 void apply(Rule& rule, BulkStoreOp const&) {
-  bulk(rule, 1);
-  element_offsets(rule, 2, 0);
+  bulk(rule, "source");
+  element_offsets(rule, "tensor");
 }
 void apply(Rule& rule, PeerStoreOp const&) {
-  if (!shared_operand(rule, 0)) return;
-  tile_for(rule, 1, 0);
-  rule.require(bytes(rule.operand(0).element()) == 4, rule.says(0) + " but its elements must have 4 bytes");
-  mbarrier_operand(rule, 2);
-  integer_operand(rule, 3);
+  if (!shared_operand(rule, "destination")) return;
+  tile_for(rule, "value", "destination");
+  rule.require(bytes(rule.operand("destination").element()) == 4,
+               rule.says("destination") + " but its elements must have 4 bytes");
+  mbarrier_operand(rule, "mbarrier");
+  integer_operand(rule, "rank");
 }
 void apply(Rule&, BulkCommitOp const&) {}
 void apply(Rule& rule, BulkWaitOp const& op) { in_range(rule, "pending", op.pending, 0, most_groups); }
 void apply(Rule& rule, PrefetchTensorMapOp const&) {
-  rule.require(rule.operand(0).is_tensor_map(), rule.says(0) + " but must be a tensor map");
+  rule.require(rule.operand("map").is_tensor_map(), rule.says("map") + " but must be a tensor map");
 }
 void apply(Rule& rule, TmaPrefetchOp const&) {
-  rule.require(rule.operand(0).is_tensor_map(), rule.says(0) + " but must be a tensor map");
-  element_offsets(rule, 1, 0);
+  rule.require(rule.operand("map").is_tensor_map(), rule.says("map") + " but must be a tensor map");
+  element_offsets(rule, "map");
 }
 void apply(Rule& rule, CpAsyncOp const& op) {
-  if (!rule.require(rule.operand(0).is_tensor(), rule.says(0) + " but must be a tensor") || !shared_operand(rule, 1))
+  if (!rule.require(rule.operand("tensor").is_tensor(), rule.says("tensor") + " but must be a tensor") ||
+      !shared_operand(rule, "destination"))
     return;
-  Type const& view = rule.operand(1);
-  rule.require(view.element() == rule.operand(0).element() && view.rank() <= rule.operand(0).rank(),
-               rule.says(1) + ", no box of " + to_string(rule.operand(0)));
+  Type const& view = rule.operand("destination");
+  rule.require(view.element() == rule.operand("tensor").element() && view.rank() <= rule.operand("tensor").rank(),
+               rule.says("destination") + ", no box of " + to_string(rule.operand("tensor")));
   std::int64_t const chunk = op.vector * bytes(view.element());
   rule.require(chunk == 4 || chunk == 8 || chunk == 16, "vector " + std::to_string(op.vector) + " makes chunks of " +
                                                             std::to_string(chunk) + " bytes, not 4, 8 or 16");
   rule.require(op.vector >= 1 && view.shape().back() % op.vector == 0,
-               rule.says(1) + ": chunks of " + std::to_string(op.vector) + " do not divide the last axis");
-  element_offsets(rule, 2, 0);
+               rule.says("destination") + ": chunks of " + std::to_string(op.vector) + " do not divide the last axis");
+  element_offsets(rule, "tensor");
 }
 void apply(Rule&, CpAsyncCommitOp const&) {}
 void apply(Rule& rule, CpAsyncWaitOp const& op) { in_range(rule, "pending", op.pending, 0, most_groups); }
-void apply(Rule& rule, CpAsyncArriveOp const&) { mbarrier_operand(rule, 0); }
+void apply(Rule& rule, CpAsyncArriveOp const&) { mbarrier_operand(rule, "mbarrier"); }
 
 // Products of the tensor cores.
 static bool of_tensor_cores(Element a, Element b) {
@@ -308,13 +313,13 @@ void apply(Rule& rule, WgmmaOp const&) {
   at_most_operands(rule, 4);
   if (!rule.require(rule.stated.size() == 1 && rule.stated[0].is_pending(), "the result must be stated as pending"))
     return;
-  Type const& a = rule.operand(0);
-  Type const& b = rule.operand(1);
+  Type const& a = rule.operand("lhs");
+  Type const& b = rule.operand("rhs");
   Type const& d = rule.stated[0];
-  rule.require(a.is_shared() || a.is_tile(), rule.says(0) + " but must be in shared memory or a tile");
-  if (!shared_operand(rule, 1)) return;
+  rule.require(a.is_shared() || a.is_tile(), rule.says("lhs") + " but must be in shared memory or a tile");
+  if (!shared_operand(rule, "rhs")) return;
   if (!rule.require(a.rank() == 2 && b.rank() == 2 && d.rank() == 2,
-                    rule.says(0) + " and " + rule.says(1) + " but the operands have 2 axes"))
+                    rule.says("lhs") + " and " + rule.says("rhs") + " but the operands have 2 axes"))
     return;
   std::string const both = " (lhs " + short_text(a) + ", rhs " + short_text(b) + ")";
   rule.require(a.shape()[1] == b.shape()[0], "dim 1 of lhs is " + std::to_string(a.shape()[1]) +
@@ -324,13 +329,13 @@ void apply(Rule& rule, WgmmaOp const&) {
   rule.require(
       d.element() == dot_accumulator(a.element()) || (d.element() == Element::f16 && a.element() == Element::f16),
       "the result is " + short_text(d) + " but accumulates in f32, i32 for i8, or f16 for f16" + both);
-  rule.require(a.is_shared() || a.layout() != nullptr, rule.operand_name(0) + " needs a layout");
+  rule.require(a.is_shared() || a.layout() != nullptr, rule.operand_name("lhs") + " needs a layout");
   if (rule.operands.size() >= 3)
-    rule.require(rule.operand(2).in_registers() && rule.operand(2).as(TypeKind::pending) == d,
-                 "the accumulator is " + to_string(rule.operand(2)) + " but the result is " + to_string(d));
+    rule.require(rule.operand("accumulator").in_registers() && rule.operand("accumulator").as(TypeKind::pending) == d,
+                 "the accumulator is " + to_string(rule.operand("accumulator")) + " but the result is " + to_string(d));
   if (rule.operands.size() == 4)
-    rule.require(rule.operand(3) == Type::scalar(Element::boolean),
-                 "whether to accumulate is " + to_string(rule.operand(3)) + " but must be bool");
+    rule.require(rule.operands.back() == Type::scalar(Element::boolean),
+                 "whether to accumulate is " + to_string(rule.operands.back()) + " but must be bool");
   rule.result(d);
 }
 
@@ -352,13 +357,14 @@ void apply(Rule& rule, WgmmaWaitOp const& op) {
 }
 
 void apply(Rule& rule, MmaOp const&) {
-  for (int i = 0; i < 3; ++i)
-    if (!rule.tile_operand(i) || !rule.require(rule.operand(i).rank() == 2 && rule.operand(i).layout() != nullptr,
-                                               rule.says(i) + " but must have 2 axes and a layout"))
+  for (char const* const name : {"lhs", "rhs", "accumulator"})
+    if (!rule.tile_operand(name) ||
+        !rule.require(rule.operand(name).rank() == 2 && rule.operand(name).layout() != nullptr,
+                      rule.says(name) + " but must have 2 axes and a layout"))
       return;
-  Type const& a = rule.operand(0);
-  Type const& b = rule.operand(1);
-  Type const& acc = rule.operand(2);
+  Type const& a = rule.operand("lhs");
+  Type const& b = rule.operand("rhs");
+  Type const& acc = rule.operand("accumulator");
   std::string const both = " (lhs " + short_text(a) + ", rhs " + short_text(b) + ")";
   rule.require(a.shape()[1] == b.shape()[0] && acc.shape() == Extents{a.shape()[0], b.shape()[1]},
                "the accumulator is " + short_text(acc) + both);
@@ -370,8 +376,8 @@ void apply(Rule& rule, MmaOp const&) {
 
 // Parts of tiles.
 void apply(Rule& rule, ExtractOp const& op) {
-  if (!rule.tile_operand(0) || !rule.stated_tile()) return;
-  Type const& from = rule.operand(0);
+  if (!rule.tile_operand("tile") || !rule.stated_tile()) return;
+  Type const& from = rule.operand("tile");
   Type const& to = rule.stated[0];
   bool inside = from.element() == to.element() && from.rank() == to.rank() && op.offsets.size() == from.rank();
   for (int i = 0; inside && i < from.rank(); ++i)
@@ -405,35 +411,36 @@ void apply(Rule& rule, ElectOp const& op) { in_range(rule, "warp", op.warp, -1, 
 void apply(Rule& rule, WarpIndexOp const&) { rule.result(Type::index()); }
 void apply(Rule& rule, ClusterRankOp const&) { rule.result(Type::index()); }
 void apply(Rule& rule, VoteOp const&) {
-  rule.require(
-      (rule.operand(0).is_tile() || rule.operand(0).is_scalar()) && rule.operand(0).element() == Element::boolean,
-      rule.says(0) + " but must hold bool");
+  rule.require((rule.operand("tile").is_tile() || rule.operand("tile").is_scalar()) &&
+                   rule.operand("tile").element() == Element::boolean,
+               rule.says("tile") + " but must hold bool");
   rule.result(Type::scalar(Element::boolean));
 }
 void apply(Rule& rule, ShuffleOp const& op) {
-  rule.tile_operand(0);
+  rule.tile_operand("tile");
   in_range(rule, "mask", op.mask, 1, 31);
-  rule.result(rule.operand(0));
+  rule.result(rule.operand("tile"));
 }
 void apply(Rule& rule, FoldOp const& op) {
-  if (!rule.tile_operand(0) || !rule.axis_in(op.axis, rule.operand(0).rank())) return;
-  Type const& from = rule.operand(0);
-  rule.require(is_arithmetic(from.element()), rule.says(0) + " but takes numbers");
-  if (!rule.require(from.layout() != nullptr, rule.operand_name(0) + " needs a layout")) return;
+  if (!rule.tile_operand("tile") || !rule.axis_in(op.axis, rule.operand("tile").rank())) return;
+  Type const& from = rule.operand("tile");
+  rule.require(is_arithmetic(from.element()), rule.says("tile") + " but takes numbers");
+  if (!rule.require(from.layout() != nullptr, rule.operand_name("tile") + " needs a layout")) return;
   Layout const* const layout = folded(*from.layout(), static_cast<int>(op.axis));
-  if (!rule.require(layout != nullptr, rule.says(0) + ": axis " + std::to_string(op.axis) +
+  if (!rule.require(layout != nullptr, rule.says("tile") + ": axis " + std::to_string(op.axis) +
                                            " moves over warps, or lanes move along it and another axis at once"))
     return;
   rule.result(Type::tile(from.element(), layout->shape(), layout));
 }
 void apply(Rule& rule, AtomicOp const& op) {
-  Type const& tensor = rule.operand(0);
-  if (!rule.require(tensor.is_tensor(), rule.says(0) + " but must be a tensor")) return;
+  Type const& tensor = rule.operand("tensor");
+  if (!rule.require(tensor.is_tensor(), rule.says("tensor") + " but must be a tensor")) return;
   bool const integers = is_whole(tensor.element());
   rule.require(integers || (op.kind == AtomicKind::add && tensor.element() == Element::f32),
-               rule.says(0) + ": atomics are of i32 and i64, and add of f32");
-  rule.require(rule.operand(1) == Type::scalar(tensor.element()), rule.says(0) + " but " + rule.says(1));
-  element_offsets(rule, 2, 0);
+               rule.says("tensor") + ": atomics are of i32 and i64, and add of f32");
+  rule.require(rule.operand("value") == Type::scalar(tensor.element()),
+               rule.says("tensor") + " but " + rule.says("value"));
+  element_offsets(rule, "tensor");
   rule.result(Type::scalar(tensor.element()));
 }
 

@@ -16,6 +16,15 @@ std::string short_text(Type const& type);
 /// "[64, 32]"
 std::string list_text(Extents const& values);
 
+/// Names an operand of a rule's op, or says its position where a rule treats all operands alike.
+struct OperandOf {
+  int position = 0;
+  std::string_view name;
+
+  OperandOf(int at) : position(at) {}                // NOLINT(google-explicit-constructor): stands for the operand
+  OperandOf(char const* operand) : name(operand) {}  // NOLINT(google-explicit-constructor): likewise
+};
+
 /// One application of a rule. The first failure stays.
 struct Rule {
   OpInfo const& info;
@@ -31,16 +40,27 @@ struct Rule {
     }
     return condition && !failed;
   }
-  [[nodiscard]] Type const& operand(int i) const { return operands[static_cast<std::size_t>(i)]; }
-  [[nodiscard]] std::string operand_name(int i) const {
+  /// Where the operand stands; for the last name of a variadic op, its first operand. A name must be one of the op's.
+  [[nodiscard]] int position(OperandOf which) const {
+    return which.name.empty() ? which.position : info.position(which.name);
+  }
+  [[nodiscard]] Type const& operand(OperandOf which) const {
+    return operands[static_cast<std::size_t>(position(which))];
+  }
+  [[nodiscard]] std::span<Type const> all(OperandOf which) const {
+    return operands.subspan(static_cast<std::size_t>(position(which)));
+  }
+  [[nodiscard]] std::string operand_name(OperandOf which) const {
     auto const names = info.operands;
-    auto const at = static_cast<std::size_t>(i);
+    auto const at = static_cast<std::size_t>(position(which));
     if (info.has(variadic) && at + 1 >= names.size())
       return std::string(names.back()) + "[" + std::to_string(at + 1 - names.size()) + "]";
     return std::string(names[at]);
   }
   /// "lhs is tile<4xf32>"
-  [[nodiscard]] std::string says(int i) const { return operand_name(i) + " is " + to_string(operand(i)); }
+  [[nodiscard]] std::string says(OperandOf which) const {
+    return operand_name(which) + " is " + to_string(operand(which));
+  }
 
   /// A result; its layout may be stated when the rule gives none.
   void result(Type type) {
@@ -54,16 +74,18 @@ struct Rule {
     return require(stated.size() == 1, "the result's type must be stated") &&
            require(stated[0].is_tile(), "the result is " + to_string(stated[0]) + " but must be a tile");
   }
-  bool tile_operand(int i) { return require(operand(i).is_tile(), says(i) + " but must be a tile"); }
-  bool index_operand(int i) { return require(operand(i) == Type::index(), says(i) + " but must be i64"); }
+  bool tile_operand(OperandOf which) { return require(operand(which).is_tile(), says(which) + " but must be a tile"); }
+  bool index_operand(OperandOf which) {
+    return require(operand(which) == Type::index(), says(which) + " but must be i64");
+  }
   bool axis_in(std::int64_t axis, int rank) {
     return require(axis >= 0 && axis < rank,
                    "axis " + std::to_string(axis) + " of " + (rank == 1 ? "1 axis" : std::to_string(rank) + " axes"));
   }
 };
 
-/// `found` says "3 offsets" for `first` and later operands; one i64 or i32 per axis is needed.
-void check_offsets(Rule& rule, int first, int axes, std::string const& of);
+/// Requires one operand called `offsets` per axis of `of`; the message says "3 offsets".
+void check_offsets(Rule& rule, int axes, std::string const& of);
 
 #define TEGULA_OP(name) void apply(Rule& rule, name const& op);
 #include "tegula/ir/ops.def"

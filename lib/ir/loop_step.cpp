@@ -3,21 +3,21 @@
 #include <algorithm>
 
 #include "ir/builder.hpp"
+#include "ir/loop.hpp"
 
 namespace tegula::ir {
 namespace {
 
-/// A comparison that holds only for values of its first operand that are at least 1.
+/// A comparison that holds only for values of its lhs that are at least 1.
 bool asks_for_positive(Op const& op) {
-  if (!op.is<CompareOp>()) return false;
-  auto const bound = constant_int(*op.operand(1));
+  auto const bound = constant_int(*op.rhs());
   Predicate const predicate = op.as<CompareOp>().predicate;
   return bound && ((predicate == Predicate::gt && *bound >= 0) || (predicate == Predicate::ge && *bound >= 1));
 }
 
 bool is_required(Value const& value) {
   return std::any_of(value.uses().begin(), value.uses().end(), [](Use const& use) {
-    if (use.index != 0 || !asks_for_positive(*use.user)) return false;
+    if (!use.is<CompareOp>("lhs") || !asks_for_positive(*use.user)) return false;
     auto const& uses = use.user->result()->uses();
     return std::any_of(uses.begin(), uses.end(), [](Use const& of) { return of.user->is<RequireOp>(); });
   });
@@ -32,10 +32,9 @@ bool is_positive(Value const& value) {
 }  // namespace
 
 bool has_positive_step(Op const& loop) {
-  Value const& step = *loop.operand(2);
-  Op const* const op = step.defining_op();
-  bool const greatest = op != nullptr && op->is<MaxOp>();
-  return is_positive(step) || (greatest && (is_positive(*op->operand(0)) || is_positive(*op->operand(1))));
+  Value const& step = *Loop(loop).step();
+  Op const* const greatest = step.defined_by<MaxOp>();
+  return is_positive(step) || (greatest != nullptr && (is_positive(*greatest->lhs()) || is_positive(*greatest->rhs())));
 }
 
 }  // namespace tegula::ir

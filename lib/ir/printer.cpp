@@ -8,6 +8,7 @@
 #include "ir/builder.hpp"
 #include "ir/layout_names.hpp"
 #include "ir/link.hpp"
+#include "ir/loop.hpp"
 #include "ir/text.hpp"
 #include "support/string_buffer.hpp"
 #include "support/tensor_facts.hpp"
@@ -165,11 +166,11 @@ class Printer {
     if (op.result_count() != 0) out_ << " = ";
     out_ << op.info().mnemonic;
     if (op.is<ForOp>() && op.operand_count() >= 3 && op.block_count() == 1)
-      loop_header(op);
+      loop_header(Loop(op));
     else if (op.is<RepeatOp>() && op.block_count() == 1)
-      carried(op, 0, 0);
+      carried(Loop(op));
     else
-      operand_list(op, 0);
+      operand_list(op);
     attributes(op);
     for (int i = 0; i < op.result_count(); ++i) out_ << (i == 0 ? " : " : ", ") << to_string(op.result(i)->type());
     bool const own_form = op.is<ForOp>() || op.is<RepeatOp>() || op.is<IfOp>();
@@ -206,22 +207,26 @@ class Printer {
     out_ << '}';
   }
 
-  void loop_header(Op const& loop) {
-    out_ << ' ' << argument(loop, 0) << " = " << use(loop.operand(0)) << " to " << use(loop.operand(1)) << " step "
-         << use(loop.operand(2));
-    carried(loop, 3, 1);
+  void loop_header(Loop const& loop) {
+    out_ << ' ' << argument(loop.body(), 0) << " = " << use(loop.lower()) << " to " << use(loop.upper()) << " step "
+         << use(loop.step());
+    carried(loop);
   }
 
-  std::string argument(Op const& loop, int i) {
-    return i < loop.block().argument_count() ? define(*loop.block().argument(i)) : "%<missing>";
+  /// An argument of a loop's body, which may lack some before the verifier has seen it.
+  std::string argument(Block const& body, int i) {
+    return i < body.argument_count() ? define(*body.argument(i)) : "%<missing>";
   }
 
-  /// From operand and block argument on.
-  void carried(Op const& loop, int operand, int first) {
-    if (loop.operand_count() == operand) return;
+  void carried(Loop const& loop) {
+    if (loop.inits().empty()) return;
     out_ << " carry (";
-    for (int i = operand; i < loop.operand_count(); ++i)
-      out_ << (i == operand ? "" : ", ") << argument(loop, i - operand + first) << " = " << use(loop.operand(i));
+    int at = loop.first_argument();
+    char const* before = "";
+    for (Value const* init : loop.inits()) {
+      out_ << before << argument(loop.body(), at++) << " = " << use(init);
+      before = ", ";
+    }
     out_ << ')';
   }
 
@@ -233,8 +238,8 @@ class Printer {
     out_ << ')';
   }
 
-  void operand_list(Op const& op, int from) {
-    for (int i = from; i < op.operand_count(); ++i) out_ << (i == from ? " " : ", ") << use(op.operand(i));
+  void operand_list(Op const& op) {
+    for (int i = 0; i < op.operand_count(); ++i) out_ << (i == 0 ? " " : ", ") << use(op.operand(i));
   }
 
   void attributes(Op const& op) {

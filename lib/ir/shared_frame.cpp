@@ -20,7 +20,7 @@ Function const* callee_of(Op const& call) {
 
 bool has_layouts(Op const& op) {
   auto const has = [](Value const& value) { return !value.type().is_tile() || value.type().layout() != nullptr; };
-  return has(*op.operand(0)) && has(*op.result());
+  return has(*op.operand()) && has(*op.result());
 }
 
 }  // namespace
@@ -129,14 +129,14 @@ Value* shared_base(Function const& function) {
 
 std::optional<std::int64_t> callee_offset(Op const& call) {
   if (call.as<CallOp>().virtual_bytes < 0 || call.operand_count() == 0) return std::nullopt;
-  Value const& last = *call.operand(call.operand_count() - 1);
+  Value const& last = *call.operands().back();
   Value const* const base = shared_base(*call.function());
   if (base == nullptr) return constant_int(last);
   if (&last == base) return 0;
-  Op const* const sum = last.defining_op();
-  if (sum == nullptr || !sum->is<AddOp>()) return std::nullopt;
-  if (sum->operand(0) == base) return constant_int(*sum->operand(1));
-  if (sum->operand(1) == base) return constant_int(*sum->operand(0));
+  Op const* const sum = last.defined_by<AddOp>();
+  if (sum == nullptr) return std::nullopt;
+  if (sum->lhs() == base) return constant_int(*sum->rhs());
+  if (sum->rhs() == base) return constant_int(*sum->lhs());
   return std::nullopt;
 }
 

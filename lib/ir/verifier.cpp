@@ -7,6 +7,7 @@
 
 #include "ir/infer.hpp"
 #include "ir/link.hpp"
+#include "ir/loop.hpp"
 #include "ir/verify_block.hpp"
 #include "ir/verify_mbarriers.hpp"
 #include "support/string_buffer.hpp"
@@ -249,9 +250,9 @@ class Verifier {
 
   void check_loop(Op const& op) {
     std::vector<Type> wanted = {Type::index()};
-    for (int i = 3; i < op.operand_count(); ++i) wanted.push_back(op.operand(i)->type());
+    for (Value const* init : Loop(op).inits()) wanted.push_back(init->type());
     check_arguments(op, wanted);
-    if (auto const step = op.operand(2)->defining_op(); step != nullptr && step->is<ConstantOp>()) {
+    if (Op const* const step = Loop(op).step()->defined_by<ConstantOp>(); step != nullptr) {
       auto const value = static_cast<std::int64_t>(step->as<ConstantOp>().value.bits);
       if (value < 1) error(op, "for: step is " + std::to_string(value) + " but must be at least 1");
     }
@@ -322,8 +323,10 @@ class Verifier {
   }
 
   void check_access(Op const& op, Direction forbidden, std::string const& text) {
-    if (op.operand_count() == 0 || !op.operand(0)->type().is_tensor()) return;
-    if (direction_of(*op.operand(0)) == forbidden) error(op, named(op, to_string(*op.operand(0)) + " " + text));
+    if (op.operand_count() == 0) return;
+    Value const& tensor = *op.in("tensor");
+    if (!tensor.type().is_tensor()) return;
+    if (direction_of(tensor) == forbidden) error(op, named(op, to_string(tensor) + " " + text));
   }
 
   void check_launch_fact(Op const& op) {

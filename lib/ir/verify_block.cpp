@@ -26,20 +26,20 @@ std::string in_function_body(Op const& op, Function const& function) {
 }
 
 bool constant(Value const& value, std::int64_t& number) {
-  Op const* const op = value.defining_op();
-  if (op == nullptr || !op->is<ConstantOp>()) return false;
+  Op const* const op = value.defined_by<ConstantOp>();
+  if (op == nullptr) return false;
   number = static_cast<std::int64_t>(op->as<ConstantOp>().value.bits);
   return true;
 }
 
 /// Constant offsets of a view are inside its source and keep the layout's pattern.
 std::string offsets_fit(Op const& view) {
-  Type const& source = view.operand(0)->type();
+  Type const& source = view.in<ViewOp>("source")->type();
   Type const& result = view.result()->type();
   int const drop = source.rank() - result.rank();
   for (int axis = 0; axis < source.rank(); ++axis) {
     std::int64_t offset = 0;
-    if (!constant(*view.operand(axis + 1), offset)) continue;
+    if (!constant(*view.in<ViewOp>("offsets", axis), offset)) continue;
     std::int64_t const extent = axis < drop ? 1 : result.shape()[axis - drop];
     if (offset < 0 || offset + extent > source.shape()[axis])
       return "offset " + std::to_string(offset) + " along axis " + std::to_string(axis) + " leaves " +
@@ -76,7 +76,7 @@ std::string barrier_fits(Op const& op) {
                ? std::string()
                : "the barrier of all threads cannot be reached inside warp_specialize; name one with an id and threads";
   std::int64_t id = 0;
-  if (constant(*op.operand(0), id) && (id < 1 || id >= isa::named_barriers))
+  if (constant(*op.in<BarrierOp>("id"), id) && (id < 1 || id >= isa::named_barriers))
     return "id " + std::to_string(id) + ", but named barriers are 1 to 15 and 0 is the CTA's";
   return {};
 }

@@ -24,7 +24,7 @@ std::string buffer_aligned(Value const& view, std::int64_t alignment) {
   Value const* at = &view;
   Op const* made = at->defining_op();
   while (made != nullptr && (made->is<ViewOp>() || made->is<TransViewOp>())) {
-    at = made->operand(0);
+    at = made->in("source");
     made = at->defining_op();
   }
   if (made == nullptr || !made->is<SharedAllocOp>() || made->as<SharedAllocOp>().align % alignment == 0) return {};
@@ -47,12 +47,13 @@ std::string buffer_without_layout(Op const& op) {
 }
 
 std::string view_moves(Op const& op) {
-  Type const& source = op.operand(0)->type();
+  Type const& source = op.in<ViewOp>("source")->type();
   Type const& view = op.result()->type();
   if (!source.is_shared()) return {};
-  bool const at_start = std::all_of(op.operands().begin() + 1, op.operands().end(), [](Value const* offset) {
-    Op const* const made = offset->defining_op();
-    return made != nullptr && made->is<ConstantOp>() && made->as<ConstantOp>().value.bits == 0;
+  auto const indices = op.all<ViewOp>("offsets");
+  bool const at_start = std::all_of(indices.begin(), indices.end(), [](Value const* offset) {
+    Op const* const made = offset->defined_by<ConstantOp>();
+    return made != nullptr && made->as<ConstantOp>().value.bits == 0;
   });
   std::string why;
   ElementOffsets const* const offsets = ElementOffsets::get(*source.layout(), why);
@@ -62,8 +63,8 @@ std::string view_moves(Op const& op) {
 }
 
 std::string copy_fits(Value const& map, Value const& view) {
-  Op const* const made = map.defining_op();
-  if (made == nullptr || !made->is<TensorMapOp>()) return {};
+  Op const* const made = map.defined_by<TensorMapOp>();
+  if (made == nullptr) return {};
   Swizzle const swizzle = made->as<TensorMapOp>().swizzle;
   int const swizzle_bytes = swizzle == Swizzle::none ? 0 : 16 << static_cast<int>(swizzle);
   TmaPlan const plan = tma_copies(map.type().shape(), swizzle_bytes, view.type().shape(), *view.type().layout(),
@@ -72,8 +73,7 @@ std::string copy_fits(Value const& map, Value const& view) {
   return buffer_aligned(view, plan.alignment);
 }
 
-std::string bulk_fits(Op const& op) {
-  Type const& view = op.operand(1)->type();
+std::string bulk_fits(Type const& view) {
   std::string why;
   ElementOffsets const* const offsets = ElementOffsets::get(*view.layout(), why);
   if (offsets == nullptr) return without_prefix(why, "layout: ");
@@ -100,7 +100,7 @@ std::string fragment_is(char const* what, Type const& type, Layout const* expect
 }
 
 std::string product_fits(Op const& op) {
-  Value const &lhs = *op.operand(0), &rhs = *op.operand(1);
+  Value const &lhs = *op.lhs(), &rhs = *op.rhs();
   Type const &a = lhs.type(), &b = rhs.type(), &d = op.result()->type();
   if (d.layout() == nullptr) return "the result needs a layout";
   int const warps = d.layout()->warps();
@@ -121,7 +121,7 @@ std::string product_fits(Op const& op) {
 }
 
 std::string warp_product_fits(Op const& op) {
-  Type const &a = op.operand(0)->type(), &b = op.operand(1)->type(), &d = op.result()->type();
+  Type const &a = op.lhs()->type(), &b = op.rhs()->type(), &d = op.result()->type();
   int const warps = d.layout()->warps();
   std::string why, first;
   for (int columns = 1; columns <= warps; ++columns) {
@@ -184,23 +184,25 @@ std::string why_layouts_differ(Op const& op) {
     case OpKind::ViewOp:
       return view_moves(op);
     case OpKind::TmaLoadOp:
+      return copy_fits(*op.in<TmaLoadOp>("map"), *op.in<TmaLoadOp>("destination"));
     case OpKind::TmaStoreOp:
     case OpKind::TmaReduceOp:
-      return copy_fits(*op.operand(0), *op.operand(1));
+      return copy_fits(*op.in("map"), *op.in("source"));
     case OpKind::FetchOp:
-      return copy_fits(*op.operand(0), *op.result());
+      return copy_fits(*op.in<FetchOp>("map"), *op.result());
     case OpKind::BulkLoadOp:
+      return bulk_fits(op.in<BulkLoadOp>("destination")->type());
     case OpKind::BulkStoreOp:
-      return bulk_fits(op);
+      return bulk_fits(op.in<BulkStoreOp>("source")->type());
     case OpKind::WgmmaOp:
       return product_fits(op);
     case OpKind::MmaOp:
       return warp_product_fits(op);
     case OpKind::SharedLoadOp:
-      return tile_addresses(op.operand(0)->type(), op.result()->type());
+      return tile_addresses(op.operand()->type(), op.result()->type());
     case OpKind::SharedStoreOp:
     case OpKind::PeerStoreOp:
-      return tile_addresses(op.operand(0)->type(), op.operand(1)->type());
+      return tile_addresses(op.in("destination")->type(), op.in("value")->type());
     default:
       return {};
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ir/exchange.hpp"
+#include "ir/loop.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
 
@@ -38,17 +39,16 @@ struct Partition {
 };
 
 std::optional<std::int64_t> constant_of(Value const& value) {
-  Op const* const op = value.defining_op();
-  if (op == nullptr || !op->is<ConstantOp>()) return std::nullopt;
+  Op const* const op = value.defined_by<ConstantOp>();
+  if (op == nullptr) return std::nullopt;
   return static_cast<std::int64_t>(op->as<ConstantOp>().value.bits);
 }
 
 struct Bounds {
   std::int64_t lower = 0, upper = 0, step = 1;
 };
-std::optional<Bounds> constant_bounds(Op const& loop) {
-  auto const lower = constant_of(*loop.operand(0)), upper = constant_of(*loop.operand(1)),
-             step = constant_of(*loop.operand(2));
+std::optional<Bounds> constant_bounds(Loop const& loop) {
+  auto const lower = constant_of(*loop.lower()), upper = constant_of(*loop.upper()), step = constant_of(*loop.step());
   if (!lower || !upper || !step || *step < 1) return std::nullopt;
   return Bounds{*lower, *upper, *step};
 }
@@ -56,7 +56,7 @@ std::optional<Bounds> constant_bounds(Op const& loop) {
 /// The buffer under a view; null when it is not known.
 Op const* buffer_of(Value const& value) {
   Op const* made = value.defining_op();
-  while (made != nullptr && (made->is<ViewOp>() || made->is<TransViewOp>())) made = made->operand(0)->defining_op();
+  while (made != nullptr && (made->is<ViewOp>() || made->is<TransViewOp>())) made = made->in("source")->defining_op();
   return made != nullptr && made->is<SharedAllocOp>() ? made : nullptr;
 }
 
@@ -108,16 +108,15 @@ class Lives {
     Objects all{array->first, array->first + array->count, 1, true};
     Op const* const view = value.defining_op();
     if (!view->is<ViewOp>()) return all;
-    Value const& index = *view->operand(1);
+    Value const& index = *view->in<ViewOp>("offsets");
     auto const count = static_cast<std::int64_t>(array->count);
     if (auto const known = constant_of(index); known && *known >= 0 && *known < count) {
       auto const object = array->first + static_cast<std::size_t>(*known);
       return Objects{object, object + 1, 1, true};
     }
     all.exact = false;
-    if (index.owner_block() == nullptr) return all;
-    Op const* const loop = index.owner_block()->parent_op();
-    if (loop == nullptr || !loop->is<ForOp>() || index.index() != 0) return all;
+    std::optional<Loop> const loop = Loop::counted_by(index);
+    if (!loop) return all;
     auto const bounds = constant_bounds(*loop);
     if (!bounds || bounds->lower < 0 || bounds->upper > count) return all;
     return Objects{array->first + static_cast<std::size_t>(bounds->lower),
@@ -141,7 +140,7 @@ class Lives {
         if (operand->type().is_mbarrier()) use(op, *operand);
     if (op.is<IfOp>()) return branch(op);
     if (op.is<ForOp>()) {
-      auto const bounds = constant_bounds(op);
+      auto const bounds = constant_bounds(Loop(op));
       return loop(op, bounds && bounds->lower < bounds->upper);
     }
     if (op.is<RepeatOp>()) return loop(op, true);
@@ -172,7 +171,7 @@ class Lives {
   }
 
   void change(Op const& op, Set to) {
-    auto const objects = objects_of(*op.operand(0));
+    auto const objects = objects_of(*op.in("mbarrier"));
     if (!objects) return;
     for (std::size_t i = objects->first; i < objects->last; i += objects->step) {
       if (to == dead)
@@ -186,7 +185,7 @@ class Lives {
       if (objects->exact && partition_->replicas > 1)
         error(op, "each of " + std::to_string(partition_->replicas) + " groups does it to " + name_of(i));
     }
-    if (to == dead) array_of(buffer_of(*op.operand(0)))->invalidated = &op;
+    if (to == dead) array_of(buffer_of(*op.in("mbarrier")))->invalidated = &op;
   }
 
   // ---- control flow
