@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ir/loop.hpp"
+
 namespace tegula::codegen::host {
 
 namespace {
@@ -22,16 +24,16 @@ SharedOperands::SharedOperands(ir::Function const& kernel, Plan const& plan) {
     if (loop == nullptr && plan.contraction(op) != nullptr) loop = &op;
   }
   if (grid == nullptr || loop == nullptr) return;
-  for (int i = 0; i < 3; ++i)
-    if (!is_launch_expression(*loop->operand(i))) return;
+  ir::Loop const bounds(*loop);
+  for (ir::Value const* value : {bounds.lower(), bounds.upper(), bounds.step()})
+    if (!is_launch_expression(*value)) return;
   for (ir::Value const* extent : grid->operands()) {
     if (!is_launch_expression(*extent)) return;
     grid_.push_back(extent);
   }
   Contraction const& found = *plan.contraction(*loop);
   for (int side = 0; side < 2; ++side) {
-    std::optional<BlockDependence> const dependence =
-        block_dependence(*found.dot->operand(side), loop->block().argument(0));
+    std::optional<BlockDependence> const dependence = block_dependence(found.factor(side), bounds.counter());
     if (!dependence) continue;
     bool used_by_many = false;
     bool in_grid = true;
@@ -45,8 +47,8 @@ SharedOperands::SharedOperands(ir::Function const& kernel, Plan const& plan) {
 }
 
 ContractionLayout::ContractionLayout(FunctionEmitter& e, Contraction const& contraction) {
-  ir::Type const& left = contraction.dot->operand(0)->type();
-  ir::Type const& right = contraction.dot->operand(1)->type();
+  ir::Type const& left = contraction.dot->lhs()->type();
+  ir::Type const& right = contraction.dot->rhs()->type();
   depth = left.shape()[1];
   iterations = std::max<std::int64_t>(1, chunk_depth / depth);
   std::int64_t const k = iterations * depth;
@@ -60,7 +62,7 @@ ContractionLayout::ContractionLayout(FunctionEmitter& e, Contraction const& cont
 }
 
 FunctionEmitter::Trip FunctionEmitter::trip(Contraction const& contraction, ContractionLayout const& layout) {
-  Range const over = range(*contraction.loop);
+  Range const over = range(ir::Loop(*contraction.loop));
   Trip trip;
   trip.lower = over.lower;
   trip.step = over.step;
@@ -75,10 +77,10 @@ void FunctionEmitter::pack_chunk(Contraction const& contraction, ContractionLayo
                                  int side, llvm::Value* chunk, llvm::Value* to) {
   llvm::Value* const first = b.CreateMul(chunk, i64(layout.iterations));
   llvm::Value* const count = smin(i64(layout.iterations), b.CreateSub(trip.count, first));
-  ir::Value const& value = *contraction.dot->operand(side);
+  ir::Value const& value = contraction.factor(side);
   loop(i64(0), count, i64(1), [&](llvm::Value* i) {
     llvm::Value* const index = b.CreateAdd(trip.lower, b.CreateMul(b.CreateAdd(first, i), trip.step));
-    set_scalar(*contraction.loop->block().argument(0), index);
+    set_scalar(*ir::Loop(*contraction.loop).counter(), index);
     Buffer target = side == 0 ? layout.a : layout.b;
     std::int64_t const step = layout.depth * (side == 0 ? 1 : layout.b.panel);
     target.pointer = b.CreateGEP(storage_type(target.element), to, b.CreateMul(i, i64(step)));
@@ -111,7 +113,7 @@ FunctionEmitter::Shared FunctionEmitter::shared(Contraction const& contraction, 
 void FunctionEmitter::contract(Contraction const& contraction) {
   ContractionLayout const layout(*this, contraction);
   Buffer const c = target_of(*contraction.loop->result(), contraction.loop);
-  materialise(*contraction.loop->operand(3), c);
+  materialise(*ir::Loop(*contraction.loop).init(0), c);
   std::int64_t const used = scratch_used_;
   Trip const trip = this->trip(contraction, layout);
   llvm::Value* const own[2] = {scratch(layout.bytes[0], contraction.dot), scratch(layout.bytes[1], contraction.dot)};
@@ -200,12 +202,12 @@ void FunctionEmitter::pack(Contraction const& contraction, llvm::Value* unit) {
 }
 
 SharedOperands::Launch SharedOperands::launch(LaunchSteps& steps, ContractionLayout const& layout) const {
-  ir::Op const& loop = *contraction_->loop;
+  ir::Loop const loop(*contraction_->loop);
   auto const binary = [&](LaunchOp op, std::int32_t x, std::int32_t y) { return steps.apply(op, x, y); };
   std::int32_t const zero = steps.constant(0);
-  std::int32_t const step = binary(LaunchOp::max, steps.value(*loop.operand(2)), steps.constant(1));
+  std::int32_t const step = binary(LaunchOp::max, steps.value(*loop.step()), steps.constant(1));
   std::int32_t const length =
-      binary(LaunchOp::max, binary(LaunchOp::sub, steps.value(*loop.operand(1)), steps.value(*loop.operand(0))), zero);
+      binary(LaunchOp::max, binary(LaunchOp::sub, steps.value(*loop.upper()), steps.value(*loop.lower())), zero);
   std::int32_t const trip = binary(LaunchOp::ceil_div, length, step);
   std::int32_t const chunks = binary(LaunchOp::ceil_div, trip, steps.constant(layout.iterations));
   std::int32_t units = zero;

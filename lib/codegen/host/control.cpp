@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "codegen/host/nest.hpp"
+#include "ir/loop.hpp"
 #include "ir/loop_step.hpp"
 #include "tegula/support/error.hpp"
 
@@ -19,15 +20,15 @@ bool is_grouped(ir::Op const& op, Plan const& plan) {
 
 /// The value whose shape a grouped op runs over.
 ir::Value const& nest_value(ir::Op const& op) {
-  if (op.is<ir::StoreOp>()) return *op.operand(1);
-  if (op.is<ir::ReduceOp>()) return *op.operand(0);
+  if (op.is<ir::StoreOp>()) return *op.in<ir::StoreOp>("tile");
+  if (op.is<ir::ReduceOp>()) return *op.operand();
   return *op.result();
 }
 
 /// The tensor that a grouped op accesses, when the kernel writes it.
 ir::Value const* ordered_tensor(ir::Op const& op, Plan const& plan) {
   bool const accesses = op.is<ir::StoreOp>() || op.is<ir::LoadOp>();
-  return accesses && plan.written(*op.operand(0)) ? op.operand(0) : nullptr;
+  return accesses && plan.written(*op.in("tensor")) ? op.in("tensor") : nullptr;
 }
 
 bool same_type_of_storage(ir::Type const& a, ir::Type const& b) {
@@ -100,12 +101,12 @@ void FunctionEmitter::group(ir::Block::iterator first, ir::Block const& region) 
   for (ir::Op const* op : members) {
     done_[op] = true;
     if (op->is<ir::StoreOp>()) {
-      sinks.push_back({Sink::Kind::store, op->operand(1), op, {}});
+      sinks.push_back({Sink::Kind::store, op->in<ir::StoreOp>("tile"), op, {}});
       continue;
     }
     ir::Value const& value = *op->result();
     if (op->is<ir::ReduceOp>()) {
-      sinks.push_back({Sink::Kind::reduce, op->operand(0), op, target_of(value, op)});
+      sinks.push_back({Sink::Kind::reduce, op->operand(), op, target_of(value, op)});
       continue;
     }
     if (plan.kept_as_panels(value)) {
@@ -201,7 +202,7 @@ void FunctionEmitter::if_op(ir::Op const& op) {
     scratch_used_ = used;
   };
   when(
-      scalar(*op.operand(0)), [&] { branch(op.block(0)); }, [&] { branch(op.block(1)); });
+      scalar(*op.in<ir::IfOp>("condition")), [&] { branch(op.block(0)); }, [&] { branch(op.block(1)); });
   for (int i = 0; i < op.result_count(); ++i) {
     auto const at = static_cast<std::size_t>(i);
     if (scalars[at] != nullptr) {
@@ -212,9 +213,9 @@ void FunctionEmitter::if_op(ir::Op const& op) {
   }
 }
 
-FunctionEmitter::Range FunctionEmitter::range(ir::Op const& loop) {
-  Range over{scalar(*loop.operand(0)), scalar(*loop.operand(1)), scalar(*loop.operand(2))};
-  if (ir::has_positive_step(loop)) return over;
+FunctionEmitter::Range FunctionEmitter::range(ir::Loop const& loop) {
+  Range over{scalar(*loop.lower()), scalar(*loop.upper()), scalar(*loop.step())};
+  if (ir::has_positive_step(loop.op())) return over;
   over.upper = b.CreateSelect(b.CreateICmpSGT(over.step, i64(0)), over.upper, over.lower);
   over.step = smax(over.step, i64(1));
   return over;
@@ -223,9 +224,9 @@ FunctionEmitter::Range FunctionEmitter::range(ir::Op const& loop) {
 // Carried tiles live in two buffers that swap their pointers each time around; tiles of one element and scalars in
 // registers.
 void FunctionEmitter::for_op(ir::Op const& op) {
-  ir::Block const& region = op.block();
-  ir::Op const& yield = region.back();
-  int const count = op.result_count();
+  ir::Loop const whole(op);
+  ir::Block const& region = whole.body();
+  int const count = whole.count();
   struct Carried {
     llvm::AllocaInst* scalar = nullptr;
     Buffer now, next;                         // one element: fixed
@@ -235,8 +236,8 @@ void FunctionEmitter::for_op(ir::Op const& op) {
   std::vector<Carried> carried(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     Carried& at = carried[static_cast<std::size_t>(i)];
-    ir::Type const& type = op.result(i)->type();
-    ir::Value const& init = *op.operand(3 + i);
+    ir::Type const& type = whole.result(i)->type();
+    ir::Value const& init = *whole.init(i);
     if (type.is_scalar()) {
       at.scalar = variable(arith.register_type(type.element()), scalar(init));
       continue;
@@ -249,15 +250,15 @@ void FunctionEmitter::for_op(ir::Op const& op) {
     at.next_pointer = variable(b.getPtrTy(), at.next.pointer);
   }
   std::int64_t const used = scratch_used_;
-  Range const over = range(op);
+  Range const over = range(whole);
   loop(over.lower, over.upper, over.step, [&](llvm::Value* index) {
-    set_scalar(*region.argument(0), index);
+    set_scalar(*whole.counter(), index);
     std::vector<Buffer> now(static_cast<std::size_t>(count));
     std::vector<Buffer> next(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i) {
       auto const at = static_cast<std::size_t>(i);
       if (carried[at].scalar != nullptr) {
-        set_scalar(*region.argument(1 + i), get(carried[at].scalar));
+        set_scalar(*whole.carried(i), get(carried[at].scalar));
         continue;
       }
       now[at] = carried[at].now;
@@ -266,17 +267,17 @@ void FunctionEmitter::for_op(ir::Op const& op) {
         now[at].pointer = get(carried[at].now_pointer);
         next[at].pointer = get(carried[at].next_pointer);
       }
-      set_buffer(*region.argument(1 + i), now[at]);
-      ir::Op const* const maker = yield.operand(i)->defining_op();
+      set_buffer(*whole.carried(i), now[at]);
+      ir::Op const* const maker = whole.yielded(i)->defining_op();
       if (maker != nullptr && maker->parent() == &region &&
-          same_type_of_storage(yield.operand(i)->type(), op.result(i)->type()))
-        targets_.emplace(yield.operand(i), next[at]);
+          same_type_of_storage(whole.yielded(i)->type(), whole.result(i)->type()))
+        targets_.emplace(whole.yielded(i), next[at]);
     }
     block(region);
     std::vector<llvm::Value*> scalars(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i) {
       auto const at = static_cast<std::size_t>(i);
-      ir::Value const& value = *yield.operand(i);
+      ir::Value const& value = *whole.yielded(i);
       if (carried[at].scalar != nullptr) {
         scalars[at] = scalar(value);
         continue;
@@ -313,7 +314,7 @@ void FunctionEmitter::for_op(ir::Op const& op) {
 // --- balanced trees ------------------------------------------------------------------------------------------
 
 void FunctionEmitter::pairwise(ir::Op const& op) {
-  ir::Value const& value = *op.operand(0);
+  ir::Value const& value = *op.operand();
   ir::ReduceOp const reduce = op.as<ir::ReduceOp>();
   auto const axis = static_cast<int>(reduce.axis);
   Element const element = value.type().element();

@@ -155,10 +155,10 @@ void FunctionEmitter::multiply(Panels const& panels) {
 }
 
 void FunctionEmitter::dot(ir::Op const& op) {
-  ir::Value const& lhs = *op.operand(0);
-  ir::Value const& rhs = *op.operand(1);
+  ir::Value const& lhs = *op.lhs();
+  ir::Value const& rhs = *op.rhs();
   Buffer const c = target_of(*op.result(), &op);
-  materialise(*op.operand(2), c);
+  materialise(*op.in<ir::DotOp>("accumulator"), c);
   std::int64_t const used = scratch_used_;
   Buffer a;
   if (Buffer const* kept = buffer_of(lhs)) {

@@ -96,7 +96,7 @@ llvm::Value* FunctionEmitter::scalar(ir::Value const& value) {
   }
   if (op->is<ir::ConstantOp>()) return arith.constant(op->as<ir::ConstantOp>().value);
   if (op->is<ir::ExtentOp>())
-    return tensor(*op->operand(0)).extents[static_cast<std::size_t>(op->as<ir::ExtentOp>().axis)];
+    return tensor(*op->operand()).extents[static_cast<std::size_t>(op->as<ir::ExtentOp>().axis)];
   if (op->is<ir::BlockIndexOp>()) {
     llvm::Value* const index = block_index_[op->as<ir::BlockIndexOp>().axis];
     return index != nullptr ? index : i64(0);

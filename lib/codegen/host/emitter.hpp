@@ -13,6 +13,7 @@
 #include "codegen/host/plan.hpp"
 #include "codegen/host/target.hpp"
 #include "codegen/lowering.hpp"
+#include "ir/loop.hpp"
 
 namespace tegula::codegen::host {
 
@@ -195,7 +196,7 @@ class FunctionEmitter {
     llvm::Value* step = nullptr;  ///< at least 1
   };
   /// Gives the bounds of a loop; none where its step is 0 or less.
-  Range range(ir::Op const& loop);
+  Range range(ir::Loop const& loop);
   struct Trip {  ///< of a contraction's loop
     llvm::Value* lower = nullptr;
     llvm::Value* step = nullptr;

@@ -78,12 +78,12 @@ std::int32_t LaunchSteps::value(ir::Value const& value) {
     step = constant(static_cast<std::int64_t>(op->as<ir::ConstantOp>().value.bits));
   } else if (op->is<ir::ExtentOp>()) {
     step =
-        add({LaunchOp::extent, op->operand(0)->index(), static_cast<std::int32_t>(op->as<ir::ExtentOp>().axis), 0, 0});
+        add({LaunchOp::extent, op->operand()->index(), static_cast<std::int32_t>(op->as<ir::ExtentOp>().axis), 0, 0});
   } else if (op->is<ir::MultiprocessorsOp>()) {
     step = add({LaunchOp::multiprocessors, 0, 0, 0, 0});
   } else if (auto const kind = step_of(*op)) {
-    std::int32_t const a = this->value(*op->operand(0));
-    step = apply(*kind, a, this->value(*op->operand(1)));
+    std::int32_t const a = this->value(*op->lhs());
+    step = apply(*kind, a, this->value(*op->rhs()));
   } else {
     throw InternalError("host codegen: not a launch expression");
   }

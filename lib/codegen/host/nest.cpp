@@ -26,12 +26,12 @@ void Nest::prefer(Buffer const& buffer, Map const& map) {
       contiguous_[static_cast<std::size_t>(map[axis])] += 1;
 }
 
-void Nest::scan_access(ir::Op const& op, Map const& map, int first_offset, std::vector<Bound>& bounds) {
-  ir::Value const& tensor = *op.operand(0);
+void Nest::scan_access(ir::Op const& op, Map const& map, std::vector<Bound>& bounds) {
+  ir::Value const& tensor = *op.in("tensor");
   int const rank = tensor.type().rank();
   int const leading = rank - static_cast<int>(map.size());
   for (int axis = 0; axis < rank; ++axis) {
-    Bound const bound{&tensor, axis, op.operand(first_offset + axis),
+    Bound const bound{&tensor, axis, op.all("offsets")[static_cast<std::size_t>(axis)],
                       axis < leading ? -1 : map[static_cast<std::size_t>(axis - leading)]};
     if (std::find(bounds.begin(), bounds.end(), bound) == bounds.end()) bounds.push_back(bound);
   }
@@ -45,8 +45,8 @@ void Nest::scan(ir::Value const& value, Map const& map) {
   ir::Op const& op = *value.defining_op();
   if (op.is<ir::LoadOp>()) {
     if (value.type().element() == Element::i64) wide_ = true;
-    scan_access(op, map, 1, bounds_);
-    prefer(*op.operand(0), map);
+    scan_access(op, map, bounds_);
+    prefer(*op.in<ir::LoadOp>("tensor"), map);
     return;
   }
   for (int i = 0; i < op.operand_count(); ++i)
@@ -64,8 +64,8 @@ void Nest::choose() {
     scan(*sink.value, whole);
     cost += e_.context.plan.cost(*sink.value);
     if (sink.kind == Sink::Kind::store) {
-      scan_access(*sink.op, whole, 2, clipped_ ? store_bounds_ : bounds_);
-      prefer(*sink.op->operand(0), whole);
+      scan_access(*sink.op, whole, clipped_ ? store_bounds_ : bounds_);
+      prefer(*sink.op->in<ir::StoreOp>("tensor"), whole);
     } else if (sink.kind == Sink::Kind::buffer) {
       prefer(sink.target, whole);
     }
@@ -87,7 +87,7 @@ void Nest::choose() {
     unroll_ *= 2;
   for (Sink const& sink : sinks_) {
     if (sink.kind == Sink::Kind::store) {
-      bool const inner = whole.back() == axis_ && e_.tensor(*sink.op->operand(0)).unit_inner;
+      bool const inner = whole.back() == axis_ && e_.tensor(*sink.op->in<ir::StoreOp>("tensor")).unit_inner;
       scalar_tail_ = scalar_tail_ || !inner;
     } else if (sink.kind == Sink::Kind::buffer) {
       scalar_tail_ = scalar_tail_ || !FunctionEmitter::contiguous(sink.target, axis_);

@@ -33,7 +33,7 @@ class Nest {
   using Map = std::vector<int>;  ///< nest axis per tile axis, -1: index 0
 
   void scan(ir::Value const& value, Map const& map);
-  void scan_access(ir::Op const& op, Map const& map, int first_offset, std::vector<Bound>& bounds);
+  void scan_access(ir::Op const& op, Map const& map, std::vector<Bound>& bounds);
   void prefer(ir::Value const& tensor, Map const& map);
   void prefer(Buffer const& buffer, Map const& map);
   void choose();
@@ -59,7 +59,7 @@ class Nest {
   llvm::Value* identity(ir::Op const& reduce, int lanes);
   llvm::Value* across(ir::Op const& reduce, llvm::Value* vector);
   llvm::Value* tensor_offset(Tensor const& tensor, std::vector<llvm::Value*> const& coordinates);
-  std::vector<llvm::Value*> coordinates(ir::Op const& op, int first_offset, Index const& index, int& lane_axis);
+  std::vector<llvm::Value*> coordinates(ir::Op const& op, Index const& index, int& lane_axis);
   llvm::Value* inside(Tensor const& tensor, std::vector<llvm::Value*> const& coordinates, int lane_axis);
   llvm::Value* splat(llvm::Value* value);
   llvm::Type* vector_of(llvm::Type* scalar) {

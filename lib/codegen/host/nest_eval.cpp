@@ -42,7 +42,7 @@ llvm::Value* Nest::evaluate(ir::Value const& value, Index const& index) {
     case OpKind::ConstantOp:
       return e_.arith.constant(op.as<ir::ConstantOp>().value);
     case OpKind::SplatOp:
-      return e_.scalar(*op.operand(0));
+      return e_.scalar(*op.operand());
     case OpKind::IotaOp:
       return iota(op, index);
     case OpKind::LoadOp:
@@ -52,7 +52,7 @@ llvm::Value* Nest::evaluate(ir::Value const& value, Index const& index) {
     case OpKind::SqueezeOp:
     case OpKind::TransOp:
     case OpKind::ConvertLayoutOp:
-      return eval(*op.operand(0), operand_index(op, 0, index, Axis{e_.i64(0), false}));
+      return eval(*op.operand(), operand_index(op, 0, index, Axis{e_.i64(0), false}));
     default:
       break;
   }
@@ -140,13 +140,13 @@ llvm::Value* Nest::iota(ir::Op const& op, Index const& index) {
 
 // --- tensors -------------------------------------------------------------------------------------------------
 
-std::vector<llvm::Value*> Nest::coordinates(ir::Op const& op, int first_offset, Index const& index, int& lane_axis) {
-  int const rank = op.operand(0)->type().rank();
+std::vector<llvm::Value*> Nest::coordinates(ir::Op const& op, Index const& index, int& lane_axis) {
+  int const rank = op.in("tensor")->type().rank();
   int const leading = rank - static_cast<int>(index.size());
   std::vector<llvm::Value*> result;
   lane_axis = -1;
   for (int axis = 0; axis < rank; ++axis) {
-    llvm::Value* const offset = e_.scalar(*op.operand(first_offset + axis));
+    llvm::Value* const offset = e_.scalar(*op.all("offsets")[static_cast<std::size_t>(axis)]);
     if (axis < leading) {
       result.push_back(offset);
       continue;
@@ -196,9 +196,9 @@ llvm::Value* Nest::per_lane(llvm::Type* type, std::function<llvm::Value*(int)> c
 
 llvm::Value* Nest::load(ir::Op const& op, Index const& index) {
   Element const element = op.result()->type().element();
-  Tensor const& tensor = e_.tensor(*op.operand(0));
+  Tensor const& tensor = e_.tensor(*op.in<ir::LoadOp>("tensor"));
   int lane_axis = -1;
-  std::vector<llvm::Value*> const at = coordinates(op, 1, index, lane_axis);
+  std::vector<llvm::Value*> const at = coordinates(op, index, lane_axis);
   llvm::Type* const memory = e_.arith.memory_type(element);
   llvm::Value* const pointer = b_.CreateGEP(memory, tensor.base, tensor_offset(tensor, at));
   llvm::Value* const pad = e_.arith.constant(op.as<ir::LoadOp>().pad);
@@ -231,11 +231,11 @@ llvm::Value* Nest::load(ir::Op const& op, Index const& index) {
 }
 
 void Nest::store(ir::Op const& op, llvm::Value* value, Index const& index) {
-  ir::Value const& tensor_value = *op.operand(0);
+  ir::Value const& tensor_value = *op.in<ir::StoreOp>("tensor");
   Element const element = tensor_value.type().element();
   Tensor const& tensor = e_.tensor(tensor_value);
   int lane_axis = -1;
-  std::vector<llvm::Value*> const at = coordinates(op, 2, index, lane_axis);
+  std::vector<llvm::Value*> const at = coordinates(op, index, lane_axis);
   llvm::Type* const memory = e_.arith.memory_type(element);
   llvm::Value* const pointer = b_.CreateGEP(memory, tensor.base, tensor_offset(tensor, at));
   llvm::Value* const raw = e_.arith.to_memory(element, value);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ir/loop.hpp"
+
 namespace tegula::codegen::host {
 
 using ir::OpKind;
@@ -66,7 +68,7 @@ bool crosses_loop(ir::Op const& def, ir::Op const& use) {
 
 void collect_stores(ir::Block const& block, std::vector<ir::Value const*>& written) {
   for (ir::Op const& op : block) {
-    if (op.is<ir::StoreOp>()) written.push_back(op.operand(0));
+    if (op.is<ir::StoreOp>()) written.push_back(op.in<ir::StoreOp>("tensor"));
     if (op.is<ir::CallOp>()) {
       auto const& parameters = op.function()->parent()->find(op.as<ir::CallOp>().callee.view())->parameter_attributes();
       for (int i = 0; i < op.operand_count(); ++i)
@@ -148,26 +150,28 @@ bool Plan::reads_written_tensor(ir::Value const& value) const {
     pending.pop_back();
     ir::Op const* op = at->defining_op();
     if (!seen.insert(at).second || op == nullptr || !is_inlineable(*op)) continue;
-    if (op->is<ir::LoadOp>() && written(*op->operand(0))) return true;
+    if (op->is<ir::LoadOp>() && written(*op->in<ir::LoadOp>("tensor"))) return true;
     pending.insert(pending.end(), op->operands().begin(), op->operands().end());
   }
   return false;
 }
 
 std::optional<Contraction> Plan::match(ir::Op const& loop) const {
-  if (loop.result_count() != 1 || !loop.result()->type().is_tile()) return std::nullopt;
+  ir::Loop const whole(loop);
+  if (whole.count() != 1 || !whole.result(0)->type().is_tile()) return std::nullopt;
   ir::Block const& body = loop.block();
-  ir::Op const* dot = body.back().operand(0)->defining_op();
-  if (dot == nullptr || !dot->is<ir::DotOp>() || dot->parent() != &body) return std::nullopt;
-  ir::Value const* accumulator = body.argument(1);
-  if (dot->operand(2) != accumulator || accumulator->uses().size() != 1 || dot->result()->uses().size() != 1)
+  ir::Op const* dot = whole.yielded(0)->defined_by<ir::DotOp>();
+  if (dot == nullptr || dot->parent() != &body) return std::nullopt;
+  ir::Value const* accumulator = whole.carried(0);
+  if (dot->in<ir::DotOp>("accumulator") != accumulator || accumulator->uses().size() != 1 ||
+      dot->result()->uses().size() != 1)
     return std::nullopt;
   for (ir::Op const& op : body) {
     bool const scalar = op.result_count() == 1 && op.result()->type().is_scalar() && op.block_count() == 0;
     if (&op == dot || op.info().has(ir::terminator) || is_inlineable(op) || scalar) continue;
     return std::nullopt;
   }
-  if (reads_written_tensor(*dot->operand(0)) || reads_written_tensor(*dot->operand(1))) return std::nullopt;
+  if (reads_written_tensor(*dot->lhs()) || reads_written_tensor(*dot->rhs())) return std::nullopt;
   return Contraction{&loop, dot};
 }
 
@@ -191,11 +195,11 @@ void Plan::decide(ir::Op const& op) {
   bool broadcast = false;
   for (ir::Use const& use : value.uses()) {
     ir::Op const& user = *use.user;
-    if (user.is<ir::DotOp>() && use.index < 2) {
+    if (user.is<ir::DotOp>() && !use.is<ir::DotOp>("accumulator")) {
       Contraction const* whole = is_loop(user.parent_op()) ? contraction(*user.parent_op()) : nullptr;
       if (whole != nullptr && op.parent() == user.parent()) {
         // packed by the contraction
-      } else if (use.index == 0) {
+      } else if (use.is<ir::DotOp>("lhs")) {
         keep = true;
       } else {
         panels_[&value] = true;
@@ -216,7 +220,7 @@ void Plan::decide(ir::Op const& op) {
   if (is_cut(value)) keep = true;
   if (consumers.size() > 1 && cost >= costly) keep = true;
   if (broadcast && cost >= costly_to_broadcast) keep = true;
-  if (op.is<ir::LoadOp>() && written(*op.operand(0))) keep = true;
+  if (op.is<ir::LoadOp>() && written(*op.in<ir::LoadOp>("tensor"))) keep = true;
   // Panels alone serve the dots; other consumers read rows.
   if (keep) kept_[&value] = true;
 }

@@ -26,6 +26,9 @@ std::vector<T> operand_index(ir::Op const& op, int operand, std::vector<T> const
 struct Contraction {
   ir::Op const* loop = nullptr;
   ir::Op const* dot = nullptr;
+
+  /// The dot's lhs (side 0) or rhs (side 1).
+  [[nodiscard]] ir::Value const& factor(int side) const { return side == 0 ? *dot->lhs() : *dot->rhs(); }
 };
 
 /// The grid axes that an operand of a contraction depends on, if it depends on nothing but them, the loop index and
