@@ -340,7 +340,7 @@ llvm::Value* ArithLowering::compare(Predicate predicate, Element element, llvm::
 }
 
 llvm::Value* ArithLowering::lower(ir::Op const& op, std::span<llvm::Value* const> operands) {
-  Element const element = op.operand(0)->type().element();
+  Element const element = op.operands().front()->type().element();
   bool const floats = is_float(element);
   llvm::Value* const a = operands[0];
   llvm::Value* const b = operands.size() > 1 ? operands[1] : nullptr;

@@ -27,7 +27,7 @@ int ptx_version_for(ir::Function const& kernel) {
   int version = nvptx::least_ptx_version;
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
     if (op.is<ir::PeerStoreOp>()) version = std::max(version, 81);
-    if (op.is<ir::MmaOp>() && is_f8(op.operand(0)->type().element())) version = 84;
+    if (op.is<ir::MmaOp>() && is_f8(op.lhs()->type().element())) version = 84;
     return ir::Walk::advance;
   });
   return version;
@@ -75,7 +75,7 @@ void describe_launch(ir::Function& kernel, CompiledKernel& result) {
   for (ir::Op const* op : nvptx::tensor_maps_of(kernel)) {
     auto const& map = op->as<ir::TensorMapOp>();
     TensorMapInfo info;
-    info.parameter = op->operand(0)->index();
+    info.parameter = op->in<ir::TensorMapOp>("tensor")->index();
     info.box = map.box;
     info.swizzle = swizzle_mode(map.swizzle);
     result.tensor_maps.push_back(info);

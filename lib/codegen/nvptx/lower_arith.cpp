@@ -16,14 +16,14 @@ using llvm::Intrinsic::ID;
 using Function2 = std::function<llvm::Value*(llvm::Value*, llvm::Value*)>;
 using Function1 = std::function<llvm::Value*(llvm::Value*)>;
 
-Element element_of(ir::Op const& op) { return op.operand(0)->type().element(); }
+Element element_of(ir::Op const& op) { return op.operands().front()->type().element(); }
 
 /// Floats of 16 bits are computed in f32 and rounded once: for + - * / and square roots that is the correctly rounded
 /// result, because f32 has more than twice their precision.
 void binary(ir::Op const& op, Emitter& e, Function2 const& on_float, Function2 const& on_integer) {
   Element const element = element_of(op);
   Registers result;
-  Registers const &lhs = e.get(*op.operand(0)), &rhs = e.get(*op.operand(1));
+  Registers const &lhs = e.get(*op.lhs()), &rhs = e.get(*op.rhs());
   for (std::size_t i = 0; i < lhs.size(); ++i)
     result.push_back(is_float(element) ? e.narrow(on_float(e.widen(lhs[i], element), e.widen(rhs[i], element)), element)
                                        : on_integer(lhs[i], rhs[i]));
@@ -33,7 +33,7 @@ void binary(ir::Op const& op, Emitter& e, Function2 const& on_float, Function2 c
 void unary(ir::Op const& op, Emitter& e, Function1 const& on_float, Function1 const& on_integer) {
   Element const element = element_of(op);
   Registers result;
-  for (llvm::Value* value : e.get(*op.operand(0)))
+  for (llvm::Value* value : e.get(*op.operand()))
     result.push_back(is_float(element) ? e.narrow(on_float(e.widen(value, element)), element) : on_integer(value));
   e.set(*op.result(), std::move(result));
 }
@@ -259,7 +259,7 @@ bool equal_along(ir::Value const& tile, std::int64_t axis) {
     if (op == nullptr) return false;
     if (op->is<ir::SplatOp>() || op->is<ir::ConstantOp>()) return true;
     if (op->is<ir::IotaOp>()) return op->as<ir::IotaOp>().axis != axis;
-    if (op->is<ir::BroadcastOp>() && op->operand(0)->type().shape()[static_cast<int>(axis)] == 1) return true;
+    if (op->is<ir::BroadcastOp>() && op->operand()->type().shape()[static_cast<int>(axis)] == 1) return true;
     return op->info().has(ir::elementwise) &&
            std::all_of(op->operands().begin(), op->operands().end(), [&](ir::Value const* in) { return memo.at(*in); });
   });
@@ -268,15 +268,16 @@ bool equal_along(ir::Value const& tile, std::int64_t axis) {
 /// Compares coordinates with what does not change along their axis: what depends on the thread is taken from the other
 /// side once for all registers, whose own parts are constants. Below -1 the other side orders as -1 does, so that
 /// nothing wraps. Empty: not such a comparison.
-Registers compare_coordinates(ir::Op const& op, int side, llvm::CmpInst::Predicate predicate, Emitter& e) {
-  ir::Value const& places = *op.operand(side);
+Registers compare_coordinates(ir::Op const& op, bool swapped, llvm::CmpInst::Predicate predicate, Emitter& e) {
+  ir::Value const& places = swapped ? *op.rhs() : *op.lhs();
+  ir::Value const& bounds = swapped ? *op.lhs() : *op.rhs();
   ir::Op const* const iota = places.defining_op();
   if (places.type().element() != Element::i32 || iota == nullptr || !iota->is<ir::IotaOp>()) return {};
   int const axis = static_cast<int>(iota->as<ir::IotaOp>().axis);
   ir::Layout const& layout = *places.type().layout();
   AxisCoordinate const& of_thread = e.coordinates(layout)[static_cast<std::size_t>(axis)];
-  if (of_thread.thread == nullptr || !equal_along(*op.operand(1 - side), axis)) return {};
-  Registers const& others = e.get(*op.operand(1 - side));
+  if (of_thread.thread == nullptr || !equal_along(bounds, axis)) return {};
+  Registers const& others = e.get(bounds);
   std::vector<std::pair<Extents, llvm::Value*>> known;
   Registers result;
   for (int reg = 0; reg < layout.registers(); ++reg) {
@@ -292,8 +293,8 @@ Registers compare_coordinates(ir::Op const& op, int side, llvm::CmpInst::Predica
       found = known.end() - 1;
     }
     llvm::Value* const own = e.i32(part);
-    result.push_back(side == 0 ? e.b.CreateICmp(predicate, own, found->second)
-                               : e.b.CreateICmp(predicate, found->second, own));
+    result.push_back(swapped ? e.b.CreateICmp(predicate, found->second, own)
+                             : e.b.CreateICmp(predicate, own, found->second));
   }
   return result;
 }
@@ -307,11 +308,12 @@ void lower(ir::CompareOp const& attributes, ir::Op const& op, Emitter& e) {
   static constexpr P on_floats[] = {P::FCMP_OEQ, P::FCMP_UNE, P::FCMP_OLT, P::FCMP_OLE, P::FCMP_OGT, P::FCMP_OGE};
   static constexpr P on_integers[] = {P::ICMP_EQ, P::ICMP_NE, P::ICMP_SLT, P::ICMP_SLE, P::ICMP_SGT, P::ICMP_SGE};
   static constexpr P on_booleans[] = {P::ICMP_EQ, P::ICMP_NE, P::ICMP_ULT, P::ICMP_ULE, P::ICMP_UGT, P::ICMP_UGE};
-  for (int side = 0; side < 2 && op.operand(0)->type().is_tile(); ++side)
-    if (Registers result = compare_coordinates(op, side, on_integers[index], e); !result.empty())
-      return e.set(*op.result(), std::move(result));
+  if (op.lhs()->type().is_tile())
+    for (bool const swapped : {false, true})
+      if (Registers result = compare_coordinates(op, swapped, on_integers[index], e); !result.empty())
+        return e.set(*op.result(), std::move(result));
   Registers result;
-  Registers const &lhs = e.get(*op.operand(0)), &rhs = e.get(*op.operand(1));
+  Registers const &lhs = e.get(*op.lhs()), &rhs = e.get(*op.rhs());
   for (std::size_t i = 0; i < lhs.size(); ++i) {
     if (is_float(element))
       result.push_back(e.b.CreateFCmp(on_floats[index], e.widen(lhs[i], element), e.widen(rhs[i], element)));
@@ -324,7 +326,8 @@ void lower(ir::CompareOp const& attributes, ir::Op const& op, Emitter& e) {
 
 void lower(ir::SelectOp const&, ir::Op const& op, Emitter& e) {
   Registers result;
-  Registers const &condition = e.get(*op.operand(0)), &lhs = e.get(*op.operand(1)), &rhs = e.get(*op.operand(2));
+  Registers const &condition = e.get(*op.in<ir::SelectOp>("condition")), &lhs = e.get(*op.lhs()),
+                  &rhs = e.get(*op.rhs());
   for (std::size_t i = 0; i < lhs.size(); ++i)
     result.push_back(e.b.CreateSelect(condition.size() == 1 ? condition[0] : condition[i], lhs[i], rhs[i]));
   e.set(*op.result(), std::move(result));
@@ -332,21 +335,21 @@ void lower(ir::SelectOp const&, ir::Op const& op, Emitter& e) {
 
 void lower(ir::FmaOp const&, ir::Op const& op, Emitter& e) {
   Registers result;
-  Registers const &lhs = e.get(*op.operand(0)), &rhs = e.get(*op.operand(1)), &addend = e.get(*op.operand(2));
+  Registers const &lhs = e.get(*op.lhs()), &rhs = e.get(*op.rhs()), &addend = e.get(*op.in<ir::FmaOp>("addend"));
   for (std::size_t i = 0; i < lhs.size(); ++i) result.push_back(fma(e, lhs[i], rhs[i], addend[i]));
   e.set(*op.result(), std::move(result));
 }
 
 void lower(ir::CastOp const&, ir::Op const& op, Emitter& e) {
   Registers result;
-  for (llvm::Value* value : e.get(*op.operand(0)))
+  for (llvm::Value* value : e.get(*op.operand()))
     result.push_back(convert(e, value, element_of(op), op.result()->type().element()));
   e.set(*op.result(), std::move(result));
 }
 void lower(ir::BitcastOp const&, ir::Op const& op, Emitter& e) {
   Element const to = op.result()->type().element();
   Registers result;
-  for (llvm::Value* value : e.get(*op.operand(0))) result.push_back(e.from_bits(e.to_bits(value, element_of(op)), to));
+  for (llvm::Value* value : e.get(*op.operand())) result.push_back(e.from_bits(e.to_bits(value, element_of(op)), to));
   e.set(*op.result(), std::move(result));
 }
 

@@ -25,8 +25,8 @@ int swizzle_bytes(ir::Swizzle swizzle) { return swizzle == ir::Swizzle::none ? 0
 
 /// The boxes of `map` in a view, refused where a copy would not write what the view's layout says.
 Boxes boxes_of(ir::Op const& op, ir::Value const& map, ir::Type const& view) {
-  ir::Op const* const made = map.defining_op();
-  if (made == nullptr || !made->is<ir::TensorMapOp>()) throw InternalError("nvptx: a tensor map of unknown origin");
+  ir::Op const* const made = map.defined_by<ir::TensorMapOp>();
+  if (made == nullptr) throw InternalError("nvptx: a tensor map of unknown origin");
   int const swizzle = swizzle_bytes(made->as<ir::TensorMapOp>().swizzle);
   int const size = bytes(view.element());
   Boxes result;
@@ -97,7 +97,7 @@ llvm::Value* dense_bytes(Emitter& e, ir::Op const& op, ir::Type const& view) {
 void lower(ir::TensorMapOp const&, ir::Op const&, Emitter&) {}  // a parameter of the kernel
 
 void lower(ir::TmaLoadOp const& attributes, ir::Op const& op, Emitter& e) {
-  ir::Value const &map = *op.operand(0), &view = *op.operand(1);
+  ir::Value const &map = *op.in<ir::TmaLoadOp>("map"), &view = *op.in<ir::TmaLoadOp>("destination");
   Boxes const boxes = boxes_of(op, map, view.type());
   ptx::LoadOptions options;
   if (attributes.multicast != 0) options.multicast = e.b.getInt16(static_cast<std::uint16_t>(attributes.multicast));
@@ -107,36 +107,40 @@ void lower(ir::TmaLoadOp const& attributes, ir::Op const& op, Emitter& e) {
                                                                                 : ptx::CachePolicy::evict_last);
   for (std::size_t i = 0; i < boxes.origins.size(); ++i)
     ptx::tma_load(e.b, address_in(e, view, boxes.offsets[i]), e.scalar(map),
-                  coordinates(e, op.operands().subspan(3), boxes.lead, boxes.origins[i]), e.scalar(*op.operand(2)),
-                  options);
+                  coordinates(e, op.all<ir::TmaLoadOp>("offsets"), boxes.lead, boxes.origins[i]),
+                  e.scalar(*op.in<ir::TmaLoadOp>("mbarrier")), options);
 }
 
 void lower(ir::TmaStoreOp const&, ir::Op const& op, Emitter& e) {
-  ir::Value const &map = *op.operand(0), &view = *op.operand(1);
+  ir::Value const &map = *op.in<ir::TmaStoreOp>("map"), &view = *op.in<ir::TmaStoreOp>("source");
   Boxes const boxes = boxes_of(op, map, view.type());
   for (std::size_t i = 0; i < boxes.origins.size(); ++i)
-    ptx::tma_store(e.b, e.scalar(map), coordinates(e, op.operands().subspan(2), boxes.lead, boxes.origins[i]),
+    ptx::tma_store(e.b, e.scalar(map), coordinates(e, op.all<ir::TmaStoreOp>("offsets"), boxes.lead, boxes.origins[i]),
                    address_in(e, view, boxes.offsets[i]));
 }
 
 void lower(ir::TmaReduceOp const& attributes, ir::Op const& op, Emitter& e) {
-  ir::Value const &map = *op.operand(0), &view = *op.operand(1);
+  ir::Value const &map = *op.in<ir::TmaReduceOp>("map"), &view = *op.in<ir::TmaReduceOp>("source");
   Boxes const boxes = boxes_of(op, map, view.type());
   for (std::size_t i = 0; i < boxes.origins.size(); ++i)
     ptx::tma_reduce(e.b, reduction(attributes.combine), e.scalar(map),
-                    coordinates(e, op.operands().subspan(2), boxes.lead, boxes.origins[i]),
+                    coordinates(e, op.all<ir::TmaReduceOp>("offsets"), boxes.lead, boxes.origins[i]),
                     address_in(e, view, boxes.offsets[i]));
 }
 
 void lower(ir::BulkLoadOp const&, ir::Op const& op, Emitter& e) {
-  llvm::Value* const bytes = dense_bytes(e, op, op.operand(1)->type());
-  ptx::bulk_load(e.b, e.scalar(*op.operand(1)), element_address(e, *op.operand(0), op.operands().subspan(3)), bytes,
-                 e.scalar(*op.operand(2)));
+  ir::Value const& view = *op.in<ir::BulkLoadOp>("destination");
+  llvm::Value* const bytes = dense_bytes(e, op, view.type());
+  ptx::bulk_load(e.b, e.scalar(view),
+                 element_address(e, *op.in<ir::BulkLoadOp>("tensor"), op.all<ir::BulkLoadOp>("offsets")), bytes,
+                 e.scalar(*op.in<ir::BulkLoadOp>("mbarrier")));
 }
 
 void lower(ir::BulkStoreOp const&, ir::Op const& op, Emitter& e) {
-  llvm::Value* const bytes = dense_bytes(e, op, op.operand(1)->type());
-  ptx::bulk_store(e.b, element_address(e, *op.operand(0), op.operands().subspan(2)), e.scalar(*op.operand(1)), bytes);
+  ir::Value const& view = *op.in<ir::BulkStoreOp>("source");
+  llvm::Value* const bytes = dense_bytes(e, op, view.type());
+  ptx::bulk_store(e.b, element_address(e, *op.in<ir::BulkStoreOp>("tensor"), op.all<ir::BulkStoreOp>("offsets")),
+                  e.scalar(view), bytes);
 }
 
 void lower(ir::BulkCommitOp const&, ir::Op const&, Emitter& e) { ptx::bulk_commit(e.b); }
@@ -148,20 +152,21 @@ void lower(ir::FetchOp const&, ir::Op const& op, Emitter&) {
   refuse(op, "a fetch is left; circular-buffer makes a copy of it");
 }
 void lower(ir::PrefetchTensorMapOp const&, ir::Op const& op, Emitter& e) {
-  ptx::prefetch_tensor_map(e.b, e.scalar(*op.operand(0)));
+  ptx::prefetch_tensor_map(e.b, e.scalar(*op.in<ir::PrefetchTensorMapOp>("map")));
 }
 void lower(ir::TmaPrefetchOp const&, ir::Op const& op, Emitter& e) {
-  ptx::tma_prefetch(e.b, e.scalar(*op.operand(0)),
-                    coordinates(e, op.operands().subspan(1), op.operand_count() - 1, {}));
+  auto const offsets = op.all<ir::TmaPrefetchOp>("offsets");
+  ptx::tma_prefetch(e.b, e.scalar(*op.in<ir::TmaPrefetchOp>("map")),
+                    coordinates(e, offsets, static_cast<int>(offsets.size()), {}));
 }
 
 // Chunk c of the view's row-major order goes to thread c % threads.
 void lower(ir::CpAsyncOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
-  ir::Value const &tensor = *op.operand(0), &view = *op.operand(1);
+  ir::Value const &tensor = *op.in<ir::CpAsyncOp>("tensor"), &view = *op.in<ir::CpAsyncOp>("destination");
   ir::Type const& type = view.type();
   TensorParts const& parts = e.tensor(tensor);
-  auto const offsets = op.operands().subspan(2);
+  auto const offsets = op.all<ir::CpAsyncOp>("offsets");
   int const size = bytes(type.element()), lead = static_cast<int>(offsets.size()) - type.rank();
   std::int64_t const chunks = type.elements() / attributes.vector;
   if (!parts.attributes.facts.unit_inner_stride)
@@ -217,7 +222,7 @@ void lower(ir::CpAsyncWaitOp const& attributes, ir::Op const&, Emitter& e) {
   ptx::cp_async_wait(e.b, static_cast<int>(attributes.pending));
 }
 void lower(ir::CpAsyncArriveOp const& attributes, ir::Op const& op, Emitter& e) {
-  ptx::cp_async_mbarrier_arrive(e.b, e.scalar(*op.operand(0)), attributes.counted);
+  ptx::cp_async_mbarrier_arrive(e.b, e.scalar(*op.in<ir::CpAsyncArriveOp>("mbarrier")), attributes.counted);
 }
 
 // One element of global memory, relaxed, at device scope.
@@ -245,8 +250,10 @@ void lower(ir::AtomicOp const& attributes, ir::Op const& op, Emitter& e) {
   }
   ptx::Assembly assembly(e.b);
   std::string text = std::string("atom.relaxed.gpu.global.") + name + "." + type + " " + assembly.out(e.type(element));
-  text += ", [" + assembly.in(element_address(e, *op.operand(0), op.operands().subspan(2))) + "], ";
-  e.set(*op.result(), {assembly.call(text + assembly.in(e.scalar(*op.operand(1))) + ";", AsmEffect::convergent)[0]});
+  llvm::Value* const address = element_address(e, *op.in<ir::AtomicOp>("tensor"), op.all<ir::AtomicOp>("offsets"));
+  text += ", [" + assembly.in(address) + "], ";
+  e.set(*op.result(),
+        {assembly.call(text + assembly.in(e.scalar(*op.in<ir::AtomicOp>("value"))) + ";", AsmEffect::convergent)[0]});
 }
 
 }  // namespace tegula::codegen::nvptx

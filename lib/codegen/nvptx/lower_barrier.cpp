@@ -23,32 +23,35 @@ void each_object(Emitter& e, ir::Value const& mbarriers, Body const& body) {
 }  // namespace
 
 void lower(ir::MbarrierInitOp const& attributes, ir::Op const& op, Emitter& e) {
-  each_object(e, *op.operand(0), [&](llvm::Value* barrier) { ptx::mbarrier_init(e.b, barrier, attributes.arrivals); });
+  each_object(e, *op.in<ir::MbarrierInitOp>("mbarrier"),
+              [&](llvm::Value* barrier) { ptx::mbarrier_init(e.b, barrier, attributes.arrivals); });
 }
 
 void lower(ir::MbarrierInvalOp const&, ir::Op const& op, Emitter& e) {
-  each_object(e, *op.operand(0), [&](llvm::Value* barrier) { ptx::mbarrier_inval(e.b, barrier); });
+  each_object(e, *op.in<ir::MbarrierInvalOp>("mbarrier"),
+              [&](llvm::Value* barrier) { ptx::mbarrier_inval(e.b, barrier); });
 }
 
 void lower(ir::MbarrierArriveOp const& attributes, ir::Op const& op, Emitter& e) {
-  llvm::Value* const barrier = e.scalar(*op.operand(0));
+  llvm::Value* const barrier = e.scalar(*op.in<ir::MbarrierArriveOp>("mbarrier"));
   if (op.operand_count() == 1)
     ptx::mbarrier_arrive(e.b, barrier, attributes.count);
   else
-    ptx::mbarrier_arrive_remote(e.b, ptx::mapa(e.b, barrier, word(e, *op.operand(1))), attributes.count);
+    ptx::mbarrier_arrive_remote(e.b, ptx::mapa(e.b, barrier, word(e, *op.in<ir::MbarrierArriveOp>("rank"))),
+                                attributes.count);
 }
 
 void lower(ir::MbarrierExpectOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::Value* const bytes = e.i32(attributes.bytes);
   if (attributes.arrive)
-    ptx::mbarrier_arrive_expect_tx(e.b, e.scalar(*op.operand(0)), bytes);
+    ptx::mbarrier_arrive_expect_tx(e.b, e.scalar(*op.in<ir::MbarrierExpectOp>("mbarrier")), bytes);
   else
-    ptx::mbarrier_expect_tx(e.b, e.scalar(*op.operand(0)), bytes);
+    ptx::mbarrier_expect_tx(e.b, e.scalar(*op.in<ir::MbarrierExpectOp>("mbarrier")), bytes);
 }
 
 void lower(ir::MbarrierWaitOp const& attributes, ir::Op const& op, Emitter& e) {
-  llvm::Value* const parity = e.b.CreateAnd(word(e, *op.operand(1)), e.i32(1));
-  ptx::mbarrier_wait(e.b, e.scalar(*op.operand(0)), parity,
+  llvm::Value* const parity = e.b.CreateAnd(word(e, *op.in<ir::MbarrierWaitOp>("parity")), e.i32(1));
+  ptx::mbarrier_wait(e.b, e.scalar(*op.in<ir::MbarrierWaitOp>("mbarrier")), parity,
                      attributes.scope == ir::MemoryScope::cluster ? ptx::Scope::cluster : ptx::Scope::cta);
 }
 
@@ -69,11 +72,11 @@ void lower(ir::BarrierOp const& attributes, ir::Op const& op, Emitter& e) {
   if (op.operand_count() == 0)
     ptx::barrier_cta(e.b);
   else
-    ptx::barrier_sync(e.b, word(e, *op.operand(0)), attributes.threads);
+    ptx::barrier_sync(e.b, word(e, *op.in<ir::BarrierOp>("id")), attributes.threads);
 }
 
 void lower(ir::BarrierArriveOp const& attributes, ir::Op const& op, Emitter& e) {
-  ptx::barrier_arrive(e.b, word(e, *op.operand(0)), attributes.threads);
+  ptx::barrier_arrive(e.b, word(e, *op.in<ir::BarrierArriveOp>("id")), attributes.threads);
 }
 
 void lower(ir::WarpBarrierOp const&, ir::Op const&, Emitter& e) { ptx::barrier_warp(e.b); }

@@ -9,6 +9,7 @@
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/words.hpp"
 #include "ir/exchange.hpp"
+#include "ir/loop.hpp"
 #include "ir/loop_step.hpp"
 #include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
@@ -138,10 +139,11 @@ std::span<ir::Value* const> yielded(ir::Block const& block) { return block.termi
 
 void lower(ir::ForOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
-  llvm::Value *const lower_bound = e.scalar(*op.operand(0)), *const step = e.scalar(*op.operand(2));
-  llvm::Value* upper = e.scalar(*op.operand(1));
+  ir::Loop const loop(op);
+  llvm::Value *const lower_bound = e.scalar(*loop.lower()), *const step = e.scalar(*loop.step());
+  llvm::Value* upper = e.scalar(*loop.upper());
   if (!ir::has_positive_step(op)) upper = b.CreateSelect(b.CreateICmpSGT(step, b.getInt64(0)), upper, lower_bound);
-  std::vector<Registers> const inits = values_of(e, op.operands().subspan(3));
+  std::vector<Registers> const inits = values_of(e, loop.inits());
   RoundTrip outer(e, op);
   llvm::BasicBlock *const before = b.GetInsertBlock(), *const header = e.block("loop"),
                           *const body = e.block("loop.body"), *const exit = e.block("loop.end");
@@ -156,12 +158,11 @@ void lower(ir::ForOp const& attributes, ir::Op const& op, Emitter& e) {
   b.SetInsertPoint(body);
   Hazards const at_start = e.hazards.at_loop_start(op);
   e.hazards = at_start;
-  ir::Block const& block = op.block();
-  e.set(*block.argument(0), {index});
-  for (std::size_t i = 0; i < phis.size(); ++i) set_from(e, *block.argument(static_cast<int>(i) + 1), phis[i]);
+  e.set(*loop.counter(), {index});
+  for (std::size_t i = 0; i < phis.size(); ++i) set_from(e, *loop.carried(static_cast<int>(i)), phis[i]);
   outer.take();
-  e.emit_block(block);
-  std::vector<Registers> const next = values_of(e, yielded(block));
+  e.emit_block(loop.body());
+  std::vector<Registers> const next = values_of(e, loop.all_yielded());
   index->addIncoming(b.CreateAdd(index, step), b.GetInsertBlock());
   add_incoming(phis, next, b.GetInsertBlock());
   outer.leave();
@@ -175,19 +176,19 @@ void lower(ir::ForOp const& attributes, ir::Op const& op, Emitter& e) {
 
 void lower(ir::RepeatOp const&, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
-  std::vector<Registers> const inits = values_of(e, op.operands());
+  ir::Loop const loop(op);
+  std::vector<Registers> const inits = values_of(e, loop.inits());
   llvm::BasicBlock *const before = b.GetInsertBlock(), *const body = e.block("repeat"),
                           *const exit = e.block("repeated");
   b.CreateBr(body);
   b.SetInsertPoint(body);
   auto const phis = phis_for(e, inits, before);
   e.hazards = e.hazards.at_loop_start(op);
-  ir::Block const& block = op.block();
-  for (std::size_t i = 0; i < phis.size(); ++i) set_from(e, *block.argument(static_cast<int>(i)), phis[i]);
-  e.emit_block(block);
-  std::vector<Registers> const next = values_of(e, yielded(block).subspan(1));
+  for (std::size_t i = 0; i < phis.size(); ++i) set_from(e, *loop.carried(static_cast<int>(i)), phis[i]);
+  e.emit_block(loop.body());
+  std::vector<Registers> const next = values_of(e, loop.all_yielded());
   add_incoming(phis, next, b.GetInsertBlock());
-  unroll(b.CreateCondBr(e.scalar(*yielded(block)[0]), body, exit), 1);
+  unroll(b.CreateCondBr(e.scalar(*loop.condition()), body, exit), 1);
   b.SetInsertPoint(exit);
   for (std::size_t i = 0; i < next.size(); ++i) set_from(e, *op.result(static_cast<int>(i)), next[i]);
 }
@@ -196,7 +197,7 @@ void lower(ir::IfOp const&, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
   llvm::BasicBlock *const then_block = e.block("then"), *const else_block = e.block("else"),
                           *const join = e.block("endif");
-  b.CreateCondBr(e.scalar(*op.operand(0)), then_block, else_block);
+  b.CreateCondBr(e.scalar(*op.in<ir::IfOp>("condition")), then_block, else_block);
   Hazards const before = e.hazards;
 
   b.SetInsertPoint(then_block);
@@ -226,7 +227,7 @@ void lower(ir::GridOp const&, ir::Op const&, Emitter&) {}     // the launcher's
 void lower(ir::RequireOp const&, ir::Op const&, Emitter&) {}  // the launcher's
 
 void lower(ir::ExtentOp const& attributes, ir::Op const& op, Emitter& e) {
-  e.set(*op.result(), {e.tensor(*op.operand(0)).extents[static_cast<std::size_t>(attributes.axis)]});
+  e.set(*op.result(), {e.tensor(*op.in<ir::ExtentOp>("tensor")).extents[static_cast<std::size_t>(attributes.axis)]});
 }
 
 // The launch is one-dimensional, because CUDA's second and third grid axes end at 65535: block b of it is block

@@ -34,9 +34,9 @@ class Reduction {
         e_(e),
         attributes_(op.as<ir::ReduceOp>()),
         axis_(static_cast<int>(attributes_.axis)),
-        layout_(*op.operand(0)->type().layout()),
-        element_(op.operand(0)->type().element()) {
-    Registers const& operand = e.get(*op.operand(0));
+        layout_(*op.operand()->type().layout()),
+        element_(op.operand()->type().element()) {
+    Registers const& operand = e.get(*op.operand());
     std::map<Extents, std::map<std::int64_t, llvm::Value*>, decltype(&less)> groups(&less);
     for (int reg = 0; reg < layout_.registers(); ++reg) {
       Extents at = layout_.part(ir::Dim::reg, reg);
@@ -260,9 +260,9 @@ Registers by_shuffles(Emitter& e, ir::ShufflePlan const& plan, Registers values,
 void lower(ir::ReduceOp const&, ir::Op const& op, Emitter& e) { Reduction(op, e).run(); }
 
 void lower(ir::ConvertLayoutOp const& attributes, ir::Op const& op, Emitter& e) {
-  ir::Type const& type = op.operand(0)->type();
+  ir::Type const& type = op.operand()->type();
   ir::Layout const &from = *type.layout(), &to = *op.result()->type().layout();
-  Registers const& operand = e.get(*op.operand(0));
+  Registers const& operand = e.get(*op.operand());
   Registers result;
   std::vector<int> const registers = to.registers_from(from);
   for (int reg : registers) result.push_back(operand[static_cast<std::size_t>(reg)]);

@@ -10,6 +10,7 @@
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/words.hpp"
 #include "ir/builder.hpp"
+#include "ir/loop.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -18,8 +19,8 @@ namespace {
 /// An index that is 0 or more whatever the launch, short of overflow.
 bool never_negative(ir::Value const& value, ir::ValueMemo<bool>& memo) {
   auto const lower_bound = [](ir::Value const& of) -> ir::Value const* {
-    ir::Op const* const loop = of.owner_block() == nullptr ? nullptr : of.owner_block()->parent_op();
-    return loop != nullptr && loop->is<ir::ForOp>() && of.index() == 0 ? loop->operand(0) : nullptr;
+    std::optional<ir::Loop> const loop = ir::Loop::counted_by(of);
+    return loop ? loop->lower() : nullptr;
   };
   auto const needs = [&](ir::Value const& of, auto const& visit) {
     if (ir::Value const* const bound = lower_bound(of)) visit(*bound);
@@ -42,9 +43,9 @@ bool never_negative(ir::Value const& value, ir::ValueMemo<bool>& memo) {
       case ir::OpKind::RemOp:
       case ir::OpKind::MinOp:
       case ir::OpKind::CeilDivOp:
-        return memo.at(*op->operand(0)) && memo.at(*op->operand(1));
+        return memo.at(*op->lhs()) && memo.at(*op->rhs());
       case ir::OpKind::MaxOp:
-        return memo.at(*op->operand(0)) || memo.at(*op->operand(1));
+        return memo.at(*op->lhs()) || memo.at(*op->rhs());
       default:
         return false;
     }
@@ -226,8 +227,8 @@ Registers by_width(Emitter& e, Box& box, int width, bool groups_are_whole, Acces
 void lower(ir::LoadOp const& attributes, ir::Op const& op, Emitter& e) {
   ir::Type const& type = op.result()->type();
   Element const element = type.element();
-  TensorParts const& tensor = e.tensor(*op.operand(0));
-  Box box(e, tensor, type, op.operands().subspan(1));
+  TensorParts const& tensor = e.tensor(*op.in<ir::LoadOp>("tensor"));
+  Box box(e, tensor, type, op.all<ir::LoadOp>("offsets"));
   llvm::Value* const pad = e.constant(attributes.pad);
   std::string const space = tensor.constant ? "global.nc" : "global";
   int const widest = access_width(attributes.vector, type);
@@ -251,11 +252,11 @@ void lower(ir::LoadOp const& attributes, ir::Op const& op, Emitter& e) {
 }
 
 void lower(ir::StoreOp const& attributes, ir::Op const& op, Emitter& e) {
-  ir::Type const& type = op.operand(1)->type();
+  ir::Type const& type = op.in<ir::StoreOp>("tile")->type();
   Element const element = type.element();
-  TensorParts const& tensor = e.tensor(*op.operand(0));
-  Box box(e, tensor, type, op.operands().subspan(2));
-  Registers const& values = e.get(*op.operand(1));
+  TensorParts const& tensor = e.tensor(*op.in<ir::StoreOp>("tensor"));
+  Box box(e, tensor, type, op.all<ir::StoreOp>("offsets"));
+  Registers const& values = e.get(*op.in<ir::StoreOp>("tile"));
   llvm::Value* const owner = e.owns(*type.layout());
   std::uint32_t const copies = type.layout()->free_bits(ir::Dim::reg);
   int const widest = access_width(attributes.vector, type);

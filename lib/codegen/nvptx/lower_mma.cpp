@@ -94,7 +94,7 @@ class Through {
 
 void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
-  ir::Value const &lhs = *op.operand(0), &rhs = *op.operand(1);
+  ir::Value const &lhs = *op.lhs(), &rhs = *op.rhs();
   ir::Type const &a = lhs.type(), &d = op.result()->type();
   Element const element = a.element();
   if (e.warps % e.target.warps_per_group != 0)
@@ -151,9 +151,9 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
   };
 
   bool const accumulates = op.operand_count() >= 3;
-  llvm::Value* const condition = op.operand_count() == 4 ? e.scalar(*op.operand(3)) : nullptr;
+  llvm::Value* const condition = op.operand_count() == 4 ? e.scalar(*op.in<ir::WgmmaOp>("accumulator", 1)) : nullptr;
   Registers accumulators;
-  if (accumulates) accumulators = pack_words(e, d.element(), e.get(*op.operand(2)));
+  if (accumulates) accumulators = pack_words(e, d.element(), e.get(*op.in<ir::WgmmaOp>("accumulator")));
   std::size_t const per_part = static_cast<std::size_t>(ptx::wgmma_registers(form));
   std::vector<Registers> results(static_cast<std::size_t>(blocks * parts));
   for (std::int64_t step = 0; step < steps; ++step)
@@ -190,7 +190,7 @@ void lower(ir::WgmmaWaitOp const& attributes, ir::Op const& op, Emitter& e) {
 }
 
 void lower(ir::MmaOp const&, ir::Op const& op, Emitter& e) {
-  ir::Type const &a = op.operand(0)->type(), &b_type = op.operand(1)->type(), &d = op.result()->type();
+  ir::Type const &a = op.lhs()->type(), &b_type = op.rhs()->type(), &d = op.result()->type();
   int const size = bytes(a.element());
   // Which arrangement of the warps the result is in; the operands must be in the same.
   ir::WarpGrid grid;
@@ -208,9 +208,9 @@ void lower(ir::MmaOp const&, ir::Op const& op, Emitter& e) {
   ptx::MmaElement const element = mma_element(op, a.element()), b_element = mma_element(op, b_type.element());
   std::int64_t const rows = d.shape()[0] / (16 * grid.rows), columns = d.shape()[1] / (8 * grid.columns),
                      steps = a.shape()[1] / ptx::wgmma_depth(element);
-  Registers const a_words = integer_words(e, a.element(), e.get(*op.operand(0)));
-  Registers const b_words = integer_words(e, b_type.element(), e.get(*op.operand(1)));
-  Registers result = e.get(*op.operand(2));
+  Registers const a_words = integer_words(e, a.element(), e.get(*op.lhs()));
+  Registers const b_words = integer_words(e, b_type.element(), e.get(*op.rhs()));
+  Registers result = e.get(*op.in<ir::MmaOp>("accumulator"));
   auto const some = [](Registers const& all, std::int64_t number, std::int64_t count) {
     auto const first = all.begin() + static_cast<std::ptrdiff_t>(number * count);
     return Registers(first, first + static_cast<std::ptrdiff_t>(count));

@@ -14,7 +14,7 @@ void relabel(ir::Op const& op, ir::Layout const* seen, Emitter& e) {
   if (from.empty())
     throw InternalError("nvptx: " + std::string(op.info().mnemonic) +
                         " to a layout in other threads; convert it first");
-  Registers const& operand = e.get(*op.operand(0));
+  Registers const& operand = e.get(*op.operand());
   Registers result;
   for (int reg : from) result.push_back(operand[static_cast<std::size_t>(reg)]);
   e.set(*op.result(), std::move(result));
@@ -24,7 +24,7 @@ void relabel(ir::Op const& op, ir::Layout const* seen, Emitter& e) {
 
 void lower(ir::SplatOp const&, ir::Op const& op, Emitter& e) {
   auto const count = static_cast<std::size_t>(op.result()->type().layout()->registers());
-  e.set(*op.result(), Registers(count, e.scalar(*op.operand(0))));
+  e.set(*op.result(), Registers(count, e.scalar(*op.operand())));
 }
 
 void lower(ir::IotaOp const& attributes, ir::Op const& op, Emitter& e) {
@@ -37,7 +37,7 @@ void lower(ir::IotaOp const& attributes, ir::Op const& op, Emitter& e) {
 }
 
 void lower(ir::BroadcastOp const&, ir::Op const& op, Emitter& e) {
-  ir::Type const& from = op.operand(0)->type();
+  ir::Type const& from = op.operand()->type();
   ir::Layout const& to = *op.result()->type().layout();
   // The result seen with the repeated axes collapsed has the operand's elements in the same threads.
   ir::Layout const* collapsed = &to;
@@ -48,7 +48,7 @@ void lower(ir::BroadcastOp const&, ir::Op const& op, Emitter& e) {
   ir::Layout const& distinct = *collapsed->without_register_copies();
   std::vector<Extents> parts;
   for (int reg = 0; reg < distinct.registers(); ++reg) parts.push_back(distinct.part(ir::Dim::reg, reg));
-  Registers const& operand = e.get(*op.operand(0));
+  Registers const& operand = e.get(*op.operand());
   Registers result;
   for (int reg = 0; reg < to.registers(); ++reg) {
     Extents wanted = to.part(ir::Dim::reg, reg);
@@ -63,26 +63,26 @@ void lower(ir::BroadcastOp const&, ir::Op const& op, Emitter& e) {
 }
 
 void lower(ir::ExpandDimsOp const& attributes, ir::Op const& op, Emitter& e) {
-  ir::Layout const* seen = op.operand(0)->type().layout();
+  ir::Layout const* seen = op.operand()->type().layout();
   for (std::int64_t axis : attributes.axes) seen = seen->expanded(static_cast<int>(axis));
   relabel(op, seen, e);
 }
 
 void lower(ir::SqueezeOp const& attributes, ir::Op const& op, Emitter& e) {
-  ir::Layout const* seen = op.operand(0)->type().layout();
+  ir::Layout const* seen = op.operand()->type().layout();
   for (int i = attributes.axes.size(); i-- > 0;) seen = seen->squeezed(static_cast<int>(attributes.axes[i]));
   relabel(op, seen, e);
 }
 
 void lower(ir::TransOp const& attributes, ir::Op const& op, Emitter& e) {
-  relabel(op, op.operand(0)->type().layout()->transposed(attributes.permutation), e);
+  relabel(op, op.operand()->type().layout()->transposed(attributes.permutation), e);
 }
 
 void lower(ir::ExtractOp const& attributes, ir::Op const& op, Emitter& e) {
   std::vector<int> const from =
-      ir::registers_of_part(*op.operand(0)->type().layout(), *op.result()->type().layout(), attributes.offsets);
+      ir::registers_of_part(*op.operand()->type().layout(), *op.result()->type().layout(), attributes.offsets);
   if (from.empty()) throw InternalError("nvptx: extract of a part that lies in other threads");
-  Registers const& operand = e.get(*op.operand(0));
+  Registers const& operand = e.get(*op.operand());
   Registers result;
   for (int reg : from) result.push_back(operand[static_cast<std::size_t>(reg)]);
   e.set(*op.result(), std::move(result));

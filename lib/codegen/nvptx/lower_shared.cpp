@@ -21,22 +21,23 @@ void lower(ir::SharedAllocOp const& attributes, ir::Op const& op, Emitter& e) {
 }
 
 void lower(ir::ViewOp const&, ir::Op const& op, Emitter& e) {
-  ir::Type const& source = op.operand(0)->type();
-  llvm::Value* const from = e.scalar(*op.operand(0));
+  ir::Type const& source = op.in<ir::ViewOp>("source")->type();
+  llvm::Value* const from = e.scalar(*op.in<ir::ViewOp>("source"));
   llvm::Value* offset = nullptr;
   if (source.is_mbarrier())
-    offset = e.b.CreateMul(e.b.CreateZExtOrTrunc(e.scalar(*op.operand(1)), e.b.getInt32Ty()), e.i32(mbarrier_bytes));
+    offset = e.b.CreateMul(e.b.CreateZExtOrTrunc(e.scalar(*op.in<ir::ViewOp>("offsets")), e.b.getInt32Ty()),
+                           e.i32(mbarrier_bytes));
   else
-    offset = box_offset(e, op, source, op.result()->type().shape(), op.operands().subspan(1));
+    offset = box_offset(e, op, source, op.result()->type().shape(), op.all<ir::ViewOp>("offsets"));
   e.set(*op.result(), {e.b.CreateAdd(from, offset)});
 }
 
-void lower(ir::TransViewOp const&, ir::Op const& op, Emitter& e) { e.set(*op.result(), {e.scalar(*op.operand(0))}); }
+void lower(ir::TransViewOp const&, ir::Op const& op, Emitter& e) { e.set(*op.result(), {e.scalar(*op.operand())}); }
 
 void lower(ir::SharedLoadOp const&, ir::Op const& op, Emitter& e) {
   ir::Type const& type = op.result()->type();
   Element const element = type.element();
-  llvm::Value* const address = e.scalar(*op.operand(0));
+  llvm::Value* const address = e.scalar(*op.operand());
   auto const load = [&](llvm::Value* base, std::int64_t constant, int count) {
     Words const words = words_for(element, count);
     llvm::Type* const word =
@@ -53,7 +54,7 @@ void lower(ir::SharedLoadOp const&, ir::Op const& op, Emitter& e) {
     e.set(*op.result(), {e.elected ? value : e.shuffle_from(value, element, e.i32(0))});
     return;
   }
-  SharedAccess access(e, op, op.operand(0)->type(), address, *type.layout(), false);
+  SharedAccess access(e, op, op.operand()->type(), address, *type.layout(), false);
   Registers result(static_cast<std::size_t>(type.layout()->registers()));
   auto const give = [&](std::vector<int> const& registers, Registers const& values) {
     for (std::size_t i = 0; i < registers.size(); ++i) result[static_cast<std::size_t>(registers[i])] = values[i];
@@ -78,10 +79,11 @@ void lower(ir::SharedLoadOp const&, ir::Op const& op, Emitter& e) {
 }
 
 void lower(ir::SharedStoreOp const&, ir::Op const& op, Emitter& e) {
-  ir::Type const& type = op.operand(1)->type();
+  ir::Value const &view = *op.in<ir::SharedStoreOp>("destination"), &value = *op.in<ir::SharedStoreOp>("value");
+  ir::Type const& type = value.type();
   Element const element = type.element();
-  llvm::Value* const address = e.scalar(*op.operand(0));
-  Registers const& values = e.get(*op.operand(1));
+  llvm::Value* const address = e.scalar(view);
+  Registers const& values = e.get(value);
   auto const store = [&](llvm::Value* predicate, llvm::Value* base, std::int64_t constant, Registers const& elements) {
     Words const words = words_for(element, static_cast<int>(elements.size()));
     Registers packed;
@@ -95,7 +97,7 @@ void lower(ir::SharedStoreOp const&, ir::Op const& op, Emitter& e) {
     for (int reg : registers) result.push_back(values[static_cast<std::size_t>(reg)]);
     return result;
   };
-  SharedAccess access(e, op, op.operand(0)->type(), address, *type.layout(), true);
+  SharedAccess access(e, op, view.type(), address, *type.layout(), true);
   if (auto const& plan = access.matrices()) {
     for (ir::MatrixStep const& step : plan->steps) {
       Registers words;
@@ -113,12 +115,13 @@ void lower(ir::SharedStoreOp const&, ir::Op const& op, Emitter& e) {
 }
 
 void lower(ir::PeerStoreOp const&, ir::Op const& op, Emitter& e) {
-  ir::Type const& type = op.operand(1)->type();
-  llvm::Value* const rank = e.b.CreateZExtOrTrunc(e.scalar(*op.operand(3)), e.b.getInt32Ty());
-  llvm::Value* const address = ptx::mapa(e.b, e.scalar(*op.operand(0)), rank);
-  llvm::Value* const barrier = ptx::mapa(e.b, e.scalar(*op.operand(2)), rank);
-  Registers const& values = e.get(*op.operand(1));
-  SharedAccess access(e, op, op.operand(0)->type(), address, *type.layout(), true);
+  ir::Value const &view = *op.in<ir::PeerStoreOp>("destination"), &value = *op.in<ir::PeerStoreOp>("value");
+  ir::Type const& type = value.type();
+  llvm::Value* const rank = e.b.CreateZExtOrTrunc(e.scalar(*op.in<ir::PeerStoreOp>("rank")), e.b.getInt32Ty());
+  llvm::Value* const address = ptx::mapa(e.b, e.scalar(view), rank);
+  llvm::Value* const barrier = ptx::mapa(e.b, e.scalar(*op.in<ir::PeerStoreOp>("mbarrier")), rank);
+  Registers const& values = e.get(value);
+  SharedAccess access(e, op, view.type(), address, *type.layout(), true);
   llvm::Value* const owner = e.owns(*type.layout());
   for (ir::VectorAccess const& vector : access.vectors().accesses) {
     SharedAccess::Address const at = access.of(vector);

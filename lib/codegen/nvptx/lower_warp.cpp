@@ -107,7 +107,7 @@ void lower(ir::ClusterRankOp const&, ir::Op const& op, Emitter& e) {
 
 void lower(ir::VoteOp const& attributes, ir::Op const& op, Emitter& e) {
   bool const any = attributes.kind == ir::Vote::any;
-  Registers values = e.get(*op.operand(0));
+  Registers values = e.get(*op.operand());
   while (values.size() > 1) {
     Registers next;
     for (std::size_t i = 0; i + 1 < values.size(); i += 2)
@@ -119,8 +119,8 @@ void lower(ir::VoteOp const& attributes, ir::Op const& op, Emitter& e) {
 }
 
 void lower(ir::ShuffleOp const& attributes, ir::Op const& op, Emitter& e) {
-  Registers const& registers = e.get(*op.operand(0));
-  Element const element = op.operand(0)->type().element();
+  Registers const& registers = e.get(*op.operand());
+  Element const element = op.operand()->type().element();
   Registers words;
   for (llvm::Value* word : pack_words(e, element, registers))
     words.push_back(e.shuffle_xor(word, static_cast<std::uint32_t>(attributes.mask)));
@@ -128,10 +128,10 @@ void lower(ir::ShuffleOp const& attributes, ir::Op const& op, Emitter& e) {
 }
 
 void lower(ir::FoldOp const& attributes, ir::Op const& op, Emitter& e) {
-  ir::Type const& type = op.operand(0)->type();
+  ir::Type const& type = op.operand()->type();
   ir::Layout const &from = *type.layout(), &to = *op.result()->type().layout();
   int const axis = static_cast<int>(attributes.axis);
-  Registers const& operand = e.get(*op.operand(0));
+  Registers const& operand = e.get(*op.operand());
   auto const other_axes = [&](Extents at) {
     at[axis] = 0;
     return std::vector<std::int64_t>(at.begin(), at.end());
