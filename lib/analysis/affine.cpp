@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/builder.hpp"
+#include "ir/loop.hpp"
 #include "support/checked_integer.hpp"
 
 namespace tegula::analysis {
@@ -71,11 +72,6 @@ std::int64_t divisor(Affine const& sum) {
   return result;
 }
 
-bool is_index(Value const& value) {
-  Block const* const block = value.owner_block();
-  return block != nullptr && block->parent_op() != nullptr && block->parent_op()->is<ForOp>() && value.index() == 0;
-}
-
 }  // namespace
 
 Range operator+(Range a, Range b) {
@@ -125,7 +121,7 @@ Affine operator*(Affine a, std::int64_t factor) {
   return a;
 }
 
-bool Affines::turns(Value const& value) { return is_index(value); }
+bool Affines::turns(Value const& value) { return Loop::counted_by(value).has_value(); }
 
 Affine const& Affines::of(Value const& value) {
   auto const found = sums_.find(&value);
@@ -141,20 +137,20 @@ Affine Affines::compute(Value const& value) {
   Affine const itself{0, {{&value, 1}}};
   Op const* const op = value.defining_op();
   if (op == nullptr) {
-    if (!is_index(value)) return itself;
+    std::optional<Loop> const loop = Loop::counted_by(value);
+    if (!loop) return itself;
     // Lower bound plus whole steps; what all steps share is the factor of the distance.
-    Op const& loop = *value.owner_block()->parent_op();
-    std::int64_t const unit = divisor(of(*loop.operand(2)));
-    return unit == 0 ? itself : of(*loop.operand(0)) + Affine{0, {{&value, unit}}};
+    std::int64_t const unit = divisor(of(*loop->step()));
+    return unit == 0 ? itself : of(*loop->lower()) + Affine{0, {{&value, unit}}};
   }
   if (auto const constant = constant_int(value)) return {*constant, {}};
   switch (op->kind()) {
     case OpKind::AddOp:
-      return of(*op->operand(0)) + of(*op->operand(1));
+      return of(*op->lhs()) + of(*op->rhs());
     case OpKind::SubOp:
-      return of(*op->operand(0)) + of(*op->operand(1)) * -1;
+      return of(*op->lhs()) + of(*op->rhs()) * -1;
     case OpKind::MulOp: {
-      Affine const &a = of(*op->operand(0)), &b = of(*op->operand(1));
+      Affine const &a = of(*op->lhs()), &b = of(*op->rhs());
       if (b.terms.empty()) return a * b.constant;
       if (a.terms.empty()) return b * a.constant;
       // A product of two unknowns keeps what divides it.
@@ -164,17 +160,17 @@ Affine Affines::compute(Value const& value) {
     case OpKind::RemOp:
     case OpKind::AndOp: {
       // What never wraps is the number itself.
-      auto const by = constant_int(*op->operand(1));
-      Range const of_number = range(*op->operand(0));
+      auto const by = constant_int(*op->rhs());
+      Range const of_number = range(*op->lhs());
       if (!by || *by < 0 || *by > Range::far) return itself;
       std::int64_t const size = op->is<RemOp>() ? *by : *by + 1;
       bool const power = (size & (size - 1)) == 0;
       bool const wraps = of_number.low < 0 || of_number.high >= size || (op->is<AndOp>() && !power);
-      return wraps ? itself : of(*op->operand(0));
+      return wraps ? itself : of(*op->lhs());
     }
     case OpKind::ShlOp:
-      if (auto const by = constant_int(*op->operand(1)); by && *by >= 0 && *by < 32)
-        return of(*op->operand(0)) * (std::int64_t{1} << *by);
+      if (auto const by = constant_int(*op->rhs()); by && *by >= 0 && *by < 32)
+        return of(*op->lhs()) * (std::int64_t{1} << *by);
       return itself;
     default:
       return itself;
@@ -182,9 +178,9 @@ Affine Affines::compute(Value const& value) {
 }
 
 Range Affines::range_of_term(Value const& value) {
-  if (is_index(value)) {
-    Range const whole = range(value), low = range(*value.owner_block()->parent_op()->operand(0));
-    std::int64_t const unit = divisor(of(*value.owner_block()->parent_op()->operand(2)));
+  if (std::optional<Loop> const loop = Loop::counted_by(value)) {
+    Range const whole = range(value), low = range(*loop->lower());
+    std::int64_t const unit = divisor(of(*loop->step()));
     if (!whole.bounded() || !low.bounded() || unit == 0) return {0, Range::far};
     return {0, (whole.high - low.low) / unit};
   }
@@ -222,18 +218,17 @@ Range Affines::range(Value const& value, Known const& known) {
 }
 
 Range Affines::range_of_select(Op const& select, Known const& known) {
-  Op const* const compare = select.operand(0)->defining_op();
+  Op const* const compare = select.in<SelectOp>("condition")->defined_by<CompareOp>();
   auto const side = [&](bool holds) {
     Known more = known;
-    if (compare != nullptr && compare->is<CompareOp>())
-      if (auto const number = constant_int(*compare->operand(1)); number && known.size() < most_known) {
+    if (compare != nullptr)
+      if (auto const number = constant_int(*compare->rhs()); number && known.size() < most_known) {
         std::int64_t const bound = clamped(*number);
-        Range const left =
-            narrowed(range(*compare->operand(0), known), compare->as<CompareOp>().predicate, holds, bound);
+        Range const left = narrowed(range(*compare->lhs(), known), compare->as<CompareOp>().predicate, holds, bound);
         if (left.empty()) return left;
-        more.emplace_back(compare->operand(0), left);
+        more.emplace_back(compare->lhs(), left);
       }
-    return range(*select.operand(holds ? 1 : 2), more);
+    return range(holds ? *select.lhs() : *select.rhs(), more);
   };
   return joined(side(true), side(false));
 }
@@ -247,10 +242,11 @@ Range Affines::range_of_argument(Value const& value, Known const& known) {
       if (&around->block(p) == block) return {0, around->as<WarpSpecializeOp>().replicas[p] - 1};
     return {};
   }
-  bool const counts = around->is<ForOp>();
-  if (!counts && !around->is<RepeatOp>()) return {};
-  if (is_index(value)) {
-    Range const low = range(*around->operand(0), known), high = range(*around->operand(1), known);
+  if (!around->is<ForOp>() && !around->is<RepeatOp>()) return {};
+  Loop const loop(*around);
+  int const carry = loop.carry_of(value);
+  if (carry < 0) {  // the counter
+    Range const low = range(*loop.lower(), known), high = range(*loop.upper(), known);
     return {low.low, high.high >= Range::far ? Range::far : high.high - 1};
   }
   // The least range that holds the first value and, for each value in it, the next one. Widened when it goes on
@@ -260,8 +256,8 @@ Range Affines::range_of_argument(Value const& value, Known const& known) {
       assumes_ = std::min(assumes_, static_cast<int>(i));
       return assumed_[i].second;
     }
-  Value const& next = *block->terminator()->operand(counts ? value.index() - 1 : value.index() + 1);
-  Range found = range(*around->operand(counts ? value.index() + 2 : value.index()), known);
+  Value const& next = *loop.yielded(carry);
+  Range found = range(*loop.init(carry), known);
   auto const itself = static_cast<int>(assumed_.size());
   assumed_.emplace_back(&value, found);
   for (int round = 0;; ++round) {
@@ -283,51 +279,52 @@ Range Affines::compute_range(Value const& value, Known const& known) {
   Op const* const op = value.defining_op();
   if (op == nullptr) return range_of_argument(value, known);
   if (auto const constant = constant_int(value)) return {clamped(*constant), clamped(*constant)};
-  auto const of = [&](int i) { return range(*op->operand(i), known); };
+  auto const lhs = [&] { return range(*op->lhs(), known); };
+  auto const rhs = [&] { return range(*op->rhs(), known); };
   switch (op->kind()) {
     case OpKind::AddOp:
-      return of(0) + of(1);
+      return lhs() + rhs();
     case OpKind::SubOp:
-      return of(0) + of(1) * -1;
+      return lhs() + rhs() * -1;
     case OpKind::MulOp: {
-      Range const a = of(0), b = of(1);
+      Range const a = lhs(), b = rhs();
       if (b.low == b.high) return a * b.low;
       if (a.low == a.high) return b * a.low;
       return a.low >= 0 && b.low >= 0 ? Range{0, Range::far} : Range{};
     }
     case OpKind::AndOp: {
-      Range const a = of(0), b = of(1);
+      Range const a = lhs(), b = rhs();
       if (a.low >= 0 && a.high < Range::far) return {0, b.low >= 0 ? std::min(a.high, b.high) : a.high};
       if (b.low >= 0 && b.high < Range::far) return {0, b.high};
       return {};
     }
     case OpKind::XorOp: {
-      Range const a = of(0), b = of(1);
+      Range const a = lhs(), b = rhs();
       if (a.low < 0 || b.low < 0 || a.high >= Range::far || b.high >= Range::far) return {};
       std::int64_t mask = 1;
       while (mask <= std::max(a.high, b.high)) mask *= 2;
       return {0, mask - 1};
     }
     case OpKind::RemOp: {
-      Range const a = of(0), b = of(1);
+      Range const a = lhs(), b = rhs();
       if (b.low != b.high || b.low <= 0) return {};
       return {a.low >= 0 ? 0 : 1 - b.low, std::min(b.low - 1, std::max<std::int64_t>(a.high, 0))};
     }
     case OpKind::DivOp:
     case OpKind::ShrOp: {
-      Range const a = of(0);
-      auto const by = constant_int(*op->operand(1));
+      Range const a = lhs();
+      auto const by = constant_int(*op->rhs());
       if (!by || a.low < 0 || *by < 0 || (op->is<ShrOp>() && *by > 62)) return {};
       std::int64_t const divide = op->is<ShrOp>() ? std::int64_t{1} << *by : *by;
       if (divide <= 0) return {};
       return {a.low / divide, a.high >= Range::far ? Range::far : a.high / divide};
     }
     case OpKind::MinOp: {
-      Range const a = of(0), b = of(1);
+      Range const a = lhs(), b = rhs();
       return {std::min(a.low, b.low), std::min(a.high, b.high)};
     }
     case OpKind::MaxOp: {
-      Range const a = of(0), b = of(1);
+      Range const a = lhs(), b = rhs();
       return {std::max(a.low, b.low), std::max(a.high, b.high)};
     }
     case OpKind::SelectOp:
@@ -336,9 +333,9 @@ Range Affines::compute_range(Value const& value, Known const& known) {
       return joined(range(*op->block(0).terminator()->operand(value.index()), known),
                     range(*op->block(1).terminator()->operand(value.index()), known));
     case OpKind::ForOp:
-      return joined(range(*op->operand(value.index() + 3), known), range(*op->block().argument(value.index() + 1), {}));
+      return joined(range(*Loop(*op).init(value.index()), known), range(*Loop(*op).carried(value.index()), {}));
     case OpKind::RepeatOp:
-      return range(*op->block().terminator()->operand(value.index() + 1), {});
+      return range(*Loop(*op).yielded(value.index()), {});
     case OpKind::ExtentOp:
     case OpKind::BlockIndexOp:
     case OpKind::WarpIndexOp:

@@ -8,6 +8,7 @@
 #include "analysis/call_graph.hpp"
 #include "analysis/value_facts_text.hpp"
 #include "ir/builder.hpp"
+#include "ir/loop.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
 #include "tegula/support/tma_rules.hpp"
@@ -118,7 +119,6 @@ class Solver {
     auto const found = facts_.find(&value);
     return found == facts_.end() ? unknown(value.type()) : found->second;
   }
-  ValueFacts get(Op const& op, int i) const { return get(*op.operand(i)); }
 
   // ---- functions and blocks
 
@@ -134,14 +134,14 @@ class Solver {
     requirements_.clear();
     if (function.is_kernel())
       for (Op const& op : function.body())
-        if (op.is<ir::RequireOp>()) assume(*op.operand(0));
+        if (op.is<ir::RequireOp>()) assume(*op.operand());
     block(function.body());
   }
 
   void block(ir::Block const& body) {
     for (Op const& op : body) {
       if (op.is<ir::ForOp>())
-        loop(op);
+        for_op(op);
       else if (op.is<ir::IfOp>())
         branch(op);
       else if (op.is<ir::CallOp>())
@@ -159,40 +159,38 @@ class Solver {
     facts_[&value] = std::move(facts);
   }
 
-  void loop(Op const& op) {
-    ir::Block const& body = op.block();
-    ValueFacts const lower = get(op, 0), upper = get(op, 1), step = get(op, 2);
+  void for_op(Op const& op) {
+    ir::Loop const loop(op);
+    ValueFacts const lower = get(*loop.lower()), upper = get(*loop.upper()), step = get(*loop.step());
     ValueFacts counter = unknown(ir::Type::index());
     counter.axes[0].divisibility = gcd(lower.axes[0].divisibility, step.axes[0].divisibility);
     counter.least = lower.least;
     counter.greatest = upper.greatest == lowest ? lowest : std::max(upper.greatest - 1, lower.least);
-    facts_[body.argument(0)] = counter;
-    int const carried = op.result_count();
-    for (int i = 0; i < carried; ++i) facts_[body.argument(i + 1)] = get(op, i + 3);
+    facts_[loop.counter()] = counter;
+    for (int i = 0; i < loop.count(); ++i) facts_[loop.carried(i)] = get(*loop.init(i));
     // Divisibility, contiguity and constancy only fall to divisors; ranges are widened at once. So this ends.
     for (bool changed = true; changed;) {
       changed = false;
-      block(body);
-      Op const& yield = body.back();
-      for (int i = 0; i < carried; ++i) {
-        ValueFacts const before = get(*body.argument(i + 1));
-        ValueFacts after = join(before, get(yield, i));
+      block(loop.body());
+      for (int i = 0; i < loop.count(); ++i) {
+        ValueFacts const before = get(*loop.carried(i));
+        ValueFacts after = join(before, get(*loop.yielded(i)));
         Range const full = full_range(op.result(i)->type().element());
         if (after.least < before.least) after.least = full.least;
         if (after.greatest > before.greatest) after.greatest = full.greatest;
         if (after == before) continue;
-        facts_[body.argument(i + 1)] = after;
+        facts_[loop.carried(i)] = after;
         changed = true;
       }
     }
-    for (int i = 0; i < carried; ++i) facts_[op.result(i)] = join(get(op, i + 3), get(body.back(), i));
+    for (int i = 0; i < loop.count(); ++i) facts_[loop.result(i)] = join(get(*loop.init(i)), get(*loop.yielded(i)));
   }
 
   void branch(Op const& op) {
     block(op.block(0));
     block(op.block(1));
     for (int i = 0; i < op.result_count(); ++i)
-      facts_[op.result(i)] = join(get(op.block(0).back(), i), get(op.block(1).back(), i));
+      facts_[op.result(i)] = join(get(*op.block(0).back().operand(i)), get(*op.block(1).back().operand(i)));
   }
 
   void call(Op const& op) {
@@ -201,8 +199,8 @@ class Solver {
     for (int i = 0; i < op.operand_count(); ++i) {
       Value const* const parameter = callee->parameter(i);
       if (parameter->type().is_tensor()) continue;
-      auto const [at, fresh] = facts_.try_emplace(parameter, get(op, i));
-      if (!fresh) at->second = join(at->second, get(op, i));
+      auto const [at, fresh] = facts_.try_emplace(parameter, get(*op.operand(i)));
+      if (!fresh) at->second = join(at->second, get(*op.operand(i)));
     }
   }
 
@@ -212,7 +210,7 @@ class Solver {
   using Key = std::pair<Value const*, std::int64_t>;
   static Key key_of(Value const& value) {
     Op const* const op = value.defining_op();
-    if (op != nullptr && op->is<ir::ExtentOp>()) return {op->operand(0), op->as<ir::ExtentOp>().axis};
+    if (op != nullptr && op->is<ir::ExtentOp>()) return {op->operand(), op->as<ir::ExtentOp>().axis};
     return {&value, -1};
   }
   struct Known {
@@ -242,16 +240,14 @@ class Solver {
     Op const* const op = condition.defining_op();
     if (op == nullptr) return;
     if (op->is<ir::AndOp>()) {
-      assume(*op->operand(0));
-      assume(*op->operand(1));
+      assume(*op->lhs());
+      assume(*op->rhs());
     }
-    if (!op->is<ir::CompareOp>() || !op->operand(0)->type().is_scalar() ||
-        !is_integer(op->operand(0)->type().element()))
-      return;
-    assume(*op->operand(0), op->as<ir::CompareOp>().predicate, *op->operand(1));
+    if (!op->is<ir::CompareOp>() || !op->lhs()->type().is_scalar() || !is_integer(op->lhs()->type().element())) return;
+    assume(*op->lhs(), op->as<ir::CompareOp>().predicate, *op->rhs());
     static constexpr ir::Predicate swapped[] = {ir::Predicate::eq, ir::Predicate::ne, ir::Predicate::gt,
                                                 ir::Predicate::ge, ir::Predicate::lt, ir::Predicate::le};
-    assume(*op->operand(1), swapped[static_cast<int>(op->as<ir::CompareOp>().predicate)], *op->operand(0));
+    assume(*op->rhs(), swapped[static_cast<int>(op->as<ir::CompareOp>().predicate)], *op->lhs());
   }
 
   void assume(Value const& left, ir::Predicate predicate, Value const& right) {
@@ -259,8 +255,7 @@ class Solver {
     if (!bound) return;
     Op const* const op = left.defining_op();
     if (predicate == ir::Predicate::eq && *bound == 0 && op != nullptr && op->is<ir::RemOp>())
-      if (auto const divisor = ir::constant_int(*op->operand(1)); divisor && *divisor > 0)
-        know(*op->operand(0), {*divisor, {}});
+      if (auto const divisor = ir::constant_int(*op->rhs()); divisor && *divisor > 0) know(*op->lhs(), {*divisor, {}});
     switch (predicate) {
       case ir::Predicate::eq:
         return know(left, {1, {*bound, *bound}});
@@ -287,13 +282,13 @@ class Solver {
         return uniform(type, magnitude(value), {value, value});
       }
       case ir::OpKind::ExtentOp: {
-        ir::Block const* const owner = op.operand(0)->owner_block();
+        ir::Block const* const owner = op.operand()->owner_block();
         std::int64_t divisor = 1, most = greatest_extent;
-        for (ir::Use const& use : op.operand(0)->uses())
+        for (ir::Use const& use : op.operand()->uses())
           if (use.user->is<ir::TensorMapOp>()) most = tma_rule::most_extent;  // else the launch is refused
         if (owner != nullptr && owner->parent_function() != nullptr)
           divisor = owner->parent_function()
-                        ->parameter_attributes()[static_cast<std::size_t>(op.operand(0)->index())]
+                        ->parameter_attributes()[static_cast<std::size_t>(op.operand()->index())]
                         .multiple_of;
         return uniform(type, divisor, {0, most});
       }
@@ -307,7 +302,7 @@ class Solver {
       case ir::OpKind::IotaOp:
         return iota(type, static_cast<int>(op.as<ir::IotaOp>().axis));
       case ir::OpKind::SplatOp: {
-        ValueFacts const scalar = get(op, 0);
+        ValueFacts const scalar = get(*op.operand());
         return uniform(type, scalar.axes[0].divisibility, {scalar.least, scalar.greatest});
       }
       case ir::OpKind::BroadcastOp:
@@ -319,13 +314,13 @@ class Solver {
       case ir::OpKind::TransOp:
         return trans(op);
       case ir::OpKind::ConvertLayoutOp:
-        return get(op, 0);
+        return get(*op.operand());
       case ir::OpKind::AddOp:
         return add(op, false);
       case ir::OpKind::SubOp:
         return add(op, true);
       case ir::OpKind::MulOp:
-        return mul(get(op, 0), get(op, 1), type);
+        return mul(get(*op.lhs()), get(*op.rhs()), type);
       case ir::OpKind::ShlOp:
         return shl(op);
       case ir::OpKind::DivOp:
@@ -357,15 +352,15 @@ class Solver {
   }
 
   ValueFacts broadcast(Op const& op) const {
-    ValueFacts result = get(op, 0);
+    ValueFacts result = get(*op.operand());
     for (int i = 0; i < op.result()->type().rank(); ++i)
-      if (op.operand(0)->type().shape()[i] == 1)
+      if (op.operand()->type().shape()[i] == 1)
         result.axes[static_cast<std::size_t>(i)].constancy = op.result()->type().shape()[i];
     return result;
   }
 
   ValueFacts expand_dims(Op const& op) const {
-    ValueFacts result = get(op, 0);
+    ValueFacts result = get(*op.operand());
     AxisFact const added{1, result.divisor(), 1};
     for (std::int64_t const axis : op.as<ir::ExpandDimsOp>().axes)
       result.axes.insert(result.axes.begin() + axis, added);
@@ -373,14 +368,14 @@ class Solver {
   }
 
   ValueFacts squeeze(Op const& op) const {
-    ValueFacts result = get(op, 0);
+    ValueFacts result = get(*op.operand());
     auto const& axes = op.as<ir::SqueezeOp>().axes;
     for (int i = axes.size() - 1; i >= 0; --i) result.axes.erase(result.axes.begin() + axes[i]);
     return result;
   }
 
   ValueFacts trans(Op const& op) const {
-    ValueFacts const from = get(op, 0);
+    ValueFacts const from = get(*op.operand());
     ValueFacts result = from;
     auto const& permutation = op.as<ir::TransOp>().permutation;
     for (int i = 0; i < permutation.size(); ++i)
@@ -407,15 +402,14 @@ class Solver {
   static bool at_most(Value const& value, Value const& bound) {
     if (&value == &bound) return true;
     if (Op const* const op = value.defining_op(); op != nullptr)
-      return op->is<ir::MinOp>() && (op->operand(0) == &bound || op->operand(1) == &bound);
-    Op const* const loop = value.owner_block()->parent_op();
-    Op const* const last = bound.defining_op();
-    return loop != nullptr && loop->is<ir::ForOp>() && value.index() == 0 && last != nullptr && last->is<ir::SubOp>() &&
-           last->operand(0) == loop->operand(1) && ir::constant_int(*last->operand(1)).value_or(2) <= 1;
+      return op->is<ir::MinOp>() && (op->lhs() == &bound || op->rhs() == &bound);
+    std::optional<ir::Loop> const loop = ir::Loop::counted_by(value);
+    Op const* const last = bound.defined_by<ir::SubOp>();
+    return loop && last != nullptr && last->lhs() == loop->upper() && ir::constant_int(*last->rhs()).value_or(2) <= 1;
   }
 
   ValueFacts add(Op const& op, bool minus) const {
-    ValueFacts const a = get(op, 0), b = get(op, 1);
+    ValueFacts const a = get(*op.lhs()), b = get(*op.rhs());
     ValueFacts result = a;
     for (std::size_t i = 0; i < a.axes.size(); ++i) {
       AxisFact const& left = a.axes[i];
@@ -426,7 +420,7 @@ class Solver {
     }
     Wide const least = minus ? Wide(a.least) - b.greatest : Wide(a.least) + b.least;
     Wide const greatest = minus ? Wide(a.greatest) - b.least : Wide(a.greatest) + b.greatest;
-    if (minus && at_most(*op.operand(1), *op.operand(0)))
+    if (minus && at_most(*op.rhs(), *op.lhs()))
       return ranged(result, range_of(std::max<Wide>(least, 0), greatest, op.result()->type().element()));
     return ranged(result, range_of(least, greatest, op.result()->type().element()));
   }
@@ -446,14 +440,14 @@ class Solver {
   }
 
   ValueFacts shl(Op const& op) const {
-    ValueFacts const amount = get(op, 1);
+    ValueFacts const amount = get(*op.rhs());
     if (!amount.is_constant() || amount.least < 0 || amount.least > 30) return elementwise(op);
     std::int64_t const factor = std::int64_t{1} << amount.least;
-    return mul(get(op, 0), uniform(op.result()->type(), factor, {factor, factor}), op.result()->type());
+    return mul(get(*op.lhs()), uniform(op.result()->type(), factor, {factor, factor}), op.result()->type());
   }
 
   ValueFacts div(Op const& op, bool up) const {
-    ValueFacts const a = get(op, 0), b = get(op, 1);
+    ValueFacts const a = get(*op.lhs()), b = get(*op.rhs());
     ValueFacts result = elementwise(op);
     if (b.least < 1 || a.least < 0) return result;
     Wide const extra = up ? b.least - 1 : 0;
@@ -473,7 +467,7 @@ class Solver {
   }
 
   ValueFacts rem(Op const& op) const {
-    ValueFacts const a = get(op, 0), b = get(op, 1);
+    ValueFacts const a = get(*op.lhs()), b = get(*op.rhs());
     ValueFacts result = elementwise(op);
     if (a.least >= 0) {  // whatever divides: the sign is that of the dividend
       result.least = 0;
@@ -495,7 +489,7 @@ class Solver {
   }
 
   ValueFacts extremum(Op const& op, bool least) const {
-    ValueFacts const a = get(op, 0), b = get(op, 1);
+    ValueFacts const a = get(*op.lhs()), b = get(*op.rhs());
     ValueFacts result = elementwise(op);
     for (std::size_t i = 0; i < a.axes.size(); ++i)
       result.axes[i].divisibility = gcd(divisor_at(a.axes[i], 1), divisor_at(b.axes[i], 1));
@@ -505,7 +499,7 @@ class Solver {
   }
 
   ValueFacts select(Op const& op) const {
-    ValueFacts const condition = get(op, 0), a = get(op, 1), b = get(op, 2);
+    ValueFacts const condition = get(*op.in<ir::SelectOp>("condition")), a = get(*op.lhs()), b = get(*op.rhs());
     ValueFacts result = join(a, b);
     for (std::size_t i = 0; i < a.axes.size(); ++i) {
       AxisFact& fact = result.axes[i];
@@ -519,9 +513,9 @@ class Solver {
   /// `col < n` is equal over runs when both sides are multiples of the run's length there.
   ValueFacts compare(Op const& op) const {
     ValueFacts result = elementwise(op);
-    if (!is_integer(op.operand(0)->type().element())) return result;
-    ValueFacts const a = get(op, 0), b = get(op, 1);
-    Range const full = full_range(op.operand(0)->type().element());
+    if (!is_integer(op.lhs()->type().element())) return result;
+    ValueFacts const a = get(*op.lhs()), b = get(*op.rhs());
+    Range const full = full_range(op.lhs()->type().element());
     auto const exact = [&](ValueFacts const& facts) {
       return facts.least > full.least && facts.greatest < full.greatest;
     };
@@ -541,9 +535,9 @@ class Solver {
   }
 
   ValueFacts cast(Op const& op) const {
-    ir::Type const& from = op.operand(0)->type();
+    ir::Type const& from = op.operand()->type();
     if (is_float(from.element())) return elementwise(op);
-    ValueFacts result = get(op, 0);
+    ValueFacts result = get(*op.operand());
     Range const full = full_range(from.element());
     if (result.least == full.least || result.greatest == full.greatest)
       for (AxisFact& fact : result.axes) {  // runs modulo wrap: keep what cannot wrap inside

@@ -83,7 +83,7 @@ BrokenRule rule_of_load(ir::Op const& load) {
   TmaRule const* const rule = ir::broken_rule(sentence);
   BrokenRule broken;
   broken.name = rule == nullptr ? "tma" : "tma: " + std::string(rule->name);
-  broken.what = ir::to_string(*load.operand(0)) +
+  broken.what = ir::to_string(*load.in<ir::LoadOp>("tensor")) +
                 " is loaded through pointers: " + std::string(rule == nullptr ? sentence : ir::without_rule(sentence));
   broken.fix = rule == nullptr ? "" : std::string(rule->fix);
   broken.where = load.where();
@@ -93,7 +93,7 @@ BrokenRule rule_of_load(ir::Op const& load) {
 BrokenRule rule_of_product(ir::Op const& product) {
   BrokenRule broken;
   broken.name = "wgmma";
-  broken.what = "a product of " + std::string(name(product.operand(0)->type().element())) +
+  broken.what = "a product of " + std::string(name(product.lhs()->type().element())) +
                 " goes warp by warp from registers: " + std::string(product.as<ir::MmaOp>().by_warps.view());
   broken.fix =
       "give wgmma 64 rows for each warpgroup and a right operand that is loaded; of elements of 8 and 32 bits both "

@@ -89,16 +89,22 @@ std::optional<CoordinateSum> CoordinateSums::computed(Value& value) const {
   if (op == nullptr) return std::nullopt;
   if (op->is<ir::ConstantOp>()) return number(ir::to_int(op->as<ir::ConstantOp>().value));
   if (op->is<ir::IotaOp>()) return CoordinateSum{0, value.type().shape()[op->as<ir::IotaOp>().axis] - 1, 0, {}};
-  bool const widens = op->is<ir::CastOp>() && bytes(element) >= bytes(op->operand(0)->type().element());
-  if (says_where(*op) || widens) return sums_.at(*op->operand(0));
+  bool const widens = op->is<ir::CastOp>() && bytes(element) >= bytes(op->operand()->type().element());
+  if (says_where(*op) || widens) return sums_.at(*op->operand());
   std::optional<CoordinateSum> result;
   if (op->is<ir::AddOp>() || op->is<ir::SubOp>()) {
-    auto const &left = sums_.at(*op->operand(0)), &right = sums_.at(*op->operand(1));
+    auto const &left = sums_.at(*op->lhs()), &right = sums_.at(*op->rhs());
     if (left && right) result = plus(*left, *right, op->is<ir::AddOp>() ? 1 : -1);
   }
-  for (int i = 0; i < 2 && op->is<ir::MulOp>() && !result; ++i)
-    if (auto const factor = ir::constant_int(*op->operand(i)))
-      if (auto const& other = sums_.at(*op->operand(1 - i))) result = plus({}, *other, *factor);
+  auto const times = [&](ir::Value const& number, ir::Value& other) {
+    auto const factor = ir::constant_int(number);
+    auto const& scaled = sums_.at(other);
+    if (factor && scaled && !result) result = plus({}, *scaled, *factor);
+  };
+  if (op->is<ir::MulOp>()) {
+    times(*op->lhs(), *op->rhs());
+    times(*op->rhs(), *op->lhs());
+  }
   return result && stays_in_range(*result, element) ? result : std::nullopt;
 }
 
@@ -107,8 +113,8 @@ std::optional<CoordinateSum> CoordinateSums::compared(Op const& compare) {
   Predicate const predicate = compare.as<ir::CompareOp>().predicate;
   bool const turned = predicate == Predicate::gt || predicate == Predicate::ge;
   if (predicate == Predicate::eq || predicate == Predicate::ne) return std::nullopt;
-  auto const left = sum(*compare.operand(turned ? 1 : 0));
-  auto const right = sum(*compare.operand(turned ? 0 : 1));
+  auto const left = sum(turned ? *compare.rhs() : *compare.lhs());
+  auto const right = sum(turned ? *compare.lhs() : *compare.rhs());
   if (!left || !right) return std::nullopt;
   auto difference = plus(*left, *right, -1);
   if (difference && (predicate == Predicate::le || predicate == Predicate::ge)) --difference->most;

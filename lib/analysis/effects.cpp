@@ -53,8 +53,11 @@ ir::ParameterAttributes const& parameter_of(ir::Value const& tensor) {
 }
 
 bool reads_constant_memory(ir::Op const& load) {
-  if (!load.is<ir::LoadOp>() || parameter_of(*load.operand(0)).direction != Direction::in) return false;
-  return load.operand(0)->owner_block()->parent_function()->is_kernel();  // a callee's in may be the caller's inout
+  if (!load.is<ir::LoadOp>() || parameter_of(*load.in<ir::LoadOp>("tensor")).direction != Direction::in) return false;
+  return load.in<ir::LoadOp>("tensor")
+      ->owner_block()
+      ->parent_function()
+      ->is_kernel();  // a callee's in may be the caller's inout
 }
 
 }  // namespace tegula::analysis

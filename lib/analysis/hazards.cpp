@@ -9,6 +9,7 @@
 #include "ir/shared_frame.hpp"
 #include "ir/trip_count.hpp"
 #include "ir/walk.hpp"
+#include "ir/loop.hpp"
 
 namespace tegula::analysis {
 
@@ -42,26 +43,25 @@ struct FirstTurn {
   int block = 0;
 };
 FirstTurn first_turn(Op const& branch) {
-  Op const* const test = branch.operand(0)->defining_op();
-  if (test == nullptr || !test->is<CompareOp>()) return {};
-  Block const* const body = test->operand(0)->owner_block();
-  Op const* const loop = body == nullptr ? nullptr : body->parent_op();
-  if (loop == nullptr || !loop->is<ForOp>() || test->operand(0) != body->argument(0)) return {};
-  auto const low = constant_int(*loop->operand(0)), with = constant_int(*test->operand(1));
-  if (test->operand(1) != loop->operand(0) && !(low && low == with)) return {};
+  Op const* const test = branch.in<IfOp>("condition")->defined_by<CompareOp>();
+  if (test == nullptr) return {};
+  std::optional<Loop> const loop = Loop::counted_by(*test->lhs());
+  if (!loop) return {};
+  auto const low = constant_int(*loop->lower()), with = constant_int(*test->rhs());
+  if (test->rhs() != loop->lower() && !(low && low == with)) return {};
   Predicate const predicate = test->as<CompareOp>().predicate;
-  if (predicate == Predicate::eq || predicate == Predicate::le) return {loop, 0};
-  if (predicate == Predicate::ne || predicate == Predicate::gt) return {loop, 1};
+  if (predicate == Predicate::eq || predicate == Predicate::le) return {&loop->op(), 0};
+  if (predicate == Predicate::ne || predicate == Predicate::gt) return {&loop->op(), 1};
   return {};
 }
 
 /// The sum that is above 0 where an if takes its then block, or a for has a turn.
 std::optional<Affine> above_zero(Op const& control, Affines& affines) {
   auto const difference = [&](Value const& high, Value const& low) { return affines.of(high) + affines.of(low) * -1; };
-  if (control.is<ForOp>()) return difference(*control.operand(1), *control.operand(0));
-  Op const* const test = control.is<IfOp>() ? control.operand(0)->defining_op() : nullptr;
-  if (test == nullptr || !test->is<CompareOp>() || test->operand(0)->type() != Type::index()) return std::nullopt;
-  Value const &left = *test->operand(0), &right = *test->operand(1);
+  if (control.is<ForOp>()) return difference(*Loop(control).upper(), *Loop(control).lower());
+  Op const* const test = control.is<IfOp>() ? control.in<IfOp>("condition")->defined_by<CompareOp>() : nullptr;
+  if (test == nullptr || test->lhs()->type() != Type::index()) return std::nullopt;
+  Value const &left = *test->lhs(), &right = *test->rhs();
   Affine const one{1, {}};
   switch (test->as<CompareOp>().predicate) {
     case Predicate::gt:
@@ -98,7 +98,7 @@ bool speaks_of(Op const& wait, Op const& mbarriers, Access const& access) {
   bool filled = false;
   for (Op const& op : *wait.parent()) {
     if (completion_of(op) != Completion::mbarrier) continue;
-    for (Op const* buffer : buffers_of(*op.operand(1))) filled = filled || buffer->result() == access.slice.root;
+    for (Op const* buffer : buffers_of(*op.in("destination"))) filled = filled || buffer->result() == access.slice.root;
   }
   return filled;
 }

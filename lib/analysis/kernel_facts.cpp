@@ -22,7 +22,7 @@ std::string name_of(ir::Value const& value) {
   ir::Value const* at = &value;
   while (ir::Op const* op = at->defining_op()) {
     if (!op->is<ir::ViewOp>() && !op->is<ir::TransViewOp>()) break;
-    at = op->operand(0);
+    at = op->operand();
   }
   return at->name();
 }
@@ -37,9 +37,10 @@ std::int64_t width_of(ir::Type const& tile, std::int64_t vector) {
 MemoryAccessFacts global_access(ir::Op const& op, Kind kind, ir::Type const& tile, std::int64_t vector) {
   ir::Layout const& layout = *tile.layout();
   int const size = bytes(tile.element());
-  bool const unit_stride = parameter_of(*op.operand(0)).facts.unit_inner_stride;
+  bool const unit_stride = parameter_of(*op.in("tensor")).facts.unit_inner_stride;
   MemoryAccessFacts result;
   result.kind = kind;
+  result.memory = name_of(*op.in("tensor"));
   result.bytes = static_cast<int>(width_of(tile, vector)) * size;
   for (int warp = 0; warp < layout.warps(); ++warp) {
     std::set<std::vector<std::int64_t>> sectors, elements;
@@ -60,14 +61,16 @@ MemoryAccessFacts global_access(ir::Op const& op, Kind kind, ir::Type const& til
 }
 
 /// A single element costs one wavefront.
-MemoryAccessFacts shared_access(Kind kind, ir::Type const& view, ir::Type const& value) {
+MemoryAccessFacts shared_access(Kind kind, ir::Value const& view, ir::Type const& value) {
   MemoryAccessFacts result;
   result.kind = kind;
+  result.memory = name_of(view);
   result.bytes = bytes(value.element());
   result.cost = result.least = 1;
   if (value.layout() == nullptr) return result;
   std::string why;
-  auto const plan = ir::shared_plan(*value.layout(), *view.layout(), value.element(), kind == Kind::shared_store, why);
+  auto const plan =
+      ir::shared_plan(*value.layout(), *view.type().layout(), value.element(), kind == Kind::shared_store, why);
   if (!plan) return result;  // refused when code is generated
   ir::BankCost const cost = ir::bank_cost(*plan, bytes(value.element()));
   result.bytes = plan->matrices ? widest_bytes : plan->vectors.width * bytes(value.element());
@@ -112,8 +115,8 @@ bool waits_for_fresh_copy(ir::Op const& wait) {
     if (is_work(**at)) return false;
     bool found = false;
     auto const look = [&](ir::Op const& op) {
-      if (!op.is<ir::TmaLoadOp>() && !op.is<ir::BulkLoadOp>()) return;
-      for (ir::Value const* operand : op.operands()) found = found || operand == wait.operand(0);
+      bool const loads = op.is<ir::TmaLoadOp>() || op.is<ir::BulkLoadOp>();
+      found = found || (loads && op.in("mbarrier") == wait.in<ir::MbarrierWaitOp>("mbarrier"));
     };
     look(**at);
     for (int i = 0; i < (*at)->block_count(); ++i)
@@ -152,15 +155,14 @@ KernelFacts kernel_facts(ir::Function const& kernel) {
     MemoryAccessFacts access;
     if (op.is<ir::LoadOp>() && op.result()->type().layout() != nullptr)
       access = global_access(op, Kind::load, op.result()->type(), op.as<ir::LoadOp>().vector);
-    else if (op.is<ir::StoreOp>() && op.operand(1)->type().layout() != nullptr)
-      access = global_access(op, Kind::store, op.operand(1)->type(), op.as<ir::StoreOp>().vector);
+    else if (op.is<ir::StoreOp>() && op.in<ir::StoreOp>("tile")->type().layout() != nullptr)
+      access = global_access(op, Kind::store, op.in<ir::StoreOp>("tile")->type(), op.as<ir::StoreOp>().vector);
     else if (op.is<ir::SharedLoadOp>())
-      access = shared_access(Kind::shared_load, op.operand(0)->type(), op.result()->type());
+      access = shared_access(Kind::shared_load, *op.operand(), op.result()->type());
     else if (op.is<ir::SharedStoreOp>() || op.is<ir::PeerStoreOp>())
-      access = shared_access(Kind::shared_store, op.operand(0)->type(), op.operand(1)->type());
+      access = shared_access(Kind::shared_store, *op.in("destination"), op.in("value")->type());
     else
       return ir::Walk::advance;
-    access.memory = name_of(*op.operand(0));
     access.where = op.where();
     facts.accesses.push_back(std::move(access));
     return ir::Walk::advance;

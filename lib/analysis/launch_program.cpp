@@ -88,10 +88,10 @@ class Slice {
     Op const* const op = value.defining_op();
     Element const element = value.type().element();
     if (op == nullptr) return emit(LaunchOp::scalar, value.index());
-    auto const operand = [&](int i) { return steps_.at(op->operand(i)); };
+    auto const step_of = [&](Value const* operand) { return steps_.at(operand); };
     auto const binary = [&](LaunchOp what, bool wraps) {
-      std::int32_t const left = operand(0);
-      std::int32_t const right = operand(1);
+      std::int32_t const left = step_of(op->lhs());
+      std::int32_t const right = step_of(op->rhs());
       std::int32_t const step = emit(what, left, right);
       return wraps ? narrowed(step, element) : step;
     };
@@ -99,7 +99,7 @@ class Slice {
       case OpKind::ConstantOp:
         return number(ir::to_int(op->as<ir::ConstantOp>().value));
       case OpKind::ExtentOp:
-        return emit(LaunchOp::extent, op->operand(0)->index(), static_cast<std::int32_t>(op->as<ir::ExtentOp>().axis));
+        return emit(LaunchOp::extent, op->operand()->index(), static_cast<std::int32_t>(op->as<ir::ExtentOp>().axis));
       case OpKind::MultiprocessorsOp:
         return emit(LaunchOp::multiprocessors);
       case OpKind::AddOp:
@@ -127,20 +127,21 @@ class Slice {
       case OpKind::CompareOp:
         return binary(predicate_op(op->as<ir::CompareOp>().predicate), false);
       case OpKind::SelectOp: {
-        std::int32_t const condition = operand(0), left = operand(1), right = operand(2);
+        std::int32_t const condition = step_of(op->in<ir::SelectOp>("condition"));
+        std::int32_t const left = step_of(op->lhs()), right = step_of(op->rhs());
         return emit(LaunchOp::select, condition, left, right);
       }
       case OpKind::CastOp:
-        return narrowed(operand(0), element);
+        return narrowed(step_of(op->operand()), element);
       case OpKind::NegOp:
-        return narrowed(negated(operand(0)), element);
+        return narrowed(negated(step_of(op->operand())), element);
       case OpKind::AbsOp: {
-        std::int32_t const positive = operand(0);
+        std::int32_t const positive = step_of(op->operand());
         std::int32_t const negative = negated(positive);
         return narrowed(emit(LaunchOp::max, positive, negative), element);
       }
       case OpKind::NotOp: {
-        std::int32_t const bits = operand(0);
+        std::int32_t const bits = step_of(op->operand());
         std::int32_t const mask = number(element == Element::boolean ? 1 : -1);
         return emit(LaunchOp::bit_xor, bits, mask);
       }
@@ -168,7 +169,7 @@ LaunchProgram launch_program(ir::Function const& kernel) {
       for (int i = 0; i < op.operand_count(); ++i)
         slice.program.grid[static_cast<std::size_t>(i)] = slice.step_of(*op.operand(i));
     } else if (op.is<ir::RequireOp>()) {
-      std::int32_t const condition = slice.step_of(*op.operand(0));
+      std::int32_t const condition = slice.step_of(*op.operand());
       slice.program.requirements.push_back(
           {condition, std::string(op.as<ir::RequireOp>().message.view()), op.where().file(), op.where().line()});
     }

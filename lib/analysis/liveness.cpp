@@ -85,7 +85,7 @@ void Liveness::end_barriers() {
   std::set<Op const*> ended;
   walk_pre_order(function_.body(), [&](Op& op) {
     if (op.is<MbarrierInvalOp>())
-      for (Op const* alloc : buffers_of(*op.operand(0))) ended.insert(alloc);
+      for (Op const* alloc : buffers_of(*op.in<MbarrierInvalOp>("mbarrier"))) ended.insert(alloc);
     return Walk::advance;
   });
   for (std::size_t i = 0; i < users_.size(); ++i) {
@@ -98,7 +98,7 @@ void Liveness::end_barriers() {
 void Liveness::keep_for_peers() {
   walk_pre_order(function_.body(), [&](Op& op) {
     if (op.is<PeerStoreOp>())
-      for (Op const* alloc : buffers_of(*op.operand(0)))
+      for (Op const* alloc : buffers_of(*op.in<PeerStoreOp>("destination")))
         if (auto const found = user_of_.find(alloc); found != user_of_.end())
           ranges_[found->second].first = 0, ranges_[found->second].last = end_;
     return Walk::advance;

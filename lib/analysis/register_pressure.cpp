@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ir/layout.hpp"
+#include "ir/loop.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::analysis {
@@ -18,8 +19,8 @@ bool is_free(ir::Value const& value) {
 
 /// Counts the registers of a value while it lives. Threads read a broadcast tile from its source.
 int cost(ir::Value const& value) {
-  ir::Op const* const op = value.defining_op();
-  return registers_of(op != nullptr && op->is<ir::BroadcastOp>() ? op->operand(0)->type() : value.type());
+  ir::Op const* const broadcast = value.defined_by<ir::BroadcastOp>();
+  return registers_of(broadcast != nullptr ? broadcast->operand()->type() : value.type());
 }
 
 /// Values alive at one point, and what they take.
@@ -65,9 +66,10 @@ class Pressure {
     for (int i = 0; i < op.block_count(); ++i) {
       Live inside = live;
       if (op.is<ir::ForOp>()) {  // counts to the end
-        inside.add(*op.block().argument(0));
-        inside.add(*op.operand(1));
-        inside.add(*op.operand(2));
+        ir::Loop const loop(op);
+        inside.add(*loop.counter());
+        inside.add(*loop.upper());
+        inside.add(*loop.step());
       }
       block(op.block(i), inside);
       if (!is_loop(op)) join(before, op.block(i), op);

@@ -13,7 +13,7 @@ using Holders = Access::Holders;
 void SharedAccesses::set_offset(Slice::Axis& axis, Value const& value) {
   axis.offset = axis.offset + affines_.of(value);
   std::erase_if(axis.offset.terms, [&](auto const& term) {
-    bool const warp = term.first->defining_op() != nullptr && term.first->defining_op()->template is<WarpIndexOp>();
+    bool const warp = term.first->template defined_by<WarpIndexOp>() != nullptr;
     if (warp) axis.per_warp += term.second;
     return warp;
   });
@@ -34,18 +34,18 @@ Slice SharedAccesses::slice_of(Value const& value) {
     return slice;
   }
   if (op != nullptr && op->is<TransViewOp>()) {
-    Slice slice = slice_of(*op->operand(0));
+    Slice slice = slice_of(*op->operand());
     if (slice.axis_of.size() >= 2) std::swap(slice.axis_of.end()[-1], slice.axis_of.end()[-2]);
     return slice;
   }
   if (op != nullptr && op->is<ViewOp>()) {
-    Slice slice = slice_of(*op->operand(0));
+    Slice slice = slice_of(*op->in<ViewOp>("source"));
     if (slice.whole) return slice;
     Extents const& shape = value.type().shape();
     std::size_t const drop = slice.axis_of.size() - static_cast<std::size_t>(shape.size());
     for (std::size_t i = 0; i < slice.axis_of.size(); ++i) {
       Slice::Axis& place = slice.axes[static_cast<std::size_t>(slice.axis_of[i])];
-      set_offset(place, *op->operand(static_cast<int>(i) + 1));
+      set_offset(place, *op->in<ViewOp>("offsets", static_cast<int>(i)));
       place.extent = i < drop ? 1 : shape[static_cast<int>(i - drop)];
     }
     slice.axis_of.erase(slice.axis_of.begin(), slice.axis_of.begin() + static_cast<std::ptrdiff_t>(drop));
@@ -102,14 +102,14 @@ void SharedAccesses::add(Op const& op, std::vector<Access>& into) {
     access.holders = owners ? Holders::owners : Holders::layout;
     access.layout = tile.layout();
   };
-  auto const global = [&](Value const& tensor, std::span<Value* const> offsets, Extents const& shape, bool write) {
+  auto const global = [&](Value const& tensor, Extents const& shape, bool write) {
     Access access;
     access.op = &op;
     access.space = Space::global;
     access.write = write;
     access.elected = elected_around(op);
     access.holders = access.elected == Access::not_elected ? Holders::every : Holders::lane;
-    access.slice = slice_of_tensor(tensor, offsets, shape);
+    access.slice = slice_of_tensor(tensor, op.all("offsets"), shape);
     return access;
   };
   auto const asynchronous = [&](Access access) {
@@ -120,66 +120,68 @@ void SharedAccesses::add(Op const& op, std::vector<Access>& into) {
   auto const written_by_someone = [&](Value const& tensor) {
     return parameter_of(tensor).direction != Direction::in || !function_.is_kernel();
   };
-  auto const rest = [&](int first) { return op.operands().subspan(static_cast<std::size_t>(first)); };
-  auto const tensor_of = [&](int operand) -> Value const& {
-    Value const& value = *op.operand(operand);
-    return value.type().is_tensor_map() ? *value.defining_op()->operand(0) : value;
+  auto const tensor = [&]() -> Value const& {
+    bool const by_map = op.is<TmaLoadOp>() || op.is<TmaStoreOp>() || op.is<TmaReduceOp>();
+    return by_map ? *op.in("map")->defining_op()->in<TensorMapOp>("tensor") : *op.in("tensor");
   };
 
   switch (op.kind()) {
     case OpKind::SharedLoadOp: {
-      Access access = shared_access(op, *op.operand(0), false);
+      Access access = shared_access(op, *op.operand(), false);
       distributed(access, op.result()->type(), false);
       into.push_back(access);
       break;
     }
     case OpKind::SharedStoreOp: {
-      Access access = shared_access(op, *op.operand(0), true);
-      distributed(access, op.operand(1)->type(), true);
+      Access access = shared_access(op, *op.in<SharedStoreOp>("destination"), true);
+      distributed(access, op.in<SharedStoreOp>("value")->type(), true);
       into.push_back(access);
       break;
     }
     case OpKind::LoadOp:
-      if (op.result()->type().is_tile() && op.result()->type().layout() != nullptr &&
-          written_by_someone(*op.operand(0))) {
-        Access access = global(*op.operand(0), rest(1), op.result()->type().shape(), false);
+      if (op.result()->type().is_tile() && op.result()->type().layout() != nullptr && written_by_someone(tensor())) {
+        Access access = global(tensor(), op.result()->type().shape(), false);
         distributed(access, op.result()->type(), false);
         into.push_back(access);
       }
       break;
-    case OpKind::StoreOp:
-      if (op.operand(1)->type().is_tile() && op.operand(1)->type().layout() != nullptr) {
-        Access access = global(*op.operand(0), rest(2), op.operand(1)->type().shape(), true);
-        distributed(access, op.operand(1)->type(), true);
+    case OpKind::StoreOp: {
+      Type const& tile = op.in<StoreOp>("tile")->type();
+      if (tile.is_tile() && tile.layout() != nullptr) {
+        Access access = global(tensor(), tile.shape(), true);
+        distributed(access, tile, true);
         into.push_back(access);
       }
       break;
+    }
     case OpKind::AtomicOp: {
-      Access access = global(*op.operand(0), rest(2), {}, true);
+      Access access = global(tensor(), {}, true);
       access.atomic = true;
       into.push_back(access);
       break;
     }
     case OpKind::TmaLoadOp:
-    case OpKind::BulkLoadOp:
-      into.push_back(shared_access(op, *op.operand(2), false));
-      if (written_by_someone(tensor_of(0)))
-        asynchronous(global(tensor_of(0), rest(3), op.operand(1)->type().shape(), false));
-      asynchronous(shared_access(op, *op.operand(1), true));
+    case OpKind::BulkLoadOp: {
+      Value const& view = *op.in("destination");
+      into.push_back(shared_access(op, *op.in("mbarrier"), false));
+      if (written_by_someone(tensor())) asynchronous(global(tensor(), view.type().shape(), false));
+      asynchronous(shared_access(op, view, true));
       break;
+    }
     case OpKind::TmaStoreOp:
     case OpKind::TmaReduceOp:
     case OpKind::BulkStoreOp: {
-      asynchronous(shared_access(op, *op.operand(1), false));
-      Access access = global(tensor_of(0), rest(2), op.operand(1)->type().shape(), true);
+      Value const& view = *op.in("source");
+      asynchronous(shared_access(op, view, false));
+      Access access = global(tensor(), view.type().shape(), true);
       access.atomic = op.is<TmaReduceOp>();
       asynchronous(access);
       break;
     }
     case OpKind::CpAsyncOp: {
-      if (written_by_someone(*op.operand(0)))
-        asynchronous(global(*op.operand(0), rest(2), op.operand(1)->type().shape(), false));
-      Access access = shared_access(op, *op.operand(1), true);
+      Value const& view = *op.in<CpAsyncOp>("destination");
+      if (written_by_someone(tensor())) asynchronous(global(tensor(), view.type().shape(), false));
+      Access access = shared_access(op, view, true);
       if (access.elected == Access::not_elected) {
         access.holders = Holders::chunks;
         access.vector = op.as<CpAsyncOp>().vector;
@@ -188,28 +190,26 @@ void SharedAccesses::add(Op const& op, std::vector<Access>& into) {
       break;
     }
     case OpKind::WgmmaOp:
-      for (int i = 0; i < 2; ++i) {
-        if (!op.operand(i)->type().is_shared()) continue;
-        Access access = shared_access(op, *op.operand(i), false);
-        if (i == 0) {
-          access.holders = Holders::rows;
-          access.layout = op.result()->type().layout();
-        }
+      if (op.lhs()->type().is_shared()) {
+        Access access = shared_access(op, *op.lhs(), false);
+        access.holders = Holders::rows;
+        access.layout = op.result()->type().layout();
         asynchronous(access);
       }
+      if (op.rhs()->type().is_shared()) asynchronous(shared_access(op, *op.rhs(), false));
       break;
     case OpKind::MbarrierInitOp:
     case OpKind::MbarrierInvalOp:
-      into.push_back(shared_access(op, *op.operand(0), true));
+      into.push_back(shared_access(op, *op.in("mbarrier"), true));
       break;
     case OpKind::MbarrierArriveOp:
       if (op.operand_count() > 1) break;  // another CTA's
-      into.push_back(shared_access(op, *op.operand(0), false));
+      into.push_back(shared_access(op, *op.in("mbarrier"), false));
       break;
     case OpKind::MbarrierExpectOp:
     case OpKind::MbarrierWaitOp:
     case OpKind::CpAsyncArriveOp:
-      into.push_back(shared_access(op, *op.operand(0), false));
+      into.push_back(shared_access(op, *op.in("mbarrier"), false));
       break;
     default:
       break;

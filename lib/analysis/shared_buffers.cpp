@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/loop.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::analysis {
@@ -11,29 +12,33 @@ using namespace ir;
 
 namespace {
 
+void collect(Value const& value, std::set<Value const*>& seen, std::vector<Op const*>& found);
+
+/// Value k that the loop carries: the first one and those that the iterations yield.
+void collect_carried(Loop const& loop, int k, std::set<Value const*>& seen, std::vector<Op const*>& found) {
+  if (loop.body().terminator() != nullptr) collect(*loop.yielded(k), seen, found);
+  collect(*loop.init(k), seen, found);
+}
+
 void collect(Value const& value, std::set<Value const*>& seen, std::vector<Op const*>& found) {
   if (!seen.insert(&value).second) return;
   if (Op const* const op = value.defining_op(); op != nullptr) {
     if (op->is<SharedAllocOp>()) {
       if (std::find(found.begin(), found.end(), op) == found.end()) found.push_back(op);
     } else if (op->is<ViewOp>() || op->is<TransViewOp>()) {
-      collect(*op->operand(0), seen, found);
-    } else if (op->block_count() > 0) {  // a result of a loop or a branch
-      int const skipped = op->is<RepeatOp>() ? 1 : 0;
+      collect(*op->in("source"), seen, found);
+    } else if (op->is<ForOp>() || op->is<RepeatOp>()) {
+      collect_carried(Loop(*op), value.index(), seen, found);
+    } else {  // a result of a branch, if any
       for (int b = 0; b < op->block_count(); ++b)
         if (Op const* const end = op->block(b).terminator(); end != nullptr)
-          collect(*end->operand(value.index() + skipped), seen, found);
-      int const first = op->is<ForOp>() ? 3 : 0;
-      if (op->is<ForOp>() || op->is<RepeatOp>()) collect(*op->operand(value.index() + first), seen, found);
+          collect(*end->operand(value.index()), seen, found);
     }
     return;
   }
   Op const* const loop = value.owner_block() == nullptr ? nullptr : value.owner_block()->parent_op();
   if (loop == nullptr || !(loop->is<ForOp>() || loop->is<RepeatOp>())) return;
-  bool const counts = loop->is<ForOp>();
-  collect(*loop->operand(counts ? value.index() + 2 : value.index()), seen, found);
-  if (Op const* const end = loop->block().terminator(); end != nullptr)
-    collect(*end->operand(counts ? value.index() - 1 : value.index() + 1), seen, found);
+  if (int const carry = Loop(*loop).carry_of(value); carry >= 0) collect_carried(Loop(*loop), carry, seen, found);
 }
 
 /// Waits and commits in program order behind one op.
@@ -132,14 +137,13 @@ Value const* mbarrier_of(Op const& op) {
   switch (op.kind()) {
     case OpKind::TmaLoadOp:
     case OpKind::BulkLoadOp:
-      return op.operand(2);
     case OpKind::MbarrierInitOp:
     case OpKind::MbarrierInvalOp:
     case OpKind::MbarrierArriveOp:
     case OpKind::MbarrierExpectOp:
     case OpKind::MbarrierWaitOp:
     case OpKind::CpAsyncArriveOp:
-      return op.operand(0);
+      return op.in("mbarrier");
     default:
       return nullptr;
   }

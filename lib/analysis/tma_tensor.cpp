@@ -8,14 +8,14 @@ namespace tegula::analysis {
 
 ir::TmaTensor tma_tensor(ir::Op const& access, AxisFacts const& facts) {
   constexpr std::int64_t rule_multiple = 16;
-  ir::Value const& tensor = *access.operand(0);
+  ir::Value const& tensor = *access.in("tensor");
   ir::ParameterAttributes const& parameter = parameter_of(tensor);
   ir::TmaTensor known;
   known.rank = tensor.type().rank();
   known.unit_inner = parameter.facts.unit_inner_stride;
   known.address_multiple = known.stride_multiple =
       parameter.facts.aligned_16 ? rule_multiple : bytes(tensor.type().element());
-  std::int64_t const divisor = facts.divisor(*access.operand(access.operand_count() - 1));
+  std::int64_t const divisor = facts.divisor(*access.all("offsets").back());
   known.coordinate_multiple = divisor == 0 ? rule_multiple : std::min<std::int64_t>(divisor & -divisor, rule_multiple);
   return known;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/loop.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
 
@@ -18,9 +19,9 @@ Uniformity::Uniformity(Module const& module, bool replicas) : replicas_(replicas
 
 bool Uniformity::divergent_control(Op const& op) const {
   auto const differs = [&](Value const* value) { return divergent(*value); };
-  if (op.is<IfOp>()) return differs(op.operand(0));
-  if (op.is<ForOp>()) return std::any_of(op.operands().begin(), op.operands().begin() + 3, differs);
-  if (op.is<RepeatOp>()) return op.block().terminator() != nullptr && differs(op.block().terminator()->operand(0));
+  if (op.is<IfOp>()) return differs(op.in<IfOp>("condition"));
+  if (op.is<ForOp>()) return differs(Loop(op).lower()) || differs(Loop(op).upper()) || differs(Loop(op).step());
+  if (op.is<RepeatOp>()) return op.block().terminator() != nullptr && differs(Loop(op).condition());
   return false;
 }
 
@@ -39,15 +40,12 @@ bool Uniformity::visit_control(Op const& op) {
         if (control || divergent(*op.block(b).back().operand(i))) changed = mark(*op.result(i)) || changed;
     return changed;
   }
-  bool const counts = op.is<ForOp>();
-  Block const& body = op.block();
-  if (counts && control) changed = mark(*body.argument(0)) || changed;
-  for (int i = 0; i < op.result_count(); ++i) {
-    Value const& init = *op.operand(counts ? i + 3 : i);
-    Value const& argument = *body.argument(counts ? i + 1 : i);
-    Value const& next = *body.back().operand(counts ? i : i + 1);
-    if (divergent(init) || divergent(next)) changed = mark(argument) || changed;
-    if (control || divergent(argument)) changed = mark(*op.result(i)) || changed;
+  Loop const loop(op);
+  if (op.is<ForOp>() && control) changed = mark(*loop.counter()) || changed;
+  for (int i = 0; i < loop.count(); ++i) {
+    Value const& argument = *loop.carried(i);
+    if (divergent(*loop.init(i)) || divergent(*loop.yielded(i))) changed = mark(argument) || changed;
+    if (control || divergent(argument)) changed = mark(*loop.result(i)) || changed;
   }
   return changed;
 }
