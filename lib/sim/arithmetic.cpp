@@ -18,7 +18,7 @@ namespace {
 
 [[noreturn]] void refuse(Op const& op) {
   throw InternalError("simulator: " + std::string(op.info().mnemonic) + " of " +
-                      std::string(name(op.operand(0)->type().element())) + " has no meaning");
+                      std::string(name(op.operands().front()->type().element())) + " has no meaning");
 }
 
 template <class F, class... T>
@@ -39,7 +39,7 @@ void round_all(Value& result) {
 /// A function of one element; `f` takes the storage types that the op allows.
 template <class F>
 void unary(Agent& agent, Op const& op, F f) {
-  Value const& a = agent.value(*op.operand(0));
+  Value const& a = agent.value(*op.operand());
   Value result = agent.fresh(op);
   with_storage(a.storage(), [&]<class T>(std::type_identity<T>) {
     if constexpr (Takes<F, T>) {
@@ -56,8 +56,8 @@ void unary(Agent& agent, Op const& op, F f) {
 
 template <class F>
 void binary(Agent& agent, Op const& op, F f) {
-  Value const& a = agent.value(*op.operand(0));
-  Value const& b = agent.value(*op.operand(1));
+  Value const& a = agent.value(*op.lhs());
+  Value const& b = agent.value(*op.rhs());
   Value result = agent.fresh(op);
   with_storage(a.storage(), [&]<class T>(std::type_identity<T>) {
     if constexpr (Takes<F, T, T>) {
@@ -154,10 +154,10 @@ template <class Wide>
 void check_index(Agent& agent, Op const& op, Wide exact) {
   if (op.result()->type() != Type::index()) return;
   std::int64_t result = 0;
-  if (!exact(agent.index(*op.operand(0)), agent.index(*op.operand(1)), &result)) return;
+  if (!exact(agent.index(*op.lhs()), agent.index(*op.rhs()), &result)) return;
   agent.report(ReportKind::index_overflow, op, [&] {
-    return std::string(op.info().mnemonic) + " of " + std::to_string(agent.index(*op.operand(0))) + " and " +
-           std::to_string(agent.index(*op.operand(1))) + " leaves the range of i64";
+    return std::string(op.info().mnemonic) + " of " + std::to_string(agent.index(*op.lhs())) + " and " +
+           std::to_string(agent.index(*op.rhs())) + " leaves the range of i64";
   });
 }
 
@@ -230,8 +230,8 @@ void execute(Agent& agent, Op const& op, ShrOp const&) {
 }
 
 void execute(Agent& agent, Op const& op, CompareOp const& attributes) {
-  Value const& a = agent.value(*op.operand(0));
-  Value const& b = agent.value(*op.operand(1));
+  Value const& a = agent.value(*op.lhs());
+  Value const& b = agent.value(*op.rhs());
   Value result = agent.fresh(op);
   auto* const to = result.data<std::uint8_t>();
   with_storage(a.storage(), [&]<class T>(std::type_identity<T>) {
@@ -259,9 +259,9 @@ void execute(Agent& agent, Op const& op, CompareOp const& attributes) {
 }
 
 void execute(Agent& agent, Op const& op, SelectOp const&) {
-  auto const* const condition = agent.value(*op.operand(0)).data<std::uint8_t>();
-  Value const& a = agent.value(*op.operand(1));
-  Value const& b = agent.value(*op.operand(2));
+  auto const* const condition = agent.value(*op.in<SelectOp>("condition")).data<std::uint8_t>();
+  Value const& a = agent.value(*op.lhs());
+  Value const& b = agent.value(*op.rhs());
   Value result = agent.fresh(op);
   with_storage(a.storage(), [&]<class T>(std::type_identity<T>) {
     for (std::int64_t i = 0; i < a.count(); ++i)
@@ -271,9 +271,9 @@ void execute(Agent& agent, Op const& op, SelectOp const&) {
 }
 
 void execute(Agent& agent, Op const& op, FmaOp const&) {
-  Value const& a = agent.value(*op.operand(0));
-  Value const& b = agent.value(*op.operand(1));
-  Value const& c = agent.value(*op.operand(2));
+  Value const& a = agent.value(*op.lhs());
+  Value const& b = agent.value(*op.rhs());
+  Value const& c = agent.value(*op.in<FmaOp>("addend"));
   Value result = agent.fresh(op);
   with_storage(a.storage(), [&]<class T>(std::type_identity<T>) {
     if constexpr (Float<T>)

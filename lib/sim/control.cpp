@@ -1,4 +1,5 @@
 // Control flow, calls and what ties a kernel to its launch.
+#include "ir/loop.hpp"
 #include "sim/meaning.hpp"
 #include "tegula/support/error.hpp"
 
@@ -10,10 +11,9 @@ namespace {
 
 /// Binds a loop's index and carried values; `values` are copied before any is set, for a body may yield its arguments
 /// in another order.
-void bind_carried(Agent& agent, Op const& loop, std::vector<Value> const& values, std::int64_t index) {
-  Block const& body = loop.block();
-  agent.set_index(*body.argument(0), index);
-  for (std::size_t i = 0; i < values.size(); ++i) agent.set(*body.argument(static_cast<int>(i) + 1), values[i]);
+void bind_carried(Agent& agent, Loop const& loop, std::vector<Value> const& values, std::int64_t index) {
+  agent.set_index(*loop.counter(), index);
+  for (std::size_t i = 0; i < values.size(); ++i) agent.set(*loop.carried(static_cast<int>(i)), values[i]);
 }
 
 std::vector<Value> values_of(Agent& agent, std::span<ir::Value* const> operands) {
@@ -30,19 +30,20 @@ void set_results(Agent& agent, Op const& op, std::vector<Value> const& values) {
 }  // namespace
 
 void execute(Agent& agent, Op const& op, ForOp const&) {
-  std::int64_t const lower = agent.index(*op.operand(0)), upper = agent.index(*op.operand(1)),
-                     step = agent.index(*op.operand(2));
-  auto const inits = values_of(agent, op.operands().subspan(3));
+  Loop const loop(op);
+  std::int64_t const lower = agent.index(*loop.lower()), upper = agent.index(*loop.upper()),
+                     step = agent.index(*loop.step());
+  auto const inits = values_of(agent, loop.inits());
   if (step <= 0)
     agent.report(ReportKind::bad_step, op,
                  [&] { return "a loop's step is " + std::to_string(step) + " but must be at least 1; it is not run"; });
   if (step <= 0 || lower >= upper) return set_results(agent, op, inits);
-  bind_carried(agent, op, inits, lower);
+  bind_carried(agent, loop, inits, lower);
   agent.enter({&op.block(), op.block().begin(), &op, lower, upper, step});
 }
 
 void execute(Agent& agent, Op const& op, IfOp const&) {
-  Block const& taken = op.block(agent.condition(*op.operand(0)) ? 0 : 1);
+  Block const& taken = op.block(agent.condition(*op.in<IfOp>("condition")) ? 0 : 1);
   agent.enter({&taken, taken.begin(), &op});
 }
 
@@ -53,7 +54,7 @@ void execute(Agent& agent, Op const& op, YieldOp const&) {
   if (owner.is<ForOp>() && frame.step < frame.upper - frame.index) {
     frame.index += frame.step;
     frame.at = frame.block->begin();
-    return bind_carried(agent, owner, values, frame.index);
+    return bind_carried(agent, Loop(owner), values, frame.index);
   }
   agent.leave();
   set_results(agent, owner, values);
@@ -81,7 +82,8 @@ void execute(Agent&, Op const&, GridOp const&) {}
 void execute(Agent&, Op const&, RequireOp const&) {}
 
 void execute(Agent& agent, Op const& op, ExtentOp const& attributes) {
-  Tensor const& tensor = agent.launch().arguments()[static_cast<std::size_t>(agent.tensor(*op.operand(0)))].tensor;
+  Tensor const& tensor =
+      agent.launch().arguments()[static_cast<std::size_t>(agent.tensor(*op.in<ExtentOp>("tensor")))].tensor;
   agent.set_index(*op.result(), tensor.extents[static_cast<int>(attributes.axis)]);
 }
 

@@ -45,7 +45,7 @@ To converted(From value, Element element) {
 }  // namespace
 
 void execute(Agent& agent, Op const& op, CastOp const&) {
-  Value const& operand = agent.value(*op.operand(0));
+  Value const& operand = agent.value(*op.operand());
   Value result = agent.fresh(op);
   with_storage(operand.storage(), [&]<class From>(std::type_identity<From>) {
     with_storage(result.storage(), [&]<class To>(std::type_identity<To>) {
@@ -58,7 +58,7 @@ void execute(Agent& agent, Op const& op, CastOp const&) {
 }
 
 void execute(Agent& agent, Op const& op, BitcastOp const&) {
-  Value const& operand = agent.value(*op.operand(0));
+  Value const& operand = agent.value(*op.operand());
   if (operand.element() == op.result()->type().element())
     return agent.set(*op.result(), operand.retyped(op.result()->type()));
   Value result = agent.fresh(op);

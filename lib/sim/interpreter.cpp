@@ -77,8 +77,8 @@ Grid launch_facts(Launch& launch) {
   Grid grid = {1, 1, 1};
   for (Op const& op : launch.kernel().body()) {
     if (op.is<RequireOp>()) {
-      compute(host, *op.operand(0));
-      if (!host.condition(*op.operand(0)))
+      compute(host, *op.in<RequireOp>("condition"));
+      if (!host.condition(*op.in<RequireOp>("condition")))
         throw UserError(
             launch.kernel().name() + ": requirement failed: " + std::string(op.as<RequireOp>().message.view()),
             op.where());

@@ -16,16 +16,15 @@ namespace {
 class Box {
  public:
   /// Offsets are the op's operands from `first` on, one per tensor axis.
-  Box(Agent& agent, Op const& op, int first, Type const& tile)
+  Box(Agent& agent, Op const& op, Type const& tile)
       : agent_(agent),
         op_(op),
-        tensor_number_(agent.tensor(*op.operand(0))),
+        tensor_number_(agent.tensor(*op.in("tensor"))),
         tensor_(agent.launch().arguments()[static_cast<std::size_t>(tensor_number_)].tensor),
         tile_(tile) {
     // Offsets so far out that sums would overflow are outside all the same.
     constexpr std::int64_t far = std::int64_t{1} << 61;
-    for (int axis = 0; axis < tensor_.extents.size(); ++axis)
-      offsets_.push_back(std::clamp(agent.index(*op.operand(first + axis)), -far, far));
+    for (ir::Value const* offset : op.all("offsets")) offsets_.push_back(std::clamp(agent.index(*offset), -far, far));
   }
 
   /// Calls visit(i, address, coordinates) for element i of the tile; address is null outside the tensor, or, with a
@@ -87,7 +86,7 @@ class Box {
 
 void execute(Agent& agent, Op const& op, LoadOp const& attributes) {
   Value result = agent.fresh(op);
-  Box const box(agent, op, 1, result.type());
+  Box const box(agent, op, result.type());
   bool const noted = agent.launch().loads_noted(box.tensor_number());
   with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
     T pad{};
@@ -105,8 +104,8 @@ void execute(Agent& agent, Op const& op, LoadOp const& attributes) {
 }
 
 void execute(Agent& agent, Op const& op, StoreOp const&) {
-  Value const& tile = agent.value(*op.operand(1));
-  Box const box(agent, op, 2, tile.type());
+  Value const& tile = agent.value(*op.in<StoreOp>("tile"));
+  Box const box(agent, op, tile.type());
   bool const noted = agent.launch().options().check_races || agent.launch().options().report_unwritten;
   with_storage(tile.storage(), [&]<class T>(std::type_identity<T>) {
     T const* const from = tile.data<T>();

@@ -26,7 +26,7 @@ Extents strides_of(Extents const& shape) {
 
 /// Fills op's result, in row-major order, from the operand at `strides` per result axis.
 void gather(Agent& agent, Op const& op, Extents const& strides) {
-  Value const& from = agent.value(*op.operand(0));
+  Value const& from = agent.value(*op.operand());
   Value result = agent.fresh(op);
   Extents const& shape = result.type().shape();
   with_storage(from.storage(), [&]<class T>(std::type_identity<T>) {
@@ -102,7 +102,7 @@ void execute(Agent& agent, Op const& op, IotaOp const& attributes) {
 }
 
 void execute(Agent& agent, Op const& op, BroadcastOp const&) {
-  Extents const& from = op.operand(0)->type().shape();
+  Extents const& from = op.operand()->type().shape();
   Extents strides = strides_of(from);
   for (int i = 0; i < from.size(); ++i)
     if (from[i] == 1) strides[i] = 0;
@@ -110,24 +110,24 @@ void execute(Agent& agent, Op const& op, BroadcastOp const&) {
 }
 
 void execute(Agent& agent, Op const& op, ExpandDimsOp const&) {
-  agent.set(*op.result(), agent.value(*op.operand(0)).retyped(op.result()->type()));
+  agent.set(*op.result(), agent.value(*op.operand()).retyped(op.result()->type()));
 }
 void execute(Agent& agent, Op const& op, SqueezeOp const&) {
-  agent.set(*op.result(), agent.value(*op.operand(0)).retyped(op.result()->type()));
+  agent.set(*op.result(), agent.value(*op.operand()).retyped(op.result()->type()));
 }
 void execute(Agent& agent, Op const& op, ConvertLayoutOp const&) {
-  agent.set(*op.result(), agent.value(*op.operand(0)).retyped(op.result()->type()));
+  agent.set(*op.result(), agent.value(*op.operand()).retyped(op.result()->type()));
 }
 
 void execute(Agent& agent, Op const& op, TransOp const& attributes) {
-  Extents const from = strides_of(op.operand(0)->type().shape());
+  Extents const from = strides_of(op.operand()->type().shape());
   Extents strides;
   for (std::int64_t axis : attributes.permutation) strides.push_back(from[static_cast<int>(axis)]);
   gather(agent, op, strides);
 }
 
 void execute(Agent& agent, Op const& op, ReduceOp const& attributes) {
-  Value const& operand = agent.value(*op.operand(0));
+  Value const& operand = agent.value(*op.operand());
   Value result = agent.fresh(op);
   Extents const& shape = operand.type().shape();
   auto const axis = static_cast<int>(attributes.axis);
@@ -153,9 +153,9 @@ void execute(Agent& agent, Op const& op, ReduceOp const& attributes) {
 }
 
 void execute(Agent& agent, Op const& op, DotOp const& attributes) {
-  Value const& a = agent.value(*op.operand(0));
-  Value const& b = agent.value(*op.operand(1));
-  Value const& accumulator = agent.value(*op.operand(2));
+  Value const& a = agent.value(*op.lhs());
+  Value const& b = agent.value(*op.rhs());
+  Value const& accumulator = agent.value(*op.in<DotOp>("accumulator"));
   Value result = agent.fresh(op);
   auto const m = static_cast<std::size_t>(a.type().shape()[0]), k = static_cast<std::size_t>(a.type().shape()[1]),
              n = static_cast<std::size_t>(b.type().shape()[1]);

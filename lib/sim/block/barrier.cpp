@@ -29,7 +29,7 @@ Progress each_object(WarpProgram& warp, Op const& op, Act const& act) {
         machine::ReportKind::misuse,
         std::to_string(std::popcount(warp.lanes())) + " lanes execute this, and one must; put it into an elect region",
         warp.site());
-  ir::Value const& barriers = *op.operand(0);
+  ir::Value const& barriers = *op.in("mbarrier");
   machine::MbarrierAddress address = warp.mbarrier(barriers);
   address.offset += 8 * static_cast<std::uint32_t>(warp.turn());
   act(machine::lane(std::countr_zero(warp.lanes())), address);
@@ -51,10 +51,10 @@ Progress perform(WarpProgram& warp, Op const& op, MbarrierInvalOp const&) {
 }
 
 Progress perform(WarpProgram& warp, Op const& op, MbarrierArriveOp const& attributes) {
-  machine::MbarrierAddress address = warp.mbarrier(*op.operand(0));
+  machine::MbarrierAddress address = warp.mbarrier(*op.in<MbarrierArriveOp>("mbarrier"));
   machine::Scope scope = machine::Scope::cta;
   if (op.operand_count() > 1) {
-    auto const peer = warp.peer(*op.operand(1));
+    auto const peer = warp.peer(*op.in<MbarrierArriveOp>("rank"));
     if (!peer) return Progress::done;
     address.cta = *peer;
     scope = machine::Scope::cluster;
@@ -64,7 +64,7 @@ Progress perform(WarpProgram& warp, Op const& op, MbarrierArriveOp const& attrib
 }
 
 Progress perform(WarpProgram& warp, Op const& op, MbarrierExpectOp const& attributes) {
-  machine::MbarrierAddress const address = warp.mbarrier(*op.operand(0));
+  machine::MbarrierAddress const address = warp.mbarrier(*op.in<MbarrierExpectOp>("mbarrier"));
   if (attributes.arrive)
     (void)warp.warp().arrive_expect_tx(warp.lanes(), address, attributes.bytes, warp.site());
   else
@@ -73,9 +73,10 @@ Progress perform(WarpProgram& warp, Op const& op, MbarrierExpectOp const& attrib
 }
 
 Progress perform(WarpProgram& warp, Op const& op, MbarrierWaitOp const& attributes) {
-  auto const parity = static_cast<std::uint32_t>(warp.integer(*op.operand(1)) & 1);
+  auto const parity = static_cast<std::uint32_t>(warp.integer(*op.in<MbarrierWaitOp>("parity")) & 1);
   auto const scope = attributes.scope == MemoryScope::cluster ? machine::Scope::cluster : machine::Scope::cta;
-  (void)warp.warp().wait_parity(warp.lanes(), warp.mbarrier(*op.operand(0)), parity, warp.site(), scope);
+  (void)warp.warp().wait_parity(warp.lanes(), warp.mbarrier(*op.in<MbarrierWaitOp>("mbarrier")), parity, warp.site(),
+                                scope);
   return Progress::turn;
 }
 
@@ -90,14 +91,14 @@ Progress perform(WarpProgram& warp, Op const&, FenceProxyAsyncOp const& attribut
 }
 
 Progress perform(WarpProgram& warp, Op const& op, BarrierOp const& attributes) {
-  int const id = op.operand_count() == 0 ? 0 : static_cast<int>(warp.integer(*op.operand(0)));
+  int const id = op.operand_count() == 0 ? 0 : static_cast<int>(warp.integer(*op.in<BarrierOp>("id")));
   (void)warp.warp().barrier(id, static_cast<int>(attributes.threads), warp.lanes(), warp.site());
   return Progress::turn;
 }
 
 Progress perform(WarpProgram& warp, Op const& op, BarrierArriveOp const& attributes) {
-  (void)warp.warp().barrier_arrive(static_cast<int>(warp.integer(*op.operand(0))), static_cast<int>(attributes.threads),
-                                   warp.lanes(), warp.site());
+  (void)warp.warp().barrier_arrive(static_cast<int>(warp.integer(*op.in<BarrierArriveOp>("id"))),
+                                   static_cast<int>(attributes.threads), warp.lanes(), warp.site());
   return Progress::turn;
 }
 

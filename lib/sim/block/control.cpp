@@ -1,4 +1,5 @@
 // Control flow: loops, branches, calls, partitions of warps and elected lanes.
+#include "ir/loop.hpp"
 #include "sim/block/meaning.hpp"
 #include "tegula/support/error.hpp"
 
@@ -11,9 +12,9 @@ namespace {
 /// The lane that elect picks. Not lane 0: PTX promises only that it is always the same.
 constexpr int elected_lane = 13;
 
-std::vector<WarpProgram::Carried> take_all(WarpProgram& warp, Op const& op, int first) {
+std::vector<WarpProgram::Carried> take_all(WarpProgram& warp, Op const& op, std::span<ir::Value* const> values) {
   std::vector<WarpProgram::Carried> taken;
-  for (int i = first; i < op.operand_count(); ++i) taken.push_back(warp.take(op, *op.operand(i)));
+  for (ir::Value const* value : values) taken.push_back(warp.take(op, *value));
   return taken;
 }
 
@@ -21,15 +22,12 @@ void give_results(WarpProgram& warp, Op const& op, std::vector<WarpProgram::Carr
   for (std::size_t i = 0; i < carried.size(); ++i) warp.give(*op.result(static_cast<int>(i)), std::move(carried[i]));
 }
 
-/// Block arguments from `first` on.
-void bind_arguments(WarpProgram& warp, Block const& body, int first, std::vector<WarpProgram::Carried> carried) {
-  for (std::size_t i = 0; i < carried.size(); ++i)
-    warp.give(*body.argument(static_cast<int>(i) + first), std::move(carried[i]));
+void bind_carried(WarpProgram& warp, Loop const& loop, std::vector<WarpProgram::Carried> carried) {
+  for (std::size_t i = 0; i < carried.size(); ++i) warp.give(*loop.carried(static_cast<int>(i)), std::move(carried[i]));
 }
-void bind_arguments(WarpProgram& warp, Block const& body, std::vector<WarpProgram::Carried> carried,
-                    std::int64_t index) {
-  warp.agent().set_index(*body.argument(0), index);
-  bind_arguments(warp, body, 1, std::move(carried));
+void bind_carried(WarpProgram& warp, Loop const& loop, std::vector<WarpProgram::Carried> carried, std::int64_t index) {
+  warp.agent().set_index(*loop.counter(), index);
+  bind_carried(warp, loop, std::move(carried));
 }
 
 /// Values taken before this are safe.
@@ -38,9 +36,10 @@ void forget_dying(WarpProgram& warp, Op const& op) { warp.forget(warp.plan().of(
 }  // namespace
 
 Progress perform(WarpProgram& warp, Op const& op, ForOp const&) {
-  std::int64_t const lower = warp.integer(*op.operand(0)), upper = warp.integer(*op.operand(1)),
-                     step = warp.integer(*op.operand(2));
-  auto inits = take_all(warp, op, 3);
+  Loop const loop(op);
+  std::int64_t const lower = warp.integer(*loop.lower()), upper = warp.integer(*loop.upper()),
+                     step = warp.integer(*loop.step());
+  auto inits = take_all(warp, op, loop.inits());
   if (step <= 0)
     warp.agent().report(sim::ReportKind::bad_step, op, [&] {
       return "a loop's step is " + std::to_string(step) + " but must be at least 1; it is not run";
@@ -50,7 +49,7 @@ Progress perform(WarpProgram& warp, Op const& op, ForOp const&) {
     give_results(warp, op, std::move(inits));
     return Progress::done;
   }
-  bind_arguments(warp, op.block(), std::move(inits), lower);
+  bind_carried(warp, loop, std::move(inits), lower);
   WarpProgram::Frame& frame = warp.enter(op.block(), op);
   frame.index = lower;
   frame.upper = upper;
@@ -59,32 +58,31 @@ Progress perform(WarpProgram& warp, Op const& op, ForOp const&) {
 }
 
 Progress perform(WarpProgram& warp, Op const& op, RepeatOp const&) {
-  bind_arguments(warp, op.block(), 0, take_all(warp, op, 0));
+  bind_carried(warp, Loop(op), take_all(warp, op, Loop(op).inits()));
   warp.enter(op.block(), op);
   return Progress::done;
 }
 
 Progress perform(WarpProgram& warp, Op const& op, IfOp const&) {
-  warp.enter(op.block(warp.agent().condition(*op.operand(0)) ? 0 : 1), op);
+  warp.enter(op.block(warp.agent().condition(*op.in<IfOp>("condition")) ? 0 : 1), op);
   return Progress::done;
 }
 
 Progress perform(WarpProgram& warp, Op const& op, YieldOp const&) {
   WarpProgram::Frame& frame = warp.frame();
   Op const& owner = *frame.owner;
-  bool const repeats = owner.is<RepeatOp>();
-  bool const again = repeats && warp.agent().condition(*op.operand(0));
-  auto values = take_all(warp, op, repeats ? 1 : 0);
+  bool const again = owner.is<RepeatOp>() && warp.agent().condition(*Loop(owner).condition());
+  auto values = take_all(warp, op, owner.is<RepeatOp>() ? Loop(owner).all_yielded() : op.operands());
   forget_dying(warp, op);
   if (again) {
     frame.at = frame.block->begin();
-    bind_arguments(warp, *frame.block, 0, std::move(values));
+    bind_carried(warp, Loop(owner), std::move(values));
     return Progress::done;
   }
   if (owner.is<ForOp>() && frame.step < frame.upper - frame.index) {
     frame.index += frame.step;
     frame.at = frame.block->begin();
-    bind_arguments(warp, *frame.block, std::move(values), frame.index);
+    bind_carried(warp, Loop(owner), std::move(values), frame.index);
     return Progress::done;
   }
   warp.leave();
@@ -98,7 +96,7 @@ Progress perform(WarpProgram& warp, Op const& op, ReturnOp const&) {
     warp.finish();
     return Progress::done;
   }
-  auto values = take_all(warp, op, 0);
+  auto values = take_all(warp, op, op.operands());
   warp.leave();
   give_results(warp, *call, std::move(values));
   return Progress::done;

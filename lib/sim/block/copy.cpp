@@ -34,14 +34,19 @@ struct BoxCopy {
   Region const* region = nullptr;
 };
 
+/// The view that a TMA copy fills or empties.
+ir::Value const& shared_side(Op const& op) {
+  return op.is<TmaLoadOp>() ? *op.in<TmaLoadOp>("destination") : *op.in("source");
+}
+
 /// The copies that make up a view, in the order of their shared addresses; found in the op's first turn.
-std::vector<BoxCopy> const& boxes(WarpProgram& warp, Op const& op, int shared, int first_offset) {
+std::vector<BoxCopy> const& boxes(WarpProgram& warp, Op const& op) {
   auto& result = warp.kept<std::vector<BoxCopy>>();
   if (!result.empty()) return result;
-  Extents const offsets = warp.integers(op, first_offset);
-  Op const& map = *warp.handle(*op.operand(0)).tensor_map;
+  Extents const offsets = warp.integers(op.all("offsets"));
+  Op const& map = *warp.handle(*op.in("map")).tensor_map;
   TensorMapOp const& attributes = map.as<TensorMapOp>();
-  View const& whole = warp.view(*op.operand(shared));
+  View const& whole = warp.view(shared_side(op));
   int const lead = attributes.box.size() - whole.shape.size();
   Extents box;
   for (int axis = lead; axis < attributes.box.size(); ++axis) box.push_back(attributes.box[axis]);
@@ -50,7 +55,7 @@ std::vector<BoxCopy> const& boxes(WarpProgram& warp, Op const& op, int shared, i
   for (;;) {
     BoxCopy copy;
     copy.map = &attributes;
-    copy.tensor = warp.agent().tensor(*map.operand(0));
+    copy.tensor = warp.agent().tensor(*map.in<TensorMapOp>("tensor"));
     copy.at = offsets;
     for (int axis = 0; axis < box.size(); ++axis) copy.at[lead + axis] += start[axis];
     copy.view = whole.box(start, box);
@@ -88,7 +93,7 @@ void check_placement(WarpProgram& warp, Op const& op, BoxCopy const& copy) {
                         " of row " + std::to_string(number / inner) + " of the box goes to byte " +
                         std::to_string(expected - first) + " by the map, whose swizzle is " +
                         std::string(enum_names<Swizzle>[static_cast<std::size_t>(copy.map->swizzle)]) +
-                        ", but the view " + to_string(*op.operand(1)) + " : " + to_string(op.operand(1)->type()) +
+                        ", but the view " + to_string(shared_side(op)) + " : " + to_string(shared_side(op).type()) +
                         " has it at byte " + std::to_string(copy.region->addresses[i] - first) +
                         "; the layout of the buffer and the map's box and swizzle must agree",
                     op.where());
@@ -203,7 +208,7 @@ void join_element(std::byte* to, std::byte const* from, Element element, Combine
 
 /// The op of one copy out of shared memory; joins when `combine` is given.
 Progress copy_out(WarpProgram& warp, Op const& op, Combine const* combine) {
-  std::vector<BoxCopy> const& all = boxes(warp, op, 1, 2);
+  std::vector<BoxCopy> const& all = boxes(warp, op);
   BoxCopy const copy = all[static_cast<std::size_t>(warp.turn())];
   check_placement(warp, op, copy);
   check_start(warp, copy, true);
@@ -248,14 +253,16 @@ Progress copy_out(WarpProgram& warp, Op const& op, Combine const* combine) {
 }  // namespace
 
 Progress perform(WarpProgram& warp, Op const& op, TensorMapOp const&) {
-  check_tensor(op,
-               warp.agent().launch().arguments()[static_cast<std::size_t>(warp.agent().tensor(*op.operand(0)))].tensor);
+  check_tensor(op, warp.agent()
+                       .launch()
+                       .arguments()[static_cast<std::size_t>(warp.agent().tensor(*op.in<TensorMapOp>("tensor")))]
+                       .tensor);
   warp.handle(*op.result()).tensor_map = &op;
   return Progress::done;
 }
 
 Progress perform(WarpProgram& warp, Op const& op, TmaLoadOp const& attributes) {
-  std::vector<BoxCopy> const& all = boxes(warp, op, 1, 3);
+  std::vector<BoxCopy> const& all = boxes(warp, op);
   BoxCopy const copy = all[static_cast<std::size_t>(warp.turn())];
   check_placement(warp, op, copy);
   check_start(warp, copy, false);
@@ -269,7 +276,7 @@ Progress perform(WarpProgram& warp, Op const& op, TmaLoadOp const& attributes) {
   machine::CopyIn action;
   action.source = Footprint(engine.global().space(copy.tensor), read);
   action.destination = Footprint(warp.warp().shared(), copy.region->intervals);
-  action.mbarrier = warp.mbarrier(*op.operand(2));
+  action.mbarrier = warp.mbarrier(*op.in<TmaLoadOp>("mbarrier"));
   action.bytes = static_cast<std::uint32_t>(copy.region->addresses.size() * size);
   action.alignment = pattern_bytes(copy.map->swizzle);
   action.multicast = multicast;

@@ -22,17 +22,18 @@ struct BulkEnds {
 };
 
 /// Null ends, with a report, when the bytes are not there.
-BulkEnds bulk_ends(WarpProgram& warp, Op const& op, Extents const& offsets) {
+BulkEnds bulk_ends(WarpProgram& warp, Op const& op, ir::Value const& shared) {
   BulkEnds ends;
-  ends.tensor = warp.agent().tensor(*op.operand(0));
-  Region const& region = warp.engine().regions().get(warp.view(*op.operand(1)));
-  View const& view = warp.view(*op.operand(1));
+  Extents const offsets = warp.integers(op.all("offsets"));
+  ends.tensor = warp.agent().tensor(*op.in("tensor"));
+  View const& view = warp.view(shared);
+  Region const& region = warp.engine().regions().get(view);
   ends.shared = region.addresses[0];
   ends.bytes = static_cast<std::uint32_t>(region.addresses.size()) * static_cast<std::uint32_t>(view.element_bytes);
   for (std::size_t i = 0; i < region.addresses.size(); ++i)
     if (region.addresses[i] != ends.shared + i * static_cast<std::size_t>(view.element_bytes))
       throw UserError("simulate: " + std::string(op.info().mnemonic) + " copies adjacent bytes, but " +
-                          to_string(op.operand(1)->type()) + " is not dense there",
+                          to_string(shared.type()) + " is not dense there",
                       op.where());
   Tensor const& tensor = warp.agent().launch().arguments()[static_cast<std::size_t>(ends.tensor)].tensor;
   ends.global = locate(warp.agent(), op, ends.tensor, offsets.begin());
@@ -60,13 +61,13 @@ std::vector<LaneBytes> global_interval(WarpProgram& warp, BulkEnds const& ends) 
 
 Progress perform(WarpProgram& warp, Op const& op, BulkLoadOp const&) {
   Engine& engine = warp.engine();
-  BulkEnds const ends = bulk_ends(warp, op, warp.integers(op, 3));
+  BulkEnds const ends = bulk_ends(warp, op, *op.in<BulkLoadOp>("destination"));
   std::vector<LaneBytes> const read = global_interval(warp, ends);
   int const cta = warp.cta();
   machine::CopyIn action;
   action.source = Footprint(engine.global().space(ends.tensor), read);
   action.destination = Footprint(warp.warp().shared(), ends.shared, ends.shared + ends.bytes);
-  action.mbarrier = warp.mbarrier(*op.operand(2));
+  action.mbarrier = warp.mbarrier(*op.in<BulkLoadOp>("mbarrier"));
   action.bytes = ends.bytes;
   action.effect = engine.effect(1, [&engine, cta, ends](machine::Moment, int) {
     if (ends.global != nullptr) std::memcpy(engine.shared_bytes(cta) + ends.shared, ends.global, ends.bytes);
@@ -77,7 +78,7 @@ Progress perform(WarpProgram& warp, Op const& op, BulkLoadOp const&) {
 
 Progress perform(WarpProgram& warp, Op const& op, BulkStoreOp const&) {
   Engine& engine = warp.engine();
-  BulkEnds const ends = bulk_ends(warp, op, warp.integers(op, 2));
+  BulkEnds const ends = bulk_ends(warp, op, *op.in<BulkStoreOp>("source"));
   std::vector<LaneBytes> const written = global_interval(warp, ends);
   int const cta = warp.cta();
   auto held = std::make_shared<std::vector<std::byte>>(ends.bytes);
@@ -110,10 +111,10 @@ Progress perform(WarpProgram& warp, Op const& op, CpAsyncOp const& attributes) {
     std::uint32_t to = 0;
   };
   Engine& engine = warp.engine();
-  int const tensor = warp.agent().tensor(*op.operand(0));
-  View const& view = warp.view(*op.operand(1));
+  int const tensor = warp.agent().tensor(*op.in<CpAsyncOp>("tensor"));
+  View const& view = warp.view(*op.in<CpAsyncOp>("destination"));
   Region const& region = engine.regions().get(view);
-  Extents const offsets = warp.integers(op, 2);
+  Extents const offsets = warp.integers(op.all<CpAsyncOp>("offsets"));
   auto const vector = static_cast<std::size_t>(attributes.vector);
   auto const size = static_cast<std::uint32_t>(vector) * static_cast<std::uint32_t>(view.element_bytes);
   int const lead = offsets.size() - view.shape.size();
@@ -184,7 +185,8 @@ Progress perform(WarpProgram& warp, Op const&, CpAsyncWaitOp const& attributes) 
 }
 
 Progress perform(WarpProgram& warp, Op const& op, CpAsyncArriveOp const& attributes) {
-  (void)warp.warp().cp_async_arrive(warp.lanes(), warp.mbarrier(*op.operand(0)), attributes.counted, warp.site());
+  (void)warp.warp().cp_async_arrive(warp.lanes(), warp.mbarrier(*op.in<CpAsyncArriveOp>("mbarrier")),
+                                    attributes.counted, warp.site());
   return Progress::turn;
 }
 

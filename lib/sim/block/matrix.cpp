@@ -93,9 +93,9 @@ void check_parts(Op const& op, MatrixPart const& part, MatrixPart const* a, std:
 
 /// The tensor core reads shared operands by descriptors, which not every layout has, in patterns that start at
 /// multiples of their period.
-void check_shared_operand(WarpProgram& warp, Op const& op, int number, WgmmaRole role) {
-  Type const& type = op.operand(number)->type();
-  View const& view = warp.view(*op.operand(number));
+void check_shared_operand(WarpProgram& warp, Op const& op, ir::Value const& value, WgmmaRole role) {
+  Type const& type = value.type();
+  View const& view = warp.view(value);
   if (!warp.engine().first_check(op, warp.engine().regions().get(view))) return;
   std::int64_t const columns = type.shape()[1];
   std::string why, first;
@@ -127,9 +127,10 @@ Progress perform(WarpProgram&, Op const& op, DotOp const&) {
 }
 
 Progress perform(WarpProgram& warp, Op const& op, WgmmaOp const&) {
-  ir::Value const &lhs = *op.operand(0), &rhs = *op.operand(1);
+  ir::Value const &lhs = *op.lhs(), &rhs = *op.rhs();
   bool const given = op.operand_count() > 2;
-  bool const accumulates = given && (op.operand_count() < 4 || warp.agent().condition(*op.operand(3)));
+  bool const accumulates =
+      given && (op.operand_count() < 4 || warp.agent().condition(*op.in<WgmmaOp>("accumulator", 1)));
   Engine& engine = warp.engine();
   auto product = std::make_shared<Product>();
   product->part = &engine.matrix(warp.fragment(op.result()->type()));
@@ -141,9 +142,9 @@ Progress perform(WarpProgram& warp, Op const& op, WgmmaOp const&) {
   std::vector<machine::Footprint> shared;
   machine::Space const space = warp.warp().shared();
   machine::Wgmma action;
-  check_shared_operand(warp, op, 1, WgmmaRole::b);
+  check_shared_operand(warp, op, rhs, WgmmaRole::b);
   if (lhs.type().is_shared()) {
-    check_shared_operand(warp, op, 0, WgmmaRole::a);
+    check_shared_operand(warp, op, lhs, WgmmaRole::a);
     product->a = &engine.regions().get(warp.view(lhs));
     shared.emplace_back(space, engine.regions().rows(warp.view(lhs), product->part->rows, product->part, 0));
   } else {
@@ -154,7 +155,7 @@ Progress perform(WarpProgram& warp, Op const& op, WgmmaOp const&) {
   }
   check_parts(op, *product->part, product->a_part, product->width, product->depth);
   shared.emplace_back(space, product->b->intervals);
-  if (accumulates) product->accumulator = warp.value(*op.operand(2));
+  if (accumulates) product->accumulator = warp.value(*op.in<WgmmaOp>("accumulator"));
   product->result = warp.agent().fresh(op);
   warp.set(*op.result(), product->result);
 
@@ -162,8 +163,8 @@ Progress perform(WarpProgram& warp, Op const& op, WgmmaOp const&) {
   Handle& result = warp.handle(*op.result());
   result.registers = nullptr;
   if (given) {
-    Registers const held = warp.registers(*op.operand(2));
-    if (warp.plan().takes_over(op, *op.operand(2))) {
+    Registers const held = warp.registers(*op.in<WgmmaOp>("accumulator"));
+    if (warp.plan().takes_over(op, *op.in<WgmmaOp>("accumulator"))) {
       result.registers = held;
     } else if (accumulates) {
       warp.warp().read_registers(held->begin, held->end, warp.site());
@@ -216,14 +217,15 @@ Progress perform(WarpProgram& warp, Op const& op, WgmmaWaitOp const& attributes)
 Progress perform(WarpProgram& warp, Op const& op, MmaOp const&) {
   Engine& engine = warp.engine();
   MatrixPart const& part = engine.matrix(warp.fragment(op.result()->type()));
-  MatrixPart const& a = engine.matrix(warp.fragment(op.operand(0)->type()));
-  MatrixPart const& b = engine.matrix(warp.fragment(op.operand(1)->type()));
-  std::int64_t const depth = op.operand(0)->type().shape()[1];
+  MatrixPart const& a = engine.matrix(warp.fragment(op.lhs()->type()));
+  MatrixPart const& b = engine.matrix(warp.fragment(op.rhs()->type()));
+  std::int64_t const depth = op.lhs()->type().shape()[1];
   check_parts(op, part, &a, static_cast<std::int64_t>(b.columns.size()), depth);
   if (b.columns != part.columns || static_cast<std::int64_t>(b.rows.size()) != depth)
     throw UserError("simulate: mma: the warps hold other columns of rhs than of the result, or not all of its rows",
                     op.where());
-  Value const left = warp.value(*op.operand(0)), right = warp.value(*op.operand(1)), old = warp.value(*op.operand(2));
+  Value const left = warp.value(*op.lhs()), right = warp.value(*op.rhs());
+  Value const old = warp.value(*op.in<MmaOp>("accumulator"));
   Value result = warp.agent().fresh(op);
   with_sums(result.storage(), [&]<class T>(std::type_identity<T>) {
     std::vector<T> x = dense_block<T>(left, a), y = dense_block<T>(right, b), sums = dense_block<T>(old, part);

@@ -87,7 +87,7 @@ void write_owned(Value const& tile, Element element, Fragment const& fragment, R
 // --- global memory ---------------------------------------------------------------------------------------------------
 
 Progress perform(WarpProgram& warp, Op const& op, LoadOp const& attributes) {
-  int const tensor = warp.agent().tensor(*op.operand(0));
+  int const tensor = warp.agent().tensor(*op.in<LoadOp>("tensor"));
   Fragment const& fragment = warp.fragment(op.result()->type());
   Value result = warp.agent().fresh(op);
   GlobalMemory const& global = warp.engine().global();
@@ -103,11 +103,12 @@ Progress perform(WarpProgram& warp, Op const& op, LoadOp const& attributes) {
       pad = static_cast<T>(to_int(attributes.pad));
     T* const to = result.data<T>();
     std::fill_n(to, result.count(), pad);
-    each_global(warp, op, tensor, fragment, warp.integers(op, 1), [&](int i, std::byte const* address) {
-      if (address == nullptr) return;
-      to[i] = read_element<T>(address, element);
-      if (recorded) add_bytes(touched, global.offset(tensor, address), size, fragment.lane_of(i));
-    });
+    each_global(warp, op, tensor, fragment, warp.integers(op.all<LoadOp>("offsets")),
+                [&](int i, std::byte const* address) {
+                  if (address == nullptr) return;
+                  to[i] = read_element<T>(address, element);
+                  if (recorded) add_bytes(touched, global.offset(tensor, address), size, fragment.lane_of(i));
+                });
   });
   if (!touched.empty()) warp.warp().read(warp.lanes(), Footprint(global.space(tensor), touched), warp.site());
   warp.set(*op.result(), std::move(result));
@@ -115,15 +116,15 @@ Progress perform(WarpProgram& warp, Op const& op, LoadOp const& attributes) {
 }
 
 Progress perform(WarpProgram& warp, Op const& op, StoreOp const&) {
-  int const tensor = warp.agent().tensor(*op.operand(0));
-  Value const tile = warp.value(*op.operand(1));
-  Fragment const& fragment = warp.fragment(op.operand(1)->type());
+  int const tensor = warp.agent().tensor(*op.in<StoreOp>("tensor"));
+  Value const tile = warp.value(*op.in<StoreOp>("tile"));
+  Fragment const& fragment = warp.fragment(op.in<StoreOp>("tile")->type());
   GlobalMemory const& global = warp.engine().global();
   Element const element = tile.element();
   auto const size = static_cast<std::uint64_t>(bytes(element));
   std::vector<LaneBytes> touched;
   with_storage(tile.storage(), [&]<class T>(std::type_identity<T>) {
-    each_global(warp, op, tensor, fragment, warp.integers(op, 2), [&](int i, std::byte* address) {
+    each_global(warp, op, tensor, fragment, warp.integers(op.all<StoreOp>("offsets")), [&](int i, std::byte* address) {
       if (address == nullptr || fragment.owner[static_cast<std::size_t>(i)] == 0) return;
       write_element(address, element, tile.data<T>()[i]);
       add_bytes(touched, global.offset(tensor, address), size, fragment.lane_of(i));
@@ -162,9 +163,9 @@ Progress perform(WarpProgram& warp, Op const& op, AtomicOp const& attributes) {
     throw UserError("simulate: atomic is executed by " + std::to_string(std::popcount(warp.lanes())) +
                         " lanes, which join it as often; put it into an elect region",
                     op.where());
-  int const tensor = warp.agent().tensor(*op.operand(0));
-  Extents const offsets = warp.integers(op, 2);
-  Value const value = warp.value(*op.operand(1));
+  int const tensor = warp.agent().tensor(*op.in<AtomicOp>("tensor"));
+  Extents const offsets = warp.integers(op.all<AtomicOp>("offsets"));
+  Value const value = warp.value(*op.in<AtomicOp>("value"));
   Value result = warp.agent().fresh(op);
   std::byte* const address = locate(warp.agent(), op, tensor, offsets.begin());
   if (address == nullptr) {
@@ -213,29 +214,29 @@ Progress perform(WarpProgram& warp, Op const& op, SharedAllocOp const&) {
 }
 
 Progress perform(WarpProgram& warp, Op const& op, ViewOp const&) {
-  Type const &from = op.operand(0)->type(), &to = op.result()->type();
-  Extents const offsets = warp.integers(op, 1);
+  Type const &from = op.in<ViewOp>("source")->type(), &to = op.result()->type();
+  Extents const offsets = warp.integers(op.all<ViewOp>("offsets"));
   if (from.is_mbarrier()) {
     if (offsets[0] < 0 || offsets[0] >= from.elements())
       throw UserError(
           "simulate: there is no mbarrier " + std::to_string(offsets[0]) + " of " + std::to_string(from.elements()),
           op.where());
     warp.handle(*op.result()).mbarrier =
-        warp.handle(*op.operand(0)).mbarrier + 8 * static_cast<std::uint32_t>(offsets[0]);
+        warp.handle(*op.in<ViewOp>("source")).mbarrier + 8 * static_cast<std::uint32_t>(offsets[0]);
     return Progress::done;
   }
-  warp.handle(*op.result()).view = warp.view(*op.operand(0)).box(offsets, to.shape());
+  warp.handle(*op.result()).view = warp.view(*op.in<ViewOp>("source")).box(offsets, to.shape());
   return Progress::done;
 }
 
 Progress perform(WarpProgram& warp, Op const& op, TransViewOp const&) {
-  warp.handle(*op.result()).view = warp.view(*op.operand(0)).transposed();
+  warp.handle(*op.result()).view = warp.view(*op.operand()).transposed();
   return Progress::done;
 }
 
 Progress perform(WarpProgram& warp, Op const& op, SharedLoadOp const&) {
   Type const& type = op.result()->type();
-  Region const& region = warp.engine().regions().get(warp.view(*op.operand(0)));
+  Region const& region = warp.engine().regions().get(warp.view(*op.operand()));
   Value result = warp.agent().fresh(op);
   std::byte const* const memory = warp.shared_bytes();
   machine::Space const space = warp.warp().shared();
@@ -264,9 +265,9 @@ Progress perform(WarpProgram& warp, Op const& op, SharedLoadOp const&) {
 }
 
 Progress perform(WarpProgram& warp, Op const& op, SharedStoreOp const&) {
-  ir::Value const& source = *op.operand(1);
+  ir::Value const& source = *op.in<SharedStoreOp>("value");
   Type const& type = source.type();
-  Region const& region = warp.engine().regions().get(warp.view(*op.operand(0)));
+  Region const& region = warp.engine().regions().get(warp.view(*op.in<SharedStoreOp>("destination")));
   Value const tile = warp.value(source);
   std::byte* const memory = warp.shared_bytes();
   machine::Space const space = warp.warp().shared();
@@ -286,22 +287,23 @@ Progress perform(WarpProgram& warp, Op const& op, SharedStoreOp const&) {
 }
 
 Progress perform(WarpProgram& warp, Op const& op, PeerStoreOp const&) {
-  Type const& type = op.operand(1)->type();
-  Region const& region = warp.engine().regions().get(warp.view(*op.operand(0)));
+  Type const& type = op.in<PeerStoreOp>("value")->type();
+  Region const& region = warp.engine().regions().get(warp.view(*op.in<PeerStoreOp>("destination")));
   Fragment const& fragment = warp.fragment(type);
-  auto const peer = warp.peer(*op.operand(3));
+  auto const peer = warp.peer(*op.in<PeerStoreOp>("rank"));
   std::vector<LaneBytes> const& written = shared_table(warp, op, fragment, region, bytes(type.element()), true);
   if (!peer || written.empty()) return Progress::done;
   machine::PeerStore action;
   action.cta = *peer;
   action.destination = Footprint(warp.warp().shared(), written);
-  action.mbarrier = {*peer, warp.mbarrier(*op.operand(2)).offset};
+  action.mbarrier = {*peer, warp.mbarrier(*op.in<PeerStoreOp>("mbarrier")).offset};
   for (LaneBytes const& range : written) action.bytes += static_cast<std::uint32_t>(range.end - range.begin);
   Engine& engine = warp.engine();
-  action.effect = engine.effect(1, [&engine, &fragment, &region, cta = *peer, tile = warp.value(*op.operand(1)),
-                                    element = type.element(), lanes = warp.lanes()](machine::Moment, int) {
-    write_owned(tile, element, fragment, region, lanes, engine.shared_bytes(cta));
-  });
+  action.effect =
+      engine.effect(1, [&engine, &fragment, &region, cta = *peer, tile = warp.value(*op.in<PeerStoreOp>("value")),
+                        element = type.element(), lanes = warp.lanes()](machine::Moment, int) {
+        write_owned(tile, element, fragment, region, lanes, engine.shared_bytes(cta));
+      });
   (void)warp.warp().peer_store(warp.lanes(), action, warp.site());
   return Progress::turn;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/layout.hpp"
+#include "ir/loop.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
 #include "ir/verify_block.hpp"
@@ -130,27 +131,21 @@ void Plan::find_tracked(Function const& function) {
     changed = false;
     each_op(function.body(), [&](Op const& op) {
       if (op.is<WgmmaOp>()) {
-        track(*op.operand(0));
-        if (op.operand_count() > 2) track(*op.operand(2));
+        track(*op.lhs());
+        if (op.operand_count() > 2) track(*op.in<WgmmaOp>("accumulator"));
         track(*op.result());
       } else if (passes_registers(op)) {
         for (int i = 0; i < op.operand_count(); ++i) {
           track(*op.operand(i));
           track(*op.result(i));
         }
-      } else if (op.is<ForOp>()) {
-        for (int i = 3; i < op.operand_count(); ++i) {
-          Value const& argument = *op.block().argument(i - 2);
-          same(*op.operand(i), argument);
-          same(argument, *op.result(i - 3));
-          same(argument, *op.block().back().operand(i - 3));
-        }
-      } else if (op.is<RepeatOp>()) {
-        for (int i = 0; i < op.operand_count(); ++i) {
-          Value const& argument = *op.block().argument(i);
-          same(*op.operand(i), argument);
-          same(argument, *op.result(i));
-          same(argument, *op.block().back().operand(i + 1));
+      } else if (op.is<ForOp>() || op.is<RepeatOp>()) {
+        Loop const loop(op);
+        for (int i = 0; i < loop.count(); ++i) {
+          Value const& argument = *loop.carried(i);
+          same(*loop.init(i), argument);
+          same(argument, *loop.result(i));
+          same(argument, *loop.yielded(i));
         }
       } else if (op.is<IfOp>()) {
         for (int i = 0; i < op.result_count(); ++i)

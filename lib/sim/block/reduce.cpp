@@ -109,7 +109,7 @@ std::int64_t linear(Extents const& at, Extents const& shape) {
 
 Groups reduction_groups(WarpProgram& warp, Op const& op, int axis) {
   Groups groups;
-  Type const &from = op.operand(0)->type(), &to = op.result()->type();
+  Type const &from = op.operand()->type(), &to = op.result()->type();
   auto const steps = reduction_steps(*from.layout(), axis, op.as<ReduceOp>().order);
   if (!steps) throw UserError("simulate: reduce: the layout has no plan for this axis; convert it first", op.where());
   groups.exchanges = std::any_of(steps->begin(), steps->end(),
@@ -141,7 +141,7 @@ Groups reduction_groups(WarpProgram& warp, Op const& op, int axis) {
 /// What one thread holds along the axis.
 Groups fold_groups(WarpProgram& warp, Op const& op, int axis) {
   Groups groups;
-  Fragment const& operand = warp.fragment(op.operand(0)->type());
+  Fragment const& operand = warp.fragment(op.operand()->type());
   Fragment const& result = warp.fragment(op.result()->type());
   for (int i = 0; i < result.count(); ++i) {
     Extents const wanted = without(coordinates(result, i), axis);
@@ -184,7 +184,7 @@ void reduce(WarpProgram& warp, Op const& op, Groups const& groups, Combine kind,
 /// The values of this warp alone, where the group's would stand.
 Exchange own_values(WarpProgram& warp, Op const& op) {
   Exchange values(static_cast<std::size_t>(warp.group().warps));
-  values[static_cast<std::size_t>(warp.index())] = warp.value(*op.operand(0));
+  values[static_cast<std::size_t>(warp.index())] = warp.value(*op.operand());
   return values;
 }
 
@@ -197,7 +197,7 @@ Progress perform(WarpProgram& warp, Op const& op, ReduceOp const& attributes) {
     reduce(warp, op, groups, attributes.combine, own_values(warp, op));
     return Progress::done;
   }
-  Progress const progress = exchange(warp, op, warp.value(*op.operand(0)));
+  Progress const progress = exchange(warp, op, warp.value(*op.operand()));
   if (progress == Progress::again) return progress;
   reduce(warp, op, groups, attributes.combine, warp.engine().exchange(warp.cta(), op));
   return Progress::done;
@@ -211,7 +211,7 @@ Progress perform(WarpProgram& warp, Op const& op, FoldOp const& attributes) {
 }
 
 Progress perform(WarpProgram& warp, Op const& op, VoteOp const& attributes) {
-  Value const operand = warp.value(*op.operand(0));
+  Value const operand = warp.value(*op.operand());
   std::uint8_t const* const bools = operand.data<std::uint8_t>();
   bool const any = std::any_of(bools, bools + operand.count(), [](std::uint8_t b) { return b != 0; });
   bool const all = std::all_of(bools, bools + operand.count(), [](std::uint8_t b) { return b != 0; });

@@ -34,7 +34,7 @@ std::vector<std::int32_t> find(Fragment const& result, Fragment const& operand, 
 }
 
 Value gathered(WarpProgram& warp, Op const& op, std::vector<std::int32_t> const& from) {
-  Value const& operand = warp.value(*op.operand(0));
+  Value const& operand = warp.value(*op.operand());
   Value result = warp.agent().fresh(op);
   with_storage(operand.storage(), [&]<class T>(std::type_identity<T>) {
     T const* const source = operand.data<T>();
@@ -49,9 +49,9 @@ template <class Coordinates>
 Progress move_within(WarpProgram& warp, Op const& op, Coordinates const& coordinates) {
   Source& source = warp.engine().table<Source>(op, warp.index());
   if (source.from.empty()) {
-    source.from = find(warp.fragment(op.result()->type()), warp.fragment(op.operand(0)->type()), coordinates);
+    source.from = find(warp.fragment(op.result()->type()), warp.fragment(op.operand()->type()), coordinates);
     if (std::find(source.from.begin(), source.from.end(), -1) != source.from.end())
-      throw UserError("simulate: " + std::string(op.info().mnemonic) + " from " + to_string(op.operand(0)->type()) +
+      throw UserError("simulate: " + std::string(op.info().mnemonic) + " from " + to_string(op.operand()->type()) +
                           " to " + to_string(op.result()->type()) +
                           " moves elements between warps; only convert_layout does",
                       op.where());
@@ -63,7 +63,7 @@ Progress move_within(WarpProgram& warp, Op const& op, Coordinates const& coordin
 }  // namespace
 
 Progress perform(WarpProgram& warp, Op const& op, SplatOp const&) {
-  Value const scalar = warp.value(*op.operand(0));
+  Value const scalar = warp.value(*op.operand());
   Value result = warp.agent().fresh(op);
   with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
     std::fill_n(result.data<T>(), result.count(), *scalar.data<T>());
@@ -83,7 +83,7 @@ Progress perform(WarpProgram& warp, Op const& op, IotaOp const& attributes) {
 }
 
 Progress perform(WarpProgram& warp, Op const& op, BroadcastOp const&) {
-  Extents const& from = op.operand(0)->type().shape();
+  Extents const& from = op.operand()->type().shape();
   return move_within(warp, op, [&](std::int32_t const* at, std::int64_t* source) {
     for (int axis = 0; axis < from.size(); ++axis) source[axis] = from[axis] == 1 ? 0 : at[axis];
   });
@@ -100,7 +100,7 @@ Progress perform(WarpProgram& warp, Op const& op, ExpandDimsOp const& attributes
 }
 
 Progress perform(WarpProgram& warp, Op const& op, SqueezeOp const& attributes) {
-  int const rank = op.operand(0)->type().rank();
+  int const rank = op.operand()->type().rank();
   return move_within(warp, op, [&](std::int32_t const* at, std::int64_t* source) {
     int next = 0;
     for (int axis = 0; axis < rank; ++axis)
@@ -126,7 +126,7 @@ Progress perform(WarpProgram& warp, Op const& op, ConvertLayoutOp const&) {
     std::copy_n(at, rank, source);
   };
   Source& source = warp.engine().table<Source>(op, warp.index());
-  Type const &from = op.operand(0)->type(), &to = op.result()->type();
+  Type const &from = op.operand()->type(), &to = op.result()->type();
   if (source.from.empty()) {
     source.from = find(warp.fragment(to), warp.fragment(from), same);
     source.exchanges = scratch_bytes(op) > 0;
@@ -135,7 +135,7 @@ Progress perform(WarpProgram& warp, Op const& op, ConvertLayoutOp const&) {
     warp.set(*op.result(), gathered(warp, op, source.from));
     return Progress::done;
   }
-  Progress const progress = exchange(warp, op, warp.value(*op.operand(0)));
+  Progress const progress = exchange(warp, op, warp.value(*op.operand()));
   if (progress == Progress::again) return progress;
   Value result = warp.agent().fresh(op);
   Exchange const& all = warp.engine().exchange(warp.cta(), op);
@@ -155,7 +155,7 @@ Progress perform(WarpProgram& warp, Op const& op, ConvertLayoutOp const&) {
 }
 
 Progress perform(WarpProgram& warp, Op const& op, ShuffleOp const& attributes) {
-  Value const operand = warp.value(*op.operand(0));
+  Value const operand = warp.value(*op.operand());
   Value result = warp.agent().fresh(op);
   std::int64_t const registers = operand.count() / 32;
   with_storage(operand.storage(), [&]<class T>(std::type_identity<T>) {

@@ -148,11 +148,11 @@ std::uint32_t WarpProgram::shared_place(Op const& user) const {
   return plan().place(user) + static_cast<std::uint32_t>(integer(*base));
 }
 
-Extents WarpProgram::integers(Op const& op, int first) const {
+Extents WarpProgram::integers(std::span<ir::Value* const> values) const {
   // Offsets so far out that sums would overflow are outside all the same.
   constexpr std::int64_t far = std::int64_t{1} << 61;
   Extents result;
-  for (int i = first; i < op.operand_count(); ++i) result.push_back(std::clamp(integer(*op.operand(i)), -far, far));
+  for (ir::Value const* value : values) result.push_back(std::clamp(integer(*value), -far, far));
   return result;
 }
 

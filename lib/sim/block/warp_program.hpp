@@ -86,8 +86,8 @@ class WarpProgram final : public machine::Program {
   void set(ir::Value const& value, Value contents) { agent_.set(value, std::move(contents)); }
   /// An integer or boolean scalar.
   [[nodiscard]] std::int64_t integer(ir::Value const& value) const;
-  /// The integers of operands `first` on.
-  [[nodiscard]] Extents integers(ir::Op const& op, int first) const;
+  /// The integers that these operands hold.
+  [[nodiscard]] Extents integers(std::span<ir::Value* const> values) const;
   /// The CTA of a rank in the cluster; reported and nothing where there is none.
   [[nodiscard]] std::optional<int> peer(ir::Value const& rank);
   /// What this warp holds of a tile type.
