@@ -209,8 +209,8 @@ class Solver {
   /// What a requirement speaks of: an extent (by tensor and axis) or a value.
   using Key = std::pair<Value const*, std::int64_t>;
   static Key key_of(Value const& value) {
-    Op const* const op = value.defining_op();
-    if (op != nullptr && op->is<ir::ExtentOp>()) return {op->operand(), op->as<ir::ExtentOp>().axis};
+    if (Op const* const extent = value.defined_by<ir::ExtentOp>(); extent != nullptr)
+      return {extent->operand(), extent->as<ir::ExtentOp>().axis};
     return {&value, -1};
   }
   struct Known {
@@ -253,8 +253,8 @@ class Solver {
   void assume(Value const& left, ir::Predicate predicate, Value const& right) {
     auto const bound = ir::constant_int(right);
     if (!bound) return;
-    Op const* const op = left.defining_op();
-    if (predicate == ir::Predicate::eq && *bound == 0 && op != nullptr && op->is<ir::RemOp>())
+    Op const* const op = left.defined_by<ir::RemOp>();
+    if (predicate == ir::Predicate::eq && *bound == 0 && op != nullptr)
       if (auto const divisor = ir::constant_int(*op->rhs()); divisor && *divisor > 0) know(*op->lhs(), {*divisor, {}});
     switch (predicate) {
       case ir::Predicate::eq:

@@ -203,7 +203,7 @@ void SharedAccesses::add(Op const& op, std::vector<Access>& into) {
       into.push_back(shared_access(op, *op.in("mbarrier"), true));
       break;
     case OpKind::MbarrierArriveOp:
-      if (op.operand_count() > 1) break;  // another CTA's
+      if (!op.all<MbarrierArriveOp>("rank").empty()) break;  // another CTA's
       into.push_back(shared_access(op, *op.in("mbarrier"), false));
       break;
     case OpKind::MbarrierExpectOp:

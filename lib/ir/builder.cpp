@@ -122,8 +122,8 @@ std::int64_t to_int(Constant constant) {
 }
 
 std::optional<std::int64_t> constant_int(Value const& value) {
-  Op const* op = value.defining_op();
-  if (op == nullptr || !op->is<ConstantOp>() || !is_integer(value.type().element())) return std::nullopt;
+  Op const* const op = value.defined_by<ConstantOp>();
+  if (op == nullptr || !is_integer(value.type().element())) return std::nullopt;
   return to_int(op->as<ConstantOp>().value);
 }
 

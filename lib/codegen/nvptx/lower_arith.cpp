@@ -271,8 +271,8 @@ bool equal_along(ir::Value const& tile, std::int64_t axis) {
 Registers compare_coordinates(ir::Op const& op, bool swapped, llvm::CmpInst::Predicate predicate, Emitter& e) {
   ir::Value const& places = swapped ? *op.rhs() : *op.lhs();
   ir::Value const& bounds = swapped ? *op.lhs() : *op.rhs();
-  ir::Op const* const iota = places.defining_op();
-  if (places.type().element() != Element::i32 || iota == nullptr || !iota->is<ir::IotaOp>()) return {};
+  ir::Op const* const iota = places.defined_by<ir::IotaOp>();
+  if (places.type().element() != Element::i32 || iota == nullptr) return {};
   int const axis = static_cast<int>(iota->as<ir::IotaOp>().axis);
   ir::Layout const& layout = *places.type().layout();
   AxisCoordinate const& of_thread = e.coordinates(layout)[static_cast<std::size_t>(axis)];

@@ -34,7 +34,7 @@ void lower(ir::MbarrierInvalOp const&, ir::Op const& op, Emitter& e) {
 
 void lower(ir::MbarrierArriveOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::Value* const barrier = e.scalar(*op.in<ir::MbarrierArriveOp>("mbarrier"));
-  if (op.operand_count() == 1)
+  if (op.all<ir::MbarrierArriveOp>("rank").empty())
     ptx::mbarrier_arrive(e.b, barrier, attributes.count);
   else
     ptx::mbarrier_arrive_remote(e.b, ptx::mapa(e.b, barrier, word(e, *op.in<ir::MbarrierArriveOp>("rank"))),

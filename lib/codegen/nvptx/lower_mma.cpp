@@ -150,10 +150,11 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
     return Registers(first, first + 4);
   };
 
-  bool const accumulates = op.operand_count() >= 3;
-  llvm::Value* const condition = op.operand_count() == 4 ? e.scalar(*op.in<ir::WgmmaOp>("accumulator", 1)) : nullptr;
+  auto const accumulator = op.all<ir::WgmmaOp>("accumulator");  // then the bool that asks for it
+  bool const accumulates = !accumulator.empty();
+  llvm::Value* const condition = accumulator.size() == 2 ? e.scalar(*accumulator[1]) : nullptr;
   Registers accumulators;
-  if (accumulates) accumulators = pack_words(e, d.element(), e.get(*op.in<ir::WgmmaOp>("accumulator")));
+  if (accumulates) accumulators = pack_words(e, d.element(), e.get(*accumulator[0]));
   std::size_t const per_part = static_cast<std::size_t>(ptx::wgmma_registers(form));
   std::vector<Registers> results(static_cast<std::size_t>(blocks * parts));
   for (std::int64_t step = 0; step < steps; ++step)

@@ -53,7 +53,7 @@ Progress perform(WarpProgram& warp, Op const& op, MbarrierInvalOp const&) {
 Progress perform(WarpProgram& warp, Op const& op, MbarrierArriveOp const& attributes) {
   machine::MbarrierAddress address = warp.mbarrier(*op.in<MbarrierArriveOp>("mbarrier"));
   machine::Scope scope = machine::Scope::cta;
-  if (op.operand_count() > 1) {
+  if (!op.all<MbarrierArriveOp>("rank").empty()) {
     auto const peer = warp.peer(*op.in<MbarrierArriveOp>("rank"));
     if (!peer) return Progress::done;
     address.cta = *peer;

@@ -128,9 +128,9 @@ Progress perform(WarpProgram&, Op const& op, DotOp const&) {
 
 Progress perform(WarpProgram& warp, Op const& op, WgmmaOp const&) {
   ir::Value const &lhs = *op.lhs(), &rhs = *op.rhs();
-  bool const given = op.operand_count() > 2;
-  bool const accumulates =
-      given && (op.operand_count() < 4 || warp.agent().condition(*op.in<WgmmaOp>("accumulator", 1)));
+  auto const accumulator = op.all<WgmmaOp>("accumulator");  // then the bool that asks for it
+  bool const given = !accumulator.empty();
+  bool const accumulates = given && (accumulator.size() == 1 || warp.agent().condition(*accumulator[1]));
   Engine& engine = warp.engine();
   auto product = std::make_shared<Product>();
   product->part = &engine.matrix(warp.fragment(op.result()->type()));
@@ -155,7 +155,7 @@ Progress perform(WarpProgram& warp, Op const& op, WgmmaOp const&) {
   }
   check_parts(op, *product->part, product->a_part, product->width, product->depth);
   shared.emplace_back(space, product->b->intervals);
-  if (accumulates) product->accumulator = warp.value(*op.in<WgmmaOp>("accumulator"));
+  if (accumulates) product->accumulator = warp.value(*accumulator[0]);
   product->result = warp.agent().fresh(op);
   warp.set(*op.result(), product->result);
 
@@ -163,8 +163,8 @@ Progress perform(WarpProgram& warp, Op const& op, WgmmaOp const&) {
   Handle& result = warp.handle(*op.result());
   result.registers = nullptr;
   if (given) {
-    Registers const held = warp.registers(*op.in<WgmmaOp>("accumulator"));
-    if (warp.plan().takes_over(op, *op.in<WgmmaOp>("accumulator"))) {
+    Registers const held = warp.registers(*accumulator[0]);
+    if (warp.plan().takes_over(op, *accumulator[0])) {
       result.registers = held;
     } else if (accumulates) {
       warp.warp().read_registers(held->begin, held->end, warp.site());

@@ -132,7 +132,7 @@ void Plan::find_tracked(Function const& function) {
     each_op(function.body(), [&](Op const& op) {
       if (op.is<WgmmaOp>()) {
         track(*op.lhs());
-        if (op.operand_count() > 2) track(*op.in<WgmmaOp>("accumulator"));
+        if (!op.all<WgmmaOp>("accumulator").empty()) track(*op.in<WgmmaOp>("accumulator"));
         track(*op.result());
       } else if (passes_registers(op)) {
         for (int i = 0; i < op.operand_count(); ++i) {
