@@ -76,7 +76,7 @@ std::string barrier_fits(Op const& op) {
                ? std::string()
                : "the barrier of all threads cannot be reached inside warp_specialize; name one with an id and threads";
   std::int64_t id = 0;
-  if (constant(*op.in<BarrierOp>("id"), id) && (id < 1 || id >= isa::named_barriers))
+  if (constant(*op.in("id"), id) && (id < 1 || id >= isa::named_barriers))
     return "id " + std::to_string(id) + ", but named barriers are 1 to 15 and 0 is the CTA's";
   return {};
 }
