@@ -22,7 +22,7 @@ std::string name_of(ir::Value const& value) {
   ir::Value const* at = &value;
   while (ir::Op const* op = at->defining_op()) {
     if (!op->is<ir::ViewOp>() && !op->is<ir::TransViewOp>()) break;
-    at = op->operand();
+    at = op->in("source");
   }
   return at->name();
 }
