@@ -8,6 +8,7 @@
 #include "ir/builder.hpp"
 #include "ir/exchange.hpp"
 #include "ir/layout.hpp"
+#include "ir/loop.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/shared_access.hpp"
 #include "ir/walk.hpp"
@@ -28,6 +29,11 @@ std::int64_t power_of_two_part(std::int64_t value) { return value & -value; }
 
 /// Any layout costs the same: they are computed where they are used.
 bool is_free(Op const& op) { return op.is<ir::ConstantOp>() || op.is<ir::SplatOp>() || op.is<ir::IotaOp>(); }
+
+/// The tile that a load gives or a store takes.
+Value* accessed_tile(Op const& access) {
+  return access.is<ir::LoadOp>() ? access.result() : access.in<ir::StoreOp>("tile");
+}
 
 /// Tiles that share one layout.
 struct Group {
@@ -55,7 +61,7 @@ class Assignment {
     decide_accesses();
     Op const& end = function_.body().back();
     for (std::size_t i = 0; i < function_.results.size(); ++i)
-      function_.results[i] = end.operand(static_cast<int>(i))->type();
+      function_.results[i] = end.in<ir::ReturnOp>("values", static_cast<int>(i))->type();
     return true;
   }
 
@@ -146,16 +152,16 @@ class Assignment {
       if (op.info().has(ir::elementwise)) {
         for (Value* operand : op.operands()) join(op.result(), operand);
       } else if (op.is<ir::ForOp>()) {
-        ir::Block& body = op.block();
-        for (int i = 0; i < op.result_count(); ++i) {
-          join(op.result(i), op.operand(i + 3));
-          join(op.result(i), body.argument(i + 1));
-          join(op.result(i), body.terminator()->operand(i));
+        ir::Loop const loop(op);
+        for (int k = 0; k < loop.count(); ++k) {
+          join(loop.result(k), loop.init(k));
+          join(loop.result(k), loop.carried(k));
+          join(loop.result(k), loop.yielded(k));
         }
       } else if (op.is<ir::IfOp>()) {
         for (int i = 0; i < op.result_count(); ++i)
           for (int branch = 0; branch < op.block_count(); ++branch)
-            join(op.result(i), op.block(branch).terminator()->operand(i));
+            join(op.result(i), op.block(branch).back().in<ir::YieldOp>("values", i));
       }
       return ir::Walk::advance;
     });
@@ -171,8 +177,8 @@ class Assignment {
     }
     ir::walk_pre_order(function_, [&](Op& op) {
       if (op.is<ir::LoadOp>()) group(op.result()).accesses.push_back(&op);
-      if (op.is<ir::StoreOp>()) group(op.operand(1)).accesses.push_back(&op);
-      if (op.is<ir::ReduceOp>()) group(op.operand(0)).reduced.push_back(op.as<ir::ReduceOp>().axis);
+      if (op.is<ir::StoreOp>()) group(op.in<ir::StoreOp>("tile")).accesses.push_back(&op);
+      if (op.is<ir::ReduceOp>()) group(op.in<ir::ReduceOp>("tile")).reduced.push_back(op.as<ir::ReduceOp>().axis);
       return ir::Walk::advance;
     });
   }
@@ -180,12 +186,12 @@ class Assignment {
 
   /// Adjacent elements that an access may take at once, by what is known of tensor and offset.
   std::int64_t widest_access(Op const& op) const {
-    Value const& tensor = *op.operand(0);
-    ir::Type const& tile = op.is<ir::LoadOp>() ? op.result()->type() : op.operand(1)->type();
+    Value const& tensor = *op.in("tensor");
+    ir::Type const& tile = accessed_tile(op)->type();
     TensorFacts const& facts = function_.parameter_attributes()[static_cast<std::size_t>(tensor.index())].facts;
     if (tile.rank() == 0 || !facts.unit_inner_stride || !facts.aligned_16) return 1;
     std::int64_t const most = access_bytes / bytes(tile.element());
-    std::int64_t const divisor = facts_.divisor(*op.operand(op.operand_count() - 1));
+    std::int64_t const divisor = facts_.divisor(*op.all("offsets").back());
     return divisor == 0 ? most : std::min(most, power_of_two_part(divisor));
   }
 
@@ -269,7 +275,7 @@ class Assignment {
   void derive_from(Group& decided) {
     for (Value* value : decided.values) {
       if (Op* op = value->defining_op()) {
-        if (Layout const* operand = operand_layout(*op, decided.layout)) offer(op->operand(0), operand);
+        if (Layout const* operand = operand_layout(*op, decided.layout)) offer(op->operand(), operand);
       }
       for (ir::Use const& use : value->uses())
         if (Layout const* result = result_layout(*use.user, decided.layout)) offer(use.user->result(), result);
@@ -294,7 +300,7 @@ class Assignment {
     Op const* const op = value.defining_op();
     std::string ignored;
     return op == nullptr || !op->is<ir::SharedLoadOp>() ||
-           ir::AccessMap::get(layout, *op->operand(0)->type().layout(), ignored).has_value();
+           ir::AccessMap::get(layout, *op->in<ir::SharedLoadOp>("source")->type().layout(), ignored).has_value();
   }
 
   /// The layout that an op's tile operand must have for its result to have `result` without moving data; null for ops
@@ -302,7 +308,7 @@ class Assignment {
   static Layout const* operand_layout(Op const& op, Layout const* result) {
     switch (op.kind()) {
       case ir::OpKind::BroadcastOp: {
-        Extents const& from = op.operand(0)->type().shape();
+        Extents const& from = op.in<ir::BroadcastOp>("tile")->type().shape();
         for (int axis = 0; axis < from.size(); ++axis)
           if (from[axis] == 1) result = result->collapsed(axis);
         return result;
@@ -359,27 +365,28 @@ class Assignment {
     ir::walk(function_, [&](Op& op) { ops.push_back(&op); });
     for (Op* op : ops) {
       if (op->is<ir::ConvertLayoutOp>()) {
-        if (op->result()->type() == op->operand(0)->type()) ir::replace(*op, op->operand(0));
+        if (op->result()->type() == op->operand()->type()) ir::replace(*op, op->operand());
       } else if (op->is<ir::ReduceOp>()) {
         // The operand so that threads can join it in this order. The result as it comes out, converted for those who
         // use it if they hold it elsewhere.
         auto const& reduce = op->as<ir::ReduceOp>();
-        Value* const from = op->operand(0);
+        Value* const from = op->in<ir::ReduceOp>("tile");
         if (!ir::reduction_steps(*from->type().layout(), static_cast<int>(reduce.axis), reduce.order))
-          op->set_operand(0, converted(ir::Builder::before(*op), *op, from,
-                                       blocked(from->type(), {}, {reduce.axis}, reduce.order)));
+          op->set_operand(
+              op->position<ir::ReduceOp>("tile"),
+              converted(ir::Builder::before(*op), *op, from, blocked(from->type(), {}, {reduce.axis}, reduce.order)));
         Value* const result = op->result();
         Layout const* const wanted = result->type().layout();
-        Layout const* const natural = result_layout(*op, op->operand(0)->type().layout());
+        Layout const* const natural = result_layout(*op, op->operand()->type().layout());
         if (natural == wanted) continue;
         result->set_type(result->type().with_layout(natural));
         std::vector<ir::Use> const uses = result->uses();
         Value* const moved = converted(ir::Builder::after(*op), *op, result, wanted);
         for (ir::Use const& use : uses) use.user->set_operand(use.index, moved);
-      } else if (op->result_count() == 1 && op->operand_count() > 0 && op->operand(0)->type().is_tile()) {
+      } else if (op->result_count() == 1 && op->operand_count() == 1 && op->operand()->type().is_tile()) {
         Layout const* const needed = operand_layout(*op, op->result()->type().layout());
-        if (needed == nullptr || needed == op->operand(0)->type().layout()) continue;
-        op->set_operand(0, converted(ir::Builder::before(*op), *op, op->operand(0), needed));
+        if (needed == nullptr || needed == op->operand()->type().layout()) continue;
+        op->set_operand(op->position("tile"), converted(ir::Builder::before(*op), *op, op->operand(), needed));
       }
     }
   }
@@ -388,7 +395,7 @@ class Assignment {
     ir::walk(function_, [&](Op& op) {
       bool const load = op.is<ir::LoadOp>();
       if (!load && !op.is<ir::StoreOp>()) return;
-      ir::Type const& tile = load ? op.result()->type() : op.operand(1)->type();
+      ir::Type const& tile = accessed_tile(op)->type();
       std::int64_t vector = 1;
       if (tile.rank() > 0)
         vector = std::min<std::int64_t>(widest_access(op), tile.layout()->contiguous(tile.rank() - 1));

@@ -15,12 +15,6 @@ using ir::Predicate;
 using ir::Type;
 using ir::Value;
 
-template <class OpStruct>
-Op* made_by(Value* value) {
-  Op* const op = value->defining_op();
-  return op != nullptr && op->is<OpStruct>() ? op : nullptr;
-}
-
 bool is_number(std::optional<Constant> const& constant, double value) {
   return constant && ir::to_double(*constant) == value &&
          !(value == 0 && is_float(constant->element) && std::signbit(ir::to_double(*constant)));
@@ -43,43 +37,43 @@ Value* fold_constants(Site& site) {
 
 /// (x op c1) op c2 becomes x op (c1 op c2), for integers, where both wrap alike.
 Value* reassociate(Site& site) {
-  Op* const inner = site.operand(0)->defining_op();
+  Op* const inner = site.lhs()->defining_op();
   if (inner == nullptr || inner->kind() != site.op.kind()) return nullptr;
-  auto const c1 = constant_of(*inner->operand(1)), c2 = constant_of(*site.operand(1));
-  if (!c1 || !c2 || constant_of(*inner->operand(0))) return nullptr;
+  auto const c1 = constant_of(*inner->rhs()), c2 = constant_of(*site.rhs());
+  if (!c1 || !c2 || constant_of(*inner->lhs())) return nullptr;
   Constant const both[] = {*c1, *c2};
   auto const folded = fold(site.op, both, site.type().element());
-  return folded ? site.same_op({inner->operand(0), site.builder.constant(*folded, site.type())}, site.type()) : nullptr;
+  return folded ? site.same_op({inner->lhs(), site.builder.constant(*folded, site.type())}, site.type()) : nullptr;
 }
 
 Value* add(Site& site, bool integers, std::optional<Constant> const& right) {
-  if (integers ? is_number(right, 0) : is_negative_zero(right)) return site.operand(0);
+  if (integers ? is_number(right, 0) : is_negative_zero(right)) return site.lhs();
   if (!integers) return nullptr;
   if (Value* value = reassociate(site)) return value;
   // (x - y) + y
-  if (Op* inner = made_by<ir::SubOp>(site.operand(0)); inner != nullptr && inner->operand(1) == site.operand(1))
-    return inner->operand(0);
+  if (Op* inner = site.lhs()->defined_by<ir::SubOp>(); inner != nullptr && inner->rhs() == site.rhs())
+    return inner->lhs();
   return nullptr;
 }
 
 Value* sub(Site& site, bool integers, std::optional<Constant> const& right) {
-  if (is_number(right, 0)) return site.operand(0);
+  if (is_number(right, 0)) return site.lhs();
   if (!integers) return nullptr;
-  if (site.operand(0) == site.operand(1)) return site.number(0);
+  if (site.lhs() == site.rhs()) return site.number(0);
   if (right) {  // x - c is x + (-c)
     Constant const negative = ir::make_constant(site.type().element(), static_cast<std::int64_t>(0 - right->bits));
-    return site.builder.same(ir::AddOp{}, {site.operand(0), site.builder.constant(negative, site.type())});
+    return site.builder.same(ir::AddOp{}, {site.lhs(), site.builder.constant(negative, site.type())});
   }
-  if (Op* inner = made_by<ir::AddOp>(site.operand(0))) {  // (x + y) - y, (x + y) - x
-    if (inner->operand(1) == site.operand(1)) return inner->operand(0);
-    if (inner->operand(0) == site.operand(1)) return inner->operand(1);
+  if (Op* inner = site.lhs()->defined_by<ir::AddOp>()) {  // (x + y) - y, (x + y) - x
+    if (inner->rhs() == site.rhs()) return inner->lhs();
+    if (inner->lhs() == site.rhs()) return inner->rhs();
   }
   return nullptr;
 }
 
 Value* mul(Site& site, bool integers, std::optional<Constant> const& right) {
-  if (is_number(right, 1)) return site.operand(0);
-  if (is_number(right, -1)) return site.builder.same(ir::NegOp{}, {site.operand(0)});
+  if (is_number(right, 1)) return site.lhs();
+  if (is_number(right, -1)) return site.builder.same(ir::NegOp{}, {site.lhs()});
   if (!integers) return nullptr;
   if (is_number(right, 0)) return site.number(0);
   return reassociate(site);
@@ -95,29 +89,37 @@ std::optional<Constant> exact_reciprocal(Constant constant) {
 }
 
 Value* div(Site& site, bool integers, std::optional<Constant> const& right) {
-  if (is_number(right, 1)) return site.operand(0);
+  if (is_number(right, 1)) return site.lhs();
   if (integers || !right) return nullptr;
   auto const reciprocal = exact_reciprocal(*right);
-  return reciprocal ? site.builder.same(ir::MulOp{}, {site.operand(0), site.builder.constant(*reciprocal, site.type())})
+  return reciprocal ? site.builder.same(ir::MulOp{}, {site.lhs(), site.builder.constant(*reciprocal, site.type())})
                     : nullptr;
 }
 
 /// and, or, xor of integers and booleans.
 Value* bitwise(Site& site, std::optional<Constant> const& right) {
-  Value* const x = site.operand(0);
+  Value* const x = site.lhs();
   OpKind const kind = site.op.kind();
-  if (x == site.operand(1)) return kind == OpKind::XorOp ? site.number(0) : x;
+  if (x == site.rhs()) return kind == OpKind::XorOp ? site.number(0) : x;
   if (!right) return nullptr;
   bool const zero = right->bits == 0;
   bool const ones = right->element == Element::boolean ? right->bits == 1 : right->bits == ~std::uint64_t{0};
   if (kind == OpKind::AndOp) return zero ? site.number(0) : ones ? x : reassociate(site);
-  if (kind == OpKind::OrOp) return zero ? x : ones ? site.operand(1) : reassociate(site);
+  if (kind == OpKind::OrOp) return zero ? x : ones ? site.rhs() : reassociate(site);
   return zero ? x : ones ? site.builder.same(ir::NotOp{}, {x}) : reassociate(site);
 }
 
 Value* extremum(Site& site, bool integers) {
-  if (site.operand(0) == site.operand(1)) return site.operand(0);
+  if (site.lhs() == site.rhs()) return site.lhs();
   return integers ? reassociate(site) : nullptr;
+}
+
+/// Exchanges the operands of an op of two.
+void exchange_sides(Site& site) {
+  Value* const left = site.lhs();
+  site.op.set_operand(site.op.position<ir::BinaryDefaults>("lhs"), site.rhs());
+  site.op.set_operand(site.op.position<ir::BinaryDefaults>("rhs"), left);
+  site.edited = true;
 }
 
 Predicate swapped(Predicate predicate) {
@@ -132,33 +134,29 @@ Predicate inverse(Predicate predicate) {
 }
 
 Value* compare(Site& site) {
-  Element const element = site.operand(0)->type().element();
+  Element const element = site.lhs()->type().element();
   auto& predicate = site.op.as<ir::CompareOp>().predicate;
-  if (site.operand(0) == site.operand(1) && !is_float(element)) {
+  if (site.lhs() == site.rhs() && !is_float(element)) {
     bool const holds = predicate == Predicate::eq || predicate == Predicate::le || predicate == Predicate::ge;
     return site.number(holds ? 1 : 0);
   }
-  if (constant_of(*site.operand(0)) && !constant_of(*site.operand(1))) {
+  if (constant_of(*site.lhs()) && !constant_of(*site.rhs())) {
     predicate = swapped(predicate);
-    Value* const left = site.operand(0);
-    site.op.set_operand(0, site.operand(1));
-    site.op.set_operand(1, left);
-    site.edited = true;
+    exchange_sides(site);
   }
   return nullptr;
 }
 
 Value* select(Site& site) {
-  if (site.operand(1) == site.operand(2)) return site.operand(1);
-  auto const condition = constant_of(*site.operand(0));
-  if (condition) return site.operand(condition->bits != 0 ? 1 : 2);
-  if (Op* inverted = made_by<ir::NotOp>(site.operand(0)))
-    return site.builder.op(ir::SelectOp{}, {inverted->operand(0), site.operand(2), site.operand(1)}, {site.type()})
-        .result();
-  auto const yes = constant_of(*site.operand(1)), no = constant_of(*site.operand(2));
-  if (yes && yes == no) return site.operand(1);
+  if (site.lhs() == site.rhs()) return site.lhs();
+  Value* const condition = site.op.in<ir::SelectOp>("condition");
+  if (auto const known = constant_of(*condition)) return known->bits != 0 ? site.lhs() : site.rhs();
+  if (Op* inverted = condition->defined_by<ir::NotOp>())
+    return site.builder.op(ir::SelectOp{}, {inverted->operand(), site.rhs(), site.lhs()}, {site.type()}).result();
+  auto const yes = constant_of(*site.lhs()), no = constant_of(*site.rhs());
+  if (yes && yes == no) return site.lhs();
   if (site.type().element() != Element::boolean) return nullptr;
-  if (yes && no) return yes->bits != 0 ? site.operand(0) : site.builder.same(ir::NotOp{}, {site.operand(0)});
+  if (yes && no) return yes->bits != 0 ? condition : site.builder.same(ir::NotOp{}, {condition});
   return nullptr;
 }
 
@@ -173,11 +171,11 @@ bool holds_all_of(Element wide, Element narrow) {
 }
 
 Value* cast(Site& site) {
-  Value* const x = site.operand(0);
+  Value* const x = site.operand();
   if (x->type() == site.type()) return x;
-  Op* const inner = made_by<ir::CastOp>(x);
+  Op* const inner = x->defined_by<ir::CastOp>();
   if (inner == nullptr) return nullptr;
-  Value* const source = inner->operand(0);
+  Value* const source = inner->operand();
   // source -> middle -> result, where the middle loses nothing.
   if (!holds_all_of(x->type().element(), source->type().element())) return nullptr;
   if (source->type() == site.type()) return source;
@@ -186,24 +184,24 @@ Value* cast(Site& site) {
 }
 
 Value* bitcast(Site& site) {
-  Value* const x = site.operand(0);
+  Value* const x = site.operand();
   if (x->type() == site.type()) return x;
-  Op* const inner = made_by<ir::BitcastOp>(x);
+  Op* const inner = x->defined_by<ir::BitcastOp>();
   if (inner == nullptr) return nullptr;
-  if (inner->operand(0)->type() == site.type()) return inner->operand(0);
-  return site.builder.op(ir::BitcastOp{}, {inner->operand(0)}, {site.type()}).result();
+  if (inner->operand()->type() == site.type()) return inner->operand();
+  return site.builder.op(ir::BitcastOp{}, {inner->operand()}, {site.type()}).result();
 }
 
 Value* invert(Site& site) {
-  if (Op* inner = made_by<ir::NotOp>(site.operand(0))) return inner->operand(0);
-  Op* const compared = made_by<ir::CompareOp>(site.operand(0));
+  if (Op* inner = site.operand()->defined_by<ir::NotOp>()) return inner->operand();
+  Op* const compared = site.operand()->defined_by<ir::CompareOp>();
   if (compared == nullptr) return nullptr;
   Predicate const predicate = compared->as<ir::CompareOp>().predicate;
   bool const total =
-      !is_float(compared->operand(0)->type().element()) || predicate == Predicate::eq || predicate == Predicate::ne;
+      !is_float(compared->lhs()->type().element()) || predicate == Predicate::eq || predicate == Predicate::ne;
   if (!total) return nullptr;
   return site.builder
-      .op(ir::make_op<ir::CompareOp>(inverse(predicate)), {compared->operand(0), compared->operand(1)}, {site.type()})
+      .op(ir::make_op<ir::CompareOp>(inverse(predicate)), {compared->lhs(), compared->rhs()}, {site.type()})
       .result();
 }
 
@@ -213,14 +211,9 @@ Value* arithmetic(Site& site) {
   Op& op = site.op;
   if (!op.info().has(ir::elementwise)) return nullptr;
   if (Value* value = fold_constants(site)) return value;
-  if (op.info().has(ir::commutative) && constant_of(*op.operand(0)) && !constant_of(*op.operand(1))) {
-    Value* const left = op.operand(0);
-    op.set_operand(0, op.operand(1));
-    op.set_operand(1, left);
-    site.edited = true;
-  }
+  if (op.info().has(ir::commutative) && constant_of(*op.lhs()) && !constant_of(*op.rhs())) exchange_sides(site);
   bool const integers = !is_float(site.type().element());
-  auto const right = op.operand_count() == 2 ? constant_of(*op.operand(1)) : std::nullopt;
+  auto const right = op.operand_count() == 2 ? constant_of(*op.rhs()) : std::nullopt;
   switch (op.kind()) {
     case OpKind::AddOp:
       return add(site, integers, right);
@@ -231,7 +224,7 @@ Value* arithmetic(Site& site) {
     case OpKind::DivOp:
       return div(site, integers, right);
     case OpKind::CeilDivOp:
-      return is_number(right, 1) ? op.operand(0) : nullptr;
+      return is_number(right, 1) ? op.lhs() : nullptr;
     case OpKind::RemOp:
       return is_number(right, 1) || is_number(right, -1) ? site.number(0) : nullptr;
     case OpKind::AndOp:
@@ -240,18 +233,18 @@ Value* arithmetic(Site& site) {
       return bitwise(site, right);
     case OpKind::ShlOp:
     case OpKind::ShrOp:
-      return is_number(right, 0) ? op.operand(0) : nullptr;
+      return is_number(right, 0) ? op.lhs() : nullptr;
     case OpKind::MinOp:
     case OpKind::MaxOp:
       return extremum(site, integers);
     case OpKind::NegOp: {
-      Op* const inner = made_by<ir::NegOp>(op.operand(0));
-      return inner != nullptr ? inner->operand(0) : nullptr;
+      Op* const inner = op.operand()->defined_by<ir::NegOp>();
+      return inner != nullptr ? inner->operand() : nullptr;
     }
     case OpKind::AbsOp: {
-      Op* const inner = op.operand(0)->defining_op();
-      if (inner != nullptr && inner->is<ir::AbsOp>()) return op.operand(0);
-      if (inner != nullptr && inner->is<ir::NegOp>()) return site.builder.same(ir::AbsOp{}, {inner->operand(0)});
+      Op* const inner = op.operand()->defining_op();
+      if (inner != nullptr && inner->is<ir::AbsOp>()) return op.operand();
+      if (inner != nullptr && inner->is<ir::NegOp>()) return site.builder.same(ir::AbsOp{}, {inner->operand()});
       return nullptr;
     }
     case OpKind::NotOp:

@@ -8,6 +8,7 @@ namespace tegula::transform::rules {
 namespace {
 
 using ir::Block;
+using ir::Loop;
 using ir::Op;
 using ir::Value;
 
@@ -31,48 +32,45 @@ bool inside(Value const& value, Op const& op) {
   return false;
 }
 
-bool known_trip_count(Op& op) {
-  auto const trips = ir::trip_count(op);
+bool known_trip_count(Loop const& loop) {
+  auto const trips = ir::trip_count(loop.op());
   if (trips == 0) {
-    std::vector<Value*> inits(op.operands().begin() + 3, op.operands().end());
-    ir::replace(op, inits);
+    std::vector<Value*> inits(loop.inits().begin(), loop.inits().end());
+    ir::replace(loop.op(), inits);
     return true;
   }
   if (trips != 1) return false;
-  Block& body = op.block();
-  for (int i = 0; i < body.argument_count(); ++i)
-    body.argument(i)->replace_all_uses_with(*op.operand(i == 0 ? 0 : i + 2));
-  take_block(op, body);
+  loop.counter()->replace_all_uses_with(*loop.lower());
+  for (int k = 0; k < loop.count(); ++k) loop.carried(k)->replace_all_uses_with(*loop.init(k));
+  take_block(loop.op(), loop.body());
   return true;
 }
 
 /// A carried value that every iteration hands on as it is, or sets to what it was at the start, is its start.
-bool unchanged_carries(Op& op) {
+bool unchanged_carries(Loop const& loop) {
   bool changed = false;
-  for (int i = op.result_count() - 1; i >= 0; --i) {
-    Value* const next = op.block().back().operand(i);
-    Value* const argument = op.block().argument(i + 1);
-    Value* const init = op.operand(i + 3);
-    if (next != argument && next != init) continue;
-    argument->replace_all_uses_with(*init);
-    op.result(i)->replace_all_uses_with(*init);
-    remove_carry(op, i);
+  for (int k = loop.count() - 1; k >= 0; --k) {
+    Value& init = *loop.init(k);
+    if (loop.yielded(k) != loop.carried(k) && loop.yielded(k) != &init) continue;
+    loop.carried(k)->replace_all_uses_with(init);
+    loop.result(k)->replace_all_uses_with(init);
+    loop.remove_carry(k);
     changed = true;
   }
   return changed;
 }
 
-bool loop(Op& op) { return known_trip_count(op) || unchanged_carries(op); }
+bool counted(Loop const& loop) { return known_trip_count(loop) || unchanged_carries(loop); }
 
 bool branch(Op& op) {
-  if (auto const condition = constant_of(*op.operand(0))) {
+  if (auto const condition = constant_of(*op.in<ir::IfOp>("condition"))) {
     take_block(op, op.block(condition->bits != 0 ? 0 : 1));
     return true;
   }
   bool changed = false;
   for (int i = op.result_count() - 1; i >= 0; --i) {
-    Value* const value = op.block(0).back().operand(i);
-    if (value != op.block(1).back().operand(i) || inside(*value, op)) continue;
+    Value* const value = op.block(0).back().in<ir::YieldOp>("values", i);
+    if (value != op.block(1).back().in<ir::YieldOp>("values", i) || inside(*value, op)) continue;
     op.result(i)->replace_all_uses_with(*value);
     remove_branch_result(op, i);
     changed = true;
@@ -83,10 +81,10 @@ bool branch(Op& op) {
 }  // namespace
 
 bool control(Op& op) {
-  if (op.is<ir::ForOp>()) return loop(op);
+  if (op.is<ir::ForOp>()) return counted(Loop(op));
   if (op.is<ir::IfOp>()) return branch(op);
   if (!op.is<ir::RequireOp>()) return false;
-  auto const condition = constant_of(*op.operand(0));
+  auto const condition = constant_of(*op.in<ir::RequireOp>("condition"));
   if (!condition || condition->bits == 0) return false;
   op.erase();
   return true;

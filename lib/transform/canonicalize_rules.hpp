@@ -13,7 +13,9 @@ struct Site {
 
   explicit Site(ir::Op& at) : op(at), builder(ir::Builder::before(at)) { builder.set_where(at.where()); }
   [[nodiscard]] ir::Type const& type() const { return op.result()->type(); }
-  [[nodiscard]] ir::Value* operand(int i) const { return op.operand(i); }
+  [[nodiscard]] ir::Value* lhs() const { return op.lhs(); }
+  [[nodiscard]] ir::Value* rhs() const { return op.rhs(); }
+  [[nodiscard]] ir::Value* operand() const { return op.operand(); }
   ir::Value* number(std::int64_t value) { return builder.constant(ir::make_constant(type().element(), value), type()); }
   ir::Value* same_op(std::vector<ir::Value*> const& operands, ir::Type const& result) {
     return builder.create(op.kind(), op.attributes(), operands, {&result, 1}).result();

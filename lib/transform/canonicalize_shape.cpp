@@ -11,15 +11,9 @@ using ir::OpKind;
 using ir::Type;
 using ir::Value;
 
-template <class OpStruct>
-Op* made_by(Value* value) {
-  Op* const op = value->defining_op();
-  return op != nullptr && op->is<OpStruct>() ? op : nullptr;
-}
-
 /// A tile whose elements are all one scalar: that scalar, made if it is a constant; null for other tiles.
 Value* uniform_scalar(Site& site, Value* tile, bool make) {
-  if (Op* splat = made_by<ir::SplatOp>(tile)) return splat->operand(0);
+  if (Op* splat = tile->defined_by<ir::SplatOp>()) return splat->operand();
   auto const constant = constant_of(*tile);
   if (!constant) return nullptr;
   return make ? site.builder.constant(*constant, Type::scalar(constant->element)) : tile;
@@ -45,9 +39,9 @@ Value* on_broadcasts(Site& site) {
   Type const* source = nullptr;
   for (Value* operand : site.op.operands()) {
     if (uniform_scalar(site, operand, false) != nullptr) continue;
-    Op* const broadcast = made_by<ir::BroadcastOp>(operand);
+    Op* const broadcast = operand->defined_by<ir::BroadcastOp>();
     if (broadcast == nullptr) return nullptr;
-    Type const& type = broadcast->operand(0)->type();
+    Type const& type = broadcast->operand()->type();
     if (source != nullptr && source->shape() != type.shape()) return nullptr;
     source = &type;
   }
@@ -57,7 +51,7 @@ Value* on_broadcasts(Site& site) {
   for (Value* operand : site.op.operands()) {
     Value* const scalar = uniform_scalar(site, operand, false);
     if (scalar == nullptr)
-      small.push_back(operand->defining_op()->operand(0));
+      small.push_back(operand->defining_op()->operand());
     else if (auto const constant = constant_of(*operand))
       small.push_back(site.builder.constant(*constant, Type::tile(constant->element, shape)));
     else
@@ -69,9 +63,9 @@ Value* on_broadcasts(Site& site) {
 
 /// A shape op of a uniform tile is that uniform tile in the new shape.
 Value* of_uniform(Site& site) {
-  if (auto const constant = constant_of(*site.operand(0))) return site.builder.constant(*constant, site.type());
-  Op* const splat = made_by<ir::SplatOp>(site.operand(0));
-  return splat != nullptr ? splat_of(site, splat->operand(0), site.type()) : nullptr;
+  if (auto const constant = constant_of(*site.operand())) return site.builder.constant(*constant, site.type());
+  Op* const splat = site.operand()->defined_by<ir::SplatOp>();
+  return splat != nullptr ? splat_of(site, splat->operand(), site.type()) : nullptr;
 }
 
 Value* iota_of(Site& site, int axis) {
@@ -80,37 +74,37 @@ Value* iota_of(Site& site, int axis) {
 }
 
 Value* broadcast(Site& site) {
-  Value* const x = site.operand(0);
+  Value* const x = site.operand();
   if (x->type() == site.type()) return x;
-  if (Op* inner = made_by<ir::BroadcastOp>(x))
-    return site.builder.op(ir::BroadcastOp{}, {inner->operand(0)}, {site.type()}).result();
-  if (Op* iota = made_by<ir::IotaOp>(x)) return iota_of(site, static_cast<int>(iota->as<ir::IotaOp>().axis));
+  if (Op* inner = x->defined_by<ir::BroadcastOp>())
+    return site.builder.op(ir::BroadcastOp{}, {inner->operand()}, {site.type()}).result();
+  if (Op* iota = x->defined_by<ir::IotaOp>()) return iota_of(site, static_cast<int>(iota->as<ir::IotaOp>().axis));
   return nullptr;
 }
 
 Value* expand_dims(Site& site) {
   auto const& axes = site.op.as<ir::ExpandDimsOp>().axes;
-  if (axes.empty()) return site.operand(0);
-  Op* const iota = made_by<ir::IotaOp>(site.operand(0));
+  if (axes.empty()) return site.operand();
+  Op* const iota = site.operand()->defined_by<ir::IotaOp>();
   if (iota != nullptr) {
     auto axis = static_cast<int>(iota->as<ir::IotaOp>().axis);
     for (std::int64_t const added : axes)
       if (added <= axis) ++axis;
     return iota_of(site, axis);
   }
-  Op* const squeeze = made_by<ir::SqueezeOp>(site.operand(0));
-  if (squeeze != nullptr && squeeze->as<ir::SqueezeOp>().axes == axes && squeeze->operand(0)->type() == site.type())
-    return squeeze->operand(0);
+  Op* const squeeze = site.operand()->defined_by<ir::SqueezeOp>();
+  if (squeeze != nullptr && squeeze->as<ir::SqueezeOp>().axes == axes && squeeze->operand()->type() == site.type())
+    return squeeze->operand();
   return nullptr;
 }
 
 Value* squeeze(Site& site) {
   auto const& axes = site.op.as<ir::SqueezeOp>().axes;
-  if (axes.empty()) return site.operand(0);
-  Op* const expand = made_by<ir::ExpandDimsOp>(site.operand(0));
-  if (expand != nullptr && expand->as<ir::ExpandDimsOp>().axes == axes && expand->operand(0)->type() == site.type())
-    return expand->operand(0);
-  Op* const iota = made_by<ir::IotaOp>(site.operand(0));
+  if (axes.empty()) return site.operand();
+  Op* const expand = site.operand()->defined_by<ir::ExpandDimsOp>();
+  if (expand != nullptr && expand->as<ir::ExpandDimsOp>().axes == axes && expand->operand()->type() == site.type())
+    return expand->operand();
+  Op* const iota = site.operand()->defined_by<ir::IotaOp>();
   if (iota == nullptr) return nullptr;
   std::int64_t axis = iota->as<ir::IotaOp>().axis;
   std::int64_t below = 0;
@@ -125,14 +119,14 @@ Value* trans(Site& site) {
   Extents const permutation = site.op.as<ir::TransOp>().permutation;
   bool identity = true;
   for (int i = 0; i < permutation.size(); ++i) identity = identity && permutation[i] == i;
-  if (identity && site.operand(0)->type() == site.type()) return site.operand(0);
-  if (Op* inner = made_by<ir::TransOp>(site.operand(0))) {
+  if (identity && site.operand()->type() == site.type()) return site.operand();
+  if (Op* inner = site.operand()->defined_by<ir::TransOp>()) {
     ir::TransOp merged;
     for (std::int64_t const axis : permutation)
       merged.permutation.push_back(inner->as<ir::TransOp>().permutation[static_cast<int>(axis)]);
-    return site.builder.op(merged, {inner->operand(0)}, {site.type()}).result();
+    return site.builder.op(merged, {inner->operand()}, {site.type()}).result();
   }
-  if (Op* iota = made_by<ir::IotaOp>(site.operand(0)))
+  if (Op* iota = site.operand()->defined_by<ir::IotaOp>())
     for (int i = 0; i < permutation.size(); ++i)
       if (permutation[i] == iota->as<ir::IotaOp>().axis) return iota_of(site, i);
   return nullptr;
@@ -140,7 +134,7 @@ Value* trans(Site& site) {
 
 Value* reduce(Site& site) {
   auto const& reduction = site.op.as<ir::ReduceOp>();
-  Value* const x = site.operand(0);
+  Value* const x = site.operand();
   if (x->type() == site.type()) return x;
   bool const picks = reduction.combine != ir::Combine::sum;
   return picks ? of_uniform(site) : nullptr;
@@ -155,7 +149,7 @@ Value* shape(Site& site) {
   }
   switch (site.op.kind()) {
     case OpKind::SplatOp: {
-      auto const constant = constant_of(*site.operand(0));
+      auto const constant = constant_of(*site.operand());
       return constant ? site.builder.constant(*constant, site.type()) : nullptr;
     }
     case OpKind::IotaOp: {

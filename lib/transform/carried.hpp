@@ -1,28 +1,33 @@
 // Values in the interfaces of loops and branches: who carries them, and how they are taken out.
 #pragma once
 
-#include "ir/op.hpp"
+#include <optional>
+
+#include "ir/loop.hpp"
 
 namespace tegula::transform {
 
-/// Which of the values that the for around an op carries only this op reads, as that operand, and makes; -1: none.
-inline int own_carry(ir::Op const& op, int operand) {
-  ir::Value const& carried = *op.operand(operand);
-  ir::Op const* const loop = op.parent_op();
-  if (loop == nullptr || !loop->is<ir::ForOp>() || carried.owner_block() != op.parent() || carried.uses().size() != 1)
-    return -1;
-  auto const& uses = op.result()->uses();
-  int const carry = carried.index() - 1;
-  return uses.size() == 1 && uses[0].user == &loop->block().back() && uses[0].index == carry ? carry : -1;
+/// Value `number` that a for carries.
+struct Carry {
+  ir::Loop loop;
+  int number = 0;
+};
+
+/// The for that gives its body this value as one that it carries; none when it is another value.
+inline std::optional<Carry> carry_of(ir::Value const& value) {
+  ir::Op* const op = value.owner_block() != nullptr ? value.owner_block()->parent_op() : nullptr;
+  if (op == nullptr || !op->is<ir::ForOp>()) return std::nullopt;
+  Carry const carry{ir::Loop(*op), ir::Loop(*op).carry_of(value)};
+  return carry.number >= 0 ? std::optional(carry) : std::nullopt;
 }
 
-/// Removes result i of a for with its init, block argument and yielded value. Result and argument must be unused; uses
-/// of the argument by the loop's own yield at position i do not count.
-inline void remove_carry(ir::Op& loop, int i) {
-  loop.block().back().erase_operand(i);
-  loop.block().erase_argument(i + 1);
-  loop.erase_operand(i + 3);
-  loop.erase_result(i);
+/// The carried value that only this op of the loop's body reads, as `operand`, and makes; none when there is another
+/// reader or maker.
+inline std::optional<Carry> own_carry(ir::Op const& op, ir::Value const& operand) {
+  auto const carry = carry_of(operand);
+  if (!carry || operand.owner_block() != op.parent() || operand.uses().size() != 1) return std::nullopt;
+  auto const& uses = op.result()->uses();
+  return uses.size() == 1 && uses[0] == carry->loop.yield_use(carry->number) ? carry : std::nullopt;
 }
 
 /// Removes result i of an if with what both blocks yield for it. The result must be unused.

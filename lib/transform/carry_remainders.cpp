@@ -9,6 +9,7 @@
 #include "ir/builder.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
+#include "transform/carried.hpp"
 #include "transform/eliminate_dead_code.hpp"
 
 namespace tegula::transform {
@@ -16,6 +17,7 @@ namespace {
 
 using ir::Block;
 using ir::Builder;
+using ir::Loop;
 using ir::Op;
 using ir::Type;
 using ir::Value;
@@ -23,7 +25,6 @@ using ir::Value;
 constexpr std::int64_t largest_divisor = std::int64_t{1} << 30;  // sums of remainders have 32 bits
 constexpr std::int64_t largest_number = std::int64_t{1} << 40;   // of a start or a step, so that sums of them fit
 constexpr std::int64_t most_before = 8;                          // as many more values may be carried for one below
-constexpr int loop_operands = 3;                                 // bounds and step stand before what a loop carries
 
 /// The op and the number of the result by which a value is carried or chosen; no op: neither.
 struct Carried {
@@ -33,8 +34,8 @@ struct Carried {
 Carried carried(Value const& value) {
   if (Op* const op = value.defining_op())
     return op->is<ir::ForOp>() || op->is<ir::IfOp>() ? Carried{op, value.index()} : Carried{};
-  Op* const loop = value.owner_block()->parent_op();
-  return loop != nullptr && loop->is<ir::ForOp>() && value.index() > 0 ? Carried{loop, value.index() - 1} : Carried{};
+  auto const carry = carry_of(value);
+  return carry ? Carried{&carry->loop.op(), carry->number} : Carried{};
 }
 
 /// A value and what is added to it.
@@ -45,8 +46,8 @@ struct Sum {
 Sum sum_of(Value& value) {
   Op* const op = value.defining_op();
   if (op == nullptr || !op->is<ir::AddOp>()) return {&value, 0};
-  auto const more = ir::constant_int(*op->operand(1));
-  return more ? Sum{op->operand(0), *more} : Sum{&value, 0};
+  auto const more = ir::constant_int(*op->rhs());
+  return more ? Sum{op->lhs(), *more} : Sum{&value, 0};
 }
 
 /// Starts at constants, none of them negative, and only ever grows by constants. `seen`: values for which that is
@@ -59,9 +60,9 @@ bool counts(Value& value, std::set<Value const*>& seen) {
     return offset >= 0 && offset <= largest_number && counts(*base, seen);
   auto const [op, number] = carried(value);
   if (op == nullptr) return false;
-  if (op->is<ir::ForOp>() && !counts(*op->operand(number + loop_operands), seen)) return false;
+  if (op->is<ir::ForOp>() && !counts(*Loop(*op).init(number), seen)) return false;
   for (int b = 0; b < op->block_count(); ++b)
-    if (!counts(*op->block(b).back().operand(number), seen)) return false;
+    if (!counts(*op->block(b).back().in<ir::YieldOp>("values", number), seen)) return false;
   return true;
 }
 
@@ -73,7 +74,7 @@ class Divisions {
   void replace(std::vector<Op*> const& divisions) {
     std::map<std::tuple<Value*, std::int64_t, Block*>, Parts> here;  // in the order of the text
     for (Op* op : divisions) {
-      Sum const sum = sum_of(*op->operand(0));
+      Sum const sum = sum_of(*op->lhs());
       Builder builder = Builder::before(*op);
       builder.set_where(op->where());
       auto const [at, first] = here.try_emplace({sum.base, sum.offset, op->parent()});
@@ -87,7 +88,7 @@ class Divisions {
       for (int b = 0; b < op->block_count(); ++b) {
         Op& yield = op->block(b).back();
         Builder builder = Builder::before(yield);
-        Parts const next = parts(builder, *yield.operand(number), offset);
+        Parts const next = parts(builder, *yield.in<ir::YieldOp>("values", number), offset);
         yield.add_operand(next.remainder);
         yield.add_operand(next.quotient);
       }
@@ -142,13 +143,13 @@ class Divisions {
     if (!first) return made;
     if (op.is<ir::ForOp>()) {
       Builder builder = Builder::before(op);
-      Parts const start = parts(builder, *op.operand(number + loop_operands), offset);
-      op.add_operand(start.remainder);
-      op.add_operand(start.quotient);
-      made.inside = {op.block().add_argument(narrow(), "remainder"),
-                     op.block().add_argument(Type::index(), "quotient")};
+      Loop const loop(op);
+      Parts const start = parts(builder, *loop.init(number), offset);
+      made.inside = {loop.add_carry(start.remainder, "remainder"), loop.add_carry(start.quotient, "quotient")};
+      made.behind = {op.result(loop.count() - 2), op.result(loop.count() - 1)};
+    } else {
+      made.behind = {op.add_result(narrow()), op.add_result(Type::index())};
     }
-    made.behind = {op.add_result(narrow()), op.add_result(Type::index())};
     open_.emplace_back(&op, number, offset);
     return made;
   }
@@ -164,11 +165,11 @@ PassResult carry_remainders(ir::Function& function, AnalysisCache& analyses, Pas
   std::map<std::int64_t, std::vector<Op*>> divisions;
   ir::walk_pre_order(function, [&](Op& op) {
     if (!op.is<ir::RemOp>() && !op.is<ir::DivOp>()) return ir::Walk::advance;
-    auto const by = ir::constant_int(*op.operand(1));
+    auto const by = ir::constant_int(*op.rhs());
     if (!by || *by < 2 || *by > largest_divisor || std::has_single_bit(static_cast<std::uint64_t>(*by)))
       return ir::Walk::advance;
     std::set<Value const*> seen;
-    auto const [base, offset] = sum_of(*op.operand(0));
+    auto const [base, offset] = sum_of(*op.lhs());
     if (carried(*base).op != nullptr && offset >= -most_before && offset <= largest_number && counts(*base, seen))
       divisions[*by].push_back(&op);
     return ir::Walk::advance;

@@ -1,6 +1,7 @@
 #include "transform/choose_memory_paths.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "analysis/effects.hpp"
 #include "analysis/tma_tensor.hpp"
@@ -21,7 +22,7 @@ using ir::Value;
 bool feeds_product(Value const& value) {
   return std::any_of(value.uses().begin(), value.uses().end(), [](ir::Use const& use) {
     Op const& user = *use.user;
-    if (user.is<ir::DotOp>()) return use.index < 2;
+    if (user.is<ir::DotOp>()) return !use.is<ir::DotOp>("accumulator");
     return (user.is<ir::TransOp>() || user.is<ir::CastOp>()) && feeds_product(*user.result());
   });
 }
@@ -86,7 +87,8 @@ class Paths {
     ir::Builder builder = ir::Builder::before(load);
     builder.set_where(load.where());
     std::vector<Value*> operands = {map_of(load, plan)};
-    operands.insert(operands.end(), load.operands().begin() + 1, load.operands().end());
+    std::span<Value* const> const offsets = load.all<ir::LoadOp>("offsets");
+    operands.insert(operands.end(), offsets.begin(), offsets.end());
     Value* const fetched =
         builder.op(ir::FetchOp{}, operands, {ir::Type::shared(tile.element(), tile.shape(), layout)}).result();
     fetched->set_name(load.result()->name());
@@ -97,7 +99,7 @@ class Paths {
 
   /// What of the tensor or of this box of it TMA cannot copy. Empty: nothing.
   std::string broken_rule(Op const& load) const {
-    Value const& tensor = *load.operand(0);
+    Value const& tensor = *load.in<ir::LoadOp>("tensor");
     if (analysis::parameter_of(tensor).direction != Direction::in)
       return ir::breaks(tma_rule::direction,
                         ir::to_string(tensor) + " is written by the kernel too, through another proxy");
@@ -111,14 +113,14 @@ class Paths {
 
   /// What TMA copies as zeros from outside the tensor becomes the load's pad.
   Value* padded(ir::Builder& builder, Op const& load, Value* copied) const {
-    Value* const tensor = load.operand(0);
+    Value* const tensor = load.in<ir::LoadOp>("tensor");
     ir::Type const& tile = copied->type();
     ir::Type const boolean = ir::Type::scalar(Element::boolean);
     ir::Type const mask = tile.with_element(Element::boolean), places = tile.with_element(Element::i64);
     Value *inside = nullptr, *everywhere = nullptr;  // of the tile's axes; of those of which it takes one element
     auto const both = [&](Value* a, Value* b) { return a == nullptr ? b : builder.same(ir::AndOp{}, {a, b}); };
     for (int axis = 0; axis < tensor->type().rank(); ++axis) {
-      Value* const offset = load.operand(1 + axis);
+      Value* const offset = load.in<ir::LoadOp>("offsets", axis);
       Value* const extent = builder.value(ir::make_op<ir::ExtentOp>(std::int64_t{axis}), {tensor}, ir::Type::index());
       int const of_tile = axis - (tensor->type().rank() - tile.rank());
       bool const spread = of_tile >= 0 && tile.shape()[of_tile] > 1;
@@ -144,7 +146,7 @@ class Paths {
 
   /// The tensor map for these copies: an equal one, or a new one at the kernel's start.
   Value* map_of(Op const& load, ir::TmaPlan const& plan) {
-    Value* const tensor = load.operand(0);
+    Value* const tensor = load.in<ir::LoadOp>("tensor");
     ir::TensorMapOp wanted;
     for (int i = plan.box.size(); i < tensor->type().rank(); ++i) wanted.box.push_back(1);
     for (std::int64_t const extent : plan.box) wanted.box.push_back(extent);
@@ -157,7 +159,8 @@ class Paths {
       first = &op;
       if (!op.is<ir::TensorMapOp>()) break;
       auto const& made = op.as<ir::TensorMapOp>();
-      if (op.operand(0) == tensor && made.box == wanted.box && made.swizzle == wanted.swizzle) return op.result();
+      if (op.in<ir::TensorMapOp>("tensor") == tensor && made.box == wanted.box && made.swizzle == wanted.swizzle)
+        return op.result();
     }
     ir::Builder builder = ir::Builder::before(*first);
     Value* const map = builder.value(wanted, {tensor}, ir::Type::tensor_map(tensor->type().element(), wanted.box));

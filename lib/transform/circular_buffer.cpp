@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "ir/builder.hpp"
 #include "ir/exchange.hpp"
+#include "ir/loop.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/shared_layouts.hpp"
@@ -297,7 +299,8 @@ class Rings {
     for (Home const& home : homes_)
       for (Ring const& ring : home.rings)
         for (Op const* fetch : ring.sites.front().fetches)
-          if (std::find(maps.begin(), maps.end(), fetch->operand(0)) == maps.end()) maps.push_back(fetch->operand(0));
+          if (Value* const map = fetch->in<ir::FetchOp>("map"); std::find(maps.begin(), maps.end(), map) == maps.end())
+            maps.push_back(map);
     for (Value* map : maps) builder.op(ir::PrefetchTensorMapOp{}, {map}, {});
   }
 
@@ -367,12 +370,12 @@ class Rings {
   }
 
   static Value* count_through(Home& home, Op& holder, Value* use, std::size_t& next) {
-    Value* const result = holder.add_result(Type::index());
     std::size_t const first = next;
-    if (holder.is<ir::ForOp>()) {
-      holder.add_operand(use);
-      use = holder.block().add_argument(Type::index(), "use");
-    }
+    if (holder.is<ir::ForOp>())
+      use = ir::Loop(holder).add_carry(use, "use");
+    else
+      holder.add_result(Type::index());
+    Value* const result = holder.result(holder.result_count() - 1);
     for (int b = 0; b < holder.block_count(); ++b)
       holder.block(b).back().add_operand(count(home, holder.block(b), use, next));
     if (holder.is<ir::ForOp>())
@@ -455,8 +458,9 @@ class Rings {
     inside.op(ir::make_op<ir::MbarrierExpectOp>(ring.stage_bytes), {full}, {});
     for (std::size_t i = 0; i < site.fetches.size(); ++i) {
       Op const& fetch = *site.fetches[i];
-      std::vector<Value*> operands = {fetch.operand(0), stages[i], full};
-      operands.insert(operands.end(), fetch.operands().begin() + 1, fetch.operands().end());
+      std::vector<Value*> operands = {fetch.in<ir::FetchOp>("map"), stages[i], full};
+      std::span<Value* const> const offsets = fetch.all<ir::FetchOp>("offsets");
+      operands.insert(operands.end(), offsets.begin(), offsets.end());
       inside.op(ir::TmaLoadOp{}, operands, {});
     }
     inside.op(ir::YieldOp{}, {}, {});
@@ -469,15 +473,15 @@ class Rings {
     ir::Builder builder = ir::Builder::after(*site.life.last);
     builder.set_where(site.life.last->where());
     if (!site.life.next_turn) return arrive(builder, ring, site, site.use, nullptr);
-    Op const& loop = *site.block().parent_op();
+    ir::Loop const loop(*site.block().parent_op());
     Value* const not_first = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::ne),
-                                           {site.block().argument(0), loop.operand(0)}, Type::scalar(Element::boolean));
+                                           {loop.counter(), loop.lower()}, Type::scalar(Element::boolean));
     arrive(builder, ring, site, builder.same(ir::SubOp{}, {site.use, builder.index(1)}), not_first);
     // What the last iteration read goes back only if somebody fills the ring again.
-    if (i + 1 == ring.sites.size() && Ring::loop_around(*loop.parent()) == nullptr) return;
+    if (i + 1 == ring.sites.size() && Ring::loop_around(*loop.op().parent()) == nullptr) return;
     ir::Builder behind = ir::Builder::after(*site.life.behind);
     behind.set_where(site.life.behind->where());
-    Value* const some = behind.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {loop.operand(0), loop.operand(1)},
+    Value* const some = behind.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {loop.lower(), loop.upper()},
                                      Type::scalar(Element::boolean));
     arrive(behind, ring, site, behind.same(ir::SubOp{}, {site.use_end, behind.index(1)}), some);
   }

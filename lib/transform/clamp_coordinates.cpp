@@ -14,31 +14,24 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-/// Where the coordinates begin among the operands of a TMA copy; 0: none.
-int first_coordinate(Op const& op) {
-  switch (op.kind()) {
-    case ir::OpKind::TmaLoadOp:
-      return 3;
-    case ir::OpKind::TmaStoreOp:
-    case ir::OpKind::TmaReduceOp:
-      return 2;
-    case ir::OpKind::TmaPrefetchOp:
-      return 1;
-    default:
-      return 0;
-  }
+/// True for a TMA copy, which takes its coordinates in 32 bits.
+bool has_coordinates(Op const& op) {
+  return op.is<ir::TmaLoadOp>() || op.is<ir::TmaStoreOp>() || op.is<ir::TmaReduceOp>() || op.is<ir::TmaPrefetchOp>();
 }
 
 /// Elements that a copy takes along each axis of its tensor.
 Extents box_of(Op const& op) {
-  Extents box = op.operand(op.is<ir::TmaPrefetchOp>() ? 0 : 1)->type().shape();
-  while (box.size() < op.operand(0)->type().rank()) box.insert(0, 1);
+  Value const& map = *op.in("map");
+  Value const& tile = op.is<ir::TmaPrefetchOp>() ? map : *op.in(op.is<ir::TmaLoadOp>() ? "destination" : "source");
+  Extents box = tile.type().shape();
+  while (box.size() < map.type().rank()) box.insert(0, 1);
   return box;
 }
 
-bool clamp(Op& op, int first, analysis::AxisFacts const& facts) {
+bool clamp(Op& op, analysis::AxisFacts const& facts) {
   using Limits = std::numeric_limits<std::int32_t>;
   Extents const box = box_of(op);
+  int const first = op.position("offsets");
   ir::Builder builder = ir::Builder::before(op);
   builder.set_where(op.where());
   bool changed = false;
@@ -62,12 +55,12 @@ bool clamp(Op& op, int first, analysis::AxisFacts const& facts) {
 PassResult clamp_coordinates(ir::Function& function, AnalysisCache& analyses, PassContext&) {
   std::vector<Op*> copies;
   ir::walk(function, [&](Op& op) {
-    if (first_coordinate(op) != 0) copies.push_back(&op);
+    if (has_coordinates(op)) copies.push_back(&op);
   });
   if (copies.empty()) return PassResult::unchanged;
   analysis::AxisFacts const& facts = analyses.axis_facts();
   bool changed = false;
-  for (Op* op : copies) changed = clamp(*op, first_coordinate(*op), facts) || changed;
+  for (Op* op : copies) changed = clamp(*op, facts) || changed;
   return result_of(changed);
 }
 

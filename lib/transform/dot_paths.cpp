@@ -24,7 +24,7 @@ constexpr std::int64_t most_operand_registers = 128;  ///< of a thread, beside i
 
 /// Why tensor cores have no product of these elements. Empty: they do.
 std::string no_tensor_core(Op const& dot) {
-  Element const element = dot.operand(0)->type().element();
+  Element const element = dot.lhs()->type().element();
   if (element == Element::f64) return "tensor cores take no f64";
   if (element == Element::f32 && dot.as<ir::DotOp>().precision == ir::DotPrecision::full)
     return "tensor cores take the upper 10 bits of the fraction of f32, for which the product must ask (precision "
@@ -35,7 +35,8 @@ std::string no_tensor_core(Op const& dot) {
 /// Why the tile that a product reads is not in shared memory.
 std::string path_of(Value const& tile) {
   Value const* at = &tile;
-  for (; at->defining_op() != nullptr && at->defining_op()->operand_count() > 0; at = at->defining_op()->operand(0)) {
+  for (; at->defining_op() != nullptr && at->defining_op()->operand_count() > 0;
+       at = at->defining_op()->operands().front()) {
     Op const& op = *at->defining_op();
     if (op.is<ir::LoadOp>() && !op.as<ir::LoadOp>().by_pointer.empty())
       return ", but it is not copied there: " + std::string(op.as<ir::LoadOp>().by_pointer.view());
@@ -47,16 +48,16 @@ std::string path_of(Value const& tile) {
 
 /// Why no wgmma takes this product, whatever the number of warps. Empty: one does.
 std::string no_wgmma_of(Op const& dot) {
-  Type const& a = dot.operand(0)->type();
-  std::int64_t const columns = dot.operand(1)->type().shape()[1];
+  Type const& a = dot.lhs()->type();
+  std::int64_t const columns = dot.rhs()->type().shape()[1];
   if (std::string why = no_tensor_core(dot); !why.empty()) return why;
   if (a.element() == Element::i8 && columns > 24 && columns % 16 != 0)
     return "wgmma takes multiples of 16 columns of i8, not " + std::to_string(columns);
   if (a.shape()[0] % isa::wgmma.rows != 0)
     return "wgmma takes multiples of 64 rows, not " + std::to_string(a.shape()[0]);
   std::string why;
-  FetchedOperand const left = fetched_operand(*dot.operand(0)), right = fetched_operand(*dot.operand(1));
-  if (right.view == nullptr) return "wgmma reads rhs from shared memory" + path_of(*dot.operand(1));
+  FetchedOperand const left = fetched_operand(*dot.lhs()), right = fetched_operand(*dot.rhs());
+  if (right.view == nullptr) return "wgmma reads rhs from shared memory" + path_of(*dot.rhs());
   Type const rhs = view_type(right);
   if (!ir::wgmma_operand(rhs.shape(), *rhs.layout(), bytes(rhs.element()), ir::WgmmaRole::b, why)) return why;
   if (left.view == nullptr) return {};
@@ -124,15 +125,14 @@ Type view_type(FetchedOperand const& source) {
 std::string no_wgmma(Op const& dot, int warps) {
   std::string why = no_wgmma_of(dot);
   if (!why.empty() || ir::wgmma_layout(dot.result()->type().shape(), warps, why) == nullptr) return why;
-  Type const& a = dot.operand(0)->type();
-  if (fetched_operand(*dot.operand(0)).view == nullptr)
-    (void)ir::wgmma_a_layout(a.shape(), bytes(a.element()), warps, why);
+  Type const& a = dot.lhs()->type();
+  if (fetched_operand(*dot.lhs()).view == nullptr) (void)ir::wgmma_a_layout(a.shape(), bytes(a.element()), warps, why);
   return why;
 }
 
 DotGrid warp_grid(Op const& dot, int warps) {
   Extents const& shape = dot.result()->type().shape();
-  int const size = bytes(dot.operand(0)->type().element());
+  int const size = bytes(dot.lhs()->type().element());
   DotGrid best;
   std::int64_t least = 0;
   for (int rows = 1; rows <= warps; ++rows) {
@@ -142,10 +142,10 @@ DotGrid warp_grid(Op const& dot, int warps) {
       continue;
     ir::WarpGrid const grid{rows, columns};
     std::string ignored;
-    Layout const* const left = ir::mma_a_layout(dot.operand(0)->type().shape(), size, grid, ignored);
-    Layout const* const right = ir::mma_b_layout(dot.operand(1)->type().shape(), size, grid, ignored);
+    Layout const* const left = ir::mma_a_layout(dot.lhs()->type().shape(), size, grid, ignored);
+    Layout const* const right = ir::mma_b_layout(dot.rhs()->type().shape(), size, grid, ignored);
     if (left == nullptr || right == nullptr) continue;
-    bool const direct = loads_directly(*dot.operand(0), left) && loads_directly(*dot.operand(1), right);
+    bool const direct = loads_directly(*dot.lhs(), left) && loads_directly(*dot.rhs(), right);
     std::int64_t const off = std::abs(shape[0] / rows - shape[1] / columns);
     if (best.grid.rows != 0 && (best.direct != direct ? best.direct : off >= least)) continue;
     best = {grid, direct};
@@ -155,7 +155,7 @@ DotGrid warp_grid(Op const& dot, int warps) {
 }
 
 std::string no_mma(Op const& dot, int warps) {
-  Type const& a = dot.operand(0)->type();
+  Type const& a = dot.lhs()->type();
   if (!no_tensor_core(dot).empty()) return "mma neither";
   std::int64_t const depth = isa::mma.depth_bytes / bytes(a.element());
   if (a.shape()[1] % depth != 0)
@@ -166,19 +166,19 @@ std::string no_mma(Op const& dot, int warps) {
 }
 
 std::int64_t depth_of_part(Op const& dot, ir::WarpGrid grid) {
-  Extents const &a = dot.operand(0)->type().shape(), &b = dot.operand(1)->type().shape();
-  std::int64_t const size = bytes(dot.operand(0)->type().element()), lanes = 32, word = 4;
+  Extents const &a = dot.lhs()->type().shape(), &b = dot.rhs()->type().shape();
+  std::int64_t const size = bytes(dot.lhs()->type().element()), lanes = 32, word = 4;
   auto const registers = [&](std::int64_t depth) {  // each warp holds its rows and its columns
     return depth * (a[0] / grid.rows + b[1] / grid.columns) * size / word / lanes;
   };
   auto const can_part = [&](std::int64_t depth) {
-    for (int i = 0; i < 2; ++i) {
-      FetchedOperand const source = fetched_operand(*dot.operand(i));
+    for (bool const left : {true, false}) {
+      FetchedOperand const source = fetched_operand(left ? *dot.lhs() : *dot.rhs());
       if (source.view == nullptr) return false;
       Type const type = view_type(source);
       std::string ignored;
       ir::ElementOffsets const* const offsets = ir::ElementOffsets::get(*type.layout(), ignored);
-      Extents const part = i == 0 ? Extents{type.shape()[0], depth} : Extents{depth, type.shape()[1]};
+      Extents const part = left ? Extents{type.shape()[0], depth} : Extents{depth, type.shape()[1]};
       if (offsets == nullptr || !offsets->movable(part, ignored)) return false;
     }
     return true;

@@ -30,7 +30,7 @@ std::size_t hash_of(Op const& op) {
 
 bool same_operands(Op const& a, Op const& b) {
   if (std::equal(a.operands().begin(), a.operands().end(), b.operands().begin(), b.operands().end())) return true;
-  return a.info().has(ir::commutative) && a.operand(0) == b.operand(1) && a.operand(1) == b.operand(0);
+  return a.info().has(ir::commutative) && a.lhs() == b.rhs() && a.rhs() == b.lhs();
 }
 
 bool same_op(Op const& a, Op const& b) {

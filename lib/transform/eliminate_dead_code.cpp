@@ -41,8 +41,12 @@ class Liveness {
   /// The op runs: it and the ops around it are kept, with the operands that they need for running at all.
   void mark(Op& op) {
     if (!ops_.insert(&op).second) return;
-    int const needed = op.is<ir::ForOp>() ? 3 : op.operand_count();
-    for (int i = 0; i < needed; ++i) mark(*op.operand(i));
+    if (op.is<ir::ForOp>()) {
+      ir::Loop const loop(op);
+      for (Value* const bound : {loop.lower(), loop.upper(), loop.step()}) mark(*bound);
+    } else {
+      for (Value* const operand : op.operands()) mark(*operand);
+    }
     if (op.is<ir::RepeatOp>()) {  // keeps all that it carries
       for (int i = 0; i < op.result_count(); ++i) mark(*op.result(i));
       for (Value* const value : op.block().back().operands()) mark(*value);
@@ -56,20 +60,21 @@ class Liveness {
       Op* const loop = value.owner_block()->parent_op();
       if (loop == nullptr) return;
       mark(*loop);
-      if (loop->is<ir::ForOp>() && value.index() > 0) carried(*loop, value.index() - 1);
+      if (auto const carry = carry_of(value)) follow(*carry);
       return;
     }
     mark(*op);
-    if (op->is<ir::ForOp>()) carried(*op, value.index());
+    if (op->is<ir::ForOp>()) follow({ir::Loop(*op), value.index()});
     if (op->is<ir::IfOp>())
-      for (int b = 0; b < 2; ++b) mark(*op->block(b).back().operand(value.index()));
+      for (int b = 0; b < 2; ++b) mark(*op->block(b).back().in<ir::YieldOp>("values", value.index()));
   }
 
-  void carried(Op& loop, int i) {
-    mark(*loop.result(i));
-    mark(*loop.block().argument(i + 1));
-    mark(*loop.operand(i + 3));
-    mark(*loop.block().back().operand(i));
+  void follow(Carry const& carry) {
+    auto const& [loop, k] = carry;
+    mark(*loop.result(k));
+    mark(*loop.carried(k));
+    mark(*loop.init(k));
+    mark(*loop.yielded(k));
   }
 
   std::unordered_set<Op const*> ops_;
@@ -94,9 +99,9 @@ bool sweep(Block& block, Liveness const& liveness) {
         remove_branch_result(op, i);
       } else {
         // What computes the next value is dead and still uses the argument; it goes with the rest of the body.
-        Value* const argument = op.block().argument(i + 1);
-        argument->replace_all_uses_with(*op.operand(i + 3));
-        remove_carry(op, i);
+        ir::Loop const loop(op);
+        loop.carried(i)->replace_all_uses_with(*loop.init(i));
+        loop.remove_carry(i);
       }
       changed = true;
     }

@@ -209,15 +209,15 @@ Value* from_f32(Emitter& emitter, Value* value, Element to) {
 
 /// A product of floats of 8 bits, of f32.
 Value* product_of_f8(Emitter& emitter, Op const& op) {
-  std::vector<Value*> operands(op.operands().begin(), op.operands().end());
-  for (int i = 0; i < 2; ++i) operands[static_cast<std::size_t>(i)] = to_f32(emitter, op.operand(i));
+  std::vector<Value*> const operands = {to_f32(emitter, op.lhs()), to_f32(emitter, op.rhs()),
+                                        op.in<DotOp>("accumulator")};
   Type const type = op.result()->type();
   return emitter.builder().create(op.kind(), op.attributes(), operands, {&type, 1}).result();
 }
 
 /// A cast from or to a narrow float, but for those between f32 and a float of 16 bits; null for these and other casts.
 Value* narrow_cast(Emitter& emitter, Op const& op) {
-  Value* source = op.operand(0);
+  Value* source = op.operand();
   Element const from = source->type().element(), to = op.result()->type().element();
   bool const narrow_from = is_narrow_float(from) && (to != Element::f32 || is_f8(from));
   bool const narrow_to = is_narrow_float(to) && (from != Element::f32 || is_f8(to));
@@ -233,7 +233,7 @@ Value* narrow_cast(Emitter& emitter, Op const& op) {
 /// What op becomes; null when it stays.
 Value* rewritten(Op& op) {
   if (op.result_count() != 1 || op.operand_count() == 0) return nullptr;
-  Element const element = op.operand(0)->type().element();
+  Element const element = op.operands().front()->type().element();
   bool const half = is_narrow_float(element);
   bool const elementary = is_elementary(op.kind());
   if (op.is<CastOp>()) {
@@ -248,7 +248,7 @@ Value* rewritten(Op& op) {
   }
   if (!elementary && !(half && done_in_f32(op.kind()))) return nullptr;
   Emitter emitter(op);
-  return half ? in_f32(emitter, op) : expand(emitter, op.kind(), op.operand(0));
+  return half ? in_f32(emitter, op) : expand(emitter, op.kind(), op.operand());
 }
 
 }  // namespace
@@ -257,7 +257,7 @@ PassResult expand_device_math(Function& function, AnalysisCache&, PassContext&) 
   bool changed = false;
   walk(function, [&](Op& op) {
     bool const logarithm = op.is<LogOp>() || op.is<Log2Op>();
-    bool const wide = is_elementary(op.kind()) && op.operand(0)->type().element() == Element::f64;
+    bool const wide = is_elementary(op.kind()) && op.operand()->type().element() == Element::f64;
     if (!logarithm && !wide) return;
     replace(op, rewritten(op));
     changed = true;

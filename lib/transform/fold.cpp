@@ -176,7 +176,7 @@ MaybeConstant fold(ir::Op const& op, std::span<Constant const> operands, Element
 }
 
 MaybeConstant constant_of(ir::Value const& value) {
-  for (ir::Op const* op = value.defining_op(); op != nullptr; op = op->operand(0)->defining_op()) {
+  for (ir::Op const* op = value.defining_op(); op != nullptr; op = op->operand()->defining_op()) {
     if (op->is<ir::ConstantOp>()) return op->as<ir::ConstantOp>().value;
     if (!op->is<ir::SplatOp>() && !op->is<ir::BroadcastOp>()) return std::nullopt;
   }

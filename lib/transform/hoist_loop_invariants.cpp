@@ -66,7 +66,7 @@ class Invariants {
 
   /// The narrow tile takes fewer registers from one iteration to the next than what it becomes.
   static bool widens(Op const& op) {
-    return op.is<ir::CastOp>() && bytes(op.result()->type().element()) > bytes(op.operand(0)->type().element());
+    return op.is<ir::CastOp>() && bytes(op.result()->type().element()) > bytes(op.operand()->type().element());
   }
 
   /// An op moves together with what it is made of.

@@ -5,6 +5,7 @@
 
 #include "analysis/hazards.hpp"
 #include "ir/builder.hpp"
+#include "ir/sides.hpp"
 #include "ir/walk.hpp"
 #include "tegula/support/budget.hpp"
 #include "tegula/support/error.hpp"
@@ -23,6 +24,8 @@ struct Partition {
   Op* specialize = nullptr;
   int number = 0;
   [[nodiscard]] ir::Block& block() const { return specialize->block(number); }
+  /// The number of the replica that runs the block, its only argument.
+  [[nodiscard]] ir::Value* replica() const { return block().argument(0); }
   [[nodiscard]] std::int64_t warps() const { return specialize->as<ir::WarpSpecializeOp>().warps[number]; }
   [[nodiscard]] std::int64_t replicas() const { return specialize->as<ir::WarpSpecializeOp>().replicas[number]; }
 };
@@ -44,7 +47,7 @@ class Names {
   explicit Names(ir::Function& function) {
     ir::walk_pre_order(function, [&](Op& op) {
       bool const named = (op.is<ir::BarrierOp>() || op.is<ir::BarrierArriveOp>()) && op.operand_count() > 0;
-      if (named) take(op, *op.operand(0));
+      if (named) take(op, *op.operand());
       return ir::Walk::advance;
     });
   }
@@ -65,7 +68,7 @@ class Names {
     for (std::int64_t id = first; id < first + count; ++id) taken_.insert(id);
     ir::Builder builder = ir::Builder::before(partition.block().front());
     ir::Value* id = builder.index(first);
-    if (count > 1) id = builder.same(ir::AddOp{}, {partition.block().argument(0), id});
+    if (count > 1) id = builder.same(ir::AddOp{}, {partition.replica(), id});
     return made_[key] = id;
   }
 
@@ -80,10 +83,10 @@ class Names {
     Partition const partition = partition_of(op);
     std::int64_t first = 0, count = isa::named_barriers;
     if (partition.specialize != nullptr) {
-      ir::Value const* const group = partition.block().argument(0);
+      ir::Value const* const group = partition.replica();
       if (&id == group) count = partition.replicas();
-      for (int i = 0; i < 2 && sum != nullptr && sum->is<ir::AddOp>(); ++i)
-        if (auto const constant = ir::constant_int(*sum->operand(1 - i)); constant && sum->operand(i) == group)
+      if (sum != nullptr && sum->is<ir::AddOp>() && (sum->lhs() == group || sum->rhs() == group))
+        if (auto const constant = ir::constant_int(*ir::other_side(*sum, *group)))
           first = *constant, count = partition.replicas();
     }
     for (std::int64_t i = first; i < first + count; ++i) taken_.insert(i);

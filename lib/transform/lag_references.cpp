@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "ir/builder.hpp"
+#include "ir/loop.hpp"
+#include "ir/sides.hpp"
 #include "ir/walk.hpp"
 #include "transform/sum_range.hpp"
 
@@ -21,8 +23,8 @@ constexpr std::int64_t slack_of_powers_of_2 = 8;
 constexpr std::int64_t slack_of_powers_of_e = 5;
 
 bool is_constant(Value const& value, double number) {
-  Op const* const op = value.defining_op();
-  return op != nullptr && op->is<ir::ConstantOp>() && ir::to_double(op->as<ir::ConstantOp>().value) == number;
+  Op const* const op = value.defined_by<ir::ConstantOp>();
+  return op != nullptr && ir::to_double(op->as<ir::ConstantOp>().value) == number;
 }
 
 bool reshapes(Op const& op) {
@@ -72,17 +74,17 @@ std::vector<int> reshaped(Op const& op, std::vector<int> axes) {
 /// here, which says how the result depends on it.
 class Reference {
  public:
-  explicit Reference(Op& max) : max_(max), loop_(*max.parent_op()), body_(loop_.block()) {}
+  explicit Reference(Op& max) : max_(max), loop_(*max.parent_op()) {}
 
   /// The slack that the loop allows; 0: none.
   std::int64_t slack() {
     Element const element = max_.result()->type().element();
     if ((element != Element::f32 && element != Element::f64) || !find_carried()) return 0;
-    for (Op& op : body_)
+    for (Op& op : loop_.body())
       if (!op.info().has(ir::terminator) && !take(op)) return 0;
     if (!hands_on() || !every_use_has_a_rule() || !natural_) return 0;
     for (int const k : carried_)
-      if (!only_quotients(*loop_.result(k), known_.at(body_.back().operand(k)).axes)) return 0;
+      if (!only_quotients(*loop_.result(k), known_.at(loop_.yielded(k)).axes)) return 0;
     return *natural_ ? slack_of_powers_of_e : slack_of_powers_of_2;
   }
 
@@ -91,20 +93,15 @@ class Reference {
     auto const found = known_.find(&value);
     return found == known_.end() ? nullptr : &found->second;
   }
-  /// The carried position of an argument of the loop's body; -1: none.
-  [[nodiscard]] int carry_of(Value const& value) const {
-    return value.owner_block() == &body_ ? value.index() - 1 : -1;
-  }
 
   bool find_carried() {
-    for (int i = 0; i < 2; ++i) {
-      Value* const value = max_.operand(i);
-      int const k = carry_of(*value);
-      if (k < 0 || body_.back().operand(k) != max_.result() || !is_constant(*loop_.operand(k + 3), -INFINITY) ||
+    for (Value const* value : max_.operands()) {
+      int const k = loop_.carry_of(*value);
+      if (k < 0 || loop_.yielded(k) != max_.result() || !is_constant(*loop_.init(k), -INFINITY) ||
           !loop_.result(k)->unused())
         continue;
       carry_ = k;
-      top_ = max_.operand(1 - i);
+      top_ = ir::other_side(max_, *value);
       std::vector<int> axes;
       auto const& shape = value->type().shape();
       for (int axis = 0; axis < shape.size(); ++axis) axes.push_back(shape[axis] == 1 ? -1 : axis);
@@ -130,7 +127,7 @@ class Reference {
     if (&op == &max_)
       return of(*top_) == nullptr ? std::optional(Dependence{Role::reference, before().axes}) : std::nullopt;
     if (reshapes(op)) {
-      Dependence result = *of(*op.operand(0));
+      Dependence result = *of(*op.operand());
       result.axes = reshaped(op, result.axes);
       return result;
     }
@@ -138,17 +135,17 @@ class Reference {
     if (op.is<ir::ExpOp>() || op.is<ir::Exp2Op>()) return power(op);
     if (op.is<ir::MulOp>()) return rescaled(op);
     if (op.is<ir::CastOp>()) return cast(op);
-    if (op.is<ir::AddOp>()) return sum(op, 0, 1);
+    if (op.is<ir::AddOp>()) return sum(op);
     if (op.is<ir::DotOp>()) return product(op);
     if (op.is<ir::ReduceOp>()) return reduced(op);
     return std::nullopt;
   }
-  [[nodiscard]] Dependence const& before() const { return known_.at(body_.argument(carry_ + 1)); }
+  [[nodiscard]] Dependence const& before() const { return known_.at(loop_.carried(carry_)); }
 
   [[nodiscard]] std::optional<Dependence> difference(Op const& op) const {
-    Dependence const *const left = of(*op.operand(0)), *const right = of(*op.operand(1));
+    Dependence const *const left = of(*op.lhs()), *const right = of(*op.rhs());
     if (right == nullptr || right->role != Role::reference) return std::nullopt;
-    if (left == nullptr) return Dependence{Role::exponent, right->axes, bounds(*op.operand(0), right->axes)};
+    if (left == nullptr) return Dependence{Role::exponent, right->axes, bounds(*op.lhs(), right->axes)};
     if (left->role != Role::before || left->axes != right->axes) return std::nullopt;
     return Dependence{Role::fall, right->axes};
   }
@@ -158,10 +155,10 @@ class Reference {
     std::vector<Op const*> way;
     while (op != nullptr && reshapes(*op) && !op->is<ir::BroadcastOp>()) {
       way.push_back(op);
-      op = op->operand(0)->defining_op();
+      op = op->operand()->defining_op();
     }
     if (op == nullptr || !op->is<ir::ReduceOp>() || op->as<ir::ReduceOp>().combine != ir::Combine::max ||
-        op->operand(0) != &scores)
+        op->operand() != &scores)
       return false;
     // The reduced axis has one reference, the others have each element's own.
     std::vector<int> places;
@@ -177,7 +174,7 @@ class Reference {
   }
 
   std::optional<Dependence> power(Op const& op) {
-    Dependence const& exponent = *of(*op.operand(0));
+    Dependence const& exponent = *of(*op.operand());
     if (exponent.role != Role::exponent && exponent.role != Role::fall) return std::nullopt;
     bool const natural = op.is<ir::ExpOp>();
     if (natural_.value_or(natural) != natural) return std::nullopt;
@@ -187,10 +184,10 @@ class Reference {
 
   /// A carried value times the factor.
   std::optional<Dependence> rescaled(Op const& op) {
-    for (int i = 0; i < 2; ++i) {
-      Dependence const* const factor = of(*op.operand(i));
-      Value const& carried = *op.operand(1 - i);
-      int const k = carry_of(carried);
+    for (Value const* side : op.operands()) {
+      Dependence const* const factor = of(*side);
+      Value const& carried = *ir::other_side(op, *side);
+      int const k = loop_.carry_of(carried);
       if (factor == nullptr || factor->role != Role::factor || k < 0 || k == carry_) continue;
       Dependence const old{Role::old_multiple, factor->axes};
       auto const [at, first] = known_.try_emplace(&carried, old);
@@ -201,7 +198,7 @@ class Reference {
   }
 
   [[nodiscard]] std::optional<Dependence> cast(Op const& op) const {
-    Dependence result = *of(*op.operand(0));
+    Dependence result = *of(*op.operand());
     Element const to = op.result()->type().element();
     if (!is_multiple(result) || !is_float(to)) return std::nullopt;
     bool const fits = has_range(to) || (result.role == Role::weight && result.bounded);  // 2^8 and e^5 fit all floats
@@ -212,11 +209,11 @@ class Reference {
     return Dependence{Role::multiple, std::move(axes)};
   }
   /// Both sides are multiples of the same powers; a zero is one of any.
-  [[nodiscard]] std::optional<Dependence> sum(Op const& op, int left, int right) const {
+  [[nodiscard]] std::optional<Dependence> sum(Op const& op) const {
     std::vector<int> const* axes = nullptr;
-    for (int const i : {left, right}) {
-      Dependence const* const side = of(*op.operand(i));
-      if (side == nullptr && is_constant(*op.operand(i), 0)) continue;
+    for (Value const* operand : op.operands()) {
+      Dependence const* const side = of(*operand);
+      if (side == nullptr && is_constant(*operand, 0)) continue;
       if (side == nullptr || !is_multiple(*side) || (axes != nullptr && *axes != side->axes)) return std::nullopt;
       axes = &side->axes;
     }
@@ -224,15 +221,14 @@ class Reference {
   }
   /// Rows of a product are sums of multiples where each has one reference.
   [[nodiscard]] std::optional<Dependence> product(Op const& op) const {
-    Dependence const *const rows = of(*op.operand(0)), *const sums = of(*op.operand(2));
-    if (of(*op.operand(1)) != nullptr || rows == nullptr || !is_multiple(*rows) || rows->axes[1] >= 0)
-      return std::nullopt;
-    bool const alike =
-        sums != nullptr ? is_multiple(*sums) && sums->axes == rows->axes : is_constant(*op.operand(2), 0);
+    Value const& accumulator = *op.in<ir::DotOp>("accumulator");
+    Dependence const *const rows = of(*op.lhs()), *const sums = of(accumulator);
+    if (of(*op.rhs()) != nullptr || rows == nullptr || !is_multiple(*rows) || rows->axes[1] >= 0) return std::nullopt;
+    bool const alike = sums != nullptr ? is_multiple(*sums) && sums->axes == rows->axes : is_constant(accumulator, 0);
     return alike ? result_of_sum(op, rows->axes) : std::nullopt;
   }
   [[nodiscard]] std::optional<Dependence> reduced(Op const& op) const {
-    Dependence const& all = *of(*op.operand(0));
+    Dependence const& all = *of(*op.operand());
     auto const& reduce = op.as<ir::ReduceOp>();
     if (!is_multiple(all) || reduce.combine != ir::Combine::sum || all.axes[static_cast<std::size_t>(reduce.axis)] >= 0)
       return std::nullopt;
@@ -242,14 +238,13 @@ class Reference {
   /// The loop hands on the reference in its place, and multiples where they are expected: what an iteration reads of
   /// them is multiplied by the factor.
   bool hands_on() {
-    Op const& yield = body_.back();
-    for (int k = 0; k < yield.operand_count(); ++k) {
-      Dependence const* const next = of(*yield.operand(k));
-      Dependence const* const read = of(*body_.argument(k + 1));
+    for (int k = 0; k < loop_.count(); ++k) {
+      Dependence const* const next = of(*loop_.yielded(k));
+      Dependence const* const read = of(*loop_.carried(k));
       if (k == carry_) continue;
       if (next == nullptr && read == nullptr) continue;
-      if (next == nullptr || !is_multiple(*next) || !is_constant(*loop_.operand(k + 3), 0)) return false;
-      if (read == nullptr ? !body_.argument(k + 1)->unused() : read->axes != next->axes) return false;
+      if (next == nullptr || !is_multiple(*next) || !is_constant(*loop_.init(k), 0)) return false;
+      if (read == nullptr ? !loop_.carried(k)->unused() : read->axes != next->axes) return false;
       carried_.insert(k);
     }
     return !carried_.empty();
@@ -257,8 +252,9 @@ class Reference {
   [[nodiscard]] bool every_use_has_a_rule() const {
     return std::all_of(known_.begin(), known_.end(), [&](auto const& entry) {
       return std::all_of(entry.first->uses().begin(), entry.first->uses().end(), [&](ir::Use const& use) {
-        if (use.user != &body_.back()) return ruled_.contains(use.user);
-        return use.index == carry_ ? entry.first == max_.result() : carried_.contains(use.index);
+        if (use.user != &loop_.yield()) return ruled_.contains(use.user);
+        int const k = loop_.carry_of(use);
+        return k == carry_ ? entry.first == max_.result() : carried_.contains(k);
       });
     });
   }
@@ -268,25 +264,24 @@ class Reference {
     return std::all_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
       Op const& user = *use.user;
       if (reshapes(user)) return only_quotients(*user.result(), reshaped(user, axes));
-      return user.is<ir::DivOp>() && result_axes(*user.operand(1 - use.index)) == axes;
+      return user.is<ir::DivOp>() && result_axes(*ir::other_side(user, value)) == axes;
     });
   }
   /// Of a multiple that the loop gives.
   [[nodiscard]] std::optional<std::vector<int>> result_axes(Value const& value) const {
     Op const* const op = value.defining_op();
     if (op == nullptr) return std::nullopt;
-    if (op == &loop_) {
+    if (op == &loop_.op()) {
       if (!carried_.contains(value.index())) return std::nullopt;
-      return known_.at(body_.back().operand(value.index())).axes;
+      return known_.at(loop_.yielded(value.index())).axes;
     }
     if (!reshapes(*op)) return std::nullopt;
-    auto const axes = result_axes(*op->operand(0));
+    auto const axes = result_axes(*op->operand());
     return axes ? std::optional(reshaped(*op, *axes)) : std::nullopt;
   }
 
   Op& max_;
-  Op& loop_;
-  ir::Block& body_;
+  ir::Loop loop_;
   int carry_ = -1;        ///< where the loop carries the reference
   Value* top_ = nullptr;  ///< the other side of the maximum
   std::map<Value const*, Dependence> known_;

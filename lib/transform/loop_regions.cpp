@@ -1,6 +1,7 @@
 #include "transform/loop_regions.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "ir/rewrite.hpp"
 #include "ir/text.hpp"
@@ -65,10 +66,10 @@ LoopPipeline::LoopPipeline(Op& loop, std::vector<StagedOp> order) : loop_(loop),
   analyse();
 }
 
-std::optional<std::int64_t> LoopPipeline::counts_by(Op const& loop, Value const& argument) {
-  Op const* const next = loop.block().back().operand(argument.index() - 1)->defining_op();
-  if (next == nullptr || !next->is<ir::AddOp>() || next->operand(0) != &argument) return std::nullopt;
-  return ir::constant_int(*next->operand(1));
+std::optional<std::int64_t> LoopPipeline::counts_by(ir::Loop const& loop, int carry) {
+  Op const* const next = loop.yielded(carry)->defined_by<ir::AddOp>();
+  if (next == nullptr || next->lhs() != loop.carried(carry)) return std::nullopt;
+  return ir::constant_int(*next->rhs());
 }
 
 // ---- what each stage needs
@@ -85,9 +86,8 @@ void LoopPipeline::analyse() {
   for (Op& op : body())
     if (!listed(op) && !op.pure() && !op.info().has(ir::terminator))
       refuse(std::string(op.info().mnemonic) + " has effects but no stage");
-  Op& yield = body().back();
-  for (int i = 0; i < yield.operand_count(); ++i) {
-    Carry carry{body().argument(i + 1), yield.operand(i), depth_, counts_by(loop_, *body().argument(i + 1))};
+  for (int k = 0; k < loop_.count(); ++k) {
+    Carry carry{loop_.carried(k), loop_.yielded(k), depth_, counts_by(loop_, k)};
     if (!carry.by && home_op(*carry.next) && listed(*carry.next->defining_op()))
       carry.home = stage_.at(carry.next->defining_op());
     carries_.push_back(carry);
@@ -113,8 +113,9 @@ void LoopPipeline::need(Value& value, int stage, std::string const& what) {
                     std::to_string(from));
     return cross(value, from, stage);
   }
-  if (value.owner_block() != &body() || value.index() == 0) return;
-  Carry const& carry = carries_[static_cast<std::size_t>(value.index() - 1)];
+  int const carried = loop_.carry_of(value);
+  if (carried < 0) return;
+  Carry const& carry = carries_[static_cast<std::size_t>(carried)];
   if (carry.by) return;
   if (carry.home > stage)
     return refuse(what + " of stage " + std::to_string(stage) + " reads " + ir::to_string(value) +
@@ -193,7 +194,7 @@ void LoopPipeline::run_group(ir::Builder& builder, Turn const& turn, State& stat
     next = update(builder, values);
   } else {
     Value* const inside =
-        builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {values.at(body().argument(0)), loop_.operand(1)},
+        builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {values.at(loop_.counter()), loop_.upper()},
                       ir::Type::scalar(Element::boolean));
     Op& branch = builder.op(ir::IfOp{}, {inside}, {});
     mark(branch, turn.region);
@@ -240,7 +241,7 @@ void LoopPipeline::run(ir::Builder& builder, Turn const& turn, State& state) {
     if (!begun[static_cast<std::size_t>(stage)]) {
       begun[static_cast<std::size_t>(stage)] = true;
       int const on = turn.ahead - stage;
-      map[body().argument(0)] = on == 0 ? turn.base : offset(builder, turn.base, steps_[static_cast<std::size_t>(on)]);
+      map[loop_.counter()] = on == 0 ? turn.base : offset(builder, turn.base, steps_[static_cast<std::size_t>(on)]);
       for (std::size_t i = 0; i < carries_.size(); ++i) {
         Carry const& carry = carries_[i];
         if (carry.by)
@@ -268,19 +269,20 @@ void LoopPipeline::run(ir::Builder& builder, Turn const& turn, State& state) {
 
 /// A loop whose body is one turn; the state goes through it.
 void LoopPipeline::loop_of_turns(ir::Builder& builder, Value* lower, Value* upper, State& state, Turn turn) {
-  std::vector<Value*> operands = {lower, upper, loop_.operand(2)};
+  std::vector<Value*> operands = {lower, upper, loop_.step()};
+  std::size_t const bounds = operands.size();
   bool const all = turn.first == 0;  // else nothing goes on from stage to stage
   for (Value* value : state.carried) operands.push_back(value);
   for (auto const& history : state.history)
     if (all) operands.insert(operands.end(), history.begin(), history.end());
   std::vector<ir::Type> types;
-  for (auto at = operands.begin() + 3; at != operands.end(); ++at) types.push_back((*at)->type());
-  Op& made = builder.op(loop_.as<ir::ForOp>(), operands, types);
-  made.set_where(loop_.where());
+  for (Value const* init : std::span(operands).subspan(bounds)) types.push_back(init->type());
+  Op& made = builder.op(loop_.op().as<ir::ForOp>(), operands, types);
+  made.set_where(loop_.op().where());
   mark(made, turn.region);
   if (turn.region == LoopRegion::epilogue) made.as<ir::ForOp>().unroll = 0;
   Block& block = made.add_block();
-  turn.base = block.add_argument(ir::Type::index(), body().argument(0)->name());
+  turn.base = block.add_argument(ir::Type::index(), loop_.counter()->name());
   State inner = state;
   auto const for_each = [&](State& of, auto visit) {
     for (Value*& value : of.carried) visit(value);
@@ -290,14 +292,14 @@ void LoopPipeline::loop_of_turns(ir::Builder& builder, Value* lower, Value* uppe
   };
   int i = 0;
   for_each(inner, [&](Value*& value) {
-    std::string const name = i < static_cast<int>(carries_.size()) ? body().argument(i + 1)->name() : std::string();
+    std::string const name = i < static_cast<int>(carries_.size()) ? loop_.carried(i)->name() : std::string();
     value = block.add_argument(types[static_cast<std::size_t>(i)], name);
     ++i;
   });
   turn.counters = inner.carried;
   turn.region = LoopRegion::none;
   ir::Builder inside(block);
-  inside.set_where(loop_.where());
+  inside.set_where(loop_.op().where());
   run(inside, turn, inner);
   std::vector<Value*> yielded;
   for_each(inner, [&](Value*& value) { yielded.push_back(value); });
@@ -309,19 +311,19 @@ void LoopPipeline::loop_of_turns(ir::Builder& builder, Value* lower, Value* uppe
 // ---- the parts
 
 void LoopPipeline::rewrite(Tail tail) {
-  Value *const lower = loop_.operand(0), *const upper = loop_.operand(1), *const step = loop_.operand(2);
-  auto const trips = ir::trip_count(loop_);
+  Value *const lower = loop_.lower(), *const upper = loop_.upper(), *const step = loop_.step();
+  auto const trips = ir::trip_count(loop_.op());
   bool const long_enough = trips && *trips >= depth_;
   int const guarded = long_enough ? 0 : depth_ + 1;
-  ir::Builder builder = ir::Builder::before(loop_);
-  builder.set_where(loop_.where());
+  ir::Builder builder = ir::Builder::before(loop_.op());
+  builder.set_where(loop_.op().where());
 
   steps_ = {nullptr, step};
   for (int times = 2; times <= depth_; ++times)
     steps_.push_back(builder.same(ir::MulOp{}, {step, builder.index(times)}));
 
   State state;
-  for (std::size_t i = 0; i < carries_.size(); ++i) state.carried.push_back(loop_.operand(static_cast<int>(i) + 3));
+  for (int k = 0; k < loop_.count(); ++k) state.carried.push_back(loop_.init(k));
   for (Crossing const& crossing : crossings_)
     state.history.emplace_back(static_cast<std::size_t>(crossing.turns), nullptr);
   std::vector<Value*> const counters = state.carried;
@@ -348,7 +350,7 @@ void LoopPipeline::rewrite(Tail tail) {
         run(builder, {stopped, left, depth_ + turn, turn + 1, depth_, guarded, LoopRegion::epilogue}, state);
     }
   }
-  ir::replace(loop_, state.carried);
+  ir::replace(loop_.op(), state.carried);
 }
 
 }  // namespace tegula::transform

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/builder.hpp"
+#include "ir/loop.hpp"
 
 namespace tegula::transform {
 
@@ -67,8 +68,8 @@ class LoopPipeline {
   /// Replaces the loop. Without trouble only.
   void rewrite(Tail tail);
 
-  /// What one iteration adds to a value that the loop carries, where that is a constant.
-  static std::optional<std::int64_t> counts_by(ir::Op const& loop, ir::Value const& argument);
+  /// What one iteration adds to carried value `carry`, where that is a constant.
+  static std::optional<std::int64_t> counts_by(ir::Loop const& loop, int carry);
 
  private:
   /// A value that an iteration hands to the next one.
@@ -100,7 +101,7 @@ class LoopPipeline {
   };
   using Group = std::vector<ir::Op*>;
 
-  [[nodiscard]] ir::Block& body() const { return loop_.block(); }
+  [[nodiscard]] ir::Block& body() const { return loop_.body(); }
   [[nodiscard]] bool listed(ir::Op const& op) const { return stage_.count(&op) != 0; }
   [[nodiscard]] bool home_op(ir::Value const& value) const;
   void analyse();
@@ -119,7 +120,7 @@ class LoopPipeline {
   [[nodiscard]] bool leaves_group(ir::Value const& value, int stage, Group const& group, bool last_of_stage) const;
   void loop_of_turns(ir::Builder& builder, ir::Value* lower, ir::Value* upper, State& state, Turn turn);
 
-  ir::Op& loop_;
+  ir::Loop loop_;
   std::vector<StagedOp> order_;
   std::unordered_map<ir::Op const*, int> stage_;
   int depth_ = 0;  ///< the last stage

@@ -10,12 +10,15 @@
 #include "ir/builder.hpp"
 #include "ir/infer.hpp"
 #include "ir/rewrite.hpp"
+#include "ir/sides.hpp"
 #include "ir/walk.hpp"
+#include "transform/carried.hpp"
 
 namespace tegula::transform {
 namespace {
 
 using ir::Constant;
+using ir::Loop;
 using ir::Op;
 using ir::Type;
 using ir::Value;
@@ -25,14 +28,6 @@ constexpr std::int64_t worth_a_test = 32;
 
 Op* only_user(Value const& value) { return value.uses().size() == 1 ? value.uses()[0].user : nullptr; }
 
-Value* other_operand(Op const& op, Value const& value) { return op.operand(op.operand(0) == &value ? 1 : 0); }
-
-template <class OpStruct>
-Op* made_by(Value const& value) {
-  Op* const op = value.defining_op();
-  return op != nullptr && op->is<OpStruct>() ? op : nullptr;
-}
-
 bool in_loop(Op const& op) {
   Op const* at = op.parent_op();
   while (at != nullptr && !at->is<ir::ForOp>()) at = at->parent_op();
@@ -40,10 +35,7 @@ bool in_loop(Op const& op) {
 }
 
 /// Carried by the loop whose body holds the op.
-bool is_carried(Value const& value, Op const& op) {
-  return value.owner_block() == op.parent() && value.index() > 0 && op.parent_op() != nullptr &&
-         op.parent_op()->is<ir::ForOp>();
-}
+bool is_carried(Value const& value, Op const& op) { return value.owner_block() == op.parent() && carry_of(value); }
 
 Value* compared(ir::Builder& builder, ir::Predicate predicate, Value* left, Value* right) {
   Type type = left->type();
@@ -57,8 +49,7 @@ std::vector<Op*> exponents_of(Value const& scores, Op const& maximum) {
   std::vector<Op*> exponents;
   for (ir::Use const& use : scores.uses()) {
     if (use.user == &maximum) continue;
-    if (!use.user->is<ir::SubOp>() || use.index != 0 || made_by<ir::BroadcastOp>(*use.user->operand(1)) == nullptr)
-      return {};
+    if (!use.is<ir::SubOp>("lhs") || use.user->rhs()->defined_by<ir::BroadcastOp>() == nullptr) return {};
     exponents.push_back(use.user);
   }
   return exponents;
@@ -71,10 +62,11 @@ struct Scaled {
 };
 
 std::optional<Scaled> scaled_by_one(Value const& value) {
-  Op const* const product = made_by<ir::MulOp>(value);
-  for (int i = 0; product != nullptr && i < 2; ++i)
-    if (Op const* const splat = made_by<ir::SplatOp>(*product->operand(i)))
-      return Scaled{product->operand(1 - i), splat->operand(0)};
+  Op const* const product = value.defined_by<ir::MulOp>();
+  if (product == nullptr) return std::nullopt;
+  for (Value const* side : product->operands())
+    if (Op const* const splat = side->defined_by<ir::SplatOp>())
+      return Scaled{ir::other_side(*product, *side), splat->operand()};
   return std::nullopt;
 }
 
@@ -85,17 +77,17 @@ struct Masks {
 };
 
 bool is_lowest(Value const& value) {
-  Op const* const op = made_by<ir::ConstantOp>(value);
+  Op const* const op = value.defined_by<ir::ConstantOp>();
   return op != nullptr && ir::to_double(op->as<ir::ConstantOp>().value) == -std::numeric_limits<double>::infinity();
 }
 
 std::optional<Masks> masks_of(Value const& source) {
   Masks masks;
   Value const* at = &source;
-  for (; made_by<ir::SelectOp>(*at) != nullptr; at = at->defining_op()->operand(1)) {
+  for (; at->defined_by<ir::SelectOp>() != nullptr; at = at->defining_op()->lhs()) {
     Op const& mask = *at->defining_op();
-    if (!is_lowest(*mask.operand(2)) || (at != &source && only_user(*at) == nullptr)) return std::nullopt;
-    masks.visible.push_back(mask.operand(0));
+    if (!is_lowest(*mask.rhs()) || (at != &source && only_user(*at) == nullptr)) return std::nullopt;
+    masks.visible.push_back(mask.in<ir::SelectOp>("condition"));
   }
   auto const scores = scaled_by_one(*at);
   if (masks.visible.empty() || !scores || only_user(*at) == nullptr) return std::nullopt;
@@ -109,11 +101,12 @@ class Scales {
  public:
   /// Whether there were masks.
   bool move_masks(Op& reduce) {
-    auto const masks = masks_of(*reduce.operand(0));
-    Type const tile = reduce.operand(0)->type();
-    if (!masks || exponents_of(*reduce.operand(0), reduce).empty() || tile.element() != Element::f32) return false;
+    Value const& source = *reduce.in<ir::ReduceOp>("tile");
+    auto const masks = masks_of(source);
+    Type const tile = source.type();
+    if (!masks || exponents_of(source, reduce).empty() || tile.element() != Element::f32) return false;
     Scale const scale = replaced(*masks->scores.factor);
-    Op& select = *reduce.operand(0)->defining_op();
+    Op& select = *source.defining_op();
     ir::Builder builder = ir::Builder::before(select);
     builder.set_where(select.where());
     Value* const hidden = builder.value(ir::SplatOp{}, {scale.hidden}, tile);
@@ -160,7 +153,7 @@ class Scales {
 class Maximum {
  public:
   Maximum(Op& reduce, Scales const& scales, bool exact)
-      : reduce_(reduce), source_(*reduce.operand(0)), scales_(scales), exact_(exact) {}
+      : reduce_(reduce), source_(*reduce.in<ir::ReduceOp>("tile")), scales_(scales), exact_(exact) {}
 
   bool rewrite() {
     auto const folded = ir::infer(fold(ir::Combine::max), {source_.type()});
@@ -219,10 +212,10 @@ class Maximum {
   /// x * c - m as fma(x, c, -m).
   void into_exponents() const {
     for (Op* difference : exponents_) {
-      Op const& wide = *difference->operand(1)->defining_op();
+      Op const& wide = *difference->rhs()->defining_op();
       ir::Builder builder = ir::Builder::before(*difference);
       builder.set_where(difference->where());
-      Value* const less = builder.same(ir::NegOp{}, {wide.operand(0)});
+      Value* const less = builder.same(ir::NegOp{}, {wide.in<ir::BroadcastOp>("tile")});
       Value* const less_wide = builder.value(ir::BroadcastOp{}, {less}, wide.result()->type());
       Value* const factor = builder.value(ir::SplatOp{}, {factor_}, unscaled_->type());
       ir::replace(*difference, builder.same(ir::FmaOp{}, {unscaled_, factor, less_wide}));
@@ -233,10 +226,10 @@ class Maximum {
   bool find_running() {
     max_ = only_user(*reduce_.result());
     if (max_ == nullptr || !max_->is<ir::MaxOp>() || max_->parent() != reduce_.parent()) return false;
-    before_ = other_operand(*max_, *reduce_.result());
+    before_ = ir::other_side(*max_, *reduce_.result());
     if (!is_carried(*before_, reduce_)) return false;
     for (ir::Use const& use : before_->uses())
-      if (use.user->is<ir::SubOp>() && use.index == 0 && use.user->operand(1) == max_->result())
+      if (use.is<ir::SubOp>("lhs") && use.user->rhs() == max_->result())
         if (Op* const power = only_user(*use.user->result()); power != nullptr && power->is<ir::Exp2Op>()) {
           fall_ = use.user;
           power_ = power;
@@ -304,8 +297,8 @@ class Maximum {
 
 /// A vote, or a vote and what the whole grid agrees on beside it.
 bool is_vote(Value const& value) {
-  Op const* const either = made_by<ir::OrOp>(value);
-  return made_by<ir::VoteOp>(either == nullptr ? value : *either->operand(0)) != nullptr;
+  Op const* const either = value.defined_by<ir::OrOp>();
+  return (either == nullptr ? value : *either->lhs()).defined_by<ir::VoteOp>() != nullptr;
 }
 
 /// Factors that are 1 in most iterations: made under the test of a running maximum, perhaps an iteration earlier.
@@ -315,14 +308,14 @@ class Factors {
   /// iteration that may have made something of the zeros that loops begin with.
   void test(std::vector<Op*> const& products, bool exact) {
     for (Op* product : products)
-      for (int i = 0; i < 2; ++i) {
-        Op const* const wide = made_by<ir::BroadcastOp>(*product->operand(i));
-        if (wide == nullptr ||
-            product->result()->type().elements() < worth_a_test * wide->operand(0)->type().elements())
+      for (Value const* side : product->operands()) {
+        Op const* const wide = side->defined_by<ir::BroadcastOp>();
+        Value* const factor = wide == nullptr ? nullptr : wide->operand();
+        if (factor == nullptr || product->result()->type().elements() < worth_a_test * factor->type().elements())
           continue;
         open_.clear();
-        if (!mostly_one(*wide->operand(0))) continue;
-        found_.push_back({product, wide->operand(0), product->operand(1 - i)});
+        if (!mostly_one(*factor)) continue;
+        found_.push_back({product, factor, ir::other_side(*product, *side)});
         break;
       }
     exact_ = exact;
@@ -349,13 +342,12 @@ class Factors {
     if (!open_.insert(&value).second) return false;
     Op const* const op = value.defining_op();
     if (op == nullptr) {
-      Op const* const loop = value.owner_block()->parent_op();
-      return loop != nullptr && loop->is<ir::ForOp>() && value.index() > 0 &&
-             mostly_one(*value.owner_block()->back().operand(value.index() - 1));
+      auto const carry = carry_of(value);
+      return carry && mostly_one(*carry->loop.yielded(carry->number));
     }
-    if (op->is<ir::ForOp>()) return mostly_one(*op->block().back().operand(value.index()));
-    if (!op->is<ir::IfOp>() || !is_vote(*op->operand(0))) return false;
-    Op const* const rest = op->block(1).back().operand(value.index())->defining_op();
+    if (op->is<ir::ForOp>()) return mostly_one(*Loop(*op).yielded(value.index()));
+    if (!op->is<ir::IfOp>() || !is_vote(*op->in<ir::IfOp>("condition"))) return false;
+    Op const* const rest = op->block(1).back().in<ir::YieldOp>("values", value.index())->defining_op();
     return rest != nullptr && rest->is<ir::ConstantOp>() && ir::to_double(rest->as<ir::ConstantOp>().value) == 1;
   }
 
@@ -364,33 +356,32 @@ class Factors {
     if (auto const found = grown_.find(&factor); found != grown_.end()) return found->second;
     Op* const op = factor.defining_op();
     if (op == nullptr || op->is<ir::ForOp>()) {
-      Op& loop = op == nullptr ? *factor.owner_block()->parent_op() : *op;
-      carry(loop, op == nullptr ? factor.index() - 1 : factor.index());
+      carry(op == nullptr ? *carry_of(factor) : Carry{Loop(*op), factor.index()});
       return grown_.at(&factor);
     }
-    if (op->is<ir::IfOp>() && is_vote(*op->operand(0))) return op->operand(0);
+    if (op->is<ir::IfOp>() && is_vote(*op->in<ir::IfOp>("condition"))) return op->in<ir::IfOp>("condition");
     return ir::Builder::after(*op).constant(ir::make_constant(Element::boolean, std::int64_t{1}),
                                             Type::scalar(Element::boolean));
   }
 
-  void carry(Op& loop, int k) {
+  void carry(Carry const& carried) {
+    auto const& [loop, k] = carried;
     Type const boolean = Type::scalar(Element::boolean);
     std::set<Op const*> chain;
-    Value* const known = made_by<ir::ForOp>(*loop.operand(3 + k)) == nullptr && !exact_ && scales_zeros(loop, k, chain)
-                             ? ir::Builder::before(loop).constant(Constant{Element::boolean, 0}, boolean)
-                             : grown(*loop.operand(3 + k));
-    loop.add_operand(known);
-    grown_[loop.block().argument(k + 1)] = loop.block().add_argument(boolean);
-    grown_[loop.result(k)] = loop.add_result(boolean);
-    Op& last = loop.block().back();
-    last.add_operand(grown(*last.operand(k)));
+    Value* const known = loop.init(k)->defined_by<ir::ForOp>() == nullptr && !exact_ && scales_zeros(carried, chain)
+                             ? ir::Builder::before(loop.op()).constant(Constant{Element::boolean, 0}, boolean)
+                             : grown(*loop.init(k));
+    grown_[loop.carried(k)] = loop.add_carry(known);
+    grown_[loop.result(k)] = loop.result(loop.count() - 1);
+    loop.yield().add_operand(grown(*loop.yielded(k)));
   }
 
-  /// Whether what `loop` carries at k, and loops behind it carry on, multiplies nothing but zeros before the first
-  /// iteration of any of them.
-  bool scales_zeros(Op const& loop, int k, std::set<Op const*>& chain) const {
-    chain.insert(&loop);
-    Value const &inside = *loop.block().argument(k + 1), &behind = *loop.result(k);
+  /// Whether what a loop carries, and loops behind it carry on, multiplies nothing but zeros before the first iteration
+  /// of any of them.
+  bool scales_zeros(Carry const& carried, std::set<Op const*>& chain) const {
+    auto const& [loop, k] = carried;
+    chain.insert(&loop.op());
+    Value const &inside = *loop.carried(k), &behind = *loop.result(k);
     for (Found const& found : found_)
       if ((found.factor == &inside || found.factor == &behind) && !begins_as_zero(*found.scaled, chain)) return false;
     auto const handed_on = [](ir::Use const& use) {
@@ -398,17 +389,19 @@ class Factors {
     };
     if (std::any_of(inside.uses().begin(), inside.uses().end(), handed_on)) return false;
     return std::all_of(behind.uses().begin(), behind.uses().end(), [&](ir::Use const& use) {
-      return !handed_on(use) || (use.user->is<ir::ForOp>() && use.index >= 3 &&
-                                 scales_zeros(*use.user, static_cast<int>(use.index) - 3, chain));
+      if (!handed_on(use)) return true;
+      if (!use.user->is<ir::ForOp>()) return false;
+      Loop const next(*use.user);
+      return next.carry_of(use) >= 0 && scales_zeros({next, next.carry_of(use)}, chain);
     });
   }
   /// Zero, or carried by loops of the chain from it.
   static bool begins_as_zero(Value const& value, std::set<Op const*> const& chain) {
     Op const* const op = value.defining_op();
     if (op != nullptr && op->is<ir::ConstantOp>()) return op->as<ir::ConstantOp>().value.bits == 0;
-    Op const* const loop = op != nullptr ? op : value.owner_block()->parent_op();
-    int const carry = op != nullptr ? value.index() : value.index() - 1;
-    return chain.count(loop) != 0 && carry >= 0 && begins_as_zero(*loop->operand(carry + 3), chain);
+    if (op != nullptr) return chain.contains(op) && begins_as_zero(*Loop(*op).init(value.index()), chain);
+    auto const carry = carry_of(value);
+    return carry && chain.contains(&carry->loop.op()) && begins_as_zero(*carry->loop.init(carry->number), chain);
   }
 
   std::vector<Found> found_;

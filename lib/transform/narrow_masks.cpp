@@ -54,12 +54,12 @@ class Tiles {
     Op const* const op = tile.defining_op();
     if (op == nullptr || !tile.type().is_tile()) return std::nullopt;
     if (op->is<ir::IotaOp>()) return Coordinates{op, {}, 0};
-    if (op->is<ir::SplatOp>()) return Coordinates{nullptr, {{op->operand(0), 1}}, 0};
+    if (op->is<ir::SplatOp>()) return Coordinates{nullptr, {{op->operand(), 1}}, 0};
     if (op->is<ir::ConstantOp>()) return Coordinates{nullptr, {}, ir::to_int(op->as<ir::ConstantOp>().value)};
-    if (reshapes(*op)) return known_.at(*op->operand(0));
+    if (reshapes(*op)) return known_.at(*op->operand());
     if (!sums(*op)) return std::nullopt;
-    auto left = known_.at(*op->operand(0));
-    auto const& right = known_.at(*op->operand(1));
+    auto left = known_.at(*op->lhs());
+    auto const& right = known_.at(*op->rhs());
     int const sign = op->is<ir::AddOp>() ? 1 : -1;
     if (!left || !right || (right->iota != nullptr && (left->iota != nullptr || sign < 0))) return std::nullopt;
     if (right->iota != nullptr) left->iota = right->iota;
@@ -79,8 +79,8 @@ Value* narrow(ir::Builder& builder, Value const& tile, Tiles& tiles) {
   ir::Type const type = ir::Type::tile(Element::i32, tile.type().shape());
   if (op.is<ir::IotaOp>()) return builder.value(op.as<ir::IotaOp>(), {}, type);
   if (!reshapes(op))  // a sum: the side that holds the iota has the same shape
-    return narrow(builder, *op.operand(tiles.of(*op.operand(0))->iota != nullptr ? 0 : 1), tiles);
-  Value* const inner = narrow(builder, *op.operand(0), tiles);
+    return narrow(builder, tiles.of(*op.lhs())->iota != nullptr ? *op.lhs() : *op.rhs(), tiles);
+  Value* const inner = narrow(builder, *op.operand(), tiles);
   return &*builder.create(op.kind(), op.attributes(), {&inner, 1}, {&type, 1}).result();
 }
 
@@ -147,7 +147,7 @@ struct Mask {
 
 void rewrite(Mask const& mask, Tiles& tiles, analysis::AxisFacts const& facts) {
   Op& compare = *mask.compare;
-  Value const &left = *compare.operand(0), &right = *compare.operand(1);
+  Value const &left = *compare.lhs(), &right = *compare.rhs();
   Coordinates const &l = mask.left, &r = mask.right;
   ir::Builder builder = ir::Builder::before(compare);
   builder.set_where(compare.where());
@@ -181,9 +181,8 @@ PassResult narrow_masks(ir::Function& function, AnalysisCache& analyses, PassCon
   Tiles tiles;
   std::vector<Mask> masks;
   ir::walk(function, [&](Op& op) {
-    if (!op.is<ir::CompareOp>() || !op.operand(0)->type().is_tile() || op.operand(0)->type().element() != Element::i64)
-      return;
-    auto const &left = tiles.of(*op.operand(0)), &right = tiles.of(*op.operand(1));
+    if (!op.is<ir::CompareOp>() || !op.lhs()->type().is_tile() || op.lhs()->type().element() != Element::i64) return;
+    auto const &left = tiles.of(*op.lhs()), &right = tiles.of(*op.rhs());
     if (left && right && (left->iota != nullptr || right->iota != nullptr)) masks.push_back({&op, *left, *right});
   });
   for (Mask const& mask : masks) rewrite(mask, tiles, analyses.axis_facts());

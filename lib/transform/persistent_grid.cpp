@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/builder.hpp"
+#include "ir/loop.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/value_memo.hpp"
 #include "ir/walk.hpp"
@@ -49,7 +50,7 @@ void collect_axes(Value const& value, std::set<std::int64_t>& axes, std::set<Val
 bool on_grid(Op const& load) {
   std::set<std::int64_t> axes;
   std::set<Value const*> seen;
-  for (Value const* offset : load.operands().subspan(1)) collect_axes(*offset, axes, seen);
+  for (Value const* offset : load.all<ir::LoadOp>("offsets")) collect_axes(*offset, axes, seen);
   return !axes.empty();
 }
 
@@ -89,16 +90,17 @@ Slope slope_of(Value const& value, std::int64_t axis, ir::ValueMemo<Slope>& memo
     Op const* const op = at.defining_op();
     if (op == nullptr || op->is<ir::ConstantOp>()) return Slope::level;
     if (op->is<ir::BlockIndexOp>()) return op->as<ir::BlockIndexOp>().axis == axis ? Slope::rising : Slope::level;
-    auto const of = [&](int i) { return memo.at(*op->operand(i)); };
+    auto const of = [&](Value const* side) { return memo.at(*side); };
     if (std::all_of(op->operands().begin(), op->operands().end(),
                     [&](Value const* operand) { return memo.at(*operand) == Slope::level; }))
       return Slope::level;
-    if (op->is<ir::AddOp>() || op->is<ir::MinOp>() || op->is<ir::MaxOp>()) return together(of(0), of(1));
-    if (op->is<ir::SubOp>()) return together(of(0), opposite(of(1)));
-    if (op->is<ir::CastOp>()) return of(0);
-    if ((op->is<ir::MulOp>() || op->is<ir::DivOp>() || op->is<ir::CeilDivOp>()) && positive(*op->operand(1)))
-      return of(0);
-    if (op->is<ir::MulOp>() && positive(*op->operand(0))) return of(1);
+    if (op->is<ir::AddOp>() || op->is<ir::MinOp>() || op->is<ir::MaxOp>())
+      return together(of(op->lhs()), of(op->rhs()));
+    if (op->is<ir::SubOp>()) return together(of(op->lhs()), opposite(of(op->rhs())));
+    if (op->is<ir::CastOp>()) return of(op->operand());
+    if ((op->is<ir::MulOp>() || op->is<ir::DivOp>() || op->is<ir::CeilDivOp>()) && positive(*op->rhs()))
+      return of(op->lhs());
+    if (op->is<ir::MulOp>() && positive(*op->lhs())) return of(op->rhs());
     return Slope::unknown;
   });
 }
@@ -113,19 +115,19 @@ struct Uneven {
 std::optional<Uneven> uneven_axis(ir::Function& function) {
   std::set<std::int64_t> axes;
   std::set<Value const*> seen;
-  std::vector<Op const*> loops;
+  std::vector<ir::Loop> loops;
   ir::walk(function, [&](Op& op) {
-    Op const* const loop = op.parent_op();
-    if (!op.is<ir::DotOp>() || loop == nullptr || !loop->is<ir::ForOp>()) return;
-    for (int i = 0; i < 3; ++i) collect_axes(*loop->operand(i), axes, seen);
-    loops.push_back(loop);
+    Op* const around = op.parent_op();
+    if (!op.is<ir::DotOp>() || around == nullptr || !around->is<ir::ForOp>()) return;
+    ir::Loop const& loop = loops.emplace_back(*around);
+    for (Value const* bound : {loop.lower(), loop.upper(), loop.step()}) collect_axes(*bound, axes, seen);
   });
   if (axes.size() != 1) return std::nullopt;
   Uneven uneven{static_cast<std::size_t>(*axes.begin()), Slope::level};
   ir::ValueMemo<Slope> slopes;
-  for (Op const* loop : loops) {
-    Slope const upper = slope_of(*loop->operand(1), *axes.begin(), slopes);
-    Slope const lower = slope_of(*loop->operand(0), *axes.begin(), slopes);
+  for (ir::Loop const& loop : loops) {
+    Slope const upper = slope_of(*loop.upper(), *axes.begin(), slopes);
+    Slope const lower = slope_of(*loop.lower(), *axes.begin(), slopes);
     uneven.work = together(uneven.work, together(upper, opposite(lower)));
   }
   return uneven;

@@ -23,9 +23,9 @@ std::int64_t stages_of(Op const& fill) {
   std::int64_t least = 0;
   for (Op const& op : fill.block()) {
     if (!op.is<ir::TmaLoadOp>()) continue;
-    Op const* const view = op.operand(1)->defining_op();
-    if (view == nullptr || !view->is<ir::ViewOp>()) return 0;
-    ir::Type const& ring = view->operand(0)->type();
+    Op const* const view = op.in<ir::TmaLoadOp>("destination")->defined_by<ir::ViewOp>();
+    if (view == nullptr) return 0;
+    ir::Type const& ring = view->in<ir::ViewOp>("source")->type();
     if (ring.rank() != view->result()->type().rank() + 1) return 0;
     least = least == 0 ? ring.shape()[0] : std::min(least, ring.shape()[0]);
   }
@@ -34,26 +34,27 @@ std::int64_t stages_of(Op const& fill) {
 
 /// The counter that `view %barriers, %counter mod stages` is about; null: not such a view.
 Value const* use_of(Value const& barrier) {
-  Op const* const view = barrier.defining_op();
-  Op const* const stage = view != nullptr && view->is<ir::ViewOp>() ? view->operand(1)->defining_op() : nullptr;
-  return stage != nullptr && (stage->is<ir::AndOp>() || stage->is<ir::RemOp>()) ? stage->operand(0) : nullptr;
+  Op const* const view = barrier.defined_by<ir::ViewOp>();
+  Op const* const stage = view != nullptr ? view->in<ir::ViewOp>("offsets")->defining_op() : nullptr;
+  return stage != nullptr && (stage->is<ir::AndOp>() || stage->is<ir::RemOp>()) ? stage->lhs() : nullptr;
 }
 
 /// Whether all readers give the stage that this fills back in the iteration that fills it.
 bool given_back_here(Op const& fill, Op const& loop) {
   Value const* empty = nullptr;  // what the fill waits for
   for (Op const& op : fill.block())
-    if (op.is<ir::MbarrierWaitOp>()) empty = op.operand(0);
+    if (op.is<ir::MbarrierWaitOp>()) empty = op.in<ir::MbarrierWaitOp>("mbarrier");
   Value const* const use = empty == nullptr ? nullptr : use_of(*empty);
   if (use == nullptr) return false;
   int here = 0, elsewhere = 0;
   ir::walk_pre_order(loop.block(), [&](Op& op) {
     if (!op.is<ir::MbarrierArriveOp>()) return ir::Walk::advance;
-    Op const* const view = op.operand(0)->defining_op();
-    if (view == nullptr || !view->is<ir::ViewOp>() || view->operand(0) != empty->defining_op()->operand(0))
+    Value const& barrier = *op.in<ir::MbarrierArriveOp>("mbarrier");
+    Op const* const view = barrier.defined_by<ir::ViewOp>();
+    if (view == nullptr || view->in<ir::ViewOp>("source") != empty->defining_op()->in<ir::ViewOp>("source"))
       return ir::Walk::advance;
     bool const always = op.parent_op()->parent() == &loop.block();
-    (use_of(*op.operand(0)) == use && always ? here : elsewhere) += 1;
+    (use_of(barrier) == use && always ? here : elsewhere) += 1;
     return ir::Walk::advance;
   });
   return here > 0 && elsewhere == 0;
@@ -110,7 +111,7 @@ bool let_run_ahead(Op& loop, CompileOptions const& options) {
 /// The alloc op of an mbarrier or of a view of one.
 Op& array_of(Value const& mbarrier) {
   Op* op = mbarrier.defining_op();
-  while (op->is<ir::ViewOp>()) op = op->operand(0)->defining_op();
+  while (op->is<ir::ViewOp>()) op = op->in<ir::ViewOp>("source")->defining_op();
   return *op;
 }
 
@@ -148,7 +149,7 @@ std::set<Op*> empty_barriers(ir::Function& function) {
   ir::walk(function, [&](Op& op) {
     if (op.is<ir::MbarrierWaitOp>() && op.parent_op() != nullptr && fills(*op.parent_op()) &&
         !holds_a_loop(*op.parent_op()->parent()))
-      empties.insert(&array_of(*op.operand(0)));
+      empties.insert(&array_of(*op.in("mbarrier")));
   });
   return empties;
 }
@@ -158,7 +159,7 @@ void let_barriers_release(ir::Function& function, std::set<Op*> const& empties) 
   std::vector<Op*> uses;
   ir::walk(function, [&](Op& op) {
     bool const use = op.is<ir::MbarrierInitOp>() || op.is<ir::MbarrierArriveOp>() || op.is<ir::MbarrierWaitOp>();
-    if (use && empties.count(&array_of(*op.operand(0))) != 0) uses.push_back(&op);
+    if (use && empties.count(&array_of(*op.in("mbarrier"))) != 0) uses.push_back(&op);
   });
   for (Op* use : uses) use->is<ir::MbarrierArriveOp>() ? erase_release(*use) : ir::erase_with_operands(*use);
   for (Op* empty : empties)

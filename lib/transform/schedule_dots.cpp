@@ -16,18 +16,22 @@ namespace {
 
 using ir::Block;
 using ir::Layout;
+using ir::Loop;
 using ir::Op;
 using ir::Type;
 using ir::Value;
 
 bool is_zero(Value const& value) {
-  Op const* const op = value.defining_op();
-  return op != nullptr && op->is<ir::ConstantOp>() && op->as<ir::ConstantOp>().value.bits == 0;
+  Op const* const op = value.defined_by<ir::ConstantOp>();
+  return op != nullptr && op->as<ir::ConstantOp>().value.bits == 0;
 }
 
-/// Whether the product stays open from one iteration of its loop to the next. Registers of a left operand would have to
-/// live as long.
-bool stays_open(Op const& dot) { return own_carry(dot, 2) >= 0 && fetched_operand(*dot.operand(0)).view != nullptr; }
+/// The carried value to which a product adds that stays open from one iteration to the next. Registers of a left
+/// operand would have to live as long: none then.
+std::optional<Carry> open_carry(Op const& dot) {
+  if (fetched_operand(*dot.lhs()).view == nullptr) return std::nullopt;
+  return own_carry(dot, *dot.in<ir::DotOp>("accumulator"));
+}
 
 /// A product that was issued and is waited for where its result is needed.
 struct OpenProduct {
@@ -61,34 +65,34 @@ class Schedule {
     for (std::size_t i = 0; i < dots_.size(); ++i) {
       if (!reasons[i].empty())
         warp_by_warp(*dots_[i], reasons[i]);
-      else if (stays_open(*dots_[i]))
-        carried(*dots_[i], *dots_[i]->parent_op());
+      else if (auto const carry = open_carry(*dots_[i]))
+        carried(*dots_[i], *carry);
       else
         waited_for(*dots_[i]);
     }
-    for (auto const& [loop, groups] : pending_groups_) close_loop(*loop, groups);
+    for (auto const& [loop, groups] : pending_groups_) close_loop(Loop(*loop), groups);
     for (OpenProduct const& open : open_) wait_for(open);
     return true;
   }
 
  private:
   bool refuse(Op const& dot, std::string const& why) {
-    context_.diagnostics.error("dot: " + why + " (lhs " + ir::to_string(dot.operand(0)->type()) + ", rhs " +
-                                   ir::to_string(dot.operand(1)->type()) +
+    context_.diagnostics.error("dot: " + why + " (lhs " + ir::to_string(dot.lhs()->type()) + ", rhs " +
+                                   ir::to_string(dot.rhs()->type()) +
                                    "); run this kernel on the host or change the shape",
                                dot.where());
     return false;
   }
 
   /// The operand as wgmma takes it.
-  Value* operand_of(ir::Builder& builder, Op const& dot, int i) {
-    FetchedOperand const source = fetched_operand(*dot.operand(i));
+  Value* operand_of(ir::Builder& builder, Value* tile) {
+    FetchedOperand const source = fetched_operand(*tile);
     if (source.view != nullptr)
       return source.transposed ? builder.value(ir::TransViewOp{}, {source.view}, view_type(source)) : source.view;
     std::string why;
-    Type const& type = dot.operand(i)->type();
+    Type const& type = tile->type();
     Layout const* const layout = ir::wgmma_a_layout(type.shape(), bytes(type.element()), function_.warps, why);
-    return builder.value(ir::ConvertLayoutOp{}, {dot.operand(i)}, type.with_layout(layout));
+    return builder.value(ir::ConvertLayoutOp{}, {tile}, type.with_layout(layout));
   }
 
   /// A tile in a product's layout; zeros are made there.
@@ -99,53 +103,52 @@ class Schedule {
     return builder.value(ir::ConvertLayoutOp{}, {tile}, type);
   }
 
-  void carried(Op& dot, Op& loop) {
+  void carried(Op& dot, Carry const& carry) {
+    auto const& [loop, k] = carry;
     std::string why;
     Layout const* const layout = ir::wgmma_layout(dot.result()->type().shape(), function_.warps, why);
-    int const carry = dot.operand(2)->index() - 1;
     Type const pending = dot.result()->type().with_layout(layout).as(ir::TypeKind::pending);
 
-    ir::Builder before = ir::Builder::before(loop);
+    ir::Builder before = ir::Builder::before(loop.op());
     before.set_where(dot.where());
-    Value* const start = laid_out(before, loop.operand(carry + 3), layout);
-    loop.set_operand(carry + 3, start);
-    Value* const argument = loop.block().argument(carry + 1);
-    argument->set_type(pending);
-    loop.result(carry)->set_type(pending);
+    loop.set_init(k, laid_out(before, loop.init(k), layout));
+    loop.carried(k)->set_type(pending);
+    loop.result(k)->set_type(pending);
 
     ir::Builder builder = ir::Builder::before(dot);
     builder.set_where(dot.where());
-    Value* const a = operand_of(builder, dot, 0);
-    Value* const b = operand_of(builder, dot, 1);
+    Value* const a = operand_of(builder, dot.lhs());
+    Value* const b = operand_of(builder, dot.rhs());
     // Products of one shape on the same accumulators need none between (PTX: wgmma.fence), but ptxas puts it in.
-    Value* const fenced = builder.value(ir::make_op<ir::WgmmaFenceOp>(ir::Purpose::schedule), {argument}, pending);
+    Value* const fenced =
+        builder.value(ir::make_op<ir::WgmmaFenceOp>(ir::Purpose::schedule), {loop.carried(k)}, pending);
     Value* const product = builder.value(ir::WgmmaOp{}, {a, b, fenced}, pending);
     Op& commit = builder.op(ir::WgmmaCommitOp{}, {}, {});
     ir::replace(dot, product);
     auto const found = std::find_if(pending_groups_.begin(), pending_groups_.end(),
-                                    [&](PendingLoop const& known) { return known.loop == &loop; });
-    PendingLoop& known = found != pending_groups_.end() ? *found : pending_groups_.emplace_back(PendingLoop{&loop, {}});
-    known.groups.push_back({&commit, carry});
+                                    [&](PendingLoop const& known) { return known.loop == &carry.loop.op(); });
+    PendingLoop& known =
+        found != pending_groups_.end() ? *found : pending_groups_.emplace_back(PendingLoop{&loop.op(), {}});
+    known.groups.push_back({&commit, k});
   }
 
   /// Fences what products add to, once ahead of the loop for all of them. Waits in the loop for the products of the
   /// iteration before, behind it for all.
-  static void close_loop(Op& loop, std::vector<std::pair<Op*, int>> const& groups) {
-    ir::Builder before = ir::Builder::before(loop);
+  static void close_loop(Loop const& loop, std::vector<std::pair<Op*, int>> const& groups) {
+    ir::Builder before = ir::Builder::before(loop.op());
     before.set_where(groups.front().first->where());
     std::vector<Value*> starts;
     std::vector<Type> started;
     for (auto const& [commit, carry] : groups) {
-      starts.push_back(loop.operand(carry + 3));
+      starts.push_back(loop.init(carry));
       started.push_back(loop.result(carry)->type());
     }
     Op& fence = before.op(ir::WgmmaFenceOp{}, starts, started);
-    for (std::size_t i = 0; i < groups.size(); ++i)
-      loop.set_operand(groups[i].second + 3, fence.result(static_cast<int>(i)));
+    for (std::size_t i = 0; i < groups.size(); ++i) loop.set_init(groups[i].second, fence.result(static_cast<int>(i)));
     ir::Builder inside = ir::Builder::after(*groups.back().first);
     inside.set_where(groups.back().first->where());
     inside.op(ir::make_op<ir::WgmmaWaitOp>(static_cast<std::int64_t>(groups.size())), {}, {});
-    ir::Builder behind = ir::Builder::after(loop);
+    ir::Builder behind = ir::Builder::after(loop.op());
     behind.set_where(groups.back().first->where());
     std::vector<Value*> open;
     std::vector<Type> done;
@@ -172,16 +175,17 @@ class Schedule {
     Type const tile = dot.result()->type().with_layout(layout);
     ir::Builder builder = ir::Builder::before(dot);
     builder.set_where(dot.where());
-    Value* a = operand_of(builder, dot, 0);
-    Value* const b = operand_of(builder, dot, 1);
+    Value* a = operand_of(builder, dot.lhs());
+    Value* const b = operand_of(builder, dot.rhs());
     std::vector<Value*> operands;  // of the fence: what the product reads of registers
     std::vector<Type> types;
     auto const fence = [&](Value* value) {
       operands.push_back(value);
       types.push_back(value->type());
     };
-    bool const accumulates = !is_zero(*dot.operand(2));
-    if (accumulates) fence(laid_out(builder, dot.operand(2), layout));
+    Value* const accumulator = dot.in<ir::DotOp>("accumulator");
+    bool const accumulates = !is_zero(*accumulator);
+    if (accumulates) fence(laid_out(builder, accumulator, layout));
     if (a->type().is_tile()) fence(a);
     Op& fenced = builder.op(ir::WgmmaFenceOp{}, operands, types);
     if (a->type().is_tile()) a = fenced.result(accumulates ? 1 : 0);
@@ -194,7 +198,7 @@ class Schedule {
 
   /// Waits for a product before the first op that needs it done, leaving open what was committed in between.
   static void wait_for(OpenProduct const& open) {
-    Op* const next = open.registers == nullptr ? nullptr : sink_next(*open.dot->operand(0));
+    Op* const next = open.registers == nullptr ? nullptr : sink_next(*open.dot->lhs());
     auto const stops = [&](Op& op) {
       bool stop = &op == next || op.info().has(ir::terminator);
       auto const& uses = open.dot->result()->uses();
@@ -230,16 +234,16 @@ class Schedule {
   /// (ptxas serialises all products otherwise, C7513): the ops that only make it move to the loop's end. The first of
   /// them; null: there are none.
   static Op* sink_next(Value const& operand) {
-    Block const* const block = operand.owner_block();
-    if (block == nullptr || block->parent_op() == nullptr || !block->parent_op()->is<ir::ForOp>()) return nullptr;
-    Op& yield = block->back();
+    auto const carry = carry_of(operand);
+    if (!carry) return nullptr;
     Op* first = nullptr;
-    Value const* value = yield.operand(operand.index() - 1);
-    while (value->defining_op() != nullptr && value->defining_op()->parent() == block && value->uses().size() == 1 &&
-           value->defining_op()->is<ir::CastOp>()) {
-      value->defining_op()->move_before(first == nullptr ? yield : *first);
-      first = value->defining_op();
-      value = first->operand(0);
+    Value const* value = carry->loop.yielded(carry->number);
+    for (Op* cast = value->defined_by<ir::CastOp>();
+         cast != nullptr && cast->parent() == &carry->loop.body() && value->uses().size() == 1;
+         cast = value->defined_by<ir::CastOp>()) {
+      cast->move_before(first == nullptr ? carry->loop.yield() : *first);
+      first = cast;
+      value = cast->operand();
     }
     return first;
   }
@@ -252,27 +256,29 @@ class Schedule {
     ir::Builder builder = ir::Builder::before(dot);
     builder.set_where(dot.where());
     Value* sum = nullptr;
-    std::int64_t const depth = dot.operand(0)->type().shape()[1], step = depth_of_part(dot, grid);
+    std::int64_t const depth = dot.lhs()->type().shape()[1], step = depth_of_part(dot, grid);
     for (std::int64_t from = 0; from < depth; from += step) {
-      auto const part = [&](int i) { return step == depth ? dot.operand(i) : part_of(builder, dot, i, from, step); };
-      Value *const a = part(0), *const b = part(1);
+      bool const whole = step == depth;
+      Value* const a = whole ? dot.lhs() : part_of(builder, *dot.lhs(), true, from, step);
+      Value* const b = whole ? dot.rhs() : part_of(builder, *dot.rhs(), false, from, step);
       auto const in_layout = [&](Value* tile, Layout const* layout) {
         return builder.value(ir::ConvertLayoutOp{}, {tile}, tile->type().with_layout(layout));
       };
       int const size = bytes(a->type().element());
       Value* const lhs = in_layout(a, ir::mma_a_layout(a->type().shape(), size, grid, why));
       Value* const rhs = in_layout(b, ir::mma_b_layout(b->type().shape(), size, grid, why));
-      if (sum == nullptr) sum = laid_out(builder, dot.operand(2), ir::mma_layout(d.shape(), grid, why));
+      if (sum == nullptr)
+        sum = laid_out(builder, dot.in<ir::DotOp>("accumulator"), ir::mma_layout(d.shape(), grid, why));
       sum = builder.value(ir::make_op<ir::MmaOp>(Symbol(by_warps)), {lhs, rhs, sum}, sum->type());
     }
     ir::replace(dot, builder.value(ir::ConvertLayoutOp{}, {sum}, d));
   }
 
   /// Columns [from, from + step) of the left operand, or such rows of the right one, where it was copied.
-  static Value* part_of(ir::Builder& builder, Op const& dot, int i, std::int64_t from, std::int64_t step) {
-    FetchedOperand const source = fetched_operand(*dot.operand(i));
+  static Value* part_of(ir::Builder& builder, Value const& operand, bool left, std::int64_t from, std::int64_t step) {
+    FetchedOperand const source = fetched_operand(operand);
     Type const& whole = source.view->type();
-    bool const columns = (i == 0) != source.transposed;
+    bool const columns = left != source.transposed;
     Extents shape = whole.shape();
     shape[columns ? 1 : 0] = step;
     Value *const at = builder.index(from), *const zero = builder.index(0);

@@ -26,12 +26,11 @@ bool only_16_bits(Value const& value) {
 }
 
 bool rewrite(Op& quotient) {
-  Op const* const wide = quotient.operand(1)->defining_op();
+  Op const* const wide = quotient.rhs()->defined_by<ir::BroadcastOp>();
   Type const type = quotient.result()->type();
-  if (wide == nullptr || !wide->is<ir::BroadcastOp>() || !type.is_tile() || type.element() != Element::f32 ||
-      !only_16_bits(*quotient.result()))
+  if (wide == nullptr || !type.is_tile() || type.element() != Element::f32 || !only_16_bits(*quotient.result()))
     return false;
-  Value* const divisor = wide->operand(0);
+  Value* const divisor = wide->operand();
   Type const row = divisor->type();
   if (type.elements() < worth_a_test * row.elements()) return false;
   ir::Builder builder = ir::Builder::before(quotient);
@@ -50,7 +49,7 @@ bool rewrite(Op& quotient) {
   then.set_where(quotient.where());
   Value* const reciprocal = then.same(ir::DivOp{}, {then.constant(1.0, row), divisor});
   Value* const factor = then.value(ir::BroadcastOp{}, {reciprocal}, wide->result()->type());
-  then.op(ir::YieldOp{}, {then.same(ir::MulOp{}, {quotient.operand(0), factor})}, {});
+  then.op(ir::YieldOp{}, {then.same(ir::MulOp{}, {quotient.lhs(), factor})}, {});
   ir::Builder otherwise(branch.add_block());
   ir::ValueMap map;
   otherwise.op(ir::YieldOp{}, {otherwise.clone(quotient, map).result()}, {});

@@ -6,7 +6,9 @@
 #include "ir/builder.hpp"
 #include "ir/infer.hpp"
 #include "ir/rewrite.hpp"
+#include "ir/sides.hpp"
 #include "ir/walk.hpp"
+#include "transform/carried.hpp"
 #include "transform/sum_range.hpp"
 
 namespace tegula::transform {
@@ -17,8 +19,8 @@ using ir::Type;
 using ir::Value;
 
 bool is_zero(Value const& value) {
-  Op const* const op = value.defining_op();
-  return op != nullptr && op->is<ir::ConstantOp>() && ir::to_double(op->as<ir::ConstantOp>().value) == 0;
+  Op const* const op = value.defined_by<ir::ConstantOp>();
+  return op != nullptr && ir::to_double(op->as<ir::ConstantOp>().value) == 0;
 }
 
 /// The values through which one sum runs: what loops and branches hand on, additions, products with something else.
@@ -28,7 +30,7 @@ class Sum {
 
   bool find() {
     if (first_.result()->uses().size() != 1 || !first_.result()->uses()[0].user->is<ir::AddOp>()) return false;
-    auto const folded = ir::infer(fold(), {first_.operand(0)->type()});
+    auto const folded = ir::infer(fold(), {first_.operand()->type()});
     if (!folded.ok()) return false;
     folded_ = folded.types.front();
     if (!join(*first_.result()->uses()[0].user->result())) return false;
@@ -50,7 +52,7 @@ class Sum {
     for (Op* reduce : reductions_) {
       ir::Builder builder = ir::Builder::before(*reduce);
       builder.set_where(reduce->where());
-      ir::replace(*reduce, builder.value(fold(), {reduce->operand(0)}, folded_));
+      ir::replace(*reduce, builder.value(fold(), {reduce->operand()}, folded_));
     }
     for (ir::Use const& use : factors_) {
       ir::Builder builder = ir::Builder::before(*use.user);
@@ -74,7 +76,7 @@ class Sum {
     Op const* const op = value.defining_op();
     return op != nullptr && op->is<ir::ReduceOp>() && value.uses().size() == 1 &&
            op->as<ir::ReduceOp>().axis == reduction_.axis && op->as<ir::ReduceOp>().combine == reduction_.combine &&
-           op->as<ir::ReduceOp>().order == reduction_.order && op->operand(0)->type() == first_.operand(0)->type();
+           op->as<ir::ReduceOp>().order == reduction_.order && op->operand()->type() == first_.operand()->type();
   }
 
   /// Takes a value, what it is made of, and what carries it on; false: something else makes it.
@@ -88,20 +90,18 @@ class Sum {
   bool made_of_sums(Value& value) {
     Op* const op = value.defining_op();
     if (op == nullptr) {
-      Op* const loop = value.owner_block()->parent_op();
-      return loop != nullptr && loop->is<ir::ForOp>() && value.index() > 0 && join_carry(*loop, value.index() - 1);
+      auto const carry = carry_of(value);
+      return carry && join(*carry);
     }
-    if (op->is<ir::ForOp>()) return join_carry(*op, value.index());
+    if (op->is<ir::ForOp>()) return join({ir::Loop(*op), value.index()});
     if (op->is<ir::IfOp>())
       return part({&op->block(0).back(), value.index()}) && part({&op->block(1).back(), value.index()});
-    if (op->is<ir::AddOp>()) return part({op, 0}) && part({op, 1});
-    if (op->is<ir::MulOp>()) {
-      int const sum = of_sums(*op->operand(0)) ? 0 : of_sums(*op->operand(1)) ? 1 : -1;
-      if (sum < 0) return false;
-      factors_.push_back({op, 1 - sum});
-      return part({op, sum});
-    }
-    return false;
+    ir::Use const left{op, op->position<ir::BinaryDefaults>("lhs")}, right{op, op->position<ir::BinaryDefaults>("rhs")};
+    if (op->is<ir::AddOp>()) return part(left) && part(right);
+    if (!op->is<ir::MulOp>() || (!of_sums(*op->lhs()) && !of_sums(*op->rhs()))) return false;
+    bool const sum_on_left = of_sums(*op->lhs());
+    factors_.push_back(sum_on_left ? right : left);
+    return part(sum_on_left ? left : right);
   }
   /// Which factor of a product is the sum: one that was met, starts it, or is carried.
   [[nodiscard]] bool of_sums(Value const& value) const {
@@ -121,10 +121,12 @@ class Sum {
     }
     return join(value);
   }
-  bool join_carry(Op& loop, int k) {
-    return join(*loop.block().argument(k + 1)) && join(*loop.result(k)) && once({&loop, k + 3}) &&
-           once({&loop.block().back(), k});
+  bool join(Carry const& carry) {
+    auto const& [loop, k] = carry;
+    return join(*loop.carried(k)) && join(*loop.result(k)) && once(loop.init_use(k)) && once(loop.yield_use(k));
   }
+  /// The value that this use begins or goes on with.
+  bool join_carry(ir::Loop const& loop, ir::Use const& use) { return join({loop, loop.carry_of(use)}); }
   /// As part, once per operand.
   bool once(ir::Use const& use) {
     if (std::find(seen_.begin(), seen_.end(), use) != seen_.end()) return true;
@@ -137,15 +139,15 @@ class Sum {
       Op& user = *use.user;
       bool good = true;
       if (user.is<ir::ForOp>()) {
-        good = join_carry(user, use.index - 3);
+        good = join_carry(ir::Loop(user), use);
       } else if (user.is<ir::YieldOp>()) {
         Op& holder = *user.parent_op();
-        good = holder.is<ir::ForOp>()  ? join_carry(holder, use.index)
+        good = holder.is<ir::ForOp>()  ? join_carry(ir::Loop(holder), use)
                : holder.is<ir::IfOp>() ? join(*holder.result(use.index))
                                        : false;
-      } else if (user.is<ir::AddOp>() && adds(*user.operand(1 - use.index))) {
+      } else if (user.is<ir::AddOp>() && adds(*ir::other_side(user, value))) {
         good = join(*user.result());
-      } else if (user.is<ir::MulOp>() && user.operand(0) != user.operand(1) && leads_on(*user.result())) {
+      } else if (user.is<ir::MulOp>() && user.lhs() != user.rhs() && leads_on(*user.result())) {
         good = join(*user.result());
       } else {
         exits_.push_back(use);
@@ -158,7 +160,7 @@ class Sum {
   [[nodiscard]] bool leads_on(Value const& product) const {
     auto const& uses = product.uses();
     return std::any_of(uses.begin(), uses.end(), [&](ir::Use const& use) {
-      return use.user->is<ir::AddOp>() && adds(*use.user->operand(1 - use.index));
+      return use.user->is<ir::AddOp>() && adds(*ir::other_side(*use.user, product));
     });
   }
 

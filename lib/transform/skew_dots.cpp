@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/builder.hpp"
+#include "ir/loop.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
 #include "transform/fetches.hpp"
@@ -33,54 +34,50 @@ std::int64_t registers_of(ir::Type const& type) {
 }
 
 /// One loop, its ops parted into those of the first stage and those of the last.
-class Loop {
+class Stages {
  public:
-  explicit Loop(Op& loop) : loop_(loop), block_(loop.block()) {}
+  explicit Stages(Op& loop) : loop_(loop), block_(loop.block()) {}
 
   bool analyse() {
     for (Op& op : block_) {
       if (!op.is<ir::DotOp>()) continue;
-      if (fetched_operand(*op.operand(1)).view == nullptr) return false;
+      if (fetched_operand(*op.rhs()).view == nullptr) return false;
       (is_last(op) ? last_ : first_).push_back(&op);
     }
     if (first_.empty() || last_.empty()) return false;
     for (Op* dot : last_) {
       late_.insert(dot);
-      late_carries_.push_back(dot->result()->uses().front().index);
+      late_carries_.push_back(loop_.carry_of(dot->result()->uses().front()));
     }
     gather_late();
     return carried_path_is_late() && find_crossing() && registers() <= most_registers;
   }
 
   void rewrite() {
-    number_fetches(loop_);
-    Value *const lower = loop_.operand(0), *const upper = loop_.operand(1), *const step = loop_.operand(2);
-    ir::Builder builder = ir::Builder::before(loop_);
-    builder.set_where(loop_.where());
-    Value* const some = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {lower, upper},
+    number_fetches(loop_.op());
+    ir::Builder builder = ir::Builder::before(loop_.op());
+    builder.set_where(loop_.op().where());
+    Value* const some = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {loop_.lower(), loop_.upper()},
                                       ir::Type::scalar(Element::boolean));
     std::vector<ir::Type> types;
-    for (int k = 0; k < loop_.result_count(); ++k) types.push_back(loop_.result(k)->type());
+    for (int k = 0; k < loop_.count(); ++k) types.push_back(loop_.result(k)->type());
     Op& branch = builder.op(ir::IfOp{}, {some}, types);
     ir::Builder then(branch.add_block());
-    then.set_where(loop_.where());
-    prologue(then, lower);
-    main(then, upper, step);
-    epilogue(then, upper, step);
+    then.set_where(loop_.op().where());
+    prologue(then);
+    main(then);
+    epilogue(then);
     ir::Builder otherwise(branch.add_block());
     std::vector<Value*> starts;
-    for (int k = 0; k < loop_.result_count(); ++k) starts.push_back(start(k));
+    for (int k = 0; k < loop_.count(); ++k) starts.push_back(loop_.init(k));
     otherwise.op(ir::YieldOp{}, starts, {});
     std::vector<Value*> results;
     for (int k = 0; k < branch.result_count(); ++k) results.push_back(branch.result(k));
-    ir::replace(loop_, results);
+    ir::replace(loop_.op(), results);
     sink_fetches(branch);
   }
 
  private:
-  [[nodiscard]] Value* start(int k) const { return loop_.operand(3 + k); }
-  [[nodiscard]] Value* argument(int k) const { return block_.argument(1 + k); }
-  [[nodiscard]] Value* yielded(int k) const { return block_.back().operand(k); }
   [[nodiscard]] bool is_late(int k) const {
     return std::find(late_carries_.begin(), late_carries_.end(), k) != late_carries_.end();
   }
@@ -93,14 +90,15 @@ class Loop {
   [[nodiscard]] bool is_last(Op const& dot) const {
     auto const& uses = dot.result()->uses();
     if (uses.size() != 1 || uses[0].user != &block_.back()) return false;
-    return follows_from(*dot.operand(2), uses[0].index) && made_by_products().contains(dot.operand(0));
+    return follows_from(*dot.in<ir::DotOp>("accumulator"), loop_.carry_of(uses[0])) &&
+           made_by_products().contains(dot.lhs());
   }
   using Values = std::unordered_set<Value const*>;
   /// What the ops of the loop make of a carried value, without products.
   [[nodiscard]] bool follows_from(Value const& value, int carry) const {
     auto const [at, first] = followers_.try_emplace(carry);
     if (first) {
-      at->second.insert(argument(carry));
+      at->second.insert(loop_.carried(carry));
       gather(at->second, [](Op const& op, bool reads) { return reads && !op.is<ir::DotOp>(); });
     }
     return at->second.contains(&value);
@@ -146,7 +144,7 @@ class Loop {
   }
   [[nodiscard]] bool carried_path_is_late() const {
     return std::all_of(late_carries_.begin(), late_carries_.end(), [&](int k) {
-      auto const& uses = argument(k)->uses();
+      auto const& uses = loop_.carried(k)->uses();
       return std::all_of(uses.begin(), uses.end(), [&](ir::Use const& use) { return late_.contains(use.user); });
     });
   }
@@ -154,7 +152,7 @@ class Loop {
   /// Follows from the index alone, by scalar arithmetic.
   [[nodiscard]] bool recomputed(Value const& value) const {
     if (recomputed_.empty()) {
-      recomputed_.insert(block_.argument(0));
+      recomputed_.insert(loop_.counter());
       for (Op const& op : block_)
         if (op.pure() && op.block_count() == 0 && op.result_count() == 1 && op.result()->type().is_scalar() &&
             std::all_of(op.operands().begin(), op.operands().end(),
@@ -168,9 +166,7 @@ class Loop {
       if (!late_.contains(&op)) continue;
       for (Value* operand : op.operands()) {
         Op const* const made = operand->defining_op();
-        bool const late = made != nullptr ? late_.contains(made)
-                                          : operand->owner_block() == &block_ && operand->index() > 0 &&
-                                                is_late(operand->index() - 1);
+        bool const late = made != nullptr ? late_.contains(made) : is_late(loop_.carry_of(*operand));
         if (late || recomputed(*operand) || std::find(crossing_.begin(), crossing_.end(), operand) != crossing_.end())
           continue;
         if (!operand->type().is_tile() && !operand->type().is_scalar()) return false;
@@ -190,57 +186,60 @@ class Loop {
     return sum;
   }
 
-  void prologue(ir::Builder& builder, Value* lower) {
-    ValueMap map = {{block_.argument(0), lower}};
-    for (int k = 0; k < loop_.result_count(); ++k) map[argument(k)] = start(k);
+  void prologue(ir::Builder& builder) {
+    ValueMap map = {{loop_.counter(), loop_.lower()}};
+    for (int k = 0; k < loop_.count(); ++k) map[loop_.carried(k)] = loop_.init(k);
     for (Op const& op : block_)
       if (!late_.contains(&op) && !op.info().has(ir::terminator)) builder.clone(op, map);
-    for (int k = 0; k < loop_.result_count(); ++k) starts_.push_back(is_late(k) ? start(k) : mapped(map, yielded(k)));
+    for (int k = 0; k < loop_.count(); ++k)
+      starts_.push_back(is_late(k) ? loop_.init(k) : mapped(map, loop_.yielded(k)));
     for (Value* value : crossing_) starts_.push_back(mapped(map, value));
   }
 
-  void main(ir::Builder& builder, Value* upper, Value* step) {
-    std::vector<Value*> operands = {builder.same(ir::AddOp{}, {loop_.operand(0), step}), upper, step};
+  void main(ir::Builder& builder) {
+    Value* const step = loop_.step();
+    std::vector<Value*> operands = {builder.same(ir::AddOp{}, {loop_.lower(), step}), loop_.upper(), step};
     operands.insert(operands.end(), starts_.begin(), starts_.end());
     std::vector<ir::Type> types;
     for (Value const* value : starts_) types.push_back(value->type());
-    main_ = &builder.op(loop_.as<ir::ForOp>(), operands, types);
+    main_ = &builder.op(loop_.op().as<ir::ForOp>(), operands, types);
     Block& body = main_->add_block();
-    ValueMap now = {{block_.argument(0), body.add_argument(ir::Type::index(), block_.argument(0)->name())}};
+    Value* const counter = body.add_argument(ir::Type::index(), loop_.counter()->name());
+    ValueMap now = {{loop_.counter(), counter}};
     ir::Builder inside(body);
-    inside.set_where(loop_.where());
+    inside.set_where(loop_.op().where());
     ValueMap before;
-    for (int k = 0; k < loop_.result_count(); ++k) {
-      Value* const here = body.add_argument(argument(k)->type(), argument(k)->name());
-      (is_late(k) ? before : now)[argument(k)] = here;
+    for (int k = 0; k < loop_.count(); ++k) {
+      Value* const carried = loop_.carried(k);
+      (is_late(k) ? before : now)[carried] = body.add_argument(carried->type(), carried->name());
     }
     for (Value* value : crossing_) before[value] = body.add_argument(value->type(), value->name());
     for (Op const& op : block_) {
       if (late_.contains(&op) || op.info().has(ir::terminator)) continue;
       inside.clone(op, now);
       if (&op != first_.back()) continue;
-      before[block_.argument(0)] = inside.same(ir::SubOp{}, {body.argument(0), step});
+      before[loop_.counter()] = inside.same(ir::SubOp{}, {counter, step});
       last_stage(inside, before);
     }
     std::vector<Value*> next;
-    for (int k = 0; k < loop_.result_count(); ++k) next.push_back(mapped(is_late(k) ? before : now, yielded(k)));
+    for (int k = 0; k < loop_.count(); ++k) next.push_back(mapped(is_late(k) ? before : now, loop_.yielded(k)));
     for (Value* value : crossing_) next.push_back(mapped(now, value));
     inside.op(ir::YieldOp{}, next, {});
   }
 
-  void epilogue(ir::Builder& builder, Value* upper, Value* step) {
-    Value* const lower = loop_.operand(0);
-    Value* const turns = builder.same(ir::CeilDivOp{}, {builder.same(ir::SubOp{}, {upper, lower}), step});
+  void epilogue(ir::Builder& builder) {
+    Value *const lower = loop_.lower(), *const step = loop_.step();
+    Value* const turns = builder.same(ir::CeilDivOp{}, {builder.same(ir::SubOp{}, {loop_.upper(), lower}), step});
     Value* const gone = builder.same(ir::MulOp{}, {builder.same(ir::SubOp{}, {turns, builder.index(1)}), step});
-    ValueMap map = {{block_.argument(0), builder.same(ir::AddOp{}, {lower, gone})}};
-    for (int k = 0; k < loop_.result_count(); ++k)
-      if (is_late(k)) map[argument(k)] = main_->result(k);
+    ValueMap map = {{loop_.counter(), builder.same(ir::AddOp{}, {lower, gone})}};
+    for (int k = 0; k < loop_.count(); ++k)
+      if (is_late(k)) map[loop_.carried(k)] = main_->result(k);
     for (std::size_t j = 0; j < crossing_.size(); ++j)
-      map[crossing_[j]] = main_->result(loop_.result_count() + static_cast<int>(j));
+      map[crossing_[j]] = main_->result(loop_.count() + static_cast<int>(j));
     last_stage(builder, map);
     std::vector<Value*> results;
-    for (int k = 0; k < loop_.result_count(); ++k)
-      results.push_back(is_late(k) ? mapped(map, yielded(k)) : main_->result(k));
+    for (int k = 0; k < loop_.count(); ++k)
+      results.push_back(is_late(k) ? mapped(map, loop_.yielded(k)) : main_->result(k));
     builder.op(ir::YieldOp{}, results, {});
   }
 
@@ -282,7 +281,7 @@ class Loop {
     }
   }
 
-  Op& loop_;
+  ir::Loop loop_;
   Block& block_;
   std::vector<Op*> first_, last_;       ///< products of the first and of the last stage
   std::unordered_set<Op const*> late_;  ///< ops of the last stage
@@ -304,9 +303,9 @@ PassResult skew_dots(ir::Function& function, AnalysisCache&, PassContext&) {
   });
   bool changed = false;
   for (Op* op : loops) {
-    Loop loop(*op);
-    if (!loop.analyse()) continue;
-    loop.rewrite();
+    Stages stages(*op);
+    if (!stages.analyse()) continue;
+    stages.rewrite();
     changed = true;
   }
   return result_of(changed);

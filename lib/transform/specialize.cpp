@@ -5,6 +5,7 @@
 #include "analysis/call_graph.hpp"
 #include "analysis/effects.hpp"
 #include "ir/builder.hpp"
+#include "ir/loop.hpp"
 #include "ir/loop_step.hpp"
 #include "ir/walk.hpp"
 
@@ -25,7 +26,7 @@ bool hand_facts_on(ir::Module& module) {
       for (auto const& caller : module.functions())
         ir::walk(*caller, [&](ir::Op& op) {
           if (!op.is<ir::CallOp>() || op.as<ir::CallOp>().callee.view() != callee.name()) return;
-          TensorFacts const& given = analysis::parameter_of(*op.operand(i)).facts;
+          TensorFacts const& given = analysis::parameter_of(*op.in<ir::CallOp>("arguments", i)).facts;
           joined.unit_inner_stride = joined.unit_inner_stride && given.unit_inner_stride;
           joined.aligned_16 = joined.aligned_16 && given.aligned_16;
           called = true;
@@ -76,15 +77,17 @@ bool override_loop(ir::Op& op, CompileOptions const& options, support::Diagnosti
 
 /// A loop whose step may be 0 or less becomes one that is not run for such a step and has a step of at least 1, so that
 /// passes may count iterations by division.
-bool guard_step(ir::Op& loop) {
-  if (ir::has_positive_step(loop)) return false;
-  ir::Builder builder = ir::Builder::before(loop);
-  builder.set_where(loop.where());
-  ir::Value* const step = loop.operand(2);
+bool guard_step(ir::Op& op) {
+  if (ir::has_positive_step(op)) return false;
+  ir::Loop const loop(op);
+  ir::Builder builder = ir::Builder::before(op);
+  builder.set_where(op.where());
+  ir::Value* const step = loop.step();
   ir::Value* const runs = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::gt), {step, builder.index(0)},
                                         ir::Type::scalar(Element::boolean));
-  loop.set_operand(1, builder.value(ir::SelectOp{}, {runs, loop.operand(1), loop.operand(0)}, ir::Type::index()));
-  loop.set_operand(2, builder.same(ir::MaxOp{}, {step, builder.index(1)}));
+  op.set_operand(op.position<ir::ForOp>("upper"),
+                 builder.value(ir::SelectOp{}, {runs, loop.upper(), loop.lower()}, ir::Type::index()));
+  op.set_operand(op.position<ir::ForOp>("step"), builder.same(ir::MaxOp{}, {step, builder.index(1)}));
   return true;
 }
 

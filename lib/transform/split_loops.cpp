@@ -6,6 +6,7 @@
 
 #include "analysis/coordinate_sums.hpp"
 #include "ir/builder.hpp"
+#include "ir/loop.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
 #include "transform/fetches.hpp"
@@ -13,6 +14,7 @@
 namespace tegula::transform {
 namespace {
 
+using ir::Loop;
 using ir::Op;
 using ir::Value;
 using Sum = analysis::CoordinateSum;
@@ -33,31 +35,29 @@ bool from_outside(Value const& value, Op const& loop) {
 }
 
 /// Whether the loop goes on where another one stops: the rest of one that was split.
-bool continues(Op const& loop) {
-  auto const& uses = loop.operand(0)->uses();
-  return std::any_of(uses.begin(), uses.end(),
-                     [](ir::Use const& use) { return use.user->is<ir::ForOp>() && use.index == 1; });
+bool continues(Loop const& loop) {
+  auto const& uses = loop.lower()->uses();
+  return std::any_of(uses.begin(), uses.end(), [](ir::Use const& use) { return use.is<ir::ForOp>("upper"); });
 }
 
 /// Without masks where the loop is not to be split.
-Split split_of(Op& loop, analysis::AxisFacts const& facts) {
-  Split result{&loop, {}};
+Split split_of(Op& op, analysis::AxisFacts const& facts) {
+  Loop const loop(op);
+  Split result{&op, {}};
   bool dots = false;
-  analysis::CoordinateSums sums(
-      {loop.block().argument(0), [&](Value const& value) { return from_outside(value, loop); }}, facts);
-  for (Op& op : loop.block()) {
-    dots = dots || op.is<ir::DotOp>();
-    if (!op.is<ir::CompareOp>() || !op.result()->type().is_tile()) continue;
-    auto const sum = sums.compared(op);
-    if (sum && sum->factor > 0) result.masks.emplace_back(&op, *sum);
+  analysis::CoordinateSums sums({loop.counter(), [&](Value const& value) { return from_outside(value, op); }}, facts);
+  for (Op& inner : loop.body()) {
+    dots = dots || inner.is<ir::DotOp>();
+    if (!inner.is<ir::CompareOp>() || !inner.result()->type().is_tile()) continue;
+    auto const sum = sums.compared(inner);
+    if (sum && sum->factor > 0) result.masks.emplace_back(&inner, *sum);
   }
   if (!dots || continues(loop)) result.masks.clear();
   return result;
 }
 
 /// How many iterations from the first on have factor * index + terms + most < 0.
-Value* count(ir::Builder& builder, Op const& loop, Sum const& sum) {
-  Value *const lower = loop.operand(0), *const step = loop.operand(2);
+Value* count(ir::Builder& builder, Loop const& loop, Sum const& sum) {
   Value* left = builder.index(-sum.most);
   auto const take = [&](Value* value, std::int64_t factor) {
     left = builder.same(ir::SubOp{}, {left, builder.same(ir::MulOp{}, {value, builder.index(factor)})});
@@ -65,34 +65,35 @@ Value* count(ir::Builder& builder, Op const& loop, Sum const& sum) {
   for (auto const& [value, factor] : sum.terms)
     take(value->type().element() == Element::i64 ? value : builder.value(ir::CastOp{}, {value}, ir::Type::index()),
          factor);
-  take(lower, sum.factor);
+  take(loop.lower(), sum.factor);
   Value* const some = builder.same(ir::MaxOp{}, {left, builder.index(0)});
-  return builder.same(ir::CeilDivOp{}, {some, builder.same(ir::MulOp{}, {step, builder.index(sum.factor)})});
+  return builder.same(ir::CeilDivOp{}, {some, builder.same(ir::MulOp{}, {loop.step(), builder.index(sum.factor)})});
 }
 
 void rewrite(Split const& split) {
-  Op& loop = *split.loop;
-  number_fetches(loop);
-  ir::Builder builder = ir::Builder::before(loop);
-  builder.set_where(loop.where());
+  Op& op = *split.loop;
+  Loop const loop(op);
+  number_fetches(op);
+  ir::Builder builder = ir::Builder::before(op);
+  builder.set_where(op.where());
   Value* turns = nullptr;
   for (auto const& [compare, sum] : split.masks) {
     Value* const some = count(builder, loop, sum);
     turns = turns == nullptr ? some : builder.same(ir::MinOp{}, {turns, some});
   }
-  Value *const lower = loop.operand(0), *const upper = loop.operand(1), *const step = loop.operand(2);
+  Value *const lower = loop.lower(), *const upper = loop.upper(), *const step = loop.step();
   Value* const reached = builder.same(ir::AddOp{}, {lower, builder.same(ir::MulOp{}, {turns, step})});
   Value* const middle = builder.same(ir::MaxOp{}, {lower, builder.same(ir::MinOp{}, {reached, upper})});
 
   ir::ValueMap map;
-  Op& rest = ir::Builder::after(loop).clone(loop, map);
-  for (int k = 0; k < loop.result_count(); ++k) {
+  Loop const rest(ir::Builder::after(op).clone(op, map));
+  for (int k = 0; k < loop.count(); ++k) {
     loop.result(k)->replace_all_uses_with(*rest.result(k));
     rest.result(k)->set_name(loop.result(k)->name());
-    rest.set_operand(3 + k, loop.result(k));
+    rest.set_init(k, loop.result(k));
   }
-  loop.set_operand(1, middle);
-  rest.set_operand(0, middle);
+  op.set_operand(op.position<ir::ForOp>("upper"), middle);
+  rest.op().set_operand(rest.op().position<ir::ForOp>("lower"), middle);
   for (auto const& [compare, sum] : split.masks) {
     ir::Builder inside = ir::Builder::before(*compare);
     ir::replace(*compare, inside.constant(1.0, compare->result()->type()));

@@ -6,6 +6,7 @@
 
 #include "ir/builder.hpp"
 #include "ir/layout.hpp"
+#include "ir/loop.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
 #include "transform/loop_regions.hpp"
@@ -29,16 +30,13 @@ bool writes_global(Op const& op) { return op.info().effects.writes(ir::Space::gl
 
 /// What a fence of products hands on under this name; the value itself where there is none.
 Value const& before_fence(Value const& value) {
-  Op const* const op = value.defining_op();
-  if (op == nullptr || !op->is<ir::WgmmaFenceOp>()) return value;
-  int number = 0;
-  while (op->result(number) != &value) ++number;
-  return *op->operand(number);
+  Op const* const fence = value.defined_by<ir::WgmmaFenceOp>();
+  return fence == nullptr ? value : *fence->in<ir::WgmmaFenceOp>("values", value.index());
 }
 
 bool is_zero(Value const& value) {
-  Op const* const op = before_fence(value).defining_op();
-  return op != nullptr && op->is<ir::ConstantOp>() && op->as<ir::ConstantOp>().value.bits == 0;
+  Op const* const op = before_fence(value).defined_by<ir::ConstantOp>();
+  return op != nullptr && op->as<ir::ConstantOp>().value.bits == 0;
 }
 
 /// How a part lies in memory: as the threads hold it, so that each lane's accesses have 16 bytes, beside those of the
@@ -114,16 +112,16 @@ class Split {
   /// What the loop hands from turn to turn, as it is behind it.
   bool find_sums() {
     done_ = loop_;
-    if (loop_->result_count() == 0) return false;
-    for (int i = 0; i < loop_->result_count(); ++i) {
-      Value const& sum = *loop_->block().argument(i + 1);
-      Op const* product = loop_->block().back().operand(i)->defining_op();
+    ir::Loop const loop(*loop_);
+    if (loop.count() == 0) return false;
+    for (int k = 0; k < loop.count(); ++k) {
+      Value const& sum = *loop.carried(k);
+      Op const* product = loop.yielded(k)->defining_op();
       bool const made = product != nullptr && (product->is<ir::WgmmaOp>() || product->is<ir::MmaOp>()) &&
                         product->operand_count() == 3 && product->result()->uses().size() == 1;
-      if (!made || sum.uses().size() != 1 || bytes(sum.type().element()) != 4 || !is_zero(*loop_->operand(i + 3)))
-        return false;
-      if (&before_fence(*product->operand(2)) != &sum) return false;
-      Value* const result = loop_->result(i);
+      if (!made || sum.uses().size() != 1 || bytes(sum.type().element()) != 4 || !is_zero(*loop.init(k))) return false;
+      if (&before_fence(*product->in("accumulator")) != &sum) return false;
+      Value* const result = loop.result(k);
       if (result->type().is_tile()) {
         sums_.push_back(result);
         continue;
@@ -131,7 +129,7 @@ class Split {
       auto const& uses = result->uses();
       Op* const wait = uses.size() == 1 ? uses[0].user : nullptr;
       if (wait == nullptr || !wait->is<ir::WgmmaWaitOp>() || wait->parent() != loop_->parent() ||
-          (i > 0 && wait != done_))
+          (k > 0 && wait != done_))
         return false;
       done_ = wait;
       sums_.push_back(wait->result(uses[0].index));
@@ -222,7 +220,8 @@ class Split {
     if (grid == nullptr) return;
     ir::Builder before = ir::Builder::before(*grid);
     before.set_where(grid->where());
-    grid->set_operand(0, before.same(ir::MulOp{}, {grid->operand(0), before.index(ctas_)}));
+    Value* const first = grid->in<ir::GridOp>("extents");
+    grid->set_operand(grid->position<ir::GridOp>("extents"), before.same(ir::MulOp{}, {first, before.index(ctas_)}));
   }
 
   /// Behind the tensor maps.
@@ -279,7 +278,8 @@ class Split {
   void share_loop() {
     ir::Builder builder = ir::Builder::before(*loop_);
     builder.set_where(loop_->where());
-    Value *const lower = loop_->operand(0), *const upper = loop_->operand(1), *const step = loop_->operand(2);
+    ir::Loop const loop(*loop_);
+    Value *const lower = loop.lower(), *const upper = loop.upper(), *const step = loop.step();
     Value* const length = builder.same(ir::MaxOp{}, {builder.same(ir::SubOp{}, {upper, lower}), builder.index(0)});
     Value* const trips = builder.same(ir::CeilDivOp{}, {length, step});
     auto const bound = [&](Value* rank) {
@@ -288,28 +288,25 @@ class Split {
     };
     Value* const from = bound(rank_);
     Value* const to = bound(builder.same(ir::AddOp{}, {rank_, builder.index(1)}));
-    loop_->set_operand(0, from);
-    loop_->set_operand(1, to);
+    loop_->set_operand(loop_->position<ir::ForOp>("lower"), from);
+    loop_->set_operand(loop_->position<ir::ForOp>("upper"), to);
   }
 
   /// Counts how often parts were handed over, through all loops around; `inside` is told the number in the innermost
   /// one. Returns the number at the end of the kernel.
   template <class Inside>
   Value* count_uses(Inside const& inside) {
-    std::vector<Op*> loops;  // innermost first
-    for (Op* at = loop_->parent_op(); at != nullptr; at = at->parent_op()) loops.push_back(at);
-    Op* outermost = loops.empty() ? loop_ : loops.back();
-    Value* use = ir::Builder::before(*outermost).index(0);
-    for (auto at = loops.rbegin(); at != loops.rend(); ++at) {
-      (*at)->add_operand(use);
-      use = (*at)->block().add_argument(Type::index(), "handed");
-    }
+    std::vector<ir::Loop> loops;  // innermost first
+    for (Op* at = loop_->parent_op(); at != nullptr; at = at->parent_op()) loops.emplace_back(*at);
+    Op& outermost = loops.empty() ? *loop_ : loops.back().op();
+    Value* use = ir::Builder::before(outermost).index(0);
+    for (auto at = loops.rbegin(); at != loops.rend(); ++at) use = at->add_carry(use, "handed");
     Op& last = inside(use);
     ir::Builder builder = ir::Builder::after(last);
     Value* next = builder.same(ir::AddOp{}, {use, builder.index(1)});
-    for (Op* loop : loops) {
-      loop->block().back().add_operand(next);
-      next = loop->add_result(Type::index());
+    for (ir::Loop const& loop : loops) {
+      loop.yield().add_operand(next);
+      next = loop.result(loop.count() - 1);
     }
     return next;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "analysis/effects.hpp"
 #include "analysis/shared_accesses.hpp"
@@ -69,8 +70,8 @@ class Split {
   }
 
   bool can_be_cut(Op const& store, Cut& cut) {
-    Value const& tensor = *store.operand(0);
-    Type const& tile = store.operand(1)->type();
+    Value const& tensor = *store.in<ir::StoreOp>("tensor");
+    Type const& tile = store.in<ir::StoreOp>("tile")->type();
     ir::ParameterAttributes const& parameter = analysis::parameter_of(tensor);
     bool const alone = std::count_if(tensor.uses().begin(), tensor.uses().end(),
                                      [](ir::Use const& use) { return !use.user->is<ir::ExtentOp>(); }) == 1;
@@ -78,7 +79,7 @@ class Split {
     int const size = bytes(tile.element());
     if (!ir::tma_tensor_troubles(analysis::tma_tensor(store, facts_), size).empty()) return false;
     // A copy out of shared memory may not begin before the tensor.
-    for (Value const* offset : store.operands().subspan(2))
+    for (Value const* offset : store.all<ir::StoreOp>("offsets"))
       if (facts_.facts(*offset).least < 0) return false;
     // A warp's stores through the TMA engine can wait for each other, those of different warps cannot.
     if (between_turns(store) > analysis::Level::warp) return false;
@@ -103,7 +104,12 @@ class Split {
   }
 
   void rewrite(Op& store, Cut const& cut) {
-    Element const element = store.operand(1)->type().element();
+    Value *const tensor = store.in<ir::StoreOp>("tensor"), *const tile = store.in<ir::StoreOp>("tile");
+    std::span<Value* const> const offsets = store.all<ir::StoreOp>("offsets");
+    // Axes of which the tile takes one element each.
+    std::span<Value* const> const leading = offsets.first(offsets.size() - 2);
+    Value *const row_offset = offsets[leading.size()], *const column_offset = offsets.back();
+    Element const element = tile->type().element();
     Op* first = nullptr;  // behind the maps
     for (Op& op : function_.body()) {
       first = &op;
@@ -111,12 +117,10 @@ class Split {
     }
     ir::Builder start = ir::Builder::before(*first);
     ir::TensorMapOp map_of;
-    int const leading = store.operand(0)->type().rank() - 2;  // axes of which the tile takes one element each
-    for (int axis = 0; axis < leading; ++axis) map_of.box.push_back(1);
+    for (std::size_t axis = 0; axis < leading.size(); ++axis) map_of.box.push_back(1);
     map_of.box.push_back(rows_per_warp);
     map_of.box.push_back(cut.chunk[1]);
     map_of.swizzle = cut.swizzle == 128 ? ir::Swizzle::b128 : cut.swizzle == 64 ? ir::Swizzle::b64 : ir::Swizzle::b32;
-    Value* const tensor = store.operand(0);
     Value* const map = start.value(map_of, {tensor}, Type::tensor_map(element, map_of.box));
     map->set_name("map_" + (tensor->name().empty() ? std::to_string(tensor->index()) : tensor->name()));
     Value* const staging = start.value(ir::make_op<ir::SharedAllocOp>(ir::swizzle_alignment(cut.swizzle)), {},
@@ -130,13 +134,13 @@ class Split {
     Type const part_type = Type::shared(element, {rows_per_warp, cut.chunk[1]}, cut.memory);
     Value* const warp = builder.op(ir::WarpIndexOp{}, {}, {Type::index()}).result();
     Value* const warp_row = builder.same(ir::MulOp{}, {warp, builder.index(rows_per_warp)});
-    Value* const first_row = builder.same(ir::AddOp{}, {store.operand(leading + 2), warp_row});
+    Value* const first_row = builder.same(ir::AddOp{}, {row_offset, warp_row});
     bool const apart = !between_turns(store);
     for (std::int64_t chunk = 0; chunk < cut.chunks(); ++chunk) {
       Extents const at = {chunk / cut.columns * cut.chunk[0], chunk % cut.columns * cut.chunk[1]};
       ir::ExtractOp part;
       part.offsets = at;
-      Value* const tile = builder.value(part, {store.operand(1)}, Type::tile(element, cut.chunk, cut.fragment));
+      Value* const chunk_tile = builder.value(part, {tile}, Type::tile(element, cut.chunk, cut.fragment));
       Value* const buffer = builder.index(chunk % cut.buffers());
       std::int64_t const open = groups_since(store, cut, chunk);
       if (open >= 0) {
@@ -149,7 +153,7 @@ class Split {
         builder.op(ir::WarpBarrierOp{}, {}, {});
       }
       Value* const view = builder.value(ir::ViewOp{}, {staging, buffer, zero, zero}, view_type);
-      builder.op(ir::SharedStoreOp{}, {view, tile}, {});
+      builder.op(ir::SharedStoreOp{}, {view, chunk_tile}, {});
       builder.op(ir::FenceProxyAsyncOp{}, {}, {});
       builder.op(ir::WarpBarrierOp{}, {}, {});
       Op& send = builder.op(ir::make_op<ir::ElectOp>(std::int64_t{-1}), {}, {});
@@ -157,9 +161,9 @@ class Split {
       lane.set_where(store.where());
       Value* const own = lane.value(ir::ViewOp{}, {staging, buffer, warp_row, zero}, part_type);
       Value* const row = lane.same(ir::AddOp{}, {first_row, lane.index(at[0])});
-      Value* const column = lane.same(ir::AddOp{}, {store.operand(leading + 3), lane.index(at[1])});
+      Value* const column = lane.same(ir::AddOp{}, {column_offset, lane.index(at[1])});
       std::vector<Value*> operands = {map, own};
-      operands.insert(operands.end(), store.operands().begin() + 2, store.operands().begin() + 2 + leading);
+      operands.insert(operands.end(), leading.begin(), leading.end());
       operands.insert(operands.end(), {row, column});
       lane.op(ir::TmaStoreOp{}, operands, {});
       lane.op(ir::BulkCommitOp{}, {}, {});

@@ -19,19 +19,18 @@ constexpr std::int64_t row_gap = 4;         ///< elements between rows that are 
 
 bool is_load(Value const& value) {
   Op const* const op = value.defining_op();
-  return op != nullptr && (op->is<ir::LoadOp>() || (op->is<ir::TransOp>() && is_load(*op->operand(0))));
+  return op != nullptr && (op->is<ir::LoadOp>() || (op->is<ir::TransOp>() && is_load(*op->operand())));
 }
 
 bool worth_it(Op const& dot, TargetInfo const& target) {
-  Type const &a = dot.operand(0)->type(), &b = dot.operand(1)->type();
+  Type const &a = dot.lhs()->type(), &b = dot.rhs()->type();
   std::int64_t const rows = a.shape()[0], columns = b.shape()[1];
   if (bytes(a.element()) > 4 || rows % target.mma.column_step != 0) return false;
   // The result is turned back in shared memory, beside two stages of the operands.
   std::int64_t const stage = (rows + columns) * a.shape()[1] * bytes(a.element());
   std::int64_t const turned = columns * (rows + row_gap) * bytes(dot.result()->type().element());
-  bool const for_wgmma = rows % target.wgmma.rows != 0 && columns % target.wgmma.rows == 0 &&
-                         is_load(*dot.operand(0)) && is_load(*dot.operand(1)) &&
-                         2 * stage + turned + reserve <= target.shared;
+  bool const for_wgmma = rows % target.wgmma.rows != 0 && columns % target.wgmma.rows == 0 && is_load(*dot.lhs()) &&
+                         is_load(*dot.rhs()) && 2 * stage + turned + reserve <= target.shared;
   return for_wgmma || (rows % target.mma.rows != 0 && columns % target.mma.rows == 0);
 }
 
@@ -48,26 +47,26 @@ void rewrite(Op& dot) {
   ir::Builder builder = ir::Builder::before(dot);
   builder.set_where(dot.where());
   Type const type = transposed(dot.result()->type());
-  Value* const left = transpose(builder, dot.operand(1));
-  Value* const right = transpose(builder, dot.operand(0));
-  int const carry = own_carry(dot, 2);
-  if (carry < 0) {
-    Value* const sum = transpose(builder, dot.operand(2));
-    Value* const product = builder.value(dot.as<ir::DotOp>(), {left, right, sum}, type);
+  Value* const left = transpose(builder, dot.rhs());
+  Value* const right = transpose(builder, dot.lhs());
+  Value* const sum = dot.in<ir::DotOp>("accumulator");
+  auto const carry = own_carry(dot, *sum);
+  if (!carry) {
+    Value* const turned = transpose(builder, sum);
+    Value* const product = builder.value(dot.as<ir::DotOp>(), {left, right, turned}, type);
     return ir::replace(dot, transpose(builder, product));
   }
-  Op& loop = *dot.parent_op();
-  ir::Builder before = ir::Builder::before(loop);
+  auto const& [loop, k] = *carry;
+  ir::Builder before = ir::Builder::before(loop.op());
   before.set_where(dot.where());
-  loop.set_operand(carry + 3, transpose(before, loop.operand(carry + 3)));
-  Value* const sum = dot.operand(2);
+  loop.set_init(k, transpose(before, loop.init(k)));
   sum->set_type(type);
-  Value* const result = loop.result(carry);
+  Value* const result = loop.result(k);
   result->set_type(type);
   ir::replace(dot, builder.value(dot.as<ir::DotOp>(), {left, right, sum}, type));
   std::vector<ir::Use> const uses = result->uses();
-  ir::Builder behind = ir::Builder::after(loop);
-  behind.set_where(loop.where());
+  ir::Builder behind = ir::Builder::after(loop.op());
+  behind.set_where(loop.op().where());
   Value* const back = transpose(behind, result);
   for (ir::Use const& use : uses) use.user->set_operand(use.index, back);
 }

@@ -31,8 +31,8 @@ std::optional<Products> products_of(Block& body, TargetInfo const& target) {
     if (starts && found.first == nullptr) found.first = &op;
     if (op.is<ir::WgmmaCommitOp>()) found.last = &op;
     if (op.is<ir::WgmmaOp>())
-      products += static_cast<double>(op.result()->type().elements() * op.operand(0)->type().shape()[1] *
-                                      bytes(op.operand(0)->type().element()));
+      products += static_cast<double>(op.result()->type().elements() * op.lhs()->type().shape()[1] *
+                                      bytes(op.lhs()->type().element()));
     if ((op.is<ir::Exp2Op>() || op.is<ir::ExpOp>()) && op.result()->type().is_tile())
       exponentials += static_cast<double>(op.result()->type().elements());
   }
@@ -48,7 +48,7 @@ std::optional<std::set<std::int64_t>> names_in_use(ir::Function& function) {
   bool known = true;
   ir::walk(function, [&](Op& op) {
     if ((!op.is<ir::BarrierOp>() && !op.is<ir::BarrierArriveOp>()) || op.operand_count() == 0) return;
-    if (auto const id = ir::constant_int(*op.operand(0)))
+    if (auto const id = ir::constant_int(*op.operand()))
       used.insert(*id);
     else
       known = false;

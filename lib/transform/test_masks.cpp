@@ -30,13 +30,13 @@ bool is_tested(Op const& select) {
   Op const* const branch = select.parent_op();
   return branch != nullptr && branch->is<ir::IfOp>() && select.parent() == &branch->block(1) &&
          &branch->block(0).front() == &branch->block(0).back() &&
-         branch->block(0).back().operand(0) == select.operand(1);
+         branch->block(0).back().in<ir::YieldOp>("values") == select.lhs();
 }
 
 /// The ops from a comparison of coordinates to a mask; empty: something else makes it.
 std::vector<Op*> makers_of(Value const& mask) {
   std::vector<Op*> makers;
-  for (Op* at = mask.defining_op(); at != nullptr; at = at->operand(0)->defining_op()) {
+  for (Op* at = mask.defining_op(); at != nullptr; at = at->operand()->defining_op()) {
     makers.push_back(at);
     if (at->is<ir::CompareOp>()) return {makers.rbegin(), makers.rend()};
     if (!at->is<ir::BroadcastOp>()) break;
@@ -55,7 +55,7 @@ std::optional<Mask> mask_of(Op& select, analysis::CoordinateSums& sums) {
   if (!select.result()->type().is_tile() || select.result()->type().layout()->registers() < worth_a_test ||
       in_loop(select) || is_tested(select))
     return std::nullopt;
-  std::vector<Op*> const makers = makers_of(*select.operand(0));
+  std::vector<Op*> const makers = makers_of(*select.in<ir::SelectOp>("condition"));
   auto const sum = makers.empty() ? std::nullopt : sums.compared(*makers.front());
   if (!sum || sum->terms.empty()) return std::nullopt;
   return Mask{&select, makers, *sum};
@@ -74,7 +74,7 @@ void test_first(Mask const& mask) {
   Value* const all = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {greatest, builder.index(0)},
                                    ir::Type::scalar(Element::boolean));
   Op& branch = builder.op(ir::IfOp{}, {all}, {select.result()->type()});
-  ir::Builder(branch.add_block()).op(ir::YieldOp{}, {select.operand(1)}, {});
+  ir::Builder(branch.add_block()).op(ir::YieldOp{}, {select.lhs()}, {});
   ir::Builder otherwise(branch.add_block());
   otherwise.set_where(select.where());
   ir::ValueMap map;
