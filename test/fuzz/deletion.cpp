@@ -83,7 +83,6 @@ sim::block::Options options_of(ir::Module const& module, Launch const& launch) {
   sim::block::Options options;
   if (launch.ctas != 0) options.grid = sim::Grid{launch.ctas * module.kernel().cluster, 1, 1};
   options.dependent = launch.dependent;
-  options.barriers_stated = true;
   options.max_reports = 1;
   options.max_steps = 3'000'000;
   return options;

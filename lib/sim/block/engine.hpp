@@ -32,7 +32,6 @@ struct EngineOptions {
   sim::Options values;  ///< precision, grid, reports about values
   int cluster = 1;
   bool dependent = false;  ///< a grid before this one may still write what the arguments name
-  std::optional<bool> barriers_stated;
   Executions* executions = nullptr;
 };
 
