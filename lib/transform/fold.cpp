@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tegula/math/functions.hpp"
+
 namespace tegula::transform {
 namespace {
 
@@ -86,12 +88,10 @@ MaybeConstant fold_floats(OpKind kind, double a, double b, Element element) {
       return rounded(element, -a);
     case OpKind::AbsOp:
       return rounded(element, std::fabs(a));
-    case OpKind::FloorOp:
-      return rounded(element, std::floor(a));
-    case OpKind::RoundOp:
-      return rounded(element, std::nearbyint(a));
-    case OpKind::SqrtOp:
-      return rounded(element, std::sqrt(a));
+#define TEGULA_EXACT(op, name, ...) \
+  case OpKind::op:                  \
+    return rounded(element, math::name(a));
+#include "tegula/math/elementary.def"
     default:
       return std::nullopt;
   }

@@ -1,28 +1,17 @@
-// The one definition of each elementary function: exp, exp2, log, log2 in f32 and f64, as plain arithmetic over an
+// The one definition of each expanded row of elementary.def, name_f32 and name_f64, as plain arithmetic over an
 // abstract value type (see scalar.hpp for what it must offer). The same text is the constexpr scalar function of
-// functions.hpp and the ops that the pass expand-math puts in place of ExpOp and its kin, so every executor that
+// functions.hpp and the ops that the pass expand-math puts in place of the op, so every executor that
 // expands gives the same bits. No multiplication is fused with an addition.
 //
-// Error bounds are those of ops/arith.hpp. Every step is a statement of its own with at most one operand that is
+// Error bounds are those of elementary.def. Every step is a statement of its own with at most one operand that is
 // computed in it: C++ leaves the order of operands open, and the ops that come of this must not depend on the compiler.
 #pragma once
 
-#include "tegula/math/scalar.hpp"
+#include "tegula/math/expansion.hpp"
 
 namespace tegula::math {
 
 namespace detail {
-
-/// c[0] + x * (c[1] + x * (...)): one product and one sum per coefficient.
-template <class V>
-constexpr V polynomial(V x, double const* coefficients, int count) {
-  V result = like(x, coefficients[count - 1]);
-  for (int i = count - 2; i >= 0; --i) {
-    V const product = result * x;
-    result = product + like(x, coefficients[i]);
-  }
-  return result;
-}
 
 /// x limited to [low, high]; NaN stays NaN. Written so that each select is one minimum or maximum instruction.
 template <class V>
@@ -253,6 +242,16 @@ constexpr V log2_f64(V x) {
   V const least = rest * excess;
   V const tail = least + f * excess;
   return detail::log_edges(x, tail + rest + f + e);
+}
+
+template <class V>
+constexpr V rsqrt_f32(V x) {
+  V const root = sqrt(x);
+  return like(x, 1) / root;
+}
+template <class V>
+constexpr V rsqrt_f64(V x) {
+  return rsqrt_f32(x);
 }
 
 }  // namespace tegula::math
