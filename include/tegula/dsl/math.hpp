@@ -89,6 +89,10 @@ template <detail::Traced A>
 constexpr auto floor(A&& a, location where = location::current()) {
   return detail::float_function<A, ir::FloorOp>(a, where);
 }
+template <detail::Traced A>
+constexpr auto ceil(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::CeilOp>(a, where);
+}
 
 template <class A>
 requires detail::Traced<A>

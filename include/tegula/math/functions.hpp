@@ -92,6 +92,8 @@ constexpr float round(float x) { return detail::round(x, 0x1p23F); }
 constexpr double round(double x) { return detail::round(x, 0x1p52); }
 constexpr float floor(float x) { return detail::floor(x, 0x1p23F); }
 constexpr double floor(double x) { return detail::floor(x, 0x1p52); }
+constexpr float ceil(float x) { return -floor(-x); }
+constexpr double ceil(double x) { return -floor(-x); }
 
 // The expanded rows of elementary.def.
 #define TEGULA_EXPANDED(op, name, ...)                                       \
