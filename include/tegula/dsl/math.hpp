@@ -93,6 +93,10 @@ template <detail::Traced A>
 constexpr auto ceil(A&& a, location where = location::current()) {
   return detail::float_function<A, ir::CeilOp>(a, where);
 }
+template <detail::Traced A>
+constexpr auto trunc(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::TruncOp>(a, where);
+}
 
 template <class A>
 requires detail::Traced<A>

@@ -94,6 +94,8 @@ constexpr float floor(float x) { return detail::floor(x, 0x1p23F); }
 constexpr double floor(double x) { return detail::floor(x, 0x1p52); }
 constexpr float ceil(float x) { return -floor(-x); }
 constexpr double ceil(double x) { return -floor(-x); }
+constexpr float trunc(float x) { return x < 0 ? ceil(x) : floor(x); }
+constexpr double trunc(double x) { return x < 0 ? ceil(x) : floor(x); }
 
 // The expanded rows of elementary.def.
 #define TEGULA_EXPANDED(op, name, ...)                                       \
