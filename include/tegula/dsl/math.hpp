@@ -97,6 +97,10 @@ template <detail::Traced A>
 constexpr auto trunc(A&& a, location where = location::current()) {
   return detail::float_function<A, ir::TruncOp>(a, where);
 }
+template <detail::Traced A>
+constexpr auto sin(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::SinOp>(a, where);
+}
 
 template <class A>
 requires detail::Traced<A>

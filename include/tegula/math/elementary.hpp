@@ -7,6 +7,7 @@
 // computed in it: C++ leaves the order of operands open, and the ops that come of this must not depend on the compiler.
 #pragma once
 
+#include "tegula/math/circular.hpp"
 #include "tegula/math/expansion.hpp"
 
 namespace tegula::math {
