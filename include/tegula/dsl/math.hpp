@@ -101,6 +101,10 @@ template <detail::Traced A>
 constexpr auto sin(A&& a, location where = location::current()) {
   return detail::float_function<A, ir::SinOp>(a, where);
 }
+template <detail::Traced A>
+constexpr auto cos(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::CosOp>(a, where);
+}
 
 template <class A>
 requires detail::Traced<A>

@@ -264,4 +264,13 @@ constexpr V sin_f64(V x) {
   return detail::circular_f64<0>(x);
 }
 
+template <class V>
+constexpr V cos_f32(V x) {
+  return detail::circular_f32<1>(x);
+}
+template <class V>
+constexpr V cos_f64(V x) {
+  return detail::circular_f64<1>(x);
+}
+
 }  // namespace tegula::math
