@@ -105,6 +105,10 @@ template <detail::Traced A>
 constexpr auto cos(A&& a, location where = location::current()) {
   return detail::float_function<A, ir::CosOp>(a, where);
 }
+template <detail::Traced A>
+constexpr auto tanh(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::TanhOp>(a, where);
+}
 
 template <class A>
 requires detail::Traced<A>

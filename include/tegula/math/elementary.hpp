@@ -147,6 +147,46 @@ constexpr V log_edges(V x, V result) {
   return select(zero < x, finite, edge);
 }
 
+/// `magnitude` with the sign of x.
+template <class V>
+constexpr V signed_f32(V x, V magnitude) {
+  auto const bits = to_bits(x);
+  auto const sign = bits - to_bits(magnitude_f32(x));
+  return from_bits(to_bits(magnitude) | sign);
+}
+template <class V>
+constexpr V signed_f64(V x, V magnitude) {
+  auto const bits = to_bits(x);
+  auto const sign = bits - to_bits(magnitude_f64(x));
+  return from_bits(to_bits(magnitude) | sign);
+}
+/// The lesser of the magnitude and `limit`; NaN stays NaN.
+template <class V>
+constexpr V limited_to(V magnitude, double limit) {
+  V const top = like(magnitude, limit);
+  return select(top < magnitude, top, magnitude);
+}
+
+/// (tanh(x) / x - 1) / x^2, in powers of x^2.
+inline constexpr double tanh_f32_terms[] = {-0x1.555556p-2, 0x1.1110eap-3,  -0x1.ba08c4p-5,
+                                            0x1.64a976p-6,  -0x1.116a16p-7, 0x1.2c83c0p-9};
+inline constexpr double tanh_f64_terms[] = {-0x1.5555555555555p-2,  0x1.11111111110a8p-3,   -0x1.ba1ba1ba0f126p-5,
+                                            0x1.664f487e0a749p-6,   -0x1.226e3473dce5cp-7,  0x1.d6d39ae3905e2p-9,
+                                            -0x1.7d9f6f23e8682p-10, 0x1.3526e9ed54da1p-11,  -0x1.f243823c8c981p-13,
+                                            0x1.8445870f6fe41p-14,  -0x1.05bbdae896297p-15, 0x1.b33642a122cddp-18};
+
+/// tanh of x in [0, limit] from `power` = exp(2 x).
+template <int count, class V>
+constexpr V tanh_from(V x, V power, double const (&terms)[count]) {
+  V const square = x * x;
+  V const rise = polynomial(square, terms, count) * square;
+  V const inner = rise * x + x;
+  V const one = like(x, 1);
+  V const two = like(x, 2);
+  V const outer = one - two / (power + one);
+  return select(x < like(x, 0.625), inner, outer);
+}
+
 }  // namespace detail
 
 template <class V>
@@ -243,6 +283,20 @@ constexpr V log2_f64(V x) {
   V const least = rest * excess;
   V const tail = least + f * excess;
   return detail::log_edges(x, tail + rest + f + e);
+}
+
+/// 1 from 10 on (f64: 20).
+template <class V>
+constexpr V tanh_f32(V x) {
+  V const limited = detail::limited_to(detail::magnitude_f32(x), 10);
+  V const power = exp_f32(limited + limited);
+  return detail::signed_f32(x, detail::tanh_from(limited, power, detail::tanh_f32_terms));
+}
+template <class V>
+constexpr V tanh_f64(V x) {
+  V const limited = detail::limited_to(detail::magnitude_f64(x), 20);
+  V const power = exp_f64(limited + limited);
+  return detail::signed_f64(x, detail::tanh_from(limited, power, detail::tanh_f64_terms));
 }
 
 template <class V>
