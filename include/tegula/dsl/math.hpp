@@ -109,6 +109,10 @@ template <detail::Traced A>
 constexpr auto tanh(A&& a, location where = location::current()) {
   return detail::float_function<A, ir::TanhOp>(a, where);
 }
+template <detail::Traced A>
+constexpr auto erf(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::ErfOp>(a, where);
+}
 
 template <class A>
 requires detail::Traced<A>
