@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "ir/builder.hpp"
 #include "ir/exchange.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
@@ -37,18 +38,12 @@ struct Partition {
   std::set<Op const*> touched;     ///< buffers
 };
 
-std::optional<std::int64_t> constant_of(Value const& value) {
-  Op const* const op = value.defining_op();
-  if (op == nullptr || !op->is<ConstantOp>()) return std::nullopt;
-  return static_cast<std::int64_t>(op->as<ConstantOp>().value.bits);
-}
-
 struct Bounds {
   std::int64_t lower = 0, upper = 0, step = 1;
 };
 std::optional<Bounds> constant_bounds(Op const& loop) {
-  auto const lower = constant_of(*loop.operand(0)), upper = constant_of(*loop.operand(1)),
-             step = constant_of(*loop.operand(2));
+  auto const lower = constant_int(*loop.operand(0)), upper = constant_int(*loop.operand(1)),
+             step = constant_int(*loop.operand(2));
   if (!lower || !upper || !step || *step < 1) return std::nullopt;
   return Bounds{*lower, *upper, *step};
 }
@@ -110,7 +105,7 @@ class Lives {
     if (!view->is<ViewOp>()) return all;
     Value const& index = *view->operand(1);
     auto const count = static_cast<std::int64_t>(array->count);
-    if (auto const known = constant_of(index); known && *known >= 0 && *known < count) {
+    if (auto const known = constant_int(index); known && *known >= 0 && *known < count) {
       auto const object = array->first + static_cast<std::size_t>(*known);
       return Objects{object, object + 1, 1, true};
     }

@@ -175,12 +175,4 @@ MaybeConstant fold(ir::Op const& op, std::span<Constant const> operands, Element
   return fold_integers(op.kind(), static_cast<std::int64_t>(a.bits), static_cast<std::int64_t>(b.bits), result);
 }
 
-MaybeConstant constant_of(ir::Value const& value) {
-  for (ir::Op const* op = value.defining_op(); op != nullptr; op = op->operand(0)->defining_op()) {
-    if (op->is<ir::ConstantOp>()) return op->as<ir::ConstantOp>().value;
-    if (!op->is<ir::SplatOp>() && !op->is<ir::BroadcastOp>()) return std::nullopt;
-  }
-  return std::nullopt;
-}
-
 }  // namespace tegula::transform

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/builder.hpp"
+#include "ir/constant_of.hpp"
 #include "ir/walk.hpp"
 #include "transform/sum_range.hpp"
 
@@ -19,11 +20,6 @@ using ir::Value;
 
 constexpr std::int64_t slack_of_powers_of_2 = 8;
 constexpr std::int64_t slack_of_powers_of_e = 5;
-
-bool is_constant(Value const& value, double number) {
-  Op const* const op = value.defining_op();
-  return op != nullptr && op->is<ir::ConstantOp>() && ir::to_double(op->as<ir::ConstantOp>().value) == number;
-}
 
 bool reshapes(Op const& op) {
   return op.is<ir::BroadcastOp>() || op.is<ir::ExpandDimsOp>() || op.is<ir::SqueezeOp>() || op.is<ir::TransOp>();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/builder.hpp"
+#include "ir/constant_of.hpp"
 #include "ir/fragment_layouts.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/text.hpp"
@@ -19,11 +20,6 @@ using ir::Layout;
 using ir::Op;
 using ir::Type;
 using ir::Value;
-
-bool is_zero(Value const& value) {
-  Op const* const op = value.defining_op();
-  return op != nullptr && op->is<ir::ConstantOp>() && op->as<ir::ConstantOp>().value.bits == 0;
-}
 
 /// Whether the product stays open from one iteration of its loop to the next. Registers of a left operand would have to
 /// live as long.

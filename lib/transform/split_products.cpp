@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/builder.hpp"
+#include "ir/constant_of.hpp"
 #include "ir/layout.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
@@ -34,11 +35,6 @@ Value const& before_fence(Value const& value) {
   int number = 0;
   while (op->result(number) != &value) ++number;
   return *op->operand(number);
-}
-
-bool is_zero(Value const& value) {
-  Op const* const op = before_fence(value).defining_op();
-  return op != nullptr && op->is<ir::ConstantOp>() && op->as<ir::ConstantOp>().value.bits == 0;
 }
 
 /// How a part lies in memory: as the threads hold it, so that each lane's accesses have 16 bytes, beside those of the
@@ -120,7 +116,8 @@ class Split {
       Op const* product = loop_->block().back().operand(i)->defining_op();
       bool const made = product != nullptr && (product->is<ir::WgmmaOp>() || product->is<ir::MmaOp>()) &&
                         product->operand_count() == 3 && product->result()->uses().size() == 1;
-      if (!made || sum.uses().size() != 1 || bytes(sum.type().element()) != 4 || !is_zero(*loop_->operand(i + 3)))
+      if (!made || sum.uses().size() != 1 || bytes(sum.type().element()) != 4 ||
+          !is_zero(before_fence(*loop_->operand(i + 3))))
         return false;
       if (&before_fence(*product->operand(2)) != &sum) return false;
       Value* const result = loop_->result(i);

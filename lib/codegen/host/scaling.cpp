@@ -1,6 +1,7 @@
 #include "codegen/host/scaling.hpp"
 
 #include "ir/builder.hpp"
+#include "ir/constant_of.hpp"
 #include "tegula/math/elementary.hpp"
 
 namespace tegula::codegen::host {
@@ -16,13 +17,9 @@ ir::Op const* made_by(Value const& value) {
 }
 
 std::optional<double> constant(Value const& value) {
-  ir::Op const* op = value.defining_op();
-  while (op != nullptr && (op->is<ir::SplatOp>() || op->is<ir::BroadcastOp>())) op = op->operand(0)->defining_op();
-  if (op == nullptr || !op->is<ir::ConstantOp>()) return std::nullopt;
-  return ir::to_double(op->as<ir::ConstantOp>().value);
+  auto const found = ir::constant_of(value);
+  return found ? std::optional(ir::to_double(*found)) : std::nullopt;
 }
-
-bool is_constant(Value const& value, double number) { return constant(value) == number; }
 
 /// The bound of `select(a < b, bound, other)` with {a, b} = {bound, other} (an upper bound) or {other, bound}; the
 /// value that is bounded through `other`.
