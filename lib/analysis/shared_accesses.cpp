@@ -30,6 +30,23 @@ void widen(Distance& exact, Distance& modular, Range range, std::int64_t factor)
     modular.stride = std::gcd(modular.stride, factor);
 }
 
+/// Whether two accesses touch no byte in common, as their constants alone tell: most pairs in long kernels.
+bool surely_apart(Access const& earlier, Access const& later, Op const* turn) {
+  if (earlier.slice.root == nullptr || earlier.slice.root != later.slice.root)
+    return earlier.space == Space::global ? earlier.slice.root != later.slice.root
+                                          : earlier.begin >= later.end || later.begin >= earlier.end;
+  if (earlier.slice.whole || later.slice.whole) return false;
+  for (std::size_t i = 0; i < earlier.slice.axes.size(); ++i) {
+    auto const &a = earlier.slice.axes[i], &b = later.slice.axes[i];
+    bool const fixed = a.per_warp == 0 && b.per_warp == 0 && (turn == nullptr || a.offset.terms.empty()) &&
+                       a.offset.terms == b.offset.terms;
+    if (fixed &&
+        (a.offset.constant + a.extent <= b.offset.constant || b.offset.constant + b.extent <= a.offset.constant))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string_view name(Level level) {
@@ -139,7 +156,7 @@ bool SharedAccesses::apart(Access const& earlier, Access const& later, int axis,
 }
 
 bool SharedAccesses::touch(Access const& earlier, Access const& later) {
-  if (earlier.space != later.space) return false;
+  if (earlier.space != later.space || surely_apart(earlier, later, nullptr)) return false;
   bool const known = earlier.slice.root != nullptr && !earlier.slice.whole && !later.slice.whole;
   if (earlier.slice.root == later.slice.root && known) {
     for (std::size_t axis = 0; axis < earlier.slice.axes.size(); ++axis)
@@ -167,7 +184,7 @@ Level SharedAccesses::between_replicas(Access const& earlier, Access const& late
 
 std::optional<Level> SharedAccesses::relation(Access const& earlier, Access const& later, Op const* turn, int warps) {
   if (earlier.space != later.space || (!earlier.write && !later.write)) return std::nullopt;
-  if (earlier.atomic && later.atomic) return std::nullopt;
+  if ((earlier.atomic && later.atomic) || surely_apart(earlier, later, turn)) return std::nullopt;
   bool const other_tile =
       turn != nullptr && turn->is<ForOp>() && turn->as<ForOp>().tiles && is_inside(*later.op, *turn);
   if (earlier.space == Space::global && other_tile) return std::nullopt;
