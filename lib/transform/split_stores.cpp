@@ -7,9 +7,12 @@
 #include "analysis/shared_accesses.hpp"
 #include "analysis/tma_tensor.hpp"
 #include "ir/builder.hpp"
+#include "ir/exchange.hpp"
 #include "ir/fragment_layouts.hpp"
+#include "ir/shared_frame.hpp"
 #include "ir/shared_layouts.hpp"
 #include "ir/walk.hpp"
+#include "transform/ring_lifetimes.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -32,14 +35,22 @@ struct Cut {
   int swizzle = 128;
   std::int64_t rows = 1;     ///< chunks along the rows
   std::int64_t columns = 1;  ///< and along the columns
+  std::int64_t most = most_buffers;
   [[nodiscard]] std::int64_t chunks() const { return rows * columns; }
-  [[nodiscard]] std::int64_t buffers() const { return std::min(chunks(), most_buffers); }
+  [[nodiscard]] std::int64_t buffers() const { return std::min(chunks(), most); }
+  [[nodiscard]] std::int64_t bytes(int size) const { return buffers() * chunk.product() * size; }
 };
 
 class Split {
  public:
   Split(ir::Function& function, AnalysisCache& analyses)
-      : function_(function), facts_(analyses.axis_facts()), accesses_(function, function.warps) {}
+      : function_(function), facts_(analyses.axis_facts()), accesses_(function, function.warps) {
+    room_ = ir::shared_limit - shared_reserve - least_bytes_of_rings(function);
+    ir::walk(function, [&](Op& op) {
+      if (op.is<ir::SharedAllocOp>()) room_ -= ir::buffer_bytes(op.result()->type());
+    });
+    if (room_ <= 0) room_ = ir::shared_limit;  // narrow staging would not help
+  }
 
   bool run() {
     std::vector<std::pair<Op*, Cut>> stores;
@@ -95,9 +106,12 @@ class Split {
       cut.columns = tile.shape()[1] / columns;
       cut.fragment = ir::wgmma_layout(cut.chunk, warps, why);
       cut.memory = ir::swizzled_layout(cut.chunk, size, swizzle, why);
-      if (cut.buffers() * cut.chunk.product() * size > most_staging && swizzle > 32) continue;
+      if (swizzle > 32 && cut.bytes(size) > std::min(most_staging, room_)) continue;
+      if (cut.bytes(size) > room_) cut.most = 1;
       cut.staging = ir::swizzled_layout({cut.buffers(), cut.chunk[0], cut.chunk[1]}, size, swizzle, why);
-      return cut.fragment != nullptr && cut.memory != nullptr && cut.staging != nullptr;
+      if (cut.fragment == nullptr || cut.memory == nullptr || cut.staging == nullptr) return false;
+      room_ -= cut.bytes(size);
+      return true;
     }
     return false;
   }
@@ -186,6 +200,7 @@ class Split {
   ir::Function& function_;
   analysis::AxisFacts const& facts_;
   analysis::SharedAccesses accesses_;
+  std::int64_t room_ = 0;  ///< bytes that the smallest rings leave
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "ir/walk.hpp"
 #include "tegula/support/budget.hpp"
 #include "transform/carried.hpp"
+#include "transform/ring_lifetimes.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -17,9 +18,8 @@ using ir::Value;
 
 constexpr std::int64_t rows_of_wgmma = 64;
 constexpr std::int64_t rows_of_mma = 16;
-constexpr std::int64_t column_step = 8;     ///< of both
-constexpr std::int64_t reserve = 2 * 1024;  ///< of shared memory, for barriers and gaps
-constexpr std::int64_t row_gap = 4;         ///< elements between rows that are turned
+constexpr std::int64_t column_step = 8;  ///< of both
+constexpr std::int64_t row_gap = 4;      ///< elements between rows that are turned
 
 bool is_load(Value const& value) {
   Op const* const op = value.defining_op();
@@ -34,7 +34,7 @@ bool worth_it(Op const& dot) {
   std::int64_t const stage = (rows + columns) * a.shape()[1] * bytes(a.element());
   std::int64_t const turned = columns * (rows + row_gap) * bytes(dot.result()->type().element());
   bool const for_wgmma = rows % rows_of_wgmma != 0 && columns % rows_of_wgmma == 0 && is_load(*dot.operand(0)) &&
-                         is_load(*dot.operand(1)) && 2 * stage + turned + reserve <= sm90::shared;
+                         is_load(*dot.operand(1)) && 2 * stage + turned + shared_reserve <= sm90::shared;
   return for_wgmma || (rows % rows_of_mma != 0 && columns % rows_of_mma == 0);
 }
 
