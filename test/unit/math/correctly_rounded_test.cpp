@@ -60,7 +60,11 @@ class Reference {
     mpfr_init2(exact_, 160);
     mpfr_init2(difference_, 160);
   }
-  ~Reference() { mpfr_clears(x_, exact_, difference_, mpfr_ptr{}); }
+  ~Reference() {
+    mpfr_clear(x_);
+    mpfr_clear(exact_);
+    mpfr_clear(difference_);
+  }
   Reference(Reference const&) = delete;
   Reference& operator=(Reference const&) = delete;
 
