@@ -520,8 +520,8 @@ void Hazards::op(Op const& op, State& state) {
   }
 }
 
-// What is found in the first turn of all loops around it is closed where the op at hand, or a region around that,
-// begins: up to there a barrier changes nothing. An op that a hazard stops has not changed the state yet; a region has.
+// Closes a hazard found in the first turn of all loops around it where the op at hand, or a region around that, begins:
+// up to there a barrier changes nothing. An op that a hazard stops has not changed the state yet; a region has.
 void Hazards::block(Block const& ops, State& state) {
   for (Op const& each : ops) {
     bool const region = close_ != nullptr && each.block_count() > 0;

@@ -171,7 +171,7 @@ class Hazards {
   [[nodiscard]] bool stopped() const { return found_.has_value() || unfenced_.has_value(); }
   Close const* close_ = nullptr;
   std::vector<ir::Op const*> followed_;  ///< loops around the op at hand of which this is a later turn
-  /// What holds at the start and end of a loop's turns, in all turns of the loops around it so far.
+  /// Holds the states at the start and end of a loop's turns, joined over all turns of the loops around it so far.
   struct Turns {
     State start, end;
   };

@@ -247,10 +247,12 @@ class Assignment {
         groups /= parts;
       }
     warps_along[0] *= left;
-    if (order_of_sums == ir::Order::pairwise || groups < all_groups)
-      return Layout::blocked(type.shape(), per_thread, lanes, warps_along, order, groups);
-    warps_along[0] *= groups;
-    return Layout::blocked(type.shape(), per_thread, lanes, warps_along, order);
+    std::int64_t copies = groups;
+    if (order_of_sums != ir::Order::pairwise && groups == all_groups) {
+      warps_along[0] *= groups;
+      copies = 1;
+    }
+    return Layout::blocked(type.shape(), per_thread, lanes, warps_along, order, copies);
   }
 
   void choose_layouts() {

@@ -199,11 +199,8 @@ class Rings {
   /// stage for what the next turn of an outer loop reads.
   bool choose_depths() {
     std::vector<Ring*> inner, outer;
-    std::int64_t total = shared_reserve, scratch = 0;
-    ir::walk(function_, [&](Op& op) {
-      if (op.is<ir::SharedAllocOp>()) total += ir::buffer_bytes(op.result()->type());
-      scratch = std::max(scratch, ir::scratch_bytes(op));
-    });
+    std::int64_t total = bytes_beside_rings(function_), scratch = 0;
+    ir::walk(function_, [&](Op& op) { scratch = std::max(scratch, ir::scratch_bytes(op)); });
     total += scratch;
     for (Home& home : homes_)
       for (Ring& ring : home.rings) {

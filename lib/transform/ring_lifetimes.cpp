@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/exchange.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
 
@@ -82,6 +83,14 @@ Op* loop_around(Block const& block) {
 std::int64_t stages_asked(Op const& loop) {
   auto const& attributes = loop.as<ir::ForOp>();
   return std::max(attributes.stages, attributes.distance == 0 ? 0 : attributes.distance + 1);
+}
+
+std::int64_t bytes_beside_rings(ir::Function& function) {
+  std::int64_t total = shared_reserve;
+  ir::walk(function, [&](Op& op) {
+    if (op.is<ir::SharedAllocOp>()) total += ir::buffer_bytes(op.result()->type());
+  });
+  return total;
 }
 
 std::int64_t least_bytes_of_rings(ir::Function& function) {

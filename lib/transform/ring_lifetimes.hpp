@@ -32,6 +32,8 @@ ir::Op* loop_around(ir::Block const& block);
 std::int64_t stages_asked(ir::Op const& loop);
 /// A stage that the next iteration gives back is still in use when that iteration's copy has to be there.
 inline std::int64_t least_stages(StageLifetime const& life) { return life.next_turn ? 2 : 1; }
+/// Bytes of shared memory that rings leave: shared_reserve, and buffers that stand in the text.
+std::int64_t bytes_beside_rings(ir::Function& function);
 /// Bytes of shared memory that all fetches need at least.
 std::int64_t least_bytes_of_rings(ir::Function& function);
 

@@ -7,7 +7,6 @@
 #include "analysis/shared_accesses.hpp"
 #include "analysis/tma_tensor.hpp"
 #include "ir/builder.hpp"
-#include "ir/exchange.hpp"
 #include "ir/fragment_layouts.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/shared_layouts.hpp"
@@ -45,10 +44,7 @@ class Split {
  public:
   Split(ir::Function& function, AnalysisCache& analyses)
       : function_(function), facts_(analyses.axis_facts()), accesses_(function, function.warps) {
-    room_ = ir::shared_limit - shared_reserve - least_bytes_of_rings(function);
-    ir::walk(function, [&](Op& op) {
-      if (op.is<ir::SharedAllocOp>()) room_ -= ir::buffer_bytes(op.result()->type());
-    });
+    room_ = ir::shared_limit - bytes_beside_rings(function) - least_bytes_of_rings(function);
     if (room_ <= 0) room_ = ir::shared_limit;  // narrow staging would not help
   }
 
@@ -56,7 +52,9 @@ class Split {
     std::vector<std::pair<Op*, Cut>> stores;
     ir::walk(function_, [&](Op& op) {
       Cut cut;
-      if (op.is<ir::StoreOp>() && can_be_cut(op, cut)) stores.emplace_back(&op, cut);
+      if (!op.is<ir::StoreOp>() || !can_be_cut(op, cut)) return;
+      stores.emplace_back(&op, cut);
+      room_ -= cut.bytes(bytes(op.operand(1)->type().element()));
     });
     if (stores.empty()) return false;
     for (auto& [store, cut] : stores) rewrite(*store, cut);
@@ -109,9 +107,7 @@ class Split {
       if (swizzle > 32 && cut.bytes(size) > std::min(most_staging, room_)) continue;
       if (cut.bytes(size) > room_) cut.most = 1;
       cut.staging = ir::swizzled_layout({cut.buffers(), cut.chunk[0], cut.chunk[1]}, size, swizzle, why);
-      if (cut.fragment == nullptr || cut.memory == nullptr || cut.staging == nullptr) return false;
-      room_ -= cut.bytes(size);
-      return true;
+      return cut.fragment != nullptr && cut.memory != nullptr && cut.staging != nullptr;
     }
     return false;
   }

@@ -203,17 +203,30 @@ constexpr V finite_or_nan(V x, V result) {
   return select(x < infinity, result, nan);
 }
 
-/// sin for ahead = 0, cos for 1, where the sign of x does not matter. f32 are reduced in f64, as floats of 24 bits have
+/// An argument of sin (ahead = 0) or cos (1), where the sign of x does not matter: f64.
+template <class V, class Int>
+struct Argument {
+  V magnitude;
+  V finite;  ///< the magnitude, 0 for infinity and NaN
+  Int sign;  ///< bits that the result's sign is flipped by
+};
+template <int ahead, class V>
+constexpr auto argument(V x) {
+  V const magnitude = magnitude_f64(x);
+  auto const bits = to_bits(x);
+  auto const sign = ahead == 0 ? bits - to_bits(magnitude) : like(bits, 0);
+  V const infinity = like(x, __builtin_inf());
+  V const zero = like(x, 0);
+  V const finite = select(magnitude < infinity, magnitude, zero);
+  return Argument<V, decltype(to_bits(x))>{magnitude, finite, sign};
+}
+
+/// sin for ahead = 0, cos for 1. f32 are reduced in f64, as floats of 24 bits have
 /// no room for the products; so is the rest.
 template <int ahead, class V>
 constexpr V circular_f32(V x) {
   auto const wide = widen(x);
-  auto const magnitude = magnitude_f64(wide);
-  auto const bits = to_bits(wide);
-  auto const sign = ahead == 0 ? bits - to_bits(magnitude) : like(bits, 0);
-  auto const infinity = like(wide, __builtin_inf());
-  auto const zero = like(wide, 0);
-  auto const finite = select(magnitude < infinity, magnitude, zero);
+  auto const [magnitude, finite, sign] = argument<ahead>(wide);
   auto const turn = turn_of_f32(finite);
   auto const square = turn.high * turn.high;
   auto const cubic = polynomial(square, sin_f32_terms, 4) * square;
@@ -225,12 +238,7 @@ constexpr V circular_f32(V x) {
 }
 template <int ahead, class V>
 constexpr V circular_f64(V x) {
-  V const magnitude = magnitude_f64(x);
-  auto const bits = to_bits(x);
-  auto const sign = ahead == 0 ? bits - to_bits(magnitude) : like(bits, 0);
-  V const infinity = like(x, __builtin_inf());
-  V const zero = like(x, 0);
-  V const finite = select(magnitude < infinity, magnitude, zero);
+  auto const [magnitude, finite, sign] = argument<ahead>(x);
   auto const turn = turn_of_f64(finite);
   V const square = turn.high * turn.high;
   V const half = like(x, 0.5);
