@@ -10,6 +10,7 @@ figure the one with the later date counts, of one date the one in the later file
 """
 import json
 import sys
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,9 +26,12 @@ METHOD = """\
 - Rates are medians. They count what is read and what is written, or the multiplications and additions of the formula.
 - A ratio is the rate over the rival's rate. Above 1 the kernel is faster than the rival. Brackets hold min and max.
 - A kernel and its rival run in turns in one process: 120 ms idle, 3 warm launches, then about 12 ms of launches between
-  two events. Five rounds each.
+  two events. Five rounds each. `device_memory_rate` takes 15 rounds of 4 ms in turns.
 - Every output is first compared with float64: at small ragged sizes in full, at timed sizes on samples. Outputs are
   poisoned before, so an entry that is NaN or not written counts as wrong.
+- compute-sanitizer's memcheck, racecheck and synccheck report nothing on the hand-written kernels at small sizes
+  (commits 46477bf and d5fd1ce), nor on `test/device/elements_test.cpp`. The simulator reports nothing either, and it
+  reports each synchronising op that is taken out.
 - Cards of one model differ by up to 3 %, so compare ratios, not rates of different days.
 - On the host each turn has a process of its own, because idle threads of OpenBLAS spin and slow down what runs beside
   them. Ratios are of medians.
@@ -62,10 +66,12 @@ SECTIONS = [
      "kernel of `bench/device/` (tiles of 128 x 256 x 64, four stages) after the passes. Results are bit-equal to "
      "cuBLAS's. The tensor pipe is the limit, at the clock that the power cap leaves."),
     ("Product, tf32", ["gemm_tf32"],
-     "f32 multiplied as tf32, B stored N x K, tiles of 128 x 256 x 32, four stages."),
+     "f32 multiplied as tf32, B stored N x K, tiles of 128 x 256 x 32, four stages. The error against float64 of the "
+     "operands cut to 10 bits of fraction is 4.8e-06 to 3.8e-05. It grows with K, as the tensor core cuts its sums."),
     ("Product, e4m3", ["gemm_e4m3"],
      "bf16 results, B stored N x K, tiles of 128 x 256 x 128, four stages. cublasGemmEx does not support e4m3, so the "
-     "rival is the best of cuBLASLt's heuristic, with fast accumulation."),
+     "rival is the best of cuBLASLt's heuristic, with fast accumulation. The error is 1.9e-03 to 3.6e-03, of which "
+     "rounding to bf16 is 1.7e-03. With the sum of each step added in f32 it is 1.6e-03 to 1.7e-03."),
     ("Product, i8", ["gemm_i8"],
      "i32 results, B stored N x K, tiles of 128 x 256 x 128, four stages. Results are exact and bit-equal to cuBLAS's."),
     ("Product with 16 rows, bf16", ["gemm_m16"],
@@ -84,9 +90,11 @@ SECTIONS = [
      "memory better than one read for one write."),
     ("Host", ["gemm f32", "host vadd", "host softmax"],
      "Rivals are OpenBLAS 0.3.21 with a stated core type, and hand-written loops (`gcc -O3 -march=native -fopenmp`). "
-     "The softmax rival is compiled with `-ffast-math`, without which GCC does not vectorise `expf`."),
+     "The softmax rival is compiled with `-ffast-math`, without which GCC does not vectorise `expf`. The first `prepare` "
+     "of softmax (trace, passes, LLVM, load) took 15.5 ms."),
     ("Compile time", ["umbrella header"],
-     "User seconds at -O0, `#include <tegula/tegula.hpp>` alone: min and max."),
+     "User seconds at -O0, `#include <tegula/tegula.hpp>` alone: min and max. `<string>` and `<vector>` are 0.16 s of "
+     "them. A kernel with its launch takes 0.6 to 0.8 s."),
 ]
 
 # The first page's figures: text, and the line of data that holds the ratio.
@@ -156,7 +164,7 @@ def section(title, kernels, text, lines, latest):
     mine.sort(key=lambda line: (kernels.index(line["kernel"]), size(line["shape"]), line["rival"] or "", line["variant"]))
     rivals = {(line["kernel"], line["shape"], line["variant"], line["commit"]): line for line in lines if not line["rival"]}
     shown_as_rival = {(line["kernel"], line["shape"], line["rival"]) for line in mine if line["rival"]}
-    out = [f"## {title}", "", text, "", "| kernel | size | variant | rate | rival | its rate | ratio | commit | date |",
+    out = [f"## {title}", "", *textwrap.wrap(text, 120), "", "| kernel | size | variant | rate | rival | its rate | ratio | commit | date |",
            "|---|---|---|---|---|---|---|---|---|"]
     for line in mine:
         if not line["rival"] and (line["kernel"], line["shape"], line["variant"]) in shown_as_rival:

@@ -349,18 +349,21 @@ Range Affines::compute_range(Value const& value, Known const& known) {
   }
 }
 
-bool Distance::apart(std::int64_t before, std::int64_t after) const {
+Meeting Distance::meeting(std::int64_t before, std::int64_t after) const {
   Range const whole = spread + Range{fixed, fixed};
-  if (stride == 0) return whole.low >= before || whole.high <= -after;
-  if (!whole.bounded() || whole.high - whole.low > 4096) return false;
-  // Some multiple of the stride brings a distance into (-after, before) when the first one above -after is below
-  // before.
+  auto const meets = [&](std::int64_t low, std::int64_t high) {
+    return low > high ? Meeting::never : low == 0 && high == 0 ? Meeting::aligned : Meeting::anywhere;
+  };
+  if (stride == 0) return meets(std::max(whole.low, 1 - after), std::min(whole.high, before - 1));
+  if (!whole.bounded() || whole.high - whole.low > 4096) return Meeting::anywhere;
+  // Multiples of the stride bring a distance into (-after, before): the first of them there, and the last.
+  auto result = Meeting::never;
   for (std::int64_t at = whole.low; at <= whole.high; ++at) {
-    std::int64_t const above = at + after - 1;  // of the least distance that meets, -after + 1
-    std::int64_t const rest = ((above % stride) + stride) % stride;
-    if (rest - after + 1 < before) return false;
+    auto const rest = [&](std::int64_t number) { return ((number % stride) + stride) % stride; };
+    std::int64_t const first = rest(at + after - 1) - after + 1, last = before - 1 - rest(before - 1 - at);
+    result = std::max(result, meets(first, last));
   }
-  return true;
+  return result;
 }
 
 }  // namespace tegula::analysis

@@ -69,13 +69,23 @@ class Affines {
   int depth_ = 0;
 };
 
+/// Where two boxes may meet along one axis.
+enum class Meeting : std::uint8_t {
+  never,
+  aligned,  ///< where both begin at the same place, and nowhere else
+  anywhere,
+};
+
 /// What two boxes' distance along one axis may be: fixed + any of `spread` + whole multiples of `stride` (0: none).
 struct Distance {
   std::int64_t fixed = 0;
   Range spread = {0, 0};
   std::int64_t stride = 0;
-  /// [0, before) and [distance, distance + after) never meet.
-  [[nodiscard]] bool apart(std::int64_t before, std::int64_t after) const;
+  /// Of [0, before) and [distance, distance + after).
+  [[nodiscard]] Meeting meeting(std::int64_t before, std::int64_t after) const;
+  [[nodiscard]] bool apart(std::int64_t before, std::int64_t after) const {
+    return meeting(before, after) == Meeting::never;
+  }
 };
 
 }  // namespace tegula::analysis

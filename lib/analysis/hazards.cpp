@@ -134,21 +134,31 @@ Hazards::Hazards(Function const& function, Uniformity const& uniformity, Uniform
       warps_(warps_of(function)),
       accesses_(function, warps_) {}
 
-std::optional<Hazard> Hazards::first() {
+void Hazards::start() {
   found_.reset();
   unfenced_.reset();
-  proxies_ = false;
+  turns_.clear();
   context_ = {warps_, nullptr, 1};
+}
+
+std::optional<Hazard> Hazards::first() {
+  start();
   State state;
   block(function_.body(), state);
   return found_;
 }
 
+void Hazards::close_all(Close const& close) {
+  start();
+  close_ = &close;
+  State state;
+  block(function_.body(), state);
+  close_ = nullptr;
+}
+
 std::optional<MissingFence> Hazards::first_without_fence() {
-  found_.reset();
-  unfenced_.reset();
+  start();
   proxies_ = true;
-  context_ = {warps_, nullptr, 1};
   State state;
   block(function_.body(), state);
   proxies_ = false;
@@ -157,9 +167,7 @@ std::optional<MissingFence> Hazards::first_without_fence() {
 
 CallSummary Hazards::summary() {
   CallSummary result;
-  found_.reset();
-  unfenced_.reset();
-  context_ = {warps_, nullptr, 1};
+  start();
   exposed_ = &result.first;
   State state(1);
   block(function_.body(), state);
@@ -272,7 +280,9 @@ Op const* Hazards::meeting_point(Op const& at, Pending const& earlier, Level lev
 }
 
 void Hazards::report(Pending const& earlier, Access const& later, Op const& at, Level level) {
-  Hazard hazard{earlier.access, &later, level, meeting_point(at, earlier, level)};
+  Hazard hazard{earlier.access, &later,
+                level,          meeting_point(at, earlier, level),
+                earlier.turn,   followed_.empty() ? nullptr : followed_.front()};
   if (hazard.before == nullptr) return;  // left to the protocol
   if (!found_ || (found_->before == hazard.before && found_->level < level)) found_ = hazard;
 }
@@ -448,8 +458,10 @@ void Hazards::mbarrier_wait(Op const& op, State& state) {
 
 void Hazards::op(Op const& op, State& state) {
   for (Access const& made : accesses_.of(op)) access(made, op, state);
+  if (stopped()) return;
   if (Access const* const scratch = accesses_.scratch(op, true)) {
     access(*scratch, op, state);
+    if (stopped()) return;
     meet(Level::replicas, op, state);  // the exchange's own barrier
     Pending pending;
     pending.access = accesses_.scratch(op, false);
@@ -508,11 +520,36 @@ void Hazards::op(Op const& op, State& state) {
   }
 }
 
+// Closes a hazard found in the first turn of all loops around it where the op at hand, or a region around that, begins:
+// up to there a barrier changes nothing. An op that a hazard stops has not changed the state yet; a region has.
 void Hazards::block(Block const& ops, State& state) {
   for (Op const& each : ops) {
-    if (stopped()) return;
+    bool const region = close_ != nullptr && each.block_count() > 0;
+    State before = region ? state : State();
     op(each, state);
+    while (Op const* const barrier = closed(&each)) {
+      if (region) {
+        op(*barrier, before);
+        forget_turns(each);
+        state = before;
+      } else {
+        op(*barrier, state);
+      }
+      op(each, state);
+    }
+    if (stopped()) return;
   }
+}
+
+Op const* Hazards::closed(Op const* before) {
+  if (close_ == nullptr || !found_ || !followed_.empty() || found_->before != before) return nullptr;
+  Op const* const barrier = (*close_)(*found_);
+  if (barrier != nullptr) found_.reset();
+  return barrier;
+}
+
+void Hazards::forget_turns(Op const& region) {
+  std::erase_if(turns_, [&](auto const& each) { return is_inside(*each.first, region); });
 }
 
 void Hazards::take(Op const& control, State& state) {
@@ -530,25 +567,41 @@ void Hazards::pass(Op const& control, State& state) const {
 /// Turns are followed until one more adds nothing to what holds at the loop's start. That comes to an end: `add` only
 /// ever adds accesses of the function, of which there are as many as ops, waits and loops to tell them apart, and moves
 /// each towards less known, fewer releases, a wider range of ages up to the oldest, and more places.
+///
+/// A loop inside is followed on from what held in its last turn: what comes from around it only grows from turn to turn
+/// of the loops around it, so the end is the same. Else each loop would double the turns of those inside it.
 void Hazards::loop(Op const& loop, State& state) {
   int const known = trips(loop);
   if (known == 0) return;
-  State start = state, end;
-  take(loop, start);
-  pass(loop, state);
-  for (bool grew = true; grew;) {
-    end = start;
-    block(loop.block(), end);
+  State entry = state;
+  take(loop, entry);
+  bool later = turns_.count(&loop) != 0;
+  Turns& turns = turns_[&loop];
+  for (bool grew = join(turns.start, entry) || !later; grew; later = true) {
+    turns.end = turns.start;
+    if (later) followed_.push_back(&loop);
+    block(loop.block(), turns.end);
+    if (later) followed_.pop_back();
+    if (later && found_ && found_->before != &loop && is_inside(*found_->before, loop) &&
+        closed(found_->before) != nullptr) {
+      forget_turns(loop);
+      return this->loop(loop, state);
+    }
     if (stopped() || known == 1) break;
-    State next = end;
+    State next = turns.end;
     for (Pending& pending : next) {
       if (pending.access != nullptr && is_inside(*pending.access->op, loop)) pending.turn = &loop;
       if (pending.ended != nullptr && is_inside(*pending.ended, loop)) pending.ended_turn = &loop;
       if (pending.passed != nullptr && is_inside(*pending.passed, loop)) pending.passed = nullptr;
     }
-    grew = join(start, next);
+    grew = join(turns.start, next);
   }
-  state = known == -1 ? joined(state, end) : end;
+  if (known == -1) {
+    pass(loop, state);
+    join(state, turns.end);
+  } else {
+    state = turns.end;
+  }
 }
 
 void Hazards::branch(Op const& branch, State& state) {
@@ -622,6 +675,7 @@ CallSummary const& Hazards::summary_of(Op const& call) {
 void Hazards::call(Op const& op, State& state) {
   CallSummary const& summary = summary_of(op);
   for (Access const* made : summary.first) access(*made, op, state);
+  if (stopped()) return;
   if (summary.meets) meet(Level::group, op, state);
   for (Access const* made : summary.last) {
     if (proxies_ && made->proxy == Proxy::async) continue;

@@ -20,6 +20,8 @@ struct Hazard {
   Access const* later = nullptr;
   Level level = Level::none;
   ir::Op const* before = nullptr;  ///< the op that the threads must meet before; null: they cannot meet between the two
+  ir::Op const* turn = nullptr;    ///< the earlier access belongs to an earlier turn of this loop; null: of none
+  ir::Op const* found_in = nullptr;  ///< the outermost loop that had been followed for a turn before; null: none
 };
 
 /// Ordinary accesses that the asynchronous proxy may not see in their order: a fence by the threads that made them is
@@ -60,6 +62,10 @@ class Hazards {
 
   /// The first hazard in the order of the text that a barrier can close.
   std::optional<Hazard> first();
+  /// Lets `close` put a barrier before the op that each hazard names, and goes on from there, until none is left or it
+  /// returns null.
+  using Close = std::function<ir::Op const*(Hazard const&)>;
+  void close_all(Close const& close);
   /// No hazard is left that a barrier can close.
   bool none() { return !first(); }
   /// The first access through the asynchronous proxy, in the order of the text, that comes after an ordinary one of the
@@ -109,7 +115,12 @@ class Hazards {
     std::int64_t replicas = 1;
   };
 
+  void start();
   void block(ir::Block const& ops, State& state);
+  /// The barrier that closes the hazard found before this op; null: there is none, or a later turn of a loop found it.
+  ir::Op const* closed(ir::Op const* before);
+  /// Takes loops inside `region` as not yet followed.
+  void forget_turns(ir::Op const& region);
   void op(ir::Op const& op, State& state);
   void loop(ir::Op const& op, State& state);
   void branch(ir::Op const& op, State& state);
@@ -158,6 +169,13 @@ class Hazards {
   bool proxies_ = false;  ///< fences are looked for, not barriers
   std::optional<MissingFence> unfenced_;
   [[nodiscard]] bool stopped() const { return found_.has_value() || unfenced_.has_value(); }
+  Close const* close_ = nullptr;
+  std::vector<ir::Op const*> followed_;  ///< loops around the op at hand of which this is a later turn
+  /// Holds the states at the start and end of a loop's turns, joined over all turns of the loops around it so far.
+  struct Turns {
+    State start, end;
+  };
+  std::map<ir::Op const*, Turns> turns_;
   std::vector<Access const*>* exposed_ = nullptr;  ///< where a summary wants what may meet what came before
   std::map<ir::Op const*, CallSummary> calls_;
 };

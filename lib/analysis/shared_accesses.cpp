@@ -21,13 +21,42 @@ constexpr unsigned all_axes = ~0U;
 /// Ranges wider than this count as unknown multiples of their factor.
 constexpr std::int64_t widest_spread = 256;
 
-/// Adds `factor` times any of `range` to a distance: exactly, and as multiples of the factor where that is too wide.
-void widen(Distance& exact, Distance& modular, Range range, std::int64_t factor) {
-  exact.spread = exact.spread + range * factor;
-  if (range.bounded() && range.high - range.low <= widest_spread)
-    modular.spread = modular.spread + range * factor;
-  else
-    modular.stride = std::gcd(modular.stride, factor);
+/// What two boxes' distance may be, said in three ways that each hold.
+struct Distances {
+  Distance exact;    ///< by ranges
+  Distance modular;  ///< by multiples where ranges are too wide
+  Distance stepped;  ///< by multiples alone
+
+  explicit Distances(std::int64_t fixed) : exact{fixed}, modular{fixed}, stepped{fixed} {}
+  /// Adds `factor` times any of `range`.
+  void widen(Range range, std::int64_t factor) {
+    exact.spread = exact.spread + range * factor;
+    if (range.bounded() && range.high - range.low <= widest_spread)
+      modular.spread = modular.spread + range * factor;
+    else
+      modular.stride = std::gcd(modular.stride, factor);
+    stepped.stride = std::gcd(stepped.stride, factor);
+  }
+  [[nodiscard]] Meeting meeting(std::int64_t before, std::int64_t after) const {
+    return std::min({exact.meeting(before, after), modular.meeting(before, after), stepped.meeting(before, after)});
+  }
+};
+
+/// Whether two accesses touch no byte in common, as their constants alone tell: most pairs in long kernels.
+bool surely_apart(Access const& earlier, Access const& later, Op const* turn) {
+  if (earlier.slice.root == nullptr || earlier.slice.root != later.slice.root)
+    return earlier.space == Space::global ? earlier.slice.root != later.slice.root
+                                          : earlier.begin >= later.end || later.begin >= earlier.end;
+  if (earlier.slice.whole || later.slice.whole) return false;
+  for (std::size_t i = 0; i < earlier.slice.axes.size(); ++i) {
+    auto const &a = earlier.slice.axes[i], &b = later.slice.axes[i];
+    bool const fixed = a.per_warp == 0 && b.per_warp == 0 && (turn == nullptr || a.offset.terms.empty()) &&
+                       a.offset.terms == b.offset.terms;
+    if (fixed &&
+        (a.offset.constant + a.extent <= b.offset.constant || b.offset.constant + b.extent <= a.offset.constant))
+      return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -100,8 +129,8 @@ Access const& SharedAccesses::keep(Access access) {
 
 // ---- boxes
 
-bool SharedAccesses::apart(Access const& earlier, Access const& later, int axis, Op const* turn, Block const* replicas,
-                           int warps) {
+Meeting SharedAccesses::meeting(Access const& earlier, Access const& later, int axis, Op const* turn,
+                                Block const* replicas, int warps) {
   auto const& a = earlier.slice.axes[static_cast<std::size_t>(axis)];
   auto const& b = later.slice.axes[static_cast<std::size_t>(axis)];
   auto const varies = [&](Value const& value) {
@@ -112,38 +141,38 @@ bool SharedAccesses::apart(Access const& earlier, Access const& later, int axis,
   for (auto const& [value, factor] : a.offset.terms) factors[value].first = factor;
   for (auto const& [value, factor] : b.offset.terms) factors[value].second = factor;
   // The number of the replica differs by 1 or more, up or down; the index of the loop has gone on by a turn or more.
+  auto result = Meeting::never;
   for (int const sign : {1, -1}) {
-    Distance exact, modular;
-    exact.fixed = modular.fixed = b.offset.constant - a.offset.constant;
+    Distances distances(b.offset.constant - a.offset.constant);
     for (auto const& [value, both] : factors) {
       auto const [before, after] = both;
       if (!varies(*value)) {
-        if (after != before) widen(exact, modular, affines_.range_of_term(*value), after - before);
+        if (after != before) distances.widen(affines_.range_of_term(*value), after - before);
       } else if (before == after && replicas != nullptr && value->owner_block() == replicas) {
         std::int64_t const most = affines_.range_of_term(*value).high;
-        widen(exact, modular, sign > 0 ? Range{1, most} : Range{-most, -1}, after);
+        distances.widen(sign > 0 ? Range{1, most} : Range{-most, -1}, after);
       } else if (before == after && turn != nullptr && Affines::turns(*value) &&
                  value->owner_block()->parent_op() == turn) {
-        widen(exact, modular, {1, affines_.range_of_term(*value).high}, after);
+        distances.widen({1, affines_.range_of_term(*value).high}, after);
       } else {
-        if (before != 0) widen(exact, modular, affines_.range_of_term(*value), -before);
-        if (after != 0) widen(exact, modular, affines_.range_of_term(*value), after);
+        if (before != 0) distances.widen(affines_.range_of_term(*value), -before);
+        if (after != 0) distances.widen(affines_.range_of_term(*value), after);
       }
     }
-    if (a.per_warp != 0) widen(exact, modular, {0, warps - 1}, -a.per_warp);
-    if (b.per_warp != 0) widen(exact, modular, {0, warps - 1}, b.per_warp);
-    if (!exact.apart(a.extent, b.extent) && !(modular.stride != 0 && modular.apart(a.extent, b.extent))) return false;
+    if (a.per_warp != 0) distances.widen({0, warps - 1}, -a.per_warp);
+    if (b.per_warp != 0) distances.widen({0, warps - 1}, b.per_warp);
+    result = std::max(result, distances.meeting(a.extent, b.extent));
     if (replicas == nullptr) break;
   }
-  return true;
+  return result;
 }
 
 bool SharedAccesses::touch(Access const& earlier, Access const& later) {
-  if (earlier.space != later.space) return false;
+  if (earlier.space != later.space || surely_apart(earlier, later, nullptr)) return false;
   bool const known = earlier.slice.root != nullptr && !earlier.slice.whole && !later.slice.whole;
   if (earlier.slice.root == later.slice.root && known) {
     for (std::size_t axis = 0; axis < earlier.slice.axes.size(); ++axis)
-      if (apart(earlier, later, static_cast<int>(axis), nullptr, nullptr, warps_)) return false;
+      if (meeting(earlier, later, static_cast<int>(axis), nullptr, nullptr, warps_) == Meeting::never) return false;
     return true;
   }
   if (earlier.space == Space::global) return earlier.slice.root == later.slice.root;
@@ -159,7 +188,7 @@ Level SharedAccesses::between_replicas(Access const& earlier, Access const& late
       !later.slice.whole) {
     if (earlier.slice.root->type().is_mbarrier()) return Level::none;
     for (std::size_t axis = 0; axis < earlier.slice.axes.size(); ++axis)
-      if (apart(earlier, later, static_cast<int>(axis), nullptr, &block, warps)) return Level::none;
+      if (meeting(earlier, later, static_cast<int>(axis), nullptr, &block, warps) == Meeting::never) return Level::none;
     return Level::replicas;
   }
   return earlier.begin < later.end && later.begin < earlier.end ? Level::replicas : Level::none;
@@ -167,7 +196,7 @@ Level SharedAccesses::between_replicas(Access const& earlier, Access const& late
 
 std::optional<Level> SharedAccesses::relation(Access const& earlier, Access const& later, Op const* turn, int warps) {
   if (earlier.space != later.space || (!earlier.write && !later.write)) return std::nullopt;
-  if (earlier.atomic && later.atomic) return std::nullopt;
+  if ((earlier.atomic && later.atomic) || surely_apart(earlier, later, turn)) return std::nullopt;
   bool const other_tile =
       turn != nullptr && turn->is<ForOp>() && turn->as<ForOp>().tiles && is_inside(*later.op, *turn);
   if (earlier.space == Space::global && other_tile) return std::nullopt;
@@ -203,10 +232,14 @@ std::optional<Level> SharedAccesses::relation(Access const& earlier, Access cons
     }
     unsigned comparable = 0;
     for (std::size_t i = 0; i < earlier.slice.axes.size(); ++i) {
-      if (apart(earlier, later, static_cast<int>(i), turn, nullptr, warps)) return std::nullopt;
-      auto const& terms = earlier.slice.axes[i].offset.terms;
-      bool same = terms == later.slice.axes[i].offset.terms;
-      for (auto const& [value, factor] : terms) same = same && (turn == nullptr || !is_inside(*value, *turn));
+      Meeting const where = meeting(earlier, later, static_cast<int>(i), turn, nullptr, warps);
+      if (where == Meeting::never) return std::nullopt;
+      auto const &a = earlier.slice.axes[i], &b = later.slice.axes[i];
+      bool same = a.offset.terms == b.offset.terms;
+      for (auto const& [value, factor] : a.offset.terms) same = same && (turn == nullptr || !is_inside(*value, *turn));
+      // Boxes that only meet where they begin at the same place: what both touch has the same place in both.
+      same = same || (where == Meeting::aligned && a.offset.constant == b.offset.constant && a.per_warp == 0 &&
+                      b.per_warp == 0);
       if (same) comparable |= 1U << i;
     }
     return at_most(compare(footprint(earlier, comparable, warps), footprint(later, comparable, warps)));

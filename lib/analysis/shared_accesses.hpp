@@ -121,8 +121,8 @@ class SharedAccesses {
   void set_offset(Slice::Axis& axis, ir::Value const& value);
   Access shared_access(ir::Op const& op, ir::Value const& value, bool write);
   void place_bytes(Access& access);
-  bool apart(Access const& earlier, Access const& later, int axis, ir::Op const* turn, ir::Block const* replicas,
-             int warps);
+  Meeting meeting(Access const& earlier, Access const& later, int axis, ir::Op const* turn, ir::Block const* replicas,
+                  int warps);
   Footprint const& footprint(Access const& access, unsigned axes, int warps);
   Footprint const& bytes_of(Access const& access, int warps);
   std::vector<Place> const& places(Access const& access, int warps);

@@ -31,6 +31,15 @@ endif()
 if(TEGULA_BUILD_TESTS)
   find_package(Catch2 QUIET)
   tegula_need(Catch2_FOUND "Catch2 2 or 3" catch2)
+  # The reference of the elementary functions; without it that test is skipped.
+  find_path(TEGULA_MPFR_INCLUDE_DIR mpfr.h)
+  if(TEGULA_STATIC_LLVM)
+    find_library(TEGULA_MPFR_LIBRARY libmpfr.a)
+    find_library(TEGULA_GMP_LIBRARY libgmp.a)
+  else()
+    find_library(TEGULA_MPFR_LIBRARY mpfr)
+    find_library(TEGULA_GMP_LIBRARY gmp)
+  endif()
 endif()
 
 # The CUDA driver is opened at run time; only its header is used at build time, and only where it is found.

@@ -38,6 +38,13 @@ function(tegula_library folder)
     target_link_libraries(${target} PUBLIC ${TEGULA_PUBLIC_${folder}}
       PRIVATE ${TEGULA_PRIVATE_${folder}} $<BUILD_INTERFACE:tegula_warnings> ${TEGULA_FMT} ${arg_PRIVATE})
     target_include_directories(${target} SYSTEM PRIVATE "${TEGULA_XXHASH_INCLUDE_DIR}")
+    foreach(header IN LISTS arg_PRECOMPILE)  # looked for in every build, since few precompile them
+      string(REGEX REPLACE "[<>]" "" header "${header}")
+      get_filename_component(owner "${header}" DIRECTORY)
+      if(TARGET tegula_${owner} AND NOT EXISTS "${PROJECT_SOURCE_DIR}/lib/${header}")
+        message(FATAL_ERROR "lib/${folder}/CMakeLists.txt: PRECOMPILE names <${header}>, which is not in lib/")
+      endif()
+    endforeach()
     if(TEGULA_PRECOMPILE)
       target_precompile_headers(${target} PRIVATE ${arg_PRECOMPILE})
     endif()

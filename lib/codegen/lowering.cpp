@@ -394,16 +394,10 @@ llvm::Value* ArithLowering::lower(ir::Op const& op, std::span<llvm::Value* const
     case OpKind::AbsOp:
       return floats ? builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a)
                     : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, builder_.getFalse());
-    case OpKind::RoundOp:
-      return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, a);
-    case OpKind::FloorOp:
-      return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, a);
-    case OpKind::SqrtOp:
-      return round_to(element, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a));
-    case OpKind::RsqrtOp: {
-      llvm::Value* const root = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a);
-      return round_to(element, builder_.CreateFDiv(float_like(a, 1.0), root));
-    }
+#define TEGULA_EXACT(op, name, intrinsic) \
+  case OpKind::op:                        \
+    return round_to(element, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::intrinsic, a));
+#include "tegula/math/elementary.def"
     default:
       throw UserError(std::string(op.info().mnemonic) + ": no lowering of " + std::string(op.info().mnemonic) + " of " +
                           std::string(name(element)) + " on this target; run expand-math before code generation",

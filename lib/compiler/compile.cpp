@@ -77,7 +77,7 @@ CompiledKernel generate(ir::Module const& lowered, CompileOptions const& options
 void check_facts(ir::Module const& lowered) {
   using transform::Fact;
   if (!transform::why_not(Fact::no_dots, lowered).empty()) return;  // refused with the product's own reason
-  for (Fact const fact : {Fact::no_fetches, Fact::layouts, Fact::shared_offsets})
+  for (Fact const fact : {Fact::no_fetches, Fact::layouts, Fact::shared_offsets, Fact::barriers})
     if (std::string const why = transform::why_not(fact, lowered); !why.empty())
       throw UserError(
           fmt::format("compile: code generation for a GPU needs {}, but there is {}; run the target's own "

@@ -69,14 +69,10 @@ void apply(Rule& rule, ShrOp const&) { same_as_operands(rule, is_whole, integers
 void apply(Rule& rule, NegOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
 void apply(Rule& rule, NotOp const&) { same_as_operands(rule, is_integral, logical); }
 void apply(Rule& rule, AbsOp const&) { same_as_operands(rule, is_arithmetic, numbers); }
-void apply(Rule& rule, RoundOp const&) { same_as_operands(rule, is_real, floats); }
-void apply(Rule& rule, FloorOp const&) { same_as_operands(rule, is_real, floats); }
-void apply(Rule& rule, ExpOp const&) { same_as_operands(rule, is_real, floats); }
-void apply(Rule& rule, Exp2Op const&) { same_as_operands(rule, is_real, floats); }
-void apply(Rule& rule, LogOp const&) { same_as_operands(rule, is_real, floats); }
-void apply(Rule& rule, Log2Op const&) { same_as_operands(rule, is_real, floats); }
-void apply(Rule& rule, SqrtOp const&) { same_as_operands(rule, is_real, floats); }
-void apply(Rule& rule, RsqrtOp const&) { same_as_operands(rule, is_real, floats); }
+#define TEGULA_EXACT(op, ...) \
+  void apply(Rule& rule, op const&) { same_as_operands(rule, is_real, floats); }
+#define TEGULA_EXPANDED TEGULA_EXACT
+#include "tegula/math/elementary.def"
 
 void apply(Rule& rule, CompareOp const& op) {
   elementwise_rule(

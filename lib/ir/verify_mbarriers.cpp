@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "ir/builder.hpp"
 #include "ir/exchange.hpp"
 #include "ir/loop.hpp"
 #include "ir/shared_frame.hpp"
@@ -38,17 +39,12 @@ struct Partition {
   std::set<Op const*> touched;     ///< buffers
 };
 
-std::optional<std::int64_t> constant_of(Value const& value) {
-  Op const* const op = value.defined_by<ConstantOp>();
-  if (op == nullptr) return std::nullopt;
-  return static_cast<std::int64_t>(op->as<ConstantOp>().value.bits);
-}
-
 struct Bounds {
   std::int64_t lower = 0, upper = 0, step = 1;
 };
 std::optional<Bounds> constant_bounds(Loop const& loop) {
-  auto const lower = constant_of(*loop.lower()), upper = constant_of(*loop.upper()), step = constant_of(*loop.step());
+  auto const lower = constant_int(*loop.lower()), upper = constant_int(*loop.upper()),
+             step = constant_int(*loop.step());
   if (!lower || !upper || !step || *step < 1) return std::nullopt;
   return Bounds{*lower, *upper, *step};
 }
@@ -110,7 +106,7 @@ class Lives {
     if (!view->is<ViewOp>()) return all;
     Value const& index = *view->in<ViewOp>("offsets");
     auto const count = static_cast<std::int64_t>(array->count);
-    if (auto const known = constant_of(index); known && *known >= 0 && *known < count) {
+    if (auto const known = constant_int(index); known && *known >= 0 && *known < count) {
       auto const object = array->first + static_cast<std::size_t>(*known);
       return Objects{object, object + 1, 1, true};
     }

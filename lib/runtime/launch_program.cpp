@@ -6,53 +6,31 @@
 #include <limits>
 
 #include "support/diagnostics.hpp"
+#include "tegula/math/functions.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/support/symbol.hpp"
 
 namespace tegula::runtime {
 namespace {
 
-constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
-
-std::int64_t wrapped(std::uint64_t value) { return static_cast<std::int64_t>(value); }
-std::uint64_t bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
-
-std::int64_t divide(std::int64_t a, std::int64_t b) {
-  if (b == 0) return 0;
-  if (a == least && b == -1) return least;
-  return a / b;
-}
-
-std::int64_t remainder(std::int64_t a, std::int64_t b) {
-  if (b == 0) return a;
-  if (b == -1) return 0;
-  return a % b;
-}
-
-/// Rounded up, for a >= 0 and b > 0; b <= 0 gives 0.
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
-  if (b <= 0) return 0;
-  return a / b + (a % b > 0 ? 1 : 0);
-}
-
 std::int64_t apply(LaunchOp op, std::int64_t a, std::int64_t b, std::int64_t c) {
   switch (op) {
     case LaunchOp::add:
-      return wrapped(bits(a) + bits(b));
+      return math::wrapping_add(a, b);
     case LaunchOp::sub:
-      return wrapped(bits(a) - bits(b));
+      return math::wrapping_sub(a, b);
     case LaunchOp::mul:
-      return wrapped(bits(a) * bits(b));
+      return math::wrapping_mul(a, b);
     case LaunchOp::div:
-      return divide(a, b);
+      return math::div(a, b);
     case LaunchOp::rem:
-      return remainder(a, b);
+      return math::rem(a, b);
     case LaunchOp::min:
       return std::min(a, b);
     case LaunchOp::max:
       return std::max(a, b);
     case LaunchOp::ceil_div:
-      return ceil_divide(a, b);
+      return math::ceil_div(a, b);
     case LaunchOp::bit_and:
       return a & b;
     case LaunchOp::bit_or:

@@ -161,6 +161,11 @@ void check_index(Agent& agent, Op const& op, Wide exact) {
   });
 }
 
+namespace c_library {
+using namespace std;  // NOLINT(google-build-using-namespace): each row's function by its name
+double rsqrt(double x) { return 1 / std::sqrt(x); }
+}  // namespace c_library
+
 /// An elementary function: the expansion, or the C library's double under Precision::float64.
 template <class Expansion, class Reference>
 void elementary(Agent& agent, Op const& op, Expansion expansion, Reference reference) {
@@ -288,36 +293,15 @@ void execute(Agent& agent, Op const& op, FmaOp const&) {
 void execute(Agent& agent, Op const& op, NegOp const&) { unary(agent, op, Neg{}); }
 void execute(Agent& agent, Op const& op, NotOp const&) { unary(agent, op, Not{}); }
 void execute(Agent& agent, Op const& op, AbsOp const&) { unary(agent, op, Abs{}); }
-void execute(Agent& agent, Op const& op, RoundOp const&) {
-  unary(agent, op, []<Float T>(T a) { return math::round(a); });
-}
-void execute(Agent& agent, Op const& op, FloorOp const&) {
-  unary(agent, op, []<Float T>(T a) { return math::floor(a); });
-}
-
-void execute(Agent& agent, Op const& op, ExpOp const&) {
-  elementary(
-      agent, op, [](auto x) { return math::exp(x); }, [](double x) { return std::exp(x); });
-}
-void execute(Agent& agent, Op const& op, Exp2Op const&) {
-  elementary(
-      agent, op, [](auto x) { return math::exp2(x); }, [](double x) { return std::exp2(x); });
-}
-void execute(Agent& agent, Op const& op, LogOp const&) {
-  elementary(
-      agent, op, [](auto x) { return math::log(x); }, [](double x) { return std::log(x); });
-}
-void execute(Agent& agent, Op const& op, Log2Op const&) {
-  elementary(
-      agent, op, [](auto x) { return math::log2(x); }, [](double x) { return std::log2(x); });
-}
-void execute(Agent& agent, Op const& op, SqrtOp const&) {
-  elementary(
-      agent, op, [](auto x) { return math::sqrt(x); }, [](double x) { return std::sqrt(x); });
-}
-void execute(Agent& agent, Op const& op, RsqrtOp const&) {
-  elementary(
-      agent, op, [](auto x) { return math::rsqrt(x); }, [](double x) { return 1 / std::sqrt(x); });
-}
+#define TEGULA_EXACT(struct_name, name, ...)                      \
+  void execute(Agent& agent, Op const& op, struct_name const&) {  \
+    unary(agent, op, []<Float T>(T x) { return math::name(x); }); \
+  }
+#define TEGULA_EXPANDED(struct_name, name, ...)                                                        \
+  void execute(Agent& agent, Op const& op, struct_name const&) {                                       \
+    elementary(                                                                                        \
+        agent, op, [](auto x) { return math::name(x); }, [](double x) { return c_library::name(x); }); \
+  }
+#include "tegula/math/elementary.def"
 
 }  // namespace tegula::sim

@@ -7,6 +7,7 @@
 #include <limits>
 #include <mutex>
 
+#include "tegula/math/functions.hpp"
 #include "trace/recorder_impl.hpp"
 
 namespace tegula::trace {
@@ -129,33 +130,26 @@ std::vector<std::byte> field_bytes(ir::OpKind kind, void const* attributes) {
   return result;
 }
 
-std::int64_t wrap_add(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-std::int64_t wrap_mul(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-}
-
 // Value of an i64 op on constants; none where folding would only repeat what the passes know.
 std::optional<std::int64_t> fold(ir::OpKind kind, std::int64_t a, std::int64_t b) {
   bool const divides = b > 0 && a >= 0;
   switch (kind) {
     case ir::OpKind::AddOp:
-      return wrap_add(a, b);
+      return math::wrapping_add(a, b);
     case ir::OpKind::SubOp:
-      return wrap_add(a, wrap_mul(b, -1));
+      return math::wrapping_sub(a, b);
     case ir::OpKind::MulOp:
-      return wrap_mul(a, b);
+      return math::wrapping_mul(a, b);
     case ir::OpKind::MinOp:
       return a < b ? a : b;
     case ir::OpKind::MaxOp:
       return a < b ? b : a;
     case ir::OpKind::DivOp:
-      return divides ? std::optional(a / b) : std::nullopt;
+      return divides ? std::optional(math::div(a, b)) : std::nullopt;
     case ir::OpKind::RemOp:
-      return divides ? std::optional(a % b) : std::nullopt;
+      return divides ? std::optional(math::rem(a, b)) : std::nullopt;
     case ir::OpKind::CeilDivOp:
-      return divides ? std::optional(a / b + (a % b != 0 ? 1 : 0)) : std::nullopt;
+      return divides ? std::optional(math::ceil_div(a, b)) : std::nullopt;
     default:
       return std::nullopt;
   }

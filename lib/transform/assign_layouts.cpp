@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <numeric>
 
 #include "analysis/call_graph.hpp"
 #include "ir/builder.hpp"
@@ -233,11 +234,12 @@ class Assignment {
       left /= here;
     }
     lanes[0] *= left;  // replication
-    // Warps along axes that nothing reduces, the slowest first; then along the others. Three warpgroups take a third
-    // each of an axis that has thirds and that nothing reduces, else of the slowest axis if it has them, else they hold
-    // copies. Pairs do not reach across thirds.
+    // Warps along axes that nothing reduces, the slowest first; then along the others. An odd number of groups takes
+    // parts of axes that nothing reduces: 15 groups fifths of one and thirds of another. If no such axis has any, they
+    // take parts of the slowest axis if it has them; else they hold copies. Pairs do not reach across thirds.
     left = power_of_two_part(warps);
-    std::int64_t groups = warps / left;
+    std::int64_t const all_groups = warps / left;
+    std::int64_t groups = all_groups;  // that take no part yet
     for (bool now_reduced : {false, true})
       for (int axis = 0; axis < rank; ++axis) {
         bool const is_reduced = std::find(reduced.begin(), reduced.end(), axis) != reduced.end();
@@ -245,15 +247,18 @@ class Assignment {
         std::int64_t const here = std::min(room(axis), left);
         warps_along[axis] *= here;
         left /= here;
-        if (is_reduced || type.shape()[axis] / power_of_two_part(type.shape()[axis]) % groups != 0) continue;
-        warps_along[axis] *= groups;
-        groups = 1;
+        if (is_reduced) continue;
+        std::int64_t const parts = std::gcd(type.shape()[axis], groups);
+        warps_along[axis] *= parts;
+        groups /= parts;
       }
     warps_along[0] *= left;
-    if (order_of_sums == ir::Order::pairwise)
-      return Layout::blocked(type.shape(), per_thread, lanes, warps_along, order, groups);
-    warps_along[0] *= groups;
-    return Layout::blocked(type.shape(), per_thread, lanes, warps_along, order);
+    std::int64_t copies = groups;
+    if (order_of_sums != ir::Order::pairwise && groups == all_groups) {
+      warps_along[0] *= groups;
+      copies = 1;
+    }
+    return Layout::blocked(type.shape(), per_thread, lanes, warps_along, order, copies);
   }
 
   void choose_layouts() {

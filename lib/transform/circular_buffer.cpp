@@ -27,8 +27,6 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-/// Left free where the depth is chosen here: barriers, gaps.
-constexpr std::int64_t shared_reserve = 2 * 1024;
 constexpr std::int64_t most_stages_chosen = 4;
 
 /// A place where a ring is filled: fetches of one block that fill one stage together, one per buffer of the ring.
@@ -52,16 +50,8 @@ struct Ring {
   [[nodiscard]] std::int64_t stages_asked() const {
     std::int64_t most = repeats() ? 0 : 1;
     for (Site const& site : sites)
-      if (Op const* const op = loop_around(site.block())) {
-        auto const& loop = op->as<ir::ForOp>();
-        most = std::max({most, loop.stages, loop.distance == 0 ? 0 : loop.distance + 1});
-      }
+      if (Op const* const loop = loop_around(site.block())) most = std::max(most, transform::stages_asked(*loop));
     return most;
-  }
-  static Op* loop_around(Block const& block) {
-    Op* at = block.parent_op();
-    while (at != nullptr && !at->is<ir::ForOp>()) at = at->parent_op();
-    return at;
   }
 };
 
@@ -91,7 +81,7 @@ class Rings {
       count_uses(home);
       for (Ring& ring : home.rings) {
         for (Site const& site : ring.sites)
-          if (Op* const loop = Ring::loop_around(site.block())) mark(*loop, ir::LoopRegion::main);
+          if (Op* const loop = loop_around(site.block())) mark(*loop, ir::LoopRegion::main);
         for (std::size_t i = 0; i < ring.sites.size(); ++i) give_back(ring, i);
         for (Site& site : ring.sites) rewrite(ring, site);
       }
@@ -191,22 +181,28 @@ class Rings {
                        [&](Site const& site) { return !holds_a_loop(site.block()); });
   }
 
-  /// A stage that the next iteration gives back is still in use when that iteration's copy has to be there.
   static std::int64_t least_stages(Ring const& ring) {
-    bool const next_turn =
-        std::any_of(ring.sites.begin(), ring.sites.end(), [](Site const& site) { return site.life.next_turn; });
-    return next_turn ? 2 : 1;
+    std::int64_t most = 1;
+    for (Site const& site : ring.sites) most = std::max(most, transform::least_stages(site.life));
+    return most;
+  }
+
+  /// Waits in the same iteration for the products that read the ring, where they stayed open into the next: one stage
+  /// is enough then.
+  static void close_products(Ring& ring) {
+    for (Site& site : ring.sites) {
+      if (!site.life.next_turn) continue;
+      site.life.last->as<ir::WgmmaWaitOp>().pending = 0;
+      site.life = stage_lifetime(*site.fetches.front());
+    }
   }
 
   /// Depths that nobody asked for: rings of innermost loops first, so that they never wait for long; then a second
   /// stage for what the next turn of an outer loop reads.
   bool choose_depths() {
     std::vector<Ring*> inner, outer;
-    std::int64_t total = shared_reserve, scratch = 0;
-    ir::walk(function_, [&](Op& op) {
-      if (op.is<ir::SharedAllocOp>()) total += ir::buffer_bytes(op.result()->type());
-      scratch = std::max(scratch, ir::scratch_bytes(op));
-    });
+    std::int64_t total = bytes_beside_rings(function_), scratch = 0;
+    ir::walk(function_, [&](Op& op) { scratch = std::max(scratch, ir::scratch_bytes(op)); });
     total += scratch;
     for (Home& home : homes_)
       for (Ring& ring : home.rings) {
@@ -216,6 +212,10 @@ class Rings {
         }
         std::int64_t const asked = enough_stages(ring);
         ring.stages = std::max(asked, least_stages(ring));
+        if (asked <= 1 && ring.stages * ring.stage_bytes > context_.target.shared) {
+          close_products(ring);
+          ring.stages = std::max(asked, least_stages(ring));
+        }
         if (asked == 0) (innermost(ring) ? inner : outer).push_back(&ring);
         if (!fits(ring)) return false;
         total += ring.stages * ring.stage_bytes;
@@ -236,8 +236,8 @@ class Rings {
   /// As many stages as asked for, but no more than the only loop that fills them has iterations, where that is known.
   std::int64_t enough_stages(Ring const& ring) {
     std::int64_t const asked = ring.stages_asked();
-    Op const* const loop = Ring::loop_around(ring.sites.front().block());
-    if (loop == nullptr || ring.sites.size() > 1 || Ring::loop_around(*loop->parent()) != nullptr) return asked;
+    Op const* const loop = loop_around(ring.sites.front().block());
+    if (loop == nullptr || ring.sites.size() > 1 || loop_around(*loop->parent()) != nullptr) return asked;
     auto const known = ir::trip_count(*loop);
     if (!known) return asked;
     std::int64_t const trips = std::max<std::int64_t>(*known, 1);
@@ -478,7 +478,7 @@ class Rings {
                                            {loop.counter(), loop.lower()}, Type::scalar(Element::boolean));
     arrive(builder, ring, site, builder.same(ir::SubOp{}, {site.use, builder.index(1)}), not_first);
     // What the last iteration read goes back only if somebody fills the ring again.
-    if (i + 1 == ring.sites.size() && Ring::loop_around(*loop.op().parent()) == nullptr) return;
+    if (i + 1 == ring.sites.size() && loop_around(*loop.op().parent()) == nullptr) return;
     ir::Builder behind = ir::Builder::after(*site.life.behind);
     behind.set_where(site.life.behind->where());
     Value* const some = behind.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {loop.lower(), loop.upper()},

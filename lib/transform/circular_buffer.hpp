@@ -27,10 +27,11 @@ namespace tegula::transform {
 /// uses is never reset: all loops around carry it. A fetch outside loops has one stage and no way back. Depth: the
 /// loop's `stages`, no more than its iterations where their number is known; else as many as its `distance` needs and
 /// up to 4 in innermost loops, as far as shared memory goes, and 1 in loops around those; 2 at least where the next
-/// iteration gives a stage back, which it does behind its own copy. Stages that do not fit are refused. Barriers are
-/// made and fenced before the first op with an effect (`region = pre_prologue`), and live to the end of the kernel:
-/// nothing takes their few bytes over, so a post-epilogue that invalidated them would cost a barrier for nothing. Loops
-/// that fetch are marked `region = main`, loops without fetches stay as they are. Needs: layouts.  Leaves: no fetch.
+/// iteration gives a stage back, which it does behind its own copy. Where two do not fit, and nobody asked for them,
+/// the iteration waits for its own products and takes one. Stages that do not fit are refused. Barriers are made and
+/// fenced before the first op with an effect (`region = pre_prologue`), and live to the end of the kernel: nothing
+/// takes their few bytes over, so a post-epilogue that invalidated them would cost a barrier for nothing. Loops that
+/// fetch are marked `region = main`, loops without fetches stay as they are. Needs: layouts.  Leaves: no fetch.
 PassResult circular_buffer(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -95,6 +95,8 @@ TracedInt shr(TracedInt const& x) {
   return binary(ShrOp{}, x, like(x, amount));
 }
 
+TracedFloat sqrt(TracedFloat const& x) { return {{x.emitter, x.emitter->same(SqrtOp{}, {x.value})}}; }
+
 TracedInt to_bits(TracedFloat const& x) {
   Type const type = x.type().with_element(x.type().element() == Element::f64 ? Element::i64 : Element::i32);
   return {{x.emitter, x.emitter->value(BitcastOp{}, {x.value}, type)}};
@@ -116,33 +118,12 @@ Value* expand(Emitter& emitter, OpKind kind, Value* operand) {
   TracedFloat const x{{&emitter, operand}};
   bool const wide = operand->type().element() == Element::f64;
   switch (kind) {
-    case OpKind::ExpOp:
-      return (wide ? math::exp_f64(x) : math::exp_f32(x)).value;
-    case OpKind::Exp2Op:
-      return (wide ? math::exp2_f64(x) : math::exp2_f32(x)).value;
-    case OpKind::LogOp:
-      return (wide ? math::log_f64(x) : math::log_f32(x)).value;
-    case OpKind::Log2Op:
-      return (wide ? math::log2_f64(x) : math::log2_f32(x)).value;
-    case OpKind::RsqrtOp: {
-      TracedFloat const root{{&emitter, emitter.same(SqrtOp{}, {operand})}};
-      return (like(x, 1) / root).value;
-    }
+#define TEGULA_EXPANDED(op, name, ...) \
+  case OpKind::op:                     \
+    return (wide ? math::name##_f64(x) : math::name##_f32(x)).value;
+#include "tegula/math/elementary.def"
     default:
       return nullptr;
-  }
-}
-
-bool is_elementary(OpKind kind) {
-  switch (kind) {
-    case OpKind::ExpOp:
-    case OpKind::Exp2Op:
-    case OpKind::LogOp:
-    case OpKind::Log2Op:
-    case OpKind::RsqrtOp:
-      return true;
-    default:
-      return false;
   }
 }
 
@@ -160,13 +141,13 @@ bool done_in_f32(OpKind kind) {
     case OpKind::CompareOp:
     case OpKind::NegOp:
     case OpKind::AbsOp:
-    case OpKind::RoundOp:
-    case OpKind::FloorOp:
-    case OpKind::SqrtOp:
     case OpKind::ReduceOp:
+#define TEGULA_EXACT(op, ...) case OpKind::op:
+#define TEGULA_EXPANDED TEGULA_EXACT
+#include "tegula/math/elementary.def"
       return true;
     default:
-      return is_elementary(kind);
+      return false;
   }
 }
 
@@ -174,7 +155,7 @@ bool done_in_f32(OpKind kind) {
 Value* in_f32(Emitter& emitter, Op const& op) {
   std::vector<Value*> operands;
   for (Value* operand : op.operands()) operands.push_back(emitter.cast(operand, Element::f32));
-  if (is_elementary(op.kind()))
+  if (is_expanded(op.kind()))
     return emitter.cast(expand(emitter, op.kind(), operands[0]), op.result()->type().element());
   Type const result = op.result()->type();
   Type const wide = is_narrow_float(result.element()) ? result.with_element(Element::f32) : result;
@@ -235,7 +216,7 @@ Value* rewritten(Op& op) {
   if (op.result_count() != 1 || op.operand_count() == 0) return nullptr;
   Element const element = op.operands().front()->type().element();
   bool const half = is_narrow_float(element);
-  bool const elementary = is_elementary(op.kind());
+  bool const expanded = is_expanded(op.kind());
   if (op.is<CastOp>()) {
     Element const to = op.result()->type().element();
     if (!half && !is_narrow_float(to)) return nullptr;
@@ -246,19 +227,41 @@ Value* rewritten(Op& op) {
     Emitter emitter(op);
     return product_of_f8(emitter, op);
   }
-  if (!elementary && !(half && done_in_f32(op.kind()))) return nullptr;
+  if (!expanded && !(half && done_in_f32(op.kind()))) return nullptr;
   Emitter emitter(op);
   return half ? in_f32(emitter, op) : expand(emitter, op.kind(), op.operand());
 }
 
+/// Whether the row of the function says so.
+bool is_native_on_device(OpKind kind) {
+  constexpr bool native = true, expansion = false;
+  switch (kind) {
+#define TEGULA_EXPANDED(op, name, device, ...) \
+  case OpKind::op:                             \
+    return device;
+#include "tegula/math/elementary.def"
+    default:
+      return true;
+  }
+}
+
 }  // namespace
+
+bool is_expanded(OpKind kind) {
+  switch (kind) {
+#define TEGULA_EXPANDED(op, ...) case OpKind::op:
+#include "tegula/math/elementary.def"
+    return true;
+    default:
+      return false;
+  }
+}
 
 PassResult expand_device_math(Function& function, AnalysisCache&, PassContext&) {
   bool changed = false;
   walk(function, [&](Op& op) {
-    bool const logarithm = op.is<LogOp>() || op.is<Log2Op>();
-    bool const wide = is_elementary(op.kind()) && op.operand()->type().element() == Element::f64;
-    if (!logarithm && !wide) return;
+    if (!is_expanded(op.kind())) return;
+    if (is_native_on_device(op.kind()) && op.operand()->type().element() != Element::f64) return;
     replace(op, rewritten(op));
     changed = true;
   });

@@ -5,8 +5,11 @@
 
 namespace tegula::transform {
 
-/// Replaces exp, exp2, log, log2 and rsqrt by the expansions of tegula/math/elementary.hpp, the same text the simulator
-/// and host<T> compute with, and moves arithmetic on f16 and bf16 to f32: operands cast up, the op, one cast down.
+/// The functions that expand-math leaves none of: the expanded rows of tegula/math/elementary.def.
+bool is_expanded(ir::OpKind kind);
+
+/// Replaces these functions by the expansions of tegula/math/elementary.hpp, the same text the simulator and host<T>
+/// compute with, and moves arithmetic on f16 and bf16 to f32: operands cast up, the op, one cast down.
 /// Conversions and products of e4m3 and e5m2 become arithmetic on their bits and products of f32.
 ///
 ///   before: %y = exp %x : tile<64xf16>      after: %0 = cast %x : tile<64xf32>
@@ -16,20 +19,21 @@ namespace tegula::transform {
 ///                                                  %y = cast %41 : tile<64xf16>
 ///
 /// Needs: tile ops without layouts.
-/// Leaves: no exp, exp2, log, log2, rsqrt; e4m3 and e5m2 only where their bits move; f16 and bf16 only in load, store,
+/// Leaves: no op that is_expanded; e4m3 and e5m2 only where their bits move; f16 and bf16 only in load, store,
 /// select, dot, shape ops, control flow and casts from and to f32. Casts of f64 and integers to them round once,
-/// through f32 rounded to odd. sqrt, round, floor, min, max and casts between float and integer stay: every target has
+/// through f32 rounded to odd. Exact functions, min, max and casts between float and integer stay: every target has
 /// exact instructions for them. Runs after the last canonicalisation that might fold calls of constants; what it leaves
 /// profits from one more CSE.
 PassResult expand_math(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 /// The same for Hopper, which has fast instructions of its own: only what it cannot compute to a few units in the last
-/// place. That is every elementary function of f64, and logarithms, whose instruction loses all digits near 1.
+/// place. That is every function of f64, and those whose instruction is coarser or is none (near 1 that of logarithms
+/// loses all digits): rows of tegula/math/elementary.def say which.
 ///
 ///   before: %y = log %x : tile<64xf32>      after: arithmetic, selects and bitcasts as above
 ///   unchanged: exp and exp2 of f32, f16, bf16
 ///
-/// Needs: tile ops without layouts.  Leaves: no log, log2; exp, exp2 and rsqrt of at most 32 bits.
+/// Needs: tile ops without layouts.  Leaves: native functions of at most 32 bits.
 PassResult expand_device_math(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

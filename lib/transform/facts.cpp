@@ -3,24 +3,11 @@
 #include "ir/shared_frame.hpp"
 #include "ir/walk.hpp"
 #include "support/string_buffer.hpp"
+#include "transform/expand_math.hpp"
 #include "transform/pipeline.hpp"
 
 namespace tegula::transform {
 namespace {
-
-using ir::OpKind;
-
-bool is_elementary(OpKind kind) {
-  switch (kind) {
-    case OpKind::ExpOp:
-    case OpKind::Exp2Op:
-    case OpKind::LogOp:
-    case OpKind::Log2Op:
-      return true;
-    default:
-      return false;
-  }
-}
 
 /// The first op that `in_the_way` says something about.
 template <class Test>
@@ -70,9 +57,8 @@ std::string why_not(Fact fact, ir::Module const& module) {
         return op.is<ir::CallOp>() ? "call of @" + std::string(op.as<ir::CallOp>().callee.view()) : std::string();
       });
     case Fact::expanded_math:
-      return first(module, [](ir::Op& op) {
-        return is_elementary(op.kind()) ? std::string(op.info().mnemonic) : std::string();
-      });
+      return first(module,
+                   [](ir::Op& op) { return is_expanded(op.kind()) ? std::string(op.info().mnemonic) : std::string(); });
     case Fact::layouts:
       return first(module, [](ir::Op& op) {
         return without_layout(op) ? std::string(op.info().mnemonic) + " without a layout" : std::string();

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tegula/math/functions.hpp"
+
 namespace tegula::transform {
 namespace {
 
@@ -19,50 +21,48 @@ MaybeConstant rounded(Element element, double value) {
   return ir::make_constant(element, value);
 }
 
-MaybeConstant integer(Element element, std::uint64_t value) {
-  return ir::make_constant(element, static_cast<std::int64_t>(value));  // which wraps
+MaybeConstant integer(Element element, std::int64_t value) {
+  return ir::make_constant(element, value);  // which wraps
 }
 MaybeConstant boolean(bool value) { return Constant{Element::boolean, value ? 1U : 0U}; }
 
-MaybeConstant fold_integers(OpKind kind, std::int64_t a, std::int64_t b, Element element) {
-  auto const ua = static_cast<std::uint64_t>(a), ub = static_cast<std::uint64_t>(b);
-  int const width = bits(element);
-  bool const in_width = b >= 0 && b < width;
+/// T is the type of the element's width; booleans are 0 and 1 of the wider one.
+template <class T>
+MaybeConstant fold_integers(OpKind kind, T a, T b, Element element) {
   switch (kind) {
     case OpKind::AddOp:
-      return integer(element, ua + ub);
+      return integer(element, math::wrapping_add(a, b));
     case OpKind::SubOp:
-      return integer(element, ua - ub);
+      return integer(element, math::wrapping_sub(a, b));
     case OpKind::MulOp:
-      return integer(element, ua * ub);
+      return integer(element, math::wrapping_mul(a, b));
     case OpKind::DivOp:
-      return integer(element, b == 0 ? 0 : b == -1 ? 0 - ua : static_cast<std::uint64_t>(a / b));
+      return integer(element, math::div(a, b));
     case OpKind::RemOp:
-      return integer(element, b == 0 ? ua : b == -1 ? 0 : static_cast<std::uint64_t>(a % b));
+      return integer(element, math::rem(a, b));
     case OpKind::CeilDivOp:
-      if (b <= 0) return integer(element, 0);
-      if (a < 0) return std::nullopt;
-      return integer(element, static_cast<std::uint64_t>(a / b + (a % b != 0 ? 1 : 0)));
+      if (b > 0 && a < 0) return std::nullopt;
+      return integer(element, math::ceil_div(a, b));
     case OpKind::MinOp:
-      return integer(element, static_cast<std::uint64_t>(std::min(a, b)));
+      return integer(element, std::min(a, b));
     case OpKind::MaxOp:
-      return integer(element, static_cast<std::uint64_t>(std::max(a, b)));
+      return integer(element, std::max(a, b));
     case OpKind::AndOp:
-      return integer(element, ua & ub);
+      return integer(element, a & b);
     case OpKind::OrOp:
-      return integer(element, ua | ub);
+      return integer(element, a | b);
     case OpKind::XorOp:
-      return integer(element, ua ^ ub);
+      return integer(element, a ^ b);
     case OpKind::ShlOp:
-      return integer(element, in_width ? ua << b : 0);
+      return integer(element, math::shift_left(a, b));
     case OpKind::ShrOp:
-      return integer(element, static_cast<std::uint64_t>(a >> (in_width ? b : width - 1)));
+      return integer(element, math::shift_right(a, b));
     case OpKind::NegOp:
-      return integer(element, 0 - ua);
+      return integer(element, math::wrapping_sub(T{0}, a));
     case OpKind::NotOp:
-      return element == Element::boolean ? boolean(a == 0) : integer(element, ~ua);
+      return element == Element::boolean ? boolean(a == 0) : integer(element, ~a);
     case OpKind::AbsOp:
-      return integer(element, a < 0 ? 0 - ua : ua);
+      return integer(element, a < 0 ? math::wrapping_sub(T{0}, a) : a);
     default:
       return std::nullopt;
   }
@@ -86,12 +86,10 @@ MaybeConstant fold_floats(OpKind kind, double a, double b, Element element) {
       return rounded(element, -a);
     case OpKind::AbsOp:
       return rounded(element, std::fabs(a));
-    case OpKind::FloorOp:
-      return rounded(element, std::floor(a));
-    case OpKind::RoundOp:
-      return rounded(element, std::nearbyint(a));
-    case OpKind::SqrtOp:
-      return rounded(element, std::sqrt(a));
+#define TEGULA_EXACT(op, name, ...) \
+  case OpKind::op:                  \
+    return rounded(element, math::name(a));
+#include "tegula/math/elementary.def"
     default:
       return std::nullopt;
   }
@@ -128,7 +126,7 @@ MaybeConstant convert(Constant from, Element to) {
     return ir::make_constant(to, static_cast<std::int64_t>(value));
   }
   auto const value = static_cast<std::int64_t>(from.bits);
-  if (!is_float(to)) return integer(to, from.bits);
+  if (!is_float(to)) return integer(to, value);
   if (to == Element::f32) return Constant{to, std::bit_cast<std::uint32_t>(static_cast<float>(value))};
   constexpr std::int64_t exact = std::int64_t{1} << 53;
   if (to != Element::f64 && (value > exact || value < -exact)) return std::nullopt;  // would round twice
@@ -139,7 +137,7 @@ MaybeConstant same_bits(Constant from, Element to) {
   std::uint64_t const mask =
       bits(from.element) == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits(from.element)) - 1;
   std::uint64_t const raw = from.bits & mask;
-  return is_float(to) ? MaybeConstant(Constant{to, raw}) : integer(to, raw);
+  return is_float(to) ? MaybeConstant(Constant{to, raw}) : integer(to, static_cast<std::int64_t>(raw));
 }
 
 }  // namespace
@@ -172,15 +170,9 @@ MaybeConstant fold(ir::Op const& op, std::span<Constant const> operands, Element
   if (a.element == Element::boolean && op.kind() != OpKind::NotOp && op.kind() != OpKind::AndOp &&
       op.kind() != OpKind::OrOp && op.kind() != OpKind::XorOp)
     return std::nullopt;
+  if (a.element == Element::i32)
+    return fold_integers(op.kind(), static_cast<std::int32_t>(a.bits), static_cast<std::int32_t>(b.bits), result);
   return fold_integers(op.kind(), static_cast<std::int64_t>(a.bits), static_cast<std::int64_t>(b.bits), result);
-}
-
-MaybeConstant constant_of(ir::Value const& value) {
-  for (ir::Op const* op = value.defining_op(); op != nullptr; op = op->operand()->defining_op()) {
-    if (op->is<ir::ConstantOp>()) return op->as<ir::ConstantOp>().value;
-    if (!op->is<ir::SplatOp>() && !op->is<ir::BroadcastOp>()) return std::nullopt;
-  }
-  return std::nullopt;
 }
 
 }  // namespace tegula::transform

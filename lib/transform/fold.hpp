@@ -5,6 +5,7 @@
 #include <span>
 
 #include "ir/builder.hpp"
+#include "ir/constant_of.hpp"
 
 namespace tegula::transform {
 
@@ -12,8 +13,5 @@ namespace tegula::transform {
 /// each target's own (elementary functions), for results that are NaN (their bits differ between targets) and for ops
 /// that are not elementwise.
 std::optional<ir::Constant> fold(ir::Op const& op, std::span<ir::Constant const> operands, Element result);
-
-/// The constant that a value is: a scalar constant, a tile constant, or a splat or broadcast of one.
-std::optional<ir::Constant> constant_of(ir::Value const& value);
 
 }  // namespace tegula::transform

@@ -1,5 +1,6 @@
 #include "transform/insert_barriers.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -117,31 +118,64 @@ Op* insert(Hazard const& hazard, Names& names, PassContext& context) {
   return &builder.op(barrier, {id}, {});
 }
 
+struct Inserted {
+  Op* barrier = nullptr;
+  Hazard hazard;  ///< that it was put in for
+};
+
+/// Lists the barriers that a later one may have made unneeded, the last first: one that stands on a way between the two
+/// accesses.
+std::vector<std::size_t> with_later_ones_between(ir::Function& function, std::vector<Inserted> const& inserted) {
+  struct Interval {
+    std::size_t begin = 0, end = 0;
+  };
+  std::map<Op const*, Interval> places;  // in the order of the text
+  std::size_t next = 0;
+  ir::walk_pre_order(function, [&](Op& op) {
+    places[&op] = {next, next};
+    for (Op const* around = op.parent_op(); around != nullptr; around = around->parent_op()) places[around].end = next;
+    ++next;
+    return ir::Walk::advance;
+  });
+  std::vector<std::size_t> result;
+  std::set<std::size_t> later;
+  for (std::size_t i = inserted.size(); i-- > 0;) {
+    auto const& [barrier, hazard] = inserted[i];
+    Interval way{places[hazard.earlier->op].begin, places[hazard.later->op].end};
+    for (Op const* loop : {hazard.turn, hazard.found_in})
+      if (loop != nullptr) way = {std::min(way.begin, places[loop].begin), std::max(way.end, places[loop].end)};
+    auto const first = later.lower_bound(way.begin);
+    if (first != later.end() && *first <= way.end) result.push_back(i);
+    later.insert(places[barrier].begin);
+  }
+  return result;
+}
+
 }  // namespace
 
 PassResult insert_barriers(ir::Function& function, AnalysisCache&, PassContext& context) {
   analysis::Uniformity const uniformity(*function.parent()), replicas(*function.parent(), true);
   Hazards hazards(function, uniformity, replicas);
   Names names(function);
-  std::vector<Op*> inserted;
+  std::vector<Inserted> inserted;
   std::size_t most = 0;
   ir::walk_pre_order(function, [&](Op&) { return ++most, ir::Walk::advance; });
   bool const in_partitions = analysis::runs_in_partitions(function);
-  while (auto const hazard = hazards.first()) {
-    if (in_partitions && hazard->level != Level::warp) {
+  hazards.close_all([&](Hazard const& hazard) -> Op const* {
+    if (in_partitions && hazard.level != Level::warp) {
       context.diagnostics.error(
           "call: @" + function.name() + " needs a barrier of its warps, but is called in a partition; inline it",
-          hazard->later->op->where());
-      return PassResult::changed;
+          hazard.later->op->where());
+      return nullptr;
     }
     if (inserted.size() > most) throw InternalError("insert-barriers: a barrier closes no hazard");
-    Op* const barrier = insert(*hazard, names, context);
-    if (barrier == nullptr) return PassResult::changed;
-    inserted.push_back(barrier);
-  }
-  // A later one may have made an earlier one unneeded.
-  for (std::size_t i = inserted.size(); i-- > 0;) {
-    Op& barrier = *inserted[i];
+    Op* const barrier = insert(hazard, names, context);
+    if (barrier != nullptr) inserted.push_back({barrier, hazard});
+    return barrier;
+  });
+  if (context.diagnostics.has_errors()) return PassResult::changed;
+  for (std::size_t const i : with_later_ones_between(function, inserted)) {
+    Op& barrier = *inserted[i].barrier;
     auto at = barrier.parent()->begin();
     while (&*at != &barrier) ++at;
     Op& next = *++at;

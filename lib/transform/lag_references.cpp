@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/builder.hpp"
+#include "ir/constant_of.hpp"
 #include "ir/loop.hpp"
 #include "ir/sides.hpp"
 #include "ir/walk.hpp"
@@ -21,11 +22,6 @@ using ir::Value;
 
 constexpr std::int64_t slack_of_powers_of_2 = 8;
 constexpr std::int64_t slack_of_powers_of_e = 5;
-
-bool is_constant(Value const& value, double number) {
-  Op const* const op = value.defined_by<ir::ConstantOp>();
-  return op != nullptr && ir::to_double(op->as<ir::ConstantOp>().value) == number;
-}
 
 bool reshapes(Op const& op) {
   return op.is<ir::BroadcastOp>() || op.is<ir::ExpandDimsOp>() || op.is<ir::SqueezeOp>() || op.is<ir::TransOp>();

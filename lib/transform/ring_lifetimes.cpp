@@ -1,12 +1,18 @@
 #include "transform/ring_lifetimes.hpp"
 
+#include <algorithm>
+#include <set>
+
+#include "ir/exchange.hpp"
 #include "ir/text.hpp"
+#include "ir/walk.hpp"
 
 namespace tegula::transform {
 namespace {
 
 using ir::Block;
 using ir::Op;
+using ir::Type;
 using ir::Value;
 
 /// The ops that read bytes of a fetched tile.
@@ -67,6 +73,40 @@ void join_product(Op& product, Block& home, StageLifetime& into, auto const& lat
 }
 
 }  // namespace
+
+Op* loop_around(Block const& block) {
+  Op* at = block.parent_op();
+  while (at != nullptr && !at->is<ir::ForOp>()) at = at->parent_op();
+  return at;
+}
+
+std::int64_t stages_asked(Op const& loop) {
+  auto const& attributes = loop.as<ir::ForOp>();
+  return std::max(attributes.stages, attributes.distance == 0 ? 0 : attributes.distance + 1);
+}
+
+std::int64_t bytes_beside_rings(ir::Function& function) {
+  std::int64_t total = shared_reserve;
+  ir::walk(function, [&](Op& op) {
+    if (op.is<ir::SharedAllocOp>()) total += ir::buffer_bytes(op.result()->type());
+  });
+  return total;
+}
+
+std::int64_t least_bytes_of_rings(ir::Function& function) {
+  std::set<std::int64_t> counted;
+  std::int64_t total = 0;
+  ir::walk(function, [&](Op& op) {
+    if (!op.is<ir::FetchOp>()) return;
+    std::int64_t const ring = op.as<ir::FetchOp>().ring;
+    if (ring != 0 && !counted.insert(ring).second) return;
+    Op const* const loop = loop_around(*op.parent());
+    std::int64_t const asked = loop == nullptr ? 1 : stages_asked(*loop);
+    Type const& tile = op.result()->type();
+    total += std::max(asked, least_stages(stage_lifetime(op))) * tile.elements() * bytes(tile.element());
+  });
+  return total;
+}
 
 Op* ancestor_in(Op& op, Block const& block) {
   Op* at = &op;

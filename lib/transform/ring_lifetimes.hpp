@@ -1,12 +1,16 @@
 // How long the stage that holds a fetched tile is read.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "ir/op.hpp"
 
 namespace tegula::transform {
+
+/// Bytes of shared memory left free beside tiles: barriers, gaps.
+inline constexpr std::int64_t shared_reserve = 2 * 1024;
 
 /// Where the readers of a fetched tile begin and where all of them have ended. Places are ops of the fetch's own block.
 struct StageLifetime {
@@ -21,6 +25,17 @@ struct StageLifetime {
 /// Follows views to readers, and asynchronous products to the wgmma_wait that covers them: the group of a product is
 /// done when a wait leaves at most as many groups open as were committed after it.
 StageLifetime stage_lifetime(ir::Op& fetch);
+
+/// The loop that fills the ring of a fetch in this block turn by turn; null: none.
+ir::Op* loop_around(ir::Block const& block);
+/// Stages that the loop asks for, or needs for its distance; 0: it leaves them open.
+std::int64_t stages_asked(ir::Op const& loop);
+/// A stage that the next iteration gives back is still in use when that iteration's copy has to be there.
+inline std::int64_t least_stages(StageLifetime const& life) { return life.next_turn ? 2 : 1; }
+/// Bytes of shared memory that rings leave: shared_reserve, and buffers that stand in the text.
+std::int64_t bytes_beside_rings(ir::Function& function);
+/// Bytes of shared memory that all fetches need at least.
+std::int64_t least_bytes_of_rings(ir::Function& function);
 
 /// The op of `block` that is `op` or holds it.
 ir::Op* ancestor_in(ir::Op& op, ir::Block const& block);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/builder.hpp"
+#include "ir/constant_of.hpp"
 #include "ir/fragment_layouts.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/text.hpp"
@@ -20,11 +21,6 @@ using ir::Loop;
 using ir::Op;
 using ir::Type;
 using ir::Value;
-
-bool is_zero(Value const& value) {
-  Op const* const op = value.defined_by<ir::ConstantOp>();
-  return op != nullptr && op->as<ir::ConstantOp>().value.bits == 0;
-}
 
 /// The carried value to which a product adds that stays open from one iteration to the next. Registers of a left
 /// operand would have to live as long: none then.

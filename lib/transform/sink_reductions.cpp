@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir/builder.hpp"
+#include "ir/constant_of.hpp"
 #include "ir/infer.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/sides.hpp"
@@ -17,11 +18,6 @@ namespace {
 using ir::Op;
 using ir::Type;
 using ir::Value;
-
-bool is_zero(Value const& value) {
-  Op const* const op = value.defined_by<ir::ConstantOp>();
-  return op != nullptr && ir::to_double(op->as<ir::ConstantOp>().value) == 0;
-}
 
 /// The values through which one sum runs: what loops and branches hand on, additions, products with something else.
 class Sum {

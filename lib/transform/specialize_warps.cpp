@@ -42,12 +42,20 @@ bool makes_tile(Op const& op) {
   return false;
 }
 
-/// Whether the op, or one in its regions, takes a result of one of `makers`.
-bool reads_any_of(Op& op, std::vector<Op*> const& makers) {
-  for (Value const* operand : op.operands())
-    if (std::find(makers.begin(), makers.end(), operand->defining_op()) != makers.end()) return true;
+using Ops = std::unordered_set<Op const*>;
+
+/// True when the op itself takes a result of one of `makers`.
+bool takes_any_of(Op const& op, Ops const& makers) {
+  auto const& operands = op.operands();
+  return std::any_of(operands.begin(), operands.end(),
+                     [&](Value const* operand) { return makers.count(operand->defining_op()) != 0; });
+}
+
+/// True when the op, or one in its regions, takes a result of one of `makers`.
+bool reads_any_of(Op const& op, Ops const& makers) {
+  if (takes_any_of(op, makers)) return true;
   for (int i = 0; i < op.block_count(); ++i)
-    for (Op& inner : op.block(i))
+    for (Op const& inner : op.block(i))
       if (reads_any_of(inner, makers)) return true;
   return false;
 }
@@ -61,14 +69,15 @@ class Specialization {
     if (last == nullptr || meets_at_cta_barrier()) return false;
     hoist_launch_facts(*last);
     std::vector<Op*> region;
-    std::vector<Op*> consumed;  // ahead of the region, but of the consumers' warps alone
+    std::vector<Op*> moving;  // ahead of the region, but of the consumers' warps alone
+    Ops consumed;             // the same
     bool behind = false;
     for (Op& op : function_.body()) {
       if (op.info().has(ir::terminator)) break;
       if (behind)
         region.push_back(&op);
       else if (makes_tile(op) || op.is<ir::WarpIndexOp>() || reads_any_of(op, consumed))
-        consumed.push_back(&op);
+        moving.push_back(&op), consumed.insert(&op);
       behind = behind || &op == last;
     }
     ir::WarpSpecializeOp roles;
@@ -81,8 +90,8 @@ class Specialization {
       split.erase();
       return false;
     }
-    consumed.insert(consumed.end(), region.begin(), region.end());
-    make_consumer(split.add_block(), consumed);
+    moving.insert(moving.end(), region.begin(), region.end());
+    make_consumer(split.add_block(), moving);
     function_.warps += producer_warps;
     return true;
   }
@@ -138,7 +147,7 @@ class Specialization {
 
   /// False where copies depend on an op of the consumers: one of a collective, a tile, a warp's number, or of
   /// `consumed`.
-  bool make_producer(Block& block, std::vector<Op*> const& region, std::vector<Op*> const& consumed) {
+  bool make_producer(Block& block, std::vector<Op*> const& region, Ops const& consumed) {
     block.add_argument(ir::Type::index(), "producer");
     ir::Builder builder(block);
     Op& elect = builder.op(ir::ElectOp{}, {}, {});
@@ -156,7 +165,7 @@ class Specialization {
     bool good = true;
     ir::walk_pre_order(lane, [&](Op& op) {
       bool const of_consumers = makes_tile(op) || op.is<ir::WarpIndexOp>() || op.info().has(ir::collective);
-      if (good && (of_consumers || reads_any_of(op, consumed))) {
+      if (good && (of_consumers || takes_any_of(op, consumed))) {
         good = false;
         context_.diagnostics.remark("specialize-warps: where tiles are copied from depends on " +
                                         std::string(op.info().mnemonic) + ", so copies stay with the other warps",

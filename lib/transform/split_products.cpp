@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/builder.hpp"
+#include "ir/constant_of.hpp"
 #include "ir/layout.hpp"
 #include "ir/loop.hpp"
 #include "ir/rewrite.hpp"
@@ -32,11 +33,6 @@ bool writes_global(Op const& op) { return op.info().effects.writes(ir::Space::gl
 Value const& before_fence(Value const& value) {
   Op const* const fence = value.defined_by<ir::WgmmaFenceOp>();
   return fence == nullptr ? value : *fence->in<ir::WgmmaFenceOp>("values", value.index());
-}
-
-bool is_zero(Value const& value) {
-  Op const* const op = before_fence(value).defined_by<ir::ConstantOp>();
-  return op != nullptr && op->as<ir::ConstantOp>().value.bits == 0;
 }
 
 /// How a part lies in memory: as the threads hold it, so that each lane's accesses have 16 bytes, beside those of the
@@ -119,7 +115,8 @@ class Split {
       Op const* product = loop.yielded(k)->defining_op();
       bool const made = product != nullptr && (product->is<ir::WgmmaOp>() || product->is<ir::MmaOp>()) &&
                         product->operand_count() == 3 && product->result()->uses().size() == 1;
-      if (!made || sum.uses().size() != 1 || bytes(sum.type().element()) != 4 || !is_zero(*loop.init(k))) return false;
+      if (!made || sum.uses().size() != 1 || bytes(sum.type().element()) != 4 || !is_zero(before_fence(*loop.init(k))))
+        return false;
       if (&before_fence(*product->in("accumulator")) != &sum) return false;
       Value* const result = loop.result(k);
       if (result->type().is_tile()) {

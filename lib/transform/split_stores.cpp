@@ -9,8 +9,10 @@
 #include "analysis/tma_tensor.hpp"
 #include "ir/builder.hpp"
 #include "ir/fragment_layouts.hpp"
+#include "ir/shared_frame.hpp"
 #include "ir/shared_layouts.hpp"
 #include "ir/walk.hpp"
+#include "transform/ring_lifetimes.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -33,20 +35,27 @@ struct Cut {
   int swizzle = 128;
   std::int64_t rows = 1;     ///< chunks along the rows
   std::int64_t columns = 1;  ///< and along the columns
+  std::int64_t most = most_buffers;
   [[nodiscard]] std::int64_t chunks() const { return rows * columns; }
-  [[nodiscard]] std::int64_t buffers() const { return std::min(chunks(), most_buffers); }
+  [[nodiscard]] std::int64_t buffers() const { return std::min(chunks(), most); }
+  [[nodiscard]] std::int64_t bytes(int size) const { return buffers() * chunk.product() * size; }
 };
 
 class Split {
  public:
-  Split(ir::Function& function, AnalysisCache& analyses)
-      : function_(function), facts_(analyses.axis_facts()), accesses_(function, function.warps) {}
+  Split(ir::Function& function, AnalysisCache& analyses, TargetInfo const& target)
+      : function_(function), facts_(analyses.axis_facts()), accesses_(function, function.warps) {
+    room_ = target.shared - bytes_beside_rings(function) - least_bytes_of_rings(function);
+    if (room_ <= 0) room_ = target.shared;  // narrow staging would not help
+  }
 
   bool run() {
     std::vector<std::pair<Op*, Cut>> stores;
     ir::walk(function_, [&](Op& op) {
       Cut cut;
-      if (op.is<ir::StoreOp>() && can_be_cut(op, cut)) stores.emplace_back(&op, cut);
+      if (!op.is<ir::StoreOp>() || !can_be_cut(op, cut)) return;
+      stores.emplace_back(&op, cut);
+      room_ -= cut.bytes(bytes(op.in<ir::StoreOp>("tile")->type().element()));
     });
     if (stores.empty()) return false;
     for (auto& [store, cut] : stores) rewrite(*store, cut);
@@ -96,7 +105,8 @@ class Split {
       cut.columns = tile.shape()[1] / columns;
       cut.fragment = ir::wgmma_layout(cut.chunk, warps, why);
       cut.memory = ir::swizzled_layout(cut.chunk, size, swizzle, why);
-      if (cut.buffers() * cut.chunk.product() * size > most_staging && swizzle > 32) continue;
+      if (swizzle > 32 && cut.bytes(size) > std::min(most_staging, room_)) continue;
+      if (cut.bytes(size) > room_) cut.most = 1;
       cut.staging = ir::swizzled_layout({cut.buffers(), cut.chunk[0], cut.chunk[1]}, size, swizzle, why);
       return cut.fragment != nullptr && cut.memory != nullptr && cut.staging != nullptr;
     }
@@ -190,13 +200,14 @@ class Split {
   ir::Function& function_;
   analysis::AxisFacts const& facts_;
   analysis::SharedAccesses accesses_;
+  std::int64_t room_ = 0;  ///< bytes that the smallest rings leave
 };
 
 }  // namespace
 
-PassResult split_stores(ir::Function& function, AnalysisCache& analyses, PassContext&) {
+PassResult split_stores(ir::Function& function, AnalysisCache& analyses, PassContext& context) {
   if (!function.is_kernel() || function.warps % 4 != 0 || function.warps == 0) return PassResult::unchanged;
-  return result_of(Split(function, analyses).run());
+  return result_of(Split(function, analyses, context.target).run());
 }
 
 }  // namespace tegula::transform

@@ -6,6 +6,7 @@
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
 #include "transform/carried.hpp"
+#include "transform/ring_lifetimes.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -14,8 +15,7 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-constexpr std::int64_t reserve = 2 * 1024;  ///< of shared memory, for barriers and gaps
-constexpr std::int64_t row_gap = 4;         ///< elements between rows that are turned
+constexpr std::int64_t row_gap = 4;  ///< elements between rows that are turned
 
 bool is_load(Value const& value) {
   Op const* const op = value.defining_op();
@@ -30,7 +30,7 @@ bool worth_it(Op const& dot, TargetInfo const& target) {
   std::int64_t const stage = (rows + columns) * a.shape()[1] * bytes(a.element());
   std::int64_t const turned = columns * (rows + row_gap) * bytes(dot.result()->type().element());
   bool const for_wgmma = rows % target.wgmma.rows != 0 && columns % target.wgmma.rows == 0 && is_load(*dot.lhs()) &&
-                         is_load(*dot.rhs()) && 2 * stage + turned + reserve <= target.shared;
+                         is_load(*dot.rhs()) && 2 * stage + turned + shared_reserve <= target.shared;
   return for_wgmma || (rows % target.mma.rows != 0 && columns % target.mma.rows == 0);
 }
 

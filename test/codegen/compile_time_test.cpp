@@ -92,6 +92,28 @@ std::string stages(int count) {
          "} : tile<1x64xf32> {\n" + body + "  yield %s4\n  }\n  store %o, %r, %b, %zero\n  return\n}\n";
 }
 
+/// Loops inside each other, of which the innermost reads and writes a tensor.
+std::string nested(int depth) {
+  std::string text = head;
+  for (int i = 0; i < depth; ++i) text += "  for %i" + std::to_string(i) + " = %zero to %p step %one {\n";
+  text += "  %v = load %z, %b, " + last("i", depth - 1) + " : tile<16x16xf32>\n  store %z, %v, %b, %i0\n";
+  for (int i = 0; i < depth; ++i) text += "  yield\n  }\n";
+  return text + "  return\n}\n";
+}
+/// Loads and stores of one tensor: at places apart, or each with a barrier before it.
+std::string boxes(int count, bool apart) {
+  std::string text = head;
+  for (int i = 0; i < count; ++i) {
+    std::string const number = std::to_string(i), at = "%c" + number;
+    text += "  " + at + " = constant {value = " + std::to_string(16 * i + 16) + " : i64} : i64\n  %v" + number +
+            " = load %z, " + (apart ? "%zero, " : "%b, ") + at + " : tile<16x16xf32>\n  store %z, %v" + number + ", " +
+            (apart ? "%zero, " + at : at + ", %b") + "\n";
+  }
+  return text + "  return\n}\n";
+}
+std::string boxes_apart(int count) { return boxes(count, true); }
+std::string boxes_with_barriers(int count) { return boxes(count, false); }
+
 /// Processor seconds, the least of three.
 double seconds(Kind const& kind, int length) {
   ir::Module const module = module_of(kind.text(length));
@@ -117,7 +139,10 @@ TEST_CASE("compile time grows in proportion to the length of a kernel") {
                             {"masks", masks, 250, false},
                             {"weights between two products", weights, 250, false},
                             // Each copy is compared with all others.
-                            {"stages", stages, 32, false, true, 7}};
+                            {"stages", stages, 64, false, true, 4},
+                            {"nested loops", nested, 12, false, true, 8},
+                            {"boxes apart", boxes_apart, 200, false, true, 4},
+                            {"boxes with barriers", boxes_with_barriers, 200, false, true, 3}};
   for (Kind const& kind : kinds) {
     double const once = seconds(kind, kind.length), twice = seconds(kind, 2 * kind.length);
     INFO(kind.name << ": " << once << " s for " << kind.length << " ops, " << twice << " s for twice as many");

@@ -483,6 +483,7 @@ class PtxMachine : protected PtxText {
         double const value = number(in, from);
         if (has("rni")) return encode(std::nearbyint(value), to);
         if (has("rmi")) return encode(std::floor(value), to);
+        if (has("rpi")) return encode(std::ceil(value), to);
         if (has("rzi")) return encode(std::trunc(value), to);
         return encode(value, to);
       }
@@ -498,7 +499,10 @@ class PtxMachine : protected PtxText {
     double const value = number(in, from);
     if (std::isnan(value)) return from == "f64" || bits == 64 ? std::uint64_t{1} << (bits - 1) : 0;
     double const least = -std::ldexp(1.0, bits - 1), most = std::ldexp(1.0, bits - 1);
-    double const whole = has("rzi") ? std::trunc(value) : has("rmi") ? std::floor(value) : std::nearbyint(value);
+    double const whole = has("rzi")   ? std::trunc(value)
+                         : has("rmi") ? std::floor(value)
+                         : has("rpi") ? std::ceil(value)
+                                      : std::nearbyint(value);
     if (whole < least) return std::uint64_t{1} << (bits - 1);
     if (whole >= most) return (std::uint64_t{1} << (bits - 1)) - 1;
     return cut(static_cast<std::uint64_t>(static_cast<std::int64_t>(whole)), bits);

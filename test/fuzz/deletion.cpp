@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <map>
+#include <optional>
+#include <set>
 
+#include "analysis/hazards.hpp"
 #include "compiler/compile.hpp"
 #include "fuzz/pipeline_case.hpp"
 #include "ir/builder.hpp"
@@ -20,9 +24,31 @@ namespace {
 
 using test::HostTensor;
 
-constexpr std::int64_t tiles_of_a_cta = 5;
+constexpr std::int64_t least_tiles_of_a_cta = 5;
 
-enum class Values : std::uint8_t { small, growing, one, none };
+enum class Values : std::uint8_t { small, growing, one, none, twice };
+
+/// An extent of a tensor that is read.
+std::int64_t extent_at(Values values, std::int64_t extent) {
+  switch (values) {
+    case Values::small:
+    case Values::growing:
+      return extent;
+    case Values::one:
+      return std::min<std::int64_t>(extent, 1);
+    case Values::none:
+      return 0;
+    case Values::twice:
+      return 2 * extent;
+  }
+  return extent;
+}
+/// A scalar; integers go with the extents.
+ir::Constant scalar_at(Values values, ir::Constant scalar) {
+  if (scalar.element != Element::i64 || values == Values::small || values == Values::growing) return scalar;
+  if (values == Values::twice) return ir::make_constant(Element::i64, 2 * ir::to_int(scalar));
+  return ir::make_constant(Element::i64, std::int64_t{values == Values::one});
+}
 
 /// How one launch differs from the case.
 struct Launch {
@@ -43,16 +69,16 @@ class Arguments {
     for (std::size_t p = 0; p < one.parameters.size(); ++p) {
       test::RandomParameter const& parameter = one.parameters[p];
       if (!parameter.is_tensor) {
-        bool const counts = values >= Values::one && parameter.element == Element::i64;
-        arguments_.emplace_back(counts ? ir::make_constant(Element::i64, extent_of(values)) : parameter.scalar);
+        arguments_.emplace_back(scalar_at(values, parameter.scalar));
         continue;
       }
       Extents extents;
       for (std::int64_t extent : parameter.extents)
-        extents.push_back(values >= Values::one && !parameter.written ? std::min(extent, extent_of(values)) : extent);
+        extents.push_back(parameter.written ? extent : extent_at(values, extent));
       bool const aligned = one.module.kernel().parameter_attributes()[p].facts.aligned_16;
-      HostTensor& tensor = tensors_.emplace_back(parameter.element, extents, parameter.gap, aligned ? 0 : parameter.gap,
-                                                 parameter.inner);
+      bool const twice = values == Values::twice && !parameter.written;  // strides then have the same divisors
+      std::int64_t const gap = twice ? 2 * parameter.gap : parameter.gap;
+      HostTensor& tensor = tensors_.emplace_back(parameter.element, extents, gap, aligned ? 0 : gap, parameter.inner);
       fill(tensor, p, values == Values::growing);
       arguments_.emplace_back(tensor.view());
     }
@@ -61,7 +87,6 @@ class Arguments {
   [[nodiscard]] sim::Arguments const& views() const { return arguments_; }
 
  private:
-  static constexpr std::int64_t extent_of(Values values) { return values == Values::one ? 1 : 0; }
   /// Small numbers; growing ones are up to 100 times as large at the end, so that maxima of rows rise from block to
   /// block.
   static void fill(HostTensor& tensor, std::size_t place, bool growing) {
@@ -79,17 +104,19 @@ class Arguments {
   sim::Arguments arguments_;
 };
 
-sim::block::Options options_of(ir::Module const& module, Launch const& launch) {
+sim::block::Options options_of(ir::Module const& module, Launch const& launch, std::uint32_t most_reports = 1) {
   sim::block::Options options;
   if (launch.ctas != 0) options.grid = sim::Grid{launch.ctas * module.kernel().cluster, 1, 1};
   options.dependent = launch.dependent;
-  options.barriers_stated = true;
-  options.max_reports = 1;
+  options.max_reports = most_reports;
   options.max_steps = 3'000'000;
   return options;
 }
 
 enum class Schedules : std::uint8_t { few, sweep };
+std::vector<sim::machine::Schedule> few_schedules() {
+  return {sim::machine::Schedule::latest(), sim::machine::Schedule::earliest()};
+}
 
 /// What is reported first; empty: nothing.
 std::string trouble(PipelineCase const& one, ir::Module const& module, Launch const& launch, Schedules schedules) {
@@ -100,8 +127,7 @@ std::string trouble(PipelineCase const& one, ir::Module const& module, Launch co
       auto const sweep = simulation.sweep(3);
       return sweep.clean() ? "" : sweep.str();
     }
-    using sim::machine::Schedule;
-    for (Schedule const& schedule : {Schedule::latest(), Schedule::earliest()})
+    for (auto const& schedule : few_schedules())
       if (auto const result = simulation.run(schedule); !result.clean()) return result.str();
     return {};
   } catch (std::exception const& error) {
@@ -109,13 +135,31 @@ std::string trouble(PipelineCase const& one, ir::Module const& module, Launch co
   }
 }
 
+/// Pairs of accesses that are reported, under each of few schedules.
+std::vector<std::size_t> reports(PipelineCase const& one, ir::Module const& module, Launch const& launch) {
+  constexpr std::uint32_t most_reports = 1000;
+  Arguments arguments(one, launch.values);
+  sim::block::Simulation simulation(module.kernel(), arguments.views(), options_of(module, launch, most_reports));
+  std::vector<std::size_t> result;
+  for (auto const& schedule : few_schedules()) result.push_back(simulation.run(schedule).reports.size());
+  return result;
+}
+
+bool clean_as_written(PipelineCase const& one, Values values) {
+  Arguments arguments(one, values);
+  try {
+    return sim::run(one.module.kernel(), arguments.views()).clean();
+  } catch (UserError const&) {  // it requires other arguments
+    return false;
+  }
+}
+
 /// The case with a grid of several tiles for each CTA, if blocks beyond its tensors do no harm; else as it is.
-PipelineCase with_more_tiles(PipelineCase const& one) {
+PipelineCase with_more_tiles(PipelineCase const& one, std::int64_t tiles) {
   PipelineCase more = one.clone();
   for (ir::Op* op : test::detail::all_ops(more.module))
-    if (op->is<ir::GridOp>()) op->set_operand(0, ir::Builder::before(*op).index(tiles_of_a_cta));
-  Arguments arguments(more, Values::small);
-  return sim::run(more.module.kernel(), arguments.views()).clean() ? std::move(more) : one.clone();
+    if (op->is<ir::GridOp>()) op->set_operand(0, ir::Builder::before(*op).index(tiles));
+  return clean_as_written(more, Values::small) ? std::move(more) : one.clone();
 }
 
 /// By op, at the launch and by the warp that has most of it.
@@ -142,55 +186,189 @@ std::int64_t uses_of_rings(ir::Module const& module) {
   return 2 * most + 1;
 }
 
+ir::Op const* next_of(ir::Op const& op) {
+  auto at = op.parent()->begin();
+  while (&*at != &op) ++at;
+  return ++at == op.parent()->end() ? nullptr : &*at;
+}
+ir::Op const* previous_of(ir::Op const& op) {
+  ir::Op const* before = nullptr;
+  for (ir::Op const& other : *op.parent()) {
+    if (&other == &op) break;
+    before = &other;
+  }
+  return before;
+}
+
+/// An op of that kind stands in the region.
+template <class OpStruct>
+bool holds(ir::Op const& region) {
+  bool found = false;
+  for (int i = 0; i < region.block_count(); ++i)
+    for (ir::Op const* op : test::detail::all_ops(region.block(i))) found = found || op->is<OpStruct>();
+  return found;
+}
+
+/// Nothing is given back between a wait and the next one, which of a loop's last may be its first.
+bool gives_nothing_back(ir::Op const& wait) {
+  ir::Op const* const loop = wait.parent_op();
+  ir::Op const* at = next_of(wait);
+  while (at != nullptr && at != &wait && !at->is<ir::WgmmaWaitOp>()) {
+    if (at->is<ir::MbarrierArriveOp>() || holds<ir::MbarrierArriveOp>(*at)) return false;
+    at = next_of(*at);
+    if (at == nullptr && loop != nullptr && loop->is<ir::ForOp>()) at = &wait.parent()->front();
+  }
+  return at != nullptr;
+}
+
+/// Takes ops out of one kernel.
+class Remover {
+ public:
+  Remover(PipelineCase const& given, Behind const& behind) : case_(given.clone()) {
+    module_ = compiler::lower(case_.module, case_.options);
+    bool const persistent = has(module_, ir::OpKind::MultiprocessorsOp);
+    if (persistent) {
+      case_ = with_more_tiles(case_, std::max(least_tiles_of_a_cta, uses_of_rings(module_)));
+      module_ = compiler::lower(case_.module, case_.options);
+    }
+    bool const dependent = has(module_, ir::OpKind::WaitDependenciesOp);
+    for (Values const values : {Values::growing, Values::one, Values::none})
+      launches_.push_back({values, persistent ? 1 : 0, dependent});
+    launches_.push_back({Values::small, persistent ? 2 : 0, dependent});
+    if (clean_as_written(case_, Values::twice)) launches_.push_back({Values::twice, persistent ? 1 : 0, dependent});
+    if (behind) behind(module_);
+    ops_ = test::detail::all_ops(module_);
+  }
+
+  Deletions run() {
+    Deletions result;
+    if (!ir::has_block_ops(module_.kernel())) {
+      result.refused = "it has no block ops";
+      return result;
+    }
+    for (Launch const& launch : launches_)
+      if (std::string const found = trouble(case_, module_, launch, Schedules::few); !found.empty())
+        throw InternalError("deletion: the kernel is not clean as the passes left it: " + found);
+    auto most = executions_of_a_warp(case_, module_, launches_);
+    std::int64_t const enough = uses_of_rings(module_);
+    result.module = ir::print(module_);
+    mutations_ = test::mutations(module_);
+    std::vector<test::Mutation const*> quiet;
+    for (test::Mutation const& mutation : mutations_) {
+      std::int64_t const executed = most[ops_[mutation.number]];
+      if (reported(mutation.module, Schedules::few))
+        ++result.reported;
+      else if (executed < enough)
+        result.rare.push_back(text_of(mutation, executed));
+      else
+        quiet.push_back(&mutation);
+    }
+    for (test::Mutation const* mutation : quiet) {
+      std::string const op = text_of(*mutation, most[ops_[mutation->number]]);
+      if (auto const reason = reason_of(*mutation, quiet))
+        result.excused.push_back({*reason, op});
+      else if (reported(mutation->module, Schedules::sweep))
+        ++result.reported;
+      else
+        (exact(*ops_[mutation->number]) ? result.silent : result.unsettled).push_back(op);
+    }
+    return result;
+  }
+
+ private:
+  /// At the launch that the op before was reported at, first.
+  bool reported(ir::Module const& module, Schedules schedules) {
+    auto const found = std::find_if(launches_.begin(), launches_.end(), [&](Launch const& launch) {
+      return !trouble(case_, module, launch, schedules).empty();
+    });
+    if (found == launches_.end()) return false;
+    std::rotate(launches_.begin(), found, found + 1);
+    return true;
+  }
+
+  static std::string text_of(test::Mutation const& mutation, std::int64_t executed) {
+    return mutation.without + ", executed " + std::to_string(executed) + " times";
+  }
+
+  std::optional<Reason> reason_of(test::Mutation const& mutation, std::vector<test::Mutation const*> const& quiet) {
+    ir::Op const& op = *ops_[mutation.number];
+    if (op.is<ir::WgmmaWaitOp>() && op.result_count() == 0 && gives_nothing_back(op)) return Reason::bounds_products;
+    if (!lets_all_go_on(op)) return std::nullopt;
+    std::vector<std::size_t> alike;
+    for (test::Mutation const* other : quiet)
+      if (ops_[other->number]->kind() == op.kind()) alike.push_back(other->number);
+    if (reported(test::without(module_, alike), Schedules::few))
+      return frees_staging(op) ? std::optional(Reason::each_other_orders) : std::nullopt;
+    if (analysis_proves(mutation)) return Reason::analysis_proves;
+    return others_order(mutation) ? std::optional(Reason::others_order) : std::nullopt;
+  }
+
+  bool analysis_proves(test::Mutation const& mutation) const {
+    ir::Op const& op = *ops_[mutation.number];
+    analysis::Uniformity const uniformity(mutation.module), replicas(mutation.module, true);
+    analysis::Hazards hazards(mutation.module.kernel(), uniformity, replicas);
+    if (op.is<ir::FenceProxyAsyncOp>()) return !hazards.first_without_fence();
+    ir::Op const* const next = op.is<ir::WarpBarrierOp>() ? next_of(op) : nullptr;
+    bool const release = next != nullptr && next->is<ir::ElectOp>() && holds<ir::MbarrierArriveOp>(*next);
+    return release && !has(module_, ir::OpKind::WarpSpecializeOp) && hazards.none();
+  }
+
+  /// Without any op of its kind no warp waits for ever.
+  static bool lets_all_go_on(ir::Op const& op) {
+    return op.is<ir::FenceProxyAsyncOp>() || op.is<ir::WarpBarrierOp>() || op.is<ir::WgmmaFenceOp>() ||
+           op.is<ir::BulkWaitOp>() || op.is<ir::BulkCommitOp>() || op.is<ir::WgmmaWaitOp>() ||
+           op.is<ir::WgmmaCommitOp>();
+  }
+
+  static bool exact(ir::Op const& op) {
+    return !op.is<ir::BarrierOp>() && !op.is<ir::WarpBarrierOp>() && !op.is<ir::FenceProxyAsyncOp>() &&
+           !op.is<ir::WgmmaWaitOp>();
+  }
+
+  /// Part of what lets one of several staging buffers be written again.
+  bool frees_staging(ir::Op const& op) const {
+    std::set<ir::Op const*> stagings;
+    for (ir::Op const* store : ops_)
+      if (store->is<ir::TmaStoreOp>())
+        for (ir::Op const* buffer : analysis::buffers_of(*store->operand(1))) stagings.insert(buffer);
+    if (stagings.size() < 2) return false;
+    if (op.is<ir::BulkWaitOp>() || op.is<ir::BulkCommitOp>()) return true;
+    ir::Op const* const before = op.is<ir::WarpBarrierOp>() ? previous_of(op) : nullptr;
+    return before != nullptr && before->is<ir::ElectOp>() && holds<ir::BulkWaitOp>(*before);
+  }
+
+  /// Whether the simulator reports more without all ops of a kind than without all but this one.
+  bool others_order(test::Mutation const& mutation) const {
+    std::vector<std::size_t> others;
+    for (test::Mutation const& other : mutations_)
+      if (other.number != mutation.number && ops_[other.number]->kind() == ops_[mutation.number]->kind())
+        others.push_back(other.number);
+    std::vector<std::size_t> all = others;
+    all.push_back(mutation.number);
+    ir::Module const with = test::without(module_, others), none = test::without(module_, all);
+    return std::any_of(launches_.begin(), launches_.end(), [&](Launch const& launch) {
+      auto const before = reports(case_, with, launch), after = reports(case_, none, launch);
+      return !std::equal(after.begin(), after.end(), before.begin(), std::less_equal<>());
+    });
+  }
+
+  PipelineCase case_;
+  ir::Module module_;
+  std::vector<ir::Op*> ops_;
+  std::vector<Launch> launches_;
+  std::vector<test::Mutation> mutations_;
+};
+
 }  // namespace
 
-Deletions without_each_op(PipelineCase const& given) {
-  PipelineCase one = given.clone();
-  Deletions result;
-  ir::Module module;
+Deletions without_each_op(PipelineCase const& given, Behind const& behind) {
   try {
-    module = compiler::lower(one.module, one.options);
-    if (has(module, ir::OpKind::MultiprocessorsOp)) {
-      one = with_more_tiles(one);
-      module = compiler::lower(one.module, one.options);
-    }
+    return Remover(given, behind).run();
   } catch (UserError const& error) {
+    Deletions result;
     result.refused = error.what();
     return result;
   }
-  if (!ir::has_block_ops(module.kernel())) {
-    result.refused = "it has no block ops";
-    return result;
-  }
-  bool const persistent = has(module, ir::OpKind::MultiprocessorsOp),
-             dependent = has(module, ir::OpKind::WaitDependenciesOp);
-  std::vector<Launch> const launches = {{Values::growing, persistent ? 1 : 0, dependent},
-                                        {Values::one, persistent ? 1 : 0, dependent},
-                                        {Values::none, persistent ? 1 : 0, dependent},
-                                        {Values::small, persistent ? 2 : 0, dependent}};
-  for (Launch const& launch : launches)
-    if (std::string const found = trouble(one, module, launch, Schedules::few); !found.empty())
-      throw InternalError("deletion: the kernel is not clean as the passes left it: " + found);
-  auto most = executions_of_a_warp(one, module, launches);
-  std::int64_t const enough = uses_of_rings(module);
-  result.module = ir::print(module);
-  auto const ops = test::detail::all_ops(module);
-  for (test::Mutation const& mutation : test::mutations(module)) {
-    auto const reported = [&](Schedules schedules) {
-      return std::any_of(launches.begin(), launches.end(), [&](Launch const& launch) {
-        return !trouble(one, mutation.module, launch, schedules).empty();
-      });
-    };
-    if (reported(Schedules::few))
-      ++result.reported;
-    else if (most[ops[mutation.number]] < enough)
-      ++result.too_few;
-    else if (reported(Schedules::sweep))
-      ++result.reported;
-    else
-      result.silent.push_back(mutation.without + ", executed " + std::to_string(most[ops[mutation.number]]) + " times");
-  }
-  return result;
 }
 
 }  // namespace tegula::fuzz

@@ -1,26 +1,65 @@
 // Proof by deletion on random kernels: what the cuda pipeline makes of one, without any one of its synchronising ops.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fuzz/pipeline_case.hpp"
 
 namespace tegula::fuzz {
 
+/// Why an op may be missing without a report. Each reason is checked, for each op.
+enum class Reason : std::uint8_t {
+  /// A wgmma_wait without results, when nothing is given back up to the next: it bounds how many products are under
+  /// way.
+  bounds_products,
+  /// A proxy fence, or in a kernel without partitions a warp_barrier ahead of an elected lane's arrival, without which
+  /// analysis::Hazards finds nothing missing: barriers of the CTA, those of exchanges too, or other fences order it
+  /// all.
+  analysis_proves,
+  /// A fence, a warp_barrier, a commit or a wait whose accesses others of its kind order too, which are missed: without
+  /// those the simulator reports more when it is gone as well. All such of a kernel may go together.
+  others_order,
+  /// A wait for bulk copies with its commit and warp_barrier, when stores with staging buffers of their own wait for
+  /// all
+  /// copies: each wait frees the other's buffer. They may not go together.
+  each_other_orders,
+};
+inline constexpr std::array<std::string_view, 4> reasons = {"bounds products", "analysis proves", "others order",
+                                                            "each other orders"};
+
+/// An op that is not missed.
+struct Excused {
+  Reason reason;
+  std::string op;
+};
+
 struct Deletions {
   std::string refused;              ///< why the passes do not take the kernel; then nothing was taken out
   std::size_t reported = 0;         ///< ops without which the simulator reports something
-  std::size_t too_few = 0;          ///< those without which it does not, executed too rarely to tell
-  std::vector<std::string> silent;  ///< those without which it does not, though a ring went round twice
-  std::string module;               ///< the text that they stand in
+  std::vector<std::string> rare;    ///< those without which it does not, executed too rarely to tell
+  std::vector<Excused> excused;     ///< those without which it does not, for a reason
+  std::vector<std::string> silent;  ///< those without which it does not, for none
+  /// The same, of kinds that passes also put in for paths or phases that no launch here has: barriers, warp barriers,
+  /// proxy fences and waits for products. No launch at hand tells whether they are needed.
+  std::vector<std::string> unsettled;
+  std::string module;  ///< the text that they stand in
+
+  [[nodiscard]] std::size_t ops() const {
+    return reported + rare.size() + excused.size() + silent.size() + unsettled.size();
+  }
 };
 
 /// Takes each op out that says it orders something, and runs the kernel at launches of several kinds: with values that
 /// grow along each tensor, so that rescaling branches are taken late; with inputs of one element and of none, so that
-/// loops over them have one iteration or none; with small values as the case has them. A persistent kernel has one CTA
-/// for several tiles, and two of them at one launch.
-Deletions without_each_op(PipelineCase const& given);
+/// loops over them have one iteration or none; with inputs of twice the extents; with small values as the case has
+/// them. A persistent kernel has one CTA for several tiles, and two of them at one launch. `behind` is called behind
+/// the passes; for tests, which put something in.
+using Behind = std::function<void(ir::Module&)>;
+Deletions without_each_op(PipelineCase const& given, Behind const& behind = {});
 
 }  // namespace tegula::fuzz

@@ -158,6 +158,27 @@ TEST_CASE("products of extents at every corner are right, or refused for a true 
   check_all(corners(), false);
 }
 
+TEST_CASE("products that nearly fill registers or shared memory are right", "[sim][B1]") {
+  // 15 warps share both axes of what is turned back.
+  check_all({product(200, 144, 16), product(200, 144, 32, f16), product(200, 144, 32, tf32), product(200, 144, 48),
+             product(200, 144, 64)},
+            false);
+  // One stage of the operands fits, two do not.
+  check_all({product(128, 168, 128, tf32, true), product(64, 232, 128, tf32, true), product(192, 104, 128, tf32, true),
+             product(256, 40, 128, tf32, true)},
+            false);
+  // Two stages leave little for the staging of the result.
+  check_all({product(192, 224, 128, f16, true), product(192, 240, 128, {}, true)}, false);
+}
+
+TEST_CASE("a product is refused if stages that were asked for do not fit", "[sim][B19]") {
+  GemmShape shape = product(192, 104, 128, tf32, true);
+  shape.stages = 2;
+  REQUIRE_THROWS_WITH(compiler::lower(gemm_module(shape), gemm_options()),
+                      ContainsSubstring("2 stages of 151552 bytes (%a, %bt) need 303104 bytes") &&
+                          ContainsSubstring("at most 1 stages fit"));
+}
+
 TEST_CASE("products of extents drawn from TEGULA_FUZZ_SEED are right, or refused for a true reason", "[sim][B1][N2]") {
   std::string const wanted = variable("TEGULA_PRODUCT_EXTENTS"), part = variable("TEGULA_PRODUCT_PART");
   if (wanted != "all") return check_all(drawn(wanted.empty() ? 24 : std::stoul(wanted)), !wanted.empty());

@@ -23,7 +23,6 @@ inline bool runs_clean(ir::Module const& module, TargetArguments arguments, bool
   sim::block::Options options;
   if (has(module, ir::OpKind::MultiprocessorsOp)) options.grid = sim::Grid{1, 1, 1};
   options.dependent = dependent;
-  options.barriers_stated = true;
   options.max_reports = 1;
   return sim::block::Simulation(module.kernel(), simulated(arguments), options).sweep(20).bad_runs == 0;
 }

@@ -110,23 +110,11 @@ struct HostMul {
       return math::wrapping_mul(a, b);
   }
 };
-// The sign of a zero or number, as 1 or -1.
-template <class T>
-constexpr T host_sign(T x) {
-  return std::bit_cast<std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>>(x) >= 0 ? T(1) : T(-1);
-}
-template <class T>
-constexpr T inf_of() {
-  return static_cast<T>(__builtin_inf());
-}
-
 struct HostDiv {
   template <class T>
   static constexpr T run(T a, T b) {
     if constexpr (!std::is_floating_point_v<T>)
       return math::div(a, b);
-    else if (b == 0 && a == a)
-      return a == 0 ? static_cast<T>(__builtin_nan("")) : (a < 0) == (host_sign(b) < 0) ? inf_of<T>() : -inf_of<T>();
     else
       return (math::Real<T>{a} / math::Real<T>{b}).value;
   }
@@ -364,38 +352,13 @@ constexpr host<T> operator~(host<T> a) {
     return host<T>(static_cast<T>(~a.value()));
 }
 
-template <ElementType T>
-constexpr host<T> exp(host<T> x) {
-  return detail::host_function<T>(x, [](auto v) { return math::exp(v); });
-}
-template <ElementType T>
-constexpr host<T> exp2(host<T> x) {
-  return detail::host_function<T>(x, [](auto v) { return math::exp2(v); });
-}
-template <ElementType T>
-constexpr host<T> log(host<T> x) {
-  return detail::host_function<T>(x, [](auto v) { return math::log(v); });
-}
-template <ElementType T>
-constexpr host<T> log2(host<T> x) {
-  return detail::host_function<T>(x, [](auto v) { return math::log2(v); });
-}
-template <ElementType T>
-constexpr host<T> sqrt(host<T> x) {
-  return detail::host_function<T>(x, [](auto v) { return math::sqrt(v); });
-}
-template <ElementType T>
-constexpr host<T> rsqrt(host<T> x) {
-  return detail::host_function<T>(x, [](auto v) { return math::rsqrt(v); });
-}
-template <ElementType T>
-constexpr host<T> round(host<T> x) {
-  return detail::host_function<T>(x, [](auto v) { return math::round(v); });
-}
-template <ElementType T>
-constexpr host<T> floor(host<T> x) {
-  return detail::host_function<T>(x, [](auto v) { return math::floor(v); });
-}
+#define TEGULA_EXACT(op, name, ...)                                                   \
+  template <ElementType T>                                                            \
+  constexpr host<T> name(host<T> x) {                                                 \
+    return detail::host_function<T>(x, [](auto value) { return math::name(value); }); \
+  }
+#define TEGULA_EXPANDED TEGULA_EXACT
+#include "tegula/math/elementary.def"
 
 template <ElementType T>
 constexpr host<T>(abs)(host<T> x) {

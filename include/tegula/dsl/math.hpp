@@ -89,6 +89,30 @@ template <detail::Traced A>
 constexpr auto floor(A&& a, location where = location::current()) {
   return detail::float_function<A, ir::FloorOp>(a, where);
 }
+template <detail::Traced A>
+constexpr auto ceil(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::CeilOp>(a, where);
+}
+template <detail::Traced A>
+constexpr auto trunc(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::TruncOp>(a, where);
+}
+template <detail::Traced A>
+constexpr auto sin(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::SinOp>(a, where);
+}
+template <detail::Traced A>
+constexpr auto cos(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::CosOp>(a, where);
+}
+template <detail::Traced A>
+constexpr auto tanh(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::TanhOp>(a, where);
+}
+template <detail::Traced A>
+constexpr auto erf(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::ErfOp>(a, where);
+}
 
 template <class A>
 requires detail::Traced<A>

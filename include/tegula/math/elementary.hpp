@@ -1,28 +1,18 @@
-// The one definition of each elementary function: exp, exp2, log, log2 in f32 and f64, as plain arithmetic over an
+// The one definition of each expanded row of elementary.def, name_f32 and name_f64, as plain arithmetic over an
 // abstract value type (see scalar.hpp for what it must offer). The same text is the constexpr scalar function of
-// functions.hpp and the ops that the pass expand-math puts in place of ExpOp and its kin, so every executor that
+// functions.hpp and the ops that the pass expand-math puts in place of the op, so every executor that
 // expands gives the same bits. No multiplication is fused with an addition.
 //
-// Error bounds are those of ops/arith.hpp. Every step is a statement of its own with at most one operand that is
+// Error bounds are those of elementary.def. Every step is a statement of its own with at most one operand that is
 // computed in it: C++ leaves the order of operands open, and the ops that come of this must not depend on the compiler.
 #pragma once
 
-#include "tegula/math/scalar.hpp"
+#include "tegula/math/circular.hpp"
+#include "tegula/math/expansion.hpp"
 
 namespace tegula::math {
 
 namespace detail {
-
-/// c[0] + x * (c[1] + x * (...)): one product and one sum per coefficient.
-template <class V>
-constexpr V polynomial(V x, double const* coefficients, int count) {
-  V result = like(x, coefficients[count - 1]);
-  for (int i = count - 2; i >= 0; --i) {
-    V const product = result * x;
-    result = product + like(x, coefficients[i]);
-  }
-  return result;
-}
 
 /// x limited to [low, high]; NaN stays NaN. Written so that each select is one minimum or maximum instruction.
 template <class V>
@@ -157,6 +147,80 @@ constexpr V log_edges(V x, V result) {
   return select(zero < x, finite, edge);
 }
 
+/// `magnitude` with the sign of x.
+template <class V>
+constexpr V signed_f32(V x, V magnitude) {
+  auto const bits = to_bits(x);
+  auto const sign = bits - to_bits(magnitude_f32(x));
+  return from_bits(to_bits(magnitude) | sign);
+}
+template <class V>
+constexpr V signed_f64(V x, V magnitude) {
+  auto const bits = to_bits(x);
+  auto const sign = bits - to_bits(magnitude_f64(x));
+  return from_bits(to_bits(magnitude) | sign);
+}
+/// The lesser of the magnitude and `limit`; NaN stays NaN.
+template <class V>
+constexpr V limited_to(V magnitude, double limit) {
+  V const top = like(magnitude, limit);
+  return select(top < magnitude, top, magnitude);
+}
+
+/// (tanh(x) / x - 1) / x^2, in powers of x^2.
+inline constexpr double tanh_f32_terms[] = {-0x1.555556p-2, 0x1.1110eap-3,  -0x1.ba08c4p-5,
+                                            0x1.64a976p-6,  -0x1.116a16p-7, 0x1.2c83c0p-9};
+inline constexpr double tanh_f64_terms[] = {-0x1.5555555555555p-2,  0x1.11111111110a8p-3,   -0x1.ba1ba1ba0f126p-5,
+                                            0x1.664f487e0a749p-6,   -0x1.226e3473dce5cp-7,  0x1.d6d39ae3905e2p-9,
+                                            -0x1.7d9f6f23e8682p-10, 0x1.3526e9ed54da1p-11,  -0x1.f243823c8c981p-13,
+                                            0x1.8445870f6fe41p-14,  -0x1.05bbdae896297p-15, 0x1.b33642a122cddp-18};
+
+/// tanh of x in [0, limit] from `power` = exp(2 x).
+template <int count, class V>
+constexpr V tanh_from(V x, V power, double const (&terms)[count]) {
+  V const square = x * x;
+  V const rise = polynomial(square, terms, count) * square;
+  V const inner = rise * x + x;
+  V const one = like(x, 1);
+  V const two = like(x, 2);
+  V const outer = one - two / (power + one);
+  return select(x < like(x, 0.625), inner, outer);
+}
+
+/// erf(x) / x - 1, in powers of x^2, for x below 1.
+inline constexpr double erf_f32_inner[] = {0x1.06eba8p-3, -0x1.81273ep-2,  0x1.ce2d10p-4, -0x1.b7fabap-6,
+                                           0x1.541270p-8, -0x1.a45088p-11, 0x1.4a5690p-14};
+inline constexpr double erf_f64_inner[] = {0x1.06eba8214db69p-3,   -0x1.812746b0379e6p-2,  0x1.ce2f21a042b30p-4,
+                                           -0x1.b82ce31284e00p-6,  0x1.565bcd0dbaa38p-8,   -0x1.c02db3dac435fp-11,
+                                           0x1.f9a321d5b8e1ep-14,  -0x1.f4d1e3183f7aep-17, 0x1.b9df224ca4b97p-20,
+                                           -0x1.5f1ecb6f0764cp-23, 0x1.f7b4bf3b13964p-27,  -0x1.389d4f2641625p-30,
+                                           0x1.05ffd737fb32ep-34};
+/// -log(1 - erf(x)), in powers of x - 1, for x from 1 to where erf is 1; the error is weighed by 1 - erf.
+inline constexpr double erf_f32_outer[] = {0x1.d97fc0p+0,  0x1.51c9aap+1,  0x1.afad60p-1,  0x1.53f042p-5,
+                                           -0x1.43e6bap-7, 0x1.ddabacp-10, -0x1.832ed0p-13};
+inline constexpr double erf_f64_outer[] = {0x1.d97fbf27aa2a1p+0,   0x1.51c9b0006c218p+1,   0x1.afabc11a2b089p-1,
+                                           0x1.5477f099ad0aap-5,   -0x1.48c9d37e57486p-7,  0x1.033f59f0183eap-9,
+                                           -0x1.f1b0419e29184p-13, -0x1.b92ea20f4538cp-16, 0x1.c85435a8e8a52p-16,
+                                           -0x1.4488c5a0d8c5ap-17, 0x1.1e36879ded0e9p-19,  -0x1.b8a97a717c58cp-23,
+                                           -0x1.f07c558a4cf75p-25, 0x1.1e1afd6739de9p-25,  -0x1.23e7a87f15095p-27,
+                                           0x1.696de525eb1e7p-30,  -0x1.05657360b9b97p-33, 0x1.54cb15a5b1558p-38};
+
+/// The exponent of 1 - erf(x).
+template <int count, class V>
+constexpr V erf_exponent(V x, double const (&terms)[count]) {
+  V const beyond = x - like(x, 1);
+  V const zero = like(x, 0);
+  return zero - polynomial(beyond, terms, count);
+}
+template <int count, class V>
+constexpr V erf_from(V x, V power, double const (&terms)[count]) {
+  V const square = x * x;
+  V const inner = polynomial(square, terms, count) * x + x;
+  V const one = like(x, 1);
+  V const outer = one - power;
+  return select(x < one, inner, outer);
+}
+
 }  // namespace detail
 
 template <class V>
@@ -253,6 +317,44 @@ constexpr V log2_f64(V x) {
   V const least = rest * excess;
   V const tail = least + f * excess;
   return detail::log_edges(x, tail + rest + f + e);
+}
+
+/// 1 from 10 on (f64: 20).
+template <class V>
+constexpr V tanh_f32(V x) {
+  V const limited = detail::limited_to(detail::magnitude_f32(x), 10);
+  V const power = exp_f32(limited + limited);
+  return detail::signed_f32(x, detail::tanh_from(limited, power, detail::tanh_f32_terms));
+}
+template <class V>
+constexpr V tanh_f64(V x) {
+  V const limited = detail::limited_to(detail::magnitude_f64(x), 20);
+  V const power = exp_f64(limited + limited);
+  return detail::signed_f64(x, detail::tanh_from(limited, power, detail::tanh_f64_terms));
+}
+
+/// 1 from 4 on (f64: 6).
+template <class V>
+constexpr V erf_f32(V x) {
+  V const limited = detail::limited_to(detail::magnitude_f32(x), 4);
+  V const power = exp_f32(detail::erf_exponent(limited, detail::erf_f32_outer));
+  return detail::signed_f32(x, detail::erf_from(limited, power, detail::erf_f32_inner));
+}
+template <class V>
+constexpr V erf_f64(V x) {
+  V const limited = detail::limited_to(detail::magnitude_f64(x), 6);
+  V const power = exp_f64(detail::erf_exponent(limited, detail::erf_f64_outer));
+  return detail::signed_f64(x, detail::erf_from(limited, power, detail::erf_f64_inner));
+}
+
+template <class V>
+constexpr V rsqrt_f32(V x) {
+  V const root = sqrt(x);
+  return like(x, 1) / root;
+}
+template <class V>
+constexpr V rsqrt_f64(V x) {
+  return rsqrt_f32(x);
 }
 
 }  // namespace tegula::math

@@ -10,15 +10,6 @@
 
 namespace tegula::math {
 
-constexpr float exp(float x) { return exp_f32(Real<float>{x}).value; }
-constexpr double exp(double x) { return exp_f64(Real<double>{x}).value; }
-constexpr float exp2(float x) { return exp2_f32(Real<float>{x}).value; }
-constexpr double exp2(double x) { return exp2_f64(Real<double>{x}).value; }
-constexpr float log(float x) { return log_f32(Real<float>{x}).value; }
-constexpr double log(double x) { return log_f64(Real<double>{x}).value; }
-constexpr float log2(float x) { return log2_f32(Real<float>{x}).value; }
-constexpr double log2(double x) { return log2_f64(Real<double>{x}).value; }
-
 constexpr bool is_nan(double x) { return x != x; }
 
 namespace detail {
@@ -91,12 +82,9 @@ constexpr T floor(T x, T limit) {
 /// Correctly rounded; NaN below zero, -0 of -0.
 constexpr float sqrt(float x) { return detail::sqrt(x, 23); }
 constexpr double sqrt(double x) { return detail::sqrt(x, 52); }
-/// 1 / sqrt(x), both rounded; the infinity of its sign at 0.
-constexpr float rsqrt(float x) {
-  return x == 0 ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) | 0x7F800000U) : 1 / sqrt(x);
-}
-constexpr double rsqrt(double x) {
-  return x == 0 ? std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) | 0x7FF0000000000000U) : 1 / sqrt(x);
+template <class T>
+constexpr Real<T> sqrt(Real<T> x) {
+  return {sqrt(x.value)};
 }
 
 /// Nearest integer value, ties to even; keeps the sign of zero.
@@ -104,6 +92,16 @@ constexpr float round(float x) { return detail::round(x, 0x1p23F); }
 constexpr double round(double x) { return detail::round(x, 0x1p52); }
 constexpr float floor(float x) { return detail::floor(x, 0x1p23F); }
 constexpr double floor(double x) { return detail::floor(x, 0x1p52); }
+constexpr float ceil(float x) { return -floor(-x); }
+constexpr double ceil(double x) { return -floor(-x); }
+constexpr float trunc(float x) { return x < 0 ? ceil(x) : floor(x); }
+constexpr double trunc(double x) { return x < 0 ? ceil(x) : floor(x); }
+
+// The expanded rows of elementary.def.
+#define TEGULA_EXPANDED(op, name, ...)                                       \
+  constexpr float name(float x) { return name##_f32(Real<float>{x}).value; } \
+  constexpr double name(double x) { return name##_f64(Real<double>{x}).value; }
+#include "tegula/math/elementary.def"
 
 /// Clears the sign, of NaN too.
 constexpr float abs(float x) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFFU); }

@@ -3,7 +3,7 @@
 // pass expand-math runs the same text with values that build IR.
 //
 // A value type F (a float) and its integer I of the same width have, found by argument-dependent lookup:
-//   F: a + b, a - b, a * b, a / b (each rounded once), a < b, a == b (ordered), a != b (unordered)
+//   F: a + b, a - b, a * b, a / b, sqrt(a) (each rounded once), a < b, a == b (ordered), a != b (unordered)
 //   I: a + b, a - b (wrapping), a & b, a | b, a < b, a == b;  shl<n>(a), shr<n>(a) (arithmetic)
 //   to_bits(F) -> I, from_bits(I) -> F, like(x, c): the constant c as a value of x's type, and select(condition, a, b)
 //   both F: narrow(f64) -> f32 and widen(f32) -> f64, converted as CastOp does
@@ -71,7 +71,10 @@ struct Real {
 
   friend constexpr Real operator+(Real a, Real b) { return either_nan(a, b) ? nan_of(a, b) : Real{a.value + b.value}; }
   friend constexpr Real operator-(Real a, Real b) { return either_nan(a, b) ? nan_of(a, b) : Real{a.value - b.value}; }
-  friend constexpr Real operator/(Real a, Real b) { return either_nan(a, b) ? nan_of(a, b) : Real{a.value / b.value}; }
+  friend constexpr Real operator/(Real a, Real b) {
+    if (std::is_constant_evaluated() && b.value == 0) return over_zero(a, b);
+    return either_nan(a, b) ? nan_of(a, b) : Real{a.value / b.value};
+  }
   friend constexpr Real operator*(Real a, Real b) {
     if (!std::is_constant_evaluated()) return {detail::rounded(a.value * b.value)};
     return either_nan(a, b) ? nan_of(a, b) : Real{detail::constant_product(a.value, b.value)};
@@ -86,6 +89,13 @@ struct Real {
     return std::is_constant_evaluated() && (a.value != a.value || b.value != b.value);
   }
   static constexpr Real nan_of(Real a, Real b) { return a.value != a.value ? a : b; }
+  /// Division by zero, which compilers refuse.
+  static constexpr Real over_zero(Real a, Real b) {
+    if (a.value == 0) return {static_cast<T>(__builtin_nan(""))};
+    if (a.value != a.value) return a;
+    bool const negative = std::bit_cast<std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>>(b.value) < 0;
+    return {static_cast<T>((a.value < 0) == negative ? __builtin_inf() : -__builtin_inf())};
+  }
 };
 
 template <int amount, class T>

@@ -41,8 +41,6 @@ int own_cost(ir::Op const& op) {
       return is_float(op.result()->type().element()) ? 3 : 10;
     case OpKind::SqrtOp:
       return 4;
-    case OpKind::RsqrtOp:
-      return 7;
     case OpKind::CastOp:
       return bits(op.result()->type().element()) == 16 ? 4 : 1;
     case OpKind::ConstantOp:

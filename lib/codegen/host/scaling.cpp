@@ -1,6 +1,7 @@
 #include "codegen/host/scaling.hpp"
 
 #include "ir/builder.hpp"
+#include "ir/constant_of.hpp"
 #include "tegula/math/elementary.hpp"
 
 namespace tegula::codegen::host {
@@ -9,15 +10,9 @@ namespace {
 using ir::Value;
 
 std::optional<double> constant(Value const& value) {
-  Value const* at = &value;
-  while (at->defined_by<ir::SplatOp>() != nullptr || at->defined_by<ir::BroadcastOp>() != nullptr)
-    at = at->defining_op()->operand();
-  ir::Op const* const op = at->defined_by<ir::ConstantOp>();
-  if (op == nullptr) return std::nullopt;
-  return ir::to_double(op->as<ir::ConstantOp>().value);
+  auto const found = ir::constant_of(value);
+  return found ? std::optional(ir::to_double(*found)) : std::nullopt;
 }
-
-bool is_constant(Value const& value, double number) { return constant(value) == number; }
 
 /// The bound of `select(a < b, bound, other)` with {a, b} = {bound, other} (an upper bound) or {other, bound}; the
 /// value that is bounded through `other`.

@@ -62,7 +62,6 @@ Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function 
     : b(module.getContext()), target(gpu), warps(kernel.warps), module_(module), kernel_(kernel), source_(source) {
   bool const calls = has_calls(kernel);
   block_kernel_ = calls ? has_more_than_barriers(*kernel.parent()) : ir::has_block_ops(kernel);
-  hazards = Hazards(block_kernel_ || calls);  // with calls insert-barriers has stated all barriers
   if (warps < 1) throw InternalError("nvptx: @" + kernel.name() + " has no number of warps; layouts are not assigned");
 }
 
@@ -132,9 +131,7 @@ void Emitter::emit_block(ir::Block const& ops) {
 }
 
 void Emitter::emit(ir::Op const& op) {
-  bool const leaf = op.block_count() == 0;
   current_ = &op;
-  if (leaf && hazards.barrier_before(op)) barrier();
   switch (op.kind()) {
 #define TEGULA_OP(name)                  \
   case ir::OpKind::name:                 \
@@ -143,7 +140,6 @@ void Emitter::emit(ir::Op const& op) {
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
   }
-  if (leaf) hazards.record(op);
 }
 
 Registers const& Emitter::get(ir::Value const& value) const {

@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "codegen/nvptx/hazards.hpp"
 #include "ir/exchange.hpp"
 #include "ir/layout.hpp"
 #include "ir/op.hpp"
@@ -53,7 +52,7 @@ class Emitter {
   /// The end of a kernel or function.
   void leave(std::span<ir::Value* const> results);
 
-  /// Emits one op, with the barrier before it if one is due.
+  /// Emits one op. Barriers between ops are ops of their own; an exchange has one between its writes and its reads.
   void emit(ir::Op const& op);
   void emit_block(ir::Block const& block);
 
@@ -121,9 +120,8 @@ class Emitter {
 
   llvm::IRBuilder<> b;
   TargetInfo const& target;
-  llvm::Value* lane = nullptr;  ///< i32
-  llvm::Value* warp = nullptr;  ///< i32, the number in the executing group
-  Hazards hazards;
+  llvm::Value* lane = nullptr;         ///< i32
+  llvm::Value* warp = nullptr;         ///< i32, the number in the executing group
   int warps = 1;                       ///< of the executing group
   bool whole_cta = true;               ///< the executing group is the CTA
   bool elected = false;                ///< one lane executes

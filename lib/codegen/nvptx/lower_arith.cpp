@@ -84,6 +84,18 @@ llvm::Value* magnitude(Emitter& e, llvm::Value* value) {
   return e.intrinsic(llvm::Intrinsic::fabs, {value}, {value->getType()});
 }
 
+/// A function for which every float has an instruction.
+void exact(ir::Op const& op, Emitter& e, ID intrinsic) {
+  auto const function = [&](llvm::Value* x) {
+    return intrinsic == llvm::Intrinsic::sqrt ? square_root(e, x) : e.intrinsic(intrinsic, {x}, {x->getType()});
+  };
+  unary(op, e, function, not_defined);
+}
+
+[[noreturn]] void refuse_unexpanded(ir::Op const& op) {
+  refuse(op, "no lowering of it on this target; run expand-device-math before code generation");
+}
+
 /// For what expand-device-math leaves: functions of at most 32 bits.
 Function1 f32_only(Function1 function) {
   return [function = std::move(function)](llvm::Value* value) {
@@ -365,14 +377,13 @@ void lower(ir::AbsOp const&, ir::Op const& op, Emitter& e) {
       op, e, [&](auto* x) { return magnitude(e, x); },
       [&](auto* x) { return e.b.CreateSelect(e.b.CreateICmpSLT(x, zero_of(x)), e.b.CreateNeg(x), x); });
 }
-void lower(ir::RoundOp const&, ir::Op const& op, Emitter& e) {
-  unary(
-      op, e, [&](auto* x) { return e.intrinsic(llvm::Intrinsic::rint, {x}, {x->getType()}); }, not_defined);
-}
-void lower(ir::FloorOp const&, ir::Op const& op, Emitter& e) {
-  unary(
-      op, e, [&](auto* x) { return e.intrinsic(llvm::Intrinsic::floor, {x}, {x->getType()}); }, not_defined);
-}
+#define TEGULA_EXACT(struct_name, name, intrinsic) \
+  void lower(ir::struct_name const&, ir::Op const& op, Emitter& e) { exact(op, e, llvm::Intrinsic::intrinsic); }
+#define TEGULA_LOWER_native(struct_name)  // below
+#define TEGULA_LOWER_expansion(struct_name) \
+  void lower(ir::struct_name const&, ir::Op const& op, Emitter&) { refuse_unexpanded(op); }
+#define TEGULA_EXPANDED(struct_name, name, device, ...) TEGULA_LOWER_##device(struct_name)
+#include "tegula/math/elementary.def"
 
 void lower(ir::ExpOp const&, ir::Op const& op, Emitter& e) {
   unary(op, e, f32_only([&](auto* x) { return natural_exponential(e, x); }), not_defined);
@@ -381,18 +392,6 @@ void lower(ir::Exp2Op const&, ir::Op const& op, Emitter& e) {
   // Powers below 2^-126 take three more instructions each; kernels of block ops, whose issue slots are counted, have 0.
   char const* const instruction = e.block_kernel() ? "ex2.approx.ftz.f32" : "ex2.approx.f32";
   unary(op, e, f32_only([&](auto* x) { return hardware(e, instruction, x); }), not_defined);
-}
-void lower(ir::LogOp const&, ir::Op const& op, Emitter& e) {
-  unary(op, e,
-        f32_only([&](auto* x) { return e.b.CreateFMul(hardware(e, "lg2.approx.f32", x), f32(e, 0.6931471805599453)); }),
-        not_defined);
-}
-void lower(ir::Log2Op const&, ir::Op const& op, Emitter& e) {
-  unary(op, e, f32_only([&](auto* x) { return hardware(e, "lg2.approx.f32", x); }), not_defined);
-}
-void lower(ir::SqrtOp const&, ir::Op const& op, Emitter& e) {
-  unary(
-      op, e, [&](auto* x) { return square_root(e, x); }, not_defined);
 }
 void lower(ir::RsqrtOp const&, ir::Op const& op, Emitter& e) {
   unary(

@@ -156,8 +156,6 @@ void lower(ir::ForOp const& attributes, ir::Op const& op, Emitter& e) {
   b.CreateCondBr(b.CreateICmpSLT(index, upper), body, exit);
 
   b.SetInsertPoint(body);
-  Hazards const at_start = e.hazards.at_loop_start(op);
-  e.hazards = at_start;
   e.set(*loop.counter(), {index});
   for (std::size_t i = 0; i < phis.size(); ++i) set_from(e, *loop.carried(static_cast<int>(i)), phis[i]);
   outer.take();
@@ -170,7 +168,6 @@ void lower(ir::ForOp const& attributes, ir::Op const& op, Emitter& e) {
 
   b.SetInsertPoint(exit);
   outer.take();
-  e.hazards = at_start;
   for (std::size_t i = 0; i < phis.size(); ++i) set_from(e, *op.result(static_cast<int>(i)), phis[i]);
 }
 
@@ -183,7 +180,6 @@ void lower(ir::RepeatOp const&, ir::Op const& op, Emitter& e) {
   b.CreateBr(body);
   b.SetInsertPoint(body);
   auto const phis = phis_for(e, inits, before);
-  e.hazards = e.hazards.at_loop_start(op);
   for (std::size_t i = 0; i < phis.size(); ++i) set_from(e, *loop.carried(static_cast<int>(i)), phis[i]);
   e.emit_block(loop.body());
   std::vector<Registers> const next = values_of(e, loop.all_yielded());
@@ -198,25 +194,20 @@ void lower(ir::IfOp const&, ir::Op const& op, Emitter& e) {
   llvm::BasicBlock *const then_block = e.block("then"), *const else_block = e.block("else"),
                           *const join = e.block("endif");
   b.CreateCondBr(e.scalar(*op.in<ir::IfOp>("condition")), then_block, else_block);
-  Hazards const before = e.hazards;
 
   b.SetInsertPoint(then_block);
   e.emit_block(op.block(0));
   std::vector<Registers> const from_then = values_of(e, yielded(op.block(0)));
   llvm::BasicBlock* const then_end = b.GetInsertBlock();
   b.CreateBr(join);
-  Hazards after = e.hazards;
 
-  e.hazards = before;
   b.SetInsertPoint(else_block);
   e.emit_block(op.block(1));
   std::vector<Registers> const from_else = values_of(e, yielded(op.block(1)));
   llvm::BasicBlock* const else_end = b.GetInsertBlock();
   b.CreateBr(join);
-  after.join(e.hazards);
 
   b.SetInsertPoint(join);
-  e.hazards = after;
   auto const phis = phis_for(e, from_then, then_end);
   add_incoming(phis, from_else, else_end);
   for (std::size_t i = 0; i < phis.size(); ++i) set_from(e, *op.result(static_cast<int>(i)), phis[i]);

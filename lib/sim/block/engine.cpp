@@ -24,7 +24,7 @@ Engine::Engine(Function const& kernel, Arguments const& arguments, EngineOptions
     : kernel_(kernel),
       arguments_(arguments),
       options_(options),
-      plan_(kernel, *options.target, options.barriers_stated),
+      plan_(kernel, *options.target),
       grid_(Launch(kernel, arguments, options.values).grid()),
       global_(kernel, arguments, options.dependent) {
   ctas_ = static_cast<int>(block_count(kernel, grid_));

@@ -34,7 +34,6 @@ struct EngineOptions {
   TargetInfo const* target = gpu_targets.front();
   int cluster = 1;
   bool dependent = false;  ///< a grid before this one may still write what the arguments name
-  std::optional<bool> barriers_stated;
   Executions* executions = nullptr;
 };
 

@@ -6,7 +6,6 @@
 #include "ir/loop.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
-#include "ir/verify_block.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::sim::block {
@@ -34,17 +33,11 @@ bool own_registers(Op const& op) {
 
 }  // namespace
 
-Plan::Plan(Function const& kernel, TargetInfo const& target, std::optional<bool> barriers_stated) : kernel_(kernel) {
+Plan::Plan(Function const& kernel, TargetInfo const& target) : kernel_(kernel) {
   auto const each_function = [&](auto const& visit) {
     if (kernel.parent() == nullptr) return visit(kernel);
     for (auto const& function : kernel.parent()->functions()) visit(*function);
   };
-  bool block_ops = false;
-  each_function([&](Function const& function) {
-    bool const runs = &function == &kernel || !function.is_kernel();
-    block_ops = block_ops || (runs && ir::has_block_ops(function));
-  });
-  barriers_stated_ = barriers_stated.value_or(block_ops);
   warps_ = std::max(kernel.warps, 1);
   each_function([&](Function const& function) {
     place(function.body(), 1);

@@ -32,8 +32,7 @@ struct NamedBytes {
 class Plan {
  public:
   /// Throws UserError for what cannot be simulated by warps: `dot`, tiles without layouts.
-  /// `barriers_stated`: the text says every barrier; by default if it holds any block op.
-  explicit Plan(ir::Function const& kernel, TargetInfo const& target, std::optional<bool> barriers_stated = {});
+  explicit Plan(ir::Function const& kernel, TargetInfo const& target);
 
   [[nodiscard]] OpPlan const& of(ir::Op const& op) const { return ops_.at(&op); }
   /// True for a value whose registers tensor cores read or write.
@@ -56,8 +55,6 @@ class Plan {
 
   [[nodiscard]] ir::Function const& kernel() const { return kernel_; }
   [[nodiscard]] int warps() const { return warps_; }
-  /// True when the text says every barrier; else those between exchanges are understood.
-  [[nodiscard]] bool barriers_stated() const { return barriers_stated_; }
 
  private:
   struct Last {
@@ -80,7 +77,6 @@ class Plan {
   std::vector<NamedBytes> names_;
   std::uint32_t shared_bytes_ = 0;
   int warps_ = 1;
-  bool barriers_stated_ = false;
 };
 
 }  // namespace tegula::sim::block

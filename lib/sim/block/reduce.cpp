@@ -18,17 +18,10 @@ Progress exchange(WarpProgram& warp, Op const& op, Value const& values) {
                         " exchanges elements between warps by the barrier of the CTA, which cannot be reached inside "
                         "warp_specialize; choose a layout that keeps them within warps",
                     op.where());
-  // Kernels of tile ops alone leave it to code generation to order one exchange after the last.
-  bool const barrier_first = !warp.plan().barriers_stated();
-  int const turn = warp.turn() + (barrier_first ? 0 : 1);
-  if (turn == 0) {
-    (void)warp.warp().barrier(0, 0, machine::all_lanes, warp.site());
-    return Progress::again;
-  }
   std::uint32_t const begin = warp.shared_place(op);
   auto const size = static_cast<std::uint32_t>(scratch_bytes(op));
   auto const warps = static_cast<std::uint32_t>(warp.group().warps);
-  if (turn == 1) {
+  if (warp.turn() == 0) {
     Exchange& all = warp.engine().exchange(warp.cta(), op);
     all.resize(warps);
     all[static_cast<std::size_t>(warp.index())] = values;

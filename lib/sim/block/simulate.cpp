@@ -34,7 +34,6 @@ EngineOptions engine_options(Function const& kernel, Options const& options) {
   result.values.grid = options.grid;
   result.values.check_races = false;  // the machine knows the order of all accesses
   result.cluster = options.cluster > 0 ? options.cluster : kernel.cluster;
-  result.barriers_stated = options.barriers_stated;
   result.executions = options.executions;
   result.dependent = options.dependent.value_or(waits_for_a_grid(kernel.body()));
   return result;

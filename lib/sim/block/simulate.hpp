@@ -20,9 +20,7 @@ struct Options {
   std::optional<Grid> grid;  ///< in place of the kernel's own
   int cluster = 0;           ///< CTAs per cluster; 0: what the kernel says
   std::optional<bool>
-      dependent;  ///< a grid before this one may still write the tensors; by default if the kernel waits for one
-  /// The text says every barrier, none is understood between exchanges of tile ops; by default if it has a block op.
-  std::optional<bool> barriers_stated;
+      dependent;      ///< a grid before this one may still write the tensors; by default if the kernel waits for one
   int resident = 16;  ///< clusters that run at once; the others start as those end; 0: all
   /// run() only: so many CTAs at a time, each batch in a machine of its own, up to the first that is not clean; 0: all
   /// at once. What CTAs of different batches do to each other is not seen. A multiple of the cluster.

@@ -7,6 +7,7 @@ using namespace tegula;
 using analysis::Affine;
 using analysis::Affines;
 using analysis::Distance;
+using analysis::Meeting;
 using analysis::Range;
 
 namespace {
@@ -91,6 +92,19 @@ TEST_CASE("affine: boxes are apart by their ranges or by their stride") {
   CHECK_FALSE(Distance{0, {1, 8}, 8}.apart(1, 1));
   CHECK_FALSE(Distance{2, {0, 0}, 8}.apart(3, 2));
   CHECK_FALSE(Distance{6, {0, 0}, 8}.apart(2, 3));
+}
+
+TEST_CASE("affine: boxes whole strides apart meet where they begin at one place") {
+  CHECK(Distance{0, {0, 0}, 0}.meeting(4, 4) == Meeting::aligned);
+  CHECK(Distance{0, {0, 1}, 0}.meeting(4, 4) == Meeting::anywhere);
+  CHECK(Distance{1, {0, 0}, 0}.meeting(4, 4) == Meeting::anywhere);
+  CHECK(Distance{0, {0, 1}, 0}.meeting(1, 4) == Meeting::aligned);
+  CHECK(Distance{0, {0, 0}, 8}.meeting(8, 8) == Meeting::aligned);
+  CHECK(Distance{16, {0, 0}, 8}.meeting(8, 8) == Meeting::aligned);
+  CHECK(Distance{0, {0, 0}, 8}.meeting(9, 8) == Meeting::anywhere);
+  CHECK(Distance{0, {0, 0}, 8}.meeting(8, 9) == Meeting::anywhere);
+  CHECK(Distance{0, {0, 1}, 8}.meeting(8, 8) == Meeting::anywhere);
+  CHECK(Distance{4, {0, 0}, 8}.meeting(4, 4) == Meeting::never);
 }
 
 TEST_CASE("affine: numbers that do not fit stay values of their own") {

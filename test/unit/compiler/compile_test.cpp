@@ -87,6 +87,31 @@ TEST_CASE("compile: the options' pipeline takes the place of the target's own") 
   CHECK_THROWS_AS(compiler::compile(kernel_named("softmax"), options), UserError);
 }
 
+TEST_CASE("compile: code generation for a GPU obeys the barriers of the text, and refuses one that lacks them") {
+  auto const parsed = ir::parse(R"(tegula-ir 1
+kernel @k(%t: inout tensor<?x?xf32>) {
+  %zero = constant {value = 0 : i64} : i64
+  %extent = extent %t : i64
+  grid %extent
+  %at = block_index : i64
+  %x = load %t, %at, %zero : tile<16x64xf32>
+  store %t, %x, %zero, %at
+  return
+}
+)");
+  REQUIRE(parsed.ok());
+  CompileOptions options = for_target(Target::cuda);
+  std::string const own(compiler::default_pipeline(parsed.module, options));
+  std::size_t const last = own.rfind(",insert-barriers");
+  REQUIRE(last != std::string::npos);
+  options.pipeline = own.substr(0, last);
+  CHECK_THROWS_WITH(compiler::compile(parsed.module, options),
+                    "compile: code generation for a GPU needs barriers, but there is store in @k that may run before "
+                    "load is over; run the target's own pipeline before it");
+  options.pipeline = own;
+  CHECK_THAT(compiler::compile(parsed.module, options).image, test::ContainsSubstring("bar.sync"));
+}
+
 TEST_CASE("compile: dumps of LLVM IR, assembly, PTX and launch program") {
   fs::path const folder = fs::temp_directory_path() / ("tegula-compile-test-" + std::to_string(::getpid()));
   fs::remove_all(folder);

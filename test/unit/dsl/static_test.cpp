@@ -135,6 +135,15 @@ TEST_CASE("host scalars follow the tiles' rules", "[N12]") {
   STATIC_REQUIRE(max(host(-1.F) / 0, -2.F) == -2.F);
   STATIC_REQUIRE(exp2(host(3.F)) == 8.F);
   STATIC_REQUIRE(sqrt(host(9.0)) == 3.0);
+  STATIC_REQUIRE(rsqrt(host(0.25F)) == 2.F);
+  STATIC_REQUIRE(1 / rsqrt(host(-0.0)) == 0.0);
+  STATIC_REQUIRE(floor(host(-0.5F)) == -1.F);
+  STATIC_REQUIRE(ceil(host(-1.5F)) == -1.F);
+  STATIC_REQUIRE(trunc(host(f16(-1.5))) == f16(-1.0));
+  STATIC_REQUIRE(sin(host(1e22)) == -0.8522008497671888);
+  STATIC_REQUIRE(cos(host(1e30F)) == -0.6116047854178966F);
+  STATIC_REQUIRE(tanh(host(bf16(0.5))) == bf16(0.4621171572600098));
+  STATIC_REQUIRE(erf(host(0.5F)) == 0.5204998778130465F);
   STATIC_REQUIRE(abs(host(-3)) == 3);
   STATIC_REQUIRE(cast<int>(host(2.9F)) == 2);
   STATIC_REQUIRE(cast<bf16>(host(1.00390625F)) == bf16(1.0));

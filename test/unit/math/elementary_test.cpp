@@ -166,6 +166,28 @@ constexpr bool edges_hold() {
          math::rsqrt(-T{0}) == -infinity && math::rsqrt(infinity) == 0;
 }
 
+/// Zeros keep their sign, infinities and NaN have their limits.
+template <class T>
+constexpr bool rows_hold() {
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+  constexpr T least = std::numeric_limits<T>::denorm_min();
+  constexpr T greatest = std::numeric_limits<T>::max();
+  constexpr auto is_negative_zero = [](T x) { return x == 0 && 1 / math::rsqrt(x) == 0 && math::rsqrt(x) < 0; };
+  return is_negative_zero(math::sin(-T{0})) && math::sin(least) == least && math::is_nan(math::sin(infinity)) &&
+         math::is_nan(math::sin(nan)) && math::sin(T{1}) == -math::sin(T{-1}) && math::sin(greatest) <= 1 &&
+         math::cos(-T{0}) == 1 && math::cos(least) == 1 && math::is_nan(math::cos(-infinity)) &&
+         math::is_nan(math::cos(nan)) && math::cos(greatest) >= -1 && is_negative_zero(math::tanh(-T{0})) &&
+         math::tanh(least) == least && math::tanh(infinity) == 1 && math::tanh(-greatest) == -1 &&
+         math::is_nan(math::tanh(nan)) && is_negative_zero(math::erf(-T{0})) && math::erf(least) == least &&
+         math::erf(-infinity) == -1 && math::erf(greatest) == 1 && math::is_nan(math::erf(nan)) &&
+         is_negative_zero(math::ceil(T(-0.5))) && math::ceil(T(1.25)) == 2 && math::ceil(infinity) == infinity &&
+         is_negative_zero(math::trunc(T(-0.5))) && math::trunc(T(-1.75)) == -1 && math::trunc(T(1.75)) == 1 &&
+         math::is_nan(math::trunc(nan));
+}
+static_assert(rows_hold<float>());
+static_assert(rows_hold<double>());
+
 // At compile time, where overflow and NaN are refused unless the code avoids them.
 static_assert(edges_hold<float>());
 static_assert(edges_hold<double>());

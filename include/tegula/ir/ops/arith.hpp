@@ -134,35 +134,13 @@ struct NotOp : UnaryDefaults {
 struct AbsOp : UnaryDefaults {
   static constexpr std::string_view mnemonic = "abs";
 };
-/// Nearest integer value of a float, ties to even.
-struct RoundOp : UnaryDefaults {
-  static constexpr std::string_view mnemonic = "round";
-};
-struct FloorOp : UnaryDefaults {
-  static constexpr std::string_view mnemonic = "floor";
-};
-
-/// Elementary functions of floats. f16 and bf16 are computed in f32 and rounded once. Error, f32 on host and simulator:
-/// at most 1 ulp (2 for exp), f64: at most 2 ulp; on Hopper f32: 2 ulp + the hardware's approximation.
-struct ExpOp : UnaryDefaults {
-  static constexpr std::string_view mnemonic = "exp";
-};
-struct Exp2Op : UnaryDefaults {
-  static constexpr std::string_view mnemonic = "exp2";
-};
-struct LogOp : UnaryDefaults {
-  static constexpr std::string_view mnemonic = "log";
-};
-struct Log2Op : UnaryDefaults {
-  static constexpr std::string_view mnemonic = "log2";
-};
-/// Correctly rounded square root.
-struct SqrtOp : UnaryDefaults {
-  static constexpr std::string_view mnemonic = "sqrt";
-};
-/// 1 / sqrt(x), each step rounded.
-struct RsqrtOp : UnaryDefaults {
-  static constexpr std::string_view mnemonic = "rsqrt";
-};
+/// The functions of elementary.def, of floats; f16 and bf16 are computed in f32 and rounded once. Errors on host and
+/// simulator are those of their rows; on Hopper those of f32 that are native: 2 ulp + the hardware's approximation.
+#define TEGULA_EXACT(op, name, ...)                     \
+  struct op : UnaryDefaults {                           \
+    static constexpr std::string_view mnemonic = #name; \
+  };
+#define TEGULA_EXPANDED TEGULA_EXACT
+#include "tegula/math/elementary.def"
 
 }  // namespace tegula::ir

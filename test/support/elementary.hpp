@@ -1,0 +1,37 @@
+// The rows of elementary.def as data, for tests over all of them.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace tegula::test {
+
+struct ElementaryRow {
+  char const* name;
+  bool expanded;                      ///< else every target has an exact instruction
+  double bound_f32, bound_f64;        ///< in ulp
+  long double (*exact)(long double);  ///< the C library's
+};
+
+namespace c_library {
+using namespace std;  // NOLINT(google-build-using-namespace): each row's function by its name
+inline double roundeven(double x) { return std::nearbyint(x); }
+inline long double rsqrt(long double x) { return 1 / std::sqrt(x); }
+}  // namespace c_library
+
+inline constexpr ElementaryRow elementary_rows[] = {
+#define TEGULA_EXACT(op, name, intrinsic) \
+  {#name, false, 0.5, 0.5, [](long double x) -> long double { return c_library::intrinsic(static_cast<double>(x)); }},
+#define TEGULA_EXPANDED(op, name, device, f32, f64) \
+  {#name, true, f32, f64, [](long double x) -> long double { return c_library::name(x); }},
+#include "tegula/math/elementary.def"
+};
+
+inline std::vector<std::string> elementary_names() {
+  std::vector<std::string> names;
+  for (ElementaryRow const& row : elementary_rows) names.emplace_back(row.name);
+  return names;
+}
+
+}  // namespace tegula::test
