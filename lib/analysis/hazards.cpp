@@ -207,8 +207,8 @@ bool Hazards::Pending::merge(Pending const& other) {
   if (fence_acquired != other.fence_acquired) becomes(fence_acquired, Access::not_elected);
   either(met_warp, other.met_warp);
   either(met_group, other.met_group);
-  either(arrived, other.arrived);
-  either(cluster_arrived, other.cluster_arrived);
+  for (auto const& [mbarriers, places] : other.arrived) either(arrived[mbarriers], places);
+  either(acquired_from, other.acquired_from);
   return grew;
 }
 
@@ -340,7 +340,7 @@ void Hazards::cluster_arrive(Op const& op, State& state) {
     bool const published = pending.access != nullptr && pending.access->op->is<MbarrierInitOp>();
     if (!concerned(pending) || (relaxed && !published)) continue;
     pending.released.insert(nullptr);
-    if (proxies_) pending.cluster_arrived = {&op};
+    if (proxies_) pending.arrived[nullptr] = {&op};
     if (pending.fenced) pending.fence_released.insert(nullptr);
   }
 }
@@ -349,7 +349,7 @@ void Hazards::cluster_wait(State& state) {
   for (Pending& pending : state) {
     if (!concerned(pending) || pending.released.erase(nullptr) == 0) continue;
     pending.known = Level::replicas;
-    pending.met_warp = pending.met_group = pending.cluster_arrived;
+    pending.met_warp = pending.met_group = pending.arrived[nullptr];
     if (pending.fence_released.erase(nullptr) != 0) pending.fence_known = Level::replicas;
   }
   forget_known(state);
@@ -405,15 +405,16 @@ void Hazards::arrive(Op const& op, State& state) {
       if (!own && !of_warp) continue;
       pending.released.insert(barrier);
       bool const fenced = own ? pending.fenced : pending.fence_known >= Level::warp;
-      if (proxies_) pending.arrived = own ? std::set<Op const*>{&op} : pending.met_warp;
+      if (proxies_) pending.arrived[barrier] = own ? std::set<Op const*>{&op} : pending.met_warp;
       if (fenced) {
         pending.fence_released.insert(barrier);
         continue;
       }
       pending.fence_released.erase(barrier);
       Access const* const later = proxies_ && !pending.outside ? taken_over(*pending.access, *barrier) : nullptr;
-      if (later != nullptr && !unfenced_)
-        unfenced_ = {pending.access, later, {pending.arrived.begin(), pending.arrived.end()}};
+      if (later == nullptr || unfenced_) continue;
+      std::set<Op const*> const& places = pending.arrived[barrier];
+      unfenced_ = {pending.access, later, {places.begin(), places.end()}};
     }
 }
 
@@ -438,11 +439,12 @@ void Hazards::mbarrier_wait(Op const& op, State& state) {
         bool const fenced = pending.fence_released.count(barrier) != 0;
         if (all) {
           pending.known = std::max(pending.known, Level::group);
-          pending.met_warp = pending.met_group = pending.arrived;
+          pending.met_warp = pending.met_group = pending.arrived[barrier];
           if (fenced) pending.fence_known = std::max(pending.fence_known, Level::group);
         } else if (elected != Access::not_elected && speaks_of(op, *barrier, *pending.access)) {
           pending.acquired = elected;
-          pending.fence_acquired = fenced ? elected : Access::not_elected;
+          pending.acquired_from = pending.arrived[barrier];
+          if (fenced) pending.fence_acquired = elected;
         }
       }
     if (all || proxies_) continue;

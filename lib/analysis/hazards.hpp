@@ -94,13 +94,15 @@ class Hazards {
     std::set<ir::Op const*> released;
     std::int64_t acquired = Access::not_elected;  ///< the elected lane that has waited for such an arrival
 
-    // For fences: whether one came since, by the threads of the access, and who knows of it; and, only where
-    // fences are looked for, the ops that last made the access known, before which it can come.
+    // For fences: whether one came since, by the threads of the access, and who knows of it; and, only where fences are
+    // looked for, the ops that hand the access over, before which a fence can come.
     bool fenced = false;
     Level fence_known = Level::none;
     std::set<ir::Op const*> fence_released;
     std::int64_t fence_acquired = Access::not_elected;
-    std::set<ir::Op const*> met_warp, met_group, arrived, cluster_arrived;
+    std::set<ir::Op const*> met_warp, met_group;
+    std::map<ir::Op const*, std::set<ir::Op const*>> arrived;  ///< by mbarrier of `released`
+    std::set<ir::Op const*> acquired_from;                     ///< those that `acquired` waited for
 
     /// States hold one of each identity.
     using Identity = std::tuple<Access const*, ir::Op const*, bool, bool, ir::Op const*, ir::Op const*>;

@@ -36,7 +36,7 @@ void Hazards::access_by_proxy(Access const& later, Op const& at, State& state) {
     } else if (pending.known >= *level) {
       if (pending.fence_known < *level) places = *level == Level::warp ? pending.met_warp : pending.met_group;
     } else if (pending.acquired != Access::not_elected && pending.acquired == later.elected) {
-      if (pending.fence_acquired != later.elected) places = pending.arrived;
+      if (pending.fence_acquired != later.elected) places = pending.acquired_from;
     }
     if (!places.empty() && !unfenced_) unfenced_ = {&earlier, &later, {places.begin(), places.end()}};
   }

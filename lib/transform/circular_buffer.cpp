@@ -487,12 +487,8 @@ class Rings {
   }
 
   static void arrive(ir::Builder& builder, Ring const& ring, Site const& site, Value* use, Value* condition) {
-    if (site.life.generic) {
-      // PTX: an ordinary read before an asynchronous write needs a proxy fence by the reading thread; the warp's
-      // arrive speaks for all of its lanes once they have met.
-      builder.op(ir::FenceProxyAsyncOp{}, {}, {});
-      builder.op(ir::WarpBarrierOp{}, {}, {});
-    }
+    // The warp's arrive speaks for all of its lanes once they have met.
+    if (site.life.generic) builder.op(ir::WarpBarrierOp{}, {}, {});
     Op& elect = builder.op(ir::make_op<ir::ElectOp>(std::int64_t{-1}), {}, {});
     ir::Builder inside(elect.add_block());
     inside.set_where(elect.where());

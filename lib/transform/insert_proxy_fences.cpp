@@ -23,24 +23,22 @@ Op* before(Op const& op) {
   return nullptr;
 }
 
-struct Inserted {
-  Op* fence = nullptr;
-  bool widened = false;  ///< one that was there, for another space alone
-};
-
-Inserted insert(Op const& handed_over_at, ir::Space space) {
+/// Puts a fence for the space before an op, or lets the one that stands there fence all spaces. False: it does already.
+bool insert(Op const& handed_over_at, ir::Space space, std::vector<Op*>& fences) {
   auto& at = const_cast<Op&>(handed_over_at);
   FenceSpace const wanted = space == ir::Space::shared ? FenceSpace::shared : FenceSpace::global;
-  Op* const last = before(at);
-  if (last != nullptr && last->is<FenceProxyAsyncOp>()) {
-    last->as<FenceProxyAsyncOp>().space = FenceSpace::all;
-    return {last, true};
+  if (Op* const last = before(at); last != nullptr && last->is<FenceProxyAsyncOp>()) {
+    FenceSpace& fenced = last->as<FenceProxyAsyncOp>().space;
+    if (fenced == wanted || fenced == FenceSpace::all) return false;
+    fenced = FenceSpace::all;
+    return true;
   }
   ir::Builder builder = ir::Builder::before(at);
   builder.set_where(at.where());
   FenceProxyAsyncOp fence;
   fence.space = wanted;
-  return {&builder.op(fence, {}, {}), false};
+  fences.push_back(&builder.op(fence, {}, {}));
+  return true;
 }
 
 }  // namespace
@@ -50,22 +48,17 @@ PassResult insert_proxy_fences(ir::Function& function, AnalysisCache&, PassConte
   analysis::Hazards hazards(function, uniformity, replicas);
   std::vector<Op*> fences;
   bool changed = false;
-  constexpr int most_rounds = 10000;
-  for (int round = 0;; ++round) {
-    auto const missing = hazards.first_without_fence();
-    if (!missing) break;
-    if (round == most_rounds) throw InternalError("insert-proxy-fences: a fence is without effect");
+  while (auto const missing = hazards.first_without_fence()) {
     std::vector<Op const*> places;  // in the order of the text
     ir::walk_pre_order(function, [&](Op& op) {
       if (std::find(missing->before.begin(), missing->before.end(), &op) != missing->before.end())
         places.push_back(&op);
       return ir::Walk::advance;
     });
-    for (Op const* at : places) {
-      Inserted const made = insert(*at, missing->earlier->space);
-      if (!made.widened) fences.push_back(made.fence);
-      changed = true;
-    }
+    bool more = false;
+    for (Op const* at : places) more = insert(*at, missing->earlier->space, fences) || more;
+    if (!more) throw InternalError("insert-proxy-fences: a fence is without effect");
+    changed = true;
   }
   // A later one may have made an earlier one unneeded.
   for (std::size_t i = fences.size(); i-- > 0;) {

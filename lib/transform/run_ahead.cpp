@@ -132,12 +132,7 @@ void erase_release(Op& arrive) {
     around = region.parent_op();
     auto at = region.parent()->begin();
     while (&*at != &region) ++at;
-    if (region.is<ir::ElectOp>() && at != region.parent()->begin() && (--at)->is<ir::WarpBarrierOp>()) {
-      Op& meet = *at;
-      Op& fence = *--at;
-      meet.erase();
-      fence.erase();
-    }
+    if (region.is<ir::ElectOp>() && at != region.parent()->begin() && (--at)->is<ir::WarpBarrierOp>()) at->erase();
     ir::erase_with_operands(region);
   }
 }
