@@ -6,16 +6,17 @@
 
 namespace tegula::support {
 
-/// The first thing in the way of a tensor map, or a stride that is not a multiple of what TMA steps by.
+/// The first thing in the way of a tensor map: an extent, the address or a stride.
 struct TmaObstacle {
   enum class Kind : std::uint8_t {
+    extent,     ///< more elements along an axis than coordinates can name
     address,    ///< not a multiple of 16 bytes
     backwards,  ///< a negative stride
     far,        ///< a stride of 2^40 bytes or more
     stride,     ///< not a multiple of 16 bytes
   };
   Kind kind;
-  int axis = -1;  ///< of the stride
+  int axis = -1;  ///< of the extent or stride
 };
 
 /// Of a tensor with elements; strides count elements. The last axis has a rule of its own: its stride is 1. Strides of

@@ -7,6 +7,7 @@
 
 #include "support/catch.hpp"
 #include "support/product_onto.hpp"
+#include "tegula/support/tma_rules.hpp"
 #include "tegula/tegula.hpp"
 
 using namespace tegula;
@@ -57,6 +58,29 @@ TEST_CASE("vadd on a device adds at ragged extents, dense, strided and unaligned
     c.fill(-1);
     launch(order, vadd, a.on_device().slice(0, 0, 3 * n, 3), b, c.on_device().slice(0, 0, n));
     CHECK(right(0, 0, 3));
+  }
+}
+
+TEST_CASE("a tensor with an axis longer than TMA's coordinates runs by pointers on a device", "[device]") {
+  TEGULA_NEED_DEVICE();
+  cuda_stream const order;
+  constexpr std::int64_t tile = 64, depth = 128;
+  std::vector<f16> a(depth), b(depth * tile);
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = f16(static_cast<float>(i % 5) - 2);
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = f16(static_cast<float>(i % 7) - 3);
+  buffer const row(order.where(), a), right(order.where(), b);
+  buffer<float> result(order.where(), 2 * tile * tile);
+  for (std::int64_t const rows : {tma_rule::most_extent, tma_rule::most_extent + tile, std::int64_t{5} << 30}) {
+    INFO(rows << " rows");
+    std::int64_t const from = rows / tile - 1;  // the last tile of rows, and one outside of the tensor
+    std::vector<float> host(2 * tile * tile, -1), found(2 * tile * tile, -1);
+    launch(host_stream(), test::product_from, view<f16 const, 2>(a.data(), {rows, depth}, {0, 1}),
+           view(b.data(), depth, tile), view(host.data(), 2 * tile, tile), from);
+    launch(order, test::product_from, device_view<f16 const, 2>(row.on_device().data(), {rows, depth}, {0, 1}),
+           device_view<f16 const, 2>(right.on_device().data(), {depth, tile}),
+           device_view<float, 2>(result.on_device().data(), {2 * tile, tile}), from);
+    result.copy_to(found);
+    CHECK(found == host);
   }
 }
 

@@ -1,6 +1,8 @@
-// What a simulation says that it ran, and kernels that the GPU refuses.
+// What a simulation says that it ran, kernels that the GPU refuses, and tensors longer than TMA's coordinates.
 #include "launch_support.hpp"
 #include "support/catch.hpp"
+#include "support/product_onto.hpp"
+#include "tegula/support/tma_rules.hpp"
 #include "tegula/tegula.hpp"
 
 using namespace tegula;
@@ -82,4 +84,27 @@ TEST_CASE("warps of a kernel that the GPU refuses are an error with the compiler
   options.simulate_schedule = "seed:1";
   support::ScopedOptions const scope(options);
   CHECK_THROWS_AS(launch(host_stream(), squares, view(x.data(), 16, 16), view(y.data(), 16, 16)), UserError);
+}
+
+TEST_CASE("a tensor with an axis longer than TMA's coordinates runs by pointers") {
+  FreshCaches const fresh(support::CacheMode::off);
+  constexpr std::int64_t tile = 64, depth = 128;
+  std::vector<f16> a(depth), b(depth * tile);
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = f16(static_cast<float>(i % 5) - 2);
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = f16(static_cast<float>(i % 7) - 3);
+  for (std::int64_t const rows : {tma_rule::most_extent, tma_rule::most_extent + tile, std::int64_t{5} << 30}) {
+    INFO(rows << " rows");
+    view<f16 const, 2> const equal_rows(a.data(), {rows, depth}, {0, 1});
+    std::vector<float> host(2 * tile * tile, -1), warps(2 * tile * tile, -1);
+    std::int64_t const from = rows / tile - 1;  // the last tile of rows, and one outside of the tensor
+    launch(host_stream(), test::product_from, equal_rows, view(b.data(), depth, tile),
+           view(host.data(), 2 * tile, tile), from);
+    CHECK(host[tile * tile - 1] != 0);
+    CHECK(host[tile * tile] == 0);
+    simulation const found = simulate(test::product_from, equal_rows, view(b.data(), depth, tile),
+                                      view(warps.data(), 2 * tile, tile), from, schedule::seed(1));
+    CHECK(found.clean);
+    CHECK(found.executor == simulation::Executor::warps);
+    CHECK(warps == host);
+  }
 }

@@ -62,20 +62,16 @@ void check_box(Subject const& on) {
     refuse(on, "NaN is asked for outside the tensor but {} has none; fill with zeros", name(on.tensor.element));
 }
 
-void check_extents(Subject const& on) {
-  for (int axis = 0; axis < on.rank(); ++axis)
-    if (on.tensor.extents[axis] > most_extent)
-      refuse(on, "TMA addresses {} elements along an axis but axis {} has {}; pass slices of it", most_extent, axis,
-             on.tensor.extents[axis]);
-}
-
-void check_strides(Subject const& on) {
+void check_memory(Subject const& on) {
   auto const found =
       support::tma_obstacle(on.tensor.address, on.size(), on.rank(), on.tensor.extents, on.tensor.strides);
   if (!found) return;
   int const axis = found->axis;
   std::int64_t const elements = axis < 0 ? 0 : on.tensor.strides[axis];
   switch (found->kind) {
+    case TmaObstacle::Kind::extent:
+      refuse(on, "TMA addresses {} elements along an axis but axis {} has {}; pass slices of it", most_extent, axis,
+             on.tensor.extents[axis]);
     case TmaObstacle::Kind::address:
       refuse(on,
              "TMA copies from addresses that are multiples of {} bytes but {} is {} past one; begin the view at a "
@@ -103,14 +99,13 @@ std::uint64_t unused_stride(std::uint64_t inner_stride, std::uint64_t inner_exte
 }
 
 void describe_tensor(Subject const& on, TensorMapRequest& request) {
-  check_extents(on);
   int const last = on.rank() - 1;
   if (on.tensor.extents[last] > 1 && on.tensor.strides[last] != 1)
     refuse(on,
            "TMA needs the elements of the last axis side by side but it steps by {} elements; copy the view to a "
            "buffer, or transpose view and kernel",
            on.tensor.strides[last]);
-  check_strides(on);
+  check_memory(on);
   request.address = reinterpret_cast<std::uintptr_t>(on.tensor.address);
   auto inner = static_cast<std::uint64_t>(on.size());
   for (int axis = last; axis >= 0; --axis) {

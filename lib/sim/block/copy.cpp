@@ -103,17 +103,17 @@ void check_placement(WarpProgram& warp, Op const& op, BoxCopy const& copy) {
 /// What a tensor map needs of its tensor.
 void check_tensor(Op const& op, Tensor const& tensor) {
   auto const refuse = [&](std::string const& what) { throw UserError("simulate: tensor_map: " + what, op.where()); };
-  for (int axis = 0; axis < tensor.extents.size(); ++axis)
-    if (tensor.extents[axis] > tma_rule::most_extent)
-      refuse("axis " + std::to_string(axis) + " has " + std::to_string(tensor.extents[axis]) + " elements, more than " +
-             std::to_string(tma_rule::most_extent));
-  if (tensor.extents.product() == 0) return;  // other memory stands in for it
+  for (std::int64_t const extent : tensor.extents)
+    if (extent == 0) return;  // other memory stands in for it
   if (tensor.extents.back() > 1 && tensor.strides.back() != 1)
     refuse("the last axis has stride " + std::to_string(tensor.strides.back()) + " but its elements must be adjacent");
   int const size = bytes(tensor.element);
   auto const found =
       support::tma_obstacle(tensor.data, size, tensor.extents.size(), tensor.extents.begin(), tensor.strides.begin());
   if (!found) return;
+  if (found->kind == support::TmaObstacle::Kind::extent)
+    refuse("axis " + std::to_string(found->axis) + " has " + std::to_string(tensor.extents[found->axis]) +
+           " elements, more than " + std::to_string(tma_rule::most_extent));
   if (found->kind == support::TmaObstacle::Kind::address)
     refuse("the tensor begins " + std::to_string(reinterpret_cast<std::uintptr_t>(tensor.data) % 16) +
            " bytes behind a multiple of 16");
