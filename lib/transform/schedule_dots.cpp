@@ -29,12 +29,12 @@ std::optional<Carry> open_carry(Op const& dot) {
   return own_carry(dot, *dot.in<ir::DotOp>("accumulator"));
 }
 
-/// A product that was issued and is waited for where its result is needed.
-struct OpenProduct {
-  Op* dot;  ///< stands until the wait is made
+/// Products that were issued and are waited for where the last one's result is needed. Each adds to the one before.
+struct OpenProducts {
+  std::vector<Op*> dots;  ///< stand until the wait is made
   Op* commit;
-  Value* product;
-  Value* registers;  ///< the left operand, if the product reads it from registers; else null
+  Value* product;                 ///< of the last one
+  std::vector<Value*> registers;  ///< left operands that products read from registers
 };
 
 class Schedule {
@@ -67,7 +67,7 @@ class Schedule {
         waited_for(*dots_[i]);
     }
     for (auto const& [loop, groups] : pending_groups_) close_loop(Loop(*loop), groups);
-    for (OpenProduct const& open : open_) wait_for(open);
+    for (OpenProducts const& open : open_) wait_for(open);
     return true;
   }
 
@@ -165,10 +165,26 @@ class Schedule {
     }
   }
 
+  /// The open products to whose result this one alone adds, in the same registers and instructions of the same shape;
+  /// null: there are none.
+  OpenProducts* added_to(Op const& dot) {
+    Value const& accumulator = *dot.in<ir::DotOp>("accumulator");
+    auto const open = std::find_if(open_.begin(), open_.end(), [&](OpenProducts const& known) {
+      return known.dots.back() == accumulator.defining_op();
+    });
+    if (open == open_.end() || open->dots.back()->parent() != dot.parent() || accumulator.uses().size() != 1)
+      return nullptr;
+    Op const& before = *open->dots.back();
+    bool const alike = before.lhs()->type().element() == dot.lhs()->type().element() &&
+                       before.rhs()->type().element() == dot.rhs()->type().element();
+    return alike && &first_that_needs(*open) == &dot ? &*open : nullptr;
+  }
+
   void waited_for(Op& dot) {
     std::string why;
     Layout const* const layout = ir::wgmma_layout(dot.result()->type().shape(), function_.warps, why);
-    Type const tile = dot.result()->type().with_layout(layout);
+    Type const tile = dot.result()->type().with_layout(layout), pending = tile.as(ir::TypeKind::pending);
+    OpenProducts* const before = added_to(dot);
     ir::Builder builder = ir::Builder::before(dot);
     builder.set_where(dot.where());
     Value* a = operand_of(builder, dot.lhs());
@@ -180,44 +196,66 @@ class Schedule {
       types.push_back(value->type());
     };
     Value* const accumulator = dot.in<ir::DotOp>("accumulator");
-    bool const accumulates = !is_zero(*accumulator);
-    if (accumulates) fence(laid_out(builder, accumulator, layout));
-    if (a->type().is_tile()) fence(a);
-    Op& fenced = builder.op(ir::WgmmaFenceOp{}, operands, types);
-    if (a->type().is_tile()) a = fenced.result(accumulates ? 1 : 0);
+    bool const accumulates = !is_zero(*accumulator), in_registers = a->type().is_tile();
+    if (accumulates) fence(before != nullptr ? before->product : laid_out(builder, accumulator, layout));
+    if (in_registers) fence(a);
+    // As in `carried`: ptxas puts one in between products that need none.
+    auto const purpose = before != nullptr && !in_registers ? ir::Purpose::schedule : ir::Purpose::order;
+    Op& fenced = builder.op(ir::make_op<ir::WgmmaFenceOp>(purpose), operands, types);
+    if (in_registers) a = fenced.result(accumulates ? 1 : 0);
     std::vector<Value*> factors = {a, b};
     if (accumulates) factors.push_back(fenced.result(0));
-    Value* const product = builder.op(ir::WgmmaOp{}, factors, {tile.as(ir::TypeKind::pending)}).result();
-    Op& commit = builder.op(ir::WgmmaCommitOp{}, {}, {});
-    open_.push_back({&dot, &commit, product, a->type().is_tile() ? a : nullptr});
+    Value* const product = builder.op(ir::WgmmaOp{}, factors, {pending}).result();
+    OpenProducts open;
+    if (before != nullptr) {  // one group
+      open = *before;
+      open_.erase(open_.begin() + (before - open_.data()));
+      open.commit->erase();
+    }
+    open.dots.push_back(&dot);
+    open.commit = &builder.op(ir::WgmmaCommitOp{}, {}, {});
+    open.product = product;
+    if (in_registers) open.registers.push_back(a);
+    open_.push_back(std::move(open));
   }
 
-  /// Waits for a product before the first op that needs it done, leaving open what was committed in between.
-  static void wait_for(OpenProduct const& open) {
-    Op* const next = open.registers == nullptr ? nullptr : sink_next(*open.dot->lhs());
+  /// The first op behind products that needs them done.
+  static Op& first_that_needs(OpenProducts const& open) {
+    std::vector<Op*> next;
+    for (Op const* dot : open.dots) next.push_back(sink_next(*dot->lhs()));
+    auto const& uses = open.dots.back()->result()->uses();
     auto const stops = [&](Op& op) {
-      bool stop = &op == next || op.info().has(ir::terminator);
-      auto const& uses = open.dot->result()->uses();
+      bool stop = std::find(next.begin(), next.end(), &op) != next.end() || op.info().has(ir::terminator);
       stop = stop || std::any_of(uses.begin(), uses.end(), [&](ir::Use const& use) { return inside(*use.user, op); });
       for (int i = 0; i < op.block_count() && !stop; ++i)
         ir::walk(op.block(i), [&](Op& nested) { stop = stop || nested.is<ir::WgmmaCommitOp>(); });
       return stop;
     };
+    auto at = open.commit->parent()->begin();
+    while (&*at != open.commit) ++at;
+    for (++at; !stops(*at);) ++at;
+    return *at;
+  }
+
+  /// Waits for products before the first op that needs them done, leaving open what was committed in between.
+  static void wait_for(OpenProducts const& open) {
+    Op& needs = first_that_needs(open);
     std::int64_t younger = 0;
     auto at = open.commit->parent()->begin();
     while (&*at != open.commit) ++at;
-    for (++at; !stops(*at); ++at) younger += at->is<ir::WgmmaCommitOp>() ? 1 : 0;
-    ir::Builder builder = ir::Builder::before(*at);
-    builder.set_where(open.dot->where());
+    for (++at; &*at != &needs; ++at) younger += at->is<ir::WgmmaCommitOp>() ? 1 : 0;
+    ir::Builder builder = ir::Builder::before(needs);
+    builder.set_where(open.dots.back()->where());
     Type const tile = open.product->type().as(ir::TypeKind::tile);
     std::vector<Value*> values = {open.product};
     std::vector<Type> done = {tile};
-    if (open.registers != nullptr) {  // they live until the wait
-      values.push_back(open.registers);
-      done.push_back(open.registers->type());
+    for (Value* registers : open.registers) {  // they live until the wait
+      values.push_back(registers);
+      done.push_back(registers->type());
     }
     Op& wait = builder.op(ir::make_op<ir::WgmmaWaitOp>(younger), values, done);
-    ir::replace(*open.dot, builder.value(ir::ConvertLayoutOp{}, {wait.result(0)}, tile.with_layout(nullptr)));
+    ir::replace(*open.dots.back(), builder.value(ir::ConvertLayoutOp{}, {wait.result(0)}, tile.with_layout(nullptr)));
+    for (std::size_t i = open.dots.size() - 1; i-- > 0;) open.dots[i]->erase();
   }
 
   static bool inside(Op const& op, Op const& holder) {
@@ -297,7 +335,7 @@ class Schedule {
   PassContext& context_;
   std::vector<Op*> dots_;
   std::vector<PendingLoop> pending_groups_;
-  std::vector<OpenProduct> open_;
+  std::vector<OpenProducts> open_;
 };
 
 }  // namespace
