@@ -13,7 +13,7 @@
 #include "runtime/cuda/ptxas_log.hpp"
 #include "support/options.hpp"
 #include "tegula/support/error.hpp"
-#include "tegula/support/target_info.hpp"
+#include "tegula/target/target_info.hpp"
 
 namespace tegula::bench {
 namespace {

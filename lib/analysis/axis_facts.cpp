@@ -11,7 +11,7 @@
 #include "ir/loop.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
-#include "tegula/support/tma_rules.hpp"
+#include "tegula/target/tma_rules.hpp"
 
 namespace tegula::analysis {
 namespace {

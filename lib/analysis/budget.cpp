@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "analysis/register_pressure.hpp"
-#include "ir/element_offsets.hpp"
+#include "layout/element_offsets.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
-#include "ir/tma_copies.hpp"
+#include "target/tma_copies.hpp"
 #include "ir/walk.hpp"
-#include "ir/wgmma_operand.hpp"
+#include "target/wgmma_operand.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::analysis {
@@ -46,7 +46,7 @@ std::string accumulators(ir::Function const& function) {
   ir::walk_pre_order(function.body(), [&](ir::Op& op) {
     if (!op.is<ir::WgmmaOp>()) return ir::Walk::advance;
     ir::Type const& type = op.result()->type();
-    found.emplace_back(-registers_of(type), ir::shape_text(type.shape()) + "x" + std::string(name(type.element())));
+    found.emplace_back(-registers_of(type), layout::shape_text(type.shape()) + "x" + std::string(name(type.element())));
     return ir::Walk::advance;
   });
   std::sort(found.begin(), found.end());
@@ -80,11 +80,11 @@ int mbarriers(ir::Function const& function) {
 
 BrokenRule rule_of_load(ir::Op const& load) {
   std::string_view const sentence = load.as<ir::LoadOp>().by_pointer.view();
-  TmaRule const* const rule = ir::broken_rule(sentence);
+  TmaRule const* const rule = target::broken_rule(sentence);
   BrokenRule broken;
   broken.name = rule == nullptr ? "tma" : "tma: " + std::string(rule->name);
-  broken.what = ir::to_string(*load.in<ir::LoadOp>("tensor")) +
-                " is loaded through pointers: " + std::string(rule == nullptr ? sentence : ir::without_rule(sentence));
+  broken.what = ir::to_string(*load.in<ir::LoadOp>("tensor")) + " is loaded through pointers: " +
+                std::string(rule == nullptr ? sentence : target::without_rule(sentence));
   broken.fix = rule == nullptr ? "" : std::string(rule->fix);
   broken.where = load.where();
   return broken;

@@ -3,7 +3,7 @@
 
 #include "ir/op.hpp"
 #include "tegula/support/budget.hpp"
-#include "tegula/support/target_info.hpp"
+#include "tegula/target/target_info.hpp"
 
 namespace tegula::analysis {
 

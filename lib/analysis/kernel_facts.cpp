@@ -5,8 +5,8 @@
 
 #include "analysis/effects.hpp"
 #include "analysis/register_pressure.hpp"
-#include "ir/layout.hpp"
-#include "ir/matrix_access.hpp"
+#include "layout/layout.hpp"
+#include "target/matrix_access.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::analysis {
@@ -35,7 +35,7 @@ std::int64_t width_of(ir::Type const& tile, std::int64_t vector) {
 }
 
 MemoryAccessFacts global_access(ir::Op const& op, Kind kind, ir::Type const& tile, std::int64_t vector) {
-  ir::Layout const& layout = *tile.layout();
+  layout::Layout const& layout = *tile.layout();
   int const size = bytes(tile.element());
   bool const unit_stride = parameter_of(*op.in("tensor")).facts.unit_inner_stride;
   MemoryAccessFacts result;
@@ -70,9 +70,9 @@ MemoryAccessFacts shared_access(Kind kind, ir::Value const& view, ir::Type const
   if (value.layout() == nullptr) return result;
   std::string why;
   auto const plan =
-      ir::shared_plan(*value.layout(), *view.type().layout(), value.element(), kind == Kind::shared_store, why);
+      target::shared_plan(*value.layout(), *view.type().layout(), value.element(), kind == Kind::shared_store, why);
   if (!plan) return result;  // refused when code is generated
-  ir::BankCost const cost = ir::bank_cost(*plan, bytes(value.element()));
+  layout::BankCost const cost = target::bank_cost(*plan, bytes(value.element()));
   result.bytes = plan->matrices ? widest_bytes : plan->vectors.width * bytes(value.element());
   result.cost = cost.wavefronts;
   result.least = cost.least;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "ir/layout.hpp"
+#include "layout/layout.hpp"
 #include "ir/loop.hpp"
 #include "ir/walk.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ir/element_offsets.hpp"
+#include "layout/element_offsets.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
@@ -270,13 +270,13 @@ std::vector<SharedAccesses::Place> const& SharedAccesses::places(Access const& a
   auto const [slot, fresh] = places_.try_emplace({access.layout, owners, warps});
   std::vector<Place>& made = slot->second;
   if (!fresh) return made;
-  Layout const& layout = *access.layout;
+  layout::Layout const& layout = *access.layout;
   std::vector<Extents> registers, lanes;
-  for (int r = 0; r < layout.registers(); ++r) registers.push_back(layout.part(Dim::reg, r));
-  for (int l = 0; l < layout.lanes(); ++l) lanes.push_back(layout.part(Dim::lane, l));
+  for (int r = 0; r < layout.registers(); ++r) registers.push_back(layout.part(layout::Dim::reg, r));
+  for (int l = 0; l < layout.lanes(); ++l) lanes.push_back(layout.part(layout::Dim::lane, l));
   for (int w = 0; w < warps; ++w) {
     int const of_layout = w % layout.warps();
-    Extents const warp = layout.part(Dim::warp, of_layout);
+    Extents const warp = layout.part(layout::Dim::warp, of_layout);
     for (int l = 0; l < layout.lanes(); ++l) {
       Extents const thread = layout.join(warp, lanes[static_cast<std::size_t>(l)]);
       for (int r = 0; r < layout.registers(); ++r) {
@@ -330,7 +330,7 @@ void SharedAccesses::each_element(Access const& access, int warps, Visit const& 
       }
       return;
     case Access::Holders::rows: {
-      Layout const& layout = *access.layout;
+      layout::Layout const& layout = *access.layout;
       for (int w = 0; w < warps; ++w) {
         std::vector<bool> rows(static_cast<std::size_t>(layout.shape()[0]), false);
         for (int l = 0; l < layout.lanes(); ++l)
@@ -396,7 +396,7 @@ SharedAccesses::Footprint const& SharedAccesses::bytes_of(Access const& access, 
   Slice const& slice = access.slice;
   Type const& type = slice.root->type();
   std::string why;
-  ElementOffsets const* const offsets = ElementOffsets::get(*type.layout(), why);
+  layout::ElementOffsets const* const offsets = layout::ElementOffsets::get(*type.layout(), why);
   Footprint& made = slot->second;
   int const size = bytes(type.element());
   each_element(access, warps, [&](std::vector<std::int64_t> const& at, std::int16_t warp, std::int16_t lane) {
@@ -405,8 +405,8 @@ SharedAccesses::Footprint const& SharedAccesses::bytes_of(Access const& access, 
       where.push_back(std::clamp<std::int64_t>(
           slice.axes[axis].offset.constant + slice.axes[axis].per_warp * std::max<std::int16_t>(warp, 0) + at[axis], 0,
           type.shape()[static_cast<int>(axis)] - 1));
-    ElementOffset const distance = offsets == nullptr ? ElementOffset{} : offsets->at(where);
-    std::int64_t const first = access.begin + in_bytes(distance, size).count;
+    layout::ElementOffset const distance = offsets == nullptr ? layout::ElementOffset{} : offsets->at(where);
+    std::int64_t const first = access.begin + layout::in_bytes(distance, size).count;
     for (std::int64_t byte = first; byte < first + size; ++byte)
       made.push_back({static_cast<std::uint64_t>(byte), warp, lane});
   });

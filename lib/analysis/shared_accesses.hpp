@@ -55,7 +55,7 @@ struct Access {
   Slice slice;
   std::int64_t begin = 0, end = 0;  ///< shared: the root's bytes in the function's shared memory
   Holders holders = Holders::every;
-  ir::Layout const* layout = nullptr;
+  layout::Layout const* layout = nullptr;
   std::int64_t elected = not_elected;  ///< the warp of the elect region around the op
   std::int64_t vector = 1;
 
@@ -149,7 +149,7 @@ class SharedAccesses {
   };
   std::map<FootprintKey, Footprint> footprints_;
   struct PlacesKey {
-    ir::Layout const* layout;
+    layout::Layout const* layout;
     bool owners;
     int warps;
     friend auto operator<=>(PlacesKey const&, PlacesKey const&) = default;

@@ -6,11 +6,11 @@
 
 namespace tegula::analysis {
 
-ir::TmaTensor tma_tensor(ir::Op const& access, AxisFacts const& facts) {
+target::TmaTensor tma_tensor(ir::Op const& access, AxisFacts const& facts) {
   constexpr std::int64_t rule_multiple = 16;
   ir::Value const& tensor = *access.in("tensor");
   ir::ParameterAttributes const& parameter = parameter_of(tensor);
-  ir::TmaTensor known;
+  target::TmaTensor known;
   known.rank = tensor.type().rank();
   known.unit_inner = parameter.facts.unit_inner_stride;
   known.address_multiple = known.stride_multiple =

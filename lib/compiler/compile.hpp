@@ -2,18 +2,18 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "ir/op.hpp"
 #include "tegula/support/compile_options.hpp"
 #include "tegula/support/compiled_kernel.hpp"
+#include "transform/pass_table.hpp"
 
 namespace tegula::compiler {
 
-/// The target's own pipeline as text (see transform/pipeline.hpp).
-std::string_view default_pipeline(Target target);
+/// The target's own pipeline.
+transform::Pipeline default_pipeline(Target target);
 /// The same for this module: a shorter one for kernels written in block ops.
-std::string_view default_pipeline(ir::Module const& module, CompileOptions const& options);
+transform::Pipeline default_pipeline(ir::Module const& module, CompileOptions const& options);
 
 /// A copy of the module after the passes of `options` (its pipeline, or the target's own), verified before; what code
 /// generation reads. Throws UserError for a module that is not well-formed, for options that it refuses and for kernels

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "ir/layout.hpp"
+#include "layout/layout.hpp"
 #include "ir/op.hpp"
 
 namespace tegula::ir {
@@ -32,15 +32,7 @@ struct ReductionStep {
 /// follows the bits of the coordinate. Null when a thread index moves along the axis and another one at once, or, for
 /// pairwise, when a bit of the coordinate is spread over several indices or warps move along the axis faster than
 /// lanes: convert to a blocked layout first.
-std::optional<std::vector<ReductionStep>> reduction_steps(Layout const& layout, int axis, Order order);
-
-/// What a fold along `axis` leaves: registers no longer move along it, and the lane bits that do count 1, 2, 4, ...
-/// there, lowest first. Null when warps move along the axis, or a lane bit moves along it and another one at once.
-Layout const* folded(Layout const& layout, int axis);
-
-/// For each register of `part` the register of `whole` that holds, in the same thread, the element at the part's
-/// coordinates plus `offsets`; empty when some element lies in another thread.
-std::vector<int> registers_of_part(Layout const& whole, Layout const& part, Extents const& offsets);
+std::optional<std::vector<ReductionStep>> reduction_steps(layout::Layout const& layout, int axis, Order order);
 
 /// The element in which a reduction adds up: f32 for f16 and bf16, else the tile's own.
 constexpr Element accumulator_of(Element element) {

@@ -1,10 +1,10 @@
 // Typing rules of the block ops. What a rule cannot see in types and attributes is in verify_block.cpp.
 #include <bit>
 
-#include "ir/exchange.hpp"
 #include "ir/infer_rule.hpp"
-#include "tegula/support/target_info.hpp"
-#include "tegula/support/tma_rules.hpp"
+#include "layout/parts.hpp"
+#include "tegula/target/target_info.hpp"
+#include "tegula/target/tma_rules.hpp"
 
 namespace tegula::ir {
 namespace {
@@ -52,9 +52,9 @@ void threads_at_barrier(Rule& rule, std::int64_t threads) {
 
 /// The layout of a view that takes one element of each of the first `drop` axes: what is left of the offset's bits and
 /// digits when the outermost ones, which move along those axes, go. Null when they are not the outermost.
-Layout const* without_leading(Layout const& layout, int drop) {
-  LayoutInput const& offset = layout.input(Dim::offset);
-  LayoutInput kept{Dim::offset, {}, {}};
+layout::Layout const* without_leading(layout::Layout const& layout, int drop) {
+  layout::LayoutInput const& offset = layout.input(layout::Dim::offset);
+  layout::LayoutInput kept{layout::Dim::offset, {}, {}};
   bool outside = false;
   bool legal = true;
   auto const keep = [&](Extents const& vector, auto&& add) {
@@ -70,9 +70,9 @@ Layout const* without_leading(Layout const& layout, int drop) {
     if (!leading) add(rest);
   };
   for (Extents const& base : offset.bases) keep(base, [&](Extents const& rest) { kept.bases.push_back(rest); });
-  for (LayoutDigit const& digit : offset.digits)
+  for (layout::LayoutDigit const& digit : offset.digits)
     keep(digit.stride, [&](Extents const& rest) { kept.digits.push_back({digit.count, rest}); });
-  return legal ? Layout::get({kept}, layout.rank() - drop) : nullptr;
+  return legal ? layout::Layout::get({kept}, layout.rank() - drop) : nullptr;
 }
 
 void view_of_mbarriers(Rule& rule) {
@@ -142,7 +142,7 @@ void apply(Rule& rule, ViewOp const&) {
   bool inside = stated.is_shared() && stated.element() == source.element() && drop >= 0;
   for (int i = 0; inside && i < stated.rank(); ++i) inside = stated.shape()[i] <= source.shape()[i + drop];
   if (!rule.require(inside, "the result is " + to_string(stated) + ", no box of " + to_string(source))) return;
-  Layout const* const layout = without_leading(*source.layout(), drop);
+  layout::Layout const* const layout = without_leading(*source.layout(), drop);
   if (rule.require(layout != nullptr, "the leading axes of " + to_string(source) + " are not the outermost in memory"))
     rule.result(stated.with_layout(layout));
 }
@@ -386,7 +386,7 @@ void apply(Rule& rule, ExtractOp const& op) {
           inside, "the result is " + to_string(to) + " at " + list_text(op.offsets) + ", no box of " + to_string(from)))
     return;
   if (!rule.require(from.layout() != nullptr && to.layout() != nullptr, "both tiles need a layout")) return;
-  rule.require(!registers_of_part(*from.layout(), *to.layout(), op.offsets).empty(),
+  rule.require(!layout::registers_of_part(*from.layout(), *to.layout(), op.offsets).empty(),
                to_string(to) + " at " + list_text(op.offsets) + " of " + to_string(from) +
                    " lies in other threads; convert the layout first");
   rule.result(to);
@@ -426,7 +426,7 @@ void apply(Rule& rule, FoldOp const& op) {
   Type const& from = rule.operand("tile");
   rule.require(is_arithmetic(from.element()), rule.says("tile") + " but takes numbers");
   if (!rule.require(from.layout() != nullptr, rule.operand_name("tile") + " needs a layout")) return;
-  Layout const* const layout = folded(*from.layout(), static_cast<int>(op.axis));
+  layout::Layout const* const layout = layout::folded(*from.layout(), static_cast<int>(op.axis));
   if (!rule.require(layout != nullptr, rule.says("tile") + ": axis " + std::to_string(op.axis) +
                                            " moves over warps, or lanes move along it and another axis at once"))
     return;

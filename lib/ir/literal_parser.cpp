@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "ir/builder.hpp"
-#include "ir/layout_names.hpp"
+#include "layout/layout_names.hpp"
 #include "ir/text.hpp"
 #include "support/string_buffer.hpp"
 #include "tegula/support/half.hpp"
@@ -194,10 +194,10 @@ void LiteralParser::check_extents(std::size_t begin, Extents const& shape) const
   }
 }
 
-Layout const* LiteralParser::layout(std::string_view text, std::size_t begin, Extents const& shape, Element item,
-                                    bool shared) const {
+layout::Layout const* LiteralParser::layout(std::string_view text, std::size_t begin, Extents const& shape,
+                                            Element item, bool shared) const {
   std::string error;
-  if (Layout const* found = named_layout(text, shape, item, shared, error)) return found;
+  if (layout::Layout const* found = layout::named_layout(text, shape, item, shared, error)) return found;
   fail_at(begin, "layout: " + error);
 }
 

@@ -78,7 +78,8 @@ class LiteralParser {
   /// A tile, shared, pending or tensor_map type: static extents, then perhaps a layout.
   Type sized(TypeKind kind, std::size_t begin, Extents const& shape, Element item);
   void check_extents(std::size_t begin, Extents const& shape) const;
-  Layout const* layout(std::string_view text, std::size_t begin, Extents const& shape, Element item, bool shared) const;
+  layout::Layout const* layout(std::string_view text, std::size_t begin, Extents const& shape, Element item,
+                               bool shared) const;
   Constant constant();
   Constant floating(std::string const& text, Element item, std::size_t begin) const;
   Symbol symbol();

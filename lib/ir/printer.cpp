@@ -6,7 +6,7 @@
 #include <set>
 
 #include "ir/builder.hpp"
-#include "ir/layout_names.hpp"
+#include "layout/layout_names.hpp"
 #include "ir/link.hpp"
 #include "ir/loop.hpp"
 #include "ir/text.hpp"
@@ -355,7 +355,7 @@ std::string to_string(Type const& type) {
   }
   std::string text = std::string(type_word(type.kind())) + "<" + extents_text(type.shape()) + element;
   if (type.layout() == nullptr) return text + ">";
-  return text + ", " + layout_text(*type.layout(), type.shape(), type.element(), type.is_shared()) + ">";
+  return text + ", " + layout::layout_text(*type.layout(), type.shape(), type.element(), type.is_shared()) + ">";
 }
 
 std::string to_string(Value const& value) {

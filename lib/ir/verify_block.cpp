@@ -3,7 +3,7 @@
 #include "ir/text.hpp"
 #include "ir/verify_layouts.hpp"
 #include "tegula/support/budget.hpp"
-#include "tegula/support/target_info.hpp"
+#include "tegula/target/target_info.hpp"
 
 namespace tegula::ir {
 namespace {

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "ir/element_offsets.hpp"
-#include "ir/fragment_layouts.hpp"
-#include "ir/layout_names.hpp"
-#include "ir/shared_access.hpp"
-#include "ir/shared_layouts.hpp"
+#include "layout/element_offsets.hpp"
+#include "layout/fragment_layouts.hpp"
+#include "layout/layout_names.hpp"
+#include "layout/shared_access.hpp"
+#include "layout/shared_layouts.hpp"
 #include "ir/text.hpp"
-#include "ir/tma_copies.hpp"
-#include "ir/wgmma_operand.hpp"
+#include "target/tma_copies.hpp"
+#include "target/wgmma_operand.hpp"
 
 namespace tegula::ir {
 namespace {
@@ -56,7 +56,7 @@ std::string view_moves(Op const& op) {
     return made != nullptr && made->as<ConstantOp>().value.bits == 0;
   });
   std::string why;
-  ElementOffsets const* const offsets = ElementOffsets::get(*source.layout(), why);
+  layout::ElementOffsets const* const offsets = layout::ElementOffsets::get(*source.layout(), why);
   if (offsets == nullptr || (!at_start && !offsets->movable(view.shape(), why)))
     return without_prefix(without_prefix(why, "view: "), "layout: ");
   return {};
@@ -67,15 +67,15 @@ std::string copy_fits(Value const& map, Value const& view) {
   if (made == nullptr) return {};
   Swizzle const swizzle = made->as<TensorMapOp>().swizzle;
   int const swizzle_bytes = swizzle == Swizzle::none ? 0 : 16 << static_cast<int>(swizzle);
-  TmaPlan const plan = tma_copies(map.type().shape(), swizzle_bytes, view.type().shape(), *view.type().layout(),
-                                  bytes(view.type().element()));
-  if (!plan.legal()) return std::string(without_rule(plan.broken.front()));
+  target::TmaPlan const plan = target::tma_copies(map.type().shape(), swizzle_bytes, view.type().shape(),
+                                                  *view.type().layout(), bytes(view.type().element()));
+  if (!plan.legal()) return std::string(target::without_rule(plan.broken.front()));
   return buffer_aligned(view, plan.alignment);
 }
 
 std::string bulk_fits(Type const& view) {
   std::string why;
-  ElementOffsets const* const offsets = ElementOffsets::get(*view.layout(), why);
+  layout::ElementOffsets const* const offsets = layout::ElementOffsets::get(*view.layout(), why);
   if (offsets == nullptr) return without_prefix(why, "layout: ");
   // Adjacent bytes, row by row: the last element is as far as there are elements before it.
   std::int64_t next = 0;
@@ -92,11 +92,12 @@ std::string bulk_fits(Type const& view) {
   return {};
 }
 
-std::string fragment_is(char const* what, Type const& type, Layout const* expected, std::string const& why) {
+std::string fragment_is(char const* what, Type const& type, layout::Layout const* expected, std::string const& why) {
   if (expected != nullptr && type.layout() == expected) return {};
   return std::string(what) + " is " + to_string(type) +
-         (expected != nullptr ? ", not in the layout " + layout_text(*expected, type.shape(), type.element(), false)
-                              : "; " + why);
+         (expected != nullptr
+              ? ", not in the layout " + layout::layout_text(*expected, type.shape(), type.element(), false)
+              : "; " + why);
 }
 
 std::string product_fits(Op const& op) {
@@ -105,19 +106,20 @@ std::string product_fits(Op const& op) {
   if (d.layout() == nullptr) return "the result needs a layout";
   int const warps = d.layout()->warps();
   std::string why;
-  Layout const* const accumulator = wgmma_layout(d.shape(), warps, why);
+  layout::Layout const* const accumulator = layout::wgmma_layout(d.shape(), warps, why);
   if (std::string wrong = fragment_is("the result", d, accumulator, why); !wrong.empty()) return wrong;
   if (a.is_tile()) {
-    Layout const* const fragments = wgmma_a_layout(a.shape(), bytes(a.element()), warps, why);
+    layout::Layout const* const fragments = layout::wgmma_a_layout(a.shape(), bytes(a.element()), warps, why);
     if (std::string wrong = fragment_is("lhs", a, fragments, why); !wrong.empty()) return wrong;
   } else {
-    auto const rows = wgmma_operand(a.shape(), *a.layout(), bytes(a.element()), WgmmaRole::a, why);
+    auto const rows = target::wgmma_operand(a.shape(), *a.layout(), bytes(a.element()), target::WgmmaRole::a, why);
     if (!rows) return without_prefix(why, "wgmma: ");
-    if (std::string wrong = buffer_aligned(lhs, swizzle_alignment(rows->swizzle_bytes)); !wrong.empty()) return wrong;
+    if (std::string wrong = buffer_aligned(lhs, layout::swizzle_alignment(rows->swizzle_bytes)); !wrong.empty())
+      return wrong;
   }
-  auto const columns = wgmma_operand(b.shape(), *b.layout(), bytes(b.element()), WgmmaRole::b, why);
+  auto const columns = target::wgmma_operand(b.shape(), *b.layout(), bytes(b.element()), target::WgmmaRole::b, why);
   if (!columns) return without_prefix(why, "wgmma: ");
-  return buffer_aligned(rhs, swizzle_alignment(columns->swizzle_bytes));
+  return buffer_aligned(rhs, layout::swizzle_alignment(columns->swizzle_bytes));
 }
 
 std::string warp_product_fits(Op const& op) {
@@ -126,11 +128,12 @@ std::string warp_product_fits(Op const& op) {
   std::string why, first;
   for (int columns = 1; columns <= warps; ++columns) {
     if (warps % columns != 0) continue;
-    WarpGrid const grid{warps / columns, columns};
-    Layout const* const accumulator = mma_layout(d.shape(), grid, why);
+    layout::WarpGrid const grid{warps / columns, columns};
+    layout::Layout const* const accumulator = layout::mma_layout(d.shape(), grid, why);
     if (accumulator == nullptr || accumulator != d.layout()) continue;
-    std::string wrong = fragment_is("lhs", a, mma_a_layout(a.shape(), bytes(a.element()), grid, why), why);
-    if (wrong.empty()) wrong = fragment_is("rhs", b, mma_b_layout(b.shape(), bytes(b.element()), grid, why), why);
+    std::string wrong = fragment_is("lhs", a, layout::mma_a_layout(a.shape(), bytes(a.element()), grid, why), why);
+    if (wrong.empty())
+      wrong = fragment_is("rhs", b, layout::mma_b_layout(b.shape(), bytes(b.element()), grid, why), why);
     if (wrong.empty()) return {};
     if (first.empty()) first = wrong;
   }
@@ -141,27 +144,29 @@ std::string warp_product_fits(Op const& op) {
 std::string tile_addresses(Type const& view, Type const& tile) {
   std::string why;
   if (tile.layout() == nullptr || view.layout() == nullptr) return {};
-  return AccessMap::get(*tile.layout(), *view.layout(), why) ? "" : without_prefix(why, "layout: ");
+  return layout::AccessMap::get(*tile.layout(), *view.layout(), why) ? "" : without_prefix(why, "layout: ");
 }
 
 }  // namespace
 
-std::string why_not_in_registers(Extents const& shape, Layout const& layout) {
-  for (LayoutInput const& in : layout.inputs())
-    if (in.dim != Dim::reg && in.dim != Dim::lane && in.dim != Dim::warp && in.dim != Dim::block)
+std::string why_not_in_registers(Extents const& shape, layout::Layout const& layout) {
+  for (layout::LayoutInput const& in : layout.inputs())
+    if (in.dim != layout::Dim::reg && in.dim != layout::Dim::lane && in.dim != layout::Dim::warp &&
+        in.dim != layout::Dim::block)
       return "a layout of registers is a map from register, lane, warp and block, not from " +
              std::string(name(in.dim));
   for (int i = 0; i < layout.rank(); ++i)
-    if (layout.outputs()[static_cast<std::size_t>(i)] != axis_dim(i)) return "the layout does not lead to the axes";
-  if (layout.shape() != shape) return "the layout is for a tile of " + shape_text(layout.shape());
+    if (layout.outputs()[static_cast<std::size_t>(i)] != layout::axis_dim(i))
+      return "the layout does not lead to the axes";
+  if (layout.shape() != shape) return "the layout is for a tile of " + layout::shape_text(layout.shape());
   if (layout.lanes() != 32) return "the layout has " + std::to_string(layout.lanes()) + " lanes, not 32";
   if (!layout.surjective()) return "the layout leaves elements without a holder";
   return {};
 }
 
-std::string why_not_in_memory(Extents const& shape, Layout const& layout) {
+std::string why_not_in_memory(Extents const& shape, layout::Layout const& layout) {
   std::string why;
-  if (!fits(shape, layout, why) || ElementOffsets::get(layout, why) == nullptr)
+  if (!fits(shape, layout, why) || layout::ElementOffsets::get(layout, why) == nullptr)
     return without_prefix(without_prefix(why, "view: "), "layout: ");
   return {};
 }

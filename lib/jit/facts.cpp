@@ -5,7 +5,7 @@
 #include "jit/kernel_cache.hpp"
 #include "runtime/cuda/ptxas.hpp"
 #include "runtime/cuda/ptxas_log.hpp"
-#include "support/gpu_target.hpp"
+#include "target/gpu_target.hpp"
 #include "support/diagnostics.hpp"
 #include "support/options.hpp"
 #include "tegula/jit/budget.hpp"
@@ -38,7 +38,7 @@ Budget budget(KernelRef const& kernel, CompileOptions options) {
   Budget result;
   try {
     ir::Module const lowered = lowered_for_gpu(*source, options);
-    result = analysis::budget(lowered.kernel(), support::gpu_target(options));
+    result = analysis::budget(lowered.kernel(), target::gpu_target(options));
     if (result.fits()) compiler::refuse_for_gpu(lowered, options);
   } catch (UserError const& error) {
     std::string what = error.what();

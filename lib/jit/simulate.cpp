@@ -14,8 +14,9 @@
 #include "sim/interpreter.hpp"
 #include "support/options.hpp"
 #include "tegula/support/error.hpp"
-#include "tegula/support/target_info.hpp"
+#include "tegula/target/target_info.hpp"
 #include "trace/traced_kernel.hpp"
+#include "transform/pipeline.hpp"
 
 namespace tegula::jit {
 namespace {
@@ -191,7 +192,7 @@ Simulation::Found Simulation::find() const {
   found.what.steps = result.values.steps;
   found.what.report = result.clean() ? std::string() : result.str();
   found.what.executor = tegula::simulation::Executor::warps;
-  found.what.pipeline = compiler::default_pipeline(module, options);
+  found.what.pipeline = transform::to_string(compiler::default_pipeline(module, options));
   found.what.exact = options.exact;
   staging.write_back();
   return found;

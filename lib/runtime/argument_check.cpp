@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "runtime/allocation.hpp"
-#include "support/tma_strides.hpp"
+#include "target/tma_strides.hpp"
 #include "support/wide_integer.hpp"
 #include "tegula/support/error.hpp"
 
@@ -137,8 +137,8 @@ TensorFacts facts_of(Argument const& argument) {
   if (argument.kind != ParameterKind::tensor || argument.rank == 0) return facts;
   int const last = argument.rank - 1;
   facts.unit_inner_stride = argument.extents[last] <= 1 || argument.strides[last] == 1;
-  facts.aligned_16 = !support::tma_obstacle(argument.address, bytes(argument.element), argument.rank, argument.extents,
-                                            argument.strides);
+  facts.aligned_16 = !target::tma_obstacle(argument.address, bytes(argument.element), argument.rank, argument.extents,
+                                           argument.strides);
   return facts;
 }
 

@@ -10,7 +10,7 @@
 #include "runtime/host/thread_pool.hpp"
 #include "support/options.hpp"
 #include "tegula/support/compile_options.hpp"
-#include "tegula/support/target_info.hpp"
+#include "tegula/target/target_info.hpp"
 
 namespace tegula {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ir/layout.hpp"
+#include "layout/layout.hpp"
 #include "ir/text.hpp"
 #include "sim/compare.hpp"
 #include "sim/elements.hpp"

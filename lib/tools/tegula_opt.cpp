@@ -17,7 +17,7 @@
 #include "codegen/nvptx/nvptx.hpp"
 #include "compiler/compile.hpp"
 #include "ir/link.hpp"
-#include "ir/layout.hpp"
+#include "layout/layout.hpp"
 #include "ir/verifier.hpp"
 #include "support/options.hpp"
 #include "support/pass_options.hpp"
@@ -83,7 +83,7 @@ std::string picture(std::string const& type) {
   support::throw_user_error(parsed.diagnostics, "--picture " + type);
   if (parsed.module.functions().size() != 1 || parsed.module.functions().front()->parameter_count() != 1)
     throw UserError("--picture: " + type + " is not one type");
-  ir::Layout const* const layout = parsed.module.functions().front()->parameter(0)->type().layout();
+  layout::Layout const* const layout = parsed.module.functions().front()->parameter(0)->type().layout();
   if (layout == nullptr) throw UserError("--picture: " + type + " has no layout");
   return layout->picture();
 }
@@ -111,7 +111,7 @@ int run(Arguments arguments) {
     support::throw_user_error(ir::link(module, read_module(read_text(library), library)), "--link " + library);
   if (arguments.verify_only) return 0;
   if (arguments.passes.empty() || arguments.passes == "default")
-    arguments.passes = compiler::default_pipeline(module, arguments.options);
+    arguments.passes = transform::to_string(compiler::default_pipeline(module, arguments.options));
   else if (arguments.passes == "none")
     arguments.passes.clear();
   transform::run_pipeline(module, arguments.passes, arguments.options);

@@ -1,6 +1,6 @@
-// What a pass is. Each pass has a pair of files of its own and one row in pipeline.cpp.
+// What a pass is. Each pass has a pair of files of its own and one row in pass_table.cpp.
 //
-//   /// What it does. Before / after: a few lines of IR.  Needs: facts.  Leaves: facts.
+//   /// What it does. Before / after: a few lines of IR.  Needs: properties.  Leaves: properties.
 //   PassResult insert_barriers(ir::Function&, AnalysisCache&, PassContext&);
 //
 // A pass is a free function without state: everything comes in by argument, decisions go out as attributes of the IR,
@@ -11,7 +11,7 @@
 #include "ir/op.hpp"
 #include "support/diagnostics.hpp"
 #include "tegula/support/compile_options.hpp"
-#include "tegula/support/target_info.hpp"
+#include "tegula/target/target_info.hpp"
 
 namespace tegula::transform {
 

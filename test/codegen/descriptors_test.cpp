@@ -102,9 +102,7 @@ TEST_CASE("a descriptor keeps its parameter and attributes after every pass of t
     ir::Module module = unverified(text);
     auto const first = descriptors_of(module);
     REQUIRE_FALSE(first.empty());
-    support::Diagnostics diagnostics;
-    for (transform::PassInfo const* pass :
-         transform::parse_pipeline(compiler::default_pipeline(module, for_cuda()), diagnostics)) {
+    for (transform::PassInfo const* pass : compiler::default_pipeline(module, for_cuda())) {
       transform::PassInfo const* const one[] = {pass};
       transform::run_pipeline(module, one, for_cuda(), support::options());
       INFO("@" << module.kernel().name() << " after " << pass->name);

@@ -14,7 +14,7 @@
 #include "support/catch.hpp"
 #include "support/options.hpp"
 #include "tegula/support/error.hpp"
-#include "tegula/support/target_info.hpp"
+#include "tegula/target/target_info.hpp"
 
 using namespace tegula;
 using runtime::cuda::AssemblyReport;

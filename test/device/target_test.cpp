@@ -19,7 +19,7 @@
 #include "support/targets.hpp"
 #include "tegula/runtime/buffer.hpp"
 #include "tegula/runtime/device.hpp"
-#include "tegula/support/target_info.hpp"
+#include "tegula/target/target_info.hpp"
 
 using namespace tegula;
 using namespace tegula::test;  // Target is tegula's or the test's: each use says which

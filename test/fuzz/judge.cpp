@@ -5,7 +5,7 @@
 
 #include "compiler/compile.hpp"
 #include "fuzz/pipeline_case.hpp"
-#include "ir/layout.hpp"
+#include "layout/layout.hpp"
 #include "ir/text.hpp"
 #include "ir/verifier.hpp"
 #include "ir/verify_block.hpp"
@@ -88,7 +88,7 @@ bool holds(ir::Module const& module) {
 }
 
 bool has_layouts(ir::Module const& module) {
-  return module.kernel().warps != 0 && transform::why_not(transform::Fact::layouts, module).empty();
+  return module.kernel().warps != 0 && transform::why_not(transform::Property::layouts, module).empty();
 }
 
 /// How the simulator runs a module as it stands between two passes.
@@ -104,7 +104,7 @@ double elements_of_cta(ir::Module const& module) {
   double elements = 0;
   ir::walk(module.kernel(), [&](ir::Op& op) {
     for (int i = 0; i < op.result_count(); ++i)
-      if (ir::Layout const* const layout =
+      if (layout::Layout const* const layout =
               op.result(i)->type().in_registers() ? op.result(i)->type().layout() : nullptr)
         elements += 32.0 * module.kernel().warps * layout->registers();
   });
@@ -129,15 +129,14 @@ class Judge {
       return {Judgement::Kind::refused, "the verifier", found.str()};
     if (std::string const trouble = as_written(); !trouble.empty()) return {Judgement::Kind::invalid, {}, trouble};
     ir::Module module = one_.module.clone(), judged = one_.module.clone();
-    support::Diagnostics diagnostics;
-    auto const passes = transform::parse_pipeline(compiler::default_pipeline(module, one_.options), diagnostics);
+    transform::Pipeline const passes = compiler::default_pipeline(module, one_.options);
     std::size_t stop = passes.size();  // behind the last pass of that name
     while (!options_.until.empty() && stop > 1 && passes[stop - 1]->name != options_.until) --stop;
     support::Options environment;
     environment.verify_each = true;
     for (std::size_t i = 0; i < stop; ++i) {
       std::string_view const name = passes[i]->name;
-      auto const pass = std::span(passes).subspan(i, 1);
+      auto const pass = passes.subspan(i, 1);
       auto const wrong = [&](std::string what) {
         return Judgement{Judgement::Kind::wrong, std::string(name), std::move(what)};
       };

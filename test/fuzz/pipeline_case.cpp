@@ -9,7 +9,7 @@
 #include "ir/text.hpp"
 #include "support/random_kernel.hpp"
 #include "tegula/support/error.hpp"
-#include "tegula/support/target_info.hpp"
+#include "tegula/target/target_info.hpp"
 #include "transform/pipeline.hpp"
 
 namespace tegula::fuzz {

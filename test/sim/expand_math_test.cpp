@@ -2,7 +2,7 @@
 #include "../unit/sim/sim_support.hpp"
 #include "sim/compare.hpp"
 #include "support/elementary.hpp"
-#include "transform/expand_math.hpp"
+#include "transform/simplify/expand_math.hpp"
 #include "transform/pipeline.hpp"
 
 using namespace tegula;
@@ -53,10 +53,10 @@ TEST_CASE("expanded-math does not hold of a module with any expanded function le
         "kernel @k(%x: in tensor<?xf32>, %y: out tensor<?xf32>) {\n  %0 = constant {value = 0 : i64} "
         ": i64\n  %a = load %x, %0 : tile<8xf32>\n  %r = " +
         std::string(row.name) + " %a : tile<8xf32>\n  store %y, %r, %0\n  return\n}\n");
-    CHECK(transform::why_not(transform::Fact::expanded_math, module) ==
+    CHECK(transform::why_not(transform::Property::expanded_math, module) ==
           (row.expanded ? row.name + std::string(" in @k") : ""));
     transform::run_pipeline(module, "expand-math", {});
-    CHECK(transform::why_not(transform::Fact::expanded_math, module).empty());
+    CHECK(transform::why_not(transform::Property::expanded_math, module).empty());
   }
 }
 

@@ -1,6 +1,6 @@
 // Loops whose iterations overlap give what they gave before, at every trip count and for any stages of their ops.
 #include "support/module.hpp"
-#include "transform/loop_regions.hpp"
+#include "transform/barrier/loop_regions.hpp"
 
 #include "ir/text.hpp"
 #include "ir/verifier.hpp"

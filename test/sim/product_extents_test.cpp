@@ -13,7 +13,7 @@
 #include "sim/block/simulate.hpp"
 #include "support/gemm_kernel.hpp"
 #include "tegula/support/error.hpp"
-#include "tegula/support/target_info.hpp"
+#include "tegula/target/target_info.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

@@ -13,7 +13,7 @@
 #include "support/host_tensor.hpp"
 #include "support/module.hpp"
 #include "support/mutate.hpp"
-#include "tegula/support/target_info.hpp"
+#include "tegula/target/target_info.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

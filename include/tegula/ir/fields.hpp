@@ -15,9 +15,8 @@
 
 namespace tegula::ir {
 
-class Op;      // lib/ir/op.hpp
-class Type;    // include/tegula/ir/type.hpp
-class Layout;  // lib/ir/layout.hpp
+class Op;    // lib/ir/op.hpp
+class Type;  // include/tegula/ir/type.hpp
 
 /// A scalar constant: its element and its bits (floats in their own format, integers sign-extended, booleans 0 or 1).
 struct Constant {

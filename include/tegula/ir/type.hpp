@@ -6,9 +6,11 @@
 #include "tegula/support/element.hpp"
 #include "tegula/support/extents.hpp"
 
-namespace tegula::ir {
+namespace tegula::layout {
+class Layout;  // lib/layout/layout.hpp: immutable, interned, lives for the process
+}
 
-class Layout;  // lib/ir/layout.hpp: immutable, interned, lives for the process
+namespace tegula::ir {
 
 enum class TypeKind : std::uint8_t {
   none,
@@ -27,7 +29,7 @@ class Type {
  public:
   constexpr Type() = default;
   static constexpr Type scalar(Element element) { return {TypeKind::scalar, element, {}}; }
-  static constexpr Type tile(Element element, Extents shape, Layout const* layout = nullptr) {
+  static constexpr Type tile(Element element, Extents shape, layout::Layout const* layout = nullptr) {
     return {TypeKind::tile, element, shape, layout};
   }
   static constexpr Type tensor(Element element, int rank) {
@@ -35,12 +37,12 @@ class Type {
     for (int i = 0; i < rank; ++i) extents.push_back(-1);
     return {TypeKind::tensor, element, extents};
   }
-  static constexpr Type shared(Element element, Extents shape, Layout const* layout) {
+  static constexpr Type shared(Element element, Extents shape, layout::Layout const* layout) {
     return {TypeKind::shared, element, shape, layout};
   }
   /// An empty shape: one object.
   static constexpr Type mbarrier(Extents shape = {}) { return {TypeKind::mbarrier, Element::i64, shape}; }
-  static constexpr Type pending(Element element, Extents shape, Layout const* layout) {
+  static constexpr Type pending(Element element, Extents shape, layout::Layout const* layout) {
     return {TypeKind::pending, element, shape, layout};
   }
   static constexpr Type tensor_map(Element element, Extents box) { return {TypeKind::tensor_map, element, box}; }
@@ -63,24 +65,26 @@ class Type {
   /// Elements of a tile; 1 for a scalar.
   [[nodiscard]] constexpr std::int64_t elements() const { return shape_.product(); }
   /// Null before layout assignment.
-  [[nodiscard]] constexpr Layout const* layout() const { return layout_; }
+  [[nodiscard]] constexpr layout::Layout const* layout() const { return layout_; }
 
   /// The same with another kind: the tile that a pending one becomes, and back.
   [[nodiscard]] constexpr Type as(TypeKind kind) const { return {kind, element_, shape_, layout_}; }
   [[nodiscard]] constexpr Type with_element(Element element) const { return {kind_, element, shape_, layout_}; }
   [[nodiscard]] constexpr Type with_shape(Extents const& shape) const { return {kind_, element_, shape, nullptr}; }
-  [[nodiscard]] constexpr Type with_layout(Layout const* layout) const { return {kind_, element_, shape_, layout}; }
+  [[nodiscard]] constexpr Type with_layout(layout::Layout const* layout) const {
+    return {kind_, element_, shape_, layout};
+  }
 
   friend constexpr bool operator==(Type const&, Type const&) = default;
 
  private:
-  constexpr Type(TypeKind kind, Element element, Extents const& shape, Layout const* layout = nullptr)
+  constexpr Type(TypeKind kind, Element element, Extents const& shape, layout::Layout const* layout = nullptr)
       : kind_(kind), element_(element), shape_(shape), layout_(layout) {}
 
   TypeKind kind_ = TypeKind::none;
   Element element_ = Element::f32;
   Extents shape_;
-  Layout const* layout_ = nullptr;
+  layout::Layout const* layout_ = nullptr;
 };
 
 }  // namespace tegula::ir

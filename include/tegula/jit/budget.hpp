@@ -4,8 +4,8 @@
 #include "tegula/dsl/shape.hpp"
 #include "tegula/jit/launch.hpp"
 #include "tegula/support/budget.hpp"
-#include "tegula/support/target_info.hpp"
-#include "tegula/support/tma_rules.hpp"
+#include "tegula/target/target_info.hpp"
+#include "tegula/target/tma_rules.hpp"
 
 namespace tegula {
 namespace jit {

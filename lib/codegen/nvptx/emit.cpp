@@ -10,7 +10,7 @@
 #include "codegen/nvptx/sync_census.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/walk.hpp"
-#include "support/gpu_target.hpp"
+#include "target/gpu_target.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen {
@@ -90,7 +90,7 @@ CompiledKernel emit_ptx(ir::Module const& module, CompileOptions const& options)
   ir::Function& kernel = module.kernel();
   CompiledKernel result;
   result.name = kernel.name();
-  TargetInfo const& target = support::gpu_target(options);
+  TargetInfo const& target = target::gpu_target(options);
   result.architecture = target.architecture;
   for (int i = 0; i < kernel.parameter_count(); ++i) {
     ir::Type const& type = kernel.parameter(i)->type();
@@ -111,14 +111,14 @@ CompiledKernel emit_ptx(ir::Module const& module, CompileOptions const& options)
 void refuse_ptx(ir::Module const& module, CompileOptions const& options) {
   llvm::LLVMContext context;
   llvm::Module unused(module.kernel().name(), context);
-  TargetInfo const& target = support::gpu_target(options);
+  TargetInfo const& target = target::gpu_target(options);
   auto const machine = nvptx::make_target_machine(target, ptx_version_for(module.kernel()));
   nvptx::prepare_module(unused, *machine);
   nvptx::Emitter(unused, module.kernel(), target).emit_kernel();
 }
 
 std::string emit_device_llvm(ir::Module const& module, CompileOptions const& options) {
-  return compile(module.kernel(), support::gpu_target(options), true).llvm_ir;
+  return compile(module.kernel(), target::gpu_target(options), true).llvm_ir;
 }
 
 }  // namespace tegula::codegen

@@ -287,13 +287,13 @@ llvm::Value* Emitter::combine_bits(llvm::Value* index, std::vector<std::int64_t>
   return result;
 }
 
-llvm::Value* Emitter::index_part(ir::Layout const& layout, ir::Dim dim, int axis, llvm::Value* index) {
-  ir::LayoutInput const& input = layout.input(dim);
+llvm::Value* Emitter::index_part(layout::Layout const& layout, layout::Dim dim, int axis, llvm::Value* index) {
+  layout::LayoutInput const& input = layout.input(dim);
   std::vector<std::int64_t> of_bits;
   for (Extents const& basis : input.bases) of_bits.push_back(basis[axis]);
   llvm::Value* result = combine_bits(index, of_bits);
   std::int64_t below = std::int64_t{1} << input.bases.size();
-  for (ir::LayoutDigit const& digit : input.digits) {
+  for (layout::LayoutDigit const& digit : input.digits) {
     if (digit.stride[axis] != 0) {
       llvm::Value* part = b.CreateURem(b.CreateUDiv(index, i32(below)), i32(digit.count));
       part = b.CreateMul(part, i32(digit.stride[axis]));
@@ -304,7 +304,7 @@ llvm::Value* Emitter::index_part(ir::Layout const& layout, ir::Dim dim, int axis
   return result;
 }
 
-llvm::Value* Emitter::join_parts(ir::Layout const& layout, int axis, llvm::Value* a, llvm::Value* c) {
+llvm::Value* Emitter::join_parts(layout::Layout const& layout, int axis, llvm::Value* a, llvm::Value* c) {
   if (a == nullptr || c == nullptr) return a != nullptr ? a : c;
   // Below the atom bits are joined by exclusive or; digits lie above it and never meet.
   llvm::Value* const low = i32(layout.atom()[axis] - 1);
@@ -312,7 +312,7 @@ llvm::Value* Emitter::join_parts(ir::Layout const& layout, int axis, llvm::Value
   return b.CreateAdd(b.CreateAnd(b.CreateXor(a, c), low), b.CreateAdd(b.CreateAnd(a, high), b.CreateAnd(c, high)));
 }
 
-std::vector<AxisCoordinate> const& Emitter::coordinates(ir::Layout const& layout) {
+std::vector<AxisCoordinate> const& Emitter::coordinates(layout::Layout const& layout) {
   auto const found = coordinates_.find(&layout);
   if (found != coordinates_.end()) return found->second;
   llvm::IRBuilder<>::InsertPointGuard const guard(b);
@@ -321,37 +321,37 @@ std::vector<AxisCoordinate> const& Emitter::coordinates(ir::Layout const& layout
   for (int axis = 0; axis < layout.rank(); ++axis) {
     AxisCoordinate coordinate;
     coordinate.atom = layout.atom()[axis];
-    for (ir::Dim dim : {ir::Dim::lane, ir::Dim::warp})
+    for (layout::Dim dim : {layout::Dim::lane, layout::Dim::warp})
       for (Extents const& basis : layout.input(dim).bases) coordinate.thread_bits |= basis[axis];
-    llvm::Value* const of_lane = index_part(layout, ir::Dim::lane, axis, lane);
-    llvm::Value* const of_warp = index_part(layout, ir::Dim::warp, axis, warp);
+    llvm::Value* const of_lane = index_part(layout, layout::Dim::lane, axis, lane);
+    llvm::Value* const of_warp = index_part(layout, layout::Dim::warp, axis, warp);
     coordinate.thread = join_parts(layout, axis, of_lane, of_warp);
     result.push_back(coordinate);
   }
   return coordinates_.emplace(&layout, std::move(result)).first->second;
 }
 
-llvm::Value* Emitter::coordinate(ir::Layout const& layout, int axis, int reg) {
+llvm::Value* Emitter::coordinate(layout::Layout const& layout, int axis, int reg) {
   AxisCoordinate const& of_thread = coordinates(layout)[static_cast<std::size_t>(axis)];
-  std::int64_t const part = layout.part(ir::Dim::reg, reg)[axis];
+  std::int64_t const part = layout.part(layout::Dim::reg, reg)[axis];
   if (of_thread.thread == nullptr) return i32(part);
   if ((of_thread.thread_bits & part) == 0) return b.CreateAdd(of_thread.thread, i32(part));
   std::int64_t const low = part & (of_thread.atom - 1);
   return b.CreateAdd(b.CreateXor(of_thread.thread, i32(low)), i32(part - low));
 }
 
-llvm::Value* Emitter::owns(ir::Layout const& layout) {
+llvm::Value* Emitter::owns(layout::Layout const& layout) {
   llvm::Value* result = nullptr;
   auto const require_zero = [&](llvm::Value* value) {
     llvm::Value* const zero = b.CreateICmpEQ(value, i32(0));
     result = result == nullptr ? zero : b.CreateAnd(result, zero);
   };
-  for (ir::Dim dim : {ir::Dim::lane, ir::Dim::warp}) {
-    llvm::Value* const index = dim == ir::Dim::lane ? lane : warp;
+  for (layout::Dim dim : {layout::Dim::lane, layout::Dim::warp}) {
+    llvm::Value* const index = dim == layout::Dim::lane ? lane : warp;
     if (std::uint32_t const free = layout.free_bits(dim)) require_zero(b.CreateAnd(index, i32(free)));
-    ir::LayoutInput const& input = layout.input(dim);
+    layout::LayoutInput const& input = layout.input(dim);
     std::int64_t below = std::int64_t{1} << input.bases.size();
-    for (ir::LayoutDigit const& digit : input.digits) {
+    for (layout::LayoutDigit const& digit : input.digits) {
       bool replicates = true;
       for (std::int64_t stride : digit.stride) replicates &= stride == 0;
       if (replicates) require_zero(b.CreateURem(b.CreateUDiv(index, i32(below)), i32(digit.count)));

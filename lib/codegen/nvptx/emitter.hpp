@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "ir/exchange.hpp"
-#include "ir/layout.hpp"
+#include "layout/layout.hpp"
 #include "ir/op.hpp"
 #include "ir/value_memo.hpp"
-#include "tegula/support/target_info.hpp"
+#include "tegula/target/target_info.hpp"
 
 namespace tegula::codegen::nvptx {
 
@@ -90,17 +90,17 @@ class Emitter {
   llvm::Value* shuffle_from(llvm::Value* value, Element element, llvm::Value* lane);
 
   /// Coordinates of a layout along its axes; the thread's part is computed once per layout.
-  std::vector<AxisCoordinate> const& coordinates(ir::Layout const& layout);
+  std::vector<AxisCoordinate> const& coordinates(layout::Layout const& layout);
   /// What an index (i32) of one input gives along an axis of the layout's outputs; null: always 0.
-  llvm::Value* index_part(ir::Layout const& layout, ir::Dim dim, int axis, llvm::Value* index);
+  llvm::Value* index_part(layout::Layout const& layout, layout::Dim dim, int axis, llvm::Value* index);
   /// Joins two such parts that come from different inputs; either may be null.
-  llvm::Value* join_parts(ir::Layout const& layout, int axis, llvm::Value* a, llvm::Value* b);
+  llvm::Value* join_parts(layout::Layout const& layout, int axis, llvm::Value* a, llvm::Value* b);
   /// The exclusive or of values[i] over the set bits i of an index (i32); null: always 0.
   llvm::Value* combine_bits(llvm::Value* index, std::vector<std::int64_t> const& values);
   /// The i32 coordinate of a register along one axis.
-  llvm::Value* coordinate(ir::Layout const& layout, int axis, int reg);
+  llvm::Value* coordinate(layout::Layout const& layout, int axis, int reg);
   /// True where this thread owns what it holds (see Layout::owner); null when every thread does.
-  llvm::Value* owns(ir::Layout const& layout);
+  llvm::Value* owns(layout::Layout const& layout);
 
   /// Runs `body` with another group of warps as the executing threads: `group_warp` is this warp's number in it.
   void in_group(llvm::Value* group_warp, int group_warps, std::function<void()> const& body);
@@ -143,7 +143,7 @@ class Emitter {
   unsigned first_launch_slot_ = 0;
   std::map<ir::Value const*, Registers> values_;
   std::map<ir::Value const*, TensorParts> tensors_;
-  std::map<ir::Layout const*, std::vector<AxisCoordinate>> coordinates_;
+  std::map<layout::Layout const*, std::vector<AxisCoordinate>> coordinates_;
   llvm::BasicBlock* coordinate_block_ = nullptr;  ///< ends in a branch; what coordinates need is put before it
   ir::Op const* current_ = nullptr;
   bool block_kernel_ = false;

@@ -286,14 +286,14 @@ Registers compare_coordinates(ir::Op const& op, bool swapped, llvm::CmpInst::Pre
   ir::Op const* const iota = places.defined_by<ir::IotaOp>();
   if (places.type().element() != Element::i32 || iota == nullptr) return {};
   int const axis = static_cast<int>(iota->as<ir::IotaOp>().axis);
-  ir::Layout const& layout = *places.type().layout();
+  layout::Layout const& layout = *places.type().layout();
   AxisCoordinate const& of_thread = e.coordinates(layout)[static_cast<std::size_t>(axis)];
   if (of_thread.thread == nullptr || !equal_along(bounds, axis)) return {};
   Registers const& others = e.get(bounds);
   std::vector<std::pair<Extents, llvm::Value*>> known;
   Registers result;
   for (int reg = 0; reg < layout.registers(); ++reg) {
-    Extents at = layout.part(ir::Dim::reg, reg);
+    Extents at = layout.part(layout::Dim::reg, reg);
     std::int64_t const part = at[axis];
     if ((of_thread.thread_bits & part) != 0) return {};
     at[axis] = 0;

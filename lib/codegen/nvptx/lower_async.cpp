@@ -6,9 +6,9 @@
 #include "codegen/nvptx/ptx/cp_async.hpp"
 #include "codegen/nvptx/ptx/mbarrier.hpp"
 #include "codegen/nvptx/ptx/tma.hpp"
-#include "ir/element_offsets.hpp"
-#include "ir/shared_layouts.hpp"
-#include "ir/tma_copies.hpp"
+#include "layout/element_offsets.hpp"
+#include "layout/shared_layouts.hpp"
+#include "target/tma_copies.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -16,9 +16,9 @@ namespace {
 
 /// Boxes of a tensor map that make up a view.
 struct Boxes {
-  int lead = 0;                         ///< axes of the map along which the view takes one element
-  std::vector<Extents> origins;         ///< in the view
-  std::vector<ir::ByteOffset> offsets;  ///< from the view's start
+  int lead = 0;                             ///< axes of the map along which the view takes one element
+  std::vector<Extents> origins;             ///< in the view
+  std::vector<layout::ByteOffset> offsets;  ///< from the view's start
 };
 
 int swizzle_bytes(ir::Swizzle swizzle) { return swizzle == ir::Swizzle::none ? 0 : 16 << static_cast<int>(swizzle); }
@@ -39,7 +39,7 @@ Boxes boxes_of(ir::Op const& op, ir::Value const& map, ir::Type const& view) {
     count *= view.shape()[i] / box[i];
   }
   std::string why;
-  ir::ElementOffsets const* const places = ir::ElementOffsets::get(*view.layout(), why);
+  layout::ElementOffsets const* const places = layout::ElementOffsets::get(*view.layout(), why);
   if (places == nullptr) refuse(op, why);
   for (std::int64_t n = 0; n < count; ++n) {
     Extents origin = first;
@@ -49,9 +49,9 @@ Boxes boxes_of(ir::Op const& op, ir::Value const& map, ir::Type const& view) {
       origin[i] = rest % parts * box[i];
       rest /= parts;
     }
-    auto const troubles = ir::tma_copy_troubles(box, swizzle, box, *view.layout(), size, {}, origin);
+    auto const troubles = target::tma_copy_troubles(box, swizzle, box, *view.layout(), size, {}, origin);
     if (!troubles.empty()) refuse(op, troubles[0]);
-    result.offsets.push_back(ir::swizzled_address(ir::in_bytes(places->at(origin), size), swizzle));
+    result.offsets.push_back(layout::swizzled_address(layout::in_bytes(places->at(origin), size), swizzle));
     result.origins.push_back(origin);
   }
   return result;
@@ -68,7 +68,7 @@ Registers coordinates(Emitter& e, std::span<ir::Value* const> offsets, int lead,
   return result;
 }
 
-llvm::Value* address_in(Emitter& e, ir::Value const& view, ir::ByteOffset offset) {
+llvm::Value* address_in(Emitter& e, ir::Value const& view, layout::ByteOffset offset) {
   return e.b.CreateAdd(e.scalar(view), e.i32(offset.count));
 }
 
@@ -86,9 +86,9 @@ ptx::BulkReduce reduction(ir::Combine combine) {
 
 /// A linear copy's view: dense, and its bytes.
 llvm::Value* dense_bytes(Emitter& e, ir::Op const& op, ir::Type const& view) {
-  if (view.layout() != ir::dense_layout(view.shape()))
+  if (view.layout() != layout::dense_layout(view.shape()))
     refuse(op, "a bulk copy moves adjacent bytes, but the view is " + view.layout()->text() + " of a tile of " +
-                   ir::shape_text(view.layout()->shape()) + "; use a dense view of its whole rows, or TMA");
+                   layout::shape_text(view.layout()->shape()) + "; use a dense view of its whole rows, or TMA");
   return e.i32(view.elements() * bytes(view.element()));
 }
 
@@ -175,7 +175,7 @@ void lower(ir::CpAsyncOp const& attributes, ir::Op const& op, Emitter& e) {
   // From the number of a chunk to where its first element lies in the view: rows of chunks.
   Extents rows = type.shape();
   rows[rows.size() - 1] /= attributes.vector;
-  ir::Layout const* const places = type.layout()->inverse();
+  layout::Layout const* const places = type.layout()->inverse();
   if (places == nullptr) refuse(op, "the shared layout " + type.layout()->text() + " has no inverse");
   for (std::int64_t done = 0; done < chunks; done += e.threads()) {
     llvm::Value* const chunk = b.CreateAdd(e.thread(), e.i32(done));
@@ -194,7 +194,7 @@ void lower(ir::CpAsyncOp const& attributes, ir::Op const& op, Emitter& e) {
         at = axis == lead ? left : b.CreateURem(left, e.i32(extent));
         left = axis == lead ? left : b.CreateUDiv(left, e.i32(extent));
         if (axis + 1 == static_cast<int>(offsets.size())) at = b.CreateMul(at, e.i32(attributes.vector));
-        place = e.join_parts(*places, 0, place, e.index_part(*places, ir::axis_dim(axis - lead), 0, at));
+        place = e.join_parts(*places, 0, place, e.index_part(*places, layout::axis_dim(axis - lead), 0, at));
       }
       llvm::Value* coordinate = b.CreateSExt(e.scalar(*offsets[static_cast<std::size_t>(axis)]), b.getInt64Ty());
       if (at != nullptr) coordinate = b.CreateAdd(coordinate, b.CreateZExt(at, b.getInt64Ty()));

@@ -5,7 +5,7 @@
 
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
-#include "ir/conversion.hpp"
+#include "layout/conversion.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -39,7 +39,7 @@ class Reduction {
     Registers const& operand = e.get(*op.operand());
     std::map<Extents, std::map<std::int64_t, llvm::Value*>, decltype(&less)> groups(&less);
     for (int reg = 0; reg < layout_.registers(); ++reg) {
-      Extents at = layout_.part(ir::Dim::reg, reg);
+      Extents at = layout_.part(layout::Dim::reg, reg);
       std::int64_t const position = at[axis_];
       at[axis_] = 0;
       if (auto& group = groups[at]; group.find(position) == group.end())
@@ -130,9 +130,9 @@ class Reduction {
       position = b.CreateOr(position, b.CreateShl(bit, e_.i32(static_cast<std::int64_t>(i))));
     }
     if (!step.warp_digits) return position;
-    std::int64_t below = std::int64_t{1} << layout_.input(ir::Dim::warp).bases.size();
+    std::int64_t below = std::int64_t{1} << layout_.input(layout::Dim::warp).bases.size();
     std::int64_t scale = std::int64_t{1} << step.warp_bits.size();
-    for (ir::LayoutDigit const& digit : layout_.input(ir::Dim::warp).digits) {
+    for (layout::LayoutDigit const& digit : layout_.input(layout::Dim::warp).digits) {
       if (digit.stride[axis_] != 0) {
         llvm::Value* const value = b.CreateURem(b.CreateUDiv(e_.warp, e_.i32(below)), e_.i32(digit.count));
         position = b.CreateAdd(position, b.CreateMul(value, e_.i32(scale)));
@@ -154,7 +154,7 @@ class Reduction {
     std::int64_t const per_element = static_cast<std::int64_t>(partials_[0].size());
 
     // Lanes along the axis hold equal values by now, and lanes that only replicate always do: one of them writes.
-    std::uint32_t const same = layout_.free_bits(ir::Dim::lane) | joined_lanes_;
+    std::uint32_t const same = layout_.free_bits(layout::Dim::lane) | joined_lanes_;
     llvm::Value* const writes = same == 0 ? nullptr : b.CreateICmpEQ(b.CreateAnd(e_.lane, e_.i32(same)), e_.i32(0));
     llvm::Value* const position = warp_position(step);
     std::vector<llvm::Value*> bases;
@@ -190,13 +190,13 @@ class Reduction {
   }
 
   void give_results() {
-    ir::Layout const& result_layout = *op_.result()->type().layout();
-    ir::Layout const& collapsed = *layout_.collapsed(axis_);
+    layout::Layout const& result_layout = *op_.result()->type().layout();
+    layout::Layout const& collapsed = *layout_.collapsed(axis_);
     std::vector<int> const from = result_layout.registers_from(collapsed);
     if (from.empty()) throw InternalError("nvptx: reduce to a layout in other threads; convert it afterwards");
     Registers result;
     for (int reg : from) {
-      Extents const at = collapsed.part(ir::Dim::reg, reg);
+      Extents const at = collapsed.part(layout::Dim::reg, reg);
       std::size_t const group = static_cast<std::size_t>(std::find(where_.begin(), where_.end(), at) - where_.begin());
       result.push_back(e_.narrow(partials_.at(group).begin()->second, element_));
     }
@@ -207,7 +207,7 @@ class Reduction {
   Emitter& e_;
   ir::ReduceOp const& attributes_;
   int axis_;
-  ir::Layout const& layout_;
+  layout::Layout const& layout_;
   Element element_;
   std::uint32_t joined_lanes_ = 0;
   std::vector<Extents> where_;
@@ -215,7 +215,7 @@ class Reduction {
 };
 
 /// A conversion within warps, as its plan says.
-Registers by_shuffles(Emitter& e, ir::ShufflePlan const& plan, Registers values, Element element) {
+Registers by_shuffles(Emitter& e, layout::ShufflePlan const& plan, Registers values, Element element) {
   llvm::IRBuilder<>& b = e.b;
   auto const parity = [&](std::uint32_t lanes) -> llvm::Value* {
     llvm::Value* odd = nullptr;
@@ -226,8 +226,8 @@ Registers by_shuffles(Emitter& e, ir::ShufflePlan const& plan, Registers values,
     }
     return b.CreateICmpNE(odd == nullptr ? e.i32(0) : odd, e.i32(0));
   };
-  auto const exchange = [&](std::vector<ir::ShufflePlan::Exchange> const& steps, Registers& registers) {
-    for (ir::ShufflePlan::Exchange const& step : steps) {
+  auto const exchange = [&](std::vector<layout::ShufflePlan::Exchange> const& steps, Registers& registers) {
+    for (layout::ShufflePlan::Exchange const& step : steps) {
       llvm::Value* const trades = parity(step.lanes);
       Registers next;
       for (std::size_t i = 0; i < registers.size(); ++i)
@@ -239,7 +239,7 @@ Registers by_shuffles(Emitter& e, ir::ShufflePlan const& plan, Registers values,
   std::vector<std::int64_t> const lane_bits(plan.lane_bits.begin(), plan.lane_bits.end());
   llvm::Value* const from_bits = e.combine_bits(e.lane, lane_bits);
   Registers results;
-  for (ir::ShufflePlan::Shuffle const& shuffle : plan.shuffles) {
+  for (layout::ShufflePlan::Shuffle const& shuffle : plan.shuffles) {
     llvm::Value* const value = values[static_cast<std::size_t>(shuffle.source)];
     if (plan.stays(shuffle)) {
       results.push_back(value);
@@ -261,7 +261,7 @@ void lower(ir::ReduceOp const&, ir::Op const& op, Emitter& e) { Reduction(op, e)
 
 void lower(ir::ConvertLayoutOp const& attributes, ir::Op const& op, Emitter& e) {
   ir::Type const& type = op.operand()->type();
-  ir::Layout const &from = *type.layout(), &to = *op.result()->type().layout();
+  layout::Layout const &from = *type.layout(), &to = *op.result()->type().layout();
   Registers const& operand = e.get(*op.operand());
   Registers result;
   std::vector<int> const registers = to.registers_from(from);
@@ -270,7 +270,7 @@ void lower(ir::ConvertLayoutOp const& attributes, ir::Op const& op, Emitter& e) 
     e.set(*op.result(), std::move(result));
     return;
   }
-  if (ir::Conversion const plan = ir::conversion(from, to); plan.kind == ir::ConversionKind::shuffles) {
+  if (layout::Conversion const plan = layout::conversion(from, to); plan.kind == layout::ConversionKind::shuffles) {
     e.set(*op.result(), by_shuffles(e, plan.shuffle, operand, type.element()));
     return;
   }
@@ -280,14 +280,14 @@ void lower(ir::ConvertLayoutOp const& attributes, ir::Op const& op, Emitter& e) 
   int const size = bytes(element);
   ir::ScratchTile const scratch = ir::scratch_tile(type.shape(), element);
   int const last = type.rank() - 1;
-  auto const address = [&](ir::Layout const& layout, int reg) {
+  auto const address = [&](layout::Layout const& layout, int reg) {
     llvm::Value* at = e.i32(attributes.scratch);
     for (int axis = 0; axis < layout.rank(); ++axis)
       at = b.CreateAdd(at, b.CreateMul(e.coordinate(layout, axis, reg), e.i32(scratch.strides[axis] * size)));
     return at;
   };
   // Rows stay 16-byte aligned when their pitch is; else single elements.
-  auto const width_of = [&](ir::Layout const& layout) {
+  auto const width_of = [&](layout::Layout const& layout) {
     if (last < 0) return 1;
     std::int64_t width = std::min<std::int64_t>(layout.contiguous(last), 16 / size);
     for (int axis = 0; axis < last; ++axis)
@@ -302,7 +302,7 @@ void lower(ir::ConvertLayoutOp const& attributes, ir::Op const& op, Emitter& e) 
   int const store_width = width_of(from);
   llvm::Value* const owner = e.owns(from);
   for (int reg = 0; reg < from.registers(); reg += store_width) {
-    if ((static_cast<std::uint32_t>(reg) & from.free_bits(ir::Dim::reg)) != 0) continue;
+    if ((static_cast<std::uint32_t>(reg) & from.free_bits(layout::Dim::reg)) != 0) continue;
     // 16-bit and narrower elements travel in 32-bit words where two or more are stored at once.
     Registers words;
     int const per_word = std::clamp(4 / size, 1, store_width);

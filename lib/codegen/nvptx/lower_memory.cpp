@@ -94,7 +94,7 @@ class Box {
       AxisCoordinate const& part = e.coordinates(layout_)[static_cast<std::size_t>(axis)];
       bool disjoint = true;
       for (int r = 0; r < layout_.registers(); ++r)
-        disjoint &= (part.thread_bits & layout_.part(ir::Dim::reg, r)[axis]) == 0;
+        disjoint &= (part.thread_bits & layout_.part(layout::Dim::reg, r)[axis]) == 0;
       shared_part_.push_back(disjoint);
       if (disjoint && part.thread != nullptr)
         base_ =
@@ -117,7 +117,7 @@ class Box {
     for (Window const& window : windows_) {
       if (shared_part_[static_cast<std::size_t>(window.axis)]) {
         // thread + constant < end, with the constant on the other side: one comparison and no register of its own.
-        llvm::Value* const constant = e_.i32(-layout_.part(ir::Dim::reg, reg)[window.axis]);
+        llvm::Value* const constant = e_.i32(-layout_.part(layout::Dim::reg, reg)[window.axis]);
         also(b_.CreateICmpSLT(window.past_end, constant));
         if (window.start != nullptr) also(b_.CreateICmpSGE(window.past_start, constant));
       } else {
@@ -135,7 +135,7 @@ class Box {
     std::int64_t constant;
   };
   Address address(int reg) {
-    Extents const part = layout_.part(ir::Dim::reg, reg);
+    Extents const part = layout_.part(layout::Dim::reg, reg);
     llvm::Value* base = base_;
     std::int64_t constant = 0;
     for (int axis = 0; axis < layout_.rank(); ++axis) {
@@ -177,7 +177,7 @@ class Box {
   Emitter& e_;
   llvm::IRBuilder<>& b_;
   TensorParts const& tensor_;
-  ir::Layout const& layout_;
+  layout::Layout const& layout_;
   int bytes_;
   int lead_ = 0;
   llvm::Value* base_ = nullptr;
@@ -258,7 +258,7 @@ void lower(ir::StoreOp const& attributes, ir::Op const& op, Emitter& e) {
   Box box(e, tensor, type, op.all<ir::StoreOp>("offsets"));
   Registers const& values = e.get(*op.in<ir::StoreOp>("tile"));
   llvm::Value* const owner = e.owns(*type.layout());
-  std::uint32_t const copies = type.layout()->free_bits(ir::Dim::reg);
+  std::uint32_t const copies = type.layout()->free_bits(layout::Dim::reg);
   int const widest = access_width(attributes.vector, type);
 
   auto const access = [&](int width) {

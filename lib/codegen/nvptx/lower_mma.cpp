@@ -5,8 +5,8 @@
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/ptx/mma.hpp"
 #include "codegen/nvptx/words.hpp"
-#include "ir/fragment_layouts.hpp"
-#include "ir/wgmma_operand.hpp"
+#include "layout/fragment_layouts.hpp"
+#include "target/wgmma_operand.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
@@ -29,30 +29,30 @@ Registers integer_words(Emitter& e, Element element, Registers const& registers)
   return words;
 }
 
-void check_layout(ir::Op const& op, Emitter& e, char const* what, ir::Type const& type, ir::Layout const* expected,
+void check_layout(ir::Op const& op, Emitter& e, char const* what, ir::Type const& type, layout::Layout const* expected,
                   std::string const& why) {
   if (expected != nullptr && type.layout() == expected) return;
   refuse(op, std::string("the ") + what + " is in the layout " + type.layout()->text() + ", not in the one that " +
                  std::to_string(e.warps) + " warps need" + (why.empty() ? "" : ": " + why));
 }
 
-ptx::DescriptorFields fields_of(ir::WgmmaOperand const& operand) {
+ptx::DescriptorFields fields_of(target::WgmmaOperand const& operand) {
   return {operand.leading, operand.stride, operand.swizzle_bytes};
 }
 
 /// Equal parts of N, each with as many columns as one instruction can have here, that descriptors can start at.
-std::optional<ir::WgmmaOperand> columns_operand(ir::Op const& op, Emitter const& e, ir::Type const& view,
-                                                std::int64_t& parts) {
+std::optional<target::WgmmaOperand> columns_operand(ir::Op const& op, Emitter const& e, ir::Type const& view,
+                                                    std::int64_t& parts) {
   std::string first;
   std::int64_t const columns = view.shape()[1];
-  std::int64_t const most_columns = ir::max_wgmma_columns(op.function()->warps, e.target);
+  std::int64_t const most_columns = target::max_wgmma_columns(op.function()->warps, e.target);
   for (parts = (columns + most_columns - 1) / most_columns; parts * 8 <= columns; ++parts) {
     if (columns % (parts * 8) != 0) continue;
     std::int64_t const n = columns / parts;
     if (view.element() == Element::i8 && n > 24 && n % 16 != 0) continue;  // the PTX ISA's table of shapes
     std::string why;
-    auto operand = ir::wgmma_operand(view.shape(), *view.layout(), bytes(view.element()), ir::WgmmaRole::b, why,
-                                     static_cast<int>(columns / parts));
+    auto operand = target::wgmma_operand(view.shape(), *view.layout(), bytes(view.element()), target::WgmmaRole::b, why,
+                                         static_cast<int>(columns / parts));
     if (operand) return operand;
     if (first.empty()) first = why;
   }
@@ -100,7 +100,7 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
   if (e.warps % e.target.warps_per_group != 0)
     refuse(op, std::to_string(e.warps) + " warps execute it, but wgmma takes whole warpgroups of 4");
   std::string why;
-  check_layout(op, e, "result", d, ir::wgmma_layout(d.shape(), e.warps, why), why);
+  check_layout(op, e, "result", d, layout::wgmma_layout(d.shape(), e.warps, why), why);
   int const groups = e.warps / e.target.warps_per_group;
   std::int64_t const blocks = d.shape()[0] / (isa::wgmma.rows * groups);  // of 64 rows per warpgroup
 
@@ -119,11 +119,11 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
   form.b_transposed = columns->mn_major;
 
   // A: descriptors of this warpgroup's rows, or fragments.
-  std::optional<ir::WgmmaOperand> rows;
+  std::optional<target::WgmmaOperand> rows;
   llvm::Value* a_base = nullptr;
   Registers fragments;
   if (a.is_shared()) {
-    rows = ir::wgmma_operand(a.shape(), *a.layout(), bytes(element), ir::WgmmaRole::a, why);
+    rows = target::wgmma_operand(a.shape(), *a.layout(), bytes(element), target::WgmmaRole::a, why);
     if (!rows) refuse(op, why);
     form.a_transposed = rows->mn_major;
     llvm::Value* address = e.scalar(lhs);
@@ -137,7 +137,7 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
     }
     a_base = ptx::matrix_descriptor(b, address, fields_of(*rows));
   } else {
-    check_layout(op, e, "left operand", a, ir::wgmma_a_layout(a.shape(), bytes(element), e.warps, why), why);
+    check_layout(op, e, "left operand", a, layout::wgmma_a_layout(a.shape(), bytes(element), e.warps, why), why);
     fragments = integer_words(e, element, e.get(lhs));
   }
   auto const a_registers = [&](std::int64_t block, std::int64_t step) -> Registers {
@@ -194,17 +194,17 @@ void lower(ir::MmaOp const&, ir::Op const& op, Emitter& e) {
   ir::Type const &a = op.lhs()->type(), &b_type = op.rhs()->type(), &d = op.result()->type();
   int const size = bytes(a.element());
   // Which arrangement of the warps the result is in; the operands must be in the same.
-  ir::WarpGrid grid;
+  layout::WarpGrid grid;
   std::string why;
   bool found = false;
   for (int rows = 1; rows <= e.warps && !found; ++rows) {
     if (e.warps % rows != 0) continue;
     grid = {rows, e.warps / rows};
-    found = ir::mma_layout(d.shape(), grid, why) == d.layout();
+    found = layout::mma_layout(d.shape(), grid, why) == d.layout();
   }
   if (!found) check_layout(op, e, "accumulator", d, nullptr, "mma");
-  check_layout(op, e, "left operand", a, ir::mma_a_layout(a.shape(), size, grid, why), why);
-  check_layout(op, e, "right operand", b_type, ir::mma_b_layout(b_type.shape(), size, grid, why), why);
+  check_layout(op, e, "left operand", a, layout::mma_a_layout(a.shape(), size, grid, why), why);
+  check_layout(op, e, "right operand", b_type, layout::mma_b_layout(b_type.shape(), size, grid, why), why);
 
   ptx::MmaElement const element = mma_element(op, a.element()), b_element = mma_element(op, b_type.element());
   std::int64_t const rows = d.shape()[0] / (16 * grid.rows), columns = d.shape()[1] / (8 * grid.columns),

@@ -2,14 +2,14 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include "codegen/nvptx/emitter.hpp"
-#include "ir/exchange.hpp"
+#include "layout/parts.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
 namespace {
 
 /// The result's layout is the operand's up to a relabelling that `seen` states; only registers may be permuted.
-void relabel(ir::Op const& op, ir::Layout const* seen, Emitter& e) {
+void relabel(ir::Op const& op, layout::Layout const* seen, Emitter& e) {
   std::vector<int> const from = op.result()->type().layout()->registers_from(*seen);
   if (from.empty())
     throw InternalError("nvptx: " + std::string(op.info().mnemonic) +
@@ -38,20 +38,20 @@ void lower(ir::IotaOp const& attributes, ir::Op const& op, Emitter& e) {
 
 void lower(ir::BroadcastOp const&, ir::Op const& op, Emitter& e) {
   ir::Type const& from = op.operand()->type();
-  ir::Layout const& to = *op.result()->type().layout();
+  layout::Layout const& to = *op.result()->type().layout();
   // The result seen with the repeated axes collapsed has the operand's elements in the same threads.
-  ir::Layout const* collapsed = &to;
+  layout::Layout const* collapsed = &to;
   for (int axis = 0; axis < from.rank(); ++axis)
     if (from.shape()[axis] == 1) collapsed = collapsed->collapsed(axis);
   std::vector<int> const registers = collapsed->without_register_copies()->registers_from(*from.layout());
   if (registers.empty()) throw InternalError("nvptx: broadcast from a layout in other threads; convert it first");
-  ir::Layout const& distinct = *collapsed->without_register_copies();
+  layout::Layout const& distinct = *collapsed->without_register_copies();
   std::vector<Extents> parts;
-  for (int reg = 0; reg < distinct.registers(); ++reg) parts.push_back(distinct.part(ir::Dim::reg, reg));
+  for (int reg = 0; reg < distinct.registers(); ++reg) parts.push_back(distinct.part(layout::Dim::reg, reg));
   Registers const& operand = e.get(*op.operand());
   Registers result;
   for (int reg = 0; reg < to.registers(); ++reg) {
-    Extents wanted = to.part(ir::Dim::reg, reg);
+    Extents wanted = to.part(layout::Dim::reg, reg);
     for (int axis = 0; axis < from.rank(); ++axis)
       if (from.shape()[axis] == 1) wanted[axis] = 0;
     std::size_t found = 0;
@@ -63,13 +63,13 @@ void lower(ir::BroadcastOp const&, ir::Op const& op, Emitter& e) {
 }
 
 void lower(ir::ExpandDimsOp const& attributes, ir::Op const& op, Emitter& e) {
-  ir::Layout const* seen = op.operand()->type().layout();
+  layout::Layout const* seen = op.operand()->type().layout();
   for (std::int64_t axis : attributes.axes) seen = seen->expanded(static_cast<int>(axis));
   relabel(op, seen, e);
 }
 
 void lower(ir::SqueezeOp const& attributes, ir::Op const& op, Emitter& e) {
-  ir::Layout const* seen = op.operand()->type().layout();
+  layout::Layout const* seen = op.operand()->type().layout();
   for (int i = attributes.axes.size(); i-- > 0;) seen = seen->squeezed(static_cast<int>(attributes.axes[i]));
   relabel(op, seen, e);
 }
@@ -80,7 +80,7 @@ void lower(ir::TransOp const& attributes, ir::Op const& op, Emitter& e) {
 
 void lower(ir::ExtractOp const& attributes, ir::Op const& op, Emitter& e) {
   std::vector<int> const from =
-      ir::registers_of_part(*op.operand()->type().layout(), *op.result()->type().layout(), attributes.offsets);
+      layout::registers_of_part(*op.operand()->type().layout(), *op.result()->type().layout(), attributes.offsets);
   if (from.empty()) throw InternalError("nvptx: extract of a part that lies in other threads");
   Registers const& operand = e.get(*op.operand());
   Registers result;

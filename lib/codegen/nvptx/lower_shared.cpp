@@ -60,7 +60,7 @@ void lower(ir::SharedLoadOp const&, ir::Op const& op, Emitter& e) {
     for (std::size_t i = 0; i < registers.size(); ++i) result[static_cast<std::size_t>(registers[i])] = values[i];
   };
   if (auto const& plan = access.matrices()) {
-    for (ir::MatrixStep const& step : plan->steps) {
+    for (target::MatrixStep const& step : plan->steps) {
       Registers const words = ptx::ldmatrix(e.b, access.of(step), plan->matrices, plan->transposed);
       for (std::size_t j = 0; j < words.size(); ++j) {
         llvm::Value* const word = bytes(element) == 4 ? e.b.CreateBitCast(words[j], e.type(element)) : words[j];
@@ -68,7 +68,7 @@ void lower(ir::SharedLoadOp const&, ir::Op const& op, Emitter& e) {
       }
     }
   } else {
-    for (ir::VectorAccess const& vector : access.vectors().accesses) {
+    for (layout::VectorAccess const& vector : access.vectors().accesses) {
       SharedAccess::Address const at = access.of(vector);
       give(vector.registers, load(at.base, at.constant, access.vectors().width));
     }
@@ -99,7 +99,7 @@ void lower(ir::SharedStoreOp const&, ir::Op const& op, Emitter& e) {
   };
   SharedAccess access(e, op, view.type(), address, *type.layout(), true);
   if (auto const& plan = access.matrices()) {
-    for (ir::MatrixStep const& step : plan->steps) {
+    for (target::MatrixStep const& step : plan->steps) {
       Registers words;
       for (std::vector<int> const& registers : step.registers)
         words.push_back(e.b.CreateBitCast(pack_words(e, element, take(registers))[0], e.b.getInt32Ty()));
@@ -108,7 +108,7 @@ void lower(ir::SharedStoreOp const&, ir::Op const& op, Emitter& e) {
     return;
   }
   llvm::Value* const owner = e.owns(*type.layout());
-  for (ir::VectorAccess const& vector : access.vectors().accesses) {
+  for (layout::VectorAccess const& vector : access.vectors().accesses) {
     SharedAccess::Address const at = access.of(vector);
     store(owner, at.base, at.constant, take(vector.registers));
   }
@@ -123,7 +123,7 @@ void lower(ir::PeerStoreOp const&, ir::Op const& op, Emitter& e) {
   Registers const& values = e.get(value);
   SharedAccess access(e, op, view.type(), address, *type.layout(), true);
   llvm::Value* const owner = e.owns(*type.layout());
-  for (ir::VectorAccess const& vector : access.vectors().accesses) {
+  for (layout::VectorAccess const& vector : access.vectors().accesses) {
     SharedAccess::Address const at = access.of(vector);
     Registers words;
     for (int reg : vector.registers) words.push_back(values[static_cast<std::size_t>(reg)]);

@@ -129,7 +129,7 @@ void lower(ir::ShuffleOp const& attributes, ir::Op const& op, Emitter& e) {
 
 void lower(ir::FoldOp const& attributes, ir::Op const& op, Emitter& e) {
   ir::Type const& type = op.operand()->type();
-  ir::Layout const &from = *type.layout(), &to = *op.result()->type().layout();
+  layout::Layout const &from = *type.layout(), &to = *op.result()->type().layout();
   int const axis = static_cast<int>(attributes.axis);
   Registers const& operand = e.get(*op.operand());
   auto const other_axes = [&](Extents at) {
@@ -139,12 +139,12 @@ void lower(ir::FoldOp const& attributes, ir::Op const& op, Emitter& e) {
   // Per place on the other axes: this thread's elements by ascending coordinate along the axis.
   std::map<std::vector<std::int64_t>, std::map<std::int64_t, llvm::Value*>> groups;
   for (int reg = 0; reg < from.registers(); ++reg) {
-    Extents const at = from.part(ir::Dim::reg, reg);
+    Extents const at = from.part(layout::Dim::reg, reg);
     groups[other_axes(at)].emplace(at[axis], e.widen(operand[static_cast<std::size_t>(reg)], type.element()));
   }
   Registers result;
   for (int reg = 0; reg < to.registers(); ++reg) {
-    auto const found = groups.find(other_axes(to.part(ir::Dim::reg, reg)));
+    auto const found = groups.find(other_axes(to.part(layout::Dim::reg, reg)));
     if (found == groups.end()) throw InternalError("nvptx: fold: a register of the result has no elements");
     Registers values;
     for (auto const& [at, value] : found->second) values.push_back(value);

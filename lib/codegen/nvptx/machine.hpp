@@ -5,7 +5,7 @@
 #include <string>
 
 #include "codegen/llvm_fwd.hpp"
-#include "tegula/support/target_info.hpp"
+#include "tegula/target/target_info.hpp"
 
 namespace tegula::codegen::nvptx {
 

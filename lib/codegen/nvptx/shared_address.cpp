@@ -6,10 +6,10 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-using Part = ir::AccessMap::Part;
+using Part = layout::AccessMap::Part;
 
 /// Gives the offset that the bits of an index contribute; none when other indices are not the sums of their bits.
-std::optional<std::vector<Part>> bits_of(ir::AccessMap const& map, ir::Dim dim) {
+std::optional<std::vector<Part>> bits_of(layout::AccessMap const& map, layout::Dim dim) {
   std::vector<Part> bits;
   for (int index = 1; index < map.size(dim); index *= 2) bits.push_back(map.of(dim, index));
   for (int index = 0; index < map.size(dim); ++index) {
@@ -27,18 +27,18 @@ std::optional<std::vector<Part>> bits_of(ir::AccessMap const& map, ir::Dim dim) 
 }  // namespace
 
 SharedAccess::SharedAccess(Emitter& e, ir::Op const& op, ir::Type const& view, llvm::Value* address,
-                           ir::Layout const& tile, bool stores)
+                           layout::Layout const& tile, bool stores)
     : e_(e), address_(address), bytes_(bytes(view.element())) {
   if (tile.warps() > e.warps)
     refuse(op, "the layout names " + std::to_string(tile.warps()) + " warps, but " + std::to_string(e.warps) +
                    " execute it");
   std::string why;
-  auto plan = ir::shared_plan(tile, *view.layout(), view.element(), stores, why);
+  auto plan = target::shared_plan(tile, *view.layout(), view.element(), stores, why);
   if (!plan) refuse(op, why);
-  ir::AccessMap const& map = plan->map;
+  layout::AccessMap const& map = plan->map;
   vectors_ = std::move(plan->vectors);
   matrices_ = std::move(plan->matrices);
-  auto const lane_bits = bits_of(map, ir::Dim::lane);
+  auto const lane_bits = bits_of(map, layout::Dim::lane);
   if (!lane_bits) refuse(op, "lanes share the tile in a way that address arithmetic on bits does not reach");
   add_index(element_, e.lane, *lane_bits);
   add_warps(element_, map);
@@ -47,12 +47,12 @@ SharedAccess::SharedAccess(Emitter& e, ir::Op const& op, ir::Type const& view, l
   add_warps(row_, map);
 }
 
-void SharedAccess::add_warps(ThreadPart& part, ir::AccessMap const& map) {
-  if (auto const bits = bits_of(map, ir::Dim::warp)) return add_index(part, e_.warp, *bits);
+void SharedAccess::add_warps(ThreadPart& part, layout::AccessMap const& map) {
+  if (auto const bits = bits_of(map, layout::Dim::warp)) return add_index(part, e_.warp, *bits);
   // Threes and fives of warps: each number has its own place.
   llvm::Value *low = e_.i32(0), *high = e_.i32(0);
   for (int warp = 1; warp < map.warps(); ++warp) {
-    Part const place = map.of(ir::Dim::warp, warp);
+    Part const place = map.of(layout::Dim::warp, warp);
     llvm::Value* const here = e_.b.CreateICmpEQ(e_.warp, e_.i32(warp));
     low = e_.b.CreateSelect(here, e_.i32(place.low), low);
     high = e_.b.CreateSelect(here, e_.i32(place.high), high);
@@ -101,7 +101,7 @@ SharedAccess::Address SharedAccess::at(ThreadPart& thread, Part first) {
   return {base, (first.low - joined + first.high) * bytes_};
 }
 
-llvm::Value* SharedAccess::of(ir::MatrixStep const& step) {
+llvm::Value* SharedAccess::of(target::MatrixStep const& step) {
   Address const address = at(row_, step.first);
   return address.constant == 0 ? address.base : e_.b.CreateAdd(address.base, e_.i32(address.constant));
 }
@@ -109,7 +109,7 @@ llvm::Value* SharedAccess::of(ir::MatrixStep const& step) {
 llvm::Value* box_offset(Emitter& e, ir::Op const& op, ir::Type const& source, Extents const& box,
                         std::span<ir::Value* const> offsets) {
   std::string why;
-  ir::ElementOffsets const* const places = ir::ElementOffsets::get(*source.layout(), why);
+  layout::ElementOffsets const* const places = layout::ElementOffsets::get(*source.layout(), why);
   if (places == nullptr) refuse(op, why);
   int const drop = source.rank() - box.size();
   if (!places->movable(box, why)) refuse(op, why);
@@ -121,7 +121,7 @@ llvm::Value* box_offset(Emitter& e, ir::Op const& op, ir::Type const& source, Ex
     if (auto const known = ir::constant_int(offset)) {
       Extents where;
       for (int i = 0; i < source.rank(); ++i) where.push_back(i == axis ? *known : 0);
-      total = e.b.CreateAdd(total, e.i32(ir::in_bytes(places->at(where), bytes(source.element())).count));
+      total = e.b.CreateAdd(total, e.i32(layout::in_bytes(places->at(where), bytes(source.element())).count));
       continue;
     }
     auto const stride = places->stride(axis, step);

@@ -1,13 +1,14 @@
 // Addresses in shared memory: of a view's start, of what a thread's registers hold, of the matrix rows that its lane
-// names. All arithmetic on the layouts is done in ir/shared_access.hpp and ir/matrix_access.hpp; here it is emitted.
+// names. All arithmetic on the layouts is done in layout/shared_access.hpp and target/matrix_access.hpp; here it is
+// emitted.
 #pragma once
 
 #include <map>
 #include <optional>
 
 #include "codegen/nvptx/emitter.hpp"
-#include "ir/matrix_access.hpp"
-#include "ir/shared_access.hpp"
+#include "target/matrix_access.hpp"
+#include "layout/shared_access.hpp"
 
 namespace tegula::codegen::nvptx {
 
@@ -15,38 +16,38 @@ namespace tegula::codegen::nvptx {
 class SharedAccess {
  public:
   /// Refuses, at the op, what no address arithmetic reaches. `address` is the view's (i32).
-  SharedAccess(Emitter& e, ir::Op const& op, ir::Type const& view, llvm::Value* address, ir::Layout const& tile,
+  SharedAccess(Emitter& e, ir::Op const& op, ir::Type const& view, llvm::Value* address, layout::Layout const& tile,
                bool stores);
 
   /// Vectors of adjacent elements; always there.
-  [[nodiscard]] ir::VectorPlan const& vectors() const { return vectors_; }
+  [[nodiscard]] layout::VectorPlan const& vectors() const { return vectors_; }
   /// ldmatrix or stmatrix, where the layouts have it and vectors are narrower than 16 bytes.
-  [[nodiscard]] std::optional<ir::MatrixPlan> const& matrices() const { return matrices_; }
+  [[nodiscard]] std::optional<target::MatrixPlan> const& matrices() const { return matrices_; }
 
   struct Address {
     llvm::Value* base;      ///< i32, in bytes
     std::int64_t constant;  ///< bytes
   };
-  Address of(ir::VectorAccess const& access) { return at(element_, access.first); }
-  llvm::Value* of(ir::MatrixStep const& step);
+  Address of(layout::VectorAccess const& access) { return at(element_, access.first); }
+  llvm::Value* of(target::MatrixStep const& step);
 
  private:
-  using Part = ir::AccessMap::Part;
+  using Part = layout::AccessMap::Part;
   /// What a thread adds to an offset, and to which bits it may add by exclusive or.
   struct ThreadPart {
     llvm::Value *low = nullptr, *high = nullptr;  ///< null: 0
     std::int64_t low_bits = 0;
     std::map<std::int64_t, llvm::Value*> bases;  ///< addresses, by the bits joined by exclusive or
   };
-  void add_warps(ThreadPart& part, ir::AccessMap const& map);
+  void add_warps(ThreadPart& part, layout::AccessMap const& map);
   void add_index(ThreadPart& part, llvm::Value* index, std::vector<Part> const& bits);
   Address at(ThreadPart& thread, Part first);
 
   Emitter& e_;
   llvm::Value* address_;
   int bytes_;
-  ir::VectorPlan vectors_;
-  std::optional<ir::MatrixPlan> matrices_;
+  layout::VectorPlan vectors_;
+  std::optional<target::MatrixPlan> matrices_;
   ThreadPart element_, row_;
 };
 

@@ -5,14 +5,14 @@
 #include <algorithm>
 
 #include "runtime/cuda/backend.hpp"
-#include "support/tma_strides.hpp"
+#include "target/tma_strides.hpp"
 #include "tegula/support/error.hpp"
-#include "tegula/support/tma_rules.hpp"
+#include "tegula/target/tma_rules.hpp"
 
 namespace tegula::runtime::cuda {
 namespace {
 
-using support::TmaObstacle;
+using target::TmaObstacle;
 using tma_rule::most_extent;
 using tma_rule::stride_limit;
 constexpr std::int64_t most_box = tma_rule::most_box_extent;
@@ -64,7 +64,7 @@ void check_box(Subject const& on) {
 
 void check_memory(Subject const& on) {
   auto const found =
-      support::tma_obstacle(on.tensor.address, on.size(), on.rank(), on.tensor.extents, on.tensor.strides);
+      target::tma_obstacle(on.tensor.address, on.size(), on.rank(), on.tensor.extents, on.tensor.strides);
   if (!found) return;
   int const axis = found->axis;
   std::int64_t const elements = axis < 0 ? 0 : on.tensor.strides[axis];

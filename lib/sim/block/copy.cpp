@@ -7,9 +7,9 @@
 #include "ir/text.hpp"
 #include "sim/block/meaning.hpp"
 #include "sim/memory_element.hpp"
-#include "support/tma_strides.hpp"
+#include "target/tma_strides.hpp"
 #include "tegula/support/error.hpp"
-#include "tegula/support/tma_rules.hpp"
+#include "tegula/target/tma_rules.hpp"
 
 namespace tegula::sim::block {
 
@@ -109,12 +109,12 @@ void check_tensor(Op const& op, Tensor const& tensor) {
     refuse("the last axis has stride " + std::to_string(tensor.strides.back()) + " but its elements must be adjacent");
   int const size = bytes(tensor.element);
   auto const found =
-      support::tma_obstacle(tensor.data, size, tensor.extents.size(), tensor.extents.begin(), tensor.strides.begin());
+      target::tma_obstacle(tensor.data, size, tensor.extents.size(), tensor.extents.begin(), tensor.strides.begin());
   if (!found) return;
-  if (found->kind == support::TmaObstacle::Kind::extent)
+  if (found->kind == target::TmaObstacle::Kind::extent)
     refuse("axis " + std::to_string(found->axis) + " has " + std::to_string(tensor.extents[found->axis]) +
            " elements, more than " + std::to_string(tma_rule::most_extent));
-  if (found->kind == support::TmaObstacle::Kind::address)
+  if (found->kind == target::TmaObstacle::Kind::address)
     refuse("the tensor begins " + std::to_string(reinterpret_cast<std::uintptr_t>(tensor.data) % 16) +
            " bytes behind a multiple of 16");
   refuse("axis " + std::to_string(found->axis) + " has a stride of " + std::to_string(tensor.strides[found->axis]) +

@@ -18,7 +18,7 @@
 #include "sim/block/shared_view.hpp"
 #include "sim/machine/machine.hpp"
 #include "sim/machine/warp.hpp"
-#include "tegula/support/target_info.hpp"
+#include "tegula/target/target_info.hpp"
 
 namespace tegula::sim::block {
 
@@ -57,7 +57,9 @@ class Engine {
     if (options_.executions != nullptr) ++(*options_.executions)[{&op, warp}];
   }
 
-  [[nodiscard]] Fragment const& fragment(ir::Layout const& layout, int warp) { return fragments_.get(layout, warp); }
+  [[nodiscard]] Fragment const& fragment(layout::Layout const& layout, int warp) {
+    return fragments_.get(layout, warp);
+  }
   [[nodiscard]] MatrixPart const& matrix(Fragment const& fragment);
   [[nodiscard]] Regions& regions() { return regions_; }
   /// Remembers that a copy's placement was checked; false when it was before.

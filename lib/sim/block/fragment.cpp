@@ -6,9 +6,7 @@
 
 namespace tegula::sim::block {
 
-using namespace ir;
-
-Fragment const& Fragments::get(Layout const& layout, int warp) {
+Fragment const& Fragments::get(layout::Layout const& layout, int warp) {
   std::unique_ptr<Fragment>& slot = made_[{&layout, warp}];
   if (slot) return *slot;
   slot = std::make_unique<Fragment>();
@@ -23,9 +21,9 @@ Fragment const& Fragments::get(Layout const& layout, int warp) {
   made.owner.reserve(count);
   made.holder.assign(static_cast<std::size_t>(made.shape.product()), -1);
   std::vector<Extents> registers;
-  for (int r = 0; r < made.registers; ++r) registers.push_back(layout.part(Dim::reg, r));
+  for (int r = 0; r < made.registers; ++r) registers.push_back(layout.part(layout::Dim::reg, r));
   for (int lane = 0; lane < 32; ++lane) {
-    Extents const thread = layout.join(layout.part(Dim::lane, lane), layout.part(Dim::warp, warp));
+    Extents const thread = layout.join(layout.part(layout::Dim::lane, lane), layout.part(layout::Dim::warp, warp));
     for (int r = 0; r < made.registers; ++r) {
       Extents const at = layout.join(thread, registers[static_cast<std::size_t>(r)]);
       std::int64_t linear = 0;

@@ -8,13 +8,13 @@
 #include <memory>
 #include <vector>
 
-#include "ir/layout.hpp"
+#include "layout/layout.hpp"
 
 namespace tegula::sim::block {
 
 /// The elements of a tile that one warp holds.
 struct Fragment {
-  ir::Layout const* layout = nullptr;
+  layout::Layout const* layout = nullptr;
   int registers = 1;
   int rank = 0;
   Extents shape;                          ///< of the tile
@@ -33,10 +33,10 @@ struct Fragment {
 /// All fragments in use, by layout and warp.
 class Fragments {
  public:
-  Fragment const& get(ir::Layout const& layout, int warp);
+  Fragment const& get(layout::Layout const& layout, int warp);
 
  private:
-  std::map<std::pair<ir::Layout const*, int>, std::unique_ptr<Fragment>> made_;
+  std::map<std::pair<layout::Layout const*, int>, std::unique_ptr<Fragment>> made_;
 };
 
 /// The part of a matrix that one warp's fragment covers: its distinct rows and columns, and for each element of the

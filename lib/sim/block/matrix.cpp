@@ -1,9 +1,9 @@
 // Products of the tensor cores. A warp's part of a product is the rows and columns that its accumulator fragment has.
 #include <algorithm>
 
-#include "ir/shared_layouts.hpp"
+#include "layout/shared_layouts.hpp"
 #include "ir/text.hpp"
-#include "ir/wgmma_operand.hpp"
+#include "target/wgmma_operand.hpp"
 #include "sim/block/decode.hpp"
 #include "sim/block/meaning.hpp"
 #include "sim/product.hpp"
@@ -93,25 +93,26 @@ void check_parts(Op const& op, MatrixPart const& part, MatrixPart const* a, std:
 
 /// The tensor core reads shared operands by descriptors, which not every layout has, in patterns that start at
 /// multiples of their period.
-void check_shared_operand(WarpProgram& warp, Op const& op, ir::Value const& value, WgmmaRole role) {
+void check_shared_operand(WarpProgram& warp, Op const& op, ir::Value const& value, target::WgmmaRole role) {
   Type const& type = value.type();
   View const& view = warp.view(value);
   if (!warp.engine().first_check(op, warp.engine().regions().get(view))) return;
   std::int64_t const columns = type.shape()[1];
   std::string why, first;
-  std::optional<WgmmaOperand> operand;
+  std::optional<target::WgmmaOperand> operand;
   for (std::int64_t parts = 1; !operand && parts * 8 <= columns; ++parts) {
-    if (role == WgmmaRole::b && (columns % (parts * 8) != 0 || columns / parts > isa::wgmma.max_columns)) continue;
-    operand = wgmma_operand(type.shape(), *type.layout(), bytes(type.element()), role, why,
-                            role == WgmmaRole::b ? static_cast<int>(columns / parts) : 0);
+    if (role == target::WgmmaRole::b && (columns % (parts * 8) != 0 || columns / parts > isa::wgmma.max_columns))
+      continue;
+    operand = target::wgmma_operand(type.shape(), *type.layout(), bytes(type.element()), role, why,
+                                    role == target::WgmmaRole::b ? static_cast<int>(columns / parts) : 0);
     if (first.empty()) first = why;
-    if (role == WgmmaRole::a) break;
+    if (role == target::WgmmaRole::a) break;
   }
   if (!operand)
     throw UserError("simulate: wgmma: no descriptor reads " + to_string(type) + ": " +
                         (first.empty() ? "N must be a multiple of 8" : first),
                     op.where());
-  std::int64_t const period = swizzle_alignment(operand->swizzle_bytes);
+  std::int64_t const period = layout::swizzle_alignment(operand->swizzle_bytes);
   if (view.base % period != 0)
     warp.engine().report(machine::ReportKind::misaligned,
                          "the buffer of " + to_string(type) + " begins at byte " + std::to_string(view.base) +
@@ -142,9 +143,9 @@ Progress perform(WarpProgram& warp, Op const& op, WgmmaOp const&) {
   std::vector<machine::Footprint> shared;
   machine::Space const space = warp.warp().shared();
   machine::Wgmma action;
-  check_shared_operand(warp, op, rhs, WgmmaRole::b);
+  check_shared_operand(warp, op, rhs, target::WgmmaRole::b);
   if (lhs.type().is_shared()) {
-    check_shared_operand(warp, op, lhs, WgmmaRole::a);
+    check_shared_operand(warp, op, lhs, target::WgmmaRole::a);
     product->a = &engine.regions().get(warp.view(lhs));
     shared.emplace_back(space, engine.regions().rows(warp.view(lhs), product->part->rows, product->part, 0));
   } else {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/layout.hpp"
+#include "layout/layout.hpp"
 #include "ir/loop.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"

@@ -10,7 +10,7 @@
 
 #include "ir/op.hpp"
 #include "sim/machine/types.hpp"
-#include "tegula/support/target_info.hpp"
+#include "tegula/target/target_info.hpp"
 
 namespace tegula::sim::block {
 

@@ -6,18 +6,17 @@
 
 namespace tegula::sim::block {
 
-using namespace ir;
 using machine::LaneBytes;
 
-SharedMap::SharedMap(Layout const& layout) : shape_(layout.shape()) {
-  Layout const* const inverse = layout.inverse();
+SharedMap::SharedMap(layout::Layout const& layout) : shape_(layout.shape()) {
+  layout::Layout const* const inverse = layout.inverse();
   if (inverse == nullptr || inverse->rank() > 1)
     throw UserError("simulate: the shared layout " + layout.text() + " does not place every element once");
   low_ = inverse->rank() == 0 ? 0 : static_cast<std::uint32_t>(inverse->atom()[0]) - 1;
   for (int axis = 0; axis < layout.rank(); ++axis) {
     std::vector<std::uint32_t>& table = tables_.emplace_back();
     for (std::int64_t i = 0; i < shape_[axis]; ++i) {
-      Extents const offset = inverse->part(axis_dim(axis), i);
+      Extents const offset = inverse->part(layout::axis_dim(axis), i);
       table.push_back(offset.empty() ? 0 : static_cast<std::uint32_t>(offset[0]));
     }
   }
@@ -88,7 +87,7 @@ bool operator<(RegionKey const& a, RegionKey const& b) {
   return false;
 }
 
-SharedMap const& Regions::map(Layout const& layout) {
+SharedMap const& Regions::map(layout::Layout const& layout) {
   std::unique_ptr<SharedMap>& slot = maps_[&layout];
   if (!slot) slot = std::make_unique<SharedMap>(layout);
   return *slot;

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "ir/layout.hpp"
+#include "layout/layout.hpp"
 #include "sim/machine/types.hpp"
 
 namespace tegula::sim::block {
@@ -16,7 +16,7 @@ namespace tegula::sim::block {
 class SharedMap {
  public:
   /// Throws UserError when the layout gives some coordinate no offset.
-  explicit SharedMap(ir::Layout const& layout);
+  explicit SharedMap(layout::Layout const& layout);
   [[nodiscard]] int rank() const { return static_cast<int>(tables_.size()); }
   [[nodiscard]] Extents const& shape() const { return shape_; }
   [[nodiscard]] std::uint32_t part(int axis, std::int64_t coordinate) const {
@@ -71,7 +71,7 @@ class Regions {
   /// The part of a region that some rows (values of the view's first axis) hold, for a key that stands for the rows.
   std::vector<machine::LaneBytes> const& rows(View const& view, std::span<std::int32_t const> rows, void const* key,
                                               int number);
-  SharedMap const& map(ir::Layout const& layout);
+  SharedMap const& map(layout::Layout const& layout);
 
  private:
   struct RowsKey {
@@ -80,7 +80,7 @@ class Regions {
     int number;
     friend auto operator<=>(RowsKey const&, RowsKey const&) = default;
   };
-  std::map<ir::Layout const*, std::unique_ptr<SharedMap>> maps_;
+  std::map<layout::Layout const*, std::unique_ptr<SharedMap>> maps_;
   std::map<RegionKey, std::unique_ptr<Region>> made_;
   std::map<RowsKey, std::unique_ptr<std::vector<machine::LaneBytes>>> rows_;
 };

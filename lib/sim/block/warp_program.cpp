@@ -157,7 +157,7 @@ Extents WarpProgram::integers(std::span<ir::Value* const> values) const {
 }
 
 Fragment const& WarpProgram::fragment(Type const& type, int warp) {
-  Layout const& layout = *type.layout();
+  layout::Layout const& layout = *type.layout();
   int const warps = group().warps;
   if (warps % layout.warps() != 0)
     throw UserError("simulate: " + to_string(type) + " is laid out over " + std::to_string(layout.warps()) +

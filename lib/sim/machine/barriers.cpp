@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "sim/machine/state.hpp"
-#include "tegula/support/target_info.hpp"
+#include "tegula/target/target_info.hpp"
 
 namespace tegula::sim::machine {
 

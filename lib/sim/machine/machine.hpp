@@ -13,7 +13,7 @@
 #include "sim/machine/report.hpp"
 #include "sim/machine/schedule.hpp"
 #include "sim/machine/types.hpp"
-#include "tegula/support/target_info.hpp"
+#include "tegula/target/target_info.hpp"
 
 namespace tegula::sim::machine {
 

@@ -4,7 +4,7 @@
 #include "support/catch.hpp"
 #include "support/module.hpp"
 #include "tegula/support/error.hpp"
-#include "tegula/support/target_info.hpp"
+#include "tegula/target/target_info.hpp"
 
 using namespace tegula;
 using namespace tegula::test;

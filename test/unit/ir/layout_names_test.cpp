@@ -1,13 +1,14 @@
-#include "ir/layout_names.hpp"
+#include "layout/layout_names.hpp"
 
 #include <random>
 
-#include "ir/fragment_layouts.hpp"
-#include "ir/shared_layouts.hpp"
+#include "layout/fragment_layouts.hpp"
+#include "layout/shared_layouts.hpp"
 #include "ir/text.hpp"
 #include "support/catch.hpp"
 
 using namespace tegula;
+using namespace tegula::layout;
 using namespace tegula::ir;
 
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <limits>
 
-#include "ir/layout.hpp"
+#include "layout/layout.hpp"
 #include "sim_support.hpp"
 #include "support/elementary.hpp"
 #include "tegula/math/functions.hpp"
@@ -340,8 +340,8 @@ void shapes() {
 }
 
 void layout_conversion() {
-  std::string const layout =
-      ir::to_string(ir::Type::tile(Element::f32, {128}, ir::Layout::blocked(Extents{128}, Extents{4}, 1, Extents{0})));
+  std::string const layout = ir::to_string(
+      ir::Type::tile(Element::f32, {128}, layout::Layout::blocked(Extents{128}, Extents{4}, 1, Extents{0})));
   auto const module = module_of(
       "kernel @k(%x: in tensor<?xf32>, %y: out tensor<?xf32>) warps = 4 {\n  %0 = constant {value = 0 : i64} : i64\n  "
       "%a = load %x, %0 : " +

@@ -1,5 +1,5 @@
 // Dense check of the arithmetic rules: random small expressions, evaluated before and after with special values.
-#include "transform/canonicalize.hpp"
+#include "transform/simplify/canonicalize.hpp"
 
 #include <cmath>
 #include <limits>
@@ -10,8 +10,8 @@
 #include "ir/text.hpp"
 #include "ir/verifier.hpp"
 #include "support/catch.hpp"
-#include "transform/eliminate_dead_code.hpp"
-#include "transform/fold.hpp"
+#include "transform/simplify/eliminate_dead_code.hpp"
+#include "transform/simplify/fold.hpp"
 
 using namespace tegula;
 using namespace tegula::ir;

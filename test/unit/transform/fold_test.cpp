@@ -1,5 +1,5 @@
 // Constant folding has the exact meaning of the ops.
-#include "transform/fold.hpp"
+#include "transform/simplify/fold.hpp"
 
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
 // The five parts of a pipelined loop, each by itself.
-#include "transform/loop_regions.hpp"
+#include "transform/barrier/loop_regions.hpp"
 
 #include "ir/text.hpp"
 #include "ir/verifier.hpp"

@@ -90,7 +90,7 @@ TEST_CASE("pipeline: text is read and unknown names are refused with the known o
   CHECK_THAT(diagnostics[0].text, test::ContainsSubstring("unknown pass \"canonicalise\"; there are specialize, "));
 }
 
-TEST_CASE("pipeline: a wrong order is refused and the missing fact named", "[B23]") {
+TEST_CASE("pipeline: a wrong order is refused and the missing property named", "[B23]") {
   auto module =
       module_of("tegula-ir 1\nfunction @f() {\n  return\n}\nkernel @k() {\n  call {callee = @f}\n  return\n}\n");
   CHECK_THROWS_WITH(
@@ -135,19 +135,19 @@ TEST_CASE("pipeline: allocation, reuse and pipelining each name what must come b
                              for_cuda()));
 }
 
-TEST_CASE("pipeline: a pass that breaks a fact is told from one that never had it") {
+TEST_CASE("pipeline: a pass that breaks a property is told from one that never had it") {
   static constexpr PassInfo spoils{.name = "spoils",
                                    .summary = "s",
                                    .function = nothing,
                                    .module = nullptr,
                                    .needs = {},
                                    .leaves = {},
-                                   .breaks = {Fact::no_calls}};
+                                   .breaks = {Property::no_calls}};
   static constexpr PassInfo needs{.name = "needs",
                                   .summary = "s",
                                   .function = nothing,
                                   .module = nullptr,
-                                  .needs = {Fact::no_calls},
+                                  .needs = {Property::no_calls},
                                   .leaves = {},
                                   .breaks = {}};
   auto const module = module_of(text);
@@ -217,7 +217,7 @@ TEST_CASE("pipeline: verify-each names the pass that breaks the IR or its promis
                                  .function = nothing,
                                  .module = nullptr,
                                  .needs = {},
-                                 .leaves = {Fact::layouts},
+                                 .leaves = {Property::layouts},
                                  .breaks = {}};
   auto other = module_of(text);
   CHECK_THAT(error_of(other, {&liar}, environment),

@@ -1,4 +1,4 @@
-#include "transform/shared_memory_packing.hpp"
+#include "transform/barrier/shared_memory_packing.hpp"
 
 #include <algorithm>
 #include <random>

@@ -1,7 +1,7 @@
 #include "codegen/nvptx/ptx/mma.hpp"
 
 #include "tegula/support/error.hpp"
-#include "tegula/support/target_info.hpp"
+#include "tegula/target/target_info.hpp"
 
 namespace tegula::codegen::nvptx::ptx {
 namespace {

@@ -1,0 +1,352 @@
+#include "layout/conversion.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <optional>
+
+#include "layout/layout_detail.hpp"
+#include "layout/shared_access.hpp"
+#include "layout/shared_layouts.hpp"
+
+namespace tegula::layout {
+namespace {
+
+using detail::Elimination;
+
+constexpr int lane_count = 5;  // bits
+constexpr std::uint64_t lane_mask = (1U << lane_count) - 1;
+
+// An index of a warp's values as one word: the lane in the low 5 bits, the register's bits above.
+std::uint64_t lane_of(std::uint64_t index) { return index & lane_mask; }
+std::uint64_t register_of(std::uint64_t index) { return index >> lane_count; }
+
+/// A linear map given by the images of the unit vectors.
+std::uint64_t image(std::vector<std::uint64_t> const& columns, std::uint64_t index) {
+  std::uint64_t result = 0;
+  for (std::size_t bit = 0; bit < columns.size(); ++bit)
+    if ((index >> bit & 1) != 0) result ^= columns[bit];
+  return result;
+}
+
+/// A basis kept in echelon form; remembers which of the given vectors it came from.
+class Span {
+ public:
+  /// False when the vector is in the span already.
+  bool add(std::uint64_t vector) {
+    std::uint64_t const rest = reduced(vector);
+    if (rest == 0) return false;
+    for (std::uint64_t& row : rows_)
+      if ((row & std::bit_floor(rest)) != 0) row ^= rest;
+    rows_.push_back(rest);
+    return true;
+  }
+  [[nodiscard]] bool contains(std::uint64_t vector) const { return reduced(vector) == 0; }
+
+ private:
+  [[nodiscard]] std::uint64_t reduced(std::uint64_t vector) const {
+    for (std::uint64_t row : rows_)
+      if ((vector & std::bit_floor(row)) != 0) vector ^= row;
+    return vector;
+  }
+  std::vector<std::uint64_t> rows_;
+};
+
+/// Steps that XOR the register number with image(columns, lane): one per dimension of the image.
+std::vector<ShufflePlan::Exchange> exchanges(std::vector<std::uint64_t> const& columns) {
+  Elimination basis;
+  std::vector<std::uint64_t> chosen;
+  std::vector<ShufflePlan::Exchange> result;
+  for (std::uint64_t column : columns)
+    if (column != 0 && basis.add(column, static_cast<int>(chosen.size()))) {
+      chosen.push_back(column);
+      result.push_back({0, static_cast<std::uint32_t>(column)});
+    }
+  for (std::size_t bit = 0; bit < columns.size(); ++bit) {
+    std::uint64_t const made_of = columns[bit] != 0 ? basis.solve(columns[bit]) : 0;
+    for (std::size_t i = 0; i < result.size(); ++i)
+      if ((made_of >> i & 1) != 0) result[i].lanes |= 1U << bit;
+  }
+  return result;
+}
+
+/// Both layouts as linear maps from an index of a warp's values to packed coordinates, digits of registers aside.
+struct Columns {
+  std::vector<std::uint64_t> from, to;  // lane bits, then register bits
+};
+
+std::optional<Columns> columns_of(Layout const& from, Layout const& to) {
+  if (from.shape() != to.shape() || from.atom() != to.atom()) return std::nullopt;
+  for (Dim dim : {Dim::warp, Dim::block})
+    if (from.input(dim) != to.input(dim)) return std::nullopt;
+  Columns columns;
+  for (bool first : {true, false}) {
+    Layout const& layout = first ? from : to;
+    auto& result = first ? columns.from : columns.to;
+    LayoutInput const& lane = layout.input(Dim::lane);
+    if (lane.bases.size() != lane_count || !lane.digits.empty()) return std::nullopt;
+    for (Extents const& basis : lane.bases) result.push_back(detail::pack(basis, layout.atom()));
+    for (Extents const& basis : layout.input(Dim::reg).bases) result.push_back(detail::pack(basis, layout.atom()));
+  }
+  return columns;
+}
+
+/// For each index of the destination an index of the source that holds the same element, as a linear map; the own lane
+/// and registers before other lanes. Nothing when a warp does not hold what it needs.
+std::optional<std::vector<std::uint64_t>> find_sources(Columns const& columns) {
+  Elimination registers, all;
+  Span of_registers, of_all;
+  std::vector<std::uint64_t> order;  // register bits, then lane bits, as indices of the source
+  for (std::size_t bit = lane_count; bit < columns.from.size(); ++bit) order.push_back(std::uint64_t{1} << bit);
+  for (int bit = 0; bit < lane_count; ++bit) order.push_back(std::uint64_t{1} << bit);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    std::uint64_t const column = image(columns.from, order[i]);
+    all.add(column, static_cast<int>(i));
+    of_all.add(column);
+    if (i >= columns.from.size() - lane_count) continue;
+    registers.add(column, static_cast<int>(i));
+    of_registers.add(column);
+  }
+  std::vector<std::uint64_t> sources;
+  for (std::size_t bit = 0; bit < columns.to.size(); ++bit) {
+    std::uint64_t wanted = columns.to[bit], source = 0;
+    bool const is_lane = bit < lane_count;
+    if (is_lane && of_registers.contains(wanted ^ columns.from[bit])) {
+      wanted ^= columns.from[bit];
+      source = std::uint64_t{1} << bit;
+    }
+    bool const in_thread = of_registers.contains(wanted);
+    if (!in_thread && !of_all.contains(wanted)) return std::nullopt;
+    sources.push_back(source ^ image(order, (in_thread ? registers : all).solve(wanted)));
+  }
+  return sources;
+}
+
+/// How each round pairs lanes. In a round every lane sends one register and gets one, so the indices that a round
+/// delivers must differ in their lane here and, unless they are one value, in their lane there: a common complement of
+/// two subspaces, which exists unless fewer lanes hold the values than need them.
+struct Rounds {
+  std::vector<std::uint64_t> indices;  // per lane bit: the index whose lane it is, in the round of register 0
+};
+std::optional<Rounds> find_rounds(std::vector<std::uint64_t> const& sources) {
+  std::size_t const bits = sources.size();
+  // All in the source's space: what the destination's registers span, and what lies in one lane there.
+  Span of_registers, of_lane, of_both;
+  std::vector<std::uint64_t> register_side;  // preimages that span L(registers)
+  for (std::size_t bit = lane_count; bit < bits; ++bit)
+    if (of_registers.add(sources[bit])) register_side.push_back(std::uint64_t{1} << bit);
+
+  // The kernel of "lane there": indices of the destination whose source lies in lane 0. Elimination over lane parts.
+  Elimination lanes;
+  Span of_lanes;
+  std::vector<std::uint64_t> pivots, inside;
+  for (std::size_t bit = 0; bit < bits; ++bit) {
+    std::uint64_t const lane = lane_of(sources[bit]);
+    std::uint64_t const unit = std::uint64_t{1} << bit;
+    if (of_lanes.add(lane)) {
+      lanes.add(lane, static_cast<int>(pivots.size()));
+      pivots.push_back(unit);
+    } else {
+      inside.push_back(unit ^ (lane == 0 ? 0 : image(pivots, lanes.solve(lane))));
+    }
+  }
+  for (std::uint64_t index : inside) of_lane.add(image(sources, index));
+
+  // P: registers' span beyond the common part; Q: one lane's span beyond it; then what neither reaches.
+  Span common_and_p = of_lane, common_and_q = of_registers;
+  std::vector<std::uint64_t> p, q, basis;
+  for (std::uint64_t index : register_side)
+    if (common_and_p.add(image(sources, index))) p.push_back(index);
+  for (std::uint64_t index : inside)
+    if (common_and_q.add(image(sources, index))) q.push_back(index);
+  if (q.size() > p.size()) return std::nullopt;
+  of_both = common_and_q;
+  for (std::size_t i = 0; i < q.size(); ++i) basis.push_back(p[i] ^ q[i]);
+  for (std::size_t bit = 0; bit < bits; ++bit)  // lanes first: those that need no register change
+    if (of_both.add(sources[bit])) basis.push_back(std::uint64_t{1} << bit);
+  // Lanes that get the same value as another: the kernel of `sources`, beyond the registers.
+  Elimination images;
+  Span of_images;
+  std::vector<std::uint64_t> independent;
+  Span lanes_used;
+  for (std::uint64_t index : basis) lanes_used.add(lane_of(index));
+  for (std::size_t n = 0; n < bits; ++n) {
+    std::size_t const bit = n < bits - lane_count ? n + lane_count : n - (bits - lane_count);
+    std::uint64_t const unit = std::uint64_t{1} << bit;
+    if (of_images.add(sources[bit])) {
+      images.add(sources[bit], static_cast<int>(independent.size()));
+      independent.push_back(unit);
+      continue;
+    }
+    std::uint64_t const same = unit ^ (sources[bit] == 0 ? 0 : image(independent, images.solve(sources[bit])));
+    if (lane_of(same) != 0 && lanes_used.add(lane_of(same))) basis.push_back(same);
+  }
+  // Solve for each lane bit.
+  Elimination by_lane;
+  Span reached;
+  std::vector<std::uint64_t> used;
+  for (std::uint64_t index : basis) {
+    if (!reached.add(lane_of(index))) return std::nullopt;
+    by_lane.add(lane_of(index), static_cast<int>(used.size()));
+    used.push_back(index);
+  }
+  if (used.size() != lane_count) return std::nullopt;
+  Rounds rounds;
+  for (int bit = 0; bit < lane_count; ++bit)
+    rounds.indices.push_back(image(used, by_lane.solve(std::uint64_t{1} << bit)));
+  return rounds;
+}
+
+/// The registers of `from` whose repetitions lead to the same place as those of `to`: per repetition of `to`, the first
+/// register.
+std::optional<std::vector<std::int64_t>> match_repetitions(Layout const& from, Layout const& to) {
+  std::int64_t const from_atom = std::int64_t{1} << from.input(Dim::reg).bases.size();
+  std::int64_t const to_atom = std::int64_t{1} << to.input(Dim::reg).bases.size();
+  auto const less = [](Extents const& a, Extents const& b) {
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
+  };
+  std::map<Extents, std::int64_t, decltype(less)> places(less);
+  for (std::int64_t r = 0; r < from.registers(); r += from_atom) places.emplace(from.part(Dim::reg, r), r);
+  std::vector<std::int64_t> result;
+  for (std::int64_t r = 0; r < to.registers(); r += to_atom) {
+    auto const found = places.find(to.part(Dim::reg, r));
+    if (found == places.end()) return std::nullopt;
+    result.push_back(found->second);
+  }
+  return result;
+}
+
+ShufflePlan plan_of(std::vector<std::uint64_t> const& sources, std::vector<std::int64_t> const& repetitions) {
+  ShufflePlan plan;
+  std::uint64_t const registers = std::uint64_t{1} << (sources.size() - lane_count);
+  auto const rounds = find_rounds(sources);
+  if (!rounds) {
+    // Every lane reads all that any lane needs from where it reads, then picks: no lane sends the same to all.
+    std::vector<std::uint64_t> picks;
+    for (int bit = 0; bit < lane_count; ++bit) {
+      std::uint64_t const source = sources[static_cast<std::size_t>(bit)];
+      plan.lane_bits[static_cast<std::size_t>(bit)] = static_cast<int>(lane_of(source));
+      picks.push_back(register_of(source));
+    }
+    std::vector<std::uint64_t> differences;
+    plan.after = exchanges(picks);
+    for (std::size_t i = 0; i < plan.after.size(); ++i) {
+      differences.push_back(plan.after[i].registers);
+      plan.after[i].registers = 1U << i;
+    }
+    for (std::int64_t first : repetitions)
+      for (std::uint64_t r = 0; r < registers; ++r) {
+        std::uint64_t const source = image(sources, r << lane_count);
+        plan.result.push_back(static_cast<int>(plan.shuffles.size()));
+        for (std::uint64_t pick = 0; pick < std::uint64_t{1} << differences.size(); ++pick)
+          plan.shuffles.push_back(
+              {static_cast<int>(first + static_cast<std::int64_t>(register_of(source) ^ image(differences, pick))),
+               static_cast<int>(lane_of(source))});
+      }
+    return plan;
+  }
+  // Round r: lane l gets destination register r ^ here(l), from the source index sources(r) ^ there(l).
+  std::vector<std::uint64_t> here, there;
+  for (std::uint64_t index : rounds->indices) {
+    here.push_back(register_of(index));
+    there.push_back(image(sources, index));
+  }
+  // The register a lane sends is a linear function of its own number.
+  Elimination senders;
+  Span of_senders;
+  std::vector<std::uint64_t> sent;
+  for (std::uint64_t source : there)
+    if (of_senders.add(lane_of(source))) {
+      senders.add(lane_of(source), static_cast<int>(sent.size()));
+      sent.push_back(register_of(source));
+    }
+  // Complete to all lanes: those that nobody reads send anything.
+  std::size_t const known = sent.size();
+  for (int bit = 0; bit < lane_count; ++bit)
+    if (of_senders.add(std::uint64_t{1} << bit)) senders.add(std::uint64_t{1} << bit, static_cast<int>(known) + bit);
+  auto const sends = [&](std::uint64_t lane) {
+    std::uint64_t const made_of = lane == 0 ? 0 : senders.solve(lane);
+    return image(sent, made_of & ((std::uint64_t{1} << known) - 1));
+  };
+  std::vector<std::uint64_t> sends_columns;
+  for (int bit = 0; bit < lane_count; ++bit) {
+    sends_columns.push_back(sends(std::uint64_t{1} << bit));
+    plan.lane_bits[static_cast<std::size_t>(bit)] = static_cast<int>(lane_of(there[static_cast<std::size_t>(bit)]));
+  }
+  plan.before = exchanges(sends_columns);
+  plan.after = exchanges(here);
+  for (std::int64_t first : repetitions)
+    for (std::uint64_t r = 0; r < registers; ++r) {
+      std::uint64_t const source = image(sources, r << lane_count);
+      std::uint64_t const reg = register_of(source) ^ sends(lane_of(source));
+      plan.result.push_back(static_cast<int>(plan.shuffles.size()));
+      plan.shuffles.push_back(
+          {static_cast<int>(first + static_cast<std::int64_t>(reg)), static_cast<int>(lane_of(source))});
+    }
+  return plan;
+}
+
+}  // namespace
+
+int ShufflePlan::source_lane(Shuffle const& shuffle, int lane) const {
+  int from = shuffle.lane;
+  for (std::size_t bit = 0; bit < lane_bits.size(); ++bit)
+    if ((lane >> bit & 1) != 0) from ^= lane_bits[bit];
+  return from;
+}
+
+bool ShufflePlan::stays(Shuffle const& shuffle) const {
+  return shuffle.lane == 0 && lane_bits == std::array<int, 5>{1, 2, 4, 8, 16};
+}
+
+int ShufflePlan::instructions() const {
+  return static_cast<int>(
+      std::count_if(shuffles.begin(), shuffles.end(), [&](Shuffle const& shuffle) { return !stays(shuffle); }));
+}
+
+Conversion conversion(Layout const& from, Layout const& to) {
+  Conversion result;
+  result.moves = to.registers_from(from);
+  if (!result.moves.empty()) {
+    bool same = from.registers() == to.registers();
+    for (std::size_t r = 0; r < result.moves.size(); ++r) same &= result.moves[r] == static_cast<int>(r);
+    result.kind = same ? ConversionKind::none : ConversionKind::moves;
+    return result;
+  }
+  auto const columns = columns_of(from, to);
+  if (!columns) return result;
+  auto const repetitions = match_repetitions(from, to);
+  if (!repetitions) return result;
+  auto const sources = find_sources(*columns);
+  if (!sources) return result;
+  result.kind = ConversionKind::shuffles;
+  result.shuffle = plan_of(*sources, *repetitions);
+  return result;
+}
+
+Layout const* scratch_layout(Layout const& from, Layout const& to, int element_bytes) {
+  Extents const& shape = from.shape();
+  Layout const* best = nullptr;
+  int least = 0;
+  auto const consider = [&](Layout const* candidate) {
+    if (candidate == nullptr) return;
+    std::string why;
+    auto const write = AccessMap::get(from, *candidate, why), read = AccessMap::get(to, *candidate, why);
+    if (!write || !read) return;
+    int const cost = bank_cost(*write, vector_plan(*write, element_bytes), element_bytes).wavefronts +
+                     bank_cost(*read, vector_plan(*read, element_bytes), element_bytes).wavefronts;
+    if (best != nullptr && cost >= least) return;
+    best = candidate;
+    least = cost;
+  };
+  std::string ignored;
+  consider(dense_layout(shape));
+  if (shape.size() >= 2) consider(dense_transposed_layout(shape));
+  for (int swizzle : {128, 64, 32, 16}) {
+    consider(swizzled_layout(shape, element_bytes, swizzle, ignored));
+    consider(swizzled_transposed_layout(shape, element_bytes, swizzle, ignored));
+  }
+  return best;
+}
+
+}  // namespace tegula::layout

@@ -1,0 +1,81 @@
+// What the files of Layout share: small vectors over F2 and their elimination. Nobody else includes this.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "tegula/support/extents.hpp"
+
+namespace tegula::layout::detail {
+
+inline Extents zeros(int rank) {
+  Extents result;
+  for (int i = 0; i < rank; ++i) result.push_back(0);
+  return result;
+}
+
+/// Position of the only component that is not 0; -1: all 0; -2: several.
+inline int single_component(Extents const& vector) {
+  int found = -1;
+  for (int i = 0; i < vector.size(); ++i) {
+    if (vector[i] == 0) continue;
+    if (found >= 0) return -2;
+    found = i;
+  }
+  return found;
+}
+
+inline std::int64_t power_of_two_part(std::int64_t value) { return value & -value; }
+
+/// An F2 vector of at most 64 bits: the coordinates of one basis vector, end to end.
+inline std::uint64_t pack(Extents const& vector, Extents const& atom) {
+  std::uint64_t result = 0;
+  int shift = 0;
+  for (int i = 0; i < vector.size(); ++i) {
+    result |= static_cast<std::uint64_t>(vector[i]) << shift;
+    shift += std::countr_zero(static_cast<std::uint64_t>(atom[i]));
+  }
+  return result;
+}
+
+/// Gaussian elimination that remembers how each reduced row was made of columns.
+class Elimination {
+ public:
+  /// True when the column is independent of those before.
+  bool add(std::uint64_t column, int index) {
+    std::uint64_t made_of = std::uint64_t{1} << index;
+    for (Row const& row : rows_) {
+      if (((column >> row.pivot) & 1) == 0) continue;
+      column ^= row.value;
+      made_of ^= row.made_of;
+    }
+    if (column == 0) return false;
+    int const pivot = std::countr_zero(column);
+    for (Row& row : rows_) {
+      if (((row.value >> pivot) & 1) == 0) continue;
+      row.value ^= column;
+      row.made_of ^= made_of;
+    }
+    rows_.push_back({column, made_of, pivot});
+    return true;
+  }
+  [[nodiscard]] int rank() const { return static_cast<int>(rows_.size()); }
+  /// Which columns sum to `target`; it must be in their span.
+  [[nodiscard]] std::uint64_t solve(std::uint64_t target) const {
+    std::uint64_t result = 0;
+    for (Row const& row : rows_)
+      if (((target >> row.pivot) & 1) != 0) result ^= row.made_of;
+    return result;
+  }
+
+ private:
+  struct Row {
+    std::uint64_t value;
+    std::uint64_t made_of;
+    int pivot;
+  };
+  std::vector<Row> rows_;
+};
+
+}  // namespace tegula::layout::detail

@@ -1,0 +1,252 @@
+#include "layout/layout_names.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "layout/fragment_layouts.hpp"
+#include "layout/parts.hpp"
+#include "layout/shared_layouts.hpp"
+
+namespace tegula::layout {
+namespace {
+
+constexpr std::int64_t max_elements = 1 << 24;  // of a tile whose layout has a name
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::string shown(Extents const& shape) {
+  std::string text;
+  for (int i = 0; i < shape.size(); ++i) text += (i > 0 ? "x" : "") + std::to_string(shape[i]);
+  return text;
+}
+
+/// A positive number up to max_elements that is all of the text.
+std::optional<std::int64_t> number(std::string_view text) {
+  std::int64_t value = 0;
+  auto const [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size() || value < 1 || value > max_elements) return std::nullopt;
+  return value;
+}
+
+template <class F>
+bool split(std::string_view text, char separator, F const& take) {
+  for (;;) {
+    std::size_t const at = text.find(separator);
+    if (!take(trimmed(text.substr(0, at)))) return false;
+    if (at == std::string_view::npos) return true;
+    text.remove_prefix(at + 1);
+  }
+}
+
+/// `name(argument, argument)`; no arguments without parentheses.
+struct Call {
+  std::string_view name;
+  std::vector<std::string_view> arguments;
+};
+std::optional<Call> read_call(std::string_view text) {
+  std::size_t const open = text.find('(');
+  Call call{trimmed(text.substr(0, open)), {}};
+  if (open == std::string_view::npos) return call;
+  if (text.back() != ')') return std::nullopt;
+  std::string_view const inside = text.substr(open + 1, text.size() - open - 2);
+  // Arguments of an inner call stay with it.
+  std::size_t begin = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i <= inside.size(); ++i) {
+    if (i < inside.size() && inside[i] == '(') ++depth;
+    if (i < inside.size() && inside[i] == ')' && --depth < 0) return std::nullopt;
+    if (i < inside.size() && (inside[i] != ',' || depth > 0)) continue;
+    call.arguments.push_back(trimmed(inside.substr(begin, i - begin)));
+    begin = i + 1;
+  }
+  if (depth != 0) return std::nullopt;
+  return call;
+}
+
+Layout const* unknown(std::string_view text, bool shared, std::string& error) {
+  error = "layout: expected ";
+  error += shared ? "dense, dense_t, swizzled(bytes), swizzled_t(bytes)"
+                  : "wgmma, wgmma_a, mma, mma_a, mma_b, rows(..), columns(..), folded(..)";
+  error += " or basis vectors in brackets, found '" + std::string(text) + "'";
+  return nullptr;
+}
+
+Layout const* shared_by_name(Call const& call, std::string_view text, Extents const& shape, int element_bytes,
+                             std::string& error) {
+  if (call.name == "dense" && call.arguments.empty()) return dense_layout(shape);
+  if (call.name == "dense_t" && call.arguments.empty()) return dense_transposed_layout(shape);
+  bool const straight = call.name == "swizzled";
+  if ((!straight && call.name != "swizzled_t") || call.arguments.size() != 1) return unknown(text, true, error);
+  auto const width = number(call.arguments[0]);
+  if (!width) return unknown(text, true, error);
+  return (straight ? swizzled_layout : swizzled_transposed_layout)(shape, element_bytes, static_cast<int>(*width),
+                                                                   error);
+}
+
+Layout const* fragment_by_name(Call const& call, std::string_view text, Extents const& shape, int element_bytes,
+                               std::string& error) {
+  WarpGrid grid;
+  bool const of_warpgroups = call.name == "wgmma" || call.name == "wgmma_a";
+  if (call.arguments.size() > (of_warpgroups ? 1U : 2U)) return unknown(text, false, error);
+  for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+    auto const count = number(call.arguments[i]);
+    if (!count || *count > 64) return unknown(text, false, error);
+    (i == 0 ? grid.rows : grid.columns) = static_cast<int>(*count);
+  }
+  if (call.name == "wgmma") return wgmma_layout(shape, grid.rows, error);
+  if (call.name == "wgmma_a") return wgmma_a_layout(shape, element_bytes, grid.rows, error);
+  if (call.name == "mma") return mma_layout(shape, grid, error);
+  if (call.name == "mma_a") return mma_a_layout(shape, element_bytes, grid, error);
+  if (call.name == "mma_b") return mma_b_layout(shape, element_bytes, grid, error);
+  return unknown(text, false, error);
+}
+
+/// An extent that every fragment of these warps takes along either axis; more of them would only add registers.
+std::int64_t least_extent(Call const& fragment) {
+  std::int64_t extent = fragment.arguments.empty() ? 4 * 32 : 32;
+  for (std::string_view argument : fragment.arguments)
+    if (auto const count = number(argument); count && *count <= 64) extent *= *count;
+  return extent;
+}
+
+/// rows(f) or columns(f): what is left of fragment f when the other axis is reduced to extent 1 or dropped.
+Layout const* slice_by_name(Call const& call, std::string_view text, Extents const& shape, int element_bytes,
+                            std::string& error) {
+  if (call.arguments.size() != 1) return unknown(text, false, error);
+  auto const inner = read_call(call.arguments[0]);
+  if (!inner) return unknown(text, false, error);
+  int const dropped = call.name == "rows" ? 1 : 0;
+  bool const keeps_axis = shape.size() == 2;
+  if (shape.size() < 1 || shape.size() > 2 || (keeps_axis && shape[dropped] != 1)) {
+    error = std::string(call.name) + ": a tile of one axis or with an axis " + std::to_string(dropped) +
+            " of extent 1 is needed, found " + shown(shape);
+    return nullptr;
+  }
+  Extents whole = keeps_axis ? shape : Extents{shape[0], shape[0]};
+  whole[dropped] = least_extent(*inner);
+  Layout const* fragment = fragment_by_name(*inner, call.arguments[0], whole, element_bytes, error);
+  if (fragment == nullptr) return nullptr;
+  return keeps_axis ? fragment->collapsed(dropped) : fragment->sliced(dropped);
+}
+
+/// folded(f): what a fold of fragment f along its columns leaves.
+Layout const* folded_by_name(Call const& call, std::string_view text, Extents const& shape, int element_bytes,
+                             std::string& error) {
+  auto const inner = call.arguments.size() == 1 ? read_call(call.arguments[0]) : std::nullopt;
+  if (!inner || shape.size() != 2) return unknown(text, false, error);
+  Extents whole = shape;
+  whole[1] = least_extent(*inner);
+  Layout const* const fragment = fragment_by_name(*inner, call.arguments[0], whole, element_bytes, error);
+  if (fragment == nullptr) return nullptr;
+  Layout const* const layout = folded(*fragment, 1);
+  if (layout != nullptr && layout->shape() == shape) return layout;
+  error = "folded: " + std::string(text) + " has " +
+          (layout == nullptr ? "no fold along columns" : "the shape " + shown(layout->shape())) + ", not " +
+          shown(shape);
+  return nullptr;
+}
+
+/// The text for a tile of the layout's own shape.
+std::string find_text(Layout const& layout, Element element, bool shared) {
+  Extents const& shape = layout.shape();
+  std::string ignored;
+  if (shared) {
+    auto const form = shared_form(layout, bytes(element));
+    if (!form) return layout.text();
+    if (form->swizzle_bytes == 0) return form->transposed ? "dense_t" : "dense";
+    return (form->transposed ? "swizzled_t(" : "swizzled(") + std::to_string(form->swizzle_bytes) + ")";
+  }
+  int const warps = layout.warps();
+  if (layout.lanes() != 32 || warps > 64 || shape.size() < 1 || shape.size() > 2) return layout.text();
+  std::string const plain = warps == 4 ? "" : "(" + std::to_string(warps) + ")";
+  std::vector<std::string> names;
+  if (warps % 4 == 0) {
+    bool const operand_first = bytes(element) == 2 && shape.size() == 2 && shape[1] > 1;
+    names = {(operand_first ? "wgmma_a" : "wgmma") + plain, (operand_first ? "wgmma" : "wgmma_a") + plain};
+  }
+  for (char const* kind : {"mma", "mma_a", "mma_b"})
+    for (int columns = 1; columns <= warps; ++columns)
+      if (warps % columns == 0)
+        names.push_back(kind + (columns == 1
+                                    ? plain
+                                    : "(" + std::to_string(warps / columns) + "," + std::to_string(columns) + ")"));
+  bool const one_axis = shape.size() == 1;
+  if (!one_axis)
+    for (std::string const& name : names)
+      if (named_layout(name, shape, element, false, ignored) == &layout) return name;
+  for (int dropped : {1, 0}) {
+    if (!one_axis && shape[dropped] != 1) continue;
+    for (std::string const& name : names) {
+      std::string const slice = (dropped == 1 ? "rows(" : "columns(") + name + ")";
+      if (named_layout(slice, shape, element, false, ignored) == &layout) return slice;
+    }
+  }
+  if (!one_axis)
+    for (std::string const& name : names)
+      if (std::string fold = "folded(" + name + ")"; named_layout(fold, shape, element, false, ignored) == &layout)
+        return fold;
+  return layout.text();
+}
+
+}  // namespace
+
+Layout const* named_layout(std::string_view text, Extents const& shape, Element element, bool shared,
+                           std::string& error) {
+  text = trimmed(text);
+  if (text.empty() || text.front() == '[') return Layout::parse(text, error);
+  if (shape.product() > max_elements) {
+    error = "layout: a tile of " + shown(shape) + " is too large for a named layout";
+    return nullptr;
+  }
+  std::string_view const whole = text;
+  Extents own = shape;
+  if (std::size_t const of = text.find(" of "); of != std::string_view::npos) {
+    own = {};
+    std::int64_t elements = 1;
+    bool const read = split(text.substr(of + 4), 'x', [&](std::string_view part) {
+      auto const extent = number(part);
+      if (!extent || own.size() == max_rank || *extent > max_elements / elements) return false;
+      own.push_back(*extent);
+      elements *= *extent;
+      return true;
+    });
+    if (!read) return unknown(whole, shared, error);
+    text = trimmed(text.substr(0, of));
+  }
+  auto const call = read_call(text);
+  if (!call) return unknown(whole, shared, error);
+  if (shared) return shared_by_name(*call, whole, own, bytes(element), error);
+  if (call->name == "rows" || call->name == "columns") return slice_by_name(*call, whole, own, bytes(element), error);
+  if (call->name == "folded") return folded_by_name(*call, whole, own, bytes(element), error);
+  return fragment_by_name(*call, whole, own, bytes(element), error);
+}
+
+std::string layout_text(Layout const& layout, Extents const& shape, Element element, bool shared) {
+  static std::mutex mutex;
+  static auto& known = *new std::map<std::tuple<Layout const*, int, bool>, std::string>;  // outlives static destructors
+  // Names of register layouts tell 16-bit elements from others, those of shared layouts every size.
+  std::tuple const key(&layout, bytes(element), shared);
+  std::string text;
+  {
+    std::scoped_lock const lock(mutex);
+    if (auto const found = known.find(key); found != known.end()) text = found->second;
+  }
+  if (text.empty()) {
+    text = find_text(layout, element, shared);
+    std::scoped_lock const lock(mutex);
+    known.emplace(key, text);
+  }
+  if (text.front() == '[' || layout.shape() == shape) return text;
+  return text + " of " + shown(layout.shape());
+}
+
+}  // namespace tegula::layout

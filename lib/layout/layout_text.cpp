@@ -1,0 +1,167 @@
+// The text of layouts and its parser.
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "layout/layout.hpp"
+
+namespace tegula::layout {
+namespace {
+
+constexpr std::array<std::string_view, dim_count> dim_names = {"register", "lane",  "warp",  "block", "offset",
+                                                               "axis0",    "axis1", "axis2", "axis3", "axis4",
+                                                               "axis5",    "axis6", "axis7"};
+
+std::string text_of(Extents const& vector) {
+  std::string result = "(";
+  for (int i = 0; i < vector.size(); ++i) {
+    if (i > 0) result += ',';
+    result += std::to_string(vector[i]);
+  }
+  return result + ")";
+}
+
+/// Outputs that parse() finds by itself: the axes 0.., with a vector that shows how many.
+bool plain_outputs(std::vector<LayoutInput> const& inputs, std::vector<Dim> const& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i] != axis_dim(static_cast<int>(i))) return false;
+  return !inputs.empty();
+}
+
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  bool accept(char wanted) {
+    space();
+    if (at_ == text_.size() || text_[at_] != wanted) return false;
+    ++at_;
+    return true;
+  }
+  [[nodiscard]] bool digit_ahead() {
+    space();
+    return at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9';
+  }
+  std::string_view word() {
+    space();
+    std::size_t const start = at_;
+    while (at_ < text_.size() &&
+           ((text_[at_] >= 'a' && text_[at_] <= 'z') || (at_ > start && text_[at_] >= '0' && text_[at_] <= '9')))
+      ++at_;
+    return text_.substr(start, at_ - start);
+  }
+  bool number(std::int64_t& value) {
+    space();
+    auto const [end, code] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+    if (code != std::errc() || value < 0) return false;
+    at_ = static_cast<std::size_t>(end - text_.data());
+    return true;
+  }
+  [[nodiscard]] bool at_end() {
+    space();
+    return at_ == text_.size();
+  }
+  [[nodiscard]] std::string place() const {
+    return " at column " + std::to_string(at_ + 1) +
+           (at_ < text_.size() ? std::string(", before '") + text_[at_] + "'" : ", at the end");
+  }
+
+ private:
+  void space() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+bool find_dim(std::string_view word, Dim& dim) {
+  auto const found = std::find(dim_names.begin(), dim_names.end(), word);
+  if (found == dim_names.end()) return false;
+  dim = static_cast<Dim>(found - dim_names.begin());
+  return true;
+}
+
+}  // namespace
+
+std::string_view name(Dim dim) { return dim_names[static_cast<std::size_t>(dim)]; }
+
+std::string Layout::make_text(std::vector<LayoutInput> const& inputs, std::vector<Dim> const& outputs) {
+  std::string result = "[";
+  for (LayoutInput const& input : inputs) {
+    if (result.size() > 1) result += ", ";
+    result += name(input.dim);
+    for (Extents const& basis : input.bases) result += ' ' + text_of(basis);
+    for (LayoutDigit const& digit : input.digits)
+      result += ' ' + std::to_string(digit.count) + '*' + text_of(digit.stride);
+  }
+  if (!plain_outputs(inputs, outputs)) {
+    if (result.size() > 1) result += ' ';
+    result += "to";
+    for (Dim dim : outputs) result += ' ' + std::string(name(dim));
+  }
+  return result + "]";
+}
+
+Layout const* Layout::parse(std::string_view text, std::string& error) {
+  Scanner scan(text);
+  auto const fail = [&](std::string_view what) -> Layout const* {
+    error = "layout: " + std::string(what) + scan.place();
+    return nullptr;
+  };
+  if (!scan.accept('[')) return fail("expected '['");
+  std::vector<LayoutInput> inputs;
+  std::vector<Dim> outputs;
+  int rank = -1;
+  bool named_outputs = false;
+  for (bool more = !scan.accept(']'); more;) {
+    std::string_view word = scan.word();
+    LayoutInput input;
+    if (word == "to") {
+      named_outputs = true;
+      while (!scan.accept(']')) {
+        Dim dim{};
+        if (!find_dim(scan.word(), dim)) return fail("expected the name of an output");
+        if (std::find(outputs.begin(), outputs.end(), dim) != outputs.end()) return fail("an output is given twice");
+        outputs.push_back(dim);
+      }
+      break;
+    }
+    if (!find_dim(word, input.dim)) return fail("expected register, lane, warp, block, offset, an axis or to");
+    for (;;) {
+      LayoutDigit digit;
+      bool const repeats = scan.digit_ahead();
+      if (repeats && (!scan.number(digit.count) || !scan.accept('*'))) return fail("expected count*(stride)");
+      if (!repeats && !scan.accept('(')) break;
+      if (repeats && !scan.accept('(')) return fail("expected '('");
+      if (!scan.accept(')')) {
+        do {
+          std::int64_t value = 0;
+          if (digit.stride.size() == max_rank || !scan.number(value)) return fail("expected up to 8 numbers");
+          digit.stride.push_back(value);
+        } while (scan.accept(','));
+        if (!scan.accept(')')) return fail("expected ')'");
+      }
+      if (rank < 0) rank = digit.stride.size();
+      if (rank != digit.stride.size()) return fail("all vectors must have the same number of components");
+      if (repeats)
+        input.digits.push_back(digit);
+      else if (!input.digits.empty())
+        return fail("bits must stand before repetitions");
+      else
+        input.bases.push_back(digit.stride);
+    }
+    inputs.push_back(std::move(input));
+    if (scan.accept(']')) break;
+    if (!scan.accept(',')) {
+      // `to` follows without a comma.
+      Scanner ahead = scan;
+      if (ahead.word() != "to") return fail("expected ',', 'to' or ']'");
+    }
+  }
+  if (!scan.at_end()) return fail("expected nothing more");
+  if (!named_outputs)
+    for (int i = 0; i < rank; ++i) outputs.push_back(axis_dim(i));
+  return intern(std::move(inputs), std::move(outputs), &error);
+}
+
+}  // namespace tegula::layout

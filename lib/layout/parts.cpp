@@ -1,0 +1,65 @@
+#include "layout/parts.hpp"
+
+#include <map>
+#include <utility>
+
+namespace tegula::layout {
+
+Layout const* folded(Layout const& layout, int axis) {
+  auto const moves = [&](Extents const& vector) { return vector[axis] != 0; };
+  for (Extents const& base : layout.input(Dim::warp).bases)
+    if (moves(base)) return nullptr;
+  for (Dim const dim : {Dim::lane, Dim::warp})
+    for (LayoutDigit const& digit : layout.input(dim).digits)
+      if (moves(digit.stride)) return nullptr;
+  Extents place;  // of a lane bit along the axis
+  for (int i = 0; i < layout.rank(); ++i) place.push_back(i == axis ? 1 : 0);
+  std::vector<int> moving;
+  auto const& lanes = layout.input(Dim::lane).bases;
+  for (std::size_t bit = 0; bit < lanes.size(); ++bit) {
+    if (!moves(lanes[bit])) continue;
+    for (int i = 0; i < layout.rank(); ++i)
+      if (i != axis && lanes[bit][i] != 0) return nullptr;
+    moving.push_back(static_cast<int>(bit));
+  }
+  std::vector<LayoutInput> inputs(layout.collapsed(axis)->inputs().begin(), layout.collapsed(axis)->inputs().end());
+  for (LayoutInput& input : inputs) {
+    if (input.dim != Dim::lane) continue;
+    for (int const bit : moving) {
+      input.bases[static_cast<std::size_t>(bit)] = place;
+      place[axis] *= 2;
+    }
+  }
+  return Layout::get(std::move(inputs), layout.rank());
+}
+
+std::vector<int> registers_of_part(Layout const& whole, Layout const& part, Extents const& offsets) {
+  if (whole.lanes() != part.lanes() || whole.warps() != part.warps()) return {};
+  std::map<std::vector<std::int64_t>, int> place;  // of an element of lane 0 of warp 0
+  for (int r = whole.registers() - 1; r >= 0; --r) {
+    Extents const at = whole.part(Dim::reg, r);
+    place[{at.begin(), at.end()}] = r;
+  }
+  std::vector<int> result;
+  for (int r = 0; r < part.registers(); ++r) {
+    Extents const at = part.part(Dim::reg, r);
+    std::vector<std::int64_t> wanted;
+    for (int axis = 0; axis < at.size(); ++axis) wanted.push_back(at[axis] + offsets[axis]);
+    auto const found = place.find(wanted);
+    if (found == place.end()) return {};
+    result.push_back(found->second);
+  }
+  // The same registers serve every thread when lanes and warps move alike, and beside the registers' coordinates.
+  for (Dim const dim : {Dim::lane, Dim::warp})
+    for (std::int64_t i = 0; i < part.size(dim); ++i) {
+      if (whole.part(dim, i) != part.part(dim, i)) return {};
+      for (int r = 0; r < part.registers(); ++r) {
+        Extents at = part.join(part.part(Dim::reg, r), part.part(dim, i));
+        for (int axis = 0; axis < at.size(); ++axis) at[axis] += offsets[axis];
+        if (whole.join(whole.part(Dim::reg, result[static_cast<std::size_t>(r)]), whole.part(dim, i)) != at) return {};
+      }
+    }
+  return result;
+}
+
+}  // namespace tegula::layout

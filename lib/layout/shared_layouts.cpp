@@ -1,0 +1,108 @@
+#include "layout/shared_layouts.hpp"
+
+#include <bit>
+#include <utility>
+
+namespace tegula::layout {
+namespace {
+
+constexpr int chunk_bytes = 16;
+
+Extents unit(int rank, int axis, std::int64_t value) {
+  Extents result;
+  for (int i = 0; i < rank; ++i) result.push_back(i == axis ? value : 0);
+  return result;
+}
+
+Extents last_two_exchanged(Extents shape) {
+  int const rank = shape.size();
+  std::int64_t const last = shape[rank - 1];
+  shape[rank - 1] = shape[rank - 2];
+  shape[rank - 2] = last;
+  return shape;
+}
+
+}  // namespace
+
+Layout const* swizzled_layout(Extents const& shape, int element_bytes, int swizzle_bytes, std::string& error) {
+  auto const fail = [&](std::string const& text) -> Layout const* {
+    error = "swizzled(" + std::to_string(swizzle_bytes) + "): " + text;
+    return nullptr;
+  };
+  if (swizzle_bytes != 128 && swizzle_bytes != 64 && swizzle_bytes != 32 && swizzle_bytes != 16)
+    return fail("the swizzle is 128, 64, 32 or 16 bytes");
+  if (element_bytes < 1 || element_bytes > 8 || !std::has_single_bit(static_cast<unsigned>(element_bytes)))
+    return fail("elements of 1, 2, 4 or 8 bytes are needed, found " + std::to_string(element_bytes));
+  int const rank = shape.size();
+  if (rank < 2) return fail("a tile of two axes or more is needed, found " + std::to_string(rank));
+  for (std::int64_t extent : shape)
+    if (extent < 1) return fail("extents of 1 or more are needed, found " + std::to_string(extent));
+  std::int64_t const columns = shape[rank - 1];
+  std::int64_t const rows = shape[rank - 2];
+  std::int64_t const block = swizzle_bytes / element_bytes;
+  if (columns % block != 0)
+    return fail("the contiguous axis has " + std::to_string(columns) + " elements of " + std::to_string(element_bytes) +
+                " bytes, not a multiple of " + std::to_string(block) + "; take a smaller swizzle");
+  std::int64_t const pattern = swizzle_bytes == 16 ? 1 : 8;
+  if (rows % pattern != 0 && (rows > pattern || !std::has_single_bit(static_cast<std::uint64_t>(rows))))
+    return fail(std::to_string(rows) + " rows are not a multiple of the 8 rows of the pattern");
+
+  // The chunk bit that a row bit flips, per row bit of the pattern.
+  std::int64_t const chunk = chunk_bytes / element_bytes;
+  std::int64_t const period = 128 / swizzle_bytes;  // rows that share one XOR
+  LayoutInput offset{Dim::offset, {}, {}};
+  for (std::int64_t column = 1; column < block; column *= 2) offset.bases.push_back(unit(rank, rank - 1, column));
+  std::int64_t row = 1;
+  for (; row < pattern && row < rows; row *= 2) {
+    Extents basis = unit(rank, rank - 2, row);
+    if (swizzle_bytes > 16 && row >= period) basis[rank - 1] = row / period * chunk;
+    offset.bases.push_back(basis);
+  }
+  offset.digits.push_back({rows / row, unit(rank, rank - 2, row)});
+  offset.digits.push_back({columns / block, unit(rank, rank - 1, block)});
+  for (int axis = rank - 3; axis >= 0; --axis) offset.digits.push_back({shape[axis], unit(rank, axis, 1)});
+  return Layout::get({offset}, rank);
+}
+
+Layout const* swizzled_transposed_layout(Extents const& shape, int element_bytes, int swizzle_bytes,
+                                         std::string& error) {
+  int const rank = shape.size();
+  if (rank < 2) {
+    error = "swizzled_t(" + std::to_string(swizzle_bytes) + "): a tile of two axes or more is needed, found " +
+            std::to_string(rank);
+    return nullptr;
+  }
+  Layout const* straight = swizzled_layout(last_two_exchanged(shape), element_bytes, swizzle_bytes, error);
+  if (straight == nullptr) return nullptr;
+  Extents order;
+  for (int axis = 0; axis < rank; ++axis) order.push_back(axis);
+  return straight->transposed(last_two_exchanged(order));
+}
+
+Layout const* dense_layout(Extents const& shape) {
+  Extents order;
+  for (int axis = shape.size() - 1; axis >= 0; --axis) order.push_back(axis);
+  return Layout::dense(shape, order);
+}
+
+Layout const* dense_transposed_layout(Extents const& shape) {
+  Extents order;
+  for (int axis = shape.size() - 1; axis >= 0; --axis) order.push_back(axis);
+  if (shape.size() >= 2) std::swap(order[0], order[1]);
+  return Layout::dense(shape, order);
+}
+
+std::optional<SharedForm> shared_form(Layout const& layout, int element_bytes) {
+  Extents const& shape = layout.shape();
+  std::string ignored;
+  for (bool transposed : {false, true}) {
+    if ((transposed ? dense_transposed_layout : dense_layout)(shape) == &layout) return SharedForm{0, transposed};
+    for (int swizzle : {128, 64, 32, 16})
+      if ((transposed ? swizzled_transposed_layout : swizzled_layout)(shape, element_bytes, swizzle, ignored) ==
+          &layout)
+        return SharedForm{swizzle, transposed};
+  }
+  return std::nullopt;
+}
+
+}  // namespace tegula::layout

@@ -1,0 +1,13 @@
+// Finds the description of the GPU that compile options name.
+#pragma once
+
+#include "tegula/support/compile_options.hpp"
+#include "tegula/target/target_info.hpp"
+
+namespace tegula::target {
+
+/// The GPU that these options compile for. Options of the host give the first of gpu_targets: no pass of the host's
+/// pipeline asks, and a GPU's pass that runs alone needs one. UserError for an architecture that has no description.
+TargetInfo const& gpu_target(CompileOptions const& options);
+
+}  // namespace tegula::target

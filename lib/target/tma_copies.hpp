@@ -1,0 +1,68 @@
+// Which TMA copies move a shared tile, computed from its layout, and which rules of tensor maps a copy breaks.
+//
+// Boxes are written in the order of the tensor's axes, slowest first (the reverse of the driver's). What breaks a rule
+// is said by one sentence with the rule's name and values; no sentence means that the copy is legal.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "layout/layout.hpp"
+#include "layout/offsets.hpp"
+#include "tegula/target/tma_rules.hpp"
+
+namespace tegula::target {
+
+/// "tma: NAME: what", the rule that such a sentence names (null: it is none), and the sentence without the name.
+std::string breaks(TmaRule const& rule, std::string_view what);
+TmaRule const* broken_rule(std::string_view sentence);
+std::string_view without_rule(std::string_view sentence);
+
+/// One copy of a plan: where its box begins in the tile, in the tile's axes, and in memory.
+struct TmaCopy {
+  Extents origin;
+  layout::ByteOffset offset;  ///< from the start of the view
+};
+
+/// The copies that fill a view; all with one box, so with one tensor map.
+struct TmaPlan {
+  int swizzle_bytes = 0;        ///< 128, 64, 32, or 0: none
+  Extents axes;                 ///< the tile's axis that each axis of the box runs along
+  Extents box;                  ///< in elements
+  std::int64_t bytes = 0;       ///< that one copy delivers
+  std::int64_t alignment = 16;  ///< that the tile's start needs
+  std::vector<TmaCopy> copies;
+  std::vector<std::string> broken;  ///< the rules that stand against it; the rest is then not filled in
+  [[nodiscard]] bool legal() const { return broken.empty(); }
+};
+
+/// The copies of this box that make up the view at `origin` of a tile of this layout, from the lowest offset up. Axis i
+/// of the box runs along axis axes[i] of the view (the last ones in their order when empty; -1: none, extent 1).
+TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, layout::Layout const& memory,
+                   int element_bytes, Extents const& axes = {}, Extents const& origin = {});
+
+/// The fewest copies for a view of this shape at `origin` (0 when empty) of a tile of this layout. Box extents are at
+/// most 256, and one column block wide when the tile is swizzled.
+TmaPlan tma_plan(Extents const& view, layout::Layout const& memory, int element_bytes, Extents const& origin = {});
+
+/// What stands against a tensor map with this box.
+std::vector<std::string> tma_box_troubles(Extents const& box, int swizzle_bytes, int element_bytes);
+
+/// What stands against moving all of the view by one copy of this box; arguments as for tma_copies.
+std::vector<std::string> tma_copy_troubles(Extents const& box, int swizzle_bytes, Extents const& view,
+                                           layout::Layout const& memory, int element_bytes, Extents const& axes = {},
+                                           Extents const& origin = {});
+
+/// What is known of the tensor in global memory; what is not known breaks the rule.
+struct TmaTensor {
+  int rank = 2;
+  bool unit_inner = false;               ///< the last axis is contiguous
+  std::int64_t address_multiple = 1;     ///< bytes that divide the address
+  std::int64_t stride_multiple = 1;      ///< bytes that divide every other axis' stride
+  std::int64_t coordinate_multiple = 1;  ///< elements that divide the coordinate along the last axis of every copy
+};
+std::vector<std::string> tma_tensor_troubles(TmaTensor const& tensor, int element_bytes);
+
+}  // namespace tegula::target

@@ -1,0 +1,221 @@
+#include "target/wgmma_operand.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "layout/element_offsets.hpp"
+#include "layout/shared_layouts.hpp"
+#include "tegula/target/target_info.hpp"
+
+namespace tegula::target {
+namespace {
+
+/// One operand seen from (m or n, k), whatever axes these are.
+class View {
+ public:
+  View(Extents const& view, layout::ElementOffsets const& offsets, int element_bytes, WgmmaRole role,
+       Extents const& origin)
+      : offsets_(offsets), element_bytes_(element_bytes), mn_axis_(role == WgmmaRole::a ? 0 : 1), origin_(origin) {
+    mn_ = view[mn_axis_];
+    k_ = view[1 - mn_axis_];
+  }
+  [[nodiscard]] std::int64_t mn() const { return mn_; }
+  [[nodiscard]] std::int64_t k() const { return k_; }
+  /// Byte offset in the tile.
+  [[nodiscard]] layout::ByteOffset at(std::int64_t mn, std::int64_t k) const {
+    Extents where = origin_;
+    int const first = where.size() - 2;
+    where[first + mn_axis_] += mn;
+    where[first + 1 - mn_axis_] += k;
+    return layout::in_bytes(offsets_.at(where), element_bytes_);
+  }
+
+ private:
+  layout::ElementOffsets const& offsets_;
+  int element_bytes_;
+  int mn_axis_;
+  Extents origin_;
+  std::int64_t mn_ = 0, k_ = 0;
+};
+
+/// Bytes from an instruction's start to its element, before the XOR: the canonical layouts of the PTX ISA.
+std::int64_t canonical(WgmmaOperand const& operand, int element_bytes, std::int64_t mn, std::int64_t k) {
+  std::int64_t const width = operand.swizzle_bytes;
+  std::int64_t const along = (operand.mn_major ? mn : k) * element_bytes;  // bytes along the contiguous axis
+  std::int64_t const across = operand.mn_major ? k : mn;
+  // Groups of 8 rows of `width` bytes; the two offsets lead to the next group each way, with their roles exchanged for
+  // the unswizzled MN-major form.
+  std::int64_t const next_rows = operand.mn_major && width == 16 ? operand.leading : operand.stride;
+  std::int64_t const next_columns = operand.mn_major && width == 16 ? operand.stride : operand.leading;
+  return across % 8 * width + across / 8 * next_rows + along % width + along / width * next_columns;
+}
+
+/// The operand if this mode reads the view, else the reason.
+std::optional<WgmmaOperand> with_mode(View const& view, int element_bytes, int swizzle_bytes, bool mn_major,
+                                      std::int64_t mn_per_step, std::string& why) {
+  WgmmaOperand operand;
+  operand.swizzle_bytes = swizzle_bytes;
+  operand.mn_major = mn_major;
+  operand.mn_per_step = static_cast<int>(mn_per_step);
+  operand.k_per_step = 32 / element_bytes;
+  // The XOR is its own inverse: what lies at an address is addressed by the XORed one.
+  auto const linear = [&](std::int64_t mn, std::int64_t k) {
+    return layout::swizzled_address(view.at(mn, k), swizzle_bytes).count;
+  };
+  std::int64_t const start = linear(0, 0);
+  std::int64_t const block = swizzle_bytes / element_bytes;  // elements of the contiguous axis in one row of a group
+
+  // Offsets to the next 8 rows and the next column block, where an instruction has more than one.
+  std::int64_t const rows = mn_major ? operand.k_per_step : mn_per_step;
+  std::int64_t const columns = mn_major ? mn_per_step : operand.k_per_step;
+  std::int64_t next_rows = 16, next_columns = 16;
+  if (rows > 8) next_rows = (mn_major ? linear(0, 8) : linear(8, 0)) - start;
+  if (columns > block) next_columns = (mn_major ? linear(block, 0) : linear(0, block)) - start;
+  bool const exchanged = mn_major && swizzle_bytes == 16;
+  operand.stride = exchanged ? next_columns : next_rows;
+  operand.leading = exchanged ? next_rows : next_columns;
+
+  for (std::int64_t offset : {operand.stride, operand.leading})
+    if (offset < 0 || offset % 16 != 0 || offset >= 1 << 18) {
+      why = "the distance of " + std::to_string(offset) + " bytes does not fit a descriptor";
+      return std::nullopt;
+    }
+  for (std::int64_t k = 0; k < view.k(); k += operand.k_per_step) operand.k_starts.push_back(linear(0, k) - start);
+  for (std::int64_t mn = 0; mn < view.mn(); mn += mn_per_step) operand.mn_starts.push_back(linear(mn, 0) - start);
+
+  std::int64_t const first_row = swizzle_bytes == 16 ? layout::swizzle_alignment(16) : swizzle_bytes;
+  for (std::int64_t mn = 0; mn < view.mn(); ++mn)
+    for (std::int64_t k = 0; k < view.k(); ++k) {
+      std::int64_t const step_start = start + operand.mn_starts[static_cast<std::size_t>(mn / mn_per_step)] +
+                                      operand.k_starts[static_cast<std::size_t>(k / operand.k_per_step)];
+      std::int64_t const within = canonical(operand, element_bytes, mn % mn_per_step, k % operand.k_per_step);
+      layout::ByteOffset const read = layout::swizzled_address(layout::ByteOffset{step_start + within}, swizzle_bytes);
+      // A start in another row of the pattern than the first would need the base offset field.
+      if (step_start % 16 != 0 || step_start % layout::swizzle_alignment(swizzle_bytes) >= first_row) {
+        why = "an instruction would start at byte " + std::to_string(step_start) +
+              ", not in the first row of a pattern of " + std::to_string(layout::swizzle_alignment(swizzle_bytes)) +
+              " bytes";
+        return std::nullopt;
+      }
+      if (read == view.at(mn, k)) continue;
+      why = "it reads byte " + std::to_string(read.count) + " for element " + std::to_string(k) + " of K in row " +
+            std::to_string(mn) + ", which lies at byte " + std::to_string(view.at(mn, k).count);
+      return std::nullopt;
+    }
+  return operand;
+}
+
+/// wgmma_operand for one extent of N.
+std::optional<WgmmaOperand> find_operand(Extents const& view_shape, layout::Layout const& memory, int element_bytes,
+                                         WgmmaRole role, std::string& why, std::int64_t n_per_step,
+                                         Extents const& origin) {
+  bool const is_a = role == WgmmaRole::a;
+  auto const fail = [&](std::string const& text) -> std::optional<WgmmaOperand> {
+    why = std::string("wgmma: operand ") + (is_a ? "A " : "B ") + text;
+    return std::nullopt;
+  };
+  if (view_shape.size() != 2)
+    return fail("is a tile of " + std::to_string(view_shape.size()) + " axes, not of 2; take one stage of it");
+  if (element_bytes != 1 && element_bytes != 2 && element_bytes != 4)
+    return fail("has elements of " + std::to_string(element_bytes) + " bytes; 1, 2 or 4 are possible");
+  if (!fits(view_shape, memory, why)) return std::nullopt;
+  layout::ElementOffsets const* offsets = layout::ElementOffsets::get(memory, why);
+  if (offsets == nullptr) return std::nullopt;
+  Extents first = origin;
+  while (first.size() < memory.rank()) first.insert(0, 0);
+  for (int a = 0; a < memory.rank(); ++a) {
+    int const axis = a - (memory.rank() - 2);
+    if (first[a] < 0 || first[a] + (axis < 0 ? 1 : view_shape[axis]) > memory.shape()[a])
+      return fail("begins at " + std::to_string(first[a]) + " of axis " + std::to_string(a) + ", beyond the tile of " +
+                  layout::shape_text(memory.shape()));
+  }
+
+  View const view(view_shape, *offsets, element_bytes, role, first);
+  std::int64_t const k_per_step = isa::wgmma.depth_bytes / element_bytes;
+  std::string const shape = layout::shape_text(view_shape);
+  if (view.k() % k_per_step != 0)
+    return fail("of " + shape + " has a K of " + std::to_string(view.k()) + ", not a multiple of the " +
+                std::to_string(k_per_step) + " that one instruction takes");
+  std::int64_t const mn_per_step = is_a ? isa::wgmma.rows : n_per_step;
+  if (!is_a && (mn_per_step % isa::wgmma.column_step != 0 || mn_per_step > isa::wgmma.max_columns))
+    return fail("of " + shape + " is read " + std::to_string(mn_per_step) +
+                " columns at a time; one instruction takes a multiple of 8 up to 256");
+  if (view.mn() % mn_per_step != 0)
+    return fail("of " + shape + " has " + std::to_string(view.mn()) + (is_a ? " rows" : " columns") +
+                ", not a multiple of " + std::to_string(mn_per_step));
+
+  // The contiguous axis decides the major order, the rest decides the mode.
+  layout::ByteOffset const one = layout::in_bytes(layout::ElementOffset{1}, element_bytes);
+  bool const k_major = view.at(0, 1) - view.at(0, 0) == one;
+  bool const mn_major = view.at(1, 0) - view.at(0, 0) == one;
+  if (!k_major && !mn_major)
+    return fail(std::string("has neither K nor ") + (is_a ? "M" : "N") + " contiguous in its layout " + memory.text());
+  if (mn_major && !k_major && element_bytes != 2)
+    return fail(std::string("has ") + (is_a ? "M" : "N") + " contiguous and elements of " +
+                std::to_string(element_bytes) +
+                " bytes; only 16-bit elements can be transposed, others need K "
+                "contiguous");
+  std::string reason;
+  for (bool transposed : {false, true}) {
+    if (transposed ? !mn_major || element_bytes != 2 : !k_major) continue;
+    // The first mode fails with the most telling reason: try the layout's own first.
+    auto const form = layout::shared_form(memory, element_bytes);
+    int const own = form && form->swizzle_bytes > 0 ? form->swizzle_bytes : 16;
+    for (int swizzle : {own, 128, 64, 32, 16}) {
+      std::string trouble;
+      if (auto operand = with_mode(view, element_bytes, swizzle, transposed, mn_per_step, trouble)) return operand;
+      if (reason.empty())
+        reason = "is not laid out as wgmma reads it: with a swizzle of " +
+                 (swizzle == 16 ? std::string("none") : std::to_string(swizzle) + " bytes") + ' ' + trouble;
+    }
+  }
+  return fail(reason);
+}
+
+}  // namespace
+
+std::int64_t max_wgmma_columns(int cta_warps, TargetInfo const& target) {
+  MatrixInstruction const& wgmma = target.wgmma;
+  std::int64_t const accumulators = target.registers_at_start(cta_warps) - wgmma.extra_registers;
+  std::int64_t const columns = accumulators * target.threads_per_group() / wgmma.rows;
+  return std::clamp<std::int64_t>(columns / wgmma.column_step * wgmma.column_step, wgmma.column_step,
+                                  wgmma.max_columns);
+}
+
+std::optional<WgmmaOperand> wgmma_operand(Extents const& view, layout::Layout const& memory, int element_bytes,
+                                          WgmmaRole role, std::string& why, int n_per_step, Extents const& origin) {
+  // Looking at every element costs; verifier, simulator and lowering ask the same again.
+  using Key = std::tuple<layout::Layout const*, int, WgmmaRole, int, std::vector<std::int64_t>>;
+  static std::mutex mutex;
+  static auto& known = *new std::map<Key, WgmmaOperand>;  // outlives static destructors
+  std::vector<std::int64_t> extents(view.begin(), view.end());
+  extents.insert(extents.end(), origin.begin(), origin.end());
+  Key key(&memory, element_bytes, role, n_per_step, std::move(extents));
+  {
+    std::scoped_lock const lock(mutex);
+    if (auto const found = known.find(key); found != known.end()) return found->second;
+  }
+  std::optional<WgmmaOperand> operand;
+  if (role == WgmmaRole::a || n_per_step > 0 || view.size() != 2) {
+    operand = find_operand(view, memory, element_bytes, role, why, n_per_step, origin);
+  } else {
+    std::int64_t const columns = view[1];
+    std::string first;
+    for (std::int64_t parts = (columns + isa::wgmma.max_columns - 1) / isa::wgmma.max_columns;
+         parts * 8 <= columns && !operand; ++parts) {
+      if (columns % (parts * 8) != 0) continue;
+      std::string trouble;
+      operand = find_operand(view, memory, element_bytes, role, trouble, columns / parts, origin);
+      if (first.empty()) first = trouble;
+    }
+    if (!operand && first.empty()) find_operand(view, memory, element_bytes, role, first, columns, origin);
+    if (!operand) why = first;
+  }
+  if (!operand) return std::nullopt;
+  std::scoped_lock const lock(mutex);
+  return known.emplace(std::move(key), std::move(*operand)).first->second;
+}
+
+}  // namespace tegula::target

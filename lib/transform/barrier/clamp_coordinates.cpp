@@ -1,0 +1,67 @@
+#include "transform/barrier/clamp_coordinates.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "ir/builder.hpp"
+#include "ir/walk.hpp"
+#include "tegula/target/tma_rules.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+/// True for a TMA copy, which takes its coordinates in 32 bits.
+bool has_coordinates(Op const& op) {
+  return op.is<ir::TmaLoadOp>() || op.is<ir::TmaStoreOp>() || op.is<ir::TmaReduceOp>() || op.is<ir::TmaPrefetchOp>();
+}
+
+/// Elements that a copy takes along each axis of its tensor.
+Extents box_of(Op const& op) {
+  Value const& map = *op.in("map");
+  Value const& tile = op.is<ir::TmaPrefetchOp>() ? map : *op.in(op.is<ir::TmaLoadOp>() ? "destination" : "source");
+  Extents box = tile.type().shape();
+  while (box.size() < map.type().rank()) box.insert(0, 1);
+  return box;
+}
+
+bool clamp(Op& op, analysis::AxisFacts const& facts) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  Extents const box = box_of(op);
+  int const first = op.position("offsets");
+  ir::Builder builder = ir::Builder::before(op);
+  builder.set_where(op.where());
+  bool changed = false;
+  for (int axis = 0; axis < box.size(); ++axis) {
+    Value* at = op.operand(first + axis);
+    analysis::ValueFacts const known = facts.facts(*at);
+    auto const bound = [&](std::int64_t value) {
+      return builder.constant(ir::make_constant(at->type().element(), value), at->type());
+    };
+    if (known.least < Limits::min()) at = builder.same(ir::MaxOp{}, {at, bound(-tma_rule::most_extent)});
+    if (known.greatest > Limits::max() - box[axis]) at = builder.same(ir::MinOp{}, {at, bound(tma_rule::most_extent)});
+    if (at == op.operand(first + axis)) continue;
+    op.set_operand(first + axis, at);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace
+
+PassResult clamp_coordinates(ir::Function& function, AnalysisCache& analyses, PassContext&) {
+  std::vector<Op*> copies;
+  ir::walk(function, [&](Op& op) {
+    if (has_coordinates(op)) copies.push_back(&op);
+  });
+  if (copies.empty()) return PassResult::unchanged;
+  analysis::AxisFacts const& facts = analyses.axis_facts();
+  bool changed = false;
+  for (Op* op : copies) changed = clamp(*op, facts) || changed;
+  return result_of(changed);
+}
+
+}  // namespace tegula::transform

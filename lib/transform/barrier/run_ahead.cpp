@@ -1,0 +1,211 @@
+#include "transform/barrier/run_ahead.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <unordered_set>
+
+#include "ir/rewrite.hpp"
+#include "ir/walk.hpp"
+#include "transform/barrier/loop_regions.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Block;
+using ir::Op;
+using ir::Value;
+
+bool fills(Op const& op) { return op.is<ir::ElectOp>() && op.as<ir::ElectOp>().role == ir::Role::producer; }
+
+/// The least number of stages of the rings that a region fills; 0: not known.
+std::int64_t stages_of(Op const& fill) {
+  std::int64_t least = 0;
+  for (Op const& op : fill.block()) {
+    if (!op.is<ir::TmaLoadOp>()) continue;
+    Op const* const view = op.in<ir::TmaLoadOp>("destination")->defined_by<ir::ViewOp>();
+    if (view == nullptr) return 0;
+    ir::Type const& ring = view->in<ir::ViewOp>("source")->type();
+    if (ring.rank() != view->result()->type().rank() + 1) return 0;
+    least = least == 0 ? ring.shape()[0] : std::min(least, ring.shape()[0]);
+  }
+  return least;
+}
+
+/// The counter that `view %barriers, %counter mod stages` is about; null: not such a view.
+Value const* use_of(Value const& barrier) {
+  Op const* const view = barrier.defined_by<ir::ViewOp>();
+  Op const* const stage = view != nullptr ? view->in<ir::ViewOp>("offsets")->defining_op() : nullptr;
+  return stage != nullptr && (stage->is<ir::AndOp>() || stage->is<ir::RemOp>()) ? stage->lhs() : nullptr;
+}
+
+/// Whether all readers give the stage that this fills back in the iteration that fills it.
+bool given_back_here(Op const& fill, Op const& loop) {
+  Value const* empty = nullptr;  // what the fill waits for
+  for (Op const& op : fill.block())
+    if (op.is<ir::MbarrierWaitOp>()) empty = op.in<ir::MbarrierWaitOp>("mbarrier");
+  Value const* const use = empty == nullptr ? nullptr : use_of(*empty);
+  if (use == nullptr) return false;
+  int here = 0, elsewhere = 0;
+  ir::walk_pre_order(loop.block(), [&](Op& op) {
+    if (!op.is<ir::MbarrierArriveOp>()) return ir::Walk::advance;
+    Value const& barrier = *op.in<ir::MbarrierArriveOp>("mbarrier");
+    Op const* const view = barrier.defined_by<ir::ViewOp>();
+    if (view == nullptr || view->in<ir::ViewOp>("source") != empty->defining_op()->in<ir::ViewOp>("source"))
+      return ir::Walk::advance;
+    bool const always = op.parent_op()->parent() == &loop.block();
+    (use_of(barrier) == use && always ? here : elsewhere) += 1;
+    return ir::Walk::advance;
+  });
+  return here > 0 && elsewhere == 0;
+}
+
+/// What the fills of a loop are computed by; nothing when that is more than indices and places.
+std::optional<std::unordered_set<Op const*>> needed_by(std::vector<Op*> const& fills, Block const& body) {
+  std::unordered_set<Op const*> needed;
+  bool good = true;
+  auto const need = [&](auto const& self, Op const& op) -> void {
+    for (Value const* operand : op.operands()) {
+      Op const* const from = operand->defining_op();
+      if (from == nullptr || from->parent() != &body || !needed.insert(from).second) continue;
+      good = good && from->pure() &&
+             (from->info().has(ir::elementwise) || from->is<ir::ViewOp>() || from->is<ir::ConstantOp>());
+      self(self, *from);
+    }
+  };
+  for (Op const* fill : fills)
+    ir::walk_pre_order(fill->block(), [&](Op& op) {
+      need(need, op);
+      return ir::Walk::advance;
+    });
+  if (!good) return std::nullopt;
+  return needed;
+}
+
+bool let_run_ahead(Op& loop, CompileOptions const& options) {
+  std::vector<Op*> fills_here;
+  std::int64_t distance = 0;
+  for (Op& op : loop.block()) {
+    if (!fills(op)) continue;
+    fills_here.push_back(&op);
+    std::int64_t const stages = stages_of(op);
+    std::int64_t const most = stages > 1 && given_back_here(op, loop) ? stages : stages - 1;
+    distance = fills_here.size() == 1 ? most : std::min(distance, most);
+  }
+  if (std::int64_t const asked = loop.as<ir::ForOp>().distance; asked != 0) distance = std::min(distance, asked);
+  if (fills_here.empty() || distance < 1) return false;
+  auto const needed = needed_by(fills_here, loop.block());
+  if (!needed) return false;
+  std::vector<StagedOp> order;
+  for (Op& op : loop.block())
+    if (!fills(op) && needed->count(&op) == 0 && !op.info().has(ir::terminator))
+      order.push_back({&op, static_cast<int>(distance)});
+  for (Op* fill : fills_here) order.push_back({fill, 0});
+  LoopPipeline pipeline(loop, std::move(order));
+  if (!pipeline.trouble().empty()) return false;
+  for (Op* fill : fills_here) fill->as<ir::ElectOp>().role = ir::Role::none;
+  pipeline.rewrite(options.epilogue == Choice::off ? Tail::predicated : Tail::epilogue);
+  return true;
+}
+
+/// The alloc op of an mbarrier or of a view of one.
+Op& array_of(Value const& mbarrier) {
+  Op* op = mbarrier.defining_op();
+  while (op->is<ir::ViewOp>()) op = op->in<ir::ViewOp>("source")->defining_op();
+  return *op;
+}
+
+bool is_empty(Op const& op) {
+  bool empty = op.is<ir::ElectOp>() || op.is<ir::IfOp>();
+  for (int b = 0; b < op.block_count(); ++b)
+    for (Op const& inner : op.block(b)) empty = empty && (inner.is<ir::YieldOp>() || inner.pure());
+  return empty;
+}
+
+/// Takes out what gives a stage back: the arrival, the region around it, and what makes a warp's reads known to its
+/// elected lane.
+void erase_release(Op& arrive) {
+  Op* around = arrive.parent_op();
+  ir::erase_with_operands(arrive);
+  while (around != nullptr && is_empty(*around)) {
+    Op& region = *around;
+    around = region.parent_op();
+    auto at = region.parent()->begin();
+    while (&*at != &region) ++at;
+    if (region.is<ir::ElectOp>() && at != region.parent()->begin() && (--at)->is<ir::WarpBarrierOp>()) at->erase();
+    ir::erase_with_operands(region);
+  }
+}
+
+/// The empty barriers of the kernel's rings: those that fills wait for, where what is filled is read in the same block.
+/// Readers in an inner loop that has no iterations meet nobody, so the fill could be two phases ahead of their wait.
+std::set<Op*> empty_barriers(ir::Function& function) {
+  std::set<Op*> empties;
+  ir::walk(function, [&](Op& op) {
+    if (op.is<ir::MbarrierWaitOp>() && op.parent_op() != nullptr && fills(*op.parent_op()) &&
+        !holds_a_loop(*op.parent_op()->parent()))
+      empties.insert(&array_of(*op.in("mbarrier")));
+  });
+  return empties;
+}
+
+/// Who fills a ring among the warps that read it meets them at barriers of the CTA, which insert-barriers puts in.
+void let_barriers_release(ir::Function& function, std::set<Op*> const& empties) {
+  std::vector<Op*> uses;
+  ir::walk(function, [&](Op& op) {
+    bool const use = op.is<ir::MbarrierInitOp>() || op.is<ir::MbarrierArriveOp>() || op.is<ir::MbarrierWaitOp>();
+    if (use && empties.count(&array_of(*op.in("mbarrier"))) != 0) uses.push_back(&op);
+  });
+  for (Op* use : uses) use->is<ir::MbarrierArriveOp>() ? erase_release(*use) : ir::erase_with_operands(*use);
+  for (Op* empty : empties)
+    if (empty->result()->uses().empty()) empty->erase();
+}
+
+bool carries_products(Op const& loop) {
+  for (int i = 0; i < loop.result_count(); ++i)
+    if (loop.result(i)->type().is_pending()) return true;
+  return false;
+}
+
+bool gives_back(Op const& loop) {
+  bool found = false;
+  ir::walk_pre_order(loop.block(), [&](Op& op) {
+    found = found || op.is<ir::MbarrierArriveOp>();
+    return ir::Walk::advance;
+  });
+  return found;
+}
+
+/// Nothing is filled in an epilogue, and a wait behind it ends all products that it carries: those in it wait for none.
+/// What still gives stages back through empty barriers says that products have read them, so its waits stay.
+void leave_products_open(ir::Function& function) {
+  std::vector<Op*> waits;
+  ir::walk(function, [&](Op& op) {
+    Op const* const loop = op.parent_op();
+    bool const last = loop != nullptr && loop->is<ir::ForOp>() &&
+                      loop->as<ir::ForOp>().region == ir::LoopRegion::epilogue && carries_products(*loop);
+    if (last && op.is<ir::WgmmaWaitOp>() && op.result_count() == 0 && !gives_back(*loop)) waits.push_back(&op);
+  });
+  for (Op* wait : waits) wait->erase();
+}
+
+}  // namespace
+
+PassResult run_ahead(ir::Function& function, AnalysisCache&, PassContext& context) {
+  if (!function.is_kernel()) return PassResult::unchanged;
+  std::vector<Op*> loops;
+  bool specialised = false;
+  ir::walk(function, [&](Op& op) {
+    if (op.is<ir::ForOp>()) loops.push_back(&op);
+    specialised = specialised || op.is<ir::WarpSpecializeOp>();
+  });
+  if (specialised) return PassResult::unchanged;
+  auto const empties = empty_barriers(function);
+  bool changed = !empties.empty();
+  for (Op* op : loops) changed = let_run_ahead(*op, context.options) || changed;
+  let_barriers_release(function, empties);
+  if (changed) leave_products_open(function);
+  return result_of(changed);
+}
+
+}  // namespace tegula::transform

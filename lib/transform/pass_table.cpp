@@ -1,0 +1,248 @@
+#include "transform/pass_table.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <stdexcept>
+
+#include "support/string_buffer.hpp"
+#include "transform/barrier/allocate_shared_memory.hpp"
+#include "transform/warp/assign_layouts.hpp"
+#include "transform/simplify/canonicalize.hpp"
+#include "transform/simplify/carry_remainders.hpp"
+#include "transform/tile/choose_memory_paths.hpp"
+#include "transform/barrier/circular_buffer.hpp"
+#include "transform/barrier/clamp_coordinates.hpp"
+#include "transform/barrier/dependent_launch.hpp"
+#include "transform/simplify/eliminate_common_subexpressions.hpp"
+#include "transform/simplify/eliminate_dead_code.hpp"
+#include "transform/simplify/expand_math.hpp"
+#include "transform/simplify/hoist_loop_invariants.hpp"
+#include "transform/simplify/inline_functions.hpp"
+#include "transform/barrier/insert_barriers.hpp"
+#include "transform/barrier/insert_proxy_fences.hpp"
+#include "transform/tile/lag_references.hpp"
+#include "transform/warp/lower_online_softmax.hpp"
+#include "transform/tile/narrow_masks.hpp"
+#include "transform/tile/persistent_grid.hpp"
+#include "transform/barrier/run_ahead.hpp"
+#include "transform/tile/schedule_dots.hpp"
+#include "transform/warp/share_reciprocals.hpp"
+#include "transform/warp/sink_reductions.hpp"
+#include "transform/tile/skew_dots.hpp"
+#include "transform/simplify/specialize.hpp"
+#include "transform/warp/specialize_warps.hpp"
+#include "transform/tile/split_loops.hpp"
+#include "transform/warp/split_products.hpp"
+#include "transform/warp/split_stores.hpp"
+#include "transform/tile/swap_operands.hpp"
+#include "transform/warp/take_turns.hpp"
+#include "transform/warp/test_masks.hpp"
+
+namespace tegula::transform {
+namespace {
+
+constexpr PassInfo table[] = {
+    {.name = "specialize",
+     .summary = "writes facts of the compile options as parameter attributes, and stages as attributes of loops",
+     .module = specialize},
+    {.name = "inline-functions",
+     .summary =
+         "replaces calls by the bodies of the callees, except of functions marked to stay; removes uncalled functions",
+     .module = inline_functions},
+    {.name = "inline-all-functions",
+     .summary = "replaces all calls by the bodies of the callees; removes the functions",
+     .module = inline_all_functions,
+     .leaves = {Property::no_calls}},
+    {.name = "canonicalize",
+     .summary = "folds constants, applies exact identities, resolves known branches and loops",
+     .function = canonicalize},
+    {.name = "eliminate-common-subexpressions",
+     .summary = "merges equal pure ops, and equal loads between which nothing writes",
+     .function = eliminate_common_subexpressions},
+    {.name = "hoist-loop-invariants",
+     .summary = "moves ops that no iteration changes before the loop",
+     .function = hoist_loop_invariants},
+    {.name = "eliminate-dead-code",
+     .summary = "removes unused ops, loop-carried values and results of branches",
+     .function = eliminate_dead_code},
+    {.name = "expand-math",
+     .summary = "replaces elementary functions by arithmetic",
+     .function = expand_math,
+     .leaves = {Property::expanded_math}},
+    {.name = "expand-device-math",
+     .summary = "replaces elementary functions by arithmetic where the device has no instruction that is exact enough",
+     .function = expand_device_math},
+    {.name = "persistent-grid",
+     .summary = "makes CTAs persistent that have products in loops or all read the same data",
+     .function = persistent_grid,
+     .needs = {Property::no_calls}},
+    {.name = "swap-operands",
+     .summary = "transposes products with fewer rows than wgmma takes",
+     .function = swap_operands,
+     .needs = {Property::no_calls}},
+    {.name = "choose-memory-paths",
+     .summary = "turns loads into TMA copies where the rules allow, if they feed products or loops with stages",
+     .function = choose_memory_paths,
+     .needs = {Property::no_calls}},
+    {.name = "lag-references",
+     .summary = "lets the reference of a softmax lag behind the running maximum",
+     .function = lag_references,
+     .needs = {Property::no_calls}},
+    {.name = "skew-dots",
+     .summary = "overlaps a product that takes the result of another with the first product of the next iteration",
+     .function = skew_dots,
+     .needs = {Property::no_calls}},
+    {.name = "split-loops",
+     .summary = "splits loops with products where their masks begin to matter",
+     .function = split_loops,
+     .needs = {Property::no_calls}},
+    {.name = "narrow-masks",
+     .summary = "compares coordinates as 32-bit numbers with one scalar",
+     .function = narrow_masks,
+     .needs = {Property::no_calls}},
+    {.name = "schedule-dots",
+     .summary = "replaces dots by products of the tensor cores, issued, committed and waited for",
+     .function = schedule_dots,
+     .needs = {Property::no_calls},
+     .leaves = {Property::no_dots}},
+    {.name = "assign-layouts",
+     .summary = "gives every tile a layout and converts where two layouts meet",
+     .module = assign_layouts,
+     .needs = {Property::no_dots},
+     .leaves = {Property::layouts},
+     .breaks = {Property::shared_offsets, Property::barriers}},
+    {.name = "lower-online-softmax",
+     .summary = "rescales the online-softmax state only where a running maximum grows",
+     .function = lower_online_softmax,
+     .needs = {Property::layouts}},
+    {.name = "sink-reductions",
+     .summary = "keeps loop-carried sums apart per lane until the loop ends",
+     .function = sink_reductions,
+     .needs = {Property::layouts}},
+    {.name = "test-masks",
+     .summary = "applies masks of single blocks only where they hide an element",
+     .function = test_masks,
+     .needs = {Property::layouts}},
+    {.name = "share-reciprocals",
+     .summary = "multiplies by one reciprocal a row in place of dividing, where results round to 16 bits",
+     .function = share_reciprocals,
+     .needs = {Property::layouts}},
+    {.name = "split-products",
+     .summary = "splits the loop of a product over the CTAs of a cluster and adds up their partial sums",
+     .function = split_products,
+     .needs = {Property::no_calls, Property::layouts},
+     .breaks = {Property::shared_offsets, Property::barriers}},
+    {.name = "split-stores",
+     .summary = "stores results of products in column chunks, through staging buffers and the TMA engine",
+     .function = split_stores,
+     .needs = {Property::layouts},
+     .breaks = {Property::shared_offsets, Property::barriers}},
+    {.name = "circular-buffer",
+     .summary = "gives copied tiles stages of rings in shared memory, with full and empty barriers",
+     .function = circular_buffer,
+     .needs = {Property::layouts},
+     .leaves = {Property::no_fetches},
+     .breaks = {Property::shared_offsets, Property::barriers}},
+    {.name = "specialize-warps",
+     .summary = "clones the kernel for the warps that fill rings and for those that read them",
+     .function = specialize_warps,
+     .needs = {Property::layouts, Property::no_fetches}},
+    {.name = "run-ahead",
+     .summary = "moves fills of rings iterations ahead of their readers where warps are not specialised",
+     .function = run_ahead,
+     .needs = {Property::no_fetches}},
+    {.name = "dependent-launch",
+     .summary = "overlaps the start of the kernel with the tail of the kernel before it",
+     .function = dependent_launch,
+     .needs = {Property::no_fetches}},
+    {.name = "allocate-shared-memory",
+     .summary = "places buffers, exchanges and called functions in shared memory",
+     .function = allocate_shared_memory,
+     .needs = {Property::layouts},
+     .leaves = {Property::shared_offsets}},
+    {.name = "insert-barriers",
+     .summary = "closes hazards between threads of a CTA with barriers",
+     .function = insert_barriers,
+     .needs = {Property::layouts, Property::shared_offsets},
+     .leaves = {Property::barriers}},
+    {.name = "insert-proxy-fences",
+     .summary = "fences accesses of threads from those of copies and tensor cores",
+     .function = insert_proxy_fences,
+     .needs = {Property::layouts, Property::shared_offsets, Property::barriers}},
+    {.name = "take-turns",
+     .summary = "lets warpgroups issue products in turn where exponentials take as long",
+     .function = take_turns,
+     .needs = {Property::layouts, Property::barriers}},
+    {.name = "carry-remainders",
+     .summary = "carries remainder and quotient of counters that loops divide by a constant",
+     .function = carry_remainders},
+    {.name = "clamp-coordinates",
+     .summary = "keeps TMA coordinates that may not fit 32 bits outside the tensor",
+     .function = clamp_coordinates,
+     .needs = {Property::no_fetches}},
+};
+
+std::string names_of(PropertySet properties) {
+  std::vector<std::string_view> names;
+  for (int i = 0; i < property_count; ++i)
+    if (properties.has(static_cast<Property>(i))) names.push_back(name(static_cast<Property>(i)));
+  return names.empty() ? "-" : support::joined(names, ", ");
+}
+
+/// Finds the passes while the compiler compiles: an unknown name is a compile-time error.
+template <class... Names>
+consteval std::array<PassInfo const*, sizeof...(Names)> list(Names... names) {
+  auto const one = [](std::string_view name) -> PassInfo const* {
+    for (PassInfo const& pass : table)
+      if (pass.name == name) return &pass;
+    throw std::invalid_argument("no pass has this name");
+  };
+  return {one(names)...};
+}
+
+constexpr auto for_host = list("specialize", "inline-functions", "canonicalize", "eliminate-common-subexpressions",
+                               "hoist-loop-invariants", "eliminate-dead-code", "expand-math", "canonicalize",
+                               "eliminate-common-subexpressions", "eliminate-dead-code");
+constexpr auto for_cuda =
+    list("specialize", "inline-functions", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
+         "eliminate-dead-code", "expand-device-math", "canonicalize", "eliminate-common-subexpressions",
+         "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code",
+         "allocate-shared-memory", "insert-barriers");
+constexpr auto for_cuda_block = list(
+    "specialize", "inline-all-functions", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
+    "eliminate-dead-code", "persistent-grid", "hoist-loop-invariants", "swap-operands", "choose-memory-paths",
+    "lag-references", "skew-dots", "split-loops", "narrow-masks", "schedule-dots", "expand-device-math", "canonicalize",
+    "eliminate-common-subexpressions", "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions",
+    "eliminate-dead-code", "lower-online-softmax", "test-masks", "sink-reductions", "share-reciprocals",
+    "split-products", "split-stores", "circular-buffer", "specialize-warps", "run-ahead", "canonicalize",
+    "eliminate-common-subexpressions", "eliminate-dead-code", "allocate-shared-memory", "insert-barriers",
+    "insert-proxy-fences", "dependent-launch", "take-turns", "carry-remainders", "clamp-coordinates");
+constexpr auto for_block =
+    list("specialize", "expand-device-math", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
+         "allocate-shared-memory", "insert-barriers", "insert-proxy-fences");
+
+}  // namespace
+
+std::span<PassInfo const> passes() { return table; }
+
+PassInfo const* find_pass(std::string_view name) {
+  for (PassInfo const& pass : table)
+    if (pass.name == name) return &pass;
+  return nullptr;
+}
+
+std::string describe_passes() {
+  std::string text;
+  for (PassInfo const& pass : table)
+    text += fmt::format("{}\n    {}\n    needs: {}; leaves: {}\n", pass.name, pass.summary, names_of(pass.needs),
+                        names_of(pass.leaves));
+  return text;
+}
+
+Pipeline host_pipeline() { return for_host; }
+Pipeline cuda_pipeline() { return for_cuda; }
+Pipeline cuda_block_pipeline() { return for_cuda_block; }
+Pipeline block_pipeline() { return for_block; }
+
+}  // namespace tegula::transform

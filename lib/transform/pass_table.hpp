@@ -1,0 +1,70 @@
+// Lists the passes with their contracts, and the pipelines that targets run by default.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "transform/pass.hpp"
+
+namespace tegula::transform {
+
+/// Something that holds of a whole module. Passes need properties and leave properties; whether one holds is read off
+/// the IR, so a dump that is read back needs no memory of what ran.
+enum class Property : std::uint8_t {
+  no_calls,        ///< no call is left
+  expanded_math,   ///< elementary functions are arithmetic
+  layouts,         ///< every tile has a layout
+  no_dots,         ///< no product of tiles is left
+  no_fetches,      ///< no tile in shared memory without a buffer is left
+  shared_offsets,  ///< every user of shared memory has its place
+  barriers,        ///< no hazard is left that a barrier can close
+};
+inline constexpr int property_count = 7;
+
+std::string_view name(Property property);
+/// Why the property does not hold: the first op in its way. Empty: it holds.
+std::string why_not(Property property, ir::Module const& module);
+
+struct PropertySet {
+  unsigned bits = 0;
+  constexpr PropertySet() = default;
+  constexpr PropertySet(std::initializer_list<Property> properties) {
+    for (Property property : properties) bits |= 1U << static_cast<int>(property);
+  }
+  [[nodiscard]] constexpr bool has(Property property) const { return (bits >> static_cast<int>(property) & 1U) != 0; }
+};
+
+/// One row of the table.
+struct PassInfo {
+  std::string_view name;
+  std::string_view summary;
+  FunctionPass function = nullptr;  ///< one of the two is set; function passes run callees first
+  ModulePass module = nullptr;
+  PropertySet needs = {};
+  PropertySet leaves = {};
+  PropertySet breaks = {};  ///< properties that may no longer hold afterwards
+};
+
+std::span<PassInfo const> passes();
+/// Null when there is no such pass.
+PassInfo const* find_pass(std::string_view name);
+/// Each pass with its summary, needs and leaves.
+std::string describe_passes();
+
+/// Passes in the order in which they run; each stands in the table.
+using Pipeline = std::span<PassInfo const* const>;
+
+/// For the host.
+Pipeline host_pipeline();
+/// For kernels of a GPU without products or copies. Functions may stay: barriers are due on both sides of a call, so
+/// the text says them.
+Pipeline cuda_pipeline();
+/// For kernels of a GPU of which the passes make block ops, whose text says every barrier. Their loops must be seen
+/// whole, so all calls are inlined.
+Pipeline cuda_block_pipeline();
+/// For kernels written in block ops: layouts and copies are there already.
+Pipeline block_pipeline();
+
+}  // namespace tegula::transform

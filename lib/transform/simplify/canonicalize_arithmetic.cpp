@@ -1,0 +1,265 @@
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "transform/simplify/canonicalize_rules.hpp"
+#include "transform/simplify/fold.hpp"
+
+namespace tegula::transform::rules {
+namespace {
+
+using ir::Constant;
+using ir::Op;
+using ir::OpKind;
+using ir::Predicate;
+using ir::Type;
+using ir::Value;
+
+bool is_number(std::optional<Constant> const& constant, double value) {
+  return constant && ir::to_double(*constant) == value &&
+         !(value == 0 && is_float(constant->element) && std::signbit(ir::to_double(*constant)));
+}
+bool is_negative_zero(std::optional<Constant> const& constant) {
+  return constant && is_float(constant->element) && ir::to_double(*constant) == 0 &&
+         std::signbit(ir::to_double(*constant));
+}
+
+Value* fold_constants(Site& site) {
+  std::vector<Constant> constants;
+  for (Value* operand : site.op.operands()) {
+    auto const constant = constant_of(*operand);
+    if (!constant) return nullptr;
+    constants.push_back(*constant);
+  }
+  auto const folded = fold(site.op, constants, site.type().element());
+  return folded ? site.builder.constant(*folded, site.type()) : nullptr;
+}
+
+/// (x op c1) op c2 becomes x op (c1 op c2), for integers, where both wrap alike.
+Value* reassociate(Site& site) {
+  Op* const inner = site.lhs()->defining_op();
+  if (inner == nullptr || inner->kind() != site.op.kind()) return nullptr;
+  auto const c1 = constant_of(*inner->rhs()), c2 = constant_of(*site.rhs());
+  if (!c1 || !c2 || constant_of(*inner->lhs())) return nullptr;
+  Constant const both[] = {*c1, *c2};
+  auto const folded = fold(site.op, both, site.type().element());
+  return folded ? site.same_op({inner->lhs(), site.builder.constant(*folded, site.type())}, site.type()) : nullptr;
+}
+
+Value* add(Site& site, bool integers, std::optional<Constant> const& right) {
+  if (integers ? is_number(right, 0) : is_negative_zero(right)) return site.lhs();
+  if (!integers) return nullptr;
+  if (Value* value = reassociate(site)) return value;
+  // (x - y) + y
+  if (Op* inner = site.lhs()->defined_by<ir::SubOp>(); inner != nullptr && inner->rhs() == site.rhs())
+    return inner->lhs();
+  return nullptr;
+}
+
+Value* sub(Site& site, bool integers, std::optional<Constant> const& right) {
+  if (is_number(right, 0)) return site.lhs();
+  if (!integers) return nullptr;
+  if (site.lhs() == site.rhs()) return site.number(0);
+  if (right) {  // x - c is x + (-c)
+    Constant const negative = ir::make_constant(site.type().element(), static_cast<std::int64_t>(0 - right->bits));
+    return site.builder.same(ir::AddOp{}, {site.lhs(), site.builder.constant(negative, site.type())});
+  }
+  if (Op* inner = site.lhs()->defined_by<ir::AddOp>()) {  // (x + y) - y, (x + y) - x
+    if (inner->rhs() == site.rhs()) return inner->lhs();
+    if (inner->lhs() == site.rhs()) return inner->rhs();
+  }
+  return nullptr;
+}
+
+Value* mul(Site& site, bool integers, std::optional<Constant> const& right) {
+  if (is_number(right, 1)) return site.lhs();
+  if (is_number(right, -1)) return site.builder.same(ir::NegOp{}, {site.lhs()});
+  if (!integers) return nullptr;
+  if (is_number(right, 0)) return site.number(0);
+  return reassociate(site);
+}
+
+/// 1 / c when it is a power of two that the format holds, so that x / c and x * (1 / c) round alike.
+std::optional<Constant> exact_reciprocal(Constant constant) {
+  double const value = ir::to_double(constant);
+  int exponent = 0;
+  if (!std::isfinite(value) || std::fabs(std::frexp(value, &exponent)) != 0.5) return std::nullopt;
+  Constant const result = ir::make_constant(constant.element, 1 / value);
+  return ir::to_double(result) == 1 / value ? std::optional(result) : std::nullopt;
+}
+
+Value* div(Site& site, bool integers, std::optional<Constant> const& right) {
+  if (is_number(right, 1)) return site.lhs();
+  if (integers || !right) return nullptr;
+  auto const reciprocal = exact_reciprocal(*right);
+  return reciprocal ? site.builder.same(ir::MulOp{}, {site.lhs(), site.builder.constant(*reciprocal, site.type())})
+                    : nullptr;
+}
+
+/// and, or, xor of integers and booleans.
+Value* bitwise(Site& site, std::optional<Constant> const& right) {
+  Value* const x = site.lhs();
+  OpKind const kind = site.op.kind();
+  if (x == site.rhs()) return kind == OpKind::XorOp ? site.number(0) : x;
+  if (!right) return nullptr;
+  bool const zero = right->bits == 0;
+  bool const ones = right->element == Element::boolean ? right->bits == 1 : right->bits == ~std::uint64_t{0};
+  if (kind == OpKind::AndOp) return zero ? site.number(0) : ones ? x : reassociate(site);
+  if (kind == OpKind::OrOp) return zero ? x : ones ? site.rhs() : reassociate(site);
+  return zero ? x : ones ? site.builder.same(ir::NotOp{}, {x}) : reassociate(site);
+}
+
+Value* extremum(Site& site, bool integers) {
+  if (site.lhs() == site.rhs()) return site.lhs();
+  return integers ? reassociate(site) : nullptr;
+}
+
+/// Exchanges the operands of an op of two.
+void exchange_sides(Site& site) {
+  Value* const left = site.lhs();
+  site.op.set_operand(site.op.position<ir::BinaryDefaults>("lhs"), site.rhs());
+  site.op.set_operand(site.op.position<ir::BinaryDefaults>("rhs"), left);
+  site.edited = true;
+}
+
+Predicate swapped(Predicate predicate) {
+  static constexpr Predicate table[] = {Predicate::eq, Predicate::ne, Predicate::gt,
+                                        Predicate::ge, Predicate::lt, Predicate::le};
+  return table[static_cast<int>(predicate)];
+}
+Predicate inverse(Predicate predicate) {
+  static constexpr Predicate table[] = {Predicate::ne, Predicate::eq, Predicate::ge,
+                                        Predicate::gt, Predicate::le, Predicate::lt};
+  return table[static_cast<int>(predicate)];
+}
+
+Value* compare(Site& site) {
+  Element const element = site.lhs()->type().element();
+  auto& predicate = site.op.as<ir::CompareOp>().predicate;
+  if (site.lhs() == site.rhs() && !is_float(element)) {
+    bool const holds = predicate == Predicate::eq || predicate == Predicate::le || predicate == Predicate::ge;
+    return site.number(holds ? 1 : 0);
+  }
+  if (constant_of(*site.lhs()) && !constant_of(*site.rhs())) {
+    predicate = swapped(predicate);
+    exchange_sides(site);
+  }
+  return nullptr;
+}
+
+Value* select(Site& site) {
+  if (site.lhs() == site.rhs()) return site.lhs();
+  Value* const condition = site.op.in<ir::SelectOp>("condition");
+  if (auto const known = constant_of(*condition)) return known->bits != 0 ? site.lhs() : site.rhs();
+  if (Op* inverted = condition->defined_by<ir::NotOp>())
+    return site.builder.op(ir::SelectOp{}, {inverted->operand(), site.rhs(), site.lhs()}, {site.type()}).result();
+  auto const yes = constant_of(*site.lhs()), no = constant_of(*site.rhs());
+  if (yes && yes == no) return site.lhs();
+  if (site.type().element() != Element::boolean) return nullptr;
+  if (yes && no) return yes->bits != 0 ? condition : site.builder.same(ir::NotOp{}, {condition});
+  return nullptr;
+}
+
+/// How many integers or floats in a row convert without loss: casting there and back gives the same value.
+bool holds_all_of(Element wide, Element narrow) {
+  if (is_float(wide) != is_float(narrow))
+    return is_float(wide) && narrow != Element::boolean && info(wide).mantissa >= bits(narrow);
+  if (narrow == Element::boolean) return !is_float(wide);
+  if (!is_float(wide)) return bits(wide) >= bits(narrow);
+  return wide == narrow || wide == Element::f64 || (wide == Element::f32 && narrow != Element::f64) ||
+         (is_f8(narrow) && !is_f8(wide));
+}
+
+Value* cast(Site& site) {
+  Value* const x = site.operand();
+  if (x->type() == site.type()) return x;
+  Op* const inner = x->defined_by<ir::CastOp>();
+  if (inner == nullptr) return nullptr;
+  Value* const source = inner->operand();
+  // source -> middle -> result, where the middle loses nothing.
+  if (!holds_all_of(x->type().element(), source->type().element())) return nullptr;
+  if (source->type() == site.type()) return source;
+  bool const same_class = is_float(source->type().element()) == is_float(x->type().element());
+  return same_class ? site.builder.op(ir::CastOp{}, {source}, {site.type()}).result() : nullptr;
+}
+
+Value* bitcast(Site& site) {
+  Value* const x = site.operand();
+  if (x->type() == site.type()) return x;
+  Op* const inner = x->defined_by<ir::BitcastOp>();
+  if (inner == nullptr) return nullptr;
+  if (inner->operand()->type() == site.type()) return inner->operand();
+  return site.builder.op(ir::BitcastOp{}, {inner->operand()}, {site.type()}).result();
+}
+
+Value* invert(Site& site) {
+  if (Op* inner = site.operand()->defined_by<ir::NotOp>()) return inner->operand();
+  Op* const compared = site.operand()->defined_by<ir::CompareOp>();
+  if (compared == nullptr) return nullptr;
+  Predicate const predicate = compared->as<ir::CompareOp>().predicate;
+  bool const total =
+      !is_float(compared->lhs()->type().element()) || predicate == Predicate::eq || predicate == Predicate::ne;
+  if (!total) return nullptr;
+  return site.builder
+      .op(ir::make_op<ir::CompareOp>(inverse(predicate)), {compared->lhs(), compared->rhs()}, {site.type()})
+      .result();
+}
+
+}  // namespace
+
+Value* arithmetic(Site& site) {
+  Op& op = site.op;
+  if (!op.info().has(ir::elementwise)) return nullptr;
+  if (Value* value = fold_constants(site)) return value;
+  if (op.info().has(ir::commutative) && constant_of(*op.lhs()) && !constant_of(*op.rhs())) exchange_sides(site);
+  bool const integers = !is_float(site.type().element());
+  auto const right = op.operand_count() == 2 ? constant_of(*op.rhs()) : std::nullopt;
+  switch (op.kind()) {
+    case OpKind::AddOp:
+      return add(site, integers, right);
+    case OpKind::SubOp:
+      return sub(site, integers, right);
+    case OpKind::MulOp:
+      return mul(site, integers, right);
+    case OpKind::DivOp:
+      return div(site, integers, right);
+    case OpKind::CeilDivOp:
+      return is_number(right, 1) ? op.lhs() : nullptr;
+    case OpKind::RemOp:
+      return is_number(right, 1) || is_number(right, -1) ? site.number(0) : nullptr;
+    case OpKind::AndOp:
+    case OpKind::OrOp:
+    case OpKind::XorOp:
+      return bitwise(site, right);
+    case OpKind::ShlOp:
+    case OpKind::ShrOp:
+      return is_number(right, 0) ? op.lhs() : nullptr;
+    case OpKind::MinOp:
+    case OpKind::MaxOp:
+      return extremum(site, integers);
+    case OpKind::NegOp: {
+      Op* const inner = op.operand()->defined_by<ir::NegOp>();
+      return inner != nullptr ? inner->operand() : nullptr;
+    }
+    case OpKind::AbsOp: {
+      Op* const inner = op.operand()->defining_op();
+      if (inner != nullptr && inner->is<ir::AbsOp>()) return op.operand();
+      if (inner != nullptr && inner->is<ir::NegOp>()) return site.builder.same(ir::AbsOp{}, {inner->operand()});
+      return nullptr;
+    }
+    case OpKind::NotOp:
+      return invert(site);
+    case OpKind::CompareOp:
+      return compare(site);
+    case OpKind::SelectOp:
+      return select(site);
+    case OpKind::CastOp:
+      return cast(site);
+    case OpKind::BitcastOp:
+      return bitcast(site);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace tegula::transform::rules

@@ -1,0 +1,176 @@
+#include <algorithm>
+
+#include "transform/simplify/canonicalize_rules.hpp"
+#include "transform/simplify/fold.hpp"
+
+namespace tegula::transform::rules {
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Type;
+using ir::Value;
+
+/// A tile whose elements are all one scalar: that scalar, made if it is a constant; null for other tiles.
+Value* uniform_scalar(Site& site, Value* tile, bool make) {
+  if (Op* splat = tile->defined_by<ir::SplatOp>()) return splat->operand();
+  auto const constant = constant_of(*tile);
+  if (!constant) return nullptr;
+  return make ? site.builder.constant(*constant, Type::scalar(constant->element)) : tile;
+}
+
+Value* splat_of(Site& site, Value* scalar, Type const& type) {
+  return site.builder.op(ir::SplatOp{}, {scalar}, {type}).result();
+}
+
+/// An elementwise op on splats is a splat of the op on scalars.
+Value* on_splats(Site& site) {
+  if (!site.type().is_tile()) return nullptr;
+  for (Value* operand : site.op.operands())
+    if (uniform_scalar(site, operand, false) == nullptr) return nullptr;
+  std::vector<Value*> scalars;
+  for (Value* operand : site.op.operands()) scalars.push_back(uniform_scalar(site, operand, true));
+  return splat_of(site, site.same_op(scalars, Type::scalar(site.type().element())), site.type());
+}
+
+/// An elementwise op on broadcasts of one shape is a broadcast of the op.
+Value* on_broadcasts(Site& site) {
+  if (!site.type().is_tile() || site.type().layout() != nullptr) return nullptr;
+  Type const* source = nullptr;
+  for (Value* operand : site.op.operands()) {
+    if (uniform_scalar(site, operand, false) != nullptr) continue;
+    Op* const broadcast = operand->defined_by<ir::BroadcastOp>();
+    if (broadcast == nullptr) return nullptr;
+    Type const& type = broadcast->operand()->type();
+    if (source != nullptr && source->shape() != type.shape()) return nullptr;
+    source = &type;
+  }
+  if (source == nullptr || source->layout() != nullptr) return nullptr;
+  Extents const shape = source->shape();
+  std::vector<Value*> small;
+  for (Value* operand : site.op.operands()) {
+    Value* const scalar = uniform_scalar(site, operand, false);
+    if (scalar == nullptr)
+      small.push_back(operand->defining_op()->operand());
+    else if (auto const constant = constant_of(*operand))
+      small.push_back(site.builder.constant(*constant, Type::tile(constant->element, shape)));
+    else
+      small.push_back(splat_of(site, scalar, Type::tile(scalar->type().element(), shape)));
+  }
+  Value* const result = site.same_op(small, Type::tile(site.type().element(), shape));
+  return site.builder.op(ir::BroadcastOp{}, {result}, {site.type()}).result();
+}
+
+/// A shape op of a uniform tile is that uniform tile in the new shape.
+Value* of_uniform(Site& site) {
+  if (auto const constant = constant_of(*site.operand())) return site.builder.constant(*constant, site.type());
+  Op* const splat = site.operand()->defined_by<ir::SplatOp>();
+  return splat != nullptr ? splat_of(site, splat->operand(), site.type()) : nullptr;
+}
+
+Value* iota_of(Site& site, int axis) {
+  if (site.type().shape()[axis] == 1) return site.number(0);
+  return site.builder.op(ir::make_op<ir::IotaOp>(std::int64_t{axis}), {}, {site.type()}).result();
+}
+
+Value* broadcast(Site& site) {
+  Value* const x = site.operand();
+  if (x->type() == site.type()) return x;
+  if (Op* inner = x->defined_by<ir::BroadcastOp>())
+    return site.builder.op(ir::BroadcastOp{}, {inner->operand()}, {site.type()}).result();
+  if (Op* iota = x->defined_by<ir::IotaOp>()) return iota_of(site, static_cast<int>(iota->as<ir::IotaOp>().axis));
+  return nullptr;
+}
+
+Value* expand_dims(Site& site) {
+  auto const& axes = site.op.as<ir::ExpandDimsOp>().axes;
+  if (axes.empty()) return site.operand();
+  Op* const iota = site.operand()->defined_by<ir::IotaOp>();
+  if (iota != nullptr) {
+    auto axis = static_cast<int>(iota->as<ir::IotaOp>().axis);
+    for (std::int64_t const added : axes)
+      if (added <= axis) ++axis;
+    return iota_of(site, axis);
+  }
+  Op* const squeeze = site.operand()->defined_by<ir::SqueezeOp>();
+  if (squeeze != nullptr && squeeze->as<ir::SqueezeOp>().axes == axes && squeeze->operand()->type() == site.type())
+    return squeeze->operand();
+  return nullptr;
+}
+
+Value* squeeze(Site& site) {
+  auto const& axes = site.op.as<ir::SqueezeOp>().axes;
+  if (axes.empty()) return site.operand();
+  Op* const expand = site.operand()->defined_by<ir::ExpandDimsOp>();
+  if (expand != nullptr && expand->as<ir::ExpandDimsOp>().axes == axes && expand->operand()->type() == site.type())
+    return expand->operand();
+  Op* const iota = site.operand()->defined_by<ir::IotaOp>();
+  if (iota == nullptr) return nullptr;
+  std::int64_t axis = iota->as<ir::IotaOp>().axis;
+  std::int64_t below = 0;
+  for (std::int64_t const dropped : axes) {
+    if (dropped == axis) return site.number(0);
+    if (dropped < axis) ++below;
+  }
+  return iota_of(site, static_cast<int>(axis - below));
+}
+
+Value* trans(Site& site) {
+  Extents const permutation = site.op.as<ir::TransOp>().permutation;
+  bool identity = true;
+  for (int i = 0; i < permutation.size(); ++i) identity = identity && permutation[i] == i;
+  if (identity && site.operand()->type() == site.type()) return site.operand();
+  if (Op* inner = site.operand()->defined_by<ir::TransOp>()) {
+    ir::TransOp merged;
+    for (std::int64_t const axis : permutation)
+      merged.permutation.push_back(inner->as<ir::TransOp>().permutation[static_cast<int>(axis)]);
+    return site.builder.op(merged, {inner->operand()}, {site.type()}).result();
+  }
+  if (Op* iota = site.operand()->defined_by<ir::IotaOp>())
+    for (int i = 0; i < permutation.size(); ++i)
+      if (permutation[i] == iota->as<ir::IotaOp>().axis) return iota_of(site, i);
+  return nullptr;
+}
+
+Value* reduce(Site& site) {
+  auto const& reduction = site.op.as<ir::ReduceOp>();
+  Value* const x = site.operand();
+  if (x->type() == site.type()) return x;
+  bool const picks = reduction.combine != ir::Combine::sum;
+  return picks ? of_uniform(site) : nullptr;
+}
+
+}  // namespace
+
+Value* shape(Site& site) {
+  if (site.op.info().has(ir::elementwise)) {
+    Value* const value = on_splats(site);
+    return value != nullptr ? value : on_broadcasts(site);
+  }
+  switch (site.op.kind()) {
+    case OpKind::SplatOp: {
+      auto const constant = constant_of(*site.operand());
+      return constant ? site.builder.constant(*constant, site.type()) : nullptr;
+    }
+    case OpKind::IotaOp: {
+      auto const axis = static_cast<int>(site.op.as<ir::IotaOp>().axis);
+      return site.type().shape()[axis] == 1 ? site.number(0) : nullptr;
+    }
+    case OpKind::BroadcastOp:
+    case OpKind::ExpandDimsOp:
+    case OpKind::SqueezeOp:
+    case OpKind::TransOp: {
+      if (Value* value = of_uniform(site)) return value;
+      return site.op.is<ir::BroadcastOp>()    ? broadcast(site)
+             : site.op.is<ir::ExpandDimsOp>() ? expand_dims(site)
+             : site.op.is<ir::SqueezeOp>()    ? squeeze(site)
+                                              : trans(site);
+    }
+    case OpKind::ReduceOp:
+      return reduce(site);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace tegula::transform::rules

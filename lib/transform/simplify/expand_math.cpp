@@ -1,0 +1,282 @@
+#include "transform/simplify/expand_math.hpp"
+
+#include <vector>
+
+#include "ir/builder.hpp"
+#include "ir/rewrite.hpp"
+#include "ir/walk.hpp"
+#include "tegula/math/convert.hpp"
+#include "tegula/math/elementary.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using namespace ir;
+
+/// Ops made before one op, its constants shared.
+class Emitter {
+ public:
+  explicit Emitter(Op& op) : builder_(Builder::before(op)) { builder_.set_where(op.where()); }
+
+  template <class OpStruct>
+  Value* value(OpStruct const& op, std::initializer_list<Value*> operands, Type const& result) {
+    return builder_.value(op, operands, result);
+  }
+  template <class OpStruct>
+  Value* same(OpStruct const& op, std::initializer_list<Value*> operands) {
+    return builder_.same(op, operands);
+  }
+  Value* cast(Value* value, Element element) {
+    return value->type().element() == element ? value
+                                              : builder_.value(CastOp{}, {value}, value->type().with_element(element));
+  }
+  Value* constant(Constant number, Type const& type) {
+    for (Made const& made : constants_)
+      if (made.number == number && made.value->type() == type) return made.value;
+    constants_.push_back({number, builder_.constant(number, type)});
+    return constants_.back().value;
+  }
+  Builder& builder() { return builder_; }
+
+ private:
+  struct Made {
+    Constant number;
+    Value* value;
+  };
+  Builder builder_;
+  std::vector<Made> constants_;
+};
+
+// The value types with which the expansions of tegula/math build IR instead of computing; see tegula/math/scalar.hpp.
+struct Traced {
+  Emitter* emitter;
+  Value* value;
+  [[nodiscard]] Type const& type() const { return value->type(); }
+};
+struct TracedBool : Traced {};
+struct TracedInt : Traced {};
+struct TracedFloat : Traced {};
+
+template <class V, class OpStruct>
+V binary(OpStruct const& op, V const& a, V const& b) {
+  return {{a.emitter, a.emitter->same(op, {a.value, b.value})}};
+}
+TracedBool compare(Predicate predicate, Traced const& a, Traced const& b) {
+  return {{a.emitter, a.emitter->value(make_op<CompareOp>(predicate), {a.value, b.value},
+                                       a.type().with_element(Element::boolean))}};
+}
+
+TracedFloat operator+(TracedFloat const& a, TracedFloat const& b) { return binary(AddOp{}, a, b); }
+TracedFloat operator-(TracedFloat const& a, TracedFloat const& b) { return binary(SubOp{}, a, b); }
+TracedFloat operator*(TracedFloat const& a, TracedFloat const& b) { return binary(MulOp{}, a, b); }
+TracedFloat operator/(TracedFloat const& a, TracedFloat const& b) { return binary(DivOp{}, a, b); }
+TracedInt operator+(TracedInt const& a, TracedInt const& b) { return binary(AddOp{}, a, b); }
+TracedInt operator-(TracedInt const& a, TracedInt const& b) { return binary(SubOp{}, a, b); }
+TracedInt operator&(TracedInt const& a, TracedInt const& b) { return binary(AndOp{}, a, b); }
+TracedInt operator|(TracedInt const& a, TracedInt const& b) { return binary(OrOp{}, a, b); }
+TracedBool operator<(TracedFloat const& a, TracedFloat const& b) { return compare(Predicate::lt, a, b); }
+TracedBool operator==(TracedFloat const& a, TracedFloat const& b) { return compare(Predicate::eq, a, b); }
+TracedBool operator<(TracedInt const& a, TracedInt const& b) { return compare(Predicate::lt, a, b); }
+TracedBool operator==(TracedInt const& a, TracedInt const& b) { return compare(Predicate::eq, a, b); }
+
+TracedFloat like(TracedFloat const& x, double constant) {
+  return {{x.emitter, x.emitter->constant(make_constant(x.type().element(), constant), x.type())}};
+}
+TracedInt like(TracedInt const& x, std::int64_t constant) {
+  return {{x.emitter, x.emitter->constant(make_constant(x.type().element(), constant), x.type())}};
+}
+
+template <int amount>
+TracedInt shl(TracedInt const& x) {
+  return binary(ShlOp{}, x, like(x, amount));
+}
+template <int amount>
+TracedInt shr(TracedInt const& x) {
+  return binary(ShrOp{}, x, like(x, amount));
+}
+
+TracedFloat sqrt(TracedFloat const& x) { return {{x.emitter, x.emitter->same(SqrtOp{}, {x.value})}}; }
+
+TracedInt to_bits(TracedFloat const& x) {
+  Type const type = x.type().with_element(x.type().element() == Element::f64 ? Element::i64 : Element::i32);
+  return {{x.emitter, x.emitter->value(BitcastOp{}, {x.value}, type)}};
+}
+TracedFloat from_bits(TracedInt const& x) {
+  Type const type = x.type().with_element(x.type().element() == Element::i64 ? Element::f64 : Element::f32);
+  return {{x.emitter, x.emitter->value(BitcastOp{}, {x.value}, type)}};
+}
+TracedFloat narrow(TracedFloat const& x) { return {{x.emitter, x.emitter->cast(x.value, Element::f32)}}; }
+TracedFloat widen(TracedFloat const& x) { return {{x.emitter, x.emitter->cast(x.value, Element::f64)}}; }
+
+template <class V>
+V select(TracedBool const& condition, V const& a, V const& b) {
+  return {{a.emitter, a.emitter->value(SelectOp{}, {condition.value, a.value, b.value}, a.type())}};
+}
+
+/// An elementary function of f32 or f64.
+Value* expand(Emitter& emitter, OpKind kind, Value* operand) {
+  TracedFloat const x{{&emitter, operand}};
+  bool const wide = operand->type().element() == Element::f64;
+  switch (kind) {
+#define TEGULA_EXPANDED(op, name, ...) \
+  case OpKind::op:                     \
+    return (wide ? math::name##_f64(x) : math::name##_f32(x)).value;
+#include "tegula/math/elementary.def"
+    default:
+      return nullptr;
+  }
+}
+
+/// Ops on narrow floats that are done in f32 and rounded once. Their f32 forms are exact enough that this equals
+/// rounding the exact result (24 bits hold twice the bits of either format and two more), or are exact (min, abs,
+/// compare).
+bool done_in_f32(OpKind kind) {
+  switch (kind) {
+    case OpKind::AddOp:
+    case OpKind::SubOp:
+    case OpKind::MulOp:
+    case OpKind::DivOp:
+    case OpKind::MinOp:
+    case OpKind::MaxOp:
+    case OpKind::CompareOp:
+    case OpKind::NegOp:
+    case OpKind::AbsOp:
+    case OpKind::ReduceOp:
+#define TEGULA_EXACT(op, ...) case OpKind::op:
+#define TEGULA_EXPANDED TEGULA_EXACT
+#include "tegula/math/elementary.def"
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Makes `op`, which works on narrow floats, work on f32.
+Value* in_f32(Emitter& emitter, Op const& op) {
+  std::vector<Value*> operands;
+  for (Value* operand : op.operands()) operands.push_back(emitter.cast(operand, Element::f32));
+  if (is_expanded(op.kind()))
+    return emitter.cast(expand(emitter, op.kind(), operands[0]), op.result()->type().element());
+  Type const result = op.result()->type();
+  Type const wide = is_narrow_float(result.element()) ? result.with_element(Element::f32) : result;
+  Value* const computed = emitter.builder().create(op.kind(), op.attributes(), operands, {&wide, 1}).result();
+  return emitter.cast(computed, result.element());
+}
+
+/// A cast between f32 and a float of 8 bits, as arithmetic on its bits.
+template <class Format>
+Value* from_f8(Emitter& emitter, Value* value) {
+  Value* const bits = emitter.value(BitcastOp{}, {value}, value->type().with_element(Element::i8));
+  return math::f8_to_f32<Format>(TracedInt{{&emitter, emitter.cast(bits, Element::i32)}}).value;
+}
+template <class Format>
+Value* to_f8(Emitter& emitter, Value* value, Element element) {
+  TracedInt const bits = math::f32_to_f8<Format>(TracedFloat{{&emitter, value}});
+  return emitter.value(BitcastOp{}, {emitter.cast(bits.value, Element::i8)}, value->type().with_element(element));
+}
+
+/// A narrow float as f32, and back.
+Value* to_f32(Emitter& emitter, Value* value) {
+  Element const from = value->type().element();
+  if (from == Element::e4m3) return from_f8<math::E4M3>(emitter, value);
+  if (from == Element::e5m2) return from_f8<math::E5M2>(emitter, value);
+  return emitter.cast(value, Element::f32);
+}
+Value* from_f32(Emitter& emitter, Value* value, Element to) {
+  if (to == Element::e4m3) return to_f8<math::E4M3>(emitter, value, to);
+  if (to == Element::e5m2) return to_f8<math::E5M2>(emitter, value, to);
+  return emitter.cast(value, to);
+}
+
+/// A product of floats of 8 bits, of f32.
+Value* product_of_f8(Emitter& emitter, Op const& op) {
+  std::vector<Value*> const operands = {to_f32(emitter, op.lhs()), to_f32(emitter, op.rhs()),
+                                        op.in<DotOp>("accumulator")};
+  Type const type = op.result()->type();
+  return emitter.builder().create(op.kind(), op.attributes(), operands, {&type, 1}).result();
+}
+
+/// A cast from or to a narrow float, but for those between f32 and a float of 16 bits; null for these and other casts.
+Value* narrow_cast(Emitter& emitter, Op const& op) {
+  Value* source = op.operand();
+  Element const from = source->type().element(), to = op.result()->type().element();
+  bool const narrow_from = is_narrow_float(from) && (to != Element::f32 || is_f8(from));
+  bool const narrow_to = is_narrow_float(to) && (from != Element::f32 || is_f8(to));
+  if (from == to || (!narrow_from && !narrow_to)) return nullptr;
+  if (narrow_from) return from_f32(emitter, to_f32(emitter, source), to);
+  if (from == Element::f32) return from_f32(emitter, source, to);
+  if (from == Element::i64) source = math::shorten_i64(TracedInt{{&emitter, source}}).value;
+  if (from == Element::boolean) return from_f32(emitter, emitter.cast(source, Element::f32), to);
+  TracedFloat const wide{{&emitter, emitter.cast(source, Element::f64)}};
+  return from_f32(emitter, math::f64_to_f32_odd(wide).value, to);
+}
+
+/// What op becomes; null when it stays.
+Value* rewritten(Op& op) {
+  if (op.result_count() != 1 || op.operand_count() == 0) return nullptr;
+  Element const element = op.operands().front()->type().element();
+  bool const half = is_narrow_float(element);
+  bool const expanded = is_expanded(op.kind());
+  if (op.is<CastOp>()) {
+    Element const to = op.result()->type().element();
+    if (!half && !is_narrow_float(to)) return nullptr;
+    Emitter emitter(op);
+    return narrow_cast(emitter, op);
+  }
+  if (op.is<DotOp>() && is_f8(element)) {
+    Emitter emitter(op);
+    return product_of_f8(emitter, op);
+  }
+  if (!expanded && !(half && done_in_f32(op.kind()))) return nullptr;
+  Emitter emitter(op);
+  return half ? in_f32(emitter, op) : expand(emitter, op.kind(), op.operand());
+}
+
+/// Whether the row of the function says so.
+bool is_native_on_device(OpKind kind) {
+  constexpr bool native = true, expansion = false;
+  switch (kind) {
+#define TEGULA_EXPANDED(op, name, device, ...) \
+  case OpKind::op:                             \
+    return device;
+#include "tegula/math/elementary.def"
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+bool is_expanded(OpKind kind) {
+  switch (kind) {
+#define TEGULA_EXPANDED(op, ...) case OpKind::op:
+#include "tegula/math/elementary.def"
+    return true;
+    default:
+      return false;
+  }
+}
+
+PassResult expand_device_math(Function& function, AnalysisCache&, PassContext&) {
+  bool changed = false;
+  walk(function, [&](Op& op) {
+    if (!is_expanded(op.kind())) return;
+    if (is_native_on_device(op.kind()) && op.operand()->type().element() != Element::f64) return;
+    replace(op, rewritten(op));
+    changed = true;
+  });
+  return result_of(changed);
+}
+
+PassResult expand_math(Function& function, AnalysisCache&, PassContext&) {
+  bool changed = false;
+  walk(function, [&](Op& op) {
+    if (Value* const value = rewritten(op)) {
+      replace(op, value);
+      changed = true;
+    }
+  });
+  return result_of(changed);
+}
+
+}  // namespace tegula::transform

@@ -1,0 +1,129 @@
+#include "transform/simplify/specialize.hpp"
+
+#include <algorithm>
+
+#include "analysis/call_graph.hpp"
+#include "analysis/effects.hpp"
+#include "ir/builder.hpp"
+#include "ir/loop.hpp"
+#include "ir/loop_step.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::transform {
+namespace {
+
+/// A function's tensors have the facts that all its callers' have.
+bool hand_facts_on(ir::Module& module) {
+  bool changed = false;
+  auto const callees_first = analysis::callees_first(module);
+  for (auto at = callees_first.rbegin(); at != callees_first.rend(); ++at) {  // callers first
+    ir::Function& callee = **at;
+    if (callee.is_kernel()) continue;
+    for (int i = 0; i < callee.parameter_count(); ++i) {
+      if (!callee.parameter(i)->type().is_tensor()) continue;
+      TensorFacts joined{true, true};
+      bool called = false;
+      for (auto const& caller : module.functions())
+        ir::walk(*caller, [&](ir::Op& op) {
+          if (!op.is<ir::CallOp>() || op.as<ir::CallOp>().callee.view() != callee.name()) return;
+          TensorFacts const& given = analysis::parameter_of(*op.in<ir::CallOp>("arguments", i)).facts;
+          joined.unit_inner_stride = joined.unit_inner_stride && given.unit_inner_stride;
+          joined.aligned_16 = joined.aligned_16 && given.aligned_16;
+          called = true;
+        });
+      TensorFacts& facts = callee.parameter_attributes()[static_cast<std::size_t>(i)].facts;
+      if (!called || facts == joined) continue;
+      facts = joined;
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+constexpr int most_stages = 64;
+constexpr int most_unrolled = 64;
+
+bool in_range(CompileOptions const& options, support::Diagnostics& diagnostics) {
+  bool good = true;
+  auto const check = [&](char const* name, int value, int most) {
+    if (value >= 0 && value <= most) return;
+    good = false;
+    diagnostics.error("specialize: the option " + std::string(name) + " is " + std::to_string(value) + "; take 1 to " +
+                      std::to_string(most) + ", or 0 for what the kernel says");
+  };
+  check("stages", options.stages, most_stages);
+  check("distance", options.distance, most_stages - 1);
+  check("unroll", options.unroll, most_unrolled);
+  return good;
+}
+
+/// What the options say in place of what is written. A distance that was written for more stages than there are now
+/// becomes the greatest that is left; one that the options ask for has to fit.
+bool override_loop(ir::Op& op, CompileOptions const& options, support::Diagnostics& diagnostics) {
+  auto& loop = op.as<ir::ForOp>();
+  ir::ForOp const before = loop;
+  if (options.stages != 0) loop.stages = options.stages;
+  if (options.unroll != 0) loop.unroll = options.unroll;
+  if (loop.stages != 0) loop.distance = std::min(loop.distance, loop.stages - 1);
+  if (options.distance != 0) loop.distance = options.distance;
+  if (loop.stages != 0 && loop.distance >= loop.stages)
+    diagnostics.error("specialize: copies " + std::to_string(loop.distance) + " iterations ahead need at least " +
+                          std::to_string(loop.distance + 1) + " stages, but the loop has " +
+                          std::to_string(loop.stages) + "; take a distance of at most " +
+                          std::to_string(loop.stages - 1) + " or more stages",
+                      op.where());
+  return loop.stages != before.stages || loop.distance != before.distance || loop.unroll != before.unroll;
+}
+
+/// A loop whose step may be 0 or less becomes one that is not run for such a step and has a step of at least 1, so that
+/// passes may count iterations by division.
+bool guard_step(ir::Op& op) {
+  if (ir::has_positive_step(op)) return false;
+  ir::Loop const loop(op);
+  ir::Builder builder = ir::Builder::before(op);
+  builder.set_where(op.where());
+  ir::Value* const step = loop.step();
+  ir::Value* const runs = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::gt), {step, builder.index(0)},
+                                        ir::Type::scalar(Element::boolean));
+  op.set_operand(op.position<ir::ForOp>("upper"),
+                 builder.value(ir::SelectOp{}, {runs, loop.upper(), loop.lower()}, ir::Type::index()));
+  op.set_operand(op.position<ir::ForOp>("step"), builder.same(ir::MaxOp{}, {step, builder.index(1)}));
+  return true;
+}
+
+}  // namespace
+
+PassResult specialize(ir::Module& module, AnalysisCache&, PassContext& context) {
+  CompileOptions const& options = context.options;
+  ir::Function& kernel = module.kernel();
+  auto& attributes = kernel.parameter_attributes();
+  if (!options.facts.empty() && options.facts.size() != attributes.size()) {
+    context.diagnostics.error("specialize: " + std::to_string(options.facts.size()) + " facts for the " +
+                              std::to_string(attributes.size()) + " parameters of @" + kernel.name());
+    return PassResult::unchanged;
+  }
+  bool changed = false;
+  for (std::size_t i = 0; i < options.facts.size(); ++i) {
+    if (!kernel.parameter(static_cast<int>(i))->type().is_tensor()) continue;
+    TensorFacts facts = attributes[i].facts;
+    facts.unit_inner_stride = facts.unit_inner_stride || options.facts[i].unit_inner_stride;
+    facts.aligned_16 = facts.aligned_16 || options.facts[i].aligned_16;
+    changed = changed || facts != attributes[i].facts;
+    attributes[i].facts = facts;
+  }
+  for (ir::Function* function : analysis::unreached_functions(module)) {
+    module.erase(*function);
+    changed = true;
+  }
+  changed = hand_facts_on(module) || changed;
+  if (!in_range(options, context.diagnostics)) return result_of(changed);
+  for (auto const& function : module.functions())
+    ir::walk(*function, [&](ir::Op& op) {
+      if (!op.is<ir::ForOp>()) return;
+      changed = override_loop(op, options, context.diagnostics) || changed;
+      changed = guard_step(op) || changed;
+    });
+  return result_of(changed);
+}
+
+}  // namespace tegula::transform

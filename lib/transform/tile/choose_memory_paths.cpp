@@ -1,0 +1,183 @@
+#include "transform/tile/choose_memory_paths.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "analysis/effects.hpp"
+#include "analysis/tma_tensor.hpp"
+#include "ir/builder.hpp"
+#include "ir/rewrite.hpp"
+#include "layout/shared_layouts.hpp"
+#include "ir/text.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Op;
+using ir::Value;
+using layout::Layout;
+
+/// An operand of a product is made of this value, by ops that a product can look through or that keep it in registers.
+bool feeds_product(Value const& value) {
+  return std::any_of(value.uses().begin(), value.uses().end(), [](ir::Use const& use) {
+    Op const& user = *use.user;
+    if (user.is<ir::DotOp>()) return !use.is<ir::DotOp>("accumulator");
+    return (user.is<ir::TransOp>() || user.is<ir::CastOp>()) && feeds_product(*user.result());
+  });
+}
+
+bool in_staged_loop(Op const& op) {
+  for (Op const* at = op.parent_op(); at != nullptr; at = at->parent_op())
+    if (at->is<ir::ForOp>()) return at->as<ir::ForOp>().stages > 0;
+  return false;
+}
+
+/// The layout that a copied tile lies in: null with the reason.
+Layout const* layout_of(ir::Type const& tile, bool for_product, std::string& why) {
+  int const size = bytes(tile.element());
+  if (!for_product || tile.rank() < 2) return layout::dense_layout(tile.shape());
+  std::string trouble;
+  for (int swizzle : {128, 64, 32, 16})
+    if (Layout const* const layout = layout::swizzled_layout(tile.shape(), size, swizzle, trouble)) return layout;
+  why = target::breaks(tma_rule::swizzle, trouble);
+  return nullptr;
+}
+
+class Paths {
+ public:
+  Paths(ir::Function& function, AnalysisCache& analyses) : function_(function), facts_(analyses.axis_facts()) {}
+
+  bool run() {
+    std::vector<Op*> loads;
+    ir::walk_pre_order(function_, [&](Op& op) {
+      if (op.is<ir::LoadOp>() && (feeds_product(*op.result()) || in_staged_loop(op))) loads.push_back(&op);
+      return ir::Walk::advance;
+    });
+    bool changed = false;
+    for (Op* load : loads) changed = decide(*load) || changed;
+    return changed;
+  }
+
+ private:
+  bool decide(Op& load) {
+    ir::Type const& tile = load.result()->type();
+    std::string why;
+    Layout const* const layout = layout_of(tile, feeds_product(*load.result()), why);
+    target::TmaPlan plan;
+    if (layout != nullptr) {
+      plan = target::tma_plan(tile.shape(), *layout, bytes(tile.element()));
+      std::int64_t const size = tile.elements() * bytes(tile.element());
+      std::int64_t const alignment = std::max<std::int64_t>(plan.alignment, 128);
+      if (!plan.legal())
+        why = plan.broken.front();
+      else if (size % alignment != 0)
+        why = target::breaks(tma_rule::placement,
+                             "a tile of " + std::to_string(size) +
+                                 " bytes, after which the next stage of a ring would begin, not a multiple of " +
+                                 std::to_string(alignment));
+      if (std::string const trouble = broken_rule(load); !trouble.empty()) why = trouble;
+    }
+    if (!why.empty()) {
+      Symbol& reason = load.as<ir::LoadOp>().by_pointer;
+      bool const known = reason.view() == why;
+      reason = Symbol(why);
+      return !known;
+    }
+    ir::Builder builder = ir::Builder::before(load);
+    builder.set_where(load.where());
+    std::vector<Value*> operands = {map_of(load, plan)};
+    std::span<Value* const> const offsets = load.all<ir::LoadOp>("offsets");
+    operands.insert(operands.end(), offsets.begin(), offsets.end());
+    Value* const fetched =
+        builder.op(ir::FetchOp{}, operands, {ir::Type::shared(tile.element(), tile.shape(), layout)}).result();
+    fetched->set_name(load.result()->name());
+    Value* const copied = builder.value(ir::SharedLoadOp{}, {fetched}, tile);
+    ir::replace(load, load.as<ir::LoadOp>().pad.bits == 0 ? copied : padded(builder, load, copied));
+    return true;
+  }
+
+  /// What of the tensor or of this box of it TMA cannot copy. Empty: nothing.
+  std::string broken_rule(Op const& load) const {
+    Value const& tensor = *load.in<ir::LoadOp>("tensor");
+    if (analysis::parameter_of(tensor).direction != Direction::in)
+      return target::breaks(tma_rule::direction,
+                            ir::to_string(tensor) + " is written by the kernel too, through another proxy");
+    if (load.as<ir::LoadOp>().pad.bits != 0 && feeds_product(*load.result()))
+      return target::breaks(tma_rule::pad, "elements outside the tensor become 0, not the pad of a product's operand");
+    if (tensor.type().element() == Element::boolean)
+      return target::breaks(tma_rule::element, "no element of tensor maps is bool");
+    auto const troubles =
+        target::tma_tensor_troubles(analysis::tma_tensor(load, facts_), bytes(tensor.type().element()));
+    return troubles.empty() ? std::string() : troubles.front();
+  }
+
+  /// What TMA copies as zeros from outside the tensor becomes the load's pad.
+  Value* padded(ir::Builder& builder, Op const& load, Value* copied) const {
+    Value* const tensor = load.in<ir::LoadOp>("tensor");
+    ir::Type const& tile = copied->type();
+    ir::Type const boolean = ir::Type::scalar(Element::boolean);
+    ir::Type const mask = tile.with_element(Element::boolean), places = tile.with_element(Element::i64);
+    Value *inside = nullptr, *everywhere = nullptr;  // of the tile's axes; of those of which it takes one element
+    auto const both = [&](Value* a, Value* b) { return a == nullptr ? b : builder.same(ir::AndOp{}, {a, b}); };
+    for (int axis = 0; axis < tensor->type().rank(); ++axis) {
+      Value* const offset = load.in<ir::LoadOp>("offsets", axis);
+      Value* const extent = builder.value(ir::make_op<ir::ExtentOp>(std::int64_t{axis}), {tensor}, ir::Type::index());
+      int const of_tile = axis - (tensor->type().rank() - tile.rank());
+      bool const spread = of_tile >= 0 && tile.shape()[of_tile] > 1;
+      auto const compare = [&](ir::Predicate predicate, Value* bound) {
+        if (!spread) {
+          Value* const holds = builder.value(ir::make_op<ir::CompareOp>(predicate), {offset, bound}, boolean);
+          everywhere = both(everywhere, holds);
+          return;
+        }
+        Value* const first = builder.value(ir::SplatOp{}, {offset}, places);
+        Value* const at = builder.same(
+            ir::AddOp{}, {first, builder.value(ir::make_op<ir::IotaOp>(std::int64_t{of_tile}), {}, places)});
+        Value* const end = builder.value(ir::SplatOp{}, {bound}, places);
+        inside = both(inside, builder.value(ir::make_op<ir::CompareOp>(predicate), {at, end}, mask));
+      };
+      compare(ir::Predicate::lt, extent);
+      if (facts_.facts(*offset).least < 0) compare(ir::Predicate::ge, builder.index(0));
+    }
+    if (everywhere != nullptr) inside = both(inside, builder.value(ir::SplatOp{}, {everywhere}, mask));
+    Value* const pad = builder.constant(load.as<ir::LoadOp>().pad, tile);
+    return builder.value(ir::SelectOp{}, {inside, copied, pad}, tile);
+  }
+
+  /// The tensor map for these copies: an equal one, or a new one at the kernel's start.
+  Value* map_of(Op const& load, target::TmaPlan const& plan) {
+    Value* const tensor = load.in<ir::LoadOp>("tensor");
+    ir::TensorMapOp wanted;
+    for (int i = plan.box.size(); i < tensor->type().rank(); ++i) wanted.box.push_back(1);
+    for (std::int64_t const extent : plan.box) wanted.box.push_back(extent);
+    wanted.swizzle = plan.swizzle_bytes == 128  ? ir::Swizzle::b128
+                     : plan.swizzle_bytes == 64 ? ir::Swizzle::b64
+                     : plan.swizzle_bytes == 32 ? ir::Swizzle::b32
+                                                : ir::Swizzle::none;
+    Op* first = nullptr;  // behind the maps
+    for (Op& op : function_.body()) {
+      first = &op;
+      if (!op.is<ir::TensorMapOp>()) break;
+      auto const& made = op.as<ir::TensorMapOp>();
+      if (op.in<ir::TensorMapOp>("tensor") == tensor && made.box == wanted.box && made.swizzle == wanted.swizzle)
+        return op.result();
+    }
+    ir::Builder builder = ir::Builder::before(*first);
+    Value* const map = builder.value(wanted, {tensor}, ir::Type::tensor_map(tensor->type().element(), wanted.box));
+    map->set_name("map_" + (tensor->name().empty() ? std::to_string(tensor->index()) : tensor->name()));
+    return map;
+  }
+
+  ir::Function& function_;
+  analysis::AxisFacts const& facts_;
+};
+
+}  // namespace
+
+PassResult choose_memory_paths(ir::Function& function, AnalysisCache& analyses, PassContext&) {
+  if (!function.is_kernel()) return PassResult::unchanged;
+  return result_of(Paths(function, analyses).run());
+}
+
+}  // namespace tegula::transform

@@ -1,0 +1,222 @@
+#include "transform/tile/dot_paths.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+
+#include "layout/element_offsets.hpp"
+#include "layout/shared_access.hpp"
+#include "target/wgmma_operand.hpp"
+#include "transform/warp/specialize_warps.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Op;
+using ir::Type;
+using ir::Value;
+using layout::Layout;
+
+constexpr std::int64_t elements_per_warp = 1024;  ///< of a result that mma makes: 32 registers a thread
+constexpr int most_warps = 16;
+constexpr std::int64_t most_operand_registers = 128;  ///< of a thread, beside its part of the result
+
+/// Why tensor cores have no product of these elements. Empty: they do.
+std::string no_tensor_core(Op const& dot) {
+  Element const element = dot.lhs()->type().element();
+  if (element == Element::f64) return "tensor cores take no f64";
+  if (element == Element::f32 && dot.as<ir::DotOp>().precision == ir::DotPrecision::full)
+    return "tensor cores take the upper 10 bits of the fraction of f32, for which the product must ask (precision "
+           "tf32; or cast to f16 or bf16)";
+  return {};
+}
+
+/// Why the tile that a product reads is not in shared memory.
+std::string path_of(Value const& tile) {
+  Value const* at = &tile;
+  for (; at->defining_op() != nullptr && at->defining_op()->operand_count() > 0;
+       at = at->defining_op()->operands().front()) {
+    Op const& op = *at->defining_op();
+    if (op.is<ir::LoadOp>() && !op.as<ir::LoadOp>().by_pointer.empty())
+      return ", but it is not copied there: " + std::string(op.as<ir::LoadOp>().by_pointer.view());
+    if (op.block_count() > 0) break;
+  }
+  bool const handed = at->defining_op() == nullptr || at->defining_op()->block_count() > 0;
+  return handed ? ", but a loop or a branch hands it over in registers" : ", but it is computed";
+}
+
+/// Why no wgmma takes this product, whatever the number of warps. Empty: one does.
+std::string no_wgmma_of(Op const& dot) {
+  Type const& a = dot.lhs()->type();
+  std::int64_t const columns = dot.rhs()->type().shape()[1];
+  if (std::string why = no_tensor_core(dot); !why.empty()) return why;
+  if (a.element() == Element::i8 && columns > 24 && columns % 16 != 0)
+    return "wgmma takes multiples of 16 columns of i8, not " + std::to_string(columns);
+  if (a.shape()[0] % isa::wgmma.rows != 0)
+    return "wgmma takes multiples of 64 rows, not " + std::to_string(a.shape()[0]);
+  std::string why;
+  FetchedOperand const left = fetched_operand(*dot.lhs()), right = fetched_operand(*dot.rhs());
+  if (right.view == nullptr) return "wgmma reads rhs from shared memory" + path_of(*dot.rhs());
+  Type const rhs = view_type(right);
+  if (!target::wgmma_operand(rhs.shape(), *rhs.layout(), bytes(rhs.element()), target::WgmmaRole::b, why)) return why;
+  if (left.view == nullptr) return {};
+  Type const lhs = view_type(left);
+  if (!target::wgmma_operand(lhs.shape(), *lhs.layout(), bytes(lhs.element()), target::WgmmaRole::a, why)) return why;
+  return {};
+}
+
+/// Whether warps load an operand in this layout from where it lies; what is no copied tile they get some other way.
+bool loads_directly(Value const& operand, Layout const* layout) {
+  FetchedOperand const source = fetched_operand(operand);
+  std::string ignored;
+  return source.view == nullptr || layout::AccessMap::get(*layout, *view_type(source).layout(), ignored).has_value();
+}
+
+/// Registers of all threads that hold products' results: those that a loop carries together, or one that it does not.
+std::int64_t accumulators(std::vector<Op*> const& dots) {
+  std::map<ir::Block const*, std::pair<std::int64_t, std::int64_t>> blocks;  // carried, largest other
+  std::int64_t most = 0;
+  for (Op const* dot : dots) {
+    auto& [carried, other] = blocks[dot->parent()];
+    auto const& uses = dot->result()->uses();
+    bool const stays =
+        std::any_of(uses.begin(), uses.end(), [&](ir::Use const& use) { return use.user == &dot->parent()->back(); });
+    std::int64_t const elements = dot->result()->type().elements();
+    if (stays)
+      carried += elements;
+    else
+      other = std::max(other, elements);
+    most = std::max(most, carried + other);
+  }
+  return most;
+}
+
+/// Warpgroups for products whose rows divide into so many blocks of 64.
+int warpgroups(std::vector<Op*> const& dots, std::int64_t blocks, TargetInfo const& target) {
+  constexpr std::array order = {4, 3, 2, 1, 5, 6, 7};  // with the producer at most 8
+  std::int64_t const results = accumulators(dots);
+  std::int64_t columns = 0;  // of the widest instruction
+  for (Op const* dot : dots)
+    columns = std::max(columns, std::min<std::int64_t>(dot->result()->type().shape()[1], target.wgmma.max_columns));
+  auto const fits = [&](int groups, bool whole) {
+    int const consumers = groups * target.warps_per_group;
+    std::int64_t const beside = target.wgmma.extra_registers;
+    return results / (consumers * target.lanes) + beside <= registers_of_roles(consumers, target)[1] &&
+           (!whole || columns <= target::max_wgmma_columns(consumers + target.warps_per_group, target));
+  };
+  for (bool const whole : {true, false})  // instructions of few columns read the left operand more often
+    for (int const groups : order)
+      if (blocks % groups == 0 && fits(groups, whole)) return groups;
+  for (int const groups : order)
+    if (blocks % groups == 0) return groups;
+  return 1;
+}
+
+}  // namespace
+
+Type view_type(FetchedOperand const& source) {
+  Type const& type = source.view->type();
+  return source.transposed
+             ? Type::shared(type.element(), {type.shape()[1], type.shape()[0]}, type.layout()->transposed({1, 0}))
+             : type;
+}
+
+std::string no_wgmma(Op const& dot, int warps) {
+  std::string why = no_wgmma_of(dot);
+  if (!why.empty() || layout::wgmma_layout(dot.result()->type().shape(), warps, why) == nullptr) return why;
+  Type const& a = dot.lhs()->type();
+  if (fetched_operand(*dot.lhs()).view == nullptr)
+    (void)layout::wgmma_a_layout(a.shape(), bytes(a.element()), warps, why);
+  return why;
+}
+
+DotGrid warp_grid(Op const& dot, int warps) {
+  Extents const& shape = dot.result()->type().shape();
+  int const size = bytes(dot.lhs()->type().element());
+  DotGrid best;
+  std::int64_t least = 0;
+  for (int rows = 1; rows <= warps; ++rows) {
+    int const columns = warps / rows;
+    if (rows * columns != warps || shape[0] % (isa::mma.rows * rows) != 0 ||
+        shape[1] % (isa::mma.column_step * columns) != 0)
+      continue;
+    layout::WarpGrid const grid{rows, columns};
+    std::string ignored;
+    Layout const* const left = layout::mma_a_layout(dot.lhs()->type().shape(), size, grid, ignored);
+    Layout const* const right = layout::mma_b_layout(dot.rhs()->type().shape(), size, grid, ignored);
+    if (left == nullptr || right == nullptr) continue;
+    bool const direct = loads_directly(*dot.lhs(), left) && loads_directly(*dot.rhs(), right);
+    std::int64_t const off = std::abs(shape[0] / rows - shape[1] / columns);
+    if (best.grid.rows != 0 && (best.direct != direct ? best.direct : off >= least)) continue;
+    best = {grid, direct};
+    least = off;
+  }
+  return best;
+}
+
+std::string no_mma(Op const& dot, int warps) {
+  Type const& a = dot.lhs()->type();
+  if (!no_tensor_core(dot).empty()) return "mma neither";
+  std::int64_t const depth = isa::mma.depth_bytes / bytes(a.element());
+  if (a.shape()[1] % depth != 0)
+    return "mma takes multiples of " + std::to_string(depth) + " along K, not " + std::to_string(a.shape()[1]);
+  if (warp_grid(dot, warps).grid.rows == 0)
+    return "mma takes multiples of 16 rows and 8 columns from each of " + std::to_string(warps) + " warps";
+  return {};
+}
+
+std::int64_t depth_of_part(Op const& dot, layout::WarpGrid grid) {
+  Extents const &a = dot.lhs()->type().shape(), &b = dot.rhs()->type().shape();
+  std::int64_t const size = bytes(dot.lhs()->type().element()), lanes = 32, word = 4;
+  auto const registers = [&](std::int64_t depth) {  // each warp holds its rows and its columns
+    return depth * (a[0] / grid.rows + b[1] / grid.columns) * size / word / lanes;
+  };
+  auto const can_part = [&](std::int64_t depth) {
+    for (bool const left : {true, false}) {
+      FetchedOperand const source = fetched_operand(left ? *dot.lhs() : *dot.rhs());
+      if (source.view == nullptr) return false;
+      Type const type = view_type(source);
+      std::string ignored;
+      layout::ElementOffsets const* const offsets = layout::ElementOffsets::get(*type.layout(), ignored);
+      Extents const part = left ? Extents{type.shape()[0], depth} : Extents{depth, type.shape()[1]};
+      if (offsets == nullptr || !offsets->movable(part, ignored)) return false;
+    }
+    return true;
+  };
+  std::int64_t depth = a[1];
+  while (registers(depth) > most_operand_registers && depth % (2 * isa::mma.depth_bytes / size) == 0 &&
+         can_part(depth / 2))
+    depth /= 2;
+  return depth;
+}
+
+int warps_for_products(std::vector<Op*> const& dots, TargetInfo const& target) {
+  std::int64_t blocks = 0;
+  std::int64_t most = 1;
+  for (Op const* dot : dots) {
+    Extents const& shape = dot->result()->type().shape();
+    most = std::max(most, shape.product());
+    if (no_wgmma_of(*dot).empty()) blocks = std::gcd(blocks, shape[0] / isa::wgmma.rows);
+  }
+  if (blocks != 0) return warpgroups(dots, blocks, target) * target.warps_per_group;
+  auto const fit = [&](int warps) {
+    return std::all_of(dots.begin(), dots.end(),
+                       [&](Op const* dot) { return no_mma(*dot, warps).empty() && warp_grid(*dot, warps).direct; });
+  };
+  int wanted = 1;
+  while (wanted < 8 && wanted * elements_per_warp < most) wanted *= 2;
+  if (fit(wanted)) return wanted;
+  // The nearest number, counted in steps of doubling; thirds and fifths of rows or columns have their own numbers. More
+  // than 8 where a thread would hold more than 64 elements.
+  wanted = static_cast<int>(std::clamp<std::int64_t>(most / (2 * elements_per_warp), wanted, most_warps));
+  int best = 0;
+  auto const farther = [&](int a, int b) {  // from what is wanted
+    return std::max(a, wanted) * std::min(b, wanted) > std::max(b, wanted) * std::min(a, wanted);
+  };
+  for (int warps = most_warps; warps >= 1; --warps)
+    if (fit(warps) && (best == 0 || farther(best, warps))) best = warps;
+  return best == 0 ? 1 : best;
+}
+
+}  // namespace tegula::transform

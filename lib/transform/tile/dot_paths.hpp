@@ -1,0 +1,39 @@
+// Which products of the tensor cores a dot can become: wgmma of warpgroups, mma of warps, and with how many warps.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "layout/fragment_layouts.hpp"
+#include "ir/op.hpp"
+#include "tegula/target/target_info.hpp"
+#include "transform/tile/fetches.hpp"
+
+namespace tegula::transform {
+
+/// The type that a fetched tile has as an operand.
+ir::Type view_type(FetchedOperand const& source);
+
+/// Why no wgmma of so many warps takes this product. Empty: one does.
+std::string no_wgmma(ir::Op const& dot, int warps);
+/// Why no mma.sync of so many warps takes it. Empty: one does.
+std::string no_mma(ir::Op const& dot, int warps);
+
+/// An arrangement of the warps over the rows and columns of a product of mma.sync.
+struct DotGrid {
+  layout::WarpGrid grid{0, 0};  ///< no rows: there is none
+  bool direct = false;          ///< warps load their parts of copied operands from where these lie, without an exchange
+};
+/// The arrangement whose parts are the nearest to squares; those that load their operands directly come first.
+DotGrid warp_grid(ir::Op const& dot, int warps);
+
+/// How much of K a product of mma.sync takes at a time: all of it, unless its operands would fill a thread's registers
+/// and can be read in parts from where they were copied.
+std::int64_t depth_of_part(ir::Op const& dot, layout::WarpGrid grid);
+
+/// Warps for a kernel with these products: whole warpgroups for products that wgmma takes, one for each 64 rows up to
+/// 4 of them, but no more than have registers for the accumulators; else as many warps as the largest product keeps
+/// busy.
+int warps_for_products(std::vector<ir::Op*> const& dots, TargetInfo const& target);
+
+}  // namespace tegula::transform

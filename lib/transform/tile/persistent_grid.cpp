@@ -1,0 +1,437 @@
+#include "transform/tile/persistent_grid.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "ir/builder.hpp"
+#include "ir/loop.hpp"
+#include "ir/rewrite.hpp"
+#include "ir/value_memo.hpp"
+#include "ir/walk.hpp"
+#include "transform/barrier/loop_regions.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+constexpr std::int64_t rows_per_group = 8;
+/// CTAs of a kernel without loops that share a multiprocessor: one computes where the other's threads meet.
+constexpr std::int64_t row_ctas = 2;
+/// Rows on their way to each of them.
+constexpr std::int64_t row_stages = 4;
+/// What a CTA may keep of tensors that all of them read: 16 registers of 512 threads.
+constexpr std::int64_t most_kept_bytes = 32 * 1024;
+
+bool product_in_loop(ir::Function& function) {
+  bool found = false;
+  ir::walk(function, [&](Op& op) {
+    if (op.is<ir::DotOp>())
+      for (Op const* at = op.parent_op(); at != nullptr; at = at->parent_op()) found = found || at->is<ir::ForOp>();
+  });
+  return found;
+}
+
+/// The axes of the grid that a value follows from.
+void collect_axes(Value const& value, std::set<std::int64_t>& axes, std::set<Value const*>& seen) {
+  Op const* const op = value.defining_op();
+  if (op == nullptr || !seen.insert(&value).second) return;
+  if (op->is<ir::BlockIndexOp>()) axes.insert(op->as<ir::BlockIndexOp>().axis);
+  for (Value const* operand : op->operands()) collect_axes(*operand, axes, seen);
+}
+
+bool on_grid(Op const& load) {
+  std::set<std::int64_t> axes;
+  std::set<Value const*> seen;
+  for (Value const* offset : load.all<ir::LoadOp>("offsets")) collect_axes(*offset, axes, seen);
+  return !axes.empty();
+}
+
+/// Whether every CTA would read again what the ones before it read: tiles that do not depend on its place, at least
+/// half as large together as those that do. A CTA that stays keeps them in registers.
+bool reads_again(ir::Function& function) {
+  std::int64_t kept = 0, own = 0;
+  if (holds_a_loop(function.body())) return false;
+  bool calls = false;  // that are to stay
+  ir::walk(function, [&](Op& op) {
+    if (op.is<ir::CallOp>()) {
+      ir::Function const* const callee = function.parent()->find(op.as<ir::CallOp>().callee.view());
+      calls = calls || (callee != nullptr && callee->inlining == ir::Inline::no);
+    }
+    if (!op.is<ir::LoadOp>()) return;
+    ir::Type const& tile = op.result()->type();
+    std::int64_t const size = tile.elements() * bytes(tile.element());
+    if (on_grid(op))
+      own += size;
+    else if (op.parent() == &function.body())
+      kept += size;
+  });
+  return !calls && own > 0 && 2 * kept >= own && kept <= most_kept_bytes;
+}
+
+/// How a number moves when a block index grows.
+enum class Slope { level, rising, falling, unknown };
+
+Slope opposite(Slope slope) {
+  return slope == Slope::rising ? Slope::falling : slope == Slope::falling ? Slope::rising : slope;
+}
+Slope together(Slope a, Slope b) { return a == Slope::level ? b : b == Slope::level || a == b ? a : Slope::unknown; }
+
+Slope slope_of(Value const& value, std::int64_t axis, ir::ValueMemo<Slope>& memo) {
+  auto const positive = [](Value const& factor) { return ir::constant_int(factor).value_or(0) > 0; };
+  return memo.of(value, ir::operands_of, [&](Value const& at) {
+    Op const* const op = at.defining_op();
+    if (op == nullptr || op->is<ir::ConstantOp>()) return Slope::level;
+    if (op->is<ir::BlockIndexOp>()) return op->as<ir::BlockIndexOp>().axis == axis ? Slope::rising : Slope::level;
+    auto const of = [&](Value const* side) { return memo.at(*side); };
+    if (std::all_of(op->operands().begin(), op->operands().end(),
+                    [&](Value const* operand) { return memo.at(*operand) == Slope::level; }))
+      return Slope::level;
+    if (op->is<ir::AddOp>() || op->is<ir::MinOp>() || op->is<ir::MaxOp>())
+      return together(of(op->lhs()), of(op->rhs()));
+    if (op->is<ir::SubOp>()) return together(of(op->lhs()), opposite(of(op->rhs())));
+    if (op->is<ir::CastOp>()) return of(op->operand());
+    if ((op->is<ir::MulOp>() || op->is<ir::DivOp>() || op->is<ir::CeilDivOp>()) && positive(*op->rhs()))
+      return of(op->lhs());
+    if (op->is<ir::MulOp>() && positive(*op->lhs())) return of(op->rhs());
+    return Slope::unknown;
+  });
+}
+
+/// An axis of the grid along which tiles differ in work.
+struct Uneven {
+  std::size_t axis = 0;
+  Slope work = Slope::level;  ///< along it
+};
+
+/// The axis that says how long loops with products are; nothing: none, or several.
+std::optional<Uneven> uneven_axis(ir::Function& function) {
+  std::set<std::int64_t> axes;
+  std::set<Value const*> seen;
+  std::vector<ir::Loop> loops;
+  ir::walk(function, [&](Op& op) {
+    Op* const around = op.parent_op();
+    if (!op.is<ir::DotOp>() || around == nullptr || !around->is<ir::ForOp>()) return;
+    ir::Loop const& loop = loops.emplace_back(*around);
+    for (Value const* bound : {loop.lower(), loop.upper(), loop.step()}) collect_axes(*bound, axes, seen);
+  });
+  if (axes.size() != 1) return std::nullopt;
+  Uneven uneven{static_cast<std::size_t>(*axes.begin()), Slope::level};
+  ir::ValueMemo<Slope> slopes;
+  for (ir::Loop const& loop : loops) {
+    Slope const upper = slope_of(*loop.upper(), *axes.begin(), slopes);
+    Slope const lower = slope_of(*loop.lower(), *axes.begin(), slopes);
+    uneven.work = together(uneven.work, together(upper, opposite(lower)));
+  }
+  return uneven;
+}
+
+/// The ops that a launch fact is computed by.
+void collect_launch(Op& op, std::unordered_set<Op*>& launch) {
+  if (!launch.insert(&op).second) return;
+  for (Value* operand : op.operands())
+    if (operand->defining_op() != nullptr) collect_launch(*operand->defining_op(), launch);
+}
+
+/// How the CTAs of a kernel stay.
+struct Stay {
+  std::int64_t per_multiprocessor = 1;
+  std::int64_t stages = 0;  ///< of the loop over tiles
+};
+
+class Persistence {
+ public:
+  Persistence(ir::Function& function, Op& grid, Stay stay) : function_(function), grid_(grid), stay_(stay) {}
+
+  void run() {
+    // What the launch evaluates stays outside; the rest runs once per tile.
+    std::unordered_set<Op*> launch;
+    for (Op& op : function_.body())
+      if (op.info().has(ir::launch_fact)) collect_launch(op, launch);
+    std::vector<Op*> body;
+    for (Op& op : function_.body())
+      if (launch.count(&op) == 0 && !op.info().has(ir::terminator)) body.push_back(&op);
+
+    ir::Builder builder = ir::Builder::before(function_.body().back());
+    builder.set_where(grid_.where());
+    std::vector<Value*> const extents(grid_.operands().begin(), grid_.operands().end());
+    Value* tiles = extents[0];
+    for (std::size_t i = 1; i < extents.size(); ++i) tiles = builder.same(ir::MulOp{}, {tiles, extents[i]});
+    Value* all = builder.op(ir::MultiprocessorsOp{}, {}, {ir::Type::index()}).result();
+    if (stay_.per_multiprocessor != 1) all = builder.same(ir::MulOp{}, {all, builder.index(stay_.per_multiprocessor)});
+    builder.op(ir::GridOp{}, {builder.same(ir::MinOp{}, {tiles, all})}, {});
+
+    // A launch may state another grid, of up to three axes: CTAs count over all of them.
+    Value* cta = index_of(builder, 2);
+    Value* ctas = extent_of(builder, 2);
+    for (int axis = 1; axis >= 0; --axis) {
+      Value* const extent = extent_of(builder, axis);
+      cta = builder.same(ir::AddOp{}, {builder.same(ir::MulOp{}, {cta, extent}), index_of(builder, axis)});
+      ctas = builder.same(ir::MulOp{}, {ctas, extent});
+    }
+    // None is negative, but the products above might wrap.
+    cta = builder.same(ir::MaxOp{}, {cta, builder.index(0)});
+    // Inside of a tile no extent is below 1. Said so, facts see how large indices get, and what is left behind them.
+    bool const counts = extents.size() == 1;  // the tile's number is the index, and the loop says how large it gets
+    std::vector<Value*> inner;
+    for (Value* extent : extents)
+      inner.push_back(counts || ir::constant_int(*extent) ? extent
+                                                          : builder.same(ir::MaxOp{}, {extent, builder.index(1)}));
+    auto const uneven = uneven_axis(function_);
+    std::optional<Turns> turns;
+    if (uneven && uneven->axis < extents.size()) turns = turns_of(builder, *uneven, extents, ctas);
+    Op& loop = builder.op(of_tiles(stay_.stages), {cta, turns ? turns->end : tiles, ctas}, {});
+    ir::Builder inside(loop.add_block());
+    inside.set_where(grid_.where());
+    Value* const tile = loop.block().add_argument(ir::Type::index(), turns ? "turn" : "tile");
+    std::vector<Value*> place =
+        turns ? place_in_turn(inside, tile, *uneven, extents, *turns) : place_of(inside, tile, extents);
+    // There are fewer than 2^31 tiles with loops.
+    for (std::size_t i = 0; i < place.size(); ++i)
+      if (place[i] != tile && stay_.stages == 0)
+        place[i] = named_in(body, extents[i]) ? within(inside, place[i], inner[i]) : counted(inside, place[i]);
+    ir::Block& block = inside.block();
+    Op& yield = inside.op(ir::YieldOp{}, {}, {});
+    if (&block != &loop.block()) ir::Builder(loop.block()).op(ir::YieldOp{}, {}, {});
+    for (Op* op : body) {
+      name_again(*op, extents, inner);
+      op->move_before(yield);
+    }
+    ir::walk(block, [&](Op& op) {
+      auto const at = [&](std::int64_t axis) { return static_cast<std::size_t>(axis); };
+      if (op.is<ir::BlockIndexOp>()) {
+        std::size_t const axis = at(op.as<ir::BlockIndexOp>().axis);
+        replace(op, axis < place.size() ? place[axis] : nullptr, 0);
+      } else if (op.is<ir::GridExtentOp>()) {
+        std::size_t const axis = at(op.as<ir::GridExtentOp>().axis);
+        replace(op, axis < extents.size() ? inner[axis] : nullptr, 1);
+      }
+    });
+    grid_.erase();
+  }
+
+ private:
+  static ir::ForOp of_tiles(std::int64_t stages) {
+    ir::ForOp loop;
+    loop.stages = stages;
+    loop.tiles = true;
+    return loop;
+  }
+  static void replace(Op& op, Value* value, std::int64_t otherwise) {
+    ir::replace(op, value != nullptr ? value : ir::Builder::before(op).index(otherwise));
+  }
+  static Value* index_of(ir::Builder& builder, std::int64_t axis) {
+    return builder.op(ir::make_op<ir::BlockIndexOp>(axis), {}, {ir::Type::index()}).result();
+  }
+  static Value* extent_of(ir::Builder& builder, std::int64_t axis) {
+    return builder.op(ir::make_op<ir::GridExtentOp>(axis), {}, {ir::Type::index()}).result();
+  }
+
+  /// What CTAs count where tiles differ in work along one axis; few values of 32 bits, since all are kept while tiles
+  /// are computed: there are fewer than 2^31 tiles with products. A place is one along all other axes.
+  ///
+  ///   turns  0 .. pairs_in_groups    pairs of the first places, in groups of places
+  ///          .. end - 2 * ctas       pairs of the last places: the `outer` most uneven ones of each
+  ///          .. end                  two rounds of the tiles of the last places that are left
+  struct Turns {
+    Value* end;  ///< of the loop over turns, an index
+    Value* ctas;
+    Value* extent;  ///< of that axis
+    Value* group;   ///< pairs in a group
+    Value* first_places;
+    Value* last_places;  ///< at least 1
+    Value* pairs_in_groups;
+    Value* outer;
+  };
+
+  /// With L pairs beyond those that fill whole rounds of C CTAs, 2 L tiles are dealt one by one. Their work goes down
+  /// from 1 - x of a pair's to x, for x = (C - L) / (2 C - L): then CTAs with two of them, the second ones dealt back
+  /// from the last CTA, have 1 - x as well, and none a whole pair's. Where there are fewer pairs than CTAs all tiles
+  /// are dealt.
+  static Turns turns_of(ir::Builder& b, Uneven const& uneven, std::vector<Value*> const& extents, Value* ctas) {
+    Value *const one = b.index(1), *const two = b.index(2), *const zero = b.index(0);
+    Value *const extent = extents[uneven.axis], *places = one;
+    for (std::size_t i = 0; i < extents.size(); ++i)
+      if (i != uneven.axis) places = mul(b, {places, extents[i]});
+    Value* const half = b.same(ir::CeilDivOp{}, {extent, two});
+    Value* const pairs = mul(b, {half, places});
+    Value* const enough = is(b, ir::Predicate::ge, {pairs, ctas});
+    Value *first = places, *last = one, *outer = extent, *whole = pairs;  // nothing is dealt
+    if (uneven.work == Slope::rising || uneven.work == Slope::falling) {
+      auto const [rounds, left] = divided(b, pairs, ctas);
+      Value* const tiles = mul(b, {left, two});
+      Value* const others = b.same(ir::MaxOp{}, {sub(b, {places, one}), one});
+      Value* const spare = sub(b, {extent, b.same(ir::CeilDivOp{}, {tiles, others})});  // keeps a place for pairs alone
+      Value* const level =
+          b.same(ir::DivOp{}, {mul(b, {extent, sub(b, {ctas, left})}), sub(b, {mul(b, {ctas, two}), left})});
+      Value* const most = b.same(ir::DivOp{}, {b.same(ir::MaxOp{}, {spare, zero}), two});
+      Value* const kept = b.same(ir::MinOp{}, {level, most});
+      Value* const inner = b.same(ir::MaxOp{}, {sub(b, {extent, mul(b, {kept, two})}), one});
+      Value* const dealt = b.same(ir::CeilDivOp{}, {tiles, inner});
+      Value* deals = is(b, ir::Predicate::gt, {left, zero});
+      deals = b.same(ir::AndOp{}, {deals, is(b, ir::Predicate::ge, {spare, zero})});
+      deals = b.same(ir::AndOp{}, {deals, is(b, ir::Predicate::le, {mul(b, {inner, dealt}), mul(b, {ctas, two})})});
+      last = select(b, {deals, dealt, last});
+      outer = select(b, {deals, kept, outer});
+      whole = select(b, {deals, mul(b, {rounds, ctas}), whole});
+      first = sub(b, {places, select(b, {deals, dealt, zero})});
+    }
+    first = select(b, {enough, first, zero});
+    Value* const end = add(b, {select(b, {enough, whole, zero}), mul(b, {ctas, two})});
+    return {end,
+            narrow(b, ctas),
+            narrow(b, extent),
+            narrow(b, mul(b, {half, b.index(rows_per_group)})),
+            narrow(b, first),
+            narrow(b, select(b, {enough, last, places})),
+            narrow(b, mul(b, {half, first})),
+            narrow(b, select(b, {enough, outer, zero}))};
+  }
+
+  /// Goes on inside a loop over what a CTA computes in one turn: a pair of tiles, one, or none.
+  static std::vector<Value*> place_in_turn(ir::Builder& b, Value* turn, Uneven const& uneven,
+                                           std::vector<Value*> const& extents, Turns const& t) {
+    Value* const at = narrow(b, turn);
+    Value *const zero = number(b, 0), *const one = number(b, 1), *const two = number(b, 2);
+    auto const mirrored = [&](Value* index) { return sub(b, {t.extent, add(b, {index, one})}); };
+    // Of the first places.
+    Value* const count = number(b, rows_per_group);
+    auto const [group, within] = divided(b, at, t.group);
+    Value* const begin = mul(b, {group, count});
+    Value* const there = b.same(ir::MinOp{}, {sub(b, {t.first_places, begin}), count});
+    auto const [index_in_groups, place_in_group] = divided(b, within, b.same(ir::MaxOp{}, {there, one}));
+    // Of the last ones: pairs, or single tiles, forth and back.
+    Value* const to_go = sub(b, {narrow(b, t.end), at});
+    Value* const forth = is(b, ir::Predicate::gt, {to_go, t.ctas});
+    Value* const dealt =
+        select(b, {forth, add(b, {sub(b, {t.ctas, to_go}), t.ctas}), add(b, {sub(b, {t.ctas, one}), to_go})});
+    Value* const single = is(b, ir::Predicate::le, {sub(b, {to_go, t.ctas}), t.ctas});
+    Value* const beyond = b.same(ir::MaxOp{}, {sub(b, {at, t.pairs_in_groups}), zero});
+    auto const [row, last_place] = divided(b, select(b, {single, dealt, beyond}), t.last_places);
+    Value* const is_last = is(b, ir::Predicate::ge, {at, t.pairs_in_groups});
+    Value* const inner = add(b, {t.outer, row});
+    Value* const is_inner = is(b, ir::Predicate::lt, {add(b, {inner, t.outer}), t.extent});
+    Value* const is_outer = is(b, ir::Predicate::lt, {row, t.outer});
+
+    Value* const pair = select(b, {is_last, row, index_in_groups});
+    Value* const partner = mirrored(pair);
+    Value* const first = select(b, {single, uneven.work == Slope::rising ? mirrored(inner) : inner, pair});
+    Value* tiles = select(b, {is(b, ir::Predicate::gt, {partner, pair}), two, one});
+    tiles = select(b, {is_last, select(b, {is_outer, two, zero}), tiles});
+    tiles = select(b, {single, select(b, {is_inner, one, zero}), tiles});
+    Value* other = select(b, {is_last, add(b, {t.first_places, last_place}), add(b, {begin, place_in_group})});
+
+    std::vector<Value*> place(extents.size());
+    std::vector<std::size_t> axes;
+    for (std::size_t i = 0; i < extents.size(); ++i)
+      if (i != uneven.axis) axes.push_back(i);
+    other = widen(b, other);
+    if (axes.size() == 2) std::tie(place[axes[1]], other) = divided(b, other, extents[axes[0]]);
+    if (!axes.empty()) place[axes[0]] = other;
+    Op& loop = b.op(of_tiles(0), {b.index(0), widen(b, tiles), b.index(1)}, {});
+    ir::Builder inside(loop.add_block());
+    Value* const nth = loop.block().add_argument(ir::Type::index(), "nth");
+    Value* const second = is(inside, ir::Predicate::gt, {nth, inside.index(0)});
+    place[uneven.axis] = widen(inside, select(inside, {second, partner, first}));
+    b = inside;
+    return place;
+  }
+
+  static Value* number(ir::Builder& b, std::int64_t value) {
+    return b.constant(ir::make_constant(Element::i32, value), ir::Type::scalar(Element::i32));
+  }
+  static Value* narrow(ir::Builder& b, Value* x) { return b.value(ir::CastOp{}, {x}, ir::Type::scalar(Element::i32)); }
+  static Value* widen(ir::Builder& b, Value* x) { return b.value(ir::CastOp{}, {x}, ir::Type::index()); }
+  // Operands stand in braces, which keep the order of the ops that make them.
+  using Operands = std::initializer_list<Value*>;
+  static Value* add(ir::Builder& b, Operands of) { return b.same(ir::AddOp{}, of); }
+  static Value* sub(ir::Builder& b, Operands of) { return b.same(ir::SubOp{}, of); }
+  static Value* mul(ir::Builder& b, Operands of) { return b.same(ir::MulOp{}, of); }
+  static Value* is(ir::Builder& b, ir::Predicate predicate, Operands of) {
+    return b.value(ir::make_op<ir::CompareOp>(predicate), of, ir::Type::scalar(Element::boolean));
+  }
+  static Value* select(ir::Builder& b, Operands of) { return b.value(ir::SelectOp{}, of, (*(of.begin() + 1))->type()); }
+
+  /// Quotient and remainder by one division.
+  static std::pair<Value*, Value*> divided(ir::Builder& b, Value* value, Value* by) {
+    Value* const quotient = b.same(ir::DivOp{}, {value, by});
+    return {quotient, b.same(ir::SubOp{}, {value, b.same(ir::MulOp{}, {quotient, by})})};
+  }
+
+  /// A value that lies in 0 .. extent - 1, in a form that says so.
+  static Value* within(ir::Builder& b, Value* index, Value* extent) {
+    Value* const last = b.same(ir::SubOp{}, {extent, b.index(1)});
+    return b.same(ir::MinOp{}, {b.same(ir::MaxOp{}, {index, b.index(0)}), last});
+  }
+  /// An index that is not negative, in a form that says so and takes a register of 32 bits while the tile is computed.
+  static Value* counted(ir::Builder& b, Value* index) {
+    return widen(b, b.same(ir::MaxOp{}, {narrow(b, index), number(b, 0)}));
+  }
+  static bool named_in(std::vector<Op*> const& body, Value const* extent) {
+    return std::any_of(extent->uses().begin(), extent->uses().end(), [&](ir::Use const& use) {
+      Op const* top = use.user;
+      while (top->parent_op() != nullptr) top = top->parent_op();
+      return std::find(body.begin(), body.end(), top) != body.end();
+    });
+  }
+  /// Makes an op and those inside it use other values.
+  static void name_again(Op& op, std::vector<Value*> const& before, std::vector<Value*> const& after) {
+    for (int i = 0; i < op.operand_count(); ++i)
+      for (std::size_t v = 0; v < before.size(); ++v)
+        if (op.operand(i) == before[v]) op.set_operand(i, after[v]);
+    for (int block = 0; block < op.block_count(); ++block)
+      for (Op& inner : op.block(block)) name_again(inner, before, after);
+  }
+
+  /// The block indices that a tile's number stands for.
+  static std::vector<Value*> place_of(ir::Builder& b, Value* tile, std::vector<Value*> const& extents) {
+    if (extents.size() == 1) return {tile};
+    std::vector<Value*> place(extents.size());
+    if (extents.size() == 3) std::tie(place[2], tile) = divided(b, tile, b.same(ir::MulOp{}, {extents[0], extents[1]}));
+    Value* const count = b.index(rows_per_group);
+    auto const [group, within] = divided(b, tile, b.same(ir::MulOp{}, {extents[0], count}));
+    Value* const first = b.same(ir::MulOp{}, {group, count});
+    Value* const rows = b.same(ir::MinOp{}, {b.same(ir::SubOp{}, {extents[1], first}), count});
+    auto const [column, row] = divided(b, within, rows);
+    place[1] = b.same(ir::AddOp{}, {first, row});
+    place[0] = column;
+    return place;
+  }
+
+  ir::Function& function_;
+  Op& grid_;
+  Stay stay_;
+};
+
+}  // namespace
+
+bool stays(ir::Function& function, CompileOptions const& options) {
+  if (!function.is_kernel() || options.persistence == Choice::off) return false;
+  return options.persistence == Choice::on || product_in_loop(function) || reads_again(function);
+}
+
+PassResult persistent_grid(ir::Function& function, AnalysisCache&, PassContext& context) {
+  if (!stays(function, context.options)) return PassResult::unchanged;
+  Op* grid = nullptr;
+  for (Op& op : function.body()) {
+    if (op.is<ir::GridOp>()) grid = &op;
+    if (op.is<ir::MultiprocessorsOp>()) return PassResult::unchanged;  // it stays by itself
+  }
+  if (grid == nullptr) return PassResult::unchanged;
+  Stay stay;
+  if (!holds_a_loop(function.body())) {
+    stay.per_multiprocessor = row_ctas;
+    stay.stages = context.options.stages != 0 ? context.options.stages : row_stages;
+  }
+  Persistence(function, *grid, stay).run();
+  return PassResult::changed;
+}
+
+}  // namespace tegula::transform

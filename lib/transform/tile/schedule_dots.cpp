@@ -1,0 +1,348 @@
+#include "transform/tile/schedule_dots.hpp"
+
+#include <algorithm>
+
+#include "ir/builder.hpp"
+#include "ir/constant_of.hpp"
+#include "layout/fragment_layouts.hpp"
+#include "ir/rewrite.hpp"
+#include "ir/text.hpp"
+#include "ir/walk.hpp"
+#include "transform/simplify/carried.hpp"
+#include "transform/tile/dot_paths.hpp"
+#include "transform/tile/fetches.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Block;
+using ir::Loop;
+using ir::Op;
+using ir::Type;
+using ir::Value;
+using layout::Layout;
+
+/// The carried value to which a product adds that stays open from one iteration to the next. Registers of a left
+/// operand would have to live as long: none then.
+std::optional<Carry> open_carry(Op const& dot) {
+  if (fetched_operand(*dot.lhs()).view == nullptr) return std::nullopt;
+  return own_carry(dot, *dot.in<ir::DotOp>("accumulator"));
+}
+
+/// Products that were issued and are waited for where the last one's result is needed. Each adds to the one before.
+struct OpenProducts {
+  std::vector<Op*> dots;  ///< stand until the wait is made
+  Op* commit;
+  Value* product;                 ///< of the last one
+  std::vector<Value*> registers;  ///< left operands that products read from registers
+};
+
+class Schedule {
+ public:
+  Schedule(ir::Function& function, PassContext& context) : function_(function), context_(context) {}
+
+  bool run() {
+    ir::walk(function_, [&](Op& op) {
+      if (op.is<ir::DotOp>()) dots_.push_back(&op);
+    });
+    if (dots_.empty()) return false;
+    if (function_.warps == 0)
+      function_.warps =
+          context_.options.warps != 0 ? context_.options.warps : warps_for_products(dots_, context_.target);
+    std::vector<std::string> reasons;  // why no wgmma takes them
+    bool good = true;
+    for (Op const* dot : dots_) {
+      reasons.push_back(no_wgmma(*dot, function_.warps));
+      if (reasons.back().empty()) continue;
+      std::string const neither = no_mma(*dot, function_.warps);
+      if (!neither.empty()) good = refuse(*dot, reasons.back() + ", and " + neither);
+    }
+    if (!good) return false;
+    for (std::size_t i = 0; i < dots_.size(); ++i) {
+      if (!reasons[i].empty())
+        warp_by_warp(*dots_[i], reasons[i]);
+      else if (auto const carry = open_carry(*dots_[i]))
+        carried(*dots_[i], *carry);
+      else
+        waited_for(*dots_[i]);
+    }
+    for (auto const& [loop, groups] : pending_groups_) close_loop(Loop(*loop), groups);
+    for (OpenProducts const& open : open_) wait_for(open);
+    return true;
+  }
+
+ private:
+  bool refuse(Op const& dot, std::string const& why) {
+    context_.diagnostics.error("dot: " + why + " (lhs " + ir::to_string(dot.lhs()->type()) + ", rhs " +
+                                   ir::to_string(dot.rhs()->type()) +
+                                   "); run this kernel on the host or change the shape",
+                               dot.where());
+    return false;
+  }
+
+  /// The operand as wgmma takes it.
+  Value* operand_of(ir::Builder& builder, Value* tile) {
+    FetchedOperand const source = fetched_operand(*tile);
+    if (source.view != nullptr)
+      return source.transposed ? builder.value(ir::TransViewOp{}, {source.view}, view_type(source)) : source.view;
+    std::string why;
+    Type const& type = tile->type();
+    Layout const* const layout = layout::wgmma_a_layout(type.shape(), bytes(type.element()), function_.warps, why);
+    return builder.value(ir::ConvertLayoutOp{}, {tile}, type.with_layout(layout));
+  }
+
+  /// A tile in a product's layout; zeros are made there.
+  static Value* laid_out(ir::Builder& builder, Value* tile, Layout const* layout) {
+    // The result of a loop that is still to be closed is pending; its users will get what the wait gives.
+    Type const type = tile->type().as(ir::TypeKind::tile).with_layout(layout);
+    if (is_zero(*tile)) return builder.constant(tile->defining_op()->as<ir::ConstantOp>().value, type);
+    return builder.value(ir::ConvertLayoutOp{}, {tile}, type);
+  }
+
+  void carried(Op& dot, Carry const& carry) {
+    auto const& [loop, k] = carry;
+    std::string why;
+    Layout const* const layout = layout::wgmma_layout(dot.result()->type().shape(), function_.warps, why);
+    Type const pending = dot.result()->type().with_layout(layout).as(ir::TypeKind::pending);
+
+    ir::Builder before = ir::Builder::before(loop.op());
+    before.set_where(dot.where());
+    loop.set_init(k, laid_out(before, loop.init(k), layout));
+    loop.carried(k)->set_type(pending);
+    loop.result(k)->set_type(pending);
+
+    ir::Builder builder = ir::Builder::before(dot);
+    builder.set_where(dot.where());
+    Value* const a = operand_of(builder, dot.lhs());
+    Value* const b = operand_of(builder, dot.rhs());
+    // Products of one shape on the same accumulators need none between (PTX: wgmma.fence), but ptxas puts it in.
+    Value* const fenced =
+        builder.value(ir::make_op<ir::WgmmaFenceOp>(ir::Purpose::schedule), {loop.carried(k)}, pending);
+    Value* const product = builder.value(ir::WgmmaOp{}, {a, b, fenced}, pending);
+    Op& commit = builder.op(ir::WgmmaCommitOp{}, {}, {});
+    ir::replace(dot, product);
+    auto const found = std::find_if(pending_groups_.begin(), pending_groups_.end(),
+                                    [&](PendingLoop const& known) { return known.loop == &carry.loop.op(); });
+    PendingLoop& known =
+        found != pending_groups_.end() ? *found : pending_groups_.emplace_back(PendingLoop{&loop.op(), {}});
+    known.groups.push_back({&commit, k});
+  }
+
+  /// Fences what products add to, once ahead of the loop for all of them. Waits in the loop for the products of the
+  /// iteration before, behind it for all.
+  static void close_loop(Loop const& loop, std::vector<std::pair<Op*, int>> const& groups) {
+    ir::Builder before = ir::Builder::before(loop.op());
+    before.set_where(groups.front().first->where());
+    std::vector<Value*> starts;
+    std::vector<Type> started;
+    for (auto const& [commit, carry] : groups) {
+      starts.push_back(loop.init(carry));
+      started.push_back(loop.result(carry)->type());
+    }
+    Op& fence = before.op(ir::WgmmaFenceOp{}, starts, started);
+    for (std::size_t i = 0; i < groups.size(); ++i) loop.set_init(groups[i].second, fence.result(static_cast<int>(i)));
+    ir::Builder inside = ir::Builder::after(*groups.back().first);
+    inside.set_where(groups.back().first->where());
+    inside.op(ir::make_op<ir::WgmmaWaitOp>(static_cast<std::int64_t>(groups.size())), {}, {});
+    ir::Builder behind = ir::Builder::after(loop.op());
+    behind.set_where(groups.back().first->where());
+    std::vector<Value*> open;
+    std::vector<Type> done;
+    std::vector<std::vector<ir::Use>> uses;
+    for (auto const& [commit, carry] : groups) {
+      Value* const value = loop.result(carry);
+      uses.push_back(value->uses());
+      open.push_back(value);
+      done.push_back(value->type().as(ir::TypeKind::tile));
+    }
+    Op& wait = behind.op(ir::WgmmaWaitOp{}, open, done);
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      if (uses[i].empty()) continue;
+      Value* const tile = wait.result(static_cast<int>(i));
+      Value* const free = behind.value(ir::ConvertLayoutOp{}, {tile}, tile->type().with_layout(nullptr));
+      free->set_name(open[i]->name());
+      for (ir::Use const& use : uses[i]) use.user->set_operand(use.index, free);
+    }
+  }
+
+  /// The open products to whose result this one alone adds, in the same registers and instructions of the same shape;
+  /// null: there are none.
+  OpenProducts* added_to(Op const& dot) {
+    Value const& accumulator = *dot.in<ir::DotOp>("accumulator");
+    auto const open = std::find_if(open_.begin(), open_.end(), [&](OpenProducts const& known) {
+      return known.dots.back() == accumulator.defining_op();
+    });
+    if (open == open_.end() || open->dots.back()->parent() != dot.parent() || accumulator.uses().size() != 1)
+      return nullptr;
+    Op const& before = *open->dots.back();
+    bool const alike = before.lhs()->type().element() == dot.lhs()->type().element() &&
+                       before.rhs()->type().element() == dot.rhs()->type().element();
+    return alike && &first_that_needs(*open) == &dot ? &*open : nullptr;
+  }
+
+  void waited_for(Op& dot) {
+    std::string why;
+    Layout const* const layout = layout::wgmma_layout(dot.result()->type().shape(), function_.warps, why);
+    Type const tile = dot.result()->type().with_layout(layout), pending = tile.as(ir::TypeKind::pending);
+    OpenProducts* const before = added_to(dot);
+    ir::Builder builder = ir::Builder::before(dot);
+    builder.set_where(dot.where());
+    Value* a = operand_of(builder, dot.lhs());
+    Value* const b = operand_of(builder, dot.rhs());
+    std::vector<Value*> operands;  // of the fence: what the product reads of registers
+    std::vector<Type> types;
+    auto const fence = [&](Value* value) {
+      operands.push_back(value);
+      types.push_back(value->type());
+    };
+    Value* const accumulator = dot.in<ir::DotOp>("accumulator");
+    bool const accumulates = !is_zero(*accumulator), in_registers = a->type().is_tile();
+    if (accumulates) fence(before != nullptr ? before->product : laid_out(builder, accumulator, layout));
+    if (in_registers) fence(a);
+    // As in `carried`: ptxas puts one in between products that need none.
+    auto const purpose = before != nullptr && !in_registers ? ir::Purpose::schedule : ir::Purpose::order;
+    Op& fenced = builder.op(ir::make_op<ir::WgmmaFenceOp>(purpose), operands, types);
+    if (in_registers) a = fenced.result(accumulates ? 1 : 0);
+    std::vector<Value*> factors = {a, b};
+    if (accumulates) factors.push_back(fenced.result(0));
+    Value* const product = builder.op(ir::WgmmaOp{}, factors, {pending}).result();
+    OpenProducts open;
+    if (before != nullptr) {  // one group
+      open = *before;
+      open_.erase(open_.begin() + (before - open_.data()));
+      open.commit->erase();
+    }
+    open.dots.push_back(&dot);
+    open.commit = &builder.op(ir::WgmmaCommitOp{}, {}, {});
+    open.product = product;
+    if (in_registers) open.registers.push_back(a);
+    open_.push_back(std::move(open));
+  }
+
+  /// The first op behind products that needs them done.
+  static Op& first_that_needs(OpenProducts const& open) {
+    std::vector<Op*> next;
+    for (Op const* dot : open.dots) next.push_back(sink_next(*dot->lhs()));
+    auto const& uses = open.dots.back()->result()->uses();
+    auto const stops = [&](Op& op) {
+      bool stop = std::find(next.begin(), next.end(), &op) != next.end() || op.info().has(ir::terminator);
+      stop = stop || std::any_of(uses.begin(), uses.end(), [&](ir::Use const& use) { return inside(*use.user, op); });
+      for (int i = 0; i < op.block_count() && !stop; ++i)
+        ir::walk(op.block(i), [&](Op& nested) { stop = stop || nested.is<ir::WgmmaCommitOp>(); });
+      return stop;
+    };
+    auto at = open.commit->parent()->begin();
+    while (&*at != open.commit) ++at;
+    for (++at; !stops(*at);) ++at;
+    return *at;
+  }
+
+  /// Waits for products before the first op that needs them done, leaving open what was committed in between.
+  static void wait_for(OpenProducts const& open) {
+    Op& needs = first_that_needs(open);
+    std::int64_t younger = 0;
+    auto at = open.commit->parent()->begin();
+    while (&*at != open.commit) ++at;
+    for (++at; &*at != &needs; ++at) younger += at->is<ir::WgmmaCommitOp>() ? 1 : 0;
+    ir::Builder builder = ir::Builder::before(needs);
+    builder.set_where(open.dots.back()->where());
+    Type const tile = open.product->type().as(ir::TypeKind::tile);
+    std::vector<Value*> values = {open.product};
+    std::vector<Type> done = {tile};
+    for (Value* registers : open.registers) {  // they live until the wait
+      values.push_back(registers);
+      done.push_back(registers->type());
+    }
+    Op& wait = builder.op(ir::make_op<ir::WgmmaWaitOp>(younger), values, done);
+    ir::replace(*open.dots.back(), builder.value(ir::ConvertLayoutOp{}, {wait.result(0)}, tile.with_layout(nullptr)));
+    for (std::size_t i = open.dots.size() - 1; i-- > 0;) open.dots[i]->erase();
+  }
+
+  static bool inside(Op const& op, Op const& holder) {
+    Op const* at = &op;
+    while (at != nullptr && at != &holder) at = at->parent_op();
+    return at != nullptr;
+  }
+
+  /// Where a loop carries the register operand of a product, its next value may be made only when the product is done
+  /// (ptxas serialises all products otherwise, C7513): the ops that only make it move to the loop's end. The first of
+  /// them; null: there are none.
+  static Op* sink_next(Value const& operand) {
+    auto const carry = carry_of(operand);
+    if (!carry) return nullptr;
+    Op* first = nullptr;
+    Value const* value = carry->loop.yielded(carry->number);
+    for (Op* cast = value->defined_by<ir::CastOp>();
+         cast != nullptr && cast->parent() == &carry->loop.body() && value->uses().size() == 1;
+         cast = value->defined_by<ir::CastOp>()) {
+      cast->move_before(first == nullptr ? carry->loop.yield() : *first);
+      first = cast;
+      value = cast->operand();
+    }
+    return first;
+  }
+
+  /// A product of registers, done when the next op runs; in parts along K where the operands would fill the registers.
+  void warp_by_warp(Op& dot, std::string const& by_warps) {
+    layout::WarpGrid const grid = warp_grid(dot, function_.warps).grid;
+    Type const& d = dot.result()->type();
+    std::string why;
+    ir::Builder builder = ir::Builder::before(dot);
+    builder.set_where(dot.where());
+    Value* sum = nullptr;
+    std::int64_t const depth = dot.lhs()->type().shape()[1], step = depth_of_part(dot, grid);
+    for (std::int64_t from = 0; from < depth; from += step) {
+      bool const whole = step == depth;
+      Value* const a = whole ? dot.lhs() : part_of(builder, *dot.lhs(), true, from, step);
+      Value* const b = whole ? dot.rhs() : part_of(builder, *dot.rhs(), false, from, step);
+      auto const in_layout = [&](Value* tile, Layout const* layout) {
+        return builder.value(ir::ConvertLayoutOp{}, {tile}, tile->type().with_layout(layout));
+      };
+      int const size = bytes(a->type().element());
+      Value* const lhs = in_layout(a, layout::mma_a_layout(a->type().shape(), size, grid, why));
+      Value* const rhs = in_layout(b, layout::mma_b_layout(b->type().shape(), size, grid, why));
+      if (sum == nullptr)
+        sum = laid_out(builder, dot.in<ir::DotOp>("accumulator"), layout::mma_layout(d.shape(), grid, why));
+      sum = builder.value(ir::make_op<ir::MmaOp>(Symbol(by_warps)), {lhs, rhs, sum}, sum->type());
+    }
+    ir::replace(dot, builder.value(ir::ConvertLayoutOp{}, {sum}, d));
+  }
+
+  /// Columns [from, from + step) of the left operand, or such rows of the right one, where it was copied.
+  static Value* part_of(ir::Builder& builder, Value const& operand, bool left, std::int64_t from, std::int64_t step) {
+    FetchedOperand const source = fetched_operand(operand);
+    Type const& whole = source.view->type();
+    bool const columns = left != source.transposed;
+    Extents shape = whole.shape();
+    shape[columns ? 1 : 0] = step;
+    Value *const at = builder.index(from), *const zero = builder.index(0);
+    Value* const view = builder
+                            .op(ir::ViewOp{}, {source.view, columns ? zero : at, columns ? at : zero},
+                                {Type::shared(whole.element(), shape, whole.layout())})
+                            .result();
+    Value* const tile = builder.value(ir::SharedLoadOp{}, {view}, Type::tile(whole.element(), shape));
+    if (!source.transposed) return tile;
+    return builder.value(ir::make_op<ir::TransOp>(Extents{1, 0}), {tile},
+                         Type::tile(whole.element(), {shape[1], shape[0]}));
+  }
+
+  struct PendingLoop {
+    Op* loop;
+    std::vector<std::pair<Op*, int>> groups;  ///< commits in order of issue, and which carry each adds to
+  };
+
+  ir::Function& function_;
+  PassContext& context_;
+  std::vector<Op*> dots_;
+  std::vector<PendingLoop> pending_groups_;
+  std::vector<OpenProducts> open_;
+};
+
+}  // namespace
+
+PassResult schedule_dots(ir::Function& function, AnalysisCache&, PassContext& context) {
+  if (!function.is_kernel()) return PassResult::unchanged;
+  return result_of(Schedule(function, context).run());
+}
+
+}  // namespace tegula::transform

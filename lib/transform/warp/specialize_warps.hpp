@@ -1,0 +1,30 @@
+// Producers and consumers get warps of their own.
+#pragma once
+
+#include "tegula/target/target_info.hpp"
+#include "transform/pass.hpp"
+
+namespace tegula::transform {
+
+/// Splits a kernel whose rings are filled in regions of role `producer`: four warps more, of which one lane fills,
+/// while the others run the rest.
+///
+///   before: elect {region = pre_prologue} ...      after: elect {region = pre_prologue} ...
+///           for %k = ... {                                warp_specialize {warps = [4, 8], replicas = [1, 1], ...} {
+///             elect {role = producer} { fill }              elect { for %k = ... { fill } }
+///             mbarrier_wait %full                         } and {
+///             ... readers ...                               for %k = ... { mbarrier_wait %full ... readers ... }
+///           }                                             }
+///
+/// Both sides are clones of what follows the region that makes the mbarriers: the producer's keeps its fills and the
+/// control flow and arithmetic that they need, the consumers' all but the fills. Tiles made before it move to the
+/// consumers, launch facts ahead of the split. Registers go from the producer to the consumers where both are whole
+/// warpgroups. Kernels without such regions, and those whose warps exchange through shared memory at the barrier of the
+/// CTA, stay as they are. Needs: layouts.  Leaves: the CTA with more warps than the tiles' layouts name, which are
+/// those of the consumers.
+PassResult specialize_warps(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+/// Registers per thread of producer and consumers, within what the CTA starts with; 0: unchanged.
+Extents registers_of_roles(int consumer_warps, TargetInfo const& target);
+
+}  // namespace tegula::transform

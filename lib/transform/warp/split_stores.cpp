@@ -1,0 +1,213 @@
+#include "transform/warp/split_stores.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include "analysis/effects.hpp"
+#include "analysis/shared_accesses.hpp"
+#include "analysis/tma_tensor.hpp"
+#include "ir/builder.hpp"
+#include "layout/fragment_layouts.hpp"
+#include "ir/shared_frame.hpp"
+#include "layout/shared_layouts.hpp"
+#include "ir/walk.hpp"
+#include "transform/barrier/ring_lifetimes.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Op;
+using ir::Type;
+using ir::Value;
+using layout::Layout;
+
+constexpr std::int64_t rows_per_warp = 16;
+constexpr std::int64_t most_buffers = 2;
+constexpr std::int64_t most_staging = 32 * 1024;  ///< bytes; rings need the rest
+
+/// How a store is cut.
+struct Cut {
+  Extents chunk;                     ///< rows of one round of the warps, columns of one swizzled row
+  Layout const* fragment = nullptr;  ///< of a chunk in registers
+  Layout const* memory = nullptr;    ///< of a chunk in shared memory
+  Layout const* staging = nullptr;   ///< of all buffers
+  int swizzle = 128;
+  std::int64_t rows = 1;     ///< chunks along the rows
+  std::int64_t columns = 1;  ///< and along the columns
+  std::int64_t most = most_buffers;
+  [[nodiscard]] std::int64_t chunks() const { return rows * columns; }
+  [[nodiscard]] std::int64_t buffers() const { return std::min(chunks(), most); }
+  [[nodiscard]] std::int64_t bytes(int size) const { return buffers() * chunk.product() * size; }
+};
+
+class Split {
+ public:
+  Split(ir::Function& function, AnalysisCache& analyses, TargetInfo const& target)
+      : function_(function), facts_(analyses.axis_facts()), accesses_(function, function.warps) {
+    room_ = target.shared - bytes_beside_rings(function) - least_bytes_of_rings(function);
+    if (room_ <= 0) room_ = target.shared;  // narrow staging would not help
+  }
+
+  bool run() {
+    std::vector<std::pair<Op*, Cut>> stores;
+    ir::walk(function_, [&](Op& op) {
+      Cut cut;
+      if (!op.is<ir::StoreOp>() || !can_be_cut(op, cut)) return;
+      stores.emplace_back(&op, cut);
+      room_ -= cut.bytes(bytes(op.in<ir::StoreOp>("tile")->type().element()));
+    });
+    if (stores.empty()) return false;
+    for (auto& [store, cut] : stores) rewrite(*store, cut);
+    ir::Builder end = ir::Builder::before(function_.body().back());
+    Op& drain = end.op(ir::make_op<ir::ElectOp>(std::int64_t{-1}), {}, {});
+    ir::Builder inside(drain.add_block());
+    inside.op(ir::BulkWaitOp{}, {}, {});
+    inside.op(ir::YieldOp{}, {}, {});
+    return true;
+  }
+
+ private:
+  /// Who would have to meet between two turns' stores to one place; nothing when all turns store to places of their
+  /// own.
+  std::optional<analysis::Level> between_turns(Op const& store) {
+    analysis::Access const& access = accesses_.of(store).front();
+    std::optional<analysis::Level> most;
+    for (Op const* at = store.parent_op(); at != nullptr; at = at->parent_op())
+      if (at->is<ir::ForOp>()) most = std::max(most, accesses_.relation(access, access, at, function_.warps));
+    return most;
+  }
+
+  bool can_be_cut(Op const& store, Cut& cut) {
+    Value const& tensor = *store.in<ir::StoreOp>("tensor");
+    Type const& tile = store.in<ir::StoreOp>("tile")->type();
+    ir::ParameterAttributes const& parameter = analysis::parameter_of(tensor);
+    bool const alone = std::count_if(tensor.uses().begin(), tensor.uses().end(),
+                                     [](ir::Use const& use) { return !use.user->is<ir::ExtentOp>(); }) == 1;
+    if (parameter.direction != Direction::out || !alone || tile.rank() != 2) return false;
+    int const size = bytes(tile.element());
+    if (!target::tma_tensor_troubles(analysis::tma_tensor(store, facts_), size).empty()) return false;
+    // A copy out of shared memory may not begin before the tensor.
+    for (Value const* offset : store.all<ir::StoreOp>("offsets"))
+      if (facts_.facts(*offset).least < 0) return false;
+    // A warp's stores through the TMA engine can wait for each other, those of different warps cannot.
+    if (between_turns(store) > analysis::Level::warp) return false;
+
+    std::string why;
+    int const warps = function_.warps;
+    if (layout::wgmma_layout(tile.shape(), warps, why) != tile.layout()) return false;
+    for (int const swizzle : {128, 64, 32}) {
+      std::int64_t const columns = swizzle / size;
+      if (tile.shape()[1] % columns != 0) continue;
+      cut.swizzle = swizzle;
+      cut.chunk = {rows_per_warp * warps, columns};
+      cut.rows = tile.shape()[0] / cut.chunk[0];
+      cut.columns = tile.shape()[1] / columns;
+      cut.fragment = layout::wgmma_layout(cut.chunk, warps, why);
+      cut.memory = layout::swizzled_layout(cut.chunk, size, swizzle, why);
+      if (swizzle > 32 && cut.bytes(size) > std::min(most_staging, room_)) continue;
+      if (cut.bytes(size) > room_) cut.most = 1;
+      cut.staging = layout::swizzled_layout({cut.buffers(), cut.chunk[0], cut.chunk[1]}, size, swizzle, why);
+      return cut.fragment != nullptr && cut.memory != nullptr && cut.staging != nullptr;
+    }
+    return false;
+  }
+
+  void rewrite(Op& store, Cut const& cut) {
+    Value *const tensor = store.in<ir::StoreOp>("tensor"), *const tile = store.in<ir::StoreOp>("tile");
+    std::span<Value* const> const offsets = store.all<ir::StoreOp>("offsets");
+    // Axes of which the tile takes one element each.
+    std::span<Value* const> const leading = offsets.first(offsets.size() - 2);
+    Value *const row_offset = offsets[leading.size()], *const column_offset = offsets.back();
+    Element const element = tile->type().element();
+    Op* first = nullptr;  // behind the maps
+    for (Op& op : function_.body()) {
+      first = &op;
+      if (!op.is<ir::TensorMapOp>()) break;
+    }
+    ir::Builder start = ir::Builder::before(*first);
+    ir::TensorMapOp map_of;
+    for (std::size_t axis = 0; axis < leading.size(); ++axis) map_of.box.push_back(1);
+    map_of.box.push_back(rows_per_warp);
+    map_of.box.push_back(cut.chunk[1]);
+    map_of.swizzle = cut.swizzle == 128 ? ir::Swizzle::b128 : cut.swizzle == 64 ? ir::Swizzle::b64 : ir::Swizzle::b32;
+    Value* const map = start.value(map_of, {tensor}, Type::tensor_map(element, map_of.box));
+    map->set_name("map_" + (tensor->name().empty() ? std::to_string(tensor->index()) : tensor->name()));
+    Value* const staging = start.value(ir::make_op<ir::SharedAllocOp>(layout::swizzle_alignment(cut.swizzle)), {},
+                                       Type::shared(element, {cut.buffers(), cut.chunk[0], cut.chunk[1]}, cut.staging));
+    staging->set_name("staging");
+
+    ir::Builder builder = ir::Builder::before(store);
+    builder.set_where(store.where());
+    Value* const zero = builder.index(0);
+    Type const view_type = Type::shared(element, cut.chunk, cut.memory);
+    Type const part_type = Type::shared(element, {rows_per_warp, cut.chunk[1]}, cut.memory);
+    Value* const warp = builder.op(ir::WarpIndexOp{}, {}, {Type::index()}).result();
+    Value* const warp_row = builder.same(ir::MulOp{}, {warp, builder.index(rows_per_warp)});
+    Value* const first_row = builder.same(ir::AddOp{}, {row_offset, warp_row});
+    bool const apart = !between_turns(store);
+    for (std::int64_t chunk = 0; chunk < cut.chunks(); ++chunk) {
+      Extents const at = {chunk / cut.columns * cut.chunk[0], chunk % cut.columns * cut.chunk[1]};
+      ir::ExtractOp part;
+      part.offsets = at;
+      Value* const chunk_tile = builder.value(part, {tile}, Type::tile(element, cut.chunk, cut.fragment));
+      Value* const buffer = builder.index(chunk % cut.buffers());
+      std::int64_t const open = groups_since(store, cut, chunk);
+      if (open >= 0) {
+        Op& free = builder.op(ir::make_op<ir::ElectOp>(std::int64_t{-1}), {}, {});
+        ir::Builder lane(free.add_block());
+        // Within a turn it is enough that the buffer was read; the turn before may have written to the same place.
+        bool const read_only = chunk >= cut.buffers() || apart;
+        lane.op(ir::make_op<ir::BulkWaitOp>(open, read_only), {}, {});
+        lane.op(ir::YieldOp{}, {}, {});
+        builder.op(ir::WarpBarrierOp{}, {}, {});
+      }
+      Value* const view = builder.value(ir::ViewOp{}, {staging, buffer, zero, zero}, view_type);
+      builder.op(ir::SharedStoreOp{}, {view, chunk_tile}, {});
+      builder.op(ir::FenceProxyAsyncOp{}, {}, {});
+      builder.op(ir::WarpBarrierOp{}, {}, {});
+      Op& send = builder.op(ir::make_op<ir::ElectOp>(std::int64_t{-1}), {}, {});
+      ir::Builder lane(send.add_block());
+      lane.set_where(store.where());
+      Value* const own = lane.value(ir::ViewOp{}, {staging, buffer, warp_row, zero}, part_type);
+      Value* const row = lane.same(ir::AddOp{}, {first_row, lane.index(at[0])});
+      Value* const column = lane.same(ir::AddOp{}, {column_offset, lane.index(at[1])});
+      std::vector<Value*> operands = {map, own};
+      operands.insert(operands.end(), leading.begin(), leading.end());
+      operands.insert(operands.end(), {row, column});
+      lane.op(ir::TmaStoreOp{}, operands, {});
+      lane.op(ir::BulkCommitOp{}, {}, {});
+      lane.op(ir::YieldOp{}, {}, {});
+    }
+    store.erase();
+  }
+
+  /// Groups that a lane committed after the one that reads this chunk's buffer now; -1: nothing reads it, or a wait of
+  /// this turn has seen to it.
+  static std::int64_t groups_since(Op const& store, Cut const& cut, std::int64_t chunk) {
+    if (chunk >= cut.buffers()) return cut.buffers() - 1;
+    bool repeats = false;
+    for (Op const* at = store.parent_op(); at != nullptr; at = at->parent_op())
+      repeats = repeats || at->is<ir::ForOp>();
+    if (!repeats) return -1;
+    std::int64_t before = cut.chunks() - 1;  // the last chunk of the turn before that used this buffer
+    while (before % cut.buffers() != chunk) --before;
+    for (std::int64_t earlier = 0; earlier < chunk; ++earlier)
+      if (cut.chunks() - 1 - before + earlier >= groups_since(store, cut, earlier)) return -1;
+    return cut.chunks() - 1 - before + chunk;
+  }
+
+  ir::Function& function_;
+  analysis::AxisFacts const& facts_;
+  analysis::SharedAccesses accesses_;
+  std::int64_t room_ = 0;  ///< bytes that the smallest rings leave
+};
+
+}  // namespace
+
+PassResult split_stores(ir::Function& function, AnalysisCache& analyses, PassContext& context) {
+  if (!function.is_kernel() || function.warps % 4 != 0 || function.warps == 0) return PassResult::unchanged;
+  return result_of(Split(function, analyses, context.target).run());
+}
+
+}  // namespace tegula::transform

@@ -1,0 +1,126 @@
+#include "transform/warp/take_turns.hpp"
+
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "analysis/uniformity.hpp"
+#include "ir/builder.hpp"
+#include "ir/walk.hpp"
+#include "tegula/target/target_info.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Block;
+using ir::Op;
+using ir::Value;
+
+/// Where an iteration's products begin and end.
+struct Products {
+  Op* first = nullptr;
+  Op* last = nullptr;
+};
+
+/// Of a loop whose exponentials are worth turns.
+std::optional<Products> products_of(Block& body, TargetInfo const& target) {
+  Products found;
+  double products = 0, exponentials = 0;
+  for (Op& op : body) {
+    bool const starts = op.is<ir::WgmmaFenceOp>() || op.is<ir::WgmmaOp>();
+    if (starts && found.first == nullptr) found.first = &op;
+    if (op.is<ir::WgmmaCommitOp>()) found.last = &op;
+    if (op.is<ir::WgmmaOp>())
+      products += static_cast<double>(op.result()->type().elements() * op.lhs()->type().shape()[1] *
+                                      bytes(op.lhs()->type().element()));
+    if ((op.is<ir::Exp2Op>() || op.is<ir::ExpOp>()) && op.result()->type().is_tile())
+      exponentials += static_cast<double>(op.result()->type().elements());
+  }
+  bool const worth = exponentials > 0 && products > 0 &&
+                     products / target.product_bytes_per_clock < 1.5 * exponentials / target.exponentials_per_clock;
+  if (!worth || found.last == nullptr) return std::nullopt;
+  return found;
+}
+
+/// Names of barriers in use; nothing when one is computed.
+std::optional<std::set<std::int64_t>> names_in_use(ir::Function& function) {
+  std::set<std::int64_t> used;
+  bool known = true;
+  ir::walk(function, [&](Op& op) {
+    if ((!op.is<ir::BarrierOp>() && !op.is<ir::BarrierArriveOp>()) || op.operand_count() == 0) return;
+    if (auto const id = ir::constant_int(*op.operand()))
+      used.insert(*id);
+    else
+      known = false;
+  });
+  if (!known) return std::nullopt;
+  return used;
+}
+
+/// The first of so many names that follow each other and are not in use; 0: there are none.
+std::int64_t free_names(std::set<std::int64_t> const& used, std::int64_t count) {
+  for (std::int64_t first = 1; first + count <= isa::named_barriers; ++first) {
+    auto const taken = used.lower_bound(first);
+    if (taken == used.end() || *taken >= first + count) return first;
+  }
+  return 0;
+}
+
+bool give_turns(Block& partition, std::int64_t groups, std::set<std::int64_t>& used,
+                analysis::Uniformity const& uniformity, TargetInfo const& target) {
+  std::vector<Products> loops;
+  ir::walk(partition, [&](Op& op) {
+    if (!op.is<ir::ForOp>() || !uniformity.runs_alike(op.block())) return;
+    if (auto const products = products_of(op.block(), target)) loops.push_back(*products);
+  });
+  std::int64_t const first = free_names(used, groups);
+  if (loops.empty() || first == 0) return false;
+  for (std::int64_t id = first; id < first + groups; ++id) used.insert(id);
+
+  ir::Builder b = ir::Builder::before(partition.front());
+  ir::Type const index = ir::Type::index(), boolean = ir::Type::scalar(Element::boolean);
+  Value* const warp = b.value(ir::WarpIndexOp{}, {}, index);
+  Value* const group = b.same(ir::ShrOp{}, {warp, b.index(2)});
+  Value* const base = b.index(first);
+  Value* const mine = b.same(ir::AddOp{}, {group, base});
+  Value* const last = b.value(ir::make_op<ir::CompareOp>(ir::Predicate::eq), {group, b.index(groups - 1)}, boolean);
+  Value* const following = b.same(ir::AddOp{}, {mine, b.index(1)});
+  Value* const next = b.value(ir::SelectOp{}, {last, base, following}, index);
+  std::int64_t const threads = 2 * target.threads_per_group();
+  Op& begin = b.op(ir::IfOp{}, {last}, {});
+  ir::Builder then(begin.add_block());
+  then.op(ir::make_op<ir::BarrierArriveOp>(threads, ir::Purpose::schedule), {base}, {});
+  then.op(ir::YieldOp{}, {}, {});
+  ir::Builder(begin.add_block()).op(ir::YieldOp{}, {}, {});
+  for (Products const& products : loops) {
+    ir::Builder::before(*products.first)
+        .op(ir::make_op<ir::BarrierOp>(threads, ir::Purpose::schedule), {mine}, {})
+        .set_where(products.first->where());
+    ir::Builder::after(*products.last)
+        .op(ir::make_op<ir::BarrierArriveOp>(threads, ir::Purpose::schedule), {next}, {})
+        .set_where(products.last->where());
+  }
+  return true;
+}
+
+}  // namespace
+
+PassResult take_turns(ir::Function& function, AnalysisCache&, PassContext& context) {
+  TargetInfo const& target = context.target;
+  auto used = names_in_use(function);
+  if (!function.is_kernel() || !used) return PassResult::unchanged;
+  bool changed = false;
+  analysis::Uniformity const uniformity(*function.parent());
+  ir::walk(function, [&](Op& op) {
+    if (!op.is<ir::WarpSpecializeOp>()) return;
+    auto const& roles = op.as<ir::WarpSpecializeOp>();
+    for (int i = 0; i < op.block_count(); ++i) {
+      std::int64_t const warps = roles.warps[i];
+      if (roles.replicas[i] != 1 || warps % target.warps_per_group != 0 || warps == target.warps_per_group) continue;
+      changed = give_turns(op.block(i), warps / target.warps_per_group, *used, uniformity, target) || changed;
+    }
+  });
+  return result_of(changed);
+}
+
+}  // namespace tegula::transform

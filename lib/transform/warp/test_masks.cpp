@@ -1,0 +1,99 @@
+#include "transform/warp/test_masks.hpp"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "analysis/coordinate_sums.hpp"
+#include "ir/builder.hpp"
+#include "layout/layout.hpp"
+#include "ir/rewrite.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+/// Registers of a thread from which on a test is cheaper than a mask.
+constexpr int worth_a_test = 16;
+
+bool in_loop(Op const& op) {
+  Op const* at = op.parent_op();
+  while (at != nullptr && (!at->is<ir::ForOp>() || at->as<ir::ForOp>().tiles)) at = at->parent_op();
+  return at != nullptr;
+}
+
+/// Whether it stands under its own test.
+bool is_tested(Op const& select) {
+  Op const* const branch = select.parent_op();
+  return branch != nullptr && branch->is<ir::IfOp>() && select.parent() == &branch->block(1) &&
+         &branch->block(0).front() == &branch->block(0).back() &&
+         branch->block(0).back().in<ir::YieldOp>("values") == select.lhs();
+}
+
+/// The ops from a comparison of coordinates to a mask; empty: something else makes it.
+std::vector<Op*> makers_of(Value const& mask) {
+  std::vector<Op*> makers;
+  for (Op* at = mask.defining_op(); at != nullptr; at = at->operand()->defining_op()) {
+    makers.push_back(at);
+    if (at->is<ir::CompareOp>()) return {makers.rbegin(), makers.rend()};
+    if (!at->is<ir::BroadcastOp>()) break;
+  }
+  return {};
+}
+
+/// A mask that is worth a test, and the sum that its comparison asks about.
+struct Mask {
+  Op* select = nullptr;
+  std::vector<Op*> makers;
+  analysis::CoordinateSum sum;
+};
+
+std::optional<Mask> mask_of(Op& select, analysis::CoordinateSums& sums) {
+  if (!select.result()->type().is_tile() || select.result()->type().layout()->registers() < worth_a_test ||
+      in_loop(select) || is_tested(select))
+    return std::nullopt;
+  std::vector<Op*> const makers = makers_of(*select.in<ir::SelectOp>("condition"));
+  auto const sum = makers.empty() ? std::nullopt : sums.compared(*makers.front());
+  if (!sum || sum->terms.empty()) return std::nullopt;
+  return Mask{&select, makers, *sum};
+}
+
+void test_first(Mask const& mask) {
+  Op& select = *mask.select;
+  ir::Builder builder = ir::Builder::before(select);
+  builder.set_where(select.where());
+  Value* greatest = builder.index(mask.sum.most);
+  for (auto const& [value, factor] : mask.sum.terms) {
+    bool const cast = value->type() != ir::Type::index();
+    Value* const number = cast ? builder.value(ir::CastOp{}, {value}, ir::Type::index()) : value;
+    greatest = builder.same(ir::AddOp{}, {greatest, builder.same(ir::MulOp{}, {number, builder.index(factor)})});
+  }
+  Value* const all = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {greatest, builder.index(0)},
+                                   ir::Type::scalar(Element::boolean));
+  Op& branch = builder.op(ir::IfOp{}, {all}, {select.result()->type()});
+  ir::Builder(branch.add_block()).op(ir::YieldOp{}, {select.lhs()}, {});
+  ir::Builder otherwise(branch.add_block());
+  otherwise.set_where(select.where());
+  ir::ValueMap map;
+  for (Op* maker : mask.makers) otherwise.clone(*maker, map);
+  otherwise.op(ir::YieldOp{}, {otherwise.clone(select, map).result()}, {});
+  ir::replace(select, branch.result());
+}
+
+}  // namespace
+
+PassResult test_masks(ir::Function& function, AnalysisCache& analyses, PassContext&) {
+  analysis::CoordinateSums sums({nullptr, [](Value const&) { return true; }}, analyses.axis_facts());
+  std::vector<Mask> masks;
+  ir::walk(function, [&](Op& op) {
+    if (!op.is<ir::SelectOp>()) return;
+    if (auto mask = mask_of(op, sums)) masks.push_back(std::move(*mask));
+  });
+  for (Mask const& mask : masks) test_first(mask);
+  return result_of(!masks.empty());
+}
+
+}  // namespace tegula::transform

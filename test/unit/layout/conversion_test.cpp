@@ -1,0 +1,212 @@
+// Conversions run on a warp of values: each plan must give every thread the elements of the new layout.
+#include "layout/conversion.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <random>
+
+#include "layout/fragment_layouts.hpp"
+#include "layout/shared_access.hpp"
+#include "support/catch.hpp"
+#include "support/layouts.hpp"
+
+using namespace tegula;
+using namespace tegula::layout;
+
+namespace {
+
+using Values = std::vector<std::vector<Extents>>;  // [register][lane]
+
+Values held(Layout const& layout, int warp) {
+  Values values(static_cast<std::size_t>(layout.registers()));
+  for (std::size_t r = 0; r < values.size(); ++r)
+    for (int l = 0; l < layout.lanes(); ++l) values[r].push_back(layout.at(static_cast<std::int64_t>(r), l, warp));
+  return values;
+}
+
+void exchange(Values& values, ShufflePlan::Exchange const& step) {
+  Values const old = values;
+  for (std::size_t r = 0; r < values.size(); ++r)
+    for (std::size_t l = 0; l < values[r].size(); ++l)
+      if (std::popcount(static_cast<std::uint32_t>(l) & step.lanes) % 2 != 0)
+        values[r][l] = old.at(r ^ step.registers)[l];
+}
+
+Values run(ShufflePlan const& plan, Values values) {
+  for (auto const& step : plan.before) exchange(values, step);
+  Values results;
+  for (auto const& shuffle : plan.shuffles) {
+    auto& result = results.emplace_back();
+    for (int l = 0; l < 32; ++l)
+      result.push_back(values.at(static_cast<std::size_t>(shuffle.source))
+                           .at(static_cast<std::size_t>(plan.source_lane(shuffle, l))));
+  }
+  for (auto const& step : plan.after) exchange(results, step);
+  Values final;
+  for (int r : plan.result) final.push_back(results.at(static_cast<std::size_t>(r)));
+  return final;
+}
+
+bool converts(Conversion const& conversion, Layout const& from, Layout const& to) {
+  for (int w = 0; w < to.warps(); ++w) {
+    Values result;
+    if (conversion.kind == ConversionKind::shuffles) {
+      result = run(conversion.shuffle, held(from, w));
+    } else {
+      Values const before = held(from, w);
+      for (int r : conversion.moves) result.push_back(before.at(static_cast<std::size_t>(r)));
+    }
+    if (result != held(to, w)) return false;
+  }
+  return true;
+}
+
+/// Every warp holds what it needs.
+bool within_warps(Layout const& from, Layout const& to) {
+  if (from.warps() != to.warps()) return false;
+  auto const less = [](Extents const& a, Extents const& b) {
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
+  };
+  for (int w = 0; w < to.warps(); ++w) {
+    std::vector<Extents> have;
+    for (auto const& values : held(from, w)) have.insert(have.end(), values.begin(), values.end());
+    std::sort(have.begin(), have.end(), less);
+    for (auto const& values : held(to, w))
+      for (Extents const& value : values)
+        if (!std::binary_search(have.begin(), have.end(), value, less)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("conversions of fragments are of the kind they should be", "[layout][conversion]") {
+  std::string error;
+  Layout const* product = wgmma_layout({64, 64}, 4, error);
+  CHECK(conversion(*product, *wgmma_a_layout({64, 64}, 2, 4, error)).kind == ConversionKind::none);
+  // The 8-bit operand: an exchange inside quads, one shuffle per register.
+  Layout const* bytes = wgmma_a_layout({64, 64}, 1, 4, error);
+  Conversion const to_bytes = conversion(*product, *bytes);
+  CHECK(to_bytes.kind == ConversionKind::shuffles);
+  CHECK(converts(to_bytes, *product, *bytes));
+  CHECK(to_bytes.shuffle.shuffles.size() == 32);
+  CHECK(to_bytes.shuffle.before.size() <= 2);
+  CHECK(to_bytes.shuffle.after.size() <= 2);
+  for (auto const& shuffle : to_bytes.shuffle.shuffles)
+    for (int l = 0; l < 32; ++l) CHECK(to_bytes.shuffle.source_lane(shuffle, l) / 4 == l / 4);
+  // Extents of 11 and 5 repetitions.
+  for (Extents const& shape : std::vector<Extents>{{64, 352}, {192, 160}}) {
+    Layout const* from = wgmma_layout(shape, 4, error);
+    Layout const* to = wgmma_a_layout(shape, 1, 4, error);
+    Conversion const wide = conversion(*from, *to);
+    CHECK(wide.kind == ConversionKind::shuffles);
+    CHECK(converts(wide, *from, *to));
+  }
+  // tf32: pairs of columns become columns four apart.
+  Layout const* tf32 = wgmma_a_layout({64, 40}, 4, 4, error);
+  Conversion const to_tf32 = conversion(*wgmma_layout({64, 40}, 4, error), *tf32);
+  CHECK(to_tf32.kind == ConversionKind::shuffles);
+  CHECK(converts(to_tf32, *wgmma_layout({64, 40}, 4, error), *tf32));
+
+  Layout const* blocked = Layout::blocked({64, 64}, {1, 8}, 4, {1, 0});
+  CHECK(conversion(*product, *blocked).kind == ConversionKind::shared);
+  CHECK(conversion(*product, *wgmma_layout({64, 128}, 4, error)).kind == ConversionKind::shared);
+  // One register order for another; a row's value to every thread of the row is there already.
+  Layout const* forward = Layout::get({{Dim::reg, {{0, 1}, {0, 2}}, {}}, {Dim::lane, {{0, 4}}, {}}}, 2);
+  Layout const* backward = Layout::get({{Dim::reg, {{0, 2}, {0, 1}}, {}}, {Dim::lane, {{0, 4}}, {}}}, 2);
+  CHECK(conversion(*forward, *backward).kind == ConversionKind::moves);
+  CHECK(converts(conversion(*forward, *backward), *forward, *backward));
+  // Values that all lanes hold are picked without an instruction across lanes.
+  Layout const* copies = Layout::parse("[register (1) (2) (4), lane (0) (0) (0) (0) (0)]", error);
+  Layout const* spread = Layout::parse("[lane (1) (2) (4) (0) (0)]", error);
+  Conversion const pick = conversion(*copies, *spread);
+  CHECK(pick.kind == ConversionKind::shuffles);
+  CHECK(converts(pick, *copies, *spread));
+  CHECK(pick.shuffle.instructions() == 0);
+  Conversion const collect = conversion(*spread, *copies);
+  CHECK(collect.kind == ConversionKind::shuffles);
+  CHECK(converts(collect, *spread, *copies));
+}
+
+TEST_CASE("random conversions within a warp give every thread its elements", "[layout][conversion]") {
+  std::mt19937_64 random(23);
+  auto const below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  int shuffled = 0, multicast = 0, repeated = 0, spread = 0;
+  for (int round = 0; round < 600; ++round) {
+    int const axis_bits[2] = {static_cast<int>(below(4)), static_cast<int>(below(5))};
+    int const warp_bits = static_cast<int>(below(2));
+    std::int64_t const repeats = below(3) == 0 ? 3 : 1;
+    Extents const atom{std::int64_t{1} << axis_bits[0], std::int64_t{1} << axis_bits[1]};
+    auto const any = [&] {
+      return Extents{static_cast<std::int64_t>(below(static_cast<std::size_t>(atom[0]))),
+                     static_cast<std::int64_t>(below(static_cast<std::size_t>(atom[1])))};
+    };
+    auto const surjective = [&] {
+      std::vector<Extents> vectors;
+      for (int a = 0; a < 2; ++a)
+        for (int bit = 0; bit < axis_bits[a]; ++bit)
+          vectors.push_back(a == 0 ? Extents{std::int64_t{1} << bit, 0} : Extents{0, std::int64_t{1} << bit});
+      for (std::size_t i = 0; i < 2 * vectors.size(); ++i) {
+        std::size_t const x = below(vectors.size()), y = below(vectors.size());
+        if (x == y) continue;
+        for (int o = 0; o < 2; ++o) vectors[x][o] ^= vectors[y][o];
+      }
+      // Copies: zero vectors, or vectors that others make.
+      while (vectors.size() < std::size_t{5}) vectors.push_back(below(2) == 0 ? any() : Extents{0, 0});
+      if (below(3) == 0) vectors.push_back(any());
+      std::shuffle(vectors.begin(), vectors.end(), random);
+      return vectors;
+    };
+    auto const layout_of = [&](std::vector<Extents> const& vectors) {
+      LayoutInput reg{Dim::reg, {}, {}}, lane{Dim::lane, {}, {}}, warp{Dim::warp, {}, {}};
+      for (std::size_t i = 0; i < vectors.size(); ++i) {
+        if (i < 5)
+          lane.bases.push_back(vectors[i]);
+        else
+          reg.bases.push_back(vectors[i]);
+      }
+      for (int bit = 0; bit < warp_bits; ++bit) warp.bases.push_back({0, 0});
+      reg.digits.push_back({repeats, {atom[0], 0}});
+      return Layout::get({reg, lane, warp}, 2);
+    };
+    Layout const* from = layout_of(surjective());
+    Layout const* to = layout_of(surjective());
+    INFO(from->text() << " to " << to->text());
+    if (from->shape() != to->shape()) continue;
+    Conversion const plan = conversion(*from, *to);
+    if (plan.kind == ConversionKind::shared) {
+      CHECK_FALSE(
+          (within_warps(*from, *to) && from->atom() == to->atom() && from->input(Dim::warp) == to->input(Dim::warp)));
+      continue;
+    }
+    CHECK(converts(plan, *from, *to));
+    shuffled += plan.kind == ConversionKind::shuffles ? 1 : 0;
+    spread += static_cast<int>(plan.shuffle.shuffles.size()) > to->registers() ? 1 : 0;
+    multicast += !from->injective() || !to->injective() ? 1 : 0;
+    repeated += repeats > 1 ? 1 : 0;
+    // A bijection takes one round per register.
+    if (plan.kind == ConversionKind::shuffles && from->injective() && to->injective())
+      CHECK(plan.shuffle.shuffles.size() == static_cast<std::size_t>(to->registers()));
+    if (round % 10 == 0)
+      for (Layout const* wrong : test::spoiled(*to))
+        if (wrong->registers() == to->registers() && wrong != to) CHECK_FALSE(converts(plan, *from, *wrong));
+  }
+  CHECK(shuffled > 300);
+  CHECK(multicast > 100);
+  CHECK(repeated > 50);
+  CHECK(spread > 20);
+}
+
+TEST_CASE("the scratch of a conversion is the one with the fewest wavefronts", "[layout][conversion]") {
+  std::string error;
+  Layout const* product = wgmma_layout({64, 64}, 4, error);
+  Layout const* rows = Layout::blocked({64, 64}, {1, 8}, 4, {1, 0});
+  Layout const* scratch = scratch_layout(*product, *rows, 2);
+  REQUIRE(scratch != nullptr);
+  auto const cost = [&](Layout const* registers, Layout const* memory) {
+    auto const map = AccessMap::get(*registers, *memory, error);
+    return bank_cost(*map, vector_plan(*map, 2), 2);
+  };
+  CHECK(cost(product, scratch).wavefronts == cost(product, scratch).least);
+  CHECK(cost(rows, scratch).wavefronts == cost(rows, scratch).least);
+}
