@@ -129,7 +129,7 @@ class FamilyBench {
 
   /// Runs a kernel on set 0, whose output is poisoned before, and compares.
   bool verify(KernelFile const& kernel, Workload& work, Checked* keep = nullptr) {
-    std::string trouble;
+    std::string error;
     try {
       work.poison(0);
       kernel.prepare(work.arguments(0))(order_);
@@ -137,18 +137,18 @@ class FamilyBench {
       HostTensor out = work.result(0);
       Verdict const verdict = work.check(out);
       if (!verdict.right())
-        trouble = fmt::format("{} entries NaN or unwritten, error {:.1e}; in units of what rounding explains: {}",
-                              verdict.unwritten, verdict.error, verdict.entries.str());
+        error = fmt::format("{} entries NaN or unwritten, error {:.1e}; in units of what rounding explains: {}",
+                            verdict.unwritten, verdict.error, verdict.entries.str());
       if (keep != nullptr) *keep = {verdict, std::move(out)};
     } catch (std::exception const& error) {
-      trouble = first_line(error.what());
+      error = first_line(error.what());
     }
-    if (trouble.empty()) {
+    if (error.empty()) {
       ++right_;
       return true;
     }
-    wrong_.push_back(trouble);
-    say(fmt::format("WRONG: {} at {}: {}", kernel.label(), work.shape(), trouble));
+    wrong_.push_back(error);
+    say(fmt::format("WRONG: {} at {}: {}", kernel.label(), work.shape(), error));
     return false;
   }
 
@@ -183,10 +183,10 @@ class FamilyBench {
     candidate.launch(last);
     order_.synchronize();
     if (std::int64_t const different = work.result(last).count_different(first.out); different != 0) {
-      std::string const trouble = fmt::format("{} entries differ when run again", different);
-      wrong_.push_back(trouble);
-      say(fmt::format("WRONG: {} at {}: {}", candidate.name, work.shape(), trouble));
-      first.verdict.remark += (first.verdict.remark.empty() ? "" : "; ") + trouble;
+      std::string const error = fmt::format("{} entries differ when run again", different);
+      wrong_.push_back(error);
+      say(fmt::format("WRONG: {} at {}: {}", candidate.name, work.shape(), error));
+      first.verdict.remark += (first.verdict.remark.empty() ? "" : "; ") + error;
     }
   }
 

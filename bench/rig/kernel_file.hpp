@@ -11,7 +11,7 @@
 #include "rig/tensors.hpp"
 #include "runtime/loaded_kernel.hpp"
 #include "runtime/prepared_launch.hpp"
-#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
 
 namespace tegula::bench {
 

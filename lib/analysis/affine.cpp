@@ -15,9 +15,9 @@ using support::Checked;
 
 namespace {
 
-constexpr int most_depth = 40;
-constexpr int most_rounds = 40;
-constexpr std::size_t most_known = 6;  ///< branches inside each other whose conditions are minded
+constexpr int max_depth = 40;
+constexpr int max_rounds = 40;
+constexpr std::size_t max_known = 6;  ///< branches inside each other whose conditions are minded
 constexpr std::int64_t greatest_number = std::int64_t{1} << 40;
 
 std::int64_t clamped(std::int64_t value) { return std::clamp(value, -Range::far, Range::far); }
@@ -200,7 +200,7 @@ Range Affines::range(Value const& value, Known const& known) {
     assumes_ = std::min(assumes_, found->second.second);
     return found->second.first;
   }
-  if (depth_ > most_depth) {
+  if (depth_ > max_depth) {
     assumes_ = cut_off;
     return {};
   }
@@ -222,7 +222,7 @@ Range Affines::range_of_select(Op const& select, Known const& known) {
   auto const side = [&](bool holds) {
     Known more = known;
     if (compare != nullptr)
-      if (auto const number = constant_int(*compare->rhs()); number && known.size() < most_known) {
+      if (auto const number = constant_int(*compare->rhs()); number && known.size() < max_known) {
         std::int64_t const bound = clamped(*number);
         Range const left = narrowed(range(*compare->lhs(), known), compare->as<CompareOp>().predicate, holds, bound);
         if (left.empty()) return left;
@@ -264,7 +264,7 @@ Range Affines::range_of_argument(Value const& value, Known const& known) {
     open_ranges_.clear();
     Range const grown = joined(found, range(next, {}));
     if (grown == found) break;
-    bool const widen = round > most_rounds;
+    bool const widen = round > max_rounds;
     found = {widen && grown.low < found.low ? -Range::far : grown.low,
              widen && grown.high > found.high ? Range::far : grown.high};
     assumed_.back().second = found;

@@ -24,8 +24,8 @@ constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t greatest_extent = std::int64_t{1} << 47;
 constexpr std::int64_t greatest_block = (std::int64_t{1} << 31) - 1;
-constexpr std::int64_t most_warps = 32;  ///< of a CTA
-constexpr std::int64_t most_divisibility = std::int64_t{1} << 40;
+constexpr std::int64_t max_warps = 32;  ///< of a CTA
+constexpr std::int64_t max_divisibility = std::int64_t{1} << 40;
 
 /// gcd in which 0 stands for "is 0", which everything divides.
 std::int64_t gcd(std::int64_t a, std::int64_t b) { return std::gcd(a, b); }
@@ -285,7 +285,7 @@ class Solver {
         ir::Block const* const owner = op.operand()->owner_block();
         std::int64_t divisor = 1, most = greatest_extent;
         for (ir::Use const& use : op.operand()->uses())
-          if (use.user->is<ir::TensorMapOp>()) most = tma_rule::most_extent;  // else the launch is refused
+          if (use.user->is<ir::TensorMapOp>()) most = tma_rule::max_extent;  // else the launch is refused
         if (owner != nullptr && owner->parent_function() != nullptr)
           divisor = owner->parent_function()
                         ->parameter_attributes()[static_cast<std::size_t>(op.operand()->index())]
@@ -298,7 +298,7 @@ class Solver {
       case ir::OpKind::MultiprocessorsOp:
         return uniform(type, 1, {1, greatest_extent});
       case ir::OpKind::WarpIndexOp:
-        return uniform(type, 1, {0, most_warps - 1});
+        return uniform(type, 1, {0, max_warps - 1});
       case ir::OpKind::IotaOp:
         return iota(type, static_cast<int>(op.as<ir::IotaOp>().axis));
       case ir::OpKind::SplatOp: {
@@ -430,7 +430,7 @@ class Solver {
     for (std::size_t i = 0; i < a.axes.size(); ++i) {
       std::int64_t const left = divisor_at(a.axes[i], 1), right = divisor_at(b.axes[i], 1);
       Wide const both = Wide(left) * right;
-      std::int64_t const product = both > most_divisibility ? std::max(left, right) : static_cast<std::int64_t>(both);
+      std::int64_t const product = both > max_divisibility ? std::max(left, right) : static_cast<std::int64_t>(both);
       result.axes[i] = {1, product, gcd(a.axes[i].constancy, b.axes[i].constancy)};
     }
     Wide const corners[] = {Wide(a.least) * b.least, Wide(a.least) * b.greatest, Wide(a.greatest) * b.least,

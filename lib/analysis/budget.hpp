@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/op.hpp"
-#include "tegula/support/budget.hpp"
+#include "tegula/abi/budget.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::analysis {

@@ -17,7 +17,7 @@ namespace {
 
 /// Numbers beyond that are none of coordinates; sums of a few others fit 64 bits.
 constexpr std::int64_t greatest_number = std::int64_t{1} << 56;
-constexpr std::size_t most_terms = 32;
+constexpr std::size_t max_terms = 32;
 
 /// a + times * b.
 std::optional<CoordinateSum> plus(CoordinateSum a, CoordinateSum const& b, std::int64_t times) {
@@ -37,7 +37,7 @@ std::optional<CoordinateSum> plus(CoordinateSum a, CoordinateSum const& b, std::
     add(same->second, factor);
   }
   std::erase_if(a.terms, [](auto const& term) { return term.second == 0; });
-  if (!good || a.terms.size() > most_terms) return std::nullopt;
+  if (!good || a.terms.size() > max_terms) return std::nullopt;
   return a;
 }
 

@@ -196,8 +196,8 @@ bool Hazards::Pending::merge(Pending const& other) {
     grew = places.size() != before || grew;
   };
   becomes(known, std::min(known, other.known));
-  becomes(least_age, std::min(least_age, other.least_age));
-  becomes(most_age, std::max(most_age, other.most_age));
+  becomes(min_age, std::min(min_age, other.min_age));
+  becomes(max_age, std::max(max_age, other.max_age));
   if (passed != other.passed) becomes(passed, nullptr);
   common(released, other.released);
   if (acquired != other.acquired) becomes(acquired, Access::not_elected);
@@ -242,8 +242,8 @@ void Hazards::age(Completion group, State& state, std::int64_t elected) {
   for (Pending& pending : state) {
     if (!pending.open || pending.access->completion != group) continue;
     if (group == Completion::bulk && pending.access->elected != elected) continue;
-    pending.least_age = std::min(pending.least_age + 1, oldest);
-    pending.most_age = std::min(pending.most_age + 1, oldest);
+    pending.min_age = std::min(pending.min_age + 1, oldest);
+    pending.max_age = std::min(pending.max_age + 1, oldest);
   }
 }
 
@@ -375,7 +375,7 @@ void Hazards::wait(Op const& op, State& state) {
     std::int64_t const open = leaves_open(op, access.completion);
     if (open < 0 || (access.completion == Completion::bulk && access.elected != elected)) continue;
     if (sources_only && access.space == Space::global && access.write) continue;
-    if (pending.most_age <= open) continue;
+    if (pending.max_age <= open) continue;
     Pending done = pending;
     done.open = false;
     done.ended = &op;
@@ -390,7 +390,7 @@ void Hazards::wait(Op const& op, State& state) {
     std::int64_t const open = leaves_open(op, access.completion);
     if (open < 0 || (access.completion == Completion::bulk && access.elected != elected)) return false;
     if (sources_only && access.space == Space::global && access.write) return false;
-    return pending.least_age > open;
+    return pending.min_age > open;
   });
   join(state, over);
 }

@@ -85,7 +85,7 @@ class Hazards {
     ir::Op const* turn = nullptr;    ///< the outermost loop of which it belongs to an earlier turn
     Level known = Level::none;       ///< the threads that know it is over
     bool open = false;               ///< still under way, after so many commits at least and at most
-    int least_age = 0, most_age = 0;
+    int min_age = 0, max_age = 0;
     ir::Op const* ended = nullptr;       ///< the wait that saw it end; null: it was no copy
     ir::Op const* ended_turn = nullptr;  ///< as `turn`, of that wait
     ir::Op const* passed = nullptr;      ///< the if or for that was passed by on each path that it is left on

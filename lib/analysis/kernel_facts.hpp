@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/op.hpp"
-#include "tegula/support/kernel_facts.hpp"
+#include "tegula/abi/kernel_facts.hpp"
 
 namespace tegula::analysis {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ir/op.hpp"
-#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
 
 namespace tegula::analysis {
 

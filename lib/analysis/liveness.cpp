@@ -117,7 +117,7 @@ bool Liveness::together(std::size_t a, std::size_t b) const {
   return false;
 }
 
-std::int64_t Liveness::most_live_bytes() const {
+std::int64_t Liveness::max_live_bytes() const {
   std::vector<std::int64_t> live(static_cast<std::size_t>(end_) + 1, 0);
   for (std::size_t i = 0; i < users_.size(); ++i)
     for (int at = ranges_[i].first; at <= ranges_[i].last; ++at) live[static_cast<std::size_t>(at)] += users_[i].bytes;

@@ -41,7 +41,7 @@ class Liveness {
   /// Both hold something at one time.
   [[nodiscard]] bool together(std::size_t a, std::size_t b) const;
   /// No allocation takes less.
-  [[nodiscard]] std::int64_t most_live_bytes() const;
+  [[nodiscard]] std::int64_t max_live_bytes() const;
   /// One line per user: its kind, name, bytes, offset once decided, and range.
   [[nodiscard]] std::string str() const;
 

@@ -118,7 +118,7 @@ int registers_of(ir::Type const& type) {
 
 namespace {
 
-int most_alive(ir::Function const& function, bool open_products) {
+int max_alive(ir::Function const& function, bool open_products) {
   Pressure pressure;
   Live live(open_products);
   pressure.block(function.body(), live);
@@ -127,7 +127,7 @@ int most_alive(ir::Function const& function, bool open_products) {
 
 }  // namespace
 
-int register_pressure(ir::Function const& function) { return most_alive(function, false); }
-int open_product_registers(ir::Function const& function) { return most_alive(function, true); }
+int register_pressure(ir::Function const& function) { return max_alive(function, false); }
+int open_product_registers(ir::Function const& function) { return max_alive(function, true); }
 
 }  // namespace tegula::analysis

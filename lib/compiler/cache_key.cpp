@@ -5,8 +5,8 @@
 #include "codegen/host/target.hpp"
 #include "codegen/version.hpp"
 #include "support/key_text.hpp"
-#include "support/pass_options.hpp"
-#include "support/tensor_facts.hpp"
+#include "abi/pass_options.hpp"
+#include "abi/tensor_facts.hpp"
 
 namespace tegula::compiler {
 namespace {
@@ -28,8 +28,8 @@ std::string cache_key(std::string_view ir_text, CompileOptions const& options) {
   } else {
     key.add("target", "cuda").add("architecture", options.architecture);
   }
-  support::for_each_pass_option(
-      options, [&](std::string_view name, std::string_view, auto value) { key.add(name, support::to_text(value)); });
+  abi::for_each_pass_option(
+      options, [&](std::string_view name, std::string_view, auto value) { key.add(name, abi::to_text(value)); });
   key.add("pipeline", options.pipeline);
   key.add("facts", facts_text(options.facts)).add("ir", ir_text);
   return std::move(key).str();

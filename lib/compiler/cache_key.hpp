@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "tegula/support/compile_options.hpp"
+#include "tegula/abi/compile_options.hpp"
 
 namespace tegula::compiler {
 

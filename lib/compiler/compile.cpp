@@ -29,7 +29,7 @@ using support::DumpItem;
 bool becomes_block_ops(ir::Module const& module, CompileOptions const& options) {
   bool found = false;
   for (auto const& function : module.functions()) {
-    found = found || transform::stays(*function, options);
+    found = found || transform::is_persistent(*function, options);
     ir::walk(*function, [&](ir::Op& op) {
       found = found || op.is<ir::DotOp>() || (op.is<ir::ForOp>() && op.as<ir::ForOp>().stages > 0);
     });

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "ir/op.hpp"
-#include "tegula/support/compile_options.hpp"
-#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/abi/compile_options.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
 #include "transform/pass_table.hpp"
 
 namespace tegula::compiler {

@@ -9,8 +9,8 @@
 namespace tegula::ir {
 namespace {
 
-constexpr std::int64_t most_arrivals = (1 << 20) - 1;  // PTX: mbarrier counts and byte counts of a phase
-constexpr std::int64_t most_groups = 7;
+constexpr std::int64_t max_arrivals = (1 << 20) - 1;  // PTX: mbarrier counts and byte counts of a phase
+constexpr std::int64_t max_groups = 7;
 
 bool integer_scalar(Type const& type) { return type.is_scalar() && is_whole(type.element()); }
 
@@ -182,18 +182,18 @@ void apply(Rule& rule, SharedStoreOp const&) {
 // mbarriers, barriers and fences.
 void apply(Rule& rule, MbarrierInitOp const& op) {
   mbarrier_operand(rule, "mbarrier", true);
-  in_range(rule, "arrivals", op.arrivals, 1, most_arrivals);
+  in_range(rule, "arrivals", op.arrivals, 1, max_arrivals);
 }
 void apply(Rule& rule, MbarrierInvalOp const&) { mbarrier_operand(rule, "mbarrier", true); }
 void apply(Rule& rule, MbarrierArriveOp const& op) {
   mbarrier_operand(rule, "mbarrier");
   at_most_operands(rule, 2);
   if (rule.operands.size() == 2) integer_operand(rule, "rank");
-  in_range(rule, "count", op.count, 1, most_arrivals);
+  in_range(rule, "count", op.count, 1, max_arrivals);
 }
 void apply(Rule& rule, MbarrierExpectOp const& op) {
   mbarrier_operand(rule, "mbarrier");
-  in_range(rule, "bytes", op.bytes, 0, most_arrivals);
+  in_range(rule, "bytes", op.bytes, 0, max_arrivals);
 }
 void apply(Rule& rule, MbarrierWaitOp const&) {
   mbarrier_operand(rule, "mbarrier");
@@ -228,7 +228,7 @@ void apply(Rule& rule, TensorMapOp const& op) {
   if (!rule.require(op.box.size() == tensor.rank(),
                     "box " + list_text(op.box) + " for " + to_string(tensor) + ": one extent per axis"))
     return;
-  for (std::int64_t const extent : op.box) in_range(rule, "an extent of the box", extent, 1, tma_rule::most_box_extent);
+  for (std::int64_t const extent : op.box) in_range(rule, "an extent of the box", extent, 1, tma_rule::max_box_extent);
   std::int64_t const inner = op.box.back() * bytes(tensor.element());
   rule.require(inner % 16 == 0, "the box's last axis has " + std::to_string(inner) + " bytes, not a multiple of 16");
   std::int64_t const span = op.swizzle == Swizzle::none ? inner : std::int64_t{16} << static_cast<int>(op.swizzle);
@@ -276,7 +276,7 @@ void apply(Rule& rule, PeerStoreOp const&) {
   integer_operand(rule, "rank");
 }
 void apply(Rule&, BulkCommitOp const&) {}
-void apply(Rule& rule, BulkWaitOp const& op) { in_range(rule, "pending", op.pending, 0, most_groups); }
+void apply(Rule& rule, BulkWaitOp const& op) { in_range(rule, "pending", op.pending, 0, max_groups); }
 void apply(Rule& rule, PrefetchTensorMapOp const&) {
   rule.require(rule.operand("map").is_tensor_map(), rule.says("map") + " but must be a tensor map");
 }
@@ -299,7 +299,7 @@ void apply(Rule& rule, CpAsyncOp const& op) {
   element_offsets(rule, "tensor");
 }
 void apply(Rule&, CpAsyncCommitOp const&) {}
-void apply(Rule& rule, CpAsyncWaitOp const& op) { in_range(rule, "pending", op.pending, 0, most_groups); }
+void apply(Rule& rule, CpAsyncWaitOp const& op) { in_range(rule, "pending", op.pending, 0, max_groups); }
 void apply(Rule& rule, CpAsyncArriveOp const&) { mbarrier_operand(rule, "mbarrier"); }
 
 // Products of the tensor cores.
@@ -349,7 +349,7 @@ void apply(Rule& rule, WgmmaFenceOp const&) {
 }
 void apply(Rule&, WgmmaCommitOp const&) {}
 void apply(Rule& rule, WgmmaWaitOp const& op) {
-  in_range(rule, "pending", op.pending, 0, most_groups);
+  in_range(rule, "pending", op.pending, 0, max_groups);
   for (int i = 0; i < static_cast<int>(rule.operands.size()); ++i) {
     rule.require(rule.operand(i).in_registers(), rule.says(i) + " but must be a tile or pending");
     rule.result(rule.operand(i).as(TypeKind::tile));

@@ -13,7 +13,7 @@
 #include "ir/op_info.hpp"
 #include "tegula/ir/ops.hpp"
 #include "tegula/ir/type.hpp"
-#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
 #include "tegula/support/location.hpp"
 
 namespace tegula::ir {

@@ -4,7 +4,7 @@
 #include "ir/literal_parser.hpp"
 #include "ir/text.hpp"
 #include "support/string_buffer.hpp"
-#include "support/tensor_facts.hpp"
+#include "abi/tensor_facts.hpp"
 
 namespace tegula::ir {
 namespace {

@@ -11,7 +11,7 @@
 #include "ir/loop.hpp"
 #include "ir/text.hpp"
 #include "support/string_buffer.hpp"
-#include "support/tensor_facts.hpp"
+#include "abi/tensor_facts.hpp"
 #include "tegula/support/half.hpp"
 
 namespace tegula::ir {

@@ -84,7 +84,7 @@ std::int64_t frame_alignment(std::vector<SharedUser> const& users) {
 }
 
 std::string too_much_shared_memory(std::int64_t needed, std::int64_t allowed, std::vector<SharedUser> users) {
-  constexpr std::size_t most_named = 3;
+  constexpr std::size_t max_named = 3;
   std::stable_sort(users.begin(), users.end(),
                    [](SharedUser const& a, SharedUser const& b) { return a.bytes > b.bytes; });
   // Users that never live together may share bytes: each counts what none before it has, so that the parts add up.
@@ -112,11 +112,11 @@ std::string too_much_shared_memory(std::int64_t needed, std::int64_t allowed, st
   }
   std::stable_sort(parts.begin(), parts.end(), [](auto const& a, auto const& b) { return a.first > b.first; });
   std::vector<std::string> words;
-  for (std::size_t i = 0; i < std::min(parts.size(), most_named); ++i)
+  for (std::size_t i = 0; i < std::min(parts.size(), max_named); ++i)
     words.push_back(parts[i].second + " " + std::to_string(parts[i].first));
   std::int64_t others = 0;
-  for (std::size_t i = most_named; i < parts.size(); ++i) others += parts[i].first;
-  if (others > 0) words.push_back(std::to_string(parts.size() - most_named) + " others " + std::to_string(others));
+  for (std::size_t i = max_named; i < parts.size(); ++i) others += parts[i].first;
+  if (others > 0) words.push_back(std::to_string(parts.size() - max_named) + " others " + std::to_string(others));
   if (rest > 0) words.push_back("gaps " + std::to_string(rest));
   return "shared memory: " + std::to_string(needed) + " bytes needed, " + std::to_string(allowed) + " allowed; " +
          support::joined(words, ", ");

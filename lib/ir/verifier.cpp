@@ -15,7 +15,7 @@
 namespace tegula::ir {
 namespace {
 
-constexpr std::size_t most_errors = 20;
+constexpr std::size_t max_errors = 20;
 
 std::string_view spelling(Direction direction) {
   return direction == Direction::in ? "in" : direction == Direction::out ? "out" : "inout";
@@ -55,10 +55,10 @@ class Verifier {
 
  private:
   void error(std::string text, location where) {
-    if (found_.size() < most_errors) found_.error(std::move(text), where);
+    if (found_.size() < max_errors) found_.error(std::move(text), where);
   }
   void error(Op const& op, std::string text, std::vector<support::Note> notes = {}) {
-    if (found_.size() >= most_errors) return;
+    if (found_.size() >= max_errors) return;
     support::TextPosition position;
     if (positions_ != nullptr)
       if (auto const at = positions_->find(&op); at != positions_->end()) position = at->second;
@@ -104,8 +104,7 @@ class Verifier {
     std::size_t const before = found_.size();
     check_block(function.body(), nullptr, 1);
     if (found_.size() != before) return;
-    for (MbarrierTrouble const& trouble : mbarrier_troubles(function))
-      error(*trouble.op, named(*trouble.op, trouble.text));
+    for (MbarrierTrouble const& error : mbarrier_errors(function)) error(*error.op, named(*error.op, error.text));
   }
 
   void check_recursion() {

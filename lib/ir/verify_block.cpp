@@ -2,7 +2,7 @@
 
 #include "ir/text.hpp"
 #include "ir/verify_layouts.hpp"
-#include "tegula/support/budget.hpp"
+#include "tegula/abi/budget.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::ir {

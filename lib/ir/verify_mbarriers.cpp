@@ -323,6 +323,6 @@ class Lives {
 
 }  // namespace
 
-std::vector<MbarrierTrouble> mbarrier_troubles(Function const& function) { return Lives().run(function); }
+std::vector<MbarrierTrouble> mbarrier_errors(Function const& function) { return Lives().run(function); }
 
 }  // namespace tegula::ir

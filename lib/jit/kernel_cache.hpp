@@ -10,7 +10,7 @@
 #include "runtime/loaded_kernel.hpp"
 #include "tegula/jit/launcher.hpp"
 #include "tegula/runtime/device.hpp"
-#include "tegula/support/compile_options.hpp"
+#include "tegula/abi/compile_options.hpp"
 
 namespace tegula::jit {
 

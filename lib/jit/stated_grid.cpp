@@ -12,7 +12,7 @@
 namespace tegula::jit {
 namespace {
 
-constexpr int most_axes = 3;
+constexpr int max_axes = 3;
 
 ir::Op* grid_of(ir::Function const& kernel) {
   for (ir::Op& op : kernel.body())
@@ -59,7 +59,7 @@ trace::TracedKernel with_stated_grid(trace::TracedKernel const& kernel) {
   ir::Function& function = variant->module.kernel();
   ir::Op* own = grid_of(function);
   std::vector<ir::Value*> extents;
-  for (int axis = 0; axis < (own != nullptr ? own->operand_count() : most_axes); ++axis) {
+  for (int axis = 0; axis < (own != nullptr ? own->operand_count() : max_axes); ++axis) {
     extents.push_back(function.add_parameter(ir::Type::index(), {}, fmt::format("grid{}", axis)));
     variant->parameters.push_back({ParameterKind::scalar, Direction::in, Element::i64, 0, {}});
   }
@@ -79,7 +79,7 @@ std::vector<Argument> with_grid_arguments(trace::TracedKernel const& kernel, std
   check(kernel, grid, kind);
   ir::Op const* const own = grid_of(trace::module(kernel).kernel());
   std::vector<Argument> result(arguments.begin(), arguments.end());
-  for (int axis = 0; axis < (own != nullptr ? own->operand_count() : most_axes); ++axis) {
+  for (int axis = 0; axis < (own != nullptr ? own->operand_count() : max_axes); ++axis) {
     Argument extent;
     extent.kind = ParameterKind::scalar;
     extent.element = Element::i64;

@@ -21,7 +21,7 @@ namespace {
 constexpr int max_bits = 30;                                // per input
 constexpr std::int64_t max_extent = std::int64_t{1} << 40;  // per output
 
-std::string trouble_with_sizes(std::vector<LayoutInput> const& inputs, int rank) {
+std::string error_with_sizes(std::vector<LayoutInput> const& inputs, int rank) {
   int bits = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     LayoutInput const& input = inputs[i];
@@ -142,7 +142,7 @@ Layout const* Layout::intern(std::vector<LayoutInput> inputs, std::vector<Dim> o
   int const rank = static_cast<int>(outputs.size());
   if (rank > max_rank) return fail("layout: more than 8 outputs");
   std::sort(inputs.begin(), inputs.end(), [](LayoutInput const& a, LayoutInput const& b) { return a.dim < b.dim; });
-  if (std::string text = trouble_with_sizes(inputs, rank); !text.empty()) return fail(std::move(text));
+  if (std::string text = error_with_sizes(inputs, rank); !text.empty()) return fail(std::move(text));
   canonicalize(inputs, rank);
   Extents const atom = atom_of(inputs, rank);
   Extents shape;

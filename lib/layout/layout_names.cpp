@@ -111,7 +111,7 @@ Layout const* fragment_by_name(Call const& call, std::string_view text, Extents 
 }
 
 /// An extent that every fragment of these warps takes along either axis; more of them would only add registers.
-std::int64_t least_extent(Call const& fragment) {
+std::int64_t min_extent(Call const& fragment) {
   std::int64_t extent = fragment.arguments.empty() ? 4 * 32 : 32;
   for (std::string_view argument : fragment.arguments)
     if (auto const count = number(argument); count && *count <= 64) extent *= *count;
@@ -132,7 +132,7 @@ Layout const* slice_by_name(Call const& call, std::string_view text, Extents con
     return nullptr;
   }
   Extents whole = keeps_axis ? shape : Extents{shape[0], shape[0]};
-  whole[dropped] = least_extent(*inner);
+  whole[dropped] = min_extent(*inner);
   Layout const* fragment = fragment_by_name(*inner, call.arguments[0], whole, element_bytes, error);
   if (fragment == nullptr) return nullptr;
   return keeps_axis ? fragment->collapsed(dropped) : fragment->sliced(dropped);
@@ -144,7 +144,7 @@ Layout const* folded_by_name(Call const& call, std::string_view text, Extents co
   auto const inner = call.arguments.size() == 1 ? read_call(call.arguments[0]) : std::nullopt;
   if (!inner || shape.size() != 2) return unknown(text, false, error);
   Extents whole = shape;
-  whole[1] = least_extent(*inner);
+  whole[1] = min_extent(*inner);
   Layout const* const fragment = fragment_by_name(*inner, call.arguments[0], whole, element_bytes, error);
   if (fragment == nullptr) return nullptr;
   Layout const* const layout = folded(*fragment, 1);

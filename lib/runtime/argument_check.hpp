@@ -6,7 +6,7 @@
 
 #include "runtime/overlap.hpp"
 #include "tegula/runtime/argument.hpp"
-#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
 
 namespace tegula::runtime {
 

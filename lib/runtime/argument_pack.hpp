@@ -8,7 +8,7 @@
 
 #include "runtime/cuda/tensor_map.hpp"
 #include "tegula/runtime/argument.hpp"
-#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
 
 namespace tegula::runtime {
 

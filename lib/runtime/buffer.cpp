@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::align_val_t host_alignment{256};
 /// What a 64-bit processor can address at all.
-constexpr std::int64_t most_host_bytes = std::int64_t{1} << 56;
+constexpr std::int64_t max_host_bytes = std::int64_t{1} << 56;
 
 void give_back(Allocation& allocation) noexcept {
   if (!allocation.alive.exchange(false) || allocation.address == nullptr) return;
@@ -89,7 +89,7 @@ Allocation* allocate(device where, std::int64_t bytes) {
   allocation->where = where;
   if (bytes > 0) {
     if (where.is_host()) {
-      if (bytes <= most_host_bytes)
+      if (bytes <= max_host_bytes)
         allocation->address = ::operator new(static_cast<std::size_t>(bytes), host_alignment, std::nothrow);
       if (allocation->address == nullptr)
         throw UserError(fmt::format("buffer: cannot allocate {} bytes of host memory", bytes));

@@ -9,7 +9,7 @@
 #include "runtime/cuda/backend.hpp"
 #include "runtime/host/thread_pool.hpp"
 #include "support/options.hpp"
-#include "tegula/support/compile_options.hpp"
+#include "tegula/abi/compile_options.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tegula/runtime/argument.hpp"
-#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
 #include "tegula/support/location.hpp"
 
 namespace tegula::runtime {

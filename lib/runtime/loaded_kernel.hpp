@@ -5,8 +5,8 @@
 
 #include "runtime/cuda/backend.hpp"
 #include "tegula/runtime/device.hpp"
-#include "tegula/support/compiled_kernel.hpp"
-#include "tegula/support/loaded_host_kernel.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
+#include "tegula/abi/loaded_host_kernel.hpp"
 
 namespace tegula::runtime {
 

@@ -10,7 +10,7 @@ using support::Int128;
 namespace {
 
 /// Nodes that one question may visit; well-nested strides need a few dozen.
-constexpr int most_nodes = 200'000;
+constexpr int max_nodes = 200'000;
 
 struct Term {
   std::int64_t coefficient;  ///< > 0
@@ -55,7 +55,7 @@ class BoundedSum {
     if (target < 0 || target > room_[at]) return Overlap::none;
     if (target == 0) return Overlap::some;
     if (at == count_ || target % divisor_[at] != 0) return Overlap::none;
-    if (++nodes_ > most_nodes) return Overlap::unknown;
+    if (++nodes_ > max_nodes) return Overlap::unknown;
     Int128 const coefficient = terms_[at].coefficient;
     Int128 const rest = room_[at + 1];
     Int128 const least = target <= rest ? 0 : (target - rest + coefficient - 1) / coefficient;

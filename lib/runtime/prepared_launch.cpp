@@ -12,7 +12,7 @@ namespace tegula::runtime {
 namespace {
 
 /// Blocks of one host phase; leaves the pool room to count in 64 bits.
-constexpr std::int64_t most_blocks = std::int64_t{1} << 62;
+constexpr std::int64_t max_blocks = std::int64_t{1} << 62;
 
 std::int64_t step_value(std::span<std::int64_t const> values, std::int32_t step, char const* what) {
   if (step < 0 || static_cast<std::size_t>(step) >= values.size())
@@ -24,7 +24,7 @@ std::int64_t host_blocks(CompiledKernel const& compiled, std::int64_t const (&gr
   std::int64_t product = 1;
   bool overflow = false;
   for (std::int64_t const extent : grid) overflow = __builtin_mul_overflow(product, extent, &product) || overflow;
-  if (overflow || product > most_blocks)
+  if (overflow || product > max_blocks)
     throw UserError(
         fmt::format("{}: grid {}x{}x{} has more blocks than can be counted", compiled.name, grid[0], grid[1], grid[2]));
   return product;
@@ -114,7 +114,7 @@ void PreparedLaunch::size_phases(std::span<std::int64_t const> values, Size& siz
   CompiledKernel const& compiled = kernel_->compiled;
   for (HostPhase const& phase : compiled.phases) {
     std::int64_t const blocks = phase.blocks < 0 ? size.blocks : step_value(values, phase.blocks, "phase");
-    if (blocks < 0 || blocks > most_blocks)
+    if (blocks < 0 || blocks > max_blocks)
       throw InternalError(fmt::format("{}: phase {} has {} blocks", compiled.name, phase.entry, blocks));
     size.phase_blocks.push_back(blocks);
   }

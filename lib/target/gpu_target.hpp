@@ -1,7 +1,7 @@
 // Finds the description of the GPU that compile options name.
 #pragma once
 
-#include "tegula/support/compile_options.hpp"
+#include "tegula/abi/compile_options.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::target {

@@ -10,8 +10,8 @@ namespace {
 
 namespace rule = tma_rule;
 
-constexpr std::int64_t max_box = rule::most_box_extent;
-constexpr int max_tma_rank = rule::most_axes;
+constexpr std::int64_t max_box = rule::max_box_extent;
+constexpr int max_tma_rank = rule::max_axes;
 constexpr std::string_view tma_prefix = "tma: ";
 
 std::string bytes_text(std::int64_t bytes) { return std::to_string(bytes) + " bytes"; }
@@ -97,7 +97,7 @@ std::string_view without_rule(std::string_view sentence) {
   return sentence;
 }
 
-std::vector<std::string> tma_box_troubles(Extents const& box, int swizzle_bytes, int element_bytes) {
+std::vector<std::string> tma_box_errors(Extents const& box, int swizzle_bytes, int element_bytes) {
   std::vector<std::string> result;
   if (element_bytes != 1 && element_bytes != 2 && element_bytes != 4 && element_bytes != 8)
     result.push_back(breaks(rule::element, "elements of " + bytes_text(element_bytes) + "; 1, 2, 4 or 8 are possible"));
@@ -136,7 +136,7 @@ TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, l
   plan.box = box;
   plan.bytes = box.product() * element_bytes;
   plan.alignment = layout::swizzle_alignment(swizzle_bytes);
-  plan.broken = tma_box_troubles(box, swizzle_bytes, element_bytes);
+  plan.broken = tma_box_errors(box, swizzle_bytes, element_bytes);
   std::string why;
   layout::ElementOffsets const* offsets = fits(view, memory, why) ? layout::ElementOffsets::get(memory, why) : nullptr;
   if (offsets == nullptr) {
@@ -197,9 +197,9 @@ TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, l
   return plan;
 }
 
-std::vector<std::string> tma_copy_troubles(Extents const& box, int swizzle_bytes, Extents const& view,
-                                           layout::Layout const& memory, int element_bytes, Extents const& axes,
-                                           Extents const& origin) {
+std::vector<std::string> tma_copy_errors(Extents const& box, int swizzle_bytes, Extents const& view,
+                                         layout::Layout const& memory, int element_bytes, Extents const& axes,
+                                         Extents const& origin) {
   TmaPlan plan = tma_copies(box, swizzle_bytes, view, memory, element_bytes, axes, origin);
   if (plan.legal() && plan.copies.size() > 1)
     plan.broken.push_back(breaks(
@@ -255,7 +255,7 @@ TmaPlan tma_plan(Extents const& view, layout::Layout const& memory, int element_
   return tma_copies(box, swizzle, view, memory, element_bytes, axes, origin);
 }
 
-std::vector<std::string> tma_tensor_troubles(TmaTensor const& tensor, int element_bytes) {
+std::vector<std::string> tma_tensor_errors(TmaTensor const& tensor, int element_bytes) {
   std::vector<std::string> result;
   if (tensor.rank < 1 || tensor.rank > max_tma_rank)
     result.push_back(breaks(rule::rank, "a tensor of " + std::to_string(tensor.rank) + " axes; 1 to 5 are possible"));

@@ -48,12 +48,12 @@ TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, l
 TmaPlan tma_plan(Extents const& view, layout::Layout const& memory, int element_bytes, Extents const& origin = {});
 
 /// What stands against a tensor map with this box.
-std::vector<std::string> tma_box_troubles(Extents const& box, int swizzle_bytes, int element_bytes);
+std::vector<std::string> tma_box_errors(Extents const& box, int swizzle_bytes, int element_bytes);
 
 /// What stands against moving all of the view by one copy of this box; arguments as for tma_copies.
-std::vector<std::string> tma_copy_troubles(Extents const& box, int swizzle_bytes, Extents const& view,
-                                           layout::Layout const& memory, int element_bytes, Extents const& axes = {},
-                                           Extents const& origin = {});
+std::vector<std::string> tma_copy_errors(Extents const& box, int swizzle_bytes, Extents const& view,
+                                         layout::Layout const& memory, int element_bytes, Extents const& axes = {},
+                                         Extents const& origin = {});
 
 /// What is known of the tensor in global memory; what is not known breaks the rule.
 struct TmaTensor {
@@ -63,6 +63,6 @@ struct TmaTensor {
   std::int64_t stride_multiple = 1;      ///< bytes that divide every other axis' stride
   std::int64_t coordinate_multiple = 1;  ///< elements that divide the coordinate along the last axis of every copy
 };
-std::vector<std::string> tma_tensor_troubles(TmaTensor const& tensor, int element_bytes);
+std::vector<std::string> tma_tensor_errors(TmaTensor const& tensor, int element_bytes);
 
 }  // namespace tegula::target

@@ -8,7 +8,7 @@ std::optional<TmaObstacle> tma_obstacle(void const* address, int element_bytes, 
                                         std::int64_t const* strides) {
   using Kind = TmaObstacle::Kind;
   for (int axis = 0; axis < rank; ++axis)
-    if (extents[axis] > tma_rule::most_extent) return TmaObstacle{Kind::extent, axis};
+    if (extents[axis] > tma_rule::max_extent) return TmaObstacle{Kind::extent, axis};
   if (reinterpret_cast<std::uintptr_t>(address) % tma_rule::step_bytes != 0) return TmaObstacle{Kind::address};
   for (int axis = 0; axis + 1 < rank; ++axis) {
     if (extents[axis] <= 1) continue;

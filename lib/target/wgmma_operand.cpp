@@ -164,11 +164,11 @@ std::optional<WgmmaOperand> find_operand(Extents const& view_shape, layout::Layo
     auto const form = layout::shared_form(memory, element_bytes);
     int const own = form && form->swizzle_bytes > 0 ? form->swizzle_bytes : 16;
     for (int swizzle : {own, 128, 64, 32, 16}) {
-      std::string trouble;
-      if (auto operand = with_mode(view, element_bytes, swizzle, transposed, mn_per_step, trouble)) return operand;
+      std::string error;
+      if (auto operand = with_mode(view, element_bytes, swizzle, transposed, mn_per_step, error)) return operand;
       if (reason.empty())
         reason = "is not laid out as wgmma reads it: with a swizzle of " +
-                 (swizzle == 16 ? std::string("none") : std::to_string(swizzle) + " bytes") + ' ' + trouble;
+                 (swizzle == 16 ? std::string("none") : std::to_string(swizzle) + " bytes") + ' ' + error;
     }
   }
   return fail(reason);
@@ -206,9 +206,9 @@ std::optional<WgmmaOperand> wgmma_operand(Extents const& view, layout::Layout co
     for (std::int64_t parts = (columns + isa::wgmma.max_columns - 1) / isa::wgmma.max_columns;
          parts * 8 <= columns && !operand; ++parts) {
       if (columns % (parts * 8) != 0) continue;
-      std::string trouble;
-      operand = find_operand(view, memory, element_bytes, role, trouble, columns / parts, origin);
-      if (first.empty()) first = trouble;
+      std::string error;
+      operand = find_operand(view, memory, element_bytes, role, error, columns / parts, origin);
+      if (first.empty()) first = error;
     }
     if (!operand && first.empty()) find_operand(view, memory, element_bytes, role, first, columns, origin);
     if (!operand) why = first;

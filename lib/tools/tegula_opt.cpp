@@ -20,7 +20,7 @@
 #include "layout/layout.hpp"
 #include "ir/verifier.hpp"
 #include "support/options.hpp"
-#include "support/pass_options.hpp"
+#include "abi/pass_options.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/pipeline.hpp"
 
@@ -146,7 +146,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"ptx", "llvm", "asm", "launch", "object"}));
   app.add_option("--target", arguments.target)->check(CLI::IsMember({"host", "cuda"}));
   app.add_option("--architecture", arguments.options.architecture, "a CPU name or sm_90a; empty: this machine");
-  support::for_each_pass_option(arguments.options, [&](std::string_view name, std::string_view meaning, auto& value) {
+  abi::for_each_pass_option(arguments.options, [&](std::string_view name, std::string_view meaning, auto& value) {
     std::string const flag = "--" + std::string(name);
     using Value = std::remove_reference_t<decltype(value)>;
     if constexpr (std::is_same_v<Value, bool>)

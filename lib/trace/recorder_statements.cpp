@@ -118,7 +118,7 @@ void Recorder::Impl::require_positive(Id step, location place) {
   body.insert(body.end() - (statements.empty() ? 0 : 1), check);
 }
 
-void Recorder::begin_loop(Id lower, Id upper, Id step, Ids inits, LoopWishes const& wishes, location where) {
+void Recorder::begin_loop(Id lower, Id upper, Id step, Ids inits, LoopHints const& wishes, location where) {
   impl_->require_positive(step, where);
   std::vector<Id> operands = {lower, upper, step};
   operands.insert(operands.end(), inits.first, inits.first + inits.count);

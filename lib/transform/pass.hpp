@@ -10,7 +10,7 @@
 #include "analysis/analysis_cache.hpp"
 #include "ir/op.hpp"
 #include "support/diagnostics.hpp"
-#include "tegula/support/compile_options.hpp"
+#include "tegula/abi/compile_options.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::transform {

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "ir/text.hpp"
-#include "support/pass_options.hpp"
+#include "abi/pass_options.hpp"
 #include "support/string_buffer.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/pipeline.hpp"
@@ -25,17 +25,17 @@ int number_of(std::string_view text) {
 void read_value(std::string_view text, int& value) { value = number_of(text); }
 void read_value(std::string_view text, bool& value) { value = number_of(text) != 0; }
 void read_value(std::string_view text, Choice& choice) {
-  auto const found = support::choice_of(text);
+  auto const found = abi::choice_of(text);
   if (!found)
     throw UserError(
-        fmt::format("replay: {} is none of {}", support::quoted(text), support::joined(support::choice_names, ", ")));
+        fmt::format("replay: {} is none of {}", support::quoted(text), support::joined(abi::choice_names, ", ")));
   choice = *found;
 }
 
 /// False: there is no such option.
 bool read_option(CompileOptions& options, std::string_view key, std::string_view text) {
   bool known = false;
-  support::for_each_pass_option(options, [&](std::string_view name, std::string_view, auto& value) {
+  abi::for_each_pass_option(options, [&](std::string_view name, std::string_view, auto& value) {
     if (name != key) return;
     read_value(text, value);
     known = true;
@@ -50,8 +50,8 @@ std::string replay_text(ir::Module const& module, std::string_view pipeline, Com
   std::size_t const first_line = text.find('\n') + 1;
   std::string line = fmt::format("{}target={} architecture={}", mark, options.target == Target::host ? "host" : "cuda",
                                  options.architecture);
-  support::for_each_pass_option(options, [&](std::string_view name, std::string_view, auto const& value) {
-    line += fmt::format(" {}={}", name, support::to_text(value));
+  abi::for_each_pass_option(options, [&](std::string_view name, std::string_view, auto const& value) {
+    line += fmt::format(" {}={}", name, abi::to_text(value));
   });
   text.insert(first_line, fmt::format("{} pipeline={}\n", line, pipeline));
   return text;

@@ -86,7 +86,7 @@ TEST_CASE("PTX moves a part of a tensor for 1, 32, 128 and 384 threads on the CP
       TargetArguments arguments = box_arguments(start);
       AsyncMachine machine(compiled.image);
       CHECK(run_target(machine, compiled, module.kernel(), arguments) == "");
-      CHECK(box_trouble(arguments, start, kernel.factor) == "");
+      CHECK(box_error(arguments, start, kernel.factor) == "");
     }
   }
 }
@@ -102,7 +102,7 @@ TEST_CASE("copies are issued by the elected lane of the warp that is asked for, 
       TargetArguments arguments = box_arguments({12, 32});
       ElectionMachine machine(compiled.image, warp);
       CHECK(run_target(machine, compiled, module.kernel(), arguments) == "");
-      CHECK(box_trouble(arguments, {12, 32}, 2) == "");
+      CHECK(box_error(arguments, {12, 32}, 2) == "");
       CHECK(machine.issued == 6);  // init, expect, load; store, commit, wait
     }
   }

@@ -24,7 +24,7 @@
 #include "sim/interpreter.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
-#include "tegula/support/compile_options.hpp"
+#include "tegula/abi/compile_options.hpp"
 
 namespace tegula::test {
 

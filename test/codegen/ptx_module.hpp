@@ -31,7 +31,7 @@ struct KernelValues {
 
 class PtxModule {
  public:
-  explicit PtxModule(int ptx_version = codegen::nvptx::least_ptx_version)
+  explicit PtxModule(int ptx_version = codegen::nvptx::min_ptx_version)
       : machine_(codegen::nvptx::make_target_machine(sm_90a, ptx_version)), module_("test", context_) {
     codegen::nvptx::prepare_module(module_, *machine_);
     shared_ = new llvm::GlobalVariable(module_, llvm::ArrayType::get(llvm::Type::getInt8Ty(context_), 0), false,
@@ -58,10 +58,10 @@ class PtxModule {
 
   /// PTX after LLVM's passes, checked by the census.
   std::string ptx() {
-    std::string trouble;
-    llvm::raw_string_ostream stream(trouble);
+    std::string error;
+    llvm::raw_string_ostream stream(error);
     bool const broken = llvm::verifyModule(module_, &stream);
-    INFO(trouble);
+    INFO(error);
     REQUIRE_FALSE(broken);
     codegen::nvptx::SyncCensus const census(module_);
     codegen::nvptx::optimize(module_, *machine_);

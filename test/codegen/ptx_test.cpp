@@ -168,16 +168,16 @@ TEST_CASE("each barrier is needed: without any one of them two threads meet at o
     for (std::size_t at = whole.find("bar.sync 0;"); at != std::string::npos; at = whole.find("bar.sync 0;", at + 1)) {
       std::string without = whole;
       without.erase(at, 11);
-      std::string trouble;
+      std::string error;
       for (std::string const& line : shapes) {
         if (line.find_first_of("/+*") != std::string::npos) continue;
         Launch launch = read_shapes(module.kernel(), line);
         fill(launch, random);
-        trouble += run_ptx(without, compiler::compile(module, options), module.kernel(), launch);
+        error += run_ptx(without, compiler::compile(module, options), module.kernel(), launch);
       }
       INFO("without the barrier at byte " << at);
-      CHECK_THAT(trouble, test::ContainsSubstring("without a barrier between") ||
-                              test::ContainsSubstring("before it is written"));
+      CHECK_THAT(error, test::ContainsSubstring("without a barrier between") ||
+                            test::ContainsSubstring("before it is written"));
       ++deleted;
     }
   }

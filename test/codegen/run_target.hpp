@@ -5,7 +5,7 @@
 #include "ir/builder.hpp"
 #include "sim/interpreter.hpp"
 #include "support/targets.hpp"
-#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
 
 namespace tegula::test {
 

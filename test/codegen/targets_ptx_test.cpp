@@ -8,7 +8,7 @@
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/targets.hpp"
-#include "tegula/support/compile_options.hpp"
+#include "tegula/abi/compile_options.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
@@ -43,7 +43,7 @@ TEST_CASE("PTX of the hand-written kernels computes their references on the CPU"
       TargetArguments arguments = target.arguments(shape, 3);
       AsyncMachine machine(compiled.image);
       CHECK(run_target(machine, compiled, parsed.module.kernel(), arguments) == "");
-      CHECK(target_trouble(target, shape, arguments) == "");
+      CHECK(target_error(target, shape, arguments) == "");
     }
   }
   CHECK(kernels >= 4);

@@ -65,7 +65,7 @@ TEST_CASE("TMA moves a part of a tensor for 1, 32, 128 and 384 threads on the de
       TargetArguments data = box_arguments(start);
       std::vector<std::byte> const guards = run_box(kernel, data, start);
       INFO(box.threads << " threads, start " << start[0] << ", " << start[1]);
-      CHECK(box_trouble(data, start, box.factor) == "");
+      CHECK(box_error(data, start, box.factor) == "");
       CHECK(std::count(guards.begin(), guards.end(), poison) == static_cast<std::ptrdiff_t>(guards.size()));
     }
   }

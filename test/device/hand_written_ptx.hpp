@@ -6,7 +6,7 @@
 
 #include "support/catch.hpp"
 #include "tegula/runtime/argument.hpp"
-#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
 #include "tegula/support/extents.hpp"
 
 #define TEGULA_NEED_HOPPER()                                                 \

@@ -7,7 +7,7 @@
 
 #include "support/catch.hpp"
 #include "support/product_onto.hpp"
-#include "tegula/support/tma_rules.hpp"
+#include "tegula/target/tma_rules.hpp"
 #include "tegula/tegula.hpp"
 
 using namespace tegula;
@@ -70,7 +70,7 @@ TEST_CASE("a tensor with an axis longer than TMA's coordinates runs by pointers 
   for (std::size_t i = 0; i < b.size(); ++i) b[i] = f16(static_cast<float>(i % 7) - 3);
   buffer const row(order.where(), a), right(order.where(), b);
   buffer<float> result(order.where(), 2 * tile * tile);
-  for (std::int64_t const rows : {tma_rule::most_extent, tma_rule::most_extent + tile, std::int64_t{5} << 30}) {
+  for (std::int64_t const rows : {tma_rule::max_extent, tma_rule::max_extent + tile, std::int64_t{5} << 30}) {
     INFO(rows << " rows");
     std::int64_t const from = rows / tile - 1;  // the last tile of rows, and one outside of the tensor
     std::vector<float> host(2 * tile * tile, -1), found(2 * tile * tile, -1);

@@ -129,7 +129,7 @@ void check(test::Target const& target, std::shared_ptr<runtime::LoadedKernel con
   order.synchronize();
   std::size_t const output = target_output(data);
   copies[output].read(data[output]);
-  CHECK(target_trouble(target, shape, data) == "");
+  CHECK(target_error(target, shape, data) == "");
 }
 
 /// Every small shape, each with the kernel's own grid.

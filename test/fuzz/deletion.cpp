@@ -24,7 +24,7 @@ namespace {
 
 using test::HostTensor;
 
-constexpr std::int64_t least_tiles_of_a_cta = 5;
+constexpr std::int64_t min_tiles_of_a_cta = 5;
 
 enum class Values : std::uint8_t { small, growing, one, none, twice };
 
@@ -104,11 +104,11 @@ class Arguments {
   sim::Arguments arguments_;
 };
 
-sim::block::Options options_of(ir::Module const& module, Launch const& launch, std::uint32_t most_reports = 1) {
+sim::block::Options options_of(ir::Module const& module, Launch const& launch, std::uint32_t max_reports = 1) {
   sim::block::Options options;
   if (launch.ctas != 0) options.grid = sim::Grid{launch.ctas * module.kernel().cluster, 1, 1};
   options.dependent = launch.dependent;
-  options.max_reports = most_reports;
+  options.max_reports = max_reports;
   options.max_steps = 3'000'000;
   return options;
 }
@@ -119,7 +119,7 @@ std::vector<sim::machine::Schedule> few_schedules() {
 }
 
 /// What is reported first; empty: nothing.
-std::string trouble(PipelineCase const& one, ir::Module const& module, Launch const& launch, Schedules schedules) {
+std::string error(PipelineCase const& one, ir::Module const& module, Launch const& launch, Schedules schedules) {
   Arguments arguments(one, launch.values);
   try {
     sim::block::Simulation simulation(module.kernel(), arguments.views(), options_of(module, launch));
@@ -137,9 +137,9 @@ std::string trouble(PipelineCase const& one, ir::Module const& module, Launch co
 
 /// Pairs of accesses that are reported, under each of few schedules.
 std::vector<std::size_t> reports(PipelineCase const& one, ir::Module const& module, Launch const& launch) {
-  constexpr std::uint32_t most_reports = 1000;
+  constexpr std::uint32_t max_reports = 1000;
   Arguments arguments(one, launch.values);
-  sim::block::Simulation simulation(module.kernel(), arguments.views(), options_of(module, launch, most_reports));
+  sim::block::Simulation simulation(module.kernel(), arguments.views(), options_of(module, launch, max_reports));
   std::vector<std::size_t> result;
   for (auto const& schedule : few_schedules()) result.push_back(simulation.run(schedule).reports.size());
   return result;
@@ -228,7 +228,7 @@ class Remover {
     module_ = compiler::lower(case_.module, case_.options);
     bool const persistent = has(module_, ir::OpKind::MultiprocessorsOp);
     if (persistent) {
-      case_ = with_more_tiles(case_, std::max(least_tiles_of_a_cta, uses_of_rings(module_)));
+      case_ = with_more_tiles(case_, std::max(min_tiles_of_a_cta, uses_of_rings(module_)));
       module_ = compiler::lower(case_.module, case_.options);
     }
     bool const dependent = has(module_, ir::OpKind::WaitDependenciesOp);
@@ -247,7 +247,7 @@ class Remover {
       return result;
     }
     for (Launch const& launch : launches_)
-      if (std::string const found = trouble(case_, module_, launch, Schedules::few); !found.empty())
+      if (std::string const found = error(case_, module_, launch, Schedules::few); !found.empty())
         throw InternalError("deletion: the kernel is not clean as the passes left it: " + found);
     auto most = executions_of_a_warp(case_, module_, launches_);
     std::int64_t const enough = uses_of_rings(module_);
@@ -279,7 +279,7 @@ class Remover {
   /// At the launch that the op before was reported at, first.
   bool reported(ir::Module const& module, Schedules schedules) {
     auto const found = std::find_if(launches_.begin(), launches_.end(), [&](Launch const& launch) {
-      return !trouble(case_, module, launch, schedules).empty();
+      return !error(case_, module, launch, schedules).empty();
     });
     if (found == launches_.end()) return false;
     std::rotate(launches_.begin(), found, found + 1);

@@ -127,7 +127,7 @@ class Judge {
     // Generators draw some texts that the IR forbids, such as one written tensor given to a function twice.
     if (auto const found = ir::verify(one_.module); found.has_errors())
       return {Judgement::Kind::refused, "the verifier", found.str()};
-    if (std::string const trouble = as_written(); !trouble.empty()) return {Judgement::Kind::invalid, {}, trouble};
+    if (std::string const error = as_written(); !error.empty()) return {Judgement::Kind::invalid, {}, error};
     ir::Module module = one_.module.clone(), judged = one_.module.clone();
     transform::Pipeline const passes = compiler::default_pipeline(module, one_.options);
     std::size_t stop = passes.size();  // behind the last pass of that name
@@ -149,13 +149,12 @@ class Judge {
       }
       if (options_.behind) options_.behind(name, module);
       if (i + 1 == stop || (options_.each_pass && !ir::equal(module, judged))) {
-        if (std::string trouble = trouble_behind(module, std::span(passes).subspan(i + 1)); !trouble.empty())
-          return wrong(std::move(trouble));
+        if (std::string error = error_behind(module, std::span(passes).subspan(i + 1)); !error.empty())
+          return wrong(std::move(error));
         judged = module.clone();
       }
       if (!options_.each_pass) continue;
-      if (std::string trouble = trouble_of_another_run(module, pass); !trouble.empty())
-        return wrong(std::move(trouble));
+      if (std::string error = error_of_another_run(module, pass); !error.empty()) return wrong(std::move(error));
     }
     return {};
   }
@@ -170,7 +169,7 @@ class Judge {
   }
 
   /// A pass that has run finds nothing left to do.
-  std::string trouble_of_another_run(ir::Module const& module, std::span<transform::PassInfo const* const> pass) {
+  std::string error_of_another_run(ir::Module const& module, std::span<transform::PassInfo const* const> pass) {
     ir::Module again = module.clone();
     try {
       transform::run_pipeline(again, pass, one_.options, support::Options());
@@ -183,15 +182,15 @@ class Judge {
   /// Until barriers and fences are inserted, threads may have to wait for each other, and until coordinates are
   /// clamped, copies may begin too far outside: a text that is wrong as it is gets a second try, behind the passes to
   /// come that mend this.
-  std::string trouble_behind(ir::Module const& module, std::span<transform::PassInfo const* const> to_come) {
-    std::string trouble = trouble_of(module);
-    if (trouble.empty() || level_of(module) != Level::warps) return trouble;
+  std::string error_behind(ir::Module const& module, std::span<transform::PassInfo const* const> to_come) {
+    std::string error = error_of(module);
+    if (error.empty() || level_of(module) != Level::warps) return error;
     std::vector<transform::PassInfo const*> ordering;
     for (transform::PassInfo const* pass : to_come)
       for (std::string_view const name :
            {"allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "clamp-coordinates"})
         if (pass->name == name) ordering.push_back(pass);
-    if (ordering.empty()) return trouble;
+    if (ordering.empty()) return error;
     ir::Module ordered = module.clone();
     try {
       transform::run_pipeline(ordered, ordering, one_.options, support::Options());
@@ -200,7 +199,7 @@ class Judge {
     } catch (std::exception const& error) {
       return error.what();
     }
-    return trouble_of(ordered);
+    return error_of(ordered);
   }
 
   /// Arithmetic on tiles of i64 may wrap. Passes make scalar arithmetic of it where all elements are equal, and the
@@ -214,7 +213,7 @@ class Judge {
   }
 
   /// What shows that the module does not mean what the kernel means. Empty: nothing.
-  std::string trouble_of(ir::Module const& module) {
+  std::string error_of(ir::Module const& module) {
     Arguments found(initial_);
     try {
       switch (level_of(module)) {
@@ -246,26 +245,26 @@ class Judge {
     options.max_reports = 2;
     options.max_steps = 3'000'000;
     sim::block::Simulation simulation(module.kernel(), found.views(), options);
-    auto const trouble_in = [&](sim::machine::Schedule const& schedule) {
+    auto const error_in = [&](sim::machine::Schedule const& schedule) {
       auto const result = simulation.run(schedule);
       ++runs_, ctas_ = result.values.blocks;
-      std::string const trouble = only_wraps_in(result) ? found.difference(expected_, one_) : result.str();
-      return trouble.empty() ? "" : "schedule " + sim::machine::to_text(schedule) + ": " + trouble;
+      std::string const error = only_wraps_in(result) ? found.difference(expected_, one_) : result.str();
+      return error.empty() ? "" : "schedule " + sim::machine::to_text(schedule) + ": " + error;
     };
-    std::string trouble = trouble_in(sim::machine::Schedule::latest());
-    if (!trouble.empty()) return trouble;
+    std::string error = error_in(sim::machine::Schedule::latest());
+    if (!error.empty()) return error;
     auto const runs = static_cast<double>(8 + ctas_ * module.kernel().warps + options_.schedules);
-    if (options_.each_pass && runs * static_cast<double>(ctas_) * elements_of_cta(module) <= options_.most_swept) {
+    if (options_.each_pass && runs * static_cast<double>(ctas_) * elements_of_cta(module) <= options_.max_swept) {
       auto const sweep = simulation.sweep(static_cast<std::uint64_t>(options_.schedules));
       // The sweep keeps its first bad runs alone; where those only wrap, so do the others.
       runs_ += sweep.runs;
       bool const right = sweep.differing.empty() && std::all_of(sweep.bad.begin(), sweep.bad.end(), only_wraps_in);
       return right ? found.difference(expected_, one_) : sweep.str();
     }
-    trouble = trouble_in(sim::machine::Schedule::earliest());
-    for (int seed = 1; seed <= options_.schedules && trouble.empty(); ++seed)
-      trouble = trouble_in(sim::machine::Schedule::seed(static_cast<std::uint64_t>(seed)));
-    return trouble;
+    error = error_in(sim::machine::Schedule::earliest());
+    for (int seed = 1; seed <= options_.schedules && error.empty(); ++seed)
+      error = error_in(sim::machine::Schedule::seed(static_cast<std::uint64_t>(seed)));
+    return error;
   }
 
   PipelineCase const& one_;

@@ -12,7 +12,7 @@
 #include "ir/op.hpp"
 #include "support/host_tensor.hpp"
 #include "support/kernel_writer.hpp"
-#include "tegula/support/compile_options.hpp"
+#include "tegula/abi/compile_options.hpp"
 
 namespace tegula::fuzz {
 
@@ -67,7 +67,7 @@ struct JudgeOptions {
   int schedules = 1;  ///< seeds, besides `latest` and `earliest`; of a whole sweep where each_pass
   /// Elements that the ops of one text compute in a whole sweep, each op once and each copy that a thread holds. Texts
   /// beyond it run as the last pass' text does: a tile of odd extents has as many copies as the CTA has threads.
-  double most_swept = 2e9;
+  double max_swept = 2e9;
   std::string_view until;  ///< the last pass that runs; empty: all
   /// Called behind each pass; for tests, which break something there.
   std::function<void(std::string_view pass, ir::Module& module)> behind;

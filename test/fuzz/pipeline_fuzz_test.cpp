@@ -11,7 +11,7 @@
 #include "ir/walk.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
-#include "support/pass_options.hpp"
+#include "abi/pass_options.hpp"
 #include "tegula/support/error.hpp"
 
 using namespace tegula;
@@ -124,8 +124,8 @@ TEST_CASE("fuzz: random kernels hold what their generators promise", "[N2]") {
   std::map<std::string, int> found;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     PipelineCase const one = random_case(seed);
-    support::for_each_pass_option(one.options, [&](std::string_view name, std::string_view, auto const& value) {
-      found[std::string(name) + "=" + support::to_text(value)]++;
+    abi::for_each_pass_option(one.options, [&](std::string_view name, std::string_view, auto const& value) {
+      found[std::string(name) + "=" + abi::to_text(value)]++;
     });
     for (test::RandomParameter const& parameter : one.parameters) {
       found["any size"] += parameter.any ? 1 : 0;
@@ -243,7 +243,7 @@ TEST_CASE("fuzz: texts whose threads hold copies of all elements run with few sc
       [](std::string const& type) {
         JudgeOptions options;
         options.each_pass = true;
-        options.most_swept = 1e8;
+        options.max_swept = 1e8;
         Judgement const found = judge(read_case(R"(tegula-ir 1
 // replay: target=cuda architecture=sm_90a warps=8 stages=0 pipeline=default
 // argument: tensor 4 32 32 gap=0 inner=1 bound=2

@@ -80,9 +80,9 @@ class TileKernelGenerator : TileWriter {
     bool reads;           ///< and behind them another tensor, read there too
     bool changes_both;    ///< and written
   };
-  static constexpr double small = 8;                  ///< what goes into products
-  static constexpr std::int64_t scaled_bound = 2;     ///< of scaled numbers and starts of their sums, in units
-  static constexpr std::int64_t most_work = 1 << 17;  ///< elements computed, before kernels get short
+  static constexpr double small = 8;                 ///< what goes into products
+  static constexpr std::int64_t scaled_bound = 2;    ///< of scaled numbers and starts of their sums, in units
+  static constexpr std::int64_t max_work = 1 << 17;  ///< elements computed, before kernels get short
 
   // ---- choices
   Element any_element() {
@@ -344,7 +344,7 @@ class TileKernelGenerator : TileWriter {
 
   // ---- control
   void statements(Scope& scope, int count) {
-    for (int i = 0; i < count && work_ < most_work + function_work_; ++i) statement(scope);
+    for (int i = 0; i < count && work_ < max_work + function_work_; ++i) statement(scope);
   }
   void statement(Scope& scope) {
     std::size_t const depth = scope.loops.size();

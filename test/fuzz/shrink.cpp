@@ -6,7 +6,7 @@
 #include "ir/builder.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
-#include "support/pass_options.hpp"
+#include "abi/pass_options.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/pipeline.hpp"
 
@@ -155,10 +155,10 @@ class Shrink {
 
   bool options() {
     bool better = false;
-    support::for_each_pass_option(best_.options, [&](std::string_view name, std::string_view, auto const&) {
+    abi::for_each_pass_option(best_.options, [&](std::string_view name, std::string_view, auto const&) {
       better = attempt([&](PipelineCase& c) {
                  bool differs = false;
-                 support::for_each_pass_option(c.options, [&](std::string_view own, std::string_view, auto& value) {
+                 abi::for_each_pass_option(c.options, [&](std::string_view own, std::string_view, auto& value) {
                    if (own == name) differs = std::exchange(value, {}) != std::decay_t<decltype(value)>{};
                  });
                  return differs;

@@ -2,7 +2,7 @@
 #include "launch_support.hpp"
 #include "support/catch.hpp"
 #include "support/product_onto.hpp"
-#include "tegula/support/tma_rules.hpp"
+#include "tegula/target/tma_rules.hpp"
 #include "tegula/tegula.hpp"
 
 using namespace tegula;
@@ -92,7 +92,7 @@ TEST_CASE("a tensor with an axis longer than TMA's coordinates runs by pointers"
   std::vector<f16> a(depth), b(depth * tile);
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = f16(static_cast<float>(i % 5) - 2);
   for (std::size_t i = 0; i < b.size(); ++i) b[i] = f16(static_cast<float>(i % 7) - 3);
-  for (std::int64_t const rows : {tma_rule::most_extent, tma_rule::most_extent + tile, std::int64_t{5} << 30}) {
+  for (std::int64_t const rows : {tma_rule::max_extent, tma_rule::max_extent + tile, std::int64_t{5} << 30}) {
     INFO(rows << " rows");
     view<f16 const, 2> const equal_rows(a.data(), {rows, depth}, {0, 1});
     std::vector<float> host(2 * tile * tile, -1), warps(2 * tile * tile, -1);

@@ -60,7 +60,7 @@ TEST_CASE("targets: references hold what the mathematics says, and a wrong eleme
     Extents const& shape = target.small[1];
     auto arguments = target.arguments(shape, 5);
     auto& output = arguments[test::target_output(arguments)];
-    CHECK(!test::target_trouble(target, shape, arguments).empty());  // an output nobody wrote
+    CHECK(!test::target_error(target, shape, arguments).empty());  // an output nobody wrote
     std::int64_t const width = output.extents.back();
     for (std::int64_t row = 0; row * width < output.extents.product(); ++row) {
       auto const reference = target.row(arguments, row);
@@ -71,8 +71,8 @@ TEST_CASE("targets: references hold what the mathematics says, and a wrong eleme
       for (double const value : reference) sum += value;
       if (target.name == "softmax") CHECK(std::abs(sum - 1) < 1e-12);
     }
-    CHECK(test::target_trouble(target, shape, arguments) == "");
+    CHECK(test::target_error(target, shape, arguments) == "");
     output.set_number(0, output.number(0) + 1);
-    CHECK(test::target_trouble(target, shape, arguments).find("the first at 0: found ") != std::string::npos);
+    CHECK(test::target_error(target, shape, arguments).find("the first at 0: found ") != std::string::npos);
   }
 }

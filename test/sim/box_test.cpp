@@ -24,7 +24,7 @@ TEST_CASE("TMA moves a part of a tensor for 1, 32, 128 and 384 threads in the si
       auto const sweep = simulation.sweep(8);
       INFO("start " << start[0] << ", " << start[1] << "\n" << sweep.str());
       CHECK(sweep.clean());
-      CHECK(box_trouble(arguments, start, kernel.factor) == "");
+      CHECK(box_error(arguments, start, kernel.factor) == "");
     }
   }
 }

@@ -120,8 +120,8 @@ TEST_CASE("loops cut into stages at random give the same values at every trip co
     ir::Module module = module_of(text);
     ir::Op& loop = loop_of(module);
     LoopPipeline pipeline(loop, random_order(loop, random));
-    INFO(ir::print(module) << pipeline.trouble());
-    REQUIRE(pipeline.trouble().empty());
+    INFO(ir::print(module) << pipeline.error());
+    REQUIRE(pipeline.error().empty());
     pipeline.rewrite(round % 2 == 0 ? Tail::epilogue : Tail::predicated);
     INFO(ir::print(module));
     REQUIRE(ir::verify(module).str() == "");
@@ -143,7 +143,7 @@ TEST_CASE("a loop whose copies alone run ahead has an epilogue that loops, and n
     for (ir::Op& op : loop.block())
       if (op.is<ir::LoadOp>() || op.is<ir::StoreOp>()) order.push_back({&op, op.is<ir::LoadOp>() ? 0 : 2});
     LoopPipeline pipeline(loop, order);
-    REQUIRE(pipeline.trouble().empty());
+    REQUIRE(pipeline.error().empty());
     pipeline.rewrite(tail);
     CHECK(count(module, ir::OpKind::IfOp, ir::LoopRegion::prologue) == 2);
     CHECK(count(module, ir::OpKind::ForOp, ir::LoopRegion::main) == 1);

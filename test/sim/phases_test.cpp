@@ -62,7 +62,7 @@ std::set<ir::Op const*> loops_of(Sources const& sources) {
 }
 
 /// What is wrong with the phases that a kernel waits for; empty: nothing.
-std::string phase_trouble(ir::Module const& module, int& counted) {
+std::string phase_error(ir::Module const& module, int& counted) {
   for (ir::Op const* op : detail::all_ops(module.kernel().body())) {
     if (!op->is<ir::MbarrierWaitOp>()) continue;
     std::string const line = detail::one_line(*op);
@@ -105,7 +105,7 @@ std::vector<std::pair<std::string, std::string>> target_texts() {
   return texts;
 }
 
-std::string trouble_of(std::string const& text, int& counted) { return phase_trouble(module_of(text), counted); }
+std::string error_of(std::string const& text, int& counted) { return phase_error(module_of(text), counted); }
 
 }  // namespace
 
@@ -113,7 +113,7 @@ TEST_CASE("stage and parity of every wait come from one counter that is alive fr
   for (auto const& [name, text] : target_texts()) {
     INFO(name);
     int counted = 0;
-    CHECK(trouble_of(text, counted) == "");
+    CHECK(error_of(text, counted) == "");
     CHECK(counted >= 1);
   }
 }
@@ -125,7 +125,7 @@ TEST_CASE("a parity from elsewhere is found", "[B17]") {
     std::size_t const at = text.find(from);
     REQUIRE(at != std::string::npos);
     int counted = 0;
-    return trouble_of(text.replace(at, from.size(), to), counted);
+    return error_of(text.replace(at, from.size(), to), counted);
   };
   CHECK_THAT(with("%use = shr %i, %k2", "%use = shr %block, %k2"), ContainsSubstring("counts from no carried value"));
   CHECK_THAT(with("%use_2 = shr %i_2, %k2", "%use_2 = shr %i1, %k2"), ContainsSubstring("from two counters"));

@@ -20,7 +20,7 @@ using namespace tegula::test;
 
 namespace {
 
-constexpr int most_extent = 256;
+constexpr int max_extent = 256;
 constexpr GemmElements f16{Element::f16, Element::f16, Element::f16}, tf32{Element::f32, Element::f32, Element::f32},
     e4m3{Element::e4m3, Element::e4m3, Element::bf16}, i8{Element::i8, Element::i8, Element::i32};
 
@@ -45,7 +45,7 @@ bool may_be_refused(GemmShape const& shape) {
 }
 
 /// What is wrong with the product; empty: nothing. `refused` says whether there is none.
-std::string trouble(GemmShape const& shape, std::string const& ptxas, bool simulated, bool& refused) {
+std::string error(GemmShape const& shape, std::string const& ptxas, bool simulated, bool& refused) {
   refused = false;
   CompileOptions const options = gemm_options();
   CompiledKernel compiled;
@@ -103,8 +103,8 @@ std::vector<GemmShape> corners() {
 /// All of them, in an order that does not change.
 std::vector<GemmShape> all() {
   std::vector<GemmShape> result;
-  for (int m = 8; m <= most_extent; m += 8)
-    for (int n = 8; n <= most_extent; n += 8)
+  for (int m = 8; m <= max_extent; m += 8)
+    for (int n = 8; n <= max_extent; n += 8)
       for (int const k : {16, 32, 48, 64, 128}) {
         int const turn = m / 8 + n / 8 + k / 16;
         result.push_back(product(m, n, k, turn % 3 == 0 ? f16 : GemmElements{}, turn % 2 == 0));
@@ -140,7 +140,7 @@ void check_all(std::vector<GemmShape> const& shapes, bool reported) {
     bool refused = false;
     std::string what;
     try {
-      what = trouble(shape, ptxas, true, refused);
+      what = error(shape, ptxas, true, refused);
     } catch (std::exception const& error) {
       what = error.what();
     }

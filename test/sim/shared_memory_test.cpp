@@ -63,7 +63,7 @@ struct Size {
 Size size_of(ir::Module const& module) {
   analysis::Uniformity const uniformity(module);
   analysis::Liveness const live(module.kernel(), uniformity);
-  return {ir::frame_bytes(live.users()), live.most_live_bytes()};
+  return {ir::frame_bytes(live.users()), live.max_live_bytes()};
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ TEST_CASE("random kernels take hardly more shared memory than they have live at 
     options.buffers = 16;
     options.statements = 40;
     options.warps = 4;
-    options.most_words = 12;
+    options.max_words = 12;
     auto module = module_of(SharedGenerator(seed, options).make().text);
     transform::run_pipeline(module, "allocate-shared-memory", {});
     CHECK(overlapping(module) == "");

@@ -46,7 +46,7 @@ void small_shapes_are_right(std::string_view name) {
       auto const sweep = simulation.sweep(2);
       INFO(target.axes << " = " << shown(shape) << "on " << ctas << " CTAs\n" << sweep.str());
       CHECK(sweep.clean());
-      CHECK(target_trouble(target, shape, arguments) == "");
+      CHECK(target_error(target, shape, arguments) == "");
     }
   }
 }
@@ -63,7 +63,7 @@ void schedules_are_clean(std::string_view name, Extents const& shape) {
   INFO(sweep.str());
   CHECK(sweep.runs >= schedules(200));
   CHECK(sweep.clean());
-  CHECK(target_trouble(target, shape, arguments) == "");
+  CHECK(target_error(target, shape, arguments) == "");
 }
 
 }  // namespace

@@ -117,8 +117,8 @@ inline TargetArguments box_arguments(std::array<std::int64_t, 2> const& start) {
 }
 
 /// What is wrong with Y; empty: the box holds factor * X, and the poison lies everywhere else.
-inline std::string box_trouble(TargetArguments const& arguments, std::array<std::int64_t, 2> const& start,
-                               double factor) {
+inline std::string box_error(TargetArguments const& arguments, std::array<std::int64_t, 2> const& start,
+                             double factor) {
   for (std::int64_t i = 0; i < box_tensor.product(); ++i) {
     std::int64_t const row = i / box_tensor[1] - start[0];
     std::int64_t const column = i % box_tensor[1] - start[1];

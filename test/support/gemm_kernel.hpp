@@ -6,7 +6,7 @@
 
 #include "support/host_tensor.hpp"
 #include "support/module.hpp"
-#include "tegula/support/compile_options.hpp"
+#include "tegula/abi/compile_options.hpp"
 
 namespace tegula::test {
 

@@ -24,8 +24,8 @@ struct RandomSharedOptions {
   bool offsets = false;  ///< buffers have offsets, none overlapping
   int buffers = 8;
   int statements = 14;
-  int most_words = 3;  ///< of 64 elements per warp and stage
-  int warps = 2;       ///< 1, 2 or 4
+  int max_words = 3;  ///< of 64 elements per warp and stage
+  int warps = 2;      ///< 1, 2 or 4
 };
 
 class SharedGenerator {
@@ -38,7 +38,7 @@ class SharedGenerator {
     for (int i = 0; i < count; ++i) {
       Buffer buffer;
       buffer.name = "%s" + std::to_string(i);
-      buffer.words = 1 + pick(options_.most_words);
+      buffer.words = 1 + pick(options_.max_words);
       buffer.stages = pick(3) == 0 ? 2 + pick(2) : 1;
       std::string const place_text =
           options_.offsets ? "{align = 128, offset = " + std::to_string(place) + "} " : "{align = 128} ";

@@ -302,8 +302,8 @@ inline void compare_row(samples::Comparison& all, TargetArgument const& output, 
 }
 
 /// Compares rows of the output with the reference: every step-th one from `first` on. Empty: all agree.
-inline std::string target_trouble(Target const& target, Extents const& shape, TargetArguments const& arguments,
-                                  std::int64_t first = 0, std::int64_t step = 1) {
+inline std::string target_error(Target const& target, Extents const& shape, TargetArguments const& arguments,
+                                std::int64_t first = 0, std::int64_t step = 1) {
   TargetArgument const& output = arguments[target_output(arguments)];
   std::int64_t const width = output.extents.back();
   if (output.extents.product() == 0) return {};

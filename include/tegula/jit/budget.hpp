@@ -3,7 +3,7 @@
 
 #include "tegula/dsl/shape.hpp"
 #include "tegula/jit/launch.hpp"
-#include "tegula/support/budget.hpp"
+#include "tegula/abi/budget.hpp"
 #include "tegula/target/target_info.hpp"
 #include "tegula/target/tma_rules.hpp"
 
@@ -32,7 +32,7 @@ struct RingTile {
   /// The first rule of TMA that the shape alone breaks; null: none, and what is left depends on the tensor.
   static constexpr TmaRule const* broken() {
     if (element_of<T>::value == Element::boolean) return &tma_rule::element;
-    if (S::rank < 1 || S::rank > tma_rule::most_axes) return &tma_rule::rank;
+    if (S::rank < 1 || S::rank > tma_rule::max_axes) return &tma_rule::rank;
     std::int64_t const row = S::list.back() * element_bytes;
     if (row % 16 != 0) return &tma_rule::row;
     if (row > 128 && row % 128 != 0) return &tma_rule::swizzle;

@@ -7,8 +7,8 @@
 #include "tegula/runtime/argument.hpp"
 #include "tegula/runtime/handle.hpp"
 #include "tegula/runtime/stream.hpp"
-#include "tegula/support/compile_options.hpp"
-#include "tegula/support/kernel_facts.hpp"
+#include "tegula/abi/compile_options.hpp"
+#include "tegula/abi/kernel_facts.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/trace/traced_kernel.hpp"
 

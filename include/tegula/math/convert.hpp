@@ -67,7 +67,7 @@ struct FloatOf8 {
   static constexpr int bias = (1 << (exponent - 1)) - 1;
   static constexpr int dropped = 23 - mantissa;
   static constexpr std::int64_t greatest = greatest_code, special = special_code;
-  static constexpr std::int64_t least_normal = std::int64_t{128 - bias} << 23;  ///< as the bits of an f32
+  static constexpr std::int64_t min_normal = std::int64_t{128 - bias} << 23;  ///< as the bits of an f32
   static constexpr double up = 0x1p60 * static_cast<double>(std::int64_t{1} << (67 - bias));
   /// Spaced as the subnormals.
   static constexpr double coarse = static_cast<double>(std::int64_t{1} << (24 - bias - mantissa));
@@ -102,7 +102,7 @@ constexpr auto f32_to_f8(F x) {
   // This number has the spacing of the subnormals, so the sum rounds to them.
   auto const coarse = like(x, Format::coarse);
   auto const tiny = to_bits(from_bits(magnitude) + coarse) - to_bits(coarse);
-  auto const number = select(magnitude < like(bits, Format::least_normal), tiny, normal);
+  auto const number = select(magnitude < like(bits, Format::min_normal), tiny, normal);
   auto const greatest = to_bits(f8_to_f32<Format>(like(bits, Format::greatest)));
   auto const finite = sign | select(magnitude < greatest, number, like(bits, Format::greatest));
   auto const is_nan = like(bits, 0x7F800000) < magnitude;

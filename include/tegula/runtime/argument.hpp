@@ -5,7 +5,7 @@
 
 #include "tegula/runtime/buffer.hpp"
 #include "tegula/runtime/device.hpp"
-#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
 
 namespace tegula {
 

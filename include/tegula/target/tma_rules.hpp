@@ -31,13 +31,13 @@ inline constexpr TmaRule pad{"pad", "pad with 0 and select the other value in re
 inline constexpr TmaRule const* all[] = {&element,    &rank,    &box,    &row,        &swizzle,   &placement,
                                          &contiguous, &address, &stride, &coordinate, &direction, &pad};
 
-inline constexpr std::int64_t most_axes = 5;
-inline constexpr std::int64_t most_box_extent = 256;
+inline constexpr std::int64_t max_axes = 5;
+inline constexpr std::int64_t max_box_extent = 256;
 inline constexpr int step_bytes = 16;                                ///< of addresses, strides and rows of a box
 inline constexpr std::int64_t stride_limit = std::int64_t{1} << 40;  ///< bytes; strides are below it
 /// Elements along an axis. Coordinates have 32 bits with a sign: a tile that begins behind the last element still ends
 /// below 2^31.
-inline constexpr std::int64_t most_extent = (std::int64_t{1} << 31) - (std::int64_t{1} << 20);
+inline constexpr std::int64_t max_extent = (std::int64_t{1} << 31) - (std::int64_t{1} << 20);
 
 }  // namespace tma_rule
 }  // namespace tegula

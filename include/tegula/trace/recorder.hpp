@@ -10,7 +10,7 @@
 
 #include "tegula/ir/tile_ops.hpp"
 #include "tegula/ir/type.hpp"
-#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
 #include "tegula/support/location.hpp"
 #include "tegula/trace/traced_kernel.hpp"
 
@@ -56,7 +56,7 @@ struct Ids {
 };
 
 /// What a loop says about how it is to run; 0: not said.
-struct LoopWishes {
+struct LoopHints {
   std::int64_t stages = 0, distance = 0, unroll = 0;
 };
 
@@ -129,7 +129,7 @@ class Recorder {
   void require(Id condition, char const* message, location where);
 
   // Statements with regions. Results of a loop or branch are ids first, first + 1, ...
-  void begin_loop(Id lower, Id upper, Id step, Ids inits, LoopWishes const& wishes, location where);
+  void begin_loop(Id lower, Id upper, Id step, Ids inits, LoopHints const& wishes, location where);
   [[nodiscard]] Id region_argument(int i) const;
   Id end_loop(Ids yields);
   void begin_if(Id condition, location where);

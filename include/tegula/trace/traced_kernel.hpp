@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
 #include "tegula/support/location.hpp"
 
 namespace tegula::trace {

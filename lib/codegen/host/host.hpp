@@ -9,9 +9,9 @@
 #include <string>
 
 #include "ir/op.hpp"
-#include "tegula/support/compile_options.hpp"
-#include "tegula/support/compiled_kernel.hpp"
-#include "tegula/support/loaded_host_kernel.hpp"
+#include "tegula/abi/compile_options.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
+#include "tegula/abi/loaded_host_kernel.hpp"
 
 namespace tegula::codegen {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "ir/op.hpp"
-#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
 
 namespace tegula::codegen::host {
 

@@ -24,7 +24,7 @@ struct Compiled {
 
 /// st.async came with PTX 8.1, mma of floats of 8 bits with 8.4.
 int ptx_version_for(ir::Function const& kernel) {
-  int version = nvptx::least_ptx_version;
+  int version = nvptx::min_ptx_version;
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
     if (op.is<ir::PeerStoreOp>()) version = std::max(version, 81);
     if (op.is<ir::MmaOp>() && is_f8(op.lhs()->type().element())) version = 84;
@@ -40,10 +40,10 @@ Compiled compile(ir::Function const& kernel, TargetInfo const& target, bool want
   nvptx::prepare_module(module, *machine);
   std::string const entry = nvptx::Emitter(module, kernel, target).emit_kernel().getName().str();
 
-  std::string trouble;
-  llvm::raw_string_ostream trouble_stream(trouble);
-  if (llvm::verifyModule(module, &trouble_stream))
-    throw InternalError("nvptx: malformed LLVM IR for @" + kernel.name() + ": " + trouble);
+  std::string error;
+  llvm::raw_string_ostream error_stream(error);
+  if (llvm::verifyModule(module, &error_stream))
+    throw InternalError("nvptx: malformed LLVM IR for @" + kernel.name() + ": " + error);
   nvptx::SyncCensus const census(module);
   nvptx::optimize(module, *machine);
   Compiled result;

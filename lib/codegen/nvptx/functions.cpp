@@ -3,7 +3,7 @@
 
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/words.hpp"
-#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
 
 namespace tegula::codegen::nvptx {
 namespace {

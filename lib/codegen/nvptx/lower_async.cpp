@@ -49,8 +49,8 @@ Boxes boxes_of(ir::Op const& op, ir::Value const& map, ir::Type const& view) {
       origin[i] = rest % parts * box[i];
       rest /= parts;
     }
-    auto const troubles = target::tma_copy_troubles(box, swizzle, box, *view.layout(), size, {}, origin);
-    if (!troubles.empty()) refuse(op, troubles[0]);
+    auto const errors = target::tma_copy_errors(box, swizzle, box, *view.layout(), size, {}, origin);
+    if (!errors.empty()) refuse(op, errors[0]);
     result.offsets.push_back(layout::swizzled_address(layout::in_bytes(places->at(origin), size), swizzle));
     result.origins.push_back(origin);
   }

@@ -45,8 +45,8 @@ std::optional<target::WgmmaOperand> columns_operand(ir::Op const& op, Emitter co
                                                     std::int64_t& parts) {
   std::string first;
   std::int64_t const columns = view.shape()[1];
-  std::int64_t const most_columns = target::max_wgmma_columns(op.function()->warps, e.target);
-  for (parts = (columns + most_columns - 1) / most_columns; parts * 8 <= columns; ++parts) {
+  std::int64_t const max_columns = target::max_wgmma_columns(op.function()->warps, e.target);
+  for (parts = (columns + max_columns - 1) / max_columns; parts * 8 <= columns; ++parts) {
     if (columns % (parts * 8) != 0) continue;
     std::int64_t const n = columns / parts;
     if (view.element() == Element::i8 && n > 24 && n % 16 != 0) continue;  // the PTX ISA's table of shapes
@@ -57,7 +57,7 @@ std::optional<target::WgmmaOperand> columns_operand(ir::Op const& op, Emitter co
     if (first.empty()) first = why;
   }
   refuse(op, first.empty() ? "N is " + std::to_string(columns) + ", which no equal parts of at most " +
-                                 std::to_string(most_columns) + " make up"
+                                 std::to_string(max_columns) + " make up"
                            : first);
 }
 

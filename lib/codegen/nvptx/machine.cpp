@@ -29,7 +29,7 @@ namespace {
 constexpr char const* triple = "nvptx64-nvidia-cuda";
 
 /// From this much index arithmetic on a function is not strength-reduced.
-constexpr int most_index_arithmetic = 300;
+constexpr int max_index_arithmetic = 300;
 
 bool is_index_arithmetic(llvm::Instruction const& instruction) {
   switch (instruction.getOpcode()) {
@@ -54,7 +54,7 @@ class PassGate : public llvm::OptPassGate {
       std::ptrdiff_t found = 0;
       for (llvm::BasicBlock const& block : function)
         found += std::count_if(block.begin(), block.end(), is_index_arithmetic);
-      reduces_ = reduces_ && found <= most_index_arithmetic;
+      reduces_ = reduces_ && found <= max_index_arithmetic;
     }
   }
   [[nodiscard]] bool isEnabled() const override { return !reduces_; }

@@ -10,9 +10,9 @@
 namespace tegula::codegen::nvptx {
 
 /// PTX 8.0, times ten: the first version that knows sm_90a.
-inline constexpr int least_ptx_version = 80;
+inline constexpr int min_ptx_version = 80;
 
-std::unique_ptr<llvm::TargetMachine> make_target_machine(TargetInfo const& gpu, int ptx_version = least_ptx_version);
+std::unique_ptr<llvm::TargetMachine> make_target_machine(TargetInfo const& gpu, int ptx_version = min_ptx_version);
 /// Gives a new module the machine's triple and data layout.
 void prepare_module(llvm::Module& module, llvm::TargetMachine& machine);
 /// LLVM's O2, without its vectorisers: registers and widths are our passes' decision. The machine tells it which values

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "ir/op.hpp"
-#include "tegula/support/compile_options.hpp"
-#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/abi/compile_options.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
 
 namespace tegula::codegen {
 

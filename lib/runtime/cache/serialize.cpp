@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include "support/tensor_facts.hpp"
+#include "abi/tensor_facts.hpp"
 
 namespace tegula::runtime {
 namespace {
@@ -74,10 +74,10 @@ class Reader {
     }
   }
   template <class T>
-  void list(std::vector<T>& items, std::size_t least_bytes) {
+  void list(std::vector<T>& items, std::size_t min_bytes) {
     std::uint64_t size = 0;
     (*this)(size);
-    if (size > rest_.size() / least_bytes) return fail();
+    if (size > rest_.size() / min_bytes) return fail();
     items.resize(static_cast<std::size_t>(size));
     for (T& item : items) visit(*this, item);
   }

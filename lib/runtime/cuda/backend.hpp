@@ -10,7 +10,7 @@
 #include "runtime/cuda/tensor_map.hpp"
 #include "tegula/runtime/device.hpp"
 #include "tegula/runtime/stream.hpp"
-#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
 
 namespace tegula::runtime::cuda {
 

@@ -82,9 +82,9 @@ void encode(int device, TensorMapRequest const& request, TensorMap& map) {
   std::uintptr_t address = request.address;
   if (request.stand_in != StandIn::none)
     address = stand_ins(device) + (static_cast<std::uintptr_t>(request.stand_in) - 1) * stand_in_bytes;
-  constexpr cuuint32_t steps[most_tensor_map_axes] = {1, 1, 1, 1, 1};
-  cuuint64_t extents[most_tensor_map_axes] = {};
-  cuuint64_t strides[most_tensor_map_axes] = {};
+  constexpr cuuint32_t steps[max_tensor_map_axes] = {1, 1, 1, 1, 1};
+  cuuint64_t extents[max_tensor_map_axes] = {};
+  cuuint64_t strides[max_tensor_map_axes] = {};
   for (std::size_t i = 0; i < request.extents.size(); ++i) extents[i] = request.extents[i];
   for (std::size_t i = 0; i < request.strides.size(); ++i) strides[i] = request.strides[i];
   CUtensorMap encoded;

@@ -13,9 +13,9 @@ namespace tegula::runtime::cuda {
 namespace {
 
 using target::TmaObstacle;
-using tma_rule::most_extent;
+using tma_rule::max_extent;
 using tma_rule::stride_limit;
-constexpr std::int64_t most_box = tma_rule::most_box_extent;
+constexpr std::int64_t max_box = tma_rule::max_box_extent;
 constexpr int chunk = tma_rule::step_bytes;
 
 /// One map being described: everything a message needs.
@@ -43,9 +43,9 @@ void check_box(Subject const& on) {
     throw InternalError(fmt::format("{}: a tensor map of parameter {} has a box of {} axes but the tensor has {}",
                                     on.kernel, on.number, box.size(), on.rank()));
   for (int axis = 0; axis < box.size(); ++axis)
-    if (box[axis] < 1 || box[axis] > most_box)
+    if (box[axis] < 1 || box[axis] > max_box)
       refuse(on, "a TMA box has 1 to {} elements along an axis but {} are asked for along axis {}; split the tile",
-             most_box, box[axis], axis);
+             max_box, box[axis], axis);
   std::int64_t const row = box.back() * on.size();
   if (row % chunk != 0)
     refuse(on,
@@ -70,7 +70,7 @@ void check_memory(Subject const& on) {
   std::int64_t const elements = axis < 0 ? 0 : on.tensor.strides[axis];
   switch (found->kind) {
     case TmaObstacle::Kind::extent:
-      refuse(on, "TMA addresses {} elements along an axis but axis {} has {}; pass slices of it", most_extent, axis,
+      refuse(on, "TMA addresses {} elements along an axis but axis {} has {}; pass slices of it", max_extent, axis,
              on.tensor.extents[axis]);
     case TmaObstacle::Kind::address:
       refuse(on,
@@ -162,9 +162,9 @@ TensorMapRequest describe(std::string_view kernel, TensorMapInfo const& map, std
     throw InternalError(fmt::format("{}: a tensor map names parameter {}, which is no tensor", kernel, map.parameter));
   Argument const& tensor = arguments[number];
   Subject const on{kernel, map.parameter, map, tensor};
-  if (tensor.rank < 1 || tensor.rank > most_tensor_map_axes)
-    refuse(on, "TMA copies tensors of 1 to {} axes but this one has {}; pass a view of fewer axes",
-           most_tensor_map_axes, tensor.rank);
+  if (tensor.rank < 1 || tensor.rank > max_tensor_map_axes)
+    refuse(on, "TMA copies tensors of 1 to {} axes but this one has {}; pass a view of fewer axes", max_tensor_map_axes,
+           tensor.rank);
   check_box(on);
   TensorMapRequest request;
   request.element = tensor.element;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tegula/runtime/argument.hpp"
-#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
 
 namespace tegula::runtime::cuda {
 
@@ -24,7 +24,7 @@ struct alignas(128) TensorMap {
 };
 static_assert(sizeof(TensorMap) == 128);
 
-inline constexpr int most_tensor_map_axes = 5;
+inline constexpr int max_tensor_map_axes = 5;
 
 /// What stands in for the memory of a tensor without elements: the least map has one element, and a kernel that runs
 /// all the same may copy it. Loads find what they would find outside a tensor, stores go where nobody looks.
@@ -35,9 +35,9 @@ struct TensorMapRequest {
   Element element = Element::f32;
   int rank = 1;
   std::uint64_t address = 0;  ///< if stand_in is none
-  std::array<std::uint64_t, most_tensor_map_axes> extents = {};
-  std::array<std::uint64_t, most_tensor_map_axes - 1> strides = {};
-  std::array<std::uint32_t, most_tensor_map_axes> box = {};
+  std::array<std::uint64_t, max_tensor_map_axes> extents = {};
+  std::array<std::uint64_t, max_tensor_map_axes - 1> strides = {};
+  std::array<std::uint32_t, max_tensor_map_axes> box = {};
   SwizzleMode swizzle = SwizzleMode::none;
   L2Promotion l2_promotion = L2Promotion::none;
   bool nan_fill = false;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "tegula/support/loaded_host_kernel.hpp"
+#include "tegula/abi/loaded_host_kernel.hpp"
 
 namespace tegula::runtime::host {
 

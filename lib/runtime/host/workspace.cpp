@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::align_val_t alignment{64};
 /// Free workspaces that are kept; more are given back to the system.
-constexpr std::size_t most_kept = 8;
+constexpr std::size_t max_kept = 8;
 
 void* allocate(std::int64_t bytes, char const* what) {
   void* memory = ::operator new(static_cast<std::size_t>(bytes), alignment, std::nothrow);
@@ -55,7 +55,7 @@ struct FreeBlocks {
   void give(Block block) {
     {
       std::lock_guard lock(mutex);
-      if (blocks.size() < most_kept) {
+      if (blocks.size() < max_kept) {
         blocks.push_back(block);
         return;
       }
@@ -74,7 +74,7 @@ FreeBlocks& free_blocks() {
   (void)registered;
   if (FreeBlocks* const found = kept_blocks.load(std::memory_order_acquire)) return *found;
   auto* fresh = new FreeBlocks;
-  fresh->blocks.reserve(most_kept);
+  fresh->blocks.reserve(max_kept);
   FreeBlocks* other = nullptr;
   if (kept_blocks.compare_exchange_strong(other, fresh, std::memory_order_acq_rel)) return *fresh;
   delete fresh;

@@ -113,7 +113,7 @@ void check_tensor(Op const& op, Tensor const& tensor) {
   if (!found) return;
   if (found->kind == target::TmaObstacle::Kind::extent)
     refuse("axis " + std::to_string(found->axis) + " has " + std::to_string(tensor.extents[found->axis]) +
-           " elements, more than " + std::to_string(tma_rule::most_extent));
+           " elements, more than " + std::to_string(tma_rule::max_extent));
   if (found->kind == target::TmaObstacle::Kind::address)
     refuse("the tensor begins " + std::to_string(reinterpret_cast<std::uintptr_t>(tensor.data) % 16) +
            " bytes behind a multiple of 16");

@@ -80,11 +80,11 @@ struct Simulation::Inside {
   [[nodiscard]] int batch_of(Options const& chosen) const {
     int const all = std::max(engine.ctas(), 1);
     int const result = chosen.batch > 0 ? std::min(chosen.batch, all) : all;
-    constexpr int most_warps = 60000;  // the machine numbers warps in 16 bits
+    constexpr int max_warps = 60000;  // the machine numbers warps in 16 bits
     int const warps = engine.plan().warps();
-    if (result > most_warps / warps)
+    if (result > max_warps / warps)
       throw UserError("simulate: @" + kernel.name() + ": " + std::to_string(result) + " CTAs of " +
-                      std::to_string(warps) + " warps are more than the " + std::to_string(most_warps) +
+                      std::to_string(warps) + " warps are more than the " + std::to_string(max_warps) +
                       " warps that one run holds; give a smaller problem or grid, or run in batches");
     if (result % engine.cluster() != 0)
       throw UserError("simulate: @" + kernel.name() + ": batches of " + std::to_string(result) +

@@ -30,7 +30,7 @@ std::vector<std::int64_t> decide(Liveness const& live, TargetInfo const& target)
   std::vector<PackItem> items;
   for (SharedUser const& user : users) items.push_back({user.bytes, user.align, user.offset});
   auto const together = [&](std::size_t a, std::size_t b) { return live.together(a, b); };
-  std::vector<std::int64_t> offsets = pack(items, together, live.most_live_bytes());
+  std::vector<std::int64_t> offsets = pack(items, together, live.max_live_bytes());
   std::int64_t const packed = packed_bytes(items, offsets);
   std::int64_t const cap = std::min(std::max(packed + packed / 16, small_total), target.shared);
 
@@ -138,8 +138,8 @@ void check_places(ir::Function const& function, std::vector<SharedUser> const& u
     if (offsets[i] < 0 || offsets[i] % users[i].align != 0)
       throw InternalError("allocate-shared-memory: " + std::string(users[i].op->info().mnemonic) + " at byte " +
                           std::to_string(offsets[i]) + ", but its alignment is " + std::to_string(users[i].align));
-  for (ir::MbarrierTrouble const& trouble : ir::mbarrier_troubles(function))
-    throw InternalError("allocate-shared-memory: " + std::string(trouble.op->info().mnemonic) + ": " + trouble.text);
+  for (ir::MbarrierTrouble const& error : ir::mbarrier_errors(function))
+    throw InternalError("allocate-shared-memory: " + std::string(error.op->info().mnemonic) + ": " + error.text);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-constexpr std::int64_t most_stages_chosen = 4;
+constexpr std::int64_t max_stages_chosen = 4;
 
 /// A place where a ring is filled: fetches of one block that fill one stage together, one per buffer of the ring.
 struct Site {
@@ -102,12 +102,12 @@ class Rings {
     std::map<std::int64_t, std::size_t> line_of;  // by the fetches' number
     for (Op* fetch : fetches) {
       StageLifetime const life = stage_lifetime(*fetch);
-      if (life.first_reader == nullptr && life.trouble.empty()) {  // nobody reads it
+      if (life.first_reader == nullptr && life.error.empty()) {  // nobody reads it
         fetch->erase();
         erased_ = true;
         continue;
       }
-      if (!life.trouble.empty()) return refuse(*fetch, life.trouble);
+      if (!life.error.empty()) return refuse(*fetch, life.error);
       for (Op* at = fetch->parent_op(); at != nullptr; at = at->parent_op())
         if (!at->is<ir::ForOp>() && !at->is<ir::IfOp>())
           return refuse(*fetch, "a fetch inside " + std::string(at->info().mnemonic) +
@@ -181,9 +181,9 @@ class Rings {
                        [&](Site const& site) { return !holds_a_loop(site.block()); });
   }
 
-  static std::int64_t least_stages(Ring const& ring) {
+  static std::int64_t min_stages(Ring const& ring) {
     std::int64_t most = 1;
-    for (Site const& site : ring.sites) most = std::max(most, transform::least_stages(site.life));
+    for (Site const& site : ring.sites) most = std::max(most, transform::min_stages(site.life));
     return most;
   }
 
@@ -211,10 +211,10 @@ class Rings {
           ring.stage_bytes += type.elements() * bytes(type.element());
         }
         std::int64_t const asked = enough_stages(ring);
-        ring.stages = std::max(asked, least_stages(ring));
+        ring.stages = std::max(asked, min_stages(ring));
         if (asked <= 1 && ring.stages * ring.stage_bytes > context_.target.shared) {
           close_products(ring);
-          ring.stages = std::max(asked, least_stages(ring));
+          ring.stages = std::max(asked, min_stages(ring));
         }
         if (asked == 0) (innermost(ring) ? inner : outer).push_back(&ring);
         if (!fits(ring)) return false;
@@ -228,7 +228,7 @@ class Rings {
           ring->stages = depth;
         }
     };
-    deepen(inner, most_stages_chosen);
+    deepen(inner, max_stages_chosen);
     deepen(outer, 2);
     return true;
   }

@@ -8,7 +8,7 @@
 #include "ir/builder.hpp"
 #include "ir/sides.hpp"
 #include "ir/walk.hpp"
-#include "tegula/support/budget.hpp"
+#include "tegula/abi/budget.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/target/target_info.hpp"
 

@@ -79,7 +79,7 @@ bool LoopPipeline::home_op(Value const& value) const {
 }
 
 void LoopPipeline::refuse(std::string text) {
-  if (trouble_.empty()) trouble_ = std::move(text);
+  if (error_.empty()) error_ = std::move(text);
 }
 
 void LoopPipeline::analyse() {

@@ -64,7 +64,7 @@ class LoopPipeline {
   LoopPipeline(ir::Op& loop, std::vector<StagedOp> order);
 
   /// Why the stages cannot be taken apart; empty: they can.
-  [[nodiscard]] std::string const& trouble() const { return trouble_; }
+  [[nodiscard]] std::string const& error() const { return error_; }
   /// Replaces the loop. Without trouble only.
   void rewrite(Tail tail);
 
@@ -127,7 +127,7 @@ class LoopPipeline {
   std::vector<Carry> carries_;
   std::vector<Crossing> crossings_;
   std::set<std::pair<ir::Op const*, int>> seen_;  ///< ops that are not listed, and the stages that need them
-  std::string trouble_;
+  std::string error_;
   std::vector<ir::Value*> steps_;  ///< the loop's step, so many times; none of 0
 };
 

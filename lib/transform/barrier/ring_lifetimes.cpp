@@ -60,14 +60,14 @@ void join_product(Op& product, Block& home, StageLifetime& into, auto const& lat
   }
   Op* const loop = home.parent_op();
   if (loop == nullptr || !loop->is<ir::ForOp>()) {
-    into.trouble = "no wgmma_wait covers the product " + ir::print(product);
+    into.error = "no wgmma_wait covers the product " + ir::print(product);
     return;
   }
   Groups after_last = groups;
   Op* const wait = groups.covering(home.begin(), home.end());
   Op* const behind = after_last.covering_behind(*loop);
   if (wait == nullptr || behind == nullptr)
-    into.trouble = "the product " + ir::print(product) + " stays open for more than one iteration";
+    into.error = "the product " + ir::print(product) + " stays open for more than one iteration";
   else
     later(*wait, behind);
 }
@@ -93,7 +93,7 @@ std::int64_t bytes_beside_rings(ir::Function& function) {
   return total;
 }
 
-std::int64_t least_bytes_of_rings(ir::Function& function) {
+std::int64_t min_bytes_of_rings(ir::Function& function) {
   std::set<std::int64_t> counted;
   std::int64_t total = 0;
   ir::walk(function, [&](Op& op) {
@@ -103,7 +103,7 @@ std::int64_t least_bytes_of_rings(ir::Function& function) {
     Op const* const loop = loop_around(*op.parent());
     std::int64_t const asked = loop == nullptr ? 1 : stages_asked(*loop);
     Type const& tile = op.result()->type();
-    total += std::max(asked, least_stages(stage_lifetime(op))) * tile.elements() * bytes(tile.element());
+    total += std::max(asked, min_stages(stage_lifetime(op))) * tile.elements() * bytes(tile.element());
   });
   return total;
 }
@@ -144,7 +144,7 @@ StageLifetime stage_lifetime(Op& fetch) {
       result.generic = true;
       later(*place, nullptr);
     } else {
-      result.trouble = "a fetched tile is read by " + std::string(reader->info().mnemonic);
+      result.error = "a fetched tile is read by " + std::string(reader->info().mnemonic);
     }
   }
   return result;

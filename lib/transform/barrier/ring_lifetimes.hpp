@@ -19,7 +19,7 @@ struct StageLifetime {
   bool next_turn = false;          ///< `last` stands in the next iteration of the loop around
   ir::Op* behind = nullptr;        ///< next_turn: the op behind the loop that plays its part after the last iteration
   bool generic = false;            ///< some reader is an ordinary load of all threads
-  std::string trouble;             ///< why there is no such place; empty: there is
+  std::string error;               ///< why there is no such place; empty: there is
 };
 
 /// Follows views to readers, and asynchronous products to the wgmma_wait that covers them: the group of a product is
@@ -31,11 +31,11 @@ ir::Op* loop_around(ir::Block const& block);
 /// Stages that the loop asks for, or needs for its distance; 0: it leaves them open.
 std::int64_t stages_asked(ir::Op const& loop);
 /// A stage that the next iteration gives back is still in use when that iteration's copy has to be there.
-inline std::int64_t least_stages(StageLifetime const& life) { return life.next_turn ? 2 : 1; }
+inline std::int64_t min_stages(StageLifetime const& life) { return life.next_turn ? 2 : 1; }
 /// Bytes of shared memory that rings leave: shared_reserve, and buffers that stand in the text.
 std::int64_t bytes_beside_rings(ir::Function& function);
 /// Bytes of shared memory that all fetches need at least.
-std::int64_t least_bytes_of_rings(ir::Function& function);
+std::int64_t min_bytes_of_rings(ir::Function& function);
 
 /// The op of `block` that is `op` or holds it.
 ir::Op* ancestor_in(ir::Op& op, ir::Block const& block);

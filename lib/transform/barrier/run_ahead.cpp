@@ -102,7 +102,7 @@ bool let_run_ahead(Op& loop, CompileOptions const& options) {
       order.push_back({&op, static_cast<int>(distance)});
   for (Op* fill : fills_here) order.push_back({fill, 0});
   LoopPipeline pipeline(loop, std::move(order));
-  if (!pipeline.trouble().empty()) return false;
+  if (!pipeline.error().empty()) return false;
   for (Op* fill : fills_here) fill->as<ir::ElectOp>().role = ir::Role::none;
   pipeline.rewrite(options.epilogue == Choice::off ? Tail::predicated : Tail::epilogue);
   return true;

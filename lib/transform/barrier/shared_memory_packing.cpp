@@ -9,7 +9,7 @@ namespace {
 using Order = std::vector<std::size_t>;
 using Offsets = std::vector<std::int64_t>;
 
-constexpr int most_improvements = 400;
+constexpr int max_improvements = 400;
 
 std::int64_t aligned(std::int64_t bytes, std::int64_t to) { return (bytes + to - 1) / to * to; }
 
@@ -89,7 +89,7 @@ std::vector<std::int64_t> pack(std::vector<PackItem> const& items,
   attempt(sorted([&](std::size_t i) { return std::pair(items[i].bytes, items[i].align); }));
   attempt(sorted([&](std::size_t i) { return std::pair(packer.weight(i), items[i].bytes); }));
   attempt(text);
-  for (int i = 0; i < most_improvements && best_bytes > least; ++i) {
+  for (int i = 0; i < max_improvements && best_bytes > least; ++i) {
     // Whatever ends at the top goes earlier, to a place that differs from round to round.
     Order order = best_order;
     std::vector<std::size_t> top;

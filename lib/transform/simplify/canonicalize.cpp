@@ -8,7 +8,7 @@ namespace tegula::transform {
 namespace {
 
 /// Rules make ops simpler or fewer, so this is never reached; it bounds the time if two rules ever undo each other.
-constexpr int most_rounds = 64;
+constexpr int max_rounds = 64;
 
 bool unused(ir::Op const& op) {
   for (int i = 0; i < op.result_count(); ++i)
@@ -31,7 +31,7 @@ bool visit(ir::Op& op) {
 
 PassResult canonicalize(ir::Function& function, AnalysisCache&, PassContext&) {
   bool any = false;
-  for (int round = 0; round < most_rounds; ++round) {
+  for (int round = 0; round < max_rounds; ++round) {
     bool changed = false;
     ir::walk(function, [&](ir::Op& op) { changed = visit(op) || changed; });
     any = any || changed;

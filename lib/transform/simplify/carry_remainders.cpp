@@ -24,7 +24,7 @@ using ir::Value;
 
 constexpr std::int64_t largest_divisor = std::int64_t{1} << 30;  // sums of remainders have 32 bits
 constexpr std::int64_t largest_number = std::int64_t{1} << 40;   // of a start or a step, so that sums of them fit
-constexpr std::int64_t most_before = 8;                          // as many more values may be carried for one below
+constexpr std::int64_t max_before = 8;                           // as many more values may be carried for one below
 
 /// The op and the number of the result by which a value is carried or chosen; no op: neither.
 struct Carried {
@@ -170,7 +170,7 @@ PassResult carry_remainders(ir::Function& function, AnalysisCache& analyses, Pas
       return ir::Walk::advance;
     std::set<Value const*> seen;
     auto const [base, offset] = sum_of(*op.lhs());
-    if (carried(*base).op != nullptr && offset >= -most_before && offset <= largest_number && counts(*base, seen))
+    if (carried(*base).op != nullptr && offset >= -max_before && offset <= largest_number && counts(*base, seen))
       divisions[*by].push_back(&op);
     return ir::Walk::advance;
   });

@@ -12,7 +12,7 @@ namespace {
 using ir::Op;
 
 /// What code may grow by, in ops, for a function that leaves the choice to the inliner.
-constexpr std::int64_t most_growth = 128;
+constexpr std::int64_t max_growth = 128;
 
 std::int64_t op_count(ir::Function const& function) {
   std::int64_t count = 0;
@@ -31,17 +31,17 @@ std::int64_t call_count(ir::Module const& module, ir::Function const& callee) {
 
 /// Whether inline-functions leaves the function's calls: those marked noinline, and those that say nothing when their
 /// copies would make the code grow too much. Functions marked inline never stay.
-bool stays_a_function(ir::Function const& function) {
+bool is_kept(ir::Function const& function) {
   if (function.is_kernel() || function.inlining == ir::Inline::yes) return false;
   if (function.inlining == ir::Inline::no) return true;
-  return (call_count(*function.parent(), function) - 1) * op_count(function) > most_growth;
+  return (call_count(*function.parent(), function) - 1) * op_count(function) > max_growth;
 }
 
 PassResult run(ir::Module& module, bool all) {
   bool changed = false;
   std::set<ir::Function const*> stays;  // decided before bodies grow by what they call
   for (auto const& function : module.functions())
-    if (stays_a_function(*function)) stays.insert(function.get());
+    if (is_kept(*function)) stays.insert(function.get());
   for (ir::Function* function : analysis::callees_first(module))  // so a body that is copied holds no call to inline
     ir::walk(*function, [&](Op& op) {
       if (!op.is<ir::CallOp>()) return;

@@ -40,8 +40,8 @@ bool hand_facts_on(ir::Module& module) {
   return changed;
 }
 
-constexpr int most_stages = 64;
-constexpr int most_unrolled = 64;
+constexpr int max_stages = 64;
+constexpr int max_unrolled = 64;
 
 bool in_range(CompileOptions const& options, support::Diagnostics& diagnostics) {
   bool good = true;
@@ -51,9 +51,9 @@ bool in_range(CompileOptions const& options, support::Diagnostics& diagnostics) 
     diagnostics.error("specialize: the option " + std::string(name) + " is " + std::to_string(value) + "; take 1 to " +
                       std::to_string(most) + ", or 0 for what the kernel says");
   };
-  check("stages", options.stages, most_stages);
-  check("distance", options.distance, most_stages - 1);
-  check("unroll", options.unroll, most_unrolled);
+  check("stages", options.stages, max_stages);
+  check("distance", options.distance, max_stages - 1);
+  check("unroll", options.unroll, max_unrolled);
   return good;
 }
 

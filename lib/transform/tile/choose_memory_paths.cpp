@@ -37,10 +37,10 @@ bool in_staged_loop(Op const& op) {
 Layout const* layout_of(ir::Type const& tile, bool for_product, std::string& why) {
   int const size = bytes(tile.element());
   if (!for_product || tile.rank() < 2) return layout::dense_layout(tile.shape());
-  std::string trouble;
+  std::string error;
   for (int swizzle : {128, 64, 32, 16})
-    if (Layout const* const layout = layout::swizzled_layout(tile.shape(), size, swizzle, trouble)) return layout;
-  why = target::breaks(tma_rule::swizzle, trouble);
+    if (Layout const* const layout = layout::swizzled_layout(tile.shape(), size, swizzle, error)) return layout;
+  why = target::breaks(tma_rule::swizzle, error);
   return nullptr;
 }
 
@@ -76,7 +76,7 @@ class Paths {
                              "a tile of " + std::to_string(size) +
                                  " bytes, after which the next stage of a ring would begin, not a multiple of " +
                                  std::to_string(alignment));
-      if (std::string const trouble = broken_rule(load); !trouble.empty()) why = trouble;
+      if (std::string const error = broken_rule(load); !error.empty()) why = error;
     }
     if (!why.empty()) {
       Symbol& reason = load.as<ir::LoadOp>().by_pointer;
@@ -107,9 +107,8 @@ class Paths {
       return target::breaks(tma_rule::pad, "elements outside the tensor become 0, not the pad of a product's operand");
     if (tensor.type().element() == Element::boolean)
       return target::breaks(tma_rule::element, "no element of tensor maps is bool");
-    auto const troubles =
-        target::tma_tensor_troubles(analysis::tma_tensor(load, facts_), bytes(tensor.type().element()));
-    return troubles.empty() ? std::string() : troubles.front();
+    auto const errors = target::tma_tensor_errors(analysis::tma_tensor(load, facts_), bytes(tensor.type().element()));
+    return errors.empty() ? std::string() : errors.front();
   }
 
   /// What TMA copies as zeros from outside the tensor becomes the load's pad.

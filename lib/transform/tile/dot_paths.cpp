@@ -19,8 +19,8 @@ using ir::Value;
 using layout::Layout;
 
 constexpr std::int64_t elements_per_warp = 1024;  ///< of a result that mma makes: 32 registers a thread
-constexpr int most_warps = 16;
-constexpr std::int64_t most_operand_registers = 128;  ///< of a thread, beside its part of the result
+constexpr int max_warps = 16;
+constexpr std::int64_t max_operand_registers = 128;  ///< of a thread, beside its part of the result
 
 /// Why tensor cores have no product of these elements. Empty: they do.
 std::string no_tensor_core(Op const& dot) {
@@ -185,7 +185,7 @@ std::int64_t depth_of_part(Op const& dot, layout::WarpGrid grid) {
     return true;
   };
   std::int64_t depth = a[1];
-  while (registers(depth) > most_operand_registers && depth % (2 * isa::mma.depth_bytes / size) == 0 &&
+  while (registers(depth) > max_operand_registers && depth % (2 * isa::mma.depth_bytes / size) == 0 &&
          can_part(depth / 2))
     depth /= 2;
   return depth;
@@ -209,12 +209,12 @@ int warps_for_products(std::vector<Op*> const& dots, TargetInfo const& target) {
   if (fit(wanted)) return wanted;
   // The nearest number, counted in steps of doubling; thirds and fifths of rows or columns have their own numbers. More
   // than 8 where a thread would hold more than 64 elements.
-  wanted = static_cast<int>(std::clamp<std::int64_t>(most / (2 * elements_per_warp), wanted, most_warps));
+  wanted = static_cast<int>(std::clamp<std::int64_t>(most / (2 * elements_per_warp), wanted, max_warps));
   int best = 0;
   auto const farther = [&](int a, int b) {  // from what is wanted
     return std::max(a, wanted) * std::min(b, wanted) > std::max(b, wanted) * std::min(a, wanted);
   };
-  for (int warps = most_warps; warps >= 1; --warps)
+  for (int warps = max_warps; warps >= 1; --warps)
     if (fit(warps) && (best == 0 || farther(best, warps))) best = warps;
   return best == 0 ? 1 : best;
 }

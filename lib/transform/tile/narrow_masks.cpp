@@ -22,7 +22,7 @@ using support::Int128;
 
 /// Numbers beyond that are none of coordinates; sums of a few others fit 64 bits.
 constexpr std::int64_t greatest_number = std::int64_t{1} << 56;
-constexpr std::size_t most_scalars = 32;
+constexpr std::size_t max_scalars = 32;
 
 /// An integer tile as one iota and a sum of scalars.
 struct Coordinates {
@@ -65,7 +65,7 @@ class Tiles {
     if (right->iota != nullptr) left->iota = right->iota;
     for (auto const& [value, factor] : right->scalars) left->scalars.emplace_back(value, sign * factor);
     support::Checked const constant = support::Checked(sign) * right->constant + left->constant;
-    if (!constant.within(greatest_number) || left->scalars.size() > most_scalars) return std::nullopt;
+    if (!constant.within(greatest_number) || left->scalars.size() > max_scalars) return std::nullopt;
     left->constant = constant.value();
     return left;
   }

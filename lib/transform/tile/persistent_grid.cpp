@@ -28,7 +28,7 @@ constexpr std::int64_t row_ctas = 2;
 /// Rows on their way to each of them.
 constexpr std::int64_t row_stages = 4;
 /// What a CTA may keep of tensors that all of them read: 16 registers of 512 threads.
-constexpr std::int64_t most_kept_bytes = 32 * 1024;
+constexpr std::int64_t max_kept_bytes = 32 * 1024;
 
 bool product_in_loop(ir::Function& function) {
   bool found = false;
@@ -73,7 +73,7 @@ bool reads_again(ir::Function& function) {
     else if (op.parent() == &function.body())
       kept += size;
   });
-  return !calls && own > 0 && 2 * kept >= own && kept <= most_kept_bytes;
+  return !calls && own > 0 && 2 * kept >= own && kept <= max_kept_bytes;
 }
 
 /// How a number moves when a block index grows.
@@ -412,13 +412,13 @@ class Persistence {
 
 }  // namespace
 
-bool stays(ir::Function& function, CompileOptions const& options) {
+bool is_persistent(ir::Function& function, CompileOptions const& options) {
   if (!function.is_kernel() || options.persistence == Choice::off) return false;
   return options.persistence == Choice::on || product_in_loop(function) || reads_again(function);
 }
 
 PassResult persistent_grid(ir::Function& function, AnalysisCache&, PassContext& context) {
-  if (!stays(function, context.options)) return PassResult::unchanged;
+  if (!is_persistent(function, context.options)) return PassResult::unchanged;
   Op* grid = nullptr;
   for (Op& op : function.body()) {
     if (op.is<ir::GridOp>()) grid = &op;

@@ -21,7 +21,7 @@ using ir::Value;
 using ir::ValueMap;
 
 /// Registers of a thread that results of products and what crosses may fill, of the 240 that a consumer can have.
-constexpr std::int64_t most_registers = 200;
+constexpr std::int64_t max_registers = 200;
 constexpr std::int64_t row_threads = 2;  ///< threads per row of a product's result: 128 for 64 rows
 
 std::int64_t bytes_of(ir::Type const& type) {
@@ -50,7 +50,7 @@ class Stages {
       late_carries_.push_back(loop_.carry_of(dot->result()->uses().front()));
     }
     gather_late();
-    return carried_path_is_late() && find_crossing() && registers() <= most_registers;
+    return carried_path_is_late() && find_crossing() && registers() <= max_registers;
   }
 
   void rewrite() {

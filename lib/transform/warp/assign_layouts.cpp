@@ -24,7 +24,7 @@ using layout::Layout;
 
 constexpr int access_bytes = 16;  // the widest access of one thread
 constexpr int lanes_per_warp = 32;
-constexpr int most_warps = 16;
+constexpr int max_warps = 16;
 
 std::int64_t power_of_two_part(std::int64_t value) { return value & -value; }
 
@@ -434,7 +434,7 @@ int wanted_warps(ir::Module const& module) {
   std::int64_t const per_thread = most >= 8192 ? 32 : most >= 4096 ? 16 : 8;
   std::int64_t const wanted = most / (lanes_per_warp * per_thread);
   int warps = 1;
-  while (warps < wanted && warps < most_warps) warps *= 2;
+  while (warps < wanted && warps < max_warps) warps *= 2;
   return warps;
 }
 

@@ -17,7 +17,7 @@ using ir::Op;
 using ir::Value;
 
 constexpr int producer_warps = 4;  // setmaxnreg takes whole warpgroups
-constexpr std::int64_t most_registers = 240;
+constexpr std::int64_t max_registers = 240;
 
 bool fills(Op const& op) { return op.is<ir::ElectOp>() && op.as<ir::ElectOp>().role == ir::Role::producer; }
 
@@ -198,7 +198,7 @@ Extents registers_of_roles(int consumer_warps, TargetInfo const& target) {
   std::int64_t const least = groups <= 2 ? 40 : groups == 3 ? 32 : 24;
   std::int64_t const rest = (all - least * 32 * producer_warps) / (32 * consumer_warps) / 8 * 8;
   std::int64_t const left = (all - rest * 32 * consumer_warps) / (32 * producer_warps) / 8 * 8;
-  return {std::min(left, most_registers), std::min(rest, most_registers)};
+  return {std::min(left, max_registers), std::min(rest, max_registers)};
 }
 
 PassResult specialize_warps(ir::Function& function, AnalysisCache&, PassContext& context) {

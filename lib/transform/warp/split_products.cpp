@@ -23,7 +23,7 @@ using layout::Dim;
 using layout::Layout;
 using layout::LayoutInput;
 
-constexpr std::int64_t most_part_bytes = 64 * 1024;  ///< of all peers; rings need the rest
+constexpr std::int64_t max_part_bytes = 64 * 1024;  ///< of all peers; rings need the rest
 constexpr std::int64_t part_alignment = 128;
 constexpr std::size_t bits_of_access = 2;  ///< registers of 4 bytes in 16
 
@@ -85,9 +85,9 @@ class Split {
     if (!find_sums()) return "its loop carries more than what products add to from zero on";
     std::int64_t bytes = 0;
     for (Value const* sum : sums_) bytes += part_bytes(*sum) * (ctas_ - 1);
-    if (bytes > most_part_bytes)
+    if (bytes > max_part_bytes)
       return "the parts of " + std::to_string(ctas_ - 1) + " CTAs have " + std::to_string(bytes) + " bytes, above " +
-             std::to_string(most_part_bytes);
+             std::to_string(max_part_bytes);
     return find_tail();
   }
 
@@ -159,16 +159,16 @@ class Split {
     };
     for (Value const* sum : sums_)
       if (!stays_inside(*sum)) return "what its loop has summed up is carried on";
-    std::string trouble;
+    std::string error;
     ir::walk(function_, [&](Op& op) {
       if (in_tail(op)) return;
       if (writes_global(op) || op.is<ir::CallOp>())
-        trouble = std::string(op.info().mnemonic) + " stands where all CTAs of a cluster come";
+        error = std::string(op.info().mnemonic) + " stands where all CTAs of a cluster come";
       for (Value const* operand : op.operands())
         if (operand->defining_op() != nullptr && in_tail(*operand->defining_op()))
-          trouble = "what follows its loop is used outside of it";
+          error = "what follows its loop is used outside of it";
     });
-    return trouble;
+    return error;
   }
 
   // ---- rewrite
@@ -417,8 +417,8 @@ PassResult split_products(ir::Function& function, AnalysisCache&, PassContext& c
   }
   if (!function.is_kernel() || ctas < 2 || function.cluster != 1) return PassResult::unchanged;
   Split split(function, ctas);
-  if (std::string const trouble = split.find(); !trouble.empty()) {
-    context.diagnostics.remark("split-products: @" + function.name() + " is not split: " + trouble, function.where);
+  if (std::string const error = split.find(); !error.empty()) {
+    context.diagnostics.remark("split-products: @" + function.name() + " is not split: " + error, function.where);
     return PassResult::unchanged;
   }
   split.rewrite();

@@ -23,8 +23,8 @@ using ir::Value;
 using layout::Layout;
 
 constexpr std::int64_t rows_per_warp = 16;
-constexpr std::int64_t most_buffers = 2;
-constexpr std::int64_t most_staging = 32 * 1024;  ///< bytes; rings need the rest
+constexpr std::int64_t max_buffers = 2;
+constexpr std::int64_t max_staging = 32 * 1024;  ///< bytes; rings need the rest
 
 /// How a store is cut.
 struct Cut {
@@ -35,7 +35,7 @@ struct Cut {
   int swizzle = 128;
   std::int64_t rows = 1;     ///< chunks along the rows
   std::int64_t columns = 1;  ///< and along the columns
-  std::int64_t most = most_buffers;
+  std::int64_t most = max_buffers;
   [[nodiscard]] std::int64_t chunks() const { return rows * columns; }
   [[nodiscard]] std::int64_t buffers() const { return std::min(chunks(), most); }
   [[nodiscard]] std::int64_t bytes(int size) const { return buffers() * chunk.product() * size; }
@@ -45,7 +45,7 @@ class Split {
  public:
   Split(ir::Function& function, AnalysisCache& analyses, TargetInfo const& target)
       : function_(function), facts_(analyses.axis_facts()), accesses_(function, function.warps) {
-    room_ = target.shared - bytes_beside_rings(function) - least_bytes_of_rings(function);
+    room_ = target.shared - bytes_beside_rings(function) - min_bytes_of_rings(function);
     if (room_ <= 0) room_ = target.shared;  // narrow staging would not help
   }
 
@@ -86,7 +86,7 @@ class Split {
                                      [](ir::Use const& use) { return !use.user->is<ir::ExtentOp>(); }) == 1;
     if (parameter.direction != Direction::out || !alone || tile.rank() != 2) return false;
     int const size = bytes(tile.element());
-    if (!target::tma_tensor_troubles(analysis::tma_tensor(store, facts_), size).empty()) return false;
+    if (!target::tma_tensor_errors(analysis::tma_tensor(store, facts_), size).empty()) return false;
     // A copy out of shared memory may not begin before the tensor.
     for (Value const* offset : store.all<ir::StoreOp>("offsets"))
       if (facts_.facts(*offset).least < 0) return false;
@@ -105,7 +105,7 @@ class Split {
       cut.columns = tile.shape()[1] / columns;
       cut.fragment = layout::wgmma_layout(cut.chunk, warps, why);
       cut.memory = layout::swizzled_layout(cut.chunk, size, swizzle, why);
-      if (swizzle > 32 && cut.bytes(size) > std::min(most_staging, room_)) continue;
+      if (swizzle > 32 && cut.bytes(size) > std::min(max_staging, room_)) continue;
       if (cut.bytes(size) > room_) cut.most = 1;
       cut.staging = layout::swizzled_layout({cut.buffers(), cut.chunk[0], cut.chunk[1]}, size, swizzle, why);
       return cut.fragment != nullptr && cut.memory != nullptr && cut.staging != nullptr;

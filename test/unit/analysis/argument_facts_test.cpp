@@ -4,7 +4,7 @@
 #include "analysis/value_facts_text.hpp"
 #include "ir/text.hpp"
 #include "support/catch.hpp"
-#include "support/tensor_facts.hpp"
+#include "abi/tensor_facts.hpp"
 
 using namespace tegula;
 using analysis::ValueFacts;

@@ -15,10 +15,10 @@ std::string live(std::string const& text) {
   return analysis::Liveness(module.kernel(), uniformity).str();
 }
 
-std::int64_t most_live(std::string const& text) {
+std::int64_t max_live(std::string const& text) {
   auto const module = module_of(text);
   analysis::Uniformity const uniformity(module);
-  return analysis::Liveness(module.kernel(), uniformity).most_live_bytes();
+  return analysis::Liveness(module.kernel(), uniformity).max_live_bytes();
 }
 
 constexpr char tile[] = "tile<64xf32, [register (1), lane (2) (4) (8) (16) (32)]>";
@@ -100,8 +100,8 @@ TEST_CASE("liveness: partitions run beside each other") {
   analysis::Liveness const ranges(module.kernel(), uniformity);
   CHECK(ranges.str() == "explicit %a: 256 bytes, live 7..7\nexplicit %b: 256 bytes, live 9..9\n");
   CHECK(ranges.together(0, 1));
-  CHECK(ranges.most_live_bytes() == 512);
-  CHECK(most_live(kernel(std::string(a_and_b) + "  shared_store %a, %x\n  shared_store %b, %x\n")) == 256);
+  CHECK(ranges.max_live_bytes() == 512);
+  CHECK(max_live(kernel(std::string(a_and_b) + "  shared_store %a, %x\n  shared_store %b, %x\n")) == 256);
 }
 
 TEST_CASE("uniformity: what differs between warps, and the branches and loops it decides") {

@@ -9,7 +9,7 @@
 #include "runtime/prepared_launch.hpp"
 #include "support/catch.hpp"
 #include "tegula/support/error.hpp"
-#include "tegula/support/tma_rules.hpp"
+#include "tegula/target/tma_rules.hpp"
 
 using namespace tegula;
 using namespace tegula::runtime;
@@ -171,8 +171,8 @@ TEST_CASE("facts of an argument say that TMA can step through it exactly when a 
             legal += made ? 1 : 0;
           }
   CHECK(legal > 100);
-  for (std::int64_t const extent : {tma_rule::most_extent, tma_rule::most_extent + 1, std::int64_t{1} << 40}) {
-    bool const fits = extent == tma_rule::most_extent;
+  for (std::int64_t const extent : {tma_rule::max_extent, tma_rule::max_extent + 1, std::int64_t{1} << 40}) {
+    bool const fits = extent == tma_rule::max_extent;
     Argument const rows = tensor({extent, 64}, {64, 1}, Element::i8), row = tensor({extent}, {1}, Element::i8);
     CHECK((refusal(rows, box({1, 16})) == "accepted") == fits);
     CHECK((refusal(row, box({16})) == "accepted") == fits);

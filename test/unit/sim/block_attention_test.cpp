@@ -42,7 +42,7 @@ struct Attention {
     options.max_reports = max_reports;
     return block::Simulation(module.kernel(), simulated(arguments), options).sweep(seeds);
   }
-  std::string wrong() { return target_trouble(*target, shape, arguments); }
+  std::string wrong() { return target_error(*target, shape, arguments); }
 };
 
 void check_lengths(Kernels kernels) {

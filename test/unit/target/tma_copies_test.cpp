@@ -128,49 +128,49 @@ TEST_CASE("a box given by hand makes up a view by several copies", "[layout][tma
 
 TEST_CASE("each broken rule of TMA is a sentence with values", "[layout][tma]") {
   std::string error;
-  auto const only = [](std::vector<std::string> const& troubles) {
-    CHECK(troubles.size() == 1);
-    return troubles.empty() ? std::string() : troubles[0];
+  auto const only = [](std::vector<std::string> const& errors) {
+    CHECK(errors.size() == 1);
+    return errors.empty() ? std::string() : errors[0];
   };
-  CHECK(tma_box_troubles({128, 64}, 128, 2).empty());
-  CHECK(only(tma_box_troubles({512, 64}, 128, 2)) ==
+  CHECK(tma_box_errors({128, 64}, 128, 2).empty());
+  CHECK(only(tma_box_errors({512, 64}, 128, 2)) ==
         "tma: box: axis 0 of box 512x64 has 512 elements; 1 to 256 are possible");
-  CHECK(only(tma_box_troubles({64, 128}, 128, 2)) ==
+  CHECK(only(tma_box_errors({64, 128}, 128, 2)) ==
         "tma: swizzle: the last axis of box 64x128 has 256 bytes, more than the swizzle of 128 bytes");
-  CHECK(only(tma_box_troubles({64, 32}, 128, 2)) ==
+  CHECK(only(tma_box_errors({64, 32}, 128, 2)) ==
         "tma: swizzle: the last axis of box 64x32 has 64 bytes, less than the swizzle of 128 bytes; take a smaller "
         "swizzle");
-  CHECK(only(tma_box_troubles({64, 10}, 0, 2)) ==
+  CHECK(only(tma_box_errors({64, 10}, 0, 2)) ==
         "tma: row: the last axis of box 64x10 has 20 bytes, not a multiple of 16");
-  CHECK(only(tma_box_troubles({1, 1, 1, 1, 1, 8}, 0, 2)) == "tma: rank: a box of 6 axes; 1 to 5 are possible");
-  CHECK(only(tma_box_troubles({8}, 48, 2)) == "tma: swizzle: a swizzle of 48 bytes; none, 32, 64 or 128 are possible");
-  CHECK(only(tma_box_troubles({16}, 0, 3)) == "tma: element: elements of 3 bytes; 1, 2, 4 or 8 are possible");
+  CHECK(only(tma_box_errors({1, 1, 1, 1, 1, 8}, 0, 2)) == "tma: rank: a box of 6 axes; 1 to 5 are possible");
+  CHECK(only(tma_box_errors({8}, 48, 2)) == "tma: swizzle: a swizzle of 48 bytes; none, 32, 64 or 128 are possible");
+  CHECK(only(tma_box_errors({16}, 0, 3)) == "tma: element: elements of 3 bytes; 1, 2, 4 or 8 are possible");
 
   Layout const* tile = swizzled_layout({128, 64}, 2, 128, error);
-  CHECK(tma_copy_troubles({128, 64}, 128, {128, 64}, *tile, 2).empty());
-  CHECK(tma_copy_troubles({1, 128, 64}, 128, {128, 64}, *tile, 2).empty());
-  CHECK(tma_copy_troubles({64, 64}, 128, {64, 64}, *tile, 2, {}, {64, 0}).empty());
-  CHECK(tma_copy_troubles({128, 64}, 128, {64, 128}, *tile->transposed({1, 0}), 2, {1, 0}).empty());
-  CHECK(only(tma_copy_troubles({128, 64}, 0, {128, 64}, *tile, 2)) ==
+  CHECK(tma_copy_errors({128, 64}, 128, {128, 64}, *tile, 2).empty());
+  CHECK(tma_copy_errors({1, 128, 64}, 128, {128, 64}, *tile, 2).empty());
+  CHECK(tma_copy_errors({64, 64}, 128, {64, 64}, *tile, 2, {}, {64, 0}).empty());
+  CHECK(tma_copy_errors({128, 64}, 128, {64, 128}, *tile->transposed({1, 0}), 2, {1, 0}).empty());
+  CHECK(only(tma_copy_errors({128, 64}, 0, {128, 64}, *tile, 2)) ==
         "tma: placement: a copy with no swizzle and box 128x64 puts element (1, 0) at byte 128 of the tile, its layout "
         "has it at "
         "byte 144");
-  CHECK(only(tma_copy_troubles({64, 64}, 128, {128, 64}, *tile, 2)) ==
+  CHECK(only(tma_copy_errors({64, 64}, 128, {128, 64}, *tile, 2)) ==
         "tma: box: a box of 64x64 does not fill a view of 128x64");
-  CHECK(only(tma_copy_troubles({48, 64}, 128, {128, 64}, *tile, 2)) ==
+  CHECK(only(tma_copy_errors({48, 64}, 128, {128, 64}, *tile, 2)) ==
         "tma: box: boxes of 48x64 do not make up a view of 128x64");
   CHECK(only(tma_copies({128, 32}, 64, {128, 64}, *tile, 2).broken) ==
         "tma: placement: a copy with swizzle 64 and box 128x32 puts element (1, 0) at byte 64 of the tile, its layout "
         "has it at "
         "byte 144");
-  CHECK(only(tma_copy_troubles({2, 64, 64}, 128, {64, 64}, *tile, 2)) ==
+  CHECK(only(tma_copy_errors({2, 64, 64}, 128, {64, 64}, *tile, 2)) ==
         "tma: box: axis 0 of box 2x64x64 has 2 elements but no axis in a view of 64x64");
-  CHECK(only(tma_copy_troubles({128, 64}, 128, {128, 64}, *tile, 2, {}, {64, 0})) ==
+  CHECK(only(tma_copy_errors({128, 64}, 128, {128, 64}, *tile, 2, {}, {64, 0})) ==
         "tma: placement: a view of 128x64 at (64, 0) leaves the tile of 128x64");
-  CHECK(only(tma_copy_troubles({8, 16}, 32, {8, 16}, *tile, 2, {}, {0, 16})) ==
+  CHECK(only(tma_copy_errors({8, 16}, 32, {8, 16}, *tile, 2, {}, {0, 16})) ==
         "tma: placement: a copy begins at byte 32 of the tile; it must be a multiple of 128");
   for (Layout const* wrong : test::spoiled(*tile))
-    CHECK_FALSE(tma_copy_troubles({128, 64}, 128, {128, 64}, *wrong, 2).empty());
+    CHECK_FALSE(tma_copy_errors({128, 64}, 128, {128, 64}, *wrong, 2).empty());
 
   CHECK(only(tma_plan({8, 10}, *dense_layout({8, 10}), 2).broken) ==
         "tma: row: the last axis of box 8x10 has 20 bytes, not a multiple of 16");
@@ -180,7 +180,7 @@ TEST_CASE("each broken rule of TMA is a sentence with values", "[layout][tma]") 
   CHECK_FALSE(tma_plan({64, 64}, *Layout::dense({64, 64}, {0, 1}), 2).legal() == false);
 
   TmaTensor tensor;
-  CHECK(tma_tensor_troubles(tensor, 2) ==
+  CHECK(tma_tensor_errors(tensor, 2) ==
         std::vector<std::string>{
             "tma: contiguous: the tensor's last axis is not known to be contiguous",
             "tma: address: the tensor's address is known to be a multiple of 1 bytes, not of 16",
@@ -188,7 +188,7 @@ TEST_CASE("each broken rule of TMA is a sentence with values", "[layout][tma]") 
             "tma: coordinate: the start of a copy along the tensor's last axis is known to be a multiple of 2 bytes, "
             "not of 16"});
   tensor = {2, true, 16, 32, 8};
-  CHECK(tma_tensor_troubles(tensor, 2).empty());
+  CHECK(tma_tensor_errors(tensor, 2).empty());
   tensor.rank = 6;
-  CHECK(only(tma_tensor_troubles(tensor, 2)) == "tma: rank: a tensor of 6 axes; 1 to 5 are possible");
+  CHECK(only(tma_tensor_errors(tensor, 2)) == "tma: rank: a tensor of 6 axes; 1 to 5 are possible");
 }

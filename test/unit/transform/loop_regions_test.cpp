@@ -56,7 +56,7 @@ std::vector<StagedOp> loads_ahead(ir::Module& module, int distance) {
 ir::Module pipelined(int distance, Tail tail, std::string const& upper = "%n = add %m, %zero : i64") {
   ir::Module module = copy_loop(upper);
   LoopPipeline pipeline(*all<ir::ForOp>(module).front(), loads_ahead(module, distance));
-  REQUIRE(pipeline.trouble().empty());
+  REQUIRE(pipeline.error().empty());
   pipeline.rewrite(tail);
   REQUIRE(ir::verify(module).str() == "");
   return module;
@@ -132,6 +132,6 @@ TEST_CASE("loop regions: stages that need what is not there yet are refused with
   ir::Module module = copy_loop();
   ir::Op *const load = all<ir::LoadOp>(module).front(), *const store = all<ir::StoreOp>(module).front();
   ir::Op& loop = *all<ir::ForOp>(module).front();
-  CHECK(LoopPipeline(loop, {{load, 1}, {store, 0}}).trouble() == "store of stage 0 reads %a of stage 1");
-  CHECK(LoopPipeline(loop, {{load, 0}}).trouble() == "store has effects but no stage");
+  CHECK(LoopPipeline(loop, {{load, 1}, {store, 0}}).error() == "store of stage 0 reads %a of stage 1");
+  CHECK(LoopPipeline(loop, {{load, 0}}).error() == "store has effects but no stage");
 }

@@ -31,7 +31,7 @@ struct Random {
   [[nodiscard]] bool together(std::size_t a, std::size_t b) const {
     return ranges[a].first <= ranges[b].last && ranges[b].first <= ranges[a].last;
   }
-  [[nodiscard]] std::int64_t most_live() const {
+  [[nodiscard]] std::int64_t max_live() const {
     std::int64_t most = 0;
     for (int at = 0; at < 60; ++at) {
       std::int64_t sum = 0;
@@ -43,7 +43,7 @@ struct Random {
   }
   [[nodiscard]] std::vector<std::int64_t> packed() const {
     return pack(
-        items, [&](std::size_t a, std::size_t b) { return together(a, b); }, most_live());
+        items, [&](std::size_t a, std::size_t b) { return together(a, b); }, max_live());
   }
 };
 
@@ -72,7 +72,7 @@ TEST_CASE("packing: close to what lives at one time") {
   double sum = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     Random const random(seed);
-    sum += static_cast<double>(packed_bytes(random.items, random.packed())) / static_cast<double>(random.most_live());
+    sum += static_cast<double>(packed_bytes(random.items, random.packed())) / static_cast<double>(random.max_live());
   }
   CHECK(sum / 300 <= 1.02);
 }

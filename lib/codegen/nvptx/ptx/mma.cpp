@@ -35,7 +35,7 @@ bool is_fp8(MmaElement element) { return element == MmaElement::e4m3 || element 
 bool is_16_bit(MmaElement element) { return element == MmaElement::f16 || element == MmaElement::bf16; }
 
 /// Why the form does not exist, or nothing (the PTX ISA's tables of wgmma.mma_async).
-std::string trouble(WgmmaForm const& form, bool a_in_registers) {
+std::string error(WgmmaForm const& form, bool a_in_registers) {
   if (form.n < isa::wgmma.column_step || form.n > isa::wgmma.max_columns || form.n % isa::wgmma.column_step != 0)
     return "n is a multiple of 8 up to 256";
   if (is_integer(form.a) && form.n > 24 && form.n % 16 != 0) return "n of 8-bit integers above 24 is a multiple of 16";
@@ -90,7 +90,7 @@ Values wgmma(Builder& b, WgmmaForm const& form, Values const& a, llvm::Value* b_
              llvm::Value* accumulate) {
   bool const a_in_registers = a.size() == 4;
   if (!a_in_registers && a.size() != 1) throw InternalError("nvptx: A of wgmma is one descriptor or four registers");
-  if (std::string const why = trouble(form, a_in_registers); !why.empty())
+  if (std::string const why = error(form, a_in_registers); !why.empty())
     throw InternalError("nvptx: no wgmma." + text_of(form) + ": " + why);
   std::size_t const count = static_cast<std::size_t>(wgmma_registers(form));
   bool const fresh = accumulators.empty();

@@ -1,4 +1,4 @@
-#include "support/tensor_facts.hpp"
+#include "abi/tensor_facts.hpp"
 
 namespace tegula {
 

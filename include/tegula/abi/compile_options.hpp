@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
 
 namespace tegula {
 

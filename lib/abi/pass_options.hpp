@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "tegula/support/compile_options.hpp"
+#include "tegula/abi/compile_options.hpp"
 
-namespace tegula::support {
+namespace tegula::abi {
 
 inline constexpr std::array<std::string_view, 3> choice_names{"automatic", "off", "on"};
 
@@ -34,8 +34,8 @@ constexpr void for_each_pass_option(Options& options, Visit visit) {
   visit("split", "CTAs of a cluster that share a product's loop", options.split);
   visit("exact", "every rounding as written", options.exact);
   visit("epilogue", "the last iterations of loops whose copies run ahead get code of their own", options.epilogue);
-  visit("persistence", "CTAs stay and take tile after tile", options.persistence);
+  visit("persistence", "CTAs are persistent", options.persistence);
   visit("specialization", "copies get warps of their own", options.specialization);
 }
 
-}  // namespace tegula::support
+}  // namespace tegula::abi

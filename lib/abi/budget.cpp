@@ -1,4 +1,4 @@
-#include "tegula/support/budget.hpp"
+#include "tegula/abi/budget.hpp"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tegula/support/element.hpp"
-#include "tegula/support/tensor_map_info.hpp"
+#include "tegula/abi/tensor_map_info.hpp"
 
 namespace tegula {
 

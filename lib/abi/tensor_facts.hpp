@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "tegula/support/compiled_kernel.hpp"
+#include "tegula/abi/compiled_kernel.hpp"
 
 namespace tegula {
 

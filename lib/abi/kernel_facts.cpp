@@ -1,4 +1,4 @@
-#include "tegula/support/kernel_facts.hpp"
+#include "tegula/abi/kernel_facts.hpp"
 
 #include <fmt/format.h>
 
