@@ -104,7 +104,7 @@ class Verifier {
     std::size_t const before = found_.size();
     check_block(function.body(), nullptr, 1);
     if (found_.size() != before) return;
-    for (MbarrierTrouble const& error : mbarrier_errors(function)) error(*error.op, named(*error.op, error.text));
+    for (MbarrierError const& found : mbarrier_errors(function)) error(*found.op, named(*found.op, found.text));
   }
 
   void check_recursion() {

@@ -62,7 +62,7 @@ bool overlap(std::int64_t a, std::int64_t a_bytes, std::int64_t b, std::int64_t 
 
 class Lives {
  public:
-  std::vector<MbarrierTrouble> run(Function const& function) {
+  std::vector<MbarrierError> run(Function const& function) {
     for (Op const& op : function.body()) {
       if (!op.is<SharedAllocOp>() || !op.result()->type().is_mbarrier()) continue;
       auto const count = static_cast<std::size_t>(op.result()->type().elements());
@@ -318,11 +318,11 @@ class Lives {
   Partition* partition_ = nullptr;
   std::unordered_map<Op const*, std::size_t> order_;  ///< of the text
   std::set<Op const*> reported_;
-  std::vector<MbarrierTrouble> found_;
+  std::vector<MbarrierError> found_;
 };
 
 }  // namespace
 
-std::vector<MbarrierTrouble> mbarrier_errors(Function const& function) { return Lives().run(function); }
+std::vector<MbarrierError> mbarrier_errors(Function const& function) { return Lives().run(function); }
 
 }  // namespace tegula::ir

@@ -9,7 +9,7 @@
 
 namespace tegula::ir {
 
-struct MbarrierTrouble {
+struct MbarrierError {
   Op const* op = nullptr;
   std::string text;
 };
@@ -24,6 +24,6 @@ struct MbarrierTrouble {
 ///   - no op touches a buffer whose bytes are those of a live object, nor exchanges or calls through them.
 /// A kernel that never reuses the bytes need not invalidate; a device function gives its own back. An index that is no
 /// constant, nor counted by a loop of constant bounds, stands for all objects of the array.
-std::vector<MbarrierTrouble> mbarrier_errors(Function const& function);
+std::vector<MbarrierError> mbarrier_errors(Function const& function);
 
 }  // namespace tegula::ir

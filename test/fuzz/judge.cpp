@@ -183,14 +183,14 @@ class Judge {
   /// clamped, copies may begin too far outside: a text that is wrong as it is gets a second try, behind the passes to
   /// come that mend this.
   std::string error_behind(ir::Module const& module, std::span<transform::PassInfo const* const> to_come) {
-    std::string error = error_of(module);
-    if (error.empty() || level_of(module) != Level::warps) return error;
+    std::string found = error_of(module);
+    if (found.empty() || level_of(module) != Level::warps) return found;
     std::vector<transform::PassInfo const*> ordering;
     for (transform::PassInfo const* pass : to_come)
       for (std::string_view const name :
            {"allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "clamp-coordinates"})
         if (pass->name == name) ordering.push_back(pass);
-    if (ordering.empty()) return error;
+    if (ordering.empty()) return found;
     ir::Module ordered = module.clone();
     try {
       transform::run_pipeline(ordered, ordering, one_.options, support::Options());

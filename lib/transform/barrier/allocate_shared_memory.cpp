@@ -138,7 +138,7 @@ void check_places(ir::Function const& function, std::vector<SharedUser> const& u
     if (offsets[i] < 0 || offsets[i] % users[i].align != 0)
       throw InternalError("allocate-shared-memory: " + std::string(users[i].op->info().mnemonic) + " at byte " +
                           std::to_string(offsets[i]) + ", but its alignment is " + std::to_string(users[i].align));
-  for (ir::MbarrierTrouble const& error : ir::mbarrier_errors(function))
+  for (ir::MbarrierError const& error : ir::mbarrier_errors(function))
     throw InternalError("allocate-shared-memory: " + std::string(error.op->info().mnemonic) + ": " + error.text);
 }
 
