@@ -1,4 +1,4 @@
-// The library's version.
+// States the library's version.
 #pragma once
 
 #define TEGULA_VERSION_MAJOR 0

@@ -1,4 +1,4 @@
-// Forward declarations of the public names of the language and of the data shared with the launcher.
+// Declares the public names of the language and the data shared with the launcher.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The umbrella: the language, and what launches its kernels.
+// Includes the language and the launch of its kernels.
 #pragma once
 
 #include "tegula/config.hpp"

@@ -1,4 +1,4 @@
-// What a kernel takes of a GPU and which of its rules it breaks, known before any machine code is made.
+// Says how much of a GPU a kernel uses and which of its rules it breaks, before any machine code exists.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,26 @@
 
 namespace tegula {
 
-/// A limit or rule that a kernel breaks.
+/// Names a limit or rule that a kernel breaks.
 struct BrokenRule {
-  /// "shared", "threads", "registers"; "tma: stride" and the like; "compile": refused before all could be counted.
+  /// "shared", "threads", "registers"; "tma: stride" and the like; "compile": the compiler refused before it could
+  /// count all.
   std::string name;
-  std::string what;  ///< with the values
+  std::string what;  ///< the sentence, with the values
   std::string fix;
   location where;      ///< in the user's source
   bool fatal = false;  ///< the kernel cannot run; else it takes a slower path
 };
 
-/// Numbers are 0 where the compiler refuses a kernel before they are known; the rule "compile" says why.
+/// Counts the resources of a kernel. Numbers are 0 where the compiler refuses a kernel before they are known; the rule
+/// "compile" says why.
 struct Budget {
   std::int64_t shared = 0;  ///< bytes of dynamic shared memory per CTA
   std::int64_t shared_allowed = 0;
   int barriers = 0;  ///< mbarriers per CTA
   int threads = 0;   ///< per CTA
   int threads_allowed = 0;
-  int registers = 0;  ///< of a thread, estimated: tiles and scalars alive at once
+  int registers = 0;  ///< per thread, estimated: tiles and scalars alive at once
   int registers_allowed = 0;
   std::vector<BrokenRule> broken;
 
@@ -35,7 +37,7 @@ struct Budget {
       if (rule.fatal) return false;
     return true;
   }
-  /// A line of numbers and one for each broken rule.
+  /// Gives a line of numbers and one for each broken rule.
   [[nodiscard]] std::string str() const;
 };
 

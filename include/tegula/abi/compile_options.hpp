@@ -1,4 +1,4 @@
-// What may vary between two compilations of one traced kernel.
+// Holds the options that may differ between two compilations of one traced kernel.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace tegula {
 
 enum class Target : std::uint8_t { host, cuda };
 
-/// What the compiler decides by itself unless told.
+/// Switches a decision on or off, or leaves it to the compiler.
 enum class Choice : std::uint8_t { automatic, off, on };
 
-/// Every field is part of the cache key.
+/// Holds the options of one compilation. Every field is part of the cache key.
 struct CompileOptions {
   Target target = Target::host;
   std::string
@@ -25,12 +25,12 @@ struct CompileOptions {
   bool exact = false;  ///< cuda: every rounding as written, see tegula/ir/ops/arith.hpp
   int distance = 0;    ///< overrides d of stages<n, d> of every loop, below the depth; 0: as written
   int unroll = 0;      ///< overrides unroll<n> of every loop; 0: as written
-  int split = 0;       ///< cuda: CTAs of a cluster that share a product's loop: 2, 4 or 8; 0: the compiler's, 1
-  /// The last iterations of a loop whose copies run ahead in the warps that read: a loop of their own (automatic, on),
-  /// or turns of the main loop with the copies under a test (off).
+  int split = 0;       ///< cuda: CTAs of a cluster that share a product's loop: 2, 4 or 8; 0 or 1: not split
+  /// Says where the last iterations run of a loop whose reading warps prefetch: in a loop of their own (automatic, on),
+  /// or in the main loop with the copies under a test (off).
   Choice epilogue = Choice::automatic;
-  Choice persistence = Choice::automatic;     ///< CTAs that stay on their multiprocessors and take tile after tile
-  Choice specialization = Choice::automatic;  ///< warps of their own for copies
+  Choice persistence = Choice::automatic;     ///< persistent CTAs: each takes tile after tile
+  Choice specialization = Choice::automatic;  ///< separate warps for copies
   std::vector<TensorFacts> facts;             ///< one per parameter (scalars: default); checked by the launcher
   std::string pipeline;                       ///< text pipeline in place of the target's own; empty: the target's own
   friend bool operator==(CompileOptions const&, CompileOptions const&) = default;

@@ -1,4 +1,4 @@
-// What the compiler hands to the runtime: plain data, serialisable, with no trace of IR or LLVM in it.
+// Holds the compiler's output for the runtime: plain, serialisable data, without IR or LLVM types.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@ namespace tegula {
 enum class Direction : std::uint8_t { in, out, inout };
 enum class ParameterKind : std::uint8_t { tensor, scalar };
 
-/// Facts about one tensor argument that the code was specialised on; the launcher checks them before each launch
-/// (prepared launches: once) and never picks a variant whose facts do not hold.
+/// States facts about one tensor argument that the code was specialised on. The launcher checks them before each launch
+/// (prepared launches: once). It never picks a variant whose facts do not hold.
 struct TensorFacts {
   bool unit_inner_stride = false;  ///< stride of the last axis is 1 (or its extent is 1 or less)
   bool aligned_16 = false;  ///< address and all strides but the last suit TMA: multiples of 16 bytes in 0 .. 2^40 - 1
@@ -31,8 +31,8 @@ struct ParameterInfo {
   friend bool operator==(ParameterInfo const&, ParameterInfo const&) = default;
 };
 
-/// One step of the launch program; operands name earlier steps. All values are 64-bit integers (a condition is 0 or 1);
-/// arithmetic wraps, division and remainder by zero give 0 and the dividend.
+/// Lists the kinds of steps of a launch program; operands name earlier steps. All values are 64-bit integers (a
+/// condition is 0 or 1). Arithmetic wraps; division by zero gives 0, its remainder the dividend.
 enum class LaunchOp : std::uint8_t {
   constant,  ///< value
   extent,    ///< extent of axis b of parameter a
@@ -58,17 +58,17 @@ enum class LaunchOp : std::uint8_t {
   multiprocessors,  ///< of the device that runs the kernel; the host answers host_multiprocessors
 };
 
-/// True for steps whose a, b and c are not earlier steps.
+/// True for steps whose a, b and c do not name earlier steps.
 constexpr bool is_leaf(LaunchOp op) {
   return op == LaunchOp::constant || op == LaunchOp::extent || op == LaunchOp::scalar ||
          op == LaunchOp::multiprocessors;
 }
 
-/// Argument slots after the parameters': see CompiledKernel.
+/// Counts the argument slots after the parameters': see CompiledKernel.
 inline constexpr int launch_slots = 4;
 
-/// What the host and the simulator answer for the number of multiprocessors: few, so that a grid of that many blocks
-/// has more than one tile per block already for small arguments, and the same on every machine.
+/// Gives the number of multiprocessors that host and simulator report. It is the same on every machine, and small: a
+/// grid of that many blocks has several tiles per block already for small arguments.
 inline constexpr std::int64_t host_multiprocessors = 4;
 
 struct LaunchInstruction {
@@ -78,7 +78,7 @@ struct LaunchInstruction {
   friend bool operator==(LaunchInstruction const&, LaunchInstruction const&) = default;
 };
 
-/// A condition written with `require`: evaluated on the host at every launch (prepared: once).
+/// States a condition written with `require`: evaluated on the host at every launch (prepared: once).
 struct Requirement {
   std::int32_t condition = 0;  ///< index of the step that must not be 0
   std::string message;
@@ -87,7 +87,7 @@ struct Requirement {
   friend bool operator==(Requirement const&, Requirement const&) = default;
 };
 
-/// How the host finds grid and requirements from the arguments' extents and scalars.
+/// Computes grid and requirements on the host from the arguments' extents and scalars.
 struct LaunchProgram {
   std::vector<LaunchInstruction> steps;
   std::array<std::int32_t, 3> grid = {-1, -1, -1};  ///< step of each grid extent; -1: 1
@@ -101,17 +101,18 @@ enum class ImageKind : std::uint8_t {
   cubin,        ///< machine code for one GPU architecture
 };
 
-/// One phase of a host kernel: all its blocks run, in any order and in parallel, before the next phase starts.
+/// Describes one phase of a host kernel: all its blocks run, in any order and in parallel, before the next phase
+/// starts.
 /// Entry: void entry(std::int64_t const* slots, std::int64_t first, std::int64_t last, void* workspace, void* scratch)
-/// runs the linear blocks [first, last); workspace is shared by all blocks and phases of one launch, scratch belongs to
-/// the calling thread. Both are 64-byte aligned.
+/// runs the linear blocks [first, last). All blocks and phases of one launch share workspace; scratch belongs to the
+/// calling thread. Both are 64-byte aligned.
 struct HostPhase {
   std::string entry;
   std::int32_t blocks = -1;  ///< launch-program step with the number of linear blocks; -1: product of the grid
   friend bool operator==(HostPhase const&, HostPhase const&) = default;
 };
 
-/// A kernel compiled for one target.
+/// Holds a kernel compiled for one target.
 ///
 /// Argument slots, shared by all targets (8 bytes each, in parameter order): a tensor gives its address, then its
 /// extents, then its strides in elements, outermost first; a scalar gives its value in the low bytes, integers
@@ -134,8 +135,8 @@ struct CompiledKernel {
   std::int64_t shared_bytes = 0;           ///< GPU only: dynamic shared memory
   std::vector<TensorMapInfo> tensor_maps;  ///< GPU only
   int cluster = 1;                         ///< GPU only: CTAs per cluster, along the launch's one axis
-  bool dependent_launch = false;  ///< GPU only: may start before the kernel before it on the stream ends, and waits for
-                                  ///< it itself (griddepcontrol.wait)
+  bool dependent_launch = false;  ///< GPU only: may start before the previous kernel of the stream ends; waits for it
+                                  ///< itself (griddepcontrol.wait)
   friend bool operator==(CompiledKernel const&, CompiledKernel const&) = default;
 };
 

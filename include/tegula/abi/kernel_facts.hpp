@@ -1,4 +1,4 @@
-// What decides a kernel's speed and can be read off its code before it runs, as numbers for tests to pin.
+// States, as numbers that tests can pin, the properties of compiled code that decide its speed.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tegula {
 
-/// How one op of a kernel reaches memory. Figures are those of the warp that pays most.
+/// Describes how one op of a kernel accesses memory. Figures are those of the warp with the highest cost.
 struct MemoryAccessFacts {
   enum class Kind : std::uint8_t {
     load,          ///< of global memory
@@ -20,37 +20,37 @@ struct MemoryAccessFacts {
   Kind kind = Kind::load;
   std::string memory;      ///< name of the tensor or of the shared buffer
   location where;          ///< in the user's source
-  int bytes = 0;           ///< that a thread moves with one instruction; 16 is the most
+  int bytes = 0;           ///< that a thread moves with one instruction; at most 16
   std::int64_t cost = 0;   ///< global: sectors of 32 bytes that all of a warp's accesses touch; shared: wavefronts
-  std::int64_t least = 0;  ///< what the bytes moved need at least
+  std::int64_t least = 0;  ///< the minimum cost for the bytes moved
   [[nodiscard]] bool global() const { return kind == Kind::load || kind == Kind::store; }
 };
 
-/// Facts of a kernel compiled for a GPU. Of global memory it is taken that rows lie sectors apart and that a tile
-/// begins at a sector; tensors without unit inner stride cost a sector an element.
+/// Holds the facts of a kernel compiled for a GPU. They assume of global memory that rows lie sectors apart and that a
+/// tile begins at a sector. Tensors without unit inner stride cost a sector an element.
 struct KernelFacts {
   std::vector<MemoryAccessFacts> accesses;  ///< in the order of the code
-  /// Waits inside loops for what the same iteration has started, with no work between.
+  /// Waits inside loops for work that the same iteration started, with no other work between.
   int exposed_waits = 0;
   std::int64_t shared_bytes = 0;  ///< dynamic shared memory per CTA
   int warps = 0;                  ///< per CTA
-  /// 32-bit registers of a thread that tiles and scalars need at once, addresses and temporaries not counted.
+  /// 32-bit registers per thread that tiles and scalars need at once, without addresses and temporaries.
   int registers_estimated = 0;
   int registers = -1;             ///< as assembled; -1 where there is no ptxas
   std::int64_t spill_bytes = -1;  ///< stored and loaded by spills; -1 where there is no ptxas
 
-  /// Wavefronts of shared memory beyond the least.
+  /// Counts the wavefronts of shared memory beyond the minimum.
   [[nodiscard]] std::int64_t bank_conflicts() const { return beyond_least(false); }
-  /// Sectors of global memory beyond the least.
+  /// Counts the sectors of global memory beyond the minimum.
   [[nodiscard]] std::int64_t wasted_sectors() const { return beyond_least(true); }
-  /// Bytes of the narrowest access to global memory; 0 without one.
+  /// Gives the bytes of the narrowest access to global memory; 0 without one.
   [[nodiscard]] int narrowest_access() const {
     int result = 0;
     for (MemoryAccessFacts const& access : accesses)
       if (access.global() && (result == 0 || access.bytes < result)) result = access.bytes;
     return result;
   }
-  /// A line for each access and one for the rest.
+  /// Gives a line for each access and one for the rest.
   [[nodiscard]] std::string str() const;
 
  private:

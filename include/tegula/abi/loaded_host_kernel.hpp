@@ -1,4 +1,4 @@
-// Host code that is ready to run: what the loader of host objects hands to the runtime. Not part of the umbrella
+// Holds host code that is ready to run: the loader of host objects hands it to the runtime. Not part of the umbrella
 // header.
 #pragma once
 
@@ -12,7 +12,8 @@ namespace tegula {
 using HostEntryFunction = void (*)(std::int64_t const* slots, std::int64_t first, std::int64_t last, void* workspace,
                                    void* scratch);
 
-/// One function per HostPhase of the CompiledKernel, in the same order. The code stays mapped while keep_alive lives.
+/// Holds one function per HostPhase of the CompiledKernel, in the same order. The code stays mapped while keep_alive
+/// lives.
 struct LoadedHostKernel {
   std::vector<HostEntryFunction> entries;
   std::shared_ptr<void> keep_alive;

@@ -1,4 +1,4 @@
-// What a tile, a recipe, a traced scalar and a tensor parameter are, and the base classes that make them so.
+// Defines tiles, recipes, traced scalars and tensor parameters by concepts, with the base classes that mark them.
 #pragma once
 
 #include "tegula/dsl/shape.hpp"
@@ -12,24 +12,24 @@ class tile;
 
 namespace detail {
 
-/// A tile or a recipe for one.
+/// Accepts a tile or a recipe for one.
 template <class X>
 concept TileLike = requires {
   typename bare<X>::tile_shape;
 };
 template <class X>
 concept RecipeLike = TileLike<X> && bare<X>::is_recipe;
-/// A run-time scalar: an index expression or an `arg`.
+/// Accepts a run-time scalar: an index expression or an `arg`.
 template <class X>
 concept ScalarLike = requires {
   typename bare<X>::scalar_element;
 };
-/// A parameter in global memory.
+/// Accepts a parameter in global memory.
 template <class X>
 concept TensorLike = requires {
   bare<X>::tensor_rank;
 };
-/// Anything whose value is known only when the kernel runs.
+/// Accepts anything whose value is known only when the kernel runs.
 template <class X>
 concept Traced = TileLike<X> || ScalarLike<X> || TensorLike<X>;
 
@@ -38,7 +38,7 @@ using element_t = typename bare<X>::element;
 template <class X>
 using shape_t = typename bare<X>::tile_shape;
 
-/// What a refused expression gives: taken everywhere in silence.
+/// True for the result of a refused expression, which every check accepts in silence.
 template <class X>
 concept InvalidLike = requires {
   bare<X>::is_invalid;
@@ -46,7 +46,7 @@ concept InvalidLike = requires {
 template <class X>
 inline constexpr bool is_invalid = InvalidLike<X>;
 
-/// A recipe that has a name already: it would be recorded twice.
+/// True for a recipe that has a name already: it would be recorded twice.
 template <class X>
 inline constexpr bool named_recipe = false;
 template <RecipeLike X>
@@ -56,7 +56,7 @@ inline constexpr bool named_recipe<X&> = !InvalidLike<X>;
   "an expression of tiles is a recipe that is used up once; to use it by name, write `tile x = ...` in place of " \
   "`auto x = ...` (or let(...) in generic code)"
 
-/// No truth value at trace time.
+/// Refuses conversion to bool: a traced value has none while the kernel is traced.
 struct NoTruth {
   template <class Dummy = void>
   explicit operator bool() const {
@@ -68,7 +68,7 @@ struct NoTruth {
   }
 };
 
-/// Base of all recipes: move-only, with the element and shape of the tile it will give.
+/// Marks all recipes: move-only, with the element and shape of the tile that each gives.
 template <class T, class S>
 struct Recipe : NoTruth {
   using element = T;
@@ -81,7 +81,7 @@ struct Recipe : NoTruth {
   Recipe& operator=(Recipe const&) = delete;
 };
 
-/// What stands in for a refused expression, so that one mistake gives one error.
+/// Replaces a refused expression, so that one mistake gives one error.
 template <class T, class S>
 struct Invalid : Recipe<T, S> {
   static constexpr bool is_invalid = true;

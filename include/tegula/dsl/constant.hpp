@@ -1,4 +1,4 @@
-// Numbers in a kernel's text: values known at compile time, infinity, and what counts as a number.
+// Handles numbers in a kernel's text: values known at compile time, infinity, and the types that count as numbers.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tegula {
 
-/// An integer that is a type: `128_c`. Any class with a static integral `value` (std::integral_constant, Hana's
+/// Holds an integer as a type: `128_c`. Any class with a static integral `value` (std::integral_constant, Hana's
 /// constants) serves in its place.
 template <std::int64_t number>
 struct Static {
@@ -19,7 +19,7 @@ struct Static {
 };
 
 inline namespace literals {
-/// `128_c`: decimal digits, ' between them allowed.
+/// Makes a constant: `128_c`, of decimal digits, with ' between them allowed.
 template <char... digits>
 constexpr auto operator""_c() {
   constexpr std::int64_t number = [] {
@@ -33,7 +33,7 @@ constexpr auto operator""_c() {
 }
 }  // namespace literals
 
-/// Infinity of the element it meets: `pad(-inf)`.
+/// Stands for the infinity of the element it meets: `pad(-inf)`.
 struct Infinity {
   bool negative = false;
   constexpr Infinity operator-() const { return {!negative}; }
@@ -57,11 +57,11 @@ concept StaticNumber = std::is_class_v<bare<X>> && requires {
   typename always_true<static_cast<std::int64_t>(bare<X>::value)>;
 };
 
-/// A float that stores and does not compute.
+/// True for a float that stores and does not compute.
 template <class X>
 concept NarrowFloat = ElementType<bare<X>> && is_narrow_float(element_of<bare<X>>::value);
 
-/// A C++ number in a kernel's text.
+/// Accepts a C++ number in a kernel's text.
 template <class X>
 concept Number =
     std::is_arithmetic_v<bare<X>> || StaticNumber<X> || NarrowFloat<X> || std::is_same_v<bare<X>, Infinity>;

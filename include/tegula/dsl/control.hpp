@@ -1,4 +1,4 @@
-// Statements with regions: loop and if_, what they carry, and let.
+// Provides statements with regions, loop and if_, the values they carry, and let.
 #pragma once
 
 #include <utility>
@@ -27,11 +27,11 @@ constexpr X const& pack_item(PackItem<at, X> const& item) {
   return item.value;
 }
 
-/// The tile that a carried value is in the body and in the result.
+/// Gives the type of a carried value in the body and in the result.
 template <class X>
 using tile_of = tile<element_t<X>, shape_t<X>>;
 
-/// Tiles that a loop or branch gives, for structured bindings.
+/// Holds the tiles that a loop or branch gives, for structured bindings.
 template <class... Tiles>
 class Results {
  public:
@@ -45,7 +45,7 @@ class Results {
   PackItems<std::index_sequence_for<Tiles...>, Tiles...> items_;
 };
 
-/// Values to carry; the recipes among them are not recorded yet.
+/// Holds values to carry; the recipes among them are not recorded yet.
 template <class... X>
 struct Carry {
   static constexpr int size = static_cast<int>(sizeof...(X));
@@ -59,11 +59,11 @@ template <class... X>
 inline constexpr bool is_carry<Carry<X...>> = true;
 template <class... Tiles>
 inline constexpr bool is_carry<Results<Tiles...>> = true;
-/// Several values: those of carry(...), or what a loop or branch gave.
+/// Accepts several values: those of carry(...), or those that a loop or branch gave.
 template <class X>
 concept CarryLike = is_carry<bare<X>>;
 
-/// Element and shape of each value of a TileLike, Carry or void, for comparing what goes round.
+/// Lists element and shape of each value of a TileLike, Carry or void, for comparing inits and yields.
 template <class... Tiles>
 struct Carried {
   static constexpr int size = static_cast<int>(sizeof...(Tiles));
@@ -89,7 +89,7 @@ struct CarriedBy<Results<Tiles...>> {
   using type = Carried<Tiles...>;
 };
 
-/// Records the values in order; returns how many.
+/// Records the values of a TileLike or Carry in order and holds their ids; list() gives them.
 template <class X>
 struct Recorded {
   trace::Id ids[1];
@@ -118,7 +118,7 @@ struct Recorded<Results<Tiles...>> {
   [[nodiscard]] trace::Ids list() const { return {ids, static_cast<int>(sizeof...(Tiles))}; }
 };
 
-/// A value as it gets a name: recipes become tiles, left to right; everything else stays as it is.
+/// Names a value: recipes become tiles, left to right; everything else stays as it is.
 template <class X>
 constexpr auto bound(X&& x, [[maybe_unused]] location where) {
   if constexpr (RecipeLike<X>)
@@ -135,7 +135,7 @@ auto bound(Carry<X...>&& carry, location where) {
   return bound(carry, where, std::index_sequence_for<X...>());
 }
 
-/// The tiles of consecutive ids.
+/// Makes the tiles of consecutive ids, from `first` on.
 template <class List>
 struct TilesFrom;
 template <class Tile>
@@ -168,7 +168,7 @@ struct BodyCall<Body, Carried<Tiles...>> {
   }
 };
 
-/// What a loop runs over.
+/// Holds the bounds and the step of a loop.
 struct Range {
   trace::Coordinate lower, upper, step;
 };
@@ -184,7 +184,7 @@ concept LoopCount = std::is_same_v<bare<C>, Range> || IntegerScalar<C> || Intege
 
 }  // namespace detail
 
-/// Several values that a loop carries or a branch gives: `carry(m, l * a, o)`.
+/// Carries several values through a loop or out of a branch: `carry(m, l * a, o)`.
 template <class... X>
 constexpr auto carry(X&&... values) {
   static_assert(sizeof...(X) > 0, "carry: at least one value is expected");
@@ -194,18 +194,23 @@ constexpr auto carry(X&&... values) {
   return detail::Carry<detail::bare<X>...>{{{static_cast<X&&>(values)}...}};
 }
 
-/// The numbers lower, lower + step, ... below upper, for a loop. The step is positive: one that the arguments of a
-/// launch decide is checked there, like a `require`; a loop in a branch or in a function of the IR, and one whose step
-/// depends on the block or on another loop, is not run where its step is 0 or less, and the simulator reports it.
+/// Gives the numbers lower, lower + step, ... below upper, for a loop. The step is positive. The launch checks a step
+/// that its arguments decide, like a `require`. Three kinds of loops do not run where their step is 0 or less, and the
+/// simulator reports it:
+/// - a loop in a branch,
+/// - a loop in a function of the IR,
+/// - a loop whose step depends on the block or on another loop.
 template <class A, class B, class C = std::int64_t>
 constexpr detail::Range range(A const& lower, B const& upper, C const& step = 1) {
   return {detail::coordinate(lower), detail::coordinate(upper), detail::coordinate(step)};
 }
 
-/// A run-time loop: body(k, carried...) for k = 0, 1, ... count - 1 (or a range) is traced once; what it returns is
-/// carried to the next round and, after the last, given as a tile or, for carry(...), as tiles for structured bindings.
-/// `stages<n>` asks for circular buffers of that depth, `stages<n, d>` for copies that begin d iterations ahead,
-/// `unroll<n>` behind them or alone for code of n iterations at once; compile options override all three.
+/// Runs a loop at run time: body(k, carried...) for k = 0, 1, ... count - 1 (or a range) is traced once. Its result is
+/// carried to the next iteration. After the last one it is given as a tile or, for carry(...), as tiles for structured
+/// bindings. Compile options override these hints:
+/// - `stages<n>` asks for circular buffers of that depth,
+/// - `stages<n, d>` for copies that begin d iterations ahead,
+/// - `unroll<n>`, after them or alone, for code of n iterations at once.
 template <detail::LoopCount C, class Init, class Body, int depth = 0, int distance = 0, int factor = 0>
 requires(detail::TileLike<Init> || detail::CarryLike<Init>) auto loop(C const& count, Init&& init, Body&& body,
                                                                       Stages<depth, distance> = {}, Unroll<factor> = {},
@@ -259,7 +264,7 @@ requires(detail::TileLike<Init> || detail::CarryLike<Init>) auto loop(C const& c
   return loop(count, static_cast<Init&&>(init), body, Stages<0>(), unrolled, where);
 }
 
-/// A loop that carries nothing and works by its stores.
+/// Runs a loop that carries nothing and works by its stores.
 template <detail::LoopCount C, class Body, int depth = 0, int distance = 0, int factor = 0>
 requires(!detail::TileLike<Body> &&
          !detail::CarryLike<Body>) void loop(C const& count, Body&& body, Stages<depth, distance> = {},
@@ -287,8 +292,8 @@ requires(!detail::TileLike<Body> && !detail::CarryLike<Body>) void loop(C const&
   loop(count, body, Stages<0>(), unrolled, where);
 }
 
-/// A run-time branch of the whole block: both lambdas are traced, one runs. Both return nothing, or both return tiles
-/// (or carry(...)) of the same elements and shapes, which the statement gives.
+/// Branches at run time, the whole block at once: both lambdas are traced, one runs. Both return nothing, or both
+/// return tiles (or carry(...)) of the same elements and shapes, which the statement gives.
 template <class C, class Then, class Else>
 auto if_(C const& condition, Then&& then_branch, Else&& else_branch, location where = location::current()) {
   constexpr bool traced = std::is_same_v<detail::scalar_element_t<C>, bool>;
@@ -322,7 +327,7 @@ auto if_(C const& condition, Then&& then_branch, Else&& else_branch, location wh
     return detail::TilesFrom<List>::make(recorder, -1);
   }
 }
-/// A branch that works by its stores.
+/// Runs a branch that works by its stores.
 template <class C, class Then>
 void if_(C const& condition, Then&& then_branch, location where = location::current()) {
   static_assert(std::is_void_v<decltype(then_branch())>, "if_: a branch that returns something needs its else");

@@ -1,4 +1,4 @@
-// Tiles from nothing: constants and coordinates.
+// Makes tiles without operands: constants and coordinates.
 #pragma once
 
 #include "tegula/dsl/operators.hpp"
@@ -7,7 +7,7 @@ namespace tegula {
 
 namespace detail {
 
-/// A number or run-time scalar in every element.
+/// Records a tile with a number or run-time scalar in every element.
 template <class T, class S, class V>
 class Full : public Recipe<T, S> {
  public:
@@ -34,7 +34,7 @@ class Iota : public Recipe<T, S> {
   location where_;
 };
 
-/// Element of a number as written: int is i32, float and inf are f32, double is f64.
+/// Gives the element of a number as written: int is i32, float and inf are f32, double is f64.
 template <class V>
 struct OwnElement {
   using type = std::conditional_t<ElementType<bare<V>>, bare<V>,
@@ -57,7 +57,7 @@ constexpr auto full_of(V const& value, location where) {
 
 }  // namespace detail
 
-/// A value in every element: `full(shape<64, 1>, -inf)`; its element is the value's, or T: `full<bf16>(shape<64>, 1)`.
+/// Fills a tile with a value: `full(shape<64, 1>, -inf)`; its element is the value's, or T: `full<bf16>(shape<64>, 1)`.
 template <std::int64_t... extents, class V>
 requires(detail::Number<V> || detail::ScalarLike<V>) constexpr auto full(Shape<extents...>, V const& value,
                                                                          location where = location::current()) {
@@ -74,8 +74,8 @@ constexpr auto zeros(Shape<extents...>, location where = location::current()) {
   return detail::full_of<T, Shape<extents...>>(zero(0), where);
 }
 
-/// Each element's coordinate along an axis, from 0: `iota(shape<1, 64>, axis<1>) + g[1] * 64`. i64 so that it meets
-/// indices; `iota<int>` where 32 bits suffice.
+/// Gives each element's coordinate along an axis, from 0: `iota(shape<1, 64>, axis<1>) + g[1] * 64`. Its element is
+/// i64, as of indices; `iota<int>` where 32 bits suffice.
 template <class T = std::int64_t, std::int64_t... extents, int along>
 constexpr auto iota(Shape<extents...>, Axis<along>, location where = location::current()) {
   constexpr int at = detail::wrap_axis(along, Shape<extents...>::rank);

@@ -1,4 +1,4 @@
-// Matrix products.
+// Multiplies matrices.
 #pragma once
 
 #include "tegula/dsl/math.hpp"
@@ -11,7 +11,7 @@ inline constexpr Tf32 tf32;
 
 namespace detail {
 
-/// The accumulator's element: i32 for integers, f64 for f64, else f32.
+/// Gives the accumulator's element: i32 for integers, f64 for f64, else f32.
 template <class T>
 using accumulator_t = std::conditional_t<std::is_integral_v<T>, std::int32_t,
                                          std::conditional_t<std::is_same_v<T, double>, double, float>>;
@@ -124,24 +124,24 @@ constexpr auto product(std::remove_reference_t<A>& a, std::remove_reference_t<B>
 
 }  // namespace detail
 
-/// a * b for a (M, K) and b (K, N): f16, bf16 and f32 give f32, f64 gives f64, std::int8_t gives std::int32_t, which
+/// Multiplies a (M, K) by b (K, N): f16, bf16 and f32 give f32, f64 gives f64, std::int8_t gives std::int32_t, which
 /// wraps; e4m3 and e5m2, also with each other, give f32. Within one dot tensor cores keep at least 14 bits of fraction
-/// of a sum of e4m3 or e5m2: where K is long, `acc = acc + dot(a, b)` in the loop in place of `acc = dot(a, b, acc)`
-/// adds the product of each step in f32.
+/// of a sum of e4m3 or e5m2. Where K is long, write `acc = acc + dot(a, b)` in the loop in place of
+/// `acc = dot(a, b, acc)`: it adds the product of each step in f32.
 template <detail::TileLike A, detail::TileLike B>
 constexpr auto dot(A&& a, B&& b, location where = location::current()) {
   detail::check_dot<ir::DotPrecision::full, A, B>();
   return detail::product<ir::DotPrecision::full, A, B>(a, b, where);
 }
-/// accumulator + a * b.
+/// Gives accumulator + a * b.
 template <detail::TileLike A, detail::TileLike B, detail::TileLike C>
 constexpr auto dot(A&& a, B&& b, C&& accumulator, location where = location::current()) {
   detail::check_dot<ir::DotPrecision::full, A, B>();
   return detail::product<ir::DotPrecision::full, A, B, C>(a, b, accumulator, where);
 }
-/// Products of float on tensor cores: of each element at least the upper 10 bits of the fraction count. Hopper and the
-/// simulator drop the others, the host keeps them; sums are f32. Without tf32 products of float keep all bits
-/// everywhere, and tensor cores do not take them.
+/// Multiplies floats on tensor cores: of each element at least the upper 10 bits of the fraction count. Hopper and the
+/// simulator drop the others, the host keeps them; sums are f32. Without tf32, products of float keep all bits
+/// everywhere and do not run on tensor cores.
 template <detail::TileLike A, detail::TileLike B>
 constexpr auto dot(A&& a, B&& b, Tf32, location where = location::current()) {
   detail::check_dot<ir::DotPrecision::tf32, A, B>();

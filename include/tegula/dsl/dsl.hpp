@@ -1,5 +1,5 @@
-// Everything a kernel is written with; tegula.hpp adds what launches it. In order of dependence, so that a compiler's
-// message shows one line of includes.
+// Includes everything that a kernel is written with; tegula.hpp adds the launch. The includes stand in order of
+// dependence, so that a compiler's message shows one line of includes.
 #pragma once
 
 #include "tegula/dsl/element.hpp"

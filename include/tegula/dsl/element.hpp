@@ -1,4 +1,4 @@
-// The C++ types of elements: the floats of 8 and 16 bits, and which IR element a C++ type stands for.
+// Defines the C++ types of elements: the floats of 8 and 16 bits, and the IR element of each C++ type.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace tegula {
 
 namespace detail {
 
-/// What the narrow floats share: their bits, and the conversions.
+/// Gives the narrow floats their bits and their conversions.
 template <class Derived, class Bits, Bits (*narrow)(double), double (*widen)(Bits)>
 class StoredFloat {
  public:
@@ -32,29 +32,30 @@ class StoredFloat {
 
 }  // namespace detail
 
-/// IEEE binary16 as stored in memory. Conversions from wider floats round once to nearest even; conversion to float is
-/// exact. It stores, it does not compute: arithmetic on the host goes through float or host<f16>.
+/// Stores an IEEE binary16 as in memory. Conversions from wider floats round once to nearest even; conversion to float
+/// is exact. It stores and does not compute: arithmetic on the host goes through float or host<f16>.
 class f16 : public detail::StoredFloat<f16, std::uint16_t, f16_bits, f16_value> {
  public:
   using StoredFloat::StoredFloat;
 };
 
-/// bfloat16: the upper half of a binary32. The same rules as for f16.
+/// Stores a bfloat16: the upper half of a binary32. The rules of f16 apply.
 class bf16 : public detail::StoredFloat<bf16, std::uint16_t, bf16_bits, bf16_value> {
  public:
   using StoredFloat::StoredFloat;
 };
 
-/// The float of 8 bits with 4 of exponent and 3 of fraction, to 448, without infinities. The rules of f16, but that
-/// what is beyond the greatest number becomes that number, infinities too, and that kernels only store, move, cast and
-/// multiply it (dot).
+/// Stores a float of 8 bits with 4 of exponent and 3 of fraction, to 448, without infinities. The rules of f16 apply,
+/// with two exceptions:
+/// - values beyond the maximum become the maximum, infinities too,
+/// - kernels only store, move, cast and multiply it (dot).
 class e4m3 : public detail::StoredFloat<e4m3, std::uint8_t, e4m3_bits, e4m3_value> {
  public:
   using StoredFloat::StoredFloat;
 };
 
-/// The float of 8 bits with 5 of exponent and 2 of fraction, to 57344. The same rules as for e4m3; its infinities come
-/// from bits alone.
+/// Stores a float of 8 bits with 5 of exponent and 2 of fraction, to 57344. The rules of e4m3 apply; its infinities
+/// come from bits alone.
 class e5m2 : public detail::StoredFloat<e5m2, std::uint8_t, e5m2_bits, e5m2_value> {
  public:
   using StoredFloat::StoredFloat;
@@ -62,7 +63,7 @@ class e5m2 : public detail::StoredFloat<e5m2, std::uint8_t, e5m2_bits, e5m2_valu
 
 static_assert(sizeof(f16) == 2 && sizeof(bf16) == 2 && sizeof(e4m3) == 1 && sizeof(e5m2) == 1);
 
-/// The IR element of a C++ type: `element_of<float>::value == Element::f32`. Defined for the element types only.
+/// Gives the IR element of a C++ type: `element_of<float>::value == Element::f32`. Defined for the element types only.
 template <class T>
 struct element_of;
 template <>

@@ -1,4 +1,4 @@
-// Recipes: move-only nodes with their children by value in plain members, recorded by a walk left to right.
+// Defines recipes: move-only nodes with their children by value in plain members, recorded by a walk left to right.
 //
 // Every node has element, tile_shape, where() and record(recorder, binding); leaves are TileRef, scalar and Literal.
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace tegula::detail {
 
-/// A tile inside a recipe.
+/// Refers to a tile inside a recipe.
 template <class T, class S>
 struct TileRef {
   trace::Handle handle;
@@ -27,7 +27,7 @@ struct LiteralRef {
   [[nodiscard]] constexpr location where() const { return {}; }
 };
 
-/// What a node keeps of an operand.
+/// Gives the form in which a node keeps an operand.
 template <class X>
 struct Stored {
   using type = LiteralRef;
@@ -67,7 +67,7 @@ trace::Id record_as(trace::Recorder& recorder, X& x, location at) {
 
 constexpr location nearest(location own, location a) { return own.known() ? own : a; }
 
-/// One op on one tile; `Op` is an op struct of the IR.
+/// Holds one op on one tile; `Op` is an op struct of the IR.
 template <class T, class S, class Op, class A>
 class Unary : public Recipe<T, S> {
  public:
@@ -86,7 +86,7 @@ class Unary : public Recipe<T, S> {
   location where_;
 };
 
-/// An elementwise op on two operands of element U.
+/// Holds an elementwise op on two operands of element U.
 template <class T, class U, class S, class Op, class A, class B>
 class Binary : public Recipe<T, S> {
  public:
@@ -107,7 +107,7 @@ class Binary : public Recipe<T, S> {
   location where_;
 };
 
-/// condition ? a : b, element by element.
+/// Holds condition ? a : b, element by element.
 template <class T, class S, class C, class A, class B>
 class Select : public Recipe<T, S> {
  public:
@@ -131,7 +131,7 @@ class Select : public Recipe<T, S> {
   location where_;
 };
 
-/// Records a value that is bound, stored or returned: a tile's or recipe's id.
+/// Records a value that is bound, stored or returned, and gives the id of the tile or recipe.
 template <TileLike X>
 trace::Id record_value(trace::Recorder& recorder, X& x, location at) {
   if constexpr (RecipeLike<X>)

@@ -1,4 +1,4 @@
-// Device functions: generic bodies whose arguments are bound left to right before the body runs.
+// Makes device functions: generic bodies whose arguments are bound left to right before the body runs.
 #pragma once
 
 #include <tuple>
@@ -7,9 +7,11 @@
 
 namespace tegula {
 
-/// How a device function asks for its place. `noinline`: it becomes a function of the IR, called wherever it is traced,
-/// and stays one through the passes. `inlined`: its body is traced at every call. Said nothing: a function of tiles and
-/// scalars becomes one of the IR, and the inliner chooses; any other is traced at every call.
+/// Says whether a device function is inlined:
+/// - `noinline`: it becomes a function of the IR, called wherever it is traced, and stays one through the passes;
+/// - `inlined`: its body is traced at every call;
+/// - neither: a function of tiles and scalars becomes one of the IR, and the inliner chooses; any other is traced at
+/// every call.
 template <trace::FunctionInline how>
 struct Inlining {};
 inline constexpr Inlining<trace::FunctionInline::no> noinline;
@@ -17,7 +19,7 @@ inline constexpr Inlining<trace::FunctionInline::yes> inlined;
 
 namespace detail {
 
-/// How an argument enters a function of the IR: tiles, scalars and tensors become its parameters, everything else is
+/// Passes an argument into a function of the IR: tiles, scalars and tensors become its parameters. Everything else is
 /// known to the C++ program and stays as it is.
 template <class X>
 struct Entering {
@@ -38,7 +40,7 @@ requires(TileLike<X> || ScalarLike<X> || TensorLike<X>) struct Entering<X> {
   }
 };
 
-/// The arguments of a call in its caller's trace, in order.
+/// Holds the arguments of a call in its caller's trace, in order.
 template <class... X>
 struct PassedValues {
   trace::Handle handles[sizeof...(X) + 1];
@@ -54,8 +56,8 @@ struct PassedValues {
 
 }  // namespace detail
 
-/// A device function: called like its lambda, with recipes bound to tiles first, left to right. It may be called as a
-/// statement and from any other function; what it returns is recorded. On host<T> it runs as it stands.
+/// Holds a device function: called like its lambda, with recipes bound to tiles first, left to right. It may be called
+/// as a statement and from any other function; its result is recorded. On host<T> it runs as it is.
 template <class F, trace::FunctionInline how>
 class Function {
  public:
@@ -71,7 +73,7 @@ class Function {
   }
 
  private:
-  // An argument as the body sees it, or a result as the caller does: recipes become tiles.
+  // Gives an argument as the body sees it, or a result as the caller does: recipes become tiles.
   template <class X>
   static constexpr auto bind(X&& x) {
     if constexpr (detail::RecipeLike<X>)
@@ -80,7 +82,7 @@ class Function {
       return detail::bound(static_cast<X&&>(x), {});
   }
 
-  /// Whether a call with these arguments becomes a call in the IR.
+  /// True if a call with these arguments becomes a call in the IR.
   template <class Result, class... X>
   static constexpr bool recorded() {
     constexpr bool traced = (detail::Entering<X>::traced || ...);
@@ -132,7 +134,7 @@ class Function {
 };
 
 /// Makes a device function: `function(lambda)`, `function(lambda, noinline)`, `function("gelu", lambda, noinline)`. The
-/// name is for those who read the IR; it need not be unique.
+/// name helps readers of the IR; it does not have to be unique.
 template <class F, trace::FunctionInline how = trace::FunctionInline::unset>
 requires(!std::is_convertible_v<F, char const*>) constexpr Function<F, how> function(
     F body, Inlining<how> = {}, location where = location::current()) {

@@ -1,4 +1,4 @@
-// The grid and the relations between arguments, stated once in the kernel.
+// States the grid and the relations between arguments, once in the kernel.
 #pragma once
 
 #include "tegula/dsl/operators.hpp"
@@ -7,14 +7,14 @@ namespace tegula {
 
 namespace detail {
 
-/// What grid_over and grid give: this block's index along each axis.
+/// Holds this block's index along each axis, as grid_over and grid give it.
 template <int rank>
 class Grid {
  public:
   explicit Grid(trace::Handle const* indices) {
     for (int i = 0; i < rank; ++i) indices_[i] = indices[i];
   }
-  /// A negative axis counts from the last.
+  /// Gives the index along an axis; a negative axis counts from the last.
   [[nodiscard]] scalar<std::int64_t> operator[](int which) const {
     int const at = wrap_axis(which, rank);
     if (at < 0) trace::Recorder::current("grid", {}).refuse_grid_axis(which, rank);
@@ -32,7 +32,7 @@ class Grid {
 
 }  // namespace detail
 
-/// a / b rounded up, for a >= 0 and b > 0.
+/// Gives a / b rounded up, for a >= 0 and b > 0.
 template <class A, class B>
 requires(detail::ScalarLike<A> || detail::ScalarLike<B>) constexpr auto ceil_div(A const& a, B const& b,
                                                                                  location where = location::current()) {
@@ -45,8 +45,8 @@ constexpr std::int64_t ceil_div(A a, B b) {
   return (n + d - 1) / d;
 }
 
-/// The grid that covers a tensor with tiles of a shape: ceil(extent / tile) blocks along each axis, axes that the shape
-/// lacks one block per element. Gives this block's index along each axis of the tensor. Once in a kernel.
+/// Covers a tensor with tiles of a shape: ceil(extent / tile) blocks along each axis, one block per element along axes
+/// that the shape lacks. Gives this block's index along each axis of the tensor. Called once in a kernel.
 template <detail::TensorLike P, std::int64_t... extents>
 detail::Grid<P::tensor_rank> grid_over(P const& tensor, Shape<extents...>, location where = location::current()) {
   constexpr int rank = P::tensor_rank;
@@ -67,8 +67,8 @@ detail::Grid<P::tensor_rank> grid_over(P const& tensor, Shape<extents...>, locat
   return detail::Grid<rank>(indices);
 }
 
-/// A grid of the given numbers of blocks; in a kernel it gives this block's index along each, the last running fastest.
-/// Before the arguments of a launch, given in plain numbers, it replaces the kernel's own grid.
+/// States a grid of the given numbers of blocks; in a kernel it gives this block's index along each axis, the last
+/// running fastest. Before the arguments of a launch, given in plain numbers, it replaces the kernel's own grid.
 template <class... Counts>
 class grid : public detail::Grid<static_cast<int>(sizeof...(Counts))> {
   static constexpr int rank = static_cast<int>(sizeof...(Counts));
@@ -80,7 +80,7 @@ class grid : public detail::Grid<static_cast<int>(sizeof...(Counts))> {
   grid(Counts... counts, location where = location::current())
       : detail::Grid<rank>(state(where, counts...).list), counts_{detail::coordinate(counts).number...} {}
 
-  /// The number of blocks along an axis, where it was given as a plain number; for `launch`.
+  /// Gives the number of blocks along an axis that was given as a plain number; for `launch`.
   [[nodiscard]] std::int64_t count(int which) const { return counts_[which]; }
   static constexpr bool plain = (detail::Integer<Counts> && ...);
   static constexpr int grid_rank = rank;
@@ -101,8 +101,8 @@ class grid : public detail::Grid<static_cast<int>(sizeof...(Counts))> {
 template <class... Counts>
 grid(Counts...) -> grid<Counts...>;
 
-/// A relation between extents and integer arguments that must hold; checked on the host at every launch, where a breach
-/// is a UserError with this message. Stands outside of loops and branches.
+/// Requires a relation between extents and integer arguments. The host checks it at every launch; a breach is a
+/// UserError with this message. It stands outside of loops and branches.
 template <class C>
 void require(C const& condition, char const* message, location where = location::current()) {
   constexpr bool comparison = std::is_same_v<detail::scalar_element_t<C>, bool> || std::is_same_v<C, bool>;

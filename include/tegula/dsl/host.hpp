@@ -1,5 +1,5 @@
-// host<T>: a constexpr scalar with the rules and meanings of a tile's element, for trying generic bodies on the host:
-// `static_assert(bias_relu(host(2.f), host(-3.f)) == 0.f)`.
+// Defines host<T>: a constexpr scalar with the rules and meanings of a tile's element, for trying generic bodies on the
+// host: `static_assert(bias_relu(host(2.f), host(-3.f)) == 0.f)`.
 #pragma once
 
 #include "tegula/dsl/operators.hpp"
@@ -7,8 +7,8 @@
 
 namespace tegula {
 
-/// One element on the host. Arithmetic is the kernel's: each step rounded to the element (f16 and bf16 too), integers
-/// wrap, x / 0 of integers is 0; numbers take the element and never widen it.
+/// Holds one element on the host. Arithmetic is the kernel's: each step is rounded to the element (f16 and bf16 too),
+/// integers wrap, x / 0 of integers is 0. Numbers take the element and never widen it.
 template <ElementType T>
 class host {
  public:
@@ -65,11 +65,11 @@ constexpr Problem host_problem() {
     return domain_problem<T>(domain);
 }
 
-/// The type that computes for an element: float for the narrow floats.
+/// Gives the type that computes for an element: float for the narrow floats.
 template <class T>
 using compute_t = std::conditional_t<NarrowFloat<T>, float, T>;
 
-/// An operand as a T.
+/// Converts an operand to T.
 template <class T, class X>
 constexpr T host_operand(X const& x) {
   if constexpr (HostLike<X>)
@@ -82,7 +82,7 @@ constexpr T host_operand(X const& x) {
     return static_cast<T>(x);
 }
 
-// Float arithmetic at compile time too, where compilers refuse overflow and division by zero.
+// Adds floats at compile time too, where compilers refuse overflow and division by zero.
 struct HostAdd {
   template <class T>
   static constexpr T run(T a, T b) {
@@ -382,7 +382,7 @@ constexpr auto(min)(A const& a, B const& b) {
   return detail::host_binary<detail::Domain::ordered, void, detail::HostMin>(a, b);
 }
 
-/// condition ? a : b.
+/// Gives condition ? a : b.
 template <class A, class B>
 requires detail::HostOperands<A, B>
 constexpr auto select(host<bool> condition, A const& a, B const& b) {

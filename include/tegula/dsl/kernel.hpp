@@ -1,4 +1,4 @@
-// kernel(name, lambda): a kernel as a constexpr value, typed by the lambda's signature.
+// Makes kernels: kernel(name, lambda) is a constexpr value, typed by the lambda's signature.
 #pragma once
 
 #include <utility>
@@ -35,7 +35,7 @@ inline constexpr bool is_arg = false;
 template <class T>
 inline constexpr bool is_arg<arg<T>> = true;
 
-/// in, out, inout or arg.
+/// True for in, out, inout and arg.
 template <class X>
 concept LeafParameter = TensorLike<X> || is_arg<X>;
 
@@ -51,7 +51,8 @@ inline constexpr bool has_members<X, std::integer_sequence<int, i...>> = require
   X{(static_cast<void>(i), AnyMember{})...};
 };
 
-// From the most down: with fewer initialisers than members, the rest would need default constructors.
+// Counts the members of an aggregate, from the maximum down: with fewer initialisers than members, the rest would need
+// default constructors.
 template <class X, int most = 12>
 constexpr int member_count() {
   if constexpr (most == 0 || has_members<X, std::make_integer_sequence<int, most>>)
@@ -65,7 +66,7 @@ constexpr TypeList<bare<X>...> as_list(X&...) {
   return {};
 }
 
-// The member types of an aggregate, never evaluated.
+// Lists the member types of an aggregate; never evaluated.
 template <class X>
 auto member_types(X& x) {
   constexpr int count = member_count<X>();
@@ -98,7 +99,7 @@ auto member_types(X& x) {
   }
 }
 
-/// A parameter's leaves, and how its symbolic value is made.
+/// Lists a parameter's leaves and makes its symbolic value.
 template <class X>
 struct Parameter {
   static constexpr bool sound = false;
@@ -179,19 +180,19 @@ struct KernelParameters<TypeList<P...>> {
 
 }  // namespace detail
 
-/// A kernel: a name and a lambda over in, out, inout, arg and structs of them. Copyable, a literal type when the
+/// Holds a kernel: a name and a lambda over in, out, inout, arg and structs of them. Copyable, a literal type when the
 /// lambda's captures are. Nothing is traced before it is needed.
 template <class F>
 class Kernel {
   using signature = detail::KernelParameters<typename detail::KernelSignature<F>::parameters>;
 
  public:
-  /// The leaf parameters in order, members in place of their struct: detail::TypeList<in<float, 1>, ...>.
+  /// Lists the leaf parameters in order, members in place of their struct: detail::TypeList<in<float, 1>, ...>.
   using parameters = typename signature::leaves;
   /// True when the lambda's type says everything about the kernel, so that it may be remembered by `identity`.
   static constexpr bool captureless = std::is_empty_v<F>;
-  /// The number by which the launcher remembers the kernel: one per lambda, in every translation unit; 0: not yet
-  /// launched. It lies in the memory of the lambda's library, so what is mapped where that was unloaded begins with 0.
+  /// Identifies the kernel to the launcher: one number per lambda, in every translation unit; 0: not yet launched. It
+  /// lies in the memory of the lambda's library, so code mapped where that was unloaded begins with 0.
   static inline std::uint64_t identity = 0;
 
   constexpr Kernel(char const* name, F function, location where)
@@ -200,7 +201,7 @@ class Kernel {
   [[nodiscard]] constexpr char const* name() const { return name_; }
   [[nodiscard]] constexpr location where() const { return where_; }
 
-  /// Calls the lambda once with symbolic arguments. UserError for what only a trace can tell.
+  /// Calls the lambda once with symbolic arguments. Throws UserError for mistakes that only a trace shows.
   [[nodiscard]] trace::TracedKernel trace() const {
     tegula::trace::Recorder recorder(name_, where_);
     signature::call(function_, recorder);
@@ -214,16 +215,16 @@ class Kernel {
 };
 
 namespace detail {
-/// What a refused lambda gives.
+/// Replaces a refused lambda's kernel.
 struct NoKernel {};
 }  // namespace detail
 
-/// Makes a kernel. The name is an identifier; it need not be unique.
+/// Makes a kernel. The name is an identifier; it does not have to be unique.
 ///
-/// A lambda without captures is traced once in a process, so everything that it reads beside its parameters has to be
+/// A lambda without captures is traced once in a process. So everything that it reads beside its parameters has to be
 /// constant: a global or static variable that changes does not reach later launches. The first two launches trace and
-/// compare, every one under TEGULA_VERIFY=each; a difference is a UserError that shows it. A lambda with captures is
-/// traced at every launch that is not prepared: capture the value, or make it an arg<T>.
+/// compare, every launch does under TEGULA_VERIFY=each; a difference is a UserError that shows it. A lambda with
+/// captures is traced at every launch that is not prepared: capture the value, or make it an arg<T>.
 template <class F>
 constexpr auto kernel(char const* name, F function, location where = location::current()) {
   using signature = detail::KernelSignature<F>;

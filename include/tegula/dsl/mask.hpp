@@ -1,4 +1,4 @@
-// Masks by index predicates.
+// Masks elements by index predicates.
 #pragma once
 
 #include "tegula/dsl/create.hpp"
@@ -20,9 +20,9 @@ struct OnlyAxis {
 
 }  // namespace detail
 
-/// The elements whose global coordinate along an axis is at or beyond `extent` become `value`: the tile is number
-/// `position` along that axis (counted in tiles, or elem(k)). The same as select(col < extent, x, value) with
-/// col = iota + position * tile extent.
+/// Replaces by `value` the elements whose global coordinate along an axis is at or beyond `extent`. The tile is number
+/// `position` along that axis (counted in tiles, or elem(k)). The same as select(col < extent, x, value) with col =
+/// iota + position * tile extent.
 template <detail::TileLike A, int along, class Position, class Limit, class V>
 constexpr auto mask_outside(A&& a, Axis<along>, Position const& position, Limit const& extent, V const& value,
                             location where = location::current()) {

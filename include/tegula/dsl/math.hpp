@@ -1,4 +1,4 @@
-// Elementwise functions of tiles and run-time scalars; host.hpp has the same names for host<T>.
+// Provides elementwise functions of tiles and run-time scalars; host.hpp has the same names for host<T>.
 #pragma once
 
 #include "tegula/dsl/operators.hpp"
@@ -22,7 +22,7 @@ class Cast : public Recipe<T, S> {
   location where_;
 };
 
-/// Shape of a select; scalars and numbers take any.
+/// Gives the shape of a select; scalars and numbers fit any shape.
 template <class... X>
 struct SelectShape {
   using type = Shape<1>;
@@ -55,8 +55,8 @@ constexpr auto float_function(std::remove_reference_t<A>& a, location where) {
 
 }  // namespace detail
 
-/// Elementary functions of floating elements; f16 and bf16 are computed in f32 and rounded once. round takes ties to
-/// even.
+/// Computes elementary functions of floating elements; f16 and bf16 are computed in f32 and rounded once. round takes
+/// ties to even.
 template <detail::Traced A>
 constexpr auto exp(A&& a, location where = location::current()) {
   return detail::float_function<A, ir::ExpOp>(a, where);
@@ -121,14 +121,14 @@ constexpr auto(abs)(A&& a, location where = location::current()) {
   return detail::unary<A>(ir::AbsOp(), a, where);
 }
 
-/// The greater of two, element by element; a NaN gives the other one.
+/// Gives the maximum of two, element by element; a NaN gives the other one.
 template <class A, class B>
 requires(detail::TracedPair<A, B> && !detail::AxisLike<B>) constexpr auto(max)(A&& a, B&& b,
                                                                                location where = location::current()) {
   detail::check_operands<detail::operand_problem<detail::Domain::ordered, A, B>(), A, B>();
   return detail::binary<detail::Domain::ordered, void, ir::MaxOp, A, B>({}, a, b, where);
 }
-/// The lesser of two, element by element; a NaN gives the other one.
+/// Gives the minimum of two, element by element; a NaN gives the other one.
 template <class A, class B>
 requires(detail::TracedPair<A, B> && !detail::AxisLike<B>) constexpr auto(min)(A&& a, B&& b,
                                                                                location where = location::current()) {
@@ -136,9 +136,11 @@ requires(detail::TracedPair<A, B> && !detail::AxisLike<B>) constexpr auto(min)(A
   return detail::binary<detail::Domain::ordered, void, ir::MinOp, A, B>({}, a, b, where);
 }
 
-/// Conversion to another element: to floats rounded to nearest even (to e4m3 and e5m2 saturated, infinities too), float
-/// to integer truncated and saturated, integers cut to their low bits, bool to 0 or 1. The only way from one element to
-/// another.
+/// Converts to another element, the only way from one element to another:
+/// - to a float: rounded to nearest even (to e4m3 and e5m2 saturated, infinities too),
+/// - a float to an integer: truncated and saturated,
+/// - an integer to an integer: cut to its low bits,
+/// - bool: 0 or 1.
 template <ElementType T, class A>
 requires detail::Traced<A>
 constexpr auto cast(A&& a, location where = location::current()) {
@@ -157,7 +159,7 @@ constexpr auto cast(A&& a, location where = location::current()) {
   }
 }
 
-/// condition ? a : b, element by element. One of a and b is a tile (or, with a traced bool, a scalar).
+/// Gives condition ? a : b, element by element. One of a and b is a tile (or, with a traced bool, a scalar).
 template <class C, class A, class B>
 requires(detail::Traced<C>&& detail::TracedPair<A, B>) constexpr auto select(C&& condition, A&& a, B&& b,
                                                                              location where = location::current()) {

@@ -1,4 +1,4 @@
-// load and store: boxes of global memory.
+// Loads and stores boxes of global memory.
 #pragma once
 
 #include "tegula/dsl/operators.hpp"
@@ -31,7 +31,7 @@ struct TensorElement<P> {
   static constexpr bool readable = P::readable, writable = P::writable;
 };
 
-/// Coordinates of a box; room for one even if there are none.
+/// Holds the coordinates of a box; it has space for one even if there are none.
 template <int count>
 struct Coordinates {
   trace::Coordinate list[count == 0 ? 1 : count];
@@ -45,16 +45,16 @@ struct Coordinates {
 
 }  // namespace detail
 
-/// What a load gives outside of the tensor: `pad(-inf)`.
+/// Sets the value of elements outside of the tensor in a load: `pad(-inf)`.
 template <detail::Number X>
 constexpr detail::Pad pad(X value) {
   return {detail::literal(value)};
 }
 
-/// load(tensor, shape<...>, indices..., pad(x)): the box of that shape at the indices, one per axis of the tensor,
-/// which count tiles (elem(k): elements). A shape of lower rank takes one element of each leading axis. Elements
-/// outside of the tensor give pad, 0 if not said. A recipe: it reads when it is recorded, with the memory as it was
-/// when written.
+/// Loads load(tensor, shape<...>, indices..., pad(x)): the box of that shape at the indices, one per axis of the
+/// tensor, which count tiles (elem(k): elements). A shape of lower rank takes one element of each leading axis.
+/// Elements outside of the tensor give pad, by default 0. A recipe: it reads when it is recorded, with the memory as it
+/// was when written.
 template <class P, class S, class... Rest>
 class load : public detail::Recipe<typename detail::TensorElement<P>::type, S> {
   using facts = detail::TensorElement<P>;
@@ -98,8 +98,8 @@ class load : public detail::Recipe<typename detail::TensorElement<P>::type, S> {
 template <class P, std::int64_t... extents, class... Rest>
 load(P const&, Shape<extents...>, Rest...) -> load<P, Shape<extents...>, Rest...>;
 
-/// store(tensor, shape<...>, value, indices...): a statement; writes a tile of that shape (or a number in every
-/// element) at the indices, counted as for load. Elements outside of the tensor are dropped.
+/// Stores by store(tensor, shape<...>, value, indices...), a statement: writes a tile of that shape (or a number in
+/// every element) at the indices, counted as for load. Elements outside of the tensor are dropped.
 template <class P, class S, class V, class... Rest>
 class store {
   using facts = detail::TensorElement<P>;

@@ -1,4 +1,4 @@
-// Operators on tiles, recipes and run-time scalars: one line each, checks in one place.
+// Defines the operators on tiles, recipes and run-time scalars: one line each, checks in one place.
 #pragma once
 
 #include "tegula/dsl/expr.hpp"
@@ -6,7 +6,7 @@
 namespace tegula {
 namespace detail {
 
-/// Which elements an op takes.
+/// Names the set of elements that an op accepts.
 enum class Domain { numbers, integers, bits, ordered, equal, any };
 
 enum class Problem {
@@ -45,7 +45,7 @@ constexpr bool in_domain(Domain domain) {
   return false;
 }
 
-/// Elements of 8 bits are not computed with.
+/// True for elements of 8 bits: a kernel stores them and does not compute with them.
 template <class T>
 inline constexpr bool is_narrow = bits(element_of<T>::value) == 8;
 template <class T>
@@ -54,7 +54,7 @@ constexpr Problem domain_problem(Domain domain) {
   return is_narrow<T> ? Problem::narrow : Problem::domain;
 }
 
-/// Every number of one floating element is one of another.
+/// True if every number of one floating element is a number of another.
 constexpr bool holds_all_of(Element to, Element from) {
   if (to == from || to == Element::f64) return true;
   bool const of_8_bits = is_f8(from);
@@ -62,9 +62,9 @@ constexpr bool holds_all_of(Element to, Element from) {
   return of_8_bits && (to == Element::f16 || to == Element::bf16);
 }
 
-/// A number or scalar that meets element T. Numbers take the element, rounded to nearest when they are recorded (one
-/// that is beyond its range, or not 0 and rounded to 0, is refused then); a run-time scalar has an element of its own
-/// and is converted only where no value of it is lost.
+/// Checks a number or scalar that meets element T. Numbers take the element, rounded to nearest when they are recorded.
+/// A number beyond its range, or not 0 and rounded to 0, is refused then. A run-time scalar has its own element and is
+/// converted only where that loses no value.
 template <class T, class X>
 constexpr Problem scalar_problem() {
   constexpr Element e = element_of<T>::value;
@@ -130,7 +130,7 @@ constexpr Problem scalars_problem() {
     return Problem::none;
 }
 
-/// The element that the op works in.
+/// Gives the element that the op computes in.
 template <class A, class B>
 struct OperandElement {
   using type = typename CommonScalar<A, B>::type;
@@ -185,7 +185,7 @@ struct BinaryShape<A, B> {
   "elements of 8 bits (std::int8_t, e4m3, e5m2) are loaded, stored, selected, converted and multiplied by dot, but " \
   "not computed with: cast first, for instance cast<float>(x)"
 
-/// The sentences of wrong operands; A and B stand in the compiler's note.
+/// States the sentences about wrong operands; A and B stand in the compiler's note.
 template <Problem problem, class A, class B>
 constexpr void check_operands() {
   constexpr bool used_once = problem != Problem::named_recipe;
@@ -227,7 +227,7 @@ constexpr void check_operands() {
   static_assert(extents_agree, "the tiles' extents differ, and only extent 1 broadcasts");
 }
 
-/// a op b: a recipe when one is a tile, a scalar when both are scalars. Result is void for the operands' element.
+/// Gives a op b: a recipe when one is a tile, a scalar when both are scalars. Result is void for the operands' element.
 template <Domain domain, class Result, class Op, class A, class B>
 constexpr auto binary(Op const& op, std::remove_reference_t<A>& a, std::remove_reference_t<B>& b, location where = {}) {
   constexpr Problem problem = operand_problem<domain, A, B>();
@@ -263,7 +263,7 @@ constexpr auto compare(std::remove_reference_t<A>& a, std::remove_reference_t<B>
 template <class A, class B>
 concept TracedPair = Traced<A> || Traced<B>;
 
-/// An element offset and a number: refused with a sentence.
+/// Refuses an element offset and a number, with a sentence.
 template <class A, class B>
 concept ElementOffsetPair = !TracedPair<A, B> && (std::is_same_v<bare<A>, elem> || std::is_same_v<bare<B>, elem>);
 template <class A>
@@ -311,7 +311,7 @@ constexpr Problem unary_problem(Domain domain) {
 
 }  // namespace detail
 
-// No macro makes these: it would show in every message.
+// Defined without a macro, which would show in every message.
 template <class A, class B>
 requires detail::TracedPair<A, B>
 constexpr auto operator+(A&& a, B&& b) {
@@ -414,7 +414,7 @@ constexpr auto operator-(A&& a) {
   detail::check_operands<detail::unary_problem<A>(detail::Domain::numbers), A, A>();
   return detail::unary<A>(ir::NegOp(), a);
 }
-/// Not, of a mask or a traced bool.
+/// Negates a mask or a traced bool.
 template <detail::Traced A>
 constexpr auto operator!(A&& a) {
   constexpr bool mask = std::is_same_v<typename detail::ElementOrFloat<A>::type, bool>;
@@ -424,7 +424,7 @@ constexpr auto operator!(A&& a) {
   else
     return detail::Invalid<bool, Shape<1>>();
 }
-/// Bitwise not of integers and masks.
+/// Negates integers and masks bit by bit.
 template <detail::Traced A>
 constexpr auto operator~(A&& a) {
   detail::check_operands<detail::unary_problem<A>(detail::Domain::bits), A, A>();

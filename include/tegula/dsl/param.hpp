@@ -1,11 +1,11 @@
-// Kernel parameters: tensors with direction, element and rank, run-time scalars, and the facts in their types.
+// Defines kernel parameters: tensors with direction, element and rank, run-time scalars, and the facts in their types.
 #pragma once
 
 #include "tegula/dsl/scalar.hpp"
 
 namespace tegula {
 
-/// A fact vouched for by the user: every extent of the tensor is a multiple of n.
+/// States a fact that the user vouches for: every extent of the tensor is a multiple of n.
 template <std::int64_t n>
 struct multiple_of {
   static_assert(n >= 1, "multiple_of: a positive number is expected");
@@ -41,7 +41,7 @@ class Tensor {
   explicit constexpr Tensor(trace::Handle handle) : handle_(handle) {}
   [[nodiscard]] constexpr trace::Handle handle() const { return handle_; }
 
-  /// The run-time extent of an axis, as an index expression; negative axes count from the last.
+  /// Gives the run-time extent of an axis, as an index expression; negative axes count from the last.
   [[nodiscard]] scalar<std::int64_t> extent(int which, location where = location::current()) const {
     auto& recorder = trace::Recorder::current("extent", where);
     return scalar<std::int64_t>(recorder.handle(recorder.extent(recorder.use(handle_, where), which, where)));
@@ -66,25 +66,26 @@ constexpr trace::Handle handle_of(P const& parameter) {
 
 }  // namespace detail
 
-/// A tensor the kernel reads. It never overlaps one that the kernel writes (checked at the launch).
+/// Declares a tensor that the kernel reads. It never overlaps a tensor that the kernel writes (checked at the launch).
 template <class T, int rank, class... Facts>
 class in : public detail::Tensor<T, rank, Direction::in, Facts...> {
  public:
   using detail::Tensor<T, rank, Direction::in, Facts...>::Tensor;
 };
-/// A tensor the kernel writes.
+/// Declares a tensor that the kernel writes.
 template <class T, int rank, class... Facts>
 class out : public detail::Tensor<T, rank, Direction::out, Facts...> {
  public:
   using detail::Tensor<T, rank, Direction::out, Facts...>::Tensor;
 };
-/// A tensor the kernel reads and writes. Within a block a load sees the stores that precede it in the text.
+/// Declares a tensor that the kernel reads and writes. Within a block a load sees the stores that precede it in the
+/// text.
 template <class T, int rank, class... Facts>
 class inout : public detail::Tensor<T, rank, Direction::inout, Facts...> {
  public:
   using detail::Tensor<T, rank, Direction::inout, Facts...>::Tensor;
 };
-/// A scalar given at each launch.
+/// Declares a scalar given at each launch.
 template <class T>
 class arg : public scalar<T> {
  public:

@@ -1,12 +1,12 @@
-// Reductions along an axis, which stays with extent 1.
+// Reduces tiles along an axis, which stays with extent 1.
 #pragma once
 
 #include "tegula/dsl/math.hpp"
 
 namespace tegula {
 
-/// How a reduction associates. Any: one fixed tree per compiled kernel. Pairwise: adjacent pairs first, an odd last one
-/// carried up; the same bits on every target.
+/// Chooses how a reduction associates. Any: one fixed tree per compiled kernel. Pairwise: adjacent pairs first, an odd
+/// last one carried up; the same bits on every target.
 namespace order {
 struct Any {
   static constexpr ir::Order value = ir::Order::any;
@@ -54,17 +54,17 @@ constexpr auto reduce(std::remove_reference_t<A>& a, location where) {
 
 }  // namespace detail
 
-/// Sum along an axis, which stays with extent 1; f16 and bf16 are summed in f32 and rounded once.
+/// Sums along an axis, which stays with extent 1; f16 and bf16 are summed in f32 and rounded once.
 template <detail::TileLike A, int along, detail::ReductionOrder O = order::Any>
 constexpr auto sum(A&& a, Axis<along>, O = {}, location where = location::current()) {
   return detail::reduce<A, along, ir::Combine::sum, O>(a, where);
 }
-/// Greatest element along an axis; a NaN gives the others.
+/// Gives the maximum along an axis; a NaN gives the others.
 template <detail::TileLike A, int along, detail::ReductionOrder O = order::Any>
 constexpr auto(max)(A&& a, Axis<along>, O = {}, location where = location::current()) {
   return detail::reduce<A, along, ir::Combine::max, O>(a, where);
 }
-/// Least element along an axis; a NaN gives the others.
+/// Gives the minimum along an axis; a NaN gives the others.
 template <detail::TileLike A, int along, detail::ReductionOrder O = order::Any>
 constexpr auto(min)(A&& a, Axis<along>, O = {}, location where = location::current()) {
   return detail::reduce<A, along, ir::Combine::min, O>(a, where);

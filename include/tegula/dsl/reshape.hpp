@@ -1,4 +1,4 @@
-// Shapes of tiles changed without arithmetic: axes inserted, dropped, exchanged, repeated.
+// Changes shapes of tiles without arithmetic: inserts, drops, exchanges and repeats axes.
 #pragma once
 
 #include "tegula/dsl/operators.hpp"
@@ -87,7 +87,7 @@ constexpr auto expand_dims(A&& a, Axis<axes...>, location where = location::curr
   static_assert(once, "expand_dims: an axis stands twice");
   return detail::expanded<A, axes...>(a, where);
 }
-/// The same with one axis as an integral constant: `expand_dims(x, 0_c)`.
+/// Does the same with one axis as an integral constant: `expand_dims(x, 0_c)`.
 template <detail::TileLike A, detail::StaticNumber C>
 constexpr auto expand_dims(A&& a, C, location where = location::current()) {
   return expand_dims(static_cast<A&&>(a), Axis<static_cast<int>(C::value)>(), where);
@@ -113,7 +113,7 @@ constexpr auto squeeze(A&& a, C, location where = location::current()) {
   return squeeze(static_cast<A&&>(a), Axis<static_cast<int>(C::value)>(), where);
 }
 
-/// Axes in another order: axis i of the result is axis<...>'s i-th of the operand.
+/// Permutes axes: axis i of the result is axis<...>'s i-th of the operand.
 template <detail::TileLike A, int... axes>
 constexpr auto trans(A&& a, Axis<axes...>, location where = location::current()) {
   using E = detail::Permuted<detail::shape_t<A>, axes...>;
@@ -126,7 +126,7 @@ constexpr auto trans(A&& a, Axis<axes...>, location where = location::current())
     return detail::Unary<detail::element_t<A>, detail::shape_from<E>, ir::TransOp, detail::stored_t<A>>(
         ir::make_op<ir::TransOp>(E::permutation), detail::stored(a), where);
 }
-/// The transposed matrix.
+/// Transposes the matrix.
 template <detail::TileLike A>
 constexpr auto trans(A&& a, location where = location::current()) {
   constexpr bool matrix = detail::shape_t<A>::rank == 2;

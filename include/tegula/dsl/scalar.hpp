@@ -1,11 +1,11 @@
-// Index expressions and run-time scalars: pure, copyable, bound with `auto` at will.
+// Defines index expressions and run-time scalars: pure, copyable, bound with `auto` at will.
 #pragma once
 
 #include "tegula/dsl/concepts.hpp"
 
 namespace tegula {
 
-/// One value per block: a block or loop index, an extent, an `arg`, arithmetic on them.
+/// Holds one value per block: a block or loop index, an extent, an `arg`, arithmetic on them.
 template <ElementType T>
 class scalar : public detail::NoTruth {
  public:
@@ -67,7 +67,8 @@ struct scalar_element_of<X> {
 template <class X>
 using scalar_element_t = typename scalar_element_of<X>::type;
 
-/// Element of a result of two scalars or a scalar and a number; an i32 and an index give an index; void: refused.
+/// Gives the element of a result of two scalars or a scalar and a number; an i32 and an index give an index; void:
+/// refused.
 template <class A, class B>
 struct CommonScalar {
   using a = scalar_element_t<A>;
@@ -77,7 +78,7 @@ struct CommonScalar {
   using type = std::conditional_t<std::is_void_v<a>, b, std::conditional_t<std::is_void_v<b>, a, both>>;
 };
 
-/// The value of a scalar or number as an id of the wanted scalar type.
+/// Gives the value of a scalar or number as an id of the wanted scalar type.
 template <class T, class X>
 trace::Id scalar_id(trace::Recorder& recorder, X const& x, location where) {
   if constexpr (ScalarLike<X>)

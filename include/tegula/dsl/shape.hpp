@@ -1,4 +1,4 @@
-// Static extents, axes and depths as values of their own types.
+// Makes static extents, axes and depths values of their own types.
 #pragma once
 
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace tegula {
 
-/// Extents of a tile, outermost first: the type of `shape<128, 64>`.
+/// Holds the extents of a tile, outermost first: the type of `shape<128, 64>`.
 template <std::int64_t... extents>
 struct Shape {
   static_assert(((extents > 0) && ...), "shape: every extent is at least 1");
@@ -21,14 +21,14 @@ struct Shape {
 template <std::int64_t... extents>
 inline constexpr Shape<extents...> shape{};
 
-/// Axes of a tile: the type of `axis<1>`. Negative ones count from the last, which is -1.
+/// Holds axes of a tile: the type of `axis<1>`. Negative ones count from the last, which is -1.
 template <int... axes>
 struct Axis {};
 template <int... axes>
 inline constexpr Axis<axes...> axis{};
 
-/// Depth of the circular buffers of a loop, and how many iterations ahead of its use a copy begins: the type of
-/// `stages<4>`, whose copies begin as early as the stages allow (4 ahead at most), and of `stages<4, 2>`.
+/// Holds the depth of a loop's circular buffers, and the number of iterations by which a copy precedes its use. The
+/// type of `stages<4>`, whose copies begin as early as the stages allow (at most 4 ahead), and of `stages<4, 2>`.
 template <int depth, int distance = 0>
 struct Stages {
   static_assert(depth >= 0, "stages: a depth is at least 1, or 0 for the compiler's choice");
@@ -38,7 +38,7 @@ struct Stages {
 template <int depth, int distance = 0>
 inline constexpr Stages<depth, distance> stages{};
 
-/// How many iterations of a loop the code generator joins to one: the type of `unroll<4>`.
+/// Holds the number of iterations of a loop that the code generator joins: the type of `unroll<4>`.
 template <int factor>
 struct Unroll {
   static_assert(factor >= 0, "unroll: a factor is at least 1, or 0 for the compiler's choice");
@@ -60,12 +60,12 @@ inline constexpr bool is_axis<Axis<axes...>> = true;
 template <class X>
 concept AxisLike = is_axis<bare<X>>;
 
-/// The IR type of a tile.
+/// Gives the IR type of a tile.
 template <class T, class S>
 inline constexpr ir::Type tile_type = ir::Type::tile(element_of<T>::value, S::list);
 
-/// A shape from computed extents: Make::extents is Extents. (Spelled out in steps: GCC 12 confuses alias templates over
-/// expressions of dependent members.)
+/// Makes a shape from computed extents: Make::extents is Extents. (Spelled out in steps: GCC 12 confuses alias
+/// templates over expressions of dependent members.)
 template <class Make>
 struct ExtentCount {
   static constexpr int value = Make::extents.size();
@@ -116,13 +116,13 @@ struct BroadcastShape<A, A> {
 template <class A, class B>
 using broadcast_shape = typename BroadcastShape<A, B>::type;
 
-/// Axis with negative ones counted from the end; -1 when out of range.
+/// Wraps an axis: negative ones count from the end; -1 when out of range.
 constexpr int wrap_axis(int axis, int rank) {
   if (axis < 0) axis += rank;
   return axis >= 0 && axis < rank ? axis : -1;
 }
 
-/// Axes made positive and ascending; empty when one is out of range or stands twice.
+/// Sorts axes, made positive; empty when one is out of range or stands twice.
 constexpr Extents sorted_axes(std::initializer_list<int> axes, int rank) {
   Extents result;
   for (int candidate = 0; candidate < rank; ++candidate)
@@ -134,7 +134,7 @@ constexpr Extents sorted_axes(std::initializer_list<int> axes, int rank) {
   return result.size() == static_cast<int>(axes.size()) ? result : Extents{};
 }
 
-/// Facts for messages: a compiler prints their arguments.
+/// Carries facts for messages: a compiler prints their arguments.
 template <class Found, class Expected>
 inline constexpr bool same_shape = std::is_same_v<Found, Expected>;
 template <class Found, class Expected>

@@ -1,5 +1,5 @@
-// Operators with integral constants of other libraries (std::integral_constant, Boost.Hana's): overloads that are more
-// special than a library's own templates over any two types, so that those never win or make a call ambiguous.
+// Defines operators with integral constants of other libraries (std::integral_constant, Boost.Hana's). The overloads
+// are more special than a library's own templates over any two types, so that those never win or make a call ambiguous.
 #pragma once
 
 #include "tegula/dsl/operators.hpp"

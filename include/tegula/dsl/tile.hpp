@@ -1,13 +1,13 @@
-// tile<Element, Shape>: the name of one recorded value.
+// Defines tile<Element, Shape>: the name of one recorded value.
 #pragma once
 
 #include "tegula/dsl/param.hpp"
 
 namespace tegula {
 
-/// Flat, copyable, used as often as wanted; made by binding a recipe: `tile x = a + b;`. A tile belongs to the kernel
-/// and to the loop or branch that made it. A variable remembers its region: assigning to it in a deeper one is an
-/// error.
+/// Names a recorded value: flat, copyable, usable any number of times. Binding a recipe makes it: `tile x = a + b;`. A
+/// tile belongs to the kernel and to the loop or branch that made it. A variable remembers its region: assigning to it
+/// in a deeper one is an error.
 template <ElementType T, class S>
 class tile : public detail::NoTruth {
  public:
@@ -74,7 +74,7 @@ template <class X>
 struct NoTile {};
 }  // namespace detail
 
-/// What `tile x = 3;` names, for the sentence.
+/// Catches `tile x = 3;`, for the sentence.
 template <ElementType T, class X>
 class tile<T, detail::NoTile<X>> {
   static_assert(detail::never<X>,

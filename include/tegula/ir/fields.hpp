@@ -1,4 +1,4 @@
-// How an op struct describes itself: names of operands, attribute fields, effects and traits. Plain constexpr tables;
+// Describes an op struct: names of operands, attribute fields, effects and traits. Plain constexpr tables;
 // lib/ir/op_info.cpp turns them into the one table behind printing, parsing, equality, hashing and effects.
 #pragma once
 
@@ -18,7 +18,8 @@ namespace tegula::ir {
 class Op;    // lib/ir/op.hpp
 class Type;  // include/tegula/ir/type.hpp
 
-/// A scalar constant: its element and its bits (floats in their own format, integers sign-extended, booleans 0 or 1).
+/// Holds a scalar constant: its element and its bits (floats in their own format, integers sign-extended, booleans 0 or
+/// 1).
 struct Constant {
   Element element = Element::i64;
   std::uint64_t bits = 0;
@@ -29,7 +30,8 @@ enum class Space : std::uint8_t { none, global, shared };
 enum class Access : std::uint8_t { none, read, write };
 enum class Proxy : std::uint8_t { generic, async };
 
-/// One memory access of an op: where, how and through which proxy; `operand` is the operand accessed (-1: none named).
+/// Describes one memory access of an op: where, how and through which proxy; `operand` is the operand accessed (-1:
+/// none named).
 struct Effect {
   Space space = Space::none;
   Access access = Access::none;
@@ -37,7 +39,7 @@ struct Effect {
   std::int8_t operand = -1;
 };
 
-/// What an op does beyond computing its results from its operands. No effects and no traits: pure.
+/// Lists everything an op does beyond computing its results from its operands. No effects and no traits: pure.
 struct Effects {
   std::array<Effect, 6> list = {};
   int count = 0;
@@ -71,7 +73,7 @@ constexpr Effects writes(Space space, int operand = -1, Proxy proxy = Proxy::gen
   return result;
 }
 
-/// Traits an op struct lists in `traits`; combine with |.
+/// Lists the traits that an op struct may have in `traits`; combine with |.
 enum Trait : unsigned {
   no_traits = 0,
   elementwise = 1,   ///< result element (i) depends on operand elements (i) only; operands and result have one shape
@@ -84,19 +86,19 @@ enum Trait : unsigned {
   block_op = 128,  ///< of the block family: names threads, shared memory or asynchronous work; no tile executor runs it
   synchronizes = 256,  ///< orders memory or agents: never dropped, merged, or moved past an access
   unique = 512,        ///< two equal ones are two things (allocations): never merged
-  collective = 1024,   ///< all lanes of a warp take part: no place in an elected region
+  collective = 1024,   ///< all lanes of a warp take part: not allowed in an elected region
 };
 
 template <std::size_t count>
 using Names = std::array<std::string_view, count>;
 
-/// Names of operands, in order.
+/// Names the operands, in order.
 template <class... T>
 constexpr auto names(T... text) {
   return Names<sizeof...(T)>{std::string_view(text)...};
 }
 
-/// Enumerations used as attributes specialise this with their spellings, in order of value:
+/// Spells the values of an enumeration used as an attribute; each specialises this, in order of value:
 /// `template <> inline constexpr std::array enum_names<Combine>{"sum"sv, "max"sv, "min"sv};`
 template <class E>
 inline constexpr std::array<std::string_view, 0> enum_names{};
@@ -107,8 +109,8 @@ struct Field {
   T OpStruct::*member;
 };
 
-/// One attribute of an op: its spelling and its member. Types: bool, std::int64_t, an enumeration over uint8_t with
-/// enum_names, Element, Extents, Constant, Symbol.
+/// Holds one attribute of an op: its spelling and its member. Types: bool, std::int64_t, an enumeration over uint8_t
+/// with enum_names, Element, Extents, Constant, Symbol.
 template <class OpStruct, class T>
 constexpr Field<OpStruct, T> field(std::string_view name, T OpStruct::*member) {
   return {name, member};
@@ -119,14 +121,14 @@ constexpr std::tuple<F...> fields(F... list) {
   return {list...};
 }
 
-/// What an op struct has when it says nothing else.
+/// Gives an op struct empty lists of operands, effects and traits unless it states its own.
 struct OpDefaults {
   static constexpr Effects effects = {};
   static constexpr unsigned traits = no_traits;
   static constexpr auto attributes() { return std::tuple<>(); }
 };
 
-/// An op struct with its first fields set, in the order of attributes(): `make_op<ReduceOp>(1, Combine::sum)`.
+/// Makes an op struct with its first fields set, in the order of attributes(): `make_op<ReduceOp>(1, Combine::sum)`.
 template <class OpStruct, class... T>
 constexpr OpStruct make_op(T const&... values) {
   OpStruct op;

@@ -1,4 +1,4 @@
-// A module of IR as an opaque object: read it from text, print it, verify it, hand it on.
+// Holds a module of IR as an opaque object: reads it from text, prints it, verifies it, hands it on.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace tegula::ir {
 
 class Module;  // lib/ir/op.hpp
 
-/// Owns one module. Movable, not copyable (clone says so in the text); a moved-from handle may only be assigned to.
+/// Owns one module. Movable, not copyable (clone copies explicitly); a moved-from handle may only be assigned to.
 class ModuleHandle {
  public:
   /// Reads IR text. Throws UserError with line and column, what was found and what was expected.
@@ -20,7 +20,7 @@ class ModuleHandle {
   ModuleHandle& operator=(ModuleHandle&& other) noexcept;
   ~ModuleHandle();
 
-  /// The text; `parse` of it gives an equal module. With locations, each op tells its source line.
+  /// Gives the text; `parse` of it gives an equal module. With locations, each op states its source line.
   [[nodiscard]] std::string print(bool locations = false) const;
   /// Throws UserError with the first finding if the module is not well-formed.
   void verify() const;

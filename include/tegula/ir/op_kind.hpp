@@ -1,4 +1,4 @@
-// The enumeration of all ops, and the kind of an op's struct, which may be incomplete here.
+// Enumerates all ops, and gives the kind of an op's struct, which may be incomplete here.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace tegula::ir {
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
 
-/// One enumerator per line of ops.def, named like the struct.
+/// Has one enumerator per line of ops.def, named like the struct.
 enum class OpKind : std::uint16_t {
 #define TEGULA_OP(name) name,
 #include "tegula/ir/ops.def"

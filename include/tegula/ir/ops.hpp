@@ -1,4 +1,4 @@
-// All op structs.
+// Includes all op structs.
 #pragma once
 
 #include "tegula/ir/ops/async.hpp"
@@ -9,7 +9,7 @@
 
 namespace tegula::ir {
 
-/// An op of the block family: it names threads, shared memory or asynchronous work.
+/// True for an op of the block family: it names threads, shared memory or asynchronous work.
 template <class OpStruct>
 concept BlockOp = (OpStruct::traits & block_op) != 0;
 

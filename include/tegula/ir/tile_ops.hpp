@@ -1,4 +1,5 @@
-// The structs of the ops that the language records. The block ops, which passes make, are in ops.hpp with these.
+// Includes the structs of the ops that the language records. The block ops, which passes make, are in ops.hpp with
+// these.
 #pragma once
 
 #include "tegula/ir/op_kind.hpp"

@@ -1,4 +1,4 @@
-// Types of IR values.
+// Defines the types of IR values.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ enum class TypeKind : std::uint8_t {
   tile,        ///< `tile<128x64xbf16>`: a block-wide value; after layout assignment `tile<128x64xbf16, LAYOUT>`
   tensor,      ///< `tensor<?x?xbf16>`: a parameter in global memory with run-time extents and strides
   shared,      ///< `shared<4x128x64xbf16, swizzled(128)>`: a buffer in shared memory or a view of one; the layout maps
-               ///< offsets to axes, and its extents may exceed the shape: those of the tile in which the view lies
+               ///< offsets to axes, and its extents may exceed the shape: those of the tile that contains the view
   mbarrier,    ///< `mbarrier<4>`: that many mbarrier objects in shared memory; `mbarrier`: one
   pending,     ///< `pending<64x256xf32, wgmma>`: a tile that an asynchronous product is still writing
   tensor_map,  ///< `tensor_map<128x64xbf16>`: a TMA descriptor, passed by value; the shape is the box of one copy
 };
 
-/// A value type: small, copyable, compared by content (layouts are interned, so by pointer).
+/// Holds a value type: small, copyable, compared by content (layouts are interned, so by pointer).
 class Type {
  public:
   constexpr Type() = default;
@@ -40,7 +40,7 @@ class Type {
   static constexpr Type shared(Element element, Extents shape, layout::Layout const* layout) {
     return {TypeKind::shared, element, shape, layout};
   }
-  /// An empty shape: one object.
+  /// Gives the type of mbarriers; an empty shape: one object.
   static constexpr Type mbarrier(Extents shape = {}) { return {TypeKind::mbarrier, Element::i64, shape}; }
   static constexpr Type pending(Element element, Extents shape, layout::Layout const* layout) {
     return {TypeKind::pending, element, shape, layout};
@@ -56,18 +56,18 @@ class Type {
   [[nodiscard]] constexpr bool is_mbarrier() const { return kind_ == TypeKind::mbarrier; }
   [[nodiscard]] constexpr bool is_pending() const { return kind_ == TypeKind::pending; }
   [[nodiscard]] constexpr bool is_tensor_map() const { return kind_ == TypeKind::tensor_map; }
-  /// A tile, or one that is still being written.
+  /// True for a tile, or one that is still being written.
   [[nodiscard]] constexpr bool in_registers() const { return is_tile() || is_pending(); }
   [[nodiscard]] constexpr Element element() const { return element_; }
-  /// Static extents; -1 per axis for a tensor; empty for a scalar and for one mbarrier.
+  /// Gives static extents; -1 per axis for a tensor; empty for a scalar and for one mbarrier.
   [[nodiscard]] constexpr Extents const& shape() const { return shape_; }
   [[nodiscard]] constexpr int rank() const { return shape_.size(); }
-  /// Elements of a tile; 1 for a scalar.
+  /// Counts the elements of a tile; 1 for a scalar.
   [[nodiscard]] constexpr std::int64_t elements() const { return shape_.product(); }
-  /// Null before layout assignment.
+  /// Gives the layout; null before layout assignment.
   [[nodiscard]] constexpr layout::Layout const* layout() const { return layout_; }
 
-  /// The same with another kind: the tile that a pending one becomes, and back.
+  /// Gives the same type with another kind: the tile that a pending one becomes, and back.
   [[nodiscard]] constexpr Type as(TypeKind kind) const { return {kind, element_, shape_, layout_}; }
   [[nodiscard]] constexpr Type with_element(Element element) const { return {kind_, element, shape_, layout_}; }
   [[nodiscard]] constexpr Type with_shape(Extents const& shape) const { return {kind_, element_, shape, nullptr}; }

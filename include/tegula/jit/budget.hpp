@@ -1,4 +1,4 @@
-// budget: what a kernel takes of a GPU, before machine code is made of it.
+// Counts the resources of a GPU that a kernel uses, before machine code is made of it.
 #pragma once
 
 #include "tegula/dsl/shape.hpp"
@@ -14,22 +14,22 @@ Budget budget(KernelRef const& kernel, CompileOptions options);
 
 }  // namespace jit
 
-/// What the passes make of the kernel for sm_90a, counted: shared memory, mbarriers, threads, registers (estimated),
-/// and the rules that it breaks, each with a remedy. LLVM does not run, no GPU is needed. Without facts in the options
-/// all tensors are taken as dense and 16-byte aligned. A kernel or options that the compiler refuses do not throw:
-/// fits() is false and a rule holds the reason.
+/// Counts the resources of the kernel as the passes transform it for sm_90a: shared memory, mbarriers, threads,
+/// registers (estimated). It also lists the rules that the kernel breaks, each with a remedy. LLVM does not run, and no
+/// GPU is needed. Without facts in the options all tensors are taken as dense and 16-byte aligned. A kernel or options
+/// that the compiler refuses do not throw: fits() is false and a rule holds the reason.
 template <class F>
 [[nodiscard]] Budget budget(Kernel<F> const& kernel, CompileOptions const& options = {}) {
   return jit::budget(jit::reference(kernel), options);
 }
 
-/// A tile of elements T that a loop copies into a ring.
+/// Describes a tile of elements T that a loop copies into a ring.
 template <class T, class S>
 struct RingTile {
   static constexpr int element_bytes = bytes(element_of<T>::value);
   static constexpr std::int64_t bytes_of_tile = S::elements * element_bytes;
 
-  /// The first rule of TMA that the shape alone breaks; null: none, and what is left depends on the tensor.
+  /// Gives the first rule of TMA that the shape alone breaks; null: none, and the other rules depend on the tensor.
   static constexpr TmaRule const* broken() {
     if (element_of<T>::value == Element::boolean) return &tma_rule::element;
     if (S::rank < 1 || S::rank > tma_rule::max_axes) return &tma_rule::rank;
@@ -44,14 +44,14 @@ constexpr RingTile<T, Shape<extents...>> ring_tile(Shape<extents...>) {
   return {};
 }
 
-/// What is known of a kernel from shapes alone.
+/// Holds the resources of a kernel that shapes alone decide.
 struct StaticBudget {
   std::int64_t shared = 0;          ///< bytes of the rings and their mbarriers; staging buffers and scratch come on top
   int barriers = 0;                 ///< mbarriers
   TmaRule const* broken = nullptr;  ///< the first rule that a tile breaks
 };
 
-/// Of a loop with so many stages over copied tiles, in the text of the program:
+/// Gives the budget of a loop with so many stages over copied tiles, in the text of the program:
 ///   static_assert(budget(stages<4>, ring_tile<bf16>(shape<128, 64>), ring_tile<bf16>(shape<64, 256>)).shared <=
 ///   sm_90a.shared);
 template <int depth, class... T, class... S>

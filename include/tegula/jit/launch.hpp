@@ -1,4 +1,4 @@
-// launch, prepare, simulate and explain: typed by the signature of the kernel's lambda.
+// Provides launch, prepare, simulate and explain, typed by the signature of the kernel's lambda.
 #pragma once
 
 #include "tegula/dsl/grid.hpp"
@@ -24,8 +24,8 @@ inline constexpr bool is_grid = false;
 template <class... Counts>
 inline constexpr bool is_grid<grid<Counts...>> = true;
 
-/// As in a kernel, the last number runs fastest and becomes the launch's first axis; those beyond three share the
-/// third.
+/// Orders the extents of a grid as in a kernel: the last number runs fastest and becomes the launch's first axis; those
+/// beyond three share the third.
 template <class... Counts>
 GridOverride override_of(grid<Counts...> const& given) {
   static_assert(grid<Counts...>::plain, "launch: the numbers of blocks of grid(...) are integers here");
@@ -44,7 +44,7 @@ GridOverride override_of(grid<Counts...> const& given) {
   return result;
 }
 
-/// The arguments of one call without their types; the grid, if one was given, apart.
+/// Holds the arguments of one call without their types, and apart from them the grid, if one was given.
 template <int n>
 struct Packed {
   Argument arguments[n > 0 ? n : 1];
@@ -63,7 +63,7 @@ struct WithoutGrid<First, X...> {
   using type = detail::TypeList<X...>;
 };
 
-/// The first mistake in a call with arguments of types X (references removed).
+/// Finds the first mistake in a call with arguments of types X (references removed).
 template <StreamKind stream, class F, class... X>
 using FindingOf = decltype(find_mistake<stream, typename Kernel<F>::parameters, typename WithoutGrid<X...>::type>());
 
@@ -93,13 +93,13 @@ auto pack(Kernel<F> const& kernel, First& first, X&... x) {
 
 }  // namespace jit
 
-/// Runs a kernel on a stream. `arguments` are, in the order of the lambda's parameters (members in place of a parameter
-/// struct): for a tensor a buffer, view, device_view, std::mdspan, container, or any type with data(), rank, extent()
-/// and stride(); for an arg a number. A grid(...) before the arguments replaces the kernel's own.
+/// Runs a kernel on a stream. `arguments` are in the order of the lambda's parameters (members in place of a parameter
+/// struct). A tensor is a buffer, view, device_view, std::mdspan, container, or any type with data(), rank, extent()
+/// and stride(). An arg is a number. A grid(...) before the arguments replaces the kernel's own.
 ///
 /// On the host the work is done when launch returns; on a CUDA device it is ordered on the stream. A wrong count,
-/// element, rank, direction or place that the types tell does not compile. Throws UserError for what only values tell
-/// (extents, requirements, aliasing, alignment, a freed buffer), before anything runs.
+/// element, rank, direction or place does not compile if the types show it. Throws UserError for mistakes that only
+/// values show (extents, requirements, aliasing, alignment, a freed buffer), before anything runs.
 template <class Stream, class F, class... X>
 requires std::derived_from<Stream, stream>
 void launch(Stream const& order, Kernel<F> const& kernel, X&&... arguments) {
@@ -110,8 +110,9 @@ void launch(Stream const& order, Kernel<F> const& kernel, X&&... arguments) {
   }
 }
 
-/// A launch that can run again and again without checks, look-ups or allocation: `auto go = prepare(k, a, b);
-/// go(stream);`. For the device that holds the tensors; without a tensor, device::best().
+/// Prepares a launch that can run again and again without checks, look-ups or allocation:
+/// `auto go = prepare(k, a, b); go(stream);`. It is for the device that holds the tensors; without a tensor,
+/// device::best().
 template <class F, class... X>
 [[nodiscard]] prepared prepare(Kernel<F> const& kernel, X&&... arguments) {
   using Call = jit::FindingOf<jit::StreamKind::any, F, std::remove_reference_t<X>...>;
@@ -123,7 +124,7 @@ template <class F, class... X>
   }
 }
 
-/// The same for a device named by the caller.
+/// Prepares a launch for a device that the caller names.
 template <class F, class... X>
 [[nodiscard]] prepared prepare(device where, Kernel<F> const& kernel, X&&... arguments) {
   using Call = jit::FindingOf<jit::StreamKind::any, F, std::remove_reference_t<X>...>;
@@ -157,10 +158,10 @@ inline constexpr bool ends_with_order<First, Next, X...> = ends_with_order<Next,
 
 }  // namespace jit
 
-/// Runs a kernel in the simulator: slow, exact, and what is right under no order is reported. With arguments alone,
-/// whole tiles, block by block, in the reference meaning of every op. With an order of warps behind the arguments,
-/// `simulate(k, a, b, schedule::seed(7))`, what the passes make of the kernel for the GPU: every warp, copy and
-/// barrier.
+/// Runs a kernel in the simulator: slow and exact; it reports races and other errors of any order. With arguments alone
+/// it runs whole tiles, block by block, in the reference meaning of every op. With an order of warps after the
+/// arguments, `simulate(k, a, b, schedule::seed(7))`, it runs the kernel as the passes transform it for the GPU: every
+/// warp, copy and barrier.
 template <class F, class... X>
 simulation simulate(Kernel<F> const& kernel, X&&... arguments) {
   if constexpr (jit::ends_with_order<X...>) {
@@ -174,7 +175,7 @@ simulation simulate(Kernel<F> const& kernel, X&&... arguments) {
   }
 }
 
-/// What a launch with these arguments does, as text: device, facts used, grid, requirements, code. Compiles if need be.
+/// Explains, as text, a launch with these arguments: device, facts used, grid, requirements, code. Compiles if need be.
 template <class F, class... X>
 [[nodiscard]] std::string explain(Kernel<F> const& kernel, X&&... arguments) {
   using Call = jit::FindingOf<jit::StreamKind::any, F, std::remove_reference_t<X>...>;
@@ -186,15 +187,15 @@ template <class F, class... X>
   }
 }
 
-/// Compiles without running: for tests, and for code that keeps binaries by itself. Looks into no cache.
+/// Compiles without running: for tests, and for code that keeps binaries by itself. Does not look into a cache.
 template <class F>
 [[nodiscard]] CompiledKernel compile(Kernel<F> const& kernel, CompileOptions const& options = {}) {
   return jit::compile(jit::reference(kernel), options);
 }
 
-/// What decides the kernel's speed on a GPU, for tests to pin: `CHECK(facts(k).bank_conflicts() == 0)`. Compiles for
-/// sm_90a and needs no GPU; registers and spills are known where ptxas is. Without facts in the options all tensors are
-/// taken as dense and 16-byte aligned.
+/// Gives the facts that decide the kernel's speed on a GPU, for tests to pin: `CHECK(facts(k).bank_conflicts() == 0)`.
+/// Compiles for sm_90a and does not need a GPU; registers and spills are known where ptxas is installed. Without facts
+/// in the options all tensors are taken as dense and 16-byte aligned.
 template <class F>
 [[nodiscard]] KernelFacts facts(Kernel<F> const& kernel, CompileOptions const& options = {}) {
   return jit::facts(jit::reference(kernel), options);

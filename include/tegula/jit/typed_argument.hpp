@@ -1,4 +1,4 @@
-// What may be handed to a kernel, and whether it fits the parameter: decided from types alone, in sentences.
+// Checks whether an argument fits a kernel's parameter, from types alone, and says why not in sentences.
 #pragma once
 
 #include <concepts>
@@ -17,8 +17,8 @@ namespace tegula {
 
 namespace jit {
 
-/// Has data(), a static rank, extent(axis) and stride(axis) in elements; buffers, views and any type like them. Such a
-/// type may say where its memory is by a static `space` (host if not said) or, at run time, by where().
+/// Accepts a type with data(), a static rank, extent(axis) and stride(axis) in elements: buffers, views and any type
+/// like them. Such a type may name its memory by a static `space` (host if not given) or, at run time, by where().
 template <class X>
 concept StridedTensor = requires(X& x) {
   *x.data();
@@ -27,7 +27,7 @@ concept StridedTensor = requires(X& x) {
   requires std::is_convertible_v<decltype(x.stride(0)), std::int64_t>;
 };
 
-/// Has data_handle(), rank(), extent(axis) and stride(axis), as std::mdspan; host memory.
+/// Accepts a type with data_handle(), rank(), extent(axis) and stride(axis), as std::mdspan; host memory.
 template <class X>
 concept MdspanLike = requires(X& x) {
   *x.data_handle();
@@ -36,7 +36,7 @@ concept MdspanLike = requires(X& x) {
   requires std::is_convertible_v<decltype(x.stride(0)), std::int64_t>;
 };
 
-/// The type that extent() and stride() take: std::mdspan's is unsigned.
+/// Gives the type that extent() and stride() take: std::mdspan's is unsigned.
 template <class X>
 using AxisNumber = std::conditional_t<MdspanLike<X>, std::size_t, int>;
 
@@ -46,7 +46,7 @@ concept TensorArgument = StridedTensor<X> || MdspanLike<X> || detail::Contiguous
 template <class X>
 concept ScalarArgument = std::is_arithmetic_v<std::remove_cv_t<X>> || detail::NarrowFloat<X>;
 
-/// Where an argument's memory is, as far as its type tells.
+/// Says in which memory an argument is, as far as its type tells.
 enum class Space : std::uint8_t { host, cuda, known_at_run_time };
 
 template <class X>
@@ -88,7 +88,7 @@ auto address_of(X& x) {
     return x.data();
 }
 
-/// What a tensor argument's type says.
+/// Describes a tensor argument by its type.
 template <TensorArgument X>
 struct Given {
   using pointee = std::remove_pointer_t<decltype(jit::address_of(*static_cast<X*>(nullptr)))>;
@@ -121,7 +121,7 @@ struct Given {
   }
 };
 
-/// Which places the stream's type allows.
+/// Says which memories the stream's type allows.
 enum class StreamKind : std::uint8_t { any, host, cuda };
 template <class Stream>
 constexpr StreamKind stream_kind() {
@@ -133,7 +133,8 @@ constexpr StreamKind stream_kind() {
     return StreamKind::any;
 }
 
-/// Whether C++ makes a T of a number X without changing its kind: no bool from or to a number, no integer from a float.
+/// True if C++ makes a T of a number X without changing its kind: bool from or to a number, and an integer from a
+/// float, are refused.
 template <class X, class T>
 constexpr bool number_converts() {
   using B = std::remove_cv_t<X>;
@@ -145,7 +146,7 @@ constexpr bool number_converts() {
     return true;
 }
 
-/// What the types of a call tell to be wrong.
+/// Names the mistakes that the types of a call show.
 enum class Mistake {
   none,
   count,
@@ -179,7 +180,7 @@ constexpr Mistake mistake_in() {
   }
 }
 
-// What differs, spelt in types: the compiler prints it below the sentence.
+// Carries the differing types: the compiler prints them below the sentence.
 template <int>
 struct ArgumentNumber;
 template <class...>
@@ -212,7 +213,7 @@ struct Difference<Mistake::number_kind, P, X> {
   using expected = Expected<typename P::scalar_element>;
 };
 
-/// The first mistake of a call.
+/// Holds the first mistake of a call.
 template <Mistake what = Mistake::none, class Number = void, class F = void, class E = void>
 struct Finding {
   static constexpr Mistake mistake = what;
@@ -248,7 +249,8 @@ auto find_mistake() {
 template <Mistake a, Mistake b>
 inline constexpr bool unlike = a != b;
 
-/// Says what is wrong with a call; true if nothing is. The types tell which argument, and what was found and expected.
+/// States the mistake of a call; true if there is none. The types show the argument, the type found and the type
+/// expected.
 template <class Call>
 constexpr bool check() {
   constexpr Mistake mistake = Call::mistake;
@@ -269,7 +271,7 @@ constexpr bool check() {
   return mistake == Mistake::none;
 }
 
-/// The bits of a number in the parameter's type. Throws UserError for an integer that does not fit.
+/// Gives the bits of a number in the parameter's type. Throws UserError for an integer that does not fit.
 template <class T, class X>
 std::int64_t scalar_slot(char const* kernel, int number, X x) {
   if constexpr (std::same_as<T, bool>) {

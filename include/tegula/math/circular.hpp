@@ -1,8 +1,8 @@
-// The definitions of sin and cos, as elementary.hpp has those of the other rows of elementary.def.
+// Defines sin and cos, as elementary.hpp defines the other rows of elementary.def.
 //
-// An argument is counted in quarter turns: x * 2 / pi, of which multiples of 4 are left out. 2 / pi is a
-// row of digits of 25 bits. A large x needs only some of them: digits whose product with x is a multiple of 4 in every
-// bit fall away, and the rest stand behind one another again. So products are exact and no argument is too large.
+// An argument is counted in quarter turns: x * 2 / pi, without multiples of 4. 2 / pi is stored as digits of 25 bits. A
+// large x needs only some of them. Digits whose product with x is a multiple of 4 in every bit are dropped, and the
+// others are stored one after another again. So products are exact for an argument of any size.
 #pragma once
 
 #include "tegula/math/expansion.hpp"
@@ -11,7 +11,7 @@ namespace tegula::math {
 
 namespace detail {
 
-/// The digits of 2 / pi after the point, from the first, as integers.
+/// Holds the digits of 2 / pi after the point, from the first, as integers.
 inline constexpr double two_over_pi[] = {21361414, 28915984, 11096033, 7699743,  10918840, 3594405,  13409825, 26231294,
                                          10667863, 24833813, 17676579, 14918692, 28990464, 26364858, 17098953, 1900061,
                                          30816610, 10919163, 21238191, 22211508, 9477427,  18614701, 3129120,  20550102,
@@ -29,8 +29,8 @@ struct Digits {
   V at[count];
 };
 
-/// Leaves out the digits that fall away, at most 2 * shift - 1 of them, and scales x >= 0 to the first of the others.
-/// x has `precision` bits. `width` digits are left.
+/// Drops the digits that are not needed, at most 2 * shift - 1 of them, and scales x >= 0 to the first of the others. x
+/// has `precision` bits. `width` digits are left.
 template <int shift, int width, int precision, int count, class V>
 constexpr Digits<width, V> needed_digits(V& x, Digits<count, V> const& digits) {
   if constexpr (shift == 0) {
@@ -58,7 +58,7 @@ constexpr Digits<width, V> digits_of_two_over_pi(V& x) {
 /// Has the spacing 1 around it and 0 in its low bits.
 inline constexpr double whole_f64 = 0x1.8p52;
 
-/// 0 <= x < 2^54 less a multiple of 4, exact; at most 4 away from 0.
+/// Subtracts a multiple of 4 from 0 <= x < 2^54, exactly; the result is at most 4 away from 0.
 template <class V>
 constexpr V less_fours(V x) {
   V const whole = like(x, whole_f64);
@@ -67,7 +67,7 @@ constexpr V less_fours(V x) {
   return x - nearest * like(x, 4);
 }
 
-/// a + b and what its rounding loses.
+/// Gives a + b and its rounding error.
 template <class V>
 struct Sum {
   V high;
@@ -83,27 +83,27 @@ constexpr Sum<V> exact_sum(V a, V b) {
   return {sum, lost_a + lost_b};
 }
 
-/// The value without the lower 27 bits of its mantissa.
+/// Clears the lower 27 bits of the value's mantissa.
 template <class V>
 constexpr V upper_bits(V x) {
   auto const bits = to_bits(x);
   return from_bits(bits & like(bits, -0x8000000));
 }
 
-/// x is angle + a multiple of a whole turn + `quarters` / 4 turns, angle within pi / 4 or hardly more.
+/// Splits x into angle + a multiple of a whole turn + `quarters` / 4 turns, angle within pi / 4 or hardly more.
 template <class V, class Int>
 struct Turn {
   V high;        ///< of the angle
-  V low;         ///< what `high` lacks
+  V low;         ///< the rest of the angle below `high`
   Int quarters;  ///< in the lower two bits
 };
 
 inline constexpr double half_pi = 0x1.921fb54442d18p+0;
-/// Short enough that its product with upper_bits is exact; the rest follows in the second constant.
+/// Holds pi / 2, short enough that its product with upper_bits is exact; the rest follows in the second constant.
 inline constexpr double half_pi_high = 0x1.921fb5p+0;
 inline constexpr double half_pi_low = 0x1.110b4611a6263p-26;
 
-/// For the finite value of an f32, x >= 0; in f64, to about 2^-45 of the angle. `low` is not used.
+/// Reduces the finite value of an f32, x >= 0; in f64, to about 2^-45 of the angle. `low` is not used.
 template <class V>
 constexpr auto turn_of_f32(V x) {
   auto const c = digits_of_two_over_pi<4, 5, 24, 9>(x);
@@ -122,8 +122,8 @@ constexpr auto turn_of_f32(V x) {
   return Turn<V, decltype(to_bits(x))>{angle, angle, bits};
 }
 
-/// For finite x >= 2^-27; high + low is the angle to about 2^-78. Products of x are taken in two halves, and added from
-/// the largest down with what each sum loses: a sum that is about to cancel has lost nothing yet.
+/// Reduces finite x >= 2^-27; high + low is the angle to about 2^-78. Products of x are computed in two halves, and
+/// added from the largest down with the error of each sum. So a sum that is about to cancel has not lost anything yet.
 template <class V>
 constexpr auto turn_of_f64(V x) {
   auto const c = digits_of_two_over_pi<32, 8, 53, 46>(x);
@@ -171,19 +171,19 @@ constexpr auto turn_of_f64(V x) {
   return Turn<V, decltype(to_bits(x))>{high, low, bits};
 }
 
-/// (sin(r) - r) / r^3 and (cos(r) - 1) / r^2, in powers of r^2, to the precision of f32.
+/// Approximate (sin(r) - r) / r^3 and (cos(r) - 1) / r^2, in powers of r^2, to the precision of f32.
 inline constexpr double sin_f32_terms[] = {-0x15555554cbac77p-55, 0x111110896efbb2p-59, -0x1a00f9e2cae774p-65,
                                            0x16cd878c3b46a7p-71};
 inline constexpr double cos_f32_terms[] = {-0x1ffffffd0c5e81p-54, 0x155553e1053a42p-57, -0x16c087e80f1e27p-62,
                                            0x199342e0ee5069p-68};
-/// (sin(r) - r) / r^3, and ((cos(r) - 1) / r^2 + 1/2) / r^2.
+/// Approximate (sin(r) - r) / r^3, and ((cos(r) - 1) / r^2 + 1/2) / r^2.
 inline constexpr double sin_f64_first = -0x1.5555555555549p-3;
 inline constexpr double sin_f64_terms[] = {0x1.111111110f8a6p-7, -0x1.a01a019c161d5p-13, 0x1.71de357b1fe7dp-19,
                                            -0x1.ae5e68a2b9cebp-26, 0x1.5d93a5acfd57cp-33};
 inline constexpr double cos_f64_terms[] = {0x1.555555555554cp-5,   -0x1.6c16c16c15177p-10, 0x1.a01a019cb1590p-16,
                                            -0x1.27e4f809c52adp-22, 0x1.1ee9ebdb4b1c4p-29,  -0x1.8fae9be8838d4p-37};
 
-/// The sine of x + `ahead` quarter turns from the sine and the cosine of its angle.
+/// Gives the sine of x + `ahead` quarter turns from the sine and the cosine of its angle.
 template <class V, class Int>
 constexpr V quarter(V sine, V cosine, Int quarters, Int sign, int ahead) {
   auto const turned = quarters + like(quarters, ahead);
@@ -191,11 +191,11 @@ constexpr V quarter(V sine, V cosine, Int quarters, Int sign, int ahead) {
   auto const odd = turned & like(turned, 1);
   V const value = select(odd == zero, sine, cosine);
   auto const flip = shl<62>(turned & like(turned, 2));
-  auto const signs = flip + sign;  // sums of sign bits: no carry leaves them
+  auto const signs = flip + sign;  // sums of sign bits: a carry does not leave them
   return from_bits(to_bits(value) + signs);
 }
 
-/// Infinity gives NaN.
+/// Replaces infinity by NaN in the result.
 template <class V>
 constexpr V finite_or_nan(V x, V result) {
   V const infinity = like(x, __builtin_inf());
@@ -203,12 +203,12 @@ constexpr V finite_or_nan(V x, V result) {
   return select(x < infinity, result, nan);
 }
 
-/// An argument of sin (ahead = 0) or cos (1), where the sign of x does not matter: f64.
+/// Holds an f64 argument of sin (ahead = 0) or cos (1), where the sign of x does not matter.
 template <class V, class Int>
 struct Argument {
   V magnitude;
   V finite;  ///< the magnitude, 0 for infinity and NaN
-  Int sign;  ///< bits that the result's sign is flipped by
+  Int sign;  ///< bits that flip the result's sign
 };
 template <int ahead, class V>
 constexpr auto argument(V x) {
@@ -221,8 +221,8 @@ constexpr auto argument(V x) {
   return Argument<V, decltype(to_bits(x))>{magnitude, finite, sign};
 }
 
-/// sin for ahead = 0, cos for 1. f32 are reduced in f64, as floats of 24 bits have
-/// no room for the products; so is the rest.
+/// Computes sin for ahead = 0, cos for 1. f32 are reduced in f64, as floats of 24 bits cannot hold the products; so is
+/// the rest.
 template <int ahead, class V>
 constexpr V circular_f32(V x) {
   auto const wide = widen(x);

@@ -1,13 +1,13 @@
-// The one definition of the conversions between f32 and the floats of 8 and 16 bits, as integer sequences on 32-bit
-// lanes, over an abstract value type (see scalar.hpp). A narrow value stands in the low bits of an integer lane whose
-// other bits are zero.
+// Defines, in one place, the conversions between f32 and the floats of 8 and 16 bits. They are integer sequences on
+// 32-bit lanes, over an abstract value type (see scalar.hpp). A narrow value is in the low bits of an integer lane
+// whose other bits are zero.
 #pragma once
 
 #include "tegula/math/scalar.hpp"
 
 namespace tegula::math {
 
-/// The exact value of the f16 in the low half of `bits`.
+/// Gives the exact value of the f16 in the low half of `bits`.
 template <class Int>
 constexpr auto f16_to_f32(Int bits) {
   auto const magnitude = bits & like(bits, 0x7FFF);
@@ -21,7 +21,7 @@ constexpr auto f16_to_f32(Int bits) {
   return from_bits(scaled | special | sign);
 }
 
-/// Nearest f16, ties to even; overflow gives infinity, NaN a quiet NaN of the same sign.
+/// Rounds to the nearest f16, ties to even; overflow gives infinity, NaN a quiet NaN of the same sign.
 template <class F>
 constexpr auto f32_to_f16(F x) {
   auto const bits = to_bits(x);
@@ -42,13 +42,13 @@ constexpr auto f32_to_f16(F x) {
   return sign | select(magnitude < like(bits, 0x477FF000), finite, special);
 }
 
-/// The exact value of the bf16 in the low half of `bits`.
+/// Gives the exact value of the bf16 in the low half of `bits`.
 template <class Int>
 constexpr auto bf16_to_f32(Int bits) {
   return from_bits(shl<16>(bits));
 }
 
-/// Nearest bf16, ties to even; overflow gives infinity, NaN a quiet NaN of the same sign.
+/// Rounds to the nearest bf16, ties to even; overflow gives infinity, NaN a quiet NaN of the same sign.
 template <class F>
 constexpr auto f32_to_bf16(F x) {
   auto const bits = to_bits(x);
@@ -61,7 +61,7 @@ constexpr auto f32_to_bf16(F x) {
   return select(x == x, rounded, quiet);
 }
 
-/// A float of 8 bits: `greatest` is the code of its greatest number, `special` the first that is no number.
+/// Describes a float of 8 bits: `greatest` is the code of its maximum, `special` the first code that is not a number.
 template <int exponent, int mantissa, std::int64_t greatest_code, std::int64_t special_code>
 struct FloatOf8 {
   static constexpr int bias = (1 << (exponent - 1)) - 1;
@@ -69,13 +69,13 @@ struct FloatOf8 {
   static constexpr std::int64_t greatest = greatest_code, special = special_code;
   static constexpr std::int64_t min_normal = std::int64_t{128 - bias} << 23;  ///< as the bits of an f32
   static constexpr double up = 0x1p60 * static_cast<double>(std::int64_t{1} << (67 - bias));
-  /// Spaced as the subnormals.
+  /// Has the spacing of the subnormals.
   static constexpr double coarse = static_cast<double>(std::int64_t{1} << (24 - bias - mantissa));
 };
 using E4M3 = FloatOf8<4, 3, 0x7E, 0x7F>;
 using E5M2 = FloatOf8<5, 2, 0x7B, 0x7C>;
 
-/// The exact value of the float in the low 8 bits of `bits`.
+/// Gives the exact value of the float in the low 8 bits of `bits`.
 template <class Format, class Int>
 constexpr auto f8_to_f32(Int bits) {
   auto const magnitude = bits & like(bits, 0x7F);
@@ -89,7 +89,7 @@ constexpr auto f8_to_f32(Int bits) {
   return from_bits(scaled | special | sign);
 }
 
-/// Nearest float of 8 bits, ties to even; what is beyond the greatest number becomes that number, NaN 0x7F.
+/// Rounds to the nearest float of 8 bits, ties to even; values beyond the maximum become the maximum, NaN 0x7F.
 template <class Format, class F>
 constexpr auto f32_to_f8(F x) {
   auto const bits = to_bits(x);
@@ -109,7 +109,7 @@ constexpr auto f32_to_f8(F x) {
   return select(is_nan, like(bits, 0x7F), finite);
 }
 
-/// An f64 as an f32 rounded to odd: when inexact, the neighbour with the last bit set. Rounding that to a narrow float
+/// Rounds an f64 to odd as an f32: when inexact, the neighbour with the last bit set. Rounding that to a narrow float
 /// is rounding the f64 once.
 template <class F64>
 constexpr auto f64_to_f32_odd(F64 x) {
@@ -128,7 +128,7 @@ constexpr auto f64_to_f32_odd(F64 x) {
   return from_bits(select(back == x, bits, inexact));
 }
 
-/// A 64-bit integer whose conversion to f64 is exact and rounds to any narrow float as the integer itself does.
+/// Gives a 64-bit integer whose conversion to f64 is exact and rounds to any narrow float as the integer itself does.
 template <class I64>
 constexpr I64 shorten_i64(I64 x) {
   auto const zero = like(x, 0);
@@ -138,7 +138,7 @@ constexpr I64 shorten_i64(I64 x) {
   auto const is_exact = dropped == zero;
   auto const sticky = select(is_exact, zero, like(x, 0x800));
   auto const large = (x & like(x, -0x800)) | sticky;
-  // The least integer is its own negative: its low bits are zero, so either choice is right.
+  // The minimum integer is its own negative: its low bits are zero, so either choice is right.
   return select(magnitude < like(x, std::int64_t{1} << 53), x, large);
 }
 

@@ -1,10 +1,10 @@
-// The one definition of each expanded row of elementary.def, name_f32 and name_f64, as plain arithmetic over an
-// abstract value type (see scalar.hpp for what it must offer). The same text is the constexpr scalar function of
-// functions.hpp and the ops that the pass expand-math puts in place of the op, so every executor that
-// expands gives the same bits. No multiplication is fused with an addition.
+// Defines each expanded row of elementary.def once, name_f32 and name_f64, as plain arithmetic over an abstract value
+// type (see scalar.hpp for its interface). The same text gives the constexpr scalar function of functions.hpp and the
+// ops that the pass expand-math puts in place of the op. So every executor that expands gives the same bits.
+// Multiplications are never fused with additions.
 //
-// Error bounds are those of elementary.def. Every step is a statement of its own with at most one operand that is
-// computed in it: C++ leaves the order of operands open, and the ops that come of this must not depend on the compiler.
+// Error bounds are those of elementary.def. Every step is a separate statement with at most one operand that is
+// computed in it: C++ leaves the order of operands open, and the resulting ops must not depend on the compiler.
 #pragma once
 
 #include "tegula/math/circular.hpp"
@@ -14,7 +14,7 @@ namespace tegula::math {
 
 namespace detail {
 
-/// x limited to [low, high]; NaN stays NaN. Written so that each select is one minimum or maximum instruction.
+/// Limits x to [low, high]; NaN stays NaN. Written so that each select is one minimum or maximum instruction.
 template <class V>
 constexpr V clamp(V x, double low, double high) {
   V const top = like(x, high);
@@ -23,14 +23,14 @@ constexpr V clamp(V x, double low, double high) {
   return select(limited < bottom, bottom, limited);
 }
 
-// Range reduction by adding 1.5 * 2^mantissa bits: the sum is rounded to an integer n that stands in its low bits. The
+// Reduces the range by adding 1.5 * 2^mantissa bits: the sum is rounded to an integer n that is in its low bits. The
 // number added also holds twice the exponent bias, so those bits are m = n + 2 * bias, and m >> 1 and m - (m >> 1) are
 // the biased exponents of two powers of two with product 2^n. Two factors, because n exceeds the exponents of normal
-// numbers at both ends; the last multiplication alone rounds, so subnormal results are right.
+// numbers at both ends. The last multiplication alone rounds, so subnormal results are right.
 inline constexpr double magic_f32 = 0x1.8p23 + 254;
 inline constexpr double magic_f64 = 0x1.8p52 + 2046;
 
-/// p * 2^n with `shifted` = n + magic.
+/// Gives p * 2^n with `shifted` = n + magic.
 template <class V>
 constexpr V scale_f32(V p, V shifted) {
   auto const m = to_bits(shifted);
@@ -51,42 +51,43 @@ inline constexpr double exp_f32_terms[] = {0x1.fffffcp-2, 0x1.555490p-3, 0x1.555
 inline constexpr double exp_f64_terms[] = {
     0x1.000000000000ap-1,  0x1.5555555555500p-3,  0x1.555555555066ap-5,  0x1.111111112659fp-7,  0x1.6c16c18494ca9p-10,
     0x1.a01a013177527p-13, 0x1.a01998f67ebc5p-16, 0x1.71df15c3e04d3p-19, 0x1.28ae6ebfaa4ecp-22, 0x1.ad980952c4daep-26};
-/// (2^r - 1) / r - 1
+/// Approximate (2^r - 1) / r - 1.
 inline constexpr double exp2_f32_terms[] = {-0x1.3a379ep-2, 0x1.ebfbe2p-3,  0x1.c6aea8p-5,
                                             0x1.3b2916p-7,  0x1.5f555cp-10, 0x1.44d276p-13};
 inline constexpr double exp2_f64_terms[] = {0x1.62e42fefa39efp-1,  0x1.ebfbdff82c59dp-3,  0x1.c6b08d704a0d1p-5,
                                             0x1.3b2ab6fba0f6dp-7,  0x1.5d87fe78b436ep-10, 0x1.4309130c81b75p-13,
                                             0x1.ffcbfbf71202cp-17, 0x1.62bfcc9b0467bp-20, 0x1.b5260fdd69caap-24,
                                             0x1.e613d24bbb3aep-28, 0x1.e80d6924a0ed5p-32};
-/// (log(1 + f) - f + f^2 / 2) / f^3
+/// Approximate (log(1 + f) - f + f^2 / 2) / f^3.
 inline constexpr double log_f32_terms[] = {0x1.555554p-2, -0x1.000226p-2, 0x1.99a022p-3, -0x1.547292p-3,
                                            0x1.22d87ap-3, -0x1.0d8110p-3, 0x1.0563ecp-3, -0x1.38debcp-4};
-/// log2(1 + f) = 1.5 f - 0.75 f^2 + f * first + f^2 * (second + f * (...)): the first two of its terms are nearly all
-/// of it.
+/// Approximate log2(1 + f) = 1.5 f - 0.75 f^2 + f * first + f^2 * (second + f * (...)): the first two of its terms are
+/// nearly all of it.
 inline constexpr double log2_f32_first = -0x1.d57136p-5;
 inline constexpr double log2_f32_second = 0x1.d57140p-6;
 inline constexpr double log2_f32_terms[] = {0x1.ec70a6p-2,  -0x1.71540ap-2, 0x1.27745ap-2,
                                             -0x1.ecc338p-3, 0x1.a6c1aep-3,  -0x1.69006cp-3,
                                             0x1.3cf9b6p-3,  -0x1.790210p-3, 0x1.64b3dep-3};
-/// (log((1 + s) / (1 - s)) - 2 s) / s^3, in powers of s^2
+/// Approximate (log((1 + s) / (1 - s)) - 2 s) / s^3, in powers of s^2.
 inline constexpr double log_f64_terms[] = {0x1.5555555555593p-1, 0x1.999999997fa5bp-2, 0x1.24924942209a1p-2,
                                            0x1.c71c51e2588bfp-3, 0x1.74664711bd201p-3, 0x1.39a0e326c5860p-3,
                                            0x1.2f0e17683915bp-3};
 
 inline constexpr double log2e = 0x1.71547652b82fep+0;
-/// Short enough that its product with any exponent is exact; the rest follows in the second constant.
+/// Holds ln 2, short enough that its product with any exponent is exact; the rest follows in the second constant.
 inline constexpr double ln2_high_f32 = 0x1.62e4p-1;
 inline constexpr double ln2_low_f32 = 0x1.7f7d1cp-20;
 inline constexpr double ln2_high_f64 = 0x1.62e42feep-1;
 inline constexpr double ln2_low_f64 = 0x1.a39ef35793c76p-33;
 
-/// x = 2^exponent * (1 + fraction) with 1 + fraction in [least, 2 * least). For positive finite x; else meaningless.
+/// Splits x = 2^exponent * (1 + fraction) with 1 + fraction in [least, 2 * least). For positive finite x; else
+/// meaningless.
 template <class V>
 struct Split {
   V exponent;
   V fraction;
 };
-/// `least` is a number of (0.5, 1) by its bits.
+/// Splits x; `least` is a number of (0.5, 1) by its bits.
 template <class V>
 constexpr Split<V> split_f32(V x, std::int64_t least) {
   auto const tiny = x < like(x, 0x1p-126);
@@ -100,7 +101,7 @@ constexpr Split<V> split_f32(V x, std::int64_t least) {
   V const reduced = from_bits(mantissa + like(bits, least));
   return {exponent, reduced - like(x, 1)};
 }
-/// With least = sqrt(1/2).
+/// Splits x with least = sqrt(1/2).
 template <class V>
 constexpr Split<V> split_f64(V x) {
   auto const tiny = x < like(x, 0x1p-1022);
@@ -116,7 +117,7 @@ constexpr Split<V> split_f64(V x) {
   return {exponent, reduced - like(x, 1)};
 }
 
-/// log(1 + f) - f
+/// Computes log(1 + f) - f.
 template <class V>
 constexpr V log_rest_f32(V f) {
   V const square = f * f;
@@ -124,7 +125,7 @@ constexpr V log_rest_f32(V f) {
   V const half = square * like(f, 0.5);
   return cubic - half;
 }
-/// From log(1 + f) = 2 s + s^3 R(s^2), s = f / (2 + f), with 2 s = f - s f.
+/// Computes it from log(1 + f) = 2 s + s^3 R(s^2), s = f / (2 + f), with 2 s = f - s f.
 template <class V>
 constexpr V log_rest_f64(V f) {
   V const s = f / (like(f, 2) + f);
@@ -135,7 +136,7 @@ constexpr V log_rest_f64(V f) {
   return s * (half + tail) - half;
 }
 
-/// Puts the values at 0, negative numbers, infinity and NaN in place.
+/// Sets the values at 0, negative numbers, infinity and NaN.
 template <class V>
 constexpr V log_edges(V x, V result) {
   V const infinity = like(x, __builtin_inf());
@@ -147,7 +148,7 @@ constexpr V log_edges(V x, V result) {
   return select(zero < x, finite, edge);
 }
 
-/// `magnitude` with the sign of x.
+/// Gives `magnitude` the sign of x.
 template <class V>
 constexpr V signed_f32(V x, V magnitude) {
   auto const bits = to_bits(x);
@@ -160,14 +161,14 @@ constexpr V signed_f64(V x, V magnitude) {
   auto const sign = bits - to_bits(magnitude_f64(x));
   return from_bits(to_bits(magnitude) | sign);
 }
-/// The lesser of the magnitude and `limit`; NaN stays NaN.
+/// Gives the minimum of the magnitude and `limit`; NaN stays NaN.
 template <class V>
 constexpr V limited_to(V magnitude, double limit) {
   V const top = like(magnitude, limit);
   return select(top < magnitude, top, magnitude);
 }
 
-/// (tanh(x) / x - 1) / x^2, in powers of x^2.
+/// Approximate (tanh(x) / x - 1) / x^2, in powers of x^2.
 inline constexpr double tanh_f32_terms[] = {-0x1.555556p-2, 0x1.1110eap-3,  -0x1.ba08c4p-5,
                                             0x1.64a976p-6,  -0x1.116a16p-7, 0x1.2c83c0p-9};
 inline constexpr double tanh_f64_terms[] = {-0x1.5555555555555p-2,  0x1.11111111110a8p-3,   -0x1.ba1ba1ba0f126p-5,
@@ -175,7 +176,7 @@ inline constexpr double tanh_f64_terms[] = {-0x1.5555555555555p-2,  0x1.11111111
                                             -0x1.7d9f6f23e8682p-10, 0x1.3526e9ed54da1p-11,  -0x1.f243823c8c981p-13,
                                             0x1.8445870f6fe41p-14,  -0x1.05bbdae896297p-15, 0x1.b33642a122cddp-18};
 
-/// tanh of x in [0, limit] from `power` = exp(2 x).
+/// Computes tanh of x in [0, limit] from `power` = exp(2 x).
 template <int count, class V>
 constexpr V tanh_from(V x, V power, double const (&terms)[count]) {
   V const square = x * x;
@@ -187,7 +188,7 @@ constexpr V tanh_from(V x, V power, double const (&terms)[count]) {
   return select(x < like(x, 0.625), inner, outer);
 }
 
-/// erf(x) / x - 1, in powers of x^2, for x below 1.
+/// Approximate erf(x) / x - 1, in powers of x^2, for x below 1.
 inline constexpr double erf_f32_inner[] = {0x1.06eba8p-3, -0x1.81273ep-2,  0x1.ce2d10p-4, -0x1.b7fabap-6,
                                            0x1.541270p-8, -0x1.a45088p-11, 0x1.4a5690p-14};
 inline constexpr double erf_f64_inner[] = {0x1.06eba8214db69p-3,   -0x1.812746b0379e6p-2,  0x1.ce2f21a042b30p-4,
@@ -195,7 +196,7 @@ inline constexpr double erf_f64_inner[] = {0x1.06eba8214db69p-3,   -0x1.812746b0
                                            0x1.f9a321d5b8e1ep-14,  -0x1.f4d1e3183f7aep-17, 0x1.b9df224ca4b97p-20,
                                            -0x1.5f1ecb6f0764cp-23, 0x1.f7b4bf3b13964p-27,  -0x1.389d4f2641625p-30,
                                            0x1.05ffd737fb32ep-34};
-/// -log(1 - erf(x)), in powers of x - 1, for x from 1 to where erf is 1; the error is weighed by 1 - erf.
+/// Approximate -log(1 - erf(x)), in powers of x - 1, for x from 1 to where erf is 1; the error is weighed by 1 - erf.
 inline constexpr double erf_f32_outer[] = {0x1.d97fc0p+0,  0x1.51c9aap+1,  0x1.afad60p-1,  0x1.53f042p-5,
                                            -0x1.43e6bap-7, 0x1.ddabacp-10, -0x1.832ed0p-13};
 inline constexpr double erf_f64_outer[] = {0x1.d97fbf27aa2a1p+0,   0x1.51c9b0006c218p+1,   0x1.afabc11a2b089p-1,
@@ -205,7 +206,7 @@ inline constexpr double erf_f64_outer[] = {0x1.d97fbf27aa2a1p+0,   0x1.51c9b0006
                                            -0x1.f07c558a4cf75p-25, 0x1.1e1afd6739de9p-25,  -0x1.23e7a87f15095p-27,
                                            0x1.696de525eb1e7p-30,  -0x1.05657360b9b97p-33, 0x1.54cb15a5b1558p-38};
 
-/// The exponent of 1 - erf(x).
+/// Computes the exponent of 1 - erf(x).
 template <int count, class V>
 constexpr V erf_exponent(V x, double const (&terms)[count]) {
   V const beyond = x - like(x, 1);
@@ -291,8 +292,8 @@ constexpr V log_f64(V x) {
   return detail::log_edges(x, high + rest);
 }
 
-/// 1.5 f is exact, and the exponent is added to it with the sum's error kept; the other terms are added from the least
-/// up.
+/// Computes log2. 1.5 f is exact, and the exponent is added to it with the sum's error kept; the other terms are added
+/// from the smallest up.
 template <class V>
 constexpr V log2_f32(V x) {
   auto const [e, f] = detail::split_f32(x, 0x3F2AAAAB);  // 2/3
@@ -308,7 +309,7 @@ constexpr V log2_f32(V x) {
   return detail::log_edges(x, high + rest);
 }
 
-/// log2(1 + f) = (f + rest) * (1 + excess), the parts summed from the smallest up.
+/// Computes log2(1 + f) = (f + rest) * (1 + excess), the parts summed from the smallest up.
 template <class V>
 constexpr V log2_f64(V x) {
   auto const [e, f] = detail::split_f64(x);
@@ -319,7 +320,7 @@ constexpr V log2_f64(V x) {
   return detail::log_edges(x, tail + rest + f + e);
 }
 
-/// 1 from 10 on (f64: 20).
+/// Gives 1 from 10 on (f64: 20).
 template <class V>
 constexpr V tanh_f32(V x) {
   V const limited = detail::limited_to(detail::magnitude_f32(x), 10);
@@ -333,7 +334,7 @@ constexpr V tanh_f64(V x) {
   return detail::signed_f64(x, detail::tanh_from(limited, power, detail::tanh_f64_terms));
 }
 
-/// 1 from 4 on (f64: 6).
+/// Gives 1 from 4 on (f64: 6).
 template <class V>
 constexpr V erf_f32(V x) {
   V const limited = detail::limited_to(detail::magnitude_f32(x), 4);

@@ -1,11 +1,11 @@
-// Steps that the expansions of several functions share.
+// Holds steps that the expansions of several functions share.
 #pragma once
 
 #include "tegula/math/scalar.hpp"
 
 namespace tegula::math::detail {
 
-/// c[0] + x * (c[1] + x * (...)): one product and one sum per coefficient.
+/// Computes c[0] + x * (c[1] + x * (...)): one product and one sum per coefficient.
 template <class V>
 constexpr V polynomial(V x, double const* coefficients, int count) {
   V result = like(x, coefficients[count - 1]);
@@ -16,7 +16,7 @@ constexpr V polynomial(V x, double const* coefficients, int count) {
   return result;
 }
 
-/// x without its sign.
+/// Gives x without its sign.
 template <class V>
 constexpr V magnitude_f32(V x) {
   auto const bits = to_bits(x);

@@ -1,5 +1,5 @@
-// Elementary functions, integer arithmetic and conversions of scalars, constexpr, with the meanings of ops/arith.hpp.
-// This is what host<T> and the simulator compute with. Elements of 8 and 16 bits are passed as their bits.
+// Defines elementary functions, integer arithmetic and conversions of scalars, constexpr, with the meanings of
+// ops/arith.hpp. host<T> and the simulator compute with them. Elements of 8 and 16 bits are passed as their bits.
 #pragma once
 
 #include <limits>
@@ -16,7 +16,7 @@ namespace detail {
 
 __extension__ using Wide = unsigned __int128;
 
-/// Square root by integers, digit by digit, for compile time.
+/// Computes the square root by integers, digit by digit, for compile time.
 constexpr double sqrt_digits(double x, int mantissa_bits) {
   // x = m * 2^e with an even e and m of 2 * (mantissa_bits + 2) bits, whose root has one bit to round by.
   int exponent = 0;
@@ -60,7 +60,7 @@ constexpr T sqrt(T x, int mantissa_bits) {
   return static_cast<T>(sqrt_digits(static_cast<double>(x), mantissa_bits));
 }
 
-/// Adding and taking away a number whose spacing is 1 rounds to an integer, ties to even.
+/// Rounds to an integer, ties to even, by adding and subtracting a number whose spacing is 1.
 template <class T>
 constexpr T round(T x, T limit) {
   if (!(x < limit && x > -limit)) return x;  // already an integer, infinite or NaN
@@ -79,7 +79,7 @@ constexpr T floor(T x, T limit) {
 
 }  // namespace detail
 
-/// Correctly rounded; NaN below zero, -0 of -0.
+/// Computes the correctly rounded square root; NaN below zero, -0 of -0.
 constexpr float sqrt(float x) { return detail::sqrt(x, 23); }
 constexpr double sqrt(double x) { return detail::sqrt(x, 52); }
 template <class T>
@@ -87,7 +87,7 @@ constexpr Real<T> sqrt(Real<T> x) {
   return {sqrt(x.value)};
 }
 
-/// Nearest integer value, ties to even; keeps the sign of zero.
+/// Rounds to the nearest integer value, ties to even; keeps the sign of zero.
 constexpr float round(float x) { return detail::round(x, 0x1p23F); }
 constexpr double round(double x) { return detail::round(x, 0x1p52); }
 constexpr float floor(float x) { return detail::floor(x, 0x1p23F); }
@@ -97,7 +97,7 @@ constexpr double ceil(double x) { return -floor(-x); }
 constexpr float trunc(float x) { return x < 0 ? ceil(x) : floor(x); }
 constexpr double trunc(double x) { return x < 0 ? ceil(x) : floor(x); }
 
-// The expanded rows of elementary.def.
+// Defines the expanded rows of elementary.def.
 #define TEGULA_EXPANDED(op, name, ...)                                       \
   constexpr float name(float x) { return name##_f32(Real<float>{x}).value; } \
   constexpr double name(double x) { return name##_f64(Real<double>{x}).value; }
@@ -107,7 +107,7 @@ constexpr double trunc(double x) { return x < 0 ? ceil(x) : floor(x); }
 constexpr float abs(float x) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFFU); }
 constexpr double abs(double x) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & 0x7FFFFFFFFFFFFFFFU); }
 
-/// The lesser and the greater; of a NaN and a number the number.
+/// Give the minimum and the maximum; of a NaN and a number the number.
 template <class T>
 constexpr T(min)(T a, T b) {
   if (a != a) return b;
@@ -119,7 +119,7 @@ constexpr T(max)(T a, T b) {
   return a < b ? b : a;
 }
 
-// Integer arithmetic: wraps, never traps. T is std::int32_t or std::int64_t.
+// Integer arithmetic wraps and never traps. T is std::int32_t or std::int64_t.
 
 template <class T>
 constexpr T wrapping_add(T a, T b) {
@@ -133,7 +133,7 @@ template <class T>
 constexpr T wrapping_mul(T a, T b) {
   return Bits<T>::wrap(Bits<T>{a}.bits() * Bits<T>{b}.bits()).value;
 }
-/// Truncates toward zero; x / 0 is 0, the least value / -1 wraps.
+/// Truncates toward zero; x / 0 is 0, the minimum value / -1 wraps.
 template <class T>
 constexpr T div(T a, T b) {
   if (b == 0) return 0;
@@ -151,20 +151,20 @@ constexpr T ceil_div(T a, T b) {
   if (b <= 0) return 0;
   return static_cast<T>(a / b + (a % b > 0 ? 1 : 0));
 }
-/// Amounts outside 0..bits-1 give 0.
+/// Shifts left; amounts outside 0..bits-1 give 0.
 template <class T>
 constexpr T shift_left(T a, T amount) {
   constexpr T bits = sizeof(T) * 8;
   return amount < 0 || amount >= bits ? T{0} : Bits<T>::wrap(Bits<T>{a}.bits() << amount).value;
 }
-/// Arithmetic; amounts outside 0..bits-1 act as bits-1.
+/// Shifts right arithmetically; amounts outside 0..bits-1 act as bits-1.
 template <class T>
 constexpr T shift_right(T a, T amount) {
   constexpr T bits = sizeof(T) * 8;
   return static_cast<T>(a >> (amount < 0 || amount >= bits ? bits - 1 : amount));
 }
 
-// Conversions, as CastOp's.
+// Conversions follow CastOp's.
 
 /// Truncates, saturates, NaN gives 0.
 template <class To, class From>
@@ -176,7 +176,7 @@ constexpr To float_to_int(From x) {
   return static_cast<To>(x);
 }
 
-/// The value of a narrow float's bits.
+/// Gives the value of a narrow float's bits.
 constexpr float narrow_value(Element element, std::uint16_t bits) {
   Bits<std::int32_t> const lane{bits};
   switch (element) {
@@ -191,7 +191,7 @@ constexpr float narrow_value(Element element, std::uint16_t bits) {
   }
 }
 
-/// A number with a sign that rounds to any narrow float as it does itself: f32 stay, others are rounded to odd.
+/// Gives a number with a sign that rounds to any narrow float as it does itself: f32 stay, others are rounded to odd.
 constexpr float to_f32_odd(float x) { return x; }
 constexpr float to_f32_odd(double x) { return f64_to_f32_odd(Real<double>{x}).value; }
 constexpr float to_f32_odd(std::int64_t x) {
@@ -199,7 +199,7 @@ constexpr float to_f32_odd(std::int64_t x) {
 }
 constexpr float to_f32_odd(std::int32_t x) { return to_f32_odd(static_cast<double>(x)); }
 
-/// The bits of the narrow float nearest to a number, rounded once.
+/// Gives the bits of the narrow float nearest to a number, rounded once.
 template <class T>
 constexpr std::uint16_t narrow_bits(Element element, T number) {
   Real<float> const x{to_f32_odd(number)};

@@ -1,6 +1,6 @@
-// The scalar values on which the expansions of elementary.hpp and convert.hpp run at compile time, in host<T> and in
-// the simulator. The expansions themselves are templates over any pair of value types with the functions below; the
-// pass expand-math runs the same text with values that build IR.
+// Defines the scalar values on which the expansions of elementary.hpp and convert.hpp run at compile time, in host<T>
+// and in the simulator. The expansions themselves are templates over any pair of value types with the functions below;
+// the pass expand-math runs the same text with values that build IR.
 //
 // A value type F (a float) and its integer I of the same width have, found by argument-dependent lookup:
 //   F: a + b, a - b, a * b, a / b, sqrt(a) (each rounded once), a < b, a == b (ordered), a != b (unordered)
@@ -17,8 +17,8 @@ namespace tegula::math {
 
 namespace detail {
 
-/// The product as a value of its own: a compiler that may fuse it into a following sum (GCC does, wherever the target
-/// has the instruction) is kept from doing so, since every executor rounds product and sum apart.
+/// Computes a product in a separate step. A compiler may fuse a product into a following sum (GCC does, wherever the
+/// target has the instruction). This prevents it, since every executor rounds product and sum apart.
 template <class T>
 constexpr T rounded(T product) {
 #if defined(__FMA__) || defined(__FMA4__)
@@ -29,7 +29,7 @@ constexpr T rounded(T product) {
   return product;
 }
 
-/// A product in a constant expression, where compilers refuse overflow.
+/// Computes a product in a constant expression, where compilers refuse overflow.
 template <class T>
 constexpr T constant_product(T a, T b) {
   constexpr bool narrow = sizeof(T) == 4;
@@ -45,7 +45,7 @@ constexpr T constant_product(T a, T b) {
 
 }  // namespace detail
 
-/// An integer of 32 or 64 bits whose arithmetic wraps.
+/// Holds an integer of 32 or 64 bits whose arithmetic wraps.
 template <class T>
 struct Bits {
   static_assert(std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t>);
@@ -63,7 +63,7 @@ struct Bits {
   friend constexpr bool operator==(Bits a, Bits b) { return a.value == b.value; }
 };
 
-/// A float or double, each operation rounded by itself.
+/// Holds a float or double, each operation rounded by itself.
 template <class T>
 struct Real {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
@@ -84,12 +84,12 @@ struct Real {
   friend constexpr bool operator!=(Real a, Real b) { return a.value != b.value; }
 
  private:
-  /// In constant expressions only, where compilers refuse arithmetic that gives NaN.
+  /// Finds a NaN operand, in constant expressions only, where compilers refuse arithmetic that gives NaN.
   static constexpr bool either_nan(Real a, Real b) {
     return std::is_constant_evaluated() && (a.value != a.value || b.value != b.value);
   }
   static constexpr Real nan_of(Real a, Real b) { return a.value != a.value ? a : b; }
-  /// Division by zero, which compilers refuse.
+  /// Divides by zero, which compilers refuse.
   static constexpr Real over_zero(Real a, Real b) {
     if (a.value == 0) return {static_cast<T>(__builtin_nan(""))};
     if (a.value != a.value) return a;

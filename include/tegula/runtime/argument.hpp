@@ -1,4 +1,4 @@
-// One argument of a launch after its type is gone. Templates of the launcher fill it; users do not.
+// Describes one argument of a launch without its type. Templates of the launcher fill it; users do not.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace tegula {
 
-/// A tensor or scalar handed to a kernel.
+/// Holds a tensor or scalar handed to a kernel.
 struct Argument {
   ParameterKind kind = ParameterKind::tensor;
   Element element = Element::f32;
-  bool read_only = false;               ///< a view of const elements: an output cannot take it
-  DeviceKind space = DeviceKind::host;  ///< where a tensor's memory is
-  int device_number = -1;               ///< which CUDA device, if known; -1 is taken as the stream's
+  bool read_only = false;               ///< a view of const elements: not allowed as an output
+  DeviceKind space = DeviceKind::host;  ///< memory of a tensor
+  int device_number = -1;               ///< number of the CUDA device, if known; -1 is taken as the stream's
   int rank = 0;
   void* address = nullptr;
   std::int64_t extents[max_rank] = {};
@@ -24,11 +24,11 @@ struct Argument {
   detail::Allocation* allocation = nullptr;  ///< the buffer it came from, if any
 };
 
-/// The grid given by hand in `launch`, in place of the kernel's own.
+/// Holds the grid given in `launch`, in place of the kernel's own.
 struct GridOverride {
   bool given = false;
   std::int64_t extents[3] = {1, 1, 1};
-  int rank = 3;  ///< extents that were given
+  int rank = 3;  ///< number of extents that were given
 };
 
 }  // namespace tegula

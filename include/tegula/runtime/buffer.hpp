@@ -1,4 +1,4 @@
-// Memory on a device, owned and typed.
+// Owns typed memory on a device.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,13 @@ struct Allocation;
 void retain(Allocation* allocation) noexcept;
 void release(Allocation* allocation) noexcept;
 
-/// Bytes for `extents` elements of `element_bytes`. Throws UserError for a negative extent or more than int64 holds.
+/// Counts the bytes of `extents` elements of `element_bytes`. Throws UserError for a negative extent or more than int64
+/// holds.
 std::int64_t checked_bytes(std::int64_t const* extents, int rank, std::int64_t element_bytes);
 Allocation* allocate(device where, std::int64_t bytes);
-/// Gives the memory back; whoever still names the allocation gets a UserError.
+/// Frees the memory; a later use of the allocation gets a UserError.
 void free_now(Allocation* allocation);
-/// The address. Throws UserError if the memory was given back; nullptr for no allocation.
+/// Gives the address. Throws UserError if the memory was freed; nullptr for no allocation.
 void* address_of(Allocation const* allocation);
 device device_of(Allocation const* allocation);
 /// Copies between host memory and an allocation, checked against its size; with `order`, on that stream.
@@ -35,8 +36,8 @@ void fill(Allocation* to, void const* pattern, int pattern_bytes, std::int64_t b
 
 }  // namespace detail
 
-/// A dense array on a device, last axis fastest, uninitialised at first; the address is 256-byte aligned. Move-only;
-/// the memory goes back when the buffer dies or free() is called, after the work already on CUDA streams.
+/// Owns a dense array on a device, last axis fastest, uninitialised at first; the address is 256-byte aligned.
+/// Move-only. The memory is freed when the buffer dies or free() is called, after the work already on CUDA streams.
 ///
 /// Copies without a stream wait for all work given to the device so far and are complete when they return. Copies with
 /// one are ordered on it, and the host memory must stay alive until the stream is synchronised.
@@ -50,13 +51,13 @@ class buffer {
   using element_type = T;
   static constexpr int rank = Rank;
 
-  /// No memory; extents 0.
+  /// Makes a buffer without memory; extents 0.
   buffer() = default;
   template <detail::ExtentLike... E>
   requires(sizeof...(E) == Rank) explicit buffer(device where, E... extents) : extents_{detail::extent_of(extents)...} {
     allocation_ = Handle(detail::allocate(where, detail::checked_bytes(extents_, Rank, sizeof(T))));
   }
-  /// A copy of a container of contiguous elements.
+  /// Copies a container of contiguous elements.
   template <detail::ContiguousContainer C>
   requires(Rank == 1 && std::is_same_v<std::remove_const_t<detail::element_in<C const>>, T>)
       buffer(device where, C const& values)
@@ -72,7 +73,7 @@ class buffer {
   ~buffer() { detail::free_now(allocation_.get()); }
 
   [[nodiscard]] std::int64_t extent(int axis) const { return extents_[axis]; }
-  /// Elements between neighbours along `axis`.
+  /// Counts the elements between neighbours along `axis`.
   [[nodiscard]] std::int64_t stride(int axis) const {
     std::int64_t product = 1;
     for (int inner = axis + 1; inner < Rank; ++inner) product *= extents_[inner];
@@ -84,7 +85,7 @@ class buffer {
     return product;
   }
   [[nodiscard]] device where() const { return detail::device_of(allocation_.get()); }
-  /// The address on its device; const elements of a const buffer. Throws UserError after free().
+  /// Gives the address on its device; const elements of a const buffer. Throws UserError after free().
   [[nodiscard]] T* data() { return static_cast<T*>(detail::address_of(allocation_.get())); }
   [[nodiscard]] T const* data() const { return static_cast<T const*>(detail::address_of(allocation_.get())); }
 
@@ -105,7 +106,7 @@ class buffer {
   void copy_to(stream const& order, C&& values) const {
     copy_to(values.data(), static_cast<std::int64_t>(values.size()), &order);
   }
-  /// From another buffer of the same size, on the same or another device.
+  /// Copies from another buffer of the same size, on the same or another device.
   void copy_from(buffer const& other) {
     if (other.size() != size()) detail::refuse_sizes(other.size(), size());
     detail::copy(allocation_.get(), other.allocation_.get(), bytes(), nullptr);
@@ -113,23 +114,23 @@ class buffer {
   void fill(T value) { detail::fill(allocation_.get(), &value, sizeof(T), bytes(), nullptr); }
   void fill(stream const& order, T value) { detail::fill(allocation_.get(), &value, sizeof(T), bytes(), &order); }
 
-  /// The window for host code. Throws UserError if the memory is a device's.
+  /// Gives the window for host code. Throws UserError if the memory is a device's.
   [[nodiscard]] view<T, Rank> on_host() {
     if (!where().is_host()) detail::refuse_place(where(), "host");
     return view<T, Rank>(data(), extents_);
   }
   [[nodiscard]] view<T const, Rank> on_host() const { return const_cast<buffer*>(this)->on_host(); }
-  /// The window for launches on a CUDA stream. Throws UserError if the memory is the host's.
+  /// Gives the window for launches on a CUDA stream. Throws UserError if the memory is the host's.
   [[nodiscard]] device_view<T, Rank> on_device() {
     if (!where().is_cuda()) detail::refuse_place(where(), "cuda");
     return device_view<T, Rank>(data(), extents_);
   }
   [[nodiscard]] device_view<T const, Rank> on_device() const { return const_cast<buffer*>(this)->on_device(); }
 
-  /// Gives the memory back now. A later use, also by a prepared launch, is a UserError.
+  /// Frees the memory now. A later use, also by a prepared launch, is a UserError.
   void free() { detail::free_now(allocation_.get()); }
 
-  /// For the launcher.
+  /// Gives the allocation to the launcher.
   [[nodiscard]] detail::Allocation* allocation() const { return allocation_.get(); }
 
  private:

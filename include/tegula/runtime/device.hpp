@@ -1,4 +1,5 @@
-// Where kernels run: the host CPU or one CUDA device. A device is a plain value; nothing is owned.
+// Names the place where kernels run: the host CPU or one CUDA device. A device is a plain value and does not own
+// anything.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@ namespace tegula {
 
 enum class DeviceKind : std::uint8_t { host, cuda };
 
-/// Sizes that a launch is checked against. Bytes and counts; 0 where the device has no such limit.
+/// Holds the sizes that a launch is checked against. Bytes and counts; 0 where the device does not limit them.
 struct DeviceLimits {
   std::int64_t memory_bytes = 0;          ///< of the device, in all
   std::int64_t shared_bytes_per_cta = 0;  ///< dynamic shared memory with opt-in
@@ -20,18 +21,18 @@ struct DeviceLimits {
 /// Names a device. Copies are free; equal values name the same device.
 class device {
  public:
-  /// The host.
+  /// Names the host.
   constexpr device() = default;
 
-  /// The first CUDA device that kernels can be compiled for, else the host; TEGULA_DEVICE overrides.
+  /// Gives the first CUDA device that kernels can be compiled for, else the host; TEGULA_DEVICE overrides.
   static device best();
   static constexpr device host() { return {}; }
-  /// CUDA device `number`. Throws UserError, with the reason, if no driver answers or there is no such device.
+  /// Gives CUDA device `number`. Throws UserError, with the reason, if no driver answers or the device does not exist.
   static device cuda(int number = 0);
 
-  /// Number of CUDA devices; 0 if no driver answers (cuda_status() says why).
+  /// Counts the CUDA devices; 0 if no driver answers (cuda_status() says why).
   static int cuda_count();
-  /// "", or one line that says why no CUDA device can be used here.
+  /// Gives "", or one line that says why no CUDA device can be used here.
   static std::string cuda_status();
 
   [[nodiscard]] constexpr DeviceKind kind() const { return kind_; }
@@ -39,12 +40,12 @@ class device {
   [[nodiscard]] constexpr bool is_cuda() const { return kind_ == DeviceKind::cuda; }
   [[nodiscard]] constexpr int number() const { return number_; }
 
-  /// The maker's name: "NVIDIA H200", or the CPU's model.
+  /// Gives the maker's name: "NVIDIA H200", or the CPU's model.
   [[nodiscard]] std::string name() const;
-  /// "sm_90a" and the like; host: the processor family ("x86_64").
+  /// Gives "sm_90a" and the like; host: the processor family ("x86_64").
   [[nodiscard]] std::string architecture() const;
   [[nodiscard]] DeviceLimits limits() const;
-  /// "host" or "cuda:0".
+  /// Gives "host" or "cuda:0".
   [[nodiscard]] std::string str() const;
 
   friend constexpr bool operator==(device const& a, device const& b) {

@@ -1,9 +1,10 @@
-// A counted reference to an object of the runtime whose type is not shown: streams, allocations, timers.
+// Counts references to an object of the runtime whose type is not shown: streams, allocations, timers.
 #pragma once
 
 namespace tegula::detail {
 
-/// `State` has functions retain(State*) and release(State*) found by argument-dependent lookup; both take nullptr.
+/// Holds one reference. `State` has functions retain(State*) and release(State*) found by argument-dependent lookup;
+/// both accept nullptr.
 template <class State>
 class Handle {
  public:

@@ -1,4 +1,4 @@
-// An order of work: launches and copies on one stream happen one after the other.
+// Orders work: launches and copies on one stream happen one after the other.
 #pragma once
 
 #include "tegula/runtime/device.hpp"
@@ -15,17 +15,17 @@ void release(StreamState* state) noexcept;
 
 }  // namespace detail
 
-/// A stream of any device. Copies name the same stream. On the host, work is done when the call returns; on a CUDA
-/// device it is done after synchronize().
+/// Names a stream of any device. Copies name the same stream. On the host, work is done when the call returns; on a
+/// CUDA device it is done after synchronize().
 class stream {
  public:
-  /// A new stream of the device.
+  /// Makes a new stream of the device.
   explicit stream(device where = device::best());
 
   [[nodiscard]] device where() const;
   /// Waits for all work on this stream and throws DriverError if any of it failed.
   void synchronize() const;
-  /// The CUDA stream; null on the host (and for CUDA's default stream).
+  /// Gives the CUDA stream; null on the host (and for CUDA's default stream).
   [[nodiscard]] CUstream_st* handle() const;
 
  protected:
@@ -35,18 +35,18 @@ class stream {
   detail::Handle<detail::StreamState> state_;  // null: the host
 };
 
-/// A stream known at compile time to be the host's.
+/// Names a stream known at compile time to be the host's.
 class host_stream : public stream {
  public:
   host_stream() : stream(device::host()) {}
 };
 
-/// A stream known at compile time to be a CUDA device's: launching on it with host views does not compile.
+/// Names a stream known at compile time to be a CUDA device's: launching on it with host views does not compile.
 class cuda_stream : public stream {
  public:
-  /// A new stream of the device. Throws UserError if `where` is the host.
+  /// Makes a new stream of the device. Throws UserError if `where` is the host.
   explicit cuda_stream(device where = device::cuda());
-  /// The stream of an existing program (CUstream or cudaStream_t), used as it is and never destroyed. Null is the
+  /// Uses the stream of an existing program (CUstream or cudaStream_t) as it is and never destroys it. Null is the
   /// default stream of the current context, or of device 0 if there is none. The context must be a primary one.
   explicit cuda_stream(CUstream_st* existing);
 };

@@ -1,4 +1,4 @@
-// Time between two points of a stream.
+// Measures time between two points of a stream.
 #pragma once
 
 #include "tegula/runtime/handle.hpp"
@@ -19,7 +19,8 @@ class timer {
   explicit timer(stream const& order);
   void start();
   void stop();
-  /// Seconds between the last start() and stop(); waits for the work. Throws UserError if either was not called.
+  /// Gives the seconds between the last start() and stop(); waits for the work. Throws UserError if either was not
+  /// called.
   [[nodiscard]] double seconds() const;
 
  private:

@@ -1,5 +1,5 @@
-// Typed windows on memory that somebody else owns: view (host) and device_view (CUDA device), with extents and strides
-// in elements, outermost axis first. Making a view checks nothing; a launch checks what it gets.
+// Provides typed windows on memory that another object owns: view (host) and device_view (CUDA device), with extents
+// and strides in elements, outermost axis first. Making a view does not check anything; a launch checks its arguments.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +26,12 @@ constexpr std::int64_t extent_of(E const& extent) {
   return static_cast<std::int64_t>(extent);
 }
 
-/// a * b without undefined overflow: a launch refuses extents whose product is too large.
+/// Gives a * b without undefined overflow: a launch refuses extents whose product is too large.
 constexpr std::int64_t wrapped_product(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
-/// The part that both kinds of view share.
+/// Holds the part that both kinds of view share.
 template <class Self, class T, int Rank>
 class ViewBase {
   static_assert(Rank >= 1 && Rank <= max_rank, "view: the rank is 1 to 8");
@@ -43,9 +43,9 @@ class ViewBase {
   constexpr ViewBase() = default;
 
   [[nodiscard]] constexpr T* data() const { return data_; }
-  /// Elements along `axis`.
+  /// Counts the elements along `axis`.
   [[nodiscard]] constexpr std::int64_t extent(int axis) const { return extents_[axis]; }
-  /// Elements between neighbours along `axis`; may be negative or 0.
+  /// Counts the elements between neighbours along `axis`; may be negative or 0.
   [[nodiscard]] constexpr std::int64_t stride(int axis) const { return strides_[axis]; }
   [[nodiscard]] constexpr std::int64_t size() const {
     std::int64_t product = 1;
@@ -53,8 +53,8 @@ class ViewBase {
     return product;
   }
 
-  /// The elements [first, last) along `axis`, every `step`-th of them (step may be negative: then from last - 1 down;
-  /// 0 is a UserError).
+  /// Gives the elements [first, last) along `axis`, every `step`-th of them (step may be negative: then from last - 1
+  /// down; 0 is a UserError).
   [[nodiscard]] constexpr Self slice(int axis, std::int64_t first, std::int64_t last, std::int64_t step = 1) const {
     if (step == 0) refuse_step(axis);
     Self result = self();
@@ -65,7 +65,7 @@ class ViewBase {
     base.strides_[axis] *= step;
     return result;
   }
-  /// The same elements with two axes exchanged.
+  /// Gives the same elements with two axes exchanged.
   [[nodiscard]] constexpr Self transposed(int axis_a = Rank - 2, int axis_b = Rank - 1) const {
     Self result = self();
     ViewBase& base = result;
@@ -92,7 +92,7 @@ class ViewBase {
   std::int64_t strides_[Rank] = {};
 };
 
-/// A container of contiguous elements: has data() and size().
+/// Accepts a container of contiguous elements: has data() and size().
 template <class C>
 concept ContiguousContainer = requires(C& c) {
   *c.data();
@@ -105,7 +105,7 @@ using element_in = std::remove_reference_t<decltype(*static_cast<std::remove_ref
 
 }  // namespace detail
 
-/// Host memory. T may be const.
+/// Views host memory. T may be const.
 template <class T, int Rank>
 class view : public detail::ViewBase<view<T, Rank>, T, Rank> {
   using Base = detail::ViewBase<view<T, Rank>, T, Rank>;
@@ -116,17 +116,17 @@ class view : public detail::ViewBase<view<T, Rank>, T, Rank> {
   static constexpr DeviceKind space = DeviceKind::host;
 
   constexpr view() = default;
-  /// Dense, last axis fastest.
+  /// Views dense memory, last axis fastest.
   template <detail::ExtentLike... E>
   requires(sizeof...(E) == Rank) constexpr view(T* data, E... extents) : view(data, {detail::extent_of(extents)...}) {}
   constexpr view(T* data, std::int64_t const (&extents)[Rank]) : Base(data, extents, nullptr) {}
   constexpr view(T* data, std::int64_t const (&extents)[Rank], std::int64_t const (&strides)[Rank])
       : Base(data, extents, strides) {}
-  /// A whole container of contiguous elements.
+  /// Views a whole container of contiguous elements.
   template <detail::ContiguousContainer C>
   requires(Rank == 1 && std::is_convertible_v<detail::element_in<C> (*)[], T (*)[]>) constexpr view(C& container)
       : view(container.data(), static_cast<std::int64_t>(container.size())) {}
-  /// view<T> converts to view<T const>.
+  /// Converts view<T> to view<T const>.
   template <class U>
   requires(!std::is_same_v<U, T> &&
            std::is_convertible_v<U (*)[], T (*)[]>) constexpr view(view<U, Rank> const& other) {
@@ -137,7 +137,7 @@ class view : public detail::ViewBase<view<T, Rank>, T, Rank> {
     }
   }
 
-  /// The element at the given indices; not checked.
+  /// Gives the element at the given indices; not checked.
   template <detail::ExtentLike... At>
   requires(sizeof...(At) == Rank) constexpr T& operator()(At... indices) const {
     std::int64_t const index[] = {static_cast<std::int64_t>(indices)...};
@@ -156,7 +156,7 @@ view(T*, std::int64_t const (&)[Rank], std::int64_t const (&)[Rank]) -> view<T, 
 template <detail::ContiguousContainer C>
 view(C&) -> view<detail::element_in<C>, 1>;
 
-/// Memory of a CUDA device; the host must not read through it.
+/// Views memory of a CUDA device; the host must not read through it.
 template <class T, int Rank>
 class device_view : public detail::ViewBase<device_view<T, Rank>, T, Rank> {
   using Base = detail::ViewBase<device_view<T, Rank>, T, Rank>;

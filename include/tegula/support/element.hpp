@@ -1,4 +1,4 @@
-// The element kinds of tiles, tensors and scalars: one table of spelling, size and class.
+// Lists the element kinds of tiles, tensors and scalars: one table of spelling, size and class.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace tegula {
 
-/// What one element of a tile, tensor or scalar argument is.
+/// Names the element of a tile, tensor or scalar argument.
 enum class Element : std::uint8_t { boolean, i8, i32, i64, e4m3, e5m2, f16, bf16, f32, f64 };
 
 inline constexpr int element_count = 10;
@@ -17,7 +17,7 @@ enum class ElementKind : std::uint8_t {
   floating,
 };
 
-/// How arithmetic on tiles of an element is done.
+/// Says how arithmetic on tiles of an element is done.
 enum class Arithmetic : std::uint8_t {
   none,    ///< stored, moved, selected, converted, and multiplied by dot
   in_f32,  ///< computed in f32 and rounded
@@ -49,15 +49,15 @@ inline constexpr ElementInfo element_table[element_count] = {
 constexpr ElementInfo const& info(Element element) { return element_table[static_cast<int>(element)]; }
 constexpr std::string_view name(Element element) { return info(element).name; }
 constexpr int bits(Element element) { return info(element).bits; }
-/// Bytes of one element in global memory (a boolean takes 1).
+/// Gives the bytes of one element in global memory (a boolean takes 1).
 constexpr int bytes(Element element) { return (info(element).bits + 7) / 8; }
 constexpr bool is_float(Element element) { return info(element).kind == ElementKind::floating; }
 constexpr bool is_integer(Element element) { return info(element).kind == ElementKind::signed_integer; }
 constexpr bool is_arithmetic(Element element) { return info(element).arithmetic != Arithmetic::none; }
-/// Floats of less than 32 bits: what is computed with their values is computed in f32.
+/// True for floats of less than 32 bits: arithmetic on them is done in f32.
 constexpr bool is_narrow_float(Element element) { return is_float(element) && bits(element) < 32; }
 constexpr bool is_f8(Element element) { return element == Element::e4m3 || element == Element::e5m2; }
-/// The element in which products of this one are summed.
+/// Gives the element in which products of this one are summed.
 constexpr Element dot_accumulator(Element element) {
   if (is_integer(element)) return Element::i32;
   return element == Element::f64 ? Element::f64 : Element::f32;

@@ -1,4 +1,4 @@
-// A short list of integers held in place: extents, strides, axes, permutations.
+// Holds a short list of integers in place: extents, strides, axes, permutations.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 namespace tegula {
 
-/// The greatest rank of a tile or tensor.
+/// Limits the rank of a tile or tensor.
 inline constexpr int max_rank = 8;
 
-/// Up to max_rank integers without allocation. Appending past max_rank is the caller's error and is ignored by the
-/// DSL's static checks having refused such ranks before.
+/// Holds up to max_rank integers without allocation. Appending past max_rank is the caller's error and is ignored: the
+/// DSL's static checks refuse such ranks before.
 class Extents {
  public:
   constexpr Extents() = default;
@@ -40,7 +40,7 @@ class Extents {
   [[nodiscard]] constexpr std::int64_t* begin() { return values_; }
   [[nodiscard]] constexpr std::int64_t* end() { return values_ + size_; }
   [[nodiscard]] constexpr std::int64_t back() const { return values_[size_ - 1]; }
-  /// Product of all values; 1 when empty.
+  /// Multiplies all values; 1 when empty.
   [[nodiscard]] constexpr std::int64_t product() const {
     std::int64_t result = 1;
     for (std::int64_t value : *this) result *= value;

@@ -1,4 +1,4 @@
-// Float formats of 8 and 16 bits: conversions to and from double, constexpr, rounded once to nearest even.
+// Converts float formats of 8 and 16 bits to and from double, constexpr, rounded once to nearest even.
 #pragma once
 
 #include <bit>
@@ -31,7 +31,7 @@ constexpr std::uint32_t narrow_float(double value) {
   return sign | static_cast<std::uint32_t>(kept + biased);
 }
 
-/// The exact value of a float of 1 + exponent_bits + mantissa_bits bits.
+/// Gives the exact value of a float of 1 + exponent_bits + mantissa_bits bits.
 template <int exponent_bits, int mantissa_bits>
 constexpr double widen_float(std::uint32_t bits) {
   constexpr int bias = (1 << (exponent_bits - 1)) - 1;
@@ -59,9 +59,9 @@ constexpr std::uint16_t bf16_bits(double value) { return static_cast<std::uint16
 constexpr double f16_value(std::uint16_t bits) { return widen_float<5, 10>(bits); }
 constexpr double bf16_value(std::uint16_t bits) { return widen_float<8, 7>(bits); }
 
-// The formats of 8 bits, as the OCP's specification and the conversions of PTX (.satfinite) have them: what is beyond
-// the greatest number becomes that number, infinities too; NaN is 0x7F. e4m3 has no infinity, so its uppermost exponent
-// is an ordinary one.
+// Formats of 8 bits follow the OCP's specification and the conversions of PTX (.satfinite): values beyond the maximum
+// become the maximum, infinities too; NaN is 0x7F. e4m3 does not have infinities, so its uppermost exponent is an
+// ordinary one.
 inline constexpr double e4m3_greatest = 448, e5m2_greatest = 57344;
 
 constexpr std::uint8_t e4m3_bits(double value) {

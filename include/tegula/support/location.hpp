@@ -1,11 +1,11 @@
-// Where a DSL value was written. What lives here: the location class and nothing else.
+// Holds the place where a DSL value was written: the location class and nothing else.
 #pragma once
 
 #include <cstdint>
 
 namespace tegula {
 
-/// A place in the user's source: file, line and enclosing function of the call that made a value.
+/// Names a place in the user's source: file, line and enclosing function of the call that made a value.
 ///
 /// Every located DSL function takes `location where = location::current()` as its last parameter. It is a class, never
 /// a bare int, so that no index argument can be swallowed by it. The strings have static storage duration.
@@ -23,7 +23,7 @@ class location {
   [[nodiscard]] constexpr char const* file() const { return file_; }
   [[nodiscard]] constexpr std::uint32_t line() const { return line_; }
   [[nodiscard]] constexpr char const* function() const { return function_; }
-  /// False for a value that has no source line (made by a pass, or read from text without locations).
+  /// False for a value without a source line (made by a pass, or read from text without locations).
   [[nodiscard]] constexpr bool known() const { return line_ != 0; }
 
  private:

@@ -1,12 +1,12 @@
-// Interned strings: names, messages and callees inside op structs.
+// Interns strings: names, messages and callees inside op structs.
 #pragma once
 
 #include <string_view>
 
 namespace tegula {
 
-/// An interned, immutable, NUL-terminated string. Copying is copying a pointer; equal text is the same pointer for the
-/// life of the process. Thread-safe.
+/// Holds an interned, immutable, NUL-terminated string. Copying is copying a pointer; equal text is the same pointer
+/// for the life of the process. Thread-safe.
 class Symbol {
  public:
   constexpr Symbol() = default;

@@ -9,14 +9,14 @@
 
 namespace tegula {
 
-/// The shape of one matrix instruction: `rows` x N x K, N a multiple of `column_step` up to `max_columns`, K of
+/// Gives the shape of one matrix instruction: `rows` x N x K, N a multiple of `column_step` up to `max_columns`, K of
 /// `depth_bytes` bytes of the operands' elements.
 struct MatrixInstruction {
   int rows = 0;  ///< 0: the architecture lacks the instruction
   int column_step = 0;
   int max_columns = 0;
   int depth_bytes = 0;
-  int extra_registers = 0;  ///< of a thread, which the assembler wants besides accumulators
+  int extra_registers = 0;  ///< of a thread, which the assembler needs besides accumulators
 };
 
 struct TargetInfo {
@@ -30,11 +30,11 @@ struct TargetInfo {
   int register_step = 0;          ///< registers are handed out to threads in multiples of this
   MatrixInstruction wgmma;        ///< of a warpgroup
   MatrixInstruction mma;          ///< of a warp
-  /// Bytes of K, times rows times columns, that the tensor cores multiply.
+  /// Counts bytes of K, times rows times columns, that the tensor cores multiply.
   double product_bytes_per_clock = 0;
   double exponentials_per_clock = 0;
 
-  /// Registers of each thread when a CTA of so many warps begins.
+  /// Gives the registers of each thread when a CTA of so many warps begins.
   [[nodiscard]] constexpr int registers_at_start(int warps) const {
     int const even = registers / (lanes * (warps > 0 ? warps : 1)) / register_step * register_step;
     return even < registers_per_thread ? even : registers_per_thread;
@@ -42,17 +42,17 @@ struct TargetInfo {
   [[nodiscard]] constexpr int threads_per_group() const { return lanes * warps_per_group; }
 };
 
-/// Rules of the PTX ISA, the same on every architecture that has the instruction.
+/// Holds rules of the PTX ISA, the same on every architecture that has the instruction.
 namespace isa {
 
 inline constexpr MatrixInstruction wgmma{
     .rows = 64, .column_step = 8, .max_columns = 256, .depth_bytes = 32, .extra_registers = 26};
 inline constexpr MatrixInstruction mma{.rows = 16, .column_step = 8, .max_columns = 8, .depth_bytes = 32};
 
-/// Barriers of a CTA: number 0 is the barrier of all threads, the others have their numbers as names.
+/// Counts the barriers of a CTA: number 0 is the barrier of all threads, the others have their numbers as names.
 inline constexpr int named_barriers = 16;
 
-/// The register counts that setmaxnreg accepts: multiples of `step` from `min` to `max`.
+/// Gives the register counts that setmaxnreg accepts: multiples of `step` from `min` to `max`.
 struct SetmaxnregCounts {
   int min = 24;
   int max = 256;
@@ -65,8 +65,8 @@ inline constexpr SetmaxnregCounts setmaxnreg;
 
 }  // namespace isa
 
-/// Hopper. Each of its four tensor cores does 512 dense bf16 multiply-adds a clock, twice as many of 8 bits and half as
-/// many of tf32; each quarter of a multiprocessor does 4 exponentials.
+/// Describes Hopper. Each of its four tensor cores does 512 dense bf16 multiply-adds a clock, twice as many of 8 bits
+/// and half as many of tf32. Each quarter of a multiprocessor does 4 exponentials.
 inline constexpr TargetInfo sm_90a{
     .architecture = "sm_90a",
     .shared = 232448,
@@ -82,10 +82,11 @@ inline constexpr TargetInfo sm_90a{
     .exponentials_per_clock = 16,
 };
 
-/// The architectures that kernels can be compiled for; the first is taken where none is named.
+/// Lists the architectures that kernels can be compiled for; the first is the default.
 inline constexpr std::array<TargetInfo const*, 1> gpu_targets = {&sm_90a};
 
-/// The description of that architecture, of the first one for an empty name; null: kernels cannot be compiled for it.
+/// Finds the description of that architecture, of the first one for an empty name; null: kernels cannot be compiled for
+/// it.
 constexpr TargetInfo const* find_target(std::string_view architecture) {
   if (architecture.empty()) return gpu_targets.front();
   for (TargetInfo const* target : gpu_targets)

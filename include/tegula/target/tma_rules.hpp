@@ -1,5 +1,5 @@
-// The rules of TMA copies, each by a name and with what mends it. What breaks one is said by a sentence that begins
-// with the name: "tma: stride: the stride of the tensor's rows is known to be a multiple of 4 bytes, not of 16".
+// Names the rules of TMA copies, each with its remedy. The sentence for a broken rule begins with the name:
+// "tma: stride: the stride of the tensor's rows is known to be a multiple of 4 bytes, not of 16".
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ inline constexpr std::int64_t max_axes = 5;
 inline constexpr std::int64_t max_box_extent = 256;
 inline constexpr int step_bytes = 16;                                ///< of addresses, strides and rows of a box
 inline constexpr std::int64_t stride_limit = std::int64_t{1} << 40;  ///< bytes; strides are below it
-/// Elements along an axis. Coordinates have 32 bits with a sign: a tile that begins behind the last element still ends
-/// below 2^31.
+/// Limits the elements along an axis. Coordinates have 32 bits with a sign: a tile that begins behind the last element
+/// still ends below 2^31.
 inline constexpr std::int64_t max_extent = (std::int64_t{1} << 31) - (std::int64_t{1} << 20);
 
 }  // namespace tma_rule

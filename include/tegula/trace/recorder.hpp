@@ -1,8 +1,8 @@
-// The few non-template calls behind all of dsl/: what a running trace can be told. Types end here.
+// Records a trace: the few non-template calls behind all of dsl/. Types end here.
 //
-// What is told is kept as a draft: nodes, regions and the effects of each region in program order. finish() emits the
-// IR from the draft by one walk from the effects and yields, operands left to right, so the order in which a compiler
-// evaluates arguments never shows. A node that nothing needs is never emitted.
+// The calls are kept as a draft: nodes, regions and the effects of each region in program order. finish() emits the IR
+// from the draft by one walk from the effects and yields, operands left to right. So the order in which a compiler
+// evaluates arguments never shows. A node without uses is never emitted.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@
 
 namespace tegula::trace {
 
-/// A value of the running trace; -1: none.
+/// Numbers a value of the running trace; -1: none.
 using Id = std::int32_t;
 
-/// A value of some trace, as a user's variable holds it.
+/// Names a value of some trace, as a user's variable holds it.
 struct Handle {
   Id value = -1;
   std::uint32_t trace = 0;
 };
 
-/// A C++ number written in a kernel; it takes the element of the tile or scalar it meets.
+/// Holds a C++ number written in a kernel; it takes the element of the tile or scalar it meets.
 struct Literal {
   enum class Kind : std::uint8_t { integer, floating, boolean };
   Kind kind = Kind::integer;
@@ -33,7 +33,7 @@ struct Literal {
   double floating = 0;
 };
 
-/// One coordinate of a load, store or grid: a traced index or a number, in tiles or in elements.
+/// Holds one coordinate of a load, store or grid: a traced index or a number, in tiles or in elements.
 struct Coordinate {
   Handle traced;
   std::int64_t number = 0;
@@ -41,13 +41,13 @@ struct Coordinate {
   bool is_traced = false;
 };
 
-/// The point of a trace at which a load was written.
+/// Marks the point of a trace at which a load was written.
 struct Epoch {
   int effects = 0;  ///< statements begun before it
   int region = -1;
 };
 
-/// A list of ids that lives for one call.
+/// Lists ids for one call.
 struct Ids {
   Id const* first = nullptr;
   int count = 0;
@@ -55,14 +55,14 @@ struct Ids {
   constexpr Ids(std::initializer_list<Id> list) : count(static_cast<int>(list.size())) { first = list.begin(); }
 };
 
-/// What a loop says about how it is to run; 0: not said.
+/// Holds the hints for a loop; 0: not said.
 struct LoopHints {
   std::int64_t stages = 0, distance = 0, unroll = 0;
 };
 
 enum class RegionKind : std::uint8_t { kernel, function, loop, then_branch, else_branch };
 
-/// What a device function asks of the inliner.
+/// Holds the hint of a device function for the inliner.
 enum class FunctionInline : std::uint8_t { unset, no, yes };
 
 /// Records one kernel, or one device function that a kernel's trace calls. Made by Kernel<F>::trace on the stack;
@@ -71,64 +71,64 @@ enum class FunctionInline : std::uint8_t { unset, no, yes };
 class Recorder {
  public:
   Recorder(char const* name, location where);
-  /// Of a device function called in another trace, whose values mean nothing in this one.
+  /// Records a device function called in another trace, whose values are not valid in this one.
   Recorder(Recorder& caller, char const* name, location where);
   Recorder(Recorder const&) = delete;
   Recorder& operator=(Recorder const&) = delete;
   ~Recorder();
 
-  /// The recorder of the kernel that is being traced; UserError that names `word` when there is none.
+  /// Gives the recorder of the kernel that is being traced; UserError that names `word` when there is none.
   static Recorder& current(char const* word, location where);
-  /// Null when no kernel is being traced.
+  /// Gives the same, or null when no kernel is being traced.
   static Recorder* active() noexcept;
-  /// The region in which a variable made now lives; -1 outside of a trace.
+  /// Gives the region in which a variable made now lives; -1 outside of a trace.
   static std::int32_t home() noexcept;
 
-  // Parameters, in order.
+  // Record parameters, in order.
   Handle tensor_parameter(Element element, int rank, Direction direction, std::int64_t multiple_of);
-  /// The same in a device function, for a tensor of its caller. A tensor that may be written is one parameter however
-  /// often the call names it, so that a load sees what the body stored under the tensor's other name.
+  /// Adds a parameter to a device function, for a tensor of its caller. A tensor that may be written is one parameter
+  /// however often the call names it. So a load sees a store of the body under the tensor's other name.
   Handle tensor_argument(Handle in_caller, Element element, int rank, Direction direction, std::int64_t multiple_of);
   Handle scalar_parameter(Element element);
   Handle tile_parameter(ir::Type const& type);
 
-  // Values.
+  // Use values.
   [[nodiscard]] Handle handle(Id value) const;
-  /// The value, checked to belong to this trace and to a region that is open.
+  /// Gives the value, checked to belong to this trace and to a region that is open.
   Id use(Handle value, location where);
-  /// A tile variable made in region `home` is assigned; an error when the trace is in a deeper one.
+  /// Checks that a tile variable made in region `home` may be assigned; an error when the trace is in a deeper region.
   void check_assign(std::uint32_t trace, std::int32_t home, location where);
   template <class OpStruct>
   Id emit(OpStruct const& attributes, Ids operands, ir::Type const& result, location where) {
     return emit_op(ir::kind_of<OpStruct>, &attributes, operands, result, where);
   }
-  /// A pure op on scalars: found again when written again, folded when constant; lives in the outermost region that has
-  /// its operands.
+  /// Emits a pure op on scalars: found again when written again, folded when constant. It lives in the outermost region
+  /// that has its operands.
   template <class OpStruct>
   Id emit_scalar(OpStruct const& attributes, Ids operands, ir::Type const& result, location where) {
     return emit_scalar_op(ir::kind_of<OpStruct>, &attributes, operands, result, where);
   }
-  /// The literal as a scalar or, in every element, a tile; UserError when it does not fit the element.
+  /// Records the literal as a scalar or, in every element, a tile; UserError when it does not fit the element.
   Id constant(Literal value, ir::Type const& type, location where);
-  /// The value in the wanted type: scalars are converted and splatted, axes of extent 1 broadcast.
+  /// Gives the value in the wanted type: scalars are converted and splatted, axes of extent 1 broadcast.
   Id adapt(Id value, ir::Type const& wanted, location where);
   Id extent(Id tensor, int axis, location where);
   Id index_value(Coordinate const& coordinate, location where);
 
-  // Memory.
+  // Access memory.
   [[nodiscard]] Epoch epoch() const;
   Id load(Handle tensor, Epoch written, Coordinate const* coordinates, int rank, Literal pad, ir::Type const& result,
           location where, location recorded);
   void store(Handle tensor, Id tile, Coordinate const* coordinates, int rank, location where);
 
-  // Grid and relations.
+  // State the grid and relations.
   /// States the grid; gives one index per extent, the last extent running fastest.
   void grid(char const* word, Id const* extents, int rank, Handle* indices, location where);
-  /// An axis that the grid does not have was asked for.
+  /// Refuses an axis that the grid does not have.
   [[noreturn]] void refuse_grid_axis(int which, int rank);
   void require(Id condition, char const* message, location where);
 
-  // Statements with regions. Results of a loop or branch are ids first, first + 1, ...
+  // Record statements with regions. Results of a loop or branch are ids first, first + 1, ...
   void begin_loop(Id lower, Id upper, Id step, Ids inits, LoopHints const& wishes, location where);
   [[nodiscard]] Id region_argument(int i) const;
   Id end_loop(Ids yields);
@@ -136,8 +136,8 @@ class Recorder {
   void begin_else(Ids then_yields);
   Id end_if(Ids else_yields);
 
-  /// Ends the trace of a device function, which gives these results of its own, and calls it here. Functions that come
-  /// out equal are one. Results are ids first, first + 1, ...
+  /// Ends the trace of a device function, which returns these results, and calls it here. Functions that turn out equal
+  /// are merged. Results are ids first, first + 1, ...
   Id call(Recorder& function, FunctionInline how, Handle const* arguments, int count, Ids results);
 
   /// Ends the trace and emits the IR.

@@ -1,4 +1,4 @@
-// A traced kernel as a handle: what the DSL hands to the launcher and the compiler.
+// Holds a traced kernel as a handle: the DSL hands it to the launcher and the compiler.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace tegula::trace {
 
-/// A kernel's IR after tracing, shared and immutable. Cheap to copy; safe to use from several threads. The IR itself is
-/// reached by the library through lib/trace/traced_kernel.hpp.
+/// Shares a kernel's immutable IR after tracing. Cheap to copy; safe to use from several threads. The library reaches
+/// the IR through lib/trace/traced_kernel.hpp.
 class TracedKernel {
  public:
   struct Impl;
@@ -20,14 +20,14 @@ class TracedKernel {
   ~TracedKernel();
 
   [[nodiscard]] char const* name() const noexcept;
-  /// Where `kernel(...)` was written.
+  /// Gives the place of `kernel(...)` in the source.
   [[nodiscard]] location where() const noexcept;
-  /// One per leaf parameter in order, members of parameter structs in place of the struct.
+  /// Lists one entry per leaf parameter in order, members of parameter structs in place of the struct.
   [[nodiscard]] std::vector<ParameterInfo> const& parameters() const noexcept;
-  /// The IR as text: a pure function of the kernel, equal on every compiler.
+  /// Gives the IR as text: a pure function of the kernel, equal on every compiler.
   [[nodiscard]] std::string text() const;
 
-  /// For the library: takes over one reference.
+  /// Takes over one reference, for the library.
   explicit TracedKernel(Impl* impl) noexcept : impl_(impl) {}
   [[nodiscard]] Impl const& impl() const noexcept { return *impl_; }
 

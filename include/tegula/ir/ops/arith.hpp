@@ -1,10 +1,16 @@
-// Arithmetic, comparison, selection, conversion and elementary functions. All work on scalars and, element by element,
-// on tiles of one shape; both operands have the same type. Meanings are exact and the same on every target unless an op
-// states an error: float arithmetic rounds each step to nearest even and is never contracted; integers wrap. Only cuda,
-// unless the options ask for exact arithmetic, may round x * c - m once where a power of it is taken, add up carried
-// sums of free order lane by lane, multiply by reciprocals what is rounded to 16 bits, take 2^-126 for a scale of 0 of
-// masked scores, keep zeros that such a power scales, whatever it is, and let the reference of a softmax lag; the
-// passes that do so say by how much.
+// Defines the ops of arithmetic, comparison, selection, conversion and elementary functions. All work on scalars and,
+// element by element, on tiles of one shape; both operands have the same type. Meanings are exact and the same on every
+// target unless an op states an error. Float arithmetic rounds each step to nearest even and is never contracted;
+// integers wrap.
+//
+// Only cuda, and only where the options do not ask for exact arithmetic, may deviate as follows; the passes that do so
+// say by how much:
+// - round x * c - m once where a power of it is taken,
+// - add up carried sums of free order lane by lane,
+// - multiply by reciprocals where the result is rounded to 16 bits,
+// - use 2^-126 for a scale of 0 of masked scores,
+// - keep zeros that such a power scales, whatever it is,
+// - let the reference of a softmax lag.
 #pragma once
 
 #include "tegula/ir/fields.hpp"
@@ -17,7 +23,7 @@ enum class Predicate : std::uint8_t { eq, ne, lt, le, gt, ge };
 template <>
 inline constexpr std::array enum_names<Predicate>{"eq"sv, "ne"sv, "lt"sv, "le"sv, "gt"sv, "ge"sv};
 
-/// `%c = constant {value = 1.5 : f32} : f32`, or of a tile type: that value in every element.
+/// Gives a constant: `%c = constant {value = 1.5 : f32} : f32`, or of a tile type: that value in every element.
 struct ConstantOp : OpDefaults {
   static constexpr std::string_view mnemonic = "constant";
   static constexpr auto operands = names();
@@ -37,42 +43,42 @@ struct UnaryDefaults : OpDefaults {
   static constexpr unsigned traits = elementwise;
 };
 
-/// Sum. Not for booleans.
+/// Adds. Not for booleans.
 struct AddOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "add";
 };
-/// Difference. Not for booleans.
+/// Subtracts. Not for booleans.
 struct SubOp : BinaryDefaults {
   static constexpr std::string_view mnemonic = "sub";
 };
-/// Product. Not for booleans.
+/// Multiplies. Not for booleans.
 struct MulOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "mul";
 };
-/// Quotient; integers truncate toward zero, x / 0 is 0, the least value / -1 wraps.
+/// Divides; integers truncate toward zero, x / 0 is 0, the minimum value / -1 wraps.
 struct DivOp : BinaryDefaults {
   static constexpr std::string_view mnemonic = "div";
 };
-/// Integer remainder with the sign of lhs; x % 0 is x.
+/// Gives the integer remainder with the sign of lhs; x % 0 is x.
 struct RemOp : BinaryDefaults {
   static constexpr std::string_view mnemonic = "rem";
 };
-/// Integer quotient rounded up, for lhs >= 0 and rhs > 0; rhs <= 0 gives 0.
+/// Divides integers and rounds up, for lhs >= 0 and rhs > 0; rhs <= 0 gives 0.
 struct CeilDivOp : BinaryDefaults {
   static constexpr std::string_view mnemonic = "ceil_div";
 };
-/// The lesser. Floats: a NaN operand gives the other one; -0 and +0 may give either.
+/// Gives the minimum. Floats: a NaN operand gives the other one; -0 and +0 may give either.
 struct MinOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "min";
 };
-/// The greater. Floats: a NaN operand gives the other one; -0 and +0 may give either. `slack = n`: where the two differ
-/// by at most n, either of them.
+/// Gives the maximum. Floats: a NaN operand gives the other one; -0 and +0 may give either. `slack = n`: where the two
+/// differ by at most n, either of them.
 struct MaxOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "max";
   std::int64_t slack = 0;
   static constexpr auto attributes() { return fields(field("slack", &MaxOp::slack)); }
 };
-/// Bitwise and of integers, logical and of booleans.
+/// Computes the bitwise and of integers, the logical and of booleans.
 struct AndOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "and";
 };
@@ -82,60 +88,64 @@ struct OrOp : CommutativeDefaults {
 struct XorOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "xor";
 };
-/// Integer shift left; amounts outside 0..bits-1 give 0.
+/// Shifts integers left; amounts outside 0..bits-1 give 0.
 struct ShlOp : BinaryDefaults {
   static constexpr std::string_view mnemonic = "shl";
 };
-/// Arithmetic shift right; amounts outside 0..bits-1 act as bits-1.
+/// Shifts right arithmetically; amounts outside 0..bits-1 act as bits-1.
 struct ShrOp : BinaryDefaults {
   static constexpr std::string_view mnemonic = "shr";
 };
 
-/// `%c = compare %a, %b {predicate = lt} : bool` (or a tile of bool). Signed; floats ordered, but ne is unordered.
+/// Compares: `%c = compare %a, %b {predicate = lt} : bool` (or a tile of bool). Signed; floats ordered, but ne is
+/// unordered.
 struct CompareOp : BinaryDefaults {
   static constexpr std::string_view mnemonic = "compare";
   Predicate predicate = Predicate::eq;
   static constexpr auto attributes() { return fields(field("predicate", &CompareOp::predicate)); }
 };
 
-/// `%r = select %condition, %a, %b`: condition is a boolean of the same shape.
+/// Selects: `%r = select %condition, %a, %b`; condition is a boolean of the same shape.
 struct SelectOp : OpDefaults {
   static constexpr std::string_view mnemonic = "select";
   static constexpr auto operands = names("condition", "lhs", "rhs");
   static constexpr unsigned traits = elementwise;
 };
 
-/// `%d = fma %a, %b, %c`: a * b + c of f32 or f64, rounded once.
+/// Multiplies and adds: `%d = fma %a, %b, %c` is a * b + c of f32 or f64, rounded once.
 struct FmaOp : OpDefaults {
   static constexpr std::string_view mnemonic = "fma";
   static constexpr auto operands = names("lhs", "rhs", "addend");
   static constexpr unsigned traits = elementwise;
 };
 
-/// Conversion to the element of the result type. Float to float and integer to float round to nearest even (overflow to
-/// infinity); float to integer truncates, saturates, NaN gives 0; integer to integer wraps or sign-extends; boolean to
-/// number gives 0 or 1. No conversion to boolean.
+/// Converts to the element of the result type; not to boolean:
+/// - float to float and integer to float round to nearest even (overflow to infinity),
+/// - float to integer truncates and saturates; NaN gives 0,
+/// - integer to integer wraps or sign-extends,
+/// - boolean to number gives 0 or 1.
 struct CastOp : UnaryDefaults {
   static constexpr std::string_view mnemonic = "cast";
 };
-/// The same bits as another element of the same width (f32 and i32, f64 and i64).
+/// Gives the same bits as another element of the same width (f32 and i32, f64 and i64).
 struct BitcastOp : UnaryDefaults {
   static constexpr std::string_view mnemonic = "bitcast";
 };
 
-/// Negation: flips a float's sign, wraps for integers.
+/// Negates: flips a float's sign, wraps for integers.
 struct NegOp : UnaryDefaults {
   static constexpr std::string_view mnemonic = "neg";
 };
-/// Logical not of booleans, bitwise not of integers.
+/// Computes the logical not of booleans, the bitwise not of integers.
 struct NotOp : UnaryDefaults {
   static constexpr std::string_view mnemonic = "not";
 };
 struct AbsOp : UnaryDefaults {
   static constexpr std::string_view mnemonic = "abs";
 };
-/// The functions of elementary.def, of floats; f16 and bf16 are computed in f32 and rounded once. Errors on host and
-/// simulator are those of their rows; on Hopper those of f32 that are native: 2 ulp + the hardware's approximation.
+/// Computes the functions of elementary.def, of floats; f16 and bf16 are computed in f32 and rounded once. Errors on
+/// host and simulator are those of their rows. On Hopper, errors of native f32 rows are 2 ulp + the hardware's
+/// approximation.
 #define TEGULA_EXACT(op, name, ...)                     \
   struct op : UnaryDefaults {                           \
     static constexpr std::string_view mnemonic = #name; \

@@ -1,13 +1,13 @@
-// Asynchronous copies: TMA, bulk copies, cp.async, and what completes them. Copies are issued by one lane (elect),
-// cp_async by all executing threads.
+// Defines asynchronous copies: TMA, bulk copies, cp.async, and the ops that complete them. One lane issues copies
+// (elect); all executing threads issue cp_async.
 #pragma once
 
 #include "tegula/ir/ops/reduce.hpp"
 
 namespace tegula::ir {
 
-/// How a tensor map arranges the box in shared memory: see the layout `swizzled(32 | 64 | 128)`; none is swizzled(16)
-/// or, for a box as wide as the view, dense.
+/// Names how a tensor map arranges the box in shared memory: see the layout `swizzled(32 | 64 | 128)`; none is
+/// swizzled(16) or, for a box as wide as the view, dense.
 enum class Swizzle : std::uint8_t { none, b32, b64, b128 };
 template <>
 inline constexpr std::array enum_names<Swizzle>{"none"sv, "b32"sv, "b64"sv, "b128"sv};
@@ -16,9 +16,10 @@ enum class CachePolicy : std::uint8_t { normal, evict_first, evict_last };
 template <>
 inline constexpr std::array enum_names<CachePolicy>{"normal"sv, "evict_first"sv, "evict_last"sv};
 
-/// `%m = tensor_map %A {box = [128, 64], swizzle = b128} : tensor_map<128x64xbf16>`: the descriptor of a tensor
-/// parameter, encoded on the host at the launch and passed by value. In the outermost block of a kernel. One extent per
-/// tensor axis, outermost first; 1 along axes of which a copy takes one element. Rules: see lib/runtime tensor maps.
+/// Makes the descriptor of a tensor parameter, encoded on the host at the launch and passed by value:
+/// `%m = tensor_map %A {box = [128, 64], swizzle = b128} : tensor_map<128x64xbf16>`. In the outermost block of a
+/// kernel. One extent per tensor axis, outermost first; 1 along axes of which a copy takes one element. Rules: see
+/// lib/runtime tensor maps.
 struct TensorMapOp : OpDefaults {
   static constexpr std::string_view mnemonic = "tensor_map";
   static constexpr auto operands = names("tensor");
@@ -30,10 +31,11 @@ struct TensorMapOp : OpDefaults {
   }
 };
 
-/// `%a = fetch %map, %o0, %o1 : shared<128x64xbf16, swizzled(128)>`: the box of the result's shape at element offsets,
-/// as it lies in shared memory. A value: which buffer holds it, who copies it and when the bytes may be used again is
-/// decided by circular-buffer, which makes a tma_load of it. Elements outside the tensor are zero. Fetches of one
-/// number `ring` above 0 are the same fetch at several places (before a loop and in it): they take turns with one ring.
+/// Fetches the box of the result's shape at element offsets, as it lies in shared memory:
+/// `%a = fetch %map, %o0, %o1 : shared<128x64xbf16, swizzled(128)>`. A value: circular-buffer decides which buffer
+/// holds it, which lane copies it and when the bytes may be used again, and makes a tma_load of it. Elements outside
+/// the tensor are zero. Fetches of one number `ring` above 0 are the same fetch at several places (before a loop and in
+/// it): they take turns with one ring.
 struct FetchOp : OpDefaults {
   static constexpr std::string_view mnemonic = "fetch";
   static constexpr auto operands = names("map", "offsets");
@@ -43,11 +45,11 @@ struct FetchOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("ring", &FetchOp::ring)); }
 };
 
-/// `tma_load %map, %destination, %mbarrier, %o0, %o1 {multicast = 3}`: copies the box of the destination's shape at
-/// element offsets, one integer per tensor axis, by as few copies of the map's box as make it up, in the order of the
-/// destination's layout. A destination of lower rank takes one element of each leading axis. Outside the tensor it
-/// writes zeros. Each copy counts its full box on the mbarrier. `multicast`: bit r sends the data and the count to the
-/// same offsets of CTA r of the cluster; 0: this CTA.
+/// Copies the box of the destination's shape at element offsets, one integer per tensor axis:
+/// `tma_load %map, %destination, %mbarrier, %o0, %o1 {multicast = 3}`. As few copies of the map's box as possible make
+/// it up, in the order of the destination's layout. A destination of lower rank takes one element of each leading axis.
+/// Outside the tensor it writes zeros. Each copy counts its full box on the mbarrier. `multicast`: bit r sends the data
+/// and the count to the same offsets of CTA r of the cluster; 0: this CTA.
 struct TmaLoadOp : OpDefaults {
   static constexpr std::string_view mnemonic = "tma_load";
   static constexpr auto operands = names("map", "destination", "mbarrier", "offsets");
@@ -60,8 +62,8 @@ struct TmaLoadOp : OpDefaults {
   }
 };
 
-/// `tma_store %map, %source, %o0, %o1`: the copy back; elements outside the tensor are dropped. Joins the bulk group
-/// that the next bulk_commit of this lane closes.
+/// Copies back: `tma_store %map, %source, %o0, %o1`; elements outside the tensor are dropped. Joins the bulk group that
+/// the next bulk_commit of this lane closes.
 struct TmaStoreOp : OpDefaults {
   static constexpr std::string_view mnemonic = "tma_store";
   static constexpr auto operands = names("map", "source", "offsets");
@@ -69,8 +71,8 @@ struct TmaStoreOp : OpDefaults {
   static constexpr Effects effects = writes(Space::global, 0, Proxy::async) | reads(Space::shared, 1, Proxy::async);
 };
 
-/// `tma_reduce %map, %source, %o0, %o1 {combine = sum}`: as tma_store, joining each element with what is there,
-/// atomically per element and in no order.
+/// Reduces into global memory: `tma_reduce %map, %source, %o0, %o1 {combine = sum}`. As tma_store, but combines each
+/// element with the one in memory, atomically per element and in no order.
 struct TmaReduceOp : OpDefaults {
   static constexpr std::string_view mnemonic = "tma_reduce";
   static constexpr auto operands = names("map", "source", "offsets");
@@ -80,8 +82,9 @@ struct TmaReduceOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("combine", &TmaReduceOp::combine)); }
 };
 
-/// `bulk_load %tensor, %destination, %mbarrier, %o0`: copies as many adjacent bytes as the destination has, a dense
-/// view and a multiple of 16, from the element at the offsets; no bounds are tested. Counts its bytes on the mbarrier.
+/// Copies as many adjacent bytes as the destination has, from the element at the offsets:
+/// `bulk_load %tensor, %destination, %mbarrier, %o0`. The destination is a dense view and a multiple of 16 bytes;
+/// bounds are not tested. Counts its bytes on the mbarrier.
 struct BulkLoadOp : OpDefaults {
   static constexpr std::string_view mnemonic = "bulk_load";
   static constexpr auto operands = names("tensor", "destination", "mbarrier", "offsets");
@@ -89,7 +92,7 @@ struct BulkLoadOp : OpDefaults {
   static constexpr Effects effects = reads(Space::global, 0, Proxy::async) | writes(Space::shared, 1, Proxy::async);
 };
 
-/// `bulk_store %tensor, %source, %o0`: the copy back, in the lane's bulk group.
+/// Copies back: `bulk_store %tensor, %source, %o0`, in the lane's bulk group.
 struct BulkStoreOp : OpDefaults {
   static constexpr std::string_view mnemonic = "bulk_store";
   static constexpr auto operands = names("tensor", "source", "offsets");
@@ -97,9 +100,10 @@ struct BulkStoreOp : OpDefaults {
   static constexpr Effects effects = writes(Space::global, 0, Proxy::async) | reads(Space::shared, 1, Proxy::async);
 };
 
-/// `peer_store %destination, %t, %mbarrier, %rank`: each owner of an element (4 bytes) writes it to the same bytes of
-/// that CTA of the cluster, whose mbarrier counts the bytes as they arrive (st.async). The registers are free at once.
-/// An ordinary access (generic proxy): whoever has waited for the phase may read. All threads that have the tile.
+/// Writes a tile to another CTA of the cluster: `peer_store %destination, %t, %mbarrier, %rank`. Each owner of an
+/// element (4 bytes) writes it to the same bytes of that CTA, whose mbarrier counts the bytes as they arrive
+/// (st.async). The registers are free at once. An ordinary access (generic proxy): a thread that has waited for the
+/// phase may read. Executed by all threads that have the tile.
 struct PeerStoreOp : OpDefaults {
   static constexpr std::string_view mnemonic = "peer_store";
   static constexpr auto operands = names("destination", "value", "mbarrier", "rank");
@@ -107,15 +111,15 @@ struct PeerStoreOp : OpDefaults {
   static constexpr Effects effects = writes(Space::shared, 0);
 };
 
-/// `bulk_commit`: closes this lane's bulk group.
+/// Closes this lane's bulk group: `bulk_commit`.
 struct BulkCommitOp : OpDefaults {
   static constexpr std::string_view mnemonic = "bulk_commit";
   static constexpr auto operands = names();
   static constexpr unsigned traits = block_op | synchronizes;
 };
 
-/// `bulk_wait {pending = 1, read = true}`: at most so many of this lane's youngest bulk groups are open after it;
-/// `read`: the others have read their sources, else their results are written too.
+/// Waits until at most so many of this lane's youngest bulk groups are open: `bulk_wait {pending = 1, read = true}`.
+/// With `read` the others have read their sources, else their results are written too.
 struct BulkWaitOp : OpDefaults {
   static constexpr std::string_view mnemonic = "bulk_wait";
   static constexpr auto operands = names();
@@ -127,24 +131,24 @@ struct BulkWaitOp : OpDefaults {
   }
 };
 
-/// `prefetch_tensor_map %map`: a hint. One lane.
+/// Prefetches a descriptor: `prefetch_tensor_map %map`, a hint. One lane.
 struct PrefetchTensorMapOp : OpDefaults {
   static constexpr std::string_view mnemonic = "prefetch_tensor_map";
   static constexpr auto operands = names("map");
   static constexpr unsigned traits = block_op | synchronizes;
 };
 
-/// `tma_prefetch %map, %o0, %o1`: one box of the map to L2, a hint. One lane.
+/// Prefetches one box of the map to L2: `tma_prefetch %map, %o0, %o1`, a hint. One lane.
 struct TmaPrefetchOp : OpDefaults {
   static constexpr std::string_view mnemonic = "tma_prefetch";
   static constexpr auto operands = names("map", "offsets");
   static constexpr unsigned traits = block_op | synchronizes | variadic;
 };
 
-/// `cp_async %tensor, %destination, %o0, %o1 {vector = 8}`: the box of the destination's shape at element offsets, in
-/// chunks of `vector` elements (4, 8 or 16 bytes) along the last axis; of n executing threads, thread t copies the
-/// chunks t, t + n, ... in row-major order. Elements outside the tensor become zero; a chunk lies inside or outside as
-/// a whole. Joins the thread's cp.async group.
+/// Copies the box of the destination's shape at element offsets:
+/// `cp_async %tensor, %destination, %o0, %o1 {vector = 8}`. It moves chunks of `vector` elements (4, 8 or 16 bytes)
+/// along the last axis. Of n executing threads, thread t copies the chunks t, t + n, ... in row-major order. Elements
+/// outside the tensor become zero; a chunk lies inside or outside as a whole. Joins the thread's cp.async group.
 struct CpAsyncOp : OpDefaults {
   static constexpr std::string_view mnemonic = "cp_async";
   static constexpr auto operands = names("tensor", "destination", "offsets");
@@ -154,15 +158,15 @@ struct CpAsyncOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("vector", &CpAsyncOp::vector)); }
 };
 
-/// `cp_async_commit`: closes each executing thread's group.
+/// Closes each executing thread's group: `cp_async_commit`.
 struct CpAsyncCommitOp : OpDefaults {
   static constexpr std::string_view mnemonic = "cp_async_commit";
   static constexpr auto operands = names();
   static constexpr unsigned traits = block_op | synchronizes;
 };
 
-/// `cp_async_wait {pending = 1}`: at most so many of each thread's youngest groups are open; the data of the others is
-/// visible to that thread alone.
+/// Waits until at most so many of each thread's youngest groups are open: `cp_async_wait {pending = 1}`. The data of
+/// the others is visible to that thread alone.
 struct CpAsyncWaitOp : OpDefaults {
   static constexpr std::string_view mnemonic = "cp_async_wait";
   static constexpr auto operands = names();
@@ -171,8 +175,8 @@ struct CpAsyncWaitOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("pending", &CpAsyncWaitOp::pending)); }
 };
 
-/// `cp_async_arrive %mbarrier {counted = true}`: each executing thread arrives when its earlier cp.async are done.
-/// `counted`: the arrivals are among those that init expects (.noinc), else they are added to this phase.
+/// Arrives for each executing thread when its earlier cp.async are done: `cp_async_arrive %mbarrier {counted = true}`.
+/// With `counted` the arrivals are among those that init expects (.noinc), else they are added to this phase.
 struct CpAsyncArriveOp : OpDefaults {
   static constexpr std::string_view mnemonic = "cp_async_arrive";
   static constexpr auto operands = names("mbarrier");

@@ -1,5 +1,5 @@
-// mbarriers, barriers and fences. "Executing threads" are those that reach the op: of the whole CTA, of one partition's
-// replica (warp_specialize), or one lane (elect).
+// Defines mbarriers, barriers and fences. "Executing threads" are the threads that reach the op: of the whole CTA, of
+// one partition's replica (warp_specialize), or one lane (elect).
 #pragma once
 
 #include "tegula/ir/fields.hpp"
@@ -8,8 +8,8 @@ namespace tegula::ir {
 
 using namespace std::string_view_literals;
 
-/// Why a synchronising op is there: `order` closes a hazard, so that taking it out is an error that the simulator
-/// finds; `schedule` only shapes who runs when.
+/// States the purpose of a synchronising op. `order` closes a hazard: without the op the simulator finds an error.
+/// `schedule` only decides which warps run when.
 enum class Purpose : std::uint8_t { order, schedule };
 template <>
 inline constexpr std::array enum_names<Purpose>{"order"sv, "schedule"sv};
@@ -22,7 +22,8 @@ enum class MemoryScope : std::uint8_t { cta, cluster };
 template <>
 inline constexpr std::array enum_names<MemoryScope>{"cta"sv, "cluster"sv};
 
-/// `mbarrier_init %b {arrivals = 8}`: each object of %b expects so many arrivals per phase (1 .. 2^20-1). One lane.
+/// Initialises mbarriers: `mbarrier_init %b {arrivals = 8}`. Each object of %b expects so many arrivals per phase (1 ..
+/// 2^20-1). One lane.
 struct MbarrierInitOp : OpDefaults {
   static constexpr std::string_view mnemonic = "mbarrier_init";
   static constexpr auto operands = names("mbarrier");
@@ -32,7 +33,8 @@ struct MbarrierInitOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("arrivals", &MbarrierInitOp::arrivals)); }
 };
 
-/// `mbarrier_inval %b`: the bytes of each object may be used for something else after a barrier. One lane.
+/// Invalidates mbarriers: `mbarrier_inval %b`. The bytes of each object may be used for something else after a barrier.
+/// One lane.
 struct MbarrierInvalOp : OpDefaults {
   static constexpr std::string_view mnemonic = "mbarrier_inval";
   static constexpr auto operands = names("mbarrier");
@@ -40,8 +42,8 @@ struct MbarrierInvalOp : OpDefaults {
   static constexpr Effects effects = writes(Space::shared, 0);
 };
 
-/// `mbarrier_arrive %b {count = 1}`: every executing thread arrives `count` times, with release semantics. With a rank,
-/// `mbarrier_arrive %b, %rank`, at the same object of that CTA of the cluster, with the cluster's scope.
+/// Arrives: in `mbarrier_arrive %b {count = 1}` every executing thread arrives `count` times, with release semantics.
+/// With a rank, `mbarrier_arrive %b, %rank`, at the same object of that CTA of the cluster, with the cluster's scope.
 struct MbarrierArriveOp : OpDefaults {
   static constexpr std::string_view mnemonic = "mbarrier_arrive";
   static constexpr auto operands = names("mbarrier", "rank");
@@ -53,8 +55,8 @@ struct MbarrierArriveOp : OpDefaults {
   }
 };
 
-/// `mbarrier_expect %b {bytes = 32768}`: every executing thread adds the bytes to what the phase under way waits for
-/// and arrives once (arrive.expect_tx); with `arrive = false` it only adds them.
+/// Expects bytes: in `mbarrier_expect %b {bytes = 32768}` every executing thread adds the bytes to the count that the
+/// current phase waits for. It also arrives once (arrive.expect_tx); with `arrive = false` it only adds them.
 struct MbarrierExpectOp : OpDefaults {
   static constexpr std::string_view mnemonic = "mbarrier_expect";
   static constexpr auto operands = names("mbarrier");
@@ -66,8 +68,9 @@ struct MbarrierExpectOp : OpDefaults {
   }
 };
 
-/// `mbarrier_wait %b, %parity`: every executing thread waits, with acquire semantics, until the phase of that parity
-/// (an integer scalar, its lowest bit) has completed. `scope = cluster` when arrivals come from other CTAs.
+/// Waits: in `mbarrier_wait %b, %parity` every executing thread waits, with acquire semantics, until the phase of that
+/// parity has completed. The parity is the lowest bit of an integer scalar. `scope = cluster` when arrivals come from
+/// other CTAs.
 struct MbarrierWaitOp : OpDefaults {
   static constexpr std::string_view mnemonic = "mbarrier_wait";
   static constexpr auto operands = names("mbarrier", "parity");
@@ -79,15 +82,16 @@ struct MbarrierWaitOp : OpDefaults {
   }
 };
 
-/// `fence_mbarrier_init`: publishes this thread's mbarrier_init to the cluster and to copies; a barrier follows.
+/// Publishes this thread's mbarrier_init to the cluster and to copies: `fence_mbarrier_init`; a barrier follows.
 struct FenceMbarrierInitOp : OpDefaults {
   static constexpr std::string_view mnemonic = "fence_mbarrier_init";
   static constexpr auto operands = names();
   static constexpr unsigned traits = block_op | synchronizes;
 };
 
-/// `fence_proxy_async {space = shared}`: this thread's earlier generic accesses come before later accesses of the async
-/// proxy that are ordered after the fence (PTX: fence.proxy.async). Executed by every thread that made the accesses.
+/// Orders this thread's earlier generic accesses before later accesses of the async proxy that are ordered after the
+/// fence: `fence_proxy_async {space = shared}` (PTX: fence.proxy.async). Executed by every thread that made the
+/// accesses.
 struct FenceProxyAsyncOp : OpDefaults {
   static constexpr std::string_view mnemonic = "fence_proxy_async";
   static constexpr auto operands = names();
@@ -96,8 +100,8 @@ struct FenceProxyAsyncOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("space", &FenceProxyAsyncOp::space)); }
 };
 
-/// `barrier`: all threads of the CTA (bar.sync 0); not inside warp_specialize. `barrier %id {threads = 128}`: the named
-/// barrier %id (1 .. 15), at which so many threads meet, a multiple of 32.
+/// Synchronises threads. `barrier`: all threads of the CTA (bar.sync 0); not inside warp_specialize.
+/// `barrier %id {threads = 128}`: the named barrier %id (1 .. 15), at which so many threads meet, a multiple of 32.
 struct BarrierOp : OpDefaults {
   static constexpr std::string_view mnemonic = "barrier";
   static constexpr auto operands = names("id");
@@ -109,7 +113,7 @@ struct BarrierOp : OpDefaults {
   }
 };
 
-/// `barrier_arrive %id {threads = 256}`: arrives at a named barrier without waiting (bar.arrive).
+/// Arrives at a named barrier without waiting: `barrier_arrive %id {threads = 256}` (bar.arrive).
 struct BarrierArriveOp : OpDefaults {
   static constexpr std::string_view mnemonic = "barrier_arrive";
   static constexpr auto operands = names("id");
@@ -121,7 +125,7 @@ struct BarrierArriveOp : OpDefaults {
   }
 };
 
-/// `warp_barrier`: the lanes of each executing warp meet and see each other's accesses (bar.warp.sync).
+/// Synchronises the lanes of each executing warp, which then see each other's accesses: `warp_barrier` (bar.warp.sync).
 struct WarpBarrierOp : OpDefaults {
   static constexpr std::string_view mnemonic = "warp_barrier";
   static constexpr auto operands = names();
@@ -130,7 +134,8 @@ struct WarpBarrierOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("purpose", &WarpBarrierOp::purpose)); }
 };
 
-/// `cluster_arrive {relaxed = false}`, `cluster_wait`: the cluster's barrier in two halves; relaxed orders no access.
+/// Synchronises the cluster in two halves: `cluster_arrive {relaxed = false}`, `cluster_wait`; relaxed does not order
+/// accesses.
 struct ClusterArriveOp : OpDefaults {
   static constexpr std::string_view mnemonic = "cluster_arrive";
   static constexpr auto operands = names();
@@ -144,15 +149,16 @@ struct ClusterWaitOp : OpDefaults {
   static constexpr unsigned traits = block_op | synchronizes | collective;
 };
 
-/// `launch_dependents`: the next grid of the stream may start (griddepcontrol.launch_dependents); gives no visibility.
+/// Lets the next grid of the stream start: `launch_dependents` (griddepcontrol.launch_dependents); gives no visibility.
 struct LaunchDependentsOp : OpDefaults {
   static constexpr std::string_view mnemonic = "launch_dependents";
   static constexpr auto operands = names();
   static constexpr unsigned traits = block_op | synchronizes;
 };
 
-/// `wait_dependencies`: the grids before this one are complete and flushed (griddepcontrol.wait). Comes before the
-/// first access to what they touch. A kernel that has it is launched with programmatic stream serialisation.
+/// Waits until the grids before this one are complete and flushed: `wait_dependencies` (griddepcontrol.wait). Comes
+/// before the first access to memory that they touch. A kernel that has it is launched with programmatic stream
+/// serialisation.
 struct WaitDependenciesOp : OpDefaults {
   static constexpr std::string_view mnemonic = "wait_dependencies";
   static constexpr auto operands = names();

@@ -1,4 +1,4 @@
-// Structured control flow and calls.
+// Defines structured control flow and calls.
 #pragma once
 
 #include "tegula/ir/fields.hpp"
@@ -7,8 +7,8 @@ namespace tegula::ir {
 
 using namespace std::string_view_literals;
 
-/// The parts of a kernel around a loop whose copies run ahead of their readers. Passes that make them say so on the
-/// loops, branches and elected regions that they make; nothing else reads it.
+/// Names the parts of a kernel around a loop whose copies run ahead of their readers. The passes that make these parts
+/// mark the loops, branches and elected regions that they make; nothing else reads it.
 enum class LoopRegion : std::uint8_t {
   none,
   pre_prologue,   ///< barriers are initialised
@@ -21,17 +21,18 @@ template <>
 inline constexpr std::array enum_names<LoopRegion>{"none"sv, "pre_prologue"sv, "prologue"sv,
                                                    "main"sv, "epilogue"sv,     "post_epilogue"sv};
 
-/// `%r = for %i = %lo to %hi step %step carry (%a = %init, ...) : types { ... yield ... }`
+/// Loops: `%r = for %i = %lo to %hi step %step carry (%a = %init, ...) : types { ... yield ... }`
 /// One block with arguments (i: i64, carried...). Runs for i = lo, lo + step, ... < hi, for none if step <= 0. Results
-/// are the carried values after the last iteration, the inits when there is none.
+/// are the carried values after the last iteration, or the inits when there is none.
 struct ForOp : OpDefaults {
   static constexpr std::string_view mnemonic = "for";
   static constexpr auto operands = names("lower", "upper", "step", "inits");
   static constexpr unsigned traits = has_regions | variadic;
-  std::int64_t stages = 0;    ///< circular-buffer depth asked for by stages<n>; 0: not said
-  std::int64_t distance = 0;  ///< how far ahead copies begin; 0: the depth, one less if a stage goes back a turn later
-  std::int64_t unroll = 0;    ///< iterations that code generation joins to one; 0: not said, which is 1
-  /// Its iterations were blocks of the grid: what one writes to global memory, no other touches.
+  std::int64_t stages = 0;  ///< circular-buffer depth that stages<n> asks for; 0: not said
+  /// Distance by which copies run ahead; 0: the depth, one less if a stage is freed an iteration later.
+  std::int64_t distance = 0;
+  std::int64_t unroll = 0;  ///< iterations that code generation joins to one; 0: not said, which is 1
+  /// True where its iterations were blocks of the grid: no other iteration touches the global memory that one writes.
   bool tiles = false;
   LoopRegion region = LoopRegion::none;
   static constexpr auto attributes() {
@@ -40,8 +41,8 @@ struct ForOp : OpDefaults {
   }
 };
 
-/// `%r = repeat carry (%a = %init, ...) : types { ... yield %again, ... }`: runs its block, whose arguments are the
-/// carried values, and runs it again as long as the first value yielded, a bool, is true; the others are carried on.
+/// Repeats: `%r = repeat carry (%a = %init, ...) : types { ... yield %again, ... }` runs its block, whose arguments are
+/// the carried values. It runs it again as long as the first value yielded, a bool, is true; the others are carried on.
 /// Results are the carried values after the last run. Each warp counts for itself, as with every scalar of block IR.
 struct RepeatOp : OpDefaults {
   static constexpr std::string_view mnemonic = "repeat";
@@ -49,8 +50,8 @@ struct RepeatOp : OpDefaults {
   static constexpr unsigned traits = block_op | has_regions | variadic;
 };
 
-/// `%r = if %c : types { ... yield } else { ... yield }`. Two blocks without arguments; the second may be empty but for
-/// its yield.
+/// Branches: `%r = if %c : types { ... yield } else { ... yield }`. Two blocks without arguments; the second may be
+/// empty but for its yield.
 struct IfOp : OpDefaults {
   static constexpr std::string_view mnemonic = "if";
   static constexpr auto operands = names("condition");
@@ -73,9 +74,9 @@ struct ReturnOp : OpDefaults {
   static constexpr unsigned traits = terminator | variadic;
 };
 
-/// `%r = call %a, %b {callee = @f} : types`. The callee is a function of the same module; its effects are the call's.
-/// `virtual`, decided by shared-memory allocation (-1: not decided, or none needed): the bytes of shared memory that
-/// the callee takes, the same at each of its calls; the last argument says where they begin.
+/// Calls: `%r = call %a, %b {callee = @f} : types`. The callee is a function of the same module; its effects are the
+/// call's. Shared-memory allocation decides `virtual` (-1: not decided, or none needed): the bytes of shared memory
+/// that the callee uses, the same at each of its calls. The last argument says where they begin.
 struct CallOp : OpDefaults {
   static constexpr std::string_view mnemonic = "call";
   static constexpr auto operands = names("arguments");

@@ -1,19 +1,19 @@
-// What ties a kernel to its launch: grid, requirements, extents and block indices.
+// Connects a kernel to its launch: grid, requirements, extents and block indices.
 #pragma once
 
 #include "tegula/ir/fields.hpp"
 
 namespace tegula::ir {
 
-/// `grid %g0, %g1`: the grid's extents in blocks, from launch expressions (extents, integer scalars, constants and
-/// integer arithmetic on them). At most one per kernel, in its outermost block.
+/// States the grid: `grid %g0, %g1`, its extents in blocks, from launch expressions (extents, integer scalars,
+/// constants and integer arithmetic on them). At most one per kernel, in its outermost block.
 struct GridOp : OpDefaults {
   static constexpr std::string_view mnemonic = "grid";
   static constexpr auto operands = names("extents");
   static constexpr unsigned traits = launch_fact | variadic;
 };
 
-/// `require %c {message = "..."}`: a launch expression that must hold; evaluated on the host before the launch.
+/// Requires that a launch expression holds: `require %c {message = "..."}`; evaluated on the host before the launch.
 struct RequireOp : OpDefaults {
   static constexpr std::string_view mnemonic = "require";
   static constexpr auto operands = names("condition");
@@ -22,7 +22,7 @@ struct RequireOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("message", &RequireOp::message)); }
 };
 
-/// `%n = extent %t {axis = 1} : i64`: a tensor parameter's extent.
+/// Gives a tensor parameter's extent: `%n = extent %t {axis = 1} : i64`.
 struct ExtentOp : OpDefaults {
   static constexpr std::string_view mnemonic = "extent";
   static constexpr auto operands = names("tensor");
@@ -31,7 +31,7 @@ struct ExtentOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("axis", &ExtentOp::axis)); }
 };
 
-/// `%b = block_index {axis = 0} : i64`: this block's index along a grid axis.
+/// Gives this block's index along a grid axis: `%b = block_index {axis = 0} : i64`.
 struct BlockIndexOp : OpDefaults {
   static constexpr std::string_view mnemonic = "block_index";
   static constexpr auto operands = names();
@@ -40,8 +40,8 @@ struct BlockIndexOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("axis", &BlockIndexOp::axis)); }
 };
 
-/// `%n = grid_extent {axis = 0} : i64`: the launch's number of blocks along a grid axis, at least 1; 1 along an axis
-/// that the grid does not have. Not for launch expressions: it is what they decide.
+/// Gives the launch's number of blocks along a grid axis, at least 1: `%n = grid_extent {axis = 0} : i64`; 1 along an
+/// axis that the grid does not have. Not for launch expressions: they decide it.
 struct GridExtentOp : OpDefaults {
   static constexpr std::string_view mnemonic = "grid_extent";
   static constexpr auto operands = names();
@@ -50,8 +50,9 @@ struct GridExtentOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("axis", &GridExtentOp::axis)); }
 };
 
-/// `%n = multiprocessors : i64`: how many multiprocessors the device has that runs the kernel, for grids that stay; the
-/// host and the simulator answer host_multiprocessors. The same number in launch expressions and in every block.
+/// Gives the number of multiprocessors of the device that runs the kernel, for persistent grids:
+/// `%n = multiprocessors : i64`. Host and simulator answer host_multiprocessors. The same number in launch expressions
+/// and in every block.
 struct MultiprocessorsOp : OpDefaults {
   static constexpr std::string_view mnemonic = "multiprocessors";
   static constexpr auto operands = names();

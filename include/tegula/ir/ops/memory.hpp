@@ -1,16 +1,18 @@
-// Tile loads and stores of global memory.
+// Defines loads and stores of tiles in global memory.
 #pragma once
 
 #include "tegula/ir/fields.hpp"
 
 namespace tegula::ir {
 
-/// `%t = load %tensor, %i0, %i1 {pad = -inf : f32} : tile<1x64xf32>`: the box of the result's shape at element offsets,
-/// one i64 per tensor axis. A tile of lower rank takes one element of each leading axis. Elements outside the tensor
-/// (negative offsets too) give pad. `vector`, decided by layout assignment (0: not decided): so many adjacent elements
-/// of the last axis may be accessed at once, because that axis has stride 1 and the address of each element at a
-/// multiple of `vector` from the box's start is a multiple of its bytes. `by_pointer`, written by choose-memory-paths:
-/// the rule of TMA that this load breaks, if only that keeps it from being a copy.
+/// Loads the box of the result's shape at element offsets, one i64 per tensor axis:
+/// `%t = load %tensor, %i0, %i1 {pad = -inf : f32} : tile<1x64xf32>`. A tile of lower rank takes one element of each
+/// leading axis. Elements outside the tensor (negative offsets too) give pad.
+///
+/// Layout assignment decides `vector` (0: not decided): so many adjacent elements of the last axis may be accessed at
+/// once. That axis then has stride 1, and the address of each element at a multiple of `vector` from the box's start is
+/// a multiple of its bytes. choose-memory-paths writes `by_pointer`: the rule of TMA that this load breaks, if only
+/// that keeps it from being a copy.
 struct LoadOp : OpDefaults {
   static constexpr std::string_view mnemonic = "load";
   static constexpr auto operands = names("tensor", "offsets");
@@ -25,7 +27,7 @@ struct LoadOp : OpDefaults {
   }
 };
 
-/// `store %tensor, %tile, %i0, %i1`: writes the tile's box at element offsets; elements outside the tensor are dropped.
+/// Stores the tile's box at element offsets: `store %tensor, %tile, %i0, %i1`; elements outside the tensor are dropped.
 /// `vector` as for load.
 struct StoreOp : OpDefaults {
   static constexpr std::string_view mnemonic = "store";

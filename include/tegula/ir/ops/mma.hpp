@@ -1,21 +1,21 @@
-// Matrix products: of tiles, and the tensor cores' own.
+// Defines matrix products: of tiles, and the tensor cores' own.
 #pragma once
 
 #include "tegula/ir/ops/barrier.hpp"
 
 namespace tegula::ir {
 
-/// What a product takes of its operands: everything, or of f32 at least the 10 upper bits of the fraction (tf32), which
-/// is what the tensor cores multiply.
+/// Says how much of its operands a product uses: everything, or of f32 at least the 10 upper bits of the fraction
+/// (tf32), which the tensor cores multiply.
 enum class DotPrecision : std::uint8_t { full, tf32 };
 template <>
 inline constexpr std::array enum_names<DotPrecision>{"full"sv, "tf32"sv};
 
-/// `%d = dot %a, %b, %acc {precision = tf32} : tile<MxNxf32>`: acc + a * b with a (M, K), b (K, N). Elements of a and b
-/// agree, but that e4m3 and e5m2 go together: i8 with an i32 accumulator, which wraps; f64 with f64; e4m3, e5m2, f16,
-/// bf16, f32 with f32. Products and sums are taken at least in the accumulator's precision, in an order each target
-/// chooses once per kernel; fused multiply-add is allowed. Sums of e4m3 and e5m2 on tensor cores keep fewer bits than
-/// an f32 (at least 14 of a fraction) within one product; those of different products are added in f32.
+/// Computes acc + a * b with a (M, K), b (K, N): `%d = dot %a, %b, %acc {precision = tf32} : tile<MxNxf32>`. Elements
+/// of a and b agree, but that e4m3 and e5m2 go together: i8 with an i32 accumulator, which wraps; f64 with f64; e4m3,
+/// e5m2, f16, bf16, f32 with f32. Products and sums are computed at least in the accumulator's precision, in an order
+/// that each target chooses once per kernel; fused multiply-add is allowed. Sums of e4m3 and e5m2 on tensor cores keep
+/// fewer bits than an f32 (at least 14 of a fraction) within one product. Those of different products are added in f32.
 struct DotOp : OpDefaults {
   static constexpr std::string_view mnemonic = "dot";
   static constexpr auto operands = names("lhs", "rhs", "accumulator");
@@ -23,11 +23,11 @@ struct DotOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("precision", &DotOp::precision)); }
 };
 
-/// `%d = wgmma %a, %b, %acc, %accumulate : pending<64x256xf32, wgmma>`: issues acc + a * b over all of K, as one
-/// instruction per 32 bytes of K. %a (M, K) is a view of shared memory or a tile in the layout wgmma_a; %b (K, N) a
-/// view. Without %acc, or where the bool %accumulate is false, the result is a * b. %acc may be pending from a product
-/// of the same shape. The executing threads are whole warpgroups and the layouts name their warps. A product of f32
-/// takes them as tf32, truncated.
+/// Issues acc + a * b over all of K, one instruction per 32 bytes of K:
+/// `%d = wgmma %a, %b, %acc, %accumulate : pending<64x256xf32, wgmma>`. %a (M, K) is a view of shared memory or a tile
+/// in the layout wgmma_a; %b (K, N) a view. Without %acc, or where the bool %accumulate is false, the result is a * b.
+/// %acc may be pending from a product of the same shape. The executing threads are whole warpgroups and the layouts
+/// name their warps. A product of f32 uses them as tf32, truncated.
 struct WgmmaOp : OpDefaults {
   static constexpr std::string_view mnemonic = "wgmma";
   static constexpr auto operands = names("lhs", "rhs", "accumulator");
@@ -35,9 +35,9 @@ struct WgmmaOp : OpDefaults {
   static constexpr Effects effects = reads(Space::shared, 0, Proxy::async) | reads(Space::shared, 1, Proxy::async);
 };
 
-/// `%x, %y = wgmma_fence %a, %b : types`: orders earlier accesses to registers before the next wgmma (wgmma.fence); the
-/// operands, tiles or pending ones, come out unchanged, so that what uses them stays after the fence. A tile may come
-/// out as pending: a value for loops that carry the accumulator of their products.
+/// Orders earlier accesses to registers before the next wgmma: `%x, %y = wgmma_fence %a, %b : types` (wgmma.fence). The
+/// operands, tiles or pending ones, come out unchanged, so that their uses stay after the fence. A tile may come out as
+/// pending: a value for loops that carry the accumulator of their products.
 struct WgmmaFenceOp : OpDefaults {
   static constexpr std::string_view mnemonic = "wgmma_fence";
   static constexpr auto operands = names("values");
@@ -46,16 +46,17 @@ struct WgmmaFenceOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("purpose", &WgmmaFenceOp::purpose)); }
 };
 
-/// `wgmma_commit`: closes each executing warp's group of wgmmas; an empty group counts.
+/// Closes each executing warp's group of wgmmas: `wgmma_commit`; an empty group counts.
 struct WgmmaCommitOp : OpDefaults {
   static constexpr std::string_view mnemonic = "wgmma_commit";
   static constexpr auto operands = names();
   static constexpr unsigned traits = block_op | synchronizes | collective;
 };
 
-/// `%s, %p1 = wgmma_wait %s0, %p0 {pending = 1} : types`: at most so many of each warp's youngest groups are open after
-/// it. Pending operands come out as tiles, if their group is among the completed ones; tiles (register operands of the
-/// products waited for) come out unchanged, so that they live until here.
+/// Waits until at most so many of each warp's youngest groups are open:
+/// `%s, %p1 = wgmma_wait %s0, %p0 {pending = 1} : types`. Pending operands come out as tiles, if their group is among
+/// the completed ones. Tiles (register operands of the products waited for) come out unchanged, so that they live until
+/// here.
 struct WgmmaWaitOp : OpDefaults {
   static constexpr std::string_view mnemonic = "wgmma_wait";
   static constexpr auto operands = names("values");
@@ -64,8 +65,9 @@ struct WgmmaWaitOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("pending", &WgmmaWaitOp::pending)); }
 };
 
-/// `%d = mma %a, %b, %acc : tile<64x64xf32, mma>`: acc + a * b on registers, warp by warp (mma.sync). %a in the layout
-/// mma_a, %b in mma_b of the same arrangement of warps. `by_warps`: why a dot became it and not wgmma, for messages.
+/// Computes acc + a * b on registers, warp by warp (mma.sync): `%d = mma %a, %b, %acc : tile<64x64xf32, mma>`. %a in
+/// the layout mma_a, %b in mma_b of the same arrangement of warps. `by_warps`: the reason, for messages, that a dot
+/// became mma and not wgmma.
 struct MmaOp : OpDefaults {
   static constexpr std::string_view mnemonic = "mma";
   static constexpr auto operands = names("lhs", "rhs", "accumulator");

@@ -1,4 +1,4 @@
-// Reductions along one axis.
+// Defines reductions along one axis.
 #pragma once
 
 #include "tegula/ir/fields.hpp"
@@ -11,15 +11,16 @@ enum class Combine : std::uint8_t { sum, max, min };
 template <>
 inline constexpr std::array enum_names<Combine>{"sum"sv, "max"sv, "min"sv};
 
-/// How a reduction associates: `any` is one fixed tree per compiled kernel, `pairwise` is the balanced binary tree over
-/// ascending coordinates (adjacent pairs first; an odd last one is carried up): the bitwise contract.
+/// Chooses how a reduction associates. `any`: one fixed tree per compiled kernel. `pairwise`: the balanced binary tree
+/// over ascending coordinates (adjacent pairs first; an odd last one is carried up), the bitwise contract.
 enum class Order : std::uint8_t { any, pairwise };
 template <>
 inline constexpr std::array enum_names<Order>{"any"sv, "pairwise"sv};
 
-/// `%r = reduce %x {axis = 1, combine = sum} : tile<128x1xf32>`: the axis stays with extent 1. Sums of f16 and bf16 are
-/// taken in f32 and rounded once. max and min follow MaxOp and MinOp. `scratch`: byte offset of the shared memory
-/// through which warps exchange, decided by shared-memory allocation (-1: not decided, or none needed).
+/// Reduces along an axis, which stays with extent 1: `%r = reduce %x {axis = 1, combine = sum} : tile<128x1xf32>`. Sums
+/// of f16 and bf16 are computed in f32 and rounded once. max and min follow MaxOp and MinOp. `scratch`: byte offset of
+/// the shared memory through which warps exchange, decided by shared-memory allocation (-1: not decided, or none
+/// needed).
 struct ReduceOp : OpDefaults {
   static constexpr std::string_view mnemonic = "reduce";
   static constexpr auto operands = names("tile");

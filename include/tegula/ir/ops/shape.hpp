@@ -1,16 +1,16 @@
-// Ops that make tiles of scalars or move elements between shapes and layouts without arithmetic.
+// Defines ops that make tiles of scalars or move elements between shapes and layouts without arithmetic.
 #pragma once
 
 #include "tegula/ir/fields.hpp"
 
 namespace tegula::ir {
 
-/// `%t = splat %s : tile<128xf32>`: a scalar in every element.
+/// Gives a tile with a scalar in every element: `%t = splat %s : tile<128xf32>`.
 struct SplatOp : OpDefaults {
   static constexpr std::string_view mnemonic = "splat";
   static constexpr auto operands = names("scalar");
 };
-/// `%t = iota {axis = 1} : tile<1x64xi32>`: each element's coordinate along an axis; i32 or i64.
+/// Gives each element's coordinate along an axis: `%t = iota {axis = 1} : tile<1x64xi32>`; i32 or i64.
 struct IotaOp : OpDefaults {
   static constexpr std::string_view mnemonic = "iota";
   static constexpr auto operands = names();
@@ -22,29 +22,29 @@ struct BroadcastOp : OpDefaults {
   static constexpr std::string_view mnemonic = "broadcast";
   static constexpr auto operands = names("tile");
 };
-/// `{axes = [0, 2]}`: inserts axes of extent 1; positions in the result, ascending.
+/// Inserts axes of extent 1: `{axes = [0, 2]}`, positions in the result, ascending.
 struct ExpandDimsOp : OpDefaults {
   static constexpr std::string_view mnemonic = "expand_dims";
   static constexpr auto operands = names("tile");
   Extents axes;
   static constexpr auto attributes() { return fields(field("axes", &ExpandDimsOp::axes)); }
 };
-/// `{axes = [1]}`: drops axes of extent 1; positions in the operand, ascending.
+/// Drops axes of extent 1: `{axes = [1]}`, positions in the operand, ascending.
 struct SqueezeOp : OpDefaults {
   static constexpr std::string_view mnemonic = "squeeze";
   static constexpr auto operands = names("tile");
   Extents axes;
   static constexpr auto attributes() { return fields(field("axes", &SqueezeOp::axes)); }
 };
-/// `{permutation = [1, 0]}`: result axis i is operand axis permutation[i].
+/// Permutes axes: `{permutation = [1, 0]}`; result axis i is operand axis permutation[i].
 struct TransOp : OpDefaults {
   static constexpr std::string_view mnemonic = "trans";
   static constexpr auto operands = names("tile");
   Extents permutation;
   static constexpr auto attributes() { return fields(field("permutation", &TransOp::permutation)); }
 };
-/// The same tile in the layout of the result type. One of the two types may lack a layout, which layout assignment then
-/// decides: where products meet tiles that are not laid out yet. `scratch` as for reduce.
+/// Gives the same tile in the layout of the result type. One of the two types may lack a layout, which layout
+/// assignment then decides: where products meet tiles that do not have a layout yet. `scratch` as for reduce.
 struct ConvertLayoutOp : OpDefaults {
   static constexpr std::string_view mnemonic = "convert_layout";
   static constexpr auto operands = names("tile");
@@ -52,8 +52,9 @@ struct ConvertLayoutOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("scratch", &ConvertLayoutOp::scratch)); }
 };
 
-/// `%c = extract %t {offsets = [0, 64]} : tile<64x64xf32, LAYOUT>`: the box of the result's shape at these offsets.
-/// Each thread holds all of its part already, so that nothing moves between threads.
+/// Gives the box of the result's shape at these offsets:
+/// `%c = extract %t {offsets = [0, 64]} : tile<64x64xf32, LAYOUT>`. Each thread holds all of its part already, so that
+/// nothing moves between threads.
 struct ExtractOp : OpDefaults {
   static constexpr std::string_view mnemonic = "extract";
   static constexpr auto operands = names("tile");

@@ -1,15 +1,16 @@
-// Shared memory: buffers, views of them, and ordinary (generic proxy) accesses.
+// Defines shared memory: buffers, views of them, and ordinary (generic proxy) accesses.
 #pragma once
 
 #include "tegula/ir/fields.hpp"
 
 namespace tegula::ir {
 
-/// `%s = shared_alloc {align = 1024, offset = 0} : shared<4x128x64xbf16, swizzled(128)>`, or `: mbarrier<4>`: a buffer
-/// that lives as long as its function runs. In the outermost block of a function. `offset` in bytes from the CTA's
-/// shared memory, in a device function from the base that it is called with, is decided by shared-memory allocation
-/// (-1: not decided); buffers whose lives do not meet may overlap. `align` in bytes, a power of two: at least 8 for
-/// mbarriers, 128 for what TMA touches, 256/512/1024 under a swizzle of 32/64/128 bytes.
+/// Allocates a buffer that lives as long as its function runs:
+/// `%s = shared_alloc {align = 1024, offset = 0} : shared<4x128x64xbf16, swizzled(128)>`, or `: mbarrier<4>`. In the
+/// outermost block of a function. Shared-memory allocation decides `offset` (-1: not decided), in bytes from the CTA's
+/// shared memory, in a device function from the base that it is called with. Buffers whose live ranges are disjoint may
+/// overlap. `align` in bytes, a power of two: at least 8 for mbarriers, 128 for buffers that TMA touches, 256/512/1024
+/// under a swizzle of 32/64/128 bytes.
 struct SharedAllocOp : OpDefaults {
   static constexpr std::string_view mnemonic = "shared_alloc";
   static constexpr auto operands = names();
@@ -21,26 +22,27 @@ struct SharedAllocOp : OpDefaults {
   }
 };
 
-/// `%v = view %s, %stage, %row, %col : shared<64x64xbf16, swizzled(128)>`: the box of the result's shape at element
-/// offsets, one integer per axis of %s. A result of lower rank takes one element of each leading axis. Its layout is
-/// that of %s without the leading axes; along the other axes offsets are multiples of the result's extents, so that the
-/// layout's pattern repeats there. Of mbarriers: `%b = view %full, %stage : mbarrier`.
+/// Gives the box of the result's shape at element offsets, one integer per axis of %s:
+/// `%v = view %s, %stage, %row, %col : shared<64x64xbf16, swizzled(128)>`. A result of lower rank takes one element of
+/// each leading axis. Its layout is that of %s without the leading axes; along the other axes offsets are multiples of
+/// the result's extents, so that the layout's pattern repeats there. Of mbarriers:
+/// `%b = view %full, %stage : mbarrier`.
 struct ViewOp : OpDefaults {
   static constexpr std::string_view mnemonic = "view";
   static constexpr auto operands = names("source", "offsets");
   static constexpr unsigned traits = block_op | variadic;
 };
 
-/// `%t = trans_view %v : shared<64x256xbf16, swizzled_t(128)>`: the same bytes with the last two axes swapped.
+/// Gives the same bytes with the last two axes swapped: `%t = trans_view %v : shared<64x256xbf16, swizzled_t(128)>`.
 struct TransViewOp : OpDefaults {
   static constexpr std::string_view mnemonic = "trans_view";
   static constexpr auto operands = names("source");
   static constexpr unsigned traits = block_op;
 };
 
-/// `%t = shared_load %v : tile<64x64xbf16, LAYOUT>`: each thread reads the elements that the layout gives it (decided
-/// by layout assignment where the type names none). A view of one element also loads as a scalar, `: i32`, by every
-/// executing thread.
+/// Loads a view: in `%t = shared_load %v : tile<64x64xbf16, LAYOUT>` each thread reads the elements that the layout
+/// gives it. Layout assignment decides the layout where the type names none. A view of one element also loads as a
+/// scalar, `: i32`, by every executing thread.
 struct SharedLoadOp : OpDefaults {
   static constexpr std::string_view mnemonic = "shared_load";
   static constexpr auto operands = names("source");
@@ -48,8 +50,8 @@ struct SharedLoadOp : OpDefaults {
   static constexpr Effects effects = reads(Space::shared, 0);
 };
 
-/// `shared_store %v, %t`: each owner of an element (Layout::owner) writes it. A scalar is written to a view of one
-/// element, by every executing lane: within an elected region.
+/// Stores a tile: in `shared_store %v, %t` each owner of an element (Layout::owner) writes it. A scalar is written to a
+/// view of one element, by every executing lane: within an elected region.
 struct SharedStoreOp : OpDefaults {
   static constexpr std::string_view mnemonic = "shared_store";
   static constexpr auto operands = names("destination", "value");

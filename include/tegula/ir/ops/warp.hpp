@@ -1,5 +1,5 @@
-// Who runs what: partitions of warps, elected lanes, and exchange within a warp. In block IR a scalar is the same in
-// all lanes of a warp (in an elected region there is one lane), but warps may differ.
+// Defines partitions of warps, elected lanes, and exchange within a warp. In block IR a scalar is the same in all lanes
+// of a warp (in an elected region there is one lane), but warps may differ.
 #pragma once
 
 #include "tegula/ir/ops/control.hpp"
@@ -7,12 +7,13 @@
 
 namespace tegula::ir {
 
-/// `warp_specialize {warps = [4, 4], replicas = [1, 2], registers = [40, 232]} (%p: i64) {...} and (%g: i64) {...}`:
-/// one block per partition, each taken by its own warps, in order of warp numbers. A partition is `replicas` groups of
-/// `warps` warps, and each group runs the block by itself with its number as the argument; tiles in it are laid out
-/// over the warps of one group. `registers` per thread (setmaxnreg; 0: unchanged): the first thing a partition does.
-/// Groups with register counts are whole warpgroups. In the outermost block of a kernel, whose warps it uses up; ops
-/// after it run in all warps as each comes out of its block. No results.
+/// Splits the warps of a CTA into partitions:
+/// `warp_specialize {warps = [4, 4], replicas = [1, 2], registers = [40, 232]} (%p: i64) {...} and (%g: i64) {...}`.
+/// It has one block per partition, each run by its own warps, in order of warp numbers. A partition is `replicas`
+/// groups of `warps` warps. Each group runs the block by itself with its number as the argument; tiles in it are
+/// distributed over the warps of one group. `registers` per thread (setmaxnreg; 0: unchanged): the first thing a
+/// partition does. Groups with register counts are whole warpgroups. In the outermost block of a kernel, whose warps it
+/// uses up. Ops after it run in all warps as each comes out of its block. No results.
 struct WarpSpecializeOp : OpDefaults {
   static constexpr std::string_view mnemonic = "warp_specialize";
   static constexpr auto operands = names();
@@ -26,14 +27,15 @@ struct WarpSpecializeOp : OpDefaults {
   }
 };
 
-/// What an elected region is for: `producer` ones fill stages of rings, and warp specialisation gives them warps of
-/// their own.
+/// Names the role of an elected region: `producer` regions fill stages of rings, and warp specialisation gives them
+/// their own warps.
 enum class Role : std::uint8_t { none, producer };
 template <>
 inline constexpr std::array enum_names<Role>{"none"sv, "producer"sv};
 
-/// `elect {warp = 0} { ... yield }`: one lane runs the block: of warp `warp` of the executing group, or (-1) of each of
-/// its warps. The other lanes pass by; nothing is synchronised at the end. No collective ops inside, no results.
+/// Elects one lane to run the block: in `elect {warp = 0} { ... yield }` of warp `warp` of the executing group, or (-1)
+/// of each of its warps. The other lanes pass by; nothing is synchronised at the end. No collective ops inside, no
+/// results.
 struct ElectOp : OpDefaults {
   static constexpr std::string_view mnemonic = "elect";
   static constexpr auto operands = names();
@@ -46,14 +48,14 @@ struct ElectOp : OpDefaults {
   }
 };
 
-/// `%w = warp_index : i64`: the number of this warp in the executing group.
+/// Gives the number of this warp in the executing group: `%w = warp_index : i64`.
 struct WarpIndexOp : OpDefaults {
   static constexpr std::string_view mnemonic = "warp_index";
   static constexpr auto operands = names();
   static constexpr unsigned traits = block_op;
 };
 
-/// `%r = cluster_rank : i64`: the number of this CTA in its cluster.
+/// Gives the number of this CTA in its cluster: `%r = cluster_rank : i64`.
 struct ClusterRankOp : OpDefaults {
   static constexpr std::string_view mnemonic = "cluster_rank";
   static constexpr auto operands = names();
@@ -64,8 +66,8 @@ enum class Vote : std::uint8_t { any, all };
 template <>
 inline constexpr std::array enum_names<Vote>{"any"sv, "all"sv};
 
-/// `%b = vote %t {kind = any} : bool`: whether any (all) of the booleans of the tile that this warp holds are true. The
-/// result differs from warp to warp.
+/// Votes: `%b = vote %t {kind = any} : bool` is true if any (all) of the booleans of the tile that this warp holds are
+/// true. The result differs from warp to warp.
 struct VoteOp : OpDefaults {
   static constexpr std::string_view mnemonic = "vote";
   static constexpr auto operands = names("tile");
@@ -74,7 +76,8 @@ struct VoteOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("kind", &VoteOp::kind)); }
 };
 
-/// `%y = shuffle %x {mask = 1} : tile<...>`: each lane takes the registers of the lane whose number differs by mask.
+/// Exchanges registers: in `%y = shuffle %x {mask = 1} : tile<...>` each lane takes the registers of the lane whose
+/// number differs by mask.
 struct ShuffleOp : OpDefaults {
   static constexpr std::string_view mnemonic = "shuffle";
   static constexpr auto operands = names("tile");
@@ -83,10 +86,11 @@ struct ShuffleOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("mask", &ShuffleOp::mask)); }
 };
 
-/// `%r = fold %x {axis = 1, combine = max} : tile<64x4xf32, LAYOUT>`: joins what each thread holds along the axis in
-/// its own registers, and leaves one element per thread that shared the axis: along it the result's coordinate is the
-/// number that the lane bits (lowest first) which move along the axis form. A reduce of the result is the reduce
-/// of %x; no lane exchanges anything here. Tiles that move along the axis over warps are refused.
+/// Combines the elements that each thread holds along the axis in its own registers:
+/// `%r = fold %x {axis = 1, combine = max} : tile<64x4xf32, LAYOUT>`. It leaves one element per thread that shared the
+/// axis. The result's coordinate along the axis is the number that the lane bits (lowest first) which move along the
+/// axis form. A reduce of the result is the reduce of %x; lanes do not exchange anything here. Tiles that move along
+/// the axis over warps are refused.
 struct FoldOp : OpDefaults {
   static constexpr std::string_view mnemonic = "fold";
   static constexpr auto operands = names("tile");
@@ -102,7 +106,7 @@ enum class AtomicKind : std::uint8_t { add, min, max, exchange, increment };
 template <>
 inline constexpr std::array enum_names<AtomicKind>{"add"sv, "min"sv, "max"sv, "exchange"sv, "increment"sv};
 
-/// `%old = atomic %tensor, %value, %o0 {kind = add} : i32`: one element of global memory, joined with a scalar; gives
+/// Combines one element of global memory with a scalar: `%old = atomic %tensor, %value, %o0 {kind = add} : i32` gives
 /// the old value. `increment` adds 1, and starts again at 0 after %value (atom.inc). Relaxed, device scope. One lane.
 struct AtomicOp : OpDefaults {
   static constexpr std::string_view mnemonic = "atomic";
