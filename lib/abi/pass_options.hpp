@@ -1,4 +1,4 @@
-// The compile options that passes read, listed once: what writes, reads or compares all of them goes through here.
+// Lists the compile options that passes read, once: code that writes, reads or compares all of them goes through here.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ inline std::string to_text(int value) { return std::to_string(value); }
 inline std::string to_text(bool value) { return value ? "1" : "0"; }
 inline std::string to_text(Choice choice) { return std::string(name(choice)); }
 
-/// visit(name, meaning, field) for each, a number, a bool or a Choice; 0 and automatic are "as written" and "the
+/// Calls visit(name, meaning, field) for each, a number, a bool or a Choice; 0 and automatic mean "as written" and "the
 /// compiler's".
 template <class Options, class Visit>
 constexpr void for_each_pass_option(Options& options, Visit visit) {

@@ -1,4 +1,4 @@
-// The text of what is known of one tensor argument.
+// Converts the facts about one tensor argument to text.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace tegula {
 
-/// How text names each fact.
+/// Names a fact in text.
 struct TensorFactName {
   std::string_view name;
   bool TensorFacts::*flag;
@@ -17,7 +17,7 @@ struct TensorFactName {
 inline constexpr TensorFactName tensor_fact_names[] = {{"unit_inner", &TensorFacts::unit_inner_stride},
                                                        {"aligned_16", &TensorFacts::aligned_16}};
 
-/// "unit_inner, aligned_16", empty when nothing is known; and back, nothing for any other text.
+/// Prints "unit_inner, aligned_16", empty when nothing is known; and parses it, nothing for any other text.
 std::string to_string(TensorFacts const& facts);
 std::optional<TensorFacts> parse_tensor_facts(std::string_view text);
 

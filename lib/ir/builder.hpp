@@ -1,4 +1,4 @@
-// Making ops at a position.
+// Makes ops at a position.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ class Builder {
   }
   static Builder after(Op& position);
 
-  /// Locations given to the ops made from here on.
+  /// Sets the location of the ops made from here on.
   void set_where(location where) { where_ = where; }
   [[nodiscard]] Block& block() const { return *block_; }
 
@@ -38,18 +38,18 @@ class Builder {
   Op& op(OpStruct const& attributes, std::vector<Value*> const& operands, std::vector<Type> const& results) {
     return create(kind_of<OpStruct>, &attributes, operands, results);
   }
-  /// One result of the given type.
+  /// Makes an op with one result of the given type.
   template <class OpStruct>
   Value* value(OpStruct const& attributes, std::initializer_list<Value*> operands, Type const& result) {
     return op(attributes, operands, {result}).result();
   }
-  /// The common elementwise case: the result has the first operand's type.
+  /// Makes the common elementwise case: the result has the first operand's type.
   template <class OpStruct>
   Value* same(OpStruct const& attributes, std::initializer_list<Value*> operands) {
     return value(attributes, operands, (*operands.begin())->type());
   }
   Value* index(std::int64_t value);
-  /// A constant of any scalar or tile type; floats rounded to the element, integers must fit.
+  /// Makes a constant of any scalar or tile type; floats rounded to the element, integers must fit.
   Value* constant(double value, Type const& type);
   Value* constant(Constant value, Type const& type);
 
@@ -62,12 +62,12 @@ class Builder {
   location where_;
 };
 
-/// Bits of a value in an element's own format (rounded to nearest even).
+/// Gives the bits of a value in an element's own format (rounded to nearest even).
 Constant make_constant(Element element, double value);
 Constant make_constant(Element element, std::int64_t value);
-/// The value of a constant as a double (exact but for i64 beyond 2^53).
+/// Gives the value of a constant as a double (exact but for i64 beyond 2^53).
 double to_double(Constant constant);
-/// Integers sign-extended, booleans 0 or 1.
+/// Gives the value as an integer: integers sign-extended, booleans 0 or 1.
 std::int64_t to_int(Constant constant);
 std::optional<std::int64_t> constant_int(Value const& value);
 

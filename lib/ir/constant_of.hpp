@@ -1,4 +1,4 @@
-// The constants behind values.
+// Finds the constants behind values.
 #pragma once
 
 #include <optional>
@@ -7,14 +7,14 @@
 
 namespace tegula::ir {
 
-/// The constant that a value is: a scalar constant, a tile constant, or a splat or broadcast of one.
+/// Gives the constant that a value is: a scalar constant, a tile constant, or a splat or broadcast of one.
 std::optional<Constant> constant_of(Value const& value);
 
-/// Whether that constant equals a number; zeros of both signs do.
+/// True if that constant equals a number; zeros of both signs do.
 bool is_constant(Value const& value, double number);
 
-/// Whether a value is itself a constant of zeros to which a sum may be added without a change: of floats +0. A start of
-/// -0 is none, since it shows where everything added to it is -0 too.
+/// True if a value is a constant of zeros to which a sum may be added without a change: of floats +0. A start of -0 is
+/// not: it shows where everything added to it is -0 too.
 bool is_zero(Value const& value);
 
 }  // namespace tegula::ir

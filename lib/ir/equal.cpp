@@ -4,7 +4,7 @@
 namespace tegula::ir {
 namespace {
 
-/// Which value of the second function stands for which of the first.
+/// Maps values of the second function to those of the first.
 using Pairs = std::unordered_map<Value const*, Value const*>;
 
 bool equal_blocks(Block const& a, Block const& b, Pairs& pairs);

@@ -11,7 +11,7 @@ namespace {
 
 using Kind = ReductionStep::Kind;
 
-/// The coordinates along `axis` at which a thread still has partial results, per result element.
+/// Gives the coordinates along `axis` at which a thread still has partial results, per result element.
 std::set<std::int64_t> register_positions(layout::Layout const& layout, int axis) {
   std::set<std::int64_t> positions;
   for (int r = 0; r < layout.registers(); ++r) positions.insert(layout.part(layout::Dim::reg, r)[axis]);
@@ -24,7 +24,7 @@ bool has_warp_digits(layout::Layout const& layout, int axis) {
                      [&](layout::LayoutDigit const& digit) { return digit.stride[axis] != 0; });
 }
 
-/// The warp bits along the axis, by ascending coordinate.
+/// Gives the warp bits along the axis, by ascending coordinate.
 std::vector<int> warp_bits(layout::Layout const& layout, int axis) {
   auto const& bases = layout.input(layout::Dim::warp).bases;
   std::vector<int> result;
@@ -36,7 +36,7 @@ std::vector<int> warp_bits(layout::Layout const& layout, int axis) {
   return result;
 }
 
-/// Which single bit of register, lane or warp carries the coordinate bit `stride`; nothing when it is spread.
+/// Finds the single bit of register, lane or warp that carries the coordinate bit `stride`; nothing when it is spread.
 struct Carrier {
   layout::Dim dim;
   int bit;
@@ -84,7 +84,7 @@ std::optional<std::vector<ReductionStep>> reduction_steps(layout::Layout const& 
         break;
       }
       case layout::Dim::lane:
-        if (exchanged) return std::nullopt;  // an exchange takes lanes along the axis to be joined already
+        if (exchanged) return std::nullopt;  // an exchange needs the lanes along the axis combined already
         steps.push_back({Kind::butterfly, 0, 1U << carrier->bit, {}, false, 1, 1});
         break;
       case layout::Dim::warp:
@@ -103,7 +103,7 @@ std::optional<std::vector<ReductionStep>> reduction_steps(layout::Layout const& 
 }
 
 ScratchTile scratch_tile(Extents const& shape, Element element) {
-  // A row that is a multiple of the 128 bytes of all banks gets 16 bytes more, so that columns meet different banks.
+  // A row that is a multiple of the 128 bytes of all banks gets 16 bytes more, so that columns use different banks.
   int const rank = shape.size();
   ScratchTile result;
   std::int64_t stride = 1;

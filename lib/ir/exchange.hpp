@@ -1,5 +1,5 @@
-// How threads of a CTA exchange elements for a reduction or a layout conversion: the steps, in order, and the shared
-// memory they need. Passes allocate by it and code generation follows it, so both read it from here.
+// Plans how threads of a CTA exchange elements for a reduction or a layout conversion: the steps, in order, and the
+// shared memory they need. Passes allocate by it and code generation follows it, so both read it from here.
 #pragma once
 
 #include <cstdint>
@@ -11,46 +11,51 @@
 
 namespace tegula::ir {
 
-/// One step of a reduction. Before the first, a thread has one partial result per distinct register coordinate.
+/// Describes one step of a reduction. Before the first, a thread has one partial result per distinct register
+/// coordinate.
 struct ReductionStep {
   enum class Kind : std::uint8_t {
-    pairs,      ///< joins the partial results of a thread whose coordinates along the axis differ by the bit `stride`
-    tree,       ///< joins all that a thread has left along the axis: the balanced tree over ascending coordinates
-    butterfly,  ///< joins with the lane that differs by `mask`
-    exchange,   ///< joins the warps that differ by `warp_bits` and digits, through shared memory: the same tree
+    /// Combines the partial results of a thread whose coordinates along the axis differ by the bit `stride`.
+    pairs,
+    tree,       ///< combines all that a thread still has along the axis: the balanced tree over ascending coordinates
+    butterfly,  ///< combines with the lane that differs by `mask`
+    exchange,   ///< combines the warps that differ by `warp_bits` and digits, through shared memory: the same tree
   };
   Kind kind = Kind::tree;
   std::int64_t stride = 0;
   std::uint32_t mask = 0;
   std::vector<int> warp_bits;  ///< in ascending order of coordinate
   bool warp_digits = false;    ///< the warp digits along the axis take part, above the bits
-  std::int64_t warps = 1;      ///< how many warps are joined
+  std::int64_t warps = 1;      ///< number of warps that are combined
   std::int64_t partials = 1;   ///< exchange: partial results that a thread still has per result element
 };
 
-/// The steps of a reduction along `axis` of a tile with this layout. Order::any keeps to few shuffles; Order::pairwise
-/// follows the bits of the coordinate. Null when a thread index moves along the axis and another one at once, or, for
-/// pairwise, when a bit of the coordinate is spread over several indices or warps move along the axis faster than
-/// lanes: convert to a blocked layout first.
+/// Gives the steps of a reduction along `axis` of a tile with this layout. Order::any keeps to few shuffles;
+/// Order::pairwise follows the bits of the coordinate. Null, so convert to a blocked layout first, when
+/// - a thread index moves along the axis and another one at once,
+/// - for pairwise, a bit of the coordinate is spread over several indices,
+/// - for pairwise, warps move along the axis faster than lanes.
 std::optional<std::vector<ReductionStep>> reduction_steps(layout::Layout const& layout, int axis, Order order);
 
-/// The element in which a reduction adds up: f32 for f16 and bf16, else the tile's own.
+/// Gives the element in which a reduction adds up: f32 for f16 and bf16, else the tile's own.
 constexpr Element accumulator_of(Element element) {
   return element == Element::f16 || element == Element::bf16 ? Element::f32 : element;
 }
 
-/// Strides, in elements, of a tile as a conversion writes it to shared memory; rows are padded against bank conflicts.
+/// Gives the strides, in elements, of a tile as a conversion writes it to shared memory; rows are padded against bank
+/// conflicts.
 struct ScratchTile {
   Extents strides;
   std::int64_t elements = 0;
 };
 ScratchTile scratch_tile(Extents const& shape, Element element);
 
-/// Bytes of a buffer in shared memory: of a shared type that names all of its layout's tile, or of mbarriers.
+/// Gives the bytes of a buffer in shared memory: of a shared type that names all of its layout's tile, or of mbarriers.
 std::int64_t buffer_bytes(Type const& type);
-/// Bytes of shared memory that an op's exchange needs; 0 for all others and for what stays within warps. Needs layouts.
+/// Gives the bytes of shared memory that an op's exchange needs; 0 for other ops and for exchanges within warps. Needs
+/// layouts.
 std::int64_t scratch_bytes(Op const& op);
-/// The `scratch` attribute of an op that has one, else null.
+/// Gives the `scratch` attribute of an op that has one, else null.
 std::int64_t* scratch_attribute(Op& op);
 
 }  // namespace tegula::ir

@@ -7,7 +7,7 @@
 
 namespace tegula::ir {
 
-/// "64x32xf16"
+/// Prints "64x32xf16".
 std::string short_text(Type const& type) {
   std::string text;
   for (std::int64_t const extent : type.shape()) text += (extent < 0 ? "?" : std::to_string(extent)) + "x";
@@ -23,7 +23,7 @@ std::string list_text(Extents const& values) {
 static bool is_integral(Element element) { return !is_float(element) && element != Element::i8; }
 static bool is_real(Element element) { return is_float(element) && is_arithmetic(element); }
 
-/// Arithmetic is of tiles and scalars.
+/// Requires a tile or a scalar, which arithmetic works on.
 static void computable(Rule& rule, OperandOf which) {
   Type const& type = rule.operand(which);
   rule.require(type.is_tile() || type.is_scalar(),
@@ -153,7 +153,7 @@ void apply(Rule& rule, BroadcastOp const&) {
   rule.result(to);
 }
 
-/// Axes ascending, within 0..rank-1.
+/// Requires axes in ascending order, within 0..rank-1.
 static bool ascending(Rule& rule, Extents const& axes, int rank) {
   std::int64_t last = -1;
   for (std::int64_t const axis : axes) {
@@ -306,7 +306,7 @@ void apply(Rule& rule, GridExtentOp const& op) {
 }
 void apply(Rule& rule, MultiprocessorsOp const&) { rule.result(Type::index()); }
 
-// Control: what needs the blocks is in verifier.cpp.
+// Control: verifier.cpp checks the rules that need the blocks.
 static void carried(Rule& rule) {
   for (int i = rule.position("inits"); i < static_cast<int>(rule.operands.size()); ++i) {
     rule.require(rule.operand(i).is_scalar() || rule.operand(i).in_registers(),
@@ -345,7 +345,7 @@ static void dispatch(Rule& rule, OpKind kind, void const* attributes) {
   }
 }
 
-/// The integer ops that a launch program has steps for.
+/// True for the integer ops that a launch program has steps for.
 static bool launch_arithmetic(OpKind kind) {
   switch (kind) {
     case OpKind::ConstantOp:

@@ -1,5 +1,5 @@
-// Result types from operands and attributes: one rule per op, used by the verifier, by parts that build IR, and by the
-// recorder. A rule also says what is wrong with operands and attributes.
+// Infers result types from operands and attributes: one rule per op, used by the verifier, by parts that build IR, and
+// by the recorder. A rule also reports errors of operands and attributes.
 #pragma once
 
 #include <span>
@@ -16,9 +16,9 @@ struct Inferred {
   [[nodiscard]] bool ok() const { return error.empty(); }
 };
 
-/// Types of an op's results. `stated` are the types asked for: ops whose result is not decided by their operands (load,
-/// splat, iota, broadcast, cast, constant, if, call ...) take them after checking; others ignore them, but keep a
-/// stated layout where their own result has none.
+/// Gives the types of an op's results. `stated` are the types asked for. Ops whose result is not decided by their
+/// operands (load, splat, iota, broadcast, cast, constant, if, call ...) take them after checking. Others ignore them,
+/// but keep a stated layout where their own result does not have one.
 Inferred infer(OpKind kind, void const* attributes, std::span<Type const> operands, std::span<Type const> stated = {});
 
 template <class OpStruct>
@@ -27,12 +27,12 @@ Inferred infer(OpStruct const& attributes, std::initializer_list<Type> operands,
   return infer(kind_of<OpStruct>, &attributes, {operands.begin(), operands.size()}, {stated.begin(), stated.size()});
 }
 
-/// What is wrong with a type that no op may have: a tile without axes, with extents below 1 or with more than 2^24
-/// elements, a tensor of an impossible rank. Empty: fine.
+/// Explains why an op cannot have this type: a tile without axes, with extents below 1 or with more than 2^24 elements,
+/// a tensor of an impossible rank. Empty: fine.
 std::string why_not_a_type(Type const& type);
 
-/// Why a value cannot be computed on the host before a launch, from extents, integer scalars and constants by integer
-/// arithmetic: names the first op or parameter in the way. Empty: it can.
+/// Explains why a value cannot be computed on the host before a launch, from extents, integer scalars and constants by
+/// integer arithmetic: names the first op or parameter that prevents it. Empty: it can.
 std::string why_not_launchable(Value const& value);
 
 }  // namespace tegula::ir

@@ -1,4 +1,4 @@
-// Typing rules of the block ops. What a rule cannot see in types and attributes is in verify_block.cpp.
+// Types the block ops. verify_block.cpp checks the rules that types and attributes do not show.
 #include <bit>
 
 #include "ir/infer_rule.hpp"
@@ -25,7 +25,7 @@ void element_offsets(Rule& rule, OperandOf of) {
 bool shared_operand(Rule& rule, OperandOf which) {
   return rule.require(rule.operand(which).is_shared(), rule.says(which) + " but must be in shared memory");
 }
-/// The tile that a view holds, distributed over threads.
+/// Requires the tile that a view holds, distributed over threads.
 void tile_for(Rule& rule, OperandOf tile, OperandOf view) {
   Type const &value = rule.operand(tile), &to = rule.operand(view);
   rule.require(value.with_layout(nullptr) == Type::tile(to.element(), to.shape()),
@@ -50,8 +50,8 @@ void threads_at_barrier(Rule& rule, std::int64_t threads) {
                "threads is " + std::to_string(threads) + " but whole warps meet: a multiple of 32, 32 to 1024");
 }
 
-/// The layout of a view that takes one element of each of the first `drop` axes: what is left of the offset's bits and
-/// digits when the outermost ones, which move along those axes, go. Null when they are not the outermost.
+/// Gives the layout of a view that takes one element of each of the first `drop` axes: the offset's bits and digits
+/// without the outermost ones, which move along those axes. Null when they are not the outermost.
 layout::Layout const* without_leading(layout::Layout const& layout, int drop) {
   layout::LayoutInput const& offset = layout.input(layout::Dim::offset);
   layout::LayoutInput kept{layout::Dim::offset, {}, {}};
@@ -84,7 +84,7 @@ void view_of_mbarriers(Rule& rule) {
   rule.result(stated);
 }
 
-/// What a copy moves: the map's box, some whole number of times.
+/// Requires that a view is the map's box, some whole number of times.
 void box_fits(Rule& rule, Type const& view, std::string const& what) {
   Type const& box = rule.operand("map");
   if (!rule.require(box.is_tensor_map(), rule.says("map") + " but must be a tensor map")) return;
@@ -123,7 +123,7 @@ void apply(Rule& rule, SharedAllocOp const& op) {
   rule.result(rule.stated[0]);
 }
 
-/// Whether a buffer's layout is known, on which that of a part of it depends.
+/// True if a buffer's layout is known, on which that of a part of it depends.
 bool with_layout(Rule& rule, Type const& buffer) {
   return rule.require(buffer.layout() != nullptr, "the source is " + to_string(buffer) +
                                                       ", a buffer without a layout; say dense or swizzled(128), for "

@@ -1,4 +1,4 @@
-// One application of a typing rule: what the rules in infer.cpp (tile ops) and infer_block.cpp (block ops) share.
+// Provides the helpers that the typing rules in infer.cpp (tile ops) and infer_block.cpp (block ops) share.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace tegula::ir {
 
-/// An integer that is computed with: i32 or i64.
+/// True for an integer that ops compute with: i32 or i64.
 inline bool is_whole(Element element) { return is_integer(element) && is_arithmetic(element); }
 
-/// "64x32xf16"
+/// Prints "64x32xf16".
 std::string short_text(Type const& type);
-/// "[64, 32]"
+/// Prints "[64, 32]".
 std::string list_text(Extents const& values);
 
-/// Names an operand of a rule's op, or says its position where a rule treats all operands alike.
+/// Names an operand of a rule's op, or gives its position where a rule treats all operands alike.
 struct OperandOf {
   int position = 0;
   std::string_view name;
@@ -25,7 +25,8 @@ struct OperandOf {
   OperandOf(char const* operand) : name(operand) {}  // NOLINT(google-explicit-constructor): likewise
 };
 
-/// One application of a rule. The first failure stays.
+/// Applies one typing rule to one op: its operands, the stated result types, and the inferred ones. Keeps the first
+/// error.
 struct Rule {
   OpInfo const& info;
   std::span<Type const> operands;
@@ -40,7 +41,8 @@ struct Rule {
     }
     return condition && !failed;
   }
-  /// Where the operand stands; for the last name of a variadic op, its first operand. A name must be one of the op's.
+  /// Gives the position of the operand; for the last name of a variadic op, of its first operand. A name must be one of
+  /// the op's.
   [[nodiscard]] int position(OperandOf which) const {
     return which.name.empty() ? which.position : info.position(which.name);
   }
@@ -57,19 +59,19 @@ struct Rule {
       return std::string(names.back()) + "[" + std::to_string(at + 1 - names.size()) + "]";
     return std::string(names[at]);
   }
-  /// "lhs is tile<4xf32>"
+  /// Says "lhs is tile<4xf32>".
   [[nodiscard]] std::string says(OperandOf which) const {
     return operand_name(which) + " is " + to_string(operand(which));
   }
 
-  /// A result; its layout may be stated when the rule gives none.
+  /// Adds a result; its layout may be stated when the rule does not give one.
   void result(Type type) {
     auto const at = out.types.size();
     if (type.is_tile() && type.layout() == nullptr && at < stated.size() && stated[at].with_layout(nullptr) == type)
       type = stated[at];
     out.types.push_back(type);
   }
-  /// The single stated result, which must be a tile (or scalar) of this element.
+  /// Requires a single stated result, which is a tile.
   bool stated_tile() {
     return require(stated.size() == 1, "the result's type must be stated") &&
            require(stated[0].is_tile(), "the result is " + to_string(stated[0]) + " but must be a tile");
@@ -84,7 +86,8 @@ struct Rule {
   }
 };
 
-/// Requires one operand called `offsets` per axis of `of`; the message says "3 offsets".
+/// Requires one of the operands called `offsets` per axis, `axes` in all; `of` names the owner of the axes in the
+/// message.
 void check_offsets(Rule& rule, int axes, std::string const& of);
 
 #define TEGULA_OP(name) void apply(Rule& rule, name const& op);

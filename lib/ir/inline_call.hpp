@@ -1,4 +1,4 @@
-// A callee's body in place of a call.
+// Replaces a call by its callee's body.
 #pragma once
 
 #include "ir/op.hpp"
@@ -6,7 +6,7 @@
 namespace tegula::ir {
 
 /// Puts the callee's body in place of a call. Its shared buffers go to the caller's outermost block, where buffers
-/// belong, and their places in shared memory are open again.
+/// belong, and their offsets in shared memory are undecided again.
 void inline_call(Op& call, Function const& callee);
 
 }  // namespace tegula::ir

@@ -1,4 +1,4 @@
-// Tokens of the IR's text, read one at a time. The parser owns the meaning; the few places that are not made of tokens
+// Reads tokens of the IR's text, one at a time. The parser owns the meaning. The few places that are not made of tokens
 // (shapes, layouts) are read with the scan functions right after the token before them.
 #pragma once
 
@@ -25,7 +25,7 @@ struct Token {
   TokenKind kind = TokenKind::end;
   std::string text;
   std::size_t begin = 0;     ///< offset in the source
-  bool starts_line = false;  ///< nothing but blanks stands before it on its line
+  bool starts_line = false;  ///< only blanks precede it on its line
 };
 
 class Lexer {
@@ -34,19 +34,20 @@ class Lexer {
 
   /// Skips blanks and comments and reads one token.
   Token next();
-  /// Where the next token will be looked for; `rewind` goes back there.
+  /// Gives the offset at which the search for the next token begins; `rewind` goes back there.
   [[nodiscard]] std::size_t offset() const { return at_; }
   void rewind(std::size_t offset) { at_ = offset; }
 
-  /// One extent and its x: "128x" or "?x" (gives -1); nothing (and no move) when there is none. Too large a number
-  /// gives the greatest int64.
+  /// Scans one extent and its x: "128x" or "?x" (gives -1); nothing (and no move) when there is none. A number that is
+  /// too large gives the maximum int64.
   std::optional<std::int64_t> scan_extent();
-  /// Text up to the '>' that closes the current bracket, which is not consumed; nothing when the source ends before.
+  /// Scans text up to the '>' that closes the current bracket, which is not consumed; nothing when the source ends
+  /// before.
   std::optional<std::string_view> scan_balanced();
 
-  /// The byte at an offset, 0 past the end.
+  /// Gives the byte at an offset, 0 past the end.
   [[nodiscard]] char character(std::size_t offset) const { return offset < source_.size() ? source_[offset] : '\0'; }
-  /// Cheap when asked in ascending order.
+  /// Gives the position; cheap when asked in ascending order.
   [[nodiscard]] support::TextPosition position(std::size_t offset) const;
 
  private:

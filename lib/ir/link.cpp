@@ -10,7 +10,7 @@
 namespace tegula::ir {
 namespace {
 
-/// The function's head as text, without its body and the names of its parameters.
+/// Prints the function's head, without its body and the names of its parameters.
 std::string signature(Function const& function) {
   Module heads;
   Function& head = heads.add_function(function.name(), function.kind());
@@ -33,7 +33,7 @@ class Linker {
   }
 
  private:
-  /// The function itself, or its definition where it is a declaration.
+  /// Adds the function itself, or its definition where it is a declaration.
   void add(Module& to, Function const& function) {
     if (!is_declaration(function)) {
       own_.insert(function.name());
@@ -55,7 +55,7 @@ class Linker {
     add_copy(to, *definition);
   }
 
-  /// What the library's functions call, and the module has not.
+  /// Adds the functions that the library's functions call and the module lacks.
   void need_callees(Module& in, Function const& function) {
     if (own_.count(function.name()) != 0) return;
     std::set<std::string> names;

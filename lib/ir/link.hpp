@@ -1,4 +1,4 @@
-// Modules made apart: a function that one only declares is defined by another.
+// Links modules made apart: one defines a function that another only declares.
 //
 //   function @gelu(%x: tile<64xf32>) -> (tile<64xf32>) noinline        // no body: a declaration
 #pragma once
@@ -8,21 +8,23 @@
 
 namespace tegula::ir {
 
-/// A function without a body. Passes and executors take modules without any.
+/// True for a function without a body. Passes and executors take modules without declarations.
 bool is_declaration(Function const& function);
 
-/// A copy of the function at the end of a module that has none of its name.
+/// Adds a copy of the function at the end of a module that does not have its name.
 Function& add_copy(Module& module, Function const& function);
 
-/// Equality of all but the functions' names, the names of their values and locations.
+/// Compares functions; their names, the names of their values and locations may differ.
 bool equal_but_name(Function const& a, Function const& b);
 
-/// Gives every declaration of the module the body that `library` has for it, with the functions which that calls.
-/// Errors: a declaration that the library does not define, one of another signature there, a function that it needs and
-/// the module has otherwise. With an error the module is as it was.
+/// Gives every declaration of the module the body that `library` has for it, with the functions that it calls. With an
+/// error the module is unchanged. Errors:
+/// - a declaration that the library does not define,
+/// - a declaration with another signature there,
+/// - a needed function that differs from the module's.
 support::Diagnostics link(Module& module, Module const& library);
 
-/// `@gelu`, ... : what is declared and not defined, for messages; empty when all is.
+/// Lists `@gelu`, ... : the functions declared and not defined, for messages; empty when all are defined.
 std::string undefined_functions(Module const& module);
 
 }  // namespace tegula::ir

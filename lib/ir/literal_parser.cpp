@@ -243,7 +243,7 @@ Constant LiteralParser::floating(std::string const& text, Element item, std::siz
       item == Element::f32 ? std::from_chars(text.data(), end, narrow) : std::from_chars(text.data(), end, wide);
   if (parsed.ec == std::errc::invalid_argument || parsed.ptr != end) fail_at(begin, "expected a number, found " + text);
   Constant const result = make_constant(item, item == Element::f32 ? static_cast<double>(narrow) : wide);
-  // As with the other floats, what rounds to the greatest number fits: up to halfway to where the next one would be.
+  // As with the other floats, a number that rounds to the maximum fits: up to halfway to where the next one would be.
   bool const saturated = (item == Element::e4m3 && std::fabs(wide) > e4m3_greatest + 16) ||
                          (item == Element::e5m2 && std::fabs(wide) >= e5m2_greatest + 4096);
   if (parsed.ec != std::errc() || saturated || std::isinf(to_double(result)))

@@ -1,5 +1,5 @@
-// What stands within one op of the IR's text: tokens, types, layouts, constants, attributes and locations. Values,
-// blocks and functions are parser.cpp's.
+// Parses the parts within one op of the IR's text: tokens, types, layouts, constants, attributes and locations.
+// parser.cpp parses values, blocks and functions.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@
 
 namespace tegula::ir {
 
-/// Thrown where the text cannot go on; `parse` makes a diagnostic of it.
+/// Stops at text that does not parse; `parse` turns it into a diagnostic.
 struct ParseFailure {
   std::size_t offset;
   std::string text;
 };
 
-/// The fields of an op under construction.
+/// Holds the fields of an op under construction.
 struct Attributes {
   explicit Attributes(OpInfo const& op)
       : info(op), bytes(std::make_unique<std::byte[]>(std::max<std::size_t>(op.size, 1))) {
@@ -31,7 +31,7 @@ struct Attributes {
     fields = fields_of(op.kind, bytes.get());
     given.resize(fields.size(), false);
   }
-  /// Constants that were not written are zero of the result's element.
+  /// Sets constants that were not written to zero of the result's element.
   void complete(std::span<Type const> results) {
     for (std::size_t i = 0; i < fields.size(); ++i)
       if (fields[i].kind == FieldKind::constant && !given[i] && !results.empty())
@@ -44,7 +44,7 @@ struct Attributes {
   std::vector<bool> given;
 };
 
-/// Reads them one by one from a text that outlives it; throws ParseFailure.
+/// Reads literals one by one from a text that outlives it; throws ParseFailure.
 class LiteralParser {
  protected:
   explicit LiteralParser(std::string_view source);
@@ -75,7 +75,7 @@ class LiteralParser {
   std::string take_without_advance(TokenKind kind, std::string const& what);
   Type tensor_type(std::size_t begin, Extents const& shape, Element item) const;
 
-  /// A tile, shared, pending or tensor_map type: static extents, then perhaps a layout.
+  /// Parses a tile, shared, pending or tensor_map type: static extents, then perhaps a layout.
   Type sized(TypeKind kind, std::size_t begin, Extents const& shape, Element item);
   void check_extents(std::size_t begin, Extents const& shape) const;
   layout::Layout const* layout(std::string_view text, std::size_t begin, Extents const& shape, Element item,
@@ -88,7 +88,7 @@ class LiteralParser {
   void field_value(FieldRef const& field);
   void attributes(Attributes& into);
   static std::string known_attributes(Attributes const& of);
-  /// At '{': true when `name =` comes next, so that this is no block.
+  /// At '{': true when `name =` comes next, so that this is not a block.
   bool attribute_follows();
   location where();
 

@@ -8,7 +8,7 @@
 namespace tegula::ir {
 namespace {
 
-/// A comparison that holds only for values of its lhs that are at least 1.
+/// True for a comparison that holds only for values of its lhs that are at least 1.
 bool asks_for_positive(Op const& op) {
   auto const bound = constant_int(*op.rhs());
   Predicate const predicate = op.as<CompareOp>().predicate;

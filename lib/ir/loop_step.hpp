@@ -1,5 +1,5 @@
-// The steps of loops: where they are known to be positive. A loop whose step is 0 or less is not run, whoever executes
-// it; the simulator reports it.
+// Tells which steps of loops are known to be positive. No executor runs a loop whose step is 0 or less; the simulator
+// reports it.
 #pragma once
 
 #include "ir/op.hpp"

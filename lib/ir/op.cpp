@@ -11,7 +11,7 @@
 namespace tegula::ir {
 namespace {
 
-/// Uses are mostly dropped in the reverse order of their making, so the search begins at the end.
+/// Drops a use. Uses are mostly dropped in the reverse order of their making, so the search begins at the end.
 void drop_use(std::vector<Use>& uses, Use const& use) {
   auto const found = std::find(uses.rbegin(), uses.rend(), use);
   if (found != uses.rend()) uses.erase(std::next(found).base());
@@ -21,7 +21,7 @@ void drop_use(std::vector<Use>& uses, Use const& use) {
 
 void Value::replace_all_uses_with(Value& other) {
   if (&other == this) return;
-  // Taken away at once: dropping them one by one would search and move the rest each time.
+  // Taken all at once: dropping them one by one would search and move the rest each time.
   for (Use const& use : std::exchange(uses_, {})) use.user->set_operand(use.index, &other);
 }
 

@@ -1,4 +1,4 @@
-// The erased IR: values, ops, blocks, functions, modules. Passes are plain C++ over these.
+// Defines the erased IR: values, ops, blocks, functions, modules. Passes are plain C++ over these.
 //
 // Structured: an op may hold blocks (regions of one block each); there are no branches. A block owns its ops; an op
 // owns its results; a use is kept in the value, so replacing is cheap and erasing a used value is caught.
@@ -36,7 +36,7 @@ struct OperandName {
   }
 };
 
-/// Operand `index` of `user`.
+/// Refers to operand `index` of `user`.
 struct Use {
   Op* user = nullptr;
   int index = 0;
@@ -47,7 +47,7 @@ struct Use {
   friend bool operator==(Use const&, Use const&) = default;
 };
 
-/// An SSA value: a result of an op or an argument of a block.
+/// Is an SSA value: a result of an op or an argument of a block.
 class Value {
  public:
   Value(Type type, Op* op, Block* block, int index) : type_(type), op_(op), block_(block), index_(index) {}
@@ -56,17 +56,17 @@ class Value {
 
   [[nodiscard]] Type const& type() const { return type_; }
   void set_type(Type const& type) { type_ = type; }
-  /// The op this is a result of; null for block arguments.
+  /// Gives the op this is a result of; null for block arguments.
   [[nodiscard]] Op* defining_op() const { return op_; }
-  /// The op this is a result of, if it is of that struct; else null.
+  /// Gives the op this is a result of, if it is of that struct; else null.
   template <class OpStruct>
   [[nodiscard]] Op* defined_by() const;
-  /// The block this is an argument of; null for results.
+  /// Gives the block this is an argument of; null for results.
   [[nodiscard]] Block* owner_block() const { return block_; }
-  /// Position among the results or arguments.
+  /// Gives the position among the results or arguments.
   [[nodiscard]] int index() const { return index_; }
   [[nodiscard]] std::string const& name() const { return name_; }
-  /// A name for the text, without %; empty: a number is given at printing. Made unique by the printer.
+  /// Sets a name for the text, without %; empty: a number is given at printing. Made unique by the printer.
   void set_name(std::string name) { name_ = std::move(name); }
   [[nodiscard]] std::vector<Use> const& uses() const { return uses_; }
   [[nodiscard]] bool unused() const { return uses_.empty(); }
@@ -84,7 +84,7 @@ class Value {
   std::vector<Use> uses_;
 };
 
-/// One operation. Created by Builder or by clone; lives in a Block.
+/// Is one operation. Created by Builder or by clone; lives in a Block.
 class Op {
  public:
   Op(OpKind kind, void const* attributes, std::span<Value* const> operands, std::span<Type const> results,
@@ -99,7 +99,7 @@ class Op {
   [[nodiscard]] bool is() const {
     return kind() == kind_of<OpStruct>;
   }
-  /// The op's attributes as its struct; the kind must match.
+  /// Gives the op's attributes as its struct; the kind must match.
   template <class OpStruct>
   [[nodiscard]] OpStruct& as() {
     return *static_cast<OpStruct*>(checked(kind_of<OpStruct>));
@@ -114,43 +114,43 @@ class Op {
   }
   [[nodiscard]] void* attributes() const { return attributes_.get(); }
 
-  /// The operand of that name, of an op of that struct: `op.in<StoreOp>("tile")`. For the last name of a variadic
+  /// Gives the operand of that name, of an op of that struct: `op.in<StoreOp>("tile")`. For the last name of a variadic
   /// struct, the first of its operands. A struct without mnemonic (BinaryDefaults) names operands of every op that
   /// derives from it.
   template <class OpStruct>
   [[nodiscard]] Value* in(OperandName<OpStruct> name) const {
     return operand(position<OpStruct>(name));
   }
-  /// Operand `k` of those that the last name of a variadic struct stands for: `op.in<StoreOp>("offsets", axis)`.
+  /// Gives operand `k` of those that the last name of a variadic struct stands for: `op.in<StoreOp>("offsets", axis)`.
   template <class OpStruct>
   [[nodiscard]] Value* in(OperandName<OpStruct> name, int k) const {
     return operand(position<OpStruct>(name) + k);
   }
-  /// All operands that the last name of a variadic struct stands for: `op.all<StoreOp>("offsets")`.
+  /// Gives all operands that the last name of a variadic struct stands for: `op.all<StoreOp>("offsets")`.
   template <class OpStruct>
   [[nodiscard]] std::span<Value* const> all(OperandName<OpStruct> name) const {
     return operands().subspan(static_cast<std::size_t>(position<OpStruct>(name)));
   }
-  /// Where the operand of that name stands among the operands.
+  /// Gives the position of the operand of that name.
   template <class OpStruct>
   [[nodiscard]] int position(OperandName<OpStruct> name) const {
     if constexpr (requires { OpStruct::mnemonic; }) (void)as<OpStruct>();
     return name.position;
   }
-  /// The same for code about ops of several structs that share a name: `op.in("tensor")` of a load or a store.
-  /// InternalError when the op's struct lists no such name.
+  /// Does the same for code about ops of several structs that share a name: `op.in("tensor")` of a load or a store.
+  /// InternalError when the op's struct does not list the name.
   [[nodiscard]] Value* in(std::string_view name) const { return operand(position(name)); }
   [[nodiscard]] std::span<Value* const> all(std::string_view name) const {
     return operands().subspan(static_cast<std::size_t>(position(name)));
   }
   [[nodiscard]] int position(std::string_view name) const { return info_->position(name); }
-  /// The operands of an op that names them lhs and rhs: elementwise ops of two, comparisons, selections, products.
+  /// Give the operands of an op that names them lhs and rhs: elementwise ops of two, comparisons, selections, products.
   [[nodiscard]] Value* lhs() const { return in("lhs"); }
   [[nodiscard]] Value* rhs() const { return in("rhs"); }
-  /// The only operand of an op that has one; InternalError for others.
+  /// Gives the only operand of an op that has one; InternalError for others.
   [[nodiscard]] Value* operand() const;
 
-  /// Operands by position, for code that treats those of every op alike.
+  /// Give operands by position, for code that treats those of every op alike.
   [[nodiscard]] int operand_count() const { return static_cast<int>(operands_.size()); }
   [[nodiscard]] Value* operand(int i) const { return operands_[static_cast<std::size_t>(i)]; }
   [[nodiscard]] std::span<Value* const> operands() const { return operands_; }
@@ -161,7 +161,7 @@ class Op {
   [[nodiscard]] int result_count() const { return static_cast<int>(results_.size()); }
   [[nodiscard]] Value* result(int i = 0) const { return results_[static_cast<std::size_t>(i)].get(); }
   Value* add_result(Type const& type);
-  /// The result must be unused.
+  /// Erases a result, which must be unused.
   void erase_result(int i);
 
   [[nodiscard]] int block_count() const { return static_cast<int>(blocks_.size()); }
@@ -169,15 +169,15 @@ class Op {
   Block& add_block();
 
   [[nodiscard]] Block* parent() const { return parent_; }
-  /// The op whose block holds this one; null at function level.
+  /// Gives the op whose block holds this one; null at function level.
   [[nodiscard]] Op* parent_op() const;
-  /// The function that holds this op; null when detached.
+  /// Gives the function that holds this op; null when detached.
   [[nodiscard]] Function* function() const;
   [[nodiscard]] location const& where() const { return where_; }
   void set_where(location where) { where_ = where; }
 
-  /// True when the op, with all inside it, only computes its results, and equal ones are interchangeable: no effects,
-  /// no calls, no launch facts, no terminator, neither synchronizes nor unique.
+  /// True when the op, with all inside it, only computes its results, and equal ones are interchangeable. It then has
+  /// no effects, calls or launch facts, is not a terminator, and is neither synchronizes nor unique.
   [[nodiscard]] bool pure() const;
   /// Unlinks and destroys this op. Its results must be unused.
   void erase();
@@ -209,7 +209,7 @@ bool Use::is(OperandName<OpStruct> name) const {
   return user->is<OpStruct>() && index == name.position;
 }
 
-/// A list of ops with arguments; a function's body or one region of an op.
+/// Lists ops with arguments; a function's body or one region of an op.
 class Block {
  public:
   Block() = default;
@@ -218,7 +218,7 @@ class Block {
   Block& operator=(Block const&) = delete;
 
   Value* add_argument(Type const& type, std::string name = {});
-  /// The argument must be unused.
+  /// Erases an argument, which must be unused.
   void erase_argument(int i);
   [[nodiscard]] int argument_count() const { return static_cast<int>(arguments_.size()); }
   [[nodiscard]] Value* argument(int i) const { return arguments_[static_cast<std::size_t>(i)].get(); }
@@ -249,14 +249,14 @@ class Block {
   [[nodiscard]] std::size_t size() const { return ops_.size(); }
   [[nodiscard]] Op& front() const { return *ops_.front(); }
   [[nodiscard]] Op& back() const { return *ops_.back(); }
-  /// The last op when it is a terminator, else null.
+  /// Gives the last op when it is a terminator, else null.
   [[nodiscard]] Op* terminator() const;
 
   Op& append(std::unique_ptr<Op> op);
   Op& insert_before(Op& position, std::unique_ptr<Op> op);
   std::unique_ptr<Op> remove(Op& op);
 
-  /// The op this block belongs to; null for a function's body.
+  /// Gives the op this block belongs to; null for a function's body.
   [[nodiscard]] Op* parent_op() const { return parent_op_; }
   [[nodiscard]] Function* parent_function() const { return parent_function_; }
 
@@ -269,7 +269,7 @@ class Block {
   Function* parent_function_ = nullptr;
 };
 
-/// What the signature says of one function parameter beside its type.
+/// Holds the attributes of one function parameter that the signature states beside its type.
 struct ParameterAttributes {
   Direction direction = Direction::in;  ///< tensors of kernels
   std::int64_t multiple_of = 1;         ///< every extent vouched for by the user to be a multiple of this
@@ -280,7 +280,7 @@ struct ParameterAttributes {
 enum class FunctionKind : std::uint8_t { kernel, device };
 enum class Inline : std::uint8_t { unset, no, yes };
 
-/// A kernel or a device function: `kernel @name(%a: in tensor<?xf32>, ...) { ... return }`.
+/// Is a kernel or a device function: `kernel @name(%a: in tensor<?xf32>, ...) { ... return }`.
 class Function {
  public:
   Function(std::string name, FunctionKind kind);
@@ -294,13 +294,13 @@ class Function {
   [[nodiscard]] Value* parameter(int i) const { return body_->argument(i); }
   [[nodiscard]] std::vector<ParameterAttributes>& parameter_attributes() { return parameter_attributes_; }
   [[nodiscard]] std::vector<ParameterAttributes> const& parameter_attributes() const { return parameter_attributes_; }
-  /// Result types; empty for kernels.
+  /// Gives the result types; empty for kernels.
   std::vector<Type> results;
   Inline inlining = Inline::unset;
   int warps = 0;    ///< `warps = 4`: warps per CTA, decided by layout assignment; 0: not decided
   int cluster = 1;  ///< `cluster = 2`: CTAs per cluster, along the grid's linear order
-  /// `shared = 2048`: bytes of shared memory that a device function takes, decided by allocation; its last parameter,
-  /// an i64, then says where they begin. -1: none, or not decided. Kernels say nothing: theirs begin at 0.
+  /// `shared = 2048`: bytes of shared memory that a device function uses, decided by allocation. Its last parameter, an
+  /// i64, then says where they begin. -1: none, or not decided. Kernels do not state it: theirs begin at 0.
   std::int64_t shared = -1;
   location where;
   [[nodiscard]] Module* parent() const { return parent_; }
@@ -314,7 +314,7 @@ class Function {
   Module* parent_ = nullptr;
 };
 
-/// Functions with unique names. The first line of its text holds the format version.
+/// Holds functions with unique names. The first line of its text holds the format version.
 class Module {
  public:
   Module() = default;
@@ -322,11 +322,11 @@ class Module {
   Module& operator=(Module&&) noexcept;
 
   Function& add_function(std::string name, FunctionKind kind);
-  /// Null when there is none of that name.
+  /// Finds the function of that name, else null.
   [[nodiscard]] Function* find(std::string_view name) const;
   void erase(Function& function);
   [[nodiscard]] std::vector<std::unique_ptr<Function>> const& functions() const { return functions_; }
-  /// The single kernel; UserError when there is none or more than one.
+  /// Gives the single kernel; UserError when there is none or more than one.
   [[nodiscard]] Function& kernel() const;
   [[nodiscard]] Module clone() const;
 

@@ -1,4 +1,4 @@
-// The table of ops, made from ops.def: what every part of Tegula may ask of an op without knowing its struct.
+// Tables all ops, made from ops.def: every property of an op that other parts may ask without knowing its struct.
 #pragma once
 
 #include <span>
@@ -11,8 +11,8 @@ namespace tegula::ir {
 
 enum class FieldKind : std::uint8_t { boolean, integer, enumeration, element, extents, constant, symbol };
 
-/// One attribute field of one op struct instance, erased. `data` points at the member; its type follows from kind
-/// (enumeration: a uint8_t value indexing enum_names).
+/// Refers to one attribute field of one op struct instance, erased. `data` points at the member; its type follows from
+/// kind (enumeration: a uint8_t value indexing enum_names).
 struct FieldRef {
   std::string_view name;
   FieldKind kind;
@@ -31,16 +31,16 @@ struct OpInfo {
   void (*list_fields)(void* op, std::vector<FieldRef>& out);
 
   [[nodiscard]] bool has(Trait trait) const { return (traits & trait) != 0; }
-  /// Where the operand of that name stands, or the first of those that the last name of a variadic op stands for.
+  /// Gives the position of the operand of that name, or of the first one of the last name of a variadic op.
   /// InternalError for a name that the op does not list.
   [[nodiscard]] int position(std::string_view operand) const;
 };
 
 OpInfo const& op_info(OpKind kind);
-/// Null when no op has that mnemonic.
+/// Finds the op with that mnemonic, else null.
 OpInfo const* find_op(std::string_view mnemonic);
 
-/// The fields of an op struct instance, in declared order.
+/// Gives the fields of an op struct instance, in declared order.
 std::vector<FieldRef> fields_of(OpKind kind, void* op);
 bool field_equal(FieldRef const& a, FieldRef const& b);
 

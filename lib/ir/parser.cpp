@@ -25,7 +25,7 @@ class Parser : LiteralParser {
 
  private:
   void header() {
-    // The hyphen is no token elsewhere, so the lexer calls it an error here.
+    // The hyphen is not a token elsewhere, so the lexer calls it an error here.
     constexpr auto what = "\"tegula-ir 1\" as the first line";
     if (!accept_word("tegula") || lexer_.character(token_.begin) != '-') expected_not_error(what);
     advance();
@@ -151,7 +151,7 @@ class Parser : LiteralParser {
     leave_scope(scope);
   }
 
-  /// A for, or a repeat, which has no counter.
+  /// Parses a for, or a repeat, which does not have a counter.
   Op& loop(Block& into, OpInfo const& info, std::size_t results, std::size_t begin) {
     bool const counts = info.kind == OpKind::ForOp;
     Definition counter;

@@ -26,7 +26,7 @@ std::string shortest(Float value) {
   return {buffer, end.ptr};
 }
 
-/// The shortest decimal that a narrow format reads back as the same bits.
+/// Prints the shortest decimal that a narrow format reads back as the same bits.
 template <class Narrow>
 std::string shortest_narrow(double value, std::uint16_t bits, Narrow narrow) {
   for (int precision = 1; precision < 12; ++precision) {
@@ -48,7 +48,7 @@ std::string hex(std::uint64_t bits) {
 std::string float_text(Constant constant) {
   double const value = to_double(constant);
   if (!std::isfinite(value)) {
-    // An infinity of e5m2 is no constant that a number becomes, and there are many NaNs.
+    // A number never becomes an infinity of e5m2, and there are many NaNs.
     double const read_back = std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
     if (constant != make_constant(constant.element, read_back)) return hex(constant.bits);
     return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
@@ -213,7 +213,7 @@ class Printer {
     carried(loop);
   }
 
-  /// An argument of a loop's body, which may lack some before the verifier has seen it.
+  /// Prints an argument of a loop's body, which may lack some before the verifier has seen it.
   std::string argument(Block const& body, int i) {
     return i < body.argument_count() ? define(*body.argument(i)) : "%<missing>";
   }

@@ -1,4 +1,4 @@
-// Small rewrites shared by passes.
+// Provides small rewrites shared by passes.
 #pragma once
 
 #include <initializer_list>
@@ -8,12 +8,11 @@
 
 namespace tegula::ir {
 
-/// Uses of op's results become uses of `values` (one per result), names pass on to values that have none, and op is
-/// erased.
+/// Replaces uses of op's results by `values` (one per result), passes names on to values without one, and erases op.
 void replace(Op& op, std::span<Value* const> values);
 inline void replace(Op& op, Value* value) { replace(op, std::span<Value* const>(&value, 1)); }
 
-/// Moves every op of `from` but its terminator before `position`. Arguments of `from` must have no uses left.
+/// Moves every op of `from` but its terminator before `position`. Arguments of `from` must be unused.
 void splice_before(Op& position, Block& from);
 
 /// Erases op and, after it, the pure ops that only it used, and so on. Its results must be unused.

@@ -1,5 +1,5 @@
-// The shared memory of a function: who takes how much of it, and where. A kernel's begins at offset 0 of the CTA's, a
-// device function's where its last argument says; calls hold the callee's inside the caller's.
+// Describes the shared memory of a function: its users, their sizes and their offsets. A kernel's begins at offset 0 of
+// the CTA's, a device function's where its last argument says; calls hold the callee's inside the caller's.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace tegula::ir {
 enum class BufferKind : std::uint8_t {
   explicit_buffer,  ///< shared_alloc
   scratch,          ///< of an op that exchanges elements between warps
-  virtual_buffer,   ///< all that a called function takes
+  virtual_buffer,   ///< all that a called function uses
 };
 std::string_view name(BufferKind kind);
 
-/// One user of shared memory.
+/// Describes one user of shared memory.
 struct SharedUser {
   Op* op = nullptr;
   BufferKind kind = BufferKind::explicit_buffer;
@@ -31,28 +31,28 @@ struct SharedUser {
   [[nodiscard]] bool decided() const { return offset >= 0; }
 };
 
-/// All users of a function in the order of its text. Ops whose layouts are not assigned take nothing yet; so do calls
-/// of functions that take nothing.
+/// Lists all users of a function in the order of its text. Ops whose layouts are not assigned are left out; so are
+/// calls of functions that do not use shared memory.
 std::vector<SharedUser> shared_users(Function const& function);
 
-/// `%ring`, `reduce at line 7`, `call of @f`: for messages.
+/// Prints `%ring`, `reduce at line 7`, `call of @f`: for messages.
 std::string to_string(SharedUser const& user);
 
-/// Bytes up to the end of the last user that has its place.
+/// Counts bytes up to the end of the last user whose offset is decided.
 std::int64_t frame_bytes(std::vector<SharedUser> const& users);
-/// To which a function's shared memory must be aligned; at least 16.
+/// Gives the alignment that a function's shared memory needs; at least 16.
 std::int64_t frame_alignment(std::vector<SharedUser> const& users);
 
-/// `shared memory: 262144 bytes needed, 232448 allowed; %ring 196608, %out 49152, %d 8192, 2 others 8160, gaps 32`: the
-/// biggest users; the parts add up to what is needed.
+/// Prints `shared memory: 262144 bytes needed, 232448 allowed; %ring 196608, %out 49152, %d 8192, 2 others 8160, gaps
+/// 32`: the biggest users; the parts add up to the bytes needed.
 std::string too_much_shared_memory(std::int64_t needed, std::int64_t allowed, std::vector<SharedUser> users);
-/// What mends it.
+/// States the remedy.
 inline constexpr std::string_view less_shared_memory = "take fewer stages or smaller tiles";
 
-/// The value of a function's parameter that says where its shared memory begins; null: at 0 (kernels), or not decided.
+/// Gives the parameter that says where a function's shared memory begins; null: at 0 (kernels), or not decided.
 Value* shared_base(Function const& function);
-/// Where the callee's shared memory begins in the caller's, as the last argument says: a constant, or one added to the
-/// caller's own base. Nothing when it is not decided or says something else.
+/// Gives the offset of the callee's shared memory in the caller's, by the last argument: a constant, or one added to
+/// the caller's own base. Nothing when it is not decided or says something else.
 std::optional<std::int64_t> callee_offset(Op const& call);
 
 }  // namespace tegula::ir

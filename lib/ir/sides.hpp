@@ -5,7 +5,7 @@
 
 namespace tegula::ir {
 
-/// The operand beside `side`: rhs for lhs, and lhs for rhs.
+/// Gives the operand beside `side`: rhs for lhs, and lhs for rhs.
 inline Value* other_side(Op const& op, Value const& side) { return op.lhs() == &side ? op.rhs() : op.lhs(); }
 
 }  // namespace tegula::ir

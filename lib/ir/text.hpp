@@ -1,4 +1,4 @@
-// The text of the IR: printing and parsing. `parse(print(m))` equals `m` and prints the same bytes.
+// Prints and parses the text of the IR. `parse(print(m))` equals `m` and prints the same bytes.
 //
 //   tegula-ir 1
 //
@@ -31,30 +31,32 @@ namespace tegula::ir {
 using support::Diagnostics;
 
 inline constexpr int text_version = 1;
-/// Deepest nesting of blocks, in text and in verified IR.
+/// Limits the nesting of blocks, in text and in verified IR.
 inline constexpr int max_nesting = 64;
-/// Most elements of one tile.
+/// Limits the elements of one tile.
 inline constexpr std::int64_t max_tile_elements = std::int64_t{1} << 24;
 
 struct PrintOptions {
   bool locations = false;
 };
 
-/// A pure function of the IR. Broken IR (dangling or null operands) prints too, though it does not parse back.
+/// Prints a module, as a pure function of the IR. Broken IR (dangling or null operands) prints too, though it does not
+/// parse back.
 std::string print(Module const& module, PrintOptions options = {});
 std::string print(Function const& function, PrintOptions options = {});
-/// One op with its blocks, without a final newline; values defined outside show their own names or types. For messages.
+/// Prints one op with its blocks, without a final newline; values defined outside show their own names or types. For
+/// messages.
 std::string print(Op const& op);
 
 std::string to_string(Type const& type);
-/// "tile", "tensor", "shared", ...: the word before a type's '<'; empty for scalars.
+/// Gives "tile", "tensor", "shared", ...: the word before a type's '<'; empty for scalars.
 std::string_view type_word(TypeKind kind);
-/// `1.5 : f32`; floats as the shortest decimal that gives the same bits, `inf`, `nan`, or their bits in hex.
+/// Prints `1.5 : f32`; floats as the shortest decimal that gives the same bits, `inf`, `nan`, or their bits in hex.
 std::string to_string(Constant constant);
-/// "%name", or "a tile<128xf32>" for a value without a name.
+/// Prints "%name", or "a tile<128xf32>" for a value without a name.
 std::string to_string(Value const& value);
 
-/// The names, with %, that `print(function)` gives its values.
+/// Gives the names, with %, that `print(function)` gives its values.
 std::unordered_map<Value const*, std::string> value_names(Function const& function);
 
 using Positions = std::unordered_map<Op const*, support::TextPosition>;
@@ -66,10 +68,10 @@ struct ParseResult {
   [[nodiscard]] bool ok() const { return !diagnostics.has_errors(); }
 };
 
-/// Reads a module. Checks the text only; `verify` (verifier.hpp) checks what it says. Never throws on bad text.
+/// Reads a module. Checks the text only; `verify` (verifier.hpp) checks its meaning. Does not throw on bad text.
 ParseResult parse(std::string_view text);
 
-/// Equality of all but names and locations.
+/// Compares all but names and locations.
 bool equal(Module const& a, Module const& b);
 bool equal(Function const& a, Function const& b);
 

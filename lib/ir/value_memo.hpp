@@ -9,13 +9,13 @@
 
 namespace tegula::ir {
 
-/// Remembers a result for each value, so that shared operands are worked out once: a chain of `add %x, %x` has as many
+/// Remembers a result for each value, so that shared operands are computed once: a chain of `add %x, %x` has as many
 /// paths as 2 to the power of its length. Works without recursion.
 template <class Result>
 class ValueMemo {
  public:
-  /// The result of a value. `needs(value, visit)` calls visit for each value whose result `compute(value)` asks for by
-  /// `at`; no value may need itself.
+  /// Gives the result of a value. `needs(value, visit)` calls visit for each value whose result `compute(value)` asks
+  /// for by `at`; a value must not need itself.
   template <class Needs, class Compute>
   Result const& of(Value const& value, Needs const& needs, Compute const& compute) {
     std::vector<Value const*> open;
@@ -33,7 +33,7 @@ class ValueMemo {
     }
     return at(value);
   }
-  /// The result of a value that was worked out.
+  /// Gives the result of a value that was computed.
   [[nodiscard]] Result const& at(Value const& value) const { return results_.at(&value); }
   [[nodiscard]] bool known(Value const& value) const { return results_.count(&value) != 0; }
 

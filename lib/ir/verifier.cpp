@@ -297,8 +297,8 @@ class Verifier {
     }
   }
 
-  /// Tensors of a function share no memory unless all are only read: kernels' arguments are checked at the launch, so
-  /// it is enough that no call hands a tensor over twice.
+  /// Checks that tensors of a function do not share memory unless all are only read. Kernels' arguments are checked at
+  /// the launch, so it is enough that a call never hands a tensor over twice.
   void check_aliases(Op const& op, Function const& callee) {
     auto const direction = [&](int i) { return callee.parameter_attributes()[static_cast<std::size_t>(i)].direction; };
     auto const parameter = [&](int i) {

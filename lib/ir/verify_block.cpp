@@ -8,7 +8,7 @@
 namespace tegula::ir {
 namespace {
 
-/// The nearest op of this kind around `op`; null when there is none.
+/// Finds the nearest op of this kind around `op`; null when there is none.
 template <class OpStruct>
 Op const* around(Op const& op) {
   for (Op const* at = op.parent_op(); at != nullptr; at = at->parent_op())
@@ -32,7 +32,7 @@ bool constant(Value const& value, std::int64_t& number) {
   return true;
 }
 
-/// Constant offsets of a view are inside its source and keep the layout's pattern.
+/// Checks that constant offsets of a view are inside its source and keep the layout's pattern.
 std::string offsets_fit(Op const& view) {
   Type const& source = view.in<ViewOp>("source")->type();
   Type const& result = view.result()->type();

@@ -1,4 +1,5 @@
-// Structural rules of the block ops: where they may stand and what the blocks around them ask. Used by verifier.cpp.
+// Checks structural rules of the block ops: where they are allowed and which blocks they need around them. Used by
+// verifier.cpp.
 #pragma once
 
 #include <string>
@@ -7,10 +8,10 @@
 
 namespace tegula::ir {
 
-/// Number of blocks that an op must have.
+/// Gives the number of blocks that an op must have.
 int block_count_of(Op const& op);
 
-/// What is wrong with a block op at its place; empty: nothing. Its types and those of its operands are right.
+/// Explains why a block op is not allowed at its place; empty: it is. Its types and those of its operands are right.
 std::string why_not_here(Op const& op, Function const& function);
 
 /// True when a function holds ops of the block family.

@@ -14,12 +14,12 @@
 namespace tegula::ir {
 namespace {
 
-/// A message of the layout functions without the instruction's name, which the op's own stands for.
+/// Gives a message of the layout functions without the instruction's name, which the op's own replaces.
 std::string without_prefix(std::string const& text, std::string_view prefix) {
   return text.rfind(prefix, 0) == 0 ? text.substr(prefix.size()) : text;
 }
 
-/// The swizzle XORs absolute addresses, so the buffer under a view begins at a multiple of the pattern.
+/// Checks that the buffer under a view begins at a multiple of the pattern: the swizzle XORs absolute addresses.
 std::string buffer_aligned(Value const& view, std::int64_t alignment) {
   Value const* at = &view;
   Op const* made = at->defining_op();
@@ -140,7 +140,7 @@ std::string warp_product_fits(Op const& op) {
   return first.empty() ? "the accumulator is " + to_string(d) + ", not in a layout mma(rows,columns)" : first;
 }
 
-/// Threads find the elements of a tile in memory by sums and XORs over register, lane and warp.
+/// Checks that threads find the elements of a tile in memory by sums and XORs over register, lane and warp.
 std::string tile_addresses(Type const& view, Type const& tile) {
   std::string why;
   if (tile.layout() == nullptr || view.layout() == nullptr) return {};

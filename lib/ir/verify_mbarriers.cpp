@@ -15,11 +15,11 @@
 namespace tegula::ir {
 namespace {
 
-// What an object may be at a point of the program, as a set over the paths that lead there.
+// Holds the possible states of an object at a point of the program, as a set over the paths that lead there.
 using Set = std::uint8_t;
 constexpr Set fresh = 1, live = 2, dead = 4;
 
-/// Some objects of one array, numbered through all arrays of the kernel.
+/// Selects some objects of one array, numbered through all arrays of the kernel.
 struct Objects {
   std::size_t first = 0, last = 0, step = 1;
   bool exact = true;  ///< these and no others, at each execution of the op
@@ -31,7 +31,7 @@ struct Array {
   Op const* invalidated = nullptr;  ///< the last mbarrier_inval of any of it
 };
 
-/// What one partition does, for comparing it with the others that run at the same time.
+/// Records the actions of one partition, for comparing it with the others that run at the same time.
 struct Partition {
   std::int64_t replicas = 1;
   std::vector<Op const*> changed;  ///< per object: the last op that initialises or invalidates it
@@ -49,7 +49,7 @@ std::optional<Bounds> constant_bounds(Loop const& loop) {
   return Bounds{*lower, *upper, *step};
 }
 
-/// The buffer under a view; null when it is not known.
+/// Finds the buffer under a view; null when it is not known.
 Op const* buffer_of(Value const& value) {
   Op const* made = value.defining_op();
   while (made != nullptr && (made->is<ViewOp>() || made->is<TransViewOp>())) made = made->in("source")->defining_op();
@@ -153,7 +153,8 @@ class Lives {
     }
   }
 
-  /// What another turn of a loop finds of objects that the loop counts is that of the objects before.
+  /// Requires a live object. Later iterations of a loop see, of objects that the loop counts, the state of the objects
+  /// before.
   void require_live(Op const& op, std::size_t object, bool exact) {
     Set const set = state_[object];
     if (set == live || (!exact && again_)) return;
@@ -314,7 +315,7 @@ class Lives {
   std::vector<Array> arrays_;
   std::size_t objects_ = 0;
   std::vector<Set> state_;  ///< per object
-  bool again_ = false;      ///< in a later turn of a loop
+  bool again_ = false;      ///< in a later iteration of a loop
   Partition* partition_ = nullptr;
   std::unordered_map<Op const*, std::size_t> order_;  ///< of the text
   std::set<Op const*> reported_;

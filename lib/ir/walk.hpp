@@ -1,4 +1,4 @@
-// Walks over ops, nested ones included, that stay valid when the visitor erases the op it is given.
+// Walks over ops, nested ones included; stays valid when the visitor erases the op it is given.
 #pragma once
 
 #include <utility>
@@ -24,7 +24,7 @@ void walk(Block& block, Visit&& visit) {
   }
 }
 
-/// The op before those inside it. The visitor may erase the op it is given if it answers Walk::skip.
+/// Visits an op before those inside it. The visitor may erase the op it is given if it answers Walk::skip.
 template <class Visit>
 void walk_pre_order(Block& block, Visit&& visit) {
   for (auto at = block.begin(); at != block.end();) {
@@ -35,8 +35,8 @@ void walk_pre_order(Block& block, Visit&& visit) {
   }
 }
 
-/// Users before definitions: the last op of a block first, the ops inside an op after it. The visitor may erase the op
-/// it is given if it answers Walk::skip.
+/// Visits users before definitions: the last op of a block first, the ops inside an op after it. The visitor may erase
+/// the op it is given if it answers Walk::skip.
 template <class Visit>
 void walk_backward(Block& block, Visit&& visit) {
   for (auto at = block.end(); at != block.begin();) {

@@ -17,11 +17,11 @@ using detail::Elimination;
 constexpr int lane_count = 5;  // bits
 constexpr std::uint64_t lane_mask = (1U << lane_count) - 1;
 
-// An index of a warp's values as one word: the lane in the low 5 bits, the register's bits above.
+// Packs an index of a warp's values into one word: the lane in the low 5 bits, the register's bits above.
 std::uint64_t lane_of(std::uint64_t index) { return index & lane_mask; }
 std::uint64_t register_of(std::uint64_t index) { return index >> lane_count; }
 
-/// A linear map given by the images of the unit vectors.
+/// Applies a linear map given by the images of the unit vectors.
 std::uint64_t image(std::vector<std::uint64_t> const& columns, std::uint64_t index) {
   std::uint64_t result = 0;
   for (std::size_t bit = 0; bit < columns.size(); ++bit)
@@ -29,7 +29,7 @@ std::uint64_t image(std::vector<std::uint64_t> const& columns, std::uint64_t ind
   return result;
 }
 
-/// A basis kept in echelon form; remembers which of the given vectors it came from.
+/// Keeps a basis in echelon form; remembers the given vectors it came from.
 class Span {
  public:
   /// False when the vector is in the span already.
@@ -52,7 +52,7 @@ class Span {
   std::vector<std::uint64_t> rows_;
 };
 
-/// Steps that XOR the register number with image(columns, lane): one per dimension of the image.
+/// Gives the steps that XOR the register number with image(columns, lane): one per dimension of the image.
 std::vector<ShufflePlan::Exchange> exchanges(std::vector<std::uint64_t> const& columns) {
   Elimination basis;
   std::vector<std::uint64_t> chosen;
@@ -70,7 +70,7 @@ std::vector<ShufflePlan::Exchange> exchanges(std::vector<std::uint64_t> const& c
   return result;
 }
 
-/// Both layouts as linear maps from an index of a warp's values to packed coordinates, digits of registers aside.
+/// Holds both layouts as linear maps from an index of a warp's values to packed coordinates, digits of registers aside.
 struct Columns {
   std::vector<std::uint64_t> from, to;  // lane bits, then register bits
 };
@@ -91,8 +91,8 @@ std::optional<Columns> columns_of(Layout const& from, Layout const& to) {
   return columns;
 }
 
-/// For each index of the destination an index of the source that holds the same element, as a linear map; the own lane
-/// and registers before other lanes. Nothing when a warp does not hold what it needs.
+/// Finds, for each index of the destination, an index of the source with the same element, as a linear map. It prefers
+/// the own lane and registers to other lanes. Nothing when a warp does not hold an element that it needs.
 std::optional<std::vector<std::uint64_t>> find_sources(Columns const& columns) {
   Elimination registers, all;
   Span of_registers, of_all;
@@ -122,21 +122,22 @@ std::optional<std::vector<std::uint64_t>> find_sources(Columns const& columns) {
   return sources;
 }
 
-/// How each round pairs lanes. In a round every lane sends one register and gets one, so the indices that a round
-/// delivers must differ in their lane here and, unless they are one value, in their lane there: a common complement of
-/// two subspaces, which exists unless fewer lanes hold the values than need them.
+/// Pairs lanes in each round, in which every lane sends one register and gets one. So the indices that a round delivers
+/// must differ in their destination lane and, unless they are one value, in their source lane. They are a common
+/// complement of two subspaces, which exists unless fewer lanes hold the values than need them.
 struct Rounds {
   std::vector<std::uint64_t> indices;  // per lane bit: the index whose lane it is, in the round of register 0
 };
 std::optional<Rounds> find_rounds(std::vector<std::uint64_t> const& sources) {
   std::size_t const bits = sources.size();
-  // All in the source's space: what the destination's registers span, and what lies in one lane there.
+  // All in the source's space: the span of the destination's registers, and that of one lane there.
   Span of_registers, of_lane, of_both;
   std::vector<std::uint64_t> register_side;  // preimages that span L(registers)
   for (std::size_t bit = lane_count; bit < bits; ++bit)
     if (of_registers.add(sources[bit])) register_side.push_back(std::uint64_t{1} << bit);
 
-  // The kernel of "lane there": indices of the destination whose source lies in lane 0. Elimination over lane parts.
+  // Computes the kernel of "lane there": indices of the destination whose source lies in lane 0. Elimination over lane
+  // parts.
   Elimination lanes;
   Span of_lanes;
   std::vector<std::uint64_t> pivots, inside;
@@ -152,7 +153,7 @@ std::optional<Rounds> find_rounds(std::vector<std::uint64_t> const& sources) {
   }
   for (std::uint64_t index : inside) of_lane.add(image(sources, index));
 
-  // P: registers' span beyond the common part; Q: one lane's span beyond it; then what neither reaches.
+  // P: registers' span beyond the common part; Q: one lane's span beyond it; then the vectors that neither reaches.
   Span common_and_p = of_lane, common_and_q = of_registers;
   std::vector<std::uint64_t> p, q, basis;
   for (std::uint64_t index : register_side)
@@ -197,8 +198,8 @@ std::optional<Rounds> find_rounds(std::vector<std::uint64_t> const& sources) {
   return rounds;
 }
 
-/// The registers of `from` whose repetitions lead to the same place as those of `to`: per repetition of `to`, the first
-/// register.
+/// Matches the registers of `from` whose repetitions lead to the same place as those of `to`. Gives, per repetition of
+/// `to`, the first register.
 std::optional<std::vector<std::int64_t>> match_repetitions(Layout const& from, Layout const& to) {
   std::int64_t const from_atom = std::int64_t{1} << from.input(Dim::reg).bases.size();
   std::int64_t const to_atom = std::int64_t{1} << to.input(Dim::reg).bases.size();
@@ -221,7 +222,7 @@ ShufflePlan plan_of(std::vector<std::uint64_t> const& sources, std::vector<std::
   std::uint64_t const registers = std::uint64_t{1} << (sources.size() - lane_count);
   auto const rounds = find_rounds(sources);
   if (!rounds) {
-    // Every lane reads all that any lane needs from where it reads, then picks: no lane sends the same to all.
+    // Every lane reads all that any lane needs from where it reads, then picks: a lane does not send the same to all.
     std::vector<std::uint64_t> picks;
     for (int bit = 0; bit < lane_count; ++bit) {
       std::uint64_t const source = sources[static_cast<std::size_t>(bit)];
@@ -245,13 +246,13 @@ ShufflePlan plan_of(std::vector<std::uint64_t> const& sources, std::vector<std::
       }
     return plan;
   }
-  // Round r: lane l gets destination register r ^ here(l), from the source index sources(r) ^ there(l).
+  // Gives lane l, in round r, destination register r ^ here(l), from the source index sources(r) ^ there(l).
   std::vector<std::uint64_t> here, there;
   for (std::uint64_t index : rounds->indices) {
     here.push_back(register_of(index));
     there.push_back(image(sources, index));
   }
-  // The register a lane sends is a linear function of its own number.
+  // The register that a lane sends is a linear function of the lane's number.
   Elimination senders;
   Span of_senders;
   std::vector<std::uint64_t> sent;
@@ -260,7 +261,7 @@ ShufflePlan plan_of(std::vector<std::uint64_t> const& sources, std::vector<std::
       senders.add(lane_of(source), static_cast<int>(sent.size()));
       sent.push_back(register_of(source));
     }
-  // Complete to all lanes: those that nobody reads send anything.
+  // Complete to all lanes: a lane without readers sends anything.
   std::size_t const known = sent.size();
   for (int bit = 0; bit < lane_count; ++bit)
     if (of_senders.add(std::uint64_t{1} << bit)) senders.add(std::uint64_t{1} << bit, static_cast<int>(known) + bit);

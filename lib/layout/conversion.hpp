@@ -1,4 +1,4 @@
-// What a conversion from one register layout to another takes: nothing, other registers, shuffles within warps, or
+// Decides how to convert one register layout to another: nothing to do, other registers, shuffles within warps, or
 // shared memory. Computed from C = B^-1 A, and for shuffles given as steps that a lowering follows.
 #pragma once
 
@@ -13,16 +13,16 @@ namespace tegula::layout {
 
 enum class ConversionKind : std::uint8_t {
   none,      ///< the registers are the same ones
-  moves,     ///< every thread has what it needs, in other registers
-  shuffles,  ///< every warp has what it needs
+  moves,     ///< every thread has its elements, in other registers
+  shuffles,  ///< every warp has its elements
   shared,    ///< through shared memory
 };
 
-/// The steps, in order:
+/// Lists the steps, in order:
 ///   1. each of `before` on the source registers, 2. `shuffles`, each giving one result, 3. each of `after` on the
 ///   results, 4. register r of the destination is result[r].
 struct ShufflePlan {
-  /// In lanes where `lane & lanes` has an odd number of bits, values x and x ^ registers trade places, for all x.
+  /// Exchanges values x and x ^ registers, for all x, in lanes where `lane & lanes` has an odd number of bits.
   struct Exchange {
     std::uint32_t lanes = 0;
     std::uint32_t registers = 0;
@@ -39,9 +39,9 @@ struct ShufflePlan {
   std::vector<int> result;
 
   [[nodiscard]] int source_lane(Shuffle const& shuffle, int lane) const;
-  /// Every lane reads itself: no instruction is needed.
+  /// True when every lane reads itself: it does not need an instruction.
   [[nodiscard]] bool stays(Shuffle const& shuffle) const;
-  /// Shuffles that are instructions.
+  /// Counts the shuffles that are instructions.
   [[nodiscard]] int instructions() const;
 };
 
@@ -51,11 +51,11 @@ struct Conversion {
   ShufflePlan shuffle;     ///< kind shuffles
 };
 
-/// Both layouts are of one tile (any other pair is kind shared).
+/// Decides the conversion. Both layouts are of one tile (any other pair is kind shared).
 Conversion conversion(Layout const& from, Layout const& to);
 
-/// For a conversion through shared memory: the layout of the tile there with the fewest wavefronts of writing `from`
-/// and reading `to`, among dense and swizzled ones in both orders. Null when none is possible.
+/// Chooses, for a conversion through shared memory, the layout of the tile there with the fewest wavefronts of writing
+/// `from` and reading `to`. It tries dense and swizzled ones in both orders. Null when none is possible.
 Layout const* scratch_layout(Layout const& from, Layout const& to, int element_bytes);
 
 }  // namespace tegula::layout

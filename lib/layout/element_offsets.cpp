@@ -46,8 +46,8 @@ std::optional<std::int64_t> ElementOffsets::stride(int axis, std::int64_t step) 
 }
 
 bool ElementOffsets::movable(Extents const& view, std::string& why) const {
-  // Where axes share no offset bit, offsets are sums over the axes. Where they do, XOR must meet no bit twice: bits
-  // that origins set are apart from bits that elements of the view set.
+  // Adds offsets over the axes where axes do not share an offset bit. Where they do, XOR must not combine a bit twice:
+  // bits that origins set are apart from bits that elements of the view set.
   std::int64_t of_axes = 0, of_origins = 0, of_elements = 0;
   bool sums = true;
   int const missing = rank() - view.size();

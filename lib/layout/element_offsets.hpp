@@ -1,5 +1,5 @@
-// Where each element of a shared tile lies: the inverse of its layout as one table per axis. For lowering, for the
-// simulator, and for everything that is decided by looking at all elements.
+// Gives the offset of each element of a shared tile: the inverse of its layout as one table per axis. For lowering, for
+// the simulator, and for every decision that looks at all elements.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace tegula::layout {
 
-/// Offsets in elements from the start of the tile. What the axes give is joined: XOR of `low`, sum of `high`.
+/// Gives offsets in elements from the start of the tile. The parts of the axes are combined: XOR of `low`, sum of
+/// `high`.
 class ElementOffsets {
  public:
   struct Part {
@@ -20,8 +21,8 @@ class ElementOffsets {
     std::int64_t high = 0;  ///< a multiple of atom(): added
   };
 
-  /// The table of a shared layout, remembered for the process; null with a message when the layout is not one offset
-  /// per element.
+  /// Gives the table of a shared layout, remembered for the process; null with a message when the layout is not one
+  /// offset per element.
   static ElementOffsets const* get(Layout const& memory, std::string& why);
 
   [[nodiscard]] Extents const& shape() const { return shape_; }
@@ -30,7 +31,7 @@ class ElementOffsets {
   [[nodiscard]] Part part(int axis, std::int64_t coordinate) const {
     return axes_[static_cast<std::size_t>(axis)][static_cast<std::size_t>(coordinate)];
   }
-  /// Offset of one element; leading axes that `where` lacks are 0, as in a view of one stage.
+  /// Gives the offset of one element; leading axes that `where` lacks are 0, as in a view of one stage.
   [[nodiscard]] ElementOffset at(Extents const& where) const {
     std::int64_t low = 0, high = 0;
     int const missing = rank() - where.size();
@@ -42,9 +43,10 @@ class ElementOffsets {
     return ElementOffset{low + high};
   }
 
-  /// Elements between coordinates i * step and (i + 1) * step of an axis; nothing when that is not the same for all i.
+  /// Counts elements between coordinates i * step and (i + 1) * step of an axis; nothing when that is not the same for
+  /// all i.
   [[nodiscard]] std::optional<std::int64_t> stride(int axis, std::int64_t step) const;
-  /// True when a view of this shape (leading axes dropped) looks the same wherever it begins at a multiple of its own
+  /// True when a view of this shape (leading axes dropped) looks the same wherever it begins at a multiple of its
   /// extents: the offset of its element x is that of its first element plus the offset of x. False with the reason, as
   /// for a part of a swizzled row.
   [[nodiscard]] bool movable(Extents const& view, std::string& why) const;
@@ -58,7 +60,7 @@ class ElementOffsets {
 /// False with a message unless a view of that shape fits a tile of this layout.
 bool fits(Extents const& view, Layout const& memory, std::string& why);
 
-/// `64x128`, for messages.
+/// Prints `64x128`, for messages.
 std::string shape_text(Extents const& shape);
 
 }  // namespace tegula::layout

@@ -3,7 +3,7 @@
 namespace tegula::layout {
 namespace {
 
-// Bit by bit as the PTX ISA draws them; (row, column) of D, (row, k) of A, (k, column) of B.
+// Lists the bits as the PTX ISA draws them; (row, column) of D, (row, k) of A, (k, column) of B.
 struct Fragment {
   std::vector<Extents> registers;
   std::vector<Extents> lanes;
@@ -55,7 +55,7 @@ LayoutDigit along(int axis, std::int64_t count, std::int64_t stride) {
   return {count, axis == 0 ? Extents{stride, 0} : Extents{0, stride}};
 }
 
-/// 16-row fragments: warps of a warpgroup 16 rows apart, warpgroups 64, columns and further rows in registers.
+/// Lays out 16-row fragments: warps of a warpgroup 16 rows apart, warpgroups 64, columns and further rows in registers.
 Layout const* by_rows(Fragment fragment, Extents const& shape, std::int64_t row_warps, LayoutDigit column_warps) {
   std::int64_t const columns = shape[1] / (column_warps.stride[1] != 0 ? column_warps.count : 1);
   std::int64_t const rows = fragment.shape[0] * row_warps;

@@ -1,4 +1,4 @@
-// The Layout class: canonical form, interning, evaluation and what one layout says about itself.
+// Implements the Layout class: canonical form, interning, evaluation and queries of one layout.
 #include "layout/layout.hpp"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ Extents atom_of(std::vector<LayoutInput> const& inputs, int rank) {
   return used;
 }
 
-/// Makes bits of digits where that changes nothing, joins digits, drops digits of count 1.
+/// Turns digits into bits where that does not change the map, joins digits, drops digits of count 1.
 void canonicalize(std::vector<LayoutInput>& inputs, int rank) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -94,7 +94,7 @@ void canonicalize(std::vector<LayoutInput>& inputs, int rank) {
   std::erase_if(inputs, [](LayoutInput const& input) { return input.bases.empty() && input.digits.empty(); });
 }
 
-/// Extents when the digits tile every output, else a message.
+/// Gives the extents when the digits tile every output, else a message.
 std::string find_shape(std::vector<LayoutInput> const& inputs, Extents const& atom, Extents& shape) {
   shape = atom;
   for (int o = 0; o < atom.size(); ++o) {

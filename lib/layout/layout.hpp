@@ -1,4 +1,4 @@
-// Layouts: which thread and register (or which shared offset) holds which element of a tile.
+// Maps threads and registers (or shared offsets) to the elements of a tile that they hold.
 //
 // A layout is a map from input indices (register, lane, warp, block, or a shared offset) to output coordinates (the
 // tile's axes). It is an F2-linear map on a power-of-two atom, times a plain mixed-radix repetition of that atom:
@@ -24,7 +24,7 @@
 
 namespace tegula::layout {
 
-/// A named index: the inputs of a distributed layout, a shared offset (in elements), or an axis of a tile.
+/// Names an index: the inputs of a distributed layout, a shared offset (in elements), or an axis of a tile.
 enum class Dim : std::uint8_t {
   reg,
   lane,
@@ -45,25 +45,25 @@ inline constexpr int dim_count = 13;
 constexpr Dim axis_dim(int axis) { return static_cast<Dim>(static_cast<int>(Dim::axis0) + axis); }
 std::string_view name(Dim dim);
 
-/// A repetition: `count` copies, each `stride` further. At most one component of stride is not 0; all 0: a replication.
+/// Repeats: `count` copies, each `stride` further. At most one component of stride is not 0; all 0: a replication.
 struct LayoutDigit {
   std::int64_t count = 1;
   Extents stride;
   friend bool operator==(LayoutDigit const&, LayoutDigit const&) = default;
 };
 
-/// One input of a layout: basis vectors of its bits, lowest first, then its digits, fastest first.
+/// Holds one input of a layout: basis vectors of its bits, lowest first, then its digits, fastest first.
 struct LayoutInput {
   Dim dim = Dim::reg;
   std::vector<Extents> bases;
   std::vector<LayoutDigit> digits;
 
-  /// Number of index values: 2^bits times the digits' counts.
+  /// Counts the index values: 2^bits times the digits' counts.
   [[nodiscard]] std::int64_t size() const;
   friend bool operator==(LayoutInput const&, LayoutInput const&) = default;
 };
 
-/// What threads do to reduce along an axis, from the inside out.
+/// Lists the steps of threads that reduce along an axis, from the inside out.
 struct ReductionPlan {
   std::uint32_t lane_mask = 0;   ///< lane bits that move along the axis: butterfly over each
   std::uint32_t warp_mask = 0;   ///< warp bits that move along the axis: exchange through shared memory
@@ -72,97 +72,99 @@ struct ReductionPlan {
 
 class Layout {
  public:
-  /// The layout of these inputs (in any order; absent ones have size 1) to these outputs. Brings it to canonical form.
+  /// Gives the layout of these inputs (in any order; absent ones have size 1) to these outputs, in canonical form.
   /// Throws InternalError when the digits do not tile their outputs.
   static Layout const* get(std::vector<LayoutInput> inputs, std::vector<Dim> outputs);
-  /// As above, with the axes 0..rank-1 as outputs.
+  /// Does the same with the axes 0..rank-1 as outputs.
   static Layout const* get(std::vector<LayoutInput> inputs, int rank);
 
-  /// Each thread holds `size_per_thread` adjacent elements per axis; lanes, then warps, then further registers are laid
-  /// out over the axes in `order` (fastest first). What lanes and warps exceed the tile is replication.
-  /// size_per_thread entries are powers of two that divide the extents.
+  /// Gives each thread `size_per_thread` adjacent elements per axis. Lanes, then warps, then further registers are
+  /// distributed over the axes in `order` (fastest first). Lanes and warps beyond the tile replicate. size_per_thread
+  /// entries are powers of two that divide the extents.
   static Layout const* blocked(Extents const& shape, Extents const& size_per_thread, int warps, Extents const& order);
-  /// As above, with the lanes and warps of every axis given (lanes are powers of two that multiply to 32). An odd
+  /// Does the same with the lanes and warps of every axis given (lanes are powers of two that multiply to 32). An odd
   /// factor of an axis' warps takes as many parts of an extent that it divides, else it is replication. So many
   /// `copies` of all this are spread over further warps.
   static Layout const* blocked(Extents const& shape, Extents const& size_per_thread, Extents const& lanes,
                                Extents const& warps, Extents const& order, std::int64_t copies = 1);
-  /// A tile in memory, dense: offset = the row-major index, with the axes in `order` (fastest first).
+  /// Gives a dense tile in memory: offset = the row-major index, with the axes in `order` (fastest first).
   static Layout const* dense(Extents const& shape, Extents const& order);
 
   [[nodiscard]] std::span<LayoutInput const> inputs() const { return inputs_; }
   [[nodiscard]] std::span<Dim const> outputs() const { return outputs_; }
   [[nodiscard]] int rank() const { return static_cast<int>(outputs_.size()); }
-  /// Extents of the outputs: atom times repetition.
+  /// Gives the extents of the outputs: atom times repetition.
   [[nodiscard]] Extents const& shape() const { return shape_; }
-  /// Extents of the power-of-two atom.
+  /// Gives the extents of the power-of-two atom.
   [[nodiscard]] Extents const& atom() const { return atom_; }
-  /// The input of that name; an empty one when there is none.
+  /// Gives the input of that name; an empty one when there is none.
   [[nodiscard]] LayoutInput const& input(Dim dim) const;
-  /// Number of index values of an input; 1 when absent.
+  /// Counts the index values of an input; 1 when absent.
   [[nodiscard]] std::int64_t size(Dim dim) const { return input(dim).size(); }
-  /// Elements that one thread holds.
+  /// Counts the elements that one thread holds.
   [[nodiscard]] int registers() const { return static_cast<int>(size(Dim::reg)); }
   [[nodiscard]] int lanes() const { return static_cast<int>(size(Dim::lane)); }
   [[nodiscard]] int warps() const { return static_cast<int>(size(Dim::warp)); }
 
-  /// Coordinates of what an index of one input adds when all others are 0.
+  /// Gives the coordinates that an index of one input adds when all others are 0.
   [[nodiscard]] Extents part(Dim dim, std::int64_t index) const;
-  /// Coordinates of the element that a thread's register holds.
+  /// Gives the coordinates of the element that a thread's register holds.
   [[nodiscard]] Extents at(std::int64_t reg, std::int64_t lane, std::int64_t warp, std::int64_t block = 0) const;
-  /// Coordinates for one index per input, in the order of inputs().
+  /// Gives the coordinates for one index per input, in the order of inputs().
   [[nodiscard]] Extents apply(std::span<std::int64_t const> indices) const;
   /// Joins two coordinates of this layout that come from different inputs.
   [[nodiscard]] Extents join(Extents const& a, Extents const& b) const;
 
-  /// Every coordinate is reached.
+  /// True when every coordinate is reached.
   [[nodiscard]] bool surjective() const;
-  /// No two inputs reach one coordinate.
+  /// True when two inputs never reach one coordinate.
   [[nodiscard]] bool injective() const;
-  /// Bits of an input that only replicate: the elements with all free bits 0 and all replicating digits 0 are all the
-  /// elements, once each. Registers replicate last, warps first.
+  /// Gives the bits of an input that only replicate. The elements with all free bits 0 and all replicating digits 0 are
+  /// all the elements, once each. Registers replicate last, warps first.
   [[nodiscard]] std::uint32_t free_bits(Dim dim) const;
   /// True for the one holder of an element that writes it.
   [[nodiscard]] bool owner(std::int64_t reg, std::int64_t lane, std::int64_t warp) const;
 
-  /// The greatest power of two v such that registers v*i .. v*i+v-1 of every thread hold v adjacent elements along
+  /// Gives the maximum power of two v such that registers v*i .. v*i+v-1 of every thread hold v adjacent elements along
   /// `axis`, starting at a coordinate that v divides.
   [[nodiscard]] int contiguous(int axis) const;
-  /// Lanes and warps that hold different coordinates along an axis; null when a bit moves along it and another axis.
+  /// Finds lanes and warps that hold different coordinates along an axis; null when a bit moves along it and another
+  /// axis.
   [[nodiscard]] std::optional<ReductionPlan> reduction(int axis) const;
-  /// For each register of this layout the register of `source` that holds the same element in the same thread; empty
-  /// when some element lies in another thread there.
+  /// Finds, for each register of this layout, the register of `source` that holds the same element in the same thread.
+  /// Empty when some element lies in another thread there.
   [[nodiscard]] std::vector<int> registers_from(Layout const& source) const;
 
-  /// first, then this: the outputs of `first` are this layout's inputs. Null when the digits of one do not fit the
-  /// other.
+  /// Composes: first `first`, then this; the outputs of `first` are this layout's inputs. Null when the digits of one
+  /// do not fit the other.
   [[nodiscard]] Layout const* after(Layout const& first) const;
-  /// From coordinates back to the owner's indices; needs a surjective layout (null otherwise).
+  /// Maps coordinates back to the owner's indices; needs a surjective layout (null otherwise).
   [[nodiscard]] Layout const* inverse() const;
-  /// The layout q with *this = small x q (small innermost); null when small does not divide.
+  /// Gives the layout q with *this = small x q (small innermost); null when small does not divide.
   [[nodiscard]] Layout const* divided_by(Layout const& small) const;
-  /// small x large: this layout's bits below, `large`'s above, outputs multiplied. Neither may have digits below bits.
+  /// Gives small x large: this layout's bits below, `large`'s above, outputs multiplied. Digits must not lie below
+  /// bits.
   [[nodiscard]] Layout const* times(Layout const& large) const;
 
-  /// The axis with extent 1: elements along it become replication; registers that only replicate are dropped.
+  /// Reduces the axis to extent 1: elements along it become replication; registers that only replicate are dropped.
   [[nodiscard]] Layout const* collapsed(int axis) const;
-  /// As collapsed, with the axis dropped.
+  /// Does the same and drops the axis.
   [[nodiscard]] Layout const* sliced(int axis) const;
-  /// With a new axis of extent 1 before `axis`.
+  /// Inserts a new axis of extent 1 before `axis`.
   [[nodiscard]] Layout const* expanded(int axis) const;
-  /// Without an axis of extent 1.
+  /// Drops an axis of extent 1.
   [[nodiscard]] Layout const* squeezed(int axis) const;
-  /// Output i is this layout's output permutation[i].
+  /// Permutes: output i is this layout's output permutation[i].
   [[nodiscard]] Layout const* transposed(Extents const& permutation) const;
-  /// Without the registers that hold what a lower register of the same thread holds.
+  /// Drops registers that hold the same element as a lower register of the same thread.
   [[nodiscard]] Layout const* without_register_copies() const;
 
-  /// `[register (0,1) (0,2) 3*(0,64), lane (0,4) ..., warp (1,0)]`; brackets are balanced. Outputs that are not the
-  /// axes 0.. are named at the end: `[axis0 (1) (2) to offset]`.
+  /// Prints `[register (0,1) (0,2) 3*(0,64), lane (0,4) ..., warp (1,0)]`; brackets are balanced. Outputs that are not
+  /// the axes 0.. are named at the end: `[axis0 (1) (2) to offset]`.
   [[nodiscard]] std::string const& text() const { return text_; }
   /// Reads text(); null with a message for malformed text.
   static Layout const* parse(std::string_view text, std::string& error);
-  /// A grid of `thread:register` for tiles of up to two axes, `w1 l3 r0` per element; the owner is shown.
+  /// Draws a grid of `thread:register` for tiles of up to two axes, `w1 l3 r0` per element; the owner is shown.
   [[nodiscard]] std::string picture() const;
 
   Layout(Layout const&) = delete;

@@ -1,4 +1,4 @@
-// Layouts from layouts: composition, inverse, division, product, slices, transposition.
+// Makes layouts from layouts: composition, inverse, division, product, slices, transposition.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -42,7 +42,7 @@ Layout const* Layout::after(Layout const& first) const {
   return intern(std::move(result), outputs_, nullptr);
 }
 
-/// What a digit of `first` becomes after this layout: whole digits, or a part of one, of the input it moves along.
+/// Follows a digit of `first` through this layout: to whole digits, or a part of one, of the input it moves along.
 bool Layout::pass_digit(Layout const& first, LayoutDigit const& digit, std::vector<LayoutDigit>& result) const {
   int const o = single_component(digit.stride);
   if (o == -2) return false;
@@ -51,7 +51,7 @@ bool Layout::pass_digit(Layout const& first, LayoutDigit const& digit, std::vect
     return true;
   }
   LayoutInput const& through = input(first.outputs_[static_cast<std::size_t>(o)]);
-  std::int64_t at = digit.stride[o];  // where the rest of the digit begins, and how much of it is left
+  std::int64_t at = digit.stride[o];  // where the rest of the digit begins, and its size
   std::int64_t left = digit.count;
   std::int64_t position = 1;
   for (Extents const& basis : through.bases) {

@@ -1,4 +1,4 @@
-// Layouts that no instruction asks for: blocked register tiles and dense tiles in memory.
+// Makes layouts that instructions do not require: blocked register tiles and dense tiles in memory.
 #include <algorithm>
 
 #include "layout/layout.hpp"

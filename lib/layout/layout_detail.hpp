@@ -1,4 +1,4 @@
-// What the files of Layout share: small vectors over F2 and their elimination. Nobody else includes this.
+// Provides, for the files of Layout alone, small vectors over F2 and their elimination.
 #pragma once
 
 #include <bit>
@@ -15,7 +15,7 @@ inline Extents zeros(int rank) {
   return result;
 }
 
-/// Position of the only component that is not 0; -1: all 0; -2: several.
+/// Gives the position of the only component that is not 0; -1: all 0; -2: several.
 inline int single_component(Extents const& vector) {
   int found = -1;
   for (int i = 0; i < vector.size(); ++i) {
@@ -28,7 +28,7 @@ inline int single_component(Extents const& vector) {
 
 inline std::int64_t power_of_two_part(std::int64_t value) { return value & -value; }
 
-/// An F2 vector of at most 64 bits: the coordinates of one basis vector, end to end.
+/// Packs an F2 vector of at most 64 bits: the coordinates of one basis vector, end to end.
 inline std::uint64_t pack(Extents const& vector, Extents const& atom) {
   std::uint64_t result = 0;
   int shift = 0;
@@ -39,7 +39,7 @@ inline std::uint64_t pack(Extents const& vector, Extents const& atom) {
   return result;
 }
 
-/// Gaussian elimination that remembers how each reduced row was made of columns.
+/// Eliminates by Gauss and remembers how each reduced row was made of columns.
 class Elimination {
  public:
   /// True when the column is independent of those before.
@@ -61,7 +61,7 @@ class Elimination {
     return true;
   }
   [[nodiscard]] int rank() const { return static_cast<int>(rows_.size()); }
-  /// Which columns sum to `target`; it must be in their span.
+  /// Gives the columns whose sum is `target`; it must be in their span.
   [[nodiscard]] std::uint64_t solve(std::uint64_t target) const {
     std::uint64_t result = 0;
     for (Row const& row : rows_)

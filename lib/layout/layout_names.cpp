@@ -29,7 +29,7 @@ std::string shown(Extents const& shape) {
   return text;
 }
 
-/// A positive number up to max_elements that is all of the text.
+/// Parses a positive number up to max_elements that is all of the text.
 std::optional<std::int64_t> number(std::string_view text) {
   std::int64_t value = 0;
   auto const [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -47,7 +47,7 @@ bool split(std::string_view text, char separator, F const& take) {
   }
 }
 
-/// `name(argument, argument)`; no arguments without parentheses.
+/// Holds `name(argument, argument)`; parentheses may be absent.
 struct Call {
   std::string_view name;
   std::vector<std::string_view> arguments;
@@ -110,7 +110,7 @@ Layout const* fragment_by_name(Call const& call, std::string_view text, Extents 
   return unknown(text, false, error);
 }
 
-/// An extent that every fragment of these warps takes along either axis; more of them would only add registers.
+/// Gives an extent that every fragment of these warps takes along either axis; more of them would only add registers.
 std::int64_t min_extent(Call const& fragment) {
   std::int64_t extent = fragment.arguments.empty() ? 4 * 32 : 32;
   for (std::string_view argument : fragment.arguments)
@@ -118,7 +118,7 @@ std::int64_t min_extent(Call const& fragment) {
   return extent;
 }
 
-/// rows(f) or columns(f): what is left of fragment f when the other axis is reduced to extent 1 or dropped.
+/// Finds rows(f) or columns(f): the layout of fragment f when the other axis is reduced to extent 1 or dropped.
 Layout const* slice_by_name(Call const& call, std::string_view text, Extents const& shape, int element_bytes,
                             std::string& error) {
   if (call.arguments.size() != 1) return unknown(text, false, error);
@@ -138,7 +138,7 @@ Layout const* slice_by_name(Call const& call, std::string_view text, Extents con
   return keeps_axis ? fragment->collapsed(dropped) : fragment->sliced(dropped);
 }
 
-/// folded(f): what a fold of fragment f along its columns leaves.
+/// Finds folded(f): the layout after a fold of fragment f along its columns.
 Layout const* folded_by_name(Call const& call, std::string_view text, Extents const& shape, int element_bytes,
                              std::string& error) {
   auto const inner = call.arguments.size() == 1 ? read_call(call.arguments[0]) : std::nullopt;
@@ -155,7 +155,7 @@ Layout const* folded_by_name(Call const& call, std::string_view text, Extents co
   return nullptr;
 }
 
-/// The text for a tile of the layout's own shape.
+/// Finds the text for a tile of the layout's own shape.
 std::string find_text(Layout const& layout, Element element, bool shared) {
   Extents const& shape = layout.shape();
   std::string ignored;
@@ -233,7 +233,7 @@ Layout const* named_layout(std::string_view text, Extents const& shape, Element 
 std::string layout_text(Layout const& layout, Extents const& shape, Element element, bool shared) {
   static std::mutex mutex;
   static auto& known = *new std::map<std::tuple<Layout const*, int, bool>, std::string>;  // outlives static destructors
-  // Names of register layouts tell 16-bit elements from others, those of shared layouts every size.
+  // Names of register layouts distinguish 16-bit elements from others, those of shared layouts every size.
   std::tuple const key(&layout, bytes(element), shared);
   std::string text;
   {

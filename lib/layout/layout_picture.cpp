@@ -7,7 +7,7 @@
 namespace tegula::layout {
 namespace {
 
-/// `| a | b |` lines, all cells as wide as the widest.
+/// Prints `| a | b |` lines, all cells as wide as the widest.
 std::string grid(std::vector<std::string> const& cells, std::size_t columns) {
   std::size_t width = 1;
   for (std::string const& cell : cells) width = std::max(width, cell.size());
@@ -66,7 +66,7 @@ std::string shared_picture(Layout const& memory, int element_bytes) {
   Extents first;
   for (int a = 0; a < leading; ++a) first.push_back(0);
 
-  // How many neighbours along the columns, or else along the rows, lie one after the other everywhere.
+  // Tests whether so many neighbours along the columns, or else along the rows, are adjacent everywhere.
   auto const runs = [&](std::int64_t length, bool along_rows) {
     if ((along_rows ? rows : columns) % length != 0) return false;
     for (std::int64_t row = 0; row < rows; ++row)

@@ -1,4 +1,4 @@
-// The text of layouts and its parser.
+// Prints and parses the text of layouts.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -21,7 +21,7 @@ std::string text_of(Extents const& vector) {
   return result + ")";
 }
 
-/// Outputs that parse() finds by itself: the axes 0.., with a vector that shows how many.
+/// True for outputs that parse() finds by itself: the axes 0.., with a vector that shows their number.
 bool plain_outputs(std::vector<LayoutInput> const& inputs, std::vector<Dim> const& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i] != axis_dim(static_cast<int>(i))) return false;

@@ -1,4 +1,4 @@
-// Distances in a shared tile, in elements and in bytes: two types, so that the one is never taken for the other.
+// Distinguishes distances in a shared tile in elements from those in bytes, by two types that do not mix.
 #pragma once
 
 #include <compare>
@@ -6,7 +6,7 @@
 
 namespace tegula::layout {
 
-/// A count with a unit. No arithmetic but with its like, no way to or from a number but by name.
+/// Holds a count with a unit. It computes only with its like, and converts to or from a number only by name.
 template <class Unit>
 struct Offset {
   std::int64_t count = 0;
@@ -18,7 +18,7 @@ struct Offset {
 using ElementOffset = Offset<struct Elements>;
 using ByteOffset = Offset<struct Bytes>;
 
-/// The one way from elements to bytes.
+/// Converts elements to bytes; the only way to do so.
 constexpr ByteOffset in_bytes(ElementOffset offset, int element_bytes) {
   return ByteOffset{offset.count * element_bytes};
 }

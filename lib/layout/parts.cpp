@@ -49,7 +49,7 @@ std::vector<int> registers_of_part(Layout const& whole, Layout const& part, Exte
     if (found == place.end()) return {};
     result.push_back(found->second);
   }
-  // The same registers serve every thread when lanes and warps move alike, and beside the registers' coordinates.
+  // The same registers serve every thread when lanes and warps move alike and apart from the registers' coordinates.
   for (Dim const dim : {Dim::lane, Dim::warp})
     for (std::int64_t i = 0; i < part.size(dim); ++i) {
       if (whole.part(dim, i) != part.part(dim, i)) return {};

@@ -38,7 +38,7 @@ std::optional<AccessMap> AccessMap::get(Layout const& registers, Layout const& m
       places[static_cast<std::size_t>(dim)].push_back(where);
       map.parts_[static_cast<std::size_t>(dim)].push_back(sum);
     }
-  // The parts are right when no repetition of one layout carries into one of the other: look at every element.
+  // Checks every element: the parts are right when the repetitions of one layout do not carry into those of the other.
   for (int w = 0; w < map.warps(); ++w)
     for (int l = 0; l < map.lanes(); ++l) {
       Extents const thread =

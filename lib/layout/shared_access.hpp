@@ -1,6 +1,6 @@
-// How the threads of a CTA reach a register tile in shared memory: the map M = S^-1 R from register, lane and warp to
-// offset, the vectors it splits into, and the banks these meet. All offsets are in elements from the start of the view;
-// what a moved view (ElementOffsets::movable) adds, the caller adds.
+// Maps a register tile to shared memory: M = S^-1 R from register, lane and warp to offset, its split into vectors, and
+// the banks that these access. All offsets are in elements from the start of the view; the caller adds the offset of a
+// moved view (ElementOffsets::movable).
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,18 @@
 
 namespace tegula::layout {
 
-/// M as one layout with the output offset. Null when the repetitions of the two do not follow each other in one input;
-/// AccessMap has those too.
+/// Gives M as one layout with the output offset. Null when the repetitions of the two do not follow each other in one
+/// input; AccessMap has those too.
 Layout const* register_to_shared(Layout const& registers, Layout const& memory);
 
-/// M in parts: offset = XOR of the lows + sum of the highs of register, lane and warp. So a thread computes its own
-/// part once, and each register is one XOR and one immediate away; no XOR where the register's low part is 0.
+/// Holds M in parts: offset = XOR of the lows + sum of the highs of register, lane and warp. So a thread computes its
+/// own part once. Each register is one XOR and one immediate away; without the XOR where the register's low part is 0.
 class AccessMap {
  public:
   using Part = ElementOffsets::Part;
 
-  /// Nothing with a message unless the register tile has the shape of a view of a tile with the layout `memory`.
+  /// Makes the map. Nothing with a message unless the register tile has the shape of a view of a tile with the layout
+  /// `memory`.
   static std::optional<AccessMap> get(Layout const& registers, Layout const& memory, std::string& why);
 
   [[nodiscard]] Part of(Dim dim, std::int64_t index) const {
@@ -44,7 +45,7 @@ class AccessMap {
   std::vector<Part> parts_[3];  ///< register, lane, warp
 };
 
-/// One access of a thread: registers that lie one after the other, from the lowest offset.
+/// Holds one access of a thread: registers at adjacent offsets, from the lowest offset.
 struct VectorAccess {
   std::vector<int> registers;
   ElementOffsets::Part first;  ///< of registers[0]
@@ -55,19 +56,19 @@ struct VectorPlan {
   /// Registers that hold the element of another one: a load copies them from there, a store leaves them out.
   std::vector<std::pair<int, int>> copies;
 };
-/// The widest accesses, up to `max_bytes` (at most 16), aligned to their size in every thread.
+/// Finds the widest accesses, up to `max_bytes` (at most 16), aligned to their size in every thread.
 VectorPlan vector_plan(AccessMap const& map, int element_bytes, int max_bytes = 16);
 
-/// How often a warp's access goes to the banks, and how often it must at least.
+/// Counts the wavefronts of a warp's access, and their minimum.
 struct BankCost {
   int wavefronts = 0;
   int least = 0;
   friend bool operator==(BankCost const&, BankCost const&) = default;
 };
-/// One access of `bytes` per lane at these byte addresses. Lanes go in groups of 32, 16 or 8 for up to 4, 8 or 16
-/// bytes; in a group, each bank of 4 bytes gives one word at a time to all that want it.
+/// Counts one access of `bytes` per lane at these byte addresses. Lanes go in groups of 32, 16 or 8 for up to 4, 8 or
+/// 16 bytes. In a group, each bank of 4 bytes serves one word at a time to all lanes that read it.
 BankCost bank_cost(std::span<std::int64_t const> addresses, int bytes);
-/// All accesses of a plan, of the warp that pays most.
+/// Counts all accesses of a plan, of the warp with the highest cost.
 BankCost bank_cost(AccessMap const& map, VectorPlan const& plan, int element_bytes);
 
 }  // namespace tegula::layout

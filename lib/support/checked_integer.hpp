@@ -1,5 +1,5 @@
-// Integers of 64 bits that come from a kernel's text: sums and products of them that do not fit are no numbers, instead
-// of wrapping unnoticed.
+// Checks 64-bit integers that come from a kernel's text: a sum or product that does not fit becomes invalid, instead of
+// wrapping unnoticed.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@
 
 namespace tegula::support {
 
-/// An integer, or none: where a sum, a difference or a product did not fit, or one of its operands was none.
+/// Holds an integer, or none: where a sum, a difference or a product did not fit, or an operand was none.
 class Checked {
  public:
   constexpr Checked(std::int64_t value) : value_(value) {}  // NOLINT: an integer is one
 
   [[nodiscard]] constexpr bool fits() const { return fits_; }
-  /// Only of one that fits.
+  /// Gives the integer; only if it fits.
   [[nodiscard]] constexpr std::int64_t value() const { return value_; }
-  /// Fits, and is at most so far from 0: a few such may be added without a check.
+  /// True if it fits and is at most `limit` away from 0: a few such may be added without a check.
   [[nodiscard]] constexpr bool within(std::int64_t limit) const { return fits_ && value_ <= limit && value_ >= -limit; }
 
   friend constexpr Checked operator+(Checked a, Checked b) {
@@ -40,7 +40,7 @@ class Checked {
   bool fits_ = true;
 };
 
-/// How often a loop from `lower` to `upper` runs; one with a step of 0 or less does not. At most the largest integer.
+/// Counts the iterations of a loop from `lower` to `upper`; 0 for a step of 0 or less. At most the maximum integer.
 constexpr std::int64_t trip_count(std::int64_t lower, std::int64_t upper, std::int64_t step) {
   if (step < 1 || upper <= lower) return 0;
   std::uint64_t const length = static_cast<std::uint64_t>(upper) - static_cast<std::uint64_t>(lower);

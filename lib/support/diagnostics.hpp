@@ -1,5 +1,5 @@
-// What a verifier, a parser or a pass found: messages with places and notes. Nothing is thrown here; the public edge
-// turns a list with errors into an exception.
+// Collects the findings of a verifier, a parser or a pass: messages with places and notes. Nothing throws here; the
+// public edge turns a list with errors into an exception.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@ namespace tegula::support {
 
 enum class Severity : std::uint8_t { error, warning, remark };
 
-/// A line and column of a text that was parsed, 1-based; line 0 means no such place.
+/// Holds a line and column of a text that was parsed, 1-based; line 0: unknown.
 struct TextPosition {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
   friend bool operator==(TextPosition const&, TextPosition const&) = default;
 };
 
-/// A second place that helps to read a message ("the other operand is here").
+/// Points to a second place that helps to read a message ("the other operand is here").
 struct Note {
   std::string text;
   location where;
 };
 
-/// One finding. Text is lower case, without a final period, with the values in it.
+/// Holds one finding. Text is lower case, without a final period, with the values in it.
 struct Diagnostic {
   Severity severity = Severity::error;
   std::string text;
@@ -41,7 +41,7 @@ struct Diagnostic {
   }
 };
 
-/// Findings in the order in which they were made.
+/// Lists findings in the order in which they were made.
 class Diagnostics {
  public:
   Diagnostic& error(std::string text, location where = {});
@@ -57,30 +57,31 @@ class Diagnostics {
   [[nodiscard]] auto end() const { return list_.end(); }
   [[nodiscard]] Diagnostic const& operator[](std::size_t i) const { return list_[i]; }
 
-  /// One line per finding, "file:line: error: text" or "line:column: error: text", notes indented below.
+  /// Prints one line per finding, "file:line: error: text" or "line:column: error: text", notes indented below.
   [[nodiscard]] std::string str() const;
 
  private:
   std::vector<Diagnostic> list_;
 };
 
-/// "file.cpp:12", or "" for an unknown place.
+/// Prints "file.cpp:12", or "" for an unknown place.
 std::string to_string(location where);
 std::string to_string(Diagnostic const& diagnostic);
 
-/// The first error with its notes as one text, "and 3 more errors" if there are: what goes into an exception.
+/// Sums up the errors for an exception: the first one with its notes, and "and 3 more errors" if there are more.
 std::string summary(Diagnostics const& diagnostics);
 
-/// Throws UserError / InternalError with the summary if there are errors; `context` ("verifier after canonicalize")
-/// stands in front.
+/// Throws UserError / InternalError with the summary if there are errors; `context` ("verifier after canonicalize") is
+/// the prefix.
 void throw_user_error(Diagnostics const& diagnostics, std::string_view context = {});
 void throw_internal_error(Diagnostics const& diagnostics, std::string_view context = {});
 
-/// Writes one line "tegula: warning: text" to standard error, whole lines only, unless TEGULA_QUIET=1. For conditions
-/// that do no harm (a damaged cache file).
+/// Writes one line "tegula: warning: text" to standard error, whole lines only, unless TEGULA_QUIET=1. For harmless
+/// conditions (a damaged cache file).
 void report_warning(std::string_view text);
 
-/// Where report_warning goes instead of standard error, for tests; nullptr restores. Thread-safe; returns the former.
+/// Receives the text of report_warning instead of standard error, for tests; nullptr restores. Thread-safe; returns the
+/// previous handler.
 using WarningHandler = void (*)(std::string_view text);
 WarningHandler set_warning_handler(WarningHandler handler);
 

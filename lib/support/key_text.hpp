@@ -1,4 +1,5 @@
-// Cache keys as text that people can read and compare: lines "field=value", in the order in which they were added.
+// Builds cache keys as text that people can read and compare: lines "field=value", in the order in which they were
+// added.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ class KeyText {
   std::string text_;
 };
 
-/// A field in which two keys differ: its values, "(absent)" where one key lacks it. Of a field of several lines, the
-/// first line that differs, its number in the name ("ir:12").
+/// Names a field in which two keys differ, with its values, "(absent)" where one key lacks it. Of a field of several
+/// lines, it gives the first line that differs, with its number in the name ("ir:12").
 struct KeyDifference {
   std::string field;
   std::string a;
@@ -31,10 +32,10 @@ struct KeyDifference {
 
 std::vector<KeyDifference> key_differences(std::string_view a, std::string_view b);
 
-/// One line per differing field, "architecture: sm_90a | sm_100a"; "the keys are equal" if none differs.
+/// Prints one line per differing field, "architecture: sm_90a | sm_100a"; "the keys are equal" if none differs.
 std::string explain_difference(std::string_view a, std::string_view b);
 
-/// 32 hexadecimal digits of the text's 128-bit hash.
+/// Gives 32 hexadecimal digits of the text's 128-bit hash.
 std::string hash_hex(std::string_view text);
 
 }  // namespace tegula::support

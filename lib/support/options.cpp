@@ -54,7 +54,7 @@ EnvironmentVariable const& row(std::string_view name) {
   throw UserError(fmt::format("{}={}: not understood; grammar: {}", name, quoted(value), row(name).grammar));
 }
 
-/// The value, or "" if unset.
+/// Gives the value, or "" if unset.
 std::string value_of(std::string_view name) {
   char const* value = std::getenv(std::string(row(name).name).c_str());
   return value == nullptr ? std::string() : std::string(value);
@@ -120,7 +120,8 @@ std::string device_choice() {
   return text;
 }
 
-/// A schedule, by its first word; the simulator reads the rest. Empty for 0, 1 and what is refused elsewhere.
+/// Gives the schedule by its first word; the simulator reads the rest. Empty for 0, 1 and values that are refused
+/// elsewhere.
 std::string simulated_schedule() {
   std::string const text = value_of("TEGULA_SIMULATE");
   std::string_view const word = std::string_view(text).substr(0, text.find(':'));

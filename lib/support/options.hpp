@@ -1,5 +1,5 @@
-// All environment variables of Tegula: one table that documents them, one parser, one snapshot. No other file reads
-// TEGULA_* from the environment (except TEGULA_QUIET, which must work while an option is being refused).
+// Reads all environment variables of Tegula: one table that documents them, one parser, one snapshot. No other file
+// reads TEGULA_* from the environment (except TEGULA_QUIET, which must work while an option is being refused).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tegula::support {
 
-/// One row of the documentation; `grammar` is what a refusal prints.
+/// Documents one variable; a refusal prints `grammar`.
 struct EnvironmentVariable {
   std::string_view name;
   std::string_view grammar;
@@ -19,10 +19,10 @@ struct EnvironmentVariable {
 
 std::span<EnvironmentVariable const> environment_table();
 
-/// The table as text, one variable per paragraph.
+/// Prints the table as text, one variable per paragraph.
 std::string environment_help();
 
-/// One item of TEGULA_DUMP.
+/// Holds one item of TEGULA_DUMP.
 struct DumpItem {
   enum class What : std::uint8_t { ir, ir_before, ir_after, llvm, assembly, ptx, launch, key };
   What what = What::ir;
@@ -32,25 +32,25 @@ struct DumpItem {
 
 enum class CacheMode : std::uint8_t { on, off, read_only };
 enum class Assembler : std::uint8_t { automatic, driver, ptxas };
-/// What a remark of the assembler leads to.
+/// Says how to react to a remark of the assembler.
 enum class NotePolicy : std::uint8_t { ignore, warn, error };
 
-/// The parsed environment.
+/// Holds the parsed environment.
 struct Options {
   std::vector<DumpItem> dump;
   std::string dump_kernel;   ///< only this kernel is dumped; empty: all
   std::string dump_dir;      ///< empty: standard error
   std::string override_dir;  ///< an edited dump found here replaces the IR after its pass
-  std::string replay_dir;    ///< where a failure leaves its replay file; empty: the system's temporary folder
+  std::string replay_dir;    ///< folder for the replay file of a failure; empty: the system's temporary folder
   bool verify_each = false;
   bool time_passes = false;
   bool exact = false;     ///< GPU kernels of launches: every rounding as written
   bool simulate = false;  ///< every launch goes through the simulator
-  /// Under `simulate`: the schedule of the warps of what the passes make of a kernel; empty: the kernel's tiles, block
+  /// Schedule of the warps under `simulate`, for a kernel as the passes transform it; empty: the kernel's tiles, block
   /// by block.
   std::string simulate_schedule;
   int threads = 0;        ///< of the host executor, the calling thread included; 0: one per hardware thread
-  std::string device;     ///< what device::best() gives: "", "host", "cuda", "cuda:<n>"
+  std::string device;     ///< result of device::best(): "", "host", "cuda", "cuda:<n>"
   std::string cache_dir;  ///< empty: $XDG_CACHE_HOME/tegula or ~/.cache/tegula
   CacheMode cache = CacheMode::on;
   Assembler assembler = Assembler::automatic;
@@ -58,14 +58,14 @@ struct Options {
   NotePolicy ptxas_notes = NotePolicy::error;    ///< wgmma serialised or setmaxnreg ignored
   NotePolicy ptxas_spills = NotePolicy::ignore;  ///< spills and stack frames
 
-  /// True if compiling must happen although a cache has the result: something is to be dumped or replaced.
+  /// True if compiling must happen although a cache has the result: to dump or to replace something.
   [[nodiscard]] bool must_compile() const { return !dump.empty() || !override_dir.empty(); }
 };
 
 /// Reads the environment. Throws UserError naming variable, value and grammar for a value that does not parse.
 Options read_options();
 
-/// The options in force: the environment as it was at the first call. The reference stays valid for the process.
+/// Gives the options in force: the environment as it was at the first call. The reference stays valid for the process.
 Options const& options();
 
 /// Replaces the options in force while it lives; for tests. Not for use while launches run on other threads.

@@ -1,5 +1,5 @@
-// Text under construction: printers, dumps and messages append to one of these. Indentation lives here, formatting of
-// values does not (callers use fmt or the overloads below).
+// Builds text: printers, dumps and messages append to one of these. It handles indentation but does not format values
+// (callers use fmt or the overloads below).
 #pragma once
 
 #include <cstdint>
@@ -39,10 +39,10 @@ class StringBuffer {
   int depth_ = 0;
 };
 
-/// Text in double quotes; quote, backslash, newline and tab escaped, other control bytes as \xHH.
+/// Quotes text: double quotes around it; quote, backslash, newline and tab escaped, other control bytes as \xHH.
 std::string quoted(std::string_view text);
 
-/// "a, b, c"
+/// Joins values: "a, b, c".
 template <class Range>
 std::string joined(Range const& parts, std::string_view separator) {
   std::string text;

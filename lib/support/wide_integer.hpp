@@ -1,4 +1,4 @@
-// A 128-bit integer, for sums and products of 64-bit ones that must not overflow.
+// Defines a 128-bit integer, for sums and products of 64-bit ones that must not overflow.
 #pragma once
 
 namespace tegula::support {

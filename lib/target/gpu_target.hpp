@@ -6,8 +6,9 @@
 
 namespace tegula::target {
 
-/// The GPU that these options compile for. Options of the host give the first of gpu_targets: no pass of the host's
-/// pipeline asks, and a GPU's pass that runs alone needs one. UserError for an architecture that has no description.
+/// Gives the GPU that these options compile for. Options of the host give the first of gpu_targets: passes of the
+/// host's pipeline do not ask, and a GPU's pass that runs alone needs one. UserError for an architecture without a
+/// description.
 TargetInfo const& gpu_target(CompileOptions const& options);
 
 }  // namespace tegula::target

@@ -11,13 +11,13 @@ bool operator==(Part a, Part b) { return a.low == b.low && a.high == b.high; }
 Part join(Part a, Part b) { return {a.low ^ b.low, a.high + b.high}; }
 Part difference(Part a, Part b) { return {a.low ^ b.low, a.high - b.high}; }
 
-/// What one 32-bit register packs, and where its first element lies.
+/// Holds the elements that one 32-bit register packs, and the place of the first.
 struct Unit {
   std::vector<int> registers;
   Part first;
 };
 
-/// Bits of the matrix number, if all groups of `count` units differ alike.
+/// Finds the bits of the matrix number, if all groups of `count` units differ alike.
 bool uniform(std::vector<Unit> const& units, std::size_t count, std::array<Part, 5>& lane_bits) {
   if (units.size() % count != 0) return false;
   Part const one = count > 1 ? difference(units[1].first, units[0].first) : Part{};
@@ -55,11 +55,11 @@ std::optional<MatrixPlan> matrix_plan(layout::AccessMap const& map, int element_
   if (map.registers() % packed != 0)
     return fail(std::to_string(map.registers()) + " registers do not fill registers of 32 bits");
 
-  // Byte within the 16-byte row that a part moves by; its high part must keep rows whole.
+  // Gives the byte within the 16-byte row that a part moves by; its high part must keep rows whole.
   std::int64_t const row = 16 / element_bytes;
   auto const within = [&](Part part) { return part.high % row == 0 ? part.low % row * element_bytes : -1; };
   for (int l = 0; l < 32; ++l) {
-    // Which lanes share a row, and where in it each is.
+    // Finds the lanes that share a row, and the place of each in it.
     int const first = transposed ? l % 4 : l / 4 * 4;
     std::int64_t const wanted = transposed ? 2 * (l / 4) : 4 * (l % 4);
     if (within(map.of(layout::Dim::lane, first)) != 0)

@@ -22,7 +22,7 @@ std::string place_text(Extents const& where) {
   return text + ")";
 }
 
-/// The tile's coordinates of a view's element, from an origin that may lack leading axes.
+/// Gives the tile's coordinates of a view's element, from an origin that may lack leading axes.
 Extents place(Extents const& origin, int rank) {
   Extents result = origin;
   while (result.size() < rank) result.insert(0, 0);
@@ -41,7 +41,7 @@ bool inside(Extents const& origin, Extents const& view, layout::Layout const& me
   return true;
 }
 
-/// Compares what a copy writes, box row by box row, with where the layout has each element.
+/// Compares the memory that a copy writes, box row by box row, with the layout's place of each element.
 std::string first_difference(Extents const& box, int swizzle_bytes, layout::ElementOffsets const& offsets,
                              int element_bytes, Extents const& axes, Extents const& origin) {
   layout::ByteOffset const start =
@@ -121,7 +121,8 @@ std::vector<std::string> tma_box_errors(Extents const& box, int swizzle_bytes, i
     result.push_back(breaks(rule::swizzle, "the last axis of box " + layout::shape_text(box) + " has " +
                                                bytes_text(inner) + ", more than the swizzle of " +
                                                bytes_text(swizzle_bytes)));
-  // A narrower box leaves gaps: its rows still lie a swizzle apart, and what it signals to the mbarrier is not known.
+  // A narrower box leaves gaps: its rows still lie a swizzle apart, and the bytes that it signals to the mbarrier are
+  // unknown.
   if (swizzles && inner < swizzle_bytes)
     result.push_back(breaks(rule::swizzle, "the last axis of box " + layout::shape_text(box) + " has " +
                                                bytes_text(inner) + ", less than the swizzle of " +
@@ -149,7 +150,7 @@ TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, l
   int const rank = view.size();
   int const missing = memory.rank() - rank;
   Extents along;    // the tile's axis of each axis of the box
-  Extents covered;  // what one box takes of the view
+  Extents covered;  // extent of the view that one box covers
   for (int a = 0; a < rank; ++a) covered.push_back(1);
   for (int i = 0; i < box.size(); ++i) {
     std::int64_t axis = axes.empty() ? i + rank - box.size() : i < axes.size() ? axes[i] : -1;
@@ -234,7 +235,8 @@ TmaPlan tma_plan(Extents const& view, layout::Layout const& memory, int element_
   }
   if (form->transposed && rank >= 2) std::swap(axes[rank - 1], axes[rank - 2]);
 
-  // From the innermost axis out: as long as the next row follows where the box so far ends. Column blocks end a row.
+  // Merges from the innermost axis out: as long as the next row follows where the box so far ends. Column blocks end a
+  // row.
   auto const linear = [&](Extents const& where) {
     return layout::swizzled_address(layout::in_bytes(offsets->at(where), element_bytes), swizzle);
   };

@@ -1,7 +1,7 @@
-// Which TMA copies move a shared tile, computed from its layout, and which rules of tensor maps a copy breaks.
+// Finds the TMA copies that move a shared tile, from its layout, and the rules of tensor maps that a copy breaks.
 //
-// Boxes are written in the order of the tensor's axes, slowest first (the reverse of the driver's). What breaks a rule
-// is said by one sentence with the rule's name and values; no sentence means that the copy is legal.
+// Boxes are written in the order of the tensor's axes, slowest first (the reverse of the driver's). Each broken rule
+// gives one sentence with the rule's name and values; without a sentence the copy is legal.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@
 
 namespace tegula::target {
 
-/// "tma: NAME: what", the rule that such a sentence names (null: it is none), and the sentence without the name.
+/// Give "tma: NAME: what", the rule that such a sentence names (null: none), and the sentence without the name.
 std::string breaks(TmaRule const& rule, std::string_view what);
 TmaRule const* broken_rule(std::string_view sentence);
 std::string_view without_rule(std::string_view sentence);
 
-/// One copy of a plan: where its box begins in the tile, in the tile's axes, and in memory.
+/// Describes one copy of a plan: where its box begins in the tile, in the tile's axes, and in memory.
 struct TmaCopy {
   Extents origin;
   layout::ByteOffset offset;  ///< from the start of the view
 };
 
-/// The copies that fill a view; all with one box, so with one tensor map.
+/// Lists the copies that fill a view; all with one box, so with one tensor map.
 struct TmaPlan {
   int swizzle_bytes = 0;        ///< 128, 64, 32, or 0: none
   Extents axes;                 ///< the tile's axis that each axis of the box runs along
@@ -34,28 +34,28 @@ struct TmaPlan {
   std::int64_t bytes = 0;       ///< that one copy delivers
   std::int64_t alignment = 16;  ///< that the tile's start needs
   std::vector<TmaCopy> copies;
-  std::vector<std::string> broken;  ///< the rules that stand against it; the rest is then not filled in
+  std::vector<std::string> broken;  ///< the rules that the plan breaks; the other members are then not set
   [[nodiscard]] bool legal() const { return broken.empty(); }
 };
 
-/// The copies of this box that make up the view at `origin` of a tile of this layout, from the lowest offset up. Axis i
-/// of the box runs along axis axes[i] of the view (the last ones in their order when empty; -1: none, extent 1).
+/// Gives the copies of this box that make up the view at `origin` of a tile of this layout, from the lowest offset up.
+/// Axis i of the box runs along axis axes[i] of the view (the last ones in their order when empty; -1: none, extent 1).
 TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, layout::Layout const& memory,
                    int element_bytes, Extents const& axes = {}, Extents const& origin = {});
 
-/// The fewest copies for a view of this shape at `origin` (0 when empty) of a tile of this layout. Box extents are at
-/// most 256, and one column block wide when the tile is swizzled.
+/// Gives the fewest copies for a view of this shape at `origin` (0 when empty) of a tile of this layout. Box extents
+/// are at most 256, and one column block wide when the tile is swizzled.
 TmaPlan tma_plan(Extents const& view, layout::Layout const& memory, int element_bytes, Extents const& origin = {});
 
-/// What stands against a tensor map with this box.
+/// Lists the rules that a tensor map with this box breaks.
 std::vector<std::string> tma_box_errors(Extents const& box, int swizzle_bytes, int element_bytes);
 
-/// What stands against moving all of the view by one copy of this box; arguments as for tma_copies.
+/// Lists the rules that one copy of this box breaks when it moves all of the view; arguments as for tma_copies.
 std::vector<std::string> tma_copy_errors(Extents const& box, int swizzle_bytes, Extents const& view,
                                          layout::Layout const& memory, int element_bytes, Extents const& axes = {},
                                          Extents const& origin = {});
 
-/// What is known of the tensor in global memory; what is not known breaks the rule.
+/// States the known facts of the tensor in global memory; an unknown fact breaks the rule.
 struct TmaTensor {
   int rank = 2;
   bool unit_inner = false;               ///< the last axis is contiguous

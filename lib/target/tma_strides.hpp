@@ -1,4 +1,5 @@
-// Which memory the TMA engine can step through: one answer for the facts of arguments, tensor maps and the simulator.
+// Checks which memory the TMA engine can step through: one answer for the facts of arguments, tensor maps and the
+// simulator.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,7 @@
 
 namespace tegula::target {
 
-/// The first thing in the way of a tensor map: an extent, the address or a stride.
+/// Names the first fact that prevents a tensor map: an extent, the address or a stride.
 struct TmaObstacle {
   enum class Kind : std::uint8_t {
     extent,     ///< more elements along an axis than coordinates can name
@@ -19,8 +20,8 @@ struct TmaObstacle {
   int axis = -1;  ///< of the extent or stride
 };
 
-/// Of a tensor with elements; strides count elements. The last axis has a rule of its own: its stride is 1. Strides of
-/// axes of one element are never used. A stride of 0 repeats, and axes may overlap.
+/// Finds it for a tensor with elements; strides count elements. The last axis has its own rule: its stride is 1.
+/// Strides of axes of one element are never used. A stride of 0 repeats, and axes may overlap.
 std::optional<TmaObstacle> tma_obstacle(void const* address, int element_bytes, int rank, std::int64_t const* extents,
                                         std::int64_t const* strides);
 

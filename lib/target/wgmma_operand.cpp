@@ -12,7 +12,7 @@
 namespace tegula::target {
 namespace {
 
-/// One operand seen from (m or n, k), whatever axes these are.
+/// Shows one operand by (m or n, k), for either order of its axes.
 class View {
  public:
   View(Extents const& view, layout::ElementOffsets const& offsets, int element_bytes, WgmmaRole role,
@@ -23,7 +23,7 @@ class View {
   }
   [[nodiscard]] std::int64_t mn() const { return mn_; }
   [[nodiscard]] std::int64_t k() const { return k_; }
-  /// Byte offset in the tile.
+  /// Gives the byte offset in the tile.
   [[nodiscard]] layout::ByteOffset at(std::int64_t mn, std::int64_t k) const {
     Extents where = origin_;
     int const first = where.size() - 2;
@@ -40,7 +40,7 @@ class View {
   std::int64_t mn_ = 0, k_ = 0;
 };
 
-/// Bytes from an instruction's start to its element, before the XOR: the canonical layouts of the PTX ISA.
+/// Gives the bytes from an instruction's start to its element, before the XOR: the canonical layouts of the PTX ISA.
 std::int64_t canonical(WgmmaOperand const& operand, int element_bytes, std::int64_t mn, std::int64_t k) {
   std::int64_t const width = operand.swizzle_bytes;
   std::int64_t const along = (operand.mn_major ? mn : k) * element_bytes;  // bytes along the contiguous axis
@@ -52,7 +52,7 @@ std::int64_t canonical(WgmmaOperand const& operand, int element_bytes, std::int6
   return across % 8 * width + across / 8 * next_rows + along % width + along / width * next_columns;
 }
 
-/// The operand if this mode reads the view, else the reason.
+/// Gives the operand if this mode reads the view, else the reason.
 std::optional<WgmmaOperand> with_mode(View const& view, int element_bytes, int swizzle_bytes, bool mn_major,
                                       std::int64_t mn_per_step, std::string& why) {
   WgmmaOperand operand;
@@ -60,7 +60,7 @@ std::optional<WgmmaOperand> with_mode(View const& view, int element_bytes, int s
   operand.mn_major = mn_major;
   operand.mn_per_step = static_cast<int>(mn_per_step);
   operand.k_per_step = 32 / element_bytes;
-  // The XOR is its own inverse: what lies at an address is addressed by the XORed one.
+  // The XOR is its own inverse: the element at an address is addressed by the XORed one.
   auto const linear = [&](std::int64_t mn, std::int64_t k) {
     return layout::swizzled_address(view.at(mn, k), swizzle_bytes).count;
   };
@@ -107,7 +107,7 @@ std::optional<WgmmaOperand> with_mode(View const& view, int element_bytes, int s
   return operand;
 }
 
-/// wgmma_operand for one extent of N.
+/// Finds wgmma_operand for one extent of N.
 std::optional<WgmmaOperand> find_operand(Extents const& view_shape, layout::Layout const& memory, int element_bytes,
                                          WgmmaRole role, std::string& why, std::int64_t n_per_step,
                                          Extents const& origin) {
@@ -160,7 +160,7 @@ std::optional<WgmmaOperand> find_operand(Extents const& view_shape, layout::Layo
   std::string reason;
   for (bool transposed : {false, true}) {
     if (transposed ? !mn_major || element_bytes != 2 : !k_major) continue;
-    // The first mode fails with the most telling reason: try the layout's own first.
+    // The first mode fails with the most specific reason: try the layout's own first.
     auto const form = layout::shared_form(memory, element_bytes);
     int const own = form && form->swizzle_bytes > 0 ? form->swizzle_bytes : 16;
     for (int swizzle : {own, 128, 64, 32, 16}) {

@@ -1,4 +1,4 @@
-// What a wgmma descriptor says about a shared tile, computed from the tile's layout and checked element by element.
+// Computes the wgmma descriptor of a shared tile from the tile's layout, and checks it element by element.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace tegula::target {
 
-/// A is (M, K), 64 rows an instruction; B is (K, N), up to 256 columns an instruction.
+/// Names the operand: A is (M, K), 64 rows an instruction; B is (K, N), up to 256 columns an instruction.
 enum class WgmmaRole : std::uint8_t { a, b };
 
-/// Fields of the 64-bit matrix descriptor, in bytes, and where the instructions of a tile start.
+/// Holds fields of the 64-bit matrix descriptor, in bytes, and where the instructions of a tile start.
 struct WgmmaOperand {
   int swizzle_bytes = 16;               ///< 128, 64, 32, or 16: no swizzle
   bool mn_major = false;                ///< M or N is contiguous: the transpose bit
@@ -25,29 +25,30 @@ struct WgmmaOperand {
   std::vector<std::int64_t> k_starts;   ///< bytes from the view's start to each step along K
   std::vector<std::int64_t> mn_starts;  ///< bytes from the view's start to each step along M or N
 
-  /// Bits 62-63.
+  /// Gives bits 62-63.
   [[nodiscard]] int mode() const {
     return swizzle_bytes == 128 ? 1 : swizzle_bytes == 64 ? 2 : swizzle_bytes == 32 ? 3 : 0;
   }
-  /// All of the descriptor but the start address (bits 0-13).
+  /// Gives all of the descriptor but the start address (bits 0-13).
   [[nodiscard]] std::uint64_t high_bits() const {
     return static_cast<std::uint64_t>(leading >> 4) << 16 | static_cast<std::uint64_t>(stride >> 4) << 32 |
            static_cast<std::uint64_t>(mode()) << 62;
   }
-  /// The descriptor for a tile that starts at this shared address.
+  /// Gives the descriptor for a tile that starts at this shared address.
   [[nodiscard]] std::uint64_t descriptor(std::uint32_t address) const { return high_bits() | (address & 0x3FFFF) >> 4; }
 };
 
-/// The operand that a view of this shape (M x K for A, K x N for B) is, beginning at `origin` of a tile of this layout
-/// (at 0 when empty). The tile begins at a multiple of swizzle_alignment. `n_per_step` is the instruction's N for B; 0:
-/// N in the fewest equal parts that instructions and descriptors can take. Nothing with a sentence when no descriptor
-/// describes it.
+/// Finds the operand for a view of this shape (M x K for A, K x N for B), beginning at `origin` of a tile of this
+/// layout (at 0 when empty). The tile begins at a multiple of swizzle_alignment. `n_per_step` is the instruction's N
+/// for B; 0: N in the fewest equal parts that instructions and descriptors support. Nothing, with a sentence, when a
+/// descriptor cannot describe the view.
 std::optional<WgmmaOperand> wgmma_operand(Extents const& view, layout::Layout const& memory, int element_bytes,
                                           WgmmaRole role, std::string& why, int n_per_step = 0,
                                           Extents const& origin = {});
 
-/// The most columns that one instruction may have in a CTA of so many warps: its accumulators and what stands beside
-/// them must fit the registers with which the CTA's threads begin, whatever setmaxnreg gives them later (ptxas, C7602).
+/// Gives the maximum number of columns of one instruction in a CTA of so many warps. Its accumulators and the other
+/// live values must fit the registers with which the CTA's threads begin, whatever setmaxnreg gives them later (ptxas,
+/// C7602).
 std::int64_t max_wgmma_columns(int cta_warps, TargetInfo const& target);
 
 }  // namespace tegula::target

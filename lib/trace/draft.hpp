@@ -1,4 +1,4 @@
-// What a running trace keeps: nodes, values, regions; and the walk that makes IR of it.
+// Holds the draft of a running trace (nodes, values, regions) and emits IR from it.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace tegula::trace {
 
-/// One op as it was told. Nodes with effects stand in their region's list; the others are found from operands.
+/// Holds one op as it was recorded. Nodes with effects are in their region's list; the others are found from operands.
 struct Node {
   ir::OpKind kind;
   std::vector<std::byte> attributes;
@@ -62,7 +62,7 @@ struct Draft {
 };
 
 /// Fills the function's body from the draft: effects of each region in order, before each the nodes it needs, operands
-/// left to right; loads that a later statement needs come before the store that ends their epoch. Ends with a return.
+/// left to right. Loads that a later statement needs come before the store that ends their epoch. Ends with a return.
 void emit_draft(Draft const& draft, ir::Function& function);
 
 }  // namespace tegula::trace

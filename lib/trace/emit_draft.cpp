@@ -39,8 +39,8 @@ class Emitter {
   Node const& node(int number) const { return draft_.nodes[static_cast<std::size_t>(number)]; }
   ir::Value*& at(Id value) { return values_[static_cast<std::size_t>(value)]; }
 
-  // Visits the definitions that `root` needs and that are not emitted, operands first, left to right; `leaf` says that
-  // a node's operands are none of this walk's business. Explicit stack: unrolled kernels make chains of any length.
+  // Visits the definitions that `root` needs and that are not emitted, operands first, left to right. `leaf` says that
+  // this walk skips a node's operands. Explicit stack: unrolled kernels make chains of any length.
   template <class Leaf, class Visit>
   void postorder(Id root, Leaf leaf, Visit visit) {
     struct Frame {
@@ -67,7 +67,7 @@ class Emitter {
     }
   }
 
-  // Emits what `id` needs in this block.
+  // Emits the definitions that `id` needs in this block.
   void value(Id id, ir::Block& block) {
     if (at(id) != nullptr) return;
     ++round_;
@@ -99,7 +99,7 @@ class Emitter {
     for (Id id : needed) value(id, block);
   }
 
-  // Before a store: loads of the tensor written earlier in the text, not emitted yet and needed later.
+  // Emits, before a store, the loads of the tensor written earlier in the text, not emitted yet and needed later.
   void pending_loads(Region const& region, std::size_t position, int number, ir::Block& block) {
     Node const& store = node(region.effects[position]);
     auto const pending = [&](Node const& load) {
@@ -142,7 +142,7 @@ class Emitter {
 
   Draft const& draft_;
   std::vector<ir::Value*> values_;
-  std::vector<unsigned> seen_;  // per node: the round that last visited it
+  std::vector<unsigned> seen_;  // per node: the number of the walk that last visited it
   unsigned round_ = 0;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 thread_local Recorder* active_recorder = nullptr;
 
-// Names of the latest traces, for messages about tiles that strayed into another kernel.
+// Keeps the names of the latest traces, for messages about tiles that strayed into another kernel.
 class TraceNames {
  public:
   void add(std::uint32_t trace, std::string name) {
@@ -57,7 +57,7 @@ std::string describe(Literal value) {
   return fmt::format("{}", value.integer);
 }
 
-// The greatest number of a floating element, and the least that would be rounded to something above it.
+// Gives the maximum of a floating element, and the smallest number that would be rounded to something above it.
 std::pair<double, double> range_of(Element element) {
   switch (element) {
     case Element::e4m3:
@@ -75,7 +75,7 @@ std::pair<double, double> range_of(Element element) {
   }
 }
 
-// A number as it stands in the kernel's text, rounded to the nearest of the element; or why it cannot.
+// Holds a number of the kernel's text, rounded to the nearest of the element; or why it does not fit.
 struct Fitted {
   std::optional<ir::Constant> bits;
   std::string reason;
@@ -97,7 +97,7 @@ Fitted fit(Literal value, Element element) {
   return {result, ""};
 }
 
-// The attributes of a scalar op as bytes that compare equal when the fields do; the struct itself has padding.
+// Gives the attributes of a scalar op as bytes that compare equal when the fields do; the struct itself has padding.
 std::vector<std::byte> field_bytes(ir::OpKind kind, void const* attributes) {
   std::vector<std::byte> result;
   auto const append = [&](auto const& value) {
@@ -130,7 +130,7 @@ std::vector<std::byte> field_bytes(ir::OpKind kind, void const* attributes) {
   return result;
 }
 
-// Value of an i64 op on constants; none where folding would only repeat what the passes know.
+// Folds an i64 op on constants; none where folding would only repeat work of the passes.
 std::optional<std::int64_t> fold(ir::OpKind kind, std::int64_t a, std::int64_t b) {
   bool const divides = b > 0 && a >= 0;
   switch (kind) {

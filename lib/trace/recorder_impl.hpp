@@ -1,4 +1,4 @@
-// What a Recorder holds: the draft, what it knows of parameters and stores, and how it fails.
+// Holds a Recorder's state: the draft, the facts of parameters and stores, and its failures.
 #pragma once
 
 #include <cstring>
@@ -18,7 +18,7 @@
 
 namespace tegula::trace {
 
-// " at file.cpp:12", or nothing for an unknown place.
+// Prints " at file.cpp:12", or nothing for an unknown place.
 inline std::string at(location where) {
   std::string const text = support::to_string(where);
   return text.empty() ? text : " at " + text;
@@ -57,9 +57,9 @@ struct Recorder::Impl {
     return fmt::format("{} '{}'", traces == RegionKind::function ? "function" : "kernel", name);
   }
 
-  /// UserError where an error of this trace was caught before its end.
+  /// Throws UserError where an error of this trace was caught before its end.
   void check_whole() const;
-  /// The trace as a function of the module.
+  /// Emits the trace as a function of the module.
   ir::Function& emit(std::string const& unique_name);
 
   DraftValue const& value(Id id) const { return draft.values[static_cast<std::size_t>(id)]; }
@@ -132,7 +132,7 @@ struct Recorder::Impl {
     return node;
   }
 
-  /// A statement, and those around it, store to a tensor.
+  /// Marks that a statement, and those around it, store to a tensor.
   void mark_written(int statement, Id tensor, location place) {
     last_store[tensor] = {effects - 1, place};
     auto const mark = [&](int of) {
@@ -154,8 +154,9 @@ struct Recorder::Impl {
 
   /// Names the part of an expression that the host cannot know before the launch; empty when it can be evaluated.
   std::string unknown_at_launch(Id expression) const;
-  /// A loop's step is positive: refused where it is known not to be, checked at the launch where the host can know it
-  /// then. A loop in a branch may be guarded by it, and a function has other steps at each call: those are not run.
+  /// Requires that a loop's step is positive: refuses a step known not to be, and checks it at the launch where the
+  /// host knows it then. A loop in a branch may be guarded by it, and a function has other steps at each call: those
+  /// are not run.
   void require_positive(Id step, location place);
 };
 

@@ -1,4 +1,4 @@
-// The statements of a trace: grid, requirements, loops and branches; and the end of the trace.
+// Records the statements of a trace: grid, requirements, loops and branches; and the end of the trace.
 #include <algorithm>
 
 #include "ir/builder.hpp"
@@ -113,7 +113,7 @@ void Recorder::Impl::require_positive(Id step, location place) {
   ir::RequireOp const op = ir::make_op<ir::RequireOp>(Symbol("loop: the step must be positive"));
   int const check =
       add_node(ir::OpKind::RequireOp, &op, {add_result(test, ir::Type::scalar(Element::boolean))}, 0, place);
-  // Before the loop, or the one around it that the kernel's body holds.
+  // Inserted before the loop, or the one around it that the kernel's body holds.
   auto& body = draft.regions[0].effects;
   body.insert(body.end() - (statements.empty() ? 0 : 1), check);
 }

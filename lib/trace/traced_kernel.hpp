@@ -1,4 +1,4 @@
-// What a TracedKernel holds, for the library.
+// Holds the contents of a TracedKernel, for the library.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ struct TracedKernel::Impl {
   std::vector<ParameterInfo> parameters;
 };
 
-/// The kernel's IR: one kernel function, and the device functions it calls.
+/// Gives the kernel's IR: one kernel function, and the device functions it calls.
 inline ir::Module const& module(TracedKernel const& kernel) noexcept { return kernel.impl().module; }
 
 }  // namespace tegula::trace
