@@ -146,6 +146,29 @@ kernel @product(%a: in tensor<?x?xf32>, %c: out tensor<?x?xf32>) {
                           test::ContainsSubstring("dot: tensor cores take the upper 10 bits of the fraction of f32"));
 }
 
+TEST_CASE("powers below 2^-126 become 0 in kernels with products, and stay where every op is rounded as written",
+          "[ptx]") {
+  ir::Module const module = read_module(R"(tegula-ir 1
+
+kernel @powers(%x: in tensor<?x?xf16> {unit_inner, aligned_16}, %y: out tensor<?x?xf32>) {
+  %zero = constant {value = 0 : i64} : i64
+  %a = load %x, %zero, %zero : tile<64x64xf16>
+  %acc = constant {value = 0 : f32} : tile<64x64xf32>
+  %product = dot %a, %a, %acc : tile<64x64xf32>
+  %powers = exp2 %product : tile<64x64xf32>
+  store %y, %powers, %zero, %zero
+  return
+}
+)");
+  CompileOptions options;
+  options.target = Target::cuda;
+  CHECK_THAT(compiler::compile(module, options).image, test::ContainsSubstring("ex2.approx.ftz.f32"));
+  options.exact = true;
+  std::string const exact = compiler::compile(module, options).image;
+  CHECK_THAT(exact, test::ContainsSubstring("ex2.approx.f32"));
+  CHECK(exact.find("ex2.approx.ftz") == std::string::npos);
+}
+
 TEST_CASE("a GPU architecture that is not known is refused", "[ptx]") {
   CompileOptions options;
   options.target = Target::cuda;

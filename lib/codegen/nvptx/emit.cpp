@@ -33,12 +33,13 @@ int ptx_version_for(ir::Function const& kernel) {
   return version;
 }
 
-Compiled compile(ir::Function const& kernel, TargetInfo const& target, bool want_ir) {
+Compiled compile(ir::Function const& kernel, CompileOptions const& options, bool want_ir) {
+  TargetInfo const& target = target::gpu_target(options);
   llvm::LLVMContext context;
   llvm::Module module(kernel.name(), context);
   auto const machine = nvptx::make_target_machine(target, ptx_version_for(kernel));
   nvptx::prepare_module(module, *machine);
-  std::string const entry = nvptx::Emitter(module, kernel, target).emit_kernel().getName().str();
+  std::string const entry = nvptx::Emitter(module, kernel, target, options.exact).emit_kernel().getName().str();
 
   std::string error;
   llvm::raw_string_ostream error_stream(error);
@@ -101,7 +102,7 @@ CompiledKernel emit_ptx(ir::Module const& module, CompileOptions const& options)
   result.shared_bytes = ir::frame_bytes(ir::shared_users(kernel));
   result.threads_per_cta = kernel.warps * target.lanes;
   describe_launch(kernel, result);
-  Compiled compiled = compile(kernel, target, false);
+  Compiled compiled = compile(kernel, options, false);
   result.image_kind = ImageKind::ptx;
   result.image = std::move(compiled.ptx);
   result.entry = std::move(compiled.entry);
@@ -114,11 +115,11 @@ void refuse_ptx(ir::Module const& module, CompileOptions const& options) {
   TargetInfo const& target = target::gpu_target(options);
   auto const machine = nvptx::make_target_machine(target, ptx_version_for(module.kernel()));
   nvptx::prepare_module(unused, *machine);
-  nvptx::Emitter(unused, module.kernel(), target).emit_kernel();
+  nvptx::Emitter(unused, module.kernel(), target, options.exact).emit_kernel();
 }
 
 std::string emit_device_llvm(ir::Module const& module, CompileOptions const& options) {
-  return compile(module.kernel(), target::gpu_target(options), true).llvm_ir;
+  return compile(module.kernel(), options, true).llvm_ir;
 }
 
 }  // namespace tegula::codegen

@@ -14,7 +14,6 @@
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
 #include "ir/shared_frame.hpp"
-#include "ir/verify_block.hpp"
 #include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
 
@@ -42,11 +41,13 @@ bool has_calls(ir::Function const& function) {
   return any_op(function, [](ir::Op const& op) { return op.is<ir::CallOp>(); });
 }
 
-/// Some function of the module is written in block ops, not only given the barriers that its tile ops need.
+/// True if the function has block ops besides the barriers that its tile ops need.
+bool has_more_than_barriers(ir::Function const& function) {
+  return any_op(function, [](ir::Op const& op) { return op.info().has(ir::block_op) && !op.is<ir::BarrierOp>(); });
+}
 bool has_more_than_barriers(ir::Module const& module) {
-  return std::any_of(module.functions().begin(), module.functions().end(), [](auto const& function) {
-    return any_op(*function, [](ir::Op const& op) { return op.info().has(ir::block_op) && !op.is<ir::BarrierOp>(); });
-  });
+  return std::any_of(module.functions().begin(), module.functions().end(),
+                     [](auto const& function) { return has_more_than_barriers(*function); });
 }
 
 unsigned slots_of(ir::Type const& parameter) {
@@ -55,13 +56,19 @@ unsigned slots_of(ir::Type const& parameter) {
 
 }  // namespace
 
-Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, TargetInfo const& gpu)
-    : Emitter(module, kernel, kernel, gpu) {}
+Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, TargetInfo const& gpu, bool exact)
+    : Emitter(module, kernel, kernel, gpu, exact) {}
 
-Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source, TargetInfo const& gpu)
-    : b(module.getContext()), target(gpu), warps(kernel.warps), module_(module), kernel_(kernel), source_(source) {
-  bool const calls = has_calls(kernel);
-  block_kernel_ = calls ? has_more_than_barriers(*kernel.parent()) : ir::has_block_ops(kernel);
+Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source, TargetInfo const& gpu,
+                 bool exact)
+    : b(module.getContext()),
+      target(gpu),
+      warps(kernel.warps),
+      module_(module),
+      kernel_(kernel),
+      source_(source),
+      exact_(exact) {
+  block_kernel_ = has_calls(kernel) ? has_more_than_barriers(*kernel.parent()) : has_more_than_barriers(kernel);
   if (warps < 1) throw InternalError("nvptx: @" + kernel.name() + " has no number of warps; layouts are not assigned");
 }
 

@@ -42,7 +42,8 @@ struct AxisCoordinate {
 
 class Emitter {
  public:
-  Emitter(llvm::Module& module, ir::Function const& kernel, TargetInfo const& gpu);
+  /// `exact`: every op is rounded as written (CompileOptions::exact).
+  Emitter(llvm::Module& module, ir::Function const& kernel, TargetInfo const& gpu, bool exact);
   /// Emits the whole kernel, and the functions that it calls.
   llvm::Function& emit_kernel();
   /// A call of a device function, whose results are those of `op`. The function takes tiles and scalars as words in
@@ -60,8 +61,9 @@ class Emitter {
   [[nodiscard]] llvm::Value* scalar(ir::Value const& value) const { return get(value)[0]; }
   [[nodiscard]] TensorParts const& tensor(ir::Value const& value) const;
   void set(ir::Value const& value, Registers registers);
-  /// The kernel is written in block ops.
-  [[nodiscard]] bool block_kernel() const { return block_kernel_; }
+  /// True if powers of 2 below 2^-126 may become 0: in kernels with block ops other than barriers,
+  /// unless every op is rounded as written.
+  [[nodiscard]] bool flushes_powers() const { return block_kernel_ && !exact_; }
   /// Axes of the kernel's grid; 3 when it states none and the launch decides.
   [[nodiscard]] int grid_axes() const;
   /// The i64 slots after the parameters': the three grid extents, then the number of multiprocessors.
@@ -128,7 +130,8 @@ class Emitter {
   ir::ValueMemo<bool> never_negative;  ///< which indices are 0 or more whatever the launch
 
  private:
-  Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source, TargetInfo const& gpu);
+  Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source, TargetInfo const& gpu,
+          bool exact);
   /// The LLVM function of a device function, emitted at its first call.
   llvm::Function& function_of(ir::Function const& callee);
   llvm::Function& emit_function(std::string const& name);
@@ -146,7 +149,8 @@ class Emitter {
   std::map<layout::Layout const*, std::vector<AxisCoordinate>> coordinates_;
   llvm::BasicBlock* coordinate_block_ = nullptr;  ///< ends in a branch; what coordinates need is put before it
   ir::Op const* current_ = nullptr;
-  bool block_kernel_ = false;
+  bool const exact_;
+  bool block_kernel_ = false;  ///< the kernel has block ops other than barriers
 };
 
 /// A UserError at the op's line.

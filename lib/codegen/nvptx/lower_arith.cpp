@@ -389,8 +389,8 @@ void lower(ir::ExpOp const&, ir::Op const& op, Emitter& e) {
   unary(op, e, f32_only([&](auto* x) { return natural_exponential(e, x); }), not_defined);
 }
 void lower(ir::Exp2Op const&, ir::Op const& op, Emitter& e) {
-  // Powers below 2^-126 take three more instructions each; kernels of block ops, whose issue slots are counted, have 0.
-  char const* const instruction = e.block_kernel() ? "ex2.approx.ftz.f32" : "ex2.approx.f32";
+  // Powers below 2^-126 cost three more instructions each.
+  char const* const instruction = e.flushes_powers() ? "ex2.approx.ftz.f32" : "ex2.approx.f32";
   unary(op, e, f32_only([&](auto* x) { return hardware(e, instruction, x); }), not_defined);
 }
 void lower(ir::RsqrtOp const&, ir::Op const& op, Emitter& e) {
