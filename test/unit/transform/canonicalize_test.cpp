@@ -10,6 +10,7 @@
 #include "ir/text.hpp"
 #include "ir/verifier.hpp"
 #include "support/catch.hpp"
+#include "support/random.hpp"
 #include "transform/simplify/eliminate_dead_code.hpp"
 #include "transform/simplify/fold.hpp"
 
@@ -17,16 +18,6 @@ using namespace tegula;
 using namespace tegula::ir;
 
 namespace {
-
-struct Random {
-  std::uint64_t state;
-  int below(int bound) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return static_cast<int>((state * 0x2545F4914F6CDD1DULL >> 33) % static_cast<std::uint64_t>(bound));
-  }
-};
 
 std::vector<Constant> special_values(Element element) {
   if (element == Element::boolean) return {{element, 0}, {element, 1}};
@@ -46,11 +37,10 @@ std::vector<Constant> special_values(Element element) {
 struct Expression {
   Module module;
   Function& function = module.add_function("f", FunctionKind::device);
-  Random random;
+  test::Random random;
   std::vector<Value*> values;
 
-  Expression(std::uint64_t seed, std::vector<Element> const& elements) : random{seed * 0x9E3779B97F4A7C15ULL + 77} {
-    for (int i = 0; i < 5; ++i) random.below(2);
+  Expression(std::uint64_t seed, std::vector<Element> const& elements) : random(seed) {
     for (Element element : elements)
       for (int i = 0; i < 2; ++i) values.push_back(function.add_parameter(Type::scalar(element)));
     for (int i = 2 + random.below(6); i > 0; --i)
