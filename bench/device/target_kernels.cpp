@@ -129,7 +129,7 @@ class FamilyBench {
 
   /// Runs a kernel on set 0, whose output is poisoned before, and compares.
   bool verify(KernelFile const& kernel, Workload& work, Checked* keep = nullptr) {
-    std::string error;
+    std::string problem;
     try {
       work.poison(0);
       kernel.prepare(work.arguments(0))(order_);
@@ -137,18 +137,18 @@ class FamilyBench {
       HostTensor out = work.result(0);
       Verdict const verdict = work.check(out);
       if (!verdict.right())
-        error = fmt::format("{} entries NaN or unwritten, error {:.1e}; in units of what rounding explains: {}",
-                            verdict.unwritten, verdict.error, verdict.entries.str());
+        problem = fmt::format("{} entries NaN or unwritten, error {:.1e}; in units of what rounding explains: {}",
+                              verdict.unwritten, verdict.error, verdict.entries.str());
       if (keep != nullptr) *keep = {verdict, std::move(out)};
     } catch (std::exception const& error) {
-      error = first_line(error.what());
+      problem = first_line(error.what());
     }
-    if (error.empty()) {
+    if (problem.empty()) {
       ++right_;
       return true;
     }
-    wrong_.push_back(error);
-    say(fmt::format("WRONG: {} at {}: {}", kernel.label(), work.shape(), error));
+    wrong_.push_back(problem);
+    say(fmt::format("WRONG: {} at {}: {}", kernel.label(), work.shape(), problem));
     return false;
   }
 
