@@ -1,4 +1,4 @@
-// LLVM's names, without LLVM's headers.
+// Declares LLVM's names, without LLVM's headers.
 #pragma once
 
 namespace llvm {

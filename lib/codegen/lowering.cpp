@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t sign_bit = 0x80000000U;
 
-/// A splat of a floating constant of the value's type.
+/// Splats a floating constant of the value's type.
 llvm::Value* float_like(llvm::Value* shape, double value) { return llvm::ConstantFP::get(shape->getType(), value); }
 
 }  // namespace
@@ -117,7 +117,7 @@ llvm::Value* ArithLowering::round_to(Element element, llvm::Value* value) {
   };
   if (element == Element::f16) {
     llvm::Value* const magnitude = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value);
-    // Below the least normal number the spacing is 2^-24: that of floats in [0.5, 1).
+    // Below the smallest normal number the spacing is 2^-24: that of floats in [0.5, 1).
     llvm::Value* const half = float_like(value, 0.5);
     llvm::Value* const small = builder_.CreateFSub(builder_.CreateFAdd(magnitude, half), half);
     llvm::Value* const small_bits = builder_.CreateBitCast(small, type_like(value, i32));
@@ -199,7 +199,7 @@ llvm::Value* ArithLowering::to_memory(Element element, llvm::Value* value) {
   }
 }
 
-/// f64 to f32 toward the neighbour with an odd last bit, so that a second rounding to 11 or 8 bits rounds once.
+/// Rounds f64 to f32 toward the neighbour with an odd last bit, so that a second rounding to 11 or 8 bits rounds once.
 llvm::Value* ArithLowering::narrow_to_odd(llvm::Value* wide) {
   llvm::Type* const i32 = builder_.getInt32Ty();
   llvm::Value* const nearest = builder_.CreateFPTrunc(wide, type_like(wide, builder_.getFloatTy()));
@@ -229,7 +229,7 @@ llvm::Value* ArithLowering::cast(Element from, Element to, llvm::Value* value) {
     if (!half) return builder_.CreateSIToFP(value, target);
     llvm::Type* const doubles = type_like(value, builder_.getDoubleTy());
     if (from == Element::i64) {
-      // Beyond 2^53 fold the low bits into a sticky bit, so that the conversion to f64 is exact and rounding happens
+      // Folds the low bits beyond 2^53 into a sticky bit, so that the conversion to f64 is exact and rounding happens
       // once.
       llvm::Type* const i64 = builder_.getInt64Ty();
       llvm::Value* const low = builder_.CreateAnd(value, like(value, i64, 0x7FF));
@@ -260,8 +260,8 @@ llvm::Value* ArithLowering::add(Element element, llvm::Value* a, llvm::Value* b)
   return is_float(element) ? builder_.CreateFAdd(a, b) : builder_.CreateAdd(a, b);
 }
 
-/// One of two floats, the other one when one is NaN. Spelt out: LLVM turns minnum and maxnum into calls of libm where
-/// it has lost sight of the instructions.
+/// Gives one of two floats, the other one when one is NaN. Written with selects: LLVM turns minnum and maxnum into
+/// calls of libm where it does not find the instructions any more.
 llvm::Value* ArithLowering::extreme(bool greater, llvm::Value* a, llvm::Value* b) {
   llvm::Value* const first = greater ? builder_.CreateFCmpOGT(a, b) : builder_.CreateFCmpOLT(a, b);
   llvm::Value* const chosen = builder_.CreateSelect(first, a, b);
@@ -278,7 +278,7 @@ llvm::Value* ArithLowering::min(Element element, llvm::Value* a, llvm::Value* b)
   return is_float(element) ? extreme(false, a, b) : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
 }
 
-/// Integer quotient and remainder with x / 0 = 0, x % 0 = x, least / -1 = least, without undefined behaviour.
+/// Gives integer quotient and remainder with x / 0 = 0, x % 0 = x, min / -1 = min, without undefined behaviour.
 llvm::Value* ArithLowering::divide(Element element, llvm::Value* a, llvm::Value* b, llvm::Value*& remainder) {
   llvm::Type* const scalar = register_type(element);
   unsigned const width = scalar->getIntegerBitWidth();

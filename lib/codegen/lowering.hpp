@@ -1,4 +1,5 @@
-// Arithmetic of elementwise ops on LLVM values: what all targets share. No loops, no memory, no layouts here.
+// Lowers elementwise ops to LLVM values for the host; nvptx/lower_arith.cpp does it for the GPU. Loops, memory and
+// layouts are elsewhere.
 #pragma once
 
 #include <span>
@@ -8,7 +9,7 @@
 
 namespace tegula::codegen {
 
-/// What a target can do by itself.
+/// Lists the conversions that a target has instructions for.
 struct ArithTraits {
   bool native_f16 = false;   ///< fptrunc/fpext between half and float select to instructions
   bool native_bf16 = false;  ///< the same for bfloat
@@ -16,16 +17,17 @@ struct ArithTraits {
 
 /// Lowers one elementwise op at a time, on scalars or on fixed vectors (all operands with one lane count).
 ///
-/// How elements are held in registers: booleans as i1, i32, i64, f32 and f64 as themselves; i8 and the bits of e4m3 and
-/// e5m2 as i32, with copies of the sign above; f16 and bf16 as an f32 whose value is exact in the format, so that
-/// widening costs nothing and each op rounds once. In memory (and in scratch given to others) f16 and bf16 are i16
-/// bits, elements of 8 bits and booleans are i8.
+/// Elements are held in registers as follows:
+/// - booleans as i1, i32, i64, f32 and f64 as themselves;
+/// - i8 and the bits of e4m3 and e5m2 as i32, with copies of the sign above;
+/// - f16 and bf16 as an f32 whose value is exact in the format, so that widening is free and each op rounds once.
+/// In memory (and in scratch given to others) f16 and bf16 are i16 bits, elements of 8 bits and booleans are i8.
 class ArithLowering {
  public:
   ArithLowering(llvm::IRBuilderBase& builder, ArithTraits traits) : builder_(builder), traits_(traits) {}
 
-  /// The result of an op with the trait `elementwise` (or CastOp and the like); UserError with the op's line for
-  /// elementary functions, which expand-math must have replaced.
+  /// Lowers an elementwise op with an instruction or a formula here. Throws UserError with the op's line for others:
+  /// expand-math must have replaced the expanded rows of elementary.def.
   llvm::Value* lower(ir::Op const& op, std::span<llvm::Value* const> operands);
 
   llvm::Value* add(Element element, llvm::Value* a, llvm::Value* b);
@@ -35,12 +37,12 @@ class ArithLowering {
   /// Rounds an f32 to the values of f16 or bf16 (nearest even, NaN to the quiet one of its sign); others unchanged.
   llvm::Value* round_to(Element element, llvm::Value* value);
 
-  /// The type in registers and in memory.
+  /// Give the type in registers and in memory.
   llvm::Type* register_type(Element element);
   llvm::Type* memory_type(Element element);
   llvm::Value* from_memory(Element element, llvm::Value* bits);
   llvm::Value* to_memory(Element element, llvm::Value* value);
-  /// A scalar constant in register form.
+  /// Gives a scalar constant in register form.
   llvm::Value* constant(ir::Constant value);
 
  private:

@@ -1,11 +1,11 @@
-// Which LLVM makes the code.
+// Names the LLVM that generates the code.
 #pragma once
 
 #include <string_view>
 
 namespace tegula::codegen {
 
-/// "22.1.8".
+/// Gives "22.1.8".
 std::string_view llvm_version();
 
 }  // namespace tegula::codegen

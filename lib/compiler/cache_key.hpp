@@ -1,4 +1,4 @@
-// The key under which a compiled kernel is kept: text that names everything that decides what the compiler makes.
+// Makes the key under which a compiled kernel is kept: text that names every input of the compiler.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace tegula::compiler {
 
-/// Lines "field=value" (see support/key_text.hpp): versions of Tegula (a hash of its sources) and LLVM; every compile
-/// option, the architecture with the CPU's features; facts per parameter; the canonical IR without locations. Equal
-/// keys mean equal binaries up to source locations.
+/// Gives lines "field=value" (see support/key_text.hpp): versions of Tegula (a hash of its sources) and LLVM; every
+/// compile option, the architecture with the CPU's features; facts per parameter; the canonical IR without locations.
+/// Equal keys mean equal binaries up to source locations.
 std::string cache_key(std::string_view ir_text, CompileOptions const& options);
 
 }  // namespace tegula::compiler

@@ -25,7 +25,8 @@ namespace {
 
 using support::DumpItem;
 
-/// Products become those of the tensor cores, loads of loops with stages and of CTAs that stay may become copies.
+/// True if the passes make block ops: products become those of the tensor cores, loads of loops with stages and of
+/// persistent CTAs may become copies.
 bool becomes_block_ops(ir::Module const& module, CompileOptions const& options) {
   bool found = false;
   for (auto const& function : module.functions()) {
@@ -41,7 +42,7 @@ CompiledKernel generate(ir::Module const& lowered, CompileOptions const& options
   return options.target == Target::host ? codegen::emit_host(lowered, options) : codegen::emit_ptx(lowered, options);
 }
 
-/// Code generation for a GPU takes these for granted; a pipeline given as text may lack a pass.
+/// Checks properties that code generation for a GPU assumes; a pipeline given as text may lack a pass.
 void check_properties(ir::Module const& lowered) {
   using transform::Property;
   if (!transform::why_not(Property::no_dots, lowered).empty()) return;  // refused with the product's own reason

@@ -1,4 +1,4 @@
-// From traced IR to a compiled kernel.
+// Compiles traced IR to a kernel.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace tegula::compiler {
 
-/// The target's own pipeline.
+/// Gives the target's own pipeline.
 transform::Pipeline default_pipeline(Target target);
-/// The same for this module: a shorter one for kernels written in block ops.
+/// Gives the pipeline for this module: a shorter one for kernels written in block ops.
 transform::Pipeline default_pipeline(ir::Module const& module, CompileOptions const& options);
 
-/// A copy of the module after the passes of `options` (its pipeline, or the target's own), verified before; what code
-/// generation reads. Throws UserError for a module that is not well-formed, for options that it refuses and for kernels
-/// that the target refuses.
+/// Gives a copy of the module after the passes of `options` (its pipeline, or the target's own), verified before; code
+/// generation reads it. Throws UserError for a module that is not well-formed, for options that it refuses and for
+/// kernels that the target refuses.
 ir::Module lower(ir::Module const& module, CompileOptions const& options);
 
 /// Compiles the module's kernel: `lower`, then code generation, with parameters and launch program filled in. Writes
@@ -25,11 +25,11 @@ ir::Module lower(ir::Module const& module, CompileOptions const& options);
 /// replay file.
 CompiledKernel compile(ir::Module const& module, CompileOptions const& options);
 
-/// Throws the UserError with which `emit` refuses a module that the passes have made for a GPU; makes no code.
+/// Throws the UserError with which `emit` refuses a module that the passes have made for a GPU; does not make code.
 void refuse_for_gpu(ir::Module const& lowered, CompileOptions const& options);
 
-/// Code generation alone, for a module that the passes have brought to what the target needs. For a GPU the kernel's
-/// budget is counted first; what is over it is a UserError (analysis/budget.hpp).
+/// Generates code alone, for a module that the passes have prepared for the target. For a GPU the kernel's budget is
+/// counted first; exceeding it is a UserError (analysis/budget.hpp).
 CompiledKernel emit(ir::Module const& lowered, CompileOptions const& options);
 
 }  // namespace tegula::compiler

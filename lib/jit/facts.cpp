@@ -1,4 +1,4 @@
-// facts(kernel) and budget(kernel): a kernel lowered for a GPU and looked at, without one.
+// Implements facts(kernel) and budget(kernel): lowers a kernel for a GPU and inspects it, without a GPU.
 #include "analysis/budget.hpp"
 #include "analysis/kernel_facts.hpp"
 #include "compiler/compile.hpp"
@@ -17,7 +17,7 @@ namespace tegula::jit {
 
 namespace {
 
-/// What the passes make of it for a GPU; tensors are dense and aligned where the options say nothing.
+/// Gives the kernel as the passes transform it for a GPU; tensors are dense and aligned where the options do not say.
 ir::Module lowered_for_gpu(Traced const& source, CompileOptions& options) {
   ir::Module const& module = trace::module(source.kernel);
   options.target = Target::cuda;
@@ -34,7 +34,7 @@ ir::Module lowered_for_gpu(Traced const& source, CompileOptions& options) {
 }  // namespace
 
 Budget budget(KernelRef const& kernel, CompileOptions options) {
-  std::shared_ptr<Traced const> const source = traced(kernel);  // what cannot be traced has no budget
+  std::shared_ptr<Traced const> const source = traced(kernel);  // a kernel that cannot be traced does not have a budget
   Budget result;
   try {
     ir::Module const lowered = lowered_for_gpu(*source, options);
@@ -51,7 +51,7 @@ Budget budget(KernelRef const& kernel, CompileOptions options) {
 
 KernelFacts facts(KernelRef const& kernel, CompileOptions options) {
   ir::Module const lowered = lowered_for_gpu(*traced(kernel), options);
-  compiler::refuse_for_gpu(lowered, options);  // before the accesses of what is too large are counted
+  compiler::refuse_for_gpu(lowered, options);  // before the accesses of a kernel that is too large are counted
   KernelFacts result = analysis::kernel_facts(lowered.kernel());
   CompiledKernel const compiled = compiler::emit(lowered, options);
   result.shared_bytes = compiled.shared_bytes;

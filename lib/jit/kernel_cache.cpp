@@ -32,13 +32,13 @@ namespace {
 std::atomic<std::int64_t> trace_count = 0;
 std::atomic<std::int64_t> compile_count = 0;
 
-/// Code on its way: one thread fills it while others that want the same wait for the mutex.
+/// Holds code that is being made: one thread fills it while others that want the same wait for the mutex.
 struct Entry {
   std::mutex mutex;
   std::shared_ptr<runtime::LoadedKernel const> loaded;
 };
 
-/// All code of this process by key and device.
+/// Holds all code of this process by key and device.
 class Entries {
  public:
   std::shared_ptr<Entry> at(std::string const& key) {
@@ -57,7 +57,7 @@ class Entries {
   std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;
 };
 
-/// The first line, without its indentation.
+/// Takes the first line, without its indentation.
 std::string_view take_line(std::string_view& text) {
   std::string_view line = text.substr(0, text.find('\n'));
   text.remove_prefix(std::min(line.size() + 1, text.size()));
@@ -65,7 +65,7 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-/// UserError that shows the first line in which two traces of one captureless kernel differ.
+/// Throws the UserError that shows the first line in which two traces of one captureless kernel differ.
 void refuse_difference(trace::TracedKernel const& kernel, std::string_view first, std::string_view second) {
   if (first == second) return;
   std::string_view before, now;
@@ -89,10 +89,10 @@ std::shared_ptr<Traced const> variant_of(Traced const& traced) {
   return std::make_shared<Traced const>(with_stated_grid(traced.kernel));
 }
 
-/// What is known of one captureless kernel type.
+/// Remembers the trace of one captureless kernel type.
 class Memo {
  public:
-  /// The trace, made by the first caller.
+  /// Gives the trace, made by the first caller.
   std::shared_ptr<Traced const> traced(KernelRef const& kernel, GridFrom grid, bool* is_first = nullptr) {
     std::lock_guard lock(trace_mutex_);
     if (is_first != nullptr) *is_first = !traced_;
@@ -102,7 +102,7 @@ class Memo {
     return with_stated_grid_;
   }
 
-  /// The trace, compared with another one where it is not the first.
+  /// Gives the trace, compared with another one where it is not the first.
   std::shared_ptr<Traced const> traced_again(KernelRef const& kernel, GridFrom grid) {
     bool is_first = false;
     std::shared_ptr<Traced const> result = traced(kernel, grid, &is_first);
@@ -110,8 +110,8 @@ class Memo {
     return result;
   }
 
-  /// Traces once more at the second call, at every call under TEGULA_VERIFY=each: UserError where another kernel comes
-  /// out, since code of the first one would run.
+  /// Traces once more at the second call, at every call under TEGULA_VERIFY=each. UserError if the result is another
+  /// kernel, since code of the first one would run.
   void compare(KernelRef const& kernel) {
     if (compared_.load(std::memory_order_relaxed) && !support::options().verify_each) return;
     std::shared_ptr<Traced const> const first = traced(kernel, GridFrom::kernel);
@@ -153,7 +153,7 @@ class Memo {
   std::vector<Variant> variants_;
 };
 
-/// The number in the kernel type's own memory, given to it by the first caller. Numbers are never used again, unlike
+/// Gives the number in the kernel type's own memory, set by the first caller. Numbers are never used again, unlike
 /// addresses: a library may be mapped where another one was.
 std::uint64_t number_of(std::uint64_t& identity) {
   std::atomic_ref<std::uint64_t> number(identity);
@@ -166,7 +166,7 @@ std::uint64_t number_of(std::uint64_t& identity) {
 
 class Memos {
  public:
-  /// Null for a kernel that is traced at each launch.
+  /// Finds the memo; null for a kernel that is traced at each launch.
   std::shared_ptr<Memo> of(KernelRef const& kernel) {
     if (kernel.identity == nullptr) return nullptr;
     std::uint64_t const number = number_of(*kernel.identity);
@@ -189,8 +189,9 @@ class Memos {
   std::unordered_map<std::uint64_t, std::shared_ptr<Memo>> memos_;
 };
 
-/// Never destroyed: objects of static duration may launch while they are destroyed. A child of fork() begins with
-/// nothing, since threads that it does not have may hold locks; what it had prepared before keeps its code.
+/// Holds the caches, never destroyed: objects of static duration may launch while they are destroyed. A child of fork()
+/// begins with empty ones, since threads that it does not have may hold locks; launches that it had prepared before
+/// keep their code.
 struct Caches {
   Entries entries;
   Memos memos;
@@ -209,7 +210,7 @@ Caches& caches() {
 Entries& entries() { return caches().entries; }
 Memos& memos() { return caches().memos; }
 
-/// Compiled code from disk, if there is any and nothing is to be dumped.
+/// Reads compiled code from disk, if it is there and nothing is to be dumped.
 std::optional<CompiledKernel> from_disk(runtime::DiskCache const& cache, Traced const& traced, std::string const& key,
                                         CompileOptions const& options) {
   if (support::options().must_compile()) return std::nullopt;
@@ -233,8 +234,8 @@ std::shared_ptr<runtime::LoadedKernel const> load(CompiledKernel compiled, devic
 
 constinit std::atomic<bool> process_ends = false;
 
-/// While it lives, LLVM compiles or loads. Its static objects are made on the way and destroyed at the exit of the
-/// process before older ones of the program, so whoever comes after that is refused.
+/// Marks that LLVM compiles or loads. Its static objects are made then and destroyed at the exit of the process before
+/// older ones of the program, so a later use is refused.
 class UseOfLlvm {
  public:
   explicit UseOfLlvm(char const* kernel) {
@@ -251,7 +252,7 @@ class UseOfLlvm {
   UseOfLlvm& operator=(UseOfLlvm const&) = delete;
 };
 
-/// From disk or the compiler, into memory.
+/// Builds from disk or the compiler, into memory.
 std::shared_ptr<runtime::LoadedKernel const> build(Traced const& traced, device where, CompileOptions const& options,
                                                    std::string const& key, Origin& origin) {
   UseOfLlvm const use(traced.kernel.name());
@@ -279,7 +280,7 @@ std::vector<Traced::Site> sites_of(trace::TracedKernel const& kernel) {
   return sites;
 }
 
-/// The compiler may have dropped requirements that always hold, but keeps their order.
+/// Matches requirements: the compiler may have dropped some that always hold, but keeps their order.
 std::shared_ptr<std::vector<location> const> match(std::vector<Traced::Site> const& sites,
                                                    LaunchProgram const& program) {
   auto result = std::make_shared<std::vector<location>>();

@@ -1,4 +1,4 @@
-// Kernels compiled in this process, and the way from a kernel object to loaded code: trace, key, disk, compiler.
+// Keeps the kernels compiled in this process, and turns a kernel object into loaded code: trace, key, disk, compiler.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace tegula::jit {
 
-/// A traced kernel with what every launch of it needs.
+/// Holds a traced kernel with the data that every launch of it needs.
 struct Traced {
   explicit Traced(trace::TracedKernel kernel);
 
   trace::TracedKernel kernel;
   std::string text;  ///< canonical IR without locations
-  /// Message and source line of each requirement, in program order.
+  /// Holds message and source line of each requirement, in program order.
   struct Site {
     std::string message;
     location where;
@@ -28,41 +28,40 @@ struct Traced {
   std::vector<Site> sites;
 };
 
-/// Where loaded code came from; for explain and tests.
+/// Says where loaded code came from; for explain and tests.
 enum class Origin : std::uint8_t { memory, disk, compiled };
 
 struct FoundKernel {
   std::shared_ptr<runtime::LoadedKernel const> loaded;
-  /// This kernel's source lines for the requirements of the code, which an equal kernel elsewhere may have had
-  /// compiled.
+  /// This kernel's source lines for the requirements of the code: an equal kernel elsewhere may have had it compiled.
   std::shared_ptr<std::vector<location> const> require_sites;
   Origin origin = Origin::memory;
 };
 
-/// The options of a launch on `where` with tensors of which `facts` hold (one per parameter).
+/// Gives the options of a launch on `where` with tensors of which `facts` hold (one per parameter).
 CompileOptions launch_options(device where, std::vector<TensorFacts> facts);
 
-/// Where a kernel's grid comes from: its own text, or the launch (see stated_grid.hpp).
+/// Says where a kernel's grid comes from: its own text, or the launch (see stated_grid.hpp).
 enum class GridFrom : std::uint8_t { kernel, launch };
 
-/// The kernel's IR: traced once per identity, else at each call. Safe from any thread.
+/// Gives the kernel's IR: traced once per identity, else at each call. Safe from any thread.
 std::shared_ptr<Traced const> traced(KernelRef const& kernel, GridFrom grid = GridFrom::kernel);
 
-/// Loaded code for a kernel on a device. Of several threads that ask first, one compiles and the others wait; a failure
-/// is not remembered, so the next call fails the same way. Safe from any thread.
+/// Gives loaded code for a kernel on a device. Of several threads that ask first, one compiles and the others wait. A
+/// failure is not remembered, so the next call fails the same way. Safe from any thread.
 FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorFacts const> facts,
                         GridFrom grid = GridFrom::kernel);
 
 /// Compiles without looking into any cache.
 CompiledKernel compile(Traced const& traced, CompileOptions const& options);
 
-/// Key of a kernel, as the disk cache has it.
+/// Gives the key of a kernel, as the disk cache has it.
 std::string key_of(Traced const& traced, CompileOptions const& options);
 
 /// Forgets all kernels compiled in this process; for tests. Prepared launches keep theirs.
 void clear_memory_cache();
 
-/// Counts since the process began; for tests.
+/// Counts events since the process began; for tests.
 struct Counters {
   std::int64_t traces = 0;
   std::int64_t compilations = 0;

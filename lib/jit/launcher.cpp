@@ -22,7 +22,7 @@ std::span<Argument const> span_of(ArgumentList arguments) {
   return {arguments.first, static_cast<std::size_t>(arguments.count)};
 }
 
-/// One per argument; scalars have none. In place: a launch of up to 16 arguments allocates nothing for them.
+/// Lists one entry per argument; those of scalars are empty. In place: up to 16 arguments do not allocate.
 std::vector<TensorFacts> facts_of(std::span<Argument const> arguments) {
   std::vector<TensorFacts> facts;
   facts.reserve(arguments.size());
@@ -30,7 +30,7 @@ std::vector<TensorFacts> facts_of(std::span<Argument const> arguments) {
   return facts;
 }
 
-/// Where the arguments' memory is; the best device if there is only scalars.
+/// Gives the device of the arguments' memory; the best device if all are scalars.
 device place_of(std::span<Argument const> arguments) {
   bool any_host = false;
   for (Argument const& argument : arguments) {
@@ -67,7 +67,7 @@ class Call {
 
 }  // namespace
 
-/// A prepared launch, or, under TEGULA_SIMULATE, all that a simulation needs.
+/// Holds a prepared launch, or, under TEGULA_SIMULATE, all that a simulation needs.
 struct PreparedState : runtime::Counted {
   std::unique_ptr<runtime::PreparedLaunch> launch;
   std::unique_ptr<Simulation> simulation;

@@ -21,7 +21,7 @@
 namespace tegula::jit {
 namespace {
 
-/// Host copies of the device memory that arguments reach: one per run of bytes, so that tensors which interleave share
+/// Holds host copies of the device memory that arguments reach: one per run of bytes, so that interleaved tensors share
 /// one.
 class Staging {
  public:
@@ -49,7 +49,7 @@ class Staging {
     }
   }
 
-  /// The host address that stands for a device address.
+  /// Gives the host address that stands for a device address.
   void* host_address(void* device) {
     auto const wanted = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(device));
     for (Piece& piece : pieces_)
@@ -106,7 +106,7 @@ sim::Arguments sim_arguments(std::span<Argument const> arguments, Staging& stagi
   return result;
 }
 
-/// The options of a launch on the GPU with these arguments.
+/// Gives the options of a launch on the GPU with these arguments.
 CompileOptions gpu_options(std::span<Argument const> arguments) {
   CompileOptions options;
   options.target = Target::cuda;
@@ -116,7 +116,8 @@ CompileOptions gpu_options(std::span<Argument const> arguments) {
   return options;
 }
 
-/// What the passes make of a kernel for the GPU. Throws UserError with the compiler's reason where there is no such.
+/// Gives the kernel as the passes transform it for the GPU. Throws UserError with the compiler's reason if it is
+/// refused.
 ir::Module lowered_for_warps(Traced const& traced, CompileOptions const& options) {
   try {
     ir::Module result = compiler::lower(trace::module(traced.kernel), options);
@@ -173,10 +174,11 @@ Simulation::Found Simulation::find() const {
   CompileOptions const options = gpu_options(arguments_);
   ir::Module const made = lowered_for_warps(*traced_, options);
   sim::block::Options warps;
-  // Blocks of tiles were compared with each other by the run of the tiles, and a large grid at once is slow.
+  // Limits the blocks at once: the run of the tiles compared blocks of tiles with each other, and a large grid at once
+  // is slow.
   constexpr int blocks_at_once = 32;
   if (!by_hand && made.kernel().cluster == 1) warps.batch = blocks_at_once;
-  sim::block::Simulation simulation(made.kernel(), arguments, warps);  // remembers what the tensors hold now
+  sim::block::Simulation simulation(made.kernel(), arguments, warps);  // remembers the present contents of the tensors
   if (!by_hand) {
     found.what = summary(sim::run(module.kernel(), arguments));
     if (!found.what.clean) {

@@ -1,4 +1,4 @@
-// A launch in the simulator: the same checks, the reference meaning of every op, reports instead of silence.
+// Simulates a launch: the same checks, the reference meaning of every op, reports instead of silence.
 #pragma once
 
 #include <memory>
@@ -11,27 +11,27 @@
 
 namespace tegula::jit {
 
-/// One launch, ready to be simulated any number of times. Memory of CUDA devices is copied to the host and back.
+/// Holds one launch, ready to be simulated any number of times. Memory of CUDA devices is copied to the host and back.
 ///
-/// Without a schedule the kernel runs as it was traced: whole tiles, block by block. With one, what the passes make of
-/// it for the GPU runs warp by warp, after the tiles; kernels that hold block ops run only so.
+/// Without a schedule the kernel runs as it was traced: whole tiles, block by block. With one, the kernel as the passes
+/// transform it for the GPU runs warp by warp, after the tiles. Kernels that hold block ops run only so.
 class Simulation {
  public:
   /// Checks arguments and requirements as a launch does. Throws UserError, also for a schedule that does not parse.
   Simulation(KernelRef const& kernel, std::span<Argument const> arguments, GridOverride const& grid,
              std::string schedule);
 
-  /// Runs it; what the kernel did wrong is in the report. Throws UserError with the compiler's reason for a kernel that
-  /// a schedule asks for and the GPU refuses.
+  /// Runs it; the report lists the kernel's errors. Throws UserError with the compiler's reason for a kernel that a
+  /// schedule asks for and the GPU refuses.
   [[nodiscard]] simulation result() const;
   /// Runs it and throws with the reports if there are any: UserError when the kernel as written is wrong, InternalError
-  /// when only what the passes made of it is.
+  /// when only the passes' result is.
   void run() const;
 
  private:
   struct Found {
     simulation what;
-    bool ours = false;  ///< the kernel as traced ran clean
+    bool ours = false;  ///< the kernel as traced ran without a report
   };
   [[nodiscard]] Found find() const;
 

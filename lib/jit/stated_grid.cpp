@@ -20,7 +20,7 @@ ir::Op* grid_of(ir::Function const& kernel) {
   return nullptr;
 }
 
-/// As a user writes it: the first axis of a launch is the last number.
+/// Prints the grid as a user writes it: the first axis of a launch is the last number.
 std::string grid_text(GridOverride const& grid) {
   std::string text;
   for (int axis = grid.rank; axis-- > 0;) text += fmt::format("{}{}", text.empty() ? "" : ", ", grid.extents[axis]);

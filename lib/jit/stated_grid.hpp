@@ -1,4 +1,5 @@
-// A grid that a launch states in place of the kernel's own: a variant of the kernel whose grid are scalar parameters.
+// Lets a launch state a grid in place of the kernel's own: a variant of the kernel takes its grid from scalar
+// parameters.
 #pragma once
 
 #include <span>
@@ -10,15 +11,16 @@
 
 namespace tegula::jit {
 
-/// The kernel with its grid taken from i64 parameters that come after its own, one for each extent, three where it
-/// states no grid. Whatever is made of it runs the stated tiles, persistent CTAs too.
+/// Gives the kernel with its grid read from i64 parameters that come after its own, one for each extent, three where it
+/// does not state a grid. Code compiled from it runs the stated tiles, persistent CTAs too.
 ///
 ///   before: kernel @k(%x: ...) {                after: kernel @k(%x: ..., %grid0: i64) {
 ///             grid %n                                    grid %grid0
 trace::TracedKernel with_stated_grid(trace::TracedKernel const& kernel);
 
-/// The arguments of that kernel: those given, then the grid. Throws UserError for a grid of another rank than `kernel`
-/// states, the kernel as written, for a negative extent, and for more blocks than can run on a device of `kind`.
+/// Gives the arguments of that kernel: the given ones, then the grid. Throws UserError for a grid of another rank than
+/// `kernel`, the kernel as written, states, for a negative extent, and for more blocks than can run on a device of
+/// `kind`.
 std::vector<Argument> with_grid_arguments(trace::TracedKernel const& kernel, std::span<Argument const> arguments,
                                           GridOverride const& grid, DeviceKind kind);
 

@@ -1,4 +1,4 @@
-// The memory behind a buffer.
+// Owns the memory behind a buffer.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace tegula::detail {
 
-/// Outlives its memory while somebody names it: `alive` is what tells a prepared launch that a buffer was freed.
+/// Outlives its memory while it is still named: `alive` tells a prepared launch that a buffer was freed.
 struct Allocation : runtime::Counted {
   device where;
   void* address = nullptr;  ///< null for 0 bytes

@@ -13,7 +13,7 @@ namespace tegula::runtime {
 using support::Int128;
 namespace {
 
-/// Which argument a message speaks of.
+/// Names the argument that a message is about.
 struct Place {
   std::string_view kernel;
   std::size_t number;  ///< from 0
@@ -65,7 +65,7 @@ void check_place(Place place, Argument const& argument, device where) {
     refuse(place, "memory of cuda:{} on a stream of {}", argument.device_number, where.str());
 }
 
-/// Every offset from the address, in bytes, must fit 64 bits, so that neither code nor checks can overflow.
+/// Checks that every offset from the address, in bytes, fits 64 bits, so that neither code nor checks can overflow.
 void check_reach(Place place, Argument const& argument) {
   Int128 lowest = 0;
   Int128 highest = bytes(argument.element);

@@ -1,4 +1,4 @@
-// What is checked of the arguments before a launch, so that no bad input reaches the code.
+// Checks the arguments before a launch, so that bad input never reaches the code.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tegula::runtime {
 
-/// The facts that hold for a tensor argument.
+/// Gives the facts that hold for a tensor argument.
 TensorFacts facts_of(Argument const& argument);
 
 /// True if a kernel specialised on `needed` may take a tensor for which `present` holds.
@@ -20,10 +20,16 @@ constexpr bool satisfies(TensorFacts present, TensorFacts needed) {
 
 Footprint footprint_of(Argument const& argument);
 
-/// Checks arguments against parameters. Throws UserError naming kernel and argument for: a wrong count, kind, element
-/// or rank; a read-only argument for an output; memory on another device than `where`; a freed buffer; a negative
-/// extent; an offset beyond 64 bits; a null or misaligned address of a tensor that is not empty; an output whose
-/// elements overlap; an input or output that shares a byte with an output.
+/// Checks arguments against parameters. Throws UserError naming kernel and argument for:
+/// - a wrong count, kind, element or rank;
+/// - a read-only argument for an output;
+/// - memory on another device than `where`;
+/// - a freed buffer;
+/// - a negative extent;
+/// - an offset beyond 64 bits;
+/// - a null or misaligned address of a tensor that is not empty;
+/// - an output whose elements overlap;
+/// - an input or output that shares a byte with an output.
 void check_arguments(std::string_view kernel, std::span<ParameterInfo const> parameters,
                      std::span<Argument const> arguments, device where);
 

@@ -1,5 +1,5 @@
-// The parameters of a launch as code takes them: 64-bit slots, then tensor maps (see CompiledKernel). Checks nothing of
-// the arguments but what tensor maps demand.
+// Packs the parameters of a launch as code takes them: 64-bit slots, then tensor maps (see CompiledKernel). Checks only
+// the rules of tensor maps.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,22 @@
 
 namespace tegula::runtime {
 
-/// Filled in place: filling again for the same kernel allocates nothing and encodes only the maps that change.
+/// Packs in place: filling again for the same kernel does not allocate, and encodes only the maps that change.
 class ArgumentPack {
  public:
   ArgumentPack() = default;
   ArgumentPack(ArgumentPack const&) = delete;
   ArgumentPack& operator=(ArgumentPack const&) = delete;
 
-  /// Fills slots and, for a launch with blocks, tensor maps, which come out of `maps`. Throws what describe and the
-  /// cache throw; then nothing has changed.
+  /// Fills slots and, for a launch with blocks, tensor maps, which come out of `maps`. Throws as describe and the cache
+  /// throw; then the pack is unchanged.
   void fill(CompiledKernel const& kernel, std::span<Argument const> arguments, std::int64_t const (&grid)[3],
             std::int64_t multiprocessors, int device, cuda::TensorMapCache& maps);
 
   [[nodiscard]] std::span<std::int64_t const> slots() const { return slots_; }
   [[nodiscard]] std::span<cuda::TensorMap const> tensor_maps() const { return maps_; }
-  /// The address of each slot, then of each tensor map: what cuLaunchKernelEx takes. They live as long as the pack.
+  /// Gives the address of each slot, then of each tensor map, as cuLaunchKernelEx takes them. They live as long as the
+  /// pack.
   [[nodiscard]] void** parameters() const { return const_cast<void**>(parameters_.data()); }
   [[nodiscard]] std::size_t parameter_count() const { return parameters_.size(); }
 

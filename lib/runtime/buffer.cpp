@@ -14,7 +14,7 @@ namespace tegula::detail {
 namespace {
 
 constexpr std::align_val_t host_alignment{256};
-/// What a 64-bit processor can address at all.
+/// Limits the bytes to those that a 64-bit processor can address at all.
 constexpr std::int64_t max_host_bytes = std::int64_t{1} << 56;
 
 void give_back(Allocation& allocation) noexcept {
@@ -38,7 +38,7 @@ void* live_address(Allocation const* allocation, std::int64_t bytes) {
   return allocation->address;
 }
 
-/// The CUDA stream to order a copy on, for a buffer of `where`.
+/// Gives the CUDA stream to order a copy on, for a buffer of `where`.
 CUstream_st* order_on(stream const* order, device where) {
   if (order == nullptr) return nullptr;
   if (order->where() != where)
@@ -47,8 +47,8 @@ CUstream_st* order_on(stream const* order, device where) {
   return order->handle();
 }
 
-/// A copy without a stream comes after all work given to the device so far, on whatever stream, and is complete on
-/// return.
+/// Waits before a copy without a stream: it comes after all work given to the device so far, on any stream, and is
+/// complete on return.
 void before(stream const* order, device where) {
   if (order == nullptr && where.is_cuda()) runtime::cuda::synchronize_device(where.number());
 }

@@ -1,11 +1,11 @@
-// The count behind detail::Handle.
+// Counts references for detail::Handle.
 #pragma once
 
 #include <atomic>
 
 namespace tegula::runtime {
 
-/// Base of objects that handles share. Starts with one reference.
+/// Is the base of objects that handles share. Starts with one reference.
 class Counted {
  public:
   void retain() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }

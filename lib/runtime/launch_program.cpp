@@ -118,7 +118,7 @@ std::string_view spelling(LaunchOp op) {
   return "?";
 }
 
-/// The text of a step; at depth 0 only its value.
+/// Prints a step; at depth 0 only its value.
 std::string words(LaunchProgram const& program, std::span<std::int64_t const> values, int step, int depth) {
   LaunchInstruction const& instruction = program.steps[static_cast<std::size_t>(step)];
   std::int64_t const value = values[static_cast<std::size_t>(step)];

@@ -1,4 +1,4 @@
-// A compiled kernel whose code is in place on a device.
+// Holds a compiled kernel whose code is loaded on a device.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace tegula::runtime {
 
-/// Immutable once made; shared by all launches of it.
+/// Holds a loaded kernel: immutable once made; shared by all launches of it.
 struct LoadedKernel {
   CompiledKernel compiled;
   device where;

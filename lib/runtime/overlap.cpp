@@ -9,7 +9,7 @@ namespace tegula::runtime {
 using support::Int128;
 namespace {
 
-/// Nodes that one question may visit; well-nested strides need a few dozen.
+/// Limits the nodes that one question may visit; well-nested strides need a few dozen.
 constexpr int max_nodes = 200'000;
 
 struct Term {
@@ -17,8 +17,8 @@ struct Term {
   std::int64_t most;         ///< the variable runs over [0, most]
 };
 
-/// Is there an assignment with sum coefficient * variable == target? Terms in falling order of coefficient, so that a
-/// choice for the largest leaves little room to the rest.
+/// Searches an assignment with sum coefficient * variable == target. Terms are in descending order of coefficient, so
+/// that a choice for the largest leaves a small range to the rest.
 class BoundedSum {
  public:
   void add(std::int64_t coefficient, std::int64_t most) {
@@ -83,7 +83,7 @@ bool empty(Footprint const& footprint) {
 
 std::int64_t magnitude(std::int64_t value) { return value < 0 ? -value : value; }
 
-/// Each axis runs upwards from the lowest address; axes that follow one another without a gap become one.
+/// Normalises: each axis runs upwards from the lowest address; axes that follow one another without a gap become one.
 Footprint normalized(Footprint const& footprint) {
   Footprint result;
   result.base = byte_range(footprint).first;
@@ -107,7 +107,7 @@ Footprint normalized(Footprint const& footprint) {
   merged.element_bytes = result.element_bytes;
   for (int axis = 0; axis < result.rank; ++axis) {
     if (result.strides[axis] == inner_stride * inner_extent) {
-      // Continues the axis inside it, or the element itself.
+      // Merges with the axis inside it, or the element itself.
       inner_extent *= result.extents[axis];
       if (inner_is_element) {
         merged.element_bytes = inner_extent * inner_stride;
@@ -160,7 +160,7 @@ Overlap self_overlap(Footprint const& footprint) {
   if (empty(footprint)) return Overlap::none;
   for (int axis = 0; axis < footprint.rank; ++axis)
     if (footprint.extents[axis] > 1 && footprint.strides[axis] == 0) return Overlap::some;
-  // Well nested, as almost always: each stride is at least as long as all that the smaller ones reach.
+  // Well nested, as almost always: each stride is at least as long as the reach of all smaller ones.
   bool nested = true;
   std::int64_t reach = footprint.element_bytes;
   int order[max_rank];

@@ -1,4 +1,4 @@
-// Whether two strided tensors share a byte: exact, by integer arithmetic on their lattices of addresses.
+// Tells whether two strided tensors share a byte: exact, by integer arithmetic on their lattices of addresses.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace tegula::runtime {
 
-/// A tensor's addresses: base + sum of index * stride, element_bytes long each. Strides in bytes.
+/// Holds a tensor's addresses: base + sum of index * stride, element_bytes long each. Strides in bytes.
 struct Footprint {
   std::int64_t base = 0;
   int rank = 0;
@@ -22,18 +22,18 @@ enum class Overlap : std::uint8_t {
   unknown  ///< undecided within the bound on work: only lattices of several large, nearly equal strides
 };
 
-/// The range of bytes [first, last) that holds every element; both 0 for an empty tensor. The caller has made sure that
-/// it fits 64 bits (see argument_check).
+/// Holds the range of bytes [first, last) that contains every element; both 0 for an empty tensor. The caller has made
+/// sure that it fits 64 bits (see argument_check).
 struct ByteRange {
   std::int64_t first = 0;
   std::int64_t last = 0;
 };
 ByteRange byte_range(Footprint const& footprint);
 
-/// Whether two tensors have a byte in common.
+/// Tells whether two tensors have a byte in common.
 Overlap overlap(Footprint const& a, Footprint const& b);
 
-/// Whether two different elements of one tensor have a byte in common (a stride of 0, a sliding window).
+/// Tells whether two different elements of one tensor have a byte in common (a stride of 0, a sliding window).
 Overlap self_overlap(Footprint const& footprint);
 
 }  // namespace tegula::runtime

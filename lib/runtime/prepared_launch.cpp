@@ -11,7 +11,7 @@
 namespace tegula::runtime {
 namespace {
 
-/// Blocks of one host phase; leaves the pool room to count in 64 bits.
+/// Limits the blocks of one host phase, so that the pool can count in 64 bits.
 constexpr std::int64_t max_blocks = std::int64_t{1} << 62;
 
 std::int64_t step_value(std::span<std::int64_t const> values, std::int32_t step, char const* what) {
@@ -30,7 +30,7 @@ std::int64_t host_blocks(CompiledKernel const& compiled, std::int64_t const (&gr
   return product;
 }
 
-/// Facts that the code relies on. A tensor map's own rules say more precisely what is in the way.
+/// Checks facts that the code relies on. A tensor map's own rules give the more precise reason.
 void check_facts(CompiledKernel const& compiled, std::span<Argument const> arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (satisfies(facts_of(arguments[i]), compiled.parameters[i].facts)) continue;

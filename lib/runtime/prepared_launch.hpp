@@ -1,4 +1,4 @@
-// A launch whose arguments are checked and packed: running it again allocates, hashes and looks up nothing.
+// Holds a launch whose arguments are checked and packed: running it again does not allocate, hash or look up anything.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace tegula::runtime {
 
-/// The number of blocks of a grid without an extent of 0, launched along one axis. Throws UserError for too many, or
-/// for no whole number of clusters.
+/// Counts the blocks of a grid without an extent of 0, launched along one axis. Throws UserError for too many, or for a
+/// number that is not a multiple of the cluster.
 std::int64_t cuda_blocks(CompiledKernel const& compiled, std::int64_t const (&grid)[3]);
 
-/// May run on several threads and streams at once. Holds the kernel's code and names the buffers it uses without
-/// keeping their memory: a freed one is a UserError at the next run. Parameters, tensor maps among them, are taken at
-/// each run by value, also under stream capture.
+/// Runs a prepared launch, also on several threads and streams at once. Holds the kernel's code and names the buffers
+/// it uses without keeping their memory: a freed one is a UserError at the next run. Each run takes parameters, tensor
+/// maps among them, by value, also under stream capture.
 class PreparedLaunch {
  public:
   /// Checks everything that a launch checks (see check_arguments, check_requirements, grid and sizes) and packs the
@@ -31,19 +31,19 @@ class PreparedLaunch {
   PreparedLaunch(PreparedLaunch const&) = delete;
   PreparedLaunch& operator=(PreparedLaunch const&) = delete;
 
-  /// Takes other arguments in place of the present ones, checked alike. Encodes only the tensor maps that change.
-  /// Throws as the constructor does, and then nothing has changed. Not while a run is under way on another thread.
+  /// Replaces the arguments by others, checked alike. Encodes only the tensor maps that change. Throws as the
+  /// constructor does, and then the launch is unchanged. Not while a run is under way on another thread.
   void rebind(std::span<Argument const> arguments, GridOverride const& grid = {},
               std::span<location const> require_sites = {});
 
-  /// Runs on a stream of the kernel's device. A grid with an extent of 0 runs nothing.
+  /// Runs on a stream of the kernel's device. A grid with an extent of 0 does not run anything.
   void run(stream const& order) const;
 
   [[nodiscard]] std::int64_t grid(int axis) const { return size_.grid[axis]; }
   [[nodiscard]] LoadedKernel const& kernel() const { return *kernel_; }
 
  private:
-  /// How much runs: what the launch program says of the arguments.
+  /// Holds the amount of work: the launch program's result for the arguments.
   struct Size {
     std::int64_t grid[3] = {1, 1, 1};
     std::int64_t blocks = 0;                 ///< 0: nothing to do

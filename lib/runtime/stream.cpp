@@ -7,7 +7,7 @@
 namespace tegula {
 namespace detail {
 
-/// A CUDA stream; the host has no state.
+/// Holds a CUDA stream; the host does not have state.
 struct StreamState : runtime::Counted {
   device where;
   CUstream_st* handle = nullptr;

@@ -1,5 +1,5 @@
-// A loop that only accumulates a dot, as one product: operands are packed chunk by chunk of the loop, ahead of the
-// blocks in a phase of their own where blocks can share them, else by the block itself.
+// Emits a loop that only accumulates a dot as one product. Operands are packed chunk by chunk of the loop: ahead of the
+// blocks in a separate phase where blocks can share them, else by the block itself.
 #include "codegen/host/contraction.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace tegula::codegen::host {
 
 namespace {
 
-/// Depth of a chunk: twelve rows of A and one panel of B of it stay in the first cache.
+/// Sets the depth of a chunk: twelve rows of A and one panel of B of it stay in the first cache.
 constexpr std::int64_t chunk_depth = 384;
 constexpr std::int64_t alignment = 64;
 
@@ -89,7 +89,7 @@ void FunctionEmitter::pack_chunk(Contraction const& contraction, ContractionLayo
   });
 }
 
-/// Where the packed operands of one launch lie in the workspace.
+/// Gives the place of the packed operands of one launch in the workspace.
 FunctionEmitter::Shared FunctionEmitter::shared(Contraction const& contraction, ContractionLayout const& layout,
                                                 Trip const& trip) {
   (void)contraction;
@@ -118,7 +118,7 @@ void FunctionEmitter::contract(Contraction const& contraction) {
   Trip const trip = this->trip(contraction, layout);
   llvm::Value* const own[2] = {scratch(layout.bytes[0], contraction.dot), scratch(layout.bytes[1], contraction.dot)};
 
-  // Packed ahead when this launch has a workspace, it is as large as planned, and this block lies in the planned grid.
+  // Packed ahead when this launch has a workspace of the planned size and this block lies in the planned grid.
   bool const planned = context.shared != nullptr && context.shared->contraction() == &contraction;
   llvm::Value* ready = b.getFalse();
   llvm::Value* packed[2] = {nullptr, nullptr};

@@ -1,4 +1,5 @@
-// Operands of a contraction that blocks share: what they depend on and how they lie in memory. Private to this folder.
+// Plans the operands of a contraction that blocks share: their dependences and their place in memory. Private to this
+// folder.
 #pragma once
 
 #include <optional>
@@ -9,10 +10,10 @@
 
 namespace tegula::codegen::host {
 
-/// Beyond this many bytes operands are not packed ahead, but block by block.
+/// Limits packing ahead: operands of more bytes are packed block by block.
 inline constexpr std::int64_t workspace_limit = std::int64_t{4} << 30;
 
-/// Sizes of the packed operands of one chunk: some iterations of the loop.
+/// Holds the sizes of the packed operands of one chunk: some iterations of the loop.
 struct ContractionLayout {
   ContractionLayout(FunctionEmitter& emitter, Contraction const& contraction);
   std::int64_t depth = 0;       ///< k of one iteration
@@ -21,8 +22,10 @@ struct ContractionLayout {
   std::int64_t bytes[2] = {0, 0};
 };
 
-/// The kernel's contraction whose operands are packed ahead, if there is one: it stands in the outermost block, its
-/// bounds and the grid are launch expressions, and an operand does not depend on every grid axis.
+/// Finds the kernel's contraction whose operands are packed ahead, if there is one:
+/// - it is in the outermost block,
+/// - its bounds and the grid are launch expressions,
+/// - an operand does not depend on every grid axis.
 class SharedOperands {
  public:
   SharedOperands(ir::Function const& kernel, Plan const& plan);

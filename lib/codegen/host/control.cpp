@@ -1,4 +1,4 @@
-// Regions: which ops run together in one nest, loops, branches, balanced-tree reductions.
+// Emits regions: groups of ops that run together in one nest, loops, branches, balanced-tree reductions.
 #include <algorithm>
 
 #include "codegen/host/nest.hpp"
@@ -18,14 +18,14 @@ bool is_grouped(ir::Op const& op, Plan const& plan) {
   return is_inlineable(op) && (plan.kept(*op.result()) || plan.kept_as_panels(*op.result()));
 }
 
-/// The value whose shape a grouped op runs over.
+/// Gives the value whose shape a grouped op runs over.
 ir::Value const& nest_value(ir::Op const& op) {
   if (op.is<ir::StoreOp>()) return *op.in<ir::StoreOp>("tile");
   if (op.is<ir::ReduceOp>()) return *op.operand();
   return *op.result();
 }
 
-/// The tensor that a grouped op accesses, when the kernel writes it.
+/// Gives the tensor that a grouped op accesses, when the kernel writes it.
 ir::Value const* ordered_tensor(ir::Op const& op, Plan const& plan) {
   bool const accesses = op.is<ir::StoreOp>() || op.is<ir::LoadOp>();
   return accesses && plan.written(*op.in("tensor")) ? op.in("tensor") : nullptr;
@@ -63,7 +63,7 @@ bool FunctionEmitter::available(ir::Value const& value, bool same_index, std::ve
 bool FunctionEmitter::joins(ir::Op const& candidate, Extents const& shape,
                             std::vector<ir::Op const*> const& members) const {
   if (nest_value(candidate).type().shape() != shape) return false;
-  // Accesses of tensors that the kernel writes keep their order: such an op shares a nest with no other of its tensor.
+  // Accesses of tensors that the kernel writes keep their order: two ops of one such tensor never share a nest.
   if (ir::Value const* const tensor = ordered_tensor(candidate, context.plan))
     for (ir::Op const* member : members)
       if (ordered_tensor(*member, context.plan) == tensor) return false;
@@ -86,7 +86,7 @@ void FunctionEmitter::group(ir::Block::iterator first, ir::Block const& region) 
     ir::Op const& op = *at;
     if (op.info().has(ir::terminator) || op.block_count() != 0 || op.is<ir::CallOp>()) break;
     if (done_.contains(&op) || !is_grouped(op, plan)) continue;
-    // What joins runs before what was passed over, so it must not access the same tensor.
+    // An op that joins runs before the ops that were skipped, so it must not access the same tensor.
     ir::Value const* const tensor = ordered_tensor(op, plan);
     bool const in_order = tensor == nullptr || std::find(passed.begin(), passed.end(), tensor) == passed.end();
     if (in_order && joins(op, shape, members)) {
@@ -162,7 +162,7 @@ void FunctionEmitter::block(ir::Block const& region) {
     } else if (op.is<ir::ReduceOp>() && op.as<ir::ReduceOp>().order == ir::Order::pairwise) {
       pairwise(op);
     } else if (is_grouped(op, context.plan)) {
-      // Scalars between here and the end of the region may be needed by what joins; they depend on no tile.
+      // Scalars between here and the end of the region may be needed by an op that joins; they do not depend on tiles.
       for (auto ahead = at; ahead != region.end() && ahead->block_count() == 0 && !ahead->is<ir::CallOp>(); ++ahead)
         if (ahead->result_count() == 1 && ahead->result()->type().is_scalar()) scalar(*ahead->result());
       group(at, region);
@@ -221,7 +221,7 @@ FunctionEmitter::Range FunctionEmitter::range(ir::Loop const& loop) {
   return over;
 }
 
-// Carried tiles live in two buffers that swap their pointers each time around; tiles of one element and scalars in
+// Keeps carried tiles in two buffers that swap their pointers in each iteration; tiles of one element and scalars in
 // registers.
 void FunctionEmitter::for_op(ir::Op const& op) {
   ir::Loop const whole(op);

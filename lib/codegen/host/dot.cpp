@@ -1,4 +1,4 @@
-// Matrix products on packed operands: one register-blocked micro-kernel, called over the panels of a tile.
+// Emits matrix products on packed operands: one register-blocked micro-kernel, called over the panels of a tile.
 #include <algorithm>
 #include <bit>
 #include <string>
@@ -9,10 +9,10 @@ namespace tegula::codegen::host {
 
 namespace {
 
-/// Longest run of k between two visits of the accumulators: A's rows and one panel of B stay in the first caches.
+/// Limits the run of k between two visits of the accumulators: A's rows and one panel of B stay in the first caches.
 constexpr std::int64_t longest_k = 512;
 
-/// Rows of accumulators that fit beside two vectors of B and the broadcast elements of A.
+/// Counts the rows of accumulators that fit beside two vectors of B and the broadcast elements of A.
 int micro_rows(HostTarget const& target) { return target.vector_registers >= 32 ? 12 : target.has_fma ? 6 : 4; }
 
 }  // namespace
@@ -109,7 +109,7 @@ llvm::Function* FunctionEmitter::micro_kernel(MicroKernel const& shape) {
   return function;
 }
 
-// Rows of A outermost: one block of rows stays in the first cache while B's panels stream past it.
+// Loops over rows of A outermost: one block of rows stays in the first cache while B's panels stream past it.
 void FunctionEmitter::multiply(Panels const& panels) {
   Element const element = panels.c.element;
   std::int64_t const rows = panels.c.shape[0];

@@ -1,4 +1,4 @@
-// From a module to an object file: phases, LLVM's passes, what the runtime needs to know.
+// Compiles a module to an object file: phases, LLVM's passes, and the facts that the runtime needs.
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +19,7 @@ namespace {
 
 using namespace host;
 
-/// The LLVM module of a kernel and the facts about it.
+/// Holds the LLVM module of a kernel and the facts about it.
 struct Lowered {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;

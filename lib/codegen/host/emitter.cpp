@@ -121,7 +121,7 @@ void FunctionEmitter::set_block(llvm::Value* linear) {
     }
   };
   find(context.kernel.body());
-  // Axis by axis from the fastest; the remainder only of axes that are used.
+  // Splits axis by axis from the fastest; the remainder only of axes that are used.
   llvm::Value* rest = linear;
   for (int axis = 0; axis < 3; ++axis) {
     if (std::none_of(used + axis, used + 3, [](bool one) { return one; })) return;
@@ -274,7 +274,7 @@ llvm::Value* FunctionEmitter::scratch(std::int64_t bytes, ir::Op const* what) {
 }
 
 Buffer FunctionEmitter::allocate(Buffer layout, ir::Op const* what) {
-  // One element lives in a register.
+  // One element is held in a register.
   layout.pointer = layout.shape.product() == 1 && layout.panel == 0
                        ? static_cast<llvm::Value*>(variable(storage_type(layout.element)))
                        : scratch(buffer_bytes(layout), what);

@@ -1,5 +1,5 @@
-// The state of emitting one LLVM function of a host kernel: slots, scalars, buffers, scratch, loops. Private to this
-// folder.
+// Holds the state of emitting one LLVM function of a host kernel: slots, scalars, buffers, scratch, loops. Private to
+// this folder.
 #pragma once
 
 #include <functional>
@@ -17,11 +17,11 @@
 
 namespace tegula::codegen::host {
 
-/// The most scratch that one thread may need.
+/// Limits the scratch that one thread may need.
 inline constexpr std::int64_t scratch_limit = std::int64_t{256} << 20;
 
-/// Where a tile lives: rows of elements with static strides, or (panel != 0) column panels: element (k, j) of rank 2 at
-/// (j / panel) * panel_stride + k * panel + j % panel. Elements are held as ArithLowering holds them, booleans as
+/// Places a tile in memory: rows of elements with static strides, or (panel != 0) column panels: element (k, j) of rank
+/// 2 at (j / panel) * panel_stride + k * panel + j % panel. Elements are held as ArithLowering holds them, booleans as
 /// bytes.
 struct Buffer {
   llvm::Value* pointer = nullptr;
@@ -30,10 +30,10 @@ struct Buffer {
   Extents strides;
   int panel = 0;
   std::int64_t panel_stride = 0;
-  bool exact = false;  ///< nothing beyond the shape may be written
+  bool exact = false;  ///< bytes beyond the shape must not be written
 };
 
-/// One coordinate: a scalar i64, or, with lanes, that scalar plus 0, 1, 2 ...
+/// Holds one coordinate: a scalar i64, or, with lanes, that scalar plus 0, 1, 2 ...
 struct Axis {
   llvm::Value* at = nullptr;
   bool lanes = false;
@@ -41,14 +41,15 @@ struct Axis {
 };
 using Index = std::vector<Axis>;
 
-/// A tensor parameter, read from the slots.
+/// Holds a tensor parameter, read from the slots.
 struct Tensor {
   llvm::Value* base = nullptr;
   std::vector<llvm::Value*> extents, strides;
   bool unit_inner = false;
 };
 
-/// A register-blocked matrix product: C (rows x vectors * lanes) += A (rows, k; row stride lda) * B (k; one panel).
+/// Holds a register-blocked matrix product: C (rows x vectors * lanes) += A (rows, k; row stride lda) * B (k; one
+/// panel).
 struct MicroKernel {
   int rows = 0, vectors = 0, lanes = 0, panel = 0, unroll = 1;
   std::int64_t lda = 0, ldc = 0;
@@ -59,18 +60,18 @@ struct MicroKernel {
 class SharedOperands;
 struct ContractionLayout;
 
-/// A device function in host code. It has the entry's signature: its slots hold its scalars and the parts of its
-/// tensors as the kernel's do, then the addresses of its tiles and of what its results are written to.
+/// Holds a device function in host code. It has the entry's signature: its slots hold its scalars and the parts of its
+/// tensors as the kernel's do, then the addresses of its tiles and of the buffers for its results.
 struct HostFunction {
   llvm::Function* code = nullptr;
   std::int64_t scratch_bytes = 0;
 };
 
-/// Where a parameter's slots begin, counted over those before it.
+/// Counts the slots of the parameters before this one.
 int first_slot(ir::Function const& function, int parameter);
 llvm::Value* load_slot(llvm::BasicBlock* entry, llvm::Value* slots, llvm::Type* type, std::int64_t slot);
 
-/// What the functions of one kernel share.
+/// Holds the state that the functions of one kernel share.
 struct ModuleContext {
   llvm::Module& module;
   HostTarget const& target;
@@ -105,14 +106,14 @@ class FunctionEmitter {
 
   // --- scalars
   llvm::Value* i64(std::int64_t value) { return b.getInt64(static_cast<std::uint64_t>(value)); }
-  /// A scalar IR value; pure ones are emitted where first needed.
+  /// Gives a scalar IR value; pure ones are emitted where first needed.
   llvm::Value* scalar(ir::Value const& value);
   void set_scalar(ir::Value const& value, llvm::Value* to) { scalars_.back()[&value] = to; }
   void set_block_index(int axis, llvm::Value* value) { block_index_[axis] = value; }
   Tensor const& tensor(ir::Value const& parameter);
   llvm::Value* grid_extent(int axis);
   llvm::Value* workspace() const { return workspace_; }
-  /// Scalars first emitted while a scope lives are forgotten after it: their code need not dominate what follows.
+  /// Forgets, at its end, the scalars first emitted within it: their code may not dominate the code after it.
   class Scope {
    public:
     explicit Scope(FunctionEmitter& emitter) : emitter_(emitter) { emitter_.scalars_.emplace_back(); }
@@ -125,9 +126,9 @@ class FunctionEmitter {
   };
 
   // --- control flow
-  /// for (i = lower; i < upper; i += step) body(i).
+  /// Emits for (i = lower; i < upper; i += step) body(i).
   void loop(llvm::Value* lower, llvm::Value* upper, llvm::Value* step, std::function<void(llvm::Value*)> const& body);
-  /// if (condition) body().
+  /// Emits if (condition) body().
   void when(llvm::Value* condition, std::function<void()> const& body);
   void when(llvm::Value* condition, std::function<void()> const& yes, std::function<void()> const& no);
   llvm::AllocaInst* variable(llvm::Type* type, llvm::Value* initial = nullptr);
@@ -137,23 +138,23 @@ class FunctionEmitter {
   llvm::Value* smax(llvm::Value* x, llvm::Value* y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y); }
 
   // --- buffers
-  /// Lanes of an f32 vector, or of an f64 one.
+  /// Gives the lanes of an f32 vector, or of an f64 one.
   [[nodiscard]] int native_lanes(Element element) const;
   [[nodiscard]] llvm::Type* storage_type(Element element);
   [[nodiscard]] int storage_bytes(Element element);
-  /// Extent padded so that whole vectors may be read and written.
+  /// Pads an extent so that whole vectors may be read and written.
   [[nodiscard]] std::int64_t padded(std::int64_t extent) const;
   [[nodiscard]] Buffer rows_layout(Element element, Extents const& shape) const;
   [[nodiscard]] Buffer panels_layout(Element element, Extents const& shape) const;
   [[nodiscard]] std::int64_t buffer_bytes(Buffer const& layout);
-  /// Scratch for a buffer; `what` is named when it does not fit.
+  /// Allocates scratch for a buffer; `what` is named when it does not fit.
   Buffer allocate(Buffer layout, ir::Op const* what);
   llvm::Value* scratch(std::int64_t bytes, ir::Op const* what);
   Buffer rows(ir::Type const& type, ir::Op const* what) {
     return allocate(rows_layout(type.element(), type.shape()), what);
   }
   llvm::Value* address(Buffer const& buffer, Index const& index);
-  /// True when lanes along that axis lie side by side.
+  /// True when lanes along that axis are adjacent.
   static bool contiguous(Buffer const& buffer, int axis);
   [[nodiscard]] Buffer const* buffer_of(ir::Value const& value) const;
   [[nodiscard]] Buffer const* panels_of(ir::Value const& value) const;
@@ -184,7 +185,7 @@ class FunctionEmitter {
   void dot(ir::Op const& op);
   /// Emits the loop as a product.
   void contract(Contraction const& contraction);
-  /// Body of the pack phase: packs unit `unit` of both operands.
+  /// Emits the body of the pack phase: packs unit `unit` of both operands.
   void pack(Contraction const& contraction, llvm::Value* unit);
 
  private:
@@ -195,7 +196,7 @@ class FunctionEmitter {
     llvm::Value* upper = nullptr;
     llvm::Value* step = nullptr;  ///< at least 1
   };
-  /// Gives the bounds of a loop; none where its step is 0 or less.
+  /// Gives the bounds of a loop; an empty range where its step is 0 or less.
   Range range(ir::Loop const& loop);
   struct Trip {  ///< of a contraction's loop
     llvm::Value* lower = nullptr;
@@ -237,7 +238,7 @@ class FunctionEmitter {
   std::unordered_map<ir::Value const*, Tensor> tensors_;
   std::unordered_map<ir::Value const*, Buffer> buffers_;
   std::unordered_map<ir::Value const*, Buffer> panels_;
-  std::unordered_map<ir::Value const*, Buffer> targets_;  ///< where a value's definition is to put it
+  std::unordered_map<ir::Value const*, Buffer> targets_;  ///< buffer for a value's definition
   std::unordered_map<ir::Op const*, bool> done_;
   std::int64_t scratch_used_ = 0;
 };

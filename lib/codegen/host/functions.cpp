@@ -1,4 +1,4 @@
-// Device functions that stay functions: slots in, results through addresses in slots.
+// Emits device functions that are not inlined: slots in, results through addresses in slots.
 #include "codegen/host/emitter.hpp"
 
 namespace tegula::codegen::host {

@@ -1,9 +1,9 @@
-// Code generation for the host CPU and the loader of its objects.
+// Generates code for the host CPU and loads its objects.
 //
 // Input is tile-level IR after expand-math; calls are inlined here. Elementwise chains become fused, vectorised loops
-// over the index space of what consumes them; reductions, dots, loop-carried tiles and costly values used more than
-// once are kept in per-thread scratch. A loop that only accumulates a dot becomes one contraction whose operands are
-// packed once, in a phase of their own, and shared by all blocks.
+// over the index space of their consumers. Reductions, dots, loop-carried tiles and costly values used more than once
+// are kept in per-thread scratch. A loop that only accumulates a dot becomes one contraction: its operands are packed
+// once, in a separate phase, and shared by all blocks.
 #pragma once
 
 #include <string>
@@ -18,23 +18,22 @@ namespace tegula::codegen {
 /// Compiles the module's kernel to an object file. Sets name, architecture, parameters, image, phases, workspace and
 /// scratch. `launch` holds only the steps that phases and workspace_bytes name; the caller adds grid and requirements
 /// with append_launch_program.
-///
 /// options.architecture: an LLVM CPU name with at least SSE4.1, empty: this machine. Throws UserError with the op's
-/// line for what the host cannot do: an elementary function that was not expanded, more than 256 MiB of scratch per
-/// thread.
+/// line for code that the host does not support: an elementary function that was not expanded, more than 256 MiB of
+/// scratch per thread.
 CompiledKernel emit_host(ir::Module const& module, CompileOptions const& options);
 
-/// The LLVM IR that emit_host would compile, before and after LLVM's passes; for dumps and tests.
+/// Gives the LLVM IR that emit_host would compile, before and after LLVM's passes; for dumps and tests.
 std::string host_llvm_ir(ir::Module const& module, CompileOptions const& options, bool optimised);
 
-/// The machine code of emit_host as assembly text; for dumps.
+/// Gives the machine code of emit_host as assembly text; for dumps.
 std::string host_assembly(ir::Module const& module, CompileOptions const& options);
 
 /// Appends `from`'s steps to `to`'s, renumbered; grid and requirements become `from`'s.
 void append_launch_program(LaunchProgram& to, LaunchProgram const& from);
 
-/// Maps a host object into this process. UserError when the object is for a CPU with more than this one has, names a
-/// phase it does not hold, or is no object file at all.
+/// Maps a host object into this process. UserError when the object is for a CPU with more features than this one, names
+/// a phase it does not hold, or is not an object file.
 LoadedHostKernel load_host(CompiledKernel const& kernel);
 
 }  // namespace tegula::codegen

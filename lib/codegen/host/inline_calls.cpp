@@ -19,7 +19,7 @@ void collect_calls(ir::Block& block, std::vector<ir::Op*>& calls) {
   }
 }
 
-/// Blocks and products belong to the kernel's own code.
+/// True for a function that host code can call: it does not use block indices or products, which belong to the kernel.
 bool callable(ir::Function const& function) {
   bool found = true;
   ir::walk(const_cast<ir::Function&>(function), [&](ir::Op const& op) {

@@ -1,4 +1,4 @@
-// The loops of a nest: which axis runs in vectors, where loops are clipped, which part needs no checks.
+// Emits the loops of a nest: chooses the axis that runs in vectors, the clipped loops, and the part without checks.
 #include "codegen/host/nest.hpp"
 
 #include <algorithm>
@@ -115,7 +115,7 @@ void Nest::emit() {
           accumulators.vectors.push_back(e_.variable(llvm::FixedVectorType::get(type, static_cast<unsigned>(width_))));
       if (scalar_tail_ || accumulators.vectors.empty()) accumulators.scalar = e_.variable(type);
     } else if (sink.kind == Sink::Kind::reduce) {
-      // Rows are combined in memory: start from the identity.
+      // Rows are combined in memory, starting from the identity.
       Buffer const& target = sink.target;
       std::int64_t const bytes = e_.buffer_bytes(target);
       int const size = e_.storage_bytes(target.element);
@@ -131,7 +131,7 @@ void Nest::emit() {
     round_targets();
     return;
   }
-  // One store: the loops run over the part of the tile that lies inside the tensor.
+  // With one store, the loops run over the part of the tile that lies inside the tensor.
   llvm::Value* some = b_.getTrue();
   for (Bound const& bound : store_bounds_) {
     llvm::Value* const offset = e_.scalar(*bound.offset);
@@ -147,7 +147,7 @@ void Nest::emit() {
   e_.when(some, [&] { outer(0); });
 }
 
-/// Sums of 16-bit floats that were combined in memory were taken in f32: round them once.
+/// Rounds, once, sums of 16-bit floats that were combined in memory in f32.
 void Nest::round_targets() {
   for (std::size_t i = 0; i < sinks_.size(); ++i) {
     Sink const& sink = sinks_[i];
@@ -265,7 +265,7 @@ void Nest::row() {
     b_.SetInsertPoint(other);
   };
   unchecked(unroll_, fast_block, rest);
-  // What is left may hold whole vectors still.
+  // The rest may still hold whole vectors.
   if (slow && fast && unroll_ > 1) unchecked(1, e_.new_block("single"), e_.new_block("rest"));
   b_.CreateCondBr(slow ? b_.CreateICmpSLT(x, upper_[vector_axis]) : b_.getFalse(), slow_block, after);
   b_.SetInsertPoint(slow_block);

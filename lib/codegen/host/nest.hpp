@@ -1,11 +1,11 @@
-// One fused loop nest over a tile's index space. Private to this folder.
+// Emits one fused loop nest over a tile's index space. Private to this folder.
 #pragma once
 
 #include "codegen/host/emitter.hpp"
 
 namespace tegula::codegen::host {
 
-/// What a nest does with one value at every index of its shape.
+/// Says how a nest uses one value at every index of its shape.
 struct Sink {
   enum class Kind : std::uint8_t { store, buffer, reduce };
   Kind kind = Kind::buffer;
@@ -14,15 +14,15 @@ struct Sink {
   Buffer target;               ///< of buffer and reduce
 };
 
-/// Emits the loops: outer axes one by one, one axis in vectors, unrolled, with a part that needs no bounds checks and a
-/// part that does. Values that do not change along the vector axis are computed once per row.
+/// Emits the loops: outer axes one by one, one axis in vectors, unrolled, with a part that does not need bounds checks
+/// and a part that does. Values that do not change along the vector axis are computed once per row.
 class Nest {
  public:
   Nest(FunctionEmitter& emitter, Extents const& shape, std::vector<Sink> sinks);
   void emit();
 
  private:
-  /// `0 <= offset + (index along axis, or 0) < extent` of one axis of a tensor.
+  /// Holds `0 <= offset + (index along axis, or 0) < extent` of one axis of a tensor.
   struct Bound {
     ir::Value const* tensor;
     int tensor_axis;
@@ -75,7 +75,7 @@ class Nest {
   std::vector<Bound> bounds_;        ///< that loads (and unclipped stores) need to hold
   std::vector<Bound> store_bounds_;  ///< of the single store that clips the loops
   std::map<std::pair<ir::Value const*, Map>, bool> scanned_;
-  std::vector<int> contiguous_;  ///< accesses that lie side by side, per axis
+  std::vector<int> contiguous_;  ///< adjacent accesses, per axis
   bool wide_ = false;            ///< some element has 8 bytes
   bool clipped_ = false;
   int axis_ = -1;  ///< in vectors; -1: none

@@ -1,4 +1,4 @@
-// What a nest computes at one index: producers by recursion, memory, reductions of a vector.
+// Evaluates a nest at one index: producers by recursion, memory, reductions of a vector.
 #include "codegen/host/nest.hpp"
 
 #include <bit>
@@ -71,7 +71,7 @@ llvm::Value* Nest::evaluate(ir::Value const& value, Index const& index) {
   return e_.arith.lower(op, operands);
 }
 
-/// What this CPU does at once of the expansions of elementary functions; null: nothing.
+/// Emits an expansion of an elementary function that this CPU has an instruction for; null: none.
 llvm::Value* Nest::by_one_instruction(ir::Op const& op, Index const& index) {
   if (e_.context.target.has_scale && lanes_ == 16) {
     if (std::optional<Scaling> const scaling = match_scaling(op)) {
@@ -95,9 +95,9 @@ llvm::Value* Nest::by_one_instruction(ir::Op const& op, Index const& index) {
   return nullptr;
 }
 
-/// Quotients of f32 by one divisor, the very bits of a division, at less than half its time. With the divisor's
-/// correctly rounded reciprocal, one corrected product is within an ulp, and by Markstein's theorem the next correction
-/// rounds correctly. The remainders must be exact and nothing may leave the normal numbers: numerators (but for +0) and
+/// Divides f32 by one divisor with the bits of a division, in less than half its time. With the divisor's correctly
+/// rounded reciprocal, one corrected product is within an ulp, and by Markstein's theorem the next correction rounds
+/// correctly. The remainders must be exact, and all values must stay normal numbers. Numerators (but for +0) and
 /// divisor are tested for that, and divided where they are outside.
 llvm::Value* Nest::quotients(llvm::Value* numerators, llvm::Value* divisor) {
   auto const bits_of = [](float x) { return std::bit_cast<std::uint32_t>(x); };
@@ -168,14 +168,14 @@ llvm::Value* Nest::tensor_offset(Tensor const& tensor, std::vector<llvm::Value*>
   return offset == nullptr ? e_.i64(0) : offset;
 }
 
-/// Which elements lie inside the tensor: one bit, or one per lane.
+/// Tells which elements lie inside the tensor: one bit, or one per lane.
 llvm::Value* Nest::inside(Tensor const& tensor, std::vector<llvm::Value*> const& coordinates, int lane_axis) {
   llvm::Value* whole = b_.getTrue();
   for (std::size_t axis = 0; axis < coordinates.size(); ++axis)
     if (static_cast<int>(axis) != lane_axis)
       whole = b_.CreateAnd(whole, b_.CreateICmpULT(coordinates[axis], tensor.extents[axis]));
   if (lane_axis < 0) return whole;
-  // The first lane inside and the one after the last, by scalars.
+  // Finds the first lane inside and the one after the last, by scalars.
   llvm::Value* const at = coordinates[static_cast<std::size_t>(lane_axis)];
   llvm::Value* const left = b_.CreateSub(tensor.extents[static_cast<std::size_t>(lane_axis)], at);
   auto const lane = [&](llvm::Value* number) {
@@ -298,7 +298,7 @@ void Nest::store(Buffer const& buffer, llvm::Value* value, Index const& index) {
   if (lane_axis < 0) {
     b_.CreateAlignedStore(raw, e_.address(buffer, index), align);
   } else if (FunctionEmitter::contiguous(buffer, lane_axis)) {
-    // Rows are padded to whole vectors, so lanes beyond the shape do no harm unless the buffer says so.
+    // Rows are padded to whole vectors, so lanes beyond the shape are harmless unless the buffer says otherwise.
     llvm::Value* const to = e_.address(buffer, index);
     if (buffer.exact && mask_ != nullptr) {
       b_.CreateMaskedStore(raw, to, align, mask_);
@@ -331,7 +331,7 @@ llvm::Value* Nest::combine(ir::Op const& reduce, llvm::Value* x, llvm::Value* y)
   return nullptr;
 }
 
-/// x combined with it is x, bit for bit: -0 for float sums, NaN for float extremes.
+/// Gives the identity: x combined with it is x, bit for bit: -0 for float sums, NaN for float extremes.
 llvm::Value* Nest::identity(ir::Op const& reduce, int lanes) {
   Element const element = reduce.result()->type().element();
   llvm::Type* const type = e_.arith.register_type(element);
@@ -355,7 +355,7 @@ llvm::Value* Nest::identity(ir::Op const& reduce, int lanes) {
                     : llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(lanes)), value);
 }
 
-/// All lanes combined, halves first.
+/// Combines all lanes, halves first.
 llvm::Value* Nest::across(ir::Op const& reduce, llvm::Value* vector) {
   auto lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements());
   while (lanes > 1) {

@@ -1,4 +1,4 @@
-// The one file that sees ORC: object bytes become functions.
+// Turns object bytes into functions; the only file that includes ORC.
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -17,7 +17,7 @@ namespace tegula::codegen {
 
 namespace {
 
-/// The value, or UserError naming the kernel.
+/// Gives the value, or throws UserError naming the kernel.
 template <class T>
 T checked(llvm::Expected<T> value, CompiledKernel const& kernel, char const* step) {
   if (value) return std::move(*value);
@@ -31,7 +31,8 @@ void checked(llvm::Error error, CompiledKernel const& kernel, char const* step) 
                     llvm::toString(std::move(error)));
 }
 
-/// The only functions that host code may call: what LLVM makes of fills and copies, and of fma on CPUs without it.
+/// Adds the only functions that host code may call: LLVM makes calls of them for fills and copies, and for fma on CPUs
+/// without it.
 void add_callable_functions(llvm::orc::LLJIT& jit, CompiledKernel const& kernel) {
   llvm::orc::SymbolMap symbols;
   auto const add = [&](char const* name, auto* function) {

@@ -12,11 +12,11 @@ using ir::OpKind;
 namespace {
 
 constexpr int cost_limit = 1 << 20;
-/// A nest evaluates its values by recursion, so a chain of this many ops is cut in parts with a nest each.
+/// Limits the ops of a chain in one nest, which evaluates its values by recursion: longer chains are cut in parts.
 constexpr int depth_limit = 400;
-/// From this cost on, a value with two consumers is kept instead of being computed twice.
+/// Sets the cost from which a value with two consumers is kept instead of being computed twice.
 constexpr int costly = 8;
-/// From this cost on, a value is kept rather than computed again for every element it is broadcast to.
+/// Sets the cost from which a value is kept rather than computed again for every element it is broadcast to.
 constexpr int costly_to_broadcast = 4;
 
 bool is_shape_op(ir::Op const& op) {
@@ -219,7 +219,7 @@ void Plan::decide(ir::Op const& op) {
   if (consumers.size() > 1 && cost >= costly) keep = true;
   if (broadcast && cost >= costly_to_broadcast) keep = true;
   if (op.is<ir::LoadOp>() && written(*op.in<ir::LoadOp>("tensor"))) keep = true;
-  // Panels alone serve the dots; other consumers read rows.
+  // Dots alone read panels; other consumers read rows.
   if (keep) kept_[&value] = true;
 }
 

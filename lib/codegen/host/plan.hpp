@@ -1,8 +1,12 @@
-// What is computed where: decisions made on the IR before any LLVM IR exists.
+// Plans where each value is computed: decisions made on the IR before any LLVM IR exists.
 //
-// A tile value is either recomputed inside the loops of what consumes it (loads, elementwise ops, shape ops) or kept in
-// scratch from its definition on. Kept: operands of dots; costly values with more than one consumer; costly values that
-// are broadcast; what crosses into a loop; loads of tensors that the kernel also writes.
+// A tile value is either recomputed inside the loops of its consumers (loads, elementwise ops, shape ops) or kept in
+// scratch from its definition on. Kept are:
+// - operands of dots,
+// - costly values with more than one consumer,
+// - costly values that are broadcast,
+// - values that cross into a loop,
+// - loads of tensors that the kernel also writes.
 #pragma once
 
 #include <optional>
@@ -16,22 +20,22 @@ namespace tegula::codegen::host {
 /// True for ops that can be evaluated element by element inside a loop: elementwise, shape ops, constants, loads.
 bool is_inlineable(ir::Op const& op);
 
-/// Index of one operand of an inlineable op for an index of its result; T is anything with one value per axis, `zero`
-/// the value of an axis of extent 1.
+/// Gives the index of one operand of an inlineable op for an index of its result; T is anything with one value per
+/// axis, `zero` the value of an axis of extent 1.
 template <class T>
 std::vector<T> operand_index(ir::Op const& op, int operand, std::vector<T> const& index, T const& zero);
 
-/// A loop that is one matrix product: its only carried tile is the accumulator of its dot, and the dot's operands are
-/// elementwise expressions of loads that nothing in the kernel overwrites.
+/// Describes a loop that is one matrix product: its only carried tile is the accumulator of its dot. The dot's operands
+/// are elementwise expressions of loads from tensors that the kernel never overwrites.
 struct Contraction {
   ir::Op const* loop = nullptr;
   ir::Op const* dot = nullptr;
 
-  /// The dot's lhs (side 0) or rhs (side 1).
+  /// Gives the dot's lhs (side 0) or rhs (side 1).
   [[nodiscard]] ir::Value const& factor(int side) const { return side == 0 ? *dot->lhs() : *dot->rhs(); }
 };
 
-/// The grid axes that an operand of a contraction depends on, if it depends on nothing but them, the loop index and
+/// Lists the grid axes that an operand of a contraction depends on, if it depends only on them, the loop index and
 /// launch facts: then it can be packed ahead of the blocks.
 struct BlockDependence {
   bool axes[3] = {false, false, false};
@@ -41,19 +45,19 @@ class Plan {
  public:
   explicit Plan(ir::Function const& kernel);
 
-  /// Kept in scratch as rows.
+  /// True for a value kept in scratch as rows.
   [[nodiscard]] bool kept(ir::Value const& value) const { return kept_.contains(&value); }
-  /// A kept value that ends a part of a long chain: what uses it runs in a later nest.
+  /// True for a kept value that ends a part of a long chain: its uses run in a later nest.
   [[nodiscard]] bool is_cut(ir::Value const& value) const {
     auto const found = depth_.find(&value);
     return found != depth_.end() && found->second == 0;
   }
-  /// Kept in scratch as column panels for the right-hand side of dots.
+  /// True for a value kept in scratch as column panels for the right-hand side of dots.
   [[nodiscard]] bool kept_as_panels(ir::Value const& value) const { return panels_.contains(&value); }
-  /// Ops outside inlined expressions that consume the value.
+  /// Lists the ops outside inlined expressions that consume the value.
   [[nodiscard]] std::vector<ir::Op const*> const& consumers(ir::Value const& value) const;
   [[nodiscard]] Contraction const* contraction(ir::Op const& loop) const;
-  /// Cost of evaluating the value once, in instructions.
+  /// Gives the cost of evaluating the value once, in instructions.
   [[nodiscard]] int cost(ir::Value const& value) const;
   /// True when some op of the kernel stores to the tensor.
   [[nodiscard]] bool written(ir::Value const& tensor) const;
@@ -75,8 +79,8 @@ class Plan {
   std::vector<ir::Value const*> written_;
 };
 
-/// What the value depends on; nothing if on more than grid axes, `index` and launch facts (for a value that is not
-/// null).
+/// Finds the dependences of a value; nothing if it depends on more than grid axes, `index` and launch facts (for a
+/// value that is not null).
 std::optional<BlockDependence> block_dependence(ir::Value const& value, ir::Value const* index);
 
 template <class T>

@@ -14,8 +14,8 @@ std::optional<double> constant(Value const& value) {
   return found ? std::optional(ir::to_double(*found)) : std::nullopt;
 }
 
-/// The bound of `select(a < b, bound, other)` with {a, b} = {bound, other} (an upper bound) or {other, bound}; the
-/// value that is bounded through `other`.
+/// Finds the bound of `select(a < b, bound, other)` with {a, b} = {bound, other} (an upper bound) or {other, bound},
+/// and the bounded value through `other`.
 std::optional<double> bound(Value const& value, bool upper, Value const*& other) {
   ir::Op const* const select = value.defined_by<ir::SelectOp>();
   if (select == nullptr) return std::nullopt;
@@ -41,7 +41,7 @@ bool is_bounded(Value const& value, double factor) {
   return high && *low <= *high && *low * factor >= -151 && *high * factor < 129;
 }
 
-/// True for n + magic with n as Scaling has it.
+/// True for n + magic with the n of a Scaling.
 bool is_shifted(Value const& value) {
   ir::Op const* const sum = value.defined_by<ir::AddOp>();
   if (sum == nullptr || value.type().element() != Element::f32) return false;
@@ -54,7 +54,7 @@ bool is_shifted(Value const& value) {
   return factor && *factor > 0 && is_bounded(*product->lhs(), *factor);
 }
 
-/// e of the power of two with the biased exponent e.
+/// Gives e of the power of two with the biased exponent e.
 Value const* exponent_of(Value const& power) {
   ir::Op const* const bits = power.defined_by<ir::BitcastOp>();
   ir::Op const* const shift = bits == nullptr ? nullptr : bits->operand()->defined_by<ir::ShlOp>();

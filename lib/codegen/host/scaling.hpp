@@ -1,5 +1,5 @@
-// Recognises what tegula/math/elementary.hpp writes in plain arithmetic and some CPUs do in one instruction with the
-// same bits. What is not recognised is computed as it is written.
+// Recognises plain arithmetic of tegula/math/elementary.hpp that some CPUs do in one instruction with the same bits.
+// Other arithmetic is computed as it is written.
 #pragma once
 
 #include <optional>
@@ -8,15 +8,15 @@
 
 namespace tegula::codegen::host {
 
-/// p * 2^n in f32, rounded once, where `shifted` is n + math::detail::magic_f32 and n an integer of [-151, 129] (or
-/// NaN).
+/// Holds p * 2^n in f32, rounded once, where `shifted` is n + math::detail::magic_f32 and n an integer of [-151, 129]
+/// (or NaN).
 struct Scaling {
   ir::Value const* p;
   ir::Value const* shifted;
 };
 std::optional<Scaling> match_scaling(ir::Op const& op);
 
-/// minuend - n * factor in f32 whose product is exact, so that a fused multiply-add has the same bits.
+/// Holds minuend - n * factor in f32 whose product is exact, so that a fused multiply-add has the same bits.
 struct ExactReduction {
   ir::Value const* minuend;
   ir::Value const* n;

@@ -38,7 +38,7 @@ void initialise_llvm() {
   });
 }
 
-/// In alphabetical order: they are part of cache keys.
+/// Lists the features in alphabetical order: they are part of cache keys.
 std::string host_features() {
   std::map<std::string, bool> sorted;
   for (auto const& feature : llvm::sys::getHostCPUFeatures()) sorted[feature.getKey().str()] = feature.getValue();
@@ -51,7 +51,7 @@ std::string host_features() {
   return text;
 }
 
-/// Features whose absence makes an object unusable here.
+/// Lists the features whose absence makes an object unusable here.
 constexpr char const* checked_features[] = {
     "sse4.1",  "sse4.2",   "avx",      "avx2",     "fma",        "f16c",       "bmi",        "bmi2",
     "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512bf16", "avx512vnni", "avx512fp16", "amx-tile",
@@ -59,7 +59,8 @@ constexpr char const* checked_features[] = {
 
 using Targets = std::map<std::string, std::unique_ptr<HostTarget>>;
 
-/// The thread's own; a pointer, since destructors of static objects and of the thread's may compile after this one.
+/// Holds the thread's targets; a pointer, since destructors of static objects and of the thread's may compile after
+/// this one.
 constinit thread_local Targets* targets = nullptr;
 
 struct TargetsKeeper {
@@ -167,8 +168,8 @@ void HostTarget::prepare(llvm::Module& module) const {
 }
 
 void HostTarget::optimise(llvm::Module& module) const {
-  // The loops are fused, vectorised and unrolled already: what is left is registers for stack slots, common
-  // subexpressions of addresses, and moving them out of loops.
+  // The loops are fused, vectorised and unrolled already. These passes turn stack slots into registers, find common
+  // subexpressions of addresses, and move them out of loops.
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graph;

@@ -1,4 +1,5 @@
-// The CPU that host code is made for: what its vectors can do, and LLVM's passes and object writer for it.
+// Describes the CPU that host code is made for: the features of its vectors, and LLVM's passes and object writer for
+// it.
 #pragma once
 
 #include <memory>
@@ -9,10 +10,11 @@
 
 namespace tegula::codegen::host {
 
-/// A CPU. One per name and thread is kept, with LLVM's target machine.
+/// Describes a CPU. One per name and thread is kept, with LLVM's target machine.
 class HostTarget {
  public:
-  /// `architecture` as in CompileOptions. UserError for a name LLVM does not know or a CPU without SSE4.1.
+  /// Finds the CPU; `architecture` as in CompileOptions. UserError for a name LLVM does not know or a CPU without
+  /// SSE4.1.
   static HostTarget& get(std::string const& architecture);
   ~HostTarget();
   HostTarget(HostTarget const&) = delete;
@@ -29,14 +31,14 @@ class HostTarget {
 
   /// Sets triple, data layout and the functions' CPU attributes.
   void prepare(llvm::Module& module) const;
-  /// LLVM's passes over IR that is already fused and vectorised.
+  /// Runs LLVM's passes over IR that is already fused and vectorised.
   void optimise(llvm::Module& module) const;
-  /// A relocatable object file.
+  /// Gives a relocatable object file.
   [[nodiscard]] std::string object(llvm::Module& module) const;
-  /// The same as text.
+  /// Gives the same as text.
   [[nodiscard]] std::string assembly(llvm::Module& module) const;
 
-  /// The first feature that code for `architecture` may use and this machine lacks; empty when it runs here.
+  /// Gives the first feature that code for `architecture` may use and this machine lacks; empty when it runs here.
   static std::string missing_here(std::string const& architecture);
 
  private:

@@ -1,4 +1,4 @@
-// A kernel from IR with layouts to PTX text, with what the launcher must know of it.
+// Compiles a kernel from IR with layouts to PTX text, with the facts that the launcher needs.
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
@@ -22,7 +22,7 @@ struct Compiled {
   std::string entry;
 };
 
-/// st.async came with PTX 8.1, mma of floats of 8 bits with 8.4.
+/// Gives the PTX version that a kernel needs: st.async came with PTX 8.1, mma of floats of 8 bits with 8.4.
 int ptx_version_for(ir::Function const& kernel) {
   int version = nvptx::min_ptx_version;
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
@@ -71,7 +71,7 @@ SwizzleMode swizzle_mode(ir::Swizzle swizzle) {
   return SwizzleMode::none;
 }
 
-/// What the launcher does for a kernel of block ops: tensor maps in the order of the parameters, cluster, dependence.
+/// Describes a launch of a kernel of block ops: tensor maps in the order of the parameters, cluster, dependence.
 void describe_launch(ir::Function& kernel, CompiledKernel& result) {
   for (ir::Op const* op : nvptx::tensor_maps_of(kernel)) {
     auto const& map = op->as<ir::TensorMapOp>();

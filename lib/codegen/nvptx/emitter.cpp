@@ -112,7 +112,7 @@ void Emitter::begin_body() {
   llvm::Value* const thread = intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
   lane = b.CreateAnd(thread, i32(31), "lane");
   warp = b.CreateLShr(thread, i32(5), "warp");
-  // Through a shuffle ptxas knows that branches on it are taken by whole warps (else C7518, C7520).
+  // Shuffles the warp index, so that ptxas knows that branches on it are taken by whole warps (else C7518, C7520).
   if (block_kernel_) warp = ptx::shuffle_idx(b, warp, i32(0));
 }
 
@@ -313,7 +313,7 @@ llvm::Value* Emitter::index_part(layout::Layout const& layout, layout::Dim dim, 
 
 llvm::Value* Emitter::join_parts(layout::Layout const& layout, int axis, llvm::Value* a, llvm::Value* c) {
   if (a == nullptr || c == nullptr) return a != nullptr ? a : c;
-  // Below the atom bits are joined by exclusive or; digits lie above it and never meet.
+  // Below the atom bits are joined by exclusive or; digits lie above it and never overlap.
   llvm::Value* const low = i32(layout.atom()[axis] - 1);
   llvm::Value* const high = i32(~(layout.atom()[axis] - 1));
   return b.CreateAdd(b.CreateAnd(b.CreateXor(a, c), low), b.CreateAdd(b.CreateAnd(a, high), b.CreateAnd(c, high)));

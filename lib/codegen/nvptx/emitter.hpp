@@ -1,7 +1,10 @@
-// What all lowerings of the NVPTX target share: the LLVM builder, the registers of every value, and small helpers. A
-// tile is one LLVM value per register of its layout, a pending one too; a scalar is one value, the same in all lanes of
-// a warp; a tensor is its parts. A buffer or view in shared memory and an mbarrier are their 32-bit address; a tensor
-// map is the generic address of the kernel's parameter.
+// Holds the state that all lowerings of the NVPTX target share: the LLVM builder, the registers of every value, and
+// small helpers. Values are held as follows:
+// - a tile is one LLVM value per register of its layout, a pending one too;
+// - a scalar is one value, the same in all lanes of a warp;
+// - a tensor is its parts;
+// - a buffer or view in shared memory and an mbarrier are their 32-bit address;
+// - a tensor map is the generic address of the kernel's parameter.
 //
 // In registers bool is i1, bf16 i16 and e4m3 and e5m2 i8 (their bits); the other elements have their LLVM type.
 #pragma once
@@ -23,16 +26,16 @@ namespace tegula::codegen::nvptx {
 
 using Registers = std::vector<llvm::Value*>;
 
-/// A tensor parameter: its address as i64, extents and strides (in elements) as i64.
+/// Holds a tensor parameter: its address as i64, extents and strides (in elements) as i64.
 struct TensorParts {
   llvm::Value* address = nullptr;
   Registers extents;
   Registers strides;
   ir::ParameterAttributes attributes;
-  bool constant = false;  ///< nothing writes it while the kernel runs: ld.global.nc may read it
+  bool constant = false;  ///< not written while the kernel runs: ld.global.nc may read it
 };
 
-/// A coordinate along one axis of a tile: `thread` (i32, the same for all registers) joined with a constant per
+/// Holds a coordinate along one axis of a tile: `thread` (i32, the same for all registers) joined with a constant per
 /// register.
 struct AxisCoordinate {
   llvm::Value* thread = nullptr;  ///< null: 0
@@ -46,14 +49,14 @@ class Emitter {
   Emitter(llvm::Module& module, ir::Function const& kernel, TargetInfo const& gpu, bool exact);
   /// Emits the whole kernel, and the functions that it calls.
   llvm::Function& emit_kernel();
-  /// A call of a device function, whose results are those of `op`. The function takes tiles and scalars as words in
-  /// registers, tensors as their parts and the launch's slots, and gives its results as words; the threads of the CTA
-  /// execute it together.
+  /// Emits a call of a device function, whose results are those of `op`. The function takes tiles and scalars as words
+  /// in registers, tensors as their parts and the launch's slots, and gives its results as words. The threads of the
+  /// CTA execute it together.
   void call(ir::Op const& op, ir::Function const& callee);
-  /// The end of a kernel or function.
+  /// Emits the end of a kernel or function.
   void leave(std::span<ir::Value* const> results);
 
-  /// Emits one op. Barriers between ops are ops of their own; an exchange has one between its writes and its reads.
+  /// Emits one op. Barriers between ops are separate ops; an exchange has one between its writes and its reads.
   void emit(ir::Op const& op);
   void emit_block(ir::Block const& block);
 
@@ -64,11 +67,11 @@ class Emitter {
   /// True if powers of 2 below 2^-126 may become 0: in kernels with block ops other than barriers,
   /// unless every op is rounded as written.
   [[nodiscard]] bool flushes_powers() const { return block_kernel_ && !exact_; }
-  /// Axes of the kernel's grid; 3 when it states none and the launch decides.
+  /// Counts the axes of the kernel's grid; 3 when it does not state a grid and the launch decides.
   [[nodiscard]] int grid_axes() const;
-  /// The i64 slots after the parameters': the three grid extents, then the number of multiprocessors.
+  /// Gives the i64 slots after the parameters': the three grid extents, then the number of multiprocessors.
   llvm::Value* launch_slot(int number);
-  /// The i32 extent of one grid axis.
+  /// Gives the i32 extent of one grid axis.
   llvm::Value* grid_extent(int axis);
 
   [[nodiscard]] llvm::Type* type(Element element);
@@ -78,45 +81,45 @@ class Emitter {
   llvm::Value* intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Value*> arguments,
                          llvm::ArrayRef<llvm::Type*> types = {});
 
-  /// The bits of a register as an integer of the element's width (bool: i8), and back.
+  /// Convert the bits of a register to an integer of the element's width (bool: i8), and back.
   llvm::Value* to_bits(llvm::Value* value, Element element);
   llvm::Value* from_bits(llvm::Value* bits, Element element);
-  /// Narrow floats to f32 (exact) and back (one rounding); other elements pass unchanged.
+  /// Convert narrow floats to f32 (exact) and back (one rounding); other elements pass unchanged.
   llvm::Value* widen(llvm::Value* value, Element element);
   llvm::Value* narrow(llvm::Value* value, Element element);
-  /// Sum, max or min of two accumulators.
+  /// Gives the sum, max or min of two accumulators.
   llvm::Value* combine(ir::Combine how, llvm::Value* lhs, llvm::Value* rhs);
-  /// The value of the lane whose number differs by `mask`.
+  /// Gives the value of the lane whose number differs by `mask`.
   llvm::Value* shuffle_xor(llvm::Value* value, std::uint32_t mask);
-  /// The value of lane `lane` (i32).
+  /// Gives the value of lane `lane` (i32).
   llvm::Value* shuffle_from(llvm::Value* value, Element element, llvm::Value* lane);
 
-  /// Coordinates of a layout along its axes; the thread's part is computed once per layout.
+  /// Gives the coordinates of a layout along its axes; the thread's part is computed once per layout.
   std::vector<AxisCoordinate> const& coordinates(layout::Layout const& layout);
-  /// What an index (i32) of one input gives along an axis of the layout's outputs; null: always 0.
+  /// Gives the part of an index (i32) of one input along an axis of the layout's outputs; null: always 0.
   llvm::Value* index_part(layout::Layout const& layout, layout::Dim dim, int axis, llvm::Value* index);
   /// Joins two such parts that come from different inputs; either may be null.
   llvm::Value* join_parts(layout::Layout const& layout, int axis, llvm::Value* a, llvm::Value* b);
-  /// The exclusive or of values[i] over the set bits i of an index (i32); null: always 0.
+  /// Gives the exclusive or of values[i] over the set bits i of an index (i32); null: always 0.
   llvm::Value* combine_bits(llvm::Value* index, std::vector<std::int64_t> const& values);
-  /// The i32 coordinate of a register along one axis.
+  /// Gives the i32 coordinate of a register along one axis.
   llvm::Value* coordinate(layout::Layout const& layout, int axis, int reg);
-  /// True where this thread owns what it holds (see Layout::owner); null when every thread does.
+  /// True where this thread owns its elements (see Layout::owner); null when every thread does.
   llvm::Value* owns(layout::Layout const& layout);
 
   /// Runs `body` with another group of warps as the executing threads: `group_warp` is this warp's number in it.
   void in_group(llvm::Value* group_warp, int group_warps, std::function<void()> const& body);
   /// Runs `body` where one lane was elected.
   void in_elected_lane(std::function<void()> const& body);
-  /// Numbers of this thread among the executing ones (i32), and how many those are.
+  /// Give the number of this thread among the executing ones (i32), and the count of these.
   llvm::Value* thread();
   [[nodiscard]] int threads() const { return elected ? 1 : warps * 32; }
 
-  /// bar.sync over the CTA, which an exchange between warps needs; a UserError where a part of the CTA executes.
+  /// Emits bar.sync over the CTA, which an exchange between warps needs; a UserError where a part of the CTA executes.
   void barrier();
-  /// A pointer into dynamic shared memory, at a byte offset (i32).
+  /// Gives a pointer into dynamic shared memory, at a byte offset (i32).
   llvm::Value* shared(llvm::Value* offset);
-  /// The same as the 32-bit address that assembly takes.
+  /// Gives the same as the 32-bit address that assembly takes.
   llvm::Value* shared_address(llvm::Value* offset) { return b.CreatePtrToInt(shared(offset), b.getInt32Ty()); }
   [[nodiscard]] llvm::BasicBlock* block(char const* name);
 
@@ -127,12 +130,12 @@ class Emitter {
   int warps = 1;                       ///< of the executing group
   bool whole_cta = true;               ///< the executing group is the CTA
   bool elected = false;                ///< one lane executes
-  ir::ValueMemo<bool> never_negative;  ///< which indices are 0 or more whatever the launch
+  ir::ValueMemo<bool> never_negative;  ///< indices that are 0 or more in every launch
 
  private:
   Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function const& source, TargetInfo const& gpu,
           bool exact);
-  /// The LLVM function of a device function, emitted at its first call.
+  /// Gives the LLVM function of a device function, emitted at its first call.
   llvm::Function& function_of(ir::Function const& callee);
   llvm::Function& emit_function(std::string const& name);
   void begin_body();
@@ -141,25 +144,25 @@ class Emitter {
 
   llvm::Module& module_;
   ir::Function const& kernel_;
-  ir::Function const& source_;  ///< what is emitted: the kernel, or a function that it calls
+  ir::Function const& source_;  ///< the emitted function: the kernel, or one that it calls
   llvm::Function* function_ = nullptr;
   unsigned first_launch_slot_ = 0;
   std::map<ir::Value const*, Registers> values_;
   std::map<ir::Value const*, TensorParts> tensors_;
   std::map<layout::Layout const*, std::vector<AxisCoordinate>> coordinates_;
-  llvm::BasicBlock* coordinate_block_ = nullptr;  ///< ends in a branch; what coordinates need is put before it
+  llvm::BasicBlock* coordinate_block_ = nullptr;  ///< ends in a branch; the code for coordinates is put before it
   ir::Op const* current_ = nullptr;
   bool const exact_;
   bool block_kernel_ = false;  ///< the kernel has block ops other than barriers
 };
 
-/// A UserError at the op's line.
+/// Throws a UserError at the op's line.
 [[noreturn]] void refuse(ir::Op const& op, std::string const& why);
 
-/// The tensor maps of a kernel, in the order of its by-value parameters.
+/// Lists the tensor maps of a kernel, in the order of its by-value parameters.
 std::vector<ir::Op const*> tensor_maps_of(ir::Function const& kernel);
 
-/// One overload per op; a missing one fails a static_assert that names the op.
+/// Declares one overload per op; a missing one fails a static_assert that names the op.
 #define TEGULA_OP(name) void lower(ir::name const& attributes, ir::Op const& op, Emitter& emitter);
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP

@@ -1,4 +1,4 @@
-// Device functions that stay functions: how they take their arguments and give their results.
+// Emits device functions that are not inlined: their arguments and their results.
 #include <llvm/IR/Module.h>
 
 #include "codegen/nvptx/emitter.hpp"

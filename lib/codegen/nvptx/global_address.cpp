@@ -11,7 +11,7 @@ bool starts_early(ir::Function const& kernel) {
   return found;
 }
 
-/// Whether a parameter of a function is an in parameter of the kernel in every call.
+/// True if a parameter of a function is an in parameter of the kernel in every call.
 bool only_read(ir::Function const& function, int parameter) {
   if (function.parameter_attributes()[static_cast<std::size_t>(parameter)].direction != Direction::in) return false;
   bool result = true;

@@ -1,4 +1,4 @@
-// What the PTX of a kernel says besides its code: entry, launch bounds, cluster, by-value tensor maps.
+// States the properties of a kernel in its PTX besides its code: entry, launch bounds, cluster, by-value tensor maps.
 #pragma once
 
 #include <vector>
@@ -13,10 +13,10 @@ struct KernelProperties {
   std::vector<unsigned> tensor_maps;  ///< arguments of type ptr that are 128-byte tensor maps by value
 };
 
-/// Makes the function a kernel with these properties, as function attributes (LLVM 22) and as annotations (LLVM 19);
-/// each ignores the other's, but 22 crashes on the annotation of tensor maps. The least number of CTAs per SM is always
-/// stated, else ptxas ignores setmaxnreg (C7508). LLVM 19 has no words for the cluster: there the launch attribute
-/// alone says it.
+/// Makes the function a kernel with these properties, as function attributes (LLVM 22) and as annotations (LLVM 19).
+/// Each ignores the other's, but 22 crashes on the annotation of tensor maps. The minimum number of CTAs per SM is
+/// always stated, else ptxas ignores setmaxnreg (C7508). LLVM 19 cannot state the cluster: there the launch attribute
+/// alone states it.
 void describe_kernel(llvm::Function& function, KernelProperties const& properties);
 
 }  // namespace tegula::codegen::nvptx

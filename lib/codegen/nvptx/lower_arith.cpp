@@ -1,4 +1,4 @@
-// Arithmetic, comparison, selection, conversion and elementary functions: register by register.
+// Lowers arithmetic, comparison, selection, conversion and elementary functions: register by register.
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
@@ -18,8 +18,8 @@ using Function1 = std::function<llvm::Value*(llvm::Value*)>;
 
 Element element_of(ir::Op const& op) { return op.operands().front()->type().element(); }
 
-/// Floats of 16 bits are computed in f32 and rounded once: for + - * / and square roots that is the correctly rounded
-/// result, because f32 has more than twice their precision.
+/// Lowers a binary op. Floats of 16 bits are computed in f32 and rounded once: for + - * / and square roots that is the
+/// correctly rounded result, because f32 has more than twice their precision.
 void binary(ir::Op const& op, Emitter& e, Function2 const& on_float, Function2 const& on_integer) {
   Element const element = element_of(op);
   Registers result;
@@ -43,7 +43,7 @@ llvm::Value* not_defined2(llvm::Value*, llvm::Value*) {
   throw InternalError("nvptx: an op on an element that it does not take");
 }
 
-/// A divisor for which hardware division is defined, and whether the given one is 0.
+/// Holds a divisor for which hardware division is defined, and whether the given one is 0.
 struct SafeDivisor {
   llvm::Value* value;
   llvm::Value* is_zero;
@@ -55,7 +55,7 @@ SafeDivisor safe_divisor(Emitter& e, llvm::Value* lhs, llvm::Value* rhs) {
   llvm::Value* const is_zero = b.CreateICmpEQ(rhs, llvm::ConstantInt::get(type, 0));
   llvm::Value* const least = llvm::ConstantInt::get(type, llvm::APInt::getSignedMinValue(type->getBitWidth()));
   llvm::Value* const minus_one = llvm::ConstantInt::getSigned(type, -1);
-  // The least value / -1 wraps to itself, with remainder 0: so does division by 1.
+  // The minimum value / -1 wraps to itself, with remainder 0: so does division by 1.
   llvm::Value* const wraps = b.CreateAnd(b.CreateICmpEQ(rhs, minus_one), b.CreateICmpEQ(lhs, least));
   return {b.CreateSelect(b.CreateOr(is_zero, wraps), one, rhs), is_zero};
 }
@@ -84,7 +84,7 @@ llvm::Value* magnitude(Emitter& e, llvm::Value* value) {
   return e.intrinsic(llvm::Intrinsic::fabs, {value}, {value->getType()});
 }
 
-/// A function for which every float has an instruction.
+/// Lowers a function that has an instruction for every float.
 void exact(ir::Op const& op, Emitter& e, ID intrinsic) {
   auto const function = [&](llvm::Value* x) {
     return intrinsic == llvm::Intrinsic::sqrt ? square_root(e, x) : e.intrinsic(intrinsic, {x}, {x->getType()});
@@ -96,7 +96,7 @@ void exact(ir::Op const& op, Emitter& e, ID intrinsic) {
   refuse(op, "no lowering of it on this target; run expand-device-math before code generation");
 }
 
-/// For what expand-device-math leaves: functions of at most 32 bits.
+/// Restricts a function to at most 32 bits, as expand-device-math leaves it.
 Function1 f32_only(Function1 function) {
   return [function = std::move(function)](llvm::Value* value) {
     if (!value->getType()->isFloatTy())
@@ -105,7 +105,7 @@ Function1 f32_only(Function1 function) {
   };
 }
 
-/// 2^t for t = x * log2(e) carried in two floats: what rounding t lost is put back by one multiply-add.
+/// Computes 2^t for t = x * log2(e) held in two floats: one multiply-add adds back the rounding error of t.
 llvm::Value* natural_exponential(Emitter& e, llvm::Value* x) {
   llvm::IRBuilder<>& b = e.b;
   constexpr double log2e = 1.4426950408889634;
@@ -116,14 +116,14 @@ llvm::Value* natural_exponential(Emitter& e, llvm::Value* x) {
   rest = fma(e, x, f32(e, low), rest);
   llvm::Value* const power = hardware(e, "ex2.approx.f32", t);
   llvm::Value* const corrected = fma(e, power, b.CreateFMul(rest, f32(e, 0.6931471805599453)), power);
-  // Outside, the power is 0, infinite or NaN and the rest is meaningless.
+  // Outside, the power is 0, infinite or NaN and the correction is meaningless.
   return b.CreateSelect(b.CreateFCmpOLT(magnitude(e, t), f32(e, 128.0)), corrected, power);
 }
 
 llvm::Value* truncate_to_integer(Emitter& e, llvm::Value* value, Element to) {
   llvm::IRBuilder<>& b = e.b;
   bool const wide = to == Element::i64, from_double = value->getType()->isDoubleTy();
-  // cvt saturates; only NaN is left to decide.
+  // cvt saturates; only NaN is handled here.
   if (to == Element::i8) {
     llvm::Value* const number = truncate_to_integer(e, value, Element::i32);
     llvm::Value* const above = e.intrinsic(llvm::Intrinsic::smax, {number, e.i32(-128)}, {b.getInt32Ty()});
@@ -136,7 +136,8 @@ llvm::Value* truncate_to_integer(Emitter& e, llvm::Value* value, Element to) {
   return b.CreateSelect(b.CreateFCmpORD(value, value), number, zero_of(number));
 }
 
-/// An f64 as an f32 whose last bit is set where it is inexact: rounding that to fewer bits is rounding the f64 once.
+/// Rounds an f64 to odd as an f32, whose last bit is set where it is inexact: rounding that to fewer bits is rounding
+/// the f64 once.
 llvm::Value* round_to_odd(Emitter& e, llvm::Value* value) {
   llvm::IRBuilder<>& b = e.b;
   llvm::Value* const truncated = inline_ptx(b, b.getFloatTy(), "cvt.rz.f32.f64 $0, $1;", "=f,d", {value});
@@ -260,7 +261,7 @@ void lower(ir::ShrOp const&, ir::Op const& op, Emitter& e) {
 
 namespace {
 
-/// Whether elements that differ only in their place along an axis are equal.
+/// True if elements that differ only in their coordinate along an axis are equal.
 bool equal_along(ir::Value const& tile, std::int64_t axis) {
   ir::ValueMemo<bool> memo;
   auto const needs = [](ir::Value const& at, auto const& visit) {
@@ -277,8 +278,8 @@ bool equal_along(ir::Value const& tile, std::int64_t axis) {
   });
 }
 
-/// Compares coordinates with what does not change along their axis: what depends on the thread is taken from the other
-/// side once for all registers, whose own parts are constants. Below -1 the other side orders as -1 does, so that
+/// Compares coordinates with a value that does not change along their axis. The thread's part is subtracted from the
+/// other side once for all registers, whose own parts are constants. Below -1 the other side orders as -1 does, so that
 /// nothing wraps. Empty: not such a comparison.
 Registers compare_coordinates(ir::Op const& op, bool swapped, llvm::CmpInst::Predicate predicate, Emitter& e) {
   ir::Value const& places = swapped ? *op.rhs() : *op.lhs();

@@ -1,4 +1,4 @@
-// Asynchronous copies: TMA boxes, linear bulk copies, cp.async, and what completes them.
+// Lowers asynchronous copies: TMA boxes, linear bulk copies, cp.async, and the ops that complete them.
 #include <algorithm>
 
 #include "codegen/nvptx/emitter.hpp"
@@ -14,7 +14,7 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-/// Boxes of a tensor map that make up a view.
+/// Lists the boxes of a tensor map that make up a view.
 struct Boxes {
   int lead = 0;                             ///< axes of the map along which the view takes one element
   std::vector<Extents> origins;             ///< in the view
@@ -23,7 +23,7 @@ struct Boxes {
 
 int swizzle_bytes(ir::Swizzle swizzle) { return swizzle == ir::Swizzle::none ? 0 : 16 << static_cast<int>(swizzle); }
 
-/// The boxes of `map` in a view, refused where a copy would not write what the view's layout says.
+/// Gives the boxes of `map` in a view; refuses a copy that would write another order than the view's layout says.
 Boxes boxes_of(ir::Op const& op, ir::Value const& map, ir::Type const& view) {
   ir::Op const* const made = map.defined_by<ir::TensorMapOp>();
   if (made == nullptr) throw InternalError("nvptx: a tensor map of unknown origin");
@@ -57,7 +57,7 @@ Boxes boxes_of(ir::Op const& op, ir::Value const& map, ir::Type const& view) {
   return result;
 }
 
-/// Coordinates of one box as PTX takes them: i32, the innermost axis first.
+/// Gives the coordinates of one box as PTX takes them: i32, the innermost axis first.
 Registers coordinates(Emitter& e, std::span<ir::Value* const> offsets, int lead, Extents const& origin) {
   Registers result;
   for (int axis = static_cast<int>(offsets.size()) - 1; axis >= 0; --axis) {
@@ -84,7 +84,7 @@ ptx::BulkReduce reduction(ir::Combine combine) {
   return ptx::BulkReduce::add;
 }
 
-/// A linear copy's view: dense, and its bytes.
+/// Counts the bytes of a linear copy's view, which is dense.
 llvm::Value* dense_bytes(Emitter& e, ir::Op const& op, ir::Type const& view) {
   if (view.layout() != layout::dense_layout(view.shape()))
     refuse(op, "a bulk copy moves adjacent bytes, but the view is " + view.layout()->text() + " of a tile of " +
@@ -160,7 +160,7 @@ void lower(ir::TmaPrefetchOp const&, ir::Op const& op, Emitter& e) {
                     coordinates(e, offsets, static_cast<int>(offsets.size()), {}));
 }
 
-// Chunk c of the view's row-major order goes to thread c % threads.
+// Gives chunk c of the view's row-major order to thread c % threads.
 void lower(ir::CpAsyncOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::IRBuilder<>& b = e.b;
   ir::Value const &tensor = *op.in<ir::CpAsyncOp>("tensor"), &view = *op.in<ir::CpAsyncOp>("destination");
@@ -172,7 +172,7 @@ void lower(ir::CpAsyncOp const& attributes, ir::Op const& op, Emitter& e) {
   if (!parts.attributes.facts.unit_inner_stride)
     refuse(op, "cp_async copies chunks of adjacent elements, but the tensor's inner stride is not known to be 1");
 
-  // From the number of a chunk to where its first element lies in the view: rows of chunks.
+  // Maps the number of a chunk to the place of its first element in the view: rows of chunks.
   Extents rows = type.shape();
   rows[rows.size() - 1] /= attributes.vector;
   layout::Layout const* const places = type.layout()->inverse();
@@ -207,7 +207,7 @@ void lower(ir::CpAsyncOp const& attributes, ir::Op const& op, Emitter& e) {
     int const chunk_bytes = static_cast<int>(attributes.vector) * size;
     llvm::Value* const from = b.CreateAdd(parts.address, b.CreateMul(index, e.i64(size)));
     llvm::Value* const offset = place == nullptr ? e.i32(0) : b.CreateMul(place, e.i32(size));
-    // A chunk outside reads nothing and is filled with zeros.
+    // A chunk outside does not read memory and is filled with zeros.
     ptx::cp_async(b, b.CreateAdd(e.scalar(view), offset), from, chunk_bytes,
                   b.CreateSelect(inside, e.i32(chunk_bytes), e.i32(0)));
     if (rest != nullptr) {
@@ -225,7 +225,7 @@ void lower(ir::CpAsyncArriveOp const& attributes, ir::Op const& op, Emitter& e) 
   ptx::cp_async_mbarrier_arrive(e.b, e.scalar(*op.in<ir::CpAsyncArriveOp>("mbarrier")), attributes.counted);
 }
 
-// One element of global memory, relaxed, at device scope.
+// Updates one element of global memory, relaxed, at device scope.
 void lower(ir::AtomicOp const& attributes, ir::Op const& op, Emitter& e) {
   Element const element = op.result()->type().element();
   std::string const width = std::to_string(bytes(element) * 8);

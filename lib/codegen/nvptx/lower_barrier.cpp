@@ -1,4 +1,4 @@
-// mbarriers, barriers and fences: each op is one PTX instruction of the threads that reach it.
+// Lowers mbarriers, barriers and fences: each op is one PTX instruction of the threads that reach it.
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/ptx/mbarrier.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
@@ -8,12 +8,12 @@ namespace {
 
 constexpr std::int64_t mbarrier_bytes = 8;
 
-/// An integer scalar as i32.
+/// Gives an integer scalar as i32.
 llvm::Value* word(Emitter& e, ir::Value const& value) {
   return e.b.CreateZExtOrTrunc(e.scalar(value), e.b.getInt32Ty());
 }
 
-/// `body` on the address of every object.
+/// Runs `body` on the address of every object.
 template <class Body>
 void each_object(Emitter& e, ir::Value const& mbarriers, Body const& body) {
   for (std::int64_t i = 0; i < mbarriers.type().elements(); ++i)

@@ -1,6 +1,6 @@
-// Control flow, launch facts, and what the device does not have yet. Bounds and conditions are scalars: equal in all
-// threads, so that every branch is taken by the whole CTA and barriers inside are legal; in kernels of block ops equal
-// in the lanes of a warp.
+// Lowers control flow and launch facts, and refuses ops that the device does not have yet. Bounds and conditions are
+// scalars: equal in all threads, so that every branch is taken by the whole CTA and barriers inside are legal. In
+// kernels of block ops they are equal in the lanes of a warp.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-/// Registers of values as they pass a join: 16-bit elements as pairs, so that a tile takes no more registers in a loop
-/// than outside, and pairs that tensor cores take stay pairs.
+/// True for values that pass a join packed: 16-bit elements as pairs, so that a tile needs as many registers in a loop
+/// as outside, and pairs that tensor cores take stay pairs.
 bool travels_packed(ir::Type const& type) { return type.in_registers() && bytes(type.element()) == 2; }
 
 std::vector<Registers> values_of(Emitter& e, std::span<ir::Value* const> values) {
@@ -30,7 +30,7 @@ std::vector<Registers> values_of(Emitter& e, std::span<ir::Value* const> values)
   return result;
 }
 
-/// What comes out of a join.
+/// Sets a value from the result of a join.
 void set_from(Emitter& e, ir::Value const& value, Registers registers) {
   if (travels_packed(value.type()))
     registers = unpack_words(e, value.type().element(), registers,
@@ -42,7 +42,7 @@ void set_from(Emitter& e, ir::Value const& value, std::vector<llvm::PHINode*> co
   set_from(e, value, Registers(phis.begin(), phis.end()));
 }
 
-/// One phi per register of each value.
+/// Makes one phi per register of each value.
 std::vector<std::vector<llvm::PHINode*>> phis_for(Emitter& e, std::vector<Registers> const& values,
                                                   llvm::BasicBlock* from) {
   std::vector<std::vector<llvm::PHINode*>> result;
@@ -62,7 +62,7 @@ void add_incoming(std::vector<std::vector<llvm::PHINode*>> const& phis, std::vec
     for (std::size_t r = 0; r < phis[i].size(); ++r) phis[i][r]->addIncoming(values[i][r], from);
 }
 
-/// Loops are shaped by our own passes, so they stay rolled unless they ask for several iterations at once.
+/// Keeps loops rolled unless they ask for several iterations at once: our own passes shape them.
 void unroll(llvm::BranchInst* back, std::int64_t factor) {
   llvm::LLVMContext& context = back->getContext();
   auto const node = [&](char const* name, auto... values) {
@@ -78,7 +78,7 @@ void unroll(llvm::BranchInst* back, std::int64_t factor) {
   back->setMetadata(llvm::LLVMContext::MD_loop, loop);
 }
 
-/// Whether LLVM may double what the loop holds: nothing that threads or copies meet at.
+/// True if LLVM may duplicate the ops of the loop: none at which threads or copies meet.
 bool may_double(ir::Op const& loop) {
   bool result = true;
   ir::walk_pre_order(loop.block(), [&](ir::Op& op) {
@@ -88,8 +88,9 @@ bool may_double(ir::Op const& loop) {
   return result;
 }
 
-/// Tiles from outside a loop that its body reads. LLVM would move what makes them wider before the loop, where the wide
-/// values take twice the registers; so they go round as words, of which it does not see that no iteration changes them.
+/// Carries tiles from outside a loop that its body reads. LLVM would move widening ops before the loop, where the wide
+/// values need twice the registers. So the tiles are loop-carried as words, and LLVM does not see that they never
+/// change.
 class RoundTrip {
  public:
   RoundTrip(Emitter& e, ir::Op const& loop) : e_(e) {
@@ -103,13 +104,13 @@ class RoundTrip {
     words_ = values_of(e, tiles_);
   }
 
-  /// In the loop's header, which `before` branches to.
+  /// Enters the loop's header, which `before` branches to.
   void enter(llvm::BasicBlock* before) { phis_ = phis_for(e_, words_, before); }
-  /// In its body, and behind it.
+  /// Reads the words in the loop's body, and after the loop.
   void take() {
     for (std::size_t i = 0; i < tiles_.size(); ++i) set_from(e_, *tiles_[i], phis_[i]);
   }
-  /// At the end of the body.
+  /// Ends the body.
   void leave() {
     for (auto& phis : phis_)
       for (llvm::PHINode* phi : phis) {
@@ -221,8 +222,8 @@ void lower(ir::ExtentOp const& attributes, ir::Op const& op, Emitter& e) {
   e.set(*op.result(), {e.tensor(*op.in<ir::ExtentOp>("tensor")).extents[static_cast<std::size_t>(attributes.axis)]});
 }
 
-// The launch is one-dimensional, because CUDA's second and third grid axes end at 65535: block b of it is block
-// (b % g0, b / g0 % g1, b / (g0 * g1)) of the kernel's grid. There are fewer than 2^31 blocks.
+// Lowers block indices. The launch is one-dimensional, because CUDA's second and third grid axes end at 65535: block b
+// of it is block (b % g0, b / g0 % g1, b / (g0 * g1)) of the kernel's grid. There are fewer than 2^31 blocks.
 void lower(ir::BlockIndexOp const& attributes, ir::Op const& op, Emitter& e) {
   if (attributes.axis < 0 || attributes.axis > 2) throw InternalError("nvptx: a grid has three axes");
   llvm::Value* index = e.intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {});

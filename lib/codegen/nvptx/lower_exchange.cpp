@@ -1,4 +1,5 @@
-// Reductions and layout conversions: what moves between threads, in registers, by shuffles, or through shared memory.
+// Lowers reductions and layout conversions: moves elements between threads, in registers, by shuffles, or through
+// shared memory.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -15,7 +16,7 @@ bool less(Extents const& a, Extents const& b) {
   return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
 }
 
-/// The balanced tree: adjacent pairs first, an odd last one carried up.
+/// Combines by the balanced tree: adjacent pairs first, an odd last one carried up.
 llvm::Value* tree(Emitter& e, ir::Combine how, Registers values) {
   while (values.size() > 1) {
     Registers next;
@@ -26,7 +27,7 @@ llvm::Value* tree(Emitter& e, ir::Combine how, Registers values) {
   return values[0];
 }
 
-/// Partial results of one thread: for each result register, by ascending position along the axis.
+/// Holds the partial results of one thread: for each result register, by ascending position along the axis.
 class Reduction {
  public:
   Reduction(ir::Op const& op, Emitter& e)
@@ -67,7 +68,7 @@ class Reduction {
           butterfly(step.mask);
           break;
         case ir::ReductionStep::Kind::exchange:
-          if (exchanged) e_.barrier();  // others may still read the last exchange
+          if (exchanged) e_.barrier();  // other warps may still read the last exchange
           exchange(step);
           exchanged = true;
           break;
@@ -103,7 +104,7 @@ class Reduction {
       for (auto& [position, value] : group) value = e_.combine(attributes_.combine, value, e_.shuffle_xor(value, mask));
   }
 
-  /// Element index of a group's result in the reduced tile, row-major.
+  /// Gives the element index of a group's result in the reduced tile, row-major.
   llvm::Value* result_index(Extents const& at) {
     llvm::Value* index = e_.i32(0);
     std::int64_t stride = 1;
@@ -121,7 +122,7 @@ class Reduction {
     return index;
   }
 
-  /// This warp's place among those that are joined, in ascending order of coordinate.
+  /// Gives this warp's place among the combined ones, in ascending order of coordinate.
   llvm::Value* warp_position(ir::ReductionStep const& step) {
     llvm::IRBuilder<>& b = e_.b;
     llvm::Value* position = e_.i32(0);
@@ -143,7 +144,7 @@ class Reduction {
     return position;
   }
 
-  /// Every warp writes its partial results, all read those of the warps joined with theirs.
+  /// Exchanges partial results: every warp writes its own, all read those of the warps combined with theirs.
   void exchange(ir::ReductionStep const& step) {
     llvm::IRBuilder<>& b = e_.b;
     Element const element = ir::accumulator_of(element_);
@@ -214,7 +215,7 @@ class Reduction {
   std::vector<std::map<std::int64_t, llvm::Value*>> partials_;
 };
 
-/// A conversion within warps, as its plan says.
+/// Converts within warps, as its plan says.
 Registers by_shuffles(Emitter& e, layout::ShufflePlan const& plan, Registers values, Element element) {
   llvm::IRBuilder<>& b = e.b;
   auto const parity = [&](std::uint32_t lanes) -> llvm::Value* {
@@ -303,7 +304,7 @@ void lower(ir::ConvertLayoutOp const& attributes, ir::Op const& op, Emitter& e) 
   llvm::Value* const owner = e.owns(from);
   for (int reg = 0; reg < from.registers(); reg += store_width) {
     if ((static_cast<std::uint32_t>(reg) & from.free_bits(layout::Dim::reg)) != 0) continue;
-    // 16-bit and narrower elements travel in 32-bit words where two or more are stored at once.
+    // 16-bit and narrower elements are stored in 32-bit words where two or more are stored at once.
     Registers words;
     int const per_word = std::clamp(4 / size, 1, store_width);
     unsigned const register_bits = size >= 4 ? static_cast<unsigned>(size) * 8 : per_word * size == 4 ? 32 : 16;

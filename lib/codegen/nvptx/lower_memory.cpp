@@ -1,6 +1,6 @@
-// Tile loads and stores. A box is clipped to the tensor by predicates, never by branches around single accesses, so
-// that all accesses of a tile are in flight together. Where several elements may be accessed at once, one test for the
-// whole block chooses between whole vectors (predicated as wholes) and single elements.
+// Lowers loads and stores of tiles. A box is clipped to the tensor by predicates, never by branches around single
+// accesses, so that all accesses of a tile are in flight together. Where several elements may be accessed at once, one
+// test for the whole block chooses between whole vectors (predicated as wholes) and single elements.
 #include <algorithm>
 #include <map>
 
@@ -16,7 +16,7 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-/// An index that is 0 or more whatever the launch, short of overflow.
+/// True for an index that is 0 or more in every launch, short of overflow.
 bool never_negative(ir::Value const& value, ir::ValueMemo<bool>& memo) {
   auto const lower_bound = [](ir::Value const& of) -> ir::Value const* {
     std::optional<ir::Loop> const loop = ir::Loop::counted_by(of);
@@ -52,7 +52,7 @@ bool never_negative(ir::Value const& value, ir::ValueMemo<bool>& memo) {
   });
 }
 
-/// The part of a tensor that an op accesses, seen from one thread.
+/// Gives the part of a tensor that an op accesses, seen from one thread.
 class Box {
  public:
   Box(Emitter& e, TensorParts const& tensor, ir::Type const& tile, std::span<ir::Value* const> offsets)
@@ -89,7 +89,7 @@ class Box {
       window.past_end = b_.CreateSub(thread, window.end);
       if (window.start != nullptr) window.past_start = b_.CreateSub(thread, window.start);
     }
-    // What all registers share of the address.
+    // Adds the part of the address that all registers share.
     for (int axis = 0; axis < rank; ++axis) {
       AxisCoordinate const& part = e.coordinates(layout_)[static_cast<std::size_t>(axis)];
       bool disjoint = true;
@@ -102,7 +102,8 @@ class Box {
     }
   }
 
-  /// One test, the same in all threads: no aligned group of `count` elements along the last axis is cut by a border.
+  /// Tests once, the same in all threads, that a border never cuts an aligned group of `count` elements along the last
+  /// axis.
   llvm::Value* groups_whole(std::int64_t count) {
     llvm::Value* const divides = b_.CreateICmpEQ(b_.CreateAnd(last_extent_, e_.i64(count - 1)), e_.i64(0));
     llvm::Value* const from_start = b_.CreateICmpSGE(last_offset_, e_.i64(0));
@@ -110,13 +111,13 @@ class Box {
     return b_.CreateOr(divides, b_.CreateAnd(from_start, to_end));
   }
 
-  /// Whether the element of a register lies inside; null: always.
+  /// Tells whether the element of a register lies inside; null: always.
   llvm::Value* predicate(int reg) {
     llvm::Value* result = inside_;
     auto const also = [&](llvm::Value* in) { result = result == nullptr ? in : b_.CreateAnd(result, in); };
     for (Window const& window : windows_) {
       if (shared_part_[static_cast<std::size_t>(window.axis)]) {
-        // thread + constant < end, with the constant on the other side: one comparison and no register of its own.
+        // thread + constant < end, with the constant on the other side: one comparison without an additional register.
         llvm::Value* const constant = e_.i32(-layout_.part(layout::Dim::reg, reg)[window.axis]);
         also(b_.CreateICmpSLT(window.past_end, constant));
         if (window.start != nullptr) also(b_.CreateICmpSGE(window.past_start, constant));
@@ -129,7 +130,7 @@ class Box {
     return result;
   }
 
-  /// Address of a register's element: a computed part and a constant.
+  /// Holds the address of a register's element: a computed part and a constant.
   struct Address {
     llvm::Value* base;
     std::int64_t constant;
@@ -167,7 +168,7 @@ class Box {
     if (unit(axis)) return e_.i64(bytes_);
     return b_.CreateMul(tensor_.strides[static_cast<std::size_t>(axis)], e_.i64(bytes_));
   }
-  /// An i64 clamped to 0 .. most, as i32.
+  /// Clamps an i64 to 0 .. most, as i32.
   llvm::Value* clamp(llvm::Value* value, std::int64_t most) {
     llvm::Type* const type = b_.getInt64Ty();
     llvm::Value* const low = e_.intrinsic(llvm::Intrinsic::smax, {value, e_.i64(0)}, {type});
@@ -189,14 +190,14 @@ class Box {
   std::int64_t last_tile_extent_ = 1;
 };
 
-/// Elements of one access: what the op and the layout allow, at most 16 bytes.
+/// Gives the elements of one access that the op and the layout allow, at most 16 bytes.
 int access_width(std::int64_t vector, ir::Type const& tile) {
   if (vector < 2 || tile.rank() == 0) return 1;
   return static_cast<int>(
       std::min<std::int64_t>({vector, tile.layout()->contiguous(tile.rank() - 1), 16 / bytes(tile.element())}));
 }
 
-/// Emits `access(width)` once, or once per kind of access behind the block's one test; registers are joined by phis.
+/// Emits `access(width)` once, or once per kind of access after the block's one test; registers are joined by phis.
 template <class Access>
 Registers by_width(Emitter& e, Box& box, int width, bool groups_are_whole, Access const& access) {
   if (width == 1 || groups_are_whole) return access(width);

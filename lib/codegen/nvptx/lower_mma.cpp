@@ -1,5 +1,5 @@
-// Tensor core products: one wgmma or mma.sync after the other over the tile. Accumulators are plain registers that pass
-// through every instruction and through the waits, so that nothing can read them early.
+// Lowers tensor core products: one wgmma or mma.sync after the other over the tile. Accumulators are plain registers
+// that pass through every instruction and through the waits, so that an early read is not possible.
 #include <algorithm>
 
 #include "codegen/nvptx/emitter.hpp"
@@ -22,7 +22,7 @@ ptx::MmaElement mma_element(ir::Op const& op, Element element) {
   refuse(op, "no product of " + std::string(name(element)) + " on tensor cores");
 }
 
-/// The registers' words as i32.
+/// Gives the registers' words as i32.
 Registers integer_words(Emitter& e, Element element, Registers const& registers) {
   Registers words = pack_words(e, element, registers);
   for (llvm::Value*& word : words) word = e.b.CreateBitCast(word, e.b.getInt32Ty());
@@ -40,7 +40,8 @@ ptx::DescriptorFields fields_of(target::WgmmaOperand const& operand) {
   return {operand.leading, operand.stride, operand.swizzle_bytes};
 }
 
-/// Equal parts of N, each with as many columns as one instruction can have here, that descriptors can start at.
+/// Divides N into equal parts, each with as many columns as one instruction can have here, that descriptors can start
+/// at.
 std::optional<target::WgmmaOperand> columns_operand(ir::Op const& op, Emitter const& e, ir::Type const& view,
                                                     std::int64_t& parts) {
   std::string first;
@@ -61,7 +62,7 @@ std::optional<target::WgmmaOperand> columns_operand(ir::Op const& op, Emitter co
                            : first);
 }
 
-/// Registers of values as they pass through a fence or a wait: words, and how many registers they stand for.
+/// Holds registers of values as they pass through a fence or a wait: words, and the number of registers they stand for.
 class Through {
  public:
   Through(ir::Op const& op, Emitter& e) : op_(op), e_(e) {
@@ -115,7 +116,7 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
   form.d = d.element() == Element::f16   ? ptx::MmaResult::f16
            : d.element() == Element::i32 ? ptx::MmaResult::s32
                                          : ptx::MmaResult::f32;
-  // Elements of 32 and 8 bits are read K-major only, which wgmma_operand has seen to.
+  // Elements of 32 and 8 bits are read K-major only, as wgmma_operand ensures.
   form.b_transposed = columns->mn_major;
 
   // A: descriptors of this warpgroup's rows, or fragments.
@@ -193,7 +194,7 @@ void lower(ir::WgmmaWaitOp const& attributes, ir::Op const& op, Emitter& e) {
 void lower(ir::MmaOp const&, ir::Op const& op, Emitter& e) {
   ir::Type const &a = op.lhs()->type(), &b_type = op.rhs()->type(), &d = op.result()->type();
   int const size = bytes(a.element());
-  // Which arrangement of the warps the result is in; the operands must be in the same.
+  // Finds the arrangement of warps of the result; the operands must have the same.
   layout::WarpGrid grid;
   std::string why;
   bool found = false;

@@ -1,4 +1,4 @@
-// Splats, coordinates, broadcasts and relabelled axes: no data moves between threads.
+// Lowers splats, coordinates, broadcasts and relabelled axes: data does not move between threads.
 #include <llvm/IR/IRBuilder.h>
 
 #include "codegen/nvptx/emitter.hpp"
@@ -8,7 +8,8 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-/// The result's layout is the operand's up to a relabelling that `seen` states; only registers may be permuted.
+/// Relabels: the result's layout is the operand's up to a relabelling that `seen` states; only registers may be
+/// permuted.
 void relabel(ir::Op const& op, layout::Layout const* seen, Emitter& e) {
   std::vector<int> const from = op.result()->type().layout()->registers_from(*seen);
   if (from.empty())

@@ -1,5 +1,5 @@
-// Shared memory: buffers and views are addresses; tiles move by stmatrix and ldmatrix where the layouts allow, else by
-// the widest vectors.
+// Lowers shared memory: buffers and views are addresses; tiles move by stmatrix and ldmatrix where the layouts allow,
+// else by the widest vectors.
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/ptx/mbarrier.hpp"

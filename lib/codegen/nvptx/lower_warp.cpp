@@ -1,4 +1,4 @@
-// Who runs what: partitions of warps, elected lanes; and what lanes of a warp exchange without memory.
+// Lowers partitions of warps, elected lanes, and exchange within a warp without memory.
 #include <algorithm>
 #include <map>
 
@@ -31,7 +31,7 @@ void check_registers(ir::Op const& op, int cta_warps, TargetInfo const& target) 
                    " threads start with; lower one of them");
 }
 
-/// Joins values pairwise, in order, until one is left.
+/// Combines values pairwise, in order, until one is left.
 llvm::Value* join_all(Emitter& e, ir::Combine how, Registers values) {
   while (values.size() > 1) {
     Registers next;
@@ -56,7 +56,7 @@ void lower(ir::WarpSpecializeOp const& attributes, ir::Op const& op, Emitter& e)
     llvm::BasicBlock* const here = e.block("partition");
     llvm::BasicBlock* const next = i + 1 < op.block_count() ? e.block("next") : nullptr;
     if (next == nullptr)
-      b.CreateBr(here);  // whoever is left
+      b.CreateBr(here);  // the remaining warps
     else
       b.CreateCondBr(b.CreateICmpULT(e.warp, e.i32(first + warps * replicas)), here, next);
     b.SetInsertPoint(here);
@@ -136,7 +136,7 @@ void lower(ir::FoldOp const& attributes, ir::Op const& op, Emitter& e) {
     at[axis] = 0;
     return std::vector<std::int64_t>(at.begin(), at.end());
   };
-  // Per place on the other axes: this thread's elements by ascending coordinate along the axis.
+  // Groups, per coordinate on the other axes, this thread's elements by ascending coordinate along the axis.
   std::map<std::vector<std::int64_t>, std::map<std::int64_t, llvm::Value*>> groups;
   for (int reg = 0; reg < from.registers(); ++reg) {
     Extents const at = from.part(layout::Dim::reg, reg);

@@ -28,7 +28,7 @@ namespace {
 
 constexpr char const* triple = "nvptx64-nvidia-cuda";
 
-/// From this much index arithmetic on a function is not strength-reduced.
+/// Limits the index arithmetic of a function that is strength-reduced.
 constexpr int max_index_arithmetic = 300;
 
 bool is_index_arithmetic(llvm::Instruction const& instruction) {
@@ -44,7 +44,7 @@ bool is_index_arithmetic(llvm::Instruction const& instruction) {
   }
 }
 
-/// Leaves straight-line strength reduction out of functions with much index arithmetic, as unrolled loads have it: it
+/// Disables straight-line strength reduction in functions with much index arithmetic, as unrolled loads have it. It
 /// compares all pairs of such instructions (LLVM 22: 8 s for 120 loads of 8 elements each), and ptxas reduces them
 /// again. The passes run by the target's own list, so only LLVM's gate reaches them.
 class PassGate : public llvm::OptPassGate {
@@ -65,7 +65,7 @@ class PassGate : public llvm::OptPassGate {
 #endif
 
  private:
-  // Older LLVMs give the pass's name, newer ones its word in a pipeline.
+  // Older LLVMs pass the pass's name, newer ones its name in a pipeline.
   static bool runs(llvm::StringRef pass) { return pass != "slsr" && pass != "Straight line strength reduction"; }
 
   bool reduces_ = true;

@@ -1,4 +1,4 @@
-// The NVPTX target machine, LLVM's passes, and PTX text from an LLVM module.
+// Makes the NVPTX target machine, runs LLVM's passes, and prints PTX from an LLVM module.
 #pragma once
 
 #include <memory>
@@ -9,16 +9,16 @@
 
 namespace tegula::codegen::nvptx {
 
-/// PTX 8.0, times ten: the first version that knows sm_90a.
+/// States PTX 8.0, times ten: the first version that knows sm_90a.
 inline constexpr int min_ptx_version = 80;
 
 std::unique_ptr<llvm::TargetMachine> make_target_machine(TargetInfo const& gpu, int ptx_version = min_ptx_version);
 /// Gives a new module the machine's triple and data layout.
 void prepare_module(llvm::Module& module, llvm::TargetMachine& machine);
-/// LLVM's O2, without its vectorisers: registers and widths are our passes' decision. The machine tells it which values
+/// Runs LLVM's O2, without its vectorisers: our passes decide registers and widths. The machine tells it which values
 /// differ between threads.
 void optimize(llvm::Module& module, llvm::TargetMachine& machine);
-/// The module as PTX. Changes the module.
+/// Prints the module as PTX. Changes the module.
 std::string print_ptx(llvm::Module& module, llvm::TargetMachine& machine);
 
 }  // namespace tegula::codegen::nvptx

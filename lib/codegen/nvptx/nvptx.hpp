@@ -1,4 +1,4 @@
-// From IR with layouts to PTX for Hopper.
+// Compiles IR with layouts to PTX for Hopper.
 #pragma once
 
 #include "ir/op.hpp"
@@ -7,15 +7,15 @@
 
 namespace tegula::codegen {
 
-/// PTX of the module's kernel for sm_90a. Needs what the cuda pipeline leaves: calls inlined, a layout on every tile,
-/// warps and scratch offsets decided. Fills all of CompiledKernel but the launch program. Throws UserError, with the
-/// op's line, for ops that the device does not have yet, and for more shared memory than the device has.
+/// Gives the PTX of the module's kernel for sm_90a. Needs the output of the cuda pipeline: calls inlined, a layout on
+/// every tile, warps and scratch offsets decided. Fills all of CompiledKernel but the launch program. Throws UserError,
+/// with the op's line, for ops that the device does not have yet, and for more shared memory than the device has.
 CompiledKernel emit_ptx(ir::Module const& module, CompileOptions const& options);
 
-/// Throws the UserError with which emit_ptx refuses the module; makes LLVM IR and no more.
+/// Throws the UserError with which emit_ptx refuses the module; stops after making LLVM IR.
 void refuse_ptx(ir::Module const& module, CompileOptions const& options);
 
-/// The optimised LLVM IR of the same, for tests and dumps.
+/// Gives the optimised LLVM IR of the same, for tests and dumps.
 std::string emit_device_llvm(ir::Module const& module, CompileOptions const& options);
 
 }  // namespace tegula::codegen

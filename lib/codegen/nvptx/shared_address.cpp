@@ -49,7 +49,7 @@ SharedAccess::SharedAccess(Emitter& e, ir::Op const& op, ir::Type const& view, l
 
 void SharedAccess::add_warps(ThreadPart& part, layout::AccessMap const& map) {
   if (auto const bits = bits_of(map, layout::Dim::warp)) return add_index(part, e_.warp, *bits);
-  // Threes and fives of warps: each number has its own place.
+  // Looks up each number: warp counts with factors such as 3 or 5 do not split into bits.
   llvm::Value *low = e_.i32(0), *high = e_.i32(0);
   for (int warp = 1; warp < map.warps(); ++warp) {
     Part const place = map.of(layout::Dim::warp, warp);

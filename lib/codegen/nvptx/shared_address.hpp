@@ -1,5 +1,5 @@
-// Addresses in shared memory: of a view's start, of what a thread's registers hold, of the matrix rows that its lane
-// names. All arithmetic on the layouts is done in layout/shared_access.hpp and target/matrix_access.hpp; here it is
+// Emits addresses in shared memory: of a view's start, of the elements in a thread's registers, of the matrix rows that
+// its lane names. layout/shared_access.hpp and target/matrix_access.hpp do all arithmetic on the layouts; here it is
 // emitted.
 #pragma once
 
@@ -12,16 +12,16 @@
 
 namespace tegula::codegen::nvptx {
 
-/// How a tile in registers moves from and to a view.
+/// Moves a tile in registers from and to a view.
 class SharedAccess {
  public:
-  /// Refuses, at the op, what no address arithmetic reaches. `address` is the view's (i32).
+  /// Refuses, at the op, a tile that address arithmetic cannot reach. `address` is the view's (i32).
   SharedAccess(Emitter& e, ir::Op const& op, ir::Type const& view, llvm::Value* address, layout::Layout const& tile,
                bool stores);
 
-  /// Vectors of adjacent elements; always there.
+  /// Gives the vectors of adjacent elements; always present.
   [[nodiscard]] layout::VectorPlan const& vectors() const { return vectors_; }
-  /// ldmatrix or stmatrix, where the layouts have it and vectors are narrower than 16 bytes.
+  /// Gives ldmatrix or stmatrix, where the layouts have it and vectors are narrower than 16 bytes.
   [[nodiscard]] std::optional<target::MatrixPlan> const& matrices() const { return matrices_; }
 
   struct Address {
@@ -33,7 +33,7 @@ class SharedAccess {
 
  private:
   using Part = layout::AccessMap::Part;
-  /// What a thread adds to an offset, and to which bits it may add by exclusive or.
+  /// Holds the part that a thread adds to an offset, and the bits to which it may add by exclusive or.
   struct ThreadPart {
     llvm::Value *low = nullptr, *high = nullptr;  ///< null: 0
     std::int64_t low_bits = 0;
@@ -51,7 +51,7 @@ class SharedAccess {
   ThreadPart element_, row_;
 };
 
-/// Bytes from a shared value's start to the box of this shape at the offsets, one per axis of the source.
+/// Counts the bytes from a shared value's start to the box of this shape at the offsets, one per axis of the source.
 llvm::Value* box_offset(Emitter& e, ir::Op const& op, ir::Type const& source, Extents const& box,
                         std::span<ir::Value* const> offsets);
 

@@ -1,4 +1,4 @@
-// Proof that LLVM left the synchronisation alone: every instruction that threads do together is counted in the module
+// Proves that LLVM left the synchronisation alone: every instruction that threads do together is counted in the module
 // as lowered and again in the PTX. An optimiser that does not know about divergence duplicates or sinks them.
 #pragma once
 
@@ -15,11 +15,11 @@ class SyncCensus {
   /// Marks every convergent inline assembly of the module, before LLVM's passes see it.
   explicit SyncCensus(llvm::Module& module);
 
-  /// The PTX without the marks. Throws InternalError, naming the instruction and both counts, when one is missing or
-  /// there more than once; all those of one basic block may be missing, since LLVM may prove that it never runs.
+  /// Gives the PTX without the marks. Throws InternalError, naming the instruction and both counts, when one is missing
+  /// or duplicated. All those of one basic block may be missing, since LLVM may prove that it never runs.
   [[nodiscard]] std::string checked(std::string const& ptx, std::string const& kernel) const;
 
-  /// How often each instruction (its opcode) was lowered.
+  /// Counts each instruction (by its opcode) as lowered.
   [[nodiscard]] std::map<std::string, int> lowered() const;
 
  private:

@@ -9,7 +9,7 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-/// The f32 that a bf16 was rounded from by Emitter::narrow, or null.
+/// Finds the f32 that a bf16 was rounded from by Emitter::narrow, or null.
 llvm::Value* rounded_bf16(llvm::Value* value) {
   auto const* const call = llvm::dyn_cast<llvm::CallInst>(value);
   if (call == nullptr) return nullptr;
@@ -35,7 +35,7 @@ Words words_for(Element element, int count) {
 llvm::Value* pack_word(Emitter& e, Element element, Words const& words, llvm::Value* const* values) {
   if (words.bits >= 32 && words.elements == 1) return values[0];
   if (words.elements == 2 && words.bits == 32 && bytes(element) == 2) {
-    // Two that were rounded one by one are rounded as a pair: one instruction.
+    // Two values that were rounded one by one are rounded as a pair: one instruction.
     if (element == Element::bf16)
       if (llvm::Value* low = rounded_bf16(values[0]), *high = rounded_bf16(values[1]);
           low != nullptr && high != nullptr)

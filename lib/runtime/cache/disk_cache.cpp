@@ -25,8 +25,8 @@ namespace tegula::runtime {
 namespace {
 namespace fs = std::filesystem;
 
-/// The first bytes of a file; all fields little-endian on the platforms that Tegula runs on, and a file that does not
-/// match byte for byte is ignored, so a foreign byte order is a miss and no more.
+/// Holds the first bytes of a file. All fields are little-endian on the platforms that Tegula runs on. A file that does
+/// not match byte for byte is ignored, so a foreign byte order is only a miss.
 struct Header {
   char magic[8];
   std::uint64_t version;
@@ -57,7 +57,7 @@ Header header_for(std::string_view key, std::string_view payload) {
   return header;
 }
 
-/// A warning per text and process is enough.
+/// Warns once per text and process.
 void warn_once(std::string const& text) {
   static std::mutex mutex;
   static auto* seen = new std::set<std::string>;
@@ -77,7 +77,7 @@ class File {
   File(File const&) = delete;
   File& operator=(File const&) = delete;
   [[nodiscard]] int get() const { return descriptor_; }
-  /// Closes and says whether that worked (some file systems report a full disk here).
+  /// Closes and tells whether that worked (some file systems report a full disk here).
   bool close() {
     int const descriptor = descriptor_;
     descriptor_ = -1;
@@ -128,7 +128,7 @@ ReadResult read_file(std::string const& path, CacheEntry& entry) {
       header.header_hash != hash_of(header) || header.key_bytes > rest ||
       header.payload_bytes != rest - header.key_bytes)
     return ReadResult::damaged;
-  std::string bytes(rest, '\0');  // no more than the header, which is whole, speaks of
+  std::string bytes(rest, '\0');  // never more than the header, which is whole, names
   if (!read_all(file.get(), bytes.data(), bytes.size())) return ReadResult::damaged;
   std::string_view const key = std::string_view(bytes).substr(0, header.key_bytes);
   std::string_view const payload = std::string_view(bytes).substr(header.key_bytes);
@@ -151,7 +151,7 @@ std::string default_folder() {
   return home != nullptr && *home == '/' ? std::string(home) + "/.cache/tegula" : std::string();
 }
 
-/// True if the folder is there (made, if `make`) and can be trusted: ours, and nobody else may write to it.
+/// True if the folder exists (made, if `make`) and can be trusted: ours, and not writable by others.
 bool usable(std::string const& folder, bool make) {
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) {
@@ -180,7 +180,7 @@ bool usable(std::string const& folder, bool make) {
   return true;
 }
 
-/// Removes what a process left that died while it wrote; once per folder and process.
+/// Removes files of a process that died while it wrote; once per folder and process.
 void remove_stale_files(std::string const& folder) {
   static std::mutex mutex;
   static auto* done = new std::set<std::string>;

@@ -1,5 +1,5 @@
-// The cache of binaries on disk, shared by processes and threads. Entries are found by the text of their key, which the
-// file holds in full; a file that is torn, damaged, foreign or of another version is never used and is written anew.
+// Keeps binaries on disk, shared by processes and threads. Entries are found by the text of their key, which the file
+// holds in full. A file that is torn, damaged, foreign or of another version is never used and is written anew.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace tegula::runtime {
 
-/// What happened in this process; for tests and reports.
+/// Counts the events in this process; for tests and reports.
 struct CacheCounters {
   std::atomic<std::int64_t> hits = 0;
   std::atomic<std::int64_t> misses = 0;
@@ -21,20 +21,21 @@ struct CacheCounters {
 };
 CacheCounters& cache_counters();
 
-/// A folder of entries "<kernel>-<hash of key>.<kind>". Making one touches nothing on disk. All members are safe to
-/// call from any thread and never throw for what is on disk: a problem is a warning and a miss.
+/// Is a folder of entries "<kernel>-<hash of key>.<kind>". Making one does not access the disk. All members are safe to
+/// call from any thread and never throw for the contents of the disk: a problem is a warning and a miss.
 class DiskCache {
  public:
-  /// The folder: TEGULA_CACHE_DIR, else XDG_CACHE_HOME/tegula, else ~/.cache/tegula; TEGULA_CACHE says whether.
+  /// Finds the folder: TEGULA_CACHE_DIR, else XDG_CACHE_HOME/tegula, else ~/.cache/tegula; TEGULA_CACHE turns it on or
+  /// off.
   explicit DiskCache(support::Options const& options);
 
-  /// The payload stored under exactly this key.
+  /// Finds the payload stored under exactly this key.
   [[nodiscard]] std::optional<std::string> find(std::string_view kernel, std::string_view kind,
                                                 std::string_view key) const;
   /// Stores a payload, in place of an earlier one. Others see the old file or the whole new one.
   void store(std::string_view kernel, std::string_view kind, std::string_view key, std::string_view payload) const;
 
-  /// Where an entry is or would be; empty if the cache is off.
+  /// Gives the path where an entry is or would be; empty if the cache is off.
   [[nodiscard]] std::string path_of(std::string_view kernel, std::string_view kind, std::string_view key) const;
   [[nodiscard]] std::string const& folder() const { return folder_; }
 
@@ -43,7 +44,7 @@ class DiskCache {
   bool writable_ = false;
 };
 
-/// Key and payload of an entry's file, if it is whole. Reads any file name; for tools that compare keys.
+/// Holds key and payload of an entry's file, if it is whole. Reads any file name; for tools that compare keys.
 struct CacheEntry {
   std::string key;
   std::string payload;

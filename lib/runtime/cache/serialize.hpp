@@ -1,4 +1,4 @@
-// Compiled kernels as bytes, for the disk cache and for kernels embedded at build time.
+// Converts compiled kernels to bytes, for the disk cache and for kernels embedded at build time.
 #pragma once
 
 #include <optional>
@@ -12,11 +12,11 @@ namespace tegula::runtime {
 /// Changes whenever the bytes below or the meaning of CompiledKernel change.
 inline constexpr int serial_format = 3;
 
-/// Little-endian; equal kernels give equal bytes.
+/// Writes little-endian bytes; equal kernels give equal bytes.
 std::string serialize(CompiledKernel const& kernel);
 
-/// The kernel, or nothing if the bytes are not exactly one: no input makes it read out of bounds or allocate more than
-/// its own size warrants.
+/// Gives the kernel, or nothing if the bytes are not exactly one. It never reads out of bounds or allocates more than
+/// the size of the bytes warrants.
 std::optional<CompiledKernel> deserialize(std::string_view bytes);
 
 }  // namespace tegula::runtime

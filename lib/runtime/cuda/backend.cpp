@@ -118,7 +118,7 @@ void fill(int device, CUstream_st* order, void* to, void const* pattern, int pat
     if (pattern_bytes == 4 || words[0] == words[1]) {
       driver().MemsetD32Async(address, words[0], static_cast<std::size_t>(bytes / 4), order);
     } else {
-      // No 8-byte memset in the driver: write one element, then double what is written.
+      // The driver does not have an 8-byte memset: write one element, then double the written part.
       driver().MemsetD32Async(address, words[0], 1, order);
       driver().MemsetD32Async(address + 4, words[1], 1, order);
       for (std::int64_t done = 8; done < bytes; done *= 2) {
@@ -159,7 +159,7 @@ int device_of(CUstream_st* stream) {
   loaded.CtxGetCurrent(&context);
   if (stream == nullptr && context == nullptr) return 0;
   if (stream != nullptr) {
-    // The per-thread and legacy default streams need a current context to be asked about.
+    // The per-thread and legacy default streams can be queried only with a current context.
     if (context == nullptr && reinterpret_cast<std::uintptr_t>(stream) <= 2) return 0;
     loaded.StreamGetCtx(stream, &context);
   }

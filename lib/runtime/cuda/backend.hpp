@@ -1,5 +1,5 @@
-// What the rest of the runtime asks of a CUDA device, without naming a CUDA type. backend.cpp answers through the
-// driver; in a build without cuda.h, no_backend.cpp answers with one UserError.
+// Offers a CUDA device to the rest of the runtime, without naming a CUDA type. backend.cpp answers through the driver;
+// in a build without cuda.h, no_backend.cpp answers with one UserError.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace tegula::runtime::cuda {
 
-/// Number of devices; 0 if the driver cannot be used. Never throws.
+/// Counts the devices; 0 if the driver cannot be used. Never throws.
 int device_count();
-/// Why the driver cannot be used; empty if it can. Never throws.
+/// Explains why the driver cannot be used; empty if it can. Never throws.
 std::string unusable_reason();
 /// Throws UserError with the reason if the device does not exist.
 void require_device(int device);
@@ -26,16 +26,16 @@ std::string architecture(int device);
 DeviceLimits limits(int device);
 
 void* allocate(int device, std::int64_t bytes);
-/// In a destructor: what fails is a warning.
+/// Frees in a destructor: a failure is a warning.
 void release(int device, void* address) noexcept;
 
-// Ordered on the stream, which may be the default one. The host side of an upload or download must stay alive until
-// the stream is synchronised.
+// Ordered on the stream, which may be the default one. The host side of an upload or download must stay alive until the
+// stream is synchronised.
 void upload(int device, CUstream_st* order, void* to, void const* from, std::int64_t bytes);
 void download(int device, CUstream_st* order, void* to, void const* from, std::int64_t bytes);
-/// Between two device addresses, also of different devices.
+/// Copies between two device addresses, also of different devices.
 void copy(int device, CUstream_st* order, void* to, void const* from, std::int64_t bytes);
-/// pattern_bytes is 1, 2, 4 or 8.
+/// Fills; pattern_bytes is 1, 2, 4 or 8.
 void fill(int device, CUstream_st* order, void* to, void const* pattern, int pattern_bytes, std::int64_t bytes);
 
 CUstream_st* create_stream(int device);
@@ -43,19 +43,19 @@ void destroy_stream(int device, CUstream_st* stream) noexcept;
 void synchronize(int device, CUstream_st* stream);
 /// Waits for all work of all streams of the device.
 void synchronize_device(int device);
-/// The device whose primary context the stream belongs to. Throws UserError for another context.
+/// Gives the device whose primary context the stream belongs to. Throws UserError for another context.
 int device_of(CUstream_st* stream);
 
-/// The device that an address belongs to. Throws UserError if it is no device memory.
+/// Gives the device that an address belongs to. Throws UserError if it is not device memory.
 int device_of_address(void const* address);
 
 void* create_event(int device);
 void destroy_event(int device, void* event) noexcept;
 void record_event(int device, void* event, CUstream_st* stream);
-/// Seconds between two recorded events; waits for the second.
+/// Gives the seconds between two recorded events; waits for the second.
 double seconds_between(int device, void* start, void* stop);
 
-/// A kernel on a device, ready to launch.
+/// Holds a kernel on a device, ready to launch.
 struct Function {
   int device = 0;
   void* function = nullptr;
@@ -63,8 +63,8 @@ struct Function {
   int registers = 0;             ///< per thread
   std::int64_t local_bytes = 0;  ///< per thread; more than 0 means spills or a stack frame
   int active_clusters = 0;       ///< that the device holds at once; of a kernel with clusters
-  std::string assembly_log;      ///< what ptxas or the driver's assembler said; empty for a cubin given as such, or if
-                                 ///< the driver found its own cached code
+  /// Output of ptxas or the driver's assembler; empty for a cubin given as such, or for the driver's own cached code.
+  std::string assembly_log;
 };
 
 /// Loads PTX or a cubin and opts in to its dynamic shared memory and cluster size. Throws UserError if the kernel does
@@ -72,7 +72,7 @@ struct Function {
 /// code that the assembler objects to (see enforce in ptxas_log.hpp).
 Function load(CompiledKernel const& kernel, int device);
 
-/// What a launch takes besides its parameters.
+/// Holds the sizes of a launch besides its parameters.
 struct LaunchShape {
   std::int64_t blocks = 1;  ///< along the first axis; a multiple of cluster
   int threads = 1;          ///< per CTA
@@ -81,7 +81,7 @@ struct LaunchShape {
   bool dependent = false;  ///< programmatic stream serialization
 };
 
-/// `parameters` points to one pointer per parameter of the entry.
+/// Launches; `parameters` points to one pointer per parameter of the entry.
 void launch(Function const& function, CUstream_st* stream, LaunchShape const& shape, void** parameters,
             std::string_view kernel);
 

@@ -73,7 +73,7 @@ namespace {
 
 constinit std::atomic<bool> inherited = false;
 
-/// What a child of fork() gets, whose parent has begun to use the driver.
+/// Stands for the driver in a child of fork() whose parent has begun to use it.
 Driver const& inherited_driver() {
   static Driver const* const none = [] {
     auto* fresh = new Driver;

@@ -1,5 +1,5 @@
-// The CUDA driver, opened at run time. The only header of Tegula that names CUDA types; it is included by the files of
-// this folder alone, and only where cuda.h was found at build time.
+// Opens the CUDA driver at run time. The only header of Tegula that names CUDA types. The files of this folder alone
+// include it, and only where cuda.h was found at build time.
 #pragma once
 
 #include <cuda.h>
@@ -22,7 +22,7 @@ void check(CUresult result, char const* call, std::string const& context = {});
 /// Throws DriverError that names a function which the driver lacks.
 [[noreturn]] void missing_function(char const* call);
 
-/// One function of the driver. Calling it throws DriverError if it is missing or fails.
+/// Holds one function of the driver. Calling it throws DriverError if it is missing or fails.
 template <class Signature>
 class DriverFunction;
 
@@ -30,7 +30,7 @@ template <class... Parameters>
 class DriverFunction<CUresult(Parameters...)> {
  public:
   void operator()(Parameters... arguments) const { check(raw(arguments...), name_); }
-  /// The call, its result left to the caller.
+  /// Calls it and leaves the result to the caller.
   CUresult raw(Parameters... arguments) const {
     if (function_ == nullptr) missing_function(name_);
     return function_(arguments...);
@@ -55,14 +55,14 @@ struct Driver {
 /// Opens the library at the first call (thread-safe); never throws for a machine without a GPU: see `unusable`.
 Driver const& driver_or_reason();
 
-/// The driver. Throws UserError with the reason if it cannot be used.
+/// Gives the driver. Throws UserError with the reason if it cannot be used.
 Driver const& driver();
 
-/// True in a child of fork() whose parent had begun to use the driver: no call works there, and nothing of the parent's
-/// is to be given back.
+/// True in a child of fork() whose parent had begun to use the driver: calls fail there, and the parent's resources
+/// must not be released.
 bool driver_is_inherited();
 
-/// The primary context of a device, retained for the life of the process.
+/// Gives the primary context of a device, retained for the life of the process.
 CUcontext primary_context(int device);
 
 /// Makes a device's primary context current on this thread while it lives.
@@ -77,8 +77,8 @@ class ContextScope {
   bool pushed_ = false;
 };
 
-/// Runs what gives something of a device back, in a destructor: a failure is a warning, but for a driver that is gone
-/// at the exit of the process or is another process's.
+/// Runs an action that releases a device's resource in a destructor. A failure is a warning, unless the driver is gone
+/// at the exit of the process or belongs to another process.
 template <class Action>
 void give_back(Action const& action) noexcept {
   if (driver_is_inherited()) return;
@@ -91,7 +91,7 @@ void give_back(Action const& action) noexcept {
   }
 }
 
-/// A launch in the driver's terms. Its attributes are in it, so it stays where it is.
+/// Describes a launch in the driver's terms. It points to its own attributes, so it must not move.
 class LaunchConfig {
  public:
   LaunchConfig(LaunchShape const& shape, CUstream stream);

@@ -1,4 +1,4 @@
-// Tensor maps through the driver, and the memory that stands in for tensors without elements.
+// Encodes tensor maps through the driver, and holds the memory that stands in for tensors without elements.
 #if TEGULA_HAS_CUDA_HEADER
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace {
 
 static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && alignof(TensorMap) >= alignof(CUtensorMap));
 
-constexpr std::int64_t stand_in_bytes = 128;  ///< each; the greatest element has 8
+constexpr std::int64_t stand_in_bytes = 128;  ///< each; the largest element has 8
 
 CUtensorMapDataType type_of(Element element) {
   switch (element) {
@@ -55,7 +55,7 @@ CUtensorMapL2promotion promotion_of(L2Promotion promotion) {
   return promotions[static_cast<int>(promotion)];
 }
 
-/// The address of a device's zeros, followed by its NaNs and its sink, made at the first call.
+/// Gives the address of a device's zeros, followed by its NaNs and its sink, made at the first call.
 std::uintptr_t stand_ins(int device) {
   static std::mutex mutex;
   static auto* const made = new std::map<int, std::uintptr_t>;  // lives as long as the process, as tensor maps may

@@ -1,4 +1,4 @@
-// Loading of device code: PTX becomes a cubin by ptxas (kept in the disk cache) or is assembled by the driver.
+// Loads device code: PTX becomes a cubin by ptxas (kept in the disk cache) or is assembled by the driver.
 #if TEGULA_HAS_CUDA_HEADER
 
 #include <fmt/format.h>
@@ -18,13 +18,13 @@
 namespace tegula::runtime::cuda {
 namespace {
 
-/// Code and what the assembler said of it.
+/// Holds code and the assembler's output.
 struct Image {
   std::string code;
   std::string log;
 };
 
-/// Image as one payload of the disk cache: the log's size in decimal, a line feed, log and code.
+/// Stores an image as one payload of the disk cache: the log's size in decimal, a line feed, log and code.
 std::string to_payload(Image const& image) { return fmt::format("{}\n{}", image.log.size(), image.log) + image.code; }
 
 std::optional<Image> from_payload(std::string_view payload) {
@@ -35,7 +35,7 @@ std::optional<Image> from_payload(std::string_view payload) {
   return Image{std::string(payload.substr(1 + size)), std::string(payload.substr(1, size))};
 }
 
-/// The cubin of a PTX kernel from cache or ptxas; empty if the driver is to assemble it.
+/// Gives the cubin of a PTX kernel from cache or ptxas; empty if the driver is to assemble it.
 Image cubin_of(CompiledKernel const& kernel, std::string const& architecture) {
   support::Options const& options = support::options();
   if (options.assembler == support::Assembler::driver) return {};
@@ -56,7 +56,7 @@ Image cubin_of(CompiledKernel const& kernel, std::string const& architecture) {
   }
 }
 
-/// A module that the driver took, and what it said while it assembled.
+/// Holds a module that the driver accepted, and its log.
 struct Loaded {
   CUmodule module = nullptr;
   std::string log;
@@ -117,7 +117,7 @@ void check_fit(CompiledKernel const& kernel, int device, CUfunction function) {
                                 attribute(function, CU_FUNC_ATTRIBUTE_NUM_REGS)));
 }
 
-/// Allows the kernel's cluster size. Returns how many clusters the device holds at once.
+/// Allows the kernel's cluster size. Returns the number of clusters that the device holds at once.
 int opt_in_to_clusters(CompiledKernel const& kernel, int device, CUfunction function) {
   constexpr int portable = 8;
   constexpr int most = 16;

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr char const* optimisation = "-O3";
 
-/// A private folder that is removed with all that is in it.
+/// Makes a private folder that is removed with its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -79,7 +79,7 @@ int run(std::vector<std::string> const& command, std::string const& log) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/// What stat() says of a file: another content has another of these.
+/// Identifies a file by the data of stat(): other contents have other data.
 using FileState = std::tuple<std::string, dev_t, ino_t, off_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 
 FileState state_of(std::string const& path) {

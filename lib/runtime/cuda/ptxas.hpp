@@ -1,4 +1,4 @@
-// The assembler ptxas as an optional subprocess. Needs no GPU and no cuda.h.
+// Runs the assembler ptxas as an optional subprocess. Does not need a GPU or cuda.h.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace tegula::runtime::cuda {
 
-/// Path of ptxas: TEGULA_PTXAS if set, else the first in PATH; empty if there is none. A TEGULA_PTXAS that cannot be
+/// Finds ptxas: TEGULA_PTXAS if set, else the first in PATH; empty if there is none. A TEGULA_PTXAS that cannot be
 /// executed is a UserError.
 std::string find_ptxas(support::Options const& options);
 
-/// Which assembler a program is: a hash of the file, and of a script that only calls one, what it answers to --version.
-/// Computed again when the file has changed; else a look at its dates.
+/// Identifies an assembler: a hash of the file, and of a script that only calls one, its answer to --version. Computed
+/// again when the file has changed; else it only checks the file's dates.
 std::string ptxas_identity(std::string const& path);
 
-/// The cache key of the cubin that `assemble` makes; empty where there is no ptxas.
+/// Gives the cache key of the cubin that `assemble` makes; empty without ptxas.
 std::string cubin_key(support::Options const& options, std::string_view ptx, std::string_view architecture);
 
 struct Assembly {

@@ -19,7 +19,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// The number right before `unit` in a line of figures: "used 1 barriers, 16 bytes smem".
+/// Reads the number right before `unit` in a line of figures: "used 1 barriers, 16 bytes smem".
 std::optional<std::int64_t> figure(std::string_view line, std::string_view unit) {
   std::size_t const at = line.find(unit);
   if (at == std::string_view::npos) return std::nullopt;
@@ -30,8 +30,8 @@ std::optional<std::int64_t> figure(std::string_view line, std::string_view unit)
   return value;
 }
 
-/// The text after "ptxas info    : ", "ptxas file, line 3; warning : ", the driver's "info    : " and the like; the
-/// line itself where there is no such beginning.
+/// Gives the text after "ptxas info    : ", "ptxas file, line 3; warning : ", the driver's "info    : " and the like;
+/// the line itself without such a prefix.
 std::string_view after_severity(std::string_view line) {
   bool const from_ptxas = line.starts_with("ptxas ");
   for (std::string_view const severity : {"info", "warning", "error", "fatal"}) {
@@ -43,7 +43,7 @@ std::string_view after_severity(std::string_view line) {
   return line;
 }
 
-/// Lines that say only what is compiled and how long it took.
+/// True for lines that only name the compiled function and the time.
 bool is_idle(std::string_view text) {
   for (std::string_view const start :
        {"Compiling entry function", "Function properties for", "Compile time", "Overriding", "Linking"})
@@ -51,7 +51,7 @@ bool is_idle(std::string_view text) {
   return text.find(" bytes gmem") != std::string_view::npos;
 }
 
-/// True if the line was one of figures.
+/// Reads a line of figures; false for other lines.
 bool read_figures(std::string_view line, AssemblyReport& report) {
   if (auto const stack = figure(line, " bytes stack frame")) {
     report.stack_bytes += *stack;

@@ -1,5 +1,5 @@
-// What the assembler says about a kernel (ptxas -v, or the driver's own assembler under its verbose log), and what is
-// made of it. Needs neither ptxas nor a driver.
+// Parses the assembler's report on a kernel (ptxas -v, or the driver's own assembler under its verbose log), and reacts
+// to it. Does not need ptxas or a driver.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,16 @@
 
 namespace tegula::runtime::cuda {
 
-/// A remark, warning or error other than the figures below: "(C7510) Potential Performance Loss: ..." has code "C7510".
+/// Holds a remark, warning or error other than the figures below: "(C7510) Potential Performance Loss: ..." has code
+/// "C7510".
 struct AssemblyNote {
   std::string code;  ///< empty if it has none
   std::string text;  ///< without severity and code
   friend bool operator==(AssemblyNote const&, AssemblyNote const&) = default;
 };
 
-/// Figures in bytes; of several functions the greatest registers, barriers and shared bytes and the sum of the rest.
+/// Holds figures in bytes; of several functions the maximum registers, barriers and shared bytes and the sum of the
+/// rest.
 struct AssemblyReport {
   int registers = 0;  ///< per thread
   int barriers = 0;
@@ -31,11 +33,11 @@ struct AssemblyReport {
   [[nodiscard]] bool spills() const { return stack_bytes != 0 || spill_store_bytes != 0 || spill_load_bytes != 0; }
 };
 
-/// Lines that it does not know are notes, so that nothing is lost.
+/// Parses a log. Lines that it does not know become notes, so that nothing is lost.
 AssemblyReport parse_assembly_log(std::string_view log);
 
 /// True for the codes C75xx and C76xx: waits and arrivals of wgmma injected, wgmma serialised, setmaxnreg ignored. The
-/// code is right but not the code that was asked for.
+/// code is right but not the requested code.
 bool is_grave(AssemblyNote const& note);
 
 /// Throws InternalError or warns, as TEGULA_PTXAS_NOTES says of grave notes and TEGULA_PTXAS_SPILLS of spills and stack

@@ -18,7 +18,7 @@ using tma_rule::stride_limit;
 constexpr std::int64_t max_box = tma_rule::max_box_extent;
 constexpr int chunk = tma_rule::step_bytes;
 
-/// One map being described: everything a message needs.
+/// Names the map that is being described: everything a message needs.
 struct Subject {
   std::string_view kernel;
   std::int32_t number;  ///< of the argument, from 0
@@ -27,7 +27,7 @@ struct Subject {
 
   [[nodiscard]] int rank() const { return tensor.rank; }
   [[nodiscard]] int size() const { return bytes(tensor.element); }
-  /// Elements in 16 bytes.
+  /// Counts the elements in 16 bytes.
   [[nodiscard]] int step() const { return chunk / size(); }
 };
 
@@ -92,7 +92,7 @@ void check_memory(Subject const& on) {
   }
 }
 
-/// A stride that the driver takes, for an axis of one element: never used.
+/// Gives a stride that the driver accepts, for an axis of one element: never used.
 std::uint64_t unused_stride(std::uint64_t inner_stride, std::uint64_t inner_extent) {
   std::uint64_t const dense = (inner_stride * inner_extent + chunk - 1) / chunk * chunk;
   return std::clamp<std::uint64_t>(dense, chunk, stride_limit - chunk);
@@ -118,7 +118,7 @@ void describe_tensor(Subject const& on, TensorMapRequest& request) {
   }
 }
 
-/// A tensor without elements: one element of memory that stands in for it.
+/// Describes a tensor without elements: one element of memory that stands in for it.
 void describe_empty(Subject const& on, Direction direction, TensorMapRequest& request) {
   if (direction == Direction::inout)
     refuse(on,

@@ -1,6 +1,6 @@
-// Tensor maps: the 128-byte descriptors that TMA copies take by value. Here a tensor, a box and a swizzle become the
-// driver's arguments, with every rule of cuTensorMapEncodeTiled checked in words first; needs no driver. The call
-// itself is cuda::encode (backend.hpp).
+// Describes tensor maps: the 128-byte descriptors that TMA copies take by value. A tensor, a box and a swizzle become
+// the driver's arguments here, after a check of every rule of cuTensorMapEncodeTiled; this does not need a driver. The
+// call itself is cuda::encode (backend.hpp).
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@
 
 namespace tegula::runtime::cuda {
 
-/// Opaque to all but the driver. Passed by value as one grid_constant kernel parameter, so that no fence and no copy to
-/// the device is needed and a captured graph keeps it.
+/// Holds the driver's opaque descriptor. Passed by value as one grid_constant kernel parameter, so it does not need a
+/// fence or a copy to the device, and a captured graph keeps it.
 struct alignas(128) TensorMap {
   std::byte bytes[128] = {};
 };
@@ -26,11 +26,13 @@ static_assert(sizeof(TensorMap) == 128);
 
 inline constexpr int max_tensor_map_axes = 5;
 
-/// What stands in for the memory of a tensor without elements: the least map has one element, and a kernel that runs
-/// all the same may copy it. Loads find what they would find outside a tensor, stores go where nobody looks.
+/// Replaces the memory of a tensor without elements: the smallest map has one element, and a kernel that runs
+/// nevertheless may copy it. Loads find the values that they would find outside a tensor; stores go to memory that is
+/// never read.
 enum class StandIn : std::uint8_t { none, zeros, nans, sink };
 
-/// The arguments of cuTensorMapEncodeTiled. Innermost axis first, strides of all axes but the innermost, in bytes.
+/// Holds the arguments of cuTensorMapEncodeTiled. Innermost axis first, strides of all axes but the innermost, in
+/// bytes.
 struct TensorMapRequest {
   Element element = Element::f32;
   int rank = 1;
@@ -45,25 +47,31 @@ struct TensorMapRequest {
   friend bool operator==(TensorMapRequest const&, TensorMapRequest const&) = default;
 };
 
-/// The request for one tensor map of a kernel. `parameters` and `arguments` are the kernel's; they passed
-/// check_arguments. Throws UserError with value and remedy for a tensor or a box that TMA cannot copy: rank 1 to 5,
-/// address and outer strides multiples of 16 bytes, strides from 0 to below 2^40 bytes, unit inner stride, at most 2^31
-/// elements along an axis (coordinates are signed 32-bit numbers), box extents 1 to 256, rows of the box multiples of
-/// 16 bytes within the swizzle's span, NaN for floats alone. Throws InternalError for a map of no tensor parameter.
+/// Makes the request for one tensor map of a kernel. `parameters` and `arguments` are the kernel's; they passed
+/// check_arguments. Throws InternalError for a map without a tensor parameter. Throws UserError with value and remedy
+/// for a tensor or a box that TMA cannot copy. The rules:
+/// - rank 1 to 5;
+/// - address and outer strides multiples of 16 bytes, strides from 0 to below 2^40 bytes;
+/// - unit inner stride;
+/// - at most 2^31 elements along an axis (coordinates are signed 32-bit numbers);
+/// - box extents 1 to 256;
+/// - rows of the box multiples of 16 bytes within the swizzle's span;
+/// - NaN for floats alone.
 TensorMapRequest describe(std::string_view kernel, TensorMapInfo const& map, std::span<ParameterInfo const> parameters,
                           std::span<Argument const> arguments);
 
-/// "bf16 box 64x128 of 4096x4096 at 0x7f.., innermost axis first, strides in bytes 8192, swizzle b128": for errors.
+/// Prints "bf16 box 64x128 of 4096x4096 at 0x7f.., innermost axis first, strides in bytes 8192, swizzle b128": for
+/// errors.
 std::string to_string(TensorMapRequest const& request);
 
-/// Encoded maps by request, shared by all launches of the process. Bounded: a request that falls on the place of
-/// another one replaces it. Safe to use from any thread.
+/// Keeps encoded maps by request, shared by all launches of the process. Bounded: a request with the slot of another
+/// one replaces it. Safe to use from any thread.
 class TensorMapCache {
  public:
   using Encode = void (*)(int device, TensorMapRequest const& request, TensorMap& map);
   explicit TensorMapCache(Encode encode, std::size_t places = 512) : encode_(encode), entries_(places) {}
 
-  /// Fills `map`, through `encode` if it is not kept. Lets pass what encode throws.
+  /// Fills `map`, through `encode` if it is not kept. Passes on exceptions of `encode`.
   void get(int device, TensorMapRequest const& request, TensorMap& map);
 
  private:
@@ -77,7 +85,7 @@ class TensorMapCache {
   std::vector<Entry> entries_;
 };
 
-/// The process's cache over cuda::encode.
+/// Gives the process's cache over cuda::encode.
 TensorMapCache& tensor_map_cache();
 
 }  // namespace tegula::runtime::cuda

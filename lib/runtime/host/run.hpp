@@ -8,8 +8,8 @@
 
 namespace tegula::runtime::host {
 
-/// `blocks` holds the number of linear blocks of each phase; a phase of 0 blocks does nothing. Returns when all blocks
-/// have ended. Safe to call from several threads at once.
+/// Runs all phases: `blocks` holds the number of linear blocks of each; a phase of 0 blocks does nothing. Returns when
+/// all blocks have ended. Safe to call from several threads at once.
 void run(LoadedHostKernel const& kernel, std::span<std::int64_t const> blocks, std::int64_t const* slots,
          std::int64_t workspace_bytes, std::int64_t scratch_bytes);
 

@@ -25,13 +25,13 @@
 namespace tegula::runtime::host {
 namespace {
 
-/// Ranges per thread: enough that a slow thread does not keep the others waiting, few enough that the counter and the
-/// entry of each range cost nothing.
+/// Sets the ranges per thread: enough that a slow thread does not delay the others, few enough that the counter and the
+/// entry of each range are cheap.
 constexpr std::int64_t ranges_per_thread = 8;
 
 constexpr int spins_before_sleep = 4000;
 
-/// How long a helper looks out for the next launch before it sleeps: about what waking it up would cost.
+/// Sets how long a helper polls for the next launch before it sleeps: about the cost of waking it up.
 constexpr std::chrono::microseconds look_out{50};
 
 /// Tells the processor that this thread only waits.
@@ -41,12 +41,12 @@ void relax() {
 #endif
 }
 
-/// Memory for one posted handler of one helper, so that posting allocates nothing.
+/// Holds memory for one posted handler of one helper, so that posting does not allocate.
 struct HandlerSlot {
   alignas(std::max_align_t) std::byte bytes[256];
 };
 
-/// One parallel_for. Helpers that start late may still hold it when the caller has left: it goes back to the list of
+/// Is one parallel_for. Helpers that start late may still hold it when the caller has left: it returns to the list of
 /// free jobs with its last reference.
 class Job {
  public:
@@ -82,7 +82,7 @@ class Job {
     }
   }
 
-  /// A helper's part; nothing if the caller has already closed the job.
+  /// Does a helper's part; nothing if the caller has already closed the job.
   void help() {
     {
       std::lock_guard lock(mutex_);
@@ -94,7 +94,7 @@ class Job {
     if (active_.fetch_sub(1, std::memory_order_relaxed) == 1) done_.notify_one();
   }
 
-  /// Waits for the helpers that have begun; those that have not will do nothing.
+  /// Waits for the helpers that have begun; the others will do nothing.
   std::exception_ptr close() {
     std::unique_lock lock(mutex_);
     open_ = false;
@@ -128,7 +128,7 @@ class Job {
   std::vector<HandlerSlot> slots_;
 };
 
-/// Finished jobs for the next launches.
+/// Keeps finished jobs for the next launches.
 class FreeJobs {
  public:
   Job* take() {
@@ -154,7 +154,8 @@ class FreeJobs {
 
 class Pool;
 
-/// What all launches of the process share. Nothing here is destroyed, so that destructors of static objects may launch.
+/// Holds the state that all launches of the process share. It is never destroyed, so that destructors of static objects
+/// may launch.
 struct Shared {
   std::atomic<FreeJobs*> jobs = nullptr;
   std::atomic<Pool*> pool = nullptr;
@@ -165,7 +166,7 @@ struct Shared {
 static_assert(std::is_trivially_destructible_v<Shared>);
 constinit Shared shared;
 
-/// A child of fork() has none of the helpers, and locks may be held by threads that it does not have.
+/// Forgets the helpers in a child of fork(), which does not have them; threads that it does not have may hold locks.
 void forget_threads() {
   shared.jobs = nullptr;
   shared.pool = nullptr;
@@ -219,8 +220,8 @@ struct Helper {
   void operator()() const;
 };
 
-/// Helper threads; made at the first launch that can use them. A helper that has ended a job looks out for another one
-/// at its seat for a while, so that launches in close order wake nobody.
+/// Runs helper threads; made at the first launch that can use them. A helper that has ended a job polls for another one
+/// at its seat for a while, so that frequent launches do not have to wake it.
 class Pool {
  public:
   explicit Pool(int helpers)
@@ -244,7 +245,7 @@ class Pool {
     for (; wanted > 0; --wanted) boost::asio::post(threads_, Helper{this, job, &job->slot(wanted - 1)});
   }
 
-  /// Takes back the offers of a job that nobody has accepted.
+  /// Withdraws the offers of a job that were not accepted.
   void withdraw(Job* job) {
     for (Seat& seat : seats_) {
       Job* mine = job;
@@ -254,7 +255,7 @@ class Pool {
     }
   }
 
-  /// A helper thread between two jobs.
+  /// Waits, in a helper thread, between two jobs.
   void wait_at_seat() {
     thread_local Seat* const seat = &seats_[next_seat_.fetch_add(1, std::memory_order_relaxed)];
     while (Job* const job = look_out_from(*seat)) {
@@ -264,14 +265,14 @@ class Pool {
   }
 
  private:
-  /// Where one helper thread waits.
+  /// Holds the place where one helper thread waits.
   struct alignas(64) Seat {
     std::atomic<bool> taken = false;  ///< a hint: the helper looks here
     std::atomic<Job*> offer = nullptr;
   };
 
-  /// The next job offered at the seat; null when the time is up. An offer that comes after the last look stays until
-  /// the caller withdraws it: that launch has a helper less.
+  /// Gives the next job offered at the seat; null when the time is up. An offer that comes after the last look stays
+  /// until the caller withdraws it: that launch has one helper fewer.
   static Job* look_out_from(Seat& seat) {
     Job* job = nullptr;
     seat.taken.store(true, std::memory_order_relaxed);
@@ -310,7 +311,7 @@ struct Closer {
   Closer& operator=(Closer const&) = delete;
 };
 
-/// The pool, made at the first launch that can use it; null when there are no helpers any more.
+/// Gives the pool, made at the first launch that can use it; null when helpers have ended.
 Pool* pool_for(int helpers) {
   int const usual = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
   std::atomic<Pool*>& pool = helpers <= usual ? shared.pool : shared.wide_pool;

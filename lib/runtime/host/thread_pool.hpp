@@ -1,4 +1,4 @@
-// Blocks of a grid on the threads of one pool (Boost.Asio's), shared by all launches of the process.
+// Runs blocks of a grid on the threads of one pool (Boost.Asio's), shared by all launches of the process.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,15 @@
 
 namespace tegula::runtime::host {
 
-/// Threads that run a launch, the calling one included: TEGULA_THREADS, else one per hardware thread.
+/// Counts the threads that run a launch, the calling one included: TEGULA_THREADS, else one per hardware thread.
 int thread_count();
 
 /// Calls body(context, first, last) for ranges that cover [0, total) once, on the calling thread and on idle threads of
-/// the pool, and returns when all have ended. The first exception is carried to the caller; ranges not begun by then
-/// are dropped. May be called from several threads at once and from inside a body. Allocates nothing once warm.
+/// the pool, and returns when all have ended. The caller gets the first exception; ranges not begun by then are
+/// dropped. May be called from several threads at once and from inside a body. Does not allocate once warm.
 ///
 /// At the exit of the process the threads of the pool end; destructors of static objects that come later run their
-/// launches on their own thread. A child of fork() makes a pool of its own.
+/// launches on their own thread. A child of fork() makes a separate pool.
 using RangeBody = void (*)(void* context, std::int64_t first, std::int64_t last);
 void parallel_for(std::int64_t total, RangeBody body, void* context);
 

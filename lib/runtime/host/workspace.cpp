@@ -16,7 +16,7 @@ namespace tegula::runtime::host {
 namespace {
 
 constexpr std::align_val_t alignment{64};
-/// Free workspaces that are kept; more are given back to the system.
+/// Limits the free workspaces that are kept; more are returned to the system.
 constexpr std::size_t max_kept = 8;
 
 void* allocate(std::int64_t bytes, char const* what) {
@@ -38,7 +38,8 @@ struct FreeBlocks {
   std::mutex mutex;
   std::vector<Block> blocks;
 
-  /// The smallest that holds `bytes` without wasting more than three quarters of it; {nullptr, 0} if there is none.
+  /// Takes the smallest that holds `bytes` without wasting more than three quarters of it; {nullptr, 0} if there is
+  /// none.
   Block take(std::int64_t bytes) {
     std::lock_guard lock(mutex);
     std::size_t best = blocks.size();
@@ -67,8 +68,8 @@ struct FreeBlocks {
 
 constinit std::atomic<FreeBlocks*> kept_blocks = nullptr;
 
-/// Never destroyed, so that destructors of static objects may launch; made anew in a child of fork(), where a thread
-/// that it does not have may hold the lock.
+/// Holds the free blocks, never destroyed, so that destructors of static objects may launch; made anew in a child of
+/// fork(), where a thread that it does not have may hold the lock.
 FreeBlocks& free_blocks() {
   static int const registered = ::pthread_atfork(nullptr, nullptr, [] { kept_blocks = nullptr; });
   (void)registered;
@@ -81,7 +82,7 @@ FreeBlocks& free_blocks() {
   return *other;
 }
 
-/// Without a destructor: other objects of the thread, and static ones, launch while they are destroyed.
+/// Keeps scratch without a destructor: other objects of the thread, and static ones, launch while they are destroyed.
 struct Kept {
   Block block;
   bool ended;  ///< the thread has freed it for good

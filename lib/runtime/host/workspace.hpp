@@ -1,4 +1,4 @@
-// Memory that host kernels borrow for a launch: kept between launches, 64-byte aligned, uninitialised.
+// Lends memory to host kernels for a launch: kept between launches, 64-byte aligned, uninitialised.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace tegula::runtime::host {
 
-/// A workspace for one launch; goes back to the list of free ones when it dies. Null for 0 bytes. Throws UserError if
-/// it cannot be allocated.
+/// Holds a workspace for one launch; it returns to the list of free ones when it dies. Null for 0 bytes. Throws
+/// UserError if it cannot be allocated.
 class Workspace {
  public:
   explicit Workspace(std::int64_t bytes);
@@ -21,9 +21,9 @@ class Workspace {
   std::int64_t bytes_ = 0;
 };
 
-/// The calling thread's scratch memory of at least `bytes`, the same until the thread asks for more; null for 0 bytes.
-/// In destructors that run after the thread has freed its own, and at the exit of the process, a workspace. Throws
-/// UserError if it cannot be allocated.
+/// Gives the calling thread's scratch memory of at least `bytes`, the same until the thread asks for more; null for 0
+/// bytes. In destructors that run after the thread has freed its own, and at the exit of the process, it is a
+/// workspace. Throws UserError if it cannot be allocated.
 class Scratch {
  public:
   explicit Scratch(std::int64_t bytes);

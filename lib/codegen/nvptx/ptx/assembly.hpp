@@ -1,5 +1,5 @@
-// One instruction of inline PTX under construction: operands and constraints are declared together, so that the numbers
-// in the text are right by construction.
+// Builds one instruction of inline PTX: operands and constraints are declared together, so that the numbers in the text
+// are right by construction.
 #pragma once
 
 #include <initializer_list>
@@ -19,14 +19,14 @@ class Assembly {
  public:
   explicit Assembly(Builder& b) : b_(b) {}
 
-  /// A register that is written.
+  /// Declares a register that is written.
   std::string out(llvm::Type* type);
-  /// A register that is written before all inputs are read, and stays apart from them.
+  /// Declares a register that is written before all inputs are read, and stays apart from them.
   std::string early_out(llvm::Type* type);
-  /// A register that is read and written.
+  /// Declares a register that is read and written.
   std::string inout(llvm::Value* value);
   std::string in(llvm::Value* value);
-  /// A 32-bit input whose value may be a constant: constants stand in the text.
+  /// Declares a 32-bit input whose value may be a constant: constants appear in the text.
   std::string number(llvm::Value* value);
 
   /// Makes the call and returns the outputs in declared order. The text needs its final semicolon.
@@ -41,7 +41,7 @@ class Assembly {
   Values arguments_, tied_;
 };
 
-/// "{a, b, c}"
+/// Gives "{a, b, c}".
 std::string braces(std::vector<std::string> const& names);
 
 }  // namespace tegula::codegen::nvptx::ptx

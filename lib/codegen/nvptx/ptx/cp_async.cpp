@@ -8,7 +8,7 @@ void cp_async(Builder& b, llvm::Value* destination, llvm::Value* global, int siz
   if (size != 4 && size != 8 && size != 16)
     throw InternalError("nvptx: cp.async of " + std::to_string(size) + " bytes; 4, 8 and 16 exist");
   Assembly assembly(b);
-  // 16 bytes go around L1, which would only hold a copy that nobody reads again.
+  // 16 bytes bypass L1, which would only hold a copy that is not read again.
   std::string text = std::string("cp.async.") + (size == 16 ? "cg" : "ca") + ".shared.global [";
   text += assembly.in(destination) + "], [";
   text += assembly.in(global) + "], " + std::to_string(size);

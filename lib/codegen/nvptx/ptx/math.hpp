@@ -1,30 +1,30 @@
-// Approximate functions, packed conversions and clocks of one thread.
+// Emits approximate functions, packed conversions and clocks of one thread.
 #pragma once
 
 #include "codegen/nvptx/ptx/assembly.hpp"
 
 namespace tegula::codegen::nvptx::ptx {
 
-/// 2^x, log2 x and 1 / x of f32; subnormals count as zero. Errors: about 2^-22 relative (2^-22 absolute for lg2 near
-/// 1).
+/// Compute 2^x, log2 x and 1 / x of f32; subnormals count as zero. Errors: about 2^-22 relative (2^-22 absolute for lg2
+/// near 1).
 llvm::Value* ex2_approx(Builder& b, llvm::Value* x);
 llvm::Value* lg2_approx(Builder& b, llvm::Value* x);
 llvm::Value* rcp_approx(Builder& b, llvm::Value* x);
 
-/// Two f32, each rounded once, as one i32: `low` in bits 0..15.
+/// Packs two f32, each rounded once, as one i32: `low` in bits 0..15.
 llvm::Value* pack_bf16(Builder& b, llvm::Value* low, llvm::Value* high);
 llvm::Value* pack_f16(Builder& b, llvm::Value* low, llvm::Value* high);
-/// The float of 8 bits nearest to an f32, saturating, as an i8: e4m3, else e5m2; and two of them as an i16, `low` in
-/// bits 0..7. narrowed_f8 gives back the f32 that narrow_f8 made a value of, or null. PTX 7.8.
+/// Gives the float of 8 bits nearest to an f32, saturating, as an i8: e4m3, else e5m2; and two of them as an i16, `low`
+/// in bits 0..7. narrowed_f8 gives the f32 from which narrow_f8 made a value, or null. PTX 7.8.
 llvm::Value* narrow_f8(Builder& b, bool e4m3, llvm::Value* x);
 llvm::Value* narrowed_f8(llvm::Value* value);
 llvm::Value* pack_f8(Builder& b, bool e4m3, llvm::Value* low, llvm::Value* high);
-/// The exact f32 of a float of 8 bits (i8).
+/// Gives the exact f32 of a float of 8 bits (i8).
 llvm::Value* widen_f8(Builder& b, bool e4m3, llvm::Value* bits);
-/// The nearest tf32 of an f32, ties away from zero, as an i32 fragment register.
+/// Gives the nearest tf32 of an f32, ties away from zero, as an i32 fragment register.
 llvm::Value* round_tf32(Builder& b, llvm::Value* x);
 
-/// Nanoseconds of a clock that all SMs share, and cycles of this SM (i64).
+/// Read the nanoseconds of a clock that all SMs share, and the cycles of this SM (i64).
 llvm::Value* global_timer(Builder& b);
 llvm::Value* clock(Builder& b);
 

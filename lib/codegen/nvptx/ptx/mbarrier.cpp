@@ -3,7 +3,7 @@
 namespace tegula::codegen::nvptx::ptx {
 namespace {
 
-/// `opcode` on [address], with a discarded state before it and an operand after it where there is one.
+/// Emits `opcode` on [address], with a discarded state before it and an operand after it where there is one.
 void arrival(Builder& b, std::string const& opcode, llvm::Value* address, llvm::Value* operand, bool state = true) {
   Assembly assembly(b);
   std::string text = opcode + (state ? " _, [" : " [") + assembly.in(address) + "]";

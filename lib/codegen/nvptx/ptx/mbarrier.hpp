@@ -1,5 +1,5 @@
-// mbarriers. An address is 32 bits into the shared window; a `remote` one comes from mapa. Counts are arrivals, bytes
-// are those that the async proxy will bring.
+// Emits mbarrier instructions. An address is 32 bits into the shared window; a `remote` one comes from mapa. Counts are
+// arrivals, bytes are those that the async proxy will write.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace tegula::codegen::nvptx::ptx {
 
-/// How far an arrival releases and a wait acquires. Default of PTX: the CTA.
+/// Names how far an arrival releases and a wait acquires. Default of PTX: the CTA.
 enum class Scope : std::uint8_t { cta, cluster };
 
 void mbarrier_init(Builder& b, llvm::Value* barrier, std::int64_t count);
 void mbarrier_inval(Builder& b, llvm::Value* barrier);
 
-/// Each executing thread arrives `count` times.
+/// Arrives `count` times in each executing thread.
 void mbarrier_arrive(Builder& b, llvm::Value* barrier, std::int64_t count = 1);
 /// Expects `bytes` (i32) more in this phase, then arrives once.
 void mbarrier_arrive_expect_tx(Builder& b, llvm::Value* barrier, llvm::Value* bytes);
@@ -23,10 +23,10 @@ void mbarrier_expect_tx(Builder& b, llvm::Value* barrier, llvm::Value* bytes);
 /// Arrives and lowers the count of all later phases by one.
 void mbarrier_arrive_drop(Builder& b, llvm::Value* barrier);
 
-/// The address of the same offset in another CTA of the cluster.
+/// Gives the address of the same offset in another CTA of the cluster.
 llvm::Value* mapa(Builder& b, llvm::Value* address, llvm::Value* rank);
-/// Arrives on a barrier of any CTA of the cluster, and releases for it: the default scope, the CTA, would order nothing
-/// there, not even reads before the peer's next write.
+/// Arrives on a barrier of any CTA of the cluster, and releases for it. The default scope, the CTA, would not order
+/// accesses there, not even reads before the peer's next write.
 void mbarrier_arrive_remote(Builder& b, llvm::Value* remote, std::int64_t count = 1);
 /// Writes 1, 2 or 4 words to address + offset in any CTA of the cluster where `predicate` (null: always) holds; the
 /// barrier of that CTA counts their bytes. PTX 8.1.

@@ -34,7 +34,7 @@ bool is_integer(MmaElement element) { return element == MmaElement::s8 || elemen
 bool is_fp8(MmaElement element) { return element == MmaElement::e4m3 || element == MmaElement::e5m2; }
 bool is_16_bit(MmaElement element) { return element == MmaElement::f16 || element == MmaElement::bf16; }
 
-/// Why the form does not exist, or nothing (the PTX ISA's tables of wgmma.mma_async).
+/// Explains why the form does not exist, or gives nothing (the PTX ISA's tables of wgmma.mma_async).
 std::string error(WgmmaForm const& form, bool a_in_registers) {
   if (form.n < isa::wgmma.column_step || form.n > isa::wgmma.max_columns || form.n % isa::wgmma.column_step != 0)
     return "n is a multiple of 8 up to 256";
@@ -106,7 +106,7 @@ Values wgmma(Builder& b, WgmmaForm const& form, Values const& a, llvm::Value* b_
   std::string text = "wgmma.mma_async.sync.aligned." + text_of(form) + " " + braces(d_names) + ", " +
                      (a_in_registers ? braces(a_names) : a_names[0]) + ", ";
   text += assembly.in(b_descriptor) + ", ";
-  // scale-d: a literal where it is known, so that ptxas need not keep a predicate.
+  // scale-d: a literal where it is known, so that ptxas does not have to keep a predicate.
   if (fresh)
     text += "0";
   else if (accumulate == nullptr)

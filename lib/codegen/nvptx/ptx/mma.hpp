@@ -1,5 +1,5 @@
-// Tensor core products: mma.sync of one warp and wgmma of a warpgroup. Registers are f32 (f), packed or whole 32-bit
-// words (i32) as PTX's fragments say.
+// Emits tensor core products: mma.sync of one warp and wgmma of a warpgroup. Registers are f32 (f), packed or whole
+// 32-bit words (i32) as PTX's fragments say.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace tegula::codegen::nvptx::ptx {
 enum class MmaElement : std::uint8_t { f16, bf16, tf32, e4m3, e5m2, s8, u8 };
 enum class MmaResult : std::uint8_t { f16, f32, s32 };
 
-/// K of one wgmma instruction: 32 bytes.
+/// Gives K of one wgmma instruction: 32 bytes.
 [[nodiscard]] int wgmma_depth(MmaElement element);
 
-/// D = A * B + C for one warp, m16n8: k16 of 16-bit, k8 of tf32, k32 of 8-bit elements. A has four registers, B two, C
-/// and D four (f32 or i32). 8-bit floats need PTX 8.4.
+/// Computes D = A * B + C for one warp, m16n8: k16 of 16-bit, k8 of tf32, k32 of 8-bit elements. A has four registers,
+/// B two, C and D four (f32 or i32). 8-bit floats need PTX 8.4.
 Values mma_sync(Builder& b, MmaElement a_element, MmaElement b_element, Values const& a, Values const& b_registers,
                 Values const& c);
 
-/// One wgmma instruction: 64 x n, K is 32 bytes.
+/// Describes one wgmma instruction: 64 x n, K is 32 bytes.
 struct WgmmaForm {
   int n = 8;
   MmaElement a = MmaElement::bf16, b = MmaElement::bf16;
@@ -30,35 +30,35 @@ struct WgmmaForm {
   bool saturate = false;         ///< s32 only
 };
 
-/// Registers of D per thread.
+/// Counts the registers of D per thread.
 [[nodiscard]] int wgmma_registers(WgmmaForm const& form);
-/// Version of PTX that a form needs, times ten.
+/// Gives the version of PTX that a form needs, times ten.
 [[nodiscard]] int wgmma_version(WgmmaForm const& form);
 
-/// Issues D (+)= A * B. `a` is one descriptor (i64) or four registers (i32), `b_descriptor` an i64. With no
-/// accumulators D = A * B; with them `accumulate` (i1; null: true) says whether their old value counts. The result may
-/// not be touched before the wait that covers it has returned it.
+/// Issues D (+)= A * B. `a` is one descriptor (i64) or four registers (i32), `b_descriptor` an i64. Without
+/// accumulators D = A * B; with them `accumulate` (i1; null: true) says whether their old value counts. The result must
+/// not be accessed before the wait that covers it has returned it.
 Values wgmma(Builder& b, WgmmaForm const& form, Values const& a, llvm::Value* b_descriptor, Values const& accumulators,
              llvm::Value* accumulate = nullptr);
 
 /// Orders ordinary accesses to the registers before the wgmmas that follow. Returns the registers to use from here.
 Values wgmma_fence(Builder& b, Values const& registers);
 void wgmma_commit(Builder& b);
-/// At most `pending` groups of the warp stay open. Returns the registers (accumulators, and A registers that must live
-/// until now) to use from here: nothing that depends on them can move before the wait.
+/// Waits until at most `pending` groups of the warp are open. Returns the registers (accumulators, and A registers that
+/// must live until now) to use from here: their uses cannot move before the wait.
 Values wgmma_wait(Builder& b, int pending, Values const& registers);
 
-/// Fields of a shared matrix descriptor besides the address: see the PTX ISA, "matrix descriptor".
+/// Holds fields of a shared matrix descriptor besides the address: see the PTX ISA, "matrix descriptor".
 struct DescriptorFields {
   std::int64_t leading_bytes = 16;
   std::int64_t stride_bytes = 0;
   int swizzle_bytes = 128;  ///< 128, 64, 32; 16: none
 };
 
-/// The 64-bit descriptor of a tile at a shared address (i32). Only 18 bits of the address count: in a cluster launch
-/// the shared window lies above rank << 24.
+/// Makes the 64-bit descriptor of a tile at a shared address (i32). Only 18 bits of the address count: in a cluster
+/// launch the shared window lies above rank << 24.
 llvm::Value* matrix_descriptor(Builder& b, llvm::Value* address, DescriptorFields const& fields);
-/// The descriptor `bytes` further, a multiple of 16, inside the same tile.
+/// Advances a descriptor by `bytes`, a multiple of 16, inside the same tile.
 llvm::Value* advance_descriptor(Builder& b, llvm::Value* descriptor, std::int64_t bytes);
 
 }  // namespace tegula::codegen::nvptx::ptx

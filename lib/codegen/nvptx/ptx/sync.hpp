@@ -1,4 +1,4 @@
-// Barriers of warps, CTAs and clusters, proxy fences, register reallocation and dependent launches.
+// Emits barriers of warps, CTAs and clusters, proxy fences, register reallocation and dependent launches.
 #pragma once
 
 #include <cstdint>
@@ -7,28 +7,30 @@
 
 namespace tegula::codegen::nvptx::ptx {
 
-/// Memory between whose generic and async accesses a proxy fence orders.
+/// Names the memory whose generic and async accesses a proxy fence orders.
 enum class ProxySpace : std::uint8_t { shared, shared_cluster, global, all };
 
-/// Orders this thread's earlier generic accesses before later async ones of whoever synchronises with it.
+/// Orders this thread's earlier generic accesses before later async ones of a thread that synchronises with it.
 void fence_proxy_async(Builder& b, ProxySpace space);
-/// A fence of the generic proxy over CTA, cluster or GPU.
+/// Names the scope of a fence of the generic proxy: CTA, cluster or GPU.
 enum class FenceScope : std::uint8_t { cta, cluster, gpu };
 void fence_acq_rel(Builder& b, FenceScope scope);
 
-/// All threads of the CTA.
+/// Synchronises all threads of the CTA.
 void barrier_cta(Builder& b);
-/// A named barrier: `threads` counts those of sync and arrive together, a multiple of 32. `id` (i32) is 0..15.
+/// Synchronises at a named barrier: `threads` counts those of sync and arrive together, a multiple of 32. `id` (i32) is
+/// 0..15.
 void barrier_sync(Builder& b, llvm::Value* id, std::int64_t threads);
 void barrier_arrive(Builder& b, llvm::Value* id, std::int64_t threads);
-/// The executing warp's lanes.
+/// Synchronises the executing warp's lanes.
 void barrier_warp(Builder& b, std::uint32_t mask = 0xffffffff);
 
-/// `release` makes earlier writes visible to those who wait; relaxed is enough after fence_mbarrier_init.
+/// Arrives at the cluster's barrier; `release` makes earlier writes visible to the threads that wait. Relaxed is enough
+/// after fence_mbarrier_init.
 void cluster_arrive(Builder& b, bool release);
 void cluster_wait(Builder& b);
 
-/// A multiple of 8 in 24..256; the whole warpgroup executes it.
+/// Sets the registers per thread to a multiple of 8 in 24..256; the whole warpgroup executes it.
 void setmaxnreg(Builder& b, bool increase, int registers);
 
 void launch_dependents(Builder& b);

@@ -5,7 +5,7 @@
 namespace tegula::codegen::nvptx::ptx {
 namespace {
 
-/// "[map, {c0, c1}]"
+/// Gives "[map, {c0, c1}]".
 std::string box(Assembly& assembly, llvm::Value* map, Values const& coordinates) {
   std::string const name = assembly.in(map);
   std::vector<std::string> names;
@@ -15,7 +15,7 @@ std::string box(Assembly& assembly, llvm::Value* map, Values const& coordinates)
 
 std::string at(Assembly& assembly, llvm::Value* address) { return "[" + assembly.in(address) + "]"; }
 
-/// ".2d", after a check of the rank.
+/// Gives ".2d", after a check of the rank.
 std::string rank_of(Values const& coordinates) {
   if (coordinates.empty() || coordinates.size() > 5)
     throw InternalError("nvptx: a tensor copy of " + std::to_string(coordinates.size()) +

@@ -1,5 +1,5 @@
-// Bulk copies of the async proxy: tensor copies through a tensor map, and linear ones. One thread issues each. Shared
-// addresses are 32 bits; `map` is the generic address of a 128-byte by-value parameter; coordinates (i32) count
+// Emits bulk copies of the async proxy: tensor copies through a tensor map, and linear ones. One thread issues each.
+// Shared addresses are 32 bits; `map` is the generic address of a 128-byte by-value parameter. Coordinates (i32) count
 // elements, the innermost axis first.
 #pragma once
 
@@ -9,12 +9,12 @@
 
 namespace tegula::codegen::nvptx::ptx {
 
-/// What a reducing copy does with the destination.
+/// Names the combination of a reducing copy with the destination.
 enum class BulkReduce : std::uint8_t { add, min, max, inc, dec, bit_and, bit_or, bit_xor };
 
-/// How long L2 should keep what a copy touches.
+/// Says how long L2 should keep the lines of a copy.
 enum class CachePolicy : std::uint8_t { evict_first, evict_last, evict_normal };
-/// The policy as the i64 operand that copies take.
+/// Gives the policy as the i64 operand that copies take.
 llvm::Value* cache_policy(Builder& b, CachePolicy policy);
 
 struct LoadOptions {
@@ -22,33 +22,33 @@ struct LoadOptions {
   llvm::Value* policy = nullptr;     ///< i64
 };
 
-/// Global to shared; the mbarrier counts the bytes of the whole box.
+/// Copies global to shared; the mbarrier counts the bytes of the whole box.
 void tma_load(Builder& b, llvm::Value* destination, llvm::Value* map, Values const& coordinates, llvm::Value* barrier,
               LoadOptions options = {});
-/// Shared to global, in this thread's open bulk group.
+/// Copies shared to global, in this thread's open bulk group.
 void tma_store(Builder& b, llvm::Value* map, Values const& coordinates, llvm::Value* source,
                llvm::Value* policy = nullptr);
 void tma_reduce(Builder& b, BulkReduce how, llvm::Value* map, Values const& coordinates, llvm::Value* source);
-/// Into L2 only.
+/// Prefetches into L2 only.
 void tma_prefetch(Builder& b, llvm::Value* map, Values const& coordinates);
 void prefetch_tensor_map(Builder& b, llvm::Value* map);
 
-/// Linear copies: `bytes` (i32) a multiple of 16, both addresses 16-byte aligned, `global` a global address (i64).
+/// Copy linearly: `bytes` (i32) a multiple of 16, both addresses 16-byte aligned, `global` a global address (i64).
 void bulk_load(Builder& b, llvm::Value* destination, llvm::Value* global, llvm::Value* bytes, llvm::Value* barrier,
                LoadOptions options = {});
 void bulk_store(Builder& b, llvm::Value* global, llvm::Value* source, llvm::Value* bytes);
-/// `type` is PTX's: f32, f64, f16, bf16, u32, s32, u64, s64, b32 or b64.
+/// Reduces into global memory; `type` is PTX's: f32, f64, f16, bf16, u32, s32, u64, s64, b32 or b64.
 void bulk_reduce(Builder& b, BulkReduce how, std::string const& type, llvm::Value* global, llvm::Value* source,
                  llvm::Value* bytes);
 void bulk_prefetch(Builder& b, llvm::Value* global, llvm::Value* bytes);
-/// Shared to shared of another CTA; destination and barrier are remote addresses in the same CTA.
+/// Copies shared to shared of another CTA; destination and barrier are remote addresses in the same CTA.
 void bulk_copy_remote(Builder& b, llvm::Value* destination, llvm::Value* source, llvm::Value* bytes,
                       llvm::Value* barrier);
 
 /// Closes this thread's bulk group of stores and reductions.
 void bulk_commit(Builder& b);
-/// At most `pending` groups of this thread stay open; with `read` only their sources are free, the results may not be
-/// written yet.
+/// Waits until at most `pending` groups of this thread are open; with `read` only their sources are free, the results
+/// may not be written yet.
 void bulk_wait(Builder& b, int pending, bool read);
 
 }  // namespace tegula::codegen::nvptx::ptx

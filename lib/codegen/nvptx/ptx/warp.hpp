@@ -1,5 +1,5 @@
-// What the lanes of one warp do together: election, shuffles, votes, matrix moves between registers and shared memory.
-// Whole converged warps only.
+// Emits instructions of the lanes of one warp: election, shuffles, votes, matrix moves between registers and shared
+// memory. Whole converged warps only.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@ namespace tegula::codegen::nvptx::ptx {
 /// True (i1) in one lane of the warp, the same one each time.
 llvm::Value* elect(Builder& b);
 
-/// The i32 value of lane `lane`; with a constant lane ptxas knows that the result is the same in the whole warp.
+/// Gives the i32 value of lane `lane`; with a constant lane ptxas knows that the result is the same in the whole warp.
 llvm::Value* shuffle_idx(Builder& b, llvm::Value* value, llvm::Value* lane);
-/// The i32 value of the lane whose number differs by `mask`.
+/// Gives the i32 value of the lane whose number differs by `mask`.
 llvm::Value* shuffle_xor(Builder& b, llvm::Value* value, std::uint32_t mask);
 
-/// The number of this CTA in its cluster (i32).
+/// Gives the number of this CTA in its cluster (i32).
 llvm::Value* cluster_rank(Builder& b);
 
 llvm::Value* vote_any(Builder& b, llvm::Value* predicate);
 llvm::Value* vote_all(Builder& b, llvm::Value* predicate);
-/// Bit l (i32) is lane l's predicate.
+/// Gives the predicates of all lanes: bit l (i32) is lane l's.
 llvm::Value* vote_ballot(Builder& b, llvm::Value* predicate);
 
-/// 1, 2 or 4 matrices of 8 rows of 16 bytes: lane 8 j + i gives the address of row i of matrix j, and each lane
+/// Loads 1, 2 or 4 matrices of 8 rows of 16 bytes. Lane 8 j + i gives the address of row i of matrix j, and each lane
 /// receives one i32 of each matrix. `transposed` swaps rows and columns of 16-bit elements.
 Values ldmatrix(Builder& b, llvm::Value* address, int matrices, bool transposed);
 void stmatrix(Builder& b, llvm::Value* address, Values const& registers, bool transposed);
