@@ -177,7 +177,9 @@ Progress perform(WarpProgram& warp, Op const& op, WgmmaOp const&) {
   action.shared = shared;
   action.accumulators = machine::Footprint(warp.warp().registers(), held->begin, held->end);
   action.accumulate = accumulates;
-  action.shape = static_cast<std::uint32_t>(product->part->rows.size() << 16 | product->part->columns.size() << 3 |
+  action.shape = static_cast<std::uint32_t>(product->part->rows.size() << 20 | product->part->columns.size() << 8 |
+                                            static_cast<std::size_t>(bytes(product->left_element))
+                                                << 4 |  // 32 bytes of K for each instruction
                                             (op.result()->type().element() == Element::f16 ? 2 : 1));
   int const cta = warp.cta();
   action.effect = engine.effect(1, [&engine, cta, product](machine::Moment, int) {

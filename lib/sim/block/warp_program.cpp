@@ -36,10 +36,13 @@ Progress dispatch(WarpProgram& warp, Op const& op) {
 
 }  // namespace
 
-Registers RegisterFile::take(std::uint64_t bytes) {
+Registers RegisterFile::take(std::uint64_t bytes, std::uint64_t home) {
   std::vector<std::uint64_t>& free = pool_->free[bytes];
   std::uint64_t begin = pool_->next;
-  if (free.empty()) {
+  if (auto const at = std::find(free.begin(), free.end(), home); at != free.end()) {
+    begin = home;
+    free.erase(at);
+  } else if (free.empty()) {
     pool_->next += bytes;
   } else {
     begin = free.back();
@@ -58,7 +61,8 @@ WarpProgram::WarpProgram(Engine& engine, machine::Warp warp, int cta, int block,
       agent_(engine.launch(), block, Holds::fragments),
       cta_(cta),
       index_(index),
-      handles_(static_cast<std::size_t>(engine.launch().value_count())) {
+      handles_(static_cast<std::size_t>(engine.launch().value_count())),
+      homes_(handles_.size(), RegisterFile::none) {
   Frame body;
   body.block = &engine.plan().kernel().body();
   body.at = body.block->begin();
@@ -175,7 +179,9 @@ Registers const& WarpProgram::registers(ir::Value const& value) {
   Handle& held = handle(value);
   if (held.registers == nullptr) {
     std::int64_t const size = value.type().layout()->registers() * std::int64_t{bytes(value.type().element())};
-    held.registers = file_.take(static_cast<std::uint64_t>((size + 3) / 4 * 4));
+    std::uint64_t& home = homes_[static_cast<std::size_t>(engine_.launch().number(value))];
+    held.registers = file_.take(static_cast<std::uint64_t>((size + 3) / 4 * 4), home);
+    home = held.registers->begin;
   }
   return held.registers;
 }

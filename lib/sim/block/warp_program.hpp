@@ -24,8 +24,10 @@ class RegisterFile {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
   };
-  /// The last piece of that size that was given back, or a fresh one.
-  std::shared_ptr<Piece const> take(std::uint64_t bytes);
+  /// The piece that begins at `home`, if it is free and of that size; else the last of that size that was given back,
+  /// or a fresh one.
+  std::shared_ptr<Piece const> take(std::uint64_t bytes, std::uint64_t home = none);
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
 
  private:
   struct Pool {
@@ -146,6 +148,9 @@ class WarpProgram final : public machine::Program {
   int index_;
   RegisterFile file_;
   std::vector<Handle> handles_;
+  /// By value, where the registers began that it took last: as PTX's registers do, they stay the same from turn to
+  /// turn.
+  std::vector<std::uint64_t> homes_;
   std::vector<Frame> frames_;
   ir::Op const* op_ = nullptr;  ///< under way
   OpPlan const* plan_of_op_ = nullptr;

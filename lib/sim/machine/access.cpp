@@ -187,12 +187,10 @@ void State::touch_registers(WarpState& w, Footprint const& bytes, std::uint32_t 
       AccessRecord const& earlier = records[record_of(earlier_ref)];
       bool fence = false;
       if (record_of(earlier_ref) == number) return;
-      if (!earlier.asynchronous()) {
+      if (async && earlier.asynchronous() && earlier.write && record.write && earlier.shape == record.shape) return;
+      if (!earlier.asynchronous() || earlier.waited_lanes != 0) {
         fence = async && w.wgmma_fence <= earlier.time;
         if (!fence) return;
-      } else if (earlier.waited_lanes != 0 ||
-                 (async && earlier.write && record.write && earlier.shape == record.shape)) {
-        return;
       }
       register_conflict(earlier_ref, ref, fence, bytes.space(), base + s.begin, base + s.end);
     };

@@ -201,6 +201,49 @@ TEST_CASE("hazards of registers read by products are found from ir", "[sim][bloc
                 {&x, &w, &y});
 }
 
+TEST_CASE("registers of a result are the same in each turn", "[sim][block][N1]") {
+  HostTensor x = small_tensor(Element::bf16, {64, 64}, 1), w = small_tensor(Element::bf16, {64, 16}, 2),
+             y(Element::f32, {192, 16});
+  std::string const sound =
+      R"(kernel @k(%x: in tensor<?x?xbf16>, %w: in tensor<?x?xbf16> {unit_inner, aligned_16}, %y: out tensor<?x?xf32>) warps = 4 {
+  %0 = constant {value = 0 : i64} : i64
+  %1 = constant {value = 1 : i64} : i64
+  %3 = constant {value = 3 : i64} : i64
+  %64 = constant {value = 64 : i64} : i64
+  %map_w = tensor_map %w {box = [64, 16], swizzle = b32} : tensor_map<64x16xbf16>
+  %weights = shared_alloc {align = 1024} : shared<64x16xbf16, swizzled(32)>
+  %full = shared_alloc {align = 8} : mbarrier
+  elect {
+    mbarrier_init %full
+    fence_mbarrier_init
+    mbarrier_expect %full {bytes = 2048}
+    tma_load %map_w, %weights, %full, %0, %0
+    yield
+  }
+  barrier
+  mbarrier_wait %full, %0
+  %raw = load %x, %0, %0 : tile<64x64xbf16, wgmma_a>
+  %a = wgmma_fence %raw : tile<64x64xbf16, wgmma_a>
+  for %i = %0 to %3 step %1 {
+    %row = mul %i, %64 : i64
+    wgmma_fence
+    %p = wgmma %a, %weights : pending<64x16xf32, wgmma>
+    wgmma_commit
+    %r = wgmma_wait %p : tile<64x16xf32, wgmma>
+    wgmma_fence
+    %q = wgmma %a, %weights : pending<64x16xf32, wgmma>
+    wgmma_commit
+    store %y, %r, %row, %0
+    %s = wgmma_wait %q : tile<64x16xf32, wgmma>
+    yield
+  }
+  return
+}
+)";
+  // The first product writes to registers that the store of the turn before read behind the second fence.
+  check_planted(sound, {{"    wgmma_fence\n    %p", "    %p", ReportKind::missing_wgmma_fence}}, {&x, &w, &y});
+}
+
 TEST_CASE("hazards of shared buffers in turn are found from ir", "[sim][block][N1]") {
   HostTensor x = small_tensor(Element::f32, {256}, 8), y(Element::f32, {256}), z(Element::f32, {256});
   std::string const line = "[register (1), lane (2) (4) (8) (16) (32), warp (64) (128)]";

@@ -237,6 +237,26 @@ TEST_CASE("hazard 12: registers of a wgmma redefined while it may read them", "[
               .build = [](Machine& m, bool planted) { register_operand(m, planted); }});
 }
 
+TEST_CASE("hazard 12: a wgmma of another shape adds to the accumulators without a fence", "[machine]") {
+  check_pair({.kind = ReportKind::missing_wgmma_fence,
+              .sentence = "add wgmma.fence before the first wgmma that uses them",
+              .build = [](Machine& m, bool planted) {
+                for (int k = 0; k < 4; ++k) {
+                  m.add_warp(0, [=](Warp w) -> Task {
+                    w.wgmma_fence(at("wgmma_fence"));
+                    for (std::uint32_t shape : {1U, 1U, 2U}) {
+                      if (shape == 2 && !planted) w.wgmma_fence(at("wgmma_fence"));
+                      co_await w.wgmma(
+                          {.accumulators = Footprint(w.registers(), 0, 64), .accumulate = false, .shape = shape},
+                          at("wgmma"));
+                      w.wgmma_commit(at("wgmma_commit"));
+                      co_await w.wgmma_wait(0, at("wgmma_wait"));
+                    }
+                  });
+                }
+              }});
+}
+
 TEST_CASE("hazard 13: setmaxnreg.inc with a warpgroup that gives nothing back", "[machine]") {
   check_pair({.kind = ReportKind::deadlock,
               .sentence = "every other warpgroup must execute its setmaxnreg.dec",
