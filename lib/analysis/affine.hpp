@@ -69,7 +69,7 @@ class Affines {
   int depth_ = 0;
 };
 
-/// Where two boxes may meet along one axis.
+/// Tells where two boxes may meet along one axis.
 enum class Meeting : std::uint8_t {
   never,
   aligned,  ///< where both begin at the same place, and nowhere else

@@ -398,7 +398,7 @@ class Solver {
     return facts;
   }
 
-  /// Whether a value is another one, or cut off by it, or counts up to it.
+  /// Tells whether a value is another one, or cut off by it, or counts up to it.
   static bool at_most(Value const& value, Value const& bound) {
     if (&value == &bound) return true;
     if (Op const* const op = value.defining_op(); op != nullptr)

@@ -1,4 +1,4 @@
-// What a kernel takes of the target, counted on its IR.
+// Counts the resources of the target that a kernel takes, on its IR.
 #pragma once
 
 #include "ir/op.hpp"

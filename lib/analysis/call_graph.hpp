@@ -1,4 +1,4 @@
-// Who calls whom.
+// Lists the callers and callees of functions.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What integers of tiles are made of: coordinates and scalars.
+// Writes integers of tiles as sums of coordinates and scalars.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What ops do to memory, seen through nested blocks and calls.
+// Collects the memory effects of ops, seen through nested blocks and calls.
 #pragma once
 
 #include "ir/op.hpp"

@@ -88,7 +88,7 @@ bool is_work(ir::Op const& op) {
   return op.is<ir::StoreOp>() || op.is<ir::SharedStoreOp>() || op.is<ir::PeerStoreOp>();
 }
 
-/// Whether the wait, which leaves `pending` groups open, closes a group that was committed right before it.
+/// Tells whether the wait, which leaves `pending` groups open, closes a group that was committed right before it.
 template <class Commit>
 bool closes_fresh_group(ir::Op const& wait, std::int64_t pending) {
   ir::Block const& block = *wait.parent();
@@ -104,7 +104,7 @@ bool closes_fresh_group(ir::Op const& wait, std::int64_t pending) {
   return false;
 }
 
-/// Whether the mbarrier wait is for bytes that a copy right before it brings.
+/// Tells whether the mbarrier wait is for bytes that a copy right before it brings.
 bool waits_for_fresh_copy(ir::Op const& wait) {
   std::vector<ir::Op const*> before;
   for (ir::Op const& op : const_cast<ir::Block&>(*wait.parent())) {

@@ -1,4 +1,4 @@
-// How many registers a thread's values take at once, before code generation.
+// Counts the registers that a thread's values take at once, before code generation.
 #pragma once
 
 #include "ir/op.hpp"

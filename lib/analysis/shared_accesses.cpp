@@ -1,4 +1,4 @@
-// How accesses relate: boxes, then elements, then bytes. What an op accesses stands in shared_accesses_of.cpp.
+// Relates accesses: boxes, then elements, then bytes. The accesses of an op stand in shared_accesses_of.cpp.
 #include "analysis/shared_accesses.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ struct Distances {
   }
 };
 
-/// Whether two accesses touch no byte in common, as their constants alone tell: most pairs in long kernels.
+/// Tells whether two accesses touch no byte in common, as their constants alone tell: most pairs in long kernels.
 bool surely_apart(Access const& earlier, Access const& later, Op const* turn) {
   if (earlier.slice.root == nullptr || earlier.slice.root != later.slice.root)
     return earlier.space == Space::global ? earlier.slice.root != later.slice.root

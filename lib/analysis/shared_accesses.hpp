@@ -1,4 +1,4 @@
-// Which bytes an op reads or writes, through which proxy, and which threads touch which of them.
+// Describes the bytes an op reads or writes, through which proxy, and which threads touch which of them.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// What each op accesses.
+// Lists the accesses of each op.
 #include "analysis/effects.hpp"
 #include "analysis/shared_accesses.hpp"
 #include "ir/exchange.hpp"

@@ -1,4 +1,4 @@
-// Which buffer a value in shared memory lies in, and which op completes an asynchronous access.
+// Finds the buffer of a value in shared memory, and the op that completes an asynchronous access.
 #pragma once
 
 #include <vector>
@@ -29,7 +29,7 @@ inline bool commits(ir::Op const& op, Completion group) {
          (group == Completion::wgmma && op.is<ir::WgmmaCommitOp>()) ||
          (group == Completion::cp_async && op.is<ir::CpAsyncCommitOp>());
 }
-/// How many groups a wait leaves open; -1: the op is no wait for such groups.
+/// Counts the groups that a wait leaves open; -1: the op is not a wait for such groups.
 std::int64_t leaves_open(ir::Op const& op, Completion group);
 
 /// The op after which the access that `op` starts is surely over, in the thread that started it: the first wait that

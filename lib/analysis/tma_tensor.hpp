@@ -1,4 +1,4 @@
-// What is known of a tensor where TMA would copy a box of it.
+// Collects the facts about a tensor where TMA would copy a box of it.
 #pragma once
 
 #include "analysis/axis_facts.hpp"

@@ -1,4 +1,4 @@
-// Which scalars may differ between the warps that run an op together.
+// Finds the scalars that may differ between the warps that run an op together.
 #pragma once
 
 #include <string>
@@ -20,7 +20,8 @@ class Uniformity {
   [[nodiscard]] bool divergent(ir::Value const& value) const { return divergent_.count(&value) != 0; }
   /// True for an if, for or repeat that warps of one group may take differently: no barrier of the group inside.
   [[nodiscard]] bool divergent_control(ir::Op const& op) const;
-  /// Whether all warps of the group run the block equally often: no elected lane and no divergent control around it.
+  /// Tells whether all warps of the group run the block equally often: no elected lane and no divergent control around
+  /// it.
   [[nodiscard]] bool runs_alike(ir::Block const& block) const;
 
   /// One line per divergent value and divergent control op of the function, in the order of its text.

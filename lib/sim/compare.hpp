@@ -7,8 +7,9 @@
 
 namespace tegula::sim {
 
-/// How far two floats may be apart: |found - expected| <= absolute + ulps units in the last place of the greater. Zero
-/// for both means equal bits, but for NaNs, which all agree, and zeros of either sign where min and max may choose.
+/// Bounds how far two floats may be apart: |found - expected| <= absolute + ulps units in the last place of the
+/// greater. Zero for both means equal bits, but for NaNs, which all agree, and zeros of either sign where min and max
+/// may choose.
 struct Tolerance {
   double ulps = 0;
   double absolute = 0;
@@ -16,7 +17,7 @@ struct Tolerance {
 };
 inline constexpr Tolerance bitwise{};
 
-/// What separates two tensors of one element and equal extents.
+/// Describes the differences of two tensors of one element and equal extents.
 struct Difference {
   std::int64_t elements = 0;  ///< how many are too far apart
   double worst_ulps = 0;      ///< over all elements that are finite in both

@@ -76,7 +76,7 @@ enum class ReportKind : std::uint8_t {
   unwritten,        ///< an element of an out tensor is left as it was
 };
 
-/// What went wrong, the first time it did at this pair of ops.
+/// Describes an error, the first time it happens at this pair of ops.
 struct Report {
   ReportKind kind = ReportKind::write_race;
   std::string text;      ///< one line with block, element and values

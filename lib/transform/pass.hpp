@@ -1,4 +1,4 @@
-// What a pass is. Each pass has a pair of files of its own and one row in pass_table.cpp.
+// Defines a pass. Each pass has a pair of files of its own and one row in pass_table.cpp.
 //
 //   /// What it does. Before / after: a few lines of IR.  Needs: properties.  Leaves: properties.
 //   PassResult insert_barriers(ir::Function&, AnalysisCache&, PassContext&);
@@ -25,8 +25,8 @@ inline PassResult operator|(PassResult a, PassResult b) {
 }
 inline PassResult& operator|=(PassResult& a, PassResult b) { return a = a | b; }
 
-/// What a pass may ask for. An error among the diagnostics ends the pipeline: it is the user's (a kernel that does not
-/// fit, an op that the target refuses); bugs of ours are thrown as InternalError.
+/// Holds everything that a pass may ask for. An error among the diagnostics ends the pipeline: it is the user's (a
+/// kernel that does not fit, an op that the target refuses); bugs of ours are thrown as InternalError.
 struct PassContext {
   CompileOptions const& options;
   TargetInfo const& target;

@@ -24,7 +24,7 @@ enum class Property : std::uint8_t {
 inline constexpr int property_count = 7;
 
 std::string_view name(Property property);
-/// Why the property does not hold: the first op in its way. Empty: it holds.
+/// Explains why the property does not hold: the first op in its way. Empty: it holds.
 std::string why_not(Property property, ir::Module const& module);
 
 struct PropertySet {

@@ -1,4 +1,4 @@
-// Which properties hold of a module: read off the IR.
+// Tells which properties of a module hold: reads them off the IR.
 #include "analysis/hazards.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/walk.hpp"

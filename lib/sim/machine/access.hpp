@@ -8,7 +8,7 @@
 
 namespace tegula::sim::machine {
 
-/// What makes the end of an access known to others.
+/// Names the event that makes the end of an access known to others.
 enum class Mechanism : std::uint8_t {
   program_order,  // an ordinary access: done when the next instruction of its lane runs
   mbarrier,       // a copy into shared memory: a successful wait on the phase that counted its bytes

@@ -1,4 +1,4 @@
-// What a warp waits for: when it may go on, and what happens then.
+// Decides when a waiting warp may go on, and what happens then.
 #include "sim/machine/state.hpp"
 
 namespace tegula::sim::machine {

@@ -12,7 +12,7 @@ namespace tegula::sim::machine {
 /// Registers buffers, names and warps of one launch; called before each run.
 using Build = std::function<void(Machine&)>;
 
-/// What a sweep found.
+/// Holds the findings of a sweep.
 struct Sweep {
   std::uint64_t runs = 0;
   std::uint64_t steps = 0;

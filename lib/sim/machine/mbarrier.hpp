@@ -5,7 +5,7 @@
 
 namespace tegula::sim::machine {
 
-/// Why a transition is not allowed.
+/// Explains why a transition is not allowed.
 enum class MbarrierFault : std::uint8_t {
   none,
   bad_count,     // init with 0 or more than 2^20 - 1

@@ -1,4 +1,4 @@
-// What a warp runs: an object with a step function, or a C++20 coroutine.
+// Defines the program of a warp: an object with a step function, or a C++20 coroutine.
 #pragma once
 
 #include <coroutine>
@@ -22,7 +22,7 @@ class Program {
   virtual bool step() = 0;
 };
 
-/// What a schedule point returns: awaited in a coroutine, dropped in a step function. The answer is true except for
+/// The result of a schedule point: awaited in a coroutine, dropped in a step function. The answer is true except for
 /// test_parity, where it says whether the phase was complete.
 class [[nodiscard]] Turn {
  public:

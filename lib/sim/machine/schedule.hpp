@@ -8,7 +8,7 @@
 
 namespace tegula::sim::machine {
 
-/// How a run orders its agents.
+/// Chooses how a run orders its agents.
 ///   seed:7             every enabled agent and every asynchronous operation equally likely
 ///   latest             an asynchronous operation completes only when no warp can go on; oldest first
 ///   earliest           an asynchronous operation completes as soon as it may
@@ -73,7 +73,7 @@ class Chooser {
   virtual ~Chooser() = default;
   /// Index of the candidate that goes on (candidates are never empty), or give_up to end the run unjudged.
   virtual std::size_t choose(std::vector<Candidate> const&) = 0;
-  /// What the chosen transition touched.
+  /// The accesses of the chosen transition.
   virtual void executed(Touch const&) {}
 };
 

@@ -119,7 +119,7 @@ struct GroupQueue {
 /// How an earlier access stands to a later one: unfenced is ordered, but not across the proxies.
 enum class Order : std::uint8_t { ordered, unordered, unfenced };
 
-/// Why a warp does not go on.
+/// Explains why a warp does not go on.
 struct Blocked {
   enum class Kind : std::uint8_t { none, mbarrier, barrier, cluster, group, registers, condition };
   Kind kind = Kind::none;
@@ -211,7 +211,7 @@ struct MapAcquire {
   Instant instant;
 };
 
-/// Why a warp cannot go on at a deadlock. The highest weight is the likeliest cause of the others.
+/// Explains why a warp cannot go on at a deadlock. The highest weight is the likeliest cause of the others.
 struct Stuck {
   ReportKind kind = ReportKind::deadlock;
   int weight = 0;

@@ -16,7 +16,7 @@ namespace tegula::transform {
 /// The first op of a kernel's body that does something: behind facts of the launch, buffers and what is computed.
 ir::Op& first_effect(ir::Function const& function);
 
-/// Whether a loop stands in the block, at any depth.
+/// Tells whether a loop stands in the block, at any depth.
 bool holds_a_loop(ir::Block const& block);
 
 /// Names the part that a loop, a branch or an elected region belongs to; other ops have no name.
@@ -63,7 +63,7 @@ class LoopPipeline {
   /// `order`: the listed ops as a turn of the main loop runs them; ops of one stage in their order in the body.
   LoopPipeline(ir::Op& loop, std::vector<StagedOp> order);
 
-  /// Why the stages cannot be taken apart; empty: they can.
+  /// Explains why the stages cannot be taken apart; empty: they can.
   [[nodiscard]] std::string const& error() const { return error_; }
   /// Replaces the loop. Without trouble only.
   void rewrite(Tail tail);

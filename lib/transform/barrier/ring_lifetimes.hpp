@@ -1,4 +1,4 @@
-// How long the stage that holds a fetched tile is read.
+// Finds how long the stage that holds a fetched tile is read.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ namespace tegula::transform {
 /// Bytes of shared memory left free beside tiles: barriers, gaps.
 inline constexpr std::int64_t shared_reserve = 2 * 1024;
 
-/// Where the readers of a fetched tile begin and where all of them have ended. Places are ops of the fetch's own block.
+/// Marks where the readers of a fetched tile begin and where all of them have ended. Places are ops of the fetch's own
+/// block.
 struct StageLifetime {
   ir::Op* first_reader = nullptr;  ///< the op that reads, or holds the reader
   ir::Op* last = nullptr;          ///< behind it nothing reads the tile any more
@@ -39,7 +40,7 @@ std::int64_t min_bytes_of_rings(ir::Function& function);
 
 /// The op of `block` that is `op` or holds it.
 ir::Op* ancestor_in(ir::Op& op, ir::Block const& block);
-/// Whether a stands before b in their common block.
+/// Tells whether a stands before b in their common block.
 bool stands_before(ir::Op const& a, ir::Op const& b);
 
 }  // namespace tegula::transform

@@ -39,7 +39,7 @@ Value const* use_of(Value const& barrier) {
   return stage != nullptr && (stage->is<ir::AndOp>() || stage->is<ir::RemOp>()) ? stage->lhs() : nullptr;
 }
 
-/// Whether all readers give the stage that this fills back in the iteration that fills it.
+/// Tells whether all readers give the stage that this fills back in the iteration that fills it.
 bool given_back_here(Op const& fill, Op const& loop) {
   Value const* empty = nullptr;  // what the fill waits for
   for (Op const& op : fill.block())

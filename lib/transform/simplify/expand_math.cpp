@@ -232,7 +232,7 @@ Value* rewritten(Op& op) {
   return half ? in_f32(emitter, op) : expand(emitter, op.kind(), op.operand());
 }
 
-/// Whether the row of the function says so.
+/// Tells whether the row of the function says so.
 bool is_native_on_device(OpKind kind) {
   constexpr bool native = true, expansion = false;
   switch (kind) {

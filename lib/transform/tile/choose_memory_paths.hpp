@@ -1,4 +1,4 @@
-// Which loads go through TMA.
+// Chooses the loads that go through TMA.
 #pragma once
 
 #include "transform/pass.hpp"

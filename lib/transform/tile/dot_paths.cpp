@@ -22,7 +22,7 @@ constexpr std::int64_t elements_per_warp = 1024;  ///< of a result that mma make
 constexpr int max_warps = 16;
 constexpr std::int64_t max_operand_registers = 128;  ///< of a thread, beside its part of the result
 
-/// Why tensor cores have no product of these elements. Empty: they do.
+/// Explains why tensor cores have no product of these elements. Empty: they do.
 std::string no_tensor_core(Op const& dot) {
   Element const element = dot.lhs()->type().element();
   if (element == Element::f64) return "tensor cores take no f64";
@@ -32,7 +32,7 @@ std::string no_tensor_core(Op const& dot) {
   return {};
 }
 
-/// Why the tile that a product reads is not in shared memory.
+/// Explains why the tile that a product reads is not in shared memory.
 std::string path_of(Value const& tile) {
   Value const* at = &tile;
   for (; at->defining_op() != nullptr && at->defining_op()->operand_count() > 0;
@@ -46,7 +46,7 @@ std::string path_of(Value const& tile) {
   return handed ? ", but a loop or a branch hands it over in registers" : ", but it is computed";
 }
 
-/// Why no wgmma takes this product, whatever the number of warps. Empty: one does.
+/// Explains why no wgmma takes this product, whatever the number of warps. Empty: one does.
 std::string no_wgmma_of(Op const& dot) {
   Type const& a = dot.lhs()->type();
   std::int64_t const columns = dot.rhs()->type().shape()[1];
@@ -66,7 +66,8 @@ std::string no_wgmma_of(Op const& dot) {
   return {};
 }
 
-/// Whether warps load an operand in this layout from where it lies; what is no copied tile they get some other way.
+/// Tells whether warps load an operand in this layout from where it lies; what is no copied tile they get some other
+/// way.
 bool loads_directly(Value const& operand, Layout const* layout) {
   FetchedOperand const source = fetched_operand(operand);
   std::string ignored;

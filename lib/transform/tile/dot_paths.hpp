@@ -1,4 +1,4 @@
-// Which products of the tensor cores a dot can become: wgmma of warpgroups, mma of warps, and with how many warps.
+// Finds the tensor-core products that a dot can become: wgmma of warpgroups, mma of warps, and with how many warps.
 #pragma once
 
 #include <string>
@@ -14,9 +14,9 @@ namespace tegula::transform {
 /// The type that a fetched tile has as an operand.
 ir::Type view_type(FetchedOperand const& source);
 
-/// Why no wgmma of so many warps takes this product. Empty: one does.
+/// Explains why no wgmma of so many warps takes this product. Empty: one does.
 std::string no_wgmma(ir::Op const& dot, int warps);
-/// Why no mma.sync of so many warps takes it. Empty: one does.
+/// Explains why no mma.sync of so many warps takes it. Empty: one does.
 std::string no_mma(ir::Op const& dot, int warps);
 
 /// An arrangement of the warps over the rows and columns of a product of mma.sync.

@@ -145,7 +145,7 @@ class Reference {
     if (left->role != Role::before || left->axes != right->axes) return std::nullopt;
     return Dependence{Role::fall, right->axes};
   }
-  /// Whether the maximum is at least as large as each of the scores.
+  /// Tells whether the maximum is at least as large as each of the scores.
   [[nodiscard]] bool bounds(Value const& scores, std::vector<int> const& axes) const {
     Op const* op = top_->defining_op();
     std::vector<Op const*> way;

@@ -34,7 +34,7 @@ struct Coordinates {
   }
 };
 
-/// Whether an op only says where elements go.
+/// Tells whether an op only says where elements go.
 bool reshapes(Op const& op) { return op.is<ir::BroadcastOp>() || op.is<ir::ExpandDimsOp>() || op.is<ir::SqueezeOp>(); }
 
 /// Coordinates of a function's tiles.

@@ -54,8 +54,8 @@ bool on_grid(Op const& load) {
   return !axes.empty();
 }
 
-/// Whether every CTA would read again what the ones before it read: tiles that do not depend on its place, at least
-/// half as large together as those that do. A CTA that stays keeps them in registers.
+/// Tells whether every CTA would read again what the ones before it read: tiles that do not depend on its place, at
+/// least half as large together as those that do. A CTA that stays keeps them in registers.
 bool reads_again(ir::Function& function) {
   std::int64_t kept = 0, own = 0;
   if (holds_a_loop(function.body())) return false;
@@ -76,7 +76,7 @@ bool reads_again(ir::Function& function) {
   return !calls && own > 0 && 2 * kept >= own && kept <= max_kept_bytes;
 }
 
-/// How a number moves when a block index grows.
+/// Describes how a number moves when a block index grows.
 enum class Slope { level, rising, falling, unknown };
 
 Slope opposite(Slope slope) {
@@ -140,7 +140,7 @@ void collect_launch(Op& op, std::unordered_set<Op*>& launch) {
     if (operand->defining_op() != nullptr) collect_launch(*operand->defining_op(), launch);
 }
 
-/// How the CTAs of a kernel stay.
+/// Describes how a kernel is persistent.
 struct Stay {
   std::int64_t per_multiprocessor = 1;
   std::int64_t stages = 0;  ///< of the loop over tiles

@@ -5,9 +5,9 @@
 
 namespace tegula::transform {
 
-/// Whether the CTAs of a kernel stay: the options say so, or it has products in loops, or all its CTAs read the same
-/// tiles, at least half as large as those of their own (the scales of a normalisation), which one that stays keeps in
-/// registers.
+/// Tells whether the CTAs of a kernel stay: the options say so, or it has products in loops, or all its CTAs read the
+/// same tiles, at least half as large as those of their own (the scales of a normalisation), which one that stays keeps
+/// in registers.
 bool is_persistent(ir::Function& function, CompileOptions const& options);
 
 /// A kernel that stays becomes one whose CTAs take tiles in turn, as many CTAs as the device has multiprocessors, so

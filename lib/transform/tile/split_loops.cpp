@@ -34,7 +34,7 @@ bool from_outside(Value const& value, Op const& loop) {
   return at == nullptr;
 }
 
-/// Whether the loop goes on where another one stops: the rest of one that was split.
+/// Tells whether the loop goes on where another one stops: the rest of one that was split.
 bool continues(Loop const& loop) {
   auto const& uses = loop.lower()->uses();
   return std::any_of(uses.begin(), uses.end(), [](ir::Use const& use) { return use.is<ir::ForOp>("upper"); });

@@ -5,7 +5,7 @@
 
 namespace tegula::transform {
 
-/// Whether sums may grow by a power of a slack, or be added up in another order: exponents have 8 bits or more.
+/// Tells whether sums may grow by a power of a slack, or be added up in another order: exponents have 8 bits or more.
 constexpr bool has_range(Element element) {
   return element == Element::f32 || element == Element::f64 || element == Element::bf16;
 }

@@ -300,7 +300,7 @@ class Assignment {
     derive_from(group);
   }
 
-  /// Whether threads with this layout find the elements of a copied tile where they lie.
+  /// Tells whether threads with this layout find the elements of a copied tile where they lie.
   static bool reaches_copy(Value const& value, Layout const& layout) {
     Op const* const op = value.defining_op();
     std::string ignored;

@@ -1,4 +1,4 @@
-// Where every element of every tile lives: in which thread and register.
+// Assigns every element of every tile to a thread and a register.
 #pragma once
 
 #include "transform/pass.hpp"

@@ -99,7 +99,7 @@ std::optional<Masks> masks_of(Value const& source) {
 /// select(visible, x, h) * f, where f is c, or 2^-126 for a c of 0, and h the infinity that f makes -inf.
 class Scales {
  public:
-  /// Whether there were masks.
+  /// Tells whether there were masks.
   bool move_masks(Op& reduce) {
     Value const& source = *reduce.in<ir::ReduceOp>("tile");
     auto const masks = masks_of(source);
@@ -376,8 +376,8 @@ class Factors {
     loop.yield().add_operand(grown(*loop.yielded(k)));
   }
 
-  /// Whether what a loop carries, and loops behind it carry on, multiplies nothing but zeros before the first iteration
-  /// of any of them.
+  /// Tells whether what a loop carries, and loops behind it carry on, multiplies nothing but zeros before the first
+  /// iteration of any of them.
   bool scales_zeros(Carry const& carried, std::set<Op const*>& chain) const {
     auto const& [loop, k] = carried;
     chain.insert(&loop.op());

@@ -1,4 +1,4 @@
-// What changes rarely is tested for before it is worked out.
+// Rescales the online-softmax state only when a running maximum grows.
 #pragma once
 
 #include "transform/pass.hpp"

@@ -71,7 +71,7 @@ class Split {
  public:
   Split(ir::Function& function, std::int64_t ctas) : function_(function), ctas_(ctas) {}
 
-  /// Why one CTA goes on making a tile by itself; empty: what is needed was found.
+  /// Explains why one CTA goes on making a tile by itself; empty: what is needed was found.
   std::string find() {
     std::unordered_set<Op*> homes;
     ir::walk(function_, [&](Op& op) {

@@ -26,7 +26,7 @@ constexpr std::int64_t rows_per_warp = 16;
 constexpr std::int64_t max_buffers = 2;
 constexpr std::int64_t max_staging = 32 * 1024;  ///< bytes; rings need the rest
 
-/// How a store is cut.
+/// Describes how a store is cut.
 struct Cut {
   Extents chunk;                     ///< rows of one round of the warps, columns of one swizzled row
   Layout const* fragment = nullptr;  ///< of a chunk in registers

@@ -16,7 +16,7 @@ using ir::Block;
 using ir::Op;
 using ir::Value;
 
-/// Where an iteration's products begin and end.
+/// Marks where an iteration's products begin and end.
 struct Products {
   Op* first = nullptr;
   Op* last = nullptr;

@@ -25,7 +25,7 @@ bool in_loop(Op const& op) {
   return at != nullptr;
 }
 
-/// Whether it stands under its own test.
+/// Tells whether it stands under its own test.
 bool is_tested(Op const& select) {
   Op const* const branch = select.parent_op();
   return branch != nullptr && branch->is<ir::IfOp>() && select.parent() == &branch->block(1) &&
