@@ -265,7 +265,7 @@ static bool box_of(Rule& rule, Type const& tile) {
   Type const& tensor = rule.operand("tensor");
   if (!rule.require(tensor.is_tensor(), rule.says("tensor") + " but must be a tensor")) return false;
   return rule.require(tile.element() == tensor.element() && tile.rank() <= tensor.rank(),
-                      "tile " + to_string(tile) + " is no box of " + to_string(tensor));
+                      "tile " + to_string(tile) + " is not a box of " + to_string(tensor));
 }
 
 void apply(Rule& rule, LoadOp const& op) {

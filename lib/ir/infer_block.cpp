@@ -119,7 +119,7 @@ void apply(Rule& rule, SharedAllocOp const& op) {
                "align is " + std::to_string(op.align) + ", not a power of two up to 4096");
   rule.require(!rule.stated[0].is_mbarrier() || op.align >= 8, "mbarriers are aligned to 8 bytes");
   rule.require(op.offset < 0 || op.offset % op.align == 0,
-               "offset " + std::to_string(op.offset) + " is no multiple of align " + std::to_string(op.align));
+               "offset " + std::to_string(op.offset) + " is not a multiple of align " + std::to_string(op.align));
   rule.result(rule.stated[0]);
 }
 

@@ -214,7 +214,7 @@ Function& Module::kernel() const {
       throw UserError("module: two kernels, @" + found->name() + " and @" + function->name() + "; one is needed");
     found = function.get();
   }
-  if (found == nullptr) throw UserError("module: it holds no kernel");
+  if (found == nullptr) throw UserError("module: it does not hold a kernel");
   return *found;
 }
 

@@ -241,8 +241,8 @@ class Parser : LiteralParser {
       has_direction = false;
     Type const kind = type();
     if (has_direction != kind.is_tensor())
-      fail_at(begin, has_direction ? "in, out and inout stand before tensors only"
-                                   : "expected in, out or inout before a tensor");
+      fail_at(begin,
+              has_direction ? "in, out and inout are for tensors only" : "expected in, out or inout before a tensor");
     parameter_attributes(list);
     define(name, *into.add_parameter(kind, list));
   }

@@ -95,9 +95,9 @@ class Verifier {
                                  function.parameter(function.parameter_count() - 1)->type() != Type::index()))
       error(at + "shared = " + std::to_string(function.shared) +
                 (function.is_kernel() ? ", but only functions say how much they take"
-                                      : ", but the last parameter is no i64, where that begins"),
+                                      : ", but the last parameter is not an i64, where that begins"),
             function.where);
-    if (function.is_kernel() && !function.results.empty()) error(at + "a kernel gives no results", function.where);
+    if (function.is_kernel() && !function.results.empty()) error(at + "a kernel does not give results", function.where);
     for (Type const& type : function.results)
       if (type.is_tensor()) error(at + "a result cannot be " + to_string(type), function.where);
     if (is_declaration(function)) return;
@@ -208,7 +208,7 @@ class Verifier {
         break;
       case OpKind::IfOp:
         if (op.block(0).argument_count() + op.block(1).argument_count() != 0)
-          error(op, "if: its blocks take no arguments");
+          error(op, "if: its blocks do not take arguments");
         break;
       case OpKind::CallOp:
         check_call(op);

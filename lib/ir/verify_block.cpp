@@ -45,7 +45,7 @@ std::string offsets_fit(Op const& view) {
       return "offset " + std::to_string(offset) + " along axis " + std::to_string(axis) + " leaves " +
              to_string(source);
     if (offset % extent != 0)
-      return "offset " + std::to_string(offset) + " along axis " + std::to_string(axis) + " is no multiple of the " +
+      return "offset " + std::to_string(offset) + " along axis " + std::to_string(axis) + " is not a multiple of the " +
              std::to_string(extent) + " elements of the view";
   }
   return {};
@@ -108,7 +108,7 @@ std::string why_not_here(Op const& op, Function const& function) {
       return partitions_fit(op, function);
     case OpKind::ElectOp:
       if (around<ElectOp>(op) != nullptr) return "one lane is elected already";
-      return op.block().argument_count() == 0 ? std::string() : "its block takes no arguments";
+      return op.block().argument_count() == 0 ? std::string() : "its block does not take arguments";
     default:
       return why_layouts_differ(op);
   }

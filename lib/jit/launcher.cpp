@@ -106,7 +106,7 @@ PreparedState* prepare(device const* where, KernelRef const& kernel, ArgumentLis
 }
 
 void run(PreparedState const* state, stream const& order) {
-  if (state == nullptr) throw UserError("prepared: it was moved from and holds no launch");
+  if (state == nullptr) throw UserError("prepared: it was moved from and does not hold a launch");
   if (state->simulation) return state->simulation->run();
   state->launch->run(order);
 }

@@ -207,7 +207,7 @@ void Simulation::run() const {
   if (found.what.clean) return;
   std::string const text = fmt::format("{}: simulated: {}", traced_->kernel.name(), found.what.report);
   if (!found.ours) throw UserError(text);
-  throw InternalError(text + "\n  the kernel ran clean as written, so what the passes made of it is wrong");
+  throw InternalError(text + "\n  the kernel ran clean as written, so the result of the passes is wrong");
 }
 
 }  // namespace tegula::jit

@@ -83,7 +83,7 @@ bool fits(Extents const& view, Layout const& memory, std::string& why) {
   int const missing = memory.rank() - view.size();
   bool inside = missing >= 0;
   for (int a = 0; inside && a < view.size(); ++a) inside = view[a] >= 1 && view[a] <= memory.shape()[a + missing];
-  if (!inside) why = "view: " + shape_text(view) + " is no part of a tile of " + shape_text(memory.shape());
+  if (!inside) why = "view: " + shape_text(view) + " is not a part of a tile of " + shape_text(memory.shape());
   return inside;
 }
 

@@ -146,7 +146,7 @@ Layout const* Layout::parse(std::string_view text, std::string& error) {
       if (repeats)
         input.digits.push_back(digit);
       else if (!input.digits.empty())
-        return fail("bits must stand before repetitions");
+        return fail("bits must come before repetitions");
       else
         input.bases.push_back(digit.stride);
     }

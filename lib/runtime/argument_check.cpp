@@ -109,7 +109,7 @@ void check_aliasing(std::string_view kernel, std::span<ParameterInfo const> para
       if (found == Overlap::none) continue;
       throw UserError(fmt::format(
           "{}: arguments {} and {} {} memory and the kernel writes argument {}; in place is inout, anything else needs "
-          "memory of its own",
+          "separate memory",
           kernel, j + 1, i + 1, found == Overlap::some ? "share" : "may share (their strides are too tangled to tell)",
           i + 1));
     }

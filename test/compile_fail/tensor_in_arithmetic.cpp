@@ -1,4 +1,4 @@
-// expect: a tensor parameter is no tile: read it with load(tensor, shape<...>, indices...)
+// expect: a tensor parameter is not a tile: read it with load(tensor, shape<...>, indices...)
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

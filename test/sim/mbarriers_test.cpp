@@ -247,7 +247,7 @@ TEST_CASE("barriers and TMA buffers are aligned as the hardware asks", "[B9]") {
   CHECK_THAT(refusal(with("{align = 128, offset = 1024}", "{align = 64, offset = 1024}")),
              ContainsSubstring("tma_load: %ring is aligned to 64 bytes, but its layout needs align = 128 here"));
   CHECK_THAT(refusal(with("offset = 1024}", "offset = 1088}")),
-             ContainsSubstring("offset 1088 is no multiple of align 128"));
+             ContainsSubstring("offset 1088 is not a multiple of align 128"));
   std::string swizzled = reuse;
   for (std::string const from : {"8x32xf32, dense>", "{box = [8, 32]}"})
     for (std::size_t at = 0; (at = swizzled.find(from, at)) != std::string::npos;)

@@ -62,7 +62,7 @@ struct NoTruth {
   explicit operator bool() const {
     static_assert(
         never<Dummy>,
-        "a traced value has no truth while the kernel is traced: use select, &, |, if_ or loop for what is decided "
+        "a traced value is neither true nor false while the kernel is traced: use select, &, |, if_ or loop to decide "
         "at run time; plain if and if constexpr take C++ values");
     return false;
   }

@@ -230,11 +230,11 @@ requires(detail::TileLike<Init> || detail::CarryLike<Init>) auto loop(C const& c
     constexpr bool same = std::is_same_v<Returned, List>;
     constexpr bool same_types = !carries || !same_count || same || detail::is_invalid<Result>;
     static_assert(carries,
-                  "loop: the body returns the carried values of the next round: a tile, or carry(...) for several");
+                  "loop: the body returns the carried values of the next iteration: a tile, or carry(...) for several");
     static_assert(same_count, "loop: the body returns another number of values than are carried");
     static_assert(same_types,
                   "loop: the body returns another element or shape than is carried; the carried value keeps its type "
-                  "in every round");
+                  "in every iteration");
     if constexpr (same) {
       detail::Range const range = detail::range_of(count);
       trace::Id const lower = recorder.index_value(range.lower, where);

@@ -22,7 +22,7 @@ class Grid {
   }
   template <std::int64_t which>
   [[nodiscard]] scalar<std::int64_t> operator[](Static<which>) const {
-    static_assert(wrap_axis(static_cast<int>(which), rank) >= 0, "grid: it has no such axis");
+    static_assert(wrap_axis(static_cast<int>(which), rank) >= 0, "grid: it does not have this axis");
     return (*this)[static_cast<int>(which)];
   }
 

@@ -202,7 +202,7 @@ constexpr void check_operands() {
   constexpr bool same_rank = problem != Problem::ranks;
   constexpr bool extents_agree = problem != Problem::extents;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(loaded, "a tensor parameter is no tile: read it with load(tensor, shape<...>, indices...)");
+  static_assert(loaded, "a tensor parameter is not a tile: read it with load(tensor, shape<...>, indices...)");
   static_assert(values, "the other operand is neither a tile, nor a traced scalar, nor a number");
   static_assert(one_unit, TEGULA_ELEM_APART);
   static_assert(bool_apart, "a bool is not a number: masks go into select, &, |, ^ and !; use cast to count them");

@@ -48,7 +48,7 @@ class Tensor {
   }
   template <int which>
   [[nodiscard]] scalar<std::int64_t> extent(Axis<which>, location where = location::current()) const {
-    static_assert(wrap_axis(which, rank) >= 0, "extent: the tensor has no such axis");
+    static_assert(wrap_axis(which, rank) >= 0, "extent: the tensor does not have this axis");
     return extent(which, where);
   }
 

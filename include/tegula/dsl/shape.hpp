@@ -122,7 +122,7 @@ constexpr int wrap_axis(int axis, int rank) {
   return axis >= 0 && axis < rank ? axis : -1;
 }
 
-/// Sorts axes, made positive; empty when one is out of range or stands twice.
+/// Sorts axes, made positive; empty when one is out of range or is given twice.
 constexpr Extents sorted_axes(std::initializer_list<int> axes, int rank) {
   Extents result;
   for (int candidate = 0; candidate < rank; ++candidate)

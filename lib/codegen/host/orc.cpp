@@ -60,7 +60,7 @@ LoadedHostKernel load_host(CompiledKernel const& kernel) {
   if (kernel.image.size() < 64 || kernel.phases.empty())
     throw UserError("host: the image of kernel " + kernel.name + " holds " + std::to_string(kernel.image.size()) +
                     " bytes and " + std::to_string(kernel.phases.size()) +
-                    " phases, which is no compiled kernel; compile it again");
+                    " phases, which is not a compiled kernel; compile it again");
   if (std::string const missing = host::HostTarget::missing_here(kernel.architecture); !missing.empty())
     throw UserError("host: kernel " + kernel.name + " was compiled for " + kernel.architecture +
                     ", but this CPU lacks " + missing);

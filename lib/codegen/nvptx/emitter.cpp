@@ -69,7 +69,8 @@ Emitter::Emitter(llvm::Module& module, ir::Function const& kernel, ir::Function 
       source_(source),
       exact_(exact) {
   block_kernel_ = has_calls(kernel) ? has_more_than_barriers(*kernel.parent()) : has_more_than_barriers(kernel);
-  if (warps < 1) throw InternalError("nvptx: @" + kernel.name() + " has no number of warps; layouts are not assigned");
+  if (warps < 1)
+    throw InternalError("nvptx: @" + kernel.name() + " does not state its warps; layouts are not assigned");
 }
 
 llvm::Function& Emitter::emit_kernel() {
@@ -157,7 +158,7 @@ Registers const& Emitter::get(ir::Value const& value) const {
 
 TensorParts const& Emitter::tensor(ir::Value const& value) const {
   auto const found = tensors_.find(&value);
-  if (found == tensors_.end()) throw InternalError("nvptx: a tensor that is no parameter");
+  if (found == tensors_.end()) throw InternalError("nvptx: a tensor that is not a parameter");
   return found->second;
 }
 

@@ -79,7 +79,7 @@ Driver const& inherited_driver() {
     auto* fresh = new Driver;
     fresh->unusable =
         "this process was forked from one that had begun to use CUDA, which the driver does not support; fork before "
-        "CUDA is used, or start a program of its own (exec, posix_spawn)";
+        "CUDA is used, or start a separate program (exec, posix_spawn)";
     return fresh;
   }();
   return *none;

@@ -103,7 +103,7 @@ TEST_CASE("a view is movable unless it cuts through the pattern", "[layout][shar
   CHECK(error == "layout: a tile in shared memory is a map from offset, not from register");
   CHECK(ElementOffsets::get(*Layout::parse("[offset (1) (0)]", error), error) == nullptr);
   CHECK_FALSE(fits({5, 128, 128}, *swizzled_layout({4, 128, 128}, 2, 128, error), error));
-  CHECK(error == "view: 5x128x128 is no part of a tile of 4x128x128");
+  CHECK(error == "view: 5x128x128 is not a part of a tile of 4x128x128");
 }
 
 TEST_CASE("movable means that offsets add, at every origin", "[layout][shared]") {

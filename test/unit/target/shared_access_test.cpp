@@ -226,7 +226,7 @@ TEST_CASE("matrix instructions: fragments to and from swizzled tiles", "[layout]
 TEST_CASE("access maps of what does not fit are refused", "[layout][access]") {
   std::string error;
   CHECK_FALSE(AccessMap::get(*wgmma({128, 64}), *swizzled({64, 64}, 2, 128), error));
-  CHECK(error == "view: 128x64 is no part of a tile of 64x64");
+  CHECK(error == "view: 128x64 is not a part of a tile of 64x64");
   CHECK_FALSE(AccessMap::get(*wgmma({64, 64}), *wgmma({64, 64}), error));
   // A repetition that carries: 4 lanes x 3 registers along 12 elements, in memory as 2 x 6.
   Layout const* registers = Layout::parse("[register 3*(4), lane (1) (2)]", error);

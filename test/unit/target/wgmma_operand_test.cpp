@@ -199,7 +199,7 @@ TEST_CASE("what no descriptor describes is refused with values", "[layout][wgmma
         "need K contiguous");
   CHECK(refused({64, 20}, swizzled_layout({64, 128}, 2, 128, error), 2, WgmmaRole::b) ==
         "wgmma: operand B of 64x20 is read 20 columns at a time; one instruction takes a multiple of 8 up to 256");
-  CHECK(refused({256, 64}, tile, 2, WgmmaRole::a) == "view: 256x64 is no part of a tile of 128x64");
+  CHECK(refused({256, 64}, tile, 2, WgmmaRole::a) == "view: 256x64 is not a part of a tile of 128x64");
   CHECK(refused({4, 64, 64}, swizzled_layout({4, 64, 64}, 2, 128, error), 2, WgmmaRole::a) ==
         "wgmma: operand A is a tile of 3 axes, not of 2; take one stage of it");
   CHECK(refused({64, 64}, tile, 8, WgmmaRole::a) == "wgmma: operand A has elements of 8 bytes; 1, 2 or 4 are possible");
