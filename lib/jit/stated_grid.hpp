@@ -18,9 +18,10 @@ namespace tegula::jit {
 ///             grid %n                                    grid %grid0
 trace::TracedKernel with_stated_grid(trace::TracedKernel const& kernel);
 
-/// Gives the arguments of that kernel: the given ones, then the grid. Throws UserError for a grid of another rank than
-/// `kernel`, the kernel as written, states, for a negative extent, and for more blocks than can run on a device of
-/// `kind`.
+/// Gives the arguments of that kernel: the given ones, then the grid. Throws UserError for:
+/// - a grid of another rank than `kernel`, the kernel as written, states;
+/// - a negative extent;
+/// - more blocks than can run on a device of `kind`.
 std::vector<Argument> with_grid_arguments(trace::TracedKernel const& kernel, std::span<Argument const> arguments,
                                           GridOverride const& grid, DeviceKind kind);
 

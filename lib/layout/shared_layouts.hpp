@@ -17,8 +17,10 @@
 
 namespace tegula::layout {
 
-/// Gives the swizzled layout. Null with a message unless W is 128, 64, 32 or 16, the last extent fills whole blocks,
-/// and the rows fill whole patterns of 8 rows (or are 1, 2 or 4).
+/// Gives the swizzled layout. Null with a message unless
+/// - W is 128, 64, 32 or 16,
+/// - the last extent fills whole blocks,
+/// - the rows fill whole patterns of 8 rows (or are 1, 2 or 4).
 Layout const* swizzled_layout(Extents const& shape, int element_bytes, int swizzle_bytes, std::string& error);
 /// Gives the same with the last two axes exchanged: the last but one is contiguous.
 Layout const* swizzled_transposed_layout(Extents const& shape, int element_bytes, int swizzle_bytes,

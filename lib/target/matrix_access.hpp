@@ -16,8 +16,8 @@
 
 namespace tegula::target {
 
-/// Describes one instruction. Offsets are in elements. The address of a lane combines (XOR of lows, sum of highs)
-/// `first`, MatrixPlan::lane_bits of the set bits of the lane, and the map's part of the warp.
+/// Describes one instruction. Offsets are in elements. The address of a lane combines three parts (XOR of lows, sum of
+/// highs): `first`, MatrixPlan::lane_bits of the set bits of the lane, and the map's part of the warp.
 struct MatrixStep {
   /// Per matrix: the elements that its 32-bit register packs, lowest bits first.
   std::vector<std::vector<int>> registers;

@@ -38,7 +38,7 @@ struct WgmmaOperand {
   [[nodiscard]] std::uint64_t descriptor(std::uint32_t address) const { return high_bits() | (address & 0x3FFFF) >> 4; }
 };
 
-/// Finds the operand for a view of this shape (M x K for A, K x N for B), beginning at `origin` of a tile of this
+/// Finds the operand for a view of this shape (M x K for A, K x N for B). The view begins at `origin` of a tile of this
 /// layout (at 0 when empty). The tile begins at a multiple of swizzle_alignment. `n_per_step` is the instruction's N
 /// for B; 0: N in the fewest equal parts that instructions and descriptors support. Nothing, with a sentence, when a
 /// descriptor cannot describe the view.

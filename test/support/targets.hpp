@@ -1,8 +1,8 @@
-// The kernels of test/ir/target, for whoever runs them: what they take, data for it, what must come out, and the shapes
-// worth trying. The simulator's tests, the device's tests and the benches all read this table.
+// Describes the kernels of test/ir/target: their arguments, data for these, the expected results, and shapes for tests.
+// The tests of the simulator, of code generation and of devices read this table.
 //
-// Plain data: who runs a target puts the bytes where the executor wants them. References are in double and made row by
-// row, so that a bench can check a few rows of a large result.
+// Plain data: the caller puts the bytes where its executor needs them. References are in double and computed row by
+// row, so that a test can check a few rows of a large result.
 #pragma once
 
 #include <algorithm>

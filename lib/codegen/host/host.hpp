@@ -32,8 +32,10 @@ std::string host_assembly(ir::Module const& module, CompileOptions const& option
 /// Appends `from`'s steps to `to`'s, renumbered; grid and requirements become `from`'s.
 void append_launch_program(LaunchProgram& to, LaunchProgram const& from);
 
-/// Maps a host object into this process. UserError when the object is for a CPU with more features than this one, names
-/// a phase it does not hold, or is not an object file.
+/// Maps a host object into this process. Throws UserError when the object
+/// - is for a CPU with more features than this one,
+/// - names a phase it does not hold,
+/// - is not an object file.
 LoadedHostKernel load_host(CompiledKernel const& kernel);
 
 }  // namespace tegula::codegen

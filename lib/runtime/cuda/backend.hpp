@@ -67,9 +67,10 @@ struct Function {
   std::string assembly_log;
 };
 
-/// Loads PTX or a cubin and opts in to its dynamic shared memory and cluster size. Throws UserError if the kernel does
-/// not fit the device (need and limit), DriverError with the driver's log if the code is refused, InternalError for
-/// code that the assembler objects to (see enforce in ptxas_log.hpp).
+/// Loads PTX or a cubin and opts in to its dynamic shared memory and cluster size. Throws:
+/// - UserError if the kernel does not fit the device (need and limit);
+/// - DriverError with the driver's log if the code is refused;
+/// - InternalError for code that the assembler objects to (see enforce in ptxas_log.hpp).
 Function load(CompiledKernel const& kernel, int device);
 
 /// Holds the sizes of a launch besides its parameters.
