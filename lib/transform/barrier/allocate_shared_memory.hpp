@@ -1,4 +1,4 @@
-// Offsets of shared memory.
+// Assigns offsets in shared memory.
 #pragma once
 
 #include "transform/pass.hpp"

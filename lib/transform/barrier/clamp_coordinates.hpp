@@ -1,11 +1,11 @@
-// Coordinates of TMA copies in 32 bits.
+// Clamps coordinates of TMA copies to 32 bits.
 #pragma once
 
 #include "transform/pass.hpp"
 
 namespace tegula::transform {
 
-/// Coordinates of TMA copies that may not fit 32 bits are clamped to where the copy lies outside the tensor as well.
+/// Clamps coordinates of TMA copies that may not fit 32 bits to where the copy lies outside the tensor as well.
 ///
 ///   before: tma_load %map, %buffer, %full, %row, %at      after: %least = max %row, -2146435072
 ///                                                                %clamped = min %least, 2146435072

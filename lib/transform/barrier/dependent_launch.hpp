@@ -1,4 +1,4 @@
-// Launches that overlap with the one before.
+// Overlaps a kernel with the previous kernel's tail.
 #pragma once
 
 #include "transform/pass.hpp"

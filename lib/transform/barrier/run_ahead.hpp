@@ -1,4 +1,4 @@
-// Fills of rings that run ahead in the warps that read, too.
+// Prefetches ring stages in warps that also read them.
 #pragma once
 
 #include "transform/pass.hpp"

@@ -1,4 +1,4 @@
-// Folds, exact identities and known control flow.
+// Folds constants, applies exact identities and resolves known control flow.
 #pragma once
 
 #include "transform/pass.hpp"

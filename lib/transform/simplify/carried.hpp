@@ -1,4 +1,4 @@
-// Values in the interfaces of loops and branches: who carries them, and how they are taken out.
+// Finds and removes values in the interfaces of loops and branches.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Counters that are divided by a constant, taken apart once.
+// Replaces a counter that is divided by a constant with its loop-carried remainder and quotient.
 #pragma once
 
 #include "transform/pass.hpp"

@@ -1,11 +1,11 @@
-// Common subexpressions.
+// Eliminates common subexpressions.
 #pragma once
 
 #include "transform/pass.hpp"
 
 namespace tegula::transform {
 
-/// Of two equal pure ops where the first is visible at the second, only the first stays. Equal loads become one when no
+/// Keeps only the first of two equal pure ops where the first is visible at the second. Equal loads become one when no
 /// store that may alias lies between: always for `in` tensors, else within one memory epoch (a store, or a call or
 /// block that stores, begins a new one; so does each iteration of a loop that stores). Operands of commutative ops may
 /// be swapped. Needs: nothing.  Leaves: no two equal pure ops of which one sees the other.

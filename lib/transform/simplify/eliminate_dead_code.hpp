@@ -1,4 +1,4 @@
-// Dead code.
+// Eliminates dead code.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Elementary functions and arithmetic of narrow floats as plain f32 and f64 arithmetic, for targets without them.
+// Expands elementary functions and narrow-float arithmetic to f32 and f64 arithmetic, for targets without them.
 #pragma once
 
 #include "transform/pass.hpp"

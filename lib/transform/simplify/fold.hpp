@@ -1,4 +1,4 @@
-// Constant arithmetic with the exact meaning of the ops (include/tegula/ir/ops/arith.hpp).
+// Folds constants with the exact meaning of the ops (include/tegula/ir/ops/arith.hpp).
 #pragma once
 
 #include <optional>

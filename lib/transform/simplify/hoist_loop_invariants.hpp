@@ -1,4 +1,4 @@
-// Loop invariants.
+// Hoists loop invariants.
 #pragma once
 
 #include "transform/pass.hpp"

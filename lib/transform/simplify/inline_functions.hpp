@@ -1,4 +1,4 @@
-// Calls become bodies.
+// Replaces calls with the callees' bodies.
 #pragma once
 
 #include "transform/pass.hpp"

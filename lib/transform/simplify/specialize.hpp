@@ -1,4 +1,4 @@
-// Compile options become attributes of the IR, where passes and tests read them.
+// Writes compile options into attributes of the IR, where passes and tests read them.
 #pragma once
 
 #include "transform/pass.hpp"

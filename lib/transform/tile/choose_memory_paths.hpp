@@ -5,7 +5,8 @@
 
 namespace tegula::transform {
 
-/// Loads that feed a product, and loads in loops with stages, become copies of the TMA engine where its rules allow.
+/// Turns loads that feed a product, and loads in loops with stages, into copies of the TMA engine where its rules
+/// allow.
 ///
 ///   before: %a = load %A, %i, %k : tile<128x64xbf16>
 ///   after:  %map = tensor_map %A {box = [128, 64], swizzle = b128} : tensor_map<128x64xbf16>   (at the kernel's start)

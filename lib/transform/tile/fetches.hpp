@@ -1,4 +1,4 @@
-// Tiles that lie in shared memory, as values.
+// Finds tiles that lie in shared memory.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// References of exponents that need not be followed at every step.
+// Lets references of exponents lag where they need not be followed at every step.
 #pragma once
 
 #include "transform/pass.hpp"

@@ -1,4 +1,4 @@
-// Comparisons of coordinates in 32 bits.
+// Narrows comparisons of coordinates to 32 bits.
 #pragma once
 
 #include "transform/pass.hpp"

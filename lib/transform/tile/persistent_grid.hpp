@@ -1,17 +1,17 @@
-// CTAs that stay and take tile after tile.
+// Makes CTAs persistent: each takes tile after tile.
 #pragma once
 
 #include "transform/pass.hpp"
 
 namespace tegula::transform {
 
-/// Tells whether the CTAs of a kernel stay: the options say so, or it has products in loops, or all its CTAs read the
+/// Tells whether a kernel is persistent: the options say so, or it has products in loops, or all its CTAs read the
 /// same tiles, at least half as large as those of their own (the scales of a normalisation), which one that stays keeps
 /// in registers.
 bool is_persistent(ir::Function& function, CompileOptions const& options);
 
-/// A kernel that stays becomes one whose CTAs take tiles in turn, as many CTAs as the device has multiprocessors, so
-/// that the copies for the next tile run while this one is stored.
+/// Makes a kernel persistent: its CTAs take tiles in turn, as many CTAs as the device has multiprocessors. So the
+/// copies for the next tile run while this one is stored.
 ///
 ///   before: grid %g0, %g1                          after: grid min(%g0 * %g1, multiprocessors)
 ///           %i = block_index                              for %tile = this CTA to %g0 * %g1 step all CTAs {

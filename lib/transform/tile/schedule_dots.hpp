@@ -1,11 +1,11 @@
-// Products of tiles become products of the tensor cores.
+// Lowers products of tiles to products of the tensor cores.
 #pragma once
 
 #include "transform/pass.hpp"
 
 namespace tegula::transform {
 
-/// Every dot becomes a wgmma of all warps of the CTA, issued, committed and waited for.
+/// Turns every dot into a wgmma of all warps of the CTA, issued, committed and waited for.
 ///
 ///   before: %r = for ... carry (%sum = %zero) : tile<128x256xf32> {
 ///             %next = dot %a, %b, %sum : tile<128x256xf32>

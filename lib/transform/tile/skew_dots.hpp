@@ -1,4 +1,4 @@
-// Products of one iteration beside those of the next.
+// Overlaps products of one iteration with those of the next.
 #pragma once
 
 #include "transform/pass.hpp"

@@ -1,11 +1,11 @@
-// Loops part where their masks begin to matter.
+// Splits loops where their masks begin to matter.
 #pragma once
 
 #include "transform/pass.hpp"
 
 namespace tegula::transform {
 
-/// A loop with products whose iterations up to some index have a mask that is true everywhere becomes two loops.
+/// Splits a loop with products in two where a mask is true everywhere in the iterations up to some index.
 ///
 ///   before: for %i = %lo to %hi ... {                  after: for %i = %lo to %mid ... {        (%mid: computed)
 ///             %at = %column + 128 * %i                          ... select true, %x, %y ...      folds to %x

@@ -1,4 +1,4 @@
-// Elements in which sums have room to be larger, for a while, than the text makes them.
+// Tells which elements leave sums room to grow, for a while, beyond their written value.
 #pragma once
 
 #include "tegula/support/element.hpp"

@@ -1,4 +1,4 @@
-// Products with rows that tensor cores do not take, turned round.
+// Transposes products whose rows do not fit the tensor cores.
 #pragma once
 
 #include "transform/pass.hpp"

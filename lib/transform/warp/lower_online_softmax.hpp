@@ -5,8 +5,8 @@
 
 namespace tegula::transform {
 
-/// The running maximum of a loop is looked for across lanes only when some row has outgrown it, and what follows it is
-/// multiplied only then; scales move out of maxima and into the exponents.
+/// Reduces a loop's running maximum across lanes, and rescales the values that depend on it, only when some row has
+/// outgrown it. Scales move out of maxima and into the exponents.
 ///
 ///   before: %x = mul %s, splat %c                        after: %f = mul (fold %s {max}), splat %c
 ///           %top = reduce %x {axis = 1, max}                    %grows = vote (compare %f, broadcast %m0 {gt})

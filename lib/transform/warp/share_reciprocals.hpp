@@ -1,11 +1,11 @@
-// One division per row.
+// Divides once per row and multiplies by the reciprocal.
 #pragma once
 
 #include "transform/pass.hpp"
 
 namespace tegula::transform {
 
-/// Quotients by what a whole row shares, of which only 16 bits are kept, become products with the row's reciprocal.
+/// Replaces quotients by a value that a whole row shares with products by its reciprocal, if only 16 bits are kept.
 ///
 ///   before: %w = broadcast %l : tile<128x128xf32>        after: %r = div 1, %l : tile<128x1xf32>
 ///           %q = div %o, %w : tile<128x128xf32>                 %n = vote (2^-125 <= |%l| <= 2^125) {kind = all}

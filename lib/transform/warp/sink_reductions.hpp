@@ -1,11 +1,11 @@
-// Sums across lanes leave loops.
+// Moves sums across lanes out of loops.
 #pragma once
 
 #include "transform/pass.hpp"
 
 namespace tegula::transform {
 
-/// A carried sum to which every iteration adds a reduction stays apart per lane until something else needs it.
+/// Keeps a loop-carried sum, to which every iteration adds a reduction, apart per lane until another op needs it.
 ///
 ///   before: %l = for ... carry (%l0 = 0) {             after: %f = for ... carry (%f0 = 0) {
 ///             %r = reduce %p {axis = 1}                         %q = fold %p {axis = 1}

@@ -1,4 +1,4 @@
-// Producers and consumers get warps of their own.
+// Gives producers and consumers separate warps.
 #pragma once
 
 #include "tegula/target/target_info.hpp"

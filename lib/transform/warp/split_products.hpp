@@ -1,4 +1,4 @@
-// CTAs of a cluster share the loop of a product.
+// Shares the loop of a product among the CTAs of a cluster.
 #pragma once
 
 #include "transform/pass.hpp"

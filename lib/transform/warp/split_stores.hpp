@@ -1,12 +1,12 @@
-// Results of products leave in column chunks, through staging buffers and the TMA engine.
+// Stores results of products in column chunks, through staging buffers and the TMA engine.
 #pragma once
 
 #include "transform/pass.hpp"
 
 namespace tegula::transform {
 
-/// A store of a tile in the layout of products becomes stores of chunks: as many columns as a swizzled row has, as many
-/// rows as one round of the warps.
+/// Splits a store of a tile in the layout of products into stores of chunks: as many columns as a swizzled row has, as
+/// many rows as one round of the warps.
 ///
 ///   before: store %C, %v, %i, %j                   (%v: tile<128x256xbf16, wgmma(8)>)
 ///   after:  %c0 = extract %v {offsets = [0, 0]} : tile<128x64xbf16, wgmma(8)>

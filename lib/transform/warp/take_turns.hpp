@@ -1,4 +1,4 @@
-// Warpgroups that issue their products in turn.
+// Lets warpgroups issue their products in turn.
 #pragma once
 
 #include "transform/pass.hpp"

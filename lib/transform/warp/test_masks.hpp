@@ -1,4 +1,4 @@
-// Masks of single blocks are asked for before they are worked out.
+// Computes masks of single blocks only where a test finds that they matter.
 #pragma once
 
 #include "transform/pass.hpp"
