@@ -22,7 +22,7 @@ constexpr std::int64_t greatest_number = std::int64_t{1} << 40;
 
 std::int64_t clamped(std::int64_t value) { return std::clamp(value, -Range::far, Range::far); }
 
-/// What stays of a range when `value <predicate> bound` holds (or does not).
+/// Narrows a range to the part that stays when `value <predicate> bound` holds (or does not).
 Range narrowed(Range range, Predicate predicate, bool holds, std::int64_t bound) {
   if (!holds) {
     switch (predicate) {

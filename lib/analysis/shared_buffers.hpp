@@ -11,7 +11,7 @@ namespace tegula::analysis {
 /// carried by a loop or chosen by a branch.
 std::vector<ir::Op const*> buffers_of(ir::Value const& value);
 
-/// What completes an asynchronous access.
+/// Names the op that completes an asynchronous access.
 enum class Completion : std::uint8_t {
   none,      ///< the access is done when the op is
   mbarrier,  ///< mbarrier_wait on the op's mbarrier

@@ -63,7 +63,7 @@ std::vector<std::int64_t> decide(Liveness const& live, TargetInfo const& target)
   return offsets;
 }
 
-/// What a call of a function with shared memory may not be.
+/// Rejects calls, by several replicas of a partition, of a function that takes shared memory.
 bool refuse_calls(std::vector<SharedUser> const& users, support::Diagnostics& diagnostics) {
   bool refused = false;
   for (SharedUser const& user : users) {

@@ -14,7 +14,7 @@ namespace tegula::transform {
 ///                                                         warp_specialize ... {
 ///                                                           elect { for ... { tma_load ... }
 ///
-/// What stands before the wait (barriers' initialisation, prefetches of tensor maps, index arithmetic) touches no
+/// The ops before the wait (barriers' initialisation, prefetches of tensor maps, index arithmetic) touch no
 /// memory of other kernels; nor does a barrier, so the pass runs behind those that insert them. Kernels that touch no
 /// global memory, and those that say it themselves, stay. Needs: no-fetches. Leaves: no promise.
 PassResult dependent_launch(ir::Function& function, AnalysisCache& analyses, PassContext& context);

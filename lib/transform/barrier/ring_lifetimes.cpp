@@ -15,7 +15,7 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-/// The ops that read bytes of a fetched tile.
+/// Collects the ops that read bytes of a fetched tile.
 void collect_readers(Value const& view, std::vector<Op*>& readers) {
   for (ir::Use const& use : view.uses()) {
     Op& user = *use.user;

@@ -27,7 +27,7 @@ struct StageLifetime {
 /// done when a wait leaves at most as many groups open as were committed after it.
 StageLifetime stage_lifetime(ir::Op& fetch);
 
-/// The loop that fills the ring of a fetch in this block turn by turn; null: none.
+/// Finds the loop that fills the ring of a fetch in this block, iteration by iteration; null: none.
 ir::Op* loop_around(ir::Block const& block);
 /// Stages that the loop asks for, or needs for its distance; 0: it leaves them open.
 std::int64_t stages_asked(ir::Op const& loop);

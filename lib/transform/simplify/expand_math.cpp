@@ -211,7 +211,7 @@ Value* narrow_cast(Emitter& emitter, Op const& op) {
   return from_f32(emitter, math::f64_to_f32_odd(wide).value, to);
 }
 
-/// What op becomes; null when it stays.
+/// Builds the replacement of an op; null when it stays.
 Value* rewritten(Op& op) {
   if (op.result_count() != 1 || op.operand_count() == 0) return nullptr;
   Element const element = op.operands().front()->type().element();

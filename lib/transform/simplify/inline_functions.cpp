@@ -11,7 +11,7 @@ namespace {
 
 using ir::Op;
 
-/// What code may grow by, in ops, for a function that leaves the choice to the inliner.
+/// Limits the growth of code, in ops, for a function that leaves the choice to the inliner.
 constexpr std::int64_t max_growth = 128;
 
 std::int64_t op_count(ir::Function const& function) {

@@ -55,7 +55,7 @@ bool on_grid(Op const& load) {
 }
 
 /// Tells whether every CTA would read again what the ones before it read: tiles that do not depend on its place, at
-/// least half as large together as those that do. A CTA that stays keeps them in registers.
+/// least half as large together as those that do. A persistent CTA keeps them in registers.
 bool reads_again(ir::Function& function) {
   std::int64_t kept = 0, own = 0;
   if (holds_a_loop(function.body())) return false;
@@ -133,7 +133,7 @@ std::optional<Uneven> uneven_axis(ir::Function& function) {
   return uneven;
 }
 
-/// The ops that a launch fact is computed by.
+/// Collects the ops that compute a launch fact.
 void collect_launch(Op& op, std::unordered_set<Op*>& launch) {
   if (!launch.insert(&op).second) return;
   for (Value* operand : op.operands())
