@@ -159,7 +159,7 @@ Affine Affines::compute(Value const& value) {
     }
     case OpKind::RemOp:
     case OpKind::AndOp: {
-      // What never wraps is the number itself.
+      // A remainder or mask that never wraps is the number itself.
       auto const by = constant_int(*op->rhs());
       Range const of_number = range(*op->lhs());
       if (!by || *by < 0 || *by > Range::far) return itself;

@@ -1,5 +1,5 @@
-// Integers as sums of a constant and multiples of other integers, with ranges and strides: enough to tell that two
-// boxes never meet.
+// Writes integers as sums of a constant and multiples of other integers, with ranges and strides. That is enough to
+// show that two boxes never meet.
 #pragma once
 
 #include <compare>
@@ -76,12 +76,13 @@ enum class Meeting : std::uint8_t {
   anywhere,
 };
 
-/// What two boxes' distance along one axis may be: fixed + any of `spread` + whole multiples of `stride` (0: none).
+/// Holds the possible distances of two boxes along one axis: fixed + any of `spread` + whole multiples of `stride` (0:
+/// none).
 struct Distance {
   std::int64_t fixed = 0;
   Range spread = {0, 0};
   std::int64_t stride = 0;
-  /// Of [0, before) and [distance, distance + after).
+  /// Tells where [0, before) and [distance, distance + after) may meet.
   [[nodiscard]] Meeting meeting(std::int64_t before, std::int64_t after) const;
   [[nodiscard]] bool apart(std::int64_t before, std::int64_t after) const {
     return meeting(before, after) == Meeting::never;

@@ -64,7 +64,7 @@ std::pair<Range, bool> range_of(Wide least, Wide greatest, Element element) {
 int axes_of(ir::Type const& type) { return type.is_tile() ? type.rank() : 1; }
 std::int64_t extent_of(ir::Type const& type, int axis) { return type.is_tile() ? type.shape()[axis] : 1; }
 
-/// What divides the values at positions that are multiples of `run`.
+/// Gives a divisor of the values at positions that are multiples of `run`.
 std::int64_t divisor_at(AxisFact const& fact, std::int64_t run) {
   return run % fact.contiguity == 0 ? fact.divisibility : gcd(fact.divisibility, gcd(run, fact.contiguity));
 }
@@ -206,7 +206,7 @@ class Solver {
 
   // ---- requirements
 
-  /// What a requirement speaks of: an extent (by tensor and axis) or a value.
+  /// Names the subject of a requirement: an extent (by tensor and axis) or a value.
   using Key = std::pair<Value const*, std::int64_t>;
   static Key key_of(Value const& value) {
     if (Op const* const extent = value.defined_by<ir::ExtentOp>(); extent != nullptr)

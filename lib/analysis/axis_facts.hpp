@@ -1,4 +1,4 @@
-// What is known of integer values before a launch: how they run along each axis, what divides them, how large they get.
+// Collects facts about integer values before a launch: contiguity along each axis, divisors and ranges.
 #pragma once
 
 #include <cstdint>

@@ -12,28 +12,28 @@
 
 namespace tegula::analysis {
 
-/// least .. most + factor * index + a sum of scalars: what the elements of an integer are.
+/// Bounds the elements of an integer: least .. most + factor * index + a sum of scalars.
 struct CoordinateSum {
   std::int64_t least = 0, most = 0;
   std::int64_t factor = 0;
   std::vector<std::pair<ir::Value*, std::int64_t>> terms;  ///< each scalar once
 };
 
-/// Where sums end.
+/// Names the values at which sums end.
 struct SumLeaves {
   ir::Value const* index = nullptr;                 ///< of a loop; null: none
   std::function<bool(ir::Value const&)> is_scalar;  ///< scalars that stand for themselves
 };
 
-/// Sums of one function, for as long as it does not change. Sums of 64 bits do not overflow; one of 32 bits counts only
-/// where the ranges of its scalars show that it does not wrap.
+/// Computes sums of one function, for as long as it does not change. 64-bit sums do not overflow. A 32-bit sum counts
+/// only if the ranges of its scalars show that it does not wrap.
 class CoordinateSums {
  public:
   CoordinateSums(SumLeaves leaves, AxisFacts const& facts) : leaves_(std::move(leaves)), facts_(facts) {}
 
-  /// The sum that a comparison of coordinates asks about: it holds for all elements where the sum's greatest is below
-  /// 0. Nothing for eq and ne, and where a side is no sum of coordinates and such scalars, or one of too many or too
-  /// large numbers.
+  /// Gives the sum that decides a comparison of coordinates, which holds for all elements if the sum's maximum is below
+  /// 0. Nothing for eq and ne, if a side is not a sum of coordinates and such scalars, or if the sum has too many or
+  /// too large numbers.
   std::optional<CoordinateSum> compared(ir::Op const& compare);
 
  private:

@@ -37,7 +37,7 @@ int trips(Op const& loop) {
   return known ? static_cast<int>(std::min<std::int64_t>(*known, 2)) : -1;
 }
 
-/// The loop and the block of a branch that is taken in the loop's first turn alone: there is no earlier one.
+/// Names the loop and the block of a branch that is taken only in the loop's first iteration: there is no earlier one.
 struct FirstTurn {
   Op const* loop = nullptr;
   int block = 0;
@@ -55,7 +55,7 @@ FirstTurn first_turn(Op const& branch) {
   return {};
 }
 
-/// The sum that is above 0 where an if takes its then block, or a for has a turn.
+/// Gives the sum that is above 0 where an if enters its then block, or a for runs an iteration.
 std::optional<Affine> above_zero(Op const& control, Affines& affines) {
   auto const difference = [&](Value const& high, Value const& low) { return affines.of(high) + affines.of(low) * -1; };
   if (control.is<ForOp>()) return difference(*Loop(control).upper(), *Loop(control).lower());
@@ -79,7 +79,7 @@ std::optional<Affine> above_zero(Op const& control, Affines& affines) {
   return std::nullopt;
 }
 
-/// Whether control takes its then block, or has a turn, only where other control did.
+/// Tells whether `control` enters its then block, or runs an iteration, only if `other` did.
 bool implies(Op const& control, Op const& other, Affines& affines) {
   auto const sum = above_zero(control, affines);
   auto const larger = sum ? above_zero(other, affines) : std::nullopt;
@@ -90,9 +90,9 @@ bool implies(Op const& control, Op const& other, Affines& affines) {
   return range.low >= 0;
 }
 
-/// Whether an elected lane's wait for one of these mbarriers says that an access which was released there is over. Of
-/// several the one that it waits for may be of an earlier use than the release, and then speaks only of what the lane
-/// fills behind it.
+/// Tells whether an elected lane's wait for one of these mbarriers shows that an access released there is over. Among
+/// several mbarriers, the awaited one may belong to an earlier use than the release. Then the wait covers only the
+/// buffers that the lane fills behind it.
 bool speaks_of(Op const& wait, Op const& mbarriers, Access const& access) {
   if (mbarriers.result()->type().elements() == 1) return true;
   bool filled = false;
@@ -264,7 +264,7 @@ Op const* Hazards::meeting_point(Op const& at, Pending const& earlier, Level lev
                            : earlier.access->waited_by != nullptr ? earlier.access->waited_by
                                                                   : earlier.access->op;
   Op const* const turn = waited ? earlier.ended_turn : earlier.turn;
-  auto const holds_earlier = [&](Op const& region) {  // in the turn under way
+  auto const holds_earlier = [&](Op const& region) {  // in the current iteration
     return is_inside(*source, region) && (turn == nullptr || turn == &region || !is_inside(region, *turn));
   };
   Op const* place = &at;
@@ -522,8 +522,8 @@ void Hazards::op(Op const& op, State& state) {
   }
 }
 
-// Closes a hazard found in the first turn of all loops around it where the op at hand, or a region around that, begins:
-// up to there a barrier changes nothing. An op that a hazard stops has not changed the state yet; a region has.
+// Closes a hazard found in the first iteration of all loops around it where the op at hand, or a region around that op,
+// begins: up to there a barrier changes nothing. An op that a hazard stops has not changed the state yet; a region has.
 void Hazards::block(Block const& ops, State& state) {
   for (Op const& each : ops) {
     bool const region = close_ != nullptr && each.block_count() > 0;
@@ -566,12 +566,12 @@ void Hazards::pass(Op const& control, State& state) const {
     if (pending.passed == nullptr) pending.passed = &control;
 }
 
-/// Turns are followed until one more adds nothing to what holds at the loop's start. That comes to an end: `add` only
-/// ever adds accesses of the function, of which there are as many as ops, waits and loops to tell them apart, and moves
-/// each towards less known, fewer releases, a wider range of ages up to the oldest, and more places.
+/// Follows iterations until one more adds nothing to the state at the loop's start. This ends: `add` only adds accesses
+/// of the function, which are finitely many: ops, waits and loops tell them apart. It moves each towards less known,
+/// fewer releases, a wider range of ages up to the oldest, and more places.
 ///
-/// A loop inside is followed on from what held in its last turn: what comes from around it only grows from turn to turn
-/// of the loops around it, so the end is the same. Else each loop would double the turns of those inside it.
+/// An inner loop continues from the state of its last iteration. Its entry state only grows with the iterations of the
+/// loops around it, so the result is the same. Otherwise each loop would double the iterations of its inner loops.
 void Hazards::loop(Op const& loop, State& state) {
   int const known = trips(loop);
   if (known == 0) return;

@@ -1,4 +1,4 @@
-// Pairs of accesses that nothing orders: which threads must meet, and where at the latest.
+// Finds pairs of accesses that nothing orders, the threads that must meet, and the latest place to meet.
 #pragma once
 
 #include <functional>
@@ -14,64 +14,66 @@
 
 namespace tegula::analysis {
 
-/// An access that some thread may make before another thread's earlier one is over, one of them writing.
+/// Names an access that some thread may make before another thread's earlier one is over; one of them writes.
 struct Hazard {
   Access const* earlier = nullptr;
   Access const* later = nullptr;
   Level level = Level::none;
   ir::Op const* before = nullptr;  ///< the op that the threads must meet before; null: they cannot meet between the two
-  ir::Op const* turn = nullptr;    ///< the earlier access belongs to an earlier turn of this loop; null: of none
-  ir::Op const* found_in = nullptr;  ///< the outermost loop that had been followed for a turn before; null: none
+  ir::Op const* turn = nullptr;    ///< the earlier access belongs to an earlier iteration of it; null: of none
+  ir::Op const* found_in = nullptr;  ///< the outermost loop that had been followed for one iteration; null: none
 };
 
-/// Ordinary accesses that the asynchronous proxy may not see in their order: a fence by the threads that made them is
-/// due before each of these ops, which hand the bytes over.
+/// Names ordinary accesses that the asynchronous proxy may not see in their order. The threads that made them owe a
+/// fence before each of these ops, which hand the bytes over.
 struct MissingFence {
   Access const* earlier = nullptr;
   Access const* later = nullptr;
   std::vector<ir::Op const*> before;
 };
 
-/// What calls of a function leave to their callers.
+/// Lists the accesses that calls of a function leave to their callers.
 struct CallSummary {
   std::vector<Access const*> first;  ///< that may meet what came before the call
   std::vector<Access const*> last;   ///< that may meet what comes after it
   bool meets = false;                ///< all threads of the group meet inside, whatever the path
 };
 
-/// Follows one function's control flow with the accesses that may still be unordered. The hazards are those between
-/// threads of one group: the CTA, or a replica of a partition; between what stands before, inside and after
-/// warp_specialize; and, for ordinary accesses to shared memory, between replicas. What an mbarrier, a bulk wait or a
-/// wait for wgmma already orders is none:
+/// Follows one function's control flow with the accesses that may still be unordered. Hazards are found
+/// - between threads of one group: the CTA, or a replica of a partition;
+/// - between accesses before, inside and after warp_specialize;
+/// - between replicas, for ordinary accesses to shared memory.
 ///
-///   - a copy in counts on its mbarrier, so it is over for whoever waits for that; when one lane does, as if that lane
-///     had written,
-///   - a copy out is over, for its lane, at the bulk_wait that counts its group; a product, for its warp, at the
-///     wgmma_wait; cp.async, for its thread, at the cp_async_wait,
-///   - an arrival at an mbarrier after an access, by the threads that made it, and a wait for that mbarrier order it:
-///     that the wait is for the phase of the arrival is the protocol's matter, as are partitions that hand data to each
-///     other; a lane that waits for one of several mbarriers knows it of the buffers that it fills behind the wait,
-///   - a copy into a buffer that a wait finds over came after the copies out of the same bytes,
-///   - the cluster's barrier orders what stands before an arrive that releases and behind the wait; a relaxed arrive
-///   only
-///     the initialisation of mbarriers,
-///   - barriers that say purpose = schedule order nothing.
+/// Accesses that an mbarrier, a bulk wait or a wait for wgmma already orders are not hazards:
+///
+///   - A copy in counts on its mbarrier, so it is over for every thread that waits for it. If one lane waits,
+///     the copy counts as written by that lane.
+///   - A copy out is over, for its lane, at the bulk_wait that counts its group; a product, for its warp, at the
+///     wgmma_wait; cp.async, for its thread, at the cp_async_wait.
+///   - An arrival at an mbarrier after an access, by the threads that made it, and a wait for that mbarrier order it.
+///     The protocol ensures that the wait is for the phase of the arrival, and orders partitions that hand data to each
+///     other. A lane that waits for one of several mbarriers knows it of the buffers that it fills behind the wait.
+///   - A copy into a buffer that a wait finds over came after the copies out of the same bytes.
+///   - The cluster's barrier orders accesses before a releasing arrive and behind the wait. A relaxed arrive orders
+///     only the initialisation of mbarriers.
+///   - Barriers with purpose = schedule order nothing.
 class Hazards {
  public:
   Hazards(ir::Function const& function, Uniformity const& uniformity, Uniformity const& replica_uniformity);
 
-  /// The first hazard in the order of the text that a barrier can close.
+  /// Finds the first hazard in the order of the text that a barrier can close.
   std::optional<Hazard> first();
   /// Lets `close` put a barrier before the op that each hazard names, and goes on from there, until none is left or it
   /// returns null.
   using Close = std::function<ir::Op const*(Hazard const&)>;
   void close_all(Close const& close);
-  /// No hazard is left that a barrier can close.
+  /// Tells whether no hazard is left that a barrier can close.
   bool none() { return !first(); }
-  /// The first access through the asynchronous proxy, in the order of the text, that comes after an ordinary one of the
-  /// same bytes without a fence on the way; in a ring between partitions, the first release without one.
+  /// Finds the first access through the asynchronous proxy, in the order of the text, that follows an ordinary one of
+  /// the same bytes without a fence between. In a ring between partitions, finds the first release without one.
   std::optional<MissingFence> first_without_fence();
-  /// What the function, whose own hazards are closed, leaves to its callers, in its own shared memory and parameters.
+  /// Summarises the accesses that the function leaves to its callers, in its own shared memory and parameters. Requires
+  /// that its own hazards are closed.
   CallSummary summary();
 
   [[nodiscard]] SharedAccesses& accesses() { return accesses_; }
@@ -79,10 +81,10 @@ class Hazards {
   [[nodiscard]] int warps() const { return warps_; }
 
  private:
-  /// An access that is over or under way, and who knows of it.
+  /// Holds an access that is over or under way, and the threads that know of it.
   struct Pending {
     Access const* access = nullptr;  ///< null: what came before the function was called
-    ir::Op const* turn = nullptr;    ///< the outermost loop of which it belongs to an earlier turn
+    ir::Op const* turn = nullptr;    ///< the outermost loop of which it belongs to an earlier iteration
     Level known = Level::none;       ///< the threads that know it is over
     bool open = false;               ///< still under way, after so many commits at least and at most
     int min_age = 0, max_age = 0;
@@ -94,8 +96,8 @@ class Hazards {
     std::set<ir::Op const*> released;
     std::int64_t acquired = Access::not_elected;  ///< the elected lane that has waited for such an arrival
 
-    // For fences: whether one came since, by the threads of the access, and who knows of it; and, only where fences are
-    // looked for, the ops that hand the access over, before which a fence can come.
+    // For fences: a fence by the threads of the access, and the threads that know of it. Only where fences are looked
+    // for, also the ops that hand the access over, before which a fence can come.
     bool fenced = false;
     Level fence_known = Level::none;
     std::set<ir::Op const*> fence_released;
@@ -104,10 +106,10 @@ class Hazards {
     std::map<ir::Op const*, std::set<ir::Op const*>> arrived;  ///< by mbarrier of `released`
     std::set<ir::Op const*> acquired_from;                     ///< those that `acquired` waited for
 
-    /// States hold one of each identity.
+    /// Identifies a pending access; states hold one of each identity.
     using Identity = std::tuple<Access const*, ir::Op const*, bool, bool, ir::Op const*, ir::Op const*>;
     [[nodiscard]] Identity identity() const { return {access, turn, open, outside, ended, ended_turn}; }
-    /// Joins what another path says of the same; true if that says more.
+    /// Joins another path's facts about the same access; true if they add any.
     bool merge(Pending const& other);
   };
   using State = std::vector<Pending>;
@@ -119,17 +121,18 @@ class Hazards {
 
   void start();
   void block(ir::Block const& ops, State& state);
-  /// The barrier that closes the hazard found before this op; null: there is none, or a later turn of a loop found it.
+  /// Gives the barrier that closes the hazard found before this op; null: there is none, or a later iteration of a loop
+  /// found it.
   ir::Op const* closed(ir::Op const* before);
   /// Takes loops inside `region` as not yet followed.
   void forget_turns(ir::Op const& region);
   void op(ir::Op const& op, State& state);
   void loop(ir::Op const& op, State& state);
   void branch(ir::Op const& op, State& state);
-  /// Into the then block of an if, or into a for: accesses that are left where other control was passed by go when that
-  /// would have been taken, too.
+  /// Enters the then block of an if, or a for. Erases accesses that are left only if another control op was skipped,
+  /// and that op would be entered here, too.
   void take(ir::Op const& control, State& state);
-  /// Past an if by its else block, or past a for without a turn.
+  /// Goes past an if by its else block, or past a for without an iteration.
   void pass(ir::Op const& control, State& state) const;
   void partitions(ir::Op const& op, State& state);
   void call(ir::Op const& op, State& state);
@@ -138,21 +141,22 @@ class Hazards {
   void meet(Level level, ir::Op const& at, State& state);
   void cluster_arrive(ir::Op const& op, State& state);
   void cluster_wait(State& state);
-  /// Threads of one partition do not speak for those that ran before it.
+  /// Tells whether the threads at hand can order the access. Threads of one partition do not order accesses of threads
+  /// that ran before it.
   [[nodiscard]] bool concerned(Pending const& pending) const {
     return !pending.open && !(pending.outside && context_.partition != nullptr);
   }
-  /// Accesses that all threads of the group know to be over.
+  /// Erases accesses that all threads of the group know to be over.
   void forget_known(State& state) const;
   void fence(ir::Op const& op, State& state);
   void access_by_proxy(Access const& access, ir::Op const& at, State& state);
-  /// The access of another partition, which waits for that mbarrier, that takes the bytes over through its proxy.
+  /// Finds the access of another partition, which waits for that mbarrier, that takes the bytes over through its proxy.
   Access const* taken_over(Access const& access, ir::Op const& mbarriers);
   void wait(ir::Op const& op, State& state);
   void mbarrier_wait(ir::Op const& op, State& state);
   void arrive(ir::Op const& op, State& state);
   static void age(Completion group, State& state, std::int64_t elected);
-  /// Joins what two paths say; true if the state grew by that.
+  /// Joins the states of two paths; true if the state grew.
   static bool add(State& state, Pending const& pending);
   static bool join(State& into, State const& other);
   static State joined(State const& a, State const& b);
@@ -172,13 +176,14 @@ class Hazards {
   std::optional<MissingFence> unfenced_;
   [[nodiscard]] bool stopped() const { return found_.has_value() || unfenced_.has_value(); }
   Close const* close_ = nullptr;
-  std::vector<ir::Op const*> followed_;  ///< loops around the op at hand of which this is a later turn
-  /// Holds the states at the start and end of a loop's turns, joined over all turns of the loops around it so far.
+  std::vector<ir::Op const*> followed_;  ///< loops around the op at hand of which this is a later iteration
+  /// Holds the states at the start and end of a loop's iterations, joined over all iterations of the loops around it so
+  /// far.
   struct Turns {
     State start, end;
   };
   std::map<ir::Op const*, Turns> turns_;
-  std::vector<Access const*>* exposed_ = nullptr;  ///< where a summary wants what may meet what came before
+  std::vector<Access const*>* exposed_ = nullptr;  ///< where a summary collects accesses that may meet earlier ones
   std::map<ir::Op const*, CallSummary> calls_;
 };
 

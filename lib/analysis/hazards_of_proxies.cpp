@@ -40,7 +40,7 @@ void Hazards::access_by_proxy(Access const& later, Op const& at, State& state) {
     }
     if (!places.empty() && !unfenced_) unfenced_ = {&earlier, &later, {places.begin(), places.end()}};
   }
-  // What is written anew no longer matters as it was.
+  // Overwritten bytes no longer need their fence.
   if (later.write)
     std::erase_if(state, [&](Pending const& pending) {
       return pending.access != nullptr && !pending.open && !pending.outside &&

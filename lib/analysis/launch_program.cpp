@@ -34,7 +34,7 @@ class Slice {
     return steps_.at(&value);
   }
 
-  /// What a parameter's type vouches for is checked like a written requirement.
+  /// Checks the multiples that a parameter's type promises like written requirements.
   void require_multiples(ir::Function const& kernel) {
     for (int i = 0; i < kernel.parameter_count(); ++i) {
       std::int64_t const multiple = kernel.parameter_attributes()[static_cast<std::size_t>(i)].multiple_of;

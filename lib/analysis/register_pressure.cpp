@@ -60,7 +60,7 @@ class Pressure {
  private:
   void op(ir::Op& op, Live& live) {
     for (int i = 0; i < op.result_count(); ++i) live.remove(*op.result(i));
-    // A loop's next turn wants what this one used.
+    // A loop's next iteration needs the values that this one used.
     if (is_loop(op)) join(live, op.block(), op);
     Live before = live;
     for (int i = 0; i < op.block_count(); ++i) {

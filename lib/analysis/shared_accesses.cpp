@@ -21,7 +21,7 @@ constexpr unsigned all_axes = ~0U;
 /// Ranges wider than this count as unknown multiples of their factor.
 constexpr std::int64_t widest_spread = 256;
 
-/// What two boxes' distance may be, said in three ways that each hold.
+/// Holds the possible distances of two boxes in three forms, each of which is true.
 struct Distances {
   Distance exact;    ///< by ranges
   Distance modular;  ///< by multiples where ranges are too wide
@@ -140,7 +140,8 @@ Meeting SharedAccesses::meeting(Access const& earlier, Access const& later, int 
   std::map<Value const*, std::pair<std::int64_t, std::int64_t>> factors;
   for (auto const& [value, factor] : a.offset.terms) factors[value].first = factor;
   for (auto const& [value, factor] : b.offset.terms) factors[value].second = factor;
-  // The number of the replica differs by 1 or more, up or down; the index of the loop has gone on by a turn or more.
+  // The number of the replica differs by 1 or more, up or down; the index of the loop has gone on by an iteration or
+  // more.
   auto result = Meeting::never;
   for (int const sign : {1, -1}) {
     Distances distances(b.offset.constant - a.offset.constant);

@@ -1,4 +1,4 @@
-// Describes the bytes an op reads or writes, through which proxy, and which threads touch which of them.
+// Describes the bytes that an op reads or writes, their proxy, and the threads that touch each of them.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace tegula::analysis {
 
-/// Who must meet for one access to be ordered after another.
+/// Names the threads that must meet for one access to be ordered after another.
 enum class Level : std::uint8_t {
   none,      ///< nobody: each byte is touched by the same thread, or by one of the two only
   warp,      ///< the lanes of each warp
@@ -22,7 +22,8 @@ enum class Level : std::uint8_t {
 };
 std::string_view name(Level level);
 
-/// The box of a buffer or a tensor that an access touches. In a kernel of several warps the box may move with the warp.
+/// Describes the box of a buffer or a tensor that an access touches. In a kernel of several warps the box may move with
+/// the warp.
 struct Slice {
   struct Axis {
     Affine offset;              ///< without warp_index
@@ -35,7 +36,7 @@ struct Slice {
   bool whole = false;               ///< some part of the root: it is not known which
 };
 
-/// One access of one op.
+/// Describes one access of one op.
 struct Access {
   enum class Holders : std::uint8_t {
     every,   ///< every executing thread touches every element
@@ -62,46 +63,47 @@ struct Access {
   static constexpr std::int64_t not_elected = -2;
 };
 
-/// The warp attribute of the elect region around an op, or Access::not_elected.
+/// Gives the warp attribute of the elect region around an op, or Access::not_elected.
 std::int64_t elected_around(ir::Op const& op);
-/// `op` is `outer`, or inside it.
+/// Tells whether `op` is `outer`, or inside it.
 bool is_inside(ir::Op const& op, ir::Op const& outer);
 bool is_inside(ir::Value const& value, ir::Op const& outer);
 
-/// Accesses of ops of one function, and how they relate. Tables are kept for its lifetime; of the function, only ops
-/// that access nothing may be added or removed meanwhile.
+/// Finds the accesses of a function's ops, and their relations. Tables are kept for its lifetime. Meanwhile only ops
+/// without accesses may be added to the function or removed.
 class SharedAccesses {
  public:
   /// `warps` of the group that runs the function's body; where offsets of shared memory are decided.
   SharedAccesses(ir::Function const& function, int warps);
 
-  /// All accesses of an op, reads before writes; none for calls, regions and `in` tensors of kernels.
+  /// Gives all accesses of an op, reads before writes; none for calls, regions and `in` tensors of kernels.
   std::vector<Access> const& of(ir::Op const& op);
-  /// The bytes through which an op's warps exchange; null when it exchanges nothing.
+  /// Gives the bytes through which an op's warps exchange; null if it exchanges nothing.
   Access const* scratch(ir::Op const& op, bool write);
   /// `copy`, as known to the lanes that executed a wait for it.
   Access const& waited(Access const& copy, ir::Op const& wait);
-  /// Copies that count on an mbarrier of this buffer.
+  /// Gives the copies that count on an mbarrier of this buffer.
   std::vector<Access const*> const& counted_on(ir::Op const& mbarriers);
   /// Keeps an access that is made elsewhere: one of a called function, in bytes or tensors of this one.
   Access const& keep(Access access);
 
-  /// Who must meet between two accesses of one group of `warps`, of which one at least writes. `turn`: the earlier one
-  /// belongs to an earlier turn of that loop; null: of none around both.
+  /// Gives the threads that must meet between two accesses of one group of `warps`, of which at least one writes.
+  /// `turn`: the earlier access belongs to an earlier iteration of that loop; null: to the same iteration of each loop
+  /// around both.
   Level between(Access const& earlier, Access const& later, ir::Op const* turn, int warps) {
     return relation(earlier, later, turn, warps).value_or(Level::none);
   }
-  /// The same; nothing when no byte is touched by both.
+  /// Gives the same; nothing if no byte is touched by both.
   std::optional<Level> relation(Access const& earlier, Access const& later, ir::Op const* turn, int warps);
-  /// The same of two different replicas of the partition `block`: Level::none or Level::replicas.
+  /// Gives the same for two different replicas of the partition `block`: Level::none or Level::replicas.
   Level between_replicas(Access const& earlier, Access const& later, ir::Block const& block);
-  /// Some byte may be touched by both, whoever touches it.
+  /// Tells whether both may touch some byte, by whatever threads.
   bool touch(Access const& earlier, Access const& later);
-  /// Every byte of `earlier`, which may belong to an earlier turn, is written by `later`.
+  /// Tells whether `later` writes every byte of `earlier`, which may belong to an earlier iteration.
   static bool covers(Access const& later, Access const& earlier, ir::Op const* turn);
 
   [[nodiscard]] Affines& affines() { return affines_; }
-  /// One line per access of the function, in the order of its text.
+  /// Prints one line per access of the function, in the order of its text.
   std::string str();
 
  private:

@@ -6,7 +6,7 @@
 
 namespace tegula::analysis {
 
-/// Of the tensor of a load or store, and of where its box begins.
+/// Collects the facts of a load's or store's tensor, and of the place where its box begins.
 target::TmaTensor tma_tensor(ir::Op const& access, AxisFacts const& facts);
 
 }  // namespace tegula::analysis

@@ -1,4 +1,4 @@
-// Who last touched each element of global memory: what race detection between blocks looks up.
+// Records the last accesses to each element of global memory, for race detection between blocks.
 #pragma once
 
 #include <array>
@@ -12,14 +12,14 @@ namespace tegula::sim {
 
 class Shadow {
  public:
-  /// One access: the linear block and the op; no op: none yet.
+  /// Names one access: the linear block and the op; no op: none yet.
   struct Access {
     std::int64_t block = -1;
     ir::Op const* op = nullptr;
     [[nodiscard]] bool none() const { return op == nullptr; }
   };
-  /// The last store, and loads by up to two different blocks: a store conflicts with loads of any block but its own, so
-  /// two are enough to know that one is of another block.
+  /// Holds the last store, and loads by up to two different blocks. A store conflicts with loads of any block but its
+  /// own, so two are enough to know that one is of another block.
   struct Cell {
     Access store;
     std::array<Access, 2> loads;

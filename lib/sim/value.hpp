@@ -11,13 +11,13 @@
 
 namespace tegula::sim {
 
-/// How floats are computed. `exact`: as the ops say, every step rounded to the element; narrow floats in f32, rounded
-/// once. `float64`: every float op in double and never rounded to its element, for comparing executors with a common
-/// reference.
+/// Selects how floats are computed. `exact`: as the ops say, every step rounded to the element; narrow floats in f32,
+/// rounded once. `float64`: every float op in double and never rounded to its element, for comparing executors with a
+/// common reference.
 enum class Precision : std::uint8_t { exact, float64 };
 
-/// What an array holds. Narrow floats are kept as the floats they stand for, i8 as i32; under Precision::float64 every
-/// float is f64.
+/// Names the type of an array's elements. Narrow floats are stored as f32 of the same value, i8 as i32; under
+/// Precision::float64 every float is f64.
 enum class Storage : std::uint8_t { u8, i32, i64, f32, f64 };
 
 constexpr Storage storage_of(Element element, Precision precision) {
@@ -64,9 +64,9 @@ decltype(auto) with_storage(Storage storage, Visit&& visit) {
 class Value {
  public:
   Value() = default;
-  /// All elements zero.
+  /// Sets all elements to zero.
   Value(ir::Type const& type, Precision precision) : Value(type, precision, type.is_scalar() ? 1 : type.elements()) {}
-  /// What one warp holds of a tile: `count` elements.
+  /// Makes one warp's part of a tile: `count` elements.
   Value(ir::Type const& type, Precision precision, std::int64_t count)
       : type_(type), storage_(storage_of(type.element(), precision)), count_(count) {
     if (type.is_scalar()) return;

@@ -64,7 +64,7 @@ ir::Module read_module(std::string const& text, std::string const& file) {
   throw UserError(message);
 }
 
-/// What --emit asks for, of a module after the passes.
+/// Makes the output that --emit asks for, of a module after the passes.
 std::string emitted(ir::Module const& module, Arguments const& arguments) {
   CompileOptions const& options = arguments.options;
   bool const host = options.target == Target::host;

@@ -1,6 +1,6 @@
 // Defines a pass. Each pass has a pair of files of its own and one row in pass_table.cpp.
 //
-//   /// What it does. Before / after: a few lines of IR.  Needs: properties.  Leaves: properties.
+//   /// Verb and object. Before / after: a few lines of IR.  Needs: properties.  Leaves: properties.
 //   PassResult insert_barriers(ir::Function&, AnalysisCache&, PassContext&);
 //
 // A pass is a free function without state: everything comes in by argument, decisions go out as attributes of the IR,

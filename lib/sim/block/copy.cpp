@@ -100,7 +100,7 @@ void check_placement(WarpProgram& warp, Op const& op, BoxCopy const& copy) {
   }
 }
 
-/// What a tensor map needs of its tensor.
+/// Checks the tensor of a tensor map.
 void check_tensor(Op const& op, Tensor const& tensor) {
   auto const refuse = [&](std::string const& what) { throw UserError("simulate: tensor_map: " + what, op.where()); };
   for (std::int64_t const extent : tensor.extents)

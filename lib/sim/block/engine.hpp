@@ -1,4 +1,4 @@
-// One kernel, its arguments and tables, run again and again under different schedules; and the state of one run that
+// Runs one kernel with its arguments and tables repeatedly under different schedules. Holds the state of one run that
 // warps share.
 #pragma once
 
@@ -25,8 +25,8 @@ namespace tegula::sim::block {
 /// Moves the values of one asynchronous operation; `rank` is that of the destination CTA under multicast, else 0.
 using Move = std::function<void(machine::Moment, int rank)>;
 
-/// What warps of one CTA hand each other in one reduction or layout conversion: each warp's fragment. The bytes of the
-/// scratch memory stand for them in the machine, which finds what is not ordered.
+/// Holds each warp's fragment while warps of one CTA exchange them in one reduction or layout conversion. The bytes of
+/// the scratch memory stand for them in the machine, which finds unordered accesses.
 using Exchange = std::vector<Value>;
 
 struct EngineOptions {
@@ -41,15 +41,15 @@ class Engine {
  public:
   Engine(ir::Function const& kernel, Arguments const& arguments, EngineOptions const& options);
 
-  /// Registers buffers, names and warps of a run; what the last run left is forgotten. The machine's first CTA is
-  /// `first` of the grid, and it holds up to `count` of them.
+  /// Registers buffers, names and warps of a run; forgets the previous run. The machine's first CTA is `first` of the
+  /// grid, and it holds up to `count` of them.
   void build(machine::Machine& machine, int first, int count);
 
   [[nodiscard]] Plan const& plan() const { return plan_; }
   [[nodiscard]] GlobalMemory& global() { return global_; }
   [[nodiscard]] Launch& launch() { return *launch_; }
   [[nodiscard]] Grid const& grid() const { return grid_; }
-  /// Of the grid.
+  /// Counts the CTAs of the grid.
   [[nodiscard]] int ctas() const { return ctas_; }
   [[nodiscard]] int cluster() const { return options_.cluster; }
   [[nodiscard]] std::uint32_t entry_registers() const;
@@ -62,9 +62,9 @@ class Engine {
   }
   [[nodiscard]] MatrixPart const& matrix(Fragment const& fragment);
   [[nodiscard]] Regions& regions() { return regions_; }
-  /// Remembers that a copy's placement was checked; false when it was before.
+  /// Remembers that a copy's placement was checked; false if it was checked before.
   bool first_check(ir::Op const& op, Region const& region) { return checked_.emplace(&op, &region).second; }
-  /// Tables of an op that its own file makes.
+  /// Gives the tables of an op that its own file makes.
   template <class Table>
   Table& table(ir::Op const& op, int warp) {
     std::shared_ptr<void>& slot = tables_[{&op, warp}];

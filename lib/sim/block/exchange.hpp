@@ -1,4 +1,4 @@
-// How the warps of a CTA exchange values inside one op: through its scratch memory and the barrier of the CTA.
+// Exchanges values between the warps of a CTA inside one op, through its scratch memory and the barrier of the CTA.
 #pragma once
 
 #include "sim/block/warp_program.hpp"

@@ -1,4 +1,4 @@
-// How often warps execute ops, for tests that must know what a run exercised.
+// Counts how often warps execute ops, for tests that must know the ops that a run exercised.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tegula::sim::block {
 
-/// By op and the warp's number in the machine.
+/// Counts executions by op and by the warp's number in the machine.
 using Executions = std::map<std::pair<ir::Op const*, int>, std::uint32_t>;
 
 }  // namespace tegula::sim::block

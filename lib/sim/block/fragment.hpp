@@ -1,6 +1,6 @@
-// What one warp holds of a tile: for each of its 32 lanes, as many elements as the layout has registers. Tables of
-// coordinates, made once per layout and warp. Element `lane * registers + register` of a fragment is at index
-// `lane * registers + register` of every table here.
+// Tabulates the coordinates of the elements of a tile that one warp holds. Each of its 32 lanes has as many elements as
+// the layout has registers. Tables are made once per layout and warp. Element `lane * registers + register` of a
+// fragment is at index `lane * registers + register` of every table here.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tegula::sim::block {
 
-/// The elements of a tile that one warp holds.
+/// Lists the elements of a tile that one warp holds.
 struct Fragment {
   layout::Layout const* layout = nullptr;
   int registers = 1;
@@ -30,7 +30,7 @@ struct Fragment {
   }
 };
 
-/// All fragments in use, by layout and warp.
+/// Owns all fragments in use, by layout and warp.
 class Fragments {
  public:
   Fragment const& get(layout::Layout const& layout, int warp);
@@ -39,8 +39,8 @@ class Fragments {
   std::map<std::pair<layout::Layout const*, int>, std::unique_ptr<Fragment>> made_;
 };
 
-/// The part of a matrix that one warp's fragment covers: its distinct rows and columns, and for each element of the
-/// fragment where it stands in the dense block of those.
+/// Describes the part of a matrix that one warp's fragment covers: its distinct rows and columns, and for each element
+/// of the fragment its place in the dense block of those.
 struct MatrixPart {
   std::vector<std::int32_t> rows;
   std::vector<std::int32_t> columns;

@@ -69,7 +69,7 @@ std::vector<LaneBytes> const& shared_table(WarpProgram& warp, Op const& op, Frag
   return at->second;
 }
 
-/// What these lanes own of a tile, to shared memory.
+/// Writes the elements of a tile that these lanes own to shared memory.
 void write_owned(Value const& tile, Element element, Fragment const& fragment, Region const& region,
                  machine::Lanes lanes, std::byte* memory) {
   with_storage(tile.storage(), [&]<class T>(std::type_identity<T>) {

@@ -1,5 +1,5 @@
-// What is known of a kernel before it runs: where each op stands in the text, which values end where, which values
-// tensor cores touch, and where shared buffers lie.
+// Plans a kernel before it runs: the place of each op in the text, the last use of each value, the values that tensor
+// cores touch, and the places of shared buffers.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace tegula::sim::block {
 
-/// One op.
+/// Describes one op.
 struct OpPlan {
   machine::Site site;
   std::vector<ir::Value const*> dies;     ///< of the op's own block, not used after it
@@ -31,7 +31,7 @@ struct NamedBytes {
 
 class Plan {
  public:
-  /// Throws UserError for what cannot be simulated by warps: `dot`, tiles without layouts.
+  /// Throws UserError for ops that warps cannot simulate: `dot`, tiles without layouts.
   explicit Plan(ir::Function const& kernel, TargetInfo const& target);
 
   [[nodiscard]] OpPlan const& of(ir::Op const& op) const { return ops_.at(&op); }

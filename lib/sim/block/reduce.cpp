@@ -25,7 +25,7 @@ Progress exchange(WarpProgram& warp, Op const& op, Value const& values) {
     Exchange& all = warp.engine().exchange(warp.cta(), op);
     all.resize(warps);
     all[static_cast<std::size_t>(warp.index())] = values;
-    // Which lane writes which byte does not matter to others; that each byte has one writer does.
+    // Each byte needs one writer; any lane may write it.
     std::uint32_t const share = size / warps, mine = begin + share * static_cast<std::uint32_t>(warp.index());
     std::vector<machine::LaneBytes> bytes;
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
@@ -131,7 +131,7 @@ Groups reduction_groups(WarpProgram& warp, Op const& op, int axis) {
   return groups;
 }
 
-/// What one thread holds along the axis.
+/// Groups the elements that one thread holds along the axis.
 Groups fold_groups(WarpProgram& warp, Op const& op, int axis) {
   Groups groups;
   Fragment const& operand = warp.fragment(op.operand()->type());

@@ -44,19 +44,19 @@ struct View {
 
   /// The box at `offsets` of this view (one per axis); a shape of lower rank takes one element of each leading axis.
   [[nodiscard]] View box(Extents const& offsets, Extents const& shape) const;
-  /// The last two axes swapped.
+  /// Swaps the last two axes.
   [[nodiscard]] View transposed() const;
   /// Byte offset of the element at coordinates of the view.
   [[nodiscard]] std::uint32_t address(Extents const& at) const;
 };
 
-/// The bytes of a view.
+/// Lists the bytes of a view.
 struct Region {
   std::vector<std::uint32_t> addresses;       ///< per element, row-major
   std::vector<machine::LaneBytes> intervals;  ///< all bytes, ascending, neighbours joined
 };
 
-/// What tells one region from another.
+/// Identifies a region.
 struct RegionKey {
   SharedMap const* map;
   std::uint32_t base;
@@ -64,7 +64,7 @@ struct RegionKey {
   friend bool operator<(RegionKey const& a, RegionKey const& b);
 };
 
-/// Regions in use; those of a ring's stages are made once.
+/// Owns the regions in use; those of a ring's stages are made once.
 class Regions {
  public:
   Region const& get(View const& view);

@@ -113,7 +113,7 @@ struct Simulation::Inside {
     open = true;
   }
 
-  /// What the machine does not see of the run that ended: reports about values, and the values.
+  /// Collects the results of the ended run that the machine does not see: reports about values, and the values.
   void end_run() {
     if (!open) return;
     open = false;

@@ -1,4 +1,4 @@
-// One warp of a simulated kernel: its values, its place in the IR, and the lanes that execute.
+// Runs one warp of a simulated kernel: its values, its place in the IR, and the lanes that execute.
 #pragma once
 
 #include <map>
@@ -10,22 +10,23 @@
 
 namespace tegula::sim::block {
 
-/// What an op leaves to do.
+/// Tells how an op goes on.
 enum class Progress : std::uint8_t {
   done,   ///< nothing
   turn,   ///< nothing, but other agents may go first
   again,  ///< other agents may go first, then the op goes on with its next step
 };
 
-/// Registers of a warp, in bytes of its register space; given back when the last value in them ends.
+/// Allocates the registers of a warp, in bytes of its register space; they are released when the last value in them
+/// ends.
 class RegisterFile {
  public:
   struct Piece {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
   };
-  /// The piece that begins at `home`, if it is free and of that size; else the last of that size that was given back,
-  /// or a fresh one.
+  /// Takes the piece that begins at `home`, if it is free and of that size. Otherwise takes the last released piece of
+  /// that size, or a fresh one.
   std::shared_ptr<Piece const> take(std::uint64_t bytes, std::uint64_t home = none);
   static constexpr std::uint64_t none = ~std::uint64_t{0};
 
@@ -38,7 +39,7 @@ class RegisterFile {
 };
 using Registers = std::shared_ptr<RegisterFile::Piece const>;
 
-/// What a value is beside its elements.
+/// Holds the properties of a value besides its elements.
 struct Handle {
   View view;                   ///< of a shared buffer
   std::uint32_t mbarrier = 0;  ///< byte offset of the first object
@@ -72,7 +73,7 @@ class WarpProgram final : public machine::Program {
   [[nodiscard]] machine::Site const& site() const { return plan_of_op_->site; }
   /// Counts the turns of an op that takes several, from 0.
   [[nodiscard]] int turn() const { return turn_; }
-  /// What an op keeps from its first turn to its last.
+  /// Gives the data that an op keeps from its first turn to its last.
   template <class Kept>
   [[nodiscard]] Kept& kept() {
     if (!kept_) kept_ = std::make_shared<Kept>();
@@ -92,18 +93,18 @@ class WarpProgram final : public machine::Program {
   [[nodiscard]] Extents integers(std::span<ir::Value* const> values) const;
   /// The CTA of a rank in the cluster; reported and nothing where there is none.
   [[nodiscard]] std::optional<int> peer(ir::Value const& rank);
-  /// What this warp holds of a tile type.
+  /// Gives this warp's fragment of a tile type.
   [[nodiscard]] Fragment const& fragment(ir::Type const& type);
-  /// The same of another warp of the group.
+  /// Gives the fragment of another warp of the group.
   [[nodiscard]] Fragment const& fragment(ir::Type const& type, int warp);
-  /// Where the buffer or the exchange of an op begins in the CTA's shared memory. Throws UserError in a device function
-  /// whose shared memory no pass has placed.
+  /// Gives the place in the CTA's shared memory where the buffer or the exchange of an op begins. Throws UserError in a
+  /// device function whose shared memory no pass has placed.
   [[nodiscard]] std::uint32_t shared_place(ir::Op const& user) const;
   [[nodiscard]] std::byte* shared_bytes() { return engine_.shared_bytes(cta_); }
 
   /// Registers of a value that a tensor core touches; taken on first use.
   Registers const& registers(ir::Value const& value);
-  /// Gives `to` all that `from` is.
+  /// Gives `to` the value, handle and registers of `from`.
   void pass(ir::Value const& from, ir::Value const& to);
 
   // --- control
@@ -133,7 +134,7 @@ class WarpProgram final : public machine::Program {
     Value value;
     Handle handle;
   };
-  /// Takes a value to hand it on at `op`. When it lives on, what is handed on is a copy in other registers.
+  /// Takes a value to pass it on at `op`. If the value lives on, a copy in other registers is passed on.
   Carried take(ir::Op const& op, ir::Value const& value);
   void give(ir::Value const& to, Carried carried);
 

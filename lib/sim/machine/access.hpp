@@ -34,7 +34,7 @@ struct AccessRecord {
   bool committed = true;    // false: of a group mechanism, and in no group yet
   bool performed = false;   // an asynchronous access that took place in this run (its end may still be unknown to all)
   std::uint32_t shape = 0;  // wgmma: accumulator chains of one shape need no wait
-  // How the end is known: from this lane set at this time ...
+  // The end is known from this lane set at this time ...
   Lanes waited_lanes = 0;
   std::uint32_t waited_time = 0;
   // ... or from this slot (an mbarrier) at this time (completed phases).

@@ -1,4 +1,4 @@
-// Vector clocks of the happens-before order. What lives here: clocks, and the clocks of one warp's lanes.
+// Implements vector clocks of the happens-before order, and the clocks of one warp's lanes.
 //
 // Slots. A warp has one slot (what is known of all its lanes); a lane that ever releases on its own gets a slot besides
 // (what is known of that lane alone); so does every mbarrier (completed phases), every named barrier (completed uses)
@@ -35,7 +35,7 @@ class Clock {
     if (times_[i] < time) times_[i] = time;
   }
   void join(Clock const& other);
-  /// In every slot, the plane becomes at least what `order` is: a fence that covers all that is known.
+  /// Raises the plane to `order` in every slot: a fence that covers everything known.
   void promote(Plane plane);
   /// The same for one slot.
   void promote(Plane plane, Slot slot) { raise(plane, slot, at(Plane::order, slot)); }
@@ -60,8 +60,8 @@ class SlotTable {
   Slot next_ = 0;
 };
 
-/// What the lanes of one warp know. Lanes that know the same share a class; an action of a proper subset splits
-/// classes, a warp barrier merges them. Usually there are one or two.
+/// Holds the clocks of one warp's lanes. Lanes with equal clocks share a class. An action of a proper subset splits
+/// classes, a warp barrier merges them. Usually there are one or two classes.
 class WarpClocks {
  public:
   struct LaneClass {

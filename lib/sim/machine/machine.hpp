@@ -1,6 +1,6 @@
-// The block-level machine: CTAs with shared memory, warps as agents, asynchronous operations as agents of their own,
-// and a checker of order beside them. It knows nothing of the IR: a driver registers programs, and the programs act
-// through the `Warp` handles (warp.hpp). lib/doc/memory_model.md states the rules that are checked.
+// Simulates CTAs with shared memory. Warps and asynchronous operations are agents; a checker of order runs beside them.
+// The machine does not know the IR: a driver registers programs, and the programs act through the `Warp` handles
+// (warp.hpp). lib/doc/memory_model.md states the rules that are checked.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace tegula::sim::machine {
 
-/// What a launch is.
+/// Describes a launch.
 struct Options {
   int ctas = 1;
   int cluster = 1;                             // CTAs per cluster; ctas is a multiple of it
@@ -29,7 +29,7 @@ struct Options {
   bool trace = false;                          // Outcome::trace says who did what at each step
 };
 
-/// What is known of a global buffer before the kernel starts.
+/// Describes a global buffer before the kernel starts.
 struct Buffer {
   std::string name;
   std::uint64_t bytes = 0;
@@ -39,7 +39,7 @@ struct Buffer {
   bool constant = false;    // kernel parameter or constant memory: a tensor map in it needs no acquire
 };
 
-/// Result of one run.
+/// Holds the result of one run.
 struct Outcome {
   std::vector<Report> reports;
   std::string schedule;                // replays this run
@@ -88,9 +88,9 @@ class Machine {
   /// The bytes of a CTA's shared memory, for the driver's use; 0xA5 at the start. The machine moves no data.
   [[nodiscard]] std::span<std::byte> shared_bytes(int cta);
 
-  /// Runs to the end, to the first fatal report, or to the limits. Programs are used up.
+  /// Runs to the end, to the first fatal report, or to the limits. Consumes the programs.
   Outcome run(Schedule const&);
-  /// The same with a chooser of the caller's. `schedule_text` goes into the reports; empty: the choices made.
+  /// Does the same with the caller's chooser. `schedule_text` goes into the reports; empty: the choices made.
   Outcome run(Chooser&, std::string schedule_text);
 
  private:

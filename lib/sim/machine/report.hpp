@@ -1,4 +1,4 @@
-// What the machine found: plain data, and its text.
+// Describes the machine's findings: plain data, and its text.
 #pragma once
 
 #include <cstdint>

@@ -116,7 +116,7 @@ struct GroupQueue {
   }
 };
 
-/// How an earlier access stands to a later one: unfenced is ordered, but not across the proxies.
+/// Names the order of an earlier access and a later one: unfenced is ordered, but not across the proxies.
 enum class Order : std::uint8_t { ordered, unordered, unfenced };
 
 /// Explains why a warp does not go on.

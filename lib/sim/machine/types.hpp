@@ -1,4 +1,5 @@
-// The plain words of the block-level machine: source tags, lanes, byte sets, proxies, effects. No behaviour here.
+// Defines the plain types of the block-level machine: source tags, lanes, byte sets, proxies, effects. No behaviour
+// here.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +11,8 @@
 
 namespace tegula::sim::machine {
 
-/// Where an action stands: the user's line, the line of the IR text, and the op's name. The strings belong to the
-/// driver and outlive the machine's run; the machine never looks into them except to print them.
+/// Names the place of an action: the user's line, the line of the IR text, and the op's name. The strings belong to the
+/// driver and outlive the machine's run; the machine only prints them.
 struct Site {
   char const* file = "";
   std::uint32_t line = 0;
@@ -68,10 +69,10 @@ class Footprint {
   std::size_t count_ = 0;
 };
 
-/// The path by which an access reaches memory.
+/// Names the path by which an access reaches memory.
 enum class Proxy : std::uint8_t { generic, async };
 
-/// What a proxy fence covers.
+/// Names the spaces that a proxy fence covers.
 enum class FenceSpace : std::uint8_t { shared, global, all };
 
 /// Scope of a release or acquire on an mbarrier.
@@ -80,8 +81,8 @@ enum class Scope : std::uint8_t { cta, cluster };
 /// When an effect is called: after the source was read (stores only), and when the result is written.
 enum class Moment : std::uint8_t { read_source, write_result };
 
-/// Moves the values of an asynchronous operation. Called at the simulated time of the access, so that a copy that is
-/// late leaves old bytes and one that is early takes what stands there. `run` may be null.
+/// Moves the values of an asynchronous operation. The machine calls it at the simulated time of the access, so a late
+/// copy leaves old bytes and an early one takes the present ones. `run` may be null.
 struct Effect {
   void (*run)(void* context, std::uint64_t payload, Moment moment) = nullptr;
   void* context = nullptr;

@@ -1,7 +1,7 @@
-// What a warp can do. Each function is one instruction (or one per lane), with the lanes that execute it.
+// Declares the actions of a warp. Each function is one instruction (or one per lane), with the lanes that execute it.
 //
-// Functions that return void take effect at once and are no points of the schedule: plain accesses, fences, commits.
-// Functions that return Turn are: a coroutine awaits them, a step function returns after them.
+// Functions that return void take effect at once and are not points of the schedule: plain accesses, fences, commits.
+// Functions that return Turn are points of the schedule: a coroutine awaits them, a step function returns after them.
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,7 @@ std::vector<std::int64_t> decide(Liveness const& live, TargetInfo const& target)
         if (other != i && together(i, other) && overlap(users[i], at, users[other], offsets[other])) return false;
       return true;
     };
-    // What an exchange may not overlap leaves gaps that begin where something ends.
+    // Gaps for an exchange begin where a user that it may not overlap ends.
     std::vector<std::int64_t> candidates = {0, next};
     for (std::size_t other = 0; other < users.size(); ++other)
       if (other != i && offsets[other] >= 0 && together(i, other))
@@ -131,7 +131,7 @@ bool forget_unneeded(ir::Function& function) {
   return changed;
 }
 
-/// What was decided, by the rules that the verifier has for places given by hand.
+/// Checks the chosen places by the verifier's rules for hand-written ones.
 void check_places(ir::Function const& function, std::vector<SharedUser> const& users,
                   std::vector<std::int64_t> const& offsets) {
   for (std::size_t i = 0; i < users.size(); ++i)

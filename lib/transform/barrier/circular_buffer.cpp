@@ -147,8 +147,8 @@ class Rings {
     homes_.push_back(std::move(fresh));
   }
 
-  /// Whether what `line` holds is read and given back where the ring's stages are, and can be filled together with
-  /// them.
+  /// Tells whether the buffers of `line` are read and released where the ring's stages are, and can be filled together
+  /// with them.
   static bool joinable(Ring const& ring, Ring const& line) {
     for (std::size_t i = 0; i < ring.sites.size(); ++i) {
       Site const &site = ring.sites[i], &other = line.sites[i];
@@ -477,7 +477,7 @@ class Rings {
     Value* const not_first = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::ne),
                                            {loop.counter(), loop.lower()}, Type::scalar(Element::boolean));
     arrive(builder, ring, site, builder.same(ir::SubOp{}, {site.use, builder.index(1)}), not_first);
-    // What the last iteration read goes back only if somebody fills the ring again.
+    // The last iteration releases its stage only if a later fill uses the ring again.
     if (i + 1 == ring.sites.size() && loop_around(*loop.op().parent()) == nullptr) return;
     ir::Builder behind = ir::Builder::after(*site.life.behind);
     behind.set_where(site.life.behind->where());

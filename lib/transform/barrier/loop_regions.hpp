@@ -1,5 +1,4 @@
-// The parts of a kernel around a loop whose iterations overlap: one enumeration, ir::LoopRegion, and the routines that
-// make them.
+// Makes the parts of a kernel around a loop whose iterations overlap; ir::LoopRegion names them.
 #pragma once
 
 #include <optional>
@@ -13,7 +12,7 @@
 
 namespace tegula::transform {
 
-/// The first op of a kernel's body that does something: behind facts of the launch, buffers and what is computed.
+/// Finds the first op of a kernel's body that has an effect: behind facts of the launch, buffers and computed values.
 ir::Op& first_effect(ir::Function const& function);
 
 /// Tells whether a loop stands in the block, at any depth.
@@ -22,7 +21,7 @@ bool holds_a_loop(ir::Block const& block);
 /// Names the part that a loop, a branch or an elected region belongs to; other ops have no name.
 void mark(ir::Op& op, ir::LoopRegion region);
 
-/// One lane's work before or behind a pipelined loop: `elect {region = ...} { what `fill` makes, yield }`.
+/// Makes the region in which one lane works before or behind a pipelined loop: `elect {region = ...} { fill, yield }`.
 template <class Fill>
 ir::Op& elected(ir::Builder& builder, ir::LoopRegion region, Fill&& fill) {
   ir::Op& elect = builder.op(ir::ElectOp{}, {}, {});
@@ -33,13 +32,13 @@ ir::Op& elected(ir::Builder& builder, ir::LoopRegion region, Fill&& fill) {
   return elect;
 }
 
-/// An op of a loop's body and its stage: how many turns it runs after those of stage 0 of its iteration.
+/// Pairs an op of a loop's body with its stage: the op runs that many turns after stage 0 of its iteration.
 struct StagedOp {
   ir::Op* op = nullptr;
   int stage = 0;
 };
 
-/// What becomes of the last iterations, whose early stages have run in the turns before.
+/// Chooses where the last iterations run, whose early stages ran in the turns before.
 enum class Tail : std::uint8_t {
   epilogue,    ///< code of their own, without the early stages
   predicated,  ///< turns of the main loop, whose early stages are under a test
@@ -51,13 +50,13 @@ enum class Tail : std::uint8_t {
 ///
 ///     if 0 < n { a(0) } ... if D-1 < n { a(D-1) }       prologue
 ///     for %i = 0 to n - D { b(i); a(i + D) }            main, in the order that is given
-///     for %i = (where that stopped) to n { b(i) }       epilogue; without it, main runs to n, and a(i + D) under a
-///     test
+///     for %i = (where that stopped) to n { b(i) }       epilogue; without it main runs to n,
+///                                                       and a(i + D) under a test
 ///
-/// A value that an op of a later stage reads is carried from turn to turn by the main loop. Ops that are not listed are
-/// pure, and computed anew in each stage that needs them, as are counters: carried values to which an iteration adds a
-/// constant. With more than two stages in use, or values between stages, the epilogue's turns stand one behind the
-/// other instead of in a loop. Tests of the trip count fall away where it is known.
+/// The main loop carries a value that an op of a later stage reads from turn to turn. Ops that are not listed are pure,
+/// and are computed again in each stage that needs them. So are counters: carried values to which an iteration adds a
+/// constant. With more than two stages in use, or values between stages, the epilogue's turns are straight-line code
+/// instead of a loop. A known trip count needs no tests.
 class LoopPipeline {
  public:
   /// `order`: the listed ops as a turn of the main loop runs them; ops of one stage in their order in the body.
@@ -65,10 +64,10 @@ class LoopPipeline {
 
   /// Explains why the stages cannot be taken apart; empty: they can.
   [[nodiscard]] std::string const& error() const { return error_; }
-  /// Replaces the loop. Without trouble only.
+  /// Replaces the loop. Requires that error() is empty.
   void rewrite(Tail tail);
 
-  /// What one iteration adds to carried value `carry`, where that is a constant.
+  /// Gives the constant that one iteration adds to carried value `carry`; nothing if it adds anything else.
   static std::optional<std::int64_t> counts_by(ir::Loop const& loop, int carry);
 
  private:
@@ -85,7 +84,7 @@ class LoopPipeline {
     int home = 0;
     int turns = 0;
   };
-  /// What holds between two turns.
+  /// Holds the values between two turns.
   struct State {
     std::vector<ir::Value*> carried;               ///< of each Carry, after the last iteration that computed it
     std::vector<std::vector<ir::Value*>> history;  ///< of each Crossing, that of one turn ago first

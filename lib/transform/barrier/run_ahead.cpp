@@ -60,7 +60,7 @@ bool given_back_here(Op const& fill, Op const& loop) {
   return here > 0 && elsewhere == 0;
 }
 
-/// What the fills of a loop are computed by; nothing when that is more than indices and places.
+/// Finds the ops that compute the fills' operands; nothing if these are more than indices and places.
 std::optional<std::unordered_set<Op const*>> needed_by(std::vector<Op*> const& fills, Block const& body) {
   std::unordered_set<Op const*> needed;
   bool good = true;
@@ -149,7 +149,8 @@ std::set<Op*> empty_barriers(ir::Function& function) {
   return empties;
 }
 
-/// Who fills a ring among the warps that read it meets them at barriers of the CTA, which insert-barriers puts in.
+/// Erases empty mbarriers: the lane that fills a ring meets the ring's readers at barriers of the CTA, which
+/// insert-barriers adds.
 void let_barriers_release(ir::Function& function, std::set<Op*> const& empties) {
   std::vector<Op*> uses;
   ir::walk(function, [&](Op& op) {
@@ -176,8 +177,9 @@ bool gives_back(Op const& loop) {
   return found;
 }
 
-/// Nothing is filled in an epilogue, and a wait behind it ends all products that it carries: those in it wait for none.
-/// What still gives stages back through empty barriers says that products have read them, so its waits stay.
+/// Erases waits for products in an epilogue, which fills nothing: a wait behind it ends all products that it carries.
+/// An epilogue that releases stages through empty mbarriers keeps its waits, which show that products have read the
+/// stages.
 void leave_products_open(ir::Function& function) {
   std::vector<Op*> waits;
   ir::walk(function, [&](Op& op) {

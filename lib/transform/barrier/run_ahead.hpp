@@ -5,9 +5,9 @@
 
 namespace tegula::transform {
 
-/// In a kernel whose warps are not specialised, lets the fills of a loop's rings stand D iterations before their
-/// readers: the loop's `distance`, or as many as the rings have stages, one less where a stage goes back in the next
-/// iteration.
+/// Moves the fills of a loop's rings D iterations before their readers, in a kernel whose warps are not specialised. D
+/// is the loop's `distance`, or without one as large as the rings allow. A ring of S stages allows S iterations, or S -
+/// 1 if a stage is released in the next iteration.
 ///
 ///   before: for %i = %lo to %hi step %s carry (%use = %u) {
 ///             elect {role = producer} { fill of %i, %use }
@@ -23,13 +23,14 @@ namespace tegula::transform {
 ///             ... readers of %i ...
 ///           }
 ///
-/// A fill at the end of iteration i takes a stage that iteration i + D - S gave back, which is i itself at most.
-/// Barriers of the CTA order it behind the readers of what lay there before, so nothing is given back through empty
-/// barriers: those go, unless readers stand in an inner loop, which may have no iterations. Products that the loop
-/// carries from iteration to iteration are waited for behind the epilogue, not in it, where it gives nothing back. With
-/// the option `epilogue = off` the main loop runs to %hi with its fill under a test. Rings of one stage, and loops
-/// whose fills need more than the index, what is carried by adding a constant, and values from outside, keep their
-/// order. Needs: no-fetches.  Leaves: no promise.
+/// A fill at the end of iteration i takes a stage that iteration i + D - S released, which is i itself at most.
+/// Barriers of the CTA order the fill behind the readers of the stage's previous contents. So no stage is released
+/// through an empty mbarrier, and these are erased, unless readers stand in an inner loop, which may have no
+/// iterations. If the epilogue releases nothing, loop-carried products are waited for behind it, not in it. With the
+/// option `epilogue = off` the main loop runs to %hi with its fill under a test.
+///
+/// Rings of one stage keep their order. So do loops whose fills need anything else than the index, carried values to
+/// which each iteration adds a constant, and values from outside. Needs: no-fetches.  Leaves: no promise.
 PassResult run_ahead(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -1,5 +1,5 @@
-// Places for buffers in as little memory as possible. Knows sizes, alignments and who may not overlap whom; nothing of
-// IR.
+// Places buffers in as little memory as it finds. Knows sizes, alignments and the pairs that must not overlap; does not
+// know IR.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ struct PackItem {
   std::int64_t offset = -1;  ///< at least 0: stays there
 };
 
-/// Offsets for all items, such that no two of which together(a, b) holds overlap, fixed ones excepted. Tries several
-/// orders of first fit and improves the best by moving what lies topmost to the front; a pure function of its
-/// arguments. `least`: no result is smaller, so that one of that size ends the search.
+/// Gives offsets for all items, such that no two items with together(a, b) overlap, except fixed ones. Tries several
+/// orders of first fit and improves the best one by moving its topmost item to the front. A pure function of its
+/// arguments. `least`: a lower bound of all results; a result of that size ends the search.
 std::vector<std::int64_t> pack(std::vector<PackItem> const& items,
                                std::function<bool(std::size_t, std::size_t)> const& together, std::int64_t least = 0);
 
-/// The end of the topmost item.
+/// Gives the end of the topmost item.
 std::int64_t packed_bytes(std::vector<PackItem> const& items, std::vector<std::int64_t> const& offsets);
 
 }  // namespace tegula::transform

@@ -1,5 +1,5 @@
-// The rules behind canonicalize, by family; for its files only. Each looks at one op and gives the value that takes its
-// place, made by the builder before it, or null. A rule that edits the op in place sets `edited`.
+// Declares canonicalize's rules by family, for its files only. Each rule examines one op and gives the value that
+// replaces it, built before the op, or null. A rule that edits the op in place sets `edited`.
 #pragma once
 
 #include "ir/builder.hpp"
@@ -22,11 +22,12 @@ struct Site {
   }
 };
 
-/// Constants, integer and float identities, comparisons, selections, conversions.
+/// Simplifies constants, integer and float identities, comparisons, selections and conversions.
 ir::Value* arithmetic(Site& site);
-/// Elementwise ops on splats and broadcasts; splat, broadcast, expand_dims, squeeze, trans, iota, reduce.
+/// Simplifies elementwise ops on splats and broadcasts, and splat, broadcast, expand_dims, squeeze, trans, iota,
+/// reduce.
 ir::Value* shape(Site& site);
-/// for, if, require. True if it changed or erased the op.
+/// Simplifies for, if and require. Returns true if it changed or erased the op.
 bool control(ir::Op& op);
 
 }  // namespace tegula::transform::rules

@@ -5,8 +5,8 @@
 
 namespace tegula::transform {
 
-/// A counter that loops carry, and of which only the remainder and the quotient by a constant are used, becomes these
-/// two: a division of 64 bits takes as long as the waits that it stands before.
+/// Carries the remainder and the quotient by a constant in place of a loop-carried counter of which only these two are
+/// used. A 64-bit division takes as long as the waits that follow it.
 ///
 ///   before: for ... carry (%use = %zero) {           after: for ... carry (%remainder = 0, %quotient = %zero) {
 ///             %stage = rem %use, %three                       %stage = cast %remainder
@@ -18,9 +18,9 @@ namespace tegula::transform {
 ///                                                             yield %r, %q
 ///                                                           }
 ///
-/// Counters start at constants that are not negative, and loops and branches only add such to them, so both forms agree
-/// for every value. What lies below a counter by a constant is carried as well, as it was in the iteration before.
-/// Powers of two are left to shifts. Needs: nothing.  Leaves: no such division.
+/// Counters start at constants that are not negative, and loops and branches only add such constants, so both forms
+/// agree for every value. A value that is a constant below a counter is carried as well, with the parts of the previous
+/// iteration. Powers of two are left to shifts. Needs: nothing.  Leaves: no such division.
 PassResult carry_remainders(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

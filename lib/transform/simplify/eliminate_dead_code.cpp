@@ -14,8 +14,8 @@ using ir::Block;
 using ir::Op;
 using ir::Value;
 
-/// What the wanted ops need. Loops and branches live value by value: a carried value lives when its result or
-/// its block argument does.
+/// Finds the values that the wanted ops need. Loops and branches live value by value: a carried value lives if its
+/// result or its block argument does.
 class Liveness {
  public:
   Liveness(Block& block, std::function<bool(Op const&)> const& wanted) {
@@ -98,7 +98,7 @@ bool sweep(Block& block, Liveness const& liveness) {
       if (op.is<ir::IfOp>()) {
         remove_branch_result(op, i);
       } else {
-        // What computes the next value is dead and still uses the argument; it goes with the rest of the body.
+        // The ops that compute the next value are dead and still use the argument; they go with the rest of the body.
         ir::Loop const loop(op);
         loop.carried(i)->replace_all_uses_with(*loop.init(i));
         loop.remove_carry(i);

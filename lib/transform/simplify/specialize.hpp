@@ -5,11 +5,11 @@
 
 namespace tegula::transform {
 
-/// Facts of the options become parameter attributes of the kernel (`unit_inner`, `aligned_16`; the launcher checks
-/// them), `stages`, `distance` and `unroll` replace what every loop says, and functions that the kernel does not call
-/// go. A loop whose step is not known to be positive gets a test for it in its bounds. Stages out of range and
-/// distances that they do not allow are refused. Needs: one fact per parameter, or none at all.
-///  Leaves: the options in force in the IR.
+/// Writes the options' facts into parameter attributes of the kernel (`unit_inner`, `aligned_16`); the launcher checks
+/// them. The options `stages`, `distance` and `unroll` replace those of every loop. Erases functions that the kernel
+/// does not call. Adds a test to the bounds of a loop whose step is not known to be positive. Refuses stages out of
+/// range and distances that the stages do not allow. Needs: one fact per parameter, or none at all.
+/// Leaves: the options in force in the IR.
 PassResult specialize(ir::Module& module, AnalysisCache& cache, PassContext& context);
 
 }  // namespace tegula::transform

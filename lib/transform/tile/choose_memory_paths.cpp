@@ -97,7 +97,7 @@ class Paths {
     return true;
   }
 
-  /// What of the tensor or of this box of it TMA cannot copy. Empty: nothing.
+  /// Names the rule of TMA that the tensor or this box of it breaks. Empty: none.
   std::string broken_rule(Op const& load) const {
     Value const& tensor = *load.in<ir::LoadOp>("tensor");
     if (analysis::parameter_of(tensor).direction != Direction::in)
@@ -111,7 +111,7 @@ class Paths {
     return errors.empty() ? std::string() : errors.front();
   }
 
-  /// What TMA copies as zeros from outside the tensor becomes the load's pad.
+  /// Replaces the zeros that TMA copies from outside the tensor by the load's pad.
   Value* padded(ir::Builder& builder, Op const& load, Value* copied) const {
     Value* const tensor = load.in<ir::LoadOp>("tensor");
     ir::Type const& tile = copied->type();

@@ -11,7 +11,7 @@
 
 namespace tegula::transform {
 
-/// The type that a fetched tile has as an operand.
+/// Gives the type that a fetched tile has as an operand.
 ir::Type view_type(FetchedOperand const& source);
 
 /// Explains why no wgmma of so many warps takes this product. Empty: one does.
@@ -24,16 +24,16 @@ struct DotGrid {
   layout::WarpGrid grid{0, 0};  ///< no rows: there is none
   bool direct = false;          ///< warps load their parts of copied operands from where these lie, without an exchange
 };
-/// The arrangement whose parts are the nearest to squares; those that load their operands directly come first.
+/// Chooses the arrangement whose parts are the nearest to squares; those that load their operands directly come first.
 DotGrid warp_grid(ir::Op const& dot, int warps);
 
-/// How much of K a product of mma.sync takes at a time: all of it, unless its operands would fill a thread's registers
-/// and can be read in parts from where they were copied.
+/// Gives the part of K that a product of mma.sync reads at a time. That is all of K, unless its operands would fill a
+/// thread's registers and can be read in parts from where they were copied.
 std::int64_t depth_of_part(ir::Op const& dot, layout::WarpGrid grid);
 
-/// Warps for a kernel with these products: whole warpgroups for products that wgmma takes, one for each 64 rows up to
-/// 4 of them, but no more than have registers for the accumulators; else as many warps as the largest product keeps
-/// busy.
+/// Chooses the warps for a kernel with these products. Products for wgmma get whole warpgroups: one for each 64 rows,
+/// up to 4, but no more than have registers for the accumulators. Other kernels get as many warps as the largest
+/// product keeps busy.
 int warps_for_products(std::vector<ir::Op*> const& dots, TargetInfo const& target);
 
 }  // namespace tegula::transform

@@ -27,7 +27,7 @@ bool reshapes(Op const& op) {
   return op.is<ir::BroadcastOp>() || op.is<ir::ExpandDimsOp>() || op.is<ir::SqueezeOp>() || op.is<ir::TransOp>();
 }
 
-/// How a value depends on the reference. With b the base of the powers, r0 the reference of the iteration before and r
+/// Names how a value depends on the reference. b is the base of the powers, r0 the previous iteration's reference, r
 /// this iteration's:
 enum class Role : std::uint8_t {
   before,        ///< r0
@@ -263,7 +263,7 @@ class Reference {
       return user.is<ir::DivOp>() && result_axes(*ir::other_side(user, value)) == axes;
     });
   }
-  /// Of a multiple that the loop gives.
+  /// Gives the axes of a multiple that the loop returns.
   [[nodiscard]] std::optional<std::vector<int>> result_axes(Value const& value) const {
     Op const* const op = value.defining_op();
     if (op == nullptr) return std::nullopt;

@@ -5,17 +5,17 @@
 
 namespace tegula::transform {
 
-/// Comparisons of coordinates inside a tile, offset by 64-bit scalars, become 32-bit comparisons of the coordinates
-/// alone: what is not a coordinate moves into one scalar.
+/// Rewrites comparisons of coordinates inside a tile, offset by 64-bit scalars, as 32-bit comparisons of the
+/// coordinates alone. All other terms move into one scalar.
 ///
 ///   before: %c = iota {axis = 1} : tile<1x128xi64>       after: %c = iota {axis = 1} : tile<1x128xi32>
 ///           %at = add %c, splat %start                          %d = sub %length, %start
 ///           %m = compare %at, splat %length {lt}                %b = cast min(max(%d, -1), 128) : i32
 ///                                                               %m = compare %c, splat %b {lt}
 ///
-/// The scalar is clamped to where it changes nothing any more. Both sides may have coordinates (a causal mask). The
-/// sums on each side do not overflow; where facts leave it open whether their difference does (a limit of 2^63 - 1,
-/// say), sums of different signs are clamped first. Needs: no-calls. Leaves: no promise.
+/// The scalar is clamped to the range in which it can change the result. Both sides may have coordinates (a causal
+/// mask). The sums on each side do not overflow. If facts do not show that their difference fits either (a limit of
+/// 2^63 - 1, say), sums of different signs are clamped first. Needs: no-calls. Leaves: no promise.
 PassResult narrow_masks(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -27,7 +27,7 @@ constexpr std::int64_t rows_per_group = 8;
 constexpr std::int64_t row_ctas = 2;
 /// Rows on their way to each of them.
 constexpr std::int64_t row_stages = 4;
-/// What a CTA may keep of tensors that all of them read: 16 registers of 512 threads.
+/// Limits the bytes that a CTA keeps of tensors that all CTAs read: 16 registers of 512 threads.
 constexpr std::int64_t max_kept_bytes = 32 * 1024;
 
 bool product_in_loop(ir::Function& function) {
@@ -151,7 +151,7 @@ class Persistence {
   Persistence(ir::Function& function, Op& grid, Stay stay) : function_(function), grid_(grid), stay_(stay) {}
 
   void run() {
-    // What the launch evaluates stays outside; the rest runs once per tile.
+    // Ops that the launch evaluates stay outside; the rest runs once per tile.
     std::unordered_set<Op*> launch;
     for (Op& op : function_.body())
       if (op.info().has(ir::launch_fact)) collect_launch(op, launch);
@@ -234,8 +234,8 @@ class Persistence {
     return builder.op(ir::make_op<ir::GridExtentOp>(axis), {}, {ir::Type::index()}).result();
   }
 
-  /// What CTAs count where tiles differ in work along one axis; few values of 32 bits, since all are kept while tiles
-  /// are computed: there are fewer than 2^31 tiles with products. A place is one along all other axes.
+  /// Holds the counts of CTAs whose tiles differ in work along one axis. All of them are kept while tiles are computed,
+  /// so they are few 32-bit values: there are fewer than 2^31 tiles with products. A place is one along all other axes.
   ///
   ///   turns  0 .. pairs_in_groups    pairs of the first places, in groups of places
   ///          .. end - 2 * ctas       pairs of the last places: the `outer` most uneven ones of each
@@ -301,13 +301,13 @@ class Persistence {
     Value* const at = narrow(b, turn);
     Value *const zero = number(b, 0), *const one = number(b, 1), *const two = number(b, 2);
     auto const mirrored = [&](Value* index) { return sub(b, {t.extent, add(b, {index, one})}); };
-    // Of the first places.
+    // Counts within the first places.
     Value* const count = number(b, rows_per_group);
     auto const [group, within] = divided(b, at, t.group);
     Value* const begin = mul(b, {group, count});
     Value* const there = b.same(ir::MinOp{}, {sub(b, {t.first_places, begin}), count});
     auto const [index_in_groups, place_in_group] = divided(b, within, b.same(ir::MaxOp{}, {there, one}));
-    // Of the last ones: pairs, or single tiles, forth and back.
+    // Counts within the last places: pairs, or single tiles, forth and back.
     Value* const to_go = sub(b, {narrow(b, t.end), at});
     Value* const forth = is(b, ir::Predicate::gt, {to_go, t.ctas});
     Value* const dealt =

@@ -264,9 +264,9 @@ class Schedule {
     return at != nullptr;
   }
 
-  /// Where a loop carries the register operand of a product, its next value may be made only when the product is done
-  /// (ptxas serialises all products otherwise, C7513): the ops that only make it move to the loop's end. The first of
-  /// them; null: there are none.
+  /// Moves the ops that only compute the next value of a product's loop-carried register operand to the loop's end.
+  /// That value may be computed only when the product is done (ptxas serialises all products otherwise, C7513). Returns
+  /// the first of these ops; null: there are none.
   static Op* sink_next(Value const& operand) {
     auto const carry = carry_of(operand);
     if (!carry) return nullptr;

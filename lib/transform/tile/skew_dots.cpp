@@ -94,7 +94,7 @@ class Stages {
            made_by_products().contains(dot.lhs());
   }
   using Values = std::unordered_set<Value const*>;
-  /// What the ops of the loop make of a carried value, without products.
+  /// Tells whether the loop's ops compute `value` from a carried value, without products.
   [[nodiscard]] bool follows_from(Value const& value, int carry) const {
     auto const [at, first] = followers_.try_emplace(carry);
     if (first) {

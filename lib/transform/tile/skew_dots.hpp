@@ -5,8 +5,8 @@
 
 namespace tegula::transform {
 
-/// Where a loop's product takes what another product of the same iteration gave, and only adds to what the loop
-/// carries, it moves into the next iteration, behind that iteration's first product.
+/// Moves a loop's product into the next iteration, behind that iteration's first product. The product must read the
+/// result of another product of its iteration and only add to a loop-carried value.
 ///
 ///   before: %r = for %i = %lo to %hi ... carry (%o = %zero, ...) {
 ///             %s = dot %q, %k_i, %none                 first product
@@ -27,11 +27,16 @@ namespace tegula::transform {
 ///             yield %e, ...
 ///           } else { yield %zero, ... }
 ///
-/// What crosses from one iteration to the next is carried, chosen so that few bytes are; scalars that follow from the
-/// index alone are computed again. Fetches become several of one ring. Fetches before the loop that only it reads move
-/// to their first reader. Loops whose products' results would fill the registers stay, and those in which both stages
-/// read one copied tile (as k and as trans(k)): its stage goes back in its own iteration. Needs: no-calls. Leaves: no
-/// promise.
+/// Values that cross from one iteration to the next become loop-carried; the pass chooses them so that few bytes are
+/// carried. Scalars that follow from the index alone are computed again. Fetches become several of one ring. Fetches
+/// before the loop that only it reads move to their first reader.
+///
+/// Leaves two kinds of loops as they are:
+/// - those whose products' results would fill the registers;
+/// - those in which both stages read one copied tile (as k and as trans(k)): its stage is released in its own
+///   iteration.
+///
+/// Needs: no-calls. Leaves: no promise.
 PassResult skew_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

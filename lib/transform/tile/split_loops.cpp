@@ -56,7 +56,7 @@ Split split_of(Op& op, analysis::AxisFacts const& facts) {
   return result;
 }
 
-/// How many iterations from the first on have factor * index + terms + most < 0.
+/// Counts the iterations, from the first on, with factor * index + terms + most < 0.
 Value* count(ir::Builder& builder, Loop const& loop, Sum const& sum) {
   Value* left = builder.index(-sum.most);
   auto const take = [&](Value* value, std::int64_t factor) {

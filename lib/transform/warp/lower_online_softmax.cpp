@@ -117,7 +117,7 @@ class Scales {
     return true;
   }
 
-  /// What stands for a scale: itself where no mask does.
+  /// Gives the value that replaces a scale; the scale itself if no mask replaces it.
   [[nodiscard]] Value* in_place_of(Value* factor) const {
     auto const found = scales_.find(factor);
     return found == scales_.end() ? factor : found->second.factor;
@@ -237,8 +237,8 @@ class Maximum {
     return true;
   }
 
-  /// Where the maximum may not be kept, or the factor not taken for 1. The plain test asks for a greater one: it keeps
-  /// what has seen no score yet, whose factor is exp2(-inf - -inf), a NaN. The whole one keeps numbers only.
+  /// Tells where the maximum may not be kept, or the factor is not 1. The plain test asks whether the maximum grows. It
+  /// keeps a row without scores so far, whose factor is exp2(-inf - -inf), a NaN. The whole test keeps numbers only.
   Value* outgrown(ir::Builder& builder, Value* most, Value* known) const {
     if (!exact_ && power_ != nullptr) return compared(builder, ir::Predicate::gt, most, known);
     Value* kept = compared(builder, ir::Predicate::le, most, known);

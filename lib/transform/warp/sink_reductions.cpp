@@ -99,7 +99,7 @@ class Sum {
     factors_.push_back(sum_on_left ? right : left);
     return part(sum_on_left ? left : right);
   }
-  /// Which factor of a product is the sum: one that was met, starts it, or is carried.
+  /// Tells whether a factor of a product is the sum: it was met, starts the sum, or is carried.
   [[nodiscard]] bool of_sums(Value const& value) const {
     return has(value) || is_zero(value) ||
            (value.owner_block() != nullptr && value.owner_block()->parent_op() != nullptr);

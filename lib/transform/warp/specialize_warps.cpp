@@ -97,7 +97,7 @@ class Specialization {
   }
 
  private:
-  /// What publishes mbarriers ahead of the first fill; null: nothing to split.
+  /// Finds the op that publishes mbarriers before the first fill; null: nothing to split.
   Op* header_end() {
     Op* last = nullptr;
     for (Op& op : function_.body()) {

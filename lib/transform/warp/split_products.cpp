@@ -29,14 +29,14 @@ constexpr std::size_t bits_of_access = 2;  ///< registers of 4 bytes in 16
 
 bool writes_global(Op const& op) { return op.info().effects.writes(ir::Space::global); }
 
-/// What a fence of products hands on under this name; the value itself where there is none.
+/// Gives the operand that a fence of products passes on under this name; the value itself if there is no fence.
 Value const& before_fence(Value const& value) {
   Op const* const fence = value.defined_by<ir::WgmmaFenceOp>();
   return fence == nullptr ? value : *fence->in<ir::WgmmaFenceOp>("values", value.index());
 }
 
-/// How a part lies in memory: as the threads hold it, so that each lane's accesses have 16 bytes, beside those of the
-/// next lane. With `slots` above 0 a leading axis of so many parts.
+/// Gives the layout of a part in memory. It follows the order in which threads hold the part: each lane's accesses have
+/// 16 bytes, beside those of the next lane. With `slots` above 0 a leading axis counts that many parts.
 Layout const* part_layout(Layout const& tile, std::int64_t slots) {
   auto const placed = [&](Extents const& vector) {
     Extents result = vector;
@@ -105,7 +105,7 @@ class Split {
 
   static std::int64_t part_bytes(Value const& sum) { return sum.type().elements() * bytes(sum.type().element()); }
 
-  /// What the loop hands from turn to turn, as it is behind it.
+  /// Finds the loop-carried sums, as values behind the loop.
   bool find_sums() {
     done_ = loop_;
     ir::Loop const loop(*loop_);
@@ -134,7 +134,7 @@ class Split {
     return true;
   }
 
-  /// What comes behind the loop in its block is what the first CTA does alone.
+  /// Finds the ops behind the loop in its block, which the first CTA runs alone.
   std::string find_tail() {
     std::unordered_set<Op const*> tail;
     bool behind = false;

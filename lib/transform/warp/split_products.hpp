@@ -5,8 +5,8 @@
 
 namespace tegula::transform {
 
-/// Where tiles are few, CompileOptions::split CTAs (2, 4 or 8) of a cluster share each of them: every one takes its
-/// part of the loop, and what they have summed up meets in the first one's shared memory, which alone goes on.
+/// Shares each tile among CompileOptions::split CTAs (2, 4 or 8) of a cluster, for kernels with few tiles. Every CTA
+/// runs its part of the loop. The partial sums meet in the first CTA's shared memory, and only that CTA goes on.
 ///
 ///   before: %acc = for %k = 0 to %n { ... product ... }
 ///           store %C, %acc, %i, %j
@@ -22,15 +22,20 @@ namespace tegula::transform {
 ///             peer_store %slot of this rank, %acc, %full, 0
 ///           }
 ///
-/// The parts are added in the order of ranks, so that results are the same from run to run. They lie as threads hold
-/// them: accesses have 16 bytes and no bank conflicts. Nothing is kept in global memory.
+/// The parts are added in the order of ranks, so that results are the same from run to run. They are stored in the
+/// order in which threads hold them: accesses have 16 bytes and no bank conflicts. Global memory holds none of them.
 ///
-/// The kernel sees its cluster where it saw its block: block_index, grid_extent and multiprocessors count clusters, and
-/// the grid has `split` CTAs for each, along its first axis. CTAs meet once at the start, so that none writes to one
-/// that has not begun; at the end the others wait until the first has taken their last part.
+/// The kernel sees its cluster in place of its block: block_index, grid_extent and multiprocessors count clusters. The
+/// grid has `split` CTAs for each, along its first axis. CTAs meet once at the start, so that none writes to one that
+/// has not begun. At the end the others wait until the first has read their last part.
 ///
-/// For kernels whose products all stand in one loop that carries their accumulators from zero on and nothing else, and
-/// that store nothing before it; at most 64 KiB of parts. The others stay as they are, with a remark. Needs: layouts.
+/// Rewrites a kernel only if
+/// - all its products are in one loop;
+/// - the loop carries their accumulators, which start at zero, and nothing else;
+/// - the kernel stores nothing before the loop;
+/// - the parts take at most 64 KiB.
+///
+/// Other kernels stay as they are, with a remark. Needs: layouts.
 PassResult split_products(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

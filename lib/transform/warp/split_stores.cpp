@@ -68,8 +68,8 @@ class Split {
   }
 
  private:
-  /// Who would have to meet between two turns' stores to one place; nothing when all turns store to places of their
-  /// own.
+  /// Gives the threads that would have to meet between two iterations' stores to one place. Nothing if each iteration
+  /// stores to places of its own.
   std::optional<analysis::Level> between_turns(Op const& store) {
     analysis::Access const& access = accesses_.of(store).front();
     std::optional<analysis::Level> most;

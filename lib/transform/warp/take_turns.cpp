@@ -22,7 +22,7 @@ struct Products {
   Op* last = nullptr;
 };
 
-/// Of a loop whose exponentials are worth turns.
+/// Finds the products of a loop whose exponentials are worth taking turns.
 std::optional<Products> products_of(Block& body, TargetInfo const& target) {
   Products found;
   double products = 0, exponentials = 0;
