@@ -1,4 +1,4 @@
-// Softmax of every row of a matrix, one row per block.
+// Computes the softmax of every row of a matrix, one row per block.
 #include "kernels.hpp"
 #include "support/report.hpp"
 

@@ -1,5 +1,5 @@
-// A matrix product of bf16 with the bias and the activation fused into its end; the activation is also tried here, on
-// the host, at compile time.
+// Computes a matrix product of bf16 with the bias and the activation fused into its end. The activation is also tried
+// here, on the host, at compile time.
 #include <algorithm>
 
 #include "kernels.hpp"

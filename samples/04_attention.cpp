@@ -1,4 +1,4 @@
-// Attention with an online softmax: the rows of scores never leave the block.
+// Computes attention with an online softmax: the rows of scores never leave the block.
 #include "kernels.hpp"
 #include "support/report.hpp"
 

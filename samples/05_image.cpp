@@ -20,7 +20,7 @@ using namespace tegula;
 
 using samples::radius, samples::Weights;
 
-/// The same chain in double precision, from the float weights and pixels.
+/// Computes the same chain in double precision, from the float weights and pixels.
 std::vector<double> reference(std::vector<float> const& x, int channels, int height, int width, Weights const& weights,
                               double amount) {
   auto const at = [&](int c, int i, int j) {

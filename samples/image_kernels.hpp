@@ -1,4 +1,4 @@
-// The kernels of the image sample, shared with the tests. Whoever launches them includes <tegula/tegula.hpp>.
+// Defines the kernels of the image sample, shared with the tests. Whoever launches them includes <tegula/tegula.hpp>.
 #pragma once
 
 #include <tegula/dsl/dsl.hpp>
@@ -21,8 +21,8 @@ inline Weights gaussian(double sigma) {
   return weights;
 }
 
-/// One axis of the blur around this block's tile. Past the border there is nothing: the weights inside are scaled to
-/// sum to one. Offsets in elements, so that neighbours' tiles overlap; what lies outside of the picture loads as 0.
+/// Blurs along one axis around this block's tile. The picture ends at the border: the weights inside are scaled to sum
+/// to one. Offsets count elements, so that neighbours' tiles overlap; elements outside of the picture load as 0.
 template <int axis_of, int BH, int BW, class Tensor, class Grid>
 auto blurred(Tensor const& x, Grid const& g, Weights const& weights) {
   constexpr auto along = axis<axis_of>;
@@ -53,7 +53,7 @@ auto blur_rows(Weights weights) {
   });
 }
 
-/// The second axis of the blur, and what the blur took away, amplified, put back on top of the picture.
+/// Blurs along the second axis, and adds the amplified difference between picture and blur to the picture.
 template <int BH, int BW>
 auto sharpen(Weights weights) {
   return kernel("sharpen", [weights](in<float, 3> x, in<float, 3> rows, out<float, 3> y, arg<float> amount) {

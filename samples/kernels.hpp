@@ -1,4 +1,4 @@
-// The kernels of the samples, shared with the tests. Whoever launches them includes <tegula/tegula.hpp>.
+// Defines the kernels of the samples, shared with the tests. Whoever launches them includes <tegula/tegula.hpp>.
 #pragma once
 
 #include <tegula/dsl/dsl.hpp>

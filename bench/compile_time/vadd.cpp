@@ -1,4 +1,4 @@
-// One kernel and its launch, to be compiled only.
+// Instantiates one kernel and its launch, to be compiled only.
 #include <tegula/tegula.hpp>
 
 #include "kernels.hpp"

@@ -1,4 +1,4 @@
-// How close memory-bound kernels come to a copy on a CUDA device: vector addition, softmax over rows, and a plain copy
+// Compares memory-bound kernels with copies on a CUDA device: vector addition, softmax over rows, and a plain copy
 // kernel, beside the driver's device-to-device copy. All in one run, in interleaved bursts; medians. Rates count what
 // is read and what is written. Prints "skipped" where there is no device.
 #include <fmt/format.h>
@@ -49,7 +49,7 @@ inline constexpr auto softmax = kernel("softmax", [](in<float, 2> x, out<float, 
   store(y, shape<1, BN>, e / sum(e, axis<1>), g[0], 0);
 });
 
-/// One line of the table.
+/// Holds one line of the table.
 struct Variant {
   std::string name;
   double bytes = 0;  ///< read and written by one launch
@@ -64,7 +64,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// A launch with a number of warps of our choosing, for finding the best one.
+/// Launches with a given number of warps, to find the best one.
 template <class F>
 std::function<void(stream const&)> with_warps(device where, int warps, Kernel<F> const& kernel,
                                               std::vector<Argument> const& arguments) {

@@ -1,6 +1,7 @@
-// The hand-written kernels of test/ir/target on a CUDA device: each output is compared with float64, first at small
-// ragged sizes, then at the sizes that are timed beside rivals in the same process: cuBLAS where it can be opened,
-// copies for kernels that only move memory. Without a device it compiles them and lists what it skips.
+// Runs the hand-written kernels of test/ir/target on a CUDA device. Each output is compared with float64, first at
+// small ragged sizes, then at the sizes that are timed beside rivals in the same process. Rivals are cuBLAS where it
+// can be opened, and copies for kernels that only move memory. Without a device it compiles them and lists what it
+// skips.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -46,7 +47,7 @@ Family const* family_of(std::string_view kernel) {
 
 std::string first_line(char const* text) { return std::string(text).substr(0, std::string_view(text).find('\n')); }
 
-/// The family's own file and those given, as far as they compile; one that does not makes `right` false.
+/// Loads the family's own file and those given, as far as they compile; one that does not makes `right` false.
 std::vector<KernelFile> kernels_of(Family const& family, std::vector<KernelFile>& given, bool& right) {
   std::vector<KernelFile> result;
   auto const path = target_folder() / (family.name + ".tir");

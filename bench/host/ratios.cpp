@@ -1,4 +1,5 @@
-// Host kernels against OpenBLAS and hand-written OpenMP loops, at one and two threads: medians of interleaved runs.
+// Compares host kernels with OpenBLAS and hand-written OpenMP loops, at one and two threads: medians of interleaved
+// runs.
 #include <sys/wait.h>
 #include <dlfcn.h>
 #include <unistd.h>
@@ -63,9 +64,9 @@ struct Pair {
   std::vector<double> ours, rival;  ///< seconds of each run
 };
 
-/// One side of one comparison, timed by a process of its own: this program again, with this in its arguments. Idle
-/// threads of OpenBLAS spin for long and take a core from whatever runs beside them; and threads do not outlive a fork.
-/// Groups, and comparisons within them, are counted as they come.
+/// Names one side of one comparison, timed by a process of its own: this program again, with this in its arguments.
+/// Idle threads of OpenBLAS spin for long and take a core from whatever runs beside them; and threads do not outlive a
+/// fork. Groups, and comparisons within them, are counted as they come.
 struct Turn {
   int group = -1, comparison = -1;
   int side = 0;  ///< 0: ours
@@ -74,7 +75,7 @@ struct Turn {
 Turn wanted;  ///< no group: all of them
 int group = -1, comparison = -1;
 
-/// This program's arguments and one more turn.
+/// Gives this program's arguments and one more turn.
 std::vector<std::string> arguments_of(Turn const& turn) {
   std::vector<std::string> words;
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -152,7 +153,7 @@ void poison(buffer<float, Rank>& ours, buffer<float, Rank>& rival) {
   rival.fill(samples::poison<float>());
 }
 
-/// Greatest difference from the rival's results.
+/// Gives the max difference from the rival's results.
 template <int Rank>
 samples::Comparison compared(buffer<float, Rank>& ours, buffer<float, Rank>& rival, double bound) {
   samples::Comparison all(bound);
@@ -245,7 +246,7 @@ void print_first_prepare() {
   std::printf("%-8s first prepare (trace, passes, LLVM, load): %.1f ms\n", "softmax", (now() - start) * 1e3);
 }
 
-/// A child process with its own number of threads and core type of OpenBLAS.
+/// Starts a child process with its own number of threads and core type of OpenBLAS.
 void in_child(int threads, char const* core, std::function<void()> const& body) {
   ++group;
   if (wanted.group >= 0) {  // in such a child already

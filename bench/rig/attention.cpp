@@ -1,4 +1,4 @@
-// Attention forward over [batch * heads, sequence, head dimension] in bf16.
+// Measures attention forward over [batch * heads, sequence, head dimension] in bf16.
 #include <algorithm>
 #include <cmath>
 #include <mutex>

@@ -11,7 +11,7 @@
 namespace tegula::bench {
 namespace {
 
-/// Launches with a rotation of its own for each candidate.
+/// Launches each candidate with a rotation of its own.
 class Rotation {
  public:
   Rotation(Candidate& candidate, int sets) : candidate_(candidate), sets_(sets) {}

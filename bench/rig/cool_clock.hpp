@@ -1,4 +1,4 @@
-// Timing of kernels and their rivals near the device's highest clock, in turns.
+// Times kernels and their rivals near the device's highest clock, in turns.
 #pragma once
 
 #include <functional>
@@ -17,8 +17,9 @@ struct Candidate {
   std::optional<double> clock = {};     ///< MHz right after the last round; filled by time_in_turns
 };
 
-/// A big chip that works without pause lowers its clock to stay under its power limit. So every sample starts cool:
-/// idle, a few launches that are not timed, then as many as fill `busy_seconds`, between two events.
+/// Describes how samples are taken. A big chip that works without pause lowers its clock to stay under its power limit.
+/// So every sample starts cool: idle, a few launches that are not timed, then as many as fill `busy_seconds`, between
+/// two events.
 struct CoolClock {
   double idle_seconds = 0.12;
   int warm_launches = 3;
@@ -26,12 +27,12 @@ struct CoolClock {
   int rounds = 5;
 };
 
-/// Each round takes one sample of every candidate, forwards and backwards by turns. Launches rotate over `sets` buffer
-/// sets.
+/// Takes one sample of every candidate per round, alternately forwards and backwards. Launches rotate over `sets`
+/// buffer sets.
 void time_in_turns(stream const& order, std::vector<Candidate>& candidates, int sets, CoolClock const& how);
 
 double median(std::vector<double> values);
-/// Per round, how many times faster `a` is than `b`.
+/// Gives the factor by which `a` is faster than `b`, per round.
 std::vector<double> ratios(Candidate const& a, Candidate const& b);
 
 }  // namespace tegula::bench

@@ -41,7 +41,7 @@ int type_of(Element element) {
   }
 }
 
-/// What sums are taken in, and 1 and 0 of the type that they are scaled with.
+/// Gives the type of the sums, and 1 and 0 of the type that scales them.
 struct Sums {
   int compute = compute_f32, scale = type_f32;
   float one = 1, zero = 0;
@@ -54,7 +54,7 @@ struct Sums {
   [[nodiscard]] void const* beta() const { return scale == type_i32 ? static_cast<void const*>(&whole_zero) : &zero; }
 };
 
-/// cublasLtMatmulHeuristicResult_t
+/// Mirrors cublasLtMatmulHeuristicResult_t.
 struct Proposal {
   std::array<std::uint64_t, 8> algorithm;
   std::size_t workspace_bytes;
@@ -120,7 +120,7 @@ struct Cublas::Api {
   int (*lt_multiply)(Handle, Handle, void const*, void const*, Handle, void const*, Handle, void const*, void const*,
                      Handle, void*, Handle, void const*, void*, std::size_t, void*) = nullptr;
 
-  /// False if a function is missing.
+  /// Returns false if a function is missing.
   bool bind() {
     auto const get = [this](auto& function, char const* name) {
       function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, name));

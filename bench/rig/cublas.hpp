@@ -1,4 +1,4 @@
-// cuBLAS and cuBLASLt as rivals, opened at run time: nothing here needs CUDA's headers or libraries to build.
+// Opens cuBLAS and cuBLASLt as rivals at run time: nothing here needs CUDA's headers or libraries to build.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace tegula::bench {
 
-/// What a product multiplies and gives, all row-major. bf16 and e4m3 are summed up in f32, f32 is taken as tf32, i8
-/// gives i32.
+/// Describes the factors and the result of a product, all row-major. bf16 and e4m3 are summed in f32, f32 is truncated
+/// to tf32, i8 gives i32.
 struct ProductForm {
   Element factors = Element::bf16;
   Element result = Element::bf16;
   bool b_by_columns = false;  ///< B is stored N x K
 };
 
-/// C = A * B.
+/// Describes C = A * B.
 struct Product {
   ProductForm form;
   std::int64_t m = 0, n = 0, k = 0;
@@ -31,20 +31,20 @@ struct Product {
 class Cublas {
  public:
   /// Searches TEGULA_CUBLAS (paths of libcublas, separated by ':'), the folders of Python packages, then the toolkit's
-  /// and the loader's. Null if there is none that answers; `why` then says what was tried. All work goes to `order`.
+  /// and the loader's. Null if none answers; `why` then lists the places tried. All work goes to `order`.
   static std::unique_ptr<Cublas> open(stream const& order, std::string& why);
   ~Cublas();
   Cublas(Cublas const&) = delete;
   Cublas& operator=(Cublas const&) = delete;
 
-  /// "cuBLAS 13.1.0 from <path>"
+  /// Names the library: "cuBLAS 13.1.0 from <path>".
   [[nodiscard]] std::string const& description() const { return description_; }
 
-  /// cublasGemmEx with its default choice, 64 MiB of workspace. It takes no e4m3.
+  /// Calls cublasGemmEx with its default choice, 64 MiB of workspace. It does not support e4m3.
   void multiply(Product const& product) const;
 
-  /// The fastest on `sample` of up to eight algorithms that cuBLASLt's heuristic proposes; `time` gives the seconds of
-  /// one launch. Empty if cuBLASLt proposes none or is not there.
+  /// Gives the fastest on `sample` of up to eight algorithms that cuBLASLt's heuristic proposes; `time` gives the
+  /// seconds of one launch. Empty if cuBLASLt proposes none or is not there.
   [[nodiscard]] std::function<void(Product const&)> best_of_heuristics(
       Product const& sample, std::function<double(std::function<void()> const&)> const& time) const;
 

@@ -1,4 +1,4 @@
-// Kernels read from IR text, compiled for a CUDA device and launched with arguments by name.
+// Reads kernels from IR text, compiles them for a CUDA device and launches them with arguments by name.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +15,8 @@
 
 namespace tegula::bench {
 
-/// The folder of hand-written kernels: ir/target under TEGULA_TEST_DIR, else beside the program, else of the source
-/// tree.
+/// Gives the folder of hand-written kernels: ir/target under TEGULA_TEST_DIR, else beside the program, else of the
+/// source tree.
 std::filesystem::path target_folder();
 
 class KernelFile {
@@ -27,12 +27,12 @@ class KernelFile {
   [[nodiscard]] std::string const& label() const { return label_; }  ///< the file's name
   [[nodiscard]] std::string const& kernel() const { return compiled_.name; }
 
-  /// What ptxas says of registers, spills and notes; why not if there is no ptxas.
+  /// Gives the registers, spills and notes that ptxas reports, or the reason if there is no ptxas.
   [[nodiscard]] std::string resources() const;
   void load(device where);
 
-  /// A launch with arguments found by the parameters' names. Integer tensors of no argument's name are counters: one
-  /// element per launch prepared, zero at first. Throws UserError for other names that are not given.
+  /// Makes a launch with arguments found by the parameters' names. Integer tensors of no argument's name are counters:
+  /// one element per launch prepared, zero at first. Throws UserError for other names that are not given.
   [[nodiscard]] std::function<void(stream const&)> prepare(std::map<std::string, Argument> const& arguments) const;
 
  private:

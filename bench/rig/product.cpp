@@ -1,4 +1,4 @@
-// C = A * B, beside cuBLAS.
+// Measures C = A * B, beside cuBLAS.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -122,15 +122,15 @@ class ProductWork final : public Workload {
   [[nodiscard]] double b_at(std::int64_t k, std::int64_t column) const {
     return taken(b_.at(form_.b_by_columns ? column * k_ + k : k * n_ + column));
   }
-  /// What the tensor core takes of a factor: of f32 the upper 10 bits of the fraction.
+  /// Gives the part of a factor that the tensor core reads: of f32 the upper 10 bits of the fraction.
   [[nodiscard]] double taken(double value) const {
     if (form_.factors != Element::f32) return value;
     auto const bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
     return static_cast<double>(std::bit_cast<float>(bits & 0xffffe000U));
   }
 
-  /// Rounding to the result, and sums of f32 in any order, with products cut to a few bits more than f32 has; of e4m3
-  /// sums keep 14 bits. Whole numbers are exact.
+  /// Allows for rounding to the result, and for sums of f32 in any order, with products cut to a few bits more than f32
+  /// has. Sums of e4m3 keep 14 bits. Whole numbers are exact.
   void compare(Verdict& part, HostTensor const& out, std::int64_t place, double sum, double size) const {
     if (form_.factors == Element::i8) return part.compare(out, place, sum, 0.5);
     double const kept = std::ldexp(size, form_.factors == Element::e4m3 ? -11 : -18);

@@ -30,7 +30,7 @@ std::string today() {
   return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
 }
 
-/// A JSON string; null for an empty one.
+/// Writes a JSON string; null for an empty one.
 std::string json_text(std::string const& text) {
   if (text.empty()) return "null";
   std::string result = "\"";
@@ -41,7 +41,7 @@ std::string json_text(std::string const& text) {
   return result + '"';
 }
 
-/// Median, min and max under three names; null where nothing was measured, or only once.
+/// Writes median, min and max under three names; null where nothing was measured, or only once.
 std::string spread(std::string const& prefix, std::vector<double> const& values) {
   if (values.empty()) return fmt::format("\"{0}median\": null, \"{0}min\": null, \"{0}max\": null", prefix);
   if (values.size() == 1)

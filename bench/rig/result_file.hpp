@@ -9,7 +9,7 @@
 
 namespace tegula::bench {
 
-/// One figure: a candidate at one size.
+/// Holds one figure: a candidate at one size.
 struct Result {
   std::string kernel;   ///< what is computed: "gemm"
   std::string shape;    ///< "2048x2048x2048"
@@ -28,7 +28,7 @@ struct Result {
 /// cannot be written.
 class ResultFile {
  public:
-  /// An empty path: nothing is written.
+  /// Opens the file at a path. An empty path writes nothing.
   ResultFile(std::string const& path, std::string program, std::string machine);
   void write(Result const& result);
 

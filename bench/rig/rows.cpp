@@ -1,4 +1,4 @@
-// Softmax and layer normalisation of rows, beside copies of the same bytes.
+// Measures softmax and layer normalisation of rows, beside copies of the same bytes.
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -14,7 +14,7 @@ inline constexpr auto copy_tiles = kernel("copy", [](in<float, 1> from, out<floa
   store(to, shape<1024>, load(from, shape<1024>, g[0]), g[0]);
 });
 
-/// y = f(x) row by row; both of one type and shape.
+/// Computes y = f(x) row by row; both have one type and shape.
 class RowWork : public Workload {
  public:
   [[nodiscard]] std::string shape() const override { return shape_text({rows_, columns_}); }

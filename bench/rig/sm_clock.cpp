@@ -7,7 +7,7 @@ namespace {
 
 using Device = void*;
 
-/// The functions of libnvidia-ml that are used; all return 0 when they succeed.
+/// Declares the functions of libnvidia-ml that are used; all return 0 on success.
 struct Library {
   int (*init)() = nullptr;
   int (*device_by_index)(unsigned, Device*) = nullptr;

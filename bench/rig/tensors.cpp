@@ -28,7 +28,7 @@ unsigned char poison_of(Element element) {
   return is_integer(element) ? samples::poison_byte<int> : samples::poison_byte<float>;
 }
 
-/// Well mixed bits of a counter.
+/// Mixes the bits of a counter well.
 std::uint64_t mixed(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15ULL;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;

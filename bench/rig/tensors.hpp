@@ -16,7 +16,7 @@ namespace tegula::bench {
 /// Calls body(first, last) for pieces of [0, count) on all cores, and waits.
 void in_parallel(std::int64_t count, std::function<void(std::int64_t, std::int64_t)> const& body);
 
-/// A dense array in host memory, last axis fastest.
+/// Holds a dense array in host memory, last axis fastest.
 class HostTensor {
  public:
   HostTensor() = default;
@@ -29,17 +29,17 @@ class HostTensor {
   [[nodiscard]] std::int64_t byte_count() const { return size_ * bytes(element_); }
   [[nodiscard]] unsigned char* data() { return data_.get(); }
   [[nodiscard]] unsigned char const* data() const { return data_.get(); }
-  /// The value of elements of up to 32 bits, booleans left out.
+  /// Gives the value of an element of up to 32 bits, booleans excluded.
   [[nodiscard]] double at(std::int64_t index) const;
   void set(std::int64_t index, double value);
 
   /// Fills with nearly normal values (a sum of four uniform ones) times `amplitude`; other seeds, other values.
   void fill_normal(std::uint64_t seed, double amplitude = 1);
-  /// Holds what a DeviceTensor begins with.
+  /// Tells whether the element has the bits that a DeviceTensor begins with.
   [[nodiscard]] bool unwritten(std::int64_t index) const;
-  /// Elements that are unwritten or NaN.
+  /// Counts the elements that are unwritten or NaN.
   [[nodiscard]] std::int64_t count_unwritten() const;
-  /// How many elements differ in any bit.
+  /// Counts the elements that differ in any bit.
   [[nodiscard]] std::int64_t count_different(HostTensor const& other) const;
 
  private:
@@ -49,17 +49,18 @@ class HostTensor {
   std::unique_ptr<unsigned char[]> data_;
 };
 
-/// A dense array on a device with a guard behind it, both poisoned: a NaN in every float, far from any sum in i32.
+/// Holds a dense array on a device with a guard behind it, both poisoned: a NaN in every float, far from any sum in
+/// i32.
 class DeviceTensor {
  public:
   DeviceTensor(device where, Element element, std::vector<std::int64_t> extents);
   DeviceTensor(device where, HostTensor const& values);
 
-  /// As at the start again.
+  /// Restores the state at the start.
   void poison();
   void zero();
   void copy_from(stream const& order, DeviceTensor const& other);
-  /// The values. Throws std::runtime_error if something was written to the guard.
+  /// Gives the values. Throws std::runtime_error if something was written to the guard.
   [[nodiscard]] HostTensor read(std::string const& name) const;
   [[nodiscard]] Argument argument(bool read_only) const;
   [[nodiscard]] void* address() const { return const_cast<unsigned char*>(memory_.data()); }
@@ -72,7 +73,7 @@ class DeviceTensor {
   buffer<unsigned char> memory_;
 };
 
-/// A scalar argument: f32 values by their bits, integers as they are.
+/// Makes a scalar argument: f32 values by their bits, integers as they are.
 Argument scalar_argument(Element element, double value);
 
 }  // namespace tegula::bench

@@ -1,4 +1,5 @@
-// What a hand-written kernel computes: its arguments by name, a float64 reference, the work of one launch, rivals.
+// Describes the problem of a hand-written kernel: its arguments by name, a float64 reference, the work of one launch,
+// rivals.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace tegula::bench {
 
-/// What the comparison of an output with float64 found.
+/// Holds the result of comparing an output with float64.
 struct Verdict {
   samples::Comparison entries{1};  ///< those compared; errors in units of what rounding explains
   double error = 0;                ///< ||out - reference|| / ||reference|| over them
@@ -22,7 +23,7 @@ struct Verdict {
   std::string remark;              ///< of a comparison with a rival
   [[nodiscard]] bool right() const { return unwritten == 0 && entries.right(); }
 
-  /// Compares entry `place`. `tolerance` is what rounding may make of the reference.
+  /// Compares entry `place`. `tolerance` is the error that rounding may cause.
   void compare(HostTensor const& out, std::int64_t place, double reference, double tolerance);
   /// Joins what parts of one output gave.
   void join(Verdict const& part);
@@ -33,22 +34,22 @@ struct Verdict {
   double difference_ = 0, size_ = 0;  // sums of squares
 };
 
-/// Random inputs and poisoned outputs on a device for one problem, several equal sets of them.
+/// Holds random inputs and poisoned outputs on a device for one problem, several equal sets of them.
 class Workload {
  public:
   virtual ~Workload() = default;
 
   [[nodiscard]] virtual std::string shape() const = 0;
   [[nodiscard]] virtual double work() const = 0;  ///< of one launch: operations, or bytes (see Family)
-  /// Enough sets that their bytes together are far beyond the L2 cache.
+  /// Counts the sets; together their bytes are far beyond the L2 cache.
   [[nodiscard]] int sets() const { return static_cast<int>(sets_.size()); }
 
-  /// The arguments of one set by the names that the kernels' texts give their parameters.
+  /// Gives the arguments of one set by the names that the kernels' texts give their parameters.
   [[nodiscard]] std::map<std::string, Argument> arguments(int set) const;
   void poison(int set) { output(set).poison(); }
   [[nodiscard]] HostTensor result(int set) { return output(set).read(output_name_); }
   [[nodiscard]] virtual Verdict check(HostTensor const& out) const = 0;
-  /// The first is what ratios are taken to.
+  /// Gives the rivals. Ratios are taken to the first.
   virtual std::vector<Candidate> rivals(stream const& order, Cublas const* cublas, bool quick) = 0;
 
  protected:
@@ -71,7 +72,7 @@ class Workload {
   std::vector<Set> sets_;
 };
 
-/// A family of problems that one kernel solves.
+/// Describes a family of problems that one kernel solves.
 struct Family {
   std::string name;           ///< of the kernels; the longest that begins a kernel's name is its family
   bool counts_bytes = false;  ///< rates are GB/s, else TFLOP/s
@@ -79,23 +80,23 @@ struct Family {
   std::vector<std::vector<std::int64_t>> large;  ///< timed
   std::vector<std::vector<std::int64_t>> quick;  ///< timed with --quick
   std::string extents;                           ///< what the numbers mean: "M x N x K"
-  /// `one_set` where nothing is timed.
+  /// Makes the problem; `one_set` where nothing is timed.
   std::unique_ptr<Workload> (*make)(stream const& order, std::vector<std::int64_t> const& extents, std::uint64_t seed,
                                     bool one_set);
 };
 
 std::vector<Family> const& families();
 
-/// "2048x2048x2048"
+/// Prints extents: "2048x2048x2048".
 std::string shape_text(std::vector<std::int64_t> const& extents);
 
 std::unique_ptr<Workload> make_product(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
-/// B stored N x K.
+/// Makes a product with B stored N x K.
 template <Element factors, Element result>
 std::unique_ptr<Workload> make_product_of(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
 std::unique_ptr<Workload> make_softmax(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
 std::unique_ptr<Workload> make_layernorm(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
-/// Head dimension 64 or 128.
+/// Makes an attention problem with head dimension 64 or 128.
 template <std::int64_t dimension, bool causal>
 std::unique_ptr<Workload> make_attention(stream const&, std::vector<std::int64_t> const&, std::uint64_t, bool);
 

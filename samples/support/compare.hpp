@@ -85,7 +85,8 @@ class Comparison {
   [[nodiscard]] std::int64_t first_wrong() const { return wrong_ == 0 ? -1 : first_; }
   [[nodiscard]] std::int64_t worst_place() const { return worst_place_; }
 
-  /// "3 of 96 places are wrong (1 NaN, 0 infinite, 2 unwritten), the first at 7: found nan, expected 0.25; ..."
+  /// Prints the result: "3 of 96 places are wrong (1 NaN, 0 infinite, 2 unwritten), the first at 7: found nan, expected
+  /// 0.25; ..."
   [[nodiscard]] std::string str() const {
     if (places_ == 0) return "nothing was compared";
     std::string text = std::to_string(places_) + " places";
@@ -97,7 +98,7 @@ class Comparison {
       return text + ", but the reference is NaN at each of them";
     return text + "; error " + number("%.1e", error_) + " (at most " + number("%.1e", bound_) + ")";
   }
-  /// Empty if right, else `str()`.
+  /// Gives nothing if right, else `str()`.
   [[nodiscard]] std::string failure() const { return right() ? std::string() : str(); }
 
  private:

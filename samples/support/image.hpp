@@ -15,7 +15,7 @@
 
 namespace samples {
 
-/// Rows from the top, channels interleaved.
+/// Holds rows from the top, channels interleaved.
 struct Image {
   int width = 0;
   int height = 0;
@@ -60,7 +60,7 @@ inline Image read_png(std::string const& path) {
   return image;
 }
 
-/// The next number of a PNM header; blanks and comments before it are skipped.
+/// Reads the next number of a PNM header; skips blanks and comments before it.
 inline std::int64_t header_number(std::istream& in, std::string const& path) {
   while (in >> std::ws && in.peek() == '#') in.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
   std::int64_t number = 0;
@@ -118,7 +118,7 @@ inline void write_image(std::string const& path, Image const& image) {
   if (!out) throw std::runtime_error(path + ": cannot be written");
 }
 
-/// Channel-major float planes in [0, 1], the form that the kernels take.
+/// Gives channel-major float planes in [0, 1], the form that the kernels read.
 inline std::vector<float> to_planes(Image const& image) {
   std::vector<float> planes;
   planes.reserve(image.pixels.size());
@@ -129,7 +129,7 @@ inline std::vector<float> to_planes(Image const& image) {
   return planes;
 }
 
-/// The reverse of to_planes: values are clamped to [0, 1] and rounded.
+/// Reverses to_planes: values are clamped to [0, 1] and rounded.
 inline Image from_planes(std::vector<float> const& planes, int width, int height, int channels) {
   Image image = detail::blank(width, height, channels, "from_planes");
   std::size_t i = 0;

@@ -17,7 +17,7 @@
 
 namespace samples {
 
-/// Values in [-1, 1), other ones at every run.
+/// Gives values in [-1, 1), other ones at every run.
 template <class T>
 std::vector<T> random_values(std::int64_t count) {
   static std::mt19937_64 engine(std::random_device{}());
@@ -27,7 +27,7 @@ std::vector<T> random_values(std::int64_t count) {
   return values;
 }
 
-/// The values exactly.
+/// Gives the values exactly.
 template <class T>
 std::vector<double> exact(std::vector<T> const& values) {
   std::vector<double> result;
@@ -36,7 +36,7 @@ std::vector<double> exact(std::vector<T> const& values) {
   return result;
 }
 
-/// A buffer of places that count as never written.
+/// Makes a buffer of places that count as never written.
 template <class T, int rank, class... Extents>
 tegula::buffer<T, rank> poisoned(tegula::device where, Extents... extents) {
   tegula::buffer<T, rank> result(where, extents...);
@@ -51,7 +51,7 @@ tegula::buffer<T, rank> filled(tegula::device where, std::vector<T> const& value
   return result;
 }
 
-/// Least seconds of several runs; the first, which may compile, does not count.
+/// Gives the min seconds of several runs; the first, which may compile, does not count.
 template <class Go>
 double best_seconds(tegula::stream const& order, Go const& go, int repeats = 10) {
   tegula::timer clock(order);

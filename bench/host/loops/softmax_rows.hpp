@@ -1,4 +1,4 @@
-// The softmax loop, compiled once in each source that includes it, with that source's flags.
+// Defines the softmax loop, compiled once in each source that includes it, with that source's flags.
 #pragma once
 
 #include <cmath>
