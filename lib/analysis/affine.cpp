@@ -65,7 +65,7 @@ Range narrowed(Range range, Predicate predicate, bool holds, std::int64_t bound)
   return range;
 }
 
-/// The greatest number that divides a sum whatever its terms are.
+/// Gives the greatest number that divides a sum whatever its terms are.
 std::int64_t divisor(Affine const& sum) {
   std::int64_t result = std::abs(sum.constant);
   for (auto const& [value, factor] : sum.terms) result = std::gcd(result, factor);

@@ -14,7 +14,7 @@
 
 namespace tegula::analysis {
 
-/// All integers from low to high; both ends are far out when nothing is known.
+/// Holds all integers from low to high; both ends are far out if nothing is known.
 struct Range {
   static constexpr std::int64_t far = std::int64_t{1} << 60;
   std::int64_t low = -far;
@@ -28,8 +28,8 @@ Range operator+(Range a, Range b);
 Range operator*(Range a, std::int64_t factor);
 Range joined(Range a, Range b);
 
-/// constant + sum of factor * value. A loop's index stands for its distance from the lower bound in units of the factor
-/// that all steps share, and that distance is what its term means; see `turns`.
+/// Holds constant + sum of factor * value. A loop's index stands for its distance from the lower bound in units of the
+/// factor that all steps share, and that distance is what its term means; see `turns`.
 struct Affine {
   std::int64_t constant = 0;
   std::map<ir::Value const*, std::int64_t> terms;
@@ -41,12 +41,12 @@ Affine operator*(Affine a, std::int64_t factor);
 
 class Affines {
  public:
-  /// The sum that an integer scalar is; at worst itself. Its numbers are so small that a few such sums, each of them
-  /// multiplied by what a tile has elements, fit.
+  /// Gives the sum that an integer scalar equals; at worst the scalar itself. Its numbers are so small that a few such
+  /// sums, each of them multiplied by what a tile has elements, fit.
   Affine const& of(ir::Value const& value);
-  /// The values that a term of that sum may have.
+  /// Gives the range of values of a term of that sum.
   Range range_of_term(ir::Value const& value);
-  /// The values that an integer scalar may have.
+  /// Gives the range of values of an integer scalar.
   Range range(ir::Value const& value) { return range(value, {}); }
   /// True when a term is the distance that a for has come from its lower bound.
   static bool turns(ir::Value const& value);

@@ -27,7 +27,7 @@ constexpr std::int64_t greatest_block = (std::int64_t{1} << 31) - 1;
 constexpr std::int64_t max_warps = 32;  ///< of a CTA
 constexpr std::int64_t max_divisibility = std::int64_t{1} << 40;
 
-/// gcd in which 0 stands for "is 0", which everything divides.
+/// Computes a gcd in which 0 stands for "is 0", which everything divides.
 std::int64_t gcd(std::int64_t a, std::int64_t b) { return std::gcd(a, b); }
 std::int64_t power_of_two_part(std::int64_t value) { return value == 0 ? 0 : value & -value; }
 std::int64_t magnitude(std::int64_t value) {
@@ -47,14 +47,14 @@ Range full_range(Element element) {
   return {};
 }
 
-/// A number that both divide, or the larger one when the product grows too large.
+/// Gives a number that both divide, or the larger one if the product grows too large.
 std::int64_t common_multiple(std::int64_t a, std::int64_t b) {
   constexpr std::int64_t most = std::int64_t{1} << 30;
   if (a == 0 || b == 0) return 0;
   return a > most || b > most ? std::max(a, b) : std::lcm(a, b);
 }
 
-/// The range of exact results, or the element's whole range when a result may wrap.
+/// Gives the range of exact results, or the element's whole range if a result may wrap.
 std::pair<Range, bool> range_of(Wide least, Wide greatest, Element element) {
   Range const full = full_range(element);
   if (least < full.least || greatest > full.greatest) return {full, true};
@@ -510,7 +510,7 @@ class Solver {
     return result;
   }
 
-  /// `col < n` is equal over runs when both sides are multiples of the run's length there.
+  /// Handles comparisons: `col < n` is equal over runs when both sides are multiples of the run's length there.
   ValueFacts compare(Op const& op) const {
     ValueFacts result = elementwise(op);
     if (!is_integer(op.lhs()->type().element())) return result;
@@ -550,7 +550,7 @@ class Solver {
     return result;
   }
 
-  /// Any function of the operands, element by element: equal where all of them are.
+  /// Handles any function of the operands, element by element: equal where all of them are.
   ValueFacts elementwise(Op const& op) const {
     ValueFacts result = unknown(op.result()->type());
     if (!op.info().has(ir::elementwise)) return result;

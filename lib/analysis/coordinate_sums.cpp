@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t greatest_number = std::int64_t{1} << 56;
 constexpr std::size_t max_terms = 32;
 
-/// a + times * b.
+/// Computes a + times * b.
 std::optional<CoordinateSum> plus(CoordinateSum a, CoordinateSum const& b, std::int64_t times) {
   bool good = true;
   auto const add = [&](std::int64_t& to, std::int64_t number) {

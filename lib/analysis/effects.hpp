@@ -17,7 +17,7 @@ EffectSummary effects_of(ir::Op const& op);
 /// True when an op without used results may be dropped: it writes nothing, ends nothing and belongs to no launch.
 bool removable(ir::Op const& op);
 
-/// The parameter that a tensor value names, in its function; every tensor is one.
+/// Gives the attributes of the parameter that a tensor value names, in its function; every tensor is one.
 ir::ParameterAttributes const& parameter_of(ir::Value const& tensor);
 
 /// True for a load whose value no store of this kernel can change: its tensor is an in parameter, which never aliases a

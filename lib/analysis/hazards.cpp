@@ -24,7 +24,8 @@ bool orders(Op const& op) {
   return op.is<WarpBarrierOp>() && op.as<WarpBarrierOp>().purpose == Purpose::order;
 }
 
-/// An arrival here that says what its threads have done so far; at another CTA's mbarrier nobody here waits for it.
+/// Tells whether an op is an arrival here that releases its threads' earlier accesses; at another CTA's mbarrier nobody
+/// here waits for it.
 bool releases(Op const& op) {
   if (op.is<MbarrierExpectOp>()) return op.as<MbarrierExpectOp>().arrive;
   return op.operand_count() == 1;
@@ -249,15 +250,15 @@ void Hazards::age(Completion group, State& state, std::int64_t elected) {
 
 // ---- places
 
-/// No barrier of that level can stand inside.
+/// Tells whether no barrier of that level can stand inside.
 bool Hazards::sealed(Op const& region, Level level) const {
   if (region.is<ElectOp>()) return true;
   if (level == Level::replicas) return replica_uniformity_.divergent_control(region);
   return level == Level::group && uniformity_.divergent_control(region);
 }
 
-/// As late as possible, but before regions in which nobody can meet, and before loops that the earlier access is not
-/// in, or did not end in. Null: it would have to come before that access.
+/// Finds the latest place to meet, but before regions in which no thread can meet, and before loops that the earlier
+/// access is not in, or did not end in. Null: it would have to come before that access.
 Op const* Hazards::meeting_point(Op const& at, Pending const& earlier, Level level) const {
   bool const waited = earlier.access->waited_by == nullptr && earlier.ended != nullptr;
   Op const* const source = waited                                 ? earlier.ended

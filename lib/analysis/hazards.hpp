@@ -77,7 +77,7 @@ class Hazards {
   CallSummary summary();
 
   [[nodiscard]] SharedAccesses& accesses() { return accesses_; }
-  /// Warps that run the function's body.
+  /// Counts the warps that run the function's body.
   [[nodiscard]] int warps() const { return warps_; }
 
  private:
@@ -187,9 +187,9 @@ class Hazards {
   std::map<ir::Op const*, CallSummary> calls_;
 };
 
-/// Warps of the groups that run a function's body: its own number, else that of the kernels that reach it.
+/// Counts the warps of the groups that run a function's body: its own number, else that of the kernels that reach it.
 int warps_of(ir::Function const& function);
-/// The function is called, itself or through others, inside warp_specialize.
+/// Tells whether the function is called, itself or through others, inside warp_specialize.
 bool runs_in_partitions(ir::Function const& function);
 
 }  // namespace tegula::analysis

@@ -17,7 +17,7 @@ using Kind = MemoryAccessFacts::Kind;
 constexpr std::int64_t sector_bytes = 32;
 constexpr int widest_bytes = 16;
 
-/// The name of the tensor or buffer behind a value; views and elections lead back to it.
+/// Gives the name of the tensor or buffer behind a value; views and elections lead back to it.
 std::string name_of(ir::Value const& value) {
   ir::Value const* at = &value;
   while (ir::Op const* op = at->defining_op()) {
@@ -27,7 +27,7 @@ std::string name_of(ir::Value const& value) {
   return at->name();
 }
 
-/// Elements that one instruction of a thread moves.
+/// Counts the elements that one instruction of a thread moves.
 std::int64_t width_of(ir::Type const& tile, std::int64_t vector) {
   if (vector < 2 || tile.rank() == 0) return 1;
   return std::min<std::int64_t>(
@@ -79,7 +79,7 @@ MemoryAccessFacts shared_access(Kind kind, ir::Value const& view, ir::Type const
   return result;
 }
 
-/// Ops that take a thread's time while copies and products run.
+/// Tells whether an op takes a thread's time while copies and products run.
 bool is_work(ir::Op const& op) {
   for (int i = 0; i < op.result_count(); ++i)
     if (op.result(i)->type().is_tile() && !op.is<ir::WgmmaWaitOp>() && !op.is<ir::WgmmaFenceOp>() &&

@@ -1,4 +1,4 @@
-// Facts that decide a kernel's speed, read off its lowered IR.
+// Reads facts that decide a kernel's speed off its lowered IR.
 #pragma once
 
 #include "ir/op.hpp"
@@ -6,8 +6,8 @@
 
 namespace tegula::analysis {
 
-/// Facts of a kernel whose tiles have layouts and whose global accesses have their widths; shared_bytes and what the
-/// assembler says are left open.
+/// Gives the facts of a kernel whose tiles have layouts and whose global accesses have their widths; shared_bytes and
+/// the assembler's facts are left open.
 KernelFacts kernel_facts(ir::Function const& kernel);
 
 }  // namespace tegula::analysis

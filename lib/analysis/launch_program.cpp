@@ -63,7 +63,7 @@ class Slice {
   }
   std::int32_t number(std::int64_t value) { return emit(LaunchOp::constant, 0, 0, 0, value); }
 
-  /// A 64-bit result brought to the element: i8 and i32 wrap.
+  /// Brings a 64-bit result to the element: i8 and i32 wrap.
   std::int32_t narrowed(std::int32_t step, Element element) {
     if (element != Element::i8 && element != Element::i32) return step;
     std::int32_t const bias = number(std::int64_t{1} << (bits(element) - 1));

@@ -1,4 +1,4 @@
-// When each user of a function's shared memory holds something.
+// Computes when each user of a function's shared memory holds data.
 //
 //   position   op                      %a   %b   scratch
 //      0       shared_store %a         |
@@ -19,8 +19,8 @@
 
 namespace tegula::analysis {
 
-/// From its first access to the end of its last one, in positions of the function's text (ops counted in order, outer
-/// ones first). An asynchronous access ends at the wait that completes it, or at the function's end. What a loop
+/// Spans a user's first access to the end of its last one, in positions of the function's text (ops counted in order,
+/// outer ones first). An asynchronous access ends at the wait that completes it, or at the function's end. What a loop
 /// touches lives through the loop; what one lane or only some warps of a group touch (elect, branches and loops that
 /// warps take differently) lives through that op, since the group cannot meet inside. An mbarrier lives until it is
 /// invalidated, what peers write through the whole function.
@@ -38,11 +38,11 @@ class Liveness {
 
   [[nodiscard]] std::vector<ir::SharedUser> const& users() const { return users_; }
   [[nodiscard]] LiveRange const& range(std::size_t user) const { return ranges_[user]; }
-  /// Both hold something at one time.
+  /// Tells whether both hold data at one time.
   [[nodiscard]] bool together(std::size_t a, std::size_t b) const;
-  /// No allocation takes less.
+  /// Gives a lower bound of the bytes of all allocations.
   [[nodiscard]] std::int64_t max_live_bytes() const;
-  /// One line per user: its kind, name, bytes, offset once decided, and range.
+  /// Prints one line per user: its kind, name, bytes, offset once decided, and range.
   [[nodiscard]] std::string str() const;
 
  private:

@@ -23,7 +23,7 @@ int cost(ir::Value const& value) {
   return registers_of(broadcast != nullptr ? broadcast->operand()->type() : value.type());
 }
 
-/// Values alive at one point, and what they take.
+/// Holds the values alive at one point, and their registers.
 class Live {
  public:
   explicit Live(bool open_products) : open_products_(open_products) {}

@@ -5,7 +5,7 @@
 
 namespace tegula::analysis {
 
-/// 32-bit registers that a value of this type takes in one thread; 16-bit elements are packed. Tiles need layouts.
+/// Counts the 32-bit registers of a value of this type in one thread; 16-bit elements are packed. Tiles need layouts.
 int registers_of(ir::Type const& type);
 
 /// Estimates the maximum of the registers of values alive between any two ops. Constants and values computed from

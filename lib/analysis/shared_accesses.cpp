@@ -265,7 +265,7 @@ bool SharedAccesses::covers(Access const& later, Access const& earlier, Op const
 
 // ---- elements
 
-/// The distribution of a tile's elements, made once per layout.
+/// Tabulates the distribution of a tile's elements, once per layout.
 std::vector<SharedAccesses::Place> const& SharedAccesses::places(Access const& access, int warps) {
   bool const owners = access.holders == Access::Holders::owners;
   auto const [slot, fresh] = places_.try_emplace({access.layout, owners, warps});
@@ -292,7 +292,7 @@ std::vector<SharedAccesses::Place> const& SharedAccesses::places(Access const& a
   return made;
 }
 
-/// visit(coordinates in the box, one per axis of the root; warp; lane)
+/// Calls visit(coordinates in the box, one per axis of the root; warp; lane).
 template <class Visit>
 void SharedAccesses::each_element(Access const& access, int warps, Visit const& visit) {
   Slice const& slice = access.slice;

@@ -73,14 +73,14 @@ bool is_inside(ir::Value const& value, ir::Op const& outer);
 /// without accesses may be added to the function or removed.
 class SharedAccesses {
  public:
-  /// `warps` of the group that runs the function's body; where offsets of shared memory are decided.
+  /// Begins with the `warps` of the group that runs the function's body; offsets of shared memory must be decided.
   SharedAccesses(ir::Function const& function, int warps);
 
   /// Gives all accesses of an op, reads before writes; none for calls, regions and `in` tensors of kernels.
   std::vector<Access> const& of(ir::Op const& op);
   /// Gives the bytes through which an op's warps exchange; null if it exchanges nothing.
   Access const* scratch(ir::Op const& op, bool write);
-  /// `copy`, as known to the lanes that executed a wait for it.
+  /// Gives `copy`, as known to the lanes that executed a wait for it.
   Access const& waited(Access const& copy, ir::Op const& wait);
   /// Gives the copies that count on an mbarrier of this buffer.
   std::vector<Access const*> const& counted_on(ir::Op const& mbarriers);

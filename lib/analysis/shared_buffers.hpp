@@ -7,8 +7,8 @@
 
 namespace tegula::analysis {
 
-/// The shared_alloc ops that a buffer, a view or an mbarrier may lie in, in the order they are found: one, unless it is
-/// carried by a loop or chosen by a branch.
+/// Finds the shared_alloc ops that a buffer, a view or an mbarrier may lie in, in the order they are found: one, unless
+/// a loop carries it or a branch chooses it.
 std::vector<ir::Op const*> buffers_of(ir::Value const& value);
 
 /// Names the op that completes an asynchronous access.
@@ -20,7 +20,7 @@ enum class Completion : std::uint8_t {
   cp_async,  ///< cp_async_commit, then cp_async_wait by the same thread; or cp_async_arrive
 };
 Completion completion_of(ir::Op const& op);
-/// The mbarrier that an op arrives at, waits for, initialises or lets a copy count on; null: none.
+/// Gives the mbarrier that an op arrives at, waits for, initialises or lets a copy count on; null: none.
 ir::Value const* mbarrier_of(ir::Op const& op);
 
 /// Groups of asynchronous accesses: how many commits came since the access.
@@ -32,8 +32,8 @@ inline bool commits(ir::Op const& op, Completion group) {
 /// Counts the groups that a wait leaves open; -1: the op is not a wait for such groups.
 std::int64_t leaves_open(ir::Op const& op, Completion group);
 
-/// The op after which the access that `op` starts is surely over, in the thread that started it: the first wait that
-/// every path meets and that counts enough commits. Null: none in this function.
+/// Finds the op after which the access that `op` starts is surely over, in the thread that started it: the first wait
+/// that every path meets and that counts enough commits. Null: none in this function.
 ir::Op const* completed_at(ir::Op const& op);
 
 }  // namespace tegula::analysis

@@ -14,7 +14,7 @@ namespace tegula::analysis {
 /// threads of a group read the same value there.
 class Uniformity {
  public:
-  /// Between warps of one group, or, with `replicas`, of all replicas of a partition: their numbers differ too.
+  /// Compares warps of one group, or, with `replicas`, of all replicas of a partition: their numbers differ too.
   explicit Uniformity(ir::Module const& module, bool replicas = false);
 
   [[nodiscard]] bool divergent(ir::Value const& value) const { return divergent_.count(&value) != 0; }
@@ -24,7 +24,7 @@ class Uniformity {
   /// it.
   [[nodiscard]] bool runs_alike(ir::Block const& block) const;
 
-  /// One line per divergent value and divergent control op of the function, in the order of its text.
+  /// Prints one line per divergent value and divergent control op of the function, in the order of its text.
   [[nodiscard]] std::string str(ir::Function const& function) const;
 
  private:

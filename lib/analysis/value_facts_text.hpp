@@ -1,4 +1,4 @@
-// The text of facts about one integer value.
+// Prints and reads the text of facts about one integer value.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace tegula::analysis {
 
-/// "contiguity [1, 64], divisibility [16, 8], constancy [4, 1], from 0 to 255"; without the range when it is that of
-/// i64.
+/// Prints "contiguity [1, 64], divisibility [16, 8], constancy [4, 1], from 0 to 255"; without the range if it is that
+/// of i64.
 std::string to_string(ValueFacts const& facts);
-/// The reverse; nothing for text of another form.
+/// Reads that text; nothing for text of another form.
 std::optional<ValueFacts> parse_value_facts(std::string_view text);
 
 }  // namespace tegula::analysis

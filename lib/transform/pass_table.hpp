@@ -10,8 +10,9 @@
 
 namespace tegula::transform {
 
-/// Something that holds of a whole module. Passes need properties and leave properties; whether one holds is read off
-/// the IR, so a dump that is read back needs no memory of what ran.
+/// Names a property of a whole module. Passes need properties and leave properties. The IR alone shows whether one
+/// holds, so a dump that is read back needs no record of earlier passes. Passes need properties and leave properties;
+/// whether one holds is read off the IR, so a dump that is read back needs no memory of what ran.
 enum class Property : std::uint8_t {
   no_calls,        ///< no call is left
   expanded_math,   ///< elementary functions are arithmetic
@@ -36,7 +37,7 @@ struct PropertySet {
   [[nodiscard]] constexpr bool has(Property property) const { return (bits >> static_cast<int>(property) & 1U) != 0; }
 };
 
-/// One row of the table.
+/// Describes one pass, a row of the table.
 struct PassInfo {
   std::string_view name;
   std::string_view summary;
@@ -48,23 +49,23 @@ struct PassInfo {
 };
 
 std::span<PassInfo const> passes();
-/// Null when there is no such pass.
+/// Finds a pass; null if there is no such pass.
 PassInfo const* find_pass(std::string_view name);
-/// Each pass with its summary, needs and leaves.
+/// Prints each pass with its summary, needs and leaves.
 std::string describe_passes();
 
 /// Passes in the order in which they run; each stands in the table.
 using Pipeline = std::span<PassInfo const* const>;
 
-/// For the host.
+/// Lists the passes for the host.
 Pipeline host_pipeline();
-/// For kernels of a GPU without products or copies. Functions may stay: barriers are due on both sides of a call, so
-/// the text says them.
+/// Lists the passes for kernels of a GPU without products or copies. Functions may stay: barriers are due on both sides
+/// of a call, so the text says them.
 Pipeline cuda_pipeline();
-/// For kernels of a GPU of which the passes make block ops, whose text says every barrier. Their loops must be seen
+/// Lists the passes for kernels of a GPU that become block ops, whose text says every barrier. Their loops must be seen
 /// whole, so all calls are inlined.
 Pipeline cuda_block_pipeline();
-/// For kernels written in block ops: layouts and copies are there already.
+/// Lists the passes for kernels written in block ops, which already have layouts and copies.
 Pipeline block_pipeline();
 
 }  // namespace tegula::transform

@@ -24,7 +24,7 @@ std::string_view kernel_name(ir::Module const& module) {
   return module.functions().empty() ? std::string_view("module") : std::string_view(module.functions().front()->name());
 }
 
-/// One run of a pipeline.
+/// Runs a pipeline once.
 class Run {
  public:
   Run(ir::Module& module, Pipeline pipeline, CompileOptions const& options, support::Options const& environment)

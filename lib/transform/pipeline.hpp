@@ -15,7 +15,7 @@ namespace tegula::transform {
 /// the known ones.
 std::vector<PassInfo const*> parse_pipeline(std::string_view text, support::Diagnostics& diagnostics);
 
-/// The names of the passes, as parse_pipeline reads them.
+/// Prints the names of the passes, as parse_pipeline reads them.
 std::string to_string(Pipeline pipeline);
 
 /// Explains why the passes cannot run in this order on this module: the first pass whose need is neither left by a pass
@@ -32,7 +32,7 @@ void run_pipeline(ir::Module& module, std::string_view pipeline, CompileOptions 
 void run_pipeline(ir::Module& module, Pipeline pipeline, CompileOptions const& options,
                   support::Options const& environment = support::options());
 
-/// The text of a replay file: IR with a comment that holds pipeline and options.
+/// Gives the text of a replay file: IR with a comment that holds pipeline and options.
 std::string replay_text(ir::Module const& module, std::string_view pipeline, CompileOptions const& options);
 
 struct Replay {

@@ -9,7 +9,7 @@
 namespace tegula::transform {
 namespace {
 
-/// The first op that `in_the_way` says something about.
+/// Finds the first op for which `in_the_way` gives a text.
 template <class Test>
 std::string first(ir::Module const& module, Test in_the_way) {
   std::string found;

@@ -1,4 +1,4 @@
-// Replay files: IR with one comment line that says what to run on it.
+// Reads and writes replay files: IR with one comment line that names the passes and options to run.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -32,7 +32,7 @@ void read_value(std::string_view text, Choice& choice) {
   choice = *found;
 }
 
-/// False: there is no such option.
+/// Returns false if there is no such option.
 bool read_option(CompileOptions& options, std::string_view key, std::string_view text) {
   bool known = false;
   abi::for_each_pass_option(options, [&](std::string_view name, std::string_view, auto& value) {

@@ -85,7 +85,7 @@ bool refuse_calls(std::vector<SharedUser> const& users, support::Diagnostics& di
   return refused;
 }
 
-/// The last argument of a call: the caller's base and an offset.
+/// Gives the last argument of a call: the caller's base and an offset.
 void pass_base(ir::Op& call, std::int64_t offset, std::int64_t bytes) {
   auto& attributes = call.as<ir::CallOp>();
   ir::Builder builder = ir::Builder::before(call);
@@ -118,7 +118,7 @@ bool give(SharedUser const& user, std::int64_t offset) {
   return true;
 }
 
-/// Scratch offsets of ops that exchange nothing are no decisions.
+/// Clears scratch offsets of ops that exchange nothing: they are not decisions.
 bool forget_unneeded(ir::Function& function) {
   bool changed = false;
   ir::walk_pre_order(function, [&](ir::Op& op) {

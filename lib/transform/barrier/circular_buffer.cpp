@@ -29,7 +29,8 @@ using ir::Value;
 
 constexpr std::int64_t max_stages_chosen = 4;
 
-/// A place where a ring is filled: fetches of one block that fill one stage together, one per buffer of the ring.
+/// Describes a place where a ring is filled: fetches of one block that fill one stage together, one per buffer of the
+/// ring.
 struct Site {
   std::vector<Op*> fetches;
   StageLifetime life;
@@ -168,7 +169,7 @@ class Rings {
 
   // ---- decide: how many stages.
 
-  /// Some site has no loop with fetches beside it in its block.
+  /// Tells whether some site has no loop with fetches beside it in its block.
   [[nodiscard]] bool innermost(Ring const& ring) const {
     auto const holds_a_loop = [&](Block const& block) {
       for (Home const& home : homes_)
@@ -233,7 +234,8 @@ class Rings {
     return true;
   }
 
-  /// As many stages as asked for, but no more than the only loop that fills them has iterations, where that is known.
+  /// Chooses as many stages as asked for, but no more than the only loop that fills them has iterations, where that is
+  /// known.
   std::int64_t enough_stages(Ring const& ring) {
     std::int64_t const asked = ring.stages_asked();
     Op const* const loop = loop_around(ring.sites.front().block());
@@ -385,14 +387,14 @@ class Rings {
     return result;
   }
 
-  /// The op of `outer` that holds the block; null: none does.
+  /// Finds the op of `outer` that holds the block; null: none does.
   static Op* holder_in(Block const& block, Block const& outer) {
     Op* at = block.parent_op();
     while (at != nullptr && at->parent() != &outer) at = at->parent_op();
     return at;
   }
 
-  /// use mod stages and use div stages.
+  /// Holds use mod stages and use div stages.
   struct Slot {
     Value* stage;
     Value* turn;
@@ -433,7 +435,7 @@ class Rings {
     for (std::size_t i = 0; i < site.fetches.size(); ++i) ir::replace(*site.fetches[i], stages[i]);
   }
 
-  /// The first of the wgmma fences that stand right before a reader: a wait between fence and product makes ptxas
+  /// Finds the first of the wgmma fences that stand right before a reader: a wait between fence and product makes ptxas
   /// serialise the products (C7519).
   static Op& before_fences(Op& reader, Op const& fetch) {
     Op* result = &reader;
@@ -466,7 +468,7 @@ class Rings {
     inside.op(ir::YieldOp{}, {}, {});
   }
 
-  /// One arrive per warp at the stage's empty barrier, where the last reader of what site i filled has ended.
+  /// Arrives once per warp at the stage's empty mbarrier, behind the last reader of site i's stage.
   static void give_back(Ring const& ring, std::size_t i) {
     if (ring.empty == nullptr) return;
     Site const& site = ring.sites[i];

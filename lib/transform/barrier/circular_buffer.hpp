@@ -1,11 +1,11 @@
-// Fetched tiles get their places: rings of stages in shared memory.
+// Places fetched tiles in rings of stages in shared memory.
 #pragma once
 
 #include "transform/pass.hpp"
 
 namespace tegula::transform {
 
-/// Every fetch becomes a copy into a stage of a ring, a wait of its readers, and an arrive that gives the stage back.
+/// Replaces every fetch by a copy into a stage of a ring, a wait of its readers, and an arrive that releases the stage.
 ///
 ///   before: for %k = ... {                         after: %end = for %k = ... carry (%use = %zero) : i64 {
 ///             %a = fetch %map, %i, %k : ...                 elect {role = producer} {

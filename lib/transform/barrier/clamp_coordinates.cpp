@@ -19,7 +19,7 @@ bool has_coordinates(Op const& op) {
   return op.is<ir::TmaLoadOp>() || op.is<ir::TmaStoreOp>() || op.is<ir::TmaReduceOp>() || op.is<ir::TmaPrefetchOp>();
 }
 
-/// Elements that a copy takes along each axis of its tensor.
+/// Gives the elements that a copy takes along each axis of its tensor.
 Extents box_of(Op const& op) {
   Value const& map = *op.in("map");
   Value const& tile = op.is<ir::TmaPrefetchOp>() ? map : *op.in(op.is<ir::TmaLoadOp>() ? "destination" : "source");

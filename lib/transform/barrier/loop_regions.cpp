@@ -18,7 +18,7 @@ using ir::Value;
 
 namespace {
 
-/// Each value that an op or what it holds reads.
+/// Visits each value that an op, or an op inside it, reads.
 template <class Visit>
 void for_each_read(Op& op, Visit visit) {
   for (Value* operand : op.operands()) visit(*operand);
@@ -29,7 +29,7 @@ void for_each_read(Op& op, Visit visit) {
     });
 }
 
-/// The op of `block` that is `op` or holds it.
+/// Finds the op of `block` that is `op` or holds it.
 Op* ancestor(Op& op, Block const& block) {
   Op* at = &op;
   while (at != nullptr && at->parent() != &block) at = at->parent_op();
@@ -179,7 +179,7 @@ bool LoopPipeline::leaves_group(Value const& value, int stage, Group const& grou
          });
 }
 
-/// The ops of one stage that follow each other; under a test, what others read comes out of the branch.
+/// Runs consecutive ops of one stage; under a test, values that others read are results of the branch.
 void LoopPipeline::run_group(ir::Builder& builder, Turn const& turn, State& state, int stage, Group const& group,
                              bool last_of_stage, ir::ValueMap& values) {
   auto const update = [&](ir::Builder& at, ir::ValueMap& known) {
@@ -267,7 +267,7 @@ void LoopPipeline::run(ir::Builder& builder, Turn const& turn, State& state) {
   }
 }
 
-/// A loop whose body is one turn; the state goes through it.
+/// Makes a loop whose body is one turn; the state goes through it.
 void LoopPipeline::loop_of_turns(ir::Builder& builder, Value* lower, Value* upper, State& state, Turn turn) {
   std::vector<Value*> operands = {lower, upper, loop_.step()};
   std::size_t const bounds = operands.size();

@@ -59,7 +59,8 @@ enum class Tail : std::uint8_t {
 /// instead of a loop. A known trip count needs no tests.
 class LoopPipeline {
  public:
-  /// `order`: the listed ops as a turn of the main loop runs them; ops of one stage in their order in the body.
+  /// Takes the listed ops in the `order` in which a turn of the main loop runs them; ops of one stage in their order in
+  /// the body.
   LoopPipeline(ir::Op& loop, std::vector<StagedOp> order);
 
   /// Explains why the stages cannot be taken apart; empty: they can.
@@ -71,14 +72,14 @@ class LoopPipeline {
   static std::optional<std::int64_t> counts_by(ir::Loop const& loop, int carry);
 
  private:
-  /// A value that an iteration hands to the next one.
+  /// Holds a value that an iteration passes to the next one.
   struct Carry {
     ir::Value* argument = nullptr;
     ir::Value* next = nullptr;
     int home = 0;  ///< the stage that computes it
     std::optional<std::int64_t> by;
   };
-  /// A value that later stages of the same iteration read, up to so many turns on.
+  /// Holds a value that later stages of the same iteration read, up to `turns` turns later.
   struct Crossing {
     ir::Value* value = nullptr;
     int home = 0;
@@ -89,7 +90,7 @@ class LoopPipeline {
     std::vector<ir::Value*> carried;               ///< of each Carry, after the last iteration that computed it
     std::vector<std::vector<ir::Value*>> history;  ///< of each Crossing, that of one turn ago first
   };
-  /// One turn: stage s runs for the iteration that is `ahead - s` behind the base.
+  /// Describes one turn: stage s runs for the iteration that is `ahead - s` behind the base.
   struct Turn {
     ir::Value* base = nullptr;
     std::vector<ir::Value*> counters;  ///< of each Carry at the base

@@ -29,8 +29,8 @@ void collect_readers(Value const& view, std::vector<Op*>& readers) {
 /// Groups of wgmma committed after a product's own, while walking forward from it.
 class Groups {
  public:
-  /// The first wait among the ops from `at` up to `end` of one block that covers the product; null: none. What nested
-  /// blocks commit or wait for is not counted: they may not run.
+  /// Finds the first wait among the ops from `at` up to `end` of one block that covers the product; null: none. What
+  /// nested blocks commit or wait for is not counted: they may not run.
   Op* covering(Block::iterator at, Block::iterator end) {
     for (; at != end; ++at) {
       if (at->is<ir::WgmmaCommitOp>()) ++younger_;

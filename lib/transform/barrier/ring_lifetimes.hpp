@@ -9,7 +9,7 @@
 
 namespace tegula::transform {
 
-/// Bytes of shared memory left free beside tiles: barriers, gaps.
+/// Reserves bytes of shared memory beside tiles: mbarriers, gaps.
 inline constexpr std::int64_t shared_reserve = 2 * 1024;
 
 /// Marks where the readers of a fetched tile begin and where all of them have ended. Places are ops of the fetch's own
@@ -31,14 +31,15 @@ StageLifetime stage_lifetime(ir::Op& fetch);
 ir::Op* loop_around(ir::Block const& block);
 /// Stages that the loop asks for, or needs for its distance; 0: it leaves them open.
 std::int64_t stages_asked(ir::Op const& loop);
-/// A stage that the next iteration gives back is still in use when that iteration's copy has to be there.
+/// Gives the min stages: a stage that the next iteration releases is still in use when that iteration's copy has to
+/// arrive.
 inline std::int64_t min_stages(StageLifetime const& life) { return life.next_turn ? 2 : 1; }
-/// Bytes of shared memory that rings leave: shared_reserve, and buffers that stand in the text.
+/// Gives the bytes of shared memory that rings leave: shared_reserve, and buffers that stand in the text.
 std::int64_t bytes_beside_rings(ir::Function& function);
-/// Bytes of shared memory that all fetches need at least.
+/// Gives the min bytes of shared memory that all fetches need.
 std::int64_t min_bytes_of_rings(ir::Function& function);
 
-/// The op of `block` that is `op` or holds it.
+/// Finds the op of `block` that is `op` or holds it.
 ir::Op* ancestor_in(ir::Op& op, ir::Block const& block);
 /// Tells whether a stands before b in their common block.
 bool stands_before(ir::Op const& a, ir::Op const& b);

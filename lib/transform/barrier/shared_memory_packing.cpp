@@ -25,14 +25,14 @@ class Packer {
         }
   }
 
-  /// The bytes of an item and of all that may not overlap it.
+  /// Sums the bytes of an item and of all that may not overlap it.
   [[nodiscard]] std::int64_t weight(std::size_t item) const {
     std::int64_t sum = items_[item].bytes;
     for (std::size_t const rival : rivals_[item]) sum += items_[rival].bytes;
     return sum;
   }
 
-  /// Each item in the lowest gap that the ones before it in the order leave.
+  /// Places each item in the lowest gap that earlier items of the order leave.
   [[nodiscard]] Offsets first_fit(Order const& order) const {
     Offsets offsets;
     for (PackItem const& item : items_) offsets.push_back(item.offset);

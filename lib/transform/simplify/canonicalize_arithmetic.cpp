@@ -35,7 +35,7 @@ Value* fold_constants(Site& site) {
   return folded ? site.builder.constant(*folded, site.type()) : nullptr;
 }
 
-/// (x op c1) op c2 becomes x op (c1 op c2), for integers, where both wrap alike.
+/// Rewrites (x op c1) op c2 as x op (c1 op c2), for integers, where both wrap alike.
 Value* reassociate(Site& site) {
   Op* const inner = site.lhs()->defining_op();
   if (inner == nullptr || inner->kind() != site.op.kind()) return nullptr;
@@ -79,7 +79,7 @@ Value* mul(Site& site, bool integers, std::optional<Constant> const& right) {
   return reassociate(site);
 }
 
-/// 1 / c when it is a power of two that the format holds, so that x / c and x * (1 / c) round alike.
+/// Gives 1 / c if it is a power of two that the format holds, so that x / c and x * (1 / c) round alike.
 std::optional<Constant> exact_reciprocal(Constant constant) {
   double const value = ir::to_double(constant);
   int exponent = 0;
@@ -96,7 +96,7 @@ Value* div(Site& site, bool integers, std::optional<Constant> const& right) {
                     : nullptr;
 }
 
-/// and, or, xor of integers and booleans.
+/// Simplifies and, or, xor of integers and booleans.
 Value* bitwise(Site& site, std::optional<Constant> const& right) {
   Value* const x = site.lhs();
   OpKind const kind = site.op.kind();

@@ -12,7 +12,7 @@ using ir::Loop;
 using ir::Op;
 using ir::Value;
 
-/// The values that a block's yield gives.
+/// Gives the values of a block's yield.
 std::vector<Value*> yielded(Block const& block) {
   auto const operands = block.back().operands();
   return {operands.begin(), operands.end()};
@@ -46,7 +46,7 @@ bool known_trip_count(Loop const& loop) {
   return true;
 }
 
-/// A carried value that every iteration hands on as it is, or sets to what it was at the start, is its start.
+/// Replaces a carried value by its start if every iteration passes it on unchanged, or sets it to its start.
 bool unchanged_carries(Loop const& loop) {
   bool changed = false;
   for (int k = loop.count() - 1; k >= 0; --k) {

@@ -11,7 +11,7 @@ using ir::OpKind;
 using ir::Type;
 using ir::Value;
 
-/// A tile whose elements are all one scalar: that scalar, made if it is a constant; null for other tiles.
+/// Gives the scalar of a tile whose elements are all equal to it, made if it is a constant; null for other tiles.
 Value* uniform_scalar(Site& site, Value* tile, bool make) {
   if (Op* splat = tile->defined_by<ir::SplatOp>()) return splat->operand();
   auto const constant = constant_of(*tile);
@@ -23,7 +23,7 @@ Value* splat_of(Site& site, Value* scalar, Type const& type) {
   return site.builder.op(ir::SplatOp{}, {scalar}, {type}).result();
 }
 
-/// An elementwise op on splats is a splat of the op on scalars.
+/// Rewrites an elementwise op on splats as a splat of the op on scalars.
 Value* on_splats(Site& site) {
   if (!site.type().is_tile()) return nullptr;
   for (Value* operand : site.op.operands())
@@ -33,7 +33,7 @@ Value* on_splats(Site& site) {
   return splat_of(site, site.same_op(scalars, Type::scalar(site.type().element())), site.type());
 }
 
-/// An elementwise op on broadcasts of one shape is a broadcast of the op.
+/// Rewrites an elementwise op on broadcasts of one shape as a broadcast of the op.
 Value* on_broadcasts(Site& site) {
   if (!site.type().is_tile() || site.type().layout() != nullptr) return nullptr;
   Type const* source = nullptr;
@@ -61,7 +61,7 @@ Value* on_broadcasts(Site& site) {
   return site.builder.op(ir::BroadcastOp{}, {result}, {site.type()}).result();
 }
 
-/// A shape op of a uniform tile is that uniform tile in the new shape.
+/// Rewrites a shape op of a uniform tile as that uniform tile in the new shape.
 Value* of_uniform(Site& site) {
   if (auto const constant = constant_of(*site.operand())) return site.builder.constant(*constant, site.type());
   Op* const splat = site.operand()->defined_by<ir::SplatOp>();

@@ -7,13 +7,13 @@
 
 namespace tegula::transform {
 
-/// Value `number` that a for carries.
+/// Names value `number` that a for carries.
 struct Carry {
   ir::Loop loop;
   int number = 0;
 };
 
-/// The for that gives its body this value as one that it carries; none when it is another value.
+/// Finds the for that carries this block argument; none if it is another value.
 inline std::optional<Carry> carry_of(ir::Value const& value) {
   ir::Op* const op = value.owner_block() != nullptr ? value.owner_block()->parent_op() : nullptr;
   if (op == nullptr || !op->is<ir::ForOp>()) return std::nullopt;
@@ -21,8 +21,8 @@ inline std::optional<Carry> carry_of(ir::Value const& value) {
   return carry.number >= 0 ? std::optional(carry) : std::nullopt;
 }
 
-/// The carried value that only this op of the loop's body reads, as `operand`, and makes; none when there is another
-/// reader or maker.
+/// Finds the carried value that only this op of the loop's body reads, as `operand`, and makes; none if there is
+/// another reader or maker.
 inline std::optional<Carry> own_carry(ir::Op const& op, ir::Value const& operand) {
   auto const carry = carry_of(operand);
   if (!carry || operand.owner_block() != op.parent() || operand.uses().size() != 1) return std::nullopt;

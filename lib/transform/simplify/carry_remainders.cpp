@@ -26,7 +26,7 @@ constexpr std::int64_t largest_divisor = std::int64_t{1} << 30;  // sums of rema
 constexpr std::int64_t largest_number = std::int64_t{1} << 40;   // of a start or a step, so that sums of them fit
 constexpr std::int64_t max_before = 8;                           // as many more values may be carried for one below
 
-/// The op and the number of the result by which a value is carried or chosen; no op: neither.
+/// Finds the op and the number of the result by which a value is carried or chosen; no op: neither.
 struct Carried {
   Op* op = nullptr;
   int number = 0;
@@ -38,7 +38,7 @@ Carried carried(Value const& value) {
   return carry ? Carried{&carry->loop.op(), carry->number} : Carried{};
 }
 
-/// A value and what is added to it.
+/// Splits a value into a base and the constant added to it.
 struct Sum {
   Value* base = nullptr;
   std::int64_t offset = 0;

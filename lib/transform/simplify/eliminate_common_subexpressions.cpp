@@ -14,7 +14,7 @@ using ir::Value;
 
 std::size_t mixed(std::size_t seed, std::size_t value) { return (seed ^ value) * 0x9E3779B97F4A7C15ULL + (seed >> 29); }
 
-/// Equal ops have equal hashes; swapped operands of commutative ops too.
+/// Hashes an op. Equal ops have equal hashes; swapped operands of commutative ops too.
 std::size_t hash_of(Op const& op) {
   std::size_t result = static_cast<std::size_t>(op.kind());
   std::size_t operands = 0;

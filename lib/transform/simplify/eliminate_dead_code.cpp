@@ -38,7 +38,7 @@ class Liveness {
     if (values_.insert(&value).second) work_.push_back(&value);
   }
 
-  /// The op runs: it and the ops around it are kept, with the operands that they need for running at all.
+  /// Marks an op as run: keeps it and the ops around it, with the operands that they need for running at all.
   void mark(Op& op) {
     if (!ops_.insert(&op).second) return;
     if (op.is<ir::ForOp>()) {

@@ -13,7 +13,7 @@ namespace {
 
 using namespace ir;
 
-/// Ops made before one op, its constants shared.
+/// Makes ops before one op; its constants are shared.
 class Emitter {
  public:
   explicit Emitter(Op& op) : builder_(Builder::before(op)) { builder_.set_where(op.where()); }
@@ -113,7 +113,7 @@ V select(TracedBool const& condition, V const& a, V const& b) {
   return {{a.emitter, a.emitter->value(SelectOp{}, {condition.value, a.value, b.value}, a.type())}};
 }
 
-/// An elementary function of f32 or f64.
+/// Expands an elementary function of f32 or f64.
 Value* expand(Emitter& emitter, OpKind kind, Value* operand) {
   TracedFloat const x{{&emitter, operand}};
   bool const wide = operand->type().element() == Element::f64;
@@ -127,9 +127,9 @@ Value* expand(Emitter& emitter, OpKind kind, Value* operand) {
   }
 }
 
-/// Ops on narrow floats that are done in f32 and rounded once. Their f32 forms are exact enough that this equals
-/// rounding the exact result (24 bits hold twice the bits of either format and two more), or are exact (min, abs,
-/// compare).
+/// Expands ops on narrow floats that are done in f32 and rounded once. Their f32 forms are exact enough that this
+/// equals rounding the exact result (24 bits hold twice the bits of either format and two more), or are exact (min,
+/// abs, compare).
 bool done_in_f32(OpKind kind) {
   switch (kind) {
     case OpKind::AddOp:
@@ -163,7 +163,7 @@ Value* in_f32(Emitter& emitter, Op const& op) {
   return emitter.cast(computed, result.element());
 }
 
-/// A cast between f32 and a float of 8 bits, as arithmetic on its bits.
+/// Expands a cast between f32 and a float of 8 bits, as arithmetic on its bits.
 template <class Format>
 Value* from_f8(Emitter& emitter, Value* value) {
   Value* const bits = emitter.value(BitcastOp{}, {value}, value->type().with_element(Element::i8));
@@ -175,7 +175,7 @@ Value* to_f8(Emitter& emitter, Value* value, Element element) {
   return emitter.value(BitcastOp{}, {emitter.cast(bits.value, Element::i8)}, value->type().with_element(element));
 }
 
-/// A narrow float as f32, and back.
+/// Converts a narrow float to f32, and back.
 Value* to_f32(Emitter& emitter, Value* value) {
   Element const from = value->type().element();
   if (from == Element::e4m3) return from_f8<math::E4M3>(emitter, value);
@@ -188,7 +188,7 @@ Value* from_f32(Emitter& emitter, Value* value, Element to) {
   return emitter.cast(value, to);
 }
 
-/// A product of floats of 8 bits, of f32.
+/// Expands a product of floats of 8 bits into one of f32.
 Value* product_of_f8(Emitter& emitter, Op const& op) {
   std::vector<Value*> const operands = {to_f32(emitter, op.lhs()), to_f32(emitter, op.rhs()),
                                         op.in<DotOp>("accumulator")};
@@ -196,7 +196,8 @@ Value* product_of_f8(Emitter& emitter, Op const& op) {
   return emitter.builder().create(op.kind(), op.attributes(), operands, {&type, 1}).result();
 }
 
-/// A cast from or to a narrow float, but for those between f32 and a float of 16 bits; null for these and other casts.
+/// Expands a cast from or to a narrow float, except those between f32 and a float of 16 bits; null for these and other
+/// casts.
 Value* narrow_cast(Emitter& emitter, Op const& op) {
   Value* source = op.operand();
   Element const from = source->type().element(), to = op.result()->type().element();

@@ -5,7 +5,7 @@
 
 namespace tegula::transform {
 
-/// The functions that expand-math leaves none of: the expanded rows of tegula/math/elementary.def.
+/// Tells whether expand-math leaves none of these ops: the expanded rows of tegula/math/elementary.def.
 bool is_expanded(ir::OpKind kind);
 
 /// Replaces these functions by the expansions of tegula/math/elementary.hpp, the same text the simulator and host<T>
@@ -26,9 +26,9 @@ bool is_expanded(ir::OpKind kind);
 /// profits from one more CSE.
 PassResult expand_math(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
-/// The same for Hopper, which has fast instructions of its own: only what it cannot compute to a few units in the last
-/// place. That is every function of f64, and those whose instruction is coarser or is none (near 1 that of logarithms
-/// loses all digits): rows of tegula/math/elementary.def say which.
+/// Does the same for Hopper, which has fast instructions of its own: expands only functions that it cannot compute to a
+/// few units in the last place. That is every function of f64, and those whose instruction is coarser or is none (near
+/// 1 that of logarithms loses all digits): rows of tegula/math/elementary.def say which.
 ///
 ///   before: %y = log %x : tile<64xf32>      after: arithmetic, selects and bitcasts as above
 ///   unchanged: exp and exp2 of f32, f16, bf16

@@ -27,7 +27,7 @@ bool spreads_out(OpKind kind) {
   }
 }
 
-/// The invariants of one loop's own block.
+/// Finds the invariants of one loop's own block.
 class Invariants {
  public:
   explicit Invariants(Op& loop) : loop_(loop), writes_(analysis::effects_of(loop).writes) {
@@ -64,12 +64,12 @@ class Invariants {
     return type.is_scalar() || op.is<ir::ConstantOp>() || (!spreads_out(op.kind()) && !widens(op));
   }
 
-  /// The narrow tile takes fewer registers from one iteration to the next than what it becomes.
+  /// Tells whether a cast widens its tile: the narrow one takes fewer registers from one iteration to the next.
   static bool widens(Op const& op) {
     return op.is<ir::CastOp>() && bytes(op.result()->type().element()) > bytes(op.operand()->type().element());
   }
 
-  /// An op moves together with what it is made of.
+  /// Moves an op together with the ops that compute its operands.
   void take(Op& op) {
     if (!taken_.insert(&op).second) return;
     for (Value* operand : op.operands())

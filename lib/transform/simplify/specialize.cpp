@@ -12,7 +12,7 @@
 namespace tegula::transform {
 namespace {
 
-/// A function's tensors have the facts that all its callers' have.
+/// Gives a function's tensors the facts that all its callers' have.
 bool hand_facts_on(ir::Module& module) {
   bool changed = false;
   auto const callees_first = analysis::callees_first(module);
@@ -75,7 +75,7 @@ bool override_loop(ir::Op& op, CompileOptions const& options, support::Diagnosti
   return loop.stages != before.stages || loop.distance != before.distance || loop.unroll != before.unroll;
 }
 
-/// A loop whose step may be 0 or less becomes one that is not run for such a step and has a step of at least 1, so that
+/// Rewrites a loop whose step may be 0 or less: it does not run for such a step and has a step of at least 1, so that
 /// passes may count iterations by division.
 bool guard_step(ir::Op& op) {
   if (ir::has_positive_step(op)) return false;

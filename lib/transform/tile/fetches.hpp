@@ -9,7 +9,7 @@
 
 namespace tegula::transform {
 
-/// The fetched tile that a tile was loaded from, with its two axes swapped where `transposed`; null: none.
+/// Gives the fetched tile that a tile was loaded from, with its two axes swapped if `transposed`; null: none.
 struct FetchedOperand {
   ir::Value* view = nullptr;
   bool transposed = false;

@@ -20,7 +20,7 @@ using ir::Op;
 using ir::Value;
 using ir::ValueMap;
 
-/// Registers of a thread that results of products and what crosses may fill, of the 240 that a consumer can have.
+/// Limits the registers of a thread for results of products and crossing values, of the 240 that a consumer can have.
 constexpr std::int64_t max_registers = 200;
 constexpr std::int64_t row_threads = 2;  ///< threads per row of a product's result: 128 for 64 rows
 
@@ -28,12 +28,12 @@ std::int64_t bytes_of(ir::Type const& type) {
   return (type.is_tile() ? type.elements() : 1) * std::max(bytes(type.element()), 1);
 }
 
-/// Registers of each thread that hold a tile of as many rows as the products' results.
+/// Counts the registers of each thread that hold a tile of as many rows as the products' results.
 std::int64_t registers_of(ir::Type const& type) {
   return type.rank() == 2 ? type.shape()[1] * bytes(type.element()) / (4 * row_threads) : 0;
 }
 
-/// One loop, its ops parted into those of the first stage and those of the last.
+/// Splits the ops of one loop into those of the first stage and those of the last.
 class Stages {
  public:
   explicit Stages(Op& loop) : loop_(loop), block_(loop.block()) {}
@@ -103,7 +103,7 @@ class Stages {
     }
     return at->second.contains(&value);
   }
-  /// Results of products, and what the ops of the loop make of them.
+  /// Collects the results of products, and the values that the loop's ops compute from them.
   [[nodiscard]] Values const& made_by_products() const {
     if (products_.empty()) gather(products_, [](Op const& op, bool reads) { return reads || op.is<ir::DotOp>(); });
     return products_;
@@ -118,7 +118,7 @@ class Stages {
     }
   }
 
-  /// Ops that only the last products need join them where that carries less from iteration to iteration.
+  /// Adds ops that only the last products need to the last stage where fewer bytes then cross between iterations.
   void gather_late() {
     for (auto at = block_.end(); at != block_.begin();) {
       --at;
@@ -243,7 +243,7 @@ class Stages {
     builder.op(ir::YieldOp{}, results, {});
   }
 
-  /// The ops of the last stage, with the scalars that they need of the index in `map`.
+  /// Makes the ops of the last stage, with the scalars that they need of the index in `map`.
   void last_stage(ir::Builder& builder, ValueMap& map) {
     for (Op const& op : block_) {
       if (!late_.contains(&op)) continue;

@@ -19,10 +19,10 @@ using ir::Op;
 using ir::Value;
 using Sum = analysis::CoordinateSum;
 
-/// A comparison of a loop's body, and the sum that it asks about.
+/// Pairs a comparison of a loop's body with the sum that decides it.
 using Mask = std::pair<Op*, Sum>;
 
-/// A loop with products, and its masks that can only turn false as the index grows.
+/// Describes a loop with products, and its masks that can only turn false as the index grows.
 struct Split {
   Op* loop = nullptr;
   std::vector<Mask> masks;
@@ -40,7 +40,7 @@ bool continues(Loop const& loop) {
   return std::any_of(uses.begin(), uses.end(), [](ir::Use const& use) { return use.is<ir::ForOp>("upper"); });
 }
 
-/// Without masks where the loop is not to be split.
+/// Finds the masks of a loop; none if the loop is not to be split.
 Split split_of(Op& op, analysis::AxisFacts const& facts) {
   Loop const loop(op);
   Split result{&op, {}};

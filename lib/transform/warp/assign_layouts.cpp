@@ -28,15 +28,15 @@ constexpr int max_warps = 16;
 
 std::int64_t power_of_two_part(std::int64_t value) { return value & -value; }
 
-/// Any layout costs the same: they are computed where they are used.
+/// Tells whether an op costs the same in any layout: it is computed where it is used.
 bool is_free(Op const& op) { return op.is<ir::ConstantOp>() || op.is<ir::SplatOp>() || op.is<ir::IotaOp>(); }
 
-/// The tile that a load gives or a store takes.
+/// Gives the tile that a load gives or a store takes.
 Value* accessed_tile(Op const& access) {
   return access.is<ir::LoadOp>() ? access.result() : access.in<ir::StoreOp>("tile");
 }
 
-/// Tiles that share one layout.
+/// Holds tiles that share one layout.
 struct Group {
   std::vector<Value*> values;
   std::vector<Op*> accesses;          ///< loads into and stores from it
@@ -67,8 +67,8 @@ class Assignment {
   }
 
  private:
-  /// The callee, whose layouts are decided, takes and gives tiles as it holds them; the caller converts where its own
-  /// are others.
+  /// Converts tiles at calls. The callee, whose layouts are decided, takes and gives tiles as it holds them; the caller
+  /// converts tiles of other layouts.
   void convert_at_calls() {
     std::vector<Op*> calls;
     ir::walk(function_, [&](Op& op) {
@@ -94,7 +94,7 @@ class Assignment {
     }
   }
 
-  /// Each use gets a free value of its own; what converts one is computed in the other layout at once.
+  /// Gives each use of a free value a value of its own; a conversion of one is computed in the other layout at once.
   void split_free_values() {
     std::vector<Op*> free;
     ir::walk(function_, [&](Op& op) {
@@ -185,7 +185,7 @@ class Assignment {
   }
   Group& group(Value* value) { return groups_[group_of_.at(value)]; }
 
-  /// Adjacent elements that an access may take at once, by what is known of tensor and offset.
+  /// Counts the adjacent elements that an access may take at once, by the facts about tensor and offset.
   std::int64_t widest_access(Op const& op) const {
     Value const& tensor = *op.in("tensor");
     ir::Type const& tile = accessed_tile(op)->type();
@@ -308,8 +308,8 @@ class Assignment {
            layout::AccessMap::get(layout, *op->in<ir::SharedLoadOp>("source")->type().layout(), ignored).has_value();
   }
 
-  /// The layout that an op's tile operand must have for its result to have `result` without moving data; null for ops
-  /// that are no change of shape.
+  /// Gives the layout that an op's tile operand must have for its result to have `result` without moving data; null for
+  /// ops that do not change the shape.
   static Layout const* operand_layout(Op const& op, Layout const* result) {
     switch (op.kind()) {
       case ir::OpKind::BroadcastOp: {
@@ -338,7 +338,7 @@ class Assignment {
         return nullptr;
     }
   }
-  /// The layout that a result has when the op's operand has `operand`; null when it does not follow.
+  /// Gives the layout that a result has if the op's operand has `operand`; null if it does not follow.
   static Layout const* result_layout(Op const& op, Layout const* operand) {
     switch (op.kind()) {
       case ir::OpKind::ReduceOp:
@@ -417,7 +417,7 @@ class Assignment {
   std::map<Value*, std::size_t> group_of_;
 };
 
-/// Warps for the largest tile of the module, or those of a kernel that says so already.
+/// Chooses the warps for the largest tile of the module, or those that a kernel already states.
 int wanted_warps(ir::Module const& module) {
   std::int64_t most = 1;
   int given = 0;

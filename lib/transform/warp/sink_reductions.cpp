@@ -19,7 +19,7 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-/// The values through which one sum runs: what loops and branches hand on, additions, products with something else.
+/// Follows the values through which one sum runs: carried and chosen values, additions, products with another factor.
 class Sum {
  public:
   explicit Sum(Op& reduce) : first_(reduce) {}
@@ -67,7 +67,7 @@ class Sum {
   [[nodiscard]] bool has(Value const& value) const {
     return std::find(values_.begin(), values_.end(), &value) != values_.end();
   }
-  /// A reduction like the first.
+  /// Tells whether an op is a reduction like the first.
   [[nodiscard]] bool adds(Value const& value) const {
     Op const* const op = value.defining_op();
     return op != nullptr && op->is<ir::ReduceOp>() && value.uses().size() == 1 &&
@@ -104,7 +104,7 @@ class Sum {
     return has(value) || is_zero(value) ||
            (value.owner_block() != nullptr && value.owner_block()->parent_op() != nullptr);
   }
-  /// An operand through which the sum runs.
+  /// Follows an operand through which the sum runs.
   bool part(ir::Use const& use) {
     Value& value = *use.user->operand(use.index);
     if (is_zero(value)) {
@@ -121,9 +121,9 @@ class Sum {
     auto const& [loop, k] = carry;
     return join(*loop.carried(k)) && join(*loop.result(k)) && once(loop.init_use(k)) && once(loop.yield_use(k));
   }
-  /// The value that this use begins or goes on with.
+  /// Joins the carried value of which this use is the start or the next value.
   bool join_carry(ir::Loop const& loop, ir::Use const& use) { return join({loop, loop.carry_of(use)}); }
-  /// As part, once per operand.
+  /// Does the same as part, once per operand.
   bool once(ir::Use const& use) {
     if (std::find(seen_.begin(), seen_.end(), use) != seen_.end()) return true;
     seen_.push_back(use);
@@ -152,7 +152,7 @@ class Sum {
     }
     return true;
   }
-  /// A product that is added to, and not a last use of the sum.
+  /// Tells whether a product is added to, and is not a last use of the sum.
   [[nodiscard]] bool leads_on(Value const& product) const {
     auto const& uses = product.uses();
     return std::any_of(uses.begin(), uses.end(), [&](ir::Use const& use) {

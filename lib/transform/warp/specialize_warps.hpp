@@ -24,7 +24,7 @@ namespace tegula::transform {
 /// those of the consumers.
 PassResult specialize_warps(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
-/// Registers per thread of producer and consumers, within what the CTA starts with; 0: unchanged.
+/// Gives the registers per thread of producer and consumers, within the CTA's registers at the start; 0: unchanged.
 Extents registers_of_roles(int consumer_warps, TargetInfo const& target);
 
 }  // namespace tegula::transform

@@ -173,8 +173,8 @@ class Split {
 
   // ---- rewrite
 
-  /// Blocks become clusters: `split` CTAs each along the first axis. A kernel that asked for one axis counts over all
-  /// that a launch may state, as its CTAs may be any number.
+  /// Turns blocks into clusters: `split` CTAs each along the first axis. A kernel that asked for one axis counts over
+  /// all that a launch may state, as its CTAs may be any number.
   void count_clusters() {
     std::vector<Op*> ops;
     ir::walk(function_, [&](Op& op) { ops.push_back(&op); });
@@ -221,14 +221,15 @@ class Split {
     grid->set_operand(grid->position<ir::GridOp>("extents"), before.same(ir::MulOp{}, {first, before.index(ctas_)}));
   }
 
-  /// Behind the tensor maps.
+  /// Finds the first op behind the tensor maps.
   Op& first_of_body() {
     for (Op& op : function_.body())
       if (!op.is<ir::TensorMapOp>()) return op;
     return function_.body().back();
   }
 
-  /// A loop whose operands are constants has no effect, and may stand ahead of the first one.
+  /// Finds the first effect or the loop: a loop whose operands are constants has no effect, and may stand ahead of the
+  /// first one.
   Op& first_effect_or_loop() {
     Op* around = loop_;
     while (around->parent_op() != nullptr) around = around->parent_op();
@@ -238,7 +239,7 @@ class Split {
     return first;
   }
 
-  /// Memory and barriers; CTAs of the cluster meet, as none may write to one that has not begun.
+  /// Allocates memory and mbarriers; CTAs of the cluster meet, as none may write to one that has not begun.
   void begin() {
     ir::Builder builder = ir::Builder::before(first_effect_or_loop());
     builder.set_where(loop_->where());
@@ -271,7 +272,7 @@ class Split {
     builder.op(ir::ClusterWaitOp{}, {}, {});
   }
 
-  /// From trips * rank / S on, to trips * (rank + 1) / S.
+  /// Runs the loop from trips * rank / S on, to trips * (rank + 1) / S.
   void share_loop() {
     ir::Builder builder = ir::Builder::before(*loop_);
     builder.set_where(loop_->where());
@@ -378,7 +379,7 @@ class Split {
     builder.op(ir::YieldOp{}, {}, {});
   }
 
-  /// A CTA stays until the first one has taken its last part, and arrived here to say so.
+  /// Keeps a CTA until the first one has read its last part, and arrived here to say so.
   void end(Value* uses) {
     ir::Builder builder = ir::Builder::before(function_.body().back());
     builder.set_where(loop_->where());
