@@ -1,5 +1,6 @@
-// The inside of the interpreter: what one launch holds, and an agent, the unit that a schedule picks. Here an agent is
-// one block of the grid and runs to its end. Its state is a stack of frames, so that ops which wait can let others run.
+// Defines the inside of the interpreter: the data of one launch, and an agent, the unit that a schedule picks. Here an
+// agent is one block of the grid and runs to its end. Its state is a stack of frames, so that ops which wait can let
+// others run.
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@ namespace tegula::sim {
 
 class Agent;
 
-/// One launch.
+/// Holds one launch.
 class Launch {
  public:
   Launch(ir::Function const& kernel, Arguments const& arguments, Options const& options);
@@ -78,7 +79,7 @@ class Launch {
   Report left_out_;  ///< stands for those beyond the most that are kept
 };
 
-/// Position in one block of ops. The frame below a called function's is the caller's.
+/// Points into one block of ops. The frame below a called function's is the caller's.
 struct Frame {
   ir::Block const* block;
   ir::Block::iterator at;
@@ -88,11 +89,11 @@ struct Frame {
   std::int64_t step = 0;
 };
 
-/// Whose values an agent holds: those of a whole block, or of one warp of it, whose tiles are fragments of 32 times as
-/// many elements as their layout has registers.
+/// Names the values that an agent holds: those of a whole block, or of one warp of it, whose tiles are fragments of 32
+/// times as many elements as their layout has registers.
 enum class Holds : std::uint8_t { tiles, fragments };
 
-/// One block of the grid, or the values of one of its warps (lib/sim/block).
+/// Executes one block of the grid, or holds the values of one of its warps (lib/sim/block).
 class Agent {
  public:
   Agent(Launch& launch, std::int64_t linear_block, Holds holds = Holds::tiles);
@@ -114,12 +115,12 @@ class Agent {
   }
   [[nodiscard]] std::int64_t index(ir::Value const& value) const { return *this->value(value).data<std::int64_t>(); }
   [[nodiscard]] bool condition(ir::Value const& value) const { return *this->value(value).data<std::uint8_t>() != 0; }
-  /// A fresh value of the type of op's result.
+  /// Makes a fresh value of the type of op's result.
   [[nodiscard]] Value fresh(ir::Op const& op) const { return fresh(op.result()->type()); }
   [[nodiscard]] Value fresh(ir::Type const& type) const;
   void set_index(ir::Value const& value, std::int64_t number);
 
-  /// The argument number of a tensor value.
+  /// Gives the argument number of a tensor value.
   [[nodiscard]] int tensor(ir::Value const& value) const {
     return slots_[static_cast<std::size_t>(launch_.number(value))].tensor;
   }
@@ -152,10 +153,10 @@ class Agent {
   std::vector<Frame> frames_;
 };
 
-/// "(3, 0, 1)"
+/// Prints "(3, 0, 1)".
 std::string block_text(Grid const& block);
 
-/// The grid a linear block number belongs to: axis 0 fastest.
+/// Gives the place in the grid of a linear block number: axis 0 fastest.
 Grid block_of(std::int64_t linear, Grid const& grid);
 /// Throws UserError for more blocks than a run counts.
 std::int64_t block_count(ir::Function const& kernel, Grid const& grid);

@@ -1,4 +1,4 @@
-// Arithmetic, comparison, selection and elementary functions, element by element.
+// Implements arithmetic, comparison, selection and elementary functions, element by element.
 #include <algorithm>
 #include <cmath>
 
@@ -36,7 +36,7 @@ void round_all(Value& result) {
   }
 }
 
-/// A function of one element; `f` takes the storage types that the op allows.
+/// Applies a function of one element; `f` takes the storage types that the op allows.
 template <class F>
 void unary(Agent& agent, Op const& op, F f) {
   Value const& a = agent.value(*op.operand());
@@ -149,7 +149,7 @@ struct Not {
   std::uint8_t operator()(std::uint8_t a) const { return a == 0 ? 1 : 0; }
 };
 
-/// An index that wrapped is never meant.
+/// Reports an index that wrapped: that is never meant.
 template <class Wide>
 void check_index(Agent& agent, Op const& op, Wide exact) {
   if (op.result()->type() != Type::index()) return;
@@ -166,7 +166,7 @@ using namespace std;  // NOLINT(google-build-using-namespace): each row's functi
 double rsqrt(double x) { return 1 / std::sqrt(x); }
 }  // namespace c_library
 
-/// An elementary function: the expansion, or the C library's double under Precision::float64.
+/// Computes an elementary function: the expansion, or the C library's double under Precision::float64.
 template <class Expansion, class Reference>
 void elementary(Agent& agent, Op const& op, Expansion expansion, Reference reference) {
   if (agent.precision() == Precision::float64)

@@ -1,4 +1,4 @@
-// Comparison of two executors' results, for differential tests.
+// Compares two executors' results, for differential tests.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ struct Difference {
 /// Throws UserError when elements or extents differ. Strides may differ.
 Difference compare(Tensor const& found, Tensor const& expected, Tolerance tolerance = bitwise);
 
-/// Bytes, in row-major order, of every element of a view; and back.
+/// Copies the bytes of every element of a view, in row-major order; and back.
 std::vector<std::byte> contents(Tensor const& tensor);
 void set_contents(Tensor const& tensor, std::vector<std::byte> const& bytes);
 

@@ -1,4 +1,4 @@
-// Control flow, calls and what ties a kernel to its launch.
+// Implements control flow, calls and the ops that tie a kernel to its launch.
 #include "ir/loop.hpp"
 #include "sim/meaning.hpp"
 #include "tegula/support/error.hpp"

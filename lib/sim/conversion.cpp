@@ -12,7 +12,7 @@ using namespace ir;
 
 namespace {
 
-/// To an element kept as float: f32 or narrower, rounded once.
+/// Converts to an element kept as float: f32 or narrower, rounded once.
 template <class From>
 float to_float(From value, Element element) {
   if constexpr (std::is_same_v<From, std::uint8_t>)

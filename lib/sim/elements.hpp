@@ -1,4 +1,4 @@
-// Walking the elements of a strided view.
+// Walks the elements of a strided view.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ void each_element(Tensor const& tensor, Visit&& visit) {
   }
 }
 
-/// "[3, 5]"
+/// Prints "[3, 5]".
 std::string coordinates_text(std::int64_t const* coordinates, int rank);
 
 }  // namespace tegula::sim

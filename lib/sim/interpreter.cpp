@@ -38,7 +38,7 @@ void dispatch(Agent& agent, Op const& op) {
   }
 }
 
-/// A small generator whose sequence is the same everywhere.
+/// Generates random numbers whose sequence is the same everywhere.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -63,7 +63,7 @@ std::vector<std::int64_t> order_of(std::int64_t blocks, Schedule const& schedule
   return order;
 }
 
-/// The value of a launch expression: the ops it is made of, executed by `agent`.
+/// Gives the value of a launch expression: `agent` executes its ops.
 void compute(Agent& agent, ir::Value const& value) {
   Op const* const op = value.defining_op();
   if (op == nullptr) return;
@@ -71,7 +71,7 @@ void compute(Agent& agent, ir::Value const& value) {
   dispatch(agent, *op);
 }
 
-/// Grid and requirements, by an agent that stands for the host.
+/// Computes grid and requirements, by an agent that stands for the host.
 Grid launch_facts(Launch& launch) {
   Agent host(launch, 0);
   Grid grid = {1, 1, 1};

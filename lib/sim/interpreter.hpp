@@ -16,7 +16,7 @@
 
 namespace tegula::sim {
 
-/// A strided view of host memory. Strides are in elements, outermost first, of any sign.
+/// Describes a strided view of host memory. Strides are in elements, outermost first, of any sign.
 struct Tensor {
   void* data = nullptr;
   Element element = Element::f32;
@@ -27,10 +27,10 @@ struct Tensor {
   void const* memory_end = nullptr;
 };
 
-/// A row-major view without gaps.
+/// Makes a row-major view without gaps.
 Tensor dense(void* data, Element element, Extents const& extents);
 
-/// One kernel argument: a tensor, or a scalar by its bits.
+/// Holds one kernel argument: a tensor, or a scalar by its bits.
 struct Argument {
   Argument(Tensor const& view) : is_tensor(true), tensor(view) {}
   Argument(ir::Constant const& value) : scalar(value) {}
@@ -40,7 +40,7 @@ struct Argument {
 };
 using Arguments = std::vector<Argument>;
 
-/// The order of the grid's blocks. A seed gives the same order on every machine.
+/// Selects the order of the grid's blocks. A seed gives the same order on every machine.
 struct Schedule {
   enum class Kind : std::uint8_t { ascending, descending, seeded };
   Kind kind = Kind::ascending;
@@ -49,11 +49,11 @@ struct Schedule {
 namespace schedule {
 inline constexpr Schedule ascending{};
 inline constexpr Schedule descending{Schedule::Kind::descending, 0};
-/// A random order.
+/// Gives a random order.
 constexpr Schedule seed(std::uint64_t number) { return {Schedule::Kind::seeded, number}; }
 }  // namespace schedule
 
-/// "schedule::seed(7)"
+/// Prints "schedule::seed(7)".
 std::string to_string(Schedule const& schedule);
 
 using Grid = std::array<std::int64_t, 3>;
@@ -98,17 +98,17 @@ struct Result {
   std::int64_t steps = 0;   ///< ops executed
   Schedule schedule;
   [[nodiscard]] bool clean() const { return reports.empty(); }
-  /// All reports, the schedule first; empty when clean.
+  /// Prints all reports, the schedule first; empty if clean.
   [[nodiscard]] std::string str() const;
 };
 
 /// Runs all blocks of the grid. Throws UserError when arguments do not fit the parameters or a requirement fails.
 Result run(ir::Function const& kernel, Arguments const& arguments, Options const& options = {});
 
-/// Grid and requirements alone, evaluated from the IR. Throws UserError, naming the requirement, when one fails.
+/// Evaluates grid and requirements alone, from the IR. Throws UserError, naming the requirement, when one fails.
 Grid launch_grid(ir::Function const& kernel, Arguments const& arguments);
 
-/// Every step of a launch program.
+/// Evaluates every step of a launch program.
 std::vector<std::int64_t> evaluate(LaunchProgram const& program, Arguments const& arguments);
 
 /// Runs the kernel under seeds first .. first + count - 1, from the same contents of its tensors each time, and

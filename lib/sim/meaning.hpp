@@ -1,5 +1,5 @@
-// The meaning of each op: one overload of execute per op struct, in arithmetic.cpp, shape.cpp, memory.cpp, control.cpp.
-// A line in ops.def without an overload here does not compile (interpreter.cpp).
+// Declares the meaning of each op: one overload of execute per op struct, in arithmetic.cpp, shape.cpp, memory.cpp,
+// control.cpp. A line in ops.def without an overload here does not compile (interpreter.cpp).
 #pragma once
 
 #include "sim/agent.hpp"
@@ -61,14 +61,14 @@ TEGULA_SIM_MEANING(LoadOp);
 TEGULA_SIM_MEANING(StoreOp);
 #undef TEGULA_SIM_MEANING
 
-/// Block ops are run by warps (lib/sim/block), not by blocks: a UserError that says so.
+/// Throws a UserError for block ops: warps run them (lib/sim/block), blocks do not.
 [[noreturn]] void refuse_block_op(ir::Op const& op);
 template <ir::BlockOp OpStruct>
 void execute(Agent&, ir::Op const& op, OpStruct const&) {
   refuse_block_op(op);
 }
 
-/// A float rounded to the element it stands for, in the storage of that element.
+/// Gives a float rounded to the element it stands for, in the storage of that element.
 float round_to_element(float value, Element element);
 
 }  // namespace tegula::sim

@@ -1,4 +1,4 @@
-// Loads and stores of global memory.
+// Implements loads and stores of global memory.
 #include <algorithm>
 
 #include "sim/meaning.hpp"
@@ -12,7 +12,7 @@ using namespace ir;
 
 namespace {
 
-/// The box of a tile at element offsets in a tensor, walked in the tile's row-major order.
+/// Walks the box of a tile at element offsets in a tensor, in the tile's row-major order.
 class Box {
  public:
   /// Offsets are the op's operands from `first` on, one per tensor axis.
@@ -55,7 +55,7 @@ class Box {
   [[nodiscard]] Element element() const { return tensor_.element; }
 
  private:
-  /// By integers, for a view that lies may point anywhere.
+  /// Computes addresses as integers: those of a wrong view may point anywhere.
   [[nodiscard]] std::byte* address(std::int64_t offset) const {
     auto const distance = static_cast<std::uintptr_t>(offset) * static_cast<std::uintptr_t>(bytes(tensor_.element));
     return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(tensor_.data) + distance);

@@ -1,4 +1,4 @@
-// One element of memory, to and from the storage in which the simulator keeps it.
+// Converts one element of memory to and from the storage in which the simulator keeps it.
 #pragma once
 
 #include <cmath>
@@ -21,13 +21,13 @@ void write_as(std::byte* address, T value) {
   std::memcpy(address, &value, sizeof value);
 }
 
-/// The bits of a value that a narrow float has: infinities of e5m2 stay, to which no cast leads.
+/// Gives the bits of a value that a narrow float has: infinities of e5m2 stay, to which no cast leads.
 inline std::uint16_t bits_of_narrow(Element element, double value) {
   std::uint16_t const bits = math::narrow_bits(element, value);
   return element == Element::e5m2 && std::isinf(value) ? static_cast<std::uint16_t>(bits + 1) : bits;
 }
 
-/// One element of memory in the storage type T of that element.
+/// Reads one element of memory in the storage type T of that element.
 template <class T>
 T read_element(std::byte const* address, Element element) {
   switch (element) {

@@ -1,4 +1,4 @@
-// Matrix products of dense blocks, for tiles and for warps.
+// Computes matrix products of dense blocks, for tiles and for warps.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@
 
 namespace tegula::sim {
 
-/// sums (rows x columns) += a (rows x depth) * b (depth x columns), all dense. Integers wrap.
+/// Computes sums (rows x columns) += a (rows x depth) * b (depth x columns), all dense. Integers wrap.
 template <class T>
 void multiply(T const* a, T const* b, T* sums, std::size_t rows, std::size_t depth, std::size_t columns) {
   using Sum = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
@@ -26,7 +26,7 @@ void multiply(T const* a, T const* b, T* sums, std::size_t rows, std::size_t dep
   }
 }
 
-/// tf32 has the 10 upper bits of an f32's fraction; the tensor core ignores the others.
+/// Truncates to tf32, the 10 upper bits of an f32's fraction; the tensor core ignores the others.
 template <class T>
 void truncate_to_tf32(std::vector<T>& values) {
   if constexpr (std::is_same_v<T, float>)

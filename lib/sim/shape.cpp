@@ -1,4 +1,4 @@
-// Shapes, reductions and matrix products.
+// Implements shapes, reductions and matrix products.
 #include <algorithm>
 #include <vector>
 
@@ -13,7 +13,7 @@ using namespace ir;
 
 namespace {
 
-/// Row-major strides of a shape.
+/// Gives the row-major strides of a shape.
 Extents strides_of(Extents const& shape) {
   Extents strides = shape;
   std::int64_t stride = 1;

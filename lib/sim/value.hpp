@@ -1,4 +1,4 @@
-// Values of the simulator: tiles and scalars as plain arrays of elements.
+// Stores values of the simulator: tiles and scalars as plain arrays of elements.
 #pragma once
 
 #include <cstddef>
@@ -59,7 +59,7 @@ decltype(auto) with_storage(Storage storage, Visit&& visit) {
   return visit(std::type_identity<double>());
 }
 
-/// A tile in row-major order (or what one warp holds of it, lib/sim/block), or a scalar as one element. Copies share
+/// Holds a tile in row-major order (or one warp's part of it, lib/sim/block), or a scalar as one element. Copies share
 /// the elements; write only before the first copy.
 class Value {
  public:
@@ -81,7 +81,7 @@ class Value {
   [[nodiscard]] Storage storage() const { return storage_; }
   [[nodiscard]] std::int64_t count() const { return count_; }
 
-  /// T must be the type of the storage.
+  /// Gives the elements; T must be the type of the storage.
   template <class T>
   [[nodiscard]] T* data() {
     return reinterpret_cast<T*>(elements_ ? elements_.get() : inline_);
@@ -91,7 +91,7 @@ class Value {
     return reinterpret_cast<T const*>(elements_ ? elements_.get() : inline_);
   }
 
-  /// The same elements under another type of as many elements.
+  /// Gives the same elements under another type of as many elements.
   [[nodiscard]] Value retyped(ir::Type const& type) const {
     Value result = *this;
     result.type_ = type;

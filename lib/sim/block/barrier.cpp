@@ -1,4 +1,4 @@
-// mbarriers, barriers and fences: handed to the machine, which knows their rules.
+// Passes mbarriers, barriers and fences to the machine, which knows their rules.
 #include <bit>
 
 #include "sim/block/meaning.hpp"
@@ -21,7 +21,7 @@ machine::FenceSpace space_of(ir::FenceSpace space) {
   return machine::FenceSpace::all;
 }
 
-/// One action per object of an array of mbarriers; more than one lane would act on each more than once.
+/// Runs one action per object of an array of mbarriers; more than one lane would act on each more than once.
 template <class Act>
 Progress each_object(WarpProgram& warp, Op const& op, Act const& act) {
   if (std::popcount(warp.lanes()) != 1)

@@ -1,4 +1,4 @@
-// Control flow: loops, branches, calls, partitions of warps and elected lanes.
+// Implements control flow: loops, branches, calls, partitions of warps and elected lanes.
 #include "ir/loop.hpp"
 #include "sim/block/meaning.hpp"
 #include "tegula/support/error.hpp"
@@ -9,7 +9,7 @@ using namespace ir;
 
 namespace {
 
-/// The lane that elect picks. Not lane 0: PTX promises only that it is always the same.
+/// Names the lane that elect picks. Not lane 0: PTX promises only that it is always the same.
 constexpr int elected_lane = 13;
 
 std::vector<WarpProgram::Carried> take_all(WarpProgram& warp, Op const& op, std::span<ir::Value* const> values) {
@@ -30,7 +30,7 @@ void bind_carried(WarpProgram& warp, Loop const& loop, std::vector<WarpProgram::
   bind_carried(warp, loop, std::move(carried));
 }
 
-/// Values taken before this are safe.
+/// Forgets values that end with an op; values taken before are safe.
 void forget_dying(WarpProgram& warp, Op const& op) { warp.forget(warp.plan().of(op)); }
 
 }  // namespace

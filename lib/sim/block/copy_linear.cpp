@@ -13,7 +13,7 @@ using machine::LaneBytes;
 
 namespace {
 
-/// Both ends of a bulk copy.
+/// Holds both ends of a bulk copy.
 struct BulkEnds {
   std::byte* global = nullptr;
   std::uint32_t shared = 0;
@@ -21,7 +21,7 @@ struct BulkEnds {
   int tensor = -1;
 };
 
-/// Null ends, with a report, when the bytes are not there.
+/// Finds both ends. Gives null ends, with a report, if the bytes are not there.
 BulkEnds bulk_ends(WarpProgram& warp, Op const& op, ir::Value const& shared) {
   BulkEnds ends;
   Extents const offsets = warp.integers(op.all("offsets"));

@@ -1,4 +1,4 @@
-// Many elements of memory at once.
+// Reads many elements of memory at once.
 #pragma once
 
 #include <bit>
@@ -8,7 +8,7 @@
 
 namespace tegula::sim::block {
 
-/// The elements at addresses (offsets from `memory`), in storage type T.
+/// Reads the elements at addresses (offsets from `memory`), in storage type T.
 template <class T>
 void read_elements(std::byte const* memory, std::span<std::uint32_t const> addresses, Element element, T* to) {
   auto const each = [&](auto read) {

@@ -33,7 +33,7 @@ struct EngineOptions {
   sim::Options values;  ///< precision, grid, reports about values
   TargetInfo const* target = gpu_targets.front();
   int cluster = 1;
-  bool dependent = false;  ///< a grid before this one may still write what the arguments name
+  bool dependent = false;  ///< a grid before this one may still write the arguments' memory
   Executions* executions = nullptr;
 };
 
@@ -74,7 +74,7 @@ class Engine {
 
   // --- of the run under way ------------------------------------------------------------------------------------------
   [[nodiscard]] std::byte* shared_bytes(int cta) { return machine_->shared_bytes(cta).data(); }
-  /// An effect that calls `move` for each of its moments; `calls` of them end it.
+  /// Makes an effect that calls `move` for each of its moments; `calls` of them end it.
   machine::Effect effect(int calls, Move move);
   [[nodiscard]] Exchange& exchange(int cta, ir::Op const& op) { return exchanges_[{cta, &op}]; }
   /// Files a report that the machine cannot make.

@@ -1,5 +1,5 @@
-// Global memory of a launch as the machine sees it: one space per run of bytes that arguments reach, so that tensors
-// which overlap share their history.
+// Maps the global memory of a launch to the machine's spaces: one per run of bytes that arguments reach, so that
+// tensors which overlap share their history.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace tegula::sim::block {
 
 class GlobalMemory {
  public:
-  /// `preceding`: a grid before this one may still write what the arguments name.
+  /// Collects the arguments' memory. `preceding`: a grid before this one may still write it.
   GlobalMemory(ir::Function const& kernel, Arguments const& arguments, bool preceding);
 
-  /// Registers the buffers; before each run.
+  /// Registers the buffers, before each run.
   void add_to(machine::Machine&);
 
-  /// False when nothing writes the tensor: accesses to it need no footprint.
+  /// Returns false if nothing writes the tensor: accesses to it need no footprint.
   [[nodiscard]] bool recorded(int tensor) const { return !spaces_[of(tensor)].buffer.read_only; }
   [[nodiscard]] machine::Space space(int tensor) const { return spaces_[of(tensor)].space; }
-  /// Offset of an address in the tensor's space.
+  /// Gives the offset of an address in the tensor's space.
   [[nodiscard]] std::uint64_t offset(int tensor, std::byte const* address) const {
     return reinterpret_cast<std::uintptr_t>(address) - spaces_[of(tensor)].base;
   }
@@ -46,7 +46,8 @@ class GlobalMemory {
   std::vector<Range> ranges_;
 };
 
-/// The element at coordinates of a tensor argument: null outside the extents, and, with a report, outside its memory.
+/// Finds the element at coordinates of a tensor argument: null outside the extents, and, with a report, outside its
+/// memory.
 std::byte* locate(Agent&, ir::Op const&, int tensor, std::int64_t const* coordinates);
 
 }  // namespace tegula::sim::block

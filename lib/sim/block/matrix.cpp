@@ -1,4 +1,5 @@
-// Products of the tensor cores. A warp's part of a product is the rows and columns that its accumulator fragment has.
+// Implements products of the tensor cores. A warp's part of a product is the rows and columns that its accumulator
+// fragment has.
 #include <algorithm>
 
 #include "layout/shared_layouts.hpp"
@@ -15,7 +16,7 @@ using namespace ir;
 
 namespace {
 
-/// An operand whose rows (first axis) are given, as the tensor core sees it.
+/// Gathers an operand whose rows (first axis) are given, as the tensor core sees it.
 template <class T>
 std::vector<T> rows_of_view(std::byte const* memory, Region const& region, std::span<std::int32_t const> rows,
                             std::int64_t width, Element element) {
@@ -29,7 +30,7 @@ std::vector<T> rows_of_view(std::byte const* memory, Region const& region, std::
   return values;
 }
 
-/// A fragment as the dense block of its distinct rows and columns.
+/// Gathers a fragment as the dense block of its distinct rows and columns.
 template <class T>
 std::vector<T> dense_block(Value const& fragment, MatrixPart const& part) {
   std::vector<T> values(part.from.size());
@@ -48,7 +49,7 @@ void store_block(std::vector<T> const& values, MatrixPart const& part, Value& fr
   }
 }
 
-/// One warp's part of a wgmma, from issue to end.
+/// Runs one warp's part of a wgmma, from issue to end.
 struct Product {
   Value a_registers;  ///< empty: A is in shared memory
   MatrixPart const* a_part = nullptr;
@@ -91,8 +92,8 @@ void check_parts(Op const& op, MatrixPart const& part, MatrixPart const* a, std:
                     op.where());
 }
 
-/// The tensor core reads shared operands by descriptors, which not every layout has, in patterns that start at
-/// multiples of their period.
+/// Checks a shared operand. The tensor core reads it by descriptors, which not every layout has, in patterns that start
+/// at multiples of their period.
 void check_shared_operand(WarpProgram& warp, Op const& op, ir::Value const& value, target::WgmmaRole role) {
   Type const& type = value.type();
   View const& view = warp.view(value);

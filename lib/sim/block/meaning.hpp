@@ -1,5 +1,5 @@
-// The meaning of each op to one warp: an overload of perform per op struct. A line in ops.def without one does not
-// compile (warp_program.cpp). Arithmetic is element by element, so it means the same to a fragment as to a tile.
+// Declares the meaning of each op to one warp: an overload of perform per op struct. A line in ops.def without one does
+// not compile (warp_program.cpp). Arithmetic is element by element, so it means the same to a fragment as to a tile.
 #pragma once
 
 #include "sim/block/warp_program.hpp"
@@ -7,7 +7,7 @@
 
 namespace tegula::sim::block {
 
-/// Ops that the meaning of whole tiles (sim/meaning.hpp) says for fragments too.
+/// Runs ops on fragments by the meaning of whole tiles (sim/meaning.hpp).
 template <class OpStruct>
 concept SameForFragments =
     !ir::BlockOp<OpStruct> && ((OpStruct::traits & (ir::elementwise | ir::symbolic | ir::launch_fact)) != 0 ||

@@ -1,4 +1,5 @@
-// Ordinary accesses (generic proxy): loads, stores and atomics of global memory, shared buffers and their views.
+// Implements ordinary accesses (generic proxy): loads, stores and atomics of global memory, shared buffers and their
+// views.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -38,7 +39,8 @@ void each_global(WarpProgram& warp, Op const& op, int tensor, Fragment const& fr
   }
 }
 
-/// The bytes per lane of a fragment in a region of shared memory; `owners`: only where the thread owns the element.
+/// Lists the bytes per lane of a fragment in a region of shared memory; `owners`: only where the thread owns the
+/// element.
 std::vector<LaneBytes> shared_bytes_of(Fragment const& fragment, Region const& region, std::uint32_t size, bool owners,
                                        machine::Lanes lanes) {
   std::vector<LaneBytes> bytes;
@@ -58,7 +60,7 @@ std::vector<LaneBytes> shared_bytes_of(Fragment const& fragment, Region const& r
   return bytes;
 }
 
-/// Bytes by region, made once per op and warp.
+/// Holds bytes by region, made once per op and warp.
 using SharedTable = std::map<std::pair<Region const*, machine::Lanes>, std::vector<LaneBytes>>;
 
 std::vector<LaneBytes> const& shared_table(WarpProgram& warp, Op const& op, Fragment const& fragment,

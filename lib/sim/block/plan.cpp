@@ -25,7 +25,7 @@ void each_op(Block const& block, Visit const& visit) {
 
 bool passes_registers(Op const& op) { return op.is<WgmmaFenceOp>() || op.is<WgmmaWaitOp>(); }
 
-/// Ops that say themselves what they do to registers.
+/// Tells whether an op states itself its effects on registers.
 bool own_registers(Op const& op) {
   return op.is<WgmmaOp>() || passes_registers(op) || op.is<ForOp>() || op.is<RepeatOp>() || op.is<IfOp>() ||
          op.is<YieldOp>() || op.is<CallOp>() || op.is<ReturnOp>();
@@ -81,7 +81,7 @@ void Plan::check(Op const& op) const {
   }
 }
 
-/// The last op of the value's own block that uses it, itself or in a block it holds.
+/// Finds the last op of the value's own block that uses it, itself or in a block it holds.
 void Plan::find_last(Value const& value) {
   Block const* const home = value.defining_op() != nullptr ? value.defining_op()->parent() : value.owner_block();
   Last last;

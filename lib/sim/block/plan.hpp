@@ -22,7 +22,7 @@ struct OpPlan {
   std::vector<ir::Value const*> defines;  ///< results of that kind
 };
 
-/// A named interval of shared memory.
+/// Names an interval of shared memory.
 struct NamedBytes {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
@@ -47,8 +47,8 @@ class Plan {
     auto const found = last_.find(&value);
     return found != last_.end() && found->second.op == &op;
   }
-  /// Byte offset of a buffer, or of the memory through which an op's warps exchange; in a device function from the base
-  /// of the call under way (ir::shared_base).
+  /// Gives the byte offset of a buffer, or of the memory through which an op's warps exchange; in a device function
+  /// from the base of the current call (ir::shared_base).
   [[nodiscard]] std::uint32_t place(ir::Op const& user) const { return places_.at(&user); }
   [[nodiscard]] std::uint32_t shared_bytes() const { return shared_bytes_; }
   [[nodiscard]] std::vector<NamedBytes> const& names() const { return names_; }

@@ -61,8 +61,8 @@ T combine(Combine kind, T a, T b) {
     return math::wrapping_add(a, b);
 }
 
-/// The balanced tree over ascending coordinates: adjacent pairs first, an odd last one carried up. What Order::pairwise
-/// asks for, and one of the orders that Order::any allows.
+/// Combines by the balanced tree over ascending coordinates: adjacent pairs first, an odd last one carried up.
+/// Order::pairwise requires this order, and Order::any allows it.
 template <class T>
 T tree(Combine kind, std::vector<T>& values) {
   for (std::size_t left = values.size(); left > 1; left = (left + 1) / 2) {
@@ -72,7 +72,7 @@ T tree(Combine kind, std::vector<T>& values) {
   return values[0];
 }
 
-/// For each distinct element of the result, the elements that it joins, in ascending order along the axis.
+/// Lists, for each distinct element of the result, the elements that it joins, in ascending order along the axis.
 struct Groups {
   struct Part {
     std::int32_t warp;
@@ -174,7 +174,7 @@ void reduce(WarpProgram& warp, Op const& op, Groups const& groups, Combine kind,
   warp.set(*op.result(), std::move(result));
 }
 
-/// The values of this warp alone, where the group's would stand.
+/// Uses the values of this warp alone in place of the group's.
 Exchange own_values(WarpProgram& warp, Op const& op) {
   Exchange values(static_cast<std::size_t>(warp.group().warps));
   values[static_cast<std::size_t>(warp.index())] = warp.value(*op.operand());

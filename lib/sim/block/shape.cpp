@@ -1,4 +1,4 @@
-// Shapes and layouts: which element of its operand each element of a warp's result is.
+// Implements shapes and layouts: the operand's element of each element of a warp's result.
 #include <algorithm>
 
 #include "ir/exchange.hpp"
@@ -13,7 +13,7 @@ using namespace ir;
 
 namespace {
 
-/// For each element of the result, the element of the operand that it is; -1: another warp holds it.
+/// Gives, for each element of the result, its element of the operand; -1: another warp holds it.
 struct Source {
   std::vector<std::int32_t> from;
   bool exchanges = false;  ///< warps meet: through shared memory, even if each holds all that it needs
@@ -44,7 +44,7 @@ Value gathered(WarpProgram& warp, Op const& op, std::vector<std::int32_t> const&
   return result;
 }
 
-/// An op whose result is its operand at other coordinates, within the warp.
+/// Runs an op whose result is its operand at other coordinates, within the warp.
 template <class Coordinates>
 Progress move_within(WarpProgram& warp, Op const& op, Coordinates const& coordinates) {
   Source& source = warp.engine().table<Source>(op, warp.index());

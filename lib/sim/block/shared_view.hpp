@@ -1,4 +1,4 @@
-// Views of shared memory: where each element of one lies, as byte offsets in the CTA's shared memory.
+// Describes views of shared memory: the byte offset of each element in the CTA's shared memory.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tegula::sim::block {
 
-/// From coordinates to the element offset of a buffer: one table per axis, joined as the layout joins.
+/// Maps coordinates to the element offset of a buffer: one table per axis, joined as the layout joins.
 class SharedMap {
  public:
   /// Throws UserError when the layout gives some coordinate no offset.
@@ -32,8 +32,8 @@ class SharedMap {
   Extents shape_;
 };
 
-/// A buffer, or a box of it with axes dropped or swapped. Coordinates stay those of the buffer, so that every view of a
-/// swizzled tile finds its bytes whatever its place in the pattern.
+/// Describes a buffer, or a box of it with axes dropped or swapped. Coordinates stay those of the buffer, so that every
+/// view of a swizzled tile finds its bytes whatever its place in the pattern.
 struct View {
   SharedMap const* map = nullptr;
   std::uint32_t base = 0;  ///< byte offset of the buffer
@@ -42,11 +42,12 @@ struct View {
   Extents axes;    ///< for each axis of the view, the axis of the buffer
   Extents shape;   ///< of the view
 
-  /// The box at `offsets` of this view (one per axis); a shape of lower rank takes one element of each leading axis.
+  /// Gives the box at `offsets` of this view (one per axis); a shape of lower rank takes one element of each leading
+  /// axis.
   [[nodiscard]] View box(Extents const& offsets, Extents const& shape) const;
   /// Swaps the last two axes.
   [[nodiscard]] View transposed() const;
-  /// Byte offset of the element at coordinates of the view.
+  /// Gives the byte offset of the element at coordinates of the view.
   [[nodiscard]] std::uint32_t address(Extents const& at) const;
 };
 
@@ -68,7 +69,8 @@ struct RegionKey {
 class Regions {
  public:
   Region const& get(View const& view);
-  /// The part of a region that some rows (values of the view's first axis) hold, for a key that stands for the rows.
+  /// Gives the part of a region that some rows (values of the view's first axis) hold, for a key that stands for the
+  /// rows.
   std::vector<machine::LaneBytes> const& rows(View const& view, std::span<std::int32_t const> rows, void const* key,
                                               int number);
   SharedMap const& map(layout::Layout const& layout);
@@ -85,7 +87,7 @@ class Regions {
   std::map<RowsKey, std::unique_ptr<std::vector<machine::LaneBytes>>> rows_;
 };
 
-/// Ascending intervals of `size` bytes at each address, neighbours joined.
+/// Lists ascending intervals of `size` bytes at each address, neighbours joined.
 std::vector<machine::LaneBytes> intervals_of(std::vector<std::uint32_t> addresses, std::uint32_t size);
 
 }  // namespace tegula::sim::block

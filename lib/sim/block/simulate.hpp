@@ -33,7 +33,7 @@ struct Options {
   Executions* executions = nullptr;  ///< counts what the runs execute
 };
 
-/// One run.
+/// Holds the result of one run.
 struct Result {
   std::vector<machine::Report> reports;  ///< of order, barriers and copies
   sim::Result values;                    ///< of indices and memory bounds; grid and ops executed
@@ -43,11 +43,11 @@ struct Result {
 
   [[nodiscard]] bool clean() const { return reports.empty() && values.clean(); }
   [[nodiscard]] bool has(machine::ReportKind kind) const;
-  /// All reports; "clean" if there is none.
+  /// Prints all reports; "clean" if there is none.
   [[nodiscard]] std::string str() const;
 };
 
-/// Many runs.
+/// Holds the results of many runs.
 struct Sweep {
   std::uint64_t runs = 0;
   std::uint64_t steps = 0;
@@ -61,7 +61,8 @@ struct Sweep {
   [[nodiscard]] std::string str() const;
 };
 
-/// One launch, run from the same contents of its tensors each time. The kernel and the tensors' memory must outlive it.
+/// Runs one launch repeatedly, each time from the same contents of its tensors. The kernel and the tensors' memory must
+/// outlive it.
 class Simulation {
  public:
   /// Throws UserError when arguments do not fit, a requirement fails, or the kernel has what warps cannot run.
@@ -71,9 +72,9 @@ class Simulation {
   Simulation& operator=(Simulation const&) = delete;
 
   Result run(machine::Schedule const& schedule);
-  /// `latest`, `earliest`, both with three seeds, each warp starved, then seeds 1 .. seeds.
+  /// Runs `latest`, `earliest`, both with three seeds, each warp starved, then seeds 1 .. seeds.
   Sweep sweep(std::uint64_t seeds, bool stop_at_first = true);
-  /// Every order of transitions that do not commute, up to max_runs runs. For small kernels.
+  /// Tries every order of transitions that do not commute, up to max_runs runs. For small kernels.
   Sweep exhaust(std::uint64_t max_runs, bool stop_at_first = true);
 
  private:
@@ -81,7 +82,7 @@ class Simulation {
   std::unique_ptr<Inside> inside_;
 };
 
-/// One run of one launch, whose results stay in the tensors.
+/// Runs one launch once; its results stay in the tensors.
 Result run(ir::Function const& kernel, Arguments const& arguments,
            machine::Schedule const& schedule = machine::Schedule::seed(1), Options const& options = {});
 

@@ -47,7 +47,7 @@ struct Handle {
   Registers registers;  ///< of a value that tensor cores touch
 };
 
-/// The warps that run a block together: the CTA, or one group of a partition.
+/// Names the warps that run a block together: the CTA, or one group of a partition.
 struct Group {
   int first = 0;  ///< in the CTA
   int warps = 1;
@@ -56,7 +56,7 @@ struct Group {
 
 class WarpProgram final : public machine::Program {
  public:
-  /// `cta` in the machine, which is `block` of the grid.
+  /// Begins with `cta` in the machine, which is `block` of the grid.
   WarpProgram(Engine& engine, machine::Warp warp, int cta, int block, int index);
   bool step() override;
 
@@ -68,7 +68,7 @@ class WarpProgram final : public machine::Program {
   [[nodiscard]] int cta() const { return cta_; }
   [[nodiscard]] machine::Lanes lanes() const { return frames_.back().lanes; }
   [[nodiscard]] Group const& group() const { return frames_.back().group; }
-  /// Number of this warp in its group.
+  /// Gives the number of this warp in its group.
   [[nodiscard]] int index() const { return index_ - group().first; }
   [[nodiscard]] machine::Site const& site() const { return plan_of_op_->site; }
   /// Counts the turns of an op that takes several, from 0.
@@ -87,11 +87,11 @@ class WarpProgram final : public machine::Program {
   [[nodiscard]] machine::MbarrierAddress mbarrier(ir::Value const& value) { return {cta_, handle(value).mbarrier}; }
   [[nodiscard]] Value const& value(ir::Value const& value) const { return agent_.value(value); }
   void set(ir::Value const& value, Value contents) { agent_.set(value, std::move(contents)); }
-  /// An integer or boolean scalar.
+  /// Gives an integer or boolean scalar.
   [[nodiscard]] std::int64_t integer(ir::Value const& value) const;
-  /// The integers that these operands hold.
+  /// Gives the integers that these operands hold.
   [[nodiscard]] Extents integers(std::span<ir::Value* const> values) const;
-  /// The CTA of a rank in the cluster; reported and nothing where there is none.
+  /// Gives the CTA of a rank in the cluster; nothing, with a report, if there is none.
   [[nodiscard]] std::optional<int> peer(ir::Value const& rank);
   /// Gives this warp's fragment of a tile type.
   [[nodiscard]] Fragment const& fragment(ir::Type const& type);
@@ -102,7 +102,7 @@ class WarpProgram final : public machine::Program {
   [[nodiscard]] std::uint32_t shared_place(ir::Op const& user) const;
   [[nodiscard]] std::byte* shared_bytes() { return engine_.shared_bytes(cta_); }
 
-  /// Registers of a value that a tensor core touches; taken on first use.
+  /// Gives the registers of a value that a tensor core touches; they are taken on first use.
   Registers const& registers(ir::Value const& value);
   /// Gives `to` the value, handle and registers of `from`.
   void pass(ir::Value const& from, ir::Value const& to);
@@ -129,7 +129,7 @@ class WarpProgram final : public machine::Program {
   void forget(OpPlan const& plan);
   void forget(ir::Value const& value);
 
-  /// A value with all that belongs to it, on its way to another name.
+  /// Holds a value with all that belongs to it, on its way to another name.
   struct Carried {
     Value value;
     Handle handle;
@@ -149,8 +149,8 @@ class WarpProgram final : public machine::Program {
   int index_;
   RegisterFile file_;
   std::vector<Handle> handles_;
-  /// By value, where the registers began that it took last: as PTX's registers do, they stay the same from turn to
-  /// turn.
+  /// Holds, by value, the first register that it took last: as with PTX's registers, a value keeps its registers from
+  /// iteration to iteration.
   std::vector<std::uint64_t> homes_;
   std::vector<Frame> frames_;
   ir::Op const* op_ = nullptr;  ///< under way

@@ -1,4 +1,4 @@
-// Accesses against the shadow memory: recording and comparing.
+// Records accesses and compares them with the shadow memory.
 #include <algorithm>
 
 #include "sim/machine/state.hpp"

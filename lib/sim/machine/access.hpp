@@ -21,7 +21,8 @@ enum class Mechanism : std::uint8_t {
 inline constexpr std::uint16_t host_warp = 0xffff;       // before the kernel
 inline constexpr std::uint16_t preceding_grid = 0xfffe;  // the grid that programmatic dependent launch overlaps with
 
-/// One action's accesses of one kind. A `AccessRef` names a record and the lane of it that touched a given byte.
+/// Records one action's accesses of one kind. A `AccessRef` names a record and the lane of it that touched a given
+/// byte.
 struct AccessRecord {
   Site site;
   Lanes lanes = 0;
@@ -45,7 +46,7 @@ struct AccessRecord {
   [[nodiscard]] bool asynchronous() const { return mechanism != Mechanism::program_order; }
 };
 
-/// Record number * 64 + lane (every_lane: all lanes of the action); 0 is "none".
+/// Encodes record number * 64 + lane (every_lane: all lanes of the action); 0 is "none".
 using AccessRef = std::uint32_t;
 inline constexpr AccessRef no_access = 0;
 inline constexpr AccessRef make_ref(std::uint32_t record, std::uint32_t lane) { return record << 6 | lane; }

@@ -1,4 +1,4 @@
-// Ordinary accesses, fences, warp barriers, atomics, mbarrier actions.
+// Implements ordinary accesses, fences, warp barriers, atomics and mbarrier actions.
 #include <algorithm>
 #include <bit>
 

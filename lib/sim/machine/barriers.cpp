@@ -1,4 +1,4 @@
-// Named and CTA barriers, the cluster barrier, the register pool, dependent launch.
+// Implements named and CTA barriers, the cluster barrier, the register pool and dependent launch.
 #include <algorithm>
 #include <bit>
 

@@ -22,7 +22,7 @@ inline constexpr std::size_t plane_count = 3;
 using Slot = std::int32_t;
 inline constexpr Slot no_slot = -1;
 
-/// One time per slot and plane; slots never named are 0.
+/// Holds one time per slot and plane; slots never named are 0.
 class Clock {
  public:
   [[nodiscard]] std::uint32_t at(Plane plane, Slot slot) const {
@@ -37,9 +37,9 @@ class Clock {
   void join(Clock const& other);
   /// Raises the plane to `order` in every slot: a fence that covers everything known.
   void promote(Plane plane);
-  /// The same for one slot.
+  /// Raises the plane to `order` in one slot.
   void promote(Plane plane, Slot slot) { raise(plane, slot, at(Plane::order, slot)); }
-  /// All zero; keeps the storage.
+  /// Sets all times to zero; keeps the storage.
   void clear() { times_.clear(); }
   [[nodiscard]] std::size_t slots() const { return times_.size() / plane_count; }
 
@@ -72,30 +72,30 @@ class WarpClocks {
 
   void reset(Slot warp_slot);
 
-  /// Count of actions of this warp; the time of the action under way.
+  /// Counts the actions of this warp; the time of the current action.
   [[nodiscard]] std::uint32_t time() const { return time_; }
   std::uint32_t tick() { return ++time_; }
 
   [[nodiscard]] Slot slot() const { return slot_; }
-  /// The lane's own slot, or no_slot when it never released alone.
+  /// Gives the lane's own slot, or no_slot if it never released alone.
   [[nodiscard]] Slot lane_slot(int number) const { return lane_slots_[static_cast<std::size_t>(number)]; }
 
   [[nodiscard]] std::size_t class_count() const { return count_; }
   [[nodiscard]] LaneClass const& lane_class(std::size_t i) const { return classes_[i]; }
   [[nodiscard]] LaneClass const& class_of(int number) const;
 
-  /// These lanes learn what `from` holds.
+  /// Adds the clock `from` to these lanes' clocks.
   void acquire(Lanes, Clock const& from);
-  /// These lanes learn one slot.
+  /// Adds one slot to these lanes' clocks.
   void acquire(Lanes, Slot, std::uint32_t time);
   /// Adds to `into` what these lanes know and did up to now.
   void release(Lanes, Clock& into, SlotTable&);
-  /// A barrier among these lanes: each knows what any of them knew and did.
+  /// Joins the clocks of these lanes at a barrier: each knows the actions and clocks of all of them.
   void synchronise(Lanes, SlotTable&);
-  /// The lanes' own accesses become visible to the async proxy in the plane. `signalled` slots (mbarriers) are promoted
+  /// Makes the lanes' own accesses visible to the async proxy in the plane. `signalled` slots (mbarriers) are promoted
   /// too: data that arrived by cp.async on them was written by no thread that could have fenced.
   void fence(Lanes, Plane, std::vector<Slot> const& signalled);
-  /// As fence, and all that the lanes know of is covered.
+  /// Does the same as fence, for all accesses that the lanes know of.
   void fence_all_known(Lanes, Plane);
 
  private:

@@ -1,4 +1,4 @@
-// The end of a run: deadlock, and what must be in order when all warps have ended.
+// Ends a run: finds deadlocks, and checks the state when all warps have ended.
 #include <algorithm>
 #include <bit>
 

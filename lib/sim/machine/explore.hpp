@@ -1,4 +1,4 @@
-// Many runs of one program: sweeps over kinds of schedules, and all schedules of a small program.
+// Runs one program many times: sweeps over kinds of schedules, and all schedules of a small program.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ using Build = std::function<void(Machine&)>;
 struct Sweep {
   std::uint64_t runs = 0;
   std::uint64_t steps = 0;
-  /// The outcomes that were not clean, at most `kept` of them, and how many there were.
+  /// Holds the outcomes that were not clean, at most `kept` of them; `bad_runs` counts them all.
   std::vector<Outcome> bad;
   std::uint64_t bad_runs = 0;
   bool complete = true;  // exhaust: all schedules were tried
@@ -28,20 +28,20 @@ struct Sweep {
     }
     return false;
   }
-  /// The first report of the first bad outcome, or "clean".
+  /// Prints the first report of the first bad outcome, or "clean".
   [[nodiscard]] std::string text() const;
 };
 
-/// A program that is run again and again. Storage is kept between the runs.
+/// Runs a program again and again. Storage is kept between the runs.
 class Simulation {
  public:
   Simulation(Options options, Build build) : machine_(options), build_(static_cast<Build&&>(build)) {}
 
   Outcome run(Schedule const&);
-  /// `latest`, `earliest`, both with three seeds, each warp starved, then seeds 1 .. seeds. Stops after the first bad
-  /// run if asked to.
+  /// Runs `latest`, `earliest`, both with three seeds, each warp starved, then seeds 1 .. seeds. Stops after the first
+  /// bad run if asked to.
   Sweep sweep(std::uint64_t seeds, bool stop_at_first = true);
-  /// Every order of transitions that do not commute (depth first, sleep sets), up to max_runs runs.
+  /// Tries every order of transitions that do not commute (depth first, sleep sets), up to max_runs runs.
   Sweep exhaust(std::uint64_t max_runs, bool stop_at_first = true);
 
   [[nodiscard]] Machine& machine() { return machine_; }

@@ -1,4 +1,4 @@
-// Set-up and the run loop.
+// Implements set-up and the run loop.
 #include "sim/machine/machine.hpp"
 
 #include <algorithm>

@@ -55,13 +55,13 @@ struct Outcome {
     }
     return false;
   }
-  /// All reports, blank lines between; "clean" if there is none.
+  /// Prints all reports, blank lines between; "clean" if there is none.
   [[nodiscard]] std::string text() const;
 };
 
 struct State;
 
-/// One simulated launch. Register buffers and warps, then run once; reset() makes it ready for the next run and keeps
+/// Simulates one launch. Register buffers and warps, then run once; reset() makes it ready for the next run and keeps
 /// the storage.
 class Machine {
  public:
@@ -85,7 +85,7 @@ class Machine {
   /// Names an interval for reports. Later names win over earlier ones that hold them.
   void name(Space, std::uint64_t begin, std::uint64_t end, std::string);
 
-  /// The bytes of a CTA's shared memory, for the driver's use; 0xA5 at the start. The machine moves no data.
+  /// Gives the bytes of a CTA's shared memory, for the driver's use; 0xA5 at the start. The machine moves no data.
   [[nodiscard]] std::span<std::byte> shared_bytes(int cta);
 
   /// Runs to the end, to the first fatal report, or to the limits. Consumes the programs.

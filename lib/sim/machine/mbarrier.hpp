@@ -1,4 +1,4 @@
-// The mbarrier object: transitions and nothing else (PTX ISA, "mbarrier"). Full phase numbers are kept.
+// Defines the mbarrier object: transitions and nothing else (PTX ISA, "mbarrier"). Full phase numbers are kept.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,22 @@ enum class MbarrierFault : std::uint8_t {
   tx_range,      // the byte count of the phase left [-(2^20 - 1), 2^20 - 1]
 };
 
-/// State of one object. A transition that is refused changes nothing. settle() is part of the transitions: after each,
-/// `completed` says whether the phase ended.
+/// Holds the state of one object. A transition that is refused changes nothing. settle() is part of the transitions:
+/// after each, `completed` says whether the phase ended.
 class MbarrierState {
  public:
   static constexpr std::int64_t limit = (1 << 20) - 1;
 
   [[nodiscard]] bool live() const { return live_; }
-  /// Number of completed phases since init, and so the number of the phase under way.
+  /// Counts the completed phases since init, which is the number of the current phase.
   [[nodiscard]] std::uint32_t phase() const { return phase_; }
   [[nodiscard]] std::int64_t expected() const { return expected_; }
   [[nodiscard]] std::int64_t pending() const { return pending_; }
   [[nodiscard]] std::int64_t tx() const { return tx_; }
-  /// As fresh: nobody arrived in this phase and no bytes are owed.
+  /// Tells whether nobody arrived in this phase and no bytes are owed.
   [[nodiscard]] bool balanced() const { return pending_ == expected_ && tx_ == 0; }
-  /// The wait passes: the phase under way has the other parity, so the one with this parity is the one just finished.
+  /// Tells whether a wait passes: the current phase has the other parity, so the phase of this parity has just
+  /// finished.
   [[nodiscard]] bool passes(std::uint32_t parity) const { return (phase_ & 1u) != parity; }
 
   MbarrierFault init(std::int64_t count);
@@ -39,11 +40,11 @@ class MbarrierState {
   MbarrierFault expect(std::int64_t bytes);
   MbarrierFault complete(std::int64_t bytes);
   MbarrierFault arrive(std::int64_t count);
-  /// tx += bytes, then one arrival.
+  /// Adds bytes to tx, then arrives once.
   MbarrierFault arrive_expect(std::int64_t bytes);
-  /// One arrival, and one fewer expected in later phases.
+  /// Arrives once, and expects one arrival fewer in later phases.
   MbarrierFault arrive_drop();
-  /// One more pending arrival in this phase (cp.async.mbarrier.arrive without .noinc).
+  /// Adds one pending arrival in this phase (cp.async.mbarrier.arrive without .noinc).
   MbarrierFault add_pending();
 
   [[nodiscard]] bool completed() const { return completed_; }

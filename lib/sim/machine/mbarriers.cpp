@@ -1,4 +1,4 @@
-// mbarriers in the machine: lifetime, publication, arrivals, waits by full phase number.
+// Implements mbarriers in the machine: lifetime, publication, arrivals, waits by full phase number.
 #include <algorithm>
 #include <bit>
 

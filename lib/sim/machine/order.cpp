@@ -1,4 +1,4 @@
-// Happens-before between a recorded access and an action of some lanes.
+// Decides happens-before between a recorded access and an action of some lanes.
 #include <bit>
 
 #include "sim/machine/state.hpp"

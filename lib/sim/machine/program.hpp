@@ -10,9 +10,9 @@ namespace tegula::sim::machine {
 
 class Warp;
 
-/// A resumable program of one warp. step() performs actions through the warp's handle and returns after at most one
-/// that is a point of the schedule (those that return Turn); when that action has to wait, the machine calls step()
-/// again only after the wait has passed. Returns false when the program has ended.
+/// Describes a resumable program of one warp. step() performs actions through the warp's handle and returns after at
+/// most one that is a point of the schedule (those that return Turn). If that action has to wait, the machine calls
+/// step() again only after the wait has passed. Returns false when the program has ended.
 class Program {
  public:
   Program() = default;
@@ -22,8 +22,8 @@ class Program {
   virtual bool step() = 0;
 };
 
-/// The result of a schedule point: awaited in a coroutine, dropped in a step function. The answer is true except for
-/// test_parity, where it says whether the phase was complete.
+/// Holds the result of a schedule point: awaited in a coroutine, dropped in a step function. The answer is true except
+/// for test_parity, where it says whether the phase was complete.
 class [[nodiscard]] Turn {
  public:
   explicit Turn(bool answer = true) : answer_(answer) {}
@@ -36,7 +36,7 @@ class [[nodiscard]] Turn {
   bool answer_;
 };
 
-/// Coroutine type of a warp's program: `Task body(Warp w) { co_await w.barrier(site); ... }`.
+/// Declares the coroutine type of a warp's program: `Task body(Warp w) { co_await w.barrier(site); ... }`.
 class Task {
  public:
   struct promise_type {

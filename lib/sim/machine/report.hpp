@@ -37,7 +37,7 @@ enum class ReportKind : std::uint8_t {
 
 std::string_view name(ReportKind);
 
-/// One side of a report.
+/// Describes one side of a report.
 struct Side {
   std::string what;  // "write %ring+0x400..0x800 by warp 4 lane 3 (generic proxy)"
   Site site;
@@ -53,7 +53,7 @@ struct Report {
   std::string schedule;            // replays the run
   std::uint64_t step = 0;
 
-  /// Several lines without a final newline: "<kind>: <sentence>", the two sides, notes, the schedule.
+  /// Prints several lines without a final newline: "<kind>: <sentence>", the two sides, notes, the schedule.
   [[nodiscard]] std::string text() const;
 };
 

@@ -40,16 +40,16 @@ std::string to_text(Schedule const&);
 /// Reads what to_text writes. Throws UserError that prints the grammar.
 Schedule parse_schedule(std::string_view);
 
-/// An agent that can go on: a warp, or an asynchronous operation that may take its next step. `key` names it across
-/// runs with the same past: the warp's number, or the issuing warp and the count of its operations.
+/// Names an agent that can go on: a warp, or an asynchronous operation that may take its next step. `key` names it
+/// across runs with the same past: the warp's number, or the issuing warp and the count of its operations.
 struct Candidate {
   bool operation = false;
   std::uint32_t id = 0;
   std::uint64_t key = 0;
 };
 
-/// Synchronisation objects that one transition read and changed, as bits of a hash; two transitions commute when
-/// neither changes what the other touches.
+/// Collects the synchronisation objects that one transition read and changed, as bits of a hash. Two transitions
+/// commute if neither changes an object that the other touches.
 struct Touch {
   std::uint64_t reads = 0;
   std::uint64_t writes = 0;
@@ -71,9 +71,9 @@ class Chooser {
   Chooser(Chooser const&) = delete;
   Chooser& operator=(Chooser const&) = delete;
   virtual ~Chooser() = default;
-  /// Index of the candidate that goes on (candidates are never empty), or give_up to end the run unjudged.
+  /// Gives the index of the candidate that goes on (candidates are never empty), or give_up to end the run unjudged.
   virtual std::size_t choose(std::vector<Candidate> const&) = 0;
-  /// The accesses of the chosen transition.
+  /// Receives the accesses of the chosen transition.
   virtual void executed(Touch const&) {}
 };
 

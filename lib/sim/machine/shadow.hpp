@@ -1,5 +1,5 @@
-// Shadow memory: for each interval of bytes, its last write and the reads since. Intervals, not bytes: a copy of 16 KiB
-// is four entries. What lives here knows nothing of order; the machine compares.
+// Implements shadow memory: for each interval of bytes, its last write and the reads since. Intervals, not bytes: a
+// copy of 16 KiB is four entries. What lives here knows nothing of order; the machine compares.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace tegula::sim::machine {
 
-/// Head of a list of reads in ReadLists; 0 is the empty list.
+/// Heads a list of reads in ReadLists; 0 is the empty list.
 using ReadList = std::uint32_t;
 
 /// Lists of reads that share tails. Lists are never changed, so entries may copy the head freely.
@@ -27,7 +27,7 @@ class ReadLists {
   }
   [[nodiscard]] Node const& node(ReadList list) const { return nodes_[list]; }
 
-  /// `list` with ref in front, without the entries for which covered(entry) holds. The last answer is remembered,
+  /// Gives `list` with ref in front, without the entries for which covered(entry) holds. The last answer is remembered,
   /// because one action meets the same list in many neighbouring intervals.
   template <class Covered>
   ReadList add(ReadList list, AccessRef ref, Covered&& covered) {
@@ -64,7 +64,7 @@ class ReadLists {
   Remembered remembered_;
 };
 
-/// Bytes of one page with one history.
+/// Holds bytes of one page with one history.
 struct Segment {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
@@ -73,7 +73,7 @@ struct Segment {
   AccessRef dead = no_access;  // who gave the bytes up since the last write
 };
 
-/// The shadow of one space. Pages are made on first touch; a page is a sorted list of segments that covers it.
+/// Holds the shadow of one space. Pages are made on first touch; a page is a sorted list of segments that covers it.
 class ShadowSpace {
  public:
   static constexpr std::uint64_t page_bytes = 4096;
@@ -95,7 +95,7 @@ class ShadowSpace {
     });
   }
 
-  /// [begin, end) becomes one interval per page with this write and no reads.
+  /// Replaces [begin, end) by one interval per page with this write and no reads.
   void overwrite(std::uint64_t begin, std::uint64_t end, AccessRef write) {
     for_pages(begin, end, [&](std::vector<Segment>& page, std::uint64_t, std::uint32_t from, std::uint32_t to) {
       std::size_t const first = cut(page, from);
@@ -129,14 +129,14 @@ class ShadowSpace {
     }
   }
 
-  /// Index of the segment that begins at `from`, cutting one in two if none does.
+  /// Gives the index of the segment that begins at `from`, cutting one in two if none does.
   static std::size_t cut(std::vector<Segment>& page, std::uint32_t from) {
     auto const found = std::upper_bound(page.begin(), page.end(), from,
                                         [](std::uint32_t value, Segment const& s) { return value < s.end; });
     std::size_t const i = static_cast<std::size_t>(found - page.begin());
     return page[i].begin == from ? i : (split(page, i, from), i + 1);
   }
-  /// Index of the segment that ends at `to`, searching on from segment i.
+  /// Gives the index of the segment that ends at `to`, searching on from segment i.
   static std::size_t cut_end(std::vector<Segment>& page, std::size_t i, std::uint32_t to) {
     while (page[i].end < to) ++i;
     if (page[i].end != to) split(page, i, to);

@@ -1,4 +1,4 @@
-// Inside of the machine, shared by its source files; not for drivers.
+// Defines the inside of the machine, shared by its source files; not for drivers.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ struct Named {
   std::string text;
 };
 
-/// An action of some lanes of a warp.
+/// Names an action of some lanes of a warp.
 struct Instant {
   std::uint16_t warp = 0;
   Lanes lanes = 0;
@@ -175,7 +175,7 @@ struct NamedBarrier {
   std::vector<int> waiting;      // warps to wake
 };
 
-/// A use of another CTA's shared memory.
+/// Records a use of another CTA's shared memory.
 struct RemoteUse {
   Instant by;
   std::uint32_t record = 0;  // of a copy or a store that an mbarrier there counts, which ends with the phase; 0: none
@@ -203,7 +203,7 @@ struct ClusterState {
   std::vector<int> warps;
 };
 
-/// An acquire of a tensor map that lies in global memory.
+/// Records an acquire of a tensor map that lies in global memory.
 struct MapAcquire {
   Space space = 0;
   std::uint64_t begin = 0;
@@ -219,7 +219,7 @@ struct Stuck {
   std::string why;
 };
 
-/// The machine's state and rules. Members are grouped by the file that defines them.
+/// Holds the machine's state and rules. Members are grouped by the file that defines them.
 struct State {
   explicit State(Options);
 
@@ -277,7 +277,7 @@ struct State {
   void touch_registers(WarpState&, Footprint const&, std::uint32_t record, bool reads_old);
   void give_up(WarpState&, Lanes, Footprint const&, std::uint32_t record);
   void check_shared(WarpState&, Lanes, SpaceState const&, Footprint const&, std::uint32_t record);
-  /// `record` of an access that an mbarrier counts, else 0.
+  /// Notes a use of another CTA's shared memory; `record` of an access that an mbarrier counts, else 0.
   void note_remote(CtaState&, WarpState const&, Lanes, Site const&, std::uint32_t record);
   void check_tensor_map(WarpState&, Lanes, Footprint const&, std::uint32_t record);
 
@@ -287,10 +287,10 @@ struct State {
   [[nodiscard]] std::string agent_text(int warp, Lanes) const;
   [[nodiscard]] Side side(AccessRecord const&, std::uint32_t code, Space, std::uint64_t begin, std::uint64_t end) const;
   [[nodiscard]] Side side(WarpState const&, Lanes, std::string what, Site const&) const;
-  /// False when a report of this kind and these places was made before, or the limit is reached.
+  /// Returns false if a report of this kind and these places was made before, or the limit is reached.
   bool first(ReportKind, Site const&, Site const&);
   void add(ReportKind, std::string sentence, Side earlier, Side later, bool fatal = false);
-  /// A cluster barrier stands between, at which the earlier access' warp arrived relaxed.
+  /// Tells whether a cluster barrier stands between, at which the earlier access' warp arrived relaxed.
   [[nodiscard]] bool met_relaxed(AccessRecord const& earlier, WarpState const&, Lanes who) const;
   void conflict(AccessRef earlier, AccessRef later, WarpState const&, Lanes who, Order, Space, std::uint64_t begin,
                 std::uint64_t end);
@@ -299,15 +299,15 @@ struct State {
   // mbarriers.cpp
   Mbarrier* find(MbarrierAddress);
   [[nodiscard]] std::int32_t number_of(Mbarrier const&) const;
-  /// The live mbarrier for an action of these lanes; reports and returns null otherwise. `copy`: it is a copy's
+  /// Finds the live mbarrier for an action of these lanes; reports and returns null otherwise. `copy`: it is a copy's
   /// operand.
   Mbarrier* use(WarpState&, Lanes, MbarrierAddress, Site const&, bool copy);
   void fault(MbarrierFault, Mbarrier const&, WarpState const&, Lanes, Site const&, std::string const& amount);
   /// Checks and effects around an arrival; `transition` is applied once per lane.
   void arrive(WarpState&, Lanes, MbarrierAddress, Site const&, Scope, std::int64_t count, std::int64_t bytes,
               bool drop);
-  /// An arrive in a phase needs a wait for the phase before it that happens before the arrive, or before the waiting
-  /// thread stored to a peer what these lanes have waited for.
+  /// Checks that a wait for the previous phase precedes an arrive. The wait must happen before the arrive, or before
+  /// the waiting thread stored data to a peer for which these lanes have waited.
   void check_observed(WarpState&, Lanes, Mbarrier const&, Site const&);
   [[nodiscard]] bool came_after(WarpState const&, Lanes, Instant const& wait) const;
   void after_transition(Mbarrier&);
@@ -337,7 +337,7 @@ struct State {
 
   // blocking.cpp
   [[nodiscard]] bool can_resume(WarpState const&) const;
-  /// The condition of w.blocked holds: its effects, then the warp is free.
+  /// Resumes a warp when the condition of w.blocked holds: its effects, then the warp is free.
   void resume(WarpState&);
   void block(WarpState&, Blocked&&);
 

@@ -25,29 +25,30 @@ struct Site {
   friend bool operator==(Site const&, Site const&) = default;
 };
 
-/// "gemm.cpp:41 (ir 77)"; "ir 77" or "an unknown place" where less is known. Only the last part of the path is shown.
+/// Prints "gemm.cpp:41 (ir 77)"; "ir 77" or "an unknown place" where less is known. Only the last part of the path is
+/// shown.
 std::string place_text(Site const&);
 
-/// Set of lanes of one warp, bit l for lane l.
+/// Holds a set of lanes of one warp, bit l for lane l.
 using Lanes = std::uint32_t;
 inline constexpr Lanes all_lanes = 0xffffffffu;
 inline constexpr Lanes lane(int number) { return Lanes{1} << number; }
 
-/// In a LaneBytes: every lane that takes part in the action touches these bytes.
+/// Stands for all lanes in a LaneBytes: every lane that takes part in the action touches these bytes.
 inline constexpr std::uint32_t every_lane = 32;
 
-/// Half-open byte interval of one space, touched by one lane of the action (or by each of them).
+/// Holds a half-open byte interval of one space, touched by one lane of the action (or by each of them).
 struct LaneBytes {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   std::uint32_t lane = every_lane;
 };
 
-/// Number of a memory: the shared memory of a CTA, a global buffer, or the register file of a warp.
+/// Numbers a memory: the shared memory of a CTA, a global buffer, or the register file of a warp.
 using Space = std::uint32_t;
 
-/// Bytes of one space that an action touches. Refers to the caller's array (or holds one interval itself); the machine
-/// reads it during the call only.
+/// Lists the bytes of one space that an action touches. Refers to the caller's array (or holds one interval itself);
+/// the machine reads it during the call only.
 class Footprint {
  public:
   Footprint() = default;
@@ -75,10 +76,10 @@ enum class Proxy : std::uint8_t { generic, async };
 /// Names the spaces that a proxy fence covers.
 enum class FenceSpace : std::uint8_t { shared, global, all };
 
-/// Scope of a release or acquire on an mbarrier.
+/// Names the scope of a release or acquire on an mbarrier.
 enum class Scope : std::uint8_t { cta, cluster };
 
-/// When an effect is called: after the source was read (stores only), and when the result is written.
+/// Names the moment of an effect's call: after the source was read (stores only), and when the result is written.
 enum class Moment : std::uint8_t { read_source, write_result };
 
 /// Moves the values of an asynchronous operation. The machine calls it at the simulated time of the access, so a late
@@ -93,7 +94,7 @@ struct Effect {
   }
 };
 
-/// An mbarrier object: the CTA that owns it and its byte offset in that CTA's shared memory.
+/// Names an mbarrier object: the CTA that owns it and its byte offset in that CTA's shared memory.
 struct MbarrierAddress {
   int cta = 0;
   std::uint32_t offset = 0;

@@ -15,11 +15,11 @@ namespace tegula::sim::machine {
 struct State;
 struct WarpState;
 
-/// Memory order of an atomic.
+/// Names the memory order of an atomic.
 enum class AtomicOrder : std::uint8_t { relaxed, acquire, release, acq_rel };
 
-/// TMA or bulk copy into shared memory. `destination` names the bytes in the issuing CTA; under multicast the same
-/// bytes and the same mbarrier offset in each CTA of `multicast` (bits are ranks in the cluster) are written.
+/// Describes a TMA or bulk copy into shared memory. `destination` names the bytes in the issuing CTA; under multicast
+/// the same bytes and the same mbarrier offset in each CTA of `multicast` (bits are ranks in the cluster) are written.
 struct CopyIn {
   Footprint source = {};       // global bytes that are read (in bounds)
   Footprint destination = {};  // shared bytes that are written
@@ -31,7 +31,7 @@ struct CopyIn {
   Effect effect = {};            // called once, with write_result, per destination CTA (payload + rank when multicast)
 };
 
-/// TMA or bulk copy, or reduction, out of shared memory.
+/// Describes a TMA or bulk copy, or reduction, out of shared memory.
 struct CopyOut {
   Footprint source = {};
   Footprint destination = {};
@@ -41,7 +41,8 @@ struct CopyOut {
   Effect effect = {};  // read_source, later write_result
 };
 
-/// st.async of some lanes to another CTA of the cluster. `destination` names the bytes as the issuing CTA has them.
+/// Describes an st.async of some lanes to another CTA of the cluster. `destination` names the bytes as the issuing CTA
+/// has them.
 struct PeerStore {
   int cta = 0;
   Footprint destination = {};
@@ -50,14 +51,14 @@ struct PeerStore {
   Effect effect = {};             // write_result
 };
 
-/// cp.async of some lanes.
+/// Describes a cp.async of some lanes.
 struct AsyncCopy {
   Footprint source = {};
   Footprint destination = {};
   Effect effect = {};
 };
 
-/// One warp's part of a wgmma.
+/// Describes one warp's part of a wgmma.
 struct Wgmma {
   std::span<Footprint const> shared = {};  // operands in shared memory, as far as this warp's part reads them
   Footprint a_registers = {};              // in the warp's register space; empty when A is in shared memory
@@ -67,7 +68,7 @@ struct Wgmma {
   Effect effect = {};
 };
 
-/// Handle of one warp of a machine; freely copied.
+/// Handles one warp of a machine; freely copied.
 class Warp {
  public:
   Warp(State& state, int number) : state_(&state), number_(number) {}
@@ -91,18 +92,18 @@ class Warp {
   void warp_sync(Lanes, Site);
   void fence_proxy_async(Lanes, FenceSpace, Site);
   void fence_mbarrier_init(Lanes, Site);
-  /// fence.proxy.tensormap acquire of one descriptor.
+  /// Executes fence.proxy.tensormap acquire of one descriptor.
   void fence_tensor_map(Lanes, Footprint const&, Site);
-  /// bar.sync id, threads (barrier 0 of all threads of the CTA when threads is 0).
+  /// Executes bar.sync id, threads (barrier 0 of all threads of the CTA when threads is 0).
   Turn barrier(int id, int threads, Lanes, Site);
-  /// bar.arrive.
+  /// Executes bar.arrive.
   Turn barrier_arrive(int id, int threads, Lanes, Site);
   /// `relaxed` (barrier.cluster.arrive.relaxed) orders no access; those who wait know that the warp has begun, and what
   /// its fence.mbarrier_init published.
   Turn cluster_arrive(Lanes, Site, bool relaxed = false);
   Turn cluster_wait(Lanes, Site);
   Turn dependents_launch(Lanes, Site);
-  /// griddepcontrol.wait.
+  /// Executes griddepcontrol.wait.
   Turn dependencies_wait(Lanes, Site);
   /// Waits until the driver's condition holds (asked again whenever the scheduler looks; it must not change anything).
   Turn wait_until(bool (*condition)(void* context, std::uint64_t payload), void* context, std::uint64_t payload, Site);
@@ -111,16 +112,17 @@ class Warp {
   // ---------------------------------------------------------------------------------------------------------
   Turn mbarrier_init(Lanes one, MbarrierAddress, std::int64_t count, Site);
   Turn mbarrier_inval(Lanes one, MbarrierAddress, Site);
-  /// `count` arrivals by each lane.
+  /// Executes `count` arrivals by each lane.
   Turn arrive(Lanes, MbarrierAddress, std::int64_t count, Site, Scope = Scope::cta);
   /// expect_tx and one arrival, by each lane.
   Turn arrive_expect_tx(Lanes, MbarrierAddress, std::int64_t bytes, Site, Scope = Scope::cta);
   Turn expect_tx(Lanes, MbarrierAddress, std::int64_t bytes, Site);
   Turn arrive_drop(Lanes, MbarrierAddress, Site);
-  /// The loop around try_wait.parity. `phase` is the number of the phase that must be the one just finished, where the
-  /// driver knows it; by default it follows from the thread's own waits: each waits for the phase after its last one.
+  /// Executes the loop around try_wait.parity. `phase` is the number of the phase that must be the one just finished,
+  /// where the driver knows it; by default it follows from the thread's own waits: each waits for the phase after its
+  /// last one.
   Turn wait_parity(Lanes, MbarrierAddress, std::uint32_t parity, Site, Scope = Scope::cta, std::int64_t phase = -2);
-  /// One try_wait; the turn's answer says whether it passed.
+  /// Executes one try_wait; the turn's answer tells whether it passed.
   Turn test_parity(Lanes, MbarrierAddress, std::uint32_t parity, Site, Scope = Scope::cta);
 
   // --- asynchronous copies
@@ -129,12 +131,12 @@ class Warp {
   Turn copy_out(Lanes one, CopyOut const&, Site);
   Turn peer_store(Lanes, PeerStore const&, Site);
   void bulk_commit(Lanes, Site);
-  /// At most `pending` youngest groups of these lanes stay open; `read` (.read): only their sources count.
+  /// Leaves at most the `pending` youngest groups of these lanes open; `read` (.read): only their sources count.
   Turn bulk_wait(Lanes, int pending, bool read, Site);
   Turn cp_async(Lanes, AsyncCopy const&, Site);
   void cp_async_commit(Lanes, Site);
   Turn cp_async_wait(Lanes, int pending, Site);
-  /// cp.async.mbarrier.arrive(.noinc): each lane arrives when its earlier cp.async are done.
+  /// Executes cp.async.mbarrier.arrive(.noinc): each lane arrives when its earlier cp.async are done.
   Turn cp_async_arrive(Lanes, MbarrierAddress, bool noinc, Site);
 
   // --- wgmma
@@ -144,7 +146,7 @@ class Warp {
   void wgmma_commit(Site);
   Turn wgmma_wait(int pending, Site);
 
-  /// setmaxnreg.inc / .dec; the direction follows from the count where `increase` agrees, else it is reported.
+  /// Executes setmaxnreg.inc / .dec; the direction follows from the count where `increase` agrees, else it is reported.
   Turn set_max_registers(bool increase, std::uint32_t count, Site);
 
  private:
