@@ -1,5 +1,4 @@
-// The bundled binary: argv[1] picks what runs. "tegula test [catch2 arguments]", "tegula sample 01_vadd [...]",
-// "tegula bench <name> [...]", "tegula tool <name> [...]"; "tegula list [kind]" prints the names.
+// Runs the bundled binary: argv[1] picks the program.
 #include "support/run.hpp"
 
 #include <cstdio>

@@ -1,4 +1,5 @@
-// What a platform's header leaves behind, after the standard headers that Tegula and Boost.Hana need.
+// Defines the macros that a platform's header leaves behind, after the standard headers that Tegula and Boost.Hana
+// need.
 #include <array>
 #include <bit>
 #include <cmath>

@@ -1,4 +1,4 @@
-// A user's program: one kernel, launched on the host.
+// Compiles as a user's program: one kernel, launched on the host.
 #include <tegula/tegula.hpp>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Every pass has golden text.
+// Tests that every pass has golden text.
 #include <filesystem>
 #include <set>
 

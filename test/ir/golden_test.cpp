@@ -1,4 +1,4 @@
-// Golden text of passes: a .tir file says what to run, and what must come out stands beside its cause.
+// Compares passes with golden text: a .tir file names the passes to run, and the expected text stands beside its cause.
 //
 //   // RUN: <pipeline>                     or  // RUN: target=cuda warps=8 <pipeline>
 //   // RUN-ERROR: <pipeline>               the pipeline must be refused; CHECK lines then read the message
@@ -26,7 +26,7 @@ struct Run {
   bool must_fail = false;
 };
 
-/// The text after "<mark>: " up to the end of its line; empty when there is none.
+/// Gives the text after "<mark>: " up to the end of its line; empty if there is none.
 std::string line_after(std::string const& text, std::string const& mark) {
   std::size_t const at = text.find("// " + mark + ": ");
   if (at == std::string::npos) return "";

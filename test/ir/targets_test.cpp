@@ -1,4 +1,4 @@
-// The table of hand-written kernels agrees with their texts, and its references with themselves.
+// Tests that the table of hand-written kernels agrees with their texts, and its references with themselves.
 #include "support/targets.hpp"
 
 #include <filesystem>

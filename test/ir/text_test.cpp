@@ -1,4 +1,5 @@
-// The IR's text: every file of roundtrip/ prints back as the same bytes; malformed text is refused with its place.
+// Tests the IR's text: every file of roundtrip/ prints back as the same bytes; malformed text is refused with its
+// place.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -94,7 +95,7 @@ std::vector<InvalidCase> invalid_cases(std::string const& file) {
   return result;
 }
 
-/// The column in front of an expected message of the parser: "19: expected ')'".
+/// Gives the column in front of an expected message of the parser: "19: expected ')'".
 bool matches(std::string const& expected, support::Diagnostic const& found) {
   std::size_t const colon = expected.find(": ");
   bool const has_column = colon != std::string::npos && expected.find_first_not_of("0123456789") == colon;

@@ -1,4 +1,4 @@
-// What the passes make of attention as the design's first page writes it, run warp by warp against float64.
+// Compares attention, as the design's first page writes it, after the passes with float64; it runs warp by warp.
 #include <cmath>
 
 #include "compiler/compile.hpp"
@@ -14,7 +14,7 @@ namespace block = sim::block;
 
 namespace {
 
-/// Attention of two heads by a lowered kernel on one CTA, in some legal orders of its copies, against float64.
+/// Runs attention of two heads by a lowered kernel on one CTA, in some legal orders of its copies, against float64.
 void check_attention(ir::Module const& module, std::int64_t length, bool causal, double sharpness = 1) {
   std::int64_t const width = 64;
   std::mt19937_64 random(7);

@@ -1,5 +1,5 @@
-// Inserted barriers and fences: of the hand-written kernels no more than by hand, random kernels judged by the
-// simulator: they are clean with them, and reported without any one of them.
+// Tests inserted barriers and fences. Hand-written kernels get no more than they had. The simulator judges random
+// kernels: they are clean with them, and reported without any one of them.
 #include <algorithm>
 #include <cstdio>
 
@@ -83,7 +83,8 @@ struct Count {
   int programs = 0, inserted = 0, superfluous = 0;
 };
 
-/// Random kernels from first to last: clean with what is inserted, twice the same, and reported without any one of it.
+/// Tests random kernels from first to last: clean with the inserted ops, the same twice, and reported without any one
+/// of them.
 Count random_kernels(std::uint64_t first, std::uint64_t last, bool copies) {
   Count count;
   for (std::uint64_t seed = first; seed <= last; ++seed) {

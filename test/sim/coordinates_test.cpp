@@ -14,7 +14,7 @@ namespace block = sim::block;
 
 namespace {
 
-/// C = A * B of tiles of 128 x 64, at rows that the launch gives.
+/// Computes C = A * B of tiles of 128 x 64, at rows that the launch gives.
 constexpr char const* product = R"(
 kernel @k(%A: in tensor<?x?xf16>, %B: in tensor<?x?xf16>, %C: out tensor<?x?xf16>, %from: i64, %to: i64) {
   %zero = constant {value = 0 : i64} : i64
@@ -67,7 +67,7 @@ CompileOptions options() {
   return result;
 }
 
-/// What the passes make of the kernel leaves what its tiles mean.
+/// Compares the kernel after the passes with its tiles.
 void check_equal(ir::Module const& module, std::int64_t from, std::int64_t to) {
   INFO("from row " << from << " to row " << to);
   Data expected, found;

@@ -1,4 +1,4 @@
-// The pass expand-math changes no bit: the simulator gives the same before and after it.
+// Tests that the pass expand-math changes no bit: the simulator gives the same before and after it.
 #include "../unit/sim/sim_support.hpp"
 #include "sim/compare.hpp"
 #include "support/elementary.hpp"

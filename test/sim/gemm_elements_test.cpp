@@ -1,4 +1,4 @@
-// Products of every element that tensor cores take, through the passes: clean under schedules and equal to float64.
+// Tests products of every element of tensor cores, through the passes: clean under schedules and equal to float64.
 #include "compiler/compile.hpp"
 #include "sim/block/simulate.hpp"
 #include "support/gemm_kernel.hpp"
@@ -30,7 +30,7 @@ void check_run(ir::Module const& module, GemmElements const& of, std::int64_t m,
   CHECK(data.wrong() == "");
 }
 
-/// The block of K that one instruction takes.
+/// Gives the block of K of one instruction.
 int depth(Element element) { return 32 / bytes(element); }
 
 }  // namespace

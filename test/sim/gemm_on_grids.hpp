@@ -1,4 +1,4 @@
-// A product on grids of other extents than its own.
+// Defines a product on grids of other extents than its own.
 #pragma once
 
 #include <initializer_list>

@@ -1,4 +1,4 @@
-// What the passes make of a product of tiles, run warp by warp: clean under many schedules and equal to float64.
+// Tests a product of tiles after the passes, run warp by warp: clean under many schedules and equal to float64.
 #include "compiler/compile.hpp"
 #include "gemm_on_grids.hpp"
 #include "sim/block/simulate.hpp"

@@ -1,4 +1,4 @@
-// The kernels of the design's first page, in the simulator, against float64, at ragged extents and through strided
+// Compares the kernels of the design's first page in the simulator with float64, at ragged extents and through strided
 // views.
 #include <algorithm>
 #include <array>

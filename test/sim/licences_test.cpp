@@ -1,5 +1,5 @@
-// What arithmetic may change, and what it may not: softmaxes over blocks through the passes, warp by warp, against the
-// same text as tiles, with scores that are not numbers, infinite, hidden, or grow slowly.
+// Tests the changes that arithmetic may make, and no others. Softmaxes over blocks run through the passes, warp by
+// warp, against the same text as tiles. Their scores are NaN, infinite, hidden, or grow slowly.
 #include <cmath>
 #include <functional>
 
@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t rows = 64, columns = 256, width = 64;
 constexpr double infinity = INFINITY;
 
-/// How a kernel differs from the plain softmax over blocks of 64 columns.
+/// Describes how a kernel differs from the plain softmax over blocks of 64 columns.
 struct Softmax {
   bool scaled = false;   ///< scores are multiplied by a scalar
   bool hides = false;    ///< weights of scores of -inf are 0 by a mask
@@ -153,14 +153,14 @@ void check(Softmax const& softmax, bool exact, Fill const& scores, Free const& f
 double plain(std::int64_t row, std::int64_t column) {
   return static_cast<double>((row * 37 + column * 101 + row * column * 7) % 401) / 100 - 2;
 }
-/// Rows from 8 on see nothing in the first block, rows from 16 on nothing in the first two, row 63 nothing at all.
+/// Tells whether a place is hidden: the first block from rows 8 on, the first two from rows 16 on, and all from row 63.
 bool is_hidden(std::int64_t row, std::int64_t column) {
   return column < (row == 63 ? columns : row >= 16 ? 128 : row >= 8 ? 64 : 0);
 }
 double partly_hidden(std::int64_t row, std::int64_t column) {
   return is_hidden(row, column) ? -infinity : plain(row, column);
 }
-/// As that, with a NaN, both infinities and a whole block of NaN in rows of their own.
+/// Does the same, with a NaN, both infinities and a whole block of NaN in rows of their own.
 double strange(std::int64_t row, std::int64_t column) {
   if (row % 8 == 1 && column == row * 3 + 1) return std::nan("");
   if (row % 8 == 2 && column == row * 3 + 2) return infinity;

@@ -1,4 +1,5 @@
-// Loops whose iterations overlap give what they gave before, at every trip count and for any stages of their ops.
+// Tests that loops with overlapping iterations give the same results, at every trip count and for any stages of their
+// ops.
 #include "support/module.hpp"
 #include "transform/barrier/loop_regions.hpp"
 
@@ -16,7 +17,7 @@ using transform::Tail;
 
 namespace {
 
-/// Two tiles carried, of which one is read before it is computed anew; a counter; values used once and twice.
+/// Carries two tiles, of which one is read before it is computed again, and a counter; uses values once and twice.
 constexpr char text[] =
     "tegula-ir 1\n\n"
     "kernel @k(%x: in tensor<?xi32>, %y: out tensor<?xi32>, %z: out tensor<?xi32>, %lo: i64, %n: i64, %step: i64) {\n"
@@ -70,8 +71,8 @@ std::vector<std::int64_t> results(ir::Module const& module, std::int64_t lower, 
   return values;
 }
 
-/// Random stages: an op at or behind what it reads; what is carried in the stage of its readers. Pure ops may be left
-/// out where nothing carried is computed by them.
+/// Draws random stages: an op at or behind the ops it reads; carried values in the stage of their readers. Pure ops may
+/// be left out where nothing carried is computed by them.
 std::vector<StagedOp> random_order(ir::Op& loop, std::mt19937_64& random) {
   std::vector<StagedOp> ops;
   std::map<ir::Op const*, int> stage;

@@ -1,5 +1,5 @@
-// The lives of mbarriers, their bytes and their phases: what the verifier holds of every kernel of block ops, on one
-// that reuses a barrier's bytes and on the hand-written ones.
+// Tests the lives of mbarriers, their bytes and their phases: the verifier's rules for every kernel of block ops, on
+// one that reuses an mbarrier's bytes and on the hand-written ones.
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -78,7 +78,7 @@ kernel @reuse(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %Y: out tensor<?x
 }
 )";
 
-/// `reuse` with one piece of its text replaced.
+/// Gives `reuse` with one piece of its text replaced.
 std::string with(std::string const& from, std::string const& to) {
   std::string text = reuse;
   std::size_t const at = text.find(from);
@@ -119,7 +119,7 @@ ir::Op const* buffer_of(ir::Value const& value) {
 
 std::int64_t offset_of(ir::Op const& alloc) { return alloc.as<ir::SharedAllocOp>().offset; }
 
-/// The ops through which tensor maps move a buffer, and the operand that names it.
+/// Lists the ops through which tensor maps move a buffer, and the operand that names it.
 ir::Value const* copied(ir::Op const& op) {
   bool const copies = op.is<ir::TmaLoadOp>() || op.is<ir::TmaStoreOp>() || op.is<ir::TmaReduceOp>();
   return copies ? op.operand(1) : nullptr;

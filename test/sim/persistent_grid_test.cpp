@@ -1,4 +1,4 @@
-// CTAs that stay compute every tile once, whatever the extents of the grid and the number of CTAs.
+// Tests that persistent CTAs compute every tile once, whatever the extents of the grid and the number of CTAs.
 #include <fmt/format.h>
 
 #include "sim/interpreter.hpp"

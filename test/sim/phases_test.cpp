@@ -1,5 +1,5 @@
-// Where the phase of a wait comes from. There are no token variables: stage and parity are calculated from a counter
-// that the loop around carries, so that SSA keeps it alive from the first arrive to the last wait.
+// Tests the source of the phase of each wait. There are no token variables: stage and parity are calculated from a
+// counter that the loop around carries, so that SSA keeps it alive from the first arrive to the last wait.
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -16,10 +16,10 @@ using namespace tegula::test;
 
 namespace {
 
-/// A value that a loop hands from turn to turn: the loop and its place in `carry`; -1: the number of the turn.
+/// Names a loop-carried value: the loop and its place in `carry`; -1: the number of the iteration.
 using Carried = std::pair<ir::Op const*, int>;
 
-/// What a number is calculated from.
+/// Lists the values from which a number is calculated.
 struct Sources {
   std::set<Carried> carried;
   bool others = false;  ///< besides constants and numbers of groups
@@ -61,7 +61,7 @@ std::set<ir::Op const*> loops_of(Sources const& sources) {
   return loops;
 }
 
-/// What is wrong with the phases that a kernel waits for; empty: nothing.
+/// Names the errors in the phases that a kernel waits for; empty: none.
 std::string phase_error(ir::Module const& module, int& counted) {
   for (ir::Op const* op : detail::all_ops(module.kernel().body())) {
     if (!op->is<ir::MbarrierWaitOp>()) continue;

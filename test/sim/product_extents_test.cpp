@@ -1,5 +1,5 @@
-// Products of every extent that tensor cores count in, through the passes, ptxas and the simulator: each is right, or
-// refused for a reason that this file finds true by itself.
+// Tests products of every extent that tensor cores count in, through the passes, ptxas and the simulator. Each is
+// right, or refused for a reason that this file confirms by itself.
 //
 // A fixed list of corners runs always, and a sample drawn from TEGULA_FUZZ_SEED. TEGULA_PRODUCT_EXTENTS=N draws N
 // instead, TEGULA_PRODUCT_EXTENTS=all takes every one; TEGULA_PRODUCT_PART=i/n the i-th of n parts of them.
@@ -29,13 +29,14 @@ std::string text_of(GemmShape const& shape) {
          std::string(name(shape.elements.a)) + (shape.trans_b ? ", B stored N x K" : "");
 }
 
-/// Whether no tensor core, or not the memory of one CTA, takes a product of these extents, either way round.
+/// Tells whether no tensor core, or not the memory of one CTA, supports a product of these extents, either way round.
 bool must_be_refused(GemmShape const& shape) {
   int const size = bytes(shape.elements.a);
   bool const by_rows = shape.m % 16 == 0 && shape.n % 8 == 0, by_columns = shape.n % 16 == 0 && shape.m % 8 == 0;
   return shape.k * size % 32 != 0 || (!by_rows && !by_columns);
 }
-/// Whether it may be: a thread's part of the result fills its registers, or a stage of the operands shared memory.
+/// Tells whether a product may be unsupported: a thread's part of the result fills its registers, or a stage of the
+/// operands shared memory.
 bool may_be_refused(GemmShape const& shape) {
   int const row_bytes = shape.k * bytes(shape.elements.a);
   bool const large = shape.m * shape.n > 208 * 224;  // more than 46 of 64 thousand registers hold the result
@@ -44,7 +45,7 @@ bool may_be_refused(GemmShape const& shape) {
   return must_be_refused(shape) || large || turned || (shape.m + shape.n) * row_bytes > 200 * 1024;
 }
 
-/// What is wrong with the product; empty: nothing. `refused` says whether there is none.
+/// Names the error of the product; empty: none. `refused` says whether there is none.
 std::string error(GemmShape const& shape, std::string const& ptxas, bool simulated, bool& refused) {
   refused = false;
   CompileOptions const options = gemm_options();
@@ -88,7 +89,7 @@ GemmShape product(int m, int n, int k, GemmElements const& elements = {}, bool t
   return shape;
 }
 
-/// Each way in which a product has been refused or taken for another.
+/// Lists each way in which a product was refused or became another one.
 std::vector<GemmShape> corners() {
   return {product(32, 96, 48),       product(96, 96, 48),           product(48, 48, 48),
           product(16, 48, 16),       product(48, 80, 32, {}, true), product(8, 48, 32),
@@ -100,7 +101,7 @@ std::vector<GemmShape> corners() {
           product(32, 184, 128),     product(136, 192, 64, tf32)};
 }
 
-/// All of them, in an order that does not change.
+/// Lists all of them, in an order that does not change.
 std::vector<GemmShape> all() {
   std::vector<GemmShape> result;
   for (int m = 8; m <= max_extent; m += 8)
@@ -119,7 +120,7 @@ std::string variable(char const* name) {
   return text == nullptr ? "" : text;
 }
 
-/// Few rows or columns, as of vectors and of decoding, are drawn as often as all others.
+/// Draws few rows or columns, as of vectors and of decoding, as often as all others.
 std::vector<GemmShape> drawn(std::size_t count) {
   std::string const seed = variable("TEGULA_FUZZ_SEED");
   std::mt19937_64 random(seed.empty() ? 1 : std::stoull(seed));

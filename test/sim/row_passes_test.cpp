@@ -1,4 +1,5 @@
-// Kernels that take a row at a time, without products, through the passes: rows on their way in rings while CTAs stay.
+// Tests kernels that process a row at a time, without products, through the passes: rows arrive in rings of persistent
+// CTAs.
 #include "compiler/compile.hpp"
 #include "sim/block/simulate.hpp"
 #include "support/catch.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 constexpr char columns_at_most[] = "512";
 
-/// A kernel of the benches, for rows of at most 512 columns.
+/// Loads a kernel of the benches, for rows of at most 512 columns.
 ir::Module narrow(std::string const& name) {
   std::string text = read_file(std::string(TEGULA_TEST_DIR) + "/../bench/device/" + name + ".tir");
   for (std::size_t at = 0; (at = text.find("4096", at)) != std::string::npos;) text.replace(at, 4, columns_at_most);

@@ -1,5 +1,5 @@
-// Shared-memory allocation, judged by what runs: kernels give the same results when their buffers lie on top of each
-// other as when each has a place of its own, and no two that are live at one time overlap.
+// Tests shared-memory allocation by running kernels. They give the same results with overlapping buffers as with
+// separate ones, and no two buffers that are live at one time overlap.
 #include <cstdio>
 
 #include "analysis/liveness.hpp"
@@ -20,7 +20,7 @@ namespace block = sim::block;
 
 namespace {
 
-/// The output of a run, which must be clean.
+/// Gives the output of a run, which must be clean.
 HostTensor output_of(ir::Module const& module, RandomShared const& program) {
   HostTensor in(Element::i32, {program.loads, RandomShared::row_width}),
       out(Element::i32, {program.rows, RandomShared::row_width});
@@ -41,7 +41,7 @@ bool same(HostTensor const& a, HostTensor const& b) {
   return true;
 }
 
-/// Two users that are live at one time and overlap; empty: none.
+/// Names two users that are live at one time and overlap; empty: none.
 std::string overlapping(ir::Module const& module) {
   analysis::Uniformity const uniformity(module);
   for (auto const& function : module.functions()) {

@@ -1,5 +1,5 @@
-// Every kernel of samples/ on the CPU, three ways: compiled for the host, as tiles in the simulator, and warp by warp
-// as the passes make it for the GPU. All agree within the error that the sample states.
+// Tests every kernel of samples/ on the CPU, three ways: compiled for the host, as tiles in the simulator, and warp by
+// warp after the passes for the GPU. All agree within the error that the sample states.
 #include "../../samples/image_kernels.hpp"
 #include "../../samples/kernels.hpp"
 #include "../../samples/support/report.hpp"
@@ -9,8 +9,8 @@ using namespace tegula;
 
 namespace {
 
-/// `run(kernel launcher, output)` is called once for each way; `error` and `floor` are the sample's. Returns what the
-/// host computed.
+/// Calls `run(kernel launcher, output)` once for each way; `error` and `floor` are the sample's. Returns what the host
+/// computed.
 template <class T, class Run>
 std::vector<T> check(std::size_t size, double floor, double error, Run const& run) {
   T const poison = samples::poison<T>();

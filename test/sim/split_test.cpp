@@ -1,5 +1,5 @@
-// Products whose loops the CTAs of a cluster share, run warp by warp: clean under many schedules, equal to float64, the
-// same from run to run, and reported when any one of the synchronising ops is missing.
+// Tests products whose loops the CTAs of a cluster share, run warp by warp. They are clean under many schedules, equal
+// to float64, the same from run to run, and reported if any one of the synchronising ops is missing.
 #include "analysis/kernel_facts.hpp"
 #include "compiler/compile.hpp"
 #include "gemm_on_grids.hpp"

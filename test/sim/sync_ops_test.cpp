@@ -1,4 +1,4 @@
-// Synchronising ops in a table: the PTX that each becomes, with its semantics and scope, and the order that the
+// Tests synchronising ops by a table: the PTX that each becomes, with its semantics and scope, and the order that the
 // simulator gives it. The two are pinned side by side, so that neither changes alone.
 #include <algorithm>
 #include <map>
@@ -21,7 +21,7 @@ using sim::machine::ReportKind;
 
 namespace {
 
-/// A kernel that is right, or wrong in one way, because of the op under test.
+/// Describes a kernel that is right, or wrong in one way, because of the op under test.
 struct Row {
   std::string what;
   std::string kernel;
@@ -30,7 +30,7 @@ struct Row {
   bool dependent = false;                ///< the grid before may still run
 };
 
-/// `text` with every `from` replaced, which must occur.
+/// Gives `text` with every `from` replaced, which must occur.
 std::string with(std::string text, std::string const& from, std::string const& to) {
   REQUIRE(text.find(from) != std::string::npos);
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
@@ -73,12 +73,12 @@ std::string barrier_of(std::string const& arrivals) {
          "}\n    fence_mbarrier_init\n    yield\n  }\n  barrier\n";
 }
 
-/// All threads of a CTA write shared memory, and read each other's after `order`.
+/// Lets all threads of a CTA write shared memory, and read each other's after `order`.
 std::string across_warps(std::string const& order, std::string const& before = "") {
   return kernel(two_warps, buffer + before + "  shared_store %s, %v\n" + order +
                                "  %w = shared_load %s : OTHER\n  store %o, %w, %0\n");
 }
-/// The first CTA of a pair writes global memory, the other reads it: `send` and `receive` stand between.
+/// Lets the first CTA of a pair write global memory, and the other read it: `send` and `receive` stand between.
 std::string message(std::string const& begin, std::string const& send, std::string const& receive) {
   return kernel(pair_of_ctas, "  grid %2\n  %rank = cluster_rank : i64\n" + begin +
                                   "  %first = compare %rank, %0 {predicate = eq} : bool\n"

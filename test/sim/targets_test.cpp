@@ -1,5 +1,5 @@
-// The hand-written kernels of test/ir/target in the simulator: clean and right at borders and at every trip count of
-// their rings, and clean under many schedules. gemm and attention have tests of their own.
+// Tests the hand-written kernels of test/ir/target in the simulator: right at borders and at every trip count of their
+// rings, and clean under many schedules.
 #include "support/module.hpp"
 #include "support/targets.hpp"
 
@@ -31,8 +31,8 @@ std::string shown(Extents const& shape) {
   return text;
 }
 
-/// On one CTA, where every trip count is the greatest, on as many as the kernel asks for, and on more than there is
-/// work for.
+/// Runs on one CTA, where every trip count is the greatest, on as many as the kernel asks for, and on more than there
+/// is work for.
 void small_shapes_are_right(std::string_view name) {
   Target const& target = target_of(name);
   auto const module = module_of(target);

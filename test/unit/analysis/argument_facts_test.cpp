@@ -1,4 +1,4 @@
-// What is known of an argument, as text and back.
+// Tests the facts of an argument, as text and back.
 #include <random>
 
 #include "analysis/value_facts_text.hpp"

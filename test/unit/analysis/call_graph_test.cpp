@@ -6,7 +6,7 @@ using namespace tegula;
 
 namespace {
 
-/// A module of functions "a: b c" = a calls b and c.
+/// Makes a module of functions: "a: b c" = a calls b and c.
 ir::Module graph(std::vector<std::pair<std::string, std::vector<std::string>>> const& functions) {
   std::string text = "tegula-ir 1\n";
   for (auto const& [name, callees] : functions) {

@@ -13,7 +13,7 @@ namespace {
 constexpr char own[] = "tile<64xi32, [lane (1) (2) (4) (8) (16), warp (32)]>";
 constexpr char other[] = "tile<64xi32, [lane (32) (2) (4) (8) (16), warp (1)]>";
 
-/// "later after earlier, at level, before op" of the first hazard; "none".
+/// Prints "later after earlier, at level, before op" of the first hazard; "none".
 std::string hazard(std::string const& body, std::string const& parameters = "") {
   auto const module = module_of("kernel @k(" + parameters +
                                 ") warps = 2 {\n  %k0 = constant {value = 0 : i64} : i64\n"

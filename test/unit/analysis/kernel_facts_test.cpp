@@ -1,4 +1,4 @@
-// Facts of kernels whose layouts are written by hand, so that each figure is known.
+// Tests facts of kernels with hand-written layouts, so that each figure is known.
 #include "analysis/kernel_facts.hpp"
 
 #include "analysis/register_pressure.hpp"
@@ -30,7 +30,7 @@ std::string copy(std::string const& layout, int vector) {
   return "  %x = load %a, %k0" + with + " : tile<128xf32, " + layout + ">\n  store %b, %x, %k0" + with + "\n";
 }
 
-/// One warp's 32x32 tile through shared memory, a row per register on the way in, a column on the way out.
+/// Moves one warp's 32x32 tile through shared memory, a row per register on the way in, a column on the way out.
 std::string transposition(std::string const& memory) {
   std::string const rows = "[register (1,0) (2,0) (4,0) (8,0) (16,0), lane (0,1) (0,2) (0,4) (0,8) (0,16)]";
   std::string const columns = "[register (0,1) (0,2) (0,4) (0,8) (0,16), lane (1,0) (2,0) (4,0) (8,0) (16,0)]";

@@ -7,7 +7,7 @@ using namespace tegula::test;
 
 namespace {
 
-/// Of the fences in a kernel with that body, in the order of its text: whether all warps run their block alike.
+/// Tells, for each fence in a kernel with that body, in the order of its text, whether all warps run its block alike.
 std::vector<bool> alike(std::string const& body) {
   ir::Module const module = module_of(
       "kernel @k(%n: i64) warps = 12 {\n  %zero = constant {value = 0 : i64} : i64\n"

@@ -1,4 +1,4 @@
-// The comparison that samples, tests and benches share.
+// Tests the comparison that samples, tests and benches share.
 #include "../../../samples/support/compare.hpp"
 
 #include <cmath>

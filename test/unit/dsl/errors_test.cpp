@@ -1,4 +1,4 @@
-// What only a trace can refuse: epochs, regions, other kernels, grids; with names and lines.
+// Tests errors that only a trace can find: epochs, regions, other kernels, grids; with names and lines.
 #include <functional>
 #include <optional>
 

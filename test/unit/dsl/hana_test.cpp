@@ -1,4 +1,4 @@
-// Integral constants of other libraries meet tiles and index expressions; Hana's own operators never win.
+// Tests integral constants of other libraries in tiles and index expressions; Hana's own operators never win.
 #include <boost/hana/bool.hpp>
 #include <boost/hana/comparing.hpp>
 #include <boost/hana/integral_constant.hpp>

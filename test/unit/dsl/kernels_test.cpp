@@ -1,4 +1,4 @@
-// The IR that the sample kernels record, byte for byte (test/ir/dsl).
+// Tests the IR that the sample kernels record, byte for byte (test/ir/dsl).
 #include "../../../samples/kernels.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"

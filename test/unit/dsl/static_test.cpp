@@ -1,4 +1,4 @@
-// What holds at compile time: shapes, elements, host scalars.
+// Tests compile-time facts: shapes, elements, host scalars.
 #include "support/catch.hpp"
 #include "tegula/dsl/dsl.hpp"
 

@@ -1,4 +1,4 @@
-// The constants behind values.
+// Tests finding the constants behind values.
 #include "ir/constant_of.hpp"
 
 #include "ir/builder.hpp"

@@ -1,4 +1,4 @@
-// Functions that one module declares and another defines.
+// Tests functions that one module declares and another defines.
 #include "ir/link.hpp"
 
 #include "ir/text.hpp"

@@ -1,4 +1,4 @@
-// What text cannot say: IR broken by hand.
+// Tests the verifier on wrong IR that no text can express.
 #include "ir/verifier.hpp"
 
 #include "ir/builder.hpp"

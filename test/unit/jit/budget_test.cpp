@@ -1,4 +1,4 @@
-// budget(kernel) of kernels as users write them, and what their shapes alone tell at compile time.
+// Tests budget(kernel) of kernels as users write them, and the facts that their shapes alone give at compile time.
 #include "support/catch.hpp"
 #include "tegula/dsl/dsl.hpp"
 #include "tegula/jit/budget.hpp"

@@ -1,4 +1,4 @@
-// facts(kernel) of kernels as users write them.
+// Tests facts(kernel) of kernels as users write them.
 #include <chrono>
 #include <limits>
 #include <string>

@@ -1,4 +1,4 @@
-// Arguments before their types go: what they say of themselves, and the bits of numbers.
+// Tests arguments before their types go: their facts, and the bits of numbers.
 #include <array>
 #include <cstring>
 #include <vector>

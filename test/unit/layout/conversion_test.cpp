@@ -1,4 +1,4 @@
-// Conversions run on a warp of values: each plan must give every thread the elements of the new layout.
+// Runs conversions on a warp of values: each plan must give every thread the elements of the new layout.
 #include "layout/conversion.hpp"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ bool converts(Conversion const& conversion, Layout const& from, Layout const& to
   return true;
 }
 
-/// Every warp holds what it needs.
+/// Tests that every warp holds the elements it needs.
 bool within_warps(Layout const& from, Layout const& to) {
   if (from.warps() != to.warps()) return false;
   auto const less = [](Extents const& a, Extents const& b) {

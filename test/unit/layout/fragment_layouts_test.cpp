@@ -1,4 +1,4 @@
-// The fragments against the formulas that the PTX ISA gives per lane and register, element by element.
+// Compares the fragments with the formulas that the PTX ISA gives per lane and register, element by element.
 #include "layout/fragment_layouts.hpp"
 
 #include <functional>
@@ -31,7 +31,7 @@ void check(Layout const* layout, Extents const& shape, std::int64_t registers, s
   for (Layout const* wrong : test::spoiled(*layout)) CHECK_FALSE(same(*wrong, shape, registers, warps, place));
 }
 
-/// (row, k) of element i of a 16-row A fragment.
+/// Gives (row, k) of element i of a 16-row A fragment.
 Extents a_element(int bytes, std::int64_t i, std::int64_t l) {
   std::int64_t const g = l / 4, q = l % 4;
   if (bytes == 4) return {g + 8 * (i % 2), q + 4 * (i / 2)};

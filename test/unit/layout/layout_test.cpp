@@ -16,7 +16,7 @@ LayoutInput bits(Dim dim, std::vector<Extents> bases, std::vector<LayoutDigit> d
   return {dim, std::move(bases), std::move(digits)};
 }
 
-/// The rows of the table of Hopper's layouts that are known by hand.
+/// Lists hand-written rows of the table of Hopper's layouts.
 Layout const* wgmma_accumulator() {
   return Layout::get({bits(Dim::reg, {{0, 1}, {8, 0}, {0, 8}, {0, 16}, {0, 32}}),
                       bits(Dim::lane, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}), bits(Dim::warp, {{16, 0}, {32, 0}})},
@@ -31,7 +31,8 @@ Layout const* swizzled_128() {
 
 using Random = std::mt19937_64;
 
-/// A random layout: random bases (made surjective by chance or not) and random repetitions of odd and even counts.
+/// Draws a random layout: random bases (made surjective by chance or not) and random repetitions of odd and even
+/// counts.
 Layout const* random_layout(Random& random, bool bijective) {
   auto const below = [&](std::int64_t n) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));

@@ -1,4 +1,4 @@
-// Swizzled tiles against the hardware's XOR on byte addresses, element by element.
+// Compares swizzled tiles with the hardware's XOR on byte addresses, element by element.
 #include "layout/shared_layouts.hpp"
 
 #include "layout/element_offsets.hpp"
@@ -18,7 +18,7 @@ std::int64_t swizzle(std::int64_t a, int width) {
   return a;
 }
 
-/// Column blocks of `width` bytes, each with all rows.
+/// Checks column blocks of `width` bytes, each with all rows.
 bool same(Layout const& layout, std::int64_t stages, std::int64_t rows, std::int64_t columns, int bytes, int width) {
   if (layout.shape() != Extents{stages, rows, columns}) return false;
   for (std::int64_t s = 0; s < stages; ++s)

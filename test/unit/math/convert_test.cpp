@@ -1,4 +1,4 @@
-// Conversions and integer arithmetic against the tables of support/half.hpp and wide arithmetic.
+// Compares conversions and integer arithmetic with the tables of support/half.hpp and wide arithmetic.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -14,7 +14,7 @@ using tegula::Element;
 
 namespace {
 
-/// A narrow float with its conversions by support/half.hpp.
+/// Describes a narrow float with its conversions by support/half.hpp.
 struct Format {
   Element element;
   std::uint16_t (*bits)(double);
@@ -27,7 +27,7 @@ constexpr Format formats[] = {{Element::e4m3, [](double x) -> std::uint16_t { re
                               {Element::f16, tegula::f16_bits, tegula::f16_value},
                               {Element::bf16, tegula::bf16_bits, tegula::bf16_value}};
 
-/// Of a format of 8 bits, from the words of its specification.
+/// Computes a value of a format of 8 bits from the words of its specification.
 double value_by_hand(Element element, std::uint32_t code) {
   int const fraction_bits = tegula::info(element).mantissa, bias = element == Element::e4m3 ? 7 : 15;
   auto const exponent = static_cast<int>((code & 0x7F) >> fraction_bits);

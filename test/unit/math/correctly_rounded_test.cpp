@@ -1,4 +1,4 @@
-// The error bounds of elementary.def, against MPFR's correctly rounded functions.
+// Tests the error bounds of elementary.def, against MPFR's correctly rounded functions.
 #include "support/catch.hpp"
 
 #if TEGULA_HAS_MPFR
@@ -45,14 +45,14 @@ constexpr Row rows[] = {
 #include "tegula/math/elementary.def"
 };
 
-/// A float format: bits of its significand and the exponent of its least number.
+/// Describes a float format: bits of its significand and the exponent of its least number.
 struct Format {
   int precision;
   int least;
 };
 constexpr Format of_f32{24, -149}, of_f64{53, -1074}, of_f16{11, -24}, of_bf16{8, -133};
 
-/// The exact value of a function and the error of what was found.
+/// Holds the exact value of a function and the error of the found one.
 class Reference {
  public:
   Reference() {
@@ -73,8 +73,9 @@ class Reference {
     function(exact_, x_, MPFR_RNDN);
   }
 
-  /// In units of the last place of the exact value; infinite where one alone is NaN, or infinite, or a zero of the
-  /// other sign. An exact value above the greatest number counts as infinity, one below may be rounded up to it.
+  /// Gives the error in units of the last place of the exact value. It is infinite where one alone is NaN, or infinite,
+  /// or a zero of the other sign. An exact value above the greatest number counts as infinity, one below may be rounded
+  /// up to it.
   double error(double found, Format format, double greatest) {
     double const infinity = std::numeric_limits<double>::infinity();
     if (mpfr_nan_p(exact_) != 0 || std::isnan(found))
@@ -107,7 +108,7 @@ class Reference {
   mpfr_t x_, exact_, difference_;
 };
 
-/// The worst place of a function.
+/// Holds the worst place of a function.
 struct Worst {
   double error = 0;
   double at = 0;
@@ -155,7 +156,7 @@ std::vector<T> special_places() {
   return places;
 }
 
-/// Half of the samples are any bit pattern, half lie between 2^-6 and 2^7 in magnitude.
+/// Draws samples: half are any bit pattern, half lie between 2^-6 and 2^7 in magnitude.
 template <class T>
 T sample(std::mt19937_64& random) {
   auto const bits = static_cast<BitsOf<T>>(random());

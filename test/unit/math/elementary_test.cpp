@@ -1,4 +1,4 @@
-// Error bounds and edges of the elementary functions, against functions of higher precision.
+// Tests error bounds and edges of the elementary functions, against functions of higher precision.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -31,7 +31,7 @@ void add(Comparison& all, T x, T found, long double exact) {
   all.add(place, static_cast<double>((static_cast<long double>(found) - exact) / unit), 0, 1, false);
 }
 
-/// Every stride-th bit pattern of f32, NaNs and subnormals among them.
+/// Visits every stride-th bit pattern of f32, NaNs and subnormals among them.
 template <class Found, class Exact>
 Comparison sweep(double bound, Found found, Exact exact, std::uint64_t stride) {
   Comparison all(bound);

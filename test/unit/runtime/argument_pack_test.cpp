@@ -1,4 +1,4 @@
-// The bytes that a kernel finds in its parameter space, written out by hand.
+// Tests the bytes that a kernel finds in its parameter space against hand-written ones.
 #include "runtime/argument_pack.hpp"
 
 #include <cstring>
@@ -56,7 +56,8 @@ void number_bytes(int, cuda::TensorMapRequest const& request, cuda::TensorMap& m
   for (int i = 0; i < 128; ++i) map.bytes[i] = static_cast<std::byte>(static_cast<int>(request.box[0]) + i);
 }
 
-/// As the launch copies them: each at its own alignment, 8 for slots, 64 for tensor maps (`.param .align 64`).
+/// Copies the arguments as the launch does: each at its own alignment, 8 for slots, 64 for tensor maps (`.param .align
+/// 64`).
 std::vector<std::byte> parameter_space(ArgumentPack const& pack) {
   std::vector<std::byte> space;
   for (std::size_t i = 0; i < pack.parameter_count(); ++i) {
@@ -69,7 +70,7 @@ std::vector<std::byte> parameter_space(ArgumentPack const& pack) {
   return space;
 }
 
-/// "0123.." to bytes; blanks are skipped.
+/// Converts "0123.." to bytes; blanks are skipped.
 std::vector<std::byte> bytes_of(std::string const& hex) {
   std::vector<std::byte> result;
   std::string digits;

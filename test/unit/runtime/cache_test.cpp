@@ -1,4 +1,4 @@
-// The disk cache and the bytes of compiled kernels: whole or not at all.
+// Tests the disk cache and the bytes of compiled kernels: whole or not at all.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/stat.h>
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A fresh cache folder and no warnings on the terminal.
+/// Provides a fresh cache folder and no warnings on the terminal.
 class Folder {
  public:
   Folder() {

@@ -1,4 +1,4 @@
-// Launch programs, argument checks and prepared launches with hand-made host entries.
+// Tests launch programs, argument checks and prepared launches with hand-made host entries.
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -47,7 +47,7 @@ ParameterInfo parameter(Direction direction, int rank, Element element = Element
   return info;
 }
 
-/// c = a + b over blocks of 4: slots a, n, stride, b, n, stride, c, n, stride, grid.
+/// Computes c = a + b over blocks of 4: slots a, n, stride, b, n, stride, c, n, stride, grid.
 void add_entry(std::int64_t const* slots, std::int64_t first, std::int64_t last, void*, void*) {
   auto const address = [&](int slot) { return reinterpret_cast<float*>(static_cast<std::uintptr_t>(slots[slot])); };
   for (std::int64_t i = first * 4; i < last * 4 && i < slots[7]; ++i)

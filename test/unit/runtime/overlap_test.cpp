@@ -1,4 +1,4 @@
-// Overlap of strided tensors: hand-picked cases and comparison with a set of bytes.
+// Tests the overlap of strided tensors: hand-picked cases and comparison with a set of bytes.
 #include <random>
 #include <set>
 #include <vector>
@@ -24,7 +24,7 @@ Footprint make(std::int64_t base, std::int64_t element, std::vector<std::int64_t
   return f;
 }
 
-/// All bytes of a small tensor; `twice` tells whether two elements share one.
+/// Collects all bytes of a small tensor; `twice` tells whether two elements share one.
 std::set<std::int64_t> bytes_of(Footprint const& f, bool& twice) {
   std::set<std::int64_t> bytes;
   std::int64_t count = 1;

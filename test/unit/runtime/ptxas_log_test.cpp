@@ -1,4 +1,4 @@
-// What the assembler says, read from its real logs (ptxas 13.0), and what is made of it.
+// Tests the reading of the assembler's real logs (ptxas 13.0).
 #include <string>
 
 #include "runtime/cuda/ptxas.hpp"
@@ -49,7 +49,7 @@ ptxas fatal   : (C7602) Insufficient registers (128) to compile instruction at l
 ptxas fatal   : Ptx assembly aborted due to errors
 )";
 
-/// One wgmma into f0..f7, its descriptors made up; `fence` stands before it.
+/// Writes one wgmma into f0..f7, its descriptors made up; `fence` stands before it.
 std::string wgmma_ptx(std::string const& fence) {
   std::string ptx =
       ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry one(.param .u64 p0, .param .u64 p1)\n"

@@ -1,4 +1,4 @@
-// ptxas as a subprocess: found or missed with one clear message.
+// Tests ptxas as a subprocess: found or missed with one clear message.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ namespace {
 constexpr char const* empty_kernel =
     ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry empty(.param .u64 n) { ret; }\n";
 
-/// PATH without any folder while it lives.
+/// Empties PATH while it lives.
 class NoPath {
  public:
   NoPath() : former_(std::getenv("PATH")) { ::setenv("PATH", "", 1); }
@@ -54,7 +54,7 @@ TEST_CASE("ptxas makes a cubin and its refusal is reported with its log") {
 
 namespace {
 
-/// A folder with a script that stands for ptxas.
+/// Makes a folder with a script that stands for ptxas.
 class Script {
  public:
   Script() {

@@ -1,4 +1,5 @@
-// Tensor maps without a driver: the rules of TMA in words, the driver's arguments, the cache, and packing in place.
+// Tests tensor maps without a driver: the rules of TMA in words, the driver's arguments, the cache, and packing in
+// place.
 #include <cstring>
 #include <limits>
 #include <vector>

@@ -1,4 +1,5 @@
-// Every block once, from any number of callers; exceptions; memory of launches. Runs under the thread sanitizer too.
+// Tests that every block runs once, from any number of callers; exceptions; memory of launches. Runs under the thread
+// sanitizer too.
 #include <atomic>
 #include <cstring>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// The hand-written attention kernels of test/ir/target, run by warps.
+// Tests the hand-written attention kernels of test/ir/target, run by warps.
 #include <algorithm>
 #include <span>
 
@@ -30,7 +30,7 @@ struct Attention {
     for (std::int64_t i = 0; i < q.extents.product(); ++i) q.set_number(i, q.number(i) * sharpness);
   }
 
-  /// The counter of tiles, which a run that was cut short leaves anywhere.
+  /// Gives the counter of tiles, which a run that was cut short leaves at any value.
   TargetArgument& next() { return arguments.back(); }
   bool starts_again() { return std::count(next().data.begin(), next().data.end(), std::byte{0}) == 4; }
   void start_again() { std::fill(next().data.begin(), next().data.end(), std::byte{0}); }

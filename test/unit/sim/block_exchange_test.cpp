@@ -1,4 +1,4 @@
-// Ops by which warps and CTAs exchange data: shared memory, copies, barriers, clusters, products, atomics.
+// Tests ops by which warps and CTAs exchange data: shared memory, copies, barriers, clusters, products, atomics.
 #include "block_ops.hpp"
 
 using namespace tegula;
@@ -283,7 +283,7 @@ void peers() {
   CHECK(first_wrong(y, [&](std::int64_t i) { return x.number(i) + x.number(128 + i); }) == "");
 }
 
-/// C = A * B with A and B read from shared memory, or A from registers; B as stored [k][n] or [n][k].
+/// Computes C = A * B with A and B read from shared memory, or A from registers; B as stored [k][n] or [n][k].
 void wgmma(bool from_registers, bool b_transposed, Element element) {
   std::int64_t const k = element == Element::f32 ? 32 : 64;
   HostTensor a = small_tensor(element, {64, k}, 15);

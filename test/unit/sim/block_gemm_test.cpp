@@ -1,4 +1,4 @@
-// The hand-written GEMM of test/ir/target, run by warps.
+// Tests the hand-written GEMM of test/ir/target, run by warps.
 #include <ctime>
 
 #include "block_support.hpp"
@@ -17,7 +17,7 @@ struct Gemm {
     fill_small(b, 2);
   }
   sim::Arguments arguments() { return {a.view(), b.view(), c.view()}; }
-  /// The first element that is not the float64 product, rounded; empty: none.
+  /// Names the first element that is not the float64 product, rounded; empty: none.
   std::string wrong() {
     std::int64_t const m = c.extents()[0], n = c.extents()[1], k = a.extents()[1];
     std::vector<double> left, right;

@@ -1,5 +1,5 @@
-// The hazard catalogue (public bugs of other systems) as kernels: each planted error is found, with the right kind and
-// the lines of both sides, and the repaired kernel is silent. Rows that the verifier refuses stand in
+// Writes the hazard catalogue (public bugs of other systems) as kernels. Each planted error is found, with the right
+// kind and the lines of both sides, and the repaired kernel is clean. Rows that the verifier refuses stand in
 // test/ir/invalid/block.tir.
 #pragma once
 
@@ -16,7 +16,7 @@ inline std::vector<std::string> lines_of(ir::Function const& function) {
   return lines;
 }
 
-/// Each side names a line of the function's text, and that line holds the op it names.
+/// Checks that each side names a line of the function's text, and that this line holds the op it names.
 inline void check_lines(ir::Function const& function, sim::machine::Report const& report) {
   auto const lines = lines_of(function);
   for (sim::machine::Side const* side : {&report.earlier, &report.later}) {
@@ -41,7 +41,8 @@ struct Planted {
   ReportKind kind;
 };
 
-/// The sound kernel is silent, and each error in it is found under every schedule or at least under one.
+/// Checks that the right kernel is clean, and that each error in it is found under every schedule or at least under
+/// one.
 inline void check_planted(std::string const& sound, std::vector<Planted> const& errors,
                           std::vector<HostTensor*> const& tensors, block::Options const& options = {}) {
   {

@@ -1,4 +1,4 @@
-// Each op on its own, run by warps: values against what it says, under a few schedules of every kind.
+// Checks each op on its own, run by warps: values against its definition, under a few schedules of every kind.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace tegula::test {
 
-/// The checks of block_values_test.cpp and of block_exchange_test.cpp: together they run every op.
+/// Declares the checks of block_values_test.cpp and of block_exchange_test.cpp: together they run every op.
 void check_values();
 void check_exchange();
 
@@ -17,7 +17,7 @@ inline constexpr auto line = "[register (1), lane (2) (4) (8) (16) (32), warp (6
 inline std::string const matrix =
     "[register (0,1) (0,2) (0,4) (8,0), lane (0,8) (0,16) (1,0) (2,0) (4,0), warp (16,0) (32,0)]";
 
-/// A kernel of x and y with `body` between the load %a of 256 elements and the store of %r.
+/// Makes a kernel of x and y with `body` between the load %a of 256 elements and the store of %r.
 inline std::string map_line(std::string const& body, std::string const& element = "f32",
                             std::string const& out = "f32") {
   return "kernel @k(%x: in tensor<?x" + element + ">, %y: out tensor<?x" + out +

@@ -1,4 +1,5 @@
-// What warps cannot run is refused with a sentence that names values and a remedy, before or during a run.
+// Tests that kernels which warps cannot run are refused with a sentence that names values and a remedy, before or
+// during a run.
 #include <algorithm>
 
 #include "block_support.hpp"

@@ -1,4 +1,4 @@
-// Kernels of block ops for the simulator's tests.
+// Defines kernels of block ops for the simulator's tests.
 #pragma once
 
 #include <functional>
@@ -18,12 +18,12 @@ using sim::machine::ReportKind;
 using BlockSchedule = sim::machine::Schedule;
 namespace block = sim::block;
 
-/// A verified module from a file of test/ir/target.
+/// Loads a verified module from a file of test/ir/target.
 inline ir::Module target(std::string const& name) {
   return module_of(read_file(std::string(TEGULA_TEST_DIR) + "/ir/target/" + name + ".tir"));
 }
 
-/// Small whole numbers and halves: sums of their products are exact in f32.
+/// Draws small whole numbers and halves: sums of their products are exact in f32.
 inline void fill_small(HostTensor& tensor, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   for (std::int64_t i = 0; i < tensor.count(); ++i)
@@ -35,7 +35,7 @@ inline HostTensor small_tensor(Element element, Extents const& extents, std::uin
   return result;
 }
 
-/// The kinds of ops in kernels that ran clean.
+/// Collects the kinds of ops in kernels that ran clean.
 inline std::set<ir::OpKind>& simulated_ops() {
   static std::set<ir::OpKind> kinds;
   return kinds;
@@ -65,7 +65,7 @@ inline void run_clean(std::string const& text, std::vector<HostTensor*> const& t
   for (auto const& function : module.functions()) note_simulated(function->body());
 }
 
-/// The first element of `tensor` for which expected(i) is another number; empty: none.
+/// Names the first element of `tensor` for which expected(i) is another number; empty: none.
 inline std::string first_wrong(HostTensor const& tensor, std::function<double(std::int64_t)> const& expected) {
   for (std::int64_t i = 0; i < tensor.count(); ++i)
     if (!(tensor.number(i) == expected(i)))
@@ -74,7 +74,7 @@ inline std::string first_wrong(HostTensor const& tensor, std::function<double(st
   return {};
 }
 
-/// `text` with every `from` replaced.
+/// Gives `text` with every `from` replaced.
 inline std::string with(std::string text, std::string const& from, std::string const& to) {
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);

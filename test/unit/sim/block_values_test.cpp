@@ -1,4 +1,4 @@
-// Ops on fragments and scalars, and what decides how often warps run them.
+// Tests ops on fragments and scalars, and the ops that decide how often warps run them.
 #include "block_ops.hpp"
 #include "support/elementary.hpp"
 

@@ -23,7 +23,7 @@ constexpr auto vadd = R"(kernel @vadd(%a: in tensor<?xf32>, %b: in tensor<?xf32>
   return
 })";
 
-/// Each block stores its number over the whole of %c.
+/// Stores the number of each block over the whole of %c.
 constexpr auto last_block_wins = R"(kernel @last_block_wins(%c: out tensor<?xi64>, %n: i64) {
   grid %n
   %0 = constant {value = 0 : i64} : i64
@@ -33,7 +33,7 @@ constexpr auto last_block_wins = R"(kernel @last_block_wins(%c: out tensor<?xi64
   return
 })";
 
-/// Each block copies what stands one to its left: a load of what another block stores.
+/// Copies the element to the left of each block's place: a load of another block's store.
 constexpr auto shift = R"(kernel @shift(%x: inout tensor<?xf32>) {
   %0 = extent %x : i64
   %1 = constant {value = 1 : i64} : i64

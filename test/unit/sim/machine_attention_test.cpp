@@ -1,6 +1,6 @@
-// Forward attention as scheduled for speed, at tiny size: the next block's first product is issued beside this block's
-// second, whose A operand stands in registers; K and V have rings of their own; Q and the tile's number are released at
-// the last use. Silent as it stands, reported when any one of its synchronising ops is taken out.
+// Tests forward attention as scheduled for speed, at tiny size. The next block's first product is issued beside this
+// block's second, whose A operand stands in registers. K and V have rings of their own; Q and the tile's number are
+// released at the last use. Silent as it stands, reported when any one of its synchronising ops is taken out.
 #include <bitset>
 
 #include "unit/sim/machine_support.hpp"

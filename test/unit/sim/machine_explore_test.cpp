@@ -8,7 +8,7 @@ namespace {
 
 using namespace tegula::test;
 
-/// Two warps that each run `steps` schedule points on barriers of their own; `shared_barrier`: on one barrier.
+/// Runs two warps with `steps` schedule points each on barriers of their own; `shared_barrier`: on one barrier.
 void independent(Machine& m, int warps, int steps, bool shared_barrier) {
   for (int k = 0; k < warps; ++k) {
     m.add_warp(0, [=](Warp w) -> Task {

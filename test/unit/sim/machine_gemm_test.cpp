@@ -1,5 +1,5 @@
-// The warp-specialised GEMM at tiny size: silent as it stands, reported when any one of its synchronising ops is taken
-// out.
+// Tests the warp-specialised GEMM at tiny size: clean as it stands, reported if any one of its synchronising ops is
+// erased.
 #include <bitset>
 #include <ctime>
 
@@ -9,7 +9,7 @@ namespace {
 
 using namespace tegula::test;
 
-/// The ops that may be taken out, one per line of the kernel.
+/// Lists the ops that a test may erase, one per line of the kernel.
 enum Op {
   init_full,
   init_empty,

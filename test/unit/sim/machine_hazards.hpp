@@ -45,7 +45,7 @@ inline void check_pair(Hazard const& hazard) {
 
 inline constexpr std::uint64_t kib = 1024;
 
-/// One copy of 1 KiB into the CTA's shared memory, from the first global buffer of the machine.
+/// Describes one copy of 1 KiB into the CTA's shared memory, from the first global buffer of the machine.
 inline CopyIn load_1k(Warp w, Space from, std::uint64_t to, MbarrierAddress barrier) {
   CopyIn copy;
   copy.source = Footprint(from, 0, kib);

@@ -1,5 +1,5 @@
-// The hazard catalogue, second part: loops and phases, counts, clusters, descriptors, lanes. The number in a name is
-// the catalogue's row.
+// Tests the hazard catalogue, second part: loops and phases, counts, clusters, descriptors, lanes. The number in a name
+// is the catalogue's row.
 #include "unit/sim/machine_hazards.hpp"
 
 namespace {
@@ -10,7 +10,7 @@ Turn init(Warp w, MbarrierAddress barrier, std::int64_t count) {
   return w.mbarrier_init(leader, barrier, count, at("mbarrier_init"));
 }
 
-/// A warp that loads and a warp that reads, one ring of two stages, three fills per tile, two tiles.
+/// Runs a warp that loads and a warp that reads, one ring of two stages, three fills per tile, two tiles.
 struct Loop {
   bool parity_of_tile = false;    // 17: parity from the inner loop's index
   bool fewer_reads = false;       // 18: the consumer makes one trip less
@@ -197,8 +197,9 @@ TEST_CASE("hazard 26: the epilogue overwrites shared memory with cp.async pendin
 
 namespace {
 
-/// Four tiles through a ring of two staging buffers; the store that must have read its source is `pending` groups back.
-/// `early`: the buffer just stored is the one refilled (one buffer), though the wait leaves one group open.
+/// Stores four tiles through a ring of two staging buffers; the store that must have read its source is `pending`
+/// groups back. `early`: the buffer just stored is the one refilled (one buffer), though the wait leaves one group
+/// open.
 void store_ring(Machine& m, std::uint64_t buffers, int pending) {
   Space const out = add_output(m);
   for (int k = 0; k < 2; ++k) {
@@ -320,7 +321,7 @@ struct Pair {
   Scope scope = Scope::cluster;
 };
 
-/// Two CTAs of one warp each. CTA 0 multicasts to both; CTA 1 releases its copy on a barrier of CTA 0.
+/// Runs two CTAs of one warp each. CTA 0 multicasts to both; CTA 1 releases its copy on a barrier of CTA 0.
 void cluster_pair(Machine& m, Pair pair) {
   Space const in = add_input(m);
   for (int cta = 0; cta < 2; ++cta) {

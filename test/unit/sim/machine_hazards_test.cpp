@@ -1,11 +1,12 @@
-// The hazard catalogue, first part: asynchronous copies, wgmma, proxies. The number in a name is the catalogue's row.
+// Tests the hazard catalogue, first part: asynchronous copies, wgmma, proxies. The number in a name is the catalogue's
+// row.
 #include "unit/sim/machine_hazards.hpp"
 
 namespace {
 
 using namespace tegula::test;
 
-/// A ring of one stage: warp 0 loads twice, four warps multiply. `early_release`: arrive before the wait.
+/// Runs a ring of one stage: warp 0 loads twice, four warps multiply. `early_release`: arrive before the wait.
 void wgmma_ring(Machine& m, bool early_release) {
   Space const in = add_input(m);
   for (int k = 0; k < 4; ++k) {
@@ -204,7 +205,8 @@ TEST_CASE("hazard 8: two names of one buffer, one of them without a barrier", "[
 
 namespace {
 
-/// Warps 0..3 of a warpgroup: A from registers, twice. `early`: the registers are redefined while the group is open.
+/// Runs warps 0..3 of a warpgroup: A from registers, twice. `early`: the registers are redefined while the group is
+/// open.
 void register_operand(Machine& m, bool early) {
   for (int k = 0; k < 4; ++k) {
     m.add_warp(0, [=](Warp w) -> Task {
@@ -311,7 +313,7 @@ TEST_CASE("hazard 14: one warpgroup's wait taken for the others'", "[machine]") 
 
 namespace {
 
-/// A buffer is rewritten by ordinary stores while wgmma reads it: `buffers` of them, `open` groups in flight.
+/// Rewrites a buffer by ordinary stores while wgmma reads it: `buffers` of them, `open` groups in flight.
 void rewritten_operand(Machine& m, std::uint64_t buffers, int open) {
   for (int k = 0; k < 4; ++k) {
     m.add_warp(0, [=](Warp w) -> Task {

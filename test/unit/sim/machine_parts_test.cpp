@@ -1,4 +1,4 @@
-// The machine's parts on their own: mbarrier transitions, clocks, shadow memory, schedules, report text.
+// Tests the machine's parts on their own: mbarrier transitions, clocks, shadow memory, schedules, report text.
 #include <algorithm>
 
 #include "sim/machine/clock.hpp"

@@ -9,7 +9,7 @@ namespace {
 
 using namespace tegula::test;
 
-/// The same warps fetch and compute: `depth` stages, fetched `ahead` iterations before use.
+/// Lets the same warps fetch and compute: `depth` stages, fetched `ahead` iterations before use.
 void look_ahead(Machine& m, int depth, int ahead, int trips) {
   Space const in = add_input(m);
   for (int k = 0; k < 2; ++k) {
@@ -157,7 +157,7 @@ TEST_CASE("cp.async handed over by an mbarrier: the consumers fence before the a
 
 namespace {
 
-/// Warp 0 fills, warp 1 reads; one lane waits, fences and releases for its warp as far as asked.
+/// Lets warp 0 fill and warp 1 read; one lane waits, fences and releases for its warp as far as asked.
 struct OneLane {
   bool sync_after_wait = true;
   Lanes fence = all_lanes;
@@ -449,7 +449,7 @@ TEST_CASE("a bulk copy into a peer's shared memory signals the peer's barrier", 
 
 namespace {
 
-/// Many CTAs that each write a row of the output; the last one also writes the first row when asked to.
+/// Runs many CTAs that each write a row of the output; the last one also writes the first row when asked to.
 void rows(Machine& m, bool twice) {
   Space const out = add_output(m);
   for (int cta = 0; cta < m.options().ctas; ++cta) {

@@ -1,4 +1,4 @@
-// The ring of stages between a producer warp and consumer warps, in both schemes.
+// Tests the ring of stages between a producer warp and consumer warps, in both schemes.
 #include <ctime>
 
 #include "unit/sim/machine_support.hpp"
@@ -7,7 +7,7 @@ namespace {
 
 using namespace tegula::test;
 
-/// Ring of `stages`, `fills` acquisitions, `consumers` warps that read by ordinary loads.
+/// Runs a ring of `stages`, `fills` acquisitions, `consumers` warps that read by ordinary loads.
 struct Ring {
   int stages = 2;
   int fills = 3;

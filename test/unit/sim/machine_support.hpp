@@ -13,10 +13,11 @@ namespace tegula::test {
 
 using namespace tegula::sim::machine;
 
-/// A tag for the line that calls it.
+/// Tags the line that calls it.
 inline Site at(char const* op, location where = location::current()) { return Site::at(op, 0, where); }
 
-/// Values of a few cells and the copies between them, so that a test sees what an early or a late copy moved.
+/// Holds values of a few cells and the copies between them, so that a test sees the values that an early or a late copy
+/// moved.
 struct Cells {
   struct Move {
     int* to = nullptr;
@@ -44,7 +45,7 @@ struct Cells {
   }
 };
 
-/// Each lane touches its own `each` bytes from `begin` on.
+/// Gives each lane its own `each` bytes from `begin` on.
 class PerLane {
  public:
   PerLane(Space space, std::uint64_t begin, std::uint64_t each) : space_(space) {

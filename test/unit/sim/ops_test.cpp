@@ -1,4 +1,4 @@
-// Every op of the table against an independent computation on random data.
+// Tests every op of the table against an independent computation on random data.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -24,7 +24,7 @@ constexpr std::int64_t count = 600;
 constexpr Element floats[] = {Element::f16, Element::bf16, Element::f32, Element::f64};
 constexpr Element integers[] = {Element::i32, Element::i64};
 
-/// An element's value from a double that holds the exact or once-rounded result.
+/// Gives an element's value from a double that holds the exact or once-rounded result.
 ir::Constant of(Element element, double value) { return ir::make_constant(element, value); }
 
 void check_same(HostTensor const& found, std::function<ir::Constant(std::int64_t)> const& expected) {
@@ -562,7 +562,7 @@ void launch() {
   CHECK_THROWS_WITH(sim::run(module.kernel(), refused), test::ContainsSubstring("k: x has more columns than n"));
 }
 
-/// A grid that stays: as many blocks as multiprocessors, each with every fourth tile.
+/// Uses a persistent grid: as many blocks as multiprocessors, each with every fourth tile.
 void staying_grid() {
   auto const module = module_of(R"(kernel @k(%x: in tensor<?xi64>, %out: out tensor<?xi64>) {
   %n = extent %x : i64

@@ -1,4 +1,4 @@
-// Small kernels for the simulator's tests.
+// Defines small kernels for the simulator's tests.
 #pragma once
 
 #include <set>
@@ -12,7 +12,7 @@
 
 namespace tegula::test {
 
-/// The kernels of every op tested here, for the test that none is left out.
+/// Lists the kernels of every op tested here, for the test that all are there.
 inline std::set<ir::OpKind>& exercised_ops() {
   static std::set<ir::OpKind> kinds;
   return kinds;
@@ -55,7 +55,7 @@ inline HostTensor apply(std::string const& op, std::vector<HostTensor> operands,
   return out;
 }
 
-/// Random numbers of an element: a third any bits, a third small, a third special.
+/// Draws random numbers of an element: a third any bits, a third small, a third special.
 inline HostTensor random_column(Element element, std::int64_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   HostTensor column(element, {count});

@@ -1,4 +1,4 @@
-// Elements and bytes of shared memory are two types. What must not compile is asked as requirements.
+// Tests that elements and bytes of shared memory are two types. What must not compile is asked as requirements.
 #include "layout/offsets.hpp"
 
 #include <type_traits>

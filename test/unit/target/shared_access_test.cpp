@@ -23,7 +23,8 @@ AccessMap map_of(Layout const* registers, Layout const* memory) {
   return *map;
 }
 
-/// Each register of each thread is reached by exactly one vector (or is a copy), where the memory has its element.
+/// Checks that exactly one vector reaches each register of each thread (or it is a copy), where the memory has its
+/// element.
 bool reaches(VectorPlan const& plan, AccessMap const& map, Layout const& registers, Layout const& memory) {
   for (int w = 0; w < map.warps(); ++w)
     for (int l = 0; l < map.lanes(); ++l) {

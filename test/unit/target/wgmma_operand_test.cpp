@@ -15,8 +15,8 @@ using namespace tegula::target;
 
 namespace {
 
-/// Shared address of element (mn, k) of one instruction: 8 rows x 16 bytes make a core matrix; a descriptor says where
-/// each begins; the XOR acts on the address at the end.
+/// Computes the shared address of element (mn, k) of one instruction. 8 rows x 16 bytes make a core matrix; a
+/// descriptor places each; the XOR acts on the address at the end.
 std::int64_t read_address(std::uint64_t descriptor, bool mn_major, int bytes, std::int64_t mn, std::int64_t k) {
   auto const field = [&](int at, int bits) {
     return static_cast<std::int64_t>(descriptor >> at & ((std::uint64_t{1} << bits) - 1));
@@ -37,7 +37,7 @@ std::int64_t read_address(std::uint64_t descriptor, bool mn_major, int bytes, st
   return address ^ ((address >> 7 & bits) << 4);
 }
 
-/// Every element of every instruction is read where the layout has it.
+/// Checks that every element of every instruction is read where the layout has it.
 bool reads(WgmmaOperand const& operand, Extents const& view, Layout const& memory, int bytes, WgmmaRole role,
            Extents const& origin, std::uint32_t base) {
   std::string error;

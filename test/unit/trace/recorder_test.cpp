@@ -1,4 +1,4 @@
-// The recorder alone: what is emitted, and in which order.
+// Tests the recorder alone: the emitted ops, and their order.
 #include "support/catch.hpp"
 #include "tegula/support/error.hpp"
 #include "tegula/trace/recorder.hpp"

@@ -1,4 +1,4 @@
-// Dense check of the arithmetic rules: random small expressions, evaluated before and after with special values.
+// Checks the arithmetic rules densely: random small expressions, evaluated before and after with special values.
 #include "transform/simplify/canonicalize.hpp"
 
 #include <cmath>
@@ -33,7 +33,7 @@ std::vector<Constant> special_values(Element element) {
   return result;
 }
 
-/// A function of some parameters that returns one random expression.
+/// Makes a function of some parameters that returns one random expression.
 struct Expression {
   Module module;
   Function& function = module.add_function("f", FunctionKind::device);
@@ -93,7 +93,7 @@ struct Expression {
     return builder.create(kind, nullptr, operands, {&type, 1}).result();
   }
 
-  /// The result for these arguments; nothing when some step is NaN, which fold leaves to the targets.
+  /// Gives the result for these arguments; nothing if some step is NaN, which fold leaves to the targets.
   std::optional<Constant> evaluate(std::vector<Constant> const& arguments) const {
     std::map<Value const*, Constant> known;
     for (int i = 0; i < function.parameter_count(); ++i)

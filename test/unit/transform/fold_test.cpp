@@ -1,4 +1,4 @@
-// Constant folding has the exact meaning of the ops.
+// Tests that constant folding has the exact meaning of the ops.
 #include "transform/simplify/fold.hpp"
 
 #include <cmath>
@@ -11,7 +11,7 @@ using namespace tegula::ir;
 
 namespace {
 
-/// The fold of an op on constants; the result's element is that of the first operand unless given.
+/// Folds an op on constants; the result's element is that of the first operand unless given.
 template <class OpStruct>
 std::optional<Constant> folded(OpStruct const& attributes, std::vector<Constant> const& operands,
                                std::optional<Element> result = {}) {

@@ -1,4 +1,4 @@
-// The five parts of a pipelined loop, each by itself.
+// Tests the five parts of a pipelined loop, each by itself.
 #include "transform/barrier/loop_regions.hpp"
 
 #include "ir/text.hpp"
@@ -11,7 +11,7 @@ using namespace tegula::transform;
 
 namespace {
 
-/// A copy by two stages; %upper stands for the bound.
+/// Copies by two stages; %upper stands for the bound.
 ir::Module copy_loop(std::string const& upper = "%n = add %m, %zero : i64") {
   auto parsed = ir::parse(
       "tegula-ir 1\n\n"
@@ -48,7 +48,7 @@ std::vector<ir::Op*> all(ir::Module& module, ir::LoopRegion region) {
   return found;
 }
 
-/// Loads so many turns before stores.
+/// Runs loads so many turns before stores.
 std::vector<StagedOp> loads_ahead(ir::Module& module, int distance) {
   return {{all<ir::StoreOp>(module).front(), distance}, {all<ir::LoadOp>(module).front(), 0}};
 }

@@ -33,7 +33,7 @@ CompileOptions for_cuda() {
   return options;
 }
 
-/// A fresh empty folder, removed at the end.
+/// Makes a fresh empty folder, removed at the end.
 struct Folder {
   fs::path path = fs::temp_directory_path() /
                   ("tegula-pipeline-test-" +
