@@ -1,4 +1,4 @@
-// A BlockMachine with mbarriers, named barriers, TMA and bulk copies: enough to run whole kernels of block ops from
+// Extends BlockMachine by mbarriers, named barriers, TMA and bulk copies: enough to run whole kernels of block ops from
 // their PTX. Copies are done when they are issued; who waits for what is the schedule's only freedom, so this judges
 // addresses, coordinates, counts and parities, not races (the simulator does).
 #pragma once
@@ -11,14 +11,14 @@ class AsyncMachine : public BlockMachine {
  public:
   explicit AsyncMachine(std::string_view ptx) : BlockMachine(ptx) { barriers_order_all = false; }
 
-  /// A tensor map as the launcher encodes it: extents, strides and box outermost axis first, in elements.
+  /// Describes a tensor map as the launcher encodes it: extents, strides and box outermost axis first, in elements.
   struct Map {
     std::uint64_t address;
     int element_bytes;
     std::vector<std::int64_t> extents, strides, box;
     int swizzle_bytes;
   };
-  /// The by-value parameters after the first `slots` ones.
+  /// Holds the by-value parameters after the first `slots` ones.
   void set_maps(std::size_t slots, std::vector<Map> maps) {
     slots_ = slots;
     maps_ = std::move(maps);
@@ -58,8 +58,8 @@ class AsyncMachine : public BlockMachine {
   }
 
  private:
-  /// Those of the threads whose groups are here as wholes; the others wait at the instruction for the rest of theirs,
-  /// as lanes that a branch parted do where it ends.
+  /// Selects the threads whose groups are complete here. The others wait at the instruction for the rest of their
+  /// group, as diverged lanes do where a branch ends.
   std::vector<int> gathered(std::vector<int> const& active, int size) {
     std::map<int, std::size_t> here, all;
     std::size_t const pc = threads_[static_cast<std::size_t>(active[0])].pc;

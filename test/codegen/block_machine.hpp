@@ -1,4 +1,4 @@
-// A PtxMachine that also knows what warps and warpgroups do together: shuffles, matrix moves, tensor core products,
+// Extends PtxMachine by the instructions of warps and warpgroups: shuffles, matrix moves, tensor core products,
 // cp.async. Written from the PTX ISA's tables, without the project's layouts, so that it can judge them. Asynchronous
 // work is done where it is issued; what orders it is not checked.
 #pragma once
@@ -42,7 +42,7 @@ class BlockMachine : public PtxMachine {
   void set(int t, Operand const& to, std::uint64_t value) {
     threads_[static_cast<Index>(t)].registers[static_cast<Index>(to.value)] = value;
   }
-  /// The warps that take part, whole.
+  /// Gives the warps that take part, whole.
   std::vector<int> warps_of(Instruction const& at, std::vector<int> const& active, int threads = 32) {
     std::vector<int> result;
     for (int t : active)
@@ -69,7 +69,8 @@ class BlockMachine : public PtxMachine {
     return true;
   }
 
-  /// Lane 8j + i names row i of matrix j; lane l holds the two 16-bit units 2 (l % 4) of row l / 4, or transposed.
+  /// Moves matrices. Lane 8j + i names row i of matrix j; lane l holds the two 16-bit units 2 (l % 4) of row l / 4, or
+  /// transposed.
   bool matrices(Instruction const& at, std::vector<int> const& active) {
     bool const load = at.words[0] == "ldmatrix";
     bool const transposed = at.words[5] == "trans";
@@ -97,13 +98,13 @@ class BlockMachine : public PtxMachine {
   }
 
   static int size_of(std::string const& type) { return type == "tf32" ? 4 : 2; }
-  /// Element `i` of a register that holds 4 / size of them.
+  /// Gives element `i` of a register that holds 4 / size of them.
   static double element(std::uint64_t word, int i, std::string const& type) {
     if (type == "tf32") return number(cut(word, 32) & ~std::uint64_t{0x1fff}, "f32");
     return number(cut(word >> (16 * i), 16), type);
   }
 
-  /// (row, k) of A and (k, column) of B for a lane's register and the element in it; D for a register.
+  /// Gives (row, k) of A and (k, column) of B for a lane's register and the element in it; D for a register.
   struct Place {
     int row, column;
   };
@@ -149,7 +150,7 @@ class BlockMachine : public PtxMachine {
     return true;
   }
 
-  /// The shared address of an element of an operand: `mn` along M or N, `k` along K.
+  /// Gives the shared address of an element of an operand: `mn` along M or N, `k` along K.
   static std::uint64_t operand_address(std::uint64_t descriptor, bool mn_major, int mn, int k, int size) {
     auto const field = [&](int shift) { return (descriptor >> shift & 0x3fff) << 4; };
     std::uint64_t const start = field(0), leading = field(16), stride = field(32);

@@ -1,5 +1,5 @@
-// What the PTX of block ops computes, run by BlockMachine: tiles through shared memory in every layout, tensor core
-// products, ragged copies.
+// Tests the results of the PTX of block ops, run by BlockMachine: tiles through shared memory in every layout, tensor
+// core products, ragged copies.
 #include "codegen/block_machine.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using namespace tegula::test;
 
 namespace {
 
-/// A row-major matrix of small integers, which every element holds exactly.
+/// Makes a row-major matrix of small integers, which every element holds exactly.
 struct Matrix {
   Matrix(std::string of_element, int of_rows, int of_columns)
       : element(std::move(of_element)), rows(of_rows), columns(of_columns) {

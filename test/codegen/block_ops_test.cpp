@@ -1,4 +1,4 @@
-// Block ops as PTX: patterns in the text, what ptxas says of it, what the launcher is told, and what is refused.
+// Tests block ops as PTX: patterns in the text, ptxas's report, the launcher's data, and refusals.
 #include "codegen/nvptx/nvptx.hpp"
 #include "codegen/ptx_cases.hpp"
 #include "codegen/ptxas.hpp"
@@ -16,7 +16,7 @@ CompiledKernel compile_text(std::string const& text) {
   return compiler::compile(module, cuda_options(text, module.kernel().parameter_count()));
 }
 
-/// The error of verifying or compiling a kernel of this body, with parameters %x and %y and a constant %zero.
+/// Gives the error of verifying or compiling a kernel of this body, with parameters %x and %y and a constant %zero.
 std::string refusal(std::string const& body, int warps = 4) {
   std::string const text =
       "tegula-ir 1\n\nkernel @k(%x: in tensor<?x?xbf16>, %y: out tensor<?x?xf32>) warps = " + std::to_string(warps) +

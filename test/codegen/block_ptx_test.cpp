@@ -1,4 +1,5 @@
-// Every PTX form of the block ops, through LLVM's passes and the NVPTX back end: the text, and that ptxas takes it.
+// Tests every PTX form of the block ops, through LLVM's passes and the NVPTX back end: the text, and that ptxas
+// assembles it.
 #include "codegen/nvptx/ptx/cp_async.hpp"
 #include "codegen/nvptx/ptx/math.hpp"
 #include "codegen/nvptx/ptx/mbarrier.hpp"
@@ -27,7 +28,7 @@ void check_text(std::string const& ptx, std::string const& checks) {
   CHECK(result.ok);
 }
 
-/// ptxas's complaints; none where there is no ptxas.
+/// Gives ptxas's complaints; none if there is no ptxas.
 std::string complaints(std::string const& ptx) {
   std::string const ptxas = test::find_ptxas();
   if (ptxas.empty()) {
@@ -39,7 +40,7 @@ std::string complaints(std::string const& ptx) {
   return found.empty() ? "" : found + ptx;
 }
 
-/// Text and ptxas for one kernel.
+/// Tests text and ptxas for one kernel.
 void check_kernel(std::function<void(Builder&, KernelValues const&)> const& body, std::string const& checks,
                   int threads = 128, int cluster = 1) {
   PtxModule module;

@@ -1,4 +1,5 @@
-// What a descriptor says stays with its parameter through every pass, down to the parameters of the PTX entry.
+// Tests that the facts of a descriptor stay with its parameter through every pass, down to the parameters of the PTX
+// entry.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -16,7 +17,7 @@ using namespace tegula::test;
 
 namespace {
 
-/// One descriptor of a kernel, with what its tensor parameter says of itself.
+/// Describes one descriptor of a kernel, with the facts of its tensor parameter.
 struct Descriptor {
   int parameter = -1;
   ir::TensorMapOp map;
@@ -24,7 +25,7 @@ struct Descriptor {
   ir::Type type;
 };
 
-/// In the order of the text, which is that of the PTX parameters.
+/// Lists descriptors in the order of the text, which is that of the PTX parameters.
 std::vector<Descriptor> descriptors_of(ir::Module const& module) {
   std::vector<Descriptor> result;
   ir::Function const& kernel = module.kernel();
@@ -42,7 +43,7 @@ std::vector<Descriptor> descriptors_of(ir::Module const& module) {
   return result;
 }
 
-/// What differs; empty: nothing.
+/// Names the difference; empty: none.
 std::string difference(std::vector<Descriptor> const& before, std::vector<Descriptor> const& after) {
   if (before.size() != after.size())
     return std::to_string(before.size()) + " descriptors before, " + std::to_string(after.size()) + " after";

@@ -1,5 +1,5 @@
-// The PTX of a product of tiles: what the passes made of it is assembled without a complaint, and computes the product
-// on the CPU.
+// Tests the PTX of a product of tiles after the passes: ptxas assembles it without a complaint, and it computes the
+// product on the CPU.
 #include "codegen/ptxas.hpp"
 #include "codegen/run_target.hpp"
 #include "compiler/compile.hpp"

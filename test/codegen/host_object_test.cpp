@@ -1,4 +1,4 @@
-// What host code generation leaves in its objects and what it refuses.
+// Tests the objects of host code generation, and its refusals.
 #include <cstring>
 #include <set>
 #include <sstream>

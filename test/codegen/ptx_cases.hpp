@@ -1,4 +1,4 @@
-// Kernels in IR text with the launches to run them with: what test/codegen and test/device share.
+// Reads kernels in IR text with the launches to run them with, for test/codegen and test/device.
 //
 // Each file of codegen/ptx is a kernel with CHECK lines for its PTX and SHAPES lines, one launch each:
 //   // SHAPES: a=10x300/320+4 n:=7     a tensor of 10x300 with row stride 320, 4 elements after an aligned address; a
@@ -63,7 +63,8 @@ inline CompileOptions cuda_options(std::string const& text, int aligned_paramete
   return options;
 }
 
-/// A tensor of one launch: a copy for each executor, inside a larger allocation so that neighbours are checked too.
+/// Holds a tensor of one launch: a copy for each executor, inside a larger allocation so that neighbours are checked
+/// too.
 struct TensorCase {
   Element element = Element::f32;
   Direction direction = Direction::in;
@@ -103,7 +104,7 @@ inline double get_element(std::uint8_t const* at, Element element) {
   return ir::to_double({element, bits});
 }
 
-/// Random numbers of moderate size; small ones for integers, so that products stay exact.
+/// Draws random numbers of moderate size; small ones for integers, so that products stay exact.
 inline double draw(std::mt19937_64& random, Element element) {
   if (element == Element::boolean) return static_cast<double>(random() & 1);
   if (element == Element::i8) return static_cast<double>(static_cast<std::int64_t>(random() % 256) - 128);
@@ -194,7 +195,7 @@ inline void fill(Launch& launch, std::mt19937_64& random) {
   }
 }
 
-/// The argument slots of a launch on the copies for PTX, without the grid.
+/// Gives the argument slots of a launch on the copies for PTX, without the grid.
 inline std::vector<std::uint64_t> slots_of(ir::Function const& kernel, Launch& launch) {
   std::vector<std::uint64_t> slots;
   for (int i = 0; i < kernel.parameter_count(); ++i) {
@@ -232,7 +233,8 @@ inline sim::Arguments simulator_arguments(ir::Function const& kernel, Launch& la
   return arguments;
 }
 
-/// The tensors of both copies agree: bit by bit where the text says EXACT, else within the element's tolerance.
+/// Checks that the tensors of both copies agree: bit by bit where the text says EXACT, else within the element's
+/// tolerance.
 inline void check_equal(std::string const& text, Launch& launch) {
   bool const exact = text.find("// EXACT") != std::string::npos;
   for (TensorCase& tensor : launch.tensors) {

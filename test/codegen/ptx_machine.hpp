@@ -31,7 +31,7 @@ class PtxMachine : protected PtxText {
   explicit PtxMachine(std::string_view ptx) : PtxText(ptx) {}
   virtual ~PtxMachine() = default;
 
-  /// Memory that the kernel may read, or read and write.
+  /// Describes memory that the kernel may read, or read and write.
   void allow(void const* begin, std::int64_t bytes, bool writable) {
     regions_.push_back({reinterpret_cast<std::uint64_t>(begin),
                         reinterpret_cast<std::uint64_t>(begin) + static_cast<std::uint64_t>(bytes), writable});
@@ -78,12 +78,12 @@ class PtxMachine : protected PtxText {
     int writer = -1, reader = -1;  // reader -2: several
   };
 
-  /// The address of a parameter, plus its number.
+  /// Begins the addresses of parameters; the parameter's number is added.
   static constexpr std::uint64_t parameter_address = std::uint64_t{1} << 62;
-  /// bar.sync 0 is the only thing that orders threads, so that its absence between two accesses is an error.
+  /// Lets only bar.sync 0 order threads, so that its absence between two accesses is an error.
   bool barriers_order_all = true;
 
-  /// What threads do together: true when the instruction is one of those and done. See BlockMachine.
+  /// Runs an instruction that threads execute together: true if it is one of those and done. See BlockMachine.
   virtual bool together(Instruction const&, std::vector<int> const&) { return false; }
 
   // Execution.
@@ -447,7 +447,7 @@ class PtxMachine : protected PtxText {
     return result;
   }
 
-  /// f32 results are computed in double and rounded once, which is exact rounding for + - * / and square roots.
+  /// Computes f32 results in double and rounds once, which is exact rounding for + - * / and square roots.
   std::uint64_t float_op(Instruction const& at, std::vector<std::uint64_t> const& in, std::string const& type) const {
     std::string const& op = at.words[0];
     int const bits = bits_of(type);
@@ -507,7 +507,7 @@ class PtxMachine : protected PtxText {
     if (whole >= most) return (std::uint64_t{1} << (bits - 1)) - 1;
     return cut(static_cast<std::uint64_t>(static_cast<std::int64_t>(whole)), bits);
   }
-  /// An integer as a double whose further rounding to 16 bits is that of the integer (f64: rounded to nearest).
+  /// Gives an integer as a double whose further rounding to 16 bits is that of the integer (f64: rounded to nearest).
   static double rounded_to_odd(std::int64_t value, std::string const& to) {
     double const nearest = static_cast<double>(value);
     if (to == "f64") return nearest;

@@ -1,4 +1,4 @@
-// Small LLVM modules of hand-made kernels, for tests of the PTX that single instructions become.
+// Makes small LLVM modules of hand-made kernels, for tests of the PTX that single instructions become.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -21,8 +21,8 @@ namespace tegula::test {
 using codegen::nvptx::ptx::Builder;
 using codegen::nvptx::ptx::Values;
 
-/// What a kernel of the module has: a tensor map, two global addresses (i64), shared addresses and numbers (i32) that
-/// are not known before the launch.
+/// Holds the values of a kernel of the module: a tensor map, two global addresses (i64), shared addresses and numbers
+/// (i32) that are not known before the launch.
 struct KernelValues {
   llvm::Value *map, *in, *out;
   llvm::Value *shared, *barrier, *x, *y;
@@ -56,7 +56,7 @@ class PtxModule {
     b.CreateRetVoid();
   }
 
-  /// PTX after LLVM's passes, checked by the census.
+  /// Gives PTX after LLVM's passes, checked by the census.
   std::string ptx() {
     std::string error;
     llvm::raw_string_ostream stream(error);

@@ -1,5 +1,5 @@
-// PTX of the device code generator: patterns in the text, what ptxas says of it, and what it computes. The PTX is run
-// by PtxMachine, the IR as written by the simulator.
+// Tests PTX of the device code generator: patterns in the text, ptxas's report, and results. The PTX is run by
+// PtxMachine, the IR as written by the simulator.
 #include "codegen/nvptx/nvptx.hpp"
 #include "codegen/ptx_cases.hpp"
 #include "codegen/ptx_machine.hpp"

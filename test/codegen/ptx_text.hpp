@@ -1,4 +1,4 @@
-// PTX text read line by line: one entry, and the functions that it calls.
+// Reads PTX text line by line: one entry, and the functions that it calls.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class PtxText {
     std::vector<Operand> parts;
     std::string symbol;  // of .param space, of arguments and results of calls
   };
-  /// `call.uni (retval0), f, (param0, param1)`
+  /// Holds a call: `call.uni (retval0), f, (param0, param1)`
   struct Call {
     std::string callee;
     std::vector<std::string> results, arguments;  // symbols of the caller
@@ -128,14 +128,14 @@ class PtxText {
     }
     return result;
   }
-  /// The name in `.param .align 4 .b8 name[16]`.
+  /// Gives the name in `.param .align 4 .b8 name[16]`.
   static std::string parameter_name(std::string text) {
     while (!text.empty() && (text.back() == ',' || text.back() == ')')) text.pop_back();
     text = text.substr(text.find_last_of(" \t") + 1);
     return text.substr(0, text.find('['));
   }
 
-  /// `.visible .entry f(` or `.func  (.param .b32 func_retval0) f(`
+  /// Reads `.visible .entry f(` or `.func  (.param .b32 func_retval0) f(`
   void head(std::string const& line) {
     std::size_t end = line.find_last_not_of("( \t");
     std::string name = line.substr(0, end + 1);

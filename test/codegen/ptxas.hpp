@@ -1,4 +1,4 @@
-// ptxas for tests: found in its usual places, and what it says of a PTX text.
+// Finds ptxas for tests in its usual places, and reads its report on a PTX text.
 #pragma once
 
 #include <cstdio>
@@ -22,7 +22,7 @@ inline std::string find_ptxas() {
   return "";
 }
 
-/// What ptxas prints for the text with -v.
+/// Gives the output of ptxas for the text with -v.
 inline std::string assemble(std::string const& ptxas, std::string const& ptx) {
   std::string const file =
       (std::filesystem::temp_directory_path() / ("tegula_ptx_test_" + std::to_string(std::random_device()()) + ".ptx"))
@@ -37,9 +37,9 @@ inline std::string assemble(std::string const& ptxas, std::string const& ptx) {
   return output + (status == 0 ? "" : "ptxas failed\n");
 }
 
-/// What is wrong in ptxas's output: an error, a warning, a note of serialised or ignored instructions (C75xx, C76xx),
-/// spills or a stack frame. Empty when nothing is.
-/// `frames`: a stack frame that nothing is spilled to counts, too.
+/// Names the errors in ptxas's output: an error, a warning, a note of serialised or ignored instructions (C75xx,
+/// C76xx), spills or a stack frame. Empty when nothing is. `frames`: a stack frame that nothing is spilled to counts,
+/// too.
 inline std::string ptxas_complaints(std::string const& output, bool frames = true) {
   std::string result;
   std::istringstream lines(output);

@@ -1,4 +1,4 @@
-// The census of synchronising instructions: silent when LLVM keeps them, loud when one is doubled or lost.
+// Tests the census of synchronising instructions: silent if LLVM keeps them, an error if one is duplicated or lost.
 #include "codegen/nvptx/ptx/mbarrier.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/ptx_module.hpp"
@@ -13,7 +13,7 @@ using tegula::test::PtxModule;
 
 namespace {
 
-/// A kernel whose two paths meet in a barrier, which a careless optimiser would copy into both.
+/// Defines a kernel whose two paths meet in a barrier, which a careless optimiser would copy into both.
 void diamond(PtxModule& module) {
   module.kernel("k", [](Builder& b, KernelValues const& k) {
     llvm::Function* const function = b.GetInsertBlock()->getParent();

@@ -1,5 +1,5 @@
-// The hand-written kernels of test/ir/target as PTX: ptxas keeps their asynchronous products asynchronous, heeds their
-// register counts and finds room for everything in registers.
+// Tests the hand-written kernels of test/ir/target as PTX: ptxas keeps their asynchronous products asynchronous, obeys
+// their register counts and keeps everything in registers.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -40,7 +40,7 @@ CompiledKernel compiled(std::filesystem::path const& file) {
   return compiler::compile(parsed.module, options);
 }
 
-/// What is wrong with the assembled kernel; empty when nothing is.
+/// Names the errors of the assembled kernel; empty if there are none.
 std::string complaints(AssemblyReport const& report) {
   std::string text;
   for (auto const& note : report.notes) text += note.code + " " + note.text + "\n";

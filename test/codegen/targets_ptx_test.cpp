@@ -1,5 +1,5 @@
-// The PTX of the hand-written kernels computes what their references say, run by AsyncMachine at borders and at every
-// trip count of their rings.
+// Tests that the PTX of the hand-written kernels computes the values of their references, run by AsyncMachine at
+// borders and at every trip count of their rings.
 #include <filesystem>
 
 #include "codegen/run_target.hpp"

@@ -1,4 +1,4 @@
-// What loops cost in registers: unrolling, what code generation is asked for it, and tiles from outside.
+// Tests the registers of loops: unrolling, its option, and tiles from outside.
 #include <llvm/IR/Module.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
@@ -38,7 +38,7 @@ constexpr char rows[] =
     "  return\n"
     "}\n";
 
-/// Rows of bf16 times a scale that every iteration reads.
+/// Multiplies rows of bf16 by a scale that every iteration reads.
 constexpr char scaled[] =
     "tegula-ir 1\n\n"
     "kernel @scaled(%x: in tensor<?x?xf32>, %s: in tensor<?xbf16>, %y: out tensor<?x?xf32>, %n: i64) {\n"
@@ -65,7 +65,7 @@ CompileOptions unrolled(int factor) {
   return options;
 }
 
-/// LLVM IR as it is handed to LLVM's passes.
+/// Gives LLVM IR as LLVM's passes receive it.
 std::string llvm_of(ir::Module const& lowered) {
   llvm::LLVMContext context;
   llvm::Module module("k", context);

@@ -1,4 +1,4 @@
-// Elements of 8 bits and tf32 on a device: conversions bit by bit, products of every element that tensor cores take.
+// Tests elements of 8 bits and tf32 on a device: conversions bit by bit, products of every element of tensor cores.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -26,7 +26,8 @@ std::mt19937_64& engine() {
   return instance;
 }
 
-/// Any bits; of wide floats also numbers near those that 8 bits hold and halfway between them, and out of their range.
+/// Draws any bits; of wide floats also numbers near those that 8 bits hold and halfway between them, and out of their
+/// range.
 template <class T>
 std::vector<T> interesting() {
   std::vector<T> values;
@@ -110,7 +111,7 @@ void check_both_ways() {
   check_conversion<T, std::int64_t>();
 }
 
-/// C = A * B with B stored N x K, or with K x N as `by_rows`.
+/// Computes C = A * B with B stored N x K, or with K x N as `by_rows`.
 template <int BM, int BN, int BK, class A, class B, class C, bool by_rows = false>
 inline constexpr auto product = kernel("product", [](in<A, 2> a, in<B, 2> b, out<C, 2> c) {
   using Sum = detail::accumulator_t<A>;
@@ -138,7 +139,7 @@ double value_of(T x) {
   return static_cast<double>(x);
 }
 
-/// Small numbers, sums of whose products are exact: bit by bit. Else random ones, within `bound` of the sum of
+/// Draws small numbers, sums of whose products are exact: bit by bit. Else random ones, within `bound` of the sum of
 /// magnitudes.
 template <class A, class B, class C, class K>
 void check_product(K const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, bool by_rows = false,

@@ -1,4 +1,4 @@
-// The product of the design's first page on a CUDA device, as the passes make it: borders and every trip count of its
+// Tests the product of the design's first page on a CUDA device, after the passes: borders and every trip count of its
 // rings, against float64. [sanitize] selects small cases for compute-sanitizer.
 #include <random>
 #include <vector>
@@ -13,7 +13,7 @@ using namespace tegula;
 
 namespace {
 
-/// Small halves: sums of their products are exact in f32.
+/// Draws small halves: sums of their products are exact in f32.
 template <class T>
 std::vector<T> halves(std::int64_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed);

@@ -1,4 +1,4 @@
-// Hand-written PTX kernels and what launches them: shared by the device tests of the runtime.
+// Defines hand-written PTX kernels and their launches, for the device tests of the runtime.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace tegula::test {
 
 inline std::string number(std::int64_t value) { return std::to_string(value); }
 
-/// The head of an entry: 64-bit slots p0, p1, ... and, if asked for, one tensor map.
+/// Writes the head of an entry: 64-bit slots p0, p1, ... and, if asked for, one tensor map.
 inline std::string entry_ptx(std::string const& name, int slots, bool map, std::string const& body) {
   std::string parameters;
   for (int i = 0; i < slots; ++i) parameters += std::string(i == 0 ? "" : ", ") + ".param .u64 p" + number(i);

@@ -1,5 +1,5 @@
-// How kernels start on the device, by hand-written PTX: clusters, dependent launches, the number of multiprocessors,
-// and what the assembler says when they are loaded.
+// Tests how kernels start on the device, by hand-written PTX: clusters, dependent launches, the number of
+// multiprocessors, and the assembler's report at loading.
 #include <random>
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ using namespace tegula::test;
 
 namespace {
 
-/// CTA b adds 1 to c[b] after the kernels before it, and writes its rank and its cluster's size to c[n + b], c[2n + b],
+/// Adds 1 to c[b] in CTA b after the kernels before it. Writes its rank and its cluster's size to c[n + b], c[2n + b],
 /// the number of multiprocessors to c[3n + b]; n is the grid's extent.
 std::string count_ptx() {
   return entry_ptx("count", 3 + launch_slots, false, R"(

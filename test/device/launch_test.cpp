@@ -1,4 +1,4 @@
-// The typed launcher on a CUDA device: the same kernels and calls as on the host.
+// Tests the typed launcher on a CUDA device: the same kernels and calls as on the host.
 #include <sys/wait.h>
 #include <unistd.h>
 

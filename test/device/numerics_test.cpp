@@ -1,5 +1,5 @@
-// Elementwise and row kernels on a device: every element, ragged extents, strides and offsets, fresh random data and
-// poisoned outputs, against float64. TEGULA_DEVICE=host runs the same cases on the host.
+// Tests elementwise and row kernels on a device: every element, ragged extents, strides and offsets, fresh random data
+// and poisoned outputs, against float64. TEGULA_DEVICE=host runs the same cases on the host.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -37,7 +37,7 @@ T draw() {
     return static_cast<T>(std::uniform_real_distribution<float>(-4, 4)(engine()));
 }
 
-/// Unit in the last place of an element, relative.
+/// Gives the unit in the last place of an element, relative.
 template <class T>
 constexpr double precision() {
   if constexpr (std::is_same_v<T, f16>)
@@ -52,7 +52,7 @@ constexpr double precision() {
     return 0;
 }
 
-/// A matrix inside a larger one: `first` elements before it, rows `pitch` apart, columns `step` apart.
+/// Describes a matrix inside a larger one: `first` elements before it, rows `pitch` apart, columns `step` apart.
 struct Place {
   std::int64_t rows, columns, pitch, first, step;
 };
@@ -72,7 +72,7 @@ class Matrix {
     return static_cast<double>(values_[at(row, column)]);
   }
   bool unwritten(std::int64_t row, std::int64_t column) const { return samples::is_poison(values_[at(row, column)]); }
-  /// Nothing around the matrix was written.
+  /// Checks that nothing around the matrix was written.
   bool untouched_outside() const {
     std::vector<bool> inside(values_.size(), false);
     for (std::int64_t r = 0; r < place_.rows; ++r)

@@ -1,4 +1,4 @@
-// The kernels of codegen/ptx on a real device, beside the simulator.
+// Tests the kernels of codegen/ptx on a real device, beside the simulator.
 #include "codegen/ptx_cases.hpp"
 #include "compiler/compile.hpp"
 #include "runtime/prepared_launch.hpp"

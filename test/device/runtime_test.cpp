@@ -1,4 +1,4 @@
-// The CUDA side of the runtime with hand-written PTX: buffers, streams, loading, launching, errors.
+// Tests the CUDA side of the runtime with hand-written PTX: buffers, streams, loading, launching, errors.
 #include <unistd.h>
 
 #include <cstdint>
@@ -27,7 +27,7 @@ using tegula::test::ContainsSubstring;
 
 namespace {
 
-/// c = a + b with 128 threads per CTA: slots a, n, stride, b, n, stride, c, n, stride, grid.
+/// Computes c = a + b with 128 threads per CTA: slots a, n, stride, b, n, stride, c, n, stride, grid.
 constexpr char const* add_ptx = R"(
 .version 8.0
 .target sm_90a
@@ -70,7 +70,7 @@ constexpr char const* add_ptx = R"(
 }
 )";
 
-/// Thread 0 writes 7 to the last word of the dynamic shared memory and copies it to c[0].
+/// Writes 7 by thread 0 to the last word of the dynamic shared memory and copies it to c[0].
 constexpr char const* shared_ptx = R"(
 .version 8.0
 .target sm_90a
@@ -135,7 +135,7 @@ std::vector<float> counting(std::size_t n, float start) {
   return values;
 }
 
-/// A cache folder and an assembler of its own.
+/// Provides a cache folder and an assembler of its own.
 class Scope {
  public:
   explicit Scope(support::Assembler assembler) : folder_(make_folder()), scope_(options(assembler)) {}

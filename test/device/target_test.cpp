@@ -1,5 +1,5 @@
-// The hand-written kernels of test/ir/target through the real launcher: borders, and every trip count of their rings
-// that differs, against float64. [sanitize] selects small cases for compute-sanitizer.
+// Tests the hand-written kernels of test/ir/target through the real launcher: borders, and every trip count of their
+// rings that differs, against float64. [sanitize] selects small cases for compute-sanitizer.
 #include <bit>
 #include <cstddef>
 #include <filesystem>
@@ -55,7 +55,7 @@ std::shared_ptr<runtime::LoadedKernel const> load(test::Target const& target) {
   return runtime::load_on(compiler::compile(parsed.module, options), device::cuda());
 }
 
-/// A tensor on the device with NaNs behind it: a read there spoils the result, a write shows.
+/// Holds a tensor on the device with NaNs behind it: a read there spoils the result, a write shows.
 class DeviceCopy {
  public:
   explicit DeviceCopy(TargetArgument const& from) : memory_(device::cuda(), size(from) + guard) {
@@ -132,14 +132,14 @@ void check(test::Target const& target, std::shared_ptr<runtime::LoadedKernel con
   CHECK(target_error(target, shape, data) == "");
 }
 
-/// Every small shape, each with the kernel's own grid.
+/// Runs every small shape, each with the kernel's own grid.
 void check_small(std::string_view name) {
   test::Target const& target = target_named(name);
   auto const kernel = load(target);
   for (Extents const& shape : target.small) check(target, kernel, shape, 0);
 }
 
-/// Every small shape and a larger one on few CTAs, so that each works on several tiles in turn.
+/// Runs every small shape and a larger one on few CTAs, so that each works on several tiles in turn.
 void check_grids(std::string_view name, Extents const& larger) {
   test::Target const& target = target_named(name);
   auto const kernel = load(target);

@@ -1,5 +1,5 @@
-// Tensor maps on the device: hand-written PTX copies boxes by TMA at ragged borders and negative starts, for several
-// ranks, elements and swizzles, and every byte is compared with a reference.
+// Tests tensor maps on the device. Hand-written PTX copies boxes by TMA at ragged borders and negative starts, for
+// several ranks, elements and swizzles; every byte is compared with a reference.
 #if __has_include(<cuda.h>)
 
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ using namespace tegula::test;
 
 namespace {
 
-/// c0, c1, ..: the coordinates from the scalar slots behind a tensor of so many axes, innermost first.
+/// Writes c0, c1, ..: the coordinates from the scalar slots behind a tensor of so many axes, innermost first.
 std::string coordinates_ptx(int rank) {
   std::string text;
   for (int i = 0; i < rank; ++i)
@@ -44,7 +44,8 @@ std::string coordinate_list(int rank) {
 /// Slots: a tensor of `rank` axes, `rank` scalars, a dense tensor of one axis, grid and multiprocessors.
 int slot_count(int rank) { return 1 + 2 * rank + rank + 3 + launch_slots; }
 
-/// One CTA of 32 threads copies a box to shared memory by TMA and its bytes, as they lie there, to the dense tensor.
+/// Copies a box by one CTA of 32 threads to shared memory by TMA, and its bytes, as they lie there, to the dense
+/// tensor.
 std::string load_ptx(int rank, std::int64_t bytes) {
   return entry_ptx("tma_load", slot_count(rank), true,
                    coordinates_ptx(rank) + "  add.u32 bar, base, " + number(bytes) + ";\n" + R"(
@@ -81,7 +82,7 @@ DONE:
 )");
 }
 
-/// The way back: the bytes of the dense tensor to shared memory, then by TMA to the box.
+/// Copies back: the bytes of the dense tensor to shared memory, then by TMA to the box.
 std::string store_ptx(int rank, std::int64_t bytes) {
   return entry_ptx("tma_store", slot_count(rank), true,
                    coordinates_ptx(rank) + R"(
@@ -115,7 +116,7 @@ DONE:
 )");
 }
 
-/// A tensor in bytes with room around it, so that what is written beside it shows.
+/// Holds a tensor in bytes with room around it, so that writes beside it show.
 struct Case {
   Element element = Element::f32;
   Extents extents;
@@ -182,7 +183,7 @@ std::vector<Argument> arguments_of(Case const& c, void* memory, Extents const& s
   return arguments;
 }
 
-/// Where a byte of the dense box lies in shared memory: 16-byte chunks exchanged by bits of the 128-byte row.
+/// Gives the place of a byte of the dense box in shared memory: 16-byte chunks exchanged by bits of the 128-byte row.
 std::int64_t swizzled(std::int64_t offset, SwizzleMode mode) {
   std::int64_t const chunks = swizzle_bytes(mode) / 16;
   return chunks == 0 ? offset : offset ^ ((offset >> 7 & (chunks - 1)) << 4);

@@ -28,7 +28,7 @@ constexpr std::int64_t min_tiles_of_a_cta = 5;
 
 enum class Values : std::uint8_t { small, growing, one, none, twice };
 
-/// An extent of a tensor that is read.
+/// Gives an extent of a tensor that is read.
 std::int64_t extent_at(Values values, std::int64_t extent) {
   switch (values) {
     case Values::small:
@@ -43,14 +43,14 @@ std::int64_t extent_at(Values values, std::int64_t extent) {
   }
   return extent;
 }
-/// A scalar; integers go with the extents.
+/// Gives a scalar; integers go with the extents.
 ir::Constant scalar_at(Values values, ir::Constant scalar) {
   if (scalar.element != Element::i64 || values == Values::small || values == Values::growing) return scalar;
   if (values == Values::twice) return ir::make_constant(Element::i64, 2 * ir::to_int(scalar));
   return ir::make_constant(Element::i64, std::int64_t{values == Values::one});
 }
 
-/// How one launch differs from the case.
+/// Describes how one launch differs from the case.
 struct Launch {
   Values values = Values::small;
   std::int64_t ctas = 0;
@@ -62,7 +62,7 @@ bool has(ir::Module const& module, ir::OpKind kind) {
   return std::any_of(ops.begin(), ops.end(), [&](ir::Op const* op) { return op->kind() == kind; });
 }
 
-/// The kernel's arguments in memory of their own.
+/// Holds the kernel's arguments in memory of their own.
 class Arguments {
  public:
   Arguments(PipelineCase const& one, Values values) {
@@ -87,8 +87,8 @@ class Arguments {
   [[nodiscard]] sim::Arguments const& views() const { return arguments_; }
 
  private:
-  /// Small numbers; growing ones are up to 100 times as large at the end, so that maxima of rows rise from block to
-  /// block.
+  /// Draws small numbers; growing ones are up to 100 times as large at the end, so that maxima of rows rise from block
+  /// to block.
   static void fill(HostTensor& tensor, std::size_t place, bool growing) {
     for (std::int64_t i = 0, count = tensor.count(); i < count; ++i) {
       std::uint64_t mixed = static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15u + place * 0xD1B54A32D192ED03u;
@@ -118,7 +118,7 @@ std::vector<sim::machine::Schedule> few_schedules() {
   return {sim::machine::Schedule::latest(), sim::machine::Schedule::earliest()};
 }
 
-/// What is reported first; empty: nothing.
+/// Gives the first report; empty: none.
 std::string error(PipelineCase const& one, ir::Module const& module, Launch const& launch, Schedules schedules) {
   Arguments arguments(one, launch.values);
   try {
@@ -154,7 +154,7 @@ bool clean_as_written(PipelineCase const& one, Values values) {
   }
 }
 
-/// The case with a grid of several tiles for each CTA, if blocks beyond its tensors do no harm; else as it is.
+/// Gives the case with a grid of several tiles for each CTA, if blocks beyond its tensors do no harm; else as it is.
 PipelineCase with_more_tiles(PipelineCase const& one, std::int64_t tiles) {
   PipelineCase more = one.clone();
   for (ir::Op* op : test::detail::all_ops(more.module))
@@ -162,7 +162,7 @@ PipelineCase with_more_tiles(PipelineCase const& one, std::int64_t tiles) {
   return clean_as_written(more, Values::small) ? std::move(more) : one.clone();
 }
 
-/// By op, at the launch and by the warp that has most of it.
+/// Counts executions by op, at the launch and by the warp with the most.
 std::map<ir::Op const*, std::int64_t> executions_of_a_warp(PipelineCase const& one, ir::Module const& module,
                                                            std::vector<Launch> const& launches) {
   std::map<ir::Op const*, std::int64_t> most;
@@ -177,7 +177,7 @@ std::map<ir::Op const*, std::int64_t> executions_of_a_warp(PipelineCase const& o
   return most;
 }
 
-/// Uses of a ring until each of its slots has been taken three times.
+/// Counts the uses of a ring until each of its slots has been taken three times.
 std::int64_t uses_of_rings(ir::Module const& module) {
   std::int64_t most = 1;
   for (ir::Op const* op : test::detail::all_ops(module))
@@ -200,7 +200,7 @@ ir::Op const* previous_of(ir::Op const& op) {
   return before;
 }
 
-/// An op of that kind stands in the region.
+/// Tells whether an op of that kind stands in the region.
 template <class OpStruct>
 bool holds(ir::Op const& region) {
   bool found = false;
@@ -209,7 +209,7 @@ bool holds(ir::Op const& region) {
   return found;
 }
 
-/// Nothing is given back between a wait and the next one, which of a loop's last may be its first.
+/// Tells whether nothing is released between a wait and the next one; the next of a loop's last may be its first.
 bool gives_nothing_back(ir::Op const& wait) {
   ir::Op const* const loop = wait.parent_op();
   ir::Op const* at = next_of(wait);
@@ -276,7 +276,7 @@ class Remover {
   }
 
  private:
-  /// At the launch that the op before was reported at, first.
+  /// Tells whether the simulator reports the module; tries the launch of the previous report first.
   bool reported(ir::Module const& module, Schedules schedules) {
     auto const found = std::find_if(launches_.begin(), launches_.end(), [&](Launch const& launch) {
       return !error(case_, module, launch, schedules).empty();
@@ -313,7 +313,7 @@ class Remover {
     return release && !has(module_, ir::OpKind::WarpSpecializeOp) && hazards.none();
   }
 
-  /// Without any op of its kind no warp waits for ever.
+  /// Tells whether no warp waits for ever without any op of its kind.
   static bool lets_all_go_on(ir::Op const& op) {
     return op.is<ir::FenceProxyAsyncOp>() || op.is<ir::WarpBarrierOp>() || op.is<ir::WgmmaFenceOp>() ||
            op.is<ir::BulkWaitOp>() || op.is<ir::BulkCommitOp>() || op.is<ir::WgmmaWaitOp>() ||
@@ -325,7 +325,7 @@ class Remover {
            !op.is<ir::WgmmaWaitOp>();
   }
 
-  /// Part of what lets one of several staging buffers be written again.
+  /// Tells whether the op is part of the chain that lets one of several staging buffers be written again.
   bool frees_staging(ir::Op const& op) const {
     std::set<ir::Op const*> stagings;
     for (ir::Op const* store : ops_)
@@ -337,7 +337,7 @@ class Remover {
     return before != nullptr && before->is<ir::ElectOp>() && holds<ir::BulkWaitOp>(*before);
   }
 
-  /// Whether the simulator reports more without all ops of a kind than without all but this one.
+  /// Tells whether the simulator reports more without all ops of a kind than without all but this one.
   bool others_order(test::Mutation const& mutation) const {
     std::vector<std::size_t> others;
     for (test::Mutation const& other : mutations_)

@@ -1,4 +1,5 @@
-// Proof by deletion on random kernels: what the cuda pipeline makes of one, without any one of its synchronising ops.
+// Proves by deletion on random kernels that the synchronising ops of the cuda pipeline are needed: each kernel runs
+// without any one of them.
 #pragma once
 
 #include <array>
@@ -12,27 +13,26 @@
 
 namespace tegula::fuzz {
 
-/// Why an op may be missing without a report. Each reason is checked, for each op.
+/// Names the reason for which an op may be missing without a report. Each reason is checked, for each op.
 enum class Reason : std::uint8_t {
-  /// A wgmma_wait without results, when nothing is given back up to the next: it bounds how many products are under
+  /// Names a wgmma_wait without results, if nothing is released up to the next: it bounds the number of products under
   /// way.
   bounds_products,
-  /// A proxy fence, or in a kernel without partitions a warp_barrier ahead of an elected lane's arrival, without which
-  /// analysis::Hazards finds nothing missing: barriers of the CTA, those of exchanges too, or other fences order it
-  /// all.
+  /// Names a proxy fence, or in a kernel without partitions a warp_barrier ahead of an elected lane's arrival, without
+  /// which analysis::Hazards finds nothing missing. Barriers of the CTA, those of exchanges too, or other fences order
+  /// all accesses.
   analysis_proves,
-  /// A fence, a warp_barrier, a commit or a wait whose accesses others of its kind order too, which are missed: without
-  /// those the simulator reports more when it is gone as well. All such of a kernel may go together.
+  /// Names a fence, a warp_barrier, a commit or a wait whose accesses others of its kind order too. Those are missed:
+  /// without them the simulator reports more if this one is gone as well. All such of a kernel may go together.
   others_order,
-  /// A wait for bulk copies with its commit and warp_barrier, when stores with staging buffers of their own wait for
-  /// all
-  /// copies: each wait frees the other's buffer. They may not go together.
+  /// Names a wait for bulk copies with its commit and warp_barrier, if stores with staging buffers of their own wait
+  /// for all copies: each wait frees the other's buffer. They may not go together.
   each_other_orders,
 };
 inline constexpr std::array<std::string_view, 4> reasons = {"bounds products", "analysis proves", "others order",
                                                             "each other orders"};
 
-/// An op that is not missed.
+/// Describes an op that is not missed.
 struct Excused {
   Reason reason;
   std::string op;
@@ -44,8 +44,8 @@ struct Deletions {
   std::vector<std::string> rare;    ///< those without which it does not, executed too rarely to tell
   std::vector<Excused> excused;     ///< those without which it does not, for a reason
   std::vector<std::string> silent;  ///< those without which it does not, for none
-  /// The same, of kinds that passes also put in for paths or phases that no launch here has: barriers, warp barriers,
-  /// proxy fences and waits for products. No launch at hand tells whether they are needed.
+  /// Lists the same, of kinds that passes also insert for paths or phases that no launch here has: barriers, warp
+  /// barriers, proxy fences and waits for products. No launch at hand tells whether they are needed.
   std::vector<std::string> unsettled;
   std::string module;  ///< the text that they stand in
 

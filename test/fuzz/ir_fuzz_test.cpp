@@ -1,5 +1,5 @@
-// Random kernels: their text, the passes, the analyses. Each case runs for TEGULA_FUZZ_SECONDS (default 1) from the
-// seed TEGULA_FUZZ_SEED (default 1) on, and prints the seed that fails.
+// Tests random kernels: their text, the passes, the analyses. Each case runs for TEGULA_FUZZ_SECONDS (default 1) from
+// the seed TEGULA_FUZZ_SEED (default 1) on, and prints the seed that fails.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -58,7 +58,7 @@ bool same_value(ir::Constant a, ir::Constant b) {
   return x == y || (std::isnan(x) && std::isnan(y));
 }
 
-/// The first element that differs, as text.
+/// Gives the first element that differs, as text.
 std::string difference(std::vector<Memory> const& a, std::vector<Memory> const& b) {
   for (std::size_t p = 0; p < a.size(); ++p)
     for (std::int64_t i = 0; i < (a[p].bytes.empty() ? 0 : a[p].extents.product()); ++i)
@@ -228,7 +228,7 @@ TEST_CASE("fuzz: each pass run twice changes nothing") {
 
 namespace {
 
-/// Why the values of a probe contradict its facts; empty if they do not.
+/// Explains why the values of a probe contradict its facts; empty if they do not.
 std::string contradiction(analysis::ValueFacts const& facts, Memory const& memory) {
   std::int64_t const count = memory.extents.product();
   auto const value = [&](std::int64_t i) { return static_cast<std::int64_t>(element_at(memory, i).bits); };

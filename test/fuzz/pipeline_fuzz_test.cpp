@@ -1,4 +1,4 @@
-// The judge of random kernels judged: cases that once came out wrong, faults planted behind a pass, cases as text.
+// Tests the judge of random kernels: cases that once came out wrong, faults planted behind a pass, cases as text.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

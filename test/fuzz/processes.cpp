@@ -25,7 +25,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using End = JobResult::End;
 
-/// What all processes see.
+/// Holds the data that all processes see.
 struct Shared {
   std::atomic<std::uint64_t> next = 0;  ///< the next job that nobody has begun
 };
@@ -168,7 +168,7 @@ class Processes {
     return fmt::format("ended with status {}", WEXITSTATUS(status));
   }
 
-  /// A worker whose pipe is closed; another one takes its place while there are jobs.
+  /// Retires a worker whose pipe is closed; another one takes its place while there are jobs.
   void buried(std::size_t place) {
     std::string const how = end(workers_[place], 0);
     auto const job = workers_[place].job;

@@ -1,9 +1,9 @@
-// Random kernels that do what attention does: a product, masks, a softmax whose reference and sum are carried, a second
+// Makes random kernels of attention's form: a product, masks, a softmax whose reference and sum are carried, a second
 // product on top of a scaled accumulator. The form varies in all that passes look for: whether a reference is followed,
-// and from where; which masks there are, and in which order; what leaves the loop; who else uses what it carries.
-// Sums may be kept in 16 bits; the factor may be used twice, or elsewhere than in scaling; scales, also from an
-// argument, may be large; inputs may hold NaN and infinities. Executors may take other references and round elsewhere,
-// so results have bounds of error instead of bits; with `exact` NaN and infinities stay where they are.
+// and from where; which masks there are, and in which order; what leaves the loop; who else uses what it carries. Sums
+// may be kept in 16 bits; the factor may be used twice, or elsewhere than in scaling; scales, also from an argument,
+// may be large; inputs may hold NaN and infinities. Executors may take other references and round elsewhere, so results
+// have bounds of error instead of bits; with `exact` NaN and infinities stay where they are.
 #pragma once
 
 #include <algorithm>
@@ -208,7 +208,7 @@ class AttentionGenerator : TileWriter {
     if (chance(15)) write(m, 0x1p-12);  // then no reference may lag
     if (chance(15)) write(unary("log2", l), sum_ == Element::bf16 ? 0x1p-1 : 0x1p-5, true);
   }
-  /// With the logarithm of the sum goes its reference, as a backward pass wants it.
+  /// Stores the logarithm of the sum with its reference, as a backward pass needs it.
   void write(Entry value, double tolerance, bool logarithm = false) {
     if (logarithm) value = binary("add", value, {"%m", column()});
     Element const element = value.type.shape()[1] == 1 || chance(50) ? Element::f32 : element_;
@@ -218,7 +218,7 @@ class AttentionGenerator : TileWriter {
     line("store " + target + ", " + value.name + ", %head, " + row_ + ", %zero");
   }
 
-  /// What else is made of factors and weights.
+  /// Selects other uses of factors and weights.
   enum class Extra : std::uint8_t { none, adds_factor, scales_other, scales_twice, adds_weights, stores_weights };
   Extra extra_ = Extra::none;
   bool special_ = false, has_more_ = false;

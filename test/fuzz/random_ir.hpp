@@ -18,7 +18,7 @@ namespace tegula::fuzz {
 
 using test::Random;
 
-/// Memory of one tensor argument.
+/// Holds the memory of one tensor argument.
 struct Memory {
   Element element = Element::f32;
   Extents extents;
@@ -30,7 +30,7 @@ class RandomKernel {
   ir::Module module;
   std::vector<Memory> memories;       ///< per parameter; empty for scalars
   std::vector<ir::Constant> scalars;  ///< per parameter; unused for tensors
-  /// Integer values of the outermost block, each with the out parameter that holds it after a run of one block.
+  /// Pairs an integer value of the outermost block with the out parameter that holds it after a run of one block.
   struct Probe {
     ir::Value* value;
     int parameter;
@@ -78,7 +78,7 @@ class RandomKernel {
     return random_.pick(list);
   }
 
-  /// Half of the time one that identities are about.
+  /// Draws a constant; half of the time one that identities are about.
   ir::Constant constant(Element of) {
     static std::vector<double> const neutral = {0, 0, 1, 1, -1};
     if (of != Element::boolean && random_.chance(50)) return ir::make_constant(of, random_.pick(neutral));
@@ -92,7 +92,7 @@ class RandomKernel {
     return ir::make_constant(of, random_.pick(list));
   }
 
-  /// Values that may be used at one point, and ops put there.
+  /// Holds values that may be used at one point, and inserts ops there.
   struct Region {
     RandomKernel& parent;
     ir::Builder builder;
@@ -126,7 +126,7 @@ class RandomKernel {
                                  : random().pick(fitting);
     }
 
-    /// A value of this type: one that is there, or a new constant, splat or iota.
+    /// Gives a value of this type: an existing one, or a new constant, splat or iota.
     Value* of_type(Type const& type) {
       if (random().chance(75))
         if (Value* value = find([&](Value const& v) { return v.type() == type; })) return value;
@@ -198,7 +198,7 @@ class RandomKernel {
       }
     }
 
-    /// An op of this block once more: what common subexpressions are made of.
+    /// Repeats an op of this block, which makes a common subexpression.
     void again() {
       std::vector<ir::Op const*> ops;
       for (ir::Op const& op : builder.block())
@@ -380,7 +380,7 @@ class RandomKernel {
       if (!writable.empty()) store(random().pick(writable));
     }
 
-    /// At least one store to every tensor that can be written.
+    /// Stores at least once to every tensor that can be written.
     void stores() {
       for (Value* tensor : tensors)
         for (int i = attributes(*tensor).direction == Direction::in ? 0 : 4; i > 0; --i) store(tensor);
@@ -505,7 +505,7 @@ class RandomKernel {
     }
   }
 
-  /// Small values, so that sums stay finite and comparisons go both ways.
+  /// Draws small values, so that sums stay finite and comparisons go both ways.
   void fill(Memory& memory) {
     std::int64_t const count = memory.extents.product();
     int const width = bytes(memory.element);
@@ -544,7 +544,7 @@ class RandomKernel {
   Random random_;
 };
 
-/// The element at a row-major position.
+/// Gives the element at a row-major position.
 inline ir::Constant element_at(Memory const& memory, std::int64_t position) {
   int const width = bytes(memory.element);
   std::uint64_t value = 0;

@@ -1,4 +1,4 @@
-// Random kernels of the kind that the cuda pipeline is for. They hold
+// Makes random kernels for the cuda pipeline. They hold
 //
 //   products     of every element of tensor cores, also of two in one kernel or product, with transposed, converted,
 //                computed and shared operands
@@ -102,7 +102,7 @@ class TileKernelGenerator : TileWriter {
                                        : 13;
     exponent_ = low + pick(high - low + 1);
   }
-  /// A tile of the pool that can get this shape, or a new one.
+  /// Gives a tile of the pool that can get this shape, or a new one.
   Tile partner(Scope& scope, Extents const& shape) {
     for (int tries = 0; tries < 4; ++tries) {
       Tile const a = any(scope);
@@ -139,12 +139,12 @@ class TileKernelGenerator : TileWriter {
     return add_parameter(parameter, word + ir::to_string(Type::tensor(element, static_cast<int>(extents.size()))),
                          facts);
   }
-  /// Near `wanted`: a multiple, ragged, or less.
+  /// Draws a number near `wanted`: a multiple, ragged, or less.
   std::int64_t near(std::int64_t wanted) {
     return std::max<std::int64_t>(
         chance(40) ? wanted : wanted - pick(static_cast<int>(std::min<std::int64_t>(wanted, 20))), 1);
   }
-  /// An offset for a box of this extent: of the block, of a turn, or fixed.
+  /// Gives an offset for a box of this extent: of the block, of an iteration, or fixed.
   std::string offset(Scope const& scope, std::int64_t extent) {
     if (!scope.loops.empty() && chance(50)) {
       Loop const& loop = scope.loops[static_cast<std::size_t>(pick(static_cast<int>(scope.loops.size())))];
@@ -154,20 +154,20 @@ class TileKernelGenerator : TileWriter {
     if (chance(8)) return chance(50) ? far() : argument(-pick(static_cast<int>(2 * extent)) - 1);
     return index(chance(70) ? 0 : pick(3) * extent / 2 - 8);
   }
-  /// An offset beyond 31, 32 or more bits, or the least that is.
+  /// Gives an offset beyond 31, 32 or more bits, or the smallest such offset.
   std::string far() {
     std::int64_t const one = 1, bit = one << one_of({31, 32, 32, 33, 40, 60});
     std::int64_t const value = (chance(50) ? bit : -bit) + one_of({-1, 0, 0, 0, 1, 8});
     return chance(70) ? argument(value) : index(value);
   }
-  /// An offset of a store, moved so that places stay apart but some lie outside.
+  /// Gives an offset of a store, moved so that places stay apart but some lie outside.
   std::string moved(std::string const& offset, std::int64_t extent) {
     if (!chance(7)) return offset;
     std::int64_t const by = -1 - pick(static_cast<int>(extent));
     std::string const least = chance(25) ? far() : chance(50) ? argument(by) : index(by);
     return scalar("add", offset, least);
   }
-  /// Whole numbers for products, scaled where the kernel's are.
+  /// Draws whole numbers for products, scaled where the kernel's are.
   Tile load_operand(Scope const& scope, std::int64_t rows, std::int64_t columns, Element element) {
     bool const scaled = scaled_ && !inside_function_ && is_float(element);
     return load(scope, rows, columns, element, scaled ? Values::scaled : Values::whole);
@@ -203,14 +203,14 @@ class TileKernelGenerator : TileWriter {
     if (pads) op += " {pad = " + ir::to_string(ir::make_constant(element, 3.0)) + "}";
     return tile(define(op, Type::tile(element, {rows, columns})), values != Values::whole ? any_size : pads ? 3 : 2);
   }
-  /// One row of a vector, as a tile of rank 2.
+  /// Loads one row of a vector, as a tile of rank 2.
   Tile load_row(std::int64_t columns) {
     if (inside_function_) return number(pick(7) - 3, Type::tile(Element::f32, {1, columns}));
     std::string const source = tensor(Element::f32, {near(2 * columns)}, Direction::in, 2);
     Entry const row = define("load " + source + ", " + times("%b0", columns), Type::tile(Element::f32, {columns}));
     return tile(define("expand_dims " + row.name + " {axes = [0]}", Type::tile(Element::f32, {1, columns})), 2);
   }
-  /// To a tensor of its own, at a place of this block and turn alone.
+  /// Stores to a tensor of its own, at a place of this block and iteration alone.
   void store(Scope const& scope, Tile value) {
     if (inside_function_) return;
     Element const element = one_of<Element>({Element::f32, operand_, value.type.element()});
@@ -232,7 +232,7 @@ class TileKernelGenerator : TileWriter {
     std::string const second = moved(as_product ? times("%b0", shape[1]) : "%zero", shape[1]);
     line("store " + target + ", " + value.name + ", " + first + ", " + second);
   }
-  /// A tensor that the kernel reads and writes at this block's place, and reads again.
+  /// Makes a tensor that the kernel reads and writes at this block's place, and reads again.
   void read_and_write(Scope& scope) {
     if (inside_function_) return;
     change(scope, state(), times("%block", m_));
@@ -280,7 +280,7 @@ class TileKernelGenerator : TileWriter {
         return fit(cast(partner(scope, shape), operand_), small);
     }
   }
-  /// A right operand that a product of this scope has taken before, as it was or transposed, where its shape fits.
+  /// Gives a right operand that a product of this scope has read before, as it was or transposed, where its shape fits.
   bool taken_before(Scope const& scope, std::int64_t columns, std::int64_t depth, Tile& b) {
     for (Tile const& one : scope.operands) {
       Extents const& shape = one.type.shape();
@@ -385,7 +385,7 @@ class TileKernelGenerator : TileWriter {
     }
   }
 
-  /// Elements chosen by where they stand.
+  /// Chooses elements by their places.
   void masked(Scope& scope) {
     Tile const a = any(scope);
     Tile const b = cast(partner(scope, a.type.shape()), a.type.element());
@@ -403,7 +403,7 @@ class TileKernelGenerator : TileWriter {
     keep(scope, tile(define("select " + all.name + ", " + a.name + ", " + b.name, a.type), std::max(a.bound, b.bound),
                      std::max(a.error, b.error)));
   }
-  /// The softmax of rows, or a part of it: no longer whole numbers.
+  /// Makes the softmax of rows, or a part of it: no longer whole numbers.
   void soft(Scope& scope) {
     Tile const a = fit(cast(any(scope), Element::f32), 16);
     Tile const below = elementwise("sub", a, broadcast(reduce(a, 1, "max"), a.type.shape()));
@@ -437,7 +437,7 @@ class TileKernelGenerator : TileWriter {
     work_ += 4 * m_ * n_ * turns_;
     keep(scope, tile(define("call " + arguments + " {callee = @" + f.name + "}", f.to), f.bound, f.error));
   }
-  /// A function of one or two tiles. It may call those before it.
+  /// Makes a function of one or two tiles. It may call those before it.
   void add_function() {
     std::string body, signature;
     std::swap(body, body_);
@@ -494,7 +494,7 @@ class TileKernelGenerator : TileWriter {
     return define("compare " + what + ", " + limit + " {predicate = " + predicate + "}", Type::scalar(Element::boolean))
         .name;
   }
-  /// A loop with a step of 0 or less, which never begins.
+  /// Makes a loop with a step of 0 or less, which never begins.
   void dead_loop(Scope const& scope) {
     std::string const n = text(next_++), limit = index(-1);
     line("%q" + n + " = compare %flag, " + limit + " {predicate = lt} : bool");
@@ -534,7 +534,7 @@ class TileKernelGenerator : TileWriter {
                    std::max(first[i].bound, second[i].bound),
                    std::max(first[i].error, second[i].error)});
   }
-  /// One side of a branch: values like the others, or just those.
+  /// Makes one side of a branch: values like the others, or just those.
   std::vector<Tile> side(Scope const& scope, std::vector<Tile> const& others, bool works) {
     std::vector<Tile> made = works ? std::vector<Tile>() : others;
     if (works) {
@@ -623,7 +623,7 @@ class TileKernelGenerator : TileWriter {
     line("}");
     turns_ = before;
   }
-  /// The next value of an accumulator, with the bounds of the last one; sometimes through a loop of its own.
+  /// Makes the next value of an accumulator, with the bounds of the last one; sometimes through a loop of its own.
   Tile accumulate(Scope& scope, Carried const& one, std::int64_t trips) {
     Tile const sum{{one.argument, one.start.type}, 0, 0};
     Tile next = chance(20) && turns_ < 12 ? inner_product(scope, sum) : dot(scope, sum);
@@ -631,7 +631,7 @@ class TileKernelGenerator : TileWriter {
     auto const times = static_cast<double>(std::max<std::int64_t>(trips, 1));
     return {next, next.wild() ? any_size : one.start.bound + times * next.bound, times * next.error};
   }
-  /// Products on top of `sum` in a loop of their own.
+  /// Makes products on top of `sum` in a loop of their own.
   Tile inner_product(Scope& scope, Tile const& sum) {
     std::string const n = text(next_++), type = ir::to_string(sum.type);
     std::int64_t const trips = pick(4), before = turns_;
@@ -648,7 +648,7 @@ class TileKernelGenerator : TileWriter {
     auto const times = static_cast<double>(trips);
     return {{"%r" + n, sum.type}, next.wild() ? any_size : sum.bound + times * next.bound, times * next.error};
   }
-  /// The next value of something carried that others use too: exact, and no greater than 64.
+  /// Makes the next value of a carried value that others use too: exact, and at most 64.
   Tile advance(Scope& scope, Tile const& old) {
     Tile const other = partner(scope, old.type.shape());
     if (other.error != 0) return old;
@@ -668,7 +668,7 @@ class TileKernelGenerator : TileWriter {
     parameter.scalar = ir::make_constant(Element::i64, value);
     return add_parameter(parameter, "i64");
   }
-  /// A constant that stands where names are not in scope yet.
+  /// Writes a constant where names are not in scope yet.
   std::string index_before(std::int64_t step) { return step == 1 ? "%one" : "%two"; }
   std::string count_of_steps(std::int64_t step) {
     return chance(15) && !inside_function_ ? argument(step) : index_before(step);

@@ -28,7 +28,7 @@ std::vector<Op*> ops_of(ir::Module const& module) {
 
 bool stays(Op const& op) { return op.info().has(ir::terminator) || op.is<ir::GridOp>(); }
 
-/// A block's ops stand where its op stood, with these values for its arguments and for the op's results.
+/// Replaces an op by the ops of a block of it, with these values for its arguments and for the op's results.
 void unfold(Op& op, ir::Block& block, std::vector<Value*> const& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
     block.argument(static_cast<int>(i))->replace_all_uses_with(*arguments[i]);
@@ -37,7 +37,7 @@ void unfold(Op& op, ir::Block& block, std::vector<Value*> const& arguments) {
   ir::replace(op, results);
 }
 
-/// The ways to do without an op; false: there is no such way.
+/// Removes an op in one of several ways; false: there is no such way.
 constexpr int ways = 4;
 bool without(Op& op, int way) {
   if (stays(op)) return false;
@@ -80,7 +80,7 @@ bool without(Op& op, int way) {
   return false;
 }
 
-/// Carried values that one place of a yield sends round unchanged.
+/// Makes one place of a yield pass its carried value on unchanged.
 bool without_carried(Op& op, int place) {
   if (!op.is<ir::ForOp>() || place >= op.result_count()) return false;
   Op& yield = op.block().back();
@@ -89,7 +89,7 @@ bool without_carried(Op& op, int place) {
   return true;
 }
 
-/// What kind of thing is wrong: the text up to the first name or number.
+/// Gives the kind of an error: the text up to the first name or number.
 std::string_view kind_of(std::string_view what) {
   if (what.starts_with("schedule ")) what.remove_prefix(std::min(what.find(": ") + 2, what.size()));
   return what.substr(0, what.find_first_of("%0123456789"));
@@ -141,7 +141,7 @@ class Shrink {
     return true;
   }
 
-  /// Without dead ops and parameters.
+  /// Removes dead ops and parameters.
   static void tidy(PipelineCase& candidate) {
     transform::run_pipeline(candidate.module, "eliminate-dead-code", {}, support::Options());
     ir::Function& kernel = candidate.module.kernel();
@@ -195,7 +195,7 @@ class Shrink {
     return result;
   }
 
-  /// Trip counts, extents, constants.
+  /// Shrinks trip counts, extents, constants.
   bool numbers() {
     bool better = false;
     for (std::size_t p = 0; p < best_.parameters.size(); ++p) {

@@ -1,4 +1,4 @@
-// tegula-fuzz: random kernels through the passes, the simulator as judge, in several processes.
+// Runs random kernels through the passes, with the simulator as judge, in several processes.
 //
 //   tegula-fuzz --pass pipeline --seed 1 --count 1000    the whole cuda pipeline; every 39th kernel also behind each
 //                                                        pass that changed it, six times: its loops as deep as their
@@ -68,7 +68,7 @@ std::string reason_of(std::string const& what) {
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// One judgement on its way between processes, and the seed that it belongs to.
+/// Holds one judgement on its way between processes, and its seed.
 struct Record {
   std::uint64_t seed = 0;
   int trips = -1;      ///< as a Trips where each pass is judged; -1: the whole pipeline
@@ -78,7 +78,7 @@ struct Record {
   [[nodiscard]] std::string name() const {
     return fmt::format("seed-{}{}", seed, trips < 0 ? "" : fmt::format("-trips-{}", trips));
   }
-  /// Equal for what is likely to be one fault.
+  /// Gives a key that is equal for judgements that are likely to be one fault.
   [[nodiscard]] std::string kind() const { return found.pass + ": " + reason_of(found.what.substr(0, 60)); }
 };
 
@@ -150,7 +150,7 @@ class Run {
     return record.trips < 0 ? random_case(record.seed) : random_case(record.seed, static_cast<Trips>(record.trips));
   }
 
-  /// In a process of its own: all judgements of one seed.
+  /// Runs all judgements of one seed in a process of its own.
   [[nodiscard]] std::string judged(std::uint64_t seed) const {
     std::string text;
     std::string last;  // some kernels do not ask how often loops run

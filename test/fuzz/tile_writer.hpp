@@ -1,5 +1,5 @@
-// What generators of tile kernels share: tiles that know how great their elements can be and how far executors may be
-// apart, so that values stay whole numbers that every element holds exactly wherever that can be.
+// Provides tiles for generators of tile kernels. They know the max magnitude of their elements and the max difference
+// of executors. So values stay whole numbers that every element holds exactly, wherever possible.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class TileWriter : protected test::KernelWriter {
  protected:
   using KernelWriter::KernelWriter;
 
-  /// A tile with the greatest magnitude of its elements and how far executors may be apart (0: not at all). A bound of
+  /// Describes a tile with the max magnitude of its elements and the max difference of executors (0: none). A bound of
   /// infinity: elements of any size, NaN and infinities, computed only by ops whose results no executor may choose.
   struct Tile : Entry {
     double bound = 0;
@@ -52,7 +52,7 @@ class TileWriter : protected test::KernelWriter {
   static double rounding(Element element, double bound) {
     return bound * (element == Element::f32 ? 0x1p-21 : std::ldexp(1, -info(element).mantissa));
   }
-  /// The element in which arithmetic on tiles of this one is done.
+  /// Gives the element in which arithmetic on tiles of this one is done.
   static Element computed(Element element) {
     return is_arithmetic(element) ? element : is_integer(element) ? Element::i32 : Element::f32;
   }
@@ -76,7 +76,7 @@ class TileWriter : protected test::KernelWriter {
     Tile const fitting = fit(a.error != 0 && is_integer(element) ? number(1, a.type) : a, most(element));
     return tile(define("cast " + fitting.name, fitting.type.with_element(element)), fitting.bound, fitting.error);
   }
-  /// The same with no element greater than `bound`: whole numbers modulo 8, others scaled.
+  /// Gives the same with no element greater than `bound`: whole numbers modulo 8, others scaled.
   Tile fit(Tile const& a, double bound) {
     if (a.bound <= bound) return a;
     if (a.type.element() == Element::i32) return tile(binary("and", a, number(7, a.type)), 7);
@@ -108,7 +108,7 @@ class TileWriter : protected test::KernelWriter {
     if (!chooses) a = fit(a, limit / 2), b = fit(b, limit / 2);
     return tile(binary(op, a, b), chooses ? std::max(a.bound, b.bound) : a.bound + b.bound, a.error + b.error);
   }
-  /// Where an op may give a zero of either sign, +0.
+  /// Gives +0 where an op may give a zero of either sign.
   Tile sure_zero(Tile const& a, bool chooses = true) {
     if (!chooses || !a.wild() || !is_float(a.type.element())) return a;
     return tile(binary("add", a, number(0, a.type)), any_size);

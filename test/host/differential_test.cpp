@@ -1,4 +1,4 @@
-// Random kernels on the host and in the simulator: the same bits where the ops promise them, else within a bound.
+// Tests random kernels on the host and in the simulator: the same bits where the ops promise them, else within a bound.
 //
 // TEGULA_DIFFERENTIAL_KERNELS sets how many kernels of each kind run, TEGULA_DIFFERENTIAL_SEED the first seed; a
 // failure prints seed and kernel.
@@ -17,7 +17,7 @@ std::int64_t environment(char const* name, std::int64_t otherwise) {
   return text == nullptr ? otherwise : std::atoll(text);
 }
 
-/// Every second element of any bits: subnormal, huge, NaN.
+/// Makes every second element any bits: subnormal, huge, NaN.
 void any_bits(Array& array, std::uint64_t seed) {
   if (array.element() == Element::boolean) return;
   std::mt19937_64 random(seed);

@@ -19,10 +19,10 @@
 
 namespace tegula::test {
 
-/// An array of any element with any strides inside an allocation whose unused bytes hold a pattern.
+/// Holds an array of any element with any strides inside an allocation whose unused bytes hold a pattern.
 class Array {
  public:
-  /// Row-major, each stride after the innermost widened by `gap` elements; innermost stride `inner`.
+  /// Makes it row-major, each stride after the innermost widened by `gap` elements; innermost stride `inner`.
   Array(Element element, std::vector<std::int64_t> extents, std::int64_t gap = 0, std::int64_t inner = 1)
       : element_(element), extents_(std::move(extents)), strides_(extents_.size()) {
     std::int64_t stride = inner;
@@ -47,7 +47,7 @@ class Array {
     return const_cast<unsigned char*>(bytes_.data()) + guard * tegula::bytes(element_);
   }
 
-  /// Bits of element `i` in row-major order.
+  /// Gives the bits of element `i` in row-major order.
   [[nodiscard]] ir::Constant get(std::int64_t i) const {
     std::uint64_t bits = 0;
     std::memcpy(&bits, at(i), static_cast<std::size_t>(tegula::bytes(element_)));
@@ -55,7 +55,7 @@ class Array {
     return {element_, bits};
   }
   [[nodiscard]] double value(std::int64_t i) const { return ir::to_double(get(i)); }
-  /// Element i holds what it was made with, which in floats is a NaN.
+  /// Tells whether element i holds its initial bytes, which in floats are a NaN.
   [[nodiscard]] bool unwritten(std::int64_t i) const {
     auto const* const bytes = static_cast<unsigned char const*>(at(i));
     return std::all_of(bytes, bytes + tegula::bytes(element_), [&](unsigned char byte) { return byte == pattern(); });
@@ -65,7 +65,7 @@ class Array {
   }
   void set(std::int64_t i, double value) { set(i, ir::make_constant(element_, value)); }
 
-  /// Values in [-2, 2) for floats, small integers of both signs (zero too), booleans.
+  /// Draws values in [-2, 2) for floats, small integers of both signs (zero too), booleans.
   Array& randomise(unsigned seed, double scale = 2) {
     std::mt19937 engine(seed);
     std::uniform_real_distribution<double> real(-scale, scale);
@@ -80,7 +80,7 @@ class Array {
     }
     return *this;
   }
-  /// Bytes that belong to no element still hold the pattern.
+  /// Tells whether bytes that belong to no element still hold the pattern.
   [[nodiscard]] bool untouched_outside() const {
     std::vector<bool> owned(bytes_.size());
     for (std::int64_t i = 0; i < count(); ++i) {
@@ -118,7 +118,7 @@ class Array {
   std::vector<unsigned char> bytes_;
 };
 
-/// A kernel argument: an array or a scalar.
+/// Holds a kernel argument: an array or a scalar.
 struct HostArgument {
   HostArgument(Array& to) : array(&to) {}
   HostArgument(ir::Constant value) : scalar(value) {}
@@ -145,7 +145,7 @@ inline sim::Arguments simulator_arguments(HostArguments const& arguments) {
   return result;
 }
 
-/// Facts that hold for these arguments.
+/// Gives facts that hold for these arguments.
 inline std::vector<TensorFacts> facts_of(HostArguments const& arguments) {
   std::vector<TensorFacts> facts;
   for (HostArgument const& argument : arguments) {

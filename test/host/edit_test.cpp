@@ -1,4 +1,4 @@
-// A dump, edited by hand, in place of what the compiler made; and texts that are compiled and run as they are.
+// Tests hand-edited dumps in place of the compiler's text, and texts that are compiled and run as they are.
 #include <fstream>
 #include <string>
 #include <vector>
@@ -35,7 +35,7 @@ float launched() {
   return y[0];
 }
 
-/// As a new process with these options finds it.
+/// Launches the kernel as a new process with these options does.
 float launched_anew(support::Options const& options) {
   support::ScopedOptions const scope(options);
   jit::clear_memory_cache();

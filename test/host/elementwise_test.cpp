@@ -1,4 +1,4 @@
-// Elementwise ops, conversions, shape ops, loads and stores on the host against the simulator, bit for bit.
+// Tests elementwise ops, conversions, shape ops, loads and stores on the host against the simulator, bit for bit.
 #include "driver.hpp"
 
 #include <bit>
@@ -77,7 +77,7 @@ kernel @scaled(%a: in tensor<?xf32>, %c: out tensor<?xf32>) {
   }
 }
 
-/// z = op(x, y) over one block of 100 of 120 elements.
+/// Computes z = op(x, y) over one block of 100 of 120 elements.
 std::string binary_text(std::string const& op, std::string const& element, std::string const& result,
                         std::string const& attributes = "") {
   return replaced(replaced(R"(
@@ -109,7 +109,7 @@ kernel @unary(%a: in tensor<?xEL>, %c: out tensor<?xRE>) {
                   "RE", result);
 }
 
-/// Random values with the ones where meanings bite: extremes, zeros of both signs, infinities, NaN, subnormals, ties.
+/// Draws random values, critical ones included: extremes, zeros of both signs, infinities, NaN, subnormals, ties.
 Array interesting(Element element, unsigned seed) {
   Array array(element, {100});
   array.randomise(seed);

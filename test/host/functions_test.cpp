@@ -1,4 +1,4 @@
-// Device functions that stay functions, from the language to the host's code: one body, n calls.
+// Tests device functions that stay functions, from the language to the host's code: one body, n calls.
 #include <cmath>
 
 #include "compiler/compile.hpp"
@@ -79,7 +79,7 @@ CompileOptions cuda() {
   return options;
 }
 
-/// Code of a kernel, without what the object file or the PTX needs anyway.
+/// Gives the code of a kernel, without the parts that every object file or PTX has.
 template <class K>
 std::size_t code_bytes(K const& kernel, CompileOptions const& options) {
   return compile(kernel, options).image.size();

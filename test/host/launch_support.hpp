@@ -1,4 +1,4 @@
-// A fresh cache for one test case, and kernels of the same name in two translation units.
+// Provides a fresh cache for one test case, and kernels of the same name in two translation units.
 #pragma once
 
 #include <spawn.h>
@@ -75,7 +75,7 @@ inline pid_t start_self(std::string const& specification) {
   posix_spawn_file_actions_destroy(&quiet);
   return child;
 }
-/// -1 for a process that was killed or never began.
+/// Gives the exit status; -1 for a process that was killed or never began.
 inline int exit_status(pid_t child) {
   int status = 0;
   return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;

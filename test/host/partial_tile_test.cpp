@@ -1,5 +1,5 @@
-// Stores of tiles that hang over the end of a tensor: nothing behind the end, nor between the rows of a view, is
-// written, on the host and by what the passes make for the GPU.
+// Tests stores of tiles that hang over the end of a tensor, on the host and after the passes for the GPU. Nothing
+// behind the end, nor between the rows of a view, is written.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -26,7 +26,7 @@ inline constexpr auto shifted = kernel("shifted", [](in<float, 2> x, out<float, 
 constexpr std::int64_t guard = 64, gap = 3;
 constexpr float poison = -12345;
 
-/// A matrix with poison before, behind and between its rows.
+/// Holds a matrix with poison before, behind and between its rows.
 struct Guarded {
   std::int64_t rows, columns;
   std::vector<float> all;
@@ -35,7 +35,7 @@ struct Guarded {
   [[nodiscard]] view<float, 2> matrix() {
     return view<float, 2>(all.data() + guard, {rows, columns}, {columns + gap, 1});
   }
-  /// Elements that are neither copied right nor, outside of the matrix, still poison.
+  /// Counts elements that are neither copied right nor, outside of the matrix, still poison.
   [[nodiscard]] std::int64_t wrong(std::vector<float> const& from) const {
     std::int64_t count = 0;
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(all.size()); ++i) {

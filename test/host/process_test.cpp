@@ -1,5 +1,5 @@
-// Launches where a process is not whole: in a child of fork(), while static objects and threads end, and of kernels
-// whose library is unloaded.
+// Tests launches where a process is not whole: in a child of fork(), while static objects and threads end, and of
+// kernels whose library is unloaded.
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ inline constexpr auto plus_one = kernel("plus_one", [](in<float, 1> x, out<float
   store(y, shape<64>, load(x, shape<64>, at[0]) + 1, at[0]);
 });
 
-/// Its host code needs scratch memory.
+/// Defines a kernel whose host code needs scratch memory.
 inline constexpr auto shares = kernel("shares", [](in<float, 2> x, out<float, 2> y) {
   auto at = grid_over(y, shape<1, 512>);
   tile e = exp(load(x, shape<1, 512>, at[0], 0, pad(-inf)));
@@ -42,7 +42,7 @@ support::Options with_threads(int threads) {
   return options;
 }
 
-/// Launches with data of its own; true if what comes is right.
+/// Launches with data of its own; true if the results are right.
 struct Work {
   std::vector<float> x = std::vector<float>(4096, 3), y = std::vector<float>(4096);
   std::vector<float> rows = std::vector<float>(8 * 500, 1), out = std::vector<float>(8 * 500);
@@ -59,7 +59,7 @@ struct Work {
   }
 };
 
-/// Bytes of memory that the process has.
+/// Gives the bytes of memory that the process has.
 std::int64_t resident() {
   std::ifstream stream("/proc/self/statm");
   std::int64_t pages = 0, in_memory = 0;
@@ -67,7 +67,8 @@ std::int64_t resident() {
   return in_memory * ::sysconf(_SC_PAGESIZE);
 }
 
-/// The exit status of `work` in a child of fork(), which leaves by exit() as a program does; 255 for a child that dies.
+/// Gives the exit status of `work` in a child of fork(), which leaves by exit() as a program does; 255 for a child that
+/// dies.
 template <class Function>
 int in_child(Function const& work) {
   std::fflush(nullptr);
@@ -126,7 +127,7 @@ TEST_CASE("a forked child launches, keeps its memory and exits") {
 
 namespace {
 
-/// Launches in its destructor and says in a file whether that went well.
+/// Launches in its destructor and writes to a file whether that succeeded.
 struct AtExit {
   std::string file;
   Work work;

@@ -1,4 +1,4 @@
-// What a simulation says that it ran, kernels that the GPU refuses, and tensors longer than TMA's coordinates.
+// Tests a simulation's report of the executor, kernels that the GPU refuses, and tensors longer than TMA's coordinates.
 #include "launch_support.hpp"
 #include "support/catch.hpp"
 #include "support/product_onto.hpp"
@@ -16,7 +16,7 @@ inline constexpr auto doubled = kernel("doubled", [](in<float, 1> x, out<float, 
   store(y, shape<64>, load(x, shape<64>, g[0]) * 2, g[0]);
 });
 
-/// No tensor core multiplies all of f32.
+/// Defines a product of f32, which no tensor core computes in full.
 inline constexpr auto squares = kernel("squares", [](in<float, 2> x, out<float, 2> y) {
   auto at = grid_over(y, shape<16, 16>);
   tile a = load(x, shape<16, 16>, at[0], 0);
@@ -24,7 +24,7 @@ inline constexpr auto squares = kernel("squares", [](in<float, 2> x, out<float, 
   store(y, shape<16, 16>, dot(a, b, zeros<float>(shape<16, 16>)), at[0], at[1]);
 });
 
-/// Its rings need twice the shared memory of a multiprocessor.
+/// Defines a kernel whose rings need twice the shared memory of a multiprocessor.
 inline constexpr auto oversized = kernel("oversized", [](in<bf16, 2> a, in<bf16, 2> b, out<float, 2> c) {
   auto at = grid_over(c, shape<128, 256>);
   tile sums = loop(

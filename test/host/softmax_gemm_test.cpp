@@ -1,4 +1,4 @@
-// Softmax, matrix products and attention on the host, against float64.
+// Tests softmax, matrix products and attention on the host, against float64.
 #include "driver.hpp"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ TEST_CASE("softmax matches float64 at ragged widths on three CPUs", "[host]") {
   }
 }
 
-/// The text of a product of A and B to C with its names filled in: GRID begins it, tiles are BM x BN x BK.
+/// Gives the text of a product of A and B to C with its names filled in: GRID begins it, tiles are BM x BN x BK.
 std::string filled(std::string text, int bm, int bn, int bk,
                    std::vector<std::pair<std::string, std::string>> const& names) {
   auto const replace = [&](std::string const& from, std::string const& to) {
@@ -97,7 +97,7 @@ std::string filled(std::string text, int bm, int bn, int bk,
   return text;
 }
 
-/// C = A B + bias, rows by 0, through a loop over K.
+/// Computes C = A B + bias, rows by 0, through a loop over K.
 std::string gemm_text(std::string const& element, int bm, int bn, int bk) {
   std::string text = R"(
 kernel @gemm(%A: in tensor<?x?xEL>, %B: in tensor<?x?xEL>, %bias: in tensor<?xf32>, %C: out tensor<?x?xEL>) {
@@ -168,7 +168,7 @@ TEST_CASE("gemm matches float64 at ragged extents on three CPUs", "[host]") {
   }
 }
 
-/// C += A B through a loop over K, in the accumulator's element; `attributes` of the product.
+/// Computes C += A B through a loop over K, in the accumulator's element; `attributes` of the product.
 std::string product_text(Element left, Element right, int bm, int bn, int bk, std::string const& attributes) {
   std::string text = R"(
 kernel @product(%A: in tensor<?x?xLEFT>, %B: in tensor<?x?xRIGHT>, %C: inout tensor<?x?xSUM>) {

@@ -1,4 +1,4 @@
-// A grid stated in a launch is the kernel's own grid, numbers of tiles, on every executor.
+// Tests that a grid stated in a launch is the kernel's own grid, numbers of tiles, on every executor.
 #include <functional>
 #include <numeric>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto const& product = test::product_onto<64, 64, 64>;
 
-/// Persistent, its tiles uneven along the first axis: pairs of them are dealt.
+/// Defines a persistent kernel, its tiles uneven along the first axis: pairs of them are dealt.
 inline constexpr auto triangle = kernel("triangle", [](in<f16, 2> a, in<f16, 2> b, inout<float, 2> c) {
   auto at = grid_over(c, shape<64, 64>);
   tile sums = loop(at[0] + 1, zeros<float>(shape<64, 64>), [&](auto k, auto acc) {
@@ -45,7 +45,7 @@ struct Matrices {
   }
 };
 
-/// What a kernel leaves in c, run in one way.
+/// Gives the contents of c after a kernel, run in one way.
 template <class Run>
 std::vector<float> result(Run const& run) {
   Matrices m;

@@ -1,4 +1,5 @@
-// What the passes insert into the kernels of samples/ and bench/device and into variants of them, proved by deletion.
+// Proves by deletion that the passes' synchronising ops are needed in the kernels of samples/ and bench/device, and in
+// variants of them.
 #include "../../samples/image_kernels.hpp"
 #include "../../samples/kernels.hpp"
 #include "compiler/compile.hpp"
@@ -14,7 +15,7 @@ using namespace tegula::test::target_detail;
 
 namespace {
 
-/// As the launcher compiles it for dense, aligned tensors.
+/// Compiles as the launcher does for dense, aligned tensors.
 ir::Module lowered(ir::Module const& module, CompileOptions options = gemm_options()) {
   options.facts.assign(static_cast<std::size_t>(module.kernel().parameter_count()), {true, true});
   return compiler::lower(module, options);
@@ -24,12 +25,12 @@ ir::Module lowered(K const& kernel, CompileOptions const& options = gemm_options
   return lowered(trace::module(kernel.trace()), options);
 }
 
-/// From the folder above test/.
+/// Reads a module from a file below the folder above test/.
 ir::Module from_file(std::string const& file) {
   return module_of(read_file(std::string(TEGULA_TEST_DIR) + "/../" + file));
 }
 
-/// C (m, n) = A (m, k) * B (k, n) + bias (n).
+/// Computes C (m, n) = A (m, k) * B (k, n) + bias (n).
 TargetArguments biased(Extents const& shape, GemmShape const& like) {
   std::int64_t const m = shape[0], n = shape[1], k = shape[2];
   return {input("A", like.stored_a, {m, k}, 1, -4, 4),
@@ -43,7 +44,7 @@ TargetArguments one_head(std::int64_t queries, std::int64_t keys, std::int64_t w
           tensor("O", Element::bf16, {1, queries, width}, true),
           number("scale", 1.4426950408889634 / std::sqrt(static_cast<double>(width)))};
 }
-/// The same with keys that grow, so that rows outgrow their reference in every block and accumulators are scaled.
+/// Makes the same with keys that grow, so that rows outgrow their reference in every block and accumulators are scaled.
 TargetArguments growing(TargetArguments head) {
   TargetArgument& keys = head[1];
   for (std::int64_t i = 0, count = keys.extents.product(); i < count; ++i)
@@ -57,7 +58,7 @@ std::vector<TargetArguments> heads(std::int64_t width) {
           one_head(300, 0, width)};
 }
 
-/// Every row by itself, and CTAs that stay and take several.
+/// Runs every row by itself, and persistent CTAs that process several.
 void check_rows(ir::Module const& module, TargetArguments (*arguments)(Extents const&, std::uint64_t), int columns) {
   for (Choice const persistence : {Choice::off, Choice::on}) {
     CompileOptions options = gemm_options();

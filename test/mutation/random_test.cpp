@@ -1,5 +1,5 @@
-// What the passes insert into kernels of the fuzzer, proved by deletion: into those that are kept, and into random
-// ones from TEGULA_FUZZ_SEED on, as many as TEGULA_FUZZ_DELETIONS says (100).
+// Proves by deletion that the passes' synchronising ops are needed in kernels of the fuzzer: in the kept ones, and in
+// random ones from TEGULA_FUZZ_SEED on, TEGULA_FUZZ_DELETIONS of them (100).
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -22,7 +22,7 @@ std::uint64_t number_from(char const* variable, std::uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-/// Ops of several kernels, by what is known of them.
+/// Collects ops of several kernels, by the kind of proof.
 struct Count {
   std::size_t kernels = 0, ops = 0, rare = 0, unsettled = 0;
   std::map<fuzz::Reason, std::size_t> excused;
@@ -62,7 +62,7 @@ fuzz::Deletions check_each(std::string const& name, fuzz::PipelineCase const& on
 
 constexpr std::uint64_t parts = 4, kinds = 8;  // see random_case for the kinds
 
-/// Eight seeds of 32, which draw kernels of all kinds, until there are enough that the passes take.
+/// Draws eight seeds of 32, for kernels of all kinds, until enough of them pass the pipeline.
 void check_random(std::uint64_t part) {
   std::uint64_t const begin = number_from("TEGULA_FUZZ_SEED", 1), all = number_from("TEGULA_FUZZ_DELETIONS", 100);
   std::uint64_t const wanted = (all + parts - 1 - part) / parts;
@@ -78,7 +78,7 @@ void check_random(std::uint64_t part) {
   CHECK(2 * count.rare <= count.ops);
 }
 
-/// Ops that are not missed: by kernel and reason how many, and no others. One that is missed again is to be taken off.
+/// Counts the ops that are not missed, by kernel and reason; there are no others. Take off an op that is missed again.
 using NotMissed = std::map<std::string, std::map<fuzz::Reason, std::size_t>>;
 
 Count check_folder(std::string const& folder, NotMissed const& not_missed) {

@@ -1,5 +1,5 @@
-// The hand-written kernels of test/ir/target, as they are and with their barriers and fences taken out and inserted
-// anew, proved by deletion.
+// Proves by deletion the synchronising ops of the hand-written kernels of test/ir/target, as they are and with their
+// barriers and fences erased and inserted anew.
 #include "ir/text.hpp"
 #include "support/deletion.hpp"
 #include "support/golden.hpp"
@@ -10,7 +10,8 @@ using namespace tegula::test;
 
 namespace {
 
-/// `factor` of the first tensor: of attention 16, so that later blocks raise the row maxima by far.
+/// Checks a kernel of test/ir/target. `factor` scales the first tensor: of attention 16, so that later blocks raise the
+/// row maxima by far.
 void check_target(std::string const& name, std::vector<Extents> const& shapes, std::size_t least, double factor = 1) {
   auto parsed = ir::parse(read_file(std::string(TEGULA_TEST_DIR) + "/ir/target/" + name + ".tir"));
   REQUIRE(parsed.ok());

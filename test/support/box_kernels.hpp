@@ -1,5 +1,5 @@
-// Kernels of block ops that move one box of a tensor through shared memory by TMA, for blocks of any number of warps,
-// with data and what must come out. The tests of the simulator, of PTX and of the device share them.
+// Defines kernels of block ops that move one box of a tensor through shared memory by TMA, for blocks of any number of
+// warps, with data and expected results. The tests of the simulator, of PTX and of the device share them.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@ namespace tegula::test {
 inline constexpr Extents box_shape = {12, 32};
 inline constexpr Extents box_tensor = {41, 76};  ///< no multiple of the box along either axis
 
-/// Y = 2 * X inside the box that begins at element (row, column); nothing else of Y is touched. One lane issues both
-/// copies; `warps` warps, a divisor of 12, share the rows of the box.
+/// Computes Y = 2 * X inside the box that begins at element (row, column); nothing else of Y is touched. One lane
+/// issues both copies; `warps` warps, a divisor of 12, share the rows of the box.
 inline std::string box_kernel(int warps) {
   std::string const row = "tile<32xf32, [lane (1) (2) (4) (8) (16)]>";
   return R"(tegula-ir 1
@@ -64,8 +64,8 @@ kernel @box(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %Y: out tensor<?x?x
 )";
 }
 
-/// Y = X inside the box, all of it the work of one lane: what a launch of one thread does. A block is a whole warp at
-/// least, of which the other 31 lanes do nothing.
+/// Copies Y = X inside the box, all by one lane, as a launch of one thread does. A block is a whole warp at least, of
+/// which the other 31 lanes do nothing.
 inline std::string box_kernel_of_one_lane() {
   return R"(tegula-ir 1
 
@@ -91,7 +91,7 @@ kernel @box(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %Y: out tensor<?x?x
 )";
 }
 
-/// A kernel of this file, the threads that take part and the factor between X and Y.
+/// Describes a kernel of this file, the threads that take part and the factor between X and Y.
 struct BoxKernel {
   int threads = 0;
   std::string text;
@@ -101,12 +101,12 @@ inline std::vector<BoxKernel> box_kernels() {
   return {{1, box_kernel_of_one_lane(), 1}, {32, box_kernel(1), 2}, {128, box_kernel(4), 2}, {384, box_kernel(12), 2}};
 }
 
-/// Where boxes begin: inside, at the borders, over them, and past the end.
+/// Lists places where boxes begin: inside, at the borders, over them, and past the end.
 inline std::vector<std::array<std::int64_t, 2>> box_starts() {
   return {{0, 0}, {12, 32}, {29, 44}, {36, 64}, {40, 72}, {0, 76}, {41, 0}};
 }
 
-/// X with a number of its own everywhere, Y poisoned, then the element where the box begins.
+/// Holds X with a number of its own everywhere, Y poisoned, then the element where the box begins.
 inline TargetArguments box_arguments(std::array<std::int64_t, 2> const& start) {
   TargetArguments arguments = {target_detail::tensor("X", Element::f32, box_tensor),
                                target_detail::tensor("Y", Element::f32, box_tensor, true),
@@ -116,7 +116,7 @@ inline TargetArguments box_arguments(std::array<std::int64_t, 2> const& start) {
   return arguments;
 }
 
-/// What is wrong with Y; empty: the box holds factor * X, and the poison lies everywhere else.
+/// Names the errors in Y; empty: the box holds factor * X, and the poison lies everywhere else.
 inline std::string box_error(TargetArguments const& arguments, std::array<std::int64_t, 2> const& start,
                              double factor) {
   for (std::int64_t i = 0; i < box_tensor.product(); ++i) {

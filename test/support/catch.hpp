@@ -13,7 +13,7 @@ namespace tegula::test {
 /// exits with status 4, which CTest shows as skipped.
 void note_skipped(char const* reason);
 
-/// Folder of the test data: the environment's TEGULA_TEST_DIR, else test/ of the source tree that was built.
+/// Gives the folder of the test data: the environment's TEGULA_TEST_DIR, else test/ of the source tree that was built.
 [[nodiscard]] char const* test_directory();
 
 #if TEGULA_CATCH2_MAJOR >= 3
@@ -32,5 +32,5 @@ inline auto ContainsSubstring(std::string const& text) { return Catch::Matchers:
     return;                               \
   } while (false)
 
-/// The folder of the test data, found at run time so that tests also run away from the source tree.
+/// Gives the folder of the test data, found at run time so that tests also run away from the source tree.
 #define TEGULA_TEST_DIR (::tegula::test::test_directory())

@@ -1,5 +1,5 @@
-// One copied tile that two products of a loop read, once as trans(k) and once as k, as attention backward and latent
-// attention do: S = Q K^T, O += S K.
+// Defines a loop whose two products read one copied tile, once as trans(k) and once as k, as attention backward and
+// latent attention do: S = Q K^T, O += S K.
 #pragma once
 
 #include <string>
@@ -70,7 +70,7 @@ inline std::string chain_text(ChainShape const& shape) {
          "}\n";
 }
 
-/// Small integers, all of whose sums are exact in every element.
+/// Draws small integers, all of whose sums are exact in every element.
 struct ChainData {
   HostTensor q, k, o;
   ChainData(std::int64_t queries, std::int64_t keys, ChainShape const& shape)
@@ -81,7 +81,7 @@ struct ChainData {
     for (std::int64_t i = 0; i < k.count(); ++i) k.set_number(i, i * 5 % 13 < 2 ? i % 2 * 2 - 1 : 0);
   }
   sim::Arguments arguments() { return {q.view(), k.view(), o.view()}; }
-  /// The first element that is not exact; empty: none.
+  /// Names the first element that is not exact; empty: none.
   [[nodiscard]] std::string wrong() const {
     std::int64_t const width = q.extents()[1];
     for (std::int64_t i = 0; i < q.extents()[0]; ++i) {

@@ -1,4 +1,4 @@
-// Proof by deletion: a kernel without any one of its synchronising ops must be reported by the simulator.
+// Proves by deletion: the simulator must report a kernel without any one of its synchronising ops.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ inline bool has(ir::Module const& module, ir::OpKind kind) {
   return std::any_of(ops.begin(), ops.end(), [&](ir::Op const* op) { return op->kind() == kind; });
 }
 
-/// Clean under every schedule that is tried. CTAs that stay are one, which takes all tiles.
+/// Tells whether a kernel is clean under every schedule that is tried. CTAs that stay are one, which takes all tiles.
 inline bool runs_clean(ir::Module const& module, TargetArguments arguments, bool dependent) {
   sim::block::Options options;
   if (has(module, ir::OpKind::MultiprocessorsOp)) options.grid = sim::Grid{1, 1, 1};

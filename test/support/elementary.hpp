@@ -1,4 +1,4 @@
-// The rows of elementary.def as data, for tests over all of them.
+// Lists the rows of elementary.def as data, for tests over all of them.
 #pragma once
 
 #include <cmath>

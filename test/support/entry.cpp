@@ -1,4 +1,4 @@
-// The one main of the test programs; the single bundled binary has its own.
+// Defines the one main of the test programs; the single bundled binary has its own.
 #include "support/run.hpp"
 
 int main(int argc, char** argv) { return tegula::test::run_tests(argc, argv); }

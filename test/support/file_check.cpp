@@ -21,7 +21,7 @@ struct Directive {
   int line = 0;  // of the check text, from 1
 };
 
-/// Half-open range of the input.
+/// Holds a half-open range of the input.
 struct Range {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -113,7 +113,7 @@ std::string escaped(std::string_view literal) {
   return out;
 }
 
-/// A pattern with the variables known so far put in; captures are bound after a match.
+/// Compiles a pattern with the variables known so far; captures are bound after a match.
 class Pattern {
  public:
   Pattern(std::string_view text, Variables const& variables) {
@@ -162,7 +162,7 @@ class Pattern {
     if (!simple_) expression_ = std::regex(source);
   }
 
-  /// First match in input[from, to). Binds the captures.
+  /// Finds the first match in input[from, to). Binds the captures.
   std::optional<Range> find(std::string_view input, std::size_t from, std::size_t to, Variables& variables) const {
     if (simple_) {
       std::size_t const at = input.substr(0, to).find(literal_, from);
@@ -248,7 +248,7 @@ class Checker {
     return *found;
   }
 
-  /// As search, past the ranges that earlier DAG lines of the group took.
+  /// Searches past the ranges that earlier DAG lines of the group took.
   Range search_apart(Directive const& directive, std::size_t from, std::size_t to, std::vector<Range> const& taken) {
     Pattern const pattern = compiled(directive);
     for (std::size_t at = from;;) {

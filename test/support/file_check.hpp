@@ -7,7 +7,7 @@
 
 namespace tegula::test {
 
-/// Outcome of file_check: when not ok, the message names the directive, its line and where the search began.
+/// Holds the outcome of file_check: if not ok, the message names the directive, its line and where the search began.
 struct FileCheckResult {
   bool ok = false;
   std::string message;

@@ -1,4 +1,4 @@
-// The product of the design's first page as tile IR of any shape, with what a launch gives it, for tests of the passes.
+// Writes the product of the design's first page as tile IR of any shape, with its launch data, for tests of the passes.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ struct GemmElements {
   [[nodiscard]] Element sum() const { return dot_accumulator(a); }
 };
 
-/// Tiles of m x n, K in blocks of k, so many stages (0: none asked for).
+/// Describes tiles of m x n, K in blocks of k, so many stages (0: none asked for).
 struct GemmShape {
   int m = 128, n = 32, k = 16, stages = 0;
   bool trans_b = false;           ///< B is stored N x K
@@ -86,7 +86,7 @@ inline std::string gemm_text(GemmShape const& shape) {
 
 inline ir::Module gemm_module(GemmShape const& shape) { return module_of(gemm_text(shape)); }
 
-/// What the launcher finds of dense, aligned tensors.
+/// Gives the facts that the launcher finds of dense, aligned tensors.
 inline CompileOptions gemm_options() {
   CompileOptions options;
   options.target = tegula::Target::cuda;
@@ -112,7 +112,7 @@ struct GemmData {
         tensor->set_number(i, static_cast<double>(static_cast<std::int64_t>(random() % 9) - 4) * unit);
   }
   sim::Arguments arguments() { return {a.view(), b.view(), bias.view(), c.view()}; }
-  /// The first element that is not the rounded float64 result; empty: none.
+  /// Names the first element that is not the rounded float64 result; empty: none.
   [[nodiscard]] std::string wrong() const {
     std::int64_t const m = c.extents()[0], n = c.extents()[1], k = a.extents()[1];
     for (std::int64_t i = 0; i < m; ++i)

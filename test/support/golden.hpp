@@ -10,10 +10,10 @@ namespace tegula::test {
 [[nodiscard]] bool update_golden();
 void set_update_golden(bool on);
 
-/// Whole file as text. Throws std::runtime_error that names the file when it cannot be read.
+/// Reads a whole file as text. Throws std::runtime_error that names the file when it cannot be read.
 [[nodiscard]] std::string read_file(std::string const& path);
 
-/// Outcome of a comparison: the message is empty when ok.
+/// Holds the outcome of a comparison: the message is empty if ok.
 struct GoldenResult {
   bool ok = false;
   std::string message;

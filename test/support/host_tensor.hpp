@@ -1,5 +1,5 @@
-// Tensors of any element in host memory, for tests of the executors: filled from bits, viewed with any strides, read
-// back as doubles or integers.
+// Holds tensors of any element in host memory, for tests of the executors: filled from bits, viewed with any strides,
+// read back as doubles or integers.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +19,10 @@ namespace tegula::test {
 class HostTensor {
  public:
   HostTensor() = default;
-  /// Row-major; `gaps` elements are left between rows of the last axis, and as many before the first element.
+  /// Makes it row-major; `gaps` elements are left between rows of the last axis, and as many before the first element.
   HostTensor(Element element, Extents const& extents, std::int64_t gaps = 0)
       : HostTensor(element, extents, gaps, gaps, 1) {}
-  /// The same with `before` elements before the first one, and `inner` as the stride of the last axis.
+  /// Makes the same with `before` elements before the first one, and `inner` as the stride of the last axis.
   HostTensor(Element element, Extents const& extents, std::int64_t gaps, std::int64_t before, std::int64_t inner)
       : element_(element), extents_(extents), offset_(before) {
     strides_ = extents;
@@ -34,7 +34,7 @@ class HostTensor {
     }
     memory_.resize(static_cast<std::size_t>((stride + before + gaps + 1) * bytes(element)), poison());
   }
-  /// The same with the last two axes stored the other way round.
+  /// Makes the same with the last two axes stored the other way round.
   static HostTensor transposed(Element element, Extents const& extents) {
     HostTensor result(element, extents);
     int const last = extents.size() - 1;
@@ -43,7 +43,7 @@ class HostTensor {
     return result;
   }
 
-  /// The same memory seen from its other end along an axis, whose stride turns negative.
+  /// Views the same memory from its other end along an axis, whose stride turns negative.
   HostTensor& reverse(int axis) {
     offset_ += std::max<std::int64_t>(extents_[axis] - 1, 0) * strides_[axis];
     strides_[axis] = -strides_[axis];
@@ -60,7 +60,7 @@ class HostTensor {
     return {data(), element_, extents_, strides_, memory_.data(), memory_.data() + memory_.size()};
   }
 
-  /// Element i in row-major order.
+  /// Gives element i in row-major order.
   [[nodiscard]] ir::Constant get(std::int64_t i) const {
     std::uint64_t raw = 0;
     std::memcpy(&raw, address(i), static_cast<std::size_t>(bytes(element_)));
@@ -72,7 +72,7 @@ class HostTensor {
   }
   [[nodiscard]] double number(std::int64_t i) const { return ir::to_double(get(i)); }
   [[nodiscard]] std::int64_t integer(std::int64_t i) const { return ir::to_int(get(i)); }
-  /// Element i holds what it was made with, which in floats is a NaN.
+  /// Tells whether element i holds its initial bytes, which in floats are a NaN.
   [[nodiscard]] bool unwritten(std::int64_t i) const {
     return std::all_of(address(i), address(i) + bytes(element_), [&](std::byte byte) { return byte == poison(); });
   }
@@ -86,13 +86,13 @@ class HostTensor {
     return number(linear);
   }
 
-  /// Uniform numbers; integers are rounded.
+  /// Draws uniform numbers; integers are rounded.
   HostTensor& fill(std::mt19937_64& random, double low = -1, double high = 1) {
     for (std::int64_t i = 0; i < count(); ++i)
       set_number(i, low + (high - low) * (static_cast<double>(random() >> 11) * 0x1p-53));
     return *this;
   }
-  /// Any bits: infinities, NaNs, subnormals, extreme integers.
+  /// Draws any bits: infinities, NaNs, subnormals, extreme integers.
   HostTensor& fill_bits(std::mt19937_64& random) {
     for (std::int64_t i = 0; i < count(); ++i) {
       std::uint64_t raw = random();

@@ -1,4 +1,4 @@
-// What generators of random kernels share: choices, names, lines of IR text, tensors of many forms.
+// Provides choices, names, lines of IR text and tensors of many forms for generators of random kernels.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What tests of layouts share: ways to spoil one.
+// Provides ways to spoil a layout, for tests of layouts.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace tegula::test {
 
-/// Every layout that has one basis vector of this one changed by the next one that is not 0, so that it stays
+/// Gives every layout that has one basis vector of this one changed by the next one that is not 0, so that it stays
 /// invertible.
 inline std::vector<layout::Layout const*> spoiled(layout::Layout const& layout) {
   struct Place {

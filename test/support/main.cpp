@@ -1,4 +1,4 @@
-// What every test program runs: Catch2's session, the list for CTest, the switch that rewrites golden text.
+// Runs every test program: Catch2's session, the list for CTest, the switch that rewrites golden text.
 #if !defined(TEGULA_CATCH2_MAJOR) || TEGULA_CATCH2_MAJOR < 3
 #define CATCH_CONFIG_RUNNER
 #endif
@@ -60,7 +60,7 @@ struct CountCases : ListenerBase {
   }
 };
 
-/// The name as a test specification: the characters that mean something there are escaped.
+/// Gives the name as a test specification: the characters that have a meaning there are escaped.
 std::string as_specification(std::string const& name) {
   std::string out;
   for (char c : name) {
@@ -70,7 +70,7 @@ std::string as_specification(std::string const& name) {
   return out;
 }
 
-/// A capability row: one capital letter and a number.
+/// Recognises a capability row: one capital letter and a number.
 bool is_row(std::string const& tag) {
   return tag.size() > 1 && tag[0] >= 'A' && tag[0] <= 'Z' &&
          tag.find_first_not_of("0123456789", 1) == std::string::npos;

@@ -10,7 +10,7 @@
 
 namespace tegula::test {
 
-/// A module from text that the verifier may refuse. The version line may be left out.
+/// Makes a module from text that the verifier may refuse. The version line may be left out.
 inline ir::Module unverified(std::string const& text) {
   bool const versioned = text.find("tegula-ir ") != std::string::npos;
   auto parsed = ir::parse(versioned ? text : "tegula-ir 1\n" + text);
@@ -20,7 +20,7 @@ inline ir::Module unverified(std::string const& text) {
   return std::move(parsed.module);
 }
 
-/// A verified module from text. The version line may be left out.
+/// Makes a verified module from text. The version line may be left out.
 inline ir::Module module_of(std::string const& text) {
   ir::Module module = unverified(text);
   INFO(text);
@@ -28,7 +28,7 @@ inline ir::Module module_of(std::string const& text) {
   return module;
 }
 
-/// How many ops of that kind the kernel has.
+/// Counts the ops of that kind in the kernel.
 inline int count(ir::Module const& module, ir::OpKind kind) {
   int result = 0;
   ir::walk(module.kernel(), [&](ir::Op& op) { result += op.kind() == kind ? 1 : 0; });

@@ -1,4 +1,4 @@
-// Kernels with one synchronising op taken out: what a checker of order must find.
+// Makes kernels with one synchronising op erased, which a checker of order must find.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace tegula::test {
 
-/// A module without one op.
+/// Holds a module without one op.
 struct Mutation {
   std::string without;  ///< the op's IR line, with its line number in the function's text
   ir::Module module;
@@ -31,7 +31,7 @@ inline std::vector<ir::Op*> all_ops(ir::Block const& block) {
   return result;
 }
 
-/// Of all functions, one after another.
+/// Lists the ops of all functions, one after another.
 inline std::vector<ir::Op*> all_ops(ir::Module const& module) {
   std::vector<ir::Op*> result;
   for (auto const& function : module.functions()) {
@@ -54,7 +54,7 @@ inline std::string one_line(ir::Op const& op) {
 
 }  // namespace detail
 
-/// The module without the ops of these numbers. Uses of a result become uses of the operand that it hands on.
+/// Gives the module without the ops of these numbers. Uses of a result become uses of the operand that it passes on.
 inline ir::Module without(ir::Module const& module, std::vector<std::size_t> const& taken) {
   ir::Module result = module.clone();
   std::vector<ir::Op*> const ops = detail::all_ops(result);
@@ -65,7 +65,7 @@ inline ir::Module without(ir::Module const& module, std::vector<std::size_t> con
   return result;
 }
 
-/// One mutation per op that `taken` picks.
+/// Makes one mutation per op that `taken` picks.
 inline std::vector<Mutation> mutations(ir::Module const& module, std::function<bool(ir::Op const&)> const& taken) {
   std::vector<Mutation> result;
   std::vector<ir::Op*> const ops = detail::all_ops(module);
@@ -75,7 +75,7 @@ inline std::vector<Mutation> mutations(ir::Module const& module, std::function<b
   return result;
 }
 
-/// Without all ops that say `purpose = schedule`: those that only pair with each other go together.
+/// Erases all ops that say `purpose = schedule`: those that only pair with each other go together.
 inline ir::Module without_schedule(ir::Module const& module) {
   std::vector<std::size_t> taken;
   std::vector<ir::Op*> const ops = detail::all_ops(module);
@@ -84,7 +84,7 @@ inline ir::Module without_schedule(ir::Module const& module) {
   return without(module, taken);
 }
 
-/// One per op that orders something: all with the trait `synchronizes`, but for hints (prefetches,
+/// Makes one mutation per op that orders something: all with the trait `synchronizes`, except hints (prefetches,
 /// launch_dependents) and those that say `purpose = schedule`.
 inline std::vector<Mutation> mutations(ir::Module const& module) {
   return mutations(module, [](ir::Op const& op) {
@@ -93,7 +93,7 @@ inline std::vector<Mutation> mutations(ir::Module const& module) {
   });
 }
 
-/// What insert-barriers and insert-proxy-fences insert.
+/// Tells whether insert-barriers or insert-proxy-fences insert such an op.
 inline bool is_barrier(ir::Op const& op) { return op.is<ir::BarrierOp>() || op.is<ir::WarpBarrierOp>(); }
 inline bool is_inserted(ir::Op const& op) { return is_barrier(op) || op.is<ir::FenceProxyAsyncOp>(); }
 

@@ -1,12 +1,12 @@
-// Products of tiles as kernels of the language, persistent on a GPU: one adds to what the output holds, one begins at
-// any row. Tests of the host and of devices share them.
+// Defines products of tiles as kernels of the language, persistent on a GPU: one adds to the output's contents, one
+// begins at any row. Tests of the host and of devices share them.
 #pragma once
 
 #include "tegula/tegula.hpp"
 
 namespace tegula::test {
 
-/// Tiles of BM x BN, in steps of BK along the depth.
+/// Adds a product to the output, by tiles of BM x BN, in steps of BK along the depth.
 template <int BM, int BN, int BK>
 inline constexpr auto product_onto = kernel("product", [](in<f16, 2> a, in<f16, 2> b, inout<float, 2> c) {
   auto at = grid_over(c, shape<BM, BN>);
@@ -17,7 +17,7 @@ inline constexpr auto product_onto = kernel("product", [](in<f16, 2> a, in<f16, 
   store(c, shape<BM, BN>, sums + load(c, shape<BM, BN>, at[0], at[1]), at[0], at[1]);
 });
 
-/// A product of 64 x 64 tiles whose left rows begin at the tile that the launch names.
+/// Computes a product of 64 x 64 tiles whose left rows begin at the tile that the launch names.
 inline constexpr auto product_from =
     kernel("product_from", [](in<f16, 2> a, in<f16, 2> b, out<float, 2> c, arg<std::int64_t> from) {
       auto at = grid_over(c, shape<64, 64>);

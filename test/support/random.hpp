@@ -17,7 +17,7 @@ class Random {
     state_ ^= state_ << 17;
     return state_ * 0x2545F4914F6CDD1DULL;
   }
-  /// 0 .. bound - 1
+  /// Draws a number of 0 .. bound - 1.
   int below(int bound) { return static_cast<int>((next() >> 33) % static_cast<std::uint64_t>(bound)); }
   bool chance(int percent) { return below(100) < percent; }
   template <class T>

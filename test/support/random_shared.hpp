@@ -1,6 +1,6 @@
-// Random kernels over shared memory as IR text: stores and loads of buffers and of their stages in layouts that give
-// elements to other lanes or warps, exchanges, single elements written by one lane, TMA copies in and out, in loops and
-// branches. What is read goes to a row of the output of its own, so that every wrong value shows.
+// Makes random kernels over shared memory as IR text. They store and load buffers and their stages in layouts that give
+// elements to other lanes or warps; they exchange values, write single elements by one lane, and copy by TMA in and
+// out, in loops and branches. What is read goes to a row of the output of its own, so that every wrong value shows.
 #pragma once
 
 #include <algorithm>
@@ -88,7 +88,7 @@ class SharedGenerator {
   [[nodiscard]] std::int64_t width(Buffer const& buffer) const { return 64LL * options_.warps * buffer.words; }
   [[nodiscard]] std::int64_t bytes(Buffer const& buffer) const { return 4 * width(buffer) * buffer.stages; }
 
-  /// The distribution of `count` elements: 0 and 1 keep elements in their warps, 2 turns the warps round.
+  /// Gives the distribution of `count` elements: 0 and 1 keep elements in their warps, 2 rotates the warps.
   [[nodiscard]] std::string layout(int words, int kind) const {
     int const warps = options_.warps;
     std::string lanes, warp;
@@ -131,7 +131,7 @@ class SharedGenerator {
     if (options_.barriers) line("barrier");
   }
 
-  /// A stage: a number, or the index of a loop around modulo the stages.
+  /// Gives a stage: a number, or the index of a loop around modulo the stages.
   std::string stage_of(Buffer const& buffer) {
     if (buffer.stages == 1) return "%k0";
     if (loops_.empty() || pick(2) == 0) return "%k" + std::to_string(pick(buffer.stages));
@@ -145,7 +145,7 @@ class SharedGenerator {
          "xi32, dense>");
     return name;
   }
-  /// A row of the output for each turn of the loops around.
+  /// Gives a row of the output for each iteration of the loops around.
   std::string row() {
     std::int64_t trips = 1;
     std::string at = fresh("row");
@@ -179,7 +179,7 @@ class SharedGenerator {
     line("store %o, " + value + ", " + at + ", %k0");
     close();
   }
-  /// One lane writes a single element.
+  /// Writes a single element by one lane.
   void poke(Buffer& buffer) {
     std::string const stage = stage_of(buffer), at = fresh("at"), to = fresh("v"), value = fresh("x");
     // Not where a layout gives the element to the lane that the simulator elects: that would be one thread by chance.

@@ -1,4 +1,4 @@
-// Whether this build is instrumented, for limits on time and for how often a slow case is repeated.
+// Tells whether this build is instrumented, for limits on time and for how often a slow case is repeated.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A target's arguments as the simulator takes them.
+// Gives a target's arguments as the simulator takes them.
 #pragma once
 
 #include "ir/builder.hpp"
@@ -7,7 +7,7 @@
 
 namespace tegula::test {
 
-/// Views of the arguments' own bytes.
+/// Views the arguments' own bytes.
 inline sim::Arguments simulated(TargetArguments& arguments) {
   sim::Arguments result;
   for (TargetArgument& argument : arguments) {

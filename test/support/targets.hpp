@@ -22,7 +22,7 @@
 
 namespace tegula::test {
 
-/// One argument: a row-major tensor without gaps, or a scalar.
+/// Describes one argument: a row-major tensor without gaps, or a scalar.
 struct TargetArgument {
   std::string_view name;
   bool output = false;
@@ -33,7 +33,7 @@ struct TargetArgument {
   bool updated = false;  ///< read and written: what a launch leaves the next one begins with
 
   [[nodiscard]] bool is_tensor() const { return !extents.empty(); }
-  /// Element i in row-major order: f32, a narrower float or an integer.
+  /// Gives element i in row-major order: f32, a narrower float or an integer.
   [[nodiscard]] double number(std::int64_t i) const {
     int const unused = 64 - bits(element);
     std::uint64_t raw = 0;
@@ -42,7 +42,7 @@ struct TargetArgument {
     if (is_narrow_float(element)) return math::narrow_value(element, static_cast<std::uint16_t>(raw));
     return std::bit_cast<float>(static_cast<std::uint32_t>(raw));
   }
-  /// Element i of an output holds the bytes that it was made with, which in floats are a NaN.
+  /// Tells whether element i of an output holds its initial bytes, which in floats are a NaN.
   [[nodiscard]] bool unwritten(std::int64_t i) const {
     auto const first = data.begin() + i * bytes(element);
     return std::all_of(first, first + bytes(element), [](std::byte byte) { return byte == std::byte{0xFF}; });
@@ -55,10 +55,10 @@ struct TargetArgument {
   }
 };
 
-/// In the order of the kernel's parameters.
+/// Lists arguments in the order of the kernel's parameters.
 using TargetArguments = std::vector<TargetArgument>;
 
-/// How far an element may be from the reference.
+/// Bounds the distance of an element from the reference.
 struct TargetTolerance {
   double relative = 0;
   double absolute = 0;
@@ -67,7 +67,7 @@ struct TargetTolerance {
 
 namespace target_detail {
 
-/// Uniform in [low, high), a pure function of seed and position.
+/// Draws uniformly in [low, high), a pure function of seed and position.
 inline void fill(TargetArgument& argument, std::uint64_t seed, double low, double high) {
   std::uint64_t state = seed * 0x9E3779B97F4A7C15ULL + 0x7F4A7C15;
   for (std::int64_t i = 0, count = argument.extents.product(); i < count; ++i) {
@@ -90,7 +90,7 @@ inline TargetArgument input(std::string_view name, Element element, Extents cons
   return made;
 }
 inline TargetArgument number(std::string_view name, double value) { return {name, false, Element::f32, {}, {}, value}; }
-/// One i32 that is 0.
+/// Makes one i32 that is 0.
 inline TargetArgument counter(std::string_view name) {
   TargetArgument made = tensor(name, Element::i32, {1});
   std::fill(made.data.begin(), made.data.end(), std::byte{0});
@@ -115,7 +115,8 @@ inline std::vector<double> gemm_row(TargetArguments const& arguments, std::int64
   }
   return result;
 }
-/// One rounding to bf16 (half an ulp is 2^-9 at worst), and what sums of k products in the tensor cores' f32 lose.
+/// Allows one rounding to bf16 (half an ulp is 2^-9 at worst), and the loss of sums of k products in the tensor cores'
+/// f32.
 inline TargetTolerance gemm_tolerance(Extents const& shape) {
   return {1.0 / 256, 1e-5 + 1e-6 * static_cast<double>(shape[2])};
 }
@@ -160,7 +161,7 @@ inline std::vector<double> layernorm_row(TargetArguments const& arguments, std::
   }
   return result;
 }
-/// One rounding to bf16, and f32 arithmetic on values up to 4 that may cancel.
+/// Allows one rounding to bf16, and f32 arithmetic on values up to 4 that may cancel.
 inline TargetTolerance layernorm_tolerance(Extents const&) { return {1.0 / 256, 1e-5}; }
 
 // O = softmax(Q * K^T / sqrt(width)) * V per head, all (heads, length, width); shape heads, length. The counter of
@@ -175,7 +176,7 @@ TargetArguments attention(Extents const& shape, std::uint64_t seed) {
           number("scale", 1.4426950408889634 / std::sqrt(double{width})),
           counter("next")};
 }
-/// Row head * length + query. `causal`: keys after the query do not count.
+/// Computes row head * length + query. `causal`: keys after the query do not count.
 inline std::vector<double> attention_row_of(TargetArguments const& arguments, std::int64_t row, bool causal) {
   std::int64_t const length = arguments[0].extents[1];
   std::int64_t const width = arguments[0].extents[2];
@@ -209,12 +210,12 @@ inline TargetTolerance attention_tolerance(Extents const&) { return {1.0 / 128, 
 
 }  // namespace target_detail
 
-/// One kernel of test/ir/target.
+/// Describes one kernel of test/ir/target.
 struct Target {
   std::string_view name;  ///< of the kernel, and of its file test/ir/target/<name>.tir
   std::string_view axes;  ///< what a shape says
   TargetArguments (*arguments)(Extents const& shape, std::uint64_t seed) = nullptr;
-  /// One row along the last axis of the output, from the inputs.
+  /// Computes one row along the last axis of the output, from the inputs.
   std::vector<double> (*row)(TargetArguments const& arguments, std::int64_t row) = nullptr;
   TargetTolerance (*tolerance)(Extents const& shape) = nullptr;
   std::vector<Extents> small;  ///< borders and trip counts of the rings (1, S-1, S, S+1, 2S+1) on one or two CTAs
@@ -284,7 +285,7 @@ inline std::vector<Target> const& targets() {
   return table;
 }
 
-/// The one output of a target's arguments.
+/// Gives the one output of a target's arguments.
 inline std::size_t target_output(TargetArguments const& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (arguments[i].output) return i;

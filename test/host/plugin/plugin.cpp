@@ -1,5 +1,5 @@
-// A library with a captureless kernel, loaded and unloaded by process_test.cpp; built twice with different factors. The
-// program's symbols are hidden, so what records the kernel is handed in.
+// Defines a captureless kernel in a library that process_test.cpp loads and unloads; built twice with different
+// factors. The program's symbols are hidden, so what records the kernel is handed in.
 #include <tegula/jit/launcher.hpp>
 
 namespace {
