@@ -11,8 +11,7 @@
 namespace tegula::transform {
 
 /// Names a property of a whole module. Passes need properties and leave properties. The IR alone shows whether one
-/// holds, so a dump that is read back needs no record of earlier passes. Passes need properties and leave properties;
-/// whether one holds is read off the IR, so a dump that is read back needs no memory of what ran.
+/// holds, so a dump that is read back needs no record of earlier passes.
 enum class Property : std::uint8_t {
   no_calls,        ///< no call is left
   expanded_math,   ///< elementary functions are arithmetic

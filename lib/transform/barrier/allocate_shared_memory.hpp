@@ -5,8 +5,8 @@
 
 namespace tegula::transform {
 
-/// Gives every user of shared memory that has none yet its place, such that no two overlap that hold something at one
-/// time (analysis::Liveness), in as few bytes as it finds.
+/// Places every user of shared memory that has no place yet, in as few bytes as it finds. No two users overlap that
+/// hold data at one time (analysis::Liveness).
 ///
 ///   before: %s = shared_alloc {align = 128} : shared<64x64xbf16, dense>
 ///           %m = reduce %x {axis = 1, combine = max} : ...
@@ -16,14 +16,17 @@ namespace tegula::transform {
 ///           %at = constant {value = 8192 : i64} : i64
 ///           call %m, %at {callee = @f, virtual = 2048}       function @f(%m: ..., %shared: i64) shared = 2048 {
 ///
-/// The text names the kind of each: explicit buffers are `shared_alloc`, `scratch` belongs to the op that exchanges
-/// through it, `virtual` is all that a called function takes, the same at each call; where it begins differs from call
-/// to call and is the last argument. Scratch that is taken again needs a barrier before it, so exchanges that follow
-/// one another get different places while the whole stays below 8 KiB, which cost nothing since an SM has more for each
-/// CTA, or takes a sixteenth more at most.
+/// The text names the kind of each user:
+/// - explicit buffers are `shared_alloc`;
+/// - `scratch` belongs to the op that exchanges through it;
+/// - `virtual` is the memory of a called function, of the same size at each call; its offset differs from call to call
+///   and is the last argument.
 ///
-/// More than a CTA may have, and a call of a function that takes shared memory by several replicas of a partition, are
-/// errors. Needs: layouts.  Leaves: shared-offsets.
+/// Reused scratch needs a barrier before it. So consecutive exchanges get different places while the whole stays below
+/// 8 KiB, or grows by a sixteenth at most. 8 KiB cost nothing, since an SM has more for each CTA.
+///
+/// More bytes than a CTA may have are an error. So is a call, by several replicas of a partition, of a function with
+/// shared memory. Needs: layouts.  Leaves: shared-offsets.
 PassResult allocate_shared_memory(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

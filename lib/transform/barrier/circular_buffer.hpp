@@ -20,18 +20,26 @@ namespace tegula::transform {
 ///                                                           yield use + 1
 ///                                                         }
 ///
-/// The kernel that comes out is right behind insert-barriers and insert-proxy-fences, but copies wait for their stage
-/// in the same warps that read: specialize-warps lets them run ahead. A stage is given back behind the wgmma_wait that
-/// covers its last reader, in the next iteration if that is where it stands (the last one of an inner loop behind that
-/// loop); readers through ordinary loads add a warp_barrier. Fetches of one block that are given back together share
-/// barriers. The counter of uses is never reset: all loops around carry it. A fetch outside loops has one stage and no
-/// way back. Depth: the loop's `stages`, no more than its iterations where their number is known; else as many as its
-/// `distance` needs and up to 4 in innermost loops, as far as shared memory goes, and 1 in loops around those; 2 at
-/// least where the next iteration gives a stage back, which it does behind its own copy. Where two do not fit, and
-/// nobody asked for them, the iteration waits for its own products and takes one. Stages that do not fit are refused.
-/// Barriers are made and fenced before the first op with an effect (`region = pre_prologue`), and live to the end of
-/// the kernel: nothing takes their few bytes over, so a post-epilogue that invalidated them would cost a barrier for
-/// nothing. Loops that fetch are marked `region = main`, loops without fetches stay as they are. Needs: layouts.
+/// Makes a kernel that is right behind insert-barriers and insert-proxy-fences. Copies still wait for their stage in
+/// the warps that read: specialize-warps lets them run ahead.
+///
+/// Release: a stage is released behind the wgmma_wait that covers its last reader. That wait may stand in the next
+/// iteration; for the last iteration of an inner loop the release stands behind that loop. Readers through ordinary
+/// loads add a warp_barrier. Fetches of one block whose stages are released together share mbarriers. The counter of
+/// uses is never reset: all loops around carry it. A fetch outside loops has one stage and no release.
+///
+/// Depth:
+/// - the loop's `stages`, at most its iterations where their number is known;
+/// - without `stages`, as many as its `distance` needs;
+/// - up to 4 in innermost loops, as far as shared memory allows, and 1 in loops around those;
+/// - at least 2 where the next iteration releases a stage, which it does behind its own copy.
+///
+/// Where two stages do not fit, and the kernel did not ask for them, the iteration waits for its own products and takes
+/// one. Stages that do not fit are refused.
+///
+/// Mbarriers are initialised and fenced before the first op with an effect (`region = pre_prologue`), and live to the
+/// end of the kernel. Nothing reuses their few bytes, so a post-epilogue that invalidated them would only cost a
+/// barrier. Loops that fetch are marked `region = main`; loops without fetches stay as they are. Needs: layouts.
 /// Leaves: no fetch.
 PassResult circular_buffer(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 

@@ -5,7 +5,7 @@
 
 namespace tegula::transform {
 
-/// Lets a kernel start while the one before it on the stream drains: it waits for that one right before the first op of
+/// Lets a kernel start while the previous one on the stream drains. It waits for that one right before the first op of
 /// its body that touches global memory, and allows the next one from there on.
 ///
 ///   before: barrier                                after: barrier
@@ -14,9 +14,10 @@ namespace tegula::transform {
 ///                                                         warp_specialize ... {
 ///                                                           elect { for ... { tma_load ... }
 ///
-/// The ops before the wait (barriers' initialisation, prefetches of tensor maps, index arithmetic) touch no
-/// memory of other kernels; nor does a barrier, so the pass runs behind those that insert them. Kernels that touch no
-/// global memory, and those that say it themselves, stay. Needs: no-fetches. Leaves: no promise.
+/// The ops before the wait touch no memory of other kernels: initialisation of mbarriers, prefetches of tensor maps,
+/// index arithmetic. Nor does a barrier, so the pass runs behind the passes that insert barriers. Kernels that do not
+/// touch global memory stay as they are, and so do kernels that contain these ops already. Needs: no-fetches. Leaves:
+/// no promise.
 PassResult dependent_launch(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -7,8 +7,12 @@
 
 namespace tegula::transform {
 
-/// Keeps what stores, launch facts and the function's results need, and nothing else: unused ops and loads, loops and
-/// branches without effects, values that a loop carries only for themselves, results of branches that nothing uses.
+/// Erases everything that stores, launch facts and the function's results do not need:
+/// - unused ops and loads;
+/// - loops and branches without effects;
+/// - values that a loop carries only for themselves;
+/// - results of branches that nothing uses.
+///
 /// Before:                                                    After:
 ///   %r, %s = for ... carry (%a = %x, %b = %y) : t, t {         %s = for ... carry (%b = %y) : t {
 ///     %n = add %a, %a : t                                        %m = mul %b, %b : t

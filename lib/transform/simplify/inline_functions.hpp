@@ -5,10 +5,10 @@
 
 namespace tegula::transform {
 
-/// Puts the callee's body in place of each call, except of functions that stay, and drops functions that no kernel
-/// calls any more (when the module has a kernel). Functions marked noinline stay, and those that say nothing when their
-/// copies would make the code grow by more than 128 ops; those marked inline never do. Needs: nothing.  Leaves: calls
-/// of functions that stay only.
+/// Replaces each call by the callee's body, except calls of functions that remain. Erases functions that no kernel
+/// calls any more, if the module has a kernel. Functions marked noinline remain. So do functions without either mark
+/// whose copies would make the code grow by more than 128 ops; those marked inline never do. Needs: nothing.  Leaves:
+/// only calls of functions that remain.
 PassResult inline_functions(ir::Module& module, AnalysisCache& cache, PassContext& context);
 
 /// Does the same for all calls, for kernels of which passes make rings, roles of warps and products of tensor cores:

@@ -17,13 +17,13 @@ namespace tegula::transform {
 ///
 /// The pass follows every use of the maximum, of the factor and of the weights; one use without a rule keeps the
 /// maximum:
-/// - the new maximum is subtracted from scores and from the old one, and handed on; the factor multiplies carried
+/// - the new maximum is subtracted from scores and from the old one, and carried on; the factor multiplies carried
 ///   sums, nothing else, all of one base;
-/// - weights are added up, and multiplied by the right side of a product, along axes that share one reference;
-/// - behind the loop, only quotients of two such sums of the same rows are taken, from which the reference falls out.
-/// So a reference that the maximum exceeds by at most the slack gives the same result but for rounding. The maximum is
-/// of f32 or f64, sums have exponents of 8 bits or more, and weights are kept in fewer only where the maximum bounds
-/// them: then they stay below 2^slack. Exact arithmetic keeps the maximum. Needs: no-calls. Leaves: no promise.
+/// - weights are added, and multiplied by the right side of a product, along axes that share one reference;
+/// - behind the loop, only quotients of two such sums of the same rows are computed, in which the reference cancels.
+/// So a reference that the maximum exceeds by at most the slack gives the same result except for rounding. The maximum
+/// is of f32 or f64, and sums have exponents of 8 bits or more. Weights have fewer only where the maximum bounds them:
+/// then they stay below 2^slack. Exact arithmetic keeps the maximum. Needs: no-calls. Leaves: no promise.
 PassResult lag_references(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

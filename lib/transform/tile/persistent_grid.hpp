@@ -5,9 +5,11 @@
 
 namespace tegula::transform {
 
-/// Tells whether a kernel is persistent: the options say so, or it has products in loops, or all its CTAs read the
-/// same tiles, at least half as large as those of their own (the scales of a normalisation), which one that stays keeps
-/// in registers.
+/// Tells whether a kernel is persistent. It is if
+/// - the options say so;
+/// - it has products in loops;
+/// - all its CTAs read the same tiles, at least half as large as those of their own (the scales of a normalisation),
+///   which a persistent CTA keeps in registers.
 bool is_persistent(ir::Function& function, CompileOptions const& options);
 
 /// Makes a kernel persistent: its CTAs take tiles in turn, as many CTAs as the device has multiprocessors. So the
@@ -19,16 +21,19 @@ bool is_persistent(ir::Function& function, CompileOptions const& options);
 ///           ... body ...                                    ... body ...
 ///                                                         }
 ///
-/// Tiles go through the grid's first two axes in groups of 8 along the second one, so that the CTAs that run together
-/// share rows and columns in L2. Where one axis of the grid says how long those loops are (a causal mask), a CTA takes
-/// an index along it together with the one as far from the other end, so that all pairs are equally much work. Where
-/// the pairs do not fill the last round, and it is known whether the loops grow or shrink along the axis, as many tiles
-/// as that round's are dealt one by one, the long ones first: of the last indices along the other axes, and not of the
-/// most uneven pairs, so that no CTA has a whole pair more. With fewer pairs than CTAs all tiles are dealt. The grid
-/// of a launch stands in the text by now; run on another one, the kernel computes every tile once with that many CTAs.
-/// A kernel without loops, a row to a tile, gets two CTAs on a multiprocessor and a loop of the option's `stages`, 4 if
-/// not said, so that rows can be on their way. Kernels without a grid of their own are left alone. Needs: no-calls.
-/// Leaves: no promise.
+/// Orders tiles along the grid's first two axes in groups of 8 along the second one, so that the CTAs that run together
+/// share rows and columns in L2.
+///
+/// If one axis of the grid determines the length of those loops (a causal mask), a CTA pairs an index along it with the
+/// one as far from the other end. So all pairs are equally much work. If the pairs do not fill the last round, and the
+/// loops are known to grow or shrink along the axis, as many tiles as that round's are dealt one by one, the long ones
+/// first. These are tiles of the last indices along the other axes, and not of the most uneven pairs, so that no CTA
+/// has a whole pair more. With fewer pairs than CTAs all tiles are dealt.
+///
+/// The grid of a launch stands in the text by now; run on another one, the kernel computes every tile once with that
+/// many CTAs. A kernel without loops, with one row per tile, gets two CTAs on a multiprocessor. Its loop has the
+/// option's `stages`, 4 by default, so that rows can be on their way. Kernels without a grid of their own stay as they
+/// are. Needs: no-calls. Leaves: no promise.
 PassResult persistent_grid(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

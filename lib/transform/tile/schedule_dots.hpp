@@ -22,15 +22,17 @@ namespace tegula::transform {
 ///           %r0 = wgmma_wait %p : tile<128x256xf32, wgmma(8)>
 ///           %r = convert_layout %r0 : tile<128x256xf32>
 ///
-/// An accumulator that only the loop and its product touch stays pending over the loop's iterations, so that product i
-/// runs while product i + 1 is issued; the wait in the loop leaves as many groups open as one iteration commits. Other
-/// products are waited for before the first op that needs them done. A product that adds to the one before, whose
+/// An accumulator that only the loop and its product touch stays pending over the loop's iterations: product i runs
+/// while product i + 1 is issued. The wait in the loop leaves as many groups open as one iteration commits. Other
+/// products are waited for before the first op that needs them done. A product that adds to the previous one, whose
 /// result nothing else reads, joins its group (PTX: products of one shape on the same accumulators need no wait
-/// between). Operands are taken where they are: fetched tiles (transposed ones too) from shared memory, other left
-/// operands from registers in the layout wgmma_a. Tiles without a layout meet those of products at convert_layout.
-/// Decides the number of warps: 4 per 64 rows of the products, up to 16, or what the options say. A product that no
-/// wgmma takes becomes an mma of registers, warp by warp; one that neither takes is an error that names both rules.
-/// Needs: no-calls.  Leaves: no-dots.
+/// between).
+///
+/// Operands are read in place: fetched tiles (transposed ones too) from shared memory, other left operands from
+/// registers in the layout wgmma_a. Tiles without a layout meet those of products at convert_layout. The number of
+/// warps is 4 per 64 rows of the products, up to 16, or the options' number. A product that wgmma does not support
+/// becomes an mma of registers, warp by warp. One that neither supports is an error that names both rules. Needs:
+/// no-calls.  Leaves: no-dots.
 PassResult schedule_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -19,13 +19,13 @@ namespace tegula::transform {
 ///                                                                   else { %o } ...
 ///
 /// Masks between the scale and the maximum move ahead of the scale: select(%v, %x, -inf) becomes select(%v, %s, h) *
-/// %c, where h is inf for a negative %c, else -inf, and a %c of 0 becomes 2^-126, here and in the unmasked blocks (not
-/// with exact arithmetic). The maximum and what is multiplied keep every bit; the exponent is rounded once instead of
-/// twice (not with exact arithmetic). A maximum with slack is taken up only when it is exceeded by more than that. A
-/// maximum is a running one where a loop carries it. Where %a is carried on to be multiplied elsewhere, the test is
-/// carried with it; zeros that loops begin with are not multiplied (but with exact arithmetic, where a NaN makes them
-/// NaN). With exact arithmetic a maximum that is not a number or infinite counts as grown, so that NaN comes out of its
-/// factor. Needs: layouts. Leaves: no promise.
+/// %c. There h is inf for a negative %c, else -inf. A %c of 0 becomes 2^-126, here and in the unmasked blocks (not with
+/// exact arithmetic). The maximum and the multiplied values keep every bit; the exponent is rounded once instead of
+/// twice (not with exact arithmetic). A maximum with slack is only replaced when it is exceeded by more than that. A
+/// maximum is a running one if a loop carries it. If %a is carried to be multiplied elsewhere, the test is carried with
+/// it. Zeros that loops begin with are not multiplied (except with exact arithmetic, where a NaN makes them NaN). With
+/// exact arithmetic a maximum that is NaN or infinite counts as grown, so that its factor gives NaN. Needs: layouts.
+/// Leaves: no promise.
 PassResult lower_online_softmax(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

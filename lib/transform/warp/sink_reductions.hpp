@@ -14,9 +14,14 @@ namespace tegula::transform {
 ///           }                                                 }
 ///                                                             %l = reduce %f {axis = 1}
 ///
-/// Only sums whose order is free (order = any), of elements in which a lane's part may be larger than the sum (f32,
-/// f64, bf16), and not with exact arithmetic; they may pass through several loops and branches, be multiplied by what
-/// all lanes of a row share, and must start from 0. Needs: layouts. Leaves: no promise.
+/// Requires that
+/// - the order of the sum is free (order = any);
+/// - a lane's part may be larger than the sum: elements are f32, f64 or bf16;
+/// - arithmetic is not exact;
+/// - the sum starts from 0.
+///
+/// Sums may pass through several loops and branches, and be multiplied by values that all lanes of a row share. Needs:
+/// layouts. Leaves: no promise.
 PassResult sink_reductions(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

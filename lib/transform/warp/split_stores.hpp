@@ -22,10 +22,16 @@ namespace tegula::transform {
 ///           ... and so on with buffers 1, 0, 1 ...
 ///
 /// Each warp writes and sends its own rows, so that no warp waits for another. At the end of the kernel every warp
-/// waits for its last stores, and in a loop that may store to the same place again for those of the turn before.
-/// Stored as before are tensors that TMA cannot write, tensors that the kernel accesses elsewhere too, places that may
-/// begin before the tensor, and places where one warp would overwrite what another stored in an earlier turn. Needs:
-/// layouts.  Leaves: no promise about the stores that are left.
+/// waits for its last stores. In a loop that may store to the same place again it waits for those of the previous
+/// iteration.
+///
+/// Stores stay as they are for
+/// - tensors that TMA cannot write;
+/// - tensors that the kernel accesses elsewhere too;
+/// - places that may begin before the tensor;
+/// - places where one warp would overwrite another's store of an earlier iteration.
+///
+/// Needs: layouts.  Leaves: no promise about the remaining stores.
 PassResult split_stores(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform
