@@ -139,7 +139,7 @@ Affine Affines::compute(Value const& value) {
   if (op == nullptr) {
     std::optional<Loop> const loop = Loop::counted_by(value);
     if (!loop) return itself;
-    // Lower bound plus whole steps; what all steps share is the factor of the distance.
+    // Lower bound plus whole steps; the common factor of all steps is the factor of the distance.
     std::int64_t const unit = divisor(of(*loop->step()));
     return unit == 0 ? itself : of(*loop->lower()) + Affine{0, {{&value, unit}}};
   }
@@ -153,7 +153,7 @@ Affine Affines::compute(Value const& value) {
       Affine const &a = of(*op->lhs()), &b = of(*op->rhs());
       if (b.terms.empty()) return a * b.constant;
       if (a.terms.empty()) return b * a.constant;
-      // A product of two unknowns keeps what divides it.
+      // A product of two unknowns keeps its divisor.
       Checked const unit = Checked(divisor(a)) * divisor(b);
       return unit.fits() && unit.value() > 1 ? Affine{0, {{&value, unit.value()}}} : itself;
     }

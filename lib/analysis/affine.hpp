@@ -28,8 +28,8 @@ Range operator+(Range a, Range b);
 Range operator*(Range a, std::int64_t factor);
 Range joined(Range a, Range b);
 
-/// Holds constant + sum of factor * value. A loop's index stands for its distance from the lower bound in units of the
-/// factor that all steps share, and that distance is what its term means; see `turns`.
+/// Holds constant + sum of factor * value. A loop's index stands for its distance from the lower bound, in units of the
+/// factor that all steps share. Its term means that distance; see `turns`.
 struct Affine {
   std::int64_t constant = 0;
   std::map<ir::Value const*, std::int64_t> terms;
@@ -42,7 +42,7 @@ Affine operator*(Affine a, std::int64_t factor);
 class Affines {
  public:
   /// Gives the sum that an integer scalar equals; at worst the scalar itself. Its numbers are so small that a few such
-  /// sums, each of them multiplied by what a tile has elements, fit.
+  /// sums fit, each multiplied by the number of a tile's elements.
   Affine const& of(ir::Value const& value);
   /// Gives the range of values of a term of that sum.
   Range range_of_term(ir::Value const& value);
@@ -62,7 +62,7 @@ class Affines {
   std::map<ir::Value const*, Affine> sums_;
   std::map<ir::Value const*, Range> ranges_;                 ///< that depend on nothing assumed
   std::vector<std::pair<ir::Value const*, Range>> assumed_;  ///< of carried values whose range is being found
-  /// Ranges found for the question that is open, under what is assumed now, each with its `assumes_`.
+  /// Holds ranges found for the current question, under the present assumptions, each with its `assumes_`.
   std::map<std::pair<ir::Value const*, Known>, std::pair<Range, int>> open_ranges_;
   static constexpr int nothing = std::numeric_limits<int>::max(), cut_off = -1;
   int assumes_ = nothing;  ///< the first of `assumed_` on which what was found depends; cut_off: it may be narrower

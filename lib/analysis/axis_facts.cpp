@@ -383,7 +383,7 @@ class Solver {
     return result;
   }
 
-  /// Sets the range; a result that may wrap keeps only what survives a wrap.
+  /// Sets the range; a result that may wrap keeps only facts that survive a wrap.
   static ValueFacts& ranged(ValueFacts& facts, std::pair<Range, bool> const& range) {
     facts.least = range.first.least;
     facts.greatest = range.first.greatest;

@@ -257,8 +257,8 @@ bool Hazards::sealed(Op const& region, Level level) const {
   return level == Level::group && uniformity_.divergent_control(region);
 }
 
-/// Finds the latest place to meet, but before regions in which no thread can meet, and before loops that the earlier
-/// access is not in, or did not end in. Null: it would have to come before that access.
+/// Finds the latest place to meet. It stands before regions in which threads cannot meet, and before loops that the
+/// earlier access is not in, or did not end in. Null: it would have to come before that access.
 Op const* Hazards::meeting_point(Op const& at, Pending const& earlier, Level level) const {
   bool const waited = earlier.access->waited_by == nullptr && earlier.ended != nullptr;
   Op const* const source = waited                                 ? earlier.ended
@@ -365,7 +365,7 @@ void Hazards::barrier(Op const& op, State& state) {
   meet(threads >= 32 * context_.warps * context_.replicas ? Level::replicas : Level::group, op, state);
 }
 
-/// Turns what a wait completes into accesses that are over.
+/// Marks the accesses that a wait completes as over.
 void Hazards::wait(Op const& op, State& state) {
   std::int64_t const elected = elected_around(op);
   bool const sources_only = op.is<BulkWaitOp>() && op.as<BulkWaitOp>().read;

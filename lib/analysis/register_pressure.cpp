@@ -46,7 +46,7 @@ bool is_loop(ir::Op const& op) { return op.is<ir::ForOp>() || op.is<ir::RepeatOp
 
 class Pressure {
  public:
-  /// Goes through a block from its end; `live` is what lives there, and afterwards what lives at its start.
+  /// Goes through a block from its end; `live` holds the values alive there, and afterwards those alive at its start.
   void block(ir::Block& of, Live& live) {
     see(live);
     for (auto at = of.end(); at != of.begin();) {

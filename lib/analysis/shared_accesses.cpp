@@ -238,7 +238,7 @@ std::optional<Level> SharedAccesses::relation(Access const& earlier, Access cons
       auto const &a = earlier.slice.axes[i], &b = later.slice.axes[i];
       bool same = a.offset.terms == b.offset.terms;
       for (auto const& [value, factor] : a.offset.terms) same = same && (turn == nullptr || !is_inside(*value, *turn));
-      // Boxes that only meet where they begin at the same place: what both touch has the same place in both.
+      // Boxes that only meet where they begin at the same place: bytes that both touch have the same place in both.
       same = same || (where == Meeting::aligned && a.offset.constant == b.offset.constant && a.per_warp == 0 &&
                       b.per_warp == 0);
       if (same) comparable |= 1U << i;

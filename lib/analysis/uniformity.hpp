@@ -9,8 +9,8 @@
 namespace tegula::analysis {
 
 /// Scalars of block IR are the same in all lanes of a warp; a divergent one may differ between warps of the executing
-/// group. Sources are warp_index, vote and atomic; what they reach through arithmetic, branches, loops and calls
-/// follows them. A shared_load of one element at a uniform place is uniform, because a program without races lets all
+/// group. Sources are warp_index, vote and atomic; values that they reach through arithmetic, branches, loops and calls
+/// follow them. A shared_load of one element at a uniform place is uniform, because a program without races lets all
 /// threads of a group read the same value there.
 class Uniformity {
  public:

@@ -148,7 +148,7 @@ TEST_CASE("a loop whose copies alone run ahead has an epilogue that loops, and n
     pipeline.rewrite(tail);
     CHECK(count(module, ir::OpKind::IfOp, ir::LoopRegion::prologue) == 2);
     CHECK(count(module, ir::OpKind::ForOp, ir::LoopRegion::main) == 1);
-    // The loaded tile goes from turn to turn, so the two turns of the epilogue stand one behind the other.
+    // The loaded tile is carried, so the two turns of the epilogue stand one behind the other.
     CHECK(count(module, ir::OpKind::IfOp, ir::LoopRegion::epilogue) == (tail == Tail::epilogue ? 2 : 0));
     for (std::int64_t const trips : {0, 1, 2, 3, 5})
       CHECK(results(module, 0, trips, 1) == results(module_of(text), 0, trips, 1));

@@ -18,7 +18,8 @@ inline bool has(ir::Module const& module, ir::OpKind kind) {
   return std::any_of(ops.begin(), ops.end(), [&](ir::Op const* op) { return op->kind() == kind; });
 }
 
-/// Tells whether a kernel is clean under every schedule that is tried. CTAs that stay are one, which takes all tiles.
+/// Tells whether a kernel is clean under every schedule that is tried. A persistent grid has one CTA, which takes all
+/// tiles.
 inline bool runs_clean(ir::Module const& module, TargetArguments arguments, bool dependent) {
   sim::block::Options options;
   if (has(module, ir::OpKind::MultiprocessorsOp)) options.grid = sim::Grid{1, 1, 1};

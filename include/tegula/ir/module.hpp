@@ -11,7 +11,7 @@ class Module;  // lib/ir/op.hpp
 /// Owns one module. Movable, not copyable (clone copies explicitly); a moved-from handle may only be assigned to.
 class ModuleHandle {
  public:
-  /// Reads IR text. Throws UserError with line and column, what was found and what was expected.
+  /// Reads IR text. Throws UserError with line and column, the found and the expected text.
   static ModuleHandle parse(std::string_view text);
 
   /// Takes over a module made inside the library.

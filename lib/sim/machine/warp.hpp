@@ -80,7 +80,7 @@ class Warp {
   // --- ordinary accesses (generic proxy), of memory and of registers -------------------------------------------------
   void read(Lanes, Footprint const&, Site);
   void write(Lanes, Footprint const&, Site);
-  /// Declares bytes dead (a stage given back): a read before the next write is stale.
+  /// Declares bytes dead (a released stage): a read before the next write is stale.
   void give_up(Lanes, Footprint const&, Site);
   Turn atomic(Lanes, Footprint const&, AtomicOrder, Site);
   void read_registers(std::uint64_t begin, std::uint64_t end, Site);

@@ -24,7 +24,7 @@ bool overlap(SharedUser const& a, std::int64_t at_a, SharedUser const& b, std::i
   return at_a >= 0 && at_b >= 0 && at_a < at_b + b.bytes && at_b < at_a + a.bytes;
 }
 
-/// Offsets of all users, those that have one already unchanged.
+/// Gives offsets of all users; existing ones are unchanged.
 std::vector<std::int64_t> decide(Liveness const& live, TargetInfo const& target) {
   auto const& users = live.users();
   std::vector<PackItem> items;
@@ -34,7 +34,7 @@ std::vector<std::int64_t> decide(Liveness const& live, TargetInfo const& target)
   std::int64_t const packed = packed_bytes(items, offsets);
   std::int64_t const cap = std::min(std::max(packed + packed / 16, small_total), target.shared);
 
-  // Exchanges take turns in what is left, as long as they run one after the other.
+  // Exchanges rotate through the remaining memory, as long as they run one after the other.
   std::int64_t next = 0;
   for (std::size_t i = 0; i < users.size(); ++i) {
     if (users[i].kind != BufferKind::scratch || users[i].decided()) continue;

@@ -199,7 +199,7 @@ class Rings {
   }
 
   /// Depths that nobody asked for: rings of innermost loops first, so that they never wait for long; then a second
-  /// stage for what the next turn of an outer loop reads.
+  /// stage for the reads of an outer loop's next iteration.
   bool choose_depths() {
     std::vector<Ring*> inner, outer;
     std::int64_t total = bytes_beside_rings(function_), scratch = 0;
@@ -276,7 +276,7 @@ class Rings {
         if (ring.repeats()) ring.empty = barriers(builder, ring.stages, "empty_" + name);
       }
     if (auto const* const begun = first.dyn<ir::ElectOp>(); begun && begun->region == ir::LoopRegion::pre_prologue) {
-      // The fence behind what others initialise there is enough.
+      // The fence behind other mbarriers' initialisation there is enough.
       ir::Builder inside = ir::Builder::before(first.block().front());
       return initialise(inside);
     }

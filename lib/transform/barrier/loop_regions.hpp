@@ -53,10 +53,10 @@ enum class Tail : std::uint8_t {
 ///     for %i = (where that stopped) to n { b(i) }       epilogue; without it main runs to n,
 ///                                                       and a(i + D) under a test
 ///
-/// The main loop carries a value that an op of a later stage reads from turn to turn. Ops that are not listed are pure,
-/// and are computed again in each stage that needs them. So are counters: carried values to which an iteration adds a
-/// constant. With more than two stages in use, or values between stages, the epilogue's turns are straight-line code
-/// instead of a loop. A known trip count needs no tests.
+/// The main loop carries values that ops of a later stage read. Ops that are not listed are pure, and are computed
+/// again in each stage that needs them. So are counters: carried values to which an iteration adds a constant. With
+/// more than two stages in use, or values between stages, the epilogue's turns are straight-line code instead of a
+/// loop. A known trip count needs no tests.
 class LoopPipeline {
  public:
   /// Takes the listed ops in the `order` in which a turn of the main loop runs them; ops of one stage in their order in

@@ -29,8 +29,8 @@ void collect_readers(Value const& view, std::vector<Op*>& readers) {
 /// Groups of wgmma committed after a product's own, while walking forward from it.
 class Groups {
  public:
-  /// Finds the first wait among the ops from `at` up to `end` of one block that covers the product; null: none. What
-  /// nested blocks commit or wait for is not counted: they may not run.
+  /// Finds the first wait among the ops from `at` up to `end` of one block that covers the product; null: none. Commits
+  /// and waits of nested blocks are not counted: they may not run.
   Op* covering(Block::iterator at, Block::iterator end) {
     for (; at != end; ++at) {
       if (at->is<ir::WgmmaCommitOp>()) ++younger_;
@@ -49,7 +49,7 @@ class Groups {
   int younger_ = -1;  ///< its own group is not closed yet
 };
 
-/// Adds what a product asks for to the lifetime of the tile that it reads.
+/// Extends the lifetime of the tile that a product reads.
 void join_product(Op& product, Block& home, StageLifetime& into, auto const& later) {
   Groups groups;
   Op* at = &product;

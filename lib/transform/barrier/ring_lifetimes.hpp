@@ -24,7 +24,7 @@ struct StageLifetime {
 };
 
 /// Follows views to readers, and asynchronous products to the wgmma_wait that covers them: the group of a product is
-/// done when a wait leaves at most as many groups open as were committed after it.
+/// done at a wait that leaves open no more groups than were committed after it.
 StageLifetime stage_lifetime(ir::Op& fetch);
 
 /// Finds the loop that fills the ring of a fetch in this block, iteration by iteration; null: none.

@@ -18,7 +18,7 @@ std::vector<Value*> yielded(Block const& block) {
   return {operands.begin(), operands.end()};
 }
 
-/// Puts the ops of a block in front of `op`, whose results become what the block yields, and erases op.
+/// Moves the ops of a block in front of `op`, replaces its results by the block's yielded values, and erases op.
 void take_block(Op& op, Block& block) {
   ir::splice_before(op, block);
   std::vector<Value*> values = yielded(block);

@@ -30,7 +30,7 @@ inline std::optional<Carry> own_carry(ir::Op const& op, ir::Value const& operand
   return uses.size() == 1 && uses[0] == carry->loop.yield_use(carry->number) ? carry : std::nullopt;
 }
 
-/// Removes result i of an if with what both blocks yield for it. The result must be unused.
+/// Removes result i of an if with the values that both blocks yield for it. The result must be unused.
 inline void remove_branch_result(ir::Op& branch, int i) {
   branch.block(0).back().erase_operand(i);
   branch.block(1).back().erase_operand(i);

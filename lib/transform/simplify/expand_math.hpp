@@ -8,9 +8,9 @@ namespace tegula::transform {
 /// Tells whether expand-math leaves none of these ops: the expanded rows of tegula/math/elementary.def.
 bool is_expanded(ir::OpKind kind);
 
-/// Replaces these functions by the expansions of tegula/math/elementary.hpp, the same text the simulator and host<T>
-/// compute with, and moves arithmetic on f16 and bf16 to f32: operands cast up, the op, one cast down.
-/// Conversions and products of e4m3 and e5m2 become arithmetic on their bits and products of f32.
+/// Replaces these functions by the expansions of tegula/math/elementary.hpp, with which the simulator and host<T>
+/// compute too. Moves arithmetic on f16 and bf16 to f32: operands cast up, the op, one cast down. Conversions and
+/// products of e4m3 and e5m2 become arithmetic on their bits and products of f32.
 ///
 ///   before: %y = exp %x : tile<64xf16>      after: %0 = cast %x : tile<64xf32>
 ///                                                  %1 = constant {value = 89 : f32} : tile<64xf32>
@@ -18,12 +18,11 @@ bool is_expanded(ir::OpKind kind);
 ///                                                  ... multiplications, sums, selects, shifts, bitcasts ...
 ///                                                  %y = cast %41 : tile<64xf16>
 ///
-/// Needs: tile ops without layouts.
-/// Leaves: no op that is_expanded; e4m3 and e5m2 only where their bits move; f16 and bf16 only in load, store,
-/// select, dot, shape ops, control flow and casts from and to f32. Casts of f64 and integers to them round once,
-/// through f32 rounded to odd. Exact functions, min, max and casts between float and integer stay: every target has
-/// exact instructions for them. Runs after the last canonicalisation that might fold calls of constants; what it leaves
-/// profits from one more CSE.
+/// Needs: tile ops without layouts. Leaves: no op that is_expanded; e4m3 and e5m2 only where their bits move; f16 and
+/// bf16 only in load, store, select, dot, shape ops, control flow and casts from and to f32. Casts of f64 and integers
+/// to them round once, through f32 rounded to odd. Exact functions, min, max and casts between float and integer stay:
+/// every target has exact instructions for them. Runs after the last canonicalisation that might fold calls of
+/// constants; its output profits from one more CSE.
 PassResult expand_math(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 /// Does the same for Hopper, which has fast instructions of its own: expands only functions that it cannot compute to a

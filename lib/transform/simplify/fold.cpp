@@ -14,8 +14,8 @@ using ir::Constant;
 using ir::OpKind;
 using MaybeConstant = std::optional<Constant>;
 
-/// Arithmetic of f32 and narrower floats is done in double and rounded once more, which for + - * / sqrt gives the same
-/// as rounding the exact value once (53 >= 2 * 24 + 2).
+/// Computes f32 and narrower floats in double and rounds once more. For + - * / sqrt this equals rounding the exact
+/// value once (53 >= 2 * 24 + 2).
 MaybeConstant rounded(Element element, double value) {
   if (std::isnan(value)) return std::nullopt;
   return ir::make_constant(element, value);

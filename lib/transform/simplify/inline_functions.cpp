@@ -29,8 +29,8 @@ std::int64_t call_count(ir::Module const& module, ir::Function const& callee) {
   return count;
 }
 
-/// Tells whether inline-functions leaves the function's calls: those marked noinline, and those that say nothing when
-/// their copies would make the code grow too much. Functions marked inline never stay.
+/// Tells whether inline-functions leaves the function's calls: functions marked noinline, and unmarked ones whose
+/// copies would make the code grow too much. Functions marked inline never stay.
 bool is_kept(ir::Function const& function) {
   if (function.is_kernel() || function.inlining == ir::Inline::yes) return false;
   if (function.inlining == ir::Inline::no) return true;

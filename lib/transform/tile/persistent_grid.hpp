@@ -5,7 +5,7 @@
 
 namespace tegula::transform {
 
-/// Tells whether a kernel is persistent. It is if
+/// Tells whether a kernel is persistent. It is if one of these holds:
 /// - the options say so;
 /// - it has products in loops;
 /// - all its CTAs read the same tiles, at least half as large as those of their own (the scales of a normalisation),

@@ -86,7 +86,7 @@ class Stages {
            (value.defining_op() != nullptr && value.defining_op()->parent() == &block_);
   }
 
-  /// Takes another product's result, is only carried on, and adds to what was carried there.
+  /// Tells whether a product reads another product's result, is only carried on, and adds to the value carried there.
   [[nodiscard]] bool is_last(Op const& dot) const {
     auto const& uses = dot.result()->uses();
     if (uses.size() != 1 || uses[0].user != &block_.back()) return false;

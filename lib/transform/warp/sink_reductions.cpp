@@ -75,7 +75,7 @@ class Sum {
            op->as<ir::ReduceOp>().order == reduction_.order && op->operand()->type() == first_.operand()->type();
   }
 
-  /// Takes a value, what it is made of, and what carries it on; false: something else makes it.
+  /// Adds a value, its operands, and the values that carry it on; false: something else makes it.
   bool join(Value& value) {
     if (has(value)) return true;
     if (value.type() != first_.result()->type()) return false;

@@ -349,7 +349,7 @@ class Split {
       }
       totals.push_back(total);
     }
-    // The arrive of one lane speaks for what all lanes have read.
+    // The arrive of one lane releases the reads of all lanes.
     builder.op(ir::WarpBarrierOp{}, {}, {});
     Op& release = builder.op(ir::make_op<ir::ElectOp>(std::int64_t{-1}), {}, {});
     ir::Builder lane(release.add_block());

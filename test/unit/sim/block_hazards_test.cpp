@@ -342,7 +342,7 @@ TEST_CASE("hazards of barrier objects are found from ir", "[sim][block][N1][B5]"
 }
 
 TEST_CASE("hazards of the register pool are found from ir", "[sim][block][N1]") {
-  // 13: consumers ask for registers that a partition has to give back first; 384 threads start with 168 each.
+  // 13: consumers ask for registers that a partition has to release first; 384 threads start with 168 each.
   HostTensor y(Element::f32, {1});
   std::string const sound = R"(kernel @pool(%y: out tensor<?xf32>) warps = 12 {
   %0 = constant {value = 0 : i64} : i64

@@ -120,7 +120,7 @@ TEST_CASE("hazards of a ring of stages are found from ir", "[sim][block][N1][B6]
   check_planted(
       ring,
       {
-          // 1, 16, 21: the stage is given back before the product has read it.
+          // 1, 16, 21: the stage is released before the product has read it.
           {wait + view + arrive, view + arrive + wait, ReportKind::race_war},
           // 2: nothing publishes the barriers.
           {"    yield\n  }\n  barrier\n  warp_specialize", "    yield\n  }\n  warp_specialize",

@@ -206,7 +206,7 @@ ir::Constant cast_by_hand(ir::Constant from, Element to) {
   if (to == Element::f64) return ir::make_constant(to, static_cast<double>(x));
   if (to == Element::f32) return {to, std::bit_cast<std::uint32_t>(static_cast<float>(x))};
   if (is_float(to)) {
-    // Long double holds every i64; round to the format's bits by hand.
+    // Long double holds every i64; the test rounds to the format's bits.
     long double const wide = std::fabs(static_cast<long double>(x));
     if (wide == 0) return ir::make_constant(to, 0.0);
     int exponent = 0;

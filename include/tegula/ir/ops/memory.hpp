@@ -10,9 +10,9 @@ namespace tegula::ir {
 /// leading axis. Elements outside the tensor (negative offsets too) give pad.
 ///
 /// Layout assignment decides `vector` (0: not decided): so many adjacent elements of the last axis may be accessed at
-/// once. That axis then has stride 1, and the address of each element at a multiple of `vector` from the box's start is
-/// a multiple of its bytes. choose-memory-paths writes `by_pointer`: the rule of TMA that this load breaks, if only
-/// that keeps it from being a copy.
+/// once. That axis then has stride 1. The address of each element at a multiple of `vector` from the box's start is a
+/// multiple of its bytes. choose-memory-paths writes `by_pointer`: the rule of TMA that this load breaks, if only that
+/// keeps it from being a copy.
 struct LoadOp : OpDefaults {
   static constexpr std::string_view mnemonic = "load";
   static constexpr auto operands = names("tensor", "offsets");
