@@ -1,6 +1,6 @@
 // Compares memory-bound kernels with copies on a CUDA device: vector addition, softmax over rows, and a plain copy
-// kernel, beside the driver's device-to-device copy. All in one run, in interleaved bursts; medians. Rates count what
-// is read and what is written. Prints "skipped" where there is no device.
+// kernel, beside the driver's device-to-device copy. All in one run, in interleaved bursts; medians. Rates count bytes
+// read and written. Prints "skipped" where there is no device.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,7 +1,7 @@
 // Runs the hand-written kernels of test/ir/target on a CUDA device. Each output is compared with float64, first at
 // small ragged sizes, then at the sizes that are timed beside rivals in the same process. Rivals are cuBLAS where it
-// can be opened, and copies for kernels that only move memory. Without a device it compiles them and lists what it
-// skips.
+// can be opened, and copies for kernels that only move memory. Without a device it compiles them and lists the skipped
+// runs.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

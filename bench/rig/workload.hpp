@@ -25,7 +25,7 @@ struct Verdict {
 
   /// Compares entry `place`. `tolerance` is the error that rounding may cause.
   void compare(HostTensor const& out, std::int64_t place, double reference, double tolerance);
-  /// Joins what parts of one output gave.
+  /// Joins the verdicts on parts of one output.
   void join(Verdict const& part);
   /// Makes `error` of the sums, once all is joined.
   void finish();

@@ -124,7 +124,7 @@ class Agent {
   [[nodiscard]] int tensor(ir::Value const& value) const {
     return slots_[static_cast<std::size_t>(launch_.number(value))].tensor;
   }
-  /// Gives `to` what `from` holds, tensor or not.
+  /// Gives `to` the contents of `from`, tensor or not.
   void copy(ir::Value const& from, ir::Value const& to);
   /// Forgets a value that is not used again.
   void forget(ir::Value const& value) { slots_[static_cast<std::size_t>(launch_.number(value))].value = {}; }

@@ -1,5 +1,5 @@
 // Runs a kernel's IR on the CPU, one element at a time: the reference meaning of every op. Slow, exact, suspicious:
-// what a kernel does that no order of blocks makes right is reported with source lines.
+// errors that no order of blocks makes right are reported with source lines.
 //
 // Works on tile-level IR before or after any pass that leaves tile ops. The kernel must be verified (ir/verifier.hpp).
 #pragma once

@@ -65,7 +65,7 @@ class Comparison {
     if (wrong_++ == 0 || place < first_) first_ = place, found_ = found, expected_ = expected;
   }
 
-  /// Adds what another part of the same result gave, compared with the same bound.
+  /// Adds the comparison of another part of the same result, with the same bound.
   void join(Comparison const& part) {
     if (part.wrong_ != 0 && (wrong_ == 0 || part.first_ < first_))
       first_ = part.first_, found_ = part.found_, expected_ = part.expected_;

@@ -1,5 +1,5 @@
 #pragma once
-// What the samples share: fresh random data, timing, and the one line of output.
+// Shared by the samples: fresh random data, timing, and the one line of output.
 
 #include <tegula/runtime/timer.hpp>
 #include <tegula/tegula.hpp>

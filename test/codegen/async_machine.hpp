@@ -1,5 +1,5 @@
 // Extends BlockMachine by mbarriers, named barriers, TMA and bulk copies: enough to run whole kernels of block ops from
-// their PTX. Copies are done when they are issued; who waits for what is the schedule's only freedom, so this judges
+// their PTX. Copies are done when they are issued; the order of waits is the schedule's only freedom. So this judges
 // addresses, coordinates, counts and parities, not races (the simulator does).
 #pragma once
 

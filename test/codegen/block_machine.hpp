@@ -1,6 +1,6 @@
 // Extends PtxMachine by the instructions of warps and warpgroups: shuffles, matrix moves, tensor core products,
 // cp.async. Written from the PTX ISA's tables, without the project's layouts, so that it can judge them. Asynchronous
-// work is done where it is issued; what orders it is not checked.
+// work is done where it is issued; its order is not checked.
 #pragma once
 
 #include "codegen/ptx_machine.hpp"

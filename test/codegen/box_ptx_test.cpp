@@ -21,7 +21,8 @@ CompiledKernel compile_for_device(std::string const& text) {
   return compiler::compile(module, cuda_options(text, module.kernel().parameter_count()));
 }
 
-/// Fails on what one lane must do and another than the elected lane of one warp does; counts what that lane does.
+/// Fails if an instruction for one lane is executed by a lane other than the elected one of one warp; counts that
+/// lane's instructions.
 class ElectionMachine : public AsyncMachine {
  public:
   ElectionMachine(std::string_view ptx, int warp) : AsyncMachine(ptx), elected_(warp * 32 + 7) {}

@@ -1,4 +1,4 @@
-// Runs PTX text on the CPU, one CTA at a time: an oracle for what the device code generator writes, where there is no
+// Runs PTX text on the CPU, one CTA at a time: an oracle for the PTX of the device code generator, where there is no
 // GPU.
 //
 // Threads run in lock-step as far as their branches allow (the lowest program counter goes first, so branches join

@@ -24,7 +24,7 @@ TEST_CASE("PTX of the hand-written kernels computes their references on the CPU"
     options.target = tegula::Target::cuda;
     CompiledKernel const compiled = compiler::compile(parsed.module, options);
     ++kernels;
-    // The signature is what the text says, tensor maps included, and survives being printed and read.
+    // The signature follows the text, tensor maps included, and survives being printed and read.
     TargetArguments const signature = target.arguments(target.small[0], 3);
     REQUIRE(compiled.parameters.size() == signature.size());
     for (std::size_t i = 0; i < signature.size(); ++i) {

@@ -133,7 +133,7 @@ class Processes {
     workers_.push_back({id, ends[0], {}, {}, Clock::now()});
   }
 
-  /// Takes what a worker has written. False: it has ended.
+  /// Reads the output of a worker. False: it has ended.
   bool read(Worker& worker) {
     char part[1 << 16];
     ssize_t const size = ::read(worker.from, part, sizeof part);

@@ -1,8 +1,8 @@
 #pragma once
 // Random verified kernels with their arguments. A seed gives the same kernel on every machine and compiler.
 //
-// What is left out keeps results comparable bit by bit: minima and maxima of zeros of different sign may give either,
-// so nothing here tells zeros apart (no float division but by constants, no rsqrt, no bitcast of floats).
+// Some ops are left out, so that results are comparable bit by bit: minima and maxima of zeros of different sign may
+// give either, so nothing here tells zeros apart (no float division but by constants, no rsqrt, no bitcast of floats).
 
 #include <algorithm>
 #include <cstdint>
@@ -120,7 +120,7 @@ class RandomKernel {
       for (Value* value : values)
         if (test(*value)) fitting.push_back(value);
       if (fitting.empty()) return nullptr;
-      // Recent values are used more, so that most of what is computed matters.
+      // Recent values are used more, so that most computed values matter.
       auto const size = static_cast<int>(fitting.size());
       return random().chance(60) ? fitting[static_cast<std::size_t>(size - 1 - random().below(std::min(size, 3)))]
                                  : random().pick(fitting);

@@ -20,7 +20,7 @@
 //   scaled       whole numbers times one power of two of any size, and NaN and infinities, for products: their sums
 //                are exact in every order, as all terms of the kernel together are less than f32's 2^24 whole numbers
 //
-// What exp2 or a division made is followed with a bound of its error instead.
+// Results of exp2 or a division are followed with a bound of their error instead.
 #pragma once
 
 #include <algorithm>
@@ -318,7 +318,7 @@ class TileKernelGenerator : TileWriter {
     work_ += shape[0] * shape[1] * inner / 8 * turns_;
     if (scaled && !holds_terms(inner * turns_)) return sum;
     std::string const precision = operand_ == Element::f32 ? " {precision = tf32}" : "";
-    // What is no whole number loses bits on its way into a product of tf32.
+    // A number that is not whole loses bits on its way into a product of tf32.
     if (a.wild() || b.wild() || sum.wild())  // exact all the same
       return tile(define("dot " + a.name + ", " + b.name + ", " + sum.name + precision, sum.type), any_size);
     double const cut = operand_ == Element::f32 && a.error + b.error != 0 ? count * a.bound * b.bound * 0x1p-8 : 0;
@@ -579,7 +579,7 @@ class TileKernelGenerator : TileWriter {
       if (first != 0) lower = index(first);
       upper = chance(60) && !inside_function_ ? argument(last) : index(last);
     }
-    // What is carried.
+    // Chooses the carried values.
     std::vector<Carried> carried;
     for (int i = pick(3) + (chance(80) ? 1 : 0); i > 0; --i) {
       bool const product = chance(65);

@@ -52,7 +52,7 @@ struct Arguments {
   bool no_shrinking = false;
 };
 
-/// Refusals by their text, without what differs from kernel to kernel.
+/// Counts refusals by their text, without the parts that differ from kernel to kernel.
 std::string reason_of(std::string const& what) {
   std::string text;
   for (char const c : what.substr(0, what.find('('))) {

@@ -115,7 +115,7 @@ TEST_CASE("a forked child launches, keeps its memory and exits") {
   for (int i = 0; i < 4; ++i)
     bad += in_child([&] {
       Work own;
-      // What exit() ends belongs to threads that the child does not have.
+      // exit() ends objects of threads that the child does not have.
       ::_exit(own.run() ? 0 : 1);
       return 0;
     });

@@ -81,7 +81,7 @@ TEST_CASE("causal attention as tiles leaves out what is masked, and CTAs take pa
 }
 
 TEST_CASE("scales of attention may be negative, and 0", "[sim][block]") {
-  // A negative one makes the least product of a row its reference; 0 weighs what is not masked alike.
+  // A negative one makes the min product of a row its reference; 0 gives all unmasked elements the same weight.
   for (auto const* file : {"dsl/attention.tir", "tiles/attention_causal.tir"}) {
     ir::Module const module = lowered(file, false);
     bool const causal = std::string_view(file).find("causal") != std::string_view::npos;

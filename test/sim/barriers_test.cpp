@@ -116,7 +116,7 @@ Count random_kernels(std::uint64_t first, std::uint64_t last, bool copies) {
 
 }  // namespace
 
-// What is superfluous depends on which stage a loop's first turn takes, or on which branches its turns take in a row.
+// A superfluous op depends on the stage of a loop's first iteration, or on the branches of consecutive iterations.
 TEST_CASE("random kernels are clean with the barriers inserted, and need each of them", "[sim][block]") {
   Count const count = random_kernels(1, 80, false);
   CHECK(count.inserted > 400);

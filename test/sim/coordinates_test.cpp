@@ -1,4 +1,4 @@
-// Offsets that lie before a tensor, or beyond what 32 bits of a coordinate hold: the passes keep to what tiles mean,
+// Tests offsets that lie before a tensor, or beyond the 32 bits of a coordinate: the passes keep the meaning of tiles,
 // and the simulator reports copies that do not.
 #include <limits>
 

@@ -192,7 +192,7 @@ TEST_CASE("invalidation covers what was initialised", "[B11]") {
     CHECK_THAT(
         refusal(with("mbarrier_inval %full", std::string("mbarrier_inval ") + some)),
         ContainsSubstring("mbarrier_inval: 1 of the 2 initialised objects of %full are invalidated; all or none"));
-  // A loop over the stages counts as what it covers.
+  // A loop over the stages counts as the stages that it covers.
   auto const loop = [](std::string const& to) {
     return "for %s = %k0 to " + to +
            " step %k1 {\n      %fs = view %full, %s : mbarrier\n      mbarrier_inval %fs\n      yield\n    }";

@@ -69,7 +69,7 @@ std::string phase_error(ir::Module const& module, int& counted) {
     Sources const parity = sources_of(*op->operand(1));
     ir::Op const& view = *op->operand(0)->defining_op();
     Sources const stage = view.is<ir::ViewOp>() ? sources_of(*view.operand(1)) : Sources{};
-    // A loop's own number and what is fixed may count on from a carried value, but never alone.
+    // A loop's own number and fixed values may be added to a carried value, but never stand alone.
     bool const counter = std::any_of(parity.carried.begin(), parity.carried.end(),
                                      [](Carried const& carried) { return carried.second >= 0; });
     if (!counter && (parity.others || !parity.carried.empty()))

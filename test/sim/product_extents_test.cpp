@@ -160,7 +160,7 @@ TEST_CASE("products of extents at every corner are right, or refused for a true 
 }
 
 TEST_CASE("products that nearly fill registers or shared memory are right", "[sim][B1]") {
-  // 15 warps share both axes of what is turned back.
+  // 15 warps share both axes of the transposed result.
   check_all({product(200, 144, 16), product(200, 144, 32, f16), product(200, 144, 32, tf32), product(200, 144, 48),
              product(200, 144, 64)},
             false);

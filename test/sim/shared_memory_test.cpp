@@ -141,7 +141,7 @@ TEST_CASE("the hand-written kernels' buffers find room without their offsets", "
 }
 
 // @k calls @b and @c, both call @d: four sites. Each function holds a buffer of its own over its call, so that a frame
-// in a wrong place would destroy what is read afterwards.
+// in a wrong place would destroy later reads.
 TEST_CASE("each call of a diamond has its shared memory at an offset of its own", "[sim][block][F14][F15]") {
   std::string const tile = "tile<128xi32, [lane (1) (2) (4) (8) (16), warp (32) (64)]>";
   auto const holding = [&](std::string const& name, std::string const& size, std::string const& inside) {

@@ -9,8 +9,8 @@ using namespace tegula;
 
 namespace {
 
-/// Calls `run(kernel launcher, output)` once for each way; `error` and `floor` are the sample's. Returns what the host
-/// computed.
+/// Calls `run(kernel launcher, output)` once for each way; `error` and `floor` are the sample's. Returns the host's
+/// result.
 template <class T, class Run>
 std::vector<T> check(std::size_t size, double floor, double error, Run const& run) {
   T const poison = samples::poison<T>();

@@ -1,4 +1,4 @@
-// Modules from IR text, and what stands in them.
+// Makes modules from IR text, and examines their contents.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // Makes random kernels over shared memory as IR text. They store and load buffers and their stages in layouts that give
 // elements to other lanes or warps; they exchange values, write single elements by one lane, and copy by TMA in and
-// out, in loops and branches. What is read goes to a row of the output of its own, so that every wrong value shows.
+// out, in loops and branches. Each read goes to a row of the output of its own, so that every wrong value shows.
 #pragma once
 
 #include <algorithm>
@@ -242,7 +242,7 @@ class SharedGenerator {
 
   Buffer& any() { return buffers_[static_cast<std::size_t>(pick(static_cast<int>(buffers_.size())))]; }
 
-  /// Writes all stages, so that what a loop or a branch reads later is there whatever ran.
+  /// Writes all stages, so that later reads of a loop or a branch find values, whatever ran.
   void fill(Buffer& buffer) {
     if (buffer.written) return;
     buffer.written = true;

@@ -292,7 +292,7 @@ inline std::size_t target_output(TargetArguments const& arguments) {
   return arguments.size();
 }
 
-/// Compares one row with the reference, in units of what is tolerated.
+/// Compares one row with the reference, in units of the tolerance.
 inline void compare_row(samples::Comparison& all, TargetArgument const& output, std::int64_t row,
                         std::vector<double> const& reference, TargetTolerance const& tolerance) {
   std::int64_t at = row * static_cast<std::int64_t>(reference.size());

@@ -226,7 +226,7 @@ class Pool {
  public:
   explicit Pool(int helpers)
       : helpers_(helpers), seats_(static_cast<std::size_t>(helpers)), threads_(static_cast<std::size_t>(helpers)) {}
-  /// Ends the threads after what was posted; the pool stays, for launches that have found it already.
+  /// Ends the threads after all posted work; the pool stays, for launches that have found it already.
   void close() { threads_.join(); }
   Pool(Pool const&) = delete;
   Pool& operator=(Pool const&) = delete;

@@ -25,7 +25,7 @@ void add_bytes(std::vector<LaneBytes>& bytes, std::uint64_t begin, std::uint64_t
     bytes.push_back({begin, begin + size, number});
 }
 
-/// Visits what this warp holds of a tile in global memory at offsets: visit(element, address), address null outside.
+/// Visits this warp's elements of a tile in global memory at offsets: visit(element, address), address null outside.
 template <class Visit>
 void each_global(WarpProgram& warp, Op const& op, int tensor, Fragment const& fragment, Extents const& offsets,
                  Visit const& visit) {

@@ -1,8 +1,9 @@
-// Runs a kernel's block IR on the CPU, warp by warp, under schedules, and reports what no schedule makes right: races,
-// deadlocks, wrong byte counts, misused barriers (lib/doc/memory_model.md). The driver of sim/machine from IR: it gives
-// each op its bytes and its values; the machine knows the rules. Kernels of tile ops with layouts run here too.
+// Runs a kernel's block IR on the CPU, warp by warp, under schedules, and reports errors of order: races, deadlocks,
+// wrong byte counts, misused barriers (lib/doc/memory_model.md). The driver of sim/machine from IR: it gives each op
+// its bytes and its values; the machine knows the rules. Kernels of tile ops with layouts run here too.
 //
-// The kernel must be verified (ir/verifier.hpp). Tiles are fragments: each warp holds what the layout gives its lanes.
+// The kernel must be verified (ir/verifier.hpp). Tiles are fragments: each warp holds the elements that the layout
+// gives its lanes.
 #pragma once
 
 #include <memory>
@@ -23,7 +24,7 @@ struct Options {
       dependent;      ///< a grid before this one may still write the tensors; by default if the kernel waits for one
   int resident = 16;  ///< clusters that run at once; the others start as those end; 0: all
   /// run() only: so many CTAs at a time, each batch in a machine of its own, up to the first that is not clean; 0: all
-  /// at once. What CTAs of different batches do to each other is not seen. A multiple of the cluster.
+  /// at once. Accesses of CTAs of different batches are not compared. A multiple of the cluster.
   int batch = 0;
   Precision precision = Precision::exact;
   bool same_values = true;  ///< sweeps compare what schedules leave in the tensors; false for sums in any order
@@ -65,7 +66,7 @@ struct Sweep {
 /// outlive it.
 class Simulation {
  public:
-  /// Throws UserError when arguments do not fit, a requirement fails, or the kernel has what warps cannot run.
+  /// Throws UserError if arguments do not fit, a requirement fails, or the kernel has ops that warps cannot run.
   Simulation(ir::Function const& kernel, Arguments const& arguments, Options const& options = {});
   ~Simulation();
   Simulation(Simulation const&) = delete;

@@ -1,4 +1,4 @@
-// Decides when a waiting warp may go on, and what happens then.
+// Decides when a waiting warp may go on, and runs the effects of its wait.
 #include "sim/machine/state.hpp"
 
 namespace tegula::sim::machine {

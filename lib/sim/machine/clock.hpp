@@ -1,8 +1,9 @@
 // Implements vector clocks of the happens-before order, and the clocks of one warp's lanes.
 //
-// Slots. A warp has one slot (what is known of all its lanes); a lane that ever releases on its own gets a slot besides
-// (what is known of that lane alone); so does every mbarrier (completed phases), every named barrier (completed uses)
-// and the preceding grid. Time in the slots of a warp is the warp's own count of actions, so both kinds compare.
+// Slots. A warp has one slot (the time known of all its lanes); a lane that ever releases on its own gets a slot
+// besides (the time known of that lane alone); so does every mbarrier (completed phases), every named barrier
+// (completed uses) and the preceding grid. Time in the slots of a warp is the warp's own count of actions, so both
+// kinds compare.
 //
 // Planes. `order` is happens-before. `shared_async` and `global_async` hold, for each slot, up to which time the
 // accesses were made visible to the async proxy: by a proxy fence of the accessing thread that itself happens before.
@@ -88,7 +89,7 @@ class WarpClocks {
   void acquire(Lanes, Clock const& from);
   /// Adds one slot to these lanes' clocks.
   void acquire(Lanes, Slot, std::uint32_t time);
-  /// Adds to `into` what these lanes know and did up to now.
+  /// Adds the knowledge and the actions of these lanes up to now to `into`.
   void release(Lanes, Clock& into, SlotTable&);
   /// Joins the clocks of these lanes at a barrier: each knows the actions and clocks of all of them.
   void synchronise(Lanes, SlotTable&);

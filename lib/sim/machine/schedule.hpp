@@ -37,7 +37,7 @@ struct Schedule {
 };
 
 std::string to_text(Schedule const&);
-/// Reads what to_text writes. Throws UserError that prints the grammar.
+/// Reads the text that to_text writes. Throws UserError that prints the grammar.
 Schedule parse_schedule(std::string_view);
 
 /// Names an agent that can go on: a warp, or an asynchronous operation that may take its next step. `key` names it

@@ -1,5 +1,5 @@
 // Implements shadow memory: for each interval of bytes, its last write and the reads since. Intervals, not bytes: a
-// copy of 16 KiB is four entries. What lives here knows nothing of order; the machine compares.
+// copy of 16 KiB is four entries. Nothing here knows the order of accesses; the machine compares.
 #pragma once
 
 #include <algorithm>

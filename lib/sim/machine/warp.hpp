@@ -98,8 +98,8 @@ class Warp {
   Turn barrier(int id, int threads, Lanes, Site);
   /// Executes bar.arrive.
   Turn barrier_arrive(int id, int threads, Lanes, Site);
-  /// `relaxed` (barrier.cluster.arrive.relaxed) orders no access; those who wait know that the warp has begun, and what
-  /// its fence.mbarrier_init published.
+  /// `relaxed` (barrier.cluster.arrive.relaxed) orders no access; waiting warps know that this warp has begun, and the
+  /// mbarriers that its fence.mbarrier_init published.
   Turn cluster_arrive(Lanes, Site, bool relaxed = false);
   Turn cluster_wait(Lanes, Site);
   Turn dependents_launch(Lanes, Site);

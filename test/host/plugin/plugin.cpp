@@ -1,5 +1,5 @@
 // Defines a captureless kernel in a library that process_test.cpp loads and unloads; built twice with different
-// factors. The program's symbols are hidden, so what records the kernel is handed in.
+// factors. The program's symbols are hidden, so the recorder of the kernel is an argument.
 #include <tegula/jit/launcher.hpp>
 
 namespace {

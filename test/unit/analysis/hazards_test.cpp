@@ -63,7 +63,7 @@ TEST_CASE("hazards: turns of a loop are followed until nothing new comes of them
            "    barrier\n    elect {\n      tma_store %m, %s, %k0\n      bulk_commit\n      bulk_wait {pending = " +
            std::to_string(open) + ", read = true}\n      yield\n    }\n    yield\n  }\n";
   };
-  // What one lane stored so many turns ago is over for that lane alone.
+  // A store of one lane so many iterations ago is over for that lane alone.
   for (int const open : {0, 1, 6, 7})
     CHECK(hazard(copies(open), "%o: out tensor<?xi32> {unit_inner, aligned_16}, %n: i64") ==
           "shared_store after tma_store, group, before shared_store");

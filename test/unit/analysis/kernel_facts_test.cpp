@@ -144,7 +144,7 @@ TEST_CASE("facts: registers follow the lives of values", "[N14]") {
   std::string const add = "  %z = add %x, %y : " + tile + "\n";
   CHECK(facts_of(vectors, load("x") + "  store %b, %x, %k0\n").registers_estimated == 8);
   CHECK(facts_of(vectors, load("x") + load("y") + add + "  store %b, %z, %k0\n").registers_estimated == 16);
-  // A loop keeps what it reads, and what it carries, until its end.
+  // A loop keeps the values that it reads or carries until its end.
   std::string const parameters = vectors + ", %n: i64";
   std::string const loop = "  %k1 = constant {value = 1 : i64} : i64\n" + load("x") + load("y") +
                            "  %r = for %i = %k0 to %n step %k1 carry (%c = %y) : " + tile +

@@ -34,7 +34,7 @@ inline constexpr auto copy = kernel("copy", [](in<float, 2> x, out<float, 2> y) 
   store(y, shape<rows, 1024>, load(x, shape<rows, 1024>, g[0], 0), g[0], 0);
 });
 
-// What shapes alone tell.
+// Facts of shapes alone.
 constexpr auto of_gemm = budget(stages<4>, ring_tile<bf16>(shape<128, 64>), ring_tile<bf16>(shape<64, 128>));
 static_assert(of_gemm.shared <= sm_90a.shared);
 static_assert(of_gemm.barriers == 8 && of_gemm.broken == nullptr);

@@ -20,7 +20,7 @@ using tegula::Element;
 
 namespace {
 
-// MPFR's names of what the rows call otherwise.
+// Gives MPFR's names of functions that the rows name differently.
 int mpfr_rint_sqrt(mpfr_ptr to, mpfr_srcptr x, mpfr_rnd_t mode) { return mpfr_sqrt(to, x, mode); }
 int mpfr_rsqrt(mpfr_ptr to, mpfr_srcptr x, mpfr_rnd_t mode) {
   int const result = mpfr_rec_sqrt(to, x, mode);
@@ -98,7 +98,7 @@ class Reference {
   }
 
  private:
-  /// Compares the exact value's magnitude with 2^exponent, give or take what rounding to nearest forgives.
+  /// Compares the exact value's magnitude with 2^exponent, within the error of rounding to nearest.
   int mpfr_cmpabs_ui_2exp(int exponent) {
     mpfr_set_ui_2exp(difference_, 1, exponent, MPFR_RNDN);
     mpfr_mul_d(difference_, difference_, 1 - 0x1p-22, MPFR_RNDN);

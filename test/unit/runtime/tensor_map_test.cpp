@@ -312,7 +312,7 @@ TEST_CASE("a pack holds slots, then maps aligned to 128 bytes, and encodes only 
   CHECK(number_of(pack.tensor_maps()[2]) == 5);
   CHECK(pack.slots()[0] == slot(a.address));
 
-  // What fails changes nothing, whether a rule or the driver is in the way.
+  // A failing call changes nothing, whether a rule or the driver refuses it.
   for (std::uintptr_t const bad : {base + 8, base + 0xbad0}) {
     a.address = reinterpret_cast<void*>(bad);
     CHECK_THROWS_AS(fill(), Error);

@@ -75,7 +75,8 @@ void bulk_copies() {
 }
 
 void tma_copies() {
-  // A box that leaves the tensor on two sides: zeros come in, and what would go out is dropped. Then a sum in place.
+  // A box that leaves the tensor on two sides: zeros come in, and elements outside are not written. Then a sum in
+  // place.
   HostTensor x = small_tensor(Element::f32, {20, 40}, 12), y(Element::f32, {20, 40}), z(Element::f32, {32, 32});
   run_clean(R"(kernel @k(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>, %z: out tensor<?x?xf32>) warps = 1 {
   %0 = constant {value = 0 : i64} : i64
@@ -197,7 +198,7 @@ void named_barriers() {
 }
 
 void clusters() {
-  // Each CTA of a pair loads half of what both get, and tells the other when its copy is used up.
+  // Each CTA of a pair loads half of the bytes that both get, and tells the other when its copy is used up.
   HostTensor x = small_tensor(Element::f32, {2, 32}, 14), y(Element::f32, {4, 32});
   run_clean(R"(kernel @k(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>) warps = 1 cluster = 2 {
   %two = constant {value = 2 : i64} : i64

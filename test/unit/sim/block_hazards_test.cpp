@@ -61,10 +61,10 @@ TEST_CASE("hazards of generic and asynchronous accesses are found from ir", "[si
   std::string const fence = "    fence_proxy_async\n    barrier\n    wgmma_fence\n";
   check_planted(sound,
                 {
-                    // 19: the product reads what ordinary stores wrote.
+                    // 19: the product reads bytes that ordinary stores wrote.
                     {fence, "    barrier\n    wgmma_fence\n", ReportKind::missing_proxy_fence},
                     {fence, "    fence_proxy_async\n    wgmma_fence\n", ReportKind::race_raw},
-                    // 20: the next turn's copy overwrites what other warps still read.
+                    // 20: the next iteration's copy overwrites bytes that other warps still read.
                     {"    store %y, %r, %row, %0\n    barrier\n", "    store %y, %r, %row, %0\n", ReportKind::race_war},
                     {"    %r = wgmma_wait %p : tile<64x16xf32, wgmma>\n    store %y, %r, %row, %0\n    barrier\n",
                      "    barrier\n    %r = wgmma_wait %p : tile<64x16xf32, wgmma>\n    store %y, %r, %row, %0\n",

@@ -1,4 +1,4 @@
-// Grids, orders of blocks, and what the simulator reports.
+// Tests grids, orders of blocks, and the simulator's reports.
 #include "sim/compare.hpp"
 #include "sim_support.hpp"
 

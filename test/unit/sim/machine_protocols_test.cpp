@@ -1,5 +1,5 @@
-// Protocols that are right, and what each needs: look-ahead without specialisation, turns by named barriers, hand-over
-// of cp.async, flags between CTAs, dependent launch, lifetimes.
+// Tests right protocols, and the ops that each needs: look-ahead without specialisation, turns by named barriers,
+// hand-over of cp.async, flags between CTAs, dependent launch, lifetimes.
 #include <algorithm>
 
 #include "unit/sim/machine_hazards.hpp"

@@ -1,4 +1,5 @@
-// Tests that elements and bytes of shared memory are two types. What must not compile is asked as requirements.
+// Tests that elements and bytes of shared memory are two types. Requirements test the expressions that must not
+// compile.
 #include "layout/offsets.hpp"
 
 #include <type_traits>

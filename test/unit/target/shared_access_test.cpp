@@ -49,7 +49,7 @@ bool reaches(VectorPlan const& plan, AccessMap const& map, Layout const& registe
   return true;
 }
 
-/// Runs ldmatrix as the PTX ISA says: every 32-bit register of every lane gets what the layout says it holds.
+/// Runs ldmatrix as the PTX ISA says: every 32-bit register of every lane gets the element that the layout gives it.
 bool loads(target::MatrixPlan const& plan, AccessMap const& map, Layout const& registers, Layout const& memory,
            int bytes) {
   std::size_t moved = 0;

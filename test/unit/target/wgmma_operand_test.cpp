@@ -106,7 +106,7 @@ TEST_CASE("K-major descriptors read the tile and are the table's", "[layout][wgm
           }
           for (Layout const* wrong : test::spoiled(*swizzled_layout({rows, columns}, bytes, width, error))) {
             auto const spoiled = wgmma_operand({rows, columns}, *wrong, bytes, WgmmaRole::a, error);
-            // What is still accepted must still be read right.
+            // Accepted operands must still be read right.
             CHECK_FALSE(reads(*a, {rows, columns}, *wrong, bytes, WgmmaRole::a, {0, 0}, 0));
             if (spoiled) CHECK(reads(*spoiled, {rows, columns}, *wrong, bytes, WgmmaRole::a, {0, 0}, 0));
           }
