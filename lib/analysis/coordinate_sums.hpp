@@ -32,8 +32,8 @@ class CoordinateSums {
   CoordinateSums(SumLeaves leaves, AxisFacts const& facts) : leaves_(std::move(leaves)), facts_(facts) {}
 
   /// Gives the sum that decides a comparison of coordinates, which holds for all elements if the sum's maximum is below
-  /// 0. Nothing for eq and ne, if a side is not a sum of coordinates and such scalars, or if the sum has too many or
-  /// too large numbers.
+  /// 0. Gives nothing for eq and ne. Gives nothing either if a side is not a sum of coordinates and such scalars, or
+  /// has too many or too large numbers.
   std::optional<CoordinateSum> compared(ir::Op const& compare);
 
  private:

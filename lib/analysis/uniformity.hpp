@@ -10,8 +10,8 @@ namespace tegula::analysis {
 
 /// Scalars of block IR are the same in all lanes of a warp; a divergent one may differ between warps of the executing
 /// group. Sources are warp_index, vote and atomic; values that they reach through arithmetic, branches, loops and calls
-/// follow them. A shared_load of one element at a uniform place is uniform, because a program without races lets all
-/// threads of a group read the same value there.
+/// follow them. A shared_load of one element at a uniform place is uniform: in a program without races all threads of a
+/// group read the same value there.
 class Uniformity {
  public:
   /// Compares warps of one group, or, with `replicas`, of all replicas of a partition: their numbers differ too.

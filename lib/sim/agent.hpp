@@ -89,8 +89,8 @@ struct Frame {
   std::int64_t step = 0;
 };
 
-/// Names the values that an agent holds: those of a whole block, or of one warp of it, whose tiles are fragments of 32
-/// times as many elements as their layout has registers.
+/// Names the values that an agent holds: those of a whole block, or of one warp of it. Tiles of a warp are fragments of
+/// 32 times as many elements as their layout has registers.
 enum class Holds : std::uint8_t { tiles, fragments };
 
 /// Executes one block of the grid, or holds the values of one of its warps (lib/sim/block).

@@ -1,9 +1,8 @@
 #pragma once
 // Compares results with a reference, place by place, for samples, tests and benches; needs the standard library alone.
 //
-// A place is wrong if its error is above the bound, if one side alone is a NaN or an infinity, or if nothing was
-// written there. A comparison of nothing, or with a reference of NaNs alone, is not right either: it would hold for any
-// kernel.
+// A place is wrong if its error is above the bound, one side alone is a NaN or an infinity, or nothing was written
+// there. A comparison of nothing, or with a reference of NaNs alone, is not right either: it would hold for any kernel.
 
 #include <array>
 #include <bit>

@@ -1,5 +1,5 @@
-// Tests that the PTX of the hand-written kernels computes the values of their references, run by AsyncMachine at
-// borders and at every trip count of their rings.
+// Compares the PTX of the hand-written kernels with their references, run by AsyncMachine at borders and at every trip
+// count of their rings.
 #include <filesystem>
 
 #include "codegen/run_target.hpp"

@@ -19,8 +19,8 @@ struct ProcessOptions {
   double seconds_per_job = 600;  ///< a process that works longer on one job is killed
 };
 
-/// Calls `work` for jobs 0 to count - 1 in processes forked from this one, and `done` here for each result as it comes,
-/// in any order. `go_on` is asked here several times a second; when it says no, jobs not yet begun are left out.
+/// Calls `work` for jobs 0 to count - 1 in processes forked from this one. Calls `done` here for each result as it
+/// comes, in any order. `go_on` is asked here several times a second; when it says no, jobs not yet begun are left out.
 /// Returns how many jobs have ended. Call it before this process starts threads.
 std::uint64_t run_in_processes(std::uint64_t count, ProcessOptions const& options,
                                std::function<std::string(std::uint64_t job)> const& work,

@@ -12,8 +12,8 @@ using namespace tegula::test;
 
 namespace {
 
-/// Counts how often each tile is computed. Tiles are uneven along `axis` of the grid of three, the length of whose
-/// loops is said by `trips` from %b, the index, and %n, the extent.
+/// Counts how often each tile is computed. Tiles are uneven along `axis` of the grid of three. `trips` gives the length
+/// of their loops from %b, the index, and %n, the extent.
 ir::Module counting(int axis, std::string const& trips) {
   ir::Module module = module_of(fmt::format(R"(tegula-ir 1
 

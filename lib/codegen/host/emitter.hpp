@@ -61,7 +61,7 @@ class SharedOperands;
 struct ContractionLayout;
 
 /// Holds a device function in host code. It has the entry's signature: its slots hold its scalars and the parts of its
-/// tensors as the kernel's do, then the addresses of its tiles and of the buffers for its results.
+/// tensors as the kernel's do. The addresses of its tiles and of the buffers for its results follow.
 struct HostFunction {
   llvm::Function* code = nullptr;
   std::int64_t scratch_bytes = 0;

@@ -17,8 +17,8 @@
 namespace tegula::codegen::nvptx {
 namespace {
 
-/// True for values that pass a join packed: 16-bit elements as pairs, so that a tile needs as many registers in a loop
-/// as outside, and pairs that tensor cores take stay pairs.
+/// Tells whether a value passes a join packed: 16-bit elements as pairs. So a tile needs as many registers in a loop as
+/// outside, and pairs for tensor cores stay pairs.
 bool travels_packed(ir::Type const& type) { return type.in_registers() && bytes(type.element()) == 2; }
 
 std::vector<Registers> values_of(Emitter& e, std::span<ir::Value* const> values) {

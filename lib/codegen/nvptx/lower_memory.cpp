@@ -1,6 +1,6 @@
-// Lowers loads and stores of tiles. A box is clipped to the tensor by predicates, never by branches around single
-// accesses, so that all accesses of a tile are in flight together. Where several elements may be accessed at once, one
-// test for the whole block chooses between whole vectors (predicated as wholes) and single elements.
+// Lowers loads and stores of tiles. Predicates clip a box to the tensor, never branches around single accesses, so that
+// all accesses of a tile are in flight together. Where several elements may be accessed at once, one test for the whole
+// block chooses between whole vectors (predicated as wholes) and single elements.
 #include <algorithm>
 #include <map>
 

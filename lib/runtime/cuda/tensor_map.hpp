@@ -17,8 +17,8 @@
 
 namespace tegula::runtime::cuda {
 
-/// Holds the driver's opaque descriptor. Passed by value as one grid_constant kernel parameter, so it does not need a
-/// fence or a copy to the device, and a captured graph keeps it.
+/// Holds the driver's opaque descriptor. It is passed by value as one grid_constant kernel parameter. So it does not
+/// need a fence or a copy to the device, and a captured graph keeps it.
 struct alignas(128) TensorMap {
   std::byte bytes[128] = {};
 };

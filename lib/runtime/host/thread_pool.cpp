@@ -221,7 +221,7 @@ struct Helper {
 };
 
 /// Runs helper threads; made at the first launch that can use them. A helper that has ended a job polls for another one
-/// at its seat for a while, so that frequent launches do not have to wake it.
+/// at its seat for a while. So frequent launches need not wake it.
 class Pool {
  public:
   explicit Pool(int helpers)

@@ -10,8 +10,8 @@ namespace tegula::runtime::host {
 int thread_count();
 
 /// Calls body(context, first, last) for ranges that cover [0, total) once, on the calling thread and on idle threads of
-/// the pool, and returns when all have ended. The caller gets the first exception; ranges not begun by then are
-/// dropped. May be called from several threads at once and from inside a body. Does not allocate once warm.
+/// the pool. Returns when all have ended. The caller gets the first exception; ranges not begun by then are dropped.
+/// May be called from several threads at once and from inside a body. Does not allocate once warm.
 ///
 /// At the exit of the process the threads of the pool end; destructors of static objects that come later run their
 /// launches on their own thread. A child of fork() makes a separate pool.

@@ -1,5 +1,5 @@
-// Plans a kernel before it runs: the place of each op in the text, the last use of each value, the values that tensor
-// cores touch, and the places of shared buffers.
+// Plans a kernel before it runs: the ops' places in the text, the values' last uses, the values that tensor cores
+// touch, and the places of shared buffers.
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,8 @@ namespace {
 constexpr std::size_t kept = 4;
 
 /// Searches choices depth-first by running again with a longer prefix. A transition that was tried at a node sleeps in
-/// the nodes below its later siblings until something that does not commute with it is executed: runs that would only
-/// swap commuting neighbours are cut off.
+/// the nodes below its later siblings. A transition that does not commute with it wakes it: runs that would only swap
+/// commuting neighbours are cut off.
 class DepthFirst final : public Chooser {
  public:
   std::size_t choose(std::vector<Candidate> const& candidates) override {

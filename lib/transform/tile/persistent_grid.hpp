@@ -8,8 +8,8 @@ namespace tegula::transform {
 /// Tells whether a kernel is persistent. It is if one of these holds:
 /// - the options say so;
 /// - it has products in loops;
-/// - all its CTAs read the same tiles, at least half as large as those of their own (the scales of a normalisation),
-///   which a persistent CTA keeps in registers.
+/// - all its CTAs read the same tiles, at least half as large as those of their own (the scales of a normalisation). A
+///   persistent CTA keeps these in registers.
 bool is_persistent(ir::Function& function, CompileOptions const& options);
 
 /// Makes a kernel persistent: its CTAs take tiles in turn, as many CTAs as the device has multiprocessors. So the
@@ -21,14 +21,14 @@ bool is_persistent(ir::Function& function, CompileOptions const& options);
 ///           ... body ...                                    ... body ...
 ///                                                         }
 ///
-/// Orders tiles along the grid's first two axes in groups of 8 along the second one, so that the CTAs that run together
-/// share rows and columns in L2.
+/// Tiles follow the grid's first two axes in groups of 8 along the second one. So the CTAs that run together share rows
+/// and columns in L2.
 ///
-/// If one axis of the grid determines the length of those loops (a causal mask), a CTA pairs an index along it with the
-/// one as far from the other end. So all pairs are equally much work. If the pairs do not fill the last round, and the
-/// loops are known to grow or shrink along the axis, as many tiles as that round's are dealt one by one, the long ones
-/// first. These are tiles of the last indices along the other axes, and not of the most uneven pairs, so that no CTA
-/// has a whole pair more. With fewer pairs than CTAs all tiles are dealt.
+/// One axis of the grid may determine the length of those loops (a causal mask). Then a CTA pairs an index along it
+/// with the one as far from the other end. So all pairs are equally much work. The pairs may not fill the last round.
+/// If the loops are known to grow or shrink along the axis, as many tiles as that round's are dealt one by one, long
+/// ones first. These tiles have the last indices along the other axes, and are not of the most uneven pairs: no CTA has
+/// a whole pair more. With fewer pairs than CTAs all tiles are dealt.
 ///
 /// The grid of a launch stands in the text by now; run on another one, the kernel computes every tile once with that
 /// many CTAs. A kernel without loops, with one row per tile, gets two CTAs on a multiprocessor. Its loop has the

@@ -5,9 +5,9 @@
 
 namespace tegula::transform {
 
-/// Replaces a product by the transpose of the product of its transposed operands if its columns, but not its rows, are
-/// a multiple of 64, the rows of wgmma. Does the same for columns, but not rows, that are a multiple of 16, the rows of
-/// mma.sync.
+/// Replaces a product by the transpose of the product of its transposed operands. It does so if the columns, but not
+/// the rows, are a multiple of 64, the rows of wgmma. Else it does so if the columns, but not the rows, are a multiple
+/// of 16, the rows of mma.sync.
 ///
 ///   before: %s = for ... carry (%c = %none) : tile<16x128xf32> {      after: %t = for ... carry (%c = %none_t) {
 ///             %d = dot %a, %b, %c : tile<16x128xf32>                            %d = dot (trans %b), (trans %a), %c

@@ -85,8 +85,8 @@ struct Ring {
   }
 };
 
-/// In the scheme of pre-arrival every empty barrier ends with one open phase of `consumers` arrivals only when it is
-/// not refilled, so the drain is part of the protocol: after the loop nothing is left to arrive.
+/// Checks the drain of the pre-arrival scheme. Every empty mbarrier ends with one open phase of `consumers` arrivals
+/// only if it is not refilled, so the drain is part of the protocol: after the loop nothing is left to arrive.
 Simulation simulate(Ring& ring) {
   return Simulation({.shared_bytes = 8192}, [&ring](Machine& m) { ring.build(m); });
 }
