@@ -3,6 +3,7 @@
 #include "analysis/shared_accesses.hpp"
 #include "ir/exchange.hpp"
 #include "ir/shared_frame.hpp"
+#include "tegula/support/error.hpp"
 
 namespace tegula::analysis {
 
@@ -211,7 +212,15 @@ void SharedAccesses::add(Op const& op, std::vector<Access>& into) {
     case OpKind::CpAsyncArriveOp:
       into.push_back(shared_access(op, *op.in("mbarrier"), false));
       break;
+    case OpKind::FetchOp:  // circular-buffer makes its copy
+      break;
+    case OpKind::PeerStoreOp:
+      // Writes bytes of another CTA, counted by that CTA's mbarrier. Here they are written whenever a peer gets there:
+      // Liveness keeps the buffer's bytes for it alone, and readers wait for the phase.
+      break;
     default:
+      if (op.info().effects.count > 0)
+        throw InternalError("accesses: " + std::string(op.info().mnemonic) + " has effects of which nothing is known");
       break;
   }
 }

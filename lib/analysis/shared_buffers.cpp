@@ -5,6 +5,7 @@
 
 #include "ir/loop.hpp"
 #include "ir/walk.hpp"
+#include "tegula/support/error.hpp"
 
 namespace tegula::analysis {
 
@@ -128,25 +129,20 @@ Completion completion_of(Op const& op) {
       return Completion::wgmma;
     case OpKind::CpAsyncOp:
       return Completion::cp_async;
+    case OpKind::FetchOp:  // circular-buffer makes its copy
+      return Completion::none;
     default:
+      for (Effect const& effect : op.info().effects.list)
+        if (effect.proxy == Proxy::async)
+          throw InternalError("completion: nothing is known to complete " + std::string(op.info().mnemonic));
       return Completion::none;
   }
 }
 
 Value const* mbarrier_of(Op const& op) {
-  switch (op.kind()) {
-    case OpKind::TmaLoadOp:
-    case OpKind::BulkLoadOp:
-    case OpKind::MbarrierInitOp:
-    case OpKind::MbarrierInvalOp:
-    case OpKind::MbarrierArriveOp:
-    case OpKind::MbarrierExpectOp:
-    case OpKind::MbarrierWaitOp:
-    case OpKind::CpAsyncArriveOp:
-      return op.in("mbarrier");
-    default:
-      return nullptr;
-  }
+  if (op.is<PeerStoreOp>()) return nullptr;  // another CTA's
+  auto const& names = op.info().operands;
+  return std::find(names.begin(), names.end(), "mbarrier") != names.end() ? op.in("mbarrier") : nullptr;
 }
 
 std::int64_t leaves_open(Op const& op, Completion group) {

@@ -65,9 +65,13 @@ llvm::Type* ArithLowering::memory_type(Element element) {
     case Element::f16:
     case Element::bf16:
       return builder_.getInt16Ty();
-    default:
+    case Element::i32:
+    case Element::i64:
+    case Element::f32:
+    case Element::f64:
       return register_type(element);
   }
+  return nullptr;
 }
 
 llvm::Value* ArithLowering::constant(ir::Constant value) {
@@ -85,12 +89,15 @@ llvm::Value* ArithLowering::constant(ir::Constant value) {
       return builder_.getInt64(value.bits);
     case Element::f64:
       return llvm::ConstantFP::get(builder_.getContext(), llvm::APFloat(std::bit_cast<double>(value.bits)));
-    default: {
+    case Element::f16:
+    case Element::bf16:
+    case Element::f32: {
       float const number = value.element == Element::f32 ? std::bit_cast<float>(static_cast<std::uint32_t>(value.bits))
                                                          : static_cast<float>(ir::to_double(value));
       return llvm::ConstantFP::get(builder_.getContext(), llvm::APFloat(number));
     }
   }
+  return nullptr;
 }
 
 // --- 16-bit floats -------------------------------------------------------------------------------------------
@@ -173,9 +180,13 @@ llvm::Value* ArithLowering::from_memory(Element element, llvm::Value* bits) {
       if (!traits_.native_f16) return f16_value(bits);
       return builder_.CreateFPExt(builder_.CreateBitCast(bits, type_like(bits, builder_.getHalfTy())),
                                   type_like(bits, builder_.getFloatTy()));
-    default:
+    case Element::i32:
+    case Element::i64:
+    case Element::f32:
+    case Element::f64:
       return bits;
   }
+  return bits;
 }
 
 llvm::Value* ArithLowering::to_memory(Element element, llvm::Value* value) {
@@ -194,9 +205,13 @@ llvm::Value* ArithLowering::to_memory(Element element, llvm::Value* value) {
       if (!traits_.native_f16) return f16_bits(value);
       return builder_.CreateBitCast(builder_.CreateFPTrunc(value, type_like(value, builder_.getHalfTy())),
                                     type_like(value, builder_.getInt16Ty()));
-    default:
+    case Element::i32:
+    case Element::i64:
+    case Element::f32:
+    case Element::f64:
       return value;
   }
+  return value;
 }
 
 /// Rounds f64 to f32 toward the neighbour with an odd last bit, so that a second rounding to 11 or 8 bits rounds once.

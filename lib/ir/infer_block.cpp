@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "ir/infer_rule.hpp"
+#include "ir/swizzle.hpp"
 #include "layout/parts.hpp"
 #include "tegula/target/target_info.hpp"
 #include "tegula/target/tma_rules.hpp"
@@ -231,7 +232,7 @@ void apply(Rule& rule, TensorMapOp const& op) {
   for (std::int64_t const extent : op.box) in_range(rule, "an extent of the box", extent, 1, tma_rule::max_box_extent);
   std::int64_t const inner = op.box.back() * bytes(tensor.element());
   rule.require(inner % 16 == 0, "the box's last axis has " + std::to_string(inner) + " bytes, not a multiple of 16");
-  std::int64_t const span = op.swizzle == Swizzle::none ? inner : std::int64_t{16} << static_cast<int>(op.swizzle);
+  std::int64_t const span = op.swizzle == Swizzle::none ? inner : std::int64_t{swizzle_bytes(op.swizzle)};
   rule.require(inner <= span, "the box's last axis has " + std::to_string(inner) + " bytes, but a swizzle of " +
                                   std::to_string(span) + " bytes takes at most that");
   rule.result(Type::tensor_map(tensor.element(), op.box));

@@ -7,6 +7,7 @@
 #include "layout/layout_names.hpp"
 #include "layout/shared_access.hpp"
 #include "layout/shared_layouts.hpp"
+#include "ir/swizzle.hpp"
 #include "ir/text.hpp"
 #include "target/tma_copies.hpp"
 #include "target/wgmma_operand.hpp"
@@ -65,10 +66,9 @@ std::string view_moves(Op const& op) {
 std::string copy_fits(Value const& map, Value const& view) {
   Op const* const made = map.defined_by<TensorMapOp>();
   if (made == nullptr) return {};
-  Swizzle const swizzle = made->as<TensorMapOp>().swizzle;
-  int const swizzle_bytes = swizzle == Swizzle::none ? 0 : 16 << static_cast<int>(swizzle);
-  target::TmaPlan const plan = target::tma_copies(map.type().shape(), swizzle_bytes, view.type().shape(),
-                                                  *view.type().layout(), bytes(view.type().element()));
+  target::TmaPlan const plan =
+      target::tma_copies(map.type().shape(), swizzle_bytes(made->as<TensorMapOp>().swizzle), view.type().shape(),
+                         *view.type().layout(), bytes(view.type().element()));
   if (!plan.legal()) return std::string(target::without_rule(plan.broken.front()));
   return buffer_aligned(view, plan.alignment);
 }

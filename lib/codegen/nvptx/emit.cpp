@@ -9,6 +9,7 @@
 #include "codegen/nvptx/nvptx.hpp"
 #include "codegen/nvptx/sync_census.hpp"
 #include "ir/shared_frame.hpp"
+#include "ir/swizzle.hpp"
 #include "ir/walk.hpp"
 #include "target/gpu_target.hpp"
 #include "tegula/support/error.hpp"
@@ -57,20 +58,6 @@ Compiled compile(ir::Function const& kernel, CompileOptions const& options, bool
   return result;
 }
 
-SwizzleMode swizzle_mode(ir::Swizzle swizzle) {
-  switch (swizzle) {
-    case ir::Swizzle::none:
-      return SwizzleMode::none;
-    case ir::Swizzle::b32:
-      return SwizzleMode::b32;
-    case ir::Swizzle::b64:
-      return SwizzleMode::b64;
-    case ir::Swizzle::b128:
-      return SwizzleMode::b128;
-  }
-  return SwizzleMode::none;
-}
-
 /// Describes a launch of a kernel of block ops: tensor maps in the order of the parameters, cluster, dependence.
 void describe_launch(ir::Function& kernel, CompiledKernel& result) {
   for (ir::Op const* op : nvptx::tensor_maps_of(kernel)) {
@@ -78,7 +65,7 @@ void describe_launch(ir::Function& kernel, CompiledKernel& result) {
     TensorMapInfo info;
     info.parameter = op->in<ir::TensorMapOp>("tensor")->index();
     info.box = map.box;
-    info.swizzle = swizzle_mode(map.swizzle);
+    info.swizzle = ir::swizzle_mode(map.swizzle);
     result.tensor_maps.push_back(info);
   }
   result.cluster = kernel.cluster;

@@ -6,6 +6,7 @@
 #include "codegen/nvptx/ptx/cp_async.hpp"
 #include "codegen/nvptx/ptx/mbarrier.hpp"
 #include "codegen/nvptx/ptx/tma.hpp"
+#include "ir/swizzle.hpp"
 #include "layout/element_offsets.hpp"
 #include "layout/shared_layouts.hpp"
 #include "target/tma_copies.hpp"
@@ -21,13 +22,11 @@ struct Boxes {
   std::vector<layout::ByteOffset> offsets;  ///< from the view's start
 };
 
-int swizzle_bytes(ir::Swizzle swizzle) { return swizzle == ir::Swizzle::none ? 0 : 16 << static_cast<int>(swizzle); }
-
 /// Gives the boxes of `map` in a view; refuses a copy that would write another order than the view's layout says.
 Boxes boxes_of(ir::Op const& op, ir::Value const& map, ir::Type const& view) {
   ir::Op const* const made = map.defined_by<ir::TensorMapOp>();
   if (made == nullptr) throw InternalError("nvptx: a tensor map of unknown origin");
-  int const swizzle = swizzle_bytes(made->as<ir::TensorMapOp>().swizzle);
+  int const swizzle = ir::swizzle_bytes(made->as<ir::TensorMapOp>().swizzle);
   int const size = bytes(view.element());
   Boxes result;
   result.lead = map.type().rank() - view.rank();

@@ -4,7 +4,9 @@
 #include <bit>
 #include <cstring>
 
+#include "ir/swizzle.hpp"
 #include "ir/text.hpp"
+#include "layout/shared_layouts.hpp"
 #include "sim/block/meaning.hpp"
 #include "sim/memory_element.hpp"
 #include "target/tma_strides.hpp"
@@ -19,10 +21,9 @@ using machine::LaneBytes;
 
 namespace {
 
-constexpr int swizzle_bytes(Swizzle swizzle) { return swizzle == Swizzle::none ? 16 : 16 << static_cast<int>(swizzle); }
 /// Bytes after which the pattern repeats, to which a buffer is aligned: 1024, 512, 256; 128 without a swizzle.
 constexpr std::uint32_t pattern_bytes(Swizzle swizzle) {
-  return swizzle == Swizzle::none ? 128u : 8u * static_cast<std::uint32_t>(swizzle_bytes(swizzle));
+  return static_cast<std::uint32_t>(layout::swizzle_alignment(swizzle_bytes(swizzle)));
 }
 
 /// A tensor map and one copy through it: the box in the tensor and in shared memory.
@@ -82,12 +83,11 @@ void check_placement(WarpProgram& warp, Op const& op, BoxCopy const& copy) {
   std::uint32_t const first = copy.region->addresses[0];
   if (first % pattern_bytes(copy.map->swizzle) != 0) return;  // the machine reports it
   auto const width = static_cast<std::uint32_t>(swizzle_bytes(copy.map->swizzle));
-  std::uint32_t const pitch = copy.map->swizzle == Swizzle::none ? inner * size : std::max(inner * size, width);
-  std::uint32_t const mask = width / 16 - 1;
+  std::uint32_t const pitch = std::max(inner * size, width);
   for (std::size_t i = 0; i < copy.region->addresses.size(); ++i) {
     auto const number = static_cast<std::uint32_t>(i);
     std::uint32_t expected = first + number / inner * pitch + number % inner * size;
-    expected ^= (expected >> 7 & mask) << 4;
+    if (width != 0) expected ^= (expected >> 7 & (width / 16 - 1)) << 4;
     if (expected == copy.region->addresses[i]) continue;
     throw UserError("simulate: " + std::string(op.info().mnemonic) + ": element " + std::to_string(number % inner) +
                         " of row " + std::to_string(number / inner) + " of the box goes to byte " +

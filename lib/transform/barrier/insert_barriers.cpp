@@ -6,11 +6,10 @@
 
 #include "analysis/hazards.hpp"
 #include "ir/builder.hpp"
-#include "ir/sides.hpp"
 #include "ir/walk.hpp"
 #include "tegula/abi/budget.hpp"
 #include "tegula/support/error.hpp"
-#include "tegula/target/target_info.hpp"
+#include "transform/barrier/named_barriers.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -20,80 +19,26 @@ using analysis::Hazards;
 using analysis::Level;
 using ir::Op;
 
-/// The partition around an op; null in a function's body.
-struct Partition {
-  Op* specialize = nullptr;
-  int number = 0;
-  [[nodiscard]] ir::Block& block() const { return specialize->block(number); }
-  /// The number of the replica that runs the block, its only argument.
-  [[nodiscard]] ir::Value* replica() const { return block().argument(0); }
-  [[nodiscard]] std::int64_t warps() const { return specialize->as<ir::WarpSpecializeOp>().warps[number]; }
-  [[nodiscard]] std::int64_t replicas() const { return specialize->as<ir::WarpSpecializeOp>().replicas[number]; }
-};
-
-Partition partition_of(Op& op) {
-  Op* inside = &op;
-  for (Op* around = op.parent_op(); around != nullptr; inside = around, around = around->parent_op())
-    if (around->is<ir::WarpSpecializeOp>()) {
-      int number = 0;
-      while (&around->block(number) != inside->parent()) ++number;
-      return {around, number};
-    }
-  return {};
-}
-
-/// Names of barriers: those that the text uses are left alone, and each group of warps gets one of its own.
+/// The names that barriers put in wait at: each group of warps gets one of its own.
 class Names {
  public:
-  explicit Names(ir::Function& function) {
-    ir::walk_pre_order(function, [&](Op& op) {
-      bool const named = (op.is<ir::BarrierOp>() || op.is<ir::BarrierArriveOp>()) && op.operand_count() > 0;
-      if (named) take(op, *op.operand());
-      return ir::Walk::advance;
-    });
-  }
+  explicit Names(ir::Function& function) : free_(function) {}
 
   /// The operand of a barrier of the whole partition, or of one replica of it; null when names have run out.
   ir::Value* get(Partition const& partition, bool all_replicas) {
     auto const key = std::pair(&partition.block(), all_replicas);
     if (auto const found = made_.find(key); found != made_.end()) return found->second;
     std::int64_t const count = all_replicas ? 1 : partition.replicas();
-    std::int64_t first = 1;
-    auto const free = [&] {
-      for (std::int64_t id = first; id < first + count; ++id)
-        if (taken_.count(id) != 0) return false;
-      return true;
-    };
-    while (first + count <= isa::named_barriers && !free()) ++first;
-    if (first + count > isa::named_barriers) return nullptr;
-    for (std::int64_t id = first; id < first + count; ++id) taken_.insert(id);
+    auto const first = free_.take(count);
+    if (!first) return nullptr;
     ir::Builder builder = ir::Builder::before(partition.block().front());
-    ir::Value* id = builder.index(first);
+    ir::Value* id = builder.index(*first);
     if (count > 1) id = builder.same(ir::AddOp{}, {partition.replica(), id});
     return made_[key] = id;
   }
 
  private:
-  void take(Op& op, ir::Value& id) {
-    if (auto const constant = ir::constant_int(id)) {
-      taken_.insert(*constant);
-      return;
-    }
-    // The number of a replica and a constant; else it may be any.
-    Op const* const sum = id.defining_op();
-    Partition const partition = partition_of(op);
-    std::int64_t first = 0, count = isa::named_barriers;
-    if (partition.specialize != nullptr) {
-      ir::Value const* const group = partition.replica();
-      if (&id == group) count = partition.replicas();
-      if (sum != nullptr && sum->is<ir::AddOp>() && (sum->lhs() == group || sum->rhs() == group))
-        if (auto const constant = ir::constant_int(*ir::other_side(*sum, *group)))
-          first = *constant, count = partition.replicas();
-    }
-    for (std::int64_t i = first; i < first + count; ++i) taken_.insert(i);
-  }
-
-  std::set<std::int64_t> taken_;
+  NamedBarriers free_;
   std::map<std::pair<ir::Block const*, bool>, ir::Value*> made_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
+#include "transform/barrier/fills.hpp"
 #include "transform/barrier/loop_regions.hpp"
 
 namespace tegula::transform {
@@ -15,8 +16,6 @@ namespace {
 using ir::Block;
 using ir::Op;
 using ir::Value;
-
-bool fills(Op const& op) { return op.is<ir::ElectOp>() && op.as<ir::ElectOp>().role == ir::Role::producer; }
 
 /// The least number of stages of the rings that a region fills; 0: not known.
 std::int64_t stages_of(Op const& fill) {

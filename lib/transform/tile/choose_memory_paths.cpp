@@ -7,6 +7,7 @@
 #include "analysis/tma_tensor.hpp"
 #include "ir/builder.hpp"
 #include "ir/rewrite.hpp"
+#include "ir/swizzle.hpp"
 #include "layout/shared_layouts.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
@@ -150,10 +151,7 @@ class Paths {
     ir::TensorMapOp wanted;
     for (int i = plan.box.size(); i < tensor->type().rank(); ++i) wanted.box.push_back(1);
     for (std::int64_t const extent : plan.box) wanted.box.push_back(extent);
-    wanted.swizzle = plan.swizzle_bytes == 128  ? ir::Swizzle::b128
-                     : plan.swizzle_bytes == 64 ? ir::Swizzle::b64
-                     : plan.swizzle_bytes == 32 ? ir::Swizzle::b32
-                                                : ir::Swizzle::none;
+    wanted.swizzle = ir::swizzle_of(plan.swizzle_bytes);
     Op* first = nullptr;  // behind the maps
     for (Op& op : function_.body()) {
       first = &op;

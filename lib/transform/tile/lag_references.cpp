@@ -12,6 +12,7 @@
 #include "ir/loop.hpp"
 #include "ir/sides.hpp"
 #include "ir/walk.hpp"
+#include "transform/tile/reshapes.hpp"
 #include "transform/tile/sum_range.hpp"
 
 namespace tegula::transform {
@@ -23,9 +24,7 @@ using ir::Value;
 constexpr std::int64_t slack_of_powers_of_2 = 8;
 constexpr std::int64_t slack_of_powers_of_e = 5;
 
-bool reshapes(Op const& op) {
-  return op.is<ir::BroadcastOp>() || op.is<ir::ExpandDimsOp>() || op.is<ir::SqueezeOp>() || op.is<ir::TransOp>();
-}
+bool moves_elements(Op const& op) { return reshapes(op) || op.is<ir::TransOp>(); }
 
 /// Names how a value depends on the reference. b is the base of the powers, r0 the previous iteration's reference, r
 /// this iteration's:
@@ -122,7 +121,7 @@ class Reference {
   std::optional<Dependence> dependence(Op& op) {
     if (&op == &max_)
       return of(*top_) == nullptr ? std::optional(Dependence{Role::reference, before().axes}) : std::nullopt;
-    if (reshapes(op)) {
+    if (moves_elements(op)) {
       Dependence result = *of(*op.operand());
       result.axes = reshaped(op, result.axes);
       return result;
@@ -149,7 +148,7 @@ class Reference {
   [[nodiscard]] bool bounds(Value const& scores, std::vector<int> const& axes) const {
     Op const* op = top_->defining_op();
     std::vector<Op const*> way;
-    while (op != nullptr && reshapes(*op) && !op->is<ir::BroadcastOp>()) {
+    while (op != nullptr && moves_elements(*op) && !op->is<ir::BroadcastOp>()) {
       way.push_back(op);
       op = op->operand()->defining_op();
     }
@@ -259,7 +258,7 @@ class Reference {
   bool only_quotients(Value const& value, std::vector<int> const& axes) const {
     return std::all_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
       Op const& user = *use.user;
-      if (reshapes(user)) return only_quotients(*user.result(), reshaped(user, axes));
+      if (moves_elements(user)) return only_quotients(*user.result(), reshaped(user, axes));
       return user.is<ir::DivOp>() && result_axes(*ir::other_side(user, value)) == axes;
     });
   }
@@ -271,7 +270,7 @@ class Reference {
       if (!carried_.contains(value.index())) return std::nullopt;
       return known_.at(loop_.yielded(value.index())).axes;
     }
-    if (!reshapes(*op)) return std::nullopt;
+    if (!moves_elements(*op)) return std::nullopt;
     auto const axes = result_axes(*op->operand());
     return axes ? std::optional(reshaped(*op, *axes)) : std::nullopt;
   }

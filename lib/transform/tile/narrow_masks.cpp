@@ -12,6 +12,7 @@
 #include "ir/walk.hpp"
 #include "support/checked_integer.hpp"
 #include "support/wide_integer.hpp"
+#include "transform/tile/reshapes.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -33,9 +34,6 @@ struct Coordinates {
     return iota == nullptr ? 1 : iota->result()->type().shape()[iota->as<ir::IotaOp>().axis];
   }
 };
-
-/// Tells whether an op only says where elements go.
-bool reshapes(Op const& op) { return op.is<ir::BroadcastOp>() || op.is<ir::ExpandDimsOp>() || op.is<ir::SqueezeOp>(); }
 
 /// Coordinates of a function's tiles.
 class Tiles {

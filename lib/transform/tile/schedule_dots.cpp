@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/shared_accesses.hpp"
 #include "ir/builder.hpp"
 #include "ir/constant_of.hpp"
 #include "layout/fragment_layouts.hpp"
@@ -226,7 +227,8 @@ class Schedule {
     auto const& uses = open.dots.back()->result()->uses();
     auto const stops = [&](Op& op) {
       bool stop = std::find(next.begin(), next.end(), &op) != next.end() || op.info().has(ir::terminator);
-      stop = stop || std::any_of(uses.begin(), uses.end(), [&](ir::Use const& use) { return inside(*use.user, op); });
+      stop = stop || std::any_of(uses.begin(), uses.end(),
+                                 [&](ir::Use const& use) { return analysis::is_inside(*use.user, op); });
       for (int i = 0; i < op.block_count() && !stop; ++i)
         ir::walk(op.block(i), [&](Op& nested) { stop = stop || nested.is<ir::WgmmaCommitOp>(); });
       return stop;
@@ -256,12 +258,6 @@ class Schedule {
     Op& wait = builder.op(ir::make_op<ir::WgmmaWaitOp>(younger), values, done);
     ir::replace(*open.dots.back(), builder.value(ir::ConvertLayoutOp{}, {wait.result(0)}, tile.with_layout(nullptr)));
     for (std::size_t i = open.dots.size() - 1; i-- > 0;) open.dots[i]->erase();
-  }
-
-  static bool inside(Op const& op, Op const& holder) {
-    Op const* at = &op;
-    while (at != nullptr && at != &holder) at = at->parent_op();
-    return at != nullptr;
   }
 
   /// Moves the ops that only compute the next value of a product's loop-carried register operand to the loop's end.

@@ -12,6 +12,7 @@
 #include "ir/rewrite.hpp"
 #include "ir/sides.hpp"
 #include "ir/walk.hpp"
+#include "transform/barrier/ring_lifetimes.hpp"
 #include "transform/simplify/carried.hpp"
 
 namespace tegula::transform {
@@ -27,12 +28,6 @@ using ir::Value;
 constexpr std::int64_t worth_a_test = 32;
 
 Op* only_user(Value const& value) { return value.uses().size() == 1 ? value.uses()[0].user : nullptr; }
-
-bool in_loop(Op const& op) {
-  Op const* at = op.parent_op();
-  while (at != nullptr && !at->is<ir::ForOp>()) at = at->parent_op();
-  return at != nullptr;
-}
 
 /// Carried by the loop whose body holds the op.
 bool is_carried(Value const& value, Op const& op) { return value.owner_block() == op.parent() && carry_of(value); }
@@ -417,7 +412,7 @@ PassResult lower_online_softmax(ir::Function& function, AnalysisCache&, PassCont
   std::vector<Op*> maxima, products;
   ir::walk(function, [&](Op& op) {
     if (op.is<ir::ReduceOp>() && op.as<ir::ReduceOp>().combine == ir::Combine::max &&
-        is_float(op.result()->type().element()) && in_loop(op))
+        is_float(op.result()->type().element()) && loop_around(*op.parent()) != nullptr)
       maxima.push_back(&op);
     if (op.is<ir::MulOp>() && op.result()->type().is_tile()) products.push_back(&op);
   });

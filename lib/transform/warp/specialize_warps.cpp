@@ -7,6 +7,7 @@
 #include "ir/exchange.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
+#include "transform/barrier/fills.hpp"
 #include "transform/simplify/eliminate_dead_code.hpp"
 
 namespace tegula::transform {
@@ -18,8 +19,6 @@ using ir::Value;
 
 constexpr int producer_warps = 4;  // setmaxnreg takes whole warpgroups
 constexpr std::int64_t max_registers = 240;
-
-bool fills(Op const& op) { return op.is<ir::ElectOp>() && op.as<ir::ElectOp>().role == ir::Role::producer; }
 
 bool in_fill(Op const& op) {
   for (Op const* at = &op; at != nullptr; at = at->parent_op())

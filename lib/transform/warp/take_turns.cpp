@@ -1,13 +1,13 @@
 #include "transform/warp/take_turns.hpp"
 
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "analysis/uniformity.hpp"
 #include "ir/builder.hpp"
 #include "ir/walk.hpp"
 #include "tegula/target/target_info.hpp"
+#include "transform/barrier/named_barriers.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -42,46 +42,22 @@ std::optional<Products> products_of(Block& body, TargetInfo const& target) {
   return found;
 }
 
-/// Names of barriers in use; nothing when one is computed.
-std::optional<std::set<std::int64_t>> names_in_use(ir::Function& function) {
-  std::set<std::int64_t> used;
-  bool known = true;
-  ir::walk(function, [&](Op& op) {
-    if ((!op.is<ir::BarrierOp>() && !op.is<ir::BarrierArriveOp>()) || op.operand_count() == 0) return;
-    if (auto const id = ir::constant_int(*op.operand()))
-      used.insert(*id);
-    else
-      known = false;
-  });
-  if (!known) return std::nullopt;
-  return used;
-}
-
-/// The first of so many names that follow each other and are not in use; 0: there are none.
-std::int64_t free_names(std::set<std::int64_t> const& used, std::int64_t count) {
-  for (std::int64_t first = 1; first + count <= isa::named_barriers; ++first) {
-    auto const taken = used.lower_bound(first);
-    if (taken == used.end() || *taken >= first + count) return first;
-  }
-  return 0;
-}
-
-bool give_turns(Block& partition, std::int64_t groups, std::set<std::int64_t>& used,
-                analysis::Uniformity const& uniformity, TargetInfo const& target) {
+bool give_turns(Block& partition, std::int64_t groups, NamedBarriers& names, analysis::Uniformity const& uniformity,
+                TargetInfo const& target) {
   std::vector<Products> loops;
   ir::walk(partition, [&](Op& op) {
     if (!op.is<ir::ForOp>() || !uniformity.runs_alike(op.block())) return;
     if (auto const products = products_of(op.block(), target)) loops.push_back(*products);
   });
-  std::int64_t const first = free_names(used, groups);
-  if (loops.empty() || first == 0) return false;
-  for (std::int64_t id = first; id < first + groups; ++id) used.insert(id);
+  if (loops.empty()) return false;
+  auto const first = names.take(groups);
+  if (!first) return false;
 
   ir::Builder b = ir::Builder::before(partition.front());
   ir::Type const index = ir::Type::index(), boolean = ir::Type::scalar(Element::boolean);
   Value* const warp = b.value(ir::WarpIndexOp{}, {}, index);
   Value* const group = b.same(ir::ShrOp{}, {warp, b.index(2)});
-  Value* const base = b.index(first);
+  Value* const base = b.index(*first);
   Value* const mine = b.same(ir::AddOp{}, {group, base});
   Value* const last = b.value(ir::make_op<ir::CompareOp>(ir::Predicate::eq), {group, b.index(groups - 1)}, boolean);
   Value* const following = b.same(ir::AddOp{}, {mine, b.index(1)});
@@ -107,8 +83,8 @@ bool give_turns(Block& partition, std::int64_t groups, std::set<std::int64_t>& u
 
 PassResult take_turns(ir::Function& function, AnalysisCache&, PassContext& context) {
   TargetInfo const& target = context.target;
-  auto used = names_in_use(function);
-  if (!function.is_kernel() || !used) return PassResult::unchanged;
+  if (!function.is_kernel()) return PassResult::unchanged;
+  NamedBarriers names(function);
   bool changed = false;
   analysis::Uniformity const uniformity(*function.parent());
   ir::walk(function, [&](Op& op) {
@@ -117,7 +93,7 @@ PassResult take_turns(ir::Function& function, AnalysisCache&, PassContext& conte
     for (int i = 0; i < op.block_count(); ++i) {
       std::int64_t const warps = roles.warps[i];
       if (roles.replicas[i] != 1 || warps % target.warps_per_group != 0 || warps == target.warps_per_group) continue;
-      changed = give_turns(op.block(i), warps / target.warps_per_group, *used, uniformity, target) || changed;
+      changed = give_turns(op.block(i), warps / target.warps_per_group, names, uniformity, target) || changed;
     }
   });
   return result_of(changed);

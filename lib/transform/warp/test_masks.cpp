@@ -19,7 +19,8 @@ using ir::Value;
 /// Registers of a thread from which on a test is cheaper than a mask.
 constexpr int worth_a_test = 16;
 
-bool in_loop(Op const& op) {
+/// Whether it stands in a loop other than the one over a persistent kernel's tiles.
+bool in_loop_of_tile(Op const& op) {
   Op const* at = op.parent_op();
   while (at != nullptr && (!at->is<ir::ForOp>() || at->as<ir::ForOp>().tiles)) at = at->parent_op();
   return at != nullptr;
@@ -53,7 +54,7 @@ struct Mask {
 
 std::optional<Mask> mask_of(Op& select, analysis::CoordinateSums& sums) {
   if (!select.result()->type().is_tile() || select.result()->type().layout()->registers() < worth_a_test ||
-      in_loop(select) || is_tested(select))
+      in_loop_of_tile(select) || is_tested(select))
     return std::nullopt;
   std::vector<Op*> const makers = makers_of(*select.in<ir::SelectOp>("condition"));
   auto const sum = makers.empty() ? std::nullopt : sums.compared(*makers.front());

@@ -1,0 +1,13 @@
+// Recognises ops that move elements and compute nothing.
+#pragma once
+
+#include "ir/op.hpp"
+
+namespace tegula::transform {
+
+/// Whether an op repeats, adds or drops axes; it leaves their order.
+inline bool reshapes(ir::Op const& op) {
+  return op.is<ir::BroadcastOp>() || op.is<ir::ExpandDimsOp>() || op.is<ir::SqueezeOp>();
+}
+
+}  // namespace tegula::transform
