@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdlib>
 #include <mutex>
 #include <optional>
@@ -73,7 +74,7 @@ void refuse_difference(trace::TracedKernel const& kernel, std::string_view first
     before = take_line(first);
     now = take_line(second);
   }
-  throw UserError(fmt::format("kernel '{}': a second trace gave `{}` where the first gave `{}`; a kernel without "
+  throw UserError(fmt::format("kernel '{}': a later trace gave `{}` where the first gave `{}`; a kernel without "
                               "captures is traced once, so what its lambda reads beside its parameters has to be "
                               "constant: capture the value in the lambda or make it an arg",
                               kernel.name(), now, before),
@@ -110,13 +111,17 @@ class Memo {
     return result;
   }
 
-  /// Traces once more at the second call, at every call under TEGULA_VERIFY=each. UserError if the result is another
-  /// kernel, since code of the first one would run.
+  /// Traces once more at the calls 2, 4, 8, 16 and so on, at every call under TEGULA_VERIFY=each, and until the traces
+  /// are equal again. UserError if the result is another kernel, since code of the first one would run. The number of
+  /// traces grows with the logarithm of that of calls, so this is always on.
   void compare(KernelRef const& kernel) {
-    if (compared_.load(std::memory_order_relaxed) && !support::options().verify_each) return;
+    std::uint64_t const call = calls_.fetch_add(1, std::memory_order_relaxed) + 1;
+    bool const due = std::has_single_bit(call) || differs_.load(std::memory_order_relaxed);
+    if (!due && !support::options().verify_each) return;
     std::shared_ptr<Traced const> const first = traced(kernel, GridFrom::kernel);
+    differs_.store(true, std::memory_order_relaxed);
     refuse_difference(first->kernel, first->text, kernel.trace(kernel.kernel).text());
-    compared_.store(true, std::memory_order_relaxed);
+    differs_.store(false, std::memory_order_relaxed);
   }
 
   bool find(device where, std::span<TensorFacts const> facts, GridFrom grid, FoundKernel& found) const {
@@ -148,7 +153,8 @@ class Memo {
 
   std::mutex trace_mutex_;
   std::shared_ptr<Traced const> traced_, with_stated_grid_;
-  std::atomic<bool> compared_ = false;
+  std::atomic<std::uint64_t> calls_ = 1;  ///< the first one makes the trace
+  std::atomic<bool> differs_ = false;     ///< at the last comparison
   mutable std::shared_mutex mutex_;
   std::vector<Variant> variants_;
 };
