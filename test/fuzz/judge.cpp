@@ -99,16 +99,17 @@ Level level_of(ir::Module const& module) {
   return ir::has_block_ops(module.kernel()) || holds<ir::ConvertLayoutOp>(module) ? Level::none : Level::tiles;
 }
 
-/// Elements that the threads of one CTA hold of all results, copies and all.
-double elements_of_cta(ir::Module const& module) {
-  double elements = 0;
+/// Elements that a warp computes in a step on average, copies and all.
+double elements_of_step(ir::Module const& module) {
+  double elements = 0, ops = 0;
   ir::walk(module.kernel(), [&](ir::Op& op) {
+    ++ops;
     for (int i = 0; i < op.result_count(); ++i)
       if (layout::Layout const* const layout =
               op.result(i)->type().in_registers() ? op.result(i)->type().layout() : nullptr)
-        elements += 32.0 * module.kernel().warps * layout->registers();
+        elements += 32.0 * layout->registers();
   });
-  return elements;
+  return 1 + elements / ops;
 }
 
 class Judge {
@@ -148,7 +149,8 @@ class Judge {
         return wrong(error.what());
       }
       if (options_.behind) options_.behind(name, module);
-      if (i + 1 == stop || (options_.each_pass && !ir::equal(module, judged))) {
+      bool const looked_at = options_.each_pass && computed_ <= options_.max_computed && !ir::equal(module, judged);
+      if (i + 1 == stop || looked_at) {
         if (std::string error = error_behind(module, std::span(passes).subspan(i + 1)); !error.empty())
           return wrong(std::move(error));
         judged = module.clone();
@@ -245,17 +247,21 @@ class Judge {
     options.max_reports = 2;
     options.max_steps = 3'000'000;
     sim::block::Simulation simulation(module.kernel(), found.views(), options);
+    double elements = 0;  // of one run
     auto const error_in = [&](sim::machine::Schedule const& schedule) {
       auto const result = simulation.run(schedule);
       ++runs_, ctas_ = result.values.blocks;
+      elements = static_cast<double>(result.values.steps) * elements_of_step(module);
+      computed_ += elements;
       std::string const error = only_wraps_in(result) ? found.difference(expected_, one_) : result.str();
       return error.empty() ? "" : "schedule " + sim::machine::to_text(schedule) + ": " + error;
     };
     std::string error = error_in(sim::machine::Schedule::latest());
     if (!error.empty()) return error;
     auto const runs = static_cast<double>(8 + ctas_ * module.kernel().warps + options_.schedules);
-    if (options_.each_pass && runs * static_cast<double>(ctas_) * elements_of_cta(module) <= options_.max_swept) {
+    if (options_.each_pass && runs * elements <= options_.max_swept) {
       auto const sweep = simulation.sweep(static_cast<std::uint64_t>(options_.schedules));
+      computed_ += static_cast<double>(sweep.runs) * elements;
       // The sweep keeps its first bad runs alone; where those only wrap, so do the others.
       runs_ += sweep.runs;
       bool const right = sweep.differing.empty() && std::all_of(sweep.bad.begin(), sweep.bad.end(), only_wraps_in);
@@ -272,6 +278,7 @@ class Judge {
   Arguments initial_, expected_;
   std::uint64_t runs_ = 0;
   std::int64_t ctas_ = 0;  ///< of the last run
+  double computed_ = 0;    ///< elements, in all runs
 };
 
 }  // namespace

@@ -65,9 +65,11 @@ struct JudgeOptions {
   /// last pass' text is run only.
   bool each_pass = false;
   int schedules = 1;  ///< seeds, besides `latest` and `earliest`; of a whole sweep where each_pass
-  /// Elements that the ops of one text compute in a whole sweep, each op once and each copy that a thread holds. Texts
-  /// beyond it run as the last pass' text does: a tile of odd extents has as many copies as the CTA has threads.
+  /// Elements that one text computes in a whole sweep, and each copy that a thread holds. Texts beyond it run as the
+  /// last pass' text does: a tile of odd extents has as many copies as the CTA has threads.
   double max_swept = 2e9;
+  /// Elements computed by the texts of all passes; beyond them only the last pass' text runs.
+  double max_computed = 1e10;
   std::string_view until;  ///< the last pass that runs; empty: all
   /// Called behind each pass; for tests, which break something there.
   std::function<void(std::string_view pass, ir::Module& module)> behind;
