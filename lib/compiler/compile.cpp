@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <optional>
 
 #include "analysis/budget.hpp"
 #include "analysis/launch_program.hpp"
@@ -16,6 +17,7 @@
 #include "support/dump.hpp"
 #include "target/gpu_target.hpp"
 #include "support/options.hpp"
+#include "support/own_stack.hpp"
 #include "tegula/support/error.hpp"
 #include "transform/tile/persistent_grid.hpp"
 #include "transform/pipeline.hpp"
@@ -36,6 +38,19 @@ bool becomes_block_ops(ir::Module const& module, CompileOptions const& options) 
     });
   }
   return found;
+}
+
+/// Calls `work`, for a long module on a stack of its own: LLVM follows chains of instructions by recursion, and callers
+/// may have small stacks. Memory is taken only as far as the recursion goes.
+template <class Work>
+auto with_stack_for(ir::Module const& module, Work const& work) {
+  constexpr std::size_t short_ops = 300, bytes_per_op = std::size_t{16} << 10, min_bytes = std::size_t{8} << 20;
+  std::size_t ops = 0;
+  for (auto const& function : module.functions()) ir::walk(*function, [&](ir::Op&) { ++ops; });
+  if (ops <= short_ops) return work();
+  std::optional<decltype(work())> result;
+  support::on_stack_of(min_bytes + ops * bytes_per_op, [&] { result.emplace(work()); });
+  return *std::move(result);
 }
 
 CompiledKernel generate(ir::Module const& lowered, CompileOptions const& options) {
@@ -79,7 +94,9 @@ transform::Pipeline default_pipeline(ir::Module const& module, CompileOptions co
   return default_pipeline(options.target);
 }
 
-ir::Module lower(ir::Module const& module, CompileOptions const& options) {
+namespace {
+
+ir::Module lowered_here(ir::Module const& module, CompileOptions const& options) {
   support::throw_user_error(ir::verify(module), "verifier");
   if (std::string const missing = ir::undefined_functions(module); !missing.empty())
     throw UserError("compile: " + missing + " declared but not defined; link a module that defines it");
@@ -91,13 +108,7 @@ ir::Module lower(ir::Module const& module, CompileOptions const& options) {
   return copy;
 }
 
-void refuse_for_gpu(ir::Module const& lowered, CompileOptions const& options) {
-  check_properties(lowered);
-  analysis::refuse_over_budget(lowered.kernel(), target::gpu_target(options));
-  codegen::refuse_ptx(lowered, options);
-}
-
-CompiledKernel emit(ir::Module const& lowered, CompileOptions const& options) {
+CompiledKernel emitted_here(ir::Module const& lowered, CompileOptions const& options) {
   support::Options const& environment = support::options();
   ir::Function const& kernel = lowered.kernel();
   if (options.target == Target::cuda) {
@@ -125,6 +136,22 @@ CompiledKernel emit(ir::Module const& lowered, CompileOptions const& options) {
   }
   write_dumps(support::Dump(environment, kernel.name()), lowered, options, result);
   return result;
+}
+
+}  // namespace
+
+ir::Module lower(ir::Module const& module, CompileOptions const& options) {
+  return with_stack_for(module, [&] { return lowered_here(module, options); });
+}
+
+void refuse_for_gpu(ir::Module const& lowered, CompileOptions const& options) {
+  check_properties(lowered);
+  analysis::refuse_over_budget(lowered.kernel(), target::gpu_target(options));
+  with_stack_for(lowered, [&] { return codegen::refuse_ptx(lowered, options), true; });
+}
+
+CompiledKernel emit(ir::Module const& lowered, CompileOptions const& options) {
+  return with_stack_for(lowered, [&] { return emitted_here(lowered, options); });
 }
 
 CompiledKernel compile(ir::Module const& module, CompileOptions const& options) {

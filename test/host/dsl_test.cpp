@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/small_stack.hpp"
 #include "tegula/tegula.hpp"
 
 using namespace tegula;
@@ -27,22 +28,6 @@ void run_both(K const& kernel, std::vector<T>& out, X const&... rest) {
   INFO(warps.report);
   CHECK(warps.clean);
   CHECK(out == by_warps);
-}
-
-/// Runs f in a thread with a stack of so many bytes.
-template <class F>
-void on_stack_of(std::size_t bytes, F f) {
-  pthread_attr_t attributes;
-  REQUIRE(pthread_attr_init(&attributes) == 0);
-  REQUIRE(pthread_attr_setstacksize(&attributes, bytes) == 0);
-  pthread_t thread{};
-  auto const run = [](void* body) -> void* {
-    (*static_cast<F*>(body))();
-    return nullptr;
-  };
-  REQUIRE(pthread_create(&thread, &attributes, run, &f) == 0);
-  REQUIRE(pthread_join(thread, nullptr) == 0);
-  REQUIRE(pthread_attr_destroy(&attributes) == 0);
 }
 
 std::vector<float> counted(int n, float first = 0) {
@@ -289,7 +274,7 @@ TEST_CASE("a chain of any length compiles, on a small stack, and has the simulat
   });
   std::vector<float> const x = counted(100);
   std::vector<float> y(100, -1);
-  on_stack_of(std::size_t{2} << 20, [&] {
+  test::on_stack_of(std::size_t{2} << 20, [&] {
     std::vector<float> tiles(100);
     launch(stream(device::host()), k, x, 2, y);
     CHECK(simulate(k, x, 2, tiles).clean);

@@ -111,7 +111,7 @@ class KernelGenerator : KernelWriter {
   }
 
  private:
-  static constexpr std::int64_t most_elements = 1 << 13;  ///< of a tile
+  static constexpr std::int64_t max_elements = 1 << 13;  ///< of a tile
 
   Element any_element() { return static_cast<Element>(pick(element_count)); }
   Entry any() { return pool_[static_cast<std::size_t>(pick(static_cast<int>(pool_.size())))]; }
@@ -143,7 +143,7 @@ class KernelGenerator : KernelWriter {
                                                         : std::vector<std::int64_t>{1, 2, 3, 5, 8, 16, 17, 33};
     for (int i = 0; i < rank; ++i) tile_.push_back(one_of(choices));
     // Each thread holds all elements of a tile of odd extents, so large ones would take minutes in the simulator.
-    while (tile_.product() > most_elements) *std::max_element(tile_.begin(), tile_.end()) /= 2;
+    while (tile_.product() > max_elements) *std::max_element(tile_.begin(), tile_.end()) /= 2;
     output_.clear();
     for (int i = 0; i < rank; ++i) output_.push_back(1 + pick(static_cast<int>(3 * tile_[i])));
     line("%zero = constant {value = 0 : i64} : i64");

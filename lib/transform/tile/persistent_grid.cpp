@@ -39,19 +39,24 @@ bool product_in_loop(ir::Function& function) {
   return found;
 }
 
-/// The axes of the grid that a value follows from.
-void collect_axes(Value const& value, std::set<std::int64_t>& axes, std::set<Value const*>& seen) {
-  Op const* const op = value.defining_op();
-  if (op == nullptr || !seen.insert(&value).second) return;
-  if (op->is<ir::BlockIndexOp>()) axes.insert(op->as<ir::BlockIndexOp>().axis);
-  for (Value const* operand : op->operands()) collect_axes(*operand, axes, seen);
+/// Finds the axes of the grid that any of the values follows from.
+std::set<std::int64_t> axes_behind(std::vector<Value const*> open) {
+  std::set<std::int64_t> axes;
+  std::set<Value const*> seen;
+  while (!open.empty()) {
+    Value const* const next = open.back();
+    open.pop_back();
+    Op const* const op = next->defining_op();
+    if (op == nullptr || !seen.insert(next).second) continue;
+    if (op->is<ir::BlockIndexOp>()) axes.insert(op->as<ir::BlockIndexOp>().axis);
+    open.insert(open.end(), op->operands().begin(), op->operands().end());
+  }
+  return axes;
 }
 
 bool on_grid(Op const& load) {
-  std::set<std::int64_t> axes;
-  std::set<Value const*> seen;
-  for (Value const* offset : load.all<ir::LoadOp>("offsets")) collect_axes(*offset, axes, seen);
-  return !axes.empty();
+  auto const offsets = load.all<ir::LoadOp>("offsets");
+  return !axes_behind({offsets.begin(), offsets.end()}).empty();
 }
 
 /// Tells whether every CTA would read again what the ones before it read: tiles that do not depend on its place, at
@@ -113,15 +118,15 @@ struct Uneven {
 
 /// The axis that says how long loops with products are; nothing: none, or several.
 std::optional<Uneven> uneven_axis(ir::Function& function) {
-  std::set<std::int64_t> axes;
-  std::set<Value const*> seen;
+  std::vector<Value const*> bounds;
   std::vector<ir::Loop> loops;
   ir::walk(function, [&](Op& op) {
     Op* const around = op.parent_op();
     if (!op.is<ir::DotOp>() || around == nullptr || !around->is<ir::ForOp>()) return;
     ir::Loop const& loop = loops.emplace_back(*around);
-    for (Value const* bound : {loop.lower(), loop.upper(), loop.step()}) collect_axes(*bound, axes, seen);
+    bounds.insert(bounds.end(), {loop.lower(), loop.upper(), loop.step()});
   });
+  std::set<std::int64_t> const axes = axes_behind(std::move(bounds));
   if (axes.size() != 1) return std::nullopt;
   Uneven uneven{static_cast<std::size_t>(*axes.begin()), Slope::level};
   ir::ValueMemo<Slope> slopes;

@@ -1,0 +1,13 @@
+// A stack of a chosen size for work that recurses deeply, as LLVM does over long chains of instructions.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace tegula::support {
+
+/// Calls `work` in a thread with a stack of so many bytes and waits for it; on the caller's stack where the system
+/// gives no such thread. Lets pass what it throws.
+void on_stack_of(std::size_t bytes, std::function<void()> const& work);
+
+}  // namespace tegula::support
