@@ -316,9 +316,7 @@ static void carried(Rule& rule) {
 }
 void apply(Rule& rule, ForOp const& op) {
   for (char const* const bound : {"lower", "upper", "step"}) rule.index_operand(bound);
-  rule.require(op.stages >= 0, "stages is " + std::to_string(op.stages));
-  rule.require(op.unroll >= 0, "unroll is " + std::to_string(op.unroll));
-  rule.require(op.distance >= 0 && (op.stages == 0 || op.distance < op.stages),
+  rule.require(op.stages == 0 || op.distance < op.stages,
                "distance is " + std::to_string(op.distance) + " with " + std::to_string(op.stages) +
                    " stages; copies run at least 0 and fewer iterations ahead than there are stages");
   carried(rule);
@@ -381,6 +379,8 @@ Inferred infer(OpKind kind, void const* attributes, std::span<Type const> operan
   if (!rule.require(counted,
                     std::to_string(operands.size()) + " operand" + (operands.size() == 1 ? "" : "s") + " but takes " +
                         (info.has(variadic) ? "at least " + std::to_string(named - 1) : std::to_string(named))))
+    return rule.out;
+  if (std::string const wrong = why_out_of_bounds(kind, attributes); !rule.require(wrong.empty(), wrong))
     return rule.out;
   dispatch(rule, kind, attributes);
   if (rule.failed) rule.out.types.clear();

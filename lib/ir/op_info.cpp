@@ -41,7 +41,7 @@ template <class OpStruct, class T>
 FieldRef reference(Field<OpStruct, T> const& field, OpStruct& op) {
   std::span<std::string_view const> names;
   if constexpr (field_kind<T>() == FieldKind::enumeration) names = enum_names<T>;
-  return {field.name, field_kind<T>(), &(op.*field.member), names};
+  return {field.name, field_kind<T>(), &(op.*field.member), names, field.range};
 }
 
 template <class OpStruct>
@@ -102,6 +102,25 @@ std::vector<FieldRef> fields_of(OpKind kind, void* op) {
   std::vector<FieldRef> result;
   op_info(kind).list_fields(op, result);
   return result;
+}
+
+std::string why_out_of_bounds(OpKind kind, void const* op) {
+  for (FieldRef const& field : fields_of(kind, const_cast<void*>(op))) {
+    auto const [min, max] = field.range;
+    auto const said = [&, min = min, max = max](std::string const& name, std::int64_t value) {
+      return name + " is " + std::to_string(value) + ", not " + std::to_string(min) + " to " + std::to_string(max);
+    };
+    auto const outside = [min = min, max = max](std::int64_t value) { return value < min || value > max; };
+    if (field.kind == FieldKind::integer) {
+      auto const value = *static_cast<std::int64_t const*>(field.data);
+      if (outside(value)) return said(std::string(field.name), value);
+    } else if (field.kind == FieldKind::extents) {
+      auto const& list = *static_cast<Extents const*>(field.data);
+      for (int i = 0; i < list.size(); ++i)
+        if (outside(list[i])) return said(std::string(field.name) + "[" + std::to_string(i) + "]", list[i]);
+    }
+  }
+  return {};
 }
 
 bool field_equal(FieldRef const& a, FieldRef const& b) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct FieldRef {
   FieldKind kind;
   void* data;
   std::span<std::string_view const> enum_names;
+  Bounds range = {};  ///< of integers and lists of them
 };
 
 struct OpInfo {
@@ -42,6 +44,8 @@ OpInfo const* find_op(std::string_view mnemonic);
 
 /// Gives the fields of an op struct instance, in declared order.
 std::vector<FieldRef> fields_of(OpKind kind, void* op);
+/// What is wrong with the integers of an op struct: "stages is 65, not 0 to 64"; empty: all are within their bounds.
+std::string why_out_of_bounds(OpKind kind, void const* op);
 bool field_equal(FieldRef const& a, FieldRef const& b);
 
 }  // namespace tegula::ir

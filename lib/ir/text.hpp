@@ -33,8 +33,6 @@ using support::Diagnostics;
 inline constexpr int text_version = 1;
 /// Limits the nesting of blocks, in text and in verified IR.
 inline constexpr int max_nesting = 64;
-/// Limits the elements of one tile.
-inline constexpr std::int64_t max_tile_elements = std::int64_t{1} << 24;
 
 struct PrintOptions {
   bool locations = false;

@@ -54,6 +54,7 @@ bool is_identifier(std::string_view name) {
 std::string describe(Literal value) {
   if (value.kind == Literal::Kind::floating) return fmt::format("{}", value.floating);
   if (value.kind == Literal::Kind::boolean) return value.integer != 0 ? "true" : "false";
+  if (value.kind == Literal::Kind::natural) return fmt::format("{}", static_cast<std::uint64_t>(value.integer));
   return fmt::format("{}", value.integer);
 }
 
@@ -82,14 +83,17 @@ struct Fitted {
 };
 
 Fitted fit(Literal value, Element element) {
-  bool const boolean = value.kind == Literal::Kind::boolean, floating = value.kind == Literal::Kind::floating;
+  bool const boolean = value.kind == Literal::Kind::boolean, floating = value.kind == Literal::Kind::floating,
+             natural = value.kind == Literal::Kind::natural;
   if (boolean != (element == Element::boolean) || (floating && !is_float(element))) return {};
   if (!is_float(element)) {
     ir::Constant const result = ir::make_constant(element, value.integer);
-    if (boolean || ir::to_int(result) == value.integer) return {result, ""};
+    if (boolean || (!natural && ir::to_int(result) == value.integer)) return {result, ""};
     return {};
   }
-  double const exact = floating ? value.floating : static_cast<double>(value.integer);
+  double const exact = floating  ? value.floating
+                       : natural ? static_cast<double>(static_cast<std::uint64_t>(value.integer))
+                                 : static_cast<double>(value.integer);
   ir::Constant const result = ir::make_constant(element, exact);
   auto const [greatest, beyond] = range_of(element);
   if (std::isfinite(exact) && std::abs(exact) >= beyond) return {{}, fmt::format(", which ends at {:.6g}", greatest)};
@@ -326,8 +330,14 @@ Id Recorder::extent(Id tensor, int axis, location where) {
 }
 
 Id Recorder::index_value(Coordinate const& coordinate, location where) {
-  if (!coordinate.is_traced) return constant({Literal::Kind::integer, coordinate.number, 0}, ir::Type::index(), where);
+  if (!coordinate.is_traced) return constant({coordinate.kind, coordinate.number, 0}, ir::Type::index(), where);
   return adapt(use(coordinate.traced, where), ir::Type::index(), where);
+}
+
+void refuse_blocks(std::uint64_t count, location where) {
+  throw UserError(fmt::format("grid: {} blocks are more than the {} that can be counted", count,
+                              std::numeric_limits<std::int64_t>::max()),
+                  where);
 }
 
 Epoch Recorder::epoch() const { return {impl_->effects, impl_->region}; }

@@ -18,7 +18,8 @@ enum class ParameterKind : std::uint8_t { tensor, scalar };
 /// (prepared launches: once). It never picks a variant whose facts do not hold.
 struct TensorFacts {
   bool unit_inner_stride = false;  ///< stride of the last axis is 1 (or its extent is 1 or less)
-  bool aligned_16 = false;  ///< address and all strides but the last suit TMA: multiples of 16 bytes in 0 .. 2^40 - 1
+  /// Address and all strides but the last suit TMA, multiples of 16 bytes in 0 .. 2^40 - 1, and so do all extents.
+  bool aligned_16 = false;
   friend bool operator==(TensorFacts const&, TensorFacts const&) = default;
 };
 

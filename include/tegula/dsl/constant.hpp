@@ -89,12 +89,15 @@ constexpr trace::Literal literal(X const& x) {
     result.floating = static_cast<double>(x);
   } else {
     if constexpr (number_kind<X>() == NumberKind::boolean) result.kind = trace::Literal::Kind::boolean;
-    if constexpr (StaticNumber<X>)
-      result.integer = static_cast<std::int64_t>(bare<X>::value);
-    else
-      result.integer = static_cast<std::int64_t>(x);
-    if constexpr (std::is_unsigned_v<bare<X>> && sizeof(x) == sizeof result.integer)
-      if (result.integer < 0) result = {trace::Literal::Kind::floating, 0, static_cast<double>(x)};  // beyond 63 bits
+    auto const number = [&] {
+      if constexpr (StaticNumber<X>)
+        return bare<X>::value;
+      else
+        return x;
+    }();
+    result.integer = static_cast<std::int64_t>(number);
+    if constexpr (std::is_unsigned_v<decltype(number)> && sizeof number == sizeof result.integer)
+      if (result.integer < 0) result.kind = trace::Literal::Kind::natural;
   }
   return result;
 }

@@ -78,7 +78,7 @@ class grid : public detail::Grid<static_cast<int>(sizeof...(Counts))> {
 
  public:
   grid(Counts... counts, location where = location::current())
-      : detail::Grid<rank>(state(where, counts...).list), counts_{detail::coordinate(counts).number...} {}
+      : detail::Grid<rank>(state(where, counts...).list), counts_{blocks(counts, where)...} {}
 
   /// Gives the number of blocks along an axis that was given as a plain number; for `launch`.
   [[nodiscard]] std::int64_t count(int which) const { return counts_[which]; }
@@ -88,6 +88,13 @@ class grid : public detail::Grid<static_cast<int>(sizeof...(Counts))> {
  private:
   std::int64_t counts_[rank];
 
+  template <class Count>
+  static std::int64_t blocks(Count const& count, location where) {
+    trace::Coordinate const written = detail::coordinate(count);
+    if (written.kind == trace::Literal::Kind::natural)
+      trace::refuse_blocks(static_cast<std::uint64_t>(written.number), where);
+    return written.number;
+  }
   static Indices state(location where, Counts const&... counts) {
     static_assert(rank >= 1 && rank <= max_rank, "grid: 1 to 8 numbers of blocks are expected");
     if (plain && trace::Recorder::active() == nullptr) return {};

@@ -75,7 +75,7 @@ constexpr T host_operand(X const& x) {
   if constexpr (HostLike<X>)
     return x.value();
   else if constexpr (StaticNumber<X>)
-    return static_cast<T>(literal(x).integer);
+    return static_cast<T>(bare<X>::value);
   else if constexpr (NarrowFloat<T> || NarrowFloat<X>)
     return static_cast<T>(static_cast<double>(x));
   else

@@ -48,8 +48,11 @@ constexpr trace::Coordinate coordinate(X const& x) {
   else if constexpr (IntegerScalar<X>) {
     result.traced = x.handle();
     result.is_traced = true;
-  } else if constexpr (Integer<X>)
-    result.number = literal(x).integer;
+  } else if constexpr (Integer<X>) {
+    trace::Literal const written = literal(x);
+    result.number = written.integer;
+    result.kind = written.kind;
+  }
   return result;
 }
 

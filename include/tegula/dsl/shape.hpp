@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tegula/dsl/constant.hpp"
+#include "tegula/ir/ops/control.hpp"
 #include "tegula/ir/type.hpp"
 
 namespace tegula {
@@ -16,7 +17,7 @@ struct Shape {
   static constexpr int rank = static_cast<int>(sizeof...(extents));
   static constexpr Extents list = {extents...};
   static constexpr std::int64_t elements = list.product();
-  static_assert(elements <= (std::int64_t{1} << 24), "shape: a tile has at most 16777216 elements");
+  static_assert(elements <= max_tile_elements, "shape: a tile has at most 16777216 elements");
 };
 template <std::int64_t... extents>
 inline constexpr Shape<extents...> shape{};
@@ -32,6 +33,7 @@ inline constexpr Axis<axes...> axis{};
 template <int depth, int distance = 0>
 struct Stages {
   static_assert(depth >= 0, "stages: a depth is at least 1, or 0 for the compiler's choice");
+  static_assert(depth <= ir::ForOp::max_stages, "stages: a depth is at most 64");
   static_assert(distance >= 0 && (distance < depth || distance == 0),
                 "stages: copies begin fewer iterations ahead than there are stages");
 };
@@ -42,6 +44,7 @@ inline constexpr Stages<depth, distance> stages{};
 template <int factor>
 struct Unroll {
   static_assert(factor >= 0, "unroll: a factor is at least 1, or 0 for the compiler's choice");
+  static_assert(factor <= ir::ForOp::max_unrolled, "unroll: a factor is at most 64");
 };
 template <int factor>
 inline constexpr Unroll<factor> unroll{};

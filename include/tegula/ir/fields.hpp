@@ -103,17 +103,45 @@ constexpr auto names(T... text) {
 template <class E>
 inline constexpr std::array<std::string_view, 0> enum_names{};
 
+/// The min and max of an integer attribute, or of each entry of a list.
+struct Bounds {
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+};
+
+/// Bounds that several ops share.
+namespace bounds {
+inline constexpr Bounds axis{0, max_rank - 1};
+inline constexpr Bounds grid_axis{0, 2};
+inline constexpr Bounds vector{0, 16};                             ///< elements of one access; 0: not decided
+inline constexpr Bounds shared_offset{-1, std::int64_t{1} << 30};  ///< bytes; -1: not decided
+inline constexpr Bounds mbarrier_count{1, (1 << 20) - 1};          ///< PTX: of arrivals, and of bytes, of a phase
+inline constexpr Bounds box{1, 256};                               ///< of a tensor map
+inline constexpr Bounds pending_groups{0, 7};
+inline constexpr Bounds barrier_threads{0, 1024};  ///< 0: all of the CTA
+}  // namespace bounds
+
 template <class OpStruct, class T>
 struct Field {
   std::string_view name;
   T OpStruct::*member;
+  Bounds range = {};
 };
+
+/// True for attributes that hold integers: they have bounds, and parser, verifier and recorder refuse all others.
+template <class T>
+inline constexpr bool holds_integers = std::is_same_v<T, std::int64_t> || std::is_same_v<T, Extents>;
 
 /// Holds one attribute of an op: its spelling and its member. Types: bool, std::int64_t, an enumeration over uint8_t
 /// with enum_names, Element, Extents, Constant, Symbol.
 template <class OpStruct, class T>
-constexpr Field<OpStruct, T> field(std::string_view name, T OpStruct::*member) {
+requires(!holds_integers<T>) constexpr Field<OpStruct, T> field(std::string_view name, T OpStruct::*member) {
   return {name, member};
+}
+template <class OpStruct, class T>
+requires(holds_integers<T>) constexpr Field<OpStruct, T> field(std::string_view name, T OpStruct::*member,
+                                                               Bounds range) {
+  return {name, member, range};
 }
 
 template <class... F>

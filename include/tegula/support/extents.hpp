@@ -8,6 +8,8 @@ namespace tegula {
 
 /// Limits the rank of a tile or tensor.
 inline constexpr int max_rank = 8;
+/// Most elements of one tile.
+inline constexpr std::int64_t max_tile_elements = std::int64_t{1} << 24;
 
 /// Holds up to max_rank integers without allocation. Appending past max_rank is the caller's error and is ignored: the
 /// DSL's static checks refuse such ranks before.

@@ -27,7 +27,7 @@ struct Handle {
 
 /// Holds a C++ number written in a kernel; it takes the element of the tile or scalar it meets.
 struct Literal {
-  enum class Kind : std::uint8_t { integer, floating, boolean };
+  enum class Kind : std::uint8_t { integer, natural, floating, boolean };  // natural: 2^63 or more, as unsigned bits
   Kind kind = Kind::integer;
   std::int64_t integer = 0;
   double floating = 0;
@@ -39,6 +39,7 @@ struct Coordinate {
   std::int64_t number = 0;
   bool in_elements = false;
   bool is_traced = false;
+  Literal::Kind kind = Literal::Kind::integer;  ///< of the number
 };
 
 /// Marks the point of a trace at which a load was written.
@@ -59,6 +60,9 @@ struct Ids {
 struct LoopHints {
   std::int64_t stages = 0, distance = 0, unroll = 0;
 };
+
+/// Refuses a number of blocks of 2^63 or more, given to a launch.
+[[noreturn]] void refuse_blocks(std::uint64_t count, location where);
 
 enum class RegionKind : std::uint8_t { kernel, function, loop, then_branch, else_branch };
 

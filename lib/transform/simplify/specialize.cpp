@@ -40,20 +40,19 @@ bool hand_facts_on(ir::Module& module) {
   return changed;
 }
 
-constexpr int max_stages = 64;
-constexpr int max_unrolled = 64;
+using ir::ForOp;
 
 bool in_range(CompileOptions const& options, support::Diagnostics& diagnostics) {
   bool good = true;
-  auto const check = [&](char const* name, int value, int most) {
+  auto const check = [&](char const* name, int value, std::int64_t most) {
     if (value >= 0 && value <= most) return;
     good = false;
     diagnostics.error("specialize: the option " + std::string(name) + " is " + std::to_string(value) + "; take 1 to " +
                       std::to_string(most) + ", or 0 for what the kernel says");
   };
-  check("stages", options.stages, max_stages);
-  check("distance", options.distance, max_stages - 1);
-  check("unroll", options.unroll, max_unrolled);
+  check("stages", options.stages, ForOp::max_stages);
+  check("distance", options.distance, ForOp::max_stages - 1);
+  check("unroll", options.unroll, ForOp::max_unrolled);
   return good;
 }
 

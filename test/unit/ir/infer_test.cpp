@@ -79,9 +79,9 @@ TEST_CASE("infer: the first mistake is told with the types in it") {
   CHECK(infer(AddOp{}, {a, b}).error == "add: lhs is tile<8x16xf32> but rhs is tile<16x8xf32>");
   CHECK(infer(SelectOp{}, {a, a, a}).error == "select: condition is tile<8x16xf32> but must be tile<8x16xbool>");
   CHECK(infer(AddOp{}, {a}).error == "add: 1 operand but takes 2");
-  CHECK(infer(make_op<BlockIndexOp>(std::int64_t{3}), {}).error == "block_index: axis 3 of 3 axes");
+  CHECK(infer(make_op<BlockIndexOp>(std::int64_t{3}), {}).error == "block_index: axis is 3, not 0 to 2");
   CHECK(infer(make_op<GridExtentOp>(std::int64_t{2}), {}).types == std::vector{Type::index()});
-  CHECK(infer(make_op<GridExtentOp>(std::int64_t{-1}), {}).error == "grid_extent: axis -1 of 3 axes");
+  CHECK(infer(make_op<GridExtentOp>(std::int64_t{-1}), {}).error == "grid_extent: axis is -1, not 0 to 2");
   CHECK(infer(MultiprocessorsOp{}, {}).types == std::vector{Type::index()});
   CHECK(infer(AddOp{}, {a, b}).types.empty());
   CHECK(infer(FmaOp{}, {a, a, a}).types == std::vector{a});

@@ -76,7 +76,7 @@ struct MinOp : CommutativeDefaults {
 struct MaxOp : CommutativeDefaults {
   static constexpr std::string_view mnemonic = "max";
   std::int64_t slack = 0;
-  static constexpr auto attributes() { return fields(field("slack", &MaxOp::slack)); }
+  static constexpr auto attributes() { return fields(field("slack", &MaxOp::slack, {0, 1024})); }
 };
 /// Computes the bitwise and of integers, the logical and of booleans.
 struct AndOp : CommutativeDefaults {

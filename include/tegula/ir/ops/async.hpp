@@ -27,7 +27,7 @@ struct TensorMapOp : OpDefaults {
   Extents box;
   Swizzle swizzle = Swizzle::none;
   static constexpr auto attributes() {
-    return fields(field("box", &TensorMapOp::box), field("swizzle", &TensorMapOp::swizzle));
+    return fields(field("box", &TensorMapOp::box, bounds::box), field("swizzle", &TensorMapOp::swizzle));
   }
 };
 
@@ -42,7 +42,7 @@ struct FetchOp : OpDefaults {
   static constexpr unsigned traits = block_op | variadic;
   static constexpr Effects effects = reads(Space::global, 0, Proxy::async);
   std::int64_t ring = 0;
-  static constexpr auto attributes() { return fields(field("ring", &FetchOp::ring)); }
+  static constexpr auto attributes() { return fields(field("ring", &FetchOp::ring, {0, 1 << 20})); }
 };
 
 /// Copies the box of the destination's shape at element offsets, one integer per tensor axis:
@@ -58,7 +58,7 @@ struct TmaLoadOp : OpDefaults {
   std::int64_t multicast = 0;
   CachePolicy cache = CachePolicy::normal;
   static constexpr auto attributes() {
-    return fields(field("multicast", &TmaLoadOp::multicast), field("cache", &TmaLoadOp::cache));
+    return fields(field("multicast", &TmaLoadOp::multicast, {0, 0xffff}), field("cache", &TmaLoadOp::cache));
   }
 };
 
@@ -127,7 +127,7 @@ struct BulkWaitOp : OpDefaults {
   std::int64_t pending = 0;
   bool read = false;
   static constexpr auto attributes() {
-    return fields(field("pending", &BulkWaitOp::pending), field("read", &BulkWaitOp::read));
+    return fields(field("pending", &BulkWaitOp::pending, bounds::pending_groups), field("read", &BulkWaitOp::read));
   }
 };
 
@@ -155,7 +155,7 @@ struct CpAsyncOp : OpDefaults {
   static constexpr unsigned traits = block_op | variadic;
   static constexpr Effects effects = reads(Space::global, 0) | writes(Space::shared, 1);
   std::int64_t vector = 1;
-  static constexpr auto attributes() { return fields(field("vector", &CpAsyncOp::vector)); }
+  static constexpr auto attributes() { return fields(field("vector", &CpAsyncOp::vector, {1, 16})); }
 };
 
 /// Closes each executing thread's group: `cp_async_commit`.
@@ -172,7 +172,9 @@ struct CpAsyncWaitOp : OpDefaults {
   static constexpr auto operands = names();
   static constexpr unsigned traits = block_op | synchronizes;
   std::int64_t pending = 0;
-  static constexpr auto attributes() { return fields(field("pending", &CpAsyncWaitOp::pending)); }
+  static constexpr auto attributes() {
+    return fields(field("pending", &CpAsyncWaitOp::pending, bounds::pending_groups));
+  }
 };
 
 /// Arrives for each executing thread when its earlier cp.async are done: `cp_async_arrive %mbarrier {counted = true}`.

@@ -30,7 +30,9 @@ struct MbarrierInitOp : OpDefaults {
   static constexpr unsigned traits = block_op | synchronizes;
   static constexpr Effects effects = writes(Space::shared, 0);
   std::int64_t arrivals = 1;
-  static constexpr auto attributes() { return fields(field("arrivals", &MbarrierInitOp::arrivals)); }
+  static constexpr auto attributes() {
+    return fields(field("arrivals", &MbarrierInitOp::arrivals, bounds::mbarrier_count));
+  }
 };
 
 /// Invalidates mbarriers: `mbarrier_inval %b`. The bytes of each object may be used for something else after a barrier.
@@ -51,7 +53,8 @@ struct MbarrierArriveOp : OpDefaults {
   std::int64_t count = 1;
   Purpose purpose = Purpose::order;
   static constexpr auto attributes() {
-    return fields(field("count", &MbarrierArriveOp::count), field("purpose", &MbarrierArriveOp::purpose));
+    return fields(field("count", &MbarrierArriveOp::count, bounds::mbarrier_count),
+                  field("purpose", &MbarrierArriveOp::purpose));
   }
 };
 
@@ -64,7 +67,8 @@ struct MbarrierExpectOp : OpDefaults {
   std::int64_t bytes = 0;
   bool arrive = true;
   static constexpr auto attributes() {
-    return fields(field("bytes", &MbarrierExpectOp::bytes), field("arrive", &MbarrierExpectOp::arrive));
+    return fields(field("bytes", &MbarrierExpectOp::bytes, {0, bounds::mbarrier_count.max}),
+                  field("arrive", &MbarrierExpectOp::arrive));
   }
 };
 
@@ -109,7 +113,8 @@ struct BarrierOp : OpDefaults {
   std::int64_t threads = 0;
   Purpose purpose = Purpose::order;
   static constexpr auto attributes() {
-    return fields(field("threads", &BarrierOp::threads), field("purpose", &BarrierOp::purpose));
+    return fields(field("threads", &BarrierOp::threads, bounds::barrier_threads),
+                  field("purpose", &BarrierOp::purpose));
   }
 };
 
@@ -121,7 +126,8 @@ struct BarrierArriveOp : OpDefaults {
   std::int64_t threads = 0;
   Purpose purpose = Purpose::order;
   static constexpr auto attributes() {
-    return fields(field("threads", &BarrierArriveOp::threads), field("purpose", &BarrierArriveOp::purpose));
+    return fields(field("threads", &BarrierArriveOp::threads, bounds::barrier_threads),
+                  field("purpose", &BarrierArriveOp::purpose));
   }
 };
 

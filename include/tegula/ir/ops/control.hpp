@@ -28,6 +28,8 @@ struct ForOp : OpDefaults {
   static constexpr std::string_view mnemonic = "for";
   static constexpr auto operands = names("lower", "upper", "step", "inits");
   static constexpr unsigned traits = has_regions | variadic;
+  static constexpr std::int64_t max_stages = 64;
+  static constexpr std::int64_t max_unrolled = 64;
   std::int64_t stages = 0;  ///< circular-buffer depth that stages<n> asks for; 0: not said
   /// Distance by which copies run ahead; 0: the depth, one less if a stage is freed an iteration later.
   std::int64_t distance = 0;
@@ -36,8 +38,10 @@ struct ForOp : OpDefaults {
   bool tiles = false;
   LoopRegion region = LoopRegion::none;
   static constexpr auto attributes() {
-    return fields(field("stages", &ForOp::stages), field("distance", &ForOp::distance), field("unroll", &ForOp::unroll),
-                  field("tiles", &ForOp::tiles), field("region", &ForOp::region));
+    return fields(field("stages", &ForOp::stages, {0, max_stages}),
+                  field("distance", &ForOp::distance, {0, max_stages - 1}),
+                  field("unroll", &ForOp::unroll, {0, max_unrolled}), field("tiles", &ForOp::tiles),
+                  field("region", &ForOp::region));
   }
 };
 
@@ -84,7 +88,7 @@ struct CallOp : OpDefaults {
   Symbol callee;
   std::int64_t virtual_bytes = -1;
   static constexpr auto attributes() {
-    return fields(field("callee", &CallOp::callee), field("virtual", &CallOp::virtual_bytes));
+    return fields(field("callee", &CallOp::callee), field("virtual", &CallOp::virtual_bytes, bounds::shared_offset));
   }
 };
 

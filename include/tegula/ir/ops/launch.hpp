@@ -28,7 +28,7 @@ struct ExtentOp : OpDefaults {
   static constexpr auto operands = names("tensor");
   static constexpr unsigned traits = symbolic;
   std::int64_t axis = 0;
-  static constexpr auto attributes() { return fields(field("axis", &ExtentOp::axis)); }
+  static constexpr auto attributes() { return fields(field("axis", &ExtentOp::axis, bounds::axis)); }
 };
 
 /// Gives this block's index along a grid axis: `%b = block_index {axis = 0} : i64`.
@@ -37,7 +37,7 @@ struct BlockIndexOp : OpDefaults {
   static constexpr auto operands = names();
   static constexpr unsigned traits = symbolic;
   std::int64_t axis = 0;
-  static constexpr auto attributes() { return fields(field("axis", &BlockIndexOp::axis)); }
+  static constexpr auto attributes() { return fields(field("axis", &BlockIndexOp::axis, bounds::grid_axis)); }
 };
 
 /// Gives the launch's number of blocks along a grid axis, at least 1: `%n = grid_extent {axis = 0} : i64`; 1 along an
@@ -47,7 +47,7 @@ struct GridExtentOp : OpDefaults {
   static constexpr auto operands = names();
   static constexpr unsigned traits = symbolic;
   std::int64_t axis = 0;
-  static constexpr auto attributes() { return fields(field("axis", &GridExtentOp::axis)); }
+  static constexpr auto attributes() { return fields(field("axis", &GridExtentOp::axis, bounds::grid_axis)); }
 };
 
 /// Gives the number of multiprocessors of the device that runs the kernel, for persistent grids:

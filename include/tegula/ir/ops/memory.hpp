@@ -22,7 +22,7 @@ struct LoadOp : OpDefaults {
   std::int64_t vector = 0;
   Symbol by_pointer;
   static constexpr auto attributes() {
-    return fields(field("pad", &LoadOp::pad), field("vector", &LoadOp::vector),
+    return fields(field("pad", &LoadOp::pad), field("vector", &LoadOp::vector, bounds::vector),
                   field("by_pointer", &LoadOp::by_pointer));
   }
 };
@@ -35,7 +35,7 @@ struct StoreOp : OpDefaults {
   static constexpr unsigned traits = variadic;
   static constexpr Effects effects = writes(Space::global, 0);
   std::int64_t vector = 0;
-  static constexpr auto attributes() { return fields(field("vector", &StoreOp::vector)); }
+  static constexpr auto attributes() { return fields(field("vector", &StoreOp::vector, bounds::vector)); }
 };
 
 }  // namespace tegula::ir

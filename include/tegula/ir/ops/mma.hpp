@@ -62,7 +62,7 @@ struct WgmmaWaitOp : OpDefaults {
   static constexpr auto operands = names("values");
   static constexpr unsigned traits = block_op | synchronizes | collective | variadic;
   std::int64_t pending = 0;
-  static constexpr auto attributes() { return fields(field("pending", &WgmmaWaitOp::pending)); }
+  static constexpr auto attributes() { return fields(field("pending", &WgmmaWaitOp::pending, bounds::pending_groups)); }
 };
 
 /// Computes acc + a * b on registers, warp by warp (mma.sync): `%d = mma %a, %b, %acc : tile<64x64xf32, mma>`. %a in

@@ -29,8 +29,8 @@ struct ReduceOp : OpDefaults {
   Order order = Order::any;
   std::int64_t scratch = -1;
   static constexpr auto attributes() {
-    return fields(field("axis", &ReduceOp::axis), field("combine", &ReduceOp::combine),
-                  field("order", &ReduceOp::order), field("scratch", &ReduceOp::scratch));
+    return fields(field("axis", &ReduceOp::axis, bounds::axis), field("combine", &ReduceOp::combine),
+                  field("order", &ReduceOp::order), field("scratch", &ReduceOp::scratch, bounds::shared_offset));
   }
 };
 

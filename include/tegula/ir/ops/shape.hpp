@@ -15,7 +15,7 @@ struct IotaOp : OpDefaults {
   static constexpr std::string_view mnemonic = "iota";
   static constexpr auto operands = names();
   std::int64_t axis = 0;
-  static constexpr auto attributes() { return fields(field("axis", &IotaOp::axis)); }
+  static constexpr auto attributes() { return fields(field("axis", &IotaOp::axis, bounds::axis)); }
 };
 /// Repeats axes of extent 1 to the extents of the result type; same rank and element.
 struct BroadcastOp : OpDefaults {
@@ -27,21 +27,21 @@ struct ExpandDimsOp : OpDefaults {
   static constexpr std::string_view mnemonic = "expand_dims";
   static constexpr auto operands = names("tile");
   Extents axes;
-  static constexpr auto attributes() { return fields(field("axes", &ExpandDimsOp::axes)); }
+  static constexpr auto attributes() { return fields(field("axes", &ExpandDimsOp::axes, bounds::axis)); }
 };
 /// Drops axes of extent 1: `{axes = [1]}`, positions in the operand, ascending.
 struct SqueezeOp : OpDefaults {
   static constexpr std::string_view mnemonic = "squeeze";
   static constexpr auto operands = names("tile");
   Extents axes;
-  static constexpr auto attributes() { return fields(field("axes", &SqueezeOp::axes)); }
+  static constexpr auto attributes() { return fields(field("axes", &SqueezeOp::axes, bounds::axis)); }
 };
 /// Permutes axes: `{permutation = [1, 0]}`; result axis i is operand axis permutation[i].
 struct TransOp : OpDefaults {
   static constexpr std::string_view mnemonic = "trans";
   static constexpr auto operands = names("tile");
   Extents permutation;
-  static constexpr auto attributes() { return fields(field("permutation", &TransOp::permutation)); }
+  static constexpr auto attributes() { return fields(field("permutation", &TransOp::permutation, bounds::axis)); }
 };
 /// Gives the same tile in the layout of the result type. One of the two types may lack a layout, which layout
 /// assignment then decides: where products meet tiles that do not have a layout yet. `scratch` as for reduce.
@@ -49,7 +49,9 @@ struct ConvertLayoutOp : OpDefaults {
   static constexpr std::string_view mnemonic = "convert_layout";
   static constexpr auto operands = names("tile");
   std::int64_t scratch = -1;
-  static constexpr auto attributes() { return fields(field("scratch", &ConvertLayoutOp::scratch)); }
+  static constexpr auto attributes() {
+    return fields(field("scratch", &ConvertLayoutOp::scratch, bounds::shared_offset));
+  }
 };
 
 /// Gives the box of the result's shape at these offsets:
@@ -60,7 +62,7 @@ struct ExtractOp : OpDefaults {
   static constexpr auto operands = names("tile");
   static constexpr unsigned traits = block_op;
   Extents offsets;
-  static constexpr auto attributes() { return fields(field("offsets", &ExtractOp::offsets)); }
+  static constexpr auto attributes() { return fields(field("offsets", &ExtractOp::offsets, {0, max_tile_elements})); }
 };
 
 }  // namespace tegula::ir

@@ -18,7 +18,8 @@ struct SharedAllocOp : OpDefaults {
   std::int64_t align = 16;
   std::int64_t offset = -1;
   static constexpr auto attributes() {
-    return fields(field("align", &SharedAllocOp::align), field("offset", &SharedAllocOp::offset));
+    return fields(field("align", &SharedAllocOp::align, {1, 4096}),
+                  field("offset", &SharedAllocOp::offset, bounds::shared_offset));
   }
 };
 

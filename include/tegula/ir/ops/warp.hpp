@@ -22,8 +22,9 @@ struct WarpSpecializeOp : OpDefaults {
   Extents replicas;
   Extents registers;
   static constexpr auto attributes() {
-    return fields(field("warps", &WarpSpecializeOp::warps), field("replicas", &WarpSpecializeOp::replicas),
-                  field("registers", &WarpSpecializeOp::registers));
+    return fields(field("warps", &WarpSpecializeOp::warps, {1, 32}),
+                  field("replicas", &WarpSpecializeOp::replicas, {1, 32}),
+                  field("registers", &WarpSpecializeOp::registers, {0, 256}));
   }
 };
 
@@ -44,7 +45,8 @@ struct ElectOp : OpDefaults {
   Role role = Role::none;
   LoopRegion region = LoopRegion::none;
   static constexpr auto attributes() {
-    return fields(field("warp", &ElectOp::warp), field("role", &ElectOp::role), field("region", &ElectOp::region));
+    return fields(field("warp", &ElectOp::warp, {-1, 31}), field("role", &ElectOp::role),
+                  field("region", &ElectOp::region));
   }
 };
 
@@ -83,7 +85,7 @@ struct ShuffleOp : OpDefaults {
   static constexpr auto operands = names("tile");
   static constexpr unsigned traits = block_op | collective;
   std::int64_t mask = 1;
-  static constexpr auto attributes() { return fields(field("mask", &ShuffleOp::mask)); }
+  static constexpr auto attributes() { return fields(field("mask", &ShuffleOp::mask, {1, 31})); }
 };
 
 /// Combines the elements that each thread holds along the axis in its own registers:
@@ -98,7 +100,7 @@ struct FoldOp : OpDefaults {
   std::int64_t axis = 0;
   Combine combine = Combine::sum;
   static constexpr auto attributes() {
-    return fields(field("axis", &FoldOp::axis), field("combine", &FoldOp::combine));
+    return fields(field("axis", &FoldOp::axis, bounds::axis), field("combine", &FoldOp::combine));
   }
 };
 
