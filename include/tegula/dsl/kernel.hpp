@@ -222,9 +222,10 @@ struct NoKernel {};
 /// Makes a kernel. The name is an identifier; it does not have to be unique.
 ///
 /// A lambda without captures is traced once in a process. So everything that it reads beside its parameters has to be
-/// constant: a global or static variable that changes does not reach later launches. The first two launches trace and
-/// compare, every launch does under TEGULA_VERIFY=each; a difference is a UserError that shows it. A lambda with
-/// captures is traced at every launch that is not prepared: capture the value, or make it an arg<T>.
+/// constant: a global or static variable that changes does not reach later launches. Launches 2, 4, 8, 16 and so on
+/// trace again and compare; under TEGULA_VERIFY=each every launch does. A difference is a UserError that shows it. A
+/// lambda with captures is traced at every launch that is not prepared. To let a value change, capture it or make it an
+/// arg<T>.
 template <class F>
 constexpr auto kernel(char const* name, F function, location where = location::current()) {
   using signature = detail::KernelSignature<F>;
