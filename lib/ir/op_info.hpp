@@ -44,7 +44,7 @@ OpInfo const* find_op(std::string_view mnemonic);
 
 /// Gives the fields of an op struct instance, in declared order.
 std::vector<FieldRef> fields_of(OpKind kind, void* op);
-/// What is wrong with the integers of an op struct: "stages is 65, not 0 to 64"; empty: all are within their bounds.
+/// Names the first integer of an op struct outside its bounds: "stages is 65, not 0 to 64". Empty: there is none.
 std::string why_out_of_bounds(OpKind kind, void const* op);
 bool field_equal(FieldRef const& a, FieldRef const& b);
 

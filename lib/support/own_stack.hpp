@@ -1,4 +1,4 @@
-// A stack of a chosen size for work that recurses deeply, as LLVM does over long chains of instructions.
+// Runs work that recurses deeply, as LLVM does over long chains of instructions, on a stack of a chosen size.
 #pragma once
 
 #include <cstddef>
