@@ -246,7 +246,7 @@ int run(Settings const& settings) {
     try {
       given.emplace_back(file);
       if (family_of(given.back().kernel()) == nullptr)
-        throw UserError(fmt::format("kernel @{} belongs to no family", given.back().kernel()));
+        throw UserError(fmt::format("kernel @{} does not belong to a family", given.back().kernel()));
     } catch (Error const& error) {
       say(fmt::format("WRONG: {}: {}", file, first_line(error.what())));
       right = false;

@@ -26,7 +26,7 @@ std::string known(std::int64_t value) { return value < 0 ? "unknown" : std::to_s
 std::string KernelFacts::str() const {
   std::string text;
   for (MemoryAccessFacts const& access : accesses)
-    text += fmt::format("{} {}: {} bytes a thread, {} {} a warp, {} at least{}\n", name(access.kind), access.memory,
+    text += fmt::format("{} {}: {} bytes a thread, {} {} a warp, minimum {}{}\n", name(access.kind), access.memory,
                         access.bytes, access.cost, access.global() ? "sectors" : "wavefronts", access.least,
                         access.where.known() ? fmt::format(" ({}:{})", access.where.file(), access.where.line()) : "");
   text += fmt::format(

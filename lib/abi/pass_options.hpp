@@ -33,9 +33,9 @@ constexpr void for_each_pass_option(Options& options, Visit visit) {
   visit("unroll", "iterations of every loop that become one", options.unroll);
   visit("split", "CTAs of a cluster that share a product's loop", options.split);
   visit("exact", "every rounding as written", options.exact);
-  visit("epilogue", "the last iterations of loops whose copies run ahead get separate code", options.epilogue);
+  visit("epilogue", "separate code for the last iterations of loops whose copies run ahead", options.epilogue);
   visit("persistence", "CTAs are persistent", options.persistence);
-  visit("specialization", "copies get warps of their own", options.specialization);
+  visit("specialization", "copies run in separate warps", options.specialization);
 }
 
 }  // namespace tegula::abi

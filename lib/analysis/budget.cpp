@@ -126,7 +126,7 @@ Budget budget(ir::Function const& kernel, TargetInfo const& target) {
          number(kernel.warps) + " warps" + (copying > 0 ? ", " + number(copying) + " of them for copies" : "") +
              ", so " + number(result.threads) + " threads of a CTA, " + number(target.threads) + " allowed",
          "ask for " + number(target.threads / target.lanes - copying) + " warps or fewer" +
-             (copying > 0 ? ", or for no warps of their own for copies (specialization off)" : ""));
+             (copying > 0 ? ", or turn warp specialization off, which adds warps for copies" : ""));
   int const open = open_product_registers(kernel);
   bool const serialised = open > 0 && open + target.wgmma.extra_registers > result.registers_allowed;
   if (serialised)

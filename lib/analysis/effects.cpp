@@ -48,7 +48,7 @@ bool removable(ir::Op const& op) {
 ir::ParameterAttributes const& parameter_of(ir::Value const& tensor) {
   ir::Block const* const block = tensor.owner_block();
   ir::Function const* const function = block == nullptr ? nullptr : block->parent_function();
-  if (function == nullptr) throw InternalError("a tensor that is no parameter");
+  if (function == nullptr) throw InternalError("a tensor that is not a parameter");
   return function->parameter_attributes()[static_cast<std::size_t>(tensor.index())];
 }
 

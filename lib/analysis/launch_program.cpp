@@ -45,9 +45,9 @@ class Slice {
         std::int32_t const rest = emit(LaunchOp::rem, extent, divisor);
         std::int32_t const zero = number(0);
         program.requirements.push_back({emit(LaunchOp::eq, rest, zero),
-                                        "argument " + std::to_string(i + 1) + ": its type says multiple_of<" +
-                                            std::to_string(multiple) + ">, the extent of axis " + std::to_string(axis) +
-                                            " is none",
+                                        "argument " + std::to_string(i + 1) + ": the extent of axis " +
+                                            std::to_string(axis) + " is not a multiple of " + std::to_string(multiple) +
+                                            ", as multiple_of in its type promises",
                                         kernel.where.file(), kernel.where.line()});
       }
     }
@@ -146,7 +146,7 @@ class Slice {
         return emit(LaunchOp::bit_xor, bits, mask);
       }
       default:
-        throw InternalError("launch program: " + std::string(op->info().mnemonic) + " has no step");
+        throw InternalError("launch program: no step for " + std::string(op->info().mnemonic));
     }
   }
 

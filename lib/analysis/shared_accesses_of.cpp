@@ -220,7 +220,7 @@ void SharedAccesses::add(Op const& op, std::vector<Access>& into) {
       break;
     default:
       if (op.info().effects.count > 0)
-        throw InternalError("accesses: " + std::string(op.info().mnemonic) + " has effects of which nothing is known");
+        throw InternalError("accesses: " + std::string(op.info().mnemonic) + " has effects that no analysis models");
       break;
   }
 }

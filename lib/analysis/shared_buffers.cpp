@@ -134,7 +134,7 @@ Completion completion_of(Op const& op) {
     default:
       for (Effect const& effect : op.info().effects.list)
         if (effect.proxy == Proxy::async)
-          throw InternalError("completion: nothing is known to complete " + std::string(op.info().mnemonic));
+          throw InternalError("completion: no known op completes " + std::string(op.info().mnemonic));
       return Completion::none;
   }
 }

@@ -92,7 +92,7 @@ std::string Uniformity::str(Function const& function) const {
   auto const names = value_names(function);
   std::string text;
   walk_pre_order(function.body(), [&](Op& op) {
-    if (divergent_control(op)) text += std::string(op.info().mnemonic) + ": warps take it differently\n";
+    if (divergent_control(op)) text += std::string(op.info().mnemonic) + ": warps take different paths\n";
     for (int i = 0; i < op.result_count(); ++i)
       if (divergent(*op.result(i))) text += names.at(op.result(i)) + " differs between warps\n";
     return Walk::advance;

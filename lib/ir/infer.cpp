@@ -243,7 +243,7 @@ void apply(Rule& rule, DotOp const& op) {
   rule.require(is_float(a.element()) || a.element() == Element::i8,
                "no product of " + std::string(name(a.element())) + " tiles" + both);
   rule.require(op.precision == DotPrecision::full || a.element() == Element::f32,
-               "precision tf32 is of f32, not of " + std::string(name(a.element())) + both);
+               "precision tf32 is for f32, not for " + std::string(name(a.element())) + both);
   Type const wanted = Type::tile(dot_accumulator(a.element()), {a.shape()[0], b.shape()[1]});
   rule.require(acc.with_layout(nullptr) == wanted,
                "accumulator is " + short_text(acc) + " but must be " + short_text(wanted) + both);

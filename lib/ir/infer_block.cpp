@@ -122,9 +122,9 @@ void apply(Rule& rule, SharedAllocOp const& op) {
 
 /// True if a buffer's layout is known, on which that of a part of it depends.
 bool with_layout(Rule& rule, Type const& buffer) {
-  return rule.require(buffer.layout() != nullptr, "the source is " + to_string(buffer) +
-                                                      ", a buffer without a layout; say dense or swizzled(128), for "
-                                                      "example");
+  return rule.require(
+      buffer.layout() != nullptr,
+      "the source is " + to_string(buffer) + ", a buffer without a layout; write dense or swizzled(128), for example");
 }
 
 void apply(Rule& rule, ViewOp const&) {
@@ -138,7 +138,7 @@ void apply(Rule& rule, ViewOp const&) {
   int const drop = source.rank() - stated.rank();
   bool inside = stated.is_shared() && stated.element() == source.element() && drop >= 0;
   for (int i = 0; inside && i < stated.rank(); ++i) inside = stated.shape()[i] <= source.shape()[i + drop];
-  if (!rule.require(inside, "the result is " + to_string(stated) + ", no box of " + to_string(source))) return;
+  if (!rule.require(inside, "the result is " + to_string(stated) + ", not a box of " + to_string(source))) return;
   layout::Layout const* const layout = without_leading(*source.layout(), drop);
   if (rule.require(layout != nullptr, "the leading axes of " + to_string(source) + " are not the outermost in memory"))
     rule.result(stated.with_layout(layout));
@@ -194,7 +194,7 @@ void apply(Rule&, FenceProxyAsyncOp const&) {}
 void apply(Rule& rule, BarrierOp const& op) {
   at_most_operands(rule, 1);
   if (rule.operands.empty()) {
-    rule.require(op.threads == 0, "threads is said of named barriers only; without an id all threads of the CTA meet");
+    rule.require(op.threads == 0, "threads belongs to named barriers only; without an id all threads of the CTA meet");
     return;
   }
   integer_operand(rule, "id");
@@ -278,7 +278,7 @@ void apply(Rule& rule, CpAsyncOp const& op) {
     return;
   Type const& view = rule.operand("destination");
   rule.require(view.element() == rule.operand("tensor").element() && view.rank() <= rule.operand("tensor").rank(),
-               rule.says("destination") + ", no box of " + to_string(rule.operand("tensor")));
+               rule.says("destination") + ", not a box of " + to_string(rule.operand("tensor")));
   std::int64_t const chunk = op.vector * bytes(view.element());
   rule.require(chunk == 4 || chunk == 8 || chunk == 16, "vector " + std::to_string(op.vector) + " makes chunks of " +
                                                             std::to_string(chunk) + " bytes, not 4, 8 or 16");
@@ -323,7 +323,7 @@ void apply(Rule& rule, WgmmaOp const&) {
                  "the accumulator is " + to_string(rule.operand("accumulator")) + " but the result is " + to_string(d));
   if (rule.operands.size() == 4)
     rule.require(rule.operands.back() == Type::scalar(Element::boolean),
-                 "whether to accumulate is " + to_string(rule.operands.back()) + " but must be bool");
+                 "the accumulate flag is " + to_string(rule.operands.back()) + " but must be bool");
   rule.result(d);
 }
 
@@ -369,8 +369,8 @@ void apply(Rule& rule, ExtractOp const& op) {
   bool inside = from.element() == to.element() && from.rank() == to.rank() && op.offsets.size() == from.rank();
   for (int i = 0; inside && i < from.rank(); ++i)
     inside = op.offsets[i] >= 0 && op.offsets[i] + to.shape()[i] <= from.shape()[i];
-  if (!rule.require(
-          inside, "the result is " + to_string(to) + " at " + list_text(op.offsets) + ", no box of " + to_string(from)))
+  if (!rule.require(inside, "the result is " + to_string(to) + " at " + list_text(op.offsets) + ", not a box of " +
+                                to_string(from)))
     return;
   if (!rule.require(from.layout() != nullptr && to.layout() != nullptr, "both tiles need a layout")) return;
   rule.require(!layout::registers_of_part(*from.layout(), *to.layout(), op.offsets).empty(),
@@ -384,7 +384,7 @@ void apply(Rule& rule, WarpSpecializeOp const& op) {
   int const partitions = op.warps.size();
   rule.require(partitions >= 1 && op.replicas.size() == partitions && op.registers.size() == partitions,
                "warps " + list_text(op.warps) + ", replicas " + list_text(op.replicas) + " and registers " +
-                   list_text(op.registers) + " say one number per partition");
+                   list_text(op.registers) + " must state one number per partition");
   for (int i = 0; !rule.failed && i < partitions; ++i) {
     std::int64_t const registers = op.registers[i];
     rule.require(registers == 0 || (isa::setmaxnreg.has(registers) && op.warps[i] % 4 == 0),

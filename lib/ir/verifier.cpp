@@ -94,8 +94,8 @@ class Verifier {
     if (function.shared >= 0 && (function.is_kernel() || function.parameter_count() == 0 ||
                                  function.parameter(function.parameter_count() - 1)->type() != Type::index()))
       error(at + "shared = " + std::to_string(function.shared) +
-                (function.is_kernel() ? ", but only functions say how much they take"
-                                      : ", but the last parameter is not an i64, where that begins"),
+                (function.is_kernel() ? ", but only functions state it"
+                                      : ", but the last parameter, the offset of that memory, is not an i64"),
             function.where);
     if (function.is_kernel() && !function.results.empty()) error(at + "a kernel does not give results", function.where);
     for (Type const& type : function.results)
@@ -175,7 +175,7 @@ class Verifier {
       asked.insert(asked.begin(), Type::scalar(Element::boolean));
       if (given != asked)
         error(*last, "yield: gives " + text_of(given) + " but repeat takes " + text_of(asked) +
-                         ": whether to go on, then what is carried");
+                         ": the condition to continue, then the carried values");
       return;
     }
     if (given != asked)

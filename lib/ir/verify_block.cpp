@@ -72,9 +72,9 @@ std::string partitions_fit(Op const& op, Function const& function) {
 
 std::string barrier_fits(Op const& op) {
   if (op.operand_count() == 0)
-    return around<WarpSpecializeOp>(op) == nullptr
-               ? std::string()
-               : "the barrier of all threads cannot be reached inside warp_specialize; name one with an id and threads";
+    return around<WarpSpecializeOp>(op) == nullptr ? std::string()
+                                                   : "the barrier of all threads cannot be reached inside "
+                                                     "warp_specialize; use a named barrier with an id and threads";
   std::int64_t id = 0;
   if (constant(*op.in("id"), id) && (id < 1 || id >= isa::named_barriers))
     return "id " + std::to_string(id) + ", but named barriers are 1 to 15 and 0 is the CTA's";

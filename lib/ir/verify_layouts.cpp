@@ -160,7 +160,7 @@ std::string why_not_in_registers(Extents const& shape, layout::Layout const& lay
       return "the layout does not lead to the axes";
   if (layout.shape() != shape) return "the layout is for a tile of " + layout::shape_text(layout.shape());
   if (layout.lanes() != 32) return "the layout has " + std::to_string(layout.lanes()) + " lanes, not 32";
-  if (!layout.surjective()) return "the layout leaves elements without a holder";
+  if (!layout.surjective()) return "the layout leaves elements without a register";
   return {};
 }
 

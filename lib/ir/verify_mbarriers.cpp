@@ -174,7 +174,7 @@ class Lives {
       if (to == dead)
         require_live(op, i, objects->exact);
       else if ((state_[i] & live) != 0 && objects->exact)
-        error(op, name_of(i) + " lives already; mbarrier_inval comes first");
+        error(op, name_of(i) + " is initialised already; add mbarrier_inval before it");
       state_[i] = to;
       if (partition_ == nullptr) continue;
       partition_->changed[i] = &op;
@@ -259,7 +259,7 @@ class Lives {
         return error(*array.invalidated, name_of(i) + " is invalidated on some paths only");
       if ((state_[i] & live) != 0 && !function.is_kernel())
         return error(*array.alloc, name_of(i) + " lives when @" + function.name() +
-                                       " gives its bytes back to the caller; mbarrier_inval comes first");
+                                       " returns its bytes to the caller; add mbarrier_inval before that");
       ended += (state_[i] & dead) != 0 ? 1 : 0;
       initialised += (state_[i] & (live | dead)) != 0 ? 1 : 0;
     }
@@ -290,7 +290,7 @@ class Lives {
       for (std::size_t i = array.first; i < array.first + array.count; ++i)
         if ((state_[i] & live) != 0 && covers(begin, size, i))
           return error(op, (buffer == nullptr ? "its shared memory" : to_string(*buffer->result())) + " at bytes " +
-                               std::to_string(begin) + " to " + std::to_string(begin + size) + " lies over " +
+                               std::to_string(begin) + " to " + std::to_string(begin + size) + " overlaps " +
                                name_of(i) + ", which lives until mbarrier_inval");
     }
   }

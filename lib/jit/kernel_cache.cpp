@@ -75,8 +75,8 @@ void refuse_difference(trace::TracedKernel const& kernel, std::string_view first
     now = take_line(second);
   }
   throw UserError(fmt::format("kernel '{}': a later trace gave `{}` where the first gave `{}`; a kernel without "
-                              "captures is traced once, so what its lambda reads beside its parameters has to be "
-                              "constant: capture the value in the lambda or make it an arg",
+                              "captures is traced once, so every other value that its lambda reads must be constant: "
+                              "capture the value in the lambda or make it an arg",
                               kernel.name(), now, before),
                   kernel.where());
 }
@@ -228,7 +228,7 @@ std::optional<CompiledKernel> from_disk(runtime::DiskCache const& cache, Traced 
       kernel->parameters.size() == traced.kernel.parameters().size())
     return kernel;
   support::report_warning("cache: " + cache.path_of(traced.kernel.name(), "kernel", key) +
-                          " holds another kernel than its key says; it is written anew");
+                          " holds the kernel of another key; it is replaced");
   return std::nullopt;
 }
 
@@ -269,7 +269,7 @@ std::shared_ptr<runtime::LoadedKernel const> build(Traced const& traced, device 
       origin = Origin::disk;
       return loaded;
     } catch (Error const& error) {
-      support::report_warning(std::string("cache: a kernel cannot be loaded and is compiled anew: ") + error.what());
+      support::report_warning(std::string("cache: a kernel cannot be loaded and is compiled again: ") + error.what());
     }
   }
   CompiledKernel compiled = compile(traced, options);

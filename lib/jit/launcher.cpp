@@ -217,7 +217,7 @@ std::string explain(device const* where, KernelRef const& kernel, ArgumentList a
 std::int64_t multiply_blocks(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   if (a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product))
-    throw UserError(fmt::format("launch: a grid of {} times {} blocks cannot be counted", a, b));
+    throw UserError(fmt::format("launch: a grid of {} times {} blocks is negative or exceeds 64 bits", a, b));
   return product;
 }
 

@@ -124,10 +124,11 @@ ir::Module lowered_for_warps(Traced const& traced, CompileOptions const& options
     compiler::refuse_for_gpu(result, options);
     return result;
   } catch (UserError const& error) {
-    throw UserError(fmt::format("{}: no warps to simulate, the kernel cannot run on {}: {}\n  note: without a schedule "
-                                "its tiles are simulated",
-                                traced.kernel.name(), options.architecture, error.what()),
-                    error.where());
+    throw UserError(
+        fmt::format("{}: the kernel cannot run on {}, so its warps cannot be simulated: {}\n  note: without a schedule "
+                    "its tiles are simulated",
+                    traced.kernel.name(), options.architecture, error.what()),
+        error.where());
   }
 }
 

@@ -36,7 +36,7 @@ void check(trace::TracedKernel const& kernel, GridOverride const& grid, DeviceKi
                     subject, grid.rank, own->operand_count()));
   for (int axis = 0; axis < grid.rank; ++axis)
     if (grid.extents[axis] < 0)
-      throw UserError(fmt::format("{}: {} blocks are fewer than none", subject, grid.extents[axis]));
+      throw UserError(fmt::format("{}: {} blocks, at least 0 are needed", subject, grid.extents[axis]));
   std::int64_t const most =
       kind == DeviceKind::host ? std::int64_t{1} << 62 : std::int64_t{std::numeric_limits<std::int32_t>::max()};
   std::int64_t blocks = 1;

@@ -107,11 +107,11 @@ void check_aliasing(std::string_view kernel, std::span<ParameterInfo const> para
       if (parameters[j].kind != ParameterKind::tensor || j == i || (is_written(parameters[j]) && j < i)) continue;
       Overlap const found = overlap(footprint_of(arguments[i]), footprint_of(arguments[j]));
       if (found == Overlap::none) continue;
-      throw UserError(fmt::format(
-          "{}: arguments {} and {} {} memory and the kernel writes argument {}; in place is inout, anything else needs "
-          "separate memory",
-          kernel, j + 1, i + 1, found == Overlap::some ? "share" : "may share (their strides are too tangled to tell)",
-          i + 1));
+      throw UserError(
+          fmt::format("{}: arguments {} and {} {} memory and the kernel writes argument {}; use inout to work in "
+                      "place, or separate memory",
+                      kernel, j + 1, i + 1,
+                      found == Overlap::some ? "share" : "may share (their strides are too complex to decide)", i + 1));
     }
   }
 }

@@ -181,7 +181,7 @@ void refuse_sizes(std::int64_t host_elements, std::int64_t buffer_elements) {
 }
 
 void refuse_place(device where, char const* wanted) {
-  throw UserError(fmt::format("buffer: a {} view was asked for, but the memory is on {}", wanted, where.str()));
+  throw UserError(fmt::format("buffer: a {} view is requested, but the memory is on {}", wanted, where.str()));
 }
 
 }  // namespace tegula::detail

@@ -25,8 +25,8 @@ std::int64_t host_blocks(CompiledKernel const& compiled, std::int64_t const (&gr
   bool overflow = false;
   for (std::int64_t const extent : grid) overflow = __builtin_mul_overflow(product, extent, &product) || overflow;
   if (overflow || product > max_blocks)
-    throw UserError(
-        fmt::format("{}: grid {}x{}x{} has more blocks than can be counted", compiled.name, grid[0], grid[1], grid[2]));
+    throw UserError(fmt::format("{}: grid {}x{}x{} has more blocks than 64 bits can count", compiled.name, grid[0],
+                                grid[1], grid[2]));
   return product;
 }
 
@@ -55,7 +55,7 @@ std::int64_t cuda_blocks(CompiledKernel const& compiled, std::int64_t const (&gr
                                   grid[1], grid[2], limit));
   if (product % compiled.cluster != 0)
     throw UserError(
-        fmt::format("{}: grid {}x{}x{} has {} blocks, which do not make whole clusters of {}; round the "
+        fmt::format("{}: grid {}x{}x{} has {} blocks, not a multiple of the cluster of {}; round the "
                     "grid up to a multiple of {}",
                     compiled.name, grid[0], grid[1], grid[2], product, compiled.cluster, compiled.cluster));
   return product;

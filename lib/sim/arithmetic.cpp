@@ -18,7 +18,7 @@ namespace {
 
 [[noreturn]] void refuse(Op const& op) {
   throw InternalError("simulator: " + std::string(op.info().mnemonic) + " of " +
-                      std::string(name(op.operands().front()->type().element())) + " has no meaning");
+                      std::string(name(op.operands().front()->type().element())) + " is not supported");
 }
 
 template <class F, class... T>

@@ -111,7 +111,7 @@ void execute(Agent& agent, Op const& op, BitcastOp const&) {
         set_float(math::narrow_value(result.element(), static_cast<std::uint16_t>(bits)));
         break;
       case Element::boolean:
-        throw InternalError("simulator: bitcast to bool has no meaning");
+        throw InternalError("simulator: bitcast to bool is not supported");
     }
   };
   for (std::int64_t i = 0; i < operand.count(); ++i) set(i, bits_of(i));

@@ -136,7 +136,7 @@ void execute(Agent& agent, Op const& op, ReduceOp const& attributes) {
   std::int64_t const outer = operand.count() / (extent * inner);
   with_storage(operand.storage(), [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_same_v<T, std::uint8_t>) {
-      throw InternalError("simulator: reduce of bool has no meaning");
+      throw InternalError("simulator: reduce of bool is not supported");
     } else {
       std::vector<T> scratch(static_cast<std::size_t>(extent));
       for (std::int64_t o = 0; o < outer; ++o) {

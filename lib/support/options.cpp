@@ -20,21 +20,20 @@ constexpr EnvironmentVariable table[] = {
     {"TEGULA_DUMP_KERNEL", "<kernel name>", "dumps this kernel only"},
     {"TEGULA_DUMP_DIR", "<folder>", "dumps go to files of this folder instead of standard error"},
     {"TEGULA_OVERRIDE_DIR", "<folder>", "an edited dump in this folder is read back after its pass"},
-    {"TEGULA_REPLAY_DIR", "<folder>", "where a failing compilation leaves its replay file"},
+    {"TEGULA_REPLAY_DIR", "<folder>", "folder for the replay file of a failed compilation"},
     {"TEGULA_VERIFY", "each | off",
      "each: the IR is verified after every pass, and every launch traces its kernel again"},
     {"TEGULA_TIME", "passes | off", "passes: prints the time of every pass"},
     {"TEGULA_ARITHMETIC", "free | exact",
      "exact: GPU kernels keep every rounding as written; free: the deviations in tegula/ir/ops/arith.hpp are allowed"},
     {"TEGULA_SIMULATE", "0 | 1 | seed:<n> | latest[:<n>] | earliest[:<n>] | starve:<warp> | choices:<n>,<n>,...",
-     "1: every launch runs in the simulator, whole tiles, block by block; a schedule: what the passes make of the "
-     "kernel "
-     "for the GPU runs there, warp by warp, and races, deadlocks and the like fail the launch "
+     "1: every launch runs in the simulator, whole tiles, block by block; a schedule: the kernel after the GPU passes "
+     "runs there, warp by warp; races, deadlocks and other findings fail the launch "
      "(lib/doc/memory_model.md)"},
     {"TEGULA_THREADS", "<count from 1 to 1024>", "threads of the host executor, the calling one included"},
     {"TEGULA_DEVICE", "host | cuda | cuda:<number>", "the result of device::best()"},
     {"TEGULA_CACHE_DIR", "<folder>", "folder of the cache of compiled kernels; must belong to the user alone"},
-    {"TEGULA_CACHE", "on | off | read-only", "whether compiled kernels are kept on disk"},
+    {"TEGULA_CACHE", "on | off | read-only", "on: compiled kernels are kept on disk"},
     {"TEGULA_ASSEMBLER", "auto | driver | ptxas",
      "the program that turns PTX into machine code; auto: ptxas if found, else the driver"},
     {"TEGULA_PTXAS", "<path>", "the ptxas to use instead of the one in PATH"},

@@ -139,10 +139,10 @@ int main(int argc, char** argv) {
       "-p,--passes", arguments.passes,
       "passes to run, separated by commas; none: no pass; default, also if not given: the target's own pipeline");
   app.add_option("--link", arguments.libraries, "IR text whose functions define those that the input only declares");
-  app.add_option("--replay", arguments.replay, "a file left by a failure: runs what it says")
+  app.add_option("--replay", arguments.replay, "the replay file of a failed compilation: run its pipeline again")
       ->excludes(const_cast<CLI::Option*>(file));
   app.add_option("--emit", arguments.emit,
-                 "print what code generation makes instead of IR; object: make it, print nothing")
+                 "print the output of code generation instead of IR; object: generate it, print nothing")
       ->check(CLI::IsMember({"ptx", "llvm", "asm", "launch", "object"}));
   app.add_option("--target", arguments.target)->check(CLI::IsMember({"host", "cuda"}));
   app.add_option("--architecture", arguments.options.architecture, "a CPU name or sm_90a; empty: this machine");
@@ -162,7 +162,7 @@ int main(int argc, char** argv) {
   app.add_flag("--locations", arguments.locations, "print source lines");
   app.add_flag("--axis-facts", arguments.axis_facts, "print the axis facts of every integer value");
   app.add_option("--picture", arguments.picture, "draw the layout of a type, for instance 'tile<64x64xf32, wgmma>'");
-  app.add_flag("--list-passes", arguments.list_passes, "list the passes with what they need and leave");
+  app.add_flag("--list-passes", arguments.list_passes, "list the passes, the properties that they need and leave");
   app.add_flag("--help-environment", arguments.help_environment, "list the environment variables");
   try {
     app.parse(argc, argv);

@@ -241,15 +241,16 @@ Handle Recorder::handle(Id value) const { return {value, impl_->trace}; }
 Id Recorder::use(Handle value, location where) {
   if (value.trace != impl_->trace || value.value < 0) {
     if (value.value < 0)
-      impl_->fail("a value that was never made (a moved-from or default one) is used" + at(where), where);
-    impl_->fail(fmt::format("a value of {} is used{}: tiles, indices and parameters live in the kernel that made them",
-                            trace_names().find(value.trace), at(where)),
-                where);
+      impl_->fail("an undefined value (moved-from or default-constructed) is used" + at(where), where);
+    impl_->fail(
+        fmt::format("a value of {} is used{}: tiles, indices and parameters belong to the kernel that defines them",
+                    trace_names().find(value.trace), at(where)),
+        where);
   }
   DraftValue const& v = impl_->value(value.value);
   if (!impl_->draft.lies_in(impl_->region, v.region)) {
     bool const branch = impl_->region_of(v.region).kind != RegionKind::loop;
-    impl_->fail(fmt::format("a value made in {}{} is used outside of it, in {}{}: {}", impl_->region_name(v.region),
+    impl_->fail(fmt::format("a value defined in {}{} is used outside of it, in {}{}: {}", impl_->region_name(v.region),
                             v.where.known() ? " (line " + std::to_string(v.where.line()) + ")" : "",
                             impl_->region_name(impl_->region), at(where),
                             branch ? "return it from both branches and use the result of if_"
@@ -335,9 +336,9 @@ Id Recorder::index_value(Coordinate const& coordinate, location where) {
 }
 
 void refuse_blocks(std::uint64_t count, location where) {
-  throw UserError(fmt::format("grid: {} blocks are more than the {} that can be counted", count,
-                              std::numeric_limits<std::int64_t>::max()),
-                  where);
+  throw UserError(
+      fmt::format("grid: {} blocks, at most {} can be counted", count, std::numeric_limits<std::int64_t>::max()),
+      where);
 }
 
 Epoch Recorder::epoch() const { return {impl_->effects, impl_->region}; }

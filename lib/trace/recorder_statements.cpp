@@ -21,7 +21,7 @@ void Recorder::grid(char const* word, Id const* extents, int rank, Handle* indic
     impl_->fail(fmt::format("{}{}: the grid is stated outside of loops and branches", word, at(where)), where);
   for (int i = 0; i < rank; ++i) {
     if (auto const known = impl_->constant_of(extents[i]); known && *known <= 0)
-      impl_->fail(fmt::format("{}{}: extent {} of axis {} gives no block", word, at(where), *known, i), where);
+      impl_->fail(fmt::format("{}{}: extent {} of axis {} does not give a block", word, at(where), *known, i), where);
     if (std::string const unknown = impl_->unknown_at_launch(extents[i]); !unknown.empty())
       impl_->fail(
           fmt::format("{}{}: extent of axis {} uses {}, which is not known at the launch", word, at(where), i, unknown),
@@ -60,10 +60,12 @@ void Recorder::refuse_grid_axis(int which, int rank) {
 
 void Recorder::require(Id condition, char const* message, location where) {
   if (impl_->traces == RegionKind::function)
-    impl_->fail(fmt::format("require{}: it is evaluated at the launch, so it stands in the kernel", at(where)), where);
+    impl_->fail(
+        fmt::format("require{}: it is evaluated at the launch; write it in the kernel, not in a function", at(where)),
+        where);
   if (impl_->region != 0)
     impl_->fail(
-        fmt::format("require{}: it is evaluated at the launch, so it stands outside of loops and branches", at(where)),
+        fmt::format("require{}: it is evaluated at the launch; write it outside of loops and branches", at(where)),
         where);
   if (std::string const unknown = impl_->unknown_at_launch(condition); !unknown.empty())
     impl_->fail(fmt::format("require{}: the condition uses {}, which is not known at the launch", at(where), unknown),
@@ -171,7 +173,7 @@ void Recorder::begin_else(Ids then_yields) {
 Id Recorder::end_if(Ids else_yields) { return end_loop(else_yields); }
 
 void Recorder::Impl::check_whole() const {
-  if (failed) throw UserError(title() + ": an error of its trace was swallowed", where);
+  if (failed) throw UserError(title() + ": the lambda caught an error of its trace and went on", where);
 }
 
 ir::Function& Recorder::Impl::emit(std::string const& unique_name) {

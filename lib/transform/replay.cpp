@@ -18,7 +18,7 @@ int number_of(std::string_view text) {
   int value = 0;
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
-    throw UserError(fmt::format("replay: {} is no number", support::quoted(text)));
+    throw UserError(fmt::format("replay: {} is not a number", support::quoted(text)));
   return value;
 }
 
@@ -28,7 +28,7 @@ void read_value(std::string_view text, Choice& choice) {
   auto const found = abi::choice_of(text);
   if (!found)
     throw UserError(
-        fmt::format("replay: {} is none of {}", support::quoted(text), support::joined(abi::choice_names, ", ")));
+        fmt::format("replay: {} is not one of {}", support::quoted(text), support::joined(abi::choice_names, ", ")));
   choice = *found;
 }
 
@@ -59,7 +59,7 @@ std::string replay_text(ir::Module const& module, std::string_view pipeline, Com
 
 Replay read_replay(std::string_view text) {
   std::size_t const at = text.find(mark);
-  if (at == std::string_view::npos) throw UserError("replay: the file has no line that starts with \"// replay: \"");
+  if (at == std::string_view::npos) throw UserError("replay: no line of the file starts with \"// replay: \"");
   std::string_view line = text.substr(at + mark.size());
   line = line.substr(0, line.find('\n'));
   Replay result;
@@ -77,7 +77,7 @@ Replay read_replay(std::string_view text) {
     else if (key == "pipeline")
       result.pipeline = value;
     else if (!read_option(result.options, key, value))
-      throw UserError(fmt::format("replay: {} is not understood", support::quoted(item)));
+      throw UserError(fmt::format("replay: {} is not an option", support::quoted(item)));
     if (blank == std::string_view::npos) break;
     line.remove_prefix(blank + 1);
   }

@@ -136,5 +136,5 @@ TEST_CASE("block ops that no instruction does are refused with values and a reme
                      "    store %y, %f, %zero, %zero\n"
                      "    yield\n  } and (%c2: i64) {\n    yield\n  }\n",
                      8),
-             ContainsSubstring("takes a barrier of all threads of the CTA"));
+             ContainsSubstring("needs a barrier of all threads of the CTA"));
 }

@@ -131,7 +131,7 @@ kernel @copy(%a: in tensor<?xf32>, %c: out tensor<?xf32>) {
 TEST_CASE("a host CPU that is unknown or too old is refused by name", "[host]") {
   CHECK_THROWS_AS(compile(copy_text, "no-such-cpu"), UserError);
   CHECK_THROWS_WITH(compile(copy_text, "no-such-cpu"), test::ContainsSubstring("unknown CPU \"no-such-cpu\""));
-  CHECK_THROWS_WITH(compile(copy_text, "x86-64"), test::ContainsSubstring("the least CPU is x86-64-v2"));
+  CHECK_THROWS_WITH(compile(copy_text, "x86-64"), test::ContainsSubstring("the minimum is x86-64-v2"));
 }
 
 TEST_CASE("tiles beyond the host's scratch are refused with need and limit", "[host]") {

@@ -295,7 +295,7 @@ int main(int argc, char** argv) {
   app.add_option("--minutes", arguments.minutes, "begin no more kernels after this time; 0: no limit");
   app.add_option("--seconds-per-kernel", arguments.seconds_per_kernel, "a kernel that takes longer is wrong");
   app.add_option("--schedules", arguments.schedules, "seeds of schedules for each run");
-  app.add_option("--replay", arguments.replay, "a file left by a failure");
+  app.add_option("--replay", arguments.replay, "the replay file of a failed compilation");
   app.add_option("--directory", arguments.directory, "where shrunk failures are written");
   app.add_flag("--print", arguments.print, "print every kernel before it runs");
   app.add_flag("--keep-going", arguments.keep_going, "do not stop at the first wrong result");

@@ -443,7 +443,7 @@ TEST_CASE("what a parameter's type vouches for is checked") {
   launch(here, vouched, x, y);
   CHECK(y[79] == 4);
   CHECK_THROWS_WITH(launch(here, vouched, view(x).slice(0, 0, 79), y),
-                    ContainsSubstring("argument 1: its type says multiple_of<16>"));
+                    ContainsSubstring("is not a multiple of 16, as multiple_of in its type promises"));
 }
 
 TEST_CASE("a failing kernel fails the same way cold, warm and from disk", "[F40]") {

@@ -128,7 +128,7 @@ TEST_CASE("a stated grid of another rank, with a negative number or too many blo
     CHECK_THROWS_WITH(simulate(counted, given, x, schedule::seed(1)), ContainsSubstring(text));
   };
   each(grid(2, 3), "counted: grid(2, 3) given in the launch has rank 2, but the kernel's own grid has 1");
-  each(grid(-2), "counted: grid(-2) given in the launch: -2 blocks are fewer than none");
+  each(grid(-2), "counted: grid(-2) given in the launch: -2 blocks, at least 0 are needed");
   CHECK_THROWS_WITH(launch(host_stream(), flat, grid(8, large), view(x.data(), 4, 8)),
                     ContainsSubstring("more blocks than the 4611686018427387904 that can be launched on the host"));
   CHECK_THROWS_WITH(simulate(flat, grid(8, large), view(x.data(), 4, 8)), ContainsSubstring("more blocks"));

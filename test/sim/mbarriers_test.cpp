@@ -158,7 +158,7 @@ TEST_CASE("init dominates every use of an mbarrier", "[B4]") {
   CHECK_THAT(refusal(with("mbarrier_init %full", "mbarrier_expect %f0\n    mbarrier_init %full")),
              ContainsSubstring("mbarrier_expect: no mbarrier_init of %full[0] comes before it"));
   CHECK_THAT(refusal(with("mbarrier_init %full", "mbarrier_init %full\n    mbarrier_init %f1")),
-             ContainsSubstring("mbarrier_init: %full[1] lives already"));
+             ContainsSubstring("mbarrier_init: %full[1] is initialised already"));
 }
 
 TEST_CASE("init dominates every use in the hand-written kernels, each of which needs it", "[B4]") {
@@ -209,13 +209,13 @@ TEST_CASE("no buffer is touched over a live mbarrier", "[B16]") {
   // Never invalidated, or the buffer touched too early.
   CHECK_THAT(
       refusal(with("mbarrier_inval %full", "")),
-      ContainsSubstring("shared_store: %out at bytes 0 to 1024 lies over %full[0], which lives until mbarrier_inval"));
+      ContainsSubstring("shared_store: %out at bytes 0 to 1024 overlaps %full[0], which lives until mbarrier_inval"));
   CHECK_THAT(refusal(with("  barrier\n  elect {\n    mbarrier_inval",
                           "  shared_store %out, %sum\n  barrier\n  elect {\n"
                           "    mbarrier_inval")),
-             ContainsSubstring("shared_store: %out at bytes 0 to 1024 lies over %full[0]"));
+             ContainsSubstring("shared_store: %out at bytes 0 to 1024 overlaps %full[0]"));
   CHECK_THAT(refusal(with("{align = 128, offset = 1024}", "{align = 128, offset = 0}")),
-             ContainsSubstring("tma_load: %ring at bytes 0 to 2048 lies over %full[0]"));
+             ContainsSubstring("tma_load: %ring at bytes 0 to 2048 overlaps %full[0]"));
   // Behind the barriers nothing has to be invalidated.
   std::string apart = with("    mbarrier_inval %full\n", "");
   apart.replace(apart.find("offset = 0} : mbarrier"), 10, "offset = 3072");

@@ -118,7 +118,7 @@ HostTarget& HostTarget::get(std::string const& architecture) {
     return made->machine_->getMCSubtargetInfo()->checkFeatures(std::string("+") + feature);
   };
   if (triple.isX86()) {
-    if (!has("sse4.1")) throw UserError("host: CPU \"" + made->cpu + "\" has no SSE4.1; the least CPU is x86-64-v2");
+    if (!has("sse4.1")) throw UserError("host: CPU \"" + made->cpu + "\" has no SSE4.1; the minimum is x86-64-v2");
     bool const wide = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
     made->vector_bytes = wide ? 64 : has("avx") ? 32 : 16;
     if (has("avx") && !has("avx2")) made->vector_bytes = 16;

@@ -398,8 +398,8 @@ void Emitter::barrier() {
   if (!whole_cta || elected)
     refuse(
         *current_,
-        "warps exchange elements through shared memory here, which takes a barrier of all threads of the CTA; a part "
-        "of them executes it. Take a layout in which the exchange stays within warps, or stage it through a "
+        "warps exchange elements through shared memory here, which needs a barrier of all threads of the CTA, but only "
+        "a part of them executes it; take a layout in which the exchange stays within warps, or stage it through a "
         "shared_alloc with a named barrier");
   ptx::barrier_cta(b);
 }

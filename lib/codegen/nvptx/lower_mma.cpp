@@ -57,7 +57,7 @@ std::optional<target::WgmmaOperand> columns_operand(ir::Op const& op, Emitter co
     if (operand) return operand;
     if (first.empty()) first = why;
   }
-  refuse(op, first.empty() ? "N is " + std::to_string(columns) + ", which no equal parts of at most " +
+  refuse(op, first.empty() ? "N is " + std::to_string(columns) + ", which does not split into equal parts of at most " +
                                  std::to_string(max_columns) + " make up"
                            : first);
 }

@@ -27,7 +27,7 @@ void check_registers(ir::Op const& op, int cta_warps, TargetInfo const& target) 
   std::int64_t const allowed = (at_launch + 7) / 8 * 8 * std::int64_t{32} * cta_warps;
   if (needed > allowed)
     refuse(op, "registers: " + std::to_string(needed) + " needed (" + users + "), " + std::to_string(allowed) +
-                   " allowed, which is what " + std::to_string(cta_warps * 32) +
+                   " allowed, the number that " + std::to_string(cta_warps * 32) +
                    " threads start with; lower one of them");
 }
 

@@ -159,7 +159,7 @@ bool usable(std::string const& folder, bool make) {
     std::error_code ignored;
     fs::create_directories(fs::path(folder).parent_path(), ignored);
     if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-      warn_once(fmt::format("cache: cannot make {}: {}", folder, std::strerror(errno)));
+      warn_once(fmt::format("cache: cannot create {}: {}", folder, std::strerror(errno)));
       return false;
     }
     if (::stat(folder.c_str(), &status) != 0) return false;
@@ -231,7 +231,7 @@ std::optional<std::string> DiskCache::find(std::string_view kernel, std::string_
   ++cache_counters().misses;
   if (result == ReadResult::damaged || result == ReadResult::foreign) {
     ++cache_counters().damaged;
-    support::report_warning(fmt::format("cache: {} is {}; it is ignored and written anew", path,
+    support::report_warning(fmt::format("cache: {} is {}; it is ignored and replaced", path,
                                         result == ReadResult::damaged ? "damaged" : "not a file of this user"));
   }
   return std::nullopt;

@@ -123,7 +123,7 @@ int opt_in_to_clusters(CompiledKernel const& kernel, int device, CUfunction func
   constexpr int most = 16;
   if (kernel.cluster < 1 || kernel.cluster > most)
     throw UserError(
-        fmt::format("{}: clusters have 1 to {} CTAs but {} are asked for", kernel.name, most, kernel.cluster));
+        fmt::format("{}: clusters have 1 to {} CTAs but {} are requested", kernel.name, most, kernel.cluster));
   if (kernel.cluster > portable)
     driver().FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
   LaunchConfig const launch({kernel.cluster, kernel.threads_per_cta, kernel.shared_bytes, kernel.cluster, false},

@@ -37,7 +37,7 @@ class TemporaryFolder {
     fs::path const base = fs::temp_directory_path(error);
     std::string pattern = ((error ? fs::path("/tmp") : base) / "tegula-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr)
-      throw UserError(fmt::format("cannot make a temporary folder {}: {}", pattern, std::strerror(errno)));
+      throw UserError(fmt::format("cannot create a temporary folder {}: {}", pattern, std::strerror(errno)));
     path_ = pattern;
   }
   ~TemporaryFolder() {
@@ -151,7 +151,7 @@ Assembly assemble(support::Options const& options, std::string_view ptx, std::st
   std::string const ptxas = find_ptxas(options);
   if (ptxas.empty())
     throw UserError(
-        "ptxas was asked for but is not in PATH: set TEGULA_PTXAS to its path, or leave TEGULA_ASSEMBLER unset and the "
+        "ptxas is requested but is not in PATH: set TEGULA_PTXAS to its path, or leave TEGULA_ASSEMBLER unset and the "
         "driver assembles the PTX itself");
   TemporaryFolder const folder;
   std::string const source = folder.file("kernel.ptx");

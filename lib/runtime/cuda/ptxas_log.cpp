@@ -78,7 +78,7 @@ AssemblyNote note_of(std::string_view text) {
 
 void act(support::NotePolicy policy, std::string const& text, std::string_view variable) {
   if (policy == support::NotePolicy::error)
-    throw InternalError(fmt::format("{}; {}=warn takes the code all the same", text, variable));
+    throw InternalError(fmt::format("{}; {}=warn accepts the code", text, variable));
   if (policy == support::NotePolicy::warn) support::report_warning(text);
 }
 
@@ -104,7 +104,7 @@ void enforce(support::Options const& options, std::string_view kernel, std::stri
   for (AssemblyNote const& note : report.notes)
     if (is_grave(note)) grave += fmt::format("{}({}) {}", grave.empty() ? "" : "; ", note.code, note.text);
   if (!grave.empty())
-    act(options.ptxas_notes, fmt::format("kernel {}: the assembler objects: {}", kernel, grave), "TEGULA_PTXAS_NOTES");
+    act(options.ptxas_notes, fmt::format("kernel {}: the assembler reports: {}", kernel, grave), "TEGULA_PTXAS_NOTES");
   if (report.spills())
     act(options.ptxas_spills,
         fmt::format("kernel {}: with {} registers the code has {} bytes of stack frames, {} of spill stores and {} of "

@@ -44,7 +44,7 @@ void check_box(Subject const& on) {
                                     on.kernel, on.number, box.size(), on.rank()));
   for (int axis = 0; axis < box.size(); ++axis)
     if (box[axis] < 1 || box[axis] > max_box)
-      refuse(on, "a TMA box has 1 to {} elements along an axis but {} are asked for along axis {}; split the tile",
+      refuse(on, "a TMA box has 1 to {} elements along an axis but {} are requested along axis {}; split the tile",
              max_box, box[axis], axis);
   std::int64_t const row = box.back() * on.size();
   if (row % chunk != 0)
@@ -59,7 +59,7 @@ void check_box(Subject const& on) {
            "elements along the last axis or a wider swizzle",
            span, box.back(), name(on.tensor.element), row, span / on.size());
   if (on.map.nan_fill && !is_float(on.tensor.element))
-    refuse(on, "NaN is asked for outside the tensor but {} has none; fill with zeros", name(on.tensor.element));
+    refuse(on, "NaN is requested outside the tensor but {} has none; fill with zeros", name(on.tensor.element));
 }
 
 void check_memory(Subject const& on) {
@@ -75,7 +75,7 @@ void check_memory(Subject const& on) {
     case TmaObstacle::Kind::address:
       refuse(on,
              "TMA copies from addresses that are multiples of {} bytes but {} is {} past one; begin the view at a "
-             "multiple of {} elements or copy it to a buffer of its own",
+             "multiple of {} elements or copy it to a separate buffer",
              chunk, on.tensor.address, reinterpret_cast<std::uintptr_t>(on.tensor.address) % chunk, on.step());
     case TmaObstacle::Kind::backwards:
       refuse(on, "TMA cannot step backwards but axis {} steps by {} elements; copy the view to a buffer", axis,
@@ -102,7 +102,7 @@ void describe_tensor(Subject const& on, TensorMapRequest& request) {
   int const last = on.rank() - 1;
   if (on.tensor.extents[last] > 1 && on.tensor.strides[last] != 1)
     refuse(on,
-           "TMA needs the elements of the last axis side by side but it steps by {} elements; copy the view to a "
+           "TMA needs adjacent elements along the last axis but it steps by {} elements; copy the view to a "
            "buffer, or transpose view and kernel",
            on.tensor.strides[last]);
   check_memory(on);
@@ -122,8 +122,7 @@ void describe_tensor(Subject const& on, TensorMapRequest& request) {
 void describe_empty(Subject const& on, Direction direction, TensorMapRequest& request) {
   if (direction == Direction::inout)
     refuse(on,
-           "it has no elements, and a kernel that both loads and stores it by TMA needs at least one; leave the launch "
-           "out");
+           "it has no elements, and a kernel that both loads and stores it by TMA needs at least one; skip the launch");
   request.stand_in = direction == Direction::out ? StandIn::sink : on.map.nan_fill ? StandIn::nans : StandIn::zeros;
   for (int axis = 0; axis < on.rank(); ++axis) request.extents[static_cast<std::size_t>(axis)] = 1;
   for (int axis = 0; axis + 1 < on.rank(); ++axis) request.strides[static_cast<std::size_t>(axis)] = chunk;
@@ -159,7 +158,8 @@ TensorMapRequest describe(std::string_view kernel, TensorMapInfo const& map, std
   auto const number = static_cast<std::size_t>(map.parameter);
   if (map.parameter < 0 || number >= arguments.size() || arguments.size() != parameters.size() ||
       arguments[number].kind != ParameterKind::tensor)
-    throw InternalError(fmt::format("{}: a tensor map names parameter {}, which is no tensor", kernel, map.parameter));
+    throw InternalError(
+        fmt::format("{}: a tensor map names parameter {}, which is not a tensor", kernel, map.parameter));
   Argument const& tensor = arguments[number];
   Subject const on{kernel, map.parameter, map, tensor};
   if (tensor.rank < 1 || tensor.rank > max_tensor_map_axes)

@@ -133,7 +133,7 @@ Progress perform(WarpProgram& warp, Op const& op, WarpSpecializeOp const& attrib
     frame.group = {first + replica * warps, warps, true};
     return Progress::done;
   }
-  throw UserError("simulate: warp " + std::to_string(index) + " belongs to no partition", op.where());
+  throw UserError("simulate: warp " + std::to_string(index) + " does not belong to a partition", op.where());
 }
 
 Progress perform(WarpProgram& warp, Op const& op, ElectOp const& attributes) {

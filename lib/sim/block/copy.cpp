@@ -185,7 +185,7 @@ void check_start(WarpProgram& warp, BoxCopy const& copy, bool store) {
   bool const negative = std::any_of(copy.at.begin(), copy.at.end(), [](std::int64_t at) { return at < 0; });
   if (store && negative)
     warp.engine().report(machine::ReportKind::misuse,
-                         "a copy out of shared memory starts at a negative offset, which only copies in may",
+                         "a copy out of shared memory starts at a negative offset; only a copy into shared memory may",
                          warp.site());
 }
 
@@ -304,7 +304,7 @@ Progress perform(WarpProgram& warp, Op const& op, TmaReduceOp const& attributes)
 }
 
 Progress perform(WarpProgram&, Op const& op, FetchOp const&) {
-  throw UserError("simulate: fetch is no copy yet; circular-buffer makes one of it", op.where());
+  throw UserError("simulate: fetch is not a copy yet; run circular-buffer first", op.where());
 }
 
 // Hints.

@@ -44,7 +44,7 @@ BulkEnds bulk_ends(WarpProgram& warp, Op const& op, ir::Value const& shared) {
     warp.engine().report(machine::ReportKind::misuse,
                          std::to_string(ends.bytes) + " bytes from element " + "[" + std::to_string(offsets[0]) +
                              (offsets.size() > 1 ? ", ..." : "") +
-                             "] on leave the tensor, and a bulk copy tests no bounds; clip it",
+                             "] on leave the tensor, but a bulk copy does not check bounds; clip it",
                          warp.site());
     ends.global = nullptr;
   }

@@ -30,7 +30,7 @@ Engine::Engine(Function const& kernel, Arguments const& arguments, EngineOptions
   ctas_ = static_cast<int>(block_count(kernel, grid_));
   if (ctas_ % options_.cluster != 0)
     throw UserError("simulate: @" + kernel.name() + ": a grid of " + std::to_string(ctas_) +
-                    " CTAs is no multiple of the cluster of " + std::to_string(options_.cluster));
+                    " CTAs is not a multiple of the cluster of " + std::to_string(options_.cluster));
 }
 
 std::uint32_t Engine::entry_registers() const {

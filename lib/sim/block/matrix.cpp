@@ -125,7 +125,7 @@ void check_shared_operand(WarpProgram& warp, Op const& op, ir::Value const& valu
 }  // namespace
 
 Progress perform(WarpProgram&, Op const& op, DotOp const&) {
-  throw UserError("simulate: dot is a tile op; passes make wgmma of it before warps can run it", op.where());
+  throw UserError("simulate: dot is a tile op; run schedule-dots first", op.where());
 }
 
 Progress perform(WarpProgram& warp, Op const& op, WgmmaOp const&) {

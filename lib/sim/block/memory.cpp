@@ -163,7 +163,7 @@ T joined(AtomicKind kind, T old, T value) {
 Progress perform(WarpProgram& warp, Op const& op, AtomicOp const& attributes) {
   if (std::popcount(warp.lanes()) != 1)
     throw UserError("simulate: atomic is executed by " + std::to_string(std::popcount(warp.lanes())) +
-                        " lanes, which join it as often; put it into an elect region",
+                        " lanes, so it runs as many times; put it into an elect region",
                     op.where());
   int const tensor = warp.agent().tensor(*op.in<AtomicOp>("tensor"));
   Extents const offsets = warp.integers(op.all<AtomicOp>("offsets"));

@@ -69,11 +69,11 @@ std::uint32_t Plan::place(Block const& block, std::uint32_t line) {
 }
 
 void Plan::check(Op const& op) const {
-  if (op.is<DotOp>())
-    throw UserError("simulate: dot is a tile op; passes make wgmma of it before warps can run it", op.where());
+  if (op.is<DotOp>()) throw UserError("simulate: dot is a tile op; run schedule-dots first", op.where());
   bool const whole_warps = op.info().has(collective) || op.is<WarpSpecializeOp>();
   if (whole_warps && kernel_.warps == 0)
-    throw UserError("simulate: @" + kernel_.name() + " does not say how many warps it has (warps = 4)", op.where());
+    throw UserError("simulate: @" + kernel_.name() + " does not state its warps; write warps = 4, for example",
+                    op.where());
   for (int i = 0; i < op.result_count(); ++i) {
     Type const& type = op.result(i)->type();
     if (type.in_registers() && type.layout() == nullptr)
@@ -154,9 +154,9 @@ void Plan::place_buffers(std::int64_t allowed) {
   std::int64_t next = frame_bytes(users);
   for (SharedUser& user : users) {
     if (user.kind == BufferKind::virtual_buffer && !user.decided())
-      throw UserError("simulate: " + to_string(user) + " does not say where its shared memory begins; " +
-                          "run allocate-shared-memory",
-                      user.op->where());
+      throw UserError(
+          "simulate: " + to_string(user) + " has no offset in shared memory; " + "run allocate-shared-memory",
+          user.op->where());
     if (!user.decided()) {  // what no pass has placed yet goes behind the rest
       user.offset = (next + user.align - 1) / user.align * user.align;
       next = user.end();

@@ -156,7 +156,7 @@ void reduce(WarpProgram& warp, Op const& op, Groups const& groups, Combine kind,
   Value result = warp.agent().fresh(op);
   with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_same_v<T, std::uint8_t>) {
-      throw UserError("simulate: " + std::string(op.info().mnemonic) + " of bool has no meaning", op.where());
+      throw UserError("simulate: " + std::string(op.info().mnemonic) + " of bool is not supported", op.where());
     } else {
       std::vector<T> joined, scratch;
       for (std::vector<Groups::Part> const& parts : groups.groups) {

@@ -88,7 +88,7 @@ struct Simulation::Inside {
                       " warps that one run holds; give a smaller problem or grid, or run in batches");
     if (result % engine.cluster() != 0)
       throw UserError("simulate: @" + kernel.name() + ": batches of " + std::to_string(result) +
-                      " CTAs are no multiple of the cluster of " + std::to_string(engine.cluster()));
+                      " CTAs are not a multiple of the cluster of " + std::to_string(engine.cluster()));
     return result;
   }
 

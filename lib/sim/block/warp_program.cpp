@@ -147,7 +147,7 @@ std::uint32_t WarpProgram::shared_place(Op const& user) const {
   if (&function == &plan().kernel()) return plan().place(user);
   ir::Value const* const base = shared_base(function);
   if (base == nullptr)
-    throw UserError("simulate: the shared memory of @" + function.name() + " has no place; run allocate-shared-memory",
+    throw UserError("simulate: the shared memory of @" + function.name() + " has no offset; run allocate-shared-memory",
                     user.where());
   return plan().place(user) + static_cast<std::uint32_t>(integer(*base));
 }

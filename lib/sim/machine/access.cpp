@@ -55,7 +55,7 @@ void State::check_shared(WarpState& w, Lanes lanes, SpaceState const& space, Foo
         side(w, lanes, (record.write ? "write " : "read ") + describe(cta.space, range.begin, range.end), record.site);
     add(ReportKind::dead_barrier,
         "bytes of " + describe(*hit) +
-            " are accessed while it lives; add mbarrier.inval and a barrier before the bytes " + "are used otherwise",
+            " are accessed while it lives; add mbarrier.inval and a barrier before other uses of the bytes",
         side(*warps[hit->init.warp], hit->init.lanes, "init of " + describe(*hit), hit->init.site), std::move(later));
   }
 }
@@ -134,7 +134,7 @@ void State::touch(WarpState& w, Lanes lanes, Footprint const& bytes, std::uint32
       if (s.write == no_access) {
         if (!record.write && first(ReportKind::never_written, record.site, {})) {
           add(ReportKind::never_written,
-              "nobody wrote " + describe(bytes.space(), base + s.begin, base + s.end) + " before this read", {},
+              "no access wrote " + describe(bytes.space(), base + s.begin, base + s.end) + " before this read", {},
               side(record, code, bytes.space(), base + s.begin, base + s.end));
         }
       } else if (s.write != good_write && fine(s.write, s, base)) {
@@ -152,7 +152,7 @@ void State::touch(WarpState& w, Lanes lanes, Footprint const& bytes, std::uint32
         AccessRecord const& given_up = records[record_of(s.dead)];
         if (order(given_up, lane_of(s.dead), w, who, Proxy::generic, plane) == Order::ordered &&
             first(ReportKind::stale, given_up.site, record.site)) {
-          add(ReportKind::stale, "the bytes were given up and not written again before this read",
+          add(ReportKind::stale, "the bytes were released and not written again before this read",
               side(given_up, lane_of(s.dead), bytes.space(), base + s.begin, base + s.end),
               side(record, code, bytes.space(), base + s.begin, base + s.end));
         }
@@ -199,7 +199,7 @@ void State::touch_registers(WarpState& w, Footprint const& bytes, std::uint32_t 
         check(s.write, s, base);
       } else if (reads_old && first(ReportKind::never_written, record.site, {})) {
         add(ReportKind::never_written,
-            describe(bytes.space(), base + s.begin, base + s.end) + " is read before anything was put there", {},
+            describe(bytes.space(), base + s.begin, base + s.end) + " is read before it is written", {},
             side(record, every_lane, bytes.space(), base + s.begin, base + s.end));
       }
       if (record.write) {

@@ -242,7 +242,7 @@ Turn Warp::wait_parity(Lanes lanes, MbarrierAddress address, std::uint32_t parit
   WarpState& w = begin(site, lanes);
   State& s = *state_;
   if (address.cta != w.cta && s.first(ReportKind::misuse, site, {})) {
-    s.add(ReportKind::misuse, "a wait on an mbarrier of another CTA does not exist; a CTA waits on its own", {},
+    s.add(ReportKind::misuse, "a CTA cannot wait on an mbarrier of another CTA; wait on one of its own CTA", {},
           s.side(w, lanes, "wait", site), true);
   }
   Mbarrier* b = s.use(w, lanes, address, site, false);

@@ -40,7 +40,7 @@ void State::check_copy(WarpState const& w, Lanes lanes, Footprint const& shared,
                        std::uint32_t alignment, std::uint32_t bytes, Site const& site) {
   if (std::popcount(lanes) != 1 && first(ReportKind::misuse, site, {})) {
     add(ReportKind::misuse,
-        std::to_string(std::popcount(lanes)) + " lanes issue the copy, which makes as many copies; elect one lane", {},
+        std::to_string(std::popcount(lanes)) + " lanes issue the copy, so it runs as many times; elect one lane", {},
         side(w, lanes, "copy", site));
   }
   auto const aligned = [&](Footprint const& place, std::uint32_t to, char const* remedy) {

@@ -23,7 +23,7 @@ void State::barrier(WarpState& w, int id, int threads, Lanes lanes, Site const& 
                   {}, true);
   }
   if (lanes != all_lanes) {
-    return misuse(text + " stands in a region of " + std::to_string(std::popcount(lanes)) +
+    return misuse(text + " is in a region of " + std::to_string(std::popcount(lanes)) +
                       " lanes; the whole warp must execute it, so move it out of the elected region",
                   {}, true);
   }
@@ -33,7 +33,7 @@ void State::barrier(WarpState& w, int id, int threads, Lanes lanes, Site const& 
   int const expected = threads == 0 ? static_cast<int>(cta.warps.size()) * 32 : threads;
   if (b.uses > 0 && !knows_slot(w, lanes, b.slot, b.uses)) {
     misuse(text +
-               " is used again, but nothing orders this use after the one before; give the groups ids of their own, or "
+               " is used again, but nothing orders this use after the previous one; give each group its own id, or "
                "order them by a common barrier",
            {}, false);
   }
@@ -114,7 +114,7 @@ Turn Warp::cluster_arrive(Lanes lanes, Site site, bool relaxed) {
   if ((lanes != all_lanes || twice) && s.first(ReportKind::barrier_misuse, site, {})) {
     s.add(ReportKind::barrier_misuse,
           twice ? "the cluster barrier is reached twice without a wait between"
-                : "the cluster barrier stands in a region of some lanes; the whole warp must execute it",
+                : "the cluster barrier is in a region of some lanes; the whole warp must execute it",
           {}, s.side(w, lanes, "barrier.cluster.arrive", site), true);
   }
   ++w.cluster_arrivals;

@@ -26,18 +26,17 @@ Stuck State::stuck(WarpState const& w) const {
         result.weight = 6;
         result.why = "the wait for phase " + std::to_string(blocked.phase - 1) + " of " + describe(b) +
                      " comes when phase " + std::to_string(b.state.phase() - 1) +
-                     " is complete already: nothing holds the barrier back until this thread has waited; count its "
-                     "release too";
+                     " is complete already: the barrier does not wait for this thread; count its release too";
       } else if (b.state.pending() == 0) {
         result.kind = ReportKind::wrong_byte_count;
         result.weight = 5;
         result.why = describe(b) + " has all its arrivals, but " +
-                     (tx > 0 ? std::to_string(tx) + " expected bytes never came"
-                             : std::to_string(-tx) + " bytes came that nobody expected") +
+                     (tx > 0 ? std::to_string(tx) + " expected bytes never arrived"
+                             : std::to_string(-tx) + " unexpected bytes arrived") +
                      "; expect_tx must be the sum of the full boxes copied on it";
       } else if (tx < 0) {
         result.weight = 4;
-        result.why = std::to_string(-tx) + " bytes came on " + describe(b) + " that nobody expected, and " + missing +
+        result.why = std::to_string(-tx) + " unexpected bytes arrived on " + describe(b) + ", and " + missing +
                      "; add the arrive.expect_tx";
       } else {
         result.weight = 1;
@@ -73,14 +72,14 @@ Stuck State::stuck(WarpState const& w) const {
                      std::to_string(cta.free_registers) + " are free)";
       result.weight = 3;
       result.why =
-          "setmaxnreg.inc waits for registers that nobody gives back; every other warpgroup must execute its "
+          "setmaxnreg.inc waits for registers that no warpgroup releases; every other warpgroup must execute its "
           "setmaxnreg.dec, and the sum must fit";
       break;
     }
     case Blocked::Kind::condition:
       result.note += " for a value in memory";
       result.weight = 1;
-      result.why = "a warp polls for a value that nobody will write";
+      result.why = "a warp polls for a value that no thread will write";
       break;
   }
   return result;
@@ -109,7 +108,7 @@ void State::deadlock() {
     cause = std::move(current);
   }
   if (blamed == nullptr) return;
-  add(cause.kind, "nothing can go on: " + cause.why, {},
+  add(cause.kind, "no warp can continue: " + cause.why, {},
       side(*blamed, blamed->blocked.lanes, "wait", blamed->blocked.site), true);
   outcome.reports.back().notes = std::move(notes);
 }
@@ -151,7 +150,7 @@ void State::check_exit() {
     } else if (b->counted_before && b->observers.empty() &&
                first(ReportKind::open_at_exit, b->counted_site, b->init.site)) {
       add(ReportKind::open_at_exit,
-          "nobody waits for phase " + std::to_string(b->state.phase() - 1) + " of " + describe(*b) +
+          "no thread waits for phase " + std::to_string(b->state.phase() - 1) + " of " + describe(*b) +
               ", which counts the bytes of a copy; add the wait, or leave the copy out",
           {}, {"copy into shared memory", b->counted_site});
     }

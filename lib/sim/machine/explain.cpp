@@ -127,7 +127,7 @@ void State::conflict(AccessRef earlier_ref, AccessRef later_ref, WarpState const
   if (found == Order::unfenced) {
     sentence = "no proxy fence between the generic " + std::string(verb(earlier)) + " (" + before + ") and the " +
                after + "; add fence.proxy.async after the " + std::string(verb(earlier)) +
-               ", by the thread that made it, before the barrier that hands the bytes over";
+               ", by the thread that issued it, before the barrier that publishes the bytes";
     if (spaces[space]->kind == SpaceKind::global) {
       sentence = "no proxy fence between the generic " + std::string(verb(earlier)) + " of global memory (" + before +
                  ") and the " + after + "; add fence.proxy.async.global between them";
@@ -147,7 +147,7 @@ void State::conflict(AccessRef earlier_ref, AccessRef later_ref, WarpState const
       sentence = "the preceding grid may still run; add griddepcontrol.wait before the " + after;
     } else if (met_relaxed(earlier, w, who)) {
       sentence = "the cluster barrier between the " + before + " and the " + after +
-                 " orders neither: its arrive is relaxed; let it release (barrier.cluster.arrive.release)";
+                 " does not order them: its arrive is relaxed; use barrier.cluster.arrive.release";
     } else if (one_lane) {
       sentence =
           "one lane of " + agent_text(earlier.warp, all_lanes) + " signalled after the " + before +
@@ -177,7 +177,7 @@ void State::conflict(AccessRef earlier_ref, AccessRef later_ref, WarpState const
                "; add cp.async.wait_group by the threads that issued it, and a barrier after it";
   } else {
     sentence = "the " + before + " may still read its operands at the " + after +
-               "; add wgmma.wait_group that covers it, before the buffer is handed over";
+               "; add wgmma.wait_group that covers it, before the buffer is released";
   }
   add(kind, std::move(sentence), side(earlier, lane_of(earlier_ref), space, begin, end),
       side(later, lane_of(later_ref), space, begin, end));

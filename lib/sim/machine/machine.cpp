@@ -200,7 +200,7 @@ void State::run(Chooser& chooser) {
     if (candidates.size() > 1) outcome.choices.push_back(static_cast<std::uint32_t>(choice));
     if (++outcome.steps > options.max_steps) {
       Site const site = warps.empty() ? Site{} : warps.front()->last_site;
-      add(ReportKind::livelock, "no end after " + std::to_string(options.max_steps) + " steps", {},
+      add(ReportKind::livelock, "the kernel does not end within " + std::to_string(options.max_steps) + " steps", {},
           {"last action of warp 0", site}, true);
       return;
     }

@@ -109,7 +109,7 @@ void State::fault(MbarrierFault what, Mbarrier const& b, WarpState const& w, Lan
       break;
     case MbarrierFault::late_expect:
       sentence = "phase " + std::to_string(b.state.phase()) + " of " + describe(b) + " has all its arrivals, and " +
-                 std::to_string(-b.state.tx()) + " bytes have come that nothing expected, when " + amount +
+                 std::to_string(-b.state.tx()) + " unexpected bytes have arrived when " + amount +
                  " are expected; expect them before the last arrival";
       break;
     case MbarrierFault::tx_range:
@@ -275,8 +275,7 @@ void State::pass_wait(WarpState& w, Blocked const& blocked) {
     if (phase > blocked.phase) {
       sentence = "the wait for phase " + std::to_string(blocked.phase - 1) + " of " + describe(b) +
                  " passes when phase " + std::to_string(phase - 1) +
-                 " is complete: nothing holds the barrier back until this thread has waited, and two " +
-                 "phases later the parity is the same";
+                 " is complete: the barrier does not wait for this thread, and two phases later the parity is the same";
     } else {
       sentence = "the wait for phase " + std::to_string(blocked.phase - 1) + " of " + describe(b) +
                  " passes too early: only " + std::to_string(phase) +

@@ -32,7 +32,7 @@ enum class ReportKind : std::uint8_t {
   misaligned,           // an address or a size that the copy engine refuses
   open_at_exit,         // an asynchronous operation that nobody waited for
   unbalanced_at_exit,   // a barrier left in the middle of a phase
-  misuse,               // an action that has no meaning (a wrong group, an unknown space)
+  misuse,               // an action that is not possible (a wrong group, an unknown space)
 };
 
 std::string_view name(ReportKind);

@@ -42,7 +42,7 @@ std::string to_text(Schedule const& schedule) {
 Schedule parse_schedule(std::string_view text) {
   auto const refuse = [&]() -> Schedule {
     throw UserError("schedule: '" + std::string(text) +
-                    "' is none of seed:N, latest, latest:N, earliest, earliest:N, starve:WARP, choices:N,N,...");
+                    "' is not one of seed:N, latest, latest:N, earliest, earliest:N, starve:WARP, choices:N,N,...");
   };
   auto const number = [](std::string_view digits, auto& value) {
     auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -104,7 +104,7 @@ std::size_t ScheduleChooser::choose(std::vector<Candidate> const& candidates) {
       ++next_;
       if (choice >= count) {
         throw UserError("schedule: choice " + std::to_string(next_) + " is " + std::to_string(choice) + " but only " +
-                        std::to_string(count) + " agents can go on; the list belongs to another program");
+                        std::to_string(count) + " agents can continue; the list belongs to another program");
       }
       return choice;
     }

@@ -111,8 +111,8 @@ class Rings {
       if (!life.error.empty()) return refuse(*fetch, life.error);
       for (Op* at = fetch->parent_op(); at != nullptr; at = at->parent_op())
         if (!at->is<ir::ForOp>() && !at->is<ir::IfOp>())
-          return refuse(*fetch, "a fetch inside " + std::string(at->info().mnemonic) +
-                                    ", through which no counter of uses can be carried");
+          return refuse(
+              *fetch, "a fetch inside " + std::string(at->info().mnemonic) + ", which cannot carry a counter of uses");
       std::int64_t const number = fetch->as<ir::FetchOp>().ring;
       auto const [known, first] = line_of.try_emplace(number, lines.size());
       if (first || number == 0)
@@ -244,8 +244,9 @@ class Rings {
     if (!known) return asked;
     std::int64_t const trips = std::max<std::int64_t>(*known, 1);
     if (trips >= asked) return asked;
-    context_.diagnostics.remark("circular-buffer: " + std::to_string(asked) + " stages asked for, but the loop runs " +
-                                    std::to_string(trips) + " times, for which as many stages are enough",
+    context_.diagnostics.remark("circular-buffer: " + std::to_string(asked) +
+                                    " stages are requested, but the loop runs " + std::to_string(trips) +
+                                    " times; it gets as many stages",
                                 loop->where());
     return trips;
   }

@@ -113,7 +113,7 @@ PassResult insert_barriers(ir::Function& function, AnalysisCache&, PassContext& 
           hazard.later->op->where());
       return nullptr;
     }
-    if (inserted.size() > most) throw InternalError("insert-barriers: a barrier closes no hazard");
+    if (inserted.size() > most) throw InternalError("insert-barriers: a barrier does not close a hazard");
     Op* const barrier = insert(hazard, names, context);
     if (barrier != nullptr) inserted.push_back({barrier, hazard});
     return barrier;

@@ -57,7 +57,7 @@ PassResult insert_proxy_fences(ir::Function& function, AnalysisCache&, PassConte
     });
     bool more = false;
     for (Op const* at : places) more = insert(*at, missing->earlier->space, fences) || more;
-    if (!more) throw InternalError("insert-proxy-fences: a fence is without effect");
+    if (!more) throw InternalError("insert-proxy-fences: a fence has no effect");
     changed = true;
   }
   // A later one may have made an earlier one unneeded.

@@ -119,7 +119,7 @@ void LoopPipeline::need(Value& value, int stage, std::string const& what) {
   if (carry.by) return;
   if (carry.home > stage)
     return refuse(what + " of stage " + std::to_string(stage) + " reads " + ir::to_string(value) +
-                  ", which the iteration before computes in stage " + std::to_string(carry.home));
+                  ", which the previous iteration computes in stage " + std::to_string(carry.home));
   cross(value, carry.home, stage);
 }
 
@@ -127,7 +127,7 @@ void LoopPipeline::cross(Value& value, int from, int to) {
   if (from == to) return;
   if (!has_zero(value.type()))
     return refuse(ir::to_string(value) + " of type " + ir::to_string(value.type()) + " goes from stage " +
-                  std::to_string(from) + " to " + std::to_string(to) + "; only tiles and scalars do");
+                  std::to_string(from) + " to " + std::to_string(to) + "; only tiles and scalars can");
   auto const known = std::find_if(crossings_.begin(), crossings_.end(),
                                   [&](Crossing const& crossing) { return crossing.value == &value; });
   if (known == crossings_.end())

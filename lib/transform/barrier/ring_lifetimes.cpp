@@ -67,7 +67,7 @@ void join_product(Op& product, Block& home, StageLifetime& into, auto const& lat
   Op* const wait = groups.covering(home.begin(), home.end());
   Op* const behind = after_last.covering_behind(*loop);
   if (wait == nullptr || behind == nullptr)
-    into.error = "the product " + ir::print(product) + " stays open for more than one iteration";
+    into.error = "the product " + ir::print(product) + " stays in flight for more than one iteration";
   else
     later(*wait, behind);
 }

@@ -48,7 +48,7 @@ bool in_range(CompileOptions const& options, support::Diagnostics& diagnostics) 
     if (value >= 0 && value <= most) return;
     good = false;
     diagnostics.error("specialize: the option " + std::string(name) + " is " + std::to_string(value) + "; take 1 to " +
-                      std::to_string(most) + ", or 0 for what the kernel says");
+                      std::to_string(most) + ", or 0 to keep the kernel's own");
   };
   check("stages", options.stages, ForOp::max_stages);
   check("distance", options.distance, ForOp::max_stages - 1);

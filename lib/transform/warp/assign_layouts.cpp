@@ -444,7 +444,7 @@ PassResult assign_layouts(ir::Module& module, AnalysisCache& analyses, PassConte
   int const asked = context.options.warps;
   if (asked < 0 || asked > 32 || (asked != 0 && !std::has_single_bit(static_cast<unsigned>(asked)))) {
     context.diagnostics.error("assign-layouts: " + std::to_string(asked) +
-                              " warps asked for; a power of two up to 32 is needed");
+                              " warps are requested; a power of two up to 32 is needed");
     return PassResult::unchanged;
   }
   bool changed = false;

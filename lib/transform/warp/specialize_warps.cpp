@@ -117,8 +117,8 @@ class Specialization {
       if (found == nullptr && ir::scratch_bytes(op) > 0) found = &op;
     });
     if (found != nullptr)
-      context_.diagnostics.remark("specialize-warps: all warps of the CTA meet in " +
-                                      std::string(found->info().mnemonic) + ", so copies stay with the other warps",
+      context_.diagnostics.remark("specialize-warps: copies do not get separate warps: all warps of the CTA meet in " +
+                                      std::string(found->info().mnemonic),
                                   found->where());
     return found != nullptr;
   }
@@ -166,9 +166,10 @@ class Specialization {
       bool const of_consumers = makes_tile(op) || op.is<ir::WarpIndexOp>() || op.info().has(ir::collective);
       if (good && (of_consumers || takes_any_of(op, consumed))) {
         good = false;
-        context_.diagnostics.remark("specialize-warps: where tiles are copied from depends on " +
-                                        std::string(op.info().mnemonic) + ", so copies stay with the other warps",
-                                    op.where());
+        context_.diagnostics.remark(
+            "specialize-warps: copies do not get separate warps: the address of a copy depends on " +
+                std::string(op.info().mnemonic),
+            op.where());
       }
       return ir::Walk::advance;
     });

@@ -77,12 +77,12 @@ class Split {
     ir::walk(function_, [&](Op& op) {
       if (op.is<ir::WgmmaOp>() || op.is<ir::MmaOp>()) homes.insert(op.parent_op());
     });
-    if (homes.empty()) return "there is no product";
+    if (homes.empty()) return "it does not have a product";
     loop_ = *homes.begin();
-    if (homes.size() != 1 || loop_ == nullptr || !loop_->is<ir::ForOp>()) return "its products stand in several places";
+    if (homes.size() != 1 || loop_ == nullptr || !loop_->is<ir::ForOp>()) return "its products are in several blocks";
     for (Op const* at = loop_->parent_op(); at != nullptr; at = at->parent_op())
-      if (!at->is<ir::ForOp>()) return "the product's loop stands in " + std::string(at->info().mnemonic);
-    if (!find_sums()) return "its loop carries more than what products add to from zero on";
+      if (!at->is<ir::ForOp>()) return "the product's loop is inside " + std::string(at->info().mnemonic);
+    if (!find_sums()) return "its loop carries a value that is not an accumulator with the initial value 0";
     std::int64_t bytes = 0;
     for (Value const* sum : sums_) bytes += part_bytes(*sum) * (ctas_ - 1);
     if (bytes > max_part_bytes)
@@ -158,15 +158,15 @@ class Split {
       return std::all_of(uses.begin(), uses.end(), [&](ir::Use const& use) { return in_tail(*use.user); });
     };
     for (Value const* sum : sums_)
-      if (!stays_inside(*sum)) return "what its loop has summed up is carried on";
+      if (!stays_inside(*sum)) return "a value carried past its loop depends on the sum";
     std::string error;
     ir::walk(function_, [&](Op& op) {
       if (in_tail(op)) return;
       if (writes_global(op) || op.is<ir::CallOp>())
-        error = std::string(op.info().mnemonic) + " stands where all CTAs of a cluster come";
+        error = std::string(op.info().mnemonic) + " runs in all CTAs of a cluster";
       for (Value const* operand : op.operands())
         if (operand->defining_op() != nullptr && in_tail(*operand->defining_op()))
-          error = "what follows its loop is used outside of it";
+          error = "a value computed after its loop is used elsewhere";
     });
     return error;
   }

@@ -28,7 +28,7 @@ TEST_CASE("budget: warps for copies are named where they make too many threads, 
       "(%p: i64) {\n    yield\n  } and (%g: i64) {\n    yield\n  }\n  return\n}\n");
   CHECK_THROWS_WITH(analysis::refuse_over_budget(module.kernel(), sm_90a),
                     "compile: @roles: 36 warps, 4 of them for copies, so 1152 threads of a CTA, 1024 allowed; ask for "
-                    "28 warps or fewer, or for no warps of their own for copies (specialization off)");
+                    "28 warps or fewer, or turn warp specialization off, which adds warps for copies");
 }
 
 TEST_CASE("budget: shared memory is counted to its last byte, mbarriers one by one", "[N5]") {

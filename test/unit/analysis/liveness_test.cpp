@@ -119,6 +119,6 @@ TEST_CASE("uniformity: what differs between warps, and the branches and loops it
   analysis::Uniformity const uniformity(module);
   CHECK(uniformity.str(module.kernel()) ==
         "%w differs between warps\n%d differs between warps\n%called differs between warps\n%p differs between warps\n"
-        "if: warps take it differently\n%y differs between warps\nfor: warps take it differently\n%r differs between "
+        "if: warps take different paths\n%y differs between warps\nfor: warps take different paths\n%r differs between "
         "warps\n");
 }

@@ -104,7 +104,7 @@ TEST_CASE("a value of one branch used outside is refused by name; inside it work
     store(y, shape<64>, *leaked * 2, g[0]);
   });
   std::string const error = error_of([&] { (void)outside.trace(); });
-  CHECK_THAT(error, ContainsSubstring("kernel 'outside': a value made in the then branch of the if_ at "));
+  CHECK_THAT(error, ContainsSubstring("kernel 'outside': a value defined in the then branch of the if_ at "));
   CHECK_THAT(error, ContainsSubstring("is used outside of it, in the body of kernel 'outside'"));
   CHECK_THAT(error, ContainsSubstring("return it from both branches"));
 }

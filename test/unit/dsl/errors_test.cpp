@@ -127,7 +127,7 @@ TEST_CASE("a loop's index and tiles end with the loop") {
     loop(4, [&](auto i) { stray.emplace(i); });
     store(y, shape<64>, load(x, shape<64>, *stray), g[0]);
   });
-  CHECK_THAT(error_of(k), ContainsSubstring("a value made in the loop at "));
+  CHECK_THAT(error_of(k), ContainsSubstring("a value defined in the loop at "));
   CHECK_THAT(error_of(k), ContainsSubstring("carry it, and use the result of loop"));
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("the grid is stated once, outside of loops, and must give blocks") {
                                auto g = grid(0);
                                store(y, shape<64>, 0, g[0]);
                              })),
-             ContainsSubstring("extent 0 of axis 0 gives no block"));
+             ContainsSubstring("extent 0 of axis 0 does not give a block"));
   CHECK_THAT(error_of(kernel("nested", [](out<float, 1> y) { loop(2, [&](auto) { grid_over(y, shape<64>); }); })),
              ContainsSubstring("outside of loops and branches"));
   CHECK_THAT(error_of(kernel("index",

@@ -133,9 +133,9 @@ TEST_CASE("what TMA cannot copy is refused with value and remedy") {
   CHECK(refusal(dense({100, 64}), tile) == "accepted");
   CHECK(refusal(tensor({100, 64}, {64, 1}, Element::bf16, base + 8), tile) ==
         "gemm: argument 1: TMA copies from addresses that are multiples of 16 bytes but 0x7f0000000008 is 8 past one; "
-        "begin the view at a multiple of 8 elements or copy it to a buffer of its own");
+        "begin the view at a multiple of 8 elements or copy it to a separate buffer");
   CHECK(refusal(tensor({100, 64}, {128, 2}), tile) ==
-        "gemm: argument 1: TMA needs the elements of the last axis side by side but it steps by 2 elements; copy the "
+        "gemm: argument 1: TMA needs adjacent elements along the last axis but it steps by 2 elements; copy the "
         "view to a buffer, or transpose view and kernel");
   CHECK(refusal(tensor({100, 64}, {65, 1}), tile) ==
         "gemm: argument 1: TMA steps by multiples of 16 bytes but axis 0 steps by 65 elements of bf16, 130 bytes; pad "
@@ -185,9 +185,9 @@ TEST_CASE("facts of an argument say that TMA can step through it exactly when a 
 TEST_CASE("boxes that TMA cannot copy are refused with value and remedy") {
   Argument const x = dense({1000, 1000});
   CHECK(refusal(x, box({257, 64})) ==
-        "gemm: argument 1: a TMA box has 1 to 256 elements along an axis but 257 are asked for along axis 0; split the "
+        "gemm: argument 1: a TMA box has 1 to 256 elements along an axis but 257 are requested along axis 0; split the "
         "tile");
-  CHECK_THAT(refusal(x, box({0, 64})), ContainsSubstring("0 are asked for along axis 0"));
+  CHECK_THAT(refusal(x, box({0, 64})), ContainsSubstring("0 are requested along axis 0"));
   CHECK(refusal(x, box({8, 12})) ==
         "gemm: argument 1: the rows of a TMA box are multiples of 16 bytes but 12 elements of bf16 have 24; choose a "
         "multiple of 8 elements along the last axis");
@@ -202,7 +202,7 @@ TEST_CASE("boxes that TMA cannot copy are refused with value and remedy") {
   nan.nan_fill = true;
   CHECK(refusal(x, nan) == "accepted");
   CHECK(refusal(dense({8, 8}, Element::i32), nan) ==
-        "gemm: argument 1: NaN is asked for outside the tensor but i32 has none; fill with zeros");
+        "gemm: argument 1: NaN is requested outside the tensor but i32 has none; fill with zeros");
   CHECK_THROWS_AS(request(x, box({8})), InternalError);
   TensorMapInfo elsewhere = box({8});
   elsewhere.parameter = 1;
@@ -224,7 +224,7 @@ TEST_CASE("memory stands in for a tensor without elements") {
     nan.nan_fill = true;
     CHECK(request(empty, nan).stand_in == StandIn::nans);
     CHECK(request(empty, box({16, 64}), Direction::out).stand_in == StandIn::sink);
-    CHECK_THAT(refusal(empty, box({16, 64}), Direction::inout), ContainsSubstring("leave the launch out"));
+    CHECK_THAT(refusal(empty, box({16, 64}), Direction::inout), ContainsSubstring("skip the launch"));
   }
 }
 
@@ -337,6 +337,6 @@ TEST_CASE("blocks of a CUDA grid: bounded, and whole clusters") {
   kernel.cluster = 4;
   CHECK(cuda_blocks(kernel, {6, 2, 1}) == 12);
   CHECK_THROWS_WITH(cuda_blocks(kernel, {6, 1, 1}),
-                    "gemm: grid 6x1x1 has 6 blocks, which do not make whole clusters of 4; round the grid up to a "
+                    "gemm: grid 6x1x1 has 6 blocks, not a multiple of the cluster of 4; round the grid up to a "
                     "multiple of 4");
 }

@@ -104,7 +104,7 @@ TEST_CASE("tiles that warps cannot hold are refused", "[sim][block]") {
   options.grid = sim::Grid{3, 1, 1};
   options.cluster = 2;
   refused(with(with(copy, "WARPS", "warps = 4 "), "LAYOUT", ", wgmma"), {&x, &y},
-          "a grid of 3 CTAs is no multiple of the cluster of 2", options);
+          "a grid of 3 CTAs is not a multiple of the cluster of 2", options);
 }
 
 TEST_CASE("an exchange between warps inside warp_specialize is refused", "[sim][block]") {

@@ -198,7 +198,7 @@ TEST_CASE("a report names both accesses by source line, and what is missing", "[
   REQUIRE(result.has(ReportKind::race_war));
   std::string const report = result.str();
   INFO(report);
-  CHECK_THAT(report, ContainsSubstring("add wgmma.wait_group that covers it, before the buffer is handed over"));
+  CHECK_THAT(report, ContainsSubstring("add wgmma.wait_group that covers it, before the buffer is released"));
   CHECK_THAT(report, ContainsSubstring("earlier: read %ring_a[0]"));
   CHECK_THAT(report, ContainsSubstring("wgmma at ring.cpp:41 (ir "));
   CHECK_THAT(report, ContainsSubstring("tma_load at ring.cpp:33 (ir "));

@@ -66,13 +66,13 @@ TEST_CASE("hazard 17: parity from the index of the inner loop", "[machine]") {
 
 TEST_CASE("hazard 18: producer and consumer make different numbers of trips", "[machine]") {
   check_pair({.kind = ReportKind::open_at_exit,
-              .sentence = "nobody waits for phase 2",
+              .sentence = "no thread waits for phase 2",
               .build = [](Machine& m, bool planted) { ring_loop(m, {.fewer_reads = planted}); }});
 }
 
 TEST_CASE("hazard 18: a stage filled by ordinary stores while its barrier expects bytes", "[machine]") {
   check_pair({.kind = ReportKind::wrong_byte_count,
-              .sentence = "1024 expected bytes never came",
+              .sentence = "1024 expected bytes never arrived",
               .build = [](Machine& m, bool planted) {
                 m.add_warp(0, [=](Warp w) -> Task {
                   co_await init(w, full_barrier, 1);
@@ -159,7 +159,7 @@ TEST_CASE("hazard 24: bytes and arrivals counted wrongly", "[machine]") {
   }
   SECTION("too many bytes expected") {
     check_pair({.kind = ReportKind::wrong_byte_count,
-                .sentence = "1024 expected bytes never came",
+                .sentence = "1024 expected bytes never arrived",
                 .build = [](Machine& m, bool planted) { ring_loop(m, {.expected = planted ? 2048u : 1024u}); }});
   }
   SECTION("more arrivals counted than executed") {
@@ -406,7 +406,7 @@ TEST_CASE("hazard 25: an arrive on another CTA's barrier with .cta scope", "[mac
 
 TEST_CASE("hazard 32: a wait on another CTA's barrier", "[machine]") {
   check_pair({.kind = ReportKind::misuse,
-              .sentence = "a CTA waits on its own",
+              .sentence = "wait on one of its own CTA",
               .options = two_ctas,
               .build = [](Machine& m, bool planted) {
                 for (int cta = 0; cta < 2; ++cta) {

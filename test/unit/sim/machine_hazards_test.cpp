@@ -93,7 +93,7 @@ TEST_CASE("hazard 3: no proxy fence between stores to shared memory and a TMA st
 
 TEST_CASE("hazard 3: the proxy fence stands in the thread that issues the TMA store", "[machine]") {
   check_pair({.kind = ReportKind::missing_proxy_fence,
-              .sentence = "by the thread that made it",
+              .sentence = "by the thread that issued it",
               .build = [](Machine& m, bool planted) { staged_store(m, planted ? Fence::issuer : Fence::writers); }});
 }
 

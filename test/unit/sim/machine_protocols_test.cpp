@@ -110,7 +110,7 @@ TEST_CASE("three warpgroups take turns in a round, and leave the last turn open"
 
 TEST_CASE("two groups may not use one barrier id at once", "[machine]") {
   check_pair({.kind = ReportKind::barrier_misuse,
-              .sentence = "give the groups ids of their own",
+              .sentence = "give each group its own id",
               .build = [](Machine& m, bool planted) {
                 for (int k = 0; k < 4; ++k) {
                   m.add_warp(0, [=](Warp w) -> Task {
@@ -201,7 +201,7 @@ TEST_CASE("one lane waits for its warp: the others learn of it at a warp barrier
 
 TEST_CASE("one lane fences for its warp: the others' reads are not covered", "[machine]") {
   check_pair({.kind = ReportKind::missing_proxy_fence,
-              .sentence = "by the thread that made it",
+              .sentence = "by the thread that issued it",
               .build = [](Machine& m, bool planted) { one_lane(m, {.fence = planted ? leader : all_lanes}); }});
 }
 
@@ -253,7 +253,7 @@ TEST_CASE("data of the preceding grid is read after griddepcontrol.wait", "[mach
 
 TEST_CASE("a stage that was given up is stale until it is written again", "[machine]") {
   check_pair(
-      {.kind = ReportKind::stale, .sentence = "given up and not written again", .build = [](Machine& m, bool planted) {
+      {.kind = ReportKind::stale, .sentence = "released and not written again", .build = [](Machine& m, bool planted) {
          m.add_warp(0, [=](Warp w) -> Task {
            w.write(all_lanes, PerLane(w.shared(), 0, 4), at("shared_store"));
            w.give_up(all_lanes, PerLane(w.shared(), 0, 4), at("release"));
@@ -266,7 +266,7 @@ TEST_CASE("a stage that was given up is stale until it is written again", "[mach
 
 TEST_CASE("output that nobody wrote is not read", "[machine]") {
   check_pair(
-      {.kind = ReportKind::never_written, .sentence = "nobody wrote %out", .build = [](Machine& m, bool planted) {
+      {.kind = ReportKind::never_written, .sentence = "no access wrote %out", .build = [](Machine& m, bool planted) {
          Space const out = add_output(m);
          m.add_warp(0, [=](Warp w) -> Task {
            if (!planted) w.write(all_lanes, PerLane(out, 0, 4), at("store"));
@@ -487,5 +487,5 @@ TEST_CASE("a CTA that waits for one that has not started hangs, as it may on a f
   Simulation apart({.ctas = 2, .resident = 1, .shared_bytes = 1024}, build);
   Sweep const sweep = apart.sweep(10);
   CHECK(sweep.has(ReportKind::deadlock));
-  CHECK_THAT(sweep.text(), ContainsSubstring("polls for a value that nobody will write"));
+  CHECK_THAT(sweep.text(), ContainsSubstring("polls for a value that no thread will write"));
 }

@@ -248,6 +248,6 @@ TEST_CASE("pipeline: replay files hold pipeline and options", "[B20]") {
   CHECK(replay.options == options);
   CHECK(ir::equal(ir::parse(left).module, module_of(text)));
   CHECK_THROWS_AS(read_replay(text), UserError);
-  CHECK_THROWS_WITH(read_replay("// replay: warps=x\n"), "replay: \"x\" is no number");
-  CHECK_THROWS_WITH(read_replay("// replay: epilogue=yes\n"), "replay: \"yes\" is none of automatic, off, on");
+  CHECK_THROWS_WITH(read_replay("// replay: warps=x\n"), "replay: \"x\" is not a number");
+  CHECK_THROWS_WITH(read_replay("// replay: epilogue=yes\n"), "replay: \"yes\" is not one of automatic, off, on");
 }
