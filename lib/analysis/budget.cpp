@@ -6,7 +6,7 @@
 #include "layout/element_offsets.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
-#include "target/tma_copies.hpp"
+#include "target/finding.hpp"
 #include "ir/walk.hpp"
 #include "target/wgmma_operand.hpp"
 #include "tegula/support/error.hpp"
@@ -79,12 +79,11 @@ int mbarriers(ir::Function const& function) {
 }
 
 BrokenRule rule_of_load(ir::Op const& load) {
-  std::string_view const sentence = load.as<ir::LoadOp>().by_pointer.view();
-  TmaRule const* const rule = target::broken_rule(sentence);
+  auto const finding = target::Finding::from_data(load.as<ir::LoadOp>().by_pointer.view());
+  TmaRule const* const rule = finding.rule();
   BrokenRule broken;
   broken.name = rule == nullptr ? "tma" : "tma: " + std::string(rule->name);
-  broken.what = ir::to_string(*load.in<ir::LoadOp>("tensor")) + " is loaded through pointers: " +
-                std::string(rule == nullptr ? sentence : target::without_rule(sentence));
+  broken.what = ir::to_string(*load.in<ir::LoadOp>("tensor")) + " is loaded through pointers: " + finding.sentence();
   broken.fix = rule == nullptr ? "" : std::string(rule->fix);
   broken.where = load.where();
   return broken;
@@ -94,7 +93,8 @@ BrokenRule rule_of_product(ir::Op const& product) {
   BrokenRule broken;
   broken.name = "wgmma";
   broken.what = "a product of " + std::string(name(product.lhs()->type().element())) +
-                " goes warp by warp from registers: " + std::string(product.as<ir::MmaOp>().by_warps.view());
+                " goes warp by warp from registers: " +
+                target::Finding::from_data(product.as<ir::MmaOp>().by_warps.view()).text();
   broken.fix =
       "give wgmma 64 rows for each warpgroup and a right operand that is loaded; of elements of 8 and 32 bits both "
       "operands stored with K last (trans of a loaded N x K tile)";

@@ -69,7 +69,7 @@ std::string copy_fits(Value const& map, Value const& view) {
   target::TmaPlan const plan =
       target::tma_copies(map.type().shape(), swizzle_bytes(made->as<TensorMapOp>().swizzle), view.type().shape(),
                          *view.type().layout(), bytes(view.type().element()));
-  if (!plan.legal()) return std::string(target::without_rule(plan.broken.front()));
+  if (!plan.legal()) return plan.broken.front().sentence();
   return buffer_aligned(view, plan.alignment);
 }
 

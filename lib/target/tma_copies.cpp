@@ -9,12 +9,10 @@ namespace tegula::target {
 namespace {
 
 namespace rule = tma_rule;
+using layout::shape_text;
 
 constexpr std::int64_t max_box = rule::max_box_extent;
 constexpr int max_tma_rank = rule::max_axes;
-constexpr std::string_view tma_prefix = "tma: ";
-
-std::string bytes_text(std::int64_t bytes) { return std::to_string(bytes) + " bytes"; }
 
 std::string place_text(Extents const& where) {
   std::string text = "(";
@@ -29,26 +27,22 @@ Extents place(Extents const& origin, int rank) {
   return result;
 }
 
-/// False with a message unless the box that begins at `origin` stays inside the tile.
-bool inside(Extents const& origin, Extents const& view, layout::Layout const& memory, std::string& why) {
+/// A finding unless the box that begins at `origin` stays inside the tile.
+Finding leaves_tile(Extents const& origin, Extents const& view, layout::Layout const& memory) {
   for (int a = 0; a < memory.rank(); ++a) {
     int const axis = a - (memory.rank() - view.size());
     if (origin[a] >= 0 && origin[a] + (axis < 0 ? 1 : view[axis]) <= memory.shape()[a]) continue;
-    why = breaks(rule::placement, "a view of " + layout::shape_text(view) + " at " + place_text(origin) +
-                                      " leaves the tile of " + layout::shape_text(memory.shape()));
-    return false;
+    return Finding(finding::outside, shape_text(view), place_text(origin), shape_text(memory.shape()));
   }
-  return true;
+  return {};
 }
 
 /// Compares the memory that a copy writes, box row by box row, with the layout's place of each element.
-std::string first_difference(Extents const& box, int swizzle_bytes, layout::ElementOffsets const& offsets,
-                             int element_bytes, Extents const& axes, Extents const& origin) {
+Finding first_difference(Extents const& box, int swizzle_bytes, layout::ElementOffsets const& offsets,
+                         int element_bytes, Extents const& axes, Extents const& origin) {
   layout::ByteOffset const start =
       layout::swizzled_address(layout::in_bytes(offsets.at(origin), element_bytes), swizzle_bytes);
-  if (start.count % 128 != 0)
-    return breaks(rule::placement, "a copy begins at byte " + std::to_string(start.count) +
-                                       " of the tile; it must be a multiple of 128");
+  if (start.count % 128 != 0) return Finding(finding::begin, start.count);
   std::int64_t const elements = box.product();
   for (std::int64_t n = 0; n < elements; ++n) {
     Extents where = origin;
@@ -61,11 +55,9 @@ std::string first_difference(Extents const& box, int swizzle_bytes, layout::Elem
         layout::swizzled_address(start + layout::in_bytes(layout::ElementOffset{n}, element_bytes), swizzle_bytes);
     layout::ByteOffset const wanted = layout::in_bytes(offsets.at(where), element_bytes);
     if (written != wanted)
-      return breaks(rule::placement,
-                    "a copy with " + (swizzle_bytes > 16 ? "swizzle " + std::to_string(swizzle_bytes) : "no swizzle") +
-                        " and box " + layout::shape_text(box) + " puts element " + place_text(where) + " at byte " +
-                        std::to_string(written.count) + " of the tile, its layout has it at byte " +
-                        std::to_string(wanted.count));
+      return Finding(finding::displaced,
+                     swizzle_bytes > 16 ? "swizzle " + std::to_string(swizzle_bytes) : std::string("no swizzle"),
+                     shape_text(box), place_text(where), written.count, wanted.count);
   }
   return {};
 }
@@ -78,55 +70,25 @@ std::int64_t largest_divisor(std::int64_t extent, std::int64_t limit) {
 
 }  // namespace
 
-std::string breaks(TmaRule const& rule, std::string_view what) {
-  return std::string(tma_prefix) + std::string(rule.name) + ": " + std::string(what);
-}
-
-TmaRule const* broken_rule(std::string_view sentence) {
-  if (!sentence.starts_with(tma_prefix)) return nullptr;
-  sentence.remove_prefix(tma_prefix.size());
-  std::string_view const name = sentence.substr(0, sentence.find(':'));
-  for (TmaRule const* rule : rule::all)
-    if (rule->name == name) return rule;
-  return nullptr;
-}
-
-std::string_view without_rule(std::string_view sentence) {
-  TmaRule const* const rule = broken_rule(sentence);
-  if (rule != nullptr) sentence.remove_prefix(tma_prefix.size() + rule->name.size() + 2);
-  return sentence;
-}
-
-std::vector<std::string> tma_box_errors(Extents const& box, int swizzle_bytes, int element_bytes) {
-  std::vector<std::string> result;
+std::vector<Finding> tma_box_errors(Extents const& box, int swizzle_bytes, int element_bytes) {
+  std::vector<Finding> result;
   if (element_bytes != 1 && element_bytes != 2 && element_bytes != 4 && element_bytes != 8)
-    result.push_back(breaks(rule::element, "elements of " + bytes_text(element_bytes) + "; 1, 2, 4 or 8 are possible"));
+    result.emplace_back(finding::element_bytes, element_bytes);
   bool const swizzles = swizzle_bytes == 32 || swizzle_bytes == 64 || swizzle_bytes == 128;
-  if (!swizzles && swizzle_bytes != 0 && swizzle_bytes != 16)
-    result.push_back(
-        breaks(rule::swizzle, "a swizzle of " + bytes_text(swizzle_bytes) + "; none, 32, 64 or 128 are possible"));
+  if (!swizzles && swizzle_bytes != 0 && swizzle_bytes != 16) result.emplace_back(finding::span, swizzle_bytes);
   if (box.size() < 1 || box.size() > max_tma_rank) {
-    result.push_back(breaks(rule::rank, "a box of " + std::to_string(box.size()) + " axes; 1 to 5 are possible"));
+    result.emplace_back(finding::box_rank, box.size());
     return result;
   }
   for (int i = 0; i < box.size(); ++i)
-    if (box[i] < 1 || box[i] > max_box)
-      result.push_back(breaks(rule::box, "axis " + std::to_string(i) + " of box " + layout::shape_text(box) + " has " +
-                                             std::to_string(box[i]) + " elements; 1 to 256 are possible"));
+    if (box[i] < 1 || box[i] > max_box) result.emplace_back(finding::box_extent, i, shape_text(box), box[i]);
   std::int64_t const inner = box.back() * element_bytes;
-  if (inner % 16 != 0)
-    result.push_back(breaks(rule::row, "the last axis of box " + layout::shape_text(box) + " has " + bytes_text(inner) +
-                                           ", not a multiple of 16"));
+  if (inner % 16 != 0) result.emplace_back(finding::row, shape_text(box), inner);
   if (swizzles && inner > swizzle_bytes)
-    result.push_back(breaks(rule::swizzle, "the last axis of box " + layout::shape_text(box) + " has " +
-                                               bytes_text(inner) + ", more than the swizzle of " +
-                                               bytes_text(swizzle_bytes)));
-  // A narrower box leaves gaps: its rows still lie a swizzle apart, and the bytes that it signals to the mbarrier are
-  // unknown.
+    result.emplace_back(finding::span_exceeded, shape_text(box), inner, swizzle_bytes);
+  // A narrower box leaves gaps: its rows still lie a swizzle apart, and what it signals to the mbarrier is not known.
   if (swizzles && inner < swizzle_bytes)
-    result.push_back(breaks(rule::swizzle, "the last axis of box " + layout::shape_text(box) + " has " +
-                                               bytes_text(inner) + ", less than the swizzle of " +
-                                               bytes_text(swizzle_bytes) + "; take a smaller swizzle"));
+    result.emplace_back(finding::span_unfilled, shape_text(box), inner, swizzle_bytes);
   return result;
 }
 
@@ -141,11 +103,11 @@ TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, l
   std::string why;
   layout::ElementOffsets const* offsets = fits(view, memory, why) ? layout::ElementOffsets::get(memory, why) : nullptr;
   if (offsets == nullptr) {
-    plan.broken.push_back(why);
+    plan.broken.emplace_back(finding::stated, why);
     return plan;
   }
   Extents const first = place(origin, memory.rank());
-  if (!inside(first, view, memory, why)) plan.broken.push_back(why);
+  if (Finding error = leaves_tile(first, view, memory); !error.empty()) plan.broken.push_back(std::move(error));
 
   int const rank = view.size();
   int const missing = memory.rank() - rank;
@@ -160,9 +122,7 @@ TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, l
     if (axis >= 0)
       covered[static_cast<int>(axis)] *= box[i];
     else if (box[i] != 1)
-      plan.broken.push_back(breaks(rule::box, "axis " + std::to_string(i) + " of box " + layout::shape_text(box) +
-                                                  " has " + std::to_string(box[i]) +
-                                                  " elements but no axis in a view of " + layout::shape_text(view)));
+      plan.broken.emplace_back(finding::box_axis, i, shape_text(box), box[i], shape_text(view));
   }
   std::int64_t count = 1;
   bool whole = true;
@@ -170,9 +130,7 @@ TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, l
     whole &= view[a] % covered[a] == 0;
     count *= view[a] / covered[a];
   }
-  if (!whole)
-    plan.broken.push_back(breaks(
-        rule::box, "boxes of " + layout::shape_text(box) + " do not make up a view of " + layout::shape_text(view)));
+  if (!whole) plan.broken.emplace_back(finding::box_parts, shape_text(box), shape_text(view));
 
   auto const linear = [&](Extents const& where) {
     return layout::swizzled_address(layout::in_bytes(offsets->at(where), element_bytes), plan.swizzle_bytes);
@@ -188,9 +146,9 @@ TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, l
       rest /= view[a] / covered[a];
     }
     copy.offset = linear(begin) - linear(first);
-    if (std::string text = first_difference(box, plan.swizzle_bytes, *offsets, element_bytes, along, begin);
-        !text.empty())
-      plan.broken.push_back(std::move(text));
+    if (Finding error = first_difference(box, plan.swizzle_bytes, *offsets, element_bytes, along, begin);
+        !error.empty())
+      plan.broken.push_back(std::move(error));
     plan.copies.push_back(copy);
   }
   std::sort(plan.copies.begin(), plan.copies.end(),
@@ -198,13 +156,12 @@ TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, l
   return plan;
 }
 
-std::vector<std::string> tma_copy_errors(Extents const& box, int swizzle_bytes, Extents const& view,
-                                         layout::Layout const& memory, int element_bytes, Extents const& axes,
-                                         Extents const& origin) {
+std::vector<Finding> tma_copy_errors(Extents const& box, int swizzle_bytes, Extents const& view,
+                                     layout::Layout const& memory, int element_bytes, Extents const& axes,
+                                     Extents const& origin) {
   TmaPlan plan = tma_copies(box, swizzle_bytes, view, memory, element_bytes, axes, origin);
   if (plan.legal() && plan.copies.size() > 1)
-    plan.broken.push_back(breaks(
-        rule::box, "a box of " + layout::shape_text(box) + " does not fill a view of " + layout::shape_text(view)));
+    plan.broken.emplace_back(finding::box_whole, shape_text(box), shape_text(view));
   return plan.broken;
 }
 
@@ -214,15 +171,13 @@ TmaPlan tma_plan(Extents const& view, layout::Layout const& memory, int element_
   layout::ElementOffsets const* offsets = fits(view, memory, why) ? layout::ElementOffsets::get(memory, why) : nullptr;
   Extents const first = place(origin, memory.rank());
   auto const form = layout::shared_form(memory, element_bytes);
-  if (offsets != nullptr && inside(first, view, memory, why)) {
-    if (view.empty() || view.size() > max_tma_rank)
-      why = breaks(rule::rank, "a tile of " + std::to_string(view.size()) + " axes; 1 to 5 are possible");
-    else if (!form)
-      why = breaks(rule::placement,
-                   "no copy writes the layout " + memory.text() + "; dense and swizzled tiles are possible");
-  }
-  if (!why.empty()) {
-    refused.broken.push_back(why);
+  Finding error;
+  if (offsets == nullptr) error = Finding(finding::stated, why);
+  if (error.empty()) error = leaves_tile(first, view, memory);
+  if (error.empty() && (view.empty() || view.size() > max_tma_rank)) error = Finding(finding::tile_rank, view.size());
+  if (error.empty() && !form) error = Finding(finding::layout, memory.text());
+  if (!error.empty()) {
+    refused.broken.push_back(std::move(error));
     return refused;
   }
   int const swizzle = form->swizzle_bytes > 16 ? form->swizzle_bytes : 0;
@@ -257,20 +212,16 @@ TmaPlan tma_plan(Extents const& view, layout::Layout const& memory, int element_
   return tma_copies(box, swizzle, view, memory, element_bytes, axes, origin);
 }
 
-std::vector<std::string> tma_tensor_errors(TmaTensor const& tensor, int element_bytes) {
-  std::vector<std::string> result;
-  if (tensor.rank < 1 || tensor.rank > max_tma_rank)
-    result.push_back(breaks(rule::rank, "a tensor of " + std::to_string(tensor.rank) + " axes; 1 to 5 are possible"));
-  if (!tensor.unit_inner)
-    result.push_back(breaks(rule::contiguous, "the tensor's last axis is not known to be contiguous"));
-  auto const multiple_of_16 = [&](TmaRule const& rule, std::int64_t bytes, std::string const& what) {
-    if (bytes % 16 != 0)
-      result.push_back(breaks(rule, what + " is known to be a multiple of " + bytes_text(bytes) + ", not of 16"));
+std::vector<Finding> tma_tensor_errors(TmaTensor const& tensor, int element_bytes) {
+  std::vector<Finding> result;
+  if (tensor.rank < 1 || tensor.rank > max_tma_rank) result.emplace_back(finding::tensor_rank, tensor.rank);
+  if (!tensor.unit_inner) result.emplace_back(finding::contiguous);
+  auto const multiple_of_16 = [&](FindingKind const& kind, std::int64_t bytes) {
+    if (bytes % 16 != 0) result.emplace_back(kind, bytes);
   };
-  multiple_of_16(rule::address, tensor.address_multiple, "the tensor's address");
-  if (tensor.rank > 1) multiple_of_16(rule::stride, tensor.stride_multiple, "the stride of the tensor's rows");
-  multiple_of_16(rule::coordinate, tensor.coordinate_multiple * element_bytes,
-                 "the start of a copy along the tensor's last axis");
+  multiple_of_16(finding::address, tensor.address_multiple);
+  if (tensor.rank > 1) multiple_of_16(finding::stride, tensor.stride_multiple);
+  multiple_of_16(finding::coordinate, tensor.coordinate_multiple * element_bytes);
   return result;
 }
 

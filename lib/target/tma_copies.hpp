@@ -1,24 +1,17 @@
 // Finds the TMA copies that move a shared tile, from its layout, and the rules of tensor maps that a copy breaks.
 //
 // Boxes are written in the order of the tensor's axes, slowest first (the reverse of the driver's). Each broken rule
-// gives one sentence with the rule's name and values; without a sentence the copy is legal.
+// gives one finding with its values; without a finding the copy is legal.
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "layout/layout.hpp"
 #include "layout/offsets.hpp"
-#include "tegula/target/tma_rules.hpp"
+#include "target/finding.hpp"
 
 namespace tegula::target {
-
-/// Give "tma: NAME: what", the rule that such a sentence names (null: none), and the sentence without the name.
-std::string breaks(TmaRule const& rule, std::string_view what);
-TmaRule const* broken_rule(std::string_view sentence);
-std::string_view without_rule(std::string_view sentence);
 
 /// Describes one copy of a plan: where its box begins in the tile, in the tile's axes, and in memory.
 struct TmaCopy {
@@ -34,7 +27,7 @@ struct TmaPlan {
   std::int64_t bytes = 0;       ///< that one copy delivers
   std::int64_t alignment = 16;  ///< that the tile's start needs
   std::vector<TmaCopy> copies;
-  std::vector<std::string> broken;  ///< the rules that the plan breaks; the other members are then not set
+  std::vector<Finding> broken;  ///< the rules that the plan breaks; the other members are then not set
   [[nodiscard]] bool legal() const { return broken.empty(); }
 };
 
@@ -48,12 +41,12 @@ TmaPlan tma_copies(Extents const& box, int swizzle_bytes, Extents const& view, l
 TmaPlan tma_plan(Extents const& view, layout::Layout const& memory, int element_bytes, Extents const& origin = {});
 
 /// Lists the rules that a tensor map with this box breaks.
-std::vector<std::string> tma_box_errors(Extents const& box, int swizzle_bytes, int element_bytes);
+std::vector<Finding> tma_box_errors(Extents const& box, int swizzle_bytes, int element_bytes);
 
 /// Lists the rules that one copy of this box breaks when it moves all of the view; arguments as for tma_copies.
-std::vector<std::string> tma_copy_errors(Extents const& box, int swizzle_bytes, Extents const& view,
-                                         layout::Layout const& memory, int element_bytes, Extents const& axes = {},
-                                         Extents const& origin = {});
+std::vector<Finding> tma_copy_errors(Extents const& box, int swizzle_bytes, Extents const& view,
+                                     layout::Layout const& memory, int element_bytes, Extents const& axes = {},
+                                     Extents const& origin = {});
 
 /// States the known facts of the tensor in global memory; an unknown fact breaks the rule.
 struct TmaTensor {
@@ -63,6 +56,6 @@ struct TmaTensor {
   std::int64_t stride_multiple = 1;      ///< bytes that divide every other axis' stride
   std::int64_t coordinate_multiple = 1;  ///< elements that divide the coordinate along the last axis of every copy
 };
-std::vector<std::string> tma_tensor_errors(TmaTensor const& tensor, int element_bytes);
+std::vector<Finding> tma_tensor_errors(TmaTensor const& tensor, int element_bytes);
 
 }  // namespace tegula::target

@@ -54,7 +54,7 @@ std::int64_t canonical(WgmmaOperand const& operand, int element_bytes, std::int6
 
 /// Gives the operand if this mode reads the view, else the reason.
 std::optional<WgmmaOperand> with_mode(View const& view, int element_bytes, int swizzle_bytes, bool mn_major,
-                                      std::int64_t mn_per_step, std::string& why) {
+                                      std::int64_t mn_per_step, Finding& why) {
   WgmmaOperand operand;
   operand.swizzle_bytes = swizzle_bytes;
   operand.mn_major = mn_major;
@@ -79,7 +79,7 @@ std::optional<WgmmaOperand> with_mode(View const& view, int element_bytes, int s
 
   for (std::int64_t offset : {operand.stride, operand.leading})
     if (offset < 0 || offset % 16 != 0 || offset >= 1 << 18) {
-      why = "the distance of " + std::to_string(offset) + " bytes does not fit a descriptor";
+      why = Finding(finding::mode_distance, offset);
       return std::nullopt;
     }
   for (std::int64_t k = 0; k < view.k(); k += operand.k_per_step) operand.k_starts.push_back(linear(0, k) - start);
@@ -94,14 +94,11 @@ std::optional<WgmmaOperand> with_mode(View const& view, int element_bytes, int s
       layout::ByteOffset const read = layout::swizzled_address(layout::ByteOffset{step_start + within}, swizzle_bytes);
       // A start in another row of the pattern than the first would need the base offset field.
       if (step_start % 16 != 0 || step_start % layout::swizzle_alignment(swizzle_bytes) >= first_row) {
-        why = "an instruction would start at byte " + std::to_string(step_start) +
-              ", not in the first row of a pattern of " + std::to_string(layout::swizzle_alignment(swizzle_bytes)) +
-              " bytes";
+        why = Finding(finding::mode_start, step_start, layout::swizzle_alignment(swizzle_bytes));
         return std::nullopt;
       }
       if (read == view.at(mn, k)) continue;
-      why = "it reads byte " + std::to_string(read.count) + " for element " + std::to_string(k) + " of K in row " +
-            std::to_string(mn) + ", which lies at byte " + std::to_string(view.at(mn, k).count);
+      why = Finding(finding::mode_reads, read.count, k, mn, view.at(mn, k).count);
       return std::nullopt;
     }
   return operand;
@@ -109,69 +106,61 @@ std::optional<WgmmaOperand> with_mode(View const& view, int element_bytes, int s
 
 /// Finds wgmma_operand for one extent of N.
 std::optional<WgmmaOperand> find_operand(Extents const& view_shape, layout::Layout const& memory, int element_bytes,
-                                         WgmmaRole role, std::string& why, std::int64_t n_per_step,
-                                         Extents const& origin) {
+                                         WgmmaRole role, Finding& why, std::int64_t n_per_step, Extents const& origin) {
   bool const is_a = role == WgmmaRole::a;
-  auto const fail = [&](std::string const& text) -> std::optional<WgmmaOperand> {
-    why = std::string("wgmma: operand ") + (is_a ? "A " : "B ") + text;
+  auto const fail = [&](FindingKind const& kind, auto const&... values) -> std::optional<WgmmaOperand> {
+    why = Finding(is_a ? finding::operand_a : finding::operand_b, Finding(kind, values...));
     return std::nullopt;
   };
-  if (view_shape.size() != 2)
-    return fail("is a tile of " + std::to_string(view_shape.size()) + " axes, not of 2; take one stage of it");
+  if (view_shape.size() != 2) return fail(finding::operand_axes, view_shape.size());
   if (element_bytes != 1 && element_bytes != 2 && element_bytes != 4)
-    return fail("has elements of " + std::to_string(element_bytes) + " bytes; 1, 2 or 4 are possible");
-  if (!fits(view_shape, memory, why)) return std::nullopt;
-  layout::ElementOffsets const* offsets = layout::ElementOffsets::get(memory, why);
-  if (offsets == nullptr) return std::nullopt;
+    return fail(finding::operand_bytes, element_bytes);
+  std::string error;
+  layout::ElementOffsets const* offsets =
+      fits(view_shape, memory, error) ? layout::ElementOffsets::get(memory, error) : nullptr;
+  if (offsets == nullptr) {
+    why = Finding(finding::stated, error);
+    return std::nullopt;
+  }
   Extents first = origin;
   while (first.size() < memory.rank()) first.insert(0, 0);
   for (int a = 0; a < memory.rank(); ++a) {
     int const axis = a - (memory.rank() - 2);
     if (first[a] < 0 || first[a] + (axis < 0 ? 1 : view_shape[axis]) > memory.shape()[a])
-      return fail("begins at " + std::to_string(first[a]) + " of axis " + std::to_string(a) + ", beyond the tile of " +
-                  layout::shape_text(memory.shape()));
+      return fail(finding::operand_origin, first[a], a, layout::shape_text(memory.shape()));
   }
 
   View const view(view_shape, *offsets, element_bytes, role, first);
   std::int64_t const k_per_step = isa::wgmma.depth_bytes / element_bytes;
   std::string const shape = layout::shape_text(view_shape);
-  if (view.k() % k_per_step != 0)
-    return fail("of " + shape + " has a K of " + std::to_string(view.k()) + ", not a multiple of the " +
-                std::to_string(k_per_step) + " that one instruction takes");
+  if (view.k() % k_per_step != 0) return fail(finding::operand_depth, shape, view.k(), k_per_step);
   std::int64_t const mn_per_step = is_a ? isa::wgmma.rows : n_per_step;
   if (!is_a && (mn_per_step % isa::wgmma.column_step != 0 || mn_per_step > isa::wgmma.max_columns))
-    return fail("of " + shape + " is read " + std::to_string(mn_per_step) +
-                " columns at a time; one instruction takes a multiple of 8 up to 256");
+    return fail(finding::operand_columns, shape, mn_per_step);
   if (view.mn() % mn_per_step != 0)
-    return fail("of " + shape + " has " + std::to_string(view.mn()) + (is_a ? " rows" : " columns") +
-                ", not a multiple of " + std::to_string(mn_per_step));
+    return fail(finding::operand_parts, shape, view.mn(), is_a ? "rows" : "columns", mn_per_step);
 
   // The contiguous axis decides the major order, the rest decides the mode.
   layout::ByteOffset const one = layout::in_bytes(layout::ElementOffset{1}, element_bytes);
   bool const k_major = view.at(0, 1) - view.at(0, 0) == one;
   bool const mn_major = view.at(1, 0) - view.at(0, 0) == one;
-  if (!k_major && !mn_major)
-    return fail(std::string("has neither K nor ") + (is_a ? "M" : "N") + " contiguous in its layout " + memory.text());
-  if (mn_major && !k_major && element_bytes != 2)
-    return fail(std::string("has ") + (is_a ? "M" : "N") + " contiguous and elements of " +
-                std::to_string(element_bytes) +
-                " bytes; only 16-bit elements can be transposed, others need K "
-                "contiguous");
-  std::string reason;
+  char const* const mn = is_a ? "M" : "N";
+  if (!k_major && !mn_major) return fail(finding::operand_strided, mn, memory.text());
+  if (mn_major && !k_major && element_bytes != 2) return fail(finding::operand_transposed, mn, element_bytes);
+  Finding reason;  // of the first mode, and its span
+  int span = 0;
   for (bool transposed : {false, true}) {
     if (transposed ? !mn_major || element_bytes != 2 : !k_major) continue;
     // The first mode fails with the most specific reason: try the layout's own first.
     auto const form = layout::shared_form(memory, element_bytes);
     int const own = form && form->swizzle_bytes > 0 ? form->swizzle_bytes : 16;
     for (int swizzle : {own, 128, 64, 32, 16}) {
-      std::string error;
-      if (auto operand = with_mode(view, element_bytes, swizzle, transposed, mn_per_step, error)) return operand;
-      if (reason.empty())
-        reason = "is not laid out as wgmma reads it: with a swizzle of " +
-                 (swizzle == 16 ? std::string("none") : std::to_string(swizzle) + " bytes") + ' ' + error;
+      Finding found;
+      if (auto operand = with_mode(view, element_bytes, swizzle, transposed, mn_per_step, found)) return operand;
+      if (reason.empty()) reason = found, span = swizzle;
     }
   }
-  return fail(reason);
+  return fail(finding::operand_mode, span == 16 ? std::string("none") : std::to_string(span) + " bytes", reason);
 }
 
 }  // namespace
@@ -185,7 +174,7 @@ std::int64_t max_wgmma_columns(int cta_warps, TargetInfo const& target) {
 }
 
 std::optional<WgmmaOperand> wgmma_operand(Extents const& view, layout::Layout const& memory, int element_bytes,
-                                          WgmmaRole role, std::string& why, int n_per_step, Extents const& origin) {
+                                          WgmmaRole role, Finding& why, int n_per_step, Extents const& origin) {
   // Looking at every element costs; verifier, simulator and lowering ask the same again.
   using Key = std::tuple<layout::Layout const*, int, WgmmaRole, int, std::vector<std::int64_t>>;
   static std::mutex mutex;
@@ -202,11 +191,11 @@ std::optional<WgmmaOperand> wgmma_operand(Extents const& view, layout::Layout co
     operand = find_operand(view, memory, element_bytes, role, why, n_per_step, origin);
   } else {
     std::int64_t const columns = view[1];
-    std::string first;
+    Finding first;
     for (std::int64_t parts = (columns + isa::wgmma.max_columns - 1) / isa::wgmma.max_columns;
          parts * 8 <= columns && !operand; ++parts) {
       if (columns % (parts * 8) != 0) continue;
-      std::string error;
+      Finding error;
       operand = find_operand(view, memory, element_bytes, role, error, columns / parts, origin);
       if (first.empty()) first = error;
     }
@@ -216,6 +205,14 @@ std::optional<WgmmaOperand> wgmma_operand(Extents const& view, layout::Layout co
   if (!operand) return std::nullopt;
   std::scoped_lock const lock(mutex);
   return known.emplace(std::move(key), std::move(*operand)).first->second;
+}
+
+std::optional<WgmmaOperand> wgmma_operand(Extents const& view, layout::Layout const& memory, int element_bytes,
+                                          WgmmaRole role, std::string& why, int n_per_step, Extents const& origin) {
+  Finding finding;
+  auto operand = wgmma_operand(view, memory, element_bytes, role, finding, n_per_step, origin);
+  if (!operand) why = finding.text();
+  return operand;
 }
 
 }  // namespace tegula::target

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "layout/layout.hpp"
+#include "target/finding.hpp"
 #include "tegula/target/target_info.hpp"
 
 namespace tegula::target {
@@ -40,8 +41,10 @@ struct WgmmaOperand {
 
 /// Finds the operand for a view of this shape (M x K for A, K x N for B). The view begins at `origin` of a tile of this
 /// layout (at 0 when empty). The tile begins at a multiple of swizzle_alignment. `n_per_step` is the instruction's N
-/// for B; 0: N in the fewest equal parts that instructions and descriptors support. Nothing, with a sentence, when a
-/// descriptor cannot describe the view.
+/// for B; 0: N in the fewest equal parts that instructions and descriptors support. Nothing, with a finding or its
+/// text, when a descriptor cannot describe the view.
+std::optional<WgmmaOperand> wgmma_operand(Extents const& view, layout::Layout const& memory, int element_bytes,
+                                          WgmmaRole role, Finding& why, int n_per_step = 0, Extents const& origin = {});
 std::optional<WgmmaOperand> wgmma_operand(Extents const& view, layout::Layout const& memory, int element_bytes,
                                           WgmmaRole role, std::string& why, int n_per_step = 0,
                                           Extents const& origin = {});

@@ -62,7 +62,7 @@ TEST_CASE("a tile of other elements than 16 bits is read by wgmma as trans(k) al
     ir::Module const module = compiler::lower(module_of(chain_text(shape)), dense_options());
     INFO(name(element));
     CHECK(count(module, ir::OpKind::WgmmaOp) >= 1);
-    CHECK_THAT(by_warps(module), ContainsSubstring("only 16-bit elements can be transposed"));
+    CHECK_THAT(by_warps(module), ContainsSubstring("transposed("));
     for (std::int64_t const keys : {0, 32, 71, 128}) check_chain(module, shape, 72, keys);
   }
 }

@@ -49,7 +49,7 @@ Boxes boxes_of(ir::Op const& op, ir::Value const& map, ir::Type const& view) {
       rest /= parts;
     }
     auto const errors = target::tma_copy_errors(box, swizzle, box, *view.layout(), size, {}, origin);
-    if (!errors.empty()) refuse(op, errors[0]);
+    if (!errors.empty()) refuse(op, errors[0].text());
     result.offsets.push_back(layout::swizzled_address(layout::in_bytes(places->at(origin), size), swizzle));
     result.origins.push_back(origin);
   }

@@ -8,6 +8,7 @@
 #include "ir/builder.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/swizzle.hpp"
+#include "layout/element_offsets.hpp"
 #include "layout/shared_layouts.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
@@ -18,6 +19,8 @@ namespace {
 using ir::Op;
 using ir::Value;
 using layout::Layout;
+using target::Finding;
+namespace finding = target::finding;
 
 /// An operand of a product is made of this value, by ops that a product can look through or that keep it in registers.
 bool feeds_product(Value const& value) {
@@ -35,13 +38,13 @@ bool in_staged_loop(Op const& op) {
 }
 
 /// The layout that a copied tile lies in: null with the reason.
-Layout const* layout_of(ir::Type const& tile, bool for_product, std::string& why) {
+Layout const* layout_of(ir::Type const& tile, bool for_product, Finding& why) {
   int const size = bytes(tile.element());
   if (!for_product || tile.rank() < 2) return layout::dense_layout(tile.shape());
-  std::string error;
+  std::string ignored;
   for (int swizzle : {128, 64, 32, 16})
-    if (Layout const* const layout = layout::swizzled_layout(tile.shape(), size, swizzle, error)) return layout;
-  why = target::breaks(tma_rule::swizzle, error);
+    if (Layout const* const layout = layout::swizzled_layout(tile.shape(), size, swizzle, ignored)) return layout;
+  why = Finding(finding::swizzled_layout, layout::shape_text(tile.shape()), size);
   return nullptr;
 }
 
@@ -63,7 +66,7 @@ class Paths {
  private:
   bool decide(Op& load) {
     ir::Type const& tile = load.result()->type();
-    std::string why;
+    Finding why;
     Layout const* const layout = layout_of(tile, feeds_product(*load.result()), why);
     target::TmaPlan plan;
     if (layout != nullptr) {
@@ -73,16 +76,14 @@ class Paths {
       if (!plan.legal())
         why = plan.broken.front();
       else if (size % alignment != 0)
-        why = target::breaks(tma_rule::placement,
-                             "a tile of " + std::to_string(size) +
-                                 " bytes, after which the next stage of a ring would begin, not a multiple of " +
-                                 std::to_string(alignment));
-      if (std::string const error = broken_rule(load); !error.empty()) why = error;
+        why = Finding(finding::stage, size, alignment);
+      if (Finding const error = broken_rule(load); !error.empty()) why = error;
     }
     if (!why.empty()) {
       Symbol& reason = load.as<ir::LoadOp>().by_pointer;
-      bool const known = reason.view() == why;
-      reason = Symbol(why);
+      std::string const data = why.data();
+      bool const known = reason.view() == data;
+      reason = Symbol(data);
       return !known;
     }
     ir::Builder builder = ir::Builder::before(load);
@@ -99,17 +100,14 @@ class Paths {
   }
 
   /// Names the rule of TMA that the tensor or this box of it breaks. Empty: none.
-  std::string broken_rule(Op const& load) const {
+  Finding broken_rule(Op const& load) const {
     Value const& tensor = *load.in<ir::LoadOp>("tensor");
     if (analysis::parameter_of(tensor).direction != Direction::in)
-      return target::breaks(tma_rule::direction,
-                            ir::to_string(tensor) + " is written by the kernel too, through another proxy");
-    if (load.as<ir::LoadOp>().pad.bits != 0 && feeds_product(*load.result()))
-      return target::breaks(tma_rule::pad, "elements outside the tensor become 0, not the pad of a product's operand");
-    if (tensor.type().element() == Element::boolean)
-      return target::breaks(tma_rule::element, "no element of tensor maps is bool");
+      return Finding(finding::direction, ir::to_string(tensor));
+    if (load.as<ir::LoadOp>().pad.bits != 0 && feeds_product(*load.result())) return Finding(finding::pad);
+    if (tensor.type().element() == Element::boolean) return Finding(finding::no_bool);
     auto const errors = target::tma_tensor_errors(analysis::tma_tensor(load, facts_), bytes(tensor.type().element()));
-    return errors.empty() ? std::string() : errors.front();
+    return errors.empty() ? Finding() : errors.front();
   }
 
   /// Replaces the zeros that TMA copies from outside the tensor by the load's pad.

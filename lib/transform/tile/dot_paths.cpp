@@ -17,47 +17,46 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 using layout::Layout;
+using target::Finding;
+namespace finding = target::finding;
 
 constexpr std::int64_t elements_per_warp = 1024;  ///< of a result that mma makes: 32 registers a thread
 constexpr int max_warps = 16;
 constexpr std::int64_t max_operand_registers = 128;  ///< of a thread, beside its part of the result
 
 /// Explains why tensor cores have no product of these elements. Empty: they do.
-std::string no_tensor_core(Op const& dot) {
+Finding no_tensor_core(Op const& dot) {
   Element const element = dot.lhs()->type().element();
-  if (element == Element::f64) return "tensor cores take no f64";
+  if (element == Element::f64) return Finding(finding::no_f64);
   if (element == Element::f32 && dot.as<ir::DotOp>().precision == ir::DotPrecision::full)
-    return "tensor cores take the upper 10 bits of the fraction of f32, for which the product must ask (precision "
-           "tf32; or cast to f16 or bf16)";
+    return Finding(finding::full_f32);
   return {};
 }
 
 /// Explains why the tile that a product reads is not in shared memory.
-std::string path_of(Value const& tile) {
+Finding path_of(Value const& tile) {
   Value const* at = &tile;
   for (; at->defining_op() != nullptr && at->defining_op()->operand_count() > 0;
        at = at->defining_op()->operands().front()) {
     Op const& op = *at->defining_op();
     if (op.is<ir::LoadOp>() && !op.as<ir::LoadOp>().by_pointer.empty())
-      return ", but it is not copied there: " + std::string(op.as<ir::LoadOp>().by_pointer.view());
+      return Finding(finding::rhs_by_pointer, op.as<ir::LoadOp>().by_pointer.view());
     if (op.block_count() > 0) break;
   }
   bool const handed = at->defining_op() == nullptr || at->defining_op()->block_count() > 0;
-  return handed ? ", but a loop or a branch hands it over in registers" : ", but it is computed";
+  return Finding(handed ? finding::rhs_handed : finding::rhs_computed);
 }
 
 /// Explains why no wgmma takes this product, whatever the number of warps. Empty: one does.
-std::string no_wgmma_of(Op const& dot) {
+Finding no_wgmma_of(Op const& dot) {
   Type const& a = dot.lhs()->type();
   std::int64_t const columns = dot.rhs()->type().shape()[1];
-  if (std::string why = no_tensor_core(dot); !why.empty()) return why;
-  if (a.element() == Element::i8 && columns > 24 && columns % 16 != 0)
-    return "wgmma takes multiples of 16 columns of i8, not " + std::to_string(columns);
-  if (a.shape()[0] % isa::wgmma.rows != 0)
-    return "wgmma takes multiples of 64 rows, not " + std::to_string(a.shape()[0]);
-  std::string why;
+  if (Finding why = no_tensor_core(dot); !why.empty()) return why;
+  if (a.element() == Element::i8 && columns > 24 && columns % 16 != 0) return Finding(finding::i8_columns, columns);
+  if (a.shape()[0] % isa::wgmma.rows != 0) return Finding(finding::rows, a.shape()[0]);
+  Finding why;
   FetchedOperand const left = fetched_operand(*dot.lhs()), right = fetched_operand(*dot.rhs());
-  if (right.view == nullptr) return "wgmma reads rhs from shared memory" + path_of(*dot.rhs());
+  if (right.view == nullptr) return path_of(*dot.rhs());
   Type const rhs = view_type(right);
   if (!target::wgmma_operand(rhs.shape(), *rhs.layout(), bytes(rhs.element()), target::WgmmaRole::b, why)) return why;
   if (left.view == nullptr) return {};
@@ -123,13 +122,17 @@ Type view_type(FetchedOperand const& source) {
              : type;
 }
 
-std::string no_wgmma(Op const& dot, int warps) {
-  std::string why = no_wgmma_of(dot);
-  if (!why.empty() || layout::wgmma_layout(dot.result()->type().shape(), warps, why) == nullptr) return why;
+Finding no_wgmma(Op const& dot, int warps) {
+  if (Finding why = no_wgmma_of(dot); !why.empty()) return why;
+  Extents const& d = dot.result()->type().shape();
   Type const& a = dot.lhs()->type();
-  if (fetched_operand(*dot.lhs()).view == nullptr)
-    (void)layout::wgmma_a_layout(a.shape(), bytes(a.element()), warps, why);
-  return why;
+  std::string ignored;
+  if (layout::wgmma_layout(d, warps, ignored) == nullptr)
+    return Finding(finding::accumulator_layout, layout::shape_text(d), warps);
+  if (fetched_operand(*dot.lhs()).view == nullptr &&
+      layout::wgmma_a_layout(a.shape(), bytes(a.element()), warps, ignored) == nullptr)
+    return Finding(finding::left_layout, layout::shape_text(a.shape()), bytes(a.element()), warps);
+  return {};
 }
 
 DotGrid warp_grid(Op const& dot, int warps) {

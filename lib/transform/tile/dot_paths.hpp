@@ -6,6 +6,7 @@
 
 #include "layout/fragment_layouts.hpp"
 #include "ir/op.hpp"
+#include "target/finding.hpp"
 #include "tegula/target/target_info.hpp"
 #include "transform/tile/fetches.hpp"
 
@@ -15,7 +16,7 @@ namespace tegula::transform {
 ir::Type view_type(FetchedOperand const& source);
 
 /// Explains why no wgmma of so many warps takes this product. Empty: one does.
-std::string no_wgmma(ir::Op const& dot, int warps);
+target::Finding no_wgmma(ir::Op const& dot, int warps);
 /// Explains why no mma.sync of so many warps takes it. Empty: one does.
 std::string no_mma(ir::Op const& dot, int warps);
 

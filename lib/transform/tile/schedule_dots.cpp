@@ -50,13 +50,13 @@ class Schedule {
     if (function_.warps == 0)
       function_.warps =
           context_.options.warps != 0 ? context_.options.warps : warps_for_products(dots_, context_.target);
-    std::vector<std::string> reasons;  // why no wgmma takes them
+    std::vector<target::Finding> reasons;  // why no wgmma takes them
     bool good = true;
     for (Op const* dot : dots_) {
       reasons.push_back(no_wgmma(*dot, function_.warps));
       if (reasons.back().empty()) continue;
       std::string const neither = no_mma(*dot, function_.warps);
-      if (!neither.empty()) good = refuse(*dot, reasons.back() + ", and " + neither);
+      if (!neither.empty()) good = refuse(*dot, reasons.back().text() + ", and " + neither);
     }
     if (!good) return false;
     for (std::size_t i = 0; i < dots_.size(); ++i) {
@@ -279,7 +279,7 @@ class Schedule {
   }
 
   /// A product of registers, done when the next op runs; in parts along K where the operands would fill the registers.
-  void warp_by_warp(Op& dot, std::string const& by_warps) {
+  void warp_by_warp(Op& dot, target::Finding const& reason) {
     layout::WarpGrid const grid = warp_grid(dot, function_.warps).grid;
     Type const& d = dot.result()->type();
     std::string why;
@@ -299,7 +299,7 @@ class Schedule {
       Value* const rhs = in_layout(b, layout::mma_b_layout(b->type().shape(), size, grid, why));
       if (sum == nullptr)
         sum = laid_out(builder, dot.in<ir::DotOp>("accumulator"), layout::mma_layout(d.shape(), grid, why));
-      sum = builder.value(ir::make_op<ir::MmaOp>(Symbol(by_warps)), {lhs, rhs, sum}, sum->type());
+      sum = builder.value(ir::make_op<ir::MmaOp>(Symbol(reason.data())), {lhs, rhs, sum}, sum->type());
     }
     ir::replace(dot, builder.value(ir::ConvertLayoutOp{}, {sum}, d));
   }

@@ -54,7 +54,7 @@ TEST_CASE("budget: a product that goes warp by warp is named with the reason and
       "  %a = constant {value = 1 : i8} : tile<16x32xi8, mma_a(1,1)>\n"
       "  %b = constant {value = 1 : i8} : tile<32x8xi8, mma_b(1,1)>\n"
       "  %none = constant {value = 0 : i32} : tile<16x8xi32, mma(1,1)>\n"
-      "  %d = mma %a, %b, %none {by_warps = \"wgmma takes multiples of 64 rows, not 16\"} : tile<16x8xi32, mma(1,1)>\n"
+      "  %d = mma %a, %b, %none {by_warps = \"rows(16)\"} : tile<16x8xi32, mma(1,1)>\n"
       "  store %C, %d, %zero, %zero\n"
       "  return\n}\n");
   Budget const found = analysis::budget(module.kernel(), sm_90a);

@@ -55,7 +55,7 @@ TEST_CASE("a swizzled tile is filled by one copy per column block", "[layout][tm
           Layout const* tile = swizzled_layout({2, rows, columns}, bytes, width, error);
           REQUIRE(tile != nullptr);
           TmaPlan const plan = tma_plan({rows, columns}, *tile, bytes);
-          for (std::string const& text : plan.broken) CHECK(text.empty());
+          for (Finding const& broken : plan.broken) CHECK(broken.text().empty());
           REQUIRE(plan.legal());
           CHECK(fills(plan, {rows, columns}, *tile, bytes));
           CHECK(plan.copies.size() == static_cast<std::size_t>(blocks * (rows > 256 ? 2 : 1)));
@@ -95,7 +95,7 @@ TEST_CASE("dense tiles are filled by few copies", "[layout][tma]") {
                                                {{2, 300, 32}, 4, 4}}) {
     INFO(shape_text(dense.shape));
     TmaPlan const plan = tma_plan(dense.shape, *dense_layout(dense.shape), dense.bytes);
-    for (std::string const& text : plan.broken) CHECK(text.empty());
+    for (Finding const& broken : plan.broken) CHECK(broken.text().empty());
     CHECK(plan.copies.size() == dense.copies);
     CHECK(fills(plan, dense.shape, *dense_layout(dense.shape), dense.bytes));
     CHECK(plan.alignment == 128);
@@ -117,7 +117,7 @@ TEST_CASE("a box given by hand makes up a view by several copies", "[layout][tma
   for (Extents const& box : std::vector<Extents>{{64, 64}, {32, 64}, {8, 64}, {1, 64, 64}}) {
     INFO(shape_text(box));
     TmaPlan plan = tma_copies(box, 128, {64, 256}, *tile, 2);
-    for (std::string const& text : plan.broken) CHECK(text.empty());
+    for (Finding const& broken : plan.broken) CHECK(broken.text().empty());
     CHECK(plan.copies.size() == static_cast<std::size_t>(64 * 256 / box.product()));
     CHECK(plan.alignment == 1024);
     CHECK(std::is_sorted(plan.copies.begin(), plan.copies.end(),
@@ -128,9 +128,10 @@ TEST_CASE("a box given by hand makes up a view by several copies", "[layout][tma
 
 TEST_CASE("each broken rule of TMA is a sentence with values", "[layout][tma]") {
   std::string error;
-  auto const only = [](std::vector<std::string> const& errors) {
+  auto const only = [](std::vector<Finding> const& errors) {
     CHECK(errors.size() == 1);
-    return errors.empty() ? std::string() : errors[0];
+    // As it comes back from the data that an op holds.
+    return errors.empty() ? std::string() : Finding::from_data(errors[0].data()).text();
   };
   CHECK(tma_box_errors({128, 64}, 128, 2).empty());
   CHECK(only(tma_box_errors({512, 64}, 128, 2)) ==
@@ -180,7 +181,9 @@ TEST_CASE("each broken rule of TMA is a sentence with values", "[layout][tma]") 
   CHECK_FALSE(tma_plan({64, 64}, *Layout::dense({64, 64}, {0, 1}), 2).legal() == false);
 
   TmaTensor tensor;
-  CHECK(tma_tensor_errors(tensor, 2) ==
+  std::vector<std::string> texts;
+  for (Finding const& broken : tma_tensor_errors(tensor, 2)) texts.push_back(broken.text());
+  CHECK(texts ==
         std::vector<std::string>{
             "tma: contiguous: the tensor's last axis is not known to be contiguous",
             "tma: address: the tensor's address is known to be a multiple of 1 bytes, not of 16",
