@@ -19,6 +19,7 @@ constexpr int max_depth = 40;
 constexpr int max_rounds = 40;
 constexpr std::size_t max_known = 6;  ///< branches inside each other whose conditions are minded
 constexpr std::int64_t greatest_number = std::int64_t{1} << 40;
+constexpr std::int64_t max_modulus = std::int64_t{1} << 16;
 
 std::int64_t clamped(std::int64_t value) { return std::clamp(value, -Range::far, Range::far); }
 
@@ -175,6 +176,69 @@ Affine Affines::compute(Value const& value) {
     default:
       return itself;
   }
+}
+
+std::optional<Congruence> Affines::congruence(Value const& value) {
+  Op const* const op = value.defining_op();
+  if (op == nullptr) return std::nullopt;
+  auto const fits = [&](Value const& of_value) {
+    constexpr auto low = std::numeric_limits<std::int32_t>::min(), high = std::numeric_limits<std::int32_t>::max();
+    Range const all = range(of_value);
+    return of_value.type() == Type::index() || (all.low >= low && all.high <= high);
+  };
+  auto const modulo = [&](Affine const& sum, std::int64_t modulus) -> std::optional<Congruence> {
+    if (modulus < 1 || modulus > max_modulus) return std::nullopt;
+    return Congruence{sum, modulus};
+  };
+  switch (op->kind()) {
+    case OpKind::CastOp: {
+      Value const& narrow = *op->operand();
+      bool const widens = value.type() == Type::index() && narrow.type() == Type::scalar(Element::i32);
+      if (!widens || !fits(narrow)) return std::nullopt;
+      return Congruence{of(narrow), 0};
+    }
+    case OpKind::RemOp:
+    case OpKind::AndOp: {
+      auto const by = constant_int(*op->rhs());
+      if (!by || *by < 0 || *by > max_modulus || !fits(*op->lhs())) return std::nullopt;
+      std::int64_t const size = op->is<RemOp>() ? *by : *by + 1;
+      if (op->is<AndOp>() && (size & (size - 1)) != 0) return std::nullopt;
+      return modulo(of(*op->lhs()), size);
+    }
+    case OpKind::SelectOp: {
+      Value const &one = *op->lhs(), &other = *op->rhs();
+      if (!value.type().is_scalar() || !fits(one) || !fits(other)) return std::nullopt;
+      Affine const difference = of(one) + of(other) * -1;
+      if (difference.fits && difference.terms.empty()) return modulo(of(other), std::abs(difference.constant));
+      // A constant, where the condition leaves one number only.
+      Op const* const compare = op->in<SelectOp>("condition")->defined_by<CompareOp>();
+      auto const bound = compare == nullptr ? std::nullopt : constant_int(*compare->rhs());
+      if (!bound) return std::nullopt;
+      Predicate const predicate = compare->as<CompareOp>().predicate;
+      for (bool const holds : {true, false}) {
+        auto const constant = constant_int(holds ? one : other);
+        Value const& number = holds ? other : one;
+        Affine const beyond = of(number) + of(*compare->lhs()) * -1;
+        if (!constant || !beyond.fits || !beyond.terms.empty()) continue;
+        Range const left = narrowed(range(*compare->lhs()), predicate, holds, clamped(*bound));
+        if (left.bounded() && left.low == left.high)
+          return modulo(of(number), std::abs(left.low + beyond.constant - clamped(*constant)));
+      }
+      return std::nullopt;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<Congruence> Affines::bound_of_term(Value const& counter) {
+  std::optional<Loop> const loop = Loop::counted_by(counter);
+  std::int64_t const unit = loop ? divisor(of(*loop->step())) : 0;
+  if (unit == 0) return std::nullopt;
+  Affine const whole = of(*loop->upper()) + of(*loop->lower()) * -1;
+  Affine const bound = whole + Affine{divisor(whole) % unit == 0 ? -unit : -1, {}};
+  if (!bound.fits) return std::nullopt;
+  return Congruence{bound, unit};
 }
 
 Range Affines::range_of_term(Value const& value) {
@@ -350,7 +414,7 @@ Range Affines::compute_range(Value const& value, Known const& known) {
 }
 
 Meeting Distance::meeting(std::int64_t before, std::int64_t after) const {
-  Range const whole = spread + Range{fixed, fixed};
+  Range const whole = this->whole();
   auto const meets = [&](std::int64_t low, std::int64_t high) {
     return low > high ? Meeting::never : low == 0 && high == 0 ? Meeting::aligned : Meeting::anywhere;
   };

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -39,13 +40,24 @@ struct Affine {
 Affine operator+(Affine a, Affine const& b);
 Affine operator*(Affine a, std::int64_t factor);
 
+/// Holds a sum that differs from an integer by whole multiples of `modulus`; 0: by nothing.
+struct Congruence {
+  Affine sum;
+  std::int64_t modulus = 0;
+};
+
 class Affines {
  public:
   /// Gives the sum that an integer scalar equals; at worst the scalar itself. Its numbers are so small that a few such
   /// sums fit, each multiplied by the number of a tile's elements.
   Affine const& of(ir::Value const& value);
+  /// Gives a sum without an outer remainder, mask, select that wraps, or widening of an i32; nothing if there is none.
+  std::optional<Congruence> congruence(ir::Value const& value);
   /// Gives the range of values of a term of that sum.
   Range range_of_term(ir::Value const& value);
+  /// Bounds the term of a for's counter by sums: `modulus` times the term is at most `sum`, since a counter stays below
+  /// its upper bound.
+  std::optional<Congruence> bound_of_term(ir::Value const& counter);
   /// Gives the range of values of an integer scalar.
   Range range(ir::Value const& value) { return range(value, {}); }
   /// True when a term is the distance that a for has come from its lower bound.
@@ -82,6 +94,8 @@ struct Distance {
   std::int64_t fixed = 0;
   Range spread = {0, 0};
   std::int64_t stride = 0;
+  /// Gives all of them but for the stride.
+  [[nodiscard]] Range whole() const { return spread + Range{fixed, fixed}; }
   /// Tells where [0, before) and [distance, distance + after) may meet.
   [[nodiscard]] Meeting meeting(std::int64_t before, std::int64_t after) const;
   [[nodiscard]] bool apart(std::int64_t before, std::int64_t after) const {

@@ -104,6 +104,12 @@ bool speaks_of(Op const& wait, Op const& mbarriers, Access const& access) {
   return filled;
 }
 
+bool is_inside_block(Op const& op, Block const& block) {
+  Op const* at = &op;
+  while (at->parent() != &block && at->parent_op() != nullptr) at = at->parent_op();
+  return at->parent() == &block;
+}
+
 }  // namespace
 
 int warps_of(Function const& function) {
@@ -133,7 +139,7 @@ Hazards::Hazards(Function const& function, Uniformity const& uniformity, Uniform
       uniformity_(uniformity),
       replica_uniformity_(replica_uniformity),
       warps_(warps_of(function)),
-      accesses_(function, warps_) {}
+      accesses_(function, warps_, &uniformity) {}
 
 void Hazards::start() {
   found_.reset();
@@ -196,6 +202,7 @@ bool Hazards::Pending::merge(Pending const& other) {
     places.insert(others.begin(), others.end());
     grew = places.size() != before || grew;
   };
+  becomes(just_before, just_before && other.just_before);
   becomes(known, std::min(known, other.known));
   becomes(min_age, std::min(min_age, other.min_age));
   becomes(max_age, std::max(max_age, other.max_age));
@@ -308,7 +315,7 @@ void Hazards::access(Access const& later, Op const& at, State& state) {
         report(pending, later, at, Level::group);
       continue;
     }
-    Level const level = accesses_.between(earlier, later, pending.turn, context_.warps);
+    Level const level = accesses_.between(earlier, later, pending.when(), context_.warps);
     if (level > pending.known) report(pending, later, at, level);
     if (context_.replicas > 1 && pending.known < Level::replicas &&
         accesses_.between_replicas(earlier, later, *context_.partition) != Level::none)
@@ -561,8 +568,15 @@ void Hazards::take(Op const& control, State& state) {
   });
 }
 
-void Hazards::pass(Op const& control, State& state) const {
+void Hazards::pass(Op const& control, State& state) {
   if (replica_uniformity_.divergent_control(control)) return;
+  if (auto const sum = above_zero(control, accesses_.affines()))
+    std::erase_if(state, [&](Pending const& pending) {
+      if (pending.access == nullptr || pending.turn == nullptr) return false;
+      bool const entered = is_inside_block(*pending.access->op, control.block());
+      return entered && std::none_of(sum->terms.begin(), sum->terms.end(),
+                                     [&](auto const& term) { return is_inside(*term.first, *pending.turn); });
+    });
   for (Pending& pending : state)
     if (pending.passed == nullptr) pending.passed = &control;
 }
@@ -593,7 +607,10 @@ void Hazards::loop(Op const& loop, State& state) {
     if (stopped() || known == 1) break;
     State next = turns.end;
     for (Pending& pending : next) {
-      if (pending.access != nullptr && is_inside(*pending.access->op, loop)) pending.turn = &loop;
+      if (pending.access != nullptr && is_inside(*pending.access->op, loop)) {
+        pending.just_before = pending.turn == nullptr;
+        pending.turn = &loop;
+      }
       if (pending.ended != nullptr && is_inside(*pending.ended, loop)) pending.ended_turn = &loop;
       if (pending.passed != nullptr && is_inside(*pending.passed, loop)) pending.passed = nullptr;
     }

@@ -85,6 +85,7 @@ class Hazards {
   struct Pending {
     Access const* access = nullptr;  ///< null: what came before the function was called
     ir::Op const* turn = nullptr;    ///< the outermost loop of which it belongs to an earlier iteration
+    bool just_before = false;        ///< to the one right before, and to the last ones of loops inside `turn`
     Level known = Level::none;       ///< the threads that know it is over
     bool open = false;               ///< still under way, after so many commits at least and at most
     int min_age = 0, max_age = 0;
@@ -108,6 +109,7 @@ class Hazards {
 
     /// Identifies a pending access; states hold one of each identity.
     using Identity = std::tuple<Access const*, ir::Op const*, bool, bool, ir::Op const*, ir::Op const*>;
+    [[nodiscard]] When when() const { return {turn, just_before}; }
     [[nodiscard]] Identity identity() const { return {access, turn, open, outside, ended, ended_turn}; }
     /// Joins another path's facts about the same access; true if they add any.
     bool merge(Pending const& other);
@@ -132,8 +134,9 @@ class Hazards {
   /// Enters the then block of an if, or a for. Erases accesses that are left only if another control op was skipped,
   /// and that op would be entered here, too.
   void take(ir::Op const& control, State& state);
-  /// Goes past an if by its else block, or past a for without an iteration.
-  void pass(ir::Op const& control, State& state) const;
+  /// Goes past an if by its else block, or past a for without an iteration. Erases accesses that an earlier entry made,
+  /// if the condition has not changed since.
+  void pass(ir::Op const& control, State& state);
   void partitions(ir::Op const& op, State& state);
   void call(ir::Op const& op, State& state);
   void access(Access const& access, ir::Op const& at, State& state);

@@ -24,7 +24,7 @@ void Hazards::access_by_proxy(Access const& later, Op const& at, State& state) {
   for (Pending const& pending : state) {
     if (later.proxy != Proxy::async || pending.access == nullptr || pending.open) continue;
     Access const& earlier = *pending.access;
-    std::optional<Level> level = accesses_.relation(earlier, later, pending.turn, context_.warps);
+    std::optional<Level> level = accesses_.relation(earlier, later, pending.when(), context_.warps);
     if (pending.outside) {
       bool const conflicts = (earlier.write || later.write) && accesses_.touch(earlier, later);
       level = conflicts ? std::optional(Level::group) : std::nullopt;

@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "layout/element_offsets.hpp"
+#include "ir/builder.hpp"
+#include "ir/loop.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
@@ -20,6 +22,7 @@ constexpr std::int16_t elected_lane = 32;
 constexpr unsigned all_axes = ~0U;
 /// Ranges wider than this count as unknown multiples of their factor.
 constexpr std::int64_t widest_spread = 256;
+constexpr int max_rounds = 8;  ///< remainders of remainders, and loops behind each other
 
 /// Holds the possible distances of two boxes in three forms, each of which is true.
 struct Distances {
@@ -27,7 +30,7 @@ struct Distances {
   Distance modular;  ///< by multiples where ranges are too wide
   Distance stepped;  ///< by multiples alone
 
-  explicit Distances(std::int64_t fixed) : exact{fixed}, modular{fixed}, stepped{fixed} {}
+  Distances(std::int64_t fixed, std::int64_t stride) : exact{fixed, {0, 0}, stride}, modular{exact}, stepped{exact} {}
   /// Adds `factor` times any of `range`.
   void widen(Range range, std::int64_t factor) {
     exact.spread = exact.spread + range * factor;
@@ -57,6 +60,22 @@ bool surely_apart(Access const& earlier, Access const& later, Op const* turn) {
       return true;
   }
   return false;
+}
+
+/// Gives the value that a result of a loop around the earlier access had in the iteration of that access, if this was
+/// the last one. `now`: as of the later access; else as of the iteration right before of `when.turn`. Null: not known.
+Value const* in_last_iteration(Value const& result, Access const& earlier, When when, bool now) {
+  Op const* const loop = result.defining_op();
+  if (loop == nullptr || !loop->is<ForOp>() || !is_inside(*earlier.op, *loop)) return nullptr;
+  bool const went_on = now && when.turn != nullptr && is_inside(*loop, *when.turn);
+  return went_on ? nullptr : Loop(*loop).yielded(result.index());
+}
+
+/// Gives what the iteration before yielded as this value, which `loop` carries; null: it is another value.
+Value const* yielded_as(Value const& carried, Op const& loop) {
+  if (!loop.is<ForOp>() || carried.owner_block() != &loop.block()) return nullptr;
+  int const carry = Loop(loop).carry_of(carried);
+  return carry < 0 ? nullptr : Loop(loop).yielded(carry);
 }
 
 }  // namespace
@@ -93,7 +112,8 @@ bool is_inside(Value const& value, Op const& outer) {
   return around != nullptr && is_inside(*around, outer);
 }
 
-SharedAccesses::SharedAccesses(Function const& function, int warps) : function_(function), warps_(warps) {
+SharedAccesses::SharedAccesses(Function const& function, int warps, Uniformity const* uniformity)
+    : function_(function), warps_(warps), uniformity_(uniformity) {
   for (SharedUser const& user : shared_users(function)) offsets_[user.op] = user.offset;
 }
 
@@ -129,43 +149,113 @@ Access const& SharedAccesses::keep(Access access) {
 
 // ---- boxes
 
-Meeting SharedAccesses::meeting(Access const& earlier, Access const& later, int axis, Op const* turn,
+/// Splits a sum without the wraps of a ring's slots. Results of loops that the earlier access is in become the values
+/// of the last iteration; values that `when.turn` carries become those of the iteration before.
+SharedAccesses::Sums SharedAccesses::without_slots(Affine sum, Access const& earlier, When when) {
+  Sums result{std::move(sum), {}};
+  for (int round = 0; round < max_rounds; ++round) {
+    Sums next{{result.now.constant, {}, result.now.fits}, {result.before.constant, {}, result.before.fits}};
+    next.modulus = result.modulus;
+    bool changed = false;
+    auto const add = [&](Value const& value, std::int64_t factor, bool now) {
+      Affine& same = now ? next.now : next.before;
+      if (uniformity_->divergent(value)) {
+        same.fits = false;
+        return false;
+      }
+      if (auto const found = affines_.congruence(value)) {
+        same = same + found->sum * factor;
+        next.modulus = std::gcd(next.modulus, found->modulus * factor);
+      } else if (Value const* const last = in_last_iteration(value, earlier, when, now); last != nullptr) {
+        same = same + affines_.of(*last) * factor;
+      } else if (Value const* const carried = now && when.just_before ? yielded_as(value, *when.turn) : nullptr;
+                 carried != nullptr) {
+        next.before = next.before + affines_.of(*carried) * factor;
+      } else {
+        same = same + Affine{0, {{&value, factor}}};
+        return false;
+      }
+      return true;
+    };
+    for (auto const& [value, factor] : result.now.terms) changed = add(*value, factor, true) || changed;
+    for (auto const& [value, factor] : result.before.terms) changed = add(*value, factor, false) || changed;
+    result = std::move(next);
+    if (!changed) break;
+  }
+  return result;
+}
+
+/// Tells whether all warps of the group have the same number.
+bool SharedAccesses::uniform(Affine const& sum) const {
+  return std::none_of(sum.terms.begin(), sum.terms.end(),
+                      [&](auto const& term) { return uniformity_->divergent(*term.first); });
+}
+
+/// Puts the last values of counters in their place: of loops around the access alone, where they add to the sum.
+Affine SharedAccesses::bounded_above(Affine const& sum, Access const& of, Access const& other) {
+  Affine result = sum;
+  for (auto const& [value, factor] : sum.terms) {
+    if (factor < 0 || !Affines::turns(*value)) continue;
+    Op const& loop = *value->owner_block()->parent_op();
+    if (!is_inside(*of.op, loop) || is_inside(*other.op, loop)) continue;
+    auto const bound = affines_.bound_of_term(*value);
+    if (bound && factor % bound->modulus == 0 && uniform(bound->sum))
+      result = result + Affine{0, {{value, -factor}}} + bound->sum * (factor / bound->modulus);
+  }
+  return result;
+}
+
+/// Tells where two boxes may meet. Without `when`, any iterations may have made the accesses.
+Meeting SharedAccesses::meeting(Access const& earlier, Access const& later, int axis, std::optional<When> when,
                                 Block const* replicas, int warps) {
+  Op const* const turn = when ? when->turn : nullptr;
   auto const& a = earlier.slice.axes[static_cast<std::size_t>(axis)];
   auto const& b = later.slice.axes[static_cast<std::size_t>(axis)];
   auto const varies = [&](Value const& value) {
     return (turn != nullptr && is_inside(value, *turn)) ||
            (replicas != nullptr && is_inside(value, *replicas->parent_op()));
   };
-  std::map<Value const*, std::pair<std::int64_t, std::int64_t>> factors;
-  for (auto const& [value, factor] : a.offset.terms) factors[value].first = factor;
-  for (auto const& [value, factor] : b.offset.terms) factors[value].second = factor;
   // The number of the replica differs by 1 or more, up or down; the index of the loop has gone on by an iteration or
   // more.
-  auto result = Meeting::never;
-  for (int const sign : {1, -1}) {
-    Distances distances(b.offset.constant - a.offset.constant);
+  auto const distances = [&](Affine const& from, Affine const& to, std::int64_t stride, int sign) {
+    std::map<Value const*, std::pair<std::int64_t, std::int64_t>> factors;
+    for (auto const& [value, factor] : from.terms) factors[value].first = factor;
+    for (auto const& [value, factor] : to.terms) factors[value].second = factor;
+    Distances result(to.constant - from.constant, stride);
     for (auto const& [value, both] : factors) {
       auto const [before, after] = both;
       if (!varies(*value)) {
-        if (after != before) distances.widen(affines_.range_of_term(*value), after - before);
+        if (after != before) result.widen(affines_.range_of_term(*value), after - before);
       } else if (before == after && replicas != nullptr && value->owner_block() == replicas) {
         std::int64_t const most = affines_.range_of_term(*value).high;
-        distances.widen(sign > 0 ? Range{1, most} : Range{-most, -1}, after);
+        result.widen(sign > 0 ? Range{1, most} : Range{-most, -1}, after);
       } else if (before == after && turn != nullptr && Affines::turns(*value) &&
                  value->owner_block()->parent_op() == turn) {
-        distances.widen({1, affines_.range_of_term(*value).high}, after);
+        result.widen({1, affines_.range_of_term(*value).high}, after);
       } else {
-        if (before != 0) distances.widen(affines_.range_of_term(*value), -before);
-        if (after != 0) distances.widen(affines_.range_of_term(*value), after);
+        if (before != 0) result.widen(affines_.range_of_term(*value), -before);
+        if (after != 0) result.widen(affines_.range_of_term(*value), after);
       }
     }
-    if (a.per_warp != 0) distances.widen({0, warps - 1}, -a.per_warp);
-    if (b.per_warp != 0) distances.widen({0, warps - 1}, b.per_warp);
-    result = std::max(result, distances.meeting(a.extent, b.extent));
-    if (replicas == nullptr) break;
-  }
-  return result;
+    if (a.per_warp != 0) result.widen({0, warps - 1}, -a.per_warp);
+    if (b.per_warp != 0) result.widen({0, warps - 1}, b.per_warp);
+    return result;
+  };
+  Meeting direct = distances(a.offset, b.offset, 0, 1).meeting(a.extent, b.extent);
+  if (replicas != nullptr) direct = std::max(direct, distances(a.offset, b.offset, 0, -1).meeting(a.extent, b.extent));
+  bool const fixed = a.offset.terms.empty() && b.offset.terms.empty();
+  // A copy that a lane waited for was issued in an iteration that is not known.
+  bool const known = when && earlier.waited_by == nullptr && uniformity_ != nullptr;
+  if (!known || fixed || direct == Meeting::never || !uniform(a.offset) || !uniform(b.offset)) return direct;
+  // Loops around one of the two keep it before or behind the other.
+  Affine const last_a = bounded_above(a.offset, earlier, later), last_b = bounded_above(b.offset, later, earlier);
+  if (last_a.fits && distances(last_a, b.offset, 0, 1).exact.whole().low >= a.extent) return Meeting::never;
+  if (last_b.fits && distances(a.offset, last_b, 0, 1).exact.whole().high <= -b.extent) return Meeting::never;
+  Sums const from = without_slots(a.offset, earlier, {}), to = without_slots(b.offset, earlier, *when);
+  Affine const since = from.now + to.before * -1;
+  if (!since.fits || !to.now.fits) return direct;
+  std::int64_t const stride = std::gcd(from.modulus, to.modulus);
+  return std::min(direct, distances(since, to.now, stride, 1).meeting(a.extent, b.extent));
 }
 
 bool SharedAccesses::touch(Access const& earlier, Access const& later) {
@@ -173,7 +263,8 @@ bool SharedAccesses::touch(Access const& earlier, Access const& later) {
   bool const known = earlier.slice.root != nullptr && !earlier.slice.whole && !later.slice.whole;
   if (earlier.slice.root == later.slice.root && known) {
     for (std::size_t axis = 0; axis < earlier.slice.axes.size(); ++axis)
-      if (meeting(earlier, later, static_cast<int>(axis), nullptr, nullptr, warps_) == Meeting::never) return false;
+      if (meeting(earlier, later, static_cast<int>(axis), std::nullopt, nullptr, warps_) == Meeting::never)
+        return false;
     return true;
   }
   if (earlier.space == Space::global) return earlier.slice.root == later.slice.root;
@@ -189,19 +280,21 @@ Level SharedAccesses::between_replicas(Access const& earlier, Access const& late
       !later.slice.whole) {
     if (earlier.slice.root->type().is_mbarrier()) return Level::none;
     for (std::size_t axis = 0; axis < earlier.slice.axes.size(); ++axis)
-      if (meeting(earlier, later, static_cast<int>(axis), nullptr, &block, warps) == Meeting::never) return Level::none;
+      if (meeting(earlier, later, static_cast<int>(axis), std::nullopt, &block, warps) == Meeting::never)
+        return Level::none;
     return Level::replicas;
   }
   return earlier.begin < later.end && later.begin < earlier.end ? Level::replicas : Level::none;
 }
 
-std::optional<Level> SharedAccesses::relation(Access const& earlier, Access const& later, Op const* turn, int warps) {
+std::optional<Level> SharedAccesses::relation(Access const& earlier, Access const& later, When when, int warps) {
+  Op const* const turn = when.turn;
   if (earlier.space != later.space || (!earlier.write && !later.write)) return std::nullopt;
   if ((earlier.atomic && later.atomic) || surely_apart(earlier, later, turn)) return std::nullopt;
   bool const other_tile =
       turn != nullptr && turn->is<ForOp>() && turn->as<ForOp>().tiles && is_inside(*later.op, *turn);
   if (earlier.space == Space::global && other_tile) return std::nullopt;
-  auto const [slot, fresh] = levels_.try_emplace({&earlier, &later, turn, warps}, std::nullopt);
+  auto const [slot, fresh] = levels_.try_emplace({&earlier, &later, when, warps}, std::nullopt);
   if (!fresh) return slot->second;
   Level const most = warps > 1 ? Level::group : Level::warp;
   auto const at_most = [&](std::optional<Level> level) {
@@ -233,7 +326,7 @@ std::optional<Level> SharedAccesses::relation(Access const& earlier, Access cons
     }
     unsigned comparable = 0;
     for (std::size_t i = 0; i < earlier.slice.axes.size(); ++i) {
-      Meeting const where = meeting(earlier, later, static_cast<int>(i), turn, nullptr, warps);
+      Meeting const where = meeting(earlier, later, static_cast<int>(i), when, nullptr, warps);
       if (where == Meeting::never) return std::nullopt;
       auto const &a = earlier.slice.axes[i], &b = later.slice.axes[i];
       bool same = a.offset.terms == b.offset.terms;

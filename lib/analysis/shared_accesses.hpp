@@ -9,6 +9,7 @@
 
 #include "analysis/affine.hpp"
 #include "analysis/shared_buffers.hpp"
+#include "analysis/uniformity.hpp"
 #include "ir/op.hpp"
 
 namespace tegula::analysis {
@@ -34,6 +35,14 @@ struct Slice {
   std::vector<Axis> axes;           ///< one per axis of the root
   std::vector<int> axis_of;         ///< for each axis of the tile that is moved, the root's
   bool whole = false;               ///< some part of the root: it is not known which
+};
+
+/// Says when the earlier of two accesses was made.
+struct When {
+  ir::Op const* turn =
+      nullptr;               ///< in an earlier iteration of this loop; null: in the same iteration of each around both
+  bool just_before = false;  ///< in the iteration right before, and in the last ones of loops inside `turn`
+  friend auto operator<=>(When const&, When const&) = default;
 };
 
 /// Describes one access of one op.
@@ -74,7 +83,8 @@ bool is_inside(ir::Value const& value, ir::Op const& outer);
 class SharedAccesses {
  public:
   /// Begins with the `warps` of the group that runs the function's body; offsets of shared memory must be decided.
-  SharedAccesses(ir::Function const& function, int warps);
+  /// `uniformity`: tells which numbers these warps have in common; null: accesses are related by their own sums alone.
+  SharedAccesses(ir::Function const& function, int warps, Uniformity const* uniformity = nullptr);
 
   /// Gives all accesses of an op, reads before writes; none for calls, regions and `in` tensors of kernels.
   std::vector<Access> const& of(ir::Op const& op);
@@ -88,13 +98,11 @@ class SharedAccesses {
   Access const& keep(Access access);
 
   /// Gives the threads that must meet between two accesses of one group of `warps`, of which at least one writes.
-  /// `turn`: the earlier access belongs to an earlier iteration of that loop; null: to the same iteration of each loop
-  /// around both.
-  Level between(Access const& earlier, Access const& later, ir::Op const* turn, int warps) {
-    return relation(earlier, later, turn, warps).value_or(Level::none);
+  Level between(Access const& earlier, Access const& later, When when, int warps) {
+    return relation(earlier, later, when, warps).value_or(Level::none);
   }
   /// Gives the same; nothing if no byte is touched by both.
-  std::optional<Level> relation(Access const& earlier, Access const& later, ir::Op const* turn, int warps);
+  std::optional<Level> relation(Access const& earlier, Access const& later, When when, int warps);
   /// Gives the same for two different replicas of the partition `block`: Level::none or Level::replicas.
   Level between_replicas(Access const& earlier, Access const& later, ir::Block const& block);
   /// Tells whether both may touch some byte, by whatever threads.
@@ -123,8 +131,16 @@ class SharedAccesses {
   void set_offset(Slice::Axis& axis, ir::Value const& value);
   Access shared_access(ir::Op const& op, ir::Value const& value, bool write);
   void place_bytes(Access& access);
-  Meeting meeting(Access const& earlier, Access const& later, int axis, ir::Op const* turn, ir::Block const* replicas,
-                  int warps);
+  /// Holds a sum in two parts: values at the later access, and values at the earlier one.
+  struct Sums {
+    Affine now, before;
+    std::int64_t modulus = 0;  ///< the number differs from both by whole multiples of it
+  };
+  Meeting meeting(Access const& earlier, Access const& later, int axis, std::optional<When> when,
+                  ir::Block const* replicas, int warps);
+  Sums without_slots(Affine sum, Access const& earlier, When when);
+  Affine bounded_above(Affine const& sum, Access const& of, Access const& other);
+  [[nodiscard]] bool uniform(Affine const& sum) const;
   Footprint const& footprint(Access const& access, unsigned axes, int warps);
   Footprint const& bytes_of(Access const& access, int warps);
   std::vector<Place> const& places(Access const& access, int warps);
@@ -135,6 +151,7 @@ class SharedAccesses {
 
   ir::Function const& function_;
   int warps_;
+  Uniformity const* uniformity_;
   Affines affines_;
   std::map<ir::Op const*, std::int64_t> offsets_;  ///< of shared_alloc ops and exchanges
   std::map<ir::Op const*, std::vector<Access>> accesses_;
@@ -159,7 +176,7 @@ class SharedAccesses {
   std::map<PlacesKey, std::vector<Place>> places_;
   struct PairKey {
     Access const *earlier, *later;
-    ir::Op const* turn;
+    When when;
     int warps;
     friend auto operator<=>(PairKey const&, PairKey const&) = default;
   };

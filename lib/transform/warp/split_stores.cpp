@@ -75,7 +75,7 @@ class Split {
     analysis::Access const& access = accesses_.of(store).front();
     std::optional<analysis::Level> most;
     for (Op const* at = store.parent_op(); at != nullptr; at = at->parent_op())
-      if (at->is<ir::ForOp>()) most = std::max(most, accesses_.relation(access, access, at, function_.warps));
+      if (at->is<ir::ForOp>()) most = std::max(most, accesses_.relation(access, access, {at}, function_.warps));
     return most;
   }
 

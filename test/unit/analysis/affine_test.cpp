@@ -83,6 +83,64 @@ TEST_CASE("affine: a remainder that never wraps is the number itself") {
   CHECK(affines.of(body["%t"]) == Affine{0, {{&body["%t"], 1}}});
 }
 
+TEST_CASE("affine: remainders, masks and selects that wrap differ from a plain sum by whole multiples") {
+  Body const body(
+      "  %up = add %n, %k1 : i64\n  %mask = and %up, %k3 : i64\n  %odd = and %up, %k2 : i64\n  %rest = rem %up, %k3 : "
+      "i64\n  %ge = compare %up, %k3 {predicate = ge} : bool\n  %less = sub %up, %k3 : i64\n  %wrapped = select %ge, "
+      "%less, %up : i64\n  %unknown = select %ge, %k0, %up : i64\n  %r = for %i = %k0 to %n step %k1 carry (%stage = "
+      "%k0) "
+      ": i64 {\n    %next = add %stage, %k1 : i64\n    %end = compare %next, %k3 {predicate = ge} : bool\n    %after "
+      "= select %end, %k0, %next : i64\n    %start = compare %stage, %k0 : bool\n    %back = sub %stage, %k1 : i64\n "
+      "   %before = select %start, %k2, %back : i64\n    yield %after\n  }\n");
+  Affines affines;
+  auto const is = [&](char const* name, std::int64_t constant, char const* term, std::int64_t modulus) {
+    INFO(name);
+    auto const found = affines.congruence(body[name]);
+    REQUIRE(found.has_value());
+    CHECK(found->sum == Affine{constant, {{&body[term], 1}}});
+    CHECK(found->modulus == modulus);
+  };
+  is("%mask", 1, "%n", 4);
+  is("%rest", 1, "%n", 3);
+  is("%wrapped", 1, "%n", 3);
+  is("%after", 1, "%stage", 3);
+  is("%before", -1, "%stage", 3);
+  for (char const* name : {"%odd", "%unknown", "%up", "%n"}) {
+    INFO(name);
+    CHECK_FALSE(affines.congruence(body[name]).has_value());
+  }
+}
+
+TEST_CASE("affine: an i32 is a sum where it cannot overflow") {
+  Body const body(
+      "  %zero = constant {value = 0 : i32} : i32\n  %one = constant {value = 1 : i32} : i32\n  %three = constant "
+      "{value = 3 : i32} : i32\n  %r, %s = for %i = %k0 to %n step %k1 carry (%stage = %zero, %count = %zero) : i32, "
+      "i32 {\n    "
+      "%next = add %stage, %one : i32\n    %end = compare %next, %three {predicate = ge} : bool\n    %after = select "
+      "%end, %zero, %next : i32\n    %more = add %count, %one : i32\n    %bounded = cast %next : i64\n    %unbounded "
+      "= cast %more : i64\n    yield %after, %more\n  }\n");
+  Affines affines;
+  auto const bounded = affines.congruence(body["%bounded"]);
+  REQUIRE(bounded.has_value());
+  CHECK(bounded->sum == Affine{1, {{&body["%stage"], 1}}});
+  CHECK(bounded->modulus == 0);
+  CHECK_FALSE(affines.congruence(body["%unbounded"]).has_value());
+}
+
+TEST_CASE("affine: a counter stays a step below its upper bound where the steps end there") {
+  Body const body(
+      "  %many = mul %n, %k8 : i64\n  for %i = %k0 to %many step %k8 {\n    yield\n  }\n  for %j = %k1 to %many step "
+      "%k8 {\n    yield\n  }\n  for %u = %k0 to %k8 step %n {\n    yield\n  }\n");
+  Affines affines;
+  auto const whole = affines.bound_of_term(body["%i"]), part = affines.bound_of_term(body["%j"]);
+  REQUIRE((whole.has_value() && part.has_value()));
+  CHECK(whole->modulus == 8);
+  CHECK(whole->sum == Affine{-8, {{&body["%n"], 8}}});
+  CHECK(part->modulus == 8);
+  CHECK(part->sum == Affine{-2, {{&body["%n"], 8}}});
+  CHECK_FALSE(affines.bound_of_term(body["%n"]).has_value());
+}
+
 TEST_CASE("affine: boxes are apart by their ranges or by their stride") {
   CHECK(Distance{4, {0, 3}, 0}.apart(4, 4));
   CHECK_FALSE(Distance{3, {0, 3}, 0}.apart(4, 4));
