@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analysis/call_graph.hpp"
+#include "analysis/conditions.hpp"
 #include "ir/builder.hpp"
 #include "ir/shared_frame.hpp"
 #include "ir/trip_count.hpp"
@@ -56,41 +57,6 @@ FirstTurn first_turn(Op const& branch) {
   return {};
 }
 
-/// Gives the sum that is above 0 where an if enters its then block, or a for runs an iteration.
-std::optional<Affine> above_zero(Op const& control, Affines& affines) {
-  auto const difference = [&](Value const& high, Value const& low) { return affines.of(high) + affines.of(low) * -1; };
-  if (control.is<ForOp>()) return difference(*Loop(control).upper(), *Loop(control).lower());
-  Op const* const test = control.is<IfOp>() ? control.in<IfOp>("condition")->defined_by<CompareOp>() : nullptr;
-  if (test == nullptr || test->lhs()->type() != Type::index()) return std::nullopt;
-  Value const &left = *test->lhs(), &right = *test->rhs();
-  Affine const one{1, {}};
-  switch (test->as<CompareOp>().predicate) {
-    case Predicate::gt:
-      return difference(left, right);
-    case Predicate::ge:
-      return difference(left, right) + one;
-    case Predicate::lt:
-      return difference(right, left);
-    case Predicate::le:
-      return difference(right, left) + one;
-    case Predicate::eq:
-    case Predicate::ne:
-      break;
-  }
-  return std::nullopt;
-}
-
-/// Tells whether `control` enters its then block, or runs an iteration, only if `other` did.
-bool implies(Op const& control, Op const& other, Affines& affines) {
-  auto const sum = above_zero(control, affines);
-  auto const larger = sum ? above_zero(other, affines) : std::nullopt;
-  if (!larger) return false;
-  Affine const more = *larger + *sum * -1;
-  Range range{more.constant, more.constant};
-  for (auto const& [value, factor] : more.terms) range = range + affines.range_of_term(*value) * factor;
-  return range.low >= 0;
-}
-
 /// Tells whether an elected lane's wait for one of these mbarriers shows that an access released there is over. Among
 /// several mbarriers, the awaited one may belong to an earlier use than the release. Then the wait covers only the
 /// buffers that the lane fills behind it.
@@ -102,12 +68,6 @@ bool speaks_of(Op const& wait, Op const& mbarriers, Access const& access) {
     for (Op const* buffer : buffers_of(*op.in("destination"))) filled = filled || buffer->result() == access.slice.root;
   }
   return filled;
-}
-
-bool is_inside_block(Op const& op, Block const& block) {
-  Op const* at = &op;
-  while (at->parent() != &block && at->parent_op() != nullptr) at = at->parent_op();
-  return at->parent() == &block;
 }
 
 }  // namespace
@@ -568,15 +528,24 @@ void Hazards::take(Op const& control, State& state) {
   });
 }
 
+bool Hazards::entered_with(Pending const& pending, Op const& control) {
+  if (pending.access == nullptr || pending.access->waited_by != nullptr) return false;
+  Op const* const turn = pending.turn;
+  Block const* block = pending.access->op->parent();
+  for (Op const* region = block->parent_op(); region != nullptr;
+       block = region->parent(), region = block->parent_op()) {
+    if (region != &control && is_inside(control, *region)) return false;
+    bool const entered = region->is<ForOp>() || (region->is<IfOp>() && block == &region->block());
+    if (!entered || replica_uniformity_.divergent_control(*region)) continue;
+    bool const since = turn == nullptr || is_inside(*turn, *region) || (keeps(*region, *turn) && keeps(control, *turn));
+    if (since && (region == &control || implies(*region, control, accesses_.affines()))) return true;
+  }
+  return false;
+}
+
 void Hazards::pass(Op const& control, State& state) {
   if (replica_uniformity_.divergent_control(control)) return;
-  if (auto const sum = above_zero(control, accesses_.affines()))
-    std::erase_if(state, [&](Pending const& pending) {
-      if (pending.access == nullptr || pending.turn == nullptr) return false;
-      bool const entered = is_inside_block(*pending.access->op, control.block());
-      return entered && std::none_of(sum->terms.begin(), sum->terms.end(),
-                                     [&](auto const& term) { return is_inside(*term.first, *pending.turn); });
-    });
+  std::erase_if(state, [&](Pending const& pending) { return entered_with(pending, control); });
   for (Pending& pending : state)
     if (pending.passed == nullptr) pending.passed = &control;
 }

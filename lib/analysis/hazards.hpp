@@ -134,8 +134,10 @@ class Hazards {
   /// Enters the then block of an if, or a for. Erases accesses that are left only if another control op was skipped,
   /// and that op would be entered here, too.
   void take(ir::Op const& control, State& state);
-  /// Goes past an if by its else block, or past a for without an iteration. Erases accesses that an earlier entry made,
-  /// if the condition has not changed since.
+  /// Tells whether the access was made only where `control` is entered, too: in it, if its condition has not changed
+  /// since, or in another region whose condition implies that.
+  bool entered_with(Pending const& pending, ir::Op const& control);
+  /// Goes past an if by its else block, or past a for without an iteration. Erases accesses that are not made then.
   void pass(ir::Op const& control, State& state);
   void partitions(ir::Op const& op, State& state);
   void call(ir::Op const& op, State& state);

@@ -62,13 +62,17 @@ bool surely_apart(Access const& earlier, Access const& later, Op const* turn) {
   return false;
 }
 
-/// Gives the value that a result of a loop around the earlier access had in the iteration of that access, if this was
-/// the last one. `now`: as of the later access; else as of the iteration right before of `when.turn`. Null: not known.
-Value const* in_last_iteration(Value const& result, Access const& earlier, When when, bool now) {
-  Op const* const loop = result.defining_op();
-  if (loop == nullptr || !loop->is<ForOp>() || !is_inside(*earlier.op, *loop)) return nullptr;
-  bool const went_on = now && when.turn != nullptr && is_inside(*loop, *when.turn);
-  return went_on ? nullptr : Loop(*loop).yielded(result.index());
+/// Gives the value that a result of a loop or branch around the earlier access had when that access was made: in the
+/// last iteration, in that block. `now`: as of the later access; else as of the iteration right before of `when.turn`.
+/// Null: not known.
+Value const* yielded_around(Value const& result, Access const& earlier, When when, bool now) {
+  Op const* const op = result.defining_op();
+  if (op == nullptr || (!op->is<ForOp>() && !op->is<IfOp>()) || !is_inside(*earlier.op, *op)) return nullptr;
+  if (now && when.turn != nullptr && is_inside(*op, *when.turn)) return nullptr;
+  if (op->is<ForOp>()) return Loop(*op).yielded(result.index());
+  Block const* block = earlier.op->parent();
+  while (block->parent_op() != op) block = block->parent_op()->parent();
+  return block->terminator()->operand(result.index());
 }
 
 /// Gives what the iteration before yielded as this value, which `loop` carries; null: it is another value.
@@ -166,7 +170,7 @@ SharedAccesses::Sums SharedAccesses::without_slots(Affine sum, Access const& ear
       if (auto const found = affines_.congruence(value)) {
         same = same + found->sum * factor;
         next.modulus = std::gcd(next.modulus, found->modulus * factor);
-      } else if (Value const* const last = in_last_iteration(value, earlier, when, now); last != nullptr) {
+      } else if (Value const* const last = yielded_around(value, earlier, when, now); last != nullptr) {
         same = same + affines_.of(*last) * factor;
       } else if (Value const* const carried = now && when.just_before ? yielded_as(value, *when.turn) : nullptr;
                  carried != nullptr) {
