@@ -1,6 +1,7 @@
 #include "analysis/launch_program.hpp"
 
 #include <map>
+#include <tuple>
 
 #include "ir/builder.hpp"
 #include "ir/infer.hpp"
@@ -55,11 +56,10 @@ class Slice {
 
  private:
   std::int32_t emit(LaunchOp op, std::int32_t a = 0, std::int32_t b = 0, std::int32_t c = 0, std::int64_t value = 0) {
-    LaunchInstruction const instruction{op, a, b, c, value};
-    for (std::size_t i = 0; i < program.steps.size(); ++i)
-      if (program.steps[i] == instruction) return static_cast<std::int32_t>(i);
-    program.steps.push_back(instruction);
-    return static_cast<std::int32_t>(program.steps.size()) - 1;
+    auto const [known, is_new] =
+        emitted_.try_emplace({op, a, b, c, value}, static_cast<std::int32_t>(program.steps.size()));
+    if (is_new) program.steps.push_back({op, a, b, c, value});
+    return known->second;
   }
   std::int32_t number(std::int64_t value) { return emit(LaunchOp::constant, 0, 0, 0, value); }
 
@@ -151,6 +151,7 @@ class Slice {
   }
 
   std::map<Value const*, std::int32_t> steps_;
+  std::map<std::tuple<LaunchOp, std::int32_t, std::int32_t, std::int32_t, std::int64_t>, std::int32_t> emitted_;
 };
 
 void check(Op const& op, Value const& value) {

@@ -5,6 +5,7 @@
 
 #include "layout/layout.hpp"
 #include "ir/text.hpp"
+#include "ir/value_memo.hpp"
 #include "sim/compare.hpp"
 #include "sim/elements.hpp"
 #include "sim/meaning.hpp"
@@ -63,28 +64,27 @@ std::vector<std::int64_t> order_of(std::int64_t blocks, Schedule const& schedule
   return order;
 }
 
-/// Gives the value of a launch expression: `agent` executes its ops.
-void compute(Agent& agent, ir::Value const& value) {
-  Op const* const op = value.defining_op();
-  if (op == nullptr) return;
-  for (ir::Value const* operand : op->operands()) compute(agent, *operand);
-  dispatch(agent, *op);
-}
-
 /// Computes grid and requirements, by an agent that stands for the host.
 Grid launch_facts(Launch& launch) {
   Agent host(launch, 0);
+  ValueMemo<bool> executed;  // each op once: a chain whose ops read the one before twice has exponentially many paths
+  auto const compute = [&](ir::Value const& value) {
+    executed.of(value, operands_of, [&](ir::Value const& each) {
+      if (each.defining_op() != nullptr) dispatch(host, *each.defining_op());
+      return true;
+    });
+  };
   Grid grid = {1, 1, 1};
   for (Op const& op : launch.kernel().body()) {
     if (op.is<RequireOp>()) {
-      compute(host, *op.in<RequireOp>("condition"));
+      compute(*op.in<RequireOp>("condition"));
       if (!host.condition(*op.in<RequireOp>("condition")))
         throw UserError(
             launch.kernel().name() + ": requirement failed: " + std::string(op.as<RequireOp>().message.view()),
             op.where());
     } else if (op.is<GridOp>()) {
       for (int i = 0; i < op.operand_count(); ++i) {
-        compute(host, *op.operand(i));
+        compute(*op.operand(i));
         grid[static_cast<std::size_t>(i)] = host.index(*op.operand(i));
         if (grid[static_cast<std::size_t>(i)] < 0)
           throw UserError(launch.kernel().name() + ": grid extent " + std::to_string(i) + " is " +

@@ -21,6 +21,7 @@ struct Kind {
   bool code;           ///< code is generated, too
   bool plain = false;  ///< neither producer warps nor CTAs that stay
   int most = 4;        ///< times the time for twice the length
+  Target target = Target::cuda;
 };
 
 std::string chain(int length, std::string const& first, std::string const& name, std::string const& type,
@@ -124,17 +125,39 @@ std::string boxes(int count, bool apart) {
 std::string boxes_apart(int count) { return boxes(count, true); }
 std::string boxes_with_barriers(int count) { return boxes(count, false); }
 
+/// A sum of offsets, each of another constant.
+std::string sum_of_offsets(int length) {
+  std::string text = head + std::string("  %s0 = add %b, %p : i64\n");
+  for (int i = 0; i < length; ++i) {
+    std::string const number = std::to_string(i);
+    text += "  %c" + number + " = constant {value = " + std::to_string(i + 2) + " : i64} : i64\n  %t" + number +
+            " = add %p, %c" + number + " : i64\n  %s" + std::to_string(i + 1) + " = add %s" + number + ", %t" + number +
+            " : i64\n";
+  }
+  return text + "  %v = load %x, " + last("s", length) +
+         ", %zero : tile<16x16xf32>\n  store %o, %v, %b, %zero\n  return\n}\n";
+}
+/// A requirement about a scalar each of whose ops reads the one before twice.
+std::string requirement(int length) {
+  return head + chain(length, "%extent", "a", "i64") + "  %ok = compare %zero, " + last("a", length) +
+         " {predicate = le} : bool\n  require %ok {message = \"positive\"}\n  store %z, %none, %b, %zero\n  "
+         "return\n}\n";
+}
+
 /// Processor seconds, the least of three.
 double seconds(Kind const& kind, int length) {
   ir::Module const module = module_of(kind.text(length));
   CompileOptions options = gemm_options();
+  options.target = kind.target;
+  if (kind.target == Target::host) options.architecture.clear();
   options.facts.clear();
   options.specialization = options.persistence = kind.plain ? Choice::off : Choice::automatic;
   double best = 1e9;
   for (int i = 0; i < 3; ++i) {
     std::clock_t const start = std::clock();
     ir::Module const lowered = compiler::lower(module, options);
-    if (kind.code) (void)codegen::emit_device_llvm(lowered, options);
+    if (kind.code && kind.target == Target::host) (void)compiler::emit(lowered, options);
+    if (kind.code && kind.target == Target::cuda) (void)codegen::emit_device_llvm(lowered, options);
     best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
   }
   return best;
@@ -153,7 +176,11 @@ TEST_CASE("compile time grows in proportion to the length of a kernel") {
                             {"stages", stages, 32, false, true, 4},
                             {"nested loops", nested, 12, false, true, 8},
                             {"boxes apart", boxes_apart, 200, false, true, 4},
-                            {"boxes with barriers", boxes_with_barriers, 200, false, true, 3}};
+                            {"boxes with barriers", boxes_with_barriers, 200, false, true, 3},
+                            {"constants", sum_of_offsets, 2000, false, true, 3},
+                            {"sum of offsets on the host", sum_of_offsets, 1000, true, true, 3, Target::host},
+                            {"offsets on the host", clamped_offsets, 1000, true, true, 3, Target::host},
+                            {"requirement", requirement, 2000, true, true, 3, Target::host}};
   for (Kind const& kind : kinds) {
     double const once = seconds(kind, kind.length), twice = seconds(kind, 2 * kind.length);
     INFO(kind.name << ": " << once << " s for " << kind.length << " ops, " << twice << " s for twice as many");

@@ -37,6 +37,59 @@ auto doubled_chain() {
   });
 }
 
+/// Chains of 20 000 scalar ops of one kind each.
+auto divided_chain() {
+  return kernel("divided_chain", [](in<float, 1> x, out<float, 1> y, arg<std::int64_t> n) {
+    auto g = grid_over(y, shape<64>);
+    auto at = g[0] + n;
+    for (int i = 0; i < ops; i += 2) at = (at + 7 * i) % (i + 3);
+    store(y, shape<64>, load(x, shape<64>, at), g[0]);
+  });
+}
+auto largest_chain() {
+  return kernel("largest_chain", [](in<float, 1> x, out<float, 1> y, arg<std::int64_t> n) {
+    auto g = grid_over(y, shape<64>);
+    auto at = g[0];
+    for (int i = 0; i < ops; i += 2) at = max(at + n, at);
+    store(y, shape<64>, load(x, shape<64>, at), g[0]);
+  });
+}
+auto selected_chain() {
+  return kernel("selected_chain", [](in<float, 1> x, out<float, 1> y, arg<std::int64_t> n) {
+    auto g = grid_over(y, shape<64>);
+    auto at = g[0] + n;
+    for (int i = 0; i < ops; i += 3) at = select(at > i, at - i, at + 1);
+    store(y, shape<64>, load(x, shape<64>, at % 3), g[0]);
+  });
+}
+auto summed_chain() {
+  return kernel("summed_chain", [](in<float, 1> x, out<float, 1> y, arg<std::int64_t> n) {
+    auto g = grid_over(y, shape<64>);
+    auto at = g[0] + n;
+    auto sum = at;
+    for (int i = 0; i < ops; i += 2) sum = sum + (at + i);
+    store(y, shape<64>, load(x, shape<64>, sum % 3), g[0]);
+  });
+}
+auto float_chain() {
+  return kernel("float_chain", [](in<float, 1> x, out<float, 1> y, arg<float> a) {
+    auto g = grid_over(y, shape<64>);
+    auto scale = a * 2.0F;
+    for (int i = 0; i < ops; i += 2) scale = scale * 0.75F + static_cast<float>(i % 5);
+    store(y, shape<64>, load(x, shape<64>, g[0]) + scale, g[0]);
+  });
+}
+/// A requirement about a scalar each of whose ops reads the one before twice.
+auto required_chain() {
+  return kernel("required_chain", [](in<float, 1> x, out<float, 1> y, arg<std::int64_t> n) {
+    auto at = y.extent(0) + n;
+    for (int i = 0; i < ops; i += 3) at = at * 3 - at * 2;
+    require(at > 0, "y has elements");
+    auto g = grid_over(y, shape<64>);
+    store(y, shape<64>, load(x, shape<64>, g[0]), g[0]);
+  });
+}
+
 /// Runs a kernel in every way; true if all ways gave the same.
 template <class K, class... Rest>
 void check(K const& kernel, Rest... rest) {
@@ -66,3 +119,9 @@ void check(K const& kernel, Rest... rest) {
 
 TEST_CASE("a chain of 20000 tile ops runs everywhere on a small stack") { check(tile_chain()); }
 TEST_CASE("a chain whose scalars are read twice runs everywhere on a small stack") { check(doubled_chain(), 0); }
+TEST_CASE("a chain of 20000 remainders runs everywhere") { check(divided_chain(), 1); }
+TEST_CASE("a chain of 20000 sums and maxima runs everywhere") { check(largest_chain(), 0); }
+TEST_CASE("a chain of 20000 comparisons and choices runs everywhere") { check(selected_chain(), 1); }
+TEST_CASE("a sum of 10000 indices runs everywhere") { check(summed_chain(), 1); }
+TEST_CASE("a chain of 20000 scalar floats runs everywhere") { check(float_chain(), 1.0F); }
+TEST_CASE("a requirement of 20000 ops is computed in every way") { check(required_chain(), 0); }

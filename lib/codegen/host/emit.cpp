@@ -10,6 +10,7 @@
 #include "codegen/host/contraction.hpp"
 #include "codegen/host/host.hpp"
 #include "codegen/host/inline_calls.hpp"
+#include "codegen/host/outline_chains.hpp"
 #include "ir/verify_block.hpp"
 #include "tegula/support/error.hpp"
 
@@ -85,6 +86,7 @@ std::unique_ptr<Lowered> lower(ir::Module const& source, CompileOptions const& o
   compiled.phases.push_back({kernel.name() + ".blocks", -1});
   // A vector that starts inside the last buffer may be read to its end.
   compiled.scratch_bytes = context.scratch_bytes == 0 ? 0 : context.scratch_bytes + target.vector_bytes;
+  outline_chains(*result->module);
   target.prepare(*result->module);
 #ifndef NDEBUG
   std::string text;

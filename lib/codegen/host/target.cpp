@@ -190,7 +190,7 @@ void HostTarget::optimise(llvm::Module& module) const {
   passes.addPass(llvm::EarlyCSEPass(true));
   passes.addPass(llvm::SimplifyCFGPass());
   for (llvm::Function& function : module)
-    if (!function.isDeclaration()) passes.run(function, functions);
+    if (!function.isDeclaration() && !function.hasOptNone()) passes.run(function, functions);
 }
 
 std::string HostTarget::object(llvm::Module& module) const { return written(module, false); }

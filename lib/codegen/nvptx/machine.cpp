@@ -33,6 +33,8 @@ constexpr char const* triple = "nvptx64-nvidia-cuda";
 constexpr int max_index_arithmetic = 300;
 /// Limits its integer minima and maxima.
 constexpr int max_bounds = 32;
+/// Limit both in a function whose sums, and minima and maxima, are reassociated.
+constexpr int max_reassociated = 4096, max_reassociated_bounds = 512;
 
 bool is_index_arithmetic(llvm::Instruction const& instruction) {
   switch (instruction.getOpcode()) {
@@ -52,7 +54,8 @@ bool is_bound(llvm::Instruction const& instruction) { return llvm::isa<llvm::Min
 /// Disables straight-line strength reduction in functions with much index arithmetic, as unrolled loads have it. It
 /// compares all pairs of such instructions (LLVM 22: 8 s for 120 loads of 8 elements each), and ptxas reduces them
 /// again. In a chain of minima and maxima it asks of each pair what makes it undefined, through the whole chain (LLVM
-/// 22: 4 s for 100 sums and maxima). The passes run by the target's own list, so only LLVM's gate reaches them.
+/// 22: 4 s for 100 sums and maxima). N-ary reassociation takes quadratic time in longer chains of either (12 s for 2500
+/// maxima). The passes run by the target's own list, so only LLVM's gate reaches them.
 class PassGate : public llvm::OptPassGate {
  public:
   explicit PassGate(llvm::Module const& module) {
@@ -63,9 +66,10 @@ class PassGate : public llvm::OptPassGate {
         bounds += std::count_if(block.begin(), block.end(), is_bound);
       }
       reduces_ = reduces_ && indices <= max_index_arithmetic && bounds <= max_bounds;
+      reassociates_ = reassociates_ && indices <= max_reassociated && bounds <= max_reassociated_bounds;
     }
   }
-  [[nodiscard]] bool isEnabled() const override { return !reduces_; }
+  [[nodiscard]] bool isEnabled() const override { return !reduces_ || !reassociates_; }
 #if LLVM_VERSION_MAJOR >= 22
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override { return runs(pass); }
 #else
@@ -74,9 +78,13 @@ class PassGate : public llvm::OptPassGate {
 
  private:
   // Older LLVMs pass the pass's name, newer ones its name in a pipeline.
-  static bool runs(llvm::StringRef pass) { return pass != "slsr" && pass != "Straight line strength reduction"; }
+  [[nodiscard]] bool runs(llvm::StringRef pass) const {
+    if (pass == "slsr" || pass == "Straight line strength reduction") return reduces_;
+    if (pass == "nary-reassociate" || pass == "Nary reassociation") return reassociates_;
+    return true;
+  }
 
-  bool reduces_ = true;
+  bool reduces_ = true, reassociates_ = true;
 };
 
 }  // namespace

@@ -14,6 +14,32 @@ using ir::Value;
 
 std::size_t mixed(std::size_t seed, std::size_t value) { return (seed ^ value) * 0x9E3779B97F4A7C15ULL + (seed >> 29); }
 
+std::size_t hash_of(ir::FieldRef const& field) {
+  auto const value = [&]<class T>(std::type_identity<T>) -> T const& { return *static_cast<T const*>(field.data); };
+  switch (field.kind) {
+    case ir::FieldKind::boolean:
+      return std::size_t{value(std::type_identity<bool>())};
+    case ir::FieldKind::integer:
+      return static_cast<std::size_t>(value(std::type_identity<std::int64_t>()));
+    case ir::FieldKind::enumeration:
+    case ir::FieldKind::element:
+      return static_cast<std::size_t>(value(std::type_identity<std::uint8_t>()));
+    case ir::FieldKind::extents: {
+      std::size_t result = 0;
+      for (std::int64_t const extent : value(std::type_identity<Extents>()))
+        result = mixed(result, static_cast<std::size_t>(extent));
+      return result;
+    }
+    case ir::FieldKind::constant: {
+      auto const& constant = value(std::type_identity<ir::Constant>());
+      return mixed(static_cast<std::size_t>(constant.element), constant.bits);
+    }
+    case ir::FieldKind::symbol:
+      return std::hash<std::string_view>()(value(std::type_identity<Symbol>()).view());
+  }
+  return 0;
+}
+
 /// Hashes an op. Equal ops have equal hashes; swapped operands of commutative ops too.
 std::size_t hash_of(Op const& op) {
   std::size_t result = static_cast<std::size_t>(op.kind());
@@ -25,6 +51,7 @@ std::size_t hash_of(Op const& op) {
   result = mixed(result, operands);
   for (int i = 0; i < op.result_count(); ++i)
     result = mixed(result, static_cast<std::size_t>(op.result(i)->type().elements()));
+  for (ir::FieldRef const& field : ir::fields_of(op.kind(), op.attributes())) result = mixed(result, hash_of(field));
   return result;
 }
 
