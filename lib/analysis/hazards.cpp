@@ -4,14 +4,6 @@
 #include <map>
 #include <utility>
 
-#include "analysis/call_graph.hpp"
-#include "analysis/conditions.hpp"
-#include "ir/builder.hpp"
-#include "ir/shared_frame.hpp"
-#include "ir/trip_count.hpp"
-#include "ir/walk.hpp"
-#include "ir/loop.hpp"
-
 namespace tegula::analysis {
 
 using namespace ir;
@@ -23,38 +15,6 @@ constexpr int oldest = 8;  // a wait leaves at most 7 groups open, so what is th
 bool orders(Op const& op) {
   if (op.is<BarrierOp>()) return op.as<BarrierOp>().purpose == Purpose::order;
   return op.is<WarpBarrierOp>() && op.as<WarpBarrierOp>().purpose == Purpose::order;
-}
-
-/// Tells whether an op is an arrival here that releases its threads' earlier accesses; at another CTA's mbarrier nobody
-/// here waits for it.
-bool releases(Op const& op) {
-  if (op.is<MbarrierExpectOp>()) return op.as<MbarrierExpectOp>().arrive;
-  return op.operand_count() == 1;
-}
-
-/// Trips of a for that are known: 0, 1, 2 for more than one; -1: not known.
-int trips(Op const& loop) {
-  if (loop.is<RepeatOp>()) return -2;  // one at least
-  auto const known = trip_count(loop);
-  return known ? static_cast<int>(std::min<std::int64_t>(*known, 2)) : -1;
-}
-
-/// Names the loop and the block of a branch that is taken only in the loop's first iteration: there is no earlier one.
-struct FirstTurn {
-  Op const* loop = nullptr;
-  int block = 0;
-};
-FirstTurn first_turn(Op const& branch) {
-  Op const* const test = branch.in<IfOp>("condition")->defined_by<CompareOp>();
-  if (test == nullptr) return {};
-  std::optional<Loop> const loop = Loop::counted_by(*test->lhs());
-  if (!loop) return {};
-  auto const low = constant_int(*loop->lower()), with = constant_int(*test->rhs());
-  if (test->rhs() != loop->lower() && !(low && low == with)) return {};
-  Predicate const predicate = test->as<CompareOp>().predicate;
-  if (predicate == Predicate::eq || predicate == Predicate::le) return {&loop->op(), 0};
-  if (predicate == Predicate::ne || predicate == Predicate::gt) return {&loop->op(), 1};
-  return {};
 }
 
 /// Tells whether an elected lane's wait for one of these mbarriers shows that an access released there is over. Among
@@ -71,28 +31,6 @@ bool speaks_of(Op const& wait, Op const& mbarriers, Access const& access) {
 }
 
 }  // namespace
-
-int warps_of(Function const& function) {
-  if (function.warps > 0 || function.parent() == nullptr) return std::max(function.warps, 1);
-  int most = 1;
-  for (auto const& other : function.parent()->functions()) most = std::max(most, other->warps);
-  return most;
-}
-
-bool runs_in_partitions(Function const& function) {
-  if (function.is_kernel() || function.parent() == nullptr) return false;
-  bool found = false;
-  for (auto const& caller : function.parent()->functions())
-    walk_pre_order(caller->body(), [&](Op& op) {
-      if (op.is<CallOp>() && op.as<CallOp>().callee.view() == function.name()) {
-        for (Op const* at = op.parent_op(); at != nullptr; at = at->parent_op())
-          found = found || at->is<WarpSpecializeOp>();
-        found = found || runs_in_partitions(*caller);
-      }
-      return Walk::advance;
-    });
-  return found;
-}
 
 Hazards::Hazards(Function const& function, Uniformity const& uniformity, Uniformity const& replica_uniformity)
     : function_(function),
@@ -130,23 +68,6 @@ std::optional<MissingFence> Hazards::first_without_fence() {
   block(function_.body(), state);
   proxies_ = false;
   return unfenced_;
-}
-
-CallSummary Hazards::summary() {
-  CallSummary result;
-  start();
-  exposed_ = &result.first;
-  State state(1);
-  block(function_.body(), state);
-  exposed_ = nullptr;
-  result.meets = true;
-  for (Pending const& pending : state) {
-    if (pending.access == nullptr)
-      result.meets = false;
-    else if (!pending.open && pending.known < Level::group)
-      result.last.push_back(pending.access);
-  }
-  return result;
 }
 
 // ---- states
@@ -204,6 +125,11 @@ Hazards::State Hazards::joined(State const& a, State const& b) {
   State result = a;
   join(result, b);
   return result;
+}
+
+void Hazards::commit(Op const& op, State& state) {
+  if (op.is<BulkCommitOp>()) return age(Completion::bulk, state, elected_around(op));
+  age(op.is<WgmmaCommitOp>() ? Completion::wgmma : Completion::cp_async, state, 0);
 }
 
 void Hazards::age(Completion group, State& state, std::int64_t elected) {
@@ -421,256 +347,6 @@ void Hazards::mbarrier_wait(Op const& op, State& state) {
       pending.access = &accesses_.waited(*copy, op);
       add(state, pending);
     }
-  }
-}
-
-// ---- control
-
-void Hazards::op(Op const& op, State& state) {
-  for (Access const& made : accesses_.of(op)) access(made, op, state);
-  if (stopped()) return;
-  if (Access const* const scratch = accesses_.scratch(op, true)) {
-    access(*scratch, op, state);
-    if (stopped()) return;
-    meet(Level::replicas, op, state);  // the exchange's own barrier
-    Pending pending;
-    pending.access = accesses_.scratch(op, false);
-    add(state, pending);
-    return;
-  }
-  switch (op.kind()) {
-    case OpKind::BarrierOp:
-    case OpKind::WarpBarrierOp:
-      return barrier(op, state);
-    case OpKind::ClusterArriveOp:
-      return cluster_arrive(op, state);
-    case OpKind::ClusterWaitOp:
-      return cluster_wait(state);
-    case OpKind::FenceProxyAsyncOp:
-      return fence(op, state);
-    case OpKind::BulkCommitOp:
-      return age(Completion::bulk, state, elected_around(op));
-    case OpKind::WgmmaCommitOp:
-      return age(Completion::wgmma, state, 0);
-    case OpKind::CpAsyncCommitOp:
-      return age(Completion::cp_async, state, 0);
-    case OpKind::BulkWaitOp:
-    case OpKind::WgmmaWaitOp:
-    case OpKind::CpAsyncWaitOp:
-      return wait(op, state);
-    case OpKind::MbarrierWaitOp:
-      mbarrier_wait(op, state);
-      break;
-    case OpKind::MbarrierArriveOp:
-    case OpKind::MbarrierExpectOp:
-      if (releases(op)) arrive(op, state);
-      break;
-    case OpKind::CallOp:
-      return call(op, state);
-    case OpKind::ForOp:
-    case OpKind::RepeatOp:
-      return loop(op, state);
-    case OpKind::IfOp:
-      return branch(op, state);
-    case OpKind::ElectOp:
-      return block(op.block(), state);
-    case OpKind::WarpSpecializeOp:
-      return partitions(op, state);
-    default:
-      break;
-  }
-  for (Access const& made : accesses_.of(op)) {
-    if (made.completion == Completion::mbarrier) continue;  // over for whoever waits
-    if (proxies_ && (made.proxy == Proxy::async || made.slice.root == nullptr || made.slice.root->type().is_mbarrier()))
-      continue;
-    Pending pending;
-    pending.access = &made;
-    pending.open = made.completion != Completion::none;
-    add(state, pending);
-  }
-}
-
-// Closes a hazard found in the first iteration of all loops around it where the op at hand, or a region around that op,
-// begins: up to there a barrier changes nothing. An op that a hazard stops has not changed the state yet; a region has.
-void Hazards::block(Block const& ops, State& state) {
-  for (Op const& each : ops) {
-    bool const region = close_ != nullptr && each.block_count() > 0;
-    State before = region ? state : State();
-    op(each, state);
-    while (Op const* const barrier = closed(&each)) {
-      if (region) {
-        op(*barrier, before);
-        forget_turns(each);
-        state = before;
-      } else {
-        op(*barrier, state);
-      }
-      op(each, state);
-    }
-    if (stopped()) return;
-  }
-}
-
-Op const* Hazards::closed(Op const* before) {
-  if (close_ == nullptr || !found_ || !followed_.empty() || found_->before != before) return nullptr;
-  Op const* const barrier = (*close_)(*found_);
-  if (barrier != nullptr) found_.reset();
-  return barrier;
-}
-
-void Hazards::forget_turns(Op const& region) {
-  std::erase_if(turns_, [&](auto const& each) { return is_inside(*each.first, region); });
-}
-
-void Hazards::take(Op const& control, State& state) {
-  std::erase_if(state, [&](Pending const& pending) {
-    return pending.passed != nullptr && implies(control, *pending.passed, accesses_.affines());
-  });
-}
-
-bool Hazards::entered_with(Pending const& pending, Op const& control) {
-  if (pending.access == nullptr || pending.access->waited_by != nullptr) return false;
-  Op const* const turn = pending.turn;
-  Block const* block = pending.access->op->parent();
-  for (Op const* region = block->parent_op(); region != nullptr;
-       block = region->parent(), region = block->parent_op()) {
-    if (region != &control && is_inside(control, *region)) return false;
-    bool const entered = region->is<ForOp>() || (region->is<IfOp>() && block == &region->block());
-    if (!entered || replica_uniformity_.divergent_control(*region)) continue;
-    bool const since = turn == nullptr || is_inside(*turn, *region) || (keeps(*region, *turn) && keeps(control, *turn));
-    if (since && (region == &control || implies(*region, control, accesses_.affines()))) return true;
-  }
-  return false;
-}
-
-void Hazards::pass(Op const& control, State& state) {
-  if (replica_uniformity_.divergent_control(control)) return;
-  std::erase_if(state, [&](Pending const& pending) { return entered_with(pending, control); });
-  for (Pending& pending : state)
-    if (pending.passed == nullptr) pending.passed = &control;
-}
-
-/// Follows iterations until one more adds nothing to the state at the loop's start. This ends: `add` only adds accesses
-/// of the function, which are finitely many: ops, waits and loops tell them apart. It moves each towards less known,
-/// fewer releases, a wider range of ages up to the oldest, and more places.
-///
-/// An inner loop continues from the state of its last iteration. Its entry state only grows with the iterations of the
-/// loops around it, so the result is the same. Otherwise each loop would double the iterations of its inner loops.
-void Hazards::loop(Op const& loop, State& state) {
-  int const known = trips(loop);
-  if (known == 0) return;
-  State entry = state;
-  take(loop, entry);
-  bool later = turns_.count(&loop) != 0;
-  Turns& turns = turns_[&loop];
-  for (bool grew = join(turns.start, entry) || !later; grew; later = true) {
-    turns.end = turns.start;
-    if (later) followed_.push_back(&loop);
-    block(loop.block(), turns.end);
-    if (later) followed_.pop_back();
-    if (later && found_ && found_->before != &loop && is_inside(*found_->before, loop) &&
-        closed(found_->before) != nullptr) {
-      forget_turns(loop);
-      return this->loop(loop, state);
-    }
-    if (stopped() || known == 1) break;
-    State next = turns.end;
-    for (Pending& pending : next) {
-      if (pending.access != nullptr && is_inside(*pending.access->op, loop)) {
-        pending.just_before = pending.turn == nullptr;
-        pending.turn = &loop;
-      }
-      if (pending.ended != nullptr && is_inside(*pending.ended, loop)) pending.ended_turn = &loop;
-      if (pending.passed != nullptr && is_inside(*pending.passed, loop)) pending.passed = nullptr;
-    }
-    grew = join(turns.start, next);
-  }
-  if (known == -1) {
-    pass(loop, state);
-    join(state, turns.end);
-  } else {
-    state = turns.end;
-  }
-}
-
-void Hazards::branch(Op const& branch, State& state) {
-  State other = state;
-  if (FirstTurn const first = first_turn(branch); first.loop != nullptr)
-    std::erase_if(first.block == 0 ? state : other, [&](Pending const& pending) { return pending.turn == first.loop; });
-  take(branch, state);
-  block(branch.block(0), state);
-  if (stopped()) return;
-  block(branch.block(1), other);
-  pass(branch, other);
-  join(state, other);
-}
-
-void Hazards::partitions(Op const& op, State& state) {
-  auto const& attributes = op.as<WarpSpecializeOp>();
-  for (Pending& pending : state) pending.outside = true;
-  State result = state;
-  for (int p = 0; p < op.block_count(); ++p) {
-    Context const before = context_;
-    context_ = {static_cast<int>(attributes.warps[p]), &op.block(p), attributes.replicas[p]};
-    State inside = state;
-    block(op.block(p), inside);
-    context_ = before;
-    if (stopped()) return;
-    for (Pending pending : inside) {
-      pending.outside = true;
-      pending.known = Level::none;
-      if (pending.access == nullptr || is_inside(*pending.access->op, op)) add(result, pending);
-    }
-  }
-  state = std::move(result);
-}
-
-// ---- calls
-
-CallSummary const& Hazards::summary_of(Op const& call) {
-  auto const [slot, fresh] = calls_.try_emplace(&call);
-  CallSummary& summary = slot->second;
-  Function const* const callee =
-      function_.parent() == nullptr ? nullptr : function_.parent()->find(call.as<CallOp>().callee.view());
-  if (!fresh || callee == nullptr) return summary;
-  Hazards inside(*callee, uniformity_, replica_uniformity_);
-  CallSummary const found = inside.summary();
-  std::int64_t const base = callee_offset(call).value_or(0);
-  auto const taken = [&](std::vector<Access const*> const& list) {
-    std::vector<Access const*> result;
-    for (Access const* access : list) {
-      Access here = *access;
-      here.op = &call;
-      here.waited_by = nullptr;
-      here.completion = Completion::none;
-      here.holders = Access::Holders::every;
-      here.elected = elected_around(call);
-      here.begin += base;
-      here.end += base;
-      here.slice.whole = true;
-      here.slice.axes.clear();
-      here.slice.axis_of.clear();
-      if (here.space == Space::global) here.slice.root = call.operand(here.slice.root->index());
-      result.push_back(&accesses_.keep(here));
-    }
-    return result;
-  };
-  summary.first = taken(found.first);
-  summary.last = taken(found.last);
-  summary.meets = found.meets;
-  return summary;
-}
-
-void Hazards::call(Op const& op, State& state) {
-  CallSummary const& summary = summary_of(op);
-  for (Access const* made : summary.first) access(*made, op, state);
-  if (stopped()) return;
-  if (summary.meets) meet(Level::group, op, state);
-  for (Access const* made : summary.last) {
-    if (proxies_ && made->proxy == Proxy::async) continue;
-    Pending pending;
-    pending.access = made;
-    add(state, pending);
   }
 }
 

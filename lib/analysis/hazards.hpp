@@ -1,6 +1,7 @@
 // Finds pairs of accesses that nothing orders, the threads that must meet, and the latest place to meet.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -38,6 +39,26 @@ struct CallSummary {
   std::vector<Access const*> last;   ///< that may meet what comes after it
   bool meets = false;                ///< all threads of the group meet inside, whatever the path
 };
+
+/// Names the rule by which an op orders accesses, apart from the accesses that it makes.
+enum class OrderRule : std::uint8_t {
+  none,  ///< orders none of the accesses that hazards are about
+  barrier,
+  cluster_arrive,
+  cluster_wait,
+  fence,
+  commit,
+  wait,
+  mbarrier_wait,
+  arrive,
+  call,
+  loop,
+  branch,
+  elected,
+  partitions,
+  unknown  ///< the op synchronises or holds ops, and no rule says how: refused
+};
+OrderRule order_rule(ir::OpKind kind);
 
 /// Follows one function's control flow with the accesses that may still be unordered. Hazards are found
 /// - between threads of one group: the CTA, or a replica of a partition;
@@ -160,6 +181,7 @@ class Hazards {
   void wait(ir::Op const& op, State& state);
   void mbarrier_wait(ir::Op const& op, State& state);
   void arrive(ir::Op const& op, State& state);
+  static void commit(ir::Op const& op, State& state);
   static void age(Completion group, State& state, std::int64_t elected);
   /// Joins the states of two paths; true if the state grew.
   static bool add(State& state, Pending const& pending);

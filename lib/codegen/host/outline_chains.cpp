@@ -13,8 +13,8 @@ namespace tegula::codegen::host {
 
 namespace {
 
-/// The length from which a run is outlined, and the length of its parts: even without optimisation, LLVM takes quadratic
-/// time to choose registers of one block.
+/// The length from which a run is outlined, and the length of its parts: even without optimisation, LLVM takes
+/// quadratic time to choose registers of one block.
 constexpr int long_run = 256, max_part = 2048;
 
 bool is_scalar(llvm::Type const& type) { return type.isIntegerTy() || type.isFloatingPointTy(); }

@@ -18,9 +18,10 @@ TEST_CASE("findings: kind and values are an attribute, and come back from it", "
   Finding const outside(finding::outside, "1x64", "(0, 3)", "2x64");
   Finding const nested(finding::operand_b, Finding(finding::operand_transposed, "N", 1));
   CHECK(nested.data() == "operand_b(transposed(N, 1))");
-  CHECK(nested.text() ==
-        "wgmma: operand B has N contiguous and elements of 1 bytes; only 16-bit elements can be transposed, others need "
-        "K contiguous");
+  CHECK(
+      nested.text() ==
+      "wgmma: operand B has N contiguous and elements of 1 bytes; only 16-bit elements can be transposed, others need "
+      "K contiguous");
   for (Finding const& found : {address, outside, nested, Finding(finding::rhs_by_pointer, outside)}) {
     Finding const back = Finding::from_data(found.data());
     CHECK(back.data() == found.data());

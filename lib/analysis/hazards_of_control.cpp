@@ -1,0 +1,301 @@
+// Follows hazards through ops, loops, branches and partitions: the part of Hazards about control flow.
+#include "analysis/hazards.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "analysis/conditions.hpp"
+#include "ir/builder.hpp"
+#include "ir/loop.hpp"
+#include "ir/trip_count.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::analysis {
+
+using namespace ir;
+
+namespace {
+
+/// Tells whether an op is an arrival here that releases its threads' earlier accesses; at another CTA's mbarrier nobody
+/// here waits for it.
+bool releases(Op const& op) {
+  if (op.is<MbarrierExpectOp>()) return op.as<MbarrierExpectOp>().arrive;
+  return op.operand_count() == 1;
+}
+
+/// Trips of a for that are known: 0, 1, 2 for more than one; -1: not known.
+int trips(Op const& loop) {
+  if (loop.is<RepeatOp>()) return -2;  // one at least
+  auto const known = trip_count(loop);
+  return known ? static_cast<int>(std::min<std::int64_t>(*known, 2)) : -1;
+}
+
+/// Names the loop and the block of a branch that is taken only in the loop's first iteration: there is no earlier one.
+struct FirstTurn {
+  Op const* loop = nullptr;
+  int block = 0;
+};
+FirstTurn first_turn(Op const& branch) {
+  Op const* const test = branch.in<IfOp>("condition")->defined_by<CompareOp>();
+  if (test == nullptr) return {};
+  std::optional<Loop> const loop = Loop::counted_by(*test->lhs());
+  if (!loop) return {};
+  auto const low = constant_int(*loop->lower()), with = constant_int(*test->rhs());
+  if (test->rhs() != loop->lower() && !(low && low == with)) return {};
+  Predicate const predicate = test->as<CompareOp>().predicate;
+  if (predicate == Predicate::eq || predicate == Predicate::le) return {&loop->op(), 0};
+  if (predicate == Predicate::ne || predicate == Predicate::gt) return {&loop->op(), 1};
+  return {};
+}
+
+}  // namespace
+
+OrderRule order_rule(OpKind kind) {
+  switch (kind) {
+    case OpKind::BarrierOp:
+    case OpKind::WarpBarrierOp:
+      return OrderRule::barrier;
+    case OpKind::ClusterArriveOp:
+      return OrderRule::cluster_arrive;
+    case OpKind::ClusterWaitOp:
+      return OrderRule::cluster_wait;
+    case OpKind::FenceProxyAsyncOp:
+      return OrderRule::fence;
+    case OpKind::BulkCommitOp:
+    case OpKind::WgmmaCommitOp:
+    case OpKind::CpAsyncCommitOp:
+      return OrderRule::commit;
+    case OpKind::BulkWaitOp:
+    case OpKind::WgmmaWaitOp:
+    case OpKind::CpAsyncWaitOp:
+      return OrderRule::wait;
+    case OpKind::MbarrierWaitOp:
+      return OrderRule::mbarrier_wait;
+    case OpKind::MbarrierArriveOp:
+    case OpKind::MbarrierExpectOp:
+      return OrderRule::arrive;
+    case OpKind::CallOp:
+      return OrderRule::call;
+    case OpKind::ForOp:
+    case OpKind::RepeatOp:
+      return OrderRule::loop;
+    case OpKind::IfOp:
+      return OrderRule::branch;
+    case OpKind::ElectOp:
+      return OrderRule::elected;
+    case OpKind::WarpSpecializeOp:
+      return OrderRule::partitions;
+    // Their accesses to mbarriers are accesses like others.
+    case OpKind::MbarrierInitOp:
+    case OpKind::MbarrierInvalOp:
+    case OpKind::CpAsyncArriveOp:
+    case OpKind::FenceMbarrierInitOp:
+    // Orders registers, and shared memory that a fence of proxies orders.
+    case OpKind::WgmmaFenceOp:
+    // Does not wait; an order by it is the protocol's.
+    case OpKind::BarrierArriveOp:
+    // Hints.
+    case OpKind::PrefetchTensorMapOp:
+    case OpKind::TmaPrefetchOp:
+    // Order grids, not the threads of one.
+    case OpKind::LaunchDependentsOp:
+    case OpKind::WaitDependenciesOp:
+      return OrderRule::none;
+    default:
+      return op_info(kind).has(synchronizes) || op_info(kind).has(has_regions) ? OrderRule::unknown : OrderRule::none;
+  }
+}
+
+void Hazards::op(Op const& op, State& state) {
+  for (Access const& made : accesses_.of(op)) access(made, op, state);
+  if (stopped()) return;
+  if (Access const* const scratch = accesses_.scratch(op, true)) {
+    access(*scratch, op, state);
+    if (stopped()) return;
+    meet(Level::replicas, op, state);  // the exchange's own barrier
+    Pending pending;
+    pending.access = accesses_.scratch(op, false);
+    add(state, pending);
+    return;
+  }
+  switch (order_rule(op.kind())) {
+    case OrderRule::none:
+      break;
+    case OrderRule::barrier:
+      return barrier(op, state);
+    case OrderRule::cluster_arrive:
+      return cluster_arrive(op, state);
+    case OrderRule::cluster_wait:
+      return cluster_wait(state);
+    case OrderRule::fence:
+      return fence(op, state);
+    case OrderRule::commit:
+      return commit(op, state);
+    case OrderRule::wait:
+      return wait(op, state);
+    case OrderRule::mbarrier_wait:
+      mbarrier_wait(op, state);
+      break;
+    case OrderRule::arrive:
+      if (releases(op)) arrive(op, state);
+      break;
+    case OrderRule::call:
+      return call(op, state);
+    case OrderRule::loop:
+      return loop(op, state);
+    case OrderRule::branch:
+      return branch(op, state);
+    case OrderRule::elected:
+      return block(op.block(), state);
+    case OrderRule::partitions:
+      return partitions(op, state);
+    case OrderRule::unknown:
+      throw InternalError("hazards: no rule says which accesses " + std::string(op.info().mnemonic) + " orders");
+  }
+  for (Access const& made : accesses_.of(op)) {
+    if (made.completion == Completion::mbarrier) continue;  // over for whoever waits
+    if (proxies_ && (made.proxy == Proxy::async || made.slice.root == nullptr || made.slice.root->type().is_mbarrier()))
+      continue;
+    Pending pending;
+    pending.access = &made;
+    pending.open = made.completion != Completion::none;
+    add(state, pending);
+  }
+}
+
+// Closes a hazard found in the first iteration of all loops around it where the op at hand, or a region around that op,
+// begins: up to there a barrier changes nothing. An op that a hazard stops has not changed the state yet; a region has.
+void Hazards::block(Block const& ops, State& state) {
+  for (Op const& each : ops) {
+    bool const region = close_ != nullptr && each.block_count() > 0;
+    State before = region ? state : State();
+    op(each, state);
+    while (Op const* const barrier = closed(&each)) {
+      if (region) {
+        op(*barrier, before);
+        forget_turns(each);
+        state = before;
+      } else {
+        op(*barrier, state);
+      }
+      op(each, state);
+    }
+    if (stopped()) return;
+  }
+}
+
+Op const* Hazards::closed(Op const* before) {
+  if (close_ == nullptr || !found_ || !followed_.empty() || found_->before != before) return nullptr;
+  Op const* const barrier = (*close_)(*found_);
+  if (barrier != nullptr) found_.reset();
+  return barrier;
+}
+
+void Hazards::forget_turns(Op const& region) {
+  std::erase_if(turns_, [&](auto const& each) { return is_inside(*each.first, region); });
+}
+
+void Hazards::take(Op const& control, State& state) {
+  std::erase_if(state, [&](Pending const& pending) {
+    return pending.passed != nullptr && implies(control, *pending.passed, accesses_.affines());
+  });
+}
+
+bool Hazards::entered_with(Pending const& pending, Op const& control) {
+  if (pending.access == nullptr || pending.access->waited_by != nullptr) return false;
+  Op const* const turn = pending.turn;
+  Block const* block = pending.access->op->parent();
+  for (Op const* region = block->parent_op(); region != nullptr;
+       block = region->parent(), region = block->parent_op()) {
+    if (region != &control && is_inside(control, *region)) return false;
+    bool const entered = region->is<ForOp>() || (region->is<IfOp>() && block == &region->block());
+    if (!entered || replica_uniformity_.divergent_control(*region)) continue;
+    bool const since = turn == nullptr || is_inside(*turn, *region) || (keeps(*region, *turn) && keeps(control, *turn));
+    if (since && (region == &control || implies(*region, control, accesses_.affines()))) return true;
+  }
+  return false;
+}
+
+void Hazards::pass(Op const& control, State& state) {
+  if (replica_uniformity_.divergent_control(control)) return;
+  std::erase_if(state, [&](Pending const& pending) { return entered_with(pending, control); });
+  for (Pending& pending : state)
+    if (pending.passed == nullptr) pending.passed = &control;
+}
+
+/// Follows iterations until one more adds nothing to the state at the loop's start. This ends: `add` only adds accesses
+/// of the function, which are finitely many: ops, waits and loops tell them apart. It moves each towards less known,
+/// fewer releases, a wider range of ages up to the oldest, and more places.
+///
+/// An inner loop continues from the state of its last iteration. Its entry state only grows with the iterations of the
+/// loops around it, so the result is the same. Otherwise each loop would double the iterations of its inner loops.
+void Hazards::loop(Op const& loop, State& state) {
+  int const known = trips(loop);
+  if (known == 0) return;
+  State entry = state;
+  take(loop, entry);
+  bool later = turns_.count(&loop) != 0;
+  Turns& turns = turns_[&loop];
+  for (bool grew = join(turns.start, entry) || !later; grew; later = true) {
+    turns.end = turns.start;
+    if (later) followed_.push_back(&loop);
+    block(loop.block(), turns.end);
+    if (later) followed_.pop_back();
+    if (later && found_ && found_->before != &loop && is_inside(*found_->before, loop) &&
+        closed(found_->before) != nullptr) {
+      forget_turns(loop);
+      return this->loop(loop, state);
+    }
+    if (stopped() || known == 1) break;
+    State next = turns.end;
+    for (Pending& pending : next) {
+      if (pending.access != nullptr && is_inside(*pending.access->op, loop)) {
+        pending.just_before = pending.turn == nullptr;
+        pending.turn = &loop;
+      }
+      if (pending.ended != nullptr && is_inside(*pending.ended, loop)) pending.ended_turn = &loop;
+      if (pending.passed != nullptr && is_inside(*pending.passed, loop)) pending.passed = nullptr;
+    }
+    grew = join(turns.start, next);
+  }
+  if (known == -1) {
+    pass(loop, state);
+    join(state, turns.end);
+  } else {
+    state = turns.end;
+  }
+}
+
+void Hazards::branch(Op const& branch, State& state) {
+  State other = state;
+  if (FirstTurn const first = first_turn(branch); first.loop != nullptr)
+    std::erase_if(first.block == 0 ? state : other, [&](Pending const& pending) { return pending.turn == first.loop; });
+  take(branch, state);
+  block(branch.block(0), state);
+  if (stopped()) return;
+  block(branch.block(1), other);
+  pass(branch, other);
+  join(state, other);
+}
+
+void Hazards::partitions(Op const& op, State& state) {
+  auto const& attributes = op.as<WarpSpecializeOp>();
+  for (Pending& pending : state) pending.outside = true;
+  State result = state;
+  for (int p = 0; p < op.block_count(); ++p) {
+    Context const before = context_;
+    context_ = {static_cast<int>(attributes.warps[p]), &op.block(p), attributes.replicas[p]};
+    State inside = state;
+    block(op.block(p), inside);
+    context_ = before;
+    if (stopped()) return;
+    for (Pending pending : inside) {
+      pending.outside = true;
+      pending.known = Level::none;
+      if (pending.access == nullptr || is_inside(*pending.access->op, op)) add(result, pending);
+    }
+  }
+  state = std::move(result);
+}
+
+}  // namespace tegula::analysis
