@@ -392,7 +392,15 @@ void apply(Rule& rule, WarpSpecializeOp const& op) {
                      " warps: a multiple of 8 from 24 to 256, for whole warpgroups");
   }
 }
-void apply(Rule&, ElectOp const&) {}
+void apply(Rule& rule, ElectOp const& op) {
+  bool const fills = op.ring > 0 && op.role == Role::producer, releases = op.ring > 0 && op.role == Role::consumer;
+  rule.require(op.ring == 0 || op.role != Role::none,
+               "ring is " + std::to_string(op.ring) + " but role is none; state role = producer or role = consumer");
+  rule.require(op.stages == 0 || fills, "stages is " + std::to_string(op.stages) +
+                                            " but the region fills no ring; state ring and role = producer");
+  rule.require(op.lag == 0 || releases,
+               "lag is " + std::to_string(op.lag) + " but the region releases no ring; state ring and role = consumer");
+}
 void apply(Rule& rule, WarpIndexOp const&) { rule.result(Type::index()); }
 void apply(Rule& rule, ClusterRankOp const&) { rule.result(Type::index()); }
 void apply(Rule& rule, VoteOp const&) {

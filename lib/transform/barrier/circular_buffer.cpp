@@ -41,6 +41,7 @@ struct Site {
 
 struct Ring {
   std::vector<Site> sites;  ///< in the order of the text
+  std::int64_t number = 0;  ///< that marks the ring's regions
   std::int64_t stages = 1;
   std::int64_t stage_bytes = 0;
   std::vector<Value*> buffers;
@@ -78,6 +79,7 @@ class Rings {
     if (!find() || homes_.empty()) return erased_;
     if (!choose_depths()) return false;
     allocate();
+    number_rings();
     for (Home& home : homes_) {
       count_uses(home);
       for (Ring& ring : home.rings) {
@@ -329,6 +331,16 @@ class Rings {
     return made;
   }
 
+  /// Numbers the rings behind those that the function has already.
+  void number_rings() {
+    std::int64_t last = 0;
+    ir::walk(function_, [&](Op const& op) {
+      if (op.is<ir::ElectOp>()) last = std::max(last, op.as<ir::ElectOp>().ring);
+    });
+    for (Home& home : homes_)
+      for (Ring& ring : home.rings) ring.number = ++last;
+  }
+
   // ---- rewrite: the counter of uses.
 
   void count_uses(Home& home) {
@@ -451,7 +463,11 @@ class Rings {
 
   static void fill(ir::Builder& builder, Ring const& ring, Site const& site, Slot const& at, Value* full,
                    std::vector<Value*> const& stages) {
-    Op& elect = builder.op(ir::make_op<ir::ElectOp>(std::int64_t{0}, ir::Role::producer), {}, {});
+    ir::ElectOp filling;
+    filling.role = ir::Role::producer;
+    filling.ring = ring.number;
+    filling.stages = ring.stages;
+    Op& elect = builder.op(filling, {}, {});
     ir::Builder inside(elect.add_block());
     inside.set_where(elect.where());
     if (ring.empty != nullptr) {
@@ -475,24 +491,30 @@ class Rings {
     Site const& site = ring.sites[i];
     ir::Builder builder = ir::Builder::after(*site.life.last);
     builder.set_where(site.life.last->where());
-    if (!site.life.next_turn) return arrive(builder, ring, site, site.use, nullptr);
+    if (!site.life.next_turn) return arrive(builder, ring, site, 0, site.use, nullptr);
     ir::Loop const loop(*site.block().parent_op());
     Value* const not_first = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::ne),
                                            {loop.counter(), loop.lower()}, Type::scalar(Element::boolean));
-    arrive(builder, ring, site, builder.same(ir::SubOp{}, {site.use, builder.index(1)}), not_first);
+    arrive(builder, ring, site, 1, builder.same(ir::SubOp{}, {site.use, builder.index(1)}), not_first);
     // The last iteration releases its stage only if a later fill uses the ring again.
     if (i + 1 == ring.sites.size() && loop_around(*loop.op().parent()) == nullptr) return;
     ir::Builder behind = ir::Builder::after(*site.life.behind);
     behind.set_where(site.life.behind->where());
     Value* const some = behind.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {loop.lower(), loop.upper()},
                                      Type::scalar(Element::boolean));
-    arrive(behind, ring, site, behind.same(ir::SubOp{}, {site.use_end, behind.index(1)}), some);
+    arrive(behind, ring, site, 1, behind.same(ir::SubOp{}, {site.use_end, behind.index(1)}), some);
   }
 
-  static void arrive(ir::Builder& builder, Ring const& ring, Site const& site, Value* use, Value* condition) {
+  static void arrive(ir::Builder& builder, Ring const& ring, Site const& site, std::int64_t lag, Value* use,
+                     Value* condition) {
     // The warp's arrive speaks for all of its lanes once they have met.
     if (site.life.generic) builder.op(ir::WarpBarrierOp{}, {}, {});
-    Op& elect = builder.op(ir::make_op<ir::ElectOp>(std::int64_t{-1}), {}, {});
+    ir::ElectOp releasing;
+    releasing.warp = -1;
+    releasing.role = ir::Role::consumer;
+    releasing.ring = ring.number;
+    releasing.lag = lag;
+    Op& elect = builder.op(releasing, {}, {});
     ir::Builder inside(elect.add_block());
     inside.set_where(elect.where());
     if (condition != nullptr) {

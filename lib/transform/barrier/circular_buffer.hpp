@@ -37,6 +37,9 @@ namespace tegula::transform {
 /// Where two stages do not fit, and the kernel did not ask for them, the iteration waits for its own products and takes
 /// one. Stages that do not fit are refused.
 ///
+/// Rings are numbered from 1 in `ring` of their regions: `role = producer` fills one of `stages` stages, `role =
+/// consumer` releases one, `lag` iterations after its fill. run-ahead reads these attributes.
+///
 /// Mbarriers are initialised and fenced before the first op with an effect (`region = pre_prologue`), and live to the
 /// end of the kernel. Nothing reuses their few bytes, so a post-epilogue that invalidated them would only cost a
 /// barrier. Loops that fetch are marked `region = main`; loops without fetches stay as they are. Needs: layouts.

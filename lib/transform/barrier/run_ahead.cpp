@@ -17,46 +17,17 @@ using ir::Block;
 using ir::Op;
 using ir::Value;
 
-/// The least number of stages of the rings that a region fills; 0: not known.
-std::int64_t stages_of(Op const& fill) {
-  std::int64_t least = 0;
-  for (Op const& op : fill.block()) {
-    if (!op.is<ir::TmaLoadOp>()) continue;
-    Op const* const view = op.in<ir::TmaLoadOp>("destination")->defined_by<ir::ViewOp>();
-    if (view == nullptr) return 0;
-    ir::Type const& ring = view->in<ir::ViewOp>("source")->type();
-    if (ring.rank() != view->result()->type().rank() + 1) return 0;
-    least = least == 0 ? ring.shape()[0] : std::min(least, ring.shape()[0]);
-  }
-  return least;
-}
-
-/// The counter that `view %barriers, %counter mod stages` is about; null: not such a view.
-Value const* use_of(Value const& barrier) {
-  Op const* const view = barrier.defined_by<ir::ViewOp>();
-  Op const* const stage = view != nullptr ? view->in<ir::ViewOp>("offsets")->defining_op() : nullptr;
-  return stage != nullptr && (stage->is<ir::AndOp>() || stage->is<ir::RemOp>()) ? stage->lhs() : nullptr;
-}
-
-/// Tells whether all readers give the stage that this fills back in the iteration that fills it.
-bool given_back_here(Op const& fill, Op const& loop) {
-  Value const* empty = nullptr;  // what the fill waits for
-  for (Op const& op : fill.block())
-    if (op.is<ir::MbarrierWaitOp>()) empty = op.in<ir::MbarrierWaitOp>("mbarrier");
-  Value const* const use = empty == nullptr ? nullptr : use_of(*empty);
-  if (use == nullptr) return false;
+/// Tells whether all readers release the stage that this fills in the iteration that fills it: the ring is then
+/// released once in the loop, at no lag and without a condition.
+bool released_here(ir::ElectOp const& fill, Op const& loop) {
   int here = 0, elsewhere = 0;
   ir::walk_pre_order(loop.block(), [&](Op& op) {
-    if (!op.is<ir::MbarrierArriveOp>()) return ir::Walk::advance;
-    Value const& barrier = *op.in<ir::MbarrierArriveOp>("mbarrier");
-    Op const* const view = barrier.defined_by<ir::ViewOp>();
-    if (view == nullptr || view->in<ir::ViewOp>("source") != empty->defining_op()->in<ir::ViewOp>("source"))
-      return ir::Walk::advance;
-    bool const always = op.parent_op()->parent() == &loop.block();
-    (use_of(barrier) == use && always ? here : elsewhere) += 1;
+    if (op.is<ir::ElectOp>() && op.as<ir::ElectOp>().role == ir::Role::consumer &&
+        op.as<ir::ElectOp>().ring == fill.ring)
+      (op.as<ir::ElectOp>().lag == 0 && op.parent() == &loop.block() ? here : elsewhere) += 1;
     return ir::Walk::advance;
   });
-  return here > 0 && elsewhere == 0;
+  return here == 1 && elsewhere == 0;
 }
 
 /// Finds the ops that compute the fills' operands; nothing if these are more than indices and places.
@@ -87,8 +58,8 @@ bool let_run_ahead(Op& loop, CompileOptions const& options) {
   for (Op& op : loop.block()) {
     if (!fills(op)) continue;
     fills_here.push_back(&op);
-    std::int64_t const stages = stages_of(op);
-    std::int64_t const most = stages > 1 && given_back_here(op, loop) ? stages : stages - 1;
+    auto const& fill = op.as<ir::ElectOp>();
+    std::int64_t const most = fill.stages > 1 && released_here(fill, loop) ? fill.stages : fill.stages - 1;
     distance = fills_here.size() == 1 ? most : std::min(distance, most);
   }
   if (std::int64_t const asked = loop.as<ir::ForOp>().distance; asked != 0) distance = std::min(distance, asked);
@@ -102,7 +73,11 @@ bool let_run_ahead(Op& loop, CompileOptions const& options) {
   for (Op* fill : fills_here) order.push_back({fill, 0});
   LoopPipeline pipeline(loop, std::move(order));
   if (!pipeline.error().empty()) return false;
-  for (Op* fill : fills_here) fill->as<ir::ElectOp>().role = ir::Role::none;
+  for (Op* fill : fills_here) {  // no pass moves them again
+    auto& marks = fill->as<ir::ElectOp>();
+    marks.role = ir::Role::none;
+    marks.ring = marks.stages = 0;
+  }
   pipeline.rewrite(options.epilogue == Choice::off ? Tail::predicated : Tail::epilogue);
   return true;
 }
@@ -142,7 +117,7 @@ std::set<Op*> empty_barriers(ir::Function& function) {
   std::set<Op*> empties;
   ir::walk(function, [&](Op& op) {
     if (op.is<ir::MbarrierWaitOp>() && op.parent_op() != nullptr && fills(*op.parent_op()) &&
-        !holds_a_loop(*op.parent_op()->parent()))
+        op.parent_op()->as<ir::ElectOp>().ring != 0 && !holds_a_loop(*op.parent_op()->parent()))
       empties.insert(&array_of(*op.in("mbarrier")));
   });
   return empties;

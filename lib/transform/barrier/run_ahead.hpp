@@ -30,7 +30,8 @@ namespace tegula::transform {
 /// option `epilogue = off` the main loop runs to %hi with its fill under a test.
 ///
 /// Rings of one stage keep their order. So do loops whose fills need anything else than the index, carried values to
-/// which each iteration adds a constant, and values from outside. Needs: no-fetches.  Leaves: no promise.
+/// which each iteration adds a constant, and values from outside. Needs: no-fetches; the attributes `ring`, `stages`
+/// and `lag` that circular-buffer writes: a region without `ring` stays.  Leaves: no promise.
 PassResult run_ahead(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -89,3 +89,20 @@ TEST_CASE("infer: the first mistake is told with the types in it") {
   Type const narrow = tile(Element::bf16, {8});
   CHECK(infer(FmaOp{}, {narrow, narrow, narrow}).error == "fma: lhs is tile<8xbf16> but takes f32 and f64");
 }
+
+TEST_CASE("infer: marks of a ring agree with the region's role") {
+  auto const error_of = [](Role role, std::int64_t ring, std::int64_t stages, std::int64_t lag) {
+    ElectOp op;
+    op.role = role, op.ring = ring, op.stages = stages, op.lag = lag;
+    return infer(op, {}).error;
+  };
+  CHECK(error_of(Role::producer, 1, 3, 0).empty());
+  CHECK(error_of(Role::consumer, 1, 0, 1).empty());
+  CHECK(error_of(Role::none, 2, 0, 0) == "elect: ring is 2 but role is none; state role = producer or role = consumer");
+  CHECK(error_of(Role::consumer, 1, 3, 0) ==
+        "elect: stages is 3 but the region fills no ring; state ring and role = producer");
+  CHECK(error_of(Role::producer, 1, 3, 1) ==
+        "elect: lag is 1 but the region releases no ring; state ring and role = consumer");
+  CHECK(error_of(Role::producer, 0, 3, 0) ==
+        "elect: stages is 3 but the region fills no ring; state ring and role = producer");
+}

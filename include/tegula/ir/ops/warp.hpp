@@ -29,14 +29,16 @@ struct WarpSpecializeOp : OpDefaults {
 };
 
 /// Names the role of an elected region: `producer` regions fill stages of rings, and warp specialisation gives them
-/// their own warps.
-enum class Role : std::uint8_t { none, producer };
+/// their own warps; `consumer` regions release stages that their warp has read.
+enum class Role : std::uint8_t { none, producer, consumer };
 template <>
-inline constexpr std::array enum_names<Role>{"none"sv, "producer"sv};
+inline constexpr std::array enum_names<Role>{"none"sv, "producer"sv, "consumer"sv};
 
 /// Elects one lane to run the block: in `elect {warp = 0} { ... yield }` of warp `warp` of the executing group, or (-1)
 /// of each of its warps. The other lanes pass by; nothing is synchronised at the end. No collective ops inside, no
-/// results.
+/// results. circular-buffer numbers rings from 1: `ring` is the one whose stage a producer fills or a consumer
+/// releases. `stages` of a producer counts the ring's stages. `lag` of a consumer counts iterations from the stage's
+/// fill to its release.
 struct ElectOp : OpDefaults {
   static constexpr std::string_view mnemonic = "elect";
   static constexpr auto operands = names();
@@ -44,9 +46,13 @@ struct ElectOp : OpDefaults {
   std::int64_t warp = 0;
   Role role = Role::none;
   LoopRegion region = LoopRegion::none;
+  std::int64_t ring = 0;
+  std::int64_t stages = 0;
+  std::int64_t lag = 0;
   static constexpr auto attributes() {
     return fields(field("warp", &ElectOp::warp, {-1, 31}), field("role", &ElectOp::role),
-                  field("region", &ElectOp::region));
+                  field("region", &ElectOp::region), field("ring", &ElectOp::ring, {0, 1 << 20}),
+                  field("stages", &ElectOp::stages, {0, 1 << 20}), field("lag", &ElectOp::lag, {0, 1}));
   }
 };
 
