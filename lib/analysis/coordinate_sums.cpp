@@ -41,11 +41,6 @@ std::optional<CoordinateSum> plus(CoordinateSum a, CoordinateSum const& b, std::
   return a;
 }
 
-bool says_where(Op const& op) {
-  return op.is<ir::SplatOp>() || op.is<ir::BroadcastOp>() || op.is<ir::ExpandDimsOp>() || op.is<ir::SqueezeOp>() ||
-         op.is<ir::TransOp>() || op.is<ir::ConvertLayoutOp>();
-}
-
 bool is_number(ir::Type const& type) { return (type.is_scalar() || type.is_tile()) && is_integer(type.element()); }
 
 std::optional<CoordinateSum> number(std::int64_t value) {
@@ -90,7 +85,7 @@ std::optional<CoordinateSum> CoordinateSums::computed(Value& value) const {
   if (op->is<ir::ConstantOp>()) return number(ir::to_int(op->as<ir::ConstantOp>().value));
   if (op->is<ir::IotaOp>()) return CoordinateSum{0, value.type().shape()[op->as<ir::IotaOp>().axis] - 1, 0, {}};
   bool const widens = op->is<ir::CastOp>() && bytes(element) >= bytes(op->operand()->type().element());
-  if (says_where(*op) || widens) return sums_.at(*op->operand());
+  if (op->info().has(ir::rearranges) || widens) return sums_.at(*op->operand());
   std::optional<CoordinateSum> result;
   if (op->is<ir::AddOp>() || op->is<ir::SubOp>()) {
     auto const &left = sums_.at(*op->lhs()), &right = sums_.at(*op->rhs());

@@ -87,6 +87,7 @@ enum Trait : unsigned {
   synchronizes = 256,  ///< orders memory or agents: never dropped, merged, or moved past an access
   unique = 512,        ///< two equal ones are two things (allocations): never merged
   collective = 1024,   ///< all lanes of a warp take part: not allowed in an elected region
+  rearranges = 2048,   ///< the result holds all elements of the operand, at other places or repeated: computes nothing
 };
 
 template <std::size_t count>

@@ -19,20 +19,6 @@ constexpr int costly = 8;
 /// Sets the cost from which a value is kept rather than computed again for every element it is broadcast to.
 constexpr int costly_to_broadcast = 4;
 
-bool is_shape_op(ir::Op const& op) {
-  switch (op.kind()) {
-    case OpKind::SplatOp:
-    case OpKind::BroadcastOp:
-    case OpKind::ExpandDimsOp:
-    case OpKind::SqueezeOp:
-    case OpKind::TransOp:
-    case OpKind::ConvertLayoutOp:
-      return true;
-    default:
-      return false;
-  }
-}
-
 int own_cost(ir::Op const& op) {
   switch (op.kind()) {
     case OpKind::DivOp:
@@ -51,7 +37,7 @@ int own_cost(ir::Op const& op) {
     case OpKind::LoadOp:
       return 1;
     default:
-      return is_shape_op(op) ? 0 : 1;
+      return op.info().has(ir::rearranges) ? 0 : 1;
   }
 }
 
@@ -81,8 +67,8 @@ void collect_stores(ir::Block const& block, std::vector<ir::Value const*>& writt
 
 bool is_inlineable(ir::Op const& op) {
   if (op.result_count() != 1 || !op.result()->type().is_tile()) return false;
-  return op.info().has(ir::elementwise) || is_shape_op(op) || op.is<ir::ConstantOp>() || op.is<ir::IotaOp>() ||
-         op.is<ir::LoadOp>();
+  return op.info().has(ir::elementwise) || op.info().has(ir::rearranges) || op.is<ir::ConstantOp>() ||
+         op.is<ir::IotaOp>() || op.is<ir::LoadOp>();
 }
 
 Plan::Plan(ir::Function const& kernel) {

@@ -9,23 +9,7 @@ namespace tegula::transform {
 namespace {
 
 using ir::Op;
-using ir::OpKind;
 using ir::Value;
-
-bool spreads_out(OpKind kind) {
-  switch (kind) {
-    case OpKind::SplatOp:
-    case OpKind::IotaOp:
-    case OpKind::BroadcastOp:
-    case OpKind::ExpandDimsOp:
-    case OpKind::SqueezeOp:
-    case OpKind::TransOp:
-    case OpKind::ConvertLayoutOp:
-      return true;
-    default:
-      return false;
-  }
-}
 
 /// Finds the invariants of one loop's own block.
 class Invariants {
@@ -61,7 +45,8 @@ class Invariants {
 
   static bool worth(Op const& op) {
     ir::Type const& type = op.result()->type();
-    return type.is_scalar() || op.is<ir::ConstantOp>() || (!spreads_out(op.kind()) && !widens(op));
+    return type.is_scalar() || op.is<ir::ConstantOp>() ||
+           (!op.info().has(ir::rearranges) && !op.is<ir::IotaOp>() && !widens(op));
   }
 
   /// Tells whether a cast widens its tile: the narrow one takes fewer registers from one iteration to the next.

@@ -106,3 +106,16 @@ TEST_CASE("infer: marks of a ring agree with the region's role") {
   CHECK(error_of(Role::producer, 0, 3, 0) ==
         "elect: stages is 3 but the region fills no ring; state ring and role = producer");
 }
+
+TEST_CASE("op records: ops that rearrange have one operand and compute nothing") {
+  std::vector<std::string_view> found;
+  for (int kind = 0; kind < op_kind_count; ++kind) {
+    OpInfo const& info = op_info(static_cast<OpKind>(kind));
+    if (!info.has(rearranges)) continue;
+    found.push_back(info.mnemonic);
+    CHECK(info.operands.size() == 1);
+    CHECK_FALSE(info.has(elementwise));
+  }
+  CHECK(found ==
+        std::vector<std::string_view>{"splat", "broadcast", "expand_dims", "squeeze", "trans", "convert_layout"});
+}

@@ -9,6 +9,7 @@ namespace tegula::ir {
 struct SplatOp : OpDefaults {
   static constexpr std::string_view mnemonic = "splat";
   static constexpr auto operands = names("scalar");
+  static constexpr unsigned traits = rearranges;
 };
 /// Gives each element's coordinate along an axis: `%t = iota {axis = 1} : tile<1x64xi32>`; i32 or i64.
 struct IotaOp : OpDefaults {
@@ -21,11 +22,13 @@ struct IotaOp : OpDefaults {
 struct BroadcastOp : OpDefaults {
   static constexpr std::string_view mnemonic = "broadcast";
   static constexpr auto operands = names("tile");
+  static constexpr unsigned traits = rearranges;
 };
 /// Inserts axes of extent 1: `{axes = [0, 2]}`, positions in the result, ascending.
 struct ExpandDimsOp : OpDefaults {
   static constexpr std::string_view mnemonic = "expand_dims";
   static constexpr auto operands = names("tile");
+  static constexpr unsigned traits = rearranges;
   Extents axes;
   static constexpr auto attributes() { return fields(field("axes", &ExpandDimsOp::axes, bounds::axis)); }
 };
@@ -33,6 +36,7 @@ struct ExpandDimsOp : OpDefaults {
 struct SqueezeOp : OpDefaults {
   static constexpr std::string_view mnemonic = "squeeze";
   static constexpr auto operands = names("tile");
+  static constexpr unsigned traits = rearranges;
   Extents axes;
   static constexpr auto attributes() { return fields(field("axes", &SqueezeOp::axes, bounds::axis)); }
 };
@@ -40,6 +44,7 @@ struct SqueezeOp : OpDefaults {
 struct TransOp : OpDefaults {
   static constexpr std::string_view mnemonic = "trans";
   static constexpr auto operands = names("tile");
+  static constexpr unsigned traits = rearranges;
   Extents permutation;
   static constexpr auto attributes() { return fields(field("permutation", &TransOp::permutation, bounds::axis)); }
 };
@@ -48,6 +53,7 @@ struct TransOp : OpDefaults {
 struct ConvertLayoutOp : OpDefaults {
   static constexpr std::string_view mnemonic = "convert_layout";
   static constexpr auto operands = names("tile");
+  static constexpr unsigned traits = rearranges;
   std::int64_t scratch = -1;
   static constexpr auto attributes() {
     return fields(field("scratch", &ConvertLayoutOp::scratch, bounds::shared_offset));
