@@ -2,7 +2,6 @@
 #include <bit>
 
 #include "ir/infer_rule.hpp"
-#include "ir/swizzle.hpp"
 #include "layout/parts.hpp"
 #include "tegula/target/target_info.hpp"
 #include "tegula/target/tma_rules.hpp"

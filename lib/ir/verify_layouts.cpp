@@ -7,7 +7,6 @@
 #include "layout/layout_names.hpp"
 #include "layout/shared_access.hpp"
 #include "layout/shared_layouts.hpp"
-#include "ir/swizzle.hpp"
 #include "ir/text.hpp"
 #include "target/tma_copies.hpp"
 #include "target/wgmma_operand.hpp"

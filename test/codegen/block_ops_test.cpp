@@ -67,7 +67,7 @@ TEST_CASE("the launcher is told of tensor maps, cluster and dependence", "[block
   REQUIRE(gemm.tensor_maps.size() == 3);
   for (int i = 0; i < 3; ++i) {
     CHECK(gemm.tensor_maps[static_cast<std::size_t>(i)].parameter == i);
-    CHECK(gemm.tensor_maps[static_cast<std::size_t>(i)].swizzle == SwizzleMode::b128);
+    CHECK(gemm.tensor_maps[static_cast<std::size_t>(i)].swizzle == Swizzle::b128);
   }
   CHECK(gemm.tensor_maps[0].box == Extents{128, 64});
   CHECK(gemm.tensor_maps[2].box == Extents{64, 64});

@@ -148,7 +148,7 @@ TEST_CASE("descriptors are the last parameters of the PTX entry, in their order"
       TensorMapInfo const& map = compiled.tensor_maps[i];
       CHECK(map.parameter == first[i].parameter);
       CHECK(map.box == first[i].map.box);
-      CHECK(swizzle_bytes(map.swizzle) == swizzle_bytes(static_cast<SwizzleMode>(first[i].map.swizzle)));
+      CHECK(swizzle_bytes(map.swizzle) == swizzle_bytes(static_cast<Swizzle>(first[i].map.swizzle)));
       CHECK(compiled.parameters[static_cast<std::size_t>(map.parameter)].facts == first[i].attributes.facts);
       numbers.push_back(slots + static_cast<int>(i));
       CHECK_THAT(compiled.image, ContainsSubstring(".param .align 64 .b8 " + compiled.entry + "_param_" +

@@ -122,7 +122,7 @@ struct Case {
   Extents extents;
   Extents strides;  ///< in elements; empty: dense
   Extents box;
-  SwizzleMode swizzle = SwizzleMode::none;
+  Swizzle swizzle = Swizzle::none;
   bool nan_fill = false;
 };
 
@@ -184,7 +184,7 @@ std::vector<Argument> arguments_of(Case const& c, void* memory, Extents const& s
 }
 
 /// Gives the place of a byte of the dense box in shared memory: 16-byte chunks exchanged by bits of the 128-byte row.
-std::int64_t swizzled(std::int64_t offset, SwizzleMode mode) {
+std::int64_t swizzled(std::int64_t offset, Swizzle mode) {
   std::int64_t const chunks = swizzle_bytes(mode) / 16;
   return chunks == 0 ? offset : offset ^ ((offset >> 7 & (chunks - 1)) << 4);
 }
@@ -301,22 +301,22 @@ TEST_CASE("TMA loads boxes of two axes in every swizzle") {
   TEGULA_NEED_HOPPER();
   std::vector<Extents> const starts = {{0, 0}, {16, 8}, {30, 40}, {-3, -8}, {36, 64}, {40, 0}, {0, 80}, {-16, 0}};
   for (Element const element : {Element::bf16, Element::f16})
-    for (auto const& [mode, row] : {std::pair{SwizzleMode::none, 24}, std::pair{SwizzleMode::b32, 16},
-                                    std::pair{SwizzleMode::b64, 32}, std::pair{SwizzleMode::b128, 64}})
+    for (auto const& [mode, row] : {std::pair{Swizzle::none, 24}, std::pair{Swizzle::b32, 16},
+                                    std::pair{Swizzle::b64, 32}, std::pair{Swizzle::b128, 64}})
       check_load({element, {37, 72}, {80, 1}, {16, row}, mode}, starts);
-  check_load({Element::f32, {37, 72}, {84, 1}, {24, 32}, SwizzleMode::b128}, {{0, 0}, {20, 52}, {-5, -4}});
-  check_load({Element::boolean, {37, 72}, {80, 1}, {8, 128}, SwizzleMode::b128}, {{0, 0}, {33, 16}, {-5, -16}});
-  check_load({Element::f64, {19, 6}, {6, 1}, {16, 16}, SwizzleMode::b128}, {{0, 0}, {9, 2}, {-1, -2}});
-  check_load({Element::bf16, {3, 8}, {}, {256, 64}, SwizzleMode::b128}, {{0, 0}, {-200, -8}});  // beyond the tensor
+  check_load({Element::f32, {37, 72}, {84, 1}, {24, 32}, Swizzle::b128}, {{0, 0}, {20, 52}, {-5, -4}});
+  check_load({Element::boolean, {37, 72}, {80, 1}, {8, 128}, Swizzle::b128}, {{0, 0}, {33, 16}, {-5, -16}});
+  check_load({Element::f64, {19, 6}, {6, 1}, {16, 16}, Swizzle::b128}, {{0, 0}, {9, 2}, {-1, -2}});
+  check_load({Element::bf16, {3, 8}, {}, {256, 64}, Swizzle::b128}, {{0, 0}, {-200, -8}});  // beyond the tensor
 }
 
 TEST_CASE("TMA loads boxes of three to five axes with permuted and repeated strides") {
   TEGULA_NEED_HOPPER();
   std::vector<Extents> const starts = {{0, 0, 0}, {3, 7, 12}, {-1, -2, -4}, {4, 8, 16}};
   check_load({Element::f32, {5, 9, 20}, {}, {2, 4, 8}}, starts);
-  check_load({Element::f32, {5, 9, 20}, {}, {2, 4, 8}, SwizzleMode::b32}, starts);
-  check_load({Element::f32, {5, 9, 20}, {20, 100, 1}, {1, 8, 16}, SwizzleMode::b64}, starts);  // permuted
-  check_load({Element::f32, {5, 9, 20}, {20, 0, 1}, {2, 4, 8}}, starts);                       // repeated
+  check_load({Element::f32, {5, 9, 20}, {}, {2, 4, 8}, Swizzle::b32}, starts);
+  check_load({Element::f32, {5, 9, 20}, {20, 100, 1}, {1, 8, 16}, Swizzle::b64}, starts);  // permuted
+  check_load({Element::f32, {5, 9, 20}, {20, 0, 1}, {2, 4, 8}}, starts);                   // repeated
   check_load({Element::f32, {1, 9, 20}, {-7, 20, 1}, {1, 4, 8}}, {{0, 0, 0}, {0, 7, 12}, {-1, 0, 0}});
   check_load({Element::bf16, {2, 3, 5, 40}, {}, {1, 2, 4, 16}}, {{0, 0, 0, 0}, {1, 2, 3, 32}, {-1, 0, 0, 0}});
   check_load({Element::bf16, {2, 2, 3, 5, 40}, {}, {1, 1, 2, 4, 16}}, {{0, 0, 0, 0, 0}, {1, 1, 2, 3, 32}});
@@ -334,7 +334,7 @@ TEST_CASE("TMA fills with NaN where asked for") {
 TEST_CASE("TMA loads nothing from a tensor without elements and stores nothing to it") {
   TEGULA_NEED_HOPPER();
   for (Case c :
-       {Case{Element::bf16, {0, 64}, {64, 1}, {8, 64}, SwizzleMode::b128}, Case{Element::f32, {5, 0}, {}, {8, 8}}}) {
+       {Case{Element::bf16, {0, 64}, {64, 1}, {8, 64}, Swizzle::b128}, Case{Element::f32, {5, 0}, {}, {8, 8}}}) {
     check_load(c, {{0, 0}, {-4, -8}});
     check_store(c, {{0, 0}});
     c.nan_fill = true;
@@ -345,8 +345,8 @@ TEST_CASE("TMA loads nothing from a tensor without elements and stores nothing t
 TEST_CASE("TMA stores boxes and drops what lies outside") {
   TEGULA_NEED_HOPPER();
   check_store({Element::f32, {1000}, {}, {64}}, {{0}, {960}, {996}, {1000}});
-  for (auto const& [mode, row] : {std::pair{SwizzleMode::none, 24}, std::pair{SwizzleMode::b32, 16},
-                                  std::pair{SwizzleMode::b64, 32}, std::pair{SwizzleMode::b128, 64}})
+  for (auto const& [mode, row] : {std::pair{Swizzle::none, 24}, std::pair{Swizzle::b32, 16},
+                                  std::pair{Swizzle::b64, 32}, std::pair{Swizzle::b128, 64}})
     check_store({Element::bf16, {37, 72}, {80, 1}, {16, row}, mode}, {{0, 0}, {16, 8}, {30, 40}, {40, 0}, {0, 80}});
   check_store({Element::f32, {5, 9, 20}, {20, 100, 1}, {2, 4, 8}}, {{0, 0, 0}, {3, 7, 12}});
   check_store({Element::bf16, {2, 2, 3, 5, 40}, {}, {1, 1, 2, 4, 16}}, {{0, 0, 0, 0, 0}, {1, 1, 2, 3, 32}});
@@ -355,7 +355,7 @@ TEST_CASE("TMA stores boxes and drops what lies outside") {
 TEST_CASE("views that TMA cannot copy are refused before the device is asked") {
   TEGULA_NEED_HOPPER();
   cuda_stream const order;
-  Case const c{Element::bf16, {37, 72}, {80, 1}, {16, 64}, SwizzleMode::b128};
+  Case const c{Element::bf16, {37, 72}, {80, 1}, {16, 64}, Swizzle::b128};
   auto const kernel = load_on(kernel_of(c, true), order.where());
   buffer<unsigned char> memory(order.where(), 8192);
   buffer<std::int32_t> box(order.where(), box_bytes(c) / 4);

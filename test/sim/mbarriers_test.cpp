@@ -127,7 +127,7 @@ ir::Value const* copied(ir::Op const& op) {
 
 std::int64_t needed_alignment(ir::Op const& copy) {
   auto const swizzle = copy.operand(0)->defining_op()->as<ir::TensorMapOp>().swizzle;
-  return swizzle == ir::Swizzle::none ? 128 : 128 << static_cast<int>(swizzle);
+  return swizzle == Swizzle::none ? 128 : 128 << static_cast<int>(swizzle);
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include "codegen/nvptx/nvptx.hpp"
 #include "codegen/nvptx/sync_census.hpp"
 #include "ir/shared_frame.hpp"
-#include "ir/swizzle.hpp"
 #include "ir/walk.hpp"
 #include "target/gpu_target.hpp"
 #include "tegula/support/error.hpp"
@@ -65,7 +64,7 @@ void describe_launch(ir::Function& kernel, CompiledKernel& result) {
     TensorMapInfo info;
     info.parameter = op->in<ir::TensorMapOp>("tensor")->index();
     info.box = map.box;
-    info.swizzle = ir::swizzle_mode(map.swizzle);
+    info.swizzle = map.swizzle;
     result.tensor_maps.push_back(info);
   }
   result.cluster = kernel.cluster;

@@ -6,7 +6,6 @@
 #include "codegen/nvptx/ptx/cp_async.hpp"
 #include "codegen/nvptx/ptx/mbarrier.hpp"
 #include "codegen/nvptx/ptx/tma.hpp"
-#include "ir/swizzle.hpp"
 #include "layout/element_offsets.hpp"
 #include "layout/shared_layouts.hpp"
 #include "target/tma_copies.hpp"
@@ -26,7 +25,7 @@ struct Boxes {
 Boxes boxes_of(ir::Op const& op, ir::Value const& map, ir::Type const& view) {
   ir::Op const* const made = map.defined_by<ir::TensorMapOp>();
   if (made == nullptr) throw InternalError("nvptx: a tensor map of unknown origin");
-  int const swizzle = ir::swizzle_bytes(made->as<ir::TensorMapOp>().swizzle);
+  int const swizzle = swizzle_bytes(made->as<ir::TensorMapOp>().swizzle);
   int const size = bytes(view.element());
   Boxes result;
   result.lead = map.type().rank() - view.rank();

@@ -136,7 +136,7 @@ requires std::is_same_v<std::remove_const_t<M>, TensorMapInfo>
 void visit(Archive& archive, M& map) {
   archive(map.parameter);
   archive(map.box);
-  archive(map.swizzle, SwizzleMode::b128);
+  archive(map.swizzle, Swizzle::b128);
   archive(map.l2_promotion, L2Promotion::b256);
   archive(map.nan_fill);
 }

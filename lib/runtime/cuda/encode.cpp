@@ -42,7 +42,7 @@ CUtensorMapDataType type_of(Element element) {
   throw InternalError(fmt::format("tensor map: element {}", static_cast<int>(element)));
 }
 
-CUtensorMapSwizzle swizzle_of(SwizzleMode mode) {
+CUtensorMapSwizzle cuda_swizzle(Swizzle mode) {
   static constexpr CUtensorMapSwizzle modes[] = {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B,
                                                  CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
   return modes[static_cast<int>(mode)];
@@ -90,7 +90,7 @@ void encode(int device, TensorMapRequest const& request, TensorMap& map) {
   CUtensorMap encoded;
   CUresult const result = driver().TensorMapEncodeTiled.raw(
       &encoded, type_of(request.element), static_cast<cuuint32_t>(request.rank), reinterpret_cast<void*>(address),
-      extents, strides, request.box.data(), steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(request.swizzle),
+      extents, strides, request.box.data(), steps, CU_TENSOR_MAP_INTERLEAVE_NONE, cuda_swizzle(request.swizzle),
       promotion_of(request.l2_promotion),
       request.nan_fill ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) check(result, "cuTensorMapEncodeTiled", to_string(request));

@@ -40,7 +40,7 @@ struct TensorMapRequest {
   std::array<std::uint64_t, max_tensor_map_axes> extents = {};
   std::array<std::uint64_t, max_tensor_map_axes - 1> strides = {};
   std::array<std::uint32_t, max_tensor_map_axes> box = {};
-  SwizzleMode swizzle = SwizzleMode::none;
+  Swizzle swizzle = Swizzle::none;
   L2Promotion l2_promotion = L2Promotion::none;
   bool nan_fill = false;
   StandIn stand_in = StandIn::none;

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstring>
 
-#include "ir/swizzle.hpp"
 #include "ir/text.hpp"
 #include "layout/shared_layouts.hpp"
 #include "sim/block/meaning.hpp"

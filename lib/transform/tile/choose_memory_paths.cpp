@@ -7,7 +7,6 @@
 #include "analysis/tma_tensor.hpp"
 #include "ir/builder.hpp"
 #include "ir/rewrite.hpp"
-#include "ir/swizzle.hpp"
 #include "layout/element_offsets.hpp"
 #include "layout/shared_layouts.hpp"
 #include "ir/text.hpp"
@@ -149,7 +148,7 @@ class Paths {
     ir::TensorMapOp wanted;
     for (int i = plan.box.size(); i < tensor->type().rank(); ++i) wanted.box.push_back(1);
     for (std::int64_t const extent : plan.box) wanted.box.push_back(extent);
-    wanted.swizzle = ir::swizzle_of(plan.swizzle_bytes);
+    wanted.swizzle = swizzle_of(plan.swizzle_bytes);
     Op* first = nullptr;  // behind the maps
     for (Op& op : function_.body()) {
       first = &op;

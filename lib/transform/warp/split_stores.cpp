@@ -10,7 +10,6 @@
 #include "ir/builder.hpp"
 #include "layout/fragment_layouts.hpp"
 #include "ir/shared_frame.hpp"
-#include "ir/swizzle.hpp"
 #include "layout/shared_layouts.hpp"
 #include "ir/walk.hpp"
 #include "transform/barrier/ring_lifetimes.hpp"
@@ -131,7 +130,7 @@ class Split {
     for (std::size_t axis = 0; axis < leading.size(); ++axis) map_of.box.push_back(1);
     map_of.box.push_back(rows_per_warp);
     map_of.box.push_back(cut.chunk[1]);
-    map_of.swizzle = ir::swizzle_of(cut.swizzle);
+    map_of.swizzle = swizzle_of(cut.swizzle);
     Value* const map = start.value(map_of, {tensor}, Type::tensor_map(element, map_of.box));
     map->set_name("map_" + (tensor->name().empty() ? std::to_string(tensor->index()) : tensor->name()));
     Value* const staging = start.value(ir::make_op<ir::SharedAllocOp>(layout::swizzle_alignment(cut.swizzle)), {},

@@ -63,7 +63,7 @@ std::string refusal(Argument const& argument, TensorMapInfo const& map, Directio
   return "accepted";
 }
 
-TensorMapInfo box(Extents extents, SwizzleMode swizzle = SwizzleMode::none) {
+TensorMapInfo box(Extents extents, Swizzle swizzle = Swizzle::none) {
   TensorMapInfo map;
   map.box = extents;
   map.swizzle = swizzle;
@@ -88,14 +88,14 @@ int number_of(TensorMap const& map) {
 }  // namespace
 
 TEST_CASE("a tensor map turns axes around and strides into bytes") {
-  TensorMapRequest const found = request(tensor({7, 300, 64}, {30000, 72, 1}), box({1, 128, 64}, SwizzleMode::b128));
+  TensorMapRequest const found = request(tensor({7, 300, 64}, {30000, 72, 1}), box({1, 128, 64}, Swizzle::b128));
   CHECK(found.element == Element::bf16);
   CHECK(found.rank == 3);
   CHECK(found.address == base);
   CHECK(found.extents == std::array<std::uint64_t, 5>{64, 300, 7, 0, 0});
   CHECK(found.strides == std::array<std::uint64_t, 4>{144, 60000, 0, 0});
   CHECK(found.box == std::array<std::uint32_t, 5>{64, 128, 1, 0, 0});
-  CHECK(found.swizzle == SwizzleMode::b128);
+  CHECK(found.swizzle == Swizzle::b128);
   CHECK(found.l2_promotion == L2Promotion::b128);
   CHECK(found.stand_in == StandIn::none);
   CHECK(to_string(found) ==
@@ -129,7 +129,7 @@ TEST_CASE("the stride of an axis of one element is never looked at") {
 }
 
 TEST_CASE("what TMA cannot copy is refused with value and remedy") {
-  TensorMapInfo const tile = box({16, 64}, SwizzleMode::b128);
+  TensorMapInfo const tile = box({16, 64}, Swizzle::b128);
   CHECK(refusal(dense({100, 64}), tile) == "accepted");
   CHECK(refusal(tensor({100, 64}, {64, 1}, Element::bf16, base + 8), tile) ==
         "gemm: argument 1: TMA copies from addresses that are multiples of 16 bytes but 0x7f0000000008 is 8 past one; "
@@ -191,12 +191,12 @@ TEST_CASE("boxes that TMA cannot copy are refused with value and remedy") {
   CHECK(refusal(x, box({8, 12})) ==
         "gemm: argument 1: the rows of a TMA box are multiples of 16 bytes but 12 elements of bf16 have 24; choose a "
         "multiple of 8 elements along the last axis");
-  CHECK(refusal(x, box({8, 72}, SwizzleMode::b128)) ==
+  CHECK(refusal(x, box({8, 72}, Swizzle::b128)) ==
         "gemm: argument 1: the rows of a TMA box fit the swizzle's span of 128 bytes but 72 elements of bf16 have 144; "
         "choose at most 64 elements along the last axis or a wider swizzle");
-  CHECK_THAT(refusal(x, box({8, 40}, SwizzleMode::b64)), ContainsSubstring("span of 64 bytes"));
-  CHECK_THAT(refusal(x, box({8, 24}, SwizzleMode::b32)), ContainsSubstring("span of 32 bytes"));
-  for (SwizzleMode const mode : {SwizzleMode::b32, SwizzleMode::b64, SwizzleMode::b128})
+  CHECK_THAT(refusal(x, box({8, 40}, Swizzle::b64)), ContainsSubstring("span of 64 bytes"));
+  CHECK_THAT(refusal(x, box({8, 24}, Swizzle::b32)), ContainsSubstring("span of 32 bytes"));
+  for (Swizzle const mode : {Swizzle::b32, Swizzle::b64, Swizzle::b128})
     CHECK(refusal(x, box({8, swizzle_bytes(mode) / 2}, mode)) == "accepted");
   TensorMapInfo nan = box({8, 8});
   nan.nan_fill = true;
@@ -249,7 +249,7 @@ TEST_CASE("encoded maps are shared by request and device, and the cache is bound
   CHECK(other([](TensorMapRequest& r) { r.strides[0] += 16; }));
   CHECK(other([](TensorMapRequest& r) { r.box[1] = 8; }));
   CHECK(other([](TensorMapRequest& r) { r.element = Element::f16; }));
-  CHECK(other([](TensorMapRequest& r) { r.swizzle = SwizzleMode::b128; }));
+  CHECK(other([](TensorMapRequest& r) { r.swizzle = Swizzle::b128; }));
   CHECK(other([](TensorMapRequest& r) { r.l2_promotion = L2Promotion::none; }));
   CHECK(other([](TensorMapRequest& r) { r.nan_fill = true; }));
   CHECK(other([](TensorMapRequest& r) { r.stand_in = StandIn::zeros; }));

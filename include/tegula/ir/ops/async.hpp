@@ -2,13 +2,11 @@
 // (elect); all executing threads issue cp_async.
 #pragma once
 
+#include "tegula/abi/tensor_map_info.hpp"
 #include "tegula/ir/ops/reduce.hpp"
 
 namespace tegula::ir {
 
-/// Names how a tensor map arranges the box in shared memory: see the layout `swizzled(32 | 64 | 128)`; none is
-/// swizzled(16) or, for a box as wide as the view, dense.
-enum class Swizzle : std::uint8_t { none, b32, b64, b128 };
 template <>
 inline constexpr std::array enum_names<Swizzle>{"none"sv, "b32"sv, "b64"sv, "b128"sv};
 
