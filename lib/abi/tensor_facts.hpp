@@ -19,6 +19,10 @@ inline constexpr TensorFactName tensor_fact_names[] = {{"unit_inner", &TensorFac
 
 /// Prints "unit_inner, aligned_16", empty when nothing is known; and parses it, nothing for any other text.
 std::string to_string(TensorFacts const& facts);
+/// Spells the direction of a tensor parameter: in, out or inout.
+constexpr std::string_view name(Direction direction) {
+  return direction == Direction::in ? "in" : direction == Direction::out ? "out" : "inout";
+}
 std::optional<TensorFacts> parse_tensor_facts(std::string_view text);
 
 }  // namespace tegula

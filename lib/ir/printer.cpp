@@ -79,18 +79,6 @@ std::string function_name(std::string_view name) {
   return "@" + (plain_identifier(name) ? std::string(name) : support::quoted(name));
 }
 
-std::string_view spelling(Direction direction) {
-  switch (direction) {
-    case Direction::in:
-      return "in";
-    case Direction::out:
-      return "out";
-    case Direction::inout:
-      return "inout";
-  }
-  return "";
-}
-
 template <class T>
 T const& field_as(FieldRef const& field) {
   return *static_cast<T const*>(field.data);
@@ -188,7 +176,7 @@ class Printer {
 
  private:
   void parameter(Type const& type, ParameterAttributes const& attributes) {
-    if (type.is_tensor()) out_ << spelling(attributes.direction) << ' ';
+    if (type.is_tensor()) out_ << tegula::name(attributes.direction) << ' ';
     out_ << to_string(type);
     std::string text = tegula::to_string(attributes.facts);
     if (attributes.multiple_of != 1)

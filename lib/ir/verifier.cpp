@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "abi/tensor_facts.hpp"
 #include "ir/infer.hpp"
 #include "ir/link.hpp"
 #include "ir/loop.hpp"
@@ -16,10 +17,6 @@ namespace tegula::ir {
 namespace {
 
 constexpr std::size_t max_errors = 20;
-
-std::string_view spelling(Direction direction) {
-  return direction == Direction::in ? "in" : direction == Direction::out ? "out" : "inout";
-}
 
 std::vector<Type> types_of(std::span<Value* const> values) {
   std::vector<Type> result;
@@ -292,8 +289,8 @@ class Verifier {
       Direction const needed = callee->parameter_attributes()[static_cast<std::size_t>(i)].direction;
       auto const had = direction_of(*op.operand(i));
       if (had && *had != needed && *had != Direction::inout)
-        error(op, "call: " + to_string(*op.operand(i)) + " is an " + std::string(spelling(*had)) + " parameter but @" +
-                      callee->name() + " takes it as " + std::string(spelling(needed)));
+        error(op, "call: " + to_string(*op.operand(i)) + " is an " + std::string(tegula::name(*had)) +
+                      " parameter but @" + callee->name() + " takes it as " + std::string(tegula::name(needed)));
     }
   }
 
@@ -302,7 +299,7 @@ class Verifier {
   void check_aliases(Op const& op, Function const& callee) {
     auto const direction = [&](int i) { return callee.parameter_attributes()[static_cast<std::size_t>(i)].direction; };
     auto const parameter = [&](int i) {
-      return to_string(*callee.parameter(i)) + " (" + std::string(spelling(direction(i))) + ")";
+      return to_string(*callee.parameter(i)) + " (" + std::string(tegula::name(direction(i))) + ")";
     };
     for (int i = 0; i < op.operand_count(); ++i)
       for (int j = i + 1; j < op.operand_count(); ++j) {

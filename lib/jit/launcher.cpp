@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "abi/tensor_facts.hpp"
 #include "jit/kernel_cache.hpp"
 #include "jit/simulate.hpp"
 #include "jit/stated_grid.hpp"
@@ -129,18 +130,6 @@ std::string facts_text(TensorFacts facts) {
   return "none";
 }
 
-std::string_view direction_text(Direction direction) {
-  switch (direction) {
-    case Direction::in:
-      return "in";
-    case Direction::out:
-      return "out";
-    case Direction::inout:
-      return "inout";
-  }
-  return "";
-}
-
 std::string tensor_text(Argument const& argument) {
   std::string extents;
   std::string strides;
@@ -178,9 +167,8 @@ std::string explain(device const* where, KernelRef const& kernel, ArgumentList a
     if (given[i].kind == ParameterKind::scalar) {
       text += fmt::format("  argument {}: scalar {}\n", i + 1, name(given[i].element));
     } else {
-      text +=
-          fmt::format("  argument {}: {} {}; facts used: {}\n", i + 1, direction_text(compiled.parameters[i].direction),
-                      tensor_text(given[i]), facts_text(compiled.parameters[i].facts));
+      text += fmt::format("  argument {}: {} {}; facts used: {}\n", i + 1, name(compiled.parameters[i].direction),
+                          tensor_text(given[i]), facts_text(compiled.parameters[i].facts));
     }
   }
   text += fmt::format("  grid: {} x {} x {} blocks{}\n", launch.grid(0), launch.grid(1), launch.grid(2),

@@ -1,5 +1,7 @@
 #include "layout/fragment_layouts.hpp"
 
+#include "layout/element_offsets.hpp"
+
 namespace tegula::layout {
 namespace {
 
@@ -25,12 +27,6 @@ Fragment operand_b(int element_bytes) {
   return {{{4, 0}}, {{1, 0}, {2, 0}, {0, 1}, {0, 2}, {0, 4}}, {8, 8}};
 }
 
-std::string shown(Extents const& shape) {
-  std::string text;
-  for (int i = 0; i < shape.size(); ++i) text += (i > 0 ? "x" : "") + std::to_string(shape[i]);
-  return text;
-}
-
 /// False with a message unless the tile has two axes that these atoms divide.
 bool divides(std::string_view what, Extents const& shape, std::int64_t rows, std::int64_t columns, std::string& error) {
   if (shape.size() != 2) {
@@ -38,7 +34,7 @@ bool divides(std::string_view what, Extents const& shape, std::int64_t rows, std
     return false;
   }
   if (shape[0] < 1 || shape[1] < 1 || shape[0] % rows != 0 || shape[1] % columns != 0) {
-    error = std::string(what) + ": " + shown(shape) + " is not a multiple of " + std::to_string(rows) + "x" +
+    error = std::string(what) + ": " + shape_text(shape) + " is not a multiple of " + std::to_string(rows) + "x" +
             std::to_string(columns);
     return false;
   }

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "layout/element_offsets.hpp"
 #include "layout/fragment_layouts.hpp"
 #include "layout/parts.hpp"
 #include "layout/shared_layouts.hpp"
@@ -20,12 +21,6 @@ constexpr std::int64_t max_elements = 1 << 24;  // of a tile whose layout has a 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
-std::string shown(Extents const& shape) {
-  std::string text;
-  for (int i = 0; i < shape.size(); ++i) text += (i > 0 ? "x" : "") + std::to_string(shape[i]);
   return text;
 }
 
@@ -128,7 +123,7 @@ Layout const* slice_by_name(Call const& call, std::string_view text, Extents con
   bool const keeps_axis = shape.size() == 2;
   if (shape.size() < 1 || shape.size() > 2 || (keeps_axis && shape[dropped] != 1)) {
     error = std::string(call.name) + ": a tile of one axis or with an axis " + std::to_string(dropped) +
-            " of extent 1 is needed, found " + shown(shape);
+            " of extent 1 is needed, found " + shape_text(shape);
     return nullptr;
   }
   Extents whole = keeps_axis ? shape : Extents{shape[0], shape[0]};
@@ -150,8 +145,8 @@ Layout const* folded_by_name(Call const& call, std::string_view text, Extents co
   Layout const* const layout = folded(*fragment, 1);
   if (layout != nullptr && layout->shape() == shape) return layout;
   error = "folded: " + std::string(text) + " has " +
-          (layout == nullptr ? "no fold along columns" : "the shape " + shown(layout->shape())) + ", not " +
-          shown(shape);
+          (layout == nullptr ? "no fold along columns" : "the shape " + shape_text(layout->shape())) + ", not " +
+          shape_text(shape);
   return nullptr;
 }
 
@@ -204,7 +199,7 @@ Layout const* named_layout(std::string_view text, Extents const& shape, Element 
   text = trimmed(text);
   if (text.empty() || text.front() == '[') return Layout::parse(text, error);
   if (shape.product() > max_elements) {
-    error = "layout: a tile of " + shown(shape) + " is too large for a named layout";
+    error = "layout: a tile of " + shape_text(shape) + " is too large for a named layout";
     return nullptr;
   }
   std::string_view const whole = text;
@@ -246,7 +241,7 @@ std::string layout_text(Layout const& layout, Extents const& shape, Element elem
     known.emplace(key, text);
   }
   if (text.front() == '[' || layout.shape() == shape) return text;
-  return text + " of " + shown(layout.shape());
+  return text + " of " + shape_text(layout.shape());
 }
 
 }  // namespace tegula::layout

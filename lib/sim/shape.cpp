@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "sim/combine.hpp"
 #include "sim/meaning.hpp"
 #include "sim/product.hpp"
 #include "tegula/math/functions.hpp"
@@ -45,22 +46,6 @@ void gather(Agent& agent, Op const& op, Extents const& strides) {
     }
   });
   agent.set(*op.result(), std::move(result));
-}
-
-template <class T>
-T combine(Combine kind, T a, T b) {
-  switch (kind) {
-    case Combine::max:
-      return math::max(a, b);
-    case Combine::min:
-      return math::min(a, b);
-    case Combine::sum:
-      break;
-  }
-  if constexpr (std::is_floating_point_v<T>)
-    return a + b;
-  else
-    return math::wrapping_add(a, b);
 }
 
 /// Reduces values[0], values[stride], ..., as the order says; `scratch` holds as many.

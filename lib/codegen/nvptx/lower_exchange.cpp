@@ -4,6 +4,7 @@
 #include <bit>
 #include <map>
 
+#include "codegen/nvptx/combine_all.hpp"
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "layout/conversion.hpp"
@@ -14,17 +15,6 @@ namespace {
 
 bool less(Extents const& a, Extents const& b) {
   return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
-}
-
-/// Combines by the balanced tree: adjacent pairs first, an odd last one carried up.
-llvm::Value* tree(Emitter& e, ir::Combine how, Registers values) {
-  while (values.size() > 1) {
-    Registers next;
-    for (std::size_t i = 0; i + 1 < values.size(); i += 2) next.push_back(e.combine(how, values[i], values[i + 1]));
-    if (values.size() % 2 != 0) next.push_back(values.back());
-    values = std::move(next);
-  }
-  return values[0];
 }
 
 /// Holds the partial results of one thread: for each result register, by ascending position along the axis.
@@ -93,7 +83,7 @@ class Reduction {
     for (auto& group : partials_) {
       Registers values;
       for (auto const& [position, value] : group) values.push_back(value);
-      llvm::Value* const joined = tree(e_, attributes_.combine, std::move(values));
+      llvm::Value* const joined = combine_all(e_, attributes_.combine, std::move(values));
       group = {{0, joined}};
     }
   }
@@ -184,7 +174,7 @@ class Reduction {
           if (chunk == 1) values.push_back(loaded);
           for (unsigned i = 0; chunk > 1 && i < chunk; ++i) values.push_back(b.CreateExtractElement(loaded, i));
         }
-        value = tree(e_, attributes_.combine, std::move(values));
+        value = combine_all(e_, attributes_.combine, std::move(values));
         ++q;
       }
     }

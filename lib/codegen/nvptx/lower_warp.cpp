@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "codegen/nvptx/combine_all.hpp"
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/ptx/sync.hpp"
 #include "codegen/nvptx/ptx/warp.hpp"
@@ -29,17 +30,6 @@ void check_registers(ir::Op const& op, int cta_warps, TargetInfo const& target) 
     refuse(op, "registers: " + std::to_string(needed) + " needed (" + users + "), " + std::to_string(allowed) +
                    " allowed, the number that " + std::to_string(cta_warps * 32) +
                    " threads start with; lower one of them");
-}
-
-/// Combines values pairwise, in order, until one is left.
-llvm::Value* join_all(Emitter& e, ir::Combine how, Registers values) {
-  while (values.size() > 1) {
-    Registers next;
-    for (std::size_t i = 0; i + 1 < values.size(); i += 2) next.push_back(e.combine(how, values[i], values[i + 1]));
-    if (values.size() % 2 != 0) next.push_back(values.back());
-    values = std::move(next);
-  }
-  return values[0];
 }
 
 }  // namespace
@@ -148,7 +138,7 @@ void lower(ir::FoldOp const& attributes, ir::Op const& op, Emitter& e) {
     if (found == groups.end()) throw InternalError("nvptx: fold: a register of the result has no elements");
     Registers values;
     for (auto const& [at, value] : found->second) values.push_back(value);
-    result.push_back(e.narrow(join_all(e, attributes.combine, std::move(values)), type.element()));
+    result.push_back(e.narrow(combine_all(e, attributes.combine, std::move(values)), type.element()));
   }
   e.set(*op.result(), std::move(result));
 }

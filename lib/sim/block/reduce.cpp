@@ -5,6 +5,7 @@
 #include "ir/exchange.hpp"
 #include "sim/block/exchange.hpp"
 #include "sim/block/meaning.hpp"
+#include "sim/combine.hpp"
 #include "tegula/math/functions.hpp"
 #include "tegula/support/error.hpp"
 
@@ -44,22 +45,6 @@ Progress exchange(WarpProgram& warp, Op const& op, Value const& values) {
 }
 
 namespace {
-
-template <class T>
-T combine(Combine kind, T a, T b) {
-  switch (kind) {
-    case Combine::max:
-      return math::max(a, b);
-    case Combine::min:
-      return math::min(a, b);
-    case Combine::sum:
-      break;
-  }
-  if constexpr (std::is_floating_point_v<T>)
-    return a + b;
-  else
-    return math::wrapping_add(a, b);
-}
 
 /// Combines by the balanced tree over ascending coordinates: adjacent pairs first, an odd last one carried up.
 /// Order::pairwise requires this order, and Order::any allows it.

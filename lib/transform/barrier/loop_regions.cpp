@@ -8,6 +8,7 @@
 #include "ir/trip_count.hpp"
 #include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
+#include "transform/barrier/ring_lifetimes.hpp"
 
 namespace tegula::transform {
 
@@ -27,13 +28,6 @@ void for_each_read(Op& op, Visit visit) {
       for (Value* operand : inner.operands()) visit(*operand);
       return ir::Walk::advance;
     });
-}
-
-/// Finds the op of `block` that is `op` or holds it.
-Op* ancestor(Op& op, Block const& block) {
-  Op* at = &op;
-  while (at != nullptr && at->parent() != &block) at = at->parent_op();
-  return at;
 }
 
 bool has_zero(ir::Type const& type) { return type.is_scalar() || type.is_tile(); }
@@ -156,8 +150,8 @@ Value* LoopPipeline::materialise(ir::Builder& builder, Value& value, ir::ValueMa
 
 void LoopPipeline::materialise_operands(ir::Builder& builder, Op& op, ir::ValueMap& values) {
   for_each_read(op, [&](Value& value) {
-    bool const inside =
-        value.defining_op() != nullptr ? ancestor(*value.defining_op(), body()) == &op : value.owner_block() != &body();
+    bool const inside = value.defining_op() != nullptr ? ancestor_in(*value.defining_op(), body()) == &op
+                                                       : value.owner_block() != &body();
     if (!inside) (void)materialise(builder, value, values);
   });
 }
@@ -172,7 +166,7 @@ bool LoopPipeline::leaves_group(Value const& value, int stage, Group const& grou
   bool const crosses = std::any_of(crossings_.begin(), crossings_.end(),
                                    [&](Crossing const& crossing) { return crossing.value == &value; });
   return crosses || std::any_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
-           Op const* const user = ancestor(*use.user, body());
+           Op const* const user = ancestor_in(*use.user, body());
            if (std::find(group.begin(), group.end(), user) != group.end()) return false;
            if (user->info().has(ir::terminator)) return !last_of_stage;
            return !listed(*user) || stage_.at(user) == stage;
