@@ -24,22 +24,20 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "fuzz/pipeline_case.hpp"
-#include "fuzz/tile_writer.hpp"
+#include "fuzz/random_tile_products.hpp"
 
 namespace tegula::fuzz {
 
-class TileKernelGenerator : TileWriter {
+class TileKernelGenerator : TileProducts {
  public:
   /// A kernel whose loops have `stages` where they have any (0: as the kernel likes); see random_case for `trips`.
   TileKernelGenerator(std::uint64_t seed, std::int64_t stages, std::optional<Trips> trips)
-      : TileWriter(seed), depth_(stages), trips_(trips) {}
+      : TileProducts(seed), depth_(stages), trips_(trips) {}
 
   test::RandomKernel make() {
     int const kind = pick(14);
@@ -64,13 +62,6 @@ class TileKernelGenerator : TileWriter {
   }
 
  private:
-  enum class Values : std::uint8_t { whole, wild, scaled };
-  struct Tensor {
-    std::string name;
-    Element element;
-    int rank;
-    Values values;
-  };
   struct Function {
     std::string name;
     std::vector<Type> from;
@@ -80,267 +71,7 @@ class TileKernelGenerator : TileWriter {
     bool reads;           ///< and behind them another tensor, read there too
     bool changes_both;    ///< and written
   };
-  static constexpr double small = 8;                 ///< what goes into products
-  static constexpr std::int64_t scaled_bound = 2;    ///< of scaled numbers and starts of their sums, in units
   static constexpr std::int64_t max_work = 1 << 17;  ///< elements computed, before kernels get short
-
-  // ---- choices
-  Element any_element() {
-    return one_of<Element>({operand_, operand_, operand_, Element::f32, Element::f32, Element::i32});
-  }
-  Values drawn() { return wild_ && chance(35) ? Values::wild : Values::whole; }
-  /// Numbers of products in this kernel are such times 2^exponent_: what the elements hold, and f32 their sums.
-  void scale() {
-    scaled_ = products_ && is_float(operand_);
-    if (!scaled_) return;
-    bool const wide = operand_ == Element::bf16 || operand_ == Element::f32;
-    int const low = wide && !mixed_   ? -74
-                    : is_f8(operand_) ? -9
-                                      : -24,
-              high = wide && !mixed_   ? 52
-                     : is_f8(operand_) ? 6
-                                       : 13;
-    exponent_ = low + pick(high - low + 1);
-  }
-  /// Gives a tile of the pool that can get this shape, or a new one.
-  Tile partner(Scope& scope, Extents const& shape) {
-    for (int tries = 0; tries < 4; ++tries) {
-      Tile const a = any(scope);
-      if (broadcasts(a.type, shape)) return broadcast(a, shape);
-      if (broadcasts(a.type, {shape[1], shape[0]}) && chance(60)) return broadcast(trans(a), shape);
-    }
-    return chance(60) ? load(scope, shape[0], shape[1], any_element())
-                      : number(pick(7) - 3, Type::tile(Element::f32, shape));
-  }
-
-  // ---- memory
-  std::string tensor(Element element, std::vector<std::int64_t> const& extents, Direction direction, double bound,
-                     Values values = Values::whole) {
-    test::RandomParameter parameter;
-    parameter.any = values == Values::wild;
-    if (values == Values::scaled) parameter.exponent = exponent_;
-    if (values != Values::whole) parameter.specials = one_of({0, 0, 4096, 512, 64});
-    parameter.is_tensor = true;
-    parameter.written = direction != Direction::in;
-    parameter.element = element;
-    parameter.extents = extents;
-    parameter.bound = static_cast<std::int64_t>(bound);
-    std::int64_t const unit = 16 / bytes(element), last = extents.back();
-    bool const aligned = chance(80);
-    parameter.gap = aligned ? (last + unit - 1) / unit * unit - last : pick(5);
-    parameter.inner = aligned || chance(80) ? 1 : 2;
-    if (!aligned && chance(20)) {
-      auto const axes = static_cast<int>(extents.size());
-      parameter.reversed = 1 + pick((1 << axes) - 1);
-      if ((parameter.reversed >> (axes - 1) & 1) != 0 && parameter.inner == 1) parameter.inner = 2;
-    }
-    std::string const facts = aligned ? " {unit_inner, aligned_16}" : parameter.inner == 1 ? " {unit_inner}" : "";
-    std::string const word = direction == Direction::in ? "in " : direction == Direction::out ? "out " : "inout ";
-    return add_parameter(parameter, word + ir::to_string(Type::tensor(element, static_cast<int>(extents.size()))),
-                         facts);
-  }
-  /// Draws a number near `wanted`: a multiple, ragged, or less.
-  std::int64_t near(std::int64_t wanted) {
-    return std::max<std::int64_t>(
-        chance(40) ? wanted : wanted - pick(static_cast<int>(std::min<std::int64_t>(wanted, 20))), 1);
-  }
-  /// Gives an offset for a box of this extent: of the block, of an iteration, or fixed.
-  std::string offset(Scope const& scope, std::int64_t extent) {
-    if (!scope.loops.empty() && chance(50)) {
-      Loop const& loop = scope.loops[static_cast<std::size_t>(pick(static_cast<int>(scope.loops.size())))];
-      return times(chance(70) ? loop.index : loop.number, extent);
-    }
-    if (chance(60)) return times(one_of<std::string>({"%b0", "%b1", "%block"}), extent);
-    if (chance(8)) return chance(50) ? far() : argument(-pick(static_cast<int>(2 * extent)) - 1);
-    return index(chance(70) ? 0 : pick(3) * extent / 2 - 8);
-  }
-  /// Gives an offset beyond 31, 32 or more bits, or the smallest such offset.
-  std::string far() {
-    std::int64_t const one = 1, bit = one << one_of({31, 32, 32, 33, 40, 60});
-    std::int64_t const value = (chance(50) ? bit : -bit) + one_of({-1, 0, 0, 0, 1, 8});
-    return chance(70) ? argument(value) : index(value);
-  }
-  /// Gives an offset of a store, moved so that places stay apart but some lie outside.
-  std::string moved(std::string const& offset, std::int64_t extent) {
-    if (!chance(7)) return offset;
-    std::int64_t const by = -1 - pick(static_cast<int>(extent));
-    std::string const least = chance(25) ? far() : chance(50) ? argument(by) : index(by);
-    return scalar("add", offset, least);
-  }
-  /// Draws whole numbers for products, scaled where the kernel's are.
-  Tile load_operand(Scope const& scope, std::int64_t rows, std::int64_t columns, Element element) {
-    bool const scaled = scaled_ && !inside_function_ && is_float(element);
-    return load(scope, rows, columns, element, scaled ? Values::scaled : Values::whole);
-  }
-  Tile load(Scope const& scope, std::int64_t rows, std::int64_t columns, Element element,
-            Values values = Values::whole) {
-    if (inside_function_) return number(pick(7) - 3, Type::tile(element, {rows, columns}));
-    int const rank = chance(12) && rows > 1 ? 3 : 2;
-    std::string source;
-    std::vector<std::string> offsets;
-    Loop const* const loop = scope.loops.empty() ? nullptr : &scope.loops.back();
-    Values const sources = scaled_ && is_float(operand_) ? Values::scaled : Values::whole;  // of loops
-    if (loop != nullptr && !loop->source.empty() && columns == k_ && element == loop->element && values == sources &&
-        chance(80)) {
-      source = loop->source;
-      offsets = {times(one_of<std::string>({"%b0", "%b1"}), rows), times(loop->index, columns)};
-    } else {
-      for (Tensor const& known : tensors_)
-        if (source.empty() && known.element == element && known.rank == rank && known.values == values && chance(25))
-          source = known.name;
-      if (source.empty()) {
-        std::vector<std::int64_t> extents = {near(rows * (1 + pick(3))), near(columns * (1 + pick(3)))};
-        if (rank == 3) extents.insert(extents.begin(), 1 + pick(3));
-        source = tensor(element, extents, Direction::in, 2, values);
-        tensors_.push_back({source, element, rank, values});
-      }
-      if (rank == 3) offsets.push_back(offset(scope, 1));
-      offsets.push_back(offset(scope, rows)), offsets.push_back(offset(scope, columns));
-    }
-    std::string op = "load " + source;
-    for (std::string const& at : offsets) op += ", " + at;
-    bool const pads = values != Values::scaled && chance(5);
-    if (pads) op += " {pad = " + ir::to_string(ir::make_constant(element, 3.0)) + "}";
-    return tile(define(op, Type::tile(element, {rows, columns})), values != Values::whole ? any_size : pads ? 3 : 2);
-  }
-  /// Loads one row of a vector, as a tile of rank 2.
-  Tile load_row(std::int64_t columns) {
-    if (inside_function_) return number(pick(7) - 3, Type::tile(Element::f32, {1, columns}));
-    std::string const source = tensor(Element::f32, {near(2 * columns)}, Direction::in, 2);
-    Entry const row = define("load " + source + ", " + times("%b0", columns), Type::tile(Element::f32, {columns}));
-    return tile(define("expand_dims " + row.name + " {axes = [0]}", Type::tile(Element::f32, {1, columns})), 2);
-  }
-  /// Stores to a tensor of its own, at a place of this block and iteration alone.
-  void store(Scope const& scope, Tile value) {
-    if (inside_function_) return;
-    Element const element = one_of<Element>({Element::f32, operand_, value.type.element()});
-    value = cast(value, element);
-    Extents const& shape = value.type.shape();
-    std::string row = "%block";
-    for (Loop const& loop : scope.loops)
-      row = scalar("add", times(row, std::max<std::int64_t>(loop.trips, 1)), loop.number);
-    std::int64_t const blocks = grid_[0] * grid_[1] * std::max<std::int64_t>(scope.turns(), 1);
-    bool const as_product = scope.loops.empty() && chance(50), as_pages = !as_product && chance(15);
-    std::vector<std::int64_t> const extents =
-        as_product ? std::vector<std::int64_t>{near(grid_[1] * shape[0]), near(grid_[0] * shape[1])}
-        : as_pages ? std::vector<std::int64_t>{blocks, near(shape[0]), near(shape[1])}
-                   : std::vector<std::int64_t>{near(blocks * shape[0]), near(shape[1])};
-    std::string const target = tensor(element, extents, Direction::out, 0);
-    kernel_.parameters.back().tolerance = value.error;
-    std::string const first =
-        as_pages ? row + ", " + moved("%zero", shape[0]) : moved(times(as_product ? "%b1" : row, shape[0]), shape[0]);
-    std::string const second = moved(as_product ? times("%b0", shape[1]) : "%zero", shape[1]);
-    line("store " + target + ", " + value.name + ", " + first + ", " + second);
-  }
-  /// Makes a tensor that the kernel reads and writes at this block's place, and reads again.
-  void read_and_write(Scope& scope) {
-    if (inside_function_) return;
-    change(scope, state(), times("%block", m_));
-  }
-  std::string state() {
-    if (state_.empty()) state_ = tensor(Element::f32, {near(grid_[0] * grid_[1] * m_), near(n_)}, Direction::inout, 2);
-    return state_;
-  }
-  void change(Scope& scope, std::string const& tensor, std::string const& row) {
-    Type const type = Type::tile(Element::f32, {m_, n_});
-    std::string const at = row + ", %zero";
-    if (chance(60)) keep(scope, tile(define("load " + tensor + ", " + at, type), small));
-    Tile value = partner(scope, {m_, n_});
-    if (value.error != 0) return;
-    value = fit(cast(value, Element::f32), small);
-    line("store " + tensor + ", " + value.name + ", " + at);
-    if (chance(60)) keep(scope, tile(define("load " + tensor + ", " + at, type), small));
-  }
-
-  // ---- products
-  /// A small tile of the products' element.
-  Tile operand(Scope& scope, std::int64_t rows, std::int64_t columns) {
-    Extents const shape = {rows, columns};
-    bool const scaled = scaled_ && !inside_function_;
-    switch (pick(scaled ? 8 : 10)) {
-      case 0:
-      case 1:
-      case 2:
-      case 3:
-        return load_operand(scope, rows, columns, operand_);
-      case 4:
-      case 5:
-      case 6:
-        return trans(load_operand(scope, columns, rows, operand_));
-      case 7: {
-        if (scaled && is_f8(operand_)) return load_operand(scope, rows, columns, operand_);  // infinities saturate
-        Element const other = scaled ? Element::f32 : one_of<Element>({Element::f32, Element::i32, operand_});
-        return cast(load_operand(scope, rows, columns, other), operand_);
-      }
-      case 8: {
-        Tile const a = load(scope, rows, columns, operand_);
-        return cast(fit(combined(a, number(pick(4) - 1, a.type)), small), operand_);
-      }
-      default:
-        return fit(cast(partner(scope, shape), operand_), small);
-    }
-  }
-  /// Gives a right operand that a product of this scope has read before, as it was or transposed, where its shape fits.
-  bool taken_before(Scope const& scope, std::int64_t columns, std::int64_t depth, Tile& b) {
-    for (Tile const& one : scope.operands) {
-      Extents const& shape = one.type.shape();
-      bool const straight = shape[1] == columns && shape[0] % depth == 0;
-      bool const turned = shape[0] == columns && shape[1] % depth == 0;
-      if (one.type.element() != operand_ || (!straight && !turned) || !chance(60)) continue;
-      b = straight && (!turned || chance(50)) ? one : trans(one);
-      return true;
-    }
-    return false;
-  }
-  Tile dot(Scope& scope, Tile const& sum) {
-    if (!products_) return advance(scope, sum);
-    Element const other = operand_ == Element::bf16   ? Element::f16
-                          : operand_ == Element::f16  ? Element::bf16
-                          : operand_ == Element::e4m3 ? Element::e5m2
-                          : operand_ == Element::e5m2 ? Element::e4m3
-                                                      : operand_;
-    if (mixed_ && chance(50)) operand_ = other;
-    Extents const& shape = sum.type.shape();
-    std::int64_t const depth = 32 / bytes(operand_);
-    bool const scaled = scaled_ && !inside_function_;
-    Tile again;
-    bool const shared = chance(25) && taken_before(scope, shape[1], depth, again);
-    std::int64_t const inner =
-        shared ? again.type.shape()[0] : one_of({k_, k_, k_, n_ % depth == 0 ? n_ : k_, m_ % depth == 0 ? m_ : k_});
-    bool const own = scaled || chance(85);
-    Tile a = cast(own ? operand(scope, shape[0], inner) : partner(scope, {shape[0], inner}), operand_);
-    if (!scaled) a = fit(a, small);
-    if (mixed_ && is_f8(operand_) && !shared) operand_ = other;
-    Tile const b = shared ? again : operand(scope, inner, shape[1]);
-    scope.operands.push_back(b);
-    if (chance(40)) keep(scope, chance(50) ? a : b);
-    auto const count = static_cast<double>(inner);
-    work_ += shape[0] * shape[1] * inner / 8 * turns_;
-    if (scaled && !holds_terms(inner * turns_)) return sum;
-    std::string const precision = operand_ == Element::f32 ? " {precision = tf32}" : "";
-    // A number that is not whole loses bits on its way into a product of tf32.
-    if (a.wild() || b.wild() || sum.wild())  // exact all the same
-      return tile(define("dot " + a.name + ", " + b.name + ", " + sum.name + precision, sum.type), any_size);
-    double const cut = operand_ == Element::f32 && a.error + b.error != 0 ? count * a.bound * b.bound * 0x1p-8 : 0;
-    return tile(define("dot " + a.name + ", " + b.name + ", " + sum.name + precision, sum.type),
-                sum.bound + count * a.bound * b.bound,
-                sum.error + cut + count * (a.error * b.bound + b.error * a.bound));
-  }
-  /// Counts terms of scaled products and the number that each sum begins with, in units of the least: false where f32
-  /// may not hold all partial sums of the kernel's terms in every order.
-  bool holds_terms(std::int64_t terms) {
-    std::int64_t const most = units_ + terms * scaled_bound * scaled_bound + scaled_bound;
-    if (most > std::int64_t{1} << 24) return false;
-    units_ = most;
-    return true;
-  }
-  Extents product_shape() { return chance(75) ? Extents{m_, n_} : chance(50) ? Extents{m_, k_} : Extents{m_, m_}; }
-  Tile start(Scope& scope, Type const& type, bool product = false) {
-    if (chance(65)) return number(0, type);
-    if (product && scaled_ && !inside_function_)
-      return {number((pick(5) - 2) * std::exp2(2.0 * static_cast<double>(exponent_)), type), any_size, 0};
-    return chance(50) ? fit(cast(partner(scope, type.shape()), type.element()), small) : number(pick(5) - 2, type);
-  }
 
   // ---- control
   void statements(Scope& scope, int count) {
@@ -648,12 +379,6 @@ class TileKernelGenerator : TileWriter {
     auto const times = static_cast<double>(trips);
     return {{"%r" + n, sum.type}, next.wild() ? any_size : sum.bound + times * next.bound, times * next.error};
   }
-  /// Makes the next value of a carried value that others use too: exact, and at most 64.
-  Tile advance(Scope& scope, Tile const& old) {
-    Tile const other = partner(scope, old.type.shape());
-    if (other.error != 0) return old;
-    return fit(combined(old, other), 64);
-  }
   std::string loop_attributes() {
     if (stages_ == 0 || inside_function_) return "";
     std::string const distance =
@@ -662,12 +387,6 @@ class TileKernelGenerator : TileWriter {
   }
 
   // ---- header
-  std::string argument(std::int64_t value) {
-    test::RandomParameter parameter;
-    parameter.element = Element::i64;
-    parameter.scalar = ir::make_constant(Element::i64, value);
-    return add_parameter(parameter, "i64");
-  }
   /// Writes a constant where names are not in scope yet.
   std::string index_before(std::int64_t step) { return step == 1 ? "%one" : "%two"; }
   std::string count_of_steps(std::int64_t step) {
@@ -691,19 +410,11 @@ class TileKernelGenerator : TileWriter {
     line("%flag = add " + argument(pick(3)) + ", %zero : i64");
   }
 
-  Element operand_ = Element::bf16, sum_ = Element::f32;  ///< of products, and what they are summed up in
-  std::int64_t m_ = 64, n_ = 16, k_ = 16, stages_ = 0;
+  Element sum_ = Element::f32;  ///< in which products are summed up
+  std::int64_t stages_ = 0;
   std::int64_t depth_;  ///< that the options ask for
   std::optional<Trips> trips_;
-  bool products_ = true, mixed_ = false;
-  bool wild_ = false, scaled_ = false;
-  std::int64_t exponent_ = 0;  ///< of scaled numbers
-  std::int64_t units_ = 0;     ///< of 4^exponent_, that all terms of scaled products come to at most
-  std::int64_t grid_[2] = {1, 1};
-  bool inside_function_ = false;
   std::int64_t function_work_ = 0;  ///< spent on functions' bodies
-  std::vector<Tensor> tensors_;
-  std::string state_;  ///< the tensor that is read and written
   std::vector<Function> functions_of_;
 };
 

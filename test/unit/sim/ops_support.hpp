@@ -1,0 +1,32 @@
+// Compares simulated columns with an independent computation; the tests of all ops share it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim_support.hpp"
+
+namespace tegula::test {
+
+__extension__ using Wide = __int128;
+constexpr Element floats[] = {Element::f16, Element::bf16, Element::f32, Element::f64};
+
+inline void check_same(HostTensor const& found, std::function<ir::Constant(std::int64_t)> const& expected) {
+  long wrong = 0;
+  std::string first;
+  for (std::int64_t i = 0; i < found.count(); ++i) {
+    ir::Constant const e = expected(i), f = found.get(i);
+    bool const zeros = is_float(e.element) && ir::to_double(e) == 0 && ir::to_double(f) == 0;
+    if (HostTensor::same(e, f) || zeros) continue;
+    if (wrong++ == 0)
+      first = "element " + std::to_string(i) + " is " + ir::to_string(f) + " but should be " + ir::to_string(e);
+  }
+  INFO(first);
+  CHECK(wrong == 0);
+}
+
+/// Lists the checks of elementwise ops, so that the test of untested ops can run them too.
+std::vector<void (*)()> elementwise_checks();
+
+}  // namespace tegula::test
