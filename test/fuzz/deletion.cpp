@@ -26,7 +26,7 @@ using test::HostTensor;
 
 constexpr std::int64_t min_tiles_of_a_cta = 5;
 
-enum class Values : std::uint8_t { small, growing, one, none, twice };
+enum class Values : std::uint8_t { small, growing, one, none, half, twice };
 
 /// Gives an extent of a tensor that is read.
 std::int64_t extent_at(Values values, std::int64_t extent) {
@@ -38,6 +38,8 @@ std::int64_t extent_at(Values values, std::int64_t extent) {
       return std::min<std::int64_t>(extent, 1);
     case Values::none:
       return 0;
+    case Values::half:
+      return extent / 2;
     case Values::twice:
       return 2 * extent;
   }
@@ -46,6 +48,7 @@ std::int64_t extent_at(Values values, std::int64_t extent) {
 /// Gives a scalar; integers go with the extents.
 ir::Constant scalar_at(Values values, ir::Constant scalar) {
   if (scalar.element != Element::i64 || values == Values::small || values == Values::growing) return scalar;
+  if (values == Values::half) return ir::make_constant(Element::i64, ir::to_int(scalar) / 2);
   if (values == Values::twice) return ir::make_constant(Element::i64, 2 * ir::to_int(scalar));
   return ir::make_constant(Element::i64, std::int64_t{values == Values::one});
 }
@@ -55,6 +58,11 @@ struct Launch {
   Values values = Values::small;
   std::int64_t ctas = 0;
   bool dependent = false;  ///< the grid before may still run
+  /// The parameter that has values of its own, and those.
+  std::optional<std::size_t> special = {};
+  Values specially = Values::small;
+
+  [[nodiscard]] Values of(std::size_t parameter) const { return special == parameter ? specially : values; }
 };
 
 bool has(ir::Module const& module, ir::OpKind kind) {
@@ -65,8 +73,9 @@ bool has(ir::Module const& module, ir::OpKind kind) {
 /// Holds the kernel's arguments in memory of their own.
 class Arguments {
  public:
-  Arguments(PipelineCase const& one, Values values) {
+  Arguments(PipelineCase const& one, Launch const& launch) {
     for (std::size_t p = 0; p < one.parameters.size(); ++p) {
+      Values const values = launch.of(p);
       test::RandomParameter const& parameter = one.parameters[p];
       if (!parameter.is_tensor) {
         arguments_.emplace_back(scalar_at(values, parameter.scalar));
@@ -79,7 +88,7 @@ class Arguments {
       bool const twice = values == Values::twice && !parameter.written;  // strides then have the same divisors
       std::int64_t const gap = twice ? 2 * parameter.gap : parameter.gap;
       HostTensor& tensor = tensors_.emplace_back(parameter.element, extents, gap, aligned ? 0 : gap, parameter.inner);
-      fill(tensor, p, values == Values::growing);
+      fill(tensor, p, launch.values == Values::growing);
       arguments_.emplace_back(tensor.view());
     }
   }
@@ -120,7 +129,7 @@ std::vector<sim::machine::Schedule> few_schedules() {
 
 /// Gives the first report; empty: none.
 std::string error(PipelineCase const& one, ir::Module const& module, Launch const& launch, Schedules schedules) {
-  Arguments arguments(one, launch.values);
+  Arguments arguments(one, launch);
   try {
     sim::block::Simulation simulation(module.kernel(), arguments.views(), options_of(module, launch));
     if (schedules == Schedules::sweep) {
@@ -138,15 +147,15 @@ std::string error(PipelineCase const& one, ir::Module const& module, Launch cons
 /// Pairs of accesses that are reported, under each of few schedules.
 std::vector<std::size_t> reports(PipelineCase const& one, ir::Module const& module, Launch const& launch) {
   constexpr std::uint32_t max_reports = 1000;
-  Arguments arguments(one, launch.values);
+  Arguments arguments(one, launch);
   sim::block::Simulation simulation(module.kernel(), arguments.views(), options_of(module, launch, max_reports));
   std::vector<std::size_t> result;
   for (auto const& schedule : few_schedules()) result.push_back(simulation.run(schedule).reports.size());
   return result;
 }
 
-bool clean_as_written(PipelineCase const& one, Values values) {
-  Arguments arguments(one, values);
+bool clean_as_written(PipelineCase const& one, Launch const& launch) {
+  Arguments arguments(one, launch);
   try {
     return sim::run(one.module.kernel(), arguments.views()).clean();
   } catch (UserError const&) {  // it requires other arguments
@@ -159,7 +168,7 @@ PipelineCase with_more_tiles(PipelineCase const& one, std::int64_t tiles) {
   PipelineCase more = one.clone();
   for (ir::Op* op : test::detail::all_ops(more.module))
     if (op->is<ir::GridOp>()) op->set_operand(0, ir::Builder::before(*op).index(tiles));
-  return clean_as_written(more, Values::small) ? std::move(more) : one.clone();
+  return clean_as_written(more, {Values::small}) ? std::move(more) : one.clone();
 }
 
 /// Counts executions by op, at the launch and by the warp with the most.
@@ -167,7 +176,7 @@ std::map<ir::Op const*, std::int64_t> executions_of_a_warp(PipelineCase const& o
                                                            std::vector<Launch> const& launches) {
   std::map<ir::Op const*, std::int64_t> most;
   for (Launch const& launch : launches) {
-    Arguments arguments(one, launch.values);
+    Arguments arguments(one, launch);
     sim::block::Executions executions;
     sim::block::Options options = options_of(module, launch);
     options.executions = &executions;
@@ -235,7 +244,7 @@ class Remover {
     for (Values const values : {Values::growing, Values::one, Values::none})
       launches_.push_back({values, persistent ? 1 : 0, dependent});
     launches_.push_back({Values::small, persistent ? 2 : 0, dependent});
-    if (clean_as_written(case_, Values::twice)) launches_.push_back({Values::twice, persistent ? 1 : 0, dependent});
+    if (clean_as_written(case_, {Values::twice})) launches_.push_back({Values::twice, persistent ? 1 : 0, dependent});
     if (behind) behind(module_);
     ops_ = test::detail::all_ops(module_);
   }
@@ -265,9 +274,11 @@ class Remover {
     }
     for (test::Mutation const* mutation : quiet) {
       std::string const op = text_of(*mutation, most[ops_[mutation->number]]);
-      if (auto const reason = reason_of(*mutation, quiet))
+      auto reason = reason_of(*mutation, quiet);
+      if (!reason && between_iterations_that_no_launch_has(*mutation, most)) reason = Reason::one_iteration;
+      if (reason)
         result.excused.push_back({*reason, op});
-      else if (reported(mutation->module, Schedules::sweep))
+      else if (reported(mutation->module, Schedules::sweep) || reported_specially(mutation->module))
         ++result.reported;
       else
         (exact(*ops_[mutation->number]) ? result.silent : result.unsettled).push_back(op);
@@ -286,6 +297,39 @@ class Remover {
     return true;
   }
 
+  /// Tells whether the simulator reports the module where one parameter alone is small or large: loops over it end
+  /// early, and those beside it do not. Launches that the kernel does not take are left out.
+  bool reported_specially(ir::Module const& module) {
+    if (special_launches_.empty())
+      for (std::size_t p = 0; p < case_.parameters.size(); ++p) {
+        test::RandomParameter const& parameter = case_.parameters[p];
+        if (parameter.is_tensor ? parameter.written : parameter.scalar.element != Element::i64) continue;
+        for (Values const values : {Values::none, Values::one, Values::half, Values::twice}) {
+          Launch launch = launches_.front();
+          launch.values = Values::small, launch.special = p, launch.specially = values;
+          if (clean_as_written(case_, launch) && error(case_, module_, launch, Schedules::few).empty())
+            special_launches_.push_back(launch);
+        }
+      }
+    return std::any_of(special_launches_.begin(), special_launches_.end(),
+                       [&](Launch const& launch) { return !error(case_, module, launch, Schedules::few).empty(); });
+  }
+
+  /// Tells whether the pair that the analysis finds without the op lies in two iterations of a loop that has one at
+  /// most.
+  bool between_iterations_that_no_launch_has(test::Mutation const& mutation,
+                                             std::map<ir::Op const*, std::int64_t>& executions) const {
+    if (!test::is_barrier(*ops_[mutation.number])) return false;
+    analysis::Uniformity const uniformity(mutation.module), replicas(mutation.module, true);
+    auto const found = analysis::Hazards(mutation.module.kernel(), uniformity, replicas).first();
+    if (!found || found->turn == nullptr) return false;
+    auto const left = test::detail::all_ops(mutation.module);
+    auto place = static_cast<std::size_t>(std::find(left.begin(), left.end(), found->turn) - left.begin());
+    if (place >= mutation.number) ++place;
+    ir::Op const& loop = *ops_[place];
+    return executions[&loop.block().front()] <= executions[&loop];
+  }
+
   static std::string text_of(test::Mutation const& mutation, std::int64_t executed) {
     return mutation.without + ", executed " + std::to_string(executed) + " times";
   }
@@ -297,8 +341,12 @@ class Remover {
     std::vector<std::size_t> alike;
     for (test::Mutation const* other : quiet)
       if (ops_[other->number]->kind() == op.kind()) alike.push_back(other->number);
-    if (reported(test::without(module_, alike), Schedules::few))
-      return frees_staging(op) ? std::optional(Reason::each_other_orders) : std::nullopt;
+    if (reported(test::without(module_, alike), Schedules::few)) {
+      std::erase(alike, mutation.number);
+      bool const one_of_several =
+          frees_staging(op) || (releases(op) && !reported(test::without(module_, alike), Schedules::few));
+      return one_of_several ? std::optional(Reason::each_other_orders) : std::nullopt;
+    }
     if (analysis_proves(mutation)) return Reason::analysis_proves;
     return others_order(mutation) ? std::optional(Reason::others_order) : std::nullopt;
   }
@@ -308,9 +356,13 @@ class Remover {
     analysis::Uniformity const uniformity(mutation.module), replicas(mutation.module, true);
     analysis::Hazards hazards(mutation.module.kernel(), uniformity, replicas);
     if (op.is<ir::FenceProxyAsyncOp>()) return !hazards.first_without_fence();
+    return releases(op) && !has(module_, ir::OpKind::WarpSpecializeOp) && hazards.none();
+  }
+
+  /// Tells whether it is a warp_barrier ahead of an elected lane's arrival.
+  static bool releases(ir::Op const& op) {
     ir::Op const* const next = op.is<ir::WarpBarrierOp>() ? next_of(op) : nullptr;
-    bool const release = next != nullptr && next->is<ir::ElectOp>() && holds<ir::MbarrierArriveOp>(*next);
-    return release && !has(module_, ir::OpKind::WarpSpecializeOp) && hazards.none();
+    return next != nullptr && next->is<ir::ElectOp>() && holds<ir::MbarrierArriveOp>(*next);
   }
 
   /// Tells whether no warp waits for ever without any op of its kind.
@@ -356,6 +408,7 @@ class Remover {
   ir::Module module_;
   std::vector<ir::Op*> ops_;
   std::vector<Launch> launches_;
+  std::vector<Launch> special_launches_;
   std::vector<test::Mutation> mutations_;
 };
 

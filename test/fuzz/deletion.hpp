@@ -26,11 +26,14 @@ enum class Reason : std::uint8_t {
   /// without them the simulator reports more if this one is gone as well. All such of a kernel may go together.
   others_order,
   /// Names a wait for bulk copies with its commit and warp_barrier, if stores with staging buffers of their own wait
-  /// for all copies: each wait frees the other's buffer. They may not go together.
+  /// for all copies: each wait frees the other's buffer. Or names a warp_barrier ahead of an arrival that does for all
+  /// such of the kernel. They may not go together.
   each_other_orders,
+  /// Names a barrier without which analysis::Hazards finds accesses of two iterations of a loop that has one at most.
+  one_iteration,
 };
-inline constexpr std::array<std::string_view, 4> reasons = {"bounds products", "analysis proves", "others order",
-                                                            "each other orders"};
+inline constexpr std::array<std::string_view, 5> reasons = {"bounds products", "analysis proves", "others order",
+                                                            "each other orders", "one iteration"};
 
 /// Describes an op that is not missed.
 struct Excused {
@@ -57,8 +60,9 @@ struct Deletions {
 /// Takes each op out that says it orders something, and runs the kernel at launches of several kinds: with values that
 /// grow along each tensor, so that rescaling branches are taken late; with inputs of one element and of none, so that
 /// loops over them have one iteration or none; with inputs of twice the extents; with small values as the case has
-/// them. A persistent kernel has one CTA for several tiles, and two of them at one launch. `behind` is called behind
-/// the passes; for tests, which put something in.
+/// them. An op that is not missed there is tried with each parameter none, small or large alone. A persistent kernel
+/// has one CTA for several tiles, and two of them at one launch. `behind` is called behind the passes; for tests, which
+/// put something in.
 using Behind = std::function<void(ir::Module&)>;
 Deletions without_each_op(PipelineCase const& given, Behind const& behind = {});
 

@@ -60,6 +60,7 @@ fuzz::Deletions check_each(std::string const& name, fuzz::PipelineCase const& on
   return found;
 }
 
+constexpr std::size_t max_unsettled_of = 500;  ///< ops, of which one may be unsettled
 constexpr std::uint64_t parts = 4, kinds = 8;  // see random_case for the kinds
 
 /// Draws eight seeds of 32, for kernels of all kinds, until enough of them pass the pipeline.
@@ -74,7 +75,7 @@ void check_random(std::uint64_t part) {
   }
   std::printf("%s\n", count.str().c_str());
   INFO(count.str());
-  CHECK(40 * count.unsettled <= count.ops);
+  CHECK(max_unsettled_of * count.unsettled <= count.ops + max_unsettled_of - 1);
   CHECK(2 * count.rare <= count.ops);
 }
 
@@ -126,8 +127,10 @@ TEST_CASE("deletion: the kept kernels of the fuzzer need each synchronising op",
 TEST_CASE("deletion: ops that are not missed are those of the known reasons", "[sim][block][N1]") {
   using enum fuzz::Reason;
   (void)check_folder("/mutation/not_missed", {{"fence_behind_a_fence", {{others_order, 2}}},
+                                              {"main_loop_of_one_iteration", {{one_iteration, 1}}},
                                               {"release_ahead_of_an_exchange", {{analysis_proves, 1}}},
                                               {"release_behind_another_ring", {{others_order, 2}}},
+                                              {"release_of_either_ring", {{each_other_orders, 2}}},
                                               {"stores_of_two_buffers", {{others_order, 3}, {each_other_orders, 2}}}});
 }
 
