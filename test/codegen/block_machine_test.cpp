@@ -140,7 +140,7 @@ TEST_CASE("tiles go to shared memory and back in every layout", "[block-ptx]") {
     }
 }
 
-TEST_CASE("views of stages and blocks are where their layouts say", "[block-ptx]") {
+TEST_CASE("views of stages and blocks have the addresses of their layouts", "[block-ptx]") {
   std::mt19937 random(std::random_device{}());
   Matrix x("bf16", 128, 256), y("bf16", 128, 256);
   x.fill(random, 100);
@@ -179,7 +179,7 @@ TEST_CASE("views of stages and blocks are where their layouts say", "[block-ptx]
   CHECK(wrong == 0);
 }
 
-TEST_CASE("tensor core products read the descriptors and fragments that the layouts give", "[block-ptx]") {
+TEST_CASE("tensor core products read descriptors and fragments by their layouts", "[block-ptx]") {
   struct Case {
     int m, n, k, warps;
     std::string element, result, a, b;  ///< a: a shared layout, or registers
@@ -304,7 +304,7 @@ TEST_CASE("folds, shuffles and parts of tiles hold the right elements", "[block-
   CHECK(wrong == 0);
 }
 
-TEST_CASE("a conversion within warps is shuffles, also where a part of the CTA runs", "[block-ptx]") {
+TEST_CASE("a conversion within warps uses shuffles, also where a part of the CTA runs", "[block-ptx]") {
   std::mt19937 random(std::random_device{}());
   std::string const rows =
       "[register (0,1) (0,2) (0,4) (8,0), lane (0,8) (0,16) (1,0) (2,0) (4,0), warp (16,0) (32,0)]";

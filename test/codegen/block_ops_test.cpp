@@ -62,7 +62,7 @@ TEST_CASE("ptxas takes every kernel of block ops without a note, spills or stack
   }
 }
 
-TEST_CASE("the launcher is told of tensor maps, cluster and dependence", "[block-ptx]") {
+TEST_CASE("the compiled kernel lists tensor maps, cluster and dependence for the launcher", "[block-ptx]") {
   CompiledKernel const gemm = compile_text(read_file(std::string(TEGULA_TEST_DIR) + "/ir/target/gemm.tir"));
   REQUIRE(gemm.tensor_maps.size() == 3);
   for (int i = 0; i < 3; ++i) {
@@ -106,7 +106,7 @@ TEST_CASE("tensor maps are by-value parameters of the kernel and nothing else", 
   CHECK(count(llvm, "\"nvvm.minctasm\"=\"1\"") == 1);
 }
 
-TEST_CASE("block ops that no instruction does are refused with values and a remedy", "[block-ptx]") {
+TEST_CASE("block ops without an instruction are refused with values and a remedy", "[block-ptx]") {
   CHECK_THAT(refusal("  warp_specialize {warps = [4, 4], replicas = [1, 2], registers = [40, 240]} (%p: i64) {\n"
                      "    warp_barrier\n    yield\n  } and (%c: i64) {\n    yield\n  }\n",
                      12),

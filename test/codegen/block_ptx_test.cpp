@@ -92,7 +92,7 @@ CHECK: mbarrier.inval.shared::cta.b64 [%r{{[0-9]+}}];
 )");
 }
 
-TEST_CASE("a wait for an mbarrier is a loop around try_wait, without labels of its own", "[block-ptx]") {
+TEST_CASE("a wait for an mbarrier is a loop around try_wait without asm labels", "[block-ptx]") {
   check_kernel(
       [](Builder& b, KernelValues const& k) {
         mbarrier_wait(b, k.barrier, k.x);

@@ -92,8 +92,7 @@ TEST_CASE("PTX moves a part of a tensor for 1, 32, 128 and 384 threads on the CP
   }
 }
 
-TEST_CASE("copies are issued by the elected lane of the warp that is asked for, whatever the block",
-          "[block-ptx][B25]") {
+TEST_CASE("the elected lane of the requested warp issues copies, whatever the block", "[block-ptx][B25]") {
   for (int warps : {1, 4, 12}) {
     for (int warp = 0; warp < warps; warp += 3) {
       INFO("warp " << warp << " of " << warps);
@@ -122,7 +121,7 @@ TEST_CASE("no kernel of block ops compares the number of its thread", "[block-pt
   }
 }
 
-TEST_CASE("the number of a thread is read in one place of the library, to split it into lane and warp", "[B25]") {
+TEST_CASE("the library reads the number of a thread in one place, to split it into lane and warp", "[B25]") {
   std::filesystem::path const sources = std::filesystem::path(TEGULA_TEST_DIR) / ".." / "lib";
   if (!std::filesystem::exists(sources)) TEGULA_SKIP("the library's sources are not here");
   int files = 0;

@@ -48,7 +48,7 @@ TEST_CASE("products of tiles of many shapes assemble without spills or serialise
   }
 }
 
-TEST_CASE("products of every element of tensor cores are their own instructions and assemble", "[block-ptx][F27]") {
+TEST_CASE("products of every tensor core element have their own instructions and assemble", "[block-ptx][F27]") {
   std::string const ptxas = find_ptxas();
   struct Case {
     GemmElements elements;
@@ -90,7 +90,7 @@ TEST_CASE("PTX of a product of tiles computes it on the CPU at every trip count"
   for (std::int64_t const trips : {0, 1, 2, 3, 5}) check_machine(module, 136, 40, 16 * trips);
 }
 
-TEST_CASE("PTX of products by threes of warps and in columns of 48 computes them on the CPU", "[block-ptx]") {
+TEST_CASE("PTX of products by three warps and in columns of 48 computes them on the CPU", "[block-ptx]") {
   for (GemmShape const& shape : {GemmShape{48, 96, 16, 2}, GemmShape{16, 48, 16, 2}, GemmShape{8, 48, 32, 2}})
     check_machine(gemm_module(shape), 56, 104, 40);
 }

@@ -175,7 +175,7 @@ TEST_CASE("a host object that cannot run here is refused before it is mapped", "
   CHECK_THROWS_WITH(codegen::load_host(other_cpu), test::ContainsSubstring("this CPU lacks"));
 }
 
-TEST_CASE("a contraction's operands are packed in a phase of their own", "[host]") {
+TEST_CASE("a separate phase packs the operands of a contraction", "[host]") {
   std::string const text = R"(
 kernel @gemm(%A: in tensor<?x?xf32>, %B: in tensor<?x?xf32>, %C: out tensor<?x?xf32>) {
   %m = extent %C {axis = 0} : i64
@@ -260,7 +260,7 @@ TEST_CASE("block indices are divided once, outside the loops over elements", "[h
   CHECK(divisions <= 2);
 }
 
-TEST_CASE("what a CPU does at once of exp and of many quotients is recognised", "[host]") {
+TEST_CASE("code of exp and of quotients uses the vector instructions of each x86-64 level", "[host]") {
   std::string const v4 = softmax_llvm("x86-64-v4");
   CHECK_THAT(v4, test::ContainsSubstring("llvm.x86.avx512.mask.scalef.ps.512"));
   CHECK_THAT(v4, !test::ContainsSubstring("ashr"));  // no other scaling is left

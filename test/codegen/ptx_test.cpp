@@ -107,7 +107,7 @@ TEST_CASE("ptxas takes every kernel for sm_90a without spills or stack", "[ptx]"
   }
 }
 
-TEST_CASE("PTX computes what the simulator computes, at ragged extents, strides and offsets", "[ptx]") {
+TEST_CASE("PTX has the simulator's results at ragged extents, strides and offsets", "[ptx]") {
   std::mt19937_64 random(std::random_device{}());
   int launches = 0;
   for (std::string const& file : kernel_files()) {
@@ -122,7 +122,7 @@ TEST_CASE("PTX computes what the simulator computes, at ragged extents, strides 
   CHECK(launches > 30);
 }
 
-TEST_CASE("a dot of elements that no tensor core takes exactly is refused with its source line", "[ptx]") {
+TEST_CASE("a dot of elements that tensor cores do not multiply exactly is refused with its source line", "[ptx]") {
   ir::Module module = read_module(R"(tegula-ir 1
 
 kernel @product(%a: in tensor<?x?xf32>, %c: out tensor<?x?xf32>) {
@@ -146,8 +146,7 @@ kernel @product(%a: in tensor<?x?xf32>, %c: out tensor<?x?xf32>) {
                           test::ContainsSubstring("dot: tensor cores take the upper 10 bits of the fraction of f32"));
 }
 
-TEST_CASE("powers below 2^-126 become 0 in kernels with products, and stay where every op is rounded as written",
-          "[ptx]") {
+TEST_CASE("powers below 2^-126 become 0 in kernels with products, and stay with exact arithmetic", "[ptx]") {
   ir::Module const module = read_module(R"(tegula-ir 1
 
 kernel @powers(%x: in tensor<?x?xf16> {unit_inner, aligned_16}, %y: out tensor<?x?xf32>) {
@@ -169,7 +168,7 @@ kernel @powers(%x: in tensor<?x?xf16> {unit_inner, aligned_16}, %y: out tensor<?
   CHECK(exact.find("ex2.approx.ftz") == std::string::npos);
 }
 
-TEST_CASE("a GPU architecture that is not known is refused", "[ptx]") {
+TEST_CASE("an unknown GPU architecture is refused", "[ptx]") {
   CompileOptions options;
   options.target = Target::cuda;
   options.architecture = "sm_10";

@@ -86,7 +86,7 @@ int count(std::string const& text, std::string const& word) {
 
 }  // namespace
 
-TEST_CASE("a loop says in LLVM's metadata how many iterations become one", "[ptx][B28]") {
+TEST_CASE("LLVM metadata of a loop states its unroll factor", "[ptx][B28]") {
   std::string const rolled = llvm_of(compiler::lower(module_of(rows), unrolled(0)));
   CHECK(count(rolled, "!\"llvm.loop.unroll.disable\"") == 1);
   CHECK(count(rolled, "llvm.loop.unroll.count") == 0);
@@ -109,7 +109,7 @@ TEST_CASE("the prologue of a pipelined loop is unrolled, its main loop is not", 
   }
 }
 
-TEST_CASE("unrolling takes no registers for addresses", "[ptx][B29]") {
+TEST_CASE("unrolling does not use registers for addresses", "[ptx][B29]") {
   std::string const ptxas = find_ptxas();
   int rolled = 0;
   for (int const factor : {1, 4, 8}) {

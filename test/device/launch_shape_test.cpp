@@ -87,7 +87,7 @@ TEST_CASE("the hand-written counting kernel assembles") {
   CHECK_FALSE(runtime::cuda::assemble(options, count_ptx(), "sm_90a", "count").cubin.empty());
 }
 
-TEST_CASE("kernels run in clusters, and know how many multiprocessors there are") {
+TEST_CASE("kernels run in clusters and read the number of multiprocessors") {
   TEGULA_NEED_HOPPER();
   std::int64_t const processors = device::cuda().limits().processors;
   for (int const cluster : {1, 2, 4, 8}) {
@@ -117,7 +117,7 @@ TEST_CASE("kernels run in clusters, and know how many multiprocessors there are"
   }
 }
 
-TEST_CASE("dependent launches wait for the kernels before them") {
+TEST_CASE("dependent launches wait for the previous kernels") {
   TEGULA_NEED_HOPPER();
   for (bool const dependent : {false, true})
     for (int const cluster : {1, 2}) {
@@ -126,7 +126,7 @@ TEST_CASE("dependent launches wait for the kernels before them") {
     }
 }
 
-TEST_CASE("what the assembler says of serialised wgmma reaches the user from the driver too") {
+TEST_CASE("the driver's assembler notes about serialised wgmma reach the user") {
   TEGULA_NEED_HOPPER();
   std::string ptx = entry_ptx("bad_wgmma", 3 + launch_slots, false, R"(
   .reg .f32 f<8>;

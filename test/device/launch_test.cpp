@@ -146,7 +146,7 @@ TEST_CASE("a grid stated in a launch on a device is a number of tiles, also of a
                     ContainsSubstring("more blocks than the 2147483647"));
 }
 
-TEST_CASE("a forked child of a process that has used CUDA is refused with the reason, and the parent works on") {
+TEST_CASE("a forked child of a process that has used CUDA is refused with the reason, and the parent continues") {
   TEGULA_NEED_DEVICE();
   cuda_stream const order;
   buffer a(order.where(), counting(1000, 0)), b(order.where(), counting(1000, 5));

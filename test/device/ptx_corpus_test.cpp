@@ -65,7 +65,7 @@ void run_on_device(ir::Module const& module, std::string const& text, std::strin
 
 }  // namespace
 
-TEST_CASE("every kernel of the PTX tests computes on a device what the simulator computes", "[device]") {
+TEST_CASE("every kernel of the PTX tests has the simulator's results on a device", "[device]") {
   if (device::cuda_count() == 0) TEGULA_SKIP(device::cuda_status().c_str());
   std::mt19937_64 random(std::random_device{}());
   for (std::string const& file : kernel_files()) {

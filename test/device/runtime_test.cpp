@@ -325,7 +325,7 @@ TEST_CASE("dynamic shared memory above 48 KiB is opted in to, too much is refuse
   CHECK_THROWS_WITH(load_on(compiled, order.where()), ContainsSubstring("2048 threads per CTA needed"));
 }
 
-TEST_CASE("what cannot be loaded or launched on the device is said with its reason") {
+TEST_CASE("a kernel that cannot be loaded or launched on the device is refused with the reason") {
   TEGULA_NEED_DEVICE();
   Scope const scope(support::Assembler::driver);
   device const gpu = device::cuda();

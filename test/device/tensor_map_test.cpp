@@ -322,7 +322,7 @@ TEST_CASE("TMA loads boxes of three to five axes with permuted and repeated stri
   check_load({Element::bf16, {2, 2, 3, 5, 40}, {}, {1, 1, 2, 4, 16}}, {{0, 0, 0, 0, 0}, {1, 1, 2, 3, 32}});
 }
 
-TEST_CASE("TMA fills with NaN where asked for") {
+TEST_CASE("TMA fills with NaN where a map requests it") {
   TEGULA_NEED_HOPPER();
   for (Element const element : {Element::f16, Element::bf16, Element::f32, Element::f64}) {
     Case c{element, {20, 48}, {}, {16, 16}};
@@ -342,7 +342,7 @@ TEST_CASE("TMA loads nothing from a tensor without elements and stores nothing t
   }
 }
 
-TEST_CASE("TMA stores boxes and drops what lies outside") {
+TEST_CASE("TMA stores boxes and drops elements outside the tensor") {
   TEGULA_NEED_HOPPER();
   check_store({Element::f32, {1000}, {}, {64}}, {{0}, {960}, {996}, {1000}});
   for (auto const& [mode, row] : {std::pair{Swizzle::none, 24}, std::pair{Swizzle::b32, 16},
@@ -352,7 +352,7 @@ TEST_CASE("TMA stores boxes and drops what lies outside") {
   check_store({Element::bf16, {2, 2, 3, 5, 40}, {}, {1, 1, 2, 4, 16}}, {{0, 0, 0, 0, 0}, {1, 1, 2, 3, 32}});
 }
 
-TEST_CASE("views that TMA cannot copy are refused before the device is asked") {
+TEST_CASE("views that TMA cannot copy are refused before any call of the driver") {
   TEGULA_NEED_HOPPER();
   cuda_stream const order;
   Case const c{Element::bf16, {37, 72}, {80, 1}, {16, 64}, Swizzle::b128};

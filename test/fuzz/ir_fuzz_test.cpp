@@ -162,7 +162,7 @@ TEST_CASE("fuzz: random kernels are well-formed, and their text reads back") {
   });
 }
 
-TEST_CASE("fuzz: damaged text is refused with a place, or means something that prints and reads back") {
+TEST_CASE("fuzz: damaged text is refused with a place, or parses to IR that prints and reads back") {
   int refused = 0, kept = 0;
   for_each_seed(500, [&](std::uint64_t seed) {
     Random random(seed);
@@ -261,7 +261,7 @@ std::string contradiction(analysis::ValueFacts const& facts, Memory const& memor
 
 }  // namespace
 
-TEST_CASE("fuzz: axis facts hold of what the simulator computes") {
+TEST_CASE("fuzz: axis facts hold for the values of the simulator") {
   int informative = 0;
   for_each_seed(100, [&](std::uint64_t seed) {
     RandomKernel const kernel(seed, true);

@@ -96,7 +96,7 @@ void check(RandomKernel const& kernel, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("random pipelines keep what random kernels compute", "[fuzz]") {
+TEST_CASE("random pipelines keep the results of random kernels", "[fuzz]") {
   std::int64_t const first = environment("TEGULA_FUZZ_SEED", 1), count = environment("TEGULA_FUZZ_KERNELS", 300);
   for (std::int64_t i = first; i < first + count; ++i) {
     auto const seed = static_cast<std::uint64_t>(i);

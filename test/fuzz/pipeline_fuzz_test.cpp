@@ -54,7 +54,7 @@ JudgeOptions without_first(std::string_view wanted) {
 
 }  // namespace
 
-TEST_CASE("fuzz: kernels that once came out wrong are right behind each pass", "[N2]") {
+TEST_CASE("fuzz: kernels of former faults are right after each pass", "[N2]") {
   auto const files = kept();
   CHECK(files.size() >= 19);
   for (std::string const& file : files) {
@@ -67,7 +67,7 @@ TEST_CASE("fuzz: kernels that once came out wrong are right behind each pass", "
   }
 }
 
-TEST_CASE("fuzz: a pass that takes a barrier's expected bytes away is named, and the kernel shrinks", "[N2]") {
+TEST_CASE("fuzz: a pass that removes the expected bytes of a barrier is named, and the kernel shrinks", "[N2]") {
   // The first of the kept cases, with all kinds of things that do not matter.
   std::string text = test::read_file(std::string(TEGULA_TEST_DIR) + "/fuzz/kept/one_stage_in_next_turn.tir");
   auto const put = [&](std::string const& before, std::string const& more) { text.insert(text.find(before), more); };
@@ -109,7 +109,7 @@ TEST_CASE("fuzz: a pass that leaves out a barrier is named", "[N2]") {
   CHECK_THAT(found.what, test::ContainsSubstring("race"));
 }
 
-TEST_CASE("fuzz: a pass that leaves itself something to do is named", "[N2]") {
+TEST_CASE("fuzz: a pass that changes its own output is named", "[N2]") {
   JudgeOptions options;
   options.each_pass = true;
   options.behind = [](std::string_view pass, ir::Module& module) {
@@ -120,7 +120,7 @@ TEST_CASE("fuzz: a pass that leaves itself something to do is named", "[N2]") {
   CHECK_THAT(found.what, test::ContainsSubstring("run again"));
 }
 
-TEST_CASE("fuzz: random kernels hold what their generators promise", "[N2]") {
+TEST_CASE("fuzz: random kernels have the properties that their generators promise", "[N2]") {
   std::map<std::string, int> found;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     PipelineCase const one = random_case(seed);
@@ -238,7 +238,7 @@ TEST_CASE("fuzz: random kernels hold what their generators promise", "[N2]") {
   }
 }
 
-TEST_CASE("fuzz: texts whose threads hold copies of all elements run with few schedules", "[N2]") {
+TEST_CASE("fuzz: texts whose threads all hold copies of the elements run with few schedules", "[N2]") {
   auto const runs_of =
       [](std::string const& type) {
         JudgeOptions options;

@@ -47,7 +47,7 @@ TEST_CASE("fuzz: jobs that throw, die or hang lose their own results alone", "[N
   }
 }
 
-TEST_CASE("fuzz: jobs that have not begun are left out when it is time to stop", "[N2]") {
+TEST_CASE("fuzz: jobs that have not begun are skipped at the time limit", "[N2]") {
   ProcessOptions options;
   options.processes = 2;
   std::uint64_t seen = 0;

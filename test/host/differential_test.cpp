@@ -58,7 +58,7 @@ TEST_CASE("random elementwise, row and reduction kernels give the simulator's bi
     check(KernelGenerator(static_cast<std::uint64_t>(seed)).exact(), static_cast<std::uint64_t>(seed));
 }
 
-TEST_CASE("random matrix products stay near the simulator's", "[host]") {
+TEST_CASE("random matrix products are near the simulator's", "[host]") {
   std::int64_t const first = environment("TEGULA_DIFFERENTIAL_SEED", 1),
                      count = environment("TEGULA_DIFFERENTIAL_KERNELS", 20);
   for (std::int64_t seed = first; seed < first + count; ++seed)

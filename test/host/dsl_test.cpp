@@ -90,7 +90,7 @@ TEST_CASE("masks by index predicates, select and borders") {
   CHECK(right);
 }
 
-TEST_CASE("mask_outside replaces what lies beyond an extent") {
+TEST_CASE("mask_outside replaces elements beyond an extent") {
   auto const k = kernel("limited", [](in<float, 1> x, out<float, 1> y, arg<int> limit) {
     auto g = grid_over(y, shape<8>);
     store(y, shape<8>, mask_outside(load(x, shape<8>, g[0]), axis<0>, g[0], limit, -5), g[0]);
@@ -140,7 +140,7 @@ TEST_CASE("structs of parameters are parameters, their members in place") {
   for (std::size_t i = 0; i < y.size(); ++i) CHECK(y[i] == x[i] * factor[i] + 3);
 }
 
-TEST_CASE("if_ and loop run what the host decides by arguments", "[F33]") {
+TEST_CASE("if_ and loop take the branches and trip counts that arguments decide", "[F33]") {
   auto const k = kernel("control", [](in<float, 1> x, arg<int> rounds, out<float, 1> y) {
     auto g = grid_over(y, shape<16>);
     tile v = load(x, shape<16>, g[0]);

@@ -54,7 +54,7 @@ std::string edited(std::string text) {
 
 }  // namespace
 
-TEST_CASE("one constant of a dump is changed and the new value comes out, with warm caches", "[D13]") {
+TEST_CASE("a changed constant of a dump gives the new value, with warm caches", "[D13]") {
   FreshCaches const fresh;
   support::Options const plain = support::options();
   CHECK(launched() == 107);  // memory and disk hold it now
@@ -88,7 +88,7 @@ TEST_CASE("one constant of a dump is changed and the new value comes out, with w
   CHECK(fresh.files().size() == 1);
 }
 
-TEST_CASE("an edited dump in force does not reach the caches of launches without it", "[D13]") {
+TEST_CASE("an edited dump does not reach the caches of launches without it", "[D13]") {
   FreshCaches const fresh;
   support::Options const plain = support::options();
   support::Options dumping = plain;

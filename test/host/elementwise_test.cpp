@@ -240,7 +240,7 @@ TEST_CASE("conversions round once, truncate and saturate", "[host]") {
   check_against_simulator(unary_text("bitcast", "i64", "f64"), {d, e});
 }
 
-TEST_CASE("every code of a float of 8 bits has the simulator's value on the host", "[host]") {
+TEST_CASE("every code of an 8-bit float has the simulator's value on the host", "[host]") {
   for (Element element : {Element::e4m3, Element::e5m2})
     for (Element to : {Element::f32, Element::f16, Element::f64, Element::i8, Element::e4m3, Element::e5m2}) {
       if (element == to) continue;
@@ -278,7 +278,7 @@ kernel @moved(%a: in tensor<?x?xEL>, %n: EL, %c: out tensor<?x?xEL>, %d: out ten
     }
 }
 
-TEST_CASE("elementary functions are the ones of the simulator", "[host]") {
+TEST_CASE("elementary functions have the simulator's values", "[host]") {
   for (Element element : {Element::f16, Element::bf16, Element::f32, Element::f64})
     for (ElementaryRow const& row : elementary_rows) {
       INFO(row.name << " of " << name(element));

@@ -87,7 +87,7 @@ std::size_t code_bytes(K const& kernel, CompileOptions const& options) {
 
 }  // namespace
 
-TEST_CASE("functions: noinline gives one function and a call for each use, to the end of the passes", "[F5]") {
+TEST_CASE("functions: noinline keeps one function and a call for each use through all passes", "[F5]") {
   auto const k = chain<7>(stays);
   CHECK(traced_counts(k).functions == 1);
   CHECK(traced_counts(k).calls == 7);
@@ -117,7 +117,7 @@ TEST_CASE("functions: ten calls make code grow by less than two bodies", "[F6]")
   }
 }
 
-TEST_CASE("functions: no expression is shared across a noinline border", "[F8]") {
+TEST_CASE("functions: a noinline border stops the sharing of expressions", "[F8]") {
   constexpr auto shares = [](auto const& f) {
     return kernel("shares", [&f](in<float, 1> x, out<float, 1> y) {
       auto g = grid_over(y, shape<256>);
@@ -191,7 +191,7 @@ TEST_CASE("functions: tensors, scalars and several results go through a call", "
   CHECK(z2 == z);
 }
 
-TEST_CASE("functions: a body from another module compiles once it is linked, and not before", "[F9]") {
+TEST_CASE("functions: a body from another module compiles after it is linked, and not before", "[F9]") {
   auto const read = [](std::string const& text) {
     ir::ParseResult parsed = ir::parse("tegula-ir 1\n" + text);
     INFO(parsed.diagnostics.str());

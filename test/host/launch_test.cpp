@@ -118,7 +118,7 @@ TEST_CASE("scalars are converted, structs of parameters are flat, a grid in the 
   CHECK(to == from);
 }
 
-TEST_CASE("a prepared launch runs with what the arrays hold then and outlives the caches") {
+TEST_CASE("a prepared launch reads the current contents of its arrays and outlives the caches") {
   FreshCaches const fresh(support::CacheMode::off);
   Sums s(300);
   prepared const go = prepare(vadd, s.a, s.b, s.c);
@@ -205,7 +205,7 @@ TEST_CASE("a kernel with captures is traced at each launch and never stale") {
   CHECK(jit::counters().compilations == start.compilations + 2);
 }
 
-TEST_CASE("two translation units with different lambdas of the same name keep apart") {
+TEST_CASE("two translation units with different lambdas of the same name have different kernels") {
   FreshCaches const fresh;
   std::vector<float> x(100, 5), y(100);
   for (int round = 0; round < 2; ++round) {
@@ -218,7 +218,7 @@ TEST_CASE("two translation units with different lambdas of the same name keep ap
   CHECK(fresh.files().size() == 2);
 }
 
-TEST_CASE("a second process's work begins where the disk cache ends") {
+TEST_CASE("a second process reuses the disk cache") {
   FreshCaches const fresh;
   auto const start = jit::counters();
   Sums s(1000);
@@ -232,7 +232,7 @@ TEST_CASE("a second process's work begins where the disk cache ends") {
   CHECK(jit::counters().compilations == start.compilations + 1);
 }
 
-TEST_CASE("a damaged cache file is ignored with a warning and written anew") {
+TEST_CASE("a damaged cache file is ignored with a warning and replaced") {
   FreshCaches const fresh;
   static int warnings = 0;
   warnings = 0;
@@ -257,7 +257,7 @@ TEST_CASE("a damaged cache file is ignored with a warning and written anew") {
   support::set_warning_handler(former);
 }
 
-TEST_CASE("the key names architecture, facts, versions and IR, and two keys tell their difference", "[F18]") {
+TEST_CASE("the key names architecture, facts, versions and IR, and two keys print their difference", "[F18]") {
   FreshCaches const fresh;
   jit::Traced const traced(vadd.trace());
   CompileOptions v2 = jit::launch_options(device::host(), {{true, true}, {true, false}, {}});
@@ -374,7 +374,7 @@ TEST_CASE("eight processes that compile into one cache leave whole entries and n
   CHECK(jit::counters().compilations == start.compilations);
 }
 
-TEST_CASE("what only values tell is a user error before anything runs") {
+TEST_CASE("an error that only values show is a user error before the kernel runs") {
   FreshCaches const fresh(support::CacheMode::off);
   Sums s(100);
   std::vector<float> shorter(99);
@@ -433,7 +433,7 @@ TEST_CASE("equal kernels in two places share code and keep their own source line
   CHECK(jit::counters().compilations == start.compilations + 1);
 }
 
-TEST_CASE("what a parameter's type vouches for is checked") {
+TEST_CASE("the facts of a parameter's type are checked") {
   FreshCaches const fresh(support::CacheMode::off);
   constexpr auto vouched = kernel("vouched", [](in<float, 1, multiple_of<16>> x, out<float, 1> y) {
     auto g = grid_over(y, shape<64>);
@@ -473,7 +473,7 @@ TEST_CASE("a failing kernel fails the same way cold, warm and from disk", "[F40]
   }
 }
 
-TEST_CASE("explain tells facts, grid, requirements and path") {
+TEST_CASE("explain prints facts, grid, requirements and path") {
   FreshCaches const fresh;
   Sums s(1000);
   std::vector<float> wide(2000);
@@ -509,7 +509,7 @@ TEST_CASE("the simulator gives the same values, and TEGULA_SIMULATE sends every 
   CHECK_THROWS_WITH(launch(here, vadd, s.a, s.c, s.c), ContainsSubstring("share memory"));
 }
 
-TEST_CASE("warps simulate what the passes make of a kernel, under any schedule", "[N1]") {
+TEST_CASE("the kernel after the GPU passes is simulated warp by warp under any schedule", "[N1]") {
   FreshCaches const fresh(support::CacheMode::off);
   Sums s(300);
   for (schedule::order const& order : {schedule::seed(7), schedule::latest(), schedule::earliest(), schedule::starve(1),

@@ -170,7 +170,7 @@ TEST_CASE("child of the test with launches at exit", "[.]") {
   CHECK(at_exit.work.run());
 }
 
-TEST_CASE("destructors of static objects launch what is compiled and refuse the rest") {
+TEST_CASE("destructors of static objects launch compiled kernels and refuse the rest") {
   FreshCaches const fresh(support::CacheMode::off);
   std::string const file = fresh.folder() + "-result";
   ::setenv("TEGULA_TEST_RESULT", file.c_str(), 1);
@@ -213,7 +213,7 @@ trace::TracedKernel record_scaled(float factor) {
 
 }  // namespace
 
-TEST_CASE("a library that is mapped where another was unloaded runs its own kernel") {
+TEST_CASE("a library at the address of an unloaded one runs its own kernel") {
   FreshCaches const fresh(support::CacheMode::off);
   std::vector<float> const x(100, 1);
   std::vector<float> y(100);

@@ -121,7 +121,7 @@ kernel @loops(%a: in tensor<?x?xf32>, %n: i64, %c: out tensor<?x?xf32>, %d: out 
   }
 }
 
-TEST_CASE("calls are inlined, nested ones too", "[host]") {
+TEST_CASE("calls are inlined, also nested calls", "[host]") {
   std::string const text = R"(
 function @twice(%x: tile<16xf32>, %s: f32) -> (tile<16xf32>) {
   %b = splat %s : tile<16xf32>

@@ -38,7 +38,7 @@ inline constexpr auto oversized = kernel("oversized", [](in<bf16, 2> a, in<bf16,
 
 }  // namespace
 
-TEST_CASE("a simulation says whether it ran tiles or warps, by which passes and with which arithmetic") {
+TEST_CASE("a simulation reports tiles or warps, the passes and the arithmetic") {
   FreshCaches const fresh(support::CacheMode::off);
   std::vector<float> const x(200, 3);
   std::vector<float> y(200);

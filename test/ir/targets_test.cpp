@@ -17,7 +17,7 @@ std::filesystem::path file_of(test::Target const& target) {
 
 }  // namespace
 
-TEST_CASE("targets: every hand-written kernel takes the arguments that its table row makes") {
+TEST_CASE("targets: every hand-written kernel takes the arguments of its table row") {
   int found = 0;
   for (test::Target const& target : test::targets()) {
     if (!std::filesystem::exists(file_of(target))) continue;
@@ -54,7 +54,7 @@ TEST_CASE("targets: every file has a row in the table") {
   }
 }
 
-TEST_CASE("targets: references hold what the mathematics says, and a wrong element is named") {
+TEST_CASE("targets: references match their formulas, and a wrong element is named") {
   for (test::Target const& target : test::targets()) {
     INFO(std::string(target.name));
     Extents const& shape = target.small[1];

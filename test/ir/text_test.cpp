@@ -26,7 +26,7 @@ std::vector<std::filesystem::path> texts_of(std::string const& folder) {
 
 }  // namespace
 
-TEST_CASE("text: what was printed parses and prints the same bytes") {
+TEST_CASE("text: printed text parses and prints the same bytes") {
   auto const files = texts_of("roundtrip");
   REQUIRE(files.size() >= 5);
   for (auto const& file : files) {
@@ -106,7 +106,7 @@ bool matches(std::string const& expected, support::Diagnostic const& found) {
 
 }  // namespace
 
-TEST_CASE("text: malformed text is refused with its place, the message stands beside the line", "[F11][F12]") {
+TEST_CASE("text: malformed text is refused with its place, and the message is beside the line", "[F11][F12]") {
   int cases = 0;
   for (auto const& file : texts_of("invalid")) {
     for (InvalidCase const& one : invalid_cases(file.string())) {

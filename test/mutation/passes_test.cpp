@@ -108,7 +108,7 @@ TEST_CASE("deletion: row kernels need each synchronising op that the passes inse
                        {softmax({7, 1000}, 1), softmax({1, 8}, 1)});
 }
 
-TEST_CASE("deletion: pointwise kernels and kernels with functions that stay need each synchronising op",
+TEST_CASE("deletion: pointwise kernels and kernels with noinline functions need each synchronising op",
           "[sim][block][N1][F16]") {
   check_each_op_counts(lowered(samples::vadd),
                        {{input("a", Element::f32, {5003}, 1), input("b", Element::f32, {5003}, 2),
@@ -142,7 +142,7 @@ TEST_CASE("deletion: two products of one left operand need each synchronising op
   CHECK(check_each_op_counts(lowered(gated<64, 64, 64>), {arguments(128, 128, 512), arguments(128, 128, 0)}) > 20);
 }
 
-TEST_CASE("deletion: products of every way to warps and stages need each synchronising op", "[sim][block][N1]") {
+TEST_CASE("deletion: products of all warp counts and stages need each synchronising op", "[sim][block][N1]") {
   struct Case {
     GemmShape shape;
     Choice persistence = Choice::automatic, specialization = Choice::automatic, epilogue = Choice::automatic;

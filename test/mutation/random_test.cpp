@@ -124,7 +124,7 @@ TEST_CASE("deletion: the kept kernels of the fuzzer need each synchronising op",
   CHECK(4 * all.rare < all.ops);
 }
 
-TEST_CASE("deletion: ops that are not missed are those of the known reasons", "[sim][block][N1]") {
+TEST_CASE("deletion: every op that can be deleted has a known reason", "[sim][block][N1]") {
   using enum fuzz::Reason;
   (void)check_folder("/mutation/not_missed", {{"fence_behind_a_fence", {{others_order, 2}}},
                                               {"main_loop_of_one_iteration", {{one_iteration, 1}}},
@@ -134,7 +134,7 @@ TEST_CASE("deletion: ops that are not missed are those of the known reasons", "[
                                               {"stores_of_two_buffers", {{others_order, 3}, {each_other_orders, 2}}}});
 }
 
-TEST_CASE("deletion: an op that stands there twice is found", "[sim][block][N1]") {
+TEST_CASE("deletion: a duplicated op is found", "[sim][block][N1]") {
   for (std::string const name : {"wait_in_inner_loop", "last_products_of_kept_ring"}) {
     INFO(name);
     CHECK(fuzz::without_each_op(kept(name), put_twice<ir::WarpBarrierOp>).unsettled.size() == 2);

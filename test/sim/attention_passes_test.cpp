@@ -74,7 +74,7 @@ TEST_CASE("attention as tiles through the passes is clean, and right at ragged l
   for (std::int64_t const length : {1, 130, 300}) check_attention(module, length, false);
 }
 
-TEST_CASE("causal attention as tiles leaves out what is masked, and CTAs take pairs of tiles", "[sim][block]") {
+TEST_CASE("causal attention as tiles skips masked tiles, and CTAs take pairs of tiles", "[sim][block]") {
   ir::Module const module = lowered("tiles/attention_causal.tir", false);
   CHECK(count(module, ir::OpKind::TmaStoreOp) >= 1);  // turns of pairs are blocks, which never store to one place
   for (std::int64_t const length : {1, 64, 130, 300}) check_attention(module, length, true);
@@ -89,7 +89,7 @@ TEST_CASE("scales of attention may be negative, and 0", "[sim][block]") {
   }
 }
 
-TEST_CASE("turns of warpgroups change the schedule alone", "[sim]") {
+TEST_CASE("turns of warpgroups change only the schedule", "[sim]") {
   ir::Module module = lowered("dsl/attention.tir", false);
   auto const turns = [&] {
     std::vector<ir::Op*> found;

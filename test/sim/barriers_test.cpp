@@ -52,7 +52,7 @@ std::string run(ir::Module const& module, RandomShared const& program, std::uint
 
 }  // namespace
 
-TEST_CASE("the hand-written kernels need no barrier and no fence more", "[sim][block]") {
+TEST_CASE("the hand-written kernels need no further barrier or fence", "[sim][block]") {
   for (test::Target const& target : targets()) {
     auto module = target_module(target);
     transform::run_pipeline(module, "allocate-shared-memory", {});
@@ -62,7 +62,7 @@ TEST_CASE("the hand-written kernels need no barrier and no fence more", "[sim][b
   }
 }
 
-TEST_CASE("the hand-written kernels without their barriers and fences get as many", "[sim][block]") {
+TEST_CASE("the hand-written kernels without their barriers and fences get the same number back", "[sim][block]") {
   for (test::Target const& target : targets()) {
     auto module = target_module(target);
     transform::run_pipeline(module, "allocate-shared-memory", {});
@@ -128,7 +128,7 @@ TEST_CASE("random kernels with copies are clean with barriers and fences inserte
   CHECK(count.superfluous * 40 <= count.inserted);
 }
 
-TEST_CASE("callers meet where a called function leaves bytes unordered, and only there", "[sim][block][F16]") {
+TEST_CASE("a caller gets a barrier only where a called function leaves bytes unordered", "[sim][block][F16]") {
   auto const sweep = [](ir::Module const& module, char const* kernel) {
     HostTensor t(Element::i32, {128}), u(Element::i32, {128});
     block::Simulation simulation(*module.find(kernel), {t.view(), u.view()});

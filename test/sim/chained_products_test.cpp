@@ -56,7 +56,7 @@ TEST_CASE("one copied tile is read by wgmma as k and as trans(k)", "[sim][B1]") 
     }
 }
 
-TEST_CASE("a tile of other elements than 16 bits is read by wgmma as trans(k) alone, for a true reason", "[sim][F27]") {
+TEST_CASE("wgmma reads a tile of 8- or 32-bit elements only as trans(k), for a true reason", "[sim][F27]") {
   for (Element const element : {Element::e4m3, Element::f32}) {
     ChainShape const shape{64, 32, 64, 2, element};
     ir::Module const module = compiler::lower(module_of(chain_text(shape)), dense_options());

@@ -84,7 +84,7 @@ void check_equal(ir::Module const& module, std::int64_t from, std::int64_t to) {
 
 }  // namespace
 
-TEST_CASE("a result that may begin before its tensor is stored by pointers, one that cannot by copies", "[sim]") {
+TEST_CASE("a result that may begin before its tensor is stored by pointers, other results by copies", "[sim]") {
   ir::Module const before = product_to("%back", "  %back = constant {value = -16 : i64} : i64");
   ir::Module const anywhere = product_to("%to");
   ir::Module const inside = product_to("%later", "  %later = constant {value = 16 : i64} : i64");
@@ -151,7 +151,7 @@ TEST_CASE("the simulator reports copies at coordinates that 32 bits cannot hold,
   CHECK_THAT(reports("store", -8), ContainsSubstring("starts at a negative offset"));
 }
 
-TEST_CASE("comparisons of coordinates with limits of any size keep their meaning in 32 bits", "[sim]") {
+TEST_CASE("comparisons of coordinates with limits of any size keep their results in 32 bits", "[sim]") {
   // Whether a column lies before %end, and behind %window columns before its row.
   std::string const text = R"(
 kernel @k(%y: out tensor<?x?xf32>, %start: i64, %end: i64, %window: i64) {

@@ -46,7 +46,7 @@ TEST_CASE("expanded elementary functions give the same bits", "[sim]") {
     }
 }
 
-TEST_CASE("expanded-math does not hold of a module with any expanded function left", "[sim]") {
+TEST_CASE("expanded-math does not hold for a module with an unexpanded function", "[sim]") {
   for (test::ElementaryRow const& row : test::elementary_rows) {
     INFO(row.name);
     auto module = module_of(
@@ -70,7 +70,7 @@ TEST_CASE("16-bit arithmetic done in f32 gives the same bits", "[sim]") {
   }
 }
 
-TEST_CASE("casts from and to narrow floats by way of f32 give the same bits", "[sim]") {
+TEST_CASE("casts from and to narrow floats through f32 give the same bits", "[sim]") {
   for (int from = 0; from < element_count; ++from)
     for (int to = 1; to < element_count; ++to) {
       auto const a = static_cast<Element>(from), b = static_cast<Element>(to);
@@ -94,7 +94,7 @@ TEST_CASE("casts from and to narrow floats by way of f32 give the same bits", "[
     }
 }
 
-TEST_CASE("every code of a float of 8 bits is taken apart as the simulator reads it", "[sim]") {
+TEST_CASE("every code of an 8-bit float expands to the simulator's value", "[sim]") {
   for (std::string const element : {"e4m3", "e5m2"}) {
     INFO(element);
     auto module = module_of("kernel @k(%x: in tensor<?x" + element +
@@ -113,7 +113,7 @@ TEST_CASE("every code of a float of 8 bits is taken apart as the simulator reads
   }
 }
 
-TEST_CASE("products of floats of 8 bits become products of f32 with the same bits", "[sim]") {
+TEST_CASE("products of 8-bit floats become products of f32 with the same bits", "[sim]") {
   for (std::string const left : {"e4m3", "e5m2"})
     for (std::string const right : {"e4m3", "e5m2"}) {
       INFO(left << " by " << right);

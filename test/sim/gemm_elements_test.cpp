@@ -35,8 +35,7 @@ int depth(Element element) { return 32 / bytes(element); }
 
 }  // namespace
 
-TEST_CASE("products of every element of tensor cores go by wgmma where K is adjacent in both operands",
-          "[sim][B1][F27]") {
+TEST_CASE("products of every tensor core element use wgmma where K is adjacent in both operands", "[sim][B1][F27]") {
   for (GemmElements const& of : elements) {
     int const k = 2 * depth(of.a);
     ir::Module const module = compiler::lower(gemm_module({64, 32, k, 3, true, of}), gemm_options());
@@ -48,7 +47,7 @@ TEST_CASE("products of every element of tensor cores go by wgmma where K is adja
   }
 }
 
-TEST_CASE("only elements of 16 bits go by wgmma where another axis than K is adjacent", "[sim][F27]") {
+TEST_CASE("only 16-bit elements use wgmma where an axis other than K is adjacent", "[sim][F27]") {
   for (GemmElements const& of : elements) {
     int const k = depth(of.a);
     ir::Module const module = compiler::lower(gemm_module({64, 32, k, 2, false, of}), gemm_options());
@@ -59,7 +58,7 @@ TEST_CASE("only elements of 16 bits go by wgmma where another axis than K is adj
   }
 }
 
-TEST_CASE("products with too few rows for wgmma change their operands' roles or go warp by warp", "[sim][F27]") {
+TEST_CASE("products with too few rows for wgmma swap their operands or use mma", "[sim][F27]") {
   for (GemmElements const& of : elements) {
     int const k = depth(of.a);
     ir::Module const swapped = compiler::lower(gemm_module({16, 64, k, 2, true, of}), gemm_options());
@@ -73,7 +72,7 @@ TEST_CASE("products with too few rows for wgmma change their operands' roles or 
   }
 }
 
-TEST_CASE("an operand that is converted on its way stays in registers of the product's layout", "[sim][F2]") {
+TEST_CASE("a converted operand stays in registers of the product's layout", "[sim][F2]") {
   for (GemmElements const& of : elements) {
     if (is_integer(of.a) || bytes(of.a) != 1) continue;
     GemmShape shape{64, 32, 2 * depth(of.a), 2, true, of};
@@ -85,7 +84,7 @@ TEST_CASE("an operand that is converted on its way stays in registers of the pro
   }
 }
 
-TEST_CASE("integers of 8 bits go by wgmma in the numbers of columns that it has", "[sim][F27]") {
+TEST_CASE("8-bit integers use wgmma in the numbers of columns that it supports", "[sim][F27]") {
   GemmElements const of{Element::i8, Element::i8, Element::i32};
   for (int const n : {8, 24, 32, 40, 272}) {
     ir::Module const module = compiler::lower(gemm_module({64, n, 32, 2, true, of}), gemm_options());
@@ -95,7 +94,7 @@ TEST_CASE("integers of 8 bits go by wgmma in the numbers of columns that it has"
   }
 }
 
-TEST_CASE("a product of f32 is taken as tf32 only where that is asked for", "[sim][F27]") {
+TEST_CASE("a product of f32 uses tf32 only on request", "[sim][F27]") {
   std::string text = gemm_text({64, 32, 16, 2, true, {Element::f32, Element::f32, Element::f32}});
   std::string const wish = " {precision = tf32}";
   text.replace(text.find(wish), wish.size(), "");

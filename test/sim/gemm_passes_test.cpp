@@ -71,7 +71,7 @@ TEST_CASE("a product of tiles goes to one to four warpgroups", "[sim]") {
   }
 }
 
-TEST_CASE("products that no wgmma takes go warp by warp from registers", "[sim]") {
+TEST_CASE("products that wgmma does not support use mma from registers", "[sim]") {
   for (bool const copied : {true, false}) {  // by TMA, and by pointers through scratch memory
     for (GemmShape const& shape : {GemmShape{32, 32, 16, 2}, GemmShape{16, 8, 16}, GemmShape{48, 40, 32, 2, true}}) {
       CompileOptions options = gemm_options();
@@ -84,7 +84,7 @@ TEST_CASE("products that no wgmma takes go warp by warp from registers", "[sim]"
   }
 }
 
-TEST_CASE("warps that exchange at the barrier of the CTA keep the copies among them", "[sim]") {
+TEST_CASE("copies stay with warps that exchange at the barrier of the CTA", "[sim]") {
   CompileOptions options = gemm_options();
   options.facts[1] = {};  // B goes by pointers, and to its place in the product through scratch memory
   ir::Module const module = compiler::lower(gemm_module({64, 64, 32, 2}), options);
@@ -98,7 +98,7 @@ TEST_CASE("more tiles than CTAs are each computed once, whatever the grid", "[si
   check_on_grids(module, 64 * 9, 16 * 3, 32, {{1, 1, 1}, {3, 1, 1}, {2, 3, 1}, {40, 1, 1}});
 }
 
-TEST_CASE("rings are right before warps are specialised too", "[sim][B7]") {
+TEST_CASE("rings are also right before warps are specialised", "[sim][B7]") {
   for (int const stages : {2, 4}) {
     ir::Module module = gemm_module({64, 16, 16, stages});
     transform::run_pipeline(module, std::string(up_to_rings) + ",insert-barriers", gemm_options());

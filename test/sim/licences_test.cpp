@@ -172,7 +172,7 @@ double strange(std::int64_t row, std::int64_t column) {
 
 }  // namespace
 
-TEST_CASE("exact arithmetic keeps the NaN of rows that see nothing at first", "[sim][block]") {
+TEST_CASE("exact arithmetic keeps the NaN of rows that are masked at first", "[sim][block]") {
   for (bool const hides : {false, true})
     for (bool const stores : {false, true})
       check({.hides = hides, .stores = stores, .factors = true}, true, partly_hidden);
@@ -191,8 +191,7 @@ TEST_CASE("exact arithmetic keeps NaN and infinities among scores and values", "
     }
 }
 
-TEST_CASE("free arithmetic gives numbers where the text does, and keeps the NaN of scores that are seen",
-          "[sim][block]") {
+TEST_CASE("free arithmetic is finite where the text is, and keeps the NaN of unmasked scores", "[sim][block]") {
   // Only a row that sees nothing in a block before it has seen something may come out as a number.
   auto const hidden_row = [](std::int64_t row) { return row >= 8; };
   auto const hidden_before_it_is_strange = [](std::int64_t row) {
@@ -211,7 +210,7 @@ TEST_CASE("free arithmetic gives numbers where the text does, and keeps the NaN 
   check({.scaled = true}, false, plain, {}, -0.75);
 }
 
-TEST_CASE("what a softmax makes of its factors besides, and sums in f16, are as the text has them", "[sim][block]") {
+TEST_CASE("further factors of a softmax, and sums in f16, follow the text", "[sim][block]") {
   auto const grows_slowly = [](std::int64_t row, std::int64_t column) {
     return 1.6 * static_cast<double>(column / 64) + static_cast<double>(row) / 64;
   };

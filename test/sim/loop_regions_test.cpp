@@ -135,8 +135,7 @@ TEST_CASE("loops cut into stages at random give the same values at every trip co
   }
 }
 
-TEST_CASE("a loop whose copies alone run ahead has an epilogue that loops, and none with a test in its place",
-          "[sim][B13][B24]") {
+TEST_CASE("a loop whose copies alone run ahead has an epilogue, or predicated ops instead", "[sim][B13][B24]") {
   for (Tail const tail : {Tail::epilogue, Tail::predicated}) {
     ir::Module module = module_of(text);
     ir::Op& loop = loop_of(module);

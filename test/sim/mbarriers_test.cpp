@@ -161,7 +161,7 @@ TEST_CASE("init dominates every use of an mbarrier", "[B4]") {
              ContainsSubstring("mbarrier_init: %full[1] is initialised already"));
 }
 
-TEST_CASE("init dominates every use in the hand-written kernels, each of which needs it", "[B4]") {
+TEST_CASE("init dominates every use in the hand-written kernels, and each kernel needs it", "[B4]") {
   for (TargetText const& target : target_modules()) {
     CHECK(ir::verify(target.module).str() == "");
     auto const without = mutations(target.module, [](ir::Op const& op) { return op.is<ir::MbarrierInitOp>(); });
@@ -186,7 +186,7 @@ TEST_CASE("invalidation comes after every use, on every path", "[B4]") {
              ContainsSubstring("mbarrier_inval: %full[0] was invalidated before"));
 }
 
-TEST_CASE("invalidation covers what was initialised", "[B11]") {
+TEST_CASE("invalidation covers all initialised mbarriers", "[B11]") {
   CHECK(refusal(with("mbarrier_inval %full", "mbarrier_inval %f0\n    mbarrier_inval %f1")) == "");
   for (char const* some : {"%f0", "%f1"})
     CHECK_THAT(
@@ -205,7 +205,7 @@ TEST_CASE("invalidation covers what was initialised", "[B11]") {
              ContainsSubstring("1 of the 2 initialised objects of %full are invalidated"));
 }
 
-TEST_CASE("no buffer is touched over a live mbarrier", "[B16]") {
+TEST_CASE("an access to the bytes of a live mbarrier is refused", "[B16]") {
   // Never invalidated, or the buffer touched too early.
   CHECK_THAT(
       refusal(with("mbarrier_inval %full", "")),
@@ -326,7 +326,7 @@ kernel @ring(%X: in tensor<?x?xf32> {unit_inner, aligned_16}, %n: i64) warps = 1
   }
 }
 
-TEST_CASE("the hand-written kernels have a barrier per stage and none too many", "[B10]") {
+TEST_CASE("the hand-written kernels have one barrier per stage and no more", "[B10]") {
   for (TargetText const& target : target_modules()) {
     INFO(target.name);
     std::set<ir::Op const*> filled;

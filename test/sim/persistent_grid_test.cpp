@@ -71,7 +71,7 @@ void check(ir::Module const& module, Extents const& extents) {
 
 }  // namespace
 
-TEST_CASE("CTAs that stay compute every tile of an uneven grid once", "[sim]") {
+TEST_CASE("persistent CTAs compute every tile of an uneven grid once", "[sim]") {
   for (int const axis : {0, 1, 2})
     for (char const* const trips : {"add %b, %one", "sub %n, %b", "mul %b, %b"}) {
       ir::Module const module = counting(axis, trips);

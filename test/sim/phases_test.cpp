@@ -118,7 +118,7 @@ TEST_CASE("stage and parity of every wait come from one counter that is alive fr
   }
 }
 
-TEST_CASE("a parity from elsewhere is found", "[B17]") {
+TEST_CASE("a parity from another counter is found", "[B17]") {
   std::string const gemm = read_file(std::string(TEGULA_TEST_DIR) + "/ir/target/gemm.tir");
   auto const with = [&](std::string const& from, std::string const& to) {
     std::string text = gemm;

@@ -114,8 +114,7 @@ TEST_CASE("a copied tile that a product and a reduction use is right at every tr
     }
 }
 
-TEST_CASE("a product whose operand is converted behind its load runs ahead, and gives the bits it gives without",
-          "[sim][F2]") {
+TEST_CASE("a product whose operand is converted after its load gives the same bits with copies ahead", "[sim][F2]") {
   auto const result = [](int stages, int depth, int& copies) {
     auto const one = fuzz::read_case(with(with(with(converted, "$D", depth), "$G", 4 - depth % 4), "$S", stages));
     check(one);
@@ -142,7 +141,7 @@ TEST_CASE("a product whose operand is converted behind its load runs ahead, and 
   }
 }
 
-TEST_CASE("a sum of sums needs no conversion between, in any layout", "[sim][F21]") {
+TEST_CASE("a sum of sums does not need a conversion between them, in any layout", "[sim][F21]") {
   struct From {
     std::string made;  ///< %x, of the shape in the middle
     std::string shape;

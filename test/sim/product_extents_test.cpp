@@ -172,7 +172,7 @@ TEST_CASE("products that nearly fill registers or shared memory are right", "[si
   check_all({product(192, 224, 128, f16, true), product(192, 240, 128, {}, true)}, false);
 }
 
-TEST_CASE("a product is refused if stages that were asked for do not fit", "[sim][B19]") {
+TEST_CASE("a product is refused if the requested stages do not fit", "[sim][B19]") {
   GemmShape shape = product(192, 104, 128, tf32, true);
   shape.stages = 2;
   REQUIRE_THROWS_WITH(compiler::lower(gemm_module(shape), gemm_options()),

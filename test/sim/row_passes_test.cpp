@@ -108,7 +108,7 @@ TEST_CASE("rows of copy, softmax and layernorm run ahead in rings of 2 to 4 stag
   }
 }
 
-TEST_CASE("rows whose threads do not meet get a warp that copies", "[sim][B30]") {
+TEST_CASE("rows whose threads do not exchange get a warp for copies", "[sim][B30]") {
   for (RowKernel const& kernel : row_kernels()) {
     ir::Module const module = compiler::lower(kernel.module, staying(3));
     CAPTURE(kernel.name);
@@ -118,7 +118,7 @@ TEST_CASE("rows whose threads do not meet get a warp that copies", "[sim][B30]")
   }
 }
 
-TEST_CASE("CTAs that all read the scales of a normalisation stay by themselves", "[sim][B30]") {
+TEST_CASE("CTAs that all read the scales of a normalisation are persistent", "[sim][B30]") {
   CompileOptions options = staying(0);
   options.persistence = Choice::automatic;
   for (RowKernel const& kernel : row_kernels()) {

@@ -89,7 +89,7 @@ TEST_CASE("random kernels compute the same when their buffers share shared memor
   CHECK(sharing > 30);  // else nothing was at stake
 }
 
-TEST_CASE("random kernels take hardly more shared memory than they have live at one time", "[sim][block]") {
+TEST_CASE("random kernels use little more shared memory than is live at one time", "[sim][block]") {
   double sum = 0, worst = 0;
   std::uint64_t worst_seed = 0;
   int counted = 0;
@@ -116,7 +116,7 @@ TEST_CASE("random kernels take hardly more shared memory than they have live at 
   CHECK(sum / counted <= 1.1);
 }
 
-TEST_CASE("the hand-written kernels' buffers find room without their offsets", "[sim][block]") {
+TEST_CASE("the buffers of the hand-written kernels fit after their offsets are removed", "[sim][block]") {
   for (test::Target const& target : targets()) {
     auto module =
         module_of(read_file(std::string(TEGULA_TEST_DIR) + "/ir/target/" + std::string(target.name) + ".tir"));
@@ -142,7 +142,7 @@ TEST_CASE("the hand-written kernels' buffers find room without their offsets", "
 
 // @k calls @b and @c, both call @d: four sites. Each function holds a buffer of its own over its call, so that a frame
 // in a wrong place would destroy later reads.
-TEST_CASE("each call of a diamond has its shared memory at an offset of its own", "[sim][block][F14][F15]") {
+TEST_CASE("each call of a diamond has its own offset in shared memory", "[sim][block][F14][F15]") {
   std::string const tile = "tile<128xi32, [lane (1) (2) (4) (8) (16), warp (32) (64)]>";
   auto const holding = [&](std::string const& name, std::string const& size, std::string const& inside) {
     return "function @" + name + "(%x: " + tile + ") -> (" + tile +

@@ -55,7 +55,7 @@ TEST_CASE("CTAs share a product at every trip count, with warps for copies and w
   }
 }
 
-TEST_CASE("CTAs share products of few rows, of registers, and of CTAs that do not stay", "[sim][split]") {
+TEST_CASE("CTAs share products of few rows, of registers, and of CTAs that are not persistent", "[sim][split]") {
   for (GemmShape const& shape : {GemmShape{16, 64, 128, 8}, GemmShape{32, 32, 16, 2}, GemmShape{48, 40, 32, 2}}) {
     ir::Module const module = compiler::lower(gemm_module(shape), split_options(2));
     REQUIRE(module.kernel().cluster == 2);
@@ -69,7 +69,7 @@ TEST_CASE("CTAs share products of few rows, of registers, and of CTAs that do no
   for (std::int64_t const k : {0, 40, 160}) check_run(module, 72, 40, k, 2);
 }
 
-TEST_CASE("parts move by 16 bytes and meet no bank twice", "[sim][split][N14]") {
+TEST_CASE("parts move by 16 bytes without bank conflicts", "[sim][split][N14]") {
   for (GemmShape const& shape : {GemmShape{64, 16, 16, 2}, GemmShape{16, 64, 32, 2}, GemmShape{64, 96, 16, 2}}) {
     ir::Module const module = compiler::lower(gemm_module(shape), split_options(2));
     int found = 0;

@@ -68,7 +68,7 @@ TEST_CASE("affine: ranges of ring counters, kept as stage or as number") {
   CHECK(affines.range(body["%last"]) == Range{0, 2});
 }
 
-TEST_CASE("affine: a counter that goes on growing has no upper end") {
+TEST_CASE("affine: a counter that grows without a limit has no upper bound") {
   Body const body(
       "  %r = for %i = %k0 to %n step %k1 carry (%c = %k0) : i64 {\n    %up = add %c, %k1 : i64\n    yield %up\n  }\n");
   Affines affines;
@@ -165,7 +165,7 @@ TEST_CASE("affine: boxes whole strides apart meet where they begin at one place"
   CHECK(Distance{4, {0, 0}, 8}.meeting(4, 4) == Meeting::never);
 }
 
-TEST_CASE("affine: numbers that do not fit stay values of their own") {
+TEST_CASE("affine: numbers that do not fit stay opaque values") {
   Body const body(
       "  %most = constant {value = 9223372036854775807 : i64} : i64\n"
       "  %least = constant {value = -9223372036854775808 : i64} : i64\n"
@@ -186,7 +186,7 @@ TEST_CASE("affine: numbers that do not fit stay values of their own") {
   CHECK_FALSE(affines.range(body["%s"]).bounded());
 }
 
-TEST_CASE("affine: values that are used twice are looked at once") {
+TEST_CASE("affine: a value used twice is analysed once") {
   std::string ops = "  %a0 = rem %n, %k8 : i64\n";
   for (int i = 0; i < 36; ++i) {
     std::string const before = "%a" + std::to_string(i), next = std::to_string(i + 1);

@@ -59,7 +59,7 @@ TEST_CASE("argument facts: divisibility, constancy and range go through text", "
     CHECK_FALSE(analysis::parse_value_facts(bad).has_value());
 }
 
-TEST_CASE("argument facts: what the analysis finds of a kernel's arguments reads back equal", "[F4]") {
+TEST_CASE("argument facts: facts found by the analysis read back equal", "[F4]") {
   ir::ParseResult const parsed = ir::parse(
       "tegula-ir 1\n"
       "kernel @k(%t: in tensor<?x?xf32> {multiple_of = 16}, %n: i64) {\n"

@@ -41,7 +41,7 @@ TEST_CASE("axis facts: offsets of a block are multiples of the tile, coordinates
   CHECK(has_line(facts, "%x: contiguity [1, 1], divisibility [1, 1], constancy [4, 1]"));
 }
 
-TEST_CASE("axis facts: requirements feed them") {
+TEST_CASE("axis facts: requirements give facts") {
   std::string const facts = facts_of(
       "kernel @k(%t: in tensor<?x?xf32>, %n: i64) {\n"
       "  %a = extent %t {axis = 1} : i64\n"
@@ -62,7 +62,7 @@ TEST_CASE("axis facts: requirements feed them") {
   CHECK(has_line(facts, "%r: contiguity [1], divisibility [0], constancy [1], from 0 to 0"));
 }
 
-TEST_CASE("axis facts: loops join what goes round") {
+TEST_CASE("axis facts: loops join the facts of carried values") {
   std::string const facts = facts_of(
       "kernel @k(%n: i64) {\n"
       "  %c24 = constant {value = 24 : i64} : i64\n"
@@ -133,7 +133,7 @@ TEST_CASE("axis facts: division and remainder of runs") {
   CHECK(has_line(facts, "%p: contiguity [1], divisibility [1], constancy [1]"));
 }
 
-TEST_CASE("axis facts: quotients and remainders by what the launch says keep sign and size") {
+TEST_CASE("axis facts: quotients and remainders by arguments keep sign and size") {
   std::string const facts = facts_of(
       "kernel @k(%t: in tensor<?x?xf32>, %u: in tensor<?x?xbf16>, %n: i64) {\n"
       "  %map = tensor_map %u {box = [8, 64]} : tensor_map<8x64xbf16>\n"

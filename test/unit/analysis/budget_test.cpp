@@ -22,7 +22,7 @@ TEST_CASE("budget: more threads than a CTA has are refused with both numbers", "
       analysis::refuse_over_budget(unverified("kernel @good() warps = 32 {\n  return\n}\n").kernel(), sm_90a));
 }
 
-TEST_CASE("budget: warps for copies are named where they make too many threads, and the advice leaves room for them") {
+TEST_CASE("budget: warps for copies are named where there are too many threads, and the advice leaves room for them") {
   ir::Module const module = unverified(
       "kernel @roles() warps = 36 {\n  warp_specialize {warps = [4, 32], replicas = [1, 1], registers = [0, 0]} "
       "(%p: i64) {\n    yield\n  } and (%g: i64) {\n    yield\n  }\n  return\n}\n");
@@ -47,7 +47,7 @@ TEST_CASE("budget: shared memory is counted to its last byte, mbarriers one by o
                     ContainsSubstring("237568 bytes needed, 232448 allowed; %ring 131072, %out 106496; take fewer"));
 }
 
-TEST_CASE("budget: a product that goes warp by warp is named with the reason and what mends it", "[N5]") {
+TEST_CASE("budget: a product that uses mma is named with the reason and the remedy", "[N5]") {
   ir::Module const module = module_of(
       "kernel @product(%A: in tensor<?x?xi8>, %C: out tensor<?x?xi32>) warps = 1 {\n"
       "  %zero = constant {value = 0 : i64} : i64\n"

@@ -32,7 +32,7 @@ struct Comparison {
 
 }  // namespace
 
-TEST_CASE("coordinate sums: a comparison holds everywhere where its sum's greatest is below 0") {
+TEST_CASE("coordinate sums: a comparison always holds where the maximum of its sum is below 0") {
   // c + n < 4 for all of 0 .. 127 where 127 + n - 4 < 0.
   Comparison const below(
       "  %at = add %c, %s : tile<1x128xi64>\n  %e = splat %four : tile<1x128xi64>\n"
@@ -46,7 +46,7 @@ TEST_CASE("coordinate sums: a comparison holds everywhere where its sum's greate
   CHECK(sum->terms[0].second == 1);
 }
 
-TEST_CASE("coordinate sums: greater turns the sides, equal counts as one more") {
+TEST_CASE("coordinate sums: greater swaps the sides, and equal adds one") {
   // c >= n for all where n - 0 - 1 < 0.
   Comparison const from("  %m = compare %c, %s {predicate = ge} : tile<1x128xbool>\n");
   auto const sum = from.sum();
@@ -56,7 +56,7 @@ TEST_CASE("coordinate sums: greater turns the sides, equal counts as one more") 
   CHECK(sum->terms[0].second == 1);
 }
 
-TEST_CASE("coordinate sums: factors multiply intervals and scalars, and what is no sum has none") {
+TEST_CASE("coordinate sums: factors multiply intervals and scalars, and other values have no sum") {
   Comparison const scaled(
       "  %k = constant {value = -2 : i64} : tile<1x128xi64>\n  %at = mul %c, %k : tile<1x128xi64>\n"
       "  %m = compare %at, %s {predicate = le} : tile<1x128xbool>\n");
@@ -72,7 +72,7 @@ TEST_CASE("coordinate sums: factors multiply intervals and scalars, and what is 
   CHECK_FALSE(quotient.sum());
 }
 
-TEST_CASE("coordinate sums: numbers that do not fit, and too many of them, are no sum") {
+TEST_CASE("coordinate sums: numbers that do not fit, or too many of them, are not a sum") {
   std::string chain = "  %s0 = add %c, %s : tile<1x128xi64>\n";
   for (int i = 0; i < 64; ++i)
     chain += "  %s" + std::to_string(i + 1) + " = add %s" + std::to_string(i) + ", %s" + std::to_string(i) +
@@ -88,7 +88,7 @@ TEST_CASE("coordinate sums: numbers that do not fit, and too many of them, are n
   CHECK_FALSE(far.sum());
 }
 
-TEST_CASE("coordinate sums: one of 32 bits counts where it does not wrap") {
+TEST_CASE("coordinate sums: a 32-bit sum counts where it does not wrap") {
   auto const sum = [](std::string const& scalar) {
     return Comparison("  %i = iota {axis = 1} : tile<1x128xi32>\n" + scalar +
                       "  %b = splat %x : tile<1x128xi32>\n  %at = add %i, %b : tile<1x128xi32>\n"

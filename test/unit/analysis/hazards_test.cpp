@@ -34,14 +34,14 @@ constexpr char store[] = "  shared_store %s, %x\n";
 
 }  // namespace
 
-TEST_CASE("hazards: what an access needs depends on who holds the bytes") {
+TEST_CASE("hazards: the order that an access needs depends on the holder of the bytes") {
   CHECK(hazard(store + load(own)) == "none");
   CHECK(hazard(store + load(other)) == "shared_load after shared_store, group, before shared_load");
   CHECK(hazard(load(own) + load(other).replace(2, 2, "%z")) == "none");
   CHECK(hazard(load(other) + store) == "shared_store after shared_load, group, before shared_store");
 }
 
-TEST_CASE("hazards: a copy out is over for its lane at the wait that counts its group") {
+TEST_CASE("hazards: a copy out ends for its lane at the wait that counts its group") {
   std::string const map = "  %m = tensor_map %o {box = [64]} : tensor_map<64xi32>\n";
   std::string const parameters = "%o: out tensor<?xi32> {unit_inner, aligned_16}";
   auto const copy = [](std::string const& wait) {
@@ -55,7 +55,7 @@ TEST_CASE("hazards: a copy out is over for its lane at the wait that counts its 
   CHECK(hazard(map + copy("bulk_wait {read = true}") + "  barrier\n" + store, parameters) == "none");
 }
 
-TEST_CASE("hazards: turns of a loop are followed until nothing new comes of them") {
+TEST_CASE("hazards: iterations of a loop are followed to a fixed point") {
   auto const copies = [](int open) {
     return "  %m = tensor_map %o {box = [64]} : tensor_map<64xi32>\n  %k1 = constant {value = 1 : i64} : i64\n"
            "  for %i = %k0 to %n step %k1 {\n  " +
@@ -69,7 +69,7 @@ TEST_CASE("hazards: turns of a loop are followed until nothing new comes of them
           "shared_store after tma_store, group, before shared_store");
 }
 
-TEST_CASE("hazards: a summary says what a call leaves to its caller") {
+TEST_CASE("hazards: a summary holds the open accesses of a call") {
   auto const module = module_of("function @f(%t: inout tensor<?xi32>, %x: " + std::string(own) +
                                 ", %shared: i64) warps = 2 shared = 256 {\n  %k0 = constant {value = 0 : i64} : i64\n"
                                 "  %s = shared_alloc {offset = 0} : shared<64xi32, dense>\n" +

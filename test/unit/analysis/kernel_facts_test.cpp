@@ -89,7 +89,7 @@ TEST_CASE("facts: elements apart from each other waste sectors", "[N14]") {
   }
 }
 
-TEST_CASE("facts: bank conflicts of a transposition go with the swizzle", "[N14]") {
+TEST_CASE("facts: the swizzle removes the bank conflicts of a transposition", "[N14]") {
   KernelFacts const dense = facts_of(matrices, transposition("dense"));
   KernelFacts const swizzled = facts_of(matrices, transposition("swizzled(128)"));
   REQUIRE(dense.accesses.size() == 4);
@@ -117,7 +117,7 @@ TEST_CASE("facts: matrix moves count as 16 bytes a thread without conflicts", "[
   CHECK(facts.warps == 4);
 }
 
-TEST_CASE("facts: a wait is exposed when nothing runs between it and what it waits for", "[N14]") {
+TEST_CASE("facts: a wait is exposed when no work runs between it and its operation", "[N14]") {
   auto const loop = [](std::string const& between, std::string const& pending) {
     std::string const rows = "tile<64x16xf32, wgmma>";
     return facts_of("%a: in tensor<?x?xf32> {unit_inner, aligned_16}, %n: i64",
@@ -137,7 +137,7 @@ TEST_CASE("facts: a wait is exposed when nothing runs between it and what it wai
   CHECK(loop(work, "0") == 0);
 }
 
-TEST_CASE("facts: registers follow the lives of values", "[N14]") {
+TEST_CASE("facts: registers follow the live ranges of values", "[N14]") {
   // x, y and their sum: x and y at once, then the sum alone.
   std::string const tile = "tile<256xf32, [register (1) (2) (128), lane (4) (8) (16) (32) (64)]>";
   auto const load = [&](std::string const& name) { return "  %" + name + " = load %a, %k0 : " + tile + "\n"; };

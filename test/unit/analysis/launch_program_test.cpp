@@ -44,7 +44,7 @@ TEST_CASE("launch program: 32-bit arithmetic is made to wrap") {
         "grid #6 1 1\n");
 }
 
-TEST_CASE("launch program: a grid may ask for the multiprocessors, not for itself") {
+TEST_CASE("launch program: a grid may use the number of multiprocessors, not its own extents") {
   auto const module = unverified(
       "kernel @k(%x: in tensor<?xf32>) {\n  %n = extent %x : i64\n  %p = multiprocessors : i64\n"
       "  %g = min %n, %p : i64\n  grid %g\n  return\n}\n");
@@ -55,7 +55,7 @@ TEST_CASE("launch program: a grid may ask for the multiprocessors, not for itsel
                     "grid: grid_extent cannot be evaluated before the launch");
 }
 
-TEST_CASE("launch program: what cannot be known before the launch is refused by name") {
+TEST_CASE("launch program: a value unknown before the launch is refused by name") {
   auto const module = unverified("kernel @k() {\n  %b = block_index : i64\n  grid %b loc(\"k.cpp\":3)\n  return\n}\n");
   CHECK_THROWS_WITH(analysis::launch_program(module.kernel()),
                     "grid: block_index cannot be evaluated before the launch");

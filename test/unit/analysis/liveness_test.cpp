@@ -53,7 +53,7 @@ TEST_CASE("liveness: from the first access to the last, by kind and name", "[F13
         "virtual call of @f: 96 bytes at 512, live 6..6\n");
 }
 
-TEST_CASE("liveness: loops keep what they touch") {
+TEST_CASE("liveness: a buffer lives through every loop that accesses it") {
   CHECK(live(kernel(std::string(a_and_b) +
                     "  for %i = %k0 to %n step %k1 {\n    shared_store %a, %x\n    yield\n  }\n")) ==
         "explicit %a: 256 bytes, live 6..8\nexplicit %b: 256 bytes, never live\n");
@@ -88,7 +88,7 @@ TEST_CASE("liveness: a copy in ends at the wait for its mbarrier") {
       "explicit %a: 256 bytes, live 4..10\nexplicit %f: 8 bytes, live 4..14\n");
 }
 
-TEST_CASE("liveness: partitions run beside each other") {
+TEST_CASE("liveness: partitions run at the same time") {
   std::string const text =
       kernel(std::string(a_and_b) +
                  "  warp_specialize {warps = [1, 1], replicas = [1, 1], registers = [0, 0]} (%p: i64) "
@@ -104,7 +104,7 @@ TEST_CASE("liveness: partitions run beside each other") {
   CHECK(max_live(kernel(std::string(a_and_b) + "  shared_store %a, %x\n  shared_store %b, %x\n")) == 256);
 }
 
-TEST_CASE("uniformity: what differs between warps, and the branches and loops it decides") {
+TEST_CASE("uniformity: values that differ between warps, and the branches and loops that they decide") {
   auto const module = module_of(
       "function @same(%x: i64) -> (i64) {\n  return %x\n}\n"
       "kernel @k(%n: i64) warps = 4 {\n  %k0 = constant {value = 0 : i64} : i64\n  %k1 = constant {value = 1 : i64} : "

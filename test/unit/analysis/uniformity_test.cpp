@@ -23,7 +23,7 @@ std::vector<bool> alike(std::string const& body) {
 
 }  // namespace
 
-TEST_CASE("uniformity: a block runs alike under loops and branches that all warps take alike") {
+TEST_CASE("uniformity: a block is uniform under uniform loops and branches") {
   CHECK(alike("  fence_proxy_async\n") == std::vector{true});
   CHECK(alike("  for %i = %zero to %n step %one {\n    %c = compare %i, %one {predicate = lt} : bool\n    if %c {\n"
               "      fence_proxy_async\n      yield\n    } else {\n      yield\n    }\n    yield\n  }\n") ==
@@ -36,7 +36,7 @@ TEST_CASE("uniformity: a block runs alike under loops and branches that all warp
             "    yield\n  }\n  fence_proxy_async\n") == std::vector{false, true});
 }
 
-TEST_CASE("uniformity: the lane that is elected runs a block alone, whatever other partitions do") {
+TEST_CASE("uniformity: the elected lane runs a block alone, whatever other partitions do") {
   CHECK(alike("  elect {\n    for %i = %zero to %n step %one {\n      fence_proxy_async\n      yield\n    }\n    "
               "yield\n  }\n") == std::vector{false});
   CHECK(alike("  warp_specialize {warps = [4, 8], replicas = [1, 1], registers = [0, 0]} (%p: i64) {\n"

@@ -67,7 +67,7 @@ TEST_CASE("compile: facts of the options reach the kernel, a wrong number of the
                     "specialize: 2 facts for the 3 parameters of @vadd");
 }
 
-TEST_CASE("compile: the caller's module stays as it was, a broken one is refused") {
+TEST_CASE("compile: the caller's module is unchanged, and a broken one is refused") {
   ir::Module const module = kernel_named("gemm");
   std::string const before = ir::print(module);
   CompileOptions options = for_target(Target::host);
@@ -79,7 +79,7 @@ TEST_CASE("compile: the caller's module stays as it was, a broken one is refused
   CHECK_THROWS_WITH(compiler::compile(broken.module, options), "verifier: add: lhs is i64 but rhs is i32");
 }
 
-TEST_CASE("compile: the options' pipeline takes the place of the target's own") {
+TEST_CASE("compile: the options' pipeline replaces the target's own") {
   CompileOptions options = for_target(Target::host);
   options.pipeline = "canonicalize";
   CHECK_THAT(ir::print(compiler::lower(kernel_named("softmax"), options)), test::ContainsSubstring("exp"));
@@ -134,7 +134,7 @@ TEST_CASE("compile: dumps of LLVM IR, assembly, PTX and launch program") {
   fs::remove_all(folder);
 }
 
-TEST_CASE("compile: passes take under 10 ms for each kernel of the design, and leave what was there") {
+TEST_CASE("compile: passes take under 10 ms for each kernel of the golden tests") {
   for (char const* name : {"vadd", "softmax", "gemm", "attention"}) {
     INFO(name);
     ir::Module const module = kernel_named(name);
@@ -148,13 +148,13 @@ TEST_CASE("compile: passes take under 10 ms for each kernel of the design, and l
   }
 }
 
-TEST_CASE("compile: the default pipelines of both targets have an order that works") {
+TEST_CASE("compile: the default pipelines of both targets have a valid order") {
   for (Target const target : {Target::host, Target::cuda}) {
     CHECK(transform::why_not_in_this_order(compiler::default_pipeline(target), kernel_named("functions")) == "");
   }
 }
 
-TEST_CASE("compile: what the passes leave prints, reads back and passes the verifier, layouts included") {
+TEST_CASE("compile: the result of the passes prints, reads back and passes the verifier, layouts included") {
   for (Target const target : {Target::host, Target::cuda})
     for (char const* name : {"vadd", "softmax", "functions"}) {
       INFO(name);

@@ -21,7 +21,7 @@ Comparison compared(std::vector<double> const& found, std::vector<double> const&
 
 }  // namespace
 
-TEST_CASE("compare: a NaN at any one place is wrong, on either side", "[compare]") {
+TEST_CASE("compare: a NaN in any element is wrong, on either side", "[compare]") {
   std::vector<double> const numbers = {1, -2, 0, 4, 5};
   CHECK(compared(numbers, numbers).right());
   for (std::size_t place = 0; place < numbers.size(); ++place) {
@@ -46,7 +46,7 @@ TEST_CASE("compare: a NaN hides no error before or behind it, and no error hides
   CHECK(compared({7, not_a_number, 7}, {0, 0, 0}).wrong() == 3);
 }
 
-TEST_CASE("compare: infinities agree with their own sign alone", "[compare]") {
+TEST_CASE("compare: infinities agree only with infinities of the same sign", "[compare]") {
   CHECK(compared({inf, -inf, 1}, {inf, -inf, 1}).right());
   for (auto const& [found, expected] :
        {std::pair{inf, -inf}, {-inf, inf}, {inf, 1e300}, {1e300, inf}, {-1e300, -inf}}) {
@@ -67,7 +67,7 @@ TEST_CASE("compare: a reference of NaNs alone is not right", "[compare]") {
   CHECK(compared({not_a_number, 1}, {not_a_number, 1}).right());
 }
 
-TEST_CASE("compare: a comparison of nothing is not right, nor one of other sizes", "[compare]") {
+TEST_CASE("compare: a comparison of no elements or of different sizes is wrong", "[compare]") {
   CHECK_FALSE(Comparison().right());
   CHECK(compared({}, {}).failure() == "nothing was compared");
   CHECK_THROWS_WITH(compared({1}, {1, 2}), ContainsSubstring("1 results, but 2 references"));
@@ -89,7 +89,7 @@ void check_unwritten() {
   CHECK(samples::compare(std::vector<T>{samples::poison<T>()}, {own}, 1, 0).right() == std::is_integral_v<T>);
 }
 
-TEST_CASE("compare: places never written are wrong in every element", "[compare]") {
+TEST_CASE("compare: elements never written are wrong", "[compare]") {
   check_unwritten<float>();
   check_unwritten<double>();
   check_unwritten<tegula::f16>();
@@ -101,7 +101,7 @@ TEST_CASE("compare: places never written are wrong in every element", "[compare]
   check_unwritten<std::int64_t>();
 }
 
-TEST_CASE("compare: errors are measured in units, and units that are none are wrong", "[compare]") {
+TEST_CASE("compare: errors are measured in units, and invalid units are wrong", "[compare]") {
   Comparison all(0.5);
   all.add(0, 1.0, 1.0, 0);
   all.add(1, -0.0, 0.0, 0);
@@ -119,7 +119,8 @@ TEST_CASE("compare: errors are measured in units, and units that are none are wr
   CHECK_FALSE(compared({1}, {2}, not_a_number).right());
 }
 
-TEST_CASE("compare: the text names counts and the first wrong place, also of parts joined in any order", "[compare]") {
+TEST_CASE("compare: the text names counts and the first wrong element, also of parts joined in any order",
+          "[compare]") {
   Comparison one(1e-3), other(1e-3);
   one.add(8, not_a_number, 0.25, 1, false);
   one.add(9, 1.0, 1.0, 1, false);

@@ -57,7 +57,7 @@ TEST_CASE("functions named through a namespace or a class are traced in a branch
   CHECK_THAT(text, ContainsSubstring("} else {"));
 }
 
-TEST_CASE("what stands after a compile-time return is not traced", "[F32]") {
+TEST_CASE("code after a compile-time return is not traced", "[F32]") {
   auto const body = []<bool early>(std::bool_constant<early>) {
     return kernel("early", [](in<float, 1> x, out<float, 1> y) {
       auto g = grid_over(y, shape<64>);
@@ -83,7 +83,7 @@ TEST_CASE("both branches of an inlined function give a value", "[F33][F34]") {
   CHECK_THAT(text, ContainsSubstring("tile<64xf32> {"));
 }
 
-TEST_CASE("a value of one branch used outside is refused by name; inside it works", "[F35]") {
+TEST_CASE("a value of one branch is refused by name outside of it, and works inside", "[F35]") {
   auto const inside = kernel("inside", [](in<float, 1> x, out<float, 1> y) {
     auto g = grid_over(y, shape<64>);
     if_(g[0] == 0, [&] {
@@ -146,7 +146,7 @@ TEST_CASE("loop forms: plain, carried, over a range, by its stores; depth, dista
   CHECK_THAT(text, ContainsSubstring("{unroll = 8}"));
 }
 
-TEST_CASE("several values of a loop, branch or function are returned and carried on") {
+TEST_CASE("several values of a loop, branch or function are returned and carried") {
   auto const k = kernel("nested", [](in<float, 1> x, arg<int> n, out<float, 1> y) {
     auto g = grid_over(y, shape<64>);
     tile v = load(x, shape<64>, g[0]);
@@ -171,7 +171,7 @@ TEST_CASE("several values of a loop, branch or function are returned and carried
   CHECK(count(text, "call ") == 1);
 }
 
-TEST_CASE("a loop's step is checked at the launch where the host knows it then") {
+TEST_CASE("a loop's step is checked at the launch where the host knows it") {
   auto const requirements = [](auto const& k) {
     std::string const text = k.trace().text();
     return count(text, "the step must be positive");

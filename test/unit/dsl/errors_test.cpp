@@ -89,7 +89,7 @@ TEST_CASE("a tile of another kernel is refused with both names") {
   CHECK_THAT(error, ContainsSubstring("kernel 'second': a value of kernel 'first' is used at "));
 }
 
-TEST_CASE("assigning to a tile of an outer region says to carry it") {
+TEST_CASE("an assignment to a tile of an outer region is refused, with the advice to carry it") {
   auto const in_loop = kernel("assigned", [](in<float, 1> x, out<float, 1> y) {
     auto g = grid_over(y, shape<64>);
     tile total = zeros<float>(shape<64>);
@@ -156,7 +156,7 @@ TEST_CASE("the grid is stated once, outside of loops, and must give blocks") {
              ContainsSubstring("has 1 axis, but axis 1 of it is used"));
 }
 
-TEST_CASE("require takes what the host knows") {
+TEST_CASE("require takes conditions that the host can evaluate") {
   CHECK_THAT(error_of(kernel("blocks",
                              [](out<float, 1> y) {
                                auto g = grid_over(y, shape<64>);
@@ -192,7 +192,7 @@ TEST_CASE("numbers must fit the element they meet") {
              ContainsSubstring("pad -inf does not fit the element i32"));
 }
 
-TEST_CASE("numbers are rounded to the element, and refused where nothing of them would be left") {
+TEST_CASE("numbers are rounded to the element, and refused where they would become 0") {
   auto const error = []<class T>(T, auto number) {
     return error_of(kernel("number", [number](in<T, 1> x, out<T, 1> y) {
       auto g = grid_over(y, shape<64>);
@@ -217,7 +217,7 @@ TEST_CASE("numbers are rounded to the element, and refused where nothing of them
   CHECK(error(0.0, ~std::uint64_t{0}) == "no error");
 }
 
-TEST_CASE("loops are nested to a depth that every walk bears") {
+TEST_CASE("loops are nested to a limited depth") {
   auto const nested = [](int depth) {
     return error_of(kernel("nested", [depth](out<float, 1> y) {
       auto g = grid_over(y, shape<64>);

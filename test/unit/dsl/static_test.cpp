@@ -104,7 +104,7 @@ constexpr auto gelu_like = [](auto x) {
 
 }  // namespace
 
-TEST_CASE("the object that is an epilogue is tried on the host at compile time", "[N12]") {
+TEST_CASE("an epilogue object runs on the host at compile time", "[N12]") {
   STATIC_REQUIRE(bias_relu(host(2.F), host(-3.F)) == 0.F);
   STATIC_REQUIRE(bias_relu(host(2.F), host(3.F)) == 5.F);
   STATIC_REQUIRE(gelu_like(host(4.F)) == 4.F);

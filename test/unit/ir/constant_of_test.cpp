@@ -7,7 +7,7 @@
 using namespace tegula;
 using namespace tegula::ir;
 
-TEST_CASE("constant_of sees through splats and broadcasts; is_zero tells zeros apart") {
+TEST_CASE("constant_of follows splats and broadcasts; is_zero tells +0 from -0") {
   Module module;
   Builder builder(module.add_function("f", FunctionKind::device).body());
   Type const scalar = Type::scalar(Element::f32), row = Type::tile(Element::f32, {1, 8}),

@@ -74,7 +74,7 @@ TEST_CASE("infer: elements of 8 bits are moved, cast and multiplied, not compute
         "cast: no conversion to boolean; compare with 0");
 }
 
-TEST_CASE("infer: the first mistake is told with the types in it") {
+TEST_CASE("infer: the first mistake is reported with its types") {
   Type const a = tile(Element::f32, {8, 16}), b = tile(Element::f32, {16, 8});
   CHECK(infer(AddOp{}, {a, b}).error == "add: lhs is tile<8x16xf32> but rhs is tile<16x8xf32>");
   CHECK(infer(SelectOp{}, {a, a, a}).error == "select: condition is tile<8x16xf32> but must be tile<8x16xbool>");

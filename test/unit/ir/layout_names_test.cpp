@@ -76,7 +76,7 @@ TEST_CASE("a layout with a name prints it and reads it back", "[layout][names]")
   }
 }
 
-TEST_CASE("one layout of two names prints one of them", "[layout][names]") {
+TEST_CASE("a layout with two names prints one of them", "[layout][names]") {
   std::string error;
   Layout const* product = named_layout("wgmma", {64, 64}, Element::bf16, false, error);
   CHECK(product == named_layout("wgmma_a", {64, 64}, Element::bf16, false, error));
@@ -87,7 +87,7 @@ TEST_CASE("one layout of two names prints one of them", "[layout][names]") {
         "dense");
 }
 
-TEST_CASE("what has no name prints its basis vectors", "[layout][names]") {
+TEST_CASE("a layout without a name prints its basis vectors", "[layout][names]") {
   Layout const* layout = Layout::blocked({16, 64}, {1, 8}, 4, {1, 0});
   CHECK(layout_text(*layout, {16, 64}, Element::f32, false) == layout->text());
   // A spoiled vector is another layout.

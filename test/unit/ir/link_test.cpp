@@ -29,7 +29,7 @@ std::string const library = inner +
 
 }  // namespace
 
-TEST_CASE("link: a declaration is text that reads back, and is said to be undefined", "[F9]") {
+TEST_CASE("link: a declaration prints, reads back and is reported as undefined", "[F9]") {
   ir::Module const module = module_of(declared);
   CHECK(ir::undefined_functions(module) == "@outer");
   ir::ParseResult const again = ir::parse(ir::print(module));
@@ -38,7 +38,7 @@ TEST_CASE("link: a declaration is text that reads back, and is said to be undefi
   CHECK(ir::print(again.module) == ir::print(module));
 }
 
-TEST_CASE("link: a library's body takes the declaration's place, with what it calls and nothing else", "[F9]") {
+TEST_CASE("link: a library's body replaces the declaration, with only the functions that it calls", "[F9]") {
   ir::Module module = module_of(declared);
   support::Diagnostics const found = ir::link(module, module_of(library));
   INFO(found.str());
@@ -51,7 +51,7 @@ TEST_CASE("link: a library's body takes the declaration's place, with what it ca
   CHECK(module.find("inner")->body().size() == 2);
 }
 
-TEST_CASE("link: what does not fit is refused with both sides, and changes nothing", "[F9]") {
+TEST_CASE("link: a mismatch is refused with both sides, and changes nothing", "[F9]") {
   ir::Module module = module_of(declared);
   std::string const before = ir::print(module);
   CHECK_THAT(ir::link(module, module_of(inner)).str(),

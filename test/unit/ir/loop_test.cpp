@@ -132,7 +132,7 @@ TEST_CASE("loop: the for that a value counts for") {
   CHECK_FALSE(Loop::counted_by(*Loop(read.find<RepeatOp>()).carried(0)));
 }
 
-TEST_CASE("loop: carried values come and go") {
+TEST_CASE("loop: carried values are added and removed") {
   Read read;
   Loop const loop(read.find<ForOp>());
   Value* const added = loop.add_carry(loop.lower(), "w");

@@ -63,7 +63,7 @@ TEST_CASE("verifier: missing operands, blocks and terminators are findings, not 
   CHECK_THAT(k.found(), test::ContainsSubstring("if: a block must end with yield"));
 }
 
-TEST_CASE("verifier: a loop's block must take the counter and what is carried") {
+TEST_CASE("verifier: a loop's block must take the counter and the carried values") {
   Kernel k;
   Op& loop = k.builder.op(ForOp{}, {k.n, k.n, k.n, k.n}, {Type::index()});
   Block& body = loop.add_block();
@@ -73,7 +73,7 @@ TEST_CASE("verifier: a loop's block must take the counter and what is carried") 
   CHECK(k.found() == "error: for: its block takes (i64) but must take (i64, i64)\n");
 }
 
-TEST_CASE("verifier: types that no op may have are refused") {
+TEST_CASE("verifier: types that an op cannot have are refused") {
   Kernel k;
   k.builder.value(make_op<ConstantOp>(make_constant(Element::f32, 0.0)), {}, Type::tile(Element::f32, {4096, 8192}));
   k.builder.value(make_op<ConstantOp>(make_constant(Element::f32, 0.0)), {}, Type::tile(Element::f32, {0}));
@@ -86,7 +86,7 @@ TEST_CASE("verifier: types that no op may have are refused") {
   CHECK(found[2].text == "constant: tile<f32>: at least one axis is needed");
 }
 
-TEST_CASE("verifier: findings carry the op's source line and stop at twenty") {
+TEST_CASE("verifier: findings name the op's source line and stop at twenty") {
   Kernel k;
   k.builder.set_where({"user.cpp", 12});
   for (int i = 0; i < 30; ++i) k.builder.value(AddOp{}, {k.n, k.n}, Type::scalar(Element::f32));

@@ -89,7 +89,7 @@ TEST_CASE("rewrite: replace passes uses and names on") {
   CHECK(verify(read.parsed.module).empty());
 }
 
-TEST_CASE("rewrite: erase_with_operands takes along what only the op used") {
+TEST_CASE("rewrite: erase_with_operands erases values that only the op used") {
   Read read;
   Op& sum = read.kernel.body().front();
   Builder builder = Builder::before(sum);
@@ -102,7 +102,7 @@ TEST_CASE("rewrite: erase_with_operands takes along what only the op used") {
   CHECK(verify(read.parsed.module).empty());
 }
 
-TEST_CASE("replacing a value keeps the order of its uses, however many they are") {
+TEST_CASE("replacing a value keeps the order of its uses, for any number of uses") {
   Read read;
   Value& from = *read.kernel.parameter(1);
   Op& sum = *from.uses()[0].user;

@@ -81,7 +81,7 @@ TEST_CASE("budget: rings that do not fit are refused with need, limit and remedy
   CHECK(found.broken.back().where.known());
 }
 
-TEST_CASE("budget: what the compiler refuses is reported, not thrown") {
+TEST_CASE("budget: a refusal of the compiler is reported, not thrown") {
   CompileOptions one_fact;
   one_fact.facts.resize(1);
   CompileOptions warps;
@@ -100,7 +100,7 @@ TEST_CASE("budget: what the compiler refuses is reported, not thrown") {
   CHECK_FALSE(budget(all_of_f32).fits());
 }
 
-TEST_CASE("budget: a tensor that TMA cannot copy names the rule and what mends it", "[N5]") {
+TEST_CASE("budget: a tensor that TMA cannot copy names the rule and the remedy", "[N5]") {
   CompileOptions options;
   options.facts = {{true, true}, {false, true}, {true, true}};
   Budget const strided = budget(gemm<2>, options);
@@ -120,7 +120,7 @@ TEST_CASE("budget: a tensor that TMA cannot copy names the rule and what mends i
   CHECK_THAT(unaligned.str(), ContainsSubstring("a multiple of 2 bytes, not of 16; pass a tensor that begins at"));
 }
 
-TEST_CASE("budget: registers that cannot fit are refused, with more warps they do", "[N5]") {
+TEST_CASE("budget: registers that do not fit are refused, and fit with more warps", "[N5]") {
   CompileOptions few;
   few.target = Target::cuda;
   few.warps = 1;
@@ -141,8 +141,7 @@ TEST_CASE("budget: registers that cannot fit are refused, with more warps they d
   CHECK(spread.threads == sm_90a.threads);
 }
 
-TEST_CASE("budget: accumulators of open products go to as many warpgroups as have registers for them, else are refused",
-          "[N5]") {
+TEST_CASE("budget: accumulators of products in flight use as many warpgroups as they need, or are refused", "[N5]") {
   Budget const wide = budget(square<256, 192>);
   INFO(wide.str());
   CHECK(wide.fits());

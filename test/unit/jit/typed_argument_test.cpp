@@ -74,7 +74,7 @@ TEST_CASE("numbers become the bits of their parameter's element") {
   CHECK_THROWS_AS(scalar_slot<std::int64_t>("k", 1, ~std::uint64_t{0}), UserError);
 }
 
-TEST_CASE("a tensor argument tells element, extents, strides and place") {
+TEST_CASE("a tensor argument holds element, extents, strides and memory space") {
   Foreign foreign;
   Argument const a = make_argument<in<double, 2>>("k", 1, foreign);
   CHECK(a.element == Element::f64);
@@ -97,7 +97,7 @@ TEST_CASE("a tensor argument tells element, extents, strides and place") {
   CHECK(c.extents[0] == 9);
 }
 
-TEST_CASE("a grid in a launch runs its last number fastest and folds what is beyond three axes") {
+TEST_CASE("a grid in a launch runs its last number fastest and folds axes beyond the third") {
   GridOverride const two = override_of(grid(5, 7));
   CHECK(two.extents[0] == 7);
   CHECK(two.extents[1] == 5);
@@ -115,7 +115,7 @@ TEST_CASE("a grid in a launch runs its last number fastest and folds what is bey
       test::ContainsSubstring("grid: 18446744073709551615 blocks, at most 9223372036854775807 can be counted"));
 }
 
-TEST_CASE("an integer that does not fit its parameter is named as it was given, unsigned ones too") {
+TEST_CASE("an integer that does not fit its parameter is named as given, also an unsigned one") {
   std::uint64_t const most = std::numeric_limits<std::uint64_t>::max();
   CHECK_THROWS_WITH(make_argument<arg<std::int64_t>>("k", 2, most),
                     test::ContainsSubstring("k: argument 2: 18446744073709551615 does not fit i64"));

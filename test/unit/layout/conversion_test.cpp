@@ -80,7 +80,7 @@ bool within_warps(Layout const& from, Layout const& to) {
 
 }  // namespace
 
-TEST_CASE("conversions of fragments are of the kind they should be", "[layout][conversion]") {
+TEST_CASE("conversions of fragments have the expected kind", "[layout][conversion]") {
   std::string error;
   Layout const* product = wgmma_layout({64, 64}, 4, error);
   CHECK(conversion(*product, *wgmma_a_layout({64, 64}, 2, 4, error)).kind == ConversionKind::none);

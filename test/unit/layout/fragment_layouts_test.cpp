@@ -41,7 +41,7 @@ Extents a_element(int bytes, std::int64_t i, std::int64_t l) {
 
 }  // namespace
 
-TEST_CASE("wgmma accumulators are where the instruction leaves them", "[layout][fragments]") {
+TEST_CASE("wgmma accumulators have the instruction's layout", "[layout][fragments]") {
   for (Extents const& shape : std::vector<Extents>{
            {64, 8}, {64, 64}, {64, 176}, {64, 256}, {128, 320}, {128, 24}, {192, 128}, {256, 40}, {384, 96}})
     for (int warps : {4, 8, 12}) {
@@ -56,7 +56,7 @@ TEST_CASE("wgmma accumulators are where the instruction leaves them", "[layout][
     }
 }
 
-TEST_CASE("wgmma A operands in registers are what the instruction reads", "[layout][fragments]") {
+TEST_CASE("wgmma A operands in registers have the instruction's layout", "[layout][fragments]") {
   for (int bytes : {1, 2, 4})
     for (Extents const& shape : std::vector<Extents>{{64, 32}, {64, 96}, {128, 64}, {192, 160}, {256, 352}})
       for (int warps : {4, 8, 12}) {
@@ -72,7 +72,7 @@ TEST_CASE("wgmma A operands in registers are what the instruction reads", "[layo
       }
 }
 
-TEST_CASE("mma fragments are where mma.sync has them", "[layout][fragments]") {
+TEST_CASE("mma fragments have the layout of mma.sync", "[layout][fragments]") {
   for (WarpGrid grid : {WarpGrid{1, 1}, WarpGrid{4, 1}, WarpGrid{2, 2}, WarpGrid{2, 4}, WarpGrid{3, 2}})
     for (Extents const& shape : std::vector<Extents>{{96, 64}, {192, 176}, {96, 320}, {384, 96}}) {
       std::int64_t const rows = 16 * grid.rows, columns = shape[1] / grid.columns;

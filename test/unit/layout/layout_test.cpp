@@ -114,7 +114,7 @@ TEST_CASE("a blocked layout is the row of the table", "[layout]") {
   CHECK(Layout::blocked({16, 64}, {1, 8}, 4, {1, 0}) == layout);
 }
 
-TEST_CASE("what a tile lacks is replication, what it has more is registers", "[layout]") {
+TEST_CASE("smaller tiles are replicated, larger tiles take more registers", "[layout]") {
   Layout const* small = Layout::blocked({8}, {2}, 4, {0});
   CHECK(small->text() == "[register (1), lane (2) (4) (0) (0) (0), warp (0) (0)]");
   CHECK(small->free_bits(Dim::lane) == 0b11100U);
@@ -135,7 +135,7 @@ TEST_CASE("what a tile lacks is replication, what it has more is registers", "[l
   CHECK(scalar->text() == "[lane () () () () (), warp ()]");
 }
 
-TEST_CASE("three warpgroups take thirds, of a tile that has none copies", "[layout]") {
+TEST_CASE("three warpgroups take thirds of a tile, or copies where it has no thirds", "[layout]") {
   Layout const* thirds = Layout::blocked({192, 16}, {1, 4}, {8, 4}, {12, 1}, {1, 0});
   CHECK(thirds->text() ==
         "[register (0,1) (0,2) (32,0), lane (0,4) (0,8) (1,0) (2,0) (4,0), warp (8,0) (16,0) 3*(64,0)]");
@@ -152,7 +152,7 @@ TEST_CASE("three warpgroups take thirds, of a tile that has none copies", "[layo
   CHECK(Layout::blocked({}, {}, 12, {})->warps() == 12);
 }
 
-TEST_CASE("repetitions of two counts become bits, of odd counts stay", "[layout]") {
+TEST_CASE("repetitions of even counts become bits, of odd counts stay", "[layout]") {
   // 192 x 128 over three warpgroups of an accumulator.
   Layout const* three = Layout::get(
       {bits(Dim::reg, {{0, 1}, {8, 0}}, {{16, {0, 8}}}), bits(Dim::lane, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}),
@@ -414,7 +414,7 @@ TEST_CASE("slices, expansion, transposition", "[layout]") {
   CHECK_THROWS_AS(layout->squeezed(0), InternalError);
 }
 
-TEST_CASE("what a reduction exchanges", "[layout]") {
+TEST_CASE("a reduction knows the lanes and warps that it exchanges", "[layout]") {
   Layout const* layout = Layout::blocked({4, 1024}, {1, 4}, {1, 32}, {1, 4}, {1, 0});
   auto const along = layout->reduction(1);
   REQUIRE(along);

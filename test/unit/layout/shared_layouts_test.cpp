@@ -34,7 +34,7 @@ bool same(Layout const& layout, std::int64_t stages, std::int64_t rows, std::int
 
 }  // namespace
 
-TEST_CASE("swizzled tiles are what TMA writes", "[layout][shared]") {
+TEST_CASE("swizzled tiles have the layout that TMA writes", "[layout][shared]") {
   for (int bytes : {1, 2, 4, 8})
     for (int width : {128, 64, 32, 16})
       for (Extents const& shape : std::vector<Extents>{{1, 64, 128}, {2, 96, 384}, {4, 8, 256}, {1, 176, 128}}) {

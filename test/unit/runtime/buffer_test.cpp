@@ -15,7 +15,7 @@
 using namespace tegula;
 using tegula::test::ContainsSubstring;
 
-TEST_CASE("the best device is the host where no driver answers, and cuda() says why", "[F22]") {
+TEST_CASE("the best device is the host without a driver, and cuda() gives the reason", "[F22]") {
   CHECK(device::host().str() == "host");
   CHECK(device::host().limits().processors >= 1);
   CHECK(device::host().limits().memory_bytes > 0);
@@ -91,7 +91,7 @@ TEST_CASE("a freed or moved-from buffer is a user error, never a crash") {
   CHECK_NOTHROW(empty.copy_from(std::vector<int>()));
 }
 
-TEST_CASE("sizes that no memory holds are refused with their reason") {
+TEST_CASE("sizes beyond any memory are refused with the reason") {
   using Big = buffer<double, 3>;
   CHECK_THROWS_WITH(Big(device::host(), std::int64_t{1} << 31, std::int64_t{1} << 31, 1 << 10),
                     ContainsSubstring("64-bit"));

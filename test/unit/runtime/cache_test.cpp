@@ -158,7 +158,7 @@ TEST_CASE("off and read-only caches write nothing") {
   CHECK_FALSE(DiskCache(folder.options).find("k", "kernel", "a=1\n").has_value());
 }
 
-TEST_CASE("torn, truncated, flipped and foreign files are ignored with a warning and written anew") {
+TEST_CASE("torn, truncated, flipped and foreign files are ignored with a warning and replaced") {
   Folder folder;
   DiskCache const cache(folder.options);
   std::string const payload(3000, 'p');
@@ -215,7 +215,7 @@ TEST_CASE("torn, truncated, flipped and foreign files are ignored with a warning
   CHECK(contents(elsewhere) == whole);
 }
 
-TEST_CASE("a folder that others can write to, or that is none, is not used") {
+TEST_CASE("a cache path that others can write to, or that is not a folder, is not used") {
   Folder folder;
   fs::create_directories(folder.options.cache_dir);
   ::chmod(folder.options.cache_dir.c_str(), 0777);

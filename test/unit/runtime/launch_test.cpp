@@ -135,7 +135,7 @@ TEST_CASE("the launch program evaluates every op without overflow") {
   CHECK_THROWS_AS(evaluate(wrong, {}, 4), InternalError);
 }
 
-TEST_CASE("a prepared launch runs again and again and sees what the arrays hold then") {
+TEST_CASE("a prepared launch runs repeatedly and reads the current contents of its arrays") {
   Vectors v(11);
   PreparedLaunch const launch(loaded_add(), v.arguments());
   CHECK(launch.grid(0) == 3);
@@ -229,7 +229,7 @@ TEST_CASE("a kernel specialised on facts refuses a tensor without them") {
   CHECK_THROWS_WITH(PreparedLaunch(loaded, arguments), ContainsSubstring("argument 2"));
 }
 
-TEST_CASE("facts are what the strides and the address say") {
+TEST_CASE("facts follow from strides and address") {
   alignas(16) float data[64] = {};
   view const dense(data, 4, 16);
   CHECK(facts_of(tensor(dense)) == TensorFacts{true, true});

@@ -65,7 +65,7 @@ std::string wgmma_ptx(std::string const& fence) {
 
 }  // namespace
 
-TEST_CASE("the assembler's figures are read and idle lines are no notes") {
+TEST_CASE("the assembler's figures are read, and idle lines are not notes") {
   AssemblyReport const clean = parse_assembly_log(clean_log);
   CHECK(clean.registers == 34);
   CHECK(clean.barriers == 0);
@@ -107,7 +107,7 @@ TEST_CASE("the assembler's notes are read with their codes") {
   CHECK(ignored.notes[3] == AssemblyNote{"", "Ptx assembly aborted due to errors"});
 }
 
-TEST_CASE("notes of serialised wgmma are errors, spills are errors where asked for") {
+TEST_CASE("notes of serialised wgmma are errors, spills are errors on request") {
   support::Options options;
   CHECK_NOTHROW(enforce(options, "gemm", clean_log));
   CHECK_THROWS_AS(enforce(options, "gemm", serialised_log), InternalError);
@@ -124,7 +124,7 @@ TEST_CASE("notes of serialised wgmma are errors, spills are errors where asked f
   CHECK_NOTHROW(enforce(options, "gemm", serialised_log));
 }
 
-TEST_CASE("a wgmma without its fence is found in what ptxas says today") {
+TEST_CASE("a wgmma without its fence is found in the log of the installed ptxas") {
   support::Options const options;
   if (find_ptxas(options).empty()) TEGULA_SKIP("no ptxas in PATH");
   std::string const right = assemble(options, wgmma_ptx("wgmma.fence.sync.aligned;\n"), "sm_90a", "one").log;

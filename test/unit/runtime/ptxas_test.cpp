@@ -32,7 +32,7 @@ class NoPath {
 
 }  // namespace
 
-TEST_CASE("a missing ptxas is one clear message where it is asked for", "[F46]") {
+TEST_CASE("a requested ptxas that is missing is one clear message", "[F46]") {
   NoPath const none;
   support::Options options;
   CHECK(find_ptxas(options).empty());

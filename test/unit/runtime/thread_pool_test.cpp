@@ -57,7 +57,7 @@ TEST_CASE("parallel_for may be nested and called from several threads at once", 
   CHECK(sum == 4 * 50 * 20 * 10);
 }
 
-TEST_CASE("parallel_for carries an exception and the pool works on") {
+TEST_CASE("parallel_for passes an exception on and the pool keeps working") {
   support::ScopedOptions const scope(with_threads(3));
   for (int round = 0; round < 20; ++round) {
     std::atomic<int> ran = 0;
@@ -75,7 +75,7 @@ TEST_CASE("parallel_for carries an exception and the pool works on") {
   CHECK(sum == 100);
 }
 
-TEST_CASE("workspace and scratch are aligned, reused and apart") {
+TEST_CASE("workspace and scratch are aligned, reused and disjoint") {
   void* first = nullptr;
   {
     host::Workspace const a(1000);

@@ -57,7 +57,7 @@ TEST_CASE("hazards of clusters are found from ir", "[sim][block][N1]") {
                 {&x, &y});
 }
 
-TEST_CASE("hazards of parts that CTAs hand to each other are found from ir", "[sim][block][N1]") {
+TEST_CASE("hazards of parts that CTAs exchange are found from ir", "[sim][block][N1]") {
   // Two turns through one slot: the second CTA writes again only when the first one has read.
   HostTensor x = small_tensor(Element::f32, {2, 32}, 12), y(Element::f32, {1, 32});
   std::string const sound =
@@ -126,7 +126,7 @@ TEST_CASE("hazards of parts that CTAs hand to each other are found from ir", "[s
                 {&x, &y});
 }
 
-TEST_CASE("hazards of a grid before are found from ir", "[sim][block][N1]") {
+TEST_CASE("hazards of the previous grid are found from ir", "[sim][block][N1]") {
   HostTensor x = small_tensor(Element::f32, {32}, 11), y(Element::f32, {32});
   std::string const t = "tile<32xf32, [lane (1) (2) (4) (8) (16)]>";
   std::string const sound = with(R"(kernel @after(%x: in tensor<?xf32>, %y: out tensor<?xf32>) warps = 1 {

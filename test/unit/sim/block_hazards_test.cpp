@@ -140,7 +140,7 @@ TEST_CASE("a read by threads before a copy overwrites needs a fence", "[sim][blo
   CHECK(first_wrong(y, [&](std::int64_t i) { return x.number(i); }) == "");
 }
 
-TEST_CASE("hazards of registers read by products are found from ir", "[sim][block][N1]") {
+TEST_CASE("hazards of the operand registers of products are found from ir", "[sim][block][N1]") {
   // 12: the tile that a product reads from registers lives until the wait that covers it.
   HostTensor x = small_tensor(Element::bf16, {192, 64}, 6), w = small_tensor(Element::bf16, {64, 16}, 7),
              y(Element::f32, {64, 16});
@@ -201,7 +201,7 @@ TEST_CASE("hazards of registers read by products are found from ir", "[sim][bloc
                 {&x, &w, &y});
 }
 
-TEST_CASE("registers of a result are the same in each turn", "[sim][block][N1]") {
+TEST_CASE("registers of a result are the same in each iteration", "[sim][block][N1]") {
   HostTensor x = small_tensor(Element::bf16, {64, 64}, 1), w = small_tensor(Element::bf16, {64, 16}, 2),
              y(Element::f32, {192, 16});
   std::string const sound =
@@ -244,7 +244,7 @@ TEST_CASE("registers of a result are the same in each turn", "[sim][block][N1]")
   check_planted(sound, {{"    wgmma_fence\n    %p", "    %p", ReportKind::missing_wgmma_fence}}, {&x, &w, &y});
 }
 
-TEST_CASE("hazards of shared buffers in turn are found from ir", "[sim][block][N1]") {
+TEST_CASE("hazards of shared buffers in loops are found from ir", "[sim][block][N1]") {
   HostTensor x = small_tensor(Element::f32, {256}, 8), y(Element::f32, {256}), z(Element::f32, {256});
   std::string const line = "[register (1), lane (2) (4) (8) (16) (32), warp (64) (128)]";
   std::string const other = "[register (128), lane (4) (8) (16) (32) (64), warp (1) (2)]";

@@ -126,7 +126,7 @@ TEST_CASE("an exchange between warps inside warp_specialize is refused", "[sim][
           {&y}, "reduce exchanges elements between warps by the barrier of the CTA, which cannot be reached inside");
 }
 
-TEST_CASE("float64 and exact precision are near each other by warps too", "[sim][block]") {
+TEST_CASE("float64 and exact precision are near each other warp by warp", "[sim][block]") {
   HostTensor x = small_tensor(Element::bf16, {64, 64}, 4), y(Element::f32, {64, 64});
   std::mt19937_64 random(5);
   x.fill(random);
@@ -146,7 +146,7 @@ TEST_CASE("float64 and exact precision are near each other by warps too", "[sim]
   CHECK(all.failure() == "");
 }
 
-TEST_CASE("a run is replayed by its schedule, and its trace says who did what", "[sim][block]") {
+TEST_CASE("a run is replayed by its schedule, and its trace names every action and warp", "[sim][block]") {
   HostTensor x = small_tensor(Element::bf16, {64, 64}, 6), y(Element::f32, {64, 64});
   auto const module = module_of(with(product_of("swizzled(128)", "swizzled(128)"), "  fence_proxy_async\n", ""));
   block::Options options;

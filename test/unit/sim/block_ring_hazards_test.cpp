@@ -181,7 +181,7 @@ TEST_CASE("a ring of stages is exact for every trip count", "[sim][block][B7]") 
   }
 }
 
-TEST_CASE("a report names both accesses by source line, and what is missing", "[sim][block][N1]") {
+TEST_CASE("a report names both accesses by source line, and the missing op", "[sim][block][N1]") {
   HostTensor a = small_tensor(Element::bf16, {64, 256}, 1), b = small_tensor(Element::bf16, {256, 32}, 2),
              c(Element::f32, {64, 32});
   std::string text = ring;

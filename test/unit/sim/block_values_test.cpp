@@ -262,7 +262,7 @@ void tegula::test::check_values() {
     check();
 }
 
-TEST_CASE("warps compute what arithmetic of fragments says", "[sim][block]") {
+TEST_CASE("warps compute the arithmetic of fragments", "[sim][block]") {
   arithmetic();
   integers();
   elementary();
@@ -275,7 +275,7 @@ TEST_CASE("warps reduce, reshape and convert fragments", "[sim][block]") {
   lanes_of_a_warp();
 }
 
-TEST_CASE("warps branch, loop, call and take their part of a grid", "[sim][block]") {
+TEST_CASE("warps branch, loop, call and take their tiles of a grid", "[sim][block]") {
   control();
   grid();
   specialized();

@@ -105,7 +105,7 @@ TEST_CASE("two blocks that store to one element are reported with both lines, un
   }
 }
 
-TEST_CASE("a load of what another block stores is reported whichever comes first", "[sim]") {
+TEST_CASE("a load of an element that another block stores is reported in either order", "[sim]") {
   auto const module = module_of(shift);
   for (auto const order : {sim::schedule::ascending, sim::schedule::descending}) {
     HostTensor x(Element::f32, {5});
@@ -134,7 +134,7 @@ TEST_CASE("an in tensor that overlaps an out tensor races too; disjoint views of
   CHECK(outcome.reports[0].kind == sim::ReportKind::read_write_race);
 }
 
-TEST_CASE("stores of one block to one element are in order and no race", "[sim]") {
+TEST_CASE("stores of one block to one element are in order and do not race", "[sim]") {
   auto const module = module_of(R"(kernel @twice(%c: inout tensor<?xi64>) {
   %0 = constant {value = 0 : i64} : i64
   %1 = constant {value = 1 : i64} : tile<4xi64>
@@ -149,7 +149,7 @@ TEST_CASE("stores of one block to one element are in order and no race", "[sim]"
   CHECK(c.integer(3) == 2);
 }
 
-TEST_CASE("elements of an out tensor that no block writes are reported on request", "[sim]") {
+TEST_CASE("unwritten elements of an out tensor are reported on request", "[sim]") {
   auto const module = module_of(vadd);
   HostTensor a(Element::f32, {100}), b(Element::f32, {100}), c(Element::f32, {100});
   sim::Options options;
@@ -163,7 +163,7 @@ TEST_CASE("elements of an out tensor that no block writes are reported on reques
   CHECK_THAT(outcome.str(), ContainsSubstring("element [64] of %c is never written"));
 }
 
-TEST_CASE("a view that lies about its memory is reported, not followed", "[sim]") {
+TEST_CASE("a view beyond its memory is reported, not accessed", "[sim]") {
   auto const module = module_of(vadd);
   HostTensor a(Element::f32, {64}), b(Element::f32, {64}), c(Element::f32, {64});
   auto view = a.view();
@@ -230,7 +230,7 @@ TEST_CASE("an empty grid runs no block", "[sim]") {
   CHECK(outcome.clean());
 }
 
-TEST_CASE("float64 precision keeps what f32 and f16 lose", "[sim]") {
+TEST_CASE("float64 precision keeps digits that f32 and f16 lose", "[sim]") {
   auto const module = module_of(R"(kernel @k(%x: in tensor<?xf64>, %y: out tensor<?xf64>) {
   %0 = constant {value = 0 : i64} : i64
   %1 = load %x, %0 : tile<8xf64>

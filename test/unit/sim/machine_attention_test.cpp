@@ -262,7 +262,7 @@ TEST_CASE("attention with two products in flight is silent under every kind of s
   }
 }
 
-TEST_CASE("taking any one synchronising op out of attention is reported", "[machine]") {
+TEST_CASE("attention without any one synchronising op is reported", "[machine]") {
   for (int op = 0; op < op_count; ++op) {
     Attention attention{};
     attention.without.set(static_cast<std::size_t>(op));

@@ -24,7 +24,7 @@ void independent(Machine& m, int warps, int steps, bool shared_barrier) {
 
 }  // namespace
 
-TEST_CASE("all orders: commuting transitions are not tried twice", "[machine]") {
+TEST_CASE("the search of all orders does not try commuting transitions twice", "[machine]") {
   Simulation apart({.shared_bytes = 1024}, [](Machine& m) { independent(m, 3, 3, false); });
   Sweep const one = apart.exhaust(10000);
   CHECK(one.complete);
@@ -38,7 +38,7 @@ TEST_CASE("all orders: commuting transitions are not tried twice", "[machine]") 
   CHECK(all.runs >= 20);  // the arrivals on one barrier interleave in (6 choose 3) ways
 }
 
-TEST_CASE("all orders find what needs one certain order", "[machine]") {
+TEST_CASE("the search of all orders finds a fault that needs one certain order", "[machine]") {
   // Warp 1 reads early only if it passes before warp 0 has published: both orders exist, one is bad.
   auto const build = [](Machine& m) {
     static bool flag = false;
@@ -64,7 +64,7 @@ TEST_CASE("all orders find what needs one certain order", "[machine]") {
   CHECK(again.has(ReportKind::never_written));
 }
 
-TEST_CASE("all orders of a small ring are silent, and one without its wait is not", "[machine]") {
+TEST_CASE("the search of all orders reports nothing on a small ring, and reports one without its wait", "[machine]") {
   for (bool planted : {false, true}) {
     Simulation simulation({.shared_bytes = 8192}, [planted](Machine& m) {
       Space const in = add_input(m);
@@ -98,7 +98,7 @@ TEST_CASE("all orders of a small ring are silent, and one without its wait is no
   }
 }
 
-TEST_CASE("a thread that nothing holds the barrier back for misses a phase when it is starved", "[machine]") {
+TEST_CASE("a thread that the barrier does not wait for misses a phase when it is starved", "[machine]") {
   // Warp 2 waits for each phase, but the release does not count it.
   Simulation simulation({.shared_bytes = 8192}, [](Machine& m) {
     for (int k = 0; k < 3; ++k) {
@@ -173,7 +173,7 @@ TEST_CASE("a program may be a step function", "[machine]") {
   CHECK(simulation.sweep(20).clean());
 }
 
-TEST_CASE("a loop without end is called a livelock, with the limit", "[machine]") {
+TEST_CASE("an endless loop is reported as a livelock, with the limit", "[machine]") {
   Simulation simulation({.shared_bytes = 1024, .max_steps = 500}, [](Machine& m) {
     m.add_warp(0, [](Warp w) -> Task {
       co_await w.mbarrier_init(leader, full_barrier, 1, at("mbarrier_init"));
@@ -186,7 +186,7 @@ TEST_CASE("a loop without end is called a livelock, with the limit", "[machine]"
   CHECK_THAT(outcome.text(), ContainsSubstring("does not end within 500 steps"));
 }
 
-TEST_CASE("a step that goes on behind a wait is a bug of the driver", "[machine]") {
+TEST_CASE("a step that continues after a wait is an internal error", "[machine]") {
   Simulation simulation({.shared_bytes = 1024}, [](Machine& m) {
     for (int k = 0; k < 2; ++k) {
       m.add_warp(0, [](Warp w) -> Task {
@@ -199,7 +199,7 @@ TEST_CASE("a step that goes on behind a wait is a bug of the driver", "[machine]
   CHECK_THROWS_AS(simulation.run(Schedule::latest()), tegula::InternalError);
 }
 
-TEST_CASE("a trace says who did what", "[machine]") {
+TEST_CASE("a trace names every action and its warp", "[machine]") {
   Simulation simulation({.shared_bytes = 8192, .trace = true}, [](Machine& m) {
     Space const in = add_input(m);
     m.add_warp(0, [=](Warp w) -> Task {

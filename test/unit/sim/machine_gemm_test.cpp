@@ -251,7 +251,7 @@ TEST_CASE("the specialised gemm is silent and right under every kind of schedule
   }
 }
 
-TEST_CASE("taking any one synchronising op out of the gemm is reported", "[machine]") {
+TEST_CASE("the gemm without any one synchronising op is reported", "[machine]") {
   for (int op = 0; op < op_count; ++op) {
     if (op == registers_up) continue;
     Gemm gemm{};

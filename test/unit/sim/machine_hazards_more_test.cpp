@@ -229,7 +229,7 @@ TEST_CASE("hazard 28: the wait of a store ring leaves the refilled buffer's stor
               .build = [](Machine& m, bool planted) { store_ring(m, planted ? 1 : 2, 1); }});
 }
 
-TEST_CASE("hazard 28: the wait stands in a thread that issued nothing", "[machine]") {
+TEST_CASE("hazard 28: the wait is in a thread that did not issue the store", "[machine]") {
   check_pair(
       {.kind = ReportKind::race_war, .sentence = "by the thread that issued it", .build = [](Machine& m, bool planted) {
          Space const out = add_output(m);

@@ -91,7 +91,7 @@ TEST_CASE("hazard 3: no proxy fence between stores to shared memory and a TMA st
               .build = [](Machine& m, bool planted) { staged_store(m, planted ? Fence::none : Fence::writers); }});
 }
 
-TEST_CASE("hazard 3: the proxy fence stands in the thread that issues the TMA store", "[machine]") {
+TEST_CASE("hazard 3: the proxy fence is in the thread that issues the TMA store", "[machine]") {
   check_pair({.kind = ReportKind::missing_proxy_fence,
               .sentence = "by the thread that issued it",
               .build = [](Machine& m, bool planted) { staged_store(m, planted ? Fence::issuer : Fence::writers); }});
@@ -239,7 +239,7 @@ TEST_CASE("hazard 12: registers of a wgmma redefined while it may read them", "[
               .build = [](Machine& m, bool planted) { register_operand(m, planted); }});
 }
 
-TEST_CASE("hazard 12: a wgmma of another shape adds to the accumulators without a fence", "[machine]") {
+TEST_CASE("hazard 12: a wgmma of another shape accumulates without a fence", "[machine]") {
   check_pair({.kind = ReportKind::missing_wgmma_fence,
               .sentence = "add wgmma.fence before the first wgmma that uses them",
               .build = [](Machine& m, bool planted) {
@@ -259,7 +259,7 @@ TEST_CASE("hazard 12: a wgmma of another shape adds to the accumulators without 
               }});
 }
 
-TEST_CASE("hazard 13: setmaxnreg.inc with a warpgroup that gives nothing back", "[machine]") {
+TEST_CASE("hazard 13: setmaxnreg.inc while a warpgroup does not release registers", "[machine]") {
   check_pair({.kind = ReportKind::deadlock,
               .sentence = "every other warpgroup must execute its setmaxnreg.dec",
               .options = {.registers = 168},
@@ -275,7 +275,7 @@ TEST_CASE("hazard 13: setmaxnreg.inc with a warpgroup that gives nothing back", 
               }});
 }
 
-TEST_CASE("hazard 14: one warpgroup's wait taken for the others'", "[machine]") {
+TEST_CASE("hazard 14: one warpgroup waits in place of the others", "[machine]") {
   check_pair({.kind = ReportKind::race_war,
               .sentence = "nothing orders that wait before the tma_load",
               .build = [](Machine& m, bool planted) {

@@ -75,7 +75,7 @@ TEST_CASE("arrive_drop lowers the later phases, added arrivals only this one", "
   CHECK(b.pending() == 2);
 }
 
-TEST_CASE("a lane's release covers its own accesses and what its warp synchronised", "[machine]") {
+TEST_CASE("a lane's release covers its own accesses and those that its warp synchronised", "[machine]") {
   SlotTable slots;
   WarpClocks warp;
   warp.reset(slots.make());
@@ -95,7 +95,7 @@ TEST_CASE("a lane's release covers its own accesses and what its warp synchronis
   CHECK(after.at(Plane::order, warp.lane_slot(3)) == 7);
 }
 
-TEST_CASE("what one lane learns the others learn at the warp barrier", "[machine]") {
+TEST_CASE("a warp barrier passes the knowledge of one lane to the others", "[machine]") {
   SlotTable slots;
   WarpClocks warp;
   warp.reset(slots.make());
@@ -110,7 +110,7 @@ TEST_CASE("what one lane learns the others learn at the warp barrier", "[machine
   CHECK(warp.class_of(31).clock.at(Plane::order, other) == 9);
 }
 
-TEST_CASE("a proxy fence covers what was done before it, by the lanes that executed it", "[machine]") {
+TEST_CASE("a proxy fence covers earlier accesses of the lanes that executed it", "[machine]") {
   SlotTable slots;
   WarpClocks warp;
   warp.reset(slots.make());
@@ -175,7 +175,7 @@ TEST_CASE("shadow memory keeps the last write and the reads of every byte", "[ma
   CHECK(wrong == 0);
 }
 
-TEST_CASE("the text of a schedule reads back as it was", "[machine]") {
+TEST_CASE("the text of a schedule reads back equal", "[machine]") {
   for (char const* text :
        {"seed:7", "latest", "latest:3", "earliest", "earliest:0", "starve:3", "choices:0,2,1", "choices:"}) {
     CHECK(to_text(parse_schedule(text)) == text);
@@ -186,7 +186,7 @@ TEST_CASE("the text of a schedule reads back as it was", "[machine]") {
   CHECK_THROWS_WITH(parse_schedule("sed:3"), ContainsSubstring("seed:N, latest"));
 }
 
-TEST_CASE("a report names both accesses, what is missing, and the schedule", "[machine]") {
+TEST_CASE("a report names both accesses, the missing op and the schedule", "[machine]") {
   Simulation simulation({.shared_bytes = 4096}, [](Machine& m) {
     m.name(0, 0, 128, "%x");
     for (int k = 0; k < 2; ++k) {

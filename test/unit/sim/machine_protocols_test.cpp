@@ -84,7 +84,7 @@ TEST_CASE("two warps take turns by pairs of named barriers", "[machine]") {
   CHECK(!planted.sweep(20).clean());
 }
 
-TEST_CASE("three warpgroups take turns in a round, and leave the last turn open", "[machine]") {
+TEST_CASE("three warpgroups take turns round robin, and leave the last turn open", "[machine]") {
   // The accesses of a turn are ordered by the turns alone.
   Simulation simulation({.shared_bytes = 1024}, [](Machine& m) {
     constexpr int groups = 3;
@@ -193,7 +193,7 @@ void one_lane(Machine& m, OneLane how) {
 
 }  // namespace
 
-TEST_CASE("one lane waits for its warp: the others learn of it at a warp barrier", "[machine]") {
+TEST_CASE("one lane waits for its warp: a warp barrier orders the others", "[machine]") {
   check_pair({.kind = ReportKind::race_raw, .sentence = "add the mbarrier wait", .build = [](Machine& m, bool planted) {
                 one_lane(m, {.sync_after_wait = !planted});
               }});
@@ -251,7 +251,7 @@ TEST_CASE("data of the preceding grid is read after griddepcontrol.wait", "[mach
               }});
 }
 
-TEST_CASE("a stage that was given up is stale until it is written again", "[machine]") {
+TEST_CASE("a released stage is stale until it is written again", "[machine]") {
   check_pair(
       {.kind = ReportKind::stale, .sentence = "released and not written again", .build = [](Machine& m, bool planted) {
          m.add_warp(0, [=](Warp w) -> Task {
@@ -264,7 +264,7 @@ TEST_CASE("a stage that was given up is stale until it is written again", "[mach
        }});
 }
 
-TEST_CASE("output that nobody wrote is not read", "[machine]") {
+TEST_CASE("a read of unwritten output is reported", "[machine]") {
   check_pair(
       {.kind = ReportKind::never_written, .sentence = "no access wrote %out", .build = [](Machine& m, bool planted) {
          Space const out = add_output(m);
@@ -276,7 +276,7 @@ TEST_CASE("output that nobody wrote is not read", "[machine]") {
        }});
 }
 
-TEST_CASE("the bytes of a barrier serve another after inval and a barrier", "[machine]") {
+TEST_CASE("the bytes of an mbarrier are reused after inval and a barrier", "[machine]") {
   check_pair({.kind = ReportKind::dead_barrier, .sentence = "its inval", .build = [](Machine& m, bool planted) {
                 for (int k = 0; k < 2; ++k) {
                   m.add_warp(0, [=](Warp w) -> Task {
@@ -349,7 +349,7 @@ TEST_CASE("an accumulator is open while a later group on it is, whatever the old
        }});
 }
 
-TEST_CASE("what is left at the end is reported", "[machine]") {
+TEST_CASE("operations that are open at the end are reported", "[machine]") {
   check_pair(
       {.kind = ReportKind::open_at_exit, .sentence = "add bulk wait_group 0", .build = [](Machine& m, bool planted) {
          Space const out = add_output(m);
@@ -389,7 +389,7 @@ TEST_CASE("atomics do not race with each other, and do with plain accesses", "[m
               }});
 }
 
-TEST_CASE("reductions by TMA into one place do not race, stores do", "[machine]") {
+TEST_CASE("TMA reductions into the same bytes do not race, stores do", "[machine]") {
   check_pair({.kind = ReportKind::race_waw,
               .sentence = "may still write its result",
               .options = {.ctas = 2, .shared_bytes = 8192},
@@ -463,7 +463,7 @@ void rows(Machine& m, bool twice) {
 
 }  // namespace
 
-TEST_CASE("CTAs that never run at once still race in global memory", "[machine]") {
+TEST_CASE("CTAs that never run at the same time still race in global memory", "[machine]") {
   check_pair({.kind = ReportKind::race_waw,
               .sentence = "nothing orders the store",
               .options = {.ctas = 12, .resident = 2, .shared_bytes = 1024},

@@ -13,7 +13,7 @@ constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(),
 
 }  // namespace
 
-TEST_CASE("checked integers: what does not fit is no number, and stays none", "[support]") {
+TEST_CASE("checked integers: a result that does not fit is not a number, and stays so", "[support]") {
   CHECK((Checked(most) - 1).value() == most - 1);
   CHECK_FALSE((Checked(most) + 1).fits());
   CHECK_FALSE((Checked(least) - 1).fits());

@@ -224,7 +224,7 @@ TEST_CASE("matrix instructions: fragments to and from swizzled tiles", "[layout]
         "matrix access: lane 1 would reach 4 bytes beyond lane 0, its element lies 8 bytes beyond");
 }
 
-TEST_CASE("access maps of what does not fit are refused", "[layout][access]") {
+TEST_CASE("access maps of tiles that do not fit are refused", "[layout][access]") {
   std::string error;
   CHECK_FALSE(AccessMap::get(*wgmma({128, 64}), *swizzled({64, 64}, 2, 128), error));
   CHECK(error == "view: 128x64 is not a part of a tile of 64x64");

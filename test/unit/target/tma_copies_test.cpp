@@ -111,7 +111,7 @@ TEST_CASE("dense tiles are filled by few copies", "[layout][tma]") {
   CHECK(fills(tma_plan({4, 64, 128}, *ring, 2), {4, 64, 128}, *ring, 2));
 }
 
-TEST_CASE("a box given by hand makes up a view by several copies", "[layout][tma]") {
+TEST_CASE("several copies of an explicit box fill a view", "[layout][tma]") {
   std::string error;
   Layout const* tile = swizzled_layout({4, 64, 256}, 2, 128, error);
   for (Extents const& box : std::vector<Extents>{{64, 64}, {32, 64}, {8, 64}, {1, 64, 64}}) {
@@ -126,7 +126,7 @@ TEST_CASE("a box given by hand makes up a view by several copies", "[layout][tma
   }
 }
 
-TEST_CASE("each broken rule of TMA is a sentence with values", "[layout][tma]") {
+TEST_CASE("each broken rule of TMA gives a sentence with values", "[layout][tma]") {
   std::string error;
   auto const only = [](std::vector<Finding> const& errors) {
     CHECK(errors.size() == 1);

@@ -148,7 +148,7 @@ TEST_CASE("MN-major descriptors read the tile and are the table's", "[layout][wg
       }
 }
 
-TEST_CASE("a part of a tile is an operand too", "[layout][wgmma]") {
+TEST_CASE("a part of a tile is a valid operand", "[layout][wgmma]") {
   std::string error;
   Layout const* tile = swizzled_layout({3, 128, 128}, 2, 128, error);
   for (std::int64_t row : {0, 64})
@@ -180,7 +180,7 @@ TEST_CASE("a part of a tile is an operand too", "[layout][wgmma]") {
   CHECK(reads(*b, {192, 176}, *odd, 2, WgmmaRole::b, {0, 0}, 0));
 }
 
-TEST_CASE("what no descriptor describes is refused with values", "[layout][wgmma]") {
+TEST_CASE("operands without a descriptor are refused with values", "[layout][wgmma]") {
   std::string error;
   auto const refused = [&](Extents const& view, Layout const* memory, int bytes, WgmmaRole role, int n = 0,
                            Extents const& origin = {}) {

@@ -28,7 +28,7 @@ TEST_CASE("file_check: plain lines match in order, blanks by runs") {
   fails("a", "// CHECK:  ", "has no pattern");
 }
 
-TEST_CASE("file_check: a prefix inside a longer word is no directive") {
+TEST_CASE("file_check: a prefix inside a longer word is not a directive") {
   passes("a", "// MYCHECK: z\n// CHECK: a\n// CHECKED: z");
 }
 

@@ -33,7 +33,7 @@ void store(Recorder& recorder, Handle tensor, Id value, std::int64_t at) {
 
 }  // namespace
 
-TEST_CASE("the order of recording does not show, and what nothing needs is not emitted") {
+TEST_CASE("the order of recording does not change the IR, and unused values are not emitted") {
   auto const traced = [](bool swapped) {
     Recorder recorder("k", {});
     Handle const x = recorder.tensor_parameter(Element::f32, 1, Direction::in, 1);
@@ -56,7 +56,7 @@ TEST_CASE("the order of recording does not show, and what nothing needs is not e
   CHECK(traced(false).find("exp") == std::string::npos);
 }
 
-TEST_CASE("scalar ops are found again, folded, and live outside of loops that do not matter to them") {
+TEST_CASE("scalar ops are reused, folded, and hoisted out of loops") {
   Recorder recorder("k", {});
   Handle const x = recorder.tensor_parameter(Element::f32, 1, Direction::in, 1);
   Handle const y = recorder.tensor_parameter(Element::f32, 1, Direction::out, 1);
@@ -79,7 +79,7 @@ TEST_CASE("scalar ops are found again, folded, and live outside of loops that do
   CHECK(text.find("mul") < text.find("for %i"));
 }
 
-TEST_CASE("loads of a written tensor are emitted before the store that ends their epoch") {
+TEST_CASE("loads of a written tensor are emitted before the next store") {
   Recorder recorder("k", {});
   Handle const x = recorder.tensor_parameter(Element::f32, 1, Direction::inout, 1);
   state_grid(recorder);
@@ -94,7 +94,7 @@ TEST_CASE("loads of a written tensor are emitted before the store that ends thei
   CHECK(text.find("load", text.find("store")) == std::string::npos);  // the unused one is gone
 }
 
-TEST_CASE("long chains of ops need no deep recursion") {
+TEST_CASE("long chains of ops do not need deep recursion") {
   Recorder recorder("k", {});
   Handle const x = recorder.tensor_parameter(Element::f32, 1, Direction::in, 1);
   Handle const y = recorder.tensor_parameter(Element::f32, 1, Direction::out, 1);

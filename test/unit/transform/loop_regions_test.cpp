@@ -64,7 +64,7 @@ ir::Module pipelined(int distance, Tail tail, std::string const& upper = "%n = a
 
 }  // namespace
 
-TEST_CASE("loop regions: what one lane does before and behind a loop is named", "[B3][B24]") {
+TEST_CASE("loop regions: the ops of one lane before and after a loop are listed", "[B3][B24]") {
   ir::Module module;
   ir::Builder builder(module.add_function("f", ir::FunctionKind::kernel).body());
   for (ir::LoopRegion const region : {ir::LoopRegion::pre_prologue, ir::LoopRegion::post_epilogue})
@@ -89,7 +89,7 @@ TEST_CASE("loop regions: the prologue starts the first iterations, as many as th
   }
 }
 
-TEST_CASE("loop regions: the main loop runs both stages, the early one so many iterations on", "[B3][B24]") {
+TEST_CASE("loop regions: the main loop runs both stages, the early one by the distance ahead", "[B3][B24]") {
   ir::Module module = pipelined(2, Tail::epilogue);
   auto const loops = all<ir::ForOp>(module, ir::LoopRegion::main);
   REQUIRE(loops.size() == 1);
@@ -101,7 +101,7 @@ TEST_CASE("loop regions: the main loop runs both stages, the early one so many i
   CHECK(body.back().operand(0)->defining_op()->is<ir::LoadOp>());
 }
 
-TEST_CASE("loop regions: the epilogue ends the last iterations and starts none", "[B3][B12][B24]") {
+TEST_CASE("loop regions: the epilogue ends the last iterations and does not start any", "[B3][B12][B24]") {
   ir::Module module = pipelined(2, Tail::epilogue);
   auto const turns = all<ir::IfOp>(module, ir::LoopRegion::epilogue);
   REQUIRE(turns.size() == 2);
@@ -121,14 +121,14 @@ TEST_CASE("loop regions: without an epilogue the main loop runs to the end and i
   CHECK(all<ir::LoadOp>(module)[2]->parent_op()->is<ir::IfOp>());
 }
 
-TEST_CASE("loop regions: a trip count that is known to be long enough needs no tests", "[B24]") {
+TEST_CASE("loop regions: a trip count that is known to suffice does not need tests", "[B24]") {
   ir::Module const known = pipelined(2, Tail::epilogue, "%n = constant {value = 2 : i64} : i64");
   CHECK(ir::print(known).find("if ") == std::string::npos);
   ir::Module const shorter = pipelined(2, Tail::epilogue, "%n = constant {value = 1 : i64} : i64");
   CHECK(ir::print(shorter).find("if ") != std::string::npos);
 }
 
-TEST_CASE("loop regions: stages that need what is not there yet are refused with the reason", "[B24]") {
+TEST_CASE("loop regions: stages that need a later value are refused with the reason", "[B24]") {
   ir::Module module = copy_loop();
   ir::Op *const load = all<ir::LoadOp>(module).front(), *const store = all<ir::StoreOp>(module).front();
   ir::Op& loop = *all<ir::ForOp>(module).front();

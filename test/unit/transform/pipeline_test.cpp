@@ -135,7 +135,7 @@ TEST_CASE("pipeline: allocation, reuse and pipelining each name what must come b
                              for_cuda()));
 }
 
-TEST_CASE("pipeline: a pass that breaks a property is told from one that never had it") {
+TEST_CASE("pipeline: a pass that breaks a property is distinguished from a pipeline that never had it") {
   static constexpr PassInfo spoils{.name = "spoils",
                                    .summary = "s",
                                    .function = nothing,
@@ -224,7 +224,7 @@ TEST_CASE("pipeline: verify-each names the pass that breaks the IR or its promis
              test::ContainsSubstring("pass liar: it leaves layouts, but there is splat without a layout in @k"));
 }
 
-TEST_CASE("pipeline: what a pass reports is the user's error") {
+TEST_CASE("pipeline: an error that a pass reports is a user error") {
   static constexpr PassInfo refuses{.name = "refuses", .summary = "s", .function = reports};
   auto module = module_of(text);
   PassInfo const* list[] = {&refuses};

@@ -49,7 +49,7 @@ struct Random {
 
 }  // namespace
 
-TEST_CASE("packing: nothing that lives together overlaps, and every place is aligned") {
+TEST_CASE("packing: buffers that are live together do not overlap, and every offset is aligned") {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     Random const random(seed);
     auto const offsets = random.packed();
@@ -68,7 +68,7 @@ TEST_CASE("packing: nothing that lives together overlaps, and every place is ali
   }
 }
 
-TEST_CASE("packing: close to what lives at one time") {
+TEST_CASE("packing: the total is close to the bytes that are live at one time") {
   double sum = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     Random const random(seed);
@@ -77,7 +77,7 @@ TEST_CASE("packing: close to what lives at one time") {
   CHECK(sum / 300 <= 1.02);
 }
 
-TEST_CASE("packing: what has a place stays there, and others go round it") {
+TEST_CASE("packing: buffers with an offset keep it, and others avoid it") {
   std::vector<PackItem> const items = {{64, 16, -1}, {64, 16, 32}, {32, 16, -1}};
   auto const all = [](std::size_t, std::size_t) { return true; };
   auto const offsets = pack(items, all);
