@@ -230,11 +230,11 @@ class Bench {
         if (float const found = host_c_[static_cast<std::size_t>(i)]; !std::isfinite(found)) all.add(i, found, 0);
       for (std::int64_t row = 0; row < rows; row += std::max<std::int64_t>(rows / 50, 1)) {
         float const* const from = host_a_.data() + row * BN;
-        double sum = 0, most = from[0];
-        for (int j = 0; j < BN; ++j) most = std::max(most, static_cast<double>(from[j]));
-        for (int j = 0; j < BN; ++j) sum += std::exp(static_cast<double>(from[j]) - most);
+        double sum = 0, max = from[0];
+        for (int j = 0; j < BN; ++j) max = std::max(max, static_cast<double>(from[j]));
+        for (int j = 0; j < BN; ++j) sum += std::exp(static_cast<double>(from[j]) - max);
         for (int j = 0; j < BN; ++j) {
-          double const expected = std::exp(static_cast<double>(from[j]) - most) / sum;
+          double const expected = std::exp(static_cast<double>(from[j]) - max) / sum;
           all.add(row * BN + j, host_c_[static_cast<std::size_t>(row * BN + j)], expected, expected);
         }
       }

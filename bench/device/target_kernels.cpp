@@ -202,8 +202,8 @@ class FamilyBench {
     auto const [best, worst] = std::minmax_element(candidate.seconds.begin(), candidate.seconds.end());
     std::string share;
     if (rival != nullptr) {
-      auto const [least, most] = std::minmax_element(result.ratios.begin(), result.ratios.end());
-      share = fmt::format("{:.3f}, {:.3f}, {:.3f}", median(result.ratios), *least, *most);
+      auto const [min, max] = std::minmax_element(result.ratios.begin(), result.ratios.end());
+      share = fmt::format("{:.3f}, {:.3f}, {:.3f}", median(result.ratios), *min, *max);
     }
     say(fmt::format("| {} | {} | {:.2f} ({:.2f} to {:.2f}) | {:.1f} | {} | {} | {} |", candidate.name, work.shape(),
                     median(candidate.seconds) * 1e6, *best * 1e6, *worst * 1e6, median(result.rates), share,

@@ -75,15 +75,15 @@ class AttentionWork final : public Workload {
     std::int64_t const head = row / length_ * length_;  // its first row
     std::int64_t const keys = causal_ ? row - head + 1 : length_;
     std::vector<double> weights(static_cast<std::size_t>(keys));
-    double query[dimension], sum = 0, most = -1e300;
+    double query[dimension], sum = 0, max = -1e300;
     for (std::int64_t d = 0; d < dimension; ++d) query[d] = q_.at(row * dimension + d) * scale;
     for (std::int64_t j = 0; j < keys; ++j) {
       double score = 0;
       for (std::int64_t d = 0; d < dimension; ++d) score += query[d] * k_.at((head + j) * dimension + d);
       weights[static_cast<std::size_t>(j)] = score;
-      most = std::max(most, score);
+      max = std::max(max, score);
     }
-    for (double& weight : weights) sum += weight = std::exp(weight - most);
+    for (double& weight : weights) sum += weight = std::exp(weight - max);
     double expected[dimension] = {}, squares[dimension] = {};
     for (std::int64_t j = 0; j < keys; ++j)
       for (std::int64_t d = 0; d < dimension; ++d) {

@@ -253,15 +253,15 @@ std::function<void(Product const&)> Cublas::best_of_heuristics(
                                   sums.beta(), p.c, plan->c, p.c, plan->c, proposal.algorithm.data(),
                                   workspace_.address(), static_cast<std::size_t>(workspace_bytes), order_.handle());
   };
-  double least = 0;
+  double min = 0;
   int best = -1;
   for (int i = 0; i < count; ++i) {
     Proposal const& proposal = proposals[static_cast<std::size_t>(i)];
     if (proposal.state != 0 || run_with(proposal, sample) != 0) continue;
     double const seconds = time([&] { run_with(proposal, sample); });
-    if (best >= 0 && seconds >= least) continue;
+    if (best >= 0 && seconds >= min) continue;
     best = i;
-    least = seconds;
+    min = seconds;
   }
   if (best < 0) return {};
   return [run_with, proposal = proposals[static_cast<std::size_t>(best)]](Product const& p) {

@@ -46,9 +46,9 @@ std::string spread(std::string const& prefix, std::vector<double> const& values)
   if (values.empty()) return fmt::format("\"{0}median\": null, \"{0}min\": null, \"{0}max\": null", prefix);
   if (values.size() == 1)
     return fmt::format("\"{0}median\": {1:.5g}, \"{0}min\": null, \"{0}max\": null", prefix, values[0]);
-  auto const [least, most] = std::minmax_element(values.begin(), values.end());
-  return fmt::format("\"{0}median\": {1:.5g}, \"{0}min\": {2:.5g}, \"{0}max\": {3:.5g}", prefix, median(values), *least,
-                     *most);
+  auto const [min, max] = std::minmax_element(values.begin(), values.end());
+  return fmt::format("\"{0}median\": {1:.5g}, \"{0}min\": {2:.5g}, \"{0}max\": {3:.5g}", prefix, median(values), *min,
+                     *max);
 }
 
 template <class T>

@@ -72,11 +72,11 @@ class SoftmaxWork final : public RowWork {
  private:
   void check_row(Verdict& part, HostTensor const& out, std::int64_t row) const override {
     std::int64_t const from = row * columns_;
-    double most = x_.at(from), sum = 0;
-    for (std::int64_t j = 0; j < columns_; ++j) most = std::max(most, x_.at(from + j));
-    for (std::int64_t j = 0; j < columns_; ++j) sum += std::exp(x_.at(from + j) - most);
+    double max = x_.at(from), sum = 0;
+    for (std::int64_t j = 0; j < columns_; ++j) max = std::max(max, x_.at(from + j));
+    for (std::int64_t j = 0; j < columns_; ++j) sum += std::exp(x_.at(from + j) - max);
     for (std::int64_t j = 0; j < columns_; ++j) {
-      double const expected = std::exp(x_.at(from + j) - most) / sum;
+      double const expected = std::exp(x_.at(from + j) - max) / sum;
       part.compare(out, from + j, expected, 1e-5 * expected);
     }
   }

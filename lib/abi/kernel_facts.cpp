@@ -27,7 +27,7 @@ std::string KernelFacts::str() const {
   std::string text;
   for (MemoryAccessFacts const& access : accesses)
     text += fmt::format("{} {}: {} bytes a thread, {} {} a warp, minimum {}{}\n", name(access.kind), access.memory,
-                        access.bytes, access.cost, access.global() ? "sectors" : "wavefronts", access.least,
+                        access.bytes, access.cost, access.global() ? "sectors" : "wavefronts", access.min,
                         access.where.known() ? fmt::format(" ({}:{})", access.where.file(), access.where.line()) : "");
   text += fmt::format(
       "{} warps, {} bytes of shared memory, {} exposed waits, registers {} estimated and {} assembled, {} bytes of "

@@ -35,8 +35,8 @@ std::int64_t magnitude(std::int64_t value) {
 }
 
 struct Range {
-  std::int64_t least = lowest;
-  std::int64_t greatest = highest;
+  std::int64_t min = lowest;
+  std::int64_t max = highest;
 };
 
 Range full_range(Element element) {
@@ -49,16 +49,16 @@ Range full_range(Element element) {
 
 /// Gives a number that both divide, or the larger one if the product grows too large.
 std::int64_t common_multiple(std::int64_t a, std::int64_t b) {
-  constexpr std::int64_t most = std::int64_t{1} << 30;
+  constexpr std::int64_t max = std::int64_t{1} << 30;
   if (a == 0 || b == 0) return 0;
-  return a > most || b > most ? std::max(a, b) : std::lcm(a, b);
+  return a > max || b > max ? std::max(a, b) : std::lcm(a, b);
 }
 
 /// Gives the range of exact results, or the element's whole range if a result may wrap.
-std::pair<Range, bool> range_of(Wide least, Wide greatest, Element element) {
+std::pair<Range, bool> range_of(Wide min, Wide max, Element element) {
   Range const full = full_range(element);
-  if (least < full.least || greatest > full.greatest) return {full, true};
-  return {{static_cast<std::int64_t>(least), static_cast<std::int64_t>(greatest)}, false};
+  if (min < full.min || max > full.max) return {full, true};
+  return {{static_cast<std::int64_t>(min), static_cast<std::int64_t>(max)}, false};
 }
 
 int axes_of(ir::Type const& type) { return type.is_tile() ? type.rank() : 1; }
@@ -88,8 +88,8 @@ class Solver {
     result.axes.resize(static_cast<std::size_t>(axes_of(type)));
     if (!is_float(type.element())) {
       Range const range = full_range(type.element());
-      result.least = range.least;
-      result.greatest = range.greatest;
+      result.min = range.min;
+      result.max = range.max;
     }
     return result;
   }
@@ -97,8 +97,8 @@ class Solver {
   static ValueFacts uniform(ir::Type const& type, std::int64_t divisibility, Range range) {
     ValueFacts result;
     for (int i = 0; i < axes_of(type); ++i) result.axes.push_back({1, divisibility, extent_of(type, i)});
-    result.least = range.least;
-    result.greatest = range.greatest;
+    result.min = range.min;
+    result.max = range.max;
     return result;
   }
 
@@ -110,8 +110,8 @@ class Solver {
       fact.divisibility = gcd(divisor_at(a.axes[i], fact.contiguity), divisor_at(b.axes[i], fact.contiguity));
       fact.constancy = gcd(a.axes[i].constancy, b.axes[i].constancy);
     }
-    result.least = std::min(a.least, b.least);
-    result.greatest = std::max(a.greatest, b.greatest);
+    result.min = std::min(a.min, b.min);
+    result.max = std::max(a.max, b.max);
     return result;
   }
 
@@ -164,8 +164,8 @@ class Solver {
     ValueFacts const lower = get(*loop.lower()), upper = get(*loop.upper()), step = get(*loop.step());
     ValueFacts counter = unknown(ir::Type::index());
     counter.axes[0].divisibility = gcd(lower.axes[0].divisibility, step.axes[0].divisibility);
-    counter.least = lower.least;
-    counter.greatest = upper.greatest == lowest ? lowest : std::max(upper.greatest - 1, lower.least);
+    counter.min = lower.min;
+    counter.max = upper.max == lowest ? lowest : std::max(upper.max - 1, lower.min);
     facts_[loop.counter()] = counter;
     for (int i = 0; i < loop.count(); ++i) facts_[loop.carried(i)] = get(*loop.init(i));
     // Divisibility, contiguity and constancy only fall to divisors; ranges are widened at once. So this ends.
@@ -176,8 +176,8 @@ class Solver {
         ValueFacts const before = get(*loop.carried(i));
         ValueFacts after = join(before, get(*loop.yielded(i)));
         Range const full = full_range(op.result(i)->type().element());
-        if (after.least < before.least) after.least = full.least;
-        if (after.greatest > before.greatest) after.greatest = full.greatest;
+        if (after.min < before.min) after.min = full.min;
+        if (after.max > before.max) after.max = full.max;
         if (after == before) continue;
         facts_[loop.carried(i)] = after;
         changed = true;
@@ -221,15 +221,15 @@ class Solver {
   static void refine(ValueFacts& facts, Known const& known) {
     for (AxisFact& fact : facts.axes)
       if (fact.contiguity == 1) fact.divisibility = common_multiple(fact.divisibility, known.divisor);
-    facts.least = std::max(facts.least, known.range.least);
-    facts.greatest = std::max(facts.least, std::min(facts.greatest, known.range.greatest));
+    facts.min = std::max(facts.min, known.range.min);
+    facts.max = std::max(facts.min, std::min(facts.max, known.range.max));
   }
 
   void know(Value const& value, Known const& known) {
     Known& all = requirements_[key_of(value)];
     all.divisor = common_multiple(all.divisor, known.divisor);
-    all.range.least = std::max(all.range.least, known.range.least);
-    all.range.greatest = std::min(all.range.greatest, known.range.greatest);
+    all.range.min = std::max(all.range.min, known.range.min);
+    all.range.max = std::min(all.range.max, known.range.max);
     if (value.defining_op() == nullptr) {
       auto const found = facts_.find(&value);
       if (found != facts_.end()) refine(found->second, all);
@@ -283,14 +283,14 @@ class Solver {
       }
       case ir::OpKind::ExtentOp: {
         ir::Block const* const owner = op.operand()->owner_block();
-        std::int64_t divisor = 1, most = greatest_extent;
+        std::int64_t divisor = 1, max = greatest_extent;
         for (ir::Use const& use : op.operand()->uses())
-          if (use.user->is<ir::TensorMapOp>()) most = tma_rule::max_extent;  // else the launch is refused
+          if (use.user->is<ir::TensorMapOp>()) max = tma_rule::max_extent;  // else the launch is refused
         if (owner != nullptr && owner->parent_function() != nullptr)
           divisor = owner->parent_function()
                         ->parameter_attributes()[static_cast<std::size_t>(op.operand()->index())]
                         .multiple_of;
-        return uniform(type, divisor, {0, most});
+        return uniform(type, divisor, {0, max});
       }
       case ir::OpKind::BlockIndexOp:
         return uniform(type, 1, {0, greatest_block});
@@ -303,7 +303,7 @@ class Solver {
         return iota(type, static_cast<int>(op.as<ir::IotaOp>().axis));
       case ir::OpKind::SplatOp: {
         ValueFacts const scalar = get(*op.operand());
-        return uniform(type, scalar.axes[0].divisibility, {scalar.least, scalar.greatest});
+        return uniform(type, scalar.axes[0].divisibility, {scalar.min, scalar.max});
       }
       case ir::OpKind::BroadcastOp:
         return broadcast(op);
@@ -385,8 +385,8 @@ class Solver {
 
   /// Sets the range; a result that may wrap keeps only facts that survive a wrap.
   static ValueFacts& ranged(ValueFacts& facts, std::pair<Range, bool> const& range) {
-    facts.least = range.first.least;
-    facts.greatest = range.first.greatest;
+    facts.min = range.first.min;
+    facts.max = range.first.max;
     if (range.second)
       for (AxisFact& fact : facts.axes) {
         fact.divisibility = power_of_two_part(fact.divisibility);
@@ -418,11 +418,11 @@ class Solver {
       if (!minus) run = std::max(run, gcd(left.constancy, right.contiguity));
       result.axes[i] = {run, gcd(divisor_at(left, run), divisor_at(right, run)), gcd(left.constancy, right.constancy)};
     }
-    Wide const least = minus ? Wide(a.least) - b.greatest : Wide(a.least) + b.least;
-    Wide const greatest = minus ? Wide(a.greatest) - b.least : Wide(a.greatest) + b.greatest;
+    Wide const min = minus ? Wide(a.min) - b.max : Wide(a.min) + b.min;
+    Wide const max = minus ? Wide(a.max) - b.min : Wide(a.max) + b.max;
     if (minus && at_most(*op.rhs(), *op.lhs()))
-      return ranged(result, range_of(std::max<Wide>(least, 0), greatest, op.result()->type().element()));
-    return ranged(result, range_of(least, greatest, op.result()->type().element()));
+      return ranged(result, range_of(std::max<Wide>(min, 0), max, op.result()->type().element()));
+    return ranged(result, range_of(min, max, op.result()->type().element()));
   }
 
   static ValueFacts mul(ValueFacts const& a, ValueFacts const& b, ir::Type const& type) {
@@ -433,29 +433,28 @@ class Solver {
       std::int64_t const product = both > max_divisibility ? std::max(left, right) : static_cast<std::int64_t>(both);
       result.axes[i] = {1, product, gcd(a.axes[i].constancy, b.axes[i].constancy)};
     }
-    Wide const corners[] = {Wide(a.least) * b.least, Wide(a.least) * b.greatest, Wide(a.greatest) * b.least,
-                            Wide(a.greatest) * b.greatest};
+    Wide const corners[] = {Wide(a.min) * b.min, Wide(a.min) * b.max, Wide(a.max) * b.min, Wide(a.max) * b.max};
     return ranged(result, range_of(*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4),
                                    type.element()));
   }
 
   ValueFacts shl(Op const& op) const {
     ValueFacts const amount = get(*op.rhs());
-    if (!amount.is_constant() || amount.least < 0 || amount.least > 30) return elementwise(op);
-    std::int64_t const factor = std::int64_t{1} << amount.least;
+    if (!amount.is_constant() || amount.min < 0 || amount.min > 30) return elementwise(op);
+    std::int64_t const factor = std::int64_t{1} << amount.min;
     return mul(get(*op.lhs()), uniform(op.result()->type(), factor, {factor, factor}), op.result()->type());
   }
 
   ValueFacts div(Op const& op, bool up) const {
     ValueFacts const a = get(*op.lhs()), b = get(*op.rhs());
     ValueFacts result = elementwise(op);
-    if (b.least < 1 || a.least < 0) return result;
-    Wide const extra = up ? b.least - 1 : 0;
-    result.least = a.least > 0 && up ? 1 : static_cast<std::int64_t>(Wide(a.least) / b.greatest);
-    result.greatest = static_cast<std::int64_t>((Wide(a.greatest) + extra) / b.least);
+    if (b.min < 1 || a.min < 0) return result;
+    Wide const extra = up ? b.min - 1 : 0;
+    result.min = a.min > 0 && up ? 1 : static_cast<std::int64_t>(Wide(a.min) / b.max);
+    result.max = static_cast<std::int64_t>((Wide(a.max) + extra) / b.min);
     if (!b.is_constant()) return result;
-    std::int64_t const by = b.least;
-    result.least = static_cast<std::int64_t>((Wide(a.least) + extra) / by);
+    std::int64_t const by = b.min;
+    result.min = static_cast<std::int64_t>((Wide(a.min) + extra) / by);
     for (std::size_t i = 0; i < a.axes.size(); ++i) {
       AxisFact const& fact = a.axes[i];
       AxisFact& into = result.axes[i];
@@ -469,32 +468,32 @@ class Solver {
   ValueFacts rem(Op const& op) const {
     ValueFacts const a = get(*op.lhs()), b = get(*op.rhs());
     ValueFacts result = elementwise(op);
-    if (a.least >= 0) {  // whatever divides: the sign is that of the dividend
-      result.least = 0;
-      result.greatest = b.least < 1 ? a.greatest : std::min(a.greatest, b.greatest - 1);
+    if (a.min >= 0) {  // whatever divides: the sign is that of the dividend
+      result.min = 0;
+      result.max = b.min < 1 ? a.max : std::min(a.max, b.max - 1);
     }
-    if (!b.is_constant() || b.least < 1) return result;
-    std::int64_t const by = b.least;
+    if (!b.is_constant() || b.min < 1) return result;
+    std::int64_t const by = b.min;
     for (std::size_t i = 0; i < a.axes.size(); ++i) {
       AxisFact const& fact = a.axes[i];
-      bool const runs = a.least >= 0 && fact.divisibility % by == 0;
+      bool const runs = a.min >= 0 && fact.divisibility % by == 0;
       std::int64_t const run = runs ? gcd(fact.contiguity, by) : 1;
       result.axes[i].contiguity = run;
       std::int64_t const first = divisor_at(fact, run);
       result.axes[i].divisibility = first % by == 0 ? 0 : gcd(first, by);
     }
-    result.least = a.least < 0 ? -(by - 1) : 0;
-    result.greatest = a.least >= 0 ? std::min(a.greatest, by - 1) : by - 1;
+    result.min = a.min < 0 ? -(by - 1) : 0;
+    result.max = a.min >= 0 ? std::min(a.max, by - 1) : by - 1;
     return result;
   }
 
-  ValueFacts extremum(Op const& op, bool least) const {
+  ValueFacts extremum(Op const& op, bool min) const {
     ValueFacts const a = get(*op.lhs()), b = get(*op.rhs());
     ValueFacts result = elementwise(op);
     for (std::size_t i = 0; i < a.axes.size(); ++i)
       result.axes[i].divisibility = gcd(divisor_at(a.axes[i], 1), divisor_at(b.axes[i], 1));
-    result.least = least ? std::min(a.least, b.least) : std::max(a.least, b.least);
-    result.greatest = least ? std::min(a.greatest, b.greatest) : std::max(a.greatest, b.greatest);
+    result.min = min ? std::min(a.min, b.min) : std::max(a.min, b.min);
+    result.max = min ? std::min(a.max, b.max) : std::max(a.max, b.max);
     return result;
   }
 
@@ -516,9 +515,7 @@ class Solver {
     if (!is_integer(op.lhs()->type().element())) return result;
     ValueFacts const a = get(*op.lhs()), b = get(*op.rhs());
     Range const full = full_range(op.lhs()->type().element());
-    auto const exact = [&](ValueFacts const& facts) {
-      return facts.least > full.least && facts.greatest < full.greatest;
-    };
+    auto const exact = [&](ValueFacts const& facts) { return facts.min > full.min && facts.max < full.max; };
     ir::Predicate const predicate = op.as<ir::CompareOp>().predicate;
     bool const less = predicate == ir::Predicate::lt || predicate == ir::Predicate::ge;
     bool const greater = predicate == ir::Predicate::gt || predicate == ir::Predicate::le;
@@ -539,12 +536,12 @@ class Solver {
     if (is_float(from.element())) return elementwise(op);
     ValueFacts result = get(*op.operand());
     Range const full = full_range(from.element());
-    if (result.least == full.least || result.greatest == full.greatest)
+    if (result.min == full.min || result.max == full.max)
       for (AxisFact& fact : result.axes) {  // runs modulo wrap: keep what cannot wrap inside
         std::int64_t const run = power_of_two_part(gcd(fact.contiguity, fact.divisibility));
         fact = {run, divisor_at(fact, run), fact.constancy};
       }
-    ranged(result, range_of(result.least, result.greatest, op.result()->type().element()));
+    ranged(result, range_of(result.min, result.max, op.result()->type().element()));
     if (from.element() == Element::boolean)
       for (AxisFact& fact : result.axes) fact.contiguity = fact.divisibility = 1;
     return result;
@@ -597,7 +594,7 @@ std::string AxisFacts::str(ir::Function const& function) const {
     if (found == facts_.end() || is_float(value.type().element())) return;
     ValueFacts facts = found->second;
     Range const full = full_range(value.type().element());  // says nothing
-    if (facts.least <= full.least && facts.greatest >= full.greatest) facts.least = lowest, facts.greatest = highest;
+    if (facts.min <= full.min && facts.max >= full.max) facts.min = lowest, facts.max = highest;
     text += names.at(&value) + ": " + to_string(facts);
     text += "\n";
   };

@@ -23,12 +23,12 @@ struct AxisFact {
 /// Holds facts about one integer or boolean value. A scalar has one axis, of extent 1.
 struct ValueFacts {
   std::vector<AxisFact> axes;
-  std::int64_t least = std::numeric_limits<std::int64_t>::min();     ///< no element is below
-  std::int64_t greatest = std::numeric_limits<std::int64_t>::max();  ///< no element is above
+  std::int64_t min = std::numeric_limits<std::int64_t>::min();  ///< no element is below
+  std::int64_t max = std::numeric_limits<std::int64_t>::max();  ///< no element is above
 
   /// Divides every element.
   [[nodiscard]] std::int64_t divisor() const;
-  [[nodiscard]] bool is_constant() const { return least == greatest; }
+  [[nodiscard]] bool is_constant() const { return min == max; }
   friend bool operator==(ValueFacts const&, ValueFacts const&) = default;
 };
 

@@ -30,14 +30,14 @@ int tolerance_of(ir::Function const& kernel) {
 
 /// The most registers that a thread of any warp may have.
 int registers_allowed(ir::Function const& kernel, TargetInfo const& target) {
-  int most = target.registers_at_start(kernel.warps);
+  int max = target.registers_at_start(kernel.warps);
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
     if (op.is<ir::WarpSpecializeOp>())
       for (std::int64_t const given : op.as<ir::WarpSpecializeOp>().registers)
-        most = std::max(most, static_cast<int>(given));
+        max = std::max(max, static_cast<int>(given));
     return ir::Walk::advance;
   });
-  return most;
+  return max;
 }
 
 /// `%acc 128x256xf32 128`: the accumulators of products, the most registers of a thread first.
@@ -147,10 +147,10 @@ Budget budget(ir::Function const& kernel, TargetInfo const& target) {
     bool const by_warps = op.is<ir::MmaOp>() && !op.as<ir::MmaOp>().by_warps.view().empty();
     if (!by_pointer && !by_warps) return ir::Walk::advance;
     BrokenRule broken = by_pointer ? rule_of_load(op) : rule_of_product(op);
-    bool const said = std::any_of(result.broken.begin(), result.broken.end(), [&](BrokenRule const& earlier) {
+    bool const reported = std::any_of(result.broken.begin(), result.broken.end(), [&](BrokenRule const& earlier) {
       return earlier.what == broken.what && earlier.where.line() == broken.where.line();
     });
-    if (!said) result.broken.push_back(std::move(broken));  // loops that were split hold a load several times
+    if (!reported) result.broken.push_back(std::move(broken));  // loops that were split hold a load several times
     return ir::Walk::advance;
   });
   return result;

@@ -27,8 +27,8 @@ std::optional<CoordinateSum> plus(CoordinateSum a, CoordinateSum const& b, std::
     good = good && sum.within(greatest_number);
     to = sum.value();
   };
-  add(a.least, times > 0 ? b.least : b.most);
-  add(a.most, times > 0 ? b.most : b.least);
+  add(a.min, times > 0 ? b.min : b.max);
+  add(a.max, times > 0 ? b.max : b.min);
   add(a.factor, b.factor);
   for (auto const& [value, factor] : b.terms) {
     auto same = std::find_if(a.terms.begin(), a.terms.end(),
@@ -61,15 +61,15 @@ std::optional<CoordinateSum> const& CoordinateSums::sum(Value& value) {
 bool CoordinateSums::stays_in_range(CoordinateSum const& sum, Element element) const {
   if (bits(element) >= 64) return true;
   Int128 const end = Int128{1} << (bits(element) - 1);
-  Int128 least = sum.least, most = sum.most;
+  Int128 min = sum.min, max = sum.max;
   for (auto const& [value, factor] : sum.terms) {
     ValueFacts const facts = facts_.facts(*value);
     Int128 const own = Int128{1} << (bits(value->type().element()) - 1);
-    Int128 const low = std::max<Int128>(facts.least, -own), high = std::min<Int128>(facts.greatest, own - 1);
-    least += factor * (factor > 0 ? low : high);
-    most += factor * (factor > 0 ? high : low);
+    Int128 const low = std::max<Int128>(facts.min, -own), high = std::min<Int128>(facts.max, own - 1);
+    min += factor * (factor > 0 ? low : high);
+    max += factor * (factor > 0 ? high : low);
   }
-  return sum.factor == 0 && least >= -end && most < end;
+  return sum.factor == 0 && min >= -end && max < end;
 }
 
 std::optional<CoordinateSum> CoordinateSums::computed(Value& value) const {
@@ -112,7 +112,7 @@ std::optional<CoordinateSum> CoordinateSums::compared(Op const& compare) {
   auto const right = sum(turned ? *compare.lhs() : *compare.rhs());
   if (!left || !right) return std::nullopt;
   auto difference = plus(*left, *right, -1);
-  if (difference && (predicate == Predicate::le || predicate == Predicate::ge)) --difference->most;
+  if (difference && (predicate == Predicate::le || predicate == Predicate::ge)) --difference->max;
   return difference;
 }
 

@@ -14,7 +14,7 @@ namespace tegula::analysis {
 
 /// Bounds the elements of an integer: least .. most + factor * index + a sum of scalars.
 struct CoordinateSum {
-  std::int64_t least = 0, most = 0;
+  std::int64_t min = 0, max = 0;
   std::int64_t factor = 0;
   std::vector<std::pair<ir::Value*, std::int64_t>> terms;  ///< each scalar once
 };

@@ -314,7 +314,7 @@ void Hazards::arrive(Op const& op, State& state) {
 
 void Hazards::mbarrier_wait(Op const& op, State& state) {
   std::int64_t const elected = elected_around(op);
-  bool const all = uniformity_.runs_alike(*op.parent());
+  bool const all = uniformity_.is_uniform(*op.parent());
   for (Op const* barrier : buffers_of(*mbarrier_of(op))) {
     std::erase_if(state, [&](Pending const& pending) {
       if (proxies_ || !all || pending.access == nullptr || pending.open) return false;

@@ -13,9 +13,9 @@ using namespace ir;
 
 int warps_of(Function const& function) {
   if (function.warps > 0 || function.parent() == nullptr) return std::max(function.warps, 1);
-  int most = 1;
-  for (auto const& other : function.parent()->functions()) most = std::max(most, other->warps);
-  return most;
+  int max = 1;
+  for (auto const& other : function.parent()->functions()) max = std::max(max, other->warps);
+  return max;
 }
 
 bool runs_in_partitions(Function const& function) {

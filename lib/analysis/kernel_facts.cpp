@@ -55,7 +55,7 @@ MemoryAccessFacts global_access(ir::Op const& op, Kind kind, ir::Type const& til
     auto const cost = static_cast<std::int64_t>(sectors.size());
     if (cost < result.cost) continue;
     result.cost = cost;
-    result.least = (static_cast<std::int64_t>(elements.size()) * size + sector_bytes - 1) / sector_bytes;
+    result.min = (static_cast<std::int64_t>(elements.size()) * size + sector_bytes - 1) / sector_bytes;
   }
   return result;
 }
@@ -66,7 +66,7 @@ MemoryAccessFacts shared_access(Kind kind, ir::Value const& view, ir::Type const
   result.kind = kind;
   result.memory = name_of(view);
   result.bytes = bytes(value.element());
-  result.cost = result.least = 1;
+  result.cost = result.min = 1;
   if (value.layout() == nullptr) return result;
   std::string why;
   auto const plan =
@@ -75,7 +75,7 @@ MemoryAccessFacts shared_access(Kind kind, ir::Value const& view, ir::Type const
   layout::BankCost const cost = target::bank_cost(*plan, bytes(value.element()));
   result.bytes = plan->matrices ? widest_bytes : plan->vectors.width * bytes(value.element());
   result.cost = cost.wavefronts;
-  result.least = cost.least;
+  result.min = cost.min;
   return result;
 }
 

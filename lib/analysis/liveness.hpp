@@ -21,9 +21,9 @@ namespace tegula::analysis {
 
 /// Spans a user's first access to the end of its last one, in positions of the function's text (ops counted in order,
 /// outer ones first). An asynchronous access ends at the wait that completes it, or at the function's end. Memory that
-/// a loop touches lives through the loop. Memory that one lane or only some warps of a group touch lives through that
-/// op, since the group cannot meet inside: elect, branches and loops that warps take differently. An mbarrier lives
-/// until it is invalidated, memory that peers write through the whole function.
+/// a loop touches lives through the loop. Memory that one lane or only some warps of a group touch lives through the op
+/// around it: elect, divergent branches and loops. The group cannot meet inside. An mbarrier lives until it is
+/// invalidated, memory that peers write through the whole function.
 struct LiveRange {
   int first = 0;
   int last = -1;  ///< below first: never

@@ -55,7 +55,7 @@ class Pressure {
     }
     for (int i = 0; i < of.argument_count(); ++i) live.remove(*of.argument(i));
   }
-  [[nodiscard]] int most() const { return most_; }
+  [[nodiscard]] int max() const { return most_; }
 
  private:
   void op(ir::Op& op, Live& live) {
@@ -122,7 +122,7 @@ int max_alive(ir::Function const& function, bool open_products) {
   Pressure pressure;
   Live live(open_products);
   pressure.block(function.body(), live);
-  return pressure.most();
+  return pressure.max();
 }
 
 }  // namespace

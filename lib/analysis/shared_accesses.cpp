@@ -46,7 +46,7 @@ struct Distances {
 };
 
 /// Tells whether two accesses touch no byte in common, as their constants alone tell: most pairs in long kernels.
-bool surely_apart(Access const& earlier, Access const& later, Op const* turn) {
+bool disjoint(Access const& earlier, Access const& later, Op const* turn) {
   if (earlier.slice.root == nullptr || earlier.slice.root != later.slice.root)
     return earlier.space == Space::global ? earlier.slice.root != later.slice.root
                                           : earlier.begin >= later.end || later.begin >= earlier.end;
@@ -231,8 +231,8 @@ Meeting SharedAccesses::meeting(Access const& earlier, Access const& later, int 
       if (!varies(*value)) {
         if (after != before) result.widen(affines_.range_of_term(*value), after - before);
       } else if (before == after && replicas != nullptr && value->owner_block() == replicas) {
-        std::int64_t const most = affines_.range_of_term(*value).high;
-        result.widen(sign > 0 ? Range{1, most} : Range{-most, -1}, after);
+        std::int64_t const max = affines_.range_of_term(*value).high;
+        result.widen(sign > 0 ? Range{1, max} : Range{-max, -1}, after);
       } else if (before == after && turn != nullptr && Affines::turns(*value) &&
                  value->owner_block()->parent_op() == turn) {
         result.widen({1, affines_.range_of_term(*value).high}, after);
@@ -263,7 +263,7 @@ Meeting SharedAccesses::meeting(Access const& earlier, Access const& later, int 
 }
 
 bool SharedAccesses::touch(Access const& earlier, Access const& later) {
-  if (earlier.space != later.space || surely_apart(earlier, later, nullptr)) return false;
+  if (earlier.space != later.space || disjoint(earlier, later, nullptr)) return false;
   bool const known = earlier.slice.root != nullptr && !earlier.slice.whole && !later.slice.whole;
   if (earlier.slice.root == later.slice.root && known) {
     for (std::size_t axis = 0; axis < earlier.slice.axes.size(); ++axis)
@@ -294,21 +294,19 @@ Level SharedAccesses::between_replicas(Access const& earlier, Access const& late
 std::optional<Level> SharedAccesses::relation(Access const& earlier, Access const& later, When when, int warps) {
   Op const* const turn = when.turn;
   if (earlier.space != later.space || (!earlier.write && !later.write)) return std::nullopt;
-  if ((earlier.atomic && later.atomic) || surely_apart(earlier, later, turn)) return std::nullopt;
+  if ((earlier.atomic && later.atomic) || disjoint(earlier, later, turn)) return std::nullopt;
   bool const other_tile =
       turn != nullptr && turn->is<ForOp>() && turn->as<ForOp>().tiles && is_inside(*later.op, *turn);
   if (earlier.space == Space::global && other_tile) return std::nullopt;
   auto const [slot, fresh] = levels_.try_emplace({&earlier, &later, when, warps}, std::nullopt);
   if (!fresh) return slot->second;
-  Level const most = warps > 1 ? Level::group : Level::warp;
-  auto const at_most = [&](std::optional<Level> level) {
-    return level ? std::optional(std::min(most, *level)) : level;
-  };
+  Level const max = warps > 1 ? Level::group : Level::warp;
+  auto const at_most = [&](std::optional<Level> level) { return level ? std::optional(std::min(max, *level)) : level; };
   auto const decide = [&]() -> std::optional<Level> {
     bool const whole = earlier.slice.whole || later.slice.whole;
     if (earlier.slice.root == nullptr || earlier.slice.root != later.slice.root || whole) {
       if (earlier.space == Space::global)
-        return earlier.slice.root == later.slice.root ? std::optional(most) : std::nullopt;
+        return earlier.slice.root == later.slice.root ? std::optional(max) : std::nullopt;
       if (earlier.begin >= later.end || later.begin >= earlier.end) return std::nullopt;
       auto const known = [](Access const& access) {
         return access.slice.root != nullptr && !access.slice.whole && access.slice.root->type().is_shared() &&
@@ -316,7 +314,7 @@ std::optional<Level> SharedAccesses::relation(Access const& earlier, Access cons
                            [](Slice::Axis const& axis) { return axis.offset.terms.empty(); });
       };
       if (!known(earlier) || !known(later)) {
-        if (!known(earlier) && !known(later)) return most;
+        if (!known(earlier) && !known(later)) return max;
         Access const& one = known(earlier) ? earlier : later;
         Access const& other = known(earlier) ? later : earlier;
         Footprint const& touched = bytes_of(one, warps);
@@ -324,7 +322,7 @@ std::optional<Level> SharedAccesses::relation(Access const& earlier, Access cons
           auto const at = static_cast<std::int64_t>(byte.key);
           return at >= other.begin && at < other.end;
         });
-        return meets ? std::optional(most) : std::nullopt;
+        return meets ? std::optional(max) : std::nullopt;
       }
       return at_most(compare(bytes_of(earlier, warps), bytes_of(later, warps)));
     }
@@ -366,8 +364,8 @@ bool SharedAccesses::covers(Access const& later, Access const& earlier, Op const
 std::vector<SharedAccesses::Place> const& SharedAccesses::places(Access const& access, int warps) {
   bool const owners = access.holders == Access::Holders::owners;
   auto const [slot, fresh] = places_.try_emplace({access.layout, owners, warps});
-  std::vector<Place>& made = slot->second;
-  if (!fresh) return made;
+  std::vector<Place>& result = slot->second;
+  if (!fresh) return result;
   layout::Layout const& layout = *access.layout;
   std::vector<Extents> registers, lanes;
   for (int r = 0; r < layout.registers(); ++r) registers.push_back(layout.part(layout::Dim::reg, r));
@@ -382,11 +380,11 @@ std::vector<SharedAccesses::Place> const& SharedAccesses::places(Access const& a
         Extents const at = layout.join(thread, registers[static_cast<std::size_t>(r)]);
         std::int64_t linear = 0;
         for (int axis = 0; axis < at.size(); ++axis) linear = linear * layout.shape()[axis] + at[axis];
-        made.push_back({static_cast<std::int32_t>(linear), w, layout.lanes() < 32 && !owners ? several : l});
+        result.push_back({static_cast<std::int32_t>(linear), w, layout.lanes() < 32 && !owners ? several : l});
       }
     }
   }
-  return made;
+  return result;
 }
 
 /// Calls visit(coordinates in the box, one per axis of the root; warp; lane).
@@ -474,7 +472,7 @@ SharedAccesses::Footprint const& SharedAccesses::footprint(Access const& access,
   Slice const& slice = access.slice;
   int const bits = slice.axes.empty() ? 1 : std::min<int>(40, 63 / static_cast<int>(slice.axes.size()));
   std::uint64_t const mask = (std::uint64_t{1} << bits) - 1;
-  Footprint& made = slot->second;
+  Footprint& result = slot->second;
   each_element(access, warps, [&](std::vector<std::int64_t> const& at, std::int16_t warp, std::int16_t lane) {
     std::uint64_t key = 0;
     for (std::size_t axis = 0; axis < slice.axes.size(); ++axis) {
@@ -482,10 +480,10 @@ SharedAccesses::Footprint const& SharedAccesses::footprint(Access const& access,
       std::int64_t const where = place.offset.constant + place.per_warp * std::max<std::int16_t>(warp, 0) + at[axis];
       key = key << bits | ((axes >> axis & 1) != 0 ? static_cast<std::uint64_t>(where) & mask : 0);
     }
-    made.push_back({key, warp, lane});
+    result.push_back({key, warp, lane});
   });
-  settle(made);
-  return made;
+  settle(result);
+  return result;
 }
 
 SharedAccesses::Footprint const& SharedAccesses::bytes_of(Access const& access, int warps) {
@@ -495,7 +493,7 @@ SharedAccesses::Footprint const& SharedAccesses::bytes_of(Access const& access, 
   Type const& type = slice.root->type();
   std::string why;
   layout::ElementOffsets const* const offsets = layout::ElementOffsets::get(*type.layout(), why);
-  Footprint& made = slot->second;
+  Footprint& result = slot->second;
   int const size = bytes(type.element());
   each_element(access, warps, [&](std::vector<std::int64_t> const& at, std::int16_t warp, std::int16_t lane) {
     Extents where;
@@ -506,15 +504,15 @@ SharedAccesses::Footprint const& SharedAccesses::bytes_of(Access const& access, 
     layout::ElementOffset const distance = offsets == nullptr ? layout::ElementOffset{} : offsets->at(where);
     std::int64_t const first = access.begin + layout::in_bytes(distance, size).count;
     for (std::int64_t byte = first; byte < first + size; ++byte)
-      made.push_back({static_cast<std::uint64_t>(byte), warp, lane});
+      result.push_back({static_cast<std::uint64_t>(byte), warp, lane});
   });
-  settle(made);
-  return made;
+  settle(result);
+  return result;
 }
 
 std::optional<Level> SharedAccesses::compare(Footprint const& a, Footprint const& b) {
-  std::optional<Level> most;
-  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size() && most != Level::group;) {
+  std::optional<Level> max;
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size() && max != Level::group;) {
     if (a[i].key < b[j].key) {
       ++i;
     } else if (b[j].key < a[i].key) {
@@ -522,12 +520,12 @@ std::optional<Level> SharedAccesses::compare(Footprint const& a, Footprint const
     } else {
       bool const same_warp = a[i].warp == b[j].warp && a[i].warp != several;
       bool const same_thread = same_warp && a[i].lane == b[j].lane && a[i].lane != several;
-      most = std::max(most.value_or(Level::none), same_thread ? Level::none : same_warp ? Level::warp : Level::group);
+      max = std::max(max.value_or(Level::none), same_thread ? Level::none : same_warp ? Level::warp : Level::group);
       ++i;
       ++j;
     }
   }
-  return most;
+  return max;
 }
 
 std::string SharedAccesses::str() {

@@ -7,8 +7,8 @@
 
 namespace tegula::analysis {
 
-/// Finds the shared_alloc ops that a buffer, a view or an mbarrier may lie in, in the order they are found: one, unless
-/// a loop carries it or a branch chooses it.
+/// Finds the shared_alloc ops that a buffer, a view or an mbarrier may lie in, in the order they are found. There is
+/// one, unless a loop carries it or a branch chooses it.
 std::vector<ir::Op const*> buffers_of(ir::Value const& value);
 
 /// Names the op that completes an asynchronous access.
@@ -32,8 +32,8 @@ inline bool commits(ir::Op const& op, Completion group) {
 /// Counts the groups that a wait leaves open; -1: the op is not a wait for such groups.
 std::int64_t leaves_open(ir::Op const& op, Completion group);
 
-/// Finds the op after which the access that `op` starts is surely over, in the thread that started it: the first wait
-/// that every path meets and that counts enough commits. Null: none in this function.
+/// Finds the op after which the access that `op` starts is over, in the thread that started it. It is the first wait on
+/// every path that counts enough commits. Null: none in this function.
 ir::Op const* completed_at(ir::Op const& op);
 
 }  // namespace tegula::analysis

@@ -25,7 +25,7 @@ bool Uniformity::divergent_control(Op const& op) const {
   return false;
 }
 
-bool Uniformity::runs_alike(Block const& block) const {
+bool Uniformity::is_uniform(Block const& block) const {
   for (Op const* at = block.parent_op(); at != nullptr && !at->is<WarpSpecializeOp>(); at = at->parent_op())
     if (at->is<ElectOp>() || divergent_control(*at)) return false;
   return true;

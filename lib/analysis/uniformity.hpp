@@ -22,7 +22,7 @@ class Uniformity {
   [[nodiscard]] bool divergent_control(ir::Op const& op) const;
   /// Tells whether all warps of the group run the block equally often: no elected lane and no divergent control around
   /// it.
-  [[nodiscard]] bool runs_alike(ir::Block const& block) const;
+  [[nodiscard]] bool is_uniform(ir::Block const& block) const;
 
   /// Prints one line per divergent value and divergent control op of the function, in the order of its text.
   [[nodiscard]] std::string str(ir::Function const& function) const;

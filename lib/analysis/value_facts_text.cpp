@@ -55,8 +55,8 @@ std::string to_string(ValueFacts const& facts) {
       text += (axis == 0 ? "" : ", ") + std::to_string(facts.axes[axis].*list.member);
     text += "]";
   }
-  if (facts.least != Limits::min() || facts.greatest != Limits::max())
-    text += ", from " + std::to_string(facts.least) + " to " + std::to_string(facts.greatest);
+  if (facts.min != Limits::min() || facts.max != Limits::max())
+    text += ", from " + std::to_string(facts.min) + " to " + std::to_string(facts.max);
   return text;
 }
 
@@ -72,7 +72,7 @@ std::optional<ValueFacts> parse_value_facts(std::string_view text) {
     if (numbers.size() != facts.axes.size()) return std::nullopt;
     for (std::size_t axis = 0; axis < numbers.size(); ++axis) facts.axes[axis].*list.member = numbers[axis];
   }
-  if (reader.take(", from ") && !(reader.take(facts.least) && reader.take(" to ") && reader.take(facts.greatest)))
+  if (reader.take(", from ") && !(reader.take(facts.min) && reader.take(" to ") && reader.take(facts.max)))
     return std::nullopt;
   return reader.done() ? std::optional(std::move(facts)) : std::nullopt;
 }

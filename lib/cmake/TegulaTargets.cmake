@@ -2,9 +2,9 @@
 # the folders of its row in lib/arrows.txt, and privately the targets given. The headers, none of its own, are
 # precompiled where TEGULA_PRECOMPILE is on.
 #
-# A target sees the headers of its own folder and of the folders it links, and no others: each target has a
-# view folder that holds only links to lib/<folder> and include/tegula/<folder>, so that a wrong
-# #include "codegen/x.hpp" or <tegula/jit/launch.hpp> does not compile.
+# A target sees the headers of its own folder and of the folders it links, and no others. Each target has a view folder
+# that holds only links to lib/<folder> and include/tegula/<folder>. So a wrong #include "codegen/x.hpp" or
+# <tegula/jit/launch.hpp> does not compile.
 function(tegula_include_view target folder)
   set(view "${PROJECT_BINARY_DIR}/include_view/${folder}")
   file(MAKE_DIRECTORY "${view}/tegula")

@@ -123,11 +123,11 @@ std::int64_t scratch_bytes(Op const& op) {
     ReduceOp const& reduce = op.as<ReduceOp>();
     Type const& type = op.operand()->type();
     auto const steps = reduction_steps(*type.layout(), static_cast<int>(reduce.axis), reduce.order);
-    std::int64_t most = 0;
+    std::int64_t max = 0;
     if (steps)
       for (ReductionStep const& step : *steps)
-        if (step.kind == Kind::exchange) most = std::max(most, step.warps * step.partials);
-    return most * op.result()->type().elements() * bytes(accumulator_of(type.element()));
+        if (step.kind == Kind::exchange) max = std::max(max, step.warps * step.partials);
+    return max * op.result()->type().elements() * bytes(accumulator_of(type.element()));
   }
   if (op.is<ConvertLayoutOp>()) {
     Type const& from = op.operand()->type();

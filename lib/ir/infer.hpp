@@ -31,8 +31,8 @@ Inferred infer(OpStruct const& attributes, std::initializer_list<Type> operands,
 /// a tensor of an impossible rank. Empty: fine.
 std::string why_not_a_type(Type const& type);
 
-/// Explains why a value cannot be computed on the host before a launch, from extents, integer scalars and constants by
-/// integer arithmetic: names the first op or parameter that prevents it. Empty: it can.
+/// Explains why the host cannot compute a value before a launch, from extents, integer scalars and constants. Names the
+/// first op or parameter that prevents it. Empty: it can.
 std::string why_not_launchable(Value const& value);
 
 }  // namespace tegula::ir

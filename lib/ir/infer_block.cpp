@@ -37,17 +37,17 @@ void mbarrier_operand(Rule& rule, OperandOf which, bool array = false) {
       rule.operand(which).is_mbarrier() && (array || rule.operand(which).rank() == 0),
       rule.says(which) + (rule.operand(which).is_mbarrier() ? "; take one by view" : " but must be an mbarrier"));
 }
-void at_most_operands(Rule& rule, std::size_t most) {
-  rule.require(rule.operands.size() <= most,
-               std::to_string(rule.operands.size()) + " operands but takes at most " + std::to_string(most));
+void check_operand_count(Rule& rule, std::size_t max) {
+  rule.require(rule.operands.size() <= max,
+               std::to_string(rule.operands.size()) + " operands but takes at most " + std::to_string(max));
 }
 void threads_at_barrier(Rule& rule, std::int64_t threads) {
   rule.require(threads >= 32 && threads <= 1024 && threads % 32 == 0,
                "threads is " + std::to_string(threads) + " but whole warps meet: a multiple of 32, 32 to 1024");
 }
 
-/// Gives the layout of a view that takes one element of each of the first `drop` axes: the offset's bits and digits
-/// without the outermost ones, which move along those axes. Null when they are not the outermost.
+/// Gives the layout of a view that takes one element of each of the first `drop` axes. It has the offset's bits and
+/// digits without the outermost ones, which move along those axes. Null when they are not the outermost.
 layout::Layout const* without_leading(layout::Layout const& layout, int drop) {
   layout::LayoutInput const& offset = layout.input(layout::Dim::offset);
   layout::LayoutInput kept{layout::Dim::offset, {}, {}};
@@ -180,7 +180,7 @@ void apply(Rule& rule, MbarrierInitOp const&) { mbarrier_operand(rule, "mbarrier
 void apply(Rule& rule, MbarrierInvalOp const&) { mbarrier_operand(rule, "mbarrier", true); }
 void apply(Rule& rule, MbarrierArriveOp const&) {
   mbarrier_operand(rule, "mbarrier");
-  at_most_operands(rule, 2);
+  check_operand_count(rule, 2);
   if (rule.operands.size() == 2) integer_operand(rule, "rank");
 }
 void apply(Rule& rule, MbarrierExpectOp const&) { mbarrier_operand(rule, "mbarrier"); }
@@ -191,7 +191,7 @@ void apply(Rule& rule, MbarrierWaitOp const&) {
 void apply(Rule&, FenceMbarrierInitOp const&) {}
 void apply(Rule&, FenceProxyAsyncOp const&) {}
 void apply(Rule& rule, BarrierOp const& op) {
-  at_most_operands(rule, 1);
+  check_operand_count(rule, 1);
   if (rule.operands.empty()) {
     rule.require(op.threads == 0, "threads belongs to named barriers only; without an id all threads of the CTA meet");
     return;
@@ -297,7 +297,7 @@ static constexpr auto tensor_core_elements =
     "; there are f16, bf16, f32 (as tf32), i8, and e4m3 and e5m2 with each other";
 
 void apply(Rule& rule, WgmmaOp const&) {
-  at_most_operands(rule, 4);
+  check_operand_count(rule, 4);
   if (!rule.require(rule.stated.size() == 1 && rule.stated[0].is_pending(), "the result must be stated as pending"))
     return;
   Type const& a = rule.operand("lhs");

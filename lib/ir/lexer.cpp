@@ -135,8 +135,8 @@ std::optional<std::int64_t> Lexer::scan_extent() {
   std::int64_t value = 0;
   while (end < source_.size() && is_digit(source_[end])) {
     int const digit = source_[end++] - '0';
-    constexpr auto most = std::numeric_limits<std::int64_t>::max();
-    value = value > (most - digit) / 10 ? most : value * 10 + digit;
+    constexpr auto max = std::numeric_limits<std::int64_t>::max();
+    value = value > (max - digit) / 10 ? max : value * 10 + digit;
   }
   if (end == at_ || end >= source_.size() || source_[end] != 'x') return std::nullopt;
   at_ = end + 1;

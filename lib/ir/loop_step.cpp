@@ -33,8 +33,8 @@ bool is_positive(Value const& value) {
 
 bool has_positive_step(Op const& loop) {
   Value const& step = *Loop(loop).step();
-  Op const* const greatest = step.defined_by<MaxOp>();
-  return is_positive(step) || (greatest != nullptr && (is_positive(*greatest->lhs()) || is_positive(*greatest->rhs())));
+  Op const* const max = step.defined_by<MaxOp>();
+  return is_positive(step) || (max != nullptr && (is_positive(*max->lhs()) || is_positive(*max->rhs())));
 }
 
 }  // namespace tegula::ir

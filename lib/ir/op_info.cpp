@@ -107,17 +107,17 @@ std::vector<FieldRef> fields_of(OpKind kind, void* op) {
 std::string why_out_of_bounds(OpKind kind, void const* op) {
   for (FieldRef const& field : fields_of(kind, const_cast<void*>(op))) {
     auto const [min, max] = field.range;
-    auto const said = [&, min = min, max = max](std::string const& name, std::int64_t value) {
+    auto const out_of_bounds = [&, min = min, max = max](std::string const& name, std::int64_t value) {
       return name + " is " + std::to_string(value) + ", not " + std::to_string(min) + " to " + std::to_string(max);
     };
     auto const outside = [min = min, max = max](std::int64_t value) { return value < min || value > max; };
     if (field.kind == FieldKind::integer) {
       auto const value = *static_cast<std::int64_t const*>(field.data);
-      if (outside(value)) return said(std::string(field.name), value);
+      if (outside(value)) return out_of_bounds(std::string(field.name), value);
     } else if (field.kind == FieldKind::extents) {
       auto const& list = *static_cast<Extents const*>(field.data);
       for (int i = 0; i < list.size(); ++i)
-        if (outside(list[i])) return said(std::string(field.name) + "[" + std::to_string(i) + "]", list[i]);
+        if (outside(list[i])) return out_of_bounds(std::string(field.name) + "[" + std::to_string(i) + "]", list[i]);
     }
   }
   return {};

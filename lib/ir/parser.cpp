@@ -109,12 +109,13 @@ class Parser : LiteralParser {
     std::string const mnemonic = take(TokenKind::identifier, results.empty() ? "an op or '}'" : "an op");
     OpInfo const* info = find_op(mnemonic);
     if (info == nullptr) fail_at(name_begin, "unknown op " + mnemonic);
-    Op& made = info->kind == OpKind::ForOp || info->kind == OpKind::RepeatOp ? loop(into, *info, results.size(), begin)
-               : info->kind == OpKind::IfOp ? branch(into, *info, results.size(), begin)
-                                            : plain(into, *info, results.size(), begin);
-    made.set_where(where());
-    for (std::size_t i = 0; i < results.size(); ++i) define(results[i], *made.result(static_cast<int>(i)));
-    positions_->emplace(&made, lexer_.position(begin));
+    Op& created = info->kind == OpKind::ForOp || info->kind == OpKind::RepeatOp
+                      ? loop(into, *info, results.size(), begin)
+                  : info->kind == OpKind::IfOp ? branch(into, *info, results.size(), begin)
+                                               : plain(into, *info, results.size(), begin);
+    created.set_where(where());
+    for (std::size_t i = 0; i < results.size(); ++i) define(results[i], *created.result(static_cast<int>(i)));
+    positions_->emplace(&created, lexer_.position(begin));
   }
 
   Op& plain(Block& into, OpInfo const& info, std::size_t results, std::size_t begin) {
@@ -127,12 +128,12 @@ class Parser : LiteralParser {
     attributes(list);
     auto const result_types = types(results, begin);
     list.complete(result_types);
-    Op& made = Builder(into).create(info.kind, list.bytes.get(), operands, result_types);
+    Op& created = Builder(into).create(info.kind, list.bytes.get(), operands, result_types);
     if (info.has(has_regions)) {
-      do region(made);
+      do region(created);
       while (accept_word("and"));
     }
-    return made;
+    return created;
   }
 
   /// `(%g: i64) { ... }`
@@ -179,15 +180,15 @@ class Parser : LiteralParser {
     Attributes list(info);
     attributes(list);
     auto const result_types = types(results, begin);
-    Op& made = Builder(into).create(info.kind, list.bytes.get(), operands, result_types);
-    Block& body = made.add_block();
+    Op& created = Builder(into).create(info.kind, list.bytes.get(), operands, result_types);
+    Block& body = created.add_block();
     std::size_t const scope = scope_.size();
     if (counts) define(counter, *body.add_argument(Type::index()));
     for (std::size_t i = 0; i < carried.size(); ++i)
       define(carried[i], *body.add_argument(operands[i + first]->type()));
     block(body);
     leave_scope(scope);
-    return made;
+    return created;
   }
 
   Op& branch(Block& into, OpInfo const& info, std::size_t results, std::size_t begin) {
@@ -195,11 +196,11 @@ class Parser : LiteralParser {
     Attributes list(info);
     attributes(list);
     auto const result_types = types(results, begin);
-    Op& made = Builder(into).create(info.kind, list.bytes.get(), {&condition, 1}, result_types);
-    block(made.add_block());
+    Op& created = Builder(into).create(info.kind, list.bytes.get(), {&condition, 1}, result_types);
+    block(created.add_block());
     expect_identifier("else");
-    block(made.add_block());
-    return made;
+    block(created.add_block());
+    return created;
   }
 
   // ---- functions
@@ -253,32 +254,32 @@ class Parser : LiteralParser {
     std::size_t const begin = token_.begin;
     std::string name = take(TokenKind::symbol, "@name");
     if (module.find(name) != nullptr) fail_at(begin, "@" + name + " is defined twice");
-    Function& made = module.add_function(std::move(name), is_kernel ? FunctionKind::kernel : FunctionKind::device);
+    Function& created = module.add_function(std::move(name), is_kernel ? FunctionKind::kernel : FunctionKind::device);
     used_.clear();
     visible_.clear();
     scope_.clear();
     expect("(");
     if (!at(")")) {
-      do parameter(made);
+      do parameter(created);
       while (accept(","));
     }
     expect(")");
     if (accept("->")) {
       expect("(");
-      do made.results.push_back(type());
+      do created.results.push_back(type());
       while (accept(","));
       expect(")");
     }
     if (accept_word("noinline"))
-      made.inlining = Inline::no;
+      created.inlining = Inline::no;
     else if (accept_word("inline"))
-      made.inlining = Inline::yes;
+      created.inlining = Inline::yes;
     if (accept_word("warps")) {
       expect("=");
       std::size_t const value_begin = token_.begin;
       std::int64_t const warps = integer();
       if (warps < 1 || warps > 64) fail_at(value_begin, "warps is from 1 to 64, found " + std::to_string(warps));
-      made.warps = static_cast<int>(warps);
+      created.warps = static_cast<int>(warps);
     }
     if (accept_word("cluster")) {
       expect("=");
@@ -286,19 +287,19 @@ class Parser : LiteralParser {
       std::int64_t const cluster = integer();
       if (cluster < 1 || cluster > 16)
         fail_at(value_begin, "cluster is from 1 to 16, found " + std::to_string(cluster));
-      made.cluster = static_cast<int>(cluster);
+      created.cluster = static_cast<int>(cluster);
     }
     if (accept_word("shared")) {
       expect("=");
       std::size_t const value_begin = token_.begin;
-      made.shared = integer();
-      if (made.shared < 0) fail_at(value_begin, "shared is at least 0, found " + std::to_string(made.shared));
+      created.shared = integer();
+      if (created.shared < 0) fail_at(value_begin, "shared is at least 0, found " + std::to_string(created.shared));
     }
     // A declaration ends its line; a body may begin on the next one.
     bool const located = token_.kind == TokenKind::identifier && token_.text == "loc";
     bool const ends = token_.kind == TokenKind::end || token_.starts_line || located;
-    if (is_kernel || !ends || at("{")) block(made.body());
-    made.where = where();
+    if (is_kernel || !ends || at("{")) block(created.body());
+    created.where = where();
   }
 
   Positions* positions_ = nullptr;

@@ -71,16 +71,16 @@ std::string to_string(SharedUser const& user) {
 }
 
 std::int64_t frame_bytes(std::vector<SharedUser> const& users) {
-  std::int64_t most = 0;
+  std::int64_t max = 0;
   for (SharedUser const& user : users)
-    if (user.decided()) most = std::max(most, user.end());
-  return most;
+    if (user.decided()) max = std::max(max, user.end());
+  return max;
 }
 
 std::int64_t frame_alignment(std::vector<SharedUser> const& users) {
-  std::int64_t most = 16;
-  for (SharedUser const& user : users) most = std::max(most, user.align);
-  return most;
+  std::int64_t max = 16;
+  for (SharedUser const& user : users) max = std::max(max, user.align);
+  return max;
 }
 
 std::string too_much_shared_memory(std::int64_t needed, std::int64_t allowed, std::vector<SharedUser> users) {

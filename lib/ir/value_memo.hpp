@@ -9,8 +9,8 @@
 
 namespace tegula::ir {
 
-/// Remembers a result for each value, so that shared operands are computed once: a chain of `add %x, %x` has as many
-/// paths as 2 to the power of its length. Works without recursion.
+/// Remembers a result for each value, so that shared operands are computed once. A chain of n ops `add %x, %x` has 2^n
+/// paths. Works without recursion.
 template <class Result>
 class ValueMemo {
  public:

@@ -22,13 +22,14 @@ std::string without_prefix(std::string const& text, std::string_view prefix) {
 /// Checks that the buffer under a view begins at a multiple of the pattern: the swizzle XORs absolute addresses.
 std::string buffer_aligned(Value const& view, std::int64_t alignment) {
   Value const* at = &view;
-  Op const* made = at->defining_op();
-  while (made != nullptr && (made->is<ViewOp>() || made->is<TransViewOp>())) {
-    at = made->in("source");
-    made = at->defining_op();
+  Op const* producer = at->defining_op();
+  while (producer != nullptr && (producer->is<ViewOp>() || producer->is<TransViewOp>())) {
+    at = producer->in("source");
+    producer = at->defining_op();
   }
-  if (made == nullptr || !made->is<SharedAllocOp>() || made->as<SharedAllocOp>().align % alignment == 0) return {};
-  return to_string(*at) + " is aligned to " + std::to_string(made->as<SharedAllocOp>().align) +
+  if (producer == nullptr || !producer->is<SharedAllocOp>() || producer->as<SharedAllocOp>().align % alignment == 0)
+    return {};
+  return to_string(*at) + " is aligned to " + std::to_string(producer->as<SharedAllocOp>().align) +
          " bytes, but its layout needs align = " + std::to_string(alignment) + " here";
 }
 
@@ -52,8 +53,8 @@ std::string view_moves(Op const& op) {
   if (!source.is_shared()) return {};
   auto const indices = op.all<ViewOp>("offsets");
   bool const at_start = std::all_of(indices.begin(), indices.end(), [](Value const* offset) {
-    Op const* const made = offset->defined_by<ConstantOp>();
-    return made != nullptr && made->as<ConstantOp>().value.bits == 0;
+    Op const* const producer = offset->defined_by<ConstantOp>();
+    return producer != nullptr && producer->as<ConstantOp>().value.bits == 0;
   });
   std::string why;
   layout::ElementOffsets const* const offsets = layout::ElementOffsets::get(*source.layout(), why);
@@ -63,10 +64,10 @@ std::string view_moves(Op const& op) {
 }
 
 std::string copy_fits(Value const& map, Value const& view) {
-  Op const* const made = map.defined_by<TensorMapOp>();
-  if (made == nullptr) return {};
+  Op const* const producer = map.defined_by<TensorMapOp>();
+  if (producer == nullptr) return {};
   target::TmaPlan const plan =
-      target::tma_copies(map.type().shape(), swizzle_bytes(made->as<TensorMapOp>().swizzle), view.type().shape(),
+      target::tma_copies(map.type().shape(), swizzle_bytes(producer->as<TensorMapOp>().swizzle), view.type().shape(),
                          *view.type().layout(), bytes(view.type().element()));
   if (!plan.legal()) return plan.broken.front().sentence();
   return buffer_aligned(view, plan.alignment);

@@ -51,9 +51,10 @@ std::optional<Bounds> constant_bounds(Loop const& loop) {
 
 /// Finds the buffer under a view; null when it is not known.
 Op const* buffer_of(Value const& value) {
-  Op const* made = value.defining_op();
-  while (made != nullptr && (made->is<ViewOp>() || made->is<TransViewOp>())) made = made->in("source")->defining_op();
-  return made != nullptr && made->is<SharedAllocOp>() ? made : nullptr;
+  Op const* producer = value.defining_op();
+  while (producer != nullptr && (producer->is<ViewOp>() || producer->is<TransViewOp>()))
+    producer = producer->in("source")->defining_op();
+  return producer != nullptr && producer->is<SharedAllocOp>() ? producer : nullptr;
 }
 
 bool overlap(std::int64_t a, std::int64_t a_bytes, std::int64_t b, std::int64_t b_bytes) {

@@ -173,13 +173,14 @@ Simulation::Found Simulation::find() const {
     return found;
   }
   CompileOptions const options = gpu_options(arguments_);
-  ir::Module const made = lowered_for_warps(*traced_, options);
+  ir::Module const lowered = lowered_for_warps(*traced_, options);
   sim::block::Options warps;
   // Limits the blocks at once: the run of the tiles compared blocks of tiles with each other, and a large grid at once
   // is slow.
   constexpr int blocks_at_once = 32;
-  if (!by_hand && made.kernel().cluster == 1) warps.batch = blocks_at_once;
-  sim::block::Simulation simulation(made.kernel(), arguments, warps);  // remembers the present contents of the tensors
+  if (!by_hand && lowered.kernel().cluster == 1) warps.batch = blocks_at_once;
+  sim::block::Simulation simulation(lowered.kernel(), arguments,
+                                    warps);  // remembers the present contents of the tensors
   if (!by_hand) {
     found.what = summary(sim::run(module.kernel(), arguments));
     if (!found.what.clean) {

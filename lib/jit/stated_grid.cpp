@@ -37,14 +37,14 @@ void check(trace::TracedKernel const& kernel, GridOverride const& grid, DeviceKi
   for (int axis = 0; axis < grid.rank; ++axis)
     if (grid.extents[axis] < 0)
       throw UserError(fmt::format("{}: {} blocks, at least 0 are needed", subject, grid.extents[axis]));
-  std::int64_t const most =
+  std::int64_t const max =
       kind == DeviceKind::host ? std::int64_t{1} << 62 : std::int64_t{std::numeric_limits<std::int32_t>::max()};
   std::int64_t blocks = 1;
   bool too_many = false;
   for (std::int64_t const extent : grid.extents)
-    too_many = too_many || __builtin_mul_overflow(blocks, extent, &blocks) || blocks > most;
+    too_many = too_many || __builtin_mul_overflow(blocks, extent, &blocks) || blocks > max;
   if (too_many)
-    throw UserError(fmt::format("{}: more blocks than the {} that can be launched on {}", subject, most,
+    throw UserError(fmt::format("{}: more blocks than the {} that can be launched on {}", subject, max,
                                 kind == DeviceKind::host ? "the host" : "a GPU"));
 }
 

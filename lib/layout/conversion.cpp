@@ -63,9 +63,9 @@ std::vector<ShufflePlan::Exchange> exchanges(std::vector<std::uint64_t> const& c
       result.push_back({0, static_cast<std::uint32_t>(column)});
     }
   for (std::size_t bit = 0; bit < columns.size(); ++bit) {
-    std::uint64_t const made_of = columns[bit] != 0 ? basis.solve(columns[bit]) : 0;
+    std::uint64_t const combination = columns[bit] != 0 ? basis.solve(columns[bit]) : 0;
     for (std::size_t i = 0; i < result.size(); ++i)
-      if ((made_of >> i & 1) != 0) result[i].lanes |= 1U << bit;
+      if ((combination >> i & 1) != 0) result[i].lanes |= 1U << bit;
   }
   return result;
 }
@@ -266,8 +266,8 @@ ShufflePlan plan_of(std::vector<std::uint64_t> const& sources, std::vector<std::
   for (int bit = 0; bit < lane_count; ++bit)
     if (of_senders.add(std::uint64_t{1} << bit)) senders.add(std::uint64_t{1} << bit, static_cast<int>(known) + bit);
   auto const sends = [&](std::uint64_t lane) {
-    std::uint64_t const made_of = lane == 0 ? 0 : senders.solve(lane);
-    return image(sent, made_of & ((std::uint64_t{1} << known) - 1));
+    std::uint64_t const combination = lane == 0 ? 0 : senders.solve(lane);
+    return image(sent, combination & ((std::uint64_t{1} << known) - 1));
   };
   std::vector<std::uint64_t> sends_columns;
   for (int bit = 0; bit < lane_count; ++bit) {
@@ -328,7 +328,7 @@ Conversion conversion(Layout const& from, Layout const& to) {
 Layout const* scratch_layout(Layout const& from, Layout const& to, int element_bytes) {
   Extents const& shape = from.shape();
   Layout const* best = nullptr;
-  int least = 0;
+  int min = 0;
   auto const consider = [&](Layout const* candidate) {
     if (candidate == nullptr) return;
     std::string why;
@@ -336,9 +336,9 @@ Layout const* scratch_layout(Layout const& from, Layout const& to, int element_b
     if (!write || !read) return;
     int const cost = bank_cost(*write, vector_plan(*write, element_bytes), element_bytes).wavefronts +
                      bank_cost(*read, vector_plan(*read, element_bytes), element_bytes).wavefronts;
-    if (best != nullptr && cost >= least) return;
+    if (best != nullptr && cost >= min) return;
     best = candidate;
-    least = cost;
+    min = cost;
   };
   std::string ignored;
   consider(dense_layout(shape));

@@ -46,8 +46,8 @@ class ElementOffsets {
   /// Counts elements between coordinates i * step and (i + 1) * step of an axis; nothing when that is not the same for
   /// all i.
   [[nodiscard]] std::optional<std::int64_t> stride(int axis, std::int64_t step) const;
-  /// True when a view of this shape (leading axes dropped) looks the same wherever it begins at a multiple of its
-  /// extents: the offset of its element x is that of its first element plus the offset of x. False with the reason, as
+  /// True when a view of this shape (leading axes dropped) has the same offsets wherever it begins at a multiple of its
+  /// extents. The offset of its element x is that of its first element plus the offset of x. False with the reason, as
   /// for a part of a swizzled row.
   [[nodiscard]] bool movable(Extents const& view, std::string& why) const;
 

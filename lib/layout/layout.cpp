@@ -25,28 +25,28 @@ std::string error_with_sizes(std::vector<LayoutInput> const& inputs, int rank) {
   int bits = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     LayoutInput const& input = inputs[i];
-    std::string const who(name(input.dim));
-    if (i > 0 && inputs[i - 1].dim == input.dim) return "layout: input " + who + " is given twice";
-    if (input.bases.size() > max_bits) return "layout: input " + who + " has more than 30 bits";
+    std::string const subject(name(input.dim));
+    if (i > 0 && inputs[i - 1].dim == input.dim) return "layout: input " + subject + " is given twice";
+    if (input.bases.size() > max_bits) return "layout: input " + subject + " has more than 30 bits";
     bits += static_cast<int>(input.bases.size());
     for (Extents const& basis : input.bases) {
       if (basis.size() != rank)
-        return "layout: a basis vector of " + who + " has " + std::to_string(basis.size()) + " components, not " +
+        return "layout: a basis vector of " + subject + " has " + std::to_string(basis.size()) + " components, not " +
                std::to_string(rank);
       for (std::int64_t value : basis)
-        if (value < 0 || value >= max_extent) return "layout: a basis vector of " + who + " is out of range";
+        if (value < 0 || value >= max_extent) return "layout: a basis vector of " + subject + " is out of range";
     }
     std::int64_t size = std::int64_t{1} << input.bases.size();
     for (LayoutDigit const& digit : input.digits) {
       if (digit.stride.size() != rank)
-        return "layout: a stride of " + who + " has " + std::to_string(digit.stride.size()) + " components, not " +
+        return "layout: a stride of " + subject + " has " + std::to_string(digit.stride.size()) + " components, not " +
                std::to_string(rank);
       if (digit.count < 1 || digit.count >= (std::int64_t{1} << max_bits) / size)
-        return "layout: input " + who + " is too large";
+        return "layout: input " + subject + " is too large";
       size *= digit.count;
-      if (single_component(digit.stride) == -2) return "layout: a stride of " + who + " moves along two outputs";
+      if (single_component(digit.stride) == -2) return "layout: a stride of " + subject + " moves along two outputs";
       for (std::int64_t value : digit.stride)
-        if (value < 0 || value >= max_extent) return "layout: a stride of " + who + " is out of range";
+        if (value < 0 || value >= max_extent) return "layout: a stride of " + subject + " is out of range";
     }
   }
   return bits > 62 ? "layout: more than 62 bits in all" : "";

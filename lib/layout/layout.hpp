@@ -6,8 +6,8 @@
 //   input index   = low bits | 2^bits * (d0 + n0 * (d1 + n1 * ...))       per input: bits, then digits of any radix
 //   coordinates   = XOR of the basis vectors of the set bits  +  sum of digit * stride
 //
-// The strides of an output's digits tile it: the first is the atom's extent, each next one is the last times its count;
-// so XOR and sum never carry into each other. A zero basis vector or stride is a replication: several threads or
+// The strides of an output's digits tile it: the first is the atom's extent, each next one is the last times its count.
+// So XOR and sum never carry into each other. A zero basis vector or stride is a replication: several threads or
 // registers hold the same element. Blocked, mma and wgmma fragments, their slices, and swizzled shared tiles are all
 // values of this one class. Layouts are immutable and interned: equal maps of equal structure are one pointer, alive
 // for the process.

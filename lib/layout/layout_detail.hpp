@@ -44,20 +44,20 @@ class Elimination {
  public:
   /// True when the column is independent of those before.
   bool add(std::uint64_t column, int index) {
-    std::uint64_t made_of = std::uint64_t{1} << index;
+    std::uint64_t combination = std::uint64_t{1} << index;
     for (Row const& row : rows_) {
       if (((column >> row.pivot) & 1) == 0) continue;
       column ^= row.value;
-      made_of ^= row.made_of;
+      combination ^= row.combination;
     }
     if (column == 0) return false;
     int const pivot = std::countr_zero(column);
     for (Row& row : rows_) {
       if (((row.value >> pivot) & 1) == 0) continue;
       row.value ^= column;
-      row.made_of ^= made_of;
+      row.combination ^= combination;
     }
-    rows_.push_back({column, made_of, pivot});
+    rows_.push_back({column, combination, pivot});
     return true;
   }
   [[nodiscard]] int rank() const { return static_cast<int>(rows_.size()); }
@@ -65,14 +65,14 @@ class Elimination {
   [[nodiscard]] std::uint64_t solve(std::uint64_t target) const {
     std::uint64_t result = 0;
     for (Row const& row : rows_)
-      if (((target >> row.pivot) & 1) != 0) result ^= row.made_of;
+      if (((target >> row.pivot) & 1) != 0) result ^= row.combination;
     return result;
   }
 
  private:
   struct Row {
     std::uint64_t value;
-    std::uint64_t made_of;
+    std::uint64_t combination;
     int pivot;
   };
   std::vector<Row> rows_;

@@ -22,8 +22,8 @@ namespace tegula::layout {
 Layout const* named_layout(std::string_view text, Extents const& shape, Element element, bool shared,
                            std::string& error);
 
-/// Gives the text that named_layout reads back as the same layout: the first name that fits (wgmma_a before wgmma for
-/// 16-bit elements, where they are one layout), else the basis vectors. Remembered, so cheap when asked again.
+/// Gives the text that named_layout reads back as the same layout: the first name that fits, else the basis vectors.
+/// For 16-bit elements wgmma_a comes before wgmma, as they are one layout. Remembered, so cheap when asked again.
 std::string layout_text(Layout const& layout, Extents const& shape, Element element, bool shared);
 
 }  // namespace tegula::layout

@@ -103,16 +103,16 @@ BankCost bank_cost(std::span<std::int64_t const> addresses, int bytes) {
     for (std::size_t i = begin; i < std::min(addresses.size(), begin + group); ++i)
       for (std::int64_t word = addresses[i] / bank_bytes; word * bank_bytes < addresses[i] + bytes; ++word)
         words[static_cast<std::size_t>(word % banks)].insert(word);
-    std::size_t most = 0;
-    for (auto const& of_bank : words) most = std::max(most, of_bank.size());
-    cost.wavefronts += static_cast<int>(most);
-    cost.least += 1;
+    std::size_t max = 0;
+    for (auto const& of_bank : words) max = std::max(max, of_bank.size());
+    cost.wavefronts += static_cast<int>(max);
+    cost.min += 1;
   }
   return cost;
 }
 
 BankCost bank_cost(AccessMap const& map, VectorPlan const& plan, int element_bytes) {
-  BankCost most;
+  BankCost max;
   for (int w = 0; w < map.warps(); ++w) {
     BankCost sum;
     for (VectorAccess const& access : plan.accesses) {
@@ -120,11 +120,11 @@ BankCost bank_cost(AccessMap const& map, VectorPlan const& plan, int element_byt
       for (int l = 0; l < map.lanes(); ++l) addresses.push_back(map.at(access.registers.front(), l, w) * element_bytes);
       BankCost const one = bank_cost(addresses, plan.width * element_bytes);
       sum.wavefronts += one.wavefronts;
-      sum.least += one.least;
+      sum.min += one.min;
     }
-    if (sum.wavefronts > most.wavefronts) most = sum;
+    if (sum.wavefronts > max.wavefronts) max = sum;
   }
-  return most;
+  return max;
 }
 
 }  // namespace tegula::layout

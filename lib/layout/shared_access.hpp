@@ -62,7 +62,7 @@ VectorPlan vector_plan(AccessMap const& map, int element_bytes, int max_bytes = 
 /// Counts the wavefronts of a warp's access, and their minimum.
 struct BankCost {
   int wavefronts = 0;
-  int least = 0;
+  int min = 0;
   friend bool operator==(BankCost const&, BankCost const&) = default;
 };
 /// Counts one access of `bytes` per lane at these byte addresses. Lanes go in groups of 32, 16 or 8 for up to 4, 8 or

@@ -70,17 +70,17 @@ void check_reach(Place place, Argument const& argument) {
   Int128 lowest = 0;
   Int128 highest = bytes(argument.element);
   Int128 count = 1;
-  constexpr Int128 most = std::numeric_limits<std::int64_t>::max();
+  constexpr Int128 max = std::numeric_limits<std::int64_t>::max();
   for (int axis = 0; axis < argument.rank; ++axis) {
     Int128 const reach = static_cast<Int128>(argument.extents[axis] - 1) * argument.strides[axis];
-    bool const too_far = reach > most || reach < -most;
+    bool const too_far = reach > max || reach < -max;
     if (!too_far) (reach < 0 ? lowest : highest) += reach * bytes(argument.element);
     count *= argument.extents[axis];
-    if (too_far || highest > most || lowest < -most || count > most)
+    if (too_far || highest > max || lowest < -max || count > max)
       refuse(place, "its offsets do not fit 64 bits (extents {})", extents_text(argument));
   }
   auto const base = reinterpret_cast<std::uintptr_t>(argument.address);
-  if (static_cast<Int128>(base) + lowest < 0 || static_cast<Int128>(base) + highest > most)
+  if (static_cast<Int128>(base) + lowest < 0 || static_cast<Int128>(base) + highest > max)
     refuse(place, "it reaches outside the address space (extents {})", extents_text(argument));
 }
 

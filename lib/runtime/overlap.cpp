@@ -14,15 +14,15 @@ constexpr int max_nodes = 200'000;
 
 struct Term {
   std::int64_t coefficient;  ///< > 0
-  std::int64_t most;         ///< the variable runs over [0, most]
+  std::int64_t max;          ///< the variable runs over [0, most]
 };
 
 /// Searches an assignment with sum coefficient * variable == target. Terms are in descending order of coefficient, so
 /// that a choice for the largest leaves a small range to the rest.
 class BoundedSum {
  public:
-  void add(std::int64_t coefficient, std::int64_t most) {
-    if (most > 0 && coefficient > 0) terms_[count_++] = {coefficient, most};
+  void add(std::int64_t coefficient, std::int64_t max) {
+    if (max > 0 && coefficient > 0) terms_[count_++] = {coefficient, max};
   }
 
   Overlap solve(std::int64_t target) {
@@ -31,7 +31,7 @@ class BoundedSum {
     room_[count_] = 0;
     divisor_[count_] = 0;
     for (int i = count_ - 1; i >= 0; --i) {
-      room_[i] = room_[i + 1] + static_cast<Int128>(terms_[i].coefficient) * terms_[i].most;
+      room_[i] = room_[i + 1] + static_cast<Int128>(terms_[i].coefficient) * terms_[i].max;
       divisor_[i] = std::gcd(divisor_[i + 1], terms_[i].coefficient);
     }
     nodes_ = 0;
@@ -43,7 +43,7 @@ class BoundedSum {
     int kept = 0;
     for (int i = 0; i < count_; ++i) {
       if (kept > 0 && terms_[kept - 1].coefficient == terms_[i].coefficient) {
-        terms_[kept - 1].most += terms_[i].most;
+        terms_[kept - 1].max += terms_[i].max;
       } else {
         terms_[kept++] = terms_[i];
       }
@@ -58,10 +58,10 @@ class BoundedSum {
     if (++nodes_ > max_nodes) return Overlap::unknown;
     Int128 const coefficient = terms_[at].coefficient;
     Int128 const rest = room_[at + 1];
-    Int128 const least = target <= rest ? 0 : (target - rest + coefficient - 1) / coefficient;
-    Int128 const most = std::min<Int128>(terms_[at].most, target / coefficient);
+    Int128 const min = target <= rest ? 0 : (target - rest + coefficient - 1) / coefficient;
+    Int128 const max = std::min<Int128>(terms_[at].max, target / coefficient);
     // The largest first: mostly it leaves a remainder below the next coefficient.
-    for (Int128 value = most; value >= least; --value) {
+    for (Int128 value = max; value >= min; --value) {
       Overlap const found = search(at + 1, target - value * coefficient);
       if (found != Overlap::none) return found;
     }
@@ -183,9 +183,9 @@ Overlap self_overlap(Footprint const& footprint) {
     sum.add(magnitude(footprint.strides[order[k]]), footprint.extents[order[k]] - 2);
     for (int i = k + 1; i < count; ++i) {
       std::int64_t const stride = magnitude(footprint.strides[order[i]]);
-      std::int64_t const most = footprint.extents[order[i]] - 1;
-      sum.add(stride, 2 * most);
-      target += stride * most;
+      std::int64_t const max = footprint.extents[order[i]] - 1;
+      sum.add(stride, 2 * max);
+      target += stride * max;
     }
     sum.add(1, 2 * (footprint.element_bytes - 1));
     target += footprint.element_bytes - 1;

@@ -122,14 +122,14 @@ Tensor dense(void* data, Element element, Extents const& extents) {
 }
 
 std::int64_t block_count(Function const& kernel, Grid const& grid) {
-  constexpr std::int64_t most = std::int64_t{1} << 30;
+  constexpr std::int64_t max = std::int64_t{1} << 30;
   if (std::find(grid.begin(), grid.end(), 0) != grid.end()) return 0;
   std::int64_t blocks = 1;
   for (std::int64_t const extent : grid)
-    if (__builtin_mul_overflow(blocks, extent, &blocks) || blocks > most)
+    if (__builtin_mul_overflow(blocks, extent, &blocks) || blocks > max)
       throw UserError("simulate: @" + kernel.name() + ": a grid of " + std::to_string(grid[0]) + " x " +
                       std::to_string(grid[1]) + " x " + std::to_string(grid[2]) + " blocks, at most " +
-                      std::to_string(most) + " can be simulated");
+                      std::to_string(max) + " can be simulated");
   return blocks;
 }
 

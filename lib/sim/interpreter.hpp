@@ -111,8 +111,8 @@ Grid launch_grid(ir::Function const& kernel, Arguments const& arguments);
 /// Evaluates every step of a launch program.
 std::vector<std::int64_t> evaluate(LaunchProgram const& program, Arguments const& arguments);
 
-/// Runs the kernel under seeds first .. first + count - 1, from the same contents of its tensors each time, and
-/// compares all written tensors bit by bit with the ascending order. Leaves the tensors as after the ascending order.
+/// Runs the kernel under seeds first .. first + count - 1, from the same contents of its tensors each time. Compares
+/// all written tensors bit by bit with the ascending order. Leaves the tensors as after the ascending order.
 struct Exploration {
   std::int64_t orders = 0;
   std::optional<std::uint64_t> differing_seed;

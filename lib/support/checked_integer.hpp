@@ -46,8 +46,8 @@ constexpr std::int64_t trip_count(std::int64_t lower, std::int64_t upper, std::i
   std::uint64_t const length = static_cast<std::uint64_t>(upper) - static_cast<std::uint64_t>(lower);
   auto const by = static_cast<std::uint64_t>(step);
   std::uint64_t const trips = length / by + (length % by != 0 ? 1 : 0);
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  return trips > static_cast<std::uint64_t>(most) ? most : static_cast<std::int64_t>(trips);
+  constexpr std::int64_t max = std::numeric_limits<std::int64_t>::max();
+  return trips > static_cast<std::uint64_t>(max) ? max : static_cast<std::int64_t>(trips);
 }
 
 }  // namespace tegula::support

@@ -68,11 +68,11 @@ Value one_of(std::string_view name, Value fallback, std::pair<std::string_view, 
   refuse(name, text);
 }
 
-int integer(std::string_view name, std::string_view whole, std::string_view digits, int least, int most) {
+int integer(std::string_view name, std::string_view whole, std::string_view digits, int min, int max) {
   int value = 0;
   auto const result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (digits.empty() || result.ec != std::errc() || result.ptr != digits.data() + digits.size() || value < least ||
-      value > most)
+  if (digits.empty() || result.ec != std::errc() || result.ptr != digits.data() + digits.size() || value < min ||
+      value > max)
     refuse(name, whole);
   return value;
 }

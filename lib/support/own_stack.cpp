@@ -29,10 +29,10 @@ void on_stack_of(std::size_t bytes, std::function<void()> const& work) {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return work();
   pthread_t thread{};
-  bool const made =
+  bool const created =
       pthread_attr_setstacksize(&attributes, bytes) == 0 && pthread_create(&thread, &attributes, &call, &shared) == 0;
   pthread_attr_destroy(&attributes);
-  if (!made) return work();
+  if (!created) return work();
   pthread_join(thread, nullptr);
   if (shared.thrown) std::rethrow_exception(shared.thrown);
 }

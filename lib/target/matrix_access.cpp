@@ -115,7 +115,7 @@ std::optional<MatrixPlan> matrix_plan(layout::AccessMap const& map, int element_
 }
 
 layout::BankCost bank_cost(layout::AccessMap const& map, MatrixPlan const& plan, int element_bytes) {
-  layout::BankCost most;
+  layout::BankCost max;
   for (int w = 0; w < map.warps(); ++w) {
     layout::BankCost sum;
     for (MatrixStep const& step : plan.steps) {
@@ -124,11 +124,11 @@ layout::BankCost bank_cost(layout::AccessMap const& map, MatrixPlan const& plan,
         addresses.push_back(plan.row(step, l, map.of(layout::Dim::warp, w)) * element_bytes);
       layout::BankCost const one = layout::bank_cost(addresses, 16);
       sum.wavefronts += one.wavefronts;
-      sum.least += one.least;
+      sum.min += one.min;
     }
-    if (sum.wavefronts > most.wavefronts) most = sum;
+    if (sum.wavefronts > max.wavefronts) max = sum;
   }
-  return most;
+  return max;
 }
 
 std::optional<SharedPlan> shared_plan(layout::Layout const& registers, layout::Layout const& memory, Element element,

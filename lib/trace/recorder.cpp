@@ -95,8 +95,8 @@ Fitted fit(Literal value, Element element) {
                        : natural ? static_cast<double>(static_cast<std::uint64_t>(value.integer))
                                  : static_cast<double>(value.integer);
   ir::Constant const result = ir::make_constant(element, exact);
-  auto const [greatest, beyond] = range_of(element);
-  if (std::isfinite(exact) && std::abs(exact) >= beyond) return {{}, fmt::format(", which ends at {:.6g}", greatest)};
+  auto const [max, beyond] = range_of(element);
+  if (std::isfinite(exact) && std::abs(exact) >= beyond) return {{}, fmt::format(", which ends at {:.6g}", max)};
   if (exact != 0 && ir::to_double(result) == 0) return {{}, ", which would round it to 0"};
   return {result, ""};
 }

@@ -120,11 +120,11 @@ void Recorder::Impl::require_positive(Id step, location place) {
   body.insert(body.end() - (statements.empty() ? 0 : 1), check);
 }
 
-void Recorder::begin_loop(Id lower, Id upper, Id step, Ids inits, LoopHints const& wishes, location where) {
+void Recorder::begin_loop(Id lower, Id upper, Id step, Ids inits, LoopHints const& hints, location where) {
   impl_->require_positive(step, where);
   std::vector<Id> operands = {lower, upper, step};
   operands.insert(operands.end(), inits.first, inits.first + inits.count);
-  ir::ForOp const op = ir::make_op<ir::ForOp>(wishes.stages, wishes.distance, wishes.unroll);
+  ir::ForOp const op = ir::make_op<ir::ForOp>(hints.stages, hints.distance, hints.unroll);
   int const node =
       impl_->add_effect(ir::OpKind::ForOp, &op, {operands.data(), static_cast<int>(operands.size())}, where);
   impl_->statements.push_back(node);

@@ -25,8 +25,8 @@ inline PassResult operator|(PassResult a, PassResult b) {
 }
 inline PassResult& operator|=(PassResult& a, PassResult b) { return a = a | b; }
 
-/// Holds everything that a pass may ask for. An error among the diagnostics ends the pipeline: it is the user's (a
-/// kernel that does not fit, an op that the target refuses); bugs of ours are thrown as InternalError.
+/// Holds everything that a pass may ask for. An error among the diagnostics ends the pipeline. It is the user's (a
+/// kernel that does not fit, an op that the target refuses); internal errors are thrown as InternalError.
 struct PassContext {
   CompileOptions const& options;
   TargetInfo const& target;

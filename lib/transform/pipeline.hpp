@@ -18,8 +18,8 @@ std::vector<PassInfo const*> parse_pipeline(std::string_view text, support::Diag
 /// Prints the names of the passes, as parse_pipeline reads them.
 std::string to_string(Pipeline pipeline);
 
-/// Explains why the passes cannot run in this order on this module: the first pass whose need is neither left by a pass
-/// before it nor true of the module. Empty: they can.
+/// Explains why the passes cannot run in this order on this module. Names the first pass whose need is neither left by
+/// an earlier pass nor true of the module. Empty: they can.
 std::string why_not_in_this_order(Pipeline pipeline, ir::Module const& module);
 
 /// Runs a pipeline on a verified module, as the environment's options say: TEGULA_DUMP, TEGULA_TIME, TEGULA_VERIFY and

@@ -46,10 +46,10 @@ struct Matrix {
     std::memcpy(&bits, at, 2);
     return element == "f16" ? f16_value(bits) : bf16_value(bits);
   }
-  Matrix& fill(std::mt19937& random, int most) {
+  Matrix& fill(std::mt19937& random, int max) {
     for (int r = 0; r < rows; ++r)
       for (int c = 0; c < columns; ++c)
-        set(r, c, static_cast<int>(random() % static_cast<unsigned>(2 * most + 1)) - most);
+        set(r, c, static_cast<int>(random() % static_cast<unsigned>(2 * max + 1)) - max);
     return *this;
   }
 
@@ -291,14 +291,14 @@ TEST_CASE("folds, shuffles and parts of tiles hold the right elements", "[block-
   int wrong = 0;
   for (int r = 0; r < 64; ++r)
     for (int q = 0; q < 4; ++q) {
-      double most = -1000, sum = 0;
+      double max = -1000, sum = 0;
       for (int c = 0; c < 64; ++c) {
         if (c / 2 % 4 != q) continue;  // columns 8 j + 2 q, + 1 are in one thread
-        most = std::max(most, x.get(r, c));
+        max = std::max(max, x.get(r, c));
         if (c >= 32) sum += x.get(r, c);
       }
-      wrong += y.get(r, q) != most ? 1 : 0;
-      wrong += y.get(r, 4 + (q ^ 1)) != most ? 1 : 0;
+      wrong += y.get(r, q) != max ? 1 : 0;
+      wrong += y.get(r, 4 + (q ^ 1)) != max ? 1 : 0;
       wrong += y.get(r, 8 + q) != sum ? 1 : 0;
     }
   CHECK(wrong == 0);

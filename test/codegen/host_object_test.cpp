@@ -244,6 +244,7 @@ kernel @softmax(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>) {
   return codegen::host_llvm_ir(compiler::lower(module, options), options, true);
 }
 
+// Protects the loops over elements from integer divisions, which cost more than the rest of an iteration.
 TEST_CASE("block indices are divided once, outside the loops over elements", "[host]") {
   std::string const text = softmax_llvm("x86-64-v3");
   CHECK_THAT(text, !test::ContainsSubstring("urem"));
@@ -260,6 +261,7 @@ TEST_CASE("block indices are divided once, outside the loops over elements", "[h
   CHECK(divisions <= 2);
 }
 
+// Protects vectors from code for a lesser CPU: it gives the same bits, but slower, so no other test sees it.
 TEST_CASE("code of exp and of quotients uses the vector instructions of each x86-64 level", "[host]") {
   std::string const v4 = softmax_llvm("x86-64-v4");
   CHECK_THAT(v4, test::ContainsSubstring("llvm.x86.avx512.mask.scalef.ps.512"));

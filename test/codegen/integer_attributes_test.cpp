@@ -31,7 +31,8 @@ std::vector<ir::Op*> ops_of(ir::Module& module) {
   return result;
 }
 
-/// Why a module does not compile for a GPU; empty: it does. That of an InternalError begins with "internal".
+/// Gives the reason that a module does not compile for a GPU; empty: it does. That of an InternalError begins with
+/// "internal".
 std::string refusal(ir::Module const& module) {
   CompileOptions options;
   options.target = Target::cuda;
@@ -113,7 +114,7 @@ TEST_CASE("every integer attribute at any value is refused with its bounds or co
   std::vector<Sample> const all = samples();
   REQUIRE(all.size() > 100);
   std::map<Sample const*, bool> compiles;
-  constexpr auto least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
+  constexpr auto min = std::numeric_limits<std::int64_t>::min(), max = std::numeric_limits<std::int64_t>::max();
   for (int number = 0; number < ir::op_kind_count; ++number) {
     auto const kind = static_cast<ir::OpKind>(number);
     ir::OpInfo const& info = ir::op_info(kind);
@@ -135,8 +136,8 @@ TEST_CASE("every integer attribute at any value is refused with its bounds or co
         if (!holds_integers(fields[field])) continue;
         ir::Bounds const range = fields[field].range;
         CHECK(range.min < range.max);
-        for (std::int64_t const value : {least, std::int64_t{-1}, std::int64_t{0}, std::int64_t{1} << 31,
-                                         std::int64_t{1} << 62, most, range.min, range.max})
+        for (std::int64_t const value : {min, std::int64_t{-1}, std::int64_t{0}, std::int64_t{1} << 31,
+                                         std::int64_t{1} << 62, max, range.min, range.max})
           for (int entry = 0; entry < 2; ++entry) check(sample, at, field, entry, value);
       }
       if (++used == most_samples) break;

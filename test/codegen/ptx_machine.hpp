@@ -4,7 +4,7 @@
 // Threads run in lock-step as far as their branches allow (the lowest program counter goes first, so branches join
 // again where the text joins them). Global memory is this process's own, limited to the regions that a test names;
 // every access outside them is an error. Two threads that touch a byte without a bar.sync between, one of them writing,
-// are an error, in shared and in global memory; so is a read of shared memory that nothing has written.
+// are an error, in shared and in global memory. So is a read of unwritten shared memory.
 #pragma once
 
 #include <algorithm>
@@ -498,13 +498,13 @@ class PtxMachine : protected PtxText {
       return cut(from[0] == 's' ? static_cast<std::uint64_t>(sign(in, bits_of(from))) : cut(in, bits_of(from)), bits);
     double const value = number(in, from);
     if (std::isnan(value)) return from == "f64" || bits == 64 ? std::uint64_t{1} << (bits - 1) : 0;
-    double const least = -std::ldexp(1.0, bits - 1), most = std::ldexp(1.0, bits - 1);
+    double const min = -std::ldexp(1.0, bits - 1), max = std::ldexp(1.0, bits - 1);
     double const whole = has("rzi")   ? std::trunc(value)
                          : has("rmi") ? std::floor(value)
                          : has("rpi") ? std::ceil(value)
                                       : std::nearbyint(value);
-    if (whole < least) return std::uint64_t{1} << (bits - 1);
-    if (whole >= most) return (std::uint64_t{1} << (bits - 1)) - 1;
+    if (whole < min) return std::uint64_t{1} << (bits - 1);
+    if (whole >= max) return (std::uint64_t{1} << (bits - 1)) - 1;
     return cut(static_cast<std::uint64_t>(static_cast<std::int64_t>(whole)), bits);
   }
   /// Gives an integer as a double whose further rounding to 16 bits is that of the integer (f64: rounded to nearest).

@@ -86,6 +86,7 @@ int count(std::string const& text, std::string const& word) {
 
 }  // namespace
 
+// Protects the factor that the kernel states: without metadata LLVM chooses one, and registers grow.
 TEST_CASE("LLVM metadata of a loop states its unroll factor", "[ptx][B28]") {
   std::string const rolled = llvm_of(compiler::lower(module_of(rows), unrolled(0)));
   CHECK(count(rolled, "!\"llvm.loop.unroll.disable\"") == 1);
@@ -95,6 +96,7 @@ TEST_CASE("LLVM metadata of a loop states its unroll factor", "[ptx][B28]") {
   CHECK(count(four, "llvm.loop.unroll.disable") == 0);
 }
 
+// Protects loops with barriers and copies from duplication, and the prologue from a loop of tests.
 TEST_CASE("the prologue of a pipelined loop is unrolled, its main loop is not", "[ptx][B28]") {
   CompileOptions options = gemm_options();
   options.persistence = options.specialization = Choice::off;
@@ -116,7 +118,8 @@ TEST_CASE("unrolling does not use registers for addresses", "[ptx][B29]") {
     ir::Module const lowered = compiler::lower(module_of(rows), unrolled(factor));
     CHECK(analysis::register_pressure(lowered.kernel()) <= 32);
     std::string const ptx = compiler::emit(lowered, unrolled(factor)).image;
-    CHECK(count(ptx, "ld.global") >= 2 * factor);
+    CHECK(count(ptx, "ld.global") >=
+          2 * factor);  // the loop is unrolled, so the registers below are of the unrolled one
     if (ptxas.empty()) continue;
     int const registers = runtime::cuda::parse_assembly_log(assemble(ptxas, ptx)).registers;
     if (factor == 1) rolled = registers;
@@ -126,6 +129,7 @@ TEST_CASE("unrolling does not use registers for addresses", "[ptx][B29]") {
   if (ptxas.empty()) WARN("no ptxas: registers are estimated only");
 }
 
+// Protects registers: LLVM would unpack the elements ahead of the loop, into twice as many.
 TEST_CASE("16-bit tiles that a loop reads stay pairs of registers", "[ptx][B29]") {
   CompileOptions options = gemm_options();
   options.warps = 4;  // 64 elements to a thread

@@ -1,5 +1,5 @@
-// Tests the product of the design's first page on a CUDA device, after the passes: borders and every trip count of its
-// rings, against float64. [sanitize] selects small cases for compute-sanitizer.
+// Tests a product on a CUDA device, after the passes: borders and every trip count of its rings, against float64.
+// [sanitize] selects small cases for compute-sanitizer.
 #include <random>
 #include <vector>
 

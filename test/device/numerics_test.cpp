@@ -170,14 +170,14 @@ void check_softmax() {
   for (Place place : places(BN))
     check<float, float>(softmax<BN>, place, {place.rows, place.columns, BN + 8, 4, 1}, 1e-6,
                         [&](auto const& x, std::int64_t r, std::int64_t c) {
-                          static double sum, most;
+                          static double sum, max;
                           if (c == 0) {
-                            most = x(r, 0);
+                            max = x(r, 0);
                             sum = 0;
-                            for (std::int64_t j = 0; j < place.columns; ++j) most = std::max(most, x(r, j));
-                            for (std::int64_t j = 0; j < place.columns; ++j) sum += std::exp(x(r, j) - most);
+                            for (std::int64_t j = 0; j < place.columns; ++j) max = std::max(max, x(r, j));
+                            for (std::int64_t j = 0; j < place.columns; ++j) sum += std::exp(x(r, j) - max);
                           }
-                          return std::exp(x(r, c) - most) / sum;
+                          return std::exp(x(r, c) - max) / sum;
                         });
 }
 

@@ -174,25 +174,25 @@ PipelineCase with_more_tiles(PipelineCase const& one, std::int64_t tiles) {
 /// Counts executions by op, at the launch and by the warp with the most.
 std::map<ir::Op const*, std::int64_t> executions_of_a_warp(PipelineCase const& one, ir::Module const& module,
                                                            std::vector<Launch> const& launches) {
-  std::map<ir::Op const*, std::int64_t> most;
+  std::map<ir::Op const*, std::int64_t> max;
   for (Launch const& launch : launches) {
     Arguments arguments(one, launch);
     sim::block::Executions executions;
     sim::block::Options options = options_of(module, launch);
     options.executions = &executions;
     (void)sim::block::Simulation(module.kernel(), arguments.views(), options).run(sim::machine::Schedule::seed(1));
-    for (auto const& [of, count] : executions) most[of.first] = std::max<std::int64_t>(most[of.first], count);
+    for (auto const& [of, count] : executions) max[of.first] = std::max<std::int64_t>(max[of.first], count);
   }
-  return most;
+  return max;
 }
 
 /// Counts the uses of a ring until each of its slots has been taken three times.
 std::int64_t uses_of_rings(ir::Module const& module) {
-  std::int64_t most = 1;
+  std::int64_t max = 1;
   for (ir::Op const* op : test::detail::all_ops(module))
     if (op->is<ir::SharedAllocOp>() && op->result()->type().is_mbarrier())
-      most = std::max(most, op->result()->type().elements());
-  return 2 * most + 1;
+      max = std::max(max, op->result()->type().elements());
+  return 2 * max + 1;
 }
 
 ir::Op const* next_of(ir::Op const& op) {
@@ -258,13 +258,13 @@ class Remover {
     for (Launch const& launch : launches_)
       if (std::string const found = error(case_, module_, launch, Schedules::few); !found.empty())
         throw InternalError("deletion: the kernel is not clean as the passes left it: " + found);
-    auto most = executions_of_a_warp(case_, module_, launches_);
+    auto max = executions_of_a_warp(case_, module_, launches_);
     std::int64_t const enough = uses_of_rings(module_);
     result.module = ir::print(module_);
     mutations_ = test::mutations(module_);
     std::vector<test::Mutation const*> quiet;
     for (test::Mutation const& mutation : mutations_) {
-      std::int64_t const executed = most[ops_[mutation.number]];
+      std::int64_t const executed = max[ops_[mutation.number]];
       if (reported(mutation.module, Schedules::few))
         ++result.reported;
       else if (executed < enough)
@@ -273,9 +273,9 @@ class Remover {
         quiet.push_back(&mutation);
     }
     for (test::Mutation const* mutation : quiet) {
-      std::string const op = text_of(*mutation, most[ops_[mutation->number]]);
+      std::string const op = text_of(*mutation, max[ops_[mutation->number]]);
       auto reason = reason_of(*mutation, quiet);
-      if (!reason && between_iterations_that_no_launch_has(*mutation, most)) reason = Reason::one_iteration;
+      if (!reason && between_iterations_that_no_launch_has(*mutation, max)) reason = Reason::one_iteration;
       if (reason)
         result.excused.push_back({*reason, op});
       else if (reported(mutation->module, Schedules::sweep) || reported_specially(mutation->module))

@@ -25,16 +25,16 @@ double number_from(char const* name, double fallback) {
   return text == nullptr ? fallback : std::strtod(text, nullptr);
 }
 
-/// Calls body(seed) for one seed after another until the time is up; at least `least` of them.
+/// Calls body(seed) for one seed after another until the time is up; at least `min` of them.
 template <class Body>
-void for_each_seed(int least, Body body) {
+void for_each_seed(int min, Body body) {
   auto const start = std::chrono::steady_clock::now();
   double const budget = number_from("TEGULA_FUZZ_SECONDS", 1);
   auto const first = static_cast<std::uint64_t>(number_from("TEGULA_FUZZ_SEED", 1));
   std::uint64_t seed = first;
   auto const more = [&] {
     bool const in_time = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < budget;
-    return in_time || seed - first < static_cast<std::uint64_t>(least);
+    return in_time || seed - first < static_cast<std::uint64_t>(min);
   };
   for (; more(); ++seed) {
     INFO("TEGULA_FUZZ_SEED=" << seed);
@@ -233,7 +233,7 @@ std::string contradiction(analysis::ValueFacts const& facts, Memory const& memor
   std::int64_t const count = memory.extents.product();
   auto const value = [&](std::int64_t i) { return static_cast<std::int64_t>(element_at(memory, i).bits); };
   for (std::int64_t i = 0; i < count; ++i)
-    if (value(i) < facts.least || value(i) > facts.greatest)
+    if (value(i) < facts.min || value(i) > facts.max)
       return "element " + std::to_string(i) + " is " + std::to_string(value(i)) + ", out of range";
   std::int64_t stride = count;
   for (int axis = 0; axis < memory.extents.size(); ++axis) {

@@ -91,7 +91,7 @@ bool has_layouts(ir::Module const& module) {
   return module.kernel().warps != 0 && transform::why_not(transform::Property::layouts, module).empty();
 }
 
-/// How the simulator runs a module as it stands between two passes.
+/// Names the way in which the simulator runs a module between two passes.
 enum class Level : std::uint8_t { none, tiles, warps };
 Level level_of(ir::Module const& module) {
   if (holds<ir::FetchOp>(module)) return Level::none;
@@ -181,9 +181,8 @@ class Judge {
     return ir::equal(again, module) ? "" : "run again, the pass changes what it made";
   }
 
-  /// Until barriers and fences are inserted, threads may have to wait for each other, and until coordinates are
-  /// clamped, copies may begin too far outside: a text that is wrong as it is gets a second try, behind the passes to
-  /// come that mend this.
+  /// Before barriers and fences are inserted, threads may race. Before coordinates are clamped, copies may begin too
+  /// far outside. A text that is wrong gets a second try, after the later passes that fix this.
   std::string error_behind(ir::Module const& module, std::span<transform::PassInfo const* const> to_come) {
     std::string found = error_of(module);
     if (found.empty() || level_of(module) != Level::warps) return found;
@@ -214,7 +213,7 @@ class Judge {
     return result.reports.empty() && only_wraps(result.values);
   }
 
-  /// What shows that the module does not mean what the kernel means. Empty: nothing.
+  /// Describes a difference between module and kernel. Empty: there is none.
   std::string error_of(ir::Module const& module) {
     Arguments found(initial_);
     try {

@@ -1,5 +1,5 @@
-// One kernel with all that a run of it through the cuda pipeline needs, as text, and the judgement: the simulator runs
-// the kernel as written and what the passes make of it, and both must leave the same in every tensor.
+// One kernel with all that a run of it through the cuda pipeline needs, as text, and the judgement. The simulator runs
+// the kernel as written and after the passes; both must leave the same values in every tensor.
 #pragma once
 
 #include <functional>
@@ -75,7 +75,7 @@ struct JudgeOptions {
   std::function<void(std::string_view pass, ir::Module& module)> behind;
 };
 
-/// What is wrong after the whole pipeline, or after each of its passes. A wrong whole is judged again pass by pass.
+/// Finds errors after the whole pipeline, or after each of its passes. A wrong whole is judged again pass by pass.
 Judgement judge(PipelineCase const& one, JudgeOptions const& options = {});
 
 /// The smallest case found whose judgement is wrong behind the same pass: ops, extents, trip counts and options go as

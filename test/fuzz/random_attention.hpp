@@ -1,9 +1,9 @@
 // Makes random kernels of attention's form: a product, masks, a softmax whose reference and sum are carried, a second
-// product on top of a scaled accumulator. The form varies in all that passes look for: whether a reference is followed,
-// and from where; which masks there are, and in which order; what leaves the loop; who else uses what it carries. Sums
-// may be kept in 16 bits; the factor may be used twice, or elsewhere than in scaling; scales, also from an argument,
-// may be large; inputs may hold NaN and infinities. Executors may take other references and round elsewhere, so results
-// have bounds of error instead of bits; with `exact` NaN and infinities stay where they are.
+// product on top of a scaled accumulator. The form varies in all properties that passes look for: the reference and its
+// start, the masks and their order, the results of the loop, further uses of its carried values. Sums may be kept in 16
+// bits. The factor may be used twice, or elsewhere than in scaling. Scales, also from an argument, may be large. Inputs
+// may hold NaN and infinities. Executors may take other references and round elsewhere, so results have bounds of error
+// instead of bits; with `exact` NaN and infinities stay where they are.
 #pragma once
 
 #include <algorithm>
@@ -162,10 +162,8 @@ class AttentionGenerator : TileWriter {
          (more ? ", " + ir::to_string(column()) : "") + " {");
     std::string const from = times("%i", columns_);
     Entry const s = scored(from), m0{"%m0", column()}, l0{"%l0", sums}, o0{"%o0", output()};
-    Entry const most = define("reduce " + s.name + " {axis = 1, combine = max}", column());
-    Entry const m1 = !follows_    ? constant(16, column())
-                     : chance(50) ? binary("max", m0, most)
-                                  : binary("max", most, m0);
+    Entry const max = define("reduce " + s.name + " {axis = 1, combine = max}", column());
+    Entry const m1 = !follows_ ? constant(16, column()) : chance(50) ? binary("max", m0, max) : binary("max", max, m0);
     Entry const p = unary("exp2", binary("sub", s, broadcast(m1, scores())));
     Entry const sum = define("reduce " + p.name + " {axis = 1}", column());
     auto const narrow = [&](Entry const& value) {

@@ -1,8 +1,8 @@
 #pragma once
 // Random verified kernels with their arguments. A seed gives the same kernel on every machine and compiler.
 //
-// Some ops are left out, so that results are comparable bit by bit: minima and maxima of zeros of different sign may
-// give either, so nothing here tells zeros apart (no float division but by constants, no rsqrt, no bitcast of floats).
+// Some ops are left out, so that results are comparable bit by bit. Minima and maxima of zeros of different sign may
+// give either, so no op here tells zeros apart (no float division but by constants, no rsqrt, no bitcast of floats).
 
 #include <algorithm>
 #include <cstdint>

@@ -104,8 +104,8 @@ class TileMemory : protected TileWriter {
   std::string moved(std::string const& offset, std::int64_t extent) {
     if (!chance(7)) return offset;
     std::int64_t const by = -1 - pick(static_cast<int>(extent));
-    std::string const least = chance(25) ? far() : chance(50) ? argument(by) : index(by);
-    return scalar("add", offset, least);
+    std::string const min = chance(25) ? far() : chance(50) ? argument(by) : index(by);
+    return scalar("add", offset, min);
   }
   /// Draws whole numbers for products, scaled where the kernel's are.
   Tile load_operand(Scope const& scope, std::int64_t rows, std::int64_t columns, Element element) {

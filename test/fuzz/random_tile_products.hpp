@@ -92,9 +92,9 @@ class TileProducts : protected TileMemory {
   /// Counts terms of scaled products and the number that each sum begins with, in units of the least: false where f32
   /// may not hold all partial sums of the kernel's terms in every order.
   bool holds_terms(std::int64_t terms) {
-    std::int64_t const most = units_ + terms * scaled_bound * scaled_bound + scaled_bound;
-    if (most > std::int64_t{1} << 24) return false;
-    units_ = most;
+    std::int64_t const max = units_ + terms * scaled_bound * scaled_bound + scaled_bound;
+    if (max > std::int64_t{1} << 24) return false;
+    units_ = max;
     return true;
   }
   Extents product_shape() { return chance(75) ? Extents{m_, n_} : chance(50) ? Extents{m_, k_} : Extents{m_, m_}; }

@@ -45,7 +45,7 @@ class TileWriter : protected test::KernelWriter {
 
   // ---- numbers
   /// Up to which all whole numbers are elements.
-  static double most(Element element) {
+  static double max(Element element) {
     if (is_integer(element)) return element == Element::i8 ? 127 : 1e9;
     return element == Element::f32 ? 0x1p22 : std::ldexp(1, info(element).mantissa + 1);
   }
@@ -73,7 +73,7 @@ class TileWriter : protected test::KernelWriter {
   Tile cast(Tile const& a, Element element) {
     if (a.type.element() == element) return a;
     if (a.wild()) return tile(define("cast " + a.name, a.type.with_element(element)), any_size);
-    Tile const fitting = fit(a.error != 0 && is_integer(element) ? number(1, a.type) : a, most(element));
+    Tile const fitting = fit(a.error != 0 && is_integer(element) ? number(1, a.type) : a, max(element));
     return tile(define("cast " + fitting.name, fitting.type.with_element(element)), fitting.bound, fitting.error);
   }
   /// Gives the same with no element greater than `bound`: whole numbers modulo 8, others scaled.
@@ -100,7 +100,7 @@ class TileWriter : protected test::KernelWriter {
       if (a.error + b.error == 0) return sure_zero(tile(binary(op, a, b), any_size), chooses);
       a = fit(a, 8), b = fit(b, 8);
     }
-    double const limit = most(a.type.element());
+    double const limit = max(a.type.element());
     if (op == "mul") {
       a = fit(a, std::sqrt(limit)), b = fit(b, std::sqrt(limit));
       return tile(binary(op, a, b), a.bound * b.bound, a.error * b.bound + b.error * a.bound);
@@ -128,7 +128,7 @@ class TileWriter : protected test::KernelWriter {
     auto const count = static_cast<double>(shape[axis]);
     shape[axis] = 1;
     bool const rounds = a.wild() && is_float(a.type.element());
-    Tile const from = combine == "sum" && !rounds ? fit(a, most(a.type.element()) / count) : a;
+    Tile const from = combine == "sum" && !rounds ? fit(a, max(a.type.element()) / count) : a;
     double const times = combine == "sum" ? count : 1;
     std::string const order = chance(15) || (rounds && combine == "sum") ? ", order = pairwise" : "";
     Tile const result =

@@ -372,14 +372,14 @@ TEST_CASE("a requirement is checked at the launch and named in the error") {
 }
 
 TEST_CASE("kernels take tensors and numbers of 8 bits") {
-  auto const k = kernel("quantise", [](in<float, 1> x, in<e4m3, 1> weight, arg<std::int8_t> least, arg<e5m2> scale,
+  auto const k = kernel("quantise", [](in<float, 1> x, in<e4m3, 1> weight, arg<std::int8_t> min, arg<e5m2> scale,
                                        out<e4m3, 1> rounded, out<std::int8_t, 1> y) {
     auto g = grid_over(y, shape<16>);
     tile v = load(x, shape<16>, g[0]);
     tile w = load(weight, shape<16>, g[0], pad(1));
     store(rounded, shape<16>, select(v < 0, w, cast<e4m3>(v)), g[0]);
     tile scaled = round(v * cast<float>(w) * cast<float>(scale));
-    store(y, shape<16>, cast<std::int8_t>(max(scaled, cast<float>(least))), g[0]);
+    store(y, shape<16>, cast<std::int8_t>(max(scaled, cast<float>(min))), g[0]);
   });
   std::vector<float> const x = {0.0F, 1.06F, -3.3F, 17.0F,  1e6F, -1e6F, 447.0F, 0.004F, -0.9F, 31.5F,
                                 2.5F, 0.3F,  7.7F,  -12.0F, 1.0F, 0.5F,  99.0F,  -99.0F, 3.0F};

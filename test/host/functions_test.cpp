@@ -167,20 +167,20 @@ TEST_CASE("functions: tensors, scalars and several results go through a call", "
       noinline);
   auto const k = kernel("rows", [](in<float, 2> x, out<float, 2> y, out<float, 2> z, arg<float> scale) {
     auto g = grid_over(y, shape<1, 96>);
-    auto [most, all] = row(x, y, g[0], scale);
-    store(z, shape<1, 1>, most + all, g[0], 0);
+    auto [max, all] = row(x, y, g[0], scale);
+    store(z, shape<1, 1>, max + all, g[0], 0);
   });
   std::vector<float> x(5 * 90), y(5 * 90), z(5);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 31) - 40;
   launch(host_stream(), k, view(x.data(), 5, 90), view(y.data(), 5, 90), view(z.data(), 5, 1), 2.f);
   for (std::size_t r = 0; r < 5; ++r) {
-    float most = 0, all = 0;  // 0: the pad
+    float max = 0, all = 0;  // 0: the pad
     for (std::size_t c = 0; c < 90; ++c) {
-      most = std::max(most, 2 * x[r * 90 + c]);
+      max = std::max(max, 2 * x[r * 90 + c]);
       all += 2 * x[r * 90 + c];
     }
-    CHECK(z[r] == most + all);
-    for (std::size_t c = 0; c < 90; ++c) CHECK(y[r * 90 + c] == 2 * x[r * 90 + c] - most);
+    CHECK(z[r] == max + all);
+    for (std::size_t c = 0; c < 90; ++c) CHECK(y[r * 90 + c] == 2 * x[r * 90 + c] - max);
   }
   std::vector<float> y2(5 * 90), z2(5);
   simulation const warps =

@@ -366,7 +366,7 @@ TEST_CASE("eight processes that compile into one cache leave whole entries and n
   for (pid_t const child : children) CHECK(test::exit_status(child) == 0);
   REQUIRE(fresh.files().size() == 2);
   for (auto const& file : fresh.files()) CHECK(runtime::read_cache_entry(file).has_value());
-  // What they left serves this process.
+  // This process uses the entries that they left.
   auto const start = jit::counters();
   Sums s(1000);
   launch(here, vadd, s.a, s.b, s.c);

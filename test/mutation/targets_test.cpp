@@ -12,7 +12,7 @@ namespace {
 
 /// Checks a kernel of test/ir/target. `factor` scales the first tensor: of attention 16, so that later blocks raise the
 /// row maxima by far.
-void check_target(std::string const& name, std::vector<Extents> const& shapes, std::size_t least, double factor = 1) {
+void check_target(std::string const& name, std::vector<Extents> const& shapes, std::size_t min, double factor = 1) {
   auto parsed = ir::parse(read_file(std::string(TEGULA_TEST_DIR) + "/ir/target/" + name + ".tir"));
   REQUIRE(parsed.ok());
   auto const target =
@@ -24,11 +24,11 @@ void check_target(std::string const& name, std::vector<Extents> const& shapes, s
     for (std::int64_t i = 0; i < launch[0].extents.product(); ++i)
       launch[0].set_number(i, launch[0].number(i) * factor);
   }
-  CHECK(check_each_op_counts(parsed.module, launches) >= least);
+  CHECK(check_each_op_counts(parsed.module, launches) >= min);
   transform::run_pipeline(parsed.module, "allocate-shared-memory", {});
   (void)strip(parsed.module.kernel());
   transform::run_pipeline(parsed.module, "insert-barriers,insert-proxy-fences", {});
-  CHECK(check_each_op_counts(parsed.module, launches) >= least);
+  CHECK(check_each_op_counts(parsed.module, launches) >= min);
 }
 
 }  // namespace

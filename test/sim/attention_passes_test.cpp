@@ -34,14 +34,14 @@ void check_attention(ir::Module const& module, std::int64_t length, bool causal,
   for (std::int64_t head = 0; head < 2; ++head)
     for (std::int64_t row = 0; row < length; row += 1 + length / 16) {
       std::vector<double> weights;
-      double most = -INFINITY, sum = 0;
+      double max = -INFINITY, sum = 0;
       for (std::int64_t j = 0; j < (causal ? row + 1 : length); ++j) {
         double score = 0;
         for (std::int64_t d = 0; d < width; ++d) score += q(head, row, d) * k(head, j, d);
         weights.push_back(score * scale);
-        most = std::max(most, weights.back());
+        max = std::max(max, weights.back());
       }
-      for (double& weight : weights) sum += weight = std::exp2(weight - most);
+      for (double& weight : weights) sum += weight = std::exp2(weight - max);
       for (std::int64_t d = 0; d < width; ++d) {
         double exact = 0;
         for (std::size_t j = 0; j < weights.size(); ++j)
@@ -67,8 +67,8 @@ TEST_CASE("attention as tiles through the passes is clean, and right at ragged l
   bool const exact = GENERATE(false, true);
   ir::Module const module = lowered("dsl/attention.tir", exact);
   CHECK(count(module, ir::OpKind::WarpSpecializeOp) == 1);
-  // Products of keys before, in and behind the loop, of values likewise; with free arithmetic no sum leaves the lanes
-  // in a loop, and a block has a maximum, a minimum for negative scales and a sum.
+  // Protects the overlap of products and the sums per lane; results are right without them. Products of keys are
+  // before, in and after the loop, those of values too. A block has a maximum, a minimum for negative scales and a sum.
   CHECK(count(module, ir::OpKind::WgmmaOp) == 6);
   CHECK(count(module, ir::OpKind::FoldOp) == (exact ? 2 : 9));
   for (std::int64_t const length : {1, 130, 300}) check_attention(module, length, false);

@@ -152,7 +152,7 @@ TEST_CASE("the simulator reports copies at coordinates that 32 bits cannot hold,
 }
 
 TEST_CASE("comparisons of coordinates with limits of any size keep their results in 32 bits", "[sim]") {
-  // Whether a column lies before %end, and behind %window columns before its row.
+  // Tests that a column is before %end, and after %window columns before its row.
   std::string const text = R"(
 kernel @k(%y: out tensor<?x?xf32>, %start: i64, %end: i64, %window: i64) {
   %zero = constant {value = 0 : i64} : i64
@@ -182,14 +182,12 @@ kernel @k(%y: out tensor<?x?xf32>, %start: i64, %end: i64, %window: i64) {
   ir::Module narrowed = module.clone();
   transform::run_pipeline(narrowed, "inline-all-functions,narrow-masks", {});
   CHECK(ir::print(narrowed).find("tile<4x8xi32>") != std::string::npos);
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max(),
-                         least = std::numeric_limits<std::int64_t>::min();
-  std::vector<std::int64_t> const numbers = {0, 1, 3, -3, 1000, most, most - 3, least, least + 3, most / 2, least / 2};
-  for (std::int64_t const start :
-       {std::int64_t{0}, std::int64_t{3}, std::int64_t{-5}, most / 2, least / 2, most - 8, least})
+  constexpr std::int64_t max = std::numeric_limits<std::int64_t>::max(), min = std::numeric_limits<std::int64_t>::min();
+  std::vector<std::int64_t> const numbers = {0, 1, 3, -3, 1000, max, max - 3, min, min + 3, max / 2, min / 2};
+  for (std::int64_t const start : {std::int64_t{0}, std::int64_t{3}, std::int64_t{-5}, max / 2, min / 2, max - 8, min})
     for (std::int64_t const end : numbers)
       for (std::int64_t const window : numbers) {
-        if (window <= least + 4) continue;  // rows - window would overflow
+        if (window <= min + 4) continue;  // rows - window would overflow
         HostTensor expected(Element::f32, {4, 16}), found(Element::f32, {4, 16});
         for (auto* tensor : {&expected, &found}) {
           auto const number = [](std::int64_t value) { return ir::make_constant(Element::i64, value); };

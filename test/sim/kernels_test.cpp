@@ -58,11 +58,11 @@ TEST_CASE("softmax of ragged rows", "[sim]") {
     CHECK(y.gaps_untouched());
     samples::Comparison all(1);
     for (std::int64_t r = 0; r < rows; ++r) {
-      double greatest = -INFINITY, sum = 0;
-      for (std::int64_t c = 0; c < columns; ++c) greatest = std::max(greatest, x(r, c));
-      for (std::int64_t c = 0; c < columns; ++c) sum += std::exp(x(r, c) - greatest);
+      double max = -INFINITY, sum = 0;
+      for (std::int64_t c = 0; c < columns; ++c) max = std::max(max, x(r, c));
+      for (std::int64_t c = 0; c < columns; ++c) sum += std::exp(x(r, c) - max);
       for (std::int64_t c = 0; c < columns; ++c) {
-        double const exact = std::exp(x(r, c) - greatest) / sum;
+        double const exact = std::exp(x(r, c) - max) / sum;
         all.add(r * columns + c, y(r, c), exact, 1e-5 * exact + 1e-30, y.unwritten(r * columns + c));
       }
     }
@@ -113,14 +113,14 @@ TEST_CASE("attention over ragged sequences", "[sim]") {
     for (std::int64_t b = 0; b < batch; ++b)
       for (std::int64_t i = 0; i < queries; i += 1 + i / 4) {
         std::vector<double> score(static_cast<std::size_t>(keys));
-        double greatest = -INFINITY, sum = 0;
+        double max = -INFINITY, sum = 0;
         for (std::int64_t j = 0; j < keys; ++j) {
           double dot = 0;
           for (std::int64_t x = 0; x < d; ++x) dot += q(b, i, x) * k(b, j, x);
           score[static_cast<std::size_t>(j)] = dot / 8;
-          greatest = std::max(greatest, dot / 8);
+          max = std::max(max, dot / 8);
         }
-        for (double& s : score) sum += s = std::exp(s - greatest);
+        for (double& s : score) sum += s = std::exp(s - max);
         for (std::int64_t x = 0; x < d; x += 9) {
           double exact = 0;
           for (std::int64_t j = 0; j < keys; ++j) exact += score[static_cast<std::size_t>(j)] / sum * v(b, j, x);

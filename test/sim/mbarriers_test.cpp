@@ -1,5 +1,5 @@
-// Tests the lives of mbarriers, their bytes and their phases: the verifier's rules for every kernel of block ops, on
-// one that reuses an mbarrier's bytes and on the hand-written ones.
+// Tests live ranges, bytes and phases of mbarriers: the verifier's rules on a kernel that reuses an mbarrier's bytes,
+// and on the hand-written kernels.
 #include <algorithm>
 #include <filesystem>
 #include <functional>

@@ -77,7 +77,7 @@ TEST_CASE("parts move by 16 bytes without bank conflicts", "[sim][split][N14]") 
       if (access.memory != "parts") continue;
       ++found;
       CHECK(access.bytes == 16);
-      CHECK(access.cost == access.least);
+      CHECK(access.cost == access.min);
     }
     CHECK(found == 2);
   }
@@ -101,7 +101,7 @@ TEST_CASE("sums of parts that round are the same under every schedule", "[sim][s
 }
 
 TEST_CASE("a shared product without any one of its synchronising ops is reported", "[sim][split][N1]") {
-  // Where warps copy among others, of what the CTAs of a cluster hand over.
+  // Takes of the copies among warps those between the CTAs of a cluster.
   auto const hands_over = [](ir::Op const& op) {
     auto const* const wait = op.is<ir::MbarrierWaitOp>() ? &op.as<ir::MbarrierWaitOp>() : nullptr;
     return (wait != nullptr && wait->scope == ir::MemoryScope::cluster) || op.is<ir::WarpBarrierOp>() ||

@@ -30,9 +30,9 @@ inline bool runs_clean(ir::Module const& module, TargetArguments arguments, bool
 
 }  // namespace detail
 
-/// At all `launches` (extents of at most two wraps of each ring) the kernel is clean; without any one op that orders
-/// something it is not at one of them; without those that only shape the schedule it still is. Returns how many ops
-/// were taken out.
+/// At all `launches` (extents of at most two wraps of each ring) the kernel is clean. Without any one op that orders
+/// accesses it is not at one of them. Without those that only shape the schedule it still is. Returns how many ops were
+/// taken out.
 inline std::size_t check_each_op_counts(ir::Module const& module, std::vector<TargetArguments> const& launches) {
   auto const start = std::chrono::steady_clock::now();
   bool const dependent = detail::has(module, ir::OpKind::WaitDependenciesOp);

@@ -1,5 +1,5 @@
 // Makes random kernels over shared memory as IR text. They store and load buffers and their stages in layouts that give
-// elements to other lanes or warps; they exchange values, write single elements by one lane, and copy by TMA in and
+// elements to other lanes or warps. They exchange values, write single elements by one lane, and copy by TMA in and
 // out, in loops and branches. Each read goes to a row of the output of its own, so that every wrong value shows.
 #pragma once
 

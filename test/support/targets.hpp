@@ -130,9 +130,9 @@ inline std::vector<double> softmax_row(TargetArguments const& arguments, std::in
   std::int64_t const n = x.extents[1];
   std::vector<double> result(static_cast<std::size_t>(n));
   for (std::int64_t j = 0; j < n; ++j) result[static_cast<std::size_t>(j)] = x.number(row * n + j);
-  double const most = *std::max_element(result.begin(), result.end());
+  double const max = *std::max_element(result.begin(), result.end());
   double sum = 0;
-  for (double& value : result) sum += value = std::exp(value - most);
+  for (double& value : result) sum += value = std::exp(value - max);
   for (double& value : result) value /= sum;
   return result;
 }
@@ -189,9 +189,9 @@ inline std::vector<double> attention_row_of(TargetArguments const& arguments, st
       score += arguments[0].number(row * width + d) * arguments[1].number((first + j) * width + d);
     score *= arguments[4].scalar;
   }
-  double const most = *std::max_element(weights.begin(), weights.end());
+  double const max = *std::max_element(weights.begin(), weights.end());
   double sum = 0;
-  for (double& weight : weights) sum += weight = std::exp2(weight - most);
+  for (double& weight : weights) sum += weight = std::exp2(weight - max);
   std::vector<double> result(static_cast<std::size_t>(width), 0.0);
   for (std::int64_t j = 0; j < keys; ++j)
     for (std::int64_t d = 0; d < width; ++d)

@@ -18,11 +18,11 @@ struct MemoryAccessFacts {
     shared_store,  ///< stmatrix too
   };
   Kind kind = Kind::load;
-  std::string memory;      ///< name of the tensor or of the shared buffer
-  location where;          ///< in the user's source
-  int bytes = 0;           ///< that a thread moves with one instruction; at most 16
-  std::int64_t cost = 0;   ///< global: sectors of 32 bytes that all of a warp's accesses touch; shared: wavefronts
-  std::int64_t least = 0;  ///< the minimum cost for the bytes moved
+  std::string memory;     ///< name of the tensor or of the shared buffer
+  location where;         ///< in the user's source
+  int bytes = 0;          ///< that a thread moves with one instruction; at most 16
+  std::int64_t cost = 0;  ///< global: sectors of 32 bytes that all of a warp's accesses touch; shared: wavefronts
+  std::int64_t min = 0;   ///< the minimum cost for the bytes moved
   [[nodiscard]] bool global() const { return kind == Kind::load || kind == Kind::store; }
 };
 
@@ -40,9 +40,9 @@ struct KernelFacts {
   std::int64_t spill_bytes = -1;  ///< stored and loaded by spills; -1 where there is no ptxas
 
   /// Counts the wavefronts of shared memory beyond the minimum.
-  [[nodiscard]] std::int64_t bank_conflicts() const { return beyond_least(false); }
+  [[nodiscard]] std::int64_t bank_conflicts() const { return beyond_min(false); }
   /// Counts the sectors of global memory beyond the minimum.
-  [[nodiscard]] std::int64_t wasted_sectors() const { return beyond_least(true); }
+  [[nodiscard]] std::int64_t wasted_sectors() const { return beyond_min(true); }
   /// Gives the bytes of the narrowest access to global memory; 0 without one.
   [[nodiscard]] int narrowest_access() const {
     int result = 0;
@@ -54,10 +54,10 @@ struct KernelFacts {
   [[nodiscard]] std::string str() const;
 
  private:
-  [[nodiscard]] std::int64_t beyond_least(bool global) const {
+  [[nodiscard]] std::int64_t beyond_min(bool global) const {
     std::int64_t result = 0;
     for (MemoryAccessFacts const& access : accesses)
-      if (access.global() == global) result += access.cost - access.least;
+      if (access.global() == global) result += access.cost - access.min;
     return result;
   }
 };

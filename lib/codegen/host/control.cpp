@@ -195,8 +195,8 @@ void FunctionEmitter::if_op(ir::Op const& op) {
       if (scalars[at] != nullptr) {
         b.CreateStore(scalar(*yield.operand(i)), scalars[at]);
       } else {
-        Buffer const* const made = buffer_of(*yield.operand(i));
-        if (made == nullptr || made->pointer != tiles[at].pointer) materialise(*yield.operand(i), tiles[at]);
+        Buffer const* const source = buffer_of(*yield.operand(i));
+        if (source == nullptr || source->pointer != tiles[at].pointer) materialise(*yield.operand(i), tiles[at]);
       }
     }
     scratch_used_ = used;
@@ -268,8 +268,8 @@ void FunctionEmitter::for_op(ir::Op const& op) {
         next[at].pointer = get(carried[at].next_pointer);
       }
       set_buffer(*whole.carried(i), now[at]);
-      ir::Op const* const maker = whole.yielded(i)->defining_op();
-      if (maker != nullptr && maker->parent() == &region &&
+      ir::Op const* const producer = whole.yielded(i)->defining_op();
+      if (producer != nullptr && producer->parent() == &region &&
           same_type_of_storage(whole.yielded(i)->type(), whole.result(i)->type()))
         targets_.emplace(whole.yielded(i), next[at]);
     }
@@ -282,8 +282,8 @@ void FunctionEmitter::for_op(ir::Op const& op) {
         scalars[at] = scalar(value);
         continue;
       }
-      Buffer const* const made = buffer_of(value);
-      if (made == nullptr || made->pointer != next[at].pointer) materialise(value, next[at]);
+      Buffer const* const source = buffer_of(value);
+      if (source == nullptr || source->pointer != next[at].pointer) materialise(value, next[at]);
     }
     for (int i = 0; i < count; ++i) {
       auto const at = static_cast<std::size_t>(i);

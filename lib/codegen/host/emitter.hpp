@@ -93,8 +93,8 @@ class FunctionEmitter {
   void for_each_block(std::function<void(llvm::Value* block)> const& body);
   /// Sets block indices from the linear block.
   void set_block(llvm::Value* linear);
-  /// number / divisor for number >= 0, divisor >= 1. LLVM moves a division into the loop that alone needs it and does
-  /// not take it out again, as it may trap; it cannot move this one, which is a join of two branches.
+  /// number / divisor for number >= 0, divisor >= 1. LLVM moves a division into the loop that alone needs it, and does
+  /// not hoist it again, as it may trap. It cannot move this one, a join of two branches.
   llvm::Value* quotient(llvm::Value* number, llvm::Value* divisor);
   /// Emits a region's ops but for its terminator.
   void block(ir::Block const& block);

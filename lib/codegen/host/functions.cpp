@@ -42,10 +42,10 @@ HostFunction FunctionEmitter::function_body() {
       b.CreateStore(arith.to_memory(value.type().element(), scalar(value)), slot(first_result + i));
       continue;
     }
-    Buffer const* const made = buffer_of(value);
+    Buffer const* const source = buffer_of(value);
     auto const target = targets.find(&value);
-    bool const in_place = made != nullptr && target != targets.end() && target->second == i &&
-                          made->pointer == targets_.at(&value).pointer;
+    bool const in_place = source != nullptr && target != targets.end() && target->second == i &&
+                          source->pointer == targets_.at(&value).pointer;
     if (!in_place) materialise(value, buffer_at(value.type(), first_result + i));
   }
   finish();
@@ -80,8 +80,8 @@ void FunctionEmitter::call(ir::Op const& op) {
       for (llvm::Value* stride : parts.strides) put(++slot, stride);
     } else if (operand.type().is_scalar()) {
       put(slot, arith.to_memory(operand.type().element(), scalar(operand)));
-    } else if (Buffer const* const made = buffer_of(operand)) {
-      put(slot, made->pointer);
+    } else if (Buffer const* const source = buffer_of(operand)) {
+      put(slot, source->pointer);
     } else {
       Buffer const copy = rows(operand.type(), &op);
       materialise(operand, copy);

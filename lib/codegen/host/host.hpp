@@ -17,10 +17,9 @@ namespace tegula::codegen {
 
 /// Compiles the module's kernel to an object file. Sets name, architecture, parameters, image, phases, workspace and
 /// scratch. `launch` holds only the steps that phases and workspace_bytes name; the caller adds grid and requirements
-/// with append_launch_program.
-/// options.architecture: an LLVM CPU name with at least SSE4.1, empty: this machine. Throws UserError with the op's
-/// line for code that the host does not support: an elementary function that was not expanded, more than 256 MiB of
-/// scratch per thread.
+/// with append_launch_program. options.architecture: an LLVM CPU name with at least SSE4.1, empty: this machine. Throws
+/// UserError with the op's line for unsupported code: an elementary function that was not expanded, more than 256 MiB
+/// of scratch per thread.
 CompiledKernel emit_host(ir::Module const& module, CompileOptions const& options);
 
 /// Gives the LLVM IR that emit_host would compile, before and after LLVM's passes; for dumps and tests.

@@ -56,7 +56,7 @@ llvm::Value* Nest::evaluate(ir::Value const& value, Index const& index) {
     default:
       break;
   }
-  if (llvm::Value* const made = by_one_instruction(op, index)) return made;
+  if (llvm::Value* const result = by_one_instruction(op, index)) return result;
   std::vector<llvm::Value*> operands;
   bool vectors = false;
   for (ir::Value const* operand : op.operands()) {

@@ -20,8 +20,8 @@ namespace tegula::codegen::host {
 /// True for ops that can be evaluated element by element inside a loop: elementwise, shape ops, constants, loads.
 bool is_inlineable(ir::Op const& op);
 
-/// Gives the index of one operand of an inlineable op for an index of its result; T is anything with one value per
-/// axis, `zero` the value of an axis of extent 1.
+/// Gives the index of one operand of an inlineable op for an index of its result. T has one value per axis, `zero` is
+/// the value of an axis of extent 1.
 template <class T>
 std::vector<T> operand_index(ir::Op const& op, int operand, std::vector<T> const& index, T const& zero);
 
@@ -35,8 +35,8 @@ struct Contraction {
   [[nodiscard]] ir::Value const& factor(int side) const { return side == 0 ? *dot->lhs() : *dot->rhs(); }
 };
 
-/// Lists the grid axes that an operand of a contraction depends on, if it depends only on them, the loop index and
-/// launch facts: then it can be packed ahead of the blocks.
+/// Lists the grid axes that an operand of a contraction depends on. If it depends only on them, the loop index and
+/// launch facts, it can be packed ahead of the blocks.
 struct BlockDependence {
   bool axes[3] = {false, false, false};
 };

@@ -85,9 +85,9 @@ HostTarget& HostTarget::get(std::string const& architecture) {
   auto& slot = (*targets)[architecture];
   if (slot) return *slot;
 
-  std::unique_ptr<HostTarget> made(new HostTarget());
-  made->cpu = architecture.empty() ? llvm::sys::getHostCPUName().str() : architecture;
-  if (architecture.empty()) made->features = host_features();
+  std::unique_ptr<HostTarget> result(new HostTarget());
+  result->cpu = architecture.empty() ? llvm::sys::getHostCPUName().str() : architecture;
+  if (architecture.empty()) result->features = host_features();
 
   llvm::Triple const triple(llvm::sys::getProcessTriple());
   std::string error;
@@ -102,37 +102,37 @@ HostTarget& HostTarget::get(std::string const& architecture) {
 #else
   std::unique_ptr<llvm::MCSubtargetInfo> const plain(target->createMCSubtargetInfo(triple.str(), "", ""));
 #endif
-  if (!plain->isCPUStringValid(made->cpu))
-    throw UserError("host: unknown CPU \"" + made->cpu +
+  if (!plain->isCPUStringValid(result->cpu))
+    throw UserError("host: unknown CPU \"" + result->cpu +
                     "\"; use an LLVM CPU name such as x86-64-v3 or znver4, or none for this machine");
 
   llvm::TargetOptions target_options;
 #if LLVM_VERSION_MAJOR >= 21
-  made->machine_.reset(target->createTargetMachine(triple, made->cpu, made->features, target_options, llvm::Reloc::PIC_,
-                                                   std::nullopt, llvm::CodeGenOptLevel::Default));
+  result->machine_.reset(target->createTargetMachine(triple, result->cpu, result->features, target_options,
+                                                     llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 #else
-  made->machine_.reset(target->createTargetMachine(triple.str(), made->cpu, made->features, target_options,
-                                                   llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+  result->machine_.reset(target->createTargetMachine(triple.str(), result->cpu, result->features, target_options,
+                                                     llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 #endif
   auto const has = [&](char const* feature) {
-    return made->machine_->getMCSubtargetInfo()->checkFeatures(std::string("+") + feature);
+    return result->machine_->getMCSubtargetInfo()->checkFeatures(std::string("+") + feature);
   };
   if (triple.isX86()) {
-    if (!has("sse4.1")) throw UserError("host: CPU \"" + made->cpu + "\" has no SSE4.1; the minimum is x86-64-v2");
+    if (!has("sse4.1")) throw UserError("host: CPU \"" + result->cpu + "\" has no SSE4.1; the minimum is x86-64-v2");
     bool const wide = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
-    made->vector_bytes = wide ? 64 : has("avx") ? 32 : 16;
-    if (has("avx") && !has("avx2")) made->vector_bytes = 16;
-    made->vector_registers = wide ? 32 : 16;
-    made->has_scale = wide;
-    made->has_mask = has("avx2");
-    made->has_fma = has("fma");
-    made->arith.native_f16 = has("f16c");
+    result->vector_bytes = wide ? 64 : has("avx") ? 32 : 16;
+    if (has("avx") && !has("avx2")) result->vector_bytes = 16;
+    result->vector_registers = wide ? 32 : 16;
+    result->has_scale = wide;
+    result->has_mask = has("avx2");
+    result->has_fma = has("fma");
+    result->arith.native_f16 = has("f16c");
   } else {
-    made->vector_registers = 32;
-    made->has_fma = true;
-    made->arith.native_f16 = triple.isAArch64();
+    result->vector_registers = 32;
+    result->has_fma = true;
+    result->arith.native_f16 = triple.isAArch64();
   }
-  slot = std::move(made);
+  slot = std::move(result);
   return *slot;
 }
 

@@ -91,15 +91,15 @@ void Emitter::call(ir::Op const& op, ir::Function const& callee) {
     arguments.insert(arguments.end(), words.begin(), words.end());
   }
   for (int slot = 0; slot < launch_slots; ++slot) arguments.push_back(launch_slot(slot));
-  llvm::CallInst* const made = b.CreateCall(&function_of(callee), arguments);
-  made->setConvergent();
+  llvm::CallInst* const call = b.CreateCall(&function_of(callee), arguments);
+  call->setConvergent();
   unsigned at = 0;
   for (int i = 0; i < op.result_count(); ++i) {
     ir::Type const& type = op.result(i)->type();
     std::size_t const count = registers_of(type);
     Registers words;
     for (std::size_t word = word_types(*this, type.element(), count).size(); word > 0; --word)
-      words.push_back(b.CreateExtractValue(made, at++));
+      words.push_back(b.CreateExtractValue(call, at++));
     set(*op.result(i), unpack_words(*this, type.element(), words, count));
   }
 }

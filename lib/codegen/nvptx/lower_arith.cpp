@@ -18,8 +18,8 @@ using Function1 = std::function<llvm::Value*(llvm::Value*)>;
 
 Element element_of(ir::Op const& op) { return op.operands().front()->type().element(); }
 
-/// Lowers a binary op. Floats of 16 bits are computed in f32 and rounded once: for + - * / and square roots that is the
-/// correctly rounded result, because f32 has more than twice their precision.
+/// Lowers a binary op. 16-bit floats are computed in f32 and rounded once. For + - * / and square roots the result is
+/// correctly rounded, because f32 has more than twice their precision.
 void binary(ir::Op const& op, Emitter& e, Function2 const& on_float, Function2 const& on_integer) {
   Element const element = element_of(op);
   Registers result;
@@ -53,10 +53,10 @@ SafeDivisor safe_divisor(Emitter& e, llvm::Value* lhs, llvm::Value* rhs) {
   auto* const type = llvm::cast<llvm::IntegerType>(lhs->getType());
   llvm::Value* const one = llvm::ConstantInt::get(type, 1);
   llvm::Value* const is_zero = b.CreateICmpEQ(rhs, llvm::ConstantInt::get(type, 0));
-  llvm::Value* const least = llvm::ConstantInt::get(type, llvm::APInt::getSignedMinValue(type->getBitWidth()));
+  llvm::Value* const min = llvm::ConstantInt::get(type, llvm::APInt::getSignedMinValue(type->getBitWidth()));
   llvm::Value* const minus_one = llvm::ConstantInt::getSigned(type, -1);
   // The minimum value / -1 wraps to itself, with remainder 0: so does division by 1.
-  llvm::Value* const wraps = b.CreateAnd(b.CreateICmpEQ(rhs, minus_one), b.CreateICmpEQ(lhs, least));
+  llvm::Value* const wraps = b.CreateAnd(b.CreateICmpEQ(rhs, minus_one), b.CreateICmpEQ(lhs, min));
   return {b.CreateSelect(b.CreateOr(is_zero, wraps), one, rhs), is_zero};
 }
 
@@ -254,8 +254,8 @@ void lower(ir::ShlOp const&, ir::Op const& op, Emitter& e) {
 }
 void lower(ir::ShrOp const&, ir::Op const& op, Emitter& e) {
   binary(op, e, not_defined2, [&](auto* x, auto* y) {
-    llvm::Value* const most = llvm::ConstantInt::get(y->getType(), y->getType()->getIntegerBitWidth() - 1);
-    return e.b.CreateAShr(x, e.b.CreateSelect(e.b.CreateICmpULT(y, most), y, most));
+    llvm::Value* const max = llvm::ConstantInt::get(y->getType(), y->getType()->getIntegerBitWidth() - 1);
+    return e.b.CreateAShr(x, e.b.CreateSelect(e.b.CreateICmpULT(y, max), y, max));
   });
 }
 

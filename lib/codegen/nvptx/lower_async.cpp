@@ -23,9 +23,9 @@ struct Boxes {
 
 /// Gives the boxes of `map` in a view; refuses a copy that would write another order than the view's layout says.
 Boxes boxes_of(ir::Op const& op, ir::Value const& map, ir::Type const& view) {
-  ir::Op const* const made = map.defined_by<ir::TensorMapOp>();
-  if (made == nullptr) throw InternalError("nvptx: a tensor map of unknown origin");
-  int const swizzle = swizzle_bytes(made->as<ir::TensorMapOp>().swizzle);
+  ir::Op const* const map_op = map.defined_by<ir::TensorMapOp>();
+  if (map_op == nullptr) throw InternalError("nvptx: a tensor map of unknown origin");
+  int const swizzle = swizzle_bytes(map_op->as<ir::TensorMapOp>().swizzle);
   int const size = bytes(view.element());
   Boxes result;
   result.lead = map.type().rank() - view.rank();

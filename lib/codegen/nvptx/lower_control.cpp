@@ -68,12 +68,12 @@ void unroll(llvm::BranchInst* back, std::int64_t factor) {
   auto const node = [&](char const* name, auto... values) {
     return llvm::MDNode::get(context, {llvm::MDString::get(context, name), values...});
   };
-  llvm::MDNode* const wish =
+  llvm::MDNode* const hint =
       factor > 1
           ? node("llvm.loop.unroll.count", llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(
                                                llvm::Type::getInt32Ty(context), static_cast<std::uint64_t>(factor))))
           : node("llvm.loop.unroll.disable");
-  llvm::MDNode* const loop = llvm::MDNode::getDistinct(context, {nullptr, wish});
+  llvm::MDNode* const loop = llvm::MDNode::getDistinct(context, {nullptr, hint});
   loop->replaceOperandWith(0, loop);
   back->setMetadata(llvm::LLVMContext::MD_loop, loop);
 }
@@ -222,7 +222,7 @@ void lower(ir::ExtentOp const& attributes, ir::Op const& op, Emitter& e) {
   e.set(*op.result(), {e.tensor(*op.in<ir::ExtentOp>("tensor")).extents[static_cast<std::size_t>(attributes.axis)]});
 }
 
-// Lowers block indices. The launch is one-dimensional, because CUDA's second and third grid axes end at 65535: block b
+// Lowers block indices. The launch is one-dimensional, because CUDA's second and third grid axes end at 65535. Block b
 // of it is block (b % g0, b / g0 % g1, b / (g0 * g1)) of the kernel's grid. There are fewer than 2^31 blocks.
 void lower(ir::BlockIndexOp const& attributes, ir::Op const& op, Emitter& e) {
   if (attributes.axis < 0 || attributes.axis > 2) throw InternalError("nvptx: a grid has three axes");

@@ -169,10 +169,10 @@ class Box {
     return b_.CreateMul(tensor_.strides[static_cast<std::size_t>(axis)], e_.i64(bytes_));
   }
   /// Clamps an i64 to 0 .. most, as i32.
-  llvm::Value* clamp(llvm::Value* value, std::int64_t most) {
+  llvm::Value* clamp(llvm::Value* value, std::int64_t max) {
     llvm::Type* const type = b_.getInt64Ty();
     llvm::Value* const low = e_.intrinsic(llvm::Intrinsic::smax, {value, e_.i64(0)}, {type});
-    return b_.CreateTrunc(e_.intrinsic(llvm::Intrinsic::smin, {low, e_.i64(most)}, {type}), b_.getInt32Ty());
+    return b_.CreateTrunc(e_.intrinsic(llvm::Intrinsic::smin, {low, e_.i64(max)}, {type}), b_.getInt32Ty());
   }
 
   Emitter& e_;

@@ -1,6 +1,5 @@
 // Emits addresses in shared memory: of a view's start, of the elements in a thread's registers, of the matrix rows that
-// its lane names. layout/shared_access.hpp and target/matrix_access.hpp do all arithmetic on the layouts; here it is
-// emitted.
+// its lane names. All arithmetic on the layouts is in layout/shared_access.hpp and target/matrix_access.hpp.
 #pragma once
 
 #include <map>

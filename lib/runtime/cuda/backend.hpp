@@ -1,5 +1,5 @@
-// Offers a CUDA device to the rest of the runtime, without naming a CUDA type. backend.cpp answers through the driver;
-// in a build without cuda.h, no_backend.cpp answers with one UserError.
+// Offers a CUDA device to the rest of the runtime, without naming a CUDA type. The driver answers in backend.cpp, and
+// in a build without cuda.h no_backend.cpp throws one UserError.
 #pragma once
 
 #include <cstdint>

@@ -58,9 +58,9 @@ CUtensorMapL2promotion promotion_of(L2Promotion promotion) {
 /// Gives the address of a device's zeros, followed by its NaNs and its sink, made at the first call.
 std::uintptr_t stand_ins(int device) {
   static std::mutex mutex;
-  static auto* const made = new std::map<int, std::uintptr_t>;  // lives as long as the process, as tensor maps may
+  static auto* const addresses = new std::map<int, std::uintptr_t>;  // lives as long as the process, as tensor maps may
   std::lock_guard const lock(mutex);
-  std::uintptr_t& address = (*made)[device];
+  std::uintptr_t& address = (*addresses)[device];
   if (address == 0) {
     void* const memory = allocate(device, 3 * stand_in_bytes);
     unsigned char const zero = 0;

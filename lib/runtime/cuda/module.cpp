@@ -120,10 +120,10 @@ void check_fit(CompiledKernel const& kernel, int device, CUfunction function) {
 /// Allows the kernel's cluster size. Returns the number of clusters that the device holds at once.
 int opt_in_to_clusters(CompiledKernel const& kernel, int device, CUfunction function) {
   constexpr int portable = 8;
-  constexpr int most = 16;
-  if (kernel.cluster < 1 || kernel.cluster > most)
+  constexpr int max = 16;
+  if (kernel.cluster < 1 || kernel.cluster > max)
     throw UserError(
-        fmt::format("{}: clusters have 1 to {} CTAs but {} are requested", kernel.name, most, kernel.cluster));
+        fmt::format("{}: clusters have 1 to {} CTAs but {} are requested", kernel.name, max, kernel.cluster));
   if (kernel.cluster > portable)
     driver().FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
   LaunchConfig const launch({kernel.cluster, kernel.threads_per_cta, kernel.shared_bytes, kernel.cluster, false},

@@ -322,9 +322,9 @@ Pool* pool_for(int helpers) {
   static int const registered = ::pthread_atfork(nullptr, nullptr, forget_threads);
   static Closer const closer;
   (void)registered;
-  auto* const made = new Pool(std::max(usual, helpers));
-  pool.store(made, std::memory_order_release);
-  return made;
+  auto* const created = new Pool(std::max(usual, helpers));
+  pool.store(created, std::memory_order_release);
+  return created;
 }
 
 }  // namespace

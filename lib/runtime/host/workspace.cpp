@@ -68,8 +68,8 @@ struct FreeBlocks {
 
 constinit std::atomic<FreeBlocks*> kept_blocks = nullptr;
 
-/// Holds the free blocks, never destroyed, so that destructors of static objects may launch; made anew in a child of
-/// fork(), where a thread that it does not have may hold the lock.
+/// Holds the free blocks, never destroyed, so that destructors of static objects may launch. A child of fork() creates
+/// a new one, as a thread that it does not have may hold the lock.
 FreeBlocks& free_blocks() {
   static int const registered = ::pthread_atfork(nullptr, nullptr, [] { kept_blocks = nullptr; });
   (void)registered;

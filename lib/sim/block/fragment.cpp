@@ -7,39 +7,39 @@
 namespace tegula::sim::block {
 
 Fragment const& Fragments::get(layout::Layout const& layout, int warp) {
-  std::unique_ptr<Fragment>& slot = made_[{&layout, warp}];
+  std::unique_ptr<Fragment>& slot = fragments_[{&layout, warp}];
   if (slot) return *slot;
   slot = std::make_unique<Fragment>();
-  Fragment& made = *slot;
-  made.layout = &layout;
-  made.registers = layout.registers();
-  made.rank = layout.rank();
-  made.shape = layout.shape();
-  auto const count = static_cast<std::size_t>(made.count());
-  made.coordinates.reserve(count * static_cast<std::size_t>(made.rank));
-  made.linear.reserve(count);
-  made.owner.reserve(count);
-  made.holder.assign(static_cast<std::size_t>(made.shape.product()), -1);
+  Fragment& result = *slot;
+  result.layout = &layout;
+  result.registers = layout.registers();
+  result.rank = layout.rank();
+  result.shape = layout.shape();
+  auto const count = static_cast<std::size_t>(result.count());
+  result.coordinates.reserve(count * static_cast<std::size_t>(result.rank));
+  result.linear.reserve(count);
+  result.owner.reserve(count);
+  result.holder.assign(static_cast<std::size_t>(result.shape.product()), -1);
   std::vector<Extents> registers;
-  for (int r = 0; r < made.registers; ++r) registers.push_back(layout.part(layout::Dim::reg, r));
+  for (int r = 0; r < result.registers; ++r) registers.push_back(layout.part(layout::Dim::reg, r));
   for (int lane = 0; lane < 32; ++lane) {
     Extents const thread = layout.join(layout.part(layout::Dim::lane, lane), layout.part(layout::Dim::warp, warp));
-    for (int r = 0; r < made.registers; ++r) {
+    for (int r = 0; r < result.registers; ++r) {
       Extents const at = layout.join(thread, registers[static_cast<std::size_t>(r)]);
       std::int64_t linear = 0;
-      for (int axis = 0; axis < made.rank; ++axis) {
-        made.coordinates.push_back(static_cast<std::int32_t>(at[axis]));
-        linear = linear * made.shape[axis] + at[axis];
+      for (int axis = 0; axis < result.rank; ++axis) {
+        result.coordinates.push_back(static_cast<std::int32_t>(at[axis]));
+        linear = linear * result.shape[axis] + at[axis];
       }
       bool const owner = layout.owner(r, lane, warp);
-      std::int32_t& holder = made.holder[static_cast<std::size_t>(linear)];
-      if (holder < 0 || (owner && made.owner[static_cast<std::size_t>(holder)] == 0))
-        holder = static_cast<std::int32_t>(made.linear.size());
-      made.linear.push_back(static_cast<std::int32_t>(linear));
-      made.owner.push_back(owner ? 1 : 0);
+      std::int32_t& holder = result.holder[static_cast<std::size_t>(linear)];
+      if (holder < 0 || (owner && result.owner[static_cast<std::size_t>(holder)] == 0))
+        holder = static_cast<std::int32_t>(result.linear.size());
+      result.linear.push_back(static_cast<std::int32_t>(linear));
+      result.owner.push_back(owner ? 1 : 0);
     }
   }
-  return made;
+  return result;
 }
 
 MatrixPart matrix_part(Fragment const& fragment) {

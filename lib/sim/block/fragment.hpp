@@ -36,11 +36,11 @@ class Fragments {
   Fragment const& get(layout::Layout const& layout, int warp);
 
  private:
-  std::map<std::pair<layout::Layout const*, int>, std::unique_ptr<Fragment>> made_;
+  std::map<std::pair<layout::Layout const*, int>, std::unique_ptr<Fragment>> fragments_;
 };
 
-/// Describes the part of a matrix that one warp's fragment covers: its distinct rows and columns, and for each element
-/// of the fragment its place in the dense block of those.
+/// Describes the part of a matrix that one warp's fragment covers: its distinct rows and columns, and each element's
+/// place in the dense block of those.
 struct MatrixPart {
   std::vector<std::int32_t> rows;
   std::vector<std::int32_t> columns;

@@ -47,8 +47,8 @@ class Plan {
     auto const found = last_.find(&value);
     return found != last_.end() && found->second.op == &op;
   }
-  /// Gives the byte offset of a buffer, or of the memory through which an op's warps exchange; in a device function
-  /// from the base of the current call (ir::shared_base).
+  /// Gives the byte offset of a buffer, or of the memory through which an op's warps exchange. In a device function it
+  /// counts from the base of the current call (ir::shared_base).
   [[nodiscard]] std::uint32_t place(ir::Op const& user) const { return places_.at(&user); }
   [[nodiscard]] std::uint32_t shared_bytes() const { return shared_bytes_; }
   [[nodiscard]] std::vector<NamedBytes> const& names() const { return names_; }

@@ -58,9 +58,9 @@ std::uint32_t View::address(Extents const& at) const {
 std::vector<LaneBytes> intervals_of(std::vector<std::uint32_t> addresses, std::uint32_t size) {
   if (!std::is_sorted(addresses.begin(), addresses.end())) {
     // Dense in few KiB: marks are cheaper than sorting.
-    auto const [least, most] = std::minmax_element(addresses.begin(), addresses.end());
-    std::uint32_t const first = *least;
-    std::vector<bool> marks(*most - first + 1);
+    auto const [min, max] = std::minmax_element(addresses.begin(), addresses.end());
+    std::uint32_t const first = *min;
+    std::vector<bool> marks(*max - first + 1);
     for (std::uint32_t const address : addresses) marks[address - first] = true;
     addresses.clear();
     for (std::size_t i = 0; i < marks.size(); i += 1)
@@ -94,7 +94,7 @@ SharedMap const& Regions::map(layout::Layout const& layout) {
 }
 
 Region const& Regions::get(View const& view) {
-  std::unique_ptr<Region>& slot = made_[{view.map, view.base, view.origin, view.axes, view.shape}];
+  std::unique_ptr<Region>& slot = regions_[{view.map, view.base, view.origin, view.axes, view.shape}];
   if (slot) return *slot;
   slot = std::make_unique<Region>();
   int const rank = view.shape.size();

@@ -83,7 +83,7 @@ class Regions {
     friend auto operator<=>(RowsKey const&, RowsKey const&) = default;
   };
   std::map<layout::Layout const*, std::unique_ptr<SharedMap>> maps_;
-  std::map<RegionKey, std::unique_ptr<Region>> made_;
+  std::map<RegionKey, std::unique_ptr<Region>> regions_;
   std::map<RowsKey, std::unique_ptr<std::vector<machine::LaneBytes>>> rows_;
 };
 

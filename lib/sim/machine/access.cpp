@@ -107,7 +107,7 @@ void State::touch(WarpState& w, Lanes lanes, Footprint const& bytes, std::uint32
   std::uint32_t good_code = UINT32_MAX;
   for (LaneBytes const& range : bytes) {
     std::uint32_t const code = range.lane;
-    Lanes const who = code == every_lane ? lanes : lane(static_cast<int>(code));
+    Lanes const observing = code == every_lane ? lanes : lane(static_cast<int>(code));
     AccessRef const ref = make_ref(number, code);
     if (code != good_code) {
       good_write = no_access;
@@ -117,9 +117,9 @@ void State::touch(WarpState& w, Lanes lanes, Footprint const& bytes, std::uint32
     auto const fine = [&](AccessRef earlier_ref, Segment const& s, std::uint64_t base) {
       AccessRecord const& earlier = records[record_of(earlier_ref)];
       if (record_of(earlier_ref) == number || (earlier.atomic && record.atomic)) return true;
-      Order const found = order(earlier, lane_of(earlier_ref), w, who, record.proxy, plane);
+      Order const found = order(earlier, lane_of(earlier_ref), w, observing, record.proxy, plane);
       if (found == Order::ordered) return true;
-      conflict(earlier_ref, ref, w, who, found, bytes.space(), base + s.begin, base + s.end);
+      conflict(earlier_ref, ref, w, observing, found, bytes.space(), base + s.begin, base + s.end);
       return false;
     };
     auto const covered = [&](AccessRef old_ref) {
@@ -128,7 +128,7 @@ void State::touch(WarpState& w, Lanes lanes, Footprint const& bytes, std::uint32
           lane_of(old_ref) == code && old.proxy == record.proxy && record.mechanism != Mechanism::mbarrier) {
         return true;  // whoever is ordered after the newer one is ordered after the older
       }
-      return old.asynchronous() && order(old, lane_of(old_ref), w, who, Proxy::generic, plane) == Order::ordered;
+      return old.asynchronous() && order(old, lane_of(old_ref), w, observing, Proxy::generic, plane) == Order::ordered;
     };
     space.shadow.visit(range.begin, range.end, [&](Segment& s, std::uint64_t base) {
       if (s.write == no_access) {
@@ -150,7 +150,7 @@ void State::touch(WarpState& w, Lanes lanes, Footprint const& bytes, std::uint32
       }
       if (s.dead != no_access) {
         AccessRecord const& given_up = records[record_of(s.dead)];
-        if (order(given_up, lane_of(s.dead), w, who, Proxy::generic, plane) == Order::ordered &&
+        if (order(given_up, lane_of(s.dead), w, observing, Proxy::generic, plane) == Order::ordered &&
             first(ReportKind::stale, given_up.site, record.site)) {
           add(ReportKind::stale, "the bytes were released and not written again before this read",
               side(given_up, lane_of(s.dead), bytes.space(), base + s.begin, base + s.end),

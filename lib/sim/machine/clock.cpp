@@ -71,20 +71,20 @@ void WarpClocks::acquire(Lanes lanes, Slot slot, std::uint32_t time) {
 }
 
 void WarpClocks::release(Lanes lanes, Clock& into, SlotTable& slots) {
-  std::array<std::uint32_t, plane_count> least;
-  least.fill(UINT32_MAX);
+  std::array<std::uint32_t, plane_count> min;
+  min.fill(UINT32_MAX);
   for (std::size_t i = 0; i < count_; ++i) {
     if ((classes_[i].lanes & lanes) == 0) continue;
     into.join(classes_[i].clock);
-    for (std::size_t p = 0; p < plane_count; ++p) least[p] = std::min(least[p], classes_[i].fenced[p]);
+    for (std::size_t p = 0; p < plane_count; ++p) min[p] = std::min(min[p], classes_[i].fenced[p]);
   }
   if (lanes == all_lanes) {
     into.raise(Plane::order, slot_, time_);
-    for (Plane plane : async_planes) into.raise(plane, slot_, least[static_cast<std::size_t>(plane)]);
+    for (Plane plane : async_planes) into.raise(plane, slot_, min[static_cast<std::size_t>(plane)]);
   }
   for (std::size_t i = 0; i < count_; ++i) {
     LaneClass const& c = classes_[i];
-    if (lanes == all_lanes && c.fenced == least) continue;  // the warp's slot says it all
+    if (lanes == all_lanes && c.fenced == min) continue;  // the warp's slot says it all
     for (Lanes rest = c.lanes & lanes; rest != 0; rest &= rest - 1) {
       Slot& own = lane_slots_[static_cast<std::size_t>(std::countr_zero(rest))];
       if (own == no_slot) own = slots.make();

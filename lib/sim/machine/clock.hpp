@@ -1,12 +1,12 @@
 // Implements vector clocks of the happens-before order, and the clocks of one warp's lanes.
 //
-// Slots. A warp has one slot (the time known of all its lanes); a lane that ever releases on its own gets a slot
-// besides (the time known of that lane alone); so does every mbarrier (completed phases), every named barrier
-// (completed uses) and the preceding grid. Time in the slots of a warp is the warp's own count of actions, so both
-// kinds compare.
+// Slots. A warp has one slot (the time known of all its lanes). A lane that releases on its own gets another slot (the
+// time known of that lane alone). So does every mbarrier (completed phases), every named barrier (completed uses) and
+// the preceding grid. Time in the slots of a warp is the warp's own count of actions, so both kinds compare.
 //
-// Planes. `order` is happens-before. `shared_async` and `global_async` hold, for each slot, up to which time the
-// accesses were made visible to the async proxy: by a proxy fence of the accessing thread that itself happens before.
+// Planes. `order` is happens-before. `shared_async` and `global_async` hold, for each slot, the time up to which
+// accesses are visible to the async proxy. A proxy fence of the accessing thread, which itself happens before, makes
+// them visible.
 #pragma once
 
 #include <array>

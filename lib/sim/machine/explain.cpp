@@ -104,15 +104,15 @@ void State::add(ReportKind kind, std::string sentence, Side earlier, Side later,
   if (fatal || outcome.reports.size() >= options.max_reports) stop = true;
 }
 
-bool State::met_relaxed(AccessRecord const& earlier, WarpState const& w, Lanes who) const {
+bool State::met_relaxed(AccessRecord const& earlier, WarpState const& w, Lanes observing) const {
   if (earlier.warp >= warps.size()) return false;
   WarpState const& other = *warps[earlier.warp];
   if (other.cta / options.cluster != w.cta / options.cluster || other.relaxed_time <= earlier.time) return false;
   Slot const slot = clusters[static_cast<std::size_t>(w.cta / options.cluster)].slot;
-  return slot != no_slot && knows_slot(w, who, slot, other.relaxed_use);
+  return slot != no_slot && knows_slot(w, observing, slot, other.relaxed_use);
 }
 
-void State::conflict(AccessRef earlier_ref, AccessRef later_ref, WarpState const& w, Lanes who, Order found,
+void State::conflict(AccessRef earlier_ref, AccessRef later_ref, WarpState const& w, Lanes observing, Order found,
                      Space space, std::uint64_t begin, std::uint64_t end) {
   AccessRecord const& earlier = records[record_of(earlier_ref)];
   AccessRecord const& later = records[record_of(later_ref)];
@@ -138,14 +138,14 @@ void State::conflict(AccessRef earlier_ref, AccessRef later_ref, WarpState const
       WarpClocks const& clocks = warps[earlier.warp]->clocks;
       for (int i = 0; i < 32; ++i) {
         one_lane =
-            one_lane || (clocks.lane_slot(i) != no_slot && knows_slot(w, who, clocks.lane_slot(i), earlier.time));
+            one_lane || (clocks.lane_slot(i) != no_slot && knows_slot(w, observing, clocks.lane_slot(i), earlier.time));
       }
     }
     if (earlier.warp == w.number) {
       sentence = "lanes of a warp are not in lock-step; add bar.warp.sync between the " + before + " and the " + after;
     } else if (earlier.warp == preceding_grid) {
       sentence = "the preceding grid may still run; add griddepcontrol.wait before the " + after;
-    } else if (met_relaxed(earlier, w, who)) {
+    } else if (met_relaxed(earlier, w, observing)) {
       sentence = "the cluster barrier between the " + before + " and the " + after +
                  " does not order them: its arrive is relaxed; use barrier.cluster.arrive.release";
     } else if (one_lane) {

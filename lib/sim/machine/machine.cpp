@@ -136,8 +136,8 @@ void State::step_warp(WarpState& w) {
   w.visible = false;
   if (w.blocked.kind != Blocked::Kind::none) resume(w);
   while (!stop) {
-    bool const goes_on = w.program != nullptr ? w.program->step() : w.task.step();
-    if (!goes_on) {
+    bool const running = w.program != nullptr ? w.program->step() : w.task.step();
+    if (!running) {
       finish(w);
       return;
     }

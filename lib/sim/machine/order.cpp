@@ -13,12 +13,13 @@ bool own_order(WarpClocks::LaneClass const& c, Plane plane, std::uint32_t time) 
 
 }  // namespace
 
-bool State::knows(WarpState const& w, Lanes who, int of, Lanes lanes, std::uint32_t time, Plane plane, bool any) const {
+bool State::knows(WarpState const& w, Lanes observing, int of, Lanes lanes, std::uint32_t time, Plane plane,
+                  bool any) const {
   WarpClocks const& other = warps[static_cast<std::size_t>(of)]->clocks;
   bool const same_warp = of == w.number;
   for (std::size_t i = 0; i < w.clocks.class_count(); ++i) {
     WarpClocks::LaneClass const& c = w.clocks.lane_class(i);
-    Lanes const sub = c.lanes & who;
+    Lanes const sub = c.lanes & observing;
     if (sub == 0 || c.clock.at(plane, other.slot()) >= time) continue;
     auto const lane_known = [&](int number) {
       Slot const slot = other.lane_slot(number);
@@ -40,25 +41,25 @@ bool State::knows(WarpState const& w, Lanes who, int of, Lanes lanes, std::uint3
   return true;
 }
 
-bool State::knows_slot(WarpState const& w, Lanes who, Slot slot, std::uint32_t time, Plane plane) const {
+bool State::knows_slot(WarpState const& w, Lanes observing, Slot slot, std::uint32_t time, Plane plane) const {
   for (std::size_t i = 0; i < w.clocks.class_count(); ++i) {
     WarpClocks::LaneClass const& c = w.clocks.lane_class(i);
-    if ((c.lanes & who) != 0 && c.clock.at(plane, slot) < time) return false;
+    if ((c.lanes & observing) != 0 && c.clock.at(plane, slot) < time) return false;
   }
   return true;
 }
 
-Order State::order(AccessRecord const& earlier, std::uint32_t code, WarpState const& w, Lanes who, Proxy next,
+Order State::order(AccessRecord const& earlier, std::uint32_t code, WarpState const& w, Lanes observing, Proxy next,
                    Plane plane) const {
   if (earlier.warp == host_warp) return Order::ordered;
   if (earlier.warp == preceding_grid) {
-    return knows_slot(w, who, preceding_slot, 1) ? Order::ordered : Order::unordered;
+    return knows_slot(w, observing, preceding_slot, 1) ? Order::ordered : Order::unordered;
   }
   bool const needs_fence = earlier.proxy == Proxy::generic && next == Proxy::async;
   if (!earlier.asynchronous()) {
     Lanes const lanes = code == every_lane ? earlier.lanes : lane(static_cast<int>(code));
-    if (!knows(w, who, earlier.warp, lanes, earlier.time, Plane::order, false)) return Order::unordered;
-    if (needs_fence && !knows(w, who, earlier.warp, lanes, earlier.time, plane, false)) return Order::unfenced;
+    if (!knows(w, observing, earlier.warp, lanes, earlier.time, Plane::order, false)) return Order::unordered;
+    if (needs_fence && !knows(w, observing, earlier.warp, lanes, earlier.time, plane, false)) return Order::unfenced;
     return Order::ordered;
   }
   Order result = Order::unordered;
@@ -68,13 +69,14 @@ Order State::order(AccessRecord const& earlier, std::uint32_t code, WarpState co
     Lanes lanes =
         any || code == every_lane ? (any ? earlier.waited_lanes : earlier.lanes) : lane(static_cast<int>(code));
     if ((lanes & ~earlier.waited_lanes) == 0 &&
-        knows(w, who, earlier.warp, lanes, earlier.waited_time, Plane::order, any)) {
-      if (!needs_fence || knows(w, who, earlier.warp, lanes, earlier.waited_time, plane, any)) return Order::ordered;
+        knows(w, observing, earlier.warp, lanes, earlier.waited_time, Plane::order, any)) {
+      if (!needs_fence || knows(w, observing, earlier.warp, lanes, earlier.waited_time, plane, any))
+        return Order::ordered;
       result = Order::unfenced;
     }
   }
-  if (earlier.signal_time != 0 && knows_slot(w, who, earlier.signal, earlier.signal_time)) {
-    if (!needs_fence || knows_slot(w, who, earlier.signal, earlier.signal_time, plane)) return Order::ordered;
+  if (earlier.signal_time != 0 && knows_slot(w, observing, earlier.signal, earlier.signal_time)) {
+    if (!needs_fence || knows_slot(w, observing, earlier.signal, earlier.signal_time, plane)) return Order::ordered;
     result = Order::unfenced;
   }
   return result;

@@ -10,7 +10,7 @@ namespace tegula::sim::machine {
 
 class Warp;
 
-/// Describes a resumable program of one warp. step() performs actions through the warp's handle and returns after at
+/// Describes a resumable program of one warp. step() performs actions through the warp's handle. It returns after at
 /// most one that is a point of the schedule (those that return Turn). If that action has to wait, the machine calls
 /// step() again only after the wait has passed. Returns false when the program has ended.
 class Program {

@@ -262,14 +262,16 @@ struct State {
   void note_step(Candidate const&, Site const& started);
 
   // order.cpp
-  /// Each lane of `who` knows the time of `lanes` of warp `of` in the plane: of each of them, or (any) of one.
-  [[nodiscard]] bool knows(WarpState const&, Lanes who, int of, Lanes lanes, std::uint32_t time, Plane, bool any) const;
-  [[nodiscard]] bool knows(WarpState const& w, Lanes who, Instant const& instant) const {
-    return knows(w, who, instant.warp, instant.lanes, instant.time, Plane::order, true);
+  /// Each lane of `observing` knows the time of `lanes` of warp `of` in the plane: of each of them, or (any) of one.
+  [[nodiscard]] bool knows(WarpState const&, Lanes observing, int of, Lanes lanes, std::uint32_t time, Plane,
+                           bool any) const;
+  [[nodiscard]] bool knows(WarpState const& w, Lanes observing, Instant const& instant) const {
+    return knows(w, observing, instant.warp, instant.lanes, instant.time, Plane::order, true);
   }
-  [[nodiscard]] bool knows_slot(WarpState const&, Lanes who, Slot, std::uint32_t time, Plane = Plane::order) const;
-  [[nodiscard]] Order order(AccessRecord const& earlier, std::uint32_t code, WarpState const&, Lanes who, Proxy next,
-                            Plane) const;
+  [[nodiscard]] bool knows_slot(WarpState const&, Lanes observing, Slot, std::uint32_t time,
+                                Plane = Plane::order) const;
+  [[nodiscard]] Order order(AccessRecord const& earlier, std::uint32_t code, WarpState const&, Lanes observing,
+                            Proxy next, Plane) const;
 
   // access.cpp
   std::uint32_t new_record(WarpState const&, Lanes, Site const&, Proxy, Mechanism, bool write);
@@ -291,9 +293,9 @@ struct State {
   bool first(ReportKind, Site const&, Site const&);
   void add(ReportKind, std::string sentence, Side earlier, Side later, bool fatal = false);
   /// Tells whether a cluster barrier stands between, at which the earlier access' warp arrived relaxed.
-  [[nodiscard]] bool met_relaxed(AccessRecord const& earlier, WarpState const&, Lanes who) const;
-  void conflict(AccessRef earlier, AccessRef later, WarpState const&, Lanes who, Order, Space, std::uint64_t begin,
-                std::uint64_t end);
+  [[nodiscard]] bool met_relaxed(AccessRecord const& earlier, WarpState const&, Lanes observing) const;
+  void conflict(AccessRef earlier, AccessRef later, WarpState const&, Lanes observing, Order, Space,
+                std::uint64_t begin, std::uint64_t end);
   void register_conflict(AccessRef earlier, AccessRef later, bool fence, Space, std::uint64_t begin, std::uint64_t end);
 
   // mbarriers.cpp

@@ -18,8 +18,8 @@ struct WarpState;
 /// Names the memory order of an atomic.
 enum class AtomicOrder : std::uint8_t { relaxed, acquire, release, acq_rel };
 
-/// Describes a TMA or bulk copy into shared memory. `destination` names the bytes in the issuing CTA; under multicast
-/// the same bytes and the same mbarrier offset in each CTA of `multicast` (bits are ranks in the cluster) are written.
+/// Describes a TMA or bulk copy into shared memory. `destination` names the bytes in the issuing CTA. Multicast writes
+/// the same bytes and signals the same mbarrier offset in each CTA of `multicast` (bits are ranks).
 struct CopyIn {
   Footprint source = {};       // global bytes that are read (in bounds)
   Footprint destination = {};  // shared bytes that are written
@@ -119,8 +119,7 @@ class Warp {
   Turn expect_tx(Lanes, MbarrierAddress, std::int64_t bytes, Site);
   Turn arrive_drop(Lanes, MbarrierAddress, Site);
   /// Executes the loop around try_wait.parity. `phase` is the number of the phase that must be the one just finished,
-  /// where the driver knows it; by default it follows from the thread's own waits: each waits for the phase after its
-  /// last one.
+  /// where the driver knows it. By default each wait of a thread is for the phase after its last one.
   Turn wait_parity(Lanes, MbarrierAddress, std::uint32_t parity, Site, Scope = Scope::cta, std::int64_t phase = -2);
   /// Executes one try_wait; the turn's answer tells whether it passed.
   Turn test_parity(Lanes, MbarrierAddress, std::uint32_t parity, Site, Scope = Scope::cta);

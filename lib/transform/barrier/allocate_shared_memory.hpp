@@ -22,8 +22,8 @@ namespace tegula::transform {
 /// - `virtual` is the memory of a called function, of the same size at each call; its offset differs from call to call
 ///   and is the last argument.
 ///
-/// Reused scratch needs a barrier before it. So consecutive exchanges get different places while the whole stays below
-/// 8 KiB, or grows by a sixteenth at most. 8 KiB cost nothing, since an SM has more for each CTA.
+/// Reused scratch needs a barrier before it. So consecutive exchanges get different offsets while the total is below 8
+/// KiB, or grows by at most a sixteenth. 8 KiB cost nothing, since an SM has more for each CTA.
 ///
 /// More bytes than a CTA may have are an error. So is a call, by several replicas of a partition, of a function with
 /// shared memory. Needs: layouts.  Leaves: shared-offsets.

@@ -49,11 +49,11 @@ struct Ring {
   Value* empty = nullptr;  ///< null: a stage is filled once
   [[nodiscard]] bool repeats() const { return sites.size() > 1 || loop_around(sites.front().block()) != nullptr; }
   /// Stages that the loops around the sites ask for, or need for their distance; 0: they leave it open.
-  [[nodiscard]] std::int64_t stages_asked() const {
-    std::int64_t most = repeats() ? 0 : 1;
+  [[nodiscard]] std::int64_t requested_stages() const {
+    std::int64_t max = repeats() ? 0 : 1;
     for (Site const& site : sites)
-      if (Op const* const loop = loop_around(site.block())) most = std::max(most, transform::stages_asked(*loop));
-    return most;
+      if (Op const* const loop = loop_around(site.block())) max = std::max(max, transform::requested_stages(*loop));
+    return max;
   }
 };
 
@@ -185,9 +185,9 @@ class Rings {
   }
 
   static std::int64_t min_stages(Ring const& ring) {
-    std::int64_t most = 1;
-    for (Site const& site : ring.sites) most = std::max(most, transform::min_stages(site.life));
-    return most;
+    std::int64_t max = 1;
+    for (Site const& site : ring.sites) max = std::max(max, transform::min_stages(site.life));
+    return max;
   }
 
   /// Waits in the same iteration for the products that read the ring, where they stayed open into the next: one stage
@@ -200,8 +200,8 @@ class Rings {
     }
   }
 
-  /// Depths that nobody asked for: rings of innermost loops first, so that they never wait for long; then a second
-  /// stage for the reads of an outer loop's next iteration.
+  /// Chooses depths that the kernel leaves open. Rings of innermost loops come first, so that they never wait for long;
+  /// then a second stage for the next iteration of an outer loop.
   bool choose_depths() {
     std::vector<Ring*> inner, outer;
     std::int64_t total = bytes_beside_rings(function_), scratch = 0;
@@ -223,8 +223,8 @@ class Rings {
         if (!fits(ring)) return false;
         total += ring.stages * ring.stage_bytes;
       }
-    auto const deepen = [&](std::vector<Ring*> const& rings, std::int64_t most) {
-      for (std::int64_t depth = 2; depth <= most; ++depth)
+    auto const deepen = [&](std::vector<Ring*> const& rings, std::int64_t max) {
+      for (std::int64_t depth = 2; depth <= max; ++depth)
         for (Ring* ring : rings) {
           if (ring->stages >= depth || total + ring->stage_bytes > context_.target.shared) continue;
           total += ring->stage_bytes;
@@ -239,7 +239,7 @@ class Rings {
   /// Chooses as many stages as asked for, but no more than the only loop that fills them has iterations, where that is
   /// known.
   std::int64_t enough_stages(Ring const& ring) {
-    std::int64_t const asked = ring.stages_asked();
+    std::int64_t const asked = ring.requested_stages();
     Op const* const loop = loop_around(ring.sites.front().block());
     if (loop == nullptr || ring.sites.size() > 1 || loop_around(*loop->parent()) != nullptr) return asked;
     auto const known = ir::trip_count(*loop);
@@ -319,16 +319,16 @@ class Rings {
     std::string why;
     layout::Layout const* const layout =
         swizzle == 0 ? layout::dense_layout(shape) : layout::swizzled_layout(shape, size, swizzle, why);
-    Value* const made = builder.value(ir::make_op<ir::SharedAllocOp>(layout::swizzle_alignment(swizzle)), {},
-                                      Type::shared(tile.element(), shape, layout));
-    made->set_name("ring_" + base_name(fetch, "tile"));
-    return made;
+    Value* const buffer = builder.value(ir::make_op<ir::SharedAllocOp>(layout::swizzle_alignment(swizzle)), {},
+                                        Type::shared(tile.element(), shape, layout));
+    buffer->set_name("ring_" + base_name(fetch, "tile"));
+    return buffer;
   }
 
   static Value* barriers(ir::Builder& builder, std::int64_t stages, std::string name) {
-    Value* const made = builder.value(ir::make_op<ir::SharedAllocOp>(std::int64_t{8}), {}, Type::mbarrier({stages}));
-    made->set_name(std::move(name));
-    return made;
+    Value* const buffer = builder.value(ir::make_op<ir::SharedAllocOp>(std::int64_t{8}), {}, Type::mbarrier({stages}));
+    buffer->set_name(std::move(name));
+    return buffer;
   }
 
   /// Numbers the rings behind those that the function has already.

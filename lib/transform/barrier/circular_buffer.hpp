@@ -34,7 +34,7 @@ namespace tegula::transform {
 /// - up to 4 in innermost loops, as far as shared memory allows, and 1 in loops around those;
 /// - at least 2 where the next iteration releases a stage, which it does behind its own copy.
 ///
-/// Where two stages do not fit, and the kernel did not ask for them, the iteration waits for its own products and takes
+/// If two stages do not fit, and the kernel did not request them, the iteration waits for its own products and uses
 /// one. Stages that do not fit are refused.
 ///
 /// Rings are numbered from 1 in `ring` of their regions: `role = producer` fills one of `stages` stages, `role =

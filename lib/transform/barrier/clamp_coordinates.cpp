@@ -41,8 +41,8 @@ bool clamp(Op& op, analysis::AxisFacts const& facts) {
     auto const bound = [&](std::int64_t value) {
       return builder.constant(ir::make_constant(at->type().element(), value), at->type());
     };
-    if (known.least < Limits::min()) at = builder.same(ir::MaxOp{}, {at, bound(-tma_rule::max_extent)});
-    if (known.greatest > Limits::max() - box[axis]) at = builder.same(ir::MinOp{}, {at, bound(tma_rule::max_extent)});
+    if (known.min < Limits::min()) at = builder.same(ir::MaxOp{}, {at, bound(-tma_rule::max_extent)});
+    if (known.max > Limits::max() - box[axis]) at = builder.same(ir::MinOp{}, {at, bound(tma_rule::max_extent)});
     if (at == op.operand(first + axis)) continue;
     op.set_operand(first + axis, at);
     changed = true;

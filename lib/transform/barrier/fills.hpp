@@ -5,7 +5,7 @@
 
 namespace tegula::transform {
 
-/// Whether one lane of this region waits for a stage of a ring and copies into it: circular-buffer marks it.
+/// True if one lane of this region waits for a stage of a ring and copies into it: circular-buffer marks it.
 inline bool fills(ir::Op const& op) { return op.is<ir::ElectOp>() && op.as<ir::ElectOp>().role == ir::Role::producer; }
 
 }  // namespace tegula::transform

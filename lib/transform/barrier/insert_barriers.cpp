@@ -27,19 +27,19 @@ class Names {
   /// The operand of a barrier of the whole partition, or of one replica of it; null when names have run out.
   ir::Value* get(Partition const& partition, bool all_replicas) {
     auto const key = std::pair(&partition.block(), all_replicas);
-    if (auto const found = made_.find(key); found != made_.end()) return found->second;
+    if (auto const found = ids_.find(key); found != ids_.end()) return found->second;
     std::int64_t const count = all_replicas ? 1 : partition.replicas();
     auto const first = free_.take(count);
     if (!first) return nullptr;
     ir::Builder builder = ir::Builder::before(partition.block().front());
     ir::Value* id = builder.index(*first);
     if (count > 1) id = builder.same(ir::AddOp{}, {partition.replica(), id});
-    return made_[key] = id;
+    return ids_[key] = id;
   }
 
  private:
   NamedBarriers free_;
-  std::map<std::pair<ir::Block const*, bool>, ir::Value*> made_;
+  std::map<std::pair<ir::Block const*, bool>, ir::Value*> ids_;
 };
 
 /// Null, with an error, when there is no name left for it.
@@ -103,8 +103,8 @@ PassResult insert_barriers(ir::Function& function, AnalysisCache&, PassContext& 
   Hazards hazards(function, uniformity, replicas);
   Names names(function);
   std::vector<Inserted> inserted;
-  std::size_t most = 0;
-  ir::walk_pre_order(function, [&](Op&) { return ++most, ir::Walk::advance; });
+  std::size_t max = 0;
+  ir::walk_pre_order(function, [&](Op&) { return ++max, ir::Walk::advance; });
   bool const in_partitions = analysis::runs_in_partitions(function);
   hazards.close_all([&](Hazard const& hazard) -> Op const* {
     if (in_partitions && hazard.level != Level::warp) {
@@ -113,7 +113,7 @@ PassResult insert_barriers(ir::Function& function, AnalysisCache&, PassContext& 
           hazard.later->op->where());
       return nullptr;
     }
-    if (inserted.size() > most) throw InternalError("insert-barriers: a barrier does not close a hazard");
+    if (inserted.size() > max) throw InternalError("insert-barriers: a barrier does not close a hazard");
     Op* const barrier = insert(hazard, names, context);
     if (barrier != nullptr) inserted.push_back({barrier, hazard});
     return barrier;

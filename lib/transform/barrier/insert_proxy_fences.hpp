@@ -7,8 +7,8 @@ namespace tegula::transform {
 
 /// Inserts fence_proxy_async where copies and tensor cores read bytes that threads wrote, or copies overwrite bytes
 /// that threads read or wrote. The threads that made those accesses execute it before the barrier, or the arrival at an
-/// mbarrier, that hands the bytes over. (PTX: fence.proxy.async orders the thread's own accesses, so one in the thread
-/// that issues the copy does not count.)
+/// mbarrier, that publishes the bytes. (PTX: fence.proxy.async orders the thread's own accesses; one in the thread that
+/// issues the copy does not count.)
 ///
 ///   before: shared_store %s, %x                   after: shared_store %s, %x
 ///           barrier                                      fence_proxy_async

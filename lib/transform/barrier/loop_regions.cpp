@@ -271,11 +271,11 @@ void LoopPipeline::loop_of_turns(ir::Builder& builder, Value* lower, Value* uppe
     if (all) operands.insert(operands.end(), history.begin(), history.end());
   std::vector<ir::Type> types;
   for (Value const* init : std::span(operands).subspan(bounds)) types.push_back(init->type());
-  Op& made = builder.op(loop_.op().as<ir::ForOp>(), operands, types);
-  made.set_where(loop_.op().where());
-  mark(made, turn.region);
-  if (turn.region == LoopRegion::epilogue) made.as<ir::ForOp>().unroll = 0;
-  Block& block = made.add_block();
+  Op& created = builder.op(loop_.op().as<ir::ForOp>(), operands, types);
+  created.set_where(loop_.op().where());
+  mark(created, turn.region);
+  if (turn.region == LoopRegion::epilogue) created.as<ir::ForOp>().unroll = 0;
+  Block& block = created.add_block();
   turn.base = block.add_argument(ir::Type::index(), loop_.counter()->name());
   State inner = state;
   auto const for_each = [&](State& of, auto visit) {
@@ -299,7 +299,7 @@ void LoopPipeline::loop_of_turns(ir::Builder& builder, Value* lower, Value* uppe
   for_each(inner, [&](Value*& value) { yielded.push_back(value); });
   inside.op(ir::YieldOp{}, yielded, {});
   i = 0;
-  for_each(state, [&](Value*& value) { value = made.result(i++); });
+  for_each(state, [&](Value*& value) { value = created.result(i++); });
 }
 
 // ---- the parts

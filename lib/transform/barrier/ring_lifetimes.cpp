@@ -38,7 +38,7 @@ class Groups {
     }
     return nullptr;
   }
-  Op* covering_behind(Op const& op) {
+  Op* covering_after(Op const& op) {
     Block const& block = *op.parent();
     auto at = block.begin();
     while (&*at != &op) ++at;
@@ -54,7 +54,7 @@ void join_product(Op& product, Block& home, StageLifetime& into, auto const& lat
   Groups groups;
   Op* at = &product;
   while (true) {
-    if (Op* const wait = groups.covering_behind(*at)) return later(*ancestor_in(*wait, home), nullptr);
+    if (Op* const wait = groups.covering_after(*at)) return later(*ancestor_in(*wait, home), nullptr);
     if (at->parent() == &home) break;
     at = at->parent_op();
   }
@@ -65,7 +65,7 @@ void join_product(Op& product, Block& home, StageLifetime& into, auto const& lat
   }
   Groups after_last = groups;
   Op* const wait = groups.covering(home.begin(), home.end());
-  Op* const behind = after_last.covering_behind(*loop);
+  Op* const behind = after_last.covering_after(*loop);
   if (wait == nullptr || behind == nullptr)
     into.error = "the product " + ir::print(product) + " stays in flight for more than one iteration";
   else
@@ -80,7 +80,7 @@ Op* loop_around(Block const& block) {
   return at;
 }
 
-std::int64_t stages_asked(Op const& loop) {
+std::int64_t requested_stages(Op const& loop) {
   auto const& attributes = loop.as<ir::ForOp>();
   return std::max(attributes.stages, attributes.distance == 0 ? 0 : attributes.distance + 1);
 }
@@ -101,7 +101,7 @@ std::int64_t min_bytes_of_rings(ir::Function& function) {
     std::int64_t const ring = op.as<ir::FetchOp>().ring;
     if (ring != 0 && !counted.insert(ring).second) return;
     Op const* const loop = loop_around(*op.parent());
-    std::int64_t const asked = loop == nullptr ? 1 : stages_asked(*loop);
+    std::int64_t const asked = loop == nullptr ? 1 : requested_stages(*loop);
     Type const& tile = op.result()->type();
     total += std::max(asked, min_stages(stage_lifetime(op))) * tile.elements() * bytes(tile.element());
   });

@@ -23,14 +23,14 @@ struct StageLifetime {
   std::string error;               ///< why there is no such place; empty: there is
 };
 
-/// Follows views to readers, and asynchronous products to the wgmma_wait that covers them: the group of a product is
-/// done at a wait that leaves open no more groups than were committed after it.
+/// Follows views to readers, and asynchronous products to the wgmma_wait that covers them. A wait covers a product if
+/// it leaves at most the groups open that were committed after it.
 StageLifetime stage_lifetime(ir::Op& fetch);
 
 /// Finds the loop that fills the ring of a fetch in this block, iteration by iteration; null: none.
 ir::Op* loop_around(ir::Block const& block);
 /// Stages that the loop asks for, or needs for its distance; 0: it leaves them open.
-std::int64_t stages_asked(ir::Op const& loop);
+std::int64_t requested_stages(ir::Op const& loop);
 /// Gives the min stages: a stage that the next iteration releases is still in use when that iteration's copy has to
 /// arrive.
 inline std::int64_t min_stages(StageLifetime const& life) { return life.next_turn ? 2 : 1; }

@@ -59,8 +59,8 @@ bool let_run_ahead(Op& loop, CompileOptions const& options) {
     if (!fills(op)) continue;
     fills_here.push_back(&op);
     auto const& fill = op.as<ir::ElectOp>();
-    std::int64_t const most = fill.stages > 1 && released_here(fill, loop) ? fill.stages : fill.stages - 1;
-    distance = fills_here.size() == 1 ? most : std::min(distance, most);
+    std::int64_t const max = fill.stages > 1 && released_here(fill, loop) ? fill.stages : fill.stages - 1;
+    distance = fills_here.size() == 1 ? max : std::min(distance, max);
   }
   if (std::int64_t const asked = loop.as<ir::ForOp>().distance; asked != 0) distance = std::min(distance, asked);
   if (fills_here.empty() || distance < 1) return false;

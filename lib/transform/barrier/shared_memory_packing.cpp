@@ -65,7 +65,7 @@ std::int64_t packed_bytes(std::vector<PackItem> const& items, std::vector<std::i
 }
 
 std::vector<std::int64_t> pack(std::vector<PackItem> const& items,
-                               std::function<bool(std::size_t, std::size_t)> const& together, std::int64_t least) {
+                               std::function<bool(std::size_t, std::size_t)> const& together, std::int64_t min) {
   Packer const packer(items, together);
   Order text(items.size());
   std::iota(text.begin(), text.end(), std::size_t{0});
@@ -89,7 +89,7 @@ std::vector<std::int64_t> pack(std::vector<PackItem> const& items,
   attempt(sorted([&](std::size_t i) { return std::pair(items[i].bytes, items[i].align); }));
   attempt(sorted([&](std::size_t i) { return std::pair(packer.weight(i), items[i].bytes); }));
   attempt(text);
-  for (int i = 0; i < max_improvements && best_bytes > least; ++i) {
+  for (int i = 0; i < max_improvements && best_bytes > min; ++i) {
     // Whatever ends at the top goes earlier, to a place that differs from round to round.
     Order order = best_order;
     std::vector<std::size_t> top;

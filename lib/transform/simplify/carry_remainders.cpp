@@ -101,7 +101,7 @@ class Divisions {
     Value* quotient = nullptr;   ///< i64
   };
   /// Finds the values that a loop carries or a branch chooses: in the loop's body, and behind the op.
-  struct Made {
+  struct CarriedParts {
     Parts inside, behind;
   };
   using Key = std::tuple<Op*, int, std::int64_t>;
@@ -118,8 +118,8 @@ class Divisions {
       return {constant(builder, (*number + offset) % divisor_), builder.index((*number + offset) / divisor_)};
     if (auto const [base, more] = sum_of(value); base != &value) return parts(builder, *base, offset + more);
     auto const [op, number] = carried(value);
-    Made const& made = this->made(*op, number, std::min<std::int64_t>(offset, 0));
-    Parts const known = value.defining_op() == nullptr ? made.inside : made.behind;
+    CarriedParts const& carried_parts = this->carried_parts(*op, number, std::min<std::int64_t>(offset, 0));
+    Parts const known = value.defining_op() == nullptr ? carried_parts.inside : carried_parts.behind;
     return offset > 0 ? later(builder, known, offset) : known;
   }
 
@@ -137,25 +137,25 @@ class Divisions {
             builder.same(ir::AddOp{}, {from.quotient, more})};
   }
 
-  Made const& made(Op& op, int number, std::int64_t offset) {
-    auto const [at, first] = made_.try_emplace({&op, number, offset});
-    Made& made = at->second;
-    if (!first) return made;
+  CarriedParts const& carried_parts(Op& op, int number, std::int64_t offset) {
+    auto const [at, first] = carried_.try_emplace({&op, number, offset});
+    CarriedParts& carried_parts = at->second;
+    if (!first) return carried_parts;
     if (op.is<ir::ForOp>()) {
       Builder builder = Builder::before(op);
       Loop const loop(op);
       Parts const start = parts(builder, *loop.init(number), offset);
-      made.inside = {loop.add_carry(start.remainder, "remainder"), loop.add_carry(start.quotient, "quotient")};
-      made.behind = {op.result(loop.count() - 2), op.result(loop.count() - 1)};
+      carried_parts.inside = {loop.add_carry(start.remainder, "remainder"), loop.add_carry(start.quotient, "quotient")};
+      carried_parts.behind = {op.result(loop.count() - 2), op.result(loop.count() - 1)};
     } else {
-      made.behind = {op.add_result(narrow()), op.add_result(Type::index())};
+      carried_parts.behind = {op.add_result(narrow()), op.add_result(Type::index())};
     }
     open_.emplace_back(&op, number, offset);
-    return made;
+    return carried_parts;
   }
 
   std::int64_t divisor_;
-  std::map<Key, Made> made_;
+  std::map<Key, CarriedParts> carried_;
   std::deque<Key> open_;  ///< whose blocks do not yield them yet, in the order in which they were made
 };
 

@@ -23,8 +23,8 @@ namespace tegula::transform {
 /// Needs: nothing.  Leaves: no op that could be taken away in this sense.
 PassResult eliminate_dead_code(ir::Function& function, AnalysisCache& cache, PassContext& context);
 
-/// Does the same for one block and its nested blocks, if only the `wanted` ops have an effect that counts: keeps them,
-/// the ops around them and the ops that those need.
+/// Does the same for one block and its nested blocks, if only the effects of the `wanted` ops count. Keeps them, the
+/// ops around them and their operands.
 bool keep_only(ir::Block& block, std::function<bool(ir::Op const&)> const& wanted);
 
 }  // namespace tegula::transform

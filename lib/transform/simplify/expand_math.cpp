@@ -31,20 +31,20 @@ class Emitter {
                                               : builder_.value(CastOp{}, {value}, value->type().with_element(element));
   }
   Value* constant(Constant number, Type const& type) {
-    for (Made const& made : constants_)
-      if (made.number == number && made.value->type() == type) return made.value;
+    for (EmittedConstant const& emitted : constants_)
+      if (emitted.number == number && emitted.value->type() == type) return emitted.value;
     constants_.push_back({number, builder_.constant(number, type)});
     return constants_.back().value;
   }
   Builder& builder() { return builder_; }
 
  private:
-  struct Made {
+  struct EmittedConstant {
     Constant number;
     Value* value;
   };
   Builder builder_;
-  std::vector<Made> constants_;
+  std::vector<EmittedConstant> constants_;
 };
 
 // The value types with which the expansions of tegula/math build IR instead of computing; see tegula/math/scalar.hpp.

@@ -120,9 +120,9 @@ MaybeConstant convert(Constant from, Element to) {
     if (is_float(to)) return rounded(to, value);
     if (std::isnan(value)) return ir::make_constant(to, std::int64_t{0});
     double const limit = std::ldexp(1.0, bits(to) - 1);
-    std::int64_t const greatest = std::numeric_limits<std::int64_t>::max() >> (64 - bits(to));
-    if (value >= limit) return ir::make_constant(to, greatest);
-    if (value < -limit) return ir::make_constant(to, -greatest - 1);
+    std::int64_t const max = std::numeric_limits<std::int64_t>::max() >> (64 - bits(to));
+    if (value >= limit) return ir::make_constant(to, max);
+    if (value < -limit) return ir::make_constant(to, -max - 1);
     return ir::make_constant(to, static_cast<std::int64_t>(value));
   }
   auto const value = static_cast<std::int64_t>(from.bits);

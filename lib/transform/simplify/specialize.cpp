@@ -44,11 +44,11 @@ using ir::ForOp;
 
 bool in_range(CompileOptions const& options, support::Diagnostics& diagnostics) {
   bool good = true;
-  auto const check = [&](char const* name, int value, std::int64_t most) {
-    if (value >= 0 && value <= most) return;
+  auto const check = [&](char const* name, int value, std::int64_t max) {
+    if (value >= 0 && value <= max) return;
     good = false;
     diagnostics.error("specialize: the option " + std::string(name) + " is " + std::to_string(value) + "; take 1 to " +
-                      std::to_string(most) + ", or 0 to keep the kernel's own");
+                      std::to_string(max) + ", or 0 to keep the kernel's own");
   };
   check("stages", options.stages, ForOp::max_stages);
   check("distance", options.distance, ForOp::max_stages - 1);
@@ -74,8 +74,8 @@ bool override_loop(ir::Op& op, CompileOptions const& options, support::Diagnosti
   return loop.stages != before.stages || loop.distance != before.distance || loop.unroll != before.unroll;
 }
 
-/// Rewrites a loop whose step may be 0 or less: it does not run for such a step and has a step of at least 1, so that
-/// passes may count iterations by division.
+/// Rewrites a loop whose step may be 0 or less. It does not run for such a step and has a step of at least 1, so that
+/// passes may divide by it.
 bool guard_step(ir::Op& op) {
   if (ir::has_positive_step(op)) return false;
   ir::Loop const loop(op);

@@ -135,7 +135,7 @@ class Paths {
         inside = both(inside, builder.value(ir::make_op<ir::CompareOp>(predicate), {at, end}, mask));
       };
       compare(ir::Predicate::lt, extent);
-      if (facts_.facts(*offset).least < 0) compare(ir::Predicate::ge, builder.index(0));
+      if (facts_.facts(*offset).min < 0) compare(ir::Predicate::ge, builder.index(0));
     }
     if (everywhere != nullptr) inside = both(inside, builder.value(ir::SplatOp{}, {everywhere}, mask));
     Value* const pad = builder.constant(load.as<ir::LoadOp>().pad, tile);

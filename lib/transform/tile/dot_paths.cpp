@@ -76,7 +76,7 @@ bool loads_directly(Value const& operand, Layout const* layout) {
 /// Registers of all threads that hold products' results: those that a loop carries together, or one that it does not.
 std::int64_t accumulators(std::vector<Op*> const& dots) {
   std::map<ir::Block const*, std::pair<std::int64_t, std::int64_t>> blocks;  // carried, largest other
-  std::int64_t most = 0;
+  std::int64_t max = 0;
   for (Op const* dot : dots) {
     auto& [carried, other] = blocks[dot->parent()];
     auto const& uses = dot->result()->uses();
@@ -87,9 +87,9 @@ std::int64_t accumulators(std::vector<Op*> const& dots) {
       carried += elements;
     else
       other = std::max(other, elements);
-    most = std::max(most, carried + other);
+    max = std::max(max, carried + other);
   }
-  return most;
+  return max;
 }
 
 /// Warpgroups for products whose rows divide into so many blocks of 64.
@@ -139,7 +139,7 @@ DotGrid warp_grid(Op const& dot, int warps) {
   Extents const& shape = dot.result()->type().shape();
   int const size = bytes(dot.lhs()->type().element());
   DotGrid best;
-  std::int64_t least = 0;
+  std::int64_t min = 0;
   for (int rows = 1; rows <= warps; ++rows) {
     int const columns = warps / rows;
     if (rows * columns != warps || shape[0] % (isa::mma.rows * rows) != 0 ||
@@ -152,9 +152,9 @@ DotGrid warp_grid(Op const& dot, int warps) {
     if (left == nullptr || right == nullptr) continue;
     bool const direct = loads_directly(*dot.lhs(), left) && loads_directly(*dot.rhs(), right);
     std::int64_t const off = std::abs(shape[0] / rows - shape[1] / columns);
-    if (best.grid.rows != 0 && (best.direct != direct ? best.direct : off >= least)) continue;
+    if (best.grid.rows != 0 && (best.direct != direct ? best.direct : off >= min)) continue;
     best = {grid, direct};
-    least = off;
+    min = off;
   }
   return best;
 }
@@ -197,10 +197,10 @@ std::int64_t depth_of_part(Op const& dot, layout::WarpGrid grid) {
 
 int warps_for_products(std::vector<Op*> const& dots, TargetInfo const& target) {
   std::int64_t blocks = 0;
-  std::int64_t most = 1;
+  std::int64_t max = 1;
   for (Op const* dot : dots) {
     Extents const& shape = dot->result()->type().shape();
-    most = std::max(most, shape.product());
+    max = std::max(max, shape.product());
     if (no_wgmma_of(*dot).empty()) blocks = std::gcd(blocks, shape[0] / isa::wgmma.rows);
   }
   if (blocks != 0) return warpgroups(dots, blocks, target) * target.warps_per_group;
@@ -209,11 +209,11 @@ int warps_for_products(std::vector<Op*> const& dots, TargetInfo const& target) {
                        [&](Op const* dot) { return no_mma(*dot, warps).empty() && warp_grid(*dot, warps).direct; });
   };
   int wanted = 1;
-  while (wanted < 8 && wanted * elements_per_warp < most) wanted *= 2;
+  while (wanted < 8 && wanted * elements_per_warp < max) wanted *= 2;
   if (fit(wanted)) return wanted;
   // The nearest number, counted in steps of doubling; thirds and fifths of rows or columns have their own numbers. More
   // than 8 where a thread would hold more than 64 elements.
-  wanted = static_cast<int>(std::clamp<std::int64_t>(most / (2 * elements_per_warp), wanted, max_warps));
+  wanted = static_cast<int>(std::clamp<std::int64_t>(max / (2 * elements_per_warp), wanted, max_warps));
   int best = 0;
   auto const farther = [&](int a, int b) {  // from what is wanted
     return std::max(a, wanted) * std::min(b, wanted) > std::max(b, wanted) * std::min(a, wanted);

@@ -27,13 +27,13 @@ inline FetchedOperand fetched_operand(ir::Value const& tile) {
 
 /// Numbers the fetches of a loop that is about to be copied, so that a fetch and its copies share a ring.
 inline void number_fetches(ir::Op& loop) {
-  std::int64_t most = 0;
+  std::int64_t max = 0;
   ir::walk(*loop.function(), [&](ir::Op& op) {
-    if (op.is<ir::FetchOp>()) most = std::max(most, op.as<ir::FetchOp>().ring);
+    if (op.is<ir::FetchOp>()) max = std::max(max, op.as<ir::FetchOp>().ring);
   });
   for (int b = 0; b < loop.block_count(); ++b)
     ir::walk(loop.block(b), [&](ir::Op& op) {
-      if (op.is<ir::FetchOp>() && op.as<ir::FetchOp>().ring == 0) op.as<ir::FetchOp>().ring = ++most;
+      if (op.is<ir::FetchOp>() && op.as<ir::FetchOp>().ring == 0) op.as<ir::FetchOp>().ring = ++max;
     });
 }
 

@@ -83,15 +83,15 @@ Value* narrow(ir::Builder& builder, Value const& tile, Tiles& tiles) {
 }
 
 struct Range {
-  Int128 least = 0, greatest = 0;
+  Int128 min = 0, max = 0;
 };
 
 Range range_of(Coordinates const& sum, analysis::AxisFacts const& facts) {
   Range range{sum.constant, sum.constant};
   for (auto const& [value, factor] : sum.scalars) {
     analysis::ValueFacts const known = facts.facts(*value);
-    range.least += Int128(factor) * (factor > 0 ? known.least : known.greatest);
-    range.greatest += Int128(factor) * (factor > 0 ? known.greatest : known.least);
+    range.min += Int128(factor) * (factor > 0 ? known.min : known.max);
+    range.max += Int128(factor) * (factor > 0 ? known.max : known.min);
   }
   return range;
 }
@@ -106,12 +106,12 @@ Value* plus(ir::Builder& builder, Value* sum, Coordinates const& all, int sign) 
 /// sum(to) - sum(from), within least .. most, in 32 bits. Neither sum overflows. Their difference may where the two
 /// have different signs; then no more of either is taken than the bounds.
 Value* difference(ir::Builder& builder, analysis::AxisFacts const& facts, Coordinates const& to,
-                  Coordinates const& from, std::int64_t least, std::int64_t most) {
+                  Coordinates const& from, std::int64_t min, std::int64_t max) {
   using Limits = std::numeric_limits<std::int64_t>;
   auto const constant = [&](Int128 value) { return builder.index(static_cast<std::int64_t>(value)); };
   Range const t = range_of(to, facts), f = range_of(from, facts);
   Value* sum = nullptr;
-  if (t.least - f.greatest >= Limits::min() && t.greatest - f.least <= Limits::max()) {
+  if (t.min - f.max >= Limits::min() && t.max - f.min <= Limits::max()) {
     sum = plus(builder, plus(builder, constant(to.constant - from.constant), to, 1), from, -1);
   } else {
     ir::Type const boolean = ir::Type::scalar(Element::boolean);
@@ -123,7 +123,7 @@ Value* difference(ir::Builder& builder, analysis::AxisFacts const& facts, Coordi
     auto const negative = [&](Value* value) { return is(ir::Predicate::lt, value, builder.index(0)); };
     Value* const negative_up = negative(up);
     Value* const same_sign = is(ir::Predicate::eq, negative_up, negative(down));
-    std::int64_t const enough = std::max(-least, most);
+    std::int64_t const enough = std::max(-min, max);
     auto const kept = [&](Value* value) {  // of two signs either alone decides where it is large
       Value* const below = builder.same(ir::MinOp{}, {value, builder.index(enough)});
       Value* const within = builder.same(ir::MaxOp{}, {below, builder.index(-enough)});
@@ -132,8 +132,8 @@ Value* difference(ir::Builder& builder, analysis::AxisFacts const& facts, Coordi
     Value* const kept_up = kept(up);
     sum = builder.same(ir::SubOp{}, {kept_up, kept(down)});
   }
-  Value* const high = builder.same(ir::MinOp{}, {sum, builder.index(most)});
-  Value* const clamped = builder.same(ir::MaxOp{}, {high, builder.index(least)});
+  Value* const high = builder.same(ir::MinOp{}, {sum, builder.index(max)});
+  Value* const clamped = builder.same(ir::MaxOp{}, {high, builder.index(min)});
   return builder.value(ir::CastOp{}, {clamped}, ir::Type::scalar(Element::i32));
 }
 

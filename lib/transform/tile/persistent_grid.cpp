@@ -59,8 +59,8 @@ bool on_grid(Op const& load) {
   return !axes_behind({offsets.begin(), offsets.end()}).empty();
 }
 
-/// Tells whether every CTA would read again what the ones before it read: tiles that do not depend on its place, at
-/// least half as large together as those that do. A persistent CTA keeps them in registers.
+/// True if every CTA would read the data of the previous one again: tiles that do not depend on its place, at least
+/// half as large together as the others. A persistent CTA keeps them in registers.
 bool reads_again(ir::Function& function) {
   std::int64_t kept = 0, own = 0;
   if (holds_a_loop(function.body())) return false;
@@ -257,7 +257,7 @@ class Persistence {
   };
 
   /// With L pairs beyond those that fill whole rounds of C CTAs, 2 L tiles are dealt one by one. Their work goes down
-  /// from 1 - x of a pair's to x, for x = (C - L) / (2 C - L): then CTAs with two of them, the second ones dealt back
+  /// from 1 - x of a pair's to x, for x = (C - L) / (2 C - L). Then CTAs with two of them, the second ones dealt back
   /// from the last CTA, have 1 - x as well, and none a whole pair's. Where there are fewer pairs than CTAs all tiles
   /// are dealt.
   static Turns turns_of(ir::Builder& b, Uneven const& uneven, std::vector<Value*> const& extents, Value* ctas) {
@@ -276,8 +276,8 @@ class Persistence {
       Value* const spare = sub(b, {extent, b.same(ir::CeilDivOp{}, {tiles, others})});  // keeps a place for pairs alone
       Value* const level =
           b.same(ir::DivOp{}, {mul(b, {extent, sub(b, {ctas, left})}), sub(b, {mul(b, {ctas, two}), left})});
-      Value* const most = b.same(ir::DivOp{}, {b.same(ir::MaxOp{}, {spare, zero}), two});
-      Value* const kept = b.same(ir::MinOp{}, {level, most});
+      Value* const max = b.same(ir::DivOp{}, {b.same(ir::MaxOp{}, {spare, zero}), two});
+      Value* const kept = b.same(ir::MinOp{}, {level, max});
       Value* const inner = b.same(ir::MaxOp{}, {sub(b, {extent, mul(b, {kept, two})}), one});
       Value* const dealt = b.same(ir::CeilDivOp{}, {tiles, inner});
       Value* deals = is(b, ir::Predicate::gt, {left, zero});

@@ -5,7 +5,7 @@
 
 namespace tegula::transform {
 
-/// Whether an op repeats, adds or drops axes; it leaves their order.
+/// True if an op repeats, adds or drops axes and keeps their order.
 inline bool reshapes(ir::Op const& op) {
   return op.is<ir::BroadcastOp>() || op.is<ir::ExpandDimsOp>() || op.is<ir::SqueezeOp>();
 }

@@ -91,7 +91,7 @@ class Stages {
     auto const& uses = dot.result()->uses();
     if (uses.size() != 1 || uses[0].user != &block_.back()) return false;
     return follows_from(*dot.in<ir::DotOp>("accumulator"), loop_.carry_of(uses[0])) &&
-           made_by_products().contains(dot.lhs());
+           produced_by_products().contains(dot.lhs());
   }
   using Values = std::unordered_set<Value const*>;
   /// Tells whether the loop's ops compute `value` from a carried value, without products.
@@ -104,7 +104,7 @@ class Stages {
     return at->second.contains(&value);
   }
   /// Collects the results of products, and the values that the loop's ops compute from them.
-  [[nodiscard]] Values const& made_by_products() const {
+  [[nodiscard]] Values const& produced_by_products() const {
     if (products_.empty()) gather(products_, [](Op const& op, bool reads) { return reads || op.is<ir::DotOp>(); });
     return products_;
   }
@@ -165,8 +165,8 @@ class Stages {
     for (Op const& op : block_) {
       if (!late_.contains(&op)) continue;
       for (Value* operand : op.operands()) {
-        Op const* const made = operand->defining_op();
-        bool const late = made != nullptr ? late_.contains(made) : is_late(loop_.carry_of(*operand));
+        Op const* const producer = operand->defining_op();
+        bool const late = producer != nullptr ? late_.contains(producer) : is_late(loop_.carry_of(*operand));
         if (late || recomputed(*operand) || std::find(crossing_.begin(), crossing_.end(), operand) != crossing_.end())
           continue;
         if (!operand->type().is_tile() && !operand->type().is_scalar()) return false;

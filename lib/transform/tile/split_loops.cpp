@@ -58,7 +58,7 @@ Split split_of(Op& op, analysis::AxisFacts const& facts) {
 
 /// Counts the iterations, from the first on, with factor * index + terms + most < 0.
 Value* count(ir::Builder& builder, Loop const& loop, Sum const& sum) {
-  Value* left = builder.index(-sum.most);
+  Value* left = builder.index(-sum.max);
   auto const take = [&](Value* value, std::int64_t factor) {
     left = builder.same(ir::SubOp{}, {left, builder.same(ir::MulOp{}, {value, builder.index(factor)})});
   };

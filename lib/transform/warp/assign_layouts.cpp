@@ -58,7 +58,7 @@ class Assignment {
     for (Group& group : groups_)
       if (!group.given)
         for (Value* value : group.values) value->set_type(value->type().with_layout(group.layout));
-    convert_where_they_meet();
+    insert_conversions();
     decide_accesses();
     Op const& end = function_.body().back();
     for (std::size_t i = 0; i < function_.results.size(); ++i)
@@ -191,9 +191,9 @@ class Assignment {
     ir::Type const& tile = accessed_tile(op)->type();
     TensorFacts const& facts = function_.parameter_attributes()[static_cast<std::size_t>(tensor.index())].facts;
     if (tile.rank() == 0 || !facts.unit_inner_stride || !facts.aligned_16) return 1;
-    std::int64_t const most = access_bytes / bytes(tile.element());
+    std::int64_t const max = access_bytes / bytes(tile.element());
     std::int64_t const divisor = facts_.divisor(*op.all("offsets").back());
-    return divisor == 0 ? most : std::min(most, power_of_two_part(divisor));
+    return divisor == 0 ? max : std::min(max, power_of_two_part(divisor));
   }
 
   Layout const* blocked(Group const& group) const {
@@ -365,7 +365,7 @@ class Assignment {
     return builder.value(ir::ConvertLayoutOp{}, {value}, value->type().with_layout(layout));
   }
 
-  void convert_where_they_meet() {
+  void insert_conversions() {
     std::vector<Op*> ops;
     ir::walk(function_, [&](Op& op) { ops.push_back(&op); });
     for (Op* op : ops) {
@@ -419,20 +419,20 @@ class Assignment {
 
 /// Chooses the warps for the largest tile of the module, or those that a kernel already states.
 int wanted_warps(ir::Module const& module) {
-  std::int64_t most = 1;
+  std::int64_t max = 1;
   int given = 0;
   for (auto const& function : module.functions()) {
     if (function->is_kernel()) given = std::max(given, function->warps);
     ir::walk(*function, [&](Op& op) {
       for (int i = 0; i < op.result_count(); ++i)
-        if (op.result(i)->type().is_tile()) most = std::max(most, op.result(i)->type().elements());
+        if (op.result(i)->type().is_tile()) max = std::max(max, op.result(i)->type().elements());
     });
   }
   if (given != 0) return given;
-  // 8 elements per thread hide latency in small tiles; in larger ones a wide CTA costs more than 16 or 32 per thread
-  // (measured on an H200: rows of 8192 reach 0.95 of a copy with 8 warps, 0.79 with 16).
-  std::int64_t const per_thread = most >= 8192 ? 32 : most >= 4096 ? 16 : 8;
-  std::int64_t const wanted = most / (lanes_per_warp * per_thread);
+  // 8 elements per thread hide latency in small tiles. In larger ones a wide CTA costs more than 16 or 32 per thread
+  // (on an H200: rows of 8192 reach 0.95 of a copy with 8 warps, 0.79 with 16).
+  std::int64_t const per_thread = max >= 8192 ? 32 : max >= 4096 ? 16 : 8;
+  std::int64_t const wanted = max / (lanes_per_warp * per_thread);
   int warps = 1;
   while (warps < wanted && warps < max_warps) warps *= 2;
   return warps;

@@ -126,18 +126,18 @@ class Scales {
 
   Scale replaced(Value& factor) {
     if (auto const found = scales_.find(&factor); found != scales_.end()) return found->second;
-    Op* const made = factor.defining_op();
+    Op* const producer = factor.defining_op();
     ir::Builder builder =
-        made != nullptr ? ir::Builder::after(*made) : ir::Builder::before(factor.owner_block()->front());
+        producer != nullptr ? ir::Builder::after(*producer) : ir::Builder::before(factor.owner_block()->front());
     Type const scalar = factor.type();
     auto const number = [&](double value) { return builder.constant(value, scalar); };
     double constexpr infinity = std::numeric_limits<double>::infinity();
     Value* const zero = number(0);
     Value* const is_zero = compared(builder, ir::Predicate::eq, &factor, zero);
     Value* const negative = compared(builder, ir::Predicate::lt, &factor, zero);
-    Value* const least = number(std::numeric_limits<float>::min());
+    Value* const min = number(std::numeric_limits<float>::min());
     Value *const up = number(infinity), *const down = number(-infinity);
-    return scales_[&factor] = {builder.value(ir::SelectOp{}, {is_zero, least, &factor}, scalar),
+    return scales_[&factor] = {builder.value(ir::SelectOp{}, {is_zero, min, &factor}, scalar),
                                builder.value(ir::SelectOp{}, {negative, up, down}, scalar)};
   }
 
@@ -159,14 +159,14 @@ class Maximum {
     if (!scale && !running) return false;
     ir::Builder builder = ir::Builder::before(reduce_);
     builder.set_where(reduce_.where());
-    Value* const most =
+    Value* const max =
         scale ? scaled(builder, ir::Combine::max) : builder.value(fold(ir::Combine::max), {&source_}, folded_);
     Value* const negative =
         scale ? compared(builder, ir::Predicate::lt, factor_, builder.constant(0.0, factor_->type())) : nullptr;
     if (running)
-      test_first(builder, most, negative);
+      test_first(builder, max, negative);
     else
-      ir::replace(reduce_, across_lanes(builder, most, negative));
+      ir::replace(reduce_, across_lanes(builder, max, negative));
     if (scale) into_exponents();
     return true;
   }
@@ -187,21 +187,21 @@ class Maximum {
   }
 
   Value* scaled(ir::Builder& builder, ir::Combine combine) const {
-    Value* const most = builder.value(fold(combine), {unscaled_}, folded_);
-    return builder.same(ir::MulOp{}, {most, builder.value(ir::SplatOp{}, {factor_}, folded_)});
+    Value* const max = builder.value(fold(combine), {unscaled_}, folded_);
+    return builder.same(ir::MulOp{}, {max, builder.value(ir::SplatOp{}, {factor_}, folded_)});
   }
 
   /// The row's maximum from each lane's own, which with a negative factor is the least element's.
-  Value* across_lanes(ir::Builder& builder, Value* most, Value* negative) const {
+  Value* across_lanes(ir::Builder& builder, Value* max, Value* negative) const {
     if (negative != nullptr) {
       Op& branch = builder.op(ir::IfOp{}, {negative}, {folded_});
       ir::Builder then(branch.add_block());
       then.set_where(reduce_.where());
       then.op(ir::YieldOp{}, {scaled(then, ir::Combine::min)}, {});
-      ir::Builder(branch.add_block()).op(ir::YieldOp{}, {most}, {});
-      most = branch.result();
+      ir::Builder(branch.add_block()).op(ir::YieldOp{}, {max}, {});
+      max = branch.result();
     }
-    return builder.value(reduce_.as<ir::ReduceOp>(), {most}, reduce_.result()->type());
+    return builder.value(reduce_.as<ir::ReduceOp>(), {max}, reduce_.result()->type());
   }
 
   /// x * c - m as fma(x, c, -m).
@@ -234,9 +234,9 @@ class Maximum {
 
   /// Tells where the maximum may not be kept, or the factor is not 1. The plain test asks whether the maximum grows. It
   /// keeps a row without scores so far, whose factor is exp2(-inf - -inf), a NaN. The whole test keeps numbers only.
-  Value* outgrown(ir::Builder& builder, Value* most, Value* known) const {
-    if (!exact_ && power_ != nullptr) return compared(builder, ir::Predicate::gt, most, known);
-    Value* kept = compared(builder, ir::Predicate::le, most, known);
+  Value* outgrown(ir::Builder& builder, Value* max, Value* known) const {
+    if (!exact_ && power_ != nullptr) return compared(builder, ir::Predicate::gt, max, known);
+    Value* kept = compared(builder, ir::Predicate::le, max, known);
     if (power_ != nullptr) {
       Value* const infinite = builder.constant(std::numeric_limits<double>::infinity(), known->type());
       Value* const size = builder.same(ir::AbsOp{}, {known});
@@ -245,12 +245,12 @@ class Maximum {
     return builder.same(ir::NotOp{}, {kept});
   }
 
-  void test_first(ir::Builder& builder, Value* most, Value* negative) {
+  void test_first(ir::Builder& builder, Value* max, Value* negative) {
     Value* allowed = before_;
     if (std::int64_t const slack = max_->as<ir::MaxOp>().slack; slack != 0)
       allowed = builder.same(ir::AddOp{}, {before_, builder.constant(static_cast<double>(slack), before_->type())});
     Value* const known = builder.value(ir::BroadcastOp{}, {allowed}, folded_);
-    Value* grows = builder.value(ir::VoteOp{}, {outgrown(builder, most, known)}, Type::scalar(Element::boolean));
+    Value* grows = builder.value(ir::VoteOp{}, {outgrown(builder, max, known)}, Type::scalar(Element::boolean));
     if (negative != nullptr) grows = builder.same(ir::OrOp{}, {grows, negative});
     Type const row = max_->result()->type();
     std::vector<Type> const types(power_ != nullptr ? 2 : 1, row);
@@ -258,7 +258,7 @@ class Maximum {
     ir::Builder then(branch.add_block());
     then.set_where(reduce_.where());
     ir::ValueMap map;
-    map[reduce_.result()] = across_lanes(then, most, negative);
+    map[reduce_.result()] = across_lanes(then, max, negative);
     std::vector<Value*> grown = {then.clone(*max_, map).result()};
     ir::Builder otherwise(branch.add_block());
     std::vector<Value*> kept = {before_};
@@ -309,7 +309,7 @@ class Factors {
         if (factor == nullptr || product->result()->type().elements() < worth_a_test * factor->type().elements())
           continue;
         open_.clear();
-        if (!mostly_one(*factor)) continue;
+        if (!is_mostly_one(*factor)) continue;
         found_.push_back({product, factor, ir::other_side(*product, *side)});
         break;
       }
@@ -333,14 +333,14 @@ class Factors {
     Value* scaled;
   };
 
-  [[nodiscard]] bool mostly_one(Value const& value) {
+  [[nodiscard]] bool is_mostly_one(Value const& value) {
     if (!open_.insert(&value).second) return false;
     Op const* const op = value.defining_op();
     if (op == nullptr) {
       auto const carry = carry_of(value);
-      return carry && mostly_one(*carry->loop.yielded(carry->number));
+      return carry && is_mostly_one(*carry->loop.yielded(carry->number));
     }
-    if (op->is<ir::ForOp>()) return mostly_one(*Loop(*op).yielded(value.index()));
+    if (op->is<ir::ForOp>()) return is_mostly_one(*Loop(*op).yielded(value.index()));
     if (!op->is<ir::IfOp>() || !is_vote(*op->in<ir::IfOp>("condition"))) return false;
     Op const* const rest = op->block(1).back().in<ir::YieldOp>("values", value.index())->defining_op();
     return rest != nullptr && rest->is<ir::ConstantOp>() && ir::to_double(rest->as<ir::ConstantOp>().value) == 1;

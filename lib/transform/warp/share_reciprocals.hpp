@@ -13,9 +13,9 @@ namespace tegula::transform {
 ///                                                                    else { div %o, %w }
 ///                                                               %c = cast %q : tile<128x128xbf16>
 ///
-/// The quotient may be off by one unit in the last place of f32 before it is rounded to 16 bits; a reciprocal that has
-/// fewer digits than that (or is 0 or infinite) is not used, and none is with exact arithmetic. Quotients that are kept
-/// in f32 stay. Needs: layouts. Leaves: no promise.
+/// The quotient may be off by one unit in the last place of f32 before it is rounded to 16 bits. A reciprocal that has
+/// fewer digits, or is 0 or infinite, is not used. With exact arithmetic none is. Quotients that are kept in f32 stay.
+/// Needs: layouts. Leaves: no promise.
 PassResult share_reciprocals(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

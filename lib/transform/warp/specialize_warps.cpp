@@ -195,8 +195,8 @@ Extents registers_of_roles(int consumer_warps, TargetInfo const& target) {
   int const groups = consumer_warps / target.warps_per_group;
   std::int64_t const threads = target.lanes * (consumer_warps + producer_warps);
   std::int64_t const all = target.registers / threads / target.register_step * target.register_step * threads;
-  std::int64_t const least = groups <= 2 ? 40 : groups == 3 ? 32 : 24;
-  std::int64_t const rest = (all - least * 32 * producer_warps) / (32 * consumer_warps) / 8 * 8;
+  std::int64_t const min = groups <= 2 ? 40 : groups == 3 ? 32 : 24;
+  std::int64_t const rest = (all - min * 32 * producer_warps) / (32 * consumer_warps) / 8 * 8;
   std::int64_t const left = (all - rest * 32 * consumer_warps) / (32 * producer_warps) / 8 * 8;
   return {std::min(left, max_registers), std::min(rest, max_registers)};
 }

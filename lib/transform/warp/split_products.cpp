@@ -113,9 +113,10 @@ class Split {
     for (int k = 0; k < loop.count(); ++k) {
       Value const& sum = *loop.carried(k);
       Op const* product = loop.yielded(k)->defining_op();
-      bool const made = product != nullptr && (product->is<ir::WgmmaOp>() || product->is<ir::MmaOp>()) &&
-                        product->operand_count() == 3 && product->result()->uses().size() == 1;
-      if (!made || sum.uses().size() != 1 || bytes(sum.type().element()) != 4 || !is_zero(before_fence(*loop.init(k))))
+      bool const buffer = product != nullptr && (product->is<ir::WgmmaOp>() || product->is<ir::MmaOp>()) &&
+                          product->operand_count() == 3 && product->result()->uses().size() == 1;
+      if (!buffer || sum.uses().size() != 1 || bytes(sum.type().element()) != 4 ||
+          !is_zero(before_fence(*loop.init(k))))
         return false;
       if (&before_fence(*product->in("accumulator")) != &sum) return false;
       Value* const result = loop.result(k);
@@ -250,16 +251,16 @@ class Split {
     for (Value const* sum : sums_) {
       Extents shape = sum->type().shape();
       shape.insert(0, ctas_ - 1);
-      Value* const made =
+      Value* const buffer =
           builder.value(ir::make_op<ir::SharedAllocOp>(part_alignment), {},
                         Type::shared(sum->type().element(), shape, part_layout(*sum->type().layout(), ctas_ - 1)));
-      made->set_name("parts");
-      parts_.push_back(made);
+      buffer->set_name("parts");
+      parts_.push_back(buffer);
     }
     auto const barrier = [&](char const* name) {
-      Value* const made = builder.value(ir::make_op<ir::SharedAllocOp>(std::int64_t{8}), {}, Type::mbarrier({}));
-      made->set_name(name);
-      return made;
+      Value* const buffer = builder.value(ir::make_op<ir::SharedAllocOp>(std::int64_t{8}), {}, Type::mbarrier({}));
+      buffer->set_name(name);
+      return buffer;
     };
     full_ = barrier("full_parts");
     empty_ = barrier("empty_parts");

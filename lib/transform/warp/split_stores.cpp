@@ -35,9 +35,9 @@ struct Cut {
   int swizzle = 128;
   std::int64_t rows = 1;     ///< chunks along the rows
   std::int64_t columns = 1;  ///< and along the columns
-  std::int64_t most = max_buffers;
+  std::int64_t max = max_buffers;
   [[nodiscard]] std::int64_t chunks() const { return rows * columns; }
-  [[nodiscard]] std::int64_t buffers() const { return std::min(chunks(), most); }
+  [[nodiscard]] std::int64_t buffers() const { return std::min(chunks(), max); }
   [[nodiscard]] std::int64_t bytes(int size) const { return buffers() * chunk.product() * size; }
 };
 
@@ -72,10 +72,10 @@ class Split {
   /// stores to places of its own.
   std::optional<analysis::Level> between_turns(Op const& store) {
     analysis::Access const& access = accesses_.of(store).front();
-    std::optional<analysis::Level> most;
+    std::optional<analysis::Level> max;
     for (Op const* at = store.parent_op(); at != nullptr; at = at->parent_op())
-      if (at->is<ir::ForOp>()) most = std::max(most, accesses_.relation(access, access, {at}, function_.warps));
-    return most;
+      if (at->is<ir::ForOp>()) max = std::max(max, accesses_.relation(access, access, {at}, function_.warps));
+    return max;
   }
 
   bool can_be_cut(Op const& store, Cut& cut) {
@@ -89,7 +89,7 @@ class Split {
     if (!target::tma_tensor_errors(analysis::tma_tensor(store, facts_), size).empty()) return false;
     // A copy out of shared memory may not begin before the tensor.
     for (Value const* offset : store.all<ir::StoreOp>("offsets"))
-      if (facts_.facts(*offset).least < 0) return false;
+      if (facts_.facts(*offset).min < 0) return false;
     // A warp's stores through the TMA engine can wait for each other, those of different warps cannot.
     if (between_turns(store) > analysis::Level::warp) return false;
 
@@ -106,7 +106,7 @@ class Split {
       cut.fragment = layout::wgmma_layout(cut.chunk, warps, why);
       cut.memory = layout::swizzled_layout(cut.chunk, size, swizzle, why);
       if (swizzle > 32 && cut.bytes(size) > std::min(max_staging, room_)) continue;
-      if (cut.bytes(size) > room_) cut.most = 1;
+      if (cut.bytes(size) > room_) cut.max = 1;
       cut.staging = layout::swizzled_layout({cut.buffers(), cut.chunk[0], cut.chunk[1]}, size, swizzle, why);
       return cut.fragment != nullptr && cut.memory != nullptr && cut.staging != nullptr;
     }

@@ -5,8 +5,8 @@
 
 namespace tegula::transform {
 
-/// Splits a store of a tile in the layout of products into stores of chunks: as many columns as a swizzled row has, as
-/// many rows as one round of the warps.
+/// Splits a store of a tile in the layout of products into stores of chunks. A chunk has the columns of a swizzled row
+/// and the rows of one round of the warps.
 ///
 ///   before: store %C, %v, %i, %j                   (%v: tile<128x256xbf16, wgmma(8)>)
 ///   after:  %c0 = extract %v {offsets = [0, 0]} : tile<128x64xbf16, wgmma(8)>

@@ -46,7 +46,7 @@ bool give_turns(Block& partition, std::int64_t groups, NamedBarriers& names, ana
                 TargetInfo const& target) {
   std::vector<Products> loops;
   ir::walk(partition, [&](Op& op) {
-    if (!op.is<ir::ForOp>() || !uniformity.runs_alike(op.block())) return;
+    if (!op.is<ir::ForOp>() || !uniformity.is_uniform(op.block())) return;
     if (auto const products = products_of(op.block(), target)) loops.push_back(*products);
   });
   if (loops.empty()) return false;

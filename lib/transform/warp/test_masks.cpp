@@ -19,7 +19,7 @@ using ir::Value;
 /// Registers of a thread from which on a test is cheaper than a mask.
 constexpr int worth_a_test = 16;
 
-/// Whether it stands in a loop other than the one over a persistent kernel's tiles.
+/// True if it is in a loop other than the one over a persistent kernel's tiles.
 bool in_loop_of_tile(Op const& op) {
   Op const* at = op.parent_op();
   while (at != nullptr && (!at->is<ir::ForOp>() || at->as<ir::ForOp>().tiles)) at = at->parent_op();
@@ -35,11 +35,11 @@ bool is_tested(Op const& select) {
 }
 
 /// The ops from a comparison of coordinates to a mask; empty: something else makes it.
-std::vector<Op*> makers_of(Value const& mask) {
-  std::vector<Op*> makers;
+std::vector<Op*> producers_of(Value const& mask) {
+  std::vector<Op*> producers;
   for (Op* at = mask.defining_op(); at != nullptr; at = at->operand()->defining_op()) {
-    makers.push_back(at);
-    if (at->is<ir::CompareOp>()) return {makers.rbegin(), makers.rend()};
+    producers.push_back(at);
+    if (at->is<ir::CompareOp>()) return {producers.rbegin(), producers.rend()};
     if (!at->is<ir::BroadcastOp>()) break;
   }
   return {};
@@ -48,7 +48,7 @@ std::vector<Op*> makers_of(Value const& mask) {
 /// A mask that is worth a test, and the sum that its comparison asks about.
 struct Mask {
   Op* select = nullptr;
-  std::vector<Op*> makers;
+  std::vector<Op*> producers;
   analysis::CoordinateSum sum;
 };
 
@@ -56,30 +56,30 @@ std::optional<Mask> mask_of(Op& select, analysis::CoordinateSums& sums) {
   if (!select.result()->type().is_tile() || select.result()->type().layout()->registers() < worth_a_test ||
       in_loop_of_tile(select) || is_tested(select))
     return std::nullopt;
-  std::vector<Op*> const makers = makers_of(*select.in<ir::SelectOp>("condition"));
-  auto const sum = makers.empty() ? std::nullopt : sums.compared(*makers.front());
+  std::vector<Op*> const producers = producers_of(*select.in<ir::SelectOp>("condition"));
+  auto const sum = producers.empty() ? std::nullopt : sums.compared(*producers.front());
   if (!sum || sum->terms.empty()) return std::nullopt;
-  return Mask{&select, makers, *sum};
+  return Mask{&select, producers, *sum};
 }
 
 void test_first(Mask const& mask) {
   Op& select = *mask.select;
   ir::Builder builder = ir::Builder::before(select);
   builder.set_where(select.where());
-  Value* greatest = builder.index(mask.sum.most);
+  Value* max = builder.index(mask.sum.max);
   for (auto const& [value, factor] : mask.sum.terms) {
     bool const cast = value->type() != ir::Type::index();
     Value* const number = cast ? builder.value(ir::CastOp{}, {value}, ir::Type::index()) : value;
-    greatest = builder.same(ir::AddOp{}, {greatest, builder.same(ir::MulOp{}, {number, builder.index(factor)})});
+    max = builder.same(ir::AddOp{}, {max, builder.same(ir::MulOp{}, {number, builder.index(factor)})});
   }
-  Value* const all = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {greatest, builder.index(0)},
+  Value* const all = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {max, builder.index(0)},
                                    ir::Type::scalar(Element::boolean));
   Op& branch = builder.op(ir::IfOp{}, {all}, {select.result()->type()});
   ir::Builder(branch.add_block()).op(ir::YieldOp{}, {select.lhs()}, {});
   ir::Builder otherwise(branch.add_block());
   otherwise.set_where(select.where());
   ir::ValueMap map;
-  for (Op* maker : mask.makers) otherwise.clone(*maker, map);
+  for (Op* producer : mask.producers) otherwise.clone(*producer, map);
   otherwise.op(ir::YieldOp{}, {otherwise.clone(select, map).result()}, {});
   ir::replace(select, branch.result());
 }

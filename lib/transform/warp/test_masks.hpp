@@ -5,8 +5,8 @@
 
 namespace tegula::transform {
 
-/// Computes a mask of coordinates that may hold everywhere, outside of loops but those over tiles, only where it does
-/// not: of the blocks that skew-dots takes out of a loop few meet a border.
+/// Computes a mask of coordinates only where it hides an element, outside of loops other than those over tiles. Few of
+/// the blocks that skew-dots takes out of a loop are at a border.
 ///
 ///   before: %v = compare %column, splat %b {lt}          after: %all = 127 - %b < 0
 ///           %s = select %v, %x, %hidden                         %s = if %all { %x } else { select %v, %x, %hidden }

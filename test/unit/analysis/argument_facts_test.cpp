@@ -46,8 +46,8 @@ TEST_CASE("argument facts: divisibility, constancy and range go through text", "
     ValueFacts facts;
     for (auto axes = random() % 4; axes > 0; --axes)
       facts.axes.push_back({1 + random() % 256, random() % 1024, std::int64_t{1} << random() % 40});
-    if (random() % 2 == 0) facts.least = -random();
-    if (random() % 2 == 0) facts.greatest = random();
+    if (random() % 2 == 0) facts.min = -random();
+    if (random() % 2 == 0) facts.max = random();
     auto const read = analysis::parse_value_facts(to_string(facts));
     REQUIRE(read.has_value());
     CHECK(*read == facts);

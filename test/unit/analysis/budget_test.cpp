@@ -1,4 +1,4 @@
-// What a kernel takes, counted on IR that no pass has seen.
+// Tests budgets of kernels, counted on IR before any pass.
 #include "analysis/budget.hpp"
 
 #include "support/catch.hpp"

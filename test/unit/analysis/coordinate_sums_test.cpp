@@ -39,8 +39,8 @@ TEST_CASE("coordinate sums: a comparison always holds where the maximum of its s
       "  %m = compare %at, %e {predicate = lt} : tile<1x128xbool>\n");
   auto const sum = below.sum();
   REQUIRE(sum);
-  CHECK(sum->least == -4);
-  CHECK(sum->most == 123);
+  CHECK(sum->min == -4);
+  CHECK(sum->max == 123);
   REQUIRE(sum->terms.size() == 1);
   CHECK(sum->terms[0].first == below.module.kernel().body().argument(1));
   CHECK(sum->terms[0].second == 1);
@@ -51,8 +51,8 @@ TEST_CASE("coordinate sums: greater swaps the sides, and equal adds one") {
   Comparison const from("  %m = compare %c, %s {predicate = ge} : tile<1x128xbool>\n");
   auto const sum = from.sum();
   REQUIRE(sum);
-  CHECK(sum->least == -127);
-  CHECK(sum->most == -1);
+  CHECK(sum->min == -127);
+  CHECK(sum->max == -1);
   CHECK(sum->terms[0].second == 1);
 }
 
@@ -62,8 +62,8 @@ TEST_CASE("coordinate sums: factors multiply intervals and scalars, and other va
       "  %m = compare %at, %s {predicate = le} : tile<1x128xbool>\n");
   auto const sum = scaled.sum();
   REQUIRE(sum);
-  CHECK(sum->least == -254);
-  CHECK(sum->most == -1);
+  CHECK(sum->min == -254);
+  CHECK(sum->max == -1);
   CHECK(sum->terms[0].second == -1);
   Comparison const equal("  %m = compare %c, %s : tile<1x128xbool>\n");
   CHECK_FALSE(equal.sum());

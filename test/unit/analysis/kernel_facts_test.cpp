@@ -59,7 +59,7 @@ TEST_CASE("facts: whole sectors are touched once by neighbouring lanes, at any w
     for (MemoryAccessFacts const& access : facts.accesses) {
       CHECK(access.bytes == bytes);
       CHECK(access.cost == 16);
-      CHECK(access.least == 16);
+      CHECK(access.min == 16);
     }
     CHECK(facts.wasted_sectors() == 0);
     CHECK(facts.narrowest_access() == bytes);
@@ -70,7 +70,7 @@ TEST_CASE("facts: elements apart from each other waste sectors", "[N14]") {
   SECTION("no unit stride: a sector an element") {
     KernelFacts const facts = facts_of("%a: in tensor<?xf32>, %b: out tensor<?xf32>", copy(wide, 0));
     CHECK(facts.accesses.at(0).cost == 128);
-    CHECK(facts.accesses.at(0).least == 16);
+    CHECK(facts.accesses.at(0).min == 16);
     CHECK(facts.wasted_sectors() == 2 * (128 - 16));
   }
   SECTION("a column: a sector a row") {
@@ -78,7 +78,7 @@ TEST_CASE("facts: elements apart from each other waste sectors", "[N14]") {
     KernelFacts const facts =
         facts_of(matrices, "  %x = load %a, %k0, %k0 : " + column + "\n  store %b, %x, %k0, %k0\n");
     CHECK(facts.accesses.at(0).cost == 32);
-    CHECK(facts.accesses.at(0).least == 4);
+    CHECK(facts.accesses.at(0).min == 4);
   }
   SECTION("copies of an element are loaded from one sector and stored by one owner") {
     std::string const one = "tile<8xf32, [lane (1) (2) (4) (0) (0)]>";
@@ -95,11 +95,11 @@ TEST_CASE("facts: the swizzle removes the bank conflicts of a transposition", "[
   REQUIRE(dense.accesses.size() == 4);
   CHECK(dense.accesses[1].kind == Kind::shared_store);
   CHECK(dense.accesses[1].memory == "s");
-  CHECK(dense.accesses[1].cost == dense.accesses[1].least);
+  CHECK(dense.accesses[1].cost == dense.accesses[1].min);
   // 16-byte vectors along a row of 128 bytes: the 8 lanes of a group meet in the same four banks.
   CHECK(dense.accesses[2].kind == Kind::shared_load);
   CHECK(dense.accesses[2].bytes == 16);
-  CHECK(dense.accesses[2].least == 32);
+  CHECK(dense.accesses[2].min == 32);
   CHECK(dense.accesses[2].cost == 8 * 32);
   CHECK(dense.bank_conflicts() == 7 * 32);
   CHECK(swizzled.accesses[2].bytes == 16);

@@ -16,7 +16,7 @@ std::vector<bool> alike(std::string const& body) {
   analysis::Uniformity const uniformity(module);
   std::vector<bool> found;
   ir::walk(module.kernel(), [&](ir::Op& op) {
-    if (op.is<ir::FenceProxyAsyncOp>()) found.push_back(uniformity.runs_alike(*op.parent()));
+    if (op.is<ir::FenceProxyAsyncOp>()) found.push_back(uniformity.is_uniform(*op.parent()));
   });
   return found;
 }

@@ -116,10 +116,10 @@ TEST_CASE("a grid in a launch runs its last number fastest and folds axes beyond
 }
 
 TEST_CASE("an integer that does not fit its parameter is named as given, also an unsigned one") {
-  std::uint64_t const most = std::numeric_limits<std::uint64_t>::max();
-  CHECK_THROWS_WITH(make_argument<arg<std::int64_t>>("k", 2, most),
+  std::uint64_t const max = std::numeric_limits<std::uint64_t>::max();
+  CHECK_THROWS_WITH(make_argument<arg<std::int64_t>>("k", 2, max),
                     test::ContainsSubstring("k: argument 2: 18446744073709551615 does not fit i64"));
-  std::int64_t const least = std::numeric_limits<std::int64_t>::min();
-  CHECK_THROWS_WITH(make_argument<arg<std::int32_t>>("k", 1, least),
+  std::int64_t const min = std::numeric_limits<std::int64_t>::min();
+  CHECK_THROWS_WITH(make_argument<arg<std::int32_t>>("k", 1, min),
                     test::ContainsSubstring("k: argument 1: -9223372036854775808 does not fit i32"));
 }

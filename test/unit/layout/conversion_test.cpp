@@ -207,6 +207,6 @@ TEST_CASE("the scratch of a conversion is the one with the fewest wavefronts", "
     auto const map = AccessMap::get(*registers, *memory, error);
     return bank_cost(*map, vector_plan(*map, 2), 2);
   };
-  CHECK(cost(product, scratch).wavefronts == cost(product, scratch).least);
-  CHECK(cost(rows, scratch).wavefronts == cost(rows, scratch).least);
+  CHECK(cost(product, scratch).wavefronts == cost(product, scratch).min);
+  CHECK(cost(rows, scratch).wavefronts == cost(rows, scratch).min);
 }

@@ -209,21 +209,21 @@ TEST_CASE("floats to integers truncate and saturate", "[math]") {
 }
 
 TEST_CASE("integer arithmetic wraps and never traps", "[math]") {
-  constexpr auto least = std::numeric_limits<std::int32_t>::min();
+  constexpr auto min = std::numeric_limits<std::int32_t>::min();
   constexpr auto least64 = std::numeric_limits<std::int64_t>::min();
-  static_assert(math::div(7, 0) == 0 && math::div(-7, 2) == -3 && math::div(least, -1) == least &&
+  static_assert(math::div(7, 0) == 0 && math::div(-7, 2) == -3 && math::div(min, -1) == min &&
                 math::div(least64, std::int64_t{-1}) == least64);
-  static_assert(math::rem(7, 0) == 7 && math::rem(-7, 2) == -1 && math::rem(least, -1) == 0);
+  static_assert(math::rem(7, 0) == 7 && math::rem(-7, 2) == -1 && math::rem(min, -1) == 0);
   static_assert(math::ceil_div(7, 2) == 4 && math::ceil_div(6, 2) == 3 && math::ceil_div(0, 5) == 0 &&
                 math::ceil_div(7, 0) == 0 && math::ceil_div(7, -2) == 0);
   static_assert(math::ceil_div(std::numeric_limits<std::int32_t>::max(), 2) == 1 << 30);
-  static_assert(math::shift_left(1, 31) == least && math::shift_left(1, 32) == 0 && math::shift_left(1, -1) == 0 &&
+  static_assert(math::shift_left(1, 31) == min && math::shift_left(1, 32) == 0 && math::shift_left(1, -1) == 0 &&
                 math::shift_left(-1, 4) == -16);
-  static_assert(math::shift_right(least, 31) == -1 && math::shift_right(-8, 1) == -4 &&
-                math::shift_right(-8, 99) == -1 && math::shift_right(8, -1) == 0);
-  static_assert(math::wrapping_add(std::numeric_limits<std::int32_t>::max(), 1) == least &&
+  static_assert(math::shift_right(min, 31) == -1 && math::shift_right(-8, 1) == -4 && math::shift_right(-8, 99) == -1 &&
+                math::shift_right(8, -1) == 0);
+  static_assert(math::wrapping_add(std::numeric_limits<std::int32_t>::max(), 1) == min &&
                 math::wrapping_mul(1 << 20, 1 << 20) == 0);
   static_assert(math::min(1.0F, std::numeric_limits<float>::quiet_NaN()) == 1 &&
                 math::max(std::numeric_limits<float>::quiet_NaN(), 2.0F) == 2);
-  CHECK(math::wrapping_sub(least, 1) == std::numeric_limits<std::int32_t>::max());
+  CHECK(math::wrapping_sub(min, 1) == std::numeric_limits<std::int32_t>::max());
 }

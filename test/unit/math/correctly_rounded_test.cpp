@@ -48,7 +48,7 @@ constexpr Row rows[] = {
 /// Describes a float format: bits of its significand and the exponent of its least number.
 struct Format {
   int precision;
-  int least;
+  int min;
 };
 constexpr Format of_f32{24, -149}, of_f64{53, -1074}, of_f16{11, -24}, of_bf16{8, -133};
 
@@ -76,7 +76,7 @@ class Reference {
   /// Gives the error in units of the last place of the exact value. It is infinite where one alone is NaN, or infinite,
   /// or a zero of the other sign. An exact value above the greatest number counts as infinity, one below may be rounded
   /// up to it.
-  double error(double found, Format format, double greatest) {
+  double error(double found, Format format, double max) {
     double const infinity = std::numeric_limits<double>::infinity();
     if (mpfr_nan_p(exact_) != 0 || std::isnan(found))
       return mpfr_nan_p(exact_) != 0 && std::isnan(found) ? 0 : infinity;
@@ -85,14 +85,14 @@ class Reference {
     double number = found;
     if (std::isinf(found)) {  // as the number that would follow the greatest
       int top = 0;
-      std::frexp(greatest, &top);
+      std::frexp(max, &top);
       if (top == 1024) return mpfr_cmpabs_ui_2exp(1024) >= 0 ? 0 : infinity;
       number = std::copysign(std::ldexp(1.0, top), found);
       if (mpfr_cmpabs_ui_2exp(top) >= 0) return 0;
     }
     mpfr_d_sub(difference_, number, exact_, MPFR_RNDN);
-    long const top = mpfr_zero_p(exact_) != 0 ? format.least : mpfr_get_exp(exact_);
-    long const unit = std::max<long>(top - format.precision, format.least);
+    long const top = mpfr_zero_p(exact_) != 0 ? format.min : mpfr_get_exp(exact_);
+    long const unit = std::max<long>(top - format.precision, format.min);
     mpfr_mul_2si(difference_, difference_, -unit, MPFR_RNDN);
     return std::fabs(mpfr_get_d(difference_, MPFR_RNDN));
   }
@@ -138,7 +138,7 @@ std::vector<T> special_places() {
       // Near multiples of pi / 2: the hardest of all f64, and large ones of f32.
       6381956970095103.0 * 0x1p797, 5.319372648326541e255, 16367173 * 0x1p72, 0x1.6ac5b262ca1ffp+849, 1.7179869184e10};
   for (int i = 1; i < 200; ++i) centres.push_back(i * 0.78539816339744831);
-  // Where the reduction of sin and cos drops digits.
+  // Centres where the reduction of sin and cos drops digits.
   for (int shift : {1, 2, 4, 8, 16, 32})
     for (int precision : {24, 53}) centres.push_back(std::ldexp(1.0, 25 * shift + precision + 1));
   for (double const centre : centres) {
@@ -173,8 +173,8 @@ Worst sweep(Row const& row, Function function, Format format, int samples) {
   auto const at = [&](T x) {
     T const found = function(x);
     reference.evaluate(row.exact, static_cast<double>(x));
-    double const greatest = static_cast<double>(std::numeric_limits<T>::max());
-    worst.add(reference.error(static_cast<double>(found), format, greatest), static_cast<double>(x),
+    double const max = static_cast<double>(std::numeric_limits<T>::max());
+    worst.add(reference.error(static_cast<double>(found), format, max), static_cast<double>(x),
               static_cast<double>(found));
   };
   for (T const x : special_places<T>()) at(x);
@@ -203,8 +203,8 @@ TEST_CASE("every f16 and bf16 is rounded once from f32", "[math]") {
         float const x = math::narrow_value(element, static_cast<std::uint16_t>(bits));
         float const found = math::narrow_value(element, math::narrow_bits(element, row.f32(x)));
         reference.evaluate(row.exact, static_cast<double>(x));
-        double const greatest = element == Element::f16 ? 65504 : 0x1.FEp127;
-        worst.add(reference.error(static_cast<double>(found), format, greatest), static_cast<double>(x),
+        double const max = element == Element::f16 ? 65504 : 0x1.FEp127;
+        worst.add(reference.error(static_cast<double>(found), format, max), static_cast<double>(x),
                   static_cast<double>(found));
       }
       // The error of f32 counts for that much of a unit of the narrow format.

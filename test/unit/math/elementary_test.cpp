@@ -146,21 +146,21 @@ template <class T>
 constexpr bool edges_hold() {
   constexpr T infinity = std::numeric_limits<T>::infinity();
   constexpr T nan = std::numeric_limits<T>::quiet_NaN();
-  constexpr T least = std::numeric_limits<T>::denorm_min();
-  constexpr T greatest = std::numeric_limits<T>::max();
+  constexpr T min = std::numeric_limits<T>::denorm_min();
+  constexpr T max = std::numeric_limits<T>::max();
   return math::exp(T{0}) == 1 && math::exp(-T{0}) == 1 && math::exp(infinity) == infinity &&
-         math::exp(-infinity) == 0 && math::exp(greatest) == infinity && math::exp(-greatest) == 0 &&
-         math::exp(least) == 1 && math::is_nan(math::exp(nan)) && math::exp2(T{0}) == 1 &&
-         math::exp2(infinity) == infinity && math::exp2(-infinity) == 0 && math::exp2(greatest) == infinity &&
-         math::exp2(T{10}) == 1024 && math::exp2(T{-3}) == T(0.125) && math::is_nan(math::exp2(nan)) &&
-         math::exp2(T{std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits}) == least &&
+         math::exp(-infinity) == 0 && math::exp(max) == infinity && math::exp(-max) == 0 && math::exp(min) == 1 &&
+         math::is_nan(math::exp(nan)) && math::exp2(T{0}) == 1 && math::exp2(infinity) == infinity &&
+         math::exp2(-infinity) == 0 && math::exp2(max) == infinity && math::exp2(T{10}) == 1024 &&
+         math::exp2(T{-3}) == T(0.125) && math::is_nan(math::exp2(nan)) &&
+         math::exp2(T{std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits}) == min &&
          math::log(T{1}) == 0 && math::log(T{0}) == -infinity && math::log(-T{0}) == -infinity &&
          math::is_nan(math::log(T{-1})) && math::is_nan(math::log(-infinity)) && math::log(infinity) == infinity &&
-         math::is_nan(math::log(nan)) && math::log(least) < -80 && math::log2(T{1}) == 0 &&
+         math::is_nan(math::log(nan)) && math::log(min) < -80 && math::log2(T{1}) == 0 &&
          math::log2(T{0}) == -infinity && math::is_nan(math::log2(T{-1})) && math::log2(infinity) == infinity &&
          math::is_nan(math::log2(nan)) && math::log2(T{8}) == 3 &&
-         math::log2(least) == std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits &&
-         math::log2(greatest) <= std::numeric_limits<T>::max_exponent && math::sqrt(T{0}) == 0 &&
+         math::log2(min) == std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits &&
+         math::log2(max) <= std::numeric_limits<T>::max_exponent && math::sqrt(T{0}) == 0 &&
          math::is_nan(math::sqrt(T{-1})) && math::sqrt(infinity) == infinity && math::is_nan(math::sqrt(nan)) &&
          math::sqrt(T{144}) == 12 && math::rsqrt(T{4}) == T(0.5) && math::rsqrt(T{0}) == infinity &&
          math::rsqrt(-T{0}) == -infinity && math::rsqrt(infinity) == 0;
@@ -171,16 +171,16 @@ template <class T>
 constexpr bool rows_hold() {
   constexpr T infinity = std::numeric_limits<T>::infinity();
   constexpr T nan = std::numeric_limits<T>::quiet_NaN();
-  constexpr T least = std::numeric_limits<T>::denorm_min();
-  constexpr T greatest = std::numeric_limits<T>::max();
+  constexpr T min = std::numeric_limits<T>::denorm_min();
+  constexpr T max = std::numeric_limits<T>::max();
   constexpr auto is_negative_zero = [](T x) { return x == 0 && 1 / math::rsqrt(x) == 0 && math::rsqrt(x) < 0; };
-  return is_negative_zero(math::sin(-T{0})) && math::sin(least) == least && math::is_nan(math::sin(infinity)) &&
-         math::is_nan(math::sin(nan)) && math::sin(T{1}) == -math::sin(T{-1}) && math::sin(greatest) <= 1 &&
-         math::cos(-T{0}) == 1 && math::cos(least) == 1 && math::is_nan(math::cos(-infinity)) &&
-         math::is_nan(math::cos(nan)) && math::cos(greatest) >= -1 && is_negative_zero(math::tanh(-T{0})) &&
-         math::tanh(least) == least && math::tanh(infinity) == 1 && math::tanh(-greatest) == -1 &&
-         math::is_nan(math::tanh(nan)) && is_negative_zero(math::erf(-T{0})) && math::erf(least) == least &&
-         math::erf(-infinity) == -1 && math::erf(greatest) == 1 && math::is_nan(math::erf(nan)) &&
+  return is_negative_zero(math::sin(-T{0})) && math::sin(min) == min && math::is_nan(math::sin(infinity)) &&
+         math::is_nan(math::sin(nan)) && math::sin(T{1}) == -math::sin(T{-1}) && math::sin(max) <= 1 &&
+         math::cos(-T{0}) == 1 && math::cos(min) == 1 && math::is_nan(math::cos(-infinity)) &&
+         math::is_nan(math::cos(nan)) && math::cos(max) >= -1 && is_negative_zero(math::tanh(-T{0})) &&
+         math::tanh(min) == min && math::tanh(infinity) == 1 && math::tanh(-max) == -1 &&
+         math::is_nan(math::tanh(nan)) && is_negative_zero(math::erf(-T{0})) && math::erf(min) == min &&
+         math::erf(-infinity) == -1 && math::erf(max) == 1 && math::is_nan(math::erf(nan)) &&
          is_negative_zero(math::ceil(T(-0.5))) && math::ceil(T(1.25)) == 2 && math::ceil(infinity) == infinity &&
          is_negative_zero(math::trunc(T(-0.5))) && math::trunc(T(-1.75)) == -1 && math::trunc(T(1.75)) == 1 &&
          math::is_nan(math::trunc(nan));

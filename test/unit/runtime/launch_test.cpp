@@ -94,8 +94,8 @@ std::string refusal(std::vector<ParameterInfo> const& parameters, std::vector<Ar
 }  // namespace
 
 TEST_CASE("the launch program evaluates every op without overflow") {
-  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t min = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t max = std::numeric_limits<std::int64_t>::max();
   auto const value = [](LaunchOp op, std::int64_t a, std::int64_t b, std::int64_t c = 0) {
     LaunchProgram program;
     program.steps = {{LaunchOp::constant, 0, 0, 0, a},
@@ -104,18 +104,18 @@ TEST_CASE("the launch program evaluates every op without overflow") {
                      {op, 0, 1, 2, 0}};
     return evaluate(program, {}, 132).back();
   };
-  CHECK(value(LaunchOp::add, most, 1) == least);
-  CHECK(value(LaunchOp::sub, least, 1) == most);
-  CHECK(value(LaunchOp::mul, most, 2) == -2);
+  CHECK(value(LaunchOp::add, max, 1) == min);
+  CHECK(value(LaunchOp::sub, min, 1) == max);
+  CHECK(value(LaunchOp::mul, max, 2) == -2);
   CHECK(value(LaunchOp::div, -7, 2) == -3);
   CHECK(value(LaunchOp::div, 5, 0) == 0);
-  CHECK(value(LaunchOp::div, least, -1) == least);
+  CHECK(value(LaunchOp::div, min, -1) == min);
   CHECK(value(LaunchOp::rem, -7, 2) == -1);
   CHECK(value(LaunchOp::rem, 5, 0) == 5);
-  CHECK(value(LaunchOp::rem, least, -1) == 0);
+  CHECK(value(LaunchOp::rem, min, -1) == 0);
   CHECK(value(LaunchOp::ceil_div, 7, 4) == 2);
   CHECK(value(LaunchOp::ceil_div, 8, 4) == 2);
-  CHECK(value(LaunchOp::ceil_div, most, 2) == most / 2 + 1);
+  CHECK(value(LaunchOp::ceil_div, max, 2) == max / 2 + 1);
   CHECK(value(LaunchOp::ceil_div, 7, 0) == 0);
   CHECK(value(LaunchOp::min, 3, -4) == -4);
   CHECK(value(LaunchOp::max, 3, -4) == 3);

@@ -72,7 +72,7 @@ TEST_CASE("an output whose elements overlap is found") {
 
 TEST_CASE("overlap agrees with the set of bytes on random small tensors") {
   std::mt19937 random(12345);
-  auto const pick = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
+  auto const pick = [&](int min, int max) { return std::uniform_int_distribution<int>(min, max)(random); };
   auto const any = [&] {
     std::vector<std::int64_t> extents;
     std::vector<std::int64_t> strides;

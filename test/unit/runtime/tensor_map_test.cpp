@@ -119,7 +119,7 @@ TEST_CASE("a tensor map takes every element, rank and odd but legal shape") {
   CHECK(refusal(tensor({2, 8}, {(std::int64_t{1} << 39) - 8, 1}), box({1, 8})) == "accepted");
 }
 
-TEST_CASE("the stride of an axis of one element is never looked at") {
+TEST_CASE("the stride of an axis of one element is ignored") {
   constexpr std::int64_t any = std::numeric_limits<std::int64_t>::min();
   CHECK(request(tensor({1, 40}, {any, 1}), box({1, 8})).strides[0] == 80);
   CHECK(request(tensor({1, 13}, {-3, 1}), box({1, 8})).strides[0] == 32);  // rounded up to 16 bytes
@@ -128,7 +128,7 @@ TEST_CASE("the stride of an axis of one element is never looked at") {
         (std::uint64_t{1} << 40) - 16);  // kept below the limit
 }
 
-TEST_CASE("what TMA cannot copy is refused with value and remedy") {
+TEST_CASE("tensors that TMA cannot copy are refused with value and remedy") {
   TensorMapInfo const tile = box({16, 64}, Swizzle::b128);
   CHECK(refusal(dense({100, 64}), tile) == "accepted");
   CHECK(refusal(tensor({100, 64}, {64, 1}, Element::bf16, base + 8), tile) ==
@@ -154,11 +154,11 @@ TEST_CASE("what TMA cannot copy is refused with value and remedy") {
         "gemm: argument 1: TMA copies tensors of 1 to 5 axes but this one has 6; pass a view of fewer axes");
 }
 
-TEST_CASE("facts of an argument say that TMA can step through it exactly when a tensor map of it can be made") {
-  constexpr std::int64_t far = std::int64_t{1} << 40, least = std::numeric_limits<std::int64_t>::min();
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  std::vector<std::int64_t> const strides = {0,  1,   4,   8,       16,          64,       65,    -1,
-                                             -8, -64, far, far / 2, far / 2 - 8, far - 16, least, most - 15};
+TEST_CASE("the facts of an argument allow TMA exactly when its tensor map is valid") {
+  constexpr std::int64_t far = std::int64_t{1} << 40, min = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t max = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::int64_t> const strides = {0,  1,   4,   8,       16,          64,       65,  -1,
+                                             -8, -64, far, far / 2, far / 2 - 8, far - 16, min, max - 15};
   int legal = 0;
   for (Element const element : {Element::bf16, Element::i8, Element::f64})
     for (std::int64_t const outer : strides)
@@ -212,7 +212,7 @@ TEST_CASE("boxes that TMA cannot copy are refused with value and remedy") {
   CHECK_THROWS_AS(request(scalar, box({8})), InternalError);
 }
 
-TEST_CASE("memory stands in for a tensor without elements") {
+TEST_CASE("a tensor map of a tensor without elements gets other memory") {
   Argument const empties[] = {dense({0, 64}), dense({100, 0}), tensor({0, 64}, {-3, 17}, Element::bf16, base + 1)};
   for (Argument const& empty : empties) {
     TensorMapRequest const loaded = request(empty, box({16, 64}));
@@ -326,7 +326,7 @@ TEST_CASE("a pack holds slots, then maps aligned to 128 bytes, and encodes only 
   CHECK(calls == before);
 }
 
-TEST_CASE("blocks of a CUDA grid: bounded, and whole clusters") {
+TEST_CASE("blocks of a CUDA grid are bounded and fill whole clusters") {
   CompiledKernel kernel;
   kernel.name = "gemm";
   CHECK(cuda_blocks(kernel, {5, 3, 2}) == 30);

@@ -115,9 +115,9 @@ void shapes() {
           ">\n  %back = trans %tr {permutation = [1, 0]} : " + t + "\n  store %y, %back, %0, %0\n  return\n}\n",
       {&x, &y});
   CHECK(first_wrong(y, [&](std::int64_t i) {
-          double most = -INFINITY;
-          for (std::int64_t j = 0; j < 32; ++j) most = std::max(most, x.number(i / 32 * 32 + j));
-          return (x.number(i) - most) * static_cast<double>(i % 32 + 1);
+          double max = -INFINITY;
+          for (std::int64_t j = 0; j < 32; ++j) max = std::max(max, x.number(i / 32 * 32 + j));
+          return (x.number(i) - max) * static_cast<double>(i % 32 + 1);
         }) == "");
 }
 

@@ -182,10 +182,10 @@ ir::Constant cast_by_hand(ir::Constant from, Element to) {
     double const x = ir::to_double(from);
     if (is_float(to)) return ir::make_constant(to, x);
     double const low = -std::ldexp(1.0, bits(to) - 1), high = -low;
-    std::int64_t const greatest = INT64_MAX >> (64 - bits(to));
+    std::int64_t const max = INT64_MAX >> (64 - bits(to));
     if (std::isnan(x)) return ir::make_constant(to, std::int64_t{0});
-    if (x >= high) return ir::make_constant(to, greatest);
-    if (x <= low) return ir::make_constant(to, -greatest - 1);
+    if (x >= high) return ir::make_constant(to, max);
+    if (x <= low) return ir::make_constant(to, -max - 1);
     return ir::make_constant(to, static_cast<std::int64_t>(std::trunc(x)));
   }
   std::int64_t const x = ir::to_int(from);
@@ -242,10 +242,10 @@ void elementary_functions() {
       auto const a = random_column(element, count, 17);
       auto const found = apply(std::string(row.name) + " %a", {a}, element);
       int const digits = info(element).mantissa + 1;
-      int const least = element == Element::f64    ? -1074
-                        : element == Element::f32  ? -149
-                        : element == Element::bf16 ? -133
-                                                   : -24;
+      int const min = element == Element::f64    ? -1074
+                      : element == Element::f32  ? -149
+                      : element == Element::bf16 ? -133
+                                                 : -24;
       // 16-bit floats are rounded once more than the f32 they come from.
       samples::Comparison all(element == Element::f64 ? row.bound_f64 : row.bound_f32);
       for (std::int64_t i = 0; i < count; ++i) {
@@ -253,7 +253,7 @@ void elementary_functions() {
         double const rounded = ir::to_double(ir::make_constant(element, static_cast<double>(exact)));
         int exponent = 0;
         std::frexp(exact, &exponent);
-        long double const unit = std::ldexp(1.0L, std::max(exponent - digits, least));
+        long double const unit = std::ldexp(1.0L, std::max(exponent - digits, min));
         double const r = found.number(i);
         bool const finite = std::isfinite(rounded) && std::isfinite(r);
         auto const error = finite ? static_cast<double>((static_cast<long double>(r) - exact) / unit) : r;
@@ -306,10 +306,10 @@ std::vector<void (*)()> test::elementwise_checks() {
 }
 
 TEST_CASE("sum, difference, product and quotient of floats round once", "[sim][F30]") { float_arithmetic(); }
-TEST_CASE("integer arithmetic wraps; division by zero and of the least value are defined", "[sim][F30]") {
+TEST_CASE("integer arithmetic wraps; division by zero and of the minimum are defined", "[sim][F30]") {
   integer_arithmetic();
 }
-TEST_CASE("min and max of floats pass over NaN", "[sim][F30]") { min_max(); }
+TEST_CASE("min and max of floats skip NaN", "[sim][F30]") { min_max(); }
 TEST_CASE("signs, rounding and square roots are exact", "[sim][F30]") { signs_and_rounding(); }
 TEST_CASE("booleans combine bit by bit", "[sim][F30]") { booleans(); }
 TEST_CASE("comparisons are ordered, ne is unordered", "[sim][F30]") { comparisons(); }
@@ -317,5 +317,5 @@ TEST_CASE("select picks element by element", "[sim][F30]") { selection(); }
 TEST_CASE("fma rounds once", "[sim][F30]") { fused(); }
 TEST_CASE("casts between all elements", "[sim][F30]") { casts(); }
 TEST_CASE("bitcast keeps bits", "[sim][F30]") { bitcasts(); }
-TEST_CASE("elementary functions keep the stated error in every element", "[sim][F30]") { elementary_functions(); }
+TEST_CASE("elementary functions keep their error bounds in every element", "[sim][F30]") { elementary_functions(); }
 TEST_CASE("scalars have the same arithmetic as tiles", "[sim][F30]") { scalars(); }

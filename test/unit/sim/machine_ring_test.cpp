@@ -86,7 +86,7 @@ struct Ring {
 };
 
 /// Checks the drain of the pre-arrival scheme. Every empty mbarrier ends with one open phase of `consumers` arrivals
-/// only if it is not refilled, so the drain is part of the protocol: after the loop nothing is left to arrive.
+/// only if it is not refilled. So the drain is part of the protocol: after the loop no arrival is left.
 Simulation simulate(Ring& ring) {
   return Simulation({.shared_bytes = 8192}, [&ring](Machine& m) { ring.build(m); });
 }

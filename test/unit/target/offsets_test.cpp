@@ -39,7 +39,7 @@ static_assert(Adds<ByteOffset, ByteOffset> && Subtracts<ElementOffset, ElementOf
 static_assert(!mixes<ElementOffset, ByteOffset>);
 static_assert(!mixes<ElementOffset, std::int64_t> && !mixes<ByteOffset, std::int64_t>);
 
-// Where the two meet: a layout counts elements; swizzles and copies count bytes.
+// The two meet here: a layout counts elements; swizzles and copies count bytes.
 template <class Address>
 concept Swizzles = requires(Address at) {
   swizzled_address(at, 128);

@@ -146,7 +146,7 @@ TEST_CASE("banks: the reference's examples", "[layout][access]") {
     BankCost const all = bank_cost(map, plan, bytes);
     int const count = static_cast<int>(plan.accesses.size());
     REQUIRE(all.wavefronts % count == 0);
-    return BankCost{all.wavefronts / count, all.least / count};
+    return BankCost{all.wavefronts / count, all.min / count};
   };
   // Pairs of bf16 of an accumulator: rows of 128 bytes without a swizzle, then with each.
   CHECK(cost(wgmma({64, 64}), dense_layout({64, 64}), 2) == BankCost{8, 1});
@@ -204,7 +204,7 @@ TEST_CASE("matrix instructions: fragments to and from swizzled tiles", "[layout]
     CHECK(plan->matrices == test.matrices);
     CHECK(loads(*plan, map, *test.registers, *test.memory, test.bytes));
     BankCost const cost = bank_cost(map, *plan, test.bytes);
-    CHECK((cost.wavefronts == cost.least) == test.free_of_conflicts);
+    CHECK((cost.wavefronts == cost.min) == test.free_of_conflicts);
     CHECK_FALSE(target::matrix_plan(map, test.bytes, !test.transposed, error));
     for (Layout const* wrong : test::spoiled(*test.registers)) {
       CHECK_FALSE(loads(*plan, map, *wrong, *test.memory, test.bytes));

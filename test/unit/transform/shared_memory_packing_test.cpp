@@ -32,14 +32,14 @@ struct Random {
     return ranges[a].first <= ranges[b].last && ranges[b].first <= ranges[a].last;
   }
   [[nodiscard]] std::int64_t max_live() const {
-    std::int64_t most = 0;
+    std::int64_t max = 0;
     for (int at = 0; at < 60; ++at) {
       std::int64_t sum = 0;
       for (std::size_t i = 0; i < items.size(); ++i)
         if (ranges[i].first <= at && at <= ranges[i].last) sum += items[i].bytes;
-      most = std::max(most, sum);
+      max = std::max(max, sum);
     }
-    return most;
+    return max;
   }
   [[nodiscard]] std::vector<std::int64_t> packed() const {
     return pack(

@@ -41,11 +41,11 @@ Values Assembly::call(std::string const& text, AsmEffect effect) {
   if (!constraints.empty() && constraints[0] == ',') constraints.erase(0, 1);
   Values arguments = arguments_;
   arguments.insert(arguments.end(), tied_.begin(), tied_.end());
-  llvm::Value* const made = inline_ptx(b_, result, text, constraints, arguments, effect);
+  llvm::Value* const call = inline_ptx(b_, result, text, constraints, arguments, effect);
   if (results_.empty()) return {};
-  if (results_.size() == 1) return {made};
+  if (results_.size() == 1) return {call};
   Values values;
-  for (unsigned i = 0; i < results_.size(); ++i) values.push_back(b_.CreateExtractValue(made, i));
+  for (unsigned i = 0; i < results_.size(); ++i) values.push_back(b_.CreateExtractValue(call, i));
   return values;
 }
 
