@@ -1,4 +1,4 @@
-// expect: && would skip its right side by a truth that is not known while the kernel is traced: use &
+// expect: && cannot skip its right side, because its left side is not known while the kernel is traced: use &
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

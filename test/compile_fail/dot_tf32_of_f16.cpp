@@ -1,4 +1,4 @@
-// expect: dot: tf32 is a way to multiply float; other elements have one way, so leave it out
+// expect: dot: tf32 is a precision for float; leave it out for other elements
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: a fractional scalar meets an integer element, which it never widens: cast the tile first
+// expect: a fractional scalar does not convert an integer tile: cast the tile first
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

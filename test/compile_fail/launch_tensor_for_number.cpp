@@ -1,4 +1,4 @@
-// expect: launch: the kernel takes a number here, the argument is none
+// expect: launch: the kernel takes a number here, but the argument is not a number
 // rows: N3
 #include <vector>
 

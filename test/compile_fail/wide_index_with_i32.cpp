@@ -1,4 +1,4 @@
-// expect: a 64-bit index meets an i32 tile and would be cut
+// expect: a 64-bit index is combined with an i32 tile and would be truncated
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: a run-time scalar meets an element that does not hold its values, and nothing is rounded silently
+// expect: a run-time scalar has values that the tile's element does not hold, and is not rounded implicitly
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

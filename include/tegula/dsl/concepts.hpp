@@ -52,8 +52,8 @@ inline constexpr bool named_recipe = false;
 template <RecipeLike X>
 inline constexpr bool named_recipe<X&> = !InvalidLike<X>;
 
-#define TEGULA_NAMED_RECIPE                                                                                       \
-  "an expression of tiles is a recipe that is used up once; to use it by name, write `tile x = ...` in place of " \
+#define TEGULA_NAMED_RECIPE                                                                              \
+  "an expression of tiles is a recipe for one use; to use it by name, write `tile x = ...` in place of " \
   "`auto x = ...` (or let(...) in generic code)"
 
 /// Refuses conversion to bool: a traced value has none while the kernel is traced.

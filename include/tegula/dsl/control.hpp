@@ -278,9 +278,8 @@ requires(!detail::TileLike<Body> &&
     trace::Id const upper = recorder.index_value(range.upper, where);
     trace::Id const step = recorder.index_value(range.step, where);
     recorder.begin_loop(lower, upper, step, {nullptr, 0}, {depth, distance, factor}, where);
-    static_assert(
-        std::is_void_v<decltype(Call::call(body, recorder))>,
-        "loop: a body that returns something carries it, so the loop needs its first value: loop(count, init, body)");
+    static_assert(std::is_void_v<decltype(Call::call(body, recorder))>,
+                  "loop: a returned value is carried, so the loop needs its initial value: loop(count, init, body)");
     Call::call(body, recorder);
     recorder.end_loop({nullptr, 0});
   }
@@ -330,7 +329,7 @@ auto if_(C const& condition, Then&& then_branch, Else&& else_branch, location wh
 /// Runs a branch that works by its stores.
 template <class C, class Then>
 void if_(C const& condition, Then&& then_branch, location where = location::current()) {
-  static_assert(std::is_void_v<decltype(then_branch())>, "if_: a branch that returns something needs its else");
+  static_assert(std::is_void_v<decltype(then_branch())>, "if_: a branch that returns a value needs an else branch");
   if_(
       condition, static_cast<Then&&>(then_branch), [] {}, where);
 }

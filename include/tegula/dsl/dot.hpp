@@ -86,9 +86,10 @@ constexpr void check_dot() {
                     "dot: the first operand is M x K and the second K x N, but the two K differ");
     static_assert(elements_go_together<element_t<A>, element_t<B>>,
                   "dot: the operands have different elements, and only e4m3 and e5m2 go together: use cast<T>(...)");
-    static_assert(multiplied,
-                  "dot: there are products of std::int8_t, e4m3, e5m2, f16, bf16, float and double: use cast<T>(...)");
-    static_assert(precision_fits, "dot: tf32 is a way to multiply float; other elements have one way, so leave it out");
+    static_assert(
+        multiplied,
+        "dot: the elements of a product are std::int8_t, e4m3, e5m2, f16, bf16, float and double: use cast<T>(...)");
+    static_assert(precision_fits, "dot: tf32 is a precision for float; leave it out for other elements");
   }
 }
 

@@ -394,7 +394,7 @@ constexpr auto select(host<bool> condition, A const& a, B const& b) {
 template <ElementType T, ElementType U>
 constexpr host<T> cast(host<U> x) {
   static_assert(!std::is_same_v<T, bool> || std::is_same_v<U, bool>,
-                "cast: nothing converts to bool; compare, for instance x != 0");
+                "cast: conversion to bool is not supported; compare, for instance x != 0");
   if constexpr (std::is_same_v<T, U>)
     return x;
   else if constexpr (detail::NarrowFloat<T> || detail::NarrowFloat<U>) {

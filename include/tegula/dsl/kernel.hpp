@@ -53,12 +53,12 @@ inline constexpr bool has_members<X, std::integer_sequence<int, i...>> = require
 
 // Counts the members of an aggregate, from the maximum down: with fewer initialisers than members, the rest would need
 // default constructors.
-template <class X, int most = 12>
+template <class X, int max = 12>
 constexpr int member_count() {
-  if constexpr (most == 0 || has_members<X, std::make_integer_sequence<int, most>>)
-    return most;
+  if constexpr (max == 0 || has_members<X, std::make_integer_sequence<int, max>>)
+    return max;
   else
-    return member_count<X, most - 1>();
+    return member_count<X, max - 1>();
 }
 
 template <class... X>

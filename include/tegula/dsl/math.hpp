@@ -148,7 +148,7 @@ constexpr auto cast(A&& a, location where = location::current()) {
   constexpr bool to_bool = std::is_same_v<T, bool> && !std::is_same_v<From, bool>;
   constexpr bool number = !to_bool;
   detail::check_operands<detail::unary_problem<A>(detail::Domain::any), A, A>();
-  static_assert(number, "cast: nothing converts to bool; compare, for instance x != 0");
+  static_assert(number, "cast: conversion to bool is not supported; compare, for instance x != 0");
   if constexpr (detail::named_recipe<A> || detail::TensorLike<A> || detail::is_invalid<A> || to_bool) {
     return detail::Invalid<T, typename detail::SelectShape<A>::type>();
   } else if constexpr (detail::TileLike<A>) {

@@ -206,17 +206,16 @@ constexpr void check_operands() {
   static_assert(values, "the other operand is neither a tile, nor a traced scalar, nor a number");
   static_assert(one_unit, TEGULA_ELEM_APART);
   static_assert(bool_apart, "a bool is not a number: masks go into select, &, |, ^ and !; use cast to count them");
-  static_assert(fits_integer,
-                "a fractional scalar meets an integer element, which it never widens: cast the tile first");
-  static_assert(
-      fits_i32,
-      "a 64-bit index meets an i32 tile and would be cut: make the tile i64 (iota<std::int64_t>) or cast<int>(index)");
+  static_assert(fits_integer, "a fractional scalar does not convert an integer tile: cast the tile first");
+  static_assert(fits_i32,
+                "a 64-bit index is combined with an i32 tile and would be truncated: make the tile i64 "
+                "(iota<std::int64_t>) or cast<int>(index)");
   static_assert(
       scalar_fits,
-      "a run-time scalar meets an element that does not hold its values, and nothing is rounded silently: cast the "
+      "a run-time scalar has values that the tile's element does not hold, and is not rounded implicitly: cast the "
       "scalar to the tile's element, for instance cast<bf16>(x)");
   static_assert(same_element,
-                "the operands have different elements and nothing is converted silently: use cast<T>(...)");
+                "the operands have different elements and are not converted implicitly: use cast<T>(...)");
   static_assert(wide, TEGULA_NARROW_ELEMENT);
   static_assert(
       defined,
@@ -435,14 +434,14 @@ template <class A, class B>
 requires detail::TracedPair<A, B>
 constexpr auto operator&&(A&&, B&& b) {
   static_assert(detail::never<A>,
-                "&& would skip its right side by a truth that is not known while the kernel is traced: use &");
+                "&& cannot skip its right side, because its left side is not known while the kernel is traced: use &");
   return static_cast<B&&>(b);
 }
 template <class A, class B>
 requires detail::TracedPair<A, B>
 constexpr auto operator||(A&&, B&& b) {
   static_assert(detail::never<A>,
-                "|| would skip its right side by a truth that is not known while the kernel is traced: use |");
+                "|| cannot skip its right side, because its left side is not known while the kernel is traced: use |");
   return static_cast<B&&>(b);
 }
 

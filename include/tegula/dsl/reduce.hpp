@@ -42,7 +42,7 @@ constexpr auto reduce(std::remove_reference_t<A>& a, location where) {
   constexpr bool wide = !is_narrow<T> || is_invalid<A>;
   constexpr bool in_range = at >= 0 || is_invalid<A>;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(number, "a reduction is for numbers, and a bool is none: cast the mask first");
+  static_assert(number, "a reduction is for numbers, and a bool is not a number: cast the mask first");
   static_assert(wide, TEGULA_NARROW_ELEMENT);
   static_assert(in_range, "a reduction along an axis that the tile does not have");
   if constexpr (!used_once || !number || !wide || at < 0 || is_invalid<A>)

@@ -258,7 +258,8 @@ constexpr bool check() {
                 "launch: the number of arguments differs from the number of the kernel's parameters");
   static_assert(unlike<mistake, Mistake::not_a_tensor>,
                 "launch: the kernel takes a tensor here: a buffer, a view, or a type with data() and extents");
-  static_assert(unlike<mistake, Mistake::not_a_number>, "launch: the kernel takes a number here, the argument is none");
+  static_assert(unlike<mistake, Mistake::not_a_number>,
+                "launch: the kernel takes a number here, but the argument is not a number");
   static_assert(unlike<mistake, Mistake::number_kind>, "launch: a number of another kind than the kernel's parameter");
   static_assert(unlike<mistake, Mistake::element>, "launch: an argument's element differs from the kernel's parameter");
   static_assert(unlike<mistake, Mistake::rank>, "launch: an argument's rank differs from the kernel's parameter");

@@ -1,8 +1,8 @@
 // Records a trace: the few non-template calls behind all of dsl/. Types end here.
 //
 // The calls are kept as a draft: nodes, regions and the effects of each region in program order. finish() emits the IR
-// from the draft by one walk from the effects and yields, operands left to right. So the order in which a compiler
-// evaluates arguments never shows. A node without uses is never emitted.
+// by one walk from the effects and yields, operands left to right. So the order in which a compiler evaluates arguments
+// never shows. A node without uses is never emitted.
 #pragma once
 
 #include <cstdint>
@@ -133,7 +133,7 @@ class Recorder {
   void require(Id condition, char const* message, location where);
 
   // Record statements with regions. Results of a loop or branch are ids first, first + 1, ...
-  void begin_loop(Id lower, Id upper, Id step, Ids inits, LoopHints const& wishes, location where);
+  void begin_loop(Id lower, Id upper, Id step, Ids inits, LoopHints const& hints, location where);
   [[nodiscard]] Id region_argument(int i) const;
   Id end_loop(Ids yields);
   void begin_if(Id condition, location where);
