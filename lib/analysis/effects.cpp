@@ -52,12 +52,17 @@ ir::ParameterAttributes const& parameter_of(ir::Value const& tensor) {
   return function->parameter_attributes()[static_cast<std::size_t>(tensor.index())];
 }
 
-bool reads_constant_memory(ir::Op const& load) {
-  if (!load.is<ir::LoadOp>() || parameter_of(*load.in<ir::LoadOp>("tensor")).direction != Direction::in) return false;
-  return load.in<ir::LoadOp>("tensor")
-      ->owner_block()
-      ->parent_function()
-      ->is_kernel();  // a callee's in may be the caller's inout
+bool is_global_read(ir::Op const& op) {
+  ir::Effects const& effects = op.info().effects;
+  if (effects.count != 1 || op.info().has(ir::block_op)) return false;
+  return effects.list[0].space == ir::Space::global && effects.list[0].access == ir::Access::read;
+}
+
+bool reads_constant_memory(ir::Op const& read) {
+  if (!is_global_read(read)) return false;
+  ir::Value const& tensor = *read.in("tensor");
+  // A callee's in may be the caller's inout.
+  return parameter_of(tensor).direction == Direction::in && tensor.owner_block()->parent_function()->is_kernel();
 }
 
 }  // namespace tegula::analysis

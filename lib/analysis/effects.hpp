@@ -20,8 +20,12 @@ bool removable(ir::Op const& op);
 /// Gives the attributes of the parameter that a tensor value names, in its function; every tensor is one.
 ir::ParameterAttributes const& parameter_of(ir::Value const& tensor);
 
-/// True for a load whose value no store of this kernel can change: its tensor is an in parameter, which never aliases a
-/// written one.
-bool reads_constant_memory(ir::Op const& load);
+/// True for an op whose only effect is an ordinary read of global memory: a load or a gather.
+bool is_global_read(ir::Op const& op);
+/// True for such a read whose value no store of this kernel can change: its tensor is an in parameter of a kernel,
+/// which never aliases a written one.
+bool reads_constant_memory(ir::Op const& read);
+/// True for an op that gives the same results wherever it stands: pure, or a read of constant memory.
+inline bool is_movable(ir::Op const& op) { return op.pure() || reads_constant_memory(op); }
 
 }  // namespace tegula::analysis

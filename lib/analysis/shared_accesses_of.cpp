@@ -126,6 +126,18 @@ void SharedAccesses::add(Op const& op, std::vector<Access>& into) {
     return by_map ? *op.in("map")->defining_op()->in<TensorMapOp>("tensor") : *op.in("tensor");
   };
 
+  // Elements at indices that are not known here: some part of the tensor.
+  auto const somewhere = [&](Type const& tile, bool write) {
+    Access access;
+    access.op = &op;
+    access.space = Space::global;
+    access.write = write;
+    access.slice.root = &tensor();
+    access.slice.whole = true;
+    distributed(access, tile, write);
+    return access;
+  };
+
   switch (op.kind()) {
     case OpKind::SharedLoadOp: {
       Access access = shared_access(op, *op.operand(), false);
@@ -140,7 +152,8 @@ void SharedAccesses::add(Op const& op, std::vector<Access>& into) {
       break;
     }
     case OpKind::LoadOp:
-      if (op.result()->type().is_tile() && op.result()->type().layout() != nullptr && written_by_someone(tensor())) {
+      if ((op.result()->type().is_scalar() || op.result()->type().layout() != nullptr) &&
+          written_by_someone(tensor())) {
         Access access = global(tensor(), op.result()->type().shape(), false);
         distributed(access, op.result()->type(), false);
         into.push_back(access);
@@ -155,6 +168,17 @@ void SharedAccesses::add(Op const& op, std::vector<Access>& into) {
       }
       break;
     }
+    case OpKind::GatherOp:
+      if (written_by_someone(tensor())) into.push_back(somewhere(op.result()->type(), false));
+      break;
+    case OpKind::ScatterOp:
+      into.push_back(somewhere(op.in<ScatterOp>("tile")->type(), true));
+      break;
+    case OpKind::AtomicUpdateOp:
+    case OpKind::CompareExchangeOp:
+      into.push_back(somewhere(op.in("tile")->type(), true));
+      into.back().atomic = true;
+      break;
     case OpKind::AtomicOp: {
       Access access = global(tensor(), {}, true);
       access.atomic = true;

@@ -265,11 +265,16 @@ static bool box_of(Rule& rule, Type const& tile) {
   Type const& tensor = rule.operand("tensor");
   if (!rule.require(tensor.is_tensor(), rule.says("tensor") + " but must be a tensor")) return false;
   return rule.require(tile.element() == tensor.element() && tile.rank() <= tensor.rank(),
-                      "tile " + to_string(tile) + " is not a box of " + to_string(tensor));
+                      to_string(tile) + " is not a box of " + to_string(tensor));
 }
 
 void apply(Rule& rule, LoadOp const& op) {
-  if (!rule.stated_tile() || !box_of(rule, rule.stated[0])) return;
+  if (!rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;
+  Type const& result = rule.stated[0];
+  if (!rule.require(result.is_tile() || result.is_scalar(),
+                    "the result is " + to_string(result) + " but must be a tile or a scalar") ||
+      !box_of(rule, result))
+    return;
   offsets(rule);
   rule.require(op.pad.element == rule.stated[0].element(),
                "pad is " + to_string(op.pad) + " but the tile holds " + std::string(name(rule.stated[0].element())));
@@ -279,6 +284,79 @@ void apply(Rule& rule, LoadOp const& op) {
 void apply(Rule& rule, StoreOp const&) {
   if (!rule.tile_operand("tile") || !box_of(rule, rule.operand("tile"))) return;
   offsets(rule);
+}
+
+/// Requires one index per axis of the tensor: a tile of whole numbers like `elements`, or a scalar.
+static void indices_of(Rule& rule, Type const& elements) {
+  Type const& tensor = rule.operand("tensor");
+  auto const given = rule.all("indices").size();
+  rule.require(static_cast<int>(given) == tensor.rank(),
+               std::to_string(given) + (given == 1 ? " index" : " indices") + " for tensor " + to_string(tensor));
+  for (int i = rule.position("indices"); i < static_cast<int>(rule.operands.size()); ++i) {
+    Type const& index = rule.operand(i);
+    bool const alike =
+        elements.is_tile() && is_whole(index.element()) && index == elements.with_element(index.element());
+    rule.require(index == Type::index() || alike,
+                 rule.says(i) + " but must be i64" +
+                     (elements.is_tile() ? ", or i32 or i64 elements of " + to_string(elements) : ""));
+  }
+}
+
+void apply(Rule& rule, GatherOp const& op) {
+  if (!rule.stated_tile() ||
+      !rule.require(rule.operand("tensor").is_tensor(), rule.says("tensor") + " but must be a tensor"))
+    return;
+  Type const& result = rule.stated[0];
+  rule.require(result.element() == rule.operand("tensor").element(),
+               "the result holds " + std::string(name(result.element())) + " but " + rule.says("tensor"));
+  rule.require(op.pad.element == result.element(),
+               "pad is " + to_string(op.pad) + " but the tile holds " + std::string(name(result.element())));
+  indices_of(rule, result);
+  rule.result(result);
+}
+
+/// Checks the tensor, the indices and the tiles or scalars of elements from operand 1 on, `count` of them.
+static bool elements_at(Rule& rule, int count, bool scalars) {
+  Type const& tensor = rule.operand("tensor");
+  Type const& elements = rule.operand("tile");
+  if (!rule.require(tensor.is_tensor(), rule.says("tensor") + " but must be a tensor") ||
+      !rule.require(elements.is_tile() || (scalars && elements.is_scalar()),
+                    rule.says("tile") + (scalars ? " but must be a tile or a scalar" : " but must be a tile")))
+    return false;
+  rule.require(elements.element() == tensor.element(), rule.says("tile") + " but " + rule.says("tensor"));
+  for (int i = 1; i <= count; ++i)
+    rule.require(rule.operand(i) == elements, rule.says(i) + " but " + rule.says("tile"));
+  indices_of(rule, elements);
+  return !rule.failed;
+}
+
+void apply(Rule& rule, ScatterOp const&) { elements_at(rule, 1, false); }
+
+void apply(Rule& rule, AtomicUpdateOp const& op) {
+  if (!elements_at(rule, 1, true)) return;
+  Element const element = rule.operand("tile").element();
+  switch (op.combine) {
+    case AtomicCombine::add:
+    case AtomicCombine::min:
+    case AtomicCombine::max:
+      rule.require(is_arithmetic(element), rule.says("tile") + " but atomics combine numbers of 16 bits or more");
+      break;
+    case AtomicCombine::bit_and:
+    case AtomicCombine::bit_or:
+    case AtomicCombine::bit_xor:
+      rule.require(is_whole(element), rule.says("tile") + " but bits are combined of i32 and i64");
+      break;
+    case AtomicCombine::exchange:
+      rule.require(bits(element) >= 32, rule.says("tile") + " but 32 or 64 bits are exchanged");
+      break;
+  }
+  rule.result(rule.operand("tile"));
+}
+
+void apply(Rule& rule, CompareExchangeOp const&) {
+  if (!elements_at(rule, 2, true)) return;
+  rule.require(bits(rule.operand("tile").element()) >= 32, rule.says("tile") + " but 32 or 64 bits are exchanged");
+  rule.result(rule.operand("tile"));
 }
 
 // Launch.

@@ -33,6 +33,11 @@ struct OpInfo {
   void (*list_fields)(void* op, std::vector<FieldRef>& out);
 
   [[nodiscard]] bool has(Trait trait) const { return (traits & trait) != 0; }
+  /// True for an op that reads and writes the same memory at once.
+  [[nodiscard]] bool atomic() const {
+    return effects.count == 2 && effects.list[0].space == effects.list[1].space &&
+           effects.list[0].operand == effects.list[1].operand && effects.list[0].access != effects.list[1].access;
+  }
   /// Gives the position of the operand of that name, or of the first one of the last name of a variadic op.
   /// InternalError for a name that the op does not list.
   [[nodiscard]] int position(std::string_view operand) const;

@@ -210,9 +210,16 @@ class Verifier {
       case OpKind::CallOp:
         check_call(op);
         break;
+      case OpKind::AtomicUpdateOp:
+      case OpKind::CompareExchangeOp:
+        check_access(op, Direction::in, "is an in parameter; only inout is changed atomically");
+        check_access(op, Direction::out, "is an out parameter; only inout is changed atomically");
+        break;
+      case OpKind::GatherOp:
       case OpKind::LoadOp:
         check_access(op, Direction::out, "is an out parameter; only in and inout are read");
         break;
+      case OpKind::ScatterOp:
       case OpKind::StoreOp:
         check_access(op, Direction::in, "is an in parameter; only out and inout are written");
         break;

@@ -263,7 +263,10 @@ void Launch::race(ReportKind kind, Agent const& agent, Op const& op, Shadow::Acc
                   std::int64_t const* coordinates) {
   Grid const other = block_of(earlier.block, result_.grid);
   report(kind, &op, earlier.op, agent.block(), other, [&] {
-    auto const verb = [](Op const& access) { return access.is<StoreOp>() ? " stores to " : " loads "; };
+    auto const verb = [](Op const& access) {
+      if (access.info().atomic()) return " changes ";
+      return access.info().effects.list[0].access == Access::write ? " stores to " : " loads ";
+    };
     return "block " + block_text(agent.block()) + verb(op) + element_text(tensor, coordinates) + ", which block " +
            block_text(other) + verb(*earlier.op) + "too; blocks run in any order";
   });
@@ -274,7 +277,8 @@ void Launch::note_store(Agent const& agent, Op const& op, int tensor, void const
   Shadow::Cell& cell = shadow_.cell(address);
   Shadow::Access const mine{agent.linear_block(), &op};
   if (options_.check_races) {
-    if (!cell.store.none() && cell.store.block != mine.block)
+    bool const both_atomic = op.info().atomic() && !cell.store.none() && cell.store.op->info().atomic();
+    if (!cell.store.none() && cell.store.block != mine.block && !both_atomic)
       race(ReportKind::write_race, agent, op, cell.store, tensor, coordinates);
     for (Shadow::Access const& load : cell.loads)
       if (!load.none() && load.block != mine.block) {

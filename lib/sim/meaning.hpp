@@ -59,6 +59,10 @@ TEGULA_SIM_MEANING(DotOp);
 // memory.cpp
 TEGULA_SIM_MEANING(LoadOp);
 TEGULA_SIM_MEANING(StoreOp);
+TEGULA_SIM_MEANING(GatherOp);
+TEGULA_SIM_MEANING(ScatterOp);
+TEGULA_SIM_MEANING(AtomicUpdateOp);
+TEGULA_SIM_MEANING(CompareExchangeOp);
 #undef TEGULA_SIM_MEANING
 
 /// Throws a UserError for block ops: warps run them (lib/sim/block), blocks do not.

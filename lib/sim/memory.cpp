@@ -1,6 +1,7 @@
 // Implements loads and stores of global memory.
 #include <algorithm>
 
+#include "sim/indices.hpp"
 #include "sim/meaning.hpp"
 #include "sim/memory_element.hpp"
 #include "tegula/math/functions.hpp"
@@ -36,14 +37,9 @@ class Box {
     std::int64_t at[max_rank] = {};
     std::int64_t coordinates[max_rank] = {};
     for (std::int64_t i = 0; i < tile_.elements(); ++i) {
-      bool inside = true;
-      std::int64_t offset = 0;
-      for (int axis = 0; axis < tensor_.extents.size(); ++axis) {
+      for (int axis = 0; axis < tensor_.extents.size(); ++axis)
         coordinates[axis] = offsets_[axis] + (axis < lead ? 0 : at[axis - lead]);
-        inside = inside && coordinates[axis] >= 0 && coordinates[axis] < tensor_.extents[axis];
-        if (inside) offset = math::wrapping_add(offset, math::wrapping_mul(coordinates[axis], tensor_.strides[axis]));
-      }
-      visit(i, inside ? checked(address(offset), coordinates) : nullptr, coordinates);
+      visit(i, locate(agent_, op_, tensor_number_, coordinates), coordinates);
       for (int axis = shape.size() - 1; axis >= 0; --axis) {
         if (++at[axis] < shape[axis]) break;
         at[axis] = 0;
@@ -55,25 +51,6 @@ class Box {
   [[nodiscard]] Element element() const { return tensor_.element; }
 
  private:
-  /// Computes addresses as integers: those of a wrong view may point anywhere.
-  [[nodiscard]] std::byte* address(std::int64_t offset) const {
-    auto const distance = static_cast<std::uintptr_t>(offset) * static_cast<std::uintptr_t>(bytes(tensor_.element));
-    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(tensor_.data) + distance);
-  }
-
-  std::byte* checked(std::byte* element, std::int64_t const* coordinates) const {
-    if (tensor_.memory_end == nullptr) return element;
-    auto const number = [](void const* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); };
-    auto const begin = number(tensor_.memory_begin), end = number(tensor_.memory_end), at = number(element);
-    if (at >= begin && at < end && end - at >= static_cast<std::uintptr_t>(bytes(tensor_.element))) return element;
-    agent_.report(ReportKind::outside_memory, op_, [&] {
-      return agent_.launch().element_text(tensor_number_, coordinates) + " lies outside the view's memory (" +
-             std::to_string(static_cast<std::intptr_t>(at - begin)) + " bytes from its start, which holds " +
-             std::to_string(end - begin) + ")";
-    });
-    return nullptr;
-  }
-
   Agent& agent_;
   Op const& op_;
   int tensor_number_;
@@ -89,11 +66,7 @@ void execute(Agent& agent, Op const& op, LoadOp const& attributes) {
   Box const box(agent, op, result.type());
   bool const noted = agent.launch().loads_noted(box.tensor_number());
   with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
-    T pad{};
-    if constexpr (std::is_floating_point_v<T>)
-      pad = static_cast<T>(to_double(attributes.pad));
-    else
-      pad = static_cast<T>(to_int(attributes.pad));
+    T const pad = constant_as<T>(attributes.pad);
     T* const to = result.data<T>();
     box.each([&](std::int64_t i, std::byte const* address, std::int64_t const* coordinates) {
       to[i] = address == nullptr ? pad : read_element<T>(address, box.element());
@@ -114,6 +87,85 @@ void execute(Agent& agent, Op const& op, StoreOp const&) {
       if (noted) agent.launch().note_store(agent, op, box.tensor_number(), address, coordinates);
       write_element(address, box.element(), from[i]);
     });
+  });
+}
+
+// --- elements at indices ---------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Calls visit(i, address, coordinates) for each of `count` elements; address as for Box.
+template <class Visit>
+void each_indexed(Agent& agent, Op const& op, std::int64_t count, Visit const& visit) {
+  Indices const indices(agent, op);
+  int const tensor = agent.tensor(*op.in("tensor"));
+  std::int64_t coordinates[max_rank] = {};
+  for (std::int64_t i = 0; i < count; ++i) {
+    indices.get(i, coordinates);
+    visit(i, locate(agent, op, tensor, coordinates), coordinates);
+  }
+}
+
+/// Replaces elements by what `changed(i, old)` gives, and sets the result to the old ones.
+template <class Changed>
+void change_each(Agent& agent, Op const& op, Changed const& changed) {
+  Value result = agent.fresh(op);
+  int const tensor = agent.tensor(*op.in("tensor"));
+  bool const noted = agent.launch().options().check_races;
+  with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
+    T* const to = result.data<T>();
+    each_indexed(agent, op, result.count(), [&](std::int64_t i, std::byte* address, std::int64_t const* coordinates) {
+      if (address == nullptr) return;
+      if (noted) agent.launch().note_store(agent, op, tensor, address, coordinates);
+      to[i] = read_element<T>(address, result.element());
+      write_element(address, result.element(), changed(i, to[i]));
+    });
+  });
+  agent.set(*op.result(), std::move(result));
+}
+
+}  // namespace
+
+void execute(Agent& agent, Op const& op, GatherOp const& attributes) {
+  Value result = agent.fresh(op);
+  int const tensor = agent.tensor(*op.in<GatherOp>("tensor"));
+  bool const noted = agent.launch().loads_noted(tensor);
+  with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
+    T const pad = constant_as<T>(attributes.pad);
+    T* const to = result.data<T>();
+    each_indexed(agent, op, result.count(), [&](std::int64_t i, std::byte* address, std::int64_t const* coordinates) {
+      to[i] = address == nullptr ? pad : read_element<T>(address, result.element());
+      if (noted && address != nullptr) agent.launch().note_load(agent, op, tensor, address, coordinates);
+    });
+  });
+  agent.set(*op.result(), std::move(result));
+}
+
+void execute(Agent& agent, Op const& op, ScatterOp const&) {
+  Value const& tile = agent.value(*op.in<ScatterOp>("tile"));
+  int const tensor = agent.tensor(*op.in<ScatterOp>("tensor"));
+  bool const noted = agent.launch().options().check_races || agent.launch().options().report_unwritten;
+  with_storage(tile.storage(), [&]<class T>(std::type_identity<T>) {
+    T const* const from = tile.data<T>();
+    each_indexed(agent, op, tile.count(), [&](std::int64_t i, std::byte* address, std::int64_t const* coordinates) {
+      if (address == nullptr) return;
+      if (noted) agent.launch().note_store(agent, op, tensor, address, coordinates);
+      write_element(address, tile.element(), from[i]);
+    });
+  });
+}
+
+void execute(Agent& agent, Op const& op, AtomicUpdateOp const& attributes) {
+  Value const value = agent.value(*op.in<AtomicUpdateOp>("tile"));
+  change_each(agent, op,
+              [&]<class T>(std::int64_t i, T old) { return updated(attributes.combine, old, value.data<T>()[i]); });
+}
+
+void execute(Agent& agent, Op const& op, CompareExchangeOp const&) {
+  Value const value = agent.value(*op.in<CompareExchangeOp>("tile"));
+  Value const expected = agent.value(*op.in<CompareExchangeOp>("expected"));
+  change_each(agent, op, [&]<class T>(std::int64_t i, T old) {
+    return same_bits(old, expected.data<T>()[i]) ? value.data<T>()[i] : old;
   });
 }
 

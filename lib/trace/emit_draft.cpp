@@ -103,7 +103,8 @@ class Emitter {
   void pending_loads(Region const& region, std::size_t position, int number, ir::Block& block) {
     Node const& store = node(region.effects[position]);
     auto const pending = [&](Node const& load) {
-      return load.kind == ir::OpKind::LoadOp && load.region == number && at(load.first_result) == nullptr &&
+      bool const reads = load.kind == ir::OpKind::LoadOp || load.kind == ir::OpKind::GatherOp;
+      return reads && load.region == number && at(load.first_result) == nullptr &&
              load.effects_before <= store.effects_before &&
              std::find(store.written.begin(), store.written.end(), load.operands[0]) != store.written.end();
     };

@@ -238,6 +238,8 @@ Handle Recorder::tile_parameter(ir::Type const& type) {
 
 Handle Recorder::handle(Id value) const { return {value, impl_->trace}; }
 
+ir::Type Recorder::type(Id value) const { return impl_->value(value).type; }
+
 Id Recorder::use(Handle value, location where) {
   if (value.trace != impl_->trace || value.value < 0) {
     if (value.value < 0)
@@ -343,20 +345,42 @@ void refuse_blocks(std::uint64_t count, location where) {
 
 Epoch Recorder::epoch() const { return {impl_->effects, impl_->region}; }
 
+void Recorder::Impl::check_epoch(Id source, Epoch written, location place, location recorded) {
+  if (!draft.lies_in(region, written.region))
+    fail(fmt::format("a load written in {}{} is recorded outside of it{}: bind it with `tile x = load(...)`",
+                     region_name(written.region), at(place), at(recorded)),
+         place);
+  auto const stored = last_store.find(source);
+  if (stored != last_store.end() && stored->second.effects_before >= written.effects)
+    fail(fmt::format("the load{} is recorded{}, after the store{} that may alias it: bind it before the store with "
+                     "`tile x = load(...)`",
+                     at(place), at(recorded), at(stored->second.where)),
+         place);
+}
+
+ir::Constant Recorder::Impl::pad_of(char const* word, Literal pad, Element element, location place) {
+  auto const [bits, reason] = fit(pad, element);
+  if (!bits)
+    fail(fmt::format("{}: pad {} does not fit the element {}{}{}", word, describe(pad), tegula::name(element), reason,
+                     at(place)),
+         place);
+  return *bits;
+}
+
+Id Recorder::Impl::add_read(ir::OpKind kind, void const* attribute_struct, std::vector<Id> const& operands,
+                            Epoch written, ir::Type const& result, location place) {
+  int const node =
+      add_node(kind, attribute_struct, {operands.data(), static_cast<int>(operands.size())}, written.region, place);
+  draft.nodes[static_cast<std::size_t>(node)].effects_before = written.effects;
+  if (attributes[static_cast<std::size_t>(operands[0])].direction == Direction::inout)
+    draft.regions[static_cast<std::size_t>(written.region)].loads.push_back(node);
+  return add_result(node, result);
+}
+
 Id Recorder::load(Handle tensor, Epoch written, Coordinate const* coordinates, int rank, Literal pad,
                   ir::Type const& result, location where, location recorded) {
   Id const source = use(tensor, where);
-  if (!impl_->draft.lies_in(impl_->region, written.region))
-    impl_->fail(fmt::format("a load written in {}{} is recorded outside of it{}: bind it with `tile x = load(...)`",
-                            impl_->region_name(written.region), at(where), at(recorded)),
-                where);
-  auto const stored = impl_->last_store.find(source);
-  if (stored != impl_->last_store.end() && stored->second.effects_before >= written.effects)
-    impl_->fail(
-        fmt::format("the load{} is recorded{}, after the store{} that may alias it: bind it before the store with "
-                    "`tile x = load(...)`",
-                    at(where), at(recorded), at(stored->second.where)),
-        where);
+  impl_->check_epoch(source, written, where, recorded);
   std::vector<Id> operands = {source};
   for (int i = 0; i < rank; ++i) {
     int const axis = i - (rank - result.rank());
@@ -365,18 +389,30 @@ Id Recorder::load(Handle tensor, Epoch written, Coordinate const* coordinates, i
     Id const scale = constant({Literal::Kind::integer, step, 0}, ir::Type::index(), where);
     operands.push_back(emit_scalar(ir::MulOp{}, {index, scale}, ir::Type::index(), where));
   }
-  auto const [bits, reason] = fit(pad, result.element());
-  if (!bits)
-    impl_->fail(fmt::format("load: pad {} does not fit the element {}{}{}", describe(pad), name(result.element()),
-                            reason, at(where)),
-                where);
-  ir::LoadOp const op = ir::make_op<ir::LoadOp>(*bits);
-  int const node = impl_->add_node(ir::OpKind::LoadOp, &op, {operands.data(), static_cast<int>(operands.size())},
-                                   written.region, where);
-  impl_->draft.nodes[static_cast<std::size_t>(node)].effects_before = written.effects;
-  if (impl_->attributes[static_cast<std::size_t>(source)].direction == Direction::inout)
-    impl_->draft.regions[static_cast<std::size_t>(written.region)].loads.push_back(node);
-  return impl_->add_result(node, result);
+  ir::LoadOp const op = ir::make_op<ir::LoadOp>(impl_->pad_of("load", pad, result.element(), where));
+  return impl_->add_read(ir::OpKind::LoadOp, &op, operands, written, result, where);
+}
+
+Id Recorder::gather(Handle tensor, Epoch written, Ids indices, Literal pad, ir::Type const& result, location where,
+                    location recorded) {
+  Id const source = use(tensor, where);
+  impl_->check_epoch(source, written, where, recorded);
+  std::vector<Id> operands = {source};
+  operands.insert(operands.end(), indices.first, indices.first + indices.count);
+  ir::GatherOp const op = ir::make_op<ir::GatherOp>(impl_->pad_of("gather", pad, result.element(), where));
+  return impl_->add_read(ir::OpKind::GatherOp, &op, operands, written, result, where);
+}
+
+Id Recorder::change_op(ir::OpKind kind, void const* attributes, Handle tensor, Ids values, Ids indices,
+                       location where) {
+  Id const target = use(tensor, where);
+  std::vector<Id> operands = {target};
+  operands.insert(operands.end(), values.first, values.first + values.count);
+  operands.insert(operands.end(), indices.first, indices.first + indices.count);
+  int const node = impl_->add_effect(kind, attributes, {operands.data(), static_cast<int>(operands.size())}, where);
+  impl_->mark_written(node, target, where);
+  if (kind == ir::OpKind::ScatterOp) return -1;
+  return impl_->add_result(node, ir::Type(impl_->value(values.first[values.count - 1]).type));
 }
 
 void Recorder::store(Handle tensor, Id tile, Coordinate const* coordinates, int rank, location where) {

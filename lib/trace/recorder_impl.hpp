@@ -125,6 +125,14 @@ struct Recorder::Impl {
     return id;
   }
 
+  /// Throws where a read written at that epoch can no longer be recorded: outside its region, or after a store.
+  void check_epoch(Id source, Epoch written, location place, location recorded);
+  /// Gives a pad in the bits of the element; `word` names the function in the message.
+  ir::Constant pad_of(char const* word, Literal pad, Element element, location place);
+  /// Adds a load or gather whose first operand is the tensor.
+  Id add_read(ir::OpKind kind, void const* attribute_struct, std::vector<Id> const& operands, Epoch written,
+              ir::Type const& result, location place);
+
   int add_effect(ir::OpKind kind, void const* attribute_struct, Ids operands, location place) {
     int const node = add_node(kind, attribute_struct, operands, region, place);
     current().effects.push_back(node);

@@ -93,6 +93,7 @@ std::string Recorder::Impl::unknown_at_launch(Id expression) const {
     if (node == nullptr || node->kind == ir::OpKind::ExtentOp) continue;
     if (node->kind == ir::OpKind::BlockIndexOp) return "a block index";
     if (node->kind == ir::OpKind::GridExtentOp) return "an extent of the grid";
+    if (node->kind == ir::OpKind::LoadOp) return "an element of a tensor";
     open.insert(open.end(), node->operands.rbegin(), node->operands.rend());
   }
   return "";

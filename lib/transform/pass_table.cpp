@@ -27,6 +27,7 @@
 #include "transform/tile/persistent_grid.hpp"
 #include "transform/barrier/run_ahead.hpp"
 #include "transform/tile/schedule_dots.hpp"
+#include "transform/warp/share_atomic_results.hpp"
 #include "transform/warp/share_reciprocals.hpp"
 #include "transform/warp/sink_reductions.hpp"
 #include "transform/tile/skew_dots.hpp"
@@ -110,6 +111,11 @@ constexpr PassInfo table[] = {
      .module = assign_layouts,
      .needs = {Property::no_dots},
      .leaves = {Property::layouts},
+     .breaks = {Property::shared_offsets, Property::barriers}},
+    {.name = "share-atomic-results",
+     .summary = "hands old elements that atomics give to all threads that hold them",
+     .function = share_atomic_results,
+     .needs = {Property::layouts},
      .breaks = {Property::shared_offsets, Property::barriers}},
     {.name = "lower-online-softmax",
      .summary = "rescales the online-softmax state only where a running maximum grows",
@@ -207,16 +213,17 @@ constexpr auto for_cuda =
     list("specialize", "inline-functions", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
          "eliminate-dead-code", "expand-device-math", "canonicalize", "eliminate-common-subexpressions",
          "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code",
-         "allocate-shared-memory", "insert-barriers");
-constexpr auto for_cuda_block = list(
-    "specialize", "inline-all-functions", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
-    "eliminate-dead-code", "persistent-grid", "hoist-loop-invariants", "swap-operands", "choose-memory-paths",
-    "lag-references", "skew-dots", "split-loops", "narrow-masks", "schedule-dots", "expand-device-math", "canonicalize",
-    "eliminate-common-subexpressions", "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions",
-    "eliminate-dead-code", "lower-online-softmax", "test-masks", "sink-reductions", "share-reciprocals",
-    "split-products", "split-stores", "circular-buffer", "specialize-warps", "run-ahead", "canonicalize",
-    "eliminate-common-subexpressions", "eliminate-dead-code", "allocate-shared-memory", "insert-barriers",
-    "insert-proxy-fences", "dependent-launch", "take-turns", "carry-remainders", "clamp-coordinates");
+         "share-atomic-results", "allocate-shared-memory", "insert-barriers");
+constexpr auto for_cuda_block =
+    list("specialize", "inline-all-functions", "canonicalize", "eliminate-common-subexpressions",
+         "hoist-loop-invariants", "eliminate-dead-code", "persistent-grid", "hoist-loop-invariants", "swap-operands",
+         "choose-memory-paths", "lag-references", "skew-dots", "split-loops", "narrow-masks", "schedule-dots",
+         "expand-device-math", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
+         "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code", "share-atomic-results",
+         "lower-online-softmax", "test-masks", "sink-reductions", "share-reciprocals", "split-products", "split-stores",
+         "circular-buffer", "specialize-warps", "run-ahead", "canonicalize", "eliminate-common-subexpressions",
+         "eliminate-dead-code", "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "dependent-launch",
+         "take-turns", "carry-remainders", "clamp-coordinates");
 constexpr auto for_block =
     list("specialize", "expand-device-math", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
          "allocate-shared-memory", "insert-barriers", "insert-proxy-fences");

@@ -4,28 +4,11 @@
 #include <utility>
 
 #include "tegula/dsl/create.hpp"
+#include "tegula/dsl/pack.hpp"
 
 namespace tegula {
 
 namespace detail {
-
-template <std::size_t at, class X>
-struct PackItem {
-  X value;
-};
-template <class Sequence, class... X>
-struct PackItems;
-template <std::size_t... at, class... X>
-struct PackItems<std::index_sequence<at...>, X...> : PackItem<at, X>... {};
-
-template <std::size_t at, class X>
-constexpr X& pack_item(PackItem<at, X>& item) {
-  return item.value;
-}
-template <std::size_t at, class X>
-constexpr X const& pack_item(PackItem<at, X> const& item) {
-  return item.value;
-}
 
 /// Gives the type of a carried value in the body and in the result.
 template <class X>

@@ -14,6 +14,7 @@
 #include "tegula/dsl/static_operators.hpp"
 #include "tegula/dsl/math.hpp"
 #include "tegula/dsl/create.hpp"
+#include "tegula/dsl/gather.hpp"
 #include "tegula/dsl/memory.hpp"
 #include "tegula/dsl/reshape.hpp"
 #include "tegula/dsl/reduce.hpp"

@@ -38,10 +38,10 @@ struct Stored<X> {
   using type = X;
   static constexpr X&& make(X& x) { return static_cast<X&&>(x); }
 };
-template <class T, class S>
-struct Stored<tile<T, S>> {
-  using type = TileRef<T, S>;
-  static type make(tile<T, S> const& x) { return {x.handle()}; }
+template <TileLike X>
+requires(!RecipeLike<X>) struct Stored<X> {
+  using type = TileRef<element_t<X>, shape_t<X>>;
+  static type make(X const& x) { return {x.handle()}; }
 };
 template <ScalarLike X>
 struct Stored<X> {

@@ -43,6 +43,23 @@ struct Coordinates {
   }
 };
 
+template <class X>
+constexpr void set_pad(trace::Literal& pad, X const& x) {
+  if constexpr (std::is_same_v<X, Pad>) pad = x.value;
+}
+template <class T>
+inline constexpr trace::Literal zero_pad =
+    std::is_same_v<T, bool> ? trace::Literal{trace::Literal::Kind::boolean, 0, 0} : trace::Literal{};
+
+/// Stands for the shape of a load that gives one element.
+struct OneElement {
+  static constexpr int rank = 0;
+};
+template <class S>
+concept LoadShape = is_shape<S> || std::is_same_v<S, OneElement>;
+template <class X>
+concept IndexOrPad = IndexLike<X> || std::is_same_v<X, Pad>;
+
 }  // namespace detail
 
 /// Sets the value of elements outside of the tensor in a load: `pad(-inf)`.
@@ -55,7 +72,7 @@ constexpr detail::Pad pad(X value) {
 /// tensor, which count tiles (elem(k): elements). A shape of lower rank takes one element of each leading axis.
 /// Elements outside of the tensor give pad, by default 0. A recipe: it reads when it is recorded, with the memory as it
 /// was when written.
-template <class P, class S, class... Rest>
+template <class P, detail::LoadShape S, class... Rest>
 class load : public detail::Recipe<typename detail::TensorElement<P>::type, S> {
   using facts = detail::TensorElement<P>;
   static constexpr bool is_tensor = detail::TensorLike<P>, readable = facts::readable;
@@ -73,7 +90,7 @@ class load : public detail::Recipe<typename detail::TensorElement<P>::type, S> {
   load(P const& tensor, S, Rest... rest, location where = location::current())
       : tensor_(detail::handle_of(tensor)), where_(where), epoch_(trace::Recorder::current("load", where).epoch()) {
     (coordinates_.add(rest), ...);
-    (set_pad(rest), ...);
+    (detail::set_pad(pad_, rest), ...);
   }
   [[nodiscard]] location where() const { return where_; }
   trace::Id record(trace::Recorder& recorder, location binding) {
@@ -82,21 +99,53 @@ class load : public detail::Recipe<typename detail::TensorElement<P>::type, S> {
   }
 
  private:
-  template <class X>
-  void set_pad(X const& x) {
-    if constexpr (std::is_same_v<X, detail::Pad>) pad_ = x.value;
-  }
-
   trace::Handle tensor_;
   location where_;
   trace::Epoch epoch_;
   detail::Coordinates<facts::rank> coordinates_;
-  trace::Literal pad_ = std::is_same_v<typename facts::type, bool> ? trace::Literal{trace::Literal::Kind::boolean, 0, 0}
-                                                                   : trace::Literal{};
+  trace::Literal pad_ = detail::zero_pad<typename facts::type>;
 };
 
 template <class P, std::int64_t... extents, class... Rest>
 load(P const&, Shape<extents...>, Rest...) -> load<P, Shape<extents...>, Rest...>;
+
+/// Loads one element: load(tensor, indices...) gives a run-time scalar, which is an index expression if the tensor
+/// holds integers: an index of a load or store, a bound of a loop, a condition of if_. Indices count elements. Outside
+/// the tensor it gives pad, by default 0.
+template <class P, class... Rest>
+class load<P, detail::OneElement, Rest...> : public scalar<typename detail::TensorElement<P>::type> {
+  using facts = detail::TensorElement<P>;
+  using T = typename facts::type;
+  static constexpr bool is_tensor = detail::TensorLike<P>, readable = facts::readable;
+  static constexpr int indices = static_cast<int>(sizeof...(Rest)) - (detail::ends_with_pad<Rest...> ? 1 : 0);
+  static constexpr bool index_count_fits = !is_tensor || indices == facts::rank;
+  static_assert(is_tensor, "load: the first argument is a tensor parameter (in or inout)");
+  static_assert(readable, "load: an out parameter is written only; declare it inout to read it");
+  static_assert(index_count_fits, "load: one index per axis of the tensor is expected");
+
+ public:
+  load(P const& tensor, Rest... rest, location where = location::current())
+      : scalar<T>(record(tensor, rest..., where)) {}
+
+ private:
+  static trace::Handle record(P const& tensor, Rest const&... rest, location where) {
+    if constexpr (is_tensor && readable && index_count_fits) {
+      auto& recorder = trace::Recorder::current("load", where);
+      detail::Coordinates<facts::rank> coordinates;
+      (coordinates.add(rest), ...);
+      trace::Literal pad = detail::zero_pad<T>;
+      (detail::set_pad(pad, rest), ...);
+      return recorder.handle(recorder.load(tensor.handle(), recorder.epoch(), coordinates.list, facts::rank, pad,
+                                           detail::scalar_type<T>, where, where));
+    } else {
+      return {};
+    }
+  }
+};
+
+template <class P, class... Rest>
+requires(detail::IndexOrPad<Rest>&&...) load(P const&, Rest...)
+->load<P, detail::OneElement, Rest...>;
 
 /// Stores by store(tensor, shape<...>, value, indices...), a statement: writes a tile of that shape (or a number in
 /// every element) at the indices, counted as for load. Elements outside of the tensor are dropped.

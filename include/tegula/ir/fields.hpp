@@ -88,6 +88,7 @@ enum Trait : unsigned {
   unique = 512,        ///< two equal ones are two things (allocations): never merged
   collective = 1024,   ///< all lanes of a warp take part: not allowed in an elected region
   rearranges = 2048,   ///< the result holds all elements of the operand, at other places or repeated: computes nothing
+  one_layout = 4096,   ///< tile operands and results have one shape, and one thread holds an element of all of them
 };
 
 template <std::size_t count>

@@ -100,6 +100,8 @@ class Recorder {
   [[nodiscard]] Handle handle(Id value) const;
   /// Gives the value, checked to belong to this trace and to a region that is open.
   Id use(Handle value, location where);
+  /// Gives the type of a value of this trace.
+  [[nodiscard]] ir::Type type(Id value) const;
   /// Checks that a tile variable made in region `home` may be assigned; an error when the trace is in a deeper region.
   void check_assign(std::uint32_t trace, std::int32_t home, location where);
   template <class OpStruct>
@@ -123,6 +125,15 @@ class Recorder {
   [[nodiscard]] Epoch epoch() const;
   Id load(Handle tensor, Epoch written, Coordinate const* coordinates, int rank, Literal pad, ir::Type const& result,
           location where, location recorded);
+  /// Records a gather at indices: tiles of the result's shape, or i64 scalars, one per axis.
+  Id gather(Handle tensor, Epoch written, Ids indices, Literal pad, ir::Type const& result, location where,
+            location recorded);
+  /// Records a statement that changes elements at indices: a scatter or an atomic. `values` are its tiles or scalars,
+  /// the last of which gives the type of the result, if the op has one.
+  template <class OpStruct>
+  Id change(OpStruct const& attributes, Handle tensor, Ids values, Ids indices, location where) {
+    return change_op(ir::kind_of<OpStruct>, &attributes, tensor, values, indices, where);
+  }
   void store(Handle tensor, Id tile, Coordinate const* coordinates, int rank, location where);
 
   // State the grid and relations.
@@ -149,6 +160,7 @@ class Recorder {
 
  private:
   void begin(RegionKind kind);
+  Id change_op(ir::OpKind kind, void const* attributes, Handle tensor, Ids values, Ids indices, location where);
   Id emit_op(ir::OpKind kind, void const* attributes, Ids operands, ir::Type const& result, location where);
   Id emit_scalar_op(ir::OpKind kind, void const* attributes, Ids operands, ir::Type const& result, location where);
 

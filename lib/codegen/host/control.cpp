@@ -27,8 +27,14 @@ ir::Value const& nest_value(ir::Op const& op) {
 
 /// Gives the tensor that a grouped op accesses, when the kernel writes it.
 ir::Value const* ordered_tensor(ir::Op const& op, Plan const& plan) {
-  bool const accesses = op.is<ir::StoreOp>() || op.is<ir::LoadOp>();
+  bool const accesses = op.is<ir::StoreOp>() || reads_tensor(op);
   return accesses && plan.written(*op.in("tensor")) ? op.in("tensor") : nullptr;
+}
+
+/// True for an op outside of nests that accesses a tensor which the kernel writes: other accesses do not pass it.
+bool is_ordered(ir::Op const& op, Plan const& plan) {
+  return changes_elements(op) ||
+         (reads_tensor(op) && op.result()->type().is_scalar() && plan.written(*op.in("tensor")));
 }
 
 bool same_type_of_storage(ir::Type const& a, ir::Type const& b) {
@@ -84,7 +90,7 @@ void FunctionEmitter::group(ir::Block::iterator first, ir::Block const& region) 
   Extents const shape = nest_value(*first).type().shape();
   for (auto at = ++ir::Block::iterator(first); at != region.end(); ++at) {
     ir::Op const& op = *at;
-    if (op.info().has(ir::terminator) || op.block_count() != 0 || op.is<ir::CallOp>()) break;
+    if (op.info().has(ir::terminator) || op.block_count() != 0 || op.is<ir::CallOp>() || is_ordered(op, plan)) break;
     if (done_.contains(&op) || !is_grouped(op, plan)) continue;
     // An op that joins runs before the ops that were skipped, so it must not access the same tensor.
     ir::Value const* const tensor = ordered_tensor(op, plan);
@@ -157,13 +163,17 @@ void FunctionEmitter::block(ir::Block const& region) {
       if_op(op);
     } else if (op.is<ir::CallOp>()) {
       call(op);
+    } else if (changes_elements(op)) {
+      change_elements(op);
     } else if (op.is<ir::DotOp>()) {
       dot(op);
     } else if (op.is<ir::ReduceOp>() && op.as<ir::ReduceOp>().order == ir::Order::pairwise) {
       pairwise(op);
     } else if (is_grouped(op, context.plan)) {
       // Scalars between here and the end of the region may be needed by an op that joins; they do not depend on tiles.
-      for (auto ahead = at; ahead != region.end() && ahead->block_count() == 0 && !ahead->is<ir::CallOp>(); ++ahead)
+      for (auto ahead = at; ahead != region.end() && ahead->block_count() == 0 && !ahead->is<ir::CallOp>() &&
+                            !is_ordered(*ahead, context.plan);
+           ++ahead)
         if (ahead->result_count() == 1 && ahead->result()->type().is_scalar()) scalar(*ahead->result());
       group(at, region);
     } else if (op.result_count() == 1 && op.result()->type().is_scalar()) {

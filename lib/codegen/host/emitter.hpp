@@ -85,6 +85,9 @@ struct ModuleContext {
 
 class Nest;
 
+/// True for a scatter or an atomic.
+bool changes_elements(ir::Op const& op);
+
 class FunctionEmitter {
  public:
   FunctionEmitter(ModuleContext& context, std::string const& name);
@@ -165,6 +168,12 @@ class FunctionEmitter {
   void materialise(ir::Value const& value, Buffer const& to);
   llvm::Value* dummy() const { return dummy_; }
 
+  // --- single elements (indexed.cpp)
+  /// Emits a load of one element.
+  llvm::Value* load_scalar(ir::Op const& op);
+  /// Emits a scatter or an atomic: changes each element inside its tensor.
+  void change_elements(ir::Op const& op);
+
   // --- calls (functions.cpp)
   void call(ir::Op const& op);
   /// Emits a device function's body: tiles from their slots, results to theirs.
@@ -209,6 +218,16 @@ class FunctionEmitter {
     llvm::Value* units[2] = {nullptr, nullptr};
     llvm::Value* bytes = nullptr;
   };
+  struct Place {  ///< an element of a tensor
+    llvm::Value* address = nullptr;
+    llvm::Value* inside = nullptr;
+  };
+  Place place(ir::Value const& tensor, std::vector<llvm::Value*> const& at);
+  /// Exchanges the bits at the address with `value` if they equal `expected`; gives the old ones.
+  llvm::Value* exchange_if(llvm::Value* address, llvm::Value* expected, llvm::Value* value);
+  llvm::Value* update(ir::AtomicCombine combine, Element element, llvm::Value* address, llvm::Value* value);
+  llvm::Value* change_element(ir::Op const& op, llvm::Value* address,
+                              std::function<llvm::Value*(ir::Value const&)> const& element_of);
   HostFunction const& function_of(ir::Function const& callee);
   Trip trip(Contraction const& contraction, ContractionLayout const& layout);
   Shared shared(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip);

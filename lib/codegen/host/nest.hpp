@@ -52,6 +52,7 @@ class Nest {
   llvm::Value* quotients(llvm::Value* numerators, llvm::Value* divisor);
   llvm::Value* iota(ir::Op const& op, Index const& index);
   llvm::Value* load(ir::Op const& op, Index const& index);
+  llvm::Value* gather(ir::Op const& op, Index const& index);
   llvm::Value* load(Buffer const& buffer, Index const& index);
   void store(ir::Op const& op, llvm::Value* value, Index const& index);
   void store(Buffer const& buffer, llvm::Value* value, Index const& index);

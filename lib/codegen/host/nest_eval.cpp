@@ -47,6 +47,8 @@ llvm::Value* Nest::evaluate(ir::Value const& value, Index const& index) {
       return iota(op, index);
     case OpKind::LoadOp:
       return load(op, index);
+    case OpKind::GatherOp:
+      return gather(op, index);
     case OpKind::BroadcastOp:
     case OpKind::ExpandDimsOp:
     case OpKind::SqueezeOp:
@@ -227,6 +229,42 @@ llvm::Value* Nest::load(ir::Op const& op, Index const& index) {
                              e_.dummy());
     });
   }
+  return b_.CreateSelect(valid, e_.arith.from_memory(element, raw), splat(pad));
+}
+
+llvm::Value* Nest::gather(ir::Op const& op, Index const& index) {
+  Element const element = op.result()->type().element();
+  Tensor const& tensor = e_.tensor(*op.in<ir::GatherOp>("tensor"));
+  std::vector<llvm::Value*> at;
+  bool vectors = false;
+  for (ir::Value const* operand : op.all<ir::GatherOp>("indices")) {
+    llvm::Value* const value = operand->type().is_tile() ? eval(*operand, index) : e_.scalar(*operand);
+    vectors = vectors || value->getType()->isVectorTy();
+    at.push_back(value);
+  }
+  llvm::Value* valid = nullptr;
+  llvm::Value* offset = nullptr;
+  for (std::size_t axis = 0; axis < at.size(); ++axis) {
+    auto const like = [&](llvm::Value* value) { return vectors ? splat(value) : value; };
+    llvm::Value* const number = like(at[axis]);
+    llvm::Value* const wide = b_.CreateSExt(number, number->getType()->getWithNewType(b_.getInt64Ty()));
+    llvm::Value* const in = b_.CreateICmpULT(wide, like(tensor.extents[axis]));
+    valid = valid == nullptr ? in : b_.CreateAnd(valid, in);
+    bool const unit = tensor.unit_inner && axis + 1 == at.size();
+    llvm::Value* const part = unit ? wide : b_.CreateMul(wide, like(tensor.strides[axis]));
+    offset = offset == nullptr ? part : b_.CreateAdd(offset, part);
+  }
+  llvm::Type* const memory = e_.arith.memory_type(element);
+  llvm::Value* const pad = e_.arith.constant(op.as<ir::GatherOp>().pad);
+  llvm::Value* const pointer = b_.CreateGEP(memory, tensor.base, offset);
+  llvm::Align const align(static_cast<std::uint64_t>(bytes(element)));
+  if (!vectors) {
+    llvm::Value* const safe = b_.CreateSelect(valid, pointer, e_.dummy());
+    return b_.CreateSelect(valid, e_.arith.from_memory(element, b_.CreateAlignedLoad(memory, safe, align)), pad);
+  }
+  if (mask_ != nullptr) valid = b_.CreateAnd(valid, mask_);
+  llvm::Type* const many = vector_of(memory);
+  llvm::Value* const raw = b_.CreateMaskedGather(many, pointer, align, valid, llvm::Constant::getNullValue(many));
   return b_.CreateSelect(valid, e_.arith.from_memory(element, raw), splat(pad));
 }
 

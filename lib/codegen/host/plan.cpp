@@ -36,6 +36,8 @@ int own_cost(ir::Op const& op) {
       return 0;
     case OpKind::LoadOp:
       return 1;
+    case OpKind::GatherOp:
+      return 4;
     default:
       return op.info().has(ir::rearranges) ? 0 : 1;
   }
@@ -52,7 +54,9 @@ bool crosses_loop(ir::Op const& def, ir::Op const& use) {
 
 void collect_stores(ir::Block const& block, std::vector<ir::Value const*>& written) {
   for (ir::Op const& op : block) {
-    if (op.is<ir::StoreOp>()) written.push_back(op.in<ir::StoreOp>("tensor"));
+    for (int i = 0; i < op.info().effects.count; ++i)
+      if (op.info().effects.list[static_cast<std::size_t>(i)].access == ir::Access::write)
+        written.push_back(op.in("tensor"));
     if (op.is<ir::CallOp>()) {
       auto const& parameters = op.function()->parent()->find(op.as<ir::CallOp>().callee.view())->parameter_attributes();
       for (int i = 0; i < op.operand_count(); ++i)
@@ -68,8 +72,10 @@ void collect_stores(ir::Block const& block, std::vector<ir::Value const*>& writt
 bool is_inlineable(ir::Op const& op) {
   if (op.result_count() != 1 || !op.result()->type().is_tile()) return false;
   return op.info().has(ir::elementwise) || op.info().has(ir::rearranges) || op.is<ir::ConstantOp>() ||
-         op.is<ir::IotaOp>() || op.is<ir::LoadOp>();
+         op.is<ir::IotaOp>() || reads_tensor(op);
 }
+
+bool reads_tensor(ir::Op const& op) { return op.is<ir::LoadOp>() || op.is<ir::GatherOp>(); }
 
 Plan::Plan(ir::Function const& kernel) {
   collect_stores(kernel.body(), written_);
@@ -134,7 +140,7 @@ bool Plan::reads_written_tensor(ir::Value const& value) const {
     pending.pop_back();
     ir::Op const* op = at->defining_op();
     if (!seen.insert(at).second || op == nullptr || !is_inlineable(*op)) continue;
-    if (op->is<ir::LoadOp>() && written(*op->in<ir::LoadOp>("tensor"))) return true;
+    if (reads_tensor(*op) && written(*op->in("tensor"))) return true;
     pending.insert(pending.end(), op->operands().begin(), op->operands().end());
   }
   return false;
@@ -151,7 +157,8 @@ std::optional<Contraction> Plan::match(ir::Op const& loop) const {
       dot->result()->uses().size() != 1)
     return std::nullopt;
   for (ir::Op const& op : body) {
-    bool const scalar = op.result_count() == 1 && op.result()->type().is_scalar() && op.block_count() == 0;
+    bool const constant = op.pure() || (reads_tensor(op) && !written(*op.in("tensor")));
+    bool const scalar = op.result_count() == 1 && op.result()->type().is_scalar() && op.block_count() == 0 && constant;
     if (&op == dot || op.info().has(ir::terminator) || is_inlineable(op) || scalar) continue;
     return std::nullopt;
   }
@@ -204,7 +211,7 @@ void Plan::decide(ir::Op const& op) {
   if (is_cut(value)) keep = true;
   if (consumers.size() > 1 && cost >= costly) keep = true;
   if (broadcast && cost >= costly_to_broadcast) keep = true;
-  if (op.is<ir::LoadOp>() && written(*op.in<ir::LoadOp>("tensor"))) keep = true;
+  if (reads_tensor(op) && written(*op.in("tensor"))) keep = true;
   // Dots alone read panels; other consumers read rows.
   if (keep) kept_[&value] = true;
 }
@@ -226,7 +233,8 @@ std::optional<BlockDependence> block_dependence(ir::Value const& value, ir::Valu
       result.axes[op->as<ir::BlockIndexOp>().axis] = true;
       continue;
     }
-    if (op->block_count() != 0 || !(at->type().is_scalar() || is_inlineable(*op))) return std::nullopt;
+    bool const known = is_inlineable(*op) || (at->type().is_scalar() && (op->pure() || reads_tensor(*op)));
+    if (op->block_count() != 0 || !known) return std::nullopt;
     pending.insert(pending.end(), op->operands().begin(), op->operands().end());
   }
   return result;

@@ -25,6 +25,9 @@ bool is_inlineable(ir::Op const& op);
 template <class T>
 std::vector<T> operand_index(ir::Op const& op, int operand, std::vector<T> const& index, T const& zero);
 
+/// True for an op that reads elements of a tensor and does nothing else.
+bool reads_tensor(ir::Op const& op);
+
 /// Describes a loop that is one matrix product: its only carried tile is the accumulator of its dot. The dot's operands
 /// are elementwise expressions of loads from tensors that the kernel never overwrites.
 struct Contraction {

@@ -7,6 +7,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "codegen/nvptx/emitter.hpp"
+#include "codegen/nvptx/global_address.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/words.hpp"
 #include "ir/builder.hpp"
@@ -223,10 +224,34 @@ Registers by_width(Emitter& e, Box& box, int width, bool groups_are_whole, Acces
   return result;
 }
 
+/// Loads one element in every thread.
+void load_scalar(ir::LoadOp const& attributes, ir::Op const& op, Emitter& e) {
+  Element const element = op.result()->type().element();
+  ir::Value const& source = *op.in<ir::LoadOp>("tensor");
+  TensorParts const& tensor = e.tensor(source);
+  auto const offsets = op.all<ir::LoadOp>("offsets");
+  llvm::Value* inside = nullptr;
+  for (std::size_t axis = 0; axis < offsets.size(); ++axis) {
+    llvm::Value* const in = e.b.CreateICmpULT(e.scalar(*offsets[axis]), tensor.extents[axis]);
+    inside = inside == nullptr ? in : e.b.CreateAnd(inside, in);
+  }
+  Words const words = words_for(element, 1);
+  llvm::Value* const pad = e.constant(attributes.pad);
+  Registers result;
+  for (llvm::Value* word :
+       load_vector(e.b, tensor.constant ? "global.nc" : "global", inside, element_address(e, source, offsets), 0,
+                   {pack_word(e, element, words, &pad)}, words.bits))
+    unpack_word(e, element, words, word, result);
+  // Shuffled, so that ptxas knows that whole warps take the branches that depend on it.
+  if (!e.elected) result[0] = e.shuffle_from(result[0], element, e.i32(0));
+  e.set(*op.result(), std::move(result));
+}
+
 }  // namespace
 
 void lower(ir::LoadOp const& attributes, ir::Op const& op, Emitter& e) {
   ir::Type const& type = op.result()->type();
+  if (type.is_scalar()) return load_scalar(attributes, op, e);
   Element const element = type.element();
   TensorParts const& tensor = e.tensor(*op.in<ir::LoadOp>("tensor"));
   Box box(e, tensor, type, op.all<ir::LoadOp>("offsets"));

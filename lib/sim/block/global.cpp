@@ -68,25 +68,4 @@ void GlobalMemory::add_to(machine::Machine& machine) {
   }
 }
 
-std::byte* locate(Agent& agent, Op const& op, int number, std::int64_t const* coordinates) {
-  Tensor const& tensor = agent.launch().arguments()[static_cast<std::size_t>(number)].tensor;
-  std::int64_t offset = 0;
-  for (int axis = 0; axis < tensor.extents.size(); ++axis) {
-    if (coordinates[axis] < 0 || coordinates[axis] >= tensor.extents[axis]) return nullptr;
-    offset = math::wrapping_add(offset, math::wrapping_mul(coordinates[axis], tensor.strides[axis]));
-  }
-  auto const as_number = [](void const* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); };
-  std::uintptr_t const at =
-      as_number(tensor.data) + static_cast<std::uintptr_t>(offset) * static_cast<std::uintptr_t>(bytes(tensor.element));
-  std::uintptr_t const begin = as_number(tensor.memory_begin), end = as_number(tensor.memory_end);
-  if (end == 0 || (at >= begin && at < end && end - at >= static_cast<std::uintptr_t>(bytes(tensor.element))))
-    return reinterpret_cast<std::byte*>(at);
-  agent.report(sim::ReportKind::outside_memory, op, [&] {
-    return agent.launch().element_text(number, coordinates) + " lies outside the view's memory (" +
-           std::to_string(static_cast<std::intptr_t>(at - begin)) + " bytes from its start, which holds " +
-           std::to_string(end - begin) + ")";
-  });
-  return nullptr;
-}
-
 }  // namespace tegula::sim::block

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/agent.hpp"
+#include "sim/indices.hpp"
 #include "sim/machine/machine.hpp"
 
 namespace tegula::sim::block {
@@ -45,9 +45,5 @@ class GlobalMemory {
   };
   std::vector<Range> ranges_;
 };
-
-/// Finds the element at coordinates of a tensor argument: null outside the extents, and, with a report, outside its
-/// memory.
-std::byte* locate(Agent&, ir::Op const&, int tensor, std::int64_t const* coordinates);
 
 }  // namespace tegula::sim::block

@@ -88,7 +88,32 @@ void write_owned(Value const& tile, Element element, Fragment const& fragment, R
 
 // --- global memory ---------------------------------------------------------------------------------------------------
 
+namespace {
+
+/// Reads one element in every lane.
+Progress load_scalar(WarpProgram& warp, Op const& op, LoadOp const& attributes) {
+  int const tensor = warp.agent().tensor(*op.in<LoadOp>("tensor"));
+  Extents const offsets = warp.integers(op.all<LoadOp>("offsets"));
+  Value result = warp.agent().fresh(op);
+  GlobalMemory const& global = warp.engine().global();
+  std::byte const* const address = locate(warp.agent(), op, tensor, offsets.begin());
+  with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
+    *result.data<T>() =
+        address == nullptr ? constant_as<T>(attributes.pad) : read_element<T>(address, result.element());
+  });
+  if (address != nullptr && global.recorded(tensor)) {
+    std::uint64_t const at = global.offset(tensor, address);
+    auto const size = static_cast<std::uint64_t>(bytes(result.element()));
+    warp.warp().read(warp.lanes(), Footprint(global.space(tensor), at, at + size), warp.site());
+  }
+  warp.set(*op.result(), std::move(result));
+  return Progress::done;
+}
+
+}  // namespace
+
 Progress perform(WarpProgram& warp, Op const& op, LoadOp const& attributes) {
+  if (op.result()->type().is_scalar()) return load_scalar(warp, op, attributes);
   int const tensor = warp.agent().tensor(*op.in<LoadOp>("tensor"));
   Fragment const& fragment = warp.fragment(op.result()->type());
   Value result = warp.agent().fresh(op);
@@ -98,11 +123,7 @@ Progress perform(WarpProgram& warp, Op const& op, LoadOp const& attributes) {
   auto const size = static_cast<std::uint64_t>(bytes(element));
   std::vector<LaneBytes> touched;
   with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
-    T pad{};
-    if constexpr (std::is_floating_point_v<T>)
-      pad = static_cast<T>(to_double(attributes.pad));
-    else
-      pad = static_cast<T>(to_int(attributes.pad));
+    T const pad = constant_as<T>(attributes.pad);
     T* const to = result.data<T>();
     std::fill_n(to, result.count(), pad);
     each_global(warp, op, tensor, fragment, warp.integers(op.all<LoadOp>("offsets")),
@@ -190,6 +211,102 @@ Progress perform(WarpProgram& warp, Op const& op, AtomicOp const& attributes) {
   (void)warp.warp().atomic(warp.lanes(), Footprint(global.space(tensor), at, at + size), machine::AtomicOrder::relaxed,
                            warp.site());
   return Progress::turn;
+}
+
+// --- elements at indices ---------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Visits this warp's elements at the indices that tiles hold: visit(element, address), address null outside. `owners`:
+/// those elements that this warp owns. Gives the bytes of the elements inside.
+template <class Visit>
+std::vector<LaneBytes> each_indexed(WarpProgram& warp, Op const& op, Fragment const& fragment, bool owners,
+                                    Visit const& visit) {
+  Indices const indices(warp.agent(), op);
+  int const tensor = warp.agent().tensor(*op.in("tensor"));
+  auto const size = static_cast<std::uint64_t>(bytes(op.in("tensor")->type().element()));
+  std::vector<LaneBytes> touched;
+  std::int64_t coordinates[max_rank] = {};
+  for (int i = 0; i < fragment.count(); ++i) {
+    if ((warp.lanes() >> fragment.lane_of(i) & 1u) == 0) continue;
+    if (owners && fragment.owner[static_cast<std::size_t>(i)] == 0) continue;
+    indices.get(i, coordinates);
+    std::byte* const address = locate(warp.agent(), op, tensor, coordinates);
+    visit(i, address);
+    if (address != nullptr)
+      add_bytes(touched, warp.engine().global().offset(tensor, address), size, fragment.lane_of(i));
+  }
+  return touched;
+}
+
+Footprint global_footprint(WarpProgram& warp, Op const& op, std::vector<LaneBytes> const& touched) {
+  return Footprint(warp.engine().global().space(warp.agent().tensor(*op.in("tensor"))), touched);
+}
+
+/// Replaces elements that this warp owns by what `changed(i, old)` gives, and sets the result to the old ones.
+template <class Changed>
+Progress change_each(WarpProgram& warp, Op const& op, Changed const& changed) {
+  if (op.result()->type().is_scalar())
+    throw UserError("simulate: " + std::string(op.info().mnemonic) +
+                        " of a scalar is made one of a tile before warps run it (share-atomic-results)",
+                    op.where());
+  Value result = warp.agent().fresh(op);
+  Element const element = result.element();
+  std::vector<LaneBytes> const touched = with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
+    T* const to = result.data<T>();
+    return each_indexed(warp, op, warp.fragment(op.result()->type()), true, [&](int i, std::byte* address) {
+      if (address == nullptr) return;
+      to[i] = read_element<T>(address, element);
+      write_element(address, element, changed(i, to[i]));
+    });
+  });
+  warp.set(*op.result(), std::move(result));
+  if (touched.empty()) return Progress::done;
+  (void)warp.warp().atomic(warp.lanes(), global_footprint(warp, op, touched), machine::AtomicOrder::relaxed,
+                           warp.site());
+  return Progress::turn;
+}
+
+}  // namespace
+
+Progress perform(WarpProgram& warp, Op const& op, GatherOp const& attributes) {
+  Value result = warp.agent().fresh(op);
+  std::vector<LaneBytes> const touched = with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
+    T const pad = constant_as<T>(attributes.pad);
+    T* const to = result.data<T>();
+    return each_indexed(warp, op, warp.fragment(op.result()->type()), false, [&](int i, std::byte const* address) {
+      to[i] = address == nullptr ? pad : read_element<T>(address, result.element());
+    });
+  });
+  if (!touched.empty() && warp.engine().global().recorded(warp.agent().tensor(*op.in<GatherOp>("tensor"))))
+    warp.warp().read(warp.lanes(), global_footprint(warp, op, touched), warp.site());
+  warp.set(*op.result(), std::move(result));
+  return Progress::done;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, ScatterOp const&) {
+  Value const tile = warp.value(*op.in<ScatterOp>("tile"));
+  std::vector<LaneBytes> const touched = with_storage(tile.storage(), [&]<class T>(std::type_identity<T>) {
+    return each_indexed(warp, op, warp.fragment(tile.type()), true, [&](int i, std::byte* address) {
+      if (address != nullptr) write_element(address, tile.element(), tile.data<T>()[i]);
+    });
+  });
+  if (!touched.empty()) warp.warp().write(warp.lanes(), global_footprint(warp, op, touched), warp.site());
+  return Progress::done;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, AtomicUpdateOp const& attributes) {
+  Value const value = warp.value(*op.in<AtomicUpdateOp>("tile"));
+  return change_each(warp, op,
+                     [&]<class T>(int i, T old) { return updated(attributes.combine, old, value.data<T>()[i]); });
+}
+
+Progress perform(WarpProgram& warp, Op const& op, CompareExchangeOp const&) {
+  Value const value = warp.value(*op.in<CompareExchangeOp>("tile"));
+  Value const expected = warp.value(*op.in<CompareExchangeOp>("expected"));
+  return change_each(warp, op, [&]<class T>(int i, T old) {
+    return same_bits(old, expected.data<T>()[i]) ? value.data<T>()[i] : old;
+  });
 }
 
 // --- shared memory ---------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "analysis/effects.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/text.hpp"
 #include "ir/trip_count.hpp"
@@ -78,7 +79,7 @@ void LoopPipeline::refuse(std::string text) {
 
 void LoopPipeline::analyse() {
   for (Op& op : body())
-    if (!listed(op) && !op.pure() && !op.info().has(ir::terminator))
+    if (!listed(op) && !analysis::is_movable(op) && !op.info().has(ir::terminator))
       refuse(std::string(op.info().mnemonic) + " has effects but no stage");
   for (int k = 0; k < loop_.count(); ++k) {
     Carry carry{loop_.carried(k), loop_.yielded(k), depth_, counts_by(loop_, k)};

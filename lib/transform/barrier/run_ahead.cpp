@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "analysis/effects.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
 #include "transform/barrier/fills.hpp"
@@ -38,8 +39,9 @@ std::optional<std::unordered_set<Op const*>> needed_by(std::vector<Op*> const& f
     for (Value const* operand : op.operands()) {
       Op const* const from = operand->defining_op();
       if (from == nullptr || from->parent() != &body || !needed.insert(from).second) continue;
-      good = good && from->pure() &&
-             (from->info().has(ir::elementwise) || from->is<ir::ViewOp>() || from->is<ir::ConstantOp>());
+      bool const index = from->info().has(ir::elementwise) || from->is<ir::ViewOp>() || from->is<ir::ConstantOp>() ||
+                         (from->is<ir::LoadOp>() && from->result()->type().is_scalar());
+      good = good && index && analysis::is_movable(*from);
       self(self, *from);
     }
   };

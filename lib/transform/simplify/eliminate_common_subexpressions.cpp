@@ -92,7 +92,7 @@ class Eliminator {
   };
 
   bool visit(Op& op) {
-    bool const load = op.is<ir::LoadOp>();
+    bool const load = analysis::is_global_read(op);
     if (op.block_count() == 0 && op.result_count() > 0 && (op.pure() || load))
       return replaced(op, load && !analysis::reads_constant_memory(op));
     bool const writes = analysis::effects_of(op).writes;

@@ -32,7 +32,7 @@ class Invariants {
  private:
   bool invariant(Op const& op) const {
     if (op.block_count() != 0 || op.result_count() == 0) return false;
-    bool const movable = op.pure() || (op.is<ir::LoadOp>() && (!writes_ || analysis::reads_constant_memory(op)));
+    bool const movable = analysis::is_movable(op) || (analysis::is_global_read(op) && !writes_);
     if (!movable) return false;
     for (Value const* operand : op.operands()) {
       Op const* const definition = operand->defining_op();

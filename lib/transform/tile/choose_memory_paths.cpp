@@ -54,7 +54,8 @@ class Paths {
   bool run() {
     std::vector<Op*> loads;
     ir::walk_pre_order(function_, [&](Op& op) {
-      if (op.is<ir::LoadOp>() && (feeds_product(*op.result()) || in_staged_loop(op))) loads.push_back(&op);
+      if (op.is<ir::LoadOp>() && op.result()->type().is_tile() && (feeds_product(*op.result()) || in_staged_loop(op)))
+        loads.push_back(&op);
       return ir::Walk::advance;
     });
     bool changed = false;

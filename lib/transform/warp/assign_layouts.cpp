@@ -152,6 +152,12 @@ class Assignment {
       for (int i = 0; i < op.result_count(); ++i) see(op.result(i));
       if (op.info().has(ir::elementwise)) {
         for (Value* operand : op.operands()) join(op.result(), operand);
+      } else if (op.info().has(ir::one_layout)) {
+        std::vector<Value*> tiles;
+        for (Value* operand : op.operands())
+          if (operand->type().is_tile()) tiles.push_back(operand);
+        for (int i = 0; i < op.result_count(); ++i) tiles.push_back(op.result(i));
+        for (std::size_t i = 1; i < tiles.size(); ++i) join(tiles[0], tiles[i]);
       } else if (op.is<ir::ForOp>()) {
         ir::Loop const loop(op);
         for (int k = 0; k < loop.count(); ++k) {
@@ -177,7 +183,7 @@ class Assignment {
       group_of_[value] = at->second;
     }
     ir::walk_pre_order(function_, [&](Op& op) {
-      if (op.is<ir::LoadOp>()) group(op.result()).accesses.push_back(&op);
+      if (op.is<ir::LoadOp>() && op.result()->type().is_tile()) group(op.result()).accesses.push_back(&op);
       if (op.is<ir::StoreOp>()) group(op.in<ir::StoreOp>("tile")).accesses.push_back(&op);
       if (op.is<ir::ReduceOp>()) group(op.in<ir::ReduceOp>("tile")).reduced.push_back(op.as<ir::ReduceOp>().axis);
       return ir::Walk::advance;
@@ -401,6 +407,7 @@ class Assignment {
       bool const load = op.is<ir::LoadOp>();
       if (!load && !op.is<ir::StoreOp>()) return;
       ir::Type const& tile = accessed_tile(op)->type();
+      if (!tile.is_tile()) return;  // one element, read by all threads
       std::int64_t vector = 1;
       if (tile.rank() > 0)
         vector = std::min<std::int64_t>(widest_access(op), tile.layout()->contiguous(tile.rank() - 1));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "analysis/effects.hpp"
 #include "ir/builder.hpp"
 #include "ir/exchange.hpp"
 #include "ir/rewrite.hpp"
@@ -163,7 +164,8 @@ class Specialization {
     }
     bool good = true;
     ir::walk_pre_order(lane, [&](Op& op) {
-      bool const of_consumers = makes_tile(op) || op.is<ir::WarpIndexOp>() || op.info().has(ir::collective);
+      bool const of_consumers = makes_tile(op) || op.is<ir::WarpIndexOp>() || op.info().has(ir::collective) ||
+                                (analysis::is_global_read(op) && !analysis::reads_constant_memory(op));
       if (good && (of_consumers || takes_any_of(op, consumed))) {
         good = false;
         context_.diagnostics.remark(

@@ -1,13 +1,15 @@
-// Defines loads and stores of tiles in global memory.
+// Defines accesses of tiles to global memory: boxes, and elements at indices that tiles hold.
 #pragma once
 
 #include "tegula/ir/fields.hpp"
 
 namespace tegula::ir {
 
+using namespace std::string_view_literals;
+
 /// Loads the box of the result's shape at element offsets, one i64 per tensor axis:
 /// `%t = load %tensor, %i0, %i1 {pad = -inf : f32} : tile<1x64xf32>`. A tile of lower rank takes one element of each
-/// leading axis. Elements outside the tensor (negative offsets too) give pad.
+/// leading axis, and a scalar result is one element. Elements outside the tensor (negative offsets too) give pad.
 ///
 /// Layout assignment decides `vector` (0: not decided): so many adjacent elements of the last axis may be accessed at
 /// once. That axis then has stride 1. The address of each element at a multiple of `vector` from the box's start is a
@@ -36,6 +38,58 @@ struct StoreOp : OpDefaults {
   static constexpr Effects effects = writes(Space::global, 0);
   std::int64_t vector = 0;
   static constexpr auto attributes() { return fields(field("vector", &StoreOp::vector, bounds::vector)); }
+};
+
+/// Gathers elements: `%t = gather %tensor, %i0, %i1 {pad = 0 : f32} : tile<64x8xf32>`. Element e of the result is the
+/// tensor's element at (i0[e], i1[e]). There is one index per axis of the tensor: an i32 or i64 tile of the result's
+/// shape, or an i64 scalar. Places outside the tensor give pad. `vector` as for load.
+struct GatherOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "gather";
+  static constexpr auto operands = names("tensor", "indices");
+  static constexpr unsigned traits = variadic | one_layout;
+  static constexpr Effects effects = reads(Space::global, 0);
+  Constant pad;
+  std::int64_t vector = 0;
+  static constexpr auto attributes() {
+    return fields(field("pad", &GatherOp::pad), field("vector", &GatherOp::vector, bounds::vector));
+  }
+};
+
+/// Scatters elements: `scatter %tensor, %tile, %i0, %i1`, with indices as for gather. Places outside the tensor are
+/// dropped. Of several elements that go to one place, one stays.
+struct ScatterOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "scatter";
+  static constexpr auto operands = names("tensor", "tile", "indices");
+  static constexpr unsigned traits = variadic | one_layout;
+  static constexpr Effects effects = writes(Space::global, 0);
+};
+
+enum class AtomicCombine : std::uint8_t { add, min, max, bit_and, bit_or, bit_xor, exchange };
+template <>
+inline constexpr std::array enum_names<AtomicCombine>{"add"sv, "min"sv, "max"sv,     "and"sv,
+                                                      "or"sv,  "xor"sv, "exchange"sv};
+
+/// Combines elements of global memory atomically with those of a tile, or one with a scalar, once in a CTA:
+/// `%old = atomic_update %tensor, %tile, %i0, %i1 {combine = add} : tile<64x8xi32>`. Indices are as for gather. It
+/// gives the old elements, and 0 at places outside the tensor, where nothing happens. Relaxed, in the scope of the
+/// device. With layouts, only the owner of an element holds its result.
+struct AtomicUpdateOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "atomic_update";
+  static constexpr auto operands = names("tensor", "tile", "indices");
+  static constexpr unsigned traits = variadic | unique | one_layout;
+  static constexpr Effects effects = reads(Space::global, 0) | writes(Space::global, 0);
+  AtomicCombine combine = AtomicCombine::add;
+  static constexpr auto attributes() { return fields(field("combine", &AtomicUpdateOp::combine)); }
+};
+
+/// Replaces elements that equal the expected ones, atomically:
+/// `%old = compare_exchange %tensor, %expected, %tile, %i0 : tile<64xi32>`. Bits are compared. The rest as for
+/// atomic_update.
+struct CompareExchangeOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "compare_exchange";
+  static constexpr auto operands = names("tensor", "expected", "tile", "indices");
+  static constexpr unsigned traits = variadic | unique | one_layout;
+  static constexpr Effects effects = reads(Space::global, 0) | writes(Space::global, 0);
 };
 
 }  // namespace tegula::ir

@@ -1,0 +1,437 @@
+// Accesses single elements of global memory at indices that tiles hold: gather, scatter and atomics.
+#pragma once
+
+#include "tegula/dsl/memory.hpp"
+#include "tegula/dsl/pack.hpp"
+
+namespace tegula {
+
+namespace detail {
+
+template <class X>
+concept IndexTile = TileLike<X> &&
+    (std::is_same_v<element_t<X>, std::int32_t> || std::is_same_v<element_t<X>, std::int64_t>);
+template <class X>
+concept AnyIndex = IndexLike<bare<X>> || IndexTile<X>;
+
+/// Holds a mask; elements where it is false are outside of the access.
+template <class M>
+struct Mask {
+  M value;
+};
+template <class X>
+inline constexpr bool is_mask = false;
+template <class M>
+inline constexpr bool is_mask<Mask<M>> = true;
+
+/// Gives the shape that a shape and, if X is a tile, its shape broadcast to.
+template <class S, class X>
+struct JoinedShape {
+  using type = S;
+};
+template <TileLike X>
+struct JoinedShape<Shape<>, X> {
+  using type = shape_t<X>;
+};
+template <class S, TileLike X>
+requires(!std::is_same_v<S, Shape<>>) struct JoinedShape<S, X> {
+  using type = broadcast_shape<S, shape_t<X>>;
+};
+template <class S, class... X>
+struct FoldShape {
+  using type = S;
+};
+template <class S, class First, class... X>
+struct FoldShape<S, First, X...> : FoldShape<typename JoinedShape<S, First>::type, X...> {};
+/// Gives the shape that the tiles among the arguments broadcast to; Shape<> if there are none.
+template <class... X>
+using places_shape = typename FoldShape<Shape<>, X...>::type;
+
+template <class S, class X>
+constexpr bool broadcasts_to() {
+  if constexpr (TileLike<X>)
+    return std::is_same_v<broadcast_shape<shape_t<X>, S>, S> && broadcasts(shape_t<X>::list, S::list);
+  else
+    return true;
+}
+
+/// Says what is wrong with the arguments of an access at indices.
+template <class P, class... Rest>
+struct PlacesCheck {
+  using S = places_shape<Rest...>;
+  static constexpr int count = (0 + ... + (AnyIndex<Rest> ? 1 : 0));
+  static constexpr bool is_tensor = TensorLike<P>;
+  static constexpr bool indices_are =
+      ((AnyIndex<Rest> || std::is_same_v<bare<Rest>, Pad> || is_mask<bare<Rest>> || is_invalid<Rest>)&&...);
+  static constexpr bool count_fits = !is_tensor || !indices_are || count == TensorElement<P>::rank;
+  static constexpr bool shapes_agree = (broadcasts_to<S, Rest>() && ...);
+  static constexpr bool used_once = (!named_recipe<Rest> && ...);
+  static constexpr bool valid = (!is_invalid<Rest> && ...);
+  static constexpr bool holds = is_tensor && indices_are && count_fits && shapes_agree && used_once && valid;
+};
+
+/// Records one index of an access of shape S (none: a scalar).
+template <class S, class X>
+trace::Id record_index(trace::Recorder& recorder, X& x, location at) {
+  using I = bare<X>;
+  if constexpr (TileLike<I>) {
+    auto&& kept = stored(x);
+    return record_as<element_t<I>, S>(recorder, kept, at);
+  } else {
+    return recorder.index_value(coordinate(static_cast<I const&>(x)), at);
+  }
+}
+
+/// Holds the arguments of an access at indices until it is recorded.
+template <class... Rest>
+struct Places {
+  using S = places_shape<Rest...>;
+  using Sequence = std::index_sequence_for<Rest...>;
+  static constexpr int count = (0 + ... + (AnyIndex<Rest> ? 1 : 0));
+  PackItems<Sequence, bare<Rest>...> items;
+
+  struct Ids {
+    trace::Id list[count == 0 ? 1 : count] = {};
+    int filled = 0;
+    int first_tile = -1;
+  };
+  Ids record(trace::Recorder& recorder, location at) { return record(recorder, at, Sequence()); }
+
+ private:
+  template <std::size_t... at>
+  Ids record(trace::Recorder& recorder, location where, std::index_sequence<at...>) {
+    Ids ids;
+    (add(recorder, ids, pack_item<at>(items), where), ...);
+    (apply_mask(recorder, ids, pack_item<at>(items), where), ...);
+    return ids;
+  }
+  template <class X>
+  void add(trace::Recorder& recorder, Ids& ids, X& x, location where) {
+    if constexpr (AnyIndex<X>) {
+      if (IndexTile<X> && ids.first_tile < 0) ids.first_tile = ids.filled;
+      ids.list[ids.filled++] = record_index<S>(recorder, x, where);
+    }
+  }
+  /// Moves the places that a mask leaves out before the tensor: their first index becomes -1.
+  template <class X>
+  void apply_mask(trace::Recorder& recorder, Ids& ids, X& x, location where) {
+    if constexpr (is_mask<X>) {
+      if (ids.first_tile < 0) return;
+      trace::Id& index = ids.list[ids.first_tile];
+      trace::Id const mask = record_as<bool, S>(recorder, x.value, where);
+      ir::Type const type = recorder.type(index);
+      trace::Id const outside = recorder.constant({trace::Literal::Kind::integer, -1, 0}, type, where);
+      index = recorder.emit(ir::SelectOp{}, {mask, index, outside}, type, where);
+    }
+  }
+};
+
+template <class P, class... Rest>
+constexpr void check_places() {
+  using Check = PlacesCheck<P, Rest...>;
+  constexpr bool is_tensor = Check::is_tensor, indices_are = Check::indices_are, count_fits = Check::count_fits,
+                 shapes_agree = Check::shapes_agree, used_once = Check::used_once;
+  static_assert(is_tensor, "gather, scatter, atomics: the first argument is a tensor parameter");
+  static_assert(used_once, TEGULA_NAMED_RECIPE);
+  static_assert(indices_are,
+                "gather, scatter, atomics: an index is a tile of int or std::int64_t, an integer or an index "
+                "expression; mask(m) and, for gather, pad(x) come last");
+  static_assert(count_fits, "gather, scatter, atomics: one index per axis of the tensor is expected");
+  static_assert(shapes_agree,
+                "gather, scatter, atomics: the tiles of indices and the mask do not broadcast to one shape");
+}
+
+}  // namespace detail
+
+/// Leaves elements out of a gather, scatter or atomic: those where the mask is false. A gather gives pad there.
+template <detail::TileLike M>
+constexpr auto mask(M&& m) {
+  constexpr bool boolean = std::is_same_v<detail::element_t<M>, bool> || detail::is_invalid<M>;
+  constexpr bool used_once = !detail::named_recipe<M>;
+  static_assert(boolean, "mask: a tile of bool is expected, for instance a comparison");
+  static_assert(used_once, TEGULA_NAMED_RECIPE);
+  if constexpr (used_once)
+    return detail::Mask<detail::stored_t<M>>{detail::stored(m)};
+  else
+    return detail::Pad();
+}
+
+/// Gathers gather(tensor, indices..., mask(m), pad(x)): element e of the result is the tensor's element at the indices'
+/// elements e, one index per axis of the tensor. Indices are tiles of integers, which broadcast to one shape, or single
+/// index expressions; all count elements. Places outside the tensor give pad, by default 0. A recipe, as load.
+template <class P, class... Rest>
+class gather : public detail::Recipe<typename detail::TensorElement<P>::type, detail::places_shape<Rest...>> {
+  using facts = detail::TensorElement<P>;
+  using T = typename facts::type;
+  using S = detail::places_shape<Rest...>;
+  using Check = detail::PlacesCheck<P, Rest...>;
+  static constexpr bool readable = facts::readable, some_tile = S::rank > 0 || !Check::indices_are;
+  static_assert(readable, "gather: an out parameter is written only; declare it inout to read it");
+  static_assert(some_tile, "gather: at least one index is a tile; load(tensor, indices...) reads one element");
+
+ public:
+  gather(P const& tensor, Rest&&... rest, location where = location::current())
+      : tensor_(detail::handle_of(tensor)),
+        where_(where),
+        epoch_(trace::Recorder::current("gather", where).epoch()),
+        places_{{{static_cast<Rest&&>(rest)}...}} {
+    detail::check_places<P, Rest...>();
+    (detail::set_pad(pad_, rest), ...);
+  }
+  [[nodiscard]] location where() const { return where_; }
+  trace::Id record(trace::Recorder& recorder, location binding) {
+    if constexpr (Check::holds && readable && some_tile) {
+      auto const ids = places_.record(recorder, where_);
+      return recorder.gather(tensor_, epoch_, {ids.list, ids.filled}, pad_, detail::tile_type<T, S>, where_,
+                             detail::nearest(binding, where_));
+    } else {
+      return -1;
+    }
+  }
+
+ private:
+  trace::Handle tensor_;
+  location where_;
+  trace::Epoch epoch_;
+  detail::Places<Rest...> places_;
+  trace::Literal pad_ = detail::zero_pad<T>;
+};
+template <class P, class... Rest>
+gather(P const&, Rest&&...) -> gather<P, Rest...>;
+
+namespace detail {
+
+/// Records `value` as a tile of shape S, or a scalar if S has no axes.
+template <class T, class S, class V>
+trace::Id record_element(trace::Recorder& recorder, V& value, location where) {
+  if constexpr (S::rank == 0) {
+    return scalar_id<T>(recorder, value, where);
+  } else {
+    auto&& kept = stored(value);
+    return record_as<T, S>(recorder, kept, where);
+  }
+}
+
+/// Says what is wrong with a value that meets elements T at places of shape S.
+template <class T, class S, class V>
+constexpr bool check_value() {
+  constexpr bool used_once = !named_recipe<V>;
+  static_assert(used_once, TEGULA_NAMED_RECIPE);
+  if constexpr (is_invalid<V> || !used_once) {
+    return false;
+  } else if constexpr (TileLike<V>) {
+    constexpr bool same = std::is_same_v<element_t<V>, T>;
+    constexpr bool agrees = S::rank > 0 && broadcasts_to<S, V>();
+    static_assert(same, "scatter, atomics: the tile's element is not the tensor's: use cast<T>(...)");
+    static_assert(agrees, "scatter, atomics: the value's shape does not broadcast to that of the tiles of indices");
+    return same && agrees;
+  } else {
+    check_operands<scalar_problem<T, V>(), V, T>();
+    return scalar_problem<T, V>() == Problem::none;
+  }
+}
+
+}  // namespace detail
+
+/// Scatters scatter(tensor, value, indices..., mask(m)), a statement: writes each element of the value (a tile, or a
+/// number in every element) at the indices' elements, as for gather. Places outside the tensor are dropped. Of several
+/// elements that go to one place, one stays.
+template <class P, class V, class... Rest>
+class scatter {
+  using facts = detail::TensorElement<P>;
+  using S = detail::places_shape<Rest...>;
+  using Check = detail::PlacesCheck<P, Rest...>;
+  static constexpr bool writable = facts::writable, some_tile = S::rank > 0 || !Check::indices_are;
+  static_assert(writable, "scatter: an in parameter is read only; declare it out or inout to write it");
+  static_assert(some_tile,
+                "scatter: at least one index is a tile; store(tensor, shape<...>, value, indices...) writes a box");
+
+ public:
+  scatter(P const& tensor, V&& value, Rest&&... rest, location where = location::current()) {
+    detail::check_places<P, Rest...>();
+    if constexpr (Check::holds && writable && some_tile && detail::check_value<typename facts::type, S, V>()) {
+      auto& recorder = trace::Recorder::current("scatter", where);
+      detail::Places<Rest...> places{{{static_cast<Rest&&>(rest)}...}};
+      trace::Id const id = detail::record_element<typename facts::type, S>(recorder, value, where);
+      auto const ids = places.record(recorder, where);
+      recorder.change(ir::ScatterOp{}, tensor.handle(), {id}, {ids.list, ids.filled}, where);
+    }
+  }
+};
+template <class P, class V, class... Rest>
+scatter(P const&, V&&, Rest&&...) -> scatter<P, V, Rest...>;
+
+namespace detail {
+
+/// Gives the result of an atomic: a tile, or without tiles of indices a scalar.
+template <class T, class S>
+using old_elements =
+    std::conditional_t<S::rank == 0, scalar<T>, tile<T, std::conditional_t<S::rank == 0, Shape<1>, S>>>;
+
+template <class P>
+constexpr bool check_inout() {
+  constexpr bool inout = TensorElement<P>::readable && TensorElement<P>::writable;
+  static_assert(inout, "atomics: the tensor is read and written: declare it inout");
+  return inout;
+}
+
+/// Records an atomic update and gives the old elements.
+template <ir::AtomicCombine combine, class P, class V, class... Rest>
+class Update : public old_elements<typename TensorElement<P>::type, places_shape<Rest...>> {
+  using T = typename TensorElement<P>::type;
+  using S = places_shape<Rest...>;
+  using Base = old_elements<T, S>;
+  static constexpr bool whole = is_integer(element_v<T>) && is_arithmetic(element_v<T>);
+  static constexpr bool wide = bits(element_v<T>) >= 32;
+  static constexpr bool bitwise = combine == ir::AtomicCombine::bit_and || combine == ir::AtomicCombine::bit_or ||
+                                  combine == ir::AtomicCombine::bit_xor;
+  static constexpr bool defined = bitwise                                  ? whole
+                                  : combine == ir::AtomicCombine::exchange ? wide
+                                                                           : is_arithmetic(element_v<T>);
+  static_assert(
+      defined,
+      "atomics: sums, min and max are of numbers of 16 bits and more, bit operations of int and std::int64_t, "
+      "exchanges of elements of 32 and 64 bits");
+
+ public:
+  Update(P const& tensor, V&& value, Rest&&... rest, location where) : Base(record(tensor, value, rest..., where)) {}
+
+ private:
+  static trace::Handle record(P const& tensor, std::remove_reference_t<V>& value,
+                              std::remove_reference_t<Rest>&... rest, location where) {
+    check_places<P, Rest...>();
+    if constexpr (PlacesCheck<P, Rest...>::holds && defined && check_inout<P>() && check_value<T, S, V>()) {
+      auto& recorder = trace::Recorder::current("an atomic", where);
+      Places<Rest...> places{{{static_cast<Rest&&>(rest)}...}};
+      trace::Id const id = record_element<T, S>(recorder, value, where);
+      auto const ids = places.record(recorder, where);
+      return recorder.handle(recorder.change(ir::make_op<ir::AtomicUpdateOp>(combine), tensor.handle(), {id},
+                                             {ids.list, ids.filled}, where));
+    } else {
+      return {};
+    }
+  }
+};
+
+}  // namespace detail
+
+// Atomics take (inout tensor, value, indices..., mask(m)), are statements, and give the old elements: a tile of the
+// shape of the tiles of indices, or a scalar where no index is a tile; then the CTA makes the change once. Places
+// outside the tensor stay as they are and give 0. Other CTAs see a change as one, in any order (relaxed, scope of the
+// device).
+
+/// Adds to elements atomically; f16 and bf16 round after each sum.
+template <class P, class V, class... Rest>
+class atomic_add : public detail::Update<ir::AtomicCombine::add, P, V, Rest...> {
+ public:
+  atomic_add(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
+      : detail::Update<ir::AtomicCombine::add, P, V, Rest...>(tensor, static_cast<V&&>(value),
+                                                              static_cast<Rest&&>(rest)..., where) {}
+};
+template <class P, class V, class... Rest>
+atomic_add(P const&, V&&, Rest&&...) -> atomic_add<P, V, Rest...>;
+
+/// Replaces elements by the min of them and the value; a NaN gives the other.
+template <class P, class V, class... Rest>
+class atomic_min : public detail::Update<ir::AtomicCombine::min, P, V, Rest...> {
+ public:
+  atomic_min(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
+      : detail::Update<ir::AtomicCombine::min, P, V, Rest...>(tensor, static_cast<V&&>(value),
+                                                              static_cast<Rest&&>(rest)..., where) {}
+};
+template <class P, class V, class... Rest>
+atomic_min(P const&, V&&, Rest&&...) -> atomic_min<P, V, Rest...>;
+
+/// Replaces elements by the max of them and the value; a NaN gives the other.
+template <class P, class V, class... Rest>
+class atomic_max : public detail::Update<ir::AtomicCombine::max, P, V, Rest...> {
+ public:
+  atomic_max(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
+      : detail::Update<ir::AtomicCombine::max, P, V, Rest...>(tensor, static_cast<V&&>(value),
+                                                              static_cast<Rest&&>(rest)..., where) {}
+};
+template <class P, class V, class... Rest>
+atomic_max(P const&, V&&, Rest&&...) -> atomic_max<P, V, Rest...>;
+
+/// Replaces elements by their bits that the value has too.
+template <class P, class V, class... Rest>
+class atomic_and : public detail::Update<ir::AtomicCombine::bit_and, P, V, Rest...> {
+ public:
+  atomic_and(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
+      : detail::Update<ir::AtomicCombine::bit_and, P, V, Rest...>(tensor, static_cast<V&&>(value),
+                                                                  static_cast<Rest&&>(rest)..., where) {}
+};
+template <class P, class V, class... Rest>
+atomic_and(P const&, V&&, Rest&&...) -> atomic_and<P, V, Rest...>;
+
+/// Sets the bits of elements that the value has.
+template <class P, class V, class... Rest>
+class atomic_or : public detail::Update<ir::AtomicCombine::bit_or, P, V, Rest...> {
+ public:
+  atomic_or(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
+      : detail::Update<ir::AtomicCombine::bit_or, P, V, Rest...>(tensor, static_cast<V&&>(value),
+                                                                 static_cast<Rest&&>(rest)..., where) {}
+};
+template <class P, class V, class... Rest>
+atomic_or(P const&, V&&, Rest&&...) -> atomic_or<P, V, Rest...>;
+
+/// Flips the bits of elements that the value has.
+template <class P, class V, class... Rest>
+class atomic_xor : public detail::Update<ir::AtomicCombine::bit_xor, P, V, Rest...> {
+ public:
+  atomic_xor(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
+      : detail::Update<ir::AtomicCombine::bit_xor, P, V, Rest...>(tensor, static_cast<V&&>(value),
+                                                                  static_cast<Rest&&>(rest)..., where) {}
+};
+template <class P, class V, class... Rest>
+atomic_xor(P const&, V&&, Rest&&...) -> atomic_xor<P, V, Rest...>;
+
+/// Replaces elements by the value.
+template <class P, class V, class... Rest>
+class atomic_exchange : public detail::Update<ir::AtomicCombine::exchange, P, V, Rest...> {
+ public:
+  atomic_exchange(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
+      : detail::Update<ir::AtomicCombine::exchange, P, V, Rest...>(tensor, static_cast<V&&>(value),
+                                                                   static_cast<Rest&&>(rest)..., where) {}
+};
+template <class P, class V, class... Rest>
+atomic_exchange(P const&, V&&, Rest&&...) -> atomic_exchange<P, V, Rest...>;
+
+/// Replaces elements whose bits equal `expected` by the value: (inout tensor, expected, value, indices..., mask(m)).
+/// The change was made where the result equals `expected`.
+template <class P, class E, class V, class... Rest>
+class atomic_compare_exchange
+    : public detail::old_elements<typename detail::TensorElement<P>::type, detail::places_shape<Rest...>> {
+  using T = typename detail::TensorElement<P>::type;
+  using S = detail::places_shape<Rest...>;
+  using Base = detail::old_elements<T, S>;
+  static constexpr bool wide = bits(element_v<T>) >= 32;
+  static_assert(wide, "atomic_compare_exchange: elements have 32 or 64 bits");
+
+ public:
+  atomic_compare_exchange(P const& tensor, E&& expected, V&& value, Rest&&... rest,
+                          location where = location::current())
+      : Base(record(tensor, expected, value, rest..., where)) {}
+
+ private:
+  static trace::Handle record(P const& tensor, std::remove_reference_t<E>& expected, std::remove_reference_t<V>& value,
+                              std::remove_reference_t<Rest>&... rest, location where) {
+    detail::check_places<P, Rest...>();
+    if constexpr (detail::PlacesCheck<P, Rest...>::holds && wide && detail::check_inout<P>() &&
+                  detail::check_value<T, S, E>() && detail::check_value<T, S, V>()) {
+      auto& recorder = trace::Recorder::current("atomic_compare_exchange", where);
+      detail::Places<Rest...> places{{{static_cast<Rest&&>(rest)}...}};
+      trace::Id const wanted = detail::record_element<T, S>(recorder, expected, where);
+      trace::Id const id = detail::record_element<T, S>(recorder, value, where);
+      auto const ids = places.record(recorder, where);
+      return recorder.handle(
+          recorder.change(ir::CompareExchangeOp{}, tensor.handle(), {wanted, id}, {ids.list, ids.filled}, where));
+    } else {
+      return {};
+    }
+  }
+};
+template <class P, class E, class V, class... Rest>
+atomic_compare_exchange(P const&, E&&, V&&, Rest&&...) -> atomic_compare_exchange<P, E, V, Rest...>;
+
+}  // namespace tegula

@@ -1,0 +1,166 @@
+// Emits accesses of single elements: loads of scalars, scatters and atomics. Gathers are part of nests.
+#include "codegen/host/emitter.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen::host {
+
+namespace {
+
+/// Gives LLVM's op for an atomic that it lowers without a call or a conversion; nothing: exchange in a loop.
+std::optional<llvm::AtomicRMWInst::BinOp> native(ir::AtomicCombine combine, Element element) {
+  using Op = llvm::AtomicRMWInst;
+  bool const floats = is_float(element);
+  switch (combine) {
+    case ir::AtomicCombine::add:
+      if (!floats) return Op::Add;
+      return bits(element) >= 32 ? std::optional(Op::FAdd) : std::nullopt;
+    case ir::AtomicCombine::min:
+      return floats ? std::nullopt : std::optional(Op::Min);
+    case ir::AtomicCombine::max:
+      return floats ? std::nullopt : std::optional(Op::Max);
+    case ir::AtomicCombine::bit_and:
+      return Op::And;
+    case ir::AtomicCombine::bit_or:
+      return Op::Or;
+    case ir::AtomicCombine::bit_xor:
+      return Op::Xor;
+    case ir::AtomicCombine::exchange:
+      break;
+  }
+  return Op::Xchg;
+}
+
+constexpr auto relaxed = llvm::AtomicOrdering::Monotonic;
+
+}  // namespace
+
+bool changes_elements(ir::Op const& op) {
+  return op.is<ir::ScatterOp>() || op.is<ir::AtomicUpdateOp>() || op.is<ir::CompareExchangeOp>();
+}
+
+FunctionEmitter::Place FunctionEmitter::place(ir::Value const& parameter, std::vector<llvm::Value*> const& at) {
+  Tensor const& from = tensor(parameter);
+  Place result{nullptr, b.getTrue()};
+  llvm::Value* offset = i64(0);
+  for (std::size_t axis = 0; axis < at.size(); ++axis) {
+    result.inside = b.CreateAnd(result.inside, b.CreateICmpULT(at[axis], from.extents[axis]));
+    bool const unit = from.unit_inner && axis + 1 == at.size();
+    offset = b.CreateAdd(offset, unit ? at[axis] : b.CreateMul(at[axis], from.strides[axis]));
+  }
+  result.address = b.CreateGEP(arith.memory_type(parameter.type().element()), from.base, offset);
+  return result;
+}
+
+llvm::Value* FunctionEmitter::load_scalar(ir::Op const& op) {
+  ir::Value const& parameter = *op.in<ir::LoadOp>("tensor");
+  Element const element = parameter.type().element();
+  std::vector<llvm::Value*> at;
+  for (ir::Value const* offset : op.all<ir::LoadOp>("offsets")) at.push_back(scalar(*offset));
+  Place const place = this->place(parameter, at);
+  llvm::Value* const safe = b.CreateSelect(place.inside, place.address, dummy());
+  llvm::Align const align(static_cast<std::uint64_t>(bytes(element)));
+  llvm::Value* const loaded = b.CreateAlignedLoad(arith.memory_type(element), safe, align);
+  return b.CreateSelect(place.inside, arith.from_memory(element, loaded), arith.constant(op.as<ir::LoadOp>().pad));
+}
+
+llvm::Value* FunctionEmitter::exchange_if(llvm::Value* address, llvm::Value* expected, llvm::Value* value) {
+  llvm::Type* const word = b.getIntNTy(value->getType()->getPrimitiveSizeInBits());
+  llvm::Align const align(word->getIntegerBitWidth() / 8);
+  llvm::Value* const pair = b.CreateAtomicCmpXchg(address, b.CreateBitCast(expected, word),
+                                                  b.CreateBitCast(value, word), align, relaxed, relaxed);
+  return b.CreateBitCast(b.CreateExtractValue(pair, 0), value->getType());
+}
+
+llvm::Value* FunctionEmitter::update(ir::AtomicCombine combine, Element element, llvm::Value* address,
+                                     llvm::Value* value) {
+  llvm::Align const align(static_cast<std::uint64_t>(bytes(element)));
+  if (auto const op = native(combine, element))
+    return arith.from_memory(element, b.CreateAtomicRMW(*op, address, arith.to_memory(element, value), align, relaxed));
+  llvm::Type* const memory = arith.memory_type(element);
+  llvm::Type* const word = b.getIntNTy(memory->getPrimitiveSizeInBits());
+  llvm::LoadInst* const first = b.CreateAlignedLoad(word, address, align);
+  first->setAtomic(relaxed);
+  llvm::BasicBlock* const before = b.GetInsertBlock();
+  llvm::BasicBlock *const again = new_block("again"), *const done = new_block("done");
+  b.CreateBr(again);
+  b.SetInsertPoint(again);
+  llvm::PHINode* const seen = b.CreatePHI(word, 2);
+  seen->addIncoming(first, before);
+  llvm::Value* const old = arith.from_memory(element, b.CreateBitCast(seen, memory));
+  llvm::Value* joined = nullptr;
+  if (combine == ir::AtomicCombine::add)
+    joined = arith.round_to(element, arith.add(element, old, value));
+  else
+    joined = combine == ir::AtomicCombine::min ? arith.min(element, old, value) : arith.max(element, old, value);
+  llvm::Value* const found = exchange_if(address, seen, b.CreateBitCast(arith.to_memory(element, joined), word));
+  seen->addIncoming(found, b.GetInsertBlock());
+  b.CreateCondBr(b.CreateICmpEQ(found, seen), done, again);
+  b.SetInsertPoint(done);
+  return arith.from_memory(element, b.CreateBitCast(found, memory));
+}
+
+llvm::Value* FunctionEmitter::change_element(ir::Op const& op, llvm::Value* address,
+                                             std::function<llvm::Value*(ir::Value const&)> const& element_of) {
+  Element const element = op.in("tensor")->type().element();
+  llvm::Value* const value = element_of(*op.in("tile"));
+  if (op.is<ir::AtomicUpdateOp>()) return update(op.as<ir::AtomicUpdateOp>().combine, element, address, value);
+  if (op.is<ir::CompareExchangeOp>())
+    return arith.from_memory(
+        element, exchange_if(address, arith.to_memory(element, element_of(*op.in<ir::CompareExchangeOp>("expected"))),
+                             arith.to_memory(element, value)));
+  llvm::Align const align(static_cast<std::uint64_t>(bytes(element)));
+  b.CreateAlignedStore(arith.to_memory(element, value), address, align);
+  return nullptr;
+}
+
+// Visits the elements in row-major order, so that of several at one place the last one stays.
+void FunctionEmitter::change_elements(ir::Op const& op) {
+  ir::Value const& parameter = *op.in("tensor");
+  ir::Type const& type = op.in("tile")->type();
+  llvm::Type* const held = arith.register_type(type.element());
+  bool const gives_tile = op.result_count() == 1 && type.is_tile();
+  Buffer const result = gives_tile ? target_of(*op.result(), &op) : Buffer{};
+  llvm::AllocaInst* const result_scalar =
+      op.result_count() == 1 && !gives_tile ? variable(held, llvm::Constant::getNullValue(held)) : nullptr;
+  std::int64_t const used = scratch_used_;
+  std::map<ir::Value const*, Buffer> tiles;
+  for (ir::Value const* operand : op.operands()) {
+    if (!operand->type().is_tile() || tiles.contains(operand)) continue;
+    Buffer const* const made = buffer_of(*operand);
+    Buffer const buffer = made != nullptr ? *made : rows(operand->type(), &op);
+    if (made == nullptr) materialise(*operand, buffer);
+    tiles.emplace(operand, buffer);
+  }
+  Index index(static_cast<std::size_t>(type.rank()), Axis{i64(0), false});
+  auto const element_of = [&](ir::Value const& value) -> llvm::Value* {
+    if (!value.type().is_tile()) return scalar(value);
+    Buffer const& buffer = tiles.at(&value);
+    llvm::Value* const raw = b.CreateLoad(storage_type(buffer.element), address(buffer, index));
+    return buffer.element == Element::boolean ? arith.from_memory(Element::boolean, raw) : raw;
+  };
+  auto const change = [&] {
+    std::vector<llvm::Value*> at;
+    for (ir::Value const* operand : op.all("indices")) at.push_back(b.CreateSExt(element_of(*operand), b.getInt64Ty()));
+    Place const place = this->place(parameter, at);
+    if (gives_tile) b.CreateStore(llvm::Constant::getNullValue(storage_type(result.element)), address(result, index));
+    when(place.inside, [&] {
+      llvm::Value* const old = change_element(op, place.address, element_of);
+      if (gives_tile) b.CreateStore(old, address(result, index));
+      if (result_scalar != nullptr) b.CreateStore(old, result_scalar);
+    });
+  };
+  std::function<void(int)> const over = [&](int axis) {
+    if (axis == type.rank()) return change();
+    loop(i64(0), i64(type.shape()[axis]), i64(1), [&](llvm::Value* i) {
+      index[static_cast<std::size_t>(axis)].at = i;
+      over(axis + 1);
+    });
+    index[static_cast<std::size_t>(axis)].at = i64(0);
+  };
+  over(0);
+  scratch_used_ = used;
+  if (gives_tile) set_buffer(*op.result(), result);
+  if (result_scalar != nullptr) set_scalar(*op.result(), get(result_scalar));
+}
+
+}  // namespace tegula::codegen::host

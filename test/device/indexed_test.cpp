@@ -1,0 +1,12 @@
+// Tests accesses whose indices are values, on a device.
+#include "support/indexed_kernels.hpp"
+
+using namespace tegula;
+using namespace tegula::test;
+
+TEST_CASE("loads of scalars, gathers, scatters and atomics are right on a device") {
+  if (device::cuda_count() == 0) TEGULA_SKIP(device::cuda_status().c_str());
+  check_loads_of_scalars(Executor::device);
+  check_gathers(Executor::device);
+  check_all_atomics(Executor::device);
+}

@@ -1,0 +1,111 @@
+// Runs a kernel on any executor over the same arrays: host, simulated tiles, simulated warps, a device.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "tegula/tegula.hpp"
+
+namespace tegula::test {
+
+enum class Executor : std::uint8_t { host, tiles, warps, device };
+inline constexpr Executor executors_without_device[] = {Executor::host, Executor::tiles, Executor::warps};
+
+inline char const* name(Executor executor) {
+  constexpr char const* names[] = {"host", "simulated tiles", "simulated warps", "device"};
+  return names[static_cast<int>(executor)];
+}
+
+/// Holds a dense tensor in host memory.
+template <class T, int rank>
+struct Array {
+  std::array<std::int64_t, rank> extents;
+  std::vector<T> values;
+
+  explicit Array(std::array<std::int64_t, rank> shape, T value = T()) : extents(shape) {
+    std::int64_t count = 1;
+    for (std::int64_t extent : shape) count *= extent;
+    values.assign(static_cast<std::size_t>(count), value);
+  }
+  [[nodiscard]] tegula::view<T, rank> view() {
+    return make(std::make_index_sequence<rank>(),
+                [&](auto... e) { return tegula::view<T, rank>(values.data(), e...); });
+  }
+  [[nodiscard]] buffer<T, rank> upload(device where) const {
+    buffer<T, rank> result =
+        make(std::make_index_sequence<rank>(), [&](auto... e) { return buffer<T, rank>(where, e...); });
+    result.copy_from(values);
+    return result;
+  }
+  T& operator[](std::int64_t i) { return values[static_cast<std::size_t>(i)]; }
+  T const& operator[](std::int64_t i) const { return values[static_cast<std::size_t>(i)]; }
+
+ private:
+  template <std::size_t... at, class Make>
+  auto make(std::index_sequence<at...>, Make const& of) const {
+    return of(extents[at]...);
+  }
+};
+template <class T>
+Array<T, 1> array_of(std::vector<T> values) {
+  Array<T, 1> result({static_cast<std::int64_t>(values.size())});
+  result.values = std::move(values);
+  return result;
+}
+
+namespace detail {
+
+template <class X>
+X const& on_host(X& scalar) {
+  return scalar;
+}
+template <class T, int rank>
+view<T, rank> on_host(Array<T, rank>& array) {
+  return array.view();
+}
+template <class X>
+X on_device(device, X& scalar) {
+  return scalar;
+}
+template <class T, int rank>
+buffer<T, rank> on_device(device where, Array<T, rank>& array) {
+  return array.upload(where);
+}
+template <class X, class Y>
+void fetch(X const&, Y const&) {}
+template <class T, int rank>
+void fetch(Array<T, rank>& array, buffer<T, rank> const& from) {
+  from.copy_to(array.values);
+}
+
+}  // namespace detail
+
+/// Runs a kernel over arrays and scalars. Simulations must be clean: their report is returned, else nothing.
+template <class Kernel, class... X>
+std::string run_on(Executor executor, Kernel const& kernel, X&&... arguments) {
+  switch (executor) {
+    case Executor::host:
+      launch(host_stream(), kernel, detail::on_host(arguments)...);
+      return "";
+    case Executor::tiles: {
+      simulation const result = simulate(kernel, detail::on_host(arguments)...);
+      return result.clean ? "" : result.report;
+    }
+    case Executor::warps: {
+      simulation const result = simulate(kernel, detail::on_host(arguments)..., schedule::seed(5));
+      return result.clean ? "" : result.report;
+    }
+    case Executor::device: {
+      cuda_stream const order;
+      auto held = std::make_tuple(detail::on_device(order.where(), arguments)...);
+      std::apply([&](auto&... on) { launch(order, kernel, on...); }, held);
+      std::apply([&](auto&... on) { (detail::fetch(arguments, on), ...); }, held);
+      return "";
+    }
+  }
+  return "";
+}
+
+}  // namespace tegula::test
