@@ -349,6 +349,7 @@ class RandomKernel {
       return result;
     }
 
+    /// Loads a box or one element, or gathers.
     void load() {
       std::vector<Value*> readable;
       for (Value* tensor : tensors)
@@ -356,12 +357,21 @@ class RandomKernel {
       if (readable.empty()) return;
       Value* const tensor = random().pick(readable);
       Extents box = parent.shape();
-      if (box.size() > tensor->type().rank()) box = {8};
-      std::vector<Value*> operands = {tensor};
-      for (Value* offset : offsets(*tensor)) operands.push_back(offset);
       Element const e = tensor->type().element();
-      auto const op = ir::make_op<ir::LoadOp>(random().chance(60) ? ir::make_constant(e, 0.0) : parent.constant(e));
-      keep(builder.op(op, operands, {Type::tile(e, box)}).result());
+      ir::Constant const pad = random().chance(60) ? ir::make_constant(e, 0.0) : parent.constant(e);
+      std::vector<Value*> operands = {tensor};
+      if (random().chance(20)) {
+        for (int axis = 0; axis < tensor->type().rank(); ++axis)
+          operands.push_back(random().chance(30)   ? of_type(Type::index())
+                             : random().chance(50) ? of_type(Type::tile(Element::i64, box))
+                                                   : of_type(Type::tile(Element::i32, box)));
+        keep(builder.op(ir::make_op<ir::GatherOp>(pad), operands, {Type::tile(e, box)}).result());
+        return;
+      }
+      for (Value* offset : offsets(*tensor)) operands.push_back(offset);
+      if (box.size() > tensor->type().rank()) box = {8};
+      Type const result = random().chance(20) ? Type::scalar(e) : Type::tile(e, box);
+      keep(builder.op(ir::make_op<ir::LoadOp>(pad), operands, {result}).result());
     }
 
     void store(Value* tensor) {

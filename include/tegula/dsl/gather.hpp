@@ -269,11 +269,7 @@ using old_elements =
     std::conditional_t<S::rank == 0, scalar<T>, tile<T, std::conditional_t<S::rank == 0, Shape<1>, S>>>;
 
 template <class P>
-constexpr bool check_inout() {
-  constexpr bool inout = TensorElement<P>::readable && TensorElement<P>::writable;
-  static_assert(inout, "atomics: the tensor is read and written: declare it inout");
-  return inout;
-}
+inline constexpr bool is_inout = TensorElement<P>::readable && TensorElement<P>::writable;
 
 /// Records an atomic update and gives the old elements.
 template <ir::AtomicCombine combine, class P, class V, class... Rest>
@@ -288,6 +284,7 @@ class Update : public old_elements<typename TensorElement<P>::type, places_shape
   static constexpr bool defined = bitwise                                  ? whole
                                   : combine == ir::AtomicCombine::exchange ? wide
                                                                            : is_arithmetic(element_v<T>);
+  static_assert(is_inout<P>, "atomics: the tensor is read and written: declare it inout");
   static_assert(
       defined,
       "atomics: sums, min and max are of numbers of 16 bits and more, bit operations of int and std::int64_t, "
@@ -300,7 +297,7 @@ class Update : public old_elements<typename TensorElement<P>::type, places_shape
   static trace::Handle record(P const& tensor, std::remove_reference_t<V>& value,
                               std::remove_reference_t<Rest>&... rest, location where) {
     check_places<P, Rest...>();
-    if constexpr (PlacesCheck<P, Rest...>::holds && defined && check_inout<P>() && check_value<T, S, V>()) {
+    if constexpr (PlacesCheck<P, Rest...>::holds && defined && is_inout<P> && check_value<T, S, V>()) {
       auto& recorder = trace::Recorder::current("an atomic", where);
       Places<Rest...> places{{{static_cast<Rest&&>(rest)}...}};
       trace::Id const id = record_element<T, S>(recorder, value, where);
@@ -406,6 +403,7 @@ class atomic_compare_exchange
   using S = detail::places_shape<Rest...>;
   using Base = detail::old_elements<T, S>;
   static constexpr bool wide = bits(element_v<T>) >= 32;
+  static_assert(detail::is_inout<P>, "atomics: the tensor is read and written: declare it inout");
   static_assert(wide, "atomic_compare_exchange: elements have 32 or 64 bits");
 
  public:
@@ -417,7 +415,7 @@ class atomic_compare_exchange
   static trace::Handle record(P const& tensor, std::remove_reference_t<E>& expected, std::remove_reference_t<V>& value,
                               std::remove_reference_t<Rest>&... rest, location where) {
     detail::check_places<P, Rest...>();
-    if constexpr (detail::PlacesCheck<P, Rest...>::holds && wide && detail::check_inout<P>() &&
+    if constexpr (detail::PlacesCheck<P, Rest...>::holds && wide && detail::is_inout<P> &&
                   detail::check_value<T, S, E>() && detail::check_value<T, S, V>()) {
       auto& recorder = trace::Recorder::current("atomic_compare_exchange", where);
       detail::Places<Rest...> places{{{static_cast<Rest&&>(rest)}...}};

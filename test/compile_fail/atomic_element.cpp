@@ -1,0 +1,10 @@
+// expect: atomics: sums, min and max are of numbers of 16 bits and more, bit operations of int and std::int64_t
+// rows: N3
+#include <tegula/dsl/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<int, 1> classes, inout<float, 1> counts) {
+  auto g = grid_over(classes, shape<64>);
+  atomic_xor(counts, 1, load(classes, shape<64>, g[0]));
+});
