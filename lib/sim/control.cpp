@@ -11,9 +11,12 @@ namespace {
 
 /// Binds a loop's index and carried values; `values` are copied before any is set, for a body may yield its arguments
 /// in another order.
+void bind(Agent& agent, Loop const& loop, std::span<Value const> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) agent.set(*loop.carried(static_cast<int>(i)), values[i]);
+}
 void bind_carried(Agent& agent, Loop const& loop, std::vector<Value> const& values, std::int64_t index) {
   agent.set_index(*loop.counter(), index);
-  for (std::size_t i = 0; i < values.size(); ++i) agent.set(*loop.carried(static_cast<int>(i)), values[i]);
+  bind(agent, loop, values);
 }
 
 std::vector<Value> values_of(Agent& agent, std::span<ir::Value* const> operands) {
@@ -23,7 +26,7 @@ std::vector<Value> values_of(Agent& agent, std::span<ir::Value* const> operands)
   return result;
 }
 
-void set_results(Agent& agent, Op const& op, std::vector<Value> const& values) {
+void set_results(Agent& agent, Op const& op, std::span<Value const> values) {
   for (std::size_t i = 0; i < values.size(); ++i) agent.set(*op.result(static_cast<int>(i)), values[i]);
 }
 
@@ -42,6 +45,11 @@ void execute(Agent& agent, Op const& op, ForOp const&) {
   agent.enter({&op.block(), op.block().begin(), &op, lower, upper, step});
 }
 
+void execute(Agent& agent, Op const& op, RepeatOp const&) {
+  bind(agent, Loop(op), values_of(agent, op.operands()));
+  agent.enter({&op.block(), op.block().begin(), &op});
+}
+
 void execute(Agent& agent, Op const& op, IfOp const&) {
   Block const& taken = op.block(agent.condition(*op.in<IfOp>("condition")) ? 0 : 1);
   agent.enter({&taken, taken.begin(), &op});
@@ -56,8 +64,16 @@ void execute(Agent& agent, Op const& op, YieldOp const&) {
     frame.at = frame.block->begin();
     return bind_carried(agent, Loop(owner), values, frame.index);
   }
+  std::span<Value const> carried = values;
+  if (owner.is<RepeatOp>()) {
+    carried = carried.subspan(1);  // behind the condition
+    if (*values[0].data<std::uint8_t>() != 0) {
+      frame.at = frame.block->begin();
+      return bind(agent, Loop(owner), carried);
+    }
+  }
   agent.leave();
-  set_results(agent, owner, values);
+  set_results(agent, owner, carried);
 }
 
 void execute(Agent& agent, Op const& op, ReturnOp const&) {

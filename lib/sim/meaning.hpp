@@ -9,6 +9,7 @@ namespace tegula::sim {
 #define TEGULA_SIM_MEANING(name) void execute(Agent& agent, ir::Op const& op, ir::name const& attributes)
 // control.cpp
 TEGULA_SIM_MEANING(ForOp);
+TEGULA_SIM_MEANING(RepeatOp);
 TEGULA_SIM_MEANING(IfOp);
 TEGULA_SIM_MEANING(YieldOp);
 TEGULA_SIM_MEANING(ReturnOp);

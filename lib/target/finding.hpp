@@ -109,6 +109,9 @@ inline constexpr FindingKind direction{"direction", &rule::direction,
 inline constexpr FindingKind pad{"pad", &rule::pad,
                                  "elements outside the tensor become 0, not the pad of a product's operand"};
 
+inline constexpr FindingKind repeated{"repeated", nullptr,
+                                      "it stands in a while_ loop, through which no ring counts its stages"};
+
 // Of products by wgmma.
 inline constexpr FindingKind no_f64{"no_f64", nullptr, "tensor cores take no f64"};
 inline constexpr FindingKind full_f32{
@@ -173,6 +176,7 @@ inline constexpr FindingKind const* all[] = {&element_bytes,
                                              &address,
                                              &stride,
                                              &coordinate,
+                                             &repeated,
                                              &direction,
                                              &pad,
                                              &no_f64,

@@ -135,8 +135,8 @@ class Emitter {
       ir::Block& inner = op.add_block();
       auto const& arguments = draft_.regions[static_cast<std::size_t>(nested)].arguments;
       for (std::size_t i = 0; i < arguments.size(); ++i)
-        at(arguments[i]) =
-            inner.add_argument(draft_.values[static_cast<std::size_t>(arguments[i])].type, i == 0 ? "i" : "");
+        at(arguments[i]) = inner.add_argument(draft_.values[static_cast<std::size_t>(arguments[i])].type,
+                                              i == 0 && source.kind == ir::OpKind::ForOp ? "i" : "");
     }
     for (std::size_t i = 0; i < source.regions.size(); ++i) region(source.regions[i], op.block(static_cast<int>(i)));
   }

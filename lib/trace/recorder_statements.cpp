@@ -137,6 +137,22 @@ void Recorder::begin_loop(Id lower, Id upper, Id step, Ids inits, LoopHints cons
 
 Id Recorder::region_argument(int i) const { return impl_->current().arguments[static_cast<std::size_t>(i)]; }
 
+void Recorder::begin_repeat(Ids inits, location where) {
+  ir::RepeatOp const op;
+  int const node = impl_->add_effect(ir::OpKind::RepeatOp, &op, inits, where);
+  impl_->statements.push_back(node);
+  int const body = impl_->open_region(RegionKind::loop, where);
+  impl_->draft.nodes[static_cast<std::size_t>(node)].regions.push_back(body);
+  for (int i = 0; i < inits.count; ++i) impl_->add_argument(ir::Type(impl_->value(inits.first[i]).type), where);
+}
+
+Id Recorder::end_repeat(Id again, Ids yields) {
+  auto& list = impl_->current().yields;
+  Id const first = end_loop(yields);
+  list.insert(list.begin(), again);
+  return first;
+}
+
 Id Recorder::end_loop(Ids yields) {
   int const node = impl_->statements.back();
   impl_->statements.pop_back();

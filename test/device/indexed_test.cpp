@@ -1,5 +1,5 @@
-// Tests accesses whose indices are values, on a device.
-#include "support/indexed_kernels.hpp"
+// Tests accesses whose indices are values, and loops that carry scalars, on a device.
+#include "support/while_kernels.hpp"
 
 using namespace tegula;
 using namespace tegula::test;
@@ -9,4 +9,9 @@ TEST_CASE("loads of scalars, gathers, scatters and atomics are right on a device
   check_loads_of_scalars(Executor::device);
   check_gathers(Executor::device);
   check_all_atomics(Executor::device);
+}
+
+TEST_CASE("loops that carry scalars and while_ are right on a device") {
+  if (device::cuda_count() == 0) TEGULA_SKIP(device::cuda_status().c_str());
+  check_while(Executor::device);
 }

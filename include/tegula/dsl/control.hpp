@@ -1,4 +1,4 @@
-// Provides statements with regions, loop and if_, the values they carry, and let.
+// Provides statements with regions, loop, while_ and if_, the values they carry, and let.
 #pragma once
 
 #include <utility>
@@ -10,9 +10,38 @@ namespace tegula {
 
 namespace detail {
 
-/// Gives the type of a carried value in the body and in the result.
+/// Accepts a value that a loop or branch carries: a tile, a recipe, a scalar or a number.
 template <class X>
-using tile_of = tile<element_t<X>, shape_t<X>>;
+concept Carryable = TileLike<X> || ScalarLike<X> || Number<X>;
+
+/// Gives the type of a carried value in the body and in the result: a tile or a scalar.
+template <class X>
+struct HeldOf {
+  using type = X;
+};
+template <Number X>
+struct HeldOf<X> {
+  using type = scalar<typename OwnElement<X>::type>;
+};
+template <ScalarLike X>
+struct HeldOf<X> {
+  using type = scalar<typename X::scalar_element>;
+};
+template <TileLike X>
+struct HeldOf<X> {
+  using type = tile<element_t<X>, shape_t<X>>;
+};
+template <class X>
+using held_of = typename HeldOf<bare<X>>::type;
+
+/// Records a carried value and gives its id.
+template <Carryable X>
+trace::Id record_carried(trace::Recorder& recorder, X& x, location at) {
+  if constexpr (TileLike<X>)
+    return record_value(recorder, x, at);
+  else
+    return scalar_id<typename OwnElement<X>::type>(recorder, x, at);
+}
 
 /// Holds the tiles that a loop or branch gives, for structured bindings.
 template <class... Tiles>
@@ -32,7 +61,7 @@ class Results {
 template <class... X>
 struct Carry {
   static constexpr int size = static_cast<int>(sizeof...(X));
-  using results = Results<tile_of<X>...>;
+  using results = Results<held_of<X>...>;
   PackItems<std::index_sequence_for<X...>, X...> items;
 };
 
@@ -46,7 +75,7 @@ inline constexpr bool is_carry<Results<Tiles...>> = true;
 template <class X>
 concept CarryLike = is_carry<bare<X>>;
 
-/// Lists element and shape of each value of a TileLike, Carry or void, for comparing inits and yields.
+/// Lists the types in which the values of a Carryable, Carry or void are held, for comparing inits and yields.
 template <class... Tiles>
 struct Carried {
   static constexpr int size = static_cast<int>(sizeof...(Tiles));
@@ -59,24 +88,24 @@ template <>
 struct CarriedBy<void> {
   using type = Carried<>;
 };
-template <TileLike X>
+template <Carryable X>
 struct CarriedBy<X> {
-  using type = Carried<tile_of<X>>;
+  using type = Carried<held_of<X>>;
 };
 template <class... X>
 struct CarriedBy<Carry<X...>> {
-  using type = Carried<tile_of<X>...>;
+  using type = Carried<held_of<X>...>;
 };
 template <class... Tiles>
 struct CarriedBy<Results<Tiles...>> {
   using type = Carried<Tiles...>;
 };
 
-/// Records the values of a TileLike or Carry in order and holds their ids; list() gives them.
+/// Records the values of a Carryable or Carry in order and holds their ids; list() gives them.
 template <class X>
 struct Recorded {
   trace::Id ids[1];
-  Recorded(trace::Recorder& recorder, X& x, location at) : ids{record_value(recorder, x, at)} {}
+  Recorded(trace::Recorder& recorder, X& x, location at) : ids{record_carried(recorder, x, at)} {}
   [[nodiscard]] trace::Ids list() const { return {ids, 1}; }
 };
 template <class... X>
@@ -86,7 +115,7 @@ struct Recorded<Carry<X...>> {
       : Recorded(recorder, carry, at, std::index_sequence_for<X...>()) {}
   template <std::size_t... at>
   Recorded(trace::Recorder& recorder, Carry<X...>& carry, location where, std::index_sequence<at...>)
-      : ids{record_value(recorder, pack_item<at>(carry.items), where)...} {}
+      : ids{record_carried(recorder, pack_item<at>(carry.items), where)...} {}
   [[nodiscard]] trace::Ids list() const { return {ids, static_cast<int>(sizeof...(X))}; }
 };
 
@@ -101,29 +130,36 @@ struct Recorded<Results<Tiles...>> {
   [[nodiscard]] trace::Ids list() const { return {ids, static_cast<int>(sizeof...(Tiles))}; }
 };
 
-/// Names a value: recipes become tiles, left to right; everything else stays as it is.
+/// Names a value: recipes become tiles, left to right, and numbers in carry(...) scalars; everything else stays as it
+/// is.
 template <class X>
 constexpr auto bound(X&& x, [[maybe_unused]] location where) {
   if constexpr (RecipeLike<X>)
-    return tile_of<X>(static_cast<X&&>(x), where);
+    return held_of<X>(static_cast<X&&>(x), where);
   else
     return static_cast<X&&>(x);
 }
 template <class... X, std::size_t... at>
 auto bound(Carry<X...>& carry, location where, std::index_sequence<at...>) {
-  return Results<tile_of<X>...>{bound(static_cast<X&&>(pack_item<at>(carry.items)), where)...};
+  auto& recorder = trace::Recorder::current("let", where);
+  return Results<held_of<X>...>{
+      held_of<X>(recorder.handle(record_carried(recorder, pack_item<at>(carry.items), where)))...};
 }
 template <class... X>
 auto bound(Carry<X...>&& carry, location where) {
   return bound(carry, where, std::index_sequence_for<X...>());
 }
 
-/// Makes the tiles of consecutive ids, from `first` on.
+/// Makes the tiles and scalars of consecutive ids, from `first` on, or of a list of ids.
 template <class List>
 struct TilesFrom;
 template <class Tile>
 struct TilesFrom<Carried<Tile>> {
   static Tile make(trace::Recorder& recorder, trace::Id first) { return Tile(recorder.handle(first)); }
+  template <class Function>
+  static decltype(auto) call(Function& function, trace::Recorder& recorder, trace::Ids ids) {
+    return function(Tile(recorder.handle(ids.first[0])));
+  }
 };
 template <class... Tiles>
 struct TilesFrom<Carried<Tiles...>> {
@@ -133,6 +169,15 @@ struct TilesFrom<Carried<Tiles...>> {
   template <std::size_t... at>
   static Results<Tiles...> make(trace::Recorder& recorder, trace::Id first, std::index_sequence<at...>) {
     return Results<Tiles...>(Tiles(recorder.handle(first + static_cast<trace::Id>(at)))...);
+  }
+  template <class Function>
+  static decltype(auto) call(Function& function, trace::Recorder& recorder, trace::Ids ids) {
+    return call(function, recorder, ids, std::index_sequence_for<Tiles...>());
+  }
+  template <class Function, std::size_t... at>
+  static decltype(auto) call(Function& function, trace::Recorder& recorder, trace::Ids ids,
+                             std::index_sequence<at...>) {
+    return function(Tiles(recorder.handle(ids.first[at]))...);
   }
 };
 
@@ -171,8 +216,8 @@ concept LoopCount = std::is_same_v<bare<C>, Range> || IntegerScalar<C> || Intege
 template <class... X>
 constexpr auto carry(X&&... values) {
   static_assert(sizeof...(X) > 0, "carry: at least one value is expected");
-  static_assert((detail::TileLike<X> && ...),
-                "carry: tiles and expressions of tiles are carried; full(shape<...>, x) makes a tile of a scalar");
+  static_assert((detail::Carryable<detail::bare<X>> && ...),
+                "carry: tiles, expressions of tiles, scalars and numbers are carried");
   static_assert((!detail::named_recipe<X> && ...), TEGULA_NAMED_RECIPE);
   return detail::Carry<detail::bare<X>...>{{{static_cast<X&&>(values)}...}};
 }
@@ -189,31 +234,31 @@ constexpr detail::Range range(A const& lower, B const& upper, C const& step = 1)
 }
 
 /// Runs a loop at run time: body(k, carried...) for k = 0, 1, ... count - 1 (or a range) is traced once. Its result is
-/// carried to the next iteration. After the last one it is given as a tile or, for carry(...), as tiles for structured
-/// bindings. Compile options override these hints:
+/// carried to the next iteration. After the last one it is given as a tile or scalar or, for carry(...), as several for
+/// structured bindings. Compile options override these hints:
 /// - `stages<n>` asks for circular buffers of that depth,
 /// - `stages<n, d>` for copies that begin d iterations ahead,
 /// - `unroll<n>`, after them or alone, for code of n iterations at once.
 template <detail::LoopCount C, class Init, class Body, int depth = 0, int distance = 0, int factor = 0>
-requires(detail::TileLike<Init> || detail::CarryLike<Init>) auto loop(C const& count, Init&& init, Body&& body,
-                                                                      Stages<depth, distance> = {}, Unroll<factor> = {},
-                                                                      location where = location::current()) {
+requires(detail::Carryable<detail::bare<Init>> ||
+         detail::CarryLike<Init>) auto loop(C const& count, Init&& init, Body&& body, Stages<depth, distance> = {},
+                                            Unroll<factor> = {}, location where = location::current()) {
   using List = typename detail::CarriedBy<detail::bare<Init>>::type;
   using Call = detail::BodyCall<std::remove_reference_t<Body>, List>;
   constexpr bool used_once = !detail::named_recipe<Init>;
   constexpr bool callable = Call::callable;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(callable, "loop: the body takes the index and one tile for each carried value");
+  static_assert(callable, "loop: the body takes the index and one argument for each carried value");
   auto& recorder = trace::Recorder::current("loop", where);
   if constexpr (callable && used_once) {
     using Result = detail::bare<decltype(Call::call(body, recorder))>;
     using Returned = typename detail::CarriedBy<Result>::type;
-    constexpr bool carries = detail::TileLike<Result> || detail::CarryLike<Result>;
+    constexpr bool carries = detail::Carryable<Result> || detail::CarryLike<Result>;
     constexpr bool same_count = !carries || Returned::size == List::size;
     constexpr bool same = std::is_same_v<Returned, List>;
     constexpr bool same_types = !carries || !same_count || same || detail::is_invalid<Result>;
     static_assert(carries,
-                  "loop: the body returns the carried values of the next iteration: a tile, or carry(...) for several");
+                  "loop: the body returns the carried values of the next iteration: one, or carry(...) for several");
     static_assert(same_count, "loop: the body returns another number of values than are carried");
     static_assert(same_types,
                   "loop: the body returns another element or shape than is carried; the carried value keeps its type "
@@ -236,20 +281,20 @@ requires(detail::TileLike<Init> || detail::CarryLike<Init>) auto loop(C const& c
   }
 }
 template <detail::LoopCount C, class Init, class Body>
-requires(detail::TileLike<Init> || detail::CarryLike<Init>) auto loop(C const& count, Init&& init, Body&& body,
-                                                                      location where) {
+requires(detail::Carryable<detail::bare<Init>> || detail::CarryLike<Init>) auto loop(C const& count, Init&& init,
+                                                                                     Body&& body, location where) {
   return loop(count, static_cast<Init&&>(init), body, Stages<0>(), Unroll<0>(), where);
 }
 template <detail::LoopCount C, class Init, class Body, int factor>
-requires(detail::TileLike<Init> || detail::CarryLike<Init>) auto loop(C const& count, Init&& init, Body&& body,
-                                                                      Unroll<factor> unrolled,
-                                                                      location where = location::current()) {
+requires(detail::Carryable<detail::bare<Init>> ||
+         detail::CarryLike<Init>) auto loop(C const& count, Init&& init, Body&& body, Unroll<factor> unrolled,
+                                            location where = location::current()) {
   return loop(count, static_cast<Init&&>(init), body, Stages<0>(), unrolled, where);
 }
 
 /// Runs a loop that carries nothing and works by its stores.
 template <detail::LoopCount C, class Body, int depth = 0, int distance = 0, int factor = 0>
-requires(!detail::TileLike<Body> &&
+requires(!detail::Carryable<detail::bare<Body>> &&
          !detail::CarryLike<Body>) void loop(C const& count, Body&& body, Stages<depth, distance> = {},
                                              Unroll<factor> = {}, location where = location::current()) {
   using Call = detail::BodyCall<std::remove_reference_t<Body>, detail::Carried<>>;
@@ -268,14 +313,53 @@ requires(!detail::TileLike<Body> &&
   }
 }
 template <detail::LoopCount C, class Body, int factor>
-requires(!detail::TileLike<Body> && !detail::CarryLike<Body>) void loop(C const& count, Body&& body,
-                                                                        Unroll<factor> unrolled,
-                                                                        location where = location::current()) {
+requires(!detail::Carryable<detail::bare<Body>> &&
+         !detail::CarryLike<Body>) void loop(C const& count, Body&& body, Unroll<factor> unrolled,
+                                             location where = location::current()) {
   loop(count, body, Stages<0>(), unrolled, where);
 }
 
+/// Runs a loop at run time as long as a condition holds: condition(carried...) gives a bool scalar, body(carried...)
+/// the carried values of the next iteration. Both take one argument for each value of `init` (a tile, a scalar, a
+/// number or carry(...) of them). It is tested before each iteration; after it fails, the carried values are the
+/// result.
+template <class Init, class Condition, class Body>
+requires(detail::Carryable<detail::bare<Init>> ||
+         detail::CarryLike<Init>) auto while_(Init&& init, Condition&& condition, Body&& body,
+                                              location where = location::current()) {
+  using List = typename detail::CarriedBy<detail::bare<Init>>::type;
+  using From = detail::TilesFrom<List>;
+  constexpr bool used_once = !detail::named_recipe<Init>;
+  static_assert(used_once, TEGULA_NAMED_RECIPE);
+  using Tested =
+      detail::bare<decltype(From::call(condition, trace::Recorder::current("", where), trace::Ids(nullptr, 0)))>;
+  using Result = detail::bare<decltype(From::call(body, trace::Recorder::current("", where), trace::Ids(nullptr, 0)))>;
+  constexpr bool tests = std::is_same_v<detail::scalar_element_t<Tested>, bool>;
+  constexpr bool same = std::is_same_v<typename detail::CarriedBy<Result>::type, List>;
+  static_assert(tests, "while_: the condition gives a comparison of scalars");
+  static_assert(same, "while_: the body returns other values than are carried: their number, elements and shapes stay");
+  auto& recorder = trace::Recorder::current("while_", where);
+  if constexpr (used_once && tests && same) {
+    detail::Recorded<detail::bare<Init>> const inits(recorder, init, where);
+    recorder.begin_if(recorder.use(From::call(condition, recorder, inits.list()).handle(), where), where);
+    recorder.begin_repeat(inits.list(), where);
+    trace::Id arguments[List::size];
+    for (int i = 0; i < List::size; ++i) arguments[i] = recorder.region_argument(i);
+    auto&& next = From::call(body, recorder, {arguments, List::size});
+    detail::Recorded<Result> const yields(recorder, next, where);
+    trace::Id const again = recorder.use(From::call(condition, recorder, yields.list()).handle(), where);
+    trace::Id const first = recorder.end_repeat(again, yields.list());
+    trace::Id results[List::size];
+    for (int i = 0; i < List::size; ++i) results[i] = first + i;
+    recorder.begin_else({results, List::size});
+    return From::make(recorder, recorder.end_if(inits.list()));
+  } else {
+    return From::make(recorder, -1);
+  }
+}
+
 /// Branches at run time, the whole block at once: both lambdas are traced, one runs. Both return nothing, or both
-/// return tiles (or carry(...)) of the same elements and shapes, which the statement gives.
+/// return values (one or carry(...)) of the same elements and shapes, which the statement gives.
 template <class C, class Then, class Else>
 auto if_(C const& condition, Then&& then_branch, Else&& else_branch, location where = location::current()) {
   constexpr bool traced = std::is_same_v<detail::scalar_element_t<C>, bool>;
@@ -286,8 +370,8 @@ auto if_(C const& condition, Then&& then_branch, Else&& else_branch, location wh
   using B = detail::bare<decltype(else_branch())>;
   using List = typename detail::CarriedBy<A>::type;
   constexpr bool same = std::is_same_v<List, typename detail::CarriedBy<B>::type>;
-  constexpr bool gives = detail::TileLike<A> || detail::CarryLike<A> || std::is_void_v<A>;
-  static_assert(gives, "if_: a branch returns nothing, a tile or carry(...)");
+  constexpr bool gives = detail::Carryable<A> || detail::CarryLike<A> || std::is_void_v<A>;
+  static_assert(gives, "if_: a branch returns nothing, a tile, a scalar or carry(...)");
   static_assert(!gives || same, "if_: both branches return values of the same elements and shapes, or nothing");
   auto& recorder = trace::Recorder::current("if_", where);
   if constexpr (traced && gives && same) {

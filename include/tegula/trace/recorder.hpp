@@ -147,6 +147,9 @@ class Recorder {
   void begin_loop(Id lower, Id upper, Id step, Ids inits, LoopHints const& hints, location where);
   [[nodiscard]] Id region_argument(int i) const;
   Id end_loop(Ids yields);
+  void begin_repeat(Ids inits, location where);
+  /// Ends a loop that runs again as long as `again`, a bool of this region, is true.
+  Id end_repeat(Id again, Ids yields);
   void begin_if(Id condition, location where);
   void begin_else(Ids then_yields);
   Id end_if(Ids else_yields);

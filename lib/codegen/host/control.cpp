@@ -157,8 +157,10 @@ void FunctionEmitter::block(ir::Block const& region) {
       if (Contraction const* whole = context.plan.contraction(op)) {
         contract(*whole);
       } else {
-        for_op(op);
+        loop_op(op);
       }
+    } else if (op.is<ir::RepeatOp>()) {
+      loop_op(op);
     } else if (op.is<ir::IfOp>()) {
       if_op(op);
     } else if (op.is<ir::CallOp>()) {
@@ -233,7 +235,7 @@ FunctionEmitter::Range FunctionEmitter::range(ir::Loop const& loop) {
 
 // Keeps carried tiles in two buffers that swap their pointers in each iteration; tiles of one element and scalars in
 // registers.
-void FunctionEmitter::for_op(ir::Op const& op) {
+void FunctionEmitter::loop_op(ir::Op const& op) {
   ir::Loop const whole(op);
   ir::Block const& region = whole.body();
   int const count = whole.count();
@@ -260,9 +262,7 @@ void FunctionEmitter::for_op(ir::Op const& op) {
     at.next_pointer = variable(b.getPtrTy(), at.next.pointer);
   }
   std::int64_t const used = scratch_used_;
-  Range const over = range(whole);
-  loop(over.lower, over.upper, over.step, [&](llvm::Value* index) {
-    set_scalar(*whole.counter(), index);
+  auto const iteration = [&] {
     std::vector<Buffer> now(static_cast<std::size_t>(count));
     std::vector<Buffer> next(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i) {
@@ -307,7 +307,19 @@ void FunctionEmitter::for_op(ir::Op const& op) {
         b.CreateStore(b.CreateLoad(type, next[at].pointer), now[at].pointer);
       }
     }
-  });
+  };
+  if (op.is<ir::ForOp>()) {
+    Range const over = range(whole);
+    loop(over.lower, over.upper, over.step, [&](llvm::Value* index) {
+      set_scalar(*whole.counter(), index);
+      iteration();
+    });
+  } else {
+    repeat([&] {
+      iteration();
+      return scalar(*whole.condition());
+    });
+  }
   scratch_used_ = used;
   for (int i = 0; i < count; ++i) {
     auto const at = static_cast<std::size_t>(i);

@@ -178,6 +178,18 @@ void FunctionEmitter::loop(llvm::Value* lower, llvm::Value* upper, llvm::Value* 
   b.SetInsertPoint(after);
 }
 
+void FunctionEmitter::repeat(std::function<llvm::Value*()> const& body) {
+  llvm::BasicBlock *const inside = new_block("repeat"), *const after = new_block("after");
+  b.CreateBr(inside);
+  b.SetInsertPoint(inside);
+  {
+    Scope const scope(*this);
+    llvm::Value* const again = body();
+    b.CreateCondBr(again, inside, after);
+  }
+  b.SetInsertPoint(after);
+}
+
 void FunctionEmitter::when(llvm::Value* condition, std::function<void()> const& yes, std::function<void()> const& no) {
   llvm::BasicBlock* const then = new_block("then");
   llvm::BasicBlock* const other = new_block("else");

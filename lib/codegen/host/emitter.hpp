@@ -131,6 +131,8 @@ class FunctionEmitter {
   // --- control flow
   /// Emits for (i = lower; i < upper; i += step) body(i).
   void loop(llvm::Value* lower, llvm::Value* upper, llvm::Value* step, std::function<void(llvm::Value*)> const& body);
+  /// Emits do condition = body() while (condition).
+  void repeat(std::function<llvm::Value*()> const& body);
   /// Emits if (condition) body().
   void when(llvm::Value* condition, std::function<void()> const& body);
   void when(llvm::Value* condition, std::function<void()> const& yes, std::function<void()> const& no);
@@ -234,7 +236,8 @@ class FunctionEmitter {
   void pack_chunk(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip, int side,
                   llvm::Value* chunk, llvm::Value* to);
   llvm::Function* micro_kernel(MicroKernel const& shape);
-  void for_op(ir::Op const& op);
+  /// Emits a for or a repeat.
+  void loop_op(ir::Op const& op);
   void if_op(ir::Op const& op);
   void group(ir::Block::iterator first, ir::Block const& block);
   bool joins(ir::Op const& candidate, Extents const& shape, std::vector<ir::Op const*> const& members) const;

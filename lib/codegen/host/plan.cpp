@@ -43,7 +43,7 @@ int own_cost(ir::Op const& op) {
   }
 }
 
-bool is_loop(ir::Op const* op) { return op != nullptr && op->is<ir::ForOp>(); }
+bool is_loop(ir::Op const* op) { return op != nullptr && (op->is<ir::ForOp>() || op->is<ir::RepeatOp>()); }
 
 /// True when `use` lies in a loop that does not also hold `def`.
 bool crosses_loop(ir::Op const& def, ir::Op const& use) {

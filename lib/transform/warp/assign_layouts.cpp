@@ -158,7 +158,7 @@ class Assignment {
           if (operand->type().is_tile()) tiles.push_back(operand);
         for (int i = 0; i < op.result_count(); ++i) tiles.push_back(op.result(i));
         for (std::size_t i = 1; i < tiles.size(); ++i) join(tiles[0], tiles[i]);
-      } else if (op.is<ir::ForOp>()) {
+      } else if (op.is<ir::ForOp>() || op.is<ir::RepeatOp>()) {
         ir::Loop const loop(op);
         for (int k = 0; k < loop.count(); ++k) {
           join(loop.result(k), loop.init(k));

@@ -348,6 +348,71 @@ void constants() {
   CHECK(std::isinf(g.number(2)));
 }
 
+/// Gathers, scatters and changes elements at indices, some of which lie outside; loads one element.
+void indices() {
+  auto const module = module_of(
+      R"(kernel @k(%x: in tensor<?x?xi32>, %i: in tensor<?xi32>, %y: out tensor<?xi32>, %n: inout tensor<?xi32>, %o: out tensor<?xi32>) {
+  %0 = constant {value = 0 : i64} : i64
+  %1 = constant {value = 1 : i64} : i64
+  %at = load %i, %0 : tile<4xi32>
+  %row = load %i, %1 : i32
+  %row64 = cast %row : i64
+  %g = gather %x, %row64, %at {pad = -1 : i32} : tile<4xi32>
+  scatter %y, %g, %at
+  %five = constant {value = 5 : i32} : tile<4xi32>
+  %seven = constant {value = 7 : i32} : tile<4xi32>
+  %a = atomic_update %n, %five, %at {combine = max} : tile<4xi32>
+  %b = compare_exchange %n, %five, %seven, %at : tile<4xi32>
+  %s = add %a, %b : tile<4xi32>
+  store %o, %s, %0
+  return
+})");
+  HostTensor x(Element::i32, {3, 4}), i(Element::i32, {4}), y(Element::i32, {4}), n(Element::i32, {4}),
+      o(Element::i32, {4});
+  for (int k = 0; k < 12; ++k) x.set_number(k, 10 + k);
+  int const at[] = {3, 2, -1, 0}, before[] = {1, 2, 9, 9};
+  for (int k = 0; k < 4; ++k) {
+    i.set_number(k, at[k]);
+    n.set_number(k, before[k]);
+    y.set_number(k, -5);
+  }
+  REQUIRE(simulate(module, {x.view(), i.view(), y.view(), n.view(), o.view()}).clean());
+  // Row 2 of x at columns 3, 2, outside, 0.
+  int const scattered[] = {18, -5, 20, 21}, after[] = {7, 2, 9, 9}, olds[] = {9 + 9, 9 + 9, 0, 1 + 5};
+  for (int k = 0; k < 4; ++k) {
+    CHECK(y(k) == scattered[k]);
+    CHECK(n(k) == after[k]);
+    CHECK(o(k) == olds[k]);
+  }
+}
+
+/// Repeats: collatz steps until 1.
+void repetition() {
+  auto const module = module_of(R"(kernel @k(%n: i64, %y: out tensor<?xi64>) {
+  %0 = constant {value = 0 : i64} : i64
+  %1 = constant {value = 1 : i64} : i64
+  %2 = constant {value = 2 : i64} : i64
+  %3 = constant {value = 3 : i64} : i64
+  %last, %steps = repeat carry (%a = %n, %c = %0) : i64, i64 {
+    %half = div %a, %2 : i64
+    %rest = rem %a, %2 : i64
+    %odd = compare %rest, %1 {predicate = eq} : bool
+    %triple = mul %a, %3 : i64
+    %up = add %triple, %1 : i64
+    %next = select %odd, %up, %half : i64
+    %count = add %c, %1 : i64
+    %go = compare %next, %1 {predicate = ne} : bool
+    yield %go, %next, %count
+  }
+  %t = splat %steps : tile<1xi64>
+  store %y, %t, %0
+  return
+})");
+  HostTensor y(Element::i64, {1});
+  REQUIRE(simulate(module, {ir::make_constant(Element::i64, std::int64_t{27}), y.view()}).clean());
+  CHECK(y(0) == 111);
+}
+
 }  // namespace
 
 TEST_CASE("shape ops move elements where they belong", "[sim][F30]") { shapes(); }
@@ -360,10 +425,13 @@ TEST_CASE("grid, requirement, extents and block indices", "[sim][F30]") { launch
 TEST_CASE("a grid of multiprocessors strides over the tiles", "[sim][F30]") { staying_grid(); }
 TEST_CASE("constants of every element", "[sim][F30]") { constants(); }
 
+TEST_CASE("elements at indices are gathered, scattered and changed", "[sim][F30]") { indices(); }
+TEST_CASE("a repeat runs until its condition fails", "[sim][F30]") { repetition(); }
+
 TEST_CASE("every op of the table is tested", "[sim][F30]") {
   for (auto const check : test::elementwise_checks()) check();
-  for (auto const check :
-       {shapes, layout_conversion, reductions, dots, control_flow, borders, launch, staying_grid, constants})
+  for (auto const check : {shapes, layout_conversion, reductions, dots, control_flow, borders, launch, staying_grid,
+                           constants, indices, repetition})
     check();
   for (int kind = 0; kind < ir::op_kind_count; ++kind) {
     if (ir::op_info(static_cast<ir::OpKind>(kind)).has(ir::block_op)) continue;  // block_ops_test.cpp

@@ -47,11 +47,11 @@ struct ForOp : OpDefaults {
 
 /// Repeats: `%r = repeat carry (%a = %init, ...) : types { ... yield %again, ... }` runs its block, whose arguments are
 /// the carried values. It runs it again as long as the first value yielded, a bool, is true; the others are carried on.
-/// Results are the carried values after the last run. Each warp counts for itself, as with every scalar of block IR.
+/// Results are the carried values after the last run. In block IR each warp counts for itself, as with every scalar.
 struct RepeatOp : OpDefaults {
   static constexpr std::string_view mnemonic = "repeat";
   static constexpr auto operands = names("inits");
-  static constexpr unsigned traits = block_op | has_regions | variadic;
+  static constexpr unsigned traits = has_regions | variadic;
 };
 
 /// Branches: `%r = if %c : types { ... yield } else { ... yield }`. Two blocks without arguments; the second may be
