@@ -8,20 +8,19 @@ namespace {
 
 constexpr int rows_per_group = 128;
 
-constexpr auto experts = kernel(
-    "experts", [](in<bf16, 2> x, in<bf16, 3> weights, in<int, 1> expert_of_group, out<bf16, 2> y) {
-      require(x.extent(1) == weights.extent(1), "experts: x is rows x depth and each expert depth x columns");
-      auto g = grid_over(y, shape<rows_per_group, 128>);
-      auto expert = load(expert_of_group, g[0]);  // one element: an index
-      tile sums = loop(
-          ceil_div(x.extent(1), 64), zeros<float>(shape<rows_per_group, 128>),
-          [&](auto k, auto sum) {
-            return dot(load(x, shape<rows_per_group, 64>, g[0], k), load(weights, shape<64, 128>, expert, k, g[1]),
-                       sum);
-          },
-          stages<4>);
-      store(y, shape<rows_per_group, 128>, cast<bf16>(sums), g[0], g[1]);
-    });
+constexpr auto experts = kernel("experts", [](in<bf16, 2> x, in<bf16, 3> weights, in<int, 1> expert_of_group,
+                                              out<bf16, 2> y) {
+  require(x.extent(1) == weights.extent(1), "experts: x is rows x depth and each expert depth x columns");
+  auto g = grid_over(y, shape<rows_per_group, 128>);
+  auto expert = load(expert_of_group, g[0]);  // one element: an index
+  tile sums = loop(
+      ceil_div(x.extent(1), 64), zeros<float>(shape<rows_per_group, 128>),
+      [&](auto k, auto sum) {
+        return dot(load(x, shape<rows_per_group, 64>, g[0], k), load(weights, shape<64, 128>, expert, k, g[1]), sum);
+      },
+      stages<4>);
+  store(y, shape<rows_per_group, 128>, cast<bf16>(sums), g[0], g[1]);
+});
 
 }  // namespace
 

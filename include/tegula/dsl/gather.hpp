@@ -269,7 +269,7 @@ using old_elements =
     std::conditional_t<S::rank == 0, scalar<T>, tile<T, std::conditional_t<S::rank == 0, Shape<1>, S>>>;
 
 template <class P>
-inline constexpr bool is_inout = TensorElement<P>::readable && TensorElement<P>::writable;
+inline constexpr bool is_inout = TensorElement<P>::readable&& TensorElement<P>::writable;
 
 /// Records an atomic update and gives the old elements.
 template <ir::AtomicCombine combine, class P, class V, class... Rest>
