@@ -293,7 +293,10 @@ class Parser : LiteralParser {
       expect("=");
       std::size_t const value_begin = token_.begin;
       created.shared = integer();
-      if (created.shared < 0) fail_at(value_begin, "shared is at least 0, found " + std::to_string(created.shared));
+      constexpr std::int64_t max_shared = bounds::shared_offset.max;
+      if (created.shared < 0 || created.shared > max_shared)
+        fail_at(value_begin,
+                "shared is from 0 to " + std::to_string(max_shared) + ", found " + std::to_string(created.shared));
     }
     // A declaration ends its line; a body may begin on the next one.
     bool const located = token_.kind == TokenKind::identifier && token_.text == "loc";

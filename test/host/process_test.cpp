@@ -241,3 +241,11 @@ TEST_CASE("a library at the address of an unloaded one runs its own kernel") {
   }
   if (identities[0] != identities[1]) TEGULA_SKIP("the two libraries were mapped at different addresses");
 }
+
+TEST_CASE("four failures", "[.]") {
+  for (int i = 0; i < 4; ++i) CHECK(i < 0);
+}
+
+TEST_CASE("a test with any number of failures counts as failed, not as skipped") {
+  CHECK(tegula::test::run_self("four failures") == 1);
+}

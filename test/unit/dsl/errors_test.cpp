@@ -275,3 +275,22 @@ TEST_CASE("an error's place is the user's line: of the nearest located operand, 
   std::uint32_t const line_located = place(located);
   CHECK(line_located == expected);
 }
+
+TEST_CASE("an index beyond 63 bits is refused as it was written") {
+  constexpr std::uint64_t largest = ~std::uint64_t{0};
+  auto const load_there = kernel("there", [=](in<float, 1> x, out<float, 1> y) {
+    auto g = grid_over(y, shape<64>);
+    store(y, shape<64>, load(x, shape<64>, largest), g[0]);
+  });
+  auto const one_there = kernel("there", [=](in<float, 1> x, out<float, 1> y) {
+    auto g = grid_over(y, shape<64>);
+    store(y, shape<64>, full(shape<64>, load(x, elem(largest))), g[0]);
+  });
+  auto const store_there = kernel("there", [=](out<float, 1> y) {
+    (void)grid_over(y, shape<64>);
+    store(y, shape<64>, 1.f, largest);
+  });
+  CHECK_THAT(error_of(load_there), ContainsSubstring("18446744073709551615"));
+  CHECK_THAT(error_of(one_there), ContainsSubstring("18446744073709551615"));
+  CHECK_THAT(error_of(store_there), ContainsSubstring("18446744073709551615"));
+}

@@ -406,11 +406,61 @@ void atomics() {
   CHECK(sum.number(0) == 6);
 }
 
+/// Gathers, scatters and changes elements at indices, some outside; the CTAs change the same counters.
+void indices() {
+  std::string const layout = "[lane (1) (2) (4) (8) (16), warp (32)]";
+  std::string const text =
+      R"(kernel @k(%x: in tensor<?xi32>, %at: in tensor<?xi32>, %y: inout tensor<?xi32>, %n: inout tensor<?xi32>) warps = 2 {
+  %3 = constant {value = 3 : i64} : i64
+  grid %3
+  %0 = constant {value = 0 : i64} : i64
+  %64 = constant {value = 64 : i64} : i64
+  %b = block_index : i64
+  %here = mul %b, %64 : i64
+  %i = load %at, %here : tile<64xi32, LAYOUT>
+  %first = load %at, %here : i32
+  %v = gather %x, %i {pad = 5 : i32} : tile<64xi32, LAYOUT>
+  %o = splat %here : tile<64xi64, LAYOUT>
+  %k = iota : tile<64xi64, LAYOUT>
+  %own = add %k, %o : tile<64xi64, LAYOUT>
+  %f = splat %first : tile<64xi32, LAYOUT>
+  %sum = add %v, %f : tile<64xi32, LAYOUT>
+  scatter %y, %sum, %own
+  %one = constant {value = 1 : i32} : tile<64xi32, LAYOUT>
+  %zero = constant {value = 0 : i32} : tile<64xi32, LAYOUT>
+  %old = atomic_update %n, %one, %i : tile<64xi32, LAYOUT>
+  %was = compare_exchange %n, %zero, %one, %i : tile<64xi32, LAYOUT>
+  return
+}
+)";
+  HostTensor x(Element::i32, {20}), at(Element::i32, {192}), y(Element::i32, {192}), n(Element::i32, {20});
+  std::mt19937_64 random(7);
+  std::vector<double> counted(20, 0);
+  for (int i = 0; i < 20; ++i) {
+    x.set_integer(i, 100 + i);
+    n.set_integer(i, 0);
+  }
+  for (int i = 0; i < 192; ++i) {
+    auto const index = static_cast<std::int64_t>(random() % 24) - 2;
+    at.set_integer(i, index);
+    y.set_integer(i, 0);
+    if (index >= 0 && index < 20) ++counted[static_cast<std::size_t>(index)];
+  }
+  // The simulation is swept over schedules, each from the same memory.
+  run_clean(with(text, "LAYOUT", layout), {&x, &at, &y, &n});
+  CHECK(first_wrong(y, [&](std::int64_t i) {
+          std::int64_t const index = at.integer(i);
+          return (index >= 0 && index < 20 ? 100.0 + static_cast<double>(index) : 5.0) +
+                 static_cast<double>(at.integer(i / 64 * 64));
+        }) == "");
+  CHECK(first_wrong(n, [&](std::int64_t i) { return counted[static_cast<std::size_t>(i)]; }) == "");
+}
+
 }  // namespace
 
 void tegula::test::check_exchange() {
   for (auto const check :
-       {shared_tiles, bulk_copies, tma_copies, old_copies, named_barriers, clusters, peers, atomics, products})
+       {shared_tiles, bulk_copies, tma_copies, old_copies, named_barriers, clusters, peers, atomics, indices, products})
     check();
 }
 
@@ -427,5 +477,7 @@ TEST_CASE("warps meet at barriers, in a CTA and in a cluster", "[sim][block]") {
   peers();
   atomics();
 }
+
+TEST_CASE("warps gather, scatter and change elements at indices", "[sim][block]") { indices(); }
 
 TEST_CASE("tensor cores multiply fragments and shared tiles", "[sim][block]") { products(); }
