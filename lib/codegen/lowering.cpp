@@ -293,6 +293,20 @@ llvm::Value* ArithLowering::min(Element element, llvm::Value* a, llvm::Value* b)
   return is_float(element) ? extreme(false, a, b) : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
 }
 
+llvm::Value* ArithLowering::combine(ir::Combine how, Element element, llvm::Value* a, llvm::Value* b) {
+  switch (how) {
+    case ir::Combine::sum:
+      return add(element, a, b);
+    case ir::Combine::max:
+      return max(element, a, b);
+    case ir::Combine::min:
+      return min(element, a, b);
+    case ir::Combine::product:
+      return is_float(element) ? builder_.CreateFMul(a, b) : builder_.CreateMul(a, b);
+  }
+  return nullptr;
+}
+
 /// Gives integer quotient and remainder with x / 0 = 0, x % 0 = x, min / -1 = min, without undefined behaviour.
 llvm::Value* ArithLowering::divide(Element element, llvm::Value* a, llvm::Value* b, llvm::Value*& remainder) {
   llvm::Type* const scalar = register_type(element);

@@ -119,15 +119,17 @@ ScratchTile scratch_tile(Extents const& shape, Element element) {
 }
 
 std::int64_t scratch_bytes(Op const& op) {
-  if (op.is<ReduceOp>()) {
-    ReduceOp const& reduce = op.as<ReduceOp>();
+  if (op.is<ReduceOp>() || op.is<ScanOp>()) {
     Type const& type = op.operand()->type();
-    auto const steps = reduction_steps(*type.layout(), static_cast<int>(reduce.axis), reduce.order);
+    bool const reduces = op.is<ReduceOp>();
+    auto const axis = static_cast<int>(reduces ? op.as<ReduceOp>().axis : op.as<ScanOp>().axis);
+    auto const steps =
+        reduces ? reduction_steps(*type.layout(), axis, op.as<ReduceOp>().order) : scan_steps(*type.layout(), axis);
     std::int64_t max = 0;
     if (steps)
       for (ReductionStep const& step : *steps)
         if (step.kind == Kind::exchange) max = std::max(max, step.warps * step.partials);
-    return max * op.result()->type().elements() * bytes(accumulator_of(type.element()));
+    return max * (type.elements() / type.shape()[axis]) * bytes(accumulator_of(type.element()));
   }
   if (op.is<ConvertLayoutOp>()) {
     Type const& from = op.operand()->type();
@@ -140,9 +142,11 @@ std::int64_t scratch_bytes(Op const& op) {
 
 std::int64_t* scratch_attribute(Op& op) {
   if (auto* reduce = op.dyn<ReduceOp>()) return &reduce->scratch;
+  if (auto* scan = op.dyn<ScanOp>()) return &scan->scratch;
   if (auto* convert = op.dyn<ConvertLayoutOp>()) return &convert->scratch;
   return nullptr;
 }
+std::int64_t const* scratch_attribute(Op const& op) { return scratch_attribute(const_cast<Op&>(op)); }
 
 std::int64_t buffer_bytes(Type const& type) {
   if (type.is_mbarrier()) return 8 * type.elements();

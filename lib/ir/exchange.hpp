@@ -1,5 +1,5 @@
-// Plans how threads of a CTA exchange elements for a reduction or a layout conversion: the steps, in order, and the
-// shared memory they need. Passes allocate by it and code generation follows it, so both read it from here.
+// Plans how threads of a CTA exchange elements for a reduction, a scan or a layout conversion: the steps, in order, and
+// the shared memory they need. Passes allocate by it and code generation follows it, so both read it from here.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +37,12 @@ struct ReductionStep {
 /// - for pairwise, warps move along the axis faster than lanes.
 std::optional<std::vector<ReductionStep>> reduction_steps(layout::Layout const& layout, int axis, Order order);
 
+/// Gives the steps of a scan: those of Order::pairwise, which join neighbours. Each step gives a thread the total of
+/// the elements ahead of its own, which it combines with them.
+inline std::optional<std::vector<ReductionStep>> scan_steps(layout::Layout const& layout, int axis) {
+  return reduction_steps(layout, axis, Order::pairwise);
+}
+
 /// Gives the element in which a reduction adds up: f32 for f16 and bf16, else the tile's own.
 constexpr Element accumulator_of(Element element) {
   return element == Element::f16 || element == Element::bf16 ? Element::f32 : element;
@@ -57,5 +63,6 @@ std::int64_t buffer_bytes(Type const& type);
 std::int64_t scratch_bytes(Op const& op);
 /// Gives the `scratch` attribute of an op that has one, else null.
 std::int64_t* scratch_attribute(Op& op);
+std::int64_t const* scratch_attribute(Op const& op);
 
 }  // namespace tegula::ir

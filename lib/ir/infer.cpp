@@ -217,13 +217,19 @@ void apply(Rule& rule, ConvertLayoutOp const&) {
   rule.result(rule.stated[0]);
 }
 
-// Reductions and products.
+// Reductions, scans and products.
 void apply(Rule& rule, ReduceOp const& op) {
   if (!rule.tile_operand("tile") || !rule.axis_in(op.axis, rule.operand("tile").rank())) return;
   rule.require(is_arithmetic(rule.operand("tile").element()), rule.says("tile") + " but takes numbers");
   Extents shape = rule.operand("tile").shape();
   shape[static_cast<int>(op.axis)] = 1;
   rule.result(rule.operand("tile").with_shape(shape));
+}
+
+void apply(Rule& rule, ScanOp const& op) {
+  if (!rule.tile_operand("tile") || !rule.axis_in(op.axis, rule.operand("tile").rank())) return;
+  rule.require(is_arithmetic(rule.operand("tile").element()), rule.says("tile") + " but takes numbers");
+  rule.result(rule.operand("tile"));
 }
 
 void apply(Rule& rule, DotOp const& op) {

@@ -241,7 +241,8 @@ void apply(Rule& rule, TmaStoreOp const&) {
   box_fits(rule, "source");
   element_offsets(rule, "map");
 }
-void apply(Rule& rule, TmaReduceOp const&) {
+void apply(Rule& rule, TmaReduceOp const& op) {
+  rule.require(op.combine != Combine::product, "combine is product, but a copy adds or gives the max or min");
   box_fits(rule, "source");
   element_offsets(rule, "map");
 }

@@ -305,10 +305,8 @@ class Lives {
       if (partition_ != nullptr) partition_->touched.insert(buffer);
       check_range(op, buffer->as<SharedAllocOp>().offset, buffer_bytes(buffer->result()->type()), buffer);
     }
-    std::int64_t const scratch = op.is<ReduceOp>()          ? op.as<ReduceOp>().scratch
-                                 : op.is<ConvertLayoutOp>() ? op.as<ConvertLayoutOp>().scratch
-                                                            : -1;
-    if (scratch >= 0) check_range(op, scratch, scratch_bytes(op), nullptr);
+    std::int64_t const* const scratch = scratch_attribute(op);
+    if (scratch != nullptr && *scratch >= 0) check_range(op, *scratch, scratch_bytes(op), nullptr);
     if (op.is<CallOp>() && op.as<CallOp>().virtual_bytes > 0)
       if (auto const begin = callee_offset(op)) check_range(op, *begin, op.as<CallOp>().virtual_bytes, nullptr);
   }

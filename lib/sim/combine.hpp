@@ -8,7 +8,7 @@
 
 namespace tegula::sim {
 
-/// Gives the sum, min or max of two elements; sums of integers wrap.
+/// Gives the sum, min, max or product of two elements; sums and products of integers wrap.
 template <class T>
 T combine(ir::Combine kind, T a, T b) {
   switch (kind) {
@@ -16,6 +16,11 @@ T combine(ir::Combine kind, T a, T b) {
       return math::max(a, b);
     case ir::Combine::min:
       return math::min(a, b);
+    case ir::Combine::product:
+      if constexpr (std::is_floating_point_v<T>)
+        return a * b;
+      else
+        return math::wrapping_mul(a, b);
     case ir::Combine::sum:
       break;
   }

@@ -1,8 +1,9 @@
-// Implements shapes, reductions and matrix products.
+// Implements shapes, reductions, scans and matrix products.
 #include <algorithm>
 #include <vector>
 
 #include "sim/combine.hpp"
+#include "sim/scan.hpp"
 #include "sim/meaning.hpp"
 #include "sim/product.hpp"
 #include "tegula/math/functions.hpp"
@@ -131,6 +132,29 @@ void execute(Agent& agent, Op const& op, ReduceOp const& attributes) {
           if constexpr (std::is_same_v<T, float>) value = round_to_element(value, result.element());
           result.data<T>()[o * inner + i] = value;
         }
+      }
+    }
+  });
+  agent.set(*op.result(), std::move(result));
+}
+
+void execute(Agent& agent, Op const& op, ScanOp const& attributes) {
+  Value const& operand = agent.value(*op.operand());
+  Value result = agent.fresh(op);
+  Extents const& shape = operand.type().shape();
+  std::int64_t const extent = shape[static_cast<int>(attributes.axis)];
+  std::int64_t const inner = strides_of(shape)[static_cast<int>(attributes.axis)];
+  with_storage(operand.storage(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_same_v<T, std::uint8_t>) {
+      throw InternalError("simulator: scan of bool is not supported");
+    } else {
+      for (std::int64_t line = 0; line < operand.count() / extent; ++line) {
+        std::int64_t const first = line / inner * extent * inner + line % inner;
+        std::int64_t const begin = attributes.reverse ? first + (extent - 1) * inner : first;
+        scan_line(
+            attributes, operand.element(), extent,
+            [&](std::int64_t i) { return operand.data<T>()[begin + (attributes.reverse ? -i : i) * inner]; },
+            [&](std::int64_t i, T value) { result.data<T>()[begin + (attributes.reverse ? -i : i) * inner] = value; });
       }
     }
   });

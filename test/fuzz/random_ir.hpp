@@ -315,15 +315,22 @@ class RandomKernel {
       }
     }
 
+    /// Reduces or scans.
     void reduce() {
       Value* const x =
           find([](Value const& v) { return v.type().is_tile() && v.type().element() != Element::boolean; });
       if (x == nullptr) return;
       Extents shape = x->type().shape();
       int const axis = random().below(shape.size());
+      auto const combine = static_cast<ir::Combine>(random().below(4));
+      if (random().chance(30)) {
+        auto const scan =
+            ir::make_op<ir::ScanOp>(std::int64_t{axis}, combine, random().chance(50), random().chance(50));
+        keep(builder.op(scan, {x}, {x->type()}).result());
+        return;
+      }
       shape[axis] = 1;
-      auto const op = ir::make_op<ir::ReduceOp>(std::int64_t{axis}, static_cast<ir::Combine>(random().below(3)),
-                                                static_cast<ir::Order>(random().below(2)));
+      auto const op = ir::make_op<ir::ReduceOp>(std::int64_t{axis}, combine, static_cast<ir::Order>(random().below(2)));
       keep(builder.op(op, {x}, {x->type().with_shape(shape)}).result());
     }
 

@@ -96,6 +96,7 @@ class TileKernelGenerator : TileProducts {
       }
       case 7: {
         Tile const a = any(scope);
+        if (chance(25)) return void(keep(scope, scan(a, pick(2))));
         Tile const r = reduce(a, pick(2), one_of<std::string>({"sum", "sum", "max", "min"}));
         keep(scope, chance(60) ? broadcast(r, a.type.shape()) : chance(30) ? reduce(r, pick(2), "sum") : r);
         return;

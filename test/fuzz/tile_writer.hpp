@@ -137,6 +137,20 @@ class TileWriter : protected test::KernelWriter {
              times * from.bound, times * from.error);
     return sure_zero(result, combine != "sum");
   }
+  /// Scans so that any order gives the same: sums of whole numbers that stay in range, or extremes.
+  Tile scan(Tile const& of, int axis) {
+    Tile const a = cast(of, computed(of.type.element()));
+    bool const rounds = is_float(a.type.element()) && (a.wild() || a.error != 0);
+    std::string const combine = rounds ? one_of<std::string>({"max", "min"}) : one_of<std::string>({"sum", "max"});
+    auto const count = static_cast<double>(a.type.shape()[axis]);
+    Tile const from = combine == "sum" ? fit(a, max(a.type.element()) / count) : a;
+    std::string const start = combine == "sum" && chance(50) ? ", exclusive = true" : "";
+    Tile const result = tile(define("scan " + from.name + " {axis = " + text(axis) + ", combine = " + combine + start +
+                                        (chance(50) ? ", reverse = true}" : "}"),
+                                    from.type),
+                             combine == "sum" ? count * from.bound : from.bound, from.error);
+    return sure_zero(result, combine != "sum");
+  }
   Tile broadcast(Tile const& a, Extents const& shape) {
     if (a.type.shape() == shape) return a;
     return tile(define("broadcast " + a.name, a.type.with_shape(shape)), a.bound, a.error);

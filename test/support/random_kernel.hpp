@@ -314,6 +314,15 @@ class KernelGenerator : KernelWriter {
         int const axis = pick(a.type.rank());
         Extents shape = a.type.shape();
         shape[axis] = 1;
+        if (pick(3) == 0) {  // in sequence on the host and in the simulator
+          std::string const join = one_of<std::string>({"sum", "max", "min", "product"});
+          Entry const scanned =
+              define("scan " + a.name + " {axis = " + std::to_string(axis) + ", combine = " + join +
+                         (pick(2) == 0 ? ", exclusive = true" : "") + (pick(2) == 0 ? ", reverse = true}" : "}"),
+                     a.type);
+          pool_.push_back(join == "sum" || join == "product" ? scanned : plus_zero(scanned));
+          break;
+        }
         std::string const combine = one_of<std::string>({"sum", "max", "min"});
         bool const pairwise = (is_float(a.type.element()) && combine == "sum") || pick(2) == 0;
         Entry const r = define("reduce " + a.name + " {axis = " + std::to_string(axis) + ", combine = " + combine +

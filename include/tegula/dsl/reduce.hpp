@@ -1,4 +1,4 @@
-// Reduces tiles along an axis, which stays with extent 1.
+// Reduces tiles along axes, which stay with extent 1.
 #pragma once
 
 #include "tegula/dsl/math.hpp"
@@ -20,11 +20,11 @@ inline constexpr Pairwise pairwise;
 
 namespace detail {
 
-template <class S, int at>
+template <class S, int... along>
 struct Reduced {
   static constexpr Extents extents = [] {
     Extents result = S::list;
-    result[at] = 1;
+    for (int axis : {along...}) result[wrap_axis(axis, S::rank)] = 1;
     return result;
   }();
 };
@@ -32,42 +32,204 @@ struct Reduced {
 template <class O>
 concept ReductionOrder = std::is_same_v<O, order::Any> || std::is_same_v<O, order::Pairwise>;
 
-template <class A, int along, ir::Combine combine, class O>
+/// Records a reduction along axes, one after another, the last first.
+inline trace::Id reduce_along(trace::Recorder& recorder, trace::Id value, ir::Type type, Extents const& axes,
+                              ir::Combine combine, ir::Order order, location where) {
+  for (int i = axes.size(); i-- > 0;) {
+    Extents shape = type.shape();
+    shape[static_cast<int>(axes[i])] = 1;
+    type = type.with_shape(shape);
+    value = recorder.emit(ir::make_op<ir::ReduceOp>(axes[i], combine, order), {value}, type, where);
+  }
+  return value;
+}
+
+/// Reduces a tile of shape S along axes.
+template <class T, class S, class R, class A>
+class Reduction : public Recipe<T, R> {
+ public:
+  constexpr Reduction(A&& operand, Extents const& axes, ir::Combine combine, ir::Order order, location where)
+      : operand_(static_cast<A&&>(operand)), axes_(axes), combine_(combine), order_(order), where_(where) {}
+  [[nodiscard]] location where() const { return nearest(where_, operand_.where()); }
+  trace::Id record(trace::Recorder& recorder, location binding) {
+    location const at = nearest(where(), binding);
+    trace::Id const a = operand_.record(recorder, at);
+    // One op rounds once. Several work on f32, so that their result is rounded once too.
+    ir::Type const type = tile_type<T, S>;
+    if (axes_.size() == 1 || !is_narrow_float(element_of<T>::value))
+      return reduce_along(recorder, a, type, axes_, combine_, order_, at);
+    ir::Type const wide = type.with_element(Element::f32);
+    trace::Id const widened = recorder.emit(ir::CastOp(), {a}, wide, at);
+    trace::Id const reduced = reduce_along(recorder, widened, wide, axes_, combine_, order_, at);
+    return recorder.emit(ir::CastOp(), {reduced}, tile_type<T, R>, at);
+  }
+
+ private:
+  A operand_;
+  Extents axes_;
+  ir::Combine combine_;
+  ir::Order order_;
+  location where_;
+};
+
+/// Joins a mask along axes: as 0 and 1, whose max or min is compared with 0.
+template <class S, class R, class A>
+class Quantified : public Recipe<bool, R> {
+ public:
+  constexpr Quantified(A&& operand, Extents const& axes, ir::Combine combine, location where)
+      : operand_(static_cast<A&&>(operand)), axes_(axes), combine_(combine), where_(where) {}
+  [[nodiscard]] location where() const { return nearest(where_, operand_.where()); }
+  trace::Id record(trace::Recorder& recorder, location binding) {
+    location const at = nearest(where(), binding);
+    ir::Type const numbers = tile_type<std::int32_t, S>;
+    trace::Id const mask = operand_.record(recorder, at);
+    trace::Id const value = reduce_along(recorder, recorder.emit(ir::CastOp(), {mask}, numbers, at), numbers, axes_,
+                                         combine_, ir::Order::any, at);
+    trace::Id const zero = recorder.constant({}, tile_type<std::int32_t, R>, at);
+    return recorder.emit(ir::make_op<ir::CompareOp>(ir::Predicate::ne), {value, zero}, tile_type<bool, R>, at);
+  }
+
+ private:
+  A operand_;
+  Extents axes_;
+  ir::Combine combine_;
+  location where_;
+};
+
+/// Finds the first place of the extreme along an axis: the lowest coordinate of an element that equals it.
+template <class T, class S, class R, class A>
+class PlaceOfExtreme : public Recipe<std::int32_t, R> {
+ public:
+  constexpr PlaceOfExtreme(A&& operand, std::int64_t along, ir::Combine combine, location where)
+      : operand_(static_cast<A&&>(operand)), along_(along), combine_(combine), where_(where) {}
+  [[nodiscard]] location where() const { return nearest(where_, operand_.where()); }
+  trace::Id record(trace::Recorder& recorder, location binding) {
+    location const at = nearest(where(), binding);
+    auto const number = [&](std::int64_t value, ir::Type const& type) {
+      return recorder.constant({trace::Literal::Kind::integer, value, 0}, type, at);
+    };
+    ir::Type const places = tile_type<std::int32_t, S>, result = tile_type<std::int32_t, R>;
+    Extents const axes = {along_};
+    std::int64_t const extent = S::list[static_cast<int>(along_)];
+    trace::Id const a = operand_.record(recorder, at);
+    trace::Id const extreme = reduce_along(recorder, a, tile_type<T, S>, axes, combine_, ir::Order::any, at);
+    trace::Id const everywhere = recorder.adapt(extreme, tile_type<T, S>, at);
+    trace::Id const equals =
+        recorder.emit(ir::make_op<ir::CompareOp>(ir::Predicate::eq), {a, everywhere}, tile_type<bool, S>, at);
+    trace::Id const place = recorder.emit(ir::make_op<ir::IotaOp>(along_), {}, places, at);
+    trace::Id const candidates = recorder.emit(ir::SelectOp(), {equals, place, number(extent, places)}, places, at);
+    trace::Id const first = reduce_along(recorder, candidates, places, axes, ir::Combine::min, ir::Order::any, at);
+    if (!is_float(element_of<T>::value)) return first;
+    // Nothing equals NaN, which is the extreme of nothing but NaN.
+    trace::Id const found = recorder.emit(ir::make_op<ir::CompareOp>(ir::Predicate::lt),
+                                          {first, number(extent, result)}, tile_type<bool, R>, at);
+    return recorder.emit(ir::SelectOp(), {found, first, number(0, result)}, result, at);
+  }
+
+ private:
+  A operand_;
+  std::int64_t along_;
+  ir::Combine combine_;
+  location where_;
+};
+
+/// Refuses operands that a reduction along axes does not take; `mask`: it takes bool alone.
+template <class A, bool mask, int... along>
+constexpr bool check_reduction() {
+  using T = element_t<A>;
+  constexpr int rank = shape_t<A>::rank;
+  constexpr bool used_once = !named_recipe<A>;
+  constexpr bool number = mask || !std::is_same_v<T, bool> || is_invalid<A>;
+  constexpr bool truth = !mask || std::is_same_v<T, bool> || is_invalid<A>;
+  constexpr bool wide = !is_narrow<T> || !truth || is_invalid<A>;
+  constexpr bool in_range = ((wrap_axis(along, rank) >= 0) && ...) || is_invalid<A>;
+  constexpr bool distinct = !in_range || !sorted_axes({along...}, rank).empty() || is_invalid<A>;
+  static_assert(used_once, TEGULA_NAMED_RECIPE);
+  static_assert(number,
+                "a reduction is for numbers, and a bool is not a number: cast the mask first, or use any or all");
+  static_assert(truth, "any and all take a mask (a tile of bool): compare first, for instance x != 0");
+  static_assert(wide, TEGULA_NARROW_ELEMENT);
+  static_assert(in_range, "a reduction along an axis that the tile does not have");
+  static_assert(distinct, "a reduction names one axis or several, each of them once");
+  return used_once && number && truth && wide && in_range && distinct && !is_invalid<A>;
+}
+
+template <class A, ir::Combine combine, class O, int... along>
 constexpr auto reduce(std::remove_reference_t<A>& a, location where) {
   using S = shape_t<A>;
   using T = element_t<A>;
-  constexpr int at = wrap_axis(along, S::rank);
-  constexpr bool used_once = !named_recipe<A>;
-  constexpr bool number = !std::is_same_v<T, bool> || is_invalid<A>;
-  constexpr bool wide = !is_narrow<T> || is_invalid<A>;
-  constexpr bool in_range = at >= 0 || is_invalid<A>;
-  static_assert(used_once, TEGULA_NAMED_RECIPE);
-  static_assert(number, "a reduction is for numbers, and a bool is not a number: cast the mask first");
-  static_assert(wide, TEGULA_NARROW_ELEMENT);
-  static_assert(in_range, "a reduction along an axis that the tile does not have");
-  if constexpr (!used_once || !number || !wide || at < 0 || is_invalid<A>)
+  if constexpr (!check_reduction<A, false, along...>())
     return Invalid<T, S>();
   else
-    return Unary<T, shape_from<Reduced<S, at>>, ir::ReduceOp, stored_t<A>>(
-        ir::make_op<ir::ReduceOp>(std::int64_t{at}, combine, O::value), stored(a), where);
+    return Reduction<T, S, shape_from<Reduced<S, along...>>, stored_t<A>>(stored(a), sorted_axes({along...}, S::rank),
+                                                                          combine, O::value, where);
+}
+
+template <class A, ir::Combine combine, int... along>
+constexpr auto quantify(std::remove_reference_t<A>& a, location where) {
+  using S = shape_t<A>;
+  if constexpr (!check_reduction<A, true, along...>())
+    return Invalid<bool, S>();
+  else
+    return Quantified<S, shape_from<Reduced<S, along...>>, stored_t<A>>(stored(a), sorted_axes({along...}, S::rank),
+                                                                        combine, where);
+}
+
+template <class A, ir::Combine combine, int along>
+constexpr auto place_of_extreme(std::remove_reference_t<A>& a, location where) {
+  using S = shape_t<A>;
+  if constexpr (!check_reduction<A, false, along>())
+    return Invalid<std::int32_t, S>();
+  else
+    return PlaceOfExtreme<element_t<A>, S, shape_from<Reduced<S, along>>, stored_t<A>>(
+        stored(a), wrap_axis(along, S::rank), combine, where);
 }
 
 }  // namespace detail
 
-/// Sums along an axis, which stays with extent 1; f16 and bf16 are summed in f32 and rounded once.
-template <detail::TileLike A, int along, detail::ReductionOrder O = order::Any>
-constexpr auto sum(A&& a, Axis<along>, O = {}, location where = location::current()) {
-  return detail::reduce<A, along, ir::Combine::sum, O>(a, where);
+/// Sums along axes, which stay with extent 1: `sum(x, axis<1>)`, `sum(x, axis<0, 1>)`. f16 and bf16 are summed in f32
+/// and rounded once. Sums of integers wrap. Several axes are reduced one after another, the last first.
+template <detail::TileLike A, int... along, detail::ReductionOrder O = order::Any>
+constexpr auto sum(A&& a, Axis<along...>, O = {}, location where = location::current()) {
+  return detail::reduce<A, ir::Combine::sum, O, along...>(a, where);
 }
-/// Gives the maximum along an axis; a NaN gives the others.
-template <detail::TileLike A, int along, detail::ReductionOrder O = order::Any>
-constexpr auto(max)(A&& a, Axis<along>, O = {}, location where = location::current()) {
-  return detail::reduce<A, along, ir::Combine::max, O>(a, where);
+/// Multiplies along axes; the rules of sum apply.
+template <detail::TileLike A, int... along, detail::ReductionOrder O = order::Any>
+constexpr auto prod(A&& a, Axis<along...>, O = {}, location where = location::current()) {
+  return detail::reduce<A, ir::Combine::product, O, along...>(a, where);
 }
-/// Gives the minimum along an axis; a NaN gives the others.
-template <detail::TileLike A, int along, detail::ReductionOrder O = order::Any>
-constexpr auto(min)(A&& a, Axis<along>, O = {}, location where = location::current()) {
-  return detail::reduce<A, along, ir::Combine::min, O>(a, where);
+/// Gives the maximum along axes; a NaN gives the others.
+template <detail::TileLike A, int... along, detail::ReductionOrder O = order::Any>
+constexpr auto(max)(A&& a, Axis<along...>, O = {}, location where = location::current()) {
+  return detail::reduce<A, ir::Combine::max, O, along...>(a, where);
+}
+/// Gives the minimum along axes; a NaN gives the others.
+template <detail::TileLike A, int... along, detail::ReductionOrder O = order::Any>
+constexpr auto(min)(A&& a, Axis<along...>, O = {}, location where = location::current()) {
+  return detail::reduce<A, ir::Combine::min, O, along...>(a, where);
+}
+
+/// Gives a mask: true where some element along the axes is.
+template <detail::TileLike A, int... along>
+constexpr auto any(A&& mask, Axis<along...>, location where = location::current()) {
+  return detail::quantify<A, ir::Combine::max, along...>(mask, where);
+}
+/// Gives a mask: true where every element along the axes is.
+template <detail::TileLike A, int... along>
+constexpr auto all(A&& mask, Axis<along...>, location where = location::current()) {
+  return detail::quantify<A, ir::Combine::min, along...>(mask, where);
+}
+
+/// Gives the coordinate of the maximum along an axis, as i32, the lowest of several. A NaN gives the others; where all
+/// are NaN, the result is 0.
+template <detail::TileLike A, int along>
+constexpr auto argmax(A&& a, Axis<along>, location where = location::current()) {
+  return detail::place_of_extreme<A, ir::Combine::max, along>(a, where);
+}
+/// Gives the coordinate of the minimum along an axis; the rules of argmax apply.
+template <detail::TileLike A, int along>
+constexpr auto argmin(A&& a, Axis<along>, location where = location::current()) {
+  return detail::place_of_extreme<A, ir::Combine::min, along>(a, where);
 }
 
 }  // namespace tegula

@@ -171,6 +171,8 @@ void FunctionEmitter::block(ir::Block const& region) {
       dot(op);
     } else if (op.is<ir::ReduceOp>() && op.as<ir::ReduceOp>().order == ir::Order::pairwise) {
       pairwise(op);
+    } else if (op.is<ir::ScanOp>()) {
+      scan(op);
     } else if (is_grouped(op, context.plan)) {
       // Scalars between here and the end of the region may be needed by an op that joins; they do not depend on tiles.
       for (auto ahead = at; ahead != region.end() && ahead->block_count() == 0 && !ahead->is<ir::CallOp>() &&
@@ -346,17 +348,6 @@ void FunctionEmitter::pairwise(ir::Op const& op) {
   Buffer const tree = rows(value.type(), &op);
   materialise(value, tree);
   llvm::Type* const storage = storage_type(element);
-  auto const combine = [&](llvm::Value* x, llvm::Value* y) {
-    switch (reduce.combine) {
-      case ir::Combine::sum:
-        return arith.add(element, x, y);
-      case ir::Combine::max:
-        return arith.max(element, x, y);
-      case ir::Combine::min:
-        return arith.min(element, x, y);
-    }
-    return x;
-  };
   // For every other coordinate: pair neighbours in place until one element is left.
   Index index(static_cast<std::size_t>(shape.size()), Axis{i64(0), false});
   std::function<void(int)> const over = [&](int level) {
@@ -379,7 +370,7 @@ void FunctionEmitter::pairwise(ir::Op const& op) {
         llvm::Value* const twice = b.CreateShl(i, 1);
         llvm::Value* const x = b.CreateLoad(storage, element_at(twice));
         llvm::Value* const y = b.CreateLoad(storage, element_at(b.CreateAdd(twice, i64(1))));
-        b.CreateStore(combine(x, y), element_at(i));
+        b.CreateStore(arith.combine(reduce.combine, element, x, y), element_at(i));
       });
       if (n % 2 != 0) b.CreateStore(b.CreateLoad(storage, element_at(i64(n - 1))), element_at(i64(n / 2)));
     }

@@ -244,6 +244,8 @@ class FunctionEmitter {
   bool available(ir::Value const& value, bool same_index, std::vector<ir::Op const*> const& members,
                  std::map<std::pair<ir::Value const*, bool>, bool>& known) const;
   void pairwise(ir::Op const& op);
+  /// Emits a scan (scan.cpp).
+  void scan(ir::Op const& op);
   Buffer target_of(ir::Value const& value, ir::Op const* what);
 
   llvm::Function* function_;

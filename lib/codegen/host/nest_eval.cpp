@@ -8,6 +8,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "codegen/host/scaling.hpp"
+#include "ir/combine.hpp"
 #include "tegula/math/elementary.hpp"
 
 namespace tegula::codegen::host {
@@ -357,38 +358,13 @@ void Nest::store(Buffer const& buffer, llvm::Value* value, Index const& index) {
 // --- reductions ----------------------------------------------------------------------------------------------
 
 llvm::Value* Nest::combine(ir::Op const& reduce, llvm::Value* x, llvm::Value* y) {
-  Element const element = reduce.result()->type().element();
-  switch (reduce.as<ir::ReduceOp>().combine) {
-    case ir::Combine::sum:
-      return e_.arith.add(element, x, y);
-    case ir::Combine::max:
-      return e_.arith.max(element, x, y);
-    case ir::Combine::min:
-      return e_.arith.min(element, x, y);
-  }
-  return nullptr;
+  return e_.arith.combine(reduce.as<ir::ReduceOp>().combine, reduce.result()->type().element(), x, y);
 }
 
-/// Gives the identity: x combined with it is x, bit for bit: -0 for float sums, NaN for float extremes.
+/// Gives the identity: x combined with it is x, bit for bit.
 llvm::Value* Nest::identity(ir::Op const& reduce, int lanes) {
-  Element const element = reduce.result()->type().element();
-  llvm::Type* const type = e_.arith.register_type(element);
-  ir::Combine const combine = reduce.as<ir::ReduceOp>().combine;
-  llvm::Constant* value = nullptr;
-  if (is_float(element)) {
-    value = combine == ir::Combine::sum ? llvm::ConstantFP::get(type, -0.0) : llvm::ConstantFP::getNaN(type);
-  } else if (combine == ir::Combine::sum) {
-    value = llvm::ConstantInt::get(type, 0);
-  } else {
-    unsigned const width = type->getIntegerBitWidth();
-    bool const is_max = combine == ir::Combine::max;
-    if (element == Element::boolean) {
-      value = llvm::ConstantInt::get(type, is_max ? 0 : 1);
-    } else {
-      value = llvm::ConstantInt::get(
-          type, is_max ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getSignedMaxValue(width));
-    }
-  }
+  auto* const value = llvm::cast<llvm::Constant>(
+      e_.arith.constant(ir::neutral(reduce.as<ir::ReduceOp>().combine, reduce.result()->type().element())));
   return lanes == 1 ? value
                     : llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(lanes)), value);
 }

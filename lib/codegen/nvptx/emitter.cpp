@@ -249,6 +249,8 @@ llvm::Value* Emitter::combine(ir::Combine how, llvm::Value* lhs, llvm::Value* rh
     case ir::Combine::min:
       return is_float ? intrinsic(llvm::Intrinsic::minnum, {lhs, rhs}, {type})
                       : intrinsic(llvm::Intrinsic::smin, {lhs, rhs}, {type});
+    case ir::Combine::product:
+      return is_float ? b.CreateFMul(lhs, rhs) : b.CreateMul(lhs, rhs);
   }
   return nullptr;
 }

@@ -87,7 +87,7 @@ class Emitter {
   /// Convert narrow floats to f32 (exact) and back (one rounding); other elements pass unchanged.
   llvm::Value* widen(llvm::Value* value, Element element);
   llvm::Value* narrow(llvm::Value* value, Element element);
-  /// Gives the sum, max or min of two accumulators.
+  /// Gives the sum, max, min or product of two accumulators.
   llvm::Value* combine(ir::Combine how, llvm::Value* lhs, llvm::Value* rhs);
   /// Gives the value of the lane whose number differs by `mask`.
   llvm::Value* shuffle_xor(llvm::Value* value, std::uint32_t mask);

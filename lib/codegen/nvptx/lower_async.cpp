@@ -78,6 +78,8 @@ ptx::BulkReduce reduction(ir::Combine combine) {
       return ptx::BulkReduce::max;
     case ir::Combine::min:
       return ptx::BulkReduce::min;
+    case ir::Combine::product:  // refused when the op is made
+      break;
   }
   return ptx::BulkReduce::add;
 }

@@ -6,16 +6,13 @@
 
 #include "codegen/nvptx/combine_all.hpp"
 #include "codegen/nvptx/emitter.hpp"
+#include "codegen/nvptx/exchange_place.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "layout/conversion.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::nvptx {
 namespace {
-
-bool less(Extents const& a, Extents const& b) {
-  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
-}
 
 /// Holds the partial results of one thread: for each result register, by ascending position along the axis.
 class Reduction {
@@ -28,7 +25,7 @@ class Reduction {
         layout_(*op.operand()->type().layout()),
         element_(op.operand()->type().element()) {
     Registers const& operand = e.get(*op.operand());
-    std::map<Extents, std::map<std::int64_t, llvm::Value*>, decltype(&less)> groups(&less);
+    std::map<Extents, std::map<std::int64_t, llvm::Value*>, ByCoordinates> groups;
     for (int reg = 0; reg < layout_.registers(); ++reg) {
       Extents at = layout_.part(layout::Dim::reg, reg);
       std::int64_t const position = at[axis_];
@@ -94,46 +91,6 @@ class Reduction {
       for (auto& [position, value] : group) value = e_.combine(attributes_.combine, value, e_.shuffle_xor(value, mask));
   }
 
-  /// Gives the element index of a group's result in the reduced tile, row-major.
-  llvm::Value* result_index(Extents const& at) {
-    llvm::Value* index = e_.i32(0);
-    std::int64_t stride = 1;
-    for (int axis = layout_.rank() - 1; axis >= 0; --axis) {
-      if (axis == axis_) continue;
-      AxisCoordinate const& thread = e_.coordinates(layout_)[static_cast<std::size_t>(axis)];
-      llvm::Value* coordinate = e_.i32(at[axis]);
-      if (thread.thread != nullptr) {
-        std::int64_t const low = at[axis] & (thread.atom - 1);
-        coordinate = e_.b.CreateAdd(e_.b.CreateXor(thread.thread, e_.i32(low)), e_.i32(at[axis] - low));
-      }
-      index = e_.b.CreateAdd(index, e_.b.CreateMul(coordinate, e_.i32(stride)));
-      stride *= layout_.shape()[axis];
-    }
-    return index;
-  }
-
-  /// Gives this warp's place among the combined ones, in ascending order of coordinate.
-  llvm::Value* warp_position(ir::ReductionStep const& step) {
-    llvm::IRBuilder<>& b = e_.b;
-    llvm::Value* position = e_.i32(0);
-    for (std::size_t i = 0; i < step.warp_bits.size(); ++i) {
-      llvm::Value* const bit = b.CreateAnd(b.CreateLShr(e_.warp, e_.i32(step.warp_bits[i])), e_.i32(1));
-      position = b.CreateOr(position, b.CreateShl(bit, e_.i32(static_cast<std::int64_t>(i))));
-    }
-    if (!step.warp_digits) return position;
-    std::int64_t below = std::int64_t{1} << layout_.input(layout::Dim::warp).bases.size();
-    std::int64_t scale = std::int64_t{1} << step.warp_bits.size();
-    for (layout::LayoutDigit const& digit : layout_.input(layout::Dim::warp).digits) {
-      if (digit.stride[axis_] != 0) {
-        llvm::Value* const value = b.CreateURem(b.CreateUDiv(e_.warp, e_.i32(below)), e_.i32(digit.count));
-        position = b.CreateAdd(position, b.CreateMul(value, e_.i32(scale)));
-        scale *= digit.count;
-      }
-      below *= digit.count;
-    }
-    return position;
-  }
-
   /// Exchanges partial results: every warp writes its own, all read those of the warps combined with theirs.
   void exchange(ir::ReductionStep const& step) {
     llvm::IRBuilder<>& b = e_.b;
@@ -147,10 +104,10 @@ class Reduction {
     // Lanes along the axis hold equal values by now, and lanes that only replicate always do: one of them writes.
     std::uint32_t const same = layout_.free_bits(layout::Dim::lane) | joined_lanes_;
     llvm::Value* const writes = same == 0 ? nullptr : b.CreateICmpEQ(b.CreateAnd(e_.lane, e_.i32(same)), e_.i32(0));
-    llvm::Value* const position = warp_position(step);
+    llvm::Value* const position = warp_position(e_, layout_, axis_, step);
     std::vector<llvm::Value*> bases;
     for (Extents const& at : where_)
-      bases.push_back(b.CreateMul(result_index(at), e_.i32(per_element * step.warps * size)));
+      bases.push_back(b.CreateMul(index_without(e_, layout_, axis_, at), e_.i32(per_element * step.warps * size)));
     for (std::size_t g = 0; g < partials_.size(); ++g) {
       std::int64_t q = 0;
       for (auto const& [axis_position, value] : partials_[g]) {

@@ -7,6 +7,7 @@
 #include "ir/text.hpp"
 #include "layout/shared_layouts.hpp"
 #include "sim/block/meaning.hpp"
+#include "sim/combine.hpp"
 #include "sim/memory_element.hpp"
 #include "target/tma_strides.hpp"
 #include "tegula/support/error.hpp"
@@ -188,20 +189,10 @@ void check_start(WarpProgram& warp, BoxCopy const& copy, bool store) {
                          warp.site());
 }
 
-template <class T>
-T joined(Combine kind, T a, T b) {
-  if (kind == Combine::max) return math::max(a, b);
-  if (kind == Combine::min) return math::min(a, b);
-  if constexpr (std::is_floating_point_v<T>)
-    return a + b;
-  else
-    return math::wrapping_add(a, b);
-}
-
 void join_element(std::byte* to, std::byte const* from, Element element, Combine kind) {
   with_storage(storage_of(element, Precision::exact), [&]<class T>(std::type_identity<T>) {
     if constexpr (!std::is_same_v<T, std::uint8_t>)
-      write_element(to, element, joined(kind, read_element<T>(to, element), read_element<T>(from, element)));
+      write_element(to, element, combine(kind, read_element<T>(to, element), read_element<T>(from, element)));
   });
 }
 

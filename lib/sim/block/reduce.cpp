@@ -1,4 +1,4 @@
-// Reductions, folds and votes, and the exchange between warps.
+// Reductions, scans, folds and votes, and the exchange between warps.
 #include <algorithm>
 #include <map>
 
@@ -6,6 +6,7 @@
 #include "sim/block/exchange.hpp"
 #include "sim/block/meaning.hpp"
 #include "sim/combine.hpp"
+#include "sim/scan.hpp"
 #include "tegula/math/functions.hpp"
 #include "tegula/support/error.hpp"
 
@@ -85,13 +86,38 @@ std::int64_t linear(Extents const& at, Extents const& shape) {
   return result;
 }
 
+bool exchanges(std::vector<ReductionStep> const& steps) {
+  return std::any_of(steps.begin(), steps.end(),
+                     [](ReductionStep const& step) { return step.kind == ReductionStep::Kind::exchange; });
+}
+
+/// Finds the operand's elements along the axis, in this warp or, if warps exchange, in the group.
+std::vector<Groups::Part> line_of(WarpProgram& warp, Op const& op, Extents at, int axis, bool exchanges) {
+  std::vector<Groups::Part> parts;
+  Type const& from = op.operand()->type();
+  for (at[axis] = 0; at[axis] < from.shape()[axis]; ++at[axis]) {
+    auto const place = static_cast<std::size_t>(linear(at, from.shape()));
+    std::int32_t holder = warp.fragment(from).holder[place];
+    std::int32_t of = warp.index();
+    for (int w = 0; holder < 0 && exchanges && w < warp.group().warps; ++w) {
+      holder = warp.fragment(from, w).holder[place];
+      of = w;
+    }
+    if (holder < 0)
+      throw UserError(
+          "simulate: " + std::string(op.info().mnemonic) + " to a layout in other warps; convert it afterwards",
+          op.where());
+    parts.push_back({of, holder});
+  }
+  return parts;
+}
+
 Groups reduction_groups(WarpProgram& warp, Op const& op, int axis) {
   Groups groups;
   Type const &from = op.operand()->type(), &to = op.result()->type();
   auto const steps = reduction_steps(*from.layout(), axis, op.as<ReduceOp>().order);
   if (!steps) throw UserError("simulate: reduce: the layout has no plan for this axis; convert it first", op.where());
-  groups.exchanges = std::any_of(steps->begin(), steps->end(),
-                                 [](ReductionStep const& step) { return step.kind == ReductionStep::Kind::exchange; });
+  groups.exchanges = exchanges(*steps);
   Fragment const& result = warp.fragment(to);
   std::map<std::int64_t, std::int32_t> known;
   for (int i = 0; i < result.count(); ++i) {
@@ -100,18 +126,7 @@ Groups reduction_groups(WarpProgram& warp, Op const& op, int axis) {
         known.emplace(linear(at, result.shape), static_cast<std::int32_t>(groups.groups.size()));
     groups.group_of.push_back(found->second);
     if (!fresh) continue;
-    std::vector<Groups::Part>& parts = groups.groups.emplace_back();
-    for (at[axis] = 0; at[axis] < from.shape()[axis]; ++at[axis]) {
-      auto const place = static_cast<std::size_t>(linear(at, from.shape()));
-      std::int32_t holder = warp.fragment(from).holder[place];
-      std::int32_t of = warp.index();
-      for (int w = 0; holder < 0 && groups.exchanges && w < warp.group().warps; ++w) {
-        holder = warp.fragment(from, w).holder[place];
-        of = w;
-      }
-      if (holder < 0) throw UserError("simulate: reduce to a layout in other warps; convert it afterwards", op.where());
-      parts.push_back({of, holder});
-    }
+    groups.groups.push_back(line_of(warp, op, at, axis, groups.exchanges));
   }
   return groups;
 }
@@ -159,6 +174,61 @@ void reduce(WarpProgram& warp, Op const& op, Groups const& groups, Combine kind,
   warp.set(*op.result(), std::move(result));
 }
 
+/// Lists the lines along an axis of which this warp holds elements.
+struct Lines {
+  std::vector<std::vector<Groups::Part>> lines;
+  std::vector<std::pair<std::int32_t, std::int32_t>> at;  ///< by element: its line and its place there
+  bool exchanges = false;
+};
+
+Lines scanned_lines(WarpProgram& warp, Op const& op, int axis) {
+  Lines result;
+  Type const& type = op.operand()->type();
+  auto const steps = scan_steps(*type.layout(), axis);
+  if (!steps) throw UserError("simulate: scan: the layout has no plan for this axis; convert it first", op.where());
+  result.exchanges = exchanges(*steps);
+  Fragment const& fragment = warp.fragment(type);
+  std::map<std::int64_t, std::int32_t> known;
+  for (int i = 0; i < fragment.count(); ++i) {
+    Extents const at = coordinates(fragment, i);
+    auto const [found, fresh] =
+        known.emplace(linear(without(at, axis), fragment.shape), static_cast<std::int32_t>(result.lines.size()));
+    if (fresh) result.lines.push_back(line_of(warp, op, at, axis, result.exchanges));
+    result.at.emplace_back(found->second, static_cast<std::int32_t>(at[axis]));
+  }
+  return result;
+}
+
+void scan(WarpProgram& warp, Op const& op, Lines const& lines, ScanOp const& attributes, Exchange const& values) {
+  Value result = warp.agent().fresh(op);
+  with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_same_v<T, std::uint8_t>) {
+      throw UserError("simulate: scan of bool is not supported", op.where());
+    } else {
+      std::vector<std::vector<T>> scanned;
+      for (std::vector<Groups::Part> const& line : lines.lines) {
+        auto const extent = static_cast<std::int64_t>(line.size());
+        std::vector<T> results(line.size());
+        auto const place = [&](std::int64_t i) {
+          return static_cast<std::size_t>(attributes.reverse ? extent - 1 - i : i);
+        };
+        scan_line(
+            attributes, result.element(), extent,
+            [&](std::int64_t i) {
+              Groups::Part const& part = line[place(i)];
+              return values[static_cast<std::size_t>(part.warp)].template data<T>()[part.element];
+            },
+            [&](std::int64_t i, T value) { results[place(i)] = value; });
+        scanned.push_back(std::move(results));
+      }
+      for (std::size_t i = 0; i < lines.at.size(); ++i)
+        result.data<T>()[i] =
+            scanned[static_cast<std::size_t>(lines.at[i].first)][static_cast<std::size_t>(lines.at[i].second)];
+    }
+  });
+  warp.set(*op.result(), std::move(result));
+}
+
 /// Uses the values of this warp alone in place of the group's.
 Exchange own_values(WarpProgram& warp, Op const& op) {
   Exchange values(static_cast<std::size_t>(warp.group().warps));
@@ -178,6 +248,19 @@ Progress perform(WarpProgram& warp, Op const& op, ReduceOp const& attributes) {
   Progress const progress = exchange(warp, op, warp.value(*op.operand()));
   if (progress == Progress::again) return progress;
   reduce(warp, op, groups, attributes.combine, warp.engine().exchange(warp.cta(), op));
+  return Progress::done;
+}
+
+Progress perform(WarpProgram& warp, Op const& op, ScanOp const& attributes) {
+  Lines& lines = warp.engine().table<Lines>(op, warp.index());
+  if (lines.lines.empty()) lines = scanned_lines(warp, op, static_cast<int>(attributes.axis));
+  if (!lines.exchanges) {
+    scan(warp, op, lines, attributes, own_values(warp, op));
+    return Progress::done;
+  }
+  Progress const progress = exchange(warp, op, warp.value(*op.operand()));
+  if (progress == Progress::again) return progress;
+  scan(warp, op, lines, attributes, warp.engine().exchange(warp.cta(), op));
   return Progress::done;
 }
 

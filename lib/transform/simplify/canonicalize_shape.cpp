@@ -136,7 +136,7 @@ Value* reduce(Site& site) {
   auto const& reduction = site.op.as<ir::ReduceOp>();
   Value* const x = site.operand();
   if (x->type() == site.type()) return x;
-  bool const picks = reduction.combine != ir::Combine::sum;
+  bool const picks = reduction.combine == ir::Combine::max || reduction.combine == ir::Combine::min;
   return picks ? of_uniform(site) : nullptr;
 }
 

@@ -142,6 +142,7 @@ bool done_in_f32(OpKind kind) {
     case OpKind::NegOp:
     case OpKind::AbsOp:
     case OpKind::ReduceOp:
+    case OpKind::ScanOp:
 #define TEGULA_EXACT(op, ...) case OpKind::op:
 #define TEGULA_EXPANDED TEGULA_EXACT
 #include "tegula/math/elementary.def"

@@ -40,7 +40,7 @@ Value* accessed_tile(Op const& access) {
 struct Group {
   std::vector<Value*> values;
   std::vector<Op*> accesses;          ///< loads into and stores from it
-  std::vector<std::int64_t> reduced;  ///< axes along which it is reduced
+  std::vector<std::int64_t> reduced;  ///< axes along which it is reduced or scanned
   Layout const* layout = nullptr;
   bool given = false;  ///< its tiles have that layout already: products are laid out by their instructions
 };
@@ -186,6 +186,7 @@ class Assignment {
       if (op.is<ir::LoadOp>() && op.result()->type().is_tile()) group(op.result()).accesses.push_back(&op);
       if (op.is<ir::StoreOp>()) group(op.in<ir::StoreOp>("tile")).accesses.push_back(&op);
       if (op.is<ir::ReduceOp>()) group(op.in<ir::ReduceOp>("tile")).reduced.push_back(op.as<ir::ReduceOp>().axis);
+      if (op.is<ir::ScanOp>()) group(op.result()).reduced.push_back(op.as<ir::ScanOp>().axis);
       return ir::Walk::advance;
     });
   }
@@ -391,6 +392,18 @@ class Assignment {
         Layout const* const natural = result_layout(*op, op->operand()->type().layout());
         if (natural == wanted) continue;
         result->set_type(result->type().with_layout(natural));
+        std::vector<ir::Use> const uses = result->uses();
+        Value* const moved = converted(ir::Builder::after(*op), *op, result, wanted);
+        for (ir::Use const& use : uses) use.user->set_operand(use.index, moved);
+      } else if (op->is<ir::ScanOp>()) {
+        // The operand so that threads can scan it; the result comes out so and is converted.
+        Value *const from = op->in<ir::ScanOp>("tile"), *const result = op->result();
+        std::int64_t const axis = op->as<ir::ScanOp>().axis;
+        if (ir::scan_steps(*from->type().layout(), static_cast<int>(axis))) continue;
+        Layout const *const wanted = result->type().layout(), *const own = blocked(from->type(), {}, {axis},
+                                                                                   ir::Order::pairwise);
+        op->set_operand(op->position<ir::ScanOp>("tile"), converted(ir::Builder::before(*op), *op, from, own));
+        result->set_type(result->type().with_layout(own));
         std::vector<ir::Use> const uses = result->uses();
         Value* const moved = converted(ir::Builder::after(*op), *op, result, wanted);
         for (ir::Use const& use : uses) use.user->set_operand(use.index, moved);

@@ -15,6 +15,10 @@ TEST_CASE("infer: results follow from operands and attributes") {
   CHECK(infer(AddOp{}, {a, a}).types == std::vector{a});
   CHECK(infer(CompareOp{}, {a, a}).types == std::vector{tile(Element::boolean, {8, 16})});
   CHECK(infer(make_op<ReduceOp>(std::int64_t{1}), {a}).types == std::vector{tile(Element::f32, {8, 1})});
+  CHECK(infer(make_op<ScanOp>(std::int64_t{1}, Combine::product), {a}).types == std::vector{a});
+  CHECK(infer(make_op<ScanOp>(std::int64_t{2}), {a}).error ==
+        infer(make_op<ReduceOp>(std::int64_t{2}), {a}).error.replace(0, 6, "scan"));
+  CHECK(!infer(make_op<ScanOp>(), {tile(Element::boolean, {8})}).ok());
   CHECK(infer(make_op<TransOp>(Extents{1, 0}), {a}).types == std::vector{tile(Element::f32, {16, 8})});
   CHECK(infer(make_op<ExpandDimsOp>(Extents{0, 2}), {a}).types == std::vector{tile(Element::f32, {1, 8, 1, 16})});
   CHECK(infer(make_op<SqueezeOp>(Extents{1}), {tile(Element::f32, {8, 1})}).types ==

@@ -96,6 +96,20 @@ void reductions() {
   }
 }
 
+void scans() {
+  HostTensor x = small_tensor(Element::f32, {256}, 7), y(Element::f32, {256});
+  for (bool const reverse : {false, true}) {
+    run_clean(map_line("  %r = scan %a {axis = 0" + std::string(reverse ? ", exclusive = true, reverse = true" : "") +
+                       "} : " + tile("f32") + "\n"),
+              {&x, &y});
+    CHECK(first_wrong(y, [&](std::int64_t i) {
+            double expected = 0;
+            for (std::int64_t k = reverse ? i + 1 : 0; k < (reverse ? 256 : i + 1); ++k) expected += x.number(k);
+            return expected;
+          }) == "");
+  }
+}
+
 std::string const column = "[register (8,0), lane (0,0) (0,0) (1,0) (2,0) (4,0), warp (16,0) (32,0)]";
 
 void shapes() {
@@ -257,8 +271,8 @@ void repeating() {
 }  // namespace
 
 void tegula::test::check_values() {
-  for (auto const check : {arithmetic, integers, elementary, conversions, reductions, shapes, lanes_of_a_warp, control,
-                           grid, specialized, repeating})
+  for (auto const check : {arithmetic, integers, elementary, conversions, reductions, scans, shapes, lanes_of_a_warp,
+                           control, grid, specialized, repeating})
     check();
 }
 
@@ -271,6 +285,7 @@ TEST_CASE("warps compute the arithmetic of fragments", "[sim][block]") {
 TEST_CASE("warps reduce, reshape and convert fragments", "[sim][block]") {
   conversions();
   reductions();
+  scans();
   shapes();
   lanes_of_a_warp();
 }

@@ -73,6 +73,27 @@ void layout_conversion() {
   for (int i = 0; i < 128; ++i) CHECK(y(i) == x(i));
 }
 
+void scans() {
+  auto const run = [](std::string const& attributes, std::vector<double> const& expected) {
+    auto const module = module_of(
+        "kernel @k(%x: in tensor<?xi32>, %y: out tensor<?xi32>) {\n  %0 = constant {value = 0 : i64} : i64\n"
+        "  %a = load %x, %0 : tile<4xi32>\n  %r = scan %a {axis = 0" +
+        attributes + "} : tile<4xi32>\n  store %y, %r, %0\n  return\n}\n");
+    HostTensor x(Element::i32, {4}), y(Element::i32, {4});
+    double const values[] = {3, -1, 4, 2};
+    for (int i = 0; i < 4; ++i) x.set_number(i, values[i]);
+    INFO(attributes);
+    REQUIRE(simulate(module, {x.view(), y.view()}).clean());
+    for (int i = 0; i < 4; ++i) CHECK(y.number(i) == expected[static_cast<std::size_t>(i)]);
+  };
+  run("", {3, 2, 6, 8});
+  run(", reverse = true", {8, 5, 6, 2});
+  run(", exclusive = true", {0, 3, 2, 6});
+  run(", combine = product, exclusive = true, reverse = true", {-8, 8, 2, 1});
+  run(", combine = max", {3, 3, 4, 4});
+  run(", combine = min, exclusive = true", {2147483647, 3, -1, -1});
+}
+
 void reductions() {
   for (Element element : {Element::i32, Element::i64, Element::f16, Element::bf16, Element::f32, Element::f64}) {
     for (int axis = 0; axis < 3; ++axis) {
@@ -418,6 +439,7 @@ void repetition() {
 TEST_CASE("shape ops move elements where they belong", "[sim][F30]") { shapes(); }
 TEST_CASE("a layout conversion keeps every element", "[sim][F30]") { layout_conversion(); }
 TEST_CASE("reductions along every axis", "[sim][F30]") { reductions(); }
+TEST_CASE("scans start, run and end as their attributes say", "[sim][F30]") { scans(); }
 TEST_CASE("dot adds the product to the accumulator", "[sim][F30]") { dots(); }
 TEST_CASE("loops, branches and calls", "[sim][F30]") { control_flow(); }
 TEST_CASE("loads pad and stores drop outside the tensor", "[sim][F30]") { borders(); }
@@ -430,8 +452,8 @@ TEST_CASE("a repeat runs until its condition fails", "[sim][F30]") { repetition(
 
 TEST_CASE("every op of the table is tested", "[sim][F30]") {
   for (auto const check : test::elementwise_checks()) check();
-  for (auto const check : {shapes, layout_conversion, reductions, dots, control_flow, borders, launch, staying_grid,
-                           constants, indices, repetition})
+  for (auto const check : {shapes, layout_conversion, reductions, scans, dots, control_flow, borders, launch,
+                           staying_grid, constants, indices, repetition})
     check();
   for (int kind = 0; kind < ir::op_kind_count; ++kind) {
     if (ir::op_info(static_cast<ir::OpKind>(kind)).has(ir::block_op)) continue;  // block_ops_test.cpp
