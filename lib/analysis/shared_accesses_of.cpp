@@ -168,17 +168,6 @@ void SharedAccesses::add(Op const& op, std::vector<Access>& into) {
       }
       break;
     }
-    case OpKind::GatherOp:
-      if (written_by_someone(tensor())) into.push_back(somewhere(op.result()->type(), false));
-      break;
-    case OpKind::ScatterOp:
-      into.push_back(somewhere(op.in<ScatterOp>("tile")->type(), true));
-      break;
-    case OpKind::AtomicUpdateOp:
-    case OpKind::CompareExchangeOp:
-      into.push_back(somewhere(op.in("tile")->type(), true));
-      into.back().atomic = true;
-      break;
     case OpKind::AtomicOp: {
       Access access = global(tensor(), {}, true);
       access.atomic = true;
@@ -243,6 +232,13 @@ void SharedAccesses::add(Op const& op, std::vector<Access>& into) {
       // Liveness keeps the buffer's bytes for it alone, and readers wait for the phase.
       break;
     default:
+      if (op.info().has(one_layout)) {  // elements at indices
+        bool const write = op.info().effects.writes(Space::global);
+        if (!write && !written_by_someone(tensor())) break;
+        into.push_back(somewhere(write ? op.in("tile")->type() : op.result()->type(), write));
+        into.back().atomic = op.info().atomic();
+        break;
+      }
       if (op.info().effects.count > 0)
         throw InternalError("accesses: " + std::string(op.info().mnemonic) + " has effects that no analysis models");
       break;

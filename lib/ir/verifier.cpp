@@ -210,19 +210,6 @@ class Verifier {
       case OpKind::CallOp:
         check_call(op);
         break;
-      case OpKind::AtomicUpdateOp:
-      case OpKind::CompareExchangeOp:
-        check_access(op, Direction::in, "is an in parameter; only inout is changed atomically");
-        check_access(op, Direction::out, "is an out parameter; only inout is changed atomically");
-        break;
-      case OpKind::GatherOp:
-      case OpKind::LoadOp:
-        check_access(op, Direction::out, "is an out parameter; only in and inout are read");
-        break;
-      case OpKind::ScatterOp:
-      case OpKind::StoreOp:
-        check_access(op, Direction::in, "is an in parameter; only out and inout are written");
-        break;
       case OpKind::GridOp:
         check_launch_fact(op);
         break;
@@ -232,6 +219,7 @@ class Verifier {
       default:
         break;
     }
+    if (typed) check_directions(op);
     if (typed && op.info().has(block_op))
       if (std::string const wrong = why_not_here(op, *function_); !wrong.empty()) error(op, named(op, wrong));
     for (int i = 0; i < op.block_count(); ++i) check_block(op.block(i), &op, depth + 1);
@@ -325,11 +313,20 @@ class Verifier {
     return function_->parameter_attributes()[static_cast<std::size_t>(tensor.index())].direction;
   }
 
-  void check_access(Op const& op, Direction forbidden, std::string const& text) {
-    if (op.operand_count() == 0) return;
-    Value const& tensor = *op.in("tensor");
-    if (!tensor.type().is_tensor()) return;
-    if (direction_of(tensor) == forbidden) error(op, named(op, to_string(tensor) + " " + text));
+  /// Requires that the parameters whose memory an op reads and writes, by its record, may be read and written.
+  void check_directions(Op const& op) {
+    Effects const& effects = op.info().effects;
+    for (int i = 0; i < effects.count; ++i) {
+      Effect const& effect = effects.list[static_cast<std::size_t>(i)];
+      if (effect.space != Space::global || effect.operand < 0 || effect.operand >= op.operand_count()) continue;
+      Value const& tensor = *op.operand(effect.operand);
+      if (!tensor.type().is_tensor()) continue;
+      std::optional<Direction> const direction = direction_of(tensor);
+      if (effect.access == Access::read && direction == Direction::out)
+        error(op, named(op, to_string(tensor) + " is an out parameter; only in and inout are read"));
+      if (effect.access == Access::write && direction == Direction::in)
+        error(op, named(op, to_string(tensor) + " is an in parameter; only out and inout are written"));
+    }
   }
 
   void check_launch_fact(Op const& op) {
