@@ -232,6 +232,7 @@ void SharedAccesses::add(Op const& op, std::vector<Access>& into) {
       // Liveness keeps the buffer's bytes for it alone, and readers wait for the phase.
       break;
     default:
+      if (op.info().effects.count == 0) break;
       if (op.info().has(one_layout)) {  // elements at indices
         bool const write = op.info().effects.writes(Space::global);
         if (!write && !written_by_someone(tensor())) break;
@@ -239,9 +240,7 @@ void SharedAccesses::add(Op const& op, std::vector<Access>& into) {
         into.back().atomic = op.info().atomic();
         break;
       }
-      if (op.info().effects.count > 0)
-        throw InternalError("accesses: " + std::string(op.info().mnemonic) + " has effects that no analysis models");
-      break;
+      throw InternalError("accesses: " + std::string(op.info().mnemonic) + " has effects that no analysis models");
   }
 }
 

@@ -141,7 +141,7 @@ void lanes_of_a_warp() {
   std::string const t = "tile<64x32xf32, " + matrix + ">";
   std::string const f = "tile<64x4xf32, [register (8,0), lane (0,1) (0,2) (1,0) (2,0) (4,0), warp (16,0) (32,0)]>";
   run_clean(
-      "kernel @k(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>, %v: out tensor<?xi32>) warps = 4 {\n"
+      "kernel @k(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>, %v: inout tensor<?xi32>) warps = 4 {\n"
       "  %0 = constant {value = 0 : i64} : i64\n  %a = load %x, %0, %0 : " +
           t + "\n  %b = fold %a {axis = 1, combine = sum} : " + f + "\n  %c = shuffle %b {mask = 1} : " + f +
           "\n  %d = add %b, %c : " + f + "\n  %e = shuffle %d {mask = 2} : " + f + "\n  %s = add %d, %e : " + f +
