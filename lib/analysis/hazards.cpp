@@ -83,7 +83,6 @@ bool Hazards::Pending::merge(Pending const& other) {
     places.insert(others.begin(), others.end());
     grew = places.size() != before || grew;
   };
-  becomes(just_before, just_before && other.just_before);
   becomes(known, std::min(known, other.known));
   becomes(min_age, std::min(min_age, other.min_age));
   becomes(max_age, std::max(max_age, other.max_age));
