@@ -73,7 +73,7 @@ class Reduction : public Recipe<T, R> {
 };
 
 /// Joins a mask along axes: as 0 and 1, whose max or min is compared with 0.
-template <class S, class R, class A>
+template <class T, class S, class R, class A>
 class Quantified : public Recipe<bool, R> {
  public:
   constexpr Quantified(A&& operand, Extents const& axes, ir::Combine combine, location where)
@@ -100,8 +100,8 @@ class Quantified : public Recipe<bool, R> {
 template <class T, class S, class R, class A>
 class PlaceOfExtreme : public Recipe<std::int32_t, R> {
  public:
-  constexpr PlaceOfExtreme(A&& operand, std::int64_t along, ir::Combine combine, location where)
-      : operand_(static_cast<A&&>(operand)), along_(along), combine_(combine), where_(where) {}
+  constexpr PlaceOfExtreme(A&& operand, Extents const& axes, ir::Combine combine, location where)
+      : operand_(static_cast<A&&>(operand)), axes_(axes), combine_(combine), where_(where) {}
   [[nodiscard]] location where() const { return nearest(where_, operand_.where()); }
   trace::Id record(trace::Recorder& recorder, location binding) {
     location const at = nearest(where(), binding);
@@ -109,16 +109,15 @@ class PlaceOfExtreme : public Recipe<std::int32_t, R> {
       return recorder.constant({trace::Literal::Kind::integer, value, 0}, type, at);
     };
     ir::Type const places = tile_type<std::int32_t, S>, result = tile_type<std::int32_t, R>;
-    Extents const axes = {along_};
-    std::int64_t const extent = S::list[static_cast<int>(along_)];
+    std::int64_t const extent = S::list[static_cast<int>(axes_[0])];
     trace::Id const a = operand_.record(recorder, at);
-    trace::Id const extreme = reduce_along(recorder, a, tile_type<T, S>, axes, combine_, ir::Order::any, at);
+    trace::Id const extreme = reduce_along(recorder, a, tile_type<T, S>, axes_, combine_, ir::Order::any, at);
     trace::Id const everywhere = recorder.adapt(extreme, tile_type<T, S>, at);
     trace::Id const equals =
         recorder.emit(ir::make_op<ir::CompareOp>(ir::Predicate::eq), {a, everywhere}, tile_type<bool, S>, at);
-    trace::Id const place = recorder.emit(ir::make_op<ir::IotaOp>(along_), {}, places, at);
+    trace::Id const place = recorder.emit(ir::make_op<ir::IotaOp>(axes_[0]), {}, places, at);
     trace::Id const candidates = recorder.emit(ir::SelectOp(), {equals, place, number(extent, places)}, places, at);
-    trace::Id const first = reduce_along(recorder, candidates, places, axes, ir::Combine::min, ir::Order::any, at);
+    trace::Id const first = reduce_along(recorder, candidates, places, axes_, ir::Combine::min, ir::Order::any, at);
     if (!is_float(element_of<T>::value)) return first;
     // Nothing equals NaN, which is the extreme of nothing but NaN.
     trace::Id const found = recorder.emit(ir::make_op<ir::CompareOp>(ir::Predicate::lt),
@@ -128,22 +127,23 @@ class PlaceOfExtreme : public Recipe<std::int32_t, R> {
 
  private:
   A operand_;
-  std::int64_t along_;
+  Extents axes_;
   ir::Combine combine_;
   location where_;
 };
 
-/// Refuses operands that a reduction along axes does not take; `mask`: it takes bool alone.
-template <class A, bool mask, int... along>
-constexpr bool check_reduction() {
+/// Gives the recipe `Node` of a reduction along axes, whose elements are E. It takes a mask if E is bool, else numbers.
+template <template <class, class, class, class> class Node, class E, class A, int... along, class... Options>
+constexpr auto reduce(std::remove_reference_t<A>& a, Options... options) {
+  using S = shape_t<A>;
   using T = element_t<A>;
-  constexpr int rank = shape_t<A>::rank;
+  constexpr bool mask = std::is_same_v<E, bool>;
   constexpr bool used_once = !named_recipe<A>;
   constexpr bool number = mask || !std::is_same_v<T, bool> || is_invalid<A>;
   constexpr bool truth = !mask || std::is_same_v<T, bool> || is_invalid<A>;
   constexpr bool wide = !is_narrow<T> || !truth || is_invalid<A>;
-  constexpr bool in_range = ((wrap_axis(along, rank) >= 0) && ...) || is_invalid<A>;
-  constexpr bool distinct = !in_range || !sorted_axes({along...}, rank).empty() || is_invalid<A>;
+  constexpr bool in_range = ((wrap_axis(along, S::rank) >= 0) && ...) || is_invalid<A>;
+  constexpr bool distinct = !in_range || !sorted_axes({along...}, S::rank).empty() || is_invalid<A>;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   static_assert(number,
                 "a reduction is for numbers, and a bool is not a number: cast the mask first, or use any or all");
@@ -151,38 +151,11 @@ constexpr bool check_reduction() {
   static_assert(wide, TEGULA_NARROW_ELEMENT);
   static_assert(in_range, "a reduction along an axis that the tile does not have");
   static_assert(distinct, "a reduction names one axis or several, each of them once");
-  return used_once && number && truth && wide && in_range && distinct && !is_invalid<A>;
-}
-
-template <class A, ir::Combine combine, class O, int... along>
-constexpr auto reduce(std::remove_reference_t<A>& a, location where) {
-  using S = shape_t<A>;
-  using T = element_t<A>;
-  if constexpr (!check_reduction<A, false, along...>())
-    return Invalid<T, S>();
+  if constexpr (used_once && number && truth && wide && in_range && distinct && !is_invalid<A>)
+    return Node<T, S, shape_from<Reduced<S, along...>>, stored_t<A>>(stored(a), sorted_axes({along...}, S::rank),
+                                                                     options...);
   else
-    return Reduction<T, S, shape_from<Reduced<S, along...>>, stored_t<A>>(stored(a), sorted_axes({along...}, S::rank),
-                                                                          combine, O::value, where);
-}
-
-template <class A, ir::Combine combine, int... along>
-constexpr auto quantify(std::remove_reference_t<A>& a, location where) {
-  using S = shape_t<A>;
-  if constexpr (!check_reduction<A, true, along...>())
-    return Invalid<bool, S>();
-  else
-    return Quantified<S, shape_from<Reduced<S, along...>>, stored_t<A>>(stored(a), sorted_axes({along...}, S::rank),
-                                                                        combine, where);
-}
-
-template <class A, ir::Combine combine, int along>
-constexpr auto place_of_extreme(std::remove_reference_t<A>& a, location where) {
-  using S = shape_t<A>;
-  if constexpr (!check_reduction<A, false, along>())
-    return Invalid<std::int32_t, S>();
-  else
-    return PlaceOfExtreme<element_t<A>, S, shape_from<Reduced<S, along>>, stored_t<A>>(
-        stored(a), wrap_axis(along, S::rank), combine, where);
+    return Invalid<E, S>();
 }
 
 }  // namespace detail
@@ -191,45 +164,45 @@ constexpr auto place_of_extreme(std::remove_reference_t<A>& a, location where) {
 /// and rounded once. Sums of integers wrap. Several axes are reduced one after another, the last first.
 template <detail::TileLike A, int... along, detail::ReductionOrder O = order::Any>
 constexpr auto sum(A&& a, Axis<along...>, O = {}, location where = location::current()) {
-  return detail::reduce<A, ir::Combine::sum, O, along...>(a, where);
+  return detail::reduce<detail::Reduction, detail::element_t<A>, A, along...>(a, ir::Combine::sum, O::value, where);
 }
 /// Multiplies along axes; the rules of sum apply.
 template <detail::TileLike A, int... along, detail::ReductionOrder O = order::Any>
 constexpr auto prod(A&& a, Axis<along...>, O = {}, location where = location::current()) {
-  return detail::reduce<A, ir::Combine::product, O, along...>(a, where);
+  return detail::reduce<detail::Reduction, detail::element_t<A>, A, along...>(a, ir::Combine::product, O::value, where);
 }
 /// Gives the maximum along axes; a NaN gives the others.
 template <detail::TileLike A, int... along, detail::ReductionOrder O = order::Any>
 constexpr auto(max)(A&& a, Axis<along...>, O = {}, location where = location::current()) {
-  return detail::reduce<A, ir::Combine::max, O, along...>(a, where);
+  return detail::reduce<detail::Reduction, detail::element_t<A>, A, along...>(a, ir::Combine::max, O::value, where);
 }
 /// Gives the minimum along axes; a NaN gives the others.
 template <detail::TileLike A, int... along, detail::ReductionOrder O = order::Any>
 constexpr auto(min)(A&& a, Axis<along...>, O = {}, location where = location::current()) {
-  return detail::reduce<A, ir::Combine::min, O, along...>(a, where);
+  return detail::reduce<detail::Reduction, detail::element_t<A>, A, along...>(a, ir::Combine::min, O::value, where);
 }
 
 /// Gives a mask: true where some element along the axes is.
 template <detail::TileLike A, int... along>
 constexpr auto any(A&& mask, Axis<along...>, location where = location::current()) {
-  return detail::quantify<A, ir::Combine::max, along...>(mask, where);
+  return detail::reduce<detail::Quantified, bool, A, along...>(mask, ir::Combine::max, where);
 }
 /// Gives a mask: true where every element along the axes is.
 template <detail::TileLike A, int... along>
 constexpr auto all(A&& mask, Axis<along...>, location where = location::current()) {
-  return detail::quantify<A, ir::Combine::min, along...>(mask, where);
+  return detail::reduce<detail::Quantified, bool, A, along...>(mask, ir::Combine::min, where);
 }
 
 /// Gives the coordinate of the maximum along an axis, as i32, the lowest of several. A NaN gives the others; where all
 /// are NaN, the result is 0.
 template <detail::TileLike A, int along>
 constexpr auto argmax(A&& a, Axis<along>, location where = location::current()) {
-  return detail::place_of_extreme<A, ir::Combine::max, along>(a, where);
+  return detail::reduce<detail::PlaceOfExtreme, std::int32_t, A, along>(a, ir::Combine::max, where);
 }
 /// Gives the coordinate of the minimum along an axis; the rules of argmax apply.
 template <detail::TileLike A, int along>
 constexpr auto argmin(A&& a, Axis<along>, location where = location::current()) {
-  return detail::place_of_extreme<A, ir::Combine::min, along>(a, where);
+  return detail::reduce<detail::PlaceOfExtreme, std::int32_t, A, along>(a, ir::Combine::min, where);
 }
 
 }  // namespace tegula
