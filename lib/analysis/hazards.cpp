@@ -83,12 +83,10 @@ bool Hazards::Pending::merge(Pending const& other) {
     places.insert(others.begin(), others.end());
     grew = places.size() != before || grew;
   };
-  becomes(known, std::min(known, other.known));
   becomes(min_age, std::min(min_age, other.min_age));
   becomes(max_age, std::max(max_age, other.max_age));
   if (passed != other.passed) becomes(passed, nullptr);
   common(released, other.released);
-  if (acquired != other.acquired) becomes(acquired, Access::not_elected);
   becomes(fenced, fenced && other.fenced);
   becomes(fence_known, std::min(fence_known, other.fence_known));
   common(fence_released, other.fence_released);
@@ -296,7 +294,9 @@ void Hazards::arrive(Op const& op, State& state) {
       bool const own = elected == Access::not_elected || pending.access->elected == elected;
       bool const of_warp = elected == -1 && pending.known >= Level::warp;
       if (!own && !of_warp) continue;
-      pending.released.insert(barrier);
+      // A wait may be for the first arrival alone: a later one may be at the mbarrier of another slot.
+      bool const released_before = !pending.released.insert(barrier).second;
+      if (released_before && barrier->result()->type().elements() > 1) continue;
       bool const fenced = own ? pending.fenced : pending.fence_known >= Level::warp;
       if (proxies_) pending.arrived[barrier] = own ? std::set<Op const*>{&op} : pending.met_warp;
       if (fenced) {

@@ -128,11 +128,14 @@ class Hazards {
     std::map<ir::Op const*, std::set<ir::Op const*>> arrived;  ///< by mbarrier of `released`
     std::set<ir::Op const*> acquired_from;                     ///< those that `acquired` waited for
 
-    /// Identifies a pending access; states hold one of each identity. Accesses of the iteration right before stay apart
-    /// from older ones: a barrier since may order the older ones alone, which then still need their fence.
-    using Identity = std::tuple<Access const*, ir::Op const*, bool, bool, bool, ir::Op const*, ir::Op const*>;
+    /// Identifies a pending access; states hold one of each identity. Accesses that differ in who knows that they are
+    /// over stay apart: those known to be over may still need a fence, and the others a barrier.
+    using Identity =
+        std::tuple<Access const*, ir::Op const*, bool, bool, bool, ir::Op const*, ir::Op const*, Level, std::int64_t>;
     [[nodiscard]] When when() const { return {turn, just_before}; }
-    [[nodiscard]] Identity identity() const { return {access, turn, just_before, open, outside, ended, ended_turn}; }
+    [[nodiscard]] Identity identity() const {
+      return {access, turn, just_before, open, outside, ended, ended_turn, known, acquired};
+    }
     /// Joins another path's facts about the same access; true if they add any.
     bool merge(Pending const& other);
   };

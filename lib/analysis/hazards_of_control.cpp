@@ -224,8 +224,8 @@ void Hazards::pass(Op const& control, State& state) {
 }
 
 /// Follows iterations until one more adds nothing to the state at the loop's start. This ends: `add` only adds accesses
-/// of the function, which are finitely many: ops, waits and loops tell them apart. It moves each towards less known,
-/// fewer releases, a wider range of ages up to the oldest, and more places.
+/// of the function, which are finitely many: ops, waits, loops and who knows of them tell them apart. It moves each
+/// towards fewer releases, a wider range of ages up to the oldest, and more places.
 ///
 /// An inner loop continues from the state of its last iteration. Its entry state only grows with the iterations of the
 /// loops around it, so the result is the same. Otherwise each loop would double the iterations of its inner loops.

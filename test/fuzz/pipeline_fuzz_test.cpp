@@ -56,7 +56,7 @@ JudgeOptions without_first(std::string_view wanted) {
 
 TEST_CASE("fuzz: kernels of former faults are right after each pass", "[N2]") {
   auto const files = kept();
-  CHECK(files.size() >= 19);
+  CHECK(files.size() >= 23);
   for (std::string const& file : files) {
     INFO(file);
     JudgeOptions options;
