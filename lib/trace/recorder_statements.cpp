@@ -125,7 +125,7 @@ void Recorder::begin_loop(Id lower, Id upper, Id step, Ids inits, LoopHints cons
   impl_->require_positive(step, where);
   std::vector<Id> operands = {lower, upper, step};
   operands.insert(operands.end(), inits.first, inits.first + inits.count);
-  ir::ForOp const op = ir::make_op<ir::ForOp>(hints.stages, hints.distance, hints.unroll);
+  ir::ForOp const op = ir::make_op<ir::ForOp>(hints.stages, hints.exactly, hints.distance, hints.unroll);
   int const node =
       impl_->add_effect(ir::OpKind::ForOp, &op, {operands.data(), static_cast<int>(operands.size())}, where);
   impl_->statements.push_back(node);

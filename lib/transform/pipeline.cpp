@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 #include "analysis/call_graph.hpp"
 #include "ir/verifier.hpp"
@@ -38,7 +39,10 @@ class Run {
 
   void all() {
     if (dump_.wants(DumpItem::What::ir)) dump_.write("tir", ir::print(module_, {true}));
-    for (std::size_t i = 0; i < pipeline_.size(); ++i) one(i);
+    for (std::size_t i = 0; i < pipeline_.size(); ++i) {
+      one(i);
+      if (savings_.missing > 0) i = go_back();
+    }
     if (environment_.time_passes) report_times();
   }
 
@@ -50,11 +54,12 @@ class Run {
       dump_.write_pass(number, pass.name, ir::print(module_, {true}), true, true);
     std::string const missing = missing_need(pass);
     if (!missing.empty()) throw UserError(fmt::format("pipeline: {} needs {}", pass.name, missing));
-    ir::Module const before = module_.clone();  // a pass that fails leaves a module half-done; the replay starts here
+    ir::Module before = module_.clone();  // a pass that fails leaves a module half-done; the replay starts here
     auto const start = std::chrono::steady_clock::now();
     bool changed = false;
+    std::int64_t const possible = std::exchange(savings_.possible, 0);
     try {
-      changed = apply(pass);
+      changed = apply(pass, possible);
       if (environment_.verify_each) check(pass);
     } catch (UserError const&) {
       throw;
@@ -65,6 +70,10 @@ class Run {
       throw InternalError(fmt::format("pass {}: {}{}", pass.name, error.what(),
                                       file.empty() ? "" : "\n  note: tegula_opt --replay " + file));
     }
+    if (savings_.possible > 0)
+      with_savings_ = {at, std::move(before)};
+    else
+      savings_.possible = possible;
     times_.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
     if (dump_.wants(DumpItem::What::ir_after, pass.name))
       dump_.write_pass(number, pass.name, ir::print(module_, {true}), changed);
@@ -72,9 +81,20 @@ class Run {
       replace(*text, support::dump_file_name(kernel_name(module_), number, pass.name));
   }
 
-  bool apply(PassInfo const& pass) {
+  /// Goes back to the pass that can save shared memory; gives the place before it.
+  std::size_t go_back() {
+    savings_.asked += std::exchange(savings_.missing, 0);
+    savings_.possible = 0;
+    module_ = std::move(with_savings_.module);
+    cache_.clear();
+    times_.resize(with_savings_.pass);
+    return with_savings_.pass - 1;
+  }
+
+  /// Runs a pass. If it lacks shared memory and `possible` bytes can still be saved, its errors are dropped.
+  bool apply(PassInfo const& pass, std::int64_t possible) {
     support::Diagnostics diagnostics;
-    PassContext context{options_, target_, diagnostics};
+    PassContext context{options_, target_, diagnostics, savings_};
     PassResult result = PassResult::unchanged;
     if (pass.module != nullptr) {
       result = pass.module(module_, cache_, context);
@@ -86,6 +106,8 @@ class Run {
         result |= here;
       }
     }
+    if (savings_.missing > 0 && possible > 0) return true;
+    savings_.missing = 0;
     support::throw_user_error(diagnostics);
     return result == PassResult::changed;
   }
@@ -137,6 +159,12 @@ class Run {
   support::Dump dump_;
   AnalysisCache cache_;
   std::vector<double> times_;
+  RingSavings savings_;
+  /// The last pass that left possible savings, and the module before it.
+  struct {
+    std::size_t pass = 0;
+    ir::Module module;
+  } with_savings_;
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ inline constexpr auto oversized = kernel("oversized", [](in<bf16, 2> a, in<bf16,
       [&](auto k, auto acc) {
         return dot(load(a, shape<128, 256>, at[0], k), load(b, shape<256, 256>, k, at[1]), acc);
       },
-      stages<2>);
+      exactly(stages<2>));
   store(c, shape<128, 256>, sums, at[0], at[1]);
 });
 

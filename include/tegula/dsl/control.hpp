@@ -236,13 +236,16 @@ constexpr detail::Range range(A const& lower, B const& upper, C const& step = 1)
 /// Runs a loop at run time: body(k, carried...) for k = 0, 1, ... count - 1 (or a range) is traced once. Its result is
 /// carried to the next iteration. After the last one it is given as a tile or scalar or, for carry(...), as several for
 /// structured bindings. Compile options override these hints:
-/// - `stages<n>` asks for circular buffers of that depth,
+/// - `stages<n>` asks for circular buffers of that depth, or of as many stages as fit,
+/// - `exactly(stages<n>)` for that depth, or an error,
 /// - `stages<n, d>` for copies that begin d iterations ahead,
 /// - `unroll<n>`, after them or alone, for code of n iterations at once.
-template <detail::LoopCount C, class Init, class Body, int depth = 0, int distance = 0, int factor = 0>
+template <detail::LoopCount C, class Init, class Body, int depth = 0, int distance = 0, bool exact = false,
+          int factor = 0>
 requires(detail::Carryable<detail::bare<Init>> ||
-         detail::CarryLike<Init>) auto loop(C const& count, Init&& init, Body&& body, Stages<depth, distance> = {},
-                                            Unroll<factor> = {}, location where = location::current()) {
+         detail::CarryLike<Init>) auto loop(C const& count, Init&& init, Body&& body,
+                                            Stages<depth, distance, exact> = {}, Unroll<factor> = {},
+                                            location where = location::current()) {
   using List = typename detail::CarriedBy<detail::bare<Init>>::type;
   using Call = detail::BodyCall<std::remove_reference_t<Body>, List>;
   constexpr bool used_once = !detail::named_recipe<Init>;
@@ -269,7 +272,7 @@ requires(detail::Carryable<detail::bare<Init>> ||
       trace::Id const upper = recorder.index_value(range.upper, where);
       trace::Id const step = recorder.index_value(range.step, where);
       detail::Recorded<detail::bare<Init>> const inits(recorder, init, where);
-      recorder.begin_loop(lower, upper, step, inits.list(), {depth, distance, factor}, where);
+      recorder.begin_loop(lower, upper, step, inits.list(), {depth, distance, factor, exact}, where);
       auto&& result = Call::call(body, recorder);
       detail::Recorded<Result> const yields(recorder, result, where);
       return detail::TilesFrom<List>::make(recorder, recorder.end_loop(yields.list()));
@@ -293,9 +296,9 @@ requires(detail::Carryable<detail::bare<Init>> ||
 }
 
 /// Runs a loop that carries nothing and works by its stores.
-template <detail::LoopCount C, class Body, int depth = 0, int distance = 0, int factor = 0>
+template <detail::LoopCount C, class Body, int depth = 0, int distance = 0, bool exact = false, int factor = 0>
 requires(!detail::Carryable<detail::bare<Body>> &&
-         !detail::CarryLike<Body>) void loop(C const& count, Body&& body, Stages<depth, distance> = {},
+         !detail::CarryLike<Body>) void loop(C const& count, Body&& body, Stages<depth, distance, exact> = {},
                                              Unroll<factor> = {}, location where = location::current()) {
   using Call = detail::BodyCall<std::remove_reference_t<Body>, detail::Carried<>>;
   static_assert(Call::callable, "loop: without carried values the body takes the index alone");
@@ -305,7 +308,7 @@ requires(!detail::Carryable<detail::bare<Body>> &&
     trace::Id const lower = recorder.index_value(range.lower, where);
     trace::Id const upper = recorder.index_value(range.upper, where);
     trace::Id const step = recorder.index_value(range.step, where);
-    recorder.begin_loop(lower, upper, step, {nullptr, 0}, {depth, distance, factor}, where);
+    recorder.begin_loop(lower, upper, step, {nullptr, 0}, {depth, distance, factor, exact}, where);
     static_assert(std::is_void_v<decltype(Call::call(body, recorder))>,
                   "loop: a returned value is carried, so the loop needs its initial value: loop(count, init, body)");
     Call::call(body, recorder);

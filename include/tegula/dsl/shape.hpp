@@ -30,7 +30,8 @@ inline constexpr Axis<axes...> axis{};
 
 /// Holds the depth of a loop's circular buffers, and the number of iterations by which a copy precedes its use. The
 /// type of `stages<4>`, whose copies begin as early as the stages allow (at most 4 ahead), and of `stages<4, 2>`.
-template <int depth, int distance = 0>
+/// `exact`: the type of `exactly(stages<4>)`.
+template <int depth, int distance = 0, bool exact = false>
 struct Stages {
   static_assert(depth >= 0, "stages: a depth is at least 1, or 0 for the compiler's choice");
   static_assert(depth <= ir::ForOp::max_stages, "stages: a depth is at most 64");
@@ -39,6 +40,14 @@ struct Stages {
 };
 template <int depth, int distance = 0>
 inline constexpr Stages<depth, distance> stages{};
+
+/// Refuses the kernel where that many stages do not fit into shared memory: `exactly(stages<4>)`. Without it buffers
+/// get as many as fit.
+template <int depth, int distance>
+constexpr Stages<depth, distance, true> exactly(Stages<depth, distance>) {
+  static_assert(depth > 0, "exactly: a depth is at least 1");
+  return {};
+}
 
 /// Holds the number of iterations of a loop that the code generator joins: the type of `unroll<4>`.
 template <int factor>

@@ -59,6 +59,7 @@ struct Ids {
 /// Holds the hints for a loop; 0: not said.
 struct LoopHints {
   std::int64_t stages = 0, distance = 0, unroll = 0;
+  bool exactly = false;  ///< as many stages, or an error
 };
 
 /// Refuses a number of blocks of 2^63 or more, given to a launch.

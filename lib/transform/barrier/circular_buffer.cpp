@@ -55,6 +55,13 @@ struct Ring {
       if (Op const* const loop = loop_around(site.block())) max = std::max(max, transform::requested_stages(*loop));
     return max;
   }
+  /// Tells whether a loop around the sites takes its number of stages or none.
+  [[nodiscard]] bool exact() const {
+    return std::any_of(sites.begin(), sites.end(), [](Site const& site) {
+      Op const* const loop = loop_around(site.block());
+      return loop != nullptr && loop->as<ir::ForOp>().exactly;
+    });
+  }
 };
 
 /// Rings whose sites stand in the same blocks; they share a counter of uses.
@@ -215,10 +222,7 @@ class Rings {
         }
         std::int64_t const asked = enough_stages(ring);
         ring.stages = std::max(asked, min_stages(ring));
-        if (asked <= 1 && ring.stages * ring.stage_bytes > context_.target.shared) {
-          close_products(ring);
-          ring.stages = std::max(asked, min_stages(ring));
-        }
+        if (!ring.exact()) shrink(ring);
         if (asked == 0) (innermost(ring) ? inner : outer).push_back(&ring);
         if (!fits(ring)) return false;
         total += ring.stages * ring.stage_bytes;
@@ -233,7 +237,42 @@ class Rings {
     };
     deepen(inner, max_stages_chosen);
     deepen(outer, 2);
+    save_stages();
     return true;
+  }
+
+  /// Takes stages from a ring until it fits alone; the last one by closing its products.
+  void shrink(Ring& ring) {
+    std::int64_t const fitting = context_.target.shared / ring.stage_bytes;
+    if (ring.stages > fitting && fitting < min_stages(ring)) close_products(ring);
+    ring.stages = std::max(std::min(ring.stages, fitting), min_stages(ring));
+  }
+
+  /// Finds the deepest ring, the largest of them, that can lose a stage; null: none.
+  Ring* deepest() {
+    Ring* found = nullptr;
+    for (Home& home : homes_)
+      for (Ring& ring : home.rings) {
+        bool const better = found == nullptr || ring.stages > found->stages ||
+                            (ring.stages == found->stages && ring.stage_bytes > found->stage_bytes);
+        if (!ring.exact() && ring.stages > 1 && better) found = &ring;
+      }
+    return found;
+  }
+
+  /// Takes stages until the bytes are saved that the rest of the CTA lacks, and states how many more could be saved.
+  void save_stages() {
+    std::int64_t saved = 0;
+    for (Ring* ring = deepest(); ring != nullptr && saved < context_.savings.asked; ring = deepest()) {
+      if (ring->stages == min_stages(*ring)) close_products(*ring);
+      if (ring->stages == min_stages(*ring)) return;
+      --ring->stages;
+      saved += ring->stage_bytes;
+    }
+    if (saved < context_.savings.asked) return;
+    for (Home const& home : homes_)
+      for (Ring const& ring : home.rings)
+        if (!ring.exact()) context_.savings.possible += (ring.stages - 1) * ring.stage_bytes;
   }
 
   /// Chooses as many stages as asked for, but no more than the only loop that fills them has iterations, where that is

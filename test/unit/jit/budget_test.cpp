@@ -9,15 +9,20 @@ using test::ContainsSubstring;
 
 namespace {
 
+template <class Stages>
+constexpr auto gemm_with(Stages depth) {
+  return kernel("gemm", [depth](in<bf16, 2> A, in<bf16, 2> B, out<bf16, 2> C) {
+    auto g = grid_over(C, shape<128, 128>);
+    tile acc = loop(
+        ceil_div(A.extent(1), 64), zeros<float>(shape<128, 128>),
+        [&](auto k, auto sum) { return dot(load(A, shape<128, 64>, g[0], k), load(B, shape<64, 128>, k, g[1]), sum); },
+        depth);
+    store(C, shape<128, 128>, cast<bf16>(acc), g[0], g[1]);
+  });
+}
 template <int stage_count>
-inline constexpr auto gemm = kernel("gemm", [](in<bf16, 2> A, in<bf16, 2> B, out<bf16, 2> C) {
-  auto g = grid_over(C, shape<128, 128>);
-  tile acc = loop(
-      ceil_div(A.extent(1), 64), zeros<float>(shape<128, 128>),
-      [&](auto k, auto sum) { return dot(load(A, shape<128, 64>, g[0], k), load(B, shape<64, 128>, k, g[1]), sum); },
-      stages<stage_count>);
-  store(C, shape<128, 128>, cast<bf16>(acc), g[0], g[1]);
-});
+inline constexpr auto gemm = gemm_with(stages<stage_count>);
+inline constexpr auto exact_gemm = gemm_with(exactly(stages<8>));
 
 template <int rows, int columns>
 inline constexpr auto square = kernel("square", [](in<bf16, 2> A, in<bf16, 2> B, out<float, 2> C) {
@@ -66,14 +71,25 @@ TEST_CASE("budget: a product's rings, barriers, threads and registers are counte
   CHECK(found.registers <= found.registers_allowed);
 }
 
-TEST_CASE("budget: rings that do not fit are refused with need, limit and remedy, before LLVM", "[N5]") {
+TEST_CASE("budget: rings get as many stages as fit", "[N5]") {
+  Budget const asked = budget(gemm<8>), fitting = budget(gemm<6>);
+  INFO(asked.str());
+  CHECK(asked.fits());
+  CHECK(asked.shared == fitting.shared);
+  CHECK(asked.barriers == fitting.barriers);
+  CHECK(asked.shared > budget(gemm<5>).shared);
+}
+
+TEST_CASE(
+    "budget: rings of exactly so many stages that do not fit are refused with need, limit and remedy, before LLVM",
+    "[N5]") {
   CompileOptions options;
   options.target = Target::cuda;
   options.facts.assign(3, TensorFacts{true, true});
   auto const refusal = ContainsSubstring("need 262144 bytes of shared memory, 232448 allowed; at most 7 stages fit");
-  CHECK_THROWS_AS(compile(gemm<8>, options), UserError);
-  CHECK_THROWS_WITH(compile(gemm<8>, options), refusal);
-  Budget const found = budget(gemm<8>, options);
+  CHECK_THROWS_AS(compile(exact_gemm, options), UserError);
+  CHECK_THROWS_WITH(compile(exact_gemm, options), refusal);
+  Budget const found = budget(exact_gemm, options);
   CHECK_FALSE(found.fits());
   REQUIRE_FALSE(found.broken.empty());
   CHECK_THAT(found.broken.back().what, refusal);
