@@ -13,7 +13,11 @@ void add_effects(ir::Block const& block, EffectSummary& into, int depth) {
 
 void add_effects(ir::Op const& op, EffectSummary& into, int depth) {
   for (int i = 0; i < op.info().effects.count; ++i) {
-    ir::Access const access = op.info().effects.list[static_cast<std::size_t>(i)].access;
+    auto const [space, access, proxy, operand] = op.info().effects.list[static_cast<std::size_t>(i)];
+    if (space == ir::Space::console) {
+      into.reports = true;
+      continue;
+    }
     into.reads = into.reads || access == ir::Access::read;
     into.writes = into.writes || access == ir::Access::write;
   }
@@ -26,7 +30,7 @@ void add_effects(ir::Op const& op, EffectSummary& into, int depth) {
                                          ? nullptr
                                          : caller->parent()->find(op.as<ir::CallOp>().callee.view());
   if (callee == nullptr || depth > 64)
-    into.reads = into.writes = true;  // unknown or recursive: the verifier says so
+    into.reads = into.writes = into.reports = true;  // unknown or recursive: the verifier says so
   else
     add_effects(callee->body(), into, depth + 1);
 }
@@ -42,7 +46,7 @@ EffectSummary effects_of(ir::Op const& op) {
 bool removable(ir::Op const& op) {
   if (op.info().has(ir::terminator)) return false;
   EffectSummary const effects = effects_of(op);
-  return !effects.writes && !effects.launch_fact;
+  return !effects.writes && !effects.reports && !effects.launch_fact;
 }
 
 ir::ParameterAttributes const& parameter_of(ir::Value const& tensor) {

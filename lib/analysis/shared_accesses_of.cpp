@@ -231,6 +231,9 @@ void SharedAccesses::add(Op const& op, std::vector<Access>& into) {
       // Writes bytes of another CTA, counted by that CTA's mbarrier. Here they are written whenever a peer gets there:
       // Liveness keeps the buffer's bytes for it alone, and readers wait for the phase.
       break;
+    case OpKind::AssertOp:
+    case OpKind::PrintOp:
+      break;  // do not access memory
     default:
       if (op.info().effects.count == 0) break;
       if (op.info().has(one_layout)) {  // elements at indices

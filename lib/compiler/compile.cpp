@@ -19,6 +19,7 @@
 #include "support/options.hpp"
 #include "support/own_stack.hpp"
 #include "tegula/support/error.hpp"
+#include "transform/simplify/remove_asserts.hpp"
 #include "transform/tile/persistent_grid.hpp"
 #include "transform/pipeline.hpp"
 
@@ -101,8 +102,10 @@ ir::Module lowered_here(ir::Module const& module, CompileOptions const& options)
   if (std::string const missing = ir::undefined_functions(module); !missing.empty())
     throw UserError("compile: " + missing + " declared but not defined; link a module that defines it");
   ir::Module copy = module.clone();
+  if (!options.asserts)
+    for (auto const& function : copy.functions()) transform::remove_asserts(*function);
   if (options.pipeline.empty())
-    transform::run_pipeline(copy, default_pipeline(module, options), options);
+    transform::run_pipeline(copy, default_pipeline(copy, options), options);
   else
     transform::run_pipeline(copy, options.pipeline, options);
   return copy;

@@ -7,7 +7,6 @@
 
 namespace tegula::ir {
 
-/// Prints "64x32xf16".
 std::string short_text(Type const& type) {
   std::string text;
   for (std::int64_t const extent : type.shape()) text += (extent < 0 ? "?" : std::to_string(extent)) + "x";
@@ -363,6 +362,24 @@ void apply(Rule& rule, CompareExchangeOp const&) {
   if (!elements_at(rule, 2, true)) return;
   rule.require(bits(rule.operand("tile").element()) >= 32, rule.says("tile") + " but 32 or 64 bits are exchanged");
   rule.result(rule.operand("tile"));
+}
+
+// Messages to the host.
+static void blocks(Rule& rule) {
+  for (char const* const block : {"block0", "block1", "block2"}) rule.index_operand(block);
+}
+void apply(Rule& rule, AssertOp const&) {
+  Type const& condition = rule.operand("condition");
+  rule.require((condition.is_tile() || condition.is_scalar()) && condition.element() == Element::boolean,
+               rule.says("condition") + " but must hold bool");
+  blocks(rule);
+}
+void apply(Rule& rule, PrintOp const&) {
+  blocks(rule);
+  for (int i = rule.position("values"); i < static_cast<int>(rule.operands.size()); ++i) {
+    computable(rule, i);
+    rule.require(!is_f8(rule.operand(i).element()), rule.says(i) + "; cast it to f32 to print it");
+  }
 }
 
 // Launch.

@@ -11,8 +11,6 @@ namespace tegula::ir {
 /// True for an integer that ops compute with: i32 or i64.
 inline bool is_whole(Element element) { return is_integer(element) && is_arithmetic(element); }
 
-/// Prints "64x32xf16".
-std::string short_text(Type const& type);
 /// Prints "[64, 32]".
 std::string list_text(Extents const& values);
 

@@ -47,6 +47,8 @@ std::string print(Function const& function, PrintOptions options = {});
 std::string print(Op const& op);
 
 std::string to_string(Type const& type);
+/// Prints "64x32xf16": shape and element alone.
+std::string short_text(Type const& type);
 /// Gives "tile", "tensor", "shared", ...: the word before a type's '<'; empty for scalars.
 std::string_view type_word(TypeKind kind);
 /// Prints `1.5 : f32`; floats as the shortest decimal that gives the same bits, `inf`, `nan`, or their bits in hex.

@@ -305,6 +305,7 @@ Traced::Traced(trace::TracedKernel from) : kernel(std::move(from)), text(kernel.
 CompileOptions launch_options(device where, std::vector<TensorFacts> facts) {
   CompileOptions options;
   options.target = where.is_host() ? Target::host : Target::cuda;
+  options.asserts = support::options().asserts;
   if (where.is_cuda()) {
     options.architecture = where.architecture();
     options.exact = support::options().exact;

@@ -112,6 +112,7 @@ CompileOptions gpu_options(std::span<Argument const> arguments) {
   options.target = Target::cuda;
   options.architecture = gpu_targets.front()->architecture;
   options.exact = support::options().exact;
+  options.asserts = support::options().asserts;
   for (Argument const& argument : arguments) options.facts.push_back(runtime::facts_of(argument));
   return options;
 }
@@ -165,16 +166,19 @@ Simulation::Found Simulation::find() const {
   Staging staging(arguments_);
   sim::Arguments const arguments = sim_arguments(arguments_, staging);
   ir::Module const& module = trace::module(traced_->kernel);
+  sim::Options tiles;
+  tiles.check_asserts = support::options().asserts;
   bool const by_hand = ir::has_block_ops(module.kernel());
   Found found;
   if (schedule_.empty() && !by_hand) {
-    found.what = summary(sim::run(module.kernel(), arguments));
+    found.what = summary(sim::run(module.kernel(), arguments, tiles));
     staging.write_back();
     return found;
   }
   CompileOptions const options = gpu_options(arguments_);
   ir::Module const lowered = lowered_for_warps(*traced_, options);
   sim::block::Options warps;
+  warps.print = by_hand;  // else the run of the tiles prints
   // Limits the blocks at once: the run of the tiles compared blocks of tiles with each other, and a large grid at once
   // is slow.
   constexpr int blocks_at_once = 32;
@@ -182,7 +186,7 @@ Simulation::Found Simulation::find() const {
   sim::block::Simulation simulation(lowered.kernel(), arguments,
                                     warps);  // remembers the present contents of the tensors
   if (!by_hand) {
-    found.what = summary(sim::run(module.kernel(), arguments));
+    found.what = summary(sim::run(module.kernel(), arguments, tiles));
     if (!found.what.clean) {
       staging.write_back();
       return found;

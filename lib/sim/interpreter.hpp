@@ -64,7 +64,9 @@ struct Options {
   bool check_races = true;        ///< accesses of two blocks to one element, one of them a store
   bool report_unwritten = false;  ///< elements of out tensors that no block has written
   std::optional<Grid> grid;       ///< in place of the kernel's own
-  int max_reports = 20;           ///< further ones are counted only
+  bool check_asserts = true;
+  bool print = true;     ///< device_print writes to standard output
+  int max_reports = 20;  ///< further ones are counted only
 };
 
 enum class ReportKind : std::uint8_t {
@@ -74,6 +76,7 @@ enum class ReportKind : std::uint8_t {
   index_overflow,   ///< an i64 scalar wrapped: offsets computed from it are meaningless
   bad_step,         ///< a loop whose step is not positive; it is not run
   unwritten,        ///< an element of an out tensor is left as it was
+  failed_assert,    ///< a device_assert did not hold; the run goes on
 };
 
 /// Describes an error, the first time it happens at this pair of ops.

@@ -65,6 +65,9 @@ TEGULA_SIM_MEANING(GatherOp);
 TEGULA_SIM_MEANING(ScatterOp);
 TEGULA_SIM_MEANING(AtomicUpdateOp);
 TEGULA_SIM_MEANING(CompareExchangeOp);
+// debug.cpp
+TEGULA_SIM_MEANING(AssertOp);
+TEGULA_SIM_MEANING(PrintOp);
 #undef TEGULA_SIM_MEANING
 
 /// Throws a UserError for block ops: warps run them (lib/sim/block), blocks do not.

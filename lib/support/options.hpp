@@ -45,6 +45,7 @@ struct Options {
   bool verify_each = false;
   bool time_passes = false;
   bool exact = false;     ///< GPU kernels of launches: every rounding as written
+  bool asserts = true;    ///< of launches; false: device_asserts are removed
   bool simulate = false;  ///< every launch goes through the simulator
   /// Schedule of the warps under `simulate`, for a kernel as the passes transform it; empty: the kernel's tiles, block
   /// by block.

@@ -33,6 +33,7 @@ struct Recorder::Impl {
   std::uint32_t trace = 0;
   Recorder* outer = nullptr;
   bool failed = false;
+  bool tells_host = false;  ///< asserts or prints, also in functions that it calls
   Draft draft;
   int region = 0;
   int effects = 0;

@@ -40,10 +40,9 @@ void Recorder::grid(char const* word, Id const* extents, int rank, Handle* indic
   ir::GridOp const op;
   impl_->add_effect(ir::OpKind::GridOp, &op, {dimensions.data(), static_cast<int>(dimensions.size())}, where);
   impl_->grid = where;
-  for (int d = 0; d < direct; ++d)
-    indices[rank - 1 - d] = handle(emit_scalar(ir::make_op<ir::BlockIndexOp>(std::int64_t{d}), {}, index, where));
+  for (int d = 0; d < direct; ++d) indices[rank - 1 - d] = handle(block_index(d, where));
   if (rank > 3) {
-    Id rest = emit_scalar(ir::make_op<ir::BlockIndexOp>(std::int64_t{2}), {}, index, where);
+    Id rest = block_index(2, where);
     for (int i = rank - 3; i > 0; --i) {
       indices[i] = handle(emit_scalar(ir::RemOp{}, {rest, extents[i]}, index, where));
       rest = emit_scalar(ir::DivOp{}, {rest, extents[i]}, index, where);
@@ -76,6 +75,31 @@ void Recorder::require(Id condition, char const* message, location where) {
   }
   ir::RequireOp const op = ir::make_op<ir::RequireOp>(Symbol(message));
   impl_->add_effect(ir::OpKind::RequireOp, &op, {condition}, where);
+}
+
+Id Recorder::block_index(int axis, location where) {
+  return emit_scalar(ir::make_op<ir::BlockIndexOp>(std::int64_t{axis}), {}, ir::Type::index(), where);
+}
+
+void Recorder::device_assert(Id condition, char const* message, location where) {
+  if (impl_->constant_of(condition).value_or(0) != 0) return;
+  ir::AssertOp const op = ir::make_op<ir::AssertOp>(Symbol(message), Symbol(where.file()), std::int64_t{where.line()});
+  Id const operands[] = {condition, block_index(0, where), block_index(1, where), block_index(2, where)};
+  impl_->add_effect(ir::OpKind::AssertOp, &op, {operands, 4}, where);
+  impl_->tells_host = true;
+}
+
+void Recorder::device_print(char const* text, Ids values, location where) {
+  ir::PrintOp const op = ir::make_op<ir::PrintOp>(Symbol(text));
+  std::vector<Id> operands = {block_index(0, where), block_index(1, where), block_index(2, where)};
+  for (int i = 0; i < values.count; ++i) {
+    ir::Type const given = type(values.first[i]);
+    bool const narrow = is_f8(given.element());
+    operands.push_back(narrow ? emit(ir::CastOp{}, {values.first[i]}, given.with_element(Element::f32), where)
+                              : values.first[i]);
+  }
+  impl_->add_effect(ir::OpKind::PrintOp, &op, {operands.data(), static_cast<int>(operands.size())}, where);
+  impl_->tells_host = true;
 }
 
 std::string Recorder::Impl::unknown_at_launch(Id expression) const {
@@ -232,7 +256,8 @@ Id Recorder::call(Recorder& of, FunctionInline how, Handle const* arguments, int
 
   std::vector<Id> operands;
   std::vector<Id> written;
-  bool statement = results.count == 0;
+  bool statement = results.count == 0 || inside.tells_host;
+  impl_->tells_host = impl_->tells_host || inside.tells_host;
   for (int i = 0; i < count; ++i) {
     Id const argument = use(arguments[i], inside.where);
     auto const parameter = operands.size();

@@ -25,6 +25,7 @@
 #include "transform/warp/lower_online_softmax.hpp"
 #include "transform/tile/narrow_masks.hpp"
 #include "transform/tile/persistent_grid.hpp"
+#include "transform/simplify/remove_asserts.hpp"
 #include "transform/barrier/run_ahead.hpp"
 #include "transform/tile/schedule_dots.hpp"
 #include "transform/warp/share_atomic_results.hpp"
@@ -47,6 +48,9 @@ constexpr PassInfo table[] = {
     {.name = "specialize",
      .summary = "writes facts of the compile options as parameter attributes, and stages as attributes of loops",
      .module = specialize},
+    {.name = "remove-asserts",
+     .summary = "removes asserts, with the ops that only they need",
+     .function = remove_asserts},
     {.name = "inline-functions",
      .summary = "inlines calls except of functions marked noinline; removes uncalled functions",
      .module = inline_functions},

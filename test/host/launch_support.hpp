@@ -1,6 +1,7 @@
 // Provides a fresh cache for one test case, and kernels of the same name in two translation units.
 #pragma once
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,8 +57,9 @@ class FreshCaches {
   support::ScopedOptions scope_;
 };
 
-/// Starts this program with another specification of tests, its output dropped.
-inline pid_t start_self(std::string const& specification) {
+/// Starts this program with another specification of tests. Its output is dropped, or, with a file, that of both
+/// streams goes there.
+inline pid_t start_self(std::string const& specification, std::string const& file = {}) {
   std::ifstream stream("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> words;
   for (std::string word; std::getline(stream, word, '\0');) words.push_back(word);
@@ -69,7 +71,9 @@ inline pid_t start_self(std::string const& specification) {
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t quiet;
   posix_spawn_file_actions_init(&quiet);
-  posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", 1, 0);
+  std::string const output = file.empty() ? "/dev/null" : file;
+  posix_spawn_file_actions_addopen(&quiet, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (!file.empty()) posix_spawn_file_actions_adddup2(&quiet, 1, 2);
   pid_t child = -1;
   if (::posix_spawn(&child, arguments[0], &quiet, nullptr, arguments.data(), environ) != 0) child = -1;
   posix_spawn_file_actions_destroy(&quiet);
@@ -80,7 +84,9 @@ inline int exit_status(pid_t child) {
   int status = 0;
   return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
-inline int run_self(std::string const& specification) { return exit_status(start_self(specification)); }
+inline int run_self(std::string const& specification, std::string const& file = {}) {
+  return exit_status(start_self(specification, file));
+}
 
 // launch_unit_a_test.cpp and launch_unit_b_test.cpp each have a kernel "same_name" of their own.
 void run_unit_a(stream const& order, std::vector<float> const& x, std::vector<float>& y);

@@ -108,4 +108,12 @@ std::string run_on(Executor executor, Kernel const& kernel, X&&... arguments) {
   return "";
 }
 
+/// Runs a kernel and requires that nothing is reported.
+#define TEGULA_CHECK_RUN(executor, ...)                                       \
+  do {                                                                        \
+    std::string const report = ::tegula::test::run_on(executor, __VA_ARGS__); \
+    INFO("on " << ::tegula::test::name(executor) << "\n" << report);          \
+    REQUIRE(report.empty());                                                  \
+  } while (false)
+
 }  // namespace tegula::test

@@ -30,13 +30,6 @@ Array<I, 1> draw_indices(std::int64_t count, std::int64_t extent) {
 }
 inline bool inside(std::int64_t index, std::int64_t extent) { return index >= 0 && index < extent; }
 
-#define TEGULA_CHECK_RUN(executor, ...)                                       \
-  do {                                                                        \
-    std::string const report = ::tegula::test::run_on(executor, __VA_ARGS__); \
-    INFO("on " << ::tegula::test::name(executor) << "\n" << report);          \
-    REQUIRE(report.empty());                                                  \
-  } while (false)
-
 /// Looks up rows of a table: the row's number is read by the block.
 template <class T, class I>
 inline constexpr auto embedding = kernel("embedding", [](in<T, 2> table, in<I, 1> words, out<T, 2> y) {

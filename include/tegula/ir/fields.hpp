@@ -26,7 +26,12 @@ struct Constant {
   friend constexpr bool operator==(Constant const&, Constant const&) = default;
 };
 
-enum class Space : std::uint8_t { none, global, shared };
+enum class Space : std::uint8_t {
+  none,
+  global,
+  shared,
+  console,  ///< messages to the host, kept in order; not memory
+};
 enum class Access : std::uint8_t { none, read, write };
 enum class Proxy : std::uint8_t { generic, async };
 

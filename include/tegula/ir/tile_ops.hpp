@@ -5,6 +5,7 @@
 #include "tegula/ir/op_kind.hpp"
 #include "tegula/ir/ops/arith.hpp"
 #include "tegula/ir/ops/control.hpp"
+#include "tegula/ir/ops/debug.hpp"
 #include "tegula/ir/ops/launch.hpp"
 #include "tegula/ir/ops/memory.hpp"
 #include "tegula/ir/ops/mma.hpp"

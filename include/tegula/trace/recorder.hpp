@@ -144,6 +144,12 @@ class Recorder {
   [[noreturn]] void refuse_grid_axis(int which, int rank);
   void require(Id condition, char const* message, location where);
 
+  // Tell the host something when the kernel runs.
+  /// Records an assert on a bool scalar or tile; nothing where it is known to hold.
+  void device_assert(Id condition, char const* message, location where);
+  /// Records a print of scalars and tiles.
+  void device_print(char const* text, Ids values, location where);
+
   // Record statements with regions. Results of a loop or branch are ids first, first + 1, ...
   void begin_loop(Id lower, Id upper, Id step, Ids inits, LoopHints const& hints, location where);
   [[nodiscard]] Id region_argument(int i) const;
@@ -164,6 +170,7 @@ class Recorder {
 
  private:
   void begin(RegionKind kind);
+  Id block_index(int axis, location where);
   Id change_op(ir::OpKind kind, void const* attributes, Handle tensor, Ids values, Ids indices, location where);
   Id emit_op(ir::OpKind kind, void const* attributes, Ids operands, ir::Type const& result, location where);
   Id emit_scalar_op(ir::OpKind kind, void const* attributes, Ids operands, ir::Type const& result, location where);

@@ -31,9 +31,10 @@ ir::Value const* ordered_tensor(ir::Op const& op, Plan const& plan) {
   return accesses && plan.written(*op.in("tensor")) ? op.in("tensor") : nullptr;
 }
 
-/// True for an op outside of nests that accesses a tensor which the kernel writes: other accesses do not pass it.
+/// True for an op outside of nests that tells the host something, or accesses a tensor which the kernel writes: other
+/// accesses do not pass it.
 bool is_ordered(ir::Op const& op, Plan const& plan) {
-  return changes_elements(op) ||
+  return changes_elements(op) || tells_host(op) ||
          (reads_tensor(op) && op.result()->type().is_scalar() && plan.written(*op.in("tensor")));
 }
 
@@ -167,6 +168,8 @@ void FunctionEmitter::block(ir::Block const& region) {
       call(op);
     } else if (changes_elements(op)) {
       change_elements(op);
+    } else if (tells_host(op)) {
+      tell_host(op);
     } else if (op.is<ir::DotOp>()) {
       dot(op);
     } else if (op.is<ir::ReduceOp>() && op.as<ir::ReduceOp>().order == ir::Order::pairwise) {

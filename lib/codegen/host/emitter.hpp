@@ -87,6 +87,8 @@ class Nest;
 
 /// True for a scatter or an atomic.
 bool changes_elements(ir::Op const& op);
+/// True for an assert or a print.
+bool tells_host(ir::Op const& op);
 
 class FunctionEmitter {
  public:
@@ -175,6 +177,15 @@ class FunctionEmitter {
   llvm::Value* load_scalar(ir::Op const& op);
   /// Emits a scatter or an atomic: changes each element inside its tensor.
   void change_elements(ir::Op const& op);
+  /// Emits body(index) for each element of a type, in row-major order; once for a scalar.
+  void for_each_element(ir::Type const& type, std::function<void(Index const&)> const& body);
+  /// Gives a tile as rows: where it is kept, or evaluated into scratch.
+  Buffer rows_of(ir::Value const& tile, ir::Op const& user);
+  llvm::Value* element(Buffer const& buffer, Index const& index);
+
+  // --- messages (debug.cpp)
+  /// Emits an assert or a print.
+  void tell_host(ir::Op const& op);
 
   // --- calls (functions.cpp)
   void call(ir::Op const& op);
@@ -230,6 +241,8 @@ class FunctionEmitter {
   llvm::Value* update(ir::AtomicCombine combine, Element element, llvm::Value* address, llvm::Value* value);
   llvm::Value* change_element(ir::Op const& op, llvm::Value* address,
                               std::function<llvm::Value*(ir::Value const&)> const& element_of);
+  void assert_op(ir::Op const& op);
+  void print_op(ir::Op const& op);
   HostFunction const& function_of(ir::Function const& callee);
   Trip trip(Contraction const& contraction, ContractionLayout const& layout);
   Shared shared(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip);

@@ -113,6 +113,31 @@ llvm::Value* FunctionEmitter::change_element(ir::Op const& op, llvm::Value* addr
   return nullptr;
 }
 
+void FunctionEmitter::for_each_element(ir::Type const& type, std::function<void(Index const&)> const& body) {
+  Index index(static_cast<std::size_t>(type.rank()), Axis{i64(0), false});
+  std::function<void(int)> const over = [&](int axis) {
+    if (axis == type.rank()) return body(index);
+    loop(i64(0), i64(type.shape()[axis]), i64(1), [&](llvm::Value* i) {
+      index[static_cast<std::size_t>(axis)].at = i;
+      over(axis + 1);
+    });
+    index[static_cast<std::size_t>(axis)].at = i64(0);
+  };
+  over(0);
+}
+
+Buffer FunctionEmitter::rows_of(ir::Value const& tile, ir::Op const& user) {
+  if (Buffer const* const made = buffer_of(tile)) return *made;
+  Buffer const buffer = rows(tile.type(), &user);
+  materialise(tile, buffer);
+  return buffer;
+}
+
+llvm::Value* FunctionEmitter::element(Buffer const& buffer, Index const& index) {
+  llvm::Value* const raw = b.CreateLoad(storage_type(buffer.element), address(buffer, index));
+  return buffer.element == Element::boolean ? arith.from_memory(Element::boolean, raw) : raw;
+}
+
 // Visits the elements in row-major order, so that of several at one place the last one stays.
 void FunctionEmitter::change_elements(ir::Op const& op) {
   ir::Value const& parameter = *op.in("tensor");
@@ -124,21 +149,12 @@ void FunctionEmitter::change_elements(ir::Op const& op) {
       op.result_count() == 1 && !gives_tile ? variable(held, llvm::Constant::getNullValue(held)) : nullptr;
   std::int64_t const used = scratch_used_;
   std::map<ir::Value const*, Buffer> tiles;
-  for (ir::Value const* operand : op.operands()) {
-    if (!operand->type().is_tile() || tiles.contains(operand)) continue;
-    Buffer const* const made = buffer_of(*operand);
-    Buffer const buffer = made != nullptr ? *made : rows(operand->type(), &op);
-    if (made == nullptr) materialise(*operand, buffer);
-    tiles.emplace(operand, buffer);
-  }
-  Index index(static_cast<std::size_t>(type.rank()), Axis{i64(0), false});
-  auto const element_of = [&](ir::Value const& value) -> llvm::Value* {
-    if (!value.type().is_tile()) return scalar(value);
-    Buffer const& buffer = tiles.at(&value);
-    llvm::Value* const raw = b.CreateLoad(storage_type(buffer.element), address(buffer, index));
-    return buffer.element == Element::boolean ? arith.from_memory(Element::boolean, raw) : raw;
-  };
-  auto const change = [&] {
+  for (ir::Value const* operand : op.operands())
+    if (operand->type().is_tile() && !tiles.contains(operand)) tiles.emplace(operand, rows_of(*operand, op));
+  for_each_element(type, [&](Index const& index) {
+    auto const element_of = [&](ir::Value const& value) {
+      return value.type().is_tile() ? element(tiles.at(&value), index) : scalar(value);
+    };
     std::vector<llvm::Value*> at;
     for (ir::Value const* operand : op.all("indices")) at.push_back(b.CreateSExt(element_of(*operand), b.getInt64Ty()));
     Place const place = this->place(parameter, at);
@@ -148,16 +164,7 @@ void FunctionEmitter::change_elements(ir::Op const& op) {
       if (gives_tile) b.CreateStore(old, address(result, index));
       if (result_scalar != nullptr) b.CreateStore(old, result_scalar);
     });
-  };
-  std::function<void(int)> const over = [&](int axis) {
-    if (axis == type.rank()) return change();
-    loop(i64(0), i64(type.shape()[axis]), i64(1), [&](llvm::Value* i) {
-      index[static_cast<std::size_t>(axis)].at = i;
-      over(axis + 1);
-    });
-    index[static_cast<std::size_t>(axis)].at = i64(0);
-  };
-  over(0);
+  });
   scratch_used_ = used;
   if (gives_tile) set_buffer(*op.result(), result);
   if (result_scalar != nullptr) set_scalar(*op.result(), get(result_scalar));

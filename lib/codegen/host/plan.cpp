@@ -54,9 +54,7 @@ bool crosses_loop(ir::Op const& def, ir::Op const& use) {
 
 void collect_stores(ir::Block const& block, std::vector<ir::Value const*>& written) {
   for (ir::Op const& op : block) {
-    for (int i = 0; i < op.info().effects.count; ++i)
-      if (op.info().effects.list[static_cast<std::size_t>(i)].access == ir::Access::write)
-        written.push_back(op.in("tensor"));
+    if (op.info().effects.writes(ir::Space::global)) written.push_back(op.in("tensor"));
     if (op.is<ir::CallOp>()) {
       auto const& parameters = op.function()->parent()->find(op.as<ir::CallOp>().callee.view())->parameter_attributes();
       for (int i = 0; i < op.operand_count(); ++i)

@@ -98,11 +98,21 @@ AssemblyReport parse_assembly_log(std::string_view log) {
 
 bool is_grave(AssemblyNote const& note) { return note.code.starts_with("C75") || note.code.starts_with("C76"); }
 
+bool is_of_a_call(AssemblyNote const& note) {
+  return note.code == "C7510" && note.text.find("at a function call") != std::string::npos;
+}
+
 void enforce(support::Options const& options, std::string_view kernel, std::string_view log) {
   AssemblyReport const report = parse_assembly_log(log);
   std::string grave;
   for (AssemblyNote const& note : report.notes)
-    if (is_grave(note)) grave += fmt::format("{}({}) {}", grave.empty() ? "" : "; ", note.code, note.text);
+    if (is_of_a_call(note)) {
+      if (options.ptxas_notes != support::NotePolicy::ignore)
+        support::report_warning(fmt::format("kernel {}: its products wait for each other, because a device_assert or a "
+                                            "device_print is a call; TEGULA_ASSERTS=off removes asserts",
+                                            kernel));
+    } else if (is_grave(note))
+      grave += fmt::format("{}({}) {}", grave.empty() ? "" : "; ", note.code, note.text);
   if (!grave.empty())
     act(options.ptxas_notes, fmt::format("kernel {}: the assembler reports: {}", kernel, grave), "TEGULA_PTXAS_NOTES");
   if (report.spills())

@@ -39,9 +39,11 @@ AssemblyReport parse_assembly_log(std::string_view log);
 /// True for the codes C75xx and C76xx: waits and arrivals of wgmma injected, wgmma serialised, setmaxnreg ignored. The
 /// code is right but not the requested code.
 bool is_grave(AssemblyNote const& note);
+/// True for the note that products wait for each other because of a call, as asserts and prints make it.
+bool is_of_a_call(AssemblyNote const& note);
 
 /// Throws InternalError or warns, as TEGULA_PTXAS_NOTES says of grave notes and TEGULA_PTXAS_SPILLS of spills and stack
-/// frames.
+/// frames. Of calls, which the kernel's author asked for, it only warns.
 void enforce(support::Options const& options, std::string_view kernel, std::string_view log);
 
 }  // namespace tegula::runtime::cuda

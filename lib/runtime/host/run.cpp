@@ -2,8 +2,27 @@
 
 #include "runtime/host/thread_pool.hpp"
 #include "runtime/host/workspace.hpp"
+#include "support/console.hpp"
+#include "support/diagnostics.hpp"
+#include "tegula/support/error.hpp"
+#include "tegula/support/symbol.hpp"
 
 namespace tegula::runtime::host {
+namespace {
+
+/// Throws the failure of an assert that ended the blocks of this thread.
+void throw_failed_assert() {
+  support::FailedAssert failed;
+  if (!support::take_failed_assert(failed)) return;
+  // Interned: the code that holds the text may be unloaded before the error is read.
+  location const where(Symbol(failed.file).c_str(), static_cast<std::uint32_t>(failed.line));
+  std::string text =
+      support::failed_assert_text(failed.kernel, {failed.block[0], failed.block[1], failed.block[2]}, failed.message);
+  if (where.known()) text += " [" + support::to_string(where) + "]";
+  throw UserError(text, where);
+}
+
+}  // namespace
 
 void run(LoadedHostKernel const& kernel, std::span<std::int64_t const> blocks, std::int64_t const* slots,
          std::int64_t workspace_bytes, std::int64_t scratch_bytes) {
@@ -13,6 +32,7 @@ void run(LoadedHostKernel const& kernel, std::span<std::int64_t const> blocks, s
     parallel_for(blocks[phase], [&](std::int64_t first, std::int64_t last) {
       Scratch const scratch(scratch_bytes);
       entry(slots, first, last, workspace.get(), scratch.get());
+      throw_failed_assert();
     });
   }
 }

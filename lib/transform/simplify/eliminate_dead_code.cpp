@@ -117,11 +117,13 @@ bool keep_only(Block& block, std::function<bool(Op const&)> const& wanted) {
   return sweep(block, liveness);
 }
 
+bool runs_by_itself(Op const& op) {
+  bool const ends_function = op.info().has(ir::terminator) && op.parent_op() == nullptr;
+  return ends_function || (op.block_count() == 0 && !op.info().has(ir::terminator) && !analysis::removable(op));
+}
+
 PassResult eliminate_dead_code(ir::Function& function, AnalysisCache&, PassContext&) {
-  return result_of(keep_only(function.body(), [](Op const& op) {
-    bool const ends_function = op.info().has(ir::terminator) && op.parent_op() == nullptr;
-    return ends_function || (op.block_count() == 0 && !op.info().has(ir::terminator) && !analysis::removable(op));
-  }));
+  return result_of(keep_only(function.body(), runs_by_itself));
 }
 
 }  // namespace tegula::transform

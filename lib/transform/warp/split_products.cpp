@@ -27,7 +27,10 @@ constexpr std::int64_t max_part_bytes = 64 * 1024;  ///< of all peers; rings nee
 constexpr std::int64_t part_alignment = 128;
 constexpr std::size_t bits_of_access = 2;  ///< registers of 4 bytes in 16
 
-bool writes_global(Op const& op) { return op.info().effects.writes(ir::Space::global); }
+/// True for ops that must run once, not in each CTA of a cluster: stores, asserts and prints.
+bool runs_once(Op const& op) {
+  return op.info().effects.writes(ir::Space::global) || op.info().effects.writes(ir::Space::console);
+}
 
 /// Gives the operand that a fence of products passes on under this name; the value itself if there is no fence.
 Value const& before_fence(Value const& value) {
@@ -163,7 +166,7 @@ class Split {
     std::string error;
     ir::walk(function_, [&](Op& op) {
       if (in_tail(op)) return;
-      if (writes_global(op) || op.is<ir::CallOp>())
+      if (runs_once(op) || op.is<ir::CallOp>())
         error = std::string(op.info().mnemonic) + " runs in all CTAs of a cluster";
       for (Value const* operand : op.operands())
         if (operand->defining_op() != nullptr && in_tail(*operand->defining_op()))

@@ -124,6 +124,17 @@ TEST_CASE("notes of serialised wgmma are errors, spills are errors on request") 
   CHECK_NOTHROW(enforce(options, "gemm", serialised_log));
 }
 
+TEST_CASE("products that wait for each other because of a call are a warning: the kernel's author asked for it") {
+  support::Options options;
+  std::string const log =
+      "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to wgmma "
+      "pipeline crossing function boundary at a function call in the function 'gemm'\n";
+  CHECK(is_of_a_call(parse_assembly_log(log).notes[0]));
+  CHECK_FALSE(is_of_a_call(parse_assembly_log(serialised_log).notes[0]));
+  CHECK_NOTHROW(enforce(options, "gemm", log));
+  CHECK_THROWS_WITH(enforce(options, "gemm", log + serialised_log), ContainsSubstring("(C7511)"));
+}
+
 TEST_CASE("a wgmma without its fence is found in the log of the installed ptxas") {
   support::Options const options;
   if (find_ptxas(options).empty()) TEGULA_SKIP("no ptxas in PATH");

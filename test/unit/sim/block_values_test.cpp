@@ -268,11 +268,22 @@ void repeating() {
   CHECK(first_wrong(z, [](std::int64_t at) { return static_cast<double>(at / 64 + 1); }) == "");
 }
 
+void messages() {
+  HostTensor x = small_tensor(Element::f32, {256}, 12), y(Element::f32, {256});
+  run_clean(map_line("  %none = constant {value = -1000 : f32} : " + tile("f32") +
+                     "\n  %good = compare %a, %none {predicate = gt} : " + tile("bool") +
+                     "\n  assert %good, %0, %0, %0 {message = \"not below\"}\n"
+                     "  print %0, %0, %0, %0, %a {text = \"line\"}\n  %r = add %a, %a : " +
+                     tile("f32") + "\n"),
+            {&x, &y});
+  CHECK(first_wrong(y, [&](std::int64_t i) { return 2 * x.number(i); }) == "");
+}
+
 }  // namespace
 
 void tegula::test::check_values() {
   for (auto const check : {arithmetic, integers, elementary, conversions, reductions, scans, shapes, lanes_of_a_warp,
-                           control, grid, specialized, repeating})
+                           control, grid, specialized, repeating, messages})
     check();
 }
 
@@ -295,4 +306,5 @@ TEST_CASE("warps branch, loop, call and take their tiles of a grid", "[sim][bloc
   grid();
   specialized();
   repeating();
+  messages();
 }

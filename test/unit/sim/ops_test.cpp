@@ -434,6 +434,33 @@ void repetition() {
   CHECK(y(0) == 111);
 }
 
+/// Asserts and prints: a failed assert is reported with its block, and the run goes on.
+void messages() {
+  auto const module = module_of(R"(kernel @k(%x: in tensor<?xi32>, %y: out tensor<?xi32>) {
+  %0 = constant {value = 0 : i64} : i64
+  %2 = constant {value = 2 : i64} : i64
+  grid %2
+  %b = block_index : i64
+  %at = mul %b, %2 : i64
+  %t = load %x, %at : tile<2xi32>
+  %none = constant {value = 0 : i32} : tile<2xi32>
+  %good = compare %t, %none {predicate = ge} : tile<2xbool>
+  assert %good, %b, %0, %0 {message = "not below 0", file = "k.cpp", line = 7}
+  print %b, %0, %0, %b, %t {text = "tile"}
+  store %y, %t, %at
+  return
+})");
+  HostTensor x(Element::i32, {4}), y(Element::i32, {4});
+  for (int i = 0; i < 4; ++i) x.set_number(i, i);
+  CHECK(simulate(module, {x.view(), y.view()}).clean());
+  x.set_number(3, -1);
+  sim::Result const failed = simulate(module, {x.view(), y.view()});
+  REQUIRE(failed.reports.size() == 1);
+  CHECK(failed.reports[0].kind == sim::ReportKind::failed_assert);
+  CHECK_THAT(failed.str(), test::ContainsSubstring("k[1, 0, 0]: device_assert failed: not below 0"));
+  CHECK(y(3) == -1);
+}
+
 }  // namespace
 
 TEST_CASE("shape ops move elements where they belong", "[sim][F30]") { shapes(); }
@@ -449,11 +476,12 @@ TEST_CASE("constants of every element", "[sim][F30]") { constants(); }
 
 TEST_CASE("elements at indices are gathered, scattered and changed", "[sim][F30]") { indices(); }
 TEST_CASE("a repeat runs until its condition fails", "[sim][F30]") { repetition(); }
+TEST_CASE("a failed assert is reported with its block", "[sim][F30][F38]") { messages(); }
 
 TEST_CASE("every op of the table is tested", "[sim][F30]") {
   for (auto const check : test::elementwise_checks()) check();
   for (auto const check : {shapes, layout_conversion, reductions, scans, dots, control_flow, borders, launch,
-                           staying_grid, constants, indices, repetition})
+                           staying_grid, constants, indices, repetition, messages})
     check();
   for (int kind = 0; kind < ir::op_kind_count; ++kind) {
     if (ir::op_info(static_cast<ir::OpKind>(kind)).has(ir::block_op)) continue;  // block_ops_test.cpp

@@ -79,6 +79,7 @@ TEST_CASE("every environment variable is parsed strictly and refused with its gr
     ScopedVariable d("TEGULA_PTXAS_SPILLS", "error");
     ScopedVariable e("TEGULA_SIMULATE", "seed:7");
     ScopedVariable f("TEGULA_ARITHMETIC", "exact");
+    ScopedVariable g("TEGULA_ASSERTS", "off");
     Options const parsed = read_options();
     REQUIRE(parsed.dump.size() == 2);
     CHECK(parsed.dump[0] == DumpItem{DumpItem::What::ir_after, "insert-barriers"});
@@ -87,6 +88,7 @@ TEST_CASE("every environment variable is parsed strictly and refused with its gr
     CHECK(parsed.simulate);
     CHECK(parsed.simulate_schedule == "seed:7");
     CHECK(parsed.exact);
+    CHECK_FALSE(parsed.asserts);
     CHECK(parsed.cache == CacheMode::read_only);
     CHECK(parsed.must_compile());
     CHECK(parsed.ptxas_spills == NotePolicy::error);
@@ -96,7 +98,7 @@ TEST_CASE("every environment variable is parsed strictly and refused with its gr
       {"TEGULA_DUMP", "ir,,ptx"},   {"TEGULA_DUMP", "ir-after="}, {"TEGULA_DUMP", "irr"},   {"TEGULA_THREADS", "0"},
       {"TEGULA_THREADS", "2x"},     {"TEGULA_VERIFY", "yes"},     {"TEGULA_TIME", "1"},     {"TEGULA_SIMULATE", "true"},
       {"TEGULA_ARITHMETIC", "1"},   {"TEGULA_DEVICE", "cuda:-1"}, {"TEGULA_DEVICE", "gpu"}, {"TEGULA_CACHE", "no"},
-      {"TEGULA_ASSEMBLER", "nvcc"}, {"TEGULA_PTXAS_NOTES", "on"}};
+      {"TEGULA_ASSEMBLER", "nvcc"}, {"TEGULA_PTXAS_NOTES", "on"}, {"TEGULA_ASSERTS", "0"}};
   for (auto const& [name, value] : wrong) {
     ScopedVariable scoped(name, value);
     std::string const text = message_of([] { read_options(); });

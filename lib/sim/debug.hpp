@@ -1,0 +1,22 @@
+// Holds what the simulators of tiles and of warps share in asserts and prints.
+#pragma once
+
+#include <type_traits>
+
+#include "sim/agent.hpp"
+#include "support/console.hpp"
+
+namespace tegula::sim {
+
+/// Gives the block that an assert or a print names.
+inline support::BlockIndex named_block(Agent const& agent, ir::Op const& op) {
+  return {agent.index(*op.in("block0")), agent.index(*op.in("block1")), agent.index(*op.in("block2"))};
+}
+
+/// Gives a stored element as a print shows it.
+template <class T>
+auto printed(T value) {
+  return static_cast<std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>>(value);
+}
+
+}  // namespace tegula::sim

@@ -1,0 +1,17 @@
+// Removes asserts.
+#pragma once
+
+#include "transform/pass.hpp"
+
+namespace tegula::transform {
+
+/// Removes each assert, with the ops and the carried values that only asserts need, and other dead code. The compiler
+/// runs it first where CompileOptions::asserts is off. So all decisions are those for the kernel without asserts.
+/// Needs: nothing.  Leaves: no assert.
+///
+///   before: %ok = compare %a, %b {predicate = lt}      after:
+///           assert %ok, %b0, %b1, %b2
+bool remove_asserts(ir::Function& function);
+PassResult remove_asserts(ir::Function& function, AnalysisCache& cache, PassContext& context);
+
+}  // namespace tegula::transform

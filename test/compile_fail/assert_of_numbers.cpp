@@ -1,0 +1,11 @@
+// expect: device_assert: a comparison of scalars or tiles, or a bool, is expected
+// rows: N3 F38
+#include <tegula/dsl/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<float, 1> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  device_assert(load(x, shape<64>, g[0]), "not zero");
+  store(y, shape<64>, 0, g[0]);
+});

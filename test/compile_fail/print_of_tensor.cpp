@@ -1,0 +1,11 @@
+// expect: device_print: scalars, numbers and tiles are printed; load elements of a tensor first
+// rows: N3
+#include <tegula/dsl/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<float, 1> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  device_print("x is", x);
+  store(y, shape<64>, 0, g[0]);
+});
