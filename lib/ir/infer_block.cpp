@@ -25,11 +25,16 @@ void element_offsets(Rule& rule, OperandOf of) {
 bool shared_operand(Rule& rule, OperandOf which) {
   return rule.require(rule.operand(which).is_shared(), rule.says(which) + " but must be in shared memory");
 }
-/// Requires the tile that a view holds, distributed over threads.
+/// Requires the tile that a view holds.
 void tile_for(Rule& rule, OperandOf tile, OperandOf view) {
   Type const &value = rule.operand(tile), &to = rule.operand(view);
   rule.require(value.with_layout(nullptr) == Type::tile(to.element(), to.shape()),
                rule.says(view) + " but " + rule.says(tile));
+}
+/// Requires the same, distributed over threads.
+void laid_out_tile_for(Rule& rule, OperandOf tile, OperandOf view) {
+  tile_for(rule, tile, view);
+  Type const& value = rule.operand(tile);
   rule.require(value.layout() != nullptr, rule.operand_name(tile) + " needs a layout");
 }
 void mbarrier_operand(Rule& rule, OperandOf which, bool array = false) {
@@ -257,7 +262,7 @@ void apply(Rule& rule, BulkStoreOp const&) {
 }
 void apply(Rule& rule, PeerStoreOp const&) {
   if (!shared_operand(rule, "destination")) return;
-  tile_for(rule, "value", "destination");
+  laid_out_tile_for(rule, "value", "destination");
   rule.require(bytes(rule.operand("destination").element()) == 4,
                rule.says("destination") + " but its elements must have 4 bytes");
   mbarrier_operand(rule, "mbarrier");

@@ -122,30 +122,6 @@ TEST_CASE("PTX has the simulator's results at ragged extents, strides and offset
   CHECK(launches > 30);
 }
 
-TEST_CASE("a dot of elements that tensor cores do not multiply exactly is refused with its source line", "[ptx]") {
-  ir::Module module = read_module(R"(tegula-ir 1
-
-kernel @product(%a: in tensor<?x?xf32>, %c: out tensor<?x?xf32>) {
-  %zero = constant {value = 0 : i64} : i64
-  %x = load %a, %zero, %zero : tile<64x64xf32>
-  %acc = constant {value = 0 : f32} : tile<64x64xf32>
-  %d = dot %x, %x, %acc : tile<64x64xf32> loc("product.cpp":7)
-  store %c, %d, %zero, %zero
-  return
-}
-)");
-  CompileOptions options;
-  options.target = Target::cuda;
-  std::string message;
-  try {
-    compiler::compile(module, options);
-  } catch (UserError const& error) {
-    message = error.what();
-  }
-  CHECK_THAT(message, test::ContainsSubstring("product.cpp:7") &&
-                          test::ContainsSubstring("dot: tensor cores take the upper 10 bits of the fraction of f32"));
-}
-
 TEST_CASE("powers below 2^-126 become 0 in kernels with products, and stay with exact arithmetic", "[ptx]") {
   ir::Module const module = read_module(R"(tegula-ir 1
 

@@ -29,8 +29,8 @@ std::string text_of(GemmShape const& shape) {
          std::string(name(shape.elements.a)) + (shape.trans_b ? ", B stored N x K" : "");
 }
 
-/// Tells whether no tensor core, or not the memory of one CTA, supports a product of these extents, either way round.
-bool must_be_refused(GemmShape const& shape) {
+/// Tells whether no tensor core supports a product of these extents, either way round: lanes multiply and add.
+bool goes_by_lanes(GemmShape const& shape) {
   int const size = bytes(shape.elements.a);
   bool const by_rows = shape.m % 16 == 0 && shape.n % 8 == 0, by_columns = shape.n % 16 == 0 && shape.m % 8 == 0;
   return shape.k * size % 32 != 0 || (!by_rows && !by_columns);
@@ -42,7 +42,11 @@ bool may_be_refused(GemmShape const& shape) {
   bool const large = shape.m * shape.n > 208 * 224;  // more than 46 of 64 thousand registers hold the result
   // Turned round, the result goes back through shared memory beside two stages of the operands.
   bool const turned = shape.m % 16 != 0 && 2 * (shape.m + shape.n) * row_bytes + 4 * shape.m * shape.n > 220 * 1024;
-  return must_be_refused(shape) || large || turned || (shape.m + shape.n) * row_bytes > 200 * 1024;
+  int const copies = goes_by_lanes(shape) ? 2 : 1;  // lanes read operands that lie dense
+  // Threads share parts of an axis that are powers of two, four columns each.
+  int const threads = std::max((shape.m & -shape.m) * (shape.n & -shape.n) / 4, 1);
+  bool const thick = goes_by_lanes(shape) && shape.m * shape.n / threads > 32;
+  return large || turned || thick || copies * (shape.m + shape.n) * row_bytes > 200 * 1024;
 }
 
 /// Names the error of the product; empty: none. `refused` says whether there is none.
@@ -63,7 +67,6 @@ std::string error(GemmShape const& shape, std::string const& ptxas, bool simulat
     if (!budget.broken.empty() && budget.fits()) return std::string("budget says it fits, but: ") + error.what();
     return {};
   }
-  if (must_be_refused(shape)) return "not refused";
   if (!budget.fits()) return "budget says it does not fit, but it compiles";
   if (!ptxas.empty()) {
     // Spills cost time, nothing else.

@@ -11,6 +11,7 @@
 #include "layout/shared_layouts.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
+#include "transform/tile/dot_paths.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -30,6 +31,15 @@ bool feeds_product(Value const& value) {
   });
 }
 
+/// A product of tensor cores reads this value, or one that feeds_product finds made of it.
+bool feeds_tensor_cores(Value const& value) {
+  return std::any_of(value.uses().begin(), value.uses().end(), [](ir::Use const& use) {
+    Op const& user = *use.user;
+    if (user.is<ir::DotOp>()) return !use.is<ir::DotOp>("accumulator") && no_tensor_core(user).empty();
+    return (user.is<ir::TransOp>() || user.is<ir::CastOp>()) && feeds_tensor_cores(*user.result());
+  });
+}
+
 bool in_staged_loop(Op const& op) {
   for (Op const* at = op.parent_op(); at != nullptr; at = at->parent_op())
     if (at->is<ir::ForOp>()) return at->as<ir::ForOp>().stages > 0;
@@ -37,9 +47,9 @@ bool in_staged_loop(Op const& op) {
 }
 
 /// The layout that a copied tile lies in: null with the reason.
-Layout const* layout_of(ir::Type const& tile, bool for_product, Finding& why) {
+Layout const* layout_of(ir::Type const& tile, bool for_tensor_cores, Finding& why) {
   int const size = bytes(tile.element());
-  if (!for_product || tile.rank() < 2) return layout::dense_layout(tile.shape());
+  if (!for_tensor_cores || tile.rank() < 2) return layout::dense_layout(tile.shape());
   std::string ignored;
   for (int swizzle : {128, 64, 32, 16})
     if (Layout const* const layout = layout::swizzled_layout(tile.shape(), size, swizzle, ignored)) return layout;
@@ -67,7 +77,7 @@ class Paths {
   bool decide(Op& load) {
     ir::Type const& tile = load.result()->type();
     Finding why;
-    Layout const* const layout = layout_of(tile, feeds_product(*load.result()), why);
+    Layout const* const layout = layout_of(tile, feeds_tensor_cores(*load.result()), why);
     target::TmaPlan plan;
     if (layout != nullptr) {
       plan = target::tma_plan(tile.shape(), *layout, bytes(tile.element()));

@@ -14,10 +14,10 @@ namespace tegula::transform {
 ///           %a = shared_load %f : tile<128x64xbf16>
 ///
 /// A pad other than 0 is put in by a select behind the copy, which makes zeros, except for operands of products. Those
-/// are swizzled as widely as their rows allow, so that wgmma can read them; others lie dense. A load that only a rule
-/// of TMA keeps from this stays as it is and says which: `by_pointer = "address(2)"`. What the rules need of a tensor
-/// comes from facts of its parameter (unit_inner, aligned_16) and from axis facts. Needs: no-calls. Leaves: tensor
-/// maps, fetches, and no promise about the loads that are left.
+/// of tensor cores are swizzled as widely as their rows allow, so that wgmma can read them; others lie dense. A load
+/// that only a rule of TMA keeps from this stays as it is and says which: `by_pointer = "address(2)"`. What the rules
+/// need of a tensor comes from facts of its parameter (unit_inner, aligned_16) and from axis facts. Needs: no-calls.
+/// Leaves: tensor maps, fetches, and no promise about the loads that are left.
 PassResult choose_memory_paths(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -5,7 +5,6 @@
 #include <map>
 #include <numeric>
 
-#include "layout/element_offsets.hpp"
 #include "layout/shared_access.hpp"
 #include "target/wgmma_operand.hpp"
 #include "transform/warp/specialize_warps.hpp"
@@ -23,15 +22,6 @@ namespace finding = target::finding;
 constexpr std::int64_t elements_per_warp = 1024;  ///< of a result that mma makes: 32 registers a thread
 constexpr int max_warps = 16;
 constexpr std::int64_t max_operand_registers = 128;  ///< of a thread, beside its part of the result
-
-/// Explains why tensor cores have no product of these elements. Empty: they do.
-Finding no_tensor_core(Op const& dot) {
-  Element const element = dot.lhs()->type().element();
-  if (element == Element::f64) return Finding(finding::no_f64);
-  if (element == Element::f32 && dot.as<ir::DotOp>().precision == ir::DotPrecision::full)
-    return Finding(finding::full_f32);
-  return {};
-}
 
 /// Explains why the tile that a product reads is not in shared memory.
 Finding path_of(Value const& tile) {
@@ -92,6 +82,13 @@ std::int64_t accumulators(std::vector<Op*> const& dots) {
   return max;
 }
 
+/// Tells whether mma of some number of warps takes a product.
+bool has_mma(Op const& dot) {
+  for (int warps = 1; warps <= max_warps; ++warps)
+    if (no_mma(dot, warps).empty()) return true;
+  return false;
+}
+
 /// Warpgroups for products whose rows divide into so many blocks of 64.
 int warpgroups(std::vector<Op*> const& dots, std::int64_t blocks, TargetInfo const& target) {
   constexpr std::array order = {4, 3, 2, 1, 5, 6, 7};  // with the producer at most 8
@@ -115,11 +112,12 @@ int warpgroups(std::vector<Op*> const& dots, std::int64_t blocks, TargetInfo con
 
 }  // namespace
 
-Type view_type(FetchedOperand const& source) {
-  Type const& type = source.view->type();
-  return source.transposed
-             ? Type::shared(type.element(), {type.shape()[1], type.shape()[0]}, type.layout()->transposed({1, 0}))
-             : type;
+Finding no_tensor_core(Op const& dot) {
+  Element const element = dot.lhs()->type().element();
+  if (element == Element::f64) return Finding(finding::no_f64);
+  if (element == Element::f32 && dot.as<ir::DotOp>().precision == ir::DotPrecision::full)
+    return Finding(finding::full_f32);
+  return {};
 }
 
 Finding no_wgmma(Op const& dot, int warps) {
@@ -177,16 +175,7 @@ std::int64_t depth_of_part(Op const& dot, layout::WarpGrid grid) {
     return depth * (a[0] / grid.rows + b[1] / grid.columns) * size / word / lanes;
   };
   auto const can_part = [&](std::int64_t depth) {
-    for (bool const left : {true, false}) {
-      FetchedOperand const source = fetched_operand(left ? *dot.lhs() : *dot.rhs());
-      if (source.view == nullptr) return false;
-      Type const type = view_type(source);
-      std::string ignored;
-      layout::ElementOffsets const* const offsets = layout::ElementOffsets::get(*type.layout(), ignored);
-      Extents const part = left ? Extents{type.shape()[0], depth} : Extents{depth, type.shape()[1]};
-      if (offsets == nullptr || !offsets->movable(part, ignored)) return false;
-    }
-    return true;
+    return readable_in_parts(*dot.lhs(), true, depth) && readable_in_parts(*dot.rhs(), false, depth);
   };
   std::int64_t depth = a[1];
   while (registers(depth) > max_operand_registers && depth % (2 * isa::mma.depth_bytes / size) == 0 &&
@@ -198,14 +187,16 @@ std::int64_t depth_of_part(Op const& dot, layout::WarpGrid grid) {
 int warps_for_products(std::vector<Op*> const& dots, TargetInfo const& target) {
   std::int64_t blocks = 0;
   std::int64_t max = 1;
-  for (Op const* dot : dots) {
+  std::vector<Op*> by_mma;  // with some number of warps; others run on any
+  for (Op* dot : dots) {
     Extents const& shape = dot->result()->type().shape();
     max = std::max(max, shape.product());
+    if (has_mma(*dot)) by_mma.push_back(dot);
     if (no_wgmma_of(*dot).empty()) blocks = std::gcd(blocks, shape[0] / isa::wgmma.rows);
   }
   if (blocks != 0) return warpgroups(dots, blocks, target) * target.warps_per_group;
   auto const fit = [&](int warps) {
-    return std::all_of(dots.begin(), dots.end(),
+    return std::all_of(by_mma.begin(), by_mma.end(),
                        [&](Op const* dot) { return no_mma(*dot, warps).empty() && warp_grid(*dot, warps).direct; });
   };
   int wanted = 1;

@@ -8,13 +8,12 @@
 #include "ir/op.hpp"
 #include "target/finding.hpp"
 #include "tegula/target/target_info.hpp"
-#include "transform/tile/fetches.hpp"
+#include "transform/tile/dot_operands.hpp"
 
 namespace tegula::transform {
 
-/// Gives the type that a fetched tile has as an operand.
-ir::Type view_type(FetchedOperand const& source);
-
+/// Explains why tensor cores have no product of a dot's elements. Empty: they do.
+target::Finding no_tensor_core(ir::Op const& dot);
 /// Explains why no wgmma of so many warps takes this product. Empty: one does.
 target::Finding no_wgmma(ir::Op const& dot, int warps);
 /// Explains why no mma.sync of so many warps takes it. Empty: one does.

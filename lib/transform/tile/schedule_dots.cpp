@@ -7,7 +7,6 @@
 #include "ir/constant_of.hpp"
 #include "layout/fragment_layouts.hpp"
 #include "ir/rewrite.hpp"
-#include "ir/text.hpp"
 #include "ir/walk.hpp"
 #include "transform/simplify/carried.hpp"
 #include "transform/tile/dot_paths.hpp"
@@ -51,21 +50,17 @@ class Schedule {
       function_.warps =
           context_.options.warps != 0 ? context_.options.warps : warps_for_products(dots_, context_.target);
     std::vector<target::Finding> reasons;  // why no wgmma takes them
-    bool good = true;
-    for (Op const* dot : dots_) {
-      reasons.push_back(no_wgmma(*dot, function_.warps));
-      if (reasons.back().empty()) continue;
-      std::string const neither = no_mma(*dot, function_.warps);
-      if (!neither.empty()) good = refuse(*dot, reasons.back().text() + ", and " + neither);
-    }
-    if (!good) return false;
+    for (Op const* dot : dots_) reasons.push_back(no_wgmma(*dot, function_.warps));
     for (std::size_t i = 0; i < dots_.size(); ++i) {
-      if (!reasons[i].empty())
-        warp_by_warp(*dots_[i], reasons[i]);
-      else if (auto const carry = open_carry(*dots_[i]))
-        carried(*dots_[i], *carry);
+      Op& dot = *dots_[i];
+      if (!reasons[i].empty() && !no_mma(dot, function_.warps).empty())
+        multiply_by_lanes(dot);
+      else if (!reasons[i].empty())
+        warp_by_warp(dot, reasons[i]);
+      else if (auto const carry = open_carry(dot))
+        carried(dot, *carry);
       else
-        waited_for(*dots_[i]);
+        waited_for(dot);
     }
     for (auto const& [loop, groups] : pending_groups_) close_loop(Loop(*loop), groups);
     for (OpenProducts const& open : open_) wait_for(open);
@@ -73,14 +68,6 @@ class Schedule {
   }
 
  private:
-  bool refuse(Op const& dot, std::string const& why) {
-    context_.diagnostics.error("dot: " + why + " (lhs " + ir::to_string(dot.lhs()->type()) + ", rhs " +
-                                   ir::to_string(dot.rhs()->type()) +
-                                   "); run this kernel on the host or change the shape",
-                               dot.where());
-    return false;
-  }
-
   /// The operand as wgmma takes it.
   Value* operand_of(ir::Builder& builder, Value* tile) {
     FetchedOperand const source = fetched_operand(*tile);
@@ -289,8 +276,8 @@ class Schedule {
     std::int64_t const depth = dot.lhs()->type().shape()[1], step = depth_of_part(dot, grid);
     for (std::int64_t from = 0; from < depth; from += step) {
       bool const whole = step == depth;
-      Value* const a = whole ? dot.lhs() : part_of(builder, *dot.lhs(), true, from, step);
-      Value* const b = whole ? dot.rhs() : part_of(builder, *dot.rhs(), false, from, step);
+      Value* const a = whole ? dot.lhs() : part_of(builder, *dot.lhs(), true, builder.index(from), step);
+      Value* const b = whole ? dot.rhs() : part_of(builder, *dot.rhs(), false, builder.index(from), step);
       auto const in_layout = [&](Value* tile, Layout const* layout) {
         return builder.value(ir::ConvertLayoutOp{}, {tile}, tile->type().with_layout(layout));
       };
@@ -302,24 +289,6 @@ class Schedule {
       sum = builder.value(ir::make_op<ir::MmaOp>(Symbol(reason.data())), {lhs, rhs, sum}, sum->type());
     }
     ir::replace(dot, builder.value(ir::ConvertLayoutOp{}, {sum}, d));
-  }
-
-  /// Columns [from, from + step) of the left operand, or such rows of the right one, where it was copied.
-  static Value* part_of(ir::Builder& builder, Value const& operand, bool left, std::int64_t from, std::int64_t step) {
-    FetchedOperand const source = fetched_operand(operand);
-    Type const& whole = source.view->type();
-    bool const columns = left != source.transposed;
-    Extents shape = whole.shape();
-    shape[columns ? 1 : 0] = step;
-    Value *const at = builder.index(from), *const zero = builder.index(0);
-    Value* const view = builder
-                            .op(ir::ViewOp{}, {source.view, columns ? zero : at, columns ? at : zero},
-                                {Type::shared(whole.element(), shape, whole.layout())})
-                            .result();
-    Value* const tile = builder.value(ir::SharedLoadOp{}, {view}, Type::tile(whole.element(), shape));
-    if (!source.transposed) return tile;
-    return builder.value(ir::make_op<ir::TransOp>(Extents{1, 0}), {tile},
-                         Type::tile(whole.element(), {shape[1], shape[0]}));
   }
 
   struct PendingLoop {

@@ -31,8 +31,8 @@ namespace tegula::transform {
 /// Operands are read in place: fetched tiles (transposed ones too) from shared memory, other left operands from
 /// registers in the layout wgmma_a. Tiles without a layout meet those of products at convert_layout. The number of
 /// warps is 4 per 64 rows of the products, up to 16, or the options' number. A product that wgmma does not support
-/// becomes an mma of registers, warp by warp. One that neither supports is an error that names both rules. Needs:
-/// no-calls.  Leaves: no-dots.
+/// becomes an mma of registers, warp by warp. One that neither supports becomes multiply-adds of lanes, an element of K
+/// at a time: f64, f32 in full, rows, columns or a K that fill no instruction. Needs: no-calls.  Leaves: no-dots.
 PassResult schedule_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -7,6 +7,7 @@
 #include "ir/walk.hpp"
 #include "transform/simplify/carried.hpp"
 #include "transform/barrier/ring_lifetimes.hpp"
+#include "transform/tile/dot_paths.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -25,7 +26,7 @@ bool is_load(Value const& value) {
 bool worth_it(Op const& dot, TargetInfo const& target) {
   Type const &a = dot.lhs()->type(), &b = dot.rhs()->type();
   std::int64_t const rows = a.shape()[0], columns = b.shape()[1];
-  if (bytes(a.element()) > 4 || rows % target.mma.column_step != 0) return false;
+  if (!no_tensor_core(dot).empty() || rows % target.mma.column_step != 0) return false;
   // The result is turned back in shared memory, beside two stages of the operands.
   std::int64_t const stage = (rows + columns) * a.shape()[1] * bytes(a.element());
   std::int64_t const turned = columns * (rows + row_gap) * bytes(dot.result()->type().element());

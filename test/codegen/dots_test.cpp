@@ -1,0 +1,82 @@
+// Tests that every product compiles for the GPU: all elements, in shapes that fill instructions of tensor cores and in
+// others, of operands that are copied, loaded through pointers, transposed or converted.
+#include <fmt/format.h>
+
+#include "codegen/ptx_cases.hpp"
+#include "codegen/ptxas.hpp"
+#include "compiler/compile.hpp"
+#include "support/catch.hpp"
+
+using namespace tegula;
+using namespace tegula::test;
+
+namespace {
+
+struct Elements {
+  char const *factor, *result, *converted_from, *precision;
+};
+constexpr Elements all_elements[] = {
+    {"f64", "f64", "f32", ""},  {"f32", "f32", "bf16", ""}, {"f32", "f32", "bf16", " {precision = tf32}"},
+    {"f16", "f32", "f32", ""},  {"bf16", "f32", "f32", ""}, {"e4m3", "f32", "f32", ""},
+    {"e5m2", "f32", "f32", ""}, {"i8", "i32", "i32", ""},
+};
+struct Shape {
+  int rows, columns, depth;
+};
+constexpr Shape shapes[] = {{64, 64, 64}, {64, 64, 5}, {24, 48, 64}, {1, 64, 32}, {32, 1, 32}, {3, 5, 7}, {16, 8, 4}};
+constexpr char const* operand_kinds[] = {"copied", "by pointer", "transposed", "converted"};
+
+std::string operand(std::string const& name, int rows, int columns, Elements const& elements, std::string_view kind) {
+  if (kind == "transposed")
+    return fmt::format(
+        "  %{0}0 = load %{0}, %zero, %zero : tile<{2}x{1}x{3}>\n"
+        "  %{0}1 = trans %{0}0 {{permutation = [1, 0]}} : tile<{1}x{2}x{3}>\n",
+        name, rows, columns, elements.factor);
+  if (kind == "converted")
+    return fmt::format(
+        "  %{0}0 = load %{0}, %zero, %zero : tile<{1}x{2}x{4}>\n"
+        "  %{0}1 = cast %{0}0 : tile<{1}x{2}x{3}>\n",
+        name, rows, columns, elements.factor, elements.converted_from);
+  return fmt::format("  %{0}1 = load %{0}, %zero, %zero : tile<{1}x{2}x{3}>\n", name, rows, columns, elements.factor);
+}
+
+std::string kernel_of(Elements const& elements, Shape const& shape, std::string_view kind) {
+  char const* const from = kind == "converted" ? elements.converted_from : elements.factor;
+  char const* const facts = kind == "by pointer" ? "" : " {unit_inner, aligned_16}";
+  return fmt::format(
+      "tegula-ir 1\n\nkernel @product(%a: in tensor<?x?x{0}>{1}, %b: in tensor<?x?x{0}>{1}, "
+      "%c: out tensor<?x?x{2}>) {{\n  %zero = constant {{value = 0 : i64}} : i64\n{3}{4}"
+      "  %none = constant {{value = 0 : {2}}} : tile<{5}x{6}x{2}>\n"
+      "  %d = dot %a1, %b1, %none{7} : tile<{5}x{6}x{2}>\n  store %c, %d, %zero, %zero\n  return\n}}\n",
+      from, facts, elements.result, operand("a", shape.rows, shape.depth, elements, kind),
+      operand("b", shape.depth, shape.columns, elements, kind), shape.rows, shape.columns, elements.precision);
+}
+
+}  // namespace
+
+TEST_CASE("every product compiles for the GPU") {
+  std::string const ptxas = find_ptxas();
+  CompileOptions options;
+  options.target = Target::cuda;
+  for (Elements const& elements : all_elements)
+    for (Shape const& shape : shapes)
+      for (char const* kind : operand_kinds) {
+        std::string const text = kernel_of(elements, shape, kind);
+        INFO(kind << "\n" << text);
+        ir::Module module = read_module(text);
+        CompiledKernel const compiled = compiler::compile(module, options);
+        // One shape of each is assembled too: ptxas takes longer than all that is before it.
+        if (!ptxas.empty() && shape.depth == 5) CHECK(ptxas_complaints(assemble(ptxas, compiled.image)) == "");
+      }
+}
+
+TEST_CASE("products of f64 and of f32 in full are fused multiply-adds") {
+  CompileOptions options;
+  options.target = Target::cuda;
+  for (int i : {0, 1}) {
+    ir::Module module = read_module(kernel_of(all_elements[i], shapes[0], "copied"));
+    std::string const ptx = compiler::compile(module, options).image;
+    CHECK(ptx.find(i == 0 ? "fma.rn.f64" : "fma.rn.f32") != std::string::npos);
+    CHECK(ptx.find("mma.") == std::string::npos);
+  }
+}
