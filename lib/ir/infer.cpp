@@ -273,6 +273,15 @@ static bool box_of(Rule& rule, Type const& tile) {
                       to_string(tile) + " is not a box of " + to_string(tensor));
 }
 
+/// Requires a part of the box, or none.
+static void part_of(Rule& rule, Extents const& part, Type const& tile) {
+  if (part.empty()) return;
+  bool fits = tile.is_tile() && part.size() == tile.rank();
+  for (int axis = 0; fits && axis < part.size(); ++axis) fits = part[axis] <= tile.shape()[axis];
+  rule.require(fits, "the part has " + std::to_string(part.size()) + " extents, the first is " +
+                         std::to_string(part[0]) + ", which is no part of the box " + to_string(tile));
+}
+
 void apply(Rule& rule, LoadOp const& op) {
   if (!rule.require(rule.stated.size() == 1, "the result's type must be stated")) return;
   Type const& result = rule.stated[0];
@@ -283,12 +292,14 @@ void apply(Rule& rule, LoadOp const& op) {
   offsets(rule);
   rule.require(op.pad.element == rule.stated[0].element(),
                "pad is " + to_string(op.pad) + " but the tile holds " + std::string(name(rule.stated[0].element())));
+  part_of(rule, op.part, result);
   rule.result(rule.stated[0]);
 }
 
-void apply(Rule& rule, StoreOp const&) {
+void apply(Rule& rule, StoreOp const& op) {
   if (!rule.tile_operand("tile") || !box_of(rule, rule.operand("tile"))) return;
   offsets(rule);
+  part_of(rule, op.part, rule.operand("tile"));
 }
 
 /// Requires one index per axis of the tensor: a tile of whole numbers like `elements`, or a scalar.

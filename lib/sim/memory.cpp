@@ -16,20 +16,21 @@ namespace {
 /// Walks the box of a tile at element offsets in a tensor, in the tile's row-major order.
 class Box {
  public:
-  /// Offsets are the op's operands from `first` on, one per tensor axis.
-  Box(Agent& agent, Op const& op, Type const& tile)
+  /// Offsets are one per tensor axis. `part`: the extents that are accessed; empty: all.
+  Box(Agent& agent, Op const& op, Type const& tile, Extents const& part)
       : agent_(agent),
         op_(op),
         tensor_number_(agent.tensor(*op.in("tensor"))),
         tensor_(agent.launch().arguments()[static_cast<std::size_t>(tensor_number_)].tensor),
-        tile_(tile) {
+        tile_(tile),
+        part_(part.empty() ? tile.shape() : part) {
     // Offsets so far out that sums would overflow are outside all the same.
     constexpr std::int64_t far = std::int64_t{1} << 61;
     for (ir::Value const* offset : op.all("offsets")) offsets_.push_back(std::clamp(agent.index(*offset), -far, far));
   }
 
-  /// Calls visit(i, address, coordinates) for element i of the tile; address is null outside the tensor, or, with a
-  /// report, outside its memory.
+  /// Calls visit(i, address, coordinates) for element i of the tile; address is null outside the part or the tensor,
+  /// or, with a report, outside its memory.
   template <class Visit>
   void each(Visit&& visit) const {
     int const lead = tensor_.extents.size() - tile_.rank();
@@ -39,7 +40,9 @@ class Box {
     for (std::int64_t i = 0; i < tile_.elements(); ++i) {
       for (int axis = 0; axis < tensor_.extents.size(); ++axis)
         coordinates[axis] = offsets_[axis] + (axis < lead ? 0 : at[axis - lead]);
-      visit(i, locate(agent_, op_, tensor_number_, coordinates), coordinates);
+      bool within = true;
+      for (int axis = 0; axis < part_.size(); ++axis) within = within && at[axis] < part_[axis];
+      visit(i, within ? locate(agent_, op_, tensor_number_, coordinates) : nullptr, coordinates);
       for (int axis = shape.size() - 1; axis >= 0; --axis) {
         if (++at[axis] < shape[axis]) break;
         at[axis] = 0;
@@ -56,6 +59,7 @@ class Box {
   int tensor_number_;
   Tensor const& tensor_;
   Type tile_;
+  Extents part_;
   Extents offsets_;
 };
 
@@ -63,7 +67,7 @@ class Box {
 
 void execute(Agent& agent, Op const& op, LoadOp const& attributes) {
   Value result = agent.fresh(op);
-  Box const box(agent, op, result.type());
+  Box const box(agent, op, result.type(), attributes.part);
   bool const noted = agent.launch().loads_noted(box.tensor_number());
   with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
     T const pad = constant_as<T>(attributes.pad);
@@ -76,9 +80,9 @@ void execute(Agent& agent, Op const& op, LoadOp const& attributes) {
   agent.set(*op.result(), std::move(result));
 }
 
-void execute(Agent& agent, Op const& op, StoreOp const&) {
+void execute(Agent& agent, Op const& op, StoreOp const& attributes) {
   Value const& tile = agent.value(*op.in<StoreOp>("tile"));
-  Box const box(agent, op, tile.type());
+  Box const box(agent, op, tile.type(), attributes.part);
   bool const noted = agent.launch().options().check_races || agent.launch().options().report_unwritten;
   with_storage(tile.storage(), [&]<class T>(std::type_identity<T>) {
     T const* const from = tile.data<T>();

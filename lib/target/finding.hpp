@@ -109,6 +109,7 @@ inline constexpr FindingKind direction{"direction", &rule::direction,
 inline constexpr FindingKind pad{"pad", &rule::pad,
                                  "elements outside the tensor become 0, not the pad of a product's operand"};
 
+inline constexpr FindingKind part{"part", nullptr, "the tile is padded, and a part of its box is loaded"};
 inline constexpr FindingKind repeated{"repeated", nullptr,
                                       "it stands in a while_ loop, through which no ring counts its stages"};
 
@@ -179,6 +180,7 @@ inline constexpr FindingKind const* all[] = {&element_bytes,
                                              &repeated,
                                              &direction,
                                              &pad,
+                                             &part,
                                              &no_f64,
                                              &full_f32,
                                              &i8_columns,

@@ -24,6 +24,7 @@
 #include "transform/tile/lag_references.hpp"
 #include "transform/warp/lower_online_softmax.hpp"
 #include "transform/tile/narrow_masks.hpp"
+#include "transform/tile/pad_tiles.hpp"
 #include "transform/tile/persistent_grid.hpp"
 #include "transform/simplify/remove_asserts.hpp"
 #include "transform/barrier/run_ahead.hpp"
@@ -77,6 +78,9 @@ constexpr PassInfo table[] = {
     {.name = "expand-device-math",
      .summary = "replaces elementary functions by arithmetic where the device has no instruction that is exact enough",
      .function = expand_device_math},
+    {.name = "pad-tiles",
+     .summary = "gives tiles whose extents have large odd factors the next extent that lanes and warps share",
+     .function = pad_tiles},
     {.name = "persistent-grid",
      .summary = "makes CTAs persistent that have products in loops or all read the same data",
      .function = persistent_grid,
@@ -215,19 +219,19 @@ constexpr auto for_host = list("specialize", "inline-functions", "canonicalize",
                                "eliminate-common-subexpressions", "eliminate-dead-code");
 constexpr auto for_cuda =
     list("specialize", "inline-functions", "canonicalize", "eliminate-common-subexpressions", "hoist-loop-invariants",
-         "eliminate-dead-code", "expand-device-math", "canonicalize", "eliminate-common-subexpressions",
+         "eliminate-dead-code", "pad-tiles", "expand-device-math", "canonicalize", "eliminate-common-subexpressions",
          "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code",
          "share-atomic-results", "allocate-shared-memory", "insert-barriers");
 constexpr auto for_cuda_block =
     list("specialize", "inline-all-functions", "canonicalize", "eliminate-common-subexpressions",
-         "hoist-loop-invariants", "eliminate-dead-code", "persistent-grid", "hoist-loop-invariants", "swap-operands",
-         "choose-memory-paths", "lag-references", "skew-dots", "split-loops", "narrow-masks", "schedule-dots",
-         "expand-device-math", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
-         "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code", "share-atomic-results",
-         "lower-online-softmax", "test-masks", "sink-reductions", "share-reciprocals", "split-products", "split-stores",
-         "circular-buffer", "specialize-warps", "run-ahead", "canonicalize", "eliminate-common-subexpressions",
-         "eliminate-dead-code", "allocate-shared-memory", "insert-barriers", "insert-proxy-fences", "dependent-launch",
-         "take-turns", "carry-remainders", "clamp-coordinates");
+         "hoist-loop-invariants", "eliminate-dead-code", "pad-tiles", "persistent-grid", "hoist-loop-invariants",
+         "swap-operands", "choose-memory-paths", "lag-references", "skew-dots", "split-loops", "narrow-masks",
+         "schedule-dots", "expand-device-math", "canonicalize", "eliminate-common-subexpressions",
+         "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code",
+         "share-atomic-results", "lower-online-softmax", "test-masks", "sink-reductions", "share-reciprocals",
+         "split-products", "split-stores", "circular-buffer", "specialize-warps", "run-ahead", "canonicalize",
+         "eliminate-common-subexpressions", "eliminate-dead-code", "allocate-shared-memory", "insert-barriers",
+         "insert-proxy-fences", "dependent-launch", "take-turns", "carry-remainders", "clamp-coordinates");
 constexpr auto for_block =
     list("specialize", "expand-device-math", "canonicalize", "eliminate-common-subexpressions", "eliminate-dead-code",
          "allocate-shared-memory", "insert-barriers", "insert-proxy-fences");

@@ -182,9 +182,6 @@ void check_scan(Executor on, std::vector<double> const& special = {}) {
   }
 }
 
-/// True where a tile of 1000 elements fits: threads would hold each of its 125 odd parts.
-inline bool holds_odd_extents(Executor on) { return on == Executor::host || on == Executor::tiles; }
-
 inline void check_scans(Executor on) {
   double const nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
   check_scan<float, 0, 1>(on);
@@ -199,10 +196,10 @@ inline void check_scans(Executor on) {
   check_scan<bf16, 1, 8, 256>(on, {infinity, -infinity, nan, nan});
   check_scan<float, 1, 4, 6, 32>(on);
   check_scan<int, 0, 512, 1, 2>(on);
-  if (!holds_odd_extents(on)) return;
   check_scan<int, 0, 1000>(on);
   check_scan<float, 1, 6, 1000>(on, {nan, infinity});
   check_scan<f16, 0, 999, 5>(on);
+  check_scan<std::int64_t, 1, 17, 131>(on);
 }
 
 /// Scans the accumulator of a product, which tensor cores lay out, along both axes.
@@ -354,7 +351,9 @@ inline void check_reductions(Executor on) {
   double const nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
   check_reduction<float, 1, 1, 1>(on);
   check_reduction<float, 1, 16, 96>(on, nan);
-  if (holds_odd_extents(on)) check_reduction<float, 1, 7, 1000>(on, nan);
+  check_reduction<float, 1, 7, 1000>(on, nan);
+  check_reduction<int, 0, 131, 17>(on);
+  check_reduction<bf16, 1, 3, 777>(on, infinity);
   check_reduction<float, 0, 7, 33>(on, -infinity);
   check_reduction<double, 0, 200, 6>(on, infinity);
   check_reduction<int, 1, 64, 128>(on);

@@ -12,6 +12,7 @@
 #include "codegen/host/inline_calls.hpp"
 #include "codegen/host/outline_chains.hpp"
 #include "ir/verify_block.hpp"
+#include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen {
@@ -58,6 +59,13 @@ std::unique_ptr<Lowered> lower(ir::Module const& source, CompileOptions const& o
     throw UserError(
         "host: @" + kernel.name() + " holds block ops; it runs on a CUDA device, and warp by warp in the simulator",
         kernel.where);
+  ir::walk(kernel, [&](ir::Op const& op) {
+    bool const padded = (op.is<ir::LoadOp>() && !op.as<ir::LoadOp>().part.empty()) ||
+                        (op.is<ir::StoreOp>() && !op.as<ir::StoreOp>().part.empty());
+    if (padded)
+      throw UserError("host: @" + kernel.name() + " has tiles that pad-tiles padded; run it without that pass",
+                      op.where());
+  });
   CompiledKernel& compiled = result->kernel;
   compiled.name = kernel.name();
   compiled.architecture = target.cpu;

@@ -56,7 +56,9 @@ bool never_negative(ir::Value const& value, ir::ValueMemo<bool>& memo) {
 /// Gives the part of a tensor that an op accesses, seen from one thread.
 class Box {
  public:
-  Box(Emitter& e, TensorParts const& tensor, ir::Type const& tile, std::span<ir::Value* const> offsets)
+  /// `accessed`: the extents of the part that is accessed; empty: all.
+  Box(Emitter& e, TensorParts const& tensor, ir::Type const& tile, std::span<ir::Value* const> offsets,
+      Extents const& accessed)
       : e_(e), b_(e.b), tensor_(tensor), layout_(*tile.layout()), bytes_(bytes(tile.element())) {
     int const rank = tile.rank();
     lead_ = static_cast<int>(offsets.size()) - rank;
@@ -65,9 +67,10 @@ class Box {
     for (int axis = 0; axis < static_cast<int>(offsets.size()); ++axis) {
       llvm::Value* const offset = e.scalar(*offsets[static_cast<std::size_t>(axis)]);
       base_ = b_.CreateAdd(base_, b_.CreateMul(offset, byte_stride(axis)));
-      std::int64_t const tile_extent = axis < lead_ ? 1 : tile.shape()[axis - lead_];
+      std::int64_t const tile_extent = axis < lead_ ? 1 : (accessed.empty() ? tile.shape() : accessed)[axis - lead_];
+      bool const clipped = axis >= lead_ && tile_extent < tile.shape()[axis - lead_];
       llvm::Value* const extent = tensor.extents[static_cast<std::size_t>(axis)];
-      if (tile_extent == 1) {
+      if (tile_extent == 1 && !clipped) {
         llvm::Value* const in = b_.CreateICmpULT(offset, extent);  // a negative offset is large
         inside = inside == nullptr ? in : b_.CreateAnd(inside, in);
         continue;
@@ -254,7 +257,7 @@ void lower(ir::LoadOp const& attributes, ir::Op const& op, Emitter& e) {
   if (type.is_scalar()) return load_scalar(attributes, op, e);
   Element const element = type.element();
   TensorParts const& tensor = e.tensor(*op.in<ir::LoadOp>("tensor"));
-  Box box(e, tensor, type, op.all<ir::LoadOp>("offsets"));
+  Box box(e, tensor, type, op.all<ir::LoadOp>("offsets"), attributes.part);
   llvm::Value* const pad = e.constant(attributes.pad);
   std::string const space = tensor.constant ? "global.nc" : "global";
   int const widest = access_width(attributes.vector, type);
@@ -281,7 +284,7 @@ void lower(ir::StoreOp const& attributes, ir::Op const& op, Emitter& e) {
   ir::Type const& type = op.in<ir::StoreOp>("tile")->type();
   Element const element = type.element();
   TensorParts const& tensor = e.tensor(*op.in<ir::StoreOp>("tensor"));
-  Box box(e, tensor, type, op.all<ir::StoreOp>("offsets"));
+  Box box(e, tensor, type, op.all<ir::StoreOp>("offsets"), attributes.part);
   Registers const& values = e.get(*op.in<ir::StoreOp>("tile"));
   llvm::Value* const owner = e.owns(*type.layout());
   std::uint32_t const copies = type.layout()->free_bits(layout::Dim::reg);

@@ -25,17 +25,22 @@ void add_bytes(std::vector<LaneBytes>& bytes, std::uint64_t begin, std::uint64_t
     bytes.push_back({begin, begin + size, number});
 }
 
-/// Visits this warp's elements of a tile in global memory at offsets: visit(element, address), address null outside.
+/// Visits this warp's elements of a tile in global memory at offsets: visit(element, address), address null outside the
+/// tensor or the part of the tile that is accessed (empty: all).
 template <class Visit>
-void each_global(WarpProgram& warp, Op const& op, int tensor, Fragment const& fragment, Extents const& offsets,
-                 Visit const& visit) {
+void each_global(WarpProgram& warp, Op const& op, int tensor, Fragment const& fragment, Extents const& part,
+                 Extents const& offsets, Visit const& visit) {
   int const lead = offsets.size() - fragment.rank;
   std::int64_t at[max_rank] = {};
   for (int axis = 0; axis < lead; ++axis) at[axis] = offsets[axis];
   for (int i = 0; i < fragment.count(); ++i) {
     if ((warp.lanes() >> fragment.lane_of(i) & 1u) == 0) continue;
-    for (int axis = 0; axis < fragment.rank; ++axis) at[lead + axis] = offsets[lead + axis] + fragment.at(i)[axis];
-    visit(i, locate(warp.agent(), op, tensor, at));
+    bool within = true;
+    for (int axis = 0; axis < fragment.rank; ++axis) {
+      at[lead + axis] = offsets[lead + axis] + fragment.at(i)[axis];
+      within = within && (part.empty() || fragment.at(i)[axis] < part[axis]);
+    }
+    visit(i, within ? locate(warp.agent(), op, tensor, at) : nullptr);
   }
 }
 
@@ -126,7 +131,7 @@ Progress perform(WarpProgram& warp, Op const& op, LoadOp const& attributes) {
     T const pad = constant_as<T>(attributes.pad);
     T* const to = result.data<T>();
     std::fill_n(to, result.count(), pad);
-    each_global(warp, op, tensor, fragment, warp.integers(op.all<LoadOp>("offsets")),
+    each_global(warp, op, tensor, fragment, attributes.part, warp.integers(op.all<LoadOp>("offsets")),
                 [&](int i, std::byte const* address) {
                   if (address == nullptr) return;
                   to[i] = read_element<T>(address, element);
@@ -138,7 +143,7 @@ Progress perform(WarpProgram& warp, Op const& op, LoadOp const& attributes) {
   return Progress::done;
 }
 
-Progress perform(WarpProgram& warp, Op const& op, StoreOp const&) {
+Progress perform(WarpProgram& warp, Op const& op, StoreOp const& attributes) {
   int const tensor = warp.agent().tensor(*op.in<StoreOp>("tensor"));
   Value const tile = warp.value(*op.in<StoreOp>("tile"));
   Fragment const& fragment = warp.fragment(op.in<StoreOp>("tile")->type());
@@ -147,11 +152,12 @@ Progress perform(WarpProgram& warp, Op const& op, StoreOp const&) {
   auto const size = static_cast<std::uint64_t>(bytes(element));
   std::vector<LaneBytes> touched;
   with_storage(tile.storage(), [&]<class T>(std::type_identity<T>) {
-    each_global(warp, op, tensor, fragment, warp.integers(op.all<StoreOp>("offsets")), [&](int i, std::byte* address) {
-      if (address == nullptr || fragment.owner[static_cast<std::size_t>(i)] == 0) return;
-      write_element(address, element, tile.data<T>()[i]);
-      add_bytes(touched, global.offset(tensor, address), size, fragment.lane_of(i));
-    });
+    each_global(warp, op, tensor, fragment, attributes.part, warp.integers(op.all<StoreOp>("offsets")),
+                [&](int i, std::byte* address) {
+                  if (address == nullptr || fragment.owner[static_cast<std::size_t>(i)] == 0) return;
+                  write_element(address, element, tile.data<T>()[i]);
+                  add_bytes(touched, global.offset(tensor, address), size, fragment.lane_of(i));
+                });
   });
   if (!touched.empty()) warp.warp().write(warp.lanes(), Footprint(global.space(tensor), touched), warp.site());
   return Progress::done;

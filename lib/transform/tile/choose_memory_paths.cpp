@@ -116,6 +116,7 @@ class Paths {
       return Finding(finding::direction, ir::to_string(tensor));
     for (Op const* around = load.parent_op(); around != nullptr; around = around->parent_op())
       if (around->is<ir::RepeatOp>()) return Finding(finding::repeated);
+    if (!load.as<ir::LoadOp>().part.empty()) return Finding(finding::part);
     if (load.as<ir::LoadOp>().pad.bits != 0 && feeds_product(*load.result())) return Finding(finding::pad);
     if (tensor.type().element() == Element::boolean) return Finding(finding::no_bool);
     auto const errors = target::tma_tensor_errors(analysis::tma_tensor(load, facts_), bytes(tensor.type().element()));

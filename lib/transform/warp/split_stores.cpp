@@ -85,6 +85,7 @@ class Split {
     bool const alone = std::count_if(tensor.uses().begin(), tensor.uses().end(),
                                      [](ir::Use const& use) { return !use.user->is<ir::ExtentOp>(); }) == 1;
     if (parameter.direction != Direction::out || !alone || tile.rank() != 2) return false;
+    if (!store.as<ir::StoreOp>().part.empty()) return false;
     int const size = bytes(tile.element());
     if (!target::tma_tensor_errors(analysis::tma_tensor(store, facts_), size).empty()) return false;
     // A copy out of shared memory may not begin before the tensor.

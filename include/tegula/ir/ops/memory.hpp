@@ -14,7 +14,8 @@ using namespace std::string_view_literals;
 /// Layout assignment decides `vector` (0: not decided): so many adjacent elements of the last axis may be accessed at
 /// once. That axis then has stride 1. The address of each element at a multiple of `vector` from the box's start is a
 /// multiple of its bytes. choose-memory-paths writes `by_pointer`: the rule of TMA that this load breaks, if only that
-/// keeps it from being a copy.
+/// keeps it from being a copy. `part`: the extents of the part of the box that is accessed, from its start; elements
+/// behind it give pad. Empty: the whole box.
 struct LoadOp : OpDefaults {
   static constexpr std::string_view mnemonic = "load";
   static constexpr auto operands = names("tensor", "offsets");
@@ -23,21 +24,26 @@ struct LoadOp : OpDefaults {
   Constant pad;
   std::int64_t vector = 0;
   Symbol by_pointer;
+  Extents part;
   static constexpr auto attributes() {
     return fields(field("pad", &LoadOp::pad), field("vector", &LoadOp::vector, bounds::vector),
-                  field("by_pointer", &LoadOp::by_pointer));
+                  field("by_pointer", &LoadOp::by_pointer), field("part", &LoadOp::part, {1, max_tile_elements}));
   }
 };
 
 /// Stores the tile's box at element offsets: `store %tensor, %tile, %i0, %i1`; elements outside the tensor are dropped.
-/// `vector` as for load.
+/// `vector` and `part` as for load.
 struct StoreOp : OpDefaults {
   static constexpr std::string_view mnemonic = "store";
   static constexpr auto operands = names("tensor", "tile", "offsets");
   static constexpr unsigned traits = variadic;
   static constexpr Effects effects = writes(Space::global, 0);
   std::int64_t vector = 0;
-  static constexpr auto attributes() { return fields(field("vector", &StoreOp::vector, bounds::vector)); }
+  Extents part;
+  static constexpr auto attributes() {
+    return fields(field("vector", &StoreOp::vector, bounds::vector),
+                  field("part", &StoreOp::part, {1, max_tile_elements}));
+  }
 };
 
 /// Gathers elements: `%t = gather %tensor, %i0, %i1 {pad = 0 : f32} : tile<64x8xf32>`. Element e of the result is the
