@@ -7,16 +7,16 @@ namespace tegula::analysis {
 
 /// Effects of an op with all inside it and, for calls, of the callee.
 struct EffectSummary {
-  bool reads = false;   ///< memory
-  bool writes = false;  ///< memory
-  bool reports = false;  ///< asserts or prints
+  bool reads = false;        ///< memory
+  bool writes = false;       ///< memory
+  bool reports = false;      ///< asserts or prints
   bool launch_fact = false;  ///< a grid or require: kept whatever its uses
 };
 
 EffectSummary effects_of(ir::Op const& op);
 
-/// True when an op without used results may be dropped: it does not write, report or end anything and does not belong to
-/// a launch.
+/// True when an op without used results may be dropped: it does not write, report or end anything and does not belong
+/// to a launch.
 bool removable(ir::Op const& op);
 
 /// Gives the attributes of the parameter that a tensor value names, in its function; every tensor is one.

@@ -50,6 +50,7 @@ class TileKernelGenerator : TileProducts {
     k_ = bytes(operand_) == 1 ? one_of({32, 32, 64, 128}) : one_of({16, 16, 32, 64, 64, 128});
     wild_ = chance(45);
     if (wild_ && chance(60)) scale();
+    if (kind < 2 && chance(30)) n_ = one_of({17, 33, 100, 131, 200});  // which pad-tiles pads
     stages_ = kind < 2 ? 0 : kind < 4 ? one_of({1, 2, 3, 4}) : one_of({0, 1, 2, 2, 3, 4});
     grid_[0] = 1 + pick(2), grid_[1] = 1 + pick(2);
     for (int i = chance(30) || kind < 2 ? 1 + pick(3) : 0; i > 0; --i) add_function();

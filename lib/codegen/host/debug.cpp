@@ -29,9 +29,8 @@ void FunctionEmitter::assert_op(ir::Op const& op) {
     std::int64_t const used = scratch_used_;
     Buffer const tile = rows_of(condition, op);
     llvm::AllocaInst* const all = variable(b.getInt1Ty(), b.getTrue());
-    for_each_element(condition.type(), [&](Index const& index) {
-      b.CreateStore(b.CreateAnd(get(all), element(tile, index)), all);
-    });
+    for_each_element(condition.type(),
+                     [&](Index const& index) { b.CreateStore(b.CreateAnd(get(all), element(tile, index)), all); });
     scratch_used_ = used;
     holds = get(all);
   }
@@ -43,9 +42,9 @@ void FunctionEmitter::assert_op(ir::Op const& op) {
   llvm::Type *const pointer = b.getPtrTy(), *const index = b.getInt64Ty();
   llvm::FunctionCallee const fail = loader_function(context.module, "tegula_assert_failed", b.getVoidTy(),
                                                     {pointer, pointer, pointer, index, index, index, index});
-  b.CreateCall(fail, {b.CreateGlobalString(context.kernel.name()), b.CreateGlobalString(attributes.message.view()),
-                      b.CreateGlobalString(attributes.file.view()), i64(attributes.line), blocks[0], blocks[1],
-                      blocks[2]});
+  b.CreateCall(fail,
+               {b.CreateGlobalString(context.kernel.name()), b.CreateGlobalString(attributes.message.view()),
+                b.CreateGlobalString(attributes.file.view()), i64(attributes.line), blocks[0], blocks[1], blocks[2]});
   b.CreateRetVoid();
   b.SetInsertPoint(passed);
 }

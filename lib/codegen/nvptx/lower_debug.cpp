@@ -1,5 +1,5 @@
-// Lowers asserts and prints to CUDA's __assertfail and vprintf. Each message has a function of its own: its code and the
-// stack frame of its arguments stay out of the kernel.
+// Lowers asserts and prints to CUDA's __assertfail and vprintf. Each message has a function of its own: its code and
+// the stack frame of its arguments stay out of the kernel.
 #include <llvm/IR/Module.h>
 
 #include "codegen/nvptx/emitter.hpp"
@@ -12,9 +12,8 @@ namespace {
 /// Gives the generic address of a text in global memory.
 llvm::Constant* text_address(llvm::Module& module, std::string_view text) {
   llvm::Constant* const bytes = llvm::ConstantDataArray::getString(module.getContext(), text);
-  auto* const global =
-      new llvm::GlobalVariable(module, bytes->getType(), true, llvm::GlobalValue::PrivateLinkage, bytes, "tegula_text",
-                               nullptr, llvm::GlobalValue::NotThreadLocal, 1);
+  auto* const global = new llvm::GlobalVariable(module, bytes->getType(), true, llvm::GlobalValue::PrivateLinkage,
+                                                bytes, "tegula_text", nullptr, llvm::GlobalValue::NotThreadLocal, 1);
   return llvm::ConstantExpr::getAddrSpaceCast(global, llvm::PointerType::get(module.getContext(), 0));
 }
 
@@ -63,10 +62,10 @@ class Message {
     llvm::Type* const pointer = llvm::PointerType::get(module_.getContext(), 0);
     llvm::FunctionCallee const callee =
         external("__assertfail", b_.getVoidTy(), {pointer, pointer, b_.getInt32Ty(), pointer, b_.getInt64Ty()});
-    b_.CreateCall(callee, {text_address(module_, attributes.message.view()),
-                           text_address(module_, attributes.file.view()),
-                           b_.getInt32(static_cast<std::uint32_t>(attributes.line)), text_address(module_, kernel),
-                           b_.getInt64(1)});  // bytes of a character
+    b_.CreateCall(callee,
+                  {text_address(module_, attributes.message.view()), text_address(module_, attributes.file.view()),
+                   b_.getInt32(static_cast<std::uint32_t>(attributes.line)), text_address(module_, kernel),
+                   b_.getInt64(1)});  // bytes of a character
   }
 
   llvm::Function* end() {

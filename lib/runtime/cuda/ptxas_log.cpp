@@ -108,9 +108,10 @@ void enforce(support::Options const& options, std::string_view kernel, std::stri
   for (AssemblyNote const& note : report.notes)
     if (is_of_a_call(note)) {
       if (options.ptxas_notes != support::NotePolicy::ignore)
-        support::report_warning(fmt::format("kernel {}: its products wait for each other, because a device_assert or a "
-                                            "device_print is a call; TEGULA_ASSERTS=off removes asserts",
-                                            kernel));
+        support::report_warning(
+            fmt::format("kernel {}: its products wait for each other, because a device_assert or a "
+                        "device_print is a call; TEGULA_ASSERTS=off removes asserts",
+                        kernel));
     } else if (is_grave(note))
       grave += fmt::format("{}({}) {}", grave.empty() ? "" : "; ", note.code, note.text);
   if (!grave.empty())

@@ -1,5 +1,5 @@
-// Implements asserts and prints of warps. A print is as on a GPU: the first warp writes a line with all values, of tiles
-// their types; then each warp writes a line for each element that it owns.
+// Implements asserts and prints of warps. A print is as on a GPU: the first warp writes a line with all values, of
+// tiles their types; then each warp writes a line for each element that it owns.
 #include <fmt/format.h>
 
 #include "ir/text.hpp"
@@ -51,8 +51,7 @@ Progress perform(WarpProgram& warp, Op const& op, PrintOp const& attributes) {
         continue;
       }
       Value const& value = warp.value(*operand);
-      with_storage(value.storage(),
-                   [&]<class T>(std::type_identity<T>) { line.add(printed(*value.data<T>())); });
+      with_storage(value.storage(), [&]<class T>(std::type_identity<T>) { line.add(printed(*value.data<T>())); });
     }
     line.write();
   }

@@ -27,7 +27,7 @@ struct Options {
   /// at once. Accesses of CTAs of different batches are not compared. A multiple of the cluster.
   int batch = 0;
   Precision precision = Precision::exact;
-  bool print = true;         ///< device_print writes to standard output
+  bool print = true;        ///< device_print writes to standard output
   bool same_values = true;  ///< sweeps compare what schedules leave in the tensors; false for sums in any order
   std::uint64_t max_steps = 20'000'000;
   std::uint32_t max_reports = 16;

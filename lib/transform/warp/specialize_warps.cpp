@@ -76,7 +76,8 @@ class Specialization {
       if (op.info().has(ir::terminator)) break;
       if (behind)
         region.push_back(&op);
-      else if (makes_tile(op) || op.is<ir::WarpIndexOp>() || analysis::effects_of(op).reports || reads_any_of(op, consumed))
+      else if (makes_tile(op) || op.is<ir::WarpIndexOp>() || analysis::effects_of(op).reports ||
+               reads_any_of(op, consumed))
         moving.push_back(&op), consumed.insert(&op);
       behind = behind || &op == last;
     }

@@ -1,0 +1,9 @@
+// Tests the bitwise contract of pairwise sums on the host and in both simulators.
+#include "support/pairwise_kernels.hpp"
+
+using namespace tegula;
+using namespace tegula::test;
+
+TEST_CASE("pairwise sums have the bits of their tree, whatever the tile, the stages and the executor", "[N8]") {
+  for (Executor const on : executors_without_device) check_pairwise_sums(on);
+}
