@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "layout/shared_access.hpp"
+#include "layout/shared_layouts.hpp"
 #include "target/wgmma_operand.hpp"
 #include "transform/warp/specialize_warps.hpp"
 
@@ -31,14 +32,15 @@ Finding path_of(Value const& tile) {
     Op const& op = *at->defining_op();
     if (op.is<ir::LoadOp>() && !op.as<ir::LoadOp>().by_pointer.empty())
       return Finding(finding::rhs_by_pointer, op.as<ir::LoadOp>().by_pointer.view());
-    if (op.block_count() > 0) break;
+    if (op.block_count() > 0 || op.is<ir::SharedLoadOp>()) break;
   }
   bool const handed = at->defining_op() == nullptr || at->defining_op()->block_count() > 0;
   return Finding(handed ? finding::rhs_handed : finding::rhs_computed);
 }
 
-/// Explains why no wgmma takes this product, whatever the number of warps. Empty: one does.
-Finding no_wgmma_of(Op const& dot) {
+/// Explains why no wgmma takes this product, whatever the number of warps. Empty: one does. The right operand lies
+/// where it was copied, or in this layout.
+Finding no_wgmma_of(Op const& dot, Layout const* stored_right = nullptr) {
   Type const& a = dot.lhs()->type();
   std::int64_t const columns = dot.rhs()->type().shape()[1];
   if (Finding why = no_tensor_core(dot); !why.empty()) return why;
@@ -46,8 +48,10 @@ Finding no_wgmma_of(Op const& dot) {
   if (a.shape()[0] % isa::wgmma.rows != 0) return Finding(finding::rows, a.shape()[0]);
   Finding why;
   FetchedOperand const left = fetched_operand(*dot.lhs()), right = fetched_operand(*dot.rhs());
-  if (right.view == nullptr) return path_of(*dot.rhs());
-  Type const rhs = view_type(right);
+  if (right.view == nullptr && stored_right == nullptr) return path_of(*dot.rhs());
+  Type const rhs = stored_right == nullptr
+                       ? view_type(right)
+                       : Type::shared(dot.rhs()->type().element(), dot.rhs()->type().shape(), stored_right);
   if (!target::wgmma_operand(rhs.shape(), *rhs.layout(), bytes(rhs.element()), target::WgmmaRole::b, why)) return why;
   if (left.view == nullptr) return {};
   Type const lhs = view_type(left);
@@ -131,6 +135,20 @@ Finding no_wgmma(Op const& dot, int warps) {
       layout::wgmma_a_layout(a.shape(), bytes(a.element()), warps, ignored) == nullptr)
     return Finding(finding::left_layout, layout::shape_text(a.shape()), bytes(a.element()), warps);
   return {};
+}
+
+Layout const* stored_right_layout(Op const& dot) {
+  Type const& tile = dot.rhs()->type();
+  int const size = bytes(tile.element());
+  if (size != 2 || fetched_operand(*dot.rhs()).view != nullptr) return nullptr;
+  std::string const path = path_of(*dot.rhs()).data();
+  if (path != Finding(finding::rhs_computed).data() && path != Finding(finding::rhs_handed).data()) return nullptr;
+  std::string ignored;
+  for (int const swizzle : {128, 64, 32, 16})
+    if (Layout const* const layout = layout::swizzled_layout(tile.shape(), size, swizzle, ignored);
+        layout != nullptr && no_wgmma_of(dot, layout).empty())
+      return layout;
+  return nullptr;
 }
 
 DotGrid warp_grid(Op const& dot, int warps) {

@@ -11,6 +11,8 @@
 #include "transform/simplify/carried.hpp"
 #include "transform/tile/dot_paths.hpp"
 #include "transform/tile/fetches.hpp"
+#include "layout/shared_layouts.hpp"
+#include "transform/barrier/ring_lifetimes.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -22,10 +24,15 @@ using ir::Type;
 using ir::Value;
 using layout::Layout;
 
+constexpr std::int64_t widest_swizzle_alignment = layout::swizzle_alignment(128);
+
 /// The carried value to which a product adds that stays open from one iteration to the next. Registers of a left
 /// operand would have to live as long: none then.
+/// A right operand in a buffer of its own is written again in the next iteration: none then either.
 std::optional<Carry> open_carry(Op const& dot) {
   if (fetched_operand(*dot.lhs()).view == nullptr) return std::nullopt;
+  if (Value const* const right = fetched_operand(*dot.rhs()).view; right->defined_by<ir::SharedAllocOp>() != nullptr)
+    return std::nullopt;
   return own_carry(dot, *dot.in<ir::DotOp>("accumulator"));
 }
 
@@ -46,6 +53,8 @@ class Schedule {
       if (op.is<ir::DotOp>()) dots_.push_back(&op);
     });
     if (dots_.empty()) return false;
+    int const asked = function_.warps != 0 ? function_.warps : context_.options.warps;
+    if (asked % context_.target.warps_per_group == 0) store_right_operands();
     if (function_.warps == 0)
       function_.warps =
           context_.options.warps != 0 ? context_.options.warps : warps_for_products(dots_, context_.target);
@@ -68,6 +77,18 @@ class Schedule {
   }
 
  private:
+  /// Stores computed right operands to where wgmma reads them, as long as shared memory holds them beside the rings.
+  void store_right_operands() {
+    for (Op* dot : dots_) {
+      Layout const* const layout = stored_right_layout(*dot);
+      std::int64_t const size = dot->rhs()->type().elements() * bytes(dot->rhs()->type().element());
+      if (layout == nullptr || min_bytes_of_rings(function_) + bytes_beside_rings(function_) + size >
+                                   static_cast<std::int64_t>(context_.target.shared))
+        continue;
+      dot->set_operand(1, stored_operand(*dot, dot->rhs(), layout, widest_swizzle_alignment));
+    }
+  }
+
   /// The operand as wgmma takes it.
   Value* operand_of(ir::Builder& builder, Value* tile) {
     FetchedOperand const source = fetched_operand(*tile);
