@@ -16,12 +16,11 @@ inline constexpr auto doubled = kernel("doubled", [](in<float, 1> x, out<float, 
   store(y, shape<64>, load(x, shape<64>, g[0]) * 2, g[0]);
 });
 
-/// Defines a product of f32, which no tensor core computes in full.
-inline constexpr auto squares = kernel("squares", [](in<float, 2> x, out<float, 2> y) {
-  auto at = grid_over(y, shape<16, 16>);
-  tile a = load(x, shape<16, 16>, at[0], 0);
-  tile b = load(x, shape<16, 16>, 0, at[1]);
-  store(y, shape<16, 16>, dot(a, b, zeros<float>(shape<16, 16>)), at[0], at[1]);
+/// Defines a kernel whose tile fills the registers of a multiprocessor four times.
+inline constexpr auto wide = kernel("wide", [](in<float, 2> x, out<float, 2> y) {
+  auto at = grid_over(y, shape<256, 1024>);
+  tile v = load(x, shape<256, 1024>, at[0], at[1]);
+  store(y, shape<256, 1024>, v / sum(v, axis<1>), at[0], at[1]);
 });
 
 /// Defines a kernel whose rings need twice the shared memory of a multiprocessor.
@@ -62,15 +61,17 @@ TEST_CASE("a simulation reports tiles or warps, the passes and the arithmetic") 
 
 TEST_CASE("warps of a kernel that the GPU refuses are an error with the compiler's reason, not tiles") {
   FreshCaches const fresh(support::CacheMode::off);
-  std::vector<float> const x(16 * 16, 0.5f);
-  std::vector<float> y(16 * 16, -1);
-  auto const by_warps = [&] { simulate(squares, view(x.data(), 16, 16), view(y.data(), 16, 16), schedule::seed(7)); };
+  std::vector<float> const x(256 * 1024, 0.5f);
+  std::vector<float> y(256 * 1024, -1);
+  auto const by_warps = [&] {
+    simulate(wide, view(x.data(), 256, 1024), view(y.data(), 256, 1024), schedule::seed(7));
+  };
   CHECK_THROWS_WITH(by_warps(),
-                    ContainsSubstring("squares: the kernel cannot run on sm_90a, so its warps cannot be simulated: ") &&
-                        ContainsSubstring("product") && ContainsSubstring("without a schedule"));
-  CHECK(y == std::vector<float>(16 * 16, -1));
-  CHECK(simulate(squares, view(x.data(), 16, 16), view(y.data(), 16, 16)).executor == simulation::Executor::tiles);
-  CHECK(y[17] == 4);
+                    ContainsSubstring("wide: the kernel cannot run on sm_90a, so its warps cannot be simulated: ") &&
+                        ContainsSubstring("registers") && ContainsSubstring("without a schedule"));
+  CHECK(y[17] == -1);
+  CHECK(simulate(wide, view(x.data(), 256, 1024), view(y.data(), 256, 1024)).executor == simulation::Executor::tiles);
+  CHECK(y[17] == 1.0f / 1024);
 
   std::vector<bf16> const a(128 * 256, bf16(1)), b(256 * 256, bf16(1));
   std::vector<float> c(128 * 256, -1);
@@ -84,7 +85,7 @@ TEST_CASE("warps of a kernel that the GPU refuses are an error with the compiler
   options.simulate = true;
   options.simulate_schedule = "seed:1";
   support::ScopedOptions const scope(options);
-  CHECK_THROWS_AS(launch(host_stream(), squares, view(x.data(), 16, 16), view(y.data(), 16, 16)), UserError);
+  CHECK_THROWS_AS(launch(host_stream(), wide, view(x.data(), 256, 1024), view(y.data(), 256, 1024)), UserError);
 }
 
 TEST_CASE("a tensor with an axis longer than TMA's coordinates runs by pointers") {
