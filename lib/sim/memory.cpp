@@ -23,7 +23,7 @@ class Box {
         tensor_number_(agent.tensor(*op.in("tensor"))),
         tensor_(agent.launch().arguments()[static_cast<std::size_t>(tensor_number_)].tensor),
         tile_(tile),
-        part_(part.empty() ? tile.shape() : part) {
+        part_(part) {
     // Offsets so far out that sums would overflow are outside all the same.
     constexpr std::int64_t far = std::int64_t{1} << 61;
     for (ir::Value const* offset : op.all("offsets")) offsets_.push_back(std::clamp(agent.index(*offset), -far, far));

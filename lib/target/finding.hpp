@@ -31,6 +31,7 @@ class Finding {
 
   /// Nothing was found.
   [[nodiscard]] bool empty() const { return kind_ == nullptr; }
+  [[nodiscard]] bool is(FindingKind const& kind) const { return kind_ == &kind; }
   [[nodiscard]] std::string data() const;
   [[nodiscard]] TmaRule const* rule() const { return kind_ == nullptr ? nullptr : kind_->rule; }
   /// What was found, with its values.

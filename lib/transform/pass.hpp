@@ -28,9 +28,9 @@ inline PassResult& operator|=(PassResult& a, PassResult b) { return a = a | b; }
 /// Holds the bytes of shared memory that rings give up so that the rest of a CTA fits. If allocate-shared-memory lacks
 /// some, the pipeline goes back to circular-buffer, which takes fewer stages.
 struct RingSavings {
-  std::int64_t asked = 0;     ///< bytes by which the rings are smaller than their loops ask for
-  std::int64_t possible = 0;  ///< bytes that the rings can still give up, stated by circular-buffer
-  std::int64_t missing = 0;   ///< bytes that a CTA lacks, stated by allocate-shared-memory
+  std::int64_t asked = 0;    ///< bytes by which the rings are smaller than their loops ask for
+  bool more = false;         ///< the rings can give up more, stated by circular-buffer
+  std::int64_t missing = 0;  ///< bytes that a CTA lacks, stated by allocate-shared-memory
 };
 
 /// Holds everything that a pass may ask for. An error among the diagnostics ends the pipeline. It is the user's (a

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "analysis/call_graph.hpp"
@@ -57,9 +58,8 @@ class Run {
     ir::Module before = module_.clone();  // a pass that fails leaves a module half-done; the replay starts here
     auto const start = std::chrono::steady_clock::now();
     bool changed = false;
-    std::int64_t const possible = std::exchange(savings_.possible, 0);
     try {
-      changed = apply(pass, possible);
+      changed = apply(pass);
       if (environment_.verify_each) check(pass);
     } catch (UserError const&) {
       throw;
@@ -70,10 +70,7 @@ class Run {
       throw InternalError(fmt::format("pass {}: {}{}", pass.name, error.what(),
                                       file.empty() ? "" : "\n  note: tegula_opt --replay " + file));
     }
-    if (savings_.possible > 0)
-      with_savings_ = {at, std::move(before)};
-    else
-      savings_.possible = possible;
+    if (std::exchange(savings_.more, false)) saving_.emplace(at, std::move(before));
     times_.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
     if (dump_.wants(DumpItem::What::ir_after, pass.name))
       dump_.write_pass(number, pass.name, ir::print(module_, {true}), changed);
@@ -83,16 +80,16 @@ class Run {
 
   /// Goes back to the pass that can save shared memory; gives the place before it.
   std::size_t go_back() {
+    auto [at, before] = *std::exchange(saving_, std::nullopt);
     savings_.asked += std::exchange(savings_.missing, 0);
-    savings_.possible = 0;
-    module_ = std::move(with_savings_.module);
+    module_ = std::move(before);
     cache_.clear();
-    times_.resize(with_savings_.pass);
-    return with_savings_.pass - 1;
+    times_.resize(at);
+    return at - 1;
   }
 
-  /// Runs a pass. If it lacks shared memory and `possible` bytes can still be saved, its errors are dropped.
-  bool apply(PassInfo const& pass, std::int64_t possible) {
+  /// Runs a pass. If it lacks shared memory that can be saved, its errors are dropped.
+  bool apply(PassInfo const& pass) {
     support::Diagnostics diagnostics;
     PassContext context{options_, target_, diagnostics, savings_};
     PassResult result = PassResult::unchanged;
@@ -106,7 +103,7 @@ class Run {
         result |= here;
       }
     }
-    if (savings_.missing > 0 && possible > 0) return true;
+    if (savings_.missing > 0 && saving_) return true;
     savings_.missing = 0;
     support::throw_user_error(diagnostics);
     return result == PassResult::changed;
@@ -160,11 +157,8 @@ class Run {
   AnalysisCache cache_;
   std::vector<double> times_;
   RingSavings savings_;
-  /// The last pass that left possible savings, and the module before it.
-  struct {
-    std::size_t pass = 0;
-    ir::Module module;
-  } with_savings_;
+  /// The pass that can save shared memory, and the module before it.
+  std::optional<std::pair<std::size_t, ir::Module>> saving_;
 };
 
 }  // namespace

@@ -260,7 +260,7 @@ class Rings {
     return found;
   }
 
-  /// Takes stages until the bytes are saved that the rest of the CTA lacks, and states how many more could be saved.
+  /// Takes stages until the bytes are saved that the rest of the CTA lacks, and states whether more could be.
   void save_stages() {
     std::int64_t saved = 0;
     for (Ring* ring = deepest(); ring != nullptr && saved < context_.savings.asked; ring = deepest()) {
@@ -269,10 +269,7 @@ class Rings {
       --ring->stages;
       saved += ring->stage_bytes;
     }
-    if (saved < context_.savings.asked) return;
-    for (Home const& home : homes_)
-      for (Ring const& ring : home.rings)
-        if (!ring.exact()) context_.savings.possible += (ring.stages - 1) * ring.stage_bytes;
+    context_.savings.more = saved >= context_.savings.asked && deepest() != nullptr;
   }
 
   /// Chooses as many stages as asked for, but no more than the only loop that fills them has iterations, where that is

@@ -22,22 +22,21 @@ using layout::Layout;
 using target::Finding;
 namespace finding = target::finding;
 
-/// An operand of a product is made of this value, by ops that a product can look through or that keep it in registers.
-bool feeds_product(Value const& value) {
-  return std::any_of(value.uses().begin(), value.uses().end(), [](ir::Use const& use) {
+/// An operand of such a product is made of this value, by ops that a product can look through or that keep it in
+/// registers.
+template <class Wanted>
+bool feeds(Value const& value, Wanted const& wanted) {
+  return std::any_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
     Op const& user = *use.user;
-    if (user.is<ir::DotOp>()) return !use.is<ir::DotOp>("accumulator");
-    return (user.is<ir::TransOp>() || user.is<ir::CastOp>()) && feeds_product(*user.result());
+    if (user.is<ir::DotOp>()) return !use.is<ir::DotOp>("accumulator") && wanted(user);
+    return (user.is<ir::TransOp>() || user.is<ir::CastOp>()) && feeds(*user.result(), wanted);
   });
 }
-
-/// A product of tensor cores reads this value, or one that feeds_product finds made of it.
+bool feeds_product(Value const& value) {
+  return feeds(value, [](Op const&) { return true; });
+}
 bool feeds_tensor_cores(Value const& value) {
-  return std::any_of(value.uses().begin(), value.uses().end(), [](ir::Use const& use) {
-    Op const& user = *use.user;
-    if (user.is<ir::DotOp>()) return !use.is<ir::DotOp>("accumulator") && no_tensor_core(user).empty();
-    return (user.is<ir::TransOp>() || user.is<ir::CastOp>()) && feeds_tensor_cores(*user.result());
-  });
+  return feeds(value, [](Op const& dot) { return no_tensor_core(dot).empty(); });
 }
 
 bool in_staged_loop(Op const& op) {

@@ -141,8 +141,8 @@ Layout const* stored_right_layout(Op const& dot) {
   Type const& tile = dot.rhs()->type();
   int const size = bytes(tile.element());
   if (size != 2 || fetched_operand(*dot.rhs()).view != nullptr) return nullptr;
-  std::string const path = path_of(*dot.rhs()).data();
-  if (path != Finding(finding::rhs_computed).data() && path != Finding(finding::rhs_handed).data()) return nullptr;
+  Finding const path = path_of(*dot.rhs());
+  if (!path.is(finding::rhs_computed) && !path.is(finding::rhs_handed)) return nullptr;
   std::string ignored;
   for (int const swizzle : {128, 64, 32, 16})
     if (Layout const* const layout = layout::swizzled_layout(tile.shape(), size, swizzle, ignored);

@@ -77,21 +77,15 @@ class Padding {
   bool run() {
     find();
     if (extents_.empty()) return false;
-    std::vector<std::pair<Op*, Extents>> accesses;  // with the shapes that they have now
+    std::vector<std::pair<Op*, Extents>> limited;  // with the shapes that they have now
     ir::walk(function_, [&](Op& op) {
-      if (Value const* const tile = accessed(op); tile != nullptr && pads(tile->type()))
-        accesses.emplace_back(&op, tile->type().shape());
+      if (Value const* const tile = limited_tile(op); tile != nullptr && pads(tile->type()))
+        limited.emplace_back(&op, tile->type().shape());
     });
-    std::vector<std::pair<Op*, Extents>> masked;
     ir::walk(function_, [&](Op& op) {
-      bool const along = op.is<ir::ReduceOp>() || op.is<ir::ScanOp>();
-      if (along && pads(op.operand()->type())) masked.emplace_back(&op, op.operand()->type().shape());
+      each_tile(op, [&](Value& value) { value.set_type(value.type().with_shape(padded_shape(value.type().shape()))); });
     });
-    std::set<Value*> values;
-    ir::walk(function_, [&](Op& op) { each_tile(op, [&](Value& value) { values.insert(&value); }); });
-    for (Value* value : values) value->set_type(value->type().with_shape(padded_shape(value->type().shape())));
-    for (auto& [op, part] : accesses) limit(*op, part);
-    for (auto& [op, part] : masked) mask_operand(*op, part);
+    for (auto& [op, part] : limited) limit(*op, part);
     return true;
   }
 
@@ -128,12 +122,13 @@ class Padding {
   }
   [[nodiscard]] bool pads(Type const& tile) const { return padded_shape(tile.shape()) != tile.shape(); }
 
-  /// Gives the tile that an access to global memory reads, writes or holds old elements of; null: the op is none.
-  static Value* accessed(Op& op) {
+  /// Gives the tile of which an op may use the part alone: what it reads from or writes to global memory, or reduces.
+  /// Null: it uses none, or each element for itself.
+  static Value* limited_tile(Op& op) {
     if (op.is<ir::LoadOp>() || op.is<ir::GatherOp>()) return op.result()->type().is_tile() ? op.result() : nullptr;
-    bool const writes =
-        op.is<ir::StoreOp>() || op.is<ir::ScatterOp>() || op.is<ir::AtomicUpdateOp>() || op.is<ir::CompareExchangeOp>();
-    return writes && op.in("tile")->type().is_tile() ? op.in("tile") : nullptr;
+    bool const uses = op.is<ir::StoreOp>() || op.is<ir::ScatterOp>() || op.is<ir::AtomicUpdateOp>() ||
+                      op.is<ir::CompareExchangeOp>() || op.is<ir::ReduceOp>() || op.is<ir::ScanOp>();
+    return uses && op.in("tile")->type().is_tile() ? op.in("tile") : nullptr;
   }
 
   static void limit(Op& op, Extents const& part) {
@@ -141,6 +136,10 @@ class Padding {
       if (load->part.empty()) load->part = part;
     } else if (auto* const store = op.dyn<ir::StoreOp>()) {
       if (store->part.empty()) store->part = part;
+    } else if (auto const* const reduce = op.dyn<ir::ReduceOp>()) {
+      mask_operand(op, static_cast<int>(reduce->axis), reduce->combine, part);
+    } else if (auto const* const scan = op.dyn<ir::ScanOp>()) {
+      mask_operand(op, static_cast<int>(scan->axis), scan->combine, part);
     } else {
       // Indices behind the part are outside every tensor.
       for (int i = op.position("indices"); i < op.operand_count(); ++i)
@@ -156,18 +155,15 @@ class Padding {
   }
 
   /// Puts the neutral element behind the part along the axis.
-  static void mask_operand(Op& op, Extents const& part) {
-    bool const reduces = op.is<ir::ReduceOp>();
-    std::int64_t const axis = reduces ? op.as<ir::ReduceOp>().axis : op.as<ir::ScanOp>().axis;
-    ir::Combine const combine = reduces ? op.as<ir::ReduceOp>().combine : op.as<ir::ScanOp>().combine;
-    Value* const tile = op.operand();
+  static void mask_operand(Op& op, int axis, ir::Combine combine, Extents const& part) {
+    Value* const tile = op.in("tile");
     Extents along = tile->type().shape();
-    along[static_cast<int>(axis)] = part[static_cast<int>(axis)];
+    along[axis] = part[axis];
     if (along == tile->type().shape()) return;
     ir::Builder builder = ir::Builder::before(op);
     builder.set_where(op.where());
     Value* const neutral = builder.constant(ir::neutral(combine, tile->type().element()), tile->type());
-    op.set_operand(0, inside_or(builder, tile, along, neutral));
+    op.set_operand(op.position("tile"), inside_or(builder, tile, along, neutral));
   }
 
   /// Selects the value inside the part, and the other behind it.

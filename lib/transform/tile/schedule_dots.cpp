@@ -6,13 +6,13 @@
 #include "ir/builder.hpp"
 #include "ir/constant_of.hpp"
 #include "layout/fragment_layouts.hpp"
+#include "layout/shared_layouts.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
+#include "transform/barrier/ring_lifetimes.hpp"
 #include "transform/simplify/carried.hpp"
 #include "transform/tile/dot_paths.hpp"
 #include "transform/tile/fetches.hpp"
-#include "layout/shared_layouts.hpp"
-#include "transform/barrier/ring_lifetimes.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -85,7 +85,7 @@ class Schedule {
       if (layout == nullptr || min_bytes_of_rings(function_) + bytes_beside_rings(function_) + size >
                                    static_cast<std::int64_t>(context_.target.shared))
         continue;
-      dot->set_operand(1, stored_operand(*dot, dot->rhs(), layout, widest_swizzle_alignment));
+      dot->set_operand(dot->position("rhs"), stored_operand(*dot, dot->rhs(), layout, widest_swizzle_alignment));
     }
   }
 

@@ -199,8 +199,8 @@ class Assignment {
     TensorFacts const& facts = function_.parameter_attributes()[static_cast<std::size_t>(tensor.index())].facts;
     if (tile.rank() == 0 || !facts.unit_inner_stride || !facts.aligned_16) return 1;
     Extents const& part = op.is<ir::LoadOp>() ? op.as<ir::LoadOp>().part : op.as<ir::StoreOp>().part;
-    std::int64_t const whole = part.empty() ? access_bytes : power_of_two_part(part.back());
-    std::int64_t const max = std::min<std::int64_t>(access_bytes / bytes(tile.element()), whole);
+    std::int64_t max = access_bytes / bytes(tile.element());
+    if (!part.empty()) max = std::min(max, power_of_two_part(part.back()));
     std::int64_t const divisor = facts_.divisor(*op.all("offsets").back());
     return divisor == 0 ? max : std::min(max, power_of_two_part(divisor));
   }
