@@ -11,6 +11,43 @@ namespace samples {
 
 using namespace tegula;
 
+inline constexpr int search = 5;               // pixels on each side that are averaged
+inline constexpr int patch = 2;                // pixels on each side of one that say what it looks like
+inline constexpr int margin = search + patch;  // pixels that the denoiser reads beyond the picture
+
+/// Averages each pixel with those around it whose patches look alike (non-local means): flat parts lose their noise,
+/// edges stay. A pixel's weight is exp(min(noise - distance, 0) * falloff), where the distance sums the squares of all
+/// differences between the two patches. `x` has a margin on each side, so that no patch leaves it.
+template <int channels, int BH, int BW>
+inline constexpr auto denoise = kernel("denoise", [](in<float, 3> x, out<float, 3> y, arg<float> noise,
+                                                     arg<float> falloff) {
+  require(y.extent(0) == channels, "denoise: the kernel is made for another number of channels");
+  require(x.extent(1) == y.extent(1) + 2 * margin, "denoise: the picture needs its margin");
+  require(x.extent(2) == y.extent(2) + 2 * margin, "denoise: the picture needs its margin");
+  constexpr auto tile_shape = shape<channels, BH, BW>;
+  constexpr int side = 2 * search + 1;
+  auto g = grid_over(y, tile_shape);
+  auto pixels = [&](auto down, auto right) {  // this block's, moved
+    return load(x, tile_shape, g[0], elem(g[1] * BH + margin + down), elem(g[2] * BW + margin + right));
+  };
+  auto [total, weights] =
+      loop(side * side, carry(zeros<float>(tile_shape), zeros<float>(shape<1, BH, BW>)), [&](auto n, auto t, auto w) {
+        auto down = n / side - search;
+        auto right = n % side - search;
+        tile squares = loop(range(-patch, patch + 1), zeros<float>(tile_shape), [&](auto i, auto before) {
+          tile sums = before;
+          for (int j = -patch; j <= patch; ++j) {
+            tile d = pixels(i, j) - pixels(down + i, right + j);
+            sums = sums + d * d;
+          }
+          return sums;
+        });
+        tile weight = exp(min(noise - sum(squares, axis<0>), 0) * falloff);
+        return carry(t + pixels(down, right) * weight, w + weight);
+      });
+  store(y, tile_shape, total / weights, g[0], g[1], g[2]);
+});
+
 inline constexpr int radius = 4;
 using Weights = std::array<float, radius + 1>;  // of distance 0 to radius
 

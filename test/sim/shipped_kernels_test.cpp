@@ -101,6 +101,19 @@ TEST_CASE("the attention sample's kernel gives the same on host, as tiles and wa
   });
 }
 
+TEST_CASE("the image sample's denoiser gives the same on host, as tiles and warp by warp", "[sim][F27]") {
+  constexpr auto border = std::int64_t{2} * samples::margin;
+  auto const denoise = [&](auto const& kernel, std::int64_t channels, std::int64_t height, std::int64_t width) {
+    auto const pixels = samples::random_values<float>(channels * (height + border) * (width + border));
+    check<float>(static_cast<std::size_t>(channels * height * width), 1, 1e-5, [&](auto const& go, float* y) {
+      go(kernel, view(pixels.data(), channels, height + border, width + border), view(y, channels, height, width), 20.F,
+         0.02F);
+    });
+  };
+  denoise(samples::denoise<1, 8, 64>, 1, 19, 66);
+  denoise(samples::denoise<3, 8, 64>, 3, 11, 66);
+}
+
 TEST_CASE("the image sample's kernels give the same on host, as tiles and warp by warp", "[sim][F27]") {
   std::int64_t const channels = 3, height = 40, width = 150;
   auto const pixels = samples::random_values<float>(channels * height * width);
