@@ -40,7 +40,7 @@ constexpr auto int4_product = kernel("int4_product", [](in<bf16, 2> x, in<std::i
 
 int main() {
   return samples::guarded("12_int4_product", [] {
-    std::int64_t const rows = 200, depth = 1024, columns = 1000, half = depth / 2, groups = depth / group;
+    std::int64_t const rows = 200, depth = 1024, columns = 1008, half = depth / 2, groups = depth / group;
     device const where = device::best();
     stream const order(where);
     auto const x = samples::random_values<bf16>(rows * depth);
