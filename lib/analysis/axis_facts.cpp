@@ -315,6 +315,10 @@ class Solver {
         return trans(op);
       case ir::OpKind::ConvertLayoutOp:
         return get(*op.operand());
+      case ir::OpKind::ReshapeOp:
+      case ir::OpKind::ConcatenateOp:
+      case ir::OpKind::ExtractOp:
+        return regrouped(op);
       case ir::OpKind::AddOp:
         return add(op, false);
       case ir::OpKind::SubOp:
@@ -380,6 +384,23 @@ class Solver {
     auto const& permutation = op.as<ir::TransOp>().permutation;
     for (int i = 0; i < permutation.size(); ++i)
       result.axes[static_cast<std::size_t>(i)] = from.axes[static_cast<std::size_t>(permutation[i])];
+    return result;
+  }
+
+  /// Keeps the range and the divisor of all elements; runs along axes are not followed.
+  ValueFacts regrouped(Op const& op) const {
+    ValueFacts result = unknown(op.result()->type());
+    ValueFacts const first = get(*op.operand(0));
+    result.min = first.min;
+    result.max = first.max;
+    std::int64_t divisor = first.divisor();
+    for (int i = 1; i < op.operand_count(); ++i) {
+      ValueFacts const other = get(*op.operand(i));
+      result.min = std::min(result.min, other.min);
+      result.max = std::max(result.max, other.max);
+      divisor = gcd(divisor, other.divisor());
+    }
+    for (AxisFact& fact : result.axes) fact.divisibility = divisor;
     return result;
   }
 

@@ -85,7 +85,7 @@ std::optional<CoordinateSum> CoordinateSums::computed(Value& value) const {
   if (op->is<ir::ConstantOp>()) return number(ir::to_int(op->as<ir::ConstantOp>().value));
   if (op->is<ir::IotaOp>()) return CoordinateSum{0, value.type().shape()[op->as<ir::IotaOp>().axis] - 1, 0, {}};
   bool const widens = op->is<ir::CastOp>() && bytes(element) >= bytes(op->operand()->type().element());
-  if (op->info().has(ir::rearranges) || widens) return sums_.at(*op->operand());
+  if ((op->info().has(ir::rearranges) && op->operand_count() == 1) || widens) return sums_.at(*op->operand());
   std::optional<CoordinateSum> result;
   if (op->is<ir::AddOp>() || op->is<ir::SubOp>()) {
     auto const &left = sums_.at(*op->lhs()), &right = sums_.at(*op->rhs());

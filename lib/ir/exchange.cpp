@@ -5,6 +5,7 @@
 #include <set>
 
 #include "layout/conversion.hpp"
+#include "layout/parts.hpp"
 
 namespace tegula::ir {
 namespace {
@@ -102,6 +103,9 @@ std::optional<std::vector<ReductionStep>> reduction_steps(layout::Layout const& 
   return steps;
 }
 
+namespace {
+
+/// Gives the strides of a tile as a conversion writes it; rows are padded against bank conflicts.
 ScratchTile scratch_tile(Extents const& shape, Element element) {
   // A row that is a multiple of the 128 bytes of all banks gets 16 bytes more, so that columns use different banks.
   int const rank = shape.size();
@@ -116,6 +120,33 @@ ScratchTile scratch_tile(Extents const& shape, Element element) {
   for (std::int64_t value : strides) result.strides.push_back(value);
   result.elements = stride;
   return result;
+}
+
+ScratchTile dense_tile(Extents const& shape) {
+  ScratchTile result{shape, shape.product()};
+  std::int64_t stride = 1;
+  for (int axis = shape.size(); axis-- > 0; stride *= shape[axis]) result.strides[axis] = stride;
+  return result;
+}
+
+}  // namespace
+
+ScratchTiles scratch_tiles(Op const& op) {
+  Type const& from = op.operand()->type();
+  if (op.is<ReshapeOp>()) return {dense_tile(from.shape()), dense_tile(op.result()->type().shape()), 0};
+  ScratchTile const tile = scratch_tile(from.shape(), from.element());
+  std::int64_t first = 0;
+  if (op.is<ExtractOp>())
+    for (int axis = 0; axis < from.rank(); ++axis) first += op.as<ExtractOp>().offsets[axis] * tile.strides[axis];
+  return {tile, tile, first};
+}
+
+std::vector<int> kept_registers(Op const& op) {
+  layout::Layout const &from = *op.operand()->type().layout(), &to = *op.result()->type().layout();
+  if (op.is<ExtractOp>()) return layout::registers_of_part(from, to, op.as<ExtractOp>().offsets);
+  if (!op.is<ReshapeOp>()) return to.registers_from(from);
+  layout::Layout const* const seen = from.reshaped(op.result()->type().shape());
+  return seen == nullptr ? std::vector<int>() : to.registers_from(*seen);
 }
 
 std::int64_t scratch_bytes(Op const& op) {
@@ -137,6 +168,8 @@ std::int64_t scratch_bytes(Op const& op) {
     if (layout::conversion(*from.layout(), *to.layout()).kind != layout::ConversionKind::shared) return 0;
     return scratch_tile(from.shape(), from.element()).elements * bytes(from.element());
   }
+  if (op.is<ReshapeOp>() || op.is<ExtractOp>())
+    return kept_registers(op).empty() ? scratch_tiles(op).written.elements * bytes(op.result()->type().element()) : 0;
   return 0;
 }
 
@@ -144,6 +177,8 @@ std::int64_t* scratch_attribute(Op& op) {
   if (auto* reduce = op.dyn<ReduceOp>()) return &reduce->scratch;
   if (auto* scan = op.dyn<ScanOp>()) return &scan->scratch;
   if (auto* convert = op.dyn<ConvertLayoutOp>()) return &convert->scratch;
+  if (auto* reshape = op.dyn<ReshapeOp>()) return &reshape->scratch;
+  if (auto* extract = op.dyn<ExtractOp>()) return &extract->scratch;
   return nullptr;
 }
 std::int64_t const* scratch_attribute(Op const& op) { return scratch_attribute(const_cast<Op&>(op)); }

@@ -48,13 +48,21 @@ constexpr Element accumulator_of(Element element) {
   return element == Element::f16 || element == Element::bf16 ? Element::f32 : element;
 }
 
-/// Gives the strides, in elements, of a tile as a conversion writes it to shared memory; rows are padded against bank
-/// conflicts.
+/// Holds the strides, in elements, of a tile in the scratch of an op.
 struct ScratchTile {
   Extents strides;
   std::int64_t elements = 0;
 };
-ScratchTile scratch_tile(Extents const& shape, Element element);
+/// Says where an op writes its operand's elements in its scratch, and reads its result's.
+struct ScratchTiles {
+  ScratchTile written, read;
+  std::int64_t first = 0;  ///< element of the scratch that is the result's first
+};
+/// Gives the tiles of a conversion, a reshape or an extract.
+ScratchTiles scratch_tiles(Op const& op);
+/// Finds, for each register of the result, the operand's register that has its element in the same thread. Empty: such
+/// an op exchanges elements between threads.
+std::vector<int> kept_registers(Op const& op);
 
 /// Gives the bytes of a buffer in shared memory: of a shared type that names all of its layout's tile, or of mbarriers.
 std::int64_t buffer_bytes(Type const& type);

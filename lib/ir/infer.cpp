@@ -207,6 +207,45 @@ void apply(Rule& rule, TransOp const& op) {
     rule.result(from.with_shape(shape));
 }
 
+void apply(Rule& rule, ReshapeOp const&) {
+  if (!rule.tile_operand("tile") || !rule.stated_tile()) return;
+  Type const& from = rule.operand("tile");
+  Type const& to = rule.stated[0];
+  rule.require(from.element() == to.element() && from.elements() == to.elements(),
+               rule.says("tile") + " but the result is " + to_string(to) + ": the elements are not the same");
+  rule.result(to);
+}
+
+void apply(Rule& rule, ConcatenateOp const& op) {
+  if (!rule.tile_operand("lhs") || !rule.tile_operand("rhs")) return;
+  Type const& a = rule.operand("lhs");
+  Type const& b = rule.operand("rhs");
+  if (!rule.axis_in(op.axis, a.rank())) return;
+  auto const axis = static_cast<int>(op.axis);
+  Extents shape = a.shape();
+  bool fits = a.element() == b.element() && a.rank() == b.rank();
+  for (int i = 0; fits && i < a.rank(); ++i) fits = i == axis || a.shape()[i] == b.shape()[i];
+  if (!rule.require(fits, rule.says("lhs") + " and " + rule.says("rhs") + ": they may differ along axis " +
+                              std::to_string(axis) + " alone"))
+    return;
+  shape[axis] += b.shape()[axis];
+  if (rule.require(shape.product() <= max_tile_elements, "the result has more than 16777216 elements"))
+    rule.result(Type::tile(a.element(), shape));
+}
+
+void apply(Rule& rule, ExtractOp const& op) {
+  if (!rule.tile_operand("tile") || !rule.stated_tile()) return;
+  Type const& from = rule.operand("tile");
+  Type const& to = rule.stated[0];
+  bool inside = from.element() == to.element() && from.rank() == to.rank() && op.offsets.size() == from.rank();
+  for (int i = 0; inside && i < from.rank(); ++i)
+    inside = op.offsets[i] >= 0 && op.offsets[i] + to.shape()[i] <= from.shape()[i];
+  if (!rule.require(inside, "the result is " + to_string(to) + " at " + list_text(op.offsets) + ", not a box of " +
+                                to_string(from)))
+    return;
+  rule.result(to);
+}
+
 void apply(Rule& rule, ConvertLayoutOp const&) {
   if (!rule.tile_operand("tile") || !rule.stated_tile()) return;
   rule.require(rule.stated[0].with_layout(nullptr) == rule.operand("tile").with_layout(nullptr),

@@ -366,24 +366,6 @@ void apply(Rule& rule, MmaOp const&) {
   rule.result(acc);
 }
 
-// Parts of tiles.
-void apply(Rule& rule, ExtractOp const& op) {
-  if (!rule.tile_operand("tile") || !rule.stated_tile()) return;
-  Type const& from = rule.operand("tile");
-  Type const& to = rule.stated[0];
-  bool inside = from.element() == to.element() && from.rank() == to.rank() && op.offsets.size() == from.rank();
-  for (int i = 0; inside && i < from.rank(); ++i)
-    inside = op.offsets[i] >= 0 && op.offsets[i] + to.shape()[i] <= from.shape()[i];
-  if (!rule.require(inside, "the result is " + to_string(to) + " at " + list_text(op.offsets) + ", not a box of " +
-                                to_string(from)))
-    return;
-  if (!rule.require(from.layout() != nullptr && to.layout() != nullptr, "both tiles need a layout")) return;
-  rule.require(!layout::registers_of_part(*from.layout(), *to.layout(), op.offsets).empty(),
-               to_string(to) + " at " + list_text(op.offsets) + " of " + to_string(from) +
-                   " lies in other threads; convert the layout first");
-  rule.result(to);
-}
-
 // Warps.
 void apply(Rule& rule, WarpSpecializeOp const& op) {
   int const partitions = op.warps.size();

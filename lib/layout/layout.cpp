@@ -172,6 +172,10 @@ Layout const* Layout::get(std::vector<LayoutInput> inputs, std::vector<Dim> outp
 
 Layout const* Layout::get(std::vector<LayoutInput> inputs, int rank) { return get(std::move(inputs), axes(rank)); }
 
+Layout const* Layout::try_get(std::vector<LayoutInput> inputs, int rank) {
+  return intern(std::move(inputs), axes(rank), nullptr);
+}
+
 void Layout::find_free_bits() {
   Elimination elimination;
   int index = 0;

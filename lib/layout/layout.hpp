@@ -77,6 +77,8 @@ class Layout {
   static Layout const* get(std::vector<LayoutInput> inputs, std::vector<Dim> outputs);
   /// Does the same with the axes 0..rank-1 as outputs.
   static Layout const* get(std::vector<LayoutInput> inputs, int rank);
+  /// Does the same; null when the digits do not tile their outputs.
+  static Layout const* try_get(std::vector<LayoutInput> inputs, int rank);
 
   /// Gives each thread `size_per_thread` adjacent elements per axis. Lanes, then warps, then further registers are
   /// distributed over the axes in `order` (fastest first). Lanes and warps beyond the tile replicate. size_per_thread
@@ -156,6 +158,12 @@ class Layout {
   [[nodiscard]] Layout const* squeezed(int axis) const;
   /// Permutes: output i is this layout's output permutation[i].
   [[nodiscard]] Layout const* transposed(Extents const& permutation) const;
+  /// Sees the elements, in row-major order, in another shape; null where no layout says so: an odd factor of an extent
+  /// would lie below a power of two.
+  [[nodiscard]] Layout const* reshaped(Extents const& shape) const;
+  /// Puts `count` tiles of this layout one behind the other along an axis, each thread with its part of all. Registers
+  /// keep the order of the axes, so that adjacent elements stay adjacent.
+  [[nodiscard]] Layout const* repeated(int axis, std::int64_t count) const;
   /// Drops registers that hold the same element as a lower register of the same thread.
   [[nodiscard]] Layout const* without_register_copies() const;
 

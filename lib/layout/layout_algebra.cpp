@@ -177,6 +177,40 @@ Layout const* Layout::times(Layout const& large) const {
   return intern(std::move(result), outputs_, nullptr);
 }
 
+Layout const* Layout::reshaped(Extents const& shape) const {
+  auto const row_major = [](Extents const& of) {
+    Extents order;
+    for (int axis = of.size(); axis-- > 0;) order.push_back(axis);
+    return dense(of, order);
+  };
+  Layout const* const offsets = row_major(shape_)->inverse();
+  Layout const* const linear = offsets == nullptr ? nullptr : offsets->after(*this);
+  Layout const* const result = linear == nullptr ? nullptr : row_major(shape)->after(*linear);
+  return result != nullptr && result->shape_ == shape ? result : nullptr;
+}
+
+Layout const* Layout::repeated(int axis, std::int64_t count) const {
+  std::vector<LayoutInput> result(inputs_);
+  auto registers = std::find_if(result.begin(), result.end(), [](LayoutInput const& in) { return in.dim == Dim::reg; });
+  if (registers == result.end()) registers = result.insert(result.begin(), LayoutInput{Dim::reg, {}, {}});
+  LayoutDigit copies{count, zeros(rank())};
+  copies.stride[axis] = shape_[axis];
+  // The last axis comes first, and its low bits before its high ones.
+  auto const behind = [&](Extents const& a, Extents const& b) {
+    for (int i = 0; i < rank(); ++i)
+      if (a[i] != b[i]) return a[i] > b[i];
+    return false;
+  };
+  for (auto place = registers->bases.begin(); shape_ == atom_ && copies.count % 2 == 0; ++place) {
+    while (place != registers->bases.end() && !behind(*place, copies.stride)) ++place;
+    place = registers->bases.insert(place, copies.stride);
+    copies.count /= 2;
+    copies.stride[axis] *= 2;
+  }
+  registers->digits.push_back(copies);
+  return get(std::move(result), outputs_);
+}
+
 Layout const* Layout::without_register_copies() const {
   std::uint32_t const copies = free_bits(Dim::reg);
   std::vector<LayoutInput> result(inputs_);

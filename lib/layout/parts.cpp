@@ -1,5 +1,6 @@
 #include "layout/parts.hpp"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -31,6 +32,35 @@ Layout const* folded(Layout const& layout, int axis) {
     }
   }
   return Layout::get(std::move(inputs), layout.rank());
+}
+
+Layout const* part_of(Layout const& whole, Extents const& shape, Extents const& offsets) {
+  std::vector<LayoutInput> inputs(whole.inputs().begin(), whole.inputs().end());
+  Extents reached = whole.shape();
+  for (LayoutInput& input : inputs) {
+    if (input.dim != Dim::reg) continue;
+    auto const beyond = [&](Extents const& vector) {
+      for (int axis = 0; axis < shape.size(); ++axis)
+        if (vector[axis] >= shape[axis]) return true;
+      return false;
+    };
+    for (Extents const& base : input.bases)
+      if (beyond(base))
+        for (int axis = 0; axis < shape.size(); ++axis)
+          if (base[axis] >= shape[axis]) reached[axis] = std::min(reached[axis], base[axis]);
+    std::erase_if(input.bases, beyond);
+    for (LayoutDigit& digit : input.digits)
+      for (int axis = 0; axis < shape.size(); ++axis) {
+        std::int64_t const stride = digit.stride[axis];
+        if (stride == 0 || stride * digit.count <= shape[axis]) continue;
+        digit.count = stride >= shape[axis] ? 1 : shape[axis] / stride;
+        reached[axis] = std::min(reached[axis], stride * digit.count);
+      }
+  }
+  if (reached != shape) return nullptr;
+  Layout const* const part = Layout::try_get(std::move(inputs), shape.size());
+  return part != nullptr && part->shape() == shape && !registers_of_part(whole, *part, offsets).empty() ? part
+                                                                                                        : nullptr;
 }
 
 std::vector<int> registers_of_part(Layout const& whole, Layout const& part, Extents const& offsets) {

@@ -12,6 +12,10 @@ namespace tegula::layout {
 /// at once.
 Layout const* folded(Layout const& layout, int axis);
 
+/// Gives the layout of the box of that shape at these offsets, of which each thread keeps its registers. Null when a
+/// thread would hold elements of the box that another one does not hold at the same place of its part.
+Layout const* part_of(Layout const& whole, Extents const& shape, Extents const& offsets);
+
 /// Finds, for each register of `part`, the register of `whole` that holds, in the same thread, the element at the
 /// part's coordinates plus `offsets`. Empty when some element lies in another thread.
 std::vector<int> registers_of_part(Layout const& whole, Layout const& part, Extents const& offsets);

@@ -26,8 +26,8 @@ Extents strides_of(Extents const& shape) {
   return strides;
 }
 
-/// Fills op's result, in row-major order, from the operand at `strides` per result axis.
-void gather(Agent& agent, Op const& op, Extents const& strides) {
+/// Fills op's result, in row-major order, from the operand's element `offset` on, at `strides` per result axis.
+void gather(Agent& agent, Op const& op, Extents const& strides, std::int64_t offset = 0) {
   Value const& from = agent.value(*op.operand());
   Value result = agent.fresh(op);
   Extents const& shape = result.type().shape();
@@ -35,7 +35,6 @@ void gather(Agent& agent, Op const& op, Extents const& strides) {
     T const* const source = from.data<T>();
     T* const to = result.data<T>();
     std::int64_t at[max_rank] = {};
-    std::int64_t offset = 0;
     for (std::int64_t i = 0; i < result.count(); ++i) {
       to[i] = source[offset];
       for (int axis = shape.size() - 1; axis >= 0; --axis) {
@@ -110,6 +109,34 @@ void execute(Agent& agent, Op const& op, TransOp const& attributes) {
   Extents strides;
   for (std::int64_t axis : attributes.permutation) strides.push_back(from[static_cast<int>(axis)]);
   gather(agent, op, strides);
+}
+
+void execute(Agent& agent, Op const& op, ReshapeOp const&) {
+  agent.set(*op.result(), agent.value(*op.operand()).retyped(op.result()->type()));
+}
+
+void execute(Agent& agent, Op const& op, ConcatenateOp const& attributes) {
+  Value const& lhs = agent.value(*op.lhs());
+  Value const& rhs = agent.value(*op.rhs());
+  Value result = agent.fresh(op);
+  std::int64_t lines = 1;  // along the axis and those behind it
+  for (int i = 0; i < attributes.axis; ++i) lines *= result.type().shape()[i];
+  std::int64_t const left = lhs.count() / lines, right = rhs.count() / lines;
+  with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
+    for (std::int64_t i = 0; i < lines; ++i) {
+      T* const to = result.data<T>() + i * (left + right);
+      std::copy_n(lhs.data<T>() + i * left, left, to);
+      std::copy_n(rhs.data<T>() + i * right, right, to + left);
+    }
+  });
+  agent.set(*op.result(), std::move(result));
+}
+
+void execute(Agent& agent, Op const& op, ExtractOp const& attributes) {
+  Extents const strides = strides_of(op.operand()->type().shape());
+  std::int64_t offset = 0;
+  for (int i = 0; i < strides.size(); ++i) offset += strides[i] * attributes.offsets[i];
+  gather(agent, op, strides, offset);
 }
 
 void execute(Agent& agent, Op const& op, ReduceOp const& attributes) {

@@ -285,7 +285,7 @@ class RandomKernel {
       if (x == nullptr) return;
       Extents shape = x->type().shape();
       int const axis = random().below(shape.size());
-      switch (random().below(4)) {
+      switch (random().below(7)) {
         case 0: {
           ir::TransOp op;
           for (int i = 0; i < shape.size(); ++i) op.permutation.push_back((i + axis) % shape.size());
@@ -304,6 +304,38 @@ class RandomKernel {
           if (shape.size() < 2 || shape[axis] != 1) return;
           shape.erase(axis);
           keep(builder.op(ir::make_op<ir::SqueezeOp>(Extents{axis}), {x}, {x->type().with_shape(shape)}).result());
+          return;
+        }
+        case 3: {  // takes an axis apart, or joins it with the next one
+          if (axis + 1 < shape.size()) {
+            shape[axis] *= shape[axis + 1];
+            shape.erase(axis + 1);
+          } else if (shape[axis] % 2 == 0 && shape.size() < 4) {
+            shape[axis] /= 2;
+            shape.insert(axis + random().below(2), 2);
+          } else {
+            return;
+          }
+          keep(builder.op(ir::ReshapeOp{}, {x}, {x->type().with_shape(shape)}).result());
+          return;
+        }
+        case 4: {
+          ir::ExtractOp op;
+          for (std::int64_t& extent : shape) {
+            std::int64_t const whole = extent;
+            if (extent > 1 && random().chance(60))
+              extent = random().chance(50) ? extent / 2 : 1 + random().below(static_cast<int>(extent));
+            op.offsets.push_back(random().below(static_cast<int>(whole - extent + 1)));
+          }
+          keep(builder.op(op, {x}, {x->type().with_shape(shape)}).result());
+          return;
+        }
+        case 5: {
+          Value* const other = random().chance(50) ? x : of_type(x->type());
+          if (2 * x->type().elements() > 4096) return;
+          shape[axis] *= 2;
+          keep(builder.op(ir::make_op<ir::ConcatenateOp>(std::int64_t{axis}), {x, other}, {x->type().with_shape(shape)})
+                   .result());
           return;
         }
         default: {

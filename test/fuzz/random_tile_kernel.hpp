@@ -105,6 +105,7 @@ class TileKernelGenerator : TileProducts {
       case 8:
         return masked(scope);
       case 9:
+        if (chance(25)) return regroup(scope);
         return chance(40) ? soft(scope) : void(keep(scope, chance(50) ? trans(any(scope)) : load_row(n_)));
       case 10:
         return call(scope);
@@ -135,6 +136,25 @@ class TileKernelGenerator : TileProducts {
     Entry const all = line_shape == a.type.shape() ? inside : define("broadcast " + inside.name, mask);
     keep(scope, tile(define("select " + all.name + ", " + a.name + ", " + b.name, a.type), std::max(a.bound, b.bound),
                      std::max(a.error, b.error)));
+  }
+  /// Exchanges two parts of a tile along an axis, or sees it in the transposed shape.
+  void regroup(Scope& scope) {
+    Tile const a = any(scope);
+    Extents const& shape = a.type.shape();
+    int const axis = pick(2);
+    std::int64_t const extent = shape[axis];
+    if (extent == 1 || chance(30))
+      return void(
+          keep(scope, tile(define("reshape " + a.name, a.type.with_shape({shape[1], shape[0]})), a.bound, a.error)));
+    std::int64_t const at = extent % 2 == 0 && chance(60) ? extent / 2 : 1 + pick(static_cast<int>(extent) - 1);
+    auto const part = [&](std::int64_t first, std::int64_t count) {
+      std::string const offsets = axis == 0 ? "[" + text(first) + ", 0]" : "[0, " + text(first) + "]";
+      return define("extract " + a.name + " {offsets = " + offsets + "}",
+                    a.type.with_shape(axis == 0 ? Extents{count, shape[1]} : Extents{shape[0], count}));
+    };
+    Entry const low = part(0, at), high = part(at, extent - at);
+    keep(scope, tile(define("concatenate " + high.name + ", " + low.name + " {axis = " + text(axis) + "}", a.type),
+                     a.bound, a.error));
   }
   /// Makes the softmax of rows, or a part of it: no longer whole numbers.
   void soft(Scope& scope) {

@@ -344,7 +344,7 @@ class KernelGenerator : KernelWriter {
       }
       default: {
         if (depth == 0 || pick(2) == 0)
-          reshape();
+          pick(2) == 0 ? reshape() : regroup();
         else
           branch(depth - 1);
         break;
@@ -372,6 +372,37 @@ class KernelGenerator : KernelWriter {
       Entry const e = define("expand_dims " + a.name + " " + axes, a.type.with_shape(shape));
       pool_.push_back(define("squeeze " + e.name + " " + axes, a.type));
     }
+  }
+
+  /// Exchanges the two parts of a tile along an axis, or sees it in another shape for an op.
+  void regroup() {
+    Entry const a = any();
+    Extents const& shape = a.type.shape();
+    int const axis = pick(a.type.rank());
+    std::int64_t const extent = shape[axis];
+    if (extent == 1 || pick(3) == 0) {
+      Type const flat = a.type.with_shape({shape.product()});
+      Entry const e = define("reshape " + a.name, flat);
+      Entry const u =
+          is_float(flat.element()) && is_arithmetic(flat.element()) ? binary("mul", e, constant(2, flat)) : e;
+      pool_.push_back(define("reshape " + u.name, a.type));
+      return;
+    }
+    std::int64_t const at = extent % 2 == 0 && pick(2) == 0 ? extent / 2 : 1 + pick(static_cast<int>(extent) - 1);
+    auto const part = [&](std::int64_t first, std::int64_t count) {
+      Extents offsets, of = shape;
+      for (int i = 0; i < shape.size(); ++i) offsets.push_back(i == axis ? first : 0);
+      of[axis] = count;
+      return define("extract " + a.name + " {offsets = " + list(offsets) + "}", a.type.with_shape(of));
+    };
+    Entry const low = part(0, at), high = part(at, extent - at);
+    pool_.push_back(
+        define("concatenate " + high.name + ", " + low.name + " {axis = " + std::to_string(axis) + "}", a.type));
+  }
+  static std::string list(Extents const& values) {
+    std::string result;
+    for (std::int64_t const value : values) result += (result.empty() ? "[" : ", ") + std::to_string(value);
+    return result + "]";
   }
 
   /// Runs `steps` random steps in a block of its own; values made there stay there.

@@ -23,6 +23,7 @@
 #include "tegula/dsl/mask.hpp"
 #include "tegula/dsl/grid.hpp"
 #include "tegula/dsl/control.hpp"
+#include "tegula/dsl/regroup.hpp"
 #include "tegula/dsl/debug.hpp"
 #include "tegula/dsl/function.hpp"
 #include "tegula/dsl/kernel.hpp"

@@ -92,7 +92,7 @@ enum Trait : unsigned {
   synchronizes = 256,  ///< orders memory or agents: never dropped, merged, or moved past an access
   unique = 512,        ///< two equal ones are two things (allocations): never merged
   collective = 1024,   ///< all lanes of a warp take part: not allowed in an elected region
-  rearranges = 2048,   ///< the result holds all elements of the operand, at other places or repeated: computes nothing
+  rearranges = 2048,   ///< each element of the result is one of an operand's: the op computes nothing
   one_layout = 4096,   ///< tile operands and results have one shape, and one thread holds an element of all of them
 };
 

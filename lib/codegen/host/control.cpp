@@ -176,6 +176,8 @@ void FunctionEmitter::block(ir::Block const& region) {
       pairwise(op);
     } else if (op.is<ir::ScanOp>()) {
       scan(op);
+    } else if (regroups(op)) {
+      regroup(op);
     } else if (is_grouped(op, context.plan)) {
       // Scalars between here and the end of the region may be needed by an op that joins; they do not depend on tiles.
       for (auto ahead = at; ahead != region.end() && ahead->block_count() == 0 && !ahead->is<ir::CallOp>() &&

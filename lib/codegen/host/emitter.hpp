@@ -259,6 +259,8 @@ class FunctionEmitter {
   void pairwise(ir::Op const& op);
   /// Emits a scan (scan.cpp).
   void scan(ir::Op const& op);
+  /// Emits an op that gives a tile another shape (regroup.cpp).
+  void regroup(ir::Op const& op);
   Buffer target_of(ir::Value const& value, ir::Op const* what);
 
   llvm::Function* function_;

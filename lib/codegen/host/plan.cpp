@@ -69,8 +69,12 @@ void collect_stores(ir::Block const& block, std::vector<ir::Value const*>& writt
 
 bool is_inlineable(ir::Op const& op) {
   if (op.result_count() != 1 || !op.result()->type().is_tile()) return false;
-  return op.info().has(ir::elementwise) || op.info().has(ir::rearranges) || op.is<ir::ConstantOp>() ||
-         op.is<ir::IotaOp>() || reads_tensor(op);
+  return op.info().has(ir::elementwise) || (op.info().has(ir::rearranges) && !regroups(op)) ||
+         op.is<ir::ConstantOp>() || op.is<ir::IotaOp>() || reads_tensor(op);
+}
+
+bool regroups(ir::Op const& op) {
+  return op.is<ir::ReshapeOp>() || op.is<ir::ConcatenateOp>() || op.is<ir::ExtractOp>();
 }
 
 bool reads_tensor(ir::Op const& op) { return op.is<ir::LoadOp>() || op.is<ir::GatherOp>(); }

@@ -20,6 +20,9 @@ namespace tegula::codegen::host {
 /// True for ops that can be evaluated element by element inside a loop: elementwise, shape ops, constants, loads.
 bool is_inlineable(ir::Op const& op);
 
+/// True for an op that gives a tile another shape by placing it in memory: reshape, concatenate, extract.
+bool regroups(ir::Op const& op);
+
 /// Gives the index of one operand of an inlineable op for an index of its result. T has one value per axis, `zero` is
 /// the value of an axis of extent 1.
 template <class T>

@@ -7,6 +7,7 @@
 #include "codegen/nvptx/combine_all.hpp"
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/exchange_place.hpp"
+#include "codegen/nvptx/exchange_tile.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "layout/conversion.hpp"
 #include "tegula/support/error.hpp"
@@ -207,78 +208,15 @@ Registers by_shuffles(Emitter& e, layout::ShufflePlan const& plan, Registers val
 
 void lower(ir::ReduceOp const&, ir::Op const& op, Emitter& e) { Reduction(op, e).run(); }
 
-void lower(ir::ConvertLayoutOp const& attributes, ir::Op const& op, Emitter& e) {
+void lower(ir::ConvertLayoutOp const&, ir::Op const& op, Emitter& e) {
   ir::Type const& type = op.operand()->type();
   layout::Layout const &from = *type.layout(), &to = *op.result()->type().layout();
-  Registers const& operand = e.get(*op.operand());
-  Registers result;
-  std::vector<int> const registers = to.registers_from(from);
-  for (int reg : registers) result.push_back(operand[static_cast<std::size_t>(reg)]);
-  if (!registers.empty()) {
-    e.set(*op.result(), std::move(result));
-    return;
-  }
+  if (move_tile_within_threads(op, e)) return;
   if (layout::Conversion const plan = layout::conversion(from, to); plan.kind == layout::ConversionKind::shuffles) {
-    e.set(*op.result(), by_shuffles(e, plan.shuffle, operand, type.element()));
+    e.set(*op.result(), by_shuffles(e, plan.shuffle, e.get(*op.operand()), type.element()));
     return;
   }
-  if (attributes.scratch < 0) throw InternalError("nvptx: convert_layout: shared memory is needed but not allocated");
-  llvm::IRBuilder<>& b = e.b;
-  Element const element = type.element();
-  int const size = bytes(element);
-  ir::ScratchTile const scratch = ir::scratch_tile(type.shape(), element);
-  int const last = type.rank() - 1;
-  auto const address = [&](layout::Layout const& layout, int reg) {
-    llvm::Value* at = e.i32(attributes.scratch);
-    for (int axis = 0; axis < layout.rank(); ++axis)
-      at = b.CreateAdd(at, b.CreateMul(e.coordinate(layout, axis, reg), e.i32(scratch.strides[axis] * size)));
-    return at;
-  };
-  // Rows stay 16-byte aligned when their pitch is; else single elements.
-  auto const width_of = [&](layout::Layout const& layout) {
-    if (last < 0) return 1;
-    std::int64_t width = std::min<std::int64_t>(layout.contiguous(last), 16 / size);
-    for (int axis = 0; axis < last; ++axis)
-      while (width > 1 && scratch.strides[axis] % width != 0) width /= 2;
-    return static_cast<int>(width);
-  };
-  llvm::Type* const memory = b.getIntNTy(static_cast<unsigned>(size) * 8);
-  auto const wide = [&](int width) -> llvm::Type* {
-    return width == 1 ? memory : llvm::FixedVectorType::get(memory, static_cast<unsigned>(width));
-  };
-
-  int const store_width = width_of(from);
-  llvm::Value* const owner = e.owns(from);
-  for (int reg = 0; reg < from.registers(); reg += store_width) {
-    if ((static_cast<std::uint32_t>(reg) & from.free_bits(layout::Dim::reg)) != 0) continue;
-    // 16-bit and narrower elements are stored in 32-bit words where two or more are stored at once.
-    Registers words;
-    int const per_word = std::clamp(4 / size, 1, store_width);
-    unsigned const register_bits = size >= 4 ? static_cast<unsigned>(size) * 8 : per_word * size == 4 ? 32 : 16;
-    llvm::Type* const type_of_word = b.getIntNTy(register_bits);
-    for (int i = 0; i < store_width; i += per_word) {
-      llvm::Value* word = nullptr;
-      for (int k = 0; k < per_word; ++k) {
-        llvm::Value* part =
-            b.CreateZExtOrTrunc(e.to_bits(operand[static_cast<std::size_t>(reg + i + k)], element), type_of_word);
-        if (k > 0)
-          part = b.CreateShl(part, llvm::ConstantInt::get(type_of_word, static_cast<std::uint64_t>(k * size * 8)));
-        word = word == nullptr ? part : b.CreateOr(word, part);
-      }
-      words.push_back(word);
-    }
-    store_vector(b, "shared", owner, e.shared_address(address(from, reg)), 0, words, per_word * size * 8);
-  }
-  e.barrier();
-  int const load_width = width_of(to);
-  for (int reg = 0; reg < to.registers(); reg += load_width) {
-    llvm::Value* const value = b.CreateAlignedLoad(wide(load_width), e.shared(address(to, reg)),
-                                                   llvm::Align(static_cast<std::uint64_t>(load_width * size)));
-    for (int i = 0; i < load_width; ++i)
-      result.push_back(
-          e.from_bits(load_width == 1 ? value : b.CreateExtractElement(value, static_cast<std::uint64_t>(i)), element));
-  }
-  e.set(*op.result(), std::move(result));
+  exchange_tile(op, e);
 }
 
 }  // namespace tegula::codegen::nvptx

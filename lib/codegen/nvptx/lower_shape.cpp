@@ -1,7 +1,8 @@
-// Lowers splats, coordinates, broadcasts and relabelled axes: data does not move between threads.
+// Lowers splats, coordinates, broadcasts, relabelled axes, and ops that give tiles other shapes.
 #include <llvm/IR/IRBuilder.h>
 
 #include "codegen/nvptx/emitter.hpp"
+#include "codegen/nvptx/exchange_tile.hpp"
 #include "layout/parts.hpp"
 #include "tegula/support/error.hpp"
 
@@ -79,14 +80,33 @@ void lower(ir::TransOp const& attributes, ir::Op const& op, Emitter& e) {
   relabel(op, op.operand()->type().layout()->transposed(attributes.permutation), e);
 }
 
-void lower(ir::ExtractOp const& attributes, ir::Op const& op, Emitter& e) {
-  std::vector<int> const from =
-      layout::registers_of_part(*op.operand()->type().layout(), *op.result()->type().layout(), attributes.offsets);
-  if (from.empty()) throw InternalError("nvptx: extract of a part that lies in other threads");
-  Registers const& operand = e.get(*op.operand());
-  Registers result;
-  for (int reg : from) result.push_back(operand[static_cast<std::size_t>(reg)]);
+void lower(ir::ReshapeOp const&, ir::Op const& op, Emitter& e) {
+  if (!move_tile_within_threads(op, e)) exchange_tile(op, e);
+}
+
+void lower(ir::ConcatenateOp const& attributes, ir::Op const& op, Emitter& e) {
+  layout::Layout const& whole = *op.result()->type().layout();
+  Registers result(static_cast<std::size_t>(whole.registers()));
+  Extents offsets;
+  for (int axis = 0; axis < whole.rank(); ++axis) offsets.push_back(0);
+  for (ir::Value const* operand : op.operands()) {
+    Registers const& part = e.get(*operand);
+    std::vector<int> const to = layout::registers_of_part(whole, *operand->type().layout(), offsets);
+    if (to.empty()) throw InternalError("nvptx: concatenate of tiles in other threads; convert them first");
+    for (std::size_t i = 0; i < to.size(); ++i) result[static_cast<std::size_t>(to[i])] = part[i];
+    auto const axis = static_cast<int>(attributes.axis);
+    offsets[axis] += operand->type().shape()[axis];
+  }
+  // Registers that hold copies.
+  for (int reg = 0; reg < whole.registers(); ++reg)
+    for (int first = 0; result[static_cast<std::size_t>(reg)] == nullptr; ++first)
+      if (first != reg && whole.part(layout::Dim::reg, first) == whole.part(layout::Dim::reg, reg))
+        result[static_cast<std::size_t>(reg)] = result[static_cast<std::size_t>(first)];
   e.set(*op.result(), std::move(result));
+}
+
+void lower(ir::ExtractOp const&, ir::Op const& op, Emitter& e) {
+  if (!move_tile_within_threads(op, e)) exchange_tile(op, e);
 }
 
 }  // namespace tegula::codegen::nvptx

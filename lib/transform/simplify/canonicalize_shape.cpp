@@ -132,6 +132,38 @@ Value* trans(Site& site) {
   return nullptr;
 }
 
+Value* reshape(Site& site) {
+  Value* const x = site.operand();
+  if (x->type() == site.type()) return x;
+  Op* const inner = x->defined_by<ir::ReshapeOp>();
+  if (inner != nullptr && site.type().layout() == nullptr)
+    return site.builder.op(ir::ReshapeOp{}, {inner->operand()}, {site.type()}).result();
+  return nullptr;
+}
+
+Value* extract(Site& site) {
+  Value* const x = site.operand();
+  if (x->type() == site.type()) return x;
+  if (site.type().layout() != nullptr) return nullptr;
+  Extents const offsets = site.op.as<ir::ExtractOp>().offsets;
+  if (Op* inner = x->defined_by<ir::ExtractOp>()) {
+    ir::ExtractOp both;
+    for (int axis = 0; axis < offsets.size(); ++axis)
+      both.offsets.push_back(offsets[axis] + inner->as<ir::ExtractOp>().offsets[axis]);
+    return site.builder.op(both, {inner->operand()}, {site.type()}).result();
+  }
+  Op* const whole = x->defined_by<ir::ConcatenateOp>();
+  if (whole == nullptr) return nullptr;
+  // The box lies in one of the two tiles.
+  auto const axis = static_cast<int>(whole->as<ir::ConcatenateOp>().axis);
+  std::int64_t const left = whole->lhs()->type().shape()[axis], first = offsets[axis];
+  bool const in_left = first + site.type().shape()[axis] <= left;
+  if (!in_left && first < left) return nullptr;
+  auto part = ir::make_op<ir::ExtractOp>(offsets);
+  if (!in_left) part.offsets[axis] -= left;
+  return site.builder.op(part, {in_left ? whole->lhs() : whole->rhs()}, {site.type()}).result();
+}
+
 Value* reduce(Site& site) {
   auto const& reduction = site.op.as<ir::ReduceOp>();
   Value* const x = site.operand();
@@ -159,11 +191,15 @@ Value* shape(Site& site) {
     case OpKind::BroadcastOp:
     case OpKind::ExpandDimsOp:
     case OpKind::SqueezeOp:
-    case OpKind::TransOp: {
+    case OpKind::TransOp:
+    case OpKind::ReshapeOp:
+    case OpKind::ExtractOp: {
       if (Value* value = of_uniform(site)) return value;
       return site.op.is<ir::BroadcastOp>()    ? broadcast(site)
              : site.op.is<ir::ExpandDimsOp>() ? expand_dims(site)
              : site.op.is<ir::SqueezeOp>()    ? squeeze(site)
+             : site.op.is<ir::ReshapeOp>()    ? reshape(site)
+             : site.op.is<ir::ExtractOp>()    ? extract(site)
                                               : trans(site);
     }
     case OpKind::ReduceOp:

@@ -8,11 +8,12 @@
 #include "analysis/call_graph.hpp"
 #include "ir/builder.hpp"
 #include "ir/exchange.hpp"
-#include "layout/layout.hpp"
 #include "ir/loop.hpp"
 #include "ir/rewrite.hpp"
-#include "layout/shared_access.hpp"
 #include "ir/walk.hpp"
+#include "layout/layout.hpp"
+#include "layout/parts.hpp"
+#include "layout/shared_access.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::transform {
@@ -270,6 +271,42 @@ class Assignment {
     return Layout::blocked(type.shape(), per_thread, lanes, warps_along, order, copies);
   }
 
+  /// Chooses a layout for a group's own sake. A tile that ops take apart or put together in boxes is spread box by box,
+  /// so that nothing moves, unless a box is too small for the threads or narrows the accesses to less than half.
+  Layout const* chosen(Group const& group) const {
+    Layout const* const whole = blocked(group);
+    ir::Type const& type = group.values[0]->type();
+    Extents box = type.shape();
+    auto const consists_of = [&](Extents const& part) {
+      for (int axis = 0; axis < box.size(); ++axis) box[axis] = std::gcd(box[axis], part[axis]);
+    };
+    for (Value const* value : group.values) {
+      for (ir::Use const& use : value->uses())
+        if (use.user->is<ir::ExtractOp>() && of_boxes(*use.user)) consists_of(use.user->result()->type().shape());
+      Op const* const joined = value->defined_by<ir::ConcatenateOp>();
+      if (joined != nullptr && joined->lhs()->type().shape() == joined->rhs()->type().shape())
+        consists_of(joined->lhs()->type().shape());
+    }
+    if (box == type.shape() || box.product() < std::int64_t{lanes_per_warp} * function_.warps) return whole;
+    Layout const* const spread = repeated(blocked(type.with_shape(box), group.accesses, group.reduced), type.shape());
+    int const last = type.rank() - 1;
+    return 2 * spread->contiguous(last) >= whole->contiguous(last) ? spread : whole;
+  }
+
+  /// Tells whether the tile that an extract takes a box of consists of such boxes.
+  static bool of_boxes(Op const& extract) {
+    Extents const &whole = extract.operand()->type().shape(), &box = extract.result()->type().shape();
+    Extents const& offsets = extract.as<ir::ExtractOp>().offsets;
+    for (int axis = 0; axis < box.size(); ++axis)
+      if (whole[axis] % box[axis] != 0 || offsets[axis] % box[axis] != 0) return false;
+    return true;
+  }
+  /// Gives the layout of a tile of that shape made of boxes, each thread with its part of every box.
+  static Layout const* repeated(Layout const* box, Extents const& shape) {
+    for (int axis = 0; axis < shape.size(); ++axis) box = box->repeated(axis, shape[axis] / box->shape()[axis]);
+    return box;
+  }
+
   void choose_layouts() {
     std::vector<std::size_t> by_size(groups_.size());
     for (std::size_t i = 0; i < by_size.size(); ++i) by_size[i] = i;
@@ -280,7 +317,7 @@ class Assignment {
       if (groups_[i].given) derive_from(groups_[i]);
     for (std::size_t i : by_size) {
       if (groups_[i].layout != nullptr) continue;
-      groups_[i].layout = blocked(groups_[i]);
+      groups_[i].layout = chosen(groups_[i]);
       derive_from(groups_[i]);
     }
   }
@@ -341,6 +378,10 @@ class Assignment {
         for (int i = 0; i < permutation.size(); ++i) back[static_cast<int>(permutation[i])] = i;
         return result->transposed(back);
       }
+      case ir::OpKind::ReshapeOp:
+        return result->reshaped(op.operand()->type().shape());
+      case ir::OpKind::ExtractOp:
+        return of_boxes(op) ? repeated(result, op.operand()->type().shape()) : nullptr;
       case ir::OpKind::ConvertLayoutOp:
         return result;
       default:
@@ -362,6 +403,13 @@ class Assignment {
       }
       case ir::OpKind::TransOp:
         return operand->transposed(op.as<ir::TransOp>().permutation);
+      case ir::OpKind::ReshapeOp:
+        return operand->reshaped(op.result()->type().shape());
+      case ir::OpKind::ExtractOp:
+        return layout::part_of(*operand, op.result()->type().shape(), op.as<ir::ExtractOp>().offsets);
+      case ir::OpKind::ConcatenateOp:
+        if (op.lhs()->type().shape() != op.rhs()->type().shape()) return nullptr;
+        return operand->repeated(static_cast<int>(op.as<ir::ConcatenateOp>().axis), 2);
       case ir::OpKind::ConvertLayoutOp:
         return operand;
       default:
@@ -374,6 +422,23 @@ class Assignment {
     return builder.value(ir::ConvertLayoutOp{}, {value}, value->type().with_layout(layout));
   }
 
+  /// Gives an operand that layout.
+  static void take_as(Op& op, int position, Layout const* layout) {
+    Value* const given = op.operand(position);
+    if (given->type().layout() != layout)
+      op.set_operand(position, converted(ir::Builder::before(op), op, given, layout));
+  }
+  /// Gives the op's result that layout, and its users the one that they hold it in.
+  static void give_as(Op& op, Layout const* layout) {
+    Value* const result = op.result();
+    Layout const* const wanted = result->type().layout();
+    if (wanted == layout) return;
+    result->set_type(result->type().with_layout(layout));
+    std::vector<ir::Use> const uses = result->uses();
+    Value* const moved = converted(ir::Builder::after(op), op, result, wanted);
+    for (ir::Use const& use : uses) use.user->set_operand(use.index, moved);
+  }
+
   void insert_conversions() {
     std::vector<Op*> ops;
     ir::walk(function_, [&](Op& op) { ops.push_back(&op); });
@@ -381,40 +446,57 @@ class Assignment {
       if (op->is<ir::ConvertLayoutOp>()) {
         if (op->result()->type() == op->operand()->type()) ir::replace(*op, op->operand());
       } else if (op->is<ir::ReduceOp>()) {
-        // The operand so that threads can join it in this order. The result as it comes out, converted for those who
-        // use it if they hold it elsewhere.
+        // The operand so that threads can join it in this order; the result as it comes out.
         auto const& reduce = op->as<ir::ReduceOp>();
         Value* const from = op->in<ir::ReduceOp>("tile");
         if (!ir::reduction_steps(*from->type().layout(), static_cast<int>(reduce.axis), reduce.order))
-          op->set_operand(
-              op->position<ir::ReduceOp>("tile"),
-              converted(ir::Builder::before(*op), *op, from, blocked(from->type(), {}, {reduce.axis}, reduce.order)));
-        Value* const result = op->result();
-        Layout const* const wanted = result->type().layout();
-        Layout const* const natural = result_layout(*op, op->operand()->type().layout());
-        if (natural == wanted) continue;
-        result->set_type(result->type().with_layout(natural));
-        std::vector<ir::Use> const uses = result->uses();
-        Value* const moved = converted(ir::Builder::after(*op), *op, result, wanted);
-        for (ir::Use const& use : uses) use.user->set_operand(use.index, moved);
+          take_as(*op, op->position<ir::ReduceOp>("tile"), blocked(from->type(), {}, {reduce.axis}, reduce.order));
+        give_as(*op, result_layout(*op, op->operand()->type().layout()));
       } else if (op->is<ir::ScanOp>()) {
-        // The operand so that threads can scan it; the result comes out so and is converted.
-        Value *const from = op->in<ir::ScanOp>("tile"), *const result = op->result();
+        // The operand so that threads can scan it; the result comes out so.
+        Value* const from = op->in<ir::ScanOp>("tile");
         std::int64_t const axis = op->as<ir::ScanOp>().axis;
         if (ir::scan_steps(*from->type().layout(), static_cast<int>(axis))) continue;
-        Layout const *const wanted = result->type().layout(), *const own = blocked(from->type(), {}, {axis},
-                                                                                   ir::Order::pairwise);
-        op->set_operand(op->position<ir::ScanOp>("tile"), converted(ir::Builder::before(*op), *op, from, own));
-        result->set_type(result->type().with_layout(own));
-        std::vector<ir::Use> const uses = result->uses();
-        Value* const moved = converted(ir::Builder::after(*op), *op, result, wanted);
-        for (ir::Use const& use : uses) use.user->set_operand(use.index, moved);
+        Layout const* const own = blocked(from->type(), {}, {axis}, ir::Order::pairwise);
+        take_as(*op, op->position<ir::ScanOp>("tile"), own);
+        give_as(*op, own);
+      } else if (op->is<ir::ExtractOp>() || op->is<ir::ReshapeOp>()) {
+        // The result as it lies, if that can be; else the op exchanges elements.
+        if (!ir::kept_registers(*op).empty()) continue;
+        if (Layout const* const own = result_layout(*op, op->operand()->type().layout())) give_as(*op, own);
+      } else if (op->is<ir::ConcatenateOp>()) {
+        concatenate(*op);
       } else if (op->result_count() == 1 && op->operand_count() == 1 && op->operand()->type().is_tile()) {
-        Layout const* const needed = operand_layout(*op, op->result()->type().layout());
-        if (needed == nullptr || needed == op->operand()->type().layout()) continue;
-        op->set_operand(op->position("tile"), converted(ir::Builder::before(*op), *op, op->operand(), needed));
+        if (Layout const* const needed = operand_layout(*op, op->result()->type().layout()))
+          take_as(*op, op->position("tile"), needed);
       }
     }
+  }
+
+  /// Converts so that each thread holds its parts of both tiles in the registers of its part of the whole.
+  void concatenate(Op& op) {
+    ir::Type const& whole = op.result()->type();
+    Extents offsets;
+    for (int axis = 0; axis < whole.rank(); ++axis) offsets.push_back(0);
+    Layout const* parts[2];
+    bool in_place = true;
+    auto const axis = static_cast<int>(op.as<ir::ConcatenateOp>().axis);
+    for (int i = 0; i < 2; ++i) {
+      Extents const& shape = op.operand(i)->type().shape();
+      parts[i] = layout::part_of(*whole.layout(), shape, offsets);
+      in_place = in_place && parts[i] != nullptr;
+      offsets[axis] += shape[axis];
+    }
+    if (!in_place) {
+      Extents common = op.lhs()->type().shape();
+      common[axis] = std::gcd(common[axis], op.rhs()->type().shape()[axis]);
+      bool const alike = op.lhs()->type().shape() == op.rhs()->type().shape();
+      Layout const* const box =
+          alike ? op.lhs()->type().layout() : blocked(op.lhs()->type().with_shape(common), {}, {});
+      for (int i = 0; i < 2; ++i) parts[i] = repeated(box, op.operand(i)->type().shape());
+      give_as(op, repeated(box, whole.shape()));
+    }
+    for (int i = 0; i < 2; ++i) take_as(op, i, parts[i]);
   }
 
   void decide_accesses() {

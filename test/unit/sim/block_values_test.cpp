@@ -135,6 +135,34 @@ void shapes() {
         }) == "");
 }
 
+void regrouped() {
+  // Warps hold rows of the matrix. The reshape and the first extract keep elements in their registers; the other
+  // extract moves them between warps.
+  HostTensor x = small_tensor(Element::f32, {64, 32}, 8), y(Element::f32, {64, 32});
+  std::string const half =
+      "tile<64x16xf32, [register (0,8) (4,0) (8,0), lane (0,1) (0,2) (0,4) (1,0) (2,0), warp (16,0) (32,0)]>";
+  std::string const wide =
+      "tile<64x32xf32, [register (0,8) (0,16) (4,0) (8,0), lane (0,1) (0,2) (0,4) (1,0) (2,0), warp "
+      "(16,0) (32,0)]>";
+  std::string const box =
+      "tile<4x16x32xf32, [register (0,0,8) (0,0,16) (0,4,0) (0,8,0), lane (0,0,1) (0,0,2) (0,0,4) "
+      "(0,1,0) (0,2,0), warp (1,0,0) (2,0,0)]>";
+  run_clean(
+      "kernel @k(%x: in tensor<?x?xf32>, %y: out tensor<?x?xf32>) warps = 4 {\n"
+      "  %0 = constant {value = 0 : i64} : i64\n  %a = load %x, %0, %0 : " +
+          wide + "\n  %b = reshape %a : " + box + "\n  %c = reshape %b : " + wide +
+          "\n  %l = extract %c {offsets = [0, 0]} : " + half + "\n  %r = extract %a {offsets = [0, 16]} : " + half +
+          "\n  %d = concatenate %r, %l {axis = 1} : " + wide +
+          "\n  %m = extract %d {offsets = [17, 3], scratch = 0} : tile<16x8xf32, [register (0,4), lane (0,1) (0,2) "
+          "(1,0) (2,0) (4,0), warp (8,0) (0,0)]>\n  store %y, %m, %0, %0\n  return\n}\n",
+      {&x, &y});
+  CHECK(first_wrong(y, [&](std::int64_t i) {
+          std::int64_t const row = i / 32, at = i % 32;
+          if (row >= 16 || at >= 8) return y.number(i);
+          return x.number((row + 17) * 32 + (at + 3 + 16) % 32);
+        }) == "");
+}
+
 void lanes_of_a_warp() {
   // fold leaves one element per lane along the axis; a butterfly over those two lane bits is then the row's sum.
   HostTensor x = small_tensor(Element::f32, {64, 32}, 7), y(Element::f32, {64, 4}), v(Element::i32, {4});
@@ -282,8 +310,8 @@ void messages() {
 }  // namespace
 
 void tegula::test::check_values() {
-  for (auto const check : {arithmetic, integers, elementary, conversions, reductions, scans, shapes, lanes_of_a_warp,
-                           control, grid, specialized, repeating, messages})
+  for (auto const check : {arithmetic, integers, elementary, conversions, reductions, scans, shapes, regrouped,
+                           lanes_of_a_warp, control, grid, specialized, repeating, messages})
     check();
 }
 
@@ -298,6 +326,7 @@ TEST_CASE("warps reduce, reshape and convert fragments", "[sim][block]") {
   reductions();
   scans();
   shapes();
+  regrouped();
   lanes_of_a_warp();
 }
 

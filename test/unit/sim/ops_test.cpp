@@ -59,6 +59,37 @@ void shapes() {
     }
 }
 
+void regrouped() {
+  auto const module = module_of(
+      R"(kernel @k(%x: in tensor<?x?xi32>, %r: out tensor<?x?x?xi32>, %c: out tensor<?x?xi32>, %e: out tensor<?x?xi32>) {
+  %0 = constant {value = 0 : i64} : i64
+  %a = load %x, %0, %0 : tile<6x4xi32>
+  %r0 = reshape %a : tile<2x3x4xi32>
+  store %r, %r0, %0, %0, %0
+  %e0 = extract %a {offsets = [2, 1]} : tile<3x2xi32>
+  store %e, %e0, %0, %0
+  %left = extract %a {offsets = [3, 0]} : tile<3x4xi32>
+  %c0 = concatenate %left, %e0 {axis = 1} : tile<3x6xi32>
+  store %c, %c0, %0, %0
+  return
+})");
+  std::mt19937_64 random(22);
+  HostTensor x(Element::i32, {6, 4}), r(Element::i32, {2, 3, 4}), c(Element::i32, {3, 6}), e(Element::i32, {3, 2});
+  x.fill(random, -1000, 1000);
+  REQUIRE(simulate(module, {x.view(), r.view(), c.view(), e.view()}).clean());
+  for (int i = 0; i < 3; ++i) {
+    for (int k = 0; k < 4; ++k) {
+      CHECK(r(0, i, k) == x(i, k));
+      CHECK(r(1, i, k) == x(i + 3, k));
+      CHECK(c(i, k) == x(i + 3, k));
+    }
+    for (int k = 0; k < 2; ++k) {
+      CHECK(e(i, k) == x(i + 2, k + 1));
+      CHECK(c(i, k + 4) == x(i + 2, k + 1));
+    }
+  }
+}
+
 void layout_conversion() {
   std::string const layout = ir::to_string(
       ir::Type::tile(Element::f32, {128}, layout::Layout::blocked(Extents{128}, Extents{4}, 1, Extents{0})));
@@ -464,6 +495,7 @@ void messages() {
 }  // namespace
 
 TEST_CASE("shape ops move elements where they belong", "[sim][F30]") { shapes(); }
+TEST_CASE("tiles are reshaped, cut and put one behind the other", "[sim][F30]") { regrouped(); }
 TEST_CASE("a layout conversion keeps every element", "[sim][F30]") { layout_conversion(); }
 TEST_CASE("reductions along every axis", "[sim][F30]") { reductions(); }
 TEST_CASE("scans start, run and end as their attributes say", "[sim][F30]") { scans(); }
@@ -480,7 +512,7 @@ TEST_CASE("a failed assert is reported with its block", "[sim][F30][F38]") { mes
 
 TEST_CASE("every op of the table is tested", "[sim][F30]") {
   for (auto const check : test::elementwise_checks()) check();
-  for (auto const check : {shapes, layout_conversion, reductions, scans, dots, control_flow, borders, launch,
+  for (auto const check : {shapes, regrouped, layout_conversion, reductions, scans, dots, control_flow, borders, launch,
                            staying_grid, constants, indices, repetition, messages})
     check();
   for (int kind = 0; kind < ir::op_kind_count; ++kind) {

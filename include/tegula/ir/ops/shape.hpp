@@ -48,6 +48,36 @@ struct TransOp : OpDefaults {
   Extents permutation;
   static constexpr auto attributes() { return fields(field("permutation", &TransOp::permutation, bounds::axis)); }
 };
+/// Gives the same elements, in row-major order, in the shape of the result type: `%r = reshape %t : tile<8x16xf32>`.
+/// `scratch` as for reduce.
+struct ReshapeOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "reshape";
+  static constexpr auto operands = names("tile");
+  static constexpr unsigned traits = rearranges;
+  std::int64_t scratch = -1;
+  static constexpr auto attributes() { return fields(field("scratch", &ReshapeOp::scratch, bounds::shared_offset)); }
+};
+/// Puts two tiles one behind the other along an axis: `%c = concatenate %a, %b {axis = 1} : tile<8x48xf32>`.
+struct ConcatenateOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "concatenate";
+  static constexpr auto operands = names("lhs", "rhs");
+  static constexpr unsigned traits = rearranges;
+  std::int64_t axis = 0;
+  static constexpr auto attributes() { return fields(field("axis", &ConcatenateOp::axis, bounds::axis)); }
+};
+/// Gives the box of the result's shape at these offsets: `%c = extract %t {offsets = [0, 64]} : tile<64x64xf32>`.
+/// `scratch` as for reduce.
+struct ExtractOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "extract";
+  static constexpr auto operands = names("tile");
+  static constexpr unsigned traits = rearranges;
+  Extents offsets;
+  std::int64_t scratch = -1;
+  static constexpr auto attributes() {
+    return fields(field("offsets", &ExtractOp::offsets, {0, max_tile_elements}),
+                  field("scratch", &ExtractOp::scratch, bounds::shared_offset));
+  }
+};
 /// Gives the same tile in the layout of the result type. One of the two types may lack a layout, which layout
 /// assignment then decides: where products meet tiles that do not have a layout yet. `scratch` as for reduce.
 struct ConvertLayoutOp : OpDefaults {
@@ -58,17 +88,6 @@ struct ConvertLayoutOp : OpDefaults {
   static constexpr auto attributes() {
     return fields(field("scratch", &ConvertLayoutOp::scratch, bounds::shared_offset));
   }
-};
-
-/// Gives the box of the result's shape at these offsets:
-/// `%c = extract %t {offsets = [0, 64]} : tile<64x64xf32, LAYOUT>`. Each thread holds all of its part already, so that
-/// nothing moves between threads.
-struct ExtractOp : OpDefaults {
-  static constexpr std::string_view mnemonic = "extract";
-  static constexpr auto operands = names("tile");
-  static constexpr unsigned traits = block_op;
-  Extents offsets;
-  static constexpr auto attributes() { return fields(field("offsets", &ExtractOp::offsets, {0, max_tile_elements})); }
 };
 
 }  // namespace tegula::ir

@@ -1,0 +1,89 @@
+#include "codegen/nvptx/exchange_tile.hpp"
+
+#include <algorithm>
+
+#include <llvm/IR/IRBuilder.h>
+
+#include "codegen/nvptx/inline_ptx.hpp"
+#include "ir/exchange.hpp"
+#include "tegula/support/error.hpp"
+
+namespace tegula::codegen::nvptx {
+
+bool move_tile_within_threads(ir::Op const& op, Emitter& e) {
+  std::vector<int> const from = ir::kept_registers(op);
+  if (from.empty()) return false;
+  Registers const& operand = e.get(*op.operand());
+  Registers result;
+  for (int reg : from) result.push_back(operand[static_cast<std::size_t>(reg)]);
+  e.set(*op.result(), std::move(result));
+  return true;
+}
+
+void exchange_tile(ir::Op const& op, Emitter& e) {
+  std::int64_t const scratch = *ir::scratch_attribute(op);
+  if (scratch < 0)
+    throw InternalError("nvptx: " + std::string(op.info().mnemonic) + ": shared memory is needed but not allocated");
+  layout::Layout const &from = *op.operand()->type().layout(), &to = *op.result()->type().layout();
+  Registers const& operand = e.get(*op.operand());
+  Registers result;
+  llvm::IRBuilder<>& b = e.b;
+  Element const element = op.result()->type().element();
+  int const size = bytes(element);
+  ir::ScratchTiles const tiles = ir::scratch_tiles(op);
+  auto const address = [&](layout::Layout const& layout, int reg, ir::ScratchTile const& tile, std::int64_t first) {
+    llvm::Value* at = e.i32(scratch + first * size);
+    for (int axis = 0; axis < layout.rank(); ++axis)
+      at = b.CreateAdd(at, b.CreateMul(e.coordinate(layout, axis, reg), e.i32(tile.strides[axis] * size)));
+    return at;
+  };
+  // Rows stay 16-byte aligned when their pitch is; else single elements.
+  auto const width_of = [&](layout::Layout const& layout, ir::ScratchTile const& tile, std::int64_t first) {
+    int const last = layout.rank() - 1;
+    if (last < 0) return 1;
+    std::int64_t width = std::min<std::int64_t>(layout.contiguous(last), 16 / size);
+    while (width > 1 && first % width != 0) width /= 2;
+    for (int axis = 0; axis < last; ++axis)
+      while (width > 1 && tile.strides[axis] % width != 0) width /= 2;
+    return static_cast<int>(width);
+  };
+  llvm::Type* const memory = b.getIntNTy(static_cast<unsigned>(size) * 8);
+  auto const wide = [&](int width) -> llvm::Type* {
+    return width == 1 ? memory : llvm::FixedVectorType::get(memory, static_cast<unsigned>(width));
+  };
+
+  int const store_width = width_of(from, tiles.written, 0);
+  llvm::Value* const owner = e.owns(from);
+  for (int reg = 0; reg < from.registers(); reg += store_width) {
+    if ((static_cast<std::uint32_t>(reg) & from.free_bits(layout::Dim::reg)) != 0) continue;
+    // 16-bit and narrower elements are stored in 32-bit words where two or more are stored at once.
+    Registers words;
+    int const per_word = std::clamp(4 / size, 1, store_width);
+    unsigned const register_bits = size >= 4 ? static_cast<unsigned>(size) * 8 : per_word * size == 4 ? 32 : 16;
+    llvm::Type* const type_of_word = b.getIntNTy(register_bits);
+    for (int i = 0; i < store_width; i += per_word) {
+      llvm::Value* word = nullptr;
+      for (int k = 0; k < per_word; ++k) {
+        llvm::Value* part =
+            b.CreateZExtOrTrunc(e.to_bits(operand[static_cast<std::size_t>(reg + i + k)], element), type_of_word);
+        if (k > 0)
+          part = b.CreateShl(part, llvm::ConstantInt::get(type_of_word, static_cast<std::uint64_t>(k * size * 8)));
+        word = word == nullptr ? part : b.CreateOr(word, part);
+      }
+      words.push_back(word);
+    }
+    store_vector(b, "shared", owner, e.shared_address(address(from, reg, tiles.written, 0)), 0, words, per_word * size * 8);
+  }
+  e.barrier();
+  int const load_width = width_of(to, tiles.read, tiles.first);
+  for (int reg = 0; reg < to.registers(); reg += load_width) {
+    llvm::Value* const value = b.CreateAlignedLoad(wide(load_width), e.shared(address(to, reg, tiles.read, tiles.first)),
+                                                   llvm::Align(static_cast<std::uint64_t>(load_width * size)));
+    for (int i = 0; i < load_width; ++i)
+      result.push_back(
+          e.from_bits(load_width == 1 ? value : b.CreateExtractElement(value, static_cast<std::uint64_t>(i)), element));
+  }
+  e.set(*op.result(), std::move(result));
+}
+
+}  // namespace tegula::codegen::nvptx

@@ -1,0 +1,11 @@
+// expect: concatenate: the tiles have the axis, and equal extents along all others
+#include <tegula/dsl/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<float, 2> x, out<float, 2> y) {
+  auto g = grid_over(y, shape<8, 32>);
+  tile a = load(x, shape<8, 16>, g[0], g[1]);
+  tile b = load(x, shape<4, 16>, g[0], g[1]);
+  store(y, shape<8, 32>, concatenate(a, b, axis<1>), g[0], g[1]);
+});
