@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 namespace tegula::layout {
@@ -35,32 +36,27 @@ Layout const* folded(Layout const& layout, int axis) {
 }
 
 Layout const* part_of(Layout const& whole, Extents const& shape, Extents const& offsets) {
+  // Pieces of which both tiles and the offset are multiples.
+  Extents piece = shape;
+  for (int axis = 0; axis < shape.size(); ++axis)
+    piece[axis] = std::gcd(std::gcd(shape[axis], offsets[axis]), whole.shape()[axis]);
   std::vector<LayoutInput> inputs(whole.inputs().begin(), whole.inputs().end());
-  Extents reached = whole.shape();
   for (LayoutInput& input : inputs) {
     if (input.dim != Dim::reg) continue;
-    auto const beyond = [&](Extents const& vector) {
-      for (int axis = 0; axis < shape.size(); ++axis)
-        if (vector[axis] >= shape[axis]) return true;
+    std::erase_if(input.bases, [&](Extents const& base) {
+      for (int axis = 0; axis < piece.size(); ++axis)
+        if (base[axis] >= piece[axis]) return true;
       return false;
-    };
-    for (Extents const& base : input.bases)
-      if (beyond(base))
-        for (int axis = 0; axis < shape.size(); ++axis)
-          if (base[axis] >= shape[axis]) reached[axis] = std::min(reached[axis], base[axis]);
-    std::erase_if(input.bases, beyond);
+    });
     for (LayoutDigit& digit : input.digits)
-      for (int axis = 0; axis < shape.size(); ++axis) {
-        std::int64_t const stride = digit.stride[axis];
-        if (stride == 0 || stride * digit.count <= shape[axis]) continue;
-        digit.count = stride >= shape[axis] ? 1 : shape[axis] / stride;
-        reached[axis] = std::min(reached[axis], stride * digit.count);
-      }
+      for (int axis = 0; axis < piece.size(); ++axis)
+        if (std::int64_t const stride = digit.stride[axis]; stride != 0 && stride * digit.count > piece[axis])
+          digit.count = std::max<std::int64_t>(piece[axis] / stride, 1);
   }
-  if (reached != shape) return nullptr;
-  Layout const* const part = Layout::try_get(std::move(inputs), shape.size());
-  return part != nullptr && part->shape() == shape && !registers_of_part(whole, *part, offsets).empty() ? part
-                                                                                                        : nullptr;
+  Layout const* part = Layout::try_get(std::move(inputs), shape.size());
+  if (part == nullptr || part->shape() != piece) return nullptr;
+  for (int axis = 0; axis < shape.size(); ++axis) part = part->repeated(axis, shape[axis] / piece[axis]);
+  return registers_of_part(whole, *part, offsets).empty() ? nullptr : part;
 }
 
 std::vector<int> registers_of_part(Layout const& whole, Layout const& part, Extents const& offsets) {

@@ -89,7 +89,7 @@ inline constexpr auto pasted = kernel("pasted", [](in<T, 2> x, in<T, 2> w, out<T
   constexpr std::int64_t high = along == 0 ? height + 8 : height, wide = along == 1 ? width + 8 : width;
   grid_over(y, shape<high, wide>);
   tile box = slice(load(x, shape<rows, columns>, 0, 0), shape<height, width>, offset<top, left>);
-  tile other = load(w, shape<along == 0 ? 8 : height, along == 1 ? 8 : width>, 0, 0);
+  tile other = load(w, shape < along == 0 ? 8 : height, along == 1 ? 8 : width >, 0, 0);
   store(y, shape<high, wide>, concatenate(box, other, axis<along>), 0, 0);
 });
 
@@ -205,22 +205,23 @@ void check_pixel_product(Executor on) {
   for (std::int64_t p = 0; p < 19 * 33; ++p)
     for (std::int64_t j = 0; j < 64; ++j) {
       float all = 0;
-      for (std::int64_t k = 0; k < 32; ++k) all += static_cast<float>(x[p * 32 + k]) * static_cast<float>(b[k * 64 + j]);
+      for (std::int64_t k = 0; k < 32; ++k)
+        all += static_cast<float>(x[p * 32 + k]) * static_cast<float>(b[k * 64 + j]);
       REQUIRE(y[p * 64 + j] == all);
     }
 }
 
 /// Multiplies by a matrix of signed 4-bit numbers, two in a byte: the low one is the even row.
-inline constexpr auto packed_product = kernel("packed_product", [](in<bf16, 2> a, in<std::int8_t, 2> packed,
-                                                                   out<float, 2> y) {
-  auto g = grid_over(y, shape<64, 64>);
-  tile sums = loop(ceil_div(a.extent(1), 64), zeros<float>(shape<64, 64>), [&](auto k, auto sum) {
-    tile bytes = cast<int>(load(packed, shape<32, 64>, k, g[1]));
-    tile b = interleave(cast<bf16>(bytes << 28 >> 28), cast<bf16>(bytes >> 4), axis<0>);
-    return dot(load(a, shape<64, 64>, g[0], k), b, sum);
-  });
-  store(y, shape<64, 64>, sums, g[0], g[1]);
-});
+inline constexpr auto packed_product =
+    kernel("packed_product", [](in<bf16, 2> a, in<std::int8_t, 2> packed, out<float, 2> y) {
+      auto g = grid_over(y, shape<64, 64>);
+      tile sums = loop(ceil_div(a.extent(1), 64), zeros<float>(shape<64, 64>), [&](auto k, auto sum) {
+        tile bytes = cast<int>(load(packed, shape<32, 64>, k, g[1]));
+        tile b = interleave(cast<bf16>(bytes << 28 >> 28), cast<bf16>(bytes >> 4), axis<0>);
+        return dot(load(a, shape<64, 64>, g[0], k), b, sum);
+      });
+      store(y, shape<64, 64>, sums, g[0], g[1]);
+    });
 
 inline void check_packed_product(Executor on) {
   constexpr std::int64_t m = 70, n = 80, k = 192;

@@ -130,9 +130,9 @@ constexpr auto two_invalid() {
 
 }  // namespace detail
 
-/// Gives the elements, in row-major order, in another shape of as many: `reshape(x, shape<8, 16, 4>)`. On a GPU they stay
-/// in their registers, unless an odd factor moves past a power of two, as from 48 x 4 to 16 x 12: then they go through
-/// shared memory.
+/// Gives the elements, in row-major order, in another shape of as many: `reshape(x, shape<8, 16, 4>)`. On a GPU they
+/// stay in their registers, unless an odd factor moves past a power of two, as from 48 x 4 to 16 x 12: then they go
+/// through shared memory.
 template <detail::TileLike A, std::int64_t... extents>
 constexpr auto reshape(A&& a, Shape<extents...>, location where = location::current()) {
   using S = Shape<extents...>;

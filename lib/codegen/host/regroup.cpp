@@ -39,7 +39,8 @@ void FunctionEmitter::regroup(ir::Op const& op) {
     return set_buffer(*op.result(), result);
   }
   // The operand is copied even where it is kept: a loop may write its place before the result is used.
-  Buffer const from = allocate(without_padding(rows_layout(op.operand()->type().element(), op.operand()->type().shape())), &op);
+  Buffer const from =
+      allocate(without_padding(rows_layout(op.operand()->type().element(), op.operand()->type().shape())), &op);
   materialise(*op.operand(), from);
   if (op.is<ir::ExtractOp>()) return set_buffer(*op.result(), box(from, shape, op.as<ir::ExtractOp>().offsets));
   Buffer result = from;

@@ -72,13 +72,15 @@ void exchange_tile(ir::Op const& op, Emitter& e) {
       }
       words.push_back(word);
     }
-    store_vector(b, "shared", owner, e.shared_address(address(from, reg, tiles.written, 0)), 0, words, per_word * size * 8);
+    store_vector(b, "shared", owner, e.shared_address(address(from, reg, tiles.written, 0)), 0, words,
+                 per_word * size * 8);
   }
   e.barrier();
   int const load_width = width_of(to, tiles.read, tiles.first);
   for (int reg = 0; reg < to.registers(); reg += load_width) {
-    llvm::Value* const value = b.CreateAlignedLoad(wide(load_width), e.shared(address(to, reg, tiles.read, tiles.first)),
-                                                   llvm::Align(static_cast<std::uint64_t>(load_width * size)));
+    llvm::Value* const value =
+        b.CreateAlignedLoad(wide(load_width), e.shared(address(to, reg, tiles.read, tiles.first)),
+                            llvm::Align(static_cast<std::uint64_t>(load_width * size)));
     for (int i = 0; i < load_width; ++i)
       result.push_back(
           e.from_bits(load_width == 1 ? value : b.CreateExtractElement(value, static_cast<std::uint64_t>(i)), element));
