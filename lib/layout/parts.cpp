@@ -36,10 +36,12 @@ Layout const* folded(Layout const& layout, int axis) {
 }
 
 Layout const* part_of(Layout const& whole, Extents const& shape, Extents const& offsets) {
-  // Pieces of which both tiles and the offset are multiples.
+  // Pieces of which both tiles and the offset are multiples; bits cut no odd ones.
   Extents piece = shape;
-  for (int axis = 0; axis < shape.size(); ++axis)
+  for (int axis = 0; axis < shape.size(); ++axis) {
     piece[axis] = std::gcd(std::gcd(shape[axis], offsets[axis]), whole.shape()[axis]);
+    if (piece[axis] % whole.atom()[axis] != 0) piece[axis] &= -piece[axis];
+  }
   std::vector<LayoutInput> inputs(whole.inputs().begin(), whole.inputs().end());
   for (LayoutInput& input : inputs) {
     if (input.dim != Dim::reg) continue;
