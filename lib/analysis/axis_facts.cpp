@@ -41,9 +41,7 @@ struct Range {
 
 Range full_range(Element element) {
   if (element == Element::boolean) return {0, 1};
-  if (element == Element::i8) return {std::numeric_limits<std::int8_t>::min(), std::numeric_limits<std::int8_t>::max()};
-  if (element == Element::i32)
-    return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+  if (is_integer(element)) return {min_integer(element), max_integer(element)};
   return {};
 }
 

@@ -63,9 +63,10 @@ class Slice {
   }
   std::int32_t number(std::int64_t value) { return emit(LaunchOp::constant, 0, 0, 0, value); }
 
-  /// Brings a 64-bit result to the element: i8 and i32 wrap.
+  /// Brings a 64-bit result to the element: narrower ones wrap.
   std::int32_t narrowed(std::int32_t step, Element element) {
-    if (element != Element::i8 && element != Element::i32) return step;
+    if (!is_integer(element) || bits(element) == 64) return step;
+    if (!is_signed(element)) return emit(LaunchOp::bit_and, step, number(max_integer(element)));
     std::int32_t const bias = number(std::int64_t{1} << (bits(element) - 1));
     std::int32_t const mask = number((std::int64_t{1} << bits(element)) - 1);
     std::int32_t const low = emit(LaunchOp::bit_and, emit(LaunchOp::add, step, bias), mask);

@@ -39,6 +39,9 @@ llvm::Type* ArithLowering::register_type(Element element) {
     case Element::boolean:
       return builder_.getInt1Ty();
     case Element::i8:
+    case Element::u8:
+    case Element::i16:
+    case Element::u16:
     case Element::e4m3:
     case Element::e5m2:
     case Element::i32:
@@ -59,9 +62,12 @@ llvm::Type* ArithLowering::memory_type(Element element) {
   switch (element) {
     case Element::boolean:
     case Element::i8:
+    case Element::u8:
     case Element::e4m3:
     case Element::e5m2:
       return builder_.getInt8Ty();
+    case Element::i16:
+    case Element::u16:
     case Element::f16:
     case Element::bf16:
       return builder_.getInt16Ty();
@@ -78,11 +84,14 @@ llvm::Value* ArithLowering::constant(ir::Constant value) {
   switch (value.element) {
     case Element::boolean:
       return builder_.getInt1(value.bits != 0);
-    case Element::i8:
     case Element::e4m3:
     case Element::e5m2:
       return builder_.getInt32(
           static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<std::int8_t>(value.bits))));
+    case Element::i8:
+    case Element::u8:
+    case Element::i16:
+    case Element::u16:
     case Element::i32:
       return builder_.getInt32(static_cast<std::uint32_t>(value.bits));
     case Element::i64:
@@ -169,9 +178,13 @@ llvm::Value* ArithLowering::from_memory(Element element, llvm::Value* bits) {
     case Element::boolean:
       return builder_.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType()));
     case Element::i8:
+    case Element::i16:
     case Element::e4m3:
     case Element::e5m2:
       return builder_.CreateSExt(bits, type_like(bits, builder_.getInt32Ty()));
+    case Element::u8:
+    case Element::u16:
+      return builder_.CreateZExt(bits, type_like(bits, builder_.getInt32Ty()));
     case Element::bf16: {
       llvm::Value* const wide = builder_.CreateZExt(bits, type_like(bits, builder_.getInt32Ty()));
       return builder_.CreateBitCast(builder_.CreateShl(wide, 16), type_like(bits, builder_.getFloatTy()));
@@ -194,9 +207,12 @@ llvm::Value* ArithLowering::to_memory(Element element, llvm::Value* value) {
     case Element::boolean:
       return builder_.CreateZExt(value, type_like(value, builder_.getInt8Ty()));
     case Element::i8:
+    case Element::u8:
+    case Element::i16:
+    case Element::u16:
     case Element::e4m3:
     case Element::e5m2:
-      return builder_.CreateTrunc(value, type_like(value, builder_.getInt8Ty()));
+      return builder_.CreateTrunc(value, type_like(value, memory_type(element)));
     case Element::bf16: {
       llvm::Value* const bits = builder_.CreateBitCast(value, type_like(value, builder_.getInt32Ty()));
       return builder_.CreateTrunc(builder_.CreateLShr(bits, 16), type_like(value, builder_.getInt16Ty()));
@@ -238,8 +254,7 @@ llvm::Value* ArithLowering::cast(Element from, Element to, llvm::Value* value) {
   if (from == Element::boolean)
     return is_float(to) ? builder_.CreateUIToFP(value, target) : builder_.CreateZExt(value, target);
   if (is_integer(from)) {
-    if (to == Element::i8)
-      return builder_.CreateSExt(builder_.CreateTrunc(value, type_like(value, builder_.getInt8Ty())), target);
+    if (is_narrow_integer(to)) return from_memory(to, builder_.CreateTrunc(value, type_like(value, memory_type(to))));
     if (is_integer(to)) return builder_.CreateSExtOrTrunc(value, target);
     if (!half) return builder_.CreateSIToFP(value, target);
     llvm::Type* const doubles = type_like(value, builder_.getDoubleTy());
@@ -258,10 +273,10 @@ llvm::Value* ArithLowering::cast(Element from, Element to, llvm::Value* value) {
     }
     return round_to(to, narrow_to_odd(builder_.CreateSIToFP(value, doubles)));
   }
-  if (to == Element::i8) {
-    llvm::Type* const narrow = type_like(value, builder_.getInt8Ty());
-    return builder_.CreateSExt(
-        builder_.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {narrow, value->getType()}, {value}), target);
+  if (is_narrow_integer(to)) {
+    llvm::Type* const narrow = type_like(value, memory_type(to));
+    auto const rounding = is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+    return from_memory(to, builder_.CreateIntrinsic(rounding, {narrow, value->getType()}, {value}));
   }
   if (is_integer(to)) return builder_.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {target, value->getType()}, {value});
   if (to == Element::f64) return builder_.CreateFPExt(value, target);

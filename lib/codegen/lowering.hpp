@@ -19,9 +19,11 @@ struct ArithTraits {
 ///
 /// Elements are held in registers as follows:
 /// - booleans as i1, i32, i64, f32 and f64 as themselves;
-/// - i8 and the bits of e4m3 and e5m2 as i32, with copies of the sign above;
+/// - integers of 8 and 16 bits as the i32 of their value; the bits of e4m3 and e5m2 as i32, with copies of the sign
+///   above;
 /// - f16 and bf16 as an f32 whose value is exact in the format, so that widening is free and each op rounds once.
-/// In memory (and in scratch given to others) f16 and bf16 are i16 bits, elements of 8 bits and booleans are i8.
+/// In memory (and in scratch given to others) f16 and bf16 are i16 bits, integers of 16 bits are i16, elements of 8
+/// bits and booleans i8.
 class ArithLowering {
  public:
   ArithLowering(llvm::IRBuilderBase& builder, ArithTraits traits) : builder_(builder), traits_(traits) {}

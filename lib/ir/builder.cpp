@@ -59,6 +59,9 @@ Constant make_constant(Element element, double value) {
     case Element::boolean:
       return {element, value != 0 ? 1U : 0U};
     case Element::i8:
+    case Element::u8:
+    case Element::i16:
+    case Element::u16:
     case Element::i32:
     case Element::i64:
       return make_constant(element, static_cast<std::int64_t>(value));
@@ -79,24 +82,18 @@ Constant make_constant(Element element, double value) {
 }
 
 Constant make_constant(Element element, std::int64_t value) {
-  switch (element) {
-    case Element::boolean:
-      return {element, value != 0 ? 1U : 0U};
-    case Element::i8:
-      return {element, static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int8_t>(value)))};
-    case Element::i32:
-      return {element, static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(value)))};
-    case Element::i64:
-      return {element, static_cast<std::uint64_t>(value)};
-    default:
-      return make_constant(element, static_cast<double>(value));
-  }
+  if (element == Element::boolean) return {element, value != 0 ? 1U : 0U};
+  if (is_integer(element)) return {element, static_cast<std::uint64_t>(wrapped(element, value))};
+  return make_constant(element, static_cast<double>(value));
 }
 
 double to_double(Constant constant) {
   switch (constant.element) {
     case Element::boolean:
     case Element::i8:
+    case Element::u8:
+    case Element::i16:
+    case Element::u16:
     case Element::i32:
     case Element::i64:
       return static_cast<double>(static_cast<std::int64_t>(constant.bits));

@@ -19,7 +19,7 @@ std::string list_text(Extents const& values) {
   return text + "]";
 }
 
-static bool is_integral(Element element) { return !is_float(element) && element != Element::i8; }
+static bool is_integral(Element element) { return element == Element::boolean || is_whole(element); }
 static bool is_real(Element element) { return is_float(element) && is_arithmetic(element); }
 
 /// Requires a tile or a scalar, which arithmetic works on.
@@ -32,10 +32,11 @@ static void computable(Rule& rule, OperandOf which) {
 static void elementwise_rule(Rule& rule, int from, bool (*accepts)(Element), char const* elements) {
   for (int i = from; i < static_cast<int>(rule.operands.size()); ++i) {
     computable(rule, i);
-    bool const narrow = bits(rule.operand(i).element()) == 8;
+    Element const element = rule.operand(i).element();
+    bool const narrow = !is_arithmetic(element) && element != Element::boolean;
     rule.require(accepts(rule.operand(i).element()),
                  rule.says(i) + " but takes " + elements +
-                     (narrow ? "; elements of 8 bits are stored, moved and multiplied by dot: cast them first" : ""));
+                     (narrow ? "; this element is stored and moved, not computed with: cast it first" : ""));
     rule.require(rule.operand(i) == rule.operand(from), rule.says(from) + " but " + rule.says(i));
   }
 }
@@ -75,7 +76,8 @@ void apply(Rule& rule, AbsOp const&) { same_as_operands(rule, is_arithmetic, num
 
 void apply(Rule& rule, CompareOp const& op) {
   elementwise_rule(
-      rule, 0, [](Element element) { return bits(element) != 8; }, "numbers and booleans");
+      rule, 0, [](Element element) { return element == Element::boolean || is_arithmetic(element); },
+      "numbers and booleans");
   bool const ordering = op.predicate != Predicate::eq && op.predicate != Predicate::ne;
   rule.require(!ordering || is_arithmetic(rule.operand("lhs").element()), "booleans have eq and ne only");
   rule.result(rule.operand("lhs").with_element(Element::boolean));

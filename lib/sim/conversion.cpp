@@ -1,4 +1,5 @@
 // Casts and bitcasts.
+#include <algorithm>
 #include <bit>
 
 #include "sim/meaning.hpp"
@@ -36,8 +37,10 @@ To converted(From value, Element element) {
     return to_float(value, element);
   else if constexpr (std::is_same_v<To, double>)
     return static_cast<double>(value);
-  else if (element == Element::i8)
-    return static_cast<To>(to_integer<std::int8_t>(value));
+  else if (is_narrow_integer(element) && std::is_floating_point_v<From>)
+    return static_cast<To>(std::clamp(to_integer<std::int64_t>(value), min_integer(element), max_integer(element)));
+  else if (is_narrow_integer(element))
+    return static_cast<To>(wrapped(element, static_cast<std::int64_t>(value)));
   else
     return to_integer<To>(value);
 }
@@ -66,6 +69,9 @@ void execute(Agent& agent, Op const& op, BitcastOp const&) {
   auto const bits_of = [&](std::int64_t i) -> std::uint64_t {
     switch (operand.element()) {
       case Element::i8:
+      case Element::u8:
+      case Element::i16:
+      case Element::u16:
       case Element::i32:
         return static_cast<std::uint32_t>(operand.data<std::int32_t>()[i]);
       case Element::i64:
@@ -90,10 +96,12 @@ void execute(Agent& agent, Op const& op, BitcastOp const&) {
     };
     switch (result.element()) {
       case Element::i8:
-        result.data<std::int32_t>()[i] = static_cast<std::int8_t>(bits);
-        break;
+      case Element::u8:
+      case Element::i16:
+      case Element::u16:
       case Element::i32:
-        result.data<std::int32_t>()[i] = static_cast<std::int32_t>(bits);
+        result.data<std::int32_t>()[i] =
+            static_cast<std::int32_t>(wrapped(result.element(), static_cast<std::int64_t>(bits)));
         break;
       case Element::i64:
         result.data<std::int64_t>()[i] = static_cast<std::int64_t>(bits);

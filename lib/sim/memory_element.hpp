@@ -35,6 +35,12 @@ T read_element(std::byte const* address, Element element) {
       return static_cast<T>(read_as<std::uint8_t>(address) != 0 ? 1 : 0);
     case Element::i8:
       return static_cast<T>(read_as<std::int8_t>(address));
+    case Element::u8:
+      return static_cast<T>(read_as<std::uint8_t>(address));
+    case Element::i16:
+      return static_cast<T>(read_as<std::int16_t>(address));
+    case Element::u16:
+      return static_cast<T>(read_as<std::uint16_t>(address));
     case Element::i32:
       return static_cast<T>(read_as<std::int32_t>(address));
     case Element::i64:
@@ -59,7 +65,11 @@ void write_element(std::byte* address, Element element, T value) {
     case Element::boolean:
       return write_as(address, static_cast<std::uint8_t>(value));
     case Element::i8:
-      return write_as(address, static_cast<std::int8_t>(value));
+    case Element::u8:
+      return write_as(address, static_cast<std::uint8_t>(static_cast<std::int64_t>(value)));
+    case Element::i16:
+    case Element::u16:
+      return write_as(address, static_cast<std::uint16_t>(static_cast<std::int64_t>(value)));
     case Element::i32:
       return write_as(address, static_cast<std::int32_t>(value));
     case Element::i64:

@@ -16,8 +16,8 @@ namespace tegula::sim {
 /// common reference.
 enum class Precision : std::uint8_t { exact, float64 };
 
-/// Names the type of an array's elements. Narrow floats are stored as f32 of the same value, i8 as i32; under
-/// Precision::float64 every float is f64.
+/// Names the type of an array's elements. Narrow floats are stored as f32 of the same value, narrow integers as i32;
+/// under Precision::float64 every float is f64.
 enum class Storage : std::uint8_t { u8, i32, i64, f32, f64 };
 
 constexpr Storage storage_of(Element element, Precision precision) {
@@ -25,6 +25,9 @@ constexpr Storage storage_of(Element element, Precision precision) {
     case Element::boolean:
       return Storage::u8;
     case Element::i8:
+    case Element::u8:
+    case Element::i16:
+    case Element::u16:
     case Element::i32:
       return Storage::i32;
     case Element::i64:

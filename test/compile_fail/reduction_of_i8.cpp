@@ -1,4 +1,4 @@
-// expect: elements of 8 bits (std::int8_t, e4m3, e5m2) are loaded, stored, selected, converted and multiplied by dot,
+// expect: elements of 8 bits and integers of 16 are loaded, stored, selected and converted, but not computed with
 // but not computed with: cast first rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// Tests elements of 8 bits and tf32 on a device: conversions bit by bit, products of every element of tensor cores.
+// Tests narrow elements and tf32 on a device: conversions bit by bit, products of every element of tensor cores.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -32,7 +32,9 @@ template <class T>
 std::vector<T> interesting() {
   std::vector<T> values;
   for (int i = 0; i < 65536; ++i) {
-    if constexpr (std::is_integral_v<T>) {
+    if constexpr (std::is_integral_v<T> && sizeof(T) <= 2) {
+      values.push_back(static_cast<T>(i));  // all of them
+    } else if constexpr (std::is_integral_v<T>) {
       values.push_back(static_cast<T>(engine()() >> (engine()() % 64)));
       if (i % 2 == 0) values.back() = static_cast<T>(static_cast<std::int64_t>(engine()() % 1024) - 512);
     } else if constexpr (sizeof(T) == 1) {
@@ -204,11 +206,15 @@ void check_products(double bound) {
 
 }  // namespace
 
-TEST_CASE("conversions from and to elements of 8 bits are the host's bit by bit on the device", "[device][sanitize]") {
+TEST_CASE("conversions from and to elements of 8 bits and integers of 16 are the host's bit by bit on the device",
+          "[device][sanitize]") {
   TEGULA_NEED_HOPPER();
   check_both_ways<e4m3>();
   check_both_ways<e5m2>();
   check_both_ways<std::int8_t>();
+  check_both_ways<std::uint8_t>();
+  check_both_ways<std::int16_t>();
+  check_both_ways<std::uint16_t>();
 }
 
 TEST_CASE("products of every element of tensor cores are right on the device", "[device][sanitize][F27]") {

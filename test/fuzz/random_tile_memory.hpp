@@ -26,7 +26,7 @@ class TileMemory : protected TileWriter {
 
   // ---- choices
   Element any_element() {
-    return one_of<Element>({operand_, operand_, operand_, Element::f32, Element::f32, Element::i32});
+    return one_of<Element>({operand_, operand_, operand_, Element::f32, Element::f32, Element::i32, Element::i16});
   }
   Values drawn() { return wild_ && chance(35) ? Values::wild : Values::whole; }
   /// Numbers of products in this kernel are such times 2^exponent_: what the elements hold, and f32 their sums.

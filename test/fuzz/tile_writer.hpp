@@ -46,7 +46,7 @@ class TileWriter : protected test::KernelWriter {
   // ---- numbers
   /// Up to which all whole numbers are elements.
   static double max(Element element) {
-    if (is_integer(element)) return element == Element::i8 ? 127 : 1e9;
+    if (is_integer(element)) return std::min(static_cast<double>(max_integer(element)), 1e9);
     return element == Element::f32 ? 0x1p22 : std::ldexp(1, info(element).mantissa + 1);
   }
   static double rounding(Element element, double bound) {

@@ -242,7 +242,8 @@ TEST_CASE("conversions round once, truncate and saturate", "[host]") {
 
 TEST_CASE("every code of an 8-bit float has the simulator's value on the host", "[host]") {
   for (Element element : {Element::e4m3, Element::e5m2})
-    for (Element to : {Element::f32, Element::f16, Element::f64, Element::i8, Element::e4m3, Element::e5m2}) {
+    for (Element to : {Element::f32, Element::f16, Element::f64, Element::i8, Element::u8, Element::i16, Element::u16,
+                       Element::e4m3, Element::e5m2}) {
       if (element == to) continue;
       INFO(name(element) << " to " << name(to));
       Array a(element, {256}), c(to, {256});
@@ -252,12 +253,12 @@ TEST_CASE("every code of an 8-bit float has the simulator's value on the host", 
     }
 }
 
-TEST_CASE("elements of 8 bits are moved, selected and padded on the host", "[host]") {
+TEST_CASE("elements that are only stored are moved, selected and padded on the host", "[host]") {
   std::string const text = R"(
 kernel @moved(%a: in tensor<?x?xEL>, %n: EL, %c: out tensor<?x?xEL>, %d: out tensor<?x?xEL>) {
   %o = constant {value = 0 : i64} : i64
   %p = constant {value = -3 : i64} : i64
-  %x = load %a, %p, %o {pad = -7 : EL} : tile<24x40xEL>
+  %x = load %a, %p, %o {pad = PAD : EL} : tile<24x40xEL>
   %t = trans %x {permutation = [1, 0]} : tile<40x24xEL>
   store %c, %t, %o, %o
   %i = iota {axis = 0} : tile<24x40xi32>
@@ -269,11 +270,12 @@ kernel @moved(%a: in tensor<?x?xEL>, %n: EL, %c: out tensor<?x?xEL>, %d: out ten
   return
 }
 )";
-  for (Element element : {Element::i8, Element::e4m3, Element::e5m2})
+  for (Element element : {Element::i8, Element::u8, Element::i16, Element::u16, Element::e4m3, Element::e5m2})
     for (std::int64_t inner : {1, 2}) {
       INFO(name(element) << ", stride " << inner);
       Array a(element, {30, 37}, 2, inner), c(element, {37, 22}, 1, inner), d(element, {20, 39}, 0, inner);
-      check_against_simulator(replaced(text, "EL", std::string(name(element))),
+      std::string const pad = info(element).kind == ElementKind::unsigned_integer ? "250" : "-7";
+      check_against_simulator(replaced(replaced(text, "EL", std::string(name(element))), "PAD", pad),
                               {a.randomise(1), ir::make_constant(element, std::int64_t{-5}), c, d});
     }
 }

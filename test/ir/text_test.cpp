@@ -212,6 +212,9 @@ TEST_CASE("text: every constant prints so that it reads back with the same bits"
     round_trip({Element::e4m3, bits});
     round_trip({Element::e5m2, bits});
     round_trip(make_constant(Element::i8, static_cast<std::int64_t>(bits)));
+    round_trip(make_constant(Element::u8, static_cast<std::int64_t>(bits)));
+    round_trip(make_constant(Element::i16, static_cast<std::int64_t>(bits * 257)));
+    round_trip(make_constant(Element::u16, static_cast<std::int64_t>(bits * 257)));
   }
   std::uint64_t state = 88172645463325252ULL;
   for (int i = 0; i < 3000; ++i) {

@@ -233,6 +233,14 @@ constexpr detail::Range range(A const& lower, B const& upper, C const& step = 1)
   return {detail::coordinate(lower), detail::coordinate(upper), detail::coordinate(step)};
 }
 
+/// Catches a count that is a tile or a float, for the sentence.
+template <class C, detail::TileLike Init, class... Rest>
+requires(!detail::LoopCount<C>) constexpr auto loop(C const&, Init&&, Rest&&...) {
+  constexpr bool count_is_integer = detail::LoopCount<C>;
+  static_assert(count_is_integer, "loop: the count is an integer, an index expression or range(lower, upper, step)");
+  return detail::Invalid<detail::element_t<Init>, detail::shape_t<Init>>();
+}
+
 /// Runs a loop at run time: body(k, carried...) for k = 0, 1, ... count - 1 (or a range) is traced once. Its result is
 /// carried to the next iteration. After the last one it is given as a tile or scalar or, for carry(...), as several for
 /// structured bindings. Compile options override these hints:

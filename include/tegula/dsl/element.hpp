@@ -75,6 +75,18 @@ struct element_of<std::int8_t> {
   static constexpr Element value = Element::i8;
 };
 template <>
+struct element_of<std::uint8_t> {
+  static constexpr Element value = Element::u8;
+};
+template <>
+struct element_of<std::int16_t> {
+  static constexpr Element value = Element::i16;
+};
+template <>
+struct element_of<std::uint16_t> {
+  static constexpr Element value = Element::u16;
+};
+template <>
 struct element_of<std::int32_t> {
   static constexpr Element value = Element::i32;
 };
@@ -107,7 +119,8 @@ struct element_of<double> {
   static constexpr Element value = Element::f64;
 };
 
-/// True for bool, std::int8_t, std::int32_t, std::int64_t, e4m3, e5m2, f16, bf16, float and double.
+/// True for bool, the integers std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t and std::int64_t,
+/// and the floats e4m3, e5m2, f16, bf16, float and double.
 template <class T>
 concept ElementType = requires {
   element_of<T>::value;

@@ -103,11 +103,13 @@ auto member_types(X& x) {
 template <class X>
 struct Parameter {
   static constexpr bool sound = false;
+  static constexpr bool has_element = true;
   using leaves = TypeList<>;
 };
 template <TensorLike X>
 struct Parameter<X> {
   static constexpr bool sound = true;
+  static constexpr bool has_element = X::has_element;
   using leaves = TypeList<X>;
   static X make(trace::Recorder& recorder) {
     return X(
@@ -117,6 +119,7 @@ struct Parameter<X> {
 template <class T>
 struct Parameter<arg<T>> {
   static constexpr bool sound = true;
+  static constexpr bool has_element = true;
   using leaves = TypeList<arg<T>>;
   static arg<T> make(trace::Recorder& recorder) { return arg<T>(recorder.scalar_parameter(element_of<T>::value)); }
 };
@@ -127,6 +130,10 @@ requires(std::is_aggregate_v<X> && !TensorLike<X>) struct Parameter<X> {
     return (Parameter<Member>::sound && ...);
   }
   template <class... Member>
+  static constexpr bool all_elements(TypeList<Member...>) {
+    return (Parameter<Member>::has_element && ...);
+  }
+  template <class... Member>
   static typename Concat<typename Parameter<Member>::leaves...>::type flatten(TypeList<Member...>);
   template <class... Member>
   static X make_of(trace::Recorder& recorder, TypeList<Member...>) {
@@ -135,6 +142,7 @@ requires(std::is_aggregate_v<X> && !TensorLike<X>) struct Parameter<X> {
 
   using members = decltype(member_types(std::declval<X&>()));
   static constexpr bool sound = all_sound(members());
+  static constexpr bool has_element = all_elements(members());
   using leaves = decltype(flatten(members()));
   static X make(trace::Recorder& recorder) { return make_of(recorder, members()); }
 };
@@ -170,6 +178,7 @@ struct KernelParameters;
 template <class... P>
 struct KernelParameters<TypeList<P...>> {
   static constexpr bool sound = (Parameter<P>::sound && ...);
+  static constexpr bool elements = (Parameter<P>::has_element && ...);
   using leaves = typename Concat<typename Parameter<P>::leaves...>::type;
   template <class F>
   static void call(F const& f, trace::Recorder& recorder) {
@@ -232,10 +241,15 @@ constexpr auto kernel(char const* name, F function, location where = location::c
   constexpr bool typed = detail::Callable<F>;
   constexpr bool returns_nothing = std::is_void_v<typename signature::result>;
   constexpr bool parameters = detail::KernelParameters<typename signature::parameters>::sound;
+  constexpr bool elements = detail::KernelParameters<typename signature::parameters>::elements;
+  static_assert(
+      elements,
+      "a tensor's element is bool, std::int8_t, uint8_t, int16_t, uint16_t, int32_t, int64_t, e4m3, e5m2, f16, "
+      "bf16, float or double");
   static_assert(typed, "kernel: the lambda's parameters are written with their types, such as in<float, 1> a");
   static_assert(returns_nothing, "kernel: the lambda returns nothing; results go through store");
   static_assert(parameters, "kernel: every parameter is an in, out, inout or arg, or an aggregate of them");
-  if constexpr (typed && returns_nothing && parameters)
+  if constexpr (typed && returns_nothing && parameters && elements)
     return Kernel<F>(name, static_cast<F&&>(function), where);
   else
     return detail::NoKernel();

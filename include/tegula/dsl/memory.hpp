@@ -55,8 +55,10 @@ inline constexpr trace::Literal zero_pad =
 struct OneElement {
   static constexpr int rank = 0;
 };
+/// Stands for the shape of a load whose arguments are in no order of the three.
+struct Disordered {};
 template <class S>
-concept LoadShape = is_shape<S> || std::is_same_v<S, OneElement>;
+concept LoadShape = is_shape<S> || std::is_same_v<S, OneElement> || std::is_same_v<S, Disordered>;
 template <class X>
 concept IndexOrPad = IndexLike<X> || std::is_same_v<X, Pad>;
 
@@ -146,6 +148,21 @@ class load<P, detail::OneElement, Rest...> : public scalar<typename detail::Tens
 template <class P, class... Rest>
 requires(detail::IndexOrPad<Rest>&&...) load(P const&, Rest...)
 ->load<P, detail::OneElement, Rest...>;
+
+/// Catches other arguments, for the sentence.
+template <class P, class... Rest>
+class load<P, detail::Disordered, Rest...> : public detail::Invalid<typename detail::TensorElement<P>::type, Shape<1>> {
+  static constexpr bool ordered = detail::never<P>;
+  static_assert(ordered,
+                "load: load(tensor, shape<...>, indices..., pad(x)) loads a tile, load(tensor, indices..., pad(x)) one "
+                "element; an index is an integer, an index expression or elem(k), and pad(x) comes last");
+
+ public:
+  explicit load(P const&, Rest const&...) {}
+};
+template <class P, class... Rest>
+requires(!(detail::IndexOrPad<Rest> && ...)) load(P const&, Rest...)
+->load<P, detail::Disordered, Rest...>;
 
 /// Stores by store(tensor, shape<...>, value, indices...), a statement: writes a tile of that shape (or a number in
 /// every element) at the indices, counted as for load. Elements outside of the tensor are dropped.

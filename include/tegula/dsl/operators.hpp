@@ -45,9 +45,9 @@ constexpr bool in_domain(Domain domain) {
   return false;
 }
 
-/// True for elements of 8 bits: a kernel stores them and does not compute with them.
+/// True for elements that a kernel stores and does not compute with: of 8 bits, and integers of 16.
 template <class T>
-inline constexpr bool is_narrow = bits(element_of<T>::value) == 8;
+inline constexpr bool is_narrow = !is_arithmetic(element_of<T>::value) && !std::is_same_v<T, bool>;
 template <class T>
 constexpr Problem domain_problem(Domain domain) {
   if (in_domain<T>(domain)) return Problem::none;
@@ -181,9 +181,9 @@ struct BinaryShape<A, B> {
   "elem(k) counts elements and a plain index counts tiles, so the two do not mix: calculate in one unit, elem(k + n) " \
   "or k + n"
 
-#define TEGULA_NARROW_ELEMENT                                                                                        \
-  "elements of 8 bits (std::int8_t, e4m3, e5m2) are loaded, stored, selected, converted and multiplied by dot, but " \
-  "not computed with: cast first, for instance cast<float>(x)"
+#define TEGULA_NARROW_ELEMENT                                                                                      \
+  "elements of 8 bits and integers of 16 are loaded, stored, selected and converted, but not computed with: cast " \
+  "first, for instance cast<float>(x)"
 
 /// States the sentences about wrong operands; A and B stand in the compiler's note.
 template <Problem problem, class A, class B>
@@ -464,6 +464,12 @@ constexpr auto operator%(A&&, B&&) { return detail::refuse_element_offset<A>(); 
 template <class T, class S, class B>
 tile<T, S>& operator+=(tile<T, S>& a, B&& b) {
   return a = a + static_cast<B&&>(b);
+}
+/// Catches a change of a recipe, for the sentence.
+template <detail::RecipeLike A, class B>
+void operator+=(A&, B&&) {
+  constexpr bool is_tile = detail::never<A>;
+  static_assert(is_tile, TEGULA_NAMED_RECIPE);
 }
 template <class T, class S, class B>
 tile<T, S>& operator-=(tile<T, S>& a, B&& b) {

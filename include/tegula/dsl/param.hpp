@@ -22,12 +22,11 @@ concept TensorFact = requires {
 template <class T, int rank, Direction towards, class... Facts>
 class Tensor {
  public:
-  static_assert(
-      ElementType<T>,
-      "a tensor's element is bool, std::int8_t, std::int32_t, std::int64_t, e4m3, e5m2, f16, bf16, float or double");
   static_assert(rank >= 1 && rank <= max_rank, "a tensor has 1 to 8 axes");
   static_assert((TensorFact<Facts> && ...), "a fact in a tensor's type is multiple_of<n>");
-  using element = T;
+  /// False for another type than an element: kernel() refuses it. Float stands for it, so that one error follows.
+  static constexpr bool has_element = ElementType<T>;
+  using element = std::conditional_t<has_element, T, float>;
   static constexpr int tensor_rank = rank;
   static constexpr Direction direction = towards;
   static constexpr bool readable = towards != Direction::out;

@@ -169,10 +169,10 @@ constexpr T shift_right(T a, T amount) {
 /// Truncates, saturates, NaN gives 0.
 template <class To, class From>
 constexpr To float_to_int(From x) {
-  constexpr From limit = static_cast<From>(sizeof(To) == 1 ? 0x1p7 : sizeof(To) == 4 ? 0x1p31 : 0x1p63);
+  constexpr From limit = static_cast<From>(std::uint64_t{1} << (std::numeric_limits<To>::digits - 1)) * 2;
   if (x != x) return 0;
   if (x >= limit) return (std::numeric_limits<To>::max)();
-  if (x < -limit) return (std::numeric_limits<To>::min)();
+  if (x < (std::is_signed_v<To> ? -limit : From(0))) return (std::numeric_limits<To>::min)();
   return static_cast<To>(x);
 }
 

@@ -7,19 +7,20 @@
 namespace tegula {
 
 /// Names the element of a tile, tensor or scalar argument.
-enum class Element : std::uint8_t { boolean, i8, i32, i64, e4m3, e5m2, f16, bf16, f32, f64 };
+enum class Element : std::uint8_t { boolean, i8, u8, i16, u16, i32, i64, e4m3, e5m2, f16, bf16, f32, f64 };
 
-inline constexpr int element_count = 10;
+inline constexpr int element_count = 13;
 
 enum class ElementKind : std::uint8_t {
   boolean,  ///< neither float nor integer
   signed_integer,
+  unsigned_integer,
   floating,
 };
 
 /// Says how arithmetic on tiles of an element is done.
 enum class Arithmetic : std::uint8_t {
-  none,    ///< stored, moved, selected, converted, and multiplied by dot
+  none,    ///< stored, moved, selected and converted; some are multiplied by dot
   in_f32,  ///< computed in f32 and rounded
   native,
 };
@@ -36,6 +37,9 @@ struct ElementInfo {
 inline constexpr ElementInfo element_table[element_count] = {
     {Element::boolean, "bool", 1, ElementKind::boolean, Arithmetic::none},
     {Element::i8, "i8", 8, ElementKind::signed_integer, Arithmetic::none},
+    {Element::u8, "u8", 8, ElementKind::unsigned_integer, Arithmetic::none},
+    {Element::i16, "i16", 16, ElementKind::signed_integer, Arithmetic::none},
+    {Element::u16, "u16", 16, ElementKind::unsigned_integer, Arithmetic::none},
     {Element::i32, "i32", 32, ElementKind::signed_integer, Arithmetic::native},
     {Element::i64, "i64", 64, ElementKind::signed_integer, Arithmetic::native},
     {Element::e4m3, "e4m3", 8, ElementKind::floating, Arithmetic::none, 3},
@@ -52,8 +56,25 @@ constexpr int bits(Element element) { return info(element).bits; }
 /// Gives the bytes of one element in global memory (a boolean takes 1).
 constexpr int bytes(Element element) { return (info(element).bits + 7) / 8; }
 constexpr bool is_float(Element element) { return info(element).kind == ElementKind::floating; }
-constexpr bool is_integer(Element element) { return info(element).kind == ElementKind::signed_integer; }
+constexpr bool is_signed(Element element) { return info(element).kind == ElementKind::signed_integer; }
+constexpr bool is_integer(Element element) {
+  return is_signed(element) || info(element).kind == ElementKind::unsigned_integer;
+}
 constexpr bool is_arithmetic(Element element) { return info(element).arithmetic != Arithmetic::none; }
+/// True for integers that are stored and not computed with.
+constexpr bool is_narrow_integer(Element element) { return is_integer(element) && !is_arithmetic(element); }
+/// Gives the number that the lowest bits of a value mean in an integer element.
+constexpr std::int64_t wrapped(Element element, std::int64_t value) {
+  int const spare = 64 - bits(element);
+  std::uint64_t const high = static_cast<std::uint64_t>(value) << spare;
+  return is_signed(element) ? static_cast<std::int64_t>(high) >> spare : static_cast<std::int64_t>(high >> spare);
+}
+constexpr std::int64_t min_integer(Element element) {
+  return is_signed(element) ? -1 - static_cast<std::int64_t>((std::uint64_t{1} << (bits(element) - 1)) - 1) : 0;
+}
+constexpr std::int64_t max_integer(Element element) {
+  return static_cast<std::int64_t>((std::uint64_t{1} << (bits(element) - (is_signed(element) ? 1 : 0))) - 1);
+}
 /// True for floats of less than 32 bits: arithmetic on them is done in f32.
 constexpr bool is_narrow_float(Element element) { return is_float(element) && bits(element) < 32; }
 constexpr bool is_f8(Element element) { return element == Element::e4m3 || element == Element::e5m2; }

@@ -176,9 +176,13 @@ llvm::Type* Emitter::type(Element element) {
     case Element::boolean:
       return b.getInt1Ty();
     case Element::i8:
+    case Element::u8:
     case Element::e4m3:
     case Element::e5m2:
       return b.getInt8Ty();
+    case Element::i16:
+    case Element::u16:
+      return b.getInt16Ty();
     case Element::i32:
       return b.getInt32Ty();
     case Element::i64:

@@ -124,10 +124,11 @@ llvm::Value* truncate_to_integer(Emitter& e, llvm::Value* value, Element to) {
   llvm::IRBuilder<>& b = e.b;
   bool const wide = to == Element::i64, from_double = value->getType()->isDoubleTy();
   // cvt saturates; only NaN is handled here.
-  if (to == Element::i8) {
+  if (is_narrow_integer(to)) {
     llvm::Value* const number = truncate_to_integer(e, value, Element::i32);
-    llvm::Value* const above = e.intrinsic(llvm::Intrinsic::smax, {number, e.i32(-128)}, {b.getInt32Ty()});
-    return b.CreateTrunc(e.intrinsic(llvm::Intrinsic::smin, {above, e.i32(127)}, {b.getInt32Ty()}), b.getInt8Ty());
+    llvm::Value* const above = e.intrinsic(llvm::Intrinsic::smax, {number, e.i32(min_integer(to))}, {b.getInt32Ty()});
+    return b.CreateTrunc(e.intrinsic(llvm::Intrinsic::smin, {above, e.i32(max_integer(to))}, {b.getInt32Ty()}),
+                         e.type(to));
   }
   std::string const text =
       std::string("cvt.rzi.") + (wide ? "s64" : "s32") + (from_double ? ".f64" : ".f32") + " $0, $1;";
@@ -155,8 +156,12 @@ llvm::Value* convert(Emitter& e, llvm::Value* value, Element from, Element to) {
     return e.narrow(b.CreateSelect(value, f32(e, 1), f32(e, 0)), to);
   }
   if (is_integer(from)) {
-    if (is_integer(to)) return b.CreateSExtOrTrunc(value, e.type(to));
-    if (from == Element::i8 && to != Element::f64) return e.narrow(b.CreateSIToFP(value, b.getFloatTy()), to);  // exact
+    if (is_integer(to))
+      return is_signed(from) ? b.CreateSExtOrTrunc(value, e.type(to)) : b.CreateZExtOrTrunc(value, e.type(to));
+    if (is_narrow_integer(from)) {  // exact
+      llvm::Type* const wide = to == Element::f64 ? b.getDoubleTy() : b.getFloatTy();
+      return e.narrow(is_signed(from) ? b.CreateSIToFP(value, wide) : b.CreateUIToFP(value, wide), to);
+    }
     if (is_f8(to)) {  // saturates long before an f32 is inexact
       llvm::Type* const type = value->getType();
       llvm::Value* const limit = llvm::ConstantInt::get(type, 1 << 16);

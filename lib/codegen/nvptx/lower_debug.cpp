@@ -101,7 +101,8 @@ std::vector<llvm::Value*> block_of(ir::Op const& op, Emitter& e) {
 /// Gives a register's value in the 8 bytes that vprintf reads.
 llvm::Value* printed(Emitter& e, Element element, llvm::Value* value) {
   if (element == Element::boolean) return e.b.CreateZExt(value, e.b.getInt64Ty());
-  if (is_integer(element)) return e.b.CreateSExt(value, e.b.getInt64Ty());
+  if (is_integer(element))
+    return is_signed(element) ? e.b.CreateSExt(value, e.b.getInt64Ty()) : e.b.CreateZExt(value, e.b.getInt64Ty());
   if (is_narrow_float(element)) value = e.widen(value, element);
   return element == Element::f64 ? value : e.b.CreateFPExt(value, e.b.getDoubleTy());
 }

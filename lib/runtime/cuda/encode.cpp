@@ -23,9 +23,13 @@ CUtensorMapDataType type_of(Element element) {
   switch (element) {
     case Element::boolean:
     case Element::i8:
+    case Element::u8:
     case Element::e4m3:
     case Element::e5m2:
       return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    case Element::i16:
+    case Element::u16:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT16;
     case Element::i32:
       return CU_TENSOR_MAP_DATA_TYPE_INT32;
     case Element::i64:

@@ -290,7 +290,8 @@ class Assignment {
     if (box == type.shape() || box.product() < std::int64_t{lanes_per_warp} * function_.warps) return whole;
     Layout const* const spread = repeated(blocked(type.with_shape(box), group.accesses, group.reduced), type.shape());
     int const last = type.rank() - 1;
-    return 2 * spread->contiguous(last) >= whole->contiguous(last) ? spread : whole;
+    bool const serves = 2 * spread->contiguous(last) >= whole->contiguous(last) && reaches_shared(group, *spread);
+    return serves ? spread : whole;
   }
 
   /// Tells whether the tile that an extract takes a box of consists of such boxes.
@@ -339,19 +340,26 @@ class Assignment {
     bool const moves_memory = !group.accesses.empty() && layout->registers() > 1 &&
                               layout->contiguous(std::max(layout->rank() - 1, 0)) == 1 &&
                               layout->free_bits(layout::Dim::lane) == 0;
-    if (moves_memory || std::any_of(group.values.begin(), group.values.end(),
-                                    [&](Value const* member) { return !reaches_copy(*member, *layout); }))
-      return;
+    if (moves_memory || !reaches_shared(group, *layout)) return;
     group.layout = layout;
     derive_from(group);
   }
 
-  /// Tells whether threads with this layout find the elements of a copied tile where they lie.
-  static bool reaches_copy(Value const& value, Layout const& layout) {
+  /// Tells whether threads with this layout find the elements of a tile where shared memory holds them, or has to.
+  static bool reaches_shared(Value const& value, Layout const& layout) {
+    auto const reaches = [&](Value const& memory) {
+      std::string ignored;
+      return layout::AccessMap::get(layout, *memory.type().layout(), ignored).has_value();
+    };
     Op const* const op = value.defining_op();
-    std::string ignored;
-    return op == nullptr || !op->is<ir::SharedLoadOp>() ||
-           layout::AccessMap::get(layout, *op->in<ir::SharedLoadOp>("source")->type().layout(), ignored).has_value();
+    if (op != nullptr && op->is<ir::SharedLoadOp>() && !reaches(*op->in<ir::SharedLoadOp>("source"))) return false;
+    return std::all_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
+      return !use.is<ir::SharedStoreOp>("value") || reaches(*use.user->in<ir::SharedStoreOp>("destination"));
+    });
+  }
+  static bool reaches_shared(Group const& group, Layout const& layout) {
+    return std::all_of(group.values.begin(), group.values.end(),
+                       [&](Value const* value) { return reaches_shared(*value, layout); });
   }
 
   /// Gives the layout that an op's tile operand must have for its result to have `result` without moving data; null for

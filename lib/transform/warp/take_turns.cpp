@@ -22,14 +22,30 @@ struct Products {
   Op* last = nullptr;
 };
 
-/// Finds the products of a loop whose exponentials are worth taking turns.
+/// True if the op, or one inside it, waits for other groups of warps.
+bool meets_other_groups(Op& op) {
+  bool found = op.is<ir::BarrierOp>();
+  for (int i = 0; i < op.block_count() && !found; ++i)
+    ir::walk(op.block(i), [&](Op& inside) { found = found || inside.is<ir::BarrierOp>(); });
+  return found;
+}
+
+/// Finds the products of a loop whose exponentials are worth taking turns. A turn holds no barrier of several groups:
+/// those that wait for their turn do not come to it.
 std::optional<Products> products_of(Block& body, TargetInfo const& target) {
   Products found;
+  for (Op& op : body)
+    if (op.is<ir::WgmmaCommitOp>()) found.last = &op;
   double products = 0, exponentials = 0;
+  bool in_turn = true;
   for (Op& op : body) {
+    if (in_turn && found.first != nullptr && meets_other_groups(op)) {
+      if (products > 0) return std::nullopt;
+      found.first = nullptr;
+    }
     bool const starts = op.is<ir::WgmmaFenceOp>() || op.is<ir::WgmmaOp>();
     if (starts && found.first == nullptr) found.first = &op;
-    if (op.is<ir::WgmmaCommitOp>()) found.last = &op;
+    if (&op == found.last) in_turn = false;
     if (op.is<ir::WgmmaOp>())
       products += static_cast<double>(op.result()->type().elements() * op.lhs()->type().shape()[1] *
                                       bytes(op.lhs()->type().element()));

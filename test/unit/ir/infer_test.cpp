@@ -65,11 +65,11 @@ TEST_CASE("infer: products have the accumulator of their elements") {
         "dot: precision tf32 is for f32, not for bf16 (lhs 8x4xbf16, rhs 4x16xbf16)");
 }
 
-TEST_CASE("infer: elements of 8 bits are moved, cast and multiplied, not computed with") {
-  for (Element element : {Element::i8, Element::e4m3, Element::e5m2}) {
+TEST_CASE("infer: elements of 8 bits and integers of 16 are moved and cast, not computed with") {
+  for (Element element : {Element::i8, Element::u8, Element::i16, Element::u16, Element::e4m3, Element::e5m2}) {
     INFO(name(element));
     Type const a = tile(element, {8, 16}), mask = tile(Element::boolean, {8, 16});
-    std::string const remedy = "; elements of 8 bits are stored, moved and multiplied by dot: cast them first";
+    std::string const remedy = "; this element is stored and moved, not computed with: cast it first";
     std::string const found = "lhs is tile<8x16x" + std::string(name(element)) + "> but takes ";
     CHECK(infer(AddOp{}, {a, a}).error == "add: " + found + "numbers" + remedy);
     CHECK(infer(AndOp{}, {a, a}).error == "and: " + found + "integers and booleans" + remedy);
@@ -81,7 +81,7 @@ TEST_CASE("infer: elements of 8 bits are moved, cast and multiplied, not compute
     CHECK_FALSE(infer(IotaOp{}, {}, {a}).ok());
     CHECK(infer(SelectOp{}, {mask, a, a}).types == std::vector{a});
     CHECK(infer(CastOp{}, {a}, {tile(Element::f32, {8, 16})}).ok());
-    CHECK(infer(BitcastOp{}, {a}, {tile(Element::i8, {8, 16})}).ok());
+    CHECK(infer(BitcastOp{}, {a}, {tile(bits(element) == 8 ? Element::i8 : Element::f16, {8, 16})}).ok());
     CHECK(infer(make_op<TransOp>(Extents{1, 0}), {a}).types == std::vector{tile(element, {16, 8})});
   }
   CHECK(infer(CastOp{}, {tile(Element::f32, {8})}, {tile(Element::boolean, {8})}).error ==

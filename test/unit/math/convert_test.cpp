@@ -200,6 +200,11 @@ TEST_CASE("floats to integers truncate and saturate", "[math]") {
   static_assert(math::float_to_int<std::int8_t>(127.9F) == 127 && math::float_to_int<std::int8_t>(128.0F) == 127 &&
                 math::float_to_int<std::int8_t>(-128.9) == -128 && math::float_to_int<std::int8_t>(-1e30) == -128 &&
                 math::float_to_int<std::int8_t>(-0.9F) == 0);
+  static_assert(math::float_to_int<std::uint8_t>(255.9F) == 255 && math::float_to_int<std::uint8_t>(256.0) == 255 &&
+                math::float_to_int<std::uint8_t>(-0.9F) == 0 && math::float_to_int<std::uint8_t>(-1e30) == 0);
+  static_assert(
+      math::float_to_int<std::uint16_t>(65535.9F) == 65535 && math::float_to_int<std::uint16_t>(1e30F) == 65535 &&
+      math::float_to_int<std::int16_t>(-32768.9F) == -32768 && math::float_to_int<std::int16_t>(4e4F) == 32767);
   CHECK(math::float_to_int<std::int8_t>(std::numeric_limits<float>::quiet_NaN()) == 0);
   CHECK(math::float_to_int<std::int32_t>(2147483647.0) == 2147483647);
   CHECK(math::float_to_int<std::int32_t>(-2147483648.9) == std::numeric_limits<std::int32_t>::min());

@@ -181,11 +181,13 @@ ir::Constant cast_by_hand(ir::Constant from, Element to) {
   if (is_float(from.element)) {
     double const x = ir::to_double(from);
     if (is_float(to)) return ir::make_constant(to, x);
-    double const low = -std::ldexp(1.0, bits(to) - 1), high = -low;
-    std::int64_t const max = INT64_MAX >> (64 - bits(to));
+    bool const natural = info(to).kind == ElementKind::unsigned_integer;
+    double const low = natural ? 0 : -std::ldexp(1.0, bits(to) - 1),
+                 high = std::ldexp(1.0, bits(to) - (natural ? 0 : 1));
+    std::int64_t const max = INT64_MAX >> (natural ? 63 - bits(to) : 64 - bits(to));
     if (std::isnan(x)) return ir::make_constant(to, std::int64_t{0});
     if (x >= high) return ir::make_constant(to, max);
-    if (x <= low) return ir::make_constant(to, -max - 1);
+    if (x <= low) return ir::make_constant(to, natural ? 0 : -max - 1);
     return ir::make_constant(to, static_cast<std::int64_t>(std::trunc(x)));
   }
   std::int64_t const x = ir::to_int(from);
@@ -216,10 +218,11 @@ void casts() {
 }
 
 void bitcasts() {
-  std::pair<Element, Element> const pairs[] = {{Element::f32, Element::i32}, {Element::f64, Element::i64},
-                                               {Element::i32, Element::f32}, {Element::i64, Element::f64},
-                                               {Element::e4m3, Element::i8}, {Element::i8, Element::e5m2},
-                                               {Element::i8, Element::e4m3}, {Element::f16, Element::bf16}};
+  std::pair<Element, Element> const pairs[] = {
+      {Element::f32, Element::i32}, {Element::f64, Element::i64},  {Element::i32, Element::f32},
+      {Element::i64, Element::f64}, {Element::e4m3, Element::i8},  {Element::i8, Element::e5m2},
+      {Element::i8, Element::e4m3}, {Element::f16, Element::bf16}, {Element::u8, Element::i8},
+      {Element::i8, Element::u8},   {Element::f16, Element::u16},  {Element::i16, Element::bf16}};
   for (auto const& [from, to] : pairs) {
     INFO(name(from) << " to " << name(to));
     auto const a = random_column(from, count, 16);
