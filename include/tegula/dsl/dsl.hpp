@@ -24,6 +24,8 @@
 #include "tegula/dsl/grid.hpp"
 #include "tegula/dsl/control.hpp"
 #include "tegula/dsl/regroup.hpp"
+#include "tegula/dsl/bits.hpp"
+#include "tegula/dsl/random.hpp"
 #include "tegula/dsl/debug.hpp"
 #include "tegula/dsl/function.hpp"
 #include "tegula/dsl/kernel.hpp"

@@ -1,0 +1,19 @@
+// Tests random numbers and counts of bits on a device.
+#include "support/bits_kernels.hpp"
+#include "support/random_kernels.hpp"
+
+using namespace tegula;
+using namespace tegula::test;
+
+TEST_CASE("random numbers are those of seed and place on a device") {
+  if (device::cuda_count() == 0) TEGULA_SKIP(device::cuda_status().c_str());
+  check_drawn<64>(Executor::device);
+  check_drawn<1024>(Executor::device);
+  check_dropout(Executor::device);
+}
+
+TEST_CASE("bits are counted on a device") {
+  if (device::cuda_count() == 0) TEGULA_SKIP(device::cuda_status().c_str());
+  check_counted_bits<int>(Executor::device);
+  check_counted_bits<std::int64_t>(Executor::device);
+}

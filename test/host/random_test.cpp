@@ -1,0 +1,28 @@
+// Tests random numbers and counts of bits on the host and in both simulators.
+#include "support/bits_kernels.hpp"
+#include "support/random_kernels.hpp"
+
+using namespace tegula;
+using namespace tegula::test;
+
+TEST_CASE("the reference of random numbers has the published words") {
+  // Known answers of the authors' library for philox4x32-10.
+  CHECK(philox({0, 0, 0, 0}, {0, 0}) == std::array<std::uint32_t, 4>{0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8});
+  CHECK(philox({~0U, ~0U, ~0U, ~0U}, {~0U, ~0U}) ==
+        std::array<std::uint32_t, 4>{0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD});
+}
+
+TEST_CASE("random numbers are those of seed and place in every tile shape") {
+  for (Executor const on : executors_without_device) {
+    check_drawn<64>(on);
+    check_drawn<1024>(on);
+    check_dropout(on);
+  }
+}
+
+TEST_CASE("bits are counted on the host and in both simulators") {
+  for (Executor const on : executors_without_device) {
+    check_counted_bits<int>(on);
+    check_counted_bits<std::int64_t>(on);
+  }
+}

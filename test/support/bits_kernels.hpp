@@ -1,0 +1,39 @@
+// Checks counts of bits on any executor.
+#pragma once
+
+#include <bit>
+
+#include "support/indexed_kernels.hpp"
+
+namespace tegula::test {
+
+template <class T>
+inline constexpr auto counted_bits = kernel("counted_bits", [](in<T, 1> x, out<T, 2> y) {
+  auto g = grid_over(x, shape<128>);
+  tile a = load(x, shape<128>, g[0]);
+  store(y, shape<128>, population_count(a), 0, g[0]);
+  store(y, shape<128>, leading_zeros(a), 1, g[0]);
+  store(y, shape<128>, trailing_zeros(a), 2, g[0]);
+});
+
+template <class T>
+void check_counted_bits(Executor on) {
+  constexpr std::int64_t count = 1000;
+  using Unsigned = std::make_unsigned_t<T>;
+  Array<T, 1> x({count});
+  Array<T, 2> y({3, count});
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto const bits = static_cast<Unsigned>(indexed_engine()());
+    auto const shift = static_cast<unsigned>(draw_below(8 * sizeof(T)));
+    x[i] = static_cast<T>(i == 0 ? 0 : i == 1 ? ~Unsigned{0} : i % 2 == 0 ? bits >> shift : bits << shift);
+  }
+  TEGULA_CHECK_RUN(on, counted_bits<T>, x, y);
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto const value = static_cast<Unsigned>(x[i]);
+    REQUIRE(y[i] == std::popcount(value));
+    REQUIRE(y[count + i] == std::countl_zero(value));
+    REQUIRE(y[2 * count + i] == std::countr_zero(value));
+  }
+}
+
+}  // namespace tegula::test
