@@ -90,8 +90,8 @@ class Hazards {
   void close_all(Close const& close);
   /// Tells whether no hazard is left that a barrier can close.
   bool none() { return !first(); }
-  /// Finds the first access, in the order of the text, through the asynchronous proxy that follows an ordinary one of
-  /// the same bytes without a fence. In a ring between partitions, finds the first release without one.
+  /// Finds the first access through the asynchronous proxy that follows an ordinary one of the same bytes without a
+  /// fence, in the order of the text. In a ring between partitions, finds the first release without one.
   std::optional<MissingFence> first_without_fence();
   /// Summarises the accesses that the function leaves to its callers, in its own shared memory and parameters. Requires
   /// that its own hazards are closed.

@@ -15,8 +15,8 @@ struct MbarrierError {
 };
 
 /// Lists the errors of a function whose ops are well-typed. The rules:
-///   - on every path to a use (arrive, expect, wait, a copy that counts) or an inval of an object there is its init,
-///     and not an inval since;
+///   - on every path to a use of an object (arrive, expect, wait, a copy that counts) or to its inval there is its
+///     init, and no inval since;
 ///   - a live object is not initialised again;
 ///   - an object that is invalidated is so on every path, and with all that were initialised of its array;
 ///   - an object that one partition of warp_specialize initialises or invalidates is not used in another;

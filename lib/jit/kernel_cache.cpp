@@ -240,7 +240,7 @@ std::shared_ptr<runtime::LoadedKernel const> load(CompiledKernel compiled, devic
 
 constinit std::atomic<bool> process_ends = false;
 
-/// Marks that LLVM compiles or loads. Its static objects are made then and destroyed at the exit of the process before
+/// Marks that LLVM compiles or loads. Its static objects are made then. The exit of the process destroys them before
 /// older ones of the program, so a later use is refused.
 class UseOfLlvm {
  public:

@@ -1,5 +1,5 @@
 // Tests products whose loops the CTAs of a cluster share, run warp by warp. They are clean under many schedules, equal
-// to float64, the same from run to run, and reported if any one of the synchronising ops is missing.
+// to float64 and the same from run to run. If any one of the synchronising ops is missing, the simulator reports it.
 #include "analysis/kernel_facts.hpp"
 #include "compiler/compile.hpp"
 #include "gemm_on_grids.hpp"

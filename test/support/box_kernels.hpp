@@ -1,5 +1,5 @@
-// Defines kernels of block ops that move one box of a tensor through shared memory by TMA, for blocks of any number of
-// warps, with data and expected results. The tests of the simulator, of PTX and of the device share them.
+// Defines kernels of block ops that move one box of a tensor through shared memory by TMA, for any number of warps.
+// Data and expected results come with them. The tests of the simulator, of PTX and of the device share them.
 #pragma once
 
 #include <array>

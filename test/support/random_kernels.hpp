@@ -40,8 +40,7 @@ void check_drawn(Executor on) {
   auto seed = static_cast<std::int64_t>(indexed_engine()());
   constexpr std::int64_t count = 1500;
   Array<std::int64_t, 1> places({count});
-  for (std::int64_t i = 0; i < count; ++i)
-    places[i] = i < 1000 ? i : static_cast<std::int64_t>(indexed_engine()());
+  for (std::int64_t i = 0; i < count; ++i) places[i] = i < 1000 ? i : static_cast<std::int64_t>(indexed_engine()());
   Array<int, 1> bits({count});
   Array<float, 1> uniform({count}), normal({count});
   TEGULA_CHECK_RUN(on, drawn<size>, seed, places, bits, uniform, normal);
@@ -51,7 +50,8 @@ void check_drawn(Executor on) {
     REQUIRE(uniform[i] == static_cast<float>(words[0] >> 8) * 0x1p-24F);
     double const u = static_cast<double>(words[0] >> 8) * 0x1p-24, v = static_cast<double>(words[1] >> 8) * 0x1p-24;
     double const expected = std::sqrt(-2 * std::log(1 - u)) * std::cos(v * 6.2831853071795864769);
-    REQUIRE(std::abs(static_cast<double>(normal[i]) - expected) <= 4e-6 * std::max(1.0, std::sqrt(-2 * std::log(1 - u))));
+    REQUIRE(std::abs(static_cast<double>(normal[i]) - expected) <=
+            4e-6 * std::max(1.0, std::sqrt(-2 * std::log(1 - u))));
   }
 }
 

@@ -9,8 +9,7 @@ namespace detail {
 
 template <class X>
 concept IntegerTile = TileLike<X> &&
-                      (is_invalid<X> || std::is_same_v<element_t<X>, std::int32_t> ||
-                       std::is_same_v<element_t<X>, std::int64_t>);
+    (is_invalid<X> || std::is_same_v<element_t<X>, std::int32_t> || std::is_same_v<element_t<X>, std::int64_t>);
 
 /// Counts by pairs, groups of four, bytes, and all bytes at once by a product. Masks make arithmetic shifts logical.
 template <class T, class S>

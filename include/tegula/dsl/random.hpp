@@ -62,8 +62,8 @@ auto unit_float(tile<std::int32_t, S> const& word, location where) {
 
 }  // namespace detail
 
-/// Gives 32 random bits for each place: `random_bits(seed, iota(shape<1024>, axis<0>) + 1024 * block)`. The bits are word
-/// 0 of Philox4x32-10 with counter (place, 0) and key seed, both of 64 bits.
+/// Gives 32 random bits for each place: `random_bits(seed, iota(shape<1024>, axis<0>) + 1024 * block)`. The bits are
+/// word 0 of Philox4x32-10 with counter (place, 0) and key seed, both of 64 bits.
 template <detail::Seed X, detail::PlaceTile C>
 auto random_bits(X const& seed, C&& place, location where = location::current()) {
   return detail::random_words_at(seed, static_cast<C&&>(place), where).word[0];

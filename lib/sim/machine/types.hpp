@@ -82,8 +82,8 @@ enum class Scope : std::uint8_t { cta, cluster };
 /// Names the moment of an effect's call: after the source was read (stores only), and when the result is written.
 enum class Moment : std::uint8_t { read_source, write_result };
 
-/// Moves the values of an asynchronous operation. The machine calls it at the simulated time of the access, so a late
-/// copy leaves old bytes and an early one takes the present ones. `run` may be null.
+/// Moves the values of an asynchronous operation. The machine calls it at the simulated time of the access: a late
+/// copy leaves old bytes, and an early one takes the present ones. `run` may be null.
 struct Effect {
   void (*run)(void* context, std::uint64_t payload, Moment moment) = nullptr;
   void* context = nullptr;

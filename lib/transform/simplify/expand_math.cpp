@@ -127,9 +127,9 @@ Value* expand(Emitter& emitter, OpKind kind, Value* operand) {
   }
 }
 
-/// Expands ops on narrow floats that are done in f32 and rounded once. Their f32 forms are exact enough that this
-/// equals rounding the exact result (24 bits hold twice the bits of either format and two more), or are exact (min,
-/// abs, compare).
+/// Expands ops on narrow floats that are done in f32 and rounded once. Some have exact f32 forms (min, abs,
+/// compare). The others' are exact enough that this equals rounding the exact result: 24 bits hold twice the bits of
+/// either format and two more.
 bool done_in_f32(OpKind kind) {
   switch (kind) {
     case OpKind::AddOp:

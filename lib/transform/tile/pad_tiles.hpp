@@ -17,8 +17,8 @@ namespace tegula::transform {
 ///           %y = select %inside, %x, nan : tile<1x1024xf32>
 ///           %m = reduce %y {axis = 1, combine = max} : tile<1x1xf32>
 ///
-/// An extent stays as it is in the whole function if some tile with it is an operand or a result of a product, a call
-/// or another op whose elements are not padded so. The bits of pairwise reductions stay: the neutral element changes
+/// An extent stays as it is in the whole function if some tile with it meets an op whose elements are not padded so: a
+/// product, a call or a change of shape. The bits of pairwise reductions stay: the neutral element changes
 /// none. Leaves: no promise.
 PassResult pad_tiles(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 

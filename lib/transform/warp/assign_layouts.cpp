@@ -271,8 +271,8 @@ class Assignment {
     return Layout::blocked(type.shape(), per_thread, lanes, warps_along, order, copies);
   }
 
-  /// Chooses a layout for a group's own sake. A tile that ops take apart or put together in boxes is spread box by box,
-  /// so that nothing moves, unless a box is too small for the threads or narrows the accesses to less than half.
+  /// Chooses a layout for a group's own sake. A tile that ops take apart or put together in boxes is spread box by box:
+  /// then nothing moves. It is not if a box is too small for the threads or narrows the accesses to less than half.
   Layout const* chosen(Group const& group) const {
     Layout const* const whole = blocked(group);
     ir::Type const& type = group.values[0]->type();

@@ -90,8 +90,8 @@ std::optional<Masks> masks_of(Value const& source) {
   return masks;
 }
 
-/// Scales of masked scores. A mask moves ahead of its scale: select(visible, x * c, -inf) becomes
-/// select(visible, x, h) * f, where f is c, or 2^-126 for a c of 0, and h the infinity that f makes -inf.
+/// Moves masks ahead of the scales of scores: select(visible, x * c, -inf) becomes select(visible, x, h) * f. Here f is
+/// c, or 2^-126 for a c of 0, and h the infinity that f makes -inf.
 class Scales {
  public:
   /// Tells whether there were masks.
@@ -299,8 +299,8 @@ bool is_vote(Value const& value) {
 /// Factors that are 1 in most iterations: made under the test of a running maximum, perhaps an iteration earlier.
 class Factors {
  public:
-  /// Multiplies by such factors only when their maximum has grown and, unless arithmetic is `exact`, there was an
-  /// iteration that may have made something of the zeros that loops begin with.
+  /// Multiplies by such factors only when their maximum has grown. Unless arithmetic is `exact`, the first iteration,
+  /// which has the zeros that loops begin with, does not multiply either.
   void test(std::vector<Op*> const& products, bool exact) {
     for (Op* product : products)
       for (Value const* side : product->operands()) {

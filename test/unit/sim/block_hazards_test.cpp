@@ -5,7 +5,7 @@ using namespace tegula;
 using namespace tegula::test;
 
 TEST_CASE("hazards of generic and asynchronous accesses are found from ir", "[sim][block][N1]") {
-  // x comes by a copy, is scaled in place by ordinary accesses, goes through a product with the identity's columns, and
+  // x comes by a copy, ordinary accesses scale it in place, and a product with the identity's columns reads it. Then
   // the buffer is filled again: every change of proxy in both directions.
   HostTensor x = small_tensor(Element::bf16, {128, 64}, 3), w = small_tensor(Element::bf16, {64, 16}, 4),
              y(Element::f32, {128, 16});

@@ -1,5 +1,5 @@
 // Defines partitions of warps, elected lanes, and exchange within a warp. In block IR a scalar is the same in all lanes
-// of a warp (in an elected region there is one lane), but warps may differ.
+// of a warp; in an elected region there is one lane. Warps may differ.
 #pragma once
 
 #include "tegula/ir/ops/control.hpp"
