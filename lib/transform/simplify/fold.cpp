@@ -119,10 +119,9 @@ MaybeConstant convert(Constant from, Element to) {
     double const value = ir::to_double(from);
     if (is_float(to)) return rounded(to, value);
     if (std::isnan(value)) return ir::make_constant(to, std::int64_t{0});
-    double const limit = std::ldexp(1.0, bits(to) - 1);
-    std::int64_t const max = std::numeric_limits<std::int64_t>::max() >> (64 - bits(to));
-    if (value >= limit) return ir::make_constant(to, max);
-    if (value < -limit) return ir::make_constant(to, -max - 1);
+    // The maximum of i64 is no double; one more is.
+    if (value >= std::ldexp(1.0, bits(to) - (is_signed(to) ? 1 : 0))) return ir::make_constant(to, max_integer(to));
+    if (value < static_cast<double>(min_integer(to))) return ir::make_constant(to, min_integer(to));
     return ir::make_constant(to, static_cast<std::int64_t>(value));
   }
   auto const value = static_cast<std::int64_t>(from.bits);

@@ -86,6 +86,19 @@ TEST_CASE("fold: conversions saturate, truncate, wrap and round as the op says")
   CHECK(folded(CastOp{}, {f32(-INFINITY)}, Element::i64) == i64(least64));
   CHECK(folded(CastOp{}, {f32(NAN)}, Element::i64) == i64(0));
   CHECK(folded(CastOp{}, {i64(4294967297)}, Element::i32) == i32(1));
+  for (Element const to : {Element::i8, Element::u8, Element::i16, Element::u16}) {
+    INFO(name(to));
+    auto const of = [&](std::int64_t value) { return make_constant(to, value); };
+    CHECK(folded(CastOp{}, {f32(100.9)}, to) == of(100));
+    CHECK(folded(CastOp{}, {f32(200.9)}, to) == of(std::min<std::int64_t>(200, max_integer(to))));
+    CHECK(folded(CastOp{}, {f32(1e9)}, to) == of(max_integer(to)));
+    CHECK(folded(CastOp{}, {f32(static_cast<double>(max_integer(to) + 1))}, to) == of(max_integer(to)));
+    CHECK(folded(CastOp{}, {f32(-0.9)}, to) == of(0));
+    CHECK(folded(CastOp{}, {f32(-3.5)}, to) == of(is_signed(to) ? -3 : 0));
+    CHECK(folded(CastOp{}, {f32(-1e9)}, to) == of(min_integer(to)));
+    CHECK(folded(CastOp{}, {i32(-1)}, to) == of(is_signed(to) ? -1 : max_integer(to)));
+    CHECK(folded(CastOp{}, {of(-1)}, Element::i32) == i32(is_signed(to) ? -1 : max_integer(to)));
+  }
   CHECK(folded(CastOp{}, {i64(16777217)}, Element::f32) == f32(16777216));
   CHECK(folded(CastOp{}, {i64(9007199791611905)}, Element::f32)->bits == 0x5A000001U);  // rounded once, not through f64
   CHECK(folded(CastOp{}, {f32(65520)}, Element::f16) == make_constant(Element::f16, INFINITY));
