@@ -4,6 +4,7 @@
 #include <bit>
 #include <set>
 
+#include "ir/row_major.hpp"
 #include "layout/conversion.hpp"
 #include "layout/parts.hpp"
 
@@ -122,12 +123,7 @@ ScratchTile scratch_tile(Extents const& shape, Element element) {
   return result;
 }
 
-ScratchTile dense_tile(Extents const& shape) {
-  ScratchTile result{shape, shape.product()};
-  std::int64_t stride = 1;
-  for (int axis = shape.size(); axis-- > 0; stride *= shape[axis]) result.strides[axis] = stride;
-  return result;
-}
+ScratchTile dense_tile(Extents const& shape) { return {row_major_strides(shape), shape.product()}; }
 
 }  // namespace
 

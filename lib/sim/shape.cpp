@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ir/row_major.hpp"
 #include "sim/combine.hpp"
 #include "sim/scan.hpp"
 #include "sim/meaning.hpp"
@@ -14,17 +15,6 @@ namespace tegula::sim {
 using namespace ir;
 
 namespace {
-
-/// Gives the row-major strides of a shape.
-Extents strides_of(Extents const& shape) {
-  Extents strides = shape;
-  std::int64_t stride = 1;
-  for (int i = shape.size() - 1; i >= 0; --i) {
-    strides[i] = stride;
-    stride *= shape[i];
-  }
-  return strides;
-}
 
 /// Fills op's result, in row-major order, from the operand's element `offset` on, at `strides` per result axis.
 void gather(Agent& agent, Op const& op, Extents const& strides, std::int64_t offset = 0) {
@@ -78,7 +68,7 @@ void execute(Agent& agent, Op const& op, SplatOp const&) {
 void execute(Agent& agent, Op const& op, IotaOp const& attributes) {
   Value result = agent.fresh(op);
   Extents const& shape = result.type().shape();
-  std::int64_t const stride = strides_of(shape)[static_cast<int>(attributes.axis)];
+  std::int64_t const stride = row_major_strides(shape)[static_cast<int>(attributes.axis)];
   std::int64_t const extent = shape[static_cast<int>(attributes.axis)];
   with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
     for (std::int64_t i = 0; i < result.count(); ++i) result.data<T>()[i] = static_cast<T>(i / stride % extent);
@@ -88,7 +78,7 @@ void execute(Agent& agent, Op const& op, IotaOp const& attributes) {
 
 void execute(Agent& agent, Op const& op, BroadcastOp const&) {
   Extents const& from = op.operand()->type().shape();
-  Extents strides = strides_of(from);
+  Extents strides = row_major_strides(from);
   for (int i = 0; i < from.size(); ++i)
     if (from[i] == 1) strides[i] = 0;
   gather(agent, op, strides);
@@ -105,7 +95,7 @@ void execute(Agent& agent, Op const& op, ConvertLayoutOp const&) {
 }
 
 void execute(Agent& agent, Op const& op, TransOp const& attributes) {
-  Extents const from = strides_of(op.operand()->type().shape());
+  Extents const from = row_major_strides(op.operand()->type().shape());
   Extents strides;
   for (std::int64_t axis : attributes.permutation) strides.push_back(from[static_cast<int>(axis)]);
   gather(agent, op, strides);
@@ -133,7 +123,7 @@ void execute(Agent& agent, Op const& op, ConcatenateOp const& attributes) {
 }
 
 void execute(Agent& agent, Op const& op, ExtractOp const& attributes) {
-  Extents const strides = strides_of(op.operand()->type().shape());
+  Extents const strides = row_major_strides(op.operand()->type().shape());
   std::int64_t offset = 0;
   for (int i = 0; i < strides.size(); ++i) offset += strides[i] * attributes.offsets[i];
   gather(agent, op, strides, offset);
@@ -145,7 +135,7 @@ void execute(Agent& agent, Op const& op, ReduceOp const& attributes) {
   Extents const& shape = operand.type().shape();
   auto const axis = static_cast<int>(attributes.axis);
   std::int64_t const extent = shape[axis];
-  std::int64_t const inner = strides_of(shape)[axis];
+  std::int64_t const inner = row_major_strides(shape)[axis];
   std::int64_t const outer = operand.count() / (extent * inner);
   with_storage(operand.storage(), [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_same_v<T, std::uint8_t>) {
@@ -170,7 +160,7 @@ void execute(Agent& agent, Op const& op, ScanOp const& attributes) {
   Value result = agent.fresh(op);
   Extents const& shape = operand.type().shape();
   std::int64_t const extent = shape[static_cast<int>(attributes.axis)];
-  std::int64_t const inner = strides_of(shape)[static_cast<int>(attributes.axis)];
+  std::int64_t const inner = row_major_strides(shape)[static_cast<int>(attributes.axis)];
   with_storage(operand.storage(), [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_same_v<T, std::uint8_t>) {
       throw InternalError("simulator: scan of bool is not supported");

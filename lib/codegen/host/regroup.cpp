@@ -1,18 +1,16 @@
 // Emits ops that give a tile another shape by placing it in memory: reshape, concatenate, extract.
 #include "codegen/host/emitter.hpp"
+#include "ir/row_major.hpp"
 
 namespace tegula::codegen::host {
 namespace {
 
-/// Gives the rows of a shape without padding: elements lie in row-major order.
-Buffer without_padding(Buffer rows) {
-  std::int64_t stride = 1;
-  for (int axis = rows.shape.size(); axis-- > 0;) {
-    rows.strides[axis] = stride;
-    stride *= rows.shape[axis];
-  }
-  rows.exact = true;
-  return rows;
+/// Gives the same memory as rows of a shape without padding: elements lie in row-major order.
+Buffer without_padding(Buffer memory, Extents const& shape) {
+  memory.shape = shape;
+  memory.strides = ir::row_major_strides(shape);
+  memory.exact = true;
+  return memory;
 }
 
 }  // namespace
@@ -39,13 +37,11 @@ void FunctionEmitter::regroup(ir::Op const& op) {
     return set_buffer(*op.result(), result);
   }
   // The operand is copied even where it is kept: a loop may write its place before the result is used.
-  Buffer const from =
-      allocate(without_padding(rows_layout(op.operand()->type().element(), op.operand()->type().shape())), &op);
+  ir::Type const& type = op.operand()->type();
+  Buffer const from = allocate(without_padding(rows_layout(type.element(), type.shape()), type.shape()), &op);
   materialise(*op.operand(), from);
-  if (op.is<ir::ExtractOp>()) return set_buffer(*op.result(), box(from, shape, op.as<ir::ExtractOp>().offsets));
-  Buffer result = from;
-  result.shape = result.strides = shape;
-  set_buffer(*op.result(), without_padding(result));
+  set_buffer(*op.result(),
+             op.is<ir::ExtractOp>() ? box(from, shape, op.as<ir::ExtractOp>().offsets) : without_padding(from, shape));
 }
 
 }  // namespace tegula::codegen::host
