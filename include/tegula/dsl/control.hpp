@@ -267,7 +267,10 @@ requires(detail::Carryable<detail::bare<Init>> ||
     constexpr bool carries = detail::Carryable<Result> || detail::CarryLike<Result>;
     constexpr bool same_count = !carries || Returned::size == List::size;
     constexpr bool same = std::is_same_v<Returned, List>;
-    constexpr bool same_types = !carries || !same_count || same || detail::is_invalid<Result>;
+    constexpr bool tile_for_number = carries && same_count && detail::TileLike<Result> && !detail::TileLike<Init>;
+    constexpr bool same_types = !carries || !same_count || same || tile_for_number || detail::is_invalid<Result>;
+    static_assert(!tile_for_number || detail::is_invalid<Result>,
+                  "loop: the body returns a tile, but a number is carried: begin with full(shape<...>, x)");
     static_assert(carries,
                   "loop: the body returns the carried values of the next iteration: one, or carry(...) for several");
     static_assert(same_count, "loop: the body returns another number of values than are carried");
@@ -284,6 +287,8 @@ requires(detail::Carryable<detail::bare<Init>> ||
       auto&& result = Call::call(body, recorder);
       detail::Recorded<Result> const yields(recorder, result, where);
       return detail::TilesFrom<List>::make(recorder, recorder.end_loop(yields.list()));
+    } else if constexpr (tile_for_number) {
+      return detail::Invalid<detail::element_t<Result>, detail::shape_t<Result>>();
     } else {
       return detail::TilesFrom<List>::make(recorder, -1);
     }

@@ -3,17 +3,13 @@
 
 #include <utility>
 
+#include "tegula/dsl/members.hpp"
 #include "tegula/dsl/memory.hpp"
 #include "tegula/trace/traced_kernel.hpp"
 
 namespace tegula {
 
 namespace detail {
-
-template <class... X>
-struct TypeList {
-  static constexpr int size = static_cast<int>(sizeof...(X));
-};
 
 template <class... Lists>
 struct Concat;
@@ -38,66 +34,6 @@ inline constexpr bool is_arg<arg<T>> = true;
 /// True for in, out, inout and arg.
 template <class X>
 concept LeafParameter = TensorLike<X> || is_arg<X>;
-
-struct AnyMember {
-  template <class X>
-  operator X() const;
-};
-
-template <class X, class Indices>
-inline constexpr bool has_members = false;
-template <class X, int... i>
-inline constexpr bool has_members<X, std::integer_sequence<int, i...>> = requires {
-  X{(static_cast<void>(i), AnyMember{})...};
-};
-
-// Counts the members of an aggregate, from the maximum down: with fewer initialisers than members, the rest would need
-// default constructors.
-template <class X, int max = 12>
-constexpr int member_count() {
-  if constexpr (max == 0 || has_members<X, std::make_integer_sequence<int, max>>)
-    return max;
-  else
-    return member_count<X, max - 1>();
-}
-
-template <class... X>
-constexpr TypeList<bare<X>...> as_list(X&...) {
-  return {};
-}
-
-// Lists the member types of an aggregate; never evaluated.
-template <class X>
-auto member_types(X& x) {
-  constexpr int count = member_count<X>();
-  static_assert(count >= 1 && count <= 8,
-                "a parameter struct has 1 to 8 members, each in, out, inout, arg or such a struct");
-  if constexpr (count == 1) {
-    auto& [a] = x;
-    return as_list(a);
-  } else if constexpr (count == 2) {
-    auto& [a, b] = x;
-    return as_list(a, b);
-  } else if constexpr (count == 3) {
-    auto& [a, b, c] = x;
-    return as_list(a, b, c);
-  } else if constexpr (count == 4) {
-    auto& [a, b, c, d] = x;
-    return as_list(a, b, c, d);
-  } else if constexpr (count == 5) {
-    auto& [a, b, c, d, e] = x;
-    return as_list(a, b, c, d, e);
-  } else if constexpr (count == 6) {
-    auto& [a, b, c, d, e, f] = x;
-    return as_list(a, b, c, d, e, f);
-  } else if constexpr (count == 7) {
-    auto& [a, b, c, d, e, f, g] = x;
-    return as_list(a, b, c, d, e, f, g);
-  } else {
-    auto& [a, b, c, d, e, f, g, h] = x;
-    return as_list(a, b, c, d, e, f, g, h);
-  }
-}
 
 /// Lists a parameter's leaves and makes its symbolic value.
 template <class X>
@@ -141,7 +77,7 @@ requires(std::is_aggregate_v<X> && !TensorLike<X>) struct Parameter<X> {
   }
 
   using members = decltype(member_types(std::declval<X&>()));
-  static constexpr bool sound = all_sound(members());
+  static constexpr bool sound = counts_members<X> && all_sound(members());
   static constexpr bool has_element = all_elements(members());
   using leaves = decltype(flatten(members()));
   static X make(trace::Recorder& recorder) { return make_of(recorder, members()); }
@@ -189,8 +125,8 @@ struct KernelParameters<TypeList<P...>> {
 
 }  // namespace detail
 
-/// Holds a kernel: a name and a lambda over in, out, inout, arg and structs of them. Copyable, a literal type when the
-/// lambda's captures are. Nothing is traced before it is needed.
+/// Holds a kernel: a name and a lambda over in, out, inout, arg and structs of up to 32 of them. Copyable, a literal
+/// type when the lambda's captures are. Nothing is traced before it is needed.
 template <class F>
 class Kernel {
   using signature = detail::KernelParameters<typename detail::KernelSignature<F>::parameters>;
@@ -244,11 +180,11 @@ constexpr auto kernel(char const* name, F function, location where = location::c
   constexpr bool elements = detail::KernelParameters<typename signature::parameters>::elements;
   static_assert(
       elements,
-      "a tensor's element is bool, std::int8_t, uint8_t, int16_t, uint16_t, int32_t, int64_t, e4m3, e5m2, f16, "
-      "bf16, float or double");
+      "a tensor's element is bool, std::int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t, "
+      "e4m3, e5m2, f16, bf16, float or double");
   static_assert(typed, "kernel: the lambda's parameters are written with their types, such as in<float, 1> a");
   static_assert(returns_nothing, "kernel: the lambda returns nothing; results go through store");
-  static_assert(parameters, "kernel: every parameter is an in, out, inout or arg, or an aggregate of them");
+  static_assert(parameters, "kernel: every parameter is an in, out, inout or arg, or an aggregate of 1 to 32 of them");
   if constexpr (typed && returns_nothing && parameters && elements)
     return Kernel<F>(name, static_cast<F&&>(function), where);
   else

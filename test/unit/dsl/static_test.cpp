@@ -178,3 +178,31 @@ TEST_CASE("a mask stays one bit and a bool keeps its type", "[F45]") {
   CHECK_THAT(text, test::ContainsSubstring("and %5, %8 : tile<64xbool>"));
   CHECK_THAT(text, test::ContainsSubstring("constant {value = false : bool} : tile<64xbool>"));
 }
+
+namespace {
+
+struct Point {
+  in<float, 1> x, y;
+};
+struct Twenty {
+  in<float, 1> a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17;
+  Point point;
+  arg<float> scale;
+  out<float, 1> y;
+};
+
+}  // namespace
+
+TEST_CASE("a parameter struct has up to 32 members, in their order") {
+  auto const k = kernel("twenty", [](Twenty p) {
+    auto g = grid_over(p.y, shape<64>);
+    store(p.y, shape<64>, load(p.a17, shape<64>, g[0]) * p.scale + load(p.point.y, shape<64>, g[0]), g[0]);
+  });
+  STATIC_REQUIRE(decltype(k)::parameters::size == 21);
+  std::string const text = k.trace().text();
+  INFO(text);
+  CHECK_THAT(text, test::ContainsSubstring("load %in16"));
+  CHECK_THAT(text, test::ContainsSubstring("load %in18"));
+  CHECK_THAT(text, test::ContainsSubstring("splat %arg19"));
+  CHECK_THAT(text, test::ContainsSubstring("store %out20"));
+}

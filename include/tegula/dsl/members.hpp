@@ -1,0 +1,85 @@
+// Lists the member types of an aggregate.
+#pragma once
+
+#include <utility>
+
+#include "tegula/dsl/constant.hpp"
+
+namespace tegula::detail {
+
+template <class... X>
+struct TypeList {
+  static constexpr int size = static_cast<int>(sizeof...(X));
+};
+
+inline constexpr int max_members = 32;
+
+struct AnyMember {
+  template <class X>
+  operator X() const;
+};
+
+template <class X, class Indices>
+inline constexpr bool has_members = false;
+template <class X, int... i>
+inline constexpr bool has_members<X, std::integer_sequence<int, i...>> = requires {
+  X{(static_cast<void>(i), AnyMember{})...};
+};
+
+/// Counts the members of an aggregate, from the maximum down: with fewer initialisers than members, the rest would need
+/// default constructors.
+template <class X, int max = max_members + 1>
+constexpr int member_count() {
+  if constexpr (max == 0 || has_members<X, std::make_integer_sequence<int, max>>)
+    return max;
+  else
+    return member_count<X, max - 1>();
+}
+/// True for an aggregate whose members member_types lists.
+template <class X>
+inline constexpr bool counts_members = member_count<X>() >= 1 && member_count<X>() <= max_members;
+
+template <class... X>
+constexpr TypeList<bare<X>...> as_list(X&...) {
+  return {};
+}
+
+// Eight names and their multiples. C++20 has no list of a number of names that depends on a parameter.
+#define TEGULA_8 a1, a2, a3, a4, a5, a6, a7, a8
+#define TEGULA_16 TEGULA_8, b1, b2, b3, b4, b5, b6, b7, b8
+#define TEGULA_24 TEGULA_16, c1, c2, c3, c4, c5, c6, c7, c8
+#define TEGULA_MEMBERS(n, ...)   \
+  if constexpr (count == (n)) {  \
+    auto& [__VA_ARGS__] = x;     \
+    return as_list(__VA_ARGS__); \
+  } else
+#define TEGULA_FURTHER(from, ...)                                    \
+  TEGULA_MEMBERS((from) + 1, __VA_ARGS__ z1)                         \
+  TEGULA_MEMBERS((from) + 2, __VA_ARGS__ z1, z2)                     \
+  TEGULA_MEMBERS((from) + 3, __VA_ARGS__ z1, z2, z3)                 \
+  TEGULA_MEMBERS((from) + 4, __VA_ARGS__ z1, z2, z3, z4)             \
+  TEGULA_MEMBERS((from) + 5, __VA_ARGS__ z1, z2, z3, z4, z5)         \
+  TEGULA_MEMBERS((from) + 6, __VA_ARGS__ z1, z2, z3, z4, z5, z6)     \
+  TEGULA_MEMBERS((from) + 7, __VA_ARGS__ z1, z2, z3, z4, z5, z6, z7) \
+  TEGULA_MEMBERS((from) + 8, __VA_ARGS__ z1, z2, z3, z4, z5, z6, z7, z8)
+
+/// Lists the member types of an aggregate of at most max_members; never evaluated.
+template <class X>
+auto member_types(X& x) {
+  constexpr int count = member_count<X>();
+  // clang-format off
+  TEGULA_FURTHER(0, )
+  TEGULA_FURTHER(8, TEGULA_8,)
+  TEGULA_FURTHER(16, TEGULA_16,)
+  TEGULA_FURTHER(24, TEGULA_24,)
+  // clang-format on
+  return TypeList<>();
+}
+
+#undef TEGULA_FURTHER
+#undef TEGULA_MEMBERS
+#undef TEGULA_24
+#undef TEGULA_16
+#undef TEGULA_8
+
+}  // namespace tegula::detail
