@@ -41,7 +41,9 @@ std::optional<CoordinateSum> plus(CoordinateSum a, CoordinateSum const& b, std::
   return a;
 }
 
-bool is_number(ir::Type const& type) { return (type.is_scalar() || type.is_tile()) && is_integer(type.element()); }
+bool is_number(ir::Type const& type) {
+  return (type.is_scalar() || type.is_tile()) && is_integer(type.element()) && !is_wide_unsigned(type.element());
+}
 
 std::optional<CoordinateSum> number(std::int64_t value) {
   if (!Checked(value).within(greatest_number)) return std::nullopt;

@@ -144,7 +144,7 @@ class Slice {
       case OpKind::NotOp: {
         std::int32_t const bits = step_of(op->operand());
         std::int32_t const mask = number(element == Element::boolean ? 1 : -1);
-        return emit(LaunchOp::bit_xor, bits, mask);
+        return narrowed(emit(LaunchOp::bit_xor, bits, mask), element);
       }
       default:
         throw InternalError("launch program: no step for " + std::string(op->info().mnemonic));

@@ -45,8 +45,10 @@ llvm::Type* ArithLowering::register_type(Element element) {
     case Element::e4m3:
     case Element::e5m2:
     case Element::i32:
+    case Element::u32:
       return builder_.getInt32Ty();
     case Element::i64:
+    case Element::u64:
       return builder_.getInt64Ty();
     case Element::f16:
     case Element::bf16:
@@ -72,7 +74,9 @@ llvm::Type* ArithLowering::memory_type(Element element) {
     case Element::bf16:
       return builder_.getInt16Ty();
     case Element::i32:
+    case Element::u32:
     case Element::i64:
+    case Element::u64:
     case Element::f32:
     case Element::f64:
       return register_type(element);
@@ -93,8 +97,10 @@ llvm::Value* ArithLowering::constant(ir::Constant value) {
     case Element::i16:
     case Element::u16:
     case Element::i32:
+    case Element::u32:
       return builder_.getInt32(static_cast<std::uint32_t>(value.bits));
     case Element::i64:
+    case Element::u64:
       return builder_.getInt64(value.bits);
     case Element::f64:
       return llvm::ConstantFP::get(builder_.getContext(), llvm::APFloat(std::bit_cast<double>(value.bits)));
@@ -194,7 +200,9 @@ llvm::Value* ArithLowering::from_memory(Element element, llvm::Value* bits) {
       return builder_.CreateFPExt(builder_.CreateBitCast(bits, type_like(bits, builder_.getHalfTy())),
                                   type_like(bits, builder_.getFloatTy()));
     case Element::i32:
+    case Element::u32:
     case Element::i64:
+    case Element::u64:
     case Element::f32:
     case Element::f64:
       return bits;
@@ -222,7 +230,9 @@ llvm::Value* ArithLowering::to_memory(Element element, llvm::Value* value) {
       return builder_.CreateBitCast(builder_.CreateFPTrunc(value, type_like(value, builder_.getHalfTy())),
                                     type_like(value, builder_.getInt16Ty()));
     case Element::i32:
+    case Element::u32:
     case Element::i64:
+    case Element::u64:
     case Element::f32:
     case Element::f64:
       return value;
@@ -255,9 +265,18 @@ llvm::Value* ArithLowering::cast(Element from, Element to, llvm::Value* value) {
     return is_float(to) ? builder_.CreateUIToFP(value, target) : builder_.CreateZExt(value, target);
   if (is_integer(from)) {
     if (is_narrow_integer(to)) return from_memory(to, builder_.CreateTrunc(value, type_like(value, memory_type(to))));
-    if (is_integer(to)) return builder_.CreateSExtOrTrunc(value, target);
-    if (!half) return builder_.CreateSIToFP(value, target);
+    bool const has_sign = is_signed(from);
+    if (is_integer(to))
+      return has_sign ? builder_.CreateSExtOrTrunc(value, target) : builder_.CreateZExtOrTrunc(value, target);
+    if (!half) return has_sign ? builder_.CreateSIToFP(value, target) : builder_.CreateUIToFP(value, target);
     llvm::Type* const doubles = type_like(value, builder_.getDoubleTy());
+    if (from == Element::u64) {  // half of a large one, with its last bit kept in sight
+      llvm::Value* const top = builder_.CreateLShr(value, 63);
+      llvm::Value* const halved = builder_.CreateOr(builder_.CreateLShr(value, top), builder_.CreateAnd(value, top));
+      llvm::Value* const small = cast(Element::i64, to, halved);
+      return builder_.CreateSelect(builder_.CreateICmpNE(top, like(value, builder_.getInt64Ty(), 0)),
+                                   builder_.CreateFAdd(small, small), small);
+    }
     if (from == Element::i64) {
       // Folds the low bits beyond 2^53 into a sticky bit, so that the conversion to f64 is exact and rounding happens
       // once.
@@ -271,14 +290,15 @@ llvm::Value* ArithLowering::cast(Element from, Element to, llvm::Value* value) {
       value = builder_.CreateSelect(builder_.CreateICmpUGT(magnitude, like(value, i64, std::uint64_t{1} << 53)), folded,
                                     value);
     }
-    return round_to(to, narrow_to_odd(builder_.CreateSIToFP(value, doubles)));
+    return round_to(
+        to, narrow_to_odd(has_sign ? builder_.CreateSIToFP(value, doubles) : builder_.CreateUIToFP(value, doubles)));
   }
+  auto const rounding = is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
   if (is_narrow_integer(to)) {
     llvm::Type* const narrow = type_like(value, memory_type(to));
-    auto const rounding = is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
     return from_memory(to, builder_.CreateIntrinsic(rounding, {narrow, value->getType()}, {value}));
   }
-  if (is_integer(to)) return builder_.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {target, value->getType()}, {value});
+  if (is_integer(to)) return builder_.CreateIntrinsic(rounding, {target, value->getType()}, {value});
   if (to == Element::f64) return builder_.CreateFPExt(value, target);
   if (from != Element::f64) return round_to(to, value);
   return half ? round_to(to, narrow_to_odd(value)) : builder_.CreateFPTrunc(value, target);
@@ -300,12 +320,16 @@ llvm::Value* ArithLowering::extreme(bool greater, llvm::Value* a, llvm::Value* b
 
 llvm::Value* ArithLowering::max(Element element, llvm::Value* a, llvm::Value* b) {
   if (element == Element::boolean) return builder_.CreateOr(a, b);
-  return is_float(element) ? extreme(true, a, b) : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
+  return is_float(element)
+             ? extreme(true, a, b)
+             : builder_.CreateBinaryIntrinsic(is_signed(element) ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, a, b);
 }
 
 llvm::Value* ArithLowering::min(Element element, llvm::Value* a, llvm::Value* b) {
   if (element == Element::boolean) return builder_.CreateAnd(a, b);
-  return is_float(element) ? extreme(false, a, b) : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
+  return is_float(element)
+             ? extreme(false, a, b)
+             : builder_.CreateBinaryIntrinsic(is_signed(element) ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, a, b);
 }
 
 llvm::Value* ArithLowering::combine(ir::Combine how, Element element, llvm::Value* a, llvm::Value* b) {
@@ -328,6 +352,11 @@ llvm::Value* ArithLowering::divide(Element element, llvm::Value* a, llvm::Value*
   unsigned const width = scalar->getIntegerBitWidth();
   llvm::Value* const zero = like(b, scalar, 0);
   llvm::Value* const by_zero = builder_.CreateICmpEQ(b, zero);
+  if (!is_signed(element)) {
+    llvm::Value* const divisor = builder_.CreateSelect(by_zero, like(b, scalar, 1), b);
+    remainder = builder_.CreateSelect(by_zero, a, builder_.CreateURem(a, divisor));
+    return builder_.CreateSelect(by_zero, zero, builder_.CreateUDiv(a, divisor));
+  }
   llvm::Value* const wraps =
       builder_.CreateAnd(builder_.CreateICmpEQ(a, like(a, scalar, std::uint64_t{1} << (width - 1))),
                          builder_.CreateICmpEQ(b, like(b, scalar, ~std::uint64_t{0})));
@@ -344,6 +373,10 @@ llvm::Value* ArithLowering::shift(ir::Op const& op, llvm::Value* a, llvm::Value*
   if (op.is<ir::ShlOp>()) {
     llvm::Value* const amount = builder_.CreateSelect(inside, b, like(b, scalar, 0));
     return builder_.CreateSelect(inside, builder_.CreateShl(a, amount), like(a, scalar, 0));
+  }
+  if (!is_signed(op.result()->type().element())) {
+    llvm::Value* const amount = builder_.CreateSelect(inside, b, like(b, scalar, 0));
+    return builder_.CreateSelect(inside, builder_.CreateLShr(a, amount), like(a, scalar, 0));
   }
   return builder_.CreateAShr(a, builder_.CreateSelect(inside, b, like(b, scalar, width - 1)));
 }
@@ -365,7 +398,7 @@ llvm::Value* ArithLowering::compare(Predicate predicate, Element element, llvm::
         return builder_.CreateFCmpOGE(a, b);
     }
   }
-  bool const is_signed = element != Element::boolean;
+  bool const is_signed = tegula::is_signed(element);
   switch (predicate) {
     case Predicate::eq:
       return builder_.CreateICmpEQ(a, b);
@@ -404,9 +437,10 @@ llvm::Value* ArithLowering::lower(ir::Op const& op, std::span<llvm::Value* const
     case OpKind::CeilDivOp: {
       llvm::Type* const scalar = register_type(element);
       llvm::Value* const quotient = divide(element, a, b, remainder);
-      llvm::Value* const up = builder_.CreateZExt(builder_.CreateICmpSGT(remainder, like(a, scalar, 0)), a->getType());
-      llvm::Value* const valid = builder_.CreateICmpSGT(b, like(b, scalar, 0));
-      return builder_.CreateSelect(valid, builder_.CreateAdd(quotient, up), like(a, scalar, 0));
+      llvm::Value* const zero = like(a, scalar, 0);
+      llvm::Value* const up = builder_.CreateZExt(compare(Predicate::gt, element, remainder, zero), a->getType());
+      llvm::Value* const valid = compare(Predicate::gt, element, b, zero);
+      return builder_.CreateSelect(valid, builder_.CreateAdd(quotient, up), zero);
     }
     case OpKind::MinOp:
       return min(element, a, b);
@@ -436,8 +470,9 @@ llvm::Value* ArithLowering::lower(ir::Op const& op, std::span<llvm::Value* const
     case OpKind::NotOp:
       return builder_.CreateNot(a);
     case OpKind::AbsOp:
-      return floats ? builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a)
-                    : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, builder_.getFalse());
+      return floats               ? builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a)
+             : is_signed(element) ? builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, builder_.getFalse())
+                                  : a;
 #define TEGULA_EXACT(op, name, intrinsic) \
   case OpKind::op:                        \
     return round_to(element, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::intrinsic, a));

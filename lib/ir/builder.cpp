@@ -63,7 +63,10 @@ Constant make_constant(Element element, double value) {
     case Element::i16:
     case Element::u16:
     case Element::i32:
+    case Element::u32:
     case Element::i64:
+    case Element::u64:
+      if (element == Element::u64) return {element, static_cast<std::uint64_t>(value)};
       return make_constant(element, static_cast<std::int64_t>(value));
     case Element::e4m3:
       return {element, e4m3_bits(value)};
@@ -95,7 +98,10 @@ double to_double(Constant constant) {
     case Element::i16:
     case Element::u16:
     case Element::i32:
+    case Element::u32:
     case Element::i64:
+    case Element::u64:
+      if (constant.element == Element::u64) return static_cast<double>(constant.bits);
       return static_cast<double>(static_cast<std::int64_t>(constant.bits));
     case Element::e4m3:
       return e4m3_value(static_cast<std::uint8_t>(constant.bits));

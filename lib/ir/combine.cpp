@@ -14,8 +14,7 @@ Constant scan_start(Combine combine, Element element) {
     double const infinity = std::numeric_limits<double>::infinity();
     return make_constant(element, lowest ? -infinity : infinity);
   }
-  std::int64_t const lowest_integer = std::numeric_limits<std::int64_t>::min() >> (64 - bits(element));
-  return make_constant(element, lowest ? lowest_integer : -1 - lowest_integer);
+  return make_constant(element, lowest ? min_integer(element) : max_integer(element));
 }
 
 Constant neutral(Combine combine, Element element) {

@@ -136,7 +136,7 @@ void apply(Rule& rule, SplatOp const&) {
 void apply(Rule& rule, IotaOp const& op) {
   if (!rule.stated_tile()) return;
   rule.axis_in(op.axis, rule.stated[0].rank());
-  rule.require(is_whole(rule.stated[0].element()),
+  rule.require(is_counting(rule.stated[0].element()),
                "the result is " + to_string(rule.stated[0]) + " but must hold i32 or i64");
   rule.result(rule.stated[0]);
 }
@@ -283,13 +283,12 @@ void apply(Rule& rule, DotOp const& op) {
   std::string const both = " (lhs " + short_text(a) + ", rhs " + short_text(b) + ")";
   rule.require(a.shape()[1] == b.shape()[0], "dim 1 of lhs is " + std::to_string(a.shape()[1]) +
                                                  " but dim 0 of rhs is " + std::to_string(b.shape()[0]) + both);
-  rule.require(
-      a.element() == b.element() || (is_f8(a.element()) && is_f8(b.element())),
-      "lhs holds " + std::string(name(a.element())) + " but rhs holds " + std::string(name(b.element())) + both);
-  rule.require(is_float(a.element()) || a.element() == Element::i8,
-               "no product of " + std::string(name(a.element())) + " tiles" + both);
+  if (rule.require(is_multiplied(a.element()), "no product of " + std::string(name(a.element())) + " tiles" + both))
+    rule.require(
+        multiply_together(a.element(), b.element()),
+        "lhs holds " + std::string(name(a.element())) + " but rhs holds " + std::string(name(b.element())) + both);
   rule.require(op.precision == DotPrecision::full || a.element() == Element::f32,
-               "precision tf32 is for f32, not for " + std::string(name(a.element())) + both);
+               "precisions tf32 and tf32x3 are for f32, not for " + std::string(name(a.element())) + both);
   Type const wanted = Type::tile(dot_accumulator(a.element()), {a.shape()[0], b.shape()[1]});
   rule.require(acc.with_layout(nullptr) == wanted,
                "accumulator is " + short_text(acc) + " but must be " + short_text(wanted) + both);
@@ -352,7 +351,7 @@ static void indices_of(Rule& rule, Type const& elements) {
   for (int i = rule.position("indices"); i < static_cast<int>(rule.operands.size()); ++i) {
     Type const& index = rule.operand(i);
     bool const alike =
-        elements.is_tile() && is_whole(index.element()) && index == elements.with_element(index.element());
+        elements.is_tile() && is_counting(index.element()) && index == elements.with_element(index.element());
     rule.require(index == Type::index() || alike,
                  rule.says(i) + " but must be i64" +
                      (elements.is_tile() ? ", or i32 or i64 elements of " + to_string(elements) : ""));
@@ -401,7 +400,7 @@ void apply(Rule& rule, AtomicUpdateOp const& op) {
     case AtomicCombine::bit_and:
     case AtomicCombine::bit_or:
     case AtomicCombine::bit_xor:
-      rule.require(is_whole(element), rule.says("tile") + " but bits are combined of i32 and i64");
+      rule.require(is_whole(element), rule.says("tile") + " but bits are combined of integers of 32 and 64 bits");
       break;
     case AtomicCombine::exchange:
       rule.require(bits(element) >= 32, rule.says("tile") + " but 32 or 64 bits are exchanged");
@@ -569,6 +568,7 @@ std::string why_not_launchable(Value const& value) {
     if (!seen.insert(&at).second || (op != nullptr && op->is<ExtentOp>())) continue;
     if (!at.type().is_scalar() || is_float(at.type().element()))
       return to_string(at) + " is " + to_string(at.type()) + ", not an integer";
+    if (at.type().element() == Element::u64) return to_string(at) + " is u64; cast it to i64";
     Block const* const block = at.owner_block();
     if (op == nullptr && (block == nullptr || block->parent_function() == nullptr))
       return to_string(at) + " changes within the kernel";

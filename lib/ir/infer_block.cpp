@@ -12,7 +12,7 @@ static_assert(bounds::box.max == tma_rule::max_box_extent);
 
 namespace {
 
-bool integer_scalar(Type const& type) { return type.is_scalar() && is_whole(type.element()); }
+bool integer_scalar(Type const& type) { return type.is_scalar() && is_counting(type.element()); }
 
 void integer_operand(Rule& rule, OperandOf which) {
   rule.require(integer_scalar(rule.operand(which)), rule.says(which) + " but must be i32 or i64");
@@ -296,11 +296,8 @@ void apply(Rule&, CpAsyncWaitOp const&) {}
 void apply(Rule& rule, CpAsyncArriveOp const&) { mbarrier_operand(rule, "mbarrier"); }
 
 // Products of the tensor cores.
-static bool of_tensor_cores(Element a, Element b) {
-  return a != Element::f64 && (is_float(a) || a == Element::i8) && (a == b || (is_f8(a) && is_f8(b)));
-}
 static constexpr auto tensor_core_elements =
-    "; there are f16, bf16, f32 (as tf32), i8, and e4m3 and e5m2 with each other";
+    "; there are f16, bf16, f32 (as tf32), for mma f64, and i8 and u8, e4m3 and e5m2 also with each other";
 
 void apply(Rule& rule, WgmmaOp const&) {
   check_operand_count(rule, 4);
@@ -318,10 +315,11 @@ void apply(Rule& rule, WgmmaOp const&) {
   rule.require(a.shape()[1] == b.shape()[0], "dim 1 of lhs is " + std::to_string(a.shape()[1]) +
                                                  " but dim 0 of rhs is " + std::to_string(b.shape()[0]) + both);
   rule.require(d.shape() == Extents{a.shape()[0], b.shape()[1]}, "the result is " + short_text(d) + both);
-  rule.require(of_tensor_cores(a.element(), b.element()), "no wgmma of these elements" + both + tensor_core_elements);
+  rule.require(a.element() != Element::f64 && multiply_together(a.element(), b.element()),
+               "no wgmma of these elements" + both + tensor_core_elements);
   rule.require(
       d.element() == dot_accumulator(a.element()) || (d.element() == Element::f16 && a.element() == Element::f16),
-      "the result is " + short_text(d) + " but accumulates in f32, i32 for i8, or f16 for f16" + both);
+      "the result is " + short_text(d) + " but accumulates in f32, i32 for i8 and u8, or f16 for f16" + both);
   rule.require(a.is_shared() || a.layout() != nullptr, rule.operand_name("lhs") + " needs a layout");
   if (rule.operands.size() >= 3)
     rule.require(rule.operand("accumulator").in_registers() && rule.operand("accumulator").as(TypeKind::pending) == d,
@@ -360,9 +358,10 @@ void apply(Rule& rule, MmaOp const&) {
   std::string const both = " (lhs " + short_text(a) + ", rhs " + short_text(b) + ")";
   rule.require(a.shape()[1] == b.shape()[0] && acc.shape() == Extents{a.shape()[0], b.shape()[1]},
                "the accumulator is " + short_text(acc) + both);
-  rule.require(of_tensor_cores(a.element(), b.element()), "no mma of these elements" + both + tensor_core_elements);
+  rule.require(multiply_together(a.element(), b.element()), "no mma of these elements" + both + tensor_core_elements);
   rule.require(acc.element() == dot_accumulator(a.element()),
-               "the accumulator is " + short_text(acc) + " but must hold f32, for i8 i32" + both);
+               "the accumulator is " + short_text(acc) + " but must hold " +
+                   std::string(name(dot_accumulator(a.element()))) + both);
   rule.result(acc);
 }
 
@@ -414,7 +413,7 @@ void apply(Rule& rule, FoldOp const& op) {
 void apply(Rule& rule, AtomicOp const& op) {
   Type const& tensor = rule.operand("tensor");
   if (!rule.require(tensor.is_tensor(), rule.says("tensor") + " but must be a tensor")) return;
-  bool const integers = is_whole(tensor.element());
+  bool const integers = is_counting(tensor.element());
   rule.require(integers || (op.kind == AtomicKind::add && tensor.element() == Element::f32),
                rule.says("tensor") + ": atomics are of i32 and i64, and add of f32");
   rule.require(rule.operand("value") == Type::scalar(tensor.element()),

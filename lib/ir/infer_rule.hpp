@@ -10,6 +10,8 @@ namespace tegula::ir {
 
 /// True for an integer that ops compute with: i32 or i64.
 inline bool is_whole(Element element) { return is_integer(element) && is_arithmetic(element); }
+/// True for i32 and i64, of which indices, coordinates and counts are.
+inline bool is_counting(Element element) { return is_whole(element) && is_signed(element); }
 
 /// Prints "[64, 32]".
 std::string list_text(Extents const& values);

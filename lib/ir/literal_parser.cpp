@@ -101,6 +101,14 @@ std::int64_t LiteralParser::integer_of(std::string const& text, std::size_t begi
   return value;
 }
 
+std::uint64_t LiteralParser::natural_of(std::string const& text, std::size_t begin) const {
+  std::uint64_t value = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range || text.starts_with("-")) fail_at(begin, text + " does not fit u64");
+  if (error != std::errc() || end != text.data() + text.size()) fail_at(begin, "expected an integer, found " + text);
+  return value;
+}
+
 static std::string all_elements() {
   std::string text;
   for (ElementInfo const& row : element_table) text += (text.empty() ? "" : ", ") + std::string(row.name);
@@ -212,6 +220,7 @@ Constant LiteralParser::constant() {
     if (text != "true" && text != "false") fail_at(begin, "expected true or false, found " + text);
     return {item, text == "true" ? 1U : 0U};
   }
+  if (item == Element::u64) return {item, natural_of(text, begin)};
   if (is_integer(item)) {
     std::int64_t const value = integer_of(text, begin);
     Constant const result = make_constant(item, value);

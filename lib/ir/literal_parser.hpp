@@ -64,6 +64,7 @@ class LiteralParser {
   std::string take(TokenKind kind, std::string const& what);
   std::int64_t integer();
   std::int64_t integer_of(std::string const& text, std::size_t begin) const;
+  std::uint64_t natural_of(std::string const& text, std::size_t begin) const;
 
   // ---- types and attributes
   Element element();

@@ -321,7 +321,8 @@ std::string to_string(Constant constant) {
   else if (is_float(constant.element))
     text = float_text(constant);
   else
-    text = std::to_string(static_cast<std::int64_t>(constant.bits));
+    text = constant.element == Element::u64 ? std::to_string(constant.bits)
+                                            : std::to_string(static_cast<std::int64_t>(constant.bits));
   return text + " : " + std::string(name(constant.element));
 }
 

@@ -76,7 +76,7 @@ void binary(Agent& agent, Op const& op, F f) {
 template <class T>
 concept Float = std::is_floating_point_v<T>;
 template <class T>
-concept Integer = std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t>;
+concept Integer = std::is_integral_v<T> && sizeof(T) >= 4;
 template <class T>
 concept Logical = Integer<T> || std::is_same_v<T, std::uint8_t>;
 

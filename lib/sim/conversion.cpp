@@ -74,8 +74,12 @@ void execute(Agent& agent, Op const& op, BitcastOp const&) {
       case Element::u16:
       case Element::i32:
         return static_cast<std::uint32_t>(operand.data<std::int32_t>()[i]);
+      case Element::u32:
+        return operand.data<std::uint32_t>()[i];
       case Element::i64:
         return static_cast<std::uint64_t>(operand.data<std::int64_t>()[i]);
+      case Element::u64:
+        return operand.data<std::uint64_t>()[i];
       case Element::f64:
         return std::bit_cast<std::uint64_t>(operand.data<double>()[i]);
       default:
@@ -103,8 +107,14 @@ void execute(Agent& agent, Op const& op, BitcastOp const&) {
         result.data<std::int32_t>()[i] =
             static_cast<std::int32_t>(wrapped(result.element(), static_cast<std::int64_t>(bits)));
         break;
+      case Element::u32:
+        result.data<std::uint32_t>()[i] = static_cast<std::uint32_t>(bits);
+        break;
       case Element::i64:
         result.data<std::int64_t>()[i] = static_cast<std::int64_t>(bits);
+        break;
+      case Element::u64:
+        result.data<std::uint64_t>()[i] = bits;
         break;
       case Element::f64:
         result.data<double>()[i] = std::bit_cast<double>(bits);

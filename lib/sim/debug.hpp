@@ -16,7 +16,8 @@ inline support::BlockIndex named_block(Agent const& agent, ir::Op const& op) {
 /// Gives a stored element as a print shows it.
 template <class T>
 auto printed(T value) {
-  return static_cast<std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>>(value);
+  using Integer = std::conditional_t<std::is_same_v<T, std::uint64_t>, std::uint64_t, std::int64_t>;
+  return static_cast<std::conditional_t<std::is_floating_point_v<T>, double, Integer>>(value);
 }
 
 }  // namespace tegula::sim

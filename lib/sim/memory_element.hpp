@@ -43,8 +43,12 @@ T read_element(std::byte const* address, Element element) {
       return static_cast<T>(read_as<std::uint16_t>(address));
     case Element::i32:
       return static_cast<T>(read_as<std::int32_t>(address));
+    case Element::u32:
+      return static_cast<T>(read_as<std::uint32_t>(address));
     case Element::i64:
       return static_cast<T>(read_as<std::int64_t>(address));
+    case Element::u64:
+      return static_cast<T>(read_as<std::uint64_t>(address));
     case Element::e4m3:
     case Element::e5m2:
       return static_cast<T>(math::narrow_value(element, read_as<std::uint8_t>(address)));
@@ -72,8 +76,12 @@ void write_element(std::byte* address, Element element, T value) {
       return write_as(address, static_cast<std::uint16_t>(static_cast<std::int64_t>(value)));
     case Element::i32:
       return write_as(address, static_cast<std::int32_t>(value));
+    case Element::u32:
+      return write_as(address, static_cast<std::uint32_t>(value));
     case Element::i64:
       return write_as(address, static_cast<std::int64_t>(value));
+    case Element::u64:
+      return write_as(address, static_cast<std::uint64_t>(value));
     case Element::e4m3:
     case Element::e5m2:
       return write_as(address, static_cast<std::uint8_t>(bits_of_narrow(element, static_cast<double>(value))));

@@ -18,7 +18,7 @@ enum class Precision : std::uint8_t { exact, float64 };
 
 /// Names the type of an array's elements. Narrow floats are stored as f32 of the same value, narrow integers as i32;
 /// under Precision::float64 every float is f64.
-enum class Storage : std::uint8_t { u8, i32, i64, f32, f64 };
+enum class Storage : std::uint8_t { u8, i32, u32, i64, u64, f32, f64 };
 
 constexpr Storage storage_of(Element element, Precision precision) {
   switch (element) {
@@ -30,8 +30,12 @@ constexpr Storage storage_of(Element element, Precision precision) {
     case Element::u16:
     case Element::i32:
       return Storage::i32;
+    case Element::u32:
+      return Storage::u32;
     case Element::i64:
       return Storage::i64;
+    case Element::u64:
+      return Storage::u64;
     case Element::f64:
       return Storage::f64;
     case Element::e4m3:
@@ -52,8 +56,12 @@ decltype(auto) with_storage(Storage storage, Visit&& visit) {
       return visit(std::type_identity<std::uint8_t>());
     case Storage::i32:
       return visit(std::type_identity<std::int32_t>());
+    case Storage::u32:
+      return visit(std::type_identity<std::uint32_t>());
     case Storage::i64:
       return visit(std::type_identity<std::int64_t>());
+    case Storage::u64:
+      return visit(std::type_identity<std::uint64_t>());
     case Storage::f32:
       return visit(std::type_identity<float>());
     case Storage::f64:

@@ -37,6 +37,7 @@ void PrintLine::add_word(std::string_view word) {
 
 void PrintLine::add(double value) { add_word(fmt::format("{:g}", value)); }
 void PrintLine::add(std::int64_t value) { add_word(fmt::format("{}", value)); }
+void PrintLine::add(std::uint64_t value) { add_word(fmt::format("{}", value)); }
 
 void PrintLine::begin_tile(std::string_view type) {
   line_ += fmt::format(" {}[", type);

@@ -19,14 +19,15 @@ std::string kernel_at(std::string_view kernel, BlockIndex const& block);
 /// Prints "name[0, 1, 0]: device_assert failed: message".
 std::string failed_assert_text(std::string_view kernel, BlockIndex const& block, std::string_view message);
 
-/// Builds one line of a print: "name[0, 1, 0]: text 3 0.5 2x2xf32[1, 2, 3, 4]". Numbers are as printf's %g and %lld
-/// print them, booleans 0 or 1.
+/// Builds one line of a print: "name[0, 1, 0]: text 3 0.5 2x2xf32[1, 2, 3, 4]". Numbers are as printf's %g, %lld and
+/// %llu print them, booleans 0 or 1.
 class PrintLine {
  public:
   PrintLine(std::string_view kernel, BlockIndex const& block, std::string_view text);
   /// Adds a scalar, or the next element of the tile that is open. Elements beyond max_printed_elements are counted.
   void add(double value);
   void add(std::int64_t value);
+  void add(std::uint64_t value);
   void add_word(std::string_view word);
   void begin_tile(std::string_view type);
   void end_tile();

@@ -88,6 +88,7 @@ Fitted fit(Literal value, Element element) {
   if (boolean != (element == Element::boolean) || (floating && !is_float(element))) return {};
   if (!is_float(element)) {
     ir::Constant const result = ir::make_constant(element, value.integer);
+    if (element == Element::u64) return natural || value.integer >= 0 ? Fitted{result, ""} : Fitted{};
     if (boolean || (!natural && ir::to_int(result) == value.integer)) return {result, ""};
     return {};
   }

@@ -8,8 +8,7 @@ namespace tegula {
 namespace detail {
 
 template <class X>
-concept IntegerTile = TileLike<X> &&
-    (is_invalid<X> || std::is_same_v<element_t<X>, std::int32_t> || std::is_same_v<element_t<X>, std::int64_t>);
+concept IntegerTile = TileLike<X> &&(is_invalid<X> || (std::is_integral_v<element_t<X>> && sizeof(element_t<X>) >= 4));
 
 /// Counts by pairs, groups of four, bytes, and all bytes at once by a product. Masks make arithmetic shifts logical.
 template <class T, class S>
@@ -31,7 +30,7 @@ tile<T, S> filled_below(tile<T, S> x, location where) {
 
 }  // namespace detail
 
-/// Counts the bits that are 1 in each element of a tile of std::int32_t or std::int64_t.
+/// Counts the bits that are 1 in each element of a tile of integers of 32 or 64 bits.
 template <detail::IntegerTile A>
 auto population_count(A&& a, location where = location::current()) {
   return detail::bit_count(let(static_cast<A&&>(a), where), where);

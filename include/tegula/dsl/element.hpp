@@ -91,8 +91,16 @@ struct element_of<std::int32_t> {
   static constexpr Element value = Element::i32;
 };
 template <>
+struct element_of<std::uint32_t> {
+  static constexpr Element value = Element::u32;
+};
+template <>
 struct element_of<std::int64_t> {
   static constexpr Element value = Element::i64;
+};
+template <>
+struct element_of<std::uint64_t> {
+  static constexpr Element value = Element::u64;
 };
 template <>
 struct element_of<e4m3> {
@@ -119,8 +127,8 @@ struct element_of<double> {
   static constexpr Element value = Element::f64;
 };
 
-/// True for bool, the integers std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t and std::int64_t,
-/// and the floats e4m3, e5m2, f16, bf16, float and double.
+/// True for bool, the integers std::int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t and uint64_t, and
+/// the floats e4m3, e5m2, f16, bf16, float and double.
 template <class T>
 concept ElementType = requires {
   element_of<T>::value;

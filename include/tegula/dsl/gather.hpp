@@ -285,10 +285,9 @@ class Update : public old_elements<typename TensorElement<P>::type, places_shape
                                   : combine == ir::AtomicCombine::exchange ? wide
                                                                            : is_arithmetic(element_v<T>);
   static_assert(is_inout<P>, "atomics: the tensor is read and written: declare it inout");
-  static_assert(
-      defined,
-      "atomics: sums, min and max are of numbers of 16 bits and more, bit operations of int and std::int64_t, "
-      "exchanges of elements of 32 and 64 bits");
+  static_assert(defined,
+                "atomics: sums, min and max are of numbers of 16 bits and more, bit operations of integers of 32 and "
+                "64 bits, exchanges of elements of 32 and 64 bits");
 
  public:
   Update(P const& tensor, V&& value, Rest&&... rest, location where) : Base(record(tensor, value, rest..., where)) {}

@@ -119,31 +119,39 @@ constexpr T(max)(T a, T b) {
   return a < b ? b : a;
 }
 
-// Integer arithmetic wraps and never traps. T is std::int32_t or std::int64_t.
+// Integer arithmetic wraps and never traps. T is an integer of 32 or 64 bits.
 
 template <class T>
+constexpr auto unsigned_of(T a) {
+  return static_cast<std::make_unsigned_t<T>>(a);
+}
+template <class T>
+constexpr bool is_minus_one(T a) {
+  return std::is_signed_v<T> && a == static_cast<T>(-1);
+}
+template <class T>
 constexpr T wrapping_add(T a, T b) {
-  return (Bits<T>{a} + Bits<T>{b}).value;
+  return static_cast<T>(unsigned_of(a) + unsigned_of(b));
 }
 template <class T>
 constexpr T wrapping_sub(T a, T b) {
-  return (Bits<T>{a} - Bits<T>{b}).value;
+  return static_cast<T>(unsigned_of(a) - unsigned_of(b));
 }
 template <class T>
 constexpr T wrapping_mul(T a, T b) {
-  return Bits<T>::wrap(Bits<T>{a}.bits() * Bits<T>{b}.bits()).value;
+  return static_cast<T>(unsigned_of(a) * unsigned_of(b));
 }
 /// Truncates toward zero; x / 0 is 0, the minimum value / -1 wraps.
 template <class T>
 constexpr T div(T a, T b) {
   if (b == 0) return 0;
-  return b == -1 ? wrapping_sub(T{0}, a) : static_cast<T>(a / b);
+  return is_minus_one(b) ? wrapping_sub(T{0}, a) : static_cast<T>(a / b);
 }
 /// Has the sign of a; x % 0 is x.
 template <class T>
 constexpr T rem(T a, T b) {
   if (b == 0) return a;
-  return b == -1 ? T{0} : static_cast<T>(a % b);
+  return is_minus_one(b) ? T{0} : static_cast<T>(a % b);
 }
 /// Rounds up, for a >= 0 and b > 0; 0 when b <= 0. For negative a this is div(a, b).
 template <class T>
@@ -155,13 +163,14 @@ constexpr T ceil_div(T a, T b) {
 template <class T>
 constexpr T shift_left(T a, T amount) {
   constexpr T bits = sizeof(T) * 8;
-  return amount < 0 || amount >= bits ? T{0} : Bits<T>::wrap(Bits<T>{a}.bits() << amount).value;
+  return amount < 0 || amount >= bits ? T{0} : static_cast<T>(unsigned_of(a) << amount);
 }
-/// Shifts right arithmetically; amounts outside 0..bits-1 act as bits-1.
+/// Shifts right, signed integers arithmetically: their amounts outside 0..bits-1 act as bits-1. Unsigned ones become 0.
 template <class T>
 constexpr T shift_right(T a, T amount) {
   constexpr T bits = sizeof(T) * 8;
-  return static_cast<T>(a >> (amount < 0 || amount >= bits ? bits - 1 : amount));
+  bool const outside = amount < 0 || amount >= bits;
+  return outside && std::is_unsigned_v<T> ? T{0} : static_cast<T>(a >> (outside ? bits - 1 : amount));
 }
 
 // Conversions follow CastOp's.
@@ -198,6 +207,11 @@ constexpr float to_f32_odd(std::int64_t x) {
   return to_f32_odd(static_cast<double>(shorten_i64(Bits<std::int64_t>{x}).value));
 }
 constexpr float to_f32_odd(std::int32_t x) { return to_f32_odd(static_cast<double>(x)); }
+constexpr float to_f32_odd(std::uint32_t x) { return to_f32_odd(static_cast<double>(x)); }
+constexpr float to_f32_odd(std::uint64_t x) {
+  std::uint64_t const top = x >> 63;  // then half of x, with its last bit kept in sight
+  return to_f32_odd(static_cast<std::int64_t>(x >> top | (x & top))) * (top == 0 ? 1.0F : 2.0F);
+}
 
 /// Gives the bits of the narrow float nearest to a number, rounded once.
 template <class T>

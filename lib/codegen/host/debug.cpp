@@ -57,8 +57,10 @@ void FunctionEmitter::print_op(ir::Op const& op) {
        scalar(*op.in<ir::PrintOp>("block0")), scalar(*op.in<ir::PrintOp>("block1")),
        scalar(*op.in<ir::PrintOp>("block2"))});
   auto const add = [&](Element element, llvm::Value* value) {
-    Element const wide = is_float(element) ? Element::f64 : Element::i64;
-    char const* const name = is_float(element) ? "tegula_print_number" : "tegula_print_integer";
+    Element const wide = is_float(element) ? Element::f64 : element == Element::u64 ? element : Element::i64;
+    char const* const name = is_float(element)         ? "tegula_print_number"
+                             : element == Element::u64 ? "tegula_print_natural"
+                                                       : "tegula_print_integer";
     b.CreateCall(loader_function(context.module, name, none, {pointer, arith.register_type(wide)}),
                  {line, arith.cast(element, wide, value)});
   };

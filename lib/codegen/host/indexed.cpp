@@ -15,9 +15,9 @@ std::optional<llvm::AtomicRMWInst::BinOp> native(ir::AtomicCombine combine, Elem
       if (!floats) return Op::Add;
       return bits(element) >= 32 ? std::optional(Op::FAdd) : std::nullopt;
     case ir::AtomicCombine::min:
-      return floats ? std::nullopt : std::optional(Op::Min);
+      return floats ? std::nullopt : std::optional(is_signed(element) ? Op::Min : Op::UMin);
     case ir::AtomicCombine::max:
-      return floats ? std::nullopt : std::optional(Op::Max);
+      return floats ? std::nullopt : std::optional(is_signed(element) ? Op::Max : Op::UMax);
     case ir::AtomicCombine::bit_and:
       return Op::And;
     case ir::AtomicCombine::bit_or:

@@ -63,6 +63,8 @@ void add_callable_functions(llvm::orc::LLJIT& jit, CompiledKernel const& kernel)
   add(
       "tegula_print_integer", +[](PrintLine* line, Index value) { line->add(value); });
   add(
+      "tegula_print_natural", +[](PrintLine* line, std::uint64_t value) { line->add(value); });
+  add(
       "tegula_print_number", +[](PrintLine* line, double value) { line->add(value); });
   add(
       "tegula_print_tile", +[](PrintLine* line, char const* type) { line->begin_tile(type); });

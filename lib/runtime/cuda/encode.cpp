@@ -32,8 +32,12 @@ CUtensorMapDataType type_of(Element element) {
       return CU_TENSOR_MAP_DATA_TYPE_UINT16;
     case Element::i32:
       return CU_TENSOR_MAP_DATA_TYPE_INT32;
+    case Element::u32:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT32;
     case Element::i64:
       return CU_TENSOR_MAP_DATA_TYPE_INT64;
+    case Element::u64:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT64;
     case Element::f16:
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
     case Element::bf16:

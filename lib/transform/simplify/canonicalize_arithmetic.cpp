@@ -165,7 +165,9 @@ bool holds_all_of(Element wide, Element narrow) {
   if (is_float(wide) != is_float(narrow))
     return is_float(wide) && narrow != Element::boolean && info(wide).mantissa >= bits(narrow);
   if (narrow == Element::boolean) return !is_float(wide);
-  if (!is_float(wide)) return min_integer(wide) <= min_integer(narrow) && max_integer(wide) >= max_integer(narrow);
+  if (!is_float(wide))
+    return is_signed(narrow) ? is_signed(wide) && bits(wide) >= bits(narrow)
+                             : bits(wide) >= bits(narrow) + (is_signed(wide) ? 1 : 0);
   return wide == narrow || wide == Element::f64 || (wide == Element::f32 && narrow != Element::f64) ||
          (is_f8(narrow) && !is_f8(wide));
 }

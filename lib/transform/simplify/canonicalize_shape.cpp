@@ -98,9 +98,33 @@ Value* expand_dims(Site& site) {
   return nullptr;
 }
 
+/// Loads a box at a place of a loaded tile alone, where the load stands; a tile of lower rank takes one element of each
+/// leading axis. Null where the whole tile is used too.
+Value* load_of_box(Op& load, Extents const& at, Type const& box) {
+  auto const& attributes = load.as<ir::LoadOp>();
+  Type const& whole = load.result()->type();
+  auto const& uses = load.result()->uses();
+  bool const in_boxes = std::all_of(uses.begin(), uses.end(), [](ir::Use const& use) {
+    return use.user->is<ir::ExtractOp>() || use.user->is<ir::SqueezeOp>();
+  });
+  if (!in_boxes || !attributes.part.empty() || attributes.vector != 0 || whole.layout() != nullptr ||
+      box.layout() != nullptr)
+    return nullptr;
+  ir::Builder builder = ir::Builder::before(load);
+  builder.set_where(load.where());
+  std::vector<Value*> operands(load.operands().begin(), load.operands().end());
+  for (int axis = 0; axis < at.size(); ++axis) {
+    Value*& offset = operands[operands.size() - static_cast<std::size_t>(at.size() - axis)];
+    if (at[axis] != 0) offset = builder.same(ir::AddOp{}, {offset, builder.index(at[axis])});
+  }
+  return builder.op(attributes, operands, {box}).result();
+}
+
 Value* squeeze(Site& site) {
   auto const& axes = site.op.as<ir::SqueezeOp>().axes;
   if (axes.empty()) return site.operand();
+  if (Op* const load = site.operand()->defined_by<ir::LoadOp>(); load != nullptr && axes[axes.size() - 1] < axes.size())
+    return load_of_box(*load, {}, site.type());
   Op* const expand = site.operand()->defined_by<ir::ExpandDimsOp>();
   if (expand != nullptr && expand->as<ir::ExpandDimsOp>().axes == axes && expand->operand()->type() == site.type())
     return expand->operand();
@@ -146,6 +170,7 @@ Value* extract(Site& site) {
   if (x->type() == site.type()) return x;
   if (site.type().layout() != nullptr) return nullptr;
   Extents const offsets = site.op.as<ir::ExtractOp>().offsets;
+  if (Op* load = x->defined_by<ir::LoadOp>()) return load_of_box(*load, offsets, site.type());
   if (Op* inner = x->defined_by<ir::ExtractOp>()) {
     ir::ExtractOp both;
     for (int axis = 0; axis < offsets.size(); ++axis)

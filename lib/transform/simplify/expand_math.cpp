@@ -197,6 +197,18 @@ Value* product_of_f8(Emitter& emitter, Op const& op) {
   return emitter.builder().create(op.kind(), op.attributes(), operands, {&type, 1}).result();
 }
 
+/// Gives an f32 that rounds to any narrow float as a u64 does: that of the number, or of half of a large one, whose
+/// last bit is kept in sight, doubled.
+TracedFloat odd_of_u64(TracedInt const& x) {
+  Emitter& emitter = *x.emitter;
+  TracedInt const top = shr<63>(x);
+  TracedInt const halved = binary(ShrOp{}, x, top) | (x & top);
+  TracedInt const number{{&emitter, emitter.value(BitcastOp{}, {halved.value}, x.type().with_element(Element::i64))}};
+  TracedFloat const small{{&emitter, emitter.cast(math::shorten_i64(number).value, Element::f64)}};
+  TracedFloat const large{{&emitter, emitter.cast(top.value, Element::f64)}};
+  return math::f64_to_f32_odd(small + small * large);
+}
+
 /// Expands a cast from or to a narrow float, except those between f32 and a float of 16 bits; null for these and other
 /// casts.
 Value* narrow_cast(Emitter& emitter, Op const& op) {
@@ -207,6 +219,7 @@ Value* narrow_cast(Emitter& emitter, Op const& op) {
   if (from == to || (!narrow_from && !narrow_to)) return nullptr;
   if (narrow_from) return from_f32(emitter, to_f32(emitter, source), to);
   if (from == Element::f32) return from_f32(emitter, source, to);
+  if (from == Element::u64) return from_f32(emitter, odd_of_u64({{&emitter, source}}).value, to);
   if (from == Element::i64) source = math::shorten_i64(TracedInt{{&emitter, source}}).value;
   if (from == Element::boolean) return from_f32(emitter, emitter.cast(source, Element::f32), to);
   TracedFloat const wide{{&emitter, emitter.cast(source, Element::f64)}};

@@ -21,8 +21,9 @@ MaybeConstant rounded(Element element, double value) {
   return ir::make_constant(element, value);
 }
 
-MaybeConstant integer(Element element, std::int64_t value) {
-  return ir::make_constant(element, value);  // which wraps
+template <class T>
+MaybeConstant integer(Element element, T value) {
+  return ir::make_constant(element, static_cast<std::int64_t>(value));  // which wraps
 }
 MaybeConstant boolean(bool value) { return Constant{Element::boolean, value ? 1U : 0U}; }
 
@@ -41,7 +42,7 @@ MaybeConstant fold_integers(OpKind kind, T a, T b, Element element) {
     case OpKind::RemOp:
       return integer(element, math::rem(a, b));
     case OpKind::CeilDivOp:
-      if (b > 0 && a < 0) return std::nullopt;
+      if (b > T{0} && a < T{0}) return std::nullopt;
       return integer(element, math::ceil_div(a, b));
     case OpKind::MinOp:
       return integer(element, std::min(a, b));
@@ -62,7 +63,7 @@ MaybeConstant fold_integers(OpKind kind, T a, T b, Element element) {
     case OpKind::NotOp:
       return element == Element::boolean ? boolean(a == 0) : integer(element, ~a);
     case OpKind::AbsOp:
-      return integer(element, a < 0 ? math::wrapping_sub(T{0}, a) : a);
+      return integer(element, a < T{0} ? math::wrapping_sub(T{0}, a) : a);
     default:
       return std::nullopt;
   }
@@ -122,8 +123,9 @@ MaybeConstant convert(Constant from, Element to) {
     // The maximum of i64 is no double; one more is.
     if (value >= std::ldexp(1.0, bits(to) - (is_signed(to) ? 1 : 0))) return ir::make_constant(to, max_integer(to));
     if (value < static_cast<double>(min_integer(to))) return ir::make_constant(to, min_integer(to));
-    return ir::make_constant(to, static_cast<std::int64_t>(value));
+    return ir::make_constant(to, value);
   }
+  if (from.element == Element::u64 && is_float(to) && from.bits >> 63 != 0) return std::nullopt;
   auto const value = static_cast<std::int64_t>(from.bits);
   if (!is_float(to)) return integer(to, value);
   if (to == Element::f32) return Constant{to, std::bit_cast<std::uint32_t>(static_cast<float>(value))};
@@ -136,7 +138,7 @@ MaybeConstant same_bits(Constant from, Element to) {
   std::uint64_t const mask =
       bits(from.element) == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits(from.element)) - 1;
   std::uint64_t const raw = from.bits & mask;
-  return is_float(to) ? MaybeConstant(Constant{to, raw}) : integer(to, static_cast<std::int64_t>(raw));
+  return is_float(to) ? MaybeConstant(Constant{to, raw}) : integer(to, raw);
 }
 
 }  // namespace
@@ -160,6 +162,7 @@ MaybeConstant fold(ir::Op const& op, std::span<Constant const> operands, Element
     case OpKind::CompareOp: {
       ir::Predicate const predicate = op.as<ir::CompareOp>().predicate;
       if (is_float(a.element)) return boolean(holds(predicate, ir::to_double(a), ir::to_double(b)));
+      if (a.element == Element::u64) return boolean(holds(predicate, a.bits, b.bits));
       return boolean(holds(predicate, static_cast<std::int64_t>(a.bits), static_cast<std::int64_t>(b.bits)));
     }
     default:
@@ -171,6 +174,9 @@ MaybeConstant fold(ir::Op const& op, std::span<Constant const> operands, Element
     return std::nullopt;
   if (a.element == Element::i32)
     return fold_integers(op.kind(), static_cast<std::int32_t>(a.bits), static_cast<std::int32_t>(b.bits), result);
+  if (a.element == Element::u32)
+    return fold_integers(op.kind(), static_cast<std::uint32_t>(a.bits), static_cast<std::uint32_t>(b.bits), result);
+  if (a.element == Element::u64) return fold_integers(op.kind(), a.bits, b.bits, result);
   return fold_integers(op.kind(), static_cast<std::int64_t>(a.bits), static_cast<std::int64_t>(b.bits), result);
 }
 

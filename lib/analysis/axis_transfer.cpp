@@ -1,0 +1,360 @@
+#include "analysis/axis_transfer.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "ir/builder.hpp"
+#include "ir/loop.hpp"
+#include "tegula/target/tma_rules.hpp"
+
+namespace tegula::analysis {
+namespace {
+
+using ir::Op;
+using ir::Value;
+__extension__ typedef __int128 Wide;
+
+constexpr std::int64_t max_extent = std::int64_t{1} << 47;
+constexpr std::int64_t max_block_index = (std::int64_t{1} << 31) - 1;
+constexpr std::int64_t max_warps = 32;  ///< of a CTA
+constexpr std::int64_t max_divisibility = std::int64_t{1} << 40;
+
+std::int64_t power_of_two_part(std::int64_t value) { return value == 0 ? 0 : value & -value; }
+std::int64_t magnitude(std::int64_t value) {
+  return value == std::numeric_limits<std::int64_t>::min() ? std::int64_t{1} << 62 : value < 0 ? -value : value;
+}
+
+/// Gives the range of exact results, or the element's whole range if a result may wrap.
+std::pair<IntegerRange, bool> range_of(Wide min, Wide max, Element element) {
+  IntegerRange const full = full_range(element);
+  if (min < full.min || max > full.max) return {full, true};
+  return {{static_cast<std::int64_t>(min), static_cast<std::int64_t>(max)}, false};
+}
+
+/// Holds a rule for each op or family of ops.
+class Transfer {
+ public:
+  explicit Transfer(FactMap const& known) : known_(known) {}
+
+  ValueFacts of(Op const& op) const {
+    ir::Type const& type = op.result()->type();
+    bool const by_size =
+        op.is<ir::DivOp>() || op.is<ir::RemOp>() || op.is<ir::CeilDivOp>() || op.is<ir::MinOp>() || op.is<ir::MaxOp>();
+    if (by_size && type.element() == Element::u64) return elementwise(op);
+    switch (op.kind()) {
+      case ir::OpKind::ConstantOp: {
+        std::int64_t const value = ir::to_int(op.as<ir::ConstantOp>().value);
+        return uniform_facts(type, magnitude(value), {value, value});
+      }
+      case ir::OpKind::ExtentOp: {
+        ir::Block const* const owner = op.operand()->owner_block();
+        std::int64_t divisor = 1, max = max_extent;
+        for (ir::Use const& use : op.operand()->uses())
+          if (use.user->is<ir::TensorMapOp>()) max = tma_rule::max_extent;  // else the launch is refused
+        if (owner != nullptr && owner->parent_function() != nullptr)
+          divisor = owner->parent_function()
+                        ->parameter_attributes()[static_cast<std::size_t>(op.operand()->index())]
+                        .multiple_of;
+        return uniform_facts(type, divisor, {0, max});
+      }
+      case ir::OpKind::BlockIndexOp:
+        return uniform_facts(type, 1, {0, max_block_index});
+      case ir::OpKind::GridExtentOp:
+      case ir::OpKind::MultiprocessorsOp:
+        return uniform_facts(type, 1, {1, max_extent});
+      case ir::OpKind::WarpIndexOp:
+        return uniform_facts(type, 1, {0, max_warps - 1});
+      case ir::OpKind::IotaOp:
+        return iota(type, static_cast<int>(op.as<ir::IotaOp>().axis));
+      case ir::OpKind::SplatOp: {
+        ValueFacts const scalar = get(*op.operand());
+        return uniform_facts(type, scalar.axes[0].divisibility, {scalar.min, scalar.max});
+      }
+      case ir::OpKind::BroadcastOp:
+        return broadcast(op);
+      case ir::OpKind::ExpandDimsOp:
+        return expand_dims(op);
+      case ir::OpKind::SqueezeOp:
+        return squeeze(op);
+      case ir::OpKind::TransOp:
+        return trans(op);
+      case ir::OpKind::ConvertLayoutOp:
+        return get(*op.operand());
+      case ir::OpKind::ReshapeOp:
+      case ir::OpKind::ConcatenateOp:
+      case ir::OpKind::ExtractOp:
+        return regrouped(op);
+      case ir::OpKind::AddOp:
+        return add(op, false);
+      case ir::OpKind::SubOp:
+        return add(op, true);
+      case ir::OpKind::MulOp:
+        return mul(get(*op.lhs()), get(*op.rhs()), type);
+      case ir::OpKind::ShlOp:
+        return shl(op);
+      case ir::OpKind::DivOp:
+        return div(op, false);
+      case ir::OpKind::CeilDivOp:
+        return div(op, true);
+      case ir::OpKind::RemOp:
+        return rem(op);
+      case ir::OpKind::MinOp:
+        return extremum(op, true);
+      case ir::OpKind::MaxOp:
+        return extremum(op, false);
+      case ir::OpKind::SelectOp:
+        return select(op);
+      case ir::OpKind::CompareOp:
+        return compare(op);
+      case ir::OpKind::CastOp:
+        return cast(op);
+      default:
+        return elementwise(op);
+    }
+  }
+
+ private:
+  [[nodiscard]] ValueFacts get(Value const& value) const { return facts_in(known_, value); }
+
+  static ValueFacts iota(ir::Type const& type, int axis) {
+    std::int64_t const extent = fact_extent(type, axis);
+    ValueFacts result = uniform_facts(type, 1, {0, extent - 1});
+    result.axes[static_cast<std::size_t>(axis)] = {extent, 0, 1};
+    return result;
+  }
+
+  ValueFacts broadcast(Op const& op) const {
+    ValueFacts result = get(*op.operand());
+    for (int i = 0; i < op.result()->type().rank(); ++i)
+      if (op.operand()->type().shape()[i] == 1)
+        result.axes[static_cast<std::size_t>(i)].constancy = op.result()->type().shape()[i];
+    return result;
+  }
+
+  ValueFacts expand_dims(Op const& op) const {
+    ValueFacts result = get(*op.operand());
+    AxisFact const added{1, result.divisor(), 1};
+    for (std::int64_t const axis : op.as<ir::ExpandDimsOp>().axes)
+      result.axes.insert(result.axes.begin() + axis, added);
+    return result;
+  }
+
+  ValueFacts squeeze(Op const& op) const {
+    ValueFacts result = get(*op.operand());
+    auto const& axes = op.as<ir::SqueezeOp>().axes;
+    for (int i = axes.size() - 1; i >= 0; --i) result.axes.erase(result.axes.begin() + axes[i]);
+    return result;
+  }
+
+  ValueFacts trans(Op const& op) const {
+    ValueFacts const from = get(*op.operand());
+    ValueFacts result = from;
+    auto const& permutation = op.as<ir::TransOp>().permutation;
+    for (int i = 0; i < permutation.size(); ++i)
+      result.axes[static_cast<std::size_t>(i)] = from.axes[static_cast<std::size_t>(permutation[i])];
+    return result;
+  }
+
+  /// Keeps the range and the divisor of all elements; runs along axes are not followed.
+  ValueFacts regrouped(Op const& op) const {
+    ValueFacts result = unknown_facts(op.result()->type());
+    ValueFacts const first = get(*op.operand(0));
+    result.min = first.min;
+    result.max = first.max;
+    std::int64_t divisor = first.divisor();
+    for (int i = 1; i < op.operand_count(); ++i) {
+      ValueFacts const other = get(*op.operand(i));
+      result.min = std::min(result.min, other.min);
+      result.max = std::max(result.max, other.max);
+      divisor = std::gcd(divisor, other.divisor());
+    }
+    for (AxisFact& fact : result.axes) fact.divisibility = divisor;
+    return result;
+  }
+
+  /// Sets the range; a result that may wrap keeps only facts that survive a wrap.
+  static ValueFacts& ranged(ValueFacts& facts, std::pair<IntegerRange, bool> const& range) {
+    facts.min = range.first.min;
+    facts.max = range.first.max;
+    if (range.second)
+      for (AxisFact& fact : facts.axes) {
+        fact.divisibility = power_of_two_part(fact.divisibility);
+        if (fact.contiguity != power_of_two_part(fact.contiguity)) {
+          fact.divisibility = std::gcd(fact.divisibility, power_of_two_part(fact.contiguity));
+          fact.contiguity = power_of_two_part(fact.contiguity);
+        }
+      }
+    return facts;
+  }
+
+  /// Tells whether a value is another one, or cut off by it, or counts up to it.
+  static bool at_most(Value const& value, Value const& bound) {
+    if (&value == &bound) return true;
+    if (Op const* const op = value.defining_op(); op != nullptr)
+      return op->is<ir::MinOp>() && (op->lhs() == &bound || op->rhs() == &bound);
+    std::optional<ir::Loop> const loop = ir::Loop::counted_by(value);
+    Op const* const last = bound.defined_by<ir::SubOp>();
+    return loop && last != nullptr && last->lhs() == loop->upper() && ir::constant_int(*last->rhs()).value_or(2) <= 1;
+  }
+
+  ValueFacts add(Op const& op, bool minus) const {
+    ValueFacts const a = get(*op.lhs()), b = get(*op.rhs());
+    ValueFacts result = a;
+    for (std::size_t i = 0; i < a.axes.size(); ++i) {
+      AxisFact const& left = a.axes[i];
+      AxisFact const& right = b.axes[i];
+      std::int64_t run = std::gcd(left.contiguity, right.constancy);
+      if (!minus) run = std::max(run, std::gcd(left.constancy, right.contiguity));
+      result.axes[i] = {run, std::gcd(divisor_at(left, run), divisor_at(right, run)),
+                        std::gcd(left.constancy, right.constancy)};
+    }
+    Wide const min = minus ? Wide(a.min) - b.max : Wide(a.min) + b.min;
+    Wide const max = minus ? Wide(a.max) - b.min : Wide(a.max) + b.max;
+    if (minus && at_most(*op.rhs(), *op.lhs()))
+      return ranged(result, range_of(std::max<Wide>(min, 0), max, op.result()->type().element()));
+    return ranged(result, range_of(min, max, op.result()->type().element()));
+  }
+
+  static ValueFacts mul(ValueFacts const& a, ValueFacts const& b, ir::Type const& type) {
+    ValueFacts result = a;
+    for (std::size_t i = 0; i < a.axes.size(); ++i) {
+      std::int64_t const left = divisor_at(a.axes[i], 1), right = divisor_at(b.axes[i], 1);
+      Wide const both = Wide(left) * right;
+      std::int64_t const product = both > max_divisibility ? std::max(left, right) : static_cast<std::int64_t>(both);
+      result.axes[i] = {1, product, std::gcd(a.axes[i].constancy, b.axes[i].constancy)};
+    }
+    Wide const corners[] = {Wide(a.min) * b.min, Wide(a.min) * b.max, Wide(a.max) * b.min, Wide(a.max) * b.max};
+    return ranged(result, range_of(*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4),
+                                   type.element()));
+  }
+
+  ValueFacts shl(Op const& op) const {
+    ValueFacts const amount = get(*op.rhs());
+    if (!amount.is_constant() || amount.min < 0 || amount.min > 30) return elementwise(op);
+    std::int64_t const factor = std::int64_t{1} << amount.min;
+    return mul(get(*op.lhs()), uniform_facts(op.result()->type(), factor, {factor, factor}), op.result()->type());
+  }
+
+  ValueFacts div(Op const& op, bool up) const {
+    ValueFacts const a = get(*op.lhs()), b = get(*op.rhs());
+    ValueFacts result = elementwise(op);
+    if (b.min < 1 || a.min < 0) return result;
+    Wide const extra = up ? b.min - 1 : 0;
+    result.min = a.min > 0 && up ? 1 : static_cast<std::int64_t>(Wide(a.min) / b.max);
+    result.max = static_cast<std::int64_t>((Wide(a.max) + extra) / b.min);
+    if (!b.is_constant()) return result;
+    std::int64_t const by = b.min;
+    result.min = static_cast<std::int64_t>((Wide(a.min) + extra) / by);
+    for (std::size_t i = 0; i < a.axes.size(); ++i) {
+      AxisFact const& fact = a.axes[i];
+      AxisFact& into = result.axes[i];
+      std::int64_t const whole = divisor_at(fact, 1);
+      if (whole % by == 0) into.divisibility = whole / by;
+      if (!up && fact.divisibility % by == 0) into.constancy = std::max(into.constancy, std::gcd(fact.contiguity, by));
+    }
+    return result;
+  }
+
+  ValueFacts rem(Op const& op) const {
+    ValueFacts const a = get(*op.lhs()), b = get(*op.rhs());
+    ValueFacts result = elementwise(op);
+    if (a.min >= 0) {  // whatever divides: the sign is that of the dividend
+      result.min = 0;
+      result.max = b.min < 1 ? a.max : std::min(a.max, b.max - 1);
+    }
+    if (!b.is_constant() || b.min < 1) return result;
+    std::int64_t const by = b.min;
+    for (std::size_t i = 0; i < a.axes.size(); ++i) {
+      AxisFact const& fact = a.axes[i];
+      bool const runs = a.min >= 0 && fact.divisibility % by == 0;
+      std::int64_t const run = runs ? std::gcd(fact.contiguity, by) : 1;
+      result.axes[i].contiguity = run;
+      std::int64_t const first = divisor_at(fact, run);
+      result.axes[i].divisibility = first % by == 0 ? 0 : std::gcd(first, by);
+    }
+    result.min = a.min < 0 ? -(by - 1) : 0;
+    result.max = a.min >= 0 ? std::min(a.max, by - 1) : by - 1;
+    return result;
+  }
+
+  ValueFacts extremum(Op const& op, bool min) const {
+    ValueFacts const a = get(*op.lhs()), b = get(*op.rhs());
+    ValueFacts result = elementwise(op);
+    for (std::size_t i = 0; i < a.axes.size(); ++i)
+      result.axes[i].divisibility = std::gcd(divisor_at(a.axes[i], 1), divisor_at(b.axes[i], 1));
+    result.min = min ? std::min(a.min, b.min) : std::max(a.min, b.min);
+    result.max = min ? std::min(a.max, b.max) : std::max(a.max, b.max);
+    return result;
+  }
+
+  ValueFacts select(Op const& op) const {
+    ValueFacts const condition = get(*op.in<ir::SelectOp>("condition")), a = get(*op.lhs()), b = get(*op.rhs());
+    ValueFacts result = join(a, b);
+    for (std::size_t i = 0; i < a.axes.size(); ++i) {
+      AxisFact& fact = result.axes[i];
+      std::int64_t const run = std::gcd(fact.contiguity, condition.axes[i].constancy);
+      fact = {run, std::gcd(divisor_at(a.axes[i], run), divisor_at(b.axes[i], run)),
+              std::gcd(fact.constancy, condition.axes[i].constancy)};
+    }
+    return result;
+  }
+
+  /// Handles comparisons: `col < n` is equal over runs when both sides are multiples of the run's length there.
+  ValueFacts compare(Op const& op) const {
+    ValueFacts result = elementwise(op);
+    if (!has_known_order(op.lhs()->type().element())) return result;
+    ValueFacts const a = get(*op.lhs()), b = get(*op.rhs());
+    IntegerRange const full = full_range(op.lhs()->type().element());
+    auto const exact = [&](ValueFacts const& facts) { return facts.min > full.min && facts.max < full.max; };
+    ir::Predicate const predicate = op.as<ir::CompareOp>().predicate;
+    bool const less = predicate == ir::Predicate::lt || predicate == ir::Predicate::ge;
+    bool const greater = predicate == ir::Predicate::gt || predicate == ir::Predicate::le;
+    for (std::size_t i = 0; i < a.axes.size(); ++i) {
+      auto const runs = [&](AxisFact const& running, AxisFact const& still) {
+        std::int64_t const run = std::gcd(running.contiguity, still.constancy);
+        return std::gcd(run, std::gcd(running.divisibility, divisor_at(still, run)));
+      };
+      if (less && exact(a)) result.axes[i].constancy = std::max(result.axes[i].constancy, runs(a.axes[i], b.axes[i]));
+      if (greater && exact(b))
+        result.axes[i].constancy = std::max(result.axes[i].constancy, runs(b.axes[i], a.axes[i]));
+    }
+    return result;
+  }
+
+  ValueFacts cast(Op const& op) const {
+    ir::Type const& from = op.operand()->type();
+    if (is_float(from.element())) return elementwise(op);
+    ValueFacts result = get(*op.operand());
+    IntegerRange const full = full_range(from.element());
+    if (result.min == full.min || result.max == full.max)
+      for (AxisFact& fact : result.axes) {  // runs modulo wrap: keep what cannot wrap inside
+        std::int64_t const run = power_of_two_part(std::gcd(fact.contiguity, fact.divisibility));
+        fact = {run, divisor_at(fact, run), fact.constancy};
+      }
+    ranged(result, range_of(result.min, result.max, op.result()->type().element()));
+    if (from.element() == Element::boolean)
+      for (AxisFact& fact : result.axes) fact.contiguity = fact.divisibility = 1;
+    return result;
+  }
+
+  /// Handles any function of the operands, element by element: equal where all of them are.
+  ValueFacts elementwise(Op const& op) const {
+    ValueFacts result = unknown_facts(op.result()->type());
+    if (!op.info().has(ir::elementwise)) return result;
+    for (std::size_t i = 0; i < result.axes.size(); ++i) {
+      std::int64_t run = 0;
+      for (Value const* operand : op.operands()) run = std::gcd(run, get(*operand).axes[i].constancy);
+      result.axes[i].constancy = std::max<std::int64_t>(run, 1);
+    }
+    return result;
+  }
+
+  FactMap const& known_;
+};
+
+}  // namespace
+
+ValueFacts transfer(Op const& op, FactMap const& known) { return Transfer(known).of(op); }
+
+}  // namespace tegula::analysis
