@@ -18,13 +18,15 @@ Fragment operand_a(int element_bytes) {
   if (element_bytes == 1)
     return {{{0, 1}, {0, 2}, {8, 0}, {0, 16}}, {{0, 4}, {0, 8}, {1, 0}, {2, 0}, {4, 0}}, {16, 32}};
   if (element_bytes == 2) return {{{0, 1}, {8, 0}, {0, 8}}, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}, {16, 16}};
-  return {{{8, 0}, {0, 4}}, {{0, 1}, {0, 2}, {1, 0}, {2, 0}, {4, 0}}, {16, 8}};
+  if (element_bytes == 4) return {{{8, 0}, {0, 4}}, {{0, 1}, {0, 2}, {1, 0}, {2, 0}, {4, 0}}, {16, 8}};
+  return {{{8, 0}}, {{0, 1}, {0, 2}, {1, 0}, {2, 0}, {4, 0}}, {16, 4}};
 }
 
 Fragment operand_b(int element_bytes) {
   if (element_bytes == 1) return {{{1, 0}, {2, 0}, {16, 0}}, {{4, 0}, {8, 0}, {0, 1}, {0, 2}, {0, 4}}, {32, 8}};
   if (element_bytes == 2) return {{{1, 0}, {8, 0}}, {{2, 0}, {4, 0}, {0, 1}, {0, 2}, {0, 4}}, {16, 8}};
-  return {{{4, 0}}, {{1, 0}, {2, 0}, {0, 1}, {0, 2}, {0, 4}}, {8, 8}};
+  if (element_bytes == 4) return {{{4, 0}}, {{1, 0}, {2, 0}, {0, 1}, {0, 2}, {0, 4}}, {8, 8}};
+  return {{}, {{1, 0}, {2, 0}, {0, 1}, {0, 2}, {0, 4}}, {4, 8}};
 }
 
 /// False with a message unless the tile has two axes that these atoms divide.
@@ -41,9 +43,10 @@ bool divides(std::string_view what, Extents const& shape, std::int64_t rows, std
   return true;
 }
 
-bool known_element(std::string_view what, int element_bytes, std::string& error) {
-  if (element_bytes == 1 || element_bytes == 2 || element_bytes == 4) return true;
-  error = std::string(what) + ": elements of 1, 2 or 4 bytes are needed, found " + std::to_string(element_bytes);
+bool known_element(std::string_view what, int element_bytes, int max_bytes, std::string& error) {
+  if (element_bytes == 1 || element_bytes == 2 || element_bytes == 4 || element_bytes == max_bytes) return true;
+  error = std::string(what) + ": elements of 1, 2" + std::string(max_bytes == 8 ? ", 4 or 8" : " or 4") +
+          " bytes are needed, found " + std::to_string(element_bytes);
   return false;
 }
 
@@ -85,7 +88,7 @@ Layout const* wgmma_layout(Extents const& shape, int warps, std::string& error) 
 }
 
 Layout const* wgmma_a_layout(Extents const& shape, int element_bytes, int warps, std::string& error) {
-  if (!known_element("wgmma_a", element_bytes, error) || !known_warps("wgmma_a", warps, error) ||
+  if (!known_element("wgmma_a", element_bytes, 4, error) || !known_warps("wgmma_a", warps, error) ||
       !divides("wgmma_a", shape, 16 * std::int64_t{warps}, 32 / element_bytes, error))
     return nullptr;
   return by_rows(operand_a(element_bytes), shape, warps, {1, {0, 0}});
@@ -99,14 +102,14 @@ Layout const* mma_layout(Extents const& shape, WarpGrid grid, std::string& error
 }
 
 Layout const* mma_a_layout(Extents const& shape, int element_bytes, WarpGrid grid, std::string& error) {
-  if (!known_element("mma_a", element_bytes, error) || !known_grid("mma_a", grid, error) ||
+  if (!known_element("mma_a", element_bytes, 8, error) || !known_grid("mma_a", grid, error) ||
       !divides("mma_a", shape, 16 * std::int64_t{grid.rows}, 32 / element_bytes, error))
     return nullptr;
   return by_rows(operand_a(element_bytes), shape, grid.rows, {grid.columns, {0, 0}});
 }
 
 Layout const* mma_b_layout(Extents const& shape, int element_bytes, WarpGrid grid, std::string& error) {
-  if (!known_element("mma_b", element_bytes, error) || !known_grid("mma_b", grid, error) ||
+  if (!known_element("mma_b", element_bytes, 8, error) || !known_grid("mma_b", grid, error) ||
       !divides("mma_b", shape, 32 / element_bytes, 8 * std::int64_t{grid.columns}, error))
     return nullptr;
   Fragment fragment = operand_b(element_bytes);

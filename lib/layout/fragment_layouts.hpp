@@ -25,7 +25,7 @@ Layout const* wgmma_a_layout(Extents const& shape, int element_bytes, int warps,
 
 /// Gives C and D of mma.sync m16n8 (M, N): warps along rows are 16 rows apart, warps along columns take equal parts.
 Layout const* mma_layout(Extents const& shape, WarpGrid grid, std::string& error);
-/// Gives A of mma.sync (M, K); the grid's columns hold copies.
+/// Gives A of mma.sync (M, K), of elements of 1, 2, 4 or 8 bytes; the grid's columns hold copies.
 Layout const* mma_a_layout(Extents const& shape, int element_bytes, WarpGrid grid, std::string& error);
 /// Gives B of mma.sync (K, N), fragments along N first; the grid's rows hold copies.
 Layout const* mma_b_layout(Extents const& shape, int element_bytes, WarpGrid grid, std::string& error);

@@ -115,7 +115,7 @@ inline constexpr FindingKind repeated{"repeated", nullptr,
                                       "it stands in a while_ loop, through which no ring counts its stages"};
 
 // Of products by wgmma.
-inline constexpr FindingKind no_f64{"no_f64", nullptr, "tensor cores take no f64"};
+inline constexpr FindingKind no_f64{"no_f64", nullptr, "wgmma takes no f64"};
 inline constexpr FindingKind full_f32{
     "full_f32", nullptr,
     "tensor cores take the upper 10 bits of the fraction of f32, for which the product must ask (precision tf32; or "

@@ -16,6 +16,7 @@
 #include "transform/barrier/dependent_launch.hpp"
 #include "transform/simplify/eliminate_common_subexpressions.hpp"
 #include "transform/simplify/eliminate_dead_code.hpp"
+#include "transform/tile/expand_dots.hpp"
 #include "transform/simplify/expand_math.hpp"
 #include "transform/simplify/hoist_loop_invariants.hpp"
 #include "transform/simplify/inline_functions.hpp"
@@ -78,6 +79,9 @@ constexpr PassInfo table[] = {
     {.name = "expand-device-math",
      .summary = "replaces elementary functions by arithmetic where the device has no instruction that is exact enough",
      .function = expand_device_math},
+    {.name = "expand-dots",
+     .summary = "replaces products of tf32x3 by three products of tf32",
+     .function = expand_dots},
     {.name = "pad-tiles",
      .summary = "gives tiles whose extents have large odd factors the next extent that lanes and warps share",
      .function = pad_tiles},
@@ -224,9 +228,9 @@ constexpr auto for_cuda =
          "share-atomic-results", "allocate-shared-memory", "insert-barriers");
 constexpr auto for_cuda_block =
     list("specialize", "inline-all-functions", "canonicalize", "eliminate-common-subexpressions",
-         "hoist-loop-invariants", "eliminate-dead-code", "pad-tiles", "persistent-grid", "hoist-loop-invariants",
-         "swap-operands", "choose-memory-paths", "lag-references", "skew-dots", "split-loops", "narrow-masks",
-         "schedule-dots", "expand-device-math", "canonicalize", "eliminate-common-subexpressions",
+         "hoist-loop-invariants", "eliminate-dead-code", "expand-dots", "pad-tiles", "persistent-grid",
+         "hoist-loop-invariants", "swap-operands", "choose-memory-paths", "lag-references", "skew-dots", "split-loops",
+         "narrow-masks", "schedule-dots", "expand-device-math", "canonicalize", "eliminate-common-subexpressions",
          "eliminate-dead-code", "assign-layouts", "eliminate-common-subexpressions", "eliminate-dead-code",
          "share-atomic-results", "lower-online-softmax", "test-masks", "sink-reductions", "share-reciprocals",
          "split-products", "split-stores", "circular-buffer", "specialize-warps", "run-ahead", "canonicalize",

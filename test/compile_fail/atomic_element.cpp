@@ -1,4 +1,4 @@
-// expect: atomics: sums, min and max are of numbers of 16 bits and more, bit operations of int and std::int64_t
+// expect: atomics: sums, min and max are of numbers of 16 bits and more, bit operations of integers of 32 and 64 bits
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

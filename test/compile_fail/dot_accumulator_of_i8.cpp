@@ -1,4 +1,4 @@
-// expect: dot: the accumulator's element is float (double for double operands, std::int32_t for std::int8_t)
+// expect: dot: the accumulator's element is float (double for double operands, std::int32_t for integers)
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

@@ -1,4 +1,4 @@
-// expect: dot: the operands have different elements, and only e4m3 and e5m2 go together
+// expect: dot: the operands have different elements, and only integers of 8 bits and floats of 8 bits
 // rows: N3
 #include <tegula/dsl/dsl.hpp>
 

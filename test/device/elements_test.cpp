@@ -215,6 +215,8 @@ TEST_CASE("conversions from and to elements of 8 bits and integers of 16 are the
   check_both_ways<std::uint8_t>();
   check_both_ways<std::int16_t>();
   check_both_ways<std::uint16_t>();
+  check_both_ways<std::uint32_t>();
+  check_both_ways<std::uint64_t>();
 }
 
 TEST_CASE("products of every element of tensor cores are right on the device", "[device][sanitize][F27]") {

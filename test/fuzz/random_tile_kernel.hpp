@@ -44,13 +44,15 @@ class TileKernelGenerator : TileProducts {
     products_ = kind >= 4;
     mixed_ = chance(15);
     operand_ = one_of<Element>({Element::bf16, Element::bf16, Element::bf16, Element::f16, Element::f16, Element::f32,
-                                Element::i8, Element::e4m3, Element::e5m2});
+                                Element::i8, Element::u8, Element::e4m3, Element::e5m2});
     sum_ = products_ ? dot_accumulator(operand_) : Element::f32;
     m_ = one_of({16, 32, 64, 64, 64, 64, 64, 128, 192}), n_ = one_of({8, 16, 16, 32, 32, 48, 64, 96, 128});
     k_ = bytes(operand_) == 1 ? one_of({32, 32, 64, 128}) : one_of({16, 16, 32, 64, 64, 128});
     wild_ = chance(45);
     if (wild_ && chance(60)) scale();
     if (kind < 2 && chance(30)) n_ = one_of({17, 33, 100, 131, 200});  // which pad-tiles pads
+    if (products_ && chance(15))                                       // which pad-tiles pads too
+      m_ = one_of({1, 3, 8, 24, 40, 100}), n_ = one_of({1, 5, 8, 24, 40, 100}), k_ = one_of({4, 5, 20, 24, 48, 64});
     stages_ = kind < 2 ? 0 : kind < 4 ? one_of({1, 2, 3, 4}) : one_of({0, 1, 2, 2, 3, 4});
     grid_[0] = 1 + pick(2), grid_[1] = 1 + pick(2);
     for (int i = chance(30) || kind < 2 ? 1 + pick(3) : 0; i > 0; --i) add_function();

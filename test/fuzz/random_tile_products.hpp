@@ -61,6 +61,8 @@ class TileProducts : protected TileMemory {
                           : operand_ == Element::f16  ? Element::bf16
                           : operand_ == Element::e4m3 ? Element::e5m2
                           : operand_ == Element::e5m2 ? Element::e4m3
+                          : operand_ == Element::i8   ? Element::u8
+                          : operand_ == Element::u8   ? Element::i8
                                                       : operand_;
     if (mixed_ && chance(50)) operand_ = other;
     Extents const& shape = sum.type.shape();
@@ -73,7 +75,7 @@ class TileProducts : protected TileMemory {
     bool const own = scaled || chance(85);
     Tile a = cast(own ? operand(scope, shape[0], inner) : partner(scope, {shape[0], inner}), operand_);
     if (!scaled) a = fit(a, small);
-    if (mixed_ && is_f8(operand_) && !shared) operand_ = other;
+    if (mixed_ && bytes(operand_) == 1 && !shared) operand_ = other;
     Tile const b = shared ? again : operand(scope, inner, shape[1]);
     scope.operands.push_back(b);
     if (chance(40)) keep(scope, chance(50) ? a : b);

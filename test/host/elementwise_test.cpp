@@ -192,7 +192,8 @@ Array interesting(Element element, unsigned seed) {
 }
 
 TEST_CASE("arithmetic follows the op's rules on every element", "[host]") {
-  for (Element element : {Element::i32, Element::i64, Element::f16, Element::bf16, Element::f32, Element::f64}) {
+  for (Element element : {Element::i32, Element::u32, Element::i64, Element::u64, Element::f16, Element::bf16,
+                          Element::f32, Element::f64}) {
     std::string const text_name(name(element));
     Array a = interesting(element, 1), b = interesting(element, 2), c(element, {100});
     std::vector<std::string> ops = {"add", "sub", "mul", "div", "min", "max"};

@@ -2,12 +2,20 @@
 #pragma once
 
 #include "tegula/dsl/math.hpp"
+#include "tegula/dsl/regroup.hpp"
 
 namespace tegula {
 
 /// Asks for a product of floats as tensor cores take them: `dot(a, b, tf32)`.
-struct Tf32 {};
+struct Tf32 {
+  static constexpr ir::DotPrecision precision = ir::DotPrecision::tf32;
+};
 inline constexpr Tf32 tf32;
+/// Asks for a product of floats by three products of tensor cores: `dot(a, b, tf32x3)`.
+struct Tf32x3 {
+  static constexpr ir::DotPrecision precision = ir::DotPrecision::tf32x3;
+};
+inline constexpr Tf32x3 tf32x3;
 
 namespace detail {
 
@@ -41,20 +49,26 @@ class Dot : public Recipe<T, S> {
   location where_;
 };
 
+/// Accepts the names of precisions: tf32, tf32x3.
+template <class P>
+concept PrecisionName = std::is_same_v<P, Tf32> || std::is_same_v<P, Tf32x3>;
+
+/// Takes a shape as a matrix, or as `batch` matrices.
 template <class S>
 struct Matrix {
   static constexpr bool holds = false;
-  static constexpr std::int64_t rows = 1, columns = 1;
+  static constexpr std::int64_t batch = 0, rows = 1, columns = 1;
 };
 template <std::int64_t r, std::int64_t c>
 struct Matrix<Shape<r, c>> {
   static constexpr bool holds = true;
-  static constexpr std::int64_t rows = r, columns = c;
+  static constexpr std::int64_t batch = 0, rows = r, columns = c;
 };
-
-template <class A, class B>
-inline constexpr bool elements_go_together = same_element<A, B> ||
-                                             (is_f8(element_of<A>::value) && is_f8(element_of<B>::value));
+template <std::int64_t n, std::int64_t r, std::int64_t c>
+struct Matrix<Shape<n, r, c>> {
+  static constexpr bool holds = true;
+  static constexpr std::int64_t batch = n, rows = r, columns = c;
+};
 
 template <ir::DotPrecision precision, class A, class B>
 struct DotFacts {
@@ -62,45 +76,62 @@ struct DotFacts {
   using b = Matrix<shape_t<B>>;
   using element = element_t<A>;
   using accumulator = accumulator_t<element>;
-  using shape = Shape<a::rows, b::columns>;
-  static constexpr bool multiplied = is_float(element_of<element>::value) || std::is_same_v<element, std::int8_t>;
+  using matrix = Shape<a::rows, b::columns>;
+  using shape = std::conditional_t<a::batch == 0, matrix, Shape<a::batch == 0 ? 1 : a::batch, a::rows, b::columns>>;
+  static constexpr bool matrices = a::holds && b::holds && a::batch == b::batch;
+  static constexpr bool multiplied = is_multiplied(element_of<element>::value);
+  static constexpr bool together = multiply_together(element_of<element>::value, element_of<element_t<B>>::value);
   static constexpr bool precision_fits = precision == ir::DotPrecision::full || std::is_same_v<element, float>;
-  static constexpr bool holds = a::holds && b::holds && a::columns == b::rows &&
-                                elements_go_together<element, element_t<B>> && multiplied && precision_fits &&
-                                !named_recipe<A> && !named_recipe<B> && !is_invalid<A> && !is_invalid<B>;
+  static constexpr bool holds = matrices && a::columns == b::rows && together && precision_fits && !named_recipe<A> &&
+                                !named_recipe<B> && !is_invalid<A> && !is_invalid<B>;
 };
 
 template <ir::DotPrecision precision, class A, class B>
 constexpr void check_dot() {
   using F = DotFacts<precision, A, B>;
   constexpr bool used_once = !named_recipe<A> && !named_recipe<B>;
-  constexpr bool matrices = F::a::holds && F::b::holds;
+  constexpr bool matrices = F::matrices;
   constexpr bool multiplied = F::multiplied;
   constexpr bool precision_fits = F::precision_fits;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   if constexpr (used_once && !is_invalid<A> && !is_invalid<B>) {
-    static_assert(matrices,
-                  "dot: both operands are matrices; a load of lower rank takes one element of each leading axis");
+    static_assert(
+        matrices,
+        "dot: both operands are matrices, or as many matrices (rank 3); a load of lower rank takes one element of "
+        "each leading axis");
     if constexpr (matrices)
       static_assert(inner_dimensions_agree<F::a::columns, F::b::rows>,
                     "dot: the first operand is M x K and the second K x N, but the two K differ");
-    static_assert(elements_go_together<element_t<A>, element_t<B>>,
-                  "dot: the operands have different elements, and only e4m3 and e5m2 go together: use cast<T>(...)");
-    static_assert(
-        multiplied,
-        "dot: the elements of a product are std::int8_t, e4m3, e5m2, f16, bf16, float and double: use cast<T>(...)");
-    static_assert(precision_fits, "dot: tf32 is a precision for float; leave it out for other elements");
+    static_assert(multiplied,
+                  "dot: the elements of a product are std::int8_t, std::uint8_t, e4m3, e5m2, f16, bf16, float and "
+                  "double: use cast<T>(...)");
+    static_assert(!multiplied || F::together,
+                  "dot: the operands have different elements, and only integers of 8 bits and floats of 8 bits go "
+                  "together: use cast<T>(...)");
+    static_assert(precision_fits, "dot: tf32 and tf32x3 are precisions for float; leave them out for other elements");
   }
 }
 
-template <ir::DotPrecision precision, class A, class B>
-constexpr auto product(std::remove_reference_t<A>& a, std::remove_reference_t<B>& b, location where) {
+/// Multiplies the matrices of two batches one by one, from `at` on.
+template <ir::DotPrecision precision, std::int64_t at, class A, class B, class C>
+auto product_of_batch(A const& a, B const& b, C const& c, location where) {
   using F = DotFacts<precision, A, B>;
-  if constexpr (F::holds)
-    return Dot<typename F::accumulator, typename F::shape, stored_t<A>, stored_t<B>, LiteralRef>(
-        stored(a), stored(b), LiteralRef(), precision, where);
+  constexpr auto taken = [](auto const& batch, location line) {
+    using X = bare<decltype(batch)>;
+    using S = Matrix<shape_t<X>>;
+    auto one = sliced<Shape<1, S::rows, S::columns>, X const&>(batch, {at, 0, 0}, line);
+    return squeezed<decltype(one), 0>(one, line);
+  };
+  auto x = taken(a, where);
+  auto y = taken(b, where);
+  auto z = taken(c, where);
+  Dot<typename F::accumulator, typename F::matrix, decltype(x), decltype(y), decltype(z)> one(
+      std::move(x), std::move(y), std::move(z), precision, where);
+  auto const first = let(expanded<decltype(one), 0>(one, where), where);
+  if constexpr (at + 1 == F::a::batch)
+    return first;
   else
-    return Invalid<typename F::accumulator, typename F::shape>();
+    return let(concatenate(first, product_of_batch<precision, at + 1>(a, b, c, where), Axis<0>(), where), where);
 }
 
 template <ir::DotPrecision precision, class A, class B, class C>
@@ -113,22 +144,39 @@ constexpr auto product(std::remove_reference_t<A>& a, std::remove_reference_t<B>
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   if constexpr (F::holds && used_once && !is_invalid<C>) {
     static_assert(element,
-                  "dot: the accumulator's element is float (double for double operands, std::int32_t for std::int8_t)");
+                  "dot: the accumulator's element is float (double for double operands, std::int32_t for integers)");
     static_assert(extents, "dot: the accumulator is not M x N");
   }
-  if constexpr (F::holds && element && extents && used_once && !is_invalid<C>)
+  if constexpr (!F::holds || !element || !extents || !used_once || is_invalid<C>)
+    return Invalid<typename F::accumulator, typename F::shape>();
+  else if constexpr (F::a::batch == 0)
     return Dot<typename F::accumulator, typename F::shape, stored_t<A>, stored_t<B>, stored_t<C>>(
         stored(a), stored(b), stored(c), precision, where);
   else
+    return product_of_batch<precision, 0>(let(static_cast<A&&>(a), where), let(static_cast<B&&>(b), where),
+                                          let(static_cast<C&&>(c), where), where);
+}
+template <ir::DotPrecision precision, class A, class B>
+constexpr auto product(std::remove_reference_t<A>& a, std::remove_reference_t<B>& b, location where) {
+  using F = DotFacts<precision, A, B>;
+  if constexpr (!F::holds) {
     return Invalid<typename F::accumulator, typename F::shape>();
+  } else if constexpr (F::a::batch == 0) {
+    return Dot<typename F::accumulator, typename F::shape, stored_t<A>, stored_t<B>, LiteralRef>(
+        stored(a), stored(b), LiteralRef(), precision, where);
+  } else {
+    auto start = zeros<typename F::accumulator>(typename F::shape());
+    return product<precision, A, B, decltype(start)>(a, b, start, where);
+  }
 }
 
 }  // namespace detail
 
-/// Multiplies a (M, K) by b (K, N): f16, bf16 and f32 give f32, f64 gives f64, std::int8_t gives std::int32_t, which
-/// wraps; e4m3 and e5m2, also with each other, give f32. Within one dot tensor cores keep at least 14 bits of fraction
-/// of a sum of e4m3 or e5m2. Where K is long, write `acc = acc + dot(a, b)` in the loop in place of
-/// `acc = dot(a, b, acc)`: it adds the product of each step in f32.
+/// Multiplies a (M, K) by b (K, N): f16, bf16 and f32 give f32, f64 gives f64; std::int8_t and std::uint8_t, also with
+/// each other, give std::int32_t, which wraps; e4m3 and e5m2, also with each other, give f32. Within one dot tensor
+/// cores keep at least 14 bits of fraction of a sum of e4m3 or e5m2. Where K is long, write `acc = acc + dot(a, b)` in
+/// the loop in place of `acc = dot(a, b, acc)`: it adds the product of each step in f32. Operands of rank 3, (B, M, K)
+/// and (B, K, N), are B products.
 template <detail::TileLike A, detail::TileLike B>
 constexpr auto dot(A&& a, B&& b, location where = location::current()) {
   detail::check_dot<ir::DotPrecision::full, A, B>();
@@ -140,18 +188,24 @@ constexpr auto dot(A&& a, B&& b, C&& accumulator, location where = location::cur
   detail::check_dot<ir::DotPrecision::full, A, B>();
   return detail::product<ir::DotPrecision::full, A, B, C>(a, b, accumulator, where);
 }
-/// Multiplies floats on tensor cores: of each element at least the upper 10 bits of the fraction count. Hopper and the
-/// simulator drop the others, the host keeps them; sums are f32. Without tf32, products of float keep all bits
-/// everywhere and do not run on tensor cores.
-template <detail::TileLike A, detail::TileLike B>
-constexpr auto dot(A&& a, B&& b, Tf32, location where = location::current()) {
-  detail::check_dot<ir::DotPrecision::tf32, A, B>();
-  return detail::product<ir::DotPrecision::tf32, A, B>(a, b, where);
+/// Multiplies floats on tensor cores, a precision by name:
+///
+/// - `tf32`: of each element at least the upper 10 bits of the fraction count. The host keeps the others, Hopper and
+///   the simulator drop them.
+/// - `tf32x3`: three such products make up one in which an element's relative error is at most 2^-19: of its upper bits
+///   with each other, and of the upper bits of each with the bits below of the other. Where an operand is infinite, a
+///   result may be NaN in place of infinity.
+///
+/// Sums are f32. Without a name, products of float keep all bits everywhere and do not run on tensor cores.
+template <detail::TileLike A, detail::TileLike B, detail::PrecisionName P>
+constexpr auto dot(A&& a, B&& b, P, location where = location::current()) {
+  detail::check_dot<P::precision, A, B>();
+  return detail::product<P::precision, A, B>(a, b, where);
 }
-template <detail::TileLike A, detail::TileLike B, detail::TileLike C>
-constexpr auto dot(A&& a, B&& b, C&& accumulator, Tf32, location where = location::current()) {
-  detail::check_dot<ir::DotPrecision::tf32, A, B>();
-  return detail::product<ir::DotPrecision::tf32, A, B, C>(a, b, accumulator, where);
+template <detail::TileLike A, detail::TileLike B, detail::TileLike C, detail::PrecisionName P>
+constexpr auto dot(A&& a, B&& b, C&& accumulator, P, location where = location::current()) {
+  detail::check_dot<P::precision, A, B>();
+  return detail::product<P::precision, A, B, C>(a, b, accumulator, where);
 }
 
 }  // namespace tegula

@@ -28,6 +28,9 @@ int ptx_version_for(ir::Function const& kernel) {
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
     if (op.is<ir::PeerStoreOp>()) version = std::max(version, 81);
     if (op.is<ir::MmaOp>() && is_f8(op.lhs()->type().element())) version = 84;
+    if (op.is<ir::WgmmaOp>() && is_integer(op.lhs()->type().element()) &&
+        op.lhs()->type().element() != op.rhs()->type().element())
+      version = 84;
     return ir::Walk::advance;
   });
   return version;

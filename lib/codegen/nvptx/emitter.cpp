@@ -184,8 +184,10 @@ llvm::Type* Emitter::type(Element element) {
     case Element::u16:
       return b.getInt16Ty();
     case Element::i32:
+    case Element::u32:
       return b.getInt32Ty();
     case Element::i64:
+    case Element::u64:
       return b.getInt64Ty();
     case Element::f16:
       return b.getHalfTy();
@@ -241,18 +243,18 @@ llvm::Value* Emitter::narrow(llvm::Value* value, Element element) {
   return value;
 }
 
-llvm::Value* Emitter::combine(ir::Combine how, llvm::Value* lhs, llvm::Value* rhs) {
+llvm::Value* Emitter::combine(ir::Combine how, Element element, llvm::Value* lhs, llvm::Value* rhs) {
   llvm::Type* const type = lhs->getType();
-  bool const is_float = type->isFloatingPointTy();
+  bool const is_float = type->isFloatingPointTy(), has_sign = is_signed(element);
   switch (how) {
     case ir::Combine::sum:
       return is_float ? b.CreateFAdd(lhs, rhs) : b.CreateAdd(lhs, rhs);
     case ir::Combine::max:
       return is_float ? intrinsic(llvm::Intrinsic::maxnum, {lhs, rhs}, {type})
-                      : intrinsic(llvm::Intrinsic::smax, {lhs, rhs}, {type});
+                      : intrinsic(has_sign ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, {lhs, rhs}, {type});
     case ir::Combine::min:
       return is_float ? intrinsic(llvm::Intrinsic::minnum, {lhs, rhs}, {type})
-                      : intrinsic(llvm::Intrinsic::smin, {lhs, rhs}, {type});
+                      : intrinsic(has_sign ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, {lhs, rhs}, {type});
     case ir::Combine::product:
       return is_float ? b.CreateFMul(lhs, rhs) : b.CreateMul(lhs, rhs);
   }

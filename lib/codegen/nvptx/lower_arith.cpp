@@ -48,11 +48,12 @@ struct SafeDivisor {
   llvm::Value* value;
   llvm::Value* is_zero;
 };
-SafeDivisor safe_divisor(Emitter& e, llvm::Value* lhs, llvm::Value* rhs) {
+SafeDivisor safe_divisor(Emitter& e, Element element, llvm::Value* lhs, llvm::Value* rhs) {
   llvm::IRBuilder<>& b = e.b;
   auto* const type = llvm::cast<llvm::IntegerType>(lhs->getType());
   llvm::Value* const one = llvm::ConstantInt::get(type, 1);
   llvm::Value* const is_zero = b.CreateICmpEQ(rhs, llvm::ConstantInt::get(type, 0));
+  if (!is_signed(element)) return {b.CreateSelect(is_zero, one, rhs), is_zero};
   llvm::Value* const min = llvm::ConstantInt::get(type, llvm::APInt::getSignedMinValue(type->getBitWidth()));
   llvm::Value* const minus_one = llvm::ConstantInt::getSigned(type, -1);
   // The minimum value / -1 wraps to itself, with remainder 0: so does division by 1.
@@ -122,7 +123,7 @@ llvm::Value* natural_exponential(Emitter& e, llvm::Value* x) {
 
 llvm::Value* truncate_to_integer(Emitter& e, llvm::Value* value, Element to) {
   llvm::IRBuilder<>& b = e.b;
-  bool const wide = to == Element::i64, from_double = value->getType()->isDoubleTy();
+  bool const wide = bits(to) == 64, from_double = value->getType()->isDoubleTy();
   // cvt saturates; only NaN is handled here.
   if (is_narrow_integer(to)) {
     llvm::Value* const number = truncate_to_integer(e, value, Element::i32);
@@ -130,8 +131,8 @@ llvm::Value* truncate_to_integer(Emitter& e, llvm::Value* value, Element to) {
     return b.CreateTrunc(e.intrinsic(llvm::Intrinsic::smin, {above, e.i32(max_integer(to))}, {b.getInt32Ty()}),
                          e.type(to));
   }
-  std::string const text =
-      std::string("cvt.rzi.") + (wide ? "s64" : "s32") + (from_double ? ".f64" : ".f32") + " $0, $1;";
+  std::string const text = std::string("cvt.rzi.") + (is_signed(to) ? "s" : "u") + (wide ? "64" : "32") +
+                           (from_double ? ".f64" : ".f32") + " $0, $1;";
   llvm::Value* const number = inline_ptx(b, wide ? b.getInt64Ty() : b.getInt32Ty(), text,
                                          std::string(wide ? "=l" : "=r") + (from_double ? ",d" : ",f"), {value});
   return b.CreateSelect(b.CreateFCmpORD(value, value), number, zero_of(number));
@@ -165,15 +166,18 @@ llvm::Value* convert(Emitter& e, llvm::Value* value, Element from, Element to) {
     if (is_f8(to)) {  // saturates long before an f32 is inexact
       llvm::Type* const type = value->getType();
       llvm::Value* const limit = llvm::ConstantInt::get(type, 1 << 16);
+      if (!is_signed(from))
+        return e.narrow(b.CreateUIToFP(e.intrinsic(llvm::Intrinsic::umin, {value, limit}, {type}), b.getFloatTy()), to);
       llvm::Value* const above = e.intrinsic(llvm::Intrinsic::smax, {value, b.CreateNeg(limit)}, {type});
       return e.narrow(b.CreateSIToFP(e.intrinsic(llvm::Intrinsic::smin, {above, limit}, {type}), b.getFloatTy()), to);
     }
     // One rounding: bf16 from its own instruction, not through f32.
     if (to == Element::bf16)
-      return inline_ptx(b, b.getInt16Ty(),
-                        std::string("cvt.rn.bf16.") + (from == Element::i64 ? "s64" : "s32") + " $0, $1;",
-                        from == Element::i64 ? "=h,l" : "=h,r", {value});
-    return b.CreateSIToFP(value, e.type(to));
+      return inline_ptx(
+          b, b.getInt16Ty(),
+          std::string("cvt.rn.bf16.") + (is_signed(from) ? "s" : "u") + (bits(from) == 64 ? "64" : "32") + " $0, $1;",
+          bits(from) == 64 ? "=h,l" : "=h,r", {value});
+    return is_signed(from) ? b.CreateSIToFP(value, e.type(to)) : b.CreateUIToFP(value, e.type(to));
   }
   if (is_integer(to)) return truncate_to_integer(e, e.widen(value, from), to);
   if (from == Element::f64) {
@@ -212,33 +216,39 @@ void lower(ir::DivOp const&, ir::Op const& op, Emitter& e) {
   binary(
       op, e, [&](auto* x, auto* y) { return divide_floats(e, x, y); },
       [&](auto* x, auto* y) {
-        SafeDivisor const by = safe_divisor(e, x, y);
-        return e.b.CreateSelect(by.is_zero, zero_of(x), e.b.CreateSDiv(x, by.value));
+        SafeDivisor const by = safe_divisor(e, element_of(op), x, y);
+        llvm::Value* const quotient =
+            is_signed(element_of(op)) ? e.b.CreateSDiv(x, by.value) : e.b.CreateUDiv(x, by.value);
+        return e.b.CreateSelect(by.is_zero, zero_of(x), quotient);
       });
 }
 void lower(ir::RemOp const&, ir::Op const& op, Emitter& e) {
   binary(op, e, not_defined2, [&](auto* x, auto* y) {
-    SafeDivisor const by = safe_divisor(e, x, y);
-    return e.b.CreateSelect(by.is_zero, x, e.b.CreateSRem(x, by.value));
+    SafeDivisor const by = safe_divisor(e, element_of(op), x, y);
+    llvm::Value* const rest = is_signed(element_of(op)) ? e.b.CreateSRem(x, by.value) : e.b.CreateURem(x, by.value);
+    return e.b.CreateSelect(by.is_zero, x, rest);
   });
 }
 void lower(ir::CeilDivOp const&, ir::Op const& op, Emitter& e) {
   binary(op, e, not_defined2, [&](auto* x, auto* y) -> llvm::Value* {
     llvm::IRBuilder<>& b = e.b;
-    llvm::Value* const positive = b.CreateICmpSGT(y, zero_of(y));
+    bool const has_sign = is_signed(element_of(op));
+    auto const above_zero = [&](llvm::Value* value) {
+      return has_sign ? b.CreateICmpSGT(value, zero_of(value)) : b.CreateICmpNE(value, zero_of(value));
+    };
+    llvm::Value* const positive = above_zero(y);
     llvm::Value* const by = b.CreateSelect(positive, y, llvm::ConstantInt::get(y->getType(), 1));
-    llvm::Value* const quotient = b.CreateSDiv(x, by);
-    llvm::Value* const more =
-        b.CreateZExt(b.CreateICmpSGT(b.CreateSub(x, b.CreateMul(quotient, by)), zero_of(x)), x->getType());
+    llvm::Value* const quotient = has_sign ? b.CreateSDiv(x, by) : b.CreateUDiv(x, by);
+    llvm::Value* const more = b.CreateZExt(above_zero(b.CreateSub(x, b.CreateMul(quotient, by))), x->getType());
     return b.CreateSelect(positive, b.CreateAdd(quotient, more), zero_of(x));
   });
 }
 void lower(ir::MinOp const&, ir::Op const& op, Emitter& e) {
-  auto const f = [&](auto* x, auto* y) { return e.combine(ir::Combine::min, x, y); };
+  auto const f = [&](auto* x, auto* y) { return e.combine(ir::Combine::min, element_of(op), x, y); };
   binary(op, e, f, f);
 }
 void lower(ir::MaxOp const&, ir::Op const& op, Emitter& e) {
-  auto const f = [&](auto* x, auto* y) { return e.combine(ir::Combine::max, x, y); };
+  auto const f = [&](auto* x, auto* y) { return e.combine(ir::Combine::max, element_of(op), x, y); };
   binary(op, e, f, f);
 }
 void lower(ir::AndOp const&, ir::Op const& op, Emitter& e) {
@@ -260,6 +270,10 @@ void lower(ir::ShlOp const&, ir::Op const& op, Emitter& e) {
 void lower(ir::ShrOp const&, ir::Op const& op, Emitter& e) {
   binary(op, e, not_defined2, [&](auto* x, auto* y) {
     llvm::Value* const max = llvm::ConstantInt::get(y->getType(), y->getType()->getIntegerBitWidth() - 1);
+    if (!is_signed(element_of(op))) {
+      llvm::Value* const legal = e.b.CreateICmpULE(y, max);
+      return e.b.CreateSelect(legal, e.b.CreateLShr(x, e.b.CreateSelect(legal, y, zero_of(y))), zero_of(x));
+    }
     return e.b.CreateAShr(x, e.b.CreateSelect(e.b.CreateICmpULT(y, max), y, max));
   });
 }
@@ -325,7 +339,7 @@ void lower(ir::CompareOp const& attributes, ir::Op const& op, Emitter& e) {
   using P = llvm::CmpInst::Predicate;
   static constexpr P on_floats[] = {P::FCMP_OEQ, P::FCMP_UNE, P::FCMP_OLT, P::FCMP_OLE, P::FCMP_OGT, P::FCMP_OGE};
   static constexpr P on_integers[] = {P::ICMP_EQ, P::ICMP_NE, P::ICMP_SLT, P::ICMP_SLE, P::ICMP_SGT, P::ICMP_SGE};
-  static constexpr P on_booleans[] = {P::ICMP_EQ, P::ICMP_NE, P::ICMP_ULT, P::ICMP_ULE, P::ICMP_UGT, P::ICMP_UGE};
+  static constexpr P on_unsigned[] = {P::ICMP_EQ, P::ICMP_NE, P::ICMP_ULT, P::ICMP_ULE, P::ICMP_UGT, P::ICMP_UGE};
   if (op.lhs()->type().is_tile())
     for (bool const swapped : {false, true})
       if (Registers result = compare_coordinates(op, swapped, on_integers[index], e); !result.empty())
@@ -336,8 +350,7 @@ void lower(ir::CompareOp const& attributes, ir::Op const& op, Emitter& e) {
     if (is_float(element))
       result.push_back(e.b.CreateFCmp(on_floats[index], e.widen(lhs[i], element), e.widen(rhs[i], element)));
     else
-      result.push_back(
-          e.b.CreateICmp(element == Element::boolean ? on_booleans[index] : on_integers[index], lhs[i], rhs[i]));
+      result.push_back(e.b.CreateICmp(is_signed(element) ? on_integers[index] : on_unsigned[index], lhs[i], rhs[i]));
   }
   e.set(*op.result(), std::move(result));
 }
@@ -381,7 +394,10 @@ void lower(ir::NotOp const&, ir::Op const& op, Emitter& e) {
 void lower(ir::AbsOp const&, ir::Op const& op, Emitter& e) {
   unary(
       op, e, [&](auto* x) { return magnitude(e, x); },
-      [&](auto* x) { return e.b.CreateSelect(e.b.CreateICmpSLT(x, zero_of(x)), e.b.CreateNeg(x), x); });
+      [&](auto* x) -> llvm::Value* {
+        if (!is_signed(element_of(op))) return x;
+        return e.b.CreateSelect(e.b.CreateICmpSLT(x, zero_of(x)), e.b.CreateNeg(x), x);
+      });
 }
 #define TEGULA_EXACT(struct_name, name, intrinsic) \
   void lower(ir::struct_name const&, ir::Op const& op, Emitter& e) { exact(op, e, llvm::Intrinsic::intrinsic); }

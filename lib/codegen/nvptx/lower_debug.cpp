@@ -107,7 +107,9 @@ llvm::Value* printed(Emitter& e, Element element, llvm::Value* value) {
   return element == Element::f64 ? value : e.b.CreateFPExt(value, e.b.getDoubleTy());
 }
 
-char const* conversion(Element element) { return is_float(element) ? "%g" : "%lld"; }
+char const* conversion(Element element) {
+  return is_float(element) ? "%g" : is_wide_unsigned(element) ? "%llu" : "%lld";
+}
 
 llvm::Value* first_thread(Emitter& e) { return e.b.CreateICmpEQ(e.thread(), e.i32(0)); }
 

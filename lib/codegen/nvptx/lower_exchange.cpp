@@ -71,7 +71,7 @@ class Reduction {
       std::map<std::int64_t, llvm::Value*> next;
       for (auto const& [position, value] : group) {
         if ((position & stride) != 0) continue;
-        next[position] = e_.combine(attributes_.combine, value, group.at(position | stride));
+        next[position] = e_.combine(attributes_.combine, element_, value, group.at(position | stride));
       }
       group = std::move(next);
     }
@@ -81,7 +81,7 @@ class Reduction {
     for (auto& group : partials_) {
       Registers values;
       for (auto const& [position, value] : group) values.push_back(value);
-      llvm::Value* const joined = combine_all(e_, attributes_.combine, std::move(values));
+      llvm::Value* const joined = combine_all(e_, attributes_.combine, element_, std::move(values));
       group = {{0, joined}};
     }
   }
@@ -89,7 +89,8 @@ class Reduction {
   void butterfly(std::uint32_t mask) {
     joined_lanes_ |= mask;
     for (auto& group : partials_)
-      for (auto& [position, value] : group) value = e_.combine(attributes_.combine, value, e_.shuffle_xor(value, mask));
+      for (auto& [position, value] : group)
+        value = e_.combine(attributes_.combine, element_, value, e_.shuffle_xor(value, mask));
   }
 
   /// Exchanges partial results: every warp writes its own, all read those of the warps combined with theirs.
@@ -132,7 +133,7 @@ class Reduction {
           if (chunk == 1) values.push_back(loaded);
           for (unsigned i = 0; chunk > 1 && i < chunk; ++i) values.push_back(b.CreateExtractElement(loaded, i));
         }
-        value = combine_all(e_, attributes_.combine, std::move(values));
+        value = combine_all(e_, attributes_.combine, element_, std::move(values));
         ++q;
       }
     }

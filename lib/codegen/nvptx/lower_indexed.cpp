@@ -75,7 +75,7 @@ std::string native_type(ir::AtomicCombine combine, Element element) {
       return (is_float(element) ? "f" : "u") + width;
     case ir::AtomicCombine::min:
     case ir::AtomicCombine::max:
-      return is_float(element) ? "" : "s" + width;
+      return is_float(element) ? "" : (is_signed(element) ? "s" : "u") + width;
     case ir::AtomicCombine::bit_and:
     case ir::AtomicCombine::bit_or:
     case ir::AtomicCombine::bit_xor:
@@ -117,7 +117,7 @@ llvm::Value* combine_by_exchange(Emitter& e, ir::AtomicCombine combine, Element 
   seen->addIncoming(first, before);
   llvm::Value* const old = e.widen(e.from_bits(seen, element), element);
   ir::Combine const how = combine == ir::AtomicCombine::min ? ir::Combine::min : ir::Combine::max;
-  llvm::Value* const joined = e.narrow(e.combine(how, old, e.widen(value, element)), element);
+  llvm::Value* const joined = e.narrow(e.combine(how, element, old, e.widen(value, element)), element);
   llvm::Value* const found = exchange_if(e, address, seen, e.to_bits(joined, element));
   seen->addIncoming(found, b.GetInsertBlock());
   b.CreateCondBr(b.CreateICmpEQ(found, seen), done, again);

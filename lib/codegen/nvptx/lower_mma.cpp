@@ -19,12 +19,15 @@ ptx::MmaElement mma_element(ir::Op const& op, Element element) {
   if (element == Element::e4m3) return ptx::MmaElement::e4m3;
   if (element == Element::e5m2) return ptx::MmaElement::e5m2;
   if (element == Element::i8) return ptx::MmaElement::s8;
+  if (element == Element::u8) return ptx::MmaElement::u8;
+  if (element == Element::f64) return ptx::MmaElement::f64;
   refuse(op, "no product of " + std::string(name(element)) + " on tensor cores");
 }
 
-/// Gives the registers' words as i32.
-Registers integer_words(Emitter& e, Element element, Registers const& registers) {
+/// Gives the words of an operand as the instructions take them: i32, or f64.
+Registers operand_words(Emitter& e, Element element, Registers const& registers) {
   Registers words = pack_words(e, element, registers);
+  if (element == Element::f64) return words;
   for (llvm::Value*& word : words) word = e.b.CreateBitCast(word, e.b.getInt32Ty());
   return words;
 }
@@ -50,7 +53,7 @@ std::optional<target::WgmmaOperand> columns_operand(ir::Op const& op, Emitter co
   for (parts = (columns + max_columns - 1) / max_columns; parts * 8 <= columns; ++parts) {
     if (columns % (parts * 8) != 0) continue;
     std::int64_t const n = columns / parts;
-    if (view.element() == Element::i8 && n > 24 && n % 16 != 0) continue;  // the PTX ISA's table of shapes
+    if (is_i8_or_u8(view.element()) && n > 24 && n % 16 != 0) continue;  // the PTX ISA's table of shapes
     std::string why;
     auto operand = target::wgmma_operand(view.shape(), *view.layout(), bytes(view.element()), target::WgmmaRole::b, why,
                                          static_cast<int>(columns / parts));
@@ -139,7 +142,7 @@ void lower(ir::WgmmaOp const&, ir::Op const& op, Emitter& e) {
     a_base = ptx::matrix_descriptor(b, address, fields_of(*rows));
   } else {
     check_layout(op, e, "left operand", a, layout::wgmma_a_layout(a.shape(), bytes(element), e.warps, why), why);
-    fragments = integer_words(e, element, e.get(lhs));
+    fragments = operand_words(e, element, e.get(lhs));
   }
   auto const a_registers = [&](std::int64_t block, std::int64_t step) -> Registers {
     if (rows) {
@@ -210,19 +213,20 @@ void lower(ir::MmaOp const&, ir::Op const& op, Emitter& e) {
   ptx::MmaElement const element = mma_element(op, a.element()), b_element = mma_element(op, b_type.element());
   std::int64_t const rows = d.shape()[0] / (16 * grid.rows), columns = d.shape()[1] / (8 * grid.columns),
                      steps = a.shape()[1] / ptx::wgmma_depth(element);
-  Registers const a_words = integer_words(e, a.element(), e.get(*op.lhs()));
-  Registers const b_words = integer_words(e, b_type.element(), e.get(*op.rhs()));
+  Registers const a_words = operand_words(e, a.element(), e.get(*op.lhs()));
+  Registers const b_words = operand_words(e, b_type.element(), e.get(*op.rhs()));
   Registers result = e.get(*op.in<ir::MmaOp>("accumulator"));
   auto const some = [](Registers const& all, std::int64_t number, std::int64_t count) {
     auto const first = all.begin() + static_cast<std::ptrdiff_t>(number * count);
     return Registers(first, first + static_cast<std::ptrdiff_t>(count));
   };
+  auto const [a_count, b_count] = ptx::mma_registers(element);
   for (std::int64_t step = 0; step < steps; ++step)
     for (std::int64_t row = 0; row < rows; ++row)
       for (std::int64_t column = 0; column < columns; ++column) {
         std::int64_t const at = row * columns + column;
-        Registers const next = ptx::mma_sync(e.b, element, b_element, some(a_words, row * steps + step, 4),
-                                             some(b_words, step * columns + column, 2), some(result, at, 4));
+        Registers const next = ptx::mma_sync(e.b, element, b_element, some(a_words, row * steps + step, a_count),
+                                             some(b_words, step * columns + column, b_count), some(result, at, 4));
         std::copy(next.begin(), next.end(), result.begin() + static_cast<std::ptrdiff_t>(at * 4));
       }
   e.set(*op.result(), std::move(result));

@@ -73,7 +73,7 @@ class Scan {
   };
 
   llvm::Value* combine(llvm::Value* first, llvm::Value* second) {
-    return first == nullptr ? second : e_.combine(scan_.combine, first, second);
+    return first == nullptr ? second : e_.combine(scan_.combine, element_, first, second);
   }
   llvm::Value* neutral() { return e_.constant(ir::neutral(scan_.combine, ir::accumulator_of(element_))); }
 

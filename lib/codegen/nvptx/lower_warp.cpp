@@ -138,7 +138,7 @@ void lower(ir::FoldOp const& attributes, ir::Op const& op, Emitter& e) {
     if (found == groups.end()) throw InternalError("nvptx: fold: a register of the result has no elements");
     Registers values;
     for (auto const& [at, value] : found->second) values.push_back(value);
-    result.push_back(e.narrow(combine_all(e, attributes.combine, std::move(values)), type.element()));
+    result.push_back(e.narrow(combine_all(e, attributes.combine, type.element(), std::move(values)), type.element()));
   }
   e.set(*op.result(), std::move(result));
 }

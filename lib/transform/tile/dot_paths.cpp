@@ -44,7 +44,8 @@ Finding no_wgmma_of(Op const& dot, Layout const* stored_right = nullptr) {
   Type const& a = dot.lhs()->type();
   std::int64_t const columns = dot.rhs()->type().shape()[1];
   if (Finding why = no_tensor_core(dot); !why.empty()) return why;
-  if (a.element() == Element::i8 && columns > 24 && columns % 16 != 0) return Finding(finding::i8_columns, columns);
+  if (a.element() == Element::f64) return Finding(finding::no_f64);
+  if (is_i8_or_u8(a.element()) && columns > 24 && columns % 16 != 0) return Finding(finding::i8_columns, columns);
   if (a.shape()[0] % isa::wgmma.rows != 0) return Finding(finding::rows, a.shape()[0]);
   Finding why;
   FetchedOperand const left = fetched_operand(*dot.lhs()), right = fetched_operand(*dot.rhs());
@@ -117,9 +118,7 @@ int warpgroups(std::vector<Op*> const& dots, std::int64_t blocks, TargetInfo con
 }  // namespace
 
 Finding no_tensor_core(Op const& dot) {
-  Element const element = dot.lhs()->type().element();
-  if (element == Element::f64) return Finding(finding::no_f64);
-  if (element == Element::f32 && dot.as<ir::DotOp>().precision == ir::DotPrecision::full)
+  if (dot.lhs()->type().element() == Element::f32 && dot.as<ir::DotOp>().precision == ir::DotPrecision::full)
     return Finding(finding::full_f32);
   return {};
 }
@@ -140,12 +139,13 @@ Finding no_wgmma(Op const& dot, int warps) {
 Layout const* stored_right_layout(Op const& dot) {
   Type const& tile = dot.rhs()->type();
   int const size = bytes(tile.element());
-  if (size != 2 || fetched_operand(*dot.rhs()).view != nullptr) return nullptr;
+  if (fetched_operand(*dot.rhs()).view != nullptr) return nullptr;
   Finding const path = path_of(*dot.rhs());
   if (!path.is(finding::rhs_computed) && !path.is(finding::rhs_handed)) return nullptr;
   std::string ignored;
+  auto const& in_rows = size == 2 ? layout::swizzled_layout : layout::swizzled_transposed_layout;  // wgmma: K adjacent
   for (int const swizzle : {128, 64, 32, 16})
-    if (Layout const* const layout = layout::swizzled_layout(tile.shape(), size, swizzle, ignored);
+    if (Layout const* const layout = in_rows(tile.shape(), size, swizzle, ignored);
         layout != nullptr && no_wgmma_of(dot, layout).empty())
       return layout;
   return nullptr;

@@ -17,7 +17,7 @@ target::Finding no_tensor_core(ir::Op const& dot);
 /// Explains why no wgmma of so many warps takes this product. Empty: one does.
 target::Finding no_wgmma(ir::Op const& dot, int warps);
 /// Gives the swizzled layout from which wgmma reads this product's right operand once it is stored to shared memory.
-/// Null: it lies there or could be copied there, its elements have not 16 bits, or wgmma does not take the product.
+/// Null: it lies there or could be copied there, or wgmma does not take the product.
 layout::Layout const* stored_right_layout(ir::Op const& dot);
 /// Explains why no mma.sync of so many warps takes it. Empty: one does.
 std::string no_mma(ir::Op const& dot, int warps);

@@ -1,4 +1,4 @@
-// Pads tiles whose extents have large odd factors, which lanes and warps do not share.
+// Pads tiles: to extents that lanes and warps share, and to those that tensor cores multiply.
 #pragma once
 
 #include "transform/pass.hpp"
@@ -17,9 +17,16 @@ namespace tegula::transform {
 ///           %y = select %inside, %x, nan : tile<1x1024xf32>
 ///           %m = reduce %y {axis = 1, combine = max} : tile<1x1xf32>
 ///
-/// An extent stays as it is in the whole function if some tile with it meets an op whose elements are not padded so: a
-/// product, a call or a change of shape. The bits of pairwise reductions stay: the neutral element changes
-/// none. Leaves: no promise.
+/// Products whose elements tensor cores multiply, but not their extents, get the next extents that mma takes. Operands
+/// are zero behind their part of K; loads may read rows and columns behind theirs.
+///
+///   before: %a = load %A, %row, %zero : tile<1x20xbf16>
+///           %d = dot %a, %b, %acc : tile<1x64xf32>
+///   after:  %a = load %A, %row, %zero {part = [8, 20]} : tile<8x32xbf16>
+///           %d = dot %a, %b, %acc : tile<8x64xf32>
+///
+/// An axis stays as it is if some op needs this very extent (AxisClasses). The bits of pairwise reductions stay: the
+/// neutral element changes none. Leaves: no promise.
 PassResult pad_tiles(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

@@ -29,7 +29,7 @@ namespace tegula::transform {
 /// between).
 ///
 /// Operands are read in place: fetched tiles (transposed ones too) from shared memory, other left operands from
-/// registers in the layout wgmma_a. A computed right operand of 16 bits is stored to a buffer of its own, swizzled as
+/// registers in the layout wgmma_a. A computed right operand is stored to a buffer of its own, swizzled as
 /// wgmma reads it, if one fits beside the rings; its product is waited for in the same iteration. Tiles without a
 /// layout meet those of products at convert_layout. The number of warps is 4 per 64 rows of the products, up to 16, or
 /// the options' number. A product that wgmma does not support becomes an mma of registers, warp by warp. One that

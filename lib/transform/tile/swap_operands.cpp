@@ -30,8 +30,9 @@ bool worth_it(Op const& dot, TargetInfo const& target) {
   // The result is turned back in shared memory, beside two stages of the operands.
   std::int64_t const stage = (rows + columns) * a.shape()[1] * bytes(a.element());
   std::int64_t const turned = columns * (rows + row_gap) * bytes(dot.result()->type().element());
-  bool const for_wgmma = rows % target.wgmma.rows != 0 && columns % target.wgmma.rows == 0 && is_load(*dot.lhs()) &&
-                         is_load(*dot.rhs()) && 2 * stage + turned + shared_reserve <= target.shared;
+  bool const for_wgmma = a.element() != Element::f64 && rows % target.wgmma.rows != 0 &&
+                         columns % target.wgmma.rows == 0 && is_load(*dot.lhs()) && is_load(*dot.rhs()) &&
+                         2 * stage + turned + shared_reserve <= target.shared;
   return for_wgmma || (rows % target.mma.rows != 0 && columns % target.mma.rows == 0);
 }
 

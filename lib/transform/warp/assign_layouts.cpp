@@ -430,10 +430,13 @@ class Assignment {
     return builder.value(ir::ConvertLayoutOp{}, {value}, value->type().with_layout(layout));
   }
 
-  /// Gives an operand that layout.
+  /// Gives an operand that layout; a free one, which no other op uses, is computed in it.
   static void take_as(Op& op, int position, Layout const* layout) {
     Value* const given = op.operand(position);
-    if (given->type().layout() != layout)
+    if (given->type().layout() == layout) return;
+    if (given->defining_op() != nullptr && is_free(*given->defining_op()))
+      given->set_type(given->type().with_layout(layout));
+    else
       op.set_operand(position, converted(ir::Builder::before(op), op, given, layout));
   }
   /// Gives the op's result that layout, and its users the one that they hold it in.

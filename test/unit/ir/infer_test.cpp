@@ -62,7 +62,7 @@ TEST_CASE("infer: products have the accumulator of their elements") {
   CHECK(product({}, Element::e4m3, Element::f16, Element::f32).error ==
         "dot: lhs holds e4m3 but rhs holds f16 (lhs 8x4xe4m3, rhs 4x16xf16)");
   CHECK(product(tf32, Element::bf16, Element::bf16, Element::f32).error ==
-        "dot: precision tf32 is for f32, not for bf16 (lhs 8x4xbf16, rhs 4x16xbf16)");
+        "dot: precisions tf32 and tf32x3 are for f32, not for bf16 (lhs 8x4xbf16, rhs 4x16xbf16)");
 }
 
 TEST_CASE("infer: elements of 8 bits and integers of 16 are moved and cast, not computed with") {

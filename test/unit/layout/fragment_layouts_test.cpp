@@ -34,7 +34,7 @@ void check(Layout const* layout, Extents const& shape, std::int64_t registers, s
 /// Gives (row, k) of element i of a 16-row A fragment.
 Extents a_element(int bytes, std::int64_t i, std::int64_t l) {
   std::int64_t const g = l / 4, q = l % 4;
-  if (bytes == 4) return {g + 8 * (i % 2), q + 4 * (i / 2)};
+  if (bytes >= 4) return {g + 8 * (i % 2), q + 4 * (i / 2)};
   std::int64_t const per = 4 / bytes, a = i / per;  // elements per 32-bit register
   return {g + 8 * (a % 2), per * q + i % per + 4 * per * (a / 2)};
 }
@@ -85,7 +85,7 @@ TEST_CASE("mma fragments have the layout of mma.sync", "[layout][fragments]") {
               return Extents{rows * (r / per_block) + 16 * (w % grid.rows) + l / 4 + 8 * (i / 2),
                              columns * (w / grid.rows) + 8 * (r % per_block / 4) + 2 * (l % 4) + i % 2};
             });
-      for (int bytes : {1, 2, 4}) {
+      for (int bytes : {1, 2, 4, 8}) {
         std::int64_t const k_step = 32 / bytes, a_step = 16 / bytes, b_step = 8 / bytes;
         Extents const a_shape{shape[0], 3 * k_step}, b_shape{5 * k_step, shape[1]};
         check(mma_a_layout(a_shape, bytes, grid, error), a_shape, 3 * a_step * shape[0] / rows, grid.warps(),
@@ -98,7 +98,7 @@ TEST_CASE("mma fragments have the layout of mma.sync", "[layout][fragments]") {
         check(mma_b_layout(b_shape, bytes, grid, error), b_shape, 5 * b_step * blocks, grid.warps(),
               [&](std::int64_t r, std::int64_t l, std::int64_t w) {
                 std::int64_t const i = r % b_step, g = l / 4, q = l % 4;
-                std::int64_t const per = bytes == 4 ? 1 : 4 / bytes;
+                std::int64_t const per = bytes >= 4 ? 1 : 4 / bytes;
                 return Extents{per * q + i % per + 4 * per * (i / per) + k_step * (r / b_step / blocks),
                                g + 8 * (r / b_step % blocks) + columns * (w / grid.rows)};
               });

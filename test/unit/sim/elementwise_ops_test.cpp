@@ -23,7 +23,12 @@ using test::Wide;
 namespace {
 
 constexpr std::int64_t count = 600;
-constexpr Element integers[] = {Element::i32, Element::i64};
+constexpr Element integers[] = {Element::i32, Element::u32, Element::i64, Element::u64};
+
+/// Gives the number that an integer element holds.
+Wide exact(HostTensor const& a, std::int64_t i) {
+  return a.element() == Element::u64 ? static_cast<Wide>(a.get(i).bits) : static_cast<Wide>(a.integer(i));
+}
 
 /// Gives an element's value from a double that holds the exact or once-rounded result.
 ir::Constant of(Element element, double value) { return ir::make_constant(element, value); }
@@ -38,12 +43,12 @@ void check_float_binary(std::string const& op, std::function<double(double, doub
                [&](std::int64_t i) { return of(element, f(a.number(i), b.number(i))); });
   }
 }
-void check_integer_binary(std::string const& op, std::function<Wide(Wide, Wide, int bits)> const& f) {
+void check_integer_binary(std::string const& op, std::function<Wide(Wide, Wide, Element)> const& f) {
   for (Element element : integers) {
     INFO(op << " of " << name(element));
     auto const a = random_column(element, count, 3), b = random_column(element, count, 4);
     check_same(apply(op + " %a, %b", {a, b}, element), [&](std::int64_t i) {
-      return ir::make_constant(element, static_cast<std::int64_t>(f(a.integer(i), b.integer(i), bits(element))));
+      return ir::make_constant(element, static_cast<std::int64_t>(f(exact(a, i), exact(b, i), element)));
     });
   }
 }
@@ -63,27 +68,31 @@ void float_arithmetic() {
 }
 
 void integer_arithmetic() {
-  check_integer_binary("add", [](Wide a, Wide b, int) { return a + b; });
-  check_integer_binary("sub", [](Wide a, Wide b, int) { return a - b; });
-  check_integer_binary("mul", [](Wide a, Wide b, int) { return a * b; });
-  check_integer_binary("div", [](Wide a, Wide b, int) { return b == 0 ? 0 : a / b; });
-  check_integer_binary("rem", [](Wide a, Wide b, int) { return b == 0 ? a : a % b; });
-  check_integer_binary("shl", [](Wide a, Wide b, int bits) {
-    return b < 0 || b >= bits ? 0 : a * (static_cast<Wide>(1) << static_cast<int>(b));
+  check_integer_binary("add", [](Wide a, Wide b, Element) { return a + b; });
+  check_integer_binary("sub", [](Wide a, Wide b, Element) { return a - b; });
+  check_integer_binary("mul", [](Wide a, Wide b, Element) { return a * b; });
+  check_integer_binary("div", [](Wide a, Wide b, Element) { return b == 0 ? 0 : a / b; });
+  check_integer_binary("rem", [](Wide a, Wide b, Element) { return b == 0 ? a : a % b; });
+  check_integer_binary("shl", [](Wide a, Wide b, Element element) {
+    return b < 0 || b >= bits(element) ? 0 : a * (static_cast<Wide>(1) << static_cast<int>(b));
   });
-  check_integer_binary(
-      "shr", [](Wide a, Wide b, int bits) { return a >> static_cast<int>(b < 0 || b >= bits ? bits - 1 : b); });
-  check_integer_binary("and", [](Wide a, Wide b, int) { return a & b; });
-  check_integer_binary("or", [](Wide a, Wide b, int) { return a | b; });
-  check_integer_binary("xor", [](Wide a, Wide b, int) { return a ^ b; });
-  check_integer_binary("min", [](Wide a, Wide b, int) { return std::min(a, b); });
-  check_integer_binary("max", [](Wide a, Wide b, int) { return std::max(a, b); });
+  check_integer_binary("shr", [](Wide a, Wide b, Element element) {  // amounts outside leave the sign, or nothing
+    int const outside = bits(element) - (is_signed(element) ? 1 : 0);
+    return a >> static_cast<int>(b < 0 || b >= bits(element) ? outside : b);
+  });
+  check_integer_binary("and", [](Wide a, Wide b, Element) { return a & b; });
+  check_integer_binary("or", [](Wide a, Wide b, Element) { return a | b; });
+  check_integer_binary("xor", [](Wide a, Wide b, Element) { return a ^ b; });
+  check_integer_binary("min", [](Wide a, Wide b, Element) { return std::min(a, b); });
+  check_integer_binary("max", [](Wide a, Wide b, Element) { return std::max(a, b); });
   for (Element element : integers) {
     HostTensor a(element, {6}), b(element, {6});
     std::int64_t const lhs[] = {7, 8, 0, 7, 7, 1}, rhs[] = {2, 2, 5, 0, -3, 4}, expected[] = {4, 4, 0, 0, 0, 1};
     for (int i = 0; i < 6; ++i) a.set_integer(i, lhs[i]), b.set_integer(i, rhs[i]);
     check_same(apply("ceil_div %a, %b", {a, b}, element),
-               [&](std::int64_t i) { return ir::make_constant(element, expected[i]); });
+               [&](std::int64_t i) {  // -3 is a large unsigned divisor
+                 return ir::make_constant(element, i == 4 && !is_signed(element) ? 1 : expected[i]);
+               });
   }
 }
 
@@ -102,11 +111,10 @@ void signs_and_rounding() {
     if (!row.expanded) check_float_unary(row.name, [&](double a) { return static_cast<double>(row.exact(a)); });
   for (Element element : integers) {
     auto const a = random_column(element, count, 6);
-    check_same(apply("neg %a", {a}, element), [&](std::int64_t i) {
-      return ir::make_constant(element, static_cast<std::int64_t>(-static_cast<Wide>(a.integer(i))));
-    });
+    check_same(apply("neg %a", {a}, element),
+               [&](std::int64_t i) { return ir::make_constant(element, static_cast<std::int64_t>(-exact(a, i))); });
     check_same(apply("abs %a", {a}, element), [&](std::int64_t i) {
-      Wide const x = a.integer(i);
+      Wide const x = exact(a, i);
       return ir::make_constant(element, static_cast<std::int64_t>(x < 0 ? -x : x));
     });
     check_same(apply("not %a", {a}, element),
@@ -141,7 +149,7 @@ void comparisons() {
       {"lt", [](double a, double b) { return a < b; }},  {"le", [](double a, double b) { return a <= b; }},
       {"gt", [](double a, double b) { return a > b; }},  {"ge", [](double a, double b) { return a >= b; }}};
   for (Row const& row : rows) {
-    for (Element element : {Element::f16, Element::bf16, Element::f32, Element::f64, Element::i32}) {
+    for (Element element : {Element::f16, Element::bf16, Element::f32, Element::f64, Element::i32, Element::u32}) {
       INFO(row.name << " of " << name(element));
       auto const a = random_column(element, count, 10), b = random_column(element, count, 11);
       auto const attributes = " {predicate = " + std::string(row.name) + "}";
@@ -184,24 +192,26 @@ ir::Constant cast_by_hand(ir::Constant from, Element to) {
     bool const natural = info(to).kind == ElementKind::unsigned_integer;
     double const low = natural ? 0 : -std::ldexp(1.0, bits(to) - 1),
                  high = std::ldexp(1.0, bits(to) - (natural ? 0 : 1));
-    std::int64_t const max = INT64_MAX >> (natural ? 63 - bits(to) : 64 - bits(to));
+    auto const max = static_cast<std::int64_t>(UINT64_MAX >> (64 - bits(to) + (natural ? 0 : 1)));
     if (std::isnan(x)) return ir::make_constant(to, std::int64_t{0});
     if (x >= high) return ir::make_constant(to, max);
     if (x <= low) return ir::make_constant(to, natural ? 0 : -max - 1);
-    return ir::make_constant(to, static_cast<std::int64_t>(std::trunc(x)));
+    return ir::make_constant(to, std::trunc(x));
   }
   std::int64_t const x = ir::to_int(from);
-  if (to == Element::f64) return ir::make_constant(to, static_cast<double>(x));
-  if (to == Element::f32) return {to, std::bit_cast<std::uint32_t>(static_cast<float>(x))};
+  // Long double holds every integer.
+  long double const number =
+      from.element == Element::u64 ? static_cast<long double>(from.bits) : static_cast<long double>(x);
+  if (to == Element::f64) return ir::make_constant(to, static_cast<double>(number));
+  if (to == Element::f32) return {to, std::bit_cast<std::uint32_t>(static_cast<float>(number))};
   if (is_float(to)) {
-    // Long double holds every i64; the test rounds to the format's bits.
-    long double const wide = std::fabs(static_cast<long double>(x));
+    long double const wide = std::fabs(number);  // rounded to the format's bits
     if (wide == 0) return ir::make_constant(to, 0.0);
     int exponent = 0;
     std::frexp(wide, &exponent);
     long double const unit = std::ldexp(1.0L, exponent - (info(to).mantissa + 1));
     long double const rounded = std::nearbyint(wide / unit) * unit;
-    return ir::make_constant(to, static_cast<double>(x < 0 ? -rounded : rounded));
+    return ir::make_constant(to, static_cast<double>(number < 0 ? -rounded : rounded));
   }
   return ir::make_constant(to, x);
 }
@@ -222,7 +232,8 @@ void bitcasts() {
       {Element::f32, Element::i32}, {Element::f64, Element::i64},  {Element::i32, Element::f32},
       {Element::i64, Element::f64}, {Element::e4m3, Element::i8},  {Element::i8, Element::e5m2},
       {Element::i8, Element::e4m3}, {Element::f16, Element::bf16}, {Element::u8, Element::i8},
-      {Element::i8, Element::u8},   {Element::f16, Element::u16},  {Element::i16, Element::bf16}};
+      {Element::i8, Element::u8},   {Element::f16, Element::u16},  {Element::i16, Element::bf16},
+      {Element::f32, Element::u32}, {Element::u64, Element::f64},  {Element::i32, Element::u32}};
   for (auto const& [from, to] : pairs) {
     INFO(name(from) << " to " << name(to));
     auto const a = random_column(from, count, 16);

@@ -22,6 +22,8 @@ char const* name_of(MmaElement element) {
       return "s8";
     case MmaElement::u8:
       return "u8";
+    case MmaElement::f64:
+      return "f64";
   }
   return "";
 }
@@ -41,7 +43,7 @@ std::string error(WgmmaForm const& form, bool a_in_registers) {
   if (is_integer(form.a) && form.n > 24 && form.n % 16 != 0) return "n of 8-bit integers above 24 is a multiple of 16";
   bool const pair =
       form.a == form.b || (is_integer(form.a) && is_integer(form.b)) || (is_fp8(form.a) && is_fp8(form.b));
-  if (!pair) return "these two elements do not go together";
+  if (!pair || form.a == MmaElement::f64) return "these two elements do not go together";
   if (is_integer(form.a) != (form.d == MmaResult::s32)) return "integers and only they give s32";
   if (form.d == MmaResult::f16 && form.a != MmaElement::f16 && !is_fp8(form.a)) return "f16 results are of f16 and fp8";
   if ((form.a_transposed || form.b_transposed) && !is_16_bit(form.a)) return "only 16-bit elements can be transposed";
@@ -63,13 +65,22 @@ Values through(Builder& b, std::string const& text, Values const& registers) {
 
 }  // namespace
 
-int wgmma_depth(MmaElement element) { return is_16_bit(element) ? 16 : element == MmaElement::tf32 ? 8 : 32; }
+int wgmma_depth(MmaElement element) {
+  if (element == MmaElement::f64) return 4;
+  return is_16_bit(element) ? 16 : element == MmaElement::tf32 ? 8 : 32;
+}
+
+MmaRegisters mma_registers(MmaElement element) {
+  return element == MmaElement::f64 ? MmaRegisters{2, 1} : MmaRegisters{};
+}
 
 Values mma_sync(Builder& b, MmaElement a_element, MmaElement b_element, Values const& a, Values const& b_registers,
                 Values const& c) {
-  if (a.size() != 4 || b_registers.size() != 2 || c.size() != 4)
-    throw InternalError("nvptx: mma.sync takes 4, 2 and 4 registers");
-  std::string const result = is_integer(a_element) ? "s32" : "f32";
+  auto const [a_count, b_count] = mma_registers(a_element);
+  if (a.size() != static_cast<std::size_t>(a_count) || b_registers.size() != static_cast<std::size_t>(b_count) ||
+      c.size() != 4)
+    throw InternalError("nvptx: wrong counts of registers for mma.sync");
+  std::string const result = is_integer(a_element) ? "s32" : a_element == MmaElement::f64 ? "f64" : "f32";
   Assembly assembly(b);
   std::vector<std::string> d_names, a_names, b_names;
   for (llvm::Value* value : c) d_names.push_back(assembly.inout(value));
@@ -83,8 +94,6 @@ Values mma_sync(Builder& b, MmaElement a_element, MmaElement b_element, Values c
 }
 
 int wgmma_registers(WgmmaForm const& form) { return form.d == MmaResult::f16 ? form.n / 4 : form.n / 2; }
-
-int wgmma_version(WgmmaForm const& form) { return is_integer(form.a) && form.a != form.b ? 84 : 80; }
 
 Values wgmma(Builder& b, WgmmaForm const& form, Values const& a, llvm::Value* b_descriptor, Values const& accumulators,
              llvm::Value* accumulate) {

@@ -8,14 +8,20 @@
 
 namespace tegula::codegen::nvptx::ptx {
 
-enum class MmaElement : std::uint8_t { f16, bf16, tf32, e4m3, e5m2, s8, u8 };
+enum class MmaElement : std::uint8_t { f16, bf16, tf32, e4m3, e5m2, s8, u8, f64 };
 enum class MmaResult : std::uint8_t { f16, f32, s32 };
 
-/// Gives K of one wgmma instruction: 32 bytes.
+/// Gives K of one wgmma or mma instruction: 32 bytes.
 [[nodiscard]] int wgmma_depth(MmaElement element);
 
-/// Computes D = A * B + C for one warp, m16n8: k16 of 16-bit, k8 of tf32, k32 of 8-bit elements. A has four registers,
-/// B two, C and D four (f32 or i32). 8-bit floats need PTX 8.4.
+/// Counts the registers of A and B of one mma.
+struct MmaRegisters {
+  int a = 4, b = 2;
+};
+[[nodiscard]] MmaRegisters mma_registers(MmaElement element);
+
+/// Computes D = A * B + C for one warp, m16n8: k16 of 16-bit, k8 of tf32, k32 of 8-bit elements, k4 of f64. C and D
+/// have four registers (f32, i32 or f64). 8-bit floats need PTX 8.4.
 Values mma_sync(Builder& b, MmaElement a_element, MmaElement b_element, Values const& a, Values const& b_registers,
                 Values const& c);
 
@@ -32,8 +38,6 @@ struct WgmmaForm {
 
 /// Counts the registers of D per thread.
 [[nodiscard]] int wgmma_registers(WgmmaForm const& form);
-/// Gives the version of PTX that a form needs, times ten.
-[[nodiscard]] int wgmma_version(WgmmaForm const& form);
 
 /// Issues D (+)= A * B. `a` is one descriptor (i64) or four registers (i32), `b_descriptor` an i64. Without
 /// accumulators D = A * B; with them `accumulate` (i1; null: true) says whether their old value counts. The result must

@@ -1,0 +1,59 @@
+#include "transform/tile/expand_dots.hpp"
+
+#include <limits>
+#include <vector>
+
+#include "ir/builder.hpp"
+#include "ir/rewrite.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+constexpr std::int64_t upper_bits = -(std::int64_t{1} << 13);  ///< of an f32, which tf32 keeps
+
+/// Gives what tf32 leaves out of an operand, exactly; 0 for NaN and infinities.
+Value* low_bits(ir::Builder& builder, Value* operand) {
+  ir::Type const type = operand->type(), words = type.with_element(Element::i32),
+                 mask = type.with_element(Element::boolean);
+  auto const number = [&](double value) { return builder.constant(ir::make_constant(Element::f32, value), type); };
+  Value* const bits = builder.value(ir::BitcastOp{}, {operand}, words);
+  Value* const kept = builder.constant(ir::make_constant(Element::i32, upper_bits), words);
+  Value* const upper = builder.value(ir::BitcastOp{}, {builder.same(ir::AndOp{}, {bits, kept})}, type);
+  Value* const size = builder.same(ir::AbsOp{}, {operand});
+  Value* const infinity = number(std::numeric_limits<double>::infinity());
+  Value* const finite = builder.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {size, infinity}, mask);
+  return builder.value(ir::SelectOp{}, {finite, builder.same(ir::SubOp{}, {operand, upper}), number(0)}, type);
+}
+
+void expand(Op& dot) {
+  ir::Builder builder = ir::Builder::before(dot);
+  builder.set_where(dot.where());
+  Value *const a = dot.lhs(), *const b = dot.rhs(), *const a_low = low_bits(builder, a),
+               *const b_low = low_bits(builder, b);
+  Value* sum = dot.in<ir::DotOp>("accumulator");
+  auto const add = [&](Value* left, Value* right) {
+    sum = builder.value(ir::make_op<ir::DotOp>(ir::DotPrecision::tf32), {left, right, sum}, dot.result()->type());
+  };
+  add(a_low, b);
+  add(a, b_low);
+  add(a, b);
+  ir::replace(dot, sum);
+}
+
+}  // namespace
+
+PassResult expand_dots(ir::Function& function, AnalysisCache&, PassContext&) {
+  std::vector<Op*> dots;
+  ir::walk(function, [&](Op& op) {
+    if (auto const* const dot = op.dyn<ir::DotOp>(); dot != nullptr && dot->precision == ir::DotPrecision::tf32x3)
+      dots.push_back(&op);
+  });
+  for (Op* dot : dots) expand(*dot);
+  return result_of(!dots.empty());
+}
+
+}  // namespace tegula::transform

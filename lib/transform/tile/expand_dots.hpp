@@ -1,0 +1,23 @@
+// Expands products that are made up of others.
+#pragma once
+
+#include "transform/pass.hpp"
+
+namespace tegula::transform {
+
+/// Replaces a product of precision tf32x3 by three of tf32: the low bits of each operand with the other, then both. The
+/// tensor cores truncate operands to their upper bits, so these need no op. NaN and infinities have no low bits. An
+/// infinity times low bits of 0 makes NaN.
+///
+///   before: %d = dot %a, %b, %acc {precision = tf32x3} : tile<64x64xf32>
+///   after:  %bits = bitcast %a : tile<64x32xi32>
+///           %upper = bitcast (%bits & 0xffffe000) : tile<64x32xf32>
+///           %low = select (abs %a < inf), %a - %upper, 0   (the same for %b)
+///           %d0 = dot %low, %b, %acc {precision = tf32} : tile<64x64xf32>
+///           %d1 = dot %a, %b_low, %d0 {precision = tf32} : tile<64x64xf32>
+///           %d = dot %a, %b, %d1 {precision = tf32} : tile<64x64xf32>
+///
+/// Leaves: no promise.
+PassResult expand_dots(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+}  // namespace tegula::transform

@@ -1,9 +1,0 @@
-// expect: a tensor's element is bool, std::int8_t, uint8_t, int16_t, uint16_t, int32_t, int64_t, e4m3, e5m2, f16,
-#include <tegula/dsl/dsl.hpp>
-
-using namespace tegula;
-
-constexpr auto k = kernel("k", [](in<std::uint32_t, 1> x, out<std::uint32_t, 1> y) {
-  auto g = grid_over(y, shape<64>);
-  store(y, shape<64>, load(x, shape<64>, g[0]), g[0]);
-});
