@@ -104,9 +104,7 @@ class Padding {
     });
     for (Op* dot : dots) {
       auto const [rows, depth, columns] = axes_of(*dot);
-      // Padded products of 8-bit floats came out wrong on an H200, right in the simulator; the cause is not known yet.
-      bool const right_on_device = !is_f8(dot->lhs()->type().element());
-      if (!right_on_device || !no_tensor_core(*dot).empty() || rows->stays || depth->stays || columns->stays) continue;
+      if (!no_tensor_core(*dot).empty() || rows->stays || depth->stays || columns->stays) continue;
       depth->ask(rounded_up(depth->extent, isa::mma.depth_bytes / bytes(dot->lhs()->type().element())));
       // Operands may be exchanged: one extent is a multiple of rows, the other of columns.
       std::int64_t const m = rounded_up(rows->extent, isa::mma.column_step),
