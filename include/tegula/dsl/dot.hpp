@@ -92,6 +92,7 @@ constexpr void check_dot() {
   constexpr bool used_once = !named_recipe<A> && !named_recipe<B>;
   constexpr bool matrices = F::matrices;
   constexpr bool multiplied = F::multiplied;
+  constexpr bool together = !multiplied || F::together;  // one mistake, one error
   constexpr bool precision_fits = F::precision_fits;
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   if constexpr (used_once && !is_invalid<A> && !is_invalid<B>) {
@@ -105,7 +106,7 @@ constexpr void check_dot() {
     static_assert(multiplied,
                   "dot: the elements of a product are std::int8_t, std::uint8_t, e4m3, e5m2, f16, bf16, float and "
                   "double: use cast<T>(...)");
-    static_assert(!multiplied || F::together,
+    static_assert(together,
                   "dot: the operands have different elements, and only integers of 8 bits and floats of 8 bits go "
                   "together: use cast<T>(...)");
     static_assert(precision_fits, "dot: tf32 and tf32x3 are precisions for float; leave them out for other elements");
