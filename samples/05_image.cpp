@@ -191,18 +191,18 @@ int process(std::string const& input, std::string const& output, bool add_noise,
   samples::Comparison all = samples::compare(smooth, expected, 1, 1e-5);
   all.join(samples::compare(sharp, reference_sharpen(expected, size, weights, static_cast<double>(amount)), 1, 1e-5));
 
-  std::string what = std::to_string(width) + " x " + std::to_string(height) + " x " + std::to_string(channels);
+  std::string summary = std::to_string(width) + " x " + std::to_string(height) + " x " + std::to_string(channels);
   if (add_noise) {
     double const before = decibels(pixels, clean), after = decibels(smooth, clean);
     samples::Comparison gain(0);
     gain.add(0, std::min(after - before, 6.0), 6.0);  // at least 6 dB
     if (all.right() && !gain.right()) all = gain;
-    what += " pixels, " + std::to_string(std::lround(before)) + " to " + std::to_string(std::lround(after)) + " dB,";
+    summary += " pixels, " + std::to_string(std::lround(before)) + " to " + std::to_string(std::lround(after)) + " dB,";
   } else {
-    what += " pixels";
+    summary += " pixels";
   }
   double const rate = static_cast<double>(width) * height / seconds * 1e-6;
-  return samples::report("05_image", what + " to " + output, where, seconds, rate, "Mpixel/s", all);
+  return samples::report("05_image", summary + " to " + output, where, seconds, rate, "Mpixel/s", all);
 }
 
 }  // namespace

@@ -30,25 +30,26 @@ class Rotation {
 
 }  // namespace
 
-void time_in_turns(stream const& order, std::vector<Candidate>& candidates, int sets, CoolClock const& how) {
+void time_in_turns(stream const& order, std::vector<Candidate>& candidates, int sets, CoolClock const& settings) {
   timer clock(order);
   std::vector<Rotation> rotations;
   std::vector<int> launches;
   for (Candidate& candidate : candidates) {
     candidate.seconds.clear();
     Rotation& rotation = rotations.emplace_back(candidate, sets);
-    rotation.run(how.warm_launches);
+    rotation.run(settings.warm_launches);
     clock.start();
     rotation.run(2);
     clock.stop();
-    launches.push_back(static_cast<int>(std::clamp(std::ceil(how.busy_seconds / (clock.seconds() / 2)), 1.0, 5000.0)));
+    launches.push_back(
+        static_cast<int>(std::clamp(std::ceil(settings.busy_seconds / (clock.seconds() / 2)), 1.0, 5000.0)));
   }
-  for (int round = 0; round < how.rounds; ++round)
+  for (int round = 0; round < settings.rounds; ++round)
     for (std::size_t turn = 0; turn < candidates.size(); ++turn) {
       std::size_t const i = round % 2 == 0 ? turn : candidates.size() - 1 - turn;
       order.synchronize();
-      std::this_thread::sleep_for(std::chrono::duration<double>(how.idle_seconds));
-      rotations[i].run(how.warm_launches);
+      std::this_thread::sleep_for(std::chrono::duration<double>(settings.idle_seconds));
+      rotations[i].run(settings.warm_launches);
       clock.start();
       rotations[i].run(launches[i]);
       clock.stop();

@@ -29,7 +29,7 @@ struct CoolClock {
 
 /// Takes one sample of every candidate per round, alternately forwards and backwards. Launches rotate over `sets`
 /// buffer sets.
-void time_in_turns(stream const& order, std::vector<Candidate>& candidates, int sets, CoolClock const& how);
+void time_in_turns(stream const& order, std::vector<Candidate>& candidates, int sets, CoolClock const& settings);
 
 double median(std::vector<double> values);
 /// Gives the factor by which `a` is faster than `b`, per round.

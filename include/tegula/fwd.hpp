@@ -54,7 +54,7 @@ class TracedKernel;
 enum class FunctionInline : std::uint8_t;
 }  // namespace trace
 
-template <class F, trace::FunctionInline how>
+template <class F, trace::FunctionInline inlining>
 class Function;
 
 }  // namespace tegula

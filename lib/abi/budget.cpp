@@ -11,7 +11,7 @@ std::string Budget::str() const {
         "{} of {} bytes of shared memory, {} mbarriers, {} of {} threads, {} of {} registers a thread (estimated)\n",
         shared, shared_allowed, barriers, threads, threads_allowed, registers, registers_allowed);
   for (BrokenRule const& rule : broken)
-    text += fmt::format("{}: {}{}{}{}\n", rule.name, rule.what, rule.fix.empty() ? "" : "; ", rule.fix,
+    text += fmt::format("{}: {}{}{}{}\n", rule.name, rule.sentence, rule.fix.empty() ? "" : "; ", rule.fix,
                         rule.where.known() ? fmt::format(" ({}:{})", rule.where.file(), rule.where.line()) : "");
   return text;
 }

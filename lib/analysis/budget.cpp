@@ -83,7 +83,8 @@ BrokenRule rule_of_load(ir::Op const& load) {
   TmaRule const* const rule = finding.rule();
   BrokenRule broken;
   broken.name = rule == nullptr ? "tma" : "tma: " + std::string(rule->name);
-  broken.what = ir::to_string(*load.in<ir::LoadOp>("tensor")) + " is loaded through pointers: " + finding.sentence();
+  broken.sentence =
+      ir::to_string(*load.in<ir::LoadOp>("tensor")) + " is loaded through pointers: " + finding.sentence();
   broken.fix = rule == nullptr ? "" : std::string(rule->fix);
   broken.where = load.where();
   return broken;
@@ -92,9 +93,9 @@ BrokenRule rule_of_load(ir::Op const& load) {
 BrokenRule rule_of_product(ir::Op const& product) {
   BrokenRule broken;
   broken.name = "wgmma";
-  broken.what = "a product of " + std::string(name(product.lhs()->type().element())) +
-                " goes warp by warp from registers: " +
-                target::Finding::from_data(product.as<ir::MmaOp>().by_warps.view()).text();
+  broken.sentence = "a product of " + std::string(name(product.lhs()->type().element())) +
+                    " goes warp by warp from registers: " +
+                    target::Finding::from_data(product.as<ir::MmaOp>().by_warps.view()).text();
   broken.fix =
       "give wgmma 64 rows for each warpgroup and a right operand that is loaded; of elements of 8 and 32 bits both "
       "operands stored with K last (trans of a loaded N x K tile)";
@@ -114,8 +115,8 @@ Budget budget(ir::Function const& kernel, TargetInfo const& target) {
   result.threads_allowed = target.threads;
   result.registers = register_pressure(kernel);
   result.registers_allowed = registers_allowed(kernel, target);
-  auto const over = [&](char const* name, std::string what, std::string_view fix) {
-    result.broken.push_back({name, std::move(what), std::string(fix), kernel.where, true});
+  auto const over = [&](char const* name, std::string sentence, std::string_view fix) {
+    result.broken.push_back({name, std::move(sentence), std::string(fix), kernel.where, true});
   };
   auto const number = [](std::int64_t value) { return std::to_string(value); };
   if (result.shared > target.shared)
@@ -148,7 +149,7 @@ Budget budget(ir::Function const& kernel, TargetInfo const& target) {
     if (!by_pointer && !by_warps) return ir::Walk::advance;
     BrokenRule broken = by_pointer ? rule_of_load(op) : rule_of_product(op);
     bool const reported = std::any_of(result.broken.begin(), result.broken.end(), [&](BrokenRule const& earlier) {
-      return earlier.what == broken.what && earlier.where.line() == broken.where.line();
+      return earlier.sentence == broken.sentence && earlier.where.line() == broken.where.line();
     });
     if (!reported) result.broken.push_back(std::move(broken));  // loops that were split hold a load several times
     return ir::Walk::advance;
@@ -158,7 +159,7 @@ Budget budget(ir::Function const& kernel, TargetInfo const& target) {
 
 void refuse_over_budget(ir::Function const& kernel, TargetInfo const& target) {
   for (BrokenRule const& rule : budget(kernel, target).broken)
-    if (rule.fatal) throw UserError("compile: @" + kernel.name() + ": " + rule.what + "; " + rule.fix, rule.where);
+    if (rule.fatal) throw UserError("compile: @" + kernel.name() + ": " + rule.sentence + "; " + rule.fix, rule.where);
 }
 
 }  // namespace tegula::analysis

@@ -86,13 +86,13 @@ CallSummary const& Hazards::summary_of(Op const& call) {
 
 void Hazards::call(Op const& op, State& state) {
   CallSummary const& summary = summary_of(op);
-  for (Access const* made : summary.first) access(*made, op, state);
+  for (Access const* current : summary.first) access(*current, op, state);
   if (stopped()) return;
   if (summary.meets) meet(Level::group, op, state);
-  for (Access const* made : summary.last) {
-    if (proxies_ && made->proxy == Proxy::async) continue;
+  for (Access const* current : summary.last) {
+    if (proxies_ && current->proxy == Proxy::async) continue;
     Pending pending;
-    pending.access = made;
+    pending.access = current;
     add(state, pending);
   }
 }

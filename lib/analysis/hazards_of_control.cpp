@@ -107,7 +107,7 @@ OrderRule order_rule(OpKind kind) {
 }
 
 void Hazards::op(Op const& op, State& state) {
-  for (Access const& made : accesses_.of(op)) access(made, op, state);
+  for (Access const& current : accesses_.of(op)) access(current, op, state);
   if (stopped()) return;
   if (Access const* const scratch = accesses_.scratch(op, true)) {
     access(*scratch, op, state);
@@ -152,13 +152,14 @@ void Hazards::op(Op const& op, State& state) {
     case OrderRule::unknown:
       throw InternalError("hazards: no rule says which accesses " + std::string(op.info().mnemonic) + " orders");
   }
-  for (Access const& made : accesses_.of(op)) {
-    if (made.completion == Completion::mbarrier) continue;  // over for whoever waits
-    if (proxies_ && (made.proxy == Proxy::async || made.slice.root == nullptr || made.slice.root->type().is_mbarrier()))
+  for (Access const& current : accesses_.of(op)) {
+    if (current.completion == Completion::mbarrier) continue;  // over for whoever waits
+    if (proxies_ &&
+        (current.proxy == Proxy::async || current.slice.root == nullptr || current.slice.root->type().is_mbarrier()))
       continue;
     Pending pending;
-    pending.access = &made;
-    pending.open = made.completion != Completion::none;
+    pending.access = &current;
+    pending.open = current.completion != Completion::none;
     add(state, pending);
   }
 }

@@ -90,10 +90,10 @@ class Slice {
     Element const element = value.type().element();
     if (op == nullptr) return emit(LaunchOp::scalar, value.index());
     auto const step_of = [&](Value const* operand) { return steps_.at(operand); };
-    auto const binary = [&](LaunchOp what, bool wraps) {
+    auto const binary = [&](LaunchOp operation, bool wraps) {
       std::int32_t const left = step_of(op->lhs());
       std::int32_t const right = step_of(op->rhs());
-      std::int32_t const step = emit(what, left, right);
+      std::int32_t const step = emit(operation, left, right);
       return wraps ? narrowed(step, element) : step;
     };
     switch (op->kind()) {

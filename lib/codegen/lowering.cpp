@@ -332,8 +332,8 @@ llvm::Value* ArithLowering::min(Element element, llvm::Value* a, llvm::Value* b)
              : builder_.CreateBinaryIntrinsic(is_signed(element) ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, a, b);
 }
 
-llvm::Value* ArithLowering::combine(ir::Combine how, Element element, llvm::Value* a, llvm::Value* b) {
-  switch (how) {
+llvm::Value* ArithLowering::combine(ir::Combine operation, Element element, llvm::Value* a, llvm::Value* b) {
+  switch (operation) {
     case ir::Combine::sum:
       return add(element, a, b);
     case ir::Combine::max:

@@ -36,7 +36,7 @@ class ArithLowering {
   llvm::Value* max(Element element, llvm::Value* a, llvm::Value* b);
   llvm::Value* min(Element element, llvm::Value* a, llvm::Value* b);
   /// Combines two elements as reductions and scans do.
-  llvm::Value* combine(ir::Combine how, Element element, llvm::Value* a, llvm::Value* b);
+  llvm::Value* combine(ir::Combine operation, Element element, llvm::Value* a, llvm::Value* b);
   llvm::Value* cast(Element from, Element to, llvm::Value* value);
   /// Rounds an f32 to the values of f16 or bf16 (nearest even, NaN to the quiet one of its sign); others unchanged.
   llvm::Value* round_to(Element element, llvm::Value* value);

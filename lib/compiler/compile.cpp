@@ -74,12 +74,12 @@ void check_properties(ir::Module const& lowered) {
 void write_dumps(support::Dump const& dump, ir::Module const& lowered, CompileOptions const& options,
                  CompiledKernel const& compiled) {
   bool const host = options.target == Target::host;
-  if (dump.wants(DumpItem::What::llvm))
+  if (dump.wants(DumpItem::Kind::llvm))
     dump.write("ll",
                host ? codegen::host_llvm_ir(lowered, options, true) : codegen::emit_device_llvm(lowered, options));
-  if (dump.wants(DumpItem::What::assembly) && host) dump.write("s", codegen::host_assembly(lowered, options));
-  if (dump.wants(DumpItem::What::ptx) && compiled.image_kind == ImageKind::ptx) dump.write("ptx", compiled.image);
-  if (dump.wants(DumpItem::What::launch)) dump.write("launch", analysis::to_string(compiled.launch));
+  if (dump.wants(DumpItem::Kind::assembly) && host) dump.write("s", codegen::host_assembly(lowered, options));
+  if (dump.wants(DumpItem::Kind::ptx) && compiled.image_kind == ImageKind::ptx) dump.write("ptx", compiled.image);
+  if (dump.wants(DumpItem::Kind::launch)) dump.write("launch", analysis::to_string(compiled.launch));
 }
 
 }  // namespace

@@ -23,10 +23,10 @@ static bool is_integral(Element element) { return element == Element::boolean ||
 static bool is_real(Element element) { return is_float(element) && is_arithmetic(element); }
 
 /// Requires a tile or a scalar, which arithmetic works on.
-static void computable(Rule& rule, OperandOf which) {
-  Type const& type = rule.operand(which);
+static void computable(Rule& rule, OperandOf place) {
+  Type const& type = rule.operand(place);
   rule.require(type.is_tile() || type.is_scalar(),
-               rule.says(which) + (type.is_pending() ? "; wait for it first" : "; load it first"));
+               rule.says(place) + (type.is_pending() ? "; wait for it first" : "; load it first"));
 }
 
 static void elementwise_rule(Rule& rule, int from, bool (*accepts)(Element), char const* elements) {

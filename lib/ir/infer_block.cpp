@@ -14,16 +14,16 @@ namespace {
 
 bool integer_scalar(Type const& type) { return type.is_scalar() && is_counting(type.element()); }
 
-void integer_operand(Rule& rule, OperandOf which) {
-  rule.require(integer_scalar(rule.operand(which)), rule.says(which) + " but must be i32 or i64");
+void integer_operand(Rule& rule, OperandOf place) {
+  rule.require(integer_scalar(rule.operand(place)), rule.says(place) + " but must be i32 or i64");
 }
 /// Requires one offset per axis of operand `of`.
 void element_offsets(Rule& rule, OperandOf of) {
   check_offsets(rule, rule.operand(of).rank(), rule.operand_name(of) + " " + to_string(rule.operand(of)));
   for (int i = rule.position("offsets"); i < static_cast<int>(rule.operands.size()); ++i) integer_operand(rule, i);
 }
-bool shared_operand(Rule& rule, OperandOf which) {
-  return rule.require(rule.operand(which).is_shared(), rule.says(which) + " but must be in shared memory");
+bool shared_operand(Rule& rule, OperandOf place) {
+  return rule.require(rule.operand(place).is_shared(), rule.says(place) + " but must be in shared memory");
 }
 /// Requires the tile that a view holds.
 void tile_for(Rule& rule, OperandOf tile, OperandOf view) {
@@ -37,10 +37,10 @@ void laid_out_tile_for(Rule& rule, OperandOf tile, OperandOf view) {
   Type const& value = rule.operand(tile);
   rule.require(value.layout() != nullptr, rule.operand_name(tile) + " needs a layout");
 }
-void mbarrier_operand(Rule& rule, OperandOf which, bool array = false) {
+void mbarrier_operand(Rule& rule, OperandOf place, bool array = false) {
   rule.require(
-      rule.operand(which).is_mbarrier() && (array || rule.operand(which).rank() == 0),
-      rule.says(which) + (rule.operand(which).is_mbarrier() ? "; take one by view" : " but must be an mbarrier"));
+      rule.operand(place).is_mbarrier() && (array || rule.operand(place).rank() == 0),
+      rule.says(place) + (rule.operand(place).is_mbarrier() ? "; take one by view" : " but must be an mbarrier"));
 }
 void check_operand_count(Rule& rule, std::size_t max) {
   rule.require(rule.operands.size() <= max,
@@ -86,14 +86,14 @@ void view_of_mbarriers(Rule& rule) {
 }
 
 /// Requires that a view is the map's box, some whole number of times.
-void box_fits(Rule& rule, Type const& view, std::string const& what) {
+void box_fits(Rule& rule, Type const& view, std::string const& subject) {
   Type const& box = rule.operand("map");
   if (!rule.require(box.is_tensor_map(), rule.says("map") + " but must be a tensor map")) return;
   int const drop = box.rank() - view.rank();
   bool fits = drop >= 0 && box.element() == view.element();
   for (int i = 0; fits && i < box.rank(); ++i)
     fits = i < drop ? box.shape()[i] == 1 : view.shape()[i - drop] % box.shape()[i] == 0;
-  rule.require(fits, what + ", not whole boxes of " + to_string(box));
+  rule.require(fits, subject + ", not whole boxes of " + to_string(box));
 }
 void box_fits(Rule& rule, OperandOf shared) {
   if (shared_operand(rule, shared)) box_fits(rule, rule.operand(shared), rule.says(shared));

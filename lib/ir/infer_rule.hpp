@@ -43,25 +43,25 @@ struct Rule {
   }
   /// Gives the position of the operand; for the last name of a variadic op, of its first operand. A name must be one of
   /// the op's.
-  [[nodiscard]] int position(OperandOf which) const {
-    return which.name.empty() ? which.position : info.position(which.name);
+  [[nodiscard]] int position(OperandOf place) const {
+    return place.name.empty() ? place.position : info.position(place.name);
   }
-  [[nodiscard]] Type const& operand(OperandOf which) const {
-    return operands[static_cast<std::size_t>(position(which))];
+  [[nodiscard]] Type const& operand(OperandOf place) const {
+    return operands[static_cast<std::size_t>(position(place))];
   }
-  [[nodiscard]] std::span<Type const> all(OperandOf which) const {
-    return operands.subspan(static_cast<std::size_t>(position(which)));
+  [[nodiscard]] std::span<Type const> all(OperandOf place) const {
+    return operands.subspan(static_cast<std::size_t>(position(place)));
   }
-  [[nodiscard]] std::string operand_name(OperandOf which) const {
+  [[nodiscard]] std::string operand_name(OperandOf place) const {
     auto const names = info.operands;
-    auto const at = static_cast<std::size_t>(position(which));
+    auto const at = static_cast<std::size_t>(position(place));
     if (info.has(variadic) && at + 1 >= names.size())
       return std::string(names.back()) + "[" + std::to_string(at + 1 - names.size()) + "]";
     return std::string(names[at]);
   }
   /// Says "lhs is tile<4xf32>".
-  [[nodiscard]] std::string says(OperandOf which) const {
-    return operand_name(which) + " is " + to_string(operand(which));
+  [[nodiscard]] std::string says(OperandOf place) const {
+    return operand_name(place) + " is " + to_string(operand(place));
   }
 
   /// Adds a result; its layout may be stated when the rule does not give one.
@@ -76,9 +76,9 @@ struct Rule {
     return require(stated.size() == 1, "the result's type must be stated") &&
            require(stated[0].is_tile(), "the result is " + to_string(stated[0]) + " but must be a tile");
   }
-  bool tile_operand(OperandOf which) { return require(operand(which).is_tile(), says(which) + " but must be a tile"); }
-  bool index_operand(OperandOf which) {
-    return require(operand(which) == Type::index(), says(which) + " but must be i64");
+  bool tile_operand(OperandOf place) { return require(operand(place).is_tile(), says(place) + " but must be a tile"); }
+  bool index_operand(OperandOf place) {
+    return require(operand(place) == Type::index(), says(place) + " but must be i64");
   }
   bool axis_in(std::int64_t axis, int rank) {
     return require(axis >= 0 && axis < rank,

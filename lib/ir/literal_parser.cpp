@@ -44,12 +44,12 @@ void LiteralParser::fail(std::string text) const { throw ParseFailure{token_.beg
 
 void LiteralParser::fail_at(std::size_t offset, std::string text) const { throw ParseFailure{offset, std::move(text)}; }
 
-void LiteralParser::expected(std::string const& what) const {
-  fail(token_.kind == TokenKind::error ? token_.text : "expected " + what + ", found " + shown(token_));
+void LiteralParser::expected(std::string const& wanted) const {
+  fail(token_.kind == TokenKind::error ? token_.text : "expected " + wanted + ", found " + shown(token_));
 }
 
-void LiteralParser::expected_not_error(std::string const& what) const {
-  fail("expected " + what + ", found " + shown(token_));
+void LiteralParser::expected_not_error(std::string const& wanted) const {
+  fail("expected " + wanted + ", found " + shown(token_));
 }
 
 bool LiteralParser::at(std::string_view punctuation) const {
@@ -80,8 +80,8 @@ void LiteralParser::expect_identifier(std::string_view word) {
   if (!accept_word(word)) expected(std::string(word));
 }
 
-std::string LiteralParser::take(TokenKind kind, std::string const& what) {
-  if (token_.kind != kind) expected(what);
+std::string LiteralParser::take(TokenKind kind, std::string const& wanted) {
+  if (token_.kind != kind) expected(wanted);
   std::string text = std::move(token_.text);
   advance();
   return text;
@@ -167,8 +167,8 @@ Type LiteralParser::mbarrier_type(std::size_t begin) {
   return Type::mbarrier({count});
 }
 
-std::string LiteralParser::take_without_advance(TokenKind kind, std::string const& what) {
-  if (token_.kind != kind) expected(what);
+std::string LiteralParser::take_without_advance(TokenKind kind, std::string const& wanted) {
+  if (token_.kind != kind) expected(wanted);
   return token_.text;
 }
 

@@ -53,15 +53,15 @@ class LiteralParser {
   void advance();
   [[noreturn]] void fail(std::string text) const;
   [[noreturn]] void fail_at(std::size_t offset, std::string text) const;
-  [[noreturn]] void expected(std::string const& what) const;
-  [[noreturn]] void expected_not_error(std::string const& what) const;
+  [[noreturn]] void expected(std::string const& wanted) const;
+  [[noreturn]] void expected_not_error(std::string const& wanted) const;
   [[nodiscard]] bool at(std::string_view punctuation) const;
   [[nodiscard]] bool at_word(std::string_view word) const;
   bool accept(std::string_view punctuation);
   bool accept_word(std::string_view word);
   void expect(std::string_view punctuation);
   void expect_identifier(std::string_view word);
-  std::string take(TokenKind kind, std::string const& what);
+  std::string take(TokenKind kind, std::string const& wanted);
   std::int64_t integer();
   std::int64_t integer_of(std::string const& text, std::size_t begin) const;
   std::uint64_t natural_of(std::string const& text, std::size_t begin) const;
@@ -73,7 +73,7 @@ class LiteralParser {
   static TypeKind kind_named(std::string_view word);
   Extents extents_before_x(std::size_t begin);
   Type mbarrier_type(std::size_t begin);
-  std::string take_without_advance(TokenKind kind, std::string const& what);
+  std::string take_without_advance(TokenKind kind, std::string const& wanted);
   Type tensor_type(std::size_t begin, Extents const& shape, Element item) const;
 
   /// Parses a tile, shared, pending or tensor_map type: static extents, then perhaps a layout.

@@ -26,10 +26,10 @@ class Parser : LiteralParser {
  private:
   void header() {
     // The hyphen is not a token elsewhere, so the lexer calls it an error here.
-    constexpr auto what = "\"tegula-ir 1\" as the first line";
-    if (!accept_word("tegula") || lexer_.character(token_.begin) != '-') expected_not_error(what);
+    constexpr auto first_line = "\"tegula-ir 1\" as the first line";
+    if (!accept_word("tegula") || lexer_.character(token_.begin) != '-') expected_not_error(first_line);
     advance();
-    if (!accept_word("ir")) expected_not_error(what);
+    if (!accept_word("ir")) expected_not_error(first_line);
     std::size_t const begin = token_.begin;
     std::int64_t const version = integer();
     if (version != text_version)

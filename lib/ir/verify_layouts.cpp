@@ -92,9 +92,9 @@ std::string bulk_fits(Type const& view) {
   return {};
 }
 
-std::string fragment_is(char const* what, Type const& type, layout::Layout const* expected, std::string const& why) {
+std::string fragment_is(char const* subject, Type const& type, layout::Layout const* expected, std::string const& why) {
   if (expected != nullptr && type.layout() == expected) return {};
-  return std::string(what) + " is " + to_string(type) +
+  return std::string(subject) + " is " + to_string(type) +
          (expected != nullptr
               ? ", not in the layout " + layout::layout_text(*expected, type.shape(), type.element(), false)
               : "; " + why);

@@ -41,10 +41,10 @@ Budget budget(KernelRef const& kernel, CompileOptions options) {
     result = analysis::budget(lowered.kernel(), target::gpu_target(options));
     if (result.fits()) compiler::refuse_for_gpu(lowered, options);
   } catch (UserError const& error) {
-    std::string what = error.what();
+    std::string sentence = error.what();
     std::string const place = support::to_string(error.where()) + ": ";
-    if (error.where().known() && what.starts_with(place)) what.erase(0, place.size());
-    result.broken.push_back({"compile", std::move(what), "", error.where(), true});
+    if (error.where().known() && sentence.starts_with(place)) sentence.erase(0, place.size());
+    result.broken.push_back({"compile", std::move(sentence), "", error.where(), true});
   }
   return result;
 }

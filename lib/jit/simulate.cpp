@@ -171,7 +171,7 @@ Simulation::Found Simulation::find() const {
   bool const by_hand = ir::has_block_ops(module.kernel());
   Found found;
   if (schedule_.empty() && !by_hand) {
-    found.what = summary(sim::run(module.kernel(), arguments, tiles));
+    found.result = summary(sim::run(module.kernel(), arguments, tiles));
     staging.write_back();
     return found;
   }
@@ -186,8 +186,8 @@ Simulation::Found Simulation::find() const {
   sim::block::Simulation simulation(lowered.kernel(), arguments,
                                     warps);  // remembers the present contents of the tensors
   if (!by_hand) {
-    found.what = summary(sim::run(module.kernel(), arguments, tiles));
-    if (!found.what.clean) {
+    found.result = summary(sim::run(module.kernel(), arguments, tiles));
+    if (!found.result.clean) {
       staging.write_back();
       return found;
     }
@@ -195,23 +195,23 @@ Simulation::Found Simulation::find() const {
   sim::block::Result const result =
       simulation.run(schedule_.empty() ? sim::machine::Schedule::seed(1) : sim::machine::parse_schedule(schedule_));
   found.ours = !by_hand && !result.clean();
-  found.what.clean = result.clean();
-  found.what.blocks = result.values.blocks;
-  found.what.steps = result.values.steps;
-  found.what.report = result.clean() ? std::string() : result.str();
-  found.what.executor = tegula::simulation::Executor::warps;
-  found.what.pipeline = transform::to_string(compiler::default_pipeline(module, options));
-  found.what.exact = options.exact;
+  found.result.clean = result.clean();
+  found.result.blocks = result.values.blocks;
+  found.result.steps = result.values.steps;
+  found.result.report = result.clean() ? std::string() : result.str();
+  found.result.executor = tegula::simulation::Executor::warps;
+  found.result.pipeline = transform::to_string(compiler::default_pipeline(module, options));
+  found.result.exact = options.exact;
   staging.write_back();
   return found;
 }
 
-simulation Simulation::result() const { return find().what; }
+simulation Simulation::result() const { return find().result; }
 
 void Simulation::run() const {
   Found const found = find();
-  if (found.what.clean) return;
-  std::string const text = fmt::format("{}: simulated: {}", traced_->kernel.name(), found.what.report);
+  if (found.result.clean) return;
+  std::string const text = fmt::format("{}: simulated: {}", traced_->kernel.name(), found.result.report);
   if (!found.ours) throw UserError(text);
   throw InternalError(text + "\n  the kernel ran clean as written, so the result of the passes is wrong");
 }

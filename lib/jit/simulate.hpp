@@ -30,7 +30,7 @@ class Simulation {
 
  private:
   struct Found {
-    simulation what;
+    simulation result;
     bool ours = false;  ///< the kernel as traced ran without a report
   };
   [[nodiscard]] Found find() const;

@@ -296,13 +296,13 @@ int ShufflePlan::source_lane(Shuffle const& shuffle, int lane) const {
   return from;
 }
 
-bool ShufflePlan::stays(Shuffle const& shuffle) const {
+bool ShufflePlan::reads_own_lane(Shuffle const& shuffle) const {
   return shuffle.lane == 0 && lane_bits == std::array<int, 5>{1, 2, 4, 8, 16};
 }
 
 int ShufflePlan::instructions() const {
-  return static_cast<int>(
-      std::count_if(shuffles.begin(), shuffles.end(), [&](Shuffle const& shuffle) { return !stays(shuffle); }));
+  return static_cast<int>(std::count_if(shuffles.begin(), shuffles.end(),
+                                        [&](Shuffle const& shuffle) { return !reads_own_lane(shuffle); }));
 }
 
 Conversion conversion(Layout const& from, Layout const& to) {

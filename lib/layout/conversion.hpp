@@ -40,7 +40,7 @@ struct ShufflePlan {
 
   [[nodiscard]] int source_lane(Shuffle const& shuffle, int lane) const;
   /// True when every lane reads itself: it does not need an instruction.
-  [[nodiscard]] bool stays(Shuffle const& shuffle) const;
+  [[nodiscard]] bool reads_own_lane(Shuffle const& shuffle) const;
   /// Counts the shuffles that are instructions.
   [[nodiscard]] int instructions() const;
 };

@@ -30,22 +30,23 @@ Fragment operand_b(int element_bytes) {
 }
 
 /// False with a message unless the tile has two axes that these atoms divide.
-bool divides(std::string_view what, Extents const& shape, std::int64_t rows, std::int64_t columns, std::string& error) {
+bool divides(std::string_view subject, Extents const& shape, std::int64_t rows, std::int64_t columns,
+             std::string& error) {
   if (shape.size() != 2) {
-    error = std::string(what) + ": a tile of two axes is needed, found " + std::to_string(shape.size());
+    error = std::string(subject) + ": a tile of two axes is needed, found " + std::to_string(shape.size());
     return false;
   }
   if (shape[0] < 1 || shape[1] < 1 || shape[0] % rows != 0 || shape[1] % columns != 0) {
-    error = std::string(what) + ": " + shape_text(shape) + " is not a multiple of " + std::to_string(rows) + "x" +
+    error = std::string(subject) + ": " + shape_text(shape) + " is not a multiple of " + std::to_string(rows) + "x" +
             std::to_string(columns);
     return false;
   }
   return true;
 }
 
-bool known_element(std::string_view what, int element_bytes, int max_bytes, std::string& error) {
+bool known_element(std::string_view subject, int element_bytes, int max_bytes, std::string& error) {
   if (element_bytes == 1 || element_bytes == 2 || element_bytes == 4 || element_bytes == max_bytes) return true;
-  error = std::string(what) + ": elements of 1, 2" + std::string(max_bytes == 8 ? ", 4 or 8" : " or 4") +
+  error = std::string(subject) + ": elements of 1, 2" + std::string(max_bytes == 8 ? ", 4 or 8" : " or 4") +
           " bytes are needed, found " + std::to_string(element_bytes);
   return false;
 }
@@ -66,15 +67,15 @@ Layout const* by_rows(Fragment fragment, Extents const& shape, std::int64_t row_
   return Layout::get({reg, lane, warp}, 2);
 }
 
-bool known_warps(std::string_view what, int warps, std::string& error) {
+bool known_warps(std::string_view subject, int warps, std::string& error) {
   if (warps >= 4 && warps % 4 == 0) return true;
-  error = std::string(what) + ": whole warpgroups of 4 warps are needed, found " + std::to_string(warps) + " warps";
+  error = std::string(subject) + ": whole warpgroups of 4 warps are needed, found " + std::to_string(warps) + " warps";
   return false;
 }
 
-bool known_grid(std::string_view what, WarpGrid grid, std::string& error) {
+bool known_grid(std::string_view subject, WarpGrid grid, std::string& error) {
   if (grid.rows >= 1 && grid.columns >= 1 && grid.rows <= 64 && grid.columns <= 64) return true;
-  error = std::string(what) + ": a grid of 1 to 64 warps along rows and columns is needed, found " +
+  error = std::string(subject) + ": a grid of 1 to 64 warps along rows and columns is needed, found " +
           std::to_string(grid.rows) + "x" + std::to_string(grid.columns);
   return false;
 }

@@ -104,8 +104,8 @@ std::string Layout::make_text(std::vector<LayoutInput> const& inputs, std::vecto
 
 Layout const* Layout::parse(std::string_view text, std::string& error) {
   Scanner scan(text);
-  auto const fail = [&](std::string_view what) -> Layout const* {
-    error = "layout: " + std::string(what) + scan.place();
+  auto const fail = [&](std::string_view reason) -> Layout const* {
+    error = "layout: " + std::string(reason) + scan.place();
     return nullptr;
   };
   if (!scan.accept('[')) return fail("expected '['");

@@ -14,9 +14,9 @@ namespace {
 /// Limits the blocks of one host phase, so that the pool can count in 64 bits.
 constexpr std::int64_t max_blocks = std::int64_t{1} << 62;
 
-std::int64_t step_value(std::span<std::int64_t const> values, std::int32_t step, char const* what) {
+std::int64_t step_value(std::span<std::int64_t const> values, std::int32_t step, char const* subject) {
   if (step < 0 || static_cast<std::size_t>(step) >= values.size())
-    throw InternalError(fmt::format("launch program: {} names step {}", what, step));
+    throw InternalError(fmt::format("launch program: {} names step {}", subject, step));
   return values[static_cast<std::size_t>(step)];
 }
 

@@ -18,13 +18,13 @@ struct TimerState : runtime::Counted {
   Clock::time_point points[2];
   bool marked[2] = {};
 
-  void mark(int which) {
-    marked[which] = true;
-    if (which == 0) marked[1] = false;
+  void mark(int end) {
+    marked[end] = true;
+    if (end == 0) marked[1] = false;
     if (order.where().is_cuda()) {
-      runtime::cuda::record_event(order.where().number(), events[which], order.handle());
+      runtime::cuda::record_event(order.where().number(), events[end], order.handle());
     } else {
-      points[which] = Clock::now();
+      points[end] = Clock::now();
     }
   }
 };

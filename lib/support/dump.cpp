@@ -36,10 +36,10 @@ Dump::Dump(Options const& options, std::string_view kernel)
       kernel_(kernel),
       selected_(!options.dump.empty() && (options.dump_kernel.empty() || options.dump_kernel == kernel)) {}
 
-bool Dump::wants(DumpItem::What what, std::string_view pass) const {
+bool Dump::wants(DumpItem::Kind kind, std::string_view pass) const {
   if (!selected_) return false;
   for (DumpItem const& item : options_.dump) {
-    if (item.what != what) continue;
+    if (item.kind != kind) continue;
     if (pass.empty() || item.pass == pass || item.pass == "all") return true;
   }
   return false;

@@ -15,8 +15,8 @@ class Dump {
  public:
   Dump(Options const& options, std::string_view kernel);
 
-  /// True if `what` (for ir_before and ir_after: of that pass) was asked for.
-  [[nodiscard]] bool wants(DumpItem::What what, std::string_view pass = {}) const;
+  /// True if `kind` (for ir_before and ir_after: of that pass) was asked for.
+  [[nodiscard]] bool wants(DumpItem::Kind kind, std::string_view pass = {}) const;
 
   /// Writes the IR after (or before) pass number `number` of the pipeline to "<kernel>.<number>-<pass>.tir", or to
   /// standard error under a heading. On standard error an unchanged module is noted, not repeated.

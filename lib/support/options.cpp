@@ -79,22 +79,22 @@ int integer(std::string_view name, std::string_view whole, std::string_view digi
 }
 
 void add_dump_item(std::vector<DumpItem>& items, std::string_view item, std::string_view whole) {
-  using What = DumpItem::What;
-  auto const with_pass = [&](std::string_view prefix, What what) {
+  using Kind = DumpItem::Kind;
+  auto const with_pass = [&](std::string_view prefix, Kind kind) {
     if (!item.starts_with(prefix) || item.size() == prefix.size()) return false;
-    items.push_back({what, std::string(item.substr(prefix.size()))});
+    items.push_back({kind, std::string(item.substr(prefix.size()))});
     return true;
   };
-  static constexpr std::pair<std::string_view, What> plain[] = {{"ir", What::ir},         {"llvm", What::llvm},
-                                                                {"asm", What::assembly},  {"ptx", What::ptx},
-                                                                {"launch", What::launch}, {"key", What::key}};
-  for (auto const& [spelling, what] : plain)
-    if (item == spelling) return items.push_back({what, {}});
+  static constexpr std::pair<std::string_view, Kind> plain[] = {{"ir", Kind::ir},         {"llvm", Kind::llvm},
+                                                                {"asm", Kind::assembly},  {"ptx", Kind::ptx},
+                                                                {"launch", Kind::launch}, {"key", Kind::key}};
+  for (auto const& [spelling, kind] : plain)
+    if (item == spelling) return items.push_back({kind, {}});
   if (item == "all") {
-    for (auto const& [spelling, what] : plain) items.push_back({what, {}});
-    return items.push_back({What::ir_after, "all"});
+    for (auto const& [spelling, kind] : plain) items.push_back({kind, {}});
+    return items.push_back({Kind::ir_after, "all"});
   }
-  if (!with_pass("ir-before=", What::ir_before) && !with_pass("ir-after=", What::ir_after))
+  if (!with_pass("ir-before=", Kind::ir_before) && !with_pass("ir-after=", Kind::ir_after))
     refuse("TEGULA_DUMP", whole);
 }
 

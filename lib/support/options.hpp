@@ -24,8 +24,8 @@ std::string environment_help();
 
 /// Holds one item of TEGULA_DUMP.
 struct DumpItem {
-  enum class What : std::uint8_t { ir, ir_before, ir_after, llvm, assembly, ptx, launch, key };
-  What what = What::ir;
+  enum class Kind : std::uint8_t { ir, ir_before, ir_after, llvm, assembly, ptx, launch, key };
+  Kind kind = Kind::ir;
   std::string pass;  ///< of ir_before and ir_after; "all" is every pass
   friend bool operator==(DumpItem const&, DumpItem const&) = default;
 };

@@ -51,9 +51,9 @@ void Recorder::grid(char const* word, Id const* extents, int rank, Handle* indic
   }
 }
 
-void Recorder::refuse_grid_axis(int which, int rank) {
+void Recorder::refuse_grid_axis(int axis, int rank) {
   impl_->fail(fmt::format("the grid stated{} has {} {}, but axis {} of it is used",
-                          at(impl_->grid.value_or(location())), rank, rank == 1 ? "axis" : "axes", which),
+                          at(impl_->grid.value_or(location())), rank, rank == 1 ? "axis" : "axes", axis),
               impl_->grid.value_or(location()));
 }
 
@@ -234,7 +234,7 @@ ir::Function& Recorder::Impl::emit(std::string const& unique_name) {
   return function;
 }
 
-Id Recorder::call(Recorder& of, FunctionInline how, Handle const* arguments, int count, Ids results) {
+Id Recorder::call(Recorder& of, FunctionInline inlining, Handle const* arguments, int count, Ids results) {
   Impl& inside = *of.impl_;
   inside.check_whole();
   inside.draft.regions[0].yields.assign(results.first, results.first + results.count);
@@ -245,7 +245,7 @@ Id Recorder::call(Recorder& of, FunctionInline how, Handle const* arguments, int
   int number = 0;
   while (module.find(numbered(number)) != nullptr) ++number;
   ir::Function* function = &inside.emit(numbered(number));
-  function->inlining = static_cast<ir::Inline>(how);
+  function->inlining = static_cast<ir::Inline>(inlining);
   for (int i = 0; i < number; ++i)
     if (ir::Function* const earlier = module.find(numbered(i));
         earlier != nullptr && ir::equal_but_name(*earlier, *function)) {

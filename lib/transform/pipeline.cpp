@@ -39,7 +39,7 @@ class Run {
         cache_(module) {}
 
   void all() {
-    if (dump_.wants(DumpItem::What::ir)) dump_.write("tir", ir::print(module_, {true}));
+    if (dump_.wants(DumpItem::Kind::ir)) dump_.write("tir", ir::print(module_, {true}));
     for (std::size_t i = 0; i < pipeline_.size(); ++i) {
       one(i);
       if (savings_.missing > 0) i = go_back();
@@ -51,7 +51,7 @@ class Run {
   void one(std::size_t at) {
     PassInfo const& pass = *pipeline_[at];
     int const number = static_cast<int>(at) + 1;
-    if (dump_.wants(DumpItem::What::ir_before, pass.name))
+    if (dump_.wants(DumpItem::Kind::ir_before, pass.name))
       dump_.write_pass(number, pass.name, ir::print(module_, {true}), true, true);
     std::string const missing = missing_need(pass);
     if (!missing.empty()) throw UserError(fmt::format("pipeline: {} needs {}", pass.name, missing));
@@ -72,7 +72,7 @@ class Run {
     }
     if (std::exchange(savings_.more, false)) saving_.emplace(at, std::move(before));
     times_.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
-    if (dump_.wants(DumpItem::What::ir_after, pass.name))
+    if (dump_.wants(DumpItem::Kind::ir_after, pass.name))
       dump_.write_pass(number, pass.name, ir::print(module_, {true}), changed);
     if (auto const text = dump_.replacement(number, pass.name))
       replace(*text, support::dump_file_name(kernel_name(module_), number, pass.name));

@@ -67,9 +67,9 @@ double best_seconds(tegula::stream const& order, Go const& go, int repeats = 10)
 }
 
 /// Prints "name  what on device: time, rate, error, ok"; returns the exit status.
-inline int report(char const* name, std::string const& what, tegula::device where, double seconds, double rate,
+inline int report(char const* name, std::string const& size, tegula::device where, double seconds, double rate,
                   char const* unit, Comparison const& results) {
-  std::printf("%s  %s on %s: %.3f ms, %.1f %s, error %.1e (at most %.1e), %s\n", name, what.c_str(),
+  std::printf("%s  %s on %s: %.3f ms, %.1f %s, error %.1e (at most %.1e), %s\n", name, size.c_str(),
               where.str().c_str(), seconds * 1e3, rate, unit, results.error(), results.bound(),
               results.right() ? "ok" : ("WRONG: " + results.str()).c_str());
   return results.right() ? 0 : 1;

@@ -124,32 +124,32 @@ class AsyncMachine : public BlockMachine {
   }
 
   bool mbarrier(Instruction const& at, std::vector<int> const& active) {
-    std::string const& what = at.words[1];
-    bool const expects = at.words[2] == "expect_tx" || what == "expect_tx";
+    std::string const& operation = at.words[1];
+    bool const expects = at.words[2] == "expect_tx" || operation == "expect_tx";
     for (int t : active) {
-      if (what == "try_wait" || what == "test_wait") {
+      if (operation == "try_wait" || operation == "test_wait") {
         Mbarrier& barrier = live(address(t, at.operands[1]), at);
         bool const passed = (barrier.phase & 1) != static_cast<std::int64_t>(value(t, at.operands[2]));
         write_register(t, at.operands[0], passed ? 1 : 0);
         Thread& thread = threads_[static_cast<std::size_t>(t)];
-        if (passed || what == "test_wait") continue;
+        if (passed || operation == "test_wait") continue;
         --thread.pc;
         thread.blocked = at_mbarrier;
         continue;
       }
-      Operand const& place = at.operands[what == "arrive" || what == "arrive_drop" ? 1 : 0];
-      if (what == "init") {
+      Operand const& place = at.operands[operation == "arrive" || operation == "arrive_drop" ? 1 : 0];
+      if (operation == "init") {
         auto const count = static_cast<std::int64_t>(value(t, at.operands[1]));
         mbarriers_[address(t, place)] = {0, count, count, 0};
         continue;
       }
-      if (what == "inval") {
+      if (operation == "inval") {
         mbarriers_.erase(address(t, place));
         continue;
       }
       Mbarrier& barrier = live(address(t, place), at);
       if (expects) barrier.bytes += static_cast<std::int64_t>(value(t, at.operands.back()));
-      if (what != "arrive") continue;
+      if (operation != "arrive") continue;
       bool const counts = !expects && at.operands.size() == 3;
       barrier.pending -= counts ? static_cast<std::int64_t>(value(t, at.operands[2])) : 1;
       if (barrier.pending < 0) fail("more arrivals than the mbarrier expects", &at);

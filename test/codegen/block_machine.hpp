@@ -62,8 +62,8 @@ class BlockMachine : public PtxMachine {
     for (int warp : warps_of(at, active)) {
       std::uint64_t lanes = 0;
       for (int l = 0; l < 32; ++l) lanes |= static_cast<std::uint64_t>(get(warp + l, at.operands[1]) != 0) << l;
-      std::string const& how = at.words[2];
-      std::uint64_t const result = how == "any" ? lanes != 0 : how == "all" ? lanes == 0xffffffff : lanes;
+      std::string const& mode = at.words[2];
+      std::uint64_t const result = mode == "any" ? lanes != 0 : mode == "all" ? lanes == 0xffffffff : lanes;
       for (int l = 0; l < 32; ++l) set(warp + l, at.operands[0], result);
     }
     return true;

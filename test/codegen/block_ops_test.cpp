@@ -88,9 +88,9 @@ TEST_CASE("tensor maps are by-value parameters of the kernel and nothing else", 
   CompileOptions const options = cuda_options(text, module.kernel().parameter_count());
   std::string const ptx = compiler::compile(module, options).image;
   INFO(ptx);
-  auto const count = [](std::string const& in, std::string const& what) {
+  auto const count = [](std::string const& in, std::string const& part) {
     int found = 0;
-    for (std::size_t at = in.find(what); at != std::string::npos; at = in.find(what, at + 1)) ++found;
+    for (std::size_t at = in.find(part); at != std::string::npos; at = in.find(part, at + 1)) ++found;
     return found;
   };
   CHECK(count(ptx, ".param .align 64 .b8 ") == 3);

@@ -193,9 +193,9 @@ TEST_CASE("tensor copies of every rank take the map from the kernel's parameter"
       tma_prefetch(b, k.map, coordinates);
       tma_store(b, k.map, coordinates, k.shared);
       tma_store(b, k.map, coordinates, k.shared, cache_policy(b, CachePolicy::evict_last));
-      for (BulkReduce how : {BulkReduce::add, BulkReduce::min, BulkReduce::max, BulkReduce::inc, BulkReduce::dec,
-                             BulkReduce::bit_and, BulkReduce::bit_or, BulkReduce::bit_xor})
-        tma_reduce(b, how, k.map, coordinates, k.shared);
+      for (BulkReduce operation : {BulkReduce::add, BulkReduce::min, BulkReduce::max, BulkReduce::inc, BulkReduce::dec,
+                                   BulkReduce::bit_and, BulkReduce::bit_or, BulkReduce::bit_xor})
+        tma_reduce(b, operation, k.map, coordinates, k.shared);
     }
     bulk_commit(b);
     bulk_wait(b, 1, true);

@@ -48,12 +48,12 @@ std::string difference(std::vector<Descriptor> const& before, std::vector<Descri
   if (before.size() != after.size())
     return std::to_string(before.size()) + " descriptors before, " + std::to_string(after.size()) + " after";
   for (std::size_t i = 0; i < before.size(); ++i) {
-    std::string const which = "descriptor " + std::to_string(i) + ": another ";
-    if (before[i].parameter != after[i].parameter) return which + "parameter";
-    if (before[i].map.box != after[i].map.box) return which + "box";
-    if (before[i].map.swizzle != after[i].map.swizzle) return which + "swizzle";
-    if (!(before[i].attributes == after[i].attributes)) return which + "set of parameter attributes";
-    if (before[i].type != after[i].type) return which + "parameter type";
+    std::string const start = "descriptor " + std::to_string(i) + ": another ";
+    if (before[i].parameter != after[i].parameter) return start + "parameter";
+    if (before[i].map.box != after[i].map.box) return start + "box";
+    if (before[i].map.swizzle != after[i].map.swizzle) return start + "swizzle";
+    if (!(before[i].attributes == after[i].attributes)) return start + "set of parameter attributes";
+    if (before[i].type != after[i].type) return start + "parameter type";
   }
   return {};
 }

@@ -13,12 +13,12 @@ namespace {
 TargetArguments arguments_of(GemmData& data) {
   TargetArguments result;
   for (HostTensor* tensor : {&data.a, &data.b, &data.bias, &data.c}) {
-    TargetArgument made;
-    made.element = tensor->element();
-    made.extents = tensor->extents();
+    TargetArgument argument;
+    argument.element = tensor->element();
+    argument.extents = tensor->extents();
     auto const* const bytes_of = static_cast<std::byte const*>(tensor->data());
-    made.data.assign(bytes_of, bytes_of + tensor->count() * bytes(tensor->element()));
-    result.push_back(std::move(made));
+    argument.data.assign(bytes_of, bytes_of + tensor->count() * bytes(tensor->element()));
+    result.push_back(std::move(argument));
   }
   return result;
 }

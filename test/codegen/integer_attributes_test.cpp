@@ -99,8 +99,8 @@ void check(Sample const& sample, std::size_t number, std::size_t field, int entr
   CHECK(ir::equal(parsed.module, module));
   std::string const found = ir::verify(parsed.module).str();
   if (value < changed.range.min || value > changed.range.max) {
-    std::string const which = changed.kind == FieldKind::extents ? name + "[" + std::to_string(entry) + "]" : name;
-    CHECK_THAT(found, test::ContainsSubstring(std::string(op.info().mnemonic) + ": " + which + " is " +
+    std::string const subject = changed.kind == FieldKind::extents ? name + "[" + std::to_string(entry) + "]" : name;
+    CHECK_THAT(found, test::ContainsSubstring(std::string(op.info().mnemonic) + ": " + subject + " is " +
                                               std::to_string(value) + ", not " + std::to_string(changed.range.min) +
                                               " to " + std::to_string(changed.range.max)));
     return;
@@ -121,7 +121,7 @@ TEST_CASE("every integer attribute at any value is refused with its bounds or co
     auto const fields = ir::fields_of(kind, const_cast<void*>(info.defaults));
     if (std::none_of(fields.begin(), fields.end(), holds_integers)) continue;
     INFO(info.mnemonic);
-    constexpr int most_samples = 2;
+    constexpr int max_samples = 2;
     int used = 0;
     for (Sample const& sample : all) {
       ir::Module module = sample.module.clone();
@@ -140,7 +140,7 @@ TEST_CASE("every integer attribute at any value is refused with its bounds or co
                                          std::int64_t{1} << 62, max, range.min, range.max})
           for (int entry = 0; entry < 2; ++entry) check(sample, at, field, entry, value);
       }
-      if (++used == most_samples) break;
+      if (++used == max_samples) break;
     }
     CHECK(used > 0);
   }

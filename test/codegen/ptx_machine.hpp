@@ -333,12 +333,12 @@ class PtxMachine : protected PtxText {
   }
 
   template <class T>
-  static bool compared(std::string const& how, T a, T b) {
-    if (how == "eq") return a == b;
-    if (how == "ne") return a != b;
-    if (how == "lt" || how == "lo") return a < b;
-    if (how == "le" || how == "ls") return a <= b;
-    if (how == "gt" || how == "hi") return a > b;
+  static bool compared(std::string const& relation, T a, T b) {
+    if (relation == "eq") return a == b;
+    if (relation == "ne") return a != b;
+    if (relation == "lt" || relation == "lo") return a < b;
+    if (relation == "le" || relation == "ls") return a <= b;
+    if (relation == "gt" || relation == "hi") return a > b;
     return a >= b;
   }
 
@@ -354,20 +354,20 @@ class PtxMachine : protected PtxText {
     }
     if (op == "cvt") return convert(at, in[0], has);
     if (op == "setp") {
-      std::string how = at.words[1];
+      std::string relation = at.words[1];
       if (is_float(type)) {
         double const a = number(in[0], type), b = number(in[1], type);
         bool const nan = std::isnan(a) || std::isnan(b);
-        if (how == "nan") return nan;
-        if (how == "num") return !nan;
-        bool const unordered = how.size() == 3 && how[2] == 'u';
-        if (how == "neu") return a != b || nan;
-        if (unordered) return nan || compared(how.substr(0, 2), a, b);
-        return !nan && compared(how, a, b);
+        if (relation == "nan") return nan;
+        if (relation == "num") return !nan;
+        bool const unordered = relation.size() == 3 && relation[2] == 'u';
+        if (relation == "neu") return a != b || nan;
+        if (unordered) return nan || compared(relation.substr(0, 2), a, b);
+        return !nan && compared(relation, a, b);
       }
       int const bits = bits_of(type);
-      return type[0] == 's' ? compared(how, sign(in[0], bits), sign(in[1], bits))
-                            : compared(how, cut(in[0], bits), cut(in[1], bits));
+      return type[0] == 's' ? compared(relation, sign(in[0], bits), sign(in[1], bits))
+                            : compared(relation, cut(in[0], bits), cut(in[1], bits));
     }
     if (op == "selp") return in[2] != 0 ? in[0] : in[1];
     if (is_float(type)) return float_op(at, in, type);

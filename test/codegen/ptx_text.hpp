@@ -39,8 +39,8 @@ class PtxText {
     int predicate = -1;
     bool negated = false;
   };
-  [[noreturn]] void fail(std::string const& what, Instruction const* at = nullptr) const {
-    throw std::runtime_error("ptx: " + what + (at != nullptr ? " in: " + at->text : ""));
+  [[noreturn]] void fail(std::string const& reason, Instruction const* at = nullptr) const {
+    throw std::runtime_error("ptx: " + reason + (at != nullptr ? " in: " + at->text : ""));
   }
 
   // Text.
@@ -54,7 +54,7 @@ class PtxText {
     if (added) ++register_count_;
     return at->second;
   }
-  static bool starts_with(std::string const& text, char const* what) { return text.rfind(what, 0) == 0; }
+  static bool starts_with(std::string const& text, char const* prefix) { return text.rfind(prefix, 0) == 0; }
 
   Operand operand(std::string text) {
     text = trimmed(text);
@@ -152,7 +152,7 @@ class PtxText {
 
   void call(std::string line) {
     if (line.back() == ';') line.pop_back();
-    Call made;
+    Call call;
     std::vector<std::string> lists;
     std::string rest;
     for (std::size_t at = line.find_first_of(" \t"); at < line.size(); ++at) {
@@ -166,17 +166,17 @@ class PtxText {
       at = end;
     }
     for (std::string const& part : list_of(rest))
-      if (part != "<" && part != ">") made.callee = part;
+      if (part != "<" && part != ">") call.callee = part;
     bool const gives = trimmed(rest).front() == '<';
     for (std::size_t i = 0; i < lists.size(); ++i)
       for (std::string const& name : list_of(lists[i]))
-        (gives && i == 0 ? made.results : made.arguments).push_back(function_ + name);
+        (gives && i == 0 ? call.results : call.arguments).push_back(function_ + name);
     Instruction result;
     result.text = line;
     result.words = {"call"};
     result.operands.resize(1);
     result.operands[0].value = calls_.size();
-    calls_.push_back(std::move(made));
+    calls_.push_back(std::move(call));
     code_.push_back(std::move(result));
   }
 

@@ -22,10 +22,10 @@ namespace {
 using test::HostTensor;
 using test::RandomParameter;
 
-/// Well mixed bits of a place; `what` tells apart what is drawn there.
-std::uint64_t mixed(std::int64_t i, std::size_t place, std::uint64_t what) {
+/// Well mixed bits of a place; `salt` tells draws at one place apart.
+std::uint64_t mixed(std::int64_t i, std::size_t place, std::uint64_t salt) {
   std::uint64_t bits =
-      static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15u + place * 0xD1B54A32D192ED03u + what * 0x8CB92BA72F3D8DD7u;
+      static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15u + place * 0xD1B54A32D192ED03u + salt * 0x8CB92BA72F3D8DD7u;
   bits = (bits ^ (bits >> 29)) * 0xBF58476D1CE4E5B9u;
   return bits >> 20;
 }
@@ -138,8 +138,8 @@ class Judge {
     for (std::size_t i = 0; i < stop; ++i) {
       std::string_view const name = passes[i]->name;
       auto const pass = passes.subspan(i, 1);
-      auto const wrong = [&](std::string what) {
-        return Judgement{Judgement::Kind::wrong, std::string(name), std::move(what)};
+      auto const wrong = [&](std::string reason) {
+        return Judgement{Judgement::Kind::wrong, std::string(name), std::move(reason)};
       };
       try {
         transform::run_pipeline(module, pass, one_.options, environment);

@@ -115,7 +115,7 @@ CompileOptions random_options(std::mt19937_64& random) {
 PipelineCase random_case(std::uint64_t seed, std::optional<Trips> trips) {
   std::mt19937_64 random(seed + 1);
   CompileOptions const options = random_options(random);
-  auto const made = [&] {
+  auto const draw = [&] {
     switch (seed % 8) {
       case 7:
         return test::KernelGenerator(seed).exact();
@@ -125,7 +125,7 @@ PipelineCase random_case(std::uint64_t seed, std::optional<Trips> trips) {
         return TileKernelGenerator(seed, options.stages, trips).make();
     }
   };
-  test::RandomKernel kernel = made();
+  test::RandomKernel kernel = draw();
   bool const any = random() % 2 == 0;  // for kernels whose every op gives the same bits everywhere
   for (RandomParameter& parameter : kernel.parameters) {
     if (parameter.written || parameter.bound != 0) continue;

@@ -55,7 +55,7 @@ struct Judgement {
   };
   Kind kind = Kind::right;
   std::string pass;  ///< wrong: behind which pass it shows first, or which one failed
-  std::string what;
+  std::string reason;
   std::uint64_t runs = 0;  ///< of texts in warps, each with a schedule of its own
   [[nodiscard]] bool wrong() const { return kind == Kind::wrong; }
 };

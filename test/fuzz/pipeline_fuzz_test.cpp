@@ -62,7 +62,7 @@ TEST_CASE("fuzz: kernels of former faults are right after each pass", "[N2]") {
     JudgeOptions options;
     options.each_pass = true;
     Judgement const found = judge(read_case(test::read_file(file)), options);
-    INFO("behind " << found.pass << ": " << found.what);
+    INFO("behind " << found.pass << ": " << found.reason);
     CHECK(found.kind == Judgement::Kind::right);
   }
 }
@@ -86,7 +86,7 @@ TEST_CASE("fuzz: a pass that removes the expected bytes of a barrier is named, a
   Judgement const found = judge(one, options);
   CHECK(found.wrong());
   CHECK(found.pass == "specialize-warps");
-  CHECK_THAT(found.what, test::ContainsSubstring("deadlock"));
+  CHECK_THAT(found.reason, test::ContainsSubstring("deadlock"));
   PipelineCase const small = shrink(one, found, options);
   INFO(case_text(small));
   CHECK(judge(small, options).pass == "specialize-warps");
@@ -99,14 +99,14 @@ TEST_CASE("fuzz: a pass that loses an addition is named", "[N2]") {
   PipelineCase const one = kept_case("store_then_load");
   Judgement const found = judge(one, without_first<ir::AddOp>("canonicalize"));
   CHECK(found.pass == "canonicalize");
-  CHECK_THAT(found.what, test::ContainsSubstring("argument 0: element"));
+  CHECK_THAT(found.reason, test::ContainsSubstring("argument 0: element"));
 }
 
 TEST_CASE("fuzz: a pass that leaves out a barrier is named", "[N2]") {
   PipelineCase const one = kept_case("store_then_load");
   Judgement const found = judge(one, without_first<ir::BarrierOp>("insert-barriers"));
   CHECK(found.pass == "insert-barriers");
-  CHECK_THAT(found.what, test::ContainsSubstring("race"));
+  CHECK_THAT(found.reason, test::ContainsSubstring("race"));
 }
 
 TEST_CASE("fuzz: a pass that changes its own output is named", "[N2]") {
@@ -117,7 +117,7 @@ TEST_CASE("fuzz: a pass that changes its own output is named", "[N2]") {
   };
   Judgement const found = judge(kept_case("store_then_load"), options);
   CHECK(found.pass == "eliminate-dead-code");
-  CHECK_THAT(found.what, test::ContainsSubstring("run again"));
+  CHECK_THAT(found.reason, test::ContainsSubstring("run again"));
 }
 
 TEST_CASE("fuzz: random kernels have the properties that their generators promise", "[N2]") {
@@ -262,7 +262,7 @@ kernel @copies(%a: in tensor<?x?x?xf32>, %c: out tensor<?x?x?xf32>) {
 }
 )"),
                                       options);
-        INFO(found.what);
+        INFO(found.reason);
         CHECK(found.kind == Judgement::Kind::right);
         return found.runs;
       };

@@ -170,10 +170,10 @@ class Processes {
 
   /// Retires a worker whose pipe is closed; another one takes its place while there are jobs.
   void buried(std::size_t place) {
-    std::string const how = end(workers_[place], 0);
+    std::string const cause = end(workers_[place], 0);
     auto const job = workers_[place].job;
     workers_.erase(workers_.begin() + static_cast<std::ptrdiff_t>(place));
-    if (job) note({*job, End::died, how});
+    if (job) note({*job, End::died, cause});
     if (shared_->next < count_) begin();
   }
 

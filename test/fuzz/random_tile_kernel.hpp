@@ -199,28 +199,28 @@ class TileKernelGenerator : TileProducts {
     inside_function_ = true;
     constants();
     Scope inside;
-    Function made;
-    made.name = "f" + text(static_cast<std::int64_t>(functions_of_.size()));
+    Function result;
+    result.name = "f" + text(static_cast<std::int64_t>(functions_of_.size()));
     for (int i = 0; i < 1 + pick(2); ++i) {
       Extents const shape = chance(70) ? Extents{m_, n_} : chance(50) ? Extents{m_, 1} : Extents{k_, n_};
-      made.from.push_back(Type::tile(one_of<Element>({Element::f32, Element::f32, operand_, Element::i32}), shape));
+      result.from.push_back(Type::tile(one_of<Element>({Element::f32, Element::f32, operand_, Element::i32}), shape));
       std::string const name = "%x" + text(i);
-      signature += (i == 0 ? "" : ", ") + name + ": " + ir::to_string(made.from.back());
-      keep(inside, {{name, made.from.back()}, small, 0});
+      signature += (i == 0 ? "" : ", ") + name + ": " + ir::to_string(result.from.back());
+      keep(inside, {{name, result.from.back()}, small, 0});
     }
-    made.changes = chance(40);
-    if (made.changes) {
+    result.changes = chance(40);
+    if (result.changes) {
       signature += ", %t: inout " + ir::to_string(Type::tensor(Element::f32, 2)) + ", %row: i64";
       change(inside, "%t", "%row");
     }
-    made.reads = made.changes && chance(65);
-    made.changes_both = made.reads && chance(40);
-    if (made.reads) {
+    result.reads = result.changes && chance(65);
+    result.changes_both = result.reads && chance(40);
+    if (result.reads) {
       Type const type = Type::tile(Element::f32, {m_, n_});
       signature +=
-          ", %u: " + std::string(made.changes_both ? "inout " : "in ") + ir::to_string(Type::tensor(Element::f32, 2));
+          ", %u: " + std::string(result.changes_both ? "inout " : "in ") + ir::to_string(Type::tensor(Element::f32, 2));
       keep(inside, tile(define("load %u, %row, %zero", type), small));
-      if (made.changes_both) {
+      if (result.changes_both) {
         change(inside, "%u", "%row");
         keep(inside, tile(define("load %t, %row, %zero", type), small));
       }
@@ -230,23 +230,23 @@ class TileKernelGenerator : TileProducts {
     Tile const y = combined(last, partner(inside, last.type.shape()));
     line("return " + y.name);
     std::swap(body, body_);
-    made.to = y.type, made.bound = y.bound, made.error = y.error;
-    functions_ += "function @" + made.name + "(" + signature + ") -> (" + ir::to_string(y.type) + ")" +
+    result.to = y.type, result.bound = y.bound, result.error = y.error;
+    functions_ += "function @" + result.name + "(" + signature + ") -> (" + ir::to_string(y.type) + ")" +
                   one_of<std::string>({"", " noinline", " noinline", " inline"}) + " {\n" + body + "}\n";
-    functions_of_.push_back(made);
+    functions_of_.push_back(result);
     inside_function_ = false;
     function_work_ = work_;
   }
 
   std::string condition(Scope const& scope) {
-    std::string what = one_of<std::string>({"%b0", "%block", "%flag"});
+    std::string left = one_of<std::string>({"%b0", "%block", "%flag"});
     if (!scope.loops.empty() && chance(70)) {
-      what = scope.loops.back().number;
-      if (chance(40)) what = scalar("rem", what, index(2));
+      left = scope.loops.back().number;
+      if (chance(40)) left = scalar("rem", left, index(2));
     }
     std::string const limit = index(pick(3));
     std::string const predicate = one_of<std::string>({"eq", "ne", "lt", "ge"});
-    return define("compare " + what + ", " + limit + " {predicate = " + predicate + "}", Type::scalar(Element::boolean))
+    return define("compare " + left + ", " + limit + " {predicate = " + predicate + "}", Type::scalar(Element::boolean))
         .name;
   }
   /// Makes a loop with a step of 0 or less, which never begins.
@@ -291,7 +291,7 @@ class TileKernelGenerator : TileProducts {
   }
   /// Makes one side of a branch: values like the others, or just those.
   std::vector<Tile> side(Scope const& scope, std::vector<Tile> const& others, bool works) {
-    std::vector<Tile> made = works ? std::vector<Tile>() : others;
+    std::vector<Tile> result = works ? std::vector<Tile>() : others;
     if (works) {
       Scope inside = scope;
       statements(inside, 1 + pick(3));
@@ -299,13 +299,13 @@ class TileKernelGenerator : TileProducts {
       for (Tile const& other : others) {
         Tile value = partner(inside, other.type.shape());
         if (other.type.element() == Element::i32 && value.error != 0) value = number(1, other.type);
-        made.push_back(cast(value, other.type.element()));
+        result.push_back(cast(value, other.type.element()));
       }
     }
     std::string yields;
-    for (Tile const& value : made) yields += (yields.empty() ? " " : ", ") + value.name;
+    for (Tile const& value : result) yields += (yields.empty() ? " " : ", ") + value.name;
     line("yield" + yields);
-    return made;
+    return result;
   }
 
   struct Carried {

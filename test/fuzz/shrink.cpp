@@ -26,7 +26,7 @@ std::vector<Op*> ops_of(ir::Module const& module) {
   return result;
 }
 
-bool stays(Op const& op) { return op.info().has(ir::terminator) || op.is<ir::GridOp>(); }
+bool is_kept(Op const& op) { return op.info().has(ir::terminator) || op.is<ir::GridOp>(); }
 
 /// Replaces an op by the ops of a block of it, with these values for its arguments and for the op's results.
 void unfold(Op& op, ir::Block& block, std::vector<Value*> const& arguments) {
@@ -40,7 +40,7 @@ void unfold(Op& op, ir::Block& block, std::vector<Value*> const& arguments) {
 /// Removes an op in one of several ways; false: there is no such way.
 constexpr int ways = 4;
 bool without(Op& op, int way) {
-  if (stays(op)) return false;
+  if (is_kept(op)) return false;
   if (op.is<ir::IfOp>()) {
     if (way > 1) return false;
     unfold(op, op.block(way), {});
@@ -90,15 +90,15 @@ bool without_carried(Op& op, int place) {
 }
 
 /// Gives the kind of an error: the text up to the first name or number.
-std::string_view kind_of(std::string_view what) {
-  if (what.starts_with("schedule ")) what.remove_prefix(std::min(what.find(": ") + 2, what.size()));
-  return what.substr(0, what.find_first_of("%0123456789"));
+std::string_view kind_of(std::string_view reason) {
+  if (reason.starts_with("schedule ")) reason.remove_prefix(std::min(reason.find(": ") + 2, reason.size()));
+  return reason.substr(0, reason.find_first_of("%0123456789"));
 }
 
 class Shrink {
  public:
   Shrink(PipelineCase const& one, Judgement const& found, JudgeOptions const& options)
-      : best_(one.clone()), pass_(found.pass), kind_(kind_of(found.what)), options_(options) {
+      : best_(one.clone()), pass_(found.pass), kind_(kind_of(found.reason)), options_(options) {
     options_.until = pass_;
     options_.each_pass = false;
     // Some schedules show what the first few do not.
@@ -120,7 +120,7 @@ class Shrink {
   bool wrong(PipelineCase const& candidate) {
     --left_;
     Judgement const found = judge_once(candidate);
-    return found.wrong() && found.pass == pass_ && kind_of(found.what) == kind_;
+    return found.wrong() && found.pass == pass_ && kind_of(found.reason) == kind_;
   }
   [[nodiscard]] Judgement judge_once(PipelineCase const& candidate) const {
     try {

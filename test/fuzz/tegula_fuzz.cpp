@@ -53,9 +53,9 @@ struct Arguments {
 };
 
 /// Counts refusals by their text, without the parts that differ from kernel to kernel.
-std::string reason_of(std::string const& what) {
+std::string reason_of(std::string const& reason) {
   std::string text;
-  for (char const c : what.substr(0, what.find('('))) {
+  for (char const c : reason.substr(0, reason.find('('))) {
     if (c >= '0' && c <= '9') {
       if (text.empty() || text.back() != '#') text += '#';
     } else {
@@ -79,17 +79,17 @@ struct Record {
     return fmt::format("seed-{}{}", seed, trips < 0 ? "" : fmt::format("-trips-{}", trips));
   }
   /// Gives a key that is equal for judgements that are likely to be one fault.
-  [[nodiscard]] std::string kind() const { return found.pass + ": " + reason_of(found.what.substr(0, 60)); }
+  [[nodiscard]] std::string kind() const { return found.pass + ": " + reason_of(found.reason.substr(0, 60)); }
 };
 
 constexpr char between = '\x1f', behind = '\x1e';
 
 std::string to_text(Record const& record) {
-  std::string what = record.found.what.substr(0, 2000);
-  for (char& c : what)
+  std::string reason = record.found.reason.substr(0, 2000);
+  for (char& c : reason)
     if (c == between || c == behind) c = ' ';
   return fmt::format("{}{}{}{}{}{}{}{}{}{}", record.trips, between, record.seconds, between,
-                     static_cast<int>(record.found.kind), between, record.found.pass, between, what, behind);
+                     static_cast<int>(record.found.kind), between, record.found.pass, between, reason, behind);
 }
 
 std::vector<Record> read_records(std::uint64_t seed, std::string_view text) {
@@ -107,7 +107,7 @@ std::vector<Record> read_records(std::uint64_t seed, std::string_view text) {
     record.seconds = std::strtod(field(between).c_str(), nullptr);
     record.found.kind = static_cast<Judgement::Kind>(std::atoi(field(between).c_str()));
     record.found.pass = field(between);
-    record.found.what = field(behind);
+    record.found.reason = field(behind);
     result.push_back(std::move(record));
   }
   return result;
@@ -134,7 +134,7 @@ class Run {
     for (auto const& [reason, times] : refusals_) fmt::print("  {} refused: {}\n", times, reason);
     for (Record const& one : wrong_)
       fmt::print("  wrong: {} behind {}: {}\n", one.name(), one.found.pass,
-                 one.found.what.substr(0, one.found.what.find('\n')));
+                 one.found.reason.substr(0, one.found.reason.find('\n')));
     if (wrong_.empty() && right_ < refused_)
       throw InternalError("more kernels are refused than run: the generator has lost its aim");
     return wrong_.empty() ? 0 : 1;
@@ -187,13 +187,13 @@ class Run {
         break;
       case Judgement::Kind::refused:
         ++refused_;
-        ++refusals_[record.found.pass + ": " + reason_of(record.found.what)];
+        ++refusals_[record.found.pass + ": " + reason_of(record.found.reason)];
         break;
       case Judgement::Kind::invalid:
       case Judgement::Kind::wrong:
         wrong_.push_back(record);
         if (record.found.kind == Judgement::Kind::invalid) wrong_.back().found.pass = "the generator";
-        fmt::print("{}: wrong behind {}: {}\n", record.name(), wrong_.back().found.pass, record.found.what);
+        fmt::print("{}: wrong behind {}: {}\n", record.name(), wrong_.back().found.pass, record.found.reason);
         std::fflush(stdout);
     }
   }
@@ -225,7 +225,7 @@ class Run {
           Record const& one = *cases[job];
           PipelineCase const small = shrink(case_of(one), one.found, options_of(one));
           Judgement const again = judge(small, options_of(one));
-          return fmt::format("{}, shrunk: wrong behind {}: {}\n{}", one.name(), again.pass, again.what,
+          return fmt::format("{}, shrunk: wrong behind {}: {}\n{}", one.name(), again.pass, again.reason,
                              case_text(small));
         },
         [&](JobResult const& result) {
@@ -259,13 +259,13 @@ int replay(Arguments const& arguments, JudgeOptions options) {
   PipelineCase const one = read_case(text);
   Judgement const found = judge(one, options);
   if (!found.wrong()) {
-    std::cout << (found.kind == Judgement::Kind::right ? "right" : found.what) << "\n";
+    std::cout << (found.kind == Judgement::Kind::right ? "right" : found.reason) << "\n";
     return found.kind == Judgement::Kind::right ? 0 : 2;
   }
-  std::cout << "wrong behind " << found.pass << ": " << found.what << "\n" << std::flush;
+  std::cout << "wrong behind " << found.pass << ": " << found.reason << "\n" << std::flush;
   PipelineCase const small = arguments.no_shrinking ? one.clone() : shrink(one, found, options);
   Judgement const again = judge(small, options);
-  std::cout << "shrunk: wrong behind " << again.pass << ": " << again.what << "\n" << case_text(small) << std::flush;
+  std::cout << "shrunk: wrong behind " << again.pass << ": " << again.reason << "\n" << case_text(small) << std::flush;
   return 1;
 }
 

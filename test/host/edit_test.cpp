@@ -62,7 +62,7 @@ TEST_CASE("a changed constant of a dump gives the new value, with warm caches", 
   fs::path const folder = fs::path(fresh.folder()).parent_path() / "edit";
 
   support::Options dumping = plain;
-  dumping.dump = {{support::DumpItem::What::ir_after, "all"}};
+  dumping.dump = {{support::DumpItem::Kind::ir_after, "all"}};
   dumping.dump_dir = folder.string();
   CHECK(launched_anew(dumping) == 107);
 
@@ -93,7 +93,7 @@ TEST_CASE("an edited dump does not reach the caches of launches without it", "[D
   support::Options const plain = support::options();
   support::Options dumping = plain;
   fs::path const folder = fs::path(fresh.folder()).parent_path() / "edit";
-  dumping.dump = {{support::DumpItem::What::ir_after, "canonicalize"}};
+  dumping.dump = {{support::DumpItem::Kind::ir_after, "canonicalize"}};
   dumping.dump_dir = folder.string();
   CHECK(launched_anew(dumping) == 107);
   for (auto const& entry : fs::directory_iterator(folder))

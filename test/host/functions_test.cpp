@@ -23,7 +23,7 @@ constexpr auto long_body = [](auto x) {
   tile c = (a + b) * (a - b) + exp(-b) / (1 + a);
   return c * c + exp(c * 0) + log(abs(c) + 1);
 };
-constexpr auto stays = function("soft", soft_body, noinline);
+constexpr auto kept = function("soft", soft_body, noinline);
 constexpr auto traced = function("soft", soft_body, inlined);
 constexpr auto unsaid = function("soft", soft_body);
 constexpr auto long_stays = function("wide", long_body, noinline);
@@ -88,7 +88,7 @@ std::size_t code_bytes(K const& kernel, CompileOptions const& options) {
 }  // namespace
 
 TEST_CASE("functions: noinline keeps one function and a call for each use through all passes", "[F5]") {
-  auto const k = chain<7>(stays);
+  auto const k = chain<7>(kept);
   CHECK(traced_counts(k).functions == 1);
   CHECK(traced_counts(k).calls == 7);
   CHECK(lowered_counts(k).functions == 1);
@@ -98,9 +98,9 @@ TEST_CASE("functions: noinline keeps one function and a call for each use throug
 }
 
 TEST_CASE("functions: results equal those of the inlined build, bit for bit", "[F5]") {
-  CHECK(run(chain<3>(stays)) == run(chain<3>(traced)));
+  CHECK(run(chain<3>(kept)) == run(chain<3>(traced)));
   CHECK(run(chain<1>(long_stays)) == run(chain<1>(long_traced)));
-  std::vector<float> const y = run(chain<1>(stays));
+  std::vector<float> const y = run(chain<1>(kept));
   CHECK(std::abs(y[20] - (20.f / 40 - 1) / (1 + std::exp(1 - 20.f / 40))) < 1e-6f);
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("functions: a noinline border stops the sharing of expressions", "[F8]
 
 TEST_CASE("functions: each spelling of inlining", "[F37]") {
   // no: a function whatever its size. yes: never one. Unset: the inliner takes small bodies and single calls in.
-  CHECK(lowered_counts(chain<10>(stays)).calls == 10);
+  CHECK(lowered_counts(chain<10>(kept)).calls == 10);
   CHECK(lowered_counts(chain<1>(long_stays)).calls == 1);
   CHECK(traced_counts(chain<10>(long_traced)).functions == 0);
   CHECK(traced_counts(chain<10>(long_unsaid)).calls == 10);
@@ -255,12 +255,12 @@ TEST_CASE("functions: one written tensor given twice is one tensor, through two 
   launch(host_stream(), twice, x, o);
   CHECK(o == before);
   CHECK(x == after);
-  for (char const* how : {"tiles", "seed:1", "latest"}) {
+  for (char const* executor : {"tiles", "seed:1", "latest"}) {
     x = before;
     o.assign(128, 0);
-    bool const tiles = std::string(how) == "tiles";
-    simulation const result = tiles ? simulate(twice, x, o) : simulate(twice, x, o, schedule::replay(how));
-    INFO(how << ": " << result.report);
+    bool const tiles = std::string(executor) == "tiles";
+    simulation const result = tiles ? simulate(twice, x, o) : simulate(twice, x, o, schedule::replay(executor));
+    INFO(executor << ": " << result.report);
     CHECK(result.clean);
     CHECK(o == before);
     CHECK(x == after);

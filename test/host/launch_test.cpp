@@ -416,9 +416,9 @@ TEST_CASE("equal kernels in two places share code and keep their own source line
     });
   };
   std::vector<float> x(10), y(20);
-  auto const line = [&](auto const& made) {
+  auto const line = [&](auto const& twin) {
     try {
-      launch(here, made(2), x, y);
+      launch(here, twin(2), x, y);
     } catch (UserError const& error) {
       return error.where().line();
     }

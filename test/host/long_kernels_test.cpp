@@ -96,11 +96,11 @@ void check(K const& kernel, Rest... rest) {
   FreshCaches const fresh(support::CacheMode::off);
   std::vector<float> x(200), host(130, -1), tiles(130, -1), warps(130, -1);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
-  auto const in_time = [&](char const* what, auto const& work) {
+  auto const in_time = [&](char const* task, auto const& work) {
     std::clock_t const start = std::clock();
     on_stack_of(small_stack, work);
     double const seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-    INFO(what << ": " << seconds << " s");
+    INFO(task << ": " << seconds << " s");
     if (!test::sanitized) CHECK(seconds < 5);
   };
   in_time("host", [&] { launch(host_stream(), kernel, x, host, rest...); });

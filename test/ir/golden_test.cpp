@@ -22,7 +22,7 @@ using namespace tegula;
 namespace {
 
 struct Run {
-  transform::Replay what;
+  transform::Replay replay;
   bool must_fail = false;
 };
 
@@ -43,7 +43,7 @@ Run read_run(std::string const& text) {
   }
   REQUIRE_FALSE(line.empty());
   std::size_t const pipeline = line.rfind(' ') + 1;  // options, if any, stand before it
-  run.what =
+  run.replay =
       transform::read_replay("// replay: " + line.substr(0, pipeline) + "pipeline=" + line.substr(pipeline) + "\n");
   return run;
 }
@@ -61,7 +61,7 @@ void check_file(std::string const& path) {
 
   std::string output;
   try {
-    transform::run_pipeline(parsed.module, run.what.pipeline, run.what.options);
+    transform::run_pipeline(parsed.module, run.replay.pipeline, run.replay.options);
     output = ir::print(parsed.module);
     CHECK_FALSE(run.must_fail);
   } catch (Error const& error) {
@@ -75,9 +75,9 @@ void check_file(std::string const& path) {
   if (run.must_fail) return;
 
   support::Diagnostics unused;
-  auto const again = transform::parse_pipeline(run.what.pipeline, unused);
+  auto const again = transform::parse_pipeline(run.replay.pipeline, unused);
   if (transform::why_not_in_this_order(again, parsed.module).empty()) {  // a second run changes nothing
-    transform::run_pipeline(parsed.module, run.what.pipeline, run.what.options);
+    transform::run_pipeline(parsed.module, run.replay.pipeline, run.replay.options);
     CHECK(ir::print(parsed.module) == output);
   }
 }

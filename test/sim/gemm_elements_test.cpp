@@ -96,8 +96,8 @@ TEST_CASE("8-bit integers use wgmma in the numbers of columns that it supports",
 
 TEST_CASE("a product of f32 uses tf32 only on request", "[sim][F27]") {
   std::string text = gemm_text({64, 32, 16, 2, true, {Element::f32, Element::f32, Element::f32}});
-  std::string const wish = " {precision = tf32}";
-  text.replace(text.find(wish), wish.size(), "");
+  std::string const precision = " {precision = tf32}";
+  text.replace(text.find(precision), precision.size(), "");
   ir::Module const module = compiler::lower(module_of(text), gemm_options());
   CHECK(count(module, ir::OpKind::WgmmaOp) + count(module, ir::OpKind::MmaOp) == 0);
   CHECK(count(module, ir::OpKind::FmaOp) > 0);

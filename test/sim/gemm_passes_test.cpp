@@ -19,9 +19,9 @@ constexpr char up_to_rings[] =
 /// Runs under schedules, on as many CTAs as the grid has and on one that takes all tiles, and compares with float64.
 void check_run(ir::Module const& module, std::int64_t m, std::int64_t n, std::int64_t k, bool trans_b = false,
                std::uint64_t seeds = 2) {
-  bool const stays = count(module, ir::OpKind::MultiprocessorsOp) != 0;
+  bool const is_kept = count(module, ir::OpKind::MultiprocessorsOp) != 0;
   for (bool const one : {false, true}) {
-    if (one && !stays) continue;
+    if (one && !is_kept) continue;
     GemmData data(m, n, k, trans_b);
     block::Options options;
     if (one) options.grid = sim::Grid{1, 1, 1};

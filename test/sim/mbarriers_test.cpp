@@ -109,12 +109,11 @@ void each_op(ir::Module const& module, std::function<void(ir::Op const&)> const&
 }
 
 ir::Op const* buffer_of(ir::Value const& value) {
-  ir::Op const* made = value.defining_op();
-  while (made != nullptr && (made->is<ir::ViewOp>() || made->is<ir::TransViewOp>()))
-    made = made->operand(0)->defining_op();
-  REQUIRE(made != nullptr);
-  REQUIRE(made->is<ir::SharedAllocOp>());
-  return made;
+  ir::Op const* op = value.defining_op();
+  while (op != nullptr && (op->is<ir::ViewOp>() || op->is<ir::TransViewOp>())) op = op->operand(0)->defining_op();
+  REQUIRE(op != nullptr);
+  REQUIRE(op->is<ir::SharedAllocOp>());
+  return op;
 }
 
 std::int64_t offset_of(ir::Op const& alloc) { return alloc.as<ir::SharedAllocOp>().offset; }

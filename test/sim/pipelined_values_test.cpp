@@ -24,7 +24,7 @@ std::string with(std::string text, std::string const& name, std::int64_t value) 
 void check(fuzz::PipelineCase const& one) {
   fuzz::Judgement const found = fuzz::judge(one);
   INFO(fuzz::case_text(one));
-  INFO(found.pass << ": " << found.what);
+  INFO(found.pass << ": " << found.reason);
   CHECK(found.kind == fuzz::Judgement::Kind::right);
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("a product whose operand is converted after its load gives the same bi
 
 TEST_CASE("a sum of sums does not need a conversion between them, in any layout", "[sim][F21]") {
   struct From {
-    std::string made;  ///< %x, of the shape in the middle
+    std::string value;  ///< %x, of the shape in the middle
     std::string shape;
   };
   std::vector<From> const all = {
@@ -170,7 +170,7 @@ TEST_CASE("a sum of sums does not need a conversion between them, in any layout"
           "kernel @k(%A: in tensor<?x?xf32> {unit_inner, aligned_16}, %B: in tensor<?x?xbf16> {unit_inner, aligned_16},"
           " %C: out tensor<?x?xf32> {unit_inner, aligned_16}) {\n"
           "  %zero = constant {value = 0 : i64} : i64\n  %one = constant {value = 1 : i64} : i64\n  grid %one\n" +
-          from.made + "  %r = reduce %x {axis = 1} : tile<" + rows +
+          from.value + "  %r = reduce %x {axis = 1} : tile<" + rows +
           "x1xf32>\n  %s = reduce %r : tile<1x1xf32>\n  store %C, %s, %zero, %zero\n  return\n}\n";
       for (std::size_t at = 0; (at = text.find("$shape")) != std::string::npos;) text.replace(at, 6, from.shape);
       auto const one = fuzz::read_case(text);

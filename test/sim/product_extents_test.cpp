@@ -142,16 +142,17 @@ void check_all(std::vector<GemmShape> const& shapes, bool reported) {
   int count = 0, refusals = 0, wrong = 0;
   for (GemmShape const& shape : shapes) {
     bool refused = false;
-    std::string what;
+    std::string reason;
     try {
-      what = error(shape, ptxas, true, refused);
+      reason = error(shape, ptxas, true, refused);
     } catch (std::exception const& error) {
-      what = error.what();
+      reason = error.what();
     }
-    ++count, refusals += refused ? 1 : 0, wrong += what.empty() ? 0 : 1;
-    if (reported && !what.empty()) std::printf("%s: %s\n", text_of(shape).c_str(), what.c_str()), std::fflush(stdout);
+    ++count, refusals += refused ? 1 : 0, wrong += reason.empty() ? 0 : 1;
+    if (reported && !reason.empty())
+      std::printf("%s: %s\n", text_of(shape).c_str(), reason.c_str()), std::fflush(stdout);
     INFO(text_of(shape));
-    CHECK(what == "");
+    CHECK(reason == "");
   }
   if (reported) std::printf("%d products: %d refused, %d wrong\n", count, refusals, wrong);
 }

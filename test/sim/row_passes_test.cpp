@@ -13,12 +13,12 @@ namespace block = sim::block;
 
 namespace {
 
-constexpr char columns_at_most[] = "512";
+constexpr char max_columns[] = "512";
 
 /// Loads a kernel of the benches, for rows of at most 512 columns.
 ir::Module narrow(std::string const& name) {
   std::string text = read_file(std::string(TEGULA_TEST_DIR) + "/../bench/device/" + name + ".tir");
-  for (std::size_t at = 0; (at = text.find("4096", at)) != std::string::npos;) text.replace(at, 4, columns_at_most);
+  for (std::size_t at = 0; (at = text.find("4096", at)) != std::string::npos;) text.replace(at, 4, max_columns);
   return module_of(text);
 }
 

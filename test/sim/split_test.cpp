@@ -23,9 +23,9 @@ CompileOptions split_options(int split) {
 /// Runs under schedules, on all clusters of the grid and on one that takes all tiles, and compares with float64.
 void check_run(ir::Module const& module, std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seeds = 3) {
   int const ctas = module.kernel().cluster;
-  bool const stays = count(module, ir::OpKind::MultiprocessorsOp) != 0;
+  bool const is_kept = count(module, ir::OpKind::MultiprocessorsOp) != 0;
   for (bool const one : {false, true}) {
-    if (one && !stays) continue;
+    if (one && !is_kept) continue;
     GemmData data(m, n, k);
     block::Options options;
     if (one) options.grid = sim::Grid{ctas, 1, 1};

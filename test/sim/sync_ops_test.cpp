@@ -23,7 +23,7 @@ namespace {
 
 /// Describes a kernel that is right, or wrong in one way, because of the op under test.
 struct Row {
-  std::string what;
+  std::string name;
   std::string kernel;
   std::vector<std::string> ptx;          ///< instructions that the op under test becomes
   std::optional<ReportKind> error = {};  ///< what the simulator reports; nothing: clean
@@ -108,7 +108,7 @@ std::vector<Row> cluster_rows() {
     yield
 )"),
            "    %w = load", "    mbarrier_wait %b, %0 {scope = cluster}\n    %w = load");
-  std::string const stays = with(arrives_at_peer, "  return\n", meet + "  return\n");
+  std::string const waits_for_peer = with(arrives_at_peer, "  return\n", meet + "  return\n");
   std::string const begins = kernel(pair_of_ctas, "  grid %2\n  %rank = cluster_rank : i64\n" + published +
                                                       R"(  %s = shared_alloc {align = 128} : shared<32xf32, dense>
   cluster_arrive {relaxed = true}
@@ -161,15 +161,15 @@ std::vector<Row> cluster_rows() {
        {"st.async.shared::cluster", "mbarrier.try_wait.parity.shared::cta.b64"},
        ReportKind::wrong_scope},
       {"an arrival at a peer",
-       stays,
+       waits_for_peer,
        {"mapa.shared::cluster.u32", "mbarrier.arrive.release.cluster.shared::cluster.b64 _,",
         "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64"}},
       {"an arrival at a peer that waits with the scope of a CTA",
-       with(stays, " {scope = cluster}", ""),
+       with(waits_for_peer, " {scope = cluster}", ""),
        {"mbarrier.arrive.release.cluster.shared::cluster.b64 _,", "mbarrier.try_wait.parity.shared::cta.b64"},
        ReportKind::wrong_scope},
       {"an arrival at a peer in one phase, waits with the scope of a CTA in the next",
-       with(stays, "    %w = load", R"(    elect {
+       with(waits_for_peer, "    %w = load", R"(    elect {
       mbarrier_arrive %b
       yield
     }
@@ -177,7 +177,7 @@ std::vector<Row> cluster_rows() {
     %w = load)"),
        {"mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64", "mbarrier.try_wait.parity.shared::cta.b64"}},
       {"an arrival at a peer in the second phase that waits with the scope of a CTA",
-       with(with(stays, "    mbarrier_wait %b, %0 {scope = cluster}\n", R"(    elect {
+       with(with(waits_for_peer, "    mbarrier_wait %b, %0 {scope = cluster}\n", R"(    elect {
       mbarrier_arrive %b
       yield
     }
@@ -190,7 +190,7 @@ std::vector<Row> cluster_rows() {
        {},
        ReportKind::wrong_scope},
       {"an arrival at the CTA's own mbarrier is nothing to a peer",
-       with(stays, "mbarrier_arrive %b, %1", "mbarrier_arrive %b"),
+       with(waits_for_peer, "mbarrier_arrive %b, %1", "mbarrier_arrive %b"),
        {"mbarrier.arrive.shared::cta.b64 _,"},
        ReportKind::deadlock},
   };
@@ -471,7 +471,7 @@ sim::block::Sweep simulated(ir::Module const& module, bool dependent) {
 TEST_CASE("each synchronising op gives the order in the simulator that its PTX gives", "[sim][block][N1]") {
   std::string const ptxas = find_ptxas();
   for (Row const& row : rows()) {
-    INFO(row.what << "\n" << row.kernel);
+    INFO(row.name << "\n" << row.kernel);
     ir::ParseResult const parsed = ir::parse("tegula-ir 1\n" + row.kernel);
     INFO(parsed.diagnostics.str());
     REQUIRE(parsed.ok());

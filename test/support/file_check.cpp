@@ -297,10 +297,10 @@ class Checker {
     return "line " + std::to_string(directive.line) + ": " + directive.spelling + ": '" + directive.pattern + "'";
   }
 
-  [[noreturn]] void fail(Directive const& directive, std::string const& what, std::size_t from) const {
+  [[noreturn]] void fail(Directive const& directive, std::string const& reason, std::size_t from) const {
     auto const begin = input_.begin();
     auto const line = std::count(begin, begin + static_cast<std::ptrdiff_t>(from), '\n') + 1;
-    std::string message = title(directive) + " " + what + "; searched from input line " + std::to_string(line) + ":";
+    std::string message = title(directive) + " " + reason + "; searched from input line " + std::to_string(line) + ":";
     std::size_t at = from == 0 ? 0 : input_.rfind('\n', from - 1) + 1;
     for (int shown = 0; shown < 6 && at < input_.size(); ++shown) {
       std::size_t const end = std::min(input_.find('\n', at), input_.size());

@@ -173,20 +173,20 @@ inline void check_histogram(Executor on) {
 }
 
 /// Changes elements by every atomic in turn; `how` counts them.
-template <int how, class T>
+template <int operation, class T>
 inline constexpr auto atomics = kernel("atomics", [](in<T, 1> x, in<std::int64_t, 1> to, inout<T, 1> y) {
   auto g = grid_over(x, shape<128>);
   tile value = load(x, shape<128>, g[0]);
   tile at = load(to, shape<128>, g[0], pad(-1));
-  if constexpr (how == 0) atomic_add(y, value, at);
-  if constexpr (how == 1) atomic_min(y, value, at);
-  if constexpr (how == 2) atomic_max(y, value, at);
-  if constexpr (how == 3) atomic_and(y, value, at);
-  if constexpr (how == 4) atomic_or(y, value, at);
-  if constexpr (how == 5) atomic_xor(y, value, at);
+  if constexpr (operation == 0) atomic_add(y, value, at);
+  if constexpr (operation == 1) atomic_min(y, value, at);
+  if constexpr (operation == 2) atomic_max(y, value, at);
+  if constexpr (operation == 3) atomic_and(y, value, at);
+  if constexpr (operation == 4) atomic_or(y, value, at);
+  if constexpr (operation == 5) atomic_xor(y, value, at);
 });
 
-template <int how, class T>
+template <int operation, class T>
 void check_atomics(Executor on) {
   std::int64_t const count = 700, classes = 9;
   Array<T, 1> x({count}), y({classes});
@@ -201,14 +201,14 @@ void check_atomics(Executor on) {
     if (!inside(to[i], classes)) continue;
     T& e = expected[static_cast<std::size_t>(to[i])];
     T const v = x[i];
-    if constexpr (how == 0) e = static_cast<T>(static_cast<double>(e) + static_cast<double>(v));
-    if constexpr (how == 1) e = static_cast<double>(v) < static_cast<double>(e) ? v : e;
-    if constexpr (how == 2) e = static_cast<double>(v) > static_cast<double>(e) ? v : e;
-    if constexpr (how == 3) e = e & v;
-    if constexpr (how == 4) e = e | v;
-    if constexpr (how == 5) e = e ^ v;
+    if constexpr (operation == 0) e = static_cast<T>(static_cast<double>(e) + static_cast<double>(v));
+    if constexpr (operation == 1) e = static_cast<double>(v) < static_cast<double>(e) ? v : e;
+    if constexpr (operation == 2) e = static_cast<double>(v) > static_cast<double>(e) ? v : e;
+    if constexpr (operation == 3) e = e & v;
+    if constexpr (operation == 4) e = e | v;
+    if constexpr (operation == 5) e = e ^ v;
   }
-  TEGULA_CHECK_RUN(on, (atomics<how, T>), x, to, y);
+  TEGULA_CHECK_RUN(on, (atomics<operation, T>), x, to, y);
   for (std::size_t i = 0; i < expected.size(); ++i)
     REQUIRE(static_cast<double>(y.values[i]) == static_cast<double>(expected[i]));
 }

@@ -79,23 +79,23 @@ inline void fill(TargetArgument& argument, std::uint64_t seed, double low, doubl
   }
 }
 inline TargetArgument tensor(std::string_view name, Element element, Extents const& extents, bool output = false) {
-  TargetArgument made{name, output, element, extents, {}, 0};
-  made.data.resize(static_cast<std::size_t>(extents.product() * bytes(element)), std::byte{0xFF});
-  return made;
+  TargetArgument argument{name, output, element, extents, {}, 0};
+  argument.data.resize(static_cast<std::size_t>(extents.product() * bytes(element)), std::byte{0xFF});
+  return argument;
 }
 inline TargetArgument input(std::string_view name, Element element, Extents const& extents, std::uint64_t seed,
                             double low = -1, double high = 1) {
-  TargetArgument made = tensor(name, element, extents);
-  fill(made, seed, low, high);
-  return made;
+  TargetArgument argument = tensor(name, element, extents);
+  fill(argument, seed, low, high);
+  return argument;
 }
 inline TargetArgument number(std::string_view name, double value) { return {name, false, Element::f32, {}, {}, value}; }
 /// Makes one i32 that is 0.
 inline TargetArgument counter(std::string_view name) {
-  TargetArgument made = tensor(name, Element::i32, {1});
-  std::fill(made.data.begin(), made.data.end(), std::byte{0});
-  made.updated = true;
-  return made;
+  TargetArgument argument = tensor(name, Element::i32, {1});
+  std::fill(argument.data.begin(), argument.data.end(), std::byte{0});
+  argument.updated = true;
+  return argument;
 }
 
 // C (m, n) = A (m, k) * B (k, n); shape m, n, k.

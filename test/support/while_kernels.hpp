@@ -62,10 +62,10 @@ inline constexpr auto powers = kernel("powers", [](in<f16, 2> x, out<float, 2> y
 /// Carries scalars through a loop: the max and its place in a row.
 inline constexpr auto peaks = kernel("peaks", [](in<float, 2> x, out<float, 1> values, out<std::int64_t, 1> places) {
   auto g = grid_over(values, shape<>);
-  auto [best, place] = loop(x.extent(1), carry(load(x, g[0], 0), std::int64_t{0}), [&](auto k, auto most, auto at) {
+  auto [best, place] = loop(x.extent(1), carry(load(x, g[0], 0), std::int64_t{0}), [&](auto k, auto max, auto at) {
     auto here = load(x, g[0], k);
     return if_(
-        here > most, [&] { return carry(here, k); }, [&] { return carry(most, at); });
+        here > max, [&] { return carry(here, k); }, [&] { return carry(max, at); });
   });
   store(values, shape<1>, full(shape<1>, best), elem(g[0]));
   store(places, shape<1>, full(shape<1>, place), elem(g[0]));

@@ -14,7 +14,7 @@ struct BrokenRule {
   /// "shared", "threads", "registers"; "tma: stride" and the like; "compile": the compiler refused before it could
   /// count all.
   std::string name;
-  std::string what;  ///< the sentence, with the values
+  std::string sentence;  ///< the sentence, with the values
   std::string fix;
   location where;      ///< in the user's source
   bool fatal = false;  ///< the kernel cannot run; else it takes a slower path

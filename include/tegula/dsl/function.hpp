@@ -12,7 +12,7 @@ namespace tegula {
 /// - `inlined`: its body is traced at every call;
 /// - neither: a function of tiles and scalars becomes one of the IR, and the inliner chooses; any other is traced at
 /// every call.
-template <trace::FunctionInline how>
+template <trace::FunctionInline inlining>
 struct Inlining {};
 inline constexpr Inlining<trace::FunctionInline::no> noinline;
 inline constexpr Inlining<trace::FunctionInline::yes> inlined;
@@ -58,7 +58,7 @@ struct PassedValues {
 
 /// Holds a device function: called like its lambda, with recipes bound to tiles first, left to right. It may be called
 /// as a statement and from any other function; its result is recorded. On host<T> it runs as it is.
-template <class F, trace::FunctionInline how>
+template <class F, trace::FunctionInline inlining>
 class Function {
  public:
   constexpr Function(char const* name, F body, location where)
@@ -86,11 +86,11 @@ class Function {
   template <class Result, class... X>
   static constexpr bool recorded() {
     constexpr bool traced = (detail::Entering<X>::traced || ...);
-    if constexpr (how == trace::FunctionInline::unset)
+    if constexpr (inlining == trace::FunctionInline::unset)
       return traced && std::is_empty_v<F> && detail::TileLike<Result> && !detail::is_invalid<Result> &&
              ((detail::TileLike<X> || detail::ScalarLike<X>)&&...);
     else
-      return traced && how == trace::FunctionInline::no;
+      return traced && inlining == trace::FunctionInline::no;
   }
 
   template <class... X, std::size_t... at>
@@ -118,13 +118,13 @@ class Function {
         detail::Entering<X>::parameter(inside, values)...};
     if constexpr (std::is_void_v<Result>) {
       std::apply(body_, parameters);
-      caller.call(inside, how, passed.handles, passed.count, {nullptr, 0});
+      caller.call(inside, inlining, passed.handles, passed.count, {nullptr, 0});
     } else {
       using List = typename detail::CarriedBy<detail::bare<Result>>::type;
       auto&& result = std::apply(body_, parameters);
       detail::Recorded<detail::bare<Result>> const results(inside, result, where_);
       return detail::TilesFrom<List>::make(caller,
-                                           caller.call(inside, how, passed.handles, passed.count, results.list()));
+                                           caller.call(inside, inlining, passed.handles, passed.count, results.list()));
     }
   }
 
@@ -135,15 +135,15 @@ class Function {
 
 /// Makes a device function: `function(lambda)`, `function(lambda, noinline)`, `function("gelu", lambda, noinline)`. The
 /// name helps readers of the IR; it does not have to be unique.
-template <class F, trace::FunctionInline how = trace::FunctionInline::unset>
-requires(!std::is_convertible_v<F, char const*>) constexpr Function<F, how> function(
-    F body, Inlining<how> = {}, location where = location::current()) {
-  return Function<F, how>("function", static_cast<F&&>(body), where);
+template <class F, trace::FunctionInline inlining = trace::FunctionInline::unset>
+requires(!std::is_convertible_v<F, char const*>) constexpr Function<F, inlining> function(
+    F body, Inlining<inlining> = {}, location where = location::current()) {
+  return Function<F, inlining>("function", static_cast<F&&>(body), where);
 }
-template <class F, trace::FunctionInline how = trace::FunctionInline::unset>
-constexpr Function<F, how> function(char const* name, F body, Inlining<how> = {},
-                                    location where = location::current()) {
-  return Function<F, how>(name, static_cast<F&&>(body), where);
+template <class F, trace::FunctionInline inlining = trace::FunctionInline::unset>
+constexpr Function<F, inlining> function(char const* name, F body, Inlining<inlining> = {},
+                                         location where = location::current()) {
+  return Function<F, inlining>(name, static_cast<F&&>(body), where);
 }
 
 }  // namespace tegula

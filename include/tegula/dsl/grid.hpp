@@ -15,15 +15,15 @@ class Grid {
     for (int i = 0; i < rank; ++i) indices_[i] = indices[i];
   }
   /// Gives the index along an axis; a negative axis counts from the last.
-  [[nodiscard]] scalar<std::int64_t> operator[](int which) const {
-    int const at = wrap_axis(which, rank);
-    if (at < 0) trace::Recorder::current("grid", {}).refuse_grid_axis(which, rank);
+  [[nodiscard]] scalar<std::int64_t> operator[](int axis) const {
+    int const at = wrap_axis(axis, rank);
+    if (at < 0) trace::Recorder::current("grid", {}).refuse_grid_axis(axis, rank);
     return scalar<std::int64_t>(indices_[at]);
   }
-  template <std::int64_t which>
-  [[nodiscard]] scalar<std::int64_t> operator[](Static<which>) const {
-    static_assert(wrap_axis(static_cast<int>(which), rank) >= 0, "grid: it does not have this axis");
-    return (*this)[static_cast<int>(which)];
+  template <std::int64_t axis>
+  [[nodiscard]] scalar<std::int64_t> operator[](Static<axis>) const {
+    static_assert(wrap_axis(static_cast<int>(axis), rank) >= 0, "grid: it does not have this axis");
+    return (*this)[static_cast<int>(axis)];
   }
 
  private:
@@ -81,7 +81,7 @@ class grid : public detail::Grid<static_cast<int>(sizeof...(Counts))> {
       : detail::Grid<rank>(state(where, counts...).list), counts_{blocks(counts, where)...} {}
 
   /// Gives the number of blocks along an axis that was given as a plain number; for `launch`.
-  [[nodiscard]] std::int64_t count(int which) const { return counts_[which]; }
+  [[nodiscard]] std::int64_t count(int axis) const { return counts_[axis]; }
   static constexpr bool plain = (detail::Integer<Counts> && ...);
   static constexpr int grid_rank = rank;
 

@@ -41,14 +41,14 @@ class Tensor {
   [[nodiscard]] constexpr trace::Handle handle() const { return handle_; }
 
   /// Gives the run-time extent of an axis, as an index expression; negative axes count from the last.
-  [[nodiscard]] scalar<std::int64_t> extent(int which, location where = location::current()) const {
+  [[nodiscard]] scalar<std::int64_t> extent(int axis, location where = location::current()) const {
     auto& recorder = trace::Recorder::current("extent", where);
-    return scalar<std::int64_t>(recorder.handle(recorder.extent(recorder.use(handle_, where), which, where)));
+    return scalar<std::int64_t>(recorder.handle(recorder.extent(recorder.use(handle_, where), axis, where)));
   }
-  template <int which>
-  [[nodiscard]] scalar<std::int64_t> extent(Axis<which>, location where = location::current()) const {
-    static_assert(wrap_axis(which, rank) >= 0, "extent: the tensor does not have this axis");
-    return extent(which, where);
+  template <int axis>
+  [[nodiscard]] scalar<std::int64_t> extent(Axis<axis>, location where = location::current()) const {
+    static_assert(wrap_axis(axis, rank) >= 0, "extent: the tensor does not have this axis");
+    return extent(axis, where);
   }
 
  private:

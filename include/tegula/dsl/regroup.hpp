@@ -65,7 +65,7 @@ struct Paired {
   }();
 };
 /// Takes one of the two elements of an axis.
-template <class S, int axis, int which>
+template <class S, int axis, int side>
 struct OneOfTwo {
   static constexpr Extents extents = [] {
     Extents result = S::list;
@@ -74,7 +74,7 @@ struct OneOfTwo {
   }();
   static constexpr Extents at = [] {
     Extents result;
-    for (int i = 0; i < S::rank; ++i) result.push_back(i == axis ? which : 0);
+    for (int i = 0; i < S::rank; ++i) result.push_back(i == axis ? side : 0);
     return result;
   }();
 };
@@ -109,9 +109,9 @@ constexpr auto sliced(std::remove_reference_t<A>& a, Extents const& at, location
 }
 
 /// Gives one of the two parts along an axis of extent 2, without that axis.
-template <int axis, int which, class Tile>
+template <int axis, int side, class Tile>
 auto one_of_two(Tile const& whole, location where) {
-  using Part = OneOfTwo<shape_t<Tile>, axis, which>;
+  using Part = OneOfTwo<shape_t<Tile>, axis, side>;
   auto part = sliced<shape_from<Part>, Tile const&>(whole, Part::at, where);
   return squeezed<decltype(part), axis>(part, where);
 }

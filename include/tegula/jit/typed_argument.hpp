@@ -214,9 +214,9 @@ struct Difference<Mistake::number_kind, P, X> {
 };
 
 /// Holds the first mistake of a call.
-template <Mistake what = Mistake::none, class Number = void, class F = void, class E = void>
+template <Mistake found = Mistake::none, class Number = void, class F = void, class E = void>
 struct Finding {
-  static constexpr Mistake mistake = what;
+  static constexpr Mistake mistake = found;
 };
 
 template <StreamKind stream, int number, class Parameters, class Arguments>

@@ -87,21 +87,21 @@ struct Split {
   V exponent;
   V fraction;
 };
-/// Splits x; `least` is a number of (0.5, 1) by its bits.
+/// Splits x; `low` is a number of (0.5, 1) by its bits.
 template <class V>
-constexpr Split<V> split_f32(V x, std::int64_t least) {
+constexpr Split<V> split_f32(V x, std::int64_t low) {
   auto const tiny = x < like(x, 0x1p-126);
   auto const bits = to_bits(select(tiny, x * like(x, 0x1p25), x));
-  auto const moved = bits + like(bits, 0x3F800000 - least);
+  auto const moved = bits + like(bits, 0x3F800000 - low);
   auto const biased = from_bits(shr<23>(moved) | like(bits, 0x4B000000));
   V const scaled_bias = like(x, 0x1p23 + 152);
   V const bias = select(tiny, scaled_bias, like(x, 0x1p23 + 127));
   V const exponent = biased - bias;
   auto const mantissa = moved & like(bits, 0x007FFFFF);
-  V const reduced = from_bits(mantissa + like(bits, least));
+  V const reduced = from_bits(mantissa + like(bits, low));
   return {exponent, reduced - like(x, 1)};
 }
-/// Splits x with least = sqrt(1/2).
+/// Splits x with low = sqrt(1/2).
 template <class V>
 constexpr Split<V> split_f64(V x) {
   auto const tiny = x < like(x, 0x1p-1022);
@@ -230,8 +230,8 @@ constexpr V exp_f32(V x) {
   V const magic = like(x, detail::magic_f32);
   V const shifted = limited * like(x, detail::log2e) + magic;
   V const n = shifted - magic;
-  V const most = limited - n * like(x, detail::ln2_high_f32);
-  V const r = most - n * like(x, detail::ln2_low_f32);
+  V const partial = limited - n * like(x, detail::ln2_high_f32);
+  V const r = partial - n * like(x, detail::ln2_low_f32);
   V const square = r * r;
   V const tail = detail::polynomial(r, detail::exp_f32_terms, 5) * square + r;
   V const p = tail + like(x, 1);
@@ -244,8 +244,8 @@ constexpr V exp_f64(V x) {
   V const magic = like(x, detail::magic_f64);
   V const shifted = limited * like(x, detail::log2e) + magic;
   V const n = shifted - magic;
-  V const most = limited - n * like(x, detail::ln2_high_f64);
-  V const r = most - n * like(x, detail::ln2_low_f64);
+  V const partial = limited - n * like(x, detail::ln2_high_f64);
+  V const r = partial - n * like(x, detail::ln2_low_f64);
   V const square = r * r;
   V const tail = detail::polynomial(r, detail::exp_f64_terms, 10) * square + r;
   V const p = tail + like(x, 1);
@@ -315,8 +315,8 @@ constexpr V log2_f64(V x) {
   auto const [e, f] = detail::split_f64(x);
   V const rest = detail::log_rest_f64(f);
   V const excess = like(x, detail::log2e - 1);
-  V const least = rest * excess;
-  V const tail = least + f * excess;
+  V const low = rest * excess;
+  V const tail = low + f * excess;
   return detail::log_edges(x, tail + rest + f + e);
 }
 

@@ -141,7 +141,7 @@ class Recorder {
   /// States the grid; gives one index per extent, the last extent running fastest.
   void grid(char const* word, Id const* extents, int rank, Handle* indices, location where);
   /// Refuses an axis that the grid does not have.
-  [[noreturn]] void refuse_grid_axis(int which, int rank);
+  [[noreturn]] void refuse_grid_axis(int axis, int rank);
   void require(Id condition, char const* message, location where);
 
   // Tell the host something when the kernel runs.
@@ -163,7 +163,7 @@ class Recorder {
 
   /// Ends the trace of a device function, which returns these results, and calls it here. Functions that turn out equal
   /// are merged. Results are ids first, first + 1, ...
-  Id call(Recorder& function, FunctionInline how, Handle const* arguments, int count, Ids results);
+  Id call(Recorder& function, FunctionInline inlining, Handle const* arguments, int count, Ids results);
 
   /// Ends the trace and emits the IR.
   TracedKernel finish();

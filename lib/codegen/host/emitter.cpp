@@ -272,25 +272,25 @@ std::int64_t FunctionEmitter::buffer_bytes(Buffer const& layout) {
   return align_up(elements * storage_bytes(layout.element), scratch_alignment);
 }
 
-llvm::Value* FunctionEmitter::scratch(std::int64_t bytes, ir::Op const* what) {
+llvm::Value* FunctionEmitter::scratch(std::int64_t bytes, ir::Op const* owner) {
   std::int64_t const offset = scratch_used_;
   scratch_used_ += align_up(bytes, scratch_alignment);
   if (scratch_used_ > scratch_limit) {
-    std::string const subject = what == nullptr ? "kernel" : std::string(what->info().mnemonic);
+    std::string const subject = owner == nullptr ? "kernel" : std::string(owner->info().mnemonic);
     throw UserError(subject + ": scratch of one host thread: " + std::to_string(scratch_used_) + " bytes needed, " +
                         std::to_string(scratch_limit) + " allowed, " + std::to_string(bytes) +
                         " of them for this value; use smaller tiles",
-                    what == nullptr ? location() : what->where());
+                    owner == nullptr ? location() : owner->where());
   }
   context.scratch_bytes = std::max(context.scratch_bytes, scratch_used_);
   return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), scratch_, static_cast<std::uint64_t>(offset));
 }
 
-Buffer FunctionEmitter::allocate(Buffer layout, ir::Op const* what) {
+Buffer FunctionEmitter::allocate(Buffer layout, ir::Op const* owner) {
   // One element is held in a register.
   layout.pointer = layout.shape.product() == 1 && layout.panel == 0
                        ? static_cast<llvm::Value*>(variable(storage_type(layout.element)))
-                       : scratch(buffer_bytes(layout), what);
+                       : scratch(buffer_bytes(layout), owner);
   return layout;
 }
 
@@ -327,9 +327,9 @@ Buffer const* FunctionEmitter::panels_of(ir::Value const& value) const {
 
 void FunctionEmitter::set_buffer(ir::Value const& value, Buffer buffer) { buffers_[&value] = buffer; }
 
-Buffer FunctionEmitter::target_of(ir::Value const& value, ir::Op const* what) {
+Buffer FunctionEmitter::target_of(ir::Value const& value, ir::Op const* owner) {
   if (auto const found = targets_.find(&value); found != targets_.end()) return found->second;
-  return rows(value.type(), what);
+  return rows(value.type(), owner);
 }
 
 }  // namespace tegula::codegen::host

@@ -155,10 +155,10 @@ class FunctionEmitter {
   [[nodiscard]] Buffer panels_layout(Element element, Extents const& shape) const;
   [[nodiscard]] std::int64_t buffer_bytes(Buffer const& layout);
   /// Allocates scratch for a buffer; `what` is named when it does not fit.
-  Buffer allocate(Buffer layout, ir::Op const* what);
-  llvm::Value* scratch(std::int64_t bytes, ir::Op const* what);
-  Buffer rows(ir::Type const& type, ir::Op const* what) {
-    return allocate(rows_layout(type.element(), type.shape()), what);
+  Buffer allocate(Buffer layout, ir::Op const* owner);
+  llvm::Value* scratch(std::int64_t bytes, ir::Op const* owner);
+  Buffer rows(ir::Type const& type, ir::Op const* owner) {
+    return allocate(rows_layout(type.element(), type.shape()), owner);
   }
   llvm::Value* address(Buffer const& buffer, Index const& index);
   /// True when lanes along that axis are adjacent.
@@ -261,7 +261,7 @@ class FunctionEmitter {
   void scan(ir::Op const& op);
   /// Emits an op that gives a tile another shape (regroup.cpp).
   void regroup(ir::Op const& op);
-  Buffer target_of(ir::Value const& value, ir::Op const* what);
+  Buffer target_of(ir::Value const& value, ir::Op const* owner);
 
   llvm::Function* function_;
   llvm::BasicBlock* entry_;

@@ -127,7 +127,7 @@ void FunctionEmitter::for_each_element(ir::Type const& type, std::function<void(
 }
 
 Buffer FunctionEmitter::rows_of(ir::Value const& tile, ir::Op const& user) {
-  if (Buffer const* const made = buffer_of(tile)) return *made;
+  if (Buffer const* const buffer = buffer_of(tile)) return *buffer;
   Buffer const buffer = rows(tile.type(), &user);
   materialise(tile, buffer);
   return buffer;

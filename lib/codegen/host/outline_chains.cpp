@@ -65,10 +65,10 @@ void outline_chains(llvm::Module& module) {
     if (runs.empty()) continue;
     llvm::CodeExtractorAnalysisCache const cache(*function);
     for (llvm::BasicBlock* run : runs) {
-      llvm::Function* const made = llvm::CodeExtractor(run).extractCodeRegion(cache);
-      if (made == nullptr) throw InternalError("host codegen: a run of scalar instructions cannot be outlined");
-      made->addFnAttr(llvm::Attribute::NoInline);
-      made->addFnAttr(llvm::Attribute::OptimizeNone);
+      llvm::Function* const outlined = llvm::CodeExtractor(run).extractCodeRegion(cache);
+      if (outlined == nullptr) throw InternalError("host codegen: a run of scalar instructions cannot be outlined");
+      outlined->addFnAttr(llvm::Attribute::NoInline);
+      outlined->addFnAttr(llvm::Attribute::OptimizeNone);
     }
   }
 }

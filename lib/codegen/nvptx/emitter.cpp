@@ -243,10 +243,10 @@ llvm::Value* Emitter::narrow(llvm::Value* value, Element element) {
   return value;
 }
 
-llvm::Value* Emitter::combine(ir::Combine how, Element element, llvm::Value* lhs, llvm::Value* rhs) {
+llvm::Value* Emitter::combine(ir::Combine operation, Element element, llvm::Value* lhs, llvm::Value* rhs) {
   llvm::Type* const type = lhs->getType();
   bool const is_float = type->isFloatingPointTy(), has_sign = is_signed(element);
-  switch (how) {
+  switch (operation) {
     case ir::Combine::sum:
       return is_float ? b.CreateFAdd(lhs, rhs) : b.CreateAdd(lhs, rhs);
     case ir::Combine::max:

@@ -88,7 +88,7 @@ class Emitter {
   llvm::Value* widen(llvm::Value* value, Element element);
   llvm::Value* narrow(llvm::Value* value, Element element);
   /// Gives the sum, max, min or product of two accumulators.
-  llvm::Value* combine(ir::Combine how, Element element, llvm::Value* lhs, llvm::Value* rhs);
+  llvm::Value* combine(ir::Combine operation, Element element, llvm::Value* lhs, llvm::Value* rhs);
   /// Gives the value of the lane whose number differs by `mask`.
   llvm::Value* shuffle_xor(llvm::Value* value, std::uint32_t mask);
   /// Gives the value of lane `lane` (i32).

@@ -150,9 +150,9 @@ void print_elements(ir::Op const& op, Emitter& e, int number) {
     }
     arguments.push_back(printed(e, type.element(), values[static_cast<std::size_t>(reg)]));
     if (message == nullptr) {
-      Message made(e, "tegula_print_element", arguments);
-      made.print(format);
-      message = made.end();
+      Message output(e, "tegula_print_element", arguments);
+      output.print(format);
+      message = output.end();
     }
     llvm::Value* shown = e.b.CreateICmpULT(linear, e.i64(support::max_printed_elements));
     if (owner != nullptr) shown = e.b.CreateAnd(shown, owner);

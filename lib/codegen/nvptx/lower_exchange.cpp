@@ -191,7 +191,7 @@ Registers by_shuffles(Emitter& e, layout::ShufflePlan const& plan, Registers val
   Registers results;
   for (layout::ShufflePlan::Shuffle const& shuffle : plan.shuffles) {
     llvm::Value* const value = values[static_cast<std::size_t>(shuffle.source)];
-    if (plan.stays(shuffle)) {
+    if (plan.reads_own_lane(shuffle)) {
       results.push_back(value);
       continue;
     }

@@ -116,8 +116,8 @@ llvm::Value* combine_by_exchange(Emitter& e, ir::AtomicCombine combine, Element 
   llvm::PHINode* const seen = b.CreatePHI(word, 2);
   seen->addIncoming(first, before);
   llvm::Value* const old = e.widen(e.from_bits(seen, element), element);
-  ir::Combine const how = combine == ir::AtomicCombine::min ? ir::Combine::min : ir::Combine::max;
-  llvm::Value* const joined = e.narrow(e.combine(how, element, old, e.widen(value, element)), element);
+  ir::Combine const operation = combine == ir::AtomicCombine::min ? ir::Combine::min : ir::Combine::max;
+  llvm::Value* const joined = e.narrow(e.combine(operation, element, old, e.widen(value, element)), element);
   llvm::Value* const found = exchange_if(e, address, seen, e.to_bits(joined, element));
   seen->addIncoming(found, b.GetInsertBlock());
   b.CreateCondBr(b.CreateICmpEQ(found, seen), done, again);

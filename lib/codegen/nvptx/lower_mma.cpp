@@ -44,10 +44,10 @@ Registers mma_words(Emitter& e, ir::Value const& operand) {
   return words;
 }
 
-void check_layout(ir::Op const& op, Emitter& e, char const* what, ir::Type const& type, layout::Layout const* expected,
-                  std::string const& why) {
+void check_layout(ir::Op const& op, Emitter& e, char const* subject, ir::Type const& type,
+                  layout::Layout const* expected, std::string const& why) {
   if (expected != nullptr && type.layout() == expected) return;
-  refuse(op, std::string("the ") + what + " is in the layout " + type.layout()->text() + ", not in the one that " +
+  refuse(op, std::string("the ") + subject + " is in the layout " + type.layout()->text() + ", not in the one that " +
                  std::to_string(e.warps) + " warps need" + (why.empty() ? "" : ": " + why));
 }
 

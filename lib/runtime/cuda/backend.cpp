@@ -22,9 +22,9 @@ CUdevice device_handle(int device) {
   return handle;
 }
 
-int attribute(CUdevice device, CUdevice_attribute which) {
+int attribute(CUdevice device, CUdevice_attribute name) {
   int value = 0;
-  driver().DeviceGetAttribute(&value, which, device);
+  driver().DeviceGetAttribute(&value, name, device);
   return value;
 }
 

@@ -63,7 +63,7 @@ struct Loaded {
 };
 
 /// Loads PTX (zero-terminated text) or a cubin. The driver's log goes into the error.
-Loaded load_image(std::string const& image, std::string_view kernel, char const* what) {
+Loaded load_image(std::string const& image, std::string_view kernel, char const* format) {
   std::string errors(8192, '\0');
   std::string remarks(16384, '\0');
   auto const size = [](std::string const& text) {
@@ -77,7 +77,7 @@ Loaded load_image(std::string const& image, std::string_view kernel, char const*
   CUresult const status = driver().ModuleLoadDataEx.raw(&result.module, image.c_str(), 5, options, values);
   if (status != CUDA_SUCCESS)
     check(status, "cuModuleLoadDataEx",
-          fmt::format("kernel {} as {}{}{}", kernel, what, errors[0] != '\0' ? "; log: " : "", errors.c_str()));
+          fmt::format("kernel {} as {}{}{}", kernel, format, errors[0] != '\0' ? "; log: " : "", errors.c_str()));
   result.log = remarks.c_str();
   return result;
 }
@@ -97,9 +97,9 @@ Loaded load_module(CompiledKernel const& kernel, std::string const& architecture
   return load_image(kernel.image, kernel.name, "PTX");
 }
 
-int attribute(CUfunction function, CUfunction_attribute which) {
+int attribute(CUfunction function, CUfunction_attribute name) {
   int value = 0;
-  driver().FuncGetAttribute(&value, which, function);
+  driver().FuncGetAttribute(&value, name, function);
   return value;
 }
 

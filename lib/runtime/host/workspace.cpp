@@ -19,9 +19,9 @@ constexpr std::align_val_t alignment{64};
 /// Limits the free workspaces that are kept; more are returned to the system.
 constexpr std::size_t max_kept = 8;
 
-void* allocate(std::int64_t bytes, char const* what) {
+void* allocate(std::int64_t bytes, char const* purpose) {
   void* memory = ::operator new(static_cast<std::size_t>(bytes), alignment, std::nothrow);
-  if (memory == nullptr) throw UserError(fmt::format("host kernel: cannot allocate {} bytes of {}", bytes, what));
+  if (memory == nullptr) throw UserError(fmt::format("host kernel: cannot allocate {} bytes of {}", bytes, purpose));
   return memory;
 }
 

@@ -102,7 +102,9 @@ void check_placement(WarpProgram& warp, Op const& op, BoxCopy const& copy) {
 
 /// Checks the tensor of a tensor map.
 void check_tensor(Op const& op, Tensor const& tensor) {
-  auto const refuse = [&](std::string const& what) { throw UserError("simulate: tensor_map: " + what, op.where()); };
+  auto const refuse = [&](std::string const& reason) {
+    throw UserError("simulate: tensor_map: " + reason, op.where());
+  };
   for (std::int64_t const extent : tensor.extents)
     if (extent == 0) return;  // other memory stands in for it
   if (tensor.extents.back() > 1 && tensor.strides.back() != 1)

@@ -157,12 +157,13 @@ struct Simulation::Inside {
                       ": many schedules are tried with all CTAs at once, not in batches");
   }
 
-  Sweep many(machine::Sweep (machine::Simulation::*how)(std::uint64_t, bool), std::uint64_t count, bool stop_at_first) {
+  Sweep many(machine::Sweep (machine::Simulation::*explore)(std::uint64_t, bool), std::uint64_t count,
+             bool stop_at_first) {
     check_whole();
     Sweep result;
     sweep = &result;
     expected.clear();
-    machine::Sweep found = (simulation.*how)(count, stop_at_first);
+    machine::Sweep found = (simulation.*explore)(count, stop_at_first);
     bool const last_is_bad = found.bad_runs != 0 && stop_at_first;
     if (last_is_bad) {
       open = false;

@@ -85,8 +85,8 @@ Side State::side(AccessRecord const& record, std::uint32_t code, Space space, st
   return {std::move(text), record.site};
 }
 
-Side State::side(WarpState const& w, Lanes lanes, std::string what, Site const& site) const {
-  return {std::move(what) + " by " + agent_text(w.number, lanes), site};
+Side State::side(WarpState const& w, Lanes lanes, std::string access, Site const& site) const {
+  return {std::move(access) + " by " + agent_text(w.number, lanes), site};
 }
 
 bool State::first(ReportKind kind, Site const& earlier, Site const& later) {

@@ -75,11 +75,11 @@ Mbarrier* State::use(WarpState& w, Lanes lanes, MbarrierAddress address, Site co
   return b;
 }
 
-void State::fault(MbarrierFault what, Mbarrier const& b, WarpState const& w, Lanes lanes, Site const& site,
+void State::fault(MbarrierFault found, Mbarrier const& b, WarpState const& w, Lanes lanes, Site const& site,
                   std::string const& amount) {
   ReportKind kind = ReportKind::phase_error;
   std::string sentence;
-  switch (what) {
+  switch (found) {
     case MbarrierFault::none:
       return;
     case MbarrierFault::bad_count:

@@ -73,7 +73,7 @@ namespace {
 
 void put(support::StringBuffer& text, std::string_view label, Side const& side) {
   if (!side.present()) return;
-  text << "\n  " << label << side.what;
+  text << "\n  " << label << side.text;
   if (side.site.op[0] != '\0') text << ", " << side.site.op;
   text << " at " << place_text(side.site);
 }

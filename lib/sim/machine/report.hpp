@@ -39,9 +39,9 @@ std::string_view name(ReportKind);
 
 /// Describes one side of a report.
 struct Side {
-  std::string what;  // "write %ring+0x400..0x800 by warp 4 lane 3 (generic proxy)"
+  std::string text;  // "write %ring+0x400..0x800 by warp 4 lane 3 (generic proxy)"
   Site site;
-  [[nodiscard]] bool present() const { return !what.empty(); }
+  [[nodiscard]] bool present() const { return !text.empty(); }
 };
 
 struct Report {

@@ -288,7 +288,7 @@ struct State {
   [[nodiscard]] std::string describe(Mbarrier const&) const;
   [[nodiscard]] std::string agent_text(int warp, Lanes) const;
   [[nodiscard]] Side side(AccessRecord const&, std::uint32_t code, Space, std::uint64_t begin, std::uint64_t end) const;
-  [[nodiscard]] Side side(WarpState const&, Lanes, std::string what, Site const&) const;
+  [[nodiscard]] Side side(WarpState const&, Lanes, std::string access, Site const&) const;
   /// Returns false if a report of this kind and these places was made before, or the limit is reached.
   bool first(ReportKind, Site const&, Site const&);
   void add(ReportKind, std::string sentence, Side earlier, Side later, bool fatal = false);

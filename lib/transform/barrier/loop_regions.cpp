@@ -95,7 +95,7 @@ void LoopPipeline::need_operands(Op& op, int stage) {
   for_each_read(op, [&](Value& value) { need(value, stage, std::string(op.info().mnemonic)); });
 }
 
-void LoopPipeline::need(Value& value, int stage, std::string const& what) {
+void LoopPipeline::need(Value& value, int stage, std::string const& subject) {
   if (home_op(value)) {
     Op& op = *value.defining_op();
     if (!listed(op)) {
@@ -104,7 +104,7 @@ void LoopPipeline::need(Value& value, int stage, std::string const& what) {
     }
     int const from = stage_.at(&op);
     if (from > stage)
-      return refuse(what + " of stage " + std::to_string(stage) + " reads " + ir::to_string(value) + " of stage " +
+      return refuse(subject + " of stage " + std::to_string(stage) + " reads " + ir::to_string(value) + " of stage " +
                     std::to_string(from));
     return cross(value, from, stage);
   }
@@ -113,7 +113,7 @@ void LoopPipeline::need(Value& value, int stage, std::string const& what) {
   Carry const& carry = carries_[static_cast<std::size_t>(carried)];
   if (carry.by) return;
   if (carry.home > stage)
-    return refuse(what + " of stage " + std::to_string(stage) + " reads " + ir::to_string(value) +
+    return refuse(subject + " of stage " + std::to_string(stage) + " reads " + ir::to_string(value) +
                   ", which the previous iteration computes in stage " + std::to_string(carry.home));
   cross(value, carry.home, stage);
 }

@@ -105,7 +105,7 @@ class LoopPipeline {
   [[nodiscard]] bool listed(ir::Op const& op) const { return stage_.count(&op) != 0; }
   [[nodiscard]] bool home_op(ir::Value const& value) const;
   void analyse();
-  void need(ir::Value& value, int stage, std::string const& what);
+  void need(ir::Value& value, int stage, std::string const& subject);
   void need_operands(ir::Op& op, int stage);
   void cross(ir::Value& value, int from, int to);
   void refuse(std::string text);

@@ -39,14 +39,14 @@ bool is_kept(ir::Function const& function) {
 
 PassResult run(ir::Module& module, bool all) {
   bool changed = false;
-  std::set<ir::Function const*> stays;  // decided before bodies grow by what they call
+  std::set<ir::Function const*> kept;  // decided before bodies grow by what they call
   for (auto const& function : module.functions())
-    if (is_kept(*function)) stays.insert(function.get());
+    if (is_kept(*function)) kept.insert(function.get());
   for (ir::Function* function : analysis::callees_first(module))  // so a body that is copied holds no call to inline
     ir::walk(*function, [&](Op& op) {
       if (!op.is<ir::CallOp>()) return;
       ir::Function const* const callee = module.find(op.as<ir::CallOp>().callee.view());
-      if (callee == nullptr || (!all && stays.count(callee) != 0)) return;
+      if (callee == nullptr || (!all && kept.count(callee) != 0)) return;
       ir::inline_call(op, *callee);
       changed = true;
     });

@@ -166,8 +166,8 @@ class Paths {
     for (Op& op : function_.body()) {
       first = &op;
       if (!op.is<ir::TensorMapOp>()) break;
-      auto const& made = op.as<ir::TensorMapOp>();
-      if (op.in<ir::TensorMapOp>("tensor") == tensor && made.box == wanted.box && made.swizzle == wanted.swizzle)
+      auto const& map = op.as<ir::TensorMapOp>();
+      if (op.in<ir::TensorMapOp>("tensor") == tensor && map.box == wanted.box && map.swizzle == wanted.swizzle)
         return op.result();
     }
     ir::Builder builder = ir::Builder::before(*first);

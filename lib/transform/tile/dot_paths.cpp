@@ -75,10 +75,10 @@ std::int64_t accumulators(std::vector<Op*> const& dots) {
   for (Op const* dot : dots) {
     auto& [carried, other] = blocks[dot->parent()];
     auto const& uses = dot->result()->uses();
-    bool const stays =
+    bool const is_carried =
         std::any_of(uses.begin(), uses.end(), [&](ir::Use const& use) { return use.user == &dot->parent()->back(); });
     std::int64_t const elements = dot->result()->type().elements();
-    if (stays)
+    if (is_carried)
       carried += elements;
     else
       other = std::max(other, elements);

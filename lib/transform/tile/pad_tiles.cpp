@@ -47,7 +47,7 @@ class Padding {
 
   bool run() {
     for (int i = 0; i < classes_.count(); ++i)
-      grown_.push_back({.extent = classes_.extent(i), .stays = classes_.is_fixed(i)});
+      grown_.push_back({.extent = classes_.extent(i), .is_fixed = classes_.is_fixed(i)});
     for_dots();
     for (Grown& axis : grown_)
       if (!axis.of_product) axis.ask(padded(axis.extent));
@@ -76,13 +76,13 @@ class Padding {
   /// Holds what becomes of a class of axes.
   struct Grown {
     std::int64_t extent;
-    bool stays;
+    bool is_fixed;
     std::int64_t asked = 0;
     bool of_product = false;
     bool is_depth = false;  ///< some product's K: elements behind the part are zero
 
     void ask(std::int64_t wanted) { asked = std::max(asked, wanted); }
-    [[nodiscard]] bool grows() const { return !stays && asked > extent; }
+    [[nodiscard]] bool grows() const { return !is_fixed && asked > extent; }
     [[nodiscard]] std::int64_t to() const { return grows() ? asked : extent; }
   };
 
@@ -104,7 +104,7 @@ class Padding {
     });
     for (Op* dot : dots) {
       auto const [rows, depth, columns] = axes_of(*dot);
-      if (!no_tensor_core(*dot).empty() || rows->stays || depth->stays || columns->stays) continue;
+      if (!no_tensor_core(*dot).empty() || rows->is_fixed || depth->is_fixed || columns->is_fixed) continue;
       depth->ask(rounded_up(depth->extent, isa::mma.depth_bytes / bytes(dot->lhs()->type().element())));
       // Operands may be exchanged: one extent is a multiple of rows, the other of columns.
       std::int64_t const m = rounded_up(rows->extent, isa::mma.column_step),
@@ -128,7 +128,7 @@ class Padding {
       });
     });
     if (large == nullptr) return true;
-    for (int axis = 0; axis < large->type().rank(); ++axis) grown(*large, axis).stays = true;
+    for (int axis = 0; axis < large->type().rank(); ++axis) grown(*large, axis).is_fixed = true;
     return false;
   }
 

@@ -80,10 +80,10 @@ class Sum {
     if (has(value)) return true;
     if (value.type() != first_.result()->type()) return false;
     values_.push_back(&value);
-    return made_of_sums(value) && follow(value);
+    return consists_of_sums(value) && follow(value);
   }
 
-  bool made_of_sums(Value& value) {
+  bool consists_of_sums(Value& value) {
     Op* const op = value.defining_op();
     if (op == nullptr) {
       auto const carry = carry_of(value);

@@ -143,9 +143,9 @@ class Split {
     std::unordered_set<Op const*> tail;
     bool behind = false;
     for (Op& op : *loop_->parent()) {
-      bool const stays = op.info().has(ir::terminator) || op.info().has(ir::launch_fact) || op.is<ir::TensorMapOp>() ||
-                         op.is<ir::SharedAllocOp>();
-      if (behind && !stays) {
+      bool const shared = op.info().has(ir::terminator) || op.info().has(ir::launch_fact) || op.is<ir::TensorMapOp>() ||
+                          op.is<ir::SharedAllocOp>();
+      if (behind && !shared) {
         tail_.push_back(&op);
         tail.insert(&op);
       } else if (behind && !op.info().has(ir::terminator) && !op.info().has(ir::launch_fact)) {

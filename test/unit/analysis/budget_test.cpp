@@ -61,7 +61,7 @@ TEST_CASE("budget: a product that uses mma is named with the reason and the reme
   CHECK(found.fits());
   REQUIRE(found.broken.size() == 1);
   CHECK(found.broken.front().name == "wgmma");
-  CHECK(found.broken.front().what ==
+  CHECK(found.broken.front().sentence ==
         "a product of i8 goes warp by warp from registers: wgmma takes multiples of 64 rows, not 16");
   CHECK_THAT(found.broken.front().fix, ContainsSubstring("K last"));
 }

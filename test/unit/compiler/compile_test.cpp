@@ -116,9 +116,9 @@ TEST_CASE("compile: dumps of LLVM IR, assembly, PTX and launch program") {
   fs::path const folder = fs::temp_directory_path() / ("tegula-compile-test-" + std::to_string(::getpid()));
   fs::remove_all(folder);
   support::Options environment;
-  using What = support::DumpItem::What;
+  using Kind = support::DumpItem::Kind;
   environment.dump = {
-      {What::llvm, ""}, {What::assembly, ""}, {What::ptx, ""}, {What::launch, ""}, {What::ir_after, "expand-math"}};
+      {Kind::llvm, ""}, {Kind::assembly, ""}, {Kind::ptx, ""}, {Kind::launch, ""}, {Kind::ir_after, "expand-math"}};
   environment.dump_dir = folder.string();
   environment.dump_kernel = "softmax";
   support::ScopedOptions const scoped(environment);

@@ -26,9 +26,9 @@ inline constexpr auto clamp = function([](auto x, auto limit) {
 });
 }  // namespace nn
 
-int count(std::string const& text, std::string const& what) {
+int count(std::string const& text, std::string const& part) {
   int found = 0;
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + what.size())) ++found;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++found;
   return found;
 }
 

@@ -92,7 +92,7 @@ TEST_CASE(
   Budget const found = budget(exact_gemm, options);
   CHECK_FALSE(found.fits());
   REQUIRE_FALSE(found.broken.empty());
-  CHECK_THAT(found.broken.back().what, refusal);
+  CHECK_THAT(found.broken.back().sentence, refusal);
   CHECK_THAT(found.str(), refusal);
   CHECK(found.broken.back().where.known());
 }
@@ -107,7 +107,7 @@ TEST_CASE("budget: a refusal of the compiler is reported, not thrown") {
     INFO(found.str());
     CHECK_FALSE(found.fits());
     REQUIRE_FALSE(found.broken.empty());
-    CHECK_FALSE(found.broken.back().what.empty());
+    CHECK_FALSE(found.broken.back().sentence.empty());
   }
   CHECK_FALSE(budget(exact_gemm).fits());
 }
@@ -119,7 +119,7 @@ TEST_CASE("budget: a tensor that TMA cannot copy names the rule and the remedy",
   INFO(strided.str());
   REQUIRE(strided.broken.size() == 2);  // and what follows for the product
   CHECK(strided.broken.back().name == "wgmma");
-  CHECK_THAT(strided.broken.back().what, ContainsSubstring("goes warp by warp from registers"));
+  CHECK_THAT(strided.broken.back().sentence, ContainsSubstring("goes warp by warp from registers"));
   CHECK(strided.fits());
   CHECK(strided.broken.front().name == "tma: contiguous");
   CHECK(strided.broken.front().fix == tma_rule::contiguous.fix);

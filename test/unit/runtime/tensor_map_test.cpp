@@ -166,10 +166,10 @@ TEST_CASE("the facts of an argument allow TMA exactly when its tensor map is val
         for (std::int64_t const rows : {1, 2, 100})
           for (std::uintptr_t const address : {base, base + 8}) {
             Argument const argument = tensor({3, rows, 64}, {outer, inner, 1}, element, address);
-            bool const made = refusal(argument, box({1, 1, 16})) == "accepted";
+            bool const accepted = refusal(argument, box({1, 1, 16})) == "accepted";
             INFO(outer << ", " << inner << ", " << rows << " rows of " << name(element));
-            CHECK(facts_of(argument).aligned_16 == made);
-            legal += made ? 1 : 0;
+            CHECK(facts_of(argument).aligned_16 == accepted);
+            legal += accepted ? 1 : 0;
           }
   CHECK(legal > 100);
   for (std::int64_t const extent : {tma_rule::max_extent, tma_rule::max_extent + 1, std::int64_t{1} << 40}) {

@@ -278,20 +278,20 @@ namespace {
 
 enum class Map { no_acquire, acquire, edited_in_flight, edited_after };
 
-void descriptor(Machine& m, Map how) {
+void descriptor(Machine& m, Map variant) {
   Space const in = add_input(m);
   Space const maps = m.add_buffer({.name = "%maps", .bytes = 128});
   m.add_warp(0, [=](Warp w) -> Task {
     co_await init(w, full_barrier, 1);
     w.fence_mbarrier_init(leader, at("fence_mbarrier_init"));
-    if (how != Map::no_acquire) w.fence_tensor_map(leader, Footprint(maps, 0, 128), at("fence_tensor_map"));
+    if (variant != Map::no_acquire) w.fence_tensor_map(leader, Footprint(maps, 0, 128), at("fence_tensor_map"));
     co_await w.arrive_expect_tx(leader, full_barrier, kib, at("arrive_expect_tx"));
     CopyIn copy = load_1k(w, in, kib, full_barrier);
     copy.tensor_map = Footprint(maps, 0, 128);
     co_await w.copy_in(leader, copy, at("tma_load"));
-    if (how == Map::edited_in_flight) w.write(leader, Footprint(maps, 0, 8), at("tensormap_replace"));
+    if (variant == Map::edited_in_flight) w.write(leader, Footprint(maps, 0, 8), at("tensormap_replace"));
     co_await w.wait_parity(leader, full_barrier, 0, at("mbarrier_wait"));
-    if (how == Map::edited_after) w.write(leader, Footprint(maps, 0, 8), at("tensormap_replace"));
+    if (variant == Map::edited_after) w.write(leader, Footprint(maps, 0, 8), at("tensormap_replace"));
   });
 }
 

@@ -163,7 +163,7 @@ struct OneLane {
   Lanes fence = all_lanes;
 };
 
-void one_lane(Machine& m, OneLane how) {
+void one_lane(Machine& m, OneLane variant) {
   Space const in = add_input(m);
   for (int k = 0; k < 2; ++k) {
     m.add_warp(0, [=](Warp w) -> Task {
@@ -181,9 +181,9 @@ void one_lane(Machine& m, OneLane how) {
           continue;
         }
         co_await w.wait_parity(leader, full_barrier, i & 1, at("mbarrier_wait"));
-        if (how.sync_after_wait) w.warp_sync(all_lanes, at("warp_sync"));
+        if (variant.sync_after_wait) w.warp_sync(all_lanes, at("warp_sync"));
         w.read(all_lanes, PerLane(w.shared(), kib, 32), at("shared_load"));
-        w.fence_proxy_async(how.fence, FenceSpace::shared, at("fence_proxy_async"));
+        w.fence_proxy_async(variant.fence, FenceSpace::shared, at("fence_proxy_async"));
         w.warp_sync(all_lanes, at("warp_sync"));
         co_await w.arrive(leader, empty_barrier, 1, at("arrive"));
       }

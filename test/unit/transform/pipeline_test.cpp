@@ -161,7 +161,7 @@ TEST_CASE("pipeline: a pass that breaks a property is distinguished from a pipel
 TEST_CASE("pipeline: dumps go to numbered files, unchanged ones are noted") {
   Folder folder;
   support::Options environment;
-  environment.dump = {{support::DumpItem::What::ir_after, "all"}, {support::DumpItem::What::ir, ""}};
+  environment.dump = {{support::DumpItem::Kind::ir_after, "all"}, {support::DumpItem::Kind::ir, ""}};
   environment.dump_dir = folder.path.string();
   auto module = module_of(text);
   run_pipeline(module, "canonicalize,eliminate-dead-code", {}, environment);

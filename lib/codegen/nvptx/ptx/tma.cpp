@@ -35,8 +35,8 @@ std::string trailing(Assembly& assembly, LoadOptions const& options) {
   return text;
 }
 
-char const* name_of(BulkReduce how) {
-  switch (how) {
+char const* name_of(BulkReduce operation) {
+  switch (operation) {
     case BulkReduce::add:
       return ".add";
     case BulkReduce::min:
@@ -92,10 +92,10 @@ void tma_store(Builder& b, llvm::Value* map, Values const& coordinates, llvm::Va
   issue(assembly, text);
 }
 
-void tma_reduce(Builder& b, BulkReduce how, llvm::Value* map, Values const& coordinates, llvm::Value* source) {
+void tma_reduce(Builder& b, BulkReduce operation, llvm::Value* map, Values const& coordinates, llvm::Value* source) {
   Assembly assembly(b);
-  std::string text =
-      "cp.reduce.async.bulk.tensor" + rank_of(coordinates) + ".global.shared::cta" + name_of(how) + ".bulk_group ";
+  std::string text = "cp.reduce.async.bulk.tensor" + rank_of(coordinates) + ".global.shared::cta" + name_of(operation) +
+                     ".bulk_group ";
   text += box(assembly, map, coordinates) + ", ";
   issue(assembly, text + at(assembly, source));
 }
@@ -130,12 +130,12 @@ void bulk_store(Builder& b, llvm::Value* global, llvm::Value* source, llvm::Valu
   issue(assembly, text + assembly.number(bytes));
 }
 
-void bulk_reduce(Builder& b, BulkReduce how, std::string const& type, llvm::Value* global, llvm::Value* source,
+void bulk_reduce(Builder& b, BulkReduce operation, std::string const& type, llvm::Value* global, llvm::Value* source,
                  llvm::Value* bytes) {
   // The sum of f16 and bf16 exists without flushing subnormals only; that of f32 flushes them.
-  bool const half = how == BulkReduce::add && (type == "f16" || type == "bf16");
+  bool const half = operation == BulkReduce::add && (type == "f16" || type == "bf16");
   Assembly assembly(b);
-  std::string text = std::string("cp.reduce.async.bulk.global.shared::cta.bulk_group") + name_of(how) +
+  std::string text = std::string("cp.reduce.async.bulk.global.shared::cta.bulk_group") + name_of(operation) +
                      (half ? ".noftz." : ".") + type + " ";
   text += at(assembly, global) + ", ";
   text += at(assembly, source) + ", ";

@@ -28,7 +28,7 @@ void tma_load(Builder& b, llvm::Value* destination, llvm::Value* map, Values con
 /// Copies shared to global, in this thread's open bulk group.
 void tma_store(Builder& b, llvm::Value* map, Values const& coordinates, llvm::Value* source,
                llvm::Value* policy = nullptr);
-void tma_reduce(Builder& b, BulkReduce how, llvm::Value* map, Values const& coordinates, llvm::Value* source);
+void tma_reduce(Builder& b, BulkReduce operation, llvm::Value* map, Values const& coordinates, llvm::Value* source);
 /// Prefetches into L2 only.
 void tma_prefetch(Builder& b, llvm::Value* map, Values const& coordinates);
 void prefetch_tensor_map(Builder& b, llvm::Value* map);
@@ -38,7 +38,7 @@ void bulk_load(Builder& b, llvm::Value* destination, llvm::Value* global, llvm::
                LoadOptions options = {});
 void bulk_store(Builder& b, llvm::Value* global, llvm::Value* source, llvm::Value* bytes);
 /// Reduces into global memory; `type` is PTX's: f32, f64, f16, bf16, u32, s32, u64, s64, b32 or b64.
-void bulk_reduce(Builder& b, BulkReduce how, std::string const& type, llvm::Value* global, llvm::Value* source,
+void bulk_reduce(Builder& b, BulkReduce operation, std::string const& type, llvm::Value* global, llvm::Value* source,
                  llvm::Value* bytes);
 void bulk_prefetch(Builder& b, llvm::Value* global, llvm::Value* bytes);
 /// Copies shared to shared of another CTA; destination and barrier are remote addresses in the same CTA.
