@@ -12,17 +12,16 @@ void add_effects(ir::Block const& block, EffectSummary& into, int depth) {
 }
 
 void add_effects(ir::Op const& op, EffectSummary& into, int depth) {
-  for (int i = 0; i < op.info().effects.count; ++i) {
-    auto const [space, access, proxy, operand] = op.info().effects.list[static_cast<std::size_t>(i)];
-    if (space == ir::Space::console) {
+  for (ir::Effect const& effect : op.info().effects) {
+    if (effect.space == ir::Space::console) {
       into.reports = true;
       continue;
     }
-    into.reads = into.reads || access == ir::Access::read;
-    into.writes = into.writes || access == ir::Access::write;
+    into.reads = into.reads || effect.access == ir::Access::read;
+    into.writes = into.writes || effect.access == ir::Access::write;
   }
   if (op.info().has(ir::synchronizes)) into.reads = into.writes = true;  // nothing moves past it
-  into.launch_fact = into.launch_fact || op.info().has(ir::launch_fact);
+  into.launch_statement = into.launch_statement || op.info().has(ir::launch_statement);
   for (int i = 0; i < op.block_count(); ++i) add_effects(op.block(i), into, depth);
   if (!op.is<ir::CallOp>()) return;
   ir::Function const* const caller = op.function();
@@ -46,7 +45,7 @@ EffectSummary effects_of(ir::Op const& op) {
 bool removable(ir::Op const& op) {
   if (op.info().has(ir::terminator)) return false;
   EffectSummary const effects = effects_of(op);
-  return !effects.writes && !effects.reports && !effects.launch_fact;
+  return !effects.writes && !effects.reports && !effects.launch_statement;
 }
 
 ir::ParameterAttributes const& parameter_of(ir::Value const& tensor) {

@@ -7,10 +7,10 @@ namespace tegula::analysis {
 
 /// Effects of an op with all inside it and, for calls, of the callee.
 struct EffectSummary {
-  bool reads = false;        ///< memory
-  bool writes = false;       ///< memory
-  bool reports = false;      ///< asserts or prints
-  bool launch_fact = false;  ///< a grid or require: kept whatever its uses
+  bool reads = false;             ///< memory
+  bool writes = false;            ///< memory
+  bool reports = false;           ///< asserts or prints
+  bool launch_statement = false;  ///< a grid or require: kept whatever its uses
 };
 
 EffectSummary effects_of(ir::Op const& op);

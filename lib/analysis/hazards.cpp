@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "ir/accesses.hpp"
+
 namespace tegula::analysis {
 
 using namespace ir;
@@ -25,7 +27,7 @@ bool speaks_of(Op const& wait, Op const& mbarriers, Access const& access) {
   bool filled = false;
   for (Op const& op : *wait.parent()) {
     if (completion_of(op) != Completion::mbarrier) continue;
-    for (Op const* buffer : buffers_of(*op.in("destination"))) filled = filled || buffer->result() == access.slice.root;
+    for (Op const* buffer : buffers_of(*view_of(op))) filled = filled || buffer->result() == access.slice.root;
   }
   return filled;
 }

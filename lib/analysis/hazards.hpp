@@ -40,26 +40,6 @@ struct CallSummary {
   bool meets = false;                ///< all threads of the group meet inside, whatever the path
 };
 
-/// Names the rule by which an op orders accesses, apart from the accesses that it makes.
-enum class OrderRule : std::uint8_t {
-  none,  ///< orders none of the accesses that hazards are about
-  barrier,
-  cluster_arrive,
-  cluster_wait,
-  fence,
-  commit,
-  wait,
-  mbarrier_wait,
-  arrive,
-  call,
-  loop,
-  branch,
-  elected,
-  partitions,
-  unknown  ///< the op synchronises or holds ops, and no rule says how: refused
-};
-OrderRule order_rule(ir::OpKind kind);
-
 /// Follows one function's control flow with the accesses that may still be unordered. Hazards are found
 /// - between threads of one group: the CTA, or a replica of a partition;
 /// - between accesses before, inside and after warp_specialize;

@@ -48,63 +48,88 @@ FirstTurn first_turn(Op const& branch) {
   return {};
 }
 
-}  // namespace
+/// Names the rule by which an op orders accesses, apart from the accesses that it makes.
+enum class OrderRule : std::uint8_t {
+  none,  ///< orders none of the accesses that hazards are about
+  barrier,
+  cluster_arrive,
+  cluster_wait,
+  fence,
+  commit,
+  wait,
+  mbarrier_wait,
+  arrive,
+  call,
+  loop,
+  branch,
+  elected,
+  partitions,
+};
+
+/// Holds a rule for each op that synchronises, holds ops or calls.
+struct RuleOfOp {
+  OpKind kind;
+  OrderRule rule;
+};
+constexpr RuleOfOp order_rules[] = {
+    {OpKind::BarrierOp, OrderRule::barrier},
+    {OpKind::WarpBarrierOp, OrderRule::barrier},
+    {OpKind::ClusterArriveOp, OrderRule::cluster_arrive},
+    {OpKind::ClusterWaitOp, OrderRule::cluster_wait},
+    {OpKind::FenceProxyAsyncOp, OrderRule::fence},
+    {OpKind::BulkCommitOp, OrderRule::commit},
+    {OpKind::WgmmaCommitOp, OrderRule::commit},
+    {OpKind::CpAsyncCommitOp, OrderRule::commit},
+    {OpKind::BulkWaitOp, OrderRule::wait},
+    {OpKind::WgmmaWaitOp, OrderRule::wait},
+    {OpKind::CpAsyncWaitOp, OrderRule::wait},
+    {OpKind::MbarrierWaitOp, OrderRule::mbarrier_wait},
+    {OpKind::MbarrierArriveOp, OrderRule::arrive},
+    {OpKind::MbarrierExpectOp, OrderRule::arrive},
+    {OpKind::CallOp, OrderRule::call},
+    {OpKind::ForOp, OrderRule::loop},
+    {OpKind::RepeatOp, OrderRule::loop},
+    {OpKind::IfOp, OrderRule::branch},
+    {OpKind::ElectOp, OrderRule::elected},
+    {OpKind::WarpSpecializeOp, OrderRule::partitions},
+    // Their accesses to mbarriers are accesses like others.
+    {OpKind::MbarrierInitOp, OrderRule::none},
+    {OpKind::MbarrierInvalOp, OrderRule::none},
+    {OpKind::CpAsyncArriveOp, OrderRule::none},
+    {OpKind::FenceMbarrierInitOp, OrderRule::none},
+    // Orders registers, and shared memory that a fence of proxies orders.
+    {OpKind::WgmmaFenceOp, OrderRule::none},
+    // Does not wait; an order by it is the protocol's.
+    {OpKind::BarrierArriveOp, OrderRule::none},
+    // Hints.
+    {OpKind::PrefetchTensorMapOp, OrderRule::none},
+    {OpKind::TmaPrefetchOp, OrderRule::none},
+    // Order grids, not the threads of one.
+    {OpKind::LaunchDependentsOp, OrderRule::none},
+    {OpKind::WaitDependenciesOp, OrderRule::none},
+};
+
+/// Tells whether an op is in the table, or needs no rule: it neither synchronises nor holds ops.
+template <class OpStruct>
+constexpr bool has_order_rule() {
+  if ((OpStruct::traits & (synchronizes | has_regions)) == 0) return true;
+  for (RuleOfOp const& entry : order_rules)
+    if (entry.kind == kind_of<OpStruct>) return true;
+  return false;
+}
+
+#define TEGULA_OP(name) \
+  static_assert(has_order_rule<name>(), "order_rules: " #name " synchronises or holds ops, but has no rule");
+#include "tegula/ir/ops.def"
+#undef TEGULA_OP
 
 OrderRule order_rule(OpKind kind) {
-  switch (kind) {
-    case OpKind::BarrierOp:
-    case OpKind::WarpBarrierOp:
-      return OrderRule::barrier;
-    case OpKind::ClusterArriveOp:
-      return OrderRule::cluster_arrive;
-    case OpKind::ClusterWaitOp:
-      return OrderRule::cluster_wait;
-    case OpKind::FenceProxyAsyncOp:
-      return OrderRule::fence;
-    case OpKind::BulkCommitOp:
-    case OpKind::WgmmaCommitOp:
-    case OpKind::CpAsyncCommitOp:
-      return OrderRule::commit;
-    case OpKind::BulkWaitOp:
-    case OpKind::WgmmaWaitOp:
-    case OpKind::CpAsyncWaitOp:
-      return OrderRule::wait;
-    case OpKind::MbarrierWaitOp:
-      return OrderRule::mbarrier_wait;
-    case OpKind::MbarrierArriveOp:
-    case OpKind::MbarrierExpectOp:
-      return OrderRule::arrive;
-    case OpKind::CallOp:
-      return OrderRule::call;
-    case OpKind::ForOp:
-    case OpKind::RepeatOp:
-      return OrderRule::loop;
-    case OpKind::IfOp:
-      return OrderRule::branch;
-    case OpKind::ElectOp:
-      return OrderRule::elected;
-    case OpKind::WarpSpecializeOp:
-      return OrderRule::partitions;
-    // Their accesses to mbarriers are accesses like others.
-    case OpKind::MbarrierInitOp:
-    case OpKind::MbarrierInvalOp:
-    case OpKind::CpAsyncArriveOp:
-    case OpKind::FenceMbarrierInitOp:
-    // Orders registers, and shared memory that a fence of proxies orders.
-    case OpKind::WgmmaFenceOp:
-    // Does not wait; an order by it is the protocol's.
-    case OpKind::BarrierArriveOp:
-    // Hints.
-    case OpKind::PrefetchTensorMapOp:
-    case OpKind::TmaPrefetchOp:
-    // Order grids, not the threads of one.
-    case OpKind::LaunchDependentsOp:
-    case OpKind::WaitDependenciesOp:
-      return OrderRule::none;
-    default:
-      return op_info(kind).has(synchronizes) || op_info(kind).has(has_regions) ? OrderRule::unknown : OrderRule::none;
-  }
+  for (RuleOfOp const& entry : order_rules)
+    if (entry.kind == kind) return entry.rule;
+  return OrderRule::none;
 }
+
+}  // namespace
 
 void Hazards::op(Op const& op, State& state) {
   for (Access const& current : accesses_.of(op)) access(current, op, state);
@@ -149,8 +174,6 @@ void Hazards::op(Op const& op, State& state) {
       return block(op.block(), state);
     case OrderRule::partitions:
       return partitions(op, state);
-    case OrderRule::unknown:
-      throw InternalError("hazards: no rule says which accesses " + std::string(op.info().mnemonic) + " orders");
   }
   for (Access const& current : accesses_.of(op)) {
     if (current.completion == Completion::mbarrier) continue;  // over for whoever waits

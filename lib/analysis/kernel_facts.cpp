@@ -5,6 +5,7 @@
 
 #include "analysis/effects.hpp"
 #include "analysis/register_pressure.hpp"
+#include "analysis/shared_buffers.hpp"
 #include "layout/layout.hpp"
 #include "target/matrix_access.hpp"
 #include "ir/walk.hpp"
@@ -115,7 +116,7 @@ bool waits_for_fresh_copy(ir::Op const& wait) {
     if (is_work(**at)) return false;
     bool found = false;
     auto const look = [&](ir::Op const& op) {
-      bool const loads = op.is<ir::TmaLoadOp>() || op.is<ir::BulkLoadOp>();
+      bool const loads = completion_of(op) == Completion::mbarrier;
       found = found || (loads && op.in("mbarrier") == wait.in<ir::MbarrierWaitOp>("mbarrier"));
     };
     look(**at);

@@ -165,7 +165,7 @@ void check(Op const& op, Value const& value) {
 LaunchProgram launch_program(ir::Function const& kernel) {
   Slice slice;
   for (Op const& op : kernel.body()) {
-    if (!op.info().has(ir::launch_fact)) continue;
+    if (!op.info().has(ir::launch_statement)) continue;
     for (Value const* operand : op.operands()) check(op, *operand);
     if (op.is<ir::GridOp>()) {
       for (int i = 0; i < op.operand_count(); ++i)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/shared_buffers.hpp"
+#include "ir/accesses.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
 
@@ -94,11 +95,11 @@ void Liveness::end_barriers() {
   }
 }
 
-/// Another CTA writes when it gets there, whatever this one does meanwhile.
+/// Keeps buffers that another CTA writes: it writes when it gets there.
 void Liveness::keep_for_peers() {
   walk_pre_order(function_.body(), [&](Op& op) {
-    if (op.is<PeerStoreOp>())
-      for (Op const* alloc : buffers_of(*op.in<PeerStoreOp>("destination")))
+    if (at_peer(op) && op.info().effects.writes(Space::shared))
+      for (Op const* alloc : buffers_of(*view_of(op)))
         if (auto const found = user_of_.find(alloc); found != user_of_.end())
           ranges_[found->second].first = 0, ranges_[found->second].last = end_;
     return Walk::advance;

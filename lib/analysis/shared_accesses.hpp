@@ -86,7 +86,7 @@ class SharedAccesses {
   /// `uniformity`: tells which numbers these warps have in common; null: accesses are related by their own sums alone.
   SharedAccesses(ir::Function const& function, int warps, Uniformity const* uniformity = nullptr);
 
-  /// Gives all accesses of an op, reads before writes; none for calls, regions and `in` tensors of kernels.
+  /// Gives all accesses of an op, in the order of its record; none for calls, regions and `in` tensors of kernels.
   std::vector<Access> const& of(ir::Op const& op);
   /// Gives the bytes through which an op's warps exchange; null if it exchanges nothing.
   Access const* scratch(ir::Op const& op, bool write);
@@ -125,11 +125,10 @@ class SharedAccesses {
     std::int32_t element, warp, lane;
   };
 
-  void add(ir::Op const& op, std::vector<Access>& into);
+  void add(ir::Op const& op, ir::Effect const& effect, std::vector<Access>& into);
   Slice slice_of(ir::Value const& value);
   Slice slice_of_tensor(ir::Value const& tensor, std::span<ir::Value* const> offsets, Extents const& shape);
   void set_offset(Slice::Axis& axis, ir::Value const& value);
-  Access shared_access(ir::Op const& op, ir::Value const& value, bool write);
   void place_bytes(Access& access);
   /// Holds a sum in two parts: values at the later access, and values at the earlier one.
   struct Sums {

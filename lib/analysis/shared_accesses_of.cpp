@@ -1,9 +1,9 @@
-// Lists the accesses of each op.
+// Lists the accesses of each op, from the effects in its record.
 #include "analysis/effects.hpp"
 #include "analysis/shared_accesses.hpp"
+#include "ir/accesses.hpp"
 #include "ir/exchange.hpp"
 #include "ir/shared_frame.hpp"
-#include "tegula/support/error.hpp"
 
 namespace tegula::analysis {
 
@@ -86,170 +86,74 @@ void SharedAccesses::place_bytes(Access& access) {
   access.end = access.begin + buffer_bytes(access.slice.root->type());
 }
 
-Access SharedAccesses::shared_access(Op const& op, Value const& value, bool write) {
-  Access access;
-  access.op = &op;
-  access.write = write;
-  access.elected = elected_around(op);
-  access.holders = access.elected == Access::not_elected ? Holders::every : Holders::lane;
-  access.slice = slice_of(value);
-  place_bytes(access);
-  return access;
+namespace {
+
+/// Tells whether some CTA writes the tensor: an `in` of a kernel is constant.
+bool written_by_someone(Value const& tensor, Function const& function) {
+  return parameter_of(tensor).direction != Direction::in || !function.is_kernel();
 }
 
-void SharedAccesses::add(Op const& op, std::vector<Access>& into) {
-  auto const distributed = [&](Access& access, Type const& tile, bool owners) {
-    if (!tile.is_tile()) return;
-    access.holders = owners ? Holders::owners : Holders::layout;
-    access.layout = tile.layout();
-  };
-  auto const global = [&](Value const& tensor, Extents const& shape, bool write) {
-    Access access;
-    access.op = &op;
-    access.space = Space::global;
-    access.write = write;
-    access.elected = elected_around(op);
-    access.holders = access.elected == Access::not_elected ? Holders::every : Holders::lane;
-    access.slice = slice_of_tensor(tensor, op.all("offsets"), shape);
-    return access;
-  };
-  auto const asynchronous = [&](Access access) {
-    access.proxy = op.is<CpAsyncOp>() ? Proxy::generic : Proxy::async;
-    access.completion = completion_of(op);
-    into.push_back(std::move(access));
-  };
-  auto const written_by_someone = [&](Value const& tensor) {
-    return parameter_of(tensor).direction != Direction::in || !function_.is_kernel();
-  };
-  auto const tensor = [&]() -> Value const& {
-    bool const by_map = op.is<TmaLoadOp>() || op.is<TmaStoreOp>() || op.is<TmaReduceOp>();
-    return by_map ? *op.in("map")->defining_op()->in<TensorMapOp>("tensor") : *op.in("tensor");
-  };
+}  // namespace
 
-  // Elements at indices that are not known here: some part of the tensor.
-  auto const somewhere = [&](Type const& tile, bool write) {
-    Access access;
-    access.op = &op;
-    access.space = Space::global;
-    access.write = write;
-    access.slice.root = &tensor();
-    access.slice.whole = true;
-    distributed(access, tile, write);
-    return access;
-  };
+void SharedAccesses::add(Op const& op, Effect const& effect, std::vector<Access>& into) {
+  if (effect.space == Space::console || effect.completion == Completion::later) return;
+  if (effect.atomic && effect.access == ir::Access::read) return;  // the write stands for both
+  // A peer writes whenever it gets there: Liveness keeps the buffer's bytes for it alone, and readers wait for the
+  // phase of the mbarrier that counts them.
+  if (effect.space == Space::shared && at_peer(op)) return;
+  Value const& operand = *op.operand(effect.operand);
+  if (effect.space == Space::shared && !operand.type().is_shared() && !operand.type().is_mbarrier())
+    return;  // an operand of wgmma in registers
+  Value const* const registers = registers_of(op, effect);
+  bool const tile = registers != nullptr && registers->type().is_tile();
 
-  switch (op.kind()) {
-    case OpKind::SharedLoadOp: {
-      Access access = shared_access(op, *op.operand(), false);
-      distributed(access, op.result()->type(), false);
-      into.push_back(access);
-      break;
+  Access access;
+  access.op = &op;
+  access.space = effect.space;
+  access.write = effect.access == ir::Access::write;
+  access.atomic = effect.atomic;
+  access.proxy = effect.proxy;
+  access.completion = effect.completion;
+  access.elected = elected_around(op);
+  access.holders = access.elected == Access::not_elected ? Holders::every : Holders::lane;
+  if (effect.space == Space::shared) {
+    access.slice = slice_of(operand);
+    place_bytes(access);
+  } else {
+    Value const& tensor = tensor_of(operand);
+    if (!access.write && !written_by_someone(tensor, function_)) return;
+    if (tile && registers->type().layout() == nullptr) return;  // before layouts nobody holds an element
+    if (op.info().names("offsets")) {
+      Value const& box = registers != nullptr ? *registers : *view_of(op);
+      access.slice = slice_of_tensor(tensor, op.all("offsets"), box.type().shape());
+    } else {  // elements at indices
+      access.slice.root = &tensor;
+      access.slice.whole = true;
     }
-    case OpKind::SharedStoreOp: {
-      Access access = shared_access(op, *op.in<SharedStoreOp>("destination"), true);
-      distributed(access, op.in<SharedStoreOp>("value")->type(), true);
-      into.push_back(access);
-      break;
-    }
-    case OpKind::LoadOp:
-      if ((op.result()->type().is_scalar() || op.result()->type().layout() != nullptr) &&
-          written_by_someone(tensor())) {
-        Access access = global(tensor(), op.result()->type().shape(), false);
-        distributed(access, op.result()->type(), false);
-        into.push_back(access);
-      }
-      break;
-    case OpKind::StoreOp: {
-      Type const& tile = op.in<StoreOp>("tile")->type();
-      if (tile.is_tile() && tile.layout() != nullptr) {
-        Access access = global(tensor(), tile.shape(), true);
-        distributed(access, tile, true);
-        into.push_back(access);
-      }
-      break;
-    }
-    case OpKind::AtomicOp: {
-      Access access = global(tensor(), {}, true);
-      access.atomic = true;
-      into.push_back(access);
-      break;
-    }
-    case OpKind::TmaLoadOp:
-    case OpKind::BulkLoadOp: {
-      Value const& view = *op.in("destination");
-      into.push_back(shared_access(op, *op.in("mbarrier"), false));
-      if (written_by_someone(tensor())) asynchronous(global(tensor(), view.type().shape(), false));
-      asynchronous(shared_access(op, view, true));
-      break;
-    }
-    case OpKind::TmaStoreOp:
-    case OpKind::TmaReduceOp:
-    case OpKind::BulkStoreOp: {
-      Value const& view = *op.in("source");
-      asynchronous(shared_access(op, view, false));
-      Access access = global(tensor(), view.type().shape(), true);
-      access.atomic = op.is<TmaReduceOp>();
-      asynchronous(access);
-      break;
-    }
-    case OpKind::CpAsyncOp: {
-      Value const& view = *op.in<CpAsyncOp>("destination");
-      if (written_by_someone(tensor())) asynchronous(global(tensor(), view.type().shape(), false));
-      Access access = shared_access(op, view, true);
-      if (access.elected == Access::not_elected) {
-        access.holders = Holders::chunks;
-        access.vector = op.as<CpAsyncOp>().vector;
-      }
-      asynchronous(access);
-      break;
-    }
-    case OpKind::WgmmaOp:
-      if (op.lhs()->type().is_shared()) {
-        Access access = shared_access(op, *op.lhs(), false);
-        access.holders = Holders::rows;
-        access.layout = op.result()->type().layout();
-        asynchronous(access);
-      }
-      if (op.rhs()->type().is_shared()) asynchronous(shared_access(op, *op.rhs(), false));
-      break;
-    case OpKind::MbarrierInitOp:
-    case OpKind::MbarrierInvalOp:
-      into.push_back(shared_access(op, *op.in("mbarrier"), true));
-      break;
-    case OpKind::MbarrierArriveOp:
-      if (!op.all<MbarrierArriveOp>("rank").empty()) break;  // another CTA's
-      into.push_back(shared_access(op, *op.in("mbarrier"), false));
-      break;
-    case OpKind::MbarrierExpectOp:
-    case OpKind::MbarrierWaitOp:
-    case OpKind::CpAsyncArriveOp:
-      into.push_back(shared_access(op, *op.in("mbarrier"), false));
-      break;
-    case OpKind::FetchOp:  // circular-buffer makes its copy
-      break;
-    case OpKind::PeerStoreOp:
-      // Writes bytes of another CTA, counted by that CTA's mbarrier. Here they are written whenever a peer gets there:
-      // Liveness keeps the buffer's bytes for it alone, and readers wait for the phase.
-      break;
-    case OpKind::AssertOp:
-    case OpKind::PrintOp:
-      break;  // do not access memory
-    default:
-      if (op.info().effects.count == 0) break;
-      if (op.info().has(one_layout)) {  // elements at indices
-        bool const write = op.info().effects.writes(Space::global);
-        if (!write && !written_by_someone(tensor())) break;
-        into.push_back(somewhere(write ? op.in("tile")->type() : op.result()->type(), write));
-        into.back().atomic = op.info().atomic();
-        break;
-      }
-      throw InternalError("accesses: " + std::string(op.info().mnemonic) + " has effects that no analysis models");
   }
+  switch (effect.sharing) {
+    case Sharing::registers:
+      if (!tile) break;
+      access.holders = access.write ? Holders::owners : Holders::layout;
+      access.layout = registers->type().layout();
+      break;
+    case Sharing::rows:
+      access.holders = Holders::rows;
+      access.layout = op.result()->type().layout();
+      break;
+    case Sharing::chunks:
+      if (access.elected != Access::not_elected) break;
+      access.holders = Holders::chunks;
+      access.vector = op.as<CpAsyncOp>().vector;
+      break;
+  }
+  into.push_back(std::move(access));
 }
 
 std::vector<Access> const& SharedAccesses::of(Op const& op) {
   auto const [slot, fresh] = accesses_.try_emplace(&op);
-  if (fresh) add(op, slot->second);
+  if (fresh)
+    for (Effect const& effect : op.info().effects) add(op, effect, slot->second);
   return slot->second;
 }
 

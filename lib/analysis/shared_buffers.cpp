@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/accesses.hpp"
 #include "ir/loop.hpp"
 #include "ir/walk.hpp"
-#include "tegula/support/error.hpp"
 
 namespace tegula::analysis {
 
@@ -117,32 +117,13 @@ std::vector<Op const*> buffers_of(Value const& value) {
 }
 
 Completion completion_of(Op const& op) {
-  switch (op.kind()) {
-    case OpKind::TmaLoadOp:
-    case OpKind::BulkLoadOp:
-      return Completion::mbarrier;
-    case OpKind::TmaStoreOp:
-    case OpKind::TmaReduceOp:
-    case OpKind::BulkStoreOp:
-      return Completion::bulk;
-    case OpKind::WgmmaOp:
-      return Completion::wgmma;
-    case OpKind::CpAsyncOp:
-      return Completion::cp_async;
-    case OpKind::FetchOp:  // circular-buffer makes its copy
-      return Completion::none;
-    default:
-      for (Effect const& effect : op.info().effects.list)
-        if (effect.proxy == Proxy::async)
-          throw InternalError("completion: no known op completes " + std::string(op.info().mnemonic));
-      return Completion::none;
-  }
+  for (Effect const& effect : op.info().effects)
+    if (effect.completion != Completion::none && effect.completion != Completion::later) return effect.completion;
+  return Completion::none;
 }
 
 Value const* mbarrier_of(Op const& op) {
-  if (op.is<PeerStoreOp>()) return nullptr;  // another CTA's
-  auto const& names = op.info().operands;
-  return std::find(names.begin(), names.end(), "mbarrier") != names.end() ? op.in("mbarrier") : nullptr;
+  return op.info().names("mbarrier") && !at_peer(op) ? op.in("mbarrier") : nullptr;
 }
 
 std::int64_t leaves_open(Op const& op, Completion group) {

@@ -11,16 +11,10 @@ namespace tegula::analysis {
 /// one, unless a loop carries it or a branch chooses it.
 std::vector<ir::Op const*> buffers_of(ir::Value const& value);
 
-/// Names the op that completes an asynchronous access.
-enum class Completion : std::uint8_t {
-  none,      ///< the access is done when the op is
-  mbarrier,  ///< mbarrier_wait on the op's mbarrier
-  bulk,      ///< bulk_commit, then bulk_wait by the same lane
-  wgmma,     ///< wgmma_commit, then wgmma_wait by the same warp
-  cp_async,  ///< cp_async_commit, then cp_async_wait by the same thread; or cp_async_arrive
-};
+using ir::Completion;
+/// Tells how the op's asynchronous accesses are completed; `none` if it does not make one itself.
 Completion completion_of(ir::Op const& op);
-/// Gives the mbarrier that an op arrives at, waits for, initialises or lets a copy count on; null: none.
+/// Gives the mbarrier that an op arrives at, waits for, initialises or lets a copy count on; null: none of this CTA.
 ir::Value const* mbarrier_of(ir::Op const& op);
 
 /// Groups of asynchronous accesses: how many commits came since the access.

@@ -5,6 +5,7 @@
 #include "ir/loop.hpp"
 #include "ir/text.hpp"
 #include "ir/walk.hpp"
+#include "tegula/support/error.hpp"
 
 namespace tegula::analysis {
 
@@ -50,40 +51,47 @@ bool Uniformity::visit_control(Op const& op) {
   return changed;
 }
 
+bool Uniformity::mark_results(Op const& op) {
+  bool changed = false;
+  for (int i = 0; i < op.result_count(); ++i) changed = mark(*op.result(i)) || changed;
+  return changed;
+}
+
+bool Uniformity::visit_partitions(Op const& op) {
+  bool changed = false;
+  for (int p = 0; replicas_ && p < op.block_count(); ++p)
+    if (op.as<WarpSpecializeOp>().replicas[p] > 1) changed = mark(*op.block(p).argument(0)) || changed;
+  return changed;
+}
+
+bool Uniformity::visit_call(Module const& module, Op const& op) {
+  bool changed = false;
+  Function const* const callee = module.find(op.as<CallOp>().callee.view());
+  if (callee == nullptr) return false;
+  for (int i = 0; i < std::min(op.operand_count(), callee->parameter_count()); ++i)
+    if (divergent(*op.operand(i))) changed = mark(*callee->parameter(i)) || changed;
+  Op const* const end = callee->body().terminator();
+  for (int i = 0; end != nullptr && i < std::min(op.result_count(), end->operand_count()); ++i)
+    if (divergent(*end->operand(i))) changed = mark(*op.result(i)) || changed;
+  return changed;
+}
+
 bool Uniformity::visit(Module const& module, Block const& block, Function const& function) {
   bool changed = false;
   for (Op const& op : block) {
     for (int i = 0; i < op.block_count(); ++i) changed = visit(module, op.block(i), function) || changed;
-    switch (op.kind()) {
-      case OpKind::WarpIndexOp:
-      case OpKind::VoteOp:
-      case OpKind::AtomicOp:
-        changed = mark(*op.result()) || changed;
-        break;
-      case OpKind::IfOp:
-      case OpKind::ForOp:
-      case OpKind::RepeatOp:
-        changed = visit_control(op) || changed;
-        break;
-      case OpKind::WarpSpecializeOp:
-        for (int p = 0; replicas_ && p < op.block_count(); ++p)
-          if (op.as<WarpSpecializeOp>().replicas[p] > 1) changed = mark(*op.block(p).argument(0)) || changed;
-        break;
-      case OpKind::CallOp: {
-        Function const* const callee = module.find(op.as<CallOp>().callee.view());
-        if (callee == nullptr) break;
-        for (int i = 0; i < std::min(op.operand_count(), callee->parameter_count()); ++i)
-          if (divergent(*op.operand(i))) changed = mark(*callee->parameter(i)) || changed;
-        Op const* const end = callee->body().terminator();
-        for (int i = 0; end != nullptr && i < std::min(op.result_count(), end->operand_count()); ++i)
-          if (divergent(*end->operand(i))) changed = mark(*op.result(i)) || changed;
-        break;
-      }
-      default:
-        if (std::any_of(op.operands().begin(), op.operands().end(), [&](Value const* v) { return divergent(*v); }))
-          for (int i = 0; i < op.result_count(); ++i) changed = mark(*op.result(i)) || changed;
-        break;
-    }
+    if (op.info().has(per_warp))
+      changed = mark_results(op) || changed;
+    else if (op.is<IfOp>() || op.is<ForOp>() || op.is<RepeatOp>())
+      changed = visit_control(op) || changed;
+    else if (op.is<WarpSpecializeOp>())
+      changed = visit_partitions(op) || changed;
+    else if (op.is<CallOp>())
+      changed = visit_call(module, op) || changed;
+    else if (op.info().has(has_regions) && op.result_count() > 0)
+      throw InternalError("uniformity: no rule for the results of " + std::string(op.info().mnemonic));
+    else if (std::any_of(op.operands().begin(), op.operands().end(), [&](Value const* v) { return divergent(*v); }))
+      changed = mark_results(op) || changed;
   }
   return changed;
 }

@@ -9,7 +9,7 @@
 namespace tegula::analysis {
 
 /// Scalars of block IR are the same in all lanes of a warp; a divergent one may differ between warps of the executing
-/// group. Sources are warp_index, vote and atomic; values that they reach through arithmetic, branches, loops and calls
+/// group. Sources are ops of the trait `per_warp`; values that they reach through arithmetic, branches, loops and calls
 /// follow them. A shared_load of one element at a uniform place is uniform: in a program without races all threads of a
 /// group read the same value there.
 class Uniformity {
@@ -31,6 +31,9 @@ class Uniformity {
   bool mark(ir::Value const& value) { return divergent_.insert(&value).second; }
   bool visit(ir::Module const& module, ir::Block const& block, ir::Function const& function);
   bool visit_control(ir::Op const& op);
+  bool visit_partitions(ir::Op const& op);
+  bool visit_call(ir::Module const& module, ir::Op const& op);
+  bool mark_results(ir::Op const& op);
 
   std::unordered_set<ir::Value const*> divergent_;
   bool replicas_ = false;

@@ -106,7 +106,7 @@ Function* Op::function() const {
 }
 
 bool Op::pure() const {
-  constexpr unsigned impure = terminator | launch_fact | synchronizes | unique;
+  constexpr unsigned impure = terminator | launch_statement | synchronizes | unique;
   if (info_->effects.count != 0 || (info_->traits & impure) != 0 || is<CallOp>()) return false;
   for (auto const& block : blocks_)
     for (Op const& op : *block)

@@ -177,7 +177,7 @@ class Op {
   void set_where(location where) { where_ = where; }
 
   /// True when the op, with all inside it, only computes its results, and equal ones are interchangeable. It then has
-  /// no effects, calls or launch facts, is not a terminator, and is neither synchronizes nor unique.
+  /// no effects, calls or launch statements, is not a terminator, and is neither synchronizes nor unique.
   [[nodiscard]] bool pure() const;
   /// Unlinks and destroys this op. Its results must be unused.
   void erase();

@@ -56,12 +56,25 @@ constexpr auto op_types = hana::make_tuple(
 #undef TEGULA_OP
     hana::type_c<void>);
 
+/// Tells whether every access of an op says which operand it touches and, if it is asynchronous, what completes it.
+template <class OpStruct>
+constexpr bool effects_are_complete() {
+  for (Effect const& effect : OpStruct::effects) {
+    if (effect.space == Space::console) continue;
+    if (effect.operand < 0 || effect.operand >= static_cast<int>(OpStruct::operands.size())) return false;
+    if (effect.proxy == Proxy::async && effect.completion == Completion::none) return false;
+  }
+  return true;
+}
+
 std::array<OpInfo, op_kind_count> make_table() {
   std::array<OpInfo, op_kind_count> table{};
   hana::for_each(op_types, [&](auto type) {
     using OpStruct = typename decltype(type)::type;
     if constexpr (!std::is_void_v<OpStruct>) {
       static_assert(std::is_trivially_copyable_v<OpStruct> && std::is_trivially_destructible_v<OpStruct>);
+      static_assert(effects_are_complete<OpStruct>(),
+                    "each access of an op names its operand; what is asynchronous names its completion");
       static OpStruct const defaults{};
       constexpr OpKind kind = kind_of<OpStruct>;
       table[static_cast<std::size_t>(kind)] = {

@@ -1,6 +1,7 @@
 // Tables all ops, made from ops.def: every property of an op that other parts may ask without knowing its struct.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,10 +34,13 @@ struct OpInfo {
   void (*list_fields)(void* op, std::vector<FieldRef>& out);
 
   [[nodiscard]] bool has(Trait trait) const { return (traits & trait) != 0; }
-  /// True for an op that reads and writes the same memory at once.
+  /// True for an op that combines elements with those in memory at once.
   [[nodiscard]] bool atomic() const {
-    return effects.count == 2 && effects.list[0].space == effects.list[1].space &&
-           effects.list[0].operand == effects.list[1].operand && effects.list[0].access != effects.list[1].access;
+    return std::any_of(effects.begin(), effects.end(), [](Effect const& effect) { return effect.atomic; });
+  }
+  /// True for an op that names such an operand.
+  [[nodiscard]] bool names(std::string_view operand) const {
+    return std::find(operands.begin(), operands.end(), operand) != operands.end();
   }
   /// Gives the position of the operand of that name, or of the first one of the last name of a variadic op.
   /// InternalError for a name that the op does not list.

@@ -230,16 +230,13 @@ class Parser : LiteralParser {
     Definition const name = definition();
     expect(":");
     ParameterAttributes list;
-    bool has_direction = true;
+    bool has_direction = false;
     std::size_t const begin = token_.begin;
-    if (accept_word("in"))
-      list.direction = Direction::in;
-    else if (accept_word("out"))
-      list.direction = Direction::out;
-    else if (accept_word("inout"))
-      list.direction = Direction::inout;
-    else
-      has_direction = false;
+    for (Direction const direction : {Direction::in, Direction::out, Direction::inout}) {
+      if (has_direction || !accept_word(tegula::name(direction))) continue;
+      has_direction = true;
+      list.direction = direction;
+    }
     Type const kind = type();
     if (has_direction != kind.is_tensor())
       fail_at(begin,

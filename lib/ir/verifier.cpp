@@ -211,10 +211,10 @@ class Verifier {
         check_call(op);
         break;
       case OpKind::GridOp:
-        check_launch_fact(op);
+        check_launch_statement(op);
         break;
       case OpKind::RequireOp:
-        check_launch_fact(op);
+        check_launch_statement(op);
         break;
       default:
         break;
@@ -315,9 +315,7 @@ class Verifier {
 
   /// Requires that the parameters whose memory an op reads and writes, by its record, may be read and written.
   void check_directions(Op const& op) {
-    Effects const& effects = op.info().effects;
-    for (int i = 0; i < effects.count; ++i) {
-      Effect const& effect = effects.list[static_cast<std::size_t>(i)];
+    for (Effect const& effect : op.info().effects) {
       if (effect.space != Space::global || effect.operand < 0 || effect.operand >= op.operand_count()) continue;
       Value const& tensor = *op.operand(effect.operand);
       if (!tensor.type().is_tensor()) continue;
@@ -329,7 +327,7 @@ class Verifier {
     }
   }
 
-  void check_launch_fact(Op const& op) {
+  void check_launch_statement(Op const& op) {
     if (!function_->is_kernel() || op.parent() != &function_->body())
       return error(op, named(op, "belongs into the outermost block of a kernel"));
     for (int i = 0; i < op.operand_count(); ++i)

@@ -1,4 +1,4 @@
-// Checks the meaning of IR: types, dominance, terminators, calls, directions, launch facts.
+// Checks the meaning of IR: types, dominance, terminators, calls, directions, launch statements.
 #pragma once
 
 #include "ir/text.hpp"

@@ -7,6 +7,7 @@
 #include "layout/layout_names.hpp"
 #include "layout/shared_access.hpp"
 #include "layout/shared_layouts.hpp"
+#include "ir/accesses.hpp"
 #include "ir/text.hpp"
 #include "target/tma_copies.hpp"
 #include "target/wgmma_operand.hpp"
@@ -172,45 +173,18 @@ std::string why_not_in_memory(Extents const& shape, layout::Layout const& layout
 }
 
 std::string why_layouts_differ(Op const& op) {
-  switch (op.kind()) {
-    case OpKind::TmaLoadOp:
-    case OpKind::TmaStoreOp:
-    case OpKind::TmaReduceOp:
-    case OpKind::FetchOp:
-    case OpKind::BulkLoadOp:
-    case OpKind::BulkStoreOp:
-    case OpKind::WgmmaOp:
-      if (std::string missing = buffer_without_layout(op); !missing.empty()) return missing;
-      break;
-    default:
-      break;
-  }
-  switch (op.kind()) {
-    case OpKind::ViewOp:
-      return view_moves(op);
-    case OpKind::TmaLoadOp:
-      return copy_fits(*op.in<TmaLoadOp>("map"), *op.in<TmaLoadOp>("destination"));
-    case OpKind::TmaStoreOp:
-    case OpKind::TmaReduceOp:
-      return copy_fits(*op.in("map"), *op.in("source"));
-    case OpKind::FetchOp:
-      return copy_fits(*op.in<FetchOp>("map"), *op.result());
-    case OpKind::BulkLoadOp:
-      return bulk_fits(op.in<BulkLoadOp>("destination")->type());
-    case OpKind::BulkStoreOp:
-      return bulk_fits(op.in<BulkStoreOp>("source")->type());
-    case OpKind::WgmmaOp:
-      return product_fits(op);
-    case OpKind::MmaOp:
-      return warp_product_fits(op);
-    case OpKind::SharedLoadOp:
-      return tile_addresses(op.operand()->type(), op.result()->type());
-    case OpKind::SharedStoreOp:
-    case OpKind::PeerStoreOp:
-      return tile_addresses(op.in("destination")->type(), op.in("value")->type());
-    default:
-      return {};
-  }
+  if (is_asynchronous(op))
+    if (std::string missing = buffer_without_layout(op); !missing.empty()) return missing;
+  if (op.is<ViewOp>()) return view_moves(op);
+  if (op.is<WgmmaOp>()) return product_fits(op);
+  if (op.is<MmaOp>()) return warp_product_fits(op);
+  Value const* const view = view_of(op);
+  if (view == nullptr) return {};
+  if (is_asynchronous(op)) return op.info().names("map") ? copy_fits(*op.in("map"), *view) : bulk_fits(view->type());
+  for (Effect const& effect : op.info().effects)
+    if (Value const* const registers = registers_of(op, effect); registers != nullptr)
+      return tile_addresses(view->type(), registers->type());
+  return {};
 }
 
 }  // namespace tegula::ir

@@ -65,7 +65,7 @@ std::vector<std::int64_t> order_of(std::int64_t blocks, Schedule const& schedule
 }
 
 /// Computes grid and requirements, by an agent that stands for the host.
-Grid launch_facts(Launch& launch) {
+Grid run_launch_statements(Launch& launch) {
   Agent host(launch, 0);
   ValueMemo<bool> executed;  // each op once: a chain whose ops read the one before twice has exponentially many paths
   auto const compute = [&](ir::Value const& value) {
@@ -148,7 +148,7 @@ Launch::Launch(Function const& kernel, Arguments const& arguments, Options const
     number_block(kernel.body());
   find_noted_loads();
   result_.schedule = options.schedule;
-  result_.grid = launch_facts(*this);
+  result_.grid = run_launch_statements(*this);
   if (options.grid) result_.grid = *options.grid;
   for (std::int64_t extent : result_.grid)
     if (extent < 0) throw UserError(kernel.name() + ": a grid extent is " + std::to_string(extent));

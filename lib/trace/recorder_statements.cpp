@@ -1,6 +1,7 @@
 // Records the statements of a trace: grid, requirements, loops and branches; and the end of the trace.
 #include <algorithm>
 
+#include "abi/tensor_facts.hpp"
 #include "ir/builder.hpp"
 #include "ir/link.hpp"
 #include "ir/verifier.hpp"
@@ -221,12 +222,9 @@ ir::Function& Recorder::Impl::emit(std::string const& unique_name) {
   ir::Function& function = module->add_function(
       unique_name, traces == RegionKind::kernel ? ir::FunctionKind::kernel : ir::FunctionKind::device);
   function.where = where;
-  static constexpr std::string_view prefix[] = {"in", "out", "inout"};
   for (std::size_t i = 0; i < attributes.size(); ++i) {
     ir::Type const& type = value(draft.regions[0].arguments[i]).type;
-    std::string const word(type.is_tile()     ? "tile"
-                           : type.is_scalar() ? "arg"
-                                              : prefix[static_cast<int>(attributes[i].direction)]);
+    std::string const word(type.is_tile() ? "tile" : type.is_scalar() ? "arg" : tegula::name(attributes[i].direction));
     function.add_parameter(type, attributes[i], word + std::to_string(i));
   }
   for (Id const result : draft.regions[0].yields) function.results.push_back(value(result).type);

@@ -44,7 +44,7 @@ class RandomKernel {
     ir::Function& kernel = module.add_function("k", ir::FunctionKind::kernel);
     parameters(kernel, with_probes);
     Region region(*this, kernel.body());
-    region.launch_facts(with_probes);
+    region.launch_statements(with_probes);
     region.ops(12 + random_.below(25), 0);
     region.stores();
     if (with_probes) add_probes(kernel, region);
@@ -144,7 +144,7 @@ class RandomKernel {
     }
     Type index_type() { return Type::index(); }
 
-    void launch_facts(bool one_block) {
+    void launch_statements(bool one_block) {
       Value* const extent =
           tensors.empty() ? nullptr : keep(builder.op(ir::ExtentOp{}, {tensors[0]}, {Type::index()}).result());
       if (extent != nullptr && random().chance(50)) {
@@ -203,7 +203,7 @@ class RandomKernel {
     void again() {
       std::vector<ir::Op const*> ops;
       for (ir::Op const& op : builder.block())
-        if (op.block_count() == 0 && !op.info().has(ir::launch_fact)) ops.push_back(&op);
+        if (op.block_count() == 0 && !op.info().has(ir::launch_statement)) ops.push_back(&op);
       if (ops.empty()) return;
       ir::ValueMap map;
       ir::Op const& source = *random().pick(ops);

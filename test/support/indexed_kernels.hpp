@@ -172,7 +172,7 @@ inline void check_histogram(Executor on) {
   REQUIRE(counts.values == expected);
 }
 
-/// Changes elements by every atomic in turn; `how` counts them.
+/// Changes elements by every atomic in turn; `operation` counts them.
 template <int operation, class T>
 inline constexpr auto atomics = kernel("atomics", [](in<T, 1> x, in<std::int64_t, 1> to, inout<T, 1> y) {
   auto g = grid_over(x, shape<128>);

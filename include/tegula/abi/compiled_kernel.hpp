@@ -115,12 +115,12 @@ struct HostPhase {
 
 /// Holds a kernel compiled for one target.
 ///
-/// Argument slots, shared by all targets (8 bytes each, in parameter order): a tensor gives its address, then its
-/// extents, then its strides in elements, outermost first. A scalar gives its value in the low bytes, integers
-/// sign-extended. After the parameters come the three grid extents, then the number of multiprocessors. The host entry
-/// takes a pointer to the slots. The GPU entry takes each slot as one 64-bit parameter and then one 128-byte tensor map
-/// by value per entry of tensor_maps. Linear block b is (b % g0, b / g0 % g1, b / (g0 * g1)); a GPU launch has one axis
-/// of g0 * g1 * g2 blocks.
+/// All targets share the argument slots, of 8 bytes each, in parameter order. A tensor gives its address, its extents
+/// and its strides in elements, outermost first. A scalar gives its value in the low bytes, integers sign-extended.
+/// After the parameters come the three grid extents, then the number of multiprocessors. The host entry takes a pointer
+/// to the slots. The GPU entry takes each slot as one 64-bit parameter and then one 128-byte tensor map by value per
+/// entry of tensor_maps. Linear block b is (b % g0, b / g0 % g1, b / (g0 * g1)). A GPU launch has one axis of g0 * g1 *
+/// g2 blocks.
 struct CompiledKernel {
   std::string name;
   std::string architecture;  ///< "x86-64-v3", "znver4", ..., "sm_90a"

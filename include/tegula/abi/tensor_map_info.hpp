@@ -8,9 +8,9 @@
 
 namespace tegula {
 
-/// Names how TMA arranges the rows of a box in shared memory: 16-byte chunks exchanged within spans of so many bytes,
-/// as the layout `swizzled(32 | 64 | 128)`. Without it the layout is swizzled(16) or, for a box as wide as the view,
-/// dense.
+/// Names how TMA arranges the rows of a box in shared memory. Chunks of 16 bytes change places within spans of so many
+/// bytes, as in the layout `swizzled(32 | 64 | 128)`. Without it the layout is swizzled(16) or, for a box as wide as
+/// the view, dense.
 enum class Swizzle : std::uint8_t { none, b32, b64, b128 };
 
 /// Gives the bytes of a span; 0 for none.

@@ -71,7 +71,7 @@ template <class... X>
 inline constexpr bool is_carry<Carry<X...>> = true;
 template <class... Tiles>
 inline constexpr bool is_carry<Results<Tiles...>> = true;
-/// Accepts several values: those of carry(...), or those that a loop or branch gave.
+/// Accepts several values: of carry(...), or the results of a loop or branch.
 template <class X>
 concept CarryLike = is_carry<bare<X>>;
 
@@ -335,8 +335,8 @@ requires(!detail::Carryable<detail::bare<Body>> &&
   loop(count, body, Stages<0>(), unrolled, where);
 }
 
-/// Runs a loop at run time as long as a condition holds: condition(carried...) gives a bool scalar, body(carried...)
-/// the carried values of the next iteration. Both take one argument for each value of `init` (a tile, a scalar, a
+/// Runs a loop at run time as long as a condition holds. condition(carried...) gives a bool scalar; body(carried...)
+/// gives the carried values of the next iteration. Both take one argument for each value of `init` (a tile, a scalar, a
 /// number or carry(...) of them). It is tested before each iteration; after it fails, the carried values are the
 /// result.
 template <class Init, class Condition, class Body>

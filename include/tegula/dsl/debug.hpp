@@ -41,7 +41,7 @@ void device_assert(C&& condition, char const* message, location where = location
 
 /// Prints device_print("text", values...), a statement: a line "kernel[0, 1, 0]: text v0 v1 ..." per block on standard
 /// output. Values are scalars, numbers and tiles, of which the first 64 elements are shown. Lines of one block keep
-/// their order; on a GPU they come at the next synchronisation, and each element of a tile has a line of its own:
+/// their order. On a GPU they come at the next synchronisation. There each element of a tile has a line of its own:
 /// "kernel[0, 1, 0]: text v1(0, 3) = 0.5".
 template <class... V>
 class device_print {

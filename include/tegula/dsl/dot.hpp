@@ -173,11 +173,14 @@ constexpr auto product(std::remove_reference_t<A>& a, std::remove_reference_t<B>
 
 }  // namespace detail
 
-/// Multiplies a (M, K) by b (K, N): f16, bf16 and f32 give f32, f64 gives f64; std::int8_t and std::uint8_t, also with
-/// each other, give std::int32_t, which wraps; e4m3 and e5m2, also with each other, give f32. Within one dot tensor
-/// cores keep at least 14 bits of fraction of a sum of e4m3 or e5m2. Where K is long, write `acc = acc + dot(a, b)` in
-/// the loop in place of `acc = dot(a, b, acc)`: it adds the product of each step in f32. Operands of rank 3, (B, M, K)
-/// and (B, K, N), are B products.
+/// Multiplies a (M, K) by b (K, N):
+/// - f16, bf16 and f32 give f32, f64 gives f64;
+/// - std::int8_t and std::uint8_t, also with each other, give std::int32_t, which wraps;
+/// - e4m3 and e5m2, also with each other, give f32.
+///
+/// Within one dot tensor cores keep at least 14 bits of fraction of a sum of e4m3 or e5m2. Where K is long, write
+/// `acc = acc + dot(a, b)` in the loop, not `acc = dot(a, b, acc)`. It adds the product of each step in f32. Operands
+/// of rank 3, (B, M, K) and (B, K, N), are B products.
 template <detail::TileLike A, detail::TileLike B>
 constexpr auto dot(A&& a, B&& b, location where = location::current()) {
   detail::check_dot<ir::DotPrecision::full, A, B>();
@@ -193,9 +196,9 @@ constexpr auto dot(A&& a, B&& b, C&& accumulator, location where = location::cur
 ///
 /// - `tf32`: of each element at least the upper 10 bits of the fraction count. The host keeps the others, Hopper and
 ///   the simulator drop them.
-/// - `tf32x3`: three such products make up one in which an element's relative error is at most 2^-19: of its upper bits
-///   with each other, and of the upper bits of each with the bits below of the other. Where an operand is infinite, a
-///   result may be NaN in place of infinity.
+/// - `tf32x3`: three such products make up one: of the upper bits of both elements, and of the upper bits of each with
+///   the lower bits of the other. An element's relative error is at most 2^-19. Where an operand is infinite, a result
+///   may be NaN in place of infinity.
 ///
 /// Sums are f32. Without a name, products of float keep all bits everywhere and do not run on tensor cores.
 template <detail::TileLike A, detail::TileLike B, detail::PrecisionName P>

@@ -45,8 +45,8 @@ constexpr std::int64_t ceil_div(A a, B b) {
   return (n + d - 1) / d;
 }
 
-/// Covers a tensor with tiles of a shape: ceil(extent / tile) blocks along each axis, one block per element along axes
-/// that the shape lacks. Gives this block's index along each axis of the tensor. Called once in a kernel.
+/// Covers a tensor with tiles of a shape: ceil(extent / tile) blocks along each axis. Along axes that the shape lacks
+/// it takes one block per element. Gives this block's index along each axis of the tensor. Called once in a kernel.
 template <detail::TensorLike P, std::int64_t... extents>
 detail::Grid<P::tensor_rank> grid_over(P const& tensor, Shape<extents...>, location where = location::current()) {
   constexpr int rank = P::tensor_rank;

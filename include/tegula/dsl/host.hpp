@@ -1,4 +1,4 @@
-// Defines host<T>: a constexpr scalar with the rules and meanings of a tile's element, for trying generic bodies on the
+// Defines host<T>: a constexpr scalar with the rules and meanings of a tile's element. It tries generic bodies on the
 // host: `static_assert(bias_relu(host(2.f), host(-3.f)) == 0.f)`.
 #pragma once
 

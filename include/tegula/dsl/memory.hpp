@@ -70,8 +70,8 @@ constexpr detail::Pad pad(X value) {
   return {detail::literal(value)};
 }
 
-/// Loads load(tensor, shape<...>, indices..., pad(x)): the box of that shape at the indices, one per axis of the
-/// tensor, which count tiles (elem(k): elements). A shape of lower rank takes one element of each leading axis.
+/// Loads load(tensor, shape<...>, indices..., pad(x)): the box of that shape at the indices. There is one per axis of
+/// the tensor; it counts tiles (elem(k): elements). A shape of lower rank takes one element of each leading axis.
 /// Elements outside of the tensor give pad, by default 0. A recipe: it reads when it is recorded, with the memory as it
 /// was when written.
 template <class P, detail::LoadShape S, class... Rest>
@@ -111,9 +111,9 @@ class load : public detail::Recipe<typename detail::TensorElement<P>::type, S> {
 template <class P, std::int64_t... extents, class... Rest>
 load(P const&, Shape<extents...>, Rest...) -> load<P, Shape<extents...>, Rest...>;
 
-/// Loads one element: load(tensor, indices...) gives a run-time scalar, which is an index expression if the tensor
-/// holds integers: an index of a load or store, a bound of a loop, a condition of if_. Indices count elements. Outside
-/// the tensor it gives pad, by default 0.
+/// Loads one element: load(tensor, indices...) gives a run-time scalar. Of integers it is an index expression: an index
+/// of a load or store, a bound of a loop, a condition of if_. Indices count elements. Outside the tensor it gives pad,
+/// by default 0.
 template <class P, class... Rest>
 class load<P, detail::OneElement, Rest...> : public scalar<typename detail::TensorElement<P>::type> {
   using facts = detail::TensorElement<P>;
@@ -164,7 +164,7 @@ template <class P, class... Rest>
 requires(!(detail::IndexOrPad<Rest> && ...)) load(P const&, Rest...)
 ->load<P, detail::Disordered, Rest...>;
 
-/// Stores by store(tensor, shape<...>, value, indices...), a statement: writes a tile of that shape (or a number in
+/// Stores by store(tensor, shape<...>, value, indices...), a statement. It writes a tile of that shape (or a number in
 /// every element) at the indices, counted as for load. Elements outside of the tensor are dropped.
 template <class P, class S, class V, class... Rest>
 class store {

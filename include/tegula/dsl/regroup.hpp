@@ -131,7 +131,7 @@ constexpr auto two_invalid() {
 }  // namespace detail
 
 /// Gives the elements, in row-major order, in another shape of as many: `reshape(x, shape<8, 16, 4>)`. On a GPU they
-/// stay in their registers, unless an odd factor moves past a power of two, as from 48 x 4 to 16 x 12: then they go
+/// stay in their registers, unless an odd factor moves past a power of two, as from 48 x 4 to 16 x 12. Then they go
 /// through shared memory.
 template <detail::TileLike A, std::int64_t... extents>
 constexpr auto reshape(A&& a, Shape<extents...>, location where = location::current()) {
@@ -163,8 +163,8 @@ constexpr auto slice(A&& a, Shape<extents...>, Offset<at...>, location where = l
     return detail::sliced<S, A>(a, Offset<at...>::list, where);
 }
 
-/// Puts two tiles one behind the other along an axis, in which alone they may differ: 8 x 32 and 8 x 16 along axis<1>
-/// give 8 x 48.
+/// Puts two tiles one behind the other along an axis, the only one in which they may differ: 8 x 32 and 8 x 16 along
+/// axis<1> give 8 x 48.
 template <detail::TileLike A, detail::TileLike B, int along>
 constexpr auto concatenate(A&& a, B&& b, Axis<along>, location where = location::current()) {
   using T = detail::element_t<A>;
@@ -232,8 +232,8 @@ template <detail::TileLike A>
 constexpr auto split(A&& a, location where = location::current()) {
   return split(static_cast<A&&>(a), Axis<-1>(), where);
 }
-/// Puts the elements of two tiles of one shape by turns along an axis, the last one unless another is named: 8 x 32
-/// twice gives 8 x 64.
+/// Puts the elements of two tiles of one shape by turns along an axis. It is the last one unless another is named: 8 x
+/// 32 twice gives 8 x 64.
 template <detail::TileLike A, detail::TileLike B, int along>
 constexpr auto interleave(A&& a, B&& b, Axis<along>, location where = location::current()) {
   using T = detail::element_t<A>;

@@ -35,6 +35,23 @@ enum class Space : std::uint8_t {
 enum class Access : std::uint8_t { none, read, write };
 enum class Proxy : std::uint8_t { generic, async };
 
+/// Names the op that completes an access.
+enum class Completion : std::uint8_t {
+  none,      ///< the access is done when the op is
+  mbarrier,  ///< mbarrier_wait on the op's mbarrier
+  bulk,      ///< bulk_commit, then bulk_wait by the same lane
+  wgmma,     ///< wgmma_commit, then wgmma_wait by the same warp
+  cp_async,  ///< cp_async_commit, then cp_async_wait by the same thread; or cp_async_arrive
+  later,     ///< the op stands for an access that a pass makes of it
+};
+
+/// Says how the executing threads share the elements of an access.
+enum class Sharing : std::uint8_t {
+  registers,  ///< as they hold the tile that the op moves; without such a tile each touches all elements
+  rows,       ///< each warp the rows of the first axis that it has in the result's layout
+  chunks,     ///< thread t of n the chunks t, t + n, ... of `vector` elements
+};
+
 /// Describes one memory access of an op: where, how and through which proxy; `operand` is the operand accessed (-1:
 /// none named).
 struct Effect {
@@ -42,13 +59,39 @@ struct Effect {
   Access access = Access::none;
   Proxy proxy = Proxy::generic;
   std::int8_t operand = -1;
+  Completion completion = Completion::none;
+  Sharing sharing = Sharing::registers;
+  bool atomic = false;
 };
 
-/// Lists everything an op does beyond computing its results from its operands. No effects and no traits: pure.
+/// Lists everything an op does beyond computing its results from its operands. No effects and no traits: pure. All that
+/// passes and analyses know of an op's accesses follows from this list and from the names of its operands:
+/// - `offsets` place a box in a tensor; without them the op touches some part of it,
+/// - `tile` or `value` is written, the result is read; other boxes have the extents of the view in shared memory,
+/// - with a `rank`, shared memory is that of another CTA.
 struct Effects {
   std::array<Effect, 6> list = {};
   int count = 0;
 
+  [[nodiscard]] constexpr Effect const* begin() const { return list.data(); }
+  [[nodiscard]] constexpr Effect const* end() const { return list.data() + count; }
+  /// Gives the same accesses, which another op completes.
+  [[nodiscard]] constexpr Effects completed_by(Completion completion) const {
+    Effects result = *this;
+    for (Effect& effect : result.list) effect.completion = completion;
+    return result;
+  }
+  [[nodiscard]] constexpr Effects by(Sharing sharing) const {
+    Effects result = *this;
+    for (Effect& effect : result.list) effect.sharing = sharing;
+    return result;
+  }
+  /// Gives the same accesses, in which each element is combined with the one in memory at once.
+  [[nodiscard]] constexpr Effects atomic() const {
+    Effects result = *this;
+    for (Effect& effect : result.list) effect.atomic = true;
+    return result;
+  }
   constexpr Effects operator|(Effects const& other) const {
     Effects result = *this;
     for (int i = 0; i < other.count; ++i)
@@ -65,35 +108,43 @@ struct Effects {
   }
 };
 
-constexpr Effects reads(Space space, int operand = -1, Proxy proxy = Proxy::generic) {
+constexpr Effects one_effect(Space space, Access access, int operand, Proxy proxy) {
   Effects result;
-  result.list[0] = {space, Access::read, proxy, static_cast<std::int8_t>(operand)};
+  result.list[0].space = space;
+  result.list[0].access = access;
+  result.list[0].proxy = proxy;
+  result.list[0].operand = static_cast<std::int8_t>(operand);
   result.count = 1;
   return result;
 }
+constexpr Effects reads(Space space, int operand = -1, Proxy proxy = Proxy::generic) {
+  return one_effect(space, Access::read, operand, proxy);
+}
 constexpr Effects writes(Space space, int operand = -1, Proxy proxy = Proxy::generic) {
-  Effects result;
-  result.list[0] = {space, Access::write, proxy, static_cast<std::int8_t>(operand)};
-  result.count = 1;
-  return result;
+  return one_effect(space, Access::write, operand, proxy);
+}
+/// Reads and writes at once, which nothing comes between.
+constexpr Effects updates(Space space, int operand) {
+  return (reads(space, operand) | writes(space, operand)).atomic();
 }
 
 /// Lists the traits that an op struct may have in `traits`; combine with |.
 enum Trait : unsigned {
   no_traits = 0,
-  elementwise = 1,   ///< result element (i) depends on operand elements (i) only; operands and result have one shape
-  commutative = 2,   ///< the two operands may be swapped
-  terminator = 4,    ///< ends a block
-  has_regions = 8,   ///< holds blocks; its effects are those inside
-  launch_fact = 16,  ///< belongs to the launch program (grid, require): kept, and evaluated on the host
-  variadic = 32,     ///< any number of operands from the last named one on
-  symbolic = 64,     ///< pure and constant for one block of one launch (extents, block indices)
+  elementwise = 1,  ///< result element (i) depends on operand elements (i) only; operands and result have one shape
+  commutative = 2,  ///< the two operands may be swapped
+  terminator = 4,   ///< ends a block
+  has_regions = 8,  ///< holds blocks; its effects are those inside
+  launch_statement = 16,  ///< belongs to the launch program (grid, require): kept, and evaluated on the host
+  variadic = 32,          ///< any number of operands from the last named one on
+  symbolic = 64,          ///< pure and constant for one block of one launch (extents, block indices)
   block_op = 128,  ///< of the block family: names threads, shared memory or asynchronous work; no tile executor runs it
   synchronizes = 256,  ///< orders memory or agents: never dropped, merged, or moved past an access
   unique = 512,        ///< two equal ones are two things (allocations): never merged
   collective = 1024,   ///< all lanes of a warp take part: not allowed in an elected region
   rearranges = 2048,   ///< each element of the result is one of an operand's: the op computes nothing
   one_layout = 4096,   ///< tile operands and results have one shape, and one thread holds an element of all of them
+  per_warp = 8192,     ///< the result may differ between warps even where the operands do not
 };
 
 template <std::size_t count>

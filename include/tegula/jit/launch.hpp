@@ -24,8 +24,8 @@ inline constexpr bool is_grid = false;
 template <class... Counts>
 inline constexpr bool is_grid<grid<Counts...>> = true;
 
-/// Orders the extents of a grid as in a kernel: the last number runs fastest and becomes the launch's first axis; those
-/// beyond three share the third.
+/// Orders the extents of a grid as in a kernel: the last number runs fastest and becomes the launch's first axis.
+/// Numbers beyond three share the third.
 template <class... Counts>
 GridOverride override_of(grid<Counts...> const& given) {
   static_assert(grid<Counts...>::plain, "launch: the numbers of blocks of grid(...) are integers here");
@@ -159,9 +159,9 @@ inline constexpr bool ends_with_order<First, Next, X...> = ends_with_order<Next,
 }  // namespace jit
 
 /// Runs a kernel in the simulator: slow and exact; it reports races and other errors of any order. With arguments alone
-/// it runs whole tiles, block by block, in the reference meaning of every op. With an order of warps after the
-/// arguments, `simulate(k, a, b, schedule::seed(7))`, it runs the kernel as the passes transform it for the GPU: every
-/// warp, copy and barrier.
+/// it runs whole tiles, block by block, in the reference meaning of every op. With an order of warps,
+/// `simulate(k, a, b, schedule::seed(7))`, it runs the kernel as the passes transform it for the GPU: every warp, copy
+/// and barrier.
 template <class F, class... X>
 simulation simulate(Kernel<F> const& kernel, X&&... arguments) {
   if constexpr (jit::ends_with_order<X...>) {

@@ -133,8 +133,8 @@ constexpr StreamKind stream_kind() {
     return StreamKind::any;
 }
 
-/// True if C++ makes a T of a number X without changing its kind: bool from or to a number, and an integer from a
-/// float, are refused.
+/// True if C++ makes a T of a number X without changing its kind. It refuses bool from or to a number, and an integer
+/// from a float.
 template <class X, class T>
 constexpr bool number_converts() {
   using B = std::remove_cv_t<X>;

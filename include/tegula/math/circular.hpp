@@ -29,8 +29,8 @@ struct Digits {
   V at[count];
 };
 
-/// Drops the digits that are not needed, at most 2 * shift - 1 of them, and scales x >= 0 to the first of the others. x
-/// has `precision` bits. `width` digits are left.
+/// Drops at most 2 * shift - 1 digits that are not needed, and scales x >= 0 to the first of the others. x has
+/// `precision` bits. `width` digits are left.
 template <int shift, int width, int precision, int count, class V>
 constexpr Digits<width, V> needed_digits(V& x, Digits<count, V> const& digits) {
   if constexpr (shift == 0) {

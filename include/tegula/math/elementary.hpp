@@ -4,7 +4,7 @@
 // Multiplications are never fused with additions.
 //
 // Error bounds are those of elementary.def. Every step is a separate statement with at most one operand that is
-// computed in it: C++ leaves the order of operands open, and the resulting ops must not depend on the compiler.
+// computed in it. C++ leaves the order of operands open; the ops must not depend on the compiler.
 #pragma once
 
 #include "tegula/math/circular.hpp"
@@ -24,8 +24,8 @@ constexpr V clamp(V x, double low, double high) {
 }
 
 // Reduces the range by adding 1.5 * 2^mantissa bits: the sum is rounded to an integer n that is in its low bits. The
-// number added also holds twice the exponent bias, so those bits are m = n + 2 * bias, and m >> 1 and m - (m >> 1) are
-// the biased exponents of two powers of two with product 2^n. Two factors, because n exceeds the exponents of normal
+// number added also holds twice the exponent bias, so those bits are m = n + 2 * bias. m >> 1 and m - (m >> 1) are the
+// biased exponents of two powers of two with product 2^n. Two factors, because n exceeds the exponents of normal
 // numbers at both ends. The last multiplication alone rounds, so subnormal results are right.
 inline constexpr double magic_f32 = 0x1.8p23 + 254;
 inline constexpr double magic_f64 = 0x1.8p52 + 2046;
@@ -292,7 +292,7 @@ constexpr V log_f64(V x) {
   return detail::log_edges(x, high + rest);
 }
 
-/// Computes log2. 1.5 f is exact, and the exponent is added to it with the sum's error kept; the other terms are added
+/// Computes log2. 1.5 f is exact. The exponent is added to it with the sum's error kept; then come the other terms,
 /// from the smallest up.
 template <class V>
 constexpr V log2_f32(V x) {

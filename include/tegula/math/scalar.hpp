@@ -1,6 +1,6 @@
 // Defines the scalar values on which the expansions of elementary.hpp and convert.hpp run at compile time, in host<T>
-// and in the simulator. The expansions themselves are templates over any pair of value types with the functions below;
-// the pass expand-math runs the same text with values that build IR.
+// and in the simulator. The expansions are templates over any pair of value types with the functions below. The pass
+// expand-math runs the same text with values that build IR.
 //
 // A value type F (a float) and its integer I of the same width have, found by argument-dependent lookup:
 //   F: a + b, a - b, a * b, a / b, sqrt(a) (each rounded once), a < b, a == b (ordered), a != b (unordered)

@@ -53,8 +53,8 @@ class ViewBase {
     return product;
   }
 
-  /// Gives the elements [first, last) along `axis`, every `step`-th of them (step may be negative: then from last - 1
-  /// down; 0 is a UserError).
+  /// Gives the elements [first, last) along `axis`, every `step`-th of them. A negative step counts from last - 1 down;
+  /// 0 is a UserError.
   [[nodiscard]] constexpr Self slice(int axis, std::int64_t first, std::int64_t last, std::int64_t step = 1) const {
     if (step == 0) refuse_step(axis);
     Self result = self();

@@ -14,8 +14,8 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Reports an error that the caller can fix: a wrong shape, extent, argument, option, file or a missing tool. where()
-/// is the DSL line, if there is one.
+/// Reports an error that the caller can fix: a wrong shape, extent, argument, option or file, or a missing tool.
+/// where() is the DSL line, if there is one.
 class UserError : public Error {
  public:
   explicit UserError(char const* text, location where = {}) : Error(text), where_(where) {}

@@ -1,6 +1,6 @@
 // Records a trace: the few non-template calls behind all of dsl/. Types end here.
 //
-// The calls are kept as a draft: nodes, regions and the effects of each region in program order. finish() emits the IR
+// The calls are kept as a draft: nodes, regions, and the effects of each region in program order. finish() emits the IR
 // by one walk from the effects and yields, operands left to right. So the order in which a compiler evaluates arguments
 // never shows. A node without uses is never emitted.
 #pragma once

@@ -153,7 +153,7 @@ void FunctionEmitter::copy(Buffer const& from, Buffer const& to) {
 void FunctionEmitter::block(ir::Block const& region) {
   for (auto at = region.begin(); at != region.end(); ++at) {
     ir::Op const& op = *at;
-    if (op.info().has(ir::terminator) || op.info().has(ir::launch_fact) || done_.contains(&op)) continue;
+    if (op.info().has(ir::terminator) || op.info().has(ir::launch_statement) || done_.contains(&op)) continue;
     if (op.is<ir::ForOp>()) {
       if (Contraction const* whole = context.plan.contraction(op)) {
         contract(*whole);

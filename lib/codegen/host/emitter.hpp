@@ -154,7 +154,7 @@ class FunctionEmitter {
   [[nodiscard]] Buffer rows_layout(Element element, Extents const& shape) const;
   [[nodiscard]] Buffer panels_layout(Element element, Extents const& shape) const;
   [[nodiscard]] std::int64_t buffer_bytes(Buffer const& layout);
-  /// Allocates scratch for a buffer; `what` is named when it does not fit.
+  /// Allocates scratch for a buffer; `owner` is named when it does not fit.
   Buffer allocate(Buffer layout, ir::Op const* owner);
   llvm::Value* scratch(std::int64_t bytes, ir::Op const* owner);
   Buffer rows(ir::Type const& type, ir::Op const* owner) {

@@ -35,7 +35,7 @@ constexpr auto relaxed = llvm::AtomicOrdering::Monotonic;
 }  // namespace
 
 bool changes_elements(ir::Op const& op) {
-  return op.is<ir::ScatterOp>() || op.is<ir::AtomicUpdateOp>() || op.is<ir::CompareExchangeOp>();
+  return op.info().effects.writes(ir::Space::global) && op.info().has(ir::one_layout);
 }
 
 FunctionEmitter::Place FunctionEmitter::place(ir::Value const& parameter, std::vector<llvm::Value*> const& at) {

@@ -77,7 +77,7 @@ bool regroups(ir::Op const& op) {
   return op.is<ir::ReshapeOp>() || op.is<ir::ConcatenateOp>() || op.is<ir::ExtractOp>();
 }
 
-bool reads_tensor(ir::Op const& op) { return op.is<ir::LoadOp>() || op.is<ir::GatherOp>(); }
+bool reads_tensor(ir::Op const& op) { return op.info().effects.reads(ir::Space::global) && !op.info().atomic(); }
 
 Plan::Plan(ir::Function const& kernel) {
   collect_stores(kernel.body(), written_);

@@ -42,7 +42,7 @@ struct Contraction {
 };
 
 /// Lists the grid axes that an operand of a contraction depends on. If it depends only on them, the loop index and
-/// launch facts, it can be packed ahead of the blocks.
+/// launch values, it can be packed ahead of the blocks.
 struct BlockDependence {
   bool axes[3] = {false, false, false};
 };
@@ -85,7 +85,7 @@ class Plan {
   std::vector<ir::Value const*> written_;
 };
 
-/// Finds the dependences of a value; nothing if it depends on more than grid axes, `index` and launch facts (for a
+/// Finds the dependences of a value; nothing if it depends on more than grid axes, `index` and launch values (for a
 /// value that is not null).
 std::optional<BlockDependence> block_dependence(ir::Value const& value, ir::Value const* index);
 

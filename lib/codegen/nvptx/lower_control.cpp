@@ -1,5 +1,5 @@
-// Lowers control flow and launch facts, and refuses ops that the device does not have yet. Bounds and conditions are
-// scalars: equal in all threads, so that every branch is taken by the whole CTA and barriers inside are legal. In
+// Lowers control flow and launch statements, and refuses ops that the device does not have yet. Bounds and conditions
+// are scalars: equal in all threads, so that every branch is taken by the whole CTA and barriers inside are legal. In
 // kernels of block ops they are equal in the lanes of a warp.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "ir/accesses.hpp"
 #include "ir/text.hpp"
 #include "layout/shared_layouts.hpp"
 #include "sim/block/meaning.hpp"
@@ -35,11 +36,6 @@ struct BoxCopy {
   Region const* region = nullptr;
 };
 
-/// The view that a TMA copy fills or empties.
-ir::Value const& shared_side(Op const& op) {
-  return op.is<TmaLoadOp>() ? *op.in<TmaLoadOp>("destination") : *op.in("source");
-}
-
 /// The copies that make up a view, in the order of their shared addresses; found in the op's first turn.
 std::vector<BoxCopy> const& boxes(WarpProgram& warp, Op const& op) {
   auto& result = warp.kept<std::vector<BoxCopy>>();
@@ -47,7 +43,7 @@ std::vector<BoxCopy> const& boxes(WarpProgram& warp, Op const& op) {
   Extents const offsets = warp.integers(op.all("offsets"));
   Op const& map = *warp.handle(*op.in("map")).tensor_map;
   TensorMapOp const& attributes = map.as<TensorMapOp>();
-  View const& whole = warp.view(shared_side(op));
+  View const& whole = warp.view(*ir::view_of(op));
   int const lead = attributes.box.size() - whole.shape.size();
   Extents box;
   for (int axis = lead; axis < attributes.box.size(); ++axis) box.push_back(attributes.box[axis]);
@@ -93,7 +89,7 @@ void check_placement(WarpProgram& warp, Op const& op, BoxCopy const& copy) {
                         " of row " + std::to_string(number / inner) + " of the box goes to byte " +
                         std::to_string(expected - first) + " by the map, whose swizzle is " +
                         std::string(enum_names<Swizzle>[static_cast<std::size_t>(copy.map->swizzle)]) +
-                        ", but the view " + to_string(shared_side(op)) + " : " + to_string(shared_side(op).type()) +
+                        ", but the view " + to_string(*ir::view_of(op)) + " : " + to_string(ir::view_of(op)->type()) +
                         " has it at byte " + std::to_string(copy.region->addresses[i] - first) +
                         "; the layout of the buffer and the map's box and swizzle must agree",
                     op.where());

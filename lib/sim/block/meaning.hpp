@@ -10,7 +10,7 @@ namespace tegula::sim::block {
 /// Runs ops on fragments by the meaning of whole tiles (sim/meaning.hpp).
 template <class OpStruct>
 concept SameForFragments =
-    !ir::BlockOp<OpStruct> && ((OpStruct::traits & (ir::elementwise | ir::symbolic | ir::launch_fact)) != 0 ||
+    !ir::BlockOp<OpStruct> && ((OpStruct::traits & (ir::elementwise | ir::symbolic | ir::launch_statement)) != 0 ||
                                std::is_same_v<OpStruct, ir::ConstantOp>);
 template <SameForFragments OpStruct>
 Progress perform(WarpProgram& warp, ir::Op const& op, OpStruct const& attributes) {

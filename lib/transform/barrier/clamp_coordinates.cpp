@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "ir/accesses.hpp"
 #include "ir/builder.hpp"
 #include "ir/walk.hpp"
 #include "tegula/target/tma_rules.hpp"
@@ -16,14 +17,14 @@ using ir::Value;
 
 /// True for a TMA copy, which takes its coordinates in 32 bits.
 bool has_coordinates(Op const& op) {
-  return op.is<ir::TmaLoadOp>() || op.is<ir::TmaStoreOp>() || op.is<ir::TmaReduceOp>() || op.is<ir::TmaPrefetchOp>();
+  return op.info().names("map") && op.info().names("offsets") && !op.is<ir::FetchOp>();
 }
 
 /// Gives the elements that a copy takes along each axis of its tensor.
 Extents box_of(Op const& op) {
   Value const& map = *op.in("map");
-  Value const& tile = op.is<ir::TmaPrefetchOp>() ? map : *op.in(op.is<ir::TmaLoadOp>() ? "destination" : "source");
-  Extents box = tile.type().shape();
+  Value const* const view = ir::view_of(op);  // a prefetch has none
+  Extents box = (view == nullptr ? map : *view).type().shape();
   while (box.size() < map.type().rank()) box.insert(0, 1);
   return box;
 }

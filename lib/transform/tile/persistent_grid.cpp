@@ -138,7 +138,7 @@ std::optional<Uneven> uneven_axis(ir::Function& function) {
   return uneven;
 }
 
-/// Collects the ops that compute a launch fact.
+/// Collects the ops that compute a launch statement.
 void collect_launch(Op& op, std::unordered_set<Op*>& launch) {
   if (!launch.insert(&op).second) return;
   for (Value* operand : op.operands())
@@ -159,7 +159,7 @@ class Persistence {
     // Ops that the launch evaluates stay outside; the rest runs once per tile.
     std::unordered_set<Op*> launch;
     for (Op& op : function_.body())
-      if (op.info().has(ir::launch_fact)) collect_launch(op, launch);
+      if (op.info().has(ir::launch_statement)) collect_launch(op, launch);
     std::vector<Op*> body;
     for (Op& op : function_.body())
       if (launch.count(&op) == 0 && !op.info().has(ir::terminator)) body.push_back(&op);

@@ -67,7 +67,7 @@ class Specialization {
   bool run() {
     Op* const last = header_end();
     if (last == nullptr || meets_at_cta_barrier()) return false;
-    hoist_launch_facts(*last);
+    hoist_launch_statements(*last);
     std::vector<Op*> region;
     std::vector<Op*> moving;  // ahead of the region, but of the consumers' warps alone
     Ops consumed;             // the same
@@ -126,7 +126,7 @@ class Specialization {
   }
 
   /// Grid and requirements belong into the kernel's outermost block.
-  void hoist_launch_facts(Op& last) {
+  void hoist_launch_statements(Op& last) {
     std::vector<Op*> moving;
     std::unordered_set<Op const*> behind;
     bool found = false;
@@ -142,7 +142,7 @@ class Specialization {
       moving.push_back(&op);
     };
     for (Op& op : function_.body())
-      if (op.info().has(ir::launch_fact)) take(take, op);
+      if (op.info().has(ir::launch_statement)) take(take, op);
     for (Op* op : moving) op->move_before(last);
   }
 

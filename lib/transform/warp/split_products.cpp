@@ -143,12 +143,12 @@ class Split {
     std::unordered_set<Op const*> tail;
     bool behind = false;
     for (Op& op : *loop_->parent()) {
-      bool const shared = op.info().has(ir::terminator) || op.info().has(ir::launch_fact) || op.is<ir::TensorMapOp>() ||
-                          op.is<ir::SharedAllocOp>();
+      bool const shared = op.info().has(ir::terminator) || op.info().has(ir::launch_statement) ||
+                          op.is<ir::TensorMapOp>() || op.is<ir::SharedAllocOp>();
       if (behind && !shared) {
         tail_.push_back(&op);
         tail.insert(&op);
-      } else if (behind && !op.info().has(ir::terminator) && !op.info().has(ir::launch_fact)) {
+      } else if (behind && !op.info().has(ir::terminator) && !op.info().has(ir::launch_statement)) {
         before_.push_back(&op);
       }
       behind = behind || &op == done_;

@@ -97,11 +97,3 @@ TEST_CASE("hazards: accesses print with their boxes, bytes and holders") {
   analysis::SharedAccesses accesses(module.kernel(), 2);
   CHECK(accesses.str() == "shared_store writes %s [0 + 1 %n, 1] [0 + 32 warp, 32] in bytes 128..640, the owners\n");
 }
-
-TEST_CASE("hazards have a rule for every op that synchronises or holds ops") {
-  for (int number = 0; number < ir::op_kind_count; ++number) {
-    auto const kind = static_cast<ir::OpKind>(number);
-    INFO(ir::op_info(kind).mnemonic);
-    CHECK(analysis::order_rule(kind) != analysis::OrderRule::unknown);
-  }
-}

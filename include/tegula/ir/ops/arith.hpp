@@ -3,13 +3,12 @@
 // target unless an op states an error. Float arithmetic rounds each step to nearest even and is never contracted;
 // integers wrap.
 //
-// Only cuda, and only where the options do not ask for exact arithmetic, may deviate as follows; the passes that do so
-// say by how much:
+// Only cuda may deviate as follows, unless the options ask for exact arithmetic. The passes that do so say by how much:
 // - round x * c - m once where a power of it is taken,
 // - add up carried sums of free order lane by lane,
 // - multiply by reciprocals where the result is rounded to 16 bits,
 // - use 2^-126 for a scale of 0 of masked scores,
-// - keep zeros that such a power scales, whatever it is,
+// - keep zeros that any such power scales,
 // - let the reference of a softmax lag.
 #pragma once
 

@@ -30,15 +30,15 @@ struct TensorMapOp : OpDefaults {
 };
 
 /// Fetches the box of the result's shape at element offsets, as it lies in shared memory:
-/// `%a = fetch %map, %o0, %o1 : shared<128x64xbf16, swizzled(128)>`. A value: circular-buffer decides which buffer
-/// holds it, which lane copies it and when the bytes may be used again, and makes a tma_load of it. Elements outside
-/// the tensor are zero. Fetches of one number `ring` above 0 are the same fetch at several places (before a loop and in
-/// it): they take turns with one ring.
+/// `%a = fetch %map, %o0, %o1 : shared<128x64xbf16, swizzled(128)>`. It is a value; circular-buffer makes a tma_load of
+/// it. That pass decides which buffer holds it, which lane copies it and when the bytes may be used again. Elements
+/// outside the tensor are zero. Fetches of one number `ring` above 0 are the same fetch at several places, before a
+/// loop and in it. They take turns with one ring.
 struct FetchOp : OpDefaults {
   static constexpr std::string_view mnemonic = "fetch";
   static constexpr auto operands = names("map", "offsets");
   static constexpr unsigned traits = block_op | variadic;
-  static constexpr Effects effects = reads(Space::global, 0, Proxy::async);
+  static constexpr Effects effects = reads(Space::global, 0, Proxy::async).completed_by(Completion::later);
   std::int64_t ring = 0;
   static constexpr auto attributes() { return fields(field("ring", &FetchOp::ring, {0, 1 << 20})); }
 };
@@ -52,7 +52,9 @@ struct TmaLoadOp : OpDefaults {
   static constexpr std::string_view mnemonic = "tma_load";
   static constexpr auto operands = names("map", "destination", "mbarrier", "offsets");
   static constexpr unsigned traits = block_op | variadic;
-  static constexpr Effects effects = reads(Space::global, 0, Proxy::async) | writes(Space::shared, 1, Proxy::async);
+  static constexpr Effects effects =
+      reads(Space::shared, 2) | (reads(Space::global, 0, Proxy::async) | writes(Space::shared, 1, Proxy::async))
+                                    .completed_by(Completion::mbarrier);
   std::int64_t multicast = 0;
   CachePolicy cache = CachePolicy::normal;
   static constexpr auto attributes() {
@@ -66,7 +68,8 @@ struct TmaStoreOp : OpDefaults {
   static constexpr std::string_view mnemonic = "tma_store";
   static constexpr auto operands = names("map", "source", "offsets");
   static constexpr unsigned traits = block_op | variadic;
-  static constexpr Effects effects = writes(Space::global, 0, Proxy::async) | reads(Space::shared, 1, Proxy::async);
+  static constexpr Effects effects =
+      (reads(Space::shared, 1, Proxy::async) | writes(Space::global, 0, Proxy::async)).completed_by(Completion::bulk);
 };
 
 /// Reduces into global memory: `tma_reduce %map, %source, %o0, %o1 {combine = sum}`. As tma_store, but combines each
@@ -75,7 +78,9 @@ struct TmaReduceOp : OpDefaults {
   static constexpr std::string_view mnemonic = "tma_reduce";
   static constexpr auto operands = names("map", "source", "offsets");
   static constexpr unsigned traits = block_op | variadic;
-  static constexpr Effects effects = writes(Space::global, 0, Proxy::async) | reads(Space::shared, 1, Proxy::async);
+  static constexpr Effects effects =
+      (reads(Space::shared, 1, Proxy::async) | writes(Space::global, 0, Proxy::async).atomic())
+          .completed_by(Completion::bulk);
   Combine combine = Combine::sum;
   static constexpr auto attributes() { return fields(field("combine", &TmaReduceOp::combine)); }
 };
@@ -87,7 +92,9 @@ struct BulkLoadOp : OpDefaults {
   static constexpr std::string_view mnemonic = "bulk_load";
   static constexpr auto operands = names("tensor", "destination", "mbarrier", "offsets");
   static constexpr unsigned traits = block_op | variadic;
-  static constexpr Effects effects = reads(Space::global, 0, Proxy::async) | writes(Space::shared, 1, Proxy::async);
+  static constexpr Effects effects =
+      reads(Space::shared, 2) | (reads(Space::global, 0, Proxy::async) | writes(Space::shared, 1, Proxy::async))
+                                    .completed_by(Completion::mbarrier);
 };
 
 /// Copies back: `bulk_store %tensor, %source, %o0`, in the lane's bulk group.
@@ -95,13 +102,14 @@ struct BulkStoreOp : OpDefaults {
   static constexpr std::string_view mnemonic = "bulk_store";
   static constexpr auto operands = names("tensor", "source", "offsets");
   static constexpr unsigned traits = block_op | variadic;
-  static constexpr Effects effects = writes(Space::global, 0, Proxy::async) | reads(Space::shared, 1, Proxy::async);
+  static constexpr Effects effects =
+      (reads(Space::shared, 1, Proxy::async) | writes(Space::global, 0, Proxy::async)).completed_by(Completion::bulk);
 };
 
 /// Writes a tile to another CTA of the cluster: `peer_store %destination, %t, %mbarrier, %rank`. Each owner of an
-/// element (4 bytes) writes it to the same bytes of that CTA, whose mbarrier counts the bytes as they arrive
-/// (st.async). The registers are free at once. An ordinary access (generic proxy): a thread that has waited for the
-/// phase may read. Executed by all threads that have the tile.
+/// element (4 bytes) writes it to the same bytes of that CTA (st.async). The mbarrier there counts the bytes as they
+/// arrive. The registers are free at once. An ordinary access (generic proxy): a thread that has waited for the phase
+/// may read. Executed by all threads that have the tile.
 struct PeerStoreOp : OpDefaults {
   static constexpr std::string_view mnemonic = "peer_store";
   static constexpr auto operands = names("destination", "value", "mbarrier", "rank");
@@ -151,7 +159,8 @@ struct CpAsyncOp : OpDefaults {
   static constexpr std::string_view mnemonic = "cp_async";
   static constexpr auto operands = names("tensor", "destination", "offsets");
   static constexpr unsigned traits = block_op | variadic;
-  static constexpr Effects effects = reads(Space::global, 0) | writes(Space::shared, 1);
+  static constexpr Effects effects =
+      (reads(Space::global, 0) | writes(Space::shared, 1).by(Sharing::chunks)).completed_by(Completion::cp_async);
   std::int64_t vector = 1;
   static constexpr auto attributes() { return fields(field("vector", &CpAsyncOp::vector, {1, 16})); }
 };
@@ -181,6 +190,7 @@ struct CpAsyncArriveOp : OpDefaults {
   static constexpr std::string_view mnemonic = "cp_async_arrive";
   static constexpr auto operands = names("mbarrier");
   static constexpr unsigned traits = block_op | synchronizes;
+  static constexpr Effects effects = reads(Space::shared, 0);
   bool counted = true;
   static constexpr auto attributes() { return fields(field("counted", &CpAsyncArriveOp::counted)); }
 };

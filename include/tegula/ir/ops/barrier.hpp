@@ -1,5 +1,5 @@
-// Defines mbarriers, barriers and fences. "Executing threads" are the threads that reach the op: of the whole CTA, of
-// one partition's replica (warp_specialize), or one lane (elect).
+// Defines mbarriers, barriers and fences. "Executing threads" are the threads that reach the op: the whole CTA, one
+// replica of a partition (warp_specialize) or one lane (elect).
 #pragma once
 
 #include "tegula/ir/fields.hpp"
@@ -50,6 +50,7 @@ struct MbarrierArriveOp : OpDefaults {
   static constexpr std::string_view mnemonic = "mbarrier_arrive";
   static constexpr auto operands = names("mbarrier", "rank");
   static constexpr unsigned traits = block_op | synchronizes | variadic;
+  static constexpr Effects effects = reads(Space::shared, 0);
   std::int64_t count = 1;
   Purpose purpose = Purpose::order;
   static constexpr auto attributes() {
@@ -64,6 +65,7 @@ struct MbarrierExpectOp : OpDefaults {
   static constexpr std::string_view mnemonic = "mbarrier_expect";
   static constexpr auto operands = names("mbarrier");
   static constexpr unsigned traits = block_op | synchronizes;
+  static constexpr Effects effects = reads(Space::shared, 0);
   std::int64_t bytes = 0;
   bool arrive = true;
   static constexpr auto attributes() {
@@ -79,6 +81,7 @@ struct MbarrierWaitOp : OpDefaults {
   static constexpr std::string_view mnemonic = "mbarrier_wait";
   static constexpr auto operands = names("mbarrier", "parity");
   static constexpr unsigned traits = block_op | synchronizes;
+  static constexpr Effects effects = reads(Space::shared, 0);
   MemoryScope scope = MemoryScope::cta;
   Purpose purpose = Purpose::order;
   static constexpr auto attributes() {
@@ -93,9 +96,8 @@ struct FenceMbarrierInitOp : OpDefaults {
   static constexpr unsigned traits = block_op | synchronizes;
 };
 
-/// Orders this thread's earlier generic accesses before later accesses of the async proxy that are ordered after the
-/// fence: `fence_proxy_async {space = shared}` (PTX: fence.proxy.async). Executed by every thread that made the
-/// accesses.
+/// Orders this thread's earlier generic accesses before the accesses of the async proxy that come after the fence:
+/// `fence_proxy_async {space = shared}` (PTX: fence.proxy.async). Executed by every thread that made the accesses.
 struct FenceProxyAsyncOp : OpDefaults {
   static constexpr std::string_view mnemonic = "fence_proxy_async";
   static constexpr auto operands = names();

@@ -10,14 +10,14 @@ namespace tegula::ir {
 struct GridOp : OpDefaults {
   static constexpr std::string_view mnemonic = "grid";
   static constexpr auto operands = names("extents");
-  static constexpr unsigned traits = launch_fact | variadic;
+  static constexpr unsigned traits = launch_statement | variadic;
 };
 
 /// Requires that a launch expression holds: `require %c {message = "..."}`; evaluated on the host before the launch.
 struct RequireOp : OpDefaults {
   static constexpr std::string_view mnemonic = "require";
   static constexpr auto operands = names("condition");
-  static constexpr unsigned traits = launch_fact;
+  static constexpr unsigned traits = launch_statement;
   Symbol message;
   static constexpr auto attributes() { return fields(field("message", &RequireOp::message)); }
 };
@@ -40,8 +40,8 @@ struct BlockIndexOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("axis", &BlockIndexOp::axis, bounds::grid_axis)); }
 };
 
-/// Gives the launch's number of blocks along a grid axis, at least 1: `%n = grid_extent {axis = 0} : i64`; 1 along an
-/// axis that the grid does not have. Not for launch expressions: they decide it.
+/// Gives the launch's number of blocks along a grid axis, at least 1: `%n = grid_extent {axis = 0} : i64`. Along an
+/// axis that the grid does not have it is 1. Not for launch expressions: they decide it.
 struct GridExtentOp : OpDefaults {
   static constexpr std::string_view mnemonic = "grid_extent";
   static constexpr auto operands = names();

@@ -13,9 +13,9 @@ using namespace std::string_view_literals;
 ///
 /// Layout assignment decides `vector` (0: not decided): so many adjacent elements of the last axis may be accessed at
 /// once. That axis then has stride 1. The address of each element at a multiple of `vector` from the box's start is a
-/// multiple of its bytes. choose-memory-paths writes `by_pointer`: the rule of TMA that this load breaks, if only that
-/// keeps it from being a copy. `part`: the extents of the part of the box that is accessed, from its start; elements
-/// behind it give pad. Empty: the whole box.
+/// multiple of its bytes. choose-memory-paths writes `by_pointer`: the one rule of TMA that keeps this load from being
+/// a copy. `part`: the extents of the part of the box that is accessed, from its start; elements behind it give pad.
+/// Empty: the whole box.
 struct LoadOp : OpDefaults {
   static constexpr std::string_view mnemonic = "load";
   static constexpr auto operands = names("tensor", "offsets");
@@ -83,7 +83,7 @@ struct AtomicUpdateOp : OpDefaults {
   static constexpr std::string_view mnemonic = "atomic_update";
   static constexpr auto operands = names("tensor", "tile", "indices");
   static constexpr unsigned traits = variadic | unique | one_layout;
-  static constexpr Effects effects = reads(Space::global, 0) | writes(Space::global, 0);
+  static constexpr Effects effects = updates(Space::global, 0);
   AtomicCombine combine = AtomicCombine::add;
   static constexpr auto attributes() { return fields(field("combine", &AtomicUpdateOp::combine)); }
 };
@@ -95,7 +95,7 @@ struct CompareExchangeOp : OpDefaults {
   static constexpr std::string_view mnemonic = "compare_exchange";
   static constexpr auto operands = names("tensor", "expected", "tile", "indices");
   static constexpr unsigned traits = variadic | unique | one_layout;
-  static constexpr Effects effects = reads(Space::global, 0) | writes(Space::global, 0);
+  static constexpr Effects effects = updates(Space::global, 0);
 };
 
 }  // namespace tegula::ir

@@ -6,17 +6,17 @@
 namespace tegula::ir {
 
 /// Says how much of its operands a product uses: everything, or of f32 at least the 10 upper bits of the fraction
-/// (tf32), which the tensor cores multiply. tf32x3 makes up a product of three of them (expand-dots).
+/// (tf32). tf32x3 makes up a product of three of them (expand-dots).
 enum class DotPrecision : std::uint8_t { full, tf32, tf32x3 };
 template <>
 inline constexpr std::array enum_names<DotPrecision>{"full"sv, "tf32"sv, "tf32x3"sv};
 
 /// Computes acc + a * b with a (M, K), b (K, N): `%d = dot %a, %b, %acc {precision = tf32} : tile<MxNxf32>`. Elements
-/// of a and b agree, but that e4m3 and e5m2 go together, and i8 and u8: these with an i32 accumulator, which wraps; f64
-/// with f64; e4m3, e5m2, f16, bf16, f32 with f32. Products and sums are computed at least in the accumulator's
-/// precision, in an order that each target chooses once per kernel; fused multiply-add is allowed. Sums of e4m3 and
-/// e5m2 on tensor cores keep fewer bits than an f32 (at least 14 of a fraction) within one product. Those of different
-/// products are added in f32.
+/// of a and b agree; e4m3 goes with e5m2 too, and i8 with u8. The accumulator is i32, which wraps, for i8 and u8, f64
+/// for f64, and f32 for the other floats. Products and sums are computed at least in the accumulator's precision, in an
+/// order that each target chooses once per kernel; fused multiply-add is allowed. Sums of e4m3 and e5m2 on tensor cores
+/// keep fewer bits than an f32 (at least 14 of a fraction) within one product. Those of different products are added in
+/// f32.
 struct DotOp : OpDefaults {
   static constexpr std::string_view mnemonic = "dot";
   static constexpr auto operands = names("lhs", "rhs", "accumulator");
@@ -33,7 +33,9 @@ struct WgmmaOp : OpDefaults {
   static constexpr std::string_view mnemonic = "wgmma";
   static constexpr auto operands = names("lhs", "rhs", "accumulator");
   static constexpr unsigned traits = block_op | collective | unique | variadic;
-  static constexpr Effects effects = reads(Space::shared, 0, Proxy::async) | reads(Space::shared, 1, Proxy::async);
+  static constexpr Effects effects =
+      (reads(Space::shared, 0, Proxy::async).by(Sharing::rows) | reads(Space::shared, 1, Proxy::async))
+          .completed_by(Completion::wgmma);
 };
 
 /// Orders earlier accesses to registers before the next wgmma: `%x, %y = wgmma_fence %a, %b : types` (wgmma.fence). The

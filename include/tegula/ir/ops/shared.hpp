@@ -8,7 +8,7 @@ namespace tegula::ir {
 /// Allocates a buffer that lives as long as its function runs:
 /// `%s = shared_alloc {align = 1024, offset = 0} : shared<4x128x64xbf16, swizzled(128)>`, or `: mbarrier<4>`. In the
 /// outermost block of a function. Shared-memory allocation decides `offset` (-1: not decided), in bytes from the CTA's
-/// shared memory, in a device function from the base that it is called with. Buffers whose live ranges are disjoint may
+/// shared memory. In a device function it counts from the base of the call. Buffers whose live ranges are disjoint may
 /// overlap. `align` in bytes, a power of two: at least 8 for mbarriers, 128 for buffers that TMA touches, 256/512/1024
 /// under a swizzle of 32/64/128 bytes.
 struct SharedAllocOp : OpDefaults {
@@ -25,9 +25,8 @@ struct SharedAllocOp : OpDefaults {
 
 /// Gives the box of the result's shape at element offsets, one integer per axis of %s:
 /// `%v = view %s, %stage, %row, %col : shared<64x64xbf16, swizzled(128)>`. A result of lower rank takes one element of
-/// each leading axis. Its layout is that of %s without the leading axes; along the other axes offsets are multiples of
-/// the result's extents, so that the layout's pattern repeats there. Of mbarriers:
-/// `%b = view %full, %stage : mbarrier`.
+/// each leading axis. Its layout is that of %s without the leading axes. Along the other axes offsets are multiples of
+/// the result's extents, so that the layout's pattern repeats. Of mbarriers: `%b = view %full, %stage : mbarrier`.
 struct ViewOp : OpDefaults {
   static constexpr std::string_view mnemonic = "view";
   static constexpr auto operands = names("source", "offsets");

@@ -60,7 +60,7 @@ struct ElectOp : OpDefaults {
 struct WarpIndexOp : OpDefaults {
   static constexpr std::string_view mnemonic = "warp_index";
   static constexpr auto operands = names();
-  static constexpr unsigned traits = block_op;
+  static constexpr unsigned traits = block_op | per_warp;
 };
 
 /// Gives the number of this CTA in its cluster: `%r = cluster_rank : i64`.
@@ -79,7 +79,7 @@ inline constexpr std::array enum_names<Vote>{"any"sv, "all"sv};
 struct VoteOp : OpDefaults {
   static constexpr std::string_view mnemonic = "vote";
   static constexpr auto operands = names("tile");
-  static constexpr unsigned traits = block_op | collective;
+  static constexpr unsigned traits = block_op | collective | per_warp;
   Vote kind = Vote::any;
   static constexpr auto attributes() { return fields(field("kind", &VoteOp::kind)); }
 };
@@ -119,8 +119,8 @@ inline constexpr std::array enum_names<AtomicKind>{"add"sv, "min"sv, "max"sv, "e
 struct AtomicOp : OpDefaults {
   static constexpr std::string_view mnemonic = "atomic";
   static constexpr auto operands = names("tensor", "value", "offsets");
-  static constexpr unsigned traits = block_op | unique | variadic;
-  static constexpr Effects effects = reads(Space::global, 0) | writes(Space::global, 0);
+  static constexpr unsigned traits = block_op | unique | variadic | per_warp;
+  static constexpr Effects effects = updates(Space::global, 0);
   AtomicKind kind = AtomicKind::add;
   static constexpr auto attributes() { return fields(field("kind", &AtomicOp::kind)); }
 };
