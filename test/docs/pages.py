@@ -1,0 +1,78 @@
+"""Checks that the files and names which CONTRIBUTING.md, README.md and lib/doc cite exist.
+
+    pages.py <root>
+
+A path in backticks is one from the root, from lib/ or from the page's folder. Or, as `printer.cpp` after
+`lib/ir/builder.cpp`, it is one from a folder that the same paragraph or list item cites. `*` and `<...>` stand for any
+part, and `analysis/liveness` for its header. In the sections "Add ..." of CONTRIBUTING.md
+the other words in backticks are names that the sources hold.
+"""
+import re
+import sys
+from pathlib import Path
+
+SPAN = re.compile(r"`([^`\n]+)`")
+FILE = re.compile(r"(\./)?[\w<>*.-]+(/[\w<>*.-]+)*(\.(cpp|hpp|def|py|md|tir|txt|json|cmake)|/)|[\w<>-]+(/[\w<>*-]+)+")
+NAME = re.compile(r"[A-Za-z_]\w+")
+# Names of the examples themselves, which the reader adds.
+EXAMPLES = {"SignOp", "sm_XYa"}
+
+
+def find(path, folders):
+    """The first file or folder that a cited path means in one of the folders, or None."""
+    pattern = re.sub(r"<[^>]*>", "*", path).rstrip("/")
+    found = (next(folder.glob(text), None) for folder in folders for text in (pattern, pattern + ".hpp"))
+    return next(filter(None, found), None)
+
+
+def items(text):
+    """Paragraphs and list items, each with the heading above it and the number of its first line."""
+    heading, block, first, fenced = "", [], 0, False
+    for number, line in enumerate(text.splitlines() + [""], 1):
+        if line.startswith("```"):
+            fenced = not fenced
+        if fenced:
+            continue
+        if line.startswith("#"):
+            heading = line.strip("# ")
+        begins = line == "" or line.startswith(("#", "```", "|")) or re.match(r"(\d+\.|-) ", line)
+        if begins and block:
+            yield heading, first, "\n".join(block)
+            block = []
+        if line:
+            if not block:
+                first = number
+            block.append(line)
+
+
+def main():
+    root = Path(sys.argv[1])
+    pages = [root / "CONTRIBUTING.md", root / "README.md", *sorted((root / "lib" / "doc").glob("*.md"))]
+    sources = "\n".join(
+        path.read_text(errors="replace")
+        for base in ("include", "lib", "test", "bench", "samples")
+        for path in sorted((root / base).rglob("*"))
+        if path.suffix in (".hpp", ".cpp", ".def", ".py", ".txt", ".cmake", ".tir")
+    )
+    words = set(re.findall(r"\w+", sources))
+    wrong = []
+    for page in pages:
+        for heading, line, text in items(page.read_text()):
+            folders = [root, root / "lib", page.parent]
+            for span in SPAN.findall(text):
+                if FILE.fullmatch(span):
+                    at = find(span, folders)
+                    if at is None:
+                        wrong.append(f"{page.relative_to(root)}:{line}: there is no `{span}`")
+                    else:
+                        at = at if at.is_dir() else at.parent
+                        folders += [at, *(above for above in at.parents if root in above.parents)]
+                elif heading.startswith("Add ") and page.name == "CONTRIBUTING.md" and NAME.fullmatch(span):
+                    if span not in EXAMPLES and span not in words:
+                        wrong.append(f"{page.relative_to(root)}:{line}: the sources do not hold `{span}`")
+    print("\n".join(wrong) if wrong else f"{len(pages)} pages cite files and names that exist")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
