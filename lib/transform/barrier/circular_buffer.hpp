@@ -11,8 +11,7 @@ namespace tegula::transform {
 ///             %a = fetch %map, %i, %k : ...                 elect {role = producer} {
 ///             ... readers of %a ...                           mbarrier_wait %empty[use mod S], use div S xor 1
 ///             yield                                           mbarrier_expect %full[use mod S] {bytes = ...}
-///           }                                                 tma_load %map, %ring[use mod S], %full[use mod S], %i,
-///           %k
+///           }                                                 tma_load %map, %ring[use mod S], %full[...], %i, %k
 ///                                                           }
 ///                                                           mbarrier_wait %full[use mod S], use div S
 ///                                                           ... readers of %ring[use mod S] ...

@@ -8,8 +8,7 @@ namespace tegula::transform {
 /// Gives every tile a layout and the kernel its number of warps.
 ///
 ///   before: %x = load %a, %i : tile<1024xf32>
-///   after:  %x = load %a, %i {vector = 4} : tile<1024xf32, [register (1) (2) (512), lane (4) (8) ..., warp (128)
-///   (256)]>
+///   after:  %x = load %a, %i {vector = 4} : tile<1024xf32, [register (1) (2) (512), lane (4) ..., warp (128) (256)]>
 ///
 /// Tiles that meet in elementwise ops or are carried together share a layout. The largest are decided first. Their
 /// layout is blocked:
