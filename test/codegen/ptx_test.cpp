@@ -7,6 +7,7 @@
 #include "compiler/compile.hpp"
 #include "sim/block/simulate.hpp"
 #include "support/file_check.hpp"
+#include "support/random.hpp"
 #include "tegula/support/error.hpp"
 
 using namespace tegula;
@@ -14,7 +15,7 @@ using namespace tegula::test;
 
 namespace {
 
-/// Runs all blocks of PTX text; what went wrong, or nothing.
+/// Runs all blocks of PTX text. Gives the error, or nothing.
 std::string run_ptx(std::string const& ptx, CompiledKernel const& compiled, ir::Function const& kernel,
                     Launch& launch) {
   std::vector<std::uint64_t> slots = slots_of(kernel, launch);
@@ -108,7 +109,7 @@ TEST_CASE("ptxas takes every kernel for sm_90a without spills or stack", "[ptx]"
 }
 
 TEST_CASE("PTX has the simulator's results at ragged extents, strides and offsets", "[ptx]") {
-  std::mt19937_64 random(std::random_device{}());
+  std::mt19937_64 random(test::data_seed());
   int launches = 0;
   for (std::string const& file : kernel_files()) {
     INFO(file);

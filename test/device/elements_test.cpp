@@ -9,6 +9,7 @@
 #include "../../samples/support/compare.hpp"
 #include "hand_written_ptx.hpp"
 #include "support/catch.hpp"
+#include "support/random.hpp"
 #include "tegula/tegula.hpp"
 
 using namespace tegula;
@@ -22,7 +23,7 @@ inline constexpr auto converting = kernel("converting", [](in<From, 1> x, out<To
 });
 
 std::mt19937_64& engine() {
-  static std::mt19937_64 instance(std::random_device{}());
+  static std::mt19937_64 instance(test::data_seed());
   return instance;
 }
 

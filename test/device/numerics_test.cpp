@@ -10,6 +10,7 @@
 
 #include "../../samples/support/compare.hpp"
 #include "support/catch.hpp"
+#include "support/random.hpp"
 #include "tegula/tegula.hpp"
 
 using namespace tegula;
@@ -25,7 +26,7 @@ bool host_is_asked_for() {
   if (device::cuda_count() == 0 && !host_is_asked_for()) TEGULA_SKIP(device::cuda_status().c_str())
 
 std::mt19937_64& engine() {
-  static std::mt19937_64 instance(std::random_device{}());
+  static std::mt19937_64 instance(test::data_seed());
   return instance;
 }
 

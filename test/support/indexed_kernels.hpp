@@ -7,11 +7,12 @@
 
 #include "support/catch.hpp"
 #include "support/executors.hpp"
+#include "support/random.hpp"
 
 namespace tegula::test {
 
 inline std::mt19937_64& indexed_engine() {
-  static std::mt19937_64 instance(std::random_device{}());
+  static std::mt19937_64 instance(data_seed());
   return instance;
 }
 inline std::int64_t draw_below(std::int64_t bound) {
