@@ -51,4 +51,10 @@ void Loop::remove_carry(int k) const {
   op_->erase_result(k);
 }
 
+Op* loop_around(Block const& block) {
+  Op* at = block.parent_op();
+  while (at != nullptr && !at->is<ForOp>()) at = at->parent_op();
+  return at;
+}
+
 }  // namespace tegula::ir

@@ -7,9 +7,9 @@
 
 namespace tegula::ir {
 
-/// Views a `for` or a `repeat`. Value k that the loop carries begins as init(k), is carried(k) within an iteration, is
-/// followed by yielded(k), and leaves the loop as result(k). Only a `for` has bounds, a step and a counter; only a
-/// `repeat` has a condition.
+/// Views a `for` or a `repeat`. Loop-carried value k is init(k) before the loop, carried(k) and yielded(k) at the two
+/// ends of an iteration, and result(k) behind the loop. Only a `for` has bounds, a step and a counter; only a `repeat`
+/// has a condition.
 class Loop {
  public:
   /// `op` is a for or a repeat: InternalError otherwise.
@@ -67,5 +67,8 @@ class Loop {
   int first_yielded_;
   Op* op_;  ///< last: the positions are taken first, which checks the kind
 };
+
+/// Finds the innermost `for` around a block; null: none.
+Op* loop_around(Block const& block);
 
 }  // namespace tegula::ir

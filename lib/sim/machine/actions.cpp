@@ -237,6 +237,17 @@ Turn Warp::arrive_drop(Lanes lanes, MbarrierAddress address, Site site) {
   return turn(w);
 }
 
+Blocked State::wait_for(Lanes lanes, MbarrierAddress address, std::uint32_t parity, Site const& site, Scope scope) {
+  Blocked wait;
+  wait.kind = Blocked::Kind::mbarrier;
+  wait.lanes = lanes;
+  wait.site = site;
+  wait.index = ctas[static_cast<std::size_t>(address.cta)].mbarrier_at[address.offset / 8];
+  wait.parity = parity;
+  wait.scope = scope;
+  return wait;
+}
+
 Turn Warp::wait_parity(Lanes lanes, MbarrierAddress address, std::uint32_t parity, Site site, Scope scope,
                        std::int64_t phase) {
   WarpState& w = begin(site, lanes);
@@ -247,13 +258,7 @@ Turn Warp::wait_parity(Lanes lanes, MbarrierAddress address, std::uint32_t parit
   }
   Mbarrier* b = s.use(w, lanes, address, site, false);
   if (b == nullptr) return turn(w);
-  Blocked wait;
-  wait.kind = Blocked::Kind::mbarrier;
-  wait.lanes = lanes;
-  wait.site = site;
-  wait.index = s.ctas[static_cast<std::size_t>(address.cta)].mbarrier_at[address.offset / 8];
-  wait.parity = parity;
-  wait.scope = scope;
+  Blocked wait = s.wait_for(lanes, address, parity, site, scope);
   if (phase >= -1) {
     wait.phase = phase + 1;
     s.note_wait(w, lanes, *b, wait.phase);
@@ -270,13 +275,7 @@ Turn Warp::test_parity(Lanes lanes, MbarrierAddress address, std::uint32_t parit
   Mbarrier* b = s.use(w, lanes, address, site, false);
   w.visible = true;
   if (b == nullptr || !b->state.passes(parity)) return Turn(false);
-  Blocked wait;
-  wait.kind = Blocked::Kind::mbarrier;
-  wait.lanes = lanes;
-  wait.site = site;
-  wait.index = s.ctas[static_cast<std::size_t>(address.cta)].mbarrier_at[address.offset / 8];
-  wait.parity = parity;
-  wait.scope = scope;
+  Blocked wait = s.wait_for(lanes, address, parity, site, scope);
   wait.phase = s.needed_phase(w, lanes, *b, parity, site);
   s.pass_wait(w, wait);
   return Turn(true);

@@ -60,7 +60,7 @@ struct Mbarrier {
   Clock pending;             // released by the arrivals of the phase under way
   Clock completed;           // released by those of the phase just finished
   Instant init;              // its lane
-  Slot init_slot = no_slot;  // 1 for whoever is ordered after the init and its fence.mbarrier_init
+  Slot init_slot = no_slot;  // 1 for agents ordered after the init and its fence.mbarrier_init
   bool published = false;    // the initialising lane has executed that fence
   Site inval;
   Site last_arrival;
@@ -318,6 +318,8 @@ struct State {
   [[nodiscard]] std::array<std::int32_t, 32>& wait_history(WarpState const&, Mbarrier&);
   void note_wait(WarpState const&, Lanes, Mbarrier&, std::int64_t phases);
   /// Phases that must have completed for this wait, from the waits of these lanes before; the wait is noted.
+  /// Describes the wait of these lanes for a phase of that parity.
+  [[nodiscard]] Blocked wait_for(Lanes, MbarrierAddress, std::uint32_t parity, Site const&, Scope);
   [[nodiscard]] std::int64_t needed_phase(WarpState&, Lanes, Mbarrier&, std::uint32_t parity, Site const&);
 
   // asynchronous.cpp

@@ -47,18 +47,18 @@ struct Ring {
   std::vector<Value*> buffers;
   Value* full = nullptr;
   Value* empty = nullptr;  ///< null: a stage is filled once
-  [[nodiscard]] bool repeats() const { return sites.size() > 1 || loop_around(sites.front().block()) != nullptr; }
-  /// Stages that the loops around the sites ask for, or need for their distance; 0: they leave it open.
+  [[nodiscard]] bool repeats() const { return sites.size() > 1 || ir::loop_around(sites.front().block()) != nullptr; }
+  /// Counts the stages that the loops around the sites ask for, or need for their distance; 0: they leave it open.
   [[nodiscard]] std::int64_t requested_stages() const {
     std::int64_t max = repeats() ? 0 : 1;
     for (Site const& site : sites)
-      if (Op const* const loop = loop_around(site.block())) max = std::max(max, transform::requested_stages(*loop));
+      if (Op const* const loop = ir::loop_around(site.block())) max = std::max(max, transform::requested_stages(*loop));
     return max;
   }
   /// Tells whether a loop around the sites takes its number of stages or none.
   [[nodiscard]] bool exact() const {
     return std::any_of(sites.begin(), sites.end(), [](Site const& site) {
-      Op const* const loop = loop_around(site.block());
+      Op const* const loop = ir::loop_around(site.block());
       return loop != nullptr && loop->as<ir::ForOp>().exactly;
     });
   }
@@ -91,7 +91,7 @@ class Rings {
       count_uses(home);
       for (Ring& ring : home.rings) {
         for (Site const& site : ring.sites)
-          if (Op* const loop = loop_around(site.block())) mark(*loop, ir::LoopRegion::main);
+          if (Op* const loop = ir::loop_around(site.block())) mark(*loop, ir::LoopRegion::main);
         for (std::size_t i = 0; i < ring.sites.size(); ++i) give_back(ring, i);
         for (Site& site : ring.sites) rewrite(ring, site);
       }
@@ -276,8 +276,8 @@ class Rings {
   /// known.
   std::int64_t enough_stages(Ring const& ring) {
     std::int64_t const asked = ring.requested_stages();
-    Op const* const loop = loop_around(ring.sites.front().block());
-    if (loop == nullptr || ring.sites.size() > 1 || loop_around(*loop->parent()) != nullptr) return asked;
+    Op const* const loop = ir::loop_around(ring.sites.front().block());
+    if (loop == nullptr || ring.sites.size() > 1 || ir::loop_around(*loop->parent()) != nullptr) return asked;
     auto const known = ir::trip_count(*loop);
     if (!known) return asked;
     std::int64_t const trips = std::max<std::int64_t>(*known, 1);
@@ -367,7 +367,7 @@ class Rings {
     return buffer;
   }
 
-  /// Numbers the rings behind those that the function has already.
+  /// Numbers the rings behind the ones of the function.
   void number_rings() {
     std::int64_t last = 0;
     ir::walk(function_, [&](Op const& op) {
@@ -533,7 +533,7 @@ class Rings {
                                            {loop.counter(), loop.lower()}, Type::scalar(Element::boolean));
     arrive(builder, ring, site, 1, builder.same(ir::SubOp{}, {site.use, builder.index(1)}), not_first);
     // The last iteration releases its stage only if a later fill uses the ring again.
-    if (i + 1 == ring.sites.size() && loop_around(*loop.op().parent()) == nullptr) return;
+    if (i + 1 == ring.sites.size() && ir::loop_around(*loop.op().parent()) == nullptr) return;
     ir::Builder behind = ir::Builder::after(*site.life.behind);
     behind.set_where(site.life.behind->where());
     Value* const some = behind.value(ir::make_op<ir::CompareOp>(ir::Predicate::lt), {loop.lower(), loop.upper()},

@@ -19,12 +19,12 @@ using analysis::Hazards;
 using analysis::Level;
 using ir::Op;
 
-/// The names that barriers put in wait at: each group of warps gets one of its own.
+/// Describes the names that barriers put in wait at: each group of warps gets one of its own.
 class Names {
  public:
   explicit Names(ir::Function& function) : free_(function) {}
 
-  /// The operand of a barrier of the whole partition, or of one replica of it; null when names have run out.
+  /// Gives the operand of a barrier of the whole partition, or of one replica of it; null when names have run out.
   ir::Value* get(Partition const& partition, bool all_replicas) {
     auto const key = std::pair(&partition.block(), all_replicas);
     if (auto const found = ids_.find(key); found != ids_.end()) return found->second;
@@ -42,7 +42,7 @@ class Names {
   std::map<std::pair<ir::Block const*, bool>, ir::Value*> ids_;
 };
 
-/// Null, with an error, when there is no name left for it.
+/// Inserts a barrier. Null, with an error, when no name is left for it.
 Op* insert(Hazard const& hazard, Names& names, PassContext& context) {
   Op& before = const_cast<Op&>(*hazard.before);
   ir::Builder builder = ir::Builder::before(before);

@@ -5,6 +5,7 @@
 
 #include "ir/exchange.hpp"
 #include "ir/text.hpp"
+#include "ir/loop.hpp"
 #include "ir/walk.hpp"
 
 namespace tegula::transform {
@@ -74,12 +75,6 @@ void join_product(Op& product, Block& home, StageLifetime& into, auto const& lat
 
 }  // namespace
 
-Op* loop_around(Block const& block) {
-  Op* at = block.parent_op();
-  while (at != nullptr && !at->is<ir::ForOp>()) at = at->parent_op();
-  return at;
-}
-
 std::int64_t requested_stages(Op const& loop) {
   auto const& attributes = loop.as<ir::ForOp>();
   return std::max(attributes.stages, attributes.distance == 0 ? 0 : attributes.distance + 1);
@@ -100,7 +95,7 @@ std::int64_t min_bytes_of_rings(ir::Function& function) {
     if (!op.is<ir::FetchOp>()) return;
     std::int64_t const ring = op.as<ir::FetchOp>().ring;
     if (ring != 0 && !counted.insert(ring).second) return;
-    Op const* const loop = loop_around(*op.parent());
+    Op const* const loop = ir::loop_around(*op.parent());
     std::int64_t const asked = loop == nullptr ? 1 : requested_stages(*loop);
     Type const& tile = op.result()->type();
     total += std::max(asked, min_stages(stage_lifetime(op))) * tile.elements() * bytes(tile.element());

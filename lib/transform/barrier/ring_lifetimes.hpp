@@ -27,9 +27,7 @@ struct StageLifetime {
 /// it leaves at most the groups open that were committed after it.
 StageLifetime stage_lifetime(ir::Op& fetch);
 
-/// Finds the loop that fills the ring of a fetch in this block, iteration by iteration; null: none.
-ir::Op* loop_around(ir::Block const& block);
-/// Stages that the loop asks for, or needs for its distance; 0: it leaves them open.
+/// Counts the stages that the loop asks for, or needs for its distance; 0: it leaves them open.
 std::int64_t requested_stages(ir::Op const& loop);
 /// Gives the min stages: a stage that the next iteration releases is still in use when that iteration's copy has to
 /// arrive.

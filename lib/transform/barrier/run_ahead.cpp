@@ -84,7 +84,7 @@ bool let_run_ahead(Op& loop, CompileOptions const& options) {
   return true;
 }
 
-/// The alloc op of an mbarrier or of a view of one.
+/// Gives the alloc op of an mbarrier or of a view of one.
 Op& array_of(Value const& mbarrier) {
   Op* op = mbarrier.defining_op();
   while (op->is<ir::ViewOp>()) op = op->in<ir::ViewOp>("source")->defining_op();
@@ -98,8 +98,8 @@ bool is_empty(Op const& op) {
   return empty;
 }
 
-/// Takes out what gives a stage back: the arrival, the region around it, and what makes a warp's reads known to its
-/// elected lane.
+/// Takes out the ops that give a stage back: the arrival, the region around it, and the barrier that makes a warp's
+/// reads known to its elected lane.
 void erase_release(Op& arrive) {
   Op* around = arrive.parent_op();
   ir::erase_with_operands(arrive);
@@ -113,7 +113,7 @@ void erase_release(Op& arrive) {
   }
 }
 
-/// The empty barriers of the kernel's rings: those that fills wait for, where what is filled is read in the same block.
+/// Gives the empty barriers of the kernel's rings: fills wait for them, and the same block reads the filled stage.
 /// Readers in an inner loop that has no iterations meet nobody, so the fill could be two phases ahead of their wait.
 std::set<Op*> empty_barriers(ir::Function& function) {
   std::set<Op*> empties;

@@ -84,13 +84,13 @@ std::vector<std::int64_t> pack(std::vector<PackItem> const& items,
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) > key(b); });
     return order;
   };
-  // Coarsely aligned ones first, so that few gaps arise; then big ones; or those that stand in most others' way.
+  // Takes coarsely aligned ones first, so that few gaps arise; then big ones, or ones that stand in most others' way.
   attempt(sorted([&](std::size_t i) { return std::pair(items[i].align, items[i].bytes); }));
   attempt(sorted([&](std::size_t i) { return std::pair(items[i].bytes, items[i].align); }));
   attempt(sorted([&](std::size_t i) { return std::pair(packer.weight(i), items[i].bytes); }));
   attempt(text);
   for (int i = 0; i < max_improvements && best_bytes > min; ++i) {
-    // Whatever ends at the top goes earlier, to a place that differs from round to round.
+    // The user that ends at the top goes earlier, to a place that differs from round to round.
     Order order = best_order;
     std::vector<std::size_t> top;
     for (std::size_t at = 0; at < order.size(); ++at)

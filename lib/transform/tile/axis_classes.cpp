@@ -131,14 +131,8 @@ void AxisClasses::visit(Op& op) {
     case OpKind::RemOp:
     case OpKind::CeilDivOp:  // 0 may stand where an axis grows
       return is_float(op.result()->type().element()) ? join_tiles(op) : fix_tiles(op);
-    case OpKind::ScanOp:
-    case OpKind::GatherOp:
-    case OpKind::ScatterOp:
-    case OpKind::AtomicUpdateOp:
-    case OpKind::CompareExchangeOp:
-      return join_tiles(op);
     default:
-      return op.info().has(ir::elementwise) ? join_tiles(op) : fix_tiles(op);
+      return op.info().has(ir::elementwise) || op.info().has(ir::one_layout) ? join_tiles(op) : fix_tiles(op);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "layout/element_offsets.hpp"
 #include "layout/shared_layouts.hpp"
 #include "ir/text.hpp"
+#include "ir/loop.hpp"
 #include "ir/walk.hpp"
 #include "transform/tile/dot_paths.hpp"
 
@@ -22,8 +23,8 @@ using layout::Layout;
 using target::Finding;
 namespace finding = target::finding;
 
-/// An operand of such a product is made of this value, by ops that a product can look through or that keep it in
-/// registers.
+/// Tells whether an operand of such a product is made of this value, by ops that a product can look through or that
+/// keep it in registers.
 template <class Wanted>
 bool feeds(Value const& value, Wanted const& wanted) {
   return std::any_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
@@ -40,12 +41,11 @@ bool feeds_tensor_cores(Value const& value) {
 }
 
 bool in_staged_loop(Op const& op) {
-  for (Op const* at = op.parent_op(); at != nullptr; at = at->parent_op())
-    if (at->is<ir::ForOp>()) return at->as<ir::ForOp>().stages > 0;
-  return false;
+  Op const* const loop = ir::loop_around(*op.parent());
+  return loop != nullptr && loop->as<ir::ForOp>().stages > 0;
 }
 
-/// The layout that a copied tile lies in: null with the reason.
+/// Gives the layout that a copied tile lies in: null with the reason.
 Layout const* layout_of(ir::Type const& tile, bool for_tensor_cores, Finding& why) {
   int const size = bytes(tile.element());
   if (!for_tensor_cores || tile.rank() < 2) return layout::dense_layout(tile.shape());
@@ -155,7 +155,7 @@ class Paths {
     return builder.value(ir::SelectOp{}, {inside, copied, pad}, tile);
   }
 
-  /// The tensor map for these copies: an equal one, or a new one at the kernel's start.
+  /// Gives the tensor map for these copies: an equal one, or a new one at the kernel's start.
   Value* map_of(Op const& load, target::TmaPlan const& plan) {
     Value* const tensor = load.in<ir::LoadOp>("tensor");
     ir::TensorMapOp wanted;

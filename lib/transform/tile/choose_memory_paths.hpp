@@ -15,9 +15,9 @@ namespace tegula::transform {
 ///
 /// A pad other than 0 is put in by a select behind the copy, which makes zeros, except for operands of products. Those
 /// of tensor cores are swizzled as widely as their rows allow, so that wgmma can read them; others lie dense. A load
-/// that only a rule of TMA keeps from this stays as it is and says which: `by_pointer = "address(2)"`. What the rules
-/// need of a tensor comes from facts of its parameter (unit_inner, aligned_16) and from axis facts. Needs: no-calls.
-/// Leaves: tensor maps, fetches, and no promise about the loads that are left.
+/// that only a rule of TMA keeps from this stays as it is and says which: `by_pointer = "address(2)"`. The rules ask
+/// for facts of the tensor's parameter (unit_inner, aligned_16) and for axis facts. Needs: no-calls. Leaves: tensor
+/// maps, fetches, and no promise about the loads that are left.
 PassResult choose_memory_paths(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
 }  // namespace tegula::transform

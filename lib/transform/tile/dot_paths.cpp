@@ -38,8 +38,8 @@ Finding path_of(Value const& tile) {
   return Finding(handed ? finding::rhs_handed : finding::rhs_computed);
 }
 
-/// Explains why no wgmma takes this product, whatever the number of warps. Empty: one does. The right operand lies
-/// where it was copied, or in this layout.
+/// Explains why no wgmma takes this product, for any number of warps. Empty: one does. The right operand lies where it
+/// was copied, or in this layout.
 Finding no_wgmma_of(Op const& dot, Layout const* stored_right = nullptr) {
   Type const& a = dot.lhs()->type();
   std::int64_t const columns = dot.rhs()->type().shape()[1];
@@ -60,15 +60,16 @@ Finding no_wgmma_of(Op const& dot, Layout const* stored_right = nullptr) {
   return {};
 }
 
-/// Tells whether warps load an operand in this layout from where it lies; what is no copied tile they get some other
-/// way.
+/// Tells whether warps load an operand in this layout from where it lies. An operand that is not a copied tile comes to
+/// them in some other way.
 bool loads_directly(Value const& operand, Layout const* layout) {
   FetchedOperand const source = fetched_operand(operand);
   std::string ignored;
   return source.view == nullptr || layout::AccessMap::get(*layout, *view_type(source).layout(), ignored).has_value();
 }
 
-/// Registers of all threads that hold products' results: those that a loop carries together, or one that it does not.
+/// Counts registers of all threads that hold products' results: the sum of all that a loop carries, or the largest
+/// other one.
 std::int64_t accumulators(std::vector<Op*> const& dots) {
   std::map<ir::Block const*, std::pair<std::int64_t, std::int64_t>> blocks;  // carried, largest other
   std::int64_t max = 0;
@@ -224,7 +225,7 @@ int warps_for_products(std::vector<Op*> const& dots, TargetInfo const& target) {
   // than 8 where a thread would hold more than 64 elements.
   wanted = static_cast<int>(std::clamp<std::int64_t>(max / (2 * elements_per_warp), wanted, max_warps));
   int best = 0;
-  auto const farther = [&](int a, int b) {  // from what is wanted
+  auto const farther = [&](int a, int b) {  // from the wanted number
     return std::max(a, wanted) * std::min(b, wanted) > std::max(b, wanted) * std::min(a, wanted);
   };
   for (int warps = max_warps; warps >= 1; --warps)

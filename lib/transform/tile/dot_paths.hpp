@@ -22,12 +22,13 @@ layout::Layout const* stored_right_layout(ir::Op const& dot);
 /// Explains why no mma.sync of so many warps takes it. Empty: one does.
 std::string no_mma(ir::Op const& dot, int warps);
 
-/// An arrangement of the warps over the rows and columns of a product of mma.sync.
+/// Describes an arrangement of the warps over the rows and columns of a product of mma.sync.
 struct DotGrid {
   layout::WarpGrid grid{0, 0};  ///< no rows: there is none
   bool direct = false;          ///< warps load their parts of copied operands from where these lie, without an exchange
 };
-/// Chooses the arrangement whose parts are the nearest to squares; those that load their operands directly come first.
+/// Chooses the arrangement whose parts are the nearest to squares; arrangements that load their operands directly come
+/// first.
 DotGrid warp_grid(ir::Op const& dot, int warps);
 
 /// Gives the part of K that a product of mma.sync reads at a time. That is all of K, unless its operands would fill a

@@ -13,9 +13,9 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-constexpr std::int64_t upper_bits = -(std::int64_t{1} << 13);  ///< of an f32, which tf32 keeps
+constexpr std::int64_t upper_bits = -(std::int64_t{1} << 13);  ///< the bits of an f32 that tf32 keeps
 
-/// Gives what tf32 leaves out of an operand, exactly; 0 for NaN and infinities.
+/// Gives the part of an operand that tf32 leaves out, exactly; 0 for NaN and infinities.
 Value* low_bits(ir::Builder& builder, Value* operand) {
   ir::Type const type = operand->type(), words = type.with_element(Element::i32),
                  mask = type.with_element(Element::boolean);

@@ -39,8 +39,8 @@ enum class Role : std::uint8_t {
   old_multiple,  ///< a carried multiple before it meets the factor: proportional to b^-r0
 };
 
-/// The role of a value, and which axis of the reference each of its axes follows; -1: none, every element of that axis
-/// has the same reference.
+/// Describes the role of a value, and which axis of the reference each of its axes follows; -1: none, every element of
+/// that axis has the same reference.
 struct Dependence {
   Role role = Role::reference;
   std::vector<int> axes;
@@ -51,7 +51,7 @@ bool is_multiple(Dependence const& dependence) {
   return dependence.role == Role::weight || dependence.role == Role::multiple;
 }
 
-/// The axes of a reshaped value.
+/// Gives the axes of a reshaped value.
 std::vector<int> reshaped(Op const& op, std::vector<int> axes) {
   if (auto const* const expand = op.is<ir::ExpandDimsOp>() ? &op.as<ir::ExpandDimsOp>() : nullptr)
     for (std::int64_t const axis : expand->axes) axes.insert(axes.begin() + axis, -1);
@@ -65,13 +65,13 @@ std::vector<int> reshaped(Op const& op, std::vector<int> axes) {
   return axes;
 }
 
-/// One loop-carried maximum and everything that depends on it. Every use of a value that depends on it must have a rule
-/// here, which says how the result depends on it.
+/// Describes one loop-carried maximum and everything that depends on it. Every use of a value that depends on it must
+/// have a rule here, which says how the result depends on it.
 class Reference {
  public:
   explicit Reference(Op& max) : max_(max), loop_(*max.parent_op()) {}
 
-  /// The slack that the loop allows; 0: none.
+  /// Gives the slack that the loop allows; 0: none.
   std::int64_t slack() {
     Element const element = max_.result()->type().element();
     if ((element != Element::f32 && element != Element::f64) || !find_carried()) return 0;
@@ -177,7 +177,7 @@ class Reference {
     return Dependence{exponent.role == Role::fall ? Role::factor : Role::weight, exponent.axes, exponent.bounded};
   }
 
-  /// A carried value times the factor.
+  /// Gives a carried value times the factor.
   std::optional<Dependence> rescaled(Op const& op) {
     for (Value const* side : op.operands()) {
       Dependence const* const factor = of(*side);
@@ -203,7 +203,7 @@ class Reference {
     if (!has_range(op.result()->type().element())) return std::nullopt;
     return Dependence{Role::multiple, std::move(axes)};
   }
-  /// Both sides are multiples of the same powers; a zero is one of any.
+  /// Gives the sum of multiples of the same powers; a zero is one of any.
   [[nodiscard]] std::optional<Dependence> sum(Op const& op) const {
     std::vector<int> const* axes = nullptr;
     for (Value const* operand : op.operands()) {
@@ -230,8 +230,8 @@ class Reference {
     return result_of_sum(op, all.axes);
   }
 
-  /// The loop hands on the reference in its place, and multiples where they are expected: what an iteration reads of
-  /// them is multiplied by the factor.
+  /// Checks that the loop hands on the reference in its place, and multiples where they are expected. An iteration
+  /// multiplies the ones that it reads by the factor.
   bool hands_on() {
     for (int k = 0; k < loop_.count(); ++k) {
       Dependence const* const next = of(*loop_.yielded(k));
@@ -254,7 +254,7 @@ class Reference {
     });
   }
 
-  /// Behind the loop, only quotients of two multiples of the same powers are taken.
+  /// Tells whether, behind the loop, only quotients of two multiples of the same powers are taken.
   bool only_quotients(Value const& value, std::vector<int> const& axes) const {
     return std::all_of(value.uses().begin(), value.uses().end(), [&](ir::Use const& use) {
       Op const& user = *use.user;

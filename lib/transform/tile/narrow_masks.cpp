@@ -25,7 +25,7 @@ using support::Int128;
 constexpr std::int64_t greatest_number = std::int64_t{1} << 56;
 constexpr std::size_t max_scalars = 32;
 
-/// An integer tile as one iota and a sum of scalars.
+/// Describes an integer tile as one iota and a sum of scalars.
 struct Coordinates {
   Op const* iota = nullptr;                     ///< null: every element is the same
   std::vector<std::pair<Value*, int>> scalars;  ///< with their signs
@@ -71,7 +71,7 @@ class Tiles {
   ir::ValueMemo<std::optional<Coordinates>> known_;
 };
 
-/// The iota of a tile in 32 bits, in the tile's shape.
+/// Gives the iota of a tile in 32 bits, in the tile's shape.
 Value* narrow(ir::Builder& builder, Value const& tile, Tiles& tiles) {
   Op const& op = *tile.defining_op();
   ir::Type const type = ir::Type::tile(Element::i32, tile.type().shape());
@@ -103,7 +103,7 @@ Value* plus(ir::Builder& builder, Value* sum, Coordinates const& all, int sign) 
   return sum;
 }
 
-/// sum(to) - sum(from), within least .. most, in 32 bits. Neither sum overflows. Their difference may where the two
+/// Gives sum(to) - sum(from), within min .. max, in 32 bits. Neither sum overflows. Their difference may where the two
 /// have different signs; then no more of either is taken than the bounds.
 Value* difference(ir::Builder& builder, analysis::AxisFacts const& facts, Coordinates const& to,
                   Coordinates const& from, std::int64_t min, std::int64_t max) {
@@ -137,7 +137,7 @@ Value* difference(ir::Builder& builder, analysis::AxisFacts const& facts, Coordi
   return builder.value(ir::CastOp{}, {clamped}, ir::Type::scalar(Element::i32));
 }
 
-/// A comparison and the coordinates of its sides.
+/// Describes a comparison and the coordinates of its sides.
 struct Mask {
   Op* compare = nullptr;
   Coordinates left, right;

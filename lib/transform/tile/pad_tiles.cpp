@@ -21,7 +21,7 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-constexpr std::int64_t max_odd_factor = 15;  ///< a thread holds so many elements that it does not share
+constexpr std::int64_t max_odd_factor = 15;  ///< up to here a thread holds the odd part of an axis by itself
 constexpr std::int64_t parts_of_octave = 4;  ///< padded extents are 4, 5, 6 or 7 times a power of two
 
 std::int64_t rounded_up(std::int64_t extent, std::int64_t step) { return (extent + step - 1) / step * step; }
@@ -73,7 +73,7 @@ class Padding {
   }
 
  private:
-  /// Holds what becomes of a class of axes.
+  /// Holds the decision about a class of axes.
   struct Grown {
     std::int64_t extent;
     bool is_fixed;
@@ -142,12 +142,11 @@ class Padding {
     return part;
   }
 
-  /// Gives the tile of which an op may use the part alone: what it reads from or writes to global memory, or reduces.
-  /// Null: it uses none, or each element for itself.
+  /// Gives the tile of which an op may use the part alone: the one that it reads from or writes to global memory, or
+  /// reduces. Null: it uses none, or each element for itself.
   static Value* limited_tile(Op& op) {
-    if (op.is<ir::LoadOp>() || op.is<ir::GatherOp>()) return op.result()->type().is_tile() ? op.result() : nullptr;
-    bool const uses = op.is<ir::StoreOp>() || op.is<ir::ScatterOp>() || op.is<ir::AtomicUpdateOp>() ||
-                      op.is<ir::CompareExchangeOp>() || op.is<ir::ReduceOp>() || op.is<ir::ScanOp>();
+    if (analysis::is_global_read(op)) return op.result()->type().is_tile() ? op.result() : nullptr;
+    bool const uses = op.info().effects.writes(ir::Space::global) || op.is<ir::ReduceOp>() || op.is<ir::ScanOp>();
     return uses && op.in("tile")->type().is_tile() ? op.in("tile") : nullptr;
   }
 

@@ -1,4 +1,4 @@
-// Pads tiles: to extents that lanes and warps share, and to those that tensor cores multiply.
+// Pads tiles: to extents that lanes and warps share, and to extents that tensor cores multiply.
 #pragma once
 
 #include "transform/pass.hpp"

@@ -110,13 +110,13 @@ Slope slope_of(Value const& value, std::int64_t axis, ir::ValueMemo<Slope>& memo
   });
 }
 
-/// An axis of the grid along which tiles differ in work.
+/// Describes an axis of the grid along which tiles differ in work.
 struct Uneven {
   std::size_t axis = 0;
   Slope work = Slope::level;  ///< along it
 };
 
-/// The axis that says how long loops with products are; nothing: none, or several.
+/// Gives the axis that says how long loops with products are; nothing: none, or several.
 std::optional<Uneven> uneven_axis(ir::Function& function) {
   std::vector<Value const*> bounds;
   std::vector<ir::Loop> loops;
@@ -183,7 +183,8 @@ class Persistence {
     }
     // None is negative, but the products above might wrap.
     cta = builder.same(ir::MaxOp{}, {cta, builder.index(0)});
-    // Inside of a tile no extent is below 1. Said so, facts see how large indices get, and what is left behind them.
+    // Inside of a tile no extent is below 1. This statement shows axis facts the range of the indices and of the rest
+    // behind them.
     bool const counts = extents.size() == 1;  // the tile's number is the index, and the loop says how large it gets
     std::vector<Value*> inner;
     for (Value* extent : extents)
@@ -256,10 +257,10 @@ class Persistence {
     Value* outer;
   };
 
-  /// With L pairs beyond those that fill whole rounds of C CTAs, 2 L tiles are dealt one by one. Their work goes down
-  /// from 1 - x of a pair's to x, for x = (C - L) / (2 C - L). Then CTAs with two of them, the second ones dealt back
-  /// from the last CTA, have 1 - x as well, and none a whole pair's. Where there are fewer pairs than CTAs all tiles
-  /// are dealt.
+  /// Deals the tiles. With L pairs beyond those that fill whole rounds of C CTAs, 2 L tiles are dealt one by one. Their
+  /// work goes down from 1 - x of a pair's to x, for x = (C - L) / (2 C - L). Then CTAs with two of them, the second
+  /// ones dealt back from the last CTA, have 1 - x as well, and none a whole pair's. Where there are fewer pairs than
+  /// CTAs all tiles are dealt.
   static Turns turns_of(ir::Builder& b, Uneven const& uneven, std::vector<Value*> const& extents, Value* ctas) {
     Value *const one = b.index(1), *const two = b.index(2), *const zero = b.index(0);
     Value *const extent = extents[uneven.axis], *places = one;
@@ -364,18 +365,19 @@ class Persistence {
   }
   static Value* select(ir::Builder& b, Operands of) { return b.value(ir::SelectOp{}, of, (*(of.begin() + 1))->type()); }
 
-  /// Quotient and remainder by one division.
+  /// Gives quotient and remainder by one division.
   static std::pair<Value*, Value*> divided(ir::Builder& b, Value* value, Value* by) {
     Value* const quotient = b.same(ir::DivOp{}, {value, by});
     return {quotient, b.same(ir::SubOp{}, {value, b.same(ir::MulOp{}, {quotient, by})})};
   }
 
-  /// A value that lies in 0 .. extent - 1, in a form that says so.
+  /// Gives a value that lies in 0 .. extent - 1, in a form that says so.
   static Value* within(ir::Builder& b, Value* index, Value* extent) {
     Value* const last = b.same(ir::SubOp{}, {extent, b.index(1)});
     return b.same(ir::MinOp{}, {b.same(ir::MaxOp{}, {index, b.index(0)}), last});
   }
-  /// An index that is not negative, in a form that says so and takes a register of 32 bits while the tile is computed.
+  /// Gives an index that is not negative, in a form that says so and takes a register of 32 bits while the tile is
+  /// computed.
   static Value* counted(ir::Builder& b, Value* index) {
     return widen(b, b.same(ir::MaxOp{}, {narrow(b, index), number(b, 0)}));
   }
@@ -395,7 +397,7 @@ class Persistence {
       for (Op& inner : op.block(block)) name_again(inner, before, after);
   }
 
-  /// The block indices that a tile's number stands for.
+  /// Gives the block indices that a tile's number stands for.
   static std::vector<Value*> place_of(ir::Builder& b, Value* tile, std::vector<Value*> const& extents) {
     if (extents.size() == 1) return {tile};
     std::vector<Value*> place(extents.size());

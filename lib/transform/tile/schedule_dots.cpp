@@ -26,9 +26,9 @@ using layout::Layout;
 
 constexpr std::int64_t widest_swizzle_alignment = layout::swizzle_alignment(128);
 
-/// The carried value to which a product adds that stays open from one iteration to the next. Registers of a left
-/// operand would have to live as long: none then.
-/// A right operand in a buffer of its own is written again in the next iteration: none then either.
+/// Gives the carried value to which a product adds that stays open from one iteration to the next. Registers of a left
+/// operand would have to live as long: none then. A right operand in a buffer of its own is written again in the next
+/// iteration: none then either.
 std::optional<Carry> open_carry(Op const& dot) {
   if (fetched_operand(*dot.lhs()).view == nullptr) return std::nullopt;
   if (Value const* const right = fetched_operand(*dot.rhs()).view; right->defined_by<ir::SharedAllocOp>() != nullptr)
@@ -89,7 +89,7 @@ class Schedule {
     }
   }
 
-  /// The operand as wgmma takes it.
+  /// Gives the operand as wgmma takes it.
   Value* operand_of(ir::Builder& builder, Value* tile) {
     FetchedOperand const source = fetched_operand(*tile);
     if (source.view != nullptr)
@@ -100,7 +100,7 @@ class Schedule {
     return builder.value(ir::ConvertLayoutOp{}, {tile}, type.with_layout(layout));
   }
 
-  /// A tile in a product's layout; zeros are made there.
+  /// Gives a tile in a product's layout; zeros are made there.
   static Value* laid_out(ir::Builder& builder, Value* tile, Layout const* layout) {
     // The result of a loop that is still to be closed is pending; its users will get what the wait gives.
     Type const type = tile->type().as(ir::TypeKind::tile).with_layout(layout);
@@ -174,8 +174,8 @@ class Schedule {
     }
   }
 
-  /// The open products to whose result this one alone adds, in the same registers and instructions of the same shape;
-  /// null: there are none.
+  /// Gives the open products to whose result this one alone adds, in the same registers and instructions of the same
+  /// shape; null: there are none.
   OpenProducts* added_to(Op const& dot) {
     Value const& accumulator = *dot.in<ir::DotOp>("accumulator");
     auto const open = std::find_if(open_.begin(), open_.end(), [&](OpenProducts const& known) {
@@ -198,7 +198,7 @@ class Schedule {
     builder.set_where(dot.where());
     Value* a = operand_of(builder, dot.lhs());
     Value* const b = operand_of(builder, dot.rhs());
-    std::vector<Value*> operands;  // of the fence: what the product reads of registers
+    std::vector<Value*> operands;  // of the fence: the registers that the product reads
     std::vector<Type> types;
     auto const fence = [&](Value* value) {
       operands.push_back(value);
@@ -228,7 +228,7 @@ class Schedule {
     open_.push_back(std::move(open));
   }
 
-  /// The first op behind products that needs them done.
+  /// Gives the first op behind products that needs them done.
   static Op& first_that_needs(OpenProducts const& open) {
     std::vector<Op*> next;
     for (Op const* dot : open.dots) next.push_back(sink_next(*dot->lhs()));
@@ -286,7 +286,8 @@ class Schedule {
     return first;
   }
 
-  /// A product of registers, done when the next op runs; in parts along K where the operands would fill the registers.
+  /// Makes a product of registers, done when the next op runs; in parts along K where the operands would fill the
+  /// registers.
   void warp_by_warp(Op& dot, target::Finding const& reason) {
     layout::WarpGrid const grid = warp_grid(dot, function_.warps).grid;
     Type const& d = dot.result()->type();

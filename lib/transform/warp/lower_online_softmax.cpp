@@ -11,6 +11,7 @@
 #include "ir/infer.hpp"
 #include "ir/rewrite.hpp"
 #include "ir/sides.hpp"
+#include "ir/loop.hpp"
 #include "ir/walk.hpp"
 #include "transform/barrier/ring_lifetimes.hpp"
 #include "transform/simplify/carried.hpp"
@@ -29,7 +30,7 @@ constexpr std::int64_t worth_a_test = 32;
 
 Op* only_user(Value const& value) { return value.uses().size() == 1 ? value.uses()[0].user : nullptr; }
 
-/// Carried by the loop whose body holds the op.
+/// True if the loop whose body holds the op carries the value.
 bool is_carried(Value const& value, Op const& op) { return value.owner_block() == op.parent() && carry_of(value); }
 
 Value* compared(ir::Builder& builder, ir::Predicate predicate, Value* left, Value* right) {
@@ -38,8 +39,8 @@ Value* compared(ir::Builder& builder, ir::Predicate predicate, Value* left, Valu
   return builder.value(ir::make_op<ir::CompareOp>(predicate), {left, right}, type);
 }
 
-/// The differences between `scores` and the same for each row; empty: there are none, or something else than they and
-/// the maximum sees the scores.
+/// Gives the differences between `scores` and the same for each row; empty: there are none, or something else than they
+/// and the maximum sees the scores.
 std::vector<Op*> exponents_of(Value const& scores, Op const& maximum) {
   std::vector<Op*> exponents;
   for (ir::Use const& use : scores.uses()) {
@@ -50,7 +51,7 @@ std::vector<Op*> exponents_of(Value const& scores, Op const& maximum) {
   return exponents;
 }
 
-/// A tile of which one factor multiplies every element.
+/// Describes a tile of which one factor multiplies every element.
 struct Scaled {
   Value* unscaled = nullptr;
   Value* factor = nullptr;  ///< a scalar
@@ -144,7 +145,7 @@ class Scales {
   std::map<Value*, Scale> scales_;
 };
 
-/// One maximum over an axis of registers and lanes.
+/// Describes one maximum over an axis of registers and lanes.
 class Maximum {
  public:
   Maximum(Op& reduce, Scales const& scales, bool exact)
@@ -176,7 +177,7 @@ class Maximum {
     return ir::make_op<ir::FoldOp>(reduce_.as<ir::ReduceOp>().axis, combine);
   }
 
-  /// The source is a tile times one factor, and besides this maximum only exponents see it.
+  /// Finds the factor if the source is a tile times one, and besides this maximum only exponents see it.
   bool find_scale() {
     auto const scores = scaled_by_one(source_);
     exponents_ = exponents_of(source_, reduce_);
@@ -191,7 +192,7 @@ class Maximum {
     return builder.same(ir::MulOp{}, {max, builder.value(ir::SplatOp{}, {factor_}, folded_)});
   }
 
-  /// The row's maximum from each lane's own, which with a negative factor is the least element's.
+  /// Gives the row's maximum from each lane's own, which with a negative factor is the least element's.
   Value* across_lanes(ir::Builder& builder, Value* max, Value* negative) const {
     if (negative != nullptr) {
       Op& branch = builder.op(ir::IfOp{}, {negative}, {folded_});
@@ -204,7 +205,7 @@ class Maximum {
     return builder.value(reduce_.as<ir::ReduceOp>(), {max}, reduce_.result()->type());
   }
 
-  /// x * c - m as fma(x, c, -m).
+  /// Writes x * c - m as fma(x, c, -m).
   void into_exponents() const {
     for (Op* difference : exponents_) {
       Op const& wide = *difference->rhs()->defining_op();
@@ -217,7 +218,7 @@ class Maximum {
     }
   }
 
-  /// max(carried, this maximum), and exp2(carried - that).
+  /// Finds max(carried, this maximum), and exp2(carried - that).
   bool find_running() {
     max_ = only_user(*reduce_.result());
     if (max_ == nullptr || !max_->is<ir::MaxOp>() || max_->parent() != reduce_.parent()) return false;
@@ -290,7 +291,7 @@ class Maximum {
   Op *fall_ = nullptr, *power_ = nullptr;
 };
 
-/// A vote, or a vote and what the whole grid agrees on beside it.
+/// Finds a vote, or a vote and a condition on which the whole grid agrees.
 bool is_vote(Value const& value) {
   Op const* const either = value.defined_by<ir::OrOp>();
   return (either == nullptr ? value : *either->lhs()).defined_by<ir::VoteOp>() != nullptr;
@@ -346,7 +347,7 @@ class Factors {
     return rest != nullptr && rest->is<ir::ConstantOp>() && ir::to_double(rest->as<ir::ConstantOp>().value) == 1;
   }
 
-  /// False where the factor is 1. What a loop carries has its test carried beside it.
+  /// False where the factor is 1. A loop-carried value has its test carried beside it.
   Value* grown(Value& factor) {
     if (auto const found = grown_.find(&factor); found != grown_.end()) return found->second;
     Op* const op = factor.defining_op();
@@ -390,7 +391,7 @@ class Factors {
       return next.carry_of(use) >= 0 && scales_zeros({next, next.carry_of(use)}, chain);
     });
   }
-  /// Zero, or carried by loops of the chain from it.
+  /// True for zero, or a value carried by loops of the chain from it.
   static bool begins_as_zero(Value const& value, std::set<Op const*> const& chain) {
     Op const* const op = value.defining_op();
     if (op != nullptr && op->is<ir::ConstantOp>()) return op->as<ir::ConstantOp>().value.bits == 0;
@@ -412,7 +413,7 @@ PassResult lower_online_softmax(ir::Function& function, AnalysisCache&, PassCont
   std::vector<Op*> maxima, products;
   ir::walk(function, [&](Op& op) {
     if (op.is<ir::ReduceOp>() && op.as<ir::ReduceOp>().combine == ir::Combine::max &&
-        is_float(op.result()->type().element()) && loop_around(*op.parent()) != nullptr)
+        is_float(op.result()->type().element()) && ir::loop_around(*op.parent()) != nullptr)
       maxima.push_back(&op);
     if (op.is<ir::MulOp>() && op.result()->type().is_tile()) products.push_back(&op);
   });
