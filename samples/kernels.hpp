@@ -1,4 +1,4 @@
-// Defines the kernels of the samples, shared with the tests. Whoever launches them includes <tegula/tegula.hpp>.
+// Defines the kernels of the samples, shared with the tests. A program that launches them includes <tegula/tegula.hpp>.
 #pragma once
 
 #include <tegula/dsl/dsl.hpp>

@@ -138,7 +138,7 @@ class FamilyBench {
       HostTensor out = work.result(0);
       Verdict const verdict = work.check(out);
       if (!verdict.right())
-        problem = fmt::format("{} entries NaN or unwritten, error {:.1e}; in units of what rounding explains: {}",
+        problem = fmt::format("{} entries NaN or unwritten, error {:.1e}; in units of the rounding error: {}",
                               verdict.unwritten, verdict.error, verdict.entries.str());
       if (keep != nullptr) *keep = {verdict, std::move(out)};
     } catch (std::exception const& error) {

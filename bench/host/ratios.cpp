@@ -65,8 +65,8 @@ struct Pair {
 };
 
 /// Names one side of one comparison, timed by a process of its own: this program again, with this in its arguments.
-/// Idle threads of OpenBLAS spin for long and take a core from whatever runs beside them; and threads do not outlive a
-/// fork. Groups, and comparisons within them, are counted as they come.
+/// Idle threads of OpenBLAS spin for long and take a core from the program beside them. Threads do not outlive a fork.
+/// Groups, and comparisons within them, are counted as they come.
 struct Turn {
   int group = -1, comparison = -1;
   int side = 0;  ///< 0: ours

@@ -11,9 +11,9 @@ namespace tegula::bench {
 
 /// Holds one figure: a candidate at one size.
 struct Result {
-  std::string kernel;   ///< what is computed: "gemm"
+  std::string kernel;   ///< the computation: "gemm"
   std::string shape;    ///< "2048x2048x2048"
-  std::string variant;  ///< who computes it: a kernel's file, or a library
+  std::string variant;  ///< a kernel's file, or a library
   std::string unit;     ///< of the rates: "TFLOP/s"
   std::vector<double> rates;
   std::string rival;           ///< the variant that the ratios are taken to; empty: none

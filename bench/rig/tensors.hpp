@@ -16,7 +16,8 @@ namespace tegula::bench {
 /// Calls body(first, last) for pieces of [0, count) on all cores, and waits.
 void in_parallel(std::int64_t count, std::function<void(std::int64_t, std::int64_t)> const& body);
 
-/// Holds a dense array in host memory, last axis fastest.
+/// Holds a dense array in host memory, last axis fastest. The tests' HostTensor is another class: small, of any
+/// strides, and filled by one engine. Arrays here have gigabytes and are filled on all cores.
 class HostTensor {
  public:
   HostTensor() = default;

@@ -17,7 +17,7 @@ namespace tegula::bench {
 
 /// Holds the result of comparing an output with float64.
 struct Verdict {
-  samples::Comparison entries{1};  ///< those compared; errors in units of what rounding explains
+  samples::Comparison entries{1};  ///< those compared; errors in units of the rounding error
   double error = 0;                ///< ||out - reference|| / ||reference|| over them
   std::int64_t unwritten = 0;      ///< in the whole output, with every NaN
   std::string remark;              ///< of a comparison with a rival
@@ -79,7 +79,7 @@ struct Family {
   std::vector<std::vector<std::int64_t>> small;  ///< borders and short loops, every entry compared
   std::vector<std::vector<std::int64_t>> large;  ///< timed
   std::vector<std::vector<std::int64_t>> quick;  ///< timed with --quick
-  std::string extents;                           ///< what the numbers mean: "M x N x K"
+  std::string extents;                           ///< the meaning of the numbers: "M x N x K"
   /// Makes the problem; `one_set` where nothing is timed.
   std::unique_ptr<Workload> (*make)(stream const& order, std::vector<std::int64_t> const& extents, std::uint64_t seed,
                                     bool one_set);

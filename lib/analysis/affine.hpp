@@ -64,7 +64,7 @@ class Affines {
   static bool turns(ir::Value const& value);
 
  private:
-  using Known = std::vector<std::pair<ir::Value const*, Range>>;  ///< what a branch says of some values
+  using Known = std::vector<std::pair<ir::Value const*, Range>>;  ///< the ranges that a branch implies for some values
   Affine compute(ir::Value const& value);
   Range range(ir::Value const& value, Known const& known);
   Range compute_range(ir::Value const& value, Known const& known);

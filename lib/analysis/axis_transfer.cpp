@@ -259,7 +259,7 @@ class Transfer {
   ValueFacts rem(Op const& op) const {
     ValueFacts const a = get(*op.lhs()), b = get(*op.rhs());
     ValueFacts result = elementwise(op);
-    if (a.min >= 0) {  // whatever divides: the sign is that of the dividend
+    if (a.min >= 0) {  // for any divisor: the sign is that of the dividend
       result.min = 0;
       result.max = b.min < 1 ? a.max : std::min(a.max, b.max - 1);
     }

@@ -28,7 +28,7 @@ int tolerance_of(ir::Function const& kernel) {
   return tolerance;
 }
 
-/// The most registers that a thread of any warp may have.
+/// Gives the most registers that a thread of any warp may have.
 int registers_allowed(ir::Function const& kernel, TargetInfo const& target) {
   int max = target.registers_at_start(kernel.warps);
   ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
@@ -57,7 +57,7 @@ std::string accumulators(ir::Function const& function) {
   return text;
 }
 
-/// Warps that compute nothing: those of all partitions but the last.
+/// Counts the warps that do not compute: the warps of all partitions but the last.
 int copying_warps(ir::Function const& kernel) {
   int count = 0;
   for (ir::Op const& op : kernel.body())

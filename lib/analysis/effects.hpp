@@ -24,7 +24,7 @@ ir::ParameterAttributes const& parameter_of(ir::Value const& tensor);
 
 /// True for an op whose only effect is an ordinary read of global memory: a load or a gather.
 bool is_global_read(ir::Op const& op);
-/// True for such a read whose value no store of this kernel can change: its tensor is an in parameter of a kernel,
+/// True for such a read whose value no store of this kernel can change. Its tensor is an in parameter of a kernel,
 /// which never aliases a written one.
 bool reads_constant_memory(ir::Op const& read);
 /// True for an op that gives the same results wherever it stands: pure, or a read of constant memory.

@@ -37,7 +37,7 @@ struct MissingFence {
 struct CallSummary {
   std::vector<Access const*> first;  ///< that may meet what came before the call
   std::vector<Access const*> last;   ///< that may meet what comes after it
-  bool meets = false;                ///< all threads of the group meet inside, whatever the path
+  bool meets = false;                ///< all threads of the group meet inside, on every path
 };
 
 /// Follows one function's control flow with the accesses that may still be unordered. Hazards are found
@@ -84,7 +84,7 @@ class Hazards {
  private:
   /// Holds an access that is over or under way, and the threads that know of it.
   struct Pending {
-    Access const* access = nullptr;  ///< null: what came before the function was called
+    Access const* access = nullptr;  ///< null: one made before the function was called
     ir::Op const* turn = nullptr;    ///< the outermost loop of which it belongs to an earlier iteration
     bool just_before = false;        ///< to the one right before, and to the last ones of loops inside `turn`
     Level known = Level::none;       ///< the threads that know it is over
@@ -106,10 +106,10 @@ class Hazards {
     std::int64_t fence_acquired = Access::not_elected;
     std::set<ir::Op const*> met_warp, met_group;
     std::map<ir::Op const*, std::set<ir::Op const*>> arrived;  ///< by mbarrier of `released`
-    std::set<ir::Op const*> acquired_from;                     ///< those that `acquired` waited for
+    std::set<ir::Op const*> acquired_from;                     ///< the ones that `acquired` waited for
 
-    /// Identifies a pending access; states hold one of each identity. Accesses that differ in who knows that they are
-    /// over stay apart: those known to be over may still need a fence, and the others a barrier.
+    /// Identifies a pending access; states hold one of each identity. Accesses that are known to be over to different
+    /// threads stay apart. They may still need a fence, and the others a barrier.
     using Identity =
         std::tuple<Access const*, ir::Op const*, bool, bool, bool, ir::Op const*, ir::Op const*, Level, std::int64_t>;
     [[nodiscard]] When when() const { return {turn, just_before}; }

@@ -23,7 +23,7 @@ bool releases(Op const& op) {
   return op.operand_count() == 1;
 }
 
-/// Trips of a for that are known: 0, 1, 2 for more than one; -1: not known.
+/// Gives the known trips of a for: 0, 1, or 2 for more than one; -1: not known.
 int trips(Op const& loop) {
   if (loop.is<RepeatOp>()) return -2;  // one at least
   auto const known = trip_count(loop);
@@ -176,7 +176,7 @@ void Hazards::op(Op const& op, State& state) {
       return partitions(op, state);
   }
   for (Access const& current : accesses_.of(op)) {
-    if (current.completion == Completion::mbarrier) continue;  // over for whoever waits
+    if (current.completion == Completion::mbarrier) continue;  // over behind the wait
     if (proxies_ &&
         (current.proxy == Proxy::async || current.slice.root == nullptr || current.slice.root->type().is_mbarrier()))
       continue;
@@ -248,8 +248,8 @@ void Hazards::pass(Op const& control, State& state) {
 }
 
 /// Follows iterations until one more adds nothing to the state at the loop's start. This ends: `add` only adds accesses
-/// of the function, which are finitely many: ops, waits, loops and who knows of them tell them apart. It moves each
-/// towards fewer releases, a wider range of ages up to the oldest, and more places.
+/// of the function, which are finitely many. Ops, waits, loops and the threads that know of them tell them apart. It
+/// moves each towards fewer releases, a wider range of ages up to the oldest, and more places.
 ///
 /// An inner loop continues from the state of its last iteration. Its entry state only grows with the iterations of the
 /// loops around it, so the result is the same. Otherwise each loop would double the iterations of its inner loops.

@@ -61,7 +61,7 @@ MemoryAccessFacts global_access(ir::Op const& op, Kind kind, ir::Type const& til
   return result;
 }
 
-/// A single element costs one wavefront.
+/// Describes an access to shared memory; a single element costs one wavefront.
 MemoryAccessFacts shared_access(Kind kind, ir::Value const& view, ir::Type const& value) {
   MemoryAccessFacts result;
   result.kind = kind;

@@ -18,7 +18,7 @@ class Slice {
  public:
   LaunchProgram program;
 
-  /// Operands first, left to right; by an explicit stack, for a kernel's text may chain any number of ops.
+  /// Emits operands first, left to right; by an explicit stack, for a kernel's text may chain any number of ops.
   std::int32_t step_of(Value const& value) {
     std::vector<std::pair<Value const*, int>> open = {{&value, 0}};
     while (!open.empty()) {
@@ -84,7 +84,8 @@ class Slice {
     return emit(LaunchOp::sub, zero, step);
   }
 
-  /// Steps are made in statements of their own: the order of arguments is the compiler's, the program must not be.
+  /// Emits the step of a value. Steps are made in statements of their own: the order of arguments is the compiler's,
+  /// the program must not be.
   std::int32_t compute(Value const& value) {
     Op const* const op = value.defining_op();
     Element const element = value.type().element();

@@ -19,15 +19,15 @@
 
 namespace tegula::analysis {
 
-/// Spans a user's first access to the end of its last one, in positions of the function's text (ops counted in order,
-/// outer ones first). An asynchronous access ends at the wait that completes it, or at the function's end. Memory that
-/// a loop touches lives through the loop. Memory that one lane or only some warps of a group touch lives through the op
-/// around it: elect, divergent branches and loops. The group cannot meet inside. An mbarrier lives until it is
-/// invalidated, memory that peers write through the whole function.
+/// Spans a user's first access to the end of its last one. Positions count the ops of the function's text, outer ones
+/// first. An asynchronous access ends at the wait that completes it, or at the function's end. Memory that a loop
+/// touches lives through the loop. Memory that one lane or only some warps of a group touch lives through the op around
+/// it: elect, divergent branches and loops. The group cannot meet inside. An mbarrier lives until it is invalidated,
+/// memory that peers write through the whole function.
 struct LiveRange {
   int first = 0;
   int last = -1;  ///< below first: never
-  /// Partitions of warp_specialize that touch it: they run beside each other, whatever their positions.
+  /// Partitions of warp_specialize that touch it: they run beside each other at any positions.
   std::map<ir::Op const*, std::set<int>> partitions;
 };
 

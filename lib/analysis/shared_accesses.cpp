@@ -62,9 +62,9 @@ bool disjoint(Access const& earlier, Access const& later, Op const* turn) {
   return false;
 }
 
-/// Gives the value that a result of a loop or branch around the earlier access had when that access was made: in the
-/// last iteration, in that block. `now`: as of the later access; else as of the iteration right before of `when.turn`.
-/// Null: not known.
+/// Gives the value that a result of a loop or branch around the earlier access had at that access: in the last
+/// iteration, in that block. `now`: as of the later access; else as of the iteration right before of `when.turn`. Null:
+/// not known.
 Value const* yielded_around(Value const& result, Access const& earlier, When when, bool now) {
   Op const* const op = result.defining_op();
   if (op == nullptr || (!op->is<ForOp>() && !op->is<IfOp>()) || !is_inside(*earlier.op, *op)) return nullptr;
@@ -75,7 +75,7 @@ Value const* yielded_around(Value const& result, Access const& earlier, When whe
   return block->terminator()->operand(result.index());
 }
 
-/// Gives what the iteration before yielded as this value, which `loop` carries; null: it is another value.
+/// Gives the value that the previous iteration yielded as this one, which `loop` carries; null: it is another value.
 Value const* yielded_as(Value const& carried, Op const& loop) {
   if (!loop.is<ForOp>() || carried.owner_block() != &loop.block()) return nullptr;
   int const carry = Loop(loop).carry_of(carried);
@@ -153,8 +153,8 @@ Access const& SharedAccesses::keep(Access access) {
 
 // ---- boxes
 
-/// Splits a sum without the wraps of a ring's slots. Results of loops that the earlier access is in become the values
-/// of the last iteration; values that `when.turn` carries become those of the iteration before.
+/// Splits a sum without the wraps of a ring's slots. Results of loops around the earlier access become the values of
+/// the last iteration. Values that `when.turn` carries become those of the previous iteration.
 SharedAccesses::Sums SharedAccesses::without_slots(Affine sum, Access const& earlier, When when) {
   Sums result{std::move(sum), {}};
   for (int round = 0; round < max_rounds; ++round) {
@@ -219,7 +219,7 @@ Meeting SharedAccesses::meeting(Access const& earlier, Access const& later, int 
     return (turn != nullptr && is_inside(value, *turn)) ||
            (replicas != nullptr && is_inside(value, *replicas->parent_op()));
   };
-  // The number of the replica differs by 1 or more, up or down; the index of the loop has gone on by an iteration or
+  // The number of the replica differs by 1 or more, up or down. The index of the loop has gone on by an iteration or
   // more.
   auto const distances = [&](Affine const& from, Affine const& to, std::int64_t stride, int sign) {
     std::map<Value const*, std::pair<std::int64_t, std::int64_t>> factors;

@@ -105,7 +105,7 @@ class SharedAccesses {
   std::optional<Level> relation(Access const& earlier, Access const& later, When when, int warps);
   /// Gives the same for two different replicas of the partition `block`: Level::none or Level::replicas.
   Level between_replicas(Access const& earlier, Access const& later, ir::Block const& block);
-  /// Tells whether both may touch some byte, by whatever threads.
+  /// Tells whether both may touch some byte, in any threads.
   bool touch(Access const& earlier, Access const& later);
   /// Tells whether `later` writes every byte of `earlier`, which may belong to an earlier iteration.
   static bool covers(Access const& later, Access const& earlier, ir::Op const* turn);

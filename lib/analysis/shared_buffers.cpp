@@ -15,7 +15,7 @@ namespace {
 
 void collect(Value const& value, std::set<Value const*>& seen, std::vector<Op const*>& found);
 
-/// Value k that the loop carries: the first one and those that the iterations yield.
+/// Collects the buffers of carried value k: of its init and of the values that iterations yield.
 void collect_carried(Loop const& loop, int k, std::set<Value const*>& seen, std::vector<Op const*>& found) {
   if (loop.body().terminator() != nullptr) collect(*loop.yielded(k), seen, found);
   collect(*loop.init(k), seen, found);

@@ -21,9 +21,9 @@ struct ArithTraits {
 /// - booleans as i1, i32, i64, f32 and f64 as themselves;
 /// - integers of 8 and 16 bits as the i32 of their value; the bits of e4m3 and e5m2 as i32, with copies of the sign
 ///   above;
-/// - f16 and bf16 as an f32 whose value is exact in the format, so that widening is free and each op rounds once.
-/// In memory (and in scratch given to others) f16 and bf16 are i16 bits, integers of 16 bits are i16, elements of 8
-/// bits and booleans i8.
+/// - f16 and bf16 as an f32 whose value is exact in the format, so that widening is free and each op rounds once. In
+///   memory, and in scratch given to others, f16, bf16 and integers of 16 bits are i16. Elements of 8 bits and booleans
+///   are i8.
 class ArithLowering {
  public:
   ArithLowering(llvm::IRBuilderBase& builder, ArithTraits traits) : builder_(builder), traits_(traits) {}
@@ -41,7 +41,7 @@ class ArithLowering {
   /// Rounds an f32 to the values of f16 or bf16 (nearest even, NaN to the quiet one of its sign); others unchanged.
   llvm::Value* round_to(Element element, llvm::Value* value);
 
-  /// Give the type in registers and in memory.
+  /// Gives the type in registers; the next one, in memory.
   llvm::Type* register_type(Element element);
   llvm::Type* memory_type(Element element);
   llvm::Value* from_memory(Element element, llvm::Value* bits);

@@ -28,7 +28,7 @@ namespace {
 
 using support::DumpItem;
 
-/// True if the passes make block ops: products become those of the tensor cores, loads of loops with stages and of
+/// True if the passes make block ops. Products become those of the tensor cores; loads of loops with stages and of
 /// persistent CTAs may become copies.
 bool becomes_block_ops(ir::Module const& module, CompileOptions const& options) {
   bool found = false;

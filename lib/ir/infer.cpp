@@ -319,7 +319,7 @@ static void part_of(Rule& rule, Extents const& part, Type const& tile) {
   bool fits = tile.is_tile() && part.size() == tile.rank();
   for (int axis = 0; fits && axis < part.size(); ++axis) fits = part[axis] <= tile.shape()[axis];
   rule.require(fits, "the part has " + std::to_string(part.size()) + " extents, the first is " +
-                         std::to_string(part[0]) + ", which is no part of the box " + to_string(tile));
+                         std::to_string(part[0]) + ", which is not a part of the box " + to_string(tile));
 }
 
 void apply(Rule& rule, LoadOp const& op) {

@@ -121,7 +121,7 @@ class Op {
   [[nodiscard]] Value* in(OperandName<OpStruct> name) const {
     return operand(position<OpStruct>(name));
   }
-  /// Gives operand `k` of those that the last name of a variadic struct stands for: `op.in<StoreOp>("offsets", axis)`.
+  /// Gives operand `k` under the last name of a variadic struct: `op.in<StoreOp>("offsets", axis)`.
   template <class OpStruct>
   [[nodiscard]] Value* in(OperandName<OpStruct> name, int k) const {
     return operand(position<OpStruct>(name) + k);

@@ -56,7 +56,7 @@ constexpr auto op_types = hana::make_tuple(
 #undef TEGULA_OP
     hana::type_c<void>);
 
-/// Tells whether every access of an op says which operand it touches and, if it is asynchronous, what completes it.
+/// Tells whether every access of an op names its operand and, if it is asynchronous, its completion.
 template <class OpStruct>
 constexpr bool effects_are_complete() {
   for (Effect const& effect : OpStruct::effects) {
@@ -74,7 +74,7 @@ std::array<OpInfo, op_kind_count> make_table() {
     if constexpr (!std::is_void_v<OpStruct>) {
       static_assert(std::is_trivially_copyable_v<OpStruct> && std::is_trivially_destructible_v<OpStruct>);
       static_assert(effects_are_complete<OpStruct>(),
-                    "each access of an op names its operand; what is asynchronous names its completion");
+                    "each access of an op names its operand, and an asynchronous one its completion");
       static OpStruct const defaults{};
       constexpr OpKind kind = kind_of<OpStruct>;
       table[static_cast<std::size_t>(kind)] = {

@@ -87,7 +87,7 @@ std::string too_much_shared_memory(std::int64_t needed, std::int64_t allowed, st
   constexpr std::size_t max_named = 3;
   std::stable_sort(users.begin(), users.end(),
                    [](SharedUser const& a, SharedUser const& b) { return a.bytes > b.bytes; });
-  // Lets users that are never live together share bytes: each counts the bytes that the users before it do not have, so
+  // Lets users that are never live together share bytes. Each counts the bytes that the users before it do not have, so
   // that the parts add up.
   std::map<std::int64_t, std::int64_t> taken;  // from, to
   std::vector<std::pair<std::int64_t, std::string>> parts;

@@ -63,7 +63,7 @@ using Positions = std::unordered_map<Op const*, support::TextPosition>;
 
 struct ParseResult {
   Module module;            ///< empty when there are errors
-  Diagnostics diagnostics;  ///< the first error, with line and column, what was found and what was expected
+  Diagnostics diagnostics;  ///< the first error: line, column, the found and the expected text
   Positions positions;      ///< where each op was read
   [[nodiscard]] bool ok() const { return !diagnostics.has_errors(); }
 };

@@ -111,9 +111,9 @@ class Memo {
     return result;
   }
 
-  /// Traces once more at the calls 2, 4, 8, 16 and so on, at every call under TEGULA_VERIFY=each, and until the traces
-  /// are equal again. UserError if the result is another kernel, since code of the first one would run. The number of
-  /// traces grows with the logarithm of that of calls, so this is always on.
+  /// Traces once more at the calls 2, 4, 8, 16 and so on, and until the traces are equal again. Under
+  /// TEGULA_VERIFY=each it does so at every call. UserError if the result is another kernel, since code of the first
+  /// one would run. The number of traces grows with the logarithm of that of calls, so this is always on.
   void compare(KernelRef const& kernel) {
     std::uint64_t const call = calls_.fetch_add(1, std::memory_order_relaxed) + 1;
     bool const due = std::has_single_bit(call) || differs_.load(std::memory_order_relaxed);
@@ -196,8 +196,8 @@ class Memos {
 };
 
 /// Holds the caches, never destroyed: objects of static duration may launch while they are destroyed. A child of fork()
-/// begins with empty ones, since threads that it does not have may hold locks; launches that it had prepared before
-/// keep their code.
+/// begins with empty ones, since threads that it does not have may hold locks. Launches prepared before keep their
+/// code.
 struct Caches {
   Entries entries;
   Memos memos;

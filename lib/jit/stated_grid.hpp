@@ -11,8 +11,8 @@
 
 namespace tegula::jit {
 
-/// Gives the kernel with its grid read from i64 parameters that come after its own: one for each extent, three where it
-/// does not state a grid. Code compiled from it runs the stated tiles, persistent CTAs too.
+/// Gives the kernel with its grid read from i64 parameters behind its own: one for each extent, three where it does not
+/// state a grid. Code compiled from it runs the stated tiles, persistent CTAs too.
 ///
 ///   before: kernel @k(%x: ...) {                after: kernel @k(%x: ..., %grid0: i64) {
 ///             grid %n                                    grid %grid0

@@ -163,7 +163,7 @@ std::optional<Rounds> find_rounds(std::vector<std::uint64_t> const& sources) {
   if (q.size() > p.size()) return std::nullopt;
   of_both = common_and_q;
   for (std::size_t i = 0; i < q.size(); ++i) basis.push_back(p[i] ^ q[i]);
-  for (std::size_t bit = 0; bit < bits; ++bit)  // lanes first: those that need no register change
+  for (std::size_t bit = 0; bit < bits; ++bit)  // lanes first, of which no register changes
     if (of_both.add(sources[bit])) basis.push_back(std::uint64_t{1} << bit);
   // Lanes that get the same value as another: the kernel of `sources`, beyond the registers.
   Elimination images;

@@ -158,7 +158,7 @@ class Layout {
   [[nodiscard]] Layout const* squeezed(int axis) const;
   /// Permutes: output i is this layout's output permutation[i].
   [[nodiscard]] Layout const* transposed(Extents const& permutation) const;
-  /// Sees the elements, in row-major order, in another shape; null where no layout says so: an odd factor of an extent
+  /// Sees the elements, in row-major order, in another shape. Null where no layout says so: an odd factor of an extent
   /// would lie below a power of two.
   [[nodiscard]] Layout const* reshaped(Extents const& shape) const;
   /// Puts `count` tiles of this layout one behind the other along an axis, each thread with its part of all. Registers

@@ -7,9 +7,9 @@
 
 namespace tegula::layout {
 
-/// Gives the layout that a fold along `axis` leaves: registers no longer move along it, and the lane bits that do count
-/// 1, 2, 4, ... there, lowest first. Null when warps move along the axis, or a lane bit moves along it and another one
-/// at once.
+/// Gives the layout that a fold along `axis` leaves. Registers no longer move along it; the lane bits that do count 1,
+/// 2, 4, ... there, lowest first. Null when warps move along the axis, or a lane bit moves along it and another one at
+/// once.
 Layout const* folded(Layout const& layout, int axis);
 
 /// Gives the layout of the box of that shape at these offsets, of which each thread keeps its registers. Null when a

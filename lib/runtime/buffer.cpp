@@ -14,7 +14,7 @@ namespace tegula::detail {
 namespace {
 
 constexpr std::align_val_t host_alignment{256};
-/// Limits the bytes to those that a 64-bit processor can address at all.
+/// Limits the bytes to the range that a 64-bit processor can address.
 constexpr std::int64_t max_host_bytes = std::int64_t{1} << 56;
 
 void give_back(Allocation& allocation) noexcept {
@@ -47,8 +47,8 @@ CUstream_st* order_on(stream const* order, device where) {
   return order->handle();
 }
 
-/// Waits before a copy without a stream: it comes after all work given to the device so far, on any stream, and is
-/// complete on return.
+/// Waits before a copy without a stream. The copy comes after all work given to the device so far, on any stream, and
+/// is complete on return.
 void before(stream const* order, device where) {
   if (order == nullptr && where.is_cuda()) runtime::cuda::synchronize_device(where.number());
 }

@@ -18,7 +18,7 @@ ir::Constant element_at(std::byte const* address, Element element) {
   return is_integer(element) ? ir::make_constant(element, static_cast<std::int64_t>(raw)) : ir::Constant{element, raw};
 }
 
-/// Units in the last place of the greater of two finite floats that lie between them.
+/// Counts units in the last place of the greater of two finite floats that lie between them.
 double ulps_between(double a, double b, Element element) {
   if (a == b) return 0;
   int const digits = info(element).mantissa + 1;

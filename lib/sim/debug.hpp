@@ -1,4 +1,4 @@
-// Holds what the simulators of tiles and of warps share in asserts and prints.
+// Holds the asserts and prints that the simulators of tiles and of warps share.
 #pragma once
 
 #include <type_traits>

@@ -110,7 +110,7 @@ void each_indexed(Agent& agent, Op const& op, std::int64_t count, Visit const& v
   }
 }
 
-/// Replaces elements by what `changed(i, old)` gives, and sets the result to the old ones.
+/// Replaces elements by the result of `changed(i, old)`, and sets the result to the old ones.
 template <class Changed>
 void change_each(Agent& agent, Op const& op, Changed const& changed) {
   Value result = agent.fresh(op);

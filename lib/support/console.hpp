@@ -1,5 +1,5 @@
-// Holds what a running kernel tells the host: lines of device_print, and the first failed device_assert of a thread.
-// The simulators and the code of host kernels share it.
+// Holds the messages of a running kernel to the host: lines of device_print, and the first failed device_assert of a
+// thread. The simulators and the code of host kernels share it.
 #pragma once
 
 #include <array>

@@ -6,8 +6,8 @@
 
 namespace tegula::support {
 
-/// Calls `work` in a thread with a stack of so many bytes and waits for it; on the caller's stack where the system
-/// gives no such thread. Lets pass what it throws.
+/// Calls `work` in a thread with a stack of so many bytes and waits for it. Where the system does not give such a
+/// thread, it runs on the caller's stack. Exceptions reach the caller.
 void on_stack_of(std::size_t bytes, std::function<void()> const& work);
 
 }  // namespace tegula::support

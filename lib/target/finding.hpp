@@ -29,14 +29,14 @@ class Finding {
   /// Reads data() back; any other text becomes a finding that states it as it is.
   static Finding from_data(std::string_view data);
 
-  /// Nothing was found.
+  /// True if nothing was found.
   [[nodiscard]] bool empty() const { return kind_ == nullptr; }
   [[nodiscard]] bool is(FindingKind const& kind) const { return kind_ == &kind; }
   [[nodiscard]] std::string data() const;
   [[nodiscard]] TmaRule const* rule() const { return kind_ == nullptr ? nullptr : kind_->rule; }
-  /// What was found, with its values.
+  /// Gives the finding, with its values.
   [[nodiscard]] std::string sentence() const;
-  /// The sentence behind the name of the rule: "tma: address: the tensor's address ...".
+  /// Gives the sentence behind the name of the rule: "tma: address: the tensor's address ...".
   [[nodiscard]] std::string text() const;
 
  private:
@@ -115,7 +115,7 @@ inline constexpr FindingKind repeated{"repeated", nullptr,
                                       "it stands in a while_ loop, through which no ring counts its stages"};
 
 // Of products by wgmma.
-inline constexpr FindingKind no_f64{"no_f64", nullptr, "wgmma takes no f64"};
+inline constexpr FindingKind no_f64{"no_f64", nullptr, "wgmma does not multiply f64"};
 inline constexpr FindingKind full_f32{
     "full_f32", nullptr,
     "tensor cores take the upper 10 bits of the fraction of f32, for which the product must ask (precision tf32; or "

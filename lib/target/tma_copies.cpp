@@ -27,7 +27,7 @@ Extents place(Extents const& origin, int rank) {
   return result;
 }
 
-/// A finding unless the box that begins at `origin` stays inside the tile.
+/// Gives a finding unless the box that begins at `origin` stays inside the tile.
 Finding leaves_tile(Extents const& origin, Extents const& view, layout::Layout const& memory) {
   for (int a = 0; a < memory.rank(); ++a) {
     int const axis = a - (memory.rank() - view.size());
@@ -86,7 +86,8 @@ std::vector<Finding> tma_box_errors(Extents const& box, int swizzle_bytes, int e
   if (inner % 16 != 0) result.emplace_back(finding::row, shape_text(box), inner);
   if (swizzles && inner > swizzle_bytes)
     result.emplace_back(finding::span_exceeded, shape_text(box), inner, swizzle_bytes);
-  // A narrower box leaves gaps: its rows still lie a swizzle apart, and what it signals to the mbarrier is not known.
+  // A narrower box leaves gaps: its rows still lie a swizzle apart, and the bytes that it signals to the mbarrier are
+  // not known.
   if (swizzles && inner < swizzle_bytes)
     result.emplace_back(finding::span_unfilled, shape_text(box), inner, swizzle_bytes);
   return result;

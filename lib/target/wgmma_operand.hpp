@@ -50,8 +50,7 @@ std::optional<WgmmaOperand> wgmma_operand(Extents const& view, layout::Layout co
                                           Extents const& origin = {});
 
 /// Gives the maximum number of columns of one instruction in a CTA of so many warps. Its accumulators and the other
-/// live values must fit the registers with which the CTA's threads begin, whatever setmaxnreg gives them later (ptxas,
-/// C7602).
+/// live values must fit the registers with which the CTA's threads begin; setmaxnreg does not help (ptxas, C7602).
 std::int64_t max_wgmma_columns(int cta_warps, TargetInfo const& target);
 
 }  // namespace tegula::target

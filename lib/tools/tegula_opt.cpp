@@ -1,4 +1,4 @@
-// tegula_opt: reads IR text, runs named passes, prints the result or what code generation makes of it.
+// tegula_opt: reads IR text, runs named passes, prints the result or the code generated from it.
 //
 // Exit status: 0, 1 for an error in the command line or the input or a pass's refusal, 2 for an internal error.
 #include <CLI/CLI.hpp>
@@ -77,7 +77,7 @@ std::string emitted(ir::Module const& module, Arguments const& arguments) {
   return compiler::emit(module, options).image;
 }
 
-/// The grid of threads and registers (or shared offsets) behind a type with a layout.
+/// Gives the grid of threads and registers (or shared offsets) behind a type with a layout.
 std::string picture(std::string const& type) {
   auto const parsed = ir::parse("tegula-ir 1\nfunction @f(%x: " + type + ") {\n  return\n}\n");
   support::throw_user_error(parsed.diagnostics, "--picture " + type);
@@ -138,7 +138,7 @@ int main(int argc, char** argv) {
   app.add_option(
       "-p,--passes", arguments.passes,
       "passes to run, separated by commas; none: no pass; default, also if not given: the target's own pipeline");
-  app.add_option("--link", arguments.libraries, "IR text whose functions define those that the input only declares");
+  app.add_option("--link", arguments.libraries, "IR text that defines functions which the input only declares");
   app.add_option("--replay", arguments.replay, "the replay file of a failed compilation: run its pipeline again")
       ->excludes(const_cast<CLI::Option*>(file));
   app.add_option("--emit", arguments.emit,

@@ -163,9 +163,8 @@ struct Recorder::Impl {
 
   /// Names the part of an expression that the host cannot know before the launch; empty when it can be evaluated.
   std::string unknown_at_launch(Id expression) const;
-  /// Requires that a loop's step is positive: refuses a step known not to be, and checks it at the launch where the
-  /// host knows it then. A loop in a branch may be guarded by it, and a function has other steps at each call: those
-  /// are not run.
+  /// Requires that a loop's step is positive. It refuses a step known not to be, and checks it at the launch where the
+  /// host knows it then. Loops in branches, which may guard them, and in functions have no check at the launch.
   void require_positive(Id step, location place);
 };
 

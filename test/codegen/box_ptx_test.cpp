@@ -91,7 +91,7 @@ TEST_CASE("PTX moves a part of a tensor for 1, 32, 128 and 384 threads on the CP
   }
 }
 
-TEST_CASE("the elected lane of the requested warp issues copies, whatever the block", "[block-ptx][B25]") {
+TEST_CASE("the elected lane of the requested warp issues copies, from every block", "[block-ptx][B25]") {
   for (int warps : {1, 4, 12}) {
     for (int warp = 0; warp < warps; warp += 3) {
       INFO("warp " << warp << " of " << warps);

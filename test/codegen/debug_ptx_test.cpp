@@ -31,7 +31,7 @@ void check_assembles(std::string const& ptx) {
 
 }  // namespace
 
-TEST_CASE("an assert of a scalar calls __assertfail in one thread, of a tile in those that hold a false element") {
+TEST_CASE("an assert of a scalar calls __assertfail in one thread, of a tile in each that holds a false element") {
   std::string const ptx = ptx_of(R"(
   assert %ok, %b, %0, %0 {message = "100%", file = "k.cpp", line = 12}
   %t = load %x, %0 : tile<64xf32>

@@ -3,7 +3,7 @@
 // Each file of codegen/ptx is a kernel with CHECK lines for its PTX and SHAPES lines, one launch each:
 //   // SHAPES: a=10x300/320+4 n:=7     a tensor of 10x300 with row stride 320, 4 elements after an aligned address; a
 //   scalar
-// `*2` after the extents gives the last axis stride 2. The facts of the tensors are those that hold, as for a launcher.
+// `*2` after the extents gives the last axis stride 2. The facts of the tensors are the true ones, as for a launcher.
 // Outputs are poisoned, and there is a copy of everything for each of two executors. `// EXACT` compares bits. A line
 // `// ALIGNED` takes tensors of unit stride and 16-byte alignment for the CHECK lines; `// WARPS: 4` fixes the warps.
 #pragma once

@@ -100,7 +100,7 @@ TEST_CASE("LLVM metadata of a loop states its unroll factor", "[ptx][B28]") {
 TEST_CASE("the prologue of a pipelined loop is unrolled, its main loop is not", "[ptx][B28]") {
   CompileOptions options = gemm_options();
   options.persistence = options.specialization = Choice::off;
-  for (int const factor : {0, 2}) {  // asked for: what threads and copies meet at is in a loop once
+  for (int const factor : {0, 2}) {  // 2 is requested: barriers and copies stand in a loop once all the same
     options.unroll = factor;
     ir::Module const lowered = compiler::lower(gemm_module({64, 16, 16, 4}), options);
     std::string const text = llvm_of(lowered);

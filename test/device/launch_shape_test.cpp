@@ -149,7 +149,7 @@ TEST_CASE("the driver's assembler notes about serialised wgmma reach the user") 
     if (assembler == support::Assembler::ptxas && runtime::cuda::find_ptxas(options).empty()) continue;
     options.assembler = assembler;
     support::ScopedOptions const scoped(options);
-    // Text that the driver has not seen: what it keeps compiled it takes without a word.
+    // Text that the driver has not seen: it takes kept code without a message.
     kernel.image = ptx + "// " + number(std::random_device{}()) + "\n";
     INFO((assembler == support::Assembler::driver ? "driver" : "ptxas"));
     CHECK_THROWS_WITH(load_on(kernel, device::cuda()), ContainsSubstring("(C7519)"));

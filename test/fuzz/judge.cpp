@@ -30,7 +30,7 @@ std::uint64_t mixed(std::int64_t i, std::size_t place, std::uint64_t salt) {
   return bits >> 20;
 }
 
-/// The kernel's arguments in memory of their own. What a tensor holds depends on the parameter's place alone.
+/// The kernel's arguments in memory of their own. A tensor's data depends on the parameter's place alone.
 class Arguments {
  public:
   explicit Arguments(PipelineCase const& one) {

@@ -11,7 +11,7 @@ struct JobResult {
   enum class End : std::uint8_t { returned, threw, died, took_too_long };
   std::uint64_t job = 0;
   End end = End::returned;
-  std::string text;  ///< what it returned, the exception's text, or what ended the process
+  std::string text;  ///< its result, the exception's text, or the signal that ended the process
 };
 
 struct ProcessOptions {

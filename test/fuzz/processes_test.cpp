@@ -1,4 +1,4 @@
-// Jobs in several processes: each result once, whatever happens to a job.
+// Tests jobs in several processes: each gives one result, also if it fails or its process ends.
 #include "fuzz/processes.hpp"
 
 #include <unistd.h>

@@ -22,14 +22,14 @@ class TileMemory : protected TileWriter {
     int rank;
     Values values;
   };
-  static constexpr double small = 8;  ///< what goes into products
+  static constexpr double small = 8;  ///< operands of products
 
   // ---- choices
   Element any_element() {
     return one_of<Element>({operand_, operand_, operand_, Element::f32, Element::f32, Element::i32, Element::i16});
   }
   Values drawn() { return wild_ && chance(35) ? Values::wild : Values::whole; }
-  /// Numbers of products in this kernel are such times 2^exponent_: what the elements hold, and f32 their sums.
+  /// Numbers of products in this kernel are such times 2^exponent_: elements hold them, and f32 holds their sums.
   void scale() {
     scaled_ = products_ && is_float(operand_);
     if (!scaled_) return;

@@ -4,6 +4,6 @@
 using namespace tegula;
 using namespace tegula::test;
 
-TEST_CASE("pairwise sums have the bits of their tree, whatever the tile, the stages and the executor", "[N8]") {
+TEST_CASE("pairwise sums have the bits of their tree, for every tile, number of stages and executor", "[N8]") {
   for (Executor const on : executors_without_device) check_pairwise_sums(on);
 }

@@ -83,7 +83,7 @@ TEST_CASE("a stated grid is a number of tiles for persistent kernels too, on hos
   check(product, 1, 1);
   check(product, 2, 3);
   check(product, 0, 3);
-  check(product, 4, 5);  // what is beyond the tensor is dropped
+  check(product, 4, 5);  // elements beyond the tensor are dropped
   check(triangle, 1, 2);
   check(triangle, 3, 1);
   Matrices m;

@@ -93,7 +93,7 @@ TEST_CASE("copies stay with warps that exchange at the barrier of the CTA", "[si
   for (std::int64_t const k : {0, 40, 128}) check_run(module, 72, 72, k, false, 1);
 }
 
-TEST_CASE("more tiles than CTAs are each computed once, whatever the grid", "[sim]") {
+TEST_CASE("more tiles than CTAs are each computed once, for every grid", "[sim]") {
   ir::Module const module = compiler::lower(gemm_module({64, 16, 16, 2}), gemm_options());
   check_on_grids(module, 64 * 9, 16 * 3, 32, {{1, 1, 1}, {3, 1, 1}, {2, 3, 1}, {40, 1, 1}});
 }

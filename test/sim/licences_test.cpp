@@ -21,7 +21,7 @@ constexpr double infinity = INFINITY;
 struct Softmax {
   bool scaled = false;   ///< scores are multiplied by a scalar
   bool hides = false;    ///< weights of scores of -inf are 0 by a mask
-  bool stores = false;   ///< what the loop sums up is stored, not the quotient
+  bool stores = false;   ///< the sum of the loop is stored, not the quotient
   bool factors = false;  ///< factors are summed up, too
   Element element = Element::f32;
 };

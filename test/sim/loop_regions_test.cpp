@@ -76,7 +76,7 @@ std::vector<std::int64_t> results(ir::Module const& module, std::int64_t lower, 
 std::vector<StagedOp> random_order(ir::Op& loop, std::mt19937_64& random) {
   std::vector<StagedOp> ops;
   std::map<ir::Op const*, int> stage;
-  int carried = -1;  // of the sum and of what follows it
+  int carried = -1;  // of the sum and of the ops behind it
   for (ir::Op& op : loop.block()) {
     bool const arithmetic = !op.result_count() || !op.result()->type().is_tile();
     if (op.is<ir::YieldOp>() || (arithmetic && !op.is<ir::StoreOp>())) continue;

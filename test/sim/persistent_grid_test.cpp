@@ -1,4 +1,4 @@
-// Tests that persistent CTAs compute every tile once, whatever the extents of the grid and the number of CTAs.
+// Tests that persistent CTAs compute every tile once, for all extents of the grid and numbers of CTAs.
 #include <fmt/format.h>
 
 #include "sim/interpreter.hpp"

@@ -128,7 +128,7 @@ TEST_CASE("the buffers of the hand-written kernels fit after their offsets are r
     };
     auto const hand_written = offsets();
     transform::run_pipeline(module, "allocate-shared-memory", {});
-    CHECK(offsets() == hand_written);  // what has a place keeps it
+    CHECK(offsets() == hand_written);  // a placed buffer keeps its place
     CHECK(overlapping(module) == "");
     for (ir::Op& op : module.kernel().body())
       if (op.is<ir::SharedAllocOp>()) op.as<ir::SharedAllocOp>().offset = -1;
@@ -174,7 +174,7 @@ TEST_CASE("each call of a diamond has its own offset in shared memory", "[sim][b
   INFO(ir::print(module));
   REQUIRE(ir::verify(module).str() == "");
 
-  // One size per callee, whatever the site; places that differ by path.
+  // One size per callee at all sites; places that differ by path.
   CHECK(module.find("d")->shared == 512);
   CHECK(module.find("b")->shared == 1536);
   CHECK(module.find("c")->shared == 2048);

@@ -26,7 +26,7 @@ struct Row {
   std::string name;
   std::string kernel;
   std::vector<std::string> ptx;          ///< instructions that the op under test becomes
-  std::optional<ReportKind> error = {};  ///< what the simulator reports; nothing: clean
+  std::optional<ReportKind> error = {};  ///< the report of the simulator; empty: clean
   bool dependent = false;                ///< the grid before may still run
 };
 

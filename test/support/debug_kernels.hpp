@@ -1,4 +1,4 @@
-// Kernels with asserts and prints, and checks of what a child process says of them.
+// Defines kernels with asserts and prints, and checks of the output of a child process.
 #pragma once
 
 #include <filesystem>

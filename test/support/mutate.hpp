@@ -75,7 +75,7 @@ inline std::vector<Mutation> mutations(ir::Module const& module, std::function<b
   return result;
 }
 
-/// Erases all ops that say `purpose = schedule`: those that only pair with each other go together.
+/// Erases all ops that say `purpose = schedule`; ops that only pair with each other go together.
 inline ir::Module without_schedule(ir::Module const& module) {
   std::vector<std::size_t> taken;
   std::vector<ir::Op*> const ops = detail::all_ops(module);
@@ -84,8 +84,8 @@ inline ir::Module without_schedule(ir::Module const& module) {
   return without(module, taken);
 }
 
-/// Makes one mutation per op that orders something: all with the trait `synchronizes`, except hints (prefetches,
-/// launch_dependents) and those that say `purpose = schedule`.
+/// Makes one mutation per op that orders something: all of the trait `synchronizes`, except hints (prefetches,
+/// launch_dependents) and ops that say `purpose = schedule`.
 inline std::vector<Mutation> mutations(ir::Module const& module) {
   return mutations(module, [](ir::Op const& op) {
     bool const hint = op.is<ir::PrefetchTensorMapOp>() || op.is<ir::TmaPrefetchOp>() || op.is<ir::LaunchDependentsOp>();

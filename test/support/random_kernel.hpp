@@ -1,4 +1,4 @@
-// Random kernels as IR text, with the arguments they want: what differential and fuzz tests run on several executors.
+// Makes random kernels as IR text, with their arguments, which differential and fuzz tests run on several executors.
 //
 // Kernels of kind `exact` hold only ops whose results every executor must agree on bit by bit: no sums of floats in an
 // unstated order, no products of matrices, no visible bits of NaN. A zero of either sign from min or max becomes

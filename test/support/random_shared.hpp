@@ -242,7 +242,7 @@ class SharedGenerator {
 
   Buffer& any() { return buffers_[static_cast<std::size_t>(pick(static_cast<int>(buffers_.size())))]; }
 
-  /// Writes all stages, so that later reads of a loop or a branch find values, whatever ran.
+  /// Writes all stages, so that later reads of a loop or a branch find values on every path.
   void fill(Buffer& buffer) {
     if (buffer.written) return;
     buffer.written = true;
@@ -301,7 +301,7 @@ class SharedGenerator {
     line("}");
   }
   void branch(int depth) {
-    // In a loop, turns go both ways in every order, whatever the stage.
+    // In a loop, turns go both ways in every order, at every stage.
     std::string const condition = fresh("q");
     std::string chosen = "%choice";
     if (!loops_.empty()) {

@@ -159,7 +159,7 @@ inline void check_windows(Executor on) {
       }
 }
 
-/// Two carried tiles that are each other's parts: what one iteration takes apart, the next one reads.
+/// Carries two tiles that are each other's parts: an iteration takes them apart, and the next one reads them.
 inline constexpr auto swapped_parts = kernel("swapped_parts", [](in<int, 1> x, out<int, 1> y, arg<int> times) {
   grid_over(y, shape<64>);
   tile first = load(x, shape<64>, 0);

@@ -30,7 +30,7 @@ struct TargetArgument {
   Extents extents;              ///< empty: a scalar
   std::vector<std::byte> data;  ///< of a tensor; of an output 0xFF, NaN in every float format
   double scalar = 0;
-  bool updated = false;  ///< read and written: what a launch leaves the next one begins with
+  bool updated = false;  ///< read and written: a launch begins with the data that the previous one left
 
   [[nodiscard]] bool is_tensor() const { return !extents.empty(); }
   /// Gives element i in row-major order: f32, a narrower float or an integer.
@@ -213,7 +213,7 @@ inline TargetTolerance attention_tolerance(Extents const&) { return {1.0 / 128, 
 /// Describes one kernel of test/ir/target.
 struct Target {
   std::string_view name;  ///< of the kernel, and of its file test/ir/target/<name>.tir
-  std::string_view axes;  ///< what a shape says
+  std::string_view axes;  ///< the meaning of a shape
   TargetArguments (*arguments)(Extents const& shape, std::uint64_t seed) = nullptr;
   /// Computes one row along the last axis of the output, from the inputs.
   std::vector<double> (*row)(TargetArguments const& arguments, std::int64_t row) = nullptr;

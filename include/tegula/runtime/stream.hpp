@@ -4,7 +4,7 @@
 #include "tegula/runtime/device.hpp"
 #include "tegula/runtime/handle.hpp"
 
-struct CUstream_st;  // what CUstream and cudaStream_t point to
+struct CUstream_st;  // the type that CUstream and cudaStream_t point to
 
 namespace tegula {
 namespace detail {

@@ -1,5 +1,5 @@
-// Emits a loop that only accumulates a dot as one product. Operands are packed chunk by chunk of the loop: ahead of the
-// blocks in a separate phase where blocks can share them, else by the block itself.
+// Emits a loop that only accumulates a dot as one product. Operands are packed chunk by chunk of the loop. A separate
+// phase ahead of the blocks packs those that blocks can share; else the block does.
 #include "codegen/host/contraction.hpp"
 
 #include <algorithm>

@@ -31,7 +31,7 @@ ir::Value const* ordered_tensor(ir::Op const& op, Plan const& plan) {
   return accesses && plan.written(*op.in("tensor")) ? op.in("tensor") : nullptr;
 }
 
-/// True for an op outside of nests that tells the host something, or accesses a tensor which the kernel writes: other
+/// True for an op outside of nests that tells the host something or accesses a tensor which the kernel writes. Other
 /// accesses do not pass it.
 bool is_ordered(ir::Op const& op, Plan const& plan) {
   return changes_elements(op) || tells_host(op) ||

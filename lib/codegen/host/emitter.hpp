@@ -20,9 +20,9 @@ namespace tegula::codegen::host {
 /// Limits the scratch that one thread may need.
 inline constexpr std::int64_t scratch_limit = std::int64_t{256} << 20;
 
-/// Places a tile in memory: rows of elements with static strides, or (panel != 0) column panels: element (k, j) of rank
-/// 2 at (j / panel) * panel_stride + k * panel + j % panel. Elements are held as ArithLowering holds them, booleans as
-/// bytes.
+/// Places a tile in memory: rows of elements with static strides or, if panel != 0, column panels. Panels have element
+/// (k, j) of rank 2 at (j / panel) * panel_stride + k * panel + j % panel. Elements are held as ArithLowering holds
+/// them, booleans as bytes.
 struct Buffer {
   llvm::Value* pointer = nullptr;
   Element element = Element::f32;
@@ -98,8 +98,8 @@ class FunctionEmitter {
   void for_each_block(std::function<void(llvm::Value* block)> const& body);
   /// Sets block indices from the linear block.
   void set_block(llvm::Value* linear);
-  /// number / divisor for number >= 0, divisor >= 1. LLVM moves a division into the loop that alone needs it, and does
-  /// not hoist it again, as it may trap. It cannot move this one, a join of two branches.
+  /// Gives number / divisor for number >= 0, divisor >= 1. LLVM moves a division into the loop that alone needs it, and
+  /// does not hoist it again, as it may trap. It cannot move this one, a join of two branches.
   llvm::Value* quotient(llvm::Value* number, llvm::Value* divisor);
   /// Emits a region's ops but for its terminator.
   void block(ir::Block const& block);

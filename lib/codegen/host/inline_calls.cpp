@@ -19,8 +19,8 @@ void collect_calls(ir::Block& block, std::vector<ir::Op*>& calls) {
   }
 }
 
-/// True for a function that host code can call: it does not use block indices or products, which belong to the kernel,
-/// and does not end the launch or name the kernel.
+/// True for a function that host code can call. It does not use block indices or products, which belong to the kernel;
+/// it does not end the launch or name the kernel.
 bool callable(ir::Function const& function) {
   bool found = true;
   ir::walk(const_cast<ir::Function&>(function), [&](ir::Op const& op) {

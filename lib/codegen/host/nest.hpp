@@ -14,8 +14,8 @@ struct Sink {
   Buffer target;               ///< of buffer and reduce
 };
 
-/// Emits the loops: outer axes one by one, one axis in vectors, unrolled, with a part that does not need bounds checks
-/// and a part that does. Values that do not change along the vector axis are computed once per row.
+/// Emits the loops: outer axes one by one, one axis in vectors, unrolled. One part does not need bounds checks, another
+/// does. Values that do not change along the vector axis are computed once per row.
 class Nest {
  public:
   Nest(FunctionEmitter& emitter, Extents const& shape, std::vector<Sink> sinks);

@@ -32,8 +32,8 @@ void checked(llvm::Error error, CompiledKernel const& kernel, char const* step) 
                     llvm::toString(std::move(error)));
 }
 
-/// Adds the only functions that host code may call: LLVM makes calls of them for fills and copies, and for fma on CPUs
-/// without it; asserts and prints call the others.
+/// Adds the only functions that host code may call. LLVM calls them for fills and copies, and for fma on CPUs without
+/// it; asserts and prints call the others.
 void add_callable_functions(llvm::orc::LLJIT& jit, CompiledKernel const& kernel) {
   llvm::orc::SymbolMap symbols;
   auto const add = [&](char const* name, auto* function) {

@@ -138,7 +138,7 @@ llvm::Value* truncate_to_integer(Emitter& e, llvm::Value* value, Element to) {
   return b.CreateSelect(b.CreateFCmpORD(value, value), number, zero_of(number));
 }
 
-/// Rounds an f64 to odd as an f32, whose last bit is set where it is inexact: rounding that to fewer bits is rounding
+/// Rounds an f64 to odd as an f32: the last bit is set where it is inexact. Rounding the result to fewer bits rounds
 /// the f64 once.
 llvm::Value* round_to_odd(Emitter& e, llvm::Value* value) {
   llvm::IRBuilder<>& b = e.b;

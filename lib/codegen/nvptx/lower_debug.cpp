@@ -115,7 +115,7 @@ llvm::Value* first_thread(Emitter& e) { return e.b.CreateICmpEQ(e.thread(), e.i3
 
 std::string with_space(std::string_view text) { return text.empty() ? std::string() : escaped(text) + " "; }
 
-/// Tells whether a register never holds one of the first elements, whatever the thread.
+/// Tells whether a register never holds one of the first elements, in any thread.
 bool is_beyond(layout::Layout const& layout, std::vector<AxisCoordinate> const& of_thread, int reg) {
   std::int64_t linear = 0;
   for (int axis = 0; axis < layout.rank(); ++axis) {

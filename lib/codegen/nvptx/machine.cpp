@@ -51,9 +51,9 @@ bool is_index_arithmetic(llvm::Instruction const& instruction) {
 
 bool is_bound(llvm::Instruction const& instruction) { return llvm::isa<llvm::MinMaxIntrinsic>(instruction); }
 
-/// Disables straight-line strength reduction in functions with much index arithmetic, as unrolled loads have it. It
+/// Disables straight-line strength reduction in functions with much index arithmetic, such as unrolled loads. It
 /// compares all pairs of such instructions (LLVM 22: 8 s for 120 loads of 8 elements each), and ptxas reduces them
-/// again. In a chain of minima and maxima it asks of each pair what makes it undefined, through the whole chain (LLVM
+/// again. In a chain of minima and maxima it asks of each pair, through the whole chain, whether it is undefined (LLVM
 /// 22: 4 s for 100 sums and maxima). N-ary reassociation takes quadratic time in longer chains of either (12 s for 2500
 /// maxima). The passes run by the target's own list, so only LLVM's gate reaches them.
 class PassGate : public llvm::OptPassGate {

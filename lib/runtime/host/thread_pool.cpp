@@ -25,8 +25,8 @@
 namespace tegula::runtime::host {
 namespace {
 
-/// Sets the ranges per thread: enough that a slow thread does not delay the others, few enough that the counter and the
-/// entry of each range are cheap.
+/// Sets the ranges per thread. They are many enough that a slow thread does not delay the others, and few enough that
+/// entering one is cheap.
 constexpr std::int64_t ranges_per_thread = 8;
 
 constexpr int spins_before_sleep = 4000;

@@ -22,12 +22,13 @@ using machine::LaneBytes;
 
 namespace {
 
-/// Bytes after which the pattern repeats, to which a buffer is aligned: 1024, 512, 256; 128 without a swizzle.
+/// Gives the bytes after which the pattern repeats, to which a buffer is aligned: 1024, 512, 256; 128 without a
+/// swizzle.
 constexpr std::uint32_t pattern_bytes(Swizzle swizzle) {
   return static_cast<std::uint32_t>(layout::swizzle_alignment(swizzle_bytes(swizzle)));
 }
 
-/// A tensor map and one copy through it: the box in the tensor and in shared memory.
+/// Describes a tensor map and one copy through it: the box in the tensor and in shared memory.
 struct BoxCopy {
   TensorMapOp const* map = nullptr;
   int tensor = -1;
@@ -36,7 +37,7 @@ struct BoxCopy {
   Region const* region = nullptr;
 };
 
-/// The copies that make up a view, in the order of their shared addresses; found in the op's first turn.
+/// Gives the copies that make up a view, in the order of their shared addresses; found in the op's first turn.
 std::vector<BoxCopy> const& boxes(WarpProgram& warp, Op const& op) {
   auto& result = warp.kept<std::vector<BoxCopy>>();
   if (!result.empty()) return result;
@@ -70,7 +71,8 @@ std::vector<BoxCopy> const& boxes(WarpProgram& warp, Op const& op) {
   return result;
 }
 
-/// The copy engine lays a box out by the map alone: row after row, swizzled by address. The view must say the same.
+/// Checks that the box has its place in the view. The copy engine lays a box out by the map alone: row after row,
+/// swizzled by address. The view must say the same.
 void check_placement(WarpProgram& warp, Op const& op, BoxCopy const& copy) {
   if (!warp.engine().first_check(op, *copy.region)) return;
   Extents const& box = copy.map->box;
@@ -162,8 +164,8 @@ std::vector<LaneBytes> global_bytes(WarpProgram& warp, Op const& op, BoxCopy con
   return result;
 }
 
-/// PTX: a box starts at a multiple of 16 bytes, at coordinates of 32 bits, and a copy out of shared memory at none
-/// below 0.
+/// Checks the rules of PTX: a box starts at a multiple of 16 bytes, at coordinates of 32 bits, and a copy out of shared
+/// memory at none below 0.
 void check_start(WarpProgram& warp, BoxCopy const& copy, bool store) {
   std::int64_t const byte = copy.at.back() * copy.view.element_bytes;
   if (byte % 16 != 0)
@@ -194,7 +196,7 @@ void join_element(std::byte* to, std::byte const* from, Element element, Combine
   });
 }
 
-/// The op of one copy out of shared memory; joins when `combine` is given.
+/// Performs one copy out of shared memory; joins when `combine` is given.
 Progress copy_out(WarpProgram& warp, Op const& op, Combine const* combine) {
   std::vector<BoxCopy> const& all = boxes(warp, op);
   BoxCopy const copy = all[static_cast<std::size_t>(warp.turn())];

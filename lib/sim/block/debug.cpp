@@ -1,5 +1,5 @@
-// Implements asserts and prints of warps. A print is as on a GPU: the first warp writes a line with all values, of
-// tiles their types; then each warp writes a line for each element that it owns.
+// Implements asserts and prints of warps. A print is as on a GPU. The first warp writes a line with all values, of
+// tiles their types. Then each warp writes a line for each element that it owns.
 #include <fmt/format.h>
 
 #include "ir/text.hpp"

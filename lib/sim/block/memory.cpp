@@ -25,8 +25,8 @@ void add_bytes(std::vector<LaneBytes>& bytes, std::uint64_t begin, std::uint64_t
     bytes.push_back({begin, begin + size, number});
 }
 
-/// Visits this warp's elements of a tile in global memory at offsets: visit(element, address), address null outside the
-/// tensor or the part of the tile that is accessed (empty: all).
+/// Visits this warp's elements of a tile in global memory at offsets: visit(element, address). The address is null
+/// outside the tensor or the accessed part of the tile (empty: all).
 template <class Visit>
 void each_global(WarpProgram& warp, Op const& op, int tensor, Fragment const& fragment, Extents const& part,
                  Extents const& offsets, Visit const& visit) {
@@ -249,7 +249,7 @@ Footprint global_footprint(WarpProgram& warp, Op const& op, std::vector<LaneByte
   return Footprint(warp.engine().global().space(warp.agent().tensor(*op.in("tensor"))), touched);
 }
 
-/// Replaces elements that this warp owns by what `changed(i, old)` gives, and sets the result to the old ones.
+/// Replaces elements that this warp owns by the result of `changed(i, old)`, and sets the result to the old ones.
 template <class Changed>
 Progress change_each(WarpProgram& warp, Op const& op, Changed const& changed) {
   if (op.result()->type().is_scalar())

@@ -109,7 +109,7 @@ void Plan::find_ends(Block const& block) {
   }
 }
 
-/// Operands and results of wgmma, and whatever hands their registers on.
+/// Finds operands and results of wgmma, and the ops that hand their registers on.
 void Plan::find_tracked(Function const& function) {
   bool changed = true;
   auto const track = [&](Value const& value) {
@@ -157,7 +157,7 @@ void Plan::place_buffers(std::int64_t allowed) {
       throw UserError(
           "simulate: " + to_string(user) + " has no offset in shared memory; " + "run allocate-shared-memory",
           user.op->where());
-    if (!user.decided()) {  // what no pass has placed yet goes behind the rest
+    if (!user.decided()) {  // users without a place yet go behind the rest
       user.offset = (next + user.align - 1) / user.align * user.align;
       next = user.end();
     }

@@ -19,7 +19,7 @@ namespace tegula::sim::block {
 
 struct Options {
   std::optional<Grid> grid;  ///< in place of the kernel's own
-  int cluster = 0;           ///< CTAs per cluster; 0: what the kernel says
+  int cluster = 0;           ///< CTAs per cluster; 0: as the kernel says
   std::optional<bool>
       dependent;      ///< a grid before this one may still write the tensors; by default if the kernel waits for one
   int resident = 16;  ///< clusters that run at once; the others start as those end; 0: all
@@ -32,7 +32,7 @@ struct Options {
   std::uint64_t max_steps = 20'000'000;
   std::uint32_t max_reports = 16;
   bool trace = false;
-  Executions* executions = nullptr;  ///< counts what the runs execute
+  Executions* executions = nullptr;  ///< counts the ops that the runs execute
 };
 
 /// Holds the result of one run.

@@ -93,7 +93,7 @@ bool WarpProgram::step() {
       return true;
     }
     op_ = nullptr;
-    // Ops with blocks, and those that end one, say themselves when values end.
+    // Ops with blocks, and terminators, say themselves when values end.
     if (!op.info().has(has_regions) && !op.info().has(terminator) && !op.is<CallOp>()) after(engine_.plan().of(op));
     if (progress == Progress::turn) return true;
   }

@@ -126,7 +126,7 @@ void State::touch(WarpState& w, Lanes lanes, Footprint const& bytes, std::uint32
       AccessRecord const& old = records[record_of(old_ref)];
       if (old.mechanism == record.mechanism && old.warp == record.warp && old.lanes == record.lanes &&
           lane_of(old_ref) == code && old.proxy == record.proxy && record.mechanism != Mechanism::mbarrier) {
-        return true;  // whoever is ordered after the newer one is ordered after the older
+        return true;  // an agent ordered after the newer one is ordered after the older
       }
       return old.asynchronous() && order(old, lane_of(old_ref), w, observing, Proxy::generic, plane) == Order::ordered;
     };

@@ -1,4 +1,5 @@
-// Records of accesses: who touched bytes, when, by which path, and how the end of an asynchronous one becomes known.
+// Records of accesses: the agent that touched bytes, the time, the path, and the way in which the end of an
+// asynchronous one becomes known.
 #pragma once
 
 #include <cstdint>

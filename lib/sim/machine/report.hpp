@@ -46,7 +46,7 @@ struct Side {
 
 struct Report {
   ReportKind kind = ReportKind::misuse;
-  std::string sentence;  // what is missing
+  std::string sentence;  // names the missing order
   Side earlier;
   Side later;
   std::vector<std::string> notes;  // for a deadlock: one line per agent that waits

@@ -70,7 +70,7 @@ struct Segment {
   std::uint32_t end = 0;
   AccessRef write = no_access;
   ReadList reads = 0;
-  AccessRef dead = no_access;  // who gave the bytes up since the last write
+  AccessRef dead = no_access;  // warps that gave the bytes up since the last write
 };
 
 /// Holds the shadow of one space. Pages are made on first touch; a page is a sorted list of segments that covers it.

@@ -88,7 +88,8 @@ class Warp {
 
   // --- order
   // ------------------------------------------------------------------------------------------------------------
-  /// bar.warp.sync; also the warp's reconvergence after an elected region where the op is one that orders memory.
+  /// Executes bar.warp.sync; also the warp's reconvergence after an elected region where the op is one that orders
+  /// memory.
   void warp_sync(Lanes, Site);
   void fence_proxy_async(Lanes, FenceSpace, Site);
   void fence_mbarrier_init(Lanes, Site);
@@ -114,7 +115,7 @@ class Warp {
   Turn mbarrier_inval(Lanes one, MbarrierAddress, Site);
   /// Executes `count` arrivals by each lane.
   Turn arrive(Lanes, MbarrierAddress, std::int64_t count, Site, Scope = Scope::cta);
-  /// expect_tx and one arrival, by each lane.
+  /// Executes expect_tx and one arrival, by each lane.
   Turn arrive_expect_tx(Lanes, MbarrierAddress, std::int64_t bytes, Site, Scope = Scope::cta);
   Turn expect_tx(Lanes, MbarrierAddress, std::int64_t bytes, Site);
   Turn arrive_drop(Lanes, MbarrierAddress, Site);

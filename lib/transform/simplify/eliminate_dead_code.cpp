@@ -82,8 +82,8 @@ class Liveness {
   std::vector<Value*> work_;
 };
 
-/// Users before definitions, so that an op's results are unused when its turn comes; interfaces of kept loops and
-/// branches first lose the yields that hold dead values.
+/// Erases users before definitions, so that an op's results are unused when its turn comes; interfaces of kept loops
+/// and branches first lose the yields that hold dead values.
 bool sweep(Block& block, Liveness const& liveness) {
   bool changed = false;
   ir::walk_backward(block, [&](Op& op) {

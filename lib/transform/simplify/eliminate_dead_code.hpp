@@ -27,7 +27,7 @@ PassResult eliminate_dead_code(ir::Function& function, AnalysisCache& cache, Pas
 /// ops around them and their operands.
 bool keep_only(ir::Block& block, std::function<bool(ir::Op const&)> const& wanted);
 
-/// True for ops that are kept for what they do: stores, asserts, prints, launch statements, the end of a function.
+/// True for ops that are kept for their effects: stores, asserts, prints, launch statements, the end of a function.
 bool runs_by_itself(ir::Op const& op);
 
 }  // namespace tegula::transform

@@ -120,7 +120,7 @@ MaybeConstant convert(Constant from, Element to) {
     double const value = ir::to_double(from);
     if (is_float(to)) return rounded(to, value);
     if (std::isnan(value)) return ir::make_constant(to, std::int64_t{0});
-    // The maximum of i64 is no double; one more is.
+    // The maximum of i64 is not a double; one more is.
     if (value >= std::ldexp(1.0, bits(to) - (is_signed(to) ? 1 : 0))) return ir::make_constant(to, max_integer(to));
     if (value < static_cast<double>(min_integer(to))) return ir::make_constant(to, min_integer(to));
     return ir::make_constant(to, value);

@@ -39,7 +39,7 @@ bool is_kept(ir::Function const& function) {
 
 PassResult run(ir::Module& module, bool all) {
   bool changed = false;
-  std::set<ir::Function const*> kept;  // decided before bodies grow by what they call
+  std::set<ir::Function const*> kept;  // decided before bodies grow by the ones of their callees
   for (auto const& function : module.functions())
     if (is_kept(*function)) kept.insert(function.get());
   for (ir::Function* function : analysis::callees_first(module))  // so a body that is copied holds no call to inline

@@ -532,7 +532,7 @@ class Assignment {
   std::map<Value*, std::size_t> group_of_;
 };
 
-/// Chooses the warps for the largest tile of the module, or those that a kernel already states.
+/// Chooses the warps for the largest tile of the module, or takes the number that a kernel already states.
 int wanted_warps(ir::Module const& module) {
   std::int64_t max = 1;
   int given = 0;

@@ -112,7 +112,8 @@ class Specialization {
     return nullptr;
   }
 
-  /// An exchange between warps takes the barrier of the whole CTA, at which producers do not arrive.
+  /// Tells whether warps exchange. An exchange between warps takes the barrier of the whole CTA, at which producers do
+  /// not arrive.
   bool meets_at_cta_barrier() {
     Op const* found = nullptr;
     ir::walk(function_, [&](Op& op) {
@@ -125,7 +126,7 @@ class Specialization {
     return found != nullptr;
   }
 
-  /// Grid and requirements belong into the kernel's outermost block.
+  /// Moves grid and requirements out: they belong into the kernel's outermost block.
   void hoist_launch_statements(Op& last) {
     std::vector<Op*> moving;
     std::unordered_set<Op const*> behind;

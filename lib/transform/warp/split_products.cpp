@@ -74,7 +74,7 @@ class Split {
  public:
   Split(ir::Function& function, std::int64_t ctas) : function_(function), ctas_(ctas) {}
 
-  /// Explains why one CTA goes on making a tile by itself; empty: what is needed was found.
+  /// Explains why one CTA goes on making a tile by itself; empty: all parts were found.
   std::string find() {
     std::unordered_set<Op*> homes;
     ir::walk(function_, [&](Op& op) {
@@ -401,8 +401,8 @@ class Split {
   Op* loop_ = nullptr;
   Op* done_ = nullptr;        ///< behind it the sums are tiles
   std::vector<Value*> sums_;  ///< behind the loop
-  std::vector<Op*> tail_;     ///< what follows, for the first CTA alone
-  std::vector<Op*> before_;   ///< what must stand in the kernel's body
+  std::vector<Op*> tail_;     ///< the ops behind the loop, for the first CTA alone
+  std::vector<Op*> before_;   ///< ops that must stand in the kernel's body
   Value* rank_ = nullptr;
   Value* first_ = nullptr;
   std::vector<Value*> parts_;  ///< per sum: a slot for each other rank

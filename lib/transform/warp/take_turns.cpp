@@ -30,8 +30,8 @@ bool meets_other_groups(Op& op) {
   return found;
 }
 
-/// Finds the products of a loop whose exponentials are worth taking turns. A turn holds no barrier of several groups:
-/// those that wait for their turn do not come to it.
+/// Finds the products of a loop whose exponentials are worth taking turns. A turn does not hold a barrier of several
+/// groups: a group that waits for its turn would not come to it.
 std::optional<Products> products_of(Block& body, TargetInfo const& target) {
   Products found;
   for (Op& op : body)

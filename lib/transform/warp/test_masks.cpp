@@ -34,7 +34,7 @@ bool is_tested(Op const& select) {
          branch->block(0).back().in<ir::YieldOp>("values") == select.lhs();
 }
 
-/// The ops from a comparison of coordinates to a mask; empty: something else makes it.
+/// Gives the ops from a comparison of coordinates to a mask; empty: something else makes it.
 std::vector<Op*> producers_of(Value const& mask) {
   std::vector<Op*> producers;
   for (Op* at = mask.defining_op(); at != nullptr; at = at->operand()->defining_op()) {
@@ -45,7 +45,7 @@ std::vector<Op*> producers_of(Value const& mask) {
   return {};
 }
 
-/// A mask that is worth a test, and the sum that its comparison asks about.
+/// Describes a mask that is worth a test, and the sum that its comparison asks about.
 struct Mask {
   Op* select = nullptr;
   std::vector<Op*> producers;

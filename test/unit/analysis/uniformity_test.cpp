@@ -36,7 +36,7 @@ TEST_CASE("uniformity: a block is uniform under uniform loops and branches") {
             "    yield\n  }\n  fence_proxy_async\n") == std::vector{false, true});
 }
 
-TEST_CASE("uniformity: the elected lane runs a block alone, whatever other partitions do") {
+TEST_CASE("uniformity: the elected lane runs a block alone, for any path of other partitions") {
   CHECK(alike("  elect {\n    for %i = %zero to %n step %one {\n      fence_proxy_async\n      yield\n    }\n    "
               "yield\n  }\n") == std::vector{false});
   CHECK(alike("  warp_specialize {warps = [4, 8], replicas = [1, 1], registers = [0, 0]} (%p: i64) {\n"

@@ -117,7 +117,7 @@ TEST_CASE("budget: a tensor that TMA cannot copy names the rule and the remedy",
   options.facts = {{true, true}, {false, true}, {true, true}};
   Budget const strided = budget(gemm<2>, options);
   INFO(strided.str());
-  REQUIRE(strided.broken.size() == 2);  // and what follows for the product
+  REQUIRE(strided.broken.size() == 2);  // and the consequence for the product
   CHECK(strided.broken.back().name == "wgmma");
   CHECK_THAT(strided.broken.back().sentence, ContainsSubstring("goes warp by warp from registers"));
   CHECK(strided.fits());
@@ -157,7 +157,7 @@ TEST_CASE("budget: accumulators of products in flight use as many warpgroups as 
   Budget const wide = budget(square<256, 192>);
   INFO(wide.str());
   CHECK(wide.fits());
-  CHECK(wide.threads == 384);  // two warpgroups of consumers: four would have 112 registers for 96 and what is beside
+  CHECK(wide.threads == 384);  // two warpgroups of consumers: four would have 112 registers for 96 and the other values
   CHECK(wide.registers >= 192);
   CHECK(budget(square<256, 128>).threads == 640);
   CHECK(budget(square<192, 256>).threads == 512);

@@ -251,7 +251,7 @@ TEST_CASE("inverse: back from every coordinate to its owner, and the inverse's i
     ++inverted;
     INFO(layout->text() << " inverse " << back->text());
     for_each_index(*back, [&](std::vector<std::int64_t> const& coordinate) {
-      // Inputs of size 1 are not listed; fill the coordinate from those that are.
+      // Inputs of size 1 are not listed; fill the coordinate from the listed ones.
       Extents where;
       for (int o = 0; o < layout->rank(); ++o) where.push_back(0);
       for (std::size_t k = 0; k < back->inputs().size(); ++k)

@@ -1,4 +1,4 @@
-// Devices, buffers, views, streams and timers on the host; what must be refused there.
+// Tests devices, buffers, views, streams and timers on the host, and their refusals.
 #include <array>
 #include <cstdint>
 #include <limits>

@@ -319,7 +319,7 @@ TEST_CASE("a pack holds slots, then maps aligned to 128 bytes, and encodes only 
     CHECK(pack.slots()[0] == static_cast<std::int64_t>(base + 4096));
     CHECK(number_of(pack.tensor_maps()[1]) == 4);
   }
-  // Nothing runs, nothing is encoded, whatever the tensors are like.
+  // Nothing runs, nothing is encoded, for all tensors.
   int const before = calls;
   std::int64_t const none[3] = {0, 2, 1};
   pack.fill(kernel, std::vector{a, scalar, b}, none, 132, 0, cache);

@@ -174,7 +174,7 @@ void selection() {
 void fused() {
   for (Element element : {Element::f32, Element::f64}) {
     auto const a = random_column(element, count, 15), b = random_column(element, count, 16);
-    HostTensor c(element, {count});  // about -a * b, so that what a * b loses by rounding is all that is left
+    HostTensor c(element, {count});  // about -a * b, so that only the rounding error of a * b is left
     for (std::int64_t i = 0; i < count; ++i) c.set(i, of(element, -a.number(i) * b.number(i)));
     check_same(apply("fma %a, %b, %c", {a, b, c}, element), [&](std::int64_t i) {
       double const x = a.number(i), y = b.number(i), z = c.number(i);

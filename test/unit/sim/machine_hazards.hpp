@@ -7,7 +7,7 @@ namespace tegula::test {
 
 struct Hazard {
   ReportKind kind;
-  char const* sentence;  // part of what the report says
+  char const* sentence;  // part of the report
   Options options = {};
   void (*build)(Machine&, bool planted) = nullptr;
 };

@@ -75,7 +75,7 @@ TEST_CASE("arrive_drop lowers the later phases, added arrivals only this one", "
   CHECK(b.pending() == 2);
 }
 
-TEST_CASE("a lane's release covers its own accesses and those that its warp synchronised", "[machine]") {
+TEST_CASE("a lane's release covers its own accesses and the ones that its warp synchronised", "[machine]") {
   SlotTable slots;
   WarpClocks warp;
   warp.reset(slots.make());

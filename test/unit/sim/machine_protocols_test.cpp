@@ -322,7 +322,7 @@ TEST_CASE("a copy may be issued before the arrive that expects its bytes", "[mac
   CHECK(sweep.clean());
 }
 
-TEST_CASE("an accumulator is open while a later group on it is, whatever the older one's wait said", "[machine]") {
+TEST_CASE("an accumulator is open while a later group on it is, after the older one's wait too", "[machine]") {
   check_pair(
       {.kind = ReportKind::race_raw, .sentence = "before a wait covers them", .build = [](Machine& m, bool planted) {
          for (int k = 0; k < 4; ++k) {

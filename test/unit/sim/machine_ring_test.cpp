@@ -115,7 +115,7 @@ TEST_CASE("the cost of a run grows with its length only", "[machine]") {
     std::clock_t const start = std::clock();
     Outcome const outcome = simulation.run(Schedule::seed(1));
     CHECK(outcome.clean());
-    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;  // of this process, whatever else runs
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;  // of this process alone
   };
   double const once = seconds(5000);
   double const four_times = seconds(20000);

@@ -15,8 +15,8 @@ using namespace tegula::target;
 
 namespace {
 
-/// Runs the copies of a plan: which element (of the view) each byte offset gets. False when one is written twice, or
-/// what a layout has elsewhere.
+/// Runs the copies of a plan: which element (of the view) each byte offset gets. False when one is written twice, or a
+/// layout has it elsewhere.
 bool fills(TmaPlan const& plan, Extents const& view, Layout const& memory, int bytes) {
   std::string error;
   ElementOffsets const& offsets = *ElementOffsets::get(memory, error);

@@ -99,7 +99,7 @@ TEST_CASE("pipeline: a wrong order is refused and the missing property named", "
   CHECK_NOTHROW(run_pipeline(module, "inline-all-functions,persistent-grid", for_cuda()));
 }
 
-TEST_CASE("pipeline: allocation, reuse and pipelining each name what must come before them", "[B23]") {
+TEST_CASE("pipeline: allocation, reuse and pipelining each name the op that must come before them", "[B23]") {
   std::string const kernel =
       "tegula-ir 1\nkernel @k(%A: in tensor<?xf32> {unit_inner, aligned_16}, %C: out tensor<?xf32>, %n: i64) {\n"
       "  %map = tensor_map %A {box = [128]} : tensor_map<128xf32>\n"

@@ -31,7 +31,7 @@ struct ForOp : OpDefaults {
   static constexpr std::int64_t max_stages = 64;
   static constexpr std::int64_t max_unrolled = 64;
   std::int64_t stages = 0;  ///< circular-buffer depth that stages<n> asks for; 0: not said
-  bool exactly = false;     ///< the depth is no wish: where it does not fit, the kernel is refused
+  bool exactly = false;     ///< a kernel in which the depth does not fit is refused
   /// Distance by which copies run ahead; 0: the depth, one less if a stage is freed an iteration later.
   std::int64_t distance = 0;
   std::int64_t unroll = 0;  ///< iterations that code generation joins to one; 0: not said, which is 1

@@ -1,5 +1,5 @@
 // Emits mbarrier instructions. An address is 32 bits into the shared window; a `remote` one comes from mapa. Counts are
-// arrivals, bytes are those that the async proxy will write.
+// arrivals, bytes are the ones that the async proxy will write.
 #pragma once
 
 #include <cstdint>
