@@ -97,3 +97,75 @@ TEST_CASE("hazards: accesses print with their boxes, bytes and holders") {
   analysis::SharedAccesses accesses(module.kernel(), 2);
   CHECK(accesses.str() == "shared_store writes %s [0 + 1 %n, 1] [0 + 32 warp, 32] in bytes 128..640, the owners\n");
 }
+
+TEST_CASE("hazards: the accesses of an op are those of its record") {
+  auto const module = module_of(R"(kernel @k(%x: inout tensor<?xf32>, %y: in tensor<?xf32>, %f: f32) {
+  %0 = constant {value = 0 : i64} : i64
+  %phase = constant {value = 0 : i32} : i32
+  %all = tensor_map %x {box = [64]} : tensor_map<64xf32>
+  %constant = tensor_map %y {box = [64]} : tensor_map<64xf32>
+  %s = shared_alloc {align = 128, offset = 0} : shared<64xf32, dense>
+  %b = shared_alloc {align = 8, offset = 256} : mbarrier<1>
+  %one = view %b, %0 : mbarrier
+  mbarrier_init %b {arrivals = 1}
+  elect {warp = 0} {
+    mbarrier_expect %one {bytes = 256}
+    tma_load %all, %s, %one, %0
+    tma_load %constant, %s, %one, %0
+    bulk_load %x, %s, %one, %0
+    tma_store %all, %s, %0
+    tma_reduce %all, %s, %0
+    bulk_store %x, %s, %0
+    %old = atomic %x, %f, %0 : f32
+    yield
+  }
+  cp_async %x, %s, %0 {vector = 4}
+  cp_async_arrive %one
+  mbarrier_wait %one, %phase
+  mbarrier_arrive %one
+  mbarrier_arrive %one, %phase
+  %v = shared_load %s : tile<64xf32, [register (1), lane (2) (4) (8) (16) (32)]>
+  shared_store %s, %v
+  peer_store %s, %v, %one, %phase
+  %l = load %x, %0 : tile<64xf32, [register (1), lane (2) (4) (8) (16) (32)]>
+  %c = load %y, %0 : tile<64xf32, [register (1), lane (2) (4) (8) (16) (32)]>
+  store %x, %l, %0
+  %i = iota {axis = 0} : tile<64xi32, [register (1), lane (2) (4) (8) (16) (32)]>
+  %g = gather %x, %i : tile<64xf32, [register (1), lane (2) (4) (8) (16) (32)]>
+  scatter %x, %g, %i
+  %u = atomic_update %x, %g, %i : tile<64xf32, [register (1), lane (2) (4) (8) (16) (32)]>
+  return
+}
+)");
+  analysis::SharedAccesses accesses(module.kernel(), 1);
+  CHECK(accesses.str() == R"(mbarrier_init writes %b [0, 1] in bytes 256..264, every thread
+mbarrier_expect reads %b [0, 1] in bytes 256..264, one lane
+tma_load reads %b [0, 1] in bytes 256..264, one lane
+tma_load reads %x [0, 64], one lane, async
+tma_load writes %s [0, 64] in bytes 0..256, one lane, async
+tma_load reads %b [0, 1] in bytes 256..264, one lane
+tma_load writes %s [0, 64] in bytes 0..256, one lane, async
+bulk_load reads %b [0, 1] in bytes 256..264, one lane
+bulk_load reads %x [0, 64], one lane, async
+bulk_load writes %s [0, 64] in bytes 0..256, one lane, async
+tma_store reads %s [0, 64] in bytes 0..256, one lane, async
+tma_store writes %x [0, 64], one lane, async
+tma_reduce reads %s [0, 64] in bytes 0..256, one lane, async
+tma_reduce writes %x [0, 64], one lane, async
+bulk_store reads %s [0, 64] in bytes 0..256, one lane, async
+bulk_store writes %x [0, 64], one lane, async
+atomic writes %x [0, 1], one lane
+cp_async reads %x [0, 64], every thread
+cp_async writes %s [0, 64] in bytes 0..256, chunk by chunk
+cp_async_arrive reads %b [0, 1] in bytes 256..264, every thread
+mbarrier_wait reads %b [0, 1] in bytes 256..264, every thread
+mbarrier_arrive reads %b [0, 1] in bytes 256..264, every thread
+shared_load reads %s [0, 64] in bytes 0..256, the layout's threads
+shared_store writes %s [0, 64] in bytes 0..256, the owners
+load reads %x [0, 64], the layout's threads
+store writes %x [0, 64], the owners
+gather reads %x somewhere, the layout's threads
+scatter writes %x somewhere, the owners
+atomic_update writes %x somewhere, the owners
+)");
+}
