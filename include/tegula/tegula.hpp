@@ -5,3 +5,4 @@
 #include "tegula/dsl/dsl.hpp"
 #include "tegula/jit/budget.hpp"
 #include "tegula/jit/launch.hpp"
+#include "tegula/runtime/tensor_view.hpp"

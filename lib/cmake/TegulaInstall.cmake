@@ -19,5 +19,6 @@ configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/tegulaConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/tegulaConfig.cmake" INSTALL_DESTINATION "${package_folder}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/tegulaConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/tegulaConfig.cmake" "${PROJECT_BINARY_DIR}/tegulaConfigVersion.cmake"
+  "${CMAKE_CURRENT_LIST_DIR}/TegulaKernels.cmake"
   DESTINATION "${package_folder}")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/licenses/tegula")

@@ -286,6 +286,8 @@ class Function {
   Function(std::string name, FunctionKind kind);
 
   [[nodiscard]] std::string const& name() const { return name_; }
+  /// Renames a kernel, which no op calls.
+  void set_name(std::string name) { name_ = std::move(name); }
   [[nodiscard]] FunctionKind kind() const { return kind_; }
   [[nodiscard]] bool is_kernel() const { return kind_ == FunctionKind::kernel; }
   [[nodiscard]] Block& body() const { return *body_; }

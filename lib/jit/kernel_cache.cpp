@@ -90,6 +90,12 @@ std::shared_ptr<Traced const> variant_of(Traced const& traced) {
   return std::make_shared<Traced const>(with_stated_grid(traced.kernel));
 }
 
+/// Gives the options that a call states.
+CompileOptions const& chosen_options(KernelRef const& kernel) {
+  static CompileOptions const none;
+  return kernel.options != nullptr ? *kernel.options : none;
+}
+
 /// Remembers the trace of one captureless kernel type.
 class Memo {
  public:
@@ -124,10 +130,12 @@ class Memo {
     differs_.store(false, std::memory_order_relaxed);
   }
 
-  bool find(device where, std::span<TensorFacts const> facts, GridFrom grid, FoundKernel& found) const {
+  bool find(KernelRef const& kernel, device where, std::span<TensorFacts const> facts, GridFrom grid,
+            FoundKernel& found) const {
     std::shared_lock lock(mutex_);
     for (Variant const& variant : variants_) {
       if (variant.grid != grid || variant.loaded->where != where || !std::ranges::equal(variant.facts, facts)) continue;
+      if (!(variant.options == chosen_options(kernel))) continue;
       found.loaded = variant.loaded;
       found.require_sites = variant.require_sites;
       return true;
@@ -135,18 +143,20 @@ class Memo {
     return false;
   }
 
-  void add(std::span<TensorFacts const> facts, GridFrom grid, FoundKernel const& found) {
+  void add(KernelRef const& kernel, std::span<TensorFacts const> facts, GridFrom grid, FoundKernel const& found) {
+    CompileOptions const& options = chosen_options(kernel);
     std::unique_lock lock(mutex_);
     for (Variant const& variant : variants_)
-      if (variant.loaded == found.loaded) return;
+      if (variant.loaded == found.loaded && variant.options == options) return;
     variants_.push_back(
-        {grid, std::vector<TensorFacts>(facts.begin(), facts.end()), found.loaded, found.require_sites});
+        {grid, std::vector<TensorFacts>(facts.begin(), facts.end()), options, found.loaded, found.require_sites});
   }
 
  private:
   struct Variant {
     GridFrom grid;
     std::vector<TensorFacts> facts;
+    CompileOptions options;  ///< as the call stated them
     std::shared_ptr<runtime::LoadedKernel const> loaded;
     std::shared_ptr<std::vector<location> const> require_sites;
   };
@@ -302,13 +312,16 @@ std::shared_ptr<std::vector<location> const> match(std::vector<Traced::Site> con
 
 Traced::Traced(trace::TracedKernel from) : kernel(std::move(from)), text(kernel.text()), sites(sites_of(kernel)) {}
 
-CompileOptions launch_options(device where, std::vector<TensorFacts> facts) {
-  CompileOptions options;
+CompileOptions launch_options(KernelRef const& kernel, device where, std::vector<TensorFacts> facts) {
+  CompileOptions options = chosen_options(kernel);
+  if (options.target != Target::host || !options.architecture.empty() || !options.facts.empty())
+    throw UserError(fmt::format(
+        "{}: with(options): target, architecture and facts follow from the call; leave them out", kernel.name));
   options.target = where.is_host() ? Target::host : Target::cuda;
-  options.asserts = support::options().asserts;
+  options.asserts = options.asserts && support::options().asserts;
   if (where.is_cuda()) {
     options.architecture = where.architecture();
-    options.exact = support::options().exact;
+    options.exact = options.exact || support::options().exact;
   }
   options.facts = std::move(facts);
   return options;
@@ -333,12 +346,12 @@ std::string key_of(Traced const& traced, CompileOptions const& options) {
 FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorFacts const> facts, GridFrom grid) {
   FoundKernel found;
   std::shared_ptr<Memo> const memo = memos().of(kernel);
-  if (memo && memo->find(where, facts, grid, found)) {
+  if (memo && memo->find(kernel, where, facts, grid, found)) {
     memo->compare(kernel);
     return found;
   }
   std::shared_ptr<Traced const> const trace = memo ? memo->traced(kernel, grid) : traced(kernel, grid);
-  CompileOptions const options = launch_options(where, std::vector<TensorFacts>(facts.begin(), facts.end()));
+  CompileOptions const options = launch_options(kernel, where, std::vector<TensorFacts>(facts.begin(), facts.end()));
   std::string const key = key_of(*trace, options);
   std::shared_ptr<Entry> const entry = entries().at(key + "device=" + where.str() + "\n");
   {
@@ -347,7 +360,7 @@ FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorF
     found.loaded = entry->loaded;
   }
   found.require_sites = match(trace->sites, found.loaded->compiled.launch);
-  if (memo) memo->add(facts, grid, found);
+  if (memo) memo->add(kernel, facts, grid, found);
   return found;
 }
 

@@ -38,8 +38,9 @@ struct FoundKernel {
   Origin origin = Origin::memory;
 };
 
-/// Gives the options of a launch on `where` with tensors of which `facts` hold (one per parameter).
-CompileOptions launch_options(device where, std::vector<TensorFacts> facts);
+/// Gives the options of a launch on `where` with tensors of which `facts` hold (one per parameter): the kernel's own,
+/// if the call states some, and those of the environment. Throws UserError for options that follow from the call.
+CompileOptions launch_options(KernelRef const& kernel, device where, std::vector<TensorFacts> facts);
 
 /// Says where a kernel's grid comes from: its own text, or the launch (see stated_grid.hpp).
 enum class GridFrom : std::uint8_t { kernel, launch };

@@ -2,17 +2,18 @@
 
 #include <fmt/format.h>
 
+#include "abi/pass_options.hpp"
 #include "abi/tensor_facts.hpp"
 #include "jit/kernel_cache.hpp"
 #include "jit/simulate.hpp"
 #include "jit/stated_grid.hpp"
 #include "runtime/argument_check.hpp"
-#include "runtime/counted.hpp"
 #include "runtime/cuda/backend.hpp"
 #include "runtime/cuda/ptxas_log.hpp"
 #include "runtime/cuda/tensor_map.hpp"
 #include "runtime/launch_program.hpp"
 #include "runtime/prepared_launch.hpp"
+#include "runtime/prepared_state.hpp"
 #include "support/options.hpp"
 #include "tegula/support/error.hpp"
 
@@ -21,27 +22,6 @@ namespace {
 
 std::span<Argument const> span_of(ArgumentList arguments) {
   return {arguments.first, static_cast<std::size_t>(arguments.count)};
-}
-
-/// Lists one entry per argument; those of scalars are empty. In place: up to 16 arguments do not allocate.
-std::vector<TensorFacts> facts_of(std::span<Argument const> arguments) {
-  std::vector<TensorFacts> facts;
-  facts.reserve(arguments.size());
-  for (Argument const& argument : arguments) facts.push_back(runtime::facts_of(argument));
-  return facts;
-}
-
-/// Gives the device of the arguments' memory; the best device if all are scalars.
-device place_of(std::span<Argument const> arguments) {
-  bool any_host = false;
-  for (Argument const& argument : arguments) {
-    if (argument.kind != ParameterKind::tensor) continue;
-    if (argument.space == DeviceKind::cuda)
-      return device::cuda(argument.device_number >= 0 ? argument.device_number
-                                                      : runtime::cuda::device_of_address(argument.address));
-    any_host = true;
-  }
-  return any_host ? device::host() : device::best();
 }
 
 /// Holds the arguments that a call hands to its kernel: as given, or followed by the grid that the call states.
@@ -57,7 +37,7 @@ class Call {
   Call& operator=(Call const&) = delete;
   [[nodiscard]] std::span<Argument const> arguments() const { return arguments_; }
   [[nodiscard]] FoundKernel find(KernelRef const& kernel, device where) const {
-    return find_kernel(kernel, where, facts_of(arguments_), from_);
+    return find_kernel(kernel, where, runtime::facts_of(arguments_), from_);
   }
 
  private:
@@ -66,21 +46,17 @@ class Call {
   GridFrom from_;
 };
 
-}  // namespace
+/// Holds all that a simulation needs, under TEGULA_SIMULATE.
+struct PreparedSimulation : PreparedState {
+  PreparedSimulation(KernelRef const& kernel, std::span<Argument const> arguments, GridOverride const& grid,
+                     std::string const& schedule)
+      : simulation(kernel, arguments, grid, schedule) {}
+  void run(stream const&) const override { simulation.run(); }
 
-/// Holds a prepared launch, or, under TEGULA_SIMULATE, all that a simulation needs.
-struct PreparedState : runtime::Counted {
-  std::unique_ptr<runtime::PreparedLaunch> launch;
-  std::unique_ptr<Simulation> simulation;
+  Simulation simulation;
 };
 
-void retain(PreparedState* state) noexcept {
-  if (state != nullptr) state->retain();
-}
-
-void release(PreparedState* state) noexcept {
-  if (state != nullptr && state->release()) delete state;
-}
+}  // namespace
 
 void launch(stream const& order, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
   std::span<Argument const> const given = span_of(arguments);
@@ -93,23 +69,12 @@ void launch(stream const& order, KernelRef const& kernel, ArgumentList arguments
 
 PreparedState* prepare(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
   std::span<Argument const> const given = span_of(arguments);
-  auto state = std::make_unique<PreparedState>();
-  if (support::Options const& environment = support::options(); environment.simulate) {
-    state->simulation = std::make_unique<Simulation>(kernel, given, grid, environment.simulate_schedule);
-  } else {
-    device const target = where != nullptr ? *where : place_of(given);
-    Call const call(kernel, given, grid, target);
-    FoundKernel const found = call.find(kernel, target);
-    state->launch =
-        std::make_unique<runtime::PreparedLaunch>(found.loaded, call.arguments(), GridOverride{}, *found.require_sites);
-  }
-  return state.release();
-}
-
-void run(PreparedState const* state, stream const& order) {
-  if (state == nullptr) throw UserError("prepared: it was moved from and does not hold a launch");
-  if (state->simulation) return state->simulation->run();
-  state->launch->run(order);
+  if (support::Options const& environment = support::options(); environment.simulate)
+    return new PreparedSimulation(kernel, given, grid, environment.simulate_schedule);
+  device const target = where != nullptr ? *where : runtime::place_of(given);
+  Call const call(kernel, given, grid, target);
+  FoundKernel const found = call.find(kernel, target);
+  return new runtime::PreparedCode(found.loaded, call.arguments(), GridOverride{}, *found.require_sites);
 }
 
 simulation simulate(KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid,
@@ -140,6 +105,26 @@ std::string tensor_text(Argument const& argument) {
   return fmt::format("{}x{} strides ({})", extents, name(argument.element), strides);
 }
 
+/// Lists the options of a call that differ from the compiler's own choices.
+std::string options_text(CompileOptions const* options) {
+  if (options == nullptr) return "";
+  std::vector<std::string> defaults;
+  CompileOptions const own_choices;
+  abi::for_each_pass_option(
+      own_choices, [&](std::string_view, std::string_view, auto value) { defaults.push_back(abi::to_text(value)); });
+  std::string text;
+  std::size_t at = 0;
+  auto const add = [&](std::string_view name, std::string const& value) {
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, value);
+  };
+  abi::for_each_pass_option(*options, [&](std::string_view name, std::string_view, auto value) {
+    if (std::string const own = abi::to_text(value); own != defaults[at++]) add(name, own);
+  });
+  if (!options->asserts) add("asserts", "0");
+  if (!options->pipeline.empty()) add("pipeline", options->pipeline);
+  return text;
+}
+
 std::string_view origin_text(Origin origin) {
   switch (origin) {
     case Origin::memory:
@@ -156,7 +141,7 @@ std::string_view origin_text(Origin origin) {
 
 std::string explain(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
   std::span<Argument const> const given = span_of(arguments);
-  device const target = where != nullptr ? *where : place_of(given);
+  device const target = where != nullptr ? *where : runtime::place_of(given);
   Call const call(kernel, given, grid, target);
   FoundKernel const found = call.find(kernel, target);
   runtime::PreparedLaunch const launch(found.loaded, call.arguments(), {}, *found.require_sites);
@@ -171,6 +156,8 @@ std::string explain(device const* where, KernelRef const& kernel, ArgumentList a
                           tensor_text(given[i]), facts_text(compiled.parameters[i].facts));
     }
   }
+  if (std::string const options = options_text(kernel.options); !options.empty())
+    text += fmt::format("  options: {}\n", options);
   text += fmt::format("  grid: {} x {} x {} blocks{}\n", launch.grid(0), launch.grid(1), launch.grid(2),
                       grid.given ? ", given in the launch" : "");
   std::vector<std::int64_t> const values =
@@ -200,17 +187,6 @@ std::string explain(device const* where, KernelRef const& kernel, ArgumentList a
       text += fmt::format("  assembler: {}{}{}\n", note.code, note.code.empty() ? "" : ": ", note.text);
   }
   return text;
-}
-
-std::int64_t multiply_blocks(std::int64_t a, std::int64_t b) {
-  std::int64_t product = 0;
-  if (a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product))
-    throw UserError(fmt::format("launch: a grid of {} times {} blocks is negative or exceeds 64 bits", a, b));
-  return product;
-}
-
-void refuse_scalar(char const* kernel, int number, std::string const& value, Element wanted) {
-  throw UserError(fmt::format("{}: argument {}: {} does not fit {}", kernel, number, value, name(wanted)));
 }
 
 }  // namespace tegula::jit

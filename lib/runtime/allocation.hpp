@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 #include "runtime/counted.hpp"
 #include "tegula/runtime/buffer.hpp"
@@ -15,6 +16,10 @@ struct Allocation : runtime::Counted {
   void* address = nullptr;  ///< null for 0 bytes
   std::int64_t bytes = 0;
   std::atomic<bool> alive = true;
+  location freed_at;  ///< of the call of free(), once `alive` is false; unknown if the buffer died
+
+  /// Says where the memory was freed: "was freed at a.cpp:7".
+  [[nodiscard]] std::string freed_text() const;
 };
 
 }  // namespace tegula::detail

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "runtime/allocation.hpp"
+#include "runtime/cuda/backend.hpp"
 #include "target/tma_strides.hpp"
 #include "support/wide_integer.hpp"
 #include "tegula/support/error.hpp"
@@ -56,7 +57,7 @@ void check_type(Place place, ParameterInfo const& parameter, Argument const& arg
 
 void check_place(Place place, Argument const& argument, device where) {
   if (argument.allocation != nullptr && !argument.allocation->alive.load(std::memory_order_acquire))
-    refuse(place, "the buffer of {} bytes was freed", argument.allocation->bytes);
+    refuse(place, "the buffer of {} bytes {}", argument.allocation->bytes, argument.allocation->freed_text());
   if (argument.space == DeviceKind::host && where.is_cuda())
     refuse(place, "host memory on a stream of {}; copy it to a buffer on that device", where.str());
   if (argument.space == DeviceKind::cuda && where.is_host())
@@ -140,6 +141,25 @@ TensorFacts facts_of(Argument const& argument) {
   facts.aligned_16 = !target::tma_obstacle(argument.address, bytes(argument.element), argument.rank, argument.extents,
                                            argument.strides);
   return facts;
+}
+
+std::vector<TensorFacts> facts_of(std::span<Argument const> arguments) {
+  std::vector<TensorFacts> facts;
+  facts.reserve(arguments.size());
+  for (Argument const& argument : arguments) facts.push_back(facts_of(argument));
+  return facts;
+}
+
+device place_of(std::span<Argument const> arguments) {
+  bool any_host = false;
+  for (Argument const& argument : arguments) {
+    if (argument.kind != ParameterKind::tensor) continue;
+    if (argument.space == DeviceKind::cuda)
+      return device::cuda(argument.device_number >= 0 ? argument.device_number
+                                                      : cuda::device_of_address(argument.address));
+    any_host = true;
+  }
+  return any_host ? device::host() : device::best();
 }
 
 void check_arguments(std::string_view kernel, std::span<ParameterInfo const> parameters,

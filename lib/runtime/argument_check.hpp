@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "runtime/overlap.hpp"
 #include "tegula/runtime/argument.hpp"
@@ -12,6 +14,11 @@ namespace tegula::runtime {
 
 /// Gives the facts that hold for a tensor argument.
 TensorFacts facts_of(Argument const& argument);
+/// Lists one entry per argument; those of scalars are empty.
+std::vector<TensorFacts> facts_of(std::span<Argument const> arguments);
+
+/// Gives the device of the arguments' memory; the best device if all are scalars.
+device place_of(std::span<Argument const> arguments);
 
 /// True if a kernel specialised on `needed` may take a tensor for which `present` holds.
 constexpr bool satisfies(TensorFacts present, TensorFacts needed) {

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "runtime/allocation.hpp"
+#include "runtime/counters.hpp"
 #include "runtime/cuda/backend.hpp"
 #include "support/diagnostics.hpp"
 #include "tegula/support/error.hpp"
@@ -17,8 +18,10 @@ constexpr std::align_val_t host_alignment{256};
 /// Limits the bytes to the range that a 64-bit processor can address.
 constexpr std::int64_t max_host_bytes = std::int64_t{1} << 56;
 
-void give_back(Allocation& allocation) noexcept {
-  if (!allocation.alive.exchange(false) || allocation.address == nullptr) return;
+void give_back(Allocation& allocation, location where) noexcept {
+  if (!allocation.alive.load(std::memory_order_relaxed)) return;
+  allocation.freed_at = where;
+  if (!allocation.alive.exchange(false, std::memory_order_acq_rel) || allocation.address == nullptr) return;
   if (allocation.where.is_host()) {
     ::operator delete(allocation.address, host_alignment);
     return;
@@ -26,14 +29,15 @@ void give_back(Allocation& allocation) noexcept {
   runtime::cuda::release(allocation.where.number(), allocation.address);
 }
 
-void* live_address(Allocation const* allocation, std::int64_t bytes) {
+void* live_address(Allocation const* allocation, std::int64_t bytes, location viewed = {}) {
   if (allocation == nullptr) {
     if (bytes == 0) return nullptr;
     throw InternalError("a copy of an empty buffer has a size");
   }
   if (!allocation->alive.load(std::memory_order_acquire))
-    throw UserError(
-        fmt::format("buffer: use after free() of {} bytes on {}", allocation->bytes, allocation->where.str()));
+    throw UserError(fmt::format("the buffer of {} bytes on {} {}, and is used after that{}", allocation->bytes,
+                                allocation->where.str(), allocation->freed_text(),
+                                viewed.known() ? " through the view made at " + support::to_string(viewed) : ""));
   if (bytes > allocation->bytes) throw InternalError("a copy is larger than its buffer");
   return allocation->address;
 }
@@ -64,7 +68,7 @@ void retain(Allocation* allocation) noexcept {
 
 void release(Allocation* allocation) noexcept {
   if (allocation == nullptr || !allocation->release()) return;
-  give_back(*allocation);
+  give_back(*allocation, {});
   delete allocation;
 }
 
@@ -102,11 +106,15 @@ Allocation* allocate(device where, std::int64_t bytes) {
   return allocation;
 }
 
-void free_now(Allocation* allocation) {
-  if (allocation != nullptr) give_back(*allocation);
+void free_now(Allocation* allocation, location where) {
+  if (allocation != nullptr) give_back(*allocation, where);
 }
 
-void* address_of(Allocation const* allocation) { return live_address(allocation, 0); }
+std::string Allocation::freed_text() const {
+  return freed_at.known() ? "was freed at " + support::to_string(freed_at) : "was freed when the buffer died";
+}
+
+void* address_of(Allocation const* allocation, location viewed) { return live_address(allocation, 0, viewed); }
 
 device device_of(Allocation const* allocation) { return allocation != nullptr ? allocation->where : device::host(); }
 
@@ -120,6 +128,7 @@ void upload(Allocation* to, void const* from, std::int64_t bytes, stream const* 
   } else {
     before(order, where);
     runtime::cuda::upload(where.number(), handle, address, from, bytes);
+    runtime::count(&runtime::CounterCells::copies_to_device);
     after(order, where);
   }
 }

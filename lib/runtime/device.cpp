@@ -72,6 +72,12 @@ DeviceLimits device::limits() const {
   return result;
 }
 
+bool device::has_tma() const {
+  if (is_host()) return false;
+  TargetInfo const* const target = find_target(architecture());
+  return target != nullptr && target->tma;
+}
+
 std::string device::str() const { return is_host() ? "host" : fmt::format("cuda:{}", number_); }
 
 }  // namespace tegula

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/counters.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::runtime {
@@ -19,6 +20,7 @@ std::shared_ptr<LoadedKernel const> make_loaded(CompiledKernel compiled, LoadedH
 std::shared_ptr<LoadedKernel const> load_on(CompiledKernel compiled, device where) {
   auto loaded = std::make_shared<LoadedKernel>();
   loaded->function = cuda::load(compiled, where.number());
+  count(&CounterCells::kernels_loaded);
   loaded->compiled = std::move(compiled);
   loaded->where = where;
   loaded->multiprocessors = where.limits().processors;

@@ -4,6 +4,7 @@
 
 #include "runtime/allocation.hpp"
 #include "runtime/argument_check.hpp"
+#include "runtime/counters.hpp"
 #include "runtime/host/run.hpp"
 #include "runtime/launch_program.hpp"
 #include "tegula/support/error.hpp"
@@ -131,9 +132,10 @@ void PreparedLaunch::run(stream const& order) const {
                                 order.where().str()));
   for (auto const& buffer : buffers_)
     if (!buffer.get()->alive.load(std::memory_order_acquire))
-      throw UserError(fmt::format("{}: a buffer of {} bytes was freed after the launch was prepared", compiled.name,
-                                  buffer.get()->bytes));
+      throw UserError(fmt::format("{}: a buffer of {} bytes {}, after the launch was prepared", compiled.name,
+                                  buffer.get()->bytes, buffer.get()->freed_text()));
   if (size_.blocks == 0) return;
+  count(&CounterCells::launches);
   if (kernel_->where.is_host()) {
     host::run(kernel_->host, size_.phase_blocks, pack_.slots().data(), size_.workspace_bytes, compiled.scratch_bytes);
     return;

@@ -82,7 +82,7 @@ TEST_CASE("the compiled kernel lists tensor maps, cluster and dependence for the
 }
 
 // Protects the passing of maps by value: a copy of a map in other memory needs a fence before its use.
-TEST_CASE("tensor maps are by-value parameters of the kernel and nothing else", "[block-ptx][D1][D3]") {
+TEST_CASE("tensor maps are by-value parameters of the kernel and nothing else", "[block-ptx][D1][D3][B14]") {
   std::string const text = read_file(std::string(TEGULA_TEST_DIR) + "/ir/target/gemm.tir");
   ir::Module const module = read_module(text);
   CompileOptions const options = cuda_options(text, module.kernel().parameter_count());

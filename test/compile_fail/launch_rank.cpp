@@ -1,5 +1,5 @@
 // expect: launch: an argument's rank differs from the kernel's parameter
-// rows: N3
+// rows: N3 H2
 #include <vector>
 
 #include "tegula/jit/launch.hpp"

@@ -55,7 +55,7 @@ void check(Kernel const& kernel, std::int64_t m, std::int64_t n, std::int64_t k)
 
 }  // namespace
 
-TEST_CASE("a product of tiles is right on the device at borders and every trip count", "[device][sanitize][B2]") {
+TEST_CASE("a product of tiles is right on the device at borders and every trip count", "[device][sanitize][B2][B31]") {
   TEGULA_NEED_HOPPER();
   auto const kernel = samples::gemm<128, 256, 64>(samples::bias_relu);
   for (std::int64_t const k : {8, 64, 192, 256, 320, 576}) check(kernel, 136, 264, k);

@@ -217,8 +217,8 @@ TEST_CASE("a library at the address of an unloaded one runs its own kernel") {
   FreshCaches const fresh(support::CacheMode::off);
   std::vector<float> const x(100, 1);
   std::vector<float> y(100);
-  Argument const arguments[] = {jit::make_argument<in<float, 1>>("scaled", 1, x),
-                                jit::make_argument<out<float, 1>>("scaled", 2, y)};
+  Argument const arguments[] = {call::make_argument<in<float, 1>>("scaled", 1, x),
+                                call::make_argument<out<float, 1>>("scaled", 2, y)};
   std::vector<void const*> identities;
   for (auto const& [file, factor] :
        {std::pair{TEGULA_PLUGIN_A, 3.0f}, {TEGULA_PLUGIN_B, 5.0f}, {TEGULA_PLUGIN_A, 3.0f}}) {

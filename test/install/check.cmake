@@ -15,4 +15,8 @@ execute_process(COMMAND "${BINARY}/client/client" RESULT_VARIABLE status OUTPUT_
 if(NOT status EQUAL 0 OR NOT output MATCHES "client: ok")
   message(FATAL_ERROR "the client ended with ${status}: ${output}")
 endif()
+execute_process(COMMAND "${BINARY}/client/embedded" RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(NOT status EQUAL 0 OR NOT output MATCHES "embedded: ok")
+  message(FATAL_ERROR "the program that embeds a kernel ended with ${status}: ${output}")
+endif()
 file(REMOVE_RECURSE "${BINARY}")

@@ -1,13 +1,16 @@
 // Provides launch, prepare, simulate and explain, typed by the signature of the kernel's lambda.
 #pragma once
 
-#include "tegula/dsl/grid.hpp"
+#include "tegula/call/pack.hpp"
 #include "tegula/jit/launcher.hpp"
 #include "tegula/jit/schedule.hpp"
-#include "tegula/jit/typed_argument.hpp"
 
 namespace tegula {
 namespace jit {
+
+using call::check;
+using call::stream_kind;
+using call::StreamKind;
 
 template <class F>
 KernelRef reference(Kernel<F> const& kernel) {
@@ -19,79 +22,35 @@ KernelRef reference(Kernel<F> const& kernel) {
   return result;
 }
 
-template <class X>
-inline constexpr bool is_grid = false;
-template <class... Counts>
-inline constexpr bool is_grid<grid<Counts...>> = true;
-
-/// Orders the extents of a grid as in a kernel: the last number runs fastest and becomes the launch's first axis.
-/// Numbers beyond three share the third.
-template <class... Counts>
-GridOverride override_of(grid<Counts...> const& given) {
-  static_assert(grid<Counts...>::plain, "launch: the numbers of blocks of grid(...) are integers here");
-  constexpr int rank = grid<Counts...>::grid_rank;
-  GridOverride result;
-  result.given = true;
-  result.rank = rank < 3 ? rank : 3;
-  for (int axis = 0; axis < rank; ++axis) {
-    std::int64_t const count = given.count(rank - 1 - axis);
-    std::int64_t& extent = result.extents[axis < 3 ? axis : 2];
-    if (axis < 3)
-      extent = count;
-    else
-      extent = multiply_blocks(extent, count);
-  }
-  return result;
-}
-
-/// Holds the arguments of one call without their types, and apart from them the grid, if one was given.
-template <int n>
-struct Packed {
-  Argument arguments[n > 0 ? n : 1];
-  GridOverride grid;
-  [[nodiscard]] ArgumentList list() const { return {arguments, n}; }
-};
-
-/// Removes the type of a grid that stands before the arguments.
-template <class... X>
-struct WithoutGrid {
-  using type = detail::TypeList<X...>;
-};
-template <class First, class... X>
-requires is_grid<std::remove_cv_t<First>>
-struct WithoutGrid<First, X...> {
-  using type = detail::TypeList<X...>;
-};
-
 /// Finds the first mistake in a call with arguments of types X (references removed).
 template <StreamKind stream, class F, class... X>
-using FindingOf = decltype(find_mistake<stream, typename Kernel<F>::parameters, typename WithoutGrid<X...>::type>());
+using FindingOf = call::FindingOf<stream, typename Kernel<F>::parameters, X...>;
 
-template <class... P, class... X>
-auto pack(detail::TypeList<P...>, char const* kernel, X&... x) {
-  Packed<static_cast<int>(sizeof...(P))> packed;
-  int at = 0;
-  ((packed.arguments[at] = make_argument<P>(kernel, at + 1, x), ++at), ...);
-  return packed;
+template <class F, class... X>
+auto pack(Kernel<F> const& kernel, X&... x) {
+  return call::pack(typename Kernel<F>::parameters(), kernel.name(), x...);
 }
 
 template <class F>
-auto pack(Kernel<F> const& kernel) {
-  return pack(typename Kernel<F>::parameters(), kernel.name());
-}
-template <class F, class First, class... X>
-auto pack(Kernel<F> const& kernel, First& first, X&... x) {
-  using parameters = typename Kernel<F>::parameters;
-  if constexpr (is_grid<std::remove_cv_t<First>>) {
-    auto packed = pack(parameters(), kernel.name(), x...);
-    packed.grid = override_of(first);
-    return packed;
-  } else {
-    return pack(parameters(), kernel.name(), first, x...);
-  }
+KernelRef reference(Kernel<F> const& kernel, CompileOptions const& options) {
+  KernelRef result = reference(kernel);
+  result.options = &options;
+  return result;
 }
 
 }  // namespace jit
+
+/// Holds compile options for one call: `launch(stream, with(options), kernel, arguments...)`. Every field of the
+/// options is part of the cache key, and launches with different options keep different code. Target, architecture and
+/// facts follow from the call, and options that state them are a UserError.
+class with {
+ public:
+  explicit with(CompileOptions options) : options_(static_cast<CompileOptions&&>(options)) {}
+  [[nodiscard]] CompileOptions const& options() const { return options_; }
+
+ private:
+  CompileOptions options_;
+};
 
 /// Runs a kernel on a stream. `arguments` are in the order of the lambda's parameters (members in place of a parameter
 /// struct). A tensor is a buffer, view, device_view, std::mdspan, container, or any type with data(), rank, extent()
@@ -110,6 +69,17 @@ void launch(Stream const& order, Kernel<F> const& kernel, X&&... arguments) {
   }
 }
 
+/// Runs a kernel with compile options of the caller's.
+template <class Stream, class F, class... X>
+requires std::derived_from<Stream, stream>
+void launch(Stream const& order, with const& chosen, Kernel<F> const& kernel, X&&... arguments) {
+  using Call = jit::FindingOf<jit::stream_kind<Stream>(), F, std::remove_reference_t<X>...>;
+  if constexpr (jit::check<Call>()) {
+    auto const packed = jit::pack(kernel, arguments...);
+    jit::launch(order, jit::reference(kernel, chosen.options()), packed.list(), packed.grid);
+  }
+}
+
 /// Prepares a launch that can run again and again without checks, look-ups or allocation:
 /// `auto go = prepare(k, a, b); go(stream);`. It is for the device that holds the tensors; without a tensor,
 /// device::best().
@@ -119,6 +89,18 @@ template <class F, class... X>
   if constexpr (jit::check<Call>()) {
     auto const packed = jit::pack(kernel, arguments...);
     return prepared(jit::prepare(nullptr, jit::reference(kernel), packed.list(), packed.grid));
+  } else {
+    return prepared(nullptr);
+  }
+}
+
+/// Prepares a launch with compile options of the caller's.
+template <class F, class... X>
+[[nodiscard]] prepared prepare(with const& chosen, Kernel<F> const& kernel, X&&... arguments) {
+  using Call = jit::FindingOf<jit::StreamKind::any, F, std::remove_reference_t<X>...>;
+  if constexpr (jit::check<Call>()) {
+    auto const packed = jit::pack(kernel, arguments...);
+    return prepared(jit::prepare(nullptr, jit::reference(kernel, chosen.options()), packed.list(), packed.grid));
   } else {
     return prepared(nullptr);
   }
@@ -182,6 +164,18 @@ template <class F, class... X>
   if constexpr (jit::check<Call>()) {
     auto const packed = jit::pack(kernel, arguments...);
     return jit::explain(nullptr, jit::reference(kernel), packed.list(), packed.grid);
+  } else {
+    return {};
+  }
+}
+
+/// Explains a launch with compile options of the caller's; those that differ from the compiler's own are listed.
+template <class F, class... X>
+[[nodiscard]] std::string explain(with const& chosen, Kernel<F> const& kernel, X&&... arguments) {
+  using Call = jit::FindingOf<jit::StreamKind::any, F, std::remove_reference_t<X>...>;
+  if constexpr (jit::check<Call>()) {
+    auto const packed = jit::pack(kernel, arguments...);
+    return jit::explain(nullptr, jit::reference(kernel, chosen.options()), packed.list(), packed.grid);
   } else {
     return {};
   }

@@ -8,6 +8,7 @@
 #include "tegula/runtime/handle.hpp"
 #include "tegula/runtime/stream.hpp"
 #include "tegula/runtime/view.hpp"
+#include "tegula/support/location.hpp"
 
 namespace tegula {
 namespace detail {
@@ -20,10 +21,11 @@ void release(Allocation* allocation) noexcept;
 /// holds.
 std::int64_t checked_bytes(std::int64_t const* extents, int rank, std::int64_t element_bytes);
 Allocation* allocate(device where, std::int64_t bytes);
-/// Frees the memory; a later use of the allocation gets a UserError.
-void free_now(Allocation* allocation);
-/// Gives the address. Throws UserError if the memory was freed; nullptr for no allocation.
-void* address_of(Allocation const* allocation);
+/// Frees the memory; a later use of the allocation gets a UserError that names `where`.
+void free_now(Allocation* allocation, location where = {});
+/// Gives the address. Throws UserError if the memory was freed; nullptr for no allocation. `viewed` is the place of the
+/// view through which it is used.
+void* address_of(Allocation const* allocation, location viewed = {});
 device device_of(Allocation const* allocation);
 /// Copies between host memory and an allocation, checked against its size; with `order`, on that stream.
 void upload(Allocation* to, void const* from, std::int64_t bytes, stream const* order);
@@ -127,8 +129,8 @@ class buffer {
   }
   [[nodiscard]] device_view<T const, Rank> on_device() const { return const_cast<buffer*>(this)->on_device(); }
 
-  /// Frees the memory now. A later use, also by a prepared launch, is a UserError.
-  void free() { detail::free_now(allocation_.get()); }
+  /// Frees the memory now. A later use, also by a prepared launch, is a UserError that names this place.
+  void free(location where = location::current()) { detail::free_now(allocation_.get(), where); }
 
   /// Gives the allocation to the launcher.
   [[nodiscard]] detail::Allocation* allocation() const { return allocation_.get(); }

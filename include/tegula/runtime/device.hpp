@@ -45,6 +45,8 @@ class device {
   /// Gives "sm_90a" and the like; host: the processor family ("x86_64").
   [[nodiscard]] std::string architecture() const;
   [[nodiscard]] DeviceLimits limits() const;
+  /// True if kernels there copy tensors by TMA. Elsewhere the same kernels take pointers.
+  [[nodiscard]] bool has_tma() const;
   /// Gives "host" or "cuda:0".
   [[nodiscard]] std::string str() const;
 

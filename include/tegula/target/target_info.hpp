@@ -33,6 +33,7 @@ struct TargetInfo {
   /// Counts bytes of K, times rows times columns, that the tensor cores multiply.
   double product_bytes_per_clock = 0;
   double exponentials_per_clock = 0;
+  bool tma = false;  ///< has an engine that copies boxes of tensors
 
   /// Gives the registers of each thread when a CTA of so many warps begins.
   [[nodiscard]] constexpr int registers_at_start(int warps) const {
@@ -80,6 +81,7 @@ inline constexpr TargetInfo sm_90a{
     .mma = isa::mma,
     .product_bytes_per_clock = 4096,
     .exponentials_per_clock = 16,
+    .tma = true,
 };
 
 /// Lists the architectures that kernels can be compiled for; the first is the default.

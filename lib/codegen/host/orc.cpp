@@ -11,7 +11,7 @@
 
 #include "codegen/host/host.hpp"
 #include "codegen/host/target.hpp"
-#include "support/console.hpp"
+#include "support/host_calls.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen {
@@ -49,32 +49,16 @@ void add_callable_functions(llvm::orc::LLJIT& jit, CompiledKernel const& kernel)
       "fma", +[](double a, double b, double c) { return std::fma(a, b, c); });
   add(
       "fmaf", +[](float a, float b, float c) { return std::fma(a, b, c); });
-  using support::PrintLine;
-  using Index = std::int64_t;
-  add(
-      "tegula_assert_failed",
-      +[](char const* name, char const* message, char const* file, Index line, Index b0, Index b1, Index b2) {
-        support::note_failed_assert({name, message, file, line, {b0, b1, b2}});
-      });
-  add(
-      "tegula_print_begin", +[](char const* name, char const* text, Index b0, Index b1, Index b2) {
-        return new PrintLine(name, {b0, b1, b2}, text);
-      });
-  add(
-      "tegula_print_integer", +[](PrintLine* line, Index value) { line->add(value); });
-  add(
-      "tegula_print_natural", +[](PrintLine* line, std::uint64_t value) { line->add(value); });
-  add(
-      "tegula_print_number", +[](PrintLine* line, double value) { line->add(value); });
-  add(
-      "tegula_print_tile", +[](PrintLine* line, char const* type) { line->begin_tile(type); });
-  add(
-      "tegula_print_tile_end", +[](PrintLine* line) { line->end_tile(); });
-  add(
-      "tegula_print_end", +[](PrintLine* line) {
-        line->write();
-        delete line;
-      });
+#define TEGULA_ADD(name) add(#name, &name)
+  TEGULA_ADD(tegula_assert_failed);
+  TEGULA_ADD(tegula_print_begin);
+  TEGULA_ADD(tegula_print_integer);
+  TEGULA_ADD(tegula_print_natural);
+  TEGULA_ADD(tegula_print_number);
+  TEGULA_ADD(tegula_print_tile);
+  TEGULA_ADD(tegula_print_tile_end);
+  TEGULA_ADD(tegula_print_end);
+#undef TEGULA_ADD
   checked(jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))), kernel, "functions to call");
 }
 

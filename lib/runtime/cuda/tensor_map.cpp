@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/counters.hpp"
 #include "runtime/cuda/backend.hpp"
 #include "target/tma_strides.hpp"
 #include "tegula/support/error.hpp"
@@ -197,10 +198,12 @@ void TensorMapCache::get(int device, TensorMapRequest const& request, TensorMap&
     std::lock_guard const lock(mutex_);
     if (entry.device == device && entry.request == request) {
       map = entry.map;
+      count(&CounterCells::maps_shared);
       return;
     }
   }
   encode_(device, request, map);
+  count(&CounterCells::maps_encoded);
   std::lock_guard const lock(mutex_);
   entry.device = device;
   entry.request = request;

@@ -214,7 +214,8 @@ TEST_CASE("a buffer freed after the launch was prepared is a user error") {
   launch.run(order);
   CHECK(c.on_host()(7) == 3);
   { buffer<float> const gone = std::move(b); }
-  CHECK_THROWS_WITH(launch.run(order), ContainsSubstring("freed after the launch was prepared"));
+  CHECK_THROWS_WITH(launch.run(order),
+                    ContainsSubstring("was freed") && ContainsSubstring("after the launch was prepared"));
 }
 
 TEST_CASE("a kernel specialised on facts refuses a tensor without them") {

@@ -228,7 +228,7 @@ TEST_CASE("a tensor map of a tensor without elements gets other memory") {
   }
 }
 
-TEST_CASE("encoded maps are shared by request and device, and the cache is bounded") {
+TEST_CASE("encoded maps are shared by request and device, and the cache is bounded", "[H10][H11]") {
   TensorMapCache cache(&fake_encode, 8);
   TensorMapRequest const first = request(dense({100, 64}), box({16, 64}));
   calls = 0;

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tegula/jit/launch.hpp"
+#include "tegula/call/pack.hpp"
 #include "tegula/support/error.hpp"
 
 using namespace tegula;
-using namespace tegula::jit;
+using namespace tegula::call;
 
 namespace {
 

@@ -5,17 +5,20 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <string>
 
 #include "tegula/dsl/element.hpp"
 #include "tegula/dsl/kernel.hpp"
-#include "tegula/jit/launcher.hpp"
 #include "tegula/runtime/argument.hpp"
 #include "tegula/runtime/buffer.hpp"
 #include "tegula/runtime/view.hpp"
 
 namespace tegula {
 
-namespace jit {
+namespace call {
+
+/// Throws UserError: the value of a scalar argument does not fit the kernel's parameter.
+[[noreturn]] void refuse_scalar(char const* kernel, int number, std::string const& value, Element wanted);
 
 /// Accepts a type with data(), a static rank, extent(axis) and stride(axis) in elements: buffers, views and any type
 /// like them. Such a type may name its memory by a static `space` (host if not given) or, at run time, by where().
@@ -91,7 +94,7 @@ auto address_of(X& x) {
 /// Describes a tensor argument by its type.
 template <TensorArgument X>
 struct Given {
-  using pointee = std::remove_pointer_t<decltype(jit::address_of(*static_cast<X*>(nullptr)))>;
+  using pointee = std::remove_pointer_t<decltype(call::address_of(*static_cast<X*>(nullptr)))>;
   using element = std::remove_cv_t<pointee>;
   static constexpr int rank = rank_of<X>();
   static constexpr Space space = space_of<X>();
@@ -102,7 +105,7 @@ struct Given {
     argument.read_only = read_only;
     argument.rank = rank;
     if constexpr (OwnsAllocation<X>) argument.allocation = x.allocation();
-    argument.address = const_cast<element*>(jit::address_of(x));
+    argument.address = const_cast<element*>(call::address_of(x));
     if constexpr (space == Space::cuda) argument.space = DeviceKind::cuda;
     if constexpr (space == Space::known_at_run_time) {
       device const where = x.where();
@@ -314,5 +317,5 @@ Argument make_argument(char const* kernel, int number, X& x) {
   return argument;
 }
 
-}  // namespace jit
+}  // namespace call
 }  // namespace tegula

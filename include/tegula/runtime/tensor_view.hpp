@@ -1,0 +1,107 @@
+// Describes a tensor once, on the host, for the launches of many kernels.
+#pragma once
+
+#include <type_traits>
+
+#include "tegula/runtime/buffer.hpp"
+
+namespace tegula {
+namespace detail {
+
+/// Tells whether TMA copies boxes of such a tensor: address and outer strides are multiples of 16 bytes, and the last
+/// axis has unit stride.
+bool tma_copies(void const* address, int element_bytes, int rank, std::int64_t const* extents,
+                std::int64_t const* strides);
+
+}  // namespace detail
+
+/// Describes a tensor: address, extents and strides in elements, outermost axis first, and the device of its memory. It
+/// is a value that never changes: with_address() gives another one. Kernels take it as they take a buffer or a view, by
+/// TMA where the memory allows it, else by pointers; the launcher encodes equal tensors once.
+///
+/// The view of a buffer keeps the buffer's record without keeping its memory: a use after free() is a UserError that
+/// names the places of both. Other memory must stay alive as long as launches use it.
+template <class T, int Rank>
+class tensor_view {
+  static_assert(Rank >= 1 && Rank <= max_rank, "tensor_view: the rank is 1 to 8");
+
+ public:
+  using element_type = T;
+  static constexpr int rank = Rank;
+
+  /// Views a whole buffer.
+  tensor_view(buffer<std::remove_const_t<T>, Rank>& whole, location where = location::current())
+      : tensor_view(whole.where(), whole.data(), Adopt{whole}, where) {}
+  tensor_view(buffer<std::remove_const_t<T>, Rank> const& whole, location where = location::current())
+  requires std::is_const_v<T>
+      : tensor_view(whole.where(), whole.data(), Adopt{whole}, where) {}
+  /// Views the memory of another view: of the host, or of the device whose address it holds.
+  tensor_view(view<T, Rank> const& other, location where = location::current())
+      : tensor_view(device::host(), other.data(), Adopt{other}, where) {}
+  tensor_view(device where, device_view<T, Rank> const& other, location made = location::current())
+      : tensor_view(where, other.data(), Adopt{other}, made) {}
+
+  tensor_view(tensor_view const&) = default;
+  tensor_view& operator=(tensor_view const&) = delete;  // a descriptor is immutable
+  ~tensor_view() = default;
+
+  /// Gives the address. Throws UserError if the buffer was freed.
+  [[nodiscard]] T* data() const {
+    if (allocation_) detail::address_of(allocation_.get(), made_);
+    return data_;
+  }
+  [[nodiscard]] std::int64_t extent(int axis) const { return extents_[axis]; }
+  /// Counts the elements between neighbours along `axis`; may be negative or 0.
+  [[nodiscard]] std::int64_t stride(int axis) const { return strides_[axis]; }
+  [[nodiscard]] device where() const { return where_; }
+  [[nodiscard]] detail::Allocation* allocation() const { return allocation_.get(); }
+  /// True if kernels on a device with TMA copy boxes of it; else they take pointers.
+  [[nodiscard]] bool has_tma() const { return detail::tma_copies(data_, sizeof(T), Rank, extents_, strides_); }
+
+  /// Gives a tensor of the same extents and strides at another address of the same device, which no buffer owns.
+  [[nodiscard]] tensor_view with_address(T* address, location where = location::current()) const {
+    tensor_view other(*this);
+    other.data_ = address;
+    other.allocation_ = {};
+    other.made_ = where;
+    return other;
+  }
+
+ private:
+  template <class Other>
+  struct Adopt {
+    Other& other;
+  };
+  template <class Other>
+  Adopt(Other&) -> Adopt<Other>;
+
+  template <class Other>
+  tensor_view(device where, T* data, Adopt<Other> from, location made) : data_(data), where_(where), made_(made) {
+    for (int axis = 0; axis < Rank; ++axis) {
+      extents_[axis] = from.other.extent(axis);
+      strides_[axis] = from.other.stride(axis);
+    }
+    if constexpr (requires { from.other.allocation(); }) {
+      detail::retain(from.other.allocation());
+      allocation_ = detail::Handle<detail::Allocation>(from.other.allocation());
+    }
+  }
+
+  T* data_ = nullptr;
+  std::int64_t extents_[Rank] = {};
+  std::int64_t strides_[Rank] = {};
+  device where_;
+  detail::Handle<detail::Allocation> allocation_;
+  location made_;
+};
+
+template <class T, int Rank>
+tensor_view(buffer<T, Rank>&) -> tensor_view<T, Rank>;
+template <class T, int Rank>
+tensor_view(buffer<T, Rank> const&) -> tensor_view<T const, Rank>;
+template <class T, int Rank>
+tensor_view(view<T, Rank> const&) -> tensor_view<T, Rank>;
+template <class T, int Rank>
+tensor_view(device, device_view<T, Rank> const&) -> tensor_view<T, Rank>;
+
+}  // namespace tegula

@@ -1,0 +1,206 @@
+// Compiles the exported kernels for the targets of the command line, and writes header, source and archive.
+//
+// Exit status: 0; 1 for a mistake in the command line or in a kernel; 2 for an internal error.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cctype>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <set>
+
+#include "codegen/host/archive.hpp"
+#include "compiler/compile.hpp"
+#include "exporter/generated_text.hpp"
+#include "ir/op.hpp"
+#include "jit/kernel_cache.hpp"
+#include "runtime/cache/serialize.hpp"
+#include "runtime/cuda/ptxas.hpp"
+#include "support/options.hpp"
+#include "tegula/exporter/exporter.hpp"
+#include "tegula/support/error.hpp"
+#include "trace/traced_kernel.hpp"
+
+namespace tegula {
+namespace exporter {
+namespace {
+
+struct Export {
+  std::string name;
+  std::vector<jit::ExportedForm> forms;
+  std::string mistake;  ///< found while the program began, when nothing could catch an exception
+};
+
+/// Lists the exported kernels in the order in which their objects are made.
+std::vector<Export>& exports() {
+  static std::vector<Export> list;
+  return list;
+}
+
+struct Arguments {
+  std::string library, header, source, archive;
+  std::string cpu = "x86-64-v3";
+  std::vector<std::string> architectures;
+};
+
+bool is_identifier(std::string_view text) {
+  if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) != 0) return false;
+  for (char const letter : text)
+    if (std::isalnum(static_cast<unsigned char>(letter)) == 0 && letter != '_') return false;
+  return true;
+}
+
+/// Compiles kernels one by one and keeps the objects for the host.
+class Exporter {
+ public:
+  explicit Exporter(Arguments const& arguments) : arguments_(arguments) {}
+
+  CompiledExport compiled(Export const& kernel) {
+    CompiledExport result;
+    result.name = kernel.name;
+    for (jit::ExportedForm const& form : kernel.forms) {
+      std::shared_ptr<jit::Traced const> const traced = jit::traced(form.kernel);
+      result.parameters = traced->kernel.parameters();
+      check_limits(kernel.name, form, result.parameters);
+      CompiledConfiguration configuration;
+      configuration.limits = form.limits;
+      for (std::string const& architecture : arguments_.architectures)
+        for (bool const dense : {true, false})
+          add_form(kernel.name, *traced, form, architecture, dense, configuration.forms);
+      result.configurations.push_back(std::move(configuration));
+    }
+    return result;
+  }
+
+  [[nodiscard]] std::vector<codegen::ArchiveMember> const& objects() const { return objects_; }
+
+ private:
+  static void check_limits(std::string const& name, jit::ExportedForm const& form,
+                           std::vector<ParameterInfo> const& parameters) {
+    for (jit::ExportLimit const& limit : form.limits) {
+      auto const count = static_cast<int>(parameters.size());
+      bool const tensor = limit.parameter >= 0 && limit.parameter < count &&
+                          parameters[static_cast<std::size_t>(limit.parameter)].kind == ParameterKind::tensor;
+      if (!tensor || limit.axis < 0 || limit.axis >= parameters[static_cast<std::size_t>(limit.parameter)].rank)
+        throw UserError(fmt::format("{}: up_to({}, {}, {}): the kernel has no tensor parameter {} with an axis {}; both "
+                                    "count from 0",
+                                    name, limit.parameter, limit.axis, limit.max, limit.parameter, limit.axis));
+    }
+  }
+
+  /// Compiles for a target: for dense tensors, which TMA copies, or for any.
+  void add_form(std::string const& name, jit::Traced const& traced, jit::ExportedForm const& form,
+                std::string const& architecture, bool dense, std::vector<CompiledForm>& forms) {
+    CompileOptions options = form.options;
+    bool const host = architecture == "host";
+    options.target = host ? Target::host : Target::cuda;
+    options.architecture = host ? arguments_.cpu : architecture;
+    options.facts.clear();
+    bool any_tensor = false;
+    for (ParameterInfo const& parameter : traced.kernel.parameters()) {
+      TensorFacts facts;
+      bool const tensor = parameter.kind == ParameterKind::tensor;
+      facts.unit_inner_stride = tensor && dense;
+      facts.aligned_16 = tensor && dense && !host;
+      any_tensor = any_tensor || tensor;
+      options.facts.push_back(facts);
+    }
+    if (!dense && !any_tensor) return;
+    ir::Module module = trace::module(traced.kernel).clone();
+    std::size_t const number = objects_.size();
+    module.kernel().set_name(fmt::format("{}.{}.{}", arguments_.library, name, number));
+    CompiledKernel kernel = compiler::compile(module, options);
+    kernel.name = name;
+    CompiledForm result;
+    result.target = fmt::format("{}{}{}", kernel.architecture, dense ? ", dense tensors" : ", any tensors",
+                                host ? "" : assembled(kernel));
+    result.code_bytes = kernel.image.size();
+    if (host) {
+      for (HostPhase const& phase : kernel.phases) result.entries.push_back(phase.entry);
+      objects_.push_back({fmt::format("{}.{}.o", name, number), std::move(kernel.image)});
+      kernel.image.clear();
+    }
+    result.serialised = runtime::serialize(kernel);
+    std::printf("%s: %s, %zu bytes of code\n", name.c_str(), result.target.c_str(), result.code_bytes);
+    forms.push_back(std::move(result));
+  }
+
+  /// Turns PTX into a cubin where ptxas is installed.
+  static std::string assembled(CompiledKernel& kernel) {
+    support::Options const& environment = support::options();
+    if (runtime::cuda::find_ptxas(environment).empty()) return ", PTX";
+    kernel.image = runtime::cuda::assemble(environment, kernel.image, kernel.architecture, kernel.name).cubin;
+    kernel.image_kind = ImageKind::cubin;
+    return ", cubin";
+  }
+
+  Arguments const& arguments_;
+  std::vector<codegen::ArchiveMember> objects_;
+};
+
+void write(std::string const& path, std::string const& text) {
+  std::ofstream stream(path, std::ios::binary);
+  stream << text;
+  stream.close();
+  if (!stream) throw UserError("cannot write " + path);
+}
+
+void run(Arguments const& arguments) {
+  if (!is_identifier(arguments.library))
+    throw UserError(fmt::format("the name '{}' is not an identifier of C++; give tegula_kernels() a NAME that is",
+                                arguments.library));
+  if (exports().empty())
+    throw UserError("no kernel is exported: define an object `static tegula::exported const entry(\"name\", kernel);`");
+  Exporter exporter(arguments);
+  std::vector<CompiledExport> kernels;
+  for (Export const& kernel : exports()) {
+    if (!kernel.mistake.empty()) throw UserError(kernel.mistake);
+    kernels.push_back(exporter.compiled(kernel));
+  }
+  codegen::write_archive(arguments.archive, exporter.objects());
+  std::string const header = std::filesystem::path(arguments.header).filename().string();
+  write(arguments.source, source_text(arguments.library, header, kernels));
+  write(arguments.header, header_text(arguments.library, kernels));
+}
+
+int main_of(int count, char** values) {
+  Arguments arguments;
+  CLI::App app{"Compiles the kernels that this program exports, and writes what another program embeds."};
+  app.add_option("--name", arguments.library, "namespace of the generated header")->required();
+  app.add_option("--arch", arguments.architectures, "targets: host, sm_90a")->required();
+  app.add_option("--cpu", arguments.cpu, "level of the host's CPU: x86-64-v2, x86-64-v3 or x86-64-v4");
+  app.add_option("--header", arguments.header, "the header to write")->required();
+  app.add_option("--source", arguments.source, "the source to write")->required();
+  app.add_option("--archive", arguments.archive, "the archive of host code to write")->required();
+  try {
+    app.parse(count, values);
+    run(arguments);
+    return 0;
+  } catch (CLI::ParseError const& error) {
+    return app.exit(error) == 0 ? 0 : 1;
+  } catch (UserError const& error) {
+    std::cerr << "tegula_kernels: " << error.what() << '\n';
+    return 1;
+  } catch (std::exception const& error) {
+    std::cerr << "tegula_kernels: " << error.what() << '\n';
+    return 2;
+  }
+}
+
+}  // namespace
+}  // namespace exporter
+
+void jit::export_kernel(char const* name, std::vector<ExportedForm> forms) {
+  exporter::Export kernel{name, std::move(forms), ""};
+  if (!exporter::is_identifier(kernel.name))
+    kernel.mistake = fmt::format("exported: '{}' is not an identifier of C++", name);
+  for (exporter::Export const& other : exporter::exports())
+    if (other.name == kernel.name) kernel.mistake = fmt::format("exported: two kernels have the name '{}'", name);
+  exporter::exports().push_back(std::move(kernel));
+}
+
+}  // namespace tegula
+
+int main(int count, char** values) { return tegula::exporter::main_of(count, values); }

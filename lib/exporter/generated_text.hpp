@@ -1,0 +1,38 @@
+// Writes the C++ text that a program compiles to embed kernels.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tegula/abi/compiled_kernel.hpp"
+#include "tegula/exporter/exporter.hpp"
+
+namespace tegula::exporter {
+
+/// Holds one compiled form of a kernel.
+struct CompiledForm {
+  std::string target;      ///< "x86-64-v3", "sm_90a cubin" and the like
+  std::string serialised;  ///< the kernel; without its object for the host
+  std::vector<std::string> entries;  ///< symbols of a host kernel's phases
+  std::size_t code_bytes = 0;        ///< of the object, cubin or PTX
+};
+
+struct CompiledConfiguration {
+  std::vector<jit::ExportLimit> limits;
+  std::vector<CompiledForm> forms;
+};
+
+struct CompiledExport {
+  std::string name;
+  std::vector<ParameterInfo> parameters;
+  std::vector<CompiledConfiguration> configurations;
+};
+
+/// Gives the header: one object `embedded` per kernel in the namespace `library`.
+std::string header_text(std::string const& library, std::vector<CompiledExport> const& kernels);
+
+/// Gives the source, which includes `header` and holds the tables.
+std::string source_text(std::string const& library, std::string const& header,
+                        std::vector<CompiledExport> const& kernels);
+
+}  // namespace tegula::exporter

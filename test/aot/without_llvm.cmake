@@ -1,0 +1,18 @@
+# Runs PROGRAM, and fails if it needs LLVM, the CUDA toolkit or Python. Prints its size.
+execute_process(COMMAND "${PROGRAM}" RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(NOT status EQUAL 0 OR NOT output MATCHES "aot client: ok")
+  message(FATAL_ERROR "${PROGRAM} ended with ${status}: ${output}")
+endif()
+file(GET_RUNTIME_DEPENDENCIES EXECUTABLES "${PROGRAM}" RESOLVED_DEPENDENCIES_VAR libraries
+  UNRESOLVED_DEPENDENCIES_VAR missing)
+foreach(library IN LISTS libraries missing)
+  if(library MATCHES "LLVM|cuda|nvrtc|python")
+    message(FATAL_ERROR "the program needs ${library}")
+  endif()
+endforeach()
+file(STRINGS "${PROGRAM}" names REGEX "llvm::|LLVMContext")
+if(names)
+  message(FATAL_ERROR "the program holds parts of LLVM: ${names}")
+endif()
+file(SIZE "${PROGRAM}" bytes)
+message(STATUS "${bytes} bytes, libraries: ${libraries}")
