@@ -11,6 +11,12 @@ std::string_view name(MemoryAccessFacts::Kind kind) {
       return "load";
     case MemoryAccessFacts::Kind::store:
       return "store";
+    case MemoryAccessFacts::Kind::gather:
+      return "gather";
+    case MemoryAccessFacts::Kind::scatter:
+      return "scatter";
+    case MemoryAccessFacts::Kind::atomic:
+      return "atomic";
     case MemoryAccessFacts::Kind::shared_load:
       return "shared_load";
     case MemoryAccessFacts::Kind::shared_store:

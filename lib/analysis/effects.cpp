@@ -55,6 +55,11 @@ ir::ParameterAttributes const& parameter_of(ir::Value const& tensor) {
   return function->parameter_attributes()[static_cast<std::size_t>(tensor.index())];
 }
 
+ir::MemoryOrder memory_order(ir::Op const& op) {
+  if (op.is<ir::AtomicUpdateOp>()) return op.as<ir::AtomicUpdateOp>().order;
+  return op.is<ir::CompareExchangeOp>() ? op.as<ir::CompareExchangeOp>().order : ir::MemoryOrder::relaxed;
+}
+
 bool is_global_read(ir::Op const& op) {
   ir::Effects const& effects = op.info().effects;
   if (effects.count != 1 || op.info().has(ir::block_op)) return false;

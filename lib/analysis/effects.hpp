@@ -22,6 +22,9 @@ bool removable(ir::Op const& op);
 /// Gives the attributes of the parameter that a tensor value names, in its function; every tensor is one.
 ir::ParameterAttributes const& parameter_of(ir::Value const& tensor);
 
+/// Gives the order of an atomic; relaxed for every other op.
+ir::MemoryOrder memory_order(ir::Op const& op);
+
 /// True for an op whose only effect is an ordinary read of global memory: a load or a gather.
 bool is_global_read(ir::Op const& op);
 /// True for such a read whose value no store of this kernel can change. Its tensor is an in parameter of a kernel,

@@ -73,7 +73,8 @@ CallSummary const& Hazards::summary_of(Op const& call) {
       here.slice.whole = true;
       here.slice.axes.clear();
       here.slice.axis_of.clear();
-      if (here.space == Space::global) here.slice.root = call.operand(here.slice.root->index());
+      if (here.space == Space::global && here.slice.root != nullptr)
+        here.slice.root = call.operand(here.slice.root->index());
       result.push_back(&accesses_.keep(here));
     }
     return result;

@@ -61,6 +61,19 @@ MemoryAccessFacts global_access(ir::Op const& op, Kind kind, ir::Type const& til
   return result;
 }
 
+/// Counts sectors as if no two accesses of a warp, of any thread, were to one.
+MemoryAccessFacts indexed_access(ir::Op const& op, Kind kind, ir::Type const& tile, std::int64_t vector) {
+  MemoryAccessFacts result;
+  result.kind = kind;
+  result.memory = name_of(*op.in("tensor"));
+  std::int64_t const width = width_of(tile, vector), size = bytes(tile.element());
+  std::int64_t const of_warp = tile.layout()->registers() * std::int64_t{tile.layout()->lanes()};
+  result.bytes = static_cast<int>(width * size);
+  result.cost = of_warp / width;
+  result.min = (of_warp * size + sector_bytes - 1) / sector_bytes;
+  return result;
+}
+
 /// Describes an access to shared memory; a single element costs one wavefront.
 MemoryAccessFacts shared_access(Kind kind, ir::Value const& view, ir::Type const& value) {
   MemoryAccessFacts result;
@@ -158,6 +171,12 @@ KernelFacts kernel_facts(ir::Function const& kernel) {
       access = global_access(op, Kind::load, op.result()->type(), op.as<ir::LoadOp>().vector);
     else if (op.is<ir::StoreOp>() && op.in<ir::StoreOp>("tile")->type().layout() != nullptr)
       access = global_access(op, Kind::store, op.in<ir::StoreOp>("tile")->type(), op.as<ir::StoreOp>().vector);
+    else if (op.is<ir::GatherOp>() && op.result()->type().layout() != nullptr)
+      access = indexed_access(op, Kind::gather, op.result()->type(), op.as<ir::GatherOp>().vector);
+    else if (op.is<ir::ScatterOp>() && op.in<ir::ScatterOp>("tile")->type().layout() != nullptr)
+      access = indexed_access(op, Kind::scatter, op.in<ir::ScatterOp>("tile")->type(), op.as<ir::ScatterOp>().vector);
+    else if (op.is<ir::AtomicUpdateOp>() && op.result()->type().layout() != nullptr)
+      access = indexed_access(op, Kind::atomic, op.result()->type(), op.as<ir::AtomicUpdateOp>().vector);
     else if (op.is<ir::SharedLoadOp>())
       access = shared_access(Kind::shared_load, *op.operand(), op.result()->type());
     else if (op.is<ir::SharedStoreOp>() || op.is<ir::PeerStoreOp>())

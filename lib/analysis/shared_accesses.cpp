@@ -45,10 +45,15 @@ struct Distances {
   }
 };
 
+/// Tells whether two accesses to global memory may be to one tensor. An atomic with an order is one to all.
+bool may_be_one_tensor(Access const& earlier, Access const& later) {
+  return earlier.slice.root == later.slice.root || earlier.slice.root == nullptr || later.slice.root == nullptr;
+}
+
 /// Tells whether two accesses touch no byte in common, as their constants alone tell: most pairs in long kernels.
 bool disjoint(Access const& earlier, Access const& later, Op const* turn) {
   if (earlier.slice.root == nullptr || earlier.slice.root != later.slice.root)
-    return earlier.space == Space::global ? earlier.slice.root != later.slice.root
+    return earlier.space == Space::global ? !may_be_one_tensor(earlier, later)
                                           : earlier.begin >= later.end || later.begin >= earlier.end;
   if (earlier.slice.whole || later.slice.whole) return false;
   for (std::size_t i = 0; i < earlier.slice.axes.size(); ++i) {
@@ -271,7 +276,7 @@ bool SharedAccesses::touch(Access const& earlier, Access const& later) {
         return false;
     return true;
   }
-  if (earlier.space == Space::global) return earlier.slice.root == later.slice.root;
+  if (earlier.space == Space::global) return may_be_one_tensor(earlier, later);
   return earlier.begin < later.end && later.begin < earlier.end;
 }
 
@@ -305,8 +310,7 @@ std::optional<Level> SharedAccesses::relation(Access const& earlier, Access cons
   auto const decide = [&]() -> std::optional<Level> {
     bool const whole = earlier.slice.whole || later.slice.whole;
     if (earlier.slice.root == nullptr || earlier.slice.root != later.slice.root || whole) {
-      if (earlier.space == Space::global)
-        return earlier.slice.root == later.slice.root ? std::optional(max) : std::nullopt;
+      if (earlier.space == Space::global) return may_be_one_tensor(earlier, later) ? std::optional(max) : std::nullopt;
       if (earlier.begin >= later.end || later.begin >= earlier.end) return std::nullopt;
       auto const known = [](Access const& access) {
         return access.slice.root != nullptr && !access.slice.whole && access.slice.root->type().is_shared() &&

@@ -31,7 +31,7 @@ struct Slice {
     std::int64_t per_warp = 0;  ///< times warp_index
     std::int64_t extent = 1;
   };
-  ir::Value const* root = nullptr;  ///< shared_alloc's result or a tensor parameter; null: bytes alone
+  ir::Value const* root = nullptr;  ///< shared_alloc's result or a tensor parameter; null: bytes alone, or all tensors
   std::vector<Axis> axes;           ///< one per axis of the root
   std::vector<int> axis_of;         ///< for each axis of the tile that is moved, the root's
   bool whole = false;               ///< some part of the root: it is not known which

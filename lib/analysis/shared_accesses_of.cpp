@@ -148,6 +148,11 @@ void SharedAccesses::add(Op const& op, Effect const& effect, std::vector<Access>
       break;
   }
   into.push_back(std::move(access));
+  if (!effect.atomic || memory_order(op) == MemoryOrder::relaxed) return;
+  // The threads of an ordered atomic meet all others before it, and after it: as if it wrote every tensor.
+  into.push_back(into.back());
+  into.back().atomic = false;
+  into.back().slice.root = nullptr;
 }
 
 std::vector<Access> const& SharedAccesses::of(Op const& op) {

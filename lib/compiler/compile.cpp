@@ -102,8 +102,9 @@ ir::Module lowered_here(ir::Module const& module, CompileOptions const& options)
   if (std::string const missing = ir::undefined_functions(module); !missing.empty())
     throw UserError("compile: " + missing + " declared but not defined; link a module that defines it");
   ir::Module copy = module.clone();
-  if (!options.asserts)
-    for (auto const& function : copy.functions()) transform::remove_asserts(*function);
+  bool const ranges = options.asserts && (options.ranges || options.target == Target::host);
+  if (!ranges)
+    for (auto const& function : copy.functions()) transform::remove_asserts(*function, options.asserts);
   if (options.pipeline.empty())
     transform::run_pipeline(copy, default_pipeline(copy, options), options);
   else

@@ -319,6 +319,7 @@ CompileOptions launch_options(KernelRef const& kernel, device where, std::vector
         "{}: with(options): target, architecture and facts follow from the call; leave them out", kernel.name));
   options.target = where.is_host() ? Target::host : Target::cuda;
   options.asserts = options.asserts && support::options().asserts;
+  options.ranges = options.ranges || support::options().ranges;
   if (where.is_cuda()) {
     options.architecture = where.architecture();
     options.exact = options.exact || support::options().exact;

@@ -113,6 +113,7 @@ CompileOptions gpu_options(std::span<Argument const> arguments) {
   options.architecture = gpu_targets.front()->architecture;
   options.exact = support::options().exact;
   options.asserts = support::options().asserts;
+  options.ranges = support::options().ranges;
   for (Argument const& argument : arguments) options.facts.push_back(runtime::facts_of(argument));
   return options;
 }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/block_order.hpp"
 #include "sim/interpreter.hpp"
 #include "sim/shadow.hpp"
 
@@ -46,6 +47,18 @@ class Launch {
                   std::int64_t const* coordinates);
   void note_load(Agent const& agent, ir::Op const& op, int tensor, void const* address,
                  std::int64_t const* coordinates);
+  /// Follows the order that an atomic of an element makes between blocks.
+  void follow(Agent const& agent, void const* address, ir::MemoryOrder order);
+  /// Counts an op that changes memory.
+  void note_change() {
+    ++changes_;
+    acquired_in_vain_ = 0;
+  }
+  /// Counts an atomic that acquires and changes nothing: a block that goes on doing that waits for another one.
+  void note_vain_acquire(ir::Op const& op) {
+    ++acquired_in_vain_;
+    last_acquire_ = op.where();
+  }
   /// True if loads of the tensor must be noted: something written overlaps it.
   [[nodiscard]] bool loads_noted(int tensor) const { return loads_noted_[static_cast<std::size_t>(tensor)]; }
   [[nodiscard]] std::string element_text(int tensor, std::int64_t const* coordinates) const;
@@ -59,6 +72,8 @@ class Launch {
   Report* find(ReportKind kind, ir::Op const* op, ir::Op const* other);
   void add(ReportKind kind, ir::Op const* op, ir::Op const* other, Grid const& block, Grid const& other_block,
            std::string text);
+  /// Tells whether an access, or none, comes before another one.
+  [[nodiscard]] bool ordered(Shadow::Access const& earlier, Shadow::Access const& later) const;
   void race(ReportKind kind, Agent const& agent, ir::Op const& op, Shadow::Access const& earlier, int tensor,
             std::int64_t const* coordinates);
 
@@ -69,6 +84,10 @@ class Launch {
   std::unordered_map<ir::Value const*, int> numbers_;
   std::vector<bool> loads_noted_;
   Shadow shadow_;
+  BlockOrder order_;
+  int acquired_in_vain_ = 0;  ///< acquires in a row that changed no element
+  std::int64_t changes_ = 0;  ///< stores and changes by atomics
+  location last_acquire_;
   struct Filed {
     ReportKind kind;
     ir::Op const* op;

@@ -1,6 +1,8 @@
 #include "sim/interpreter.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <memory>
 #include <numeric>
 
 #include "layout/layout.hpp"
@@ -223,13 +225,46 @@ void Launch::find_noted_loads() {
   }
 }
 
+// A block waits if it acquires so often in a row without a change, and is stuck if so many rounds of all bring none.
+constexpr int patience = 1000;
+constexpr std::size_t vain_rounds = 100;
+
+void Launch::follow(Agent const& agent, void const* address, ir::MemoryOrder order) {
+  order_.follow(agent.linear_block(), address, order);
+}
+
 void Launch::run_blocks() {
   Grid const& grid = result_.grid;
+  // A block that waits for another one's flag gives way to the blocks behind it, and goes on after them.
+  std::deque<std::unique_ptr<Agent>> waiting;
+  auto const run = [&](std::unique_ptr<Agent> agent) {
+    acquired_in_vain_ = 0;
+    while (!agent->finished() && acquired_in_vain_ < patience) agent->step();
+    if (agent->finished())
+      ++result_.blocks;
+    else
+      waiting.push_back(std::move(agent));
+  };
   for (std::int64_t linear : order_of(block_count(kernel_, grid), options_.schedule)) {
-    Agent agent(*this, linear);
-    agent.enter({&kernel_.body(), kernel_.body().begin(), nullptr});
-    while (!agent.finished()) agent.step();
-    ++result_.blocks;
+    auto agent = std::make_unique<Agent>(*this, linear);
+    agent->enter({&kernel_.body(), kernel_.body().begin(), nullptr});
+    run(std::move(agent));
+  }
+  std::size_t in_vain = 0;
+  while (!waiting.empty()) {
+    std::unique_ptr<Agent> agent = std::move(waiting.front());
+    waiting.pop_front();
+    std::size_t const others = waiting.size();
+    std::int64_t const changes = changes_;
+    run(std::move(agent));
+    bool const waits_still = waiting.size() > others && changes == changes_;
+    in_vain = waits_still ? in_vain + 1 : 0;
+    if (!waits_still) continue;
+    if (in_vain < vain_rounds * waiting.size()) continue;
+    throw UserError("simulate: block " + block_text(waiting.back()->block()) +
+                        " waits at an atomic that acquires, for a value that no block writes; blocks that wait: " +
+                        std::to_string(waiting.size()),
+                    last_acquire_);
   }
   if (options_.report_unwritten) find_unwritten();
 }
@@ -272,16 +307,32 @@ void Launch::race(ReportKind kind, Agent const& agent, Op const& op, Shadow::Acc
   });
 }
 
+namespace {
+
+/// Tells whether two atomics of different blocks are one step for each other.
+bool atomic_together(Op const& a, Op const& b) {
+  auto const reaches = [](Op const& op) {
+    if (op.is<ir::AtomicUpdateOp>()) return op.as<ir::AtomicUpdateOp>().scope != ir::AtomicScope::block;
+    return !op.is<ir::CompareExchangeOp>() || op.as<ir::CompareExchangeOp>().scope != ir::AtomicScope::block;
+  };
+  return a.info().atomic() && b.info().atomic() && reaches(a) && reaches(b);
+}
+
+}  // namespace
+
+bool Launch::ordered(Shadow::Access const& earlier, Shadow::Access const& later) const {
+  return earlier.none() || order_.ordered(earlier.block, earlier.time, later.block);
+}
+
 void Launch::note_store(Agent const& agent, Op const& op, int tensor, void const* address,
                         std::int64_t const* coordinates) {
   Shadow::Cell& cell = shadow_.cell(address);
-  Shadow::Access const mine{agent.linear_block(), &op};
+  Shadow::Access const mine{agent.linear_block(), &op, order_.time(agent.linear_block())};
   if (options_.check_races) {
-    bool const both_atomic = op.info().atomic() && !cell.store.none() && cell.store.op->info().atomic();
-    if (!cell.store.none() && cell.store.block != mine.block && !both_atomic)
+    if (!ordered(cell.store, mine) && !atomic_together(op, *cell.store.op))
       race(ReportKind::write_race, agent, op, cell.store, tensor, coordinates);
     for (Shadow::Access const& load : cell.loads)
-      if (!load.none() && load.block != mine.block) {
+      if (!ordered(load, mine)) {
         race(ReportKind::read_write_race, agent, op, load, tensor, coordinates);
         break;
       }
@@ -292,13 +343,14 @@ void Launch::note_store(Agent const& agent, Op const& op, int tensor, void const
 void Launch::note_load(Agent const& agent, Op const& op, int tensor, void const* address,
                        std::int64_t const* coordinates) {
   Shadow::Cell& cell = shadow_.cell(address);
-  Shadow::Access const mine{agent.linear_block(), &op};
-  if (!cell.store.none() && cell.store.block != mine.block)
-    race(ReportKind::read_write_race, agent, op, cell.store, tensor, coordinates);
-  if (cell.loads[0].none() || cell.loads[0].block == mine.block)
-    cell.loads[0] = mine;
-  else if (cell.loads[1].none())
-    cell.loads[1] = mine;
+  Shadow::Access const mine{agent.linear_block(), &op, order_.time(agent.linear_block())};
+  if (!ordered(cell.store, mine)) race(ReportKind::read_write_race, agent, op, cell.store, tensor, coordinates);
+  // Whoever comes after this load comes after one ordered before it.
+  for (Shadow::Access& load : cell.loads)
+    if (ordered(load, mine)) {
+      load = mine;
+      break;
+    }
 }
 
 Report* Launch::find(ReportKind kind, Op const* op, Op const* other) {

@@ -84,6 +84,7 @@ void execute(Agent& agent, Op const& op, StoreOp const& attributes) {
   Value const& tile = agent.value(*op.in<StoreOp>("tile"));
   Box const box(agent, op, tile.type(), attributes.part);
   bool const noted = agent.launch().options().check_races || agent.launch().options().report_unwritten;
+  agent.launch().note_change();
   with_storage(tile.storage(), [&]<class T>(std::type_identity<T>) {
     T const* const from = tile.data<T>();
     box.each([&](std::int64_t i, std::byte* address, std::int64_t const* coordinates) {
@@ -112,19 +113,27 @@ void each_indexed(Agent& agent, Op const& op, std::int64_t count, Visit const& v
 
 /// Replaces elements by the result of `changed(i, old)`, and sets the result to the old ones.
 template <class Changed>
-void change_each(Agent& agent, Op const& op, Changed const& changed) {
+void change_each(Agent& agent, Op const& op, MemoryOrder order, Changed const& changed) {
   Value result = agent.fresh(op);
   int const tensor = agent.tensor(*op.in("tensor"));
   bool const noted = agent.launch().options().check_races;
+  bool changes = false;
   with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
     T* const to = result.data<T>();
     each_indexed(agent, op, result.count(), [&](std::int64_t i, std::byte* address, std::int64_t const* coordinates) {
       if (address == nullptr) return;
       if (noted) agent.launch().note_store(agent, op, tensor, address, coordinates);
+      if (noted) agent.launch().follow(agent, address, order);
       to[i] = read_element<T>(address, result.element());
-      write_element(address, result.element(), changed(i, to[i]));
+      T const now = changed(i, to[i]);
+      changes = changes || !same_bits(now, to[i]);
+      write_element(address, result.element(), now);
     });
   });
+  if (changes)
+    agent.launch().note_change();
+  else if (acquires(order))
+    agent.launch().note_vain_acquire(op);
   agent.set(*op.result(), std::move(result));
 }
 
@@ -149,6 +158,7 @@ void execute(Agent& agent, Op const& op, ScatterOp const&) {
   Value const& tile = agent.value(*op.in<ScatterOp>("tile"));
   int const tensor = agent.tensor(*op.in<ScatterOp>("tensor"));
   bool const noted = agent.launch().options().check_races || agent.launch().options().report_unwritten;
+  agent.launch().note_change();
   with_storage(tile.storage(), [&]<class T>(std::type_identity<T>) {
     T const* const from = tile.data<T>();
     each_indexed(agent, op, tile.count(), [&](std::int64_t i, std::byte* address, std::int64_t const* coordinates) {
@@ -161,14 +171,14 @@ void execute(Agent& agent, Op const& op, ScatterOp const&) {
 
 void execute(Agent& agent, Op const& op, AtomicUpdateOp const& attributes) {
   Value const value = agent.value(*op.in<AtomicUpdateOp>("tile"));
-  change_each(agent, op,
+  change_each(agent, op, attributes.order,
               [&]<class T>(std::int64_t i, T old) { return updated(attributes.combine, old, value.data<T>()[i]); });
 }
 
-void execute(Agent& agent, Op const& op, CompareExchangeOp const&) {
+void execute(Agent& agent, Op const& op, CompareExchangeOp const& attributes) {
   Value const value = agent.value(*op.in<CompareExchangeOp>("tile"));
   Value const expected = agent.value(*op.in<CompareExchangeOp>("expected"));
-  change_each(agent, op, [&]<class T>(std::int64_t i, T old) {
+  change_each(agent, op, attributes.order, [&]<class T>(std::int64_t i, T old) {
     return same_bits(old, expected.data<T>()[i]) ? value.data<T>()[i] : old;
   });
 }

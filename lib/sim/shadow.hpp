@@ -12,14 +12,15 @@ namespace tegula::sim {
 
 class Shadow {
  public:
-  /// Names one access: the linear block and the op; no op: none yet.
+  /// Names one access: the linear block, the op and the block's time; no op: none yet.
   struct Access {
     std::int64_t block = -1;
     ir::Op const* op = nullptr;
+    std::int64_t time = 0;  ///< of the block, by BlockOrder
     [[nodiscard]] bool none() const { return op == nullptr; }
   };
   /// Holds the last store, and loads by up to two different blocks. A store conflicts with loads of any block but its
-  /// own, so two are enough to know that one is of another block.
+  /// own that are not ordered before it, so two are enough to know that one is of another block.
   struct Cell {
     Access store;
     std::array<Access, 2> loads;

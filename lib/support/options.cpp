@@ -26,7 +26,8 @@ constexpr EnvironmentVariable table[] = {
     {"TEGULA_TIME", "passes | off", "passes: prints the time of every pass"},
     {"TEGULA_ARITHMETIC", "free | exact",
      "exact: GPU kernels keep every rounding as written; free: the deviations in tegula/ir/ops/arith.hpp are allowed"},
-    {"TEGULA_ASSERTS", "on | off", "off: kernels run without their device_asserts"},
+    {"TEGULA_ASSERTS", "on | off | all",
+     "off: kernels run without their device_asserts; all: GPUs also check the stated ranges of loaded scalars"},
     {"TEGULA_SIMULATE", "0 | 1 | seed:<n> | latest[:<n>] | earliest[:<n>] | starve:<warp> | choices:<n>,<n>,...",
      "1: every launch runs in the simulator, whole tiles, block by block; a schedule: the kernel after the GPU passes "
      "runs there, warp by warp; races, deadlocks and other findings fail the launch "
@@ -161,7 +162,11 @@ Options read_options() {
   result.verify_each = one_of<bool>("TEGULA_VERIFY", false, {{"each", true}, {"off", false}});
   result.time_passes = one_of<bool>("TEGULA_TIME", false, {{"passes", true}, {"off", false}});
   result.exact = one_of<bool>("TEGULA_ARITHMETIC", false, {{"exact", true}, {"free", false}});
-  result.asserts = one_of<bool>("TEGULA_ASSERTS", true, {{"on", true}, {"off", false}});
+  enum class Asserts { off, on, all };
+  auto const asserts = one_of<Asserts>("TEGULA_ASSERTS", Asserts::on,
+                                       {{"on", Asserts::on}, {"off", Asserts::off}, {"all", Asserts::all}});
+  result.asserts = asserts != Asserts::off;
+  result.ranges = asserts == Asserts::all;
   result.simulate_schedule = simulated_schedule();
   result.simulate =
       !result.simulate_schedule.empty() || one_of<bool>("TEGULA_SIMULATE", false, {{"1", true}, {"0", false}});

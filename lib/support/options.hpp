@@ -46,6 +46,7 @@ struct Options {
   bool time_passes = false;
   bool exact = false;     ///< GPU kernels of launches: every rounding as written
   bool asserts = true;    ///< of launches; false: device_asserts are removed
+  bool ranges = false;    ///< of launches; true: a GPU checks the stated ranges of loaded scalars
   bool simulate = false;  ///< every launch goes through the simulator
   /// Schedule of the warps under `simulate`, for a kernel as the passes transform it; empty: the kernel's tiles, block
   /// by block.

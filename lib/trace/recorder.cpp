@@ -404,6 +404,14 @@ Id Recorder::gather(Handle tensor, Epoch written, Ids indices, Literal pad, ir::
   return impl_->add_read(ir::OpKind::GatherOp, &op, operands, written, result, where);
 }
 
+/// Tells whether the op orders other accesses than its own.
+static bool orders_memory(ir::OpKind kind, void const* attributes) {
+  if (kind == ir::OpKind::AtomicUpdateOp)
+    return static_cast<ir::AtomicUpdateOp const*>(attributes)->order != ir::MemoryOrder::relaxed;
+  return kind == ir::OpKind::CompareExchangeOp &&
+         static_cast<ir::CompareExchangeOp const*>(attributes)->order != ir::MemoryOrder::relaxed;
+}
+
 Id Recorder::change_op(ir::OpKind kind, void const* attributes, Handle tensor, Ids values, Ids indices,
                        location where) {
   Id const target = use(tensor, where);
@@ -412,6 +420,7 @@ Id Recorder::change_op(ir::OpKind kind, void const* attributes, Handle tensor, I
   operands.insert(operands.end(), indices.first, indices.first + indices.count);
   int const node = impl_->add_effect(kind, attributes, {operands.data(), static_cast<int>(operands.size())}, where);
   impl_->mark_written(node, target, where);
+  if (orders_memory(kind, attributes)) impl_->mark_all_written(node, where);
   if (kind == ir::OpKind::ScatterOp) return -1;
   return impl_->add_result(node, ir::Type(impl_->value(values.first[values.count - 1]).type));
 }

@@ -33,7 +33,8 @@ struct Recorder::Impl {
   std::uint32_t trace = 0;
   Recorder* outer = nullptr;
   bool failed = false;
-  bool tells_host = false;  ///< asserts or prints, also in functions that it calls
+  bool tells_host = false;     ///< asserts or prints, also in functions that it calls
+  bool orders_memory = false;  ///< has atomics with an order, also in functions that it calls
   Draft draft;
   int region = 0;
   int effects = 0;
@@ -150,6 +151,15 @@ struct Recorder::Impl {
     };
     mark(statement);
     for (int around : statements) mark(around);
+  }
+
+  /// Marks the same of all tensors that may be written: loads keep their side of an atomic with an order.
+  void mark_all_written(int statement, location place) {
+    orders_memory = true;
+    for (Id const parameter : region_of(0).arguments)
+      if (value(parameter).type.is_tensor() &&
+          attributes[static_cast<std::size_t>(parameter)].direction != Direction::in)
+        mark_written(statement, parameter, place);
   }
 
   std::optional<std::int64_t> constant_of(Id id) const {

@@ -83,11 +83,38 @@ Id Recorder::block_index(int axis, location where) {
 }
 
 void Recorder::device_assert(Id condition, char const* message, location where) {
+  assert_that(condition, message, false, where);
+}
+
+void Recorder::assert_that(Id condition, char const* message, bool range, location where) {
   if (impl_->constant_of(condition).value_or(0) != 0) return;
-  ir::AssertOp const op = ir::make_op<ir::AssertOp>(Symbol(message), Symbol(where.file()), std::int64_t{where.line()});
+  ir::AssertOp const op =
+      ir::make_op<ir::AssertOp>(Symbol(message), Symbol(where.file()), std::int64_t{where.line()}, range);
   Id const operands[] = {condition, block_index(0, where), block_index(1, where), block_index(2, where)};
   impl_->add_effect(ir::OpKind::AssertOp, &op, {operands, 4}, where);
   impl_->tells_host = true;
+}
+
+Id Recorder::stated_range(Id value, std::int64_t min, std::int64_t max, std::int64_t multiple, location where) {
+  ir::Type const own = type(value), boolean = ir::Type::scalar(Element::boolean);
+  auto const number = [&](std::int64_t x) { return constant({Literal::Kind::integer, x, 0}, own, where); };
+  auto const compare = [&](ir::Predicate predicate, Id x, std::int64_t y) {
+    return emit_scalar(ir::make_op<ir::CompareOp>(predicate), {x, number(y)}, boolean, where);
+  };
+  Id holds = emit_scalar(ir::AndOp{}, {compare(ir::Predicate::ge, value, min), compare(ir::Predicate::le, value, max)},
+                         boolean, where);
+  if (multiple > 1) {
+    Id const rest = emit_scalar(ir::RemOp{}, {value, number(multiple)}, own, where);
+    holds = emit_scalar(ir::AndOp{}, {holds, compare(ir::Predicate::eq, rest, 0)}, boolean, where);
+  }
+  std::string text = fmt::format("the loaded element is not in {} .. {}", min, max);
+  if (multiple > 1) text += fmt::format(", or not a multiple of {}", multiple);
+  assert_that(holds, text.c_str(), true, where);
+  Id const above = emit_scalar(ir::MaxOp{}, {value, number(min)}, own, where);
+  Id const inside = emit_scalar(ir::MinOp{}, {above, number(max)}, own, where);
+  if (multiple <= 1) return inside;
+  Id const whole = emit_scalar(ir::DivOp{}, {inside, number(multiple)}, own, where);
+  return emit_scalar(ir::MulOp{}, {whole, number(multiple)}, own, where);
 }
 
 void Recorder::device_print(char const* text, Ids values, location where) {
@@ -254,7 +281,7 @@ Id Recorder::call(Recorder& of, FunctionInline inlining, Handle const* arguments
 
   std::vector<Id> operands;
   std::vector<Id> written;
-  bool statement = results.count == 0 || inside.tells_host;
+  bool statement = results.count == 0 || inside.tells_host || inside.orders_memory;
   impl_->tells_host = impl_->tells_host || inside.tells_host;
   for (int i = 0; i < count; ++i) {
     Id const argument = use(arguments[i], inside.where);
@@ -274,6 +301,7 @@ Id Recorder::call(Recorder& of, FunctionInline inlining, Handle const* arguments
   int const node = statement ? impl_->add_effect(ir::OpKind::CallOp, &op, passed, inside.where)
                              : impl_->add_node(ir::OpKind::CallOp, &op, passed, impl_->region, inside.where);
   for (Id const tensor : written) impl_->mark_written(node, tensor, inside.where);
+  if (inside.orders_memory) impl_->mark_all_written(node, inside.where);
   Id first = -1;
   for (int i = 0; i < results.count; ++i) {
     Id const id = impl_->add_result(node, ir::Type(inside.value(results.first[i]).type));

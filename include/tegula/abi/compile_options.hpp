@@ -32,6 +32,7 @@ struct CompileOptions {
   Choice persistence = Choice::automatic;     ///< persistent CTAs: each takes tile after tile
   Choice specialization = Choice::automatic;  ///< separate warps for copies
   bool asserts = true;                        ///< false: device_asserts are removed
+  bool ranges = false;                        ///< true: a GPU checks stated ranges of loaded scalars; the host does
   std::vector<TensorFacts> facts;             ///< one per parameter (scalars: default); checked by the launcher
   std::string pipeline;                       ///< text pipeline in place of the target's own; empty: the target's own
   friend bool operator==(CompileOptions const&, CompileOptions const&) = default;

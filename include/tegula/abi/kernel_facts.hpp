@@ -14,6 +14,9 @@ struct MemoryAccessFacts {
   enum class Kind : std::uint8_t {
     load,          ///< of global memory
     store,         ///< to global memory
+    gather,        ///< of global memory at indices; its cost is at most the stated one
+    scatter,       ///< to global memory at indices; the same
+    atomic,        ///< of a tile; the same
     shared_load,   ///< ldmatrix too
     shared_store,  ///< stmatrix too
   };
@@ -23,7 +26,7 @@ struct MemoryAccessFacts {
   int bytes = 0;          ///< that a thread moves with one instruction; at most 16
   std::int64_t cost = 0;  ///< global: sectors of 32 bytes that all of a warp's accesses touch; shared: wavefronts
   std::int64_t min = 0;   ///< the minimum cost for the bytes moved
-  [[nodiscard]] bool global() const { return kind == Kind::load || kind == Kind::store; }
+  [[nodiscard]] bool global() const { return kind != Kind::shared_load && kind != Kind::shared_store; }
 };
 
 /// Holds the facts of a kernel compiled for a GPU. They assume of global memory that rows lie sectors apart and that a

@@ -22,7 +22,8 @@ inline constexpr bool is_condition<C> = number_kind<C>() == NumberKind::boolean;
 /// - in the simulator with a report,
 /// - on a GPU the driver prints them, and the next call of the driver fails with a DriverError. The process cannot use
 ///   the GPU afterwards.
-/// TEGULA_ASSERTS=off, or CompileOptions::asserts, removes the asserts of a kernel.
+/// TEGULA_ASSERTS=off, or CompileOptions::asserts, removes the asserts of a kernel. TEGULA_ASSERTS=all lets a GPU check
+/// the stated ranges of loaded scalars too.
 template <class C>
 void device_assert(C&& condition, char const* message, location where = location::current()) {
   constexpr bool boolean = detail::is_condition<C>, used_once = !detail::named_recipe<C>;

@@ -1,4 +1,4 @@
-// Accesses single elements of global memory at indices that tiles hold: gather, scatter and atomics.
+// Accesses single elements of global memory at indices that tiles hold: gather and scatter; atomic.hpp has the atomics.
 #pragma once
 
 #include "tegula/dsl/memory.hpp"
@@ -13,6 +13,12 @@ concept IndexTile = TileLike<X> &&
     (std::is_same_v<element_t<X>, std::int32_t> || std::is_same_v<element_t<X>, std::int64_t>);
 template <class X>
 concept AnyIndex = IndexLike<bare<X>> || IndexTile<X>;
+/// An order or a scope, which atomics take.
+template <class X>
+concept AtomicOption = requires {
+  bare<X>::orders;
+}
+|| requires { bare<X>::reaches; };
 
 /// Holds a mask; elements where it is false are outside of the access.
 template <class M>
@@ -55,14 +61,15 @@ constexpr bool broadcasts_to() {
     return true;
 }
 
-/// Says what is wrong with the arguments of an access at indices.
-template <class P, class... Rest>
+/// Says what is wrong with the arguments of an access at indices; atomics may have options.
+template <bool atomic, class P, class... Rest>
 struct PlacesCheck {
   using S = places_shape<Rest...>;
   static constexpr int count = (0 + ... + (AnyIndex<Rest> ? 1 : 0));
   static constexpr bool is_tensor = TensorLike<P>;
-  static constexpr bool indices_are =
-      ((AnyIndex<Rest> || std::is_same_v<bare<Rest>, Pad> || is_mask<bare<Rest>> || is_invalid<Rest>)&&...);
+  static constexpr bool indices_are = ((AnyIndex<Rest> || std::is_same_v<bare<Rest>, Pad> || is_mask<bare<Rest>> ||
+                                        is_invalid<Rest> || (atomic && AtomicOption<Rest>)) &&
+                                       ...);
   static constexpr bool count_fits = !is_tensor || !indices_are || count == TensorElement<P>::rank;
   static constexpr bool shapes_agree = (broadcasts_to<S, Rest>() && ...);
   static constexpr bool used_once = (!named_recipe<Rest> && ...);
@@ -126,16 +133,16 @@ struct Places {
   }
 };
 
-template <class P, class... Rest>
+template <bool atomic, class P, class... Rest>
 constexpr void check_places() {
-  using Check = PlacesCheck<P, Rest...>;
+  using Check = PlacesCheck<atomic, P, Rest...>;
   constexpr bool is_tensor = Check::is_tensor, indices_are = Check::indices_are, count_fits = Check::count_fits,
                  shapes_agree = Check::shapes_agree, used_once = Check::used_once;
   static_assert(is_tensor, "gather, scatter, atomics: the first argument is a tensor parameter");
   static_assert(used_once, TEGULA_NAMED_RECIPE);
   static_assert(indices_are,
                 "gather, scatter, atomics: an index is a tile of int or std::int64_t, an integer or an index "
-                "expression; mask(m) and, for gather, pad(x) come last");
+                "expression; mask(m), pad(x) of a gather, and order and scope of an atomic come last");
   static_assert(count_fits, "gather, scatter, atomics: one index per axis of the tensor is expected");
   static_assert(shapes_agree,
                 "gather, scatter, atomics: the tiles of indices and the mask do not broadcast to one shape");
@@ -164,7 +171,7 @@ class gather : public detail::Recipe<typename detail::TensorElement<P>::type, de
   using facts = detail::TensorElement<P>;
   using T = typename facts::type;
   using S = detail::places_shape<Rest...>;
-  using Check = detail::PlacesCheck<P, Rest...>;
+  using Check = detail::PlacesCheck<false, P, Rest...>;
   static constexpr bool readable = facts::readable, some_tile = S::rank > 0 || !Check::indices_are;
   static_assert(readable, "gather: an out parameter is written only; declare it inout to read it");
   static_assert(some_tile, "gather: at least one index is a tile; load(tensor, indices...) reads one element");
@@ -175,7 +182,7 @@ class gather : public detail::Recipe<typename detail::TensorElement<P>::type, de
         where_(where),
         epoch_(trace::Recorder::current("gather", where).epoch()),
         places_{{{static_cast<Rest&&>(rest)}...}} {
-    detail::check_places<P, Rest...>();
+    detail::check_places<false, P, Rest...>();
     (detail::set_pad(pad_, rest), ...);
   }
   [[nodiscard]] location where() const { return where_; }
@@ -240,7 +247,7 @@ template <class P, class V, class... Rest>
 class scatter {
   using facts = detail::TensorElement<P>;
   using S = detail::places_shape<Rest...>;
-  using Check = detail::PlacesCheck<P, Rest...>;
+  using Check = detail::PlacesCheck<false, P, Rest...>;
   static constexpr bool writable = facts::writable, some_tile = S::rank > 0 || !Check::indices_are;
   static_assert(writable, "scatter: an in parameter is read only; declare it out or inout to write it");
   static_assert(some_tile,
@@ -248,7 +255,7 @@ class scatter {
 
  public:
   scatter(P const& tensor, V&& value, Rest&&... rest, location where = location::current()) {
-    detail::check_places<P, Rest...>();
+    detail::check_places<false, P, Rest...>();
     if constexpr (Check::holds && writable && some_tile && detail::check_value<typename facts::type, S, V>()) {
       auto& recorder = trace::Recorder::current("scatter", where);
       detail::Places<Rest...> places{{{static_cast<Rest&&>(rest)}...}};
@@ -260,175 +267,5 @@ class scatter {
 };
 template <class P, class V, class... Rest>
 scatter(P const&, V&&, Rest&&...) -> scatter<P, V, Rest...>;
-
-namespace detail {
-
-/// Gives the result of an atomic: a tile, or without tiles of indices a scalar.
-template <class T, class S>
-using old_elements =
-    std::conditional_t<S::rank == 0, scalar<T>, tile<T, std::conditional_t<S::rank == 0, Shape<1>, S>>>;
-
-template <class P>
-inline constexpr bool is_inout = TensorElement<P>::readable&& TensorElement<P>::writable;
-
-/// Records an atomic update and gives the old elements.
-template <ir::AtomicCombine combine, class P, class V, class... Rest>
-class Update : public old_elements<typename TensorElement<P>::type, places_shape<Rest...>> {
-  using T = typename TensorElement<P>::type;
-  using S = places_shape<Rest...>;
-  using Base = old_elements<T, S>;
-  static constexpr bool whole = is_integer(element_v<T>) && is_arithmetic(element_v<T>);
-  static constexpr bool wide = bits(element_v<T>) >= 32;
-  static constexpr bool bitwise = combine == ir::AtomicCombine::bit_and || combine == ir::AtomicCombine::bit_or ||
-                                  combine == ir::AtomicCombine::bit_xor;
-  static constexpr bool defined = bitwise                                  ? whole
-                                  : combine == ir::AtomicCombine::exchange ? wide
-                                                                           : is_arithmetic(element_v<T>);
-  static_assert(is_inout<P>, "atomics: the tensor is read and written: declare it inout");
-  static_assert(defined,
-                "atomics: sums, min and max are of numbers of 16 bits and more, bit operations of integers of 32 and "
-                "64 bits, exchanges of elements of 32 and 64 bits");
-
- public:
-  Update(P const& tensor, V&& value, Rest&&... rest, location where) : Base(record(tensor, value, rest..., where)) {}
-
- private:
-  static trace::Handle record(P const& tensor, std::remove_reference_t<V>& value,
-                              std::remove_reference_t<Rest>&... rest, location where) {
-    check_places<P, Rest...>();
-    if constexpr (PlacesCheck<P, Rest...>::holds && defined && is_inout<P> && check_value<T, S, V>()) {
-      auto& recorder = trace::Recorder::current("an atomic", where);
-      Places<Rest...> places{{{static_cast<Rest&&>(rest)}...}};
-      trace::Id const id = record_element<T, S>(recorder, value, where);
-      auto const ids = places.record(recorder, where);
-      return recorder.handle(recorder.change(ir::make_op<ir::AtomicUpdateOp>(combine), tensor.handle(), {id},
-                                             {ids.list, ids.filled}, where));
-    } else {
-      return {};
-    }
-  }
-};
-
-}  // namespace detail
-
-// Atomics take (inout tensor, value, indices..., mask(m)), are statements, and give the old elements: a tile of the
-// shape of the tiles of indices, or a scalar where no index is a tile; then the CTA makes the change once. Places
-// outside the tensor stay as they are and give 0. Other CTAs see a change as one, in any order (relaxed, scope of the
-// device).
-
-/// Adds to elements atomically; f16 and bf16 round after each sum.
-template <class P, class V, class... Rest>
-class atomic_add : public detail::Update<ir::AtomicCombine::add, P, V, Rest...> {
- public:
-  atomic_add(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
-      : detail::Update<ir::AtomicCombine::add, P, V, Rest...>(tensor, static_cast<V&&>(value),
-                                                              static_cast<Rest&&>(rest)..., where) {}
-};
-template <class P, class V, class... Rest>
-atomic_add(P const&, V&&, Rest&&...) -> atomic_add<P, V, Rest...>;
-
-/// Replaces elements by the min of them and the value; a NaN gives the other.
-template <class P, class V, class... Rest>
-class atomic_min : public detail::Update<ir::AtomicCombine::min, P, V, Rest...> {
- public:
-  atomic_min(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
-      : detail::Update<ir::AtomicCombine::min, P, V, Rest...>(tensor, static_cast<V&&>(value),
-                                                              static_cast<Rest&&>(rest)..., where) {}
-};
-template <class P, class V, class... Rest>
-atomic_min(P const&, V&&, Rest&&...) -> atomic_min<P, V, Rest...>;
-
-/// Replaces elements by the max of them and the value; a NaN gives the other.
-template <class P, class V, class... Rest>
-class atomic_max : public detail::Update<ir::AtomicCombine::max, P, V, Rest...> {
- public:
-  atomic_max(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
-      : detail::Update<ir::AtomicCombine::max, P, V, Rest...>(tensor, static_cast<V&&>(value),
-                                                              static_cast<Rest&&>(rest)..., where) {}
-};
-template <class P, class V, class... Rest>
-atomic_max(P const&, V&&, Rest&&...) -> atomic_max<P, V, Rest...>;
-
-/// Replaces elements by their bits that the value has too.
-template <class P, class V, class... Rest>
-class atomic_and : public detail::Update<ir::AtomicCombine::bit_and, P, V, Rest...> {
- public:
-  atomic_and(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
-      : detail::Update<ir::AtomicCombine::bit_and, P, V, Rest...>(tensor, static_cast<V&&>(value),
-                                                                  static_cast<Rest&&>(rest)..., where) {}
-};
-template <class P, class V, class... Rest>
-atomic_and(P const&, V&&, Rest&&...) -> atomic_and<P, V, Rest...>;
-
-/// Sets the bits of elements that the value has.
-template <class P, class V, class... Rest>
-class atomic_or : public detail::Update<ir::AtomicCombine::bit_or, P, V, Rest...> {
- public:
-  atomic_or(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
-      : detail::Update<ir::AtomicCombine::bit_or, P, V, Rest...>(tensor, static_cast<V&&>(value),
-                                                                 static_cast<Rest&&>(rest)..., where) {}
-};
-template <class P, class V, class... Rest>
-atomic_or(P const&, V&&, Rest&&...) -> atomic_or<P, V, Rest...>;
-
-/// Flips the bits of elements that the value has.
-template <class P, class V, class... Rest>
-class atomic_xor : public detail::Update<ir::AtomicCombine::bit_xor, P, V, Rest...> {
- public:
-  atomic_xor(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
-      : detail::Update<ir::AtomicCombine::bit_xor, P, V, Rest...>(tensor, static_cast<V&&>(value),
-                                                                  static_cast<Rest&&>(rest)..., where) {}
-};
-template <class P, class V, class... Rest>
-atomic_xor(P const&, V&&, Rest&&...) -> atomic_xor<P, V, Rest...>;
-
-/// Replaces elements by the value.
-template <class P, class V, class... Rest>
-class atomic_exchange : public detail::Update<ir::AtomicCombine::exchange, P, V, Rest...> {
- public:
-  atomic_exchange(P const& tensor, V&& value, Rest&&... rest, location where = location::current())
-      : detail::Update<ir::AtomicCombine::exchange, P, V, Rest...>(tensor, static_cast<V&&>(value),
-                                                                   static_cast<Rest&&>(rest)..., where) {}
-};
-template <class P, class V, class... Rest>
-atomic_exchange(P const&, V&&, Rest&&...) -> atomic_exchange<P, V, Rest...>;
-
-/// Replaces elements whose bits equal `expected` by the value: (inout tensor, expected, value, indices..., mask(m)).
-/// The change was made where the result equals `expected`.
-template <class P, class E, class V, class... Rest>
-class atomic_compare_exchange
-    : public detail::old_elements<typename detail::TensorElement<P>::type, detail::places_shape<Rest...>> {
-  using T = typename detail::TensorElement<P>::type;
-  using S = detail::places_shape<Rest...>;
-  using Base = detail::old_elements<T, S>;
-  static constexpr bool wide = bits(element_v<T>) >= 32;
-  static_assert(detail::is_inout<P>, "atomics: the tensor is read and written: declare it inout");
-  static_assert(wide, "atomic_compare_exchange: elements have 32 or 64 bits");
-
- public:
-  atomic_compare_exchange(P const& tensor, E&& expected, V&& value, Rest&&... rest,
-                          location where = location::current())
-      : Base(record(tensor, expected, value, rest..., where)) {}
-
- private:
-  static trace::Handle record(P const& tensor, std::remove_reference_t<E>& expected, std::remove_reference_t<V>& value,
-                              std::remove_reference_t<Rest>&... rest, location where) {
-    detail::check_places<P, Rest...>();
-    if constexpr (detail::PlacesCheck<P, Rest...>::holds && wide && detail::is_inout<P> &&
-                  detail::check_value<T, S, E>() && detail::check_value<T, S, V>()) {
-      auto& recorder = trace::Recorder::current("atomic_compare_exchange", where);
-      detail::Places<Rest...> places{{{static_cast<Rest&&>(rest)}...}};
-      trace::Id const wanted = detail::record_element<T, S>(recorder, expected, where);
-      trace::Id const id = detail::record_element<T, S>(recorder, value, where);
-      auto const ids = places.record(recorder, where);
-      return recorder.handle(
-          recorder.change(ir::CompareExchangeOp{}, tensor.handle(), {wanted, id}, {ids.list, ids.filled}, where));
-    } else {
-      return {};
-    }
-  }
-};
-template <class P, class E, class V, class... Rest>
-atomic_compare_exchange(P const&, E&&, V&&, Rest&&...) -> atomic_compare_exchange<P, E, V, Rest...>;
 
 }  // namespace tegula

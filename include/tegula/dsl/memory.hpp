@@ -38,7 +38,7 @@ struct Coordinates {
   int filled = 0;
   template <class X>
   constexpr void add(X const& x) {
-    if constexpr (!std::is_same_v<X, Pad>)
+    if constexpr (IndexLike<X>)
       if (filled < count) list[filled++] = coordinate(x);
   }
 };
@@ -59,10 +59,44 @@ struct OneElement {
 struct Disordered {};
 template <class S>
 concept LoadShape = is_shape<S> || std::is_same_v<S, OneElement> || std::is_same_v<S, Disordered>;
+/// Holds the stated range of a loaded scalar: min <= x < end, and a multiple of a number.
+template <std::int64_t min, std::int64_t end, std::int64_t multiple>
+struct Within {
+  static constexpr std::int64_t lowest = min, past = end, divisor = multiple;
+};
 template <class X>
-concept IndexOrPad = IndexLike<X> || std::is_same_v<X, Pad>;
+inline constexpr bool is_range = false;
+template <std::int64_t min, std::int64_t end, std::int64_t multiple>
+inline constexpr bool is_range<Within<min, end, multiple>> = true;
+
+/// True unless X states a range that has no integer, or others than those of T.
+template <class T, class X>
+inline constexpr bool range_fits = true;
+template <class T, std::int64_t min, std::int64_t end, std::int64_t multiple>
+inline constexpr bool range_fits<T, Within<min, end, multiple>> =
+    min<end && multiple> 0 &&
+    min >= min_integer(element_v<T>) && end - 1 <= max_integer(element_v<T>) && multiple <= max_integer(element_v<T>);
+
+template <class X>
+concept IndexOrOption = IndexLike<X> || std::is_same_v<X, Pad> || is_range<X>;
+
+/// Counts the indices among a load's arguments; -1 where one stands behind pad(x) or within<...>.
+template <class... X>
+constexpr int count_indices() {
+  int count = 0;
+  bool last = false, ordered = true;
+  ((IndexLike<X> ? (ordered = ordered && !last, ++count) : (last = true, count)), ...);
+  return ordered ? count : -1;
+}
 
 }  // namespace detail
+
+/// States of a loaded scalar that min <= x < end, and that it is a multiple of a number, for instance of 8:
+/// `load(offsets, i, within<0, 4096, 8>)`. The compiler relies on it. The host and the simulator of tiles check it as
+/// device_assert does, and a GPU with TEGULA_ASSERTS=all. Else a value beyond the range becomes its nearest end, and
+/// one that is not a multiple is rounded toward 0.
+template <std::int64_t min, std::int64_t end, std::int64_t multiple = 1>
+inline constexpr detail::Within<min, end, multiple> within{};
 
 /// Sets the value of elements outside of the tensor in a load: `pad(-inf)`.
 template <detail::Number X>
@@ -111,19 +145,24 @@ class load : public detail::Recipe<typename detail::TensorElement<P>::type, S> {
 template <class P, std::int64_t... extents, class... Rest>
 load(P const&, Shape<extents...>, Rest...) -> load<P, Shape<extents...>, Rest...>;
 
-/// Loads one element: load(tensor, indices...) gives a run-time scalar. Of integers it is an index expression: an index
-/// of a load or store, a bound of a loop, a condition of if_. Indices count elements. Outside the tensor it gives pad,
-/// by default 0.
+/// Loads one element: load(tensor, indices..., pad(x), within<min, end>) gives a run-time scalar. Of integers it is an
+/// index expression: an index of a load or store, a bound of a loop, a condition of if_. Indices count elements. Outside
+/// the tensor it gives pad, by default 0.
 template <class P, class... Rest>
 class load<P, detail::OneElement, Rest...> : public scalar<typename detail::TensorElement<P>::type> {
   using facts = detail::TensorElement<P>;
   using T = typename facts::type;
   static constexpr bool is_tensor = detail::TensorLike<P>, readable = facts::readable;
-  static constexpr int indices = static_cast<int>(sizeof...(Rest)) - (detail::ends_with_pad<Rest...> ? 1 : 0);
-  static constexpr bool index_count_fits = !is_tensor || indices == facts::rank;
+  static constexpr bool index_count_fits = !is_tensor || detail::count_indices<Rest...>() == facts::rank;
+  static constexpr bool ranges = (detail::is_range<Rest> || ...);
+  static constexpr bool whole = !ranges || !is_tensor || std::is_same_v<T, int> || std::is_same_v<T, std::int64_t>;
+  static constexpr bool range_fits = (detail::range_fits<T, Rest> && ...);
   static_assert(is_tensor, "load: the first argument is a tensor parameter (in or inout)");
   static_assert(readable, "load: an out parameter is written only; declare it inout to read it");
   static_assert(index_count_fits, "load: one index per axis of the tensor is expected");
+  static_assert(whole, "load: within<min, end> is of elements that are indices, int or std::int64_t");
+  static_assert(range_fits,
+                "load: within<min, end, multiple> names integers of the element, min less than end, multiple positive");
 
  public:
   load(P const& tensor, Rest... rest, location where = location::current())
@@ -131,22 +170,31 @@ class load<P, detail::OneElement, Rest...> : public scalar<typename detail::Tens
 
  private:
   static trace::Handle record(P const& tensor, Rest const&... rest, location where) {
-    if constexpr (is_tensor && readable && index_count_fits) {
+    if constexpr (is_tensor && readable && index_count_fits && whole && range_fits) {
       auto& recorder = trace::Recorder::current("load", where);
       detail::Coordinates<facts::rank> coordinates;
       (coordinates.add(rest), ...);
       trace::Literal pad = detail::zero_pad<T>;
       (detail::set_pad(pad, rest), ...);
-      return recorder.handle(recorder.load(tensor.handle(), recorder.epoch(), coordinates.list, facts::rank, pad,
-                                           detail::scalar_type<T>, where, where));
+      trace::Id loaded = recorder.load(tensor.handle(), recorder.epoch(), coordinates.list, facts::rank, pad,
+                                       detail::scalar_type<T>, where, where);
+      ((loaded = bounded(recorder, loaded, rest, where)), ...);
+      return recorder.handle(loaded);
     } else {
       return {};
     }
   }
+  template <class X>
+  static trace::Id bounded(trace::Recorder& recorder, trace::Id loaded, X const&, location where) {
+    if constexpr (detail::is_range<X>)
+      return recorder.stated_range(loaded, X::lowest, X::past - 1, X::divisor, where);
+    else
+      return loaded;
+  }
 };
 
 template <class P, class... Rest>
-requires(detail::IndexOrPad<Rest>&&...) load(P const&, Rest...)
+requires(detail::IndexOrOption<Rest>&&...) load(P const&, Rest...)
 ->load<P, detail::OneElement, Rest...>;
 
 /// Catches other arguments, for the sentence.
@@ -161,7 +209,7 @@ class load<P, detail::Disordered, Rest...> : public detail::Invalid<typename det
   explicit load(P const&, Rest const&...) {}
 };
 template <class P, class... Rest>
-requires(!(detail::IndexOrPad<Rest> && ...)) load(P const&, Rest...)
+requires(!(detail::IndexOrOption<Rest> && ...)) load(P const&, Rest...)
 ->load<P, detail::Disordered, Rest...>;
 
 /// Stores by store(tensor, shape<...>, value, indices...), a statement. It writes a tile of that shape (or a number in

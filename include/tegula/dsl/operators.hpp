@@ -54,9 +54,14 @@ constexpr Problem domain_problem(Domain domain) {
   return is_narrow<T> ? Problem::narrow : Problem::domain;
 }
 
-/// True if every number of one floating element is a number of another.
+/// True if every number of one element is a number of another; integers and floats stay apart, as cast states how those
+/// meet.
 constexpr bool holds_all_of(Element to, Element from) {
-  if (to == from || to == Element::f64) return true;
+  if (to == from) return true;
+  if (is_integer(to) && is_integer(from))
+    return is_signed(to) == is_signed(from) ? bits(to) >= bits(from) : is_signed(to) && bits(to) > bits(from);
+  if (!is_float(to) || !is_float(from)) return false;
+  if (to == Element::f64) return true;
   bool const of_8_bits = is_f8(from);
   if (to == Element::f32) return of_8_bits || from == Element::f16 || from == Element::bf16;
   return of_8_bits && (to == Element::f16 || to == Element::bf16);
@@ -80,13 +85,12 @@ constexpr Problem scalar_problem() {
       return Problem::none;
   } else if constexpr (ScalarLike<X>) {
     constexpr Element s = element_of<typename bare<X>::scalar_element>::value;
-    constexpr bool floats = is_float(s) && is_float(e);
-    if constexpr (s == e || (floats && holds_all_of(e, s)) || (s == Element::i32 && e == Element::i64))
+    if constexpr (holds_all_of(e, s))
       return Problem::none;
-    else if constexpr (floats)
-      return Problem::wide_scalar;
     else if constexpr (s == Element::i64 && e == Element::i32)
       return Problem::wide_index;
+    else if constexpr (is_float(s) == is_float(e) && is_integer(s) == is_integer(e))
+      return Problem::wide_scalar;
     else if constexpr (s == Element::boolean || e == Element::boolean)
       return Problem::bool_mixed;
     else

@@ -147,6 +147,9 @@ class Recorder {
   // Tell the host something when the kernel runs.
   /// Records an assert on a bool scalar or tile; nothing where it is known to hold.
   void device_assert(Id condition, char const* message, location where);
+  /// Checks that an integer scalar lies in min .. max and is a multiple of `multiple`, and gives it: clamped and
+  /// rounded toward zero, so that facts hold of it whatever the memory has.
+  Id stated_range(Id value, std::int64_t min, std::int64_t max, std::int64_t multiple, location where);
   /// Records a print of scalars and tiles.
   void device_print(char const* text, Ids values, location where);
 
@@ -169,6 +172,7 @@ class Recorder {
   TracedKernel finish();
 
  private:
+  void assert_that(Id condition, char const* message, bool range, location where);
   void begin(RegionKind kind);
   Id block_index(int axis, location where);
   Id change_op(ir::OpKind kind, void const* attributes, Handle tensor, Ids values, Ids indices, location where);

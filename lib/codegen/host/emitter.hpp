@@ -237,8 +237,8 @@ class FunctionEmitter {
   };
   Place place(ir::Value const& tensor, std::vector<llvm::Value*> const& at);
   /// Exchanges the bits at the address with `value` if they equal `expected`; gives the old ones.
-  llvm::Value* exchange_if(llvm::Value* address, llvm::Value* expected, llvm::Value* value);
-  llvm::Value* update(ir::AtomicCombine combine, Element element, llvm::Value* address, llvm::Value* value);
+  llvm::Value* exchange_if(ir::MemoryOrder order, llvm::Value* address, llvm::Value* expected, llvm::Value* value);
+  llvm::Value* update(ir::AtomicUpdateOp const& how, Element element, llvm::Value* address, llvm::Value* value);
   llvm::Value* change_element(ir::Op const& op, llvm::Value* address,
                               std::function<llvm::Value*(ir::Value const&)> const& element_of);
   void assert_op(ir::Op const& op);

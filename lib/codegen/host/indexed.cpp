@@ -32,6 +32,20 @@ std::optional<llvm::AtomicRMWInst::BinOp> native(ir::AtomicCombine combine, Elem
 
 constexpr auto relaxed = llvm::AtomicOrdering::Monotonic;
 
+llvm::AtomicOrdering ordering(ir::MemoryOrder order) {
+  switch (order) {
+    case ir::MemoryOrder::relaxed:
+      break;
+    case ir::MemoryOrder::acquire:
+      return llvm::AtomicOrdering::Acquire;
+    case ir::MemoryOrder::release:
+      return llvm::AtomicOrdering::Release;
+    case ir::MemoryOrder::acq_rel:
+      return llvm::AtomicOrdering::AcquireRelease;
+  }
+  return relaxed;
+}
+
 }  // namespace
 
 bool changes_elements(ir::Op const& op) {
@@ -63,19 +77,23 @@ llvm::Value* FunctionEmitter::load_scalar(ir::Op const& op) {
   return b.CreateSelect(place.inside, arith.from_memory(element, loaded), arith.constant(op.as<ir::LoadOp>().pad));
 }
 
-llvm::Value* FunctionEmitter::exchange_if(llvm::Value* address, llvm::Value* expected, llvm::Value* value) {
+llvm::Value* FunctionEmitter::exchange_if(ir::MemoryOrder order, llvm::Value* address, llvm::Value* expected,
+                                          llvm::Value* value) {
   llvm::Type* const word = b.getIntNTy(value->getType()->getPrimitiveSizeInBits());
   llvm::Align const align(word->getIntegerBitWidth() / 8);
-  llvm::Value* const pair = b.CreateAtomicCmpXchg(address, b.CreateBitCast(expected, word),
-                                                  b.CreateBitCast(value, word), align, relaxed, relaxed);
+  llvm::Value* const pair =
+      b.CreateAtomicCmpXchg(address, b.CreateBitCast(expected, word), b.CreateBitCast(value, word), align,
+                            ordering(order), acquires(order) ? llvm::AtomicOrdering::Acquire : relaxed);
   return b.CreateBitCast(b.CreateExtractValue(pair, 0), value->getType());
 }
 
-llvm::Value* FunctionEmitter::update(ir::AtomicCombine combine, Element element, llvm::Value* address,
+llvm::Value* FunctionEmitter::update(ir::AtomicUpdateOp const& how, Element element, llvm::Value* address,
                                      llvm::Value* value) {
+  ir::AtomicCombine const combine = how.combine;
   llvm::Align const align(static_cast<std::uint64_t>(bytes(element)));
   if (auto const op = native(combine, element))
-    return arith.from_memory(element, b.CreateAtomicRMW(*op, address, arith.to_memory(element, value), align, relaxed));
+    return arith.from_memory(
+        element, b.CreateAtomicRMW(*op, address, arith.to_memory(element, value), align, ordering(how.order)));
   llvm::Type* const memory = arith.memory_type(element);
   llvm::Type* const word = b.getIntNTy(memory->getPrimitiveSizeInBits());
   llvm::LoadInst* const first = b.CreateAlignedLoad(word, address, align);
@@ -92,7 +110,8 @@ llvm::Value* FunctionEmitter::update(ir::AtomicCombine combine, Element element,
     joined = arith.round_to(element, arith.add(element, old, value));
   else
     joined = combine == ir::AtomicCombine::min ? arith.min(element, old, value) : arith.max(element, old, value);
-  llvm::Value* const found = exchange_if(address, seen, b.CreateBitCast(arith.to_memory(element, joined), word));
+  llvm::Value* const found =
+      exchange_if(how.order, address, seen, b.CreateBitCast(arith.to_memory(element, joined), word));
   seen->addIncoming(found, b.GetInsertBlock());
   b.CreateCondBr(b.CreateICmpEQ(found, seen), done, again);
   b.SetInsertPoint(done);
@@ -103,10 +122,11 @@ llvm::Value* FunctionEmitter::change_element(ir::Op const& op, llvm::Value* addr
                                              std::function<llvm::Value*(ir::Value const&)> const& element_of) {
   Element const element = op.in("tensor")->type().element();
   llvm::Value* const value = element_of(*op.in("tile"));
-  if (op.is<ir::AtomicUpdateOp>()) return update(op.as<ir::AtomicUpdateOp>().combine, element, address, value);
+  if (op.is<ir::AtomicUpdateOp>()) return update(op.as<ir::AtomicUpdateOp>(), element, address, value);
   if (op.is<ir::CompareExchangeOp>())
     return arith.from_memory(
-        element, exchange_if(address, arith.to_memory(element, element_of(*op.in<ir::CompareExchangeOp>("expected"))),
+        element, exchange_if(op.as<ir::CompareExchangeOp>().order, address,
+                             arith.to_memory(element, element_of(*op.in<ir::CompareExchangeOp>("expected"))),
                              arith.to_memory(element, value)));
   llvm::Align const align(static_cast<std::uint64_t>(bytes(element)));
   b.CreateAlignedStore(arith.to_memory(element, value), address, align);

@@ -22,17 +22,25 @@ struct Compiled {
   std::string entry;
 };
 
-/// Gives the PTX version that a kernel needs: st.async came with PTX 8.1, mma of floats of 8 bits with 8.4.
+/// Gives the PTX version that a kernel needs: st.async and atomics of vectors came with PTX 8.1, mma of floats of 8
+/// bits with 8.4.
 int ptx_version_for(ir::Function const& kernel) {
   int version = nvptx::min_ptx_version;
-  ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
+  auto const see = [&](ir::Op const& op) {
     if (op.is<ir::PeerStoreOp>()) version = std::max(version, 81);
+    if (op.is<ir::AtomicUpdateOp>() && op.as<ir::AtomicUpdateOp>().vector > 1) version = std::max(version, 81);
     if (op.is<ir::MmaOp>() && is_f8(op.lhs()->type().element())) version = 84;
     if (op.is<ir::WgmmaOp>() && is_integer(op.lhs()->type().element()) &&
         op.lhs()->type().element() != op.rhs()->type().element())
       version = 84;
+  };
+  ir::walk_pre_order(kernel.body(), [&](ir::Op& op) {
+    see(op);
     return ir::Walk::advance;
   });
+  if (kernel.parent() != nullptr)
+    for (auto const& function : kernel.parent()->functions())
+      if (!function->is_kernel()) ir::walk(*function, see);
   return version;
 }
 

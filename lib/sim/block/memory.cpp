@@ -249,9 +249,23 @@ Footprint global_footprint(WarpProgram& warp, Op const& op, std::vector<LaneByte
   return Footprint(warp.engine().global().space(warp.agent().tensor(*op.in("tensor"))), touched);
 }
 
+machine::AtomicOrder order_of(MemoryOrder order) {
+  switch (order) {
+    case MemoryOrder::relaxed:
+      break;
+    case MemoryOrder::acquire:
+      return machine::AtomicOrder::acquire;
+    case MemoryOrder::release:
+      return machine::AtomicOrder::release;
+    case MemoryOrder::acq_rel:
+      return machine::AtomicOrder::acq_rel;
+  }
+  return machine::AtomicOrder::relaxed;
+}
+
 /// Replaces elements that this warp owns by the result of `changed(i, old)`, and sets the result to the old ones.
 template <class Changed>
-Progress change_each(WarpProgram& warp, Op const& op, Changed const& changed) {
+Progress change_each(WarpProgram& warp, Op const& op, MemoryOrder order, AtomicScope scope, Changed const& changed) {
   if (op.result()->type().is_scalar())
     throw UserError("simulate: " + std::string(op.info().mnemonic) +
                         " of a scalar is made one of a tile before warps run it (share-atomic-results)",
@@ -268,8 +282,8 @@ Progress change_each(WarpProgram& warp, Op const& op, Changed const& changed) {
   });
   warp.set(*op.result(), std::move(result));
   if (touched.empty()) return Progress::done;
-  (void)warp.warp().atomic(warp.lanes(), global_footprint(warp, op, touched), machine::AtomicOrder::relaxed,
-                           warp.site());
+  (void)warp.warp().atomic(warp.lanes(), global_footprint(warp, op, touched), order_of(order), warp.site(),
+                           scope == AtomicScope::block);
   return Progress::turn;
 }
 
@@ -303,14 +317,14 @@ Progress perform(WarpProgram& warp, Op const& op, ScatterOp const&) {
 
 Progress perform(WarpProgram& warp, Op const& op, AtomicUpdateOp const& attributes) {
   Value const value = warp.value(*op.in<AtomicUpdateOp>("tile"));
-  return change_each(warp, op,
+  return change_each(warp, op, attributes.order, attributes.scope,
                      [&]<class T>(int i, T old) { return updated(attributes.combine, old, value.data<T>()[i]); });
 }
 
-Progress perform(WarpProgram& warp, Op const& op, CompareExchangeOp const&) {
+Progress perform(WarpProgram& warp, Op const& op, CompareExchangeOp const& attributes) {
   Value const value = warp.value(*op.in<CompareExchangeOp>("tile"));
   Value const expected = warp.value(*op.in<CompareExchangeOp>("expected"));
-  return change_each(warp, op, [&]<class T>(int i, T old) {
+  return change_each(warp, op, attributes.order, attributes.scope, [&]<class T>(int i, T old) {
     return same_bits(old, expected.data<T>()[i]) ? value.data<T>()[i] : old;
   });
 }

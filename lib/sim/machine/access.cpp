@@ -116,7 +116,9 @@ void State::touch(WarpState& w, Lanes lanes, Footprint const& bytes, std::uint32
     }
     auto const fine = [&](AccessRef earlier_ref, Segment const& s, std::uint64_t base) {
       AccessRecord const& earlier = records[record_of(earlier_ref)];
-      if (record_of(earlier_ref) == number || (earlier.atomic && record.atomic)) return true;
+      bool const one_step =
+          earlier.atomic && record.atomic && ((!earlier.of_cta && !record.of_cta) || warps[earlier.warp]->cta == w.cta);
+      if (record_of(earlier_ref) == number || one_step) return true;
       Order const found = order(earlier, lane_of(earlier_ref), w, observing, record.proxy, plane);
       if (found == Order::ordered) return true;
       conflict(earlier_ref, ref, w, observing, found, bytes.space(), base + s.begin, base + s.end);

@@ -33,6 +33,7 @@ struct AccessRecord {
   Mechanism mechanism = Mechanism::program_order;
   bool write = false;
   bool atomic = false;
+  bool of_cta = false;      ///< an atomic that is one step for the threads of its CTA alone
   bool committed = true;    // false: of a group mechanism, and in no group yet
   bool performed = false;   // an asynchronous access that took place in this run (its end may still be unknown to all)
   std::uint32_t shape = 0;  // wgmma: accumulator chains of one shape need no wait

@@ -44,23 +44,26 @@ void Warp::give_up(Lanes lanes, Footprint const& bytes, Site site) {
   state_->give_up(w, lanes, bytes, state_->new_record(w, lanes, site, Proxy::generic, Mechanism::program_order, true));
 }
 
-Turn Warp::atomic(Lanes lanes, Footprint const& bytes, AtomicOrder order, Site site) {
+Turn Warp::atomic(Lanes lanes, Footprint const& bytes, AtomicOrder order, Site site, bool of_cta) {
   WarpState& w = begin(site, lanes);
   State& s = *state_;
   std::uint32_t const record = s.new_record(w, lanes, site, Proxy::generic, Mechanism::program_order, true);
   s.records[record].atomic = true;
+  s.records[record].of_cta = of_cta;
   s.touch(w, lanes, bytes, record);
-  std::uint64_t const where = std::uint64_t{bytes.space()} << 40 ^ (bytes.empty() ? 0 : bytes.begin()->begin);
-  w.touched.write(object_of_atomic ^ where);
-  if (order == AtomicOrder::relaxed) return turn(w);
-  Clock& clock = s.atomics[where];
-  if (order == AtomicOrder::release || order == AtomicOrder::acq_rel) {
-    Clock before = clock;
-    w.clocks.release(lanes, clock, s.slots);
-    if (order == AtomicOrder::acq_rel) w.clocks.acquire(lanes, before);
-  } else {
-    w.clocks.acquire(lanes, clock);
+  bool const releases = order == AtomicOrder::release || order == AtomicOrder::acq_rel;
+  bool const acquires = order == AtomicOrder::acquire || order == AtomicOrder::acq_rel;
+  // Word by word: all that is acquired first, so that each word's release publishes it.
+  std::vector<std::uint64_t> words;
+  for (LaneBytes const& range : bytes)
+    for (std::uint64_t word = range.begin / 4; word * 4 < range.end; ++word)
+      words.push_back(std::uint64_t{bytes.space()} << 40 ^ (word * 4));
+  for (std::uint64_t const word : words) {
+    w.touched.write(object_of_atomic ^ word);
+    if (acquires) w.clocks.acquire(lanes, s.atomics[word]);
   }
+  if (releases)
+    for (std::uint64_t const word : words) w.clocks.release(lanes, s.atomics[word], s.slots);
   return turn(w);
 }
 

@@ -82,7 +82,8 @@ class Warp {
   void write(Lanes, Footprint const&, Site);
   /// Declares bytes dead (a released stage): a read before the next write is stale.
   void give_up(Lanes, Footprint const&, Site);
-  Turn atomic(Lanes, Footprint const&, AtomicOrder, Site);
+  /// `of_cta`: one step for the threads of this CTA alone.
+  Turn atomic(Lanes, Footprint const&, AtomicOrder, Site, bool of_cta = false);
   void read_registers(std::uint64_t begin, std::uint64_t end, Site);
   void write_registers(std::uint64_t begin, std::uint64_t end, Site);
 

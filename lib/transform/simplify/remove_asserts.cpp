@@ -5,11 +5,13 @@
 
 namespace tegula::transform {
 
-bool remove_asserts(ir::Function& function) {
+bool remove_asserts(ir::Function& function, bool ranges_only) {
+  auto const removed = [&](ir::Op const& op) {
+    return op.is<ir::AssertOp>() && (!ranges_only || op.as<ir::AssertOp>().range);
+  };
   bool found = false;
-  ir::walk(function, [&](ir::Op const& op) { found = found || op.is<ir::AssertOp>(); });
-  return found &&
-         keep_only(function.body(), [](ir::Op const& op) { return runs_by_itself(op) && !op.is<ir::AssertOp>(); });
+  ir::walk(function, [&](ir::Op const& op) { found = found || removed(op); });
+  return found && keep_only(function.body(), [&](ir::Op const& op) { return runs_by_itself(op) && !removed(op); });
 }
 
 PassResult remove_asserts(ir::Function& function, AnalysisCache&, PassContext&) {

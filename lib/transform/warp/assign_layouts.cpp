@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "analysis/call_graph.hpp"
+#include "analysis/index_runs.hpp"
 #include "ir/builder.hpp"
 #include "ir/exchange.hpp"
 #include "ir/loop.hpp"
@@ -32,15 +33,31 @@ std::int64_t power_of_two_part(std::int64_t value) { return value & -value; }
 /// Tells whether an op costs the same in any layout: it is computed where it is used.
 bool is_free(Op const& op) { return op.is<ir::ConstantOp>() || op.is<ir::SplatOp>() || op.is<ir::IotaOp>(); }
 
-/// Gives the tile that a load gives or a store takes.
+/// Tells whether an op accesses elements at indices, several adjacent ones at once if they lie so.
+bool at_indices(Op const& op) { return op.is<ir::GatherOp>() || op.is<ir::ScatterOp>() || op.is<ir::AtomicUpdateOp>(); }
+
+/// Gives the tile that a load or gather gives, or that a store, scatter or atomic takes.
 Value* accessed_tile(Op const& access) {
-  return access.is<ir::LoadOp>() ? access.result() : access.in<ir::StoreOp>("tile");
+  return access.is<ir::LoadOp>() || access.is<ir::GatherOp>() ? access.result() : access.in("tile");
+}
+
+/// Gives the vector attribute of an access to global memory.
+std::int64_t& vector_of(Op& access) {
+  if (access.is<ir::LoadOp>()) return access.as<ir::LoadOp>().vector;
+  if (access.is<ir::StoreOp>()) return access.as<ir::StoreOp>().vector;
+  if (access.is<ir::GatherOp>()) return access.as<ir::GatherOp>().vector;
+  return access.is<ir::ScatterOp>() ? access.as<ir::ScatterOp>().vector : access.as<ir::AtomicUpdateOp>().vector;
+}
+
+/// Tells whether the GPU has an atomic of several adjacent elements.
+bool has_vectors(ir::AtomicUpdateOp const& op, Element element) {
+  return op.combine == ir::AtomicCombine::add && is_float(element) && bits(element) <= 32;
 }
 
 /// Holds tiles that share one layout.
 struct Group {
   std::vector<Value*> values;
-  std::vector<Op*> accesses;          ///< loads into and stores from it
+  std::vector<Op*> accesses;          ///< to global memory, into and from it
   std::vector<std::int64_t> reduced;  ///< axes along which it is reduced or scanned
   Layout const* layout = nullptr;
   bool given = false;  ///< its tiles have that layout already: products are laid out by their instructions
@@ -186,6 +203,7 @@ class Assignment {
     ir::walk_pre_order(function_, [&](Op& op) {
       if (op.is<ir::LoadOp>() && op.result()->type().is_tile()) group(op.result()).accesses.push_back(&op);
       if (op.is<ir::StoreOp>()) group(op.in<ir::StoreOp>("tile")).accesses.push_back(&op);
+      if (at_indices(op) && accessed_tile(op)->type().is_tile()) group(accessed_tile(op)).accesses.push_back(&op);
       if (op.is<ir::ReduceOp>()) group(op.in<ir::ReduceOp>("tile")).reduced.push_back(op.as<ir::ReduceOp>().axis);
       if (op.is<ir::ScanOp>()) group(op.result()).reduced.push_back(op.as<ir::ScanOp>().axis);
       return ir::Walk::advance;
@@ -199,6 +217,9 @@ class Assignment {
     ir::Type const& tile = accessed_tile(op)->type();
     TensorFacts const& facts = function_.parameter_attributes()[static_cast<std::size_t>(tensor.index())].facts;
     if (tile.rank() == 0 || !facts.unit_inner_stride || !facts.aligned_16) return 1;
+    if (op.is<ir::AtomicUpdateOp>() && !has_vectors(op.as<ir::AtomicUpdateOp>(), tile.element())) return 1;
+    if (at_indices(op))
+      return std::min<std::int64_t>(access_bytes / bytes(tile.element()), analysis::index_run(op, facts_));
     Extents const& part = op.is<ir::LoadOp>() ? op.as<ir::LoadOp>().part : op.as<ir::StoreOp>().part;
     std::int64_t max = access_bytes / bytes(tile.element());
     if (!part.empty()) max = std::min(max, power_of_two_part(part.back()));
@@ -512,14 +533,13 @@ class Assignment {
 
   void decide_accesses() {
     ir::walk(function_, [&](Op& op) {
-      bool const load = op.is<ir::LoadOp>();
-      if (!load && !op.is<ir::StoreOp>()) return;
+      if (!op.is<ir::LoadOp>() && !op.is<ir::StoreOp>() && !at_indices(op)) return;
       ir::Type const& tile = accessed_tile(op)->type();
       if (!tile.is_tile()) return;  // one element, read by all threads
       std::int64_t vector = 1;
       if (tile.rank() > 0)
         vector = std::min<std::int64_t>(widest_access(op), tile.layout()->contiguous(tile.rank() - 1));
-      (load ? op.as<ir::LoadOp>().vector : op.as<ir::StoreOp>().vector) = vector;
+      vector_of(op) = vector;
     });
   }
 

@@ -51,6 +51,11 @@ class Split {
 
   bool run() {
     std::vector<std::pair<Op*, Cut>> stores;
+    // A copy out would have to end before a release.
+    bool orders = false;
+    ir::walk(function_,
+             [&](Op const& op) { orders = orders || analysis::memory_order(op) != ir::MemoryOrder::relaxed; });
+    if (orders) return false;
     ir::walk(function_, [&](Op& op) {
       Cut cut;
       if (!op.is<ir::StoreOp>() || !can_be_cut(op, cut)) return;

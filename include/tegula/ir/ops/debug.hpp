@@ -16,9 +16,11 @@ struct AssertOp : OpDefaults {
   Symbol message;
   Symbol file;
   std::int64_t line = 0;
+  bool range = false;
   static constexpr auto attributes() {
     return fields(field("message", &AssertOp::message), field("file", &AssertOp::file),
-                  field("line", &AssertOp::line, Bounds{0, (std::int64_t{1} << 31) - 1}));
+                  field("line", &AssertOp::line, Bounds{0, (std::int64_t{1} << 31) - 1}),
+                  field("range", &AssertOp::range));
   }
 };
 

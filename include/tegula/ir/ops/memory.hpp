@@ -62,13 +62,28 @@ struct GatherOp : OpDefaults {
 };
 
 /// Scatters elements: `scatter %tensor, %tile, %i0, %i1`, with indices as for gather. Places outside the tensor are
-/// dropped. Of several elements that go to one place, one stays.
+/// dropped. Of several elements that go to one place, one stays. `vector` as for load.
 struct ScatterOp : OpDefaults {
   static constexpr std::string_view mnemonic = "scatter";
   static constexpr auto operands = names("tensor", "tile", "indices");
   static constexpr unsigned traits = variadic | one_layout;
   static constexpr Effects effects = writes(Space::global, 0);
+  std::int64_t vector = 0;
+  static constexpr auto attributes() { return fields(field("vector", &ScatterOp::vector, bounds::vector)); }
 };
+
+/// States what an atomic orders besides its own element. A release makes the accesses that the CTA made before it
+/// visible to whoever acquires from it: an acquire of the same element that sees its value or a later one.
+enum class MemoryOrder : std::uint8_t { relaxed, acquire, release, acq_rel };
+template <>
+inline constexpr std::array enum_names<MemoryOrder>{"relaxed"sv, "acquire"sv, "release"sv, "acq_rel"sv};
+constexpr bool acquires(MemoryOrder order) { return order == MemoryOrder::acquire || order == MemoryOrder::acq_rel; }
+constexpr bool releases(MemoryOrder order) { return order == MemoryOrder::release || order == MemoryOrder::acq_rel; }
+
+/// Names the threads for which an atomic is one step: those of its CTA, of its device, or of all devices and the host.
+enum class AtomicScope : std::uint8_t { block, device, system };
+template <>
+inline constexpr std::array enum_names<AtomicScope>{"block"sv, "device"sv, "system"sv};
 
 enum class AtomicCombine : std::uint8_t { add, min, max, bit_and, bit_or, bit_xor, exchange };
 template <>
@@ -77,15 +92,22 @@ inline constexpr std::array enum_names<AtomicCombine>{"add"sv, "min"sv, "max"sv,
 
 /// Combines elements of global memory atomically with those of a tile, or one with a scalar, once in a CTA:
 /// `%old = atomic_update %tensor, %tile, %i0, %i1 {combine = add} : tile<64x8xi32>`. Indices are as for gather. It
-/// gives the old elements, and 0 at places outside the tensor, where nothing happens. Relaxed, in the scope of the
-/// device. With layouts, only the owner of an element holds its result.
+/// gives the old elements, and 0 at places outside the tensor, where nothing happens. With layouts, only the owner of
+/// an element holds its result. An order other than relaxed is that of the CTA: no access of it to memory that a kernel
+/// writes moves past the op. `vector` as for load, of sums.
 struct AtomicUpdateOp : OpDefaults {
   static constexpr std::string_view mnemonic = "atomic_update";
   static constexpr auto operands = names("tensor", "tile", "indices");
   static constexpr unsigned traits = variadic | unique | one_layout;
   static constexpr Effects effects = updates(Space::global, 0);
   AtomicCombine combine = AtomicCombine::add;
-  static constexpr auto attributes() { return fields(field("combine", &AtomicUpdateOp::combine)); }
+  MemoryOrder order = MemoryOrder::relaxed;
+  AtomicScope scope = AtomicScope::device;
+  std::int64_t vector = 0;
+  static constexpr auto attributes() {
+    return fields(field("combine", &AtomicUpdateOp::combine), field("order", &AtomicUpdateOp::order),
+                  field("scope", &AtomicUpdateOp::scope), field("vector", &AtomicUpdateOp::vector, bounds::vector));
+  }
 };
 
 /// Replaces elements that equal the expected ones, atomically:
@@ -96,6 +118,11 @@ struct CompareExchangeOp : OpDefaults {
   static constexpr auto operands = names("tensor", "expected", "tile", "indices");
   static constexpr unsigned traits = variadic | unique | one_layout;
   static constexpr Effects effects = updates(Space::global, 0);
+  MemoryOrder order = MemoryOrder::relaxed;
+  AtomicScope scope = AtomicScope::device;
+  static constexpr auto attributes() {
+    return fields(field("order", &CompareExchangeOp::order), field("scope", &CompareExchangeOp::scope));
+  }
 };
 
 }  // namespace tegula::ir

@@ -1,0 +1,13 @@
+// Finds out how many adjacent elements of a tile an access at indices finds side by side in its tensor.
+#pragma once
+
+#include "analysis/axis_facts.hpp"
+
+namespace tegula::analysis {
+
+/// Gives the length n, a power of two: each aligned group of n elements along the last axis of the tile of a gather, a
+/// scatter or an atomic lies in n adjacent elements of the tensor's innermost axis, from a multiple of n on, or is
+/// masked as a whole. 1: no such groups are proven. Whether a group crosses the tensor's border is left to the access.
+std::int64_t index_run(ir::Op const& op, AxisFacts const& facts);
+
+}  // namespace tegula::analysis

@@ -1,0 +1,10 @@
+// expect: gather, scatter, atomics: an index is a tile of int or std::int64_t, an integer or an index expression
+// rows: N3
+#include <tegula/dsl/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<float, 1> x, in<int, 1> at, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  store(y, shape<64>, gather(x, load(at, shape<64>, g[0]), order::acquire), g[0]);
+});

@@ -1,0 +1,10 @@
+// expect: a run-time scalar has values that the tile's element does not hold, and is not rounded implicitly
+// rows: N3
+#include <tegula/dsl/dsl.hpp>
+
+using namespace tegula;
+
+constexpr auto k = kernel("k", [](in<int, 1> x, out<int, 1> y, arg<std::uint32_t> n) {
+  auto g = grid_over(y, shape<64>);
+  store(y, shape<64>, load(x, shape<64>, g[0]) + n, g[0]);
+});
