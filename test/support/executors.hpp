@@ -55,11 +55,58 @@ Array<T, 1> array_of(std::vector<T> values) {
   return result;
 }
 
+/// Holds a tensor of any strides in host memory, in elements: negative, zero, or from an odd place on.
+template <class T, int rank>
+struct Strided {
+  Array<T, 1> memory;
+  std::int64_t first;  ///< the place of element 0, 0, ...
+  std::int64_t extents[rank];
+  std::int64_t strides[rank];
+
+  [[nodiscard]] tegula::view<T, rank> view() { return {memory.values.data() + first, extents, strides}; }
+  template <class... I>
+  T& at(I... index) {
+    std::int64_t const list[] = {index...};
+    std::int64_t place = first;
+    for (int axis = 0; axis < rank; ++axis) place += list[axis] * strides[axis];
+    return memory[place];
+  }
+};
+
 namespace detail {
+
+/// Keeps the memory of a strided tensor on a device.
+template <class T, int rank>
+struct StridedOnDevice {
+  buffer<T, 1> memory;
+  device_view<T, rank> view;
+};
 
 template <class X>
 X const& on_host(X& scalar) {
   return scalar;
+}
+template <class T, int rank>
+view<T, rank> on_host(Strided<T, rank>& tensor) {
+  return tensor.view();
+}
+template <class T, int rank>
+StridedOnDevice<T, rank> on_device(device where, Strided<T, rank>& tensor) {
+  buffer<T, 1> memory = tensor.memory.upload(where);
+  device_view<T, rank> const view(memory.data() + tensor.first, tensor.extents, tensor.strides);
+  return {std::move(memory), view};
+}
+template <class T, int rank>
+void fetch(Strided<T, rank>& tensor, StridedOnDevice<T, rank> const& from) {
+  from.memory.copy_to(tensor.memory.values);
+}
+template <class X>
+X& argument(X& held) {
+  return held;
+}
+template <class T, int rank>
+device_view<T, rank>& argument(StridedOnDevice<T, rank>& held) {
+  return held.view;
 }
 template <class T, int rank>
 view<T, rank> on_host(Array<T, rank>& array) {
@@ -100,7 +147,7 @@ std::string run_on(Executor executor, Kernel const& kernel, X&&... arguments) {
     case Executor::device: {
       cuda_stream const order;
       auto held = std::make_tuple(detail::on_device(order.where(), arguments)...);
-      std::apply([&](auto&... on) { launch(order, kernel, on...); }, held);
+      std::apply([&](auto&... on) { launch(order, kernel, detail::argument(on)...); }, held);
       std::apply([&](auto&... on) { (detail::fetch(arguments, on), ...); }, held);
       return "";
     }
