@@ -24,7 +24,8 @@ std::int64_t counting_run(ir::Value const& index, AxisFacts const& facts) {
   ir::Op const* const op = index.defining_op();
   if (op != nullptr && op->is<ir::SelectOp>()) {
     ValueFacts const outside = facts.facts(*op->rhs());
-    std::int64_t const masked = power_of_two_part(facts.facts(*op->in<ir::SelectOp>("condition")).axes.back().constancy);
+    std::int64_t const masked =
+        power_of_two_part(facts.facts(*op->in<ir::SelectOp>("condition")).axes.back().constancy);
     if (outside.max < 0) return std::min(masked, counting_run(*op->lhs(), facts));
   }
   AxisFact const fact = facts.facts(index).axes.back();

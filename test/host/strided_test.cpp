@@ -14,7 +14,8 @@ TEST_CASE("kernels over such tensors compile for a GPU, without a copy by TMA") 
   options.architecture = "sm_90a";
   for (TensorFacts const facts : {TensorFacts{false, false}, TensorFacts{true, false}, TensorFacts{false, true}}) {
     options.facts.assign(3, facts);
-    for (std::string const& text : {compile(strided_product<bf16>, options).image, compile(strided_rows<bf16>, options).image}) {
+    for (std::string const& text :
+         {compile(strided_product<bf16>, options).image, compile(strided_rows<bf16>, options).image}) {
       CHECK(!text.empty());
       CHECK_THAT(text, !ContainsSubstring("cp.async.bulk.tensor"));
     }

@@ -7,18 +7,18 @@ namespace tegula::test {
 
 /// Sums a vector in one launch: each block leaves its sum, and the last one that comes adds all of them up.
 template <class Order>
-inline constexpr auto total =
-    kernel("total", [](in<float, 1> x, inout<float, 1> partials, inout<int, 1> arrived, out<float, 1> y) {
-      auto g = grid_over(x, shape<256>);
-      auto blocks = partials.extent(0);
-      store(partials, shape<1>, sum(load(x, shape<256>, g[0]), axis<0>), elem(g[0]));
-      auto turn = atomic_add(arrived, 1, 0, Order());
-      if_(turn == blocks - 1, [&] {
-        tile all = loop(ceil_div(blocks, 32), zeros<float>(shape<32>),
-                        [&](auto k, auto sum) { return sum + load(partials, shape<32>, k); });
-        store(y, shape<1>, sum(all, axis<0>), elem(0));
-      });
-    });
+inline constexpr auto total = kernel("total", [](in<float, 1> x, inout<float, 1> partials, inout<int, 1> arrived,
+                                                 out<float, 1> y) {
+  auto g = grid_over(x, shape<256>);
+  auto blocks = partials.extent(0);
+  store(partials, shape<1>, sum(load(x, shape<256>, g[0]), axis<0>), elem(g[0]));
+  auto turn = atomic_add(arrived, 1, 0, Order());
+  if_(turn == blocks - 1, [&] {
+    tile all = loop(ceil_div(blocks, 32), zeros<float>(shape<32>),
+                    [&](auto k, auto sum) { return sum + load(partials, shape<32>, k); });
+    store(y, shape<1>, sum(all, axis<0>), elem(0));
+  });
+});
 
 inline void check_total(Executor on) {
   std::int64_t const count = 256 * 23 + 100, blocks = 24;
@@ -32,18 +32,17 @@ inline void check_total(Executor on) {
 }
 
 /// Adds rows up: each block waits for the flag of the row above, and raises its own. Blocks begin in order.
-inline constexpr auto running_rows =
-    kernel("running_rows", [](in<float, 2> x, inout<float, 2> y, inout<int, 1> flags) {
-      auto g = grid_over(x, shape<1, 256>);
-      if_(g[0] > 0, [&] {
-        while_(
-            carry(0), [](auto seen) { return seen == 0; },
-            [&](auto) { return carry(atomic_or(flags, 0, g[0] - 1, order::acquire)); });
-      });
-      tile row = load(x, shape<1, 256>, g[0], 0) + load(y, shape<1, 256>, g[0] - 1, 0);
-      store(y, shape<1, 256>, row, g[0], 0);
-      atomic_exchange(flags, 1, g[0], order::release, scope::device);
-    });
+inline constexpr auto running_rows = kernel("running_rows", [](in<float, 2> x, inout<float, 2> y, inout<int, 1> flags) {
+  auto g = grid_over(x, shape<1, 256>);
+  if_(g[0] > 0, [&] {
+    while_(
+        carry(0), [](auto seen) { return seen == 0; },
+        [&](auto) { return carry(atomic_or(flags, 0, g[0] - 1, order::acquire)); });
+  });
+  tile row = load(x, shape<1, 256>, g[0], 0) + load(y, shape<1, 256>, g[0] - 1, 0);
+  store(y, shape<1, 256>, row, g[0], 0);
+  atomic_exchange(flags, 1, g[0], order::release, scope::device);
+});
 
 inline void check_running_rows(Executor on) {
   std::int64_t const rows = 9, width = 200;

@@ -36,19 +36,19 @@ void check_four_bits(Executor on) {
 
 /// Multiplies by weights of 4 bits with a scale for each column and group of rows, unpacked in one line.
 template <class P, int BM, int BN>
-inline constexpr auto packed_weights =
-    kernel("packed_weights", [](in<bf16, 2> x, in<std::uint8_t, 2> packed, in<float, 2> scales, out<float, 2> y) {
-      auto g = grid_over(y, shape<BM, BN>);
-      tile sums = loop(
-          x.extent(1) / 64, zeros<float>(shape<BM, BN>),
-          [&](auto k, auto sum) {
-            tile weights = unpack<P>(load(packed, shape<64, BN / 2>, k, g[1]));
-            tile scaled = cast<bf16>(cast<float>(weights) * load(scales, shape<1, BN>, k, g[1]));
-            return dot(load(x, shape<BM, 64>, g[0], k), scaled, sum);
-          },
-          stages<3>);
-      store(y, shape<BM, BN>, sums, g[0], g[1]);
-    });
+inline constexpr auto packed_weights = kernel("packed_weights", [](in<bf16, 2> x, in<std::uint8_t, 2> packed,
+                                                                   in<float, 2> scales, out<float, 2> y) {
+  auto g = grid_over(y, shape<BM, BN>);
+  tile sums = loop(
+      x.extent(1) / 64, zeros<float>(shape<BM, BN>),
+      [&](auto k, auto sum) {
+        tile weights = unpack<P>(load(packed, shape<64, BN / 2>, k, g[1]));
+        tile scaled = cast<bf16>(cast<float>(weights) * load(scales, shape<1, BN>, k, g[1]));
+        return dot(load(x, shape<BM, 64>, g[0], k), scaled, sum);
+      },
+      stages<3>);
+  store(y, shape<BM, BN>, sums, g[0], g[1]);
+});
 
 template <class P>
 void check_packed_weights(Executor on) {

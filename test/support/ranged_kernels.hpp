@@ -29,28 +29,27 @@ std::string gpu_text(Kernel const& kernel, int parameters, bool ranges = false) 
 
 /// Computes attention over keys and values in pages, which a table lists for each sequence.
 template <int page, int d>
-inline constexpr auto paged_attention =
-    kernel("paged_attention", [](in<bf16, 3> Q, in<bf16, 3> K, in<bf16, 3> V, in<int, 2> table, in<int, 1> lengths,
-                                 out<float, 3> O, arg<float> scale_log2e) {
-      auto g = grid_over(O, shape<64, d>);
-      auto count = load(lengths, g[0], within<0, (1 << 20)>);
-      tile q = load(Q, shape<64, d>, g[0], g[1], 0);
-      auto [m, l, o] = loop(
-          ceil_div(count, page),
-          carry(full(shape<64, 1>, -inf), zeros<float>(shape<64, 1>), zeros<float>(shape<64, d>)),
-          [&](auto j, auto m0, auto l0, auto o0) {
-            auto at = load(table, g[0], j, within<0, 4096>);
-            tile key = iota(shape<1, page>, axis<1>) + j * page;
-            tile scores = dot(q, trans(load(K, shape<page, d>, at, 0, 0))) * scale_log2e;
-            tile s = select(key < count, scores, -inf);
-            tile m1 = max(m0, max(s, axis<1>));
-            tile p = exp2(s - m1);
-            tile a = exp2(m0 - m1);
-            return carry(m1, l0 * a + sum(p, axis<1>), dot(cast<bf16>(p), load(V, shape<page, d>, at, 0, 0), o0 * a));
-          },
-          stages<2>);
-      store(O, shape<64, d>, o / max(l, 1e-30F), g[0], g[1], 0);
-    });
+inline constexpr auto paged_attention = kernel("paged_attention", [](in<bf16, 3> Q, in<bf16, 3> K, in<bf16, 3> V,
+                                                                     in<int, 2> table, in<int, 1> lengths,
+                                                                     out<float, 3> O, arg<float> scale_log2e) {
+  auto g = grid_over(O, shape<64, d>);
+  auto count = load(lengths, g[0], within<0, (1 << 20)>);
+  tile q = load(Q, shape<64, d>, g[0], g[1], 0);
+  auto [m, l, o] = loop(
+      ceil_div(count, page), carry(full(shape<64, 1>, -inf), zeros<float>(shape<64, 1>), zeros<float>(shape<64, d>)),
+      [&](auto j, auto m0, auto l0, auto o0) {
+        auto at = load(table, g[0], j, within<0, 4096>);
+        tile key = iota(shape<1, page>, axis<1>) + j * page;
+        tile scores = dot(q, trans(load(K, shape<page, d>, at, 0, 0))) * scale_log2e;
+        tile s = select(key < count, scores, -inf);
+        tile m1 = max(m0, max(s, axis<1>));
+        tile p = exp2(s - m1);
+        tile a = exp2(m0 - m1);
+        return carry(m1, l0 * a + sum(p, axis<1>), dot(cast<bf16>(p), load(V, shape<page, d>, at, 0, 0), o0 * a));
+      },
+      stages<2>);
+  store(O, shape<64, d>, o / max(l, 1e-30F), g[0], g[1], 0);
+});
 
 inline void check_paged_attention(Executor on) {
   constexpr int page = 64, d = 64;
@@ -117,7 +116,8 @@ inline void check_centred(Executor on) {
       for (std::int64_t r = offsets[s]; r < offsets[s + 1]; ++r) mean += static_cast<double>(x[r * width + j]);
       mean /= static_cast<double>(std::max<std::int64_t>(offsets[s + 1] - offsets[s], 1));
       for (std::int64_t r = offsets[s]; r < offsets[s + 1]; ++r)
-        REQUIRE(std::abs(static_cast<double>(y[r * width + j]) - (static_cast<double>(x[r * width + j]) - mean)) < 1e-2);
+        REQUIRE(std::abs(static_cast<double>(y[r * width + j]) - (static_cast<double>(x[r * width + j]) - mean)) <
+                1e-2);
     }
 }
 

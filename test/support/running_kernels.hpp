@@ -56,7 +56,8 @@ void check_shuffled_groups(Executor on) {
 
 /// Adds rows of gradients to the rows of a table that words name, and keeps the old elements.
 template <class T>
-inline constexpr auto added_rows = kernel("added_rows", [](in<T, 2> x, in<int, 1> words, inout<T, 2> table, out<T, 2> old) {
+inline constexpr auto added_rows = kernel("added_rows", [](in<T, 2> x, in<int, 1> words, inout<T, 2> table,
+                                                           out<T, 2> old) {
   auto g = grid_over(x, shape<8, 64>);
   tile row = expand_dims(load(words, shape<8>, g[0], pad(-1)), axis<1>);
   tile column = iota(shape<1, 64>, axis<1>) + g[1] * 64;

@@ -6,8 +6,16 @@
 namespace tegula::test {
 
 /// Names how a matrix lies in memory.
-enum class Lies : std::uint8_t { rows_reversed, columns_reversed, one_row, one_column, odd_start, odd_rows, transposed };
-inline constexpr Lies all_ways[] = {Lies::rows_reversed, Lies::columns_reversed, Lies::one_row,    Lies::one_column,
+enum class Lies : std::uint8_t {
+  rows_reversed,
+  columns_reversed,
+  one_row,
+  one_column,
+  odd_start,
+  odd_rows,
+  transposed
+};
+inline constexpr Lies all_ways[] = {Lies::rows_reversed, Lies::columns_reversed, Lies::one_row,   Lies::one_column,
                                     Lies::odd_start,     Lies::odd_rows,         Lies::transposed};
 /// True where each element has a place of its own, as written tensors need.
 inline bool is_written_so(Lies how) { return how != Lies::one_row && how != Lies::one_column; }

@@ -19,7 +19,8 @@ namespace detail {
 template <class X>
 concept Packed4 = std::is_same_v<X, i4> || std::is_same_v<X, u4>;
 template <class A>
-inline constexpr bool holds_bytes = std::is_same_v<element_t<A>, std::int8_t> || std::is_same_v<element_t<A>, std::uint8_t>;
+inline constexpr bool holds_bytes =
+    std::is_same_v<element_t<A>, std::int8_t> || std::is_same_v<element_t<A>, std::uint8_t>;
 /// Integers that pack takes: those of bytes and those that kernels compute with.
 template <class A>
 inline constexpr bool holds_integers = is_integer(element_v<element_t<A>>);

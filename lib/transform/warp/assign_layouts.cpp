@@ -230,10 +230,13 @@ class Assignment {
   Layout const* blocked(Group const& group) const {
     return blocked(group.values[0]->type(), group.accesses, group.reduced);
   }
-  /// Reductions of this order along the axes that `reduced` names have a plan in it.
+  /// Reductions of this order along the axes that `reduced` names have a plan in it. A thread's adjacent elements run
+  /// along the axis `run`, by default the last.
   Layout const* blocked(ir::Type const& type, std::vector<Op*> const& accesses,
-                        std::vector<std::int64_t> const& reduced, ir::Order order_of_sums = ir::Order::any) const {
+                        std::vector<std::int64_t> const& reduced, ir::Order order_of_sums = ir::Order::any,
+                        int run = -1) const {
     int const rank = type.rank();
+    if (run < 0) run = rank - 1;
     int const warps = function_.warps;
     if (rank == 0) return Layout::blocked({}, {}, warps, {});
     Extents order, per_thread, lanes, warps_along;
@@ -250,9 +253,9 @@ class Assignment {
       if (here > 1) width = width == 0 ? here : std::min(width, here);
     }
     if (accesses.empty()) width = 4;
-    width = std::clamp<std::int64_t>(width, 1, power_of_two_part(type.shape()[rank - 1]));
+    width = std::clamp<std::int64_t>(width, 1, power_of_two_part(type.shape()[run]));
     while (width > 1 && width * lanes_per_warp * warps > type.elements()) width /= 2;
-    per_thread[rank - 1] = width;
+    per_thread[run] = width;
 
     auto const room = [&](int axis) {
       return std::max<std::int64_t>(
@@ -309,7 +312,11 @@ class Assignment {
         consists_of(joined->lhs()->type().shape());
     }
     if (box == type.shape() || box.product() < std::int64_t{lanes_per_warp} * function_.warps) return whole;
-    Layout const* const spread = repeated(blocked(type.with_shape(box), group.accesses, group.reduced), type.shape());
+    // Boxes that are put side by side along a last axis, as pairs are, have their runs along the axis before.
+    int run = type.rank() - 1;
+    while (group.accesses.empty() && run > 0 && box[run] == 1) --run;
+    Layout const* const spread =
+        repeated(blocked(type.with_shape(box), group.accesses, group.reduced, ir::Order::any, run), type.shape());
     int const last = type.rank() - 1;
     bool const serves = 2 * spread->contiguous(last) >= whole->contiguous(last) && reaches_shared(group, *spread);
     return serves ? spread : whole;
@@ -349,10 +356,24 @@ class Assignment {
     for (Value* value : decided.values) {
       if (Op* op = value->defining_op()) {
         if (Layout const* operand = operand_layout(*op, decided.layout)) offer(op->operand(), operand);
+        if (op->is<ir::ConcatenateOp>()) offer_parts(*op, decided.layout);
       }
       for (ir::Use const& use : value->uses())
         if (Layout const* result = result_layout(*use.user, decided.layout)) offer(use.user->result(), result);
     }
+  }
+  /// Offers the parts of a concatenation's layout to its operands, of equal shape, where each thread has its own.
+  void offer_parts(Op const& concatenate, Layout const* whole) {
+    Extents const& shape = concatenate.lhs()->type().shape();
+    if (shape != concatenate.rhs()->type().shape()) return;
+    Extents offsets;
+    for (int axis = 0; axis < shape.size(); ++axis) offsets.push_back(0);
+    Layout const* const first = layout::part_of(*whole, shape, offsets);
+    auto const axis = static_cast<int>(concatenate.as<ir::ConcatenateOp>().axis);
+    offsets[axis] = shape[axis];
+    if (first == nullptr || layout::part_of(*whole, shape, offsets) != first) return;
+    offer(concatenate.lhs(), first);
+    offer(concatenate.rhs(), first);
   }
   void offer(Value* value, Layout const* layout) {
     Group& group = this->group(value);
