@@ -427,7 +427,32 @@ class RandomKernel {
       std::vector<Value*> writable;
       for (Value* tensor : tensors)
         if (attributes(*tensor).direction != Direction::in) writable.push_back(tensor);
-      if (!writable.empty()) store(random().pick(writable));
+      if (writable.empty()) return;
+      Value* const tensor = random().pick(writable);
+      if (random().chance(25))
+        change(tensor);
+      else
+        store(tensor);
+    }
+
+    /// Scatters to a tensor, or changes it by an atomic of any order and scope.
+    void change(Value* tensor) {
+      Element const e = tensor->type().element();
+      bool const number = is_arithmetic(e), both = attributes(*tensor).direction == Direction::inout;
+      Extents const box = parent.shape();
+      std::vector<Value*> operands = {tensor, of_type(Type::tile(e, box))};
+      for (int axis = 0; axis < tensor->type().rank(); ++axis)
+        operands.push_back(random().chance(30) ? of_type(Type::index()) : of_type(Type::tile(Element::i32, box)));
+      if (!both || !number || random().chance(30)) {
+        builder.op(ir::ScatterOp{}, operands, {});
+        return;
+      }
+      int const kinds = !is_integer(e) ? 3 : 6;
+      ir::AtomicUpdateOp op;
+      op.combine = static_cast<ir::AtomicCombine>(random().below(kinds));
+      op.order = static_cast<ir::MemoryOrder>(random().below(4));
+      op.scope = static_cast<ir::AtomicScope>(random().below(3));
+      keep(builder.op(op, operands, {operands[1]->type()}).result());
     }
 
     /// Stores at least once to every tensor that can be written.
