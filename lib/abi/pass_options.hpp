@@ -32,10 +32,14 @@ constexpr void for_each_pass_option(Options& options, Visit visit) {
   visit("distance", "iterations that every loop's copies run ahead", options.distance);
   visit("unroll", "iterations of every loop that become one", options.unroll);
   visit("split", "CTAs of a cluster that share a product's loop", options.split);
+  visit("exactly", "warps and stages as given, or the kernel is refused", options.exactly);
   visit("exact", "every rounding as written", options.exact);
   visit("epilogue", "separate code for the last iterations of loops whose copies run ahead", options.epilogue);
   visit("persistence", "CTAs are persistent", options.persistence);
   visit("specialization", "copies run in separate warps", options.specialization);
+  visit("check_bounds", "asserts that indices and boxes are inside of their tensors", options.checks.bounds);
+  visit("check_overflow", "asserts that arithmetic on indices does not wrap", options.checks.overflow);
+  visit("check_nan", "asserts that finite floats give finite results", options.checks.nan);
 }
 
 }  // namespace tegula::abi

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/kernel_paths.hpp"
 #include "analysis/register_pressure.hpp"
 #include "layout/element_offsets.hpp"
 #include "ir/shared_frame.hpp"
@@ -96,9 +97,7 @@ BrokenRule rule_of_product(ir::Op const& product) {
   broken.sentence = "a product of " + std::string(name(product.lhs()->type().element())) +
                     " goes warp by warp from registers: " +
                     target::Finding::from_data(product.as<ir::MmaOp>().by_warps.view()).text();
-  broken.fix =
-      "give wgmma 64 rows for each warpgroup and a right operand that is loaded; of elements of 8 and 32 bits both "
-      "operands stored with K last (trans of a loaded N x K tile)";
+  broken.fix = std::string(remedy_for_wgmma);
   broken.where = product.where();
   return broken;
 }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "analysis/effects.hpp"
+#include "analysis/kernel_paths.hpp"
 #include "analysis/register_pressure.hpp"
 #include "analysis/shared_buffers.hpp"
 #include "layout/layout.hpp"
@@ -18,16 +19,6 @@ using Kind = MemoryAccessFacts::Kind;
 constexpr std::int64_t sector_bytes = 32;
 constexpr int widest_bytes = 16;
 
-/// Gives the name of the tensor or buffer behind a value; views and elections lead back to it.
-std::string name_of(ir::Value const& value) {
-  ir::Value const* at = &value;
-  while (ir::Op const* op = at->defining_op()) {
-    if (!op->is<ir::ViewOp>() && !op->is<ir::TransViewOp>()) break;
-    at = op->in("source");
-  }
-  return at->name();
-}
-
 /// Counts the elements that one instruction of a thread moves.
 std::int64_t width_of(ir::Type const& tile, std::int64_t vector) {
   if (vector < 2 || tile.rank() == 0) return 1;
@@ -41,7 +32,7 @@ MemoryAccessFacts global_access(ir::Op const& op, Kind kind, ir::Type const& til
   bool const unit_stride = parameter_of(*op.in("tensor")).facts.unit_inner_stride;
   MemoryAccessFacts result;
   result.kind = kind;
-  result.memory = name_of(*op.in("tensor"));
+  result.memory = name_of_memory(*op.in("tensor"));
   result.bytes = static_cast<int>(width_of(tile, vector)) * size;
   for (int warp = 0; warp < layout.warps(); ++warp) {
     std::set<std::vector<std::int64_t>> sectors, elements;
@@ -78,7 +69,7 @@ MemoryAccessFacts indexed_access(ir::Op const& op, Kind kind, ir::Type const& ti
 MemoryAccessFacts shared_access(Kind kind, ir::Value const& view, ir::Type const& value) {
   MemoryAccessFacts result;
   result.kind = kind;
-  result.memory = name_of(view);
+  result.memory = name_of_memory(view);
   result.bytes = bytes(value.element());
   result.cost = result.min = 1;
   if (value.layout() == nullptr) return result;

@@ -6,8 +6,8 @@
 
 namespace tegula::analysis {
 
-/// Gives the facts of a kernel whose tiles have layouts and whose global accesses have their widths; shared_bytes and
-/// the assembler's facts are left open.
+/// Gives the facts of a kernel whose tiles have layouts and whose global accesses have their widths; the paths,
+/// shared_bytes and the assembler's facts are left open.
 KernelFacts kernel_facts(ir::Function const& kernel);
 
 }  // namespace tegula::analysis

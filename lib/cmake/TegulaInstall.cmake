@@ -21,4 +21,5 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/tegulaConfigVersion.cmak
 install(FILES "${PROJECT_BINARY_DIR}/tegulaConfig.cmake" "${PROJECT_BINARY_DIR}/tegulaConfigVersion.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/TegulaKernels.cmake"
   DESTINATION "${package_folder}")
+install(FILES "${PROJECT_SOURCE_DIR}/lib/tools/gdb/tegula_gdb.py" DESTINATION "${CMAKE_INSTALL_DATADIR}/tegula/gdb")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/licenses/tegula")

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
+#include <exception>
 #include <optional>
+#include <utility>
 
 #include "analysis/budget.hpp"
 #include "analysis/launch_program.hpp"
@@ -19,6 +23,7 @@
 #include "support/options.hpp"
 #include "support/own_stack.hpp"
 #include "tegula/support/error.hpp"
+#include "transform/simplify/insert_checks.hpp"
 #include "transform/simplify/remove_asserts.hpp"
 #include "transform/tile/persistent_grid.hpp"
 #include "transform/pipeline.hpp"
@@ -95,20 +100,99 @@ transform::Pipeline default_pipeline(ir::Module const& module, CompileOptions co
   return default_pipeline(options.target);
 }
 
+ir::Module with_checks(ir::Module const& module, CompileOptions const& options) {
+  ir::Module copy = module.clone();
+  for (auto const& function : copy.functions()) {
+    bool const ranges = options.asserts && (options.ranges || options.target == Target::host);
+    if (!ranges) transform::remove_asserts(*function, options.asserts);
+    if (options.checks.any()) transform::insert_checks(*function, options.checks);
+  }
+  return copy;
+}
+
 namespace {
+
+bool states_warps(ir::Module const& module) {
+  return std::any_of(module.functions().begin(), module.functions().end(),
+                     [](auto const& function) { return function->warps != 0 || ir::has_block_ops(*function); });
+}
+
+/// Tells whether a loop takes its number of stages or none.
+bool states_stages(ir::Module const& module) {
+  bool found = false;
+  for (auto const& function : module.functions())
+    ir::walk(*function, [&](ir::Op& op) { found = found || (op.is<ir::ForOp>() && op.as<ir::ForOp>().exactly); });
+  return found;
+}
+
+/// Holds the result of the passes.
+struct Attempt {
+  ir::Module lowered;
+  bool fits = false;
+  std::exception_ptr refusal;  ///< of the passes; null: code generation refuses a module that does not fit
+};
+
+/// Runs the passes. A refusal that other numbers of warps may avoid is kept.
+Attempt attempt(ir::Module const& module, CompileOptions const& options) {
+  Attempt result{module.clone(), false, nullptr};
+  try {
+    transform::run_pipeline(result.lowered, default_pipeline(module, options), options);
+    result.fits = analysis::budget(result.lowered.kernel(), target::gpu_target(options)).fits();
+  } catch (transform::DoesNotFit const&) {
+    result.refusal = std::current_exception();
+  }
+  return result;
+}
+
+/// Lists the numbers of warps to try in place of one that does not fit, the nearest first; of two, the fewer.
+std::vector<int> other_warps(int asked, TargetInfo const& target) {
+  std::vector<int> result;
+  for (int warps = 1; warps * target.lanes <= target.threads; warps *= 2)
+    if (warps != asked) result.push_back(warps);
+  auto const distance = [&](int warps) { return std::abs(std::log2(warps) - std::log2(std::max(asked, 1))); };
+  std::stable_sort(result.begin(), result.end(), [&](int a, int b) { return distance(a) < distance(b); });
+  return result;
+}
+
+/// Runs the passes with the asked or chosen number of warps, or the nearest that fits. Where none does, tensors count
+/// as unaligned: what goes through pointers needs fewer buffers and accumulators. If all fail, the first one is the
+/// result.
+ir::Module fitting(ir::Module const& module, CompileOptions const& options) {
+  Attempt first = attempt(module, options);
+  if (first.fits) return std::move(first.lowered);
+  int const asked = options.warps != 0 ? options.warps : first.lowered.kernel().warps;
+  CompileOptions other = options;
+  std::vector<int> numbers = other_warps(asked, target::gpu_target(options));
+  if (options.warps != 0) numbers.push_back(0);
+  auto const first_that_fits = [&]() -> std::optional<ir::Module> {
+    for (int const warps : numbers) {
+      other.warps = warps;
+      if (Attempt next = attempt(module, other); next.fits) return std::move(next.lowered);
+    }
+    return std::nullopt;
+  };
+  if (std::optional<ir::Module> found = first_that_fits()) return *std::move(found);
+  bool aligned = false;
+  for (TensorFacts& facts : other.facts) aligned = std::exchange(facts.aligned_16, false) || aligned;
+  numbers = {options.warps};
+  if (options.warps != 0) numbers.push_back(0);
+  if (aligned && !states_stages(module))
+    if (std::optional<ir::Module> found = first_that_fits()) return *std::move(found);
+  if (first.refusal != nullptr) std::rethrow_exception(first.refusal);
+  return std::move(first.lowered);
+}
 
 ir::Module lowered_here(ir::Module const& module, CompileOptions const& options) {
   support::throw_user_error(ir::verify(module), "verifier");
   if (std::string const missing = ir::undefined_functions(module); !missing.empty())
     throw UserError("compile: " + missing + " declared but not defined; link a module that defines it");
-  ir::Module copy = module.clone();
-  bool const ranges = options.asserts && (options.ranges || options.target == Target::host);
-  if (!ranges)
-    for (auto const& function : copy.functions()) transform::remove_asserts(*function, options.asserts);
-  if (options.pipeline.empty())
-    transform::run_pipeline(copy, default_pipeline(copy, options), options);
-  else
+  ir::Module copy = with_checks(module, options);
+  if (!options.pipeline.empty())
     transform::run_pipeline(copy, options.pipeline, options);
+  else if (options.target == Target::cuda && !states_warps(copy) && !options.exactly)
+    copy = fitting(copy, options);
+  else
+    transform::run_pipeline(copy, default_pipeline(copy, options), options);
   return copy;
 }
 

@@ -1,6 +1,8 @@
 // Implements facts(kernel) and budget(kernel): lowers a kernel for a GPU and inspects it, without a GPU.
 #include "analysis/budget.hpp"
 #include "analysis/kernel_facts.hpp"
+#include "analysis/kernel_paths.hpp"
+#include "codegen/host/host.hpp"
 #include "compiler/compile.hpp"
 #include "jit/kernel_cache.hpp"
 #include "runtime/cuda/ptxas.hpp"
@@ -17,10 +19,11 @@ namespace tegula::jit {
 
 namespace {
 
-/// Gives the kernel as the passes transform it for a GPU; tensors are dense and aligned where the options do not say.
-ir::Module lowered_for_gpu(Traced const& source, CompileOptions& options) {
+/// Gives the kernel as the passes transform it for the target; tensors are dense and aligned where the options do not
+/// say.
+ir::Module lowered_for(Target target, Traced const& source, CompileOptions& options) {
   ir::Module const& module = trace::module(source.kernel);
-  options.target = Target::cuda;
+  options.target = target;
   if (options.facts.empty()) {
     for (int i = 0; i < module.kernel().parameter_count(); ++i) {
       TensorFacts dense;
@@ -37,7 +40,7 @@ Budget budget(KernelRef const& kernel, CompileOptions options) {
   std::shared_ptr<Traced const> const source = traced(kernel);  // a kernel that cannot be traced does not have a budget
   Budget result;
   try {
-    ir::Module const lowered = lowered_for_gpu(*source, options);
+    ir::Module const lowered = lowered_for(Target::cuda, *source, options);
     result = analysis::budget(lowered.kernel(), target::gpu_target(options));
     if (result.fits()) compiler::refuse_for_gpu(lowered, options);
   } catch (UserError const& error) {
@@ -49,10 +52,25 @@ Budget budget(KernelRef const& kernel, CompileOptions options) {
   return result;
 }
 
+KernelPaths host_paths(KernelRef const& kernel, CompileOptions options) {
+  ir::Module const lowered = lowered_for(Target::host, *traced(kernel), options);
+  return codegen::host_paths(lowered, options);
+}
+
+KernelPaths paths_of(Traced const& source, CompileOptions const& options) {
+  ir::Module const& module = trace::module(source.kernel);
+  ir::Module const lowered = compiler::lower(module, options);
+  return options.target == Target::host ? codegen::host_paths(lowered, options)
+                                        : analysis::kernel_paths(lowered, target::gpu_target(options), module);
+}
+
 KernelFacts facts(KernelRef const& kernel, CompileOptions options) {
-  ir::Module const lowered = lowered_for_gpu(*traced(kernel), options);
+  std::shared_ptr<Traced const> const source = traced(kernel);
+  ir::Module const lowered = lowered_for(Target::cuda, *source, options);
   compiler::refuse_for_gpu(lowered, options);  // before the accesses of a kernel that is too large are counted
   KernelFacts result = analysis::kernel_facts(lowered.kernel());
+  static_cast<KernelPaths&>(result) =
+      analysis::kernel_paths(lowered, target::gpu_target(options), trace::module(source->kernel));
   CompiledKernel const compiled = compiler::emit(lowered, options);
   result.shared_bytes = compiled.shared_bytes;
   support::Options const& environment = support::options();

@@ -312,6 +312,11 @@ std::shared_ptr<std::vector<location> const> match(std::vector<Traced::Site> con
 
 Traced::Traced(trace::TracedKernel from) : kernel(std::move(from)), text(kernel.text()), sites(sites_of(kernel)) {}
 
+Checks checks_of_launches() {
+  support::Options const& environment = support::options();
+  return {environment.check_bounds, environment.check_overflow, environment.check_nan};
+}
+
 CompileOptions launch_options(KernelRef const& kernel, device where, std::vector<TensorFacts> facts) {
   CompileOptions options = chosen_options(kernel);
   if (options.target != Target::host || !options.architecture.empty() || !options.facts.empty())
@@ -320,6 +325,7 @@ CompileOptions launch_options(KernelRef const& kernel, device where, std::vector
   options.target = where.is_host() ? Target::host : Target::cuda;
   options.asserts = options.asserts && support::options().asserts;
   options.ranges = options.ranges || support::options().ranges;
+  if (!options.checks.any()) options.checks = checks_of_launches();
   if (where.is_cuda()) {
     options.architecture = where.architecture();
     options.exact = options.exact || support::options().exact;

@@ -38,6 +38,9 @@ struct FoundKernel {
   Origin origin = Origin::memory;
 };
 
+/// Gives the checks that TEGULA_CHECKS asks for.
+Checks checks_of_launches();
+
 /// Gives the options of a launch on `where` with tensors of which `facts` hold (one per parameter): the kernel's own,
 /// if the call states some, and those of the environment. Throws UserError for options that follow from the call.
 CompileOptions launch_options(KernelRef const& kernel, device where, std::vector<TensorFacts> facts);
@@ -55,6 +58,9 @@ FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorF
 
 /// Compiles without looking into any cache.
 CompiledKernel compile(Traced const& traced, CompileOptions const& options);
+
+/// Gives the path of each load, store and product under these options. Runs the passes; nothing is cached.
+KernelPaths paths_of(Traced const& traced, CompileOptions const& options);
 
 /// Gives the key of a kernel, as the disk cache has it.
 std::string key_of(Traced const& traced, CompileOptions const& options);

@@ -4,6 +4,7 @@
 
 #include "abi/pass_options.hpp"
 #include "abi/tensor_facts.hpp"
+#include "jit/debug.hpp"
 #include "jit/kernel_cache.hpp"
 #include "jit/simulate.hpp"
 #include "jit/stated_grid.hpp"
@@ -62,6 +63,11 @@ void launch(stream const& order, KernelRef const& kernel, ArgumentList arguments
   std::span<Argument const> const given = span_of(arguments);
   support::Options const& environment = support::options();
   if (environment.simulate) return Simulation(kernel, given, grid, environment.simulate_schedule).run();
+  if (environment.debug) {
+    simulation const found = run_by_lambda(kernel, given, grid);
+    if (!found.clean) throw UserError(fmt::format("{}: debug: {}", kernel.name, found.report));
+    return;
+  }
   Call const call(kernel, given, grid, order.where());
   FoundKernel const found = call.find(kernel, order.where());
   runtime::PreparedLaunch(found.loaded, call.arguments(), {}, *found.require_sites).run(order);
@@ -69,7 +75,8 @@ void launch(stream const& order, KernelRef const& kernel, ArgumentList arguments
 
 PreparedState* prepare(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {
   std::span<Argument const> const given = span_of(arguments);
-  if (support::Options const& environment = support::options(); environment.simulate)
+  // The lambda of a prepared kernel may be gone when it runs: the debug device simulates its tiles.
+  if (support::Options const& environment = support::options(); environment.simulate || environment.debug)
     return new PreparedSimulation(kernel, given, grid, environment.simulate_schedule);
   device const target = where != nullptr ? *where : runtime::place_of(given);
   Call const call(kernel, given, grid, target);
@@ -186,6 +193,8 @@ std::string explain(device const* where, KernelRef const& kernel, ArgumentList a
          runtime::cuda::parse_assembly_log(found.loaded->function.assembly_log).notes)
       text += fmt::format("  assembler: {}{}{}\n", note.code, note.code.empty() ? "" : ": ", note.text);
   }
+  std::shared_ptr<Traced const> const source = traced(kernel, grid.given ? GridFrom::launch : GridFrom::kernel);
+  text += paths_of(*source, launch_options(target, facts_of(call.arguments()))).paths_text(2);
   return text;
 }
 

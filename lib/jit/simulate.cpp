@@ -2,14 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "compiler/compile.hpp"
 #include "ir/verify_block.hpp"
+#include "jit/staging.hpp"
 #include "jit/stated_grid.hpp"
 #include "runtime/argument_check.hpp"
-#include "runtime/cuda/backend.hpp"
-#include "runtime/overlap.hpp"
 #include "sim/block/simulate.hpp"
 #include "sim/interpreter.hpp"
 #include "support/options.hpp"
@@ -21,91 +18,6 @@
 namespace tegula::jit {
 namespace {
 
-/// Holds host copies of the device memory that arguments reach: one per run of bytes, so that interleaved tensors share
-/// one.
-class Staging {
- public:
-  explicit Staging(std::span<Argument const> arguments) {
-    for (Argument const& argument : arguments) {
-      if (argument.kind != ParameterKind::tensor || argument.space != DeviceKind::cuda) continue;
-      runtime::ByteRange const range = runtime::byte_range(runtime::footprint_of(argument));
-      if (range.first < range.last) pieces_.push_back({range, runtime::cuda::device_of_address(argument.address), {}});
-    }
-    std::ranges::sort(pieces_, {}, [](Piece const& piece) { return piece.range.first; });
-    std::vector<Piece> merged;
-    for (Piece& piece : pieces_) {
-      if (!merged.empty() && piece.range.first < merged.back().range.last) {
-        merged.back().range.last = std::max(merged.back().range.last, piece.range.last);
-      } else {
-        merged.push_back(std::move(piece));
-      }
-    }
-    pieces_ = std::move(merged);
-    for (Piece& piece : pieces_) {
-      piece.bytes.resize(static_cast<std::size_t>(piece.range.last - piece.range.first));
-      runtime::cuda::synchronize_device(piece.device);
-      runtime::cuda::download(piece.device, nullptr, piece.bytes.data(), address(piece), size(piece));
-      runtime::cuda::synchronize(piece.device, nullptr);
-    }
-  }
-
-  /// Gives the host address that stands for a device address.
-  void* host_address(void* device) {
-    auto const wanted = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(device));
-    for (Piece& piece : pieces_)
-      if (wanted >= piece.range.first && wanted < piece.range.last)
-        return piece.bytes.data() + (wanted - piece.range.first);
-    return device;
-  }
-
-  void write_back() {
-    for (Piece& piece : pieces_) {
-      runtime::cuda::upload(piece.device, nullptr, address(piece), piece.bytes.data(), size(piece));
-      runtime::cuda::synchronize(piece.device, nullptr);
-    }
-  }
-
- private:
-  struct Piece {
-    runtime::ByteRange range;
-    int device;
-    std::vector<std::byte> bytes;
-  };
-  static void* address(Piece const& piece) {
-    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(piece.range.first));
-  }
-  static std::int64_t size(Piece const& piece) { return static_cast<std::int64_t>(piece.bytes.size()); }
-
-  std::vector<Piece> pieces_;
-};
-
-device device_of(std::span<Argument const> arguments) {
-  for (Argument const& argument : arguments)
-    if (argument.kind == ParameterKind::tensor && argument.space == DeviceKind::cuda)
-      return device::cuda(argument.device_number >= 0 ? argument.device_number
-                                                      : runtime::cuda::device_of_address(argument.address));
-  return device::host();
-}
-
-sim::Arguments sim_arguments(std::span<Argument const> arguments, Staging& staging) {
-  sim::Arguments result;
-  for (Argument const& argument : arguments) {
-    if (argument.kind == ParameterKind::scalar) {
-      result.emplace_back(ir::Constant{argument.element, static_cast<std::uint64_t>(argument.scalar)});
-      continue;
-    }
-    sim::Tensor tensor;
-    tensor.data = argument.space == DeviceKind::cuda ? staging.host_address(argument.address) : argument.address;
-    tensor.element = argument.element;
-    for (int axis = 0; axis < argument.rank; ++axis) {
-      tensor.extents.push_back(argument.extents[axis]);
-      tensor.strides.push_back(argument.strides[axis]);
-    }
-    result.emplace_back(tensor);
-  }
-  return result;
-}
-
 /// Gives the options of a launch on the GPU with these arguments.
 CompileOptions gpu_options(std::span<Argument const> arguments) {
   CompileOptions options;
@@ -114,6 +26,7 @@ CompileOptions gpu_options(std::span<Argument const> arguments) {
   options.exact = support::options().exact;
   options.asserts = support::options().asserts;
   options.ranges = support::options().ranges;
+  options.checks = checks_of_launches();
   for (Argument const& argument : arguments) options.facts.push_back(runtime::facts_of(argument));
   return options;
 }
@@ -132,15 +45,6 @@ ir::Module lowered_for_warps(Traced const& traced, CompileOptions const& options
                     traced.kernel.name(), options.architecture, error.what()),
         error.where());
   }
-}
-
-simulation summary(sim::Result const& result) {
-  simulation found;
-  found.clean = result.clean();
-  found.blocks = result.blocks;
-  found.steps = result.steps;
-  found.report = result.str();
-  return found;
 }
 
 }  // namespace
@@ -167,16 +71,18 @@ Simulation::Found Simulation::find() const {
   Staging staging(arguments_);
   sim::Arguments const arguments = sim_arguments(arguments_, staging);
   ir::Module const& module = trace::module(traced_->kernel);
+  CompileOptions const options = gpu_options(arguments_);
+  CompileOptions of_tiles = options;
+  of_tiles.target = Target::host;  // which checks stated ranges
+  ir::Module const checked = compiler::with_checks(module, of_tiles);
   sim::Options tiles;
-  tiles.check_asserts = support::options().asserts;
   bool const by_hand = ir::has_block_ops(module.kernel());
   Found found;
   if (schedule_.empty() && !by_hand) {
-    found.result = summary(sim::run(module.kernel(), arguments, tiles));
+    found.result = summary(sim::run(checked.kernel(), arguments, tiles));
     staging.write_back();
     return found;
   }
-  CompileOptions const options = gpu_options(arguments_);
   ir::Module const lowered = lowered_for_warps(*traced_, options);
   sim::block::Options warps;
   warps.print = by_hand;  // else the run of the tiles prints
@@ -187,7 +93,7 @@ Simulation::Found Simulation::find() const {
   sim::block::Simulation simulation(lowered.kernel(), arguments,
                                     warps);  // remembers the present contents of the tensors
   if (!by_hand) {
-    found.result = summary(sim::run(module.kernel(), arguments, tiles));
+    found.result = summary(sim::run(checked.kernel(), arguments, tiles));
     if (!found.result.clean) {
       staging.write_back();
       return found;

@@ -31,6 +31,9 @@ class Launch {
   [[nodiscard]] int number(ir::Value const& value) const { return numbers_.at(&value); }
   [[nodiscard]] int value_count() const { return static_cast<int>(numbers_.size()); }
   void count_step() { ++result_.steps; }
+  void count_block() { ++result_.blocks; }
+  /// Numbers the results of an op that was appended after the launch began.
+  void number(ir::Op const& op);
 
   /// Files a report; further ones of its kind at the same two ops are counted. `text` is called for the first only.
   template <class Text>
@@ -117,8 +120,12 @@ class Agent {
  public:
   Agent(Launch& launch, std::int64_t linear_block, Holds holds = Holds::tiles);
 
-  /// Executes one op.
+  /// Executes the next op.
   void step();
+  /// Executes an op.
+  void execute(ir::Op const& op);
+  /// Makes room for values that were numbered since.
+  void make_room() { slots_.resize(static_cast<std::size_t>(launch_.value_count())); }
   [[nodiscard]] bool finished() const { return frames_.empty(); }
 
   [[nodiscard]] Launch& launch() const { return launch_; }

@@ -165,6 +165,10 @@ void Launch::number_block(Block const& block) {
   }
 }
 
+void Launch::number(Op const& op) {
+  for (int i = 0; i < op.result_count(); ++i) numbers_.emplace(op.result(i), static_cast<int>(numbers_.size()));
+}
+
 void Launch::check_arguments() const {
   auto const count = static_cast<std::size_t>(kernel_.parameter_count());
   if (arguments_.size() != count)
@@ -415,6 +419,10 @@ void Agent::step() {
     throw InternalError("simulator: a block of @" + launch_.kernel().name() + " ends without yield or return");
   Op const& op = *top.at;
   ++top.at;
+  execute(op);
+}
+
+void Agent::execute(Op const& op) {
   launch_.count_step();
   dispatch(*this, op);
 }

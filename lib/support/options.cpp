@@ -28,12 +28,17 @@ constexpr EnvironmentVariable table[] = {
      "exact: GPU kernels keep every rounding as written; free: the deviations in tegula/ir/ops/arith.hpp are allowed"},
     {"TEGULA_ASSERTS", "on | off | all",
      "off: kernels run without their device_asserts; all: GPUs also check the stated ranges of loaded scalars"},
+    {"TEGULA_CHECKS", "check{,check}; check: bounds | overflow | nan | all",
+     "launches check indices, arithmetic on indices and floats, as asserts with the source line "
+     "(lib/doc/debugging.md)"},
     {"TEGULA_SIMULATE", "0 | 1 | seed:<n> | latest[:<n>] | earliest[:<n>] | starve:<warp> | choices:<n>,<n>,...",
      "1: every launch runs in the simulator, whole tiles, block by block; a schedule: the kernel after the GPU passes "
      "runs there, warp by warp; races, deadlocks and other findings fail the launch "
      "(lib/doc/memory_model.md)"},
     {"TEGULA_THREADS", "<count from 1 to 1024>", "threads of the host executor, the calling one included"},
-    {"TEGULA_DEVICE", "host | cuda | cuda:<number>", "the result of device::best()"},
+    {"TEGULA_DEVICE", "host | cuda | cuda:<number> | debug",
+     "the result of device::best(); debug: the host, and every launch calls its lambda block by block for a debugger "
+     "(lib/doc/debugging.md)"},
     {"TEGULA_CACHE_DIR", "<folder>", "folder of the cache of compiled kernels; must belong to the user alone"},
     {"TEGULA_CACHE", "on | off | read-only", "on: compiled kernels are kept on disk"},
     {"TEGULA_ASSEMBLER", "auto | driver | ptxas",
@@ -115,10 +120,26 @@ std::string device_choice() {
   std::string const text = value_of("TEGULA_DEVICE");
   if (text.starts_with("cuda:")) {
     integer("TEGULA_DEVICE", text, std::string_view(text).substr(5), 0, 1023);
-  } else if (!text.empty() && text != "host" && text != "cuda") {
+  } else if (!text.empty() && text != "host" && text != "cuda" && text != "debug") {
     refuse("TEGULA_DEVICE", text);
   }
   return text;
+}
+
+void read_checks(Options& options) {
+  std::string const text = value_of("TEGULA_CHECKS");
+  std::string_view rest = text;
+  while (!text.empty()) {
+    std::size_t const comma = rest.find(',');
+    std::string_view const word = rest.substr(0, comma);
+    bool const all = word == "all";
+    if (!all && word != "bounds" && word != "overflow" && word != "nan") refuse("TEGULA_CHECKS", text);
+    options.check_bounds = options.check_bounds || all || word == "bounds";
+    options.check_overflow = options.check_overflow || all || word == "overflow";
+    options.check_nan = options.check_nan || all || word == "nan";
+    if (comma == std::string_view::npos) return;
+    rest.remove_prefix(comma + 1);
+  }
 }
 
 /// Gives the schedule by its first word; the simulator reads the rest. Empty for 0, 1 and values that are refused
@@ -173,6 +194,9 @@ Options read_options() {
   if (std::string const threads = value_of("TEGULA_THREADS"); !threads.empty())
     result.threads = integer("TEGULA_THREADS", threads, threads, 1, 1024);
   result.device = device_choice();
+  result.debug = result.device == "debug";
+  if (result.debug) result.device = "host";
+  read_checks(result);
   result.cache_dir = value_of("TEGULA_CACHE_DIR");
   result.cache =
       one_of<CacheMode>("TEGULA_CACHE", CacheMode::on,

@@ -44,15 +44,17 @@ struct Options {
   std::string replay_dir;    ///< folder for the replay file of a failure; empty: the system's temporary folder
   bool verify_each = false;
   bool time_passes = false;
-  bool exact = false;     ///< GPU kernels of launches: every rounding as written
-  bool asserts = true;    ///< of launches; false: device_asserts are removed
-  bool ranges = false;    ///< of launches; true: a GPU checks the stated ranges of loaded scalars
-  bool simulate = false;  ///< every launch goes through the simulator
+  bool exact = false;   ///< GPU kernels of launches: every rounding as written
+  bool asserts = true;  ///< of launches; false: device_asserts are removed
+  bool ranges = false;  ///< of launches; true: a GPU checks the stated ranges of loaded scalars
+  bool check_bounds = false, check_overflow = false, check_nan = false;  ///< CompileOptions::checks of launches
+  bool simulate = false;                                                 ///< every launch goes through the simulator
   /// Schedule of the warps under `simulate`, for a kernel as the passes transform it; empty: the kernel's tiles, block
   /// by block.
   std::string simulate_schedule;
   int threads = 0;        ///< of the host executor, the calling thread included; 0: one per hardware thread
   std::string device;     ///< result of device::best(): "", "host", "cuda", "cuda:<n>"
+  bool debug = false;     ///< every launch runs on the debug device; best() is the host
   std::string cache_dir;  ///< empty: $XDG_CACHE_HOME/tegula or ~/.cache/tegula
   CacheMode cache = CacheMode::on;
   Assembler assembler = Assembler::automatic;

@@ -186,6 +186,7 @@ Recorder::Recorder(Recorder& caller, char const* name, location where) : impl_(n
 
 void Recorder::begin(RegionKind kind) {
   impl_->traces = kind;
+  impl_->eager = eager();
   impl_->trace = next_trace();
   trace_names().add(impl_->trace, impl_->title());
   impl_->open_region(kind, impl_->where);
@@ -215,26 +216,41 @@ Handle Recorder::tensor_parameter(Element element, int rank, Direction direction
   attributes.multiple_of = multiple_of;
   impl_->attributes.push_back(attributes);
   impl_->parameters.push_back({ParameterKind::tensor, direction, element, rank, {}});
-  return handle(impl_->add_argument(ir::Type::tensor(element, rank), impl_->where));
+  Id const id = impl_->add_argument(ir::Type::tensor(element, rank), impl_->where);
+  if (impl_->eager != nullptr && impl_->traces == RegionKind::kernel)
+    impl_->bind(id, impl_->eager->function().parameter(id));
+  return handle(id);
 }
 
 Handle Recorder::tensor_argument(Handle in_caller, Element element, int rank, Direction direction,
                                  std::int64_t multiple_of) {
-  if (direction == Direction::in) return tensor_parameter(element, rank, direction, multiple_of);
+  auto const fresh_parameter = [&] {
+    Handle const made = tensor_parameter(element, rank, direction, multiple_of);
+    impl_->bind_to_caller(made.value, in_caller);
+    return made;
+  };
+  if (direction == Direction::in) return fresh_parameter();
   auto const [entry, fresh] = impl_->written_arguments.try_emplace({in_caller.trace, in_caller.value});
-  if (fresh) entry->second = tensor_parameter(element, rank, direction, multiple_of);
+  if (fresh) entry->second = fresh_parameter();
   return entry->second;
 }
 
-Handle Recorder::scalar_parameter(Element element) {
+Handle Recorder::scalar_parameter(Element element, Handle in_caller) {
   impl_->attributes.emplace_back();
   impl_->parameters.push_back({ParameterKind::scalar, Direction::in, element, 0, {}});
-  return handle(impl_->add_argument(ir::Type::scalar(element), impl_->where));
+  Id const id = impl_->add_argument(ir::Type::scalar(element), impl_->where);
+  if (impl_->traces == RegionKind::function)
+    impl_->bind_to_caller(id, in_caller);
+  else if (impl_->eager != nullptr)
+    impl_->bind(id, impl_->eager->function().parameter(id));
+  return handle(id);
 }
 
-Handle Recorder::tile_parameter(ir::Type const& type) {
+Handle Recorder::tile_parameter(ir::Type const& type, Handle in_caller) {
   impl_->attributes.emplace_back();
-  return handle(impl_->add_argument(type, impl_->where));
+  Id const id = impl_->add_argument(type, impl_->where);
+  impl_->bind_to_caller(id, in_caller);
+  return handle(id);
 }
 
 Handle Recorder::handle(Id value) const { return {value, impl_->trace}; }
@@ -272,7 +288,10 @@ void Recorder::check_assign(std::uint32_t trace, std::int32_t home, location whe
 }
 
 Id Recorder::emit_op(ir::OpKind kind, void const* attributes, Ids operands, ir::Type const& result, location where) {
-  return impl_->add_result(impl_->add_node(kind, attributes, operands, impl_->region, where), result);
+  int const node = impl_->add_node(kind, attributes, operands, impl_->region, where);
+  Id const id = impl_->add_result(node, result);
+  impl_->run(node);
+  return id;
 }
 
 Id Recorder::emit_scalar_op(ir::OpKind kind, void const* attributes, Ids operands, ir::Type const& result,
@@ -292,13 +311,16 @@ Id Recorder::emit_scalar_op(ir::OpKind kind, void const* attributes, Ids operand
       std::tuple(kind, field_bytes(kind, attributes), std::vector<Id>(operands.first, operands.first + operands.count),
                  static_cast<std::uint8_t>(result.element()));
   auto const found = impl_->scalars.find(key);
-  if (found != impl_->scalars.end()) return found->second;
+  // Where ops run at once, a value of an earlier iteration is another one.
+  if (found != impl_->scalars.end() && impl_->eager == nullptr) return found->second;
   int deepest = 0;
   for (int i = 0; i < operands.count; ++i) {
     int const region = impl_->value(operands.first[i]).region;
     if (impl_->region_of(region).depth > impl_->region_of(deepest).depth) deepest = region;
   }
-  Id const id = impl_->add_result(impl_->add_node(kind, attributes, operands, deepest, where), result);
+  int const node = impl_->add_node(kind, attributes, operands, deepest, where);
+  Id const id = impl_->add_result(node, result);
+  impl_->run(node);
   impl_->scalars.emplace(key, id);
   return id;
 }
@@ -375,7 +397,9 @@ Id Recorder::Impl::add_read(ir::OpKind kind, void const* attribute_struct, std::
   draft.nodes[static_cast<std::size_t>(node)].effects_before = written.effects;
   if (attributes[static_cast<std::size_t>(operands[0])].direction == Direction::inout)
     draft.regions[static_cast<std::size_t>(written.region)].loads.push_back(node);
-  return add_result(node, result);
+  Id const id = add_result(node, result);
+  run(node);
+  return id;
 }
 
 Id Recorder::load(Handle tensor, Epoch written, Coordinate const* coordinates, int rank, Literal pad,
@@ -390,7 +414,8 @@ Id Recorder::load(Handle tensor, Epoch written, Coordinate const* coordinates, i
     Id const scale = constant({Literal::Kind::integer, step, 0}, ir::Type::index(), where);
     operands.push_back(emit_scalar(ir::MulOp{}, {index, scale}, ir::Type::index(), where));
   }
-  ir::LoadOp const op = ir::make_op<ir::LoadOp>(impl_->pad_of("load", pad, result.element(), where));
+  ir::LoadOp op = ir::make_op<ir::LoadOp>(impl_->pad_of("load", pad, result.element(), where));
+  op.stated_pad = pad.stated && op.pad.bits == 0;
   return impl_->add_read(ir::OpKind::LoadOp, &op, operands, written, result, where);
 }
 
@@ -421,8 +446,11 @@ Id Recorder::change_op(ir::OpKind kind, void const* attributes, Handle tensor, I
   int const node = impl_->add_effect(kind, attributes, {operands.data(), static_cast<int>(operands.size())}, where);
   impl_->mark_written(node, target, where);
   if (orders_memory(kind, attributes)) impl_->mark_all_written(node, where);
-  if (kind == ir::OpKind::ScatterOp) return -1;
-  return impl_->add_result(node, ir::Type(impl_->value(values.first[values.count - 1]).type));
+  Id const id = kind == ir::OpKind::ScatterOp
+                    ? -1
+                    : impl_->add_result(node, ir::Type(impl_->value(values.first[values.count - 1]).type));
+  impl_->run(node);
+  return id;
 }
 
 void Recorder::store(Handle tensor, Id tile, Coordinate const* coordinates, int rank, location where) {
@@ -440,6 +468,7 @@ void Recorder::store(Handle tensor, Id tile, Coordinate const* coordinates, int 
   int const node =
       impl_->add_effect(ir::OpKind::StoreOp, &op, {operands.data(), static_cast<int>(operands.size())}, where);
   impl_->mark_written(node, target, where);
+  impl_->run(node);
 }
 
 }  // namespace tegula::trace

@@ -15,6 +15,7 @@
 #include "support/diagnostics.hpp"
 #include "tegula/support/error.hpp"
 #include "trace/draft.hpp"
+#include "trace/eager.hpp"
 
 namespace tegula::trace {
 
@@ -50,6 +51,29 @@ struct Recorder::Impl {
   std::optional<location> grid;
   std::vector<int> statements;  // nodes of the loops and branches that are open
   std::set<Id> positive;        // steps that are checked at the launch
+
+  // The debug device: ops run as they are recorded.
+  Eager* eager = nullptr;        ///< null: they are only recorded
+  std::vector<ir::Value*> made;  ///< by Id: the value that the executor holds
+  /// Is a loop or branch whose bodies are being called.
+  struct Running {
+    std::int64_t at = 0, upper = 0, step = 0;  ///< of a loop
+    bool runs = true;                          ///< the loop has an iteration; the then branch is taken
+    std::vector<Id> then_yields;
+  };
+  std::vector<Running> running;
+  void bind(Id id, ir::Value* to);
+  /// Binds a parameter of a function to the value that it gets.
+  void bind_to_caller(Id id, Handle in_caller);
+  ir::Value* append(ir::OpKind kind, void const* attribute_struct, std::vector<ir::Value*> const& operands,
+                    std::vector<ir::Type> const& results, location place);
+  /// Runs a node without regions, if there is an executor.
+  void run(int node);
+  void start_loop(Id lower, Id upper, Id step, Ids inits);
+  void bind_counter();
+  /// Binds the last arguments of the current region.
+  void bind_arguments(std::vector<ir::Value*> const& values);
+  [[nodiscard]] std::vector<ir::Value*> made_of(Ids ids) const;
 
   [[noreturn]] void fail(std::string const& text, location place) {
     failed = true;

@@ -91,7 +91,7 @@ void Recorder::assert_that(Id condition, char const* message, bool range, locati
   ir::AssertOp const op =
       ir::make_op<ir::AssertOp>(Symbol(message), Symbol(where.file()), std::int64_t{where.line()}, range);
   Id const operands[] = {condition, block_index(0, where), block_index(1, where), block_index(2, where)};
-  impl_->add_effect(ir::OpKind::AssertOp, &op, {operands, 4}, where);
+  impl_->run(impl_->add_effect(ir::OpKind::AssertOp, &op, {operands, 4}, where));
   impl_->tells_host = true;
 }
 
@@ -126,7 +126,7 @@ void Recorder::device_print(char const* text, Ids values, location where) {
     operands.push_back(narrow ? emit(ir::CastOp{}, {values.first[i]}, given.with_element(Element::f32), where)
                               : values.first[i]);
   }
-  impl_->add_effect(ir::OpKind::PrintOp, &op, {operands.data(), static_cast<int>(operands.size())}, where);
+  impl_->run(impl_->add_effect(ir::OpKind::PrintOp, &op, {operands.data(), static_cast<int>(operands.size())}, where));
   impl_->tells_host = true;
 }
 
@@ -185,6 +185,7 @@ void Recorder::begin_loop(Id lower, Id upper, Id step, Ids inits, LoopHints cons
   impl_->draft.nodes[static_cast<std::size_t>(node)].regions.push_back(body);
   impl_->add_argument(ir::Type::index(), where);
   for (int i = 0; i < inits.count; ++i) impl_->add_argument(ir::Type(impl_->value(inits.first[i]).type), where);
+  impl_->start_loop(lower, upper, step, inits);
 }
 
 Id Recorder::region_argument(int i) const { return impl_->current().arguments[static_cast<std::size_t>(i)]; }
@@ -196,6 +197,9 @@ void Recorder::begin_repeat(Ids inits, location where) {
   int const body = impl_->open_region(RegionKind::loop, where);
   impl_->draft.nodes[static_cast<std::size_t>(node)].regions.push_back(body);
   for (int i = 0; i < inits.count; ++i) impl_->add_argument(ir::Type(impl_->value(inits.first[i]).type), where);
+  if (impl_->eager == nullptr) return;
+  impl_->running.emplace_back();
+  impl_->bind_arguments(impl_->made_of(inits));
 }
 
 Id Recorder::end_repeat(Id again, Ids yields) {
@@ -216,7 +220,9 @@ Id Recorder::end_loop(Ids yields) {
   for (int i = 0; i < yields.count; ++i) {
     Id const id = impl_->add_result(node, ir::Type(impl_->value(yields.first[i]).type));
     if (i == 0) first = id;
+    if (impl_->eager != nullptr) impl_->bind(id, impl_->made[static_cast<std::size_t>(yields.first[i])]);
   }
+  if (impl_->eager != nullptr) impl_->running.pop_back();
   return first;
 }
 
@@ -226,6 +232,9 @@ void Recorder::begin_if(Id condition, location where) {
   impl_->statements.push_back(node);
   int const branch = impl_->open_region(RegionKind::then_branch, where);
   impl_->draft.nodes[static_cast<std::size_t>(node)].regions.push_back(branch);
+  if (impl_->eager == nullptr) return;
+  impl_->running.emplace_back();
+  impl_->running.back().runs = impl_->eager->number(*impl_->made[static_cast<std::size_t>(condition)]) != 0;
 }
 
 void Recorder::begin_else(Ids then_yields) {
@@ -233,13 +242,18 @@ void Recorder::begin_else(Ids then_yields) {
   Region& then = impl_->current();
   then.yields.assign(then_yields.first, then_yields.first + then_yields.count);
   then.open = false;
+  if (impl_->eager != nullptr) impl_->running.back().then_yields = then.yields;
   location const where = then.where;
   impl_->region = then.parent;
   int const branch = impl_->open_region(RegionKind::else_branch, where);
   impl_->draft.nodes[static_cast<std::size_t>(node)].regions.push_back(branch);
 }
 
-Id Recorder::end_if(Ids else_yields) { return end_loop(else_yields); }
+Id Recorder::end_if(Ids else_yields) {
+  if (takes(false)) return end_loop(else_yields);
+  std::vector<Id> const taken = impl_->running.back().then_yields;
+  return end_loop({taken.data(), static_cast<int>(taken.size())});
+}
 
 void Recorder::Impl::check_whole() const {
   if (failed) throw UserError(title() + ": the lambda caught an error of its trace and went on", where);
@@ -264,6 +278,17 @@ Id Recorder::call(Recorder& of, FunctionInline inlining, Handle const* arguments
   inside.check_whole();
   inside.draft.regions[0].yields.assign(results.first, results.first + results.count);
   inside.draft.regions[0].open = false;
+  if (impl_->eager != nullptr) {  // its ops have run
+    ir::CallOp const none;
+    int const node = impl_->add_node(ir::OpKind::CallOp, &none, {nullptr, 0}, impl_->region, inside.where);
+    Id first = -1;
+    for (int i = 0; i < results.count; ++i) {
+      Id const id = impl_->add_result(node, ir::Type(inside.value(results.first[i]).type));
+      impl_->bind(id, inside.made[static_cast<std::size_t>(results.first[i])]);
+      if (i == 0) first = id;
+    }
+    return first;
+  }
   ir::Module& module = *impl_->module;
   std::string const wanted = inside.name == impl_->kernel ? inside.name + "_function" : inside.name;
   auto const numbered = [&](int number) { return number == 0 ? wanted : wanted + "_" + std::to_string(number); };
@@ -315,6 +340,7 @@ TracedKernel Recorder::finish() {
   if (!impl_->grid)
     impl_->fail("no grid is stated; write `auto g = grid_over(output, shape<...>)` or `auto g = grid(...)` first",
                 impl_->where);
+  if (impl_->eager != nullptr) return TracedKernel(nullptr);
   auto* traced = new TracedKernel::Impl;
   TracedKernel result(traced);
   traced->name = impl_->name;

@@ -20,6 +20,7 @@
 #include "transform/simplify/expand_math.hpp"
 #include "transform/simplify/hoist_loop_invariants.hpp"
 #include "transform/simplify/inline_functions.hpp"
+#include "transform/simplify/insert_checks.hpp"
 #include "transform/barrier/insert_barriers.hpp"
 #include "transform/barrier/insert_proxy_fences.hpp"
 #include "transform/tile/lag_references.hpp"
@@ -53,6 +54,9 @@ constexpr PassInfo table[] = {
     {.name = "remove-asserts",
      .summary = "removes asserts, with the ops that only they need",
      .function = remove_asserts},
+    {.name = "insert-checks",
+     .summary = "inserts the checks of bounds, overflow and NaN that the options ask for",
+     .function = insert_checks},
     {.name = "inline-functions",
      .summary = "inlines calls except of functions marked noinline; removes uncalled functions",
      .module = inline_functions},

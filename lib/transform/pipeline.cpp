@@ -104,8 +104,13 @@ class Run {
       }
     }
     if (savings_.missing > 0 && saving_) return true;
-    savings_.missing = 0;
-    support::throw_user_error(diagnostics);
+    bool const lacks_memory = std::exchange(savings_.missing, 0) > 0;
+    try {
+      support::throw_user_error(diagnostics);
+    } catch (UserError const& error) {
+      if (lacks_memory) throw DoesNotFit(error);
+      throw;
+    }
     return result == PassResult::changed;
   }
 

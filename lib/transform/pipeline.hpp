@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/options.hpp"
+#include "tegula/support/error.hpp"
 #include "transform/pass_table.hpp"
 
 namespace tegula::transform {
@@ -21,6 +22,12 @@ std::string to_string(Pipeline pipeline);
 /// Explains why the passes cannot run in this order on this module. Names the first pass whose need is neither left by
 /// an earlier pass nor true of the module. Empty: they can.
 std::string why_not_in_this_order(Pipeline pipeline, ir::Module const& module);
+
+/// Is the refusal of a kernel that takes more shared memory than the target has.
+class DoesNotFit : public UserError {
+ public:
+  explicit DoesNotFit(UserError const& error) : UserError(error.what(), error.where()) {}
+};
 
 /// Runs a pipeline on a verified module, as the environment's options say: TEGULA_DUMP, TEGULA_TIME, TEGULA_VERIFY and
 /// TEGULA_OVERRIDE_DIR. Throws UserError for a text that names no pass, an order that is refused, or an error that a

@@ -56,3 +56,44 @@ TEST_CASE("a product with asserts in its loop is right on a device") {
   TEGULA_CHECK_RUN(Executor::device, checked_product<true>, a, b, c);
   CHECK(c[64 * 128 - 1] == 512);
 }
+
+namespace {
+
+constexpr std::uint32_t line_of_gather = __LINE__ + 3;
+inline constexpr auto picks = kernel("picks", [](in<int, 1> at, in<float, 1> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  store(y, shape<64>, 2 / gather(x, load(at, shape<64>, g[0])), g[0]);
+});
+
+/// Launches `picks` with checks, and prints the error, as a program would.
+void pick_and_say(Checks checks, int index, float element) {
+  support::Options options = support::options();
+  options.check_bounds = checks.bounds, options.check_overflow = checks.overflow, options.check_nan = checks.nan;
+  support::ScopedOptions const scope(options);
+  Array<int, 1> at({150}, index);
+  Array<float, 1> x({100}, element), y({150});
+  try {
+    run_on(Executor::device, picks, at, x, y);
+    std::fprintf(stderr, "no error: %g\n", static_cast<double>(y[149]));
+  } catch (Error const& error) {
+    std::fprintf(stderr, "caught: %s\n", error.what());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("child that fails a check of bounds on a device", "[.]") { pick_and_say({true, true, true}, 100, 1); }
+TEST_CASE("child that fails a check of NaN on a device", "[.]") { pick_and_say({true, true, true}, 7, 0); }
+TEST_CASE("child that passes its checks on a device", "[.]") { pick_and_say({true, true, true}, 7, 1); }
+
+TEST_CASE("failed checks reach the host with message, file, line and block") {
+  if (device::cuda_count() == 0) TEGULA_SKIP(device::cuda_status().c_str());
+  std::string const outside = output_of_child("child that fails a check of bounds on a device");
+  INFO(outside);
+  CHECK_THAT(outside, ContainsSubstring("gather: an index of axis 0 is outside of in1"));
+  CHECK_THAT(outside, ContainsSubstring("debug_test.cpp:" + std::to_string(line_of_gather)));
+  CHECK_THAT(outside, ContainsSubstring("picks["));
+  CHECK_THAT(output_of_child("child that fails a check of NaN on a device"),
+             ContainsSubstring("nan: div of finite values gives NaN or infinity in f32"));
+  CHECK_THAT(output_of_child("child that passes its checks on a device"), ContainsSubstring("no error: 2"));
+}

@@ -15,13 +15,27 @@ enum class Target : std::uint8_t { host, cuda };
 /// Switches a decision on or off, or leaves it to the compiler.
 enum class Choice : std::uint8_t { automatic, off, on };
 
+/// Selects checks that are compiled into a kernel as asserts with the source line (see lib/doc/debugging.md).
+struct Checks {
+  /// An index of gather, scatter, an atomic or a load of one element lies outside of the tensor; or the whole box of a
+  /// load or store does. -1 as an index of gather, scatter or an atomic leaves the element out, as masks do. A load
+  /// that states its pad is not checked: it may lie anywhere.
+  bool bounds = false;
+  bool overflow = false;  ///< an i32 or i64 number from which indices or bounds of loops follow wraps
+  bool nan = false;       ///< finite floats give NaN or infinity
+  [[nodiscard]] constexpr bool any() const { return bounds || overflow || nan; }
+  friend bool operator==(Checks const&, Checks const&) = default;
+};
+
 /// Holds the options of one compilation. Every field is part of the cache key.
 struct CompileOptions {
   Target target = Target::host;
   std::string
       architecture;  ///< host: an LLVM CPU name ("znver4", "x86-64-v3"), empty: this machine; cuda: see target_info.hpp
-  int warps = 0;     ///< cuda: warps per CTA; 0: chosen by the compiler
+  int warps = 0;     ///< cuda: warps per CTA, or the nearest number that fits; 0: chosen by the compiler
   int stages = 0;    ///< overrides stages<n> of every loop; 0: as written
+  /// Takes `warps` and `stages` as they are: where they do not fit, the kernel is refused.
+  bool exactly = false;
   bool exact = false;  ///< cuda: every rounding as written, see tegula/ir/ops/arith.hpp
   int distance = 0;    ///< overrides d of stages<n, d> of every loop, below the depth; 0: as written
   int unroll = 0;      ///< overrides unroll<n> of every loop; 0: as written
@@ -33,6 +47,7 @@ struct CompileOptions {
   Choice specialization = Choice::automatic;  ///< separate warps for copies
   bool asserts = true;                        ///< false: device_asserts are removed
   bool ranges = false;                        ///< true: a GPU checks stated ranges of loaded scalars; the host does
+  Checks checks;                              ///< added to the kernel, whatever `asserts` says
   std::vector<TensorFacts> facts;             ///< one per parameter (scalars: default); checked by the launcher
   std::string pipeline;                       ///< text pipeline in place of the target's own; empty: the target's own
   friend bool operator==(CompileOptions const&, CompileOptions const&) = default;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tegula/abi/kernel_paths.hpp"
 #include "tegula/support/location.hpp"
 
 namespace tegula {
@@ -29,9 +30,10 @@ struct MemoryAccessFacts {
   [[nodiscard]] bool global() const { return kind != Kind::shared_load && kind != Kind::shared_store; }
 };
 
-/// Holds the facts of a kernel compiled for a GPU. They assume of global memory that rows lie sectors apart and that a
-/// tile begins at a sector. Tensors without unit inner stride cost a sector an element.
-struct KernelFacts {
+/// Holds the facts of a kernel compiled for a GPU, and the path of each of its loads, stores and products:
+/// `CHECK(facts(k).dots[0].path == Path::wgmma)`. Figures assume of global memory that rows lie sectors apart and that
+/// a tile begins at a sector. Tensors without unit inner stride cost a sector an element.
+struct KernelFacts : KernelPaths {
   std::vector<MemoryAccessFacts> accesses;  ///< in the order of the code
   /// Waits inside loops for work that the same iteration started, with no other work between.
   int exposed_waits = 0;
@@ -53,7 +55,7 @@ struct KernelFacts {
       if (access.global() && (result == 0 || access.bytes < result)) result = access.bytes;
     return result;
   }
-  /// Gives a line for each access and one for the rest.
+  /// Gives a line for each path, each access and the rest.
   [[nodiscard]] std::string str() const;
 
  private:

@@ -284,9 +284,13 @@ requires(detail::Carryable<detail::bare<Init>> ||
       trace::Id const step = recorder.index_value(range.step, where);
       detail::Recorded<detail::bare<Init>> const inits(recorder, init, where);
       recorder.begin_loop(lower, upper, step, inits.list(), {depth, distance, factor, exact}, where);
-      auto&& result = Call::call(body, recorder);
-      detail::Recorded<Result> const yields(recorder, result, where);
-      return detail::TilesFrom<List>::make(recorder, recorder.end_loop(yields.list()));
+      while (recorder.enters()) {
+        auto&& result = Call::call(body, recorder);
+        detail::Recorded<Result> const yields(recorder, result, where);
+        if (!recorder.again(yields.list()))
+          return detail::TilesFrom<List>::make(recorder, recorder.end_loop(yields.list()));
+      }
+      return detail::TilesFrom<List>::make(recorder, recorder.end_loop(inits.list()));
     } else if constexpr (tile_for_number) {
       return detail::Invalid<detail::element_t<Result>, detail::shape_t<Result>>();
     } else {
@@ -324,7 +328,10 @@ requires(!detail::Carryable<detail::bare<Body>> &&
     recorder.begin_loop(lower, upper, step, {nullptr, 0}, {depth, distance, factor, exact}, where);
     static_assert(std::is_void_v<decltype(Call::call(body, recorder))>,
                   "loop: a returned value is carried, so the loop needs its initial value: loop(count, init, body)");
-    Call::call(body, recorder);
+    if (recorder.enters()) {
+      do Call::call(body, recorder);
+      while (recorder.again({nullptr, 0}));
+    }
     recorder.end_loop({nullptr, 0});
   }
 }
@@ -358,16 +365,22 @@ requires(detail::Carryable<detail::bare<Init>> ||
   if constexpr (used_once && tests && same) {
     detail::Recorded<detail::bare<Init>> const inits(recorder, init, where);
     recorder.begin_if(recorder.use(From::call(condition, recorder, inits.list()).handle(), where), where);
-    recorder.begin_repeat(inits.list(), where);
-    trace::Id arguments[List::size];
-    for (int i = 0; i < List::size; ++i) arguments[i] = recorder.region_argument(i);
-    auto&& next = From::call(body, recorder, {arguments, List::size});
-    detail::Recorded<Result> const yields(recorder, next, where);
-    trace::Id const again = recorder.use(From::call(condition, recorder, yields.list()).handle(), where);
-    trace::Id const first = recorder.end_repeat(again, yields.list());
-    trace::Id results[List::size];
-    for (int i = 0; i < List::size; ++i) results[i] = first + i;
-    recorder.begin_else({results, List::size});
+    trace::Id results[List::size] = {};
+    bool const runs = recorder.takes(true);
+    if (runs) {
+      recorder.begin_repeat(inits.list(), where);
+      trace::Id arguments[List::size];
+      for (int i = 0; i < List::size; ++i) arguments[i] = recorder.region_argument(i);
+      for (bool more = true; more;) {
+        auto&& next = From::call(body, recorder, {arguments, List::size});
+        detail::Recorded<Result> const yields(recorder, next, where);
+        trace::Id const again = recorder.use(From::call(condition, recorder, yields.list()).handle(), where);
+        more = recorder.again(again, yields.list());
+        if (!more) results[0] = recorder.end_repeat(again, yields.list());
+      }
+      for (int i = 1; i < List::size; ++i) results[i] = results[0] + i;
+    }
+    recorder.begin_else({results, runs ? List::size : 0});
     return From::make(recorder, recorder.end_if(inits.list()));
   } else {
     return From::make(recorder, -1);
@@ -393,17 +406,22 @@ auto if_(C const& condition, Then&& then_branch, Else&& else_branch, location wh
   if constexpr (traced && gives && same) {
     recorder.begin_if(recorder.use(condition.handle(), where), where);
     if constexpr (std::is_void_v<A>) {
-      then_branch();
+      if (recorder.takes(true)) then_branch();
       recorder.begin_else({nullptr, 0});
-      else_branch();
+      if (recorder.takes(false)) else_branch();
       recorder.end_if({nullptr, 0});
     } else {
-      auto&& a = then_branch();
-      detail::Recorded<A> const then_values(recorder, a, where);
-      recorder.begin_else(then_values.list());
+      if (recorder.takes(true)) {
+        auto&& a = then_branch();
+        detail::Recorded<A> const values(recorder, a, where);
+        recorder.begin_else(values.list());
+      } else {
+        recorder.begin_else({nullptr, 0});
+      }
+      if (!recorder.takes(false)) return detail::TilesFrom<List>::make(recorder, recorder.end_if({nullptr, 0}));
       auto&& b = else_branch();
-      detail::Recorded<B> const else_values(recorder, b, where);
-      return detail::TilesFrom<List>::make(recorder, recorder.end_if(else_values.list()));
+      detail::Recorded<B> const values(recorder, b, where);
+      return detail::TilesFrom<List>::make(recorder, recorder.end_if(values.list()));
     }
   } else if constexpr (gives && !std::is_void_v<A>) {
     return detail::TilesFrom<List>::make(recorder, -1);

@@ -29,14 +29,14 @@ struct Entering {
 template <class X>
 requires(TileLike<X> || ScalarLike<X> || TensorLike<X>) struct Entering<X> {
   static constexpr bool traced = true;
-  static X parameter(trace::Recorder& inside, [[maybe_unused]] X const& x) {
+  static X parameter(trace::Recorder& inside, X const& x) {
     if constexpr (TileLike<X>)
-      return X(inside.tile_parameter(tile_type<element_t<X>, shape_t<X>>));
+      return X(inside.tile_parameter(tile_type<element_t<X>, shape_t<X>>, x.handle()));
     else if constexpr (TensorLike<X>)
       return X(inside.tensor_argument(x.handle(), element_of<typename X::element>::value, X::tensor_rank, X::direction,
                                       X::multiple));
     else
-      return X(inside.scalar_parameter(element_of<typename X::scalar_element>::value));
+      return X(inside.scalar_parameter(element_of<typename X::scalar_element>::value, x.handle()));
   }
 };
 

@@ -45,7 +45,10 @@ struct Coordinates {
 
 template <class X>
 constexpr void set_pad(trace::Literal& pad, X const& x) {
-  if constexpr (std::is_same_v<X, Pad>) pad = x.value;
+  if constexpr (std::is_same_v<X, Pad>) {
+    pad = x.value;
+    pad.stated = true;
+  }
 }
 template <class T>
 inline constexpr trace::Literal zero_pad =

@@ -157,7 +157,23 @@ simulation simulate(Kernel<F> const& kernel, X&&... arguments) {
   }
 }
 
-/// Explains, as text, a launch with these arguments: device, facts used, grid, requirements, code. Compiles if need be.
+/// Runs a kernel on the debug device: block by block, in order, on this thread. The lambda is called for each block,
+/// the bodies of loops for each iteration, and of branches the one that is taken. Each op runs when it is recorded, in
+/// the reference meaning of the simulator, so a debugger steps through the lambda and prints tiles
+/// (lib/doc/debugging.md). TEGULA_DEVICE=debug sends every launch() here.
+template <class F, class... X>
+simulation debug(Kernel<F> const& kernel, X&&... arguments) {
+  using Call = jit::FindingOf<jit::StreamKind::any, F, std::remove_reference_t<X>...>;
+  if constexpr (jit::check<Call>()) {
+    auto const packed = jit::pack(kernel, arguments...);
+    return jit::debug(jit::reference(kernel), packed.list(), packed.grid);
+  } else {
+    return {};
+  }
+}
+
+/// Explains, as text, a launch with these arguments: device, facts used, grid, requirements, code, and the path of each
+/// load, store and product with the reason. Compiles if need be.
 template <class F, class... X>
 [[nodiscard]] std::string explain(Kernel<F> const& kernel, X&&... arguments) {
   using Call = jit::FindingOf<jit::StreamKind::any, F, std::remove_reference_t<X>...>;
@@ -187,12 +203,20 @@ template <class F>
   return jit::compile(jit::reference(kernel), options);
 }
 
-/// Gives the facts that decide the kernel's speed on a GPU, for tests to pin: `CHECK(facts(k).bank_conflicts() == 0)`.
+/// Gives the facts that decide the kernel's speed on a GPU, for tests to pin: `CHECK(facts(k).bank_conflicts() == 0)`,
+/// `CHECK(facts(k).dots[0].path == Path::wgmma)`. A kernel that compile() refuses is refused, for the same reason.
 /// Compiles for sm_90a and does not need a GPU; registers and spills are known where ptxas is installed. Without facts
 /// in the options all tensors are taken as dense and 16-byte aligned.
 template <class F>
 [[nodiscard]] KernelFacts facts(Kernel<F> const& kernel, CompileOptions const& options = {}) {
   return jit::facts(jit::reference(kernel), options);
+}
+
+/// Gives the path of each load, store and product in the code for the host: vectors or single elements, contraction or
+/// not, each with the reason. Without facts in the options all tensors are taken as dense.
+template <class F>
+[[nodiscard]] KernelPaths host_paths(Kernel<F> const& kernel, CompileOptions const& options = {}) {
+  return jit::host_paths(jit::reference(kernel), options);
 }
 
 }  // namespace tegula

@@ -17,8 +17,9 @@ namespace tegula {
 /// Reports the result of a simulated launch.
 struct simulation {
   enum class Executor : std::uint8_t {
-    tiles,  ///< the kernel as written: whole tiles, block by block
-    warps,  ///< the kernel as the passes transform it for the GPU
+    tiles,   ///< the kernel as written: whole tiles, block by block
+    warps,   ///< the kernel as the passes transform it for the GPU
+    lambda,  ///< the kernel's lambda itself, called for each block (debug())
   };
   bool clean = true;        ///< no report
   std::int64_t blocks = 0;  ///< of the grid, run
@@ -48,9 +49,12 @@ PreparedState* prepare(device const* where, KernelRef const& kernel, ArgumentLis
 /// Simulates a launch. `schedule`: of warps; empty: whole tiles, block by block.
 simulation simulate(KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid,
                     std::string const& schedule);
+/// Runs a launch on the debug device.
+simulation debug(KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
 std::string explain(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid);
 CompiledKernel compile(KernelRef const& kernel, CompileOptions const& options);
 KernelFacts facts(KernelRef const& kernel, CompileOptions options);
+KernelPaths host_paths(KernelRef const& kernel, CompileOptions options);
 
 }  // namespace jit
 

@@ -31,6 +31,7 @@ struct Literal {
   Kind kind = Kind::integer;
   std::int64_t integer = 0;
   double floating = 0;
+  bool stated = false;  ///< of a pad: the kernel writes it
 };
 
 /// Holds one coordinate of a load, store or grid: a traced index or a number, in tiles or in elements.
@@ -94,8 +95,8 @@ class Recorder {
   /// Adds a parameter to a device function, for a tensor of its caller. A tensor that may be written is one parameter
   /// however often the call names it. So a load sees a store of the body under the tensor's other name.
   Handle tensor_argument(Handle in_caller, Element element, int rank, Direction direction, std::int64_t multiple_of);
-  Handle scalar_parameter(Element element);
-  Handle tile_parameter(ir::Type const& type);
+  Handle scalar_parameter(Element element, Handle in_caller = {});
+  Handle tile_parameter(ir::Type const& type, Handle in_caller);
 
   // Use values.
   [[nodiscard]] Handle handle(Id value) const;
@@ -152,6 +153,17 @@ class Recorder {
   Id stated_range(Id value, std::int64_t min, std::int64_t max, std::int64_t multiple, location where);
   /// Records a print of scalars and tiles.
   void device_print(char const* text, Ids values, location where);
+
+  // Say how often bodies are called. A trace calls each once. On the debug device (lib/trace/eager.hpp), where ops run
+  // as they are recorded, bodies are called as often as they run.
+  /// Tells whether the body of the loop that begins here is called; else its results are the initial values.
+  [[nodiscard]] bool enters() const;
+  /// Tells whether the body of the open loop is called once more, then with these carried values.
+  bool again(Ids yields);
+  /// The same of a loop that runs again while the bool `condition` is true.
+  bool again(Id condition, Ids yields);
+  /// Tells whether the then branch (else the other one) of the open if is called.
+  [[nodiscard]] bool takes(bool then_branch) const;
 
   // Record statements with regions. Results of a loop or branch are ids first, first + 1, ...
   void begin_loop(Id lower, Id upper, Id step, Ids inits, LoopHints const& hints, location where);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "codegen/host/paths.hpp"
 #include "ir/loop.hpp"
 
 namespace tegula::codegen::host {
@@ -120,6 +121,9 @@ void FunctionEmitter::contract(Contraction const& contraction) {
 
   // Packed ahead when this launch has a workspace of the planned size and this block lies in the planned grid.
   bool const planned = context.shared != nullptr && context.shared->contraction() == &contraction;
+  record_product(
+      context.paths, *contraction.dot, Path::contraction,
+      planned ? "operands that blocks share are packed once, ahead of the blocks" : "each block packs its operands");
   llvm::Value* ready = b.getFalse();
   llvm::Value* packed[2] = {nullptr, nullptr};
   if (planned) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "codegen/host/emitter.hpp"
+#include "codegen/host/paths.hpp"
 
 namespace tegula::codegen::host {
 
@@ -155,6 +156,10 @@ void FunctionEmitter::multiply(Panels const& panels) {
 }
 
 void FunctionEmitter::dot(ir::Op const& op) {
+  record_product(context.paths, op, Path::product,
+                 op.parent_op() != nullptr && op.parent_op()->is<ir::ForOp>()
+                     ? "the loop around does more than add up this product, or stores to what it reads"
+                     : "it is not the sum of a loop");
   ir::Value const& lhs = *op.lhs();
   ir::Value const& rhs = *op.rhs();
   Buffer const c = target_of(*op.result(), &op);

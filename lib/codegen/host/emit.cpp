@@ -44,7 +44,8 @@ std::vector<ParameterInfo> parameters_of(ir::Function const& kernel) {
   return result;
 }
 
-std::unique_ptr<Lowered> lower(ir::Module const& source, CompileOptions const& options, HostTarget const& target) {
+std::unique_ptr<Lowered> lower(ir::Module const& source, CompileOptions const& options, HostTarget const& target,
+                               KernelPaths* paths = nullptr) {
   ir::Module module = source.clone();
   inline_calls(module);
   ir::Function& kernel = module.kernel();
@@ -74,7 +75,8 @@ std::unique_ptr<Lowered> lower(ir::Module const& source, CompileOptions const& o
   Plan const plan(kernel);
   SharedOperands const shared(kernel, plan);
   std::map<ir::Function const*, HostFunction> functions;
-  ModuleContext context{*result->module, target, kernel, plan, shared.any() ? &shared : nullptr, {}, 0, &functions};
+  ModuleContext context{*result->module, target, kernel, plan, shared.any() ? &shared : nullptr, {}, 0,
+                        &functions,      paths};
   if (shared.any()) {
     FunctionEmitter packer(context, kernel.name() + ".pack");
     packer.for_each_block([&](llvm::Value* unit) { packer.pack(*shared.contraction(), unit); });
@@ -113,6 +115,12 @@ CompiledKernel emit_host(ir::Module const& module, CompileOptions const& options
   target.optimise(*lowered->module);
   lowered->kernel.image = target.object(*lowered->module);
   return std::move(lowered->kernel);
+}
+
+KernelPaths host_paths(ir::Module const& module, CompileOptions const& options) {
+  KernelPaths result;
+  (void)lower(module, options, HostTarget::get(options.architecture), &result);
+  return result;
 }
 
 std::string host_assembly(ir::Module const& module, CompileOptions const& options) {

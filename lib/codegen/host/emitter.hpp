@@ -14,6 +14,7 @@
 #include "codegen/host/target.hpp"
 #include "codegen/lowering.hpp"
 #include "ir/loop.hpp"
+#include "tegula/abi/kernel_paths.hpp"
 
 namespace tegula::codegen::host {
 
@@ -81,6 +82,7 @@ struct ModuleContext {
   std::map<MicroKernel, llvm::Function*> micro_kernels;
   std::int64_t scratch_bytes = 0;
   std::map<ir::Function const*, HostFunction>* functions = nullptr;  ///< emitted so far
+  KernelPaths* paths = nullptr;  ///< takes the path of each access; null: nobody asks
 };
 
 class Nest;

@@ -11,6 +11,7 @@
 #include "ir/op.hpp"
 #include "tegula/abi/compile_options.hpp"
 #include "tegula/abi/compiled_kernel.hpp"
+#include "tegula/abi/kernel_paths.hpp"
 #include "tegula/abi/loaded_host_kernel.hpp"
 
 namespace tegula::codegen {
@@ -21,6 +22,9 @@ namespace tegula::codegen {
 /// UserError with the op's line for unsupported code: an elementary function that was not expanded, more than 256 MiB
 /// of scratch per thread.
 CompiledKernel emit_host(ir::Module const& module, CompileOptions const& options);
+
+/// Gives the path of each load, store and product in the code of emit_host, which it does not finish. Throws as that.
+KernelPaths host_paths(ir::Module const& module, CompileOptions const& options);
 
 /// Gives the LLVM IR that emit_host would compile, before and after LLVM's passes; for dumps and tests.
 std::string host_llvm_ir(ir::Module const& module, CompileOptions const& options, bool optimised);

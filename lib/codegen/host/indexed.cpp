@@ -1,5 +1,6 @@
 // Emits accesses of single elements: loads of scalars, scatters and atomics. Gathers are part of nests.
 #include "codegen/host/emitter.hpp"
+#include "codegen/host/paths.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::host {
@@ -68,6 +69,7 @@ FunctionEmitter::Place FunctionEmitter::place(ir::Value const& parameter, std::v
 llvm::Value* FunctionEmitter::load_scalar(ir::Op const& op) {
   ir::Value const& parameter = *op.in<ir::LoadOp>("tensor");
   Element const element = parameter.type().element();
+  record_access(context.paths, op, {1, "one element"});
   std::vector<llvm::Value*> at;
   for (ir::Value const* offset : op.all<ir::LoadOp>("offsets")) at.push_back(scalar(*offset));
   Place const place = this->place(parameter, at);
@@ -162,6 +164,7 @@ llvm::Value* FunctionEmitter::element(Buffer const& buffer, Index const& index) 
 void FunctionEmitter::change_elements(ir::Op const& op) {
   ir::Value const& parameter = *op.in("tensor");
   ir::Type const& type = op.in("tile")->type();
+  record_access(context.paths, op, {1, "each element has indices of its own"});
   llvm::Type* const held = arith.register_type(type.element());
   bool const gives_tile = op.result_count() == 1 && type.is_tile();
   Buffer const result = gives_tile ? target_of(*op.result(), &op) : Buffer{};

@@ -43,6 +43,7 @@ void Nest::scan(ir::Value const& value, Map const& map) {
   if (Buffer const* buffer = e_.buffer_of(value)) return prefer(*buffer, map);
   if (e_.panels_of(value) != nullptr) return;
   ir::Op const& op = *value.defining_op();
+  if (reads_tensor(op)) reads_.emplace_back(&op, map);
   if (op.is<ir::LoadOp>()) {
     if (value.type().element() == Element::i64) wide_ = true;
     scan_access(op, map, bounds_);
@@ -99,8 +100,27 @@ void Nest::choose() {
 
 // --- loops ---------------------------------------------------------------------------------------------------
 
+/// States the paths of the nest's loads and stores.
+void Nest::record() const {
+  Map every;
+  for (int axis = 0; axis < shape_.size(); ++axis) every.push_back(axis);
+  for (auto const& [op, map] : reads_) record_access(e_.context.paths, *op, width_of(*op, map));
+  for (Sink const& sink : sinks_)
+    if (sink.kind == Sink::Kind::store) record_access(e_.context.paths, *sink.op, width_of(*sink.op, every));
+}
+
+AccessWidth Nest::width_of(ir::Op const& access, Map const& map) const {
+  if (access.is<ir::GatherOp>()) return {1, "each element has indices of its own"};
+  if (axis_ < 0) return {1, "one element"};
+  if (std::find(map.begin(), map.end(), axis_) == map.end()) return {1, "one element serves a whole vector"};
+  if (map.back() != axis_) return {1, "vectors run along another axis than the tensor's last one"};
+  if (!e_.tensor(*access.in("tensor")).unit_inner) return {1, "the last axis is not known to have stride 1"};
+  return {width_, {}};
+}
+
 void Nest::emit() {
   choose();
+  record();
   for (int axis = 0; axis < shape_.size(); ++axis) {
     lower_.push_back(e_.i64(0));
     upper_.push_back(e_.i64(shape_[axis]));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codegen/host/emitter.hpp"
+#include "codegen/host/paths.hpp"
 
 namespace tegula::codegen::host {
 
@@ -37,6 +38,8 @@ class Nest {
   void prefer(ir::Value const& tensor, Map const& map);
   void prefer(Buffer const& buffer, Map const& map);
   void choose();
+  void record() const;
+  [[nodiscard]] AccessWidth width_of(ir::Op const& access, Map const& map) const;
   void outer(std::size_t level);
   void row();
   void hoist(ir::Value const& value, Index const& index, std::map<std::pair<ir::Value const*, Index>, bool>& seen);
@@ -76,8 +79,9 @@ class Nest {
   std::vector<Bound> bounds_;        ///< that loads (and unclipped stores) need to hold
   std::vector<Bound> store_bounds_;  ///< of the single store that clips the loops
   std::map<std::pair<ir::Value const*, Map>, bool> scanned_;
-  std::vector<int> contiguous_;  ///< adjacent accesses, per axis
-  bool wide_ = false;            ///< some element has 8 bytes
+  std::vector<std::pair<ir::Op const*, Map>> reads_;  ///< of tensors
+  std::vector<int> contiguous_;                       ///< adjacent accesses, per axis
+  bool wide_ = false;                                 ///< some element has 8 bytes
   bool clipped_ = false;
   int axis_ = -1;  ///< in vectors; -1: none
   int width_ = 1;  ///< lanes of the vectors

@@ -294,6 +294,7 @@ class Rings {
     if (needed <= context_.target.shared) return true;
     std::vector<std::string> names;
     for (Op const* fetch : ring.sites.front().fetches) names.push_back("%" + base_name(*fetch, "tile"));
+    context_.savings.missing = needed - context_.target.shared;
     return refuse(*ring.sites.front().fetches.front(),
                   std::to_string(ring.stages) + " stages of " + std::to_string(ring.stage_bytes) + " bytes (" +
                       support::joined(names, ", ") + ") need " + std::to_string(needed) + " bytes of shared memory, " +

@@ -62,6 +62,7 @@ bool override_loop(ir::Op& op, CompileOptions const& options, support::Diagnosti
   auto& loop = op.as<ir::ForOp>();
   ir::ForOp const before = loop;
   if (options.stages != 0) loop.stages = options.stages;
+  if (options.stages != 0 && options.exactly) loop.exactly = true;
   if (options.unroll != 0) loop.unroll = options.unroll;
   if (loop.stages != 0) loop.distance = std::min(loop.distance, loop.stages - 1);
   if (options.distance != 0) loop.distance = options.distance;
@@ -71,7 +72,8 @@ bool override_loop(ir::Op& op, CompileOptions const& options, support::Diagnosti
                           std::to_string(loop.stages) + "; take a distance of at most " +
                           std::to_string(loop.stages - 1) + " or more stages",
                       op.where());
-  return loop.stages != before.stages || loop.distance != before.distance || loop.unroll != before.unroll;
+  return loop.stages != before.stages || loop.exactly != before.exactly || loop.distance != before.distance ||
+         loop.unroll != before.unroll;
 }
 
 /// Rewrites a loop whose step may be 0 or less. It does not run for such a step and has a step of at least 1, so that

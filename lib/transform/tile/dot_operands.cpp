@@ -73,7 +73,7 @@ Value* stored_operand(Op& user, Value* tile, layout::Layout const* layout, std::
   return builder.value(ir::SharedLoadOp{}, {buffer}, Type::tile(type.element(), type.shape()));
 }
 
-void multiply_by_lanes(Op& dot) {
+void multiply_by_lanes(Op& dot, std::string const& why) {
   Value* operands[] = {dot.lhs(), dot.rhs()};
   for (bool const left : {true, false}) {
     Value*& operand = operands[left ? 0 : 1];
@@ -84,8 +84,9 @@ void multiply_by_lanes(Op& dot) {
   ir::Builder builder = ir::Builder::before(dot);
   builder.set_where(dot.where());
   Value* const depth = builder.index(dot.lhs()->type().shape()[1]);
-  Op& op =
-      builder.op(ir::ForOp{}, {builder.index(0), depth, builder.index(1), dot.in<ir::DotOp>("accumulator")}, {result});
+  ir::ForOp over;
+  over.by_lanes = Symbol(why);
+  Op& op = builder.op(over, {builder.index(0), depth, builder.index(1), dot.in<ir::DotOp>("accumulator")}, {result});
   ir::Block& body = op.add_block();
   Value* const k = body.add_argument(Type::index(), "k");
   Value* const sum = body.add_argument(result, "sum");

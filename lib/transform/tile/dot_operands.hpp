@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "layout/layout.hpp"
 #include "ir/builder.hpp"
@@ -23,7 +24,7 @@ ir::Value* part_of(ir::Builder& builder, ir::Value const& operand, bool left, ir
 ir::Value* stored_operand(ir::Op& user, ir::Value* tile, layout::Layout const* layout, std::int64_t align);
 
 /// Replaces a dot by a loop over K of multiply-adds of lanes on f32, f64 or i32. Operands that cannot be read one
-/// element of K at a time are stored to shared memory first.
+/// element of K at a time are stored to shared memory first. `why` stays with the loop.
 ///
 ///   before: %d = dot %a, %b, %acc : tile<24x64xf32>
 ///   after:  shared_store %buffer, %a   (the same for %b)
@@ -32,6 +33,6 @@ ir::Value* stored_operand(ir::Op& user, ir::Value* tile, layout::Layout const* l
 ///             %next = fma %columns, %rows, %sum                       (both broadcast)
 ///             yield %next
 ///           }
-void multiply_by_lanes(ir::Op& dot);
+void multiply_by_lanes(ir::Op& dot, std::string const& why);
 
 }  // namespace tegula::transform

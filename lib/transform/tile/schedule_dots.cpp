@@ -63,7 +63,7 @@ class Schedule {
     for (std::size_t i = 0; i < dots_.size(); ++i) {
       Op& dot = *dots_[i];
       if (!reasons[i].empty() && !no_mma(dot, function_.warps).empty())
-        multiply_by_lanes(dot);
+        multiply_by_lanes(dot, why_lanes(dot));
       else if (!reasons[i].empty())
         warp_by_warp(dot, reasons[i]);
       else if (auto const carry = open_carry(dot))
@@ -311,6 +311,12 @@ class Schedule {
       sum = builder.value(ir::make_op<ir::MmaOp>(Symbol(reason.data())), {lhs, rhs, sum}, sum->type());
     }
     ir::replace(dot, builder.value(ir::ConvertLayoutOp{}, {sum}, d));
+  }
+
+  /// Gives the reason that neither wgmma nor mma takes a product, as data.
+  [[nodiscard]] std::string why_lanes(Op const& dot) const {
+    target::Finding const elements = no_tensor_core(dot);
+    return elements.empty() ? no_mma(dot, function_.warps) : elements.data();
   }
 
   struct PendingLoop {

@@ -38,11 +38,12 @@ struct ForOp : OpDefaults {
   /// True where its iterations were blocks of the grid: no other iteration touches the global memory that one writes.
   bool tiles = false;
   LoopRegion region = LoopRegion::none;
+  Symbol by_lanes;  ///< the reason, for messages, that a dot became this loop of multiply-adds
   static constexpr auto attributes() {
     return fields(field("stages", &ForOp::stages, {0, max_stages}), field("exactly", &ForOp::exactly),
                   field("distance", &ForOp::distance, {0, max_stages - 1}),
                   field("unroll", &ForOp::unroll, {0, max_unrolled}), field("tiles", &ForOp::tiles),
-                  field("region", &ForOp::region));
+                  field("region", &ForOp::region), field("by_lanes", &ForOp::by_lanes));
   }
 };
 

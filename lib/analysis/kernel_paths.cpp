@@ -1,0 +1,296 @@
+#include "analysis/kernel_paths.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "abi/path_rows.hpp"
+#include "analysis/effects.hpp"
+#include "ir/shared_frame.hpp"
+#include "ir/text.hpp"
+#include "ir/walk.hpp"
+#include "layout/element_offsets.hpp"
+#include "layout/layout.hpp"
+#include "target/finding.hpp"
+
+namespace tegula::analysis {
+namespace {
+
+using ir::Op;
+using ir::Type;
+using ir::Value;
+using layout::shape_text;
+using Kind = AccessPath::Kind;
+
+constexpr int widest_bytes = 16;
+
+std::string element_text(Element element) { return std::string(name(element)); }
+
+std::string tile_text(Extents const& shape, Element element) {
+  return shape.size() == 0 ? element_text(element) : shape_text(shape) + "x" + element_text(element);
+}
+
+/// Gives the extents of a product: rows, columns, depth.
+Extents extents_of(Type const& left, Type const& right) {
+  return {left.shape()[0], right.shape()[right.rank() - 1], left.shape()[left.rank() - 1]};
+}
+
+class Paths {
+ public:
+  Paths(ir::Module const& lowered, TargetInfo const& target, ir::Module const& source)
+      : lowered_(lowered), target_(target), written_(products_of(source)) {}
+
+  KernelPaths all() {
+    for (auto const& function : lowered_.functions())
+      ir::walk_pre_order(function->body(), [&](Op& op) {
+        visit(op);
+        return ir::Walk::advance;
+      });
+    compare_products();
+    return std::move(paths_);
+  }
+
+ private:
+  void visit(Op const& op) {
+    if (op.is<ir::LoadOp>() && op.result()->type().layout() != nullptr)
+      by_pointer(op, Kind::load, op.result()->type(), op.as<ir::LoadOp>().vector, op.as<ir::LoadOp>().part);
+    else if (op.is<ir::LoadOp>() && op.result()->type().is_scalar())
+      single(op, Kind::load, op.result()->type());
+    else if (op.is<ir::StoreOp>())
+      by_pointer(op, Kind::store, op.in<ir::StoreOp>("tile")->type(), op.as<ir::StoreOp>().vector,
+                 op.as<ir::StoreOp>().part);
+    else if (op.is<ir::GatherOp>())
+      indexed(op, Kind::gather, op.result()->type(), op.as<ir::GatherOp>().vector);
+    else if (op.is<ir::ScatterOp>())
+      indexed(op, Kind::scatter, op.in("tile")->type(), 1);
+    else if (op.is<ir::AtomicUpdateOp>() || op.is<ir::CompareExchangeOp>())
+      indexed(op, Kind::atomic, op.in("tile")->type(), 1);
+    else if (op.is<ir::TmaLoadOp>())
+      by_copy(op, Kind::load, *op.in<ir::TmaLoadOp>("map"), op.in<ir::TmaLoadOp>("destination")->type());
+    else if (op.is<ir::TmaStoreOp>())
+      by_copy(op, Kind::store, *op.in<ir::TmaStoreOp>("map"), op.in<ir::TmaStoreOp>("source")->type());
+    else if (op.is<ir::TmaReduceOp>())
+      by_copy(op, Kind::atomic, *op.in<ir::TmaReduceOp>("map"), op.in<ir::TmaReduceOp>("source")->type());
+    else if (op.is<ir::BulkLoadOp>())
+      by_bulk_copy(op, Kind::load, op.in<ir::BulkLoadOp>("destination")->type());
+    else if (op.is<ir::BulkStoreOp>())
+      by_bulk_copy(op, Kind::store, op.in<ir::BulkStoreOp>("source")->type());
+    else if (op.is<ir::CpAsyncOp>())
+      copied_by_threads(op);
+    else if (op.is<ir::WgmmaOp>())
+      product(op, Path::wgmma, *op.lhs(), *op.rhs(), {});
+    else if (op.is<ir::MmaOp>())
+      product(op, Path::mma, *op.lhs(), *op.rhs(), op.as<ir::MmaOp>().by_warps.view());
+    else if (op.is<ir::ForOp>() && !op.as<ir::ForOp>().by_lanes.empty())
+      lanes(op);
+    else if (op.is<ir::MbarrierExpectOp>())
+      ring(op);
+  }
+
+  static AccessPath start(Op const& op, Kind kind, Path path, Value const& tensor, Extents const& shape) {
+    AccessPath row;
+    row.kind = kind;
+    row.path = path;
+    row.memory = name_of_memory(tensor);
+    row.tile = tile_text(shape, tensor.type().element());
+    row.where = op.where();
+    return row;
+  }
+
+  void by_pointer(Op const& op, Kind kind, Type const& tile, std::int64_t vector, Extents const& part) {
+    Value const& tensor = *op.in("tensor");
+    Extents const& written = part.empty() ? tile.shape() : part;
+    AccessPath row = start(op, kind, Path::pointer, tensor, written);
+    row.bytes = static_cast<int>(std::max<std::int64_t>(vector, 1)) * bytes(tile.element());
+    bool const load = kind == Kind::load;
+    auto const finding =
+        load ? target::Finding::from_data(op.as<ir::LoadOp>().by_pointer.view()) : target::Finding();
+    if (!finding.empty()) {
+      row.reason = finding.text();
+      if (finding.rule() != nullptr) row.fix = std::string(finding.rule()->fix);
+    } else {
+      row.reason = load ? "neither a product nor a loop with stages reads it"
+                        : "copies store results of wgmma to dense tensors alone";
+    }
+    if (std::string const why = why_narrow(op, tile, row.bytes, written); !why.empty()) row.reason += "; " + why;
+    abi::add_once(abi::rows_of(paths_, kind), std::move(row));
+    if (!part.empty())
+      abi::add_once(paths_.padded, PaddedTile{(load ? "load " : "store ") + name_of_memory(tensor), shape_text(part),
+                                    shape_text(tile.shape()), op.where()});
+  }
+
+  /// Explains why a thread moves no more bytes at once. Empty: it moves the most.
+  static std::string why_narrow(Op const& op, Type const& tile, int moved, Extents const& written) {
+    if (moved >= widest_bytes || tile.layout() == nullptr) return {};
+    TensorFacts const& facts = parameter_of(*op.in("tensor")).facts;
+    std::string const so_wide = std::to_string(moved) + " bytes at once: ";
+    if (!facts.unit_inner_stride) return so_wide + "the last axis is not known to have stride 1";
+    if (!facts.aligned_16) return so_wide + "address and strides are not known to be multiples of 16 bytes";
+    if (tile.rank() == 0) return {};
+    std::int64_t const adjacent = tile.layout()->contiguous(tile.rank() - 1);
+    if (adjacent * bytes(tile.element()) <= moved)
+      return so_wide + "a thread holds " + std::to_string(adjacent) + " adjacent elements of " + tile_text(written, tile.element());
+    return so_wide + "start and width along the last axis are not known to be multiples of 16 bytes";
+  }
+
+  void single(Op const& op, Kind kind, Type const& type) {
+    AccessPath row = start(op, kind, Path::pointer, *op.in("tensor"), {});
+    row.bytes = bytes(type.element());
+    row.reason = "one element";
+    abi::add_once(abi::rows_of(paths_, kind), std::move(row));
+  }
+
+  void indexed(Op const& op, Kind kind, Type const& tile, std::int64_t vector) {
+    AccessPath row = start(op, kind, Path::pointer, *op.in("tensor"), tile.is_tile() ? tile.shape() : Extents{});
+    row.bytes = static_cast<int>(std::max<std::int64_t>(vector, 1)) * bytes(tile.element());
+    row.reason = kind == Kind::atomic ? "atomics take elements one by one" : "each element has indices of its own";
+    if (kind == Kind::gather && vector > 1)
+      row.reason = "adjacent elements are known to have adjacent indices";
+    abi::add_once(abi::rows_of(paths_, kind), std::move(row));
+  }
+
+  void by_copy(Op const& op, Kind kind, Value const& map, Type const& view) {
+    Op const* const made = map.defined_by<ir::TensorMapOp>();
+    if (made == nullptr) return;
+    AccessPath row = start(op, kind, Path::tma, *made->in<ir::TensorMapOp>("tensor"), view.shape());
+    abi::add_once(abi::rows_of(paths_, kind), std::move(row));
+  }
+  void by_bulk_copy(Op const& op, Kind kind, Type const& view) {
+    abi::add_once(abi::rows_of(paths_, kind), start(op, kind, Path::tma, *op.in("tensor"), view.shape()));
+  }
+  void copied_by_threads(Op const& op) {
+    Type const& view = op.in<ir::CpAsyncOp>("destination")->type();
+    AccessPath row = start(op, Kind::load, Path::pointer, *op.in("tensor"), view.shape());
+    row.bytes = static_cast<int>(op.as<ir::CpAsyncOp>().vector) * bytes(view.element());
+    row.reason = "cp_async";
+    abi::add_once(paths_.loads, std::move(row));
+  }
+
+  void product(Op const& op, Path path, Value const& left, Value const& right, std::string_view finding) {
+    Extents const extents = extents_of(left.type(), right.type());
+    DotPath row;
+    row.path = path;
+    row.tiles = tile_text(extents, left.type().element());
+    row.where = op.where();
+    row.reason = target::Finding::from_data(finding).text();
+    if (path == Path::mma && !finding.empty()) row.fix = std::string(remedy_for_wgmma);
+    if (Written const* const written = written_at(op.where())) {
+      row.tiles = written->text();
+      if (is_larger(extents, written->extents))
+        abi::add_once(paths_.padded, PaddedTile{"dot", shape_text(written->extents), shape_text(extents), op.where()});
+    }
+    abi::add_once(paths_.dots, std::move(row));
+  }
+
+  /// Tells whether a product has other rows or columns than written, which may be exchanged, or is deeper.
+  static bool is_larger(Extents const& used, Extents const& written) {
+    return std::minmax(used[0], used[1]) != std::minmax(written[0], written[1]) || used[2] > written[2];
+  }
+
+  void lanes(Op const& loop) {
+    Written const* const written = written_at(loop.where());
+    Type const& result = loop.result()->type();
+    DotPath row;
+    row.tiles = written != nullptr ? written->text() : tile_text(result.shape(), result.element());
+    row.where = loop.where();
+    row.reason = target::Finding::from_data(loop.as<ir::ForOp>().by_lanes.view()).text();
+    abi::add_once(paths_.dots, std::move(row));
+  }
+
+  /// Adds the ring whose stage is filled behind this op, which announces its bytes.
+  void ring(Op const& expect) {
+    Value const* const mbarrier = expect.in<ir::MbarrierExpectOp>("mbarrier");
+    Value const* root = mbarrier;
+    while (Op const* const view = root->defined_by<ir::ViewOp>()) root = view->in("source");
+    RingDepth row;
+    row.stage_bytes = expect.as<ir::MbarrierExpectOp>().bytes;
+    row.used = static_cast<int>(root->type().shape().product());
+    for (Op const& op : *expect.parent()) {
+      if (!op.is<ir::TmaLoadOp>() || op.in<ir::TmaLoadOp>("mbarrier") != mbarrier) continue;
+      if (!row.where.known()) row.where = op.where();
+      if (Op const* const made = op.in<ir::TmaLoadOp>("map")->defined_by<ir::TensorMapOp>())
+        row.memory += (row.memory.empty() ? "" : ", ") + name_of_memory(*made->in<ir::TensorMapOp>("tensor"));
+    }
+    for (Op const* at = expect.parent_op(); at != nullptr && row.written == 0; at = at->parent_op())
+      if (at->is<ir::ForOp>()) row.written = static_cast<int>(at->as<ir::ForOp>().stages);
+    if (row.memory.empty() || (row.written == 0 && row.used == 1)) return;  // filled once
+    auto const [known, added] = rings_.try_emplace(root, paths_.rings.size());
+    if (added) {
+      paths_.rings.push_back(std::move(row));
+      explain_depth(paths_.rings.back());
+    } else if (RingDepth& first = paths_.rings[known->second]; row.written > first.written) {  // filled before the loop
+      first.written = row.written;
+      explain_depth(first);
+    }
+  }
+
+  void explain_depth(RingDepth& row) const {
+    if (row.used >= row.written) return;
+    std::int64_t const taken = ir::frame_bytes(ir::shared_users(lowered_.kernel()));
+    row.reason = taken + row.stage_bytes > target_.shared
+                     ? "one more does not fit: " + std::to_string(taken) + " bytes of shared memory are used, " +
+                           std::to_string(target_.shared) + " allowed"
+                     : "the loop runs no more iterations, or ends its products in each";
+  }
+
+  // ---- products as they were written.
+
+  struct Written {
+    location where;
+    Extents extents;
+    Element element = Element::f32;
+    [[nodiscard]] bool at(location other) const { return abi::same_line(where, other); }
+    [[nodiscard]] std::string text() const { return tile_text(extents, element); }
+  };
+
+  /// Gives the traced product of this line; null: there is none, or several of different extents.
+  [[nodiscard]] Written const* written_at(location where) const {
+    Written const* found = nullptr;
+    for (Written const& dot : written_) {
+      if (!dot.at(where)) continue;
+      if (found != nullptr && found->text() != dot.text()) return nullptr;
+      found = &dot;
+    }
+    return found;
+  }
+
+  static std::vector<Written> products_of(ir::Module const& source) {
+    std::vector<Written> result;
+    for (auto const& function : source.functions())
+      ir::walk_pre_order(function->body(), [&](Op& op) {
+        if (op.is<ir::DotOp>() && op.where().known())
+          result.push_back({op.where(), extents_of(op.lhs()->type(), op.rhs()->type()), op.lhs()->type().element()});
+        return ir::Walk::advance;
+      });
+    return result;
+  }
+
+  /// Lists the traced products of which tensor cores have nothing left.
+  void compare_products() {
+    for (Written const& dot : written_)
+      if (std::none_of(paths_.dots.begin(), paths_.dots.end(), [&](DotPath const& row) { return dot.at(row.where); }))
+        abi::add_once(paths_.dots, DotPath{Path::lanes, dot.text(), dot.where, "nothing is left of it to multiply in a loop", {}});
+  }
+
+  ir::Module const& lowered_;
+  TargetInfo const& target_;
+  std::vector<Written> const written_;
+  KernelPaths paths_;
+  std::map<Value const*, std::size_t> rings_;  ///< rows by the mbarriers of the ring
+};
+
+}  // namespace
+
+std::string name_of_memory(Value const& value) {
+  Value const* at = &value;
+  while (Op const* op = at->defining_op()) {
+    if (!op->is<ir::ViewOp>() && !op->is<ir::TransViewOp>()) break;
+    at = op->in("source");
+  }
+  return at->name();
+}
+
+KernelPaths kernel_paths(ir::Module const& lowered, TargetInfo const& target, ir::Module const& source) {
+  return Paths(lowered, target, source).all();
+}
+
+}  // namespace tegula::analysis

@@ -1,0 +1,24 @@
+// Reads the path of every load, store and product off lowered IR.
+#pragma once
+
+#include <string_view>
+
+#include "ir/op.hpp"
+#include "tegula/abi/kernel_paths.hpp"
+#include "tegula/target/target_info.hpp"
+
+namespace tegula::analysis {
+
+/// Says what brings a product by warps to wgmma.
+inline constexpr std::string_view remedy_for_wgmma =
+    "give wgmma 64 rows for each warpgroup and a right operand that is loaded; of elements of 8 and 32 bits both "
+    "operands stored with K last (trans of a loaded N x K tile)";
+
+/// Gives the name of the tensor or shared buffer behind a value; views lead back to it.
+std::string name_of_memory(ir::Value const& value);
+
+/// Gives the paths of a module that the passes have made for a GPU. `source` is the module as traced: extents and
+/// products that the passes changed are compared with those at the same source line.
+KernelPaths kernel_paths(ir::Module const& lowered, TargetInfo const& target, ir::Module const& source);
+
+}  // namespace tegula::analysis

@@ -1,0 +1,40 @@
+// Lets ops run as they are recorded: the debug device behind a Recorder.
+#pragma once
+
+#include <cstdint>
+
+#include "ir/op.hpp"
+#include "tegula/trace/recorder.hpp"
+
+namespace tegula::trace {
+
+/// Runs the ops of one block of the grid. They are appended to a function whose parameters are the kernel's, in the
+/// order in which they run: loops are unrolled, branches are those that are taken, functions are inlined.
+class Eager {
+ public:
+  virtual ~Eager() = default;
+  [[nodiscard]] virtual ir::Function& function() = 0;
+  /// Runs the op, the last of the function.
+  virtual void run(ir::Op const& op) = 0;
+  /// Gives the number in an i64 or bool scalar.
+  [[nodiscard]] virtual std::int64_t number(ir::Value const& scalar) const = 0;
+  /// States that a variable of the kernel now names this value.
+  virtual void name(Handle variable, ir::Value const& value) = 0;
+};
+
+/// Sends the traces of this thread to an executor while it lives.
+class EagerScope {
+ public:
+  explicit EagerScope(Eager& executor);
+  ~EagerScope();
+  EagerScope(EagerScope const&) = delete;
+  EagerScope& operator=(EagerScope const&) = delete;
+
+ private:
+  Eager* former_;
+};
+
+/// Gives the executor of this thread; null: traces only record.
+Eager* eager();
+
+}  // namespace tegula::trace

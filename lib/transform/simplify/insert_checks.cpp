@@ -1,0 +1,319 @@
+#include "transform/simplify/insert_checks.hpp"
+
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ir/builder.hpp"
+#include "ir/loop.hpp"
+#include "ir/walk.hpp"
+
+namespace tegula::transform {
+namespace {
+
+using ir::Builder;
+using ir::Op;
+using ir::Predicate;
+using ir::Type;
+using ir::Value;
+
+/// Makes the ops of checks at one place.
+class Maker {
+ public:
+  explicit Maker(Builder builder, Op const& checked) : b_(builder), where_(checked.where()) { b_.set_where(where_); }
+
+  Value* compare(Predicate predicate, Value* a, Value* b) {
+    return b_.value(ir::make_op<ir::CompareOp>(predicate), {a, b}, a->type().with_element(Element::boolean));
+  }
+  Value* both(Value* a, Value* b) { return a == nullptr ? b : b_.same(ir::AndOp{}, {a, b}); }
+  Value* either(Value* a, Value* b) { return b_.same(ir::OrOp{}, {a, b}); }
+  Value* negated(Value* a) { return b_.same(ir::NotOp{}, {a}); }
+  Value* number(std::int64_t value, Type const& type) {
+    return b_.constant(ir::make_constant(type.element(), value), type);
+  }
+  Value* spread(Value* scalar, Type const& type) {
+    return type.is_tile() ? b_.value(ir::SplatOp{}, {scalar}, type.with_element(scalar->type().element())) : scalar;
+  }
+  Value* cast(Value* value, Element element) {
+    return value->type().element() == element ? value
+                                              : b_.value(ir::CastOp{}, {value}, value->type().with_element(element));
+  }
+  Value* extent(Value* tensor, int axis) {
+    return b_.value(ir::make_op<ir::ExtentOp>(std::int64_t{axis}), {tensor}, Type::index());
+  }
+  template <class OpStruct>
+  Value* same(OpStruct const& op, Value* a, Value* b) {
+    return b_.same(op, {a, b});
+  }
+  Value* select(Value* condition, Value* yes, Value* no) {
+    return b_.value(ir::SelectOp{}, {condition, yes, no}, yes->type());
+  }
+
+  /// True for finite elements.
+  Value* finite(Value* value) {
+    Element const element = value->type().element();
+    Value* const held = is_f8(element) ? cast(value, Element::f32) : value;
+    Value* const max = b_.constant(std::numeric_limits<double>::infinity(), held->type());
+    return compare(Predicate::lt, b_.same(ir::AbsOp{}, {held}), max);
+  }
+  /// True where all elements along an axis are.
+  Value* all(Value* condition, std::int64_t axis) {
+    ir::ReduceOp op;
+    op.axis = axis;
+    op.combine = ir::Combine::min;
+    Extents shape = condition->type().shape();
+    shape[static_cast<int>(axis)] = 1;
+    return b_.value(op, {condition}, condition->type().with_shape(shape));
+  }
+  Value* broadcast(Value* value, Type const& to) {
+    Type const type = to.with_element(value->type().element());
+    return value->type() == type ? value : b_.value(ir::BroadcastOp{}, {value}, type);
+  }
+
+  /// Asserts the condition; where it is a scalar, values are printed before.
+  void check(Value* condition, std::string const& message, std::string const& names = {},
+             std::vector<Value*> const& values = {}) {
+    if (condition->type().is_scalar() && !values.empty()) {
+      Op& failed = b_.op(ir::IfOp{}, {negated(condition)}, {});
+      ir::Block &then = failed.add_block(), &otherwise = failed.add_block();
+      Builder inside(then);
+      inside.set_where(where_);
+      std::vector<Value*> operands = blocks(inside);
+      operands.insert(operands.end(), values.begin(), values.end());
+      inside.op(ir::make_op<ir::PrintOp>(Symbol(message + ": " + names)), operands, {});
+      inside.op(ir::YieldOp{}, {}, {});
+      Builder(otherwise).op(ir::YieldOp{}, {}, {});
+    }
+    std::vector<Value*> operands = blocks(b_);
+    operands.insert(operands.begin(), condition);
+    b_.op(ir::make_op<ir::AssertOp>(Symbol(message), Symbol(where_.file()), std::int64_t{where_.line()}), operands, {});
+  }
+
+ private:
+  static std::vector<Value*> blocks(Builder& builder) {
+    std::vector<Value*> result;
+    for (std::int64_t axis = 0; axis < 3; ++axis)
+      result.push_back(builder.value(ir::make_op<ir::BlockIndexOp>(axis), {}, Type::index()));
+    return result;
+  }
+
+  Builder b_;
+  location where_;
+};
+
+std::string named(Value const& tensor) {
+  return tensor.name().empty() ? "argument " + std::to_string(tensor.index()) : tensor.name();
+}
+
+// ---- bounds.
+
+void check_bounds_of_box(Op& op, Value* tensor, std::span<Value* const> offsets, Type const& box) {
+  Maker make(Builder::before(op), op);
+  bool const one = box.is_scalar();
+  std::string const word(op.info().mnemonic);
+  int const leading = tensor->type().rank() - (one ? 0 : box.rank());
+  for (int axis = 0; axis < tensor->type().rank(); ++axis) {
+    std::int64_t const size = one || axis < leading ? 1 : box.shape()[axis - leading];
+    Value* const offset = offsets[static_cast<std::size_t>(axis)];
+    Value* const extent = make.extent(tensor, axis);
+    Value* const inside = make.both(make.compare(Predicate::lt, offset, extent),
+                                    make.compare(Predicate::gt, offset, make.number(-size, Type::index())));
+    make.check(inside,
+               word + ": " + (size == 1 ? "the index" : "the whole tile of " + std::to_string(size)) +
+                   " along axis " + std::to_string(axis) + " is outside of " + named(*tensor),
+               "start and extent", {offset, extent});
+  }
+}
+
+void check_indices(Op& op) {
+  Maker make(Builder::before(op), op);
+  Value* const tensor = op.in("tensor");
+  auto const indices = op.all("indices");
+  for (int axis = 0; axis < static_cast<int>(indices.size()); ++axis) {
+    Value* const index = make.cast(indices[static_cast<std::size_t>(axis)], Element::i64);
+    Value* const extent = make.extent(tensor, axis);
+    Value* const inside =
+        make.both(make.compare(Predicate::ge, index, make.number(-1, index->type())),
+                  make.compare(Predicate::lt, index, make.spread(extent, index->type())));
+    std::string const message = std::string(op.info().mnemonic) + ": an index of axis " + std::to_string(axis) +
+                                " is outside of " + named(*tensor);
+    if (index->type().is_scalar())
+      make.check(inside, message, "index and extent", {index, extent});
+    else
+      make.check(inside, message);
+  }
+}
+
+bool has_indices(Op const& op) {
+  return op.is<ir::GatherOp>() || op.is<ir::ScatterOp>() || op.is<ir::AtomicUpdateOp>() ||
+         op.is<ir::CompareExchangeOp>();
+}
+
+/// Tells whether the places of an access are checked.
+bool is_access(Op const& op) {
+  if (op.is<ir::LoadOp>()) return op.as<ir::LoadOp>().pad.bits == 0 && !op.as<ir::LoadOp>().stated_pad;
+  return op.is<ir::StoreOp>() || has_indices(op);
+}
+
+void check_bounds(Op& op) {
+  if (has_indices(op)) return check_indices(op);
+  Value const& tile = op.is<ir::LoadOp>() ? *op.result() : *op.in("tile");
+  check_bounds_of_box(op, op.in("tensor"), op.all("offsets"), tile.type());
+}
+
+// ---- overflow.
+
+bool is_number(Type const& type) { return type.element() == Element::i32 || type.element() == Element::i64; }
+
+/// Finds the values from which offsets, indices and bounds of loops follow.
+std::set<Value const*> index_values(ir::Function& function) {
+  std::set<Value const*> found;
+  std::vector<Value const*> open;
+  auto const add = [&](Value const* value) {
+    bool const counts = (value->type().is_scalar() || value->type().is_tile()) && is_number(value->type());
+    if (counts && found.insert(value).second) open.push_back(value);
+  };
+  ir::walk(function, [&](Op& op) {
+    if (op.is<ir::LoadOp>() || op.is<ir::StoreOp>())
+      for (Value const* value : op.all("offsets")) add(value);
+    if (has_indices(op))
+      for (Value const* value : op.all("indices")) add(value);
+    if (op.is<ir::ForOp>())
+      for (Value const* value : {ir::Loop(op).lower(), ir::Loop(op).upper(), ir::Loop(op).step()}) add(value);
+  });
+  while (!open.empty()) {
+    Value const* const value = open.back();
+    open.pop_back();
+    Op* const op = value->defining_op();
+    if (op != nullptr && op->block_count() == 0) {
+      if (op->pure())
+        for (Value const* operand : op->operands()) add(operand);
+      continue;
+    }
+    Op* const around = op != nullptr ? op : value->owner_block()->parent_op();
+    if (around == nullptr) continue;
+    for (Value const* operand : around->operands()) add(operand);  // initial values among them
+    for (int i = 0; i < around->block_count(); ++i)
+      for (Value const* yielded : around->block(i).back().operands()) add(yielded);
+  }
+  return found;
+}
+
+/// Tells whether a * b is the product without wrapping, in i64.
+Value* product_holds(Maker& make, Value* a, Value* b, Value* product) {
+  Type const& type = a->type();
+  Value *const zero = make.number(0, type), *const minus = make.number(-1, type);
+  Value* const min = make.number(std::numeric_limits<std::int64_t>::min(), type);
+  Value *const is_zero = make.compare(Predicate::eq, a, zero), *const is_minus = make.compare(Predicate::eq, a, minus);
+  Value* const divisor = make.select(make.either(is_zero, is_minus), make.number(1, type), a);
+  Value* const divides = make.compare(Predicate::eq, make.same(ir::DivOp{}, product, divisor), b);
+  return make.either(is_zero, make.select(is_minus, make.compare(Predicate::ne, b, min), divides));
+}
+
+void check_overflow(Op& op, Builder const& at) {
+  Maker make(at, op);
+  Value *a = op.operand(0), *b = op.operand(1), *result = op.result();
+  Value* holds = nullptr;
+  if (result->type().element() == Element::i32) {
+    Value *const x = make.cast(a, Element::i64), *const y = make.cast(b, Element::i64);
+    Value* const exact = op.is<ir::AddOp>()   ? make.same(ir::AddOp{}, x, y)
+                         : op.is<ir::SubOp>() ? make.same(ir::SubOp{}, x, y)
+                                              : make.same(ir::MulOp{}, x, y);
+    holds = make.compare(Predicate::eq, exact, make.cast(result, Element::i64));
+  } else if (op.is<ir::MulOp>()) {
+    holds = product_holds(make, a, b, result);
+  } else {
+    // The signs show it: a sum differs in sign from both terms, a difference from the first of two that differ.
+    Value* const from_a = make.same(ir::XorOp{}, a, result);
+    Value* const other = op.is<ir::AddOp>() ? make.same(ir::XorOp{}, b, result) : make.same(ir::XorOp{}, a, b);
+    holds = make.compare(Predicate::ge, make.same(ir::AndOp{}, from_a, other), make.number(0, a->type()));
+  }
+  std::string const message = "overflow: " + std::string(op.info().mnemonic) + " of " +
+                              std::string(name(result->type().element())) + " wraps, and an index follows from it";
+  if (result->type().is_scalar())
+    make.check(holds, message, "operands", {a, b});
+  else
+    make.check(holds, message);
+}
+
+// ---- NaN.
+
+bool is_floating(Value const& value) {
+  return (value.type().is_scalar() || value.type().is_tile()) && is_float(value.type().element());
+}
+
+/// Tells whether an op may make NaN or infinity of finite floats.
+bool can_leave_finite(Op const& op) {
+  if (op.result_count() != 1 || !is_floating(*op.result()) || !op.pure() || op.block_count() > 0) return false;
+  if (op.is<ir::SelectOp>() || op.is<ir::MinOp>() || op.is<ir::MaxOp>() || op.is<ir::NegOp>() || op.is<ir::AbsOp>() ||
+      op.is<ir::ConstantOp>() || op.is<ir::BitcastOp>())
+    return false;
+  auto const adds = [](ir::Combine combine) { return combine == ir::Combine::sum || combine == ir::Combine::product; };
+  if (op.is<ir::ReduceOp>()) return adds(op.as<ir::ReduceOp>().combine);
+  if (op.is<ir::ScanOp>()) return adds(op.as<ir::ScanOp>().combine);
+  return op.is<ir::DotOp>() || op.info().has(ir::elementwise);
+}
+
+void check_finite(Op& op, Builder const& at) {
+  Maker make(at, op);
+  Type const& type = op.result()->type();
+  Value* finite = nullptr;  // the operands
+  auto const add = [&](Value* condition) { finite = make.both(finite, make.broadcast(condition, type)); };
+  if (op.is<ir::DotOp>()) {
+    add(make.all(make.finite(op.lhs()), 1));
+    add(make.all(make.finite(op.rhs()), 0));
+    if (is_floating(*op.in<ir::DotOp>("accumulator"))) add(make.finite(op.in<ir::DotOp>("accumulator")));
+  } else if (auto const* const reduce = op.dyn<ir::ReduceOp>()) {
+    add(make.all(make.finite(op.in("tile")), reduce->axis));
+  } else if (auto const* const scan = op.dyn<ir::ScanOp>()) {
+    add(make.all(make.finite(op.in("tile")), scan->axis));
+  } else {
+    for (Value* operand : op.operands())
+      if (is_floating(*operand)) add(make.finite(operand));
+  }
+  Value* holds = make.finite(op.result());
+  if (finite != nullptr) holds = make.either(holds, make.negated(finite));
+  std::string const message =
+      "nan: " + std::string(op.info().mnemonic) + " of finite values gives NaN or infinity in " +
+      std::string(name(type.element()));
+  std::vector<Value*> shown;
+  if (type.is_scalar() && !is_f8(type.element())) shown.push_back(op.result());
+  make.check(holds, message, "result", shown);
+}
+
+/// Gives the place behind an op: in the outermost block behind the grid too, which ops before it may state.
+Builder behind(Op& op) {
+  Op* after = &op;
+  if (op.parent_op() == nullptr) {
+    bool passed = false;
+    for (Op& other : *op.parent()) {
+      passed = passed || &other == &op;
+      if (passed && other.is<ir::GridOp>()) after = &other;
+    }
+  }
+  return Builder::after(*after);
+}
+
+}  // namespace
+
+bool insert_checks(ir::Function& function, Checks const& checks) {
+  std::vector<Op*> accesses, overflow, nan;
+  std::set<Value const*> const indices = checks.overflow ? index_values(function) : std::set<Value const*>();
+  ir::walk(function, [&](Op& op) {
+    if (checks.bounds && is_access(op)) accesses.push_back(&op);
+    bool const adds = op.is<ir::AddOp>() || op.is<ir::SubOp>() || op.is<ir::MulOp>();
+    if (adds && indices.count(op.result()) != 0) overflow.push_back(&op);
+    if (checks.nan && can_leave_finite(op)) nan.push_back(&op);
+  });
+  for (Op* op : accesses) check_bounds(*op);
+  for (Op* op : overflow) check_overflow(*op, behind(*op));
+  for (Op* op : nan) check_finite(*op, behind(*op));
+  return !accesses.empty() || !overflow.empty() || !nan.empty();
+}
+
+PassResult insert_checks(ir::Function& function, AnalysisCache&, PassContext& context) {
+  return result_of(context.options.checks.any() && insert_checks(function, context.options.checks));
+}
+
+}  // namespace tegula::transform

@@ -1,0 +1,28 @@
+// Inserts the checks that compile options ask for.
+#pragma once
+
+#include "tegula/abi/compile_options.hpp"
+#include "transform/pass.hpp"
+
+namespace tegula::transform {
+
+/// Inserts asserts with the line of the op that they check (Checks says what each kind finds). The compiler runs it
+/// before all other passes, so every executor has them. Checks of scalars print the values first.
+///
+///   before: %t = gather %x, %i : tile<64xf32>   after: %end = extent %x {axis = 0} : i64   (splatted)
+///                                                      %lower = compare %i, %minus_one {predicate = ge}
+///                                                      %upper = compare %i, %ends {predicate = lt}
+///                                                      %inside = and %lower, %upper
+///                                                      assert %inside, %b0, %b1, %b2 {message = "gather: ..."}
+///                                                      %t = gather %x, %i : tile<64xf32>
+///
+/// - bounds: of each axis of a gather, scatter or atomic, that indices are inside, or -1, which leaves an element out;
+///   of a load of one element, that it is inside; of other loads and of stores, that some of the box is. Loads that
+///   state their pad are left alone.
+/// - overflow: of i32 and i64 sums, differences and products from which offsets, indices or bounds of loops follow.
+/// - nan: of elementwise ops, reductions, scans and products, that finite operands give finite results.
+/// Run twice, it inserts twice: it is no part of a pipeline. Needs: nothing.  Leaves: nothing.
+bool insert_checks(ir::Function& function, Checks const& checks);
+PassResult insert_checks(ir::Function& function, AnalysisCache& analyses, PassContext& context);
+
+}  // namespace tegula::transform

@@ -1,0 +1,217 @@
+// Tests CompileOptions::checks on the host and in both simulators: what each finds, and what it lets pass.
+#include "support/debug_kernels.hpp"
+
+#include <cmath>
+#include <limits>
+
+
+using namespace tegula;
+using namespace tegula::test;
+
+namespace {
+
+constexpr std::uint32_t line_of_gather = __LINE__ + 4;
+inline constexpr auto picks = kernel("picks", [](in<int, 1> at, in<float, 1> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  tile index = load(at, shape<64>, g[0]);
+  store(y, shape<64>, gather(x, index), g[0]);
+});
+
+constexpr std::uint32_t line_of_scatter = __LINE__ + 4;
+inline constexpr auto puts = kernel("puts", [](in<int, 1> at, in<float, 1> x, inout<float, 1> y) {
+  auto g = grid_over(x, shape<64>);
+  tile index = load(at, shape<64>, g[0]);
+  scatter(y, load(x, shape<64>, g[0]), index, mask(index < 1000));
+});
+
+constexpr std::uint32_t line_of_element = __LINE__ + 3;
+inline constexpr auto one = kernel("one", [](in<int, 1> at, in<float, 1> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  store(y, shape<64>, full(shape<64>, load(x, load(at, g[0]))), g[0]);
+});
+
+constexpr std::uint32_t line_of_box = __LINE__ + 3;
+inline constexpr auto shifted = kernel("shifted", [](in<float, 1> x, out<float, 1> y, arg<int> by) {
+  auto g = grid_over(y, shape<64>);
+  store(y, shape<64>, load(x, shape<64>, elem(g[0] * 64 + by)), g[0]);
+});
+inline constexpr auto halo = kernel("halo", [](in<float, 1> x, out<float, 1> y, arg<int> by) {
+  auto g = grid_over(y, shape<64>);
+  store(y, shape<64>, load(x, shape<64>, elem(g[0] * 64 + by), pad(0)), g[0]);
+});
+
+constexpr std::uint32_t line_of_product = __LINE__ + 3;
+inline constexpr auto scaled = kernel("scaled", [](in<int, 1> at, in<float, 1> x, out<float, 1> y, arg<int> by) {
+  auto g = grid_over(y, shape<64>);
+  store(y, shape<64>, gather(x, load(at, shape<64>, g[0]) * by, mask(load(at, shape<64>, g[0]) < 0)), g[0]);
+});
+constexpr std::uint32_t line_of_index = __LINE__ + 3;
+inline constexpr auto far = kernel("far", [](in<float, 1> x, out<float, 1> y, arg<std::int64_t> by) {
+  auto g = grid_over(y, shape<64>);
+  store(y, shape<64>, load(x, shape<64>, elem(by * by), pad(0)), g[0]);
+});
+
+constexpr std::uint32_t line_of_division = __LINE__ + 4;
+inline constexpr auto divides = kernel("divides", [](in<float, 1> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<64>);
+  tile v = load(x, shape<64>, g[0], pad(1.f));
+  store(y, shape<64>, 1.f / v, g[0]);
+});
+inline constexpr auto softened = kernel("softened", [](in<float, 2> x, out<float, 2> y) {
+  auto g = grid_over(y, shape<1, 128>);
+  tile v = load(x, shape<1, 128>, g[0], 0, pad(-std::numeric_limits<float>::infinity()));
+  tile e = exp(v - max(v, axis<1>));
+  store(y, shape<1, 128>, e / sum(e, axis<1>), g[0], 0);
+});
+inline constexpr auto multiplied = kernel("multiplied", [](in<f16, 2> a, in<f16, 2> b, out<f16, 2> c) {
+  auto g = grid_over(c, shape<64, 64>);
+  tile sums = loop(
+      ceil_div(a.extent(1), 32), zeros<float>(shape<64, 64>),
+      [&](auto k, auto acc) { return dot(load(a, shape<64, 32>, g[0], k), load(b, shape<32, 64>, k, g[1]), acc); },
+      stages<2>);
+  store(c, shape<64, 64>, cast<f16>(sums), g[0], g[1]);
+});
+
+/// Gives what a checked run finds: the error of a launch, or the report; empty: nothing.
+template <class Kernel, class... X>
+std::string found(Executor on, Checks checks, Kernel const& kernel, X&... arguments) {
+  support::Options options = support::options();
+  options.check_bounds = checks.bounds, options.check_overflow = checks.overflow, options.check_nan = checks.nan;
+  support::ScopedOptions const scope(options);
+  FreshCaches const fresh(support::CacheMode::off);
+  try {
+    return run_on(on, kernel, arguments...);
+  } catch (UserError const& error) {
+    return error.what();
+  }
+}
+
+constexpr Checks bounds{true, false, false}, overflow{false, true, false}, nan{false, false, true};
+constexpr Checks every{true, true, true};
+
+std::string in_line(std::uint32_t line) { return "checks_test.cpp:" + std::to_string(line); }
+
+}  // namespace
+
+TEST_CASE("checks of bounds find indices of gather and scatter outside; -1 and masks leave elements out") {
+  for (Executor const on : executors_without_device) {
+    INFO(name(on));
+    Array<int, 1> at({150});
+    Array<float, 1> x({100}, 2.0F), y({150});
+    for (int i = 0; i < 150; ++i) at[i] = i % 100;
+    at[70] = -1;
+    CHECK(found(on, every, picks, at, x, y) == "");
+    CHECK(y[70] == 0);
+    CHECK(y[149] == 2);
+    at[140] = 100;
+    CHECK(found(on, {}, picks, at, x, y) == "");
+    std::string const text = found(on, bounds, picks, at, x, y);
+    CHECK_THAT(text, ContainsSubstring("picks[2, 0, 0]"));
+    CHECK_THAT(text, ContainsSubstring("gather: an index of axis 0 is outside of in1"));
+    CHECK_THAT(text, ContainsSubstring(in_line(line_of_gather)));
+    CHECK(found(on, overflow, picks, at, x, y) == "");
+
+    Array<float, 1> from({150}, 1.0F), to({100});
+    at[140] = 5000;  // masked
+    for (int i = 0; i < 150; ++i) at[i] = i < 100 ? i : 5000;
+    CHECK(found(on, bounds, puts, at, from, to) == "");
+    at[3] = 999;
+    CHECK_THAT(found(on, bounds, puts, at, from, to), ContainsSubstring(in_line(line_of_scatter)));
+  }
+}
+
+TEST_CASE("checks of bounds find single elements and whole tiles outside; borders and stated pads pass") {
+  for (Executor const on : executors_without_device) {
+    INFO(name(on));
+    Array<int, 1> at({2}, 3);
+    Array<float, 1> x({100}, 2.0F), y({128});
+    CHECK(found(on, bounds, one, at, x, y) == "");
+    at[1] = -1;
+    std::string const text = found(on, bounds, one, at, x, y);
+    CHECK_THAT(text, ContainsSubstring("one[1, 0, 0]"));
+    CHECK_THAT(text, ContainsSubstring("load: the index along axis 0 is outside of in1"));
+    CHECK_THAT(text, ContainsSubstring(in_line(line_of_element)));
+
+    int by = 35;  // the last tile begins inside
+    CHECK(found(on, bounds, shifted, x, y, by) == "");
+    by = 36;
+    std::string const outside = found(on, bounds, shifted, x, y, by);
+    CHECK_THAT(outside, ContainsSubstring("shifted[1, 0, 0]"));
+    CHECK_THAT(outside, ContainsSubstring("the whole tile of 64 along axis 0 is outside of in0"));
+    CHECK_THAT(outside, ContainsSubstring(in_line(line_of_box)));
+    CHECK(found(on, bounds, halo, x, y, by) == "");
+    CHECK(found(on, {}, shifted, x, y, by) == "");
+  }
+}
+
+TEST_CASE("checks of overflow find wrapped numbers from which indices follow") {
+  for (Executor const on : executors_without_device) {
+    INFO(name(on));
+    Array<int, 1> at({64}, 3);
+    Array<float, 1> x({100}, 2.0F), y({64});
+    int by = 10;
+    CHECK(found(on, every, scaled, at, x, y, by) == "");
+    by = 1 << 30;
+    std::string const text = found(on, overflow, scaled, at, x, y, by);
+    CHECK_THAT(text, ContainsSubstring("overflow: mul of i32 wraps"));
+    CHECK_THAT(text, ContainsSubstring(in_line(line_of_product)));
+    for (std::int64_t const factor : {std::int64_t{3000000000}, std::int64_t{-3000000000}}) {
+      std::int64_t large = factor;
+      CHECK(found(on, overflow, far, x, y, large) == "");
+    }
+    for (std::int64_t const factor : {std::int64_t{4000000000}, std::numeric_limits<std::int64_t>::min()}) {
+      std::int64_t large = factor;
+      CHECK_THAT(found(on, overflow, far, x, y, large), ContainsSubstring(in_line(line_of_index)));
+    }
+  }
+}
+
+TEST_CASE("checks of NaN find what finite values make, and let infinities of the kernel pass") {
+  for (Executor const on : executors_without_device) {
+    INFO(name(on));
+    Array<float, 1> x({100}, 2.0F), y({100});
+    CHECK(found(on, every, divides, x, y) == "");
+    x[70] = 0;
+    std::string const text = found(on, nan, divides, x, y);
+    CHECK_THAT(text, ContainsSubstring("divides[1, 0, 0]"));
+    CHECK_THAT(text, ContainsSubstring("nan: div of finite values gives NaN or infinity in f32"));
+    CHECK_THAT(text, ContainsSubstring(in_line(line_of_division)));
+    x[70] = std::numeric_limits<float>::quiet_NaN();  // given, not made
+    CHECK(found(on, nan, divides, x, y) == "");
+
+    Array<float, 2> logits({3, 100}, 1.0F), weights({3, 100});
+    CHECK(found(on, every, softened, logits, weights) == "");
+    CHECK(std::abs(weights[299] - 0.01F) < 1e-6F);
+
+    Array<f16, 2> a({64, 64}, f16(1.0F)), b({64, 64}, f16(1.0F)), c({64, 64});
+    CHECK(found(on, every, multiplied, a, b, c) == "");
+    CHECK(static_cast<float>(c[77]) == 64.0F);
+    for (f16& value : a.values) value = f16(300.0F);
+    for (f16& value : b.values) value = f16(300.0F);
+    CHECK_THAT(found(on, nan, multiplied, a, b, c), ContainsSubstring("nan: cast"));
+  }
+}
+
+TEST_CASE("without checks the code and the key are those of before; each check is part of the key") {
+  CompileOptions off, with;
+  with.checks.bounds = true;
+  CHECK(compile(picks, off).image == compile(picks, CompileOptions()).image);
+  CHECK(compile(picks, off).image != compile(picks, with).image);
+  CompileOptions gpu;
+  gpu.target = Target::cuda;
+  gpu.facts.assign(3, {true, true});
+  std::string const plain = compile(picks, gpu).image;
+  gpu.checks = bounds;
+  std::string const bounded = compile(picks, gpu).image;
+  CHECK(plain != bounded);
+  CHECK_THAT(bounded, ContainsSubstring("an index of axis 0 is outside"));
+  CHECK(plain.find("outside") == std::string::npos);
+  // Kernels with every check compile for the GPU.
+  gpu.checks = every;
+  CHECK_FALSE(compile(softened, [&] {
+                CompileOptions two = gpu;
+                two.facts.resize(2);
+                return two;
+              }()).image.empty());
+  CHECK_FALSE(compile(multiplied, gpu).image.empty());
+}

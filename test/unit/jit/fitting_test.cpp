@@ -1,0 +1,107 @@
+// Tests that numbers of warps that do not fit become others, and that alignment never refuses what ran without it.
+#include <cstdlib>
+#include <random>
+#include <string>
+
+#include "analysis/kernel_paths.hpp"
+#include "compiler/compile.hpp"
+#include "support/catch.hpp"
+#include "support/gemm_kernel.hpp"
+#include "tegula/dsl/dsl.hpp"
+#include "tegula/jit/launch.hpp"
+#include "tegula/support/error.hpp"
+
+using namespace tegula;
+using namespace tegula::test;
+
+namespace {
+
+inline constexpr auto rows = kernel("rows", [](in<float, 2> x, out<float, 2> y) {
+  auto g = grid_over(y, shape<1, 32768>);
+  tile v = load(x, shape<1, 32768>, g[0], 0);
+  store(y, shape<1, 32768>, v / sum(v, axis<1>), g[0], 0);
+});
+
+/// Gives why the compiler refuses a kernel before it makes code; empty: it does not.
+std::string refusal(ir::Module const& module, CompileOptions const& options) {
+  try {
+    compiler::refuse_for_gpu(compiler::lower(module, options), options);
+    return {};
+  } catch (UserError const& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a number of warps that does not fit becomes the nearest that does, unless it is exact") {
+  GemmShape shape;
+  shape.m = 128, shape.n = 256, shape.k = 64, shape.stages = 3;
+  ir::Module const module = gemm_module(shape);
+  CompileOptions options = gemm_options();
+  options.warps = 32;
+  options.exactly = true;
+  CHECK_THAT(refusal(module, options), ContainsSubstring("threads of a CTA, 1024 allowed"));
+  options.exactly = false;
+  CHECK(refusal(module, options).empty());
+  CHECK(compiler::lower(module, options).kernel().warps <= 32);
+
+  CompileOptions one;
+  one.warps = 1;  // 1024 elements a thread
+  CHECK(facts(rows, one).warps > 1);
+  one.exactly = true;
+  CHECK_THROWS_WITH(facts(rows, one), ContainsSubstring("registers"));
+  CompileOptions two;
+  two.warps = 8;  // it fits as it is
+  CHECK(facts(rows, two).warps == 8);
+}
+
+TEST_CASE("accumulators that wgmma cannot keep take another path, which facts name") {
+  GemmShape shape;
+  shape.m = 256, shape.n = 256, shape.k = 64, shape.stages = 3;
+  ir::Module const module = gemm_module(shape);
+  CompileOptions options = gemm_options();
+  CHECK(refusal(module, options).empty());
+  ir::Module const lowered = compiler::lower(module, options);
+  KernelPaths const paths = analysis::kernel_paths(lowered, sm_90a, module);
+  INFO(paths.paths_text());
+  REQUIRE(paths.dots.size() == 1);
+  CHECK(paths.dots[0].path == Path::mma);
+  CHECK_THAT(paths.dots[0].reason, ContainsSubstring("wgmma"));
+  options.exactly = true;
+  CHECK_THAT(refusal(module, options), ContainsSubstring("accumulators of open products"));
+}
+
+TEST_CASE("stages of an option are a wish, unless they are exact") {
+  GemmShape shape;
+  shape.m = 128, shape.n = 256, shape.k = 64, shape.stages = 2;
+  ir::Module const module = gemm_module(shape);
+  CompileOptions options = gemm_options();
+  options.stages = 12;
+  CHECK(refusal(module, options).empty());
+  options.exactly = true;
+  CHECK_THAT(refusal(module, options), ContainsSubstring("stages of 49152 bytes"));
+}
+
+TEST_CASE("products of drawn extents: what runs unaligned runs aligned, with any number of warps", "[B1]") {
+  std::string const seed = [] { char const* const set = std::getenv("TEGULA_FUZZ_SEED"); return std::string(set == nullptr ? "" : set); }();
+  std::mt19937_64 random(seed.empty() ? 1 : std::stoull(seed));
+  auto const drawn = [&](int step, int count) { return step * (1 + static_cast<int>(random() % count)); };
+  for (int i = 0; i < 12; ++i) {
+    GemmShape shape;
+    shape.m = drawn(8, 32), shape.n = drawn(8, 32), shape.k = drawn(16, 8);
+    shape.stages = static_cast<int>(random() % 9);
+    shape.trans_b = random() % 2 == 0;
+    ir::Module const module = gemm_module(shape);
+    CompileOptions aligned = gemm_options(), unaligned = gemm_options();
+    unaligned.facts.assign(4, {true, false});
+    int const warps = 1 << random() % 6;
+    INFO(shape.m << "x" << shape.n << "x" << shape.k << ", " << shape.stages << " stages, " << warps << " warps, seed "
+                 << (seed.empty() ? "1" : seed));
+    std::string const without = refusal(module, unaligned);
+    if (without.empty()) CHECK(refusal(module, aligned) == "");
+    aligned.warps = unaligned.warps = warps;
+    if (without.empty()) CHECK(refusal(module, aligned) == "");
+    if (without.empty()) CHECK(refusal(module, unaligned) == "");
+  }
+}

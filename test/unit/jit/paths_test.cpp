@@ -1,0 +1,178 @@
+// Tests the paths of loads, stores and products that facts(kernel), host_paths(kernel) and explain() name.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "tegula/dsl/dsl.hpp"
+#include "tegula/jit/launch.hpp"
+
+using namespace tegula;
+using test::ContainsSubstring;
+
+namespace {
+
+inline constexpr auto vadd = kernel("vadd", [](in<float, 1> a, in<float, 1> b, out<float, 1> c) {
+  auto g = grid_over(c, shape<1024>);
+  store(c, shape<1024>, load(a, shape<1024>, g[0]) + load(b, shape<1024>, g[0]), g[0]);
+});
+
+template <class T, int BM, int BN, int BK, int depth>
+inline constexpr auto gemm = kernel("gemm", [](in<T, 2> A, in<T, 2> B, out<float, 2> C) {
+  auto g = grid_over(C, shape<BM, BN>);
+  tile acc = loop(ceil_div(A.extent(1), BK), zeros<float>(shape<BM, BN>), [&](auto k, auto sum) {
+    return dot(load(A, shape<BM, BK>, g[0], k), load(B, shape<BK, BN>, k, g[1]), sum);
+  }, stages<depth>);
+  store(C, shape<BM, BN>, acc, g[0], g[1]);
+});
+
+inline constexpr auto row_sum = kernel("row_sum", [](in<float, 2> x, out<float, 2> y) {
+  auto g = grid_over(y, shape<1, 1000>);
+  tile v = load(x, shape<1, 1000>, g[0], 0);
+  store(y, shape<1, 1000>, v - sum(v, axis<1>), g[0], 0);
+});
+
+inline constexpr auto histogram = kernel("histogram", [](in<std::int32_t, 1> keys, in<float, 1> table,
+                                                        inout<float, 1> bins) {
+  auto g = grid_over(keys, shape<256>);
+  tile at = load(keys, shape<256>, g[0], pad(-1));
+  atomic_add(bins, gather(table, at), at);
+});
+
+/// The facts of tensors without any.
+CompileOptions strided(std::size_t parameters) {
+  CompileOptions options;
+  options.facts.resize(parameters);
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("paths: loads and stores of vectors go through pointers, with the width and its reason", "[N14]") {
+  KernelFacts const dense = facts(vadd);
+  REQUIRE(dense.loads.size() == 2);
+  REQUIRE(dense.stores.size() == 1);
+  for (AccessPath const& access : {dense.loads[0], dense.loads[1], dense.stores[0]}) {
+    CHECK(access.path == Path::pointer);
+    CHECK(access.bytes == 16);
+    CHECK(access.tile == "1024xf32");
+    CHECK_THAT(access.where.file(), ContainsSubstring("paths_test.cpp"));
+    CHECK(access.where.line() == 17);
+    CHECK_THAT(access.reason, !ContainsSubstring("at once"));
+  }
+  CHECK(dense.loads[0].memory != dense.loads[1].memory);
+  CHECK(dense.dots.empty());
+  CHECK(dense.rings.empty());
+  CHECK_THAT(dense.str(), ContainsSubstring("pointer of 1024xf32, 16 bytes at once"));
+
+  KernelFacts const narrow = facts(vadd, strided(3));
+  CHECK(narrow.loads.at(0).bytes == 4);
+  CHECK_THAT(narrow.loads.at(0).reason, ContainsSubstring("not known to have stride 1"));
+}
+
+TEST_CASE("paths: a product of bf16 in a loop with stages goes through TMA, a ring and wgmma", "[N14]") {
+  KernelFacts const found = facts(gemm<bf16, 128, 128, 64, 4>);
+  REQUIRE(found.dots.size() == 1);
+  CHECK(found.dots[0].path == Path::wgmma);
+  CHECK(found.dots[0].tiles == "128x128x64xbf16");
+  CHECK(found.dots[0].where.line() == 24);
+  REQUIRE(found.loads.size() == 2);
+  for (AccessPath const& load : found.loads) CHECK(load.path == Path::tma);
+  CHECK(found.stores.at(0).path == Path::tma);
+  REQUIRE(found.rings.size() == 1);
+  CHECK(found.rings[0].written == 4);
+  CHECK(found.rings[0].used == 4);
+  CHECK(found.rings[0].stage_bytes == (128 * 64 + 64 * 128) * 2);
+  CHECK(found.rings[0].reason.empty());
+}
+
+TEST_CASE("paths: a product that wgmma does not take says why, and what helps", "[N14]") {
+  SECTION("by pointers: TMA's rule is named") {
+    KernelFacts const found = facts(gemm<bf16, 64, 64, 64, 3>, strided(3));
+    REQUIRE(found.loads.size() == 2);
+    CHECK(found.loads[0].path == Path::pointer);
+    CHECK_THAT(found.loads[0].reason, ContainsSubstring("tma: contiguous"));
+    CHECK_THAT(found.loads[0].fix, ContainsSubstring("stride 1"));
+    CHECK_THAT(found.str(), ContainsSubstring("remedy: "));
+  }
+  SECTION("32 rows: mma") {
+    KernelFacts const found = facts(gemm<bf16, 32, 32, 64, 3>);
+    CHECK(found.dots.at(0).path == Path::mma);
+    CHECK_THAT(found.dots[0].reason, ContainsSubstring("multiples of 64 rows, not 32"));
+    CHECK_THAT(found.dots[0].fix, ContainsSubstring("64 rows"));
+  }
+  SECTION("f32 in full: lanes") {
+    KernelFacts const found = facts(gemm<float, 32, 32, 32, 3>);
+    REQUIRE(found.dots.size() == 1);
+    CHECK(found.dots[0].path == Path::lanes);
+    CHECK(found.dots[0].tiles == "32x32x32xf32");
+    CHECK_THAT(found.dots[0].reason, ContainsSubstring("precision tf32"));
+  }
+}
+
+TEST_CASE("paths: a ring shows the stages that were written and those that fit", "[N14]") {
+  KernelFacts const found = facts(gemm<bf16, 128, 256, 64, 12>);
+  REQUIRE(found.rings.size() == 1);
+  CHECK(found.rings[0].written == 12);
+  CHECK(found.rings[0].used < 12);
+  CHECK(found.rings[0].used >= 3);
+  CHECK_THAT(found.rings[0].reason, ContainsSubstring("does not fit"));
+  CHECK_THAT(found.str(), ContainsSubstring("12 stages written"));
+}
+
+TEST_CASE("paths: padded extents are shown as written and as used", "[N14]") {
+  KernelFacts const rows = facts(row_sum);
+  REQUIRE(rows.padded.size() == 2);
+  for (PaddedTile const& tile : rows.padded) {
+    CHECK(tile.written == "1x1000");
+    CHECK(tile.used == "1x1024");
+  }
+  CHECK_THAT(rows.padded[0].tile, ContainsSubstring("load"));
+  KernelFacts const product = facts(gemm<bf16, 1, 64, 20, 1>);
+  auto const dot = std::find_if(product.padded.begin(), product.padded.end(),
+                                [](PaddedTile const& tile) { return tile.tile == "dot"; });
+  REQUIRE(dot != product.padded.end());
+  CHECK(dot->written == "1x64x20");
+  CHECK(product.dots.at(0).tiles == "1x64x20xbf16");
+}
+
+TEST_CASE("paths: gathers and atomics are listed by themselves", "[N14]") {
+  KernelFacts const found = facts(histogram);
+  REQUIRE(found.indexed.size() == 2);
+  CHECK(found.indexed[0].kind == AccessPath::Kind::gather);
+  CHECK(found.indexed[1].kind == AccessPath::Kind::atomic);
+  CHECK_THAT(found.indexed[0].reason, ContainsSubstring("indices of its own"));
+  CHECK(found.loads.size() == 1);
+}
+
+TEST_CASE("paths: the host names vectors, single elements and contractions", "[N14]") {
+  KernelPaths const added = host_paths(vadd);
+  REQUIRE(added.loads.size() == 2);
+  CHECK(added.loads[0].path == Path::vector);
+  CHECK(added.loads[0].bytes >= 16);
+  CHECK(added.stores.at(0).path == Path::vector);
+  KernelPaths const apart = host_paths(vadd, strided(3));
+  CHECK(apart.loads.at(0).path == Path::element);
+  CHECK(apart.loads[0].bytes == 4);
+  CHECK_THAT(apart.loads[0].reason, ContainsSubstring("stride 1"));
+
+  KernelPaths const product = host_paths(gemm<float, 32, 32, 32, 1>);
+  REQUIRE(product.dots.size() == 1);
+  CHECK(product.dots[0].path == Path::contraction);
+  CHECK_THAT(product.dots[0].reason, ContainsSubstring("ahead of the blocks"));
+  auto const alone = kernel("alone", [](in<float, 2> a, in<float, 2> b, out<float, 2> c) {
+    auto g = grid_over(c, shape<32, 32>);
+    store(c, shape<32, 32>, dot(load(a, shape<32, 32>, g[0], 0), load(b, shape<32, 32>, 0, g[1])), g[0], g[1]);
+  });
+  CHECK(host_paths(alone).dots.at(0).path == Path::product);
+  KernelPaths const counted = host_paths(histogram);
+  REQUIRE(counted.indexed.size() == 2);
+  CHECK(counted.indexed[0].path == Path::element);
+}
+
+TEST_CASE("paths: explain says how the host does a launch", "[N14]") {
+  std::vector<float> a(100, 1.0F), b(100, 2.0F), c(100);
+  std::string const text = explain(vadd, a, b, c);
+  CHECK_THAT(text, ContainsSubstring("vector of 1024xf32"));
+  CHECK_THAT(text, ContainsSubstring("paths_test.cpp:17"));
+}
