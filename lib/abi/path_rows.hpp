@@ -11,9 +11,7 @@
 
 namespace tegula::abi {
 
-inline bool same_line(location a, location b) {
-  return a.line() == b.line() && std::string_view(a.file()) == b.file();
-}
+inline bool same_line(location a, location b) { return a.line() == b.line() && std::string_view(a.file()) == b.file(); }
 
 inline auto key_of(AccessPath const& row) {
   return std::tie(row.kind, row.path, row.memory, row.tile, row.bytes, row.reason);
@@ -30,9 +28,7 @@ void add_once(std::vector<Row>& rows, Row row) {
 }
 
 inline std::vector<AccessPath>& rows_of(KernelPaths& paths, AccessPath::Kind kind) {
-  return kind == AccessPath::Kind::load    ? paths.loads
-         : kind == AccessPath::Kind::store ? paths.stores
-                                           : paths.indexed;
+  return kind == AccessPath::Kind::load ? paths.loads : kind == AccessPath::Kind::store ? paths.stores : paths.indexed;
 }
 
 }  // namespace tegula::abi

@@ -102,8 +102,7 @@ class Paths {
     AccessPath row = start(op, kind, Path::pointer, tensor, written);
     row.bytes = static_cast<int>(std::max<std::int64_t>(vector, 1)) * bytes(tile.element());
     bool const load = kind == Kind::load;
-    auto const finding =
-        load ? target::Finding::from_data(op.as<ir::LoadOp>().by_pointer.view()) : target::Finding();
+    auto const finding = load ? target::Finding::from_data(op.as<ir::LoadOp>().by_pointer.view()) : target::Finding();
     if (!finding.empty()) {
       row.reason = finding.text();
       if (finding.rule() != nullptr) row.fix = std::string(finding.rule()->fix);
@@ -115,7 +114,7 @@ class Paths {
     abi::add_once(abi::rows_of(paths_, kind), std::move(row));
     if (!part.empty())
       abi::add_once(paths_.padded, PaddedTile{(load ? "load " : "store ") + name_of_memory(tensor), shape_text(part),
-                                    shape_text(tile.shape()), op.where()});
+                                              shape_text(tile.shape()), op.where()});
   }
 
   /// Explains why a thread moves no more bytes at once. Empty: it moves the most.
@@ -128,7 +127,8 @@ class Paths {
     if (tile.rank() == 0) return {};
     std::int64_t const adjacent = tile.layout()->contiguous(tile.rank() - 1);
     if (adjacent * bytes(tile.element()) <= moved)
-      return so_wide + "a thread holds " + std::to_string(adjacent) + " adjacent elements of " + tile_text(written, tile.element());
+      return so_wide + "a thread holds " + std::to_string(adjacent) + " adjacent elements of " +
+             tile_text(written, tile.element());
     return so_wide + "start and width along the last axis are not known to be multiples of 16 bytes";
   }
 
@@ -143,8 +143,7 @@ class Paths {
     AccessPath row = start(op, kind, Path::pointer, *op.in("tensor"), tile.is_tile() ? tile.shape() : Extents{});
     row.bytes = static_cast<int>(std::max<std::int64_t>(vector, 1)) * bytes(tile.element());
     row.reason = kind == Kind::atomic ? "atomics take elements one by one" : "each element has indices of its own";
-    if (kind == Kind::gather && vector > 1)
-      row.reason = "adjacent elements are known to have adjacent indices";
+    if (kind == Kind::gather && vector > 1) row.reason = "adjacent elements are known to have adjacent indices";
     abi::add_once(abi::rows_of(paths_, kind), std::move(row));
   }
 
@@ -268,7 +267,8 @@ class Paths {
   void compare_products() {
     for (Written const& dot : written_)
       if (std::none_of(paths_.dots.begin(), paths_.dots.end(), [&](DotPath const& row) { return dot.at(row.where); }))
-        abi::add_once(paths_.dots, DotPath{Path::lanes, dot.text(), dot.where, "nothing is left of it to multiply in a loop", {}});
+        abi::add_once(paths_.dots,
+                      DotPath{Path::lanes, dot.text(), dot.where, "nothing is left of it to multiply in a loop", {}});
   }
 
   ir::Module const& lowered_;

@@ -25,8 +25,9 @@ void Recorder::Impl::bind_to_caller(Id id, Handle in_caller) {
   if (eager != nullptr) bind(id, outer->impl_->made[static_cast<std::size_t>(in_caller.value)]);
 }
 
-ir::Value* Recorder::Impl::append(ir::OpKind kind, void const* attribute_struct, std::vector<ir::Value*> const& operands,
-                                  std::vector<ir::Type> const& results, location place) {
+ir::Value* Recorder::Impl::append(ir::OpKind kind, void const* attribute_struct,
+                                  std::vector<ir::Value*> const& operands, std::vector<ir::Type> const& results,
+                                  location place) {
   ir::Builder builder(eager->function().body());
   builder.set_where(place);
   ir::Op& op = builder.create(kind, attribute_struct, operands, results);

@@ -14,11 +14,14 @@ inline constexpr auto running_sum = kernel("running_sum", [](in<float, 2> x, out
     tile next = so_far + part * scale;
     return next;  // break here: in the loop
   });
-  if_(block == 1, [&] {
-    store(y, shape<2, 4>, -sum, g[0], g[1]);  // break here: in the branch
-  }, [&] {
-    store(y, shape<2, 4>, sum, g[0], g[1]);  // break here: in the other branch
-  });
+  if_(
+      block == 1,
+      [&] {
+        store(y, shape<2, 4>, -sum, block, g[1]);  // break here: in the branch
+      },
+      [&] {
+        store(y, shape<2, 4>, sum, g[0], g[1]);  // break here: in the other branch
+      });
 });
 
 int main() {

@@ -71,8 +71,8 @@ struct KernelPaths {
   std::vector<AccessPath> loads, stores;
   std::vector<AccessPath> indexed;  ///< gathers, scatters and atomics
   std::vector<DotPath> dots;
-  std::vector<RingDepth> rings;     ///< GPU only
-  std::vector<PaddedTile> padded;   ///< GPU only
+  std::vector<RingDepth> rings;    ///< GPU only
+  std::vector<PaddedTile> padded;  ///< GPU only
   /// Gives a line for each, indented by so many blanks.
   [[nodiscard]] std::string paths_text(int indent = 0) const;
 };

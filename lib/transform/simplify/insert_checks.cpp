@@ -18,10 +18,23 @@ using ir::Predicate;
 using ir::Type;
 using ir::Value;
 
+/// Gives the line of an op; of arithmetic on indices, which has none, the line of its first user that has one.
+location line_of(Op const& op) {
+  std::vector<Op const*> open = {&op};
+  std::set<Op const*> seen = {&op};
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    if (open[i]->where().known()) return open[i]->where();
+    for (int result = 0; result < open[i]->result_count(); ++result)
+      for (ir::Use const& use : open[i]->result(result)->uses())
+        if (seen.insert(use.user).second) open.push_back(use.user);
+  }
+  return {};
+}
+
 /// Makes the ops of checks at one place.
 class Maker {
  public:
-  explicit Maker(Builder builder, Op const& checked) : b_(builder), where_(checked.where()) { b_.set_where(where_); }
+  explicit Maker(Builder builder, Op const& checked) : b_(builder), where_(line_of(checked)) { b_.set_where(where_); }
 
   Value* compare(Predicate predicate, Value* a, Value* b) {
     return b_.value(ir::make_op<ir::CompareOp>(predicate), {a, b}, a->type().with_element(Element::boolean));
@@ -59,12 +72,15 @@ class Maker {
   }
   /// True where all elements along an axis are.
   Value* all(Value* condition, std::int64_t axis) {
+    Type const numbers = condition->type().with_element(Element::i32);
     ir::ReduceOp op;
     op.axis = axis;
     op.combine = ir::Combine::min;
-    Extents shape = condition->type().shape();
+    Extents shape = numbers.shape();
     shape[static_cast<int>(axis)] = 1;
-    return b_.value(op, {condition}, condition->type().with_shape(shape));
+    Value* const least =
+        b_.value(op, {select(condition, number(1, numbers), number(0, numbers))}, numbers.with_shape(shape));
+    return compare(Predicate::ne, least, number(0, least->type()));
   }
   Value* broadcast(Value* value, Type const& to) {
     Type const type = to.with_element(value->type().element());
@@ -120,8 +136,8 @@ void check_bounds_of_box(Op& op, Value* tensor, std::span<Value* const> offsets,
     Value* const inside = make.both(make.compare(Predicate::lt, offset, extent),
                                     make.compare(Predicate::gt, offset, make.number(-size, Type::index())));
     make.check(inside,
-               word + ": " + (size == 1 ? "the index" : "the whole tile of " + std::to_string(size)) +
-                   " along axis " + std::to_string(axis) + " is outside of " + named(*tensor),
+               word + ": " + (size == 1 ? "the index" : "the whole tile of " + std::to_string(size)) + " along axis " +
+                   std::to_string(axis) + " is outside of " + named(*tensor),
                "start and extent", {offset, extent});
   }
 }
@@ -133,9 +149,8 @@ void check_indices(Op& op) {
   for (int axis = 0; axis < static_cast<int>(indices.size()); ++axis) {
     Value* const index = make.cast(indices[static_cast<std::size_t>(axis)], Element::i64);
     Value* const extent = make.extent(tensor, axis);
-    Value* const inside =
-        make.both(make.compare(Predicate::ge, index, make.number(-1, index->type())),
-                  make.compare(Predicate::lt, index, make.spread(extent, index->type())));
+    Value* const inside = make.both(make.compare(Predicate::ge, index, make.number(-1, index->type())),
+                                    make.compare(Predicate::lt, index, make.spread(extent, index->type())));
     std::string const message = std::string(op.info().mnemonic) + ": an index of axis " + std::to_string(axis) +
                                 " is outside of " + named(*tensor);
     if (index->type().is_scalar())
@@ -274,9 +289,8 @@ void check_finite(Op& op, Builder const& at) {
   }
   Value* holds = make.finite(op.result());
   if (finite != nullptr) holds = make.either(holds, make.negated(finite));
-  std::string const message =
-      "nan: " + std::string(op.info().mnemonic) + " of finite values gives NaN or infinity in " +
-      std::string(name(type.element()));
+  std::string const message = "nan: " + std::string(op.info().mnemonic) +
+                              " of finite values gives NaN or infinity in " + std::string(name(type.element()));
   std::vector<Value*> shown;
   if (type.is_scalar() && !is_f8(type.element())) shown.push_back(op.result());
   make.check(holds, message, "result", shown);

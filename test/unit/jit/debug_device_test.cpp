@@ -30,10 +30,10 @@ constexpr auto doubled = function([](auto v) { return let(v * 2); }, noinline);
 inline constexpr auto mixed = kernel("mixed", [](in<int, 1> x, inout<int, 1> y, inout<int, 1> count) {
   auto g = grid_over(y, shape<8>);
   tile v = load(x, shape<8>, g[0]);
-  tile chosen = if_(g[0] == 1, [&] { return doubled(v); }, [&] { return let(v + 1); });
+  tile chosen = if_(
+      g[0] == 1, [&] { return doubled(v); }, [&] { return let(v + 1); });
   auto [steps, rest] = while_(
-      carry(0, chosen), [&](auto n, auto) { return n < g[0]; },
-      [&](auto n, auto t) { return carry(n + 1, t + 10); });
+      carry(0, chosen), [&](auto n, auto) { return n < g[0]; }, [&](auto n, auto t) { return carry(n + 1, t + 10); });
   if_(steps > 1, [&] { atomic_add(count, steps, 0); });
   loop(2, [&](auto k) { store(y, shape<8>, load(y, shape<8>, g[0]) + rest + cast<int>(k), g[0]); });
 });

@@ -84,7 +84,10 @@ TEST_CASE("stages of an option are a wish, unless they are exact") {
 }
 
 TEST_CASE("products of drawn extents: what runs unaligned runs aligned, with any number of warps", "[B1]") {
-  std::string const seed = [] { char const* const set = std::getenv("TEGULA_FUZZ_SEED"); return std::string(set == nullptr ? "" : set); }();
+  std::string const seed = [] {
+    char const* const set = std::getenv("TEGULA_FUZZ_SEED");
+    return std::string(set == nullptr ? "" : set);
+  }();
   std::mt19937_64 random(seed.empty() ? 1 : std::stoull(seed));
   auto const drawn = [&](int step, int count) { return step * (1 + static_cast<int>(random() % count)); };
   for (int i = 0; i < 12; ++i) {

@@ -20,9 +20,10 @@ inline constexpr auto vadd = kernel("vadd", [](in<float, 1> a, in<float, 1> b, o
 template <class T, int BM, int BN, int BK, int depth>
 inline constexpr auto gemm = kernel("gemm", [](in<T, 2> A, in<T, 2> B, out<float, 2> C) {
   auto g = grid_over(C, shape<BM, BN>);
-  tile acc = loop(ceil_div(A.extent(1), BK), zeros<float>(shape<BM, BN>), [&](auto k, auto sum) {
-    return dot(load(A, shape<BM, BK>, g[0], k), load(B, shape<BK, BN>, k, g[1]), sum);
-  }, stages<depth>);
+  tile acc = loop(
+      ceil_div(A.extent(1), BK), zeros<float>(shape<BM, BN>),
+      [&](auto k, auto sum) { return dot(load(A, shape<BM, BK>, g[0], k), load(B, shape<BK, BN>, k, g[1]), sum); },
+      stages<depth>);
   store(C, shape<BM, BN>, acc, g[0], g[1]);
 });
 
@@ -32,12 +33,12 @@ inline constexpr auto row_sum = kernel("row_sum", [](in<float, 2> x, out<float, 
   store(y, shape<1, 1000>, v - sum(v, axis<1>), g[0], 0);
 });
 
-inline constexpr auto histogram = kernel("histogram", [](in<std::int32_t, 1> keys, in<float, 1> table,
-                                                        inout<float, 1> bins) {
-  auto g = grid_over(keys, shape<256>);
-  tile at = load(keys, shape<256>, g[0], pad(-1));
-  atomic_add(bins, gather(table, at), at);
-});
+inline constexpr auto histogram =
+    kernel("histogram", [](in<std::int32_t, 1> keys, in<float, 1> table, inout<float, 1> bins) {
+      auto g = grid_over(keys, shape<256>);
+      tile at = load(keys, shape<256>, g[0], pad(-1));
+      atomic_add(bins, gather(table, at), at);
+    });
 
 /// The facts of tensors without any.
 CompileOptions strided(std::size_t parameters) {
