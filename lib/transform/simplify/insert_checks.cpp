@@ -118,6 +118,10 @@ class Maker {
   location where_;
 };
 
+// Begins of messages; a function with one of them has the checks of this kind.
+constexpr std::string_view of_bounds = "check of bounds: ", of_overflow = "check of overflow: ",
+                           of_nan = "check of nan: ";
+
 std::string named(Value const& tensor) {
   return tensor.name().empty() ? "argument " + std::to_string(tensor.index()) : tensor.name();
 }
@@ -127,7 +131,7 @@ std::string named(Value const& tensor) {
 void check_bounds_of_box(Op& op, Value* tensor, std::span<Value* const> offsets, Type const& box) {
   Maker make(Builder::before(op), op);
   bool const one = box.is_scalar();
-  std::string const word(op.info().mnemonic);
+  std::string const word = std::string(of_bounds) + std::string(op.info().mnemonic);
   int const leading = tensor->type().rank() - (one ? 0 : box.rank());
   for (int axis = 0; axis < tensor->type().rank(); ++axis) {
     std::int64_t const size = one || axis < leading ? 1 : box.shape()[axis - leading];
@@ -151,8 +155,8 @@ void check_indices(Op& op) {
     Value* const extent = make.extent(tensor, axis);
     Value* const inside = make.both(make.compare(Predicate::ge, index, make.number(-1, index->type())),
                                     make.compare(Predicate::lt, index, make.spread(extent, index->type())));
-    std::string const message = std::string(op.info().mnemonic) + ": an index of axis " + std::to_string(axis) +
-                                " is outside of " + named(*tensor);
+    std::string const message = std::string(of_bounds) + std::string(op.info().mnemonic) + ": an index of axis " +
+                                std::to_string(axis) + " is outside of " + named(*tensor);
     if (index->type().is_scalar())
       make.check(inside, message, "index and extent", {index, extent});
     else
@@ -244,7 +248,7 @@ void check_overflow(Op& op, Builder const& at) {
     Value* const other = op.is<ir::AddOp>() ? make.same(ir::XorOp{}, b, result) : make.same(ir::XorOp{}, a, b);
     holds = make.compare(Predicate::ge, make.same(ir::AndOp{}, from_a, other), make.number(0, a->type()));
   }
-  std::string const message = "overflow: " + std::string(op.info().mnemonic) + " of " +
+  std::string const message = std::string(of_overflow) + std::string(op.info().mnemonic) + " of " +
                               std::string(name(result->type().element())) + " wraps, and an index follows from it";
   if (result->type().is_scalar())
     make.check(holds, message, "operands", {a, b});
@@ -289,11 +293,23 @@ void check_finite(Op& op, Builder const& at) {
   }
   Value* holds = make.finite(op.result());
   if (finite != nullptr) holds = make.either(holds, make.negated(finite));
-  std::string const message = "nan: " + std::string(op.info().mnemonic) +
+  std::string const message = std::string(of_nan) + std::string(op.info().mnemonic) +
                               " of finite values gives NaN or infinity in " + std::string(name(type.element()));
   std::vector<Value*> shown;
   if (type.is_scalar() && !is_f8(type.element())) shown.push_back(op.result());
   make.check(holds, message, "result", shown);
+}
+
+/// Leaves out the checks that the function has.
+Checks missing(ir::Function& function, Checks checks) {
+  ir::walk(function, [&](Op const& op) {
+    if (!op.is<ir::AssertOp>()) return;
+    std::string_view const message = op.as<ir::AssertOp>().message.view();
+    checks.bounds = checks.bounds && !message.starts_with(of_bounds);
+    checks.overflow = checks.overflow && !message.starts_with(of_overflow);
+    checks.nan = checks.nan && !message.starts_with(of_nan);
+  });
+  return checks;
 }
 
 /// Gives the place behind an op: in the outermost block behind the grid too, which ops before it may state.
@@ -311,7 +327,8 @@ Builder behind(Op& op) {
 
 }  // namespace
 
-bool insert_checks(ir::Function& function, Checks const& checks) {
+bool insert_checks(ir::Function& function, Checks const& asked) {
+  Checks const checks = missing(function, asked);
   std::vector<Op*> accesses, overflow, nan;
   std::set<Value const*> const indices = checks.overflow ? index_values(function) : std::set<Value const*>();
   ir::walk(function, [&](Op& op) {

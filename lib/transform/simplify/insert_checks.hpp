@@ -13,7 +13,7 @@ namespace tegula::transform {
 ///                                                      %lower = compare %i, %minus_one {predicate = ge}
 ///                                                      %upper = compare %i, %ends {predicate = lt}
 ///                                                      %inside = and %lower, %upper
-///                                                      assert %inside, %b0, %b1, %b2 {message = "gather: ..."}
+///                                                      assert %inside, %b0, %b1, %b2 {message = "check of ..."}
 ///                                                      %t = gather %x, %i : tile<64xf32>
 ///
 /// - bounds: of each axis of a gather, scatter or atomic, that indices are inside, or -1, which leaves an element out;
@@ -21,7 +21,7 @@ namespace tegula::transform {
 ///   state their pad are left alone.
 /// - overflow: of i32 and i64 sums, differences and products from which offsets, indices or bounds of loops follow.
 /// - nan: of elementwise ops, reductions, scans and products, that finite operands give finite results.
-/// Run twice, it inserts twice: it is no part of a pipeline. Needs: nothing.  Leaves: nothing.
+/// A function that has checks of a kind gets no more of it. Needs: nothing.  Leaves: nothing.
 bool insert_checks(ir::Function& function, Checks const& checks);
 PassResult insert_checks(ir::Function& function, AnalysisCache& analyses, PassContext& context);
 
