@@ -4,6 +4,7 @@
 
 #include "runtime/argument_check.hpp"
 #include "runtime/cuda/backend.hpp"
+#include "sim/interpreter.hpp"
 
 namespace tegula::jit {
 
@@ -60,7 +61,7 @@ device device_of(std::span<Argument const> arguments) {
   return device::host();
 }
 
-sim::Arguments sim_arguments(std::span<Argument const> arguments, Staging& staging) {
+std::vector<sim::Argument> sim_arguments(std::span<Argument const> arguments, Staging& staging) {
   sim::Arguments result;
   for (Argument const& argument : arguments) {
     if (argument.kind == ParameterKind::scalar) {

@@ -6,10 +6,14 @@
 #include <vector>
 
 #include "runtime/overlap.hpp"
-#include "sim/interpreter.hpp"
 #include "tegula/jit/launcher.hpp"
 #include "tegula/runtime/argument.hpp"
 #include "tegula/runtime/device.hpp"
+
+namespace tegula::sim {
+struct Argument;
+struct Result;
+}  // namespace tegula::sim
 
 namespace tegula::jit {
 
@@ -37,7 +41,7 @@ class Staging {
 /// Gives the device that holds the tensors; the host if none is on another.
 device device_of(std::span<Argument const> arguments);
 
-sim::Arguments sim_arguments(std::span<Argument const> arguments, Staging& staging);
+std::vector<sim::Argument> sim_arguments(std::span<Argument const> arguments, Staging& staging);
 
 simulation summary(sim::Result const& result);
 
