@@ -47,6 +47,7 @@ void Nest::scan(ir::Value const& value, Map const& map) {
   if (op.is<ir::LoadOp>()) {
     if (value.type().element() == Element::i64) wide_ = true;
     scan_access(op, map, bounds_);
+    loads_.emplace_back(op.in<ir::LoadOp>("tensor"), map);
     prefer(*op.in<ir::LoadOp>("tensor"), map);
     return;
   }
@@ -86,6 +87,10 @@ void Nest::choose() {
   while (unroll_ * 2 <= wanted && unroll_ * 2 * width_ <= extent &&
          (extent % width_ != 0 || extent / width_ % (unroll_ * 2) == 0))
     unroll_ *= 2;
+  // A checked vector of a strided tensor would test its lanes one by one.
+  for (auto const& [tensor, map] : loads_)
+    for (std::size_t axis = 0; axis < map.size(); ++axis)
+      scalar_tail_ = scalar_tail_ || (map[axis] == axis_ && (axis + 1 != map.size() || !e_.tensor(*tensor).unit_inner));
   for (Sink const& sink : sinks_) {
     if (sink.kind == Sink::Kind::store) {
       bool const inner = whole.back() == axis_ && e_.tensor(*sink.op->in<ir::StoreOp>("tensor")).unit_inner;

@@ -79,9 +79,10 @@ class Nest {
   std::vector<Bound> bounds_;        ///< that loads (and unclipped stores) need to hold
   std::vector<Bound> store_bounds_;  ///< of the single store that clips the loops
   std::map<std::pair<ir::Value const*, Map>, bool> scanned_;
-  std::vector<std::pair<ir::Op const*, Map>> reads_;  ///< of tensors
-  std::vector<int> contiguous_;                       ///< adjacent accesses, per axis
-  bool wide_ = false;                                 ///< some element has 8 bytes
+  std::vector<std::pair<ir::Op const*, Map>> reads_;     ///< of tensors
+  std::vector<std::pair<ir::Value const*, Map>> loads_;  ///< tensors that load reads
+  std::vector<int> contiguous_;                          ///< adjacent accesses, per axis
+  bool wide_ = false;                                    ///< some element has 8 bytes
   bool clipped_ = false;
   int axis_ = -1;  ///< in vectors; -1: none
   int width_ = 1;  ///< lanes of the vectors

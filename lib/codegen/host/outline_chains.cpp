@@ -17,6 +17,10 @@ namespace {
 /// quadratic time to choose registers of one block.
 constexpr int long_run = 256, max_part = 2048;
 
+/// Limits the share of results of a part that other code reads, one of so many: they go through memory. The bounds of
+/// many loads are wide, not long.
+constexpr int min_ops_per_result = 8;
+
 bool is_scalar(llvm::Type const& type) { return type.isIntegerTy() || type.isFloatingPointTy(); }
 
 /// Tells whether an instruction computes a scalar from scalars.
@@ -27,6 +31,14 @@ bool is_scalar_arithmetic(llvm::Instruction const& instruction) {
   auto const operands = call != nullptr ? call->args() : instruction.operands();
   return is_scalar(*instruction.getType()) &&
          std::all_of(operands.begin(), operands.end(), [](llvm::Use const& use) { return is_scalar(*use->getType()); });
+}
+
+/// Tells whether other blocks read few results of this one.
+bool is_chain(llvm::BasicBlock const& run) {
+  auto const read = std::count_if(run.begin(), run.end(), [](llvm::Instruction const& instruction) {
+    return instruction.isUsedOutsideOfBlock(instruction.getParent());
+  });
+  return read * min_ops_per_result <= static_cast<std::ptrdiff_t>(run.size());
 }
 
 /// Splits blocks so that each part of a long run has one of its own, and lists those.
@@ -61,7 +73,8 @@ void outline_chains(llvm::Module& module) {
   for (llvm::Function& function : module)
     if (!function.isDeclaration()) functions.push_back(&function);
   for (llvm::Function* function : functions) {
-    std::vector<llvm::BasicBlock*> const runs = split_runs(*function);
+    std::vector<llvm::BasicBlock*> runs = split_runs(*function);
+    std::erase_if(runs, [](llvm::BasicBlock* run) { return !is_chain(*run); });
     if (runs.empty()) continue;
     llvm::CodeExtractorAnalysisCache const cache(*function);
     for (llvm::BasicBlock* run : runs) {

@@ -35,6 +35,9 @@ constexpr int max_index_arithmetic = 300;
 constexpr int max_bounds = 32;
 /// Limit both in a function whose sums, and minima and maxima, are reassociated.
 constexpr int max_reassociated = 4096, max_reassociated_bounds = 512;
+/// Limits the product of a function's blocks and its instructions where it is prepared for code generation, and the
+/// product of blocks and index arithmetic where sums are reassociated: both passes start again after many changes.
+constexpr std::ptrdiff_t max_prepared = 4'000'000, max_reassociated_of_blocks = 500'000;
 
 bool is_index_arithmetic(llvm::Instruction const& instruction) {
   switch (instruction.getOpcode()) {
@@ -55,21 +58,26 @@ bool is_bound(llvm::Instruction const& instruction) { return llvm::isa<llvm::Min
 /// compares all pairs of such instructions (LLVM 22: 8 s for 120 loads of 8 elements each), and ptxas reduces them
 /// again. In a chain of minima and maxima it asks of each pair, through the whole chain, whether it is undefined (LLVM
 /// 22: 4 s for 100 sums and maxima). N-ary reassociation takes quadratic time in longer chains of either (12 s for 2500
-/// maxima). The passes run by the target's own list, so only LLVM's gate reaches them.
+/// maxima), or where blocks are many. So does the preparation for code generation (2 s for 400 loads, each with two
+/// branches), which only sinks casts here. The passes run by the target's own list, so only LLVM's gate reaches them.
 class PassGate : public llvm::OptPassGate {
  public:
   explicit PassGate(llvm::Module const& module) {
     for (llvm::Function const& function : module) {
-      std::ptrdiff_t indices = 0, bounds = 0;
+      std::ptrdiff_t const blocks = std::distance(function.begin(), function.end());
+      std::ptrdiff_t instructions = 0, indices = 0, bounds = 0;
       for (llvm::BasicBlock const& block : function) {
+        instructions += static_cast<std::ptrdiff_t>(block.size());
         indices += std::count_if(block.begin(), block.end(), is_index_arithmetic);
         bounds += std::count_if(block.begin(), block.end(), is_bound);
       }
       reduces_ = reduces_ && indices <= max_index_arithmetic && bounds <= max_bounds;
-      reassociates_ = reassociates_ && indices <= max_reassociated && bounds <= max_reassociated_bounds;
+      reassociates_ = reassociates_ && indices <= max_reassociated && bounds <= max_reassociated_bounds &&
+                      blocks * indices <= max_reassociated_of_blocks;
+      prepares_ = prepares_ && blocks * instructions <= max_prepared;
     }
   }
-  [[nodiscard]] bool isEnabled() const override { return !reduces_ || !reassociates_; }
+  [[nodiscard]] bool isEnabled() const override { return !reduces_ || !reassociates_ || !prepares_; }
 #if LLVM_VERSION_MAJOR >= 22
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override { return runs(pass); }
 #else
@@ -81,10 +89,11 @@ class PassGate : public llvm::OptPassGate {
   [[nodiscard]] bool runs(llvm::StringRef pass) const {
     if (pass == "slsr" || pass == "Straight line strength reduction") return reduces_;
     if (pass == "nary-reassociate" || pass == "Nary reassociation") return reassociates_;
+    if (pass == "codegenprepare" || pass == "CodeGen Prepare") return prepares_;
     return true;
   }
 
-  bool reduces_ = true, reassociates_ = true;
+  bool reduces_ = true, reassociates_ = true, prepares_ = true;
 };
 
 }  // namespace
