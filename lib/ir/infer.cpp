@@ -72,6 +72,7 @@ void apply(Rule& rule, AbsOp const&) { same_as_operands(rule, is_arithmetic, num
 #define TEGULA_EXACT(op, ...) \
   void apply(Rule& rule, op const&) { same_as_operands(rule, is_real, floats); }
 #define TEGULA_EXPANDED TEGULA_EXACT
+#define TEGULA_EXPANDED_2 TEGULA_EXACT
 #include "tegula/math/elementary.def"
 
 void apply(Rule& rule, CompareOp const& op) {

@@ -164,6 +164,8 @@ void check_index(Agent& agent, Op const& op, Wide exact) {
 namespace c_library {
 using namespace std;  // NOLINT(google-build-using-namespace): each row's function by its name
 double rsqrt(double x) { return 1 / std::sqrt(x); }
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double exp10(double x) { return std::pow(10.0, x); }
 }  // namespace c_library
 
 /// Computes an elementary function: the expansion, or the C library's double under Precision::float64.
@@ -301,6 +303,13 @@ void execute(Agent& agent, Op const& op, AbsOp const&) { unary(agent, op, Abs{})
   void execute(Agent& agent, Op const& op, struct_name const&) {                                       \
     elementary(                                                                                        \
         agent, op, [](auto x) { return math::name(x); }, [](double x) { return c_library::name(x); }); \
+  }
+#define TEGULA_EXPANDED_2(struct_name, name, ...)                                  \
+  void execute(Agent& agent, Op const& op, struct_name const&) {                   \
+    if (agent.precision() == Precision::float64)                                   \
+      binary(agent, op, [](double x, double y) { return c_library::name(x, y); }); \
+    else                                                                           \
+      binary(agent, op, []<Float T>(T x, T y) { return math::name(x, y); });       \
   }
 #include "tegula/math/elementary.def"
 

@@ -43,6 +43,7 @@ TEGULA_SIM_MEANING(NotOp);
 TEGULA_SIM_MEANING(AbsOp);
 #define TEGULA_EXACT(op, ...) TEGULA_SIM_MEANING(op);
 #define TEGULA_EXPANDED TEGULA_EXACT
+#define TEGULA_EXPANDED_2 TEGULA_EXACT
 #include "tegula/math/elementary.def"
 // conversion.cpp
 TEGULA_SIM_MEANING(CastOp);

@@ -290,6 +290,13 @@ TEST_CASE("elementary functions have the simulator's values", "[host]") {
       check_against_simulator(unary_text(row.name, std::string(name(element)), std::string(name(element))), {a, c},
                               tolerance);
     }
+  for (Element element : {Element::f16, Element::bf16, Element::f32, Element::f64})
+    for (ElementaryRow2 const& row : elementary_rows_2) {
+      INFO(row.name << " of " << name(element));
+      Array a = interesting(element, 7), b = interesting(element, 8), c(element, {100});
+      check_against_simulator(binary_text(row.name, std::string(name(element)), std::string(name(element))), {a, b, c},
+                              bits(element) == 16 ? 1e-2 : 1e-6);
+    }
 }
 
 TEST_CASE("shape ops move elements and nothing else", "[host]") {

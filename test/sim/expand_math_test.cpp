@@ -44,6 +44,11 @@ TEST_CASE("expanded elementary functions give the same bits", "[sim]") {
       INFO(op << " of " << name(element));
       check_unchanged(op + " %a", element, element);
     }
+  for (test::ElementaryRow2 const& row : test::elementary_rows_2)
+    for (Element element : {Element::f16, Element::bf16, Element::f32, Element::f64}) {
+      INFO(row.name << " of " << name(element));
+      check_unchanged(std::string(row.name) + " %a, %b", element, element);
+    }
 }
 
 TEST_CASE("expanded-math does not hold for a module with an unexpanded function", "[sim]") {

@@ -18,6 +18,8 @@ namespace c_library {
 using namespace std;  // NOLINT(google-build-using-namespace): each row's function by its name
 inline double roundeven(double x) { return std::nearbyint(x); }
 inline long double rsqrt(long double x) { return 1 / std::sqrt(x); }
+inline long double sigmoid(long double x) { return 1 / (1 + std::exp(-x)); }
+inline long double exp10(long double x) { return std::pow(10.0L, x); }
 }  // namespace c_library
 
 inline constexpr ElementaryRow elementary_rows[] = {
@@ -25,6 +27,18 @@ inline constexpr ElementaryRow elementary_rows[] = {
   {#name, false, 0.5, 0.5, [](long double x) -> long double { return c_library::intrinsic(static_cast<double>(x)); }},
 #define TEGULA_EXPANDED(op, name, device, f32, f64) \
   {#name, true, f32, f64, [](long double x) -> long double { return c_library::name(x); }},
+#include "tegula/math/elementary.def"
+};
+
+/// Describes a function of two floats.
+struct ElementaryRow2 {
+  char const* name;
+  double bound_f32, bound_f64;  ///< in ulp
+  long double (*exact)(long double, long double);
+};
+inline constexpr ElementaryRow2 elementary_rows_2[] = {
+#define TEGULA_EXPANDED_2(op, name, f32, f64) \
+  {#name, f32, f64, [](long double x, long double y) -> long double { return c_library::name(x, y); }},
 #include "tegula/math/elementary.def"
 };
 

@@ -293,9 +293,10 @@ class KernelGenerator : KernelWriter {
       case 11:
       case 12: {
         Entry const a = floating(any());
-        pool_.push_back(define(
-            one_of<std::string>({"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "round", "floor"}) + " " + a.name,
-            a.type));
+        pool_.push_back(define(one_of<std::string>({"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "round", "floor",
+                                                    "expm1", "log1p", "atan"}) +
+                                   " " + a.name,
+                               a.type));
         break;
       }
       case 13: {

@@ -167,6 +167,14 @@ struct HostMin {
     return (math::min)(a, b);
   }
 };
+#define TEGULA_EXPANDED_2(op, name, ...) \
+  struct HostFunction_##name {           \
+    template <class T>                   \
+    static constexpr T run(T a, T b) {   \
+      return math::name(a, b);           \
+    }                                    \
+  };
+#include "tegula/math/elementary.def"
 struct HostEq {
   template <class T>
   static constexpr bool run(T a, T b) {
@@ -358,6 +366,13 @@ constexpr host<T> operator~(host<T> a) {
     return detail::host_function<T>(x, [](auto value) { return math::name(value); }); \
   }
 #define TEGULA_EXPANDED TEGULA_EXACT
+#define TEGULA_EXPANDED_2(op, name, ...)                                                         \
+  template <class A, class B>                                                                    \
+  requires detail::HostOperands<A, B>                                                            \
+  constexpr auto name(A const& a, B const& b) {                                                  \
+    detail::check_operands<detail::host_problem<detail::Domain::floats, A, B>(), A, B>();        \
+    return detail::host_binary<detail::Domain::floats, void, detail::HostFunction_##name>(a, b); \
+  }
 #include "tegula/math/elementary.def"
 
 template <ElementType T>

@@ -113,6 +113,75 @@ template <detail::Traced A>
 constexpr auto erf(A&& a, location where = location::current()) {
   return detail::float_function<A, ir::ErfOp>(a, where);
 }
+template <detail::Traced A>
+constexpr auto exp10(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::Exp10Op>(a, where);
+}
+/// Computes exp(a) - 1 and log(1 + a), which keep their digits near 0.
+template <detail::Traced A>
+constexpr auto expm1(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::Expm1Op>(a, where);
+}
+template <detail::Traced A>
+constexpr auto log10(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::Log10Op>(a, where);
+}
+template <detail::Traced A>
+constexpr auto log1p(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::Log1pOp>(a, where);
+}
+template <detail::Traced A>
+constexpr auto asin(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::AsinOp>(a, where);
+}
+template <detail::Traced A>
+constexpr auto acos(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::AcosOp>(a, where);
+}
+template <detail::Traced A>
+constexpr auto atan(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::AtanOp>(a, where);
+}
+template <detail::Traced A>
+constexpr auto sinh(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::SinhOp>(a, where);
+}
+template <detail::Traced A>
+constexpr auto cosh(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::CoshOp>(a, where);
+}
+/// Computes 1 / (1 + exp(-a)).
+template <detail::Traced A>
+constexpr auto sigmoid(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::SigmoidOp>(a, where);
+}
+template <detail::Traced A>
+constexpr auto cbrt(A&& a, location where = location::current()) {
+  return detail::float_function<A, ir::CbrtOp>(a, where);
+}
+
+/// Computes a to the power of b, element by element, with C's special cases: x^0 and 1^x are 1, a negative number to a
+/// power that is not an integer is NaN.
+template <class A, class B>
+requires detail::TracedPair<A, B>
+constexpr auto pow(A&& a, B&& b, location where = location::current()) {
+  detail::check_operands<detail::operand_problem<detail::Domain::floats, A, B>(), A, B>();
+  return detail::binary<detail::Domain::floats, void, ir::PowOp, A, B>({}, a, b, where);
+}
+/// Computes the remainder of a / b, exactly, with the sign of a; NaN of an infinite a and of b = 0.
+template <class A, class B>
+requires detail::TracedPair<A, B>
+constexpr auto fmod(A&& a, B&& b, location where = location::current()) {
+  detail::check_operands<detail::operand_problem<detail::Domain::floats, A, B>(), A, B>();
+  return detail::binary<detail::Domain::floats, void, ir::FmodOp, A, B>({}, a, b, where);
+}
+/// Computes the angle of the point (x, y), from -pi to pi.
+template <class Y, class X>
+requires detail::TracedPair<Y, X>
+constexpr auto atan2(Y&& y, X&& x, location where = location::current()) {
+  detail::check_operands<detail::operand_problem<detail::Domain::floats, Y, X>(), Y, X>();
+  return detail::binary<detail::Domain::floats, void, ir::Atan2Op, Y, X>({}, y, x, where);
+}
 
 template <class A>
 requires detail::Traced<A>

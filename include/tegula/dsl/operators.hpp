@@ -7,7 +7,7 @@ namespace tegula {
 namespace detail {
 
 /// Names the set of elements that an op accepts.
-enum class Domain { numbers, integers, bits, ordered, equal, any };
+enum class Domain { numbers, integers, floats, bits, ordered, equal, any };
 
 enum class Problem {
   none,
@@ -35,6 +35,8 @@ constexpr bool in_domain(Domain domain) {
       return is_arithmetic(e);
     case Domain::integers:
       return is_integer(e) && is_arithmetic(e);
+    case Domain::floats:
+      return is_float(e) && is_arithmetic(e);
     case Domain::bits:
       return (is_integer(e) && is_arithmetic(e)) || e == Element::boolean;
     case Domain::equal:
@@ -224,7 +226,7 @@ constexpr void check_operands() {
   static_assert(
       defined,
       "the operator is not defined for this element: arithmetic and order are for numbers, %, << and >> for integers, "
-      "&, | and ^ for integers and bool");
+      "&, | and ^ for integers and bool, pow, fmod and atan2 for floats");
   static_assert(same_rank,
                 "the tiles have different ranks: use expand_dims or squeeze so that both have the same axes");
   static_assert(extents_agree, "the tiles' extents differ, and only extent 1 broadcasts");

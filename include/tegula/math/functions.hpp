@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "tegula/math/convert.hpp"
-#include "tegula/math/elementary.hpp"
+#include "tegula/math/power.hpp"
 #include "tegula/support/element.hpp"
 
 namespace tegula::math {
@@ -101,6 +101,9 @@ constexpr double trunc(double x) { return x < 0 ? ceil(x) : floor(x); }
 #define TEGULA_EXPANDED(op, name, ...)                                       \
   constexpr float name(float x) { return name##_f32(Real<float>{x}).value; } \
   constexpr double name(double x) { return name##_f64(Real<double>{x}).value; }
+#define TEGULA_EXPANDED_2(op, name, ...)                                                              \
+  constexpr float name(float x, float y) { return name##_f32(Real<float>{x}, Real<float>{y}).value; } \
+  constexpr double name(double x, double y) { return name##_f64(Real<double>{x}, Real<double>{y}).value; }
 #include "tegula/math/elementary.def"
 
 /// Clears the sign, of NaN too.

@@ -405,6 +405,7 @@ void lower(ir::AbsOp const&, ir::Op const& op, Emitter& e) {
 #define TEGULA_LOWER_expansion(struct_name) \
   void lower(ir::struct_name const&, ir::Op const& op, Emitter&) { refuse_unexpanded(op); }
 #define TEGULA_EXPANDED(struct_name, name, device, ...) TEGULA_LOWER_##device(struct_name)
+#define TEGULA_EXPANDED_2(struct_name, ...) TEGULA_LOWER_expansion(struct_name)
 #include "tegula/math/elementary.def"
 
 void lower(ir::ExpOp const&, ir::Op const& op, Emitter& e) {
@@ -414,6 +415,15 @@ void lower(ir::Exp2Op const&, ir::Op const& op, Emitter& e) {
   // Powers below 2^-126 cost three more instructions each.
   char const* const instruction = e.flushes_powers() ? "ex2.approx.ftz.f32" : "ex2.approx.f32";
   unary(op, e, f32_only([&](auto* x) { return hardware(e, instruction, x); }), not_defined);
+}
+void lower(ir::SigmoidOp const&, ir::Op const& op, Emitter& e) {
+  unary(op, e, f32_only([&](auto* x) {
+          llvm::Value* const one = f32(e, 1);
+          llvm::Value* const power = natural_exponential(e, e.b.CreateFNeg(magnitude(e, x)));
+          llvm::Value* const above = e.b.CreateSelect(e.b.CreateFCmpOLT(x, zero_of(x)), power, one);
+          return divide_floats(e, above, e.b.CreateFAdd(power, one));
+        }),
+        not_defined);
 }
 void lower(ir::RsqrtOp const&, ir::Op const& op, Emitter& e) {
   unary(

@@ -6,7 +6,7 @@
 #include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
 #include "tegula/math/convert.hpp"
-#include "tegula/math/elementary.hpp"
+#include "tegula/math/power.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -114,13 +114,16 @@ V select(TracedBool const& condition, V const& a, V const& b) {
 }
 
 /// Expands an elementary function of f32 or f64.
-Value* expand(Emitter& emitter, OpKind kind, Value* operand) {
-  TracedFloat const x{{&emitter, operand}};
-  bool const wide = operand->type().element() == Element::f64;
+Value* expand(Emitter& emitter, OpKind kind, std::vector<Value*> const& operands) {
+  TracedFloat const x{{&emitter, operands.front()}}, y{{&emitter, operands.back()}};
+  bool const wide = operands.front()->type().element() == Element::f64;
   switch (kind) {
 #define TEGULA_EXPANDED(op, name, ...) \
   case OpKind::op:                     \
     return (wide ? math::name##_f64(x) : math::name##_f32(x)).value;
+#define TEGULA_EXPANDED_2(op, name, ...) \
+  case OpKind::op:                       \
+    return (wide ? math::name##_f64(x, y) : math::name##_f32(x, y)).value;
 #include "tegula/math/elementary.def"
     default:
       return nullptr;
@@ -145,6 +148,7 @@ bool done_in_f32(OpKind kind) {
     case OpKind::ScanOp:
 #define TEGULA_EXACT(op, ...) case OpKind::op:
 #define TEGULA_EXPANDED TEGULA_EXACT
+#define TEGULA_EXPANDED_2 TEGULA_EXACT
 #include "tegula/math/elementary.def"
       return true;
     default:
@@ -156,8 +160,7 @@ bool done_in_f32(OpKind kind) {
 Value* in_f32(Emitter& emitter, Op const& op) {
   std::vector<Value*> operands;
   for (Value* operand : op.operands()) operands.push_back(emitter.cast(operand, Element::f32));
-  if (is_expanded(op.kind()))
-    return emitter.cast(expand(emitter, op.kind(), operands[0]), op.result()->type().element());
+  if (is_expanded(op.kind())) return emitter.cast(expand(emitter, op.kind(), operands), op.result()->type().element());
   Type const result = op.result()->type();
   Type const wide = is_narrow_float(result.element()) ? result.with_element(Element::f32) : result;
   Value* const computed = emitter.builder().create(op.kind(), op.attributes(), operands, {&wide, 1}).result();
@@ -244,7 +247,7 @@ Value* rewritten(Op& op) {
   }
   if (!expanded && !(half && done_in_f32(op.kind()))) return nullptr;
   Emitter emitter(op);
-  return half ? in_f32(emitter, op) : expand(emitter, op.kind(), op.operand());
+  return half ? in_f32(emitter, op) : expand(emitter, op.kind(), {op.operands().begin(), op.operands().end()});
 }
 
 /// Tells whether the row of the function says so.
@@ -254,6 +257,9 @@ bool is_native_on_device(OpKind kind) {
 #define TEGULA_EXPANDED(op, name, device, ...) \
   case OpKind::op:                             \
     return device;
+#define TEGULA_EXPANDED_2(op, ...) \
+  case OpKind::op:                 \
+    return expansion;
 #include "tegula/math/elementary.def"
     default:
       return true;
@@ -265,6 +271,7 @@ bool is_native_on_device(OpKind kind) {
 bool is_expanded(OpKind kind) {
   switch (kind) {
 #define TEGULA_EXPANDED(op, ...) case OpKind::op:
+#define TEGULA_EXPANDED_2 TEGULA_EXPANDED
 #include "tegula/math/elementary.def"
     return true;
     default:
@@ -276,7 +283,7 @@ PassResult expand_device_math(Function& function, AnalysisCache&, PassContext&) 
   bool changed = false;
   walk(function, [&](Op& op) {
     if (!is_expanded(op.kind())) return;
-    if (is_native_on_device(op.kind()) && op.operand()->type().element() != Element::f64) return;
+    if (is_native_on_device(op.kind()) && op.operands().front()->type().element() != Element::f64) return;
     replace(op, rewritten(op));
     changed = true;
   });

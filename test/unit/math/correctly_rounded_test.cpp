@@ -28,7 +28,19 @@ int mpfr_rsqrt(mpfr_ptr to, mpfr_srcptr x, mpfr_rnd_t mode) {
   return result;
 }
 
+int mpfr_sigmoid(mpfr_ptr to, mpfr_srcptr x, mpfr_rnd_t mode) {
+  mpfr_t power;
+  mpfr_init2(power, 400);
+  mpfr_neg(power, x, mode);
+  mpfr_exp(power, power, mode);
+  mpfr_add_ui(power, power, 1, mode);
+  int const result = mpfr_ui_div(to, 1, power, mode);
+  mpfr_clear(power);
+  return result;
+}
+
 using Exact = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
+using Exact2 = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_srcptr, mpfr_rnd_t);
 
 struct Row {
   char const* name;
@@ -45,6 +57,18 @@ constexpr Row rows[] = {
 #include "tegula/math/elementary.def"
 };
 
+struct Row2 {
+  char const* name;
+  float (*f32)(float, float);
+  double (*f64)(double, double);
+  Exact2 exact;
+  double bound_f32, bound_f64;
+};
+constexpr Row2 rows_2[] = {
+#define TEGULA_EXPANDED_2(op, name, f32, f64) {#name, &math::name, &math::name, &mpfr_##name, f32, f64},
+#include "tegula/math/elementary.def"
+};
+
 /// Describes a float format: bits of its significand and the exponent of its least number.
 struct Format {
   int precision;
@@ -57,11 +81,13 @@ class Reference {
  public:
   Reference() {
     mpfr_init2(x_, 53);
+    mpfr_init2(y_, 53);
     mpfr_init2(exact_, 160);
     mpfr_init2(difference_, 160);
   }
   ~Reference() {
     mpfr_clear(x_);
+    mpfr_clear(y_);
     mpfr_clear(exact_);
     mpfr_clear(difference_);
   }
@@ -71,6 +97,12 @@ class Reference {
   void evaluate(Exact function, double x) {
     mpfr_set_d(x_, x, MPFR_RNDN);
     function(exact_, x_, MPFR_RNDN);
+  }
+
+  void evaluate(Exact2 function, double x, double y) {
+    mpfr_set_d(x_, x, MPFR_RNDN);
+    mpfr_set_d(y_, y, MPFR_RNDN);
+    function(exact_, x_, y_, MPFR_RNDN);
   }
 
   /// Gives the error in units of the last place of the exact value. It is infinite where one alone is NaN, or infinite,
@@ -105,7 +137,7 @@ class Reference {
     return mpfr_cmpabs(exact_, difference_);
   }
 
-  mpfr_t x_, exact_, difference_;
+  mpfr_t x_, y_, exact_, difference_;
 };
 
 /// Holds the worst place of a function.
@@ -183,7 +215,60 @@ Worst sweep(Row const& row, Function function, Format format, int samples) {
   return worst;
 }
 
+/// Places of both signs at which a function of two numbers has special cases.
+template <class T>
+std::vector<T> special_places_2() {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> places = {T(0),          Limits::infinity(), Limits::quiet_NaN(), Limits::denorm_min(),
+                           Limits::min(), Limits::max()};
+  for (double const centre : {0.1, 0.25,  0.41421356, 0.5,   1.0,    1.5,    2.0,    2.41421356, 2.5,    3.0,   7.0,
+                              8.0, 100.0, 1e10,       1e-20, 0x1p22, 0x1p23, 0x1p24, 0x1p52,     0x1p53, 0x1p63})
+    for (double const near : {-1.0, 0.0, 1.0})
+      places.push_back(static_cast<T>(centre) * (T(1) + static_cast<T>(near) * Limits::epsilon()));
+  std::size_t const count = places.size();
+  for (std::size_t i = 0; i < count; ++i) places.push_back(-places[i]);
+  return places;
+}
+
+/// Checks a function of two numbers: every pair of special places, and random pairs. Half of these have powers within
+/// the format.
+template <class T>
+void check_2(Row2 const& row, T (*function)(T, T), Format format, int samples, double bound) {
+  Reference reference;
+  double worst = 0;
+  T worst_x = 0, worst_y = 0;
+  auto const at = [&](T x, T y) {
+    T const found = function(x, y);
+    reference.evaluate(row.exact, static_cast<double>(x), static_cast<double>(y));
+    double const error =
+        reference.error(static_cast<double>(found), format, static_cast<double>(std::numeric_limits<T>::max()));
+    if (error <= worst) return;
+    worst = error;
+    worst_x = x;
+    worst_y = y;
+  };
+  for (T const x : special_places_2<T>())
+    for (T const y : special_places_2<T>()) at(x, y);
+  std::mt19937_64 random(12);
+  for (int i = 0; i < samples; ++i) {
+    T const x = sample<T>(random), y = sample<T>(random);
+    at(x, y);
+    T const exponent =
+        static_cast<T>(static_cast<int>(random() % 2001) - 1000) * T(0.001) * static_cast<T>(-format.min);
+    at(std::fabs(x), exponent / std::log2(std::fabs(x)));
+  }
+  INFO(row.name << ": " << worst << " ulp at " << worst_x << ", " << worst_y);
+  CHECK(worst <= bound);
+}
+
 }  // namespace
+
+TEST_CASE("functions of two floats keep the bounds of their rows, and C's special cases", "[math]") {
+  for (Row2 const& row : rows_2) {
+    check_2<float>(row, row.f32, of_f32, 50000, row.bound_f32);
+    check_2<double>(row, row.f64, of_f64, 30000, row.bound_f64);
+  }
+}
 
 TEST_CASE("f32 functions keep the bounds of their rows", "[math]") {
   for (Row const& row : rows) check(row, "f32", sweep<float>(row, row.f32, of_f32, 100000), row.bound_f32);

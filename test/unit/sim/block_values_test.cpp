@@ -61,6 +61,19 @@ void elementary() {
     }
     CHECK(all.failure() == "");
   }
+  for (ElementaryRow2 const& row : elementary_rows_2) {
+    INFO(row.name);
+    run_clean(map_line("  %i = iota : " + tile("i32") + "\n  %b = cast %i : " + tile("f32") +
+                       "\n  %r = " + std::string(row.name) + " %a, %b : " + tile("f32") + "\n"),
+              {&x, &y});
+    for (std::int64_t i = 0; i < 256; ++i) {
+      auto const wanted = static_cast<double>(row.exact(static_cast<long double>(x.number(i)), i));
+      INFO(x.number(i) << ", " << i << ": " << y.number(i) << " but expected " << wanted);
+      bool const finite = std::abs(wanted) <= 3e38;
+      if (finite) CHECK(std::abs(y.number(i) - wanted) <= std::max(std::abs(wanted) * 0x1p-21, 0x1p-149));
+      if (std::isnan(wanted)) CHECK(std::isnan(y.number(i)));
+    }
+  }
 }
 
 void conversions() {
@@ -306,8 +319,8 @@ void messages() {
 }  // namespace
 
 void tegula::test::check_values() {
-  for (auto const check : {arithmetic, integers, elementary, conversions, reductions, scans, shapes, regrouped,
-                           lanes_of_a_warp, control, grid, specialized, repeating, messages})
+  for (auto const check : {arithmetic, integers, elementary, conversions, reductions, scans, shapes,
+                           regrouped, lanes_of_a_warp, control, grid, specialized, repeating, messages})
     check();
 }
 

@@ -278,6 +278,28 @@ void elementary_functions() {
   }
 }
 
+void elementary_functions_of_two() {
+  for (test::ElementaryRow2 const& row : test::elementary_rows_2)
+    for (Element element : floats) {
+      INFO(row.name << " of " << name(element));
+      auto const a = random_column(element, count, 18), b = random_column(element, count, 19);
+      auto const found = apply(std::string(row.name) + " %a, %b", {a, b}, element);
+      int const digits = std::min(info(element).mantissa + 1, 24);
+      for (std::int64_t i = 0; i < count; ++i) {
+        long double const exact =
+            row.exact(static_cast<long double>(a.number(i)), static_cast<long double>(b.number(i)));
+        double const rounded = ir::to_double(ir::make_constant(element, static_cast<double>(exact)));
+        double const r = found.number(i);
+        INFO(a.number(i) << ", " << b.number(i) << ": " << r << " but expected " << rounded);
+        if (std::isfinite(rounded) && std::isfinite(r))
+          CHECK(std::abs(static_cast<double>(static_cast<long double>(r) - exact)) <=
+                std::max(std::ldexp(std::abs(rounded), 2 - digits), 1e-7));
+        else
+          CHECK((std::isnan(rounded) ? std::isnan(r) : rounded == r));
+      }
+    }
+}
+
 void scalars() {
   auto const module = module_of(R"(kernel @k(%s: f32, %n: i32, %flag: bool, %h: f16, %out: out tensor<?xf32>) {
   %0 = constant {value = 0 : i64} : i64
@@ -316,6 +338,7 @@ std::vector<void (*)()> test::elementwise_checks() {
           casts,
           bitcasts,
           elementary_functions,
+          elementary_functions_of_two,
           scalars};
 }
 

@@ -150,6 +150,10 @@ struct AbsOp : UnaryDefaults {
     static constexpr std::string_view mnemonic = #name; \
   };
 #define TEGULA_EXPANDED TEGULA_EXACT
+#define TEGULA_EXPANDED_2(op, name, ...)                \
+  struct op : BinaryDefaults {                          \
+    static constexpr std::string_view mnemonic = #name; \
+  };
 #include "tegula/math/elementary.def"
 
 }  // namespace tegula::ir
