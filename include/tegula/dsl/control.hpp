@@ -1,18 +1,54 @@
 // Provides statements with regions, loop, while_ and if_, the values they carry, and let.
 #pragma once
 
+#include <tuple>
 #include <utility>
 
 #include "tegula/dsl/create.hpp"
+#include "tegula/dsl/members.hpp"
 #include "tegula/dsl/pack.hpp"
 
 namespace tegula {
 
 namespace detail {
 
-/// Accepts a value that a loop or branch carries: a tile, a recipe, a scalar or a number.
+template <class... Tiles>
+class Results;
+template <class... X>
+struct Carry;
 template <class X>
-concept Carryable = TileLike<X> || ScalarLike<X> || Number<X>;
+inline constexpr bool is_carry = false;
+template <class... X>
+inline constexpr bool is_carry<Carry<X...>> = true;
+template <class... Tiles>
+inline constexpr bool is_carry<Results<Tiles...>> = true;
+
+template <class X>
+inline constexpr bool is_group = false;
+template <class List>
+inline constexpr bool all_carried = false;
+template <class... X>
+inline constexpr bool all_carried<TypeList<X...>> = sizeof...(X) > 0 && (((TileLike<X> && !RecipeLike<X>) ||
+                                                                          ScalarLike<X> || is_group<X>)&&...);
+template <class X>
+inline constexpr bool is_tuple = requires {
+  std::tuple_size<X>::value;
+};
+template <class X>
+requires(std::is_class_v<X> && !Number<X> && !RecipeLike<X> && !is_carry<X> &&
+         (std::is_aggregate_v<X> || is_tuple<X>)) inline constexpr bool is_group<X> = [] {
+  if constexpr (BoundMembers<X>::value < 1 || BoundMembers<X>::value > max_members)
+    return false;
+  else
+    return all_carried<decltype(member_types(std::declval<X&>()))>;
+}();
+/// Accepts a struct or tuple of tiles, scalars and such groups: it is carried, passed and returned as a whole.
+template <class X>
+concept Group = is_group<bare<X>>;
+
+/// Accepts a value that a loop or branch carries: a tile, a recipe, a scalar, a number or a group of them.
+template <class X>
+concept Carryable = TileLike<X> || ScalarLike<X> || Number<X> || Group<X>;
 
 /// Gives the type of a carried value in the body and in the result: a tile or a scalar.
 template <class X>
@@ -34,13 +70,52 @@ struct HeldOf<X> {
 template <class X>
 using held_of = typename HeldOf<bare<X>>::type;
 
+/// Counts the values of the IR that hold a carried value.
+template <class X>
+struct Width {
+  static constexpr int value = 1;
+};
+template <class List>
+struct WidthOfMembers;
+template <class... X>
+struct WidthOfMembers<TypeList<X...>> {
+  static constexpr int value = (Width<X>::value + ...);
+};
+template <Group X>
+struct Width<X> {
+  static constexpr int value = WidthOfMembers<decltype(member_types(std::declval<X&>()))>::value;
+};
+
 /// Records a carried value and gives its id.
 template <Carryable X>
-trace::Id record_carried(trace::Recorder& recorder, X& x, location at) {
+requires(!Group<X>) trace::Id record_carried(trace::Recorder& recorder, X& x, location at) {
   if constexpr (TileLike<X>)
     return record_value(recorder, x, at);
   else
     return scalar_id<typename OwnElement<X>::type>(recorder, x, at);
+}
+/// Records a carried value, a group member by member, and appends the ids.
+template <Carryable X>
+void record_into(trace::Id*& ids, trace::Recorder& recorder, X& x, location at) {
+  if constexpr (Group<X>)
+    with_members(x, [&](auto&... members) { (record_into(ids, recorder, members, at), ...); });
+  else
+    *ids++ = record_carried(recorder, x, at);
+}
+
+/// Makes a carried value of its ids, which it takes off the list.
+template <class X>
+X taken_from(trace::Id const*& ids, trace::Recorder& recorder);
+template <class X, class... Members>
+X group_from(TypeList<Members...>, trace::Id const*& ids, trace::Recorder& recorder) {
+  return X{taken_from<Members>(ids, recorder)...};
+}
+template <class X>
+X taken_from(trace::Id const*& ids, trace::Recorder& recorder) {
+  if constexpr (Group<X>)
+    return group_from<X>(decltype(member_types(std::declval<X&>()))(), ids, recorder);
+  else
+    return X(recorder.handle(*ids++));
 }
 
 /// Holds the tiles that a loop or branch gives, for structured bindings.
@@ -65,12 +140,6 @@ struct Carry {
   PackItems<std::index_sequence_for<X...>, X...> items;
 };
 
-template <class X>
-inline constexpr bool is_carry = false;
-template <class... X>
-inline constexpr bool is_carry<Carry<X...>> = true;
-template <class... Tiles>
-inline constexpr bool is_carry<Results<Tiles...>> = true;
 /// Accepts several values: of carry(...), or the results of a loop or branch.
 template <class X>
 concept CarryLike = is_carry<bare<X>>;
@@ -79,6 +148,7 @@ concept CarryLike = is_carry<bare<X>>;
 template <class... Tiles>
 struct Carried {
   static constexpr int size = static_cast<int>(sizeof...(Tiles));
+  static constexpr int ids = (Width<Tiles>::value + ... + 0);  ///< values of the IR
 };
 template <class X>
 struct CarriedBy {
@@ -101,33 +171,33 @@ struct CarriedBy<Results<Tiles...>> {
   using type = Carried<Tiles...>;
 };
 
-/// Records the values of a Carryable or Carry in order and holds their ids; list() gives them.
+/// Records the values of a Carryable, Carry or Results in order and holds their ids; list() gives them.
 template <class X>
 struct Recorded {
-  trace::Id ids[1];
-  Recorded(trace::Recorder& recorder, X& x, location at) : ids{record_carried(recorder, x, at)} {}
-  [[nodiscard]] trace::Ids list() const { return {ids, 1}; }
-};
-template <class... X>
-struct Recorded<Carry<X...>> {
-  trace::Id ids[sizeof...(X)];
-  Recorded(trace::Recorder& recorder, Carry<X...>& carry, location at)
-      : Recorded(recorder, carry, at, std::index_sequence_for<X...>()) {}
-  template <std::size_t... at>
-  Recorded(trace::Recorder& recorder, Carry<X...>& carry, location where, std::index_sequence<at...>)
-      : ids{record_carried(recorder, pack_item<at>(carry.items), where)...} {}
-  [[nodiscard]] trace::Ids list() const { return {ids, static_cast<int>(sizeof...(X))}; }
-};
+  static constexpr int count = CarriedBy<X>::type::ids;
+  trace::Id ids[count];
+  template <class Values>
+  Recorded(trace::Recorder& recorder, Values& values, location at) {
+    trace::Id* next = ids;
+    if constexpr (!is_carry<X>)
+      record_into(next, recorder, values, at);
+    else
+      add(next, recorder, values, at, std::make_index_sequence<CarriedBy<X>::type::size>());
+  }
+  [[nodiscard]] trace::Ids list() const { return {ids, count}; }
 
-template <class... Tiles>
-struct Recorded<Results<Tiles...>> {
-  trace::Id ids[sizeof...(Tiles)];
-  Recorded(trace::Recorder& recorder, Results<Tiles...> const& results, location at)
-      : Recorded(recorder, results, at, std::index_sequence_for<Tiles...>()) {}
-  template <std::size_t... at>
-  Recorded(trace::Recorder& recorder, Results<Tiles...> const& results, location where, std::index_sequence<at...>)
-      : ids{recorder.use(results.template get<at>().handle(), where)...} {}
-  [[nodiscard]] trace::Ids list() const { return {ids, static_cast<int>(sizeof...(Tiles))}; }
+ private:
+  template <class... Values, std::size_t... at>
+  static void add(trace::Id*& next, trace::Recorder& recorder, Carry<Values...>& values, location where,
+                  std::index_sequence<at...>) {
+    (record_into(next, recorder, pack_item<at>(values.items), where), ...);
+  }
+  template <class... Tiles, std::size_t... at>
+  static void add(trace::Id*& next, trace::Recorder& recorder, Results<Tiles...> const& values, location where,
+                  std::index_sequence<at...>) {
+    auto const one = [&](auto tile) { record_into(next, recorder, tile, where); };
+    (one(values.template get<at>()), ...);
+  }
 };
 
 /// Names a value: recipes become tiles, left to right, and numbers in carry(...) scalars; everything else stays as it
@@ -142,57 +212,47 @@ constexpr auto bound(X&& x, [[maybe_unused]] location where) {
 template <class... X, std::size_t... at>
 auto bound(Carry<X...>& carry, location where, std::index_sequence<at...>) {
   auto& recorder = trace::Recorder::current("let", where);
-  return Results<held_of<X>...>{
-      held_of<X>(recorder.handle(record_carried(recorder, pack_item<at>(carry.items), where)))...};
+  Recorded<Carry<X...>> const recorded(recorder, carry, where);
+  trace::Id const* next = recorded.ids;
+  return Results<held_of<X>...>{taken_from<held_of<X>>(next, recorder)...};
 }
 template <class... X>
 auto bound(Carry<X...>&& carry, location where) {
   return bound(carry, where, std::index_sequence_for<X...>());
 }
 
-/// Makes the tiles and scalars of consecutive ids, from `first` on, or of a list of ids.
+/// Makes carried values of consecutive ids, from `first` on (-1: of an error), or of a list of ids.
 template <class List>
 struct TilesFrom;
-template <class Tile>
-struct TilesFrom<Carried<Tile>> {
-  static Tile make(trace::Recorder& recorder, trace::Id first) { return Tile(recorder.handle(first)); }
-  template <class Function>
-  static decltype(auto) call(Function& function, trace::Recorder& recorder, trace::Ids ids) {
-    return function(Tile(recorder.handle(ids.first[0])));
+template <class... X>
+struct TilesFrom<Carried<X...>> {
+  static auto make(trace::Recorder& recorder, trace::Id first) {
+    trace::Id ids[Carried<X...>::ids];
+    for (trace::Id& id : ids) id = first < 0 ? first : first++;
+    trace::Id const* next = ids;
+    if constexpr (sizeof...(X) == 1)
+      return taken_from<X...>(next, recorder);
+    else
+      return Results<X...>{taken_from<X>(next, recorder)...};
   }
-};
-template <class... Tiles>
-struct TilesFrom<Carried<Tiles...>> {
-  static Results<Tiles...> make(trace::Recorder& recorder, trace::Id first) {
-    return make(recorder, first, std::index_sequence_for<Tiles...>());
-  }
-  template <std::size_t... at>
-  static Results<Tiles...> make(trace::Recorder& recorder, trace::Id first, std::index_sequence<at...>) {
-    return Results<Tiles...>(Tiles(recorder.handle(first + static_cast<trace::Id>(at)))...);
-  }
-  template <class Function>
-  static decltype(auto) call(Function& function, trace::Recorder& recorder, trace::Ids ids) {
-    return call(function, recorder, ids, std::index_sequence_for<Tiles...>());
-  }
-  template <class Function, std::size_t... at>
-  static decltype(auto) call(Function& function, trace::Recorder& recorder, trace::Ids ids,
-                             std::index_sequence<at...>) {
-    return function(Tiles(recorder.handle(ids.first[at]))...);
+  template <class Function, class... Further>
+  static decltype(auto) call(Function& function, trace::Recorder& recorder, trace::Ids ids, Further... further) {
+    [[maybe_unused]] trace::Id const* next = ids.first;
+    std::tuple<X...> values{taken_from<X>(next, recorder)...};
+    return std::apply([&](X const&... value) -> decltype(auto) { return function(further..., value...); }, values);
   }
 };
 
 template <class Body, class List>
 struct BodyCall;
-template <class Body, class... Tiles>
-struct BodyCall<Body, Carried<Tiles...>> {
-  static constexpr bool callable = requires(Body & body, scalar<std::int64_t> i, Tiles... tiles) { body(i, tiles...); };
+template <class Body, class... X>
+struct BodyCall<Body, Carried<X...>> {
+  static constexpr bool callable = requires(Body & body, scalar<std::int64_t> i, X... values) { body(i, values...); };
   static decltype(auto) call(Body& body, trace::Recorder& recorder) {
-    return call(body, recorder, std::index_sequence_for<Tiles...>());
-  }
-  template <std::size_t... at>
-  static decltype(auto) call(Body& body, trace::Recorder& recorder, std::index_sequence<at...>) {
-    return body(scalar<std::int64_t>(recorder.handle(recorder.region_argument(0))),
-                Tiles(recorder.handle(recorder.region_argument(static_cast<int>(at) + 1)))...);
+    trace::Id ids[Carried<X...>::ids + 1];
+    for (int i = 0; i < Carried<X...>::ids; ++i) ids[i] = recorder.region_argument(i + 1);
+    scalar<std::int64_t> const index(recorder.handle(recorder.region_argument(0)));
+    return TilesFrom<Carried<X...>>::call(body, recorder, {ids, Carried<X...>::ids}, index);
   }
 };
 
@@ -217,7 +277,7 @@ template <class... X>
 constexpr auto carry(X&&... values) {
   static_assert(sizeof...(X) > 0, "carry: at least one value is expected");
   static_assert((detail::Carryable<detail::bare<X>> && ...),
-                "carry: tiles, expressions of tiles, scalars and numbers are carried");
+                "carry: tiles, expressions of tiles, scalars, numbers, and structs and tuples of tiles are carried");
   static_assert((!detail::named_recipe<X> && ...), TEGULA_NAMED_RECIPE);
   return detail::Carry<detail::bare<X>...>{{{static_cast<X&&>(values)}...}};
 }
@@ -242,8 +302,8 @@ requires(!detail::LoopCount<C>) constexpr auto loop(C const&, Init&&, Rest&&...)
 }
 
 /// Runs a loop at run time: body(k, carried...) for k = 0, 1, ... count - 1 (or a range) is traced once. Its result is
-/// carried to the next iteration. After the last one it is given as a tile or scalar or, for carry(...), as several for
-/// structured bindings. Compile options override these hints:
+/// carried to the next iteration. After the last one it is given as a tile or scalar, as the struct or tuple of tiles
+/// that it is or, for carry(...), as several for structured bindings. Compile options override these hints:
 /// - `stages<n>` asks for circular buffers of that depth, or of as many stages as fit,
 /// - `exactly(stages<n>)` for that depth, or an error,
 /// - `stages<n, d>` for copies that begin d iterations ahead,
@@ -267,7 +327,8 @@ requires(detail::Carryable<detail::bare<Init>> ||
     constexpr bool carries = detail::Carryable<Result> || detail::CarryLike<Result>;
     constexpr bool same_count = !carries || Returned::size == List::size;
     constexpr bool same = std::is_same_v<Returned, List>;
-    constexpr bool tile_for_number = carries && same_count && detail::TileLike<Result> && !detail::TileLike<Init>;
+    constexpr bool tile_for_number =
+        carries && same_count && detail::TileLike<Result> && !detail::TileLike<Init> && !detail::Group<Init>;
     constexpr bool same_types = !carries || !same_count || same || tile_for_number || detail::is_invalid<Result>;
     static_assert(!tile_for_number || detail::is_invalid<Result>,
                   "loop: the body returns a tile, but a number is carried: begin with full(shape<...>, x)");
@@ -343,9 +404,10 @@ requires(!detail::Carryable<detail::bare<Body>> &&
 }
 
 /// Runs a loop at run time as long as a condition holds. condition(carried...) gives a bool scalar; body(carried...)
-/// gives the carried values of the next iteration. Both take one argument for each value of `init` (a tile, a scalar, a
-/// number or carry(...) of them). It is tested before each iteration; after it fails, the carried values are the
-/// result.
+/// gives the carried values of the next iteration. Both take one argument for each value of `init`: a tile, a scalar, a
+/// number, a struct or tuple of tiles and scalars, or carry(...) of them. The condition is tested before each iteration;
+/// after it fails, the carried values are the result. A loop that ends early carries the scalar that decides it:
+/// `while_(carry(x, 0, flag), [&](auto, auto k, auto go) { return (k < n) & go; }, ...)`.
 template <class Init, class Condition, class Body>
 requires(detail::Carryable<detail::bare<Init>> ||
          detail::CarryLike<Init>) auto while_(Init&& init, Condition&& condition, Body&& body,
@@ -365,22 +427,22 @@ requires(detail::Carryable<detail::bare<Init>> ||
   if constexpr (used_once && tests && same) {
     detail::Recorded<detail::bare<Init>> const inits(recorder, init, where);
     recorder.begin_if(recorder.use(From::call(condition, recorder, inits.list()).handle(), where), where);
-    trace::Id results[List::size] = {};
+    trace::Id results[List::ids] = {};
     bool const runs = recorder.takes(true);
     if (runs) {
       recorder.begin_repeat(inits.list(), where);
-      trace::Id arguments[List::size];
-      for (int i = 0; i < List::size; ++i) arguments[i] = recorder.region_argument(i);
+      trace::Id arguments[List::ids];
+      for (int i = 0; i < List::ids; ++i) arguments[i] = recorder.region_argument(i);
       for (bool more = true; more;) {
-        auto&& next = From::call(body, recorder, {arguments, List::size});
+        auto&& next = From::call(body, recorder, {arguments, List::ids});
         detail::Recorded<Result> const yields(recorder, next, where);
         trace::Id const again = recorder.use(From::call(condition, recorder, yields.list()).handle(), where);
         more = recorder.again(again, yields.list());
         if (!more) results[0] = recorder.end_repeat(again, yields.list());
       }
-      for (int i = 1; i < List::size; ++i) results[i] = results[0] + i;
+      for (int i = 1; i < List::ids; ++i) results[i] = results[0] + i;
     }
-    recorder.begin_else({results, runs ? List::size : 0});
+    recorder.begin_else({results, runs ? List::ids : 0});
     return From::make(recorder, recorder.end_if(inits.list()));
   } else {
     return From::make(recorder, -1);
@@ -388,7 +450,8 @@ requires(detail::Carryable<detail::bare<Init>> ||
 }
 
 /// Branches at run time, the whole block at once: both lambdas are traced, one runs. Both return nothing, or both
-/// return values (one or carry(...)) of the same elements and shapes, which the statement gives.
+/// return values (one, a struct or tuple of tiles, or carry(...)) of the same elements and shapes, which the statement
+/// gives.
 template <class C, class Then, class Else>
 auto if_(C const& condition, Then&& then_branch, Else&& else_branch, location where = location::current()) {
   constexpr bool traced = std::is_same_v<detail::scalar_element_t<C>, bool>;

@@ -40,17 +40,29 @@ requires(TileLike<X> || ScalarLike<X> || TensorLike<X>) struct Entering<X> {
   }
 };
 
-/// Holds the arguments of a call in its caller's trace, in order.
+template <Group X>
+struct Entering<X> {
+  static constexpr bool traced = true;
+  static X parameter(trace::Recorder& inside, X const& x) {
+    return with_members(
+        x, [&](auto const&... members) { return X{Entering<bare<decltype(members)>>::parameter(inside, members)...}; });
+  }
+};
+
+/// Holds the arguments of a call in its caller's trace, in order; groups member by member.
 template <class... X>
 struct PassedValues {
-  trace::Handle handles[sizeof...(X) + 1];
+  trace::Handle handles[(Width<X>::value + ... + 1)];
   int count = 0;
   explicit PassedValues(X const&... values) { (add(values), ...); }
 
  private:
   template <class Value>
   void add(Value const& value) {
-    if constexpr (Entering<Value>::traced) handles[count++] = value.handle();
+    if constexpr (Group<Value>)
+      with_members(value, [&](auto const&... members) { (add(members), ...); });
+    else if constexpr (Entering<Value>::traced)
+      handles[count++] = value.handle();
   }
 };
 
@@ -96,9 +108,11 @@ class Function {
   template <class... X, std::size_t... at>
   constexpr auto with(std::tuple<X...> const& values, std::index_sequence<at...>) const {
     using Result = decltype(body_(std::get<at>(values)...));
-    constexpr bool gives = std::is_void_v<Result> || detail::TileLike<Result> || detail::CarryLike<Result>;
+    constexpr bool gives =
+        std::is_void_v<Result> || detail::TileLike<Result> || detail::CarryLike<Result> || detail::Group<Result>;
     constexpr bool fits = gives || !recorded<Result, X...>();
-    static_assert(fits, "function(..., noinline): the body returns nothing, a tile or carry(...)");
+    static_assert(
+        fits, "function(..., noinline): the body returns nothing, a tile, a struct or tuple of tiles, or carry(...)");
     if constexpr (!fits)
       return;
     else if constexpr (recorded<Result, X...>())

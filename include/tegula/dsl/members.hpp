@@ -1,4 +1,4 @@
-// Lists the member types of an aggregate.
+// Lists the members of an aggregate, and their types.
 #pragma once
 
 #include <utility>
@@ -39,6 +39,17 @@ constexpr int member_count() {
 template <class X>
 inline constexpr bool counts_members = member_count<X>() >= 1 && member_count<X>() <= max_members;
 
+/// Counts the members that structured bindings name: of an aggregate, or of a tuple.
+template <class X>
+struct BoundMembers {
+  static constexpr int value = member_count<X>();
+};
+template <class X>
+requires requires { std::tuple_size<X>::value; }
+struct BoundMembers<X> {
+  static constexpr int value = static_cast<int>(std::tuple_size<X>::value);
+};
+
 template <class... X>
 constexpr TypeList<bare<X>...> as_list(X&...) {
   return {};
@@ -48,10 +59,10 @@ constexpr TypeList<bare<X>...> as_list(X&...) {
 #define TEGULA_8 a1, a2, a3, a4, a5, a6, a7, a8
 #define TEGULA_16 TEGULA_8, b1, b2, b3, b4, b5, b6, b7, b8
 #define TEGULA_24 TEGULA_16, c1, c2, c3, c4, c5, c6, c7, c8
-#define TEGULA_MEMBERS(n, ...)   \
-  if constexpr (count == (n)) {  \
-    auto& [__VA_ARGS__] = x;     \
-    return as_list(__VA_ARGS__); \
+#define TEGULA_MEMBERS(n, ...)  \
+  if constexpr (count == (n)) { \
+    auto& [__VA_ARGS__] = x;    \
+    return f(__VA_ARGS__);      \
   } else
 #define TEGULA_FURTHER(from, ...)                                    \
   TEGULA_MEMBERS((from) + 1, __VA_ARGS__ z1)                         \
@@ -63,17 +74,23 @@ constexpr TypeList<bare<X>...> as_list(X&...) {
   TEGULA_MEMBERS((from) + 7, __VA_ARGS__ z1, z2, z3, z4, z5, z6, z7) \
   TEGULA_MEMBERS((from) + 8, __VA_ARGS__ z1, z2, z3, z4, z5, z6, z7, z8)
 
-/// Lists the member types of an aggregate of at most max_members; never evaluated.
-template <class X>
-auto member_types(X& x) {
-  constexpr int count = member_count<X>();
+/// Calls f with the members of an aggregate or a tuple of at most max_members.
+template <class X, class F>
+constexpr decltype(auto) with_members(X& x, F&& f) {
+  constexpr int count = BoundMembers<std::remove_const_t<X>>::value;
   // clang-format off
   TEGULA_FURTHER(0, )
   TEGULA_FURTHER(8, TEGULA_8,)
   TEGULA_FURTHER(16, TEGULA_16,)
   TEGULA_FURTHER(24, TEGULA_24,)
   // clang-format on
-  return TypeList<>();
+  return f();
+}
+
+/// Lists their types; never evaluated.
+template <class X>
+auto member_types(X& x) {
+  return with_members(x, [](auto&... members) { return as_list(members...); });
 }
 
 #undef TEGULA_FURTHER
