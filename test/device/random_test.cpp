@@ -16,4 +16,6 @@ TEST_CASE("bits are counted on a device") {
   if (device::cuda_count() == 0) TEGULA_SKIP(device::cuda_status().c_str());
   check_counted_bits<int>(Executor::device);
   check_counted_bits<std::int64_t>(Executor::device);
+  check_rotated_bits<int>(Executor::device);
+  check_rotated_bits<std::uint64_t>(Executor::device);
 }

@@ -24,5 +24,7 @@ TEST_CASE("bits are counted on the host and in both simulators") {
   for (Executor const on : executors_without_device) {
     check_counted_bits<int>(on);
     check_counted_bits<std::int64_t>(on);
+    check_rotated_bits<int>(on);
+    check_rotated_bits<std::uint64_t>(on);
   }
 }

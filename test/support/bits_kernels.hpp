@@ -16,6 +16,35 @@ inline constexpr auto counted_bits = kernel("counted_bits", [](in<T, 1> x, out<T
   store(y, shape<128>, trailing_zeros(a), 2, g[0]);
 });
 
+/// Rotates by a number and by amounts of any size.
+template <class T>
+inline constexpr auto rotated_bits = kernel("rotated_bits", [](in<T, 1> x, in<T, 1> amounts, out<T, 2> y) {
+  auto g = grid_over(x, shape<128>);
+  tile a = load(x, shape<128>, g[0]), by = load(amounts, shape<128>, g[0]);
+  store(y, shape<128>, rotate_left(a, 7), 0, g[0]);
+  store(y, shape<128>, rotate_right(a, by), 1, g[0]);
+  store(y, shape<128>, rotate_left(a, by), 2, g[0]);
+});
+
+template <class T>
+void check_rotated_bits(Executor on) {
+  constexpr std::int64_t count = 500;
+  using Unsigned = std::make_unsigned_t<T>;
+  Array<T, 1> x({count}), amounts({count});
+  Array<T, 2> y({3, count});
+  for (T& v : x.values) v = static_cast<T>(indexed_engine()());
+  for (T& v : amounts.values)
+    v = static_cast<T>(draw_below(4) == 0 ? 0 : draw_below(300) - (std::is_signed_v<T> ? 150 : 0));
+  TEGULA_CHECK_RUN(on, rotated_bits<T>, x, amounts, y);
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto const value = static_cast<Unsigned>(x[i]);
+    auto const by = static_cast<int>(static_cast<Unsigned>(amounts[i]) % (8 * sizeof(T)));
+    REQUIRE(static_cast<Unsigned>(y[i]) == std::rotl(value, 7));
+    REQUIRE(static_cast<Unsigned>(y[count + i]) == std::rotr(value, by));
+    REQUIRE(static_cast<Unsigned>(y[2 * count + i]) == std::rotl(value, by));
+  }
+}
+
 template <class T>
 void check_counted_bits(Executor on) {
   constexpr std::int64_t count = 1000;

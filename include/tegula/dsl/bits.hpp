@@ -1,4 +1,4 @@
-// Counts bits of integer tiles.
+// Counts and rotates bits of integer tiles.
 #pragma once
 
 #include "tegula/dsl/control.hpp"
@@ -28,7 +28,38 @@ tile<T, S> filled_below(tile<T, S> x, location where) {
   return x;
 }
 
+/// Rotates to the left by shifts of the unsigned element, in which an amount of all bits shifts everything out.
+template <class A, class N>
+auto rotated(A&& a, N&& amount, bool left, location where) {
+  using U = std::make_unsigned_t<element_t<A>>;
+  using Tile = tile<U, shape_t<A>>;
+  constexpr U bits = 8 * sizeof(U);
+  Tile const x(cast<U>(static_cast<A&&>(a)), where);
+  Tile by = [&] {
+    if constexpr (TileLike<N>)
+      return Tile(cast<U>(static_cast<N&&>(amount)), where);
+    else
+      return Tile(full<U>(shape_t<A>(), static_cast<U>(amount)), where);
+  }();
+  if (!left) by = Tile(bits - by, where);
+  by = Tile(by & (bits - 1), where);
+  return held_of<A>(cast<element_t<A>>((x << by) | (x >> (bits - by))), where);
+}
+
 }  // namespace detail
+
+/// Rotates the bits of each element to the left, or to the right, by a number or by a tile of integers of its shape; of
+/// the amount the lowest 5 bits count, of 64-bit elements 6.
+template <detail::IntegerTile A, class N>
+requires(detail::Integer<N> || detail::IntegerTile<N>) auto rotate_left(A&& a, N&& amount,
+                                                                        location where = location::current()) {
+  return detail::rotated(static_cast<A&&>(a), static_cast<N&&>(amount), true, where);
+}
+template <detail::IntegerTile A, class N>
+requires(detail::Integer<N> || detail::IntegerTile<N>) auto rotate_right(A&& a, N&& amount,
+                                                                         location where = location::current()) {
+  return detail::rotated(static_cast<A&&>(a), static_cast<N&&>(amount), false, where);
+}
 
 /// Counts the bits that are 1 in each element of a tile of integers of 32 or 64 bits.
 template <detail::IntegerTile A>
