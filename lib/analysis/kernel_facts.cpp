@@ -56,7 +56,7 @@ MemoryAccessFacts global_access(ir::Op const& op, Kind kind, ir::Type const& til
 MemoryAccessFacts indexed_access(ir::Op const& op, Kind kind, ir::Type const& tile, std::int64_t vector) {
   MemoryAccessFacts result;
   result.kind = kind;
-  result.memory = name_of(*op.in("tensor"));
+  result.memory = name_of_memory(*op.in("tensor"));
   std::int64_t const width = width_of(tile, vector), size = bytes(tile.element());
   std::int64_t const of_warp = tile.layout()->registers() * std::int64_t{tile.layout()->lanes()};
   result.bytes = static_cast<int>(width * size);
