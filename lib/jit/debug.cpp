@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 
-#include "ir/text.hpp"
-#include "ir/verify_block.hpp"
 #include "jit/staging.hpp"
 #include "runtime/argument_check.hpp"
 #include "sim/stepper.hpp"
@@ -20,42 +20,81 @@ namespace {
 
 constexpr std::int64_t shown_elements = 16;  ///< of each axis
 
-/// Executes what the lambda records, and knows the values behind its variables.
+/// Ends the call of a lambda whose grid has no block.
+struct NoBlock {};
+
+/// Executes what the lambda records, and knows the values behind its variables. Parameters and grid come from the
+/// lambda's first call, so that a debugger meets no call without values.
 class DebugExecutor final : public trace::Eager {
  public:
-  DebugExecutor(ir::Function const& kernel, sim::Arguments const& arguments, sim::Options const& options)
-      : function_(module_.add_function(kernel.name(), ir::FunctionKind::kernel)) {
-    function_.where = kernel.where;
-    for (int i = 0; i < kernel.parameter_count(); ++i)
-      function_.add_parameter(kernel.parameter(i)->type(), kernel.parameter_attributes()[static_cast<std::size_t>(i)],
-                              kernel.parameter(i)->name());
-    stepper_ = std::make_unique<sim::Stepper>(function_, arguments, options);
-    former_ = current;
-    current = this;
-  }
+  DebugExecutor(KernelRef const& kernel, std::span<Argument const> given, GridOverride const& grid,
+                sim::Arguments const& arguments)
+      : kernel_(kernel),
+        given_(given),
+        override_(grid),
+        arguments_(arguments),
+        function_(module_.add_function(kernel.name, ir::FunctionKind::kernel)),
+        former_(std::exchange(current, this)) {}
   ~DebugExecutor() override { current = former_; }
   DebugExecutor(DebugExecutor const&) = delete;
   DebugExecutor& operator=(DebugExecutor const&) = delete;
 
   [[nodiscard]] ir::Function& function() override { return function_; }
-  void run(ir::Op const& op) override { stepper_->execute(op); }
+  ir::Value& parameter(ir::Type const& type, ir::ParameterAttributes const& attributes) override {
+    int const number = next_parameter_++;
+    if (number < function_.parameter_count()) return *function_.parameter(number);
+    parameters_.push_back({type.is_tensor() ? ParameterKind::tensor : ParameterKind::scalar,
+                           attributes.direction,
+                           type.element(),
+                           type.is_tensor() ? type.rank() : 0,
+                           {}});
+    return *function_.add_parameter(type, attributes, "argument" + std::to_string(number + 1));
+  }
+  void grid(std::vector<std::int64_t> const& extents) override {
+    if (!first_block_) return;
+    sim::Grid grid = {1, 1, 1};
+    for (std::size_t axis = 0; axis < grid.size(); ++axis) {
+      if (override_.given)
+        grid[axis] = static_cast<int>(axis) < override_.rank ? override_.extents[axis] : 1;
+      else if (axis < extents.size())
+        grid[axis] = extents[axis];
+      if (grid[axis] < 0)
+        throw UserError(fmt::format("{}: grid extent {} is {}", function_.name(), axis, grid[axis]), function_.where);
+    }
+    stepper().set_grid(grid);
+    if (stepper().blocks() == 0) throw NoBlock();
+  }
+  void run(ir::Op const& op) override { stepper().execute(op); }
   [[nodiscard]] std::int64_t number(ir::Value const& scalar) const override {
     sim::Value const& value = stepper_->value(scalar);
-    return value.element() == Element::boolean ? *value.data<std::uint8_t>() : *value.data<std::int64_t>();
+    return sim::with_storage(
+        value.storage(), [&]<class T>(std::type_identity<T>) { return static_cast<std::int64_t>(*value.data<T>()); });
   }
   void name(trace::Handle variable, ir::Value const& value) override {
     variables_[{variable.trace, variable.value}] = &value;
   }
 
-  [[nodiscard]] sim::Stepper& stepper() { return *stepper_; }
-  void begin_block(std::int64_t linear) {
-    variables_.clear();
-    stepper_->begin_block(linear);
+  /// Calls the lambda for each block.
+  void run_blocks() {
+    trace::EagerScope const scope(*this);
+    try {
+      (void)kernel_.trace(kernel_.kernel);
+    } catch (NoBlock const&) {
+      return;
+    }
+    first_block_ = false;
+    for (std::int64_t block = 1; block < stepper().blocks(); ++block) {
+      variables_.clear();
+      next_parameter_ = 0;
+      stepper().begin_block(block);
+      (void)kernel_.trace(kernel_.kernel);
+    }
   }
+  [[nodiscard]] sim::Result take_result() { return stepper().take_result(); }
 
   [[nodiscard]] char const* text(unsigned trace, int value) {
     auto const found = variables_.find({trace, value});
-    if (found == variables_.end())
+    if (!stepper_ || found == variables_.end() || found->second->type().is_tensor())
       text_ = "(a value of another block or launch, or none)";
     else
       text_ = sim::debug_text(stepper_->value(*found->second), shown_elements);
@@ -65,8 +104,26 @@ class DebugExecutor final : public trace::Eager {
   static thread_local DebugExecutor* current;
 
  private:
+  /// Gives the stepper, which begins when the parameters are known: with the first op.
+  sim::Stepper& stepper() {
+    if (stepper_) return *stepper_;
+    runtime::check_arguments(kernel_.name, parameters_, given_, device_of(given_));
+    sim::Options options;
+    options.check_asserts = support::options().asserts;
+    stepper_ = std::make_unique<sim::Stepper>(function_, arguments_, options);
+    stepper_->begin_block(0);
+    return *stepper_;
+  }
+
+  KernelRef kernel_;
+  std::span<Argument const> given_;
+  GridOverride override_;
+  sim::Arguments const& arguments_;
   ir::Module module_;
   ir::Function& function_;
+  std::vector<ParameterInfo> parameters_;
+  int next_parameter_ = 0;
+  bool first_block_ = true;
   std::unique_ptr<sim::Stepper> stepper_;
   std::map<std::pair<std::uint32_t, trace::Id>, ir::Value const*> variables_;
   std::string text_;
@@ -78,29 +135,11 @@ thread_local DebugExecutor* DebugExecutor::current = nullptr;
 }  // namespace
 
 simulation run_by_lambda(KernelRef const& kernel, std::span<Argument const> given, GridOverride const& grid) {
-  std::shared_ptr<Traced const> const whole = traced(kernel);
-  runtime::check_arguments(whole->kernel.name(), whole->kernel.parameters(), given, device_of(given));
-  ir::Function const& function = trace::module(whole->kernel).kernel();
-  if (ir::has_block_ops(function))
-    throw UserError(fmt::format("debug: @{} holds block ops; simulate it warp by warp", function.name()),
-                    function.where);
   Staging staging(given);
   sim::Arguments const arguments = sim_arguments(given, staging);
-  sim::Options options;
-  options.check_asserts = support::options().asserts;
-  options.grid = sim::launch_grid(function, arguments);
-  if (grid.given)
-    for (std::size_t axis = 0; axis < options.grid->size(); ++axis)
-      (*options.grid)[axis] = static_cast<int>(axis) < grid.rank ? grid.extents[axis] : 1;
-  DebugExecutor executor(function, arguments, options);
-  {
-    trace::EagerScope const scope(executor);
-    for (std::int64_t block = 0; block < executor.stepper().blocks(); ++block) {
-      executor.begin_block(block);
-      (void)kernel.trace(kernel.kernel);
-    }
-  }
-  simulation result = summary(executor.stepper().take_result());
+  DebugExecutor executor(kernel, given, grid, arguments);
+  executor.run_blocks();
+  simulation result = summary(executor.take_result());
   result.executor = simulation::Executor::lambda;
   staging.write_back();
   return result;

@@ -32,6 +32,7 @@ class Launch {
   [[nodiscard]] int value_count() const { return static_cast<int>(numbers_.size()); }
   void count_step() { ++result_.steps; }
   void count_block() { ++result_.blocks; }
+  void set_grid(Grid const& grid) { result_.grid = grid; }
   /// Numbers the results of an op that was appended after the launch began.
   void number(ir::Op const& op);
 

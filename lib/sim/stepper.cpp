@@ -22,6 +22,7 @@ Stepper::Stepper(ir::Function const& kernel, Arguments const& arguments, Options
     : impl_(std::make_unique<Impl>(kernel, arguments, options)) {}
 Stepper::~Stepper() = default;
 
+void Stepper::set_grid(Grid const& grid) { impl_->launch.set_grid(grid); }
 std::int64_t Stepper::blocks() const { return block_count(impl_->launch.kernel(), impl_->launch.grid()); }
 
 void Stepper::begin_block(std::int64_t linear) {

@@ -8,15 +8,17 @@
 
 namespace tegula::sim {
 
-/// Runs a launch op by op. The kernel grows; arguments and grid are given once.
+/// Runs a launch op by op. The kernel grows; its parameters are there from the start. Throws UserError for arguments
+/// that do not fit them.
 class Stepper {
  public:
-  /// `options.grid` is the grid.
   Stepper(ir::Function const& kernel, Arguments const& arguments, Options const& options);
   ~Stepper();
   Stepper(Stepper const&) = delete;
   Stepper& operator=(Stepper const&) = delete;
 
+  /// States the grid, which is one block before.
+  void set_grid(Grid const& grid);
   [[nodiscard]] std::int64_t blocks() const;
   /// Goes on to a block: values of the former one are forgotten.
   void begin_block(std::int64_t linear);

@@ -58,6 +58,12 @@ std::vector<ir::Value*> Recorder::Impl::made_of(Ids ids) const {
   return result;
 }
 
+std::vector<std::int64_t> Recorder::Impl::numbers_of(std::vector<Id> const& ids) const {
+  std::vector<std::int64_t> result;
+  for (Id const id : ids) result.push_back(eager->number(*made[static_cast<std::size_t>(id)]));
+  return result;
+}
+
 void Recorder::Impl::bind_counter() {
   ir::ConstantOp const op = ir::make_op<ir::ConstantOp>(ir::make_constant(Element::i64, running.back().at));
   bind(current().arguments.front(), append(ir::OpKind::ConstantOp, &op, {}, {ir::Type::index()}, current().where));
@@ -65,8 +71,8 @@ void Recorder::Impl::bind_counter() {
 
 void Recorder::Impl::start_loop(Id lower, Id upper, Id step, Ids inits) {
   if (eager == nullptr) return;
-  auto const number = [&](Id id) { return eager->number(*made[static_cast<std::size_t>(id)]); };
-  running.push_back({number(lower), number(upper), number(step), true, {}});
+  std::vector<std::int64_t> const range = numbers_of({lower, upper, step});
+  running.push_back({range[0], range[1], range[2], true, {}});
   running.back().runs = running.back().step > 0 && running.back().at < running.back().upper;
   bind_arguments(made_of(inits));
   bind_counter();
@@ -85,8 +91,7 @@ bool Recorder::again(Ids yields) {
 }
 
 bool Recorder::again(Id condition, Ids yields) {
-  if (impl_->eager == nullptr || impl_->eager->number(*impl_->made[static_cast<std::size_t>(condition)]) == 0)
-    return false;
+  if (impl_->eager == nullptr || impl_->numbers_of({condition}).front() == 0) return false;
   impl_->bind_arguments(impl_->made_of(yields));
   return true;
 }

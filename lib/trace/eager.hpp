@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "ir/op.hpp"
 #include "tegula/trace/recorder.hpp"
@@ -14,6 +15,10 @@ class Eager {
  public:
   virtual ~Eager() = default;
   [[nodiscard]] virtual ir::Function& function() = 0;
+  /// Gives the kernel's next parameter.
+  virtual ir::Value& parameter(ir::Type const& type, ir::ParameterAttributes const& attributes) = 0;
+  /// States the extents of the grid, the fastest first. Does not return if the grid has no block.
+  virtual void grid(std::vector<std::int64_t> const& extents) = 0;
   /// Runs the op, the last of the function.
   virtual void run(ir::Op const& op) = 0;
   /// Gives the number in an i64 or bool scalar.

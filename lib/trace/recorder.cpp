@@ -218,7 +218,7 @@ Handle Recorder::tensor_parameter(Element element, int rank, Direction direction
   impl_->parameters.push_back({ParameterKind::tensor, direction, element, rank, {}});
   Id const id = impl_->add_argument(ir::Type::tensor(element, rank), impl_->where);
   if (impl_->eager != nullptr && impl_->traces == RegionKind::kernel)
-    impl_->bind(id, impl_->eager->function().parameter(id));
+    impl_->bind(id, &impl_->eager->parameter(impl_->value(id).type, attributes));
   return handle(id);
 }
 
@@ -242,7 +242,7 @@ Handle Recorder::scalar_parameter(Element element, Handle in_caller) {
   if (impl_->traces == RegionKind::function)
     impl_->bind_to_caller(id, in_caller);
   else if (impl_->eager != nullptr)
-    impl_->bind(id, impl_->eager->function().parameter(id));
+    impl_->bind(id, &impl_->eager->parameter(impl_->value(id).type, impl_->attributes.back()));
   return handle(id);
 }
 

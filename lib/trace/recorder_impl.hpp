@@ -74,6 +74,7 @@ struct Recorder::Impl {
   /// Binds the last arguments of the current region.
   void bind_arguments(std::vector<ir::Value*> const& values);
   [[nodiscard]] std::vector<ir::Value*> made_of(Ids ids) const;
+  [[nodiscard]] std::vector<std::int64_t> numbers_of(std::vector<Id> const& ids) const;
 
   [[noreturn]] void fail(std::string const& text, location place) {
     failed = true;

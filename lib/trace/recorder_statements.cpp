@@ -41,6 +41,7 @@ void Recorder::grid(char const* word, Id const* extents, int rank, Handle* indic
   ir::GridOp const op;
   impl_->add_effect(ir::OpKind::GridOp, &op, {dimensions.data(), static_cast<int>(dimensions.size())}, where);
   impl_->grid = where;
+  if (impl_->eager != nullptr) impl_->eager->grid(impl_->numbers_of(dimensions));
   for (int d = 0; d < direct; ++d) indices[rank - 1 - d] = handle(block_index(d, where));
   if (rank > 3) {
     Id rest = block_index(2, where);
@@ -74,6 +75,8 @@ void Recorder::require(Id condition, char const* message, location where) {
     if (*known == 0) impl_->fail(fmt::format("require{}: {}", at(where), message), where);
     return;
   }
+  if (impl_->eager != nullptr && impl_->numbers_of({condition}).front() == 0)
+    impl_->fail(fmt::format("requirement failed: {}", message), where);
   ir::RequireOp const op = ir::make_op<ir::RequireOp>(Symbol(message));
   impl_->add_effect(ir::OpKind::RequireOp, &op, {condition}, where);
 }
@@ -234,7 +237,7 @@ void Recorder::begin_if(Id condition, location where) {
   impl_->draft.nodes[static_cast<std::size_t>(node)].regions.push_back(branch);
   if (impl_->eager == nullptr) return;
   impl_->running.emplace_back();
-  impl_->running.back().runs = impl_->eager->number(*impl_->made[static_cast<std::size_t>(condition)]) != 0;
+  impl_->running.back().runs = impl_->numbers_of({condition}).front() != 0;
 }
 
 void Recorder::begin_else(Ids then_yields) {
