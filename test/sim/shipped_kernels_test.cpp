@@ -217,10 +217,10 @@ TEST_CASE("the int4 sample's kernel gives the same on host, as tiles and warp by
   std::int64_t const rows = 150, depth = 384, columns = 264;
   auto const x = samples::random_values<bf16>(rows * depth);
   auto const scales = samples::random_values<float>(depth / nibbles::group * columns);
-  std::vector<std::int8_t> packed;
-  for (int i = 0; i < depth / 2 * columns; ++i) packed.push_back(static_cast<std::int8_t>(i * 37));
+  std::vector<std::uint8_t> packed;
+  for (int i = 0; i < depth * columns / 2; ++i) packed.push_back(static_cast<std::uint8_t>(i * 37));
   check<bf16>(static_cast<std::size_t>(rows * columns), 1, 8e-3, [&](auto const& go, bf16* y) {
-    go(nibbles::int4_product<128, 128>, view(x.data(), rows, depth), view(packed.data(), depth / 2, columns),
+    go(nibbles::int4_product<128, 128>, view(x.data(), rows, depth), view(packed.data(), depth, columns / 2),
        view(scales.data(), depth / nibbles::group, columns), view(y, rows, columns));
   });
 }
