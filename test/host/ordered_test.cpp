@@ -41,6 +41,7 @@ TEST_CASE("PTX states the order and the scope of atomics") {
   CHECK_THAT(gpu_text(total<decltype(order::acq_rel)>, 4), ContainsSubstring("atom.acq_rel.gpu.global.add.u32"));
   CHECK_THAT(gpu_text(running_rows, 3), ContainsSubstring("atom.acquire.gpu.global.or.b32"));
   CHECK_THAT(gpu_text(running_rows, 3), ContainsSubstring("atom.release.gpu.global.exch.b32"));
+  CHECK_THAT(gpu_text(split_depth<3>, 5), ContainsSubstring("wgmma"));
   CHECK_THAT(gpu_text(locked, 3), ContainsSubstring("atom.acquire.gpu.global.cas.b32"));
   using System = decltype(scope::system);
   using Block = decltype(scope::block);

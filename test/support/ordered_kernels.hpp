@@ -81,6 +81,46 @@ inline void check_locked(Executor on) {
   }
 }
 
+/// Multiplies with the depth split over blocks: the last of the blocks of one tile adds their partial products.
+template <int parts>
+inline constexpr auto split_depth = kernel("split_depth", [](in<bf16, 2> a, in<bf16, 2> b, inout<float, 3> partials,
+                                                             inout<int, 2> arrived, out<float, 2> y) {
+  auto g = grid(ceil_div(y.extent(0), 64), ceil_div(y.extent(1), 64), parts);
+  auto steps = ceil_div(a.extent(1), 64 * parts);
+  tile own = loop(
+      steps, zeros<float>(shape<64, 64>),
+      [&](auto k, auto sum) {
+        auto at = g[2] * steps + k;
+        return dot(load(a, shape<64, 64>, g[0], at), load(b, shape<64, 64>, at, g[1]), sum);
+      },
+      stages<3>);
+  store(partials, shape<64, 64>, own, g[2], g[0], g[1]);
+  auto turn = atomic_add(arrived, 1, g[0], g[1], order::acq_rel);
+  if_(turn == parts - 1, [&] {
+    tile all = loop(parts, zeros<float>(shape<64, 64>),
+                    [&](auto p, auto sum) { return sum + load(partials, shape<64, 64>, p, g[0], g[1]); });
+    store(y, shape<64, 64>, all, g[0], g[1]);
+  });
+});
+
+inline void check_split_depth(Executor on) {
+  std::int64_t const m = 100, n = 128, depth = 640;
+  Array<bf16, 2> a({m, depth}), b({depth, n});
+  for (auto* x : {&a, &b})
+    for (bf16& v : x->values) v = bf16(static_cast<float>(draw_below(9)) - 4);
+  Array<float, 3> partials({3, m, n}, -1);
+  Array<int, 2> arrived({2, 2}, 0);
+  Array<float, 2> y({m, n}, -1);
+  TEGULA_CHECK_RUN(on, split_depth<3>, a, b, partials, arrived, y);
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (std::int64_t k = 0; k < depth; ++k)
+        sum += static_cast<float>(a[i * depth + k]) * static_cast<float>(b[k * n + j]);
+      REQUIRE(y[i * n + j] == sum);
+    }
+}
+
 /// Makes changes of every kind with an order and a scope; `how` counts the atomics.
 template <int how, class T, class Order, class Scope>
 inline constexpr auto ordered_change = kernel("ordered_change", [](in<T, 1> x, inout<T, 1> y) {
@@ -153,6 +193,7 @@ inline void check_ordered_changes(Executor on) {
 }
 inline void check_ordered_kernels(Executor on) {
   check_total(on);
+  check_split_depth(on);
   check_running_rows(on);
   check_locked(on);
 }

@@ -12,7 +12,8 @@ namespace {
 
 /// The last block sums what all have left; $ORDER is that of the count.
 std::string total(std::string const& order, std::string const& scope = "device") {
-  std::string text = R"(kernel @total(%x: in tensor<?xf32>, %p: inout tensor<?xf32>, %n: inout tensor<?xi32>, %y: out tensor<?xf32>) {
+  std::string text =
+      R"(kernel @total(%x: in tensor<?xf32>, %p: inout tensor<?xf32>, %n: inout tensor<?xi32>, %y: out tensor<?xf32>) {
   %blocks = extent %p : i64
   grid %blocks
   %b = block_index : i64
@@ -76,8 +77,7 @@ TEST_CASE("the last block's sum is right in 100 orders of blocks", "[sim][F29]")
   std::mt19937_64 random(1);
   HostTensor x(Element::f32, {24}), p(Element::f32, {24}), n(Element::i32, {1}), y(Element::f32, {1});
   x.fill(random), n.fill(random, 0, 0);
-  auto const outcome =
-      sim::explore_orders(module.kernel(), {x.view(), p.view(), n.view(), y.view()}, 100);
+  auto const outcome = sim::explore_orders(module.kernel(), {x.view(), p.view(), n.view(), y.view()}, 100);
   INFO(outcome.text << outcome.first_report.str());
   CHECK(outcome.agree());
   CHECK(outcome.first_report.clean());
