@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <set>
 
 #include "ir/row_major.hpp"
@@ -137,12 +138,71 @@ ScratchTiles scratch_tiles(Op const& op) {
   return {tile, tile, first};
 }
 
+/// Finds the registers of a resize: those behind the operand's elements take any.
+static std::vector<int> resized_registers(layout::Layout const& from, layout::Layout const& to) {
+  Extents first;
+  bool larger = false;
+  for (int axis = 0; axis < from.rank(); ++axis) {
+    first.push_back(0);
+    larger = larger || to.shape()[axis] > from.shape()[axis];
+  }
+  if (!larger) return layout::registers_of_part(from, to, first);
+  std::vector<int> const places = layout::registers_of_part(to, from, first);
+  std::vector<int> result(places.empty() ? 0 : static_cast<std::size_t>(to.registers()), 0);
+  for (std::size_t i = 0; i < places.size(); ++i) result[static_cast<std::size_t>(places[i])] = static_cast<int>(i);
+  return result;
+}
+
 std::vector<int> kept_registers(Op const& op) {
   layout::Layout const &from = *op.operand()->type().layout(), &to = *op.result()->type().layout();
+  if (op.is<ResizeOp>()) return resized_registers(from, to);
+  if (op.is<ExtractOp>() && op.as<ExtractOp>().uniform) {
+    layout::Layout const* one = &from;
+    for (int axis = 0; axis < from.rank(); ++axis)
+      if (to.shape()[axis] == 1) one = one->collapsed(axis);
+    return to.registers_from(*one);
+  }
   if (op.is<ExtractOp>()) return layout::registers_of_part(from, to, op.as<ExtractOp>().offsets);
   if (!op.is<ReshapeOp>()) return to.registers_from(from);
   layout::Layout const* const seen = from.reshaped(op.result()->type().shape());
   return seen == nullptr ? std::vector<int>() : to.registers_from(*seen);
+}
+
+std::optional<Butterfly> butterfly(Op const& op) {
+  layout::Layout const& layout = *op.operand()->type().layout();
+  if (op.result()->type().layout() != &layout) return std::nullopt;
+  auto const axis = static_cast<int>(op.as<ButterflyOp>().axis);
+  std::int64_t const stride = op.as<ButterflyOp>().stride;
+  Butterfly result;
+  for (layout::Dim dim : {layout::Dim::lane, layout::Dim::warp, layout::Dim::block}) {
+    layout::LayoutInput const& input = layout.input(dim);
+    for (layout::LayoutDigit const& digit : input.digits)
+      if (digit.stride[axis] != 0) return std::nullopt;
+    for (std::size_t bit = 0; bit < input.bases.size(); ++bit) {
+      Extents const& place = input.bases[bit];
+      if ((place[axis] & stride) == 0) continue;
+      bool const alone = place[axis] == stride && std::count(place.begin(), place.end(), 0) + 1 == place.size();
+      if (dim != layout::Dim::lane || result.mask != 0 || !alone) return std::nullopt;
+      result.mask = std::uint32_t{1} << bit;
+    }
+  }
+  auto const less = [](Extents const& a, Extents const& b) {
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
+  };
+  std::map<Extents, int, decltype(less)> place(less);
+  for (int r = 0; r < layout.registers(); ++r) place.emplace(layout.part(layout::Dim::reg, r), r);
+  for (int r = 0; r < layout.registers(); ++r) {
+    Extents at = layout.part(layout::Dim::reg, r);
+    if (result.mask != 0) {
+      if ((at[axis] & stride) != 0) return std::nullopt;
+    } else {
+      at[axis] ^= stride;
+    }
+    auto const found = place.find(at);
+    if (found == place.end()) return std::nullopt;
+    result.registers.push_back(found->second);
+  }
+  return result;
 }
 
 std::int64_t scratch_bytes(Op const& op) {
@@ -164,7 +224,9 @@ std::int64_t scratch_bytes(Op const& op) {
     if (layout::conversion(*from.layout(), *to.layout()).kind != layout::ConversionKind::shared) return 0;
     return scratch_tile(from.shape(), from.element()).elements * bytes(from.element());
   }
-  if (op.is<ReshapeOp>() || op.is<ExtractOp>())
+  if (op.is<ButterflyOp>())
+    return butterfly(op) ? 0 : scratch_tiles(op).written.elements * bytes(op.result()->type().element());
+  if (op.is<ReshapeOp>() || op.is<ExtractOp>() || op.is<ResizeOp>())
     return kept_registers(op).empty() ? scratch_tiles(op).written.elements * bytes(op.result()->type().element()) : 0;
   return 0;
 }
@@ -175,6 +237,8 @@ std::int64_t* scratch_attribute(Op& op) {
   if (auto* convert = op.dyn<ConvertLayoutOp>()) return &convert->scratch;
   if (auto* reshape = op.dyn<ReshapeOp>()) return &reshape->scratch;
   if (auto* extract = op.dyn<ExtractOp>()) return &extract->scratch;
+  if (auto* resize = op.dyn<ResizeOp>()) return &resize->scratch;
+  if (auto* butterfly = op.dyn<ButterflyOp>()) return &butterfly->scratch;
   return nullptr;
 }
 std::int64_t const* scratch_attribute(Op const& op) { return scratch_attribute(const_cast<Op&>(op)); }

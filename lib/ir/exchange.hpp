@@ -58,11 +58,20 @@ struct ScratchTiles {
   ScratchTile written, read;
   std::int64_t first = 0;  ///< element of the scratch that is the result's first
 };
-/// Gives the tiles of a conversion, a reshape or an extract.
+/// Gives the tiles of a conversion, a reshape, an extract, a resize or a butterfly.
 ScratchTiles scratch_tiles(Op const& op);
 /// Finds, for each register of the result, the operand's register that has its element in the same thread. Empty: such
 /// an op exchanges elements between threads.
 std::vector<int> kept_registers(Op const& op);
+
+/// Describes a butterfly within warps: result register i is operand register registers[i] of the lane that differs by
+/// `mask`.
+struct Butterfly {
+  std::vector<int> registers;
+  std::uint32_t mask = 0;
+};
+/// Gives the plan of a butterfly; null if warps exchange elements, through shared memory.
+std::optional<Butterfly> butterfly(Op const& op);
 
 /// Gives the bytes of a buffer in shared memory: of a shared type that names all of its layout's tile, or of mbarriers.
 std::int64_t buffer_bytes(Type const& type);

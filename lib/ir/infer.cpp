@@ -1,5 +1,6 @@
 #include "ir/infer_rule.hpp"
 
+#include <bit>
 #include <set>
 
 #include "ir/builder.hpp"
@@ -246,7 +247,30 @@ void apply(Rule& rule, ExtractOp const& op) {
   if (!rule.require(inside, "the result is " + to_string(to) + " at " + list_text(op.offsets) + ", not a box of " +
                                 to_string(from)))
     return;
+  bool cut = true;
+  for (int i = 0; i < from.rank(); ++i)
+    cut = cut && (to.shape()[i] == from.shape()[i] || (to.shape()[i] == 1 && op.offsets[i] == 0));
+  rule.require(cut || !op.uniform, "the result is " + to_string(to) + " at " + list_text(op.offsets) +
+                                       "; of equal elements the first one is taken, and whole axes besides");
   rule.result(to);
+}
+
+void apply(Rule& rule, ResizeOp const&) {
+  if (!rule.tile_operand("tile") || !rule.stated_tile()) return;
+  Type const &from = rule.operand("tile"), &to = rule.stated[0];
+  rule.require(from.element() == to.element() && from.rank() == to.rank(),
+               rule.says("tile") + " but the result is " + to_string(to) + ": extents alone may differ");
+  rule.result(to);
+}
+
+void apply(Rule& rule, ButterflyOp const& op) {
+  if (!rule.tile_operand("tile") || !rule.axis_in(op.axis, rule.operand("tile").rank())) return;
+  Type const& tile = rule.operand("tile");
+  rule.require(std::has_single_bit(static_cast<std::uint64_t>(op.stride)) &&
+                   tile.shape()[static_cast<int>(op.axis)] % (2 * op.stride) == 0,
+               rule.says("tile") + ", of which axis " + std::to_string(op.axis) + " does not consist of pairs of " +
+                   std::to_string(op.stride) + " elements; the stride is a power of two");
+  rule.result(tile);
 }
 
 void apply(Rule& rule, ConvertLayoutOp const&) {

@@ -1,5 +1,7 @@
 // Implements shapes, reductions, scans and matrix products.
 #include <algorithm>
+#include <cstring>
+#include <limits>
 #include <vector>
 
 #include "ir/row_major.hpp"
@@ -36,6 +38,24 @@ void gather(Agent& agent, Op const& op, Extents const& strides, std::int64_t off
     }
   });
   agent.set(*op.result(), std::move(result));
+}
+
+/// Checks that an extract from equal elements has them.
+void require_uniform(Agent& agent, Op const& op) {
+  Value const &from = agent.value(*op.operand()), &taken = agent.value(*op.result());
+  Extents const &shape = from.type().shape(), &box = taken.type().shape();
+  with_storage(from.storage(), [&]<class T>(std::type_identity<T>) {
+    for (std::int64_t i = 0; i < from.count(); ++i) {
+      std::int64_t linear = 0, rest = i, scale = 1;
+      for (int axis = shape.size() - 1; axis >= 0; --axis) {
+        linear += box[axis] == 1 ? 0 : rest % shape[axis] * scale;
+        scale *= box[axis];
+        rest /= shape[axis];
+      }
+      if (std::memcmp(from.data<T>() + i, taken.data<T>() + linear, sizeof(T)) != 0)
+        throw UserError("simulate: extract: the elements along the axes that it cuts are not equal", op.where());
+    }
+  });
 }
 
 /// Reduces values[0], values[stride], ..., as the order says; `scratch` holds as many.
@@ -127,6 +147,48 @@ void execute(Agent& agent, Op const& op, ExtractOp const& attributes) {
   std::int64_t offset = 0;
   for (int i = 0; i < strides.size(); ++i) offset += strides[i] * attributes.offsets[i];
   gather(agent, op, strides, offset);
+  if (attributes.uniform) require_uniform(agent, op);
+}
+
+// Elements behind the operand's are NaN, or the number whose bytes are 0x5A, so that one which is used shows.
+void execute(Agent& agent, Op const& op, ResizeOp const&) {
+  Value const& from = agent.value(*op.operand());
+  Value result = agent.fresh(op);
+  Extents const &shape = result.type().shape(), &held = from.type().shape();
+  Extents const strides = row_major_strides(held);
+  with_storage(from.storage(), [&]<class T>(std::type_identity<T>) {
+    T anything{};
+    if constexpr (std::is_floating_point_v<T>)
+      anything = std::numeric_limits<T>::quiet_NaN();
+    else if constexpr (!std::is_same_v<T, std::uint8_t>)
+      std::memset(&anything, 0x5A, sizeof(T));
+    for (std::int64_t i = 0; i < result.count(); ++i) {
+      std::int64_t offset = 0, rest = i;
+      bool inside = true;
+      for (int axis = shape.size() - 1; axis >= 0; rest /= shape[axis], --axis) {
+        inside = inside && rest % shape[axis] < held[axis];
+        offset += rest % shape[axis] * strides[axis];
+      }
+      result.data<T>()[i] = inside ? from.data<T>()[offset] : anything;
+    }
+  });
+  agent.set(*op.result(), std::move(result));
+}
+
+void execute(Agent& agent, Op const& op, ButterflyOp const& attributes) {
+  Value const& operand = agent.value(*op.operand());
+  Value result = agent.fresh(op);
+  std::int64_t const run =
+      attributes.stride * row_major_strides(operand.type().shape())[static_cast<int>(attributes.axis)];
+  with_storage(result.storage(), [&]<class T>(std::type_identity<T>) {
+    T const* const from = operand.data<T>();
+    T* const to = result.data<T>();
+    for (std::int64_t i = 0; i < operand.count(); i += 2 * run) {
+      std::copy_n(from + i + run, run, to + i);
+      std::copy_n(from + i, run, to + i + run);
+    }
+  });
+  agent.set(*op.result(), std::move(result));
 }
 
 void execute(Agent& agent, Op const& op, ReduceOp const& attributes) {

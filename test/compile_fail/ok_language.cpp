@@ -13,6 +13,30 @@ struct Weights {
 
 inline constexpr auto square = function([](auto x) { return x * x; });
 
+struct Rows {
+  tile<float, Shape<8, 1>> largest, sum;
+};
+inline constexpr auto joined = function([](Rows a, auto v) {
+  return Rows{tile(max(a.largest, max(v, axis<1>))), tile(a.sum + sum(v, axis<1>))};
+});
+
+constexpr auto orders = kernel("orders", [](in<float, 2> x, out<float, 2> y, out<int, 2> places) {
+  auto g = grid_over(y, shape<8, 100>);
+  tile v = load(x, shape<8, 100>, g[0], g[1]);
+  auto [largest, at] = reduce(carry(v, iota<int>(shape<8, 100>, axis<1>)), axis<-1>, carry(-inf, 0),
+                              [](auto a, auto i, auto b, auto j) { return carry(max(a, b), select(a < b, j, i)); });
+  auto [factor, h] = scan(
+      carry(exp(-abs(v)), v), axis<1>, carry(1, largest),
+      [](auto a, auto b, auto c, auto d) { return carry(a * c, b * c + d); }, exclusive, reverse);
+  auto [values, order] = top_k<4>(v, axis<1>);
+  auto [keys, others] = sort(carry(v, h), axis<1>, descending);
+  Rows rows = loop(2, Rows{largest, tile(slice(factor, shape<8, 1>, offset<0, 0>) + 0)},
+                   [&](auto, Rows r) { return joined(r, keys); });
+  store(y, shape<8, 100>, sort(pow(others, 2) + rows.sum + fmod(v, 3), axis<-1>), g[0], g[1]);
+  store(places, shape<8, 4>, order + at, g[0], g[1]);
+  store(places, shape<8, 100>, rotate_left(argsort(v, axis<1>), 3), g[0], g[1]);
+});
+
 constexpr auto forms = kernel("forms", [](Weights p, in<float, 2> x, inout<float, 1> y, arg<int> n) {
   require(x.extent(1) == y.extent(0), "one length");
   auto g = grid_over(y, shape<64>);
@@ -43,7 +67,7 @@ constexpr auto forms = kernel("forms", [](Weights p, in<float, 2> x, inout<float
 static_assert(square(host(3)) == 9);
 
 std::size_t trace_all() {
-  return forms.trace().text().size() + samples::vadd.trace().text().size() +
+  return forms.trace().text().size() + orders.trace().text().size() + samples::vadd.trace().text().size() +
          samples::softmax<64>.trace().text().size() +
          samples::gemm<64, 64, 32>(samples::bias_relu).trace().text().size() +
          samples::attention<64, 64, 64>.trace().text().size();

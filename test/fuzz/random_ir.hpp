@@ -286,7 +286,7 @@ class RandomKernel {
       if (x == nullptr) return;
       Extents shape = x->type().shape();
       int const axis = random().below(shape.size());
-      switch (random().below(7)) {
+      switch (random().below(8)) {
         case 0: {
           ir::TransOp op;
           for (int i = 0; i < shape.size(); ++i) op.permutation.push_back((i + axis) % shape.size());
@@ -337,6 +337,18 @@ class RandomKernel {
           shape[axis] *= 2;
           keep(builder.op(ir::make_op<ir::ConcatenateOp>(std::int64_t{axis}), {x, other}, {x->type().with_shape(shape)})
                    .result());
+          return;
+        }
+        case 6: {
+          if (random().chance(30) && shape[axis] > 1) {
+            shape[axis] -= random().below(static_cast<int>(shape[axis]));
+            keep(builder.op(ir::ResizeOp{}, {x}, {x->type().with_shape(shape)}).result());
+            return;
+          }
+          if (shape[axis] % 2 != 0) return;
+          auto const op =
+              ir::make_op<ir::ButterflyOp>(std::int64_t{axis}, shape[axis] % 4 == 0 && random().chance(60) ? 2 : 1);
+          keep(builder.op(op, {x}, {x->type()}).result());
           return;
         }
         default: {

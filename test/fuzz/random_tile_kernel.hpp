@@ -139,12 +139,13 @@ class TileKernelGenerator : TileProducts {
     keep(scope, tile(define("select " + all.name + ", " + a.name + ", " + b.name, a.type), std::max(a.bound, b.bound),
                      std::max(a.error, b.error)));
   }
-  /// Exchanges two parts of a tile along an axis, or sees it in the transposed shape.
+  /// Exchanges two parts of a tile along an axis, or neighbours, or sees it in the transposed shape.
   void regroup(Scope& scope) {
     Tile const a = any(scope);
     Extents const& shape = a.type.shape();
     int const axis = pick(2);
     std::int64_t const extent = shape[axis];
+    if (chance(35)) return trade(scope, a, axis);
     if (extent == 1 || chance(30))
       return void(
           keep(scope, tile(define("reshape " + a.name, a.type.with_shape({shape[1], shape[0]})), a.bound, a.error)));
@@ -157,6 +158,36 @@ class TileKernelGenerator : TileProducts {
     Entry const low = part(0, at), high = part(at, extent - at);
     keep(scope, tile(define("concatenate " + high.name + ", " + low.name + " {axis = " + text(axis) + "}", a.type),
                      a.bound, a.error));
+  }
+  /// Exchanges neighbours of a tile, some in a longer one, or takes the maximum of all by butterflies.
+  void trade(Scope& scope, Tile const& a, int axis) {
+    std::int64_t const extent = a.type.shape()[axis];
+    auto const neighbours = [&](Entry const& x, std::int64_t stride) {
+      return define("butterfly " + x.name + " {axis = " + text(axis) + ", stride = " + text(stride) + "}", x.type);
+    };
+    if ((extent & (extent - 1)) == 0 && !a.wild() && chance(50)) {
+      // Zeros of one sign: then the order of the arguments of max does not matter.
+      Tile const computed_with = cast(a, computed(a.type.element()));
+      Entry all = binary("add", computed_with, number(0, computed_with.type));
+      for (std::int64_t stride = 1; stride < extent; stride *= 2) {
+        Entry const other = neighbours(all, stride);
+        all = binary("max", all, other);
+      }
+      Extents one = all.type.shape();
+      one[axis] = 1;
+      Entry const first =
+          define("extract " + all.name + " {offsets = [0, 0], uniform = true}", all.type.with_shape(one));
+      return void(keep(scope, broadcast(tile(first, a.bound, computed_with.error), all.type.shape())));
+    }
+    if (extent % 2 != 0) return;
+    std::int64_t stride = 1;
+    while (extent % (4 * stride) == 0 && chance(70)) stride *= 2;
+    Extents longer = a.type.shape();
+    longer[axis] = 2 * extent;
+    bool const in_longer = chance(30);
+    Entry const from = in_longer ? define("resize " + a.name, a.type.with_shape(longer)) : a;
+    Entry const traded = neighbours(from, stride);
+    keep(scope, tile(in_longer ? define("resize " + traded.name, a.type) : traded, a.bound, a.error));
   }
   /// Makes the softmax of rows, or a part of it: no longer whole numbers.
   void soft(Scope& scope) {

@@ -14,8 +14,7 @@ inline constexpr auto functions_of_one = kernel("functions_of_one", [](in<T, 1> 
   auto g = grid_over(x, shape<128>);
   tile v = load(x, shape<128>, g[0]);
   int row = 0;
-#define TEGULA_EXACT(op, name, ...) \
-  store(y, shape<1, 128>, expand_dims(tegula::name(v), axis<0>), row++, g[0]);
+#define TEGULA_EXACT(op, name, ...) store(y, shape<1, 128>, expand_dims(tegula::name(v), axis<0>), row++, g[0]);
 #define TEGULA_EXPANDED TEGULA_EXACT
 #include "tegula/math/elementary.def"
 });
@@ -25,8 +24,7 @@ inline constexpr auto functions_of_two = kernel("functions_of_two", [](in<T, 1> 
   auto g = grid_over(a, shape<128>);
   tile u = load(a, shape<128>, g[0]), v = load(b, shape<128>, g[0]);
   int row = 0;
-#define TEGULA_EXPANDED_2(op, name, ...) \
-  store(y, shape<1, 128>, expand_dims(tegula::name(u, v), axis<0>), row++, g[0]);
+#define TEGULA_EXPANDED_2(op, name, ...) store(y, shape<1, 128>, expand_dims(tegula::name(u, v), axis<0>), row++, g[0]);
 #include "tegula/math/elementary.def"
 });
 

@@ -23,6 +23,8 @@
 #include "tegula/dsl/mask.hpp"
 #include "tegula/dsl/grid.hpp"
 #include "tegula/dsl/control.hpp"
+#include "tegula/dsl/combine.hpp"
+#include "tegula/dsl/sort.hpp"
 #include "tegula/dsl/regroup.hpp"
 #include "tegula/dsl/dot.hpp"
 #include "tegula/dsl/bits.hpp"

@@ -11,22 +11,23 @@ namespace detail {
 inline constexpr double atan_f32_terms[] = {-0x1.555554p-2, 0x1.99974ap-3, -0x1.24231ap-3, 0x1.b84600p-4,
                                             -0x1.08e1d4p-4};
 inline constexpr double atan_f64_terms[] = {
-    -0x1.5555555555555p-2, 0x1.9999999999997p-3,  -0x1.24924924920e0p-3, 0x1.c71c71c6e06aep-4, -0x1.745d1735fac1dp-4,
+    -0x1.5555555555555p-2, 0x1.9999999999997p-3,  -0x1.24924924920e0p-3, 0x1.c71c71c6e06aep-4,  -0x1.745d1735fac1dp-4,
     0x1.3b13aebd4317cp-4,  -0x1.1110d07e44d80p-4, 0x1.e1d9159a48a16p-5,  -0x1.aebeb3e7ed6b1p-5, 0x1.82a680d6263fbp-5,
     -0x1.5061675e426fdp-5, 0x1.f6943eeb467acp-6,  -0x1.c952823ddc8d2p-7};
 /// Approximate (asin(s) / s - 1) / s^2 in powers of s^2, for s up to 1/2.
 inline constexpr double asin_f32_terms[] = {0x1.555554p-3, 0x1.333448p-4, 0x1.6d55e4p-5,
                                             0x1.fe10f4p-6, 0x1.169e82p-6, 0x1.15e25ep-5};
 inline constexpr double asin_f64_terms[] = {
-    0x1.5555555555556p-3, 0x1.3333333332e3fp-4, 0x1.6db6db6e3ef60p-5, 0x1.f1c71c16121d1p-6, 0x1.6e8bb2eec7636p-6,
-    0x1.1c4d1b8e4801cp-6, 0x1.c9d1fe7b3450bp-7, 0x1.780a1c770395ap-7, 0x1.52f5043598824p-7, 0x1.5fce067907fb2p-8,
+    0x1.5555555555556p-3, 0x1.3333333332e3fp-4,  0x1.6db6db6e3ef60p-5, 0x1.f1c71c16121d1p-6, 0x1.6e8bb2eec7636p-6,
+    0x1.1c4d1b8e4801cp-6, 0x1.c9d1fe7b3450bp-7,  0x1.780a1c770395ap-7, 0x1.52f5043598824p-7, 0x1.5fce067907fb2p-8,
     0x1.20fca230b11e4p-6, -0x1.f28a6cdbc82e3p-7, 0x1.db21b5439b908p-6};
 
 /// Holds a number of more digits than one value has.
 struct Split2 {
   double high, low;
 };
-inline constexpr Split2 half_pi_f32{0x1.921fb6p+0, -0x1.777a5cp-25}, half_pi_f64{0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};
+inline constexpr Split2 half_pi_f32{0x1.921fb6p+0, -0x1.777a5cp-25},
+    half_pi_f64{0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};
 
 /// Gives `value` * 2^-n for a number of digits.
 constexpr Split2 scaled(Split2 value, double factor) { return {value.high * factor, value.low * factor}; }
@@ -66,8 +67,9 @@ constexpr V atan_of(V y, V x, Split2 right_angle, double const (&terms)[count]) 
   return select(steep, half_high, small_high) + rest;
 }
 
-/// Computes atan2 of y >= 0, from the magnitudes a of y and b of x. Numbers above `limit` are scaled down by `factor`, lest sums overflow; those whose reciprocals are
-/// above it are scaled up, lest products be rounded as subnormal numbers are.
+/// Computes atan2 of y >= 0, from the magnitudes a of y and b of x. Numbers above `limit` are scaled down by `factor`,
+/// lest sums overflow; those whose reciprocals are above it are scaled up, lest products be rounded as subnormal
+/// numbers are.
 template <int count, class V>
 constexpr V atan2_of(V x, V a, V b, double limit, double factor, Split2 right_angle, double const (&terms)[count]) {
   V const one = like(x, 1);
@@ -146,14 +148,15 @@ template <class V>
 constexpr V atan2_f32(V y, V x) {
   V const a = detail::magnitude_f32(y);
   V const b = detail::magnitude_f32(x);
-  return detail::signed_f32(y, detail::atan2_of(x, a, b, 0x1p100, 0x1p-60, detail::half_pi_f32, detail::atan_f32_terms));
+  return detail::signed_f32(y,
+                            detail::atan2_of(x, a, b, 0x1p100, 0x1p-60, detail::half_pi_f32, detail::atan_f32_terms));
 }
 template <class V>
 constexpr V atan2_f64(V y, V x) {
   V const a = detail::magnitude_f64(y);
   V const b = detail::magnitude_f64(x);
-  return detail::signed_f64(
-      y, detail::atan2_of(x, a, b, 0x1p900, 0x1p-200, detail::half_pi_f64, detail::atan_f64_terms));
+  return detail::signed_f64(y,
+                            detail::atan2_of(x, a, b, 0x1p900, 0x1p-200, detail::half_pi_f64, detail::atan_f64_terms));
 }
 
 template <class V>

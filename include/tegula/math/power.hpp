@@ -190,8 +190,8 @@ constexpr V is_integer(V y, double limit) {
   return select(y < like(y, limit), equal, one);
 }
 
-/// Gives the power of a number from that of its magnitude a: signs, and C's special cases. b is y's magnitude, `negated`
-/// the power with the sign of x.
+/// Gives the power of a number from that of its magnitude a: signs, and C's special cases. b is y's magnitude,
+/// `negated` the power with the sign of x.
 template <class V>
 constexpr V power_of_signed(V x, V y, V a, V b, V power, V negated, double limit) {
   V const one = like(x, 1);
@@ -431,7 +431,8 @@ constexpr V fmod_f64(V x, V y) {
   V rest = select(magnitude < infinity, magnitude, zero);
   for (int step = 40; step >= 0; --step) {
     V far = divisor;
-    for (int bits = 52 * step; bits > 0; bits -= 1000) far = far * like(x, detail::power_of_two(bits < 1000 ? bits : 1000));
+    for (int bits = 52 * step; bits > 0; bits -= 1000)
+      far = far * like(x, detail::power_of_two(bits < 1000 ? bits : 1000));
     V const s = detail::limited_to(far, 0x1.fffffffffffffp1023);
     auto const large = like(x, 0x1p800) < s;
     V const scale = select(large, down, one);

@@ -263,6 +263,8 @@ class FunctionEmitter {
   void scan(ir::Op const& op);
   /// Emits an op that gives a tile another shape (regroup.cpp).
   void regroup(ir::Op const& op);
+  Buffer resized(ir::Op const& op);
+  Buffer exchanged(ir::Op const& op, Buffer const& from);
   Buffer target_of(ir::Value const& value, ir::Op const* owner);
 
   llvm::Function* function_;

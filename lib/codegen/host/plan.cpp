@@ -74,7 +74,8 @@ bool is_inlineable(ir::Op const& op) {
 }
 
 bool regroups(ir::Op const& op) {
-  return op.is<ir::ReshapeOp>() || op.is<ir::ConcatenateOp>() || op.is<ir::ExtractOp>();
+  return op.is<ir::ReshapeOp>() || op.is<ir::ConcatenateOp>() || op.is<ir::ExtractOp>() || op.is<ir::ButterflyOp>() ||
+         op.is<ir::ResizeOp>();
 }
 
 bool reads_tensor(ir::Op const& op) { return op.info().effects.reads(ir::Space::global) && !op.info().atomic(); }

@@ -31,10 +31,19 @@ void exchange_tile(ir::Op const& op, Emitter& e) {
   Element const element = op.result()->type().element();
   int const size = bytes(element);
   ir::ScratchTiles const tiles = ir::scratch_tiles(op);
-  auto const address = [&](layout::Layout const& layout, int reg, ir::ScratchTile const& tile, std::int64_t first) {
+  // A butterfly reads the neighbour's place, a resize the last one's where the operand has none.
+  auto const* const butterfly = op.is<ir::ButterflyOp>() ? &op.as<ir::ButterflyOp>() : nullptr;
+  auto const address = [&](layout::Layout const& layout, int reg, ir::ScratchTile const& tile, std::int64_t first,
+                           bool read) {
     llvm::Value* at = e.i32(scratch + first * size);
-    for (int axis = 0; axis < layout.rank(); ++axis)
-      at = b.CreateAdd(at, b.CreateMul(e.coordinate(layout, axis, reg), e.i32(tile.strides[axis] * size)));
+    for (int axis = 0; axis < layout.rank(); ++axis) {
+      llvm::Value* coordinate = e.coordinate(layout, axis, reg);
+      if (read && butterfly != nullptr && butterfly->axis == axis)
+        coordinate = b.CreateXor(coordinate, e.i32(butterfly->stride));
+      if (read && to.shape()[axis] > from.shape()[axis])
+        coordinate = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, coordinate, e.i32(from.shape()[axis] - 1));
+      at = b.CreateAdd(at, b.CreateMul(coordinate, e.i32(tile.strides[axis] * size)));
+    }
     return at;
   };
   // Rows stay 16-byte aligned when their pitch is; else single elements.
@@ -72,14 +81,17 @@ void exchange_tile(ir::Op const& op, Emitter& e) {
       }
       words.push_back(word);
     }
-    store_vector(b, "shared", owner, e.shared_address(address(from, reg, tiles.written, 0)), 0, words,
+    store_vector(b, "shared", owner, e.shared_address(address(from, reg, tiles.written, 0, false)), 0, words,
                  per_word * size * 8);
   }
   e.barrier();
-  int const load_width = width_of(to, tiles.read, tiles.first);
+  int load_width = width_of(to, tiles.read, tiles.first);
+  if (op.is<ir::ResizeOp>() && to.rank() > 0 && to.shape()[to.rank() - 1] > from.shape()[to.rank() - 1]) load_width = 1;
+  if (butterfly != nullptr && butterfly->axis == to.rank() - 1)
+    load_width = static_cast<int>(std::min<std::int64_t>(load_width, butterfly->stride));
   for (int reg = 0; reg < to.registers(); reg += load_width) {
     llvm::Value* const value =
-        b.CreateAlignedLoad(wide(load_width), e.shared(address(to, reg, tiles.read, tiles.first)),
+        b.CreateAlignedLoad(wide(load_width), e.shared(address(to, reg, tiles.read, tiles.first, true)),
                             llvm::Align(static_cast<std::uint64_t>(load_width * size)));
     for (int i = 0; i < load_width; ++i)
       result.push_back(

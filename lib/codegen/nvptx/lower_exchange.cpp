@@ -1,5 +1,5 @@
-// Lowers reductions and layout conversions: moves elements between threads, in registers, by shuffles, or through
-// shared memory.
+// Lowers reductions, butterflies and layout conversions: moves elements between threads, in registers, by shuffles, or
+// through shared memory.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -208,6 +208,22 @@ Registers by_shuffles(Emitter& e, layout::ShufflePlan const& plan, Registers val
 }  // namespace
 
 void lower(ir::ReduceOp const&, ir::Op const& op, Emitter& e) { Reduction(op, e).run(); }
+
+void lower(ir::ButterflyOp const&, ir::Op const& op, Emitter& e) {
+  std::optional<ir::Butterfly> const plan = ir::butterfly(op);
+  if (!plan) return exchange_tile(op, e);
+  Element const element = op.result()->type().element();
+  llvm::Value* const other = plan->mask == 0 ? nullptr : e.b.CreateXor(e.lane, e.i32(plan->mask));
+  Registers result;
+  for (int reg : plan->registers) {
+    llvm::Value* const value = e.get(*op.operand())[static_cast<std::size_t>(reg)];
+    bool const whole_words = value->getType()->getPrimitiveSizeInBits() % 32 == 0;
+    result.push_back(plan->mask == 0 ? value
+                     : whole_words   ? e.shuffle_xor(value, plan->mask)
+                                     : e.shuffle_from(value, element, other));
+  }
+  e.set(*op.result(), std::move(result));
+}
 
 void lower(ir::ConvertLayoutOp const&, ir::Op const& op, Emitter& e) {
   ir::Type const& type = op.operand()->type();

@@ -84,6 +84,10 @@ void lower(ir::ReshapeOp const&, ir::Op const& op, Emitter& e) {
   if (!move_tile_within_threads(op, e)) exchange_tile(op, e);
 }
 
+void lower(ir::ResizeOp const&, ir::Op const& op, Emitter& e) {
+  if (!move_tile_within_threads(op, e)) exchange_tile(op, e);
+}
+
 void lower(ir::ConcatenateOp const& attributes, ir::Op const& op, Emitter& e) {
   layout::Layout const& whole = *op.result()->type().layout();
   Registers result(static_cast<std::size_t>(whole.registers()));

@@ -1,5 +1,6 @@
 // Implements shapes and layouts: the operand's element of each element of a warp's result.
 #include <algorithm>
+#include <map>
 
 #include "ir/exchange.hpp"
 #include "ir/text.hpp"
@@ -25,7 +26,7 @@ void require_own(Op const& op, std::vector<std::int32_t> const& from) {
   if (std::find(from.begin(), from.end(), -1) == from.end()) return;
   throw UserError("simulate: " + std::string(op.info().mnemonic) + " from " + to_string(op.operand(0)->type()) +
                       " to " + to_string(op.result()->type()) +
-                      " moves elements between warps; only convert_layout, reshape and extract do",
+                      " moves elements between warps; only convert_layout, reshape, extract, resize and butterfly do",
                   op.where());
 }
 
@@ -171,7 +172,41 @@ Progress perform(WarpProgram& warp, Op const& op, ConcatenateOp const& attribute
   return Progress::done;
 }
 
+Progress perform(WarpProgram& warp, Op const& op, ResizeOp const&) {
+  Extents const& held = op.operand()->type().shape();
+  return move(warp, op, [&](std::int32_t const* at, std::int64_t* source) {
+    for (int axis = 0; axis < held.size(); ++axis) source[axis] = std::min<std::int64_t>(at[axis], held[axis] - 1);
+  });
+}
+
+Progress perform(WarpProgram& warp, Op const& op, ButterflyOp const& attributes) {
+  int const rank = op.result()->type().rank();
+  return move(warp, op, [&](std::int32_t const* at, std::int64_t* source) {
+    std::copy_n(at, rank, source);
+    source[attributes.axis] ^= attributes.stride;
+  });
+}
+
+/// Takes elements of which all along the cut axes are equal: one that the warp holds.
+Progress take_uniform(WarpProgram& warp, Op const& op) {
+  Fragment const& held = warp.fragment(op.operand()->type());
+  Extents const& box = op.result()->type().shape();
+  std::map<std::vector<std::int32_t>, std::int32_t const*> places;  // of an element, by coordinates in the box
+  auto const in_box = [&](std::int32_t const* at) {
+    std::vector<std::int32_t> result(at, at + box.size());
+    for (int axis = 0; axis < box.size(); ++axis)
+      if (box[axis] == 1) result[static_cast<std::size_t>(axis)] = 0;
+    return result;
+  };
+  for (int i = 0; i < held.count(); ++i) places.emplace(in_box(held.at(i)), held.at(i));
+  return move(warp, op, [&](std::int32_t const* at, std::int64_t* source) {
+    auto const found = places.find(in_box(at));
+    std::copy_n(found == places.end() ? at : found->second, box.size(), source);
+  });
+}
+
 Progress perform(WarpProgram& warp, Op const& op, ExtractOp const& attributes) {
+  if (attributes.uniform) return take_uniform(warp, op);
   return move(warp, op, [&](std::int32_t const* at, std::int64_t* source) {
     for (int axis = 0; axis < attributes.offsets.size(); ++axis) source[axis] = attributes.offsets[axis] + at[axis];
   });

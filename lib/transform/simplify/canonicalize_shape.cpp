@@ -168,10 +168,10 @@ Value* reshape(Site& site) {
 Value* extract(Site& site) {
   Value* const x = site.operand();
   if (x->type() == site.type()) return x;
-  if (site.type().layout() != nullptr) return nullptr;
+  if (site.type().layout() != nullptr || site.op.as<ir::ExtractOp>().uniform) return nullptr;
   Extents const offsets = site.op.as<ir::ExtractOp>().offsets;
   if (Op* load = x->defined_by<ir::LoadOp>()) return load_of_box(*load, offsets, site.type());
-  if (Op* inner = x->defined_by<ir::ExtractOp>()) {
+  if (Op* inner = x->defined_by<ir::ExtractOp>(); inner != nullptr && !inner->as<ir::ExtractOp>().uniform) {
     ir::ExtractOp both;
     for (int axis = 0; axis < offsets.size(); ++axis)
       both.offsets.push_back(offsets[axis] + inner->as<ir::ExtractOp>().offsets[axis]);

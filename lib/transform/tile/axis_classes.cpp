@@ -131,6 +131,14 @@ void AxisClasses::visit(Op& op) {
     case OpKind::RemOp:
     case OpKind::CeilDivOp:  // 0 may stand where an axis grows
       return is_float(op.result()->type().element()) ? join_tiles(op) : fix_tiles(op);
+    case OpKind::ResizeOp:
+      for (int axis = 0; axis < op.result()->type().rank(); ++axis)
+        if (op.operand()->type().shape()[axis] == op.result()->type().shape()[axis])
+          join(*op.operand(), axis, *op.result(), axis);
+      return;
+    case OpKind::ButterflyOp:
+      join_tiles(op);
+      return fix(*op.result(), static_cast<int>(op.as<ir::ButterflyOp>().axis));
     default:
       return op.info().has(ir::elementwise) || op.info().has(ir::one_layout) ? join_tiles(op) : fix_tiles(op);
   }

@@ -10,6 +10,7 @@
 #include "analysis/effects.hpp"
 #include "ir/builder.hpp"
 #include "ir/combine.hpp"
+#include "ir/rewrite.hpp"
 #include "ir/walk.hpp"
 #include "transform/tile/axis_classes.hpp"
 #include "transform/tile/dot_paths.hpp"
@@ -51,6 +52,7 @@ class Padding {
     for_dots();
     for (Grown& axis : grown_)
       if (!axis.of_product) axis.ask(padded(axis.extent));
+    for_resizes();
     while (!fits()) {
     }
     std::vector<std::pair<Op*, Extents>> limited;  // with the shapes that they have now
@@ -69,6 +71,11 @@ class Padding {
       });
     });
     for (auto& [op, part] : limited) limit(*op, part);
+    std::vector<Op*> needless;
+    ir::walk(function_, [&](Op& op) {
+      if (op.is<ir::ResizeOp>() && op.operand()->type() == op.result()->type()) needless.push_back(&op);
+    });
+    for (Op* op : needless) ir::replace(*op, op->operand());
     return true;
   }
 
@@ -113,6 +120,17 @@ class Padding {
       rows->ask(whole || n < m ? m : rounded_up(m, isa::mma.rows));
       columns->ask(whole || n >= m ? n : rounded_up(n, isa::mma.rows));
     }
+  }
+  /// Asks for the larger extent on both sides of a resize, which then goes: anything stands behind the part.
+  void for_resizes() {
+    ir::walk(function_, [&](Op& op) {
+      if (!op.is<ir::ResizeOp>()) return;
+      for (int axis = 0; axis < op.result()->type().rank(); ++axis) {
+        Grown &before = grown(*op.operand(), axis), &after = grown(*op.result(), axis);
+        Grown& smaller = before.extent < after.extent ? before : after;
+        if (before.extent != after.extent && !smaller.of_product) smaller.ask(std::max(before.extent, after.extent));
+      }
+    });
   }
   std::array<Grown*, 3> axes_of(Op const& dot) {
     return {&grown(*dot.lhs(), 0), &grown(*dot.lhs(), 1), &grown(*dot.rhs(), 1)};

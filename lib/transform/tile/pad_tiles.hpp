@@ -17,6 +17,8 @@ namespace tegula::transform {
 ///           %y = select %inside, %x, nan : tile<1x1024xf32>
 ///           %m = reduce %y {axis = 1, combine = max} : tile<1x1xf32>
 ///
+/// A resize and the axis that it lengthens or cuts go where that axis may have the larger extent.
+///
 /// Products whose elements tensor cores multiply, but not their extents, get the next extents that mma takes. Operands
 /// are zero behind their part of K; loads may read rows and columns behind theirs.
 ///

@@ -206,6 +206,7 @@ class Assignment {
       if (at_indices(op) && accessed_tile(op)->type().is_tile()) group(accessed_tile(op)).accesses.push_back(&op);
       if (op.is<ir::ReduceOp>()) group(op.in<ir::ReduceOp>("tile")).reduced.push_back(op.as<ir::ReduceOp>().axis);
       if (op.is<ir::ScanOp>()) group(op.result()).reduced.push_back(op.as<ir::ScanOp>().axis);
+      if (op.is<ir::ButterflyOp>()) group(op.result()).reduced.push_back(op.as<ir::ButterflyOp>().axis);
       return ir::Walk::advance;
     });
   }
@@ -306,7 +307,8 @@ class Assignment {
     };
     for (Value const* value : group.values) {
       for (ir::Use const& use : value->uses())
-        if (use.user->is<ir::ExtractOp>() && of_boxes(*use.user)) consists_of(use.user->result()->type().shape());
+        if (use.user->is<ir::ExtractOp>() && !use.user->as<ir::ExtractOp>().uniform && of_boxes(*use.user))
+          consists_of(use.user->result()->type().shape());
       Op const* const joined = value->defined_by<ir::ConcatenateOp>();
       if (joined != nullptr && joined->lhs()->type().shape() == joined->rhs()->type().shape())
         consists_of(joined->lhs()->type().shape());
@@ -431,7 +433,8 @@ class Assignment {
       case ir::OpKind::ReshapeOp:
         return result->reshaped(op.operand()->type().shape());
       case ir::OpKind::ExtractOp:
-        return of_boxes(op) ? repeated(result, op.operand()->type().shape()) : nullptr;
+        return of_boxes(op) && !op.as<ir::ExtractOp>().uniform ? repeated(result, op.operand()->type().shape())
+                                                               : nullptr;
       case ir::OpKind::ConvertLayoutOp:
         return result;
       default:
@@ -456,6 +459,11 @@ class Assignment {
       case ir::OpKind::ReshapeOp:
         return operand->reshaped(op.result()->type().shape());
       case ir::OpKind::ExtractOp:
+        if (op.as<ir::ExtractOp>().uniform) {
+          for (int axis = 0; axis < op.result()->type().rank(); ++axis)
+            if (op.result()->type().shape()[axis] == 1) operand = operand->collapsed(axis);
+          return operand;
+        }
         return layout::part_of(*operand, op.result()->type().shape(), op.as<ir::ExtractOp>().offsets);
       case ir::OpKind::ConcatenateOp:
         if (op.lhs()->type().shape() != op.rhs()->type().shape()) return nullptr;
@@ -513,6 +521,8 @@ class Assignment {
         Layout const* const own = blocked(from->type(), {}, {axis}, ir::Order::pairwise);
         take_as(*op, op->position<ir::ScanOp>("tile"), own);
         give_as(*op, own);
+      } else if (op->is<ir::ResizeOp>()) {
+        continue;  // exchanges elements where threads do not hold theirs
       } else if (op->is<ir::ExtractOp>() || op->is<ir::ReshapeOp>()) {
         // The result as it lies, if that can be; else the op exchanges elements.
         if (!ir::kept_registers(*op).empty()) continue;

@@ -39,6 +39,17 @@ TEST_CASE("infer: results that operands leave open must be stated") {
   CHECK(infer(make_op<ExtractOp>(Extents{0, 12}), {row}, {tile(Element::f32, {1, 4})}).ok());
   CHECK(infer(make_op<ExtractOp>(Extents{0, 13}), {row}, {tile(Element::f32, {1, 4})}).error ==
         "extract: the result is tile<1x4xf32> at [0, 13], not a box of tile<1x16xf32>");
+  CHECK(infer(make_op<ExtractOp>(Extents{0, 0}, true), {row}, {tile(Element::f32, {1, 1})}).ok());
+  CHECK(infer(make_op<ExtractOp>(Extents{0, 0}, true), {row}, {tile(Element::f32, {1, 4})}).error ==
+        "extract: the result is tile<1x4xf32> at [0, 0]; of equal elements the first one is taken, and whole axes "
+        "besides");
+  CHECK(infer(ResizeOp{}, {row}, {tile(Element::f32, {1, 20})}).ok());
+  CHECK(infer(ResizeOp{}, {row}, {tile(Element::f32, {20})}).error ==
+        "resize: tile is tile<1x16xf32> but the result is tile<20xf32>: extents alone may differ");
+  CHECK(infer(make_op<ButterflyOp>(std::int64_t{1}, std::int64_t{8}), {row}).types == std::vector{row});
+  CHECK(infer(make_op<ButterflyOp>(std::int64_t{1}, std::int64_t{16}), {row}).error ==
+        "butterfly: tile is tile<1x16xf32>, of which axis 1 does not consist of pairs of 16 elements; the stride is a "
+        "power of two");
   CHECK(infer(make_op<ConcatenateOp>(std::int64_t{0}), {row, tile(Element::f32, {1, 8})}).error ==
         "concatenate: lhs is tile<1x16xf32> and rhs is tile<1x8xf32>: they may differ along axis 0 alone");
   CHECK(infer(CastOp{}, {row}, {tile(Element::f16, {1, 16})}).types == std::vector{tile(Element::f16, {1, 16})});

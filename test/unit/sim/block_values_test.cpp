@@ -123,6 +123,39 @@ void scans() {
   }
 }
 
+void butterflies() {
+  // Within threads, within warps, between warps.
+  HostTensor x = small_tensor(Element::f32, {256}, 8), y(Element::f32, {256});
+  for (int const stride : {1, 2, 32, 64, 128}) {
+    run_clean(
+        map_line("  %r = butterfly %a {axis = 0, stride = " + std::to_string(stride) + "} : " + tile("f32") + "\n"),
+        {&x, &y});
+    CHECK(first_wrong(y, [&](std::int64_t i) { return x.number(i ^ stride); }) == "");
+  }
+  // A longer tile has anything behind.
+  HostTensor half(Element::f32, {128});
+  std::string const few = "tile<128xf32, [register (1), lane (2) (4) (8) (16) (32), warp (64) (0)]>";
+  run_clean(map_line("  %f = resize %a : " + few + "\n  %l = resize %f : " + tile("f32") +
+                     "\n  %r = resize %l : " + few + "\n"),
+            {&x, &half});
+  CHECK(first_wrong(half, [&](std::int64_t i) { return x.number(i); }) == "");
+  // Joined over all, each thread has the total.
+  std::string body, all = "%a";
+  for (int stride = 1; stride < 256; stride *= 2) {
+    std::string const n = std::to_string(stride);
+    body += "  %b" + n + " = butterfly " + all + " {axis = 0, stride = " + n + "} : " + tile("f32") + "\n  %m" + n +
+            " = max " + all + ", %b" + n + " : " + tile("f32") + "\n";
+    all = "%m" + n;
+  }
+  body += "  %r = extract " + all +
+          " {offsets = [0], uniform = true} : tile<1xf32, [lane (0) (0) (0) (0) (0), warp (0) (0)]>\n";
+  HostTensor one(Element::f32, {1});
+  run_clean(map_line(body), {&x, &one});
+  double max = -INFINITY;
+  for (std::int64_t i = 0; i < 256; ++i) max = std::max(max, x.number(i));
+  CHECK(one.number(0) == max);
+}
+
 std::string const column = "[register (8,0), lane (0,0) (0,0) (1,0) (2,0) (4,0), warp (16,0) (32,0)]";
 
 void shapes() {
@@ -319,7 +352,7 @@ void messages() {
 }  // namespace
 
 void tegula::test::check_values() {
-  for (auto const check : {arithmetic, integers, elementary, conversions, reductions, scans, shapes,
+  for (auto const check : {arithmetic, integers, elementary, conversions, reductions, scans, butterflies, shapes,
                            regrouped, lanes_of_a_warp, control, grid, specialized, repeating, messages})
     check();
 }
@@ -331,6 +364,7 @@ TEST_CASE("warps compute the arithmetic of fragments", "[sim][block]") {
 }
 
 TEST_CASE("warps reduce, reshape and convert fragments", "[sim][block]") {
+  butterflies();
   conversions();
   reductions();
   scans();

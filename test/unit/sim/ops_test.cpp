@@ -90,6 +90,37 @@ void regrouped() {
   }
 }
 
+void butterflies() {
+  auto const module = module_of(
+      R"(kernel @k(%x: in tensor<?x?xi32>, %y: out tensor<?x?xi32>, %z: out tensor<?x?xi32>, %m: out tensor<?x?xi32>) {
+  %0 = constant {value = 0 : i64} : i64
+  %a = load %x, %0, %0 : tile<12x4xi32>
+  %b = butterfly %a {axis = 0, stride = 2} : tile<12x4xi32>
+  store %y, %b, %0, %0
+  %c = butterfly %a {axis = 1, stride = 1} : tile<12x4xi32>
+  %d = max %a, %c : tile<12x4xi32>
+  store %z, %d, %0, %0
+  %u = resize %d : tile<12x8xi32>
+  %v = butterfly %u {axis = 1, stride = 2} : tile<12x8xi32>
+  %e = resize %v : tile<12x4xi32>
+  %f = max %d, %e : tile<12x4xi32>
+  %g = extract %f {offsets = [0, 0], uniform = true} : tile<12x1xi32>
+  store %m, %g, %0, %0
+  return
+})");
+  std::mt19937_64 random(23);
+  HostTensor x(Element::i32, {12, 4}), y(Element::i32, {12, 4}), z(Element::i32, {12, 4}), m(Element::i32, {12, 1});
+  x.fill(random, -1000, 1000);
+  REQUIRE(simulate(module, {x.view(), y.view(), z.view(), m.view()}).clean());
+  for (int i = 0; i < 12; ++i) {
+    for (int k = 0; k < 4; ++k) {
+      CHECK(y(i, k) == x(i ^ 2, k));
+      CHECK(z(i, k) == std::max(x(i, k), x(i, k ^ 1)));
+    }
+    CHECK(m(i, 0) == std::max(std::max(x(i, 0), x(i, 1)), std::max(x(i, 2), x(i, 3))));
+  }
+}
+
 void layout_conversion() {
   std::string const layout = ir::to_string(
       ir::Type::tile(Element::f32, {128}, layout::Layout::blocked(Extents{128}, Extents{4}, 1, Extents{0})));
@@ -510,10 +541,28 @@ TEST_CASE("elements at indices are gathered, scattered and changed", "[sim][F30]
 TEST_CASE("a repeat runs until its condition fails", "[sim][F30]") { repetition(); }
 TEST_CASE("a failed assert is reported with its block", "[sim][F30][F38]") { messages(); }
 
+TEST_CASE("butterflies exchange neighbours; unequal elements are not taken for equal ones", "[sim][F30]") {
+  butterflies();
+  auto const module = module_of(R"(kernel @k(%x: in tensor<?xi32>, %y: out tensor<?xi32>) {
+  %0 = constant {value = 0 : i64} : i64
+  %a = load %x, %0 : tile<4xi32>
+  %b = extract %a {offsets = [0], uniform = true} : tile<1xi32>
+  store %y, %b, %0
+  return
+})");
+  HostTensor x(Element::i32, {4}), y(Element::i32, {1});
+  for (int i = 0; i < 4; ++i) x.set_integer(i, 7);
+  REQUIRE(simulate(module, {x.view(), y.view()}).clean());
+  CHECK(y.integer(0) == 7);
+  x.set_integer(2, 8);
+  CHECK_THROWS_WITH(simulate(module, {x.view(), y.view()}),
+                    test::ContainsSubstring("extract: the elements along the axes that it cuts are not equal"));
+}
+
 TEST_CASE("every op of the table is tested", "[sim][F30]") {
   for (auto const check : test::elementwise_checks()) check();
-  for (auto const check : {shapes, regrouped, layout_conversion, reductions, scans, dots, control_flow, borders, launch,
-                           staying_grid, constants, indices, repetition, messages})
+  for (auto const check : {shapes, regrouped, butterflies, layout_conversion, reductions, scans, dots, control_flow,
+                           borders, launch, staying_grid, constants, indices, repetition, messages})
     check();
   for (int kind = 0; kind < ir::op_kind_count; ++kind) {
     if (ir::op_info(static_cast<ir::OpKind>(kind)).has(ir::block_op)) continue;  // block_ops_test.cpp

@@ -66,16 +66,43 @@ struct ConcatenateOp : OpDefaults {
   static constexpr auto attributes() { return fields(field("axis", &ConcatenateOp::axis, bounds::axis)); }
 };
 /// Gives the box of the result's shape at these offsets: `%c = extract %t {offsets = [0, 64]} : tile<64x64xf32>`.
-/// `scratch` as for reduce.
+/// `uniform`: all elements along the axes that the box cuts to extent 1 are equal, so that each thread may take one of
+/// its own; the simulator checks it. `scratch` as for reduce.
 struct ExtractOp : OpDefaults {
   static constexpr std::string_view mnemonic = "extract";
   static constexpr auto operands = names("tile");
   static constexpr unsigned traits = rearranges;
   Extents offsets;
+  bool uniform = false;
   std::int64_t scratch = -1;
   static constexpr auto attributes() {
-    return fields(field("offsets", &ExtractOp::offsets, {0, max_tile_elements}),
+    return fields(field("offsets", &ExtractOp::offsets, {0, max_tile_elements}), field("uniform", &ExtractOp::uniform),
                   field("scratch", &ExtractOp::scratch, bounds::shared_offset));
+  }
+};
+/// Gives the elements in a tile of other extents: `%r = resize %t : tile<4x128xf32>`. A smaller tile has the first ones
+/// along each axis; in a larger one anything stands behind them. `scratch` as for reduce.
+struct ResizeOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "resize";
+  static constexpr auto operands = names("tile");
+  std::int64_t scratch = -1;
+  static constexpr auto attributes() { return fields(field("scratch", &ResizeOp::scratch, bounds::shared_offset)); }
+};
+/// Exchanges neighbours along an axis: element i of the result is element i xor `stride` of the operand, a power of
+/// two.
+/// `%b = butterfly %t {axis = 1, stride = 4} : tile<8x64xf32>`. The extent is a multiple of twice the stride. `scratch`
+/// as for reduce.
+struct ButterflyOp : OpDefaults {
+  static constexpr std::string_view mnemonic = "butterfly";
+  static constexpr auto operands = names("tile");
+  static constexpr unsigned traits = one_layout;
+  std::int64_t axis = 0;
+  std::int64_t stride = 1;
+  std::int64_t scratch = -1;
+  static constexpr auto attributes() {
+    return fields(field("axis", &ButterflyOp::axis, bounds::axis),
+                  field("stride", &ButterflyOp::stride, {1, max_tile_elements}),
+                  field("scratch", &ButterflyOp::scratch, bounds::shared_offset));
   }
 };
 /// Gives the same tile in the layout of the result type. One of the two types may lack a layout, which layout
