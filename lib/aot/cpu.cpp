@@ -43,15 +43,15 @@ bool is_known_level(std::string_view architecture) {
 std::string missing_here(std::string_view architecture) {
   if (!is_known_level(architecture)) return "the level " + std::string(architecture);
 #if defined(__x86_64__)
-  std::string missing = first_missing(std::array{TEGULA_FEATURE("sse4.1"), TEGULA_FEATURE("sse4.2"),
-                                                 TEGULA_FEATURE("popcnt")});
+  std::string missing =
+      first_missing(std::array{TEGULA_FEATURE("sse4.1"), TEGULA_FEATURE("sse4.2"), TEGULA_FEATURE("popcnt")});
   if (missing.empty() && rank_of_level(architecture) >= 2)
-    missing = first_missing(std::array{TEGULA_FEATURE("avx2"), TEGULA_FEATURE("fma"), TEGULA_FEATURE("bmi"),
-                                       TEGULA_FEATURE("bmi2")});
+    missing = first_missing(
+        std::array{TEGULA_FEATURE("avx2"), TEGULA_FEATURE("fma"), TEGULA_FEATURE("bmi"), TEGULA_FEATURE("bmi2")});
   if (missing.empty() && rank_of_level(architecture) >= 3)
-    missing = first_missing(std::array{TEGULA_FEATURE("avx512f"), TEGULA_FEATURE("avx512bw"),
-                                       TEGULA_FEATURE("avx512cd"), TEGULA_FEATURE("avx512dq"),
-                                       TEGULA_FEATURE("avx512vl")});
+    missing =
+        first_missing(std::array{TEGULA_FEATURE("avx512f"), TEGULA_FEATURE("avx512bw"), TEGULA_FEATURE("avx512cd"),
+                                 TEGULA_FEATURE("avx512dq"), TEGULA_FEATURE("avx512vl")});
   return missing;
 #else
   return "";

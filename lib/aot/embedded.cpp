@@ -30,9 +30,10 @@ struct Loaded {
 CompiledKernel decoded(KernelTable const& table, Image const& image) {
   std::optional<CompiledKernel> kernel = runtime::deserialize({image.bytes, image.size});
   if (!kernel)
-    throw UserError(fmt::format("{}: an embedded form of {} bytes is not of this version of Tegula; build the program "
-                                "anew with the exporter of the library that it links",
-                                table.name, image.size));
+    throw UserError(
+        fmt::format("{}: an embedded form of {} bytes is not of this version of Tegula; build the program "
+                    "anew with the exporter of the library that it links",
+                    table.name, image.size));
   return *std::move(kernel);
 }
 
@@ -85,9 +86,10 @@ Configuration const& configuration_for(KernelTable const& table, std::span<Argum
   for (Limit const& limit : std::span(last.limits, static_cast<std::size_t>(last.limit_count))) {
     std::int64_t const extent = arguments[static_cast<std::size_t>(limit.parameter)].extents[limit.axis];
     if (extent > limit.max)
-      throw UserError(fmt::format("{}: axis {} of argument {} has {} elements, but the last of {} configurations takes "
-                                  "up to {}; export one without this limit",
-                                  table.name, limit.axis, limit.parameter + 1, extent, table.count, limit.max));
+      throw UserError(
+          fmt::format("{}: axis {} of argument {} has {} elements, but the last of {} configurations takes "
+                      "up to {}; export one without this limit",
+                      table.name, limit.axis, limit.parameter + 1, extent, table.count, limit.max));
   }
   throw InternalError(fmt::format("{}: no configuration serves the launch", table.name));
 }
@@ -128,13 +130,14 @@ Image const& image_for(KernelTable const& table, Configuration const& configurat
     if (fits) return image;
   }
   if (runs_here)
-    throw UserError(fmt::format("{}: no embedded form takes these tensors: all need a unit inner stride or 16-byte "
-                                "alignment that one of them lacks; copy it to a dense buffer",
-                                table.name));
-  throw UserError(fmt::format("{}: the program embeds it for {}, not for {} ({}){}; add the architecture to ARCH in "
-                              "tegula_kernels()",
-                              table.name, embedded_targets(table, configuration), where.str(), where.architecture(),
-                              reason));
+    throw UserError(
+        fmt::format("{}: no embedded form takes these tensors: all need a unit inner stride or 16-byte "
+                    "alignment that one of them lacks; copy it to a dense buffer",
+                    table.name));
+  throw UserError(
+      fmt::format("{}: the program embeds it for {}, not for {} ({}){}; add the architecture to ARCH in "
+                  "tegula_kernels()",
+                  table.name, embedded_targets(table, configuration), where.str(), where.architecture(), reason));
 }
 
 /// Holds all that a launch needs.
@@ -147,9 +150,10 @@ Found find(KernelTable const& table, std::span<Argument const> arguments, GridOv
   Configuration const& configuration = configuration_for(table, arguments);
   Image const& image = image_for(table, configuration, arguments, where);
   if (grid.given && store().compiled(table, image).launch.grid[0] >= 0)
-    throw UserError(fmt::format("{}: a grid was given, but an embedded kernel runs on the grid that its text states; "
-                                "leave the grid out",
-                                table.name));
+    throw UserError(
+        fmt::format("{}: a grid was given, but an embedded kernel runs on the grid that its text states; "
+                    "leave the grid out",
+                    table.name));
   return {&configuration, store().loaded(table, image, where)};
 }
 

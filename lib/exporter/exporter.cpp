@@ -84,9 +84,10 @@ class Exporter {
       bool const tensor = limit.parameter >= 0 && limit.parameter < count &&
                           parameters[static_cast<std::size_t>(limit.parameter)].kind == ParameterKind::tensor;
       if (!tensor || limit.axis < 0 || limit.axis >= parameters[static_cast<std::size_t>(limit.parameter)].rank)
-        throw UserError(fmt::format("{}: up_to({}, {}, {}): the kernel has no tensor parameter {} with an axis {}; both "
-                                    "count from 0",
-                                    name, limit.parameter, limit.axis, limit.max, limit.parameter, limit.axis));
+        throw UserError(
+            fmt::format("{}: up_to({}, {}, {}): the kernel has no tensor parameter {} with an axis {}; both "
+                        "count from 0",
+                        name, limit.parameter, limit.axis, limit.max, limit.parameter, limit.axis));
     }
   }
 

@@ -11,8 +11,8 @@ namespace tegula::exporter {
 
 /// Holds one compiled form of a kernel.
 struct CompiledForm {
-  std::string target;      ///< "x86-64-v3", "sm_90a cubin" and the like
-  std::string serialised;  ///< the kernel; without its object for the host
+  std::string target;                ///< "x86-64-v3", "sm_90a cubin" and the like
+  std::string serialised;            ///< the kernel; without its object for the host
   std::vector<std::string> entries;  ///< symbols of a host kernel's phases
   std::size_t code_bytes = 0;        ///< of the object, cubin or PTX
 };

@@ -53,8 +53,7 @@ void check_product(device on, std::int64_t rows, std::int64_t columns, std::int6
     CHECK(same_bits(contents(embedded), contents(compiled)));
   } else {  // of another configuration, with another order of sums
     std::vector<float> const x = contents(embedded), y = contents(compiled);
-    for (std::size_t i = 0; i < x.size(); ++i)
-      REQUIRE(std::abs(x[i] - y[i]) <= 1e-5F * static_cast<float>(depth));
+    for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(std::abs(x[i] - y[i]) <= 1e-5F * static_cast<float>(depth));
   }
 }
 
@@ -85,8 +84,8 @@ TEST_CASE("a launch takes the configuration for its extents, and any alignment",
   for (device const on : devices()) {
     check_product(on, 64, 128, 192);
     check_product(on, 65, 128, 192);
-    check_product(on, 300, 72, 128);   // TMA
-    check_product(on, 130, 77, 51);    // rows that TMA cannot copy
+    check_product(on, 300, 72, 128);  // TMA
+    check_product(on, 130, 77, 51);   // rows that TMA cannot copy
   }
   buffer<bf16, 2> a(device::host(), 64, 64), b(device::host(), 64, 64);
   buffer<float, 2> c(device::host(), 64, 64), d(device::host(), 128, 64);

@@ -5,21 +5,22 @@
 
 namespace tegula::test {
 
-inline constexpr auto scaled_sum = kernel("scaled_sum", [](in<float, 1> a, in<float, 1> b, arg<float> scale,
-                                                           out<float, 1> y) {
-  require(a.extent(0) == b.extent(0), "scaled_sum: both vectors have one length");
-  auto g = grid_over(y, shape<1024>);
-  store(y, shape<1024>, load(a, shape<1024>, g[0]) * scale + load(b, shape<1024>, g[0]), g[0]);
-});
+inline constexpr auto scaled_sum =
+    kernel("scaled_sum", [](in<float, 1> a, in<float, 1> b, arg<float> scale, out<float, 1> y) {
+      require(a.extent(0) == b.extent(0), "scaled_sum: both vectors have one length");
+      auto g = grid_over(y, shape<1024>);
+      store(y, shape<1024>, load(a, shape<1024>, g[0]) * scale + load(b, shape<1024>, g[0]), g[0]);
+    });
 
 template <int BM, int BN, int BK>
 inline constexpr auto product = [] {
   return kernel("product", [](in<bf16, 2> a, in<bf16, 2> b, out<float, 2> c) {
     require(a.extent(1) == b.extent(0), "product: a is M x K and b is K x N, but the two K differ");
     auto g = grid_over(c, shape<BM, BN>);
-    tile sum = loop(ceil_div(a.extent(1), BK), zeros<float>(shape<BM, BN>), [&](auto k, auto acc) {
-      return dot(load(a, shape<BM, BK>, g[0], k), load(b, shape<BK, BN>, k, g[1]), acc);
-    }, stages<3>);
+    tile sum = loop(
+        ceil_div(a.extent(1), BK), zeros<float>(shape<BM, BN>),
+        [&](auto k, auto acc) { return dot(load(a, shape<BM, BK>, g[0], k), load(b, shape<BK, BN>, k, g[1]), acc); },
+        stages<3>);
     store(c, shape<BM, BN>, sum, g[0], g[1]);
   });
 }();

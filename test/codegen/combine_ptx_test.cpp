@@ -19,8 +19,7 @@ std::string ptx_of(Kernel const& kernel) {
   CompileOptions options;
   options.target = Target::cuda;
   static std::regex const tensor("(in|out) tensor<([^>]*)>");
-  auto module =
-      module_of(std::regex_replace(kernel.trace().text(), tensor, "$1 tensor<$2> {unit_inner, aligned_16}"));
+  auto module = module_of(std::regex_replace(kernel.trace().text(), tensor, "$1 tensor<$2> {unit_inner, aligned_16}"));
   return compiler::compile(module, options).image;
 }
 

@@ -17,9 +17,9 @@ namespace {
 /// Loads by TMA where it can: the loop with stages becomes a ring.
 inline constexpr auto column_sums = kernel("column_sums", [](in<float, 2> x, out<float, 2> y) {
   auto g = grid_over(y, shape<1, 64>);
-  tile total = loop(ceil_div(x.extent(0), 16), zeros<float>(shape<1, 64>), [&](auto i, auto before) {
-    return before + sum(load(x, shape<16, 64>, i, g[1]), axis<0>);
-  }, stages<2>);
+  tile total = loop(
+      ceil_div(x.extent(0), 16), zeros<float>(shape<1, 64>),
+      [&](auto i, auto before) { return before + sum(load(x, shape<16, 64>, i, g[1]), axis<0>); }, stages<2>);
   store(y, shape<1, 64>, total, 0, g[1]);
 });
 
@@ -142,7 +142,7 @@ TEST_CASE("a captured launch replays, and runs on other memory after an update o
     Handle node, from;
   } result = {};
   REQUIRE(driver_function<int(Handle, Handle, Result*)>("cuGraphExecUpdate_v2")(executable, captured(order, b, y),
-                                                                               &result) == 0);
+                                                                                &result) == 0);
   REQUIRE(replay(executable, order.handle()) == 0);
   order.synchronize();
   CHECK(all_are(sums_of(y), 5 * rows));

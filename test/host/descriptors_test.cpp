@@ -133,7 +133,7 @@ TEST_CASE("a user's type that says where its elements are is a tensor", "[D8]") 
 TEST_CASE("the host has no TMA, and takes the same kernels and tensors", "[H14]") {
   CHECK_FALSE(device::host().has_tma());
   alignas(16) float values[32] = {};
-  CHECK(tensor_view(view(values, 2, 16)).has_tma());          // for a device that has it
+  CHECK(tensor_view(view(values, 2, 16)).has_tma());            // for a device that has it
   CHECK_FALSE(tensor_view(view(values + 1, 2, 15)).has_tma());  // rows of 60 bytes, at an odd address
 }
 

@@ -11,9 +11,9 @@ namespace tegula::aot {
 
 /// Holds one compiled form of a kernel, for one target and one set of facts about its tensors.
 struct Image {
-  char const* bytes;                  ///< a serialised CompiledKernel; that of a host kernel does not hold its object
-  std::size_t size;                   ///< in bytes
-  HostEntryFunction const* entries;   ///< host: one per phase, linked into the program; else null
+  char const* bytes;                 ///< a serialised CompiledKernel; that of a host kernel does not hold its object
+  std::size_t size;                  ///< in bytes
+  HostEntryFunction const* entries;  ///< host: one per phase, linked into the program; else null
   int entry_count;
 };
 

@@ -405,9 +405,9 @@ requires(!detail::Carryable<detail::bare<Body>> &&
 
 /// Runs a loop at run time as long as a condition holds. condition(carried...) gives a bool scalar; body(carried...)
 /// gives the carried values of the next iteration. Both take one argument for each value of `init`: a tile, a scalar, a
-/// number, a struct or tuple of tiles and scalars, or carry(...) of them. The condition is tested before each iteration;
-/// after it fails, the carried values are the result. A loop that ends early carries the scalar that decides it:
-/// `while_(carry(x, 0, flag), [&](auto, auto k, auto go) { return (k < n) & go; }, ...)`.
+/// number, a struct or tuple of tiles and scalars, or carry(...) of them. The condition is tested before each
+/// iteration; after it fails, the carried values are the result. A loop that ends early carries the scalar that decides
+/// it: `while_(carry(x, 0, flag), [&](auto, auto k, auto go) { return (k < n) & go; }, ...)`.
 template <class Init, class Condition, class Body>
 requires(detail::Carryable<detail::bare<Init>> ||
          detail::CarryLike<Init>) auto while_(Init&& init, Condition&& condition, Body&& body,

@@ -149,8 +149,8 @@ template <class P, std::int64_t... extents, class... Rest>
 load(P const&, Shape<extents...>, Rest...) -> load<P, Shape<extents...>, Rest...>;
 
 /// Loads one element: load(tensor, indices..., pad(x), within<min, end>) gives a run-time scalar. Of integers it is an
-/// index expression: an index of a load or store, a bound of a loop, a condition of if_. Indices count elements. Outside
-/// the tensor it gives pad, by default 0.
+/// index expression: an index of a load or store, a bound of a loop, a condition of if_. Indices count elements.
+/// Outside the tensor it gives pad, by default 0.
 template <class P, class... Rest>
 class load<P, detail::OneElement, Rest...> : public scalar<typename detail::TensorElement<P>::type> {
   using facts = detail::TensorElement<P>;

@@ -79,8 +79,7 @@ class exported {
       : configurations_(static_cast<configuration<F>&&>(configurations)...) {
     std::apply([&](auto const&... each) { jit::export_kernel(name, {each.form()...}); }, configurations_);
   }
-  exported(char const* name, Kernel<F> const&... kernel, CompileOptions options = {})
-  requires(sizeof...(F) == 1)
+  exported(char const* name, Kernel<F> const&... kernel, CompileOptions options = {}) requires(sizeof...(F) == 1)
       : exported(name, configuration<F>(kernel, options)...) {}
   exported(exported const&) = delete;
   exported& operator=(exported const&) = delete;

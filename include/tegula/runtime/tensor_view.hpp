@@ -32,8 +32,8 @@ class tensor_view {
   /// Views a whole buffer.
   tensor_view(buffer<std::remove_const_t<T>, Rank>& whole, location where = location::current())
       : tensor_view(whole.where(), whole.data(), Adopt{whole}, where) {}
-  tensor_view(buffer<std::remove_const_t<T>, Rank> const& whole, location where = location::current())
-  requires std::is_const_v<T>
+  tensor_view(buffer<std::remove_const_t<T>, Rank> const& whole,
+              location where = location::current()) requires std::is_const_v<T>
       : tensor_view(whole.where(), whole.data(), Adopt{whole}, where) {}
   /// Views the memory of another view: of the host, or of the device whose address it holds.
   tensor_view(view<T, Rank> const& other, location where = location::current())

@@ -12,10 +12,9 @@ namespace tegula::codegen {
 
 void write_archive(std::string const& path, std::vector<ArchiveMember> const& members) {
   std::vector<llvm::NewArchiveMember> list;
-  for (ArchiveMember const& member : members)
-    list.emplace_back(llvm::MemoryBufferRef(member.object, member.name));
-  llvm::Error error = llvm::writeArchive(path, list, llvm::SymtabWritingMode::NormalSymtab,
-                                         llvm::object::Archive::K_GNU, true, false);
+  for (ArchiveMember const& member : members) list.emplace_back(llvm::MemoryBufferRef(member.object, member.name));
+  llvm::Error error =
+      llvm::writeArchive(path, list, llvm::SymtabWritingMode::NormalSymtab, llvm::object::Archive::K_GNU, true, false);
   if (error) throw UserError("cannot write the archive " + path + ": " + llvm::toString(std::move(error)));
 }
 

@@ -15,8 +15,8 @@ using namespace std::string_view_literals;
 /// once. That axis then has stride 1. The address of each element at a multiple of `vector` from the box's start is a
 /// multiple of its bytes. choose-memory-paths writes `by_pointer`: the one rule of TMA that keeps this load from being
 /// a copy. `part`: the extents of the part of the box that is accessed, from its start; elements behind it give pad.
-/// Empty: the whole box. `stated_pad`: the kernel states that pad is 0, so checks of bounds let it lie anywhere, as they
-/// do with any other pad.
+/// Empty: the whole box. `stated_pad`: the kernel states that pad is 0, so checks of bounds let it lie anywhere, as
+/// they do with any other pad.
 struct LoadOp : OpDefaults {
   static constexpr std::string_view mnemonic = "load";
   static constexpr auto operands = names("tensor", "offsets");
