@@ -185,7 +185,7 @@ class TileKernelGenerator : TileProducts {
     Extents longer = a.type.shape();
     longer[axis] = 2 * extent;
     bool const in_longer = chance(30);
-    Entry const from = in_longer ? define("resize " + a.name, a.type.with_shape(longer)) : a;
+    Entry const from = in_longer ? define("resize " + a.name, a.type.with_shape(longer)) : Entry(a);
     Entry const traded = neighbours(from, stride);
     keep(scope, tile(in_longer ? define("resize " + traded.name, a.type) : traded, a.bound, a.error));
   }

@@ -213,15 +213,15 @@ void lower(ir::ButterflyOp const&, ir::Op const& op, Emitter& e) {
   std::optional<ir::Butterfly> const plan = ir::butterfly(op);
   if (!plan) return exchange_tile(op, e);
   Element const element = op.result()->type().element();
-  llvm::Value* const other = plan->mask == 0 ? nullptr : e.b.CreateXor(e.lane, e.i32(plan->mask));
+  auto const traded = [&](llvm::Value* value) {
+    if (plan->mask == 0) return value;
+    if (bytes(element) >= 4) return e.shuffle_xor(value, plan->mask);
+    llvm::Value* const bits = e.to_bits(value, element);
+    llvm::Value* const moved = e.shuffle_xor(e.b.CreateZExt(bits, e.b.getInt32Ty()), plan->mask);
+    return e.from_bits(e.b.CreateTrunc(moved, bits->getType()), element);
+  };
   Registers result;
-  for (int reg : plan->registers) {
-    llvm::Value* const value = e.get(*op.operand())[static_cast<std::size_t>(reg)];
-    bool const whole_words = value->getType()->getPrimitiveSizeInBits() % 32 == 0;
-    result.push_back(plan->mask == 0 ? value
-                     : whole_words   ? e.shuffle_xor(value, plan->mask)
-                                     : e.shuffle_from(value, element, other));
-  }
+  for (int reg : plan->registers) result.push_back(traded(e.get(*op.operand())[static_cast<std::size_t>(reg)]));
   e.set(*op.result(), std::move(result));
 }
 

@@ -174,8 +174,15 @@ Progress perform(WarpProgram& warp, Op const& op, ConcatenateOp const& attribute
 
 Progress perform(WarpProgram& warp, Op const& op, ResizeOp const&) {
   Extents const& held = op.operand()->type().shape();
+  Fragment const& own = warp.fragment(op.operand()->type());
+  bool const exchanges = scratch_bytes(op) > 0;
   return move(warp, op, [&](std::int32_t const* at, std::int64_t* source) {
-    for (int axis = 0; axis < held.size(); ++axis) source[axis] = std::min<std::int64_t>(at[axis], held[axis] - 1);
+    bool inside = true;
+    for (int axis = 0; axis < held.size(); ++axis) {
+      inside = inside && at[axis] < held[axis];
+      source[axis] = std::min<std::int64_t>(at[axis], held[axis] - 1);
+    }
+    if (!inside && !exchanges) std::copy_n(own.at(0), held.size(), source);  // anything that the warp holds
   });
 }
 
