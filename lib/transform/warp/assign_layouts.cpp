@@ -16,6 +16,7 @@
 #include "layout/parts.hpp"
 #include "layout/shared_access.hpp"
 #include "tegula/support/error.hpp"
+#include "transform/warp/global_accesses.hpp"
 
 namespace tegula::transform {
 namespace {
@@ -23,6 +24,7 @@ namespace {
 using ir::Op;
 using ir::Value;
 using layout::Layout;
+using namespace global_accesses;
 
 constexpr int access_bytes = 16;  // the widest access of one thread
 constexpr int lanes_per_warp = 32;
@@ -32,27 +34,6 @@ std::int64_t power_of_two_part(std::int64_t value) { return value & -value; }
 
 /// Tells whether an op costs the same in any layout: it is computed where it is used.
 bool is_free(Op const& op) { return op.is<ir::ConstantOp>() || op.is<ir::SplatOp>() || op.is<ir::IotaOp>(); }
-
-/// Tells whether an op accesses elements at indices, several adjacent ones at once if they lie so.
-bool at_indices(Op const& op) { return op.is<ir::GatherOp>() || op.is<ir::ScatterOp>() || op.is<ir::AtomicUpdateOp>(); }
-
-/// Gives the tile that a load or gather gives, or that a store, scatter or atomic takes.
-Value* accessed_tile(Op const& access) {
-  return access.is<ir::LoadOp>() || access.is<ir::GatherOp>() ? access.result() : access.in("tile");
-}
-
-/// Gives the vector attribute of an access to global memory.
-std::int64_t& vector_of(Op& access) {
-  if (access.is<ir::LoadOp>()) return access.as<ir::LoadOp>().vector;
-  if (access.is<ir::StoreOp>()) return access.as<ir::StoreOp>().vector;
-  if (access.is<ir::GatherOp>()) return access.as<ir::GatherOp>().vector;
-  return access.is<ir::ScatterOp>() ? access.as<ir::ScatterOp>().vector : access.as<ir::AtomicUpdateOp>().vector;
-}
-
-/// Tells whether the GPU has an atomic of several adjacent elements.
-bool has_vectors(ir::AtomicUpdateOp const& op, Element element) {
-  return op.combine == ir::AtomicCombine::add && is_float(element) && bits(element) <= 32;
-}
 
 /// Holds tiles that share one layout.
 struct Group {
