@@ -1,16 +1,7 @@
-// Compares host kernels with OpenBLAS and hand-written OpenMP loops, at one and two threads: medians of interleaved
-// runs.
-#include <sys/wait.h>
-#include <dlfcn.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <chrono>
+// Compares host kernels with OpenBLAS, Eigen and hand-written OpenMP loops, at one and two threads, for this machine's
+// CPU and for AVX2 alone: medians of interleaved runs.
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <ctime>
-#include <fstream>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -22,7 +13,9 @@
 #include "../../samples/support/compare.hpp"
 #include "host/loops/loops.hpp"
 #include "rig/cool_clock.hpp"
+#include "rig/openblas.hpp"
 #include "rig/result_file.hpp"
+#include "rig/turns.hpp"
 #include "tegula/tegula.hpp"
 
 namespace {
@@ -34,292 +27,382 @@ constexpr auto vadd = kernel("vadd", [](in<float, 1> a, in<float, 1> b, out<floa
   store(c, shape<1024>, load(a, shape<1024>, g[0]) + load(b, shape<1024>, g[0]), g[0]);
 });
 
-constexpr auto softmax = kernel("softmax", [](in<float, 2> x, out<float, 2> y) {
-  auto g = grid_over(y, shape<1, 1024>);
-  require(y.extent(1) <= 1024, "softmax: a row must fit one tile");
+/// Rows of up to 1024 elements, each of which one block changes.
+template <class Row>
+constexpr auto rows(char const* name, Row row) {
+  return kernel(name, [row](in<float, 2> x, out<float, 2> y) {
+    auto g = grid_over(y, shape<1, 1024>);
+    require(y.extent(1) <= 1024, "a row must fit one tile");
+    row(x, y, g);
+  });
+}
+
+constexpr auto softmax = rows("softmax", [](auto x, auto y, auto g) {
   tile v = load(x, shape<1, 1024>, g[0], 0, pad(-inf));
   tile e = exp(v - max(v, axis<1>));
   store(y, shape<1, 1024>, e / sum(e, axis<1>), g[0], 0);
 });
 
-constexpr auto gemm = kernel("gemm", [](in<float, 2> A, in<float, 2> B, out<float, 2> C) {
-  require(A.extent(1) == B.extent(0), "gemm: A is M x K and B is K x N, but the two K differ");
-  auto g = grid_over(C, shape<128, 128>);
-  tile acc = loop(ceil_div(A.extent(1), 64), zeros<float>(shape<128, 128>), [&](auto k, auto sum) {
-    return dot(load(A, shape<128, 64>, g[0], k), load(B, shape<64, 128>, k, g[1]), sum);
-  });
-  store(C, shape<128, 128>, acc, g[0], g[1]);
+constexpr auto layernorm = rows("layernorm", [](auto x, auto y, auto g) {
+  tile v = load(x, shape<1, 1024>, g[0], 0);
+  tile n = full(shape<1, 1>, cast<float>(x.extent(1)));
+  tile d = mask_outside(v - sum(v, axis<1>) / n, axis<1>, 0, x.extent(1), 0);
+  store(y, shape<1, 1024>, d * rsqrt(sum(d * d, axis<1>) / n + 1e-5F), g[0], 0);
 });
 
-bool failed = false;  // a measurement, or its results
-bool cpu_time = false;
-std::string json;  // a file for the results
+constexpr auto rmsnorm = rows("rmsnorm", [](auto x, auto y, auto g) {
+  tile v = load(x, shape<1, 1024>, g[0], 0);
+  tile n = full(shape<1, 1>, cast<float>(x.extent(1)));
+  store(y, shape<1, 1024>, v * rsqrt(sum(v * v, axis<1>) / n + 1e-5F), g[0], 0);
+});
 
-double now() {
-  if (cpu_time) return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+constexpr auto sums = kernel("sums", [](in<float, 2> x, out<float, 1> y) {
+  auto g = grid_over(y, shape<1>);
+  tile v = load(x, shape<1, 1024>, g[0], 0);
+  require(x.extent(1) <= 1024, "a row must fit one tile");
+  store(y, shape<1>, squeeze(sum(v, axis<1>), axis<1>), g[0]);
+});
 
-struct Pair {
-  std::vector<double> ours, rival;  ///< seconds of each run
+constexpr auto transpose = kernel("transpose", [](in<float, 2> x, out<float, 2> y) {
+  auto g = grid_over(y, shape<64, 64>);
+  store(y, shape<64, 64>, trans(load(x, shape<64, 64>, g[1], g[0])), g[0], g[1]);
+});
+
+template <class T, class Sum, int BN = 128>
+constexpr auto product = kernel("product", [](in<T, 2> A, in<T, 2> B, out<Sum, 2> C) {
+  require(A.extent(1) == B.extent(0), "product: A is M x K and B is K x N, but the two K differ");
+  auto g = grid_over(C, shape<128, BN>);
+  tile acc = loop(ceil_div(A.extent(1), 64), zeros<Sum>(shape<128, BN>), [&](auto k, auto sum) {
+    return dot(load(A, shape<128, 64>, g[0], k), load(B, shape<64, BN>, k, g[1]), sum);
+  });
+  store(C, shape<128, BN>, acc, g[0], g[1]);
+});
+
+template <int D>
+constexpr auto attention = kernel("attention", [](in<float, 2> Q, in<float, 2> K, in<float, 2> V, out<float, 2> O,
+                                                  arg<float> scale_log2e) {
+  auto g = grid_over(O, shape<128, D>);
+  tile q = load(Q, shape<128, D>, g[0], 0);
+  auto [m, l, o] = loop(ceil_div(K.extent(0), 128),
+                        carry(full(shape<128, 1>, -inf), zeros<float>(shape<128, 1>), zeros<float>(shape<128, D>)),
+                        [&](auto j, auto m0, auto l0, auto o0) {
+                          tile s = dot(q, trans(load(K, shape<128, D>, j, 0))) * scale_log2e;
+                          tile m1 = max(m0, max(s, axis<1>));
+                          tile p = exp2(s - m1);
+                          tile a = exp2(m0 - m1);
+                          return carry(m1, l0 * a + sum(p, axis<1>), dot(p, load(V, shape<128, D>, j, 0), o0 * a));
+                        });
+  store(O, shape<128, D>, o / l, g[0], 0);
+});
+
+/// Names a row of the table.
+struct Row {
+  char const* kernel;
+  std::string extents;
+  std::string rival;
+  char const* unit;
+  double work;            ///< flops or bytes
+  double rival_work = 0;  ///< 0: the same
 };
 
-/// Names one side of one comparison, timed by a process of its own: this program again, with this in its arguments.
-/// Idle threads of OpenBLAS spin for long and take a core from the program beside them. Threads do not outlive a fork.
-/// Groups, and comparisons within them, are counted as they come.
-struct Turn {
-  int group = -1, comparison = -1;
-  int side = 0;  ///< 0: ours
-  int runs = 0;
-};
-Turn wanted;  ///< no group: all of them
-int group = -1, comparison = -1;
+/// Holds what all measurements of a group share.
+struct Bench {
+  bench::Turns& turns;
+  std::string json;
+  int threads;
+  std::string cpu;   ///< LLVM's name; empty: this machine
+  std::string core;  ///< of OpenBLAS
+  bench::Loops const& loops;
+  std::string only;  ///< part of the name of the kernels to measure
 
-/// Gives this program's arguments and one more turn.
-std::vector<std::string> arguments_of(Turn const& turn) {
-  std::vector<std::string> words;
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
-  words.push_back("--turn");
-  for (int value : {turn.group, turn.comparison, turn.side, turn.runs}) words.push_back(std::to_string(value));
-  return words;
-}
-
-void print_times(std::function<void()> const& run) {
-  for (int i = -1; i < wanted.runs; ++i) {  // the first is not counted
-    double const start = now();
-    run();
-    if (i >= 0) std::printf("%.9g\n", now() - start);
+  /// Tells whether the next comparisons are made in this process.
+  [[nodiscard]] bool wants(std::string const& kernel, int comparisons = 1) const {
+    return kernel.find(only) != std::string::npos && !turns.skip(comparisons);
   }
-}
+};
 
-std::vector<double> times_of(Turn const& turn) {
-  int ends[2];
-  if (pipe(ends) != 0) throw std::runtime_error("bench: no pipe");
+/// Times both sides, prints one line of the table and writes the results of both. Throws if the results differ.
+void compare(Bench const& all, Row const& row, std::function<void()> const& ours, std::function<void()> const& rival,
+             std::function<samples::Comparison()> const& results) {
+  std::optional<bench::Pair> const pair = all.turns.compare(ours, rival);
+  if (!pair) return;
+  double const rival_work = row.rival_work == 0 ? row.work : row.rival_work;
+  double const our_rate = 1e-9 * row.work / bench::median(pair->ours);
+  double const rival_rate = 1e-9 * rival_work / bench::median(pair->rival);
+  samples::Comparison const compared = results();
+  std::string const cpu = all.cpu.empty() ? "native" : all.cpu;
+  std::printf("%-13s %-16s %-9s %7d %9.1f %9.1f %-7s %6.2f  %-22s %.1e\n", row.kernel, row.extents.c_str(), cpu.c_str(),
+              all.threads, our_rate, rival_rate, row.unit, our_rate / rival_rate, row.rival.c_str(), compared.error());
   std::fflush(stdout);
-  pid_t const child = fork();
-  if (child == 0) {
-    dup2(ends[1], STDOUT_FILENO);
-    close(ends[0]);
-    close(ends[1]);
-    std::vector<std::string> words = arguments_of(turn);
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    execv("/proc/self/exe", argv.data());
-    _exit(127);
+  auto const rates = [](std::vector<double> seconds, double work) {
+    for (double& value : seconds) value = 1e-9 * work / value;
+    return seconds;
+  };
+  std::string shape = row.extents + ", threads " + std::to_string(all.threads);
+  if (!all.cpu.empty()) shape += ", " + all.cpu;
+  bench::ResultFile file(all.json, "host_ratios", device::host().name());
+  file.write({row.kernel, shape, row.rival, row.unit, rates(pair->rival, rival_work), "", {}, {}, {}, {}});
+  file.write({row.kernel,
+              shape,
+              "tile ops",
+              row.unit,
+              rates(pair->ours, row.work),
+              row.rival,
+              {our_rate / rival_rate},
+              compared.error(),
+              {},
+              {}});
+  if (!compared.right()) throw std::runtime_error(std::string("WRONG: ") + row.kernel + ": " + compared.str());
+}
+
+/// Gives a tensor of numbers from -1 to 1, integers for integer elements, or of `steps` numbers.
+template <class T, int Rank, class... E>
+buffer<T, Rank> filled(int seed, E... extents) {
+  buffer<T, Rank> result(device::host(), extents...);
+  for (std::int64_t i = 0; i < result.size(); ++i) {
+    std::int64_t const number = (i * 7919 + seed) % 2003;
+    if constexpr (std::is_integral_v<T>)
+      result.data()[i] = static_cast<T>(number % 15 - 7);
+    else if constexpr (sizeof(T) == 2)
+      result.data()[i] = T(static_cast<float>(number % 129 - 64) / 64.0F);
+    else
+      result.data()[i] = static_cast<T>(number) / T(1001) - T(1);
   }
-  close(ends[1]);
-  std::vector<double> times;
-  std::FILE* const lines = fdopen(ends[0], "r");
-  for (double spent = 0; std::fscanf(lines, "%lf", &spent) == 1;) times.push_back(spent);
-  std::fclose(lines);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (status != 0 || times.size() != static_cast<std::size_t>(turn.runs))
-    throw std::runtime_error("bench: a measurement failed");
-  return times;
+  return result;
 }
 
-/// Medians of both, in turn, so that both see the same machine; then both once here, for their results. Nothing in a
-/// process that was asked for another turn.
-std::optional<Pair> interleaved(int runs, std::function<void()> const& ours, std::function<void()> const& rival) {
-  ++comparison;
-  if (wanted.group >= 0) {
-    if (comparison == wanted.comparison) print_times(wanted.side == 0 ? ours : rival);
-    return {};
-  }
-  constexpr int turns = 4;
-  std::vector<double> times[2];
-  for (int turn = 0; turn < turns; ++turn)
-    for (int side = 0; side < 2; ++side) {
-      std::vector<double> const some = times_of({group, comparison, side, (runs + turns - 1) / turns});
-      times[side].insert(times[side].end(), some.begin(), some.end());
-    }
-  ours();
-  rival();
-  return Pair{std::move(times[0]), std::move(times[1])};
+template <class T, int Rank, class... E>
+buffer<T, Rank> poisoned(E... extents) {
+  buffer<T, Rank> result(device::host(), extents...);
+  result.fill(samples::poison<T>());
+  return result;
 }
 
-template <int Rank>
-void fill(buffer<float, Rank>& to, int seed) {
-  for (std::int64_t i = 0; i < to.size(); ++i)
-    to.data()[i] = static_cast<float>((i * 7919 + seed) % 2003) / 1001.0F - 1.0F;
-}
-
-template <int Rank>
-void poison(buffer<float, Rank>& ours, buffer<float, Rank>& rival) {
-  ours.fill(samples::poison<float>());
-  rival.fill(samples::poison<float>());
-}
-
-/// Gives the max difference from the rival's results.
-template <int Rank>
-samples::Comparison compared(buffer<float, Rank>& ours, buffer<float, Rank>& rival, double bound) {
+/// Compares with the rival's results.
+template <class T, class U, int Rank>
+samples::Comparison compared(buffer<T, Rank>& ours, buffer<U, Rank>& rival, double bound) {
   samples::Comparison all(bound);
   for (std::int64_t i = 0; i < ours.size(); ++i) all.add(i, ours.data()[i], static_cast<double>(rival.data()[i]));
   return all;
 }
 
-/// Prints one line of the table and writes the results of both sides; work is flops or bytes. Throws if the results
-/// differ.
-void print(int threads, char const* name, char const* extents, char const* rival, double work, char const* unit,
-           Pair const& pair, samples::Comparison const& results) {
-  double const ours = bench::median(pair.ours), theirs = bench::median(pair.rival);
-  std::printf("%-8s %-16s %7d %9.1f %9.1f %-7s %6.2f  %-22s %.1e\n", name, extents, threads, 1e-9 * work / ours,
-              1e-9 * work / theirs, unit, theirs / ours, rival, results.error());
-  std::fflush(stdout);
-  auto const rates = [work](std::vector<double> seconds) {
-    for (double& value : seconds) value = 1e-9 * work / value;
-    return seconds;
-  };
-  std::string const shape = std::string(extents) + ", threads " + std::to_string(threads);
-  bench::ResultFile file(json, "host_ratios", device::host().name());
-  file.write({name, shape, rival, unit, rates(pair.rival), "", {}, {}, {}, {}});
-  file.write({name, shape, "tile ops", unit, rates(pair.ours), rival, {theirs / ours}, results.error(), {}, {}});
-  if (!results.right()) throw std::runtime_error(std::string("WRONG: ") + name + ": " + results.str());
+std::string extents_of(std::int64_t m, std::int64_t n, std::int64_t k) {
+  if (m == n && n == k) return std::to_string(m) + " cubed";
+  return std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k);
 }
 
-using Sgemm = void (*)(int, int, int, int, int, int, float, float const*, int, float const*, int, float, float*, int);
-
-void bench_gemm(int threads, int runs, std::int64_t n) {
-  void* const library = dlopen("libopenblas.so.0", RTLD_NOW);
-  if (library == nullptr) {
-    std::printf("%-8s libopenblas.so.0 is not installed\n", "gemm");
-    return;
-  }
-  auto const sgemm = reinterpret_cast<Sgemm>(dlsym(library, "cblas_sgemm"));
-  reinterpret_cast<void (*)(int)>(dlsym(library, "openblas_set_num_threads"))(threads);
-  std::string const rival =
-      std::string("OpenBLAS ") + reinterpret_cast<char* (*)()>(dlsym(library, "openblas_get_corename"))();
-  buffer<float, 2> a(device::host(), n, n), b(device::host(), n, n), c(device::host(), n, n), d(device::host(), n, n);
-  fill(a, 1);
-  fill(b, 2);
-  poison(c, d);
-  auto const go = prepare(device::host(), gemm, a, b, c);
+template <class T>
+void bench_product(Bench const& all, std::int64_t m, std::int64_t n, std::int64_t k) {
+  char const* const name = sizeof(T) == 8 ? "gemm f64" : "gemm f32";
+  bench::OpenBlas const* const blas = all.core.empty() ? nullptr : bench::openblas();
+  bool const with_eigen = sizeof(T) == 4 && all.loops.product != nullptr;
+  if (!all.wants(name, (blas != nullptr) + with_eigen)) return;
+  auto const a = filled<T, 2>(1, m, k), b = filled<T, 2>(2, k, n);
+  auto c = poisoned<T, 2>(m, n), d = poisoned<T, 2>(m, n);
+  auto const go =
+      n > 64 ? prepare(device::host(), product<T, T>, a, b, c) : prepare(device::host(), product<T, T, 64>, a, b, c);
   host_stream const order;
-  int const size = static_cast<int>(n);
-  std::optional<Pair> const pair = interleaved(
-      runs, [&] { go(order); },
-      [&] { sgemm(101, 111, 111, size, size, size, 1, a.data(), size, b.data(), size, 0, d.data(), size); });
-  std::string const extents = std::to_string(n) + " cubed";
-  if (!pair) return;
-  print(threads, "gemm f32", extents.c_str(), rival.c_str(), 2.0 * static_cast<double>(n * n * n), "GFLOP/s", *pair,
-        compared(c, d, 1e-3));
+  double const flops = 2.0 * static_cast<double>(m * n * k);
+  auto const same = [&] { return compared(c, d, 1e-3); };
+  if (blas != nullptr) {
+    blas->set_threads(all.threads);
+    compare(
+        all, {name, extents_of(m, n, k), std::string("OpenBLAS ") + blas->core_name(), "GFLOP/s", flops},
+        [&] { go(order); },
+        [&] {
+          blas->product(a.data(), b.data(), d.data(), static_cast<int>(m), static_cast<int>(n), static_cast<int>(k));
+        },
+        same);
+  }
+  if constexpr (sizeof(T) == 4)
+    if (with_eigen)
+      compare(
+          all, {name, extents_of(m, n, k), "Eigen", "GFLOP/s", flops}, [&] { go(order); },
+          [&] { all.loops.product(a.data(), b.data(), d.data(), m, n, k, all.threads); }, same);
 }
 
-void bench_vadd(int threads, int runs, std::int64_t n) {
-  buffer<float> a(device::host(), n), b(device::host(), n), c(device::host(), n), d(device::host(), n);
-  fill(a, 1);
-  fill(b, 2);
-  poison(c, d);
+/// The rival is our product of the same numbers in f32.
+template <class T, class Sum>
+void bench_narrow_product(Bench const& all, char const* name, std::int64_t n) {
+  if (!all.wants(name)) return;
+  auto const a = filled<T, 2>(1, n, n), b = filled<T, 2>(2, n, n);
+  buffer<float, 2> wide_a(device::host(), n, n), wide_b(device::host(), n, n);
+  for (std::int64_t i = 0; i < a.size(); ++i) {
+    wide_a.data()[i] = static_cast<float>(a.data()[i]);
+    wide_b.data()[i] = static_cast<float>(b.data()[i]);
+  }
+  auto c = poisoned<Sum, 2>(n, n);
+  auto d = poisoned<float, 2>(n, n);
+  auto const go = prepare(device::host(), product<T, Sum>, a, b, c);
+  auto const go_wide = prepare(device::host(), product<float, float>, wide_a, wide_b, d);
+  host_stream const order;
+  compare(
+      all, {name, extents_of(n, n, n), "tile ops in f32", "GFLOP/s", 2.0 * static_cast<double>(n * n * n)},
+      [&] { go(order); }, [&] { go_wide(order); }, [&] { return compared(c, d, 1e-2); });
+}
+
+/// The rival is our best product: attention is two products and a softmax. Rows are compared with sums in double.
+template <int D>
+void bench_attention(Bench const& all, std::int64_t n) {
+  if (!all.wants("attention f32")) return;
+  auto const q = filled<float, 2>(1, n, D), k = filled<float, 2>(2, n, D), v = filled<float, 2>(3, n, D);
+  auto o = poisoned<float, 2>(n, D);
+  auto const scale = static_cast<float>(1.4426950408889634 / std::sqrt(double(D)));
+  auto const go = prepare(device::host(), attention<D>, q, k, v, o, scale);
+  std::int64_t const size = 1024;
+  auto const a = filled<float, 2>(1, size, size), b = filled<float, 2>(2, size, size);
+  auto c = poisoned<float, 2>(size, size);
+  auto const go_product = prepare(device::host(), product<float, float>, a, b, c);
+  host_stream const order;
+  auto const right = [&] {
+    samples::Comparison rows(1e-4);
+    for (std::int64_t i = 0; i < n; i += 509) {
+      std::vector<double> expected(D);
+      double total = 0;
+      for (std::int64_t j = 0; j < n; ++j) {
+        double score = 0;
+        for (int e = 0; e < D; ++e) score += double(q.data()[i * D + e]) * double(k.data()[j * D + e]);
+        double const weight = std::exp(score / std::sqrt(double(D)));
+        total += weight;
+        for (int e = 0; e < D; ++e) expected[static_cast<std::size_t>(e)] += weight * double(v.data()[j * D + e]);
+      }
+      for (int e = 0; e < D; ++e)
+        rows.add(i * D + e, o.data()[i * D + e], expected[static_cast<std::size_t>(e)] / total);
+    }
+    return rows;
+  };
+  compare(
+      all,
+      {"attention f32", std::to_string(n) + ", d " + std::to_string(D), "tile ops, 1024 cubed", "GFLOP/s",
+       4.0 * static_cast<double>(n * n * D), 2.0 * static_cast<double>(size * size * size)},
+      [&] { go(order); }, [&] { go_product(order); }, right);
+}
+
+void bench_vadd(Bench const& all, std::int64_t n) {
+  if (!all.wants("vadd")) return;
+  auto const a = filled<float, 1>(1, n), b = filled<float, 1>(2, n);
+  auto c = poisoned<float, 1>(n), d = poisoned<float, 1>(n);
   auto const go = prepare(device::host(), vadd, a, b, c);
   host_stream const order;
-  std::optional<Pair> const pair = interleaved(
-      runs, [&] { go(order); }, [&] { bench::loop_vadd(a.data(), b.data(), d.data(), n, threads); });
-  if (!pair) return;
-  print(threads, "vadd", std::to_string(n).c_str(), "OpenMP loop", 12.0 * static_cast<double>(n), "GB/s", *pair,
-        compared(c, d, 0));
+  compare(
+      all, {"vadd", std::to_string(n), "OpenMP loop", "GB/s", 12.0 * static_cast<double>(n)}, [&] { go(order); },
+      [&] { all.loops.vadd(a.data(), b.data(), d.data(), n, all.threads); }, [&] { return compared(c, d, 0); });
 }
 
-using SoftmaxLoop = void (*)(float const*, float*, std::int64_t, std::int64_t, int);
-
-void bench_softmax(int threads, int runs, std::int64_t rows, std::int64_t n, char const* rival, SoftmaxLoop loop) {
-  buffer<float, 2> x(device::host(), rows, n), y(device::host(), rows, n), z(device::host(), rows, n);
-  fill(x, 1);
-  poison(y, z);
-  auto const go = prepare(device::host(), softmax, x, y);
+template <int Rank, class K>
+void bench_rows(Bench const& all, K const& kernel, char const* name, bench::Loops::Rows loop, std::int64_t rows,
+                std::int64_t n, double bytes, double bound) {
+  if (!all.wants(name)) return;
+  auto const x = filled<float, 2>(1, rows, n);
+  auto const output = [&] {
+    if constexpr (Rank == 1)
+      return poisoned<float, 1>(rows);
+    else
+      return std::string(name) == "transpose" ? poisoned<float, 2>(n, rows) : poisoned<float, 2>(rows, n);
+  };
+  auto y = output(), z = output();
+  auto const go = prepare(device::host(), kernel, x, y);
   host_stream const order;
-  std::optional<Pair> const pair = interleaved(
-      runs, [&] { go(order); }, [&] { loop(x.data(), z.data(), rows, n, threads); });
-  std::string const extents = std::to_string(rows) + " x " + std::to_string(n);
-  if (!pair) return;
-  print(threads, "softmax", extents.c_str(), rival, 8.0 * static_cast<double>(rows * n), "GB/s", *pair,
-        compared(y, z, 1e-7));
+  compare(
+      all, {name, std::to_string(rows) + " x " + std::to_string(n), "OpenMP, fast-math", "GB/s", bytes},
+      [&] { go(order); }, [&] { loop(x.data(), z.data(), rows, n, all.threads); },
+      [&] { return compared(y, z, bound); });
 }
 
-void print_first_prepare() {
-  if (wanted.group >= 0) return;
-  buffer<float, 2> x(device::host(), 1, 1), y(device::host(), 1, 1);
-  double const start = now();
-  auto const go = prepare(device::host(), softmax, x, y);
-  std::printf("%-8s first prepare (trace, passes, LLVM, load): %.1f ms\n", "softmax", (now() - start) * 1e3);
-}
-
-/// Starts a child process with its own number of threads and core type of OpenBLAS.
-void in_child(int threads, char const* core, std::function<void()> const& body) {
-  ++group;
-  if (wanted.group >= 0) {  // in such a child already
-    if (group == wanted.group) body();
+void bench_all(Bench const& all) {
+  bool const whole = all.cpu.empty();
+  for (std::int64_t n : {512, 1000, 1024, 2048})
+    if (whole || n < 2048) bench_product<float>(all, n, n, n);
+  bench_product<float>(all, 2048, 64, 2048);
+  bench_product<float>(all, 2048, 2048, 64);
+  bench_product<double>(all, 1024, 1024, 1024);
+  bench_narrow_product<bf16, float>(all, "gemm bf16", 1024);
+  bench_narrow_product<std::int8_t, std::int32_t>(all, "gemm i8", 1024);
+  bench_attention<64>(all, 4096);
+  bench_attention<128>(all, 4096);
+  if (all.threads > 1 && !bench::loops_are_parallel()) {
+    std::printf("rows and vadd: built without OpenMP, no rival at %d threads\n", all.threads);
     return;
   }
-  std::fflush(stdout);
-  pid_t const child = fork();
-  if (child == 0) {
-    std::string const count = std::to_string(threads);
-    setenv("TEGULA_THREADS", count.c_str(), 1);
-    setenv("TEGULA_DEVICE", "host", 1);
-    setenv("TEGULA_CACHE", "off", 1);
-    setenv("OMP_NUM_THREADS", count.c_str(), 1);
-    if (core != nullptr) setenv("OPENBLAS_CORETYPE", core, 1);
-    int status = 0;
-    try {
-      body();
-    } catch (std::exception const& error) {
-      std::printf("%s\n", error.what());
-      status = 1;
+  for (std::int64_t n : {std::int64_t{1} << 24, std::int64_t{1} << 16}) bench_vadd(all, n);
+  for (std::int64_t rows : {8192, 64}) {  // out of cache, and in it
+    for (std::int64_t n : {1024, 1000}) {
+      double const moved = 8.0 * static_cast<double>(rows * n);
+      bench_rows<2>(all, softmax, "softmax", all.loops.softmax, rows, n, moved, 1e-7);
     }
-    std::fflush(stdout);
-    _exit(status);
+    double const moved = 8.0 * static_cast<double>(rows) * 1024;
+    bench_rows<2>(all, layernorm, "layernorm", all.loops.layernorm, rows, 1024, moved, 1e-5);
+    bench_rows<2>(all, rmsnorm, "rmsnorm", all.loops.rmsnorm, rows, 1024, moved, 1e-5);
+    bench_rows<1>(all, sums, "sums", all.loops.sums, rows, 1024, moved / 2, 1e-3);
+    bench_rows<2>(all, transpose, "transpose", all.loops.transpose, rows == 64 ? 128 : 4096, rows == 64 ? 128 : 4096,
+                  rows == 64 ? 8.0 * 128 * 128 : 8.0 * 4096 * 4096, 0);
   }
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (status == 0) return;
-  failed = true;
-  std::printf("bench: a measurement failed\n");
+}
+
+void print_first_prepare(bench::Turns const& turns) {
+  if (turns.is_turn()) return;
+  buffer<float, 2> x(device::host(), 1, 1), y(device::host(), 1, 1);
+  auto const start = std::clock();
+  auto const go = prepare(device::host(), softmax, x, y);
+  std::printf("softmax: first prepare (trace, passes, LLVM, load): %.1f ms\n",
+              1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Host kernels against OpenBLAS and hand-written OpenMP loops");
-  int runs = 21;
+  CLI::App app("Host kernels against OpenBLAS, Eigen and hand-written OpenMP loops");
+  double budget = 0.06;
+  int rounds = 4;
+  bool cpu_time = false;
+  std::string json, only;
   std::vector<int> threads = {1, 2};
-  app.add_option("--runs", runs, "timed runs of each, interleaved")->check(CLI::Range(3, 1000));
+  std::vector<std::string> cpus = {"native", "x86-64-v3"};
+  app.add_option("--budget", budget, "seconds of each turn of each side")->check(CLI::Range(0.001, 60.0));
+  app.add_option("--rounds", rounds, "turns of each side, interleaved")->check(CLI::Range(1, 1000));
   app.add_option("--threads", threads, "numbers of threads");
+  app.add_option("--cpu", cpus, "native, or LLVM's names of CPUs");
   app.add_flag("--cpu-time", cpu_time, "processor time of all threads; for a machine that does other work");
+  app.add_option("--only", only, "measure kernels whose name has this part");
   app.add_option("--json", json, "append the results to this file, one JSON object a line");
   std::vector<int> turn;
-  app.add_option("--turn", turn)->group("")->expected(4);  // hidden: see Turn
+  app.add_option("--turn", turn)->group("")->expected(3);  // hidden: see Turns
   CLI11_PARSE(app, argc, argv);
-  if (!turn.empty()) wanted = {turn[0], turn[1], turn[2], turn[3]};
+  bench::Turns turns(budget, rounds, cpu_time);
+  turns.want(turn);
   try {
     bench::ResultFile const writable(json, "", "");  // an error before anything is measured
   } catch (std::exception const& error) {
     std::printf("%s\n", error.what());
     return 1;
   }
-  if (wanted.group < 0)
-    std::printf("%-8s %-16s %7s %9s %9s %-7s %6s  %-22s %s\n", "kernel", "extents", "threads", "tegula", "rival",
-                "unit", "ratio", "rival", "difference");
-  for (int count : threads) {
-    for (char const* core : {"SkylakeX", "Cooperlake", "Zen"})
-      in_child(count, core, [&] { bench_gemm(count, runs, 1024); });
-    if (count > 1 && !bench::loops_are_parallel()) {
-      std::printf("vadd, softmax: built without OpenMP, no rival at %d threads\n", count);
-      continue;
+  bool failed = false;
+  for (std::string const& cpu : cpus) {
+    bool const native = cpu == "native";
+    std::string core;
+    if (!turns.is_turn()) {
+      core = bench::fastest_core(
+          native ? std::vector<std::string>{"SkylakeX", "Cooperlake", "Sapphirerapids", "Zen", "Haswell"}
+                 : std::vector<std::string>{"Haswell", "Zen"});
+      std::printf("%-13s %-16s %-9s %7s %9s %9s %-7s %6s  %-22s %s\n", "kernel", "extents", "cpu", "threads", "tegula",
+                  "rival", "unit", "ratio", "rival", "difference");
+    } else if (char const* const chosen = std::getenv("OPENBLAS_CORETYPE")) {
+      core = chosen;
     }
-    in_child(count, nullptr, [&] {
-      bench_vadd(count, runs, std::int64_t{1} << 24);
-      bench_vadd(count, runs, std::int64_t{1} << 20);
-      if (count == 1) print_first_prepare();
-      for (std::int64_t rows : {8192, 256}) {
-        for (std::int64_t n : {1024, 1000}) {
-          bench_softmax(count, runs, rows, n, "OpenMP loop", bench::loop_softmax);
-          bench_softmax(count, runs, rows, n, "OpenMP, fast-math", bench::loop_softmax_fast_math);
-        }
-      }
-    });
+    for (int count : threads) {
+      std::string const number = std::to_string(count);
+      std::map<std::string, std::string> environment = {
+          {"TEGULA_THREADS", number}, {"TEGULA_DEVICE", "host"}, {"TEGULA_CACHE", "off"}, {"OMP_NUM_THREADS", number}};
+      if (!core.empty()) environment["OPENBLAS_CORETYPE"] = core;
+      if (!native) environment["TEGULA_HOST_CPU"] = cpu;
+      bool const fine = turns.group(environment, [&] {
+        if (count == 1) print_first_prepare(turns);
+        bench_all(
+            {turns, json, count, native ? "" : cpu, core, native ? bench::native_loops() : bench::avx2_loops(), only});
+      });
+      if (!fine) std::printf("bench: a measurement failed\n");
+      failed = failed || !fine;
+    }
   }
   return failed ? 1 : 0;
 }

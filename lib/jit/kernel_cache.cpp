@@ -329,6 +329,8 @@ CompileOptions launch_options(KernelRef const& kernel, device where, std::vector
   if (where.is_cuda()) {
     options.architecture = where.architecture();
     options.exact = options.exact || support::options().exact;
+  } else {
+    options.architecture = support::options().host_cpu;
   }
   options.facts = std::move(facts);
   return options;

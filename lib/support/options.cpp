@@ -36,6 +36,8 @@ constexpr EnvironmentVariable table[] = {
      "runs there, warp by warp; races, deadlocks and other findings fail the launch "
      "(lib/doc/memory_model.md)"},
     {"TEGULA_THREADS", "<count from 1 to 1024>", "threads of the host executor, the calling one included"},
+    {"TEGULA_HOST_CPU", "<CPU name of LLVM, such as x86-64-v3>",
+     "host kernels are compiled for this CPU in place of the machine's own; it must run its instructions"},
     {"TEGULA_DEVICE", "host | cuda | cuda:<number> | debug",
      "the result of device::best(); debug: the host, and every launch calls its lambda block by block for a debugger "
      "(lib/doc/debugging.md)"},
@@ -193,6 +195,7 @@ Options read_options() {
       !result.simulate_schedule.empty() || one_of<bool>("TEGULA_SIMULATE", false, {{"1", true}, {"0", false}});
   if (std::string const threads = value_of("TEGULA_THREADS"); !threads.empty())
     result.threads = integer("TEGULA_THREADS", threads, threads, 1, 1024);
+  result.host_cpu = value_of("TEGULA_HOST_CPU");
   result.device = device_choice();
   result.debug = result.device == "debug";
   if (result.debug) result.device = "host";
