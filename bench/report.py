@@ -88,7 +88,8 @@ SECTIONS = [
     ("Elements and copies", ["copy", "driver copy", "relu bf16", "vadd"],
      "Arrays of 64 Mi elements, far larger than the L2 cache. vadd can beat the copy: two reads for one write suit the "
      "memory better than one read for one write."),
-    ("Host", ["gemm f32", "host vadd", "host softmax"],
+    ("Host", ["gemm f32", "gemm f64", "gemm bf16", "gemm i8", "attention f32", "host vadd", "host softmax",
+              "host layernorm", "rmsnorm", "sums", "transpose"],
      "Rivals are OpenBLAS 0.3.21 with a stated core type, and hand-written loops (`gcc -O3 -march=native -fopenmp`). "
      "The softmax rival is compiled with `-ffast-math`, without which GCC does not vectorise `expf`. The first `prepare` "
      "of softmax (trace, passes, LLVM, load) took 15.5 ms."),
@@ -117,7 +118,7 @@ def read_lines():
                 line = json.loads(text)
             except json.JSONDecodeError as error:
                 sys.exit(f"{path.name}:{number}: not JSON: {error}")
-            if line["program"] == "host_ratios" and line["kernel"] in ("vadd", "softmax"):
+            if line["program"] == "host_ratios" and line["kernel"] in ("vadd", "softmax", "layernorm"):
                 line["kernel"] = "host " + line["kernel"]
             lines.append(line)
     return sorted(lines, key=lambda line: line["date"] or "")

@@ -80,11 +80,13 @@ TEST_CASE("every environment variable is parsed strictly and refused with its gr
     ScopedVariable e("TEGULA_SIMULATE", "seed:7");
     ScopedVariable f("TEGULA_ARITHMETIC", "exact");
     ScopedVariable g("TEGULA_ASSERTS", "off");
+    ScopedVariable h("TEGULA_HOST_CPU", "x86-64-v3");
     Options const parsed = read_options();
     REQUIRE(parsed.dump.size() == 2);
     CHECK(parsed.dump[0] == DumpItem{DumpItem::Kind::ir_after, "insert-barriers"});
     CHECK(parsed.dump[1] == DumpItem{DumpItem::Kind::ptx, {}});
     CHECK(parsed.threads == 3);
+    CHECK(parsed.host_cpu == "x86-64-v3");
     CHECK(parsed.simulate);
     CHECK(parsed.simulate_schedule == "seed:7");
     CHECK(parsed.exact);
