@@ -35,7 +35,11 @@ void Turns::want(std::vector<int> const& turn) {
 }
 
 double Turns::now() const {
-  if (cpu_time_) return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+  if (cpu_time_) {
+    timespec spent{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+    return static_cast<double>(spent.tv_sec) + 1e-9 * static_cast<double>(spent.tv_nsec);
+  }
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
