@@ -6,7 +6,9 @@
 namespace tegula::transform::global_accesses {
 
 /// Tells whether an op accesses elements at indices, several adjacent ones at once if they lie so.
-inline bool at_indices(ir::Op const& op) { return op.is<ir::GatherOp>() || op.is<ir::ScatterOp>() || op.is<ir::AtomicUpdateOp>(); }
+inline bool at_indices(ir::Op const& op) {
+  return op.is<ir::GatherOp>() || op.is<ir::ScatterOp>() || op.is<ir::AtomicUpdateOp>();
+}
 
 /// Gives the tile that a load or gather gives, or that a store, scatter or atomic takes.
 inline ir::Value* accessed_tile(ir::Op const& access) {
