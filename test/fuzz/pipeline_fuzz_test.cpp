@@ -122,7 +122,7 @@ TEST_CASE("fuzz: a pass that changes its own output is named", "[N2]") {
 
 TEST_CASE("fuzz: random kernels have the properties that their generators promise", "[N2]") {
   std::map<std::string, int> found;
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 600; ++seed) {
     PipelineCase const one = random_case(seed);
     abi::for_each_pass_option(one.options, [&](std::string_view name, std::string_view, auto const& value) {
       found[std::string(name) + "=" + abi::to_text(value)]++;
@@ -222,6 +222,8 @@ TEST_CASE("fuzz: random kernels have the properties that their generators promis
                                     "product of e4m3",
                                     "product of e5m2",
                                     "products of two elements",
+                                    "butterfly",
+                                    "resize",
                                     "no products",
                                     "warps=8",
                                     "stages=5",

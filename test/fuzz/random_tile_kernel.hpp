@@ -184,7 +184,7 @@ class TileKernelGenerator : TileProducts {
     while (extent % (4 * stride) == 0 && chance(70)) stride *= 2;
     Extents longer = a.type.shape();
     longer[axis] = 2 * extent;
-    bool const in_longer = chance(30);
+    bool const in_longer = chance(60);
     Entry const from = in_longer ? define("resize " + a.name, a.type.with_shape(longer)) : Entry(a);
     Entry const traded = neighbours(from, stride);
     keep(scope, tile(in_longer ? define("resize " + traded.name, a.type) : traded, a.bound, a.error));
