@@ -87,10 +87,13 @@ void Nest::choose() {
   while (unroll_ * 2 <= wanted && unroll_ * 2 * width_ <= extent &&
          (extent % width_ != 0 || extent / width_ % (unroll_ * 2) == 0))
     unroll_ *= 2;
-  // A checked vector of a strided tensor would test its lanes one by one.
+  // A checked vector of a strided tensor tests its lanes one by one: with many of them the code would be too long.
+  constexpr int max_strided = 16;
+  int strided = 0;
   for (auto const& [tensor, map] : loads_)
     for (std::size_t axis = 0; axis < map.size(); ++axis)
-      scalar_tail_ = scalar_tail_ || (map[axis] == axis_ && (axis + 1 != map.size() || !e_.tensor(*tensor).unit_inner));
+      strided += map[axis] == axis_ && (axis + 1 != map.size() || !e_.tensor(*tensor).unit_inner);
+  scalar_tail_ = strided > max_strided;
   for (Sink const& sink : sinks_) {
     if (sink.kind == Sink::Kind::store) {
       bool const inner = whole.back() == axis_ && e_.tensor(*sink.op->in<ir::StoreOp>("tensor")).unit_inner;
