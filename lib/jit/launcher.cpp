@@ -194,7 +194,7 @@ std::string explain(device const* where, KernelRef const& kernel, ArgumentList a
       text += fmt::format("  assembler: {}{}{}\n", note.code, note.code.empty() ? "" : ": ", note.text);
   }
   std::shared_ptr<Traced const> const source = traced(kernel, grid.given ? GridFrom::launch : GridFrom::kernel);
-  text += paths_of(*source, launch_options(target, facts_of(call.arguments()))).paths_text(2);
+  text += paths_of(*source, launch_options(kernel, target, runtime::facts_of(call.arguments()))).paths_text(2);
   return text;
 }
 
