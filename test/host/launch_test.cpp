@@ -260,7 +260,7 @@ TEST_CASE("a damaged cache file is ignored with a warning and replaced") {
 TEST_CASE("the key names architecture, facts, versions and IR, and two keys print their difference", "[F18]") {
   FreshCaches const fresh;
   jit::Traced const traced(vadd.trace());
-  CompileOptions v2 = jit::launch_options(device::host(), {{true, true}, {true, false}, {}});
+  CompileOptions v2 = jit::launch_options({}, device::host(), {{true, true}, {true, false}, {}});
   v2.architecture = "x86-64-v2";
   CompileOptions v3 = v2;
   v3.architecture = "x86-64-v3";

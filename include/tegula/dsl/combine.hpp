@@ -440,15 +440,15 @@ Bundle<TileList<List>::count> recorded_tiles(trace::Recorder& recorder, X& x, lo
   return ids;
 }
 
-template <class Checks, class S, int left, class F>
-auto total_along_axes(trace::Recorder& recorder, F& f, Bundle<Checks::Tiles::count> const& tiles, location where) {
+template <class Check, class S, int left, class F>
+auto total_along_axes(trace::Recorder& recorder, F& f, Bundle<Check::Tiles::count> const& tiles, location where) {
   if constexpr (left == 0) {
     return tiles;
   } else {
-    constexpr auto axis = static_cast<int>(Checks::axes[left - 1]);
+    constexpr auto axis = static_cast<int>(Check::axes[left - 1]);
     AxisSteps const steps{recorder, where, axis};
-    auto const total = Combination<F, typename Checks::Tiles, S, axis>{f, steps}.total(tiles);
-    return total_along_axes<Checks, with_extent<S, axis, 1>, left - 1>(recorder, f, total, where);
+    auto const total = Combination<F, typename Check::Tiles, S, axis>{f, steps}.total(tiles);
+    return total_along_axes<Check, with_extent<S, axis, 1>, left - 1>(recorder, f, total, where);
   }
 }
 
@@ -483,17 +483,17 @@ concept Initial = Number<X> || ScalarLike<X> || TileLike<X> || CarryLike<X>;
 /// first, and an odd last one is carried up; several axes are reduced one after another, the last first.
 template <detail::Combined X, int... along, detail::Initial Init, class F>
 auto reduce(X&& x, Axis<along...>, Init&& init, F f, location where = location::current()) {
-  using Checks = detail::Combining<X, Init, F, along...>;
-  Checks::check();
-  if constexpr (Checks::sound) {
-    using S = typename Checks::Tiles::shape;
+  using Check = detail::Combining<X, Init, F, along...>;
+  Check::check();
+  if constexpr (Check::sound) {
+    using S = typename Check::Tiles::shape;
     using R = detail::shape_from<detail::Reduced<S, along...>>;
-    using List = typename Checks::List;
+    using List = typename Check::List;
     auto& recorder = trace::Recorder::current("reduce", where);
     auto const tiles = detail::recorded_tiles<List>(recorder, x, where);
     auto const start = detail::InitialTiles<List, R, std::remove_reference_t<Init>>::record(recorder, init, where);
-    auto const total = detail::total_along_axes<Checks, S, Checks::axes.size()>(recorder, f, tiles, where);
-    using Call = detail::CombinerCall<F, typename Checks::Tiles::template with_shape<R>>;
+    auto const total = detail::total_along_axes<Check, S, Check::axes.size()>(recorder, f, tiles, where);
+    using Call = detail::CombinerCall<F, typename Check::Tiles::template with_shape<R>>;
     auto&& result = Call::call(f, recorder, start, total);
     return detail::tiles_of<List, R>(recorder, detail::recorded_tiles<List>(recorder, result, where));
   } else {
@@ -508,13 +508,13 @@ auto reduce(X&& x, Axis<along...>, Init&& init, F f, location where = location::
 template <detail::Combined X, int along, detail::Initial Init, class F, detail::ScanOption First = detail::Inclusive,
           detail::ScanOption Second = detail::Inclusive>
 auto scan(X&& x, Axis<along>, Init&& init, F f, First = {}, Second = {}, location where = location::current()) {
-  using Checks = detail::Combining<X, Init, F, along>;
-  Checks::check();
-  if constexpr (Checks::sound) {
-    using S = typename Checks::Tiles::shape;
-    using List = typename Checks::List;
-    constexpr auto axis = static_cast<int>(Checks::axes[0]);
-    using Plan = detail::Combination<F, typename Checks::Tiles, S, axis>;
+  using Check = detail::Combining<X, Init, F, along>;
+  Check::check();
+  if constexpr (Check::sound) {
+    using S = typename Check::Tiles::shape;
+    using List = typename Check::List;
+    constexpr auto axis = static_cast<int>(Check::axes[0]);
+    using Plan = detail::Combination<F, typename Check::Tiles, S, axis>;
     using Groups = detail::with_extent<S, axis, Plan::groups>;
     auto& recorder = trace::Recorder::current("scan", where);
     auto const tiles = detail::recorded_tiles<List>(recorder, x, where);

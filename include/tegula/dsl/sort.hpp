@@ -202,25 +202,25 @@ inline constexpr detail::Descending descending;
 /// their order.
 template <detail::Combined X, int along, detail::SortOption Way = detail::Ascending>
 auto sort(X&& x, Axis<along>, Way = {}, location where = location::current()) {
-  using Checks = detail::Sorting<X, along>;
-  Checks::check();
-  if constexpr (Checks::sound) {
-    using S = typename Checks::Tiles::shape;
-    using List = typename Checks::List;
+  using Check = detail::Sorting<X, along>;
+  Check::check();
+  if constexpr (Check::sound) {
+    using S = typename Check::Tiles::shape;
+    using List = typename Check::List;
     constexpr bool down = detail::is_descending<Way>;
-    constexpr int count = Checks::Tiles::count;
-    constexpr Element element = Checks::Tiles::elements[0];
+    constexpr int count = Check::Tiles::count;
+    constexpr Element element = Check::Tiles::elements[0];
     auto& recorder = trace::Recorder::current("sort", where);
     auto ids = detail::recorded_tiles<List>(recorder, x, where);
-    detail::AxisSteps const steps{recorder, where, Checks::axis};
+    detail::AxisSteps const steps{recorder, where, Check::axis};
     trace::Id key = detail::keys_of(steps, ids.at[0], down);
     if constexpr (count == 1) {
       key = detail::bitonic(steps, detail::Bundle<1>{{detail::lengthened_keys(steps, key)}}).at[0];
-      key = steps.resized(key, S::list[Checks::axis]);
+      key = steps.resized(key, S::list[Check::axis]);
     } else {
       detail::Bundle<count - 1> others;
       for (int i = 1; i < count; ++i) others.at[i - 1] = ids.at[i];
-      auto const sorted = detail::sorted_with_places(steps, key, others, S::list[Checks::axis]);
+      auto const sorted = detail::sorted_with_places(steps, key, others, S::list[Check::axis]);
       key = sorted.at[0];
       for (int i = 1; i < count; ++i) ids.at[i] = sorted.at[i + 1];
     }
@@ -234,17 +234,17 @@ auto sort(X&& x, Axis<along>, Way = {}, location where = location::current()) {
 /// Gives the places along an axis, as i32, from which sort would take its elements; equal ones stay in their order.
 template <detail::TileLike X, int along, detail::SortOption Way = detail::Ascending>
 auto argsort(X&& x, Axis<along>, Way = {}, location where = location::current()) {
-  using Checks = detail::Sorting<X, along>;
-  Checks::check();
-  if constexpr (Checks::sound) {
-    using S = typename Checks::Tiles::shape;
+  using Check = detail::Sorting<X, along>;
+  Check::check();
+  if constexpr (Check::sound) {
+    using S = typename Check::Tiles::shape;
     auto& recorder = trace::Recorder::current("argsort", where);
-    auto const ids = detail::recorded_tiles<typename Checks::List>(recorder, x, where);
-    detail::AxisSteps const steps{recorder, where, Checks::axis};
+    auto const ids = detail::recorded_tiles<typename Check::List>(recorder, x, where);
+    detail::AxisSteps const steps{recorder, where, Check::axis};
     trace::Id const key = detail::keys_of(steps, ids.at[0], detail::is_descending<Way>);
     trace::Id const whole = detail::lengthened_keys(steps, key);
     auto const sorted = detail::bitonic(steps, detail::Bundle<2>{{whole, steps.places(recorder.type(whole))}});
-    return tile<std::int32_t, S>(recorder.handle(steps.resized(sorted.at[1], S::list[Checks::axis])));
+    return tile<std::int32_t, S>(recorder.handle(steps.resized(sorted.at[1], S::list[Check::axis])));
   } else {
     return detail::Invalid<std::int32_t, detail::shape_t<X>>();
   }
@@ -255,21 +255,21 @@ auto argsort(X&& x, Axis<along>, Way = {}, location where = location::current())
 /// first, NaN last.
 template <int wanted, detail::TileLike X, int along>
 auto top_k(X&& x, Axis<along>, location where = location::current()) {
-  using Checks = detail::Sorting<X, along>;
-  Checks::check();
+  using Check = detail::Sorting<X, along>;
+  Check::check();
   constexpr bool enough = [] {
-    if constexpr (Checks::sound)
-      return wanted >= 1 && wanted <= Checks::Tiles::shape::list[Checks::axis];
+    if constexpr (Check::sound)
+      return wanted >= 1 && wanted <= Check::Tiles::shape::list[Check::axis];
     else
       return true;
   }();
   static_assert(enough, "top_k: at least 1 and at most all elements along the axis are asked for");
   using T = detail::element_t<X>;
-  if constexpr (Checks::sound && enough) {
-    using R = detail::with_extent<typename Checks::Tiles::shape, Checks::axis, wanted>;
+  if constexpr (Check::sound && enough) {
+    using R = detail::with_extent<typename Check::Tiles::shape, Check::axis, wanted>;
     auto& recorder = trace::Recorder::current("top_k", where);
-    auto const ids = detail::recorded_tiles<typename Checks::List>(recorder, x, where);
-    detail::AxisSteps const steps{recorder, where, Checks::axis};
+    auto const ids = detail::recorded_tiles<typename Check::List>(recorder, x, where);
+    detail::AxisSteps const steps{recorder, where, Check::axis};
     trace::Id const key = detail::keys_of(steps, ids.at[0], true);
     detail::Bundle<2> best;
     if (wanted <= detail::most_by_reductions) {
@@ -279,7 +279,7 @@ auto top_k(X&& x, Axis<along>, location where = location::current()) {
       best = detail::bitonic(steps, detail::Bundle<2>{{whole, steps.places(recorder.type(whole))}});
       for (trace::Id& tile : best.at) tile = steps.resized(tile, wanted);
     }
-    trace::Id const values = detail::elements_of(steps, best.at[0], Checks::Tiles::elements[0], true);
+    trace::Id const values = detail::elements_of(steps, best.at[0], Check::Tiles::elements[0], true);
     return detail::Results<tile<T, R>, tile<std::int32_t, R>>(tile<T, R>(recorder.handle(values)),
                                                               tile<std::int32_t, R>(recorder.handle(best.at[1])));
   } else {
