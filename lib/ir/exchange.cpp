@@ -153,15 +153,29 @@ static std::vector<int> resized_registers(layout::Layout const& from, layout::La
   return result;
 }
 
+/// Finds the registers of a box of extent 1 along the axes on which all elements are equal. A collapsed layout does not
+/// count registers that differ along these axes only, so its numbers are not the operand's.
+static std::vector<int> uniform_registers(layout::Layout const& from, layout::Layout const& to) {
+  auto const place = [&](layout::Layout const& layout, int reg) {
+    Extents at = layout.part(layout::Dim::reg, reg);
+    for (int axis = 0; axis < from.rank(); ++axis)
+      if (to.shape()[axis] == 1) at[axis] = 0;
+    return std::vector<std::int64_t>(at.begin(), at.end());
+  };
+  layout::Layout const* one = &from;
+  for (int axis = 0; axis < from.rank(); ++axis)
+    if (to.shape()[axis] == 1) one = one->collapsed(axis);
+  std::map<std::vector<std::int64_t>, int> first;
+  for (int reg = 0; reg < from.registers(); ++reg) first.try_emplace(place(from, reg), reg);
+  std::vector<int> result = to.registers_from(*one);
+  for (int& reg : result) reg = first.at(place(*one, reg));
+  return result;
+}
+
 std::vector<int> kept_registers(Op const& op) {
   layout::Layout const &from = *op.operand()->type().layout(), &to = *op.result()->type().layout();
   if (op.is<ResizeOp>()) return resized_registers(from, to);
-  if (op.is<ExtractOp>() && op.as<ExtractOp>().uniform) {
-    layout::Layout const* one = &from;
-    for (int axis = 0; axis < from.rank(); ++axis)
-      if (to.shape()[axis] == 1) one = one->collapsed(axis);
-    return to.registers_from(*one);
-  }
+  if (op.is<ExtractOp>() && op.as<ExtractOp>().uniform) return uniform_registers(from, to);
   if (op.is<ExtractOp>()) return layout::registers_of_part(from, to, op.as<ExtractOp>().offsets);
   if (!op.is<ReshapeOp>()) return to.registers_from(from);
   layout::Layout const* const seen = from.reshaped(op.result()->type().shape());

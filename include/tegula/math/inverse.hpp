@@ -1,7 +1,7 @@
 // Defines asin, acos, atan and atan2, as elementary.hpp defines the other rows of elementary.def.
 #pragma once
 
-#include "tegula/math/expansion.hpp"
+#include "tegula/math/elementary.hpp"
 
 namespace tegula::math {
 
@@ -76,11 +76,11 @@ constexpr V atan2_of(V x, V a, V b, double limit, double factor, Split2 right_an
   V const infinity = like(x, __builtin_inf());
   V const larger = select(a < b, b, a);
   V const least = like(x, limit);
-  V const small = like(x, factor);
+  V const scaled_up = like(x, factor);
   V const large = like(x, 1 / factor);
   V const lowest = like(x, 1 / limit);
   V const up = select(larger < lowest, large, one);
-  V const scale = select(least < larger, small, up);
+  V const scale = select(least < larger, scaled_up, up);
   V const zero = like(x, 0);
   // Both 0: atan(0 / 1). Both infinite: atan(1 / 1).
   V const top_of_two = select(b == infinity, one, a);
@@ -127,8 +127,8 @@ constexpr V acos_of(V x, InnerAsin<V> inner, V own, Split2 right_angle) {
   V const twice = inner.value + inner.value;
   V const left = less_than(scaled(right_angle, 2), twice);
   V const outer = select(x < like(x, 0), left, twice);
-  V const near = less_than(right_angle, own);
-  return select(like(x, 0.5) < inner.a, outer, near);
+  V const outside = less_than(right_angle, own);
+  return select(like(x, 0.5) < inner.a, outer, outside);
 }
 
 }  // namespace detail

@@ -79,9 +79,9 @@ constexpr V half_exp_f64(Power<V> power) {
 /// Computes sinh of a >= 0, from e = exp(a) - 1 below 1, from `half` = exp(a) / 2 above.
 template <class V>
 constexpr V sinh_of(V a, V e, V half) {
-  V const small = limited_to(e, 4);
-  V const power = small + like(a, 1);
-  V const inner = (small + small / power) * like(a, 0.5);
+  V const limited = limited_to(e, 4);
+  V const power = limited + like(a, 1);
+  V const inner = (limited + limited / power) * like(a, 0.5);
   V const inverse = like(a, 0.25) / half;
   V const outer = half - inverse;
   return select(a < like(a, 1), inner, outer);
@@ -267,16 +267,16 @@ constexpr V expm1_f64(V x) {
 template <class V>
 constexpr V log10_f32(V x) {
   auto const [e, f] = detail::split_f32(x, 0x3F3504F3);
-  V const near = (detail::log_rest_f32(f) + f) * like(x, 0x1.bcb7b1526e50ep-2);
-  V const low = e * like(x, 0x1.3509f8p-18) + near;
+  V const rest = (detail::log_rest_f32(f) + f) * like(x, 0x1.bcb7b1526e50ep-2);
+  V const low = e * like(x, 0x1.3509f8p-18) + rest;
   V const high = e * like(x, 0x1.3440p-2);
   return detail::log_edges(x, high + low);
 }
 template <class V>
 constexpr V log10_f64(V x) {
   auto const [e, f] = detail::split_f64(x);
-  V const near = (detail::log_rest_f64(f) + f) * like(x, 0x1.bcb7b1526e50ep-2);
-  V const low = e * like(x, 0x1.9fef311f12b36p-42) + near;
+  V const rest = (detail::log_rest_f64(f) + f) * like(x, 0x1.bcb7b1526e50ep-2);
+  V const low = e * like(x, 0x1.9fef311f12b36p-42) + rest;
   V const high = e * like(x, 0x1.34413509f6p-2);
   return detail::log_edges(x, high + low);
 }

@@ -33,6 +33,7 @@ void exchange_tile(ir::Op const& op, Emitter& e) {
   ir::ScratchTiles const tiles = ir::scratch_tiles(op);
   // A butterfly reads the neighbour's place, a resize the last one's where the operand has none.
   auto const* const butterfly = op.is<ir::ButterflyOp>() ? &op.as<ir::ButterflyOp>() : nullptr;
+  bool const resizes = op.is<ir::ResizeOp>();
   auto const address = [&](layout::Layout const& layout, int reg, ir::ScratchTile const& tile, std::int64_t first,
                            bool read) {
     llvm::Value* at = e.i32(scratch + first * size);
@@ -40,7 +41,7 @@ void exchange_tile(ir::Op const& op, Emitter& e) {
       llvm::Value* coordinate = e.coordinate(layout, axis, reg);
       if (read && butterfly != nullptr && butterfly->axis == axis)
         coordinate = b.CreateXor(coordinate, e.i32(butterfly->stride));
-      if (read && to.shape()[axis] > from.shape()[axis])
+      if (read && resizes && to.shape()[axis] > from.shape()[axis])
         coordinate = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, coordinate, e.i32(from.shape()[axis] - 1));
       at = b.CreateAdd(at, b.CreateMul(coordinate, e.i32(tile.strides[axis] * size)));
     }
@@ -86,7 +87,7 @@ void exchange_tile(ir::Op const& op, Emitter& e) {
   }
   e.barrier();
   int load_width = width_of(to, tiles.read, tiles.first);
-  if (op.is<ir::ResizeOp>() && to.rank() > 0 && to.shape()[to.rank() - 1] > from.shape()[to.rank() - 1]) load_width = 1;
+  if (resizes && to.rank() > 0 && to.shape()[to.rank() - 1] > from.shape()[to.rank() - 1]) load_width = 1;
   if (butterfly != nullptr && butterfly->axis == to.rank() - 1)
     load_width = static_cast<int>(std::min<std::int64_t>(load_width, butterfly->stride));
   for (int reg = 0; reg < to.registers(); reg += load_width) {
