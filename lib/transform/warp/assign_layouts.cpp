@@ -49,6 +49,7 @@ class Assignment {
   Assignment(ir::Function& function, analysis::AxisFacts const& facts) : function_(function), facts_(facts) {}
 
   bool run() {
+    note_widest_accesses();
     split_free_values();
     convert_at_calls();
     collect();
@@ -231,7 +232,7 @@ class Assignment {
     // The narrowest of the wide accesses; an access of single elements has no say.
     std::int64_t width = 0;
     for (Op const* access : accesses) {
-      std::int64_t const here = widest_access(*access);
+      std::int64_t const here = widest_.at(access);
       if (here > 1) width = width == 0 ? here : std::min(width, here);
     }
     if (accesses.empty()) width = 4;
@@ -543,14 +544,23 @@ class Assignment {
     for (int i = 0; i < 2; ++i) take_as(op, i, parts[i]);
   }
 
+  /// Notes the elements that each access can take at once, as long as the facts know its operands: free ones are copied
+  /// for their users later.
+  void note_widest_accesses() {
+    ir::walk(function_, [&](Op& op) {
+      if (!op.is<ir::LoadOp>() && !op.is<ir::StoreOp>() && !at_indices(op)) return;
+      ir::Type const& tile = accessed_tile(op)->type();
+      if (tile.is_tile()) widest_[&op] = tile.rank() > 0 ? widest_access(op) : 1;
+    });
+  }
+
   void decide_accesses() {
     ir::walk(function_, [&](Op& op) {
       if (!op.is<ir::LoadOp>() && !op.is<ir::StoreOp>() && !at_indices(op)) return;
       ir::Type const& tile = accessed_tile(op)->type();
       if (!tile.is_tile()) return;  // one element, read by all threads
       std::int64_t vector = 1;
-      if (tile.rank() > 0)
-        vector = std::min<std::int64_t>(widest_access(op), tile.layout()->contiguous(tile.rank() - 1));
+      if (tile.rank() > 0) vector = std::min<std::int64_t>(widest_.at(&op), tile.layout()->contiguous(tile.rank() - 1));
       vector_of(op) = vector;
     });
   }
@@ -562,6 +572,7 @@ class Assignment {
   std::vector<Value*> order_;
   std::vector<Group> groups_;
   std::map<Value*, std::size_t> group_of_;
+  std::map<Op const*, std::int64_t> widest_;  ///< elements that an access can take at once
 };
 
 /// Chooses the warps for the largest tile of the module, or takes the number that a kernel already states.
