@@ -430,16 +430,16 @@ constexpr V fmod_f64(V x, V y) {
   V const up = like(x, 0x1p200);
   V rest = select(magnitude < infinity, magnitude, zero);
   for (int step = 40; step >= 0; --step) {
-    V far = divisor;
+    V shifted = divisor;
     for (int bits = 52 * step; bits > 0; bits -= 1000)
-      far = far * like(x, detail::power_of_two(bits < 1000 ? bits : 1000));
-    V const s = detail::limited_to(far, 0x1.fffffffffffffp1023);
+      shifted = shifted * like(x, detail::power_of_two(bits < 1000 ? bits : 1000));
+    V const s = detail::limited_to(shifted, 0x1.fffffffffffffp1023);
     auto const large = like(x, 0x1p800) < s;
     V const scale = select(large, down, one);
     V const scaled = rest * scale;
     V const left = detail::without_multiples(scaled, s * scale);
     V const back = left * select(large, up, one);
-    rest = select(rest < far, rest, back);
+    rest = select(rest < shifted, rest, back);
   }
   V const nan = like(x, __builtin_nan(""));
   V const defined = select(magnitude < infinity, rest, nan);
