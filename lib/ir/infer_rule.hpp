@@ -1,4 +1,5 @@
-// Provides the helpers that the typing rules in infer.cpp (tile ops) and infer_block.cpp (block ops) share.
+// Provides the helpers that the typing rules in infer.cpp (tile ops), infer_memory.cpp (their memory) and
+// infer_block.cpp (block ops) share.
 #pragma once
 
 #include <string>
@@ -85,6 +86,9 @@ struct Rule {
                    "axis " + std::to_string(axis) + " of " + (rank == 1 ? "1 axis" : std::to_string(rank) + " axes"));
   }
 };
+
+/// Requires a tile or a scalar, which arithmetic works on.
+void computable(Rule& rule, OperandOf place);
 
 /// Requires one of the operands called `offsets` per axis, `axes` in all; `of` names the owner of the axes in the
 /// message.

@@ -4,13 +4,20 @@
 
 #include <cstdio>
 #include <type_traits>
+#include <utility>
 
 namespace tegula::support {
 namespace {
 
+constexpr std::string_view assert_failed = "device_assert failed: ";
+
 // Without a destructor, so that launches in destructors at a thread's end may still fail.
-static_assert(std::is_trivially_destructible_v<FailedAssert>);
-thread_local constinit FailedAssert failure_of_thread;
+thread_local constinit struct {
+  PrintLine* text;  ///< owned
+  char const* file;
+  std::int64_t line;
+} failure_of_thread = {};
+static_assert(std::is_trivially_destructible_v<decltype(failure_of_thread)>);
 
 }  // namespace
 
@@ -18,8 +25,8 @@ std::string kernel_at(std::string_view kernel, BlockIndex const& block) {
   return fmt::format("{}[{}, {}, {}]", kernel, block[0], block[1], block[2]);
 }
 
-std::string failed_assert_text(std::string_view kernel, BlockIndex const& block, std::string_view message) {
-  return fmt::format("{}: device_assert failed: {}", kernel_at(kernel, block), message);
+PrintLine failed_assert(std::string_view kernel, BlockIndex const& block, std::string_view message) {
+  return {kernel, block, fmt::format("{}{}", assert_failed, message)};
 }
 
 PrintLine::PrintLine(std::string_view kernel, BlockIndex const& block, std::string_view text)
@@ -55,13 +62,14 @@ void PrintLine::write() {
   std::fwrite(line_.data(), 1, line_.size(), stdout);
 }
 
-void note_failed_assert(FailedAssert const& failed) noexcept { failure_of_thread = failed; }
+void note_failed_assert(FailedAssert failed) noexcept {
+  take_failed_assert();  // an earlier one that nobody asked for
+  failure_of_thread = {failed.text.release(), failed.file, failed.line};
+}
 
-bool take_failed_assert(FailedAssert& into) noexcept {
-  if (failure_of_thread.message == nullptr) return false;
-  into = failure_of_thread;
-  failure_of_thread = {};
-  return true;
+FailedAssert take_failed_assert() noexcept {
+  auto const [text, file, line] = std::exchange(failure_of_thread, {});
+  return {std::unique_ptr<PrintLine>(text), file, line};
 }
 
 }  // namespace tegula::support

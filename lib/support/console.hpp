@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -16,9 +17,6 @@ inline constexpr std::int64_t max_printed_elements = 64;
 
 /// Prints "name[0, 1, 0]".
 std::string kernel_at(std::string_view kernel, BlockIndex const& block);
-/// Prints "name[0, 1, 0]: device_assert failed: message".
-std::string failed_assert_text(std::string_view kernel, BlockIndex const& block, std::string_view message);
-
 /// Builds one line of a print: "name[0, 1, 0]: text 3 0.5 2x2xf32[1, 2, 3, 4]". Numbers are as printf's %g, %lld and
 /// %llu print them, booleans 0 or 1.
 class PrintLine {
@@ -40,18 +38,19 @@ class PrintLine {
   std::int64_t elements_ = -1;  ///< of the open tile; -1: none is open
 };
 
-/// Describes a failed assert; its strings belong to the kernel's code.
+/// Begins "name[0, 1, 0]: device_assert failed: message"; the assert's values follow.
+PrintLine failed_assert(std::string_view kernel, BlockIndex const& block, std::string_view message);
+
+/// Describes a failed assert; the file's name belongs to the kernel's code.
 struct FailedAssert {
-  char const* kernel = nullptr;
-  char const* message = nullptr;
+  std::unique_ptr<PrintLine> text;
   char const* file = nullptr;
   std::int64_t line = 0;
-  std::int64_t block[3] = {};
 };
 
 /// Notes that an assert failed on this thread.
-void note_failed_assert(FailedAssert const& failed) noexcept;
-/// Moves the failure of this thread, if any, into `into`; true if there was one.
-bool take_failed_assert(FailedAssert& into) noexcept;
+void note_failed_assert(FailedAssert failed) noexcept;
+/// Gives the failure of this thread, if any, and forgets it; its text is null if there was none.
+FailedAssert take_failed_assert() noexcept;
 
 }  // namespace tegula::support

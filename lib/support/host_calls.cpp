@@ -4,9 +4,13 @@
 
 using tegula::support::PrintLine;
 
-void tegula_assert_failed(char const* kernel, char const* message, char const* file, std::int64_t line,
-                          std::int64_t block0, std::int64_t block1, std::int64_t block2) {
-  tegula::support::note_failed_assert({kernel, message, file, line, {block0, block1, block2}});
+PrintLine* tegula_assert_begin(char const* kernel, char const* message, std::int64_t block0, std::int64_t block1,
+                               std::int64_t block2) {
+  return new PrintLine(tegula::support::failed_assert(kernel, {block0, block1, block2}, message));
+}
+
+void tegula_assert_failed(PrintLine* text, char const* file, std::int64_t line) {
+  tegula::support::note_failed_assert({std::unique_ptr<PrintLine>(text), file, line});
 }
 
 PrintLine* tegula_print_begin(char const* kernel, char const* text, std::int64_t block0, std::int64_t block1,

@@ -10,9 +10,6 @@ class PrintLine;
 
 extern "C" {
 
-/// Notes that an assert failed; its texts belong to the kernel's code.
-void tegula_assert_failed(char const* kernel, char const* message, char const* file, std::int64_t line,
-                          std::int64_t block0, std::int64_t block1, std::int64_t block2);
 /// Begins a line of device_print; tegula_print_end writes it.
 tegula::support::PrintLine* tegula_print_begin(char const* kernel, char const* text, std::int64_t block0,
                                                std::int64_t block1, std::int64_t block2);
@@ -22,4 +19,10 @@ void tegula_print_number(tegula::support::PrintLine* line, double value);
 void tegula_print_tile(tegula::support::PrintLine* line, char const* type);
 void tegula_print_tile_end(tegula::support::PrintLine* line);
 void tegula_print_end(tegula::support::PrintLine* line);
+/// Begins the text of a failed device_assert, which prints of integers and numbers go on; tegula_assert_failed notes
+/// it.
+tegula::support::PrintLine* tegula_assert_begin(char const* kernel, char const* message, std::int64_t block0,
+                                                std::int64_t block1, std::int64_t block2);
+/// Notes that an assert failed. The file's name belongs to the kernel's code.
+void tegula_assert_failed(tegula::support::PrintLine* text, char const* file, std::int64_t line);
 }

@@ -86,15 +86,16 @@ Id Recorder::block_index(int axis, location where) {
 }
 
 void Recorder::device_assert(Id condition, char const* message, location where) {
-  assert_that(condition, message, false, where);
+  assert_that(condition, message, {}, false, where);
 }
 
-void Recorder::assert_that(Id condition, char const* message, bool range, location where) {
+void Recorder::assert_that(Id condition, char const* message, Ids values, bool range, location where) {
   if (impl_->constant_of(condition).value_or(0) != 0) return;
   ir::AssertOp const op =
       ir::make_op<ir::AssertOp>(Symbol(message), Symbol(where.file()), std::int64_t{where.line()}, range);
-  Id const operands[] = {condition, block_index(0, where), block_index(1, where), block_index(2, where)};
-  impl_->run(impl_->add_effect(ir::OpKind::AssertOp, &op, {operands, 4}, where));
+  std::vector<Id> operands = {condition, block_index(0, where), block_index(1, where), block_index(2, where)};
+  operands.insert(operands.end(), values.first, values.first + values.count);
+  impl_->run(impl_->add_effect(ir::OpKind::AssertOp, &op, {operands.data(), static_cast<int>(operands.size())}, where));
   impl_->tells_host = true;
 }
 
@@ -112,7 +113,7 @@ Id Recorder::stated_range(Id value, std::int64_t min, std::int64_t max, std::int
   }
   std::string text = fmt::format("the loaded element is not in {} .. {}", min, max);
   if (multiple > 1) text += fmt::format(", or not a multiple of {}", multiple);
-  assert_that(holds, text.c_str(), true, where);
+  assert_that(holds, (text + ": found").c_str(), {value}, true, where);
   Id const above = emit_scalar(ir::MaxOp{}, {value, number(min)}, own, where);
   Id const inside = emit_scalar(ir::MinOp{}, {above, number(max)}, own, where);
   if (multiple <= 1) return inside;

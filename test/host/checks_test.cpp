@@ -200,9 +200,9 @@ TEST_CASE("without checks the code and the key are those of before; each check i
   gpu.facts.assign(3, {true, true});
   std::string const plain = compile(picks, gpu).image;
   gpu.checks = bounds;
-  std::string const checked = compile(picks, gpu).image;
-  CHECK(plain != checked);
-  CHECK_THAT(checked, ContainsSubstring("__assertfail"));
+  std::string const guarded = compile(picks, gpu).image;
+  CHECK(plain != guarded);
+  CHECK_THAT(guarded, ContainsSubstring("__assertfail"));
   CHECK(plain.find("__assertfail") == std::string::npos);
   // Kernels with every check compile for the GPU.
   gpu.checks = every;

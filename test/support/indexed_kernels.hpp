@@ -243,13 +243,18 @@ inline constexpr auto claims = kernel("claims", [](in<int, 1> to, inout<T, 1> ow
   store(seen, shape<128>, atomic_compare_exchange(owner, 0, me, at), g[0]);
 });
 
+/// Counts elements so that the number of each is exact in T.
+template <class T>
+inline constexpr std::int64_t exact_numbers = std::is_same_v<T, bf16> ? 250 : 600;
+
 template <class T>
 void check_claims(Executor on) {
-  auto to = draw_indices<int>(600, 50);
-  Array<T, 1> owner({50}, T(0)), seen({600}, T(-1));
+  std::int64_t const count = exact_numbers<T>;
+  auto to = draw_indices<int>(count, 50);
+  Array<T, 1> owner({50}, T(0)), seen({count}, T(-1));
   TEGULA_CHECK_RUN(on, claims<T>, to, owner, seen);
   std::vector<int> winners(50, 0);
-  for (std::int64_t i = 0; i < 600; ++i) {
+  for (std::int64_t i = 0; i < count; ++i) {
     if (!inside(to[i], 50)) {
       REQUIRE(seen[i] == T(0));
       continue;
@@ -260,6 +265,37 @@ void check_claims(Executor on) {
   }
   for (std::int64_t c = 0; c < 50; ++c)
     REQUIRE(winners[static_cast<std::size_t>(c)] == (std::count(to.values.begin(), to.values.end(), c) > 0 ? 1 : 0));
+}
+
+/// Passes numbers on by exchange: each element leaves its own and takes the one that it finds.
+template <class T>
+inline constexpr auto passes_on = kernel("passes_on", [](in<int, 1> to, inout<T, 1> held, out<T, 1> taken) {
+  auto g = grid_over(to, shape<128>);
+  tile at = load(to, shape<128>, g[0], pad(-1));
+  tile me = cast<T>(iota(shape<128>, axis<0>) + g[0] * 128 + 1);
+  store(taken, shape<128>, atomic_exchange(held, me, at), g[0]);
+});
+
+/// No number is lost and none is taken twice.
+template <class T>
+void check_exchanges(Executor on) {
+  std::int64_t const count = exact_numbers<T>;
+  auto to = draw_indices<int>(count, 50);
+  Array<T, 1> held({50}, T(0)), taken({count}, T(-1));
+  TEGULA_CHECK_RUN(on, passes_on<T>, to, held, taken);
+  std::vector<int> found(static_cast<std::size_t>(count + 1), 0);
+  auto const see = [&](T number) { ++found.at(static_cast<std::size_t>(static_cast<double>(number))); };
+  for (T number : held.values) see(number);
+  std::int64_t outside = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    see(taken[i]);
+    if (inside(to[i], 50)) continue;
+    ++outside;
+    REQUIRE(taken[i] == T(0));
+  }
+  REQUIRE(found[0] == 50 + outside);
+  for (std::int64_t i = 0; i < count; ++i)
+    REQUIRE(found[static_cast<std::size_t>(i + 1)] == (inside(to[i], 50) ? 1 : 0));
 }
 
 /// Multiplies each block of rows with its expert's weights: one launch for a mixture of experts.
@@ -369,6 +405,14 @@ inline void check_all_atomics(Executor on) {
   check_claims<int>(on);
   check_claims<std::int64_t>(on);
   check_claims<float>(on);
+  check_claims<std::int16_t>(on);
+  check_claims<f16>(on);
+  check_claims<bf16>(on);
+  check_exchanges<int>(on);
+  check_exchanges<double>(on);
+  check_exchanges<std::uint16_t>(on);
+  check_exchanges<f16>(on);
+  check_exchanges<bf16>(on);
 }
 
 }  // namespace tegula::test

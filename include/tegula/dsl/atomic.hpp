@@ -69,7 +69,7 @@ class Update : public old_elements<typename TensorElement<P>::type, places_shape
   using S = places_shape<Rest...>;
   using Base = old_elements<T, S>;
   static constexpr bool whole = is_integer(element_v<T>) && is_arithmetic(element_v<T>);
-  static constexpr bool wide = bits(element_v<T>) >= 32;
+  static constexpr bool wide = bits(element_v<T>) >= 16;
   static constexpr bool bitwise = combine == ir::AtomicCombine::bit_and || combine == ir::AtomicCombine::bit_or ||
                                   combine == ir::AtomicCombine::bit_xor;
   static constexpr bool defined = bitwise                                  ? whole
@@ -78,7 +78,7 @@ class Update : public old_elements<typename TensorElement<P>::type, places_shape
   static_assert(is_inout<P>, "atomics: the tensor is read and written: declare it inout");
   static_assert(defined,
                 "atomics: sums, min and max are of numbers of 16 bits and more, bit operations of integers of 32 and "
-                "64 bits, exchanges of elements of 32 and 64 bits");
+                "64 bits, exchanges of elements of 16 bits and more");
 
  public:
   Update(P const& tensor, V&& value, Rest&&... rest, location where) : Base(record(tensor, value, rest..., where)) {}
@@ -192,9 +192,9 @@ class atomic_compare_exchange
   using T = typename detail::TensorElement<P>::type;
   using S = detail::places_shape<Rest...>;
   using Base = detail::old_elements<T, S>;
-  static constexpr bool wide = bits(element_v<T>) >= 32;
+  static constexpr bool wide = bits(element_v<T>) >= 16;
   static_assert(detail::is_inout<P>, "atomics: the tensor is read and written: declare it inout");
-  static_assert(wide, "atomic_compare_exchange: elements have 32 or 64 bits");
+  static_assert(wide, "atomic_compare_exchange: elements have 16, 32 or 64 bits");
 
  public:
   atomic_compare_exchange(P const& tensor, E&& expected, V&& value, Rest&&... rest,

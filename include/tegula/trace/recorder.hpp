@@ -184,7 +184,7 @@ class Recorder {
   TracedKernel finish();
 
  private:
-  void assert_that(Id condition, char const* message, bool range, location where);
+  void assert_that(Id condition, char const* message, Ids values, bool range, location where);
   void begin(RegionKind kind);
   Id block_index(int axis, location where);
   Id change_op(ir::OpKind kind, void const* attributes, Handle tensor, Ids values, Ids indices, location where);

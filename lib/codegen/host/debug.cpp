@@ -40,13 +40,25 @@ void FunctionEmitter::assert_op(ir::Op const& op) {
   b.CreateCondBr(holds, passed, failed);
   b.SetInsertPoint(failed);
   llvm::Type *const pointer = b.getPtrTy(), *const index = b.getInt64Ty();
-  llvm::FunctionCallee const fail = loader_function(context.module, "tegula_assert_failed", b.getVoidTy(),
-                                                    {pointer, pointer, pointer, index, index, index, index});
-  b.CreateCall(fail,
-               {b.CreateGlobalString(context.kernel.name()), b.CreateGlobalString(attributes.message.view()),
-                b.CreateGlobalString(attributes.file.view()), i64(attributes.line), blocks[0], blocks[1], blocks[2]});
+  llvm::Value* const text = b.CreateCall(
+      loader_function(context.module, "tegula_assert_begin", pointer, {pointer, pointer, index, index, index}),
+      {b.CreateGlobalString(context.kernel.name()), b.CreateGlobalString(attributes.message.view()), blocks[0],
+       blocks[1], blocks[2]});
+  for (ir::Value const* value : op.all<ir::AssertOp>("values"))
+    add_to_line(text, value->type().element(), scalar(*value));
+  b.CreateCall(loader_function(context.module, "tegula_assert_failed", b.getVoidTy(), {pointer, pointer, index}),
+               {text, b.CreateGlobalString(attributes.file.view()), i64(attributes.line)});
   b.CreateRetVoid();
   b.SetInsertPoint(passed);
+}
+
+void FunctionEmitter::add_to_line(llvm::Value* line, Element element, llvm::Value* value) {
+  Element const wide = is_float(element) ? Element::f64 : element == Element::u64 ? element : Element::i64;
+  char const* const name = is_float(element)         ? "tegula_print_number"
+                           : element == Element::u64 ? "tegula_print_natural"
+                                                     : "tegula_print_integer";
+  b.CreateCall(loader_function(context.module, name, b.getVoidTy(), {b.getPtrTy(), arith.register_type(wide)}),
+               {line, arith.cast(element, wide, value)});
 }
 
 void FunctionEmitter::print_op(ir::Op const& op) {
@@ -56,25 +68,17 @@ void FunctionEmitter::print_op(ir::Op const& op) {
       {b.CreateGlobalString(context.kernel.name()), b.CreateGlobalString(op.as<ir::PrintOp>().text.view()),
        scalar(*op.in<ir::PrintOp>("block0")), scalar(*op.in<ir::PrintOp>("block1")),
        scalar(*op.in<ir::PrintOp>("block2"))});
-  auto const add = [&](Element element, llvm::Value* value) {
-    Element const wide = is_float(element) ? Element::f64 : element == Element::u64 ? element : Element::i64;
-    char const* const name = is_float(element)         ? "tegula_print_number"
-                             : element == Element::u64 ? "tegula_print_natural"
-                                                       : "tegula_print_integer";
-    b.CreateCall(loader_function(context.module, name, none, {pointer, arith.register_type(wide)}),
-                 {line, arith.cast(element, wide, value)});
-  };
   for (ir::Value const* value : op.all<ir::PrintOp>("values")) {
     ir::Type const& type = value->type();
     if (type.is_scalar()) {
-      add(type.element(), scalar(*value));
+      add_to_line(line, type.element(), scalar(*value));
       continue;
     }
     std::int64_t const used = scratch_used_;
     Buffer const tile = rows_of(*value, op);
     b.CreateCall(loader_function(context.module, "tegula_print_tile", none, {pointer, pointer}),
                  {line, b.CreateGlobalString(ir::short_text(type))});
-    for_each_element(type, [&](Index const& at) { add(type.element(), element(tile, at)); });
+    for_each_element(type, [&](Index const& at) { add_to_line(line, type.element(), element(tile, at)); });
     b.CreateCall(loader_function(context.module, "tegula_print_tile_end", none, {pointer}), {line});
     scratch_used_ = used;
   }

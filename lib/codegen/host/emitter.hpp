@@ -245,6 +245,8 @@ class FunctionEmitter {
                               std::function<llvm::Value*(ir::Value const&)> const& element_of);
   void assert_op(ir::Op const& op);
   void print_op(ir::Op const& op);
+  /// Adds a value to a line of text that the loader's functions build.
+  void add_to_line(llvm::Value* line, Element element, llvm::Value* value);
   HostFunction const& function_of(ir::Function const& callee);
   Trip trip(Contraction const& contraction, ContractionLayout const& layout);
   Shared shared(Contraction const& contraction, ContractionLayout const& layout, Trip const& trip);

@@ -26,9 +26,9 @@ std::optional<llvm::AtomicRMWInst::BinOp> native(ir::AtomicCombine combine, Elem
     case ir::AtomicCombine::bit_xor:
       return Op::Xor;
     case ir::AtomicCombine::exchange:
-      break;
+      return Op::Xchg;
   }
-  return Op::Xchg;
+  return std::nullopt;
 }
 
 constexpr auto relaxed = llvm::AtomicOrdering::Monotonic;

@@ -50,6 +50,7 @@ void add_callable_functions(llvm::orc::LLJIT& jit, CompiledKernel const& kernel)
   add(
       "fmaf", +[](float a, float b, float c) { return std::fma(a, b, c); });
 #define TEGULA_ADD(name) add(#name, &name)
+  TEGULA_ADD(tegula_assert_begin);
   TEGULA_ADD(tegula_assert_failed);
   TEGULA_ADD(tegula_print_begin);
   TEGULA_ADD(tegula_print_integer);

@@ -111,6 +111,13 @@ char const* conversion(Element element) {
   return is_float(element) ? "%g" : is_wide_unsigned(element) ? "%llu" : "%lld";
 }
 
+/// Adds a scalar to a message.
+void add_scalar(Emitter& e, ir::Value const& value, std::string& format, std::vector<llvm::Value*>& arguments) {
+  Element const element = value.type().element();
+  format += std::string(" ") + conversion(element);
+  arguments.push_back(printed(e, element, e.scalar(value)));
+}
+
 llvm::Value* first_thread(Emitter& e) { return e.b.CreateICmpEQ(e.thread(), e.i32(0)); }
 
 std::string with_space(std::string_view text) { return text.empty() ? std::string() : escaped(text) + " "; }
@@ -169,11 +176,13 @@ void lower(ir::AssertOp const& attributes, ir::Op const& op, Emitter& e) {
   llvm::Value* const teller = condition.type().is_scalar() ? first_thread(e) : e.owns(*condition.type().layout());
   llvm::Value* fails = e.b.CreateNot(holds);
   if (teller != nullptr) fails = e.b.CreateAnd(fails, teller);
-  std::vector<llvm::Value*> const block = block_of(op, e);
-  Message message(e, "tegula_assert_failed", block);
-  message.print(line_start(op) + "device_assert failed: " + escaped(attributes.message.view()) + "\n");
+  std::vector<llvm::Value*> arguments = block_of(op, e);
+  std::string format = line_start(op) + "device_assert failed: " + escaped(attributes.message.view());
+  for (ir::Value const* value : op.all<ir::AssertOp>("values")) add_scalar(e, *value, format, arguments);
+  Message message(e, "tegula_assert_failed", arguments);
+  message.print(format + "\n");
   message.fail(attributes, kernel_name(op));
-  call_where(e, fails, message.end(), block);
+  call_where(e, fails, message.end(), arguments);
 }
 
 void lower(ir::PrintOp const& attributes, ir::Op const& op, Emitter& e) {
@@ -182,8 +191,7 @@ void lower(ir::PrintOp const& attributes, ir::Op const& op, Emitter& e) {
   for (ir::Value const* value : op.all<ir::PrintOp>("values")) {
     ir::Type const& type = value->type();
     if (type.is_scalar()) {
-      format += std::string(" ") + conversion(type.element());
-      arguments.push_back(printed(e, type.element(), e.scalar(*value)));
+      add_scalar(e, *value, format, arguments);
     } else {
       format += " " + ir::short_text(type);
     }

@@ -92,7 +92,9 @@ std::string native_type(ir::AtomicCombine combine, Element element) {
     case ir::AtomicCombine::bit_and:
     case ir::AtomicCombine::bit_or:
     case ir::AtomicCombine::bit_xor:
+      break;
     case ir::AtomicCombine::exchange:
+      if (bits(element) == 16) return "";
       break;
   }
   return "b" + width;
@@ -135,9 +137,12 @@ llvm::Value* combine_by_exchange(Emitter& e, ir::AtomicUpdateOp const& how, Elem
   b.SetInsertPoint(again);
   llvm::PHINode* const seen = b.CreatePHI(word, 2);
   seen->addIncoming(first, before);
-  llvm::Value* const old = e.widen(e.from_bits(seen, element), element);
-  ir::Combine const operation = how.combine == ir::AtomicCombine::min ? ir::Combine::min : ir::Combine::max;
-  llvm::Value* const joined = e.narrow(e.combine(operation, element, old, e.widen(value, element)), element);
+  llvm::Value* joined = value;
+  if (how.combine != ir::AtomicCombine::exchange) {
+    llvm::Value* const old = e.widen(e.from_bits(seen, element), element);
+    ir::Combine const operation = how.combine == ir::AtomicCombine::min ? ir::Combine::min : ir::Combine::max;
+    joined = e.narrow(e.combine(operation, element, old, e.widen(value, element)), element);
+  }
   llvm::Value* const found =
       exchange_if(e, atomic_with(how.order, how.scope), address, seen, e.to_bits(joined, element));
   seen->addIncoming(found, b.GetInsertBlock());

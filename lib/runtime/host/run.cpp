@@ -12,12 +12,11 @@ namespace {
 
 /// Throws the failure of an assert that ended the blocks of this thread.
 void throw_failed_assert() {
-  support::FailedAssert failed;
-  if (!support::take_failed_assert(failed)) return;
+  support::FailedAssert const failed = support::take_failed_assert();
+  if (failed.text == nullptr) return;
   // Interned: the code that holds the text may be unloaded before the error is read.
   location const where(Symbol(failed.file).c_str(), static_cast<std::uint32_t>(failed.line));
-  std::string text =
-      support::failed_assert_text(failed.kernel, {failed.block[0], failed.block[1], failed.block[2]}, failed.message);
+  std::string text = failed.text->text();
   if (where.known()) text += " [" + support::to_string(where) + "]";
   throw UserError(text, where);
 }

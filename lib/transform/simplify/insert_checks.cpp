@@ -87,33 +87,20 @@ class Maker {
     return value->type() == type ? value : b_.value(ir::BroadcastOp{}, {value}, type);
   }
 
-  /// Asserts the condition; where it is a scalar, values are printed before.
+  /// Asserts the condition; where it is a scalar, the message shows the values.
   void check(Value* condition, std::string const& message, std::string const& names = {},
              std::vector<Value*> const& values = {}) {
-    if (condition->type().is_scalar() && !values.empty()) {
-      Op& failed = b_.op(ir::IfOp{}, {negated(condition)}, {});
-      ir::Block &then = failed.add_block(), &otherwise = failed.add_block();
-      Builder inside(then);
-      inside.set_where(where_);
-      std::vector<Value*> operands = blocks(inside);
-      operands.insert(operands.end(), values.begin(), values.end());
-      inside.op(ir::make_op<ir::PrintOp>(Symbol(message + ": " + names)), operands, {});
-      inside.op(ir::YieldOp{}, {}, {});
-      Builder(otherwise).op(ir::YieldOp{}, {}, {});
-    }
-    std::vector<Value*> operands = blocks(b_);
-    operands.insert(operands.begin(), condition);
-    b_.op(ir::make_op<ir::AssertOp>(Symbol(message), Symbol(where_.file()), std::int64_t{where_.line()}), operands, {});
+    bool const shows = condition->type().is_scalar() && !values.empty();
+    std::vector<Value*> operands = {condition};
+    for (std::int64_t axis = 0; axis < 3; ++axis)
+      operands.push_back(b_.value(ir::make_op<ir::BlockIndexOp>(axis), {}, Type::index()));
+    if (shows) operands.insert(operands.end(), values.begin(), values.end());
+    b_.op(ir::make_op<ir::AssertOp>(Symbol(shows ? message + ": " + names : message), Symbol(where_.file()),
+                                    std::int64_t{where_.line()}),
+          operands, {});
   }
 
  private:
-  static std::vector<Value*> blocks(Builder& builder) {
-    std::vector<Value*> result;
-    for (std::int64_t axis = 0; axis < 3; ++axis)
-      result.push_back(builder.value(ir::make_op<ir::BlockIndexOp>(axis), {}, Type::index()));
-    return result;
-  }
-
   Builder b_;
   location where_;
 };

@@ -5,13 +5,14 @@
 
 namespace tegula::ir {
 
-/// Checks that a bool holds when the kernel runs: `assert %ok, %b0, %b1, %b2 {message = "...", file = "a.cpp", line =
-/// 7}`. A tile holds if all its elements do. A failure ends the launch with the message, the place and the block, whose
-/// indices are operands: passes that make CTAs persistent rewrite them. Place and message are attributes, so that
-/// cached code names the present line.
+/// Checks that a bool holds when the kernel runs: `assert %ok, %b0, %b1, %b2, %x {message = "x is", file = "a.cpp",
+/// line = 7}`. A tile holds if all its elements do. A failure ends the launch with the message, the scalars behind the
+/// block indices, the place and the block. Passes that make CTAs persistent rewrite the block indices. Place and
+/// message are attributes, so that cached code names the present line.
 struct AssertOp : OpDefaults {
   static constexpr std::string_view mnemonic = "assert";
-  static constexpr auto operands = names("condition", "block0", "block1", "block2");
+  static constexpr auto operands = names("condition", "block0", "block1", "block2", "values");
+  static constexpr unsigned traits = variadic;
   static constexpr Effects effects = writes(Space::console);
   Symbol message;
   Symbol file;
