@@ -17,8 +17,10 @@
 #include "codegen/host/host.hpp"
 #include "compiler/cache_key.hpp"
 #include "compiler/compile.hpp"
+#include "jit/recent_launches.hpp"
 #include "jit/stated_grid.hpp"
 #include "runtime/cache/disk_cache.hpp"
+#include "runtime/argument_check.hpp"
 #include "runtime/cache/serialize.hpp"
 #include "support/diagnostics.hpp"
 #include "support/key_text.hpp"
@@ -130,6 +132,8 @@ class Memo {
     differs_.store(false, std::memory_order_relaxed);
   }
 
+  RecentLaunches& recent() { return recent_; }
+
   bool find(KernelRef const& kernel, device where, std::span<TensorFacts const> facts, GridFrom grid,
             FoundKernel& found) const {
     std::shared_lock lock(mutex_);
@@ -167,6 +171,7 @@ class Memo {
   std::atomic<bool> differs_ = false;     ///< at the last comparison
   mutable std::shared_mutex mutex_;
   std::vector<Variant> variants_;
+  RecentLaunches recent_;
 };
 
 /// Gives the number in the kernel type's own memory, set by the first caller. Numbers are never used again, unlike
@@ -371,6 +376,23 @@ FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorF
   found.require_sites = match(trace->sites, found.loaded->compiled.launch);
   if (memo) memo->add(kernel, facts, grid, found);
   return found;
+}
+
+std::shared_ptr<runtime::PreparedLaunch const> find_launch(KernelRef const& kernel, device where,
+                                                           std::span<Argument const> arguments, GridFrom grid) {
+  std::shared_ptr<Memo> const memo = memos().of(kernel);
+  RecentLaunches::Key const key{where, grid == GridFrom::launch, kernel.options, arguments};
+  if (memo) {
+    if (auto found = memo->recent().find(key)) {
+      memo->compare(kernel);
+      return found;
+    }
+  }
+  FoundKernel const found = find_kernel(kernel, where, runtime::facts_of(arguments), grid);
+  auto fresh =
+      std::make_shared<runtime::PreparedLaunch const>(found.loaded, arguments, GridOverride{}, *found.require_sites);
+  if (memo) memo->recent().add(key, fresh);
+  return fresh;
 }
 
 void clear_memory_cache() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/loaded_kernel.hpp"
+#include "runtime/prepared_launch.hpp"
 #include "tegula/jit/launcher.hpp"
 #include "tegula/runtime/device.hpp"
 #include "tegula/abi/compile_options.hpp"
@@ -55,6 +56,11 @@ std::shared_ptr<Traced const> traced(KernelRef const& kernel, GridFrom grid = Gr
 /// failure is not remembered, so the next call fails the same way. Safe from any thread.
 FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorFacts const> facts,
                         GridFrom grid = GridFrom::kernel);
+
+/// Gives a launch of a kernel on a device with these arguments: one of the latest of this kernel whose arguments were
+/// equal, else a fresh one. Throws as find_kernel and PreparedLaunch do. Safe from any thread.
+std::shared_ptr<runtime::PreparedLaunch const> find_launch(KernelRef const& kernel, device where,
+                                                           std::span<Argument const> arguments, GridFrom grid);
 
 /// Compiles without looking into any cache.
 CompiledKernel compile(Traced const& traced, CompileOptions const& options);

@@ -40,6 +40,9 @@ class Call {
   [[nodiscard]] FoundKernel find(KernelRef const& kernel, device where) const {
     return find_kernel(kernel, where, runtime::facts_of(arguments_), from_);
   }
+  [[nodiscard]] std::shared_ptr<runtime::PreparedLaunch const> launch(KernelRef const& kernel, device where) const {
+    return find_launch(kernel, where, arguments_, from_);
+  }
 
  private:
   std::span<Argument const> arguments_;
@@ -69,8 +72,7 @@ void launch(stream const& order, KernelRef const& kernel, ArgumentList arguments
     return;
   }
   Call const call(kernel, given, grid, order.where());
-  FoundKernel const found = call.find(kernel, order.where());
-  runtime::PreparedLaunch(found.loaded, call.arguments(), {}, *found.require_sites).run(order);
+  call.launch(kernel, order.where())->run(order);
 }
 
 PreparedState* prepare(device const* where, KernelRef const& kernel, ArgumentList arguments, GridOverride const& grid) {

@@ -125,6 +125,12 @@ void PreparedLaunch::size_phases(std::span<std::int64_t const> values, Size& siz
                                     size.workspace_bytes, compiled.scratch_bytes));
 }
 
+bool PreparedLaunch::has_its_buffers() const {
+  for (auto const& buffer : buffers_)
+    if (!buffer.get()->alive.load(std::memory_order_acquire)) return false;
+  return true;
+}
+
 void PreparedLaunch::run(stream const& order) const {
   CompiledKernel const& compiled = kernel_->compiled;
   if (order.where() != kernel_->where)

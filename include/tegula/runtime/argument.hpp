@@ -22,6 +22,8 @@ struct Argument {
   std::int64_t strides[max_rank] = {};       ///< in elements
   std::int64_t scalar = 0;                   ///< value in the low bytes, integers sign-extended
   detail::Allocation* allocation = nullptr;  ///< the buffer it came from, if any
+
+  bool operator==(Argument const&) const = default;
 };
 
 /// Holds the grid given in `launch`, in place of the kernel's own.

@@ -232,18 +232,19 @@ class Pool {
   Pool& operator=(Pool const&) = delete;
   [[nodiscard]] int helpers() const { return helpers_; }
 
-  /// Gets helpers for a job that has a reference for each of them.
+  /// Gets helpers for a job that has a reference for each of them: those at their seats, then sleeping ones.
   void invite(Job* job, int helpers) {
-    int wanted = helpers;
-    for (Seat& seat : seats_) {
-      if (wanted == 0) return;
-      Job* none = nullptr;
-      if (seat.taken.load(std::memory_order_relaxed) &&
-          seat.offer.compare_exchange_strong(none, job, std::memory_order_release, std::memory_order_relaxed))
-        --wanted;
-    }
-    for (; wanted > 0; --wanted) boost::asio::post(threads_, Helper{this, job, &job->slot(wanted - 1)});
+    int wanted = helpers - offer(job, helpers, true);
+    for (; wanted > 0 && waking_.fetch_add(1, std::memory_order_relaxed) < helpers_; --wanted)
+      boost::asio::post(threads_, Helper{this, job, &job->slot(wanted - 1)});
+    if (wanted == 0) return;
+    waking_.fetch_sub(1, std::memory_order_relaxed);
+    // All helpers are being woken for earlier jobs; they look at their seats next.
+    for (wanted -= offer(job, wanted, false); wanted > 0; --wanted) leave(job);
   }
+
+  /// Notes that a helper was woken.
+  void woken() { waking_.fetch_sub(1, std::memory_order_relaxed); }
 
   /// Withdraws the offers of a job that were not accepted.
   void withdraw(Job* job) {
@@ -271,6 +272,19 @@ class Pool {
     std::atomic<Job*> offer = nullptr;
   };
 
+  /// Offers a job at up to `count` seats that are taken, or at those that are not. Gives the number of offers.
+  int offer(Job* job, int count, bool taken) {
+    int offers = 0;
+    for (Seat& seat : seats_) {
+      if (offers == count) break;
+      Job* none = nullptr;
+      if (seat.taken.load(std::memory_order_relaxed) == taken &&
+          seat.offer.compare_exchange_strong(none, job, std::memory_order_release, std::memory_order_relaxed))
+        ++offers;
+    }
+    return offers;
+  }
+
   /// Gives the next job offered at the seat; null when the time is up. An offer that comes after the last look stays
   /// until the caller withdraws it: that launch has one helper fewer.
   static Job* look_out_from(Seat& seat) {
@@ -287,12 +301,14 @@ class Pool {
   }
 
   int helpers_;
+  std::atomic<int> waking_ = 0;  ///< handlers that are posted and have not begun
   std::vector<Seat> seats_;
   std::atomic<std::size_t> next_seat_ = 0;
   boost::asio::thread_pool threads_;
 };
 
 void Helper::operator()() const {
+  pool->woken();
   job->help();
   leave(job);
   pool->wait_at_seat();

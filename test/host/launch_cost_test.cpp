@@ -1,0 +1,76 @@
+// Tests what a launch does besides its work: a prepared one does not allocate or look anything up, and a typed one with
+// the arguments of an earlier one does not allocate.
+#include "jit/kernel_cache.hpp"
+#include "support/catch.hpp"
+#include "support/count_allocations.hpp"
+#include "tegula/tegula.hpp"
+
+using namespace tegula;
+using test::allocations_of_thread;
+using test::ContainsSubstring;
+
+namespace {
+
+inline constexpr auto scaled = kernel("scaled", [](in<float, 2> x, arg<float> factor, out<float, 2> y) {
+  auto g = grid_over(y, shape<4, 16>);
+  store(y, shape<4, 16>, load(x, shape<4, 16>, g[0], g[1]) * factor, g[0], g[1]);
+});
+
+struct Tensors {
+  buffer<float, 2> x{device::host(), 32, 32}, y{device::host(), 32, 32};
+  Tensors() { x.fill(3); }
+  [[nodiscard]] float found() const { return y.data()[77]; }
+};
+
+}  // namespace
+
+TEST_CASE("a prepared launch does not allocate, trace or compile", "[N13]") {
+  Tensors on;
+  prepared const go = prepare(scaled, on.x, 2.F, on.y);
+  for (int i = 0; i < 8; ++i) go(host_stream());  // threads and scratch memory come up
+  jit::Counters const before = jit::counters();
+  std::int64_t const allocated = allocations_of_thread();
+  for (int i = 0; i < 100; ++i) go(host_stream());
+  CHECK(allocations_of_thread() == allocated);
+  CHECK(jit::counters().traces == before.traces);
+  CHECK(jit::counters().compilations == before.compilations);
+  CHECK(on.found() == 6);
+  std::vector<int> const counted(1);  // the counter counts
+  CHECK(allocations_of_thread() > allocated);
+}
+
+TEST_CASE("a launch with the arguments of an earlier one does not allocate") {
+  Tensors on, other;
+  auto const launch_all = [&] {
+    launch(host_stream(), scaled, on.x, 2.F, on.y);
+    launch(host_stream(), scaled, on.x, 3.F, other.y);
+  };
+  for (int i = 0; i < 33; ++i) launch_all();  // behind the trace of launch 64
+  std::int64_t const allocated = allocations_of_thread();
+  for (int i = 0; i < 20; ++i) launch_all();
+  CHECK(allocations_of_thread() == allocated);
+  CHECK(on.found() == 6);
+  CHECK(other.found() == 9);
+}
+
+TEST_CASE("a launch does not take the record of an earlier one for other arguments") {
+  Tensors on;
+  for (int i = 1; i < 20; ++i) {
+    launch(host_stream(), scaled, on.x, static_cast<float>(i), on.y);
+    CHECK(on.found() == 3 * static_cast<float>(i));
+    float own[4] = {1, 2, 3, 4}, result[4] = {};
+    view const mine(own, 2, 2), to(result, 2, 2);
+    launch(host_stream(), scaled, mine, static_cast<float>(i), to);
+    CHECK(result[3] == 4 * static_cast<float>(i));
+    launch(host_stream(), scaled, view(own, 1, 4), 0.5F, view(result, 1, 4));
+    CHECK(result[1] == 1);
+  }
+  for (int i = 0; i < 6; ++i) {  // memory that is freed and taken again, at the same address or not
+    Tensors fresh;
+    launch(host_stream(), scaled, fresh.x, 2.F, fresh.y);
+    CHECK(fresh.found() == 6);
+    fresh.x.free();
+    CHECK_THROWS_WITH(launch(host_stream(), scaled, fresh.x, 2.F, fresh.y),
+                      ContainsSubstring("freed"));
+  }
+}
