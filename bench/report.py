@@ -46,6 +46,7 @@ for name in gemm gemm_tf32 gemm_e4m3 gemm_i8 gemm_m16 softmax layernorm \\
   ./tegula bench device_target_kernels --only $name --file bench/device/${name}_tiles.tir --json results.jsonl
 done
 ./tegula bench device_memory_rate --json results.jsonl
+./tegula bench device_launch_cost --json results.jsonl
 ```
 
 On the host:
@@ -93,6 +94,10 @@ SECTIONS = [
      "Rivals are OpenBLAS 0.3.21 with a stated core type, and hand-written loops (`gcc -O3 -march=native -fopenmp`). "
      "The softmax rival is compiled with `-ffast-math`, without which GCC does not vectorise `expf`. The first `prepare` "
      "of softmax (trace, passes, LLVM, load) took 15.5 ms."),
+    ("Launches", ["launch"],
+     "Microseconds of the calling thread for each launch: medians of bursts of 200 launches, of all sides in turn. A "
+     "ratio is the rival's time over this one. On a device the rival is `cuLaunchKernel` with the same parameters; on "
+     "the host it is the library's pool of threads with as many empty blocks."),
     ("Compile time", ["umbrella header"],
      "User seconds at -O0, `#include <tegula/tegula.hpp>` alone: min and max. `<string>` and `<vector>` are 0.16 s of "
      "them. A kernel with its launch takes 0.6 to 0.8 s."),

@@ -74,8 +74,16 @@ void report(std::string const& title, std::vector<Side> const& sides, bench::Res
                quantile(side.times, 0.5), quantile(side.times, 0.75), quantile(over, 0.25), quantile(over, 0.5),
                quantile(over, 0.75));
     bool const first = &side == &sides[0];
-    results.write({"launch", title, side.name, "us", side.times, first ? "" : sides[0].name,
-                   first ? std::vector<double>() : ratios, {}, {}, {}});
+    results.write({"launch",
+                   title,
+                   side.name,
+                   "us",
+                   side.times,
+                   first ? "" : sides[0].name,
+                   first ? std::vector<double>() : ratios,
+                   {},
+                   {},
+                   {}});
   }
 }
 
@@ -102,9 +110,9 @@ class BareLaunch {
 
   void operator()() const {
     CompiledKernel const& compiled = loaded_->compiled;
-    int const status = launch_(loaded_->function.function, blocks_, 1, 1, static_cast<unsigned>(compiled.threads_per_cta),
-                               1, 1, static_cast<unsigned>(compiled.shared_bytes), order_.handle(), pack_.parameters(),
-                               nullptr);
+    int const status =
+        launch_(loaded_->function.function, blocks_, 1, 1, static_cast<unsigned>(compiled.threads_per_cta), 1, 1,
+                static_cast<unsigned>(compiled.shared_bytes), order_.handle(), pack_.parameters(), nullptr);
     if (status != 0) throw std::runtime_error(fmt::format("cuLaunchKernel gives error {}", status));
   }
   [[nodiscard]] std::size_t maps() const { return pack_.tensor_maps().size(); }
@@ -158,9 +166,7 @@ void on_host(int rounds, int launches, bench::ResultFile& results) {
     buffer<float, 1> x(blocks * 64);
     prepared const go = prepare(nothing, x);
     std::vector<Side> sides = {
-        {"pool of threads",
-         [&] { runtime::host::parallel_for(blocks, [](std::int64_t, std::int64_t) {}); },
-         {}},
+        {"pool of threads", [&] { runtime::host::parallel_for(blocks, [](std::int64_t, std::int64_t) {}); }, {}},
         {"prepared", [&] { go(host_stream()); }, {}},
         {"launch", [&] { launch(host_stream(), nothing, x); }, {}},
     };

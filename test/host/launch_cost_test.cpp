@@ -70,7 +70,6 @@ TEST_CASE("a launch does not take the record of an earlier one for other argumen
     launch(host_stream(), scaled, fresh.x, 2.F, fresh.y);
     CHECK(fresh.found() == 6);
     fresh.x.free();
-    CHECK_THROWS_WITH(launch(host_stream(), scaled, fresh.x, 2.F, fresh.y),
-                      ContainsSubstring("freed"));
+    CHECK_THROWS_WITH(launch(host_stream(), scaled, fresh.x, 2.F, fresh.y), ContainsSubstring("freed"));
   }
 }
