@@ -37,6 +37,7 @@ constexpr void for_each_pass_option(Options& options, Visit visit) {
   visit("epilogue", "separate code for the last iterations of loops whose copies run ahead", options.epilogue);
   visit("persistence", "CTAs are persistent", options.persistence);
   visit("specialization", "copies run in separate warps", options.specialization);
+  visit("lines", "code names the user's functions and lines", options.lines);
   visit("check_bounds", "asserts that indices and boxes are inside of their tensors", options.checks.bounds);
   visit("check_overflow", "asserts that arithmetic on indices does not wrap", options.checks.overflow);
   visit("check_nan", "asserts that finite floats give finite results", options.checks.nan);

@@ -17,6 +17,7 @@
 #include "codegen/host/host.hpp"
 #include "compiler/cache_key.hpp"
 #include "compiler/compile.hpp"
+#include "ir/text.hpp"
 #include "jit/recent_launches.hpp"
 #include "jit/stated_grid.hpp"
 #include "runtime/cache/disk_cache.hpp"
@@ -330,6 +331,7 @@ CompileOptions launch_options(KernelRef const& kernel, device where, std::vector
   options.target = where.is_host() ? Target::host : Target::cuda;
   options.asserts = options.asserts && support::options().asserts;
   options.ranges = options.ranges || support::options().ranges;
+  options.lines = options.lines || support::options().lines;
   if (!options.checks.any()) options.checks = checks_of_launches();
   if (where.is_cuda()) {
     options.architecture = where.architecture();
@@ -354,7 +356,8 @@ CompiledKernel compile(Traced const& traced, CompileOptions const& options) {
 
 std::string key_of(Traced const& traced, CompileOptions const& options) {
   return support::KeyText().add("serial_format", runtime::serial_format).str() +
-         compiler::cache_key(traced.text, options);
+         compiler::cache_key(options.lines ? ir::print(trace::module(traced.kernel), {.locations = true}) : traced.text,
+                             options);
 }
 
 FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorFacts const> facts, GridFrom grid) {

@@ -31,6 +31,9 @@ constexpr EnvironmentVariable table[] = {
     {"TEGULA_CHECKS", "check{,check}; check: bounds | overflow | nan | all",
      "launches check indices, arithmetic on indices and floats, as asserts with the source line "
      "(lib/doc/debugging.md)"},
+    {"TEGULA_LINES", "on | off",
+     "on: compiled kernels name the user's functions and lines, for gdb, cuda-gdb and profilers "
+     "(lib/doc/debugging.md)"},
     {"TEGULA_SIMULATE", "0 | 1 | seed:<n> | latest[:<n>] | earliest[:<n>] | starve:<warp> | choices:<n>,<n>,...",
      "1: every launch runs in the simulator, whole tiles, block by block; a schedule: the kernel after the GPU passes "
      "runs there, warp by warp; races, deadlocks and other findings fail the launch "
@@ -190,6 +193,7 @@ Options read_options() {
                                        {{"on", Asserts::on}, {"off", Asserts::off}, {"all", Asserts::all}});
   result.asserts = asserts != Asserts::off;
   result.ranges = asserts == Asserts::all;
+  result.lines = one_of<bool>("TEGULA_LINES", false, {{"on", true}, {"off", false}});
   result.simulate_schedule = simulated_schedule();
   result.simulate =
       !result.simulate_schedule.empty() || one_of<bool>("TEGULA_SIMULATE", false, {{"1", true}, {"0", false}});

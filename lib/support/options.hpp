@@ -48,7 +48,8 @@ struct Options {
   bool asserts = true;  ///< of launches; false: device_asserts are removed
   bool ranges = false;  ///< of launches; true: a GPU checks the stated ranges of loaded scalars
   bool check_bounds = false, check_overflow = false, check_nan = false;  ///< CompileOptions::checks of launches
-  bool simulate = false;                                                 ///< every launch goes through the simulator
+  bool lines = false;     ///< of launches; true: code names the user's functions and lines
+  bool simulate = false;  ///< every launch goes through the simulator
   /// Schedule of the warps under `simulate`, for a kernel as the passes transform it; empty: the kernel's tiles, block
   /// by block.
   std::string simulate_schedule;

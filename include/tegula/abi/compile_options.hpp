@@ -47,6 +47,7 @@ struct CompileOptions {
   Choice specialization = Choice::automatic;  ///< separate warps for copies
   bool asserts = true;                        ///< false: device_asserts are removed
   bool ranges = false;                        ///< true: a GPU checks stated ranges of loaded scalars; the host does
+  bool lines = false;                         ///< true: code names the user's functions and lines, for debuggers
   Checks checks;                              ///< added to the kernel, whatever `asserts` says
   std::vector<TensorFacts> facts;             ///< one per parameter (scalars: default); checked by the launcher
   std::string pipeline;                       ///< text pipeline in place of the target's own; empty: the target's own

@@ -154,6 +154,7 @@ void FunctionEmitter::block(ir::Block const& region) {
   for (auto at = region.begin(); at != region.end(); ++at) {
     ir::Op const& op = *at;
     if (op.info().has(ir::terminator) || op.info().has(ir::launch_statement) || done_.contains(&op)) continue;
+    AtLine const at_line(*this, op);
     if (op.is<ir::ForOp>()) {
       if (Contraction const* whole = context.plan.contraction(op)) {
         contract(*whole);

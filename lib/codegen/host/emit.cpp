@@ -11,6 +11,7 @@
 #include "codegen/host/host.hpp"
 #include "codegen/host/inline_calls.hpp"
 #include "codegen/host/outline_chains.hpp"
+#include "codegen/line_table.hpp"
 #include "ir/verify_block.hpp"
 #include "ir/walk.hpp"
 #include "tegula/support/error.hpp"
@@ -75,8 +76,11 @@ std::unique_ptr<Lowered> lower(ir::Module const& source, CompileOptions const& o
   Plan const plan(kernel);
   SharedOperands const shared(kernel, plan);
   std::map<ir::Function const*, HostFunction> functions;
-  ModuleContext context{*result->module, target, kernel, plan, shared.any() ? &shared : nullptr, {}, 0,
-                        &functions,      paths};
+  std::optional<LineTable> lines;
+  if (options.lines) lines.emplace(*result->module, kernel, LineTable::Kind::dwarf);
+  ModuleContext context{
+      *result->module,          target, kernel, plan, shared.any() ? &shared : nullptr, {}, 0, &functions, paths,
+      lines ? &*lines : nullptr};
   if (shared.any()) {
     FunctionEmitter packer(context, kernel.name() + ".pack");
     packer.for_each_block([&](llvm::Value* unit) { packer.pack(*shared.contraction(), unit); });
@@ -93,6 +97,7 @@ std::unique_ptr<Lowered> lower(ir::Module const& source, CompileOptions const& o
     blocks.block(kernel.body());
   });
   blocks.finish();
+  if (lines) lines->finish();
   compiled.phases.push_back({kernel.name() + ".blocks", -1});
   // A vector that starts inside the last buffer may be read to its end.
   compiled.scratch_bytes = context.scratch_bytes == 0 ? 0 : context.scratch_bytes + target.vector_bytes;

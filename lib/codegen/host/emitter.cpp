@@ -4,6 +4,7 @@
 #include <bit>
 #include <string>
 
+#include "codegen/line_table.hpp"
 #include "tegula/support/error.hpp"
 
 namespace tegula::codegen::host {
@@ -31,6 +32,7 @@ FunctionEmitter::FunctionEmitter(ModuleContext& shared, std::string const& name)
   entry_ = llvm::BasicBlock::Create(b.getContext(), "entry", function_);
   llvm::BasicBlock* const start = llvm::BasicBlock::Create(b.getContext(), "start", function_);
   b.SetInsertPoint(entry_);
+  if (context.lines != nullptr) b.SetCurrentDebugLocation(context.lines->begin(*function_, context.kernel));
   b.CreateBr(start);
   b.SetInsertPoint(start);
   dummy_ = variable(b.getInt64Ty());
@@ -38,6 +40,12 @@ FunctionEmitter::FunctionEmitter(ModuleContext& shared, std::string const& name)
 }
 
 void FunctionEmitter::finish() { b.CreateRetVoid(); }
+
+FunctionEmitter::AtLine::AtLine(FunctionEmitter& emitter, ir::Op const& op)
+    : emitter_(emitter), around_(emitter.b.getCurrentDebugLocation()) {
+  if (LineTable* const lines = emitter.context.lines)
+    emitter.b.SetCurrentDebugLocation(lines->at(*emitter.function_, op.where()));
+}
 
 // --- scalars and slots ---------------------------------------------------------------------------------------
 

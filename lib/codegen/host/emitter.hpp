@@ -16,6 +16,10 @@
 #include "ir/loop.hpp"
 #include "tegula/abi/kernel_paths.hpp"
 
+namespace tegula::codegen {
+class LineTable;
+}
+
 namespace tegula::codegen::host {
 
 /// Limits the scratch that one thread may need.
@@ -83,6 +87,7 @@ struct ModuleContext {
   std::int64_t scratch_bytes = 0;
   std::map<ir::Function const*, HostFunction>* functions = nullptr;  ///< emitted so far
   KernelPaths* paths = nullptr;  ///< takes the path of each access; null: nobody asks
+  LineTable* lines = nullptr;    ///< likewise
 };
 
 class Nest;
@@ -268,6 +273,19 @@ class FunctionEmitter {
   Buffer resized(ir::Op const& op);
   Buffer exchanged(ir::Op const& op, Buffer const& from);
   Buffer target_of(ir::Value const& value, ir::Op const* owner);
+
+  /// Gives the code that follows the line of an op, until the result is destroyed.
+  class AtLine {
+   public:
+    AtLine(FunctionEmitter& emitter, ir::Op const& op);
+    ~AtLine() { emitter_.b.SetCurrentDebugLocation(around_); }
+    AtLine(AtLine const&) = delete;
+    AtLine& operator=(AtLine const&) = delete;
+
+   private:
+    FunctionEmitter& emitter_;
+    llvm::DebugLoc around_;
+  };
 
   llvm::Function* function_;
   llvm::BasicBlock* entry_;

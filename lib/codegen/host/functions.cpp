@@ -7,8 +7,8 @@ HostFunction const& FunctionEmitter::function_of(ir::Function const& callee) {
   auto const [at, added] = context.functions->try_emplace(&callee);
   if (added) {
     Plan const plan(callee);
-    ModuleContext inside{context.module,    context.target, callee, plan, nullptr, {}, 0,
-                         context.functions, context.paths};
+    ModuleContext inside{context.module,    context.target, callee,       plan, nullptr, {}, 0,
+                         context.functions, context.paths,  context.lines};
     at->second = FunctionEmitter(inside, "function." + callee.name()).function_body();
   }
   return at->second;

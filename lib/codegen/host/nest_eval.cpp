@@ -39,6 +39,7 @@ llvm::Value* Nest::evaluate(ir::Value const& value, Index const& index) {
   if (Buffer const* buffer = e_.buffer_of(value)) return load(*buffer, index);
   if (Buffer const* panels = e_.panels_of(value)) return load(*panels, index);
   ir::Op const& op = *value.defining_op();
+  FunctionEmitter::AtLine const at_line(e_, op);
   switch (op.kind()) {
     case OpKind::ConstantOp:
       return e_.arith.constant(op.as<ir::ConstantOp>().value);

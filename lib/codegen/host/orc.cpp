@@ -3,8 +3,10 @@
 #include <cstring>
 #include <memory>
 
+#include <llvm/ExecutionEngine/Orc/Debugging/DebuggerSupport.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/ExecutionEngine/Orc/TargetProcess/JITLoaderGDB.h>
 #include <llvm/Support/Error.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
@@ -63,6 +65,21 @@ void add_callable_functions(llvm::orc::LLJIT& jit, CompiledKernel const& kernel)
   checked(jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))), kernel, "functions to call");
 }
 
+/// Tells whether the object names source lines.
+bool has_lines(CompiledKernel const& kernel) { return kernel.image.find(".debug_line") != std::string::npos; }
+
+/// Lets the loader call the one function of the process with which debuggers are told of new code.
+void prepare_for_debuggers(llvm::orc::LLJITBuilder& builder) {
+  builder.setProcessSymbolsJITDylibSetup([](llvm::orc::LLJIT& jit) -> llvm::Expected<llvm::orc::JITDylibSP> {
+    llvm::orc::JITDylib& process = jit.getExecutionSession().createBareJITDylib("<process>");
+    llvm::orc::SymbolMap symbols;
+    symbols[jit.mangleAndIntern("llvm_orc_registerJITLoaderGDBAllocAction")] = {
+        llvm::orc::ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderGDBAllocAction), llvm::JITSymbolFlags::Exported};
+    if (llvm::Error error = process.define(llvm::orc::absoluteSymbols(std::move(symbols)))) return error;
+    return &process;
+  });
+}
+
 }  // namespace
 
 LoadedHostKernel load_host(CompiledKernel const& kernel) {
@@ -81,7 +98,9 @@ LoadedHostKernel load_host(CompiledKernel const& kernel) {
   builder.setJITTargetMachineBuilder(checked(llvm::orc::JITTargetMachineBuilder::detectHost(), kernel, "this CPU"));
   builder.setLinkProcessSymbolsByDefault(false);
   builder.setPlatformSetUp(llvm::orc::setUpInactivePlatform);
+  if (has_lines(kernel)) prepare_for_debuggers(builder);
   std::shared_ptr<llvm::orc::LLJIT> jit = checked(builder.create(), kernel, "loader");
+  if (has_lines(kernel)) checked(llvm::orc::enableDebuggerSupport(*jit), kernel, "debugger");
   add_callable_functions(*jit, kernel);
   checked(jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(kernel.image, kernel.name)), kernel, "object");
   LoadedHostKernel loaded;

@@ -4,6 +4,9 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <optional>
+
+#include "codegen/line_table.hpp"
 #include "codegen/nvptx/emitter.hpp"
 #include "codegen/nvptx/machine.hpp"
 #include "codegen/nvptx/nvptx.hpp"
@@ -50,7 +53,12 @@ Compiled compile(ir::Function const& kernel, CompileOptions const& options, bool
   llvm::Module module(kernel.name(), context);
   auto const machine = nvptx::make_target_machine(target, ptx_version_for(kernel));
   nvptx::prepare_module(module, *machine);
-  std::string const entry = nvptx::Emitter(module, kernel, target, options.exact).emit_kernel().getName().str();
+  std::optional<LineTable> lines;
+  if (options.lines) lines.emplace(module, kernel, LineTable::Kind::directives);
+  nvptx::Emitter emitter(module, kernel, target, options.exact);
+  emitter.lines = lines ? &*lines : nullptr;
+  std::string const entry = emitter.emit_kernel().getName().str();
+  if (lines) lines->finish();
 
   std::string error;
   llvm::raw_string_ostream error_stream(error);

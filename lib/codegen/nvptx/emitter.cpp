@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "codegen/line_table.hpp"
 #include "codegen/nvptx/global_address.hpp"
 #include "codegen/nvptx/inline_ptx.hpp"
 #include "codegen/nvptx/kernel_properties.hpp"
@@ -110,6 +111,7 @@ llvm::Function& Emitter::emit_kernel() {
 void Emitter::begin_body() {
   coordinate_block_ = block("entry");
   b.SetInsertPoint(coordinate_block_);
+  if (lines != nullptr) b.SetCurrentDebugLocation(lines->begin(*function_, source_));
   llvm::Value* const thread = intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
   lane = b.CreateAnd(thread, i32(31), "lane");
   warp = b.CreateLShr(thread, i32(5), "warp");
@@ -140,6 +142,8 @@ void Emitter::emit_block(ir::Block const& ops) {
 
 void Emitter::emit(ir::Op const& op) {
   current_ = &op;
+  llvm::DebugLoc const around = b.getCurrentDebugLocation();
+  if (lines != nullptr) b.SetCurrentDebugLocation(lines->at(*function_, op.where()));
   switch (op.kind()) {
 #define TEGULA_OP(name)                  \
   case ir::OpKind::name:                 \
@@ -148,6 +152,7 @@ void Emitter::emit(ir::Op const& op) {
 #include "tegula/ir/ops.def"
 #undef TEGULA_OP
   }
+  b.SetCurrentDebugLocation(around);
 }
 
 Registers const& Emitter::get(ir::Value const& value) const {

@@ -22,6 +22,10 @@
 #include "ir/value_memo.hpp"
 #include "tegula/target/target_info.hpp"
 
+namespace tegula::codegen {
+class LineTable;
+}
+
 namespace tegula::codegen::nvptx {
 
 using Registers = std::vector<llvm::Value*>;
@@ -57,6 +61,8 @@ class Emitter {
   void leave(std::span<ir::Value* const> results);
 
   /// Emits one op. Barriers between ops are separate ops; an exchange has one between its writes and its reads.
+  LineTable* lines = nullptr;  ///< null: nobody asks for lines
+
   void emit(ir::Op const& op);
   void emit_block(ir::Block const& block);
 

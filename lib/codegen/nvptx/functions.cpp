@@ -26,7 +26,9 @@ void add_types(Emitter& e, ir::Type const& type, std::vector<llvm::Type*>& types
 llvm::Function& Emitter::function_of(ir::Function const& callee) {
   std::string const name = "tegula_function." + callee.name();
   if (llvm::Function* const known = module_.getFunction(name)) return *known;
-  return Emitter(module_, kernel_, callee, target, exact_).emit_function(name);
+  Emitter inside(module_, kernel_, callee, target, exact_);
+  inside.lines = lines;
+  return inside.emit_function(name);
 }
 
 llvm::Function& Emitter::emit_function(std::string const& name) {

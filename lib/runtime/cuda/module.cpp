@@ -69,12 +69,14 @@ Loaded load_image(std::string const& image, std::string_view kernel, char const*
   auto const size = [](std::string const& text) {
     return reinterpret_cast<void*>(static_cast<std::uintptr_t>(text.size() - 1));
   };
-  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_INFO_LOG_BUFFER,
-                            CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_LOG_VERBOSE};
-  void* values[] = {errors.data(), size(errors), remarks.data(), size(remarks),
-                    reinterpret_cast<void*>(std::uintptr_t{1})};
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                            CU_JIT_INFO_LOG_BUFFER,  CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+                            CU_JIT_LOG_VERBOSE,      CU_JIT_GENERATE_LINE_INFO};
+  auto const on = reinterpret_cast<void*>(std::uintptr_t{1});
+  void* values[] = {errors.data(), size(errors), remarks.data(), size(remarks), on, on};
+  unsigned const count = has_lines(image) ? 6 : 5;
   Loaded result;
-  CUresult const status = driver().ModuleLoadDataEx.raw(&result.module, image.c_str(), 5, options, values);
+  CUresult const status = driver().ModuleLoadDataEx.raw(&result.module, image.c_str(), count, options, values);
   if (status != CUDA_SUCCESS)
     check(status, "cuModuleLoadDataEx",
           fmt::format("kernel {} as {}{}{}", kernel, format, errors[0] != '\0' ? "; log: " : "", errors.c_str()));

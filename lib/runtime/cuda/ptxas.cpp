@@ -146,6 +146,8 @@ std::string find_ptxas(support::Options const& options) {
   return {};
 }
 
+bool has_lines(std::string_view ptx) { return ptx.find("\n\t.loc\t") != std::string_view::npos; }
+
 Assembly assemble(support::Options const& options, std::string_view ptx, std::string_view architecture,
                   std::string_view kernel) {
   std::string const ptxas = find_ptxas(options);
@@ -163,7 +165,10 @@ Assembly assemble(support::Options const& options, std::string_view ptx, std::st
     stream.close();
     if (!stream) throw UserError(fmt::format("cannot write {}", source));
   }
-  int const status = run({ptxas, "-v", optimisation, fmt::format("-arch={}", architecture), "-o", object, source}, log);
+  std::vector<std::string> command = {ptxas, "-v",   optimisation, fmt::format("-arch={}", architecture),
+                                      "-o",  object, source};
+  if (has_lines(ptx)) command.emplace_back("-lineinfo");
+  int const status = run(command, log);
   Assembly result{contents_of(object), contents_of(log)};
   if (status != 0 || result.cubin.empty())
     throw InternalError(fmt::format("ptxas refused the PTX of kernel {} for {} (exit status {}): {}", kernel,

@@ -19,6 +19,9 @@ std::string ptxas_identity(std::string const& path);
 /// Gives the cache key of the cubin that `assemble` makes; empty without ptxas.
 std::string cubin_key(support::Options const& options, std::string_view ptx, std::string_view architecture);
 
+/// Tells whether PTX names source lines, which the assembler keeps if it is asked to.
+bool has_lines(std::string_view ptx);
+
 struct Assembly {
   std::string cubin;
   std::string log;  ///< registers, spills and warnings (ptxas -v)
