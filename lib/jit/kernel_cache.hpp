@@ -42,8 +42,9 @@ struct FoundKernel {
 /// Gives the checks that TEGULA_CHECKS asks for.
 Checks checks_of_launches();
 
-/// Gives the options of a launch on `where` with tensors of which `facts` hold (one per parameter): the kernel's own,
-/// if the call states some, and those of the environment. Throws UserError for options that follow from the call.
+/// Gives the options of a launch on `where` with tensors of which `facts` hold (one per parameter). Joins those of the
+/// kernel, if the call states some, and those of the environment. Throws UserError for options that follow from the
+/// call.
 CompileOptions launch_options(KernelRef const& kernel, device where, std::vector<TensorFacts> facts);
 
 /// Says where a kernel's grid comes from: its own text, or the launch (see stated_grid.hpp).

@@ -164,8 +164,10 @@ std::vector<LaneBytes> global_bytes(WarpProgram& warp, Op const& op, BoxCopy con
   return result;
 }
 
-/// Checks the rules of PTX: a box starts at a multiple of 16 bytes, at coordinates of 32 bits, and a copy out of shared
-/// memory at none below 0.
+/// Checks the rules of PTX for the start of a box:
+/// - it lies at a multiple of 16 bytes,
+/// - its coordinates have 32 bits,
+/// - those of a copy out of shared memory are not below 0.
 void check_start(WarpProgram& warp, BoxCopy const& copy, bool store) {
   std::int64_t const byte = copy.at.back() * copy.view.element_bytes;
   if (byte % 16 != 0)
