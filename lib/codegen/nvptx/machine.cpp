@@ -56,10 +56,10 @@ bool is_bound(llvm::Instruction const& instruction) { return llvm::isa<llvm::Min
 
 /// Disables straight-line strength reduction in functions with much index arithmetic, such as unrolled loads. It
 /// compares all pairs of such instructions (LLVM 22: 8 s for 120 loads of 8 elements each), and ptxas reduces them
-/// again. In a chain of minima and maxima it asks of each pair, through the whole chain, whether it is undefined. That
-/// takes LLVM 22 4 s for 100 sums and maxima. N-ary reassociation takes quadratic time in longer chains of either (12 s
-/// for 2500 maxima), or where blocks are many. So does the preparation for code generation (2 s for 400 loads, each
-/// with two branches), which only sinks casts here. The passes run by the target's own list, so only LLVM's gate
+/// again. In a chain of minima and maxima it asks of each pair, through the whole chain, whether it is undefined. For
+/// 100 sums and maxima that takes 4 s (LLVM 22). N-ary reassociation takes quadratic time in longer chains of either
+/// (12 s for 2500 maxima), or where blocks are many. So does the preparation for code generation (2 s for 400 loads,
+/// each with two branches), which only sinks casts here. The passes run by the target's own list, so only LLVM's gate
 /// reaches them.
 class PassGate : public llvm::OptPassGate {
  public:
