@@ -58,8 +58,8 @@ std::shared_ptr<Traced const> traced(KernelRef const& kernel, GridFrom grid = Gr
 FoundKernel find_kernel(KernelRef const& kernel, device where, std::span<TensorFacts const> facts,
                         GridFrom grid = GridFrom::kernel);
 
-/// Gives a launch of a kernel on a device with these arguments: one of the latest of this kernel whose arguments were
-/// equal, else a fresh one. Throws as find_kernel and PreparedLaunch do. Safe from any thread.
+/// Gives a launch of a kernel on a device with these arguments. It is one of the latest of this kernel whose arguments
+/// were equal, else a fresh one. Throws as find_kernel and PreparedLaunch do. Safe from any thread.
 std::shared_ptr<runtime::PreparedLaunch const> find_launch(KernelRef const& kernel, device where,
                                                            std::span<Argument const> arguments, GridFrom grid);
 
