@@ -200,7 +200,7 @@ struct Recorded {
   }
 };
 
-/// Names a value: recipes become tiles, left to right, and numbers in carry(...) scalars; everything else stays as it
+/// Names a value: recipes become tiles, left to right, and numbers in carry(...) scalars. Everything else stays as it
 /// is.
 template <class X>
 constexpr auto bound(X&& x, [[maybe_unused]] location where) {
@@ -498,7 +498,7 @@ void if_(C const& condition, Then&& then_branch, location where = location::curr
       condition, static_cast<Then&&>(then_branch), [] {}, where);
 }
 
-/// Names an intermediate value in generic code: records a recipe, or those of carry(...) for structured bindings;
+/// Names an intermediate value in generic code. Records a recipe, or those of carry(...) for structured bindings;
 /// passes tiles, scalars and host values on.
 template <class X>
 constexpr auto let(X&& x, [[maybe_unused]] location where = location::current()) {

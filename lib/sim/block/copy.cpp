@@ -121,7 +121,7 @@ void check_tensor(Op const& op, Tensor const& tensor) {
          " elements of " + std::to_string(size) + " bytes, not a multiple of 16 bytes from 0 to below 2^40");
 }
 
-/// Visits the runs of adjacent elements of a box: visit(first element of the box, count, address); address null
+/// Visits the runs of adjacent elements of a box: visit(first element of the box, count, address). The address is null
 /// outside.
 template <class Visit>
 void each_run(Agent& agent, Op const& op, BoxCopy const& copy, Visit const& visit) {
