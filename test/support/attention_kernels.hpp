@@ -22,7 +22,8 @@ void check_attention(Executor on, std::int64_t heads, std::int64_t queries, std:
   auto q = draw(queries, heads), k = draw(keys, heads), v = draw(keys, heads);
   Array<bf16, 3> o({heads, queries, d}, bf16(NAN));
   double const scale = 1 / std::sqrt(static_cast<double>(d));
-  TEGULA_CHECK_RUN(on, (samples::attention<128, block, d>), q, k, v, o, static_cast<float>(scale * 1.4426950408889634));
+  TEGULA_CHECK_RUN(on, (samples::attention<128, block, d>), q, k, v, o,
+                   static_cast<float>(scale * 1.4426950408889634));
   std::vector<double> weights(static_cast<std::size_t>(keys));
   double worst = 0;
   for (std::int64_t h = 0; h < heads; ++h)
